@@ -28,7 +28,7 @@ import minigrad as mg
 from minigrad.files.serving.batcher import Limits
 from minigrad.files.serving.command import bind, run_server
 from minigrad.files.serving.metrics import Metrics
-from minigrad.files.serving.model import Arrays, Model, opened
+from minigrad.files.serving.model import Arrays, Model, load_model
 from minigrad.files.serving.repository import Repository
 
 from . import soak
@@ -61,7 +61,7 @@ def by_onnxruntime(path: Path) -> Model:
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = 1
     session = onnxruntime.InferenceSession(path, options, ["CPUExecutionProvider"])
-    twin = opened(path.with_suffix(".mg"))
+    twin = load_model(path.with_suffix(".mg"))
 
     def run(arrays: Arrays) -> Arrays:
         given = dict(zip((x.name for x in session.get_inputs()), arrays.values()))
@@ -71,7 +71,7 @@ def by_onnxruntime(path: Path) -> Model:
 
 
 def child(path: Path, batching: str) -> None:
-    read = by_onnxruntime if path.suffix == ".onnx" else opened
+    read = by_onnxruntime if path.suffix == ".onnx" else load_model
     repository = Repository(path, BATCHING[batching], Metrics(), read)
     asyncio.run(run_server(repository, bind("127.0.0.1", 0), 60.0, lambda told: print(told, flush=True)))
 

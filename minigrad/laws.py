@@ -57,7 +57,7 @@ def expanded_is_forward(op: Op, *xs: Tensor) -> None:
     if not hasattr(op, "decomposed"):
         return
     leaves = [Tensor(x.value, requires_grad=x.spec.is_float) for x in xs]
-    whole, parts = xs[0].apply(op, *xs[1:]), op.decomposed(*leaves)
+    whole, parts = xs[0].apply(op, *xs[1:]), op.decompose(*leaves)
     assert whole.spec == parts.spec, f"{op} is {whole.spec}, and its parts make {parts.spec}"
     assert np.allclose(whole.numpy(), parts.numpy(), rtol=1e-12), f"{op} is {whole.numpy()}; its parts: {parts.numpy()}"
     (gy,) = directions([whole], seed=2)

@@ -12,8 +12,8 @@ import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
-from minigrad.course.exercise import Part, named
-from minigrad.course.referee import inside
+from minigrad.course.exercise import Part, load_exercise
+from minigrad.course.referee import inner_probes
 
 CONFIG = {"show_stdout": False, "print_summary": False, "logo": False}
 HEAD = '''\
@@ -59,7 +59,7 @@ def test_{name}({parameters}):
 def assignment(python: str, name: str, folder: Path) -> None:
     """Make autograder.zip in a folder, by `otter generate`."""
     (folder / "tests").mkdir(parents=True)
-    for part in named(name).parts:
+    for part in load_exercise(name).parts:
         (folder / "tests" / f"{part.name}.py").write_text(test_file(part), "utf-8")
     (folder / "otter_config.json").write_text(json.dumps(CONFIG), "utf-8")
     command = [python, "-m", "otter", "generate", "-t", "tests", "-c", "otter_config.json", "--no-environment"]
@@ -68,14 +68,14 @@ def assignment(python: str, name: str, folder: Path) -> None:
 
 def test_file(part: Part) -> str:
     body, done = [], 0
-    for place, (probe, wanted) in enumerate(zip(inside(part.probes), part.expected)):
+    for place, (probe, wanted) in enumerate(zip(inner_probes(part.probes), part.expected)):
         preparation = ast.parse(probe.preparation).body
         body += [ast.unparse(statement) for statement in preparation[done:]]
         done = len(preparation)
         body.append(f"came = outcome({place}, lambda: {probe.expression})")
         body.append(f"assert came.kind == {wanted.kind!r} and same(came.value, {wanted.value!r})")
     text = "\n".join(f"    {line}" for each in body for line in each.split("\n"))
-    parameters = ", ".join(free("\n".join(text for probe in inside(part.probes) for text in probe)))
+    parameters = ", ".join(free("\n".join(text for probe in inner_probes(part.probes) for text in probe)))
     return HEAD.format(name=part.name, points=part.points, probes=part.probes, parameters=parameters, body=text)
 
 

@@ -22,15 +22,15 @@ def rfftfreq(n: int, d: float = 1.0) -> Tensor:
 
 def fftshift(input: Any, dim: Any = None) -> Any:
     """Shift frequency 0 to the middle of some axes, or of all."""
-    return shifted(operand(input), dim, lambda n: n // 2)
+    return roll_axes(operand(input), dim, lambda n: n // 2)
 
 
 def ifftshift(input: Any, dim: Any = None) -> Any:
     """Undo fftshift: shift frequency 0 to the start."""
-    return shifted(operand(input), dim, lambda n: -(n // 2))
+    return roll_axes(operand(input), dim, lambda n: -(n // 2))
 
 
-def shifted(x: Any, dim: Any, by: Any) -> Any:
+def roll_axes(x: Any, dim: Any, by: Any) -> Any:
     dim = range(x.ndim) if dim is None else (dim,) if isinstance(dim, int) else dim
     return x.roll([by(x.shape[a]) for a in dim], list(dim))
 

@@ -24,17 +24,17 @@ from functools import wraps
 from typing import Any
 
 from ..autograd.forward_ad import Tangents
-from ..autograd.gradient import basis, fresh, gradients, recorded, together, zeros_like
+from ..autograd.gradient import basis, fresh, gradients, record_gradients, pull_stacked, zeros_like
 from ..autograd.gradient import jacobian as blocks_of
 from ..engine.base.errors import NoGradientError, ShapeError, StateError
-from ..engine.base.pytree import leaves, leaves_beside, planted
+from ..engine.base.pytree import leaves, leaves_beside, unflatten_like
 from ..engine.base.pytree import tree_map as tree_map
 from ..engine.core import modes
 from ..engine.core.node import Source
 from ..engine.methods import Operand
 from ..engine.ops import Alias
 from ..engine.tensor.lift import operand
-from ..tracing.vmap import let_go
+from ..tracing.vmap import drop_history
 from ..tracing.vmap import vmap as vmap
 
 
@@ -91,7 +91,7 @@ def value_and_grad(f: Function, argnums: Argnums = 0, has_aux: bool = False) -> 
                 f"grad() needs a function that returns a tensor of one number, and this one returned {y!r}: "
                 + ("see jacrev()" if isinstance(y, Operand) else "item(), float() and numpy() leave the graph")
             )
-        gs = level.pulled([y], [None])
+        gs = level.pull_gradients([y], [None])
         value = level.let_go(y)
         level.close()
         return (value, aux) if has_aux else value, gs[0] if isinstance(argnums, int) else tuple(gs)
@@ -117,9 +117,9 @@ def vjp(f: Function, *primals: Any, has_aux: bool = False) -> Any:
     ys = leaves(y)
 
     def pull(gy: Any) -> tuple[Any, ...]:
-        return tuple(level.pulled(ys, leaves_beside(y, gy), retain=True))
+        return tuple(level.pull_gradients(ys, leaves_beside(y, gy), retain=True))
 
-    outputs = planted(y, map(level.let_go, ys))
+    outputs = unflatten_like(y, map(level.let_go, ys))
     level.close()
     return (outputs, pull, aux) if has_aux else (outputs, pull)
 
@@ -134,10 +134,10 @@ def jvp(f: Function, primals: tuple[Any, ...], tangents: tuple[Any, ...], has_au
         with modes.watching(Tangents()) as level:
             for x, dx in zip(xs, leaves_beside(primals, tangents)):
                 level.start(x, dx)
-            value = f(*planted(primals, iter(xs)))
+            value = f(*unflatten_like(primals, iter(xs)))
     y, aux = value if has_aux else (value, None)
-    moved = planted(y, map(level.tangent, leaves(y)))
-    y, dy, aux = (planted(tree, map(let_go, leaves(tree))) for tree in (y, moved, aux))
+    moved = unflatten_like(y, map(level.tangent, leaves(y)))
+    y, dy, aux = (unflatten_like(tree, map(drop_history, leaves(tree))) for tree in (y, moved, aux))
     return (y, dy, aux) if has_aux else (y, dy)
 
 
@@ -146,21 +146,21 @@ def linearize(f: Function, *primals: Any, has_aux: bool = False) -> Any:
 
     Two backward passes make a forward one: gy → Jᵀ gy is linear, so the gradient of ⟨Jᵀ gy, dx⟩ by gy is J dx.
     """
-    with recorded():
+    with record_gradients():
         level = Level(primals)
         y, aux = level.run(f, level.trees, {}, has_aux)
         ys = leaves(y)
         dual = Level([zeros_like(each) for each in ys])
-        gxs = leaves(level.pulled(ys, dual.xs, retain=True))
+        gxs = leaves(level.pull_gradients(ys, dual.xs, retain=True))
     level.close()
     dual.close()
 
     def push(*dxs: Any) -> Any:
         given = [operand(dx).astype(x.dtype) for x, dx in zip(level.xs, leaves_beside(primals, dxs))]
         dual.keeps = modes.current.mode.recording
-        return planted(y, iter(dual.pulled(gxs, given, retain=True)))
+        return unflatten_like(y, iter(dual.pull_gradients(gxs, given, retain=True)))
 
-    outputs = planted(y, map(level.let_go, ys))
+    outputs = unflatten_like(y, map(level.let_go, ys))
     return (outputs, push, aux) if has_aux else (outputs, push)
 
 
@@ -177,11 +177,11 @@ def jacrev(f: Function, argnums: Argnums = 0, has_aux: bool = False) -> Function
         y, aux = level.run(f, with_arguments(args, chosen, level.trees), options, has_aux)
 
         def by_arguments(each: Any) -> Any:
-            blocks = blocks_of(each, level.xs, lambda unit: leaves(level.pulled([each], [unit], retain=True)))
-            found = planted(level.shape, map(level.let_go, blocks))
+            blocks = blocks_of(each, level.xs, lambda unit: leaves(level.pull_gradients([each], [unit], retain=True)))
+            found = unflatten_like(level.shape, map(level.let_go, blocks))
             return found[0] if isinstance(argnums, int) else found
 
-        J = planted(y, map(by_arguments, leaves(y)))
+        J = unflatten_like(y, map(by_arguments, leaves(y)))
         level.close()
         return (J, aux) if has_aux else J
 
@@ -203,18 +203,18 @@ def jacfwd(f: Function, argnums: Argnums = 0, has_aux: bool = False) -> Function
         def columns(i: int) -> list[Any]:
             """∂y/∂xs[i] for each leaf of y: J dx for the unit vectors dx of xs[i], and 0 for the other arguments."""
 
-            def moved(dx: Any) -> list[Any]:
-                return leaves(push(*planted(shape, iter([dx if j == i else zeros_like(x) for j, x in enumerate(xs)]))))
+            def pushforward(dx: Any) -> list[Any]:
+                return leaves(push(*unflatten_like(shape, iter([dx if j == i else zeros_like(x) for j, x in enumerate(xs)]))))
 
-            return [dy.movedim(0, -1) for dy in together(moved, [basis(xs[i])])]
+            return [dy.movedim(0, -1) for dy in pull_stacked(pushforward, [basis(xs[i])])]
 
         slopes = [columns(i) for i in range(len(xs))]
 
         def by_arguments(k: int, each: Any) -> Any:
-            found = planted(shape, (let_go(slope[k].reshape(each.shape + x.shape)) for slope, x in zip(slopes, xs)))
+            found = unflatten_like(shape, (drop_history(slope[k].reshape(each.shape + x.shape)) for slope, x in zip(slopes, xs)))
             return found[0] if isinstance(argnums, int) else found
 
-        J = planted(y, (by_arguments(k, each) for k, each in enumerate(leaves(y))))
+        J = unflatten_like(y, (by_arguments(k, each) for k, each in enumerate(leaves(y))))
         return (J, *aux) if has_aux else J
 
     return jacobian
@@ -231,26 +231,26 @@ class Level:
     def __init__(self, args: Sequence[Any]):
         self.keeps = modes.current.mode.recording  # whether gradients must stay differentiable from outside
         self.shape = tuple(args)
-        with recorded():
+        with record_gradients():
             self.xs = [fresh(operand(x)) for x in leaves(self.shape)]
-        self.trees = planted(self.shape, iter(self.xs))
+        self.trees = unflatten_like(self.shape, iter(self.xs))
 
     def run(self, f: Function, args: Sequence[Any], options: dict[str, Any], has_aux: bool = False) -> tuple[Any, Any]:
         """Call f, recorded even inside no_grad. Returns its result and its aux."""
-        with recorded():
+        with record_gradients():
             value = f(*args, **options)
         y, aux = value if has_aux else (value, None)
-        return y, planted(aux, map(self.let_go, leaves(aux)))
+        return y, unflatten_like(aux, map(self.let_go, leaves(aux)))
 
-    def pulled(self, ys: list[Any], gys: list[Any], retain: bool = False) -> list[Any]:
+    def pull_gradients(self, ys: list[Any], gys: list[Any], retain: bool = False) -> list[Any]:
         """The gradients by the arguments, in their structure; zeros for arguments that have none."""
         gxs = gradients(ys, [x.node for x in self.xs], gys, retain or self.keeps, self.keeps)
         given = [zeros_like(x) if gx is None else self.let_go(gx) for x, gx in zip(self.xs, gxs)]
-        return list(planted(self.shape, iter(given)))
+        return list(unflatten_like(self.shape, iter(given)))
 
     def let_go(self, y: Any) -> Any:
         """y, without its history if nothing in it matters outside this level."""
-        return let_go(y, [x.node for x in self.xs], self.keeps)
+        return drop_history(y, [x.node for x in self.xs], self.keeps)
 
     def close(self) -> None:
         """Mark the aliases as no longer needing a gradient, since the derivative is complete."""

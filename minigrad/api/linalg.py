@@ -11,7 +11,7 @@ import numpy as np
 from ..engine import ops
 from ..engine.base.errors import DTypeError
 from ..engine.methods import Operand
-from ..engine.methods.arguments import hears, listed
+from ..engine.methods.arguments import accept_synonyms, autocast_to
 from ..engine.tensor.lift import function, operand
 from .functions import algebra, faces
 from .functions.creation import zeros
@@ -20,11 +20,11 @@ from .functions.faces import matmul as matmul
 from .functions.faces import matrix_power as matrix_power
 from .functions.movement import cat
 
-matrix_exp = hears(A="input")(faces.matrix_exp)
-inv = hears(A="input")(function(Operand.inv))
-det = hears(A="input")(faces.det)
-slogdet = hears(A="input")(faces.slogdet)
-solve = hears(A="input")(function(Operand.solve))
+matrix_exp = accept_synonyms(A="input")(faces.matrix_exp)
+inv = accept_synonyms(A="input")(function(Operand.inv))
+det = accept_synonyms(A="input")(faces.det)
+slogdet = accept_synonyms(A="input")(faces.slogdet)
+solve = accept_synonyms(A="input")(function(Operand.solve))
 eigh = function(Operand.eigh)
 eigvalsh = function(Operand.eigvalsh)
 
@@ -44,7 +44,7 @@ def cross(input: Any, other: Any, *, dim: int = -1) -> Any:
     return algebra.cross(input, other, dim)
 
 
-@listed("lower")
+@autocast_to("lower")
 def vecdot(x: Any, y: Any, dim: int = -1) -> Any:
     """Σ x y along an axis."""
     x = operand(x)
@@ -61,7 +61,7 @@ def vector_norm(x: Any, ord: float = 2, dim: Any = None, keepdim: bool = False) 
     return operand(x).norm(ord, dim, keepdim)
 
 
-@listed("float32")
+@autocast_to("float32")
 def matrix_norm(A: Any, ord: Any = "fro", dim: tuple[int, int] = (-2, -1), keepdim: bool = False) -> Any:
     """A norm of each matrix in two axes.
 

@@ -39,9 +39,9 @@ from ..engine.core.node import Record
 from ..engine.methods import Operand
 from ..engine.tensor.grad import origin
 from ..engine.tensor.inplace import renew
-from ..engine.tensor.tensor import Tensor, made
-from .function_in_graph import in_graph
-from .function_rule import Called, FunctionRule, Output, OutputRule, Place
+from ..engine.tensor.tensor import Tensor, wrap_array
+from .function_in_graph import add_custom_op
+from .function_rule import FunctionCall, FunctionRule, Output, OutputRule, Place
 
 
 class Context:
@@ -120,7 +120,7 @@ def apply_in_graph(function: type[Function], ctx: Context, args: tuple[Any, ...]
         raise EditedError(f"{function.__name__} edits an argument, which is refused in a graph: return a new tensor")
     operands = [x for x in args if isinstance(x, Operand)]
     ys = clone_operands(ctx, builder, operands, given if isinstance(given, tuple) else (given,))
-    zs = in_graph(function.__name__, builder, operands, ys, *rules_in_graph(function, ctx, args))
+    zs = add_custom_op(function.__name__, builder, operands, ys, *rules_in_graph(function, ctx, args))
     if not isinstance(given, tuple):
         return zs[0]
     return tuple(z.detach() if any(y is flat for flat in ctx._flat) else z for z, y in zip(zs, ys))
@@ -178,8 +178,8 @@ def conclude(function: type[Function], ctx: Context, args: tuple[Any, ...], give
     arguments = tuple(x.spec if isinstance(x, Tensor) else None for x in args)
     for watcher in mode.watchers:
         for i, y in enumerate(ys):
-            watcher.saw(Called(function, ctx, arguments, i), y, xs)
-    for x in ctx._dirty if mode.recording or modes.followed() else ():
+            watcher.saw(FunctionCall(function, ctx, arguments, i), y, xs)
+    for x in ctx._dirty if mode.recording or modes.has_backward_watcher() else ():
         renew(root(x), x)
     return ys
 
@@ -194,7 +194,7 @@ def results(function: type[Function], ctx: Context, args: tuple[Any, ...], given
         if not any(y is x for x in ctx._dirty):
             shared = id(versions.owner(y.value)) in taken
             taken.add(id(versions.owner(y.value)))
-            y = made(y.value.copy() if shared else y.value, y.spec)
+            y = wrap_array(y.value.copy() if shared else y.value, y.spec)
             y.tracked = modes.current.mode.tracked
         ys.append(y)
     return tuple(ys)
@@ -217,7 +217,7 @@ def root(x: Tensor) -> Tensor:
 
 def placed_before(x: Tensor, ctx: Context) -> Tensor:
     """x; if it is dirty, x at its node before forward edited it."""
-    return x.placed(x.value, origin(x)) if any(x is dirty for dirty in ctx._dirty) else x
+    return x.with_node(x.value, origin(x)) if any(x is dirty for dirty in ctx._dirty) else x
 
 
 def counterpart(x: Tensor | None, given: tuple[Any, ...], ys: tuple[Any, ...]) -> Tensor | None:
@@ -234,7 +234,7 @@ def connect(
     rule = FunctionRule(specs[0], function, ctx, arguments, specs, tuple(place(x, args, given) for x in ctx._saved))
     saved = tuple(None if x is None else x.value for x in ctx._saved)
     inputs = tuple(origin(x) for x in args if isinstance(x, Tensor))
-    record = Record(Called(function, ctx, arguments), inputs, rule, saved)
+    record = Record(FunctionCall(function, ctx, arguments), inputs, rule, saved)
     for i, (y, z) in enumerate(zip(ys, given)):
         if y.spec.is_float and not any(z is flat for flat in ctx._flat):
             y.node = Record(Output(i), (record,), OutputRule(y.spec, i), ()) if len(ys) > 1 else record
@@ -294,11 +294,11 @@ def custom_gradient(f: Callable[..., Any]) -> Callable[..., Any]:
     written: Any = type(f.__name__, (Function,), {"forward": staticmethod(forward), "backward": staticmethod(backward)})
 
     @wraps(f)
-    def called(*xs: Any, **options: Any) -> Any:
+    def wrapper(*xs: Any, **options: Any) -> Any:
         operands = [x if isinstance(x, Operand) else Tensor(x) for x in xs]
         value, rule = f(*operands, **options)
         several = isinstance(value, tuple | list)
         values = tuple(y.detach() for y in (value if several else (value,)))
         return written.apply(rule, values, several, *operands)
 
-    return called
+    return wrapper

@@ -13,7 +13,7 @@ from typing import Any
 from ..engine.base.errors import NoGradientError, ShapeError
 from ..engine.base.spec import Spec, Specs
 from ..engine.core.graph import Graph
-from ..engine.core.interpret import applied
+from ..engine.core.interpret import apply_graph
 from ..engine.core.node import Node
 from ..engine.core.op import Op
 from ..engine.ops import TupleGet
@@ -55,17 +55,17 @@ class Custom(Op):
         like = next(g for g in gys if g is not None)
         arriving = [like.lift(0).astype(x.dtype).broadcast_to(x.shape) if g is None else g for g, x in zip(gys, xs)]
         ys = [y] if self.results == 1 else [y.apply(TupleGet(i)) for i in range(self.results)]
-        gxs = spliced(self.backward, like, (*arriving, *ys, *xs[self.results :]))
+        gxs = splice_graph(self.backward, like, (*arriving, *ys, *xs[self.results :]))
         return (*(None for _ in gys), *gxs, *(None for _ in xs[len(gys) + len(gxs) :]))
 
     def __str__(self) -> str:
         return self.name
 
 
-def spliced(graph: Graph, like: Any, inputs: Sequence[Any]) -> tuple[Any, ...]:
+def splice_graph(graph: Graph, like: Any, inputs: Sequence[Any]) -> tuple[Any, ...]:
     """Apply the graph to operands: copy its ops, as symbols of the same kind as `like`."""
     made = like.builder.node if isinstance(like, Tracer) else Node
-    return applied(graph, inputs, lambda constant: like.at_node(made(constant.op, (), constant.spec)))
+    return apply_graph(graph, inputs, lambda constant: like.at_node(made(constant.op, (), constant.spec)))
 
 
 class Derivative:
@@ -92,7 +92,7 @@ class Derivative:
         return Graph((*self.builder.inputs, *given), graph.outputs)
 
 
-def in_graph(
+def add_custom_op(
     name: str,
     builder: GraphBuilder,
     args: Sequence[Any],
@@ -105,18 +105,18 @@ def in_graph(
     """
     xs, ys = [builder.lift(x) for x in args], [builder.lift(y) for y in results]
 
-    def pulled(inner: GraphBuilder, *gys: Any) -> list[Any]:
+    def pullback(inner: GraphBuilder, *gys: Any) -> list[Any]:
         return [fitting(f"{name}.backward", inner, gx, x) for gx, x in zip(backward(*gys), xs, strict=True)]
 
-    def pushed(inner: GraphBuilder, *dxs: Any) -> list[Any]:
+    def pushforward(inner: GraphBuilder, *dxs: Any) -> list[Any]:
         assert jvp is not None  # called only if it is given
         return [fitting(f"{name}.jvp", inner, dy, y) for dy, y in zip(jvp(*dxs), ys, strict=True)]
 
-    rules, refused = [Derivative(builder, [y.spec for y in ys], pulled)], ""
+    rules, refused = [Derivative(builder, [y.spec for y in ys], pullback)], ""
     if jvp is not None:
         moving = [x.spec if x.spec.is_float else x.spec.with_dtype(float) for x in xs]
         try:
-            rules.append(Derivative(builder, moving, pushed))
+            rules.append(Derivative(builder, moving, pushforward))
         except Exception as reason:  # raised by user code; backward works without jvp
             refused = f"{name}.jvp, while a graph was built: {reason}"
     return call_with_rules(name, builder, xs, ys, rules, refused)
@@ -129,7 +129,7 @@ def call_with_rules(
     called = {x.node for x in (*ys, *xs)}
     read = [*{x.node: x for rule in rules for x, _ in rule.read if x.node not in called}.values()]
     op = Custom(name, len(ys), *(rule.graph([*ys, *xs, *read]) for rule in rules), refused=refused)
-    row = builder.applied(op, [*ys, *xs, *read])
+    row = builder.add_op(op, [*ys, *xs, *read])
     given = (row,) if len(ys) == 1 else tuple(row.apply(TupleGet(i)) for i in range(len(ys)))
     for y in given:
         y.root = None  # it owns its memory

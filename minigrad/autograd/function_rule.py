@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 from ..engine.base.errors import NoGradientError, ShapeError
 from ..engine.base.spec import Spec
 from ..engine.core.node import Node, Record
-from ..engine.core.op import Interned, Op
+from ..engine.core.op import InternMeta, Op
 from ..engine.methods import Operand
-from ..engine.tensor.tensor import Tensor, made
+from ..engine.tensor.tensor import Tensor, wrap_array
 
 if TYPE_CHECKING:
     from .function import Context, Function
@@ -23,14 +23,14 @@ if TYPE_CHECKING:
 Place = tuple[str, int] | Node | None
 
 
-class Once(Interned):
+class Once(InternMeta):
     """The metaclass of ops that belong to a single call, and so are not interned."""
 
     __call__ = type.__call__  # type: ignore[assignment]
 
 
 @dataclass(frozen=True, eq=False)
-class Called(Op, metaclass=Once):
+class FunctionCall(Op, metaclass=Once):
     """One call of a Function, as an op.
 
     arguments    the spec of each argument of forward; None if it is not a tensor
@@ -130,14 +130,14 @@ class FunctionRule:
 
     def pull(self, gy: Any, *saved: Any) -> tuple[Any, ...]:
         tensors = [None if a is None else Tensor(a) for a in saved]
-        gys = {i: made(g, self.results[i]) for i, g in arrivals(gy).items()}
+        gys = {i: wrap_array(g, self.results[i]) for i, g in arrivals(gy).items()}
         return tuple(None if gx is None else gx.value for gx in self.gradients(gys, tensors))
 
     def trace(self, node: Record, gy: Any, *saved: Any) -> tuple[Any, ...]:
-        tensors = [None if a is None else self.placed(a, place, node) for a, place in zip(saved, self.places)]
+        tensors = [None if a is None else self.place_saved(a, place, node) for a, place in zip(saved, self.places)]
         return self.gradients(arrivals(gy), tensors)
 
-    def placed(self, array: Any, place: Place, node: Record) -> Tensor:
+    def place_saved(self, array: Any, place: Place, node: Record) -> Tensor:
         """A saved array at its place in the graph, so that it can be differentiated through."""
         x = Tensor(array)
         match place:
@@ -146,7 +146,7 @@ class FunctionRule:
             case ("result", i):
                 several = len(self.results) > 1
                 place = Record(Output(i), (node,), OutputRule(self.results[i], i), ()) if several else node
-        return x.placed(array, place) if isinstance(place, Node) else x
+        return x.with_node(array, place) if isinstance(place, Node) else x
 
     def gradients(self, gys: dict[int, Any], saved: list[Tensor | None]) -> tuple[Any, ...]:
         """Call backward. Returns one checked gradient for each tensor among the arguments."""
@@ -177,7 +177,7 @@ class FunctionRule:
     def zeros(self, i: int) -> Tensor:
         """The gradient of a result that no gradient reached: zeros."""
         spec = self.results[i]
-        return made(spec.device.xp.zeros(spec.shape, spec.dtype), spec)
+        return wrap_array(spec.device.xp.zeros(spec.shape, spec.dtype), spec)
 
 
 def arrivals(gy: Any) -> dict[int, Any]:

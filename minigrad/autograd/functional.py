@@ -16,7 +16,7 @@ from ..engine.core import modes
 from ..engine.methods import Operand
 from ..engine.tensor.tensor import Tensor
 from .forward_ad import Tangents
-from .gradient import fresh, gradients, ones_like, recorded, zeros_like
+from .gradient import fresh, gradients, ones_like, record_gradients, zeros_like
 from .gradient import jacobian as jacobian_by
 
 Function = Callable[..., Any]
@@ -25,37 +25,37 @@ Pair = tuple[Any, Any]
 
 def vjp(func: Function, inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False) -> Pair:
     """func(*inputs), and vᵀ J: the gradient when v arrives at the outputs; 1 for an output of one element."""
-    xs, ys, y = called(func, inputs, create_graph)
-    gxs = answer(xs, ys, directions(v, ys, "output"), create_graph, strict)
-    return let_go(y, create_graph), alike(inputs, gxs)
+    xs, ys, y = record_call(func, inputs, create_graph)
+    gxs = gradients_or_zeros(xs, ys, directions(v, ys, "output"), create_graph, strict)
+    return drop_history(y, create_graph), alike(inputs, gxs)
 
 
 def jvp(func: Function, inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False) -> Pair:
     """func(*inputs), and J v: how the outputs move when the inputs move by v. One pass of forward mode."""
     if modes.current.mode.builder is not None:
         return jvp_in_graph(func, inputs, v, strict)
-    xs = [x.apply(ops.Alias()) if create_graph or modes.followed() else x.detach() for x in tupled(inputs)]
+    xs = [x.apply(ops.Alias()) if create_graph or modes.has_backward_watcher() else x.detach() for x in as_list(inputs)]
     dxs = directions(v, xs, "input")
     with modes.watching(Tangents()) as level:
         for x, dx in zip(xs, dxs):
             level.start(x, dx)
         y = func(*xs)
     refuse_independent([level.get(each) for each in results(y)], strict)
-    dys = alike(y, [level.tangent(each) for each in tupled(y)])
-    return let_go(y, create_graph), let_go(dys, create_graph)
+    dys = alike(y, [level.tangent(each) for each in as_list(y)])
+    return drop_history(y, create_graph), drop_history(dys, create_graph)
 
 
 def jvp_in_graph(func: Function, inputs: Any, v: Any, strict: bool) -> tuple[Any, Any]:
     """jvp() while a graph is built, by two backward passes."""
-    xs, ys, y = called(func, inputs, True)
+    xs, ys, y = record_call(func, inputs, True)
     duals = [fresh(zeros_like(each)) for each in ys]
-    slopes = answer(xs, ys, duals, True, strict)
-    return y, alike(y, answer(duals, slopes, directions(v, xs, "input"), True))
+    slopes = gradients_or_zeros(xs, ys, duals, True, strict)
+    return y, alike(y, gradients_or_zeros(duals, slopes, directions(v, xs, "input"), True))
 
 
 def jacobian(func: Function, inputs: Any, create_graph: bool = False, strict: bool = False) -> Any:
     """∂output/∂input, of shape (*output.shape, *input.shape), for each pair. One backward pass per output element."""
-    xs, ys, y = called(func, inputs, create_graph)
+    xs, ys, y = record_call(func, inputs, create_graph)
     return alike(y, [alike(inputs, jacobian_rows(xs, each, create_graph, strict)) for each in ys])
 
 
@@ -63,21 +63,21 @@ def hessian(func: Function, inputs: Any, create_graph: bool = False, strict: boo
     """The second derivatives of a function that returns one number, for each pair of inputs."""
 
     def slope(*xs: Tensor) -> tuple[Tensor, ...]:
-        with recorded():
+        with record_gradients():
             y = number(func(*xs), "hessian")
             return tuple(jacobian_rows(list(xs), y, create_graph=True, strict=strict))
 
-    blocks = jacobian(slope, tuple(tupled(inputs)), create_graph=create_graph, strict=strict)
+    blocks = jacobian(slope, tuple(as_list(inputs)), create_graph=create_graph, strict=strict)
     return alike(inputs, [alike(inputs, row) for row in blocks])
 
 
 def vhp(func: Function, inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False) -> Pair:
     """func(*inputs), and vᵀ H: backward through backward."""
-    xs, ys, y = called(func, inputs, create_graph)
+    xs, ys, y = record_call(func, inputs, create_graph)
     number(y, "vhp")
-    slope = answer(xs, ys, [None], True, strict)
-    products = answer(xs, slope, directions(v, xs, "input"), create_graph, strict)
-    return let_go(y, create_graph), alike(inputs, products)
+    slope = gradients_or_zeros(xs, ys, [None], True, strict)
+    products = gradients_or_zeros(xs, slope, directions(v, xs, "input"), create_graph, strict)
+    return drop_history(y, create_graph), alike(inputs, products)
 
 
 def hvp(func: Function, inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False) -> Pair:
@@ -88,12 +88,12 @@ def hvp(func: Function, inputs: Any, v: Any = None, create_graph: bool = False, 
 # -- shared parts ---------------------------------------------------------------------------------
 
 
-def called(func: Function, inputs: Any, create_graph: bool) -> tuple[list[Tensor], list[Tensor], Any]:
+def record_call(func: Function, inputs: Any, create_graph: bool) -> tuple[list[Tensor], list[Tensor], Any]:
     """Call func on fresh inputs. Returns the inputs, the outputs as a list, and the outputs as func returned them."""
-    with recorded():
-        follows = modes.followed() or modes.current.mode.builder is not None
+    with record_gradients():
+        follows = modes.has_backward_watcher() or modes.current.mode.builder is not None
         xs = [
-            fresh(x) if (create_graph and x.tracked) or follows else x.detach().requires_grad_() for x in tupled(inputs)
+            fresh(x) if (create_graph and x.tracked) or follows else x.detach().requires_grad_() for x in as_list(inputs)
         ]
         y = func(*xs)
     return xs, results(y), y
@@ -101,10 +101,10 @@ def called(func: Function, inputs: Any, create_graph: bool) -> tuple[list[Tensor
 
 def results(y: Any) -> list[Tensor]:
     """The results of a function as a list. Raises TypeError if one is not a tensor."""
-    for each in tupled(y):
+    for each in as_list(y):
         if not isinstance(each, Operand):
             raise TypeError(f"the function must return a tensor or a tuple of tensors; it returned {each!r}")
-    return tupled(y)
+    return as_list(y)
 
 
 def number(y: Any, name: str) -> Any:
@@ -114,7 +114,7 @@ def number(y: Any, name: str) -> Any:
     return y.reshape(())
 
 
-def answer(
+def gradients_or_zeros(
     xs: list[Tensor], ys: list[Tensor], gys: list[Any], create_graph: bool, strict: bool = False, retain: bool = False
 ) -> list[Tensor]:
     """Σ ⟨gy, ∂y/∂x⟩ over the ys, for each x; zeros if there is no gradient."""
@@ -125,14 +125,14 @@ def answer(
 
 def jacobian_rows(xs: list[Tensor], y: Tensor, create_graph: bool, strict: bool) -> list[Any]:
     """The Jacobian of y by each x, from one backward pass for each element of y."""
-    return jacobian_by(y, xs, lambda unit: answer(xs, [y], [unit], create_graph, strict, retain=True))
+    return jacobian_by(y, xs, lambda unit: gradients_or_zeros(xs, [y], [unit], create_graph, strict, retain=True))
 
 
 def directions(v: Any, beside: list[Tensor], kind: str) -> list[Any]:
     """The directions in v, one for each input or output. v may be None if there is a single number: then it is 1."""
     if v is None and len(beside) == beside[0].size == 1:
         return [ones_like(beside[0])]
-    given = [] if v is None else tupled(v)
+    given = [] if v is None else as_list(v)
     if len(given) != len(beside):
         raise ShapeError(
             f"v needs one tensor for each {kind}, {' and '.join(str(x.spec) for x in beside)}; it has {len(given)}. "
@@ -148,7 +148,7 @@ def refuse_independent(found: list[Any], strict: bool) -> None:
         raise NoGradientError(f"strict=True, and the function does not depend on inputs {where}")
 
 
-def tupled(x: Any) -> list[Any]:
+def as_list(x: Any) -> list[Any]:
     """A value, or the items of a tuple or list, as a list."""
     return list(x) if isinstance(x, tuple | list) else [x]
 
@@ -158,6 +158,6 @@ def alike(like: Any, found: list[Any]) -> Any:
     return tuple(found) if isinstance(like, tuple | list) else found[0]
 
 
-def let_go(y: Any, create_graph: bool) -> Any:
+def drop_history(y: Any, create_graph: bool) -> Any:
     """The outputs, detached unless create_graph is set or forward mode is active."""
-    return y if create_graph or modes.followed() else alike(y, [each.detach() for each in tupled(y)])
+    return y if create_graph or modes.has_backward_watcher() else alike(y, [each.detach() for each in as_list(y)])

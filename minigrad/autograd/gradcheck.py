@@ -14,7 +14,7 @@ import numpy as np
 from ..engine import ops
 from ..engine.base.errors import DTypeError, GradcheckError
 from ..engine.tensor.tensor import Tensor, tensor
-from .gradient import grad, gradients, recorded, zeros_like
+from .gradient import grad, gradients, record_gradients, zeros_like
 
 NUDGE = 6e-6
 
@@ -75,13 +75,13 @@ def gradgradcheck(
     given = [inputs] if isinstance(inputs, Tensor) else list(inputs)
     places = [i for i, x in enumerate(given) if isinstance(x, Tensor) and x.spec.is_float]
     rng = np.random.default_rng(0)
-    with recorded():
+    with record_gradients():
         ys = outputs(f(*given))
         seeds = [rng.normal(size=y.shape) for y in ys] if grad_outputs is None else outputs(grad_outputs)
         gys = [tensor(seed, dtype=y.dtype) for seed, y in zip(seeds, ys, strict=True)]
 
     def slope(*moving: Tensor) -> Tensor:
-        with recorded():
+        with record_gradients():
             ts = [t if t.tracked else t.detach().requires_grad_() for t in moving[: len(places)]]
             ys, arriving = outputs(f(*put(given, places, ts))), [*moving[len(places) :]]
             gxs = gradients(ys, [t.node for t in ts], arriving, create_graph=True)
@@ -117,7 +117,7 @@ def worst(told: list[Any], found: list[Any], xs: list[Any], rtol: float, atol: f
 def backward_jacobian(f: Callable[..., Tensor], xs: list[np.ndarray]) -> list[np.ndarray]:
     """∂f/∂x for each x, of shape (*f.shape, *x.shape): one backward for each output."""
     fresh = [tensor(x, requires_grad=True) for x in xs]
-    with recorded():
+    with record_gradients():
         y = f(*fresh)
     jacobians = [np.zeros(y.shape + x.shape) for x in xs]
     for out in np.ndindex(*y.shape) if y.tracked else ():
@@ -134,19 +134,19 @@ def nudged_jacobian(f: Callable[..., Tensor], xs: list[np.ndarray], eps: float) 
     for i, x in enumerate(xs):
         columns = []
         for into in np.ndindex(*x.shape):
-            up, down = (f(*moved(xs, i, into, step)).numpy() for step in (eps, -eps))
+            up, down = (f(*nudge_element(xs, i, into, step)).numpy() for step in (eps, -eps))
             columns.append((up - down) / (2 * eps))
-        with recorded():
+        with record_gradients():
             shape = f(*map(tensor, xs)).shape
         jacobians.append(np.stack(columns, -1).reshape(shape + x.shape) if columns else np.empty(shape + x.shape))
     return jacobians
 
 
-def moved(xs: list[np.ndarray], i: int, at: tuple[int, ...], step: float) -> list[Tensor]:
+def nudge_element(xs: list[np.ndarray], i: int, at: tuple[int, ...], step: float) -> list[Tensor]:
     """The inputs as tensors, one element of xs[i] moved by a step."""
     copies = [x.copy() for x in xs]
     copies[i][at] += step
-    with recorded():
+    with record_gradients():
         return [tensor(x) for x in copies]
 
 

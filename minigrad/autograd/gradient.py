@@ -13,10 +13,10 @@ from ..engine.core import modes
 from ..engine.core.backward import run_backward
 from ..engine.core.node import Record, history
 from ..engine.methods import Operand
-from ..engine.tensor.grad import arrived, arriving, towards
+from ..engine.tensor.grad import received_gradients, seed_gradients, towards
 from ..engine.tensor.grad import backward as backward_from
 from ..engine.tensor.symbol import Symbol
-from ..engine.tensor.tensor import Tensor, made
+from ..engine.tensor.tensor import Tensor, wrap_array
 from ..tracing.tracer import Tracer
 from ..tracing.vmap import Slices, vmap
 
@@ -32,7 +32,7 @@ def backward(
 
     grad_tensors    the gradient that arrives at each tensor; None means 1 for a tensor of one element
     """
-    ys = listed(tensors)
+    ys = as_list(tensors)
     given = gradients_of(ys, grad_tensors)
     if modes.current.mode.builder is not None:
         for y, gy in zip(ys, given):
@@ -66,12 +66,12 @@ def grad(
     """
     if not only_inputs:
         raise NoGradientError("grad() does not change any .grad: for only_inputs=False use backward()")
-    ys, xs = listed(outputs), listed(inputs)
+    ys, xs = as_list(outputs), as_list(inputs)
     if not all(x.tracked for x in (*xs, *ys)):
         raise NoGradientError("grad() needs outputs computed from inputs with requires_grad=True, outside no_grad()")
     gys = gradients_of(ys, grad_outputs)
     if is_grads_batched:
-        gxs = together(lambda *row: gradients(ys, [x.node for x in xs], [*row], True, create_graph), gys)
+        gxs = pull_stacked(lambda *row: gradients(ys, [x.node for x in xs], [*row], True, create_graph), gys)
     else:
         gxs = gradients(ys, [x.node for x in xs], gys, retain_graph, create_graph)
     unused = [i for i, gx in enumerate(gxs) if gx is None]
@@ -98,26 +98,26 @@ def gradients(
     if not moving:
         return [None] * len(wrt)
     ys, gys = ([*column] for column in zip(*moving))
-    builder, create_graph = modes.current.mode.builder, create_graph or modes.followed()
+    builder, create_graph = modes.current.mode.builder, create_graph or modes.has_backward_watcher()
     at_once = isinstance(builder, Slices) and not builder.once and not any(isinstance(y, Symbol) for y in ys)
     if builder is not None and not at_once:
-        return in_graph(builder, ys, wrt, gys, create_graph)
+        return gradients_in_graph(builder, ys, wrt, gys, create_graph)
     if builder is None and isinstance(ys[0], Symbol):  # in a session's graph, outside its block
         with ys[0].builder.building():
             return gradients(ys, wrt, gys, retain_graph, create_graph, through)
     keeps, create_graph = create_graph, create_graph or at_once
-    seeds = arriving(ys, gys, create_graph)
+    seeds = seed_gradients(ys, gys, create_graph)
     order = towards([*filter(through, history(*seeds))], wrt)
     grads = run_backward(order, seeds, create_graph if retain_graph is None else retain_graph, create_graph, set(wrt))
-    given = arrived(wrt, grads, order)
+    given = received_gradients(wrt, grads, order)
     if not create_graph:
-        given = {node: made(g, node.spec) for node, g in given.items()}
+        given = {node: wrap_array(g, node.spec) for node, g in given.items()}
     elif at_once and not keeps:
         given = {node: g.detach() for node, g in given.items()}
     return [given.get(node) for node in wrt]
 
 
-def in_graph(builder: Any, ys: list[Any], wrt: list[Any], gys: list[Any], create_graph: bool) -> list[Any]:
+def gradients_in_graph(builder: Any, ys: list[Any], wrt: list[Any], gys: list[Any], create_graph: bool) -> list[Any]:
     """gradients() while a graph is built: more nodes of that graph, or of the outer graph that contains the ys."""
     builder = builder_around(builder, ys)
     symbols = {c.what.node: c.symbol for c in builder.captured.values() if c.what.node is not None}
@@ -137,7 +137,7 @@ def builder_around(builder: Any, ys: list[Any]) -> Any:
     return builder if around is None else around
 
 
-def listed(tensors: Tensor | Sequence[Tensor]) -> list[Tensor]:
+def as_list(tensors: Tensor | Sequence[Tensor]) -> list[Tensor]:
     """One tensor or several, as a list."""
     return [tensors] if isinstance(tensors, Operand) else list(tensors)
 
@@ -153,7 +153,7 @@ def gradients_of(ys: list[Tensor], gradients: Any) -> list[Any]:
     return given
 
 
-def recorded() -> Any:
+def record_gradients() -> Any:
     """A block in which gradients are recorded, whatever the outer mode."""
     return modes.in_mode(recording=True, tracked=False)
 
@@ -168,20 +168,20 @@ def fresh(x: Tensor) -> Tensor:
     return y
 
 
-def together(pull: Callable[..., Sequence[Any]], gys: Sequence[Any]) -> list[Any]:
+def pull_stacked(pull: Callable[..., Sequence[Any]], gys: Sequence[Any]) -> list[Any]:
     """The results of pull(*gys) for each index along the first axis of the gys, stacked; None if pull returns None."""
     missing: list[bool] = []
 
-    def pulled(*row: Any) -> list[Any]:
+    def pullback(*row: Any) -> list[Any]:
         gxs = pull(*row)
         missing[:] = [gx is None for gx in gxs]
         return [gx for gx in gxs if gx is not None]
 
     try:
-        found = vmap(pulled, tuple(None if gy is None else 0 for gy in gys))(*gys)
+        found = vmap(pullback, tuple(None if gy is None else 0 for gy in gys))(*gys)
     except (GraphError, NoValueError):  # a rule needs a value, or the number of turns of a loop: one pass per index
         n = next(len(gy) for gy in gys if gy is not None)
-        rows = [pulled(*(gy if gy is None else gy[i] for gy in gys)) for i in range(n)]
+        rows = [pullback(*(gy if gy is None else gy[i] for gy in gys)) for i in range(n)]
         found = [gs[0].apply(ops.Stack(0), *gs[1:]) for gs in zip(*rows)]
     given = iter(found)
     return [None if none else next(given) for none in missing]
@@ -192,12 +192,12 @@ def basis(y: Tensor) -> Tensor:
     if is_unknown(y.spec.size):
         raise GraphError(f"a Jacobian has a row for each element of {y.spec}, whose number must be known")
     shape = (y.spec.size, *y.spec.shape)
-    return made(y.spec.device.xp.eye(y.spec.size, dtype=y.dtype).reshape(shape), y.spec.with_shape(shape))
+    return wrap_array(y.spec.device.xp.eye(y.spec.size, dtype=y.dtype).reshape(shape), y.spec.with_shape(shape))
 
 
 def jacobian(y: Tensor, xs: Sequence[Tensor], pull: Callable[[Any], Sequence[Any]]) -> list[Any]:
     """∂y/∂x, of shape (*y.shape, *x.shape), for each x: `pull` of all unit vectors of y; None where pull is None."""
-    rows = together(pull, [basis(y)])
+    rows = pull_stacked(pull, [basis(y)])
     return [None if row is None else row.reshape(y.shape + x.shape) for row, x in zip(rows, xs)]
 
 

@@ -18,7 +18,7 @@ from contextlib import contextmanager
 from typing import Any, Self
 
 from ..engine.base.errors import DTypeError, FreedError, NoGradientError, ShapeError
-from ..engine.base.pytree import leaves, leaves_beside, planted
+from ..engine.base.pytree import leaves, leaves_beside, unflatten_like
 from ..engine.core import modes
 from ..engine.core.node import Record, Source
 from ..engine.core.op import Op
@@ -113,28 +113,28 @@ class GradientTape:
 
         Raises FreedError on a second call, unless the tape is persistent; NoGradientError if a target is None.
         """
-        ys = given(target)
+        ys = target_leaves(target)
         self._use()
         gys = [None] * len(ys) if output_gradients is None else leaves_beside(target, output_gradients)
-        gxs = self._pulled(ys, gys, leaves(sources), self.persistent or self.shared)
-        return planted(sources, iter(connected(gxs, leaves(sources), unconnected_gradients)))
+        gxs = self._gradients(ys, gys, leaves(sources), self.persistent or self.shared)
+        return unflatten_like(sources, iter(fill_unconnected(gxs, leaves(sources), unconnected_gradients)))
 
     def jacobian(self, target: Tensor, sources: Any, unconnected_gradients: str = "none") -> Any:
         """∂target/∂source, of shape (*target.shape, *source.shape), for each source; None if there is none."""
-        given(target)
+        target_leaves(target)
         self._use()
         xs = leaves(sources)
-        found = jacobian(target, xs, lambda unit: self._pulled([target], [unit], xs, retain=True))
+        found = jacobian(target, xs, lambda unit: self._gradients([target], [unit], xs, retain=True))
         if unconnected_gradients == "zero":
             found = [zeros_like(x).broadcast_to(target.shape + x.shape) if b is None else b for b, x in zip(found, xs)]
-        return planted(sources, iter(found))
+        return unflatten_like(sources, iter(found))
 
     def batch_jacobian(self, target: Tensor, source: Tensor, unconnected_gradients: str = "none") -> Any:
         """∂target[n]/∂source[n] for each n of a batch whose members do not interact.
 
         Of shape (N, *target.shape[1:], *source.shape[1:]).
         """
-        given(target)
+        target_leaves(target)
         if not target.shape or not source.shape or target.shape[0] != source.shape[0]:
             raise ShapeError(f"batch_jacobian needs a batch of one length, and got {target.spec} by {source.spec}")
         full = self.jacobian(target, source, unconnected_gradients)
@@ -179,7 +179,7 @@ class GradientTape:
             raise FreedError("a tape gives one gradient and lets go: open GradientTape(persistent=True) for more")
         self.used = True
 
-    def _heard(self, record: Record) -> bool:
+    def _was_listening(self, record: Record) -> bool:
         """Whether an op ran while the tape was recording."""
         return any(start < record.born < stop for start, stop in self.spans)
 
@@ -194,13 +194,13 @@ class GradientTape:
             return x.node if depends(x, {node for _, node in self.watched}, self.automatic) else None
         return x.node if x.tracked else None
 
-    def _pulled(self, ys: list[Tensor], gys: list[Any], xs: list[Tensor], retain: bool) -> list[Any]:
+    def _gradients(self, ys: list[Tensor], gys: list[Any], xs: list[Tensor], retain: bool) -> list[Any]:
         """Σ ⟨gy, ∂y/∂x⟩ over the ys, for each x, through the ops that the tape recorded."""
         arriving = [ones_like(y) if gy is None else gy for y, gy in zip(ys, gys)]
-        return gradients(ys, [self._node(x) for x in xs], arriving, retain, bool(_open.tapes), self._heard)
+        return gradients(ys, [self._node(x) for x in xs], arriving, retain, bool(_open.tapes), self._was_listening)
 
 
-def given(target: Any) -> list[Any]:
+def target_leaves(target: Any) -> list[Any]:
     """The targets as a list. Raises NoGradientError if one is None."""
     ys = leaves(target)
     if any(y is None for y in ys):
@@ -211,7 +211,7 @@ def given(target: Any) -> list[Any]:
     return ys
 
 
-def connected(gxs: list[Any], xs: list[Tensor], unconnected: str) -> list[Any]:
+def fill_unconnected(gxs: list[Any], xs: list[Tensor], unconnected: str) -> list[Any]:
     """The gradients, with zeros in place of None if unconnected is "zero"."""
     if unconnected not in ("none", "zero"):
         raise ValueError(f'unconnected_gradients is "none" or "zero", and got {unconnected!r}')

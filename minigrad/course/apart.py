@@ -26,9 +26,9 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from minigrad.course.child import Clock, copied, ended, lines
-from minigrad.course.probe import BUSY, SECONDS, SLEEPING, UNENDED, Outcome, Probe, evaluated, limited, silent
-from minigrad.course.referee import inside, judge
+from minigrad.course.child import Clock, fork_process, has_ended, lines
+from minigrad.course.probe import BUSY, SECONDS, SLEEPING, UNENDED, Outcome, Probe, evaluate_probe, run_limited, silent
+from minigrad.course.referee import inner_probes, judge
 
 HELD = 5.0  # seconds beyond all other limits after which a call that keeps the interpreter lock ends the process
 MEMORY = (1 << 30) + (8 << 20) * (os.cpu_count() or 1)  # bytes for an answer, plus those of a thread on each core
@@ -36,7 +36,7 @@ MEMORY = (1 << 30) + (8 << 20) * (os.cpu_count() or 1)  # bytes for an answer, p
 
 def observe(probes: str, namespace: dict[str, Any], seconds: float = SECONDS) -> list[Outcome]:
     """The outcome of each probe on these names. After a probe that had to be stopped, the rest are not run."""
-    asked = inside(probes)
+    asked = inner_probes(probes)
     outcomes = in_a_copy(asked, namespace, seconds) if forks() else []
     while len(outcomes) < len(asked) and not (outcomes and outcomes[-1].kind in UNENDED):
         outcomes.append(in_this_process(asked[len(outcomes)], namespace, seconds))
@@ -51,18 +51,18 @@ def forks() -> bool:
 
 def in_this_process(asked: Probe, namespace: dict[str, Any], seconds: float) -> Outcome:
     """The outcome of a probe on a thread. The process exits if that thread lets no other thread run."""
-    look, before, full = partial(evaluated, asked, namespace), resident(), list[bool]()
+    look, before, full = partial(evaluate_probe, asked, namespace), resident(), list[bool]()
 
     def enough() -> bool:
         full.extend([True] if resident() - before > MEMORY else [])
         return bool(full)
 
     if sys.platform == "emscripten":
-        return limited(look, seconds)
+        return run_limited(look, seconds)
     with Path(os.devnull).open("w") as nowhere:
         faulthandler.dump_traceback_later(BUSY * seconds + HELD, exit=True, file=nowhere)
         try:
-            outcome = limited(look, seconds, enough)
+            outcome = run_limited(look, seconds, enough)
         finally:
             faulthandler.cancel_dump_traceback_later()
     return Outcome("raised", "MemoryError") if full and outcome.kind == "endless" else outcome
@@ -84,28 +84,28 @@ def in_a_copy(asked: list[Probe], namespace: dict[str, Any], seconds: float) -> 
         thread.join()
 
     try:
-        with copied(work) as (child, reader):
-            return list(islice(told(child, reader, seconds), len(asked)))
+        with fork_process(work) as (child, reader):
+            return list(islice(read_outcomes(child, reader, seconds), len(asked)))
     except OSError:  # for example, too little memory
         return []
 
 
-def told(child: int, reader: int, seconds: float) -> Iterator[Outcome]:
+def read_outcomes(child: int, reader: int, seconds: float) -> Iterator[Outcome]:
     """The outcomes that the copy writes; last `endless` or `died` if it was stopped or died, nothing if it waits."""
     clock = Clock(child, seconds, BUSY)
 
     def waits() -> bool:
         return clock.wall() >= seconds and clock.work() <= SLEEPING * clock.wall()
 
-    def left() -> float:
-        return 0.0 if waits() else clock.left()
+    def time_left() -> float:
+        return 0.0 if waits() else clock.seconds_left()
 
     with contextlib.suppress(ValueError, TypeError):  # the answer wrote to the pipe
-        for line in lines(child, reader, left):
+        for line in lines(child, reader, time_left):
             yield Outcome(*json.loads(line))
             clock = Clock(child, seconds, BUSY)
-    if ended(child) or not waits():
-        yield Outcome("endless" if clock.left() <= 0 else "died")
+    if has_ended(child) or not waits():
+        yield Outcome("endless" if clock.seconds_left() <= 0 else "died")
 
 
 # -- in the copy ----------------------------------------------------------------------------------
@@ -119,7 +119,7 @@ def answer(asked: list[Probe], namespace: dict[str, Any], seconds: float, writer
     limit(round(seconds * len(asked)) + 10)
     with silent():
         for each in asked:
-            outcome = evaluated(each, namespace)
+            outcome = evaluate_probe(each, namespace)
             os.write(writer, json.dumps([outcome.kind, outcome.value, outcome.told]).encode() + b"\n")
 
 

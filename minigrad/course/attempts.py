@@ -30,7 +30,7 @@ LARGEST = 1 << 24  # bytes of such a file in a submission's folder; a larger one
 
 
 @dataclass(frozen=True)
-class Tried:
+class AttemptSummary:
     """The attempts at one part.
 
     different    the distinct wrong attempts, oldest first
@@ -56,7 +56,7 @@ class Attempts(Journal):
 
     path: Path | None = field(default_factory=lambda: place(FILE))
 
-    def at(self, part: str) -> Tried:
+    def at(self, part: str) -> AttemptSummary:
         return summarize(self.lines(KEYS), part)
 
     def add(self, verdict: Verdict) -> str:
@@ -79,7 +79,7 @@ def attempts(folder: Path) -> list[Record]:
     return lines(folder / FILE, KEYS)
 
 
-def summarize(records: list[Record], part: str) -> Tried:
+def summarize(records: list[Record], part: str) -> AttemptSummary:
     """The attempts at a part, from these records. The first of `passed` and `revealed` counts."""
     mine = [record for record in records if record["part"] == part and str(record["event"]) in EVENTS]
     known: dict[str, bool] = {}
@@ -90,7 +90,7 @@ def summarize(records: list[Record], part: str) -> Tried:
     general = tuple(attempt for attempt in known if not known[attempt])
     last = next((record["event"] for record in reversed(mine) if record["event"] in ("passed", "broken")), "")
     broken = end == "passed" and last == "broken"
-    return Tried(tuple(known), general, end == "passed", end == "revealed", broken)
+    return AttemptSummary(tuple(known), general, end == "passed", end == "revealed", broken)
 
 
 def add_broken(notebook: Path, result: dict[str, Any]) -> None:

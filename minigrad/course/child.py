@@ -60,20 +60,20 @@ class Clock:
     ):
         self.process, self.seconds, self.patience, self.whole = process, seconds, patience, whole
         self.on_wall: Wall = wall or (whole.on_wall if whole else Wall())
-        self.before, self.began = worked(process), self.on_wall.seconds()
+        self.before, self.began = cpu_seconds(process), self.on_wall.seconds()
 
     def work(self) -> float:
-        return worked(self.process) - self.before
+        return cpu_seconds(self.process) - self.before
 
     def wall(self) -> float:
         return self.on_wall.seconds() - self.began
 
-    def left(self) -> float:
+    def seconds_left(self) -> float:
         mine = min(self.seconds - self.work(), self.patience * self.seconds - self.wall())
-        return min(mine, self.whole.left()) if self.whole else mine
+        return min(mine, self.whole.seconds_left()) if self.whole else mine
 
 
-def worked(process: int) -> float:
+def cpu_seconds(process: int) -> float:
     """The CPU seconds of a process and of those of its children that have ended.
 
     0 if the process is gone. Only Linux has /proc: elsewhere these are wall-clock seconds.
@@ -95,7 +95,7 @@ def demand(processes: Iterable[int]) -> tuple[bool, float]:
     """Whether any thread of these processes runs or is ready to run, and the CPU seconds of all of them."""
     seconds, ready = 0.0, False
     for process in processes:
-        seconds += worked(process)
+        seconds += cpu_seconds(process)
         with contextlib.suppress(OSError):  # the process has just ended
             threads = os.listdir(f"/proc/{process}/task")
             ready = ready or any(status(f"{process}/task/{thread}/stat")[0] == "R" for thread in threads)
@@ -111,7 +111,7 @@ def others() -> list[int]:
 
 
 @contextlib.contextmanager
-def copied(work: Callable[[int], None]) -> Iterator[tuple[int, int]]:
+def fork_process(work: Callable[[int], None]) -> Iterator[tuple[int, int]]:
     """Fork this process to do some work. Yields its id and the pipe to read from; it is killed when the block ends.
 
     Raises OSError if the fork fails.
@@ -167,10 +167,10 @@ def lines(child: int, reader: int, left: Callable[[], float]) -> Iterator[bytes]
         elif over:  # a process that it left running may keep the pipe open for ever
             return
         else:
-            over = ended(child)
+            over = has_ended(child)
 
 
-def ended(child: int) -> bool:
+def has_ended(child: int) -> bool:
     try:
         return os.waitid(os.P_PID, child, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
     except ChildProcessError:  # where SIGCHLD is ignored

@@ -17,7 +17,7 @@ from pathlib import Path
 
 from minigrad import __version__
 from minigrad.course import CourseError, doctor, lab, lessons, new, rescue, standing
-from minigrad.course.errors import Stopped
+from minigrad.course.errors import CommandInterrupt
 from minigrad.engine.base.errors import MinigradError
 
 
@@ -42,7 +42,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 0
     except CourseError as error:
         print(f"minigrad: {error}", file=sys.stderr)
-        return 130 if isinstance(error, Stopped) else 1  # as for a program that Ctrl-C ends
+        return 130 if isinstance(error, CommandInterrupt) else 1  # as for a program that Ctrl-C ends
 
 
 def command_line() -> argparse.ArgumentParser:
@@ -152,7 +152,7 @@ def copy_course(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def report(copied: lessons.Copied) -> None:
+def report(copied: lessons.CopyReport) -> None:
     counts = {
         "new": len(copied.new),
         "restored": len(copied.restored),
@@ -167,7 +167,7 @@ def report(copied: lessons.Copied) -> None:
 
 def reset_lesson(arguments: argparse.Namespace) -> int:
     folder = course_folder(arguments)
-    wanted = lessons.the_one(arguments.name, lessons.destination(folder))
+    wanted = lessons.resolve_name(arguments.name, lessons.destination(folder))
     for damaged in rescue.rescue(folder):
         if damaged.name == wanted and damaged.well:
             raise CourseError(f"{damaged} It was not reset: run the same command again to reset it")
@@ -240,7 +240,7 @@ def run_ranks(arguments: argparse.Namespace) -> int:
     except MinigradError as error:
         raise CourseError(str(error)) from None
     except KeyboardInterrupt:
-        raise Stopped("stopped, and all ranks with it") from None
+        raise CommandInterrupt("stopped, and all ranks with it") from None
     return 0
 
 

@@ -52,7 +52,7 @@ class Comparison:
     def words(self) -> str:
         """The differences in words."""
         named = [
-            f"at {self.places[i]}: {said(self.came[i])} instead of {said(self.wanted[i])}"
+            f"at {self.places[i]}: {format_number(self.came[i])} instead of {format_number(self.wanted[i])}"
             for i in self.apart[:MOST_NAMED]
         ]
         n = len(self.apart)
@@ -60,31 +60,31 @@ class Comparison:
         return f"Of {len(self.places)} numbers {n} {'differs' if n == 1 else 'differ'}: {'; '.join(named + rest)}."
 
     def svg(self) -> str:
-        return drawn(self)
+        return draw_comparison(self)
 
 
 def comparison(apart: tuple[tuple[str, Outcome, Outcome], ...]) -> Comparison | None:
     """The comparison for the first of these failed probes whose values can be drawn."""
     both = ((of, wanted.value, came.value) for of, wanted, came in apart if wanted.kind == came.kind == "gave")
-    return next((found for each in both if (found := compared(*each))), None)
+    return next((found for each in both if (found := compare_values(*each))), None)
 
 
-def compared(of: str, wanted: Any, came: Any) -> Comparison | None:
+def compare_values(of: str, wanted: Any, came: Any) -> Comparison | None:
     """The comparison of two lists of numbers, two matrices of equal shape or two curves; None for anything else."""
     if not isinstance(wanted, list) or not isinstance(came, list) or not wanted or not came:
         return None
     if is_curve(wanted) and is_curve(came) and [x for x, _ in wanted] == [x for x, _ in came]:
         xs = [as_float(x) for x, _ in wanted]
-        return of_rows(of, [f"x = {said(x)}" for x in xs], xs, [y for _, y in wanted], [y for _, y in came])
+        return compare_rows(of, [f"x = {format_number(x)}" for x in xs], xs, [y for _, y in wanted], [y for _, y in came])
     if all(map(is_row, wanted)) and all(map(is_row, came)) and list(map(len, wanted)) == list(map(len, came)):
         places = [f"[{i}, {j}]" for i, row in enumerate(wanted) for j in range(len(row))]
         wanted, came = [*chain.from_iterable(wanted)], [*chain.from_iterable(came)]
     else:
         places = [str(i) for i in range(max(len(wanted), len(came)))]
-    return of_rows(of, places, list(map(float, range(len(places)))), wanted, came)
+    return compare_rows(of, places, list(map(float, range(len(places)))), wanted, came)
 
 
-def of_rows(of: str, places: list[str], xs: list[float], wanted: list[Any], came: list[Any]) -> Comparison | None:
+def compare_rows(of: str, places: list[str], xs: list[float], wanted: list[Any], came: list[Any]) -> Comparison | None:
     n = len(places)
     if not (is_row(wanted) and is_row(came) and FEWEST <= n <= MOST and all(map(math.isfinite, xs))):
         return None
@@ -110,14 +110,14 @@ def as_float(x: float) -> float:
         return math.inf if x > 0 else -math.inf
 
 
-def said(x: float | None) -> str:
+def format_number(x: float | None) -> str:
     return "nothing" if x is None else f"{x + 0.0:.4g}".replace("-", "−")
 
 
 # -- the drawing ------------------------------------------------------------------------------
 
 
-def drawn(c: Comparison) -> str:
+def draw_comparison(c: Comparison) -> str:
     """The picture as SVG for a page, with the same bytes each time."""
     low, high = bounds(c)
     across = [LEFT + 12 + (WIDTH - LEFT - RIGHT - 24) * share(x, c.xs[0], c.xs[-1]) for x in c.xs]
@@ -126,11 +126,11 @@ def drawn(c: Comparison) -> str:
         return TOP + HEIGHT * (1 - share(value, low, high))
 
     bottom, crowded = TOP + HEIGHT, len(across) > CROWD
-    wanted = joined(across, c.wanted, y, "") if crowded else each(ring, across, c.wanted, y)
-    line = joined(across, c.came, y, "5 3") if crowded else ""
+    wanted = draw_polyline(across, c.wanted, y, "") if crowded else draw_points(ring, across, c.wanted, y)
+    line = draw_polyline(across, c.came, y, "5 3") if crowded else ""
     gaps = [(x, y(a), y(b)) for x, a, b in zip(across, c.wanted, c.came) if a != b and is_seen(a) and is_seen(b)]
     apart = "".join(f'<path d="M{x:.1f},{a:.1f}V{b:.1f}" stroke-dasharray="3 2"/>' for x, a, b in gaps)
-    came = each(diamond, across, [v if not crowded or i in c.apart else None for i, v in enumerate(c.came)], y)
+    came = draw_points(diamond, across, [v if not crowded or i in c.apart else None for i, v in enumerate(c.came)], y)
     frame = f'width="{WIDTH}" height="{bottom + BELOW}" viewBox="0 0 {WIDTH} {bottom + BELOW}"'
     look = f'{FONT} fill="currentColor" style="max-width:100%;height:auto;display:block"'
     label = escape(f"{c.of}: what it should give, and what it gave. {c.words}", quote=True)
@@ -146,7 +146,7 @@ def drawn(c: Comparison) -> str:
     )
 
 
-def each(shape: Callable[[float, float], str], across: list[float], values: Row, y: Callable[[float], float]) -> str:
+def draw_points(shape: Callable[[float, float], str], across: list[float], values: Row, y: Callable[[float], float]) -> str:
     return "".join(shape(x, y(v)) for x, v in zip(across, values) if is_seen(v))
 
 
@@ -180,12 +180,12 @@ def axis(low: float, high: float, y: Callable[[float], float]) -> str:
     if low < 0 < high and min(abs(y(0.0) - at) for at in ticks.values()) > 14:
         ticks[0.0] = y(0.0)
     lines = ticks | ({0.0: y(0.0)} if low <= 0 <= high else {})
-    named = [f'<text x="{LEFT - 6}" y="{at + 4:.1f}" text-anchor="end">{said(v)}</text>' for v, at in ticks.items()]
+    named = [f'<text x="{LEFT - 6}" y="{at + 4:.1f}" text-anchor="end">{format_number(v)}</text>' for v, at in ticks.items()]
     drawn = [f'<path d="M{LEFT},{at:.1f}H{WIDTH - RIGHT}" opacity="{0.2 if v else 0.6}"/>' for v, at in lines.items()]
     return f'{"".join(named)}<g stroke="currentColor" fill="none">{"".join(drawn)}</g>'
 
 
-def joined(across: list[float], values: Row, y: Callable[[float], float], dashes: str) -> str:
+def draw_polyline(across: list[float], values: Row, y: Callable[[float], float], dashes: str) -> str:
     """A line through the points, with gaps at missing, infinite and NaN values."""
     steps, pen = [], "M"
     for x, v in zip(across, values):
@@ -208,7 +208,7 @@ def marks(c: Comparison, across: list[float], bottom: float) -> str:
     texts = [
         *((across[i], 33, "", c.places[i].removeprefix("x = ")) for i in named),
         *((across[i], 17, f' fill="{CAME}" aria-hidden="true"', "✗") for i in crossed),
-        *((across[i], -4, ' font-weight="bold"', said(c.came[i])) for i in odd),
+        *((across[i], -4, ' font-weight="bold"', format_number(c.came[i])) for i in odd),
     ]
     return "".join(
         f'<text x="{x:.1f}" y="{bottom + below}" text-anchor="middle"{look}>{escape(words)}</text>'

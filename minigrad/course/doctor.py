@@ -17,7 +17,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from minigrad import __version__
-from minigrad.course.lessons import PACKAGE, checkout, shipped
+from minigrad.course.lessons import PACKAGE, checkout, shipped_names
 from minigrad.course.rescue import rescue
 
 DISTRIBUTION = "minigrad-course"
@@ -59,15 +59,15 @@ def python() -> Finding:
 
 def minigrad() -> Finding:
     kind = "installed" if checkout() is None else "checkout"
-    known = installed(DISTRIBUTION) is not None
-    found = f"{__version__}, {kind} at {PACKAGE}, {len(shipped())} files for learners"
-    well = known and bool(shipped())
+    known = installed_version(DISTRIBUTION) is not None
+    found = f"{__version__}, {kind} at {PACKAGE}, {len(shipped_names())} files for learners"
+    well = known and bool(shipped_names())
     return Finding("minigrad", well, found if known else f"{found}; not installed", "" if well else AGAIN)
 
 
 def foreign() -> Finding:
     """Another project's distribution is also called minigrad and would be imported instead of this one."""
-    other = installed("minigrad")
+    other = installed_version("minigrad")
     if other is None:
         return Finding("its name", True, "no other minigrad is installed")
     found = f"another project's minigrad {other} is installed too"
@@ -80,23 +80,23 @@ def packages() -> Finding:
         return Finding("packages", False, "`packaging` is missing, so JupyterLab probably is too", AGAIN)
     from packaging.requirements import Requirement
 
-    needed = [Requirement(line) for line in required()]
+    needed = [Requirement(line) for line in course_requirements()]
     needed = [need for need in needed if need.marker is None or need.marker.evaluate({"extra": ""})]
-    versions = {need: installed(need.name) for need in needed}
+    versions = {need: installed_version(need.name) for need in needed}
     wrong = [f"{need} (found {v})" for need, v in versions.items() if v is None or not need.specifier.contains(v, True)]
     if wrong:
         return Finding("packages", False, f"needed: {', '.join(wrong)}", AGAIN)
     return Finding("packages", True, ", ".join(f"{need.name} {version}" for need, version in versions.items()))
 
 
-def required() -> list[str]:
+def course_requirements() -> list[str]:
     try:
         return metadata.requires(DISTRIBUTION) or []
     except metadata.PackageNotFoundError:
         return []
 
 
-def installed(name: str) -> str | None:
+def installed_version(name: str) -> str | None:
     try:
         return metadata.version(name)
     except metadata.PackageNotFoundError:

@@ -16,7 +16,7 @@ from typing import Any
 
 from minigrad.course.apart import observe
 from minigrad.course.probe import UNENDED, Outcome, Probe
-from minigrad.course.referee import beside, parsed
+from minigrad.course.referee import inner_probe, parse_probes
 
 SLIPS = ("NameError", "UnboundLocalError")  # a mistyped name: it costs no attempt and no hint
 ANSWERS = Path(__file__).resolve().parent / "answers"
@@ -111,7 +111,7 @@ class Verdict:
         return self.part.points if self.state == "pass" else 0
 
 
-def named(name: str, answers: Path | None = None) -> Exercise:
+def load_exercise(name: str, answers: Path | None = None) -> Exercise:
     """Load the exercise of this name. Raises FileNotFoundError if there is none.
 
     answers    the folder of its data, if not the package's own
@@ -125,9 +125,9 @@ def names() -> list[str]:
     return sorted(path.stem for path in ANSWERS.glob("*.json"))
 
 
-def every() -> Iterator[Exercise]:
+def all_exercises() -> Iterator[Exercise]:
     """All exercises, in the order of the lessons."""
-    return map(named, names())
+    return map(load_exercise, names())
 
 
 def part_of(name: str, facts: dict[str, Any]) -> Part:
@@ -144,7 +144,7 @@ def outcomes_of(pairs: list[list[Any]]) -> tuple[Outcome, ...]:
     return tuple(Outcome(kind, value) for kind, value in pairs)
 
 
-def judged(part: Part, namespace: dict[str, Any], earlier: list[str]) -> Verdict:
+def check_answer(part: Part, namespace: dict[str, Any], earlier: list[str]) -> Verdict:
     """Run the probes on an answer. Returns the verdict; a new wrong attempt is appended to `earlier`."""
     missing = [f"no `{name}`" for name in part.defines if namespace.get(name, ...) is ...]
     if missing:
@@ -168,10 +168,10 @@ def verdict(part: Part, outcomes: list[Outcome], earlier: list[str]) -> Verdict:
 
 def explain_failure(part: Part, outcomes: list[Outcome], earlier: list[str]) -> Verdict:
     """The verdict on a wrong answer: its first failed probe, and a hint for the known-wrong answer or the attempt."""
-    rows = [*zip((probe.expression for probe in parsed(part.probes)), part.expected, outcomes)]
+    rows = [*zip((probe.expression for probe in parse_probes(part.probes)), part.expected, outcomes)]
     places = [i for i, (_, wanted, came) in enumerate(rows) if not wanted.matches(came)]
     place = next((i for i in places if outcomes[i].kind in UNENDED), places[0])
-    says, probe, came = (difference(part, *rows[place]),), beside(part.probes, place), outcomes[place]
+    says, probe, came = (difference(part, *rows[place]),), inner_probe(part.probes, place), outcomes[place]
     apart = tuple(rows[i] for i in places)
     attempt = "" if came.kind == "raised" and came.value in SLIPS else known_by(outcomes)
     for wrong in part.wrong:
@@ -204,24 +204,24 @@ def alike(outcomes: Any, others: Any) -> bool:
 
 def difference(part: Part, probe: str, wanted: Outcome, came: Outcome) -> str:
     """The expected and the actual outcome of a probe, in words."""
-    write = repr if shown(wanted.value) == shown(came.value) else shown
+    write = repr if format_value(wanted.value) == format_value(came.value) else format_value
     asked, got = write(wanted.value), write(came.value)
     if part.open:
         should = "raise" if wanted.kind == "raised" else "give"
-        return f"`{probe}` should {should} {asked}, and {became(came, 'gave', got)}"
+        return f"`{probe}` should {should} {asked}, and {describe_outcome(came, 'gave', got)}"
     if came.kind == "gave":
         return f"`{probe}` is {got}, and that is not right yet.{form(wanted, came)}"
-    return f"`{probe}` {became(came, 'is', got)}"
+    return f"`{probe}` {describe_outcome(came, 'is', got)}"
 
 
-def became(came: Outcome, gave: str, got: str) -> str:
+def describe_outcome(came: Outcome, gave: str, got: str) -> str:
     """The outcome of a probe as the end of a sentence, with its likely cause; `gave` is the verb, "gave" or "is"."""
     match came.kind:
         case "gave":
             return f"{gave} {got}." + (" Is a `return` missing?" if came.value is None else "")
         case "odd":
             wanted = "where plain numbers, text or lists of them are expected"
-            return f"{gave} an object, of type {came.value}, {wanted}.{unwrapped(came)}"
+            return f"{gave} an object, of type {came.value}, {wanted}.{accessor_hint(came)}"
         case "endless":
             return "was still running after a few seconds, and was stopped: is there a loop that never ends?"
         case "stuck":
@@ -235,7 +235,7 @@ def became(came: Outcome, gave: str, got: str) -> str:
     return f"raised {came.value}{told}.{missing}"
 
 
-def unwrapped(came: Outcome) -> str:
+def accessor_hint(came: Outcome) -> str:
     """How to get the number out of a Value or Tensor that was given as the answer; "" for other types."""
     number = {"Value": ".data", "Tensor": ".item()"}.get(came.value)
     return f" The number in a {came.value} is its `{number}`." if number else ""
@@ -253,7 +253,7 @@ def form(wanted: Outcome, came: Outcome) -> str:
     return ""
 
 
-def shown(value: Any) -> str:
+def format_value(value: Any) -> str:
     """Plain data as short text: floats to six digits, cut at 160 characters."""
     match value:
         case bool() | None | str():
@@ -261,9 +261,9 @@ def shown(value: Any) -> str:
         case float():
             text = f"{value:.6g}"
         case list():
-            text = f"[{', '.join(map(shown, value))}]"
+            text = f"[{', '.join(map(format_value, value))}]"
         case dict():
-            text = f"{{{', '.join(f'{key!r}: {shown(entry)}' for key, entry in value.items())}}}"
+            text = f"{{{', '.join(f'{key!r}: {format_value(entry)}' for key, entry in value.items())}}}"
         case _:
             text = str(value)
     return text if len(text) <= 160 else f"{text[:150]} …"

@@ -15,7 +15,7 @@ from difflib import get_close_matches
 from typing import Any
 
 from minigrad.course import exercise
-from minigrad.course.attempts import BROKEN, Attempts, Tried
+from minigrad.course.attempts import BROKEN, Attempts, AttemptSummary
 from minigrad.course.comparison import CAME, WANTED, Comparison, comparison
 from minigrad.course.exercise import Part, Verdict
 from minigrad.course.notebook_state import state_of
@@ -72,20 +72,20 @@ def check(part: str | None = None) -> Note:
     try:
         known = part_called(part)
     except DAMAGED as error:
-        return damaged(error)
+        return report_damage(error)
     if known is None:
         return parts_there_are(part)
     attempts = attempts_in(namespace)
-    verdict = exercise.judged(known, namespace, list(attempts.at(known.name).general))
+    verdict = exercise.check_answer(known, namespace, list(attempts.at(known.name).general))
     trouble = attempts.add(verdict)
     said = note(verdict)
     news, *rest = said.sentences
-    rest = [unread(known, namespace), *rest, *further(verdict, attempts.at(known.name)), trouble]
-    rest += [ahead(known, attempts)] if said.passed else []
+    rest = [stale_answer_warning(known, namespace), *rest, *attempt_remarks(verdict, attempts.at(known.name)), trouble]
+    rest += [next_step(known, attempts)] if said.passed else []
     return replace(said, sentences=(news, *filter(None, rest)))
 
 
-def unread(part: Part, namespace: dict[str, Any]) -> str:
+def stale_answer_warning(part: Part, namespace: dict[str, Any]) -> str:
     """Warn that an older definition was checked, if the last cell that defines the answer does not compile; or ""."""
     inputs = namespace.get("In")  # IPython's list of the sources of all cells that were run
     for cell in reversed(inputs if isinstance(inputs, list) else []):
@@ -106,7 +106,7 @@ def solution(part: str | None = None) -> Note:
     try:
         known = part_called(part)
     except DAMAGED as error:
-        return damaged(error)
+        return report_damage(error)
     if known is None:
         return parts_there_are(part, "solution")
     attempts = attempts_in(sys._getframe(1).f_globals)
@@ -123,19 +123,19 @@ def solution(part: str | None = None) -> Note:
     return Note("todo", tuple(filter(None, [news, then, trouble])), worked=known.solution)
 
 
-def not_yet(part: Part, tried: Tried) -> Note:
+def not_yet(part: Part, tried: AttemptSummary) -> Note:
     """Explain how many attempts are missing until the solution is shown. Asking costs nothing."""
     made = len(tried.different)
-    news = f"{part.name}: the solution is shown after {part.patience} different attempts; so far there {were(made)}."
+    news = f"{part.name}: the solution is shown after {part.patience} different attempts; so far there {was_or_were(made)}."
     then = f'`check("{part.name}")` gives a hint for each that comes out differently. Asking costs nothing.'
     return Note("todo", (news, then))
 
 
-def were(n: int) -> str:
+def was_or_were(n: int) -> str:
     return {0: "was none", 1: "was one"}.get(n, f"were {n}")
 
 
-def further(verdict: Verdict, tried: Tried) -> list[str]:
+def attempt_remarks(verdict: Verdict, tried: AttemptSummary) -> list[str]:
     """Sentences on an attempt that depend on the earlier ones."""
     part, made = verdict.part, len(tried.different)
     if verdict.state == "pass" and tried.revealed:
@@ -152,9 +152,9 @@ def further(verdict: Verdict, tried: Tried) -> list[str]:
     return []
 
 
-def ahead(part: Part, attempts: Attempts) -> str:
+def next_step(part: Part, attempts: Attempts) -> str:
     """What to do after a right part: the next unfinished part of its exercise, or nothing more."""
-    mine = next(each for each in exercise.every() if part in each.parts)
+    mine = next(each for each in exercise.all_exercises() if part in each.parts)
     tried = {each.name: attempts.at(each.name) for each in mine.parts}
     earned = f"{sum(tried[each.name].earned_points(each) for each in mine.parts)} of {mine.points} points"
     at = mine.parts.index(part)
@@ -173,13 +173,13 @@ def attempts_in(namespace: dict[str, Any]) -> Attempts:
 
 
 def part_called(name: Any) -> Part | None:
-    return next((part for each in exercise.every() for part in each.parts if part.name == name), None)
+    return next((part for each in exercise.all_exercises() for part in each.parts if part.name == name), None)
 
 
 DAMAGED = (OSError, ValueError, KeyError, TypeError)  # what reading a broken file of the package can raise
 
 
-def damaged(error: Exception) -> Note:
+def report_damage(error: Exception) -> Note:
     """The note for a broken installation, which is not the learner's fault."""
     where = getattr(error, "filename", None) or exercise.ANSWERS
     news = f"The course's own files cannot be read: {type(error).__name__} in {where}."
@@ -221,7 +221,7 @@ def points(part: Part) -> str:
 
 def parts_there_are(asked: Any, asker: str = "check") -> Note:
     """The list of parts that can be checked, for a call without a valid name."""
-    exercises = list(exercise.every())
+    exercises = list(exercise.all_exercises())
     names = [part.name for each in exercises for part in each.parts]
     near = get_close_matches(str(asked), [name for name in names if name[0] == str(asked)[:1]], 1, 0.75)
     news = f"{asker} takes the name of a part." if asked is None else f"There is no part {asked!r}."

@@ -73,7 +73,7 @@ class Journal:
 
 def append(path: Path, record: Record) -> None:
     """Append a line and sync it to the disk. After a line that was cut short it begins a new one."""
-    with path.open("a+b", buffering=0) as file, alone(file):
+    with path.open("a+b", buffering=0) as file, lock_file(file):
         line = json.dumps(record, ensure_ascii=False).encode(errors="replace") + b"\n"
         whole = line if ends_well(file) else b"\n" + line
         if file.write(whole) != len(whole):
@@ -89,13 +89,13 @@ def ends_well(file: BinaryIO) -> bool:
 
 
 @contextmanager
-def alone(file: BinaryIO) -> Iterator[None]:
+def lock_file(file: BinaryIO) -> Iterator[None]:
     """Hold a lock on the file; without one where locks do not work, or after waiting PATIENCE seconds."""
     deadline = time.monotonic() + PATIENCE
-    held = locked(file)
+    held = try_lock(file)
     while not held and time.monotonic() < deadline:
         time.sleep(0.005)
-        held = locked(file)
+        held = try_lock(file)
     try:
         yield
     finally:
@@ -106,7 +106,7 @@ def alone(file: BinaryIO) -> Iterator[None]:
 if sys.platform == "win32":
     import msvcrt
 
-    def locked(file: BinaryIO) -> bool:
+    def try_lock(file: BinaryIO) -> bool:
         file.seek(FAR)
         try:
             msvcrt.locking(file.fileno(), msvcrt.LK_NBLCK, 1)
@@ -120,7 +120,7 @@ if sys.platform == "win32":
 
 elif sys.platform == "emscripten":  # each notebook has one process and its own file
 
-    def locked(file: BinaryIO) -> bool:
+    def try_lock(file: BinaryIO) -> bool:
         return True
 
     def unlock(file: BinaryIO) -> None:
@@ -129,7 +129,7 @@ elif sys.platform == "emscripten":  # each notebook has one process and its own 
 else:
     import fcntl
 
-    def locked(file: BinaryIO) -> bool:
+    def try_lock(file: BinaryIO) -> bool:
         """Whether this process has the lock now."""
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -147,10 +147,10 @@ def lines(path: Path, keys: set[str]) -> list[Record]:
         text = path.read_bytes().decode("utf-8", errors="replace")
     except OSError:
         return []
-    return [record for line in text.split("\n") if (record := parsed(line, keys))]
+    return [record for line in text.split("\n") if (record := parse_record(line, keys))]
 
 
-def parsed(line: str, keys: set[str]) -> Record | None:
+def parse_record(line: str, keys: set[str]) -> Record | None:
     try:
         record = json.loads(line)
     except (ValueError, RecursionError):

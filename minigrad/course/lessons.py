@@ -56,7 +56,7 @@ PACKAGE = Path(__file__).resolve().parents[1]
 
 
 @dataclass(frozen=True)
-class Copied:
+class CopyReport:
     """The names of the files, by what copy() did; `beside` are new editions next to files that the learner edited."""
 
     folder: Path
@@ -78,7 +78,7 @@ def course() -> Path:
     return checkout() or PACKAGE / "_course"
 
 
-def shipped() -> list[str]:
+def shipped_names() -> list[str]:
     """The names of all shipped files, relative to the course folder."""
     files = {path for pattern in SHIPPED for path in course().glob(pattern) if path.is_file()}
     names = sorted(path.relative_to(course()).as_posix() for path in files)
@@ -101,13 +101,13 @@ def default_folder() -> Path:
     return here if not any(here.iterdir()) else Path.home() / "minigrad-course"
 
 
-def copy(folder: Path) -> Copied:
+def copy(folder: Path) -> CopyReport:
     """Bring the course in this folder up to date."""
-    copied = Copied(destination(folder))
+    copied = CopyReport(destination(folder))
     with writing_in(folder):
         last = last_shipped(folder)
         now = dict(last)
-        for name in shipped():
+        for name in shipped_names():
             now[name] = digest(course() / name)
             fate = fate_of(folder / name, now[name], last.get(name))
             if fate in ("new", "restored", "updated"):
@@ -150,7 +150,7 @@ def reset(folder: Path, name: str) -> tuple[str, Path | None]:
 
     The replacement is atomic, after all data is on the disk; if that fails, the lesson is unchanged.
     """
-    name = the_one(name, destination(folder))
+    name = resolve_name(name, destination(folder))
     path, now = folder / name, digest(course() / name)
     with writing_in(folder):
         last = last_shipped(folder)
@@ -183,7 +183,7 @@ def notebook(folder: Path, wanted: str) -> str:
     path = Path(wanted).absolute() if Path(wanted).exists() else folder.absolute() / wanted
     if path.suffix == ".ipynb" and path.is_file() and path.is_relative_to(folder.absolute()):
         return path.relative_to(folder.absolute()).as_posix()
-    name = the_one(wanted, folder)
+    name = resolve_name(wanted, folder)
     if not name.endswith(".ipynb"):
         raise CourseError(f"{name} is not a notebook, and has no slides: choose one such as {FIRST}")
     return name
@@ -194,9 +194,9 @@ def has_slides(path: Path) -> bool:
     return re.search(rb'"slide_type": *"(sub)?slide"', path.read_bytes()) is not None
 
 
-def the_one(wanted: str, folder: Path) -> str:
+def resolve_name(wanted: str, folder: Path) -> str:
     """The shipped name that matches `exercises/01_slopes.ipynb`, the start of it, or a path to the file."""
-    names = shipped()
+    names = shipped_names()
     path = Path(wanted).absolute()
     if path.is_relative_to(folder.absolute()):
         wanted = path.relative_to(folder.absolute()).as_posix()
@@ -227,7 +227,7 @@ def make_backup_folder(folder: Path) -> Path:
 def destination(folder: Path) -> Path:
     if folder.resolve() == course():
         raise CourseError(f"{folder} is the source of the lessons: choose another folder for your own copies")
-    if not shipped():
+    if not shipped_names():
         raise CourseError(f"{course()} has no lessons: install minigrad-course again, or get the whole repository")
     return folder
 

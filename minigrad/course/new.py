@@ -10,7 +10,7 @@ import re
 from pathlib import Path
 
 from minigrad.course.errors import CourseError
-from minigrad.course.exercise import every
+from minigrad.course.exercise import all_exercises
 from minigrad.course.lessons import checkout, write
 
 NAME = re.compile(r"\d\d_[a-z][a-z0-9]*(_[a-z0-9]+)*")
@@ -34,10 +34,10 @@ def exercise(name: str, root: Path | None = None) -> Path:
     if path.exists():
         raise CourseError(f"{path} exists already and is unchanged: choose another name")
     function = name.partition("_")[2]
-    taken = {part.name for each in every() for part in each.parts} & {f"{function}_slopes", f"{function}_count"}
+    taken = {part.name for each in all_exercises() for part in each.parts} & {f"{function}_slopes", f"{function}_count"}
     if taken:
         raise CourseError(f"the course already has a part named {taken.pop()!r}: choose another name")
-    text = begun(name, lesson(name[:2], root))
+    text = fill_template(name, lesson(name[:2], root))
     try:
         write(path, text.encode())
     except OSError as error:
@@ -45,7 +45,7 @@ def exercise(name: str, root: Path | None = None) -> Path:
     return path
 
 
-def begun(name: str, lesson_name: str) -> str:
+def fill_template(name: str, lesson_name: str) -> str:
     """The source of an exercise of this name."""
     number, _, function = name.partition("_")
     text = TEMPLATE.replace("NUMBER", number).replace("TITLE", function.replace("_", " ").capitalize())

@@ -26,12 +26,12 @@ def parallel(line: str, cell: str) -> None:
     try:
         starter(magic.parse_argstring(cells.parallel, line).n)
     except NoRanksError as error:
-        show(recorded(f"%%parallel {line}\n{cell}", error), error)
+        show(find_recording(f"%%parallel {line}\n{cell}", error), error)
     else:
         cells.parallel(line, cell)
 
 
-def recorded(source: str, error: NoRanksError) -> list[Any]:
+def find_recording(source: str, error: NoRanksError) -> list[Any]:
     """The outputs of the cell with this source in the shipped lessons. Raises CellError if there is none."""
     for notebook in sorted((course() / "lessons").glob("*.ipynb")):
         for cell in json.loads(notebook.read_text("utf-8"))["cells"]:
@@ -47,7 +47,7 @@ def show(outputs: list[Any], error: NoRanksError) -> None:
     for output in outputs:
         print(*lines(output), sep="", end="")
         if given := output.get("metadata", {}).get(cells.RECORDED):
-            shell.user_ns.update(cells.decoded(given))
+            shell.user_ns.update(cells.decode_values(given))
 
 
 def lines(output: Any) -> Iterator[str]:

@@ -26,10 +26,10 @@ def follow_theme() -> None:
         plt.switch_backend(plt.get_backend())  # switching sets its own formats, but only once
         formatters = shell.display_formatter.formatters
         formatters["image/png"].pop(Figure, None)
-        formatters["image/svg+xml"].for_type(Figure, drawn)
+        formatters["image/svg+xml"].for_type(Figure, render_svg)
 
 
-def drawn(figure: Figure) -> str:
+def render_svg(figure: Figure) -> str:
     """The plot as SVG, drawn in the page's text colour."""
     page = StringIO()
     figure.savefig(page, format="svg", bbox_inches="tight", metadata={"Date": None})

@@ -36,7 +36,7 @@ NOTES = {
 
 
 @dataclass(frozen=True)
-class Told:
+class PredictionNote:
     """Sentences on a prediction, displayed as text or as a box."""
 
     name: str
@@ -65,22 +65,22 @@ class Prediction:
     guard: RLock = field(default_factory=RLock)  # a button click may arrive on another thread than the cell's
 
     @property
-    def locked(self) -> Record | None:
+    def locked_record(self) -> Record | None:
         return self.ledger.find(self.question.name)
 
     @property
     def other(self) -> Question | None:
         """The locked question of this name, if its answer does not fit this question."""
-        was = asked_in(self.locked) if self.locked else self.question
+        was = asked_in(self.locked_record) if self.locked_record else self.question
         return None if was.answers_like(self.question) else was
 
     def lock(self, answer: Any, confidence: str) -> str:
         """Lock an answer for good. Returns why it could not be saved, or "". Raises ValueError if it cannot be."""
         with self.guard:
-            kept = self.locked
+            kept = self.locked_record
             if kept:
                 raise ValueError(
-                    f"It is locked: {(self.other or self.question).shown(kept['answer'])}, {kept['confidence']}."
+                    f"It is locked: {(self.other or self.question).format_answer(kept['answer'])}, {kept['confidence']}."
                 )
             if self.came is not ...:
                 raise ValueError(f"The answer has been shown. {AGAIN}")
@@ -95,10 +95,10 @@ class Prediction:
         """Show the actual result with the locked answer, and store whether the answer was right."""
         with self.guard:
             self.came = self.question.came(actual)
-            kept = self.locked
+            kept = self.locked_record
             if kept and kept["right"] is None and not self.other:
                 right = self.question.right(kept["answer"], self.came)
-                came = self.question.shown(self.came)
+                came = self.question.format_answer(self.came)
                 self.ledger.add({**self.record(kept["answer"], kept["confidence"], right), "actual": came})
         self.refresh()
 
@@ -114,10 +114,10 @@ class Prediction:
     @property
     def outcome(self) -> dict[str, str]:
         """The prediction, the result, the gap and a note, as text; {} until the result is known."""
-        kept = self.locked
+        kept = self.locked_record
         if self.came is ...:
             return {}
-        came = self.question.shown(self.came)
+        came = self.question.format_answer(self.came)
         other = self.other
         if kept is None or other:
             note = f"What is locked under this name answers another question: {other.text}" if other else NOT_LOCKED
@@ -127,7 +127,7 @@ class Prediction:
         gap = self.question.gap(kept["answer"], self.came)
         if right and not gap.startswith("and so"):
             gap = f"it is {came}: near enough."
-        return {"predicted": self.question.shown(kept["answer"]), "came": came, "gap": gap, "note": note}
+        return {"predicted": self.question.format_answer(kept["answer"]), "came": came, "gap": gap, "note": note}
 
     def calibration(self, confidence: str) -> str:
         """How often the learner was right at this confidence."""
@@ -155,12 +155,12 @@ def asked_in(record: Record) -> Question:
     return question({**record, "text": record["question"]})
 
 
-def reveal(name: str, actual: Any) -> Told:
+def reveal(name: str, actual: Any) -> PredictionNote:
     """Compare the code's result with the prediction locked under this name."""
-    return revealed(name, actual, sys._getframe(1).f_globals)
+    return reveal_answer(name, actual, sys._getframe(1).f_globals)
 
 
-def revealed(name: str, actual: Any, namespace: dict[str, Any]) -> Told:
+def reveal_answer(name: str, actual: Any, namespace: dict[str, Any]) -> PredictionNote:
     """reveal() for the notebook with these names."""
     kept = state_of(namespace)
     found = kept.predictions.get(name)
@@ -168,8 +168,8 @@ def revealed(name: str, actual: Any, namespace: dict[str, Any]) -> Told:
         stored = (kept.ledger or Ledger()).find(name)
         found = prediction(asked_in(stored) if stored else Question(name, ""), namespace)
     found.show(actual)
-    told, locked = found.outcome, found.locked
+    told, locked = found.outcome, found.locked_record
     said = told["gap"]
     if locked and not found.other:
         said = f"you predicted {told['predicted']} ({locked['confidence']}); {said}"
-    return Told(name, tuple(filter(None, [said, told["note"]])))
+    return PredictionNote(name, tuple(filter(None, [said, told["note"]])))

@@ -85,13 +85,13 @@ def observe(probes: Iterable[Probe], namespace: dict[str, Any], seconds: float =
     """The outcome of each probe on these names. After a probe that had to be stopped, the rest are not run."""
     outcomes: list[Outcome] = []
     for probe in probes:
-        outcomes.append(limited(partial(evaluated, probe, namespace), seconds))
+        outcomes.append(run_limited(partial(evaluate_probe, probe, namespace), seconds))
         if outcomes[-1].kind in UNENDED:
             break
     return outcomes
 
 
-def evaluated(probe: Probe, namespace: dict[str, Any]) -> Outcome:
+def evaluate_probe(probe: Probe, namespace: dict[str, Any]) -> Outcome:
     """Evaluate one probe. A builtin name such as `sum` is Python's here, even if the learner has redefined it."""
     scope = {name: value for name, value in namespace.items() if not hasattr(builtins, name)}
     try:
@@ -133,7 +133,7 @@ def walk(traceback: Any) -> Iterator[tuple[Any, int]]:
         traceback = traceback.tb_next
 
 
-def limited(call: Callable[[], Outcome], seconds: float, enough: Callable[[], bool] = bool) -> Outcome:
+def run_limited(call: Callable[[], Outcome], seconds: float, enough: Callable[[], bool] = bool) -> Outcome:
     """Run a call on its own thread, without output. Returns its outcome; `endless` if it had to be stopped.
 
     seconds    of CPU time, if the system counts it for each thread: on a busy machine it may take longer by the clock
@@ -156,11 +156,11 @@ def limited(call: Callable[[], Outcome], seconds: float, enough: Callable[[], bo
     if sys.excepthook is None:  # the learner's code set it to None; threading needs it to start a thread
         sys.excepthook = sys.__excepthook__
     thread = threading.Thread(target=work, daemon=True)
-    with silent(), said_again():
+    with silent(), ignore_late_stops():
         try:
             thread.start()
         except RuntimeError:  # no thread can be started, as in a browser
-            return timed(call, seconds)
+            return run_with_tracer(call, seconds)
         try:
             wait(done, clocks, seconds, enough)
         finally:  # also if the learner interrupts the kernel
@@ -171,7 +171,7 @@ def limited(call: Callable[[], Outcome], seconds: float, enough: Callable[[], bo
     return outcomes[0] if outcomes else Outcome("stuck")
 
 
-def timed(call: Callable[[], Outcome], seconds: float) -> Outcome:
+def run_with_tracer(call: Callable[[], Outcome], seconds: float) -> Outcome:
     """The same without threads: check the clock before each line. Code that catches every exception goes on."""
     until = time.monotonic() + seconds
 
@@ -196,16 +196,16 @@ def wait(done: threading.Event, clocks: list[int], seconds: float, enough: Calla
     If its CPU time is known, a gap of over ten intervals counts as ten: the machine itself had stopped.
     """
     look, most = seconds / 40, seconds / 4 if hasattr(time, "pthread_getcpuclockid") else math.inf
-    past, looked, before = 0.0, time.monotonic(), worked(clocks) if clocks else 0.0
+    past, looked, before = 0.0, time.monotonic(), thread_cpu_seconds(clocks) if clocks else 0.0
     while not done.wait(look) and not enough():
-        now, work = time.monotonic(), worked(clocks) - before
+        now, work = time.monotonic(), thread_cpu_seconds(clocks) - before
         past, looked = past + min(now - looked, most), now
         waits = past >= seconds and not SLEEPING * past < work < seconds
         if waits or past >= BUSY * seconds or seconds <= work < math.inf:
             return
 
 
-def worked(clocks: list[int]) -> float:
+def thread_cpu_seconds(clocks: list[int]) -> float:
     """The CPU seconds of a thread; infinite if unknown."""
     try:
         return time.clock_gettime(clocks[0]) if clocks else float("inf")
@@ -238,7 +238,7 @@ def stop(thread: threading.Thread) -> None:
 
 def halt(thread: threading.Thread, seconds: float) -> None:
     """Stop another thread. It may catch Stop and go on, so Stop is raised five times within so many seconds."""
-    with said_again():
+    with ignore_late_stops():
         for _ in range(5):
             if thread.is_alive():
                 stop(thread)
@@ -246,7 +246,7 @@ def halt(thread: threading.Thread, seconds: float) -> None:
 
 
 @contextlib.contextmanager
-def said_again() -> Iterator[None]:
+def ignore_late_stops() -> Iterator[None]:
     """A block that silences Python's report of a Stop raised in a finalizer, where it is lost: another follows."""
 
     def report(dropped: Any) -> None:
@@ -265,10 +265,10 @@ def said_again() -> Iterator[None]:
 
 def plain(value: Any) -> Any:
     """Copy a value into base types. Raises Odd for anything else: an object, a class, too many items."""
-    return copied(value, count(), 0)
+    return copy_plain(value, count(), 0)
 
 
-def copied(x: Any, items: Iterator[int], depth: int) -> Any:
+def copy_plain(x: Any, items: Iterator[int], depth: int) -> Any:
     kind = type(x)  # not x.__class__, which a learner's class can fake
     if next(items) > MOST_ITEMS or depth > DEEPEST:
         raise Odd(f"{kind.__name__} of more than {MOST_ITEMS} items or {DEEPEST} levels")
@@ -277,13 +277,13 @@ def copied(x: Any, items: Iterator[int], depth: int) -> Any:
     if kind is int or kind is str:  # the most common types
         return short(x)
     if issubclass(kind, SEQUENCES):
-        return [copied(y, items, depth + 1) for y in (list if issubclass(kind, list) else tuple).__iter__(x)]
+        return [copy_plain(y, items, depth + 1) for y in (list if issubclass(kind, list) else tuple).__iter__(x)]
     for base, copy in BASES:
         if issubclass(kind, base):
             return short(copy(x))
     if issubclass(kind, dict):
-        return {str(copied(k, items, DEEPEST)): copied(v, items, depth + 1) for k, v in dict.items(x)}
-    return copied(from_numpy(x), items, depth)
+        return {str(copy_plain(k, items, DEEPEST)): copy_plain(v, items, depth + 1) for k, v in dict.items(x)}
+    return copy_plain(from_numpy(x), items, depth)
 
 
 def short(x: Any) -> Any:

@@ -23,7 +23,7 @@ KEYS = {"notebook", "name", "kind", "answer", "confidence", "right", "when"}
 def answers(folder: Path) -> list[Record]:
     """All answers in a course folder, in the order of answering, merged: the first answer under each name, with its
     first `right`, or None if that is not known yet."""
-    return merged(lines(folder / FILE, KEYS))
+    return merge_answers(lines(folder / FILE, KEYS))
 
 
 def notebook() -> str:
@@ -40,7 +40,7 @@ class Ledger(Journal):
 
     def records(self) -> list[Record]:
         """All answers of the folder, merged."""
-        return merged(self.lines(KEYS))
+        return merge_answers(self.lines(KEYS))
 
     def find(self, name: str) -> Record | None:
         """The answer under this name in this notebook."""
@@ -52,7 +52,7 @@ class Ledger(Journal):
         return self.write({"notebook": self.notebook, **record})
 
 
-def merged(records: list[Record]) -> list[Record]:
+def merge_answers(records: list[Record]) -> list[Record]:
     """One record for each name in each notebook: the first answer, with the first verdict."""
     first: dict[tuple[str, str], Record] = {}
     for record in records:

@@ -66,11 +66,11 @@ class Question:
             given = None
         value = READERS[self.kind](given, self.options)
         if value is None:
-            raise ValueError(f"{answer!r:.60} is not {self.wanted}.{remark(given)}")
+            raise ValueError(f"{answer!r:.60} is not {self.expected_form}.{remark(given)}")
         return value
 
     @property
-    def wanted(self) -> str:
+    def expected_form(self) -> str:
         """The expected form of an answer, in words."""
         wanted = {
             "number": "a number, such as 2 or 0.5",
@@ -87,7 +87,7 @@ class Question:
             return True
         return are_numbers(answer, actual) and abs(answer - actual) <= self.tolerance
 
-    def shown(self, value: Any) -> str:
+    def format_answer(self, value: Any) -> str:
         """An answer or a result as text."""
         if self.kind == "shape" and isinstance(value, list):
             return str(tuple(value))
@@ -112,7 +112,7 @@ class Question:
 
     def gap(self, answer: Any, actual: Any) -> str:
         """The difference between an answer and the result, in words."""
-        it_is = f"it is {self.shown(actual)}"
+        it_is = f"it is {self.format_answer(actual)}"
         if equal(actual, answer):
             return "and so it is."
         if are_numbers(answer, actual) and math.isfinite(actual):

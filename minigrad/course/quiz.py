@@ -55,7 +55,7 @@ class Item:
             return ["Right.", self.why]
         known = [mistake for mistake in self.wrong if self.question.right(answer, mistake.answer)]
         shows = [f"{mistake.shows} {mistake.hint}" for mistake in known[:1]]
-        return [f"Not so. The answer: {self.question.shown(self.right)}.", *shows, self.why]
+        return [f"Not so. The answer: {self.question.format_answer(self.right)}.", *shows, self.why]
 
 
 def quiz(name: str, path: Path | None = None) -> list[Item]:

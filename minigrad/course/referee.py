@@ -160,7 +160,7 @@ def definitions(statement: ast.stmt) -> Iterator[str]:
             yield from (name.id for n in stored for name in ast.walk(n) if isinstance(name, ast.Name))
 
 
-def parsed(probes: str) -> list[Probe]:
+def parse_probes(probes: str) -> list[Probe]:
     """The expressions of a text, each with the statements before it."""
     return probes_of(ast.parse(probes).body)
 
@@ -176,14 +176,14 @@ def probes_of(body: list[ast.stmt]) -> list[Probe]:
     return probes
 
 
-def inside(probes: str) -> list[Probe]:
+def inner_probes(probes: str) -> list[Probe]:
     """The half of the probes that runs with the learner's code; judge() takes their outcomes."""
     return split(probes).inside
 
 
-def beside(probes: str, place: int) -> Probe:
+def inner_probe(probes: str, place: int) -> Probe:
     """The inner half of one probe, with the definitions that it uses."""
-    probe = inside(probes)[place]
+    probe = inner_probes(probes)[place]
     setup = dependencies(ast.parse(probe.preparation).body, [ast.parse(probe.expression, mode="eval").body])
     return Probe("\n".join(map(ast.unparse, setup)), probe.expression)
 

@@ -14,14 +14,14 @@ from contextlib import nullcontext, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from minigrad.course.lessons import back_up, cell_sources, shipped, write
+from minigrad.course.lessons import back_up, cell_sources, shipped_names, write
 
 MOMENT = 1.0  # seconds in which a running save ends or makes progress
 PREFIX = ".~"
 
 
 @dataclass(frozen=True)
-class Damaged:
+class DamagedNotebook:
     """A damaged notebook.
 
     name       its path below the course folder
@@ -37,19 +37,19 @@ class Damaged:
         return f"{self.name} {self.sentence}"
 
 
-def rescue(folder: Path) -> list[Damaged]:
+def rescue(folder: Path) -> list[DamagedNotebook]:
     """Restore each damaged notebook of a course folder that has a complete copy. Returns all damaged ones."""
     return [found for path in candidates(folder) if (found := rescue_notebook(folder, path))]
 
 
 def candidates(folder: Path) -> list[Path]:
     """The sorted paths of all notebooks in the course folder, including those of which only a copy exists."""
-    places = {folder, *(folder / Path(name).parent for name in shipped())}
+    places = {folder, *(folder / Path(name).parent for name in shipped_names())}
     found = {path for place in places for path in place.glob("*.ipynb")}
     return sorted(path.with_name(path.name.removeprefix(PREFIX)) for path in found)
 
 
-def rescue_notebook(folder: Path, path: Path) -> Damaged | None:
+def rescue_notebook(folder: Path, path: Path) -> DamagedNotebook | None:
     """Restore one notebook if it is damaged; None if it is not, or is being saved right now."""
     name = path.relative_to(folder).as_posix()
     if is_whole(path) or is_being_saved(path):
@@ -59,19 +59,19 @@ def rescue_notebook(folder: Path, path: Path) -> Damaged | None:
     if copy is None:
         way = f"`minigrad reset {name}` restores it as it was shipped"
         said = f"is not a notebook ({size} bytes), and JupyterLab left no copy of it: {way}."
-        return Damaged(name, False, said) if name in shipped() and path.exists() else None
+        return DamagedNotebook(name, False, said) if name in shipped_names() and path.exists() else None
     try:
         with back_up(folder, name) if path.exists() else nullcontext() as backup:
             write(path, copy.read_bytes())
     except OSError as error:
         said = f"was cut short while JupyterLab saved it. {copy} is complete, but could not replace it"
-        return Damaged(name, False, f"{said} ({error.strerror}): free disk space, or copy it by hand.")
+        return DamagedNotebook(name, False, f"{said} ({error.strerror}): free disk space, or copy it by hand.")
     if copy.name.startswith(PREFIX):
         with suppress(OSError):
             copy.unlink()
     kept = f"; the damaged file is {backup}" if backup else ""
     of = "the copy from before that save" if copy.name.startswith(PREFIX) else "JupyterLab's last checkpoint of it"
-    return Damaged(name, True, f"was cut short ({size} bytes) while JupyterLab saved it: {of} is back{kept}.")
+    return DamagedNotebook(name, True, f"was cut short ({size} bytes) while JupyterLab saved it: {of} is back{kept}.")
 
 
 def is_whole(path: Path) -> bool:

@@ -17,7 +17,7 @@ from minigrad.course.attempts import Attempts
 from minigrad.course.exercise import Exercise
 from minigrad.course.feedback import note
 from minigrad.course.notebook_state import NAME, NotebookState
-from minigrad.course.probe import Outcome, limited
+from minigrad.course.probe import Outcome, run_limited
 
 CELL_SECONDS = 10.0
 
@@ -33,17 +33,17 @@ def score(work: str | Path | dict[str, Any], name: str | None = None) -> dict[st
     if isinstance(work, dict):
         if name is None:
             raise ValueError("to score names, give the exercise too: score(globals(), '01_…')")
-        return marks(exercise.named(name), work)
+        return marks(exercise.load_exercise(name), work)
     path = Path(work)
     try:
         notebook = json.loads(path.read_text("utf-8"))
         sources = [source_of(cell) for cell in notebook["cells"] if cell["cell_type"] == "code"]
         name = name or notebook["metadata"].get("minigrad", {}).get("exercise", path.stem)
-        the_exercise = exercise.named(str(name))
+        the_exercise = exercise.load_exercise(str(name))
     except FileNotFoundError:
-        return unscored(f"there is no {path}" if not path.exists() else f"{path.name} belongs to no known exercise")
+        return empty_score(f"there is no {path}" if not path.exists() else f"{path.name} belongs to no known exercise")
     except (ValueError, KeyError, TypeError, AttributeError) as error:
-        return unscored(f"{path.name} is not a notebook: {type(error).__name__}: {error}")
+        return empty_score(f"{path.name} is not a notebook: {type(error).__name__}: {error}")
     # Attempts that no file stores: the scored work is somebody else's.
     namespace: dict[str, Any] = {"__name__": "__main__", NAME: NotebookState(attempts=Attempts(path=None))}
     cells = {n: ran for n, source in enumerate(sources, 1) if (ran := run(source, namespace))}
@@ -51,7 +51,7 @@ def score(work: str | Path | dict[str, Any], name: str | None = None) -> dict[st
 
 
 def marks(the_exercise: Exercise, namespace: dict[str, Any]) -> dict[str, Any]:
-    verdicts = [exercise.judged(part, namespace, []) for part in the_exercise.parts]
+    verdicts = [exercise.check_answer(part, namespace, []) for part in the_exercise.parts]
     parts = {
         v.part.name: {"state": v.state, "points": v.points, "of": v.part.points, "says": repr(note(v))}
         for v in verdicts
@@ -61,7 +61,7 @@ def marks(the_exercise: Exercise, namespace: dict[str, Any]) -> dict[str, Any]:
     return {**marked, "parts": parts, "cells": {}}
 
 
-def unscored(why: str) -> dict[str, Any]:
+def empty_score(why: str) -> dict[str, Any]:
     return {"exercise": None, "status": why, "points": 0, "of": 0, "parts": {}, "cells": {}}
 
 
@@ -83,5 +83,5 @@ def run(source: str, namespace: dict[str, Any]) -> str:
             return Outcome("raised", type(error).__name__)
         return Outcome("gave")
 
-    outcome = limited(work, CELL_SECONDS)
+    outcome = run_limited(work, CELL_SECONDS)
     return "" if outcome.kind == "gave" else outcome.value or outcome.kind

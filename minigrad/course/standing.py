@@ -15,7 +15,7 @@ from typing import Any
 from urllib.parse import quote
 
 from minigrad.course import attempts, exercise, progress, quiz
-from minigrad.course.attempts import Tried
+from minigrad.course.attempts import AttemptSummary
 from minigrad.course.exercise import Exercise, Part
 from minigrad.course.journal import Record, place
 
@@ -35,7 +35,7 @@ class PartStanding:
     attempts: int
 
     @property
-    def said(self) -> str:
+    def marked_name(self) -> str:
         return f"{MARKS[self.state]} {self.name}" + (f": {attempts.BROKEN}" if self.state == "broken" else "")
 
 
@@ -50,16 +50,16 @@ class Work:
     parts: tuple[PartStanding, ...]
 
     @property
-    def passed(self) -> int:
+    def passed_parts(self) -> int:
         return sum(part.state == "passed" for part in self.parts)
 
     @property
-    def revealed(self) -> int:
+    def revealed_points(self) -> int:
         return sum(part.of for part in self.parts if part.state == "revealed")
 
 
 @dataclass(frozen=True)
-class Answered:
+class QuestionCounts:
     """The counts of questions in one lesson or quiz: locked, known to be right, and in total.
 
     of    the total; None for predictions, whose number is unknown
@@ -79,8 +79,8 @@ class Standing:
     """
 
     exercises: tuple[Work, ...]
-    predictions: tuple[Answered, ...]
-    quizzes: tuple[Answered, ...]
+    predictions: tuple[QuestionCounts, ...]
+    quizzes: tuple[QuestionCounts, ...]
     home: str = ".."
 
     def plain(self) -> dict[str, Any]:
@@ -88,7 +88,7 @@ class Standing:
         data = asdict(self)
         del data["home"]
         for said, work in zip(data["exercises"], self.exercises):
-            said["passed"] = work.passed
+            said["passed"] = work.passed_parts
         return data | {"points": self.points, "of": self.of, "next": self.next}
 
     @property
@@ -96,7 +96,7 @@ class Standing:
         """The notebook to continue with: a lesson, or its exercise once either is begun; "" when all is done."""
         begun = {each.name for each in (*self.predictions, *self.quizzes) if each.locked}
         for work in self.exercises:
-            if work.points + work.revealed < work.of:
+            if work.points + work.revealed_points < work.of:
                 mine = [each.name for each in self.quizzes if each.name[:2] == work.name[:2]]
                 is_begun = begun.intersection(mine) or any(part.state != "untried" for part in work.parts)
                 return f"lessons/{mine[0]}.ipynb" if mine and not is_begun else f"exercises/{work.name}.ipynb"
@@ -133,9 +133,9 @@ def standing(folder: Path | None) -> Standing:
     asked = [record for record in answers if quiz_of(record, quizzes) is None]
     lessons = dict.fromkeys(record["notebook"] for record in asked)
     return Standing(
-        tuple(work(each, tried) for each in exercise.every()),
-        tuple(counted(name, [record for record in asked if record["notebook"] == name]) for name in sorted(lessons)),
-        tuple(counted(name, [r for r in answers if quiz_of(r, quizzes) == name], n) for name, n in quizzes.items()),
+        tuple(work(each, tried) for each in exercise.all_exercises()),
+        tuple(count_questions(name, [record for record in asked if record["notebook"] == name]) for name in sorted(lessons)),
+        tuple(count_questions(name, [r for r in answers if quiz_of(r, quizzes) == name], n) for name, n in quizzes.items()),
     )
 
 
@@ -150,14 +150,14 @@ def work(each: Exercise, records: list[Record]) -> Work:
     return Work(each.name, each.title, sum(part.points for part in parts), each.points, parts)
 
 
-def part_standing(part: Part, tried: Tried) -> PartStanding:
+def part_standing(part: Part, tried: AttemptSummary) -> PartStanding:
     states = {"broken": tried.broken, "passed": tried.passed, "revealed": tried.revealed, "tried": tried.different}
     state = next((name for name, holds in states.items() if holds), "untried")
     return PartStanding(part.name, state, tried.earned_points(part), part.points, len(tried.different) + tried.passed)
 
 
-def counted(name: str, records: Sequence[Record], of: int | None = None) -> Answered:
-    return Answered(name, len(records), sum(record["right"] is True for record in records), of)
+def count_questions(name: str, records: Sequence[Record], of: int | None = None) -> QuestionCounts:
+    return QuestionCounts(name, len(records), sum(record["right"] is True for record in records), of)
 
 
 # -- display ----------------------------------------------------------------------------------
@@ -168,11 +168,11 @@ def text(standing: Standing) -> list[str]:
     width = max((len(work.name) for work in standing.exercises), default=0)
     lines = [f"{standing.points} of {standing.of} points in {len(standing.exercises)} exercises."]
     for each in standing.exercises:
-        shown = f", {each.revealed} shown" if each.revealed else ""
-        parts = ", ".join(part.said + tries(part) for part in each.parts)
+        shown = f", {each.revealed_points} shown" if each.revealed_points else ""
+        parts = ", ".join(part.marked_name + tries(part) for part in each.parts)
         lines.append(f"  {each.name:{width}}  {each.points:2} of {each.of} points{shown}: {parts}")
-    lines += [f"Predictions, {answered(each)}" for each in standing.predictions] or ["No prediction is locked yet."]
-    lines += [f"Quiz, {answered(each)}" for each in standing.quizzes]
+    lines += [f"Predictions, {format_counts(each)}" for each in standing.predictions] or ["No prediction is locked yet."]
+    lines += [f"Quiz, {format_counts(each)}" for each in standing.quizzes]
     return [*lines, f"Go on with {standing.next}."] if standing.next else lines
 
 
@@ -180,7 +180,7 @@ def tries(part: PartStanding) -> str:
     return f" ({part.attempts} attempt{'' if part.attempts == 1 else 's'})" if part.attempts else ""
 
 
-def answered(each: Answered) -> str:
+def format_counts(each: QuestionCounts) -> str:
     locked = f"{each.locked} locked" if each.of is None else f"{each.locked} of {each.of} locked"
     return f"{each.name or 'elsewhere'}: {locked}, {each.right} right"
 
@@ -189,8 +189,8 @@ def table(standing: Standing) -> str:
     """The progress as an HTML table. The text alone is complete, so a reader can skip the bars."""
     rows = [
         row(link(standing, f"exercises/{work.name}.ipynb", f"{work.name.partition('_')[0]} {work.title}"),
-            bar(work.points, work.revealed, work.of), f"{work.points} of {work.of} points",
-            "<br>".join(escape(part.said + tries(part)) for part in work.parts))
+            bar(work.points, work.revealed_points, work.of), f"{work.points} of {work.of} points",
+            "<br>".join(escape(part.marked_name + tries(part)) for part in work.parts))
         for work in standing.exercises
     ]  # fmt: skip
     asked = [(f"Predictions, {each.name or 'elsewhere'}", each) for each in standing.predictions]
@@ -199,7 +199,7 @@ def table(standing: Standing) -> str:
     rows += [
         row(link(standing, f"lessons/{each.name}.ipynb", title) if each.name in lessons else escape(title),
             bar(each.right, each.locked - each.right, each.locked if each.of is None else each.of),
-            f"{each.right} right", escape(answered(each).partition(": ")[2]))
+            f"{each.right} right", escape(format_counts(each).partition(": ")[2]))
         for title, each in asked
     ]  # fmt: skip
     key = "✓ passed, … tried, ○ not tried, ◇ its solution was shown, which counts 0 points"

@@ -58,10 +58,10 @@ class RandomSampler(Sampler):
     def __iter__(self) -> Iterator[int]:
         if not self.again:
             fixed = isinstance(self.generator, Tensor)
-            self.key = random.fold_in(self.generator, self.epoch) if fixed else drawn(self.generator)
+            self.key = random.fold_in(self.generator, self.epoch) if fixed else draw_key(self.generator)
             self.epoch += 1
         self.again = False
-        return iter(shuffled(len(self.data_source), self.key))
+        return iter(shuffle_indices(len(self.data_source), self.key))
 
     def state_dict(self) -> dict[str, Any]:
         """The state to continue from: the epoch, the key of the latest order, and the state of a Generator."""
@@ -109,7 +109,7 @@ class WeightedRandomSampler(Sampler):
         return self.num_samples
 
     def __iter__(self) -> Iterator[int]:
-        numbers = random.choice(drawn(self.generator), self.weights, self.num_samples, self.replacement)
+        numbers = random.choice(draw_key(self.generator), self.weights, self.num_samples, self.replacement)
         return iter(numbers.tolist())
 
 
@@ -145,13 +145,13 @@ def refuse_other_options(owner: object, state: Mapping[str, Any], names: Iterabl
             raise StateError(f"this {name} has {option}={x!r}, but the state {state[option]!r}: use the saved value")
 
 
-def shuffled(n: int, key: Any) -> list[int]:
+def shuffle_indices(n: int, key: Any) -> list[int]:
     """The numbers from 0 to n − 1 in a random order that the key determines."""
     order: list[int] = random.permutation(key, n).numpy().tolist()
     return order
 
 
-def drawn(source: Source) -> Any:
+def draw_key(source: Source) -> Any:
     """A key: made from a seed, the key itself, or the next key of a Generator."""
     match source:
         case int():
@@ -255,7 +255,7 @@ def random_split(dataset: Samples, lengths: Sequence[float], generator: Source =
             f"random_split needs lengths that add up to the {n} samples, or to 1, and {list(lengths)} add up to "
             f"{sum(lengths)}"
         )
-    dealt = shuffled(n, drawn(generator))
+    dealt = shuffle_indices(n, draw_key(generator))
     return [Subset(dataset, dealt[end - size : end]) for size, end in zip(sizes, accumulate(sizes))]
 
 

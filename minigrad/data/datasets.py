@@ -66,13 +66,13 @@ def names() -> Names:
     with NAMES.open(encoding="utf-8", newline="") as file:
         rows = list(csv.reader(file))
     languages = sorted({language for language, _ in rows})
-    pairs = [(unmarked(name), languages.index(language)) for language, name in rows]
+    pairs = [(strip_marks(name), languages.index(language)) for language, name in rows]
     test = pairs[::TEST_NAMES]  # names are sorted in each language, so all are in both parts
     train = [pair for i, pair in enumerate(pairs) if i % TEST_NAMES]
     return Names(languages, train, test)
 
 
-def unmarked(name: str) -> str:
+def strip_marks(name: str) -> str:
     """The name in lower case, without diacritical marks."""
     apart = unicodedata.normalize("NFD", name.translate(UNMARKED))
     return "".join(c for c in apart if not unicodedata.combining(c)).lower()

@@ -20,7 +20,7 @@ from tqdm import tqdm
 from ..engine.base.damaged_state import refuse_by_name
 from ..engine.base.errors import DTypeError, ShapeError, StateError
 from ..engine.base.threads import pool
-from ..engine.core.calls import told
+from ..engine.core.calls import named_scope
 from ..engine.core.stateful import Stateful
 from ..engine.tensor.tensor import Tensor
 from .dataset import (
@@ -54,7 +54,7 @@ def default_collate(samples: Sequence[Any]) -> Any:
     if isinstance(first, tuple | list):
         return places(samples)
     if isinstance(first, Tensor | float | int) or hasattr(first, "__array__"):
-        return stacked([Tensor(s).value for s in samples])
+        return stack_arrays([Tensor(s).value for s in samples])
     raise DTypeError(
         "a batch is made of tensors, arrays, numbers and strings, in tuples and dictionaries, and a sample is "
         f"{first!r}: pass a collate_fn, which makes a batch from a list of samples"
@@ -75,7 +75,7 @@ def places(samples: Sequence[Any]) -> Any:
     return type(first)(*batches) if hasattr(first, "_fields") else tuple(batches)
 
 
-def stacked(arrays: list[Any]) -> Tensor:
+def stack_arrays(arrays: list[Any]) -> Tensor:
     """Stack arrays of one shape along a new first axis."""
     for i, array in enumerate(arrays):
         if array.shape != arrays[0].shape:
@@ -158,7 +158,7 @@ class DataLoader(Stateful):
     def __iter__(self) -> Iterator[Any]:
         skipped, self.skipped = self.skipped, 0
         every = islice(self.batch_sampler, skipped, None)
-        batches = self.waited(self.ahead(every) if self.num_workers else (self.load(rows) for rows in every), skipped)
+        batches = self.track_batches(self.ahead(every) if self.num_workers else (self.load(rows) for rows in every), skipped)
         if not self.progress:
             return batches
         counted = isinstance(self.sampler, Sized) and isinstance(self.batch_sampler, Sized)
@@ -168,15 +168,15 @@ class DataLoader(Stateful):
     def load(self, rows: list[Any]) -> Any:
         """A batch of the samples with these numbers; for an IterableDataset, of the samples in `rows`."""
         if isinstance(self.dataset, IterableDataset):
-            return collated(rows, self.collate_fn)
+            return collate_samples(rows, self.collate_fn)
         return batch(self.dataset, rows, self.collate_fn)
 
-    def waited(self, batches: Iterator[Any], given: int) -> Iterator[Any]:
+    def track_batches(self, batches: Iterator[Any], given: int) -> Iterator[Any]:
         """Yields the batches, and counts them on from `given`. Watchers see the wait for each batch as a block."""
         self.given = given
         try:
             while True:
-                with told("block", "enumerate(DataLoader).__next__"):
+                with named_scope("block", "enumerate(DataLoader).__next__"):
                     batch_or_end = next(batches, self)
                 if batch_or_end is self:
                     return
@@ -193,7 +193,7 @@ class DataLoader(Stateful):
 
         Raises TypeError if the sampler has no state_dict.
         """
-        sampler = self.ordered()
+        sampler = self.stateful_sampler()
         own = None if sampler is None else sampler.state_dict()
         return {"given": self.given, "sampler": own, "batch_size": getattr(self.batch_sampler, "batch_size", None)}
 
@@ -202,7 +202,7 @@ class DataLoader(Stateful):
         """Continue from a saved state: the next loop finishes the epoch that was interrupted, or starts a new one."""
         size = getattr(self.batch_sampler, "batch_size", None)
         refuse_other_options(self, state_dict, ("given", "sampler"), batch_size=size)
-        sampler, given = self.ordered(), state_dict["given"]
+        sampler, given = self.stateful_sampler(), state_dict["given"]
         if given is not None and (not isinstance(given, int) or given < 0):
             raise StateError(
                 f"given, the number of batches returned so far, must be a non-negative integer, got {given!r}"
@@ -213,7 +213,7 @@ class DataLoader(Stateful):
             sampler.load_state_dict(state_dict["sampler"], given is not None)
         self.skipped = given or 0
 
-    def ordered(self) -> Any:
+    def stateful_sampler(self) -> Any:
         """The sampler whose state determines the order; None for a SequentialSampler, which needs no state."""
         sampler: Any = getattr(self.batch_sampler, "sampler", self.batch_sampler)
         if type(sampler) is SequentialSampler:
@@ -277,12 +277,12 @@ def batch(dataset: Samples, rows: list[Any], collate_fn: Callable[[list[Any]], A
             error.add_note(f"raised by sample {i} of {type(dataset).__name__}")
             raise
     try:
-        return collated(samples, collate_fn)
+        return collate_samples(samples, collate_fn)
     except Exception as error:
         error.add_note(f"raised by the batch of samples {', '.join(map(str, rows))} of {type(dataset).__name__}")
         raise
 
 
-def collated(samples: list[Any], collate_fn: Callable[[list[Any]], Any] | None) -> Any:
+def collate_samples(samples: list[Any], collate_fn: Callable[[list[Any]], Any] | None) -> Any:
     """Make a batch by collate_fn, or by default_collate if it is None."""
     return default_collate(samples) if collate_fn is None else collate_fn(samples)

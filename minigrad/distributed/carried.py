@@ -10,7 +10,7 @@ from typing import Any
 from .group import DistributedError
 
 
-def carried(fn: Any) -> tuple[dict[str, Any], dict[str, Any]]:
+def serialize_function(fn: Any) -> tuple[dict[str, Any], dict[str, Any]]:
     """The texts to run before the function can be called, and the values of names in them.
 
     The receiver imports what a module defines. Definitions of this program or notebook go as text, at their own lines.
@@ -35,7 +35,7 @@ def carry(name: str, value: Any, texts: dict[str, tuple[str, str]], values: dict
         texts[name] = "<imports>", f"from {home} import {known} as {name}"
     elif isinstance(value, FunctionType):
         texts[name] = "", ""  # it may refer to itself
-        for each in named(value.__code__):
+        for each in global_names(value.__code__):
             if each not in texts and each not in values and each in value.__globals__:
                 carry(each, value.__globals__[each], texts, values)
         del texts[name]
@@ -45,9 +45,9 @@ def carry(name: str, value: Any, texts: dict[str, tuple[str, str]], values: dict
         values[name] = value
 
 
-def named(code: CodeType) -> Iterator[str]:
+def global_names(code: CodeType) -> Iterator[str]:
     """The names that this code, and the code nested in it, look up."""
     yield from code.co_names
     for inner in code.co_consts:
         if isinstance(inner, CodeType):
-            yield from named(inner)
+            yield from global_names(inner)

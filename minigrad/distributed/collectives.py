@@ -16,37 +16,37 @@ from ..engine.base.dtypes import kind
 from ..engine.base.errors import DTypeError, GraphError, NoGradientError, ShapeError
 from ..engine.base.spec import Spec
 from ..engine.core import versions
-from ..engine.core.calls import told
+from ..engine.core.calls import named_scope
 from ..engine.core.modes import current
 from ..engine.core.node import place
 from ..engine.methods import Operand
 from ..engine.tensor.tensor import Tensor
 from .group import DistributedError, ProcessGroup, ReduceOp, Work
-from .transfer import counted, transferred
-from .world import found
+from .transfer import count_call, run_transfer
+from .world import resolve_group
 
 
 def all_reduce(
     tensor: Tensor, op: ReduceOp = ReduceOp.SUM, group: ProcessGroup | None = None, async_op: bool = False
 ) -> Work | None:
     """Give every process the sum, mean, product, minimum or maximum of all their tensors, in place."""
-    g = found(group)
-    x = Lent(g, tensor, "all_reduce", writes=True)
+    g = resolve_group(group)
+    x = TransferBuffer(g, tensor, "all_reduce", writes=True)
     refuse_reduction(op, tensor.spec)
 
     def finish() -> None:
         divide(x, op, g)
         x.give_back()
 
-    return transferred(g, "all_reduce", tensor.spec, lambda: g.all_reduce(x.array, op), finish, async_op, op.value)
+    return run_transfer(g, "all_reduce", tensor.spec, lambda: g.all_reduce(x.array, op), finish, async_op, op.value)
 
 
 def reduce(
     tensor: Tensor, dst: int, op: ReduceOp = ReduceOp.SUM, group: ProcessGroup | None = None, async_op: bool = False
 ) -> Work | None:
     """As all_reduce, but only rank `dst` gets the result, in place; the others keep their tensors."""
-    g = found(group)
-    x = Lent(g, tensor, "reduce", writes=True)
+    g = resolve_group(group)
+    x = TransferBuffer(g, tensor, "reduce", writes=True)
     root = member(g, dst)
     refuse_reduction(op, tensor.spec)
 
@@ -56,15 +56,15 @@ def reduce(
             x.give_back()
 
     said = f"{op.value} to rank {dst}"
-    return transferred(g, "reduce", tensor.spec, lambda: g.reduce(x.array, op, root), finish, async_op, said)
+    return run_transfer(g, "reduce", tensor.spec, lambda: g.reduce(x.array, op, root), finish, async_op, said)
 
 
 def broadcast(tensor: Tensor, src: int, group: ProcessGroup | None = None, async_op: bool = False) -> Work | None:
     """Give every process the tensor of rank `src`, in place."""
-    g = found(group)
-    x = Lent(g, tensor, "broadcast", writes=True)
+    g = resolve_group(group)
+    x = TransferBuffer(g, tensor, "broadcast", writes=True)
     root = member(g, src)
-    return transferred(
+    return run_transfer(
         g, "broadcast", tensor.spec, lambda: g.broadcast(x.array, root), x.give_back, async_op, f"from rank {src}"
     )
 
@@ -73,10 +73,10 @@ def all_gather_into_tensor(
     output_tensor: Tensor, input_tensor: Tensor, group: ProcessGroup | None = None, async_op: bool = False
 ) -> Work | None:
     """Concatenate the tensors of all processes in `output_tensor`."""
-    g = found(group)
-    x, y = Lent(g, input_tensor, "all_gather"), Lent(g, output_tensor, "all_gather", writes=True)
-    times("all_gather", output_tensor, input_tensor, g.size)
-    return transferred(
+    g = resolve_group(group)
+    x, y = TransferBuffer(g, input_tensor, "all_gather"), TransferBuffer(g, output_tensor, "all_gather", writes=True)
+    check_sizes("all_gather", output_tensor, input_tensor, g.size)
+    return run_transfer(
         g, "all_gather", output_tensor.spec, lambda: g.all_gather(y.array, x.array), y.give_back, async_op
     )
 
@@ -85,12 +85,12 @@ def all_gather(
     tensor_list: Sequence[Tensor], tensor: Tensor, group: ProcessGroup | None = None, async_op: bool = False
 ) -> Work | None:
     """Write the tensor of each process into its place in `tensor_list`."""
-    g = found(group)
-    x = Lent(g, tensor, "all_gather")
+    g = resolve_group(group)
+    x = TransferBuffer(g, tensor, "all_gather")
     ys = one_for_each("all_gather", tensor_list, tensor, g, writes=True)
     rows = device_of(x.array).xp.empty((g.size, *x.array.shape), x.array.dtype)
     whole = tensor.spec.with_shape(rows.shape)
-    return transferred(g, "all_gather", whole, lambda: g.all_gather(rows, x.array), lambda: spread(rows, ys), async_op)
+    return run_transfer(g, "all_gather", whole, lambda: g.all_gather(rows, x.array), lambda: spread(rows, ys), async_op)
 
 
 def gather(
@@ -101,12 +101,12 @@ def gather(
     async_op: bool = False,
 ) -> Work | None:
     """Write the tensor of each process into its place in the `gather_list` of rank `dst`; others pass no list."""
-    g = found(group)
-    x = Lent(g, tensor, "gather")
-    root, whole = member(g, dst), tensor.spec.with_shape((found(group).size, *tensor.shape))
+    g = resolve_group(group)
+    x = TransferBuffer(g, tensor, "gather")
+    root, whole = member(g, dst), tensor.spec.with_shape((resolve_group(group).size, *tensor.shape))
     ys = one_for_each("gather", at_root("gather_list", gather_list, g, dst), tensor, g, writes=True)
     rows = np.empty(whole.shape, x.array.dtype) if ys else None
-    return transferred(
+    return run_transfer(
         g, "gather", whole, lambda: g.gather(rows, x.array, root), lambda: spread(rows, ys), async_op, f"to rank {dst}"
     )
 
@@ -119,12 +119,12 @@ def scatter(
     async_op: bool = False,
 ) -> Work | None:
     """Give each process its tensor of the `scatter_list` of rank `src`; others pass no list."""
-    g = found(group)
-    y = Lent(g, tensor, "scatter", writes=True)
-    root, whole = member(g, src), tensor.spec.with_shape((found(group).size, *tensor.shape))
+    g = resolve_group(group)
+    y = TransferBuffer(g, tensor, "scatter", writes=True)
+    root, whole = member(g, src), tensor.spec.with_shape((resolve_group(group).size, *tensor.shape))
     xs = one_for_each("scatter", at_root("scatter_list", scatter_list, g, src), tensor, g, writes=False)
     rows = np.stack([x.array for x in xs]) if xs else None
-    return transferred(
+    return run_transfer(
         g, "scatter", whole, lambda: g.scatter(y.array, rows, root), y.give_back, async_op, f"from rank {src}"
     )
 
@@ -137,16 +137,16 @@ def reduce_scatter_tensor(
     async_op: bool = False,
 ) -> Work | None:
     """Give each process its part of the sum of all inputs, which are cut along their first axis."""
-    g = found(group)
-    x, y = Lent(g, input, "reduce_scatter"), Lent(g, output, "reduce_scatter", writes=True)
+    g = resolve_group(group)
+    x, y = TransferBuffer(g, input, "reduce_scatter"), TransferBuffer(g, output, "reduce_scatter", writes=True)
     refuse_reduction(op, input.spec)
-    times("reduce_scatter", input, output, g.size)
+    check_sizes("reduce_scatter", input, output, g.size)
 
     def finish() -> None:
         divide(y, op, g)
         y.give_back()
 
-    return transferred(
+    return run_transfer(
         g, "reduce_scatter", input.spec, lambda: g.reduce_scatter(y.array, x.array, op), finish, async_op, op.value
     )
 
@@ -155,59 +155,59 @@ def all_to_all_single(
     output: Tensor, input: Tensor, group: ProcessGroup | None = None, async_op: bool = False
 ) -> Work | None:
     """Send part i of `input`, cut along its first axis, to process i; `output` holds the parts in sender order."""
-    g = found(group)
-    x, y = Lent(g, input, "all_to_all"), Lent(g, output, "all_to_all", writes=True)
+    g = resolve_group(group)
+    x, y = TransferBuffer(g, input, "all_to_all"), TransferBuffer(g, output, "all_to_all", writes=True)
     if output.spec != input.spec or not input.shape or input.shape[0] % g.size:
         raise ShapeError(
             f"all_to_all of {g.size} processes needs an output like the input, and a first axis that they divide; got "
             f"{output.spec} and {input.spec}"
         )
-    return transferred(g, "all_to_all", input.spec, lambda: g.all_to_all(y.array, x.array), y.give_back, async_op)
+    return run_transfer(g, "all_to_all", input.spec, lambda: g.all_to_all(y.array, x.array), y.give_back, async_op)
 
 
 def barrier(group: ProcessGroup | None = None) -> None:
     """Return when every process has called this."""
-    with told("collective", "barrier"):
-        found(group).agree("barrier", place)
+    with named_scope("collective", "barrier"):
+        resolve_group(group).agree("barrier", place)
 
 
 def send(tensor: Tensor, dst: int, group: ProcessGroup | None = None, tag: int = 0) -> None:
     """Send the tensor to rank `dst`, which must receive it; return when the tensor may be changed."""
-    with told("collective", "send"):
+    with named_scope("collective", "send"):
         isend(tensor, dst, group, tag).wait()
 
 
 def recv(tensor: Tensor, src: int, group: ProcessGroup | None = None, tag: int = 0) -> int:
     """Fill the tensor with the one that rank `src` sends; returns `src`."""
-    with told("collective", "recv"):
+    with named_scope("collective", "recv"):
         irecv(tensor, src, group, tag).wait()
     return src
 
 
 def isend(tensor: Tensor, dst: int, group: ProcessGroup | None = None, tag: int = 0) -> Work:
     """Begin to send. The tensor must not be changed until wait() returns."""
-    g = found(group)
-    x = Lent(g, tensor, "send")
-    to = another("send", g, dst)
+    g = resolve_group(group)
+    x = TransferBuffer(g, tensor, "send")
+    to = peer_index("send", g, dst)
     where = place()
-    counted("send", tensor.spec)
+    count_call("send", tensor.spec)
     return Work(g.send(x.array, to, tag), x.let_go, g.until, lambda: f"send to rank {dst} at {where}")
 
 
 def irecv(tensor: Tensor, src: int, group: ProcessGroup | None = None, tag: int = 0) -> Work:
     """Begin to receive. The data is in the tensor when wait() returns."""
-    g = found(group)
-    x = Lent(g, tensor, "recv", writes=True)
-    source = another("recv", g, src)
+    g = resolve_group(group)
+    x = TransferBuffer(g, tensor, "recv", writes=True)
+    source = peer_index("recv", g, src)
     where = place()
-    counted("recv", tensor.spec)
+    count_call("recv", tensor.spec)
     return Work(g.recv(x.array, source, tag), x.give_back, g.until, lambda: f"recv from rank {src} at {where}")
 
 
 # -- common parts ---------------------------------------------------------------------------------
 
 
-class Lent:
+class TransferBuffer:
     """The array that a transfer reads or writes for a tensor: the tensor's own memory, if that is contiguous.
 
     A tensor of another device goes through the host's memory, unless the group takes GPU arrays.
@@ -255,21 +255,21 @@ def at_root(name: str, tensors: Sequence[Tensor] | None, g: ProcessGroup, rank: 
     return tensors
 
 
-def one_for_each(call: str, tensors: Sequence[Tensor] | None, one: Tensor, g: ProcessGroup, writes: bool) -> list[Lent]:
+def one_for_each(call: str, tensors: Sequence[Tensor] | None, one: Tensor, g: ProcessGroup, writes: bool) -> list[TransferBuffer]:
     """The buffers of a list with a tensor for each process, all like `one`; [] without a list."""
     if tensors is not None and [x.spec for x in tensors] != [one.spec] * g.size:
         raise ShapeError(f"{call} of {g.size} processes needs {g.size} tensors, each {one.spec}, and got {[*tensors]}")
-    return [Lent(g, x, call, writes) for x in tensors or ()]
+    return [TransferBuffer(g, x, call, writes) for x in tensors or ()]
 
 
-def spread(rows: np.ndarray | None, ys: Sequence[Lent]) -> None:
+def spread(rows: np.ndarray | None, ys: Sequence[TransferBuffer]) -> None:
     """Copy the row of each process into its tensor."""
     for y, row in zip(ys, () if rows is None else rows):
         y.array[...] = row
         y.give_back()
 
 
-def divide(x: Lent, op: ReduceOp, g: ProcessGroup) -> None:
+def divide(x: TransferBuffer, op: ReduceOp, g: ProcessGroup) -> None:
     if op is ReduceOp.AVG:
         x.array /= x.array.dtype.type(g.size)
 
@@ -284,7 +284,7 @@ def refuse_reduction(op: Any, x: Spec) -> None:
         raise DTypeError(f"the sum of {x} is no boolean: use ReduceOp.MAX for “any”, or x.astype(int)")
 
 
-def times(call: str, many: Tensor, one: Tensor, n: int) -> None:
+def check_sizes(call: str, many: Tensor, one: Tensor, n: int) -> None:
     if many.spec.size != n * one.spec.size or many.dtype != one.dtype or many.device != one.device:
         raise ShapeError(
             f"{call} of {n} processes: the whole must have {n} times a part's elements, its dtype and its device; "
@@ -299,7 +299,7 @@ def member(g: ProcessGroup, rank: Any) -> int:
     return g.ranks.index(rank)
 
 
-def another(call: str, g: ProcessGroup, rank: Any) -> int:
+def peer_index(call: str, g: ProcessGroup, rank: Any) -> int:
     """The index of another rank. Raises DistributedError if it is this process."""
     if member(g, rank) == g.rank:
         raise DistributedError(f"{call}: rank {rank} is this process, which cannot wait for itself")

@@ -29,7 +29,7 @@ from ..engine.tensor.tensor import Tensor
 from ..nn.module import IncompatibleKeys, Module
 from . import collectives, functional
 from .group import DistributedError, ProcessGroup, ReduceOp, Work
-from .world import found
+from .world import resolve_group
 
 MEGABYTE = 1 << 20
 
@@ -64,16 +64,16 @@ class DistributedDataParallel(Module):
         broadcast_buffers: bool = True,
         gradient_as_bucket_view: bool = False,
     ):
-        self.module, self.group = module, found(process_group)
+        self.module, self.group = module, resolve_group(process_group)
         self.find_unused, self.broadcast_buffers = find_unused_parameters, broadcast_buffers
         self.names = {id(p): name for name, p in module.named_parameters() if p.requires_grad}
         if not self.names:
             raise ValueError(f"{type(module).__name__} has no parameter that requires a gradient: call it directly")
         make_alike([*module.named_parameters(), *module.named_buffers()], self.group)
         learning = [p for p in module.parameters() if p.requires_grad]
-        self.buckets = [*filled(learning, bucket_cap_mb * MEGABYTE, gradient_as_bucket_view)]
+        self.buckets = [*fill_buckets(learning, bucket_cap_mb * MEGABYTE, gradient_as_bucket_view)]
         self.bucket_of = {id(p): bucket for bucket in self.buckets for p in bucket.parameters}
-        self.handles = [(p, p.register_post_accumulate_grad_hook(self.arrived)) for p in learning]
+        self.handles = [(p, p.register_post_accumulate_grad_hook(self.on_gradient)) for p in learning]
         self.syncing = self.forward_synced = True
         self.works: list[Work] = []
 
@@ -108,7 +108,7 @@ class DistributedDataParallel(Module):
 
     # -- while backward runs ---------------------------------------------------------------------
 
-    def arrived(self, p: Tensor) -> None:
+    def on_gradient(self, p: Tensor) -> None:
         """Hook: the gradient of p is complete."""
         if current.mode.builder is not None:
             if not self.syncing:
@@ -223,7 +223,7 @@ class Bucket:
             self.flat, self.parts = None, {}
 
 
-def filled(parameters: list[Tensor], most: float, is_viewed: bool) -> Iterator[Bucket]:
+def fill_buckets(parameters: list[Tensor], most: float, is_viewed: bool) -> Iterator[Bucket]:
     """The parameters from last to first, in buckets of one dtype and device, full at `most` bytes."""
     rooms: defaultdict[Any, list[Tensor]] = defaultdict(list)
     for p in reversed(parameters):

@@ -41,11 +41,11 @@ class CommDebugMode:
     def __exit__(self, *raised: Any) -> None:
         self.block.__exit__(*raised)
 
-    def transferred(self, call: str, nbytes: int) -> None:
+    def on_transfer(self, call: str, nbytes: int) -> None:
         self.comm_counts[call] += 1
         self.comm_bytes[call] += nbytes
 
-    def sent(self, to: int, nbytes: int) -> None:
+    def on_send(self, to: int, nbytes: int) -> None:
         self.messages.append((to, nbytes))
 
     def saw(self, op: Any, y: Any, xs: Any) -> None:

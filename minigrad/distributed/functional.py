@@ -20,8 +20,8 @@ from ..engine.core.node import place
 from ..engine.ops.effect import Effect
 from .collectives import member, refuse_reduction
 from .group import ProcessGroup, ReduceOp
-from .transfer import agreed
-from .world import found, groups
+from .transfer import agree_on_call
+from .world import resolve_group, groups
 
 
 @dataclass(frozen=True)
@@ -39,11 +39,11 @@ class Collective(Effect):
 
     @property
     def members(self) -> ProcessGroup:
-        return found(groups.get(self.group))
+        return resolve_group(groups.get(self.group))
 
     def run(self, begin: Any, y: np.ndarray, x: np.ndarray, detail: str = "") -> np.ndarray:
         g, whole = self.members, max(x, y, key=np.size)
-        agreed(g, self.call, Spec(whole.shape, whole.dtype), detail)
+        agree_on_call(g, self.call, Spec(whole.shape, whole.dtype), detail)
         g.until(begin(y, x), lambda: f"{self.call} at {place()}")
         return y
 
@@ -162,24 +162,24 @@ class AllToAll(Collective):
 
 def all_reduce(x: Any, op: ReduceOp = ReduceOp.SUM, group: ProcessGroup | None = None) -> Any:
     """The sum, mean, product, minimum or maximum of the x of all processes, in every process."""
-    return x.apply(AllReduce(found(group).name, op))
+    return x.apply(AllReduce(resolve_group(group).name, op))
 
 
 def all_gather(x: Any, group: ProcessGroup | None = None) -> Any:
     """The x of all processes, one after the other along the first axis."""
-    return x.apply(AllGather(found(group).name))
+    return x.apply(AllGather(resolve_group(group).name))
 
 
 def reduce_scatter(x: Any, group: ProcessGroup | None = None) -> Any:
     """This process's part of the sum of all x, cut along the first axis."""
-    return x.apply(ReduceScatter(found(group).name))
+    return x.apply(ReduceScatter(resolve_group(group).name))
 
 
 def broadcast(x: Any, src: int, group: ProcessGroup | None = None) -> Any:
     """The x of rank `src`; the others' x only give shape and dtype, and get the gradient 0."""
-    return x.apply(Broadcast(found(group).name, member(found(group), src)))
+    return x.apply(Broadcast(resolve_group(group).name, member(resolve_group(group), src)))
 
 
 def all_to_all(x: Any, group: ProcessGroup | None = None) -> Any:
     """Part i of every x, cut along the first axis, in process i, in the order of the senders."""
-    return x.apply(AllToAll(found(group).name))
+    return x.apply(AllToAll(resolve_group(group).name))

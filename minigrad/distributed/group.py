@@ -99,34 +99,34 @@ class ProcessGroup:
         """
 
     def all_reduce(self, x: np.ndarray, op: ReduceOp) -> Callable[[], bool]:
-        return done
+        return already_done
 
     def reduce(self, x: np.ndarray, op: ReduceOp, root: int) -> Callable[[], bool]:
         """x is undefined on the other ranks."""
-        return done
+        return already_done
 
     def broadcast(self, x: np.ndarray, root: int) -> Callable[[], bool]:
-        return done
+        return already_done
 
     def all_gather(self, y: np.ndarray, x: np.ndarray) -> Callable[[], bool]:
         y.reshape(-1)[...] = x.reshape(-1)
-        return done
+        return already_done
 
     def gather(self, y: np.ndarray | None, x: np.ndarray, root: int) -> Callable[[], bool]:
         """y    in the root, room for the parts of all"""
-        return done if y is None else self.all_gather(y, x)
+        return already_done if y is None else self.all_gather(y, x)
 
     def scatter(self, y: np.ndarray, x: np.ndarray | None, root: int) -> Callable[[], bool]:
         """x    in the root, the parts of all"""
-        return done if x is None else self.all_gather(y, x)
+        return already_done if x is None else self.all_gather(y, x)
 
     def reduce_scatter(self, y: np.ndarray, x: np.ndarray, op: ReduceOp) -> Callable[[], bool]:
         y.reshape(-1)[...] = x.reshape(-1)
-        return done
+        return already_done
 
     def all_to_all(self, y: np.ndarray, x: np.ndarray) -> Callable[[], bool]:
         y.reshape(-1)[...] = x.reshape(-1)
-        return done
+        return already_done
 
     def send(self, x: np.ndarray, to: int, tag: int) -> Callable[[], bool]:
         raise DistributedError(f"send to process {to}: this process is alone in its group: there is no receiver")
@@ -139,5 +139,5 @@ class ProcessGroup:
         return ProcessGroup(name, 0, self.ranks)
 
 
-def done(*_: Any) -> bool:
+def already_done(*_: Any) -> bool:
     return True

@@ -22,7 +22,7 @@ from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from .carried import carried
+from .carried import serialize_function
 from .group import DistributedError
 from .rank import MARK, OVER
 from .watch import LAUNCHED, Board
@@ -65,8 +65,8 @@ def launch(fn: Callable[..., Any], n: int, *args: Any, timeout: float | None = N
 
     Raises RankError with the traceback of the rank that failed first, DistributedError if n ranks cannot start.
     """
-    job, names = carried(fn)
-    return together({**job, "argv": [""]}, n, print_line, {"names": names, "arguments": args}, timeout)
+    job, names = serialize_function(fn)
+    return run_on_ranks({**job, "argv": [""]}, n, print_line, {"names": names, "arguments": args}, timeout)
 
 
 def run_script(script: str, arguments: list[str], n: int, restarts: int = 0) -> None:
@@ -75,7 +75,7 @@ def run_script(script: str, arguments: list[str], n: int, restarts: int = 0) -> 
         raise DistributedError(f"there is no program {script} in {Path.cwd()}")
     for again in range(restarts + 1):
         try:
-            together({"script": script, "argv": [script, *arguments], "restart": again}, n, print_line)
+            run_on_ranks({"script": script, "argv": [script, *arguments], "restart": again}, n, print_line)
             return
         except RankError as error:
             if again == restarts:
@@ -88,7 +88,7 @@ def print_line(rank: int, line: str) -> None:
     print(f"[{rank}] {line}", flush=True)
 
 
-def together(
+def run_on_ranks(
     job: dict[str, Any], n: int, say: Say, given: dict[str, Any] | None = None, timeout: float | None = None
 ) -> list[Any]:
     """Run a job on n ranks: a script, or texts with the values `given`, whose results are returned."""
@@ -102,7 +102,7 @@ def together(
         (folder / "job.json").write_text(json.dumps({**job, "ranks": n, "path": sys.path}), "utf-8")
         if given is not None:
             save(folder / "given.mg", given)
-        board = Board(Board.made(n, name), n)
+        board = Board(Board.create_file(n, name), n)
         os.mkfifo(folder / "life")
         life = os.open(folder / "life", os.O_RDWR)
         ranks = [after.enter_context(Rank(i, folder)) for i in range(n)]
@@ -119,7 +119,7 @@ def together(
                     rank.end_without_guard()
                 os.close(life)
                 end_mpiexec(process)
-        if any(not rank.well for rank in ranks):
+        if any(not rank.has_succeeded for rank in ranks):
             raise find_failure(ranks, board, (folder / "mpiexec").read_text(errors="replace"), timeout)
         return [load(folder / f"result{i}.mg") for i in range(n)] if given is not None else []
 
@@ -212,11 +212,11 @@ class Rank:
                 os.killpg(self.told["guard"], signal.SIGKILL)
 
     @property
-    def failed(self) -> bool:
+    def has_failed(self) -> bool:
         return "status" in self.told and (self.told["status"] != 0 or "how" not in self.told)
 
     @property
-    def well(self) -> bool:
+    def has_succeeded(self) -> bool:
         return "how" in self.told and self.told.get("status", 0) == 0
 
 
@@ -238,7 +238,7 @@ def relay_output(ranks: list[Rank], process: subprocess.Popen[bytes], say: Say, 
                 say(rank.number, line)
         if over or all("status" in rank.told for rank in ranks):
             return
-        if any(rank.failed for rank in ranks):
+        if any(rank.has_failed for rank in ranks):
             until = min(until, time.monotonic() + GRACE)
         elif all("how" in rank.told for rank in ranks):
             until = min(until, time.monotonic() + LEAVING)
@@ -255,7 +255,7 @@ def end_mpiexec(process: subprocess.Popen[bytes]) -> None:
 
 def find_failure(ranks: list[Rank], board: Board, mpiexec: str, timeout: float | None) -> DistributedError:
     """The error: which rank failed first, how, and what the others were doing."""
-    first = min((rank for rank in ranks if rank.failed), key=lambda rank: rank.told["at"], default=None)
+    first = min((rank for rank in ranks if rank.has_failed), key=lambda rank: rank.told["at"], default=None)
     others = "".join(
         f"\n    rank {rank.number} {describe_rank(rank, board, first)}" for rank in ranks if rank is not first
     )
@@ -278,7 +278,7 @@ def find_failure(ranks: list[Rank], board: Board, mpiexec: str, timeout: float |
 
 
 def describe_rank(rank: Rank, board: Board, first: Rank | None) -> str:
-    if not rank.failed:
+    if not rank.has_failed:
         return f"was {board.standing(rank.number)}"
     alike = first is not None and rank.told.get("how") == first.told.get("how")
     return "failed in the same way" if alike else f"failed too: {rank.told.get('how', rank.told['status'])}"

@@ -61,17 +61,17 @@ class MPIGroup(ProcessGroup):
         self.number = board.number()
 
     def agree(self, what: str, where: Callable[[], Any]) -> None:
-        mine = signed(what)
+        mine = call_signature(what)
         self.board.arrive(self.number, mine[:-4])
-        if self.told(mine, lambda: f"{what} at {where()}") != mine * self.size:
-            said = self.told(fitting(f"{what} at {where()}").ljust(TEXT), lambda: what)
+        if self.exchange_bytes(mine, lambda: f"{what} at {where()}") != mine * self.size:
+            said = self.exchange_bytes(fitting(f"{what} at {where()}").ljust(TEXT), lambda: what)
             words = (bytes(said[i : i + TEXT]).decode(errors="replace").rstrip() for i in range(0, len(said), TEXT))
             raise DistributedError(
                 "all processes of a group make the same calls in the same order, and these differ:\n    rank "
                 + "\n    rank ".join(f"{rank}: {each}" for rank, each in zip(self.ranks, words))
             )
 
-    def told(self, mine: bytes, what: Callable[[], str]) -> bytearray:
+    def exchange_bytes(self, mine: bytes, what: Callable[[], str]) -> bytearray:
         """The texts of all members, concatenated, each as long as mine."""
         all_say = bytearray(len(mine) * self.size)
         self.until(self.control.Iallgather(mine, all_say).Test, what, self.number)
@@ -80,11 +80,11 @@ class MPIGroup(ProcessGroup):
     def until(self, is_done: Callable[[], bool], what: Callable[[], str], call: int | None = None) -> None:
         """call    number of the group, if all members must make this call: it is done when the last has made it"""
         began = time.monotonic()
-        while not asked(is_done):
+        while not poll_burst(is_done):
             if time.monotonic() - began > AWAKE:
                 needs = getattr(is_done, "needs", ()) if call is None else self.ranks
                 try:
-                    self.board.wait(lambda: asked(is_done), what(), needs, call, self.timeout)
+                    self.board.wait(lambda: poll_burst(is_done), what(), needs, call, self.timeout)
                 except BaseException:
                     given_up.append(is_done)
                     raise
@@ -92,42 +92,42 @@ class MPIGroup(ProcessGroup):
             give_way()
 
     def all_reduce(self, x: np.ndarray, op: ReduceOp) -> Callable[[], bool]:
-        wide = x.astype(float32) if x.dtype == bfloat16 else moved(x)
+        wide = x.astype(float32) if x.dtype == bfloat16 else wire_view(x)
         request = self.comm.Iallreduce(MPI.IN_PLACE, wide, REDUCE[op])
-        return copied(request.Test, x, wide) if x.dtype == bfloat16 else request.Test
+        return copy_when_done(request.Test, x, wide) if x.dtype == bfloat16 else request.Test
 
     def reduce(self, x: np.ndarray, op: ReduceOp, root: int) -> Callable[[], bool]:
-        wide = x.astype(float32) if x.dtype == bfloat16 else moved(x)
+        wide = x.astype(float32) if x.dtype == bfloat16 else wire_view(x)
         ends = (MPI.IN_PLACE, wide) if self.rank == root else (wide, None)
         request = self.comm.Ireduce(*ends, REDUCE[op], root)
-        return copied(request.Test, x, wide) if x.dtype == bfloat16 and self.rank == root else request.Test
+        return copy_when_done(request.Test, x, wide) if x.dtype == bfloat16 and self.rank == root else request.Test
 
     def broadcast(self, x: np.ndarray, root: int) -> Callable[[], bool]:
-        return self.comm.Ibcast(moved(x), root).Test  # type: ignore[no-any-return]
+        return self.comm.Ibcast(wire_view(x), root).Test  # type: ignore[no-any-return]
 
     def all_gather(self, y: np.ndarray, x: np.ndarray) -> Callable[[], bool]:
-        return self.comm.Iallgather(moved(x), moved(y)).Test  # type: ignore[no-any-return]
+        return self.comm.Iallgather(wire_view(x), wire_view(y)).Test  # type: ignore[no-any-return]
 
     def gather(self, y: np.ndarray | None, x: np.ndarray, root: int) -> Callable[[], bool]:
-        return self.comm.Igather(moved(x), None if y is None else moved(y), root).Test  # type: ignore[no-any-return]
+        return self.comm.Igather(wire_view(x), None if y is None else wire_view(y), root).Test  # type: ignore[no-any-return]
 
     def scatter(self, y: np.ndarray, x: np.ndarray | None, root: int) -> Callable[[], bool]:
-        return self.comm.Iscatter(None if x is None else moved(x), moved(y), root).Test  # type: ignore[no-any-return]
+        return self.comm.Iscatter(None if x is None else wire_view(x), wire_view(y), root).Test  # type: ignore[no-any-return]
 
     def reduce_scatter(self, y: np.ndarray, x: np.ndarray, op: ReduceOp) -> Callable[[], bool]:
         if x.dtype != bfloat16:
-            return self.comm.Ireduce_scatter_block(moved(x), moved(y), REDUCE[op]).Test  # type: ignore[no-any-return]
+            return self.comm.Ireduce_scatter_block(wire_view(x), wire_view(y), REDUCE[op]).Test  # type: ignore[no-any-return]
         wide = np.empty(y.shape, float32)
-        return copied(self.comm.Ireduce_scatter_block(x.astype(float32), wide, REDUCE[op]).Test, y, wide)
+        return copy_when_done(self.comm.Ireduce_scatter_block(x.astype(float32), wide, REDUCE[op]).Test, y, wide)
 
     def all_to_all(self, y: np.ndarray, x: np.ndarray) -> Callable[[], bool]:
-        return self.comm.Ialltoall(moved(x), moved(y)).Test  # type: ignore[no-any-return]
+        return self.comm.Ialltoall(wire_view(x), wire_view(y)).Test  # type: ignore[no-any-return]
 
     def send(self, x: np.ndarray, to: int, tag: int) -> Callable[[], bool]:
         return Sending(self, x, to, tag)
 
     def recv(self, x: np.ndarray, source: int, tag: int) -> Callable[[], bool]:
-        return Receipt(self, x, source, tag)
+        return MPIReceipt(self, x, source, tag)
 
     def split(self, name: str, ranks: tuple[int, ...]) -> ProcessGroup | None:
         me = self.ranks[self.rank]
@@ -138,32 +138,32 @@ class MPIGroup(ProcessGroup):
         return MPIGroup(name, comm, comm.Dup(), ranks, self.timeout, self.board)
 
 
-class Message:
+class MPIMessage:
     """A message, preceded by a header: its dtype, its shape, and the line that sends it.
 
     needs    the rank at the other end, in a tuple
     """
 
     def __init__(self, g: MPIGroup, x: np.ndarray, other: int):
-        self.place, self.spec = place(), signed(named(x.dtype, x.shape))
+        self.place, self.spec = place(), call_signature(spec_text(x.dtype, x.shape))
         self.needs, self.me, self.receipts = (g.ranks[other],), g.ranks[g.rank], g.board.receipts
 
 
-class Sending(Message):
+class Sending(MPIMessage):
     def __init__(self, g: MPIGroup, x: np.ndarray, to: int, tag: int):
         super().__init__(g, x, to)
-        self.header = g.control.Isend(self.spec + located(x.dtype, x.shape, self.place), to, tag)
-        self.data = g.comm.Isend(moved(x), to, tag)
+        self.header = g.control.Isend(self.spec + origin_bytes(x.dtype, x.shape, self.place), to, tag)
+        self.data = g.comm.Isend(wire_view(x), to, tag)
 
     def __call__(self) -> bool:
         return self.header.Test() and self.data.Test()  # type: ignore[no-any-return]
 
 
-class Receipt(Message):
+class MPIReceipt(MPIMessage):
     def __init__(self, g: MPIGroup, x: np.ndarray, source: int, tag: int):
         super().__init__(g, x, source)
         self.said, self.wanted = bytearray(SIGNED + TEXT), (x.dtype, x.shape)
-        self.header, self.data = g.control.Irecv(self.said, source, tag), g.comm.Irecv(moved(x), source, tag)
+        self.header, self.data = g.control.Irecv(self.said, source, tag), g.comm.Irecv(wire_view(x), source, tag)
         self.receipts.add(self)
 
     def __call__(self) -> bool:
@@ -183,35 +183,35 @@ class Receipt(Message):
             self.receipts.discard(self)
             sent = self.said[SIGNED:].rstrip(b"\0").decode(errors="replace")
             raise DistributedError(
-                f"rank {self.me} receives {named(*self.wanted)} at {self.place}, and rank {self.needs[0]} sends "
+                f"rank {self.me} receives {spec_text(*self.wanted)} at {self.place}, and rank {self.needs[0]} sends "
                 f"{sent}: recv needs a tensor of the shape and dtype that are sent"
             )
         return True
 
 
 @lru_cache(maxsize=1024)
-def named(dtype: Any, shape: tuple[int, ...]) -> str:
+def spec_text(dtype: Any, shape: tuple[int, ...]) -> str:
     return f"{dtype} {shape}"
 
 
 @lru_cache(maxsize=1024)
-def located(dtype: Any, shape: tuple[int, ...], where: Any) -> bytes:
-    return fitting(f"{named(dtype, shape)} at {where}")
+def origin_bytes(dtype: Any, shape: tuple[int, ...], where: Any) -> bytes:
+    return fitting(f"{spec_text(dtype, shape)} at {where}")
 
 
-def asked(is_done: Callable[[], bool]) -> bool:
+def poll_burst(is_done: Callable[[], bool]) -> bool:
     """Whether it is done, after up to BURST tests in C: testing progresses the transfer."""
     return any(map(call, repeat(is_done, BURST)))
 
 
 @lru_cache(maxsize=1024)
-def signed(what: str) -> bytes:
+def call_signature(what: str) -> bytes:
     """The beginning of a text, and a checksum of the whole."""
     words = what.encode()
     return words[: SIGNED - 4].ljust(SIGNED - 4) + crc32(words).to_bytes(4, "big")
 
 
-def moved(x: np.ndarray) -> np.ndarray:
+def wire_view(x: np.ndarray) -> np.ndarray:
     """A view of the same memory in a dtype that MPI takes: to move bytes, their meaning does not matter.
 
     For booleans, maximum, minimum and product of the bytes are also right.
@@ -219,7 +219,7 @@ def moved(x: np.ndarray) -> np.ndarray:
     return x.view(MOVED[x.dtype]) if x.dtype in MOVED else x
 
 
-def copied(arrived: Callable[[], bool], x: np.ndarray, wide: np.ndarray) -> Callable[[], bool]:
+def copy_when_done(arrived: Callable[[], bool], x: np.ndarray, wide: np.ndarray) -> Callable[[], bool]:
     """A test like `arrived` that, on completion, also copies `wide` into x."""
 
     def is_done() -> bool:
@@ -234,20 +234,20 @@ def copied(arrived: Callable[[], bool], x: np.ndarray, wide: np.ndarray) -> Call
 def world(timeout: float) -> MPIGroup:
     """The group of all processes. They agree first: making communicators blocks until all call it, without a test."""
     everyone, ranks = MPI.COMM_WORLD, tuple(range(MPI.COMM_WORLD.size))
-    start = shared() if LAUNCHED in os.environ else opened(Board.made(everyone.size), last=True)
+    start = shared_board() if LAUNCHED in os.environ else open_board(Board.create_file(everyone.size), last=True)
     MPIGroup("start", everyone, everyone, ranks, timeout, start).agree("init_process_group", place)
-    return MPIGroup("world", everyone.Dup(), everyone.Dup(), ranks, timeout, shared())
+    return MPIGroup("world", everyone.Dup(), everyone.Dup(), ranks, timeout, shared_board())
 
 
 @cache
-def shared() -> Board:
+def shared_board() -> Board:
     """The launcher's board, or one for each machine, on which ranks of other machines always seem to compute."""
     if LAUNCHED in os.environ:
-        board = opened(os.environ[LAUNCHED])
+        board = open_board(os.environ[LAUNCHED])
     else:
         here = MPI.COMM_WORLD.Split_type(MPI.COMM_TYPE_SHARED)
-        path = here.bcast(Board.made(MPI.COMM_WORLD.size) if here.rank == 0 else "")
-        board = opened(path)
+        path = here.bcast(Board.create_file(MPI.COMM_WORLD.size) if here.rank == 0 else "")
+        board = open_board(path)
         here.Barrier()
         if here.rank == 0:
             Path(path).unlink()
@@ -255,7 +255,7 @@ def shared() -> Board:
     return board
 
 
-def opened(path: str, last: bool = False) -> Board:
+def open_board(path: str, last: bool = False) -> Board:
     board = Board(path, MPI.COMM_WORLD.size, MPI.COMM_WORLD.rank)
     if last:
         Path(path).unlink()

@@ -40,7 +40,7 @@ class NcclGroup(MPIGroup):
         known = self.comm.bcast(cuda.nccl.get_unique_id() if self.rank == 0 else None, 0)
         self.nccl = cuda.nccl.NcclCommunicator(self.size, known, self.rank)
 
-    def begun(self, call: str, x: Any, y: Any, count: int, *rest: int) -> Callable[[], bool]:
+    def start_call(self, call: str, x: Any, y: Any, count: int, *rest: int) -> Callable[[], bool]:
         """Start an NCCL call from x to y on this thread's stream; later work on the stream waits for it by itself."""
         cuda, name = self.cuda, "uint8" if x.dtype == bool else x.dtype.name
         if name not in TYPES:
@@ -58,27 +58,27 @@ class NcclGroup(MPIGroup):
     def all_reduce(self, x: Any, op: ReduceOp) -> Callable[[], bool]:
         if device_of(x) is CPU:
             return super().all_reduce(x, op)
-        return self.begun("allReduce", x, x, x.size, self.reduction(op))
+        return self.start_call("allReduce", x, x, x.size, self.reduction(op))
 
     def reduce(self, x: Any, op: ReduceOp, root: int) -> Callable[[], bool]:
         if device_of(x) is CPU:
             return super().reduce(x, op, root)
-        return self.begun("reduce", x, x, x.size, self.reduction(op), root)
+        return self.start_call("reduce", x, x, x.size, self.reduction(op), root)
 
     def broadcast(self, x: Any, root: int) -> Callable[[], bool]:
         if device_of(x) is CPU:
             return super().broadcast(x, root)
-        return self.begun("broadcast", x, x, x.size, root)
+        return self.start_call("broadcast", x, x, x.size, root)
 
     def all_gather(self, y: Any, x: Any) -> Callable[[], bool]:
         if device_of(x) is CPU:
             return super().all_gather(y, x)
-        return self.begun("allGather", x, y, x.size)
+        return self.start_call("allGather", x, y, x.size)
 
     def reduce_scatter(self, y: Any, x: Any, op: ReduceOp) -> Callable[[], bool]:
         if device_of(x) is CPU:
             return super().reduce_scatter(y, x, op)
-        return self.begun("reduceScatter", x, y, y.size, self.reduction(op))
+        return self.start_call("reduceScatter", x, y, y.size, self.reduction(op))
 
     def split(self, name: str, ranks: tuple[int, ...]) -> ProcessGroup | None:
         group = super().split(name, ranks)

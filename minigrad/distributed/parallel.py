@@ -22,7 +22,7 @@ from IPython.core.getipython import get_ipython
 
 from ..files.saving.files import load, save
 from .group import DistributedError
-from .launcher import together
+from .launcher import run_on_ranks
 
 magic: Any = magic_arguments
 OFTEN = 0.2  # seconds between two updates of the display
@@ -30,7 +30,7 @@ RECORDED = "minigrad"  # key of an output's metadata for the values of -o, so th
 TAIL = 8  # lines of each rank shown while it runs
 
 
-class Shown:
+class PlainText:
     """A text shown without quotes in a notebook."""
 
     def __init__(self, text: str):
@@ -40,13 +40,13 @@ class Shown:
         return self.text
 
 
-class Output:
+class CellOutput:
     """The output of ranks: the last lines of each while they run, then all lines, in the order of ranks."""
 
     def __init__(self, n: int):
         self.lines: list[list[str]] = [[] for _ in range(n)]
         self.title = f"{n} rank{'s' if n > 1 else ''}"
-        self.handle: Any = display.display(Shown(self.title), display_id=True)  # type: ignore[no-untyped-call]
+        self.handle: Any = display.display(PlainText(self.title), display_id=True)  # type: ignore[no-untyped-call]
         self.shown = time.monotonic()
 
     def add(self, rank: int, line: str) -> None:
@@ -57,23 +57,23 @@ class Output:
 
     def show(self, text: str, **metadata: str) -> None:
         if self.handle is not None:  # None in a terminal, which cannot update output
-            self.handle.update(Shown(text), metadata=metadata)
+            self.handle.update(PlainText(text), metadata=metadata)
 
     def close(self, given: dict[str, Any]) -> None:
         """Show all lines, under the first title, so that a second run of the notebook shows the same."""
-        self.show(self.title, **({RECORDED: encoded(given)} if given else {}))
+        self.show(self.title, **({RECORDED: encode_values(given)} if given else {}))
         for line in (line for lines in self.lines for line in lines):
             print(line)
 
 
-def encoded(values: dict[str, Any]) -> str:
+def encode_values(values: dict[str, Any]) -> str:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "values.mg")
         save(path, values)
         return base64.b64encode(path.read_bytes()).decode()
 
 
-def decoded(text: str) -> dict[str, Any]:
+def decode_values(text: str) -> dict[str, Any]:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "values.mg")
         path.write_bytes(base64.b64decode(text))
@@ -98,9 +98,9 @@ def parallel(line: str, cell: str) -> None:
         raise CellError(f"%%parallel -i {','.join(missing)}: the notebook has no such name")
     job = {"texts": [(f"Cell In[{len(shell.user_ns['In']) - 1}]", "\n" + cell)], "out": gives, "argv": [""]}
     given = {"names": {name: shell.user_ns[name] for name in reads}, "arguments": ()}
-    output, found = Output(n), {}
+    output, found = CellOutput(n), {}
     try:
-        results = together(job, n, output.add, given, said.t)
+        results = run_on_ranks(job, n, output.add, given, said.t)
         found = {name: [result[i] for result in results] for i, name in enumerate(gives)}
     except DistributedError as error:
         raise CellError(str(error)) from None
@@ -112,7 +112,7 @@ def parallel(line: str, cell: str) -> None:
 
 
 @cache  # on a second load, arguments must not be added again
-def of_a_line() -> Any:
+def make_magic() -> Any:
     """The magic with its options, declared as in IPython's own magics; `%%parallel?` shows them."""
     read = "the notebook's names that the cell reads, as x,y: values that mg.save takes"
     give = "the cell's names to return: the notebook gets a list of each, by rank"
@@ -131,4 +131,4 @@ def names(text: str) -> list[str]:
 
 
 def load_ipython_extension(shell: Any) -> None:
-    shell.register_magic_function(of_a_line(), "cell")
+    shell.register_magic_function(make_magic(), "cell")

@@ -30,7 +30,7 @@ from ..nn.container import Sequential
 from .collectives import all_gather_into_tensor, irecv, isend
 from .group import DistributedError, ProcessGroup, Work
 from .schedules import Schedule, Task, schedule
-from .world import found
+from .world import resolve_group
 
 HEAD = 1024  # bytes of the message that describes a stage's outputs, once in a run
 
@@ -50,7 +50,7 @@ class PipelineStage:
     group: Any = None
 
     def __post_init__(self) -> None:
-        self.device, self.group = as_device(self.device), found(self.group)
+        self.device, self.group = as_device(self.device), resolve_group(self.group)
 
     def __call__(self, xs: tuple[Tensor, ...], several: bool) -> Any:
         return self.submodule(xs) if several and isinstance(self.submodule, Sequential) else self.submodule(*xs)

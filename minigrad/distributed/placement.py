@@ -28,13 +28,13 @@ from ..engine.base.spec import Spec, Specs
 from ..engine.core.graph import Graph
 from ..engine.core.node import NamedNode, Node, place
 from ..graph.graph import StaticGraph, name_of
-from ..graph.pruning import DONE, Pruned, pruned
+from ..graph.pruning import DONE, PrunedGraph, prune_graph
 from ..graph.session import RunPlan
 from ..graph.session import Session as Alone
 from .functional import Collective
 from .group import ProcessGroup, Work
-from .transfer import counted
-from .world import found, new_group
+from .transfer import count_call
+from .world import resolve_group, new_group
 
 under_way: dict[str, list[Work]] = {}  # group → its sends in the current run
 
@@ -61,7 +61,7 @@ class Send(Collective):
 
     def forward(self, xp: Any, x: Any, *waits: Any) -> Any:
         g, x = self.members, np.array(CPU.array(x), order="C")  # a copy: the run reuses x's memory
-        counted("send", Spec(x.shape, x.dtype))
+        count_call("send", Spec(x.shape, x.dtype))
         begun = Work(g.send(x, self.peer, self.tag), x.tobytes, g.until, lambda: self.label)
         under_way.setdefault(self.group, []).append(begun)
         return ()
@@ -95,7 +95,7 @@ class Cut:
     last     the last effect in this process
     """
 
-    def __init__(self, graph: StaticGraph, run: Pruned, group: str, rank: int, size: int):
+    def __init__(self, graph: StaticGraph, run: PrunedGraph, group: str, rank: int, size: int):
         self.graph, self.run, self.group, self.rank, self.size = graph, run, group, rank, size
         self.reads = dict(zip(run.graph.inputs, run.reads))
         self.assigned = {node.op.variable for node in graph.order if isinstance(node.op, ops.Assign)}
@@ -104,24 +104,24 @@ class Cut:
         self.sent: dict[tuple[Node, int], int] = {}
         self.last: Node | None = None
 
-    def part(self, fetched: int) -> Pruned:
+    def part(self, fetched: int) -> PrunedGraph:
         """The part of this process. All processes get the fetched values."""
         for node in dict.fromkeys((*self.run.graph.inputs, *self.run.graph.nodes)):
             if type(node.op) is not ops.ControlDep:
                 self.step(node)
         ys = [y and source(y) for y in self.run.graph.outputs]
-        results = [y and [self.brought(y, to) for to in range(self.size)][self.rank] for y in ys[:fetched]]
+        results = [y and [self.route_value(y, to) for to in range(self.size)][self.rank] for y in ys[:fetched]]
         kept: dict[str, Node] = {}
         for name, y in zip(self.run.writes, ys[fetched:]):
             assert y is not None  # a write has a value
-            new = self.brought(y, owner := self.owner(name) or 0)
+            new = self.route_value(y, owner := self.owner(name) or 0)
             kept |= {name: new} if owner == self.rank else {}
         effects = [] if self.last is None else [Node(ops.ControlDep(), (DONE, self.last))]
         outputs = (*results, *kept.values(), *effects)
         found = {*Graph((), outputs).nodes}
         reads = {x: what for x, what in self.reads.items() if x in found}
         names = tuple(name_of(x) for x in Graph((), outputs).nodes if isinstance(x, NamedNode) and x not in reads)
-        return Pruned(Graph(tuple(reads), outputs), tuple(reads.values()), tuple(kept), names)
+        return PrunedGraph(Graph(tuple(reads), outputs), tuple(reads.values()), tuple(kept), names)
 
     def step(self, node: Node) -> None:
         """Place the next node, and bring its operands to its process."""
@@ -129,9 +129,9 @@ class Cut:
         self.at[node] = at = self.place_of(node, [self.at[x] for x in xs])
         if at is not None and at >= self.size:
             raise GraphError(f"{node} is placed on worker:{at}, and there are {self.size} processes, from worker:0 on")
-        here = [self.brought(x, self.rank if at is None else at) for x in xs]
+        here = [self.route_value(x, self.rank if at is None else at) for x in xs]
         if at in (None, self.rank):
-            self.here[node] = self.done(node, node.op, here) if node.inputs or node.op.effect else node
+            self.here[node] = self.add_node(node, node.op, here) if node.inputs or node.op.effect else node
 
     def operands(self, node: Node) -> list[Node]:
         """The operands of a node, without control dependencies, which each process orders again."""
@@ -153,19 +153,19 @@ class Cut:
         worker = self.graph.symbols[name].node.worker
         return 0 if worker is None and name in self.assigned else worker
 
-    def brought(self, x: Node, to: int) -> Node:
+    def route_value(self, x: Node, to: int) -> Node:
         """Make x available in process `to`, by a message if needed; returns its counterpart in this process."""
         start = self.at[x]
         if start not in (None, to) and (x, to) not in self.sent:
             self.sent[x, to] = tag = len(self.sent)
             message = self.group, name_of(x), tag
             if start == self.rank:
-                self.done(x, Send(*message, to), [self.here[x]], "/send")
+                self.add_node(x, Send(*message, to), [self.here[x]], "/send")
             if to == self.rank:
-                self.here[x] = self.done(x, Recv(*message, start, x.spec), [], "/receive")
+                self.here[x] = self.add_node(x, Recv(*message, start, x.spec), [], "/receive")
         return self.here.get(x, x)
 
-    def done(self, like: Node, op: Any, xs: Sequence[Node], suffix: str = "") -> Node:
+    def add_node(self, like: Node, op: Any, xs: Sequence[Node], suffix: str = "") -> Node:
         """Add a node to this part; an effect follows the effects before it."""
         if op.effect and self.last is not None:
             xs = [Node(ops.ControlDep(), (xs[0], self.last)), *xs[1:]] if xs else [self.last]
@@ -198,7 +198,7 @@ class Session(Alone):
 
     def __init__(self, graph: StaticGraph | None = None, **options: Any):
         super().__init__(graph, **options)
-        self.workers = found(new_group())
+        self.workers = resolve_group(new_group())
 
     def plan(self, nodes: tuple[Node, ...], fed: tuple[Node, ...], arrays: Sequence[Any]) -> RunPlan:
         sums = (None if x.worker is not None else crc32(a.tobytes()) for x, a in zip(fed, arrays))
@@ -209,7 +209,7 @@ class Session(Alone):
             self.graph.plans.clear()
         return super().plan(nodes, fed, arrays)
 
-    def part(self, run: Pruned, fetched: int) -> Pruned:
+    def part(self, run: PrunedGraph, fetched: int) -> PrunedGraph:
         cut = Cut(self.graph, run, self.workers.name, self.workers.rank, self.workers.size)
         part = cut.part(fetched)
         for x, _ in cut.sent:
@@ -217,8 +217,8 @@ class Session(Alone):
                 raise GraphError(f"{name_of(x)}, {x.spec}, has a length that its reader on another worker cannot know")
         return part
 
-    def computed(self, plan: RunPlan, arrays: Sequence[Any]) -> list[Any]:
-        results = super().computed(plan, arrays)
+    def run_plan(self, plan: RunPlan, arrays: Sequence[Any]) -> list[Any]:
+        results = super().run_plan(plan, arrays)
         for work in under_way.pop(self.workers.name, []):
             work.wait()
         return results
@@ -227,5 +227,5 @@ class Session(Alone):
 def worker_graphs(fetches: Sequence[Any], workers: int) -> list[Graph]:
     """The graph that each of so many processes would run to compute the fetches, for drawing; starts no process."""
     graph, nodes = fetches[0].builder, [y.node for y in fetches]
-    run = pruned(graph, nodes, [*graph.given])
+    run = prune_graph(graph, nodes, [*graph.given])
     return [Cut(graph, run, "world", rank, workers).part(len(nodes)).graph for rank in range(workers)]

@@ -51,7 +51,7 @@ def main(folder: Path) -> None:
             os._exit(1)
     for stream in (1, 2):
         os.dup2(out, stream)
-    live(folder, rank, out)
+    run_rank(folder, rank, out)
 
 
 def guard(child: int, life: int, out: int, parent: int, folder: Path) -> None:
@@ -70,7 +70,7 @@ def guard(child: int, life: int, out: int, parent: int, folder: Path) -> None:
     os.killpg(0, signal.SIGKILL)
 
 
-def live(folder: Path, rank: int, out: int) -> None:
+def run_rank(folder: Path, rank: int, out: int) -> None:
     """Run the job as this rank, and report how it ended."""
     job = json.loads((folder / "job.json").read_text("utf-8"))
     sys.path[:] = job["path"]
@@ -83,7 +83,7 @@ def live(folder: Path, rank: int, out: int) -> None:
         how = f"sys.exit({left.code!r}) at {last_line(left)}"
     except BaseException as error:
         status, how = 1, traceback.format_exception_only(error)[-1].splitlines()[0]
-        tell(out, traceback="".join(traceback.format_exception(type(error), error, of_the_user(error))))
+        tell(out, traceback="".join(traceback.format_exception(type(error), error, user_traceback(error))))
     for stream in (sys.stdout, sys.stderr):
         with contextlib.suppress(Exception):
             stream.flush()
@@ -129,12 +129,12 @@ def run(job: dict[str, Any], folder: Path, rank: int) -> None:
     names |= given["names"]
     for file, text in job["texts"]:
         linecache.cache[file] = (len(text), None, text.splitlines(True), file)  # for tracebacks
-        shown(ast.parse(text, file), file, names)
+        exec_text(ast.parse(text, file), file, names)
     result = [names[name] for name in job["out"]] if "out" in job else names[job["call"]](*given["arguments"])
     (saving.save if callable(result) else save_values)(folder / f"result{rank}.mg", result)
 
 
-def shown(tree: ast.Module, file: str, names: dict[str, Any]) -> None:
+def exec_text(tree: ast.Module, file: str, names: dict[str, Any]) -> None:
     """Run a text; if its last statement is an expression, print its value, as a notebook does."""
     last = tree.body.pop() if tree.body and isinstance(tree.body[-1], ast.Expr) else None
     exec(compile(tree, file, "exec"), names)
@@ -142,7 +142,7 @@ def shown(tree: ast.Module, file: str, names: dict[str, Any]) -> None:
         exec(compile(ast.Interactive([last]), file, "single"), names)
 
 
-def of_the_user(error: BaseException) -> Any:
+def user_traceback(error: BaseException) -> Any:
     """The error's traceback, without the frames before the user's program and, for DistributedError, below it."""
     tb = error.__traceback__
     while (

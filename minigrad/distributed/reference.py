@@ -26,7 +26,7 @@ from .algorithms import (
     tree_reduce,
 )
 from .group import ProcessGroup, ReduceOp
-from .mpi import MPIGroup, copied, moved
+from .mpi import MPIGroup, copy_when_done, wire_view
 
 REDUCE: dict[ReduceOp, Callable[..., Any]] = {
     ReduceOp.SUM: np.add,
@@ -71,7 +71,7 @@ class ReferenceGroup(MPIGroup):
     def reduce_scatter(self, y: np.ndarray, x: np.ndarray, op: ReduceOp) -> Callable[[], bool]:
         held = x.reshape(-1).copy()
         mine = held[parts(x.size, self.size, self.rank)]
-        return copied(self.run(self.scattering(self.rank, self.size, x.size), held, op), y.reshape(-1), mine)
+        return copy_when_done(self.run(self.scattering(self.rank, self.size, x.size), held, op), y.reshape(-1), mine)
 
     def until(self, is_done: Callable[[], bool], what: Callable[[], str], *more: Any) -> None:
         def moved_and_done() -> bool:
@@ -96,13 +96,13 @@ class ReferenceGroup(MPIGroup):
 
     def steps(self, rounds: Rounds, x: np.ndarray, add: Callable[..., Any], tag: int) -> Iterator[bool]:
         """A generator that runs the rounds; yields False while a message is pending."""
-        heard = [watcher.sent for watcher in current.mode.watchers if hasattr(watcher, "sent")]
+        heard = [watcher.on_send for watcher in current.mode.watchers if hasattr(watcher, "sent")]
         for said in rounds:
             arrived = [(m, np.empty_like(x[m.part])) for m in said if isinstance(m, Recv)]
-            under_way = [self.posted.Irecv(moved(came), m.source, tag) for m, came in arrived]
+            under_way = [self.posted.Irecv(wire_view(came), m.source, tag) for m, came in arrived]
             for m in said:
                 if isinstance(m, Send):
-                    under_way.append(self.posted.Isend(moved(x[m.part]), m.to, tag))
+                    under_way.append(self.posted.Isend(wire_view(x[m.part]), m.to, tag))
                     for tell in heard:
                         tell(m.to, x[m.part].nbytes)
             for request in under_way:

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sized
 from itertools import cycle, islice
 from typing import Any
 
-from ..data.dataset import Sampler, refuse_other_options, shuffled
+from ..data.dataset import Sampler, refuse_other_options, shuffle_indices
 from ..engine import random
 from ..engine.base.damaged_state import refuse_by_name
 from .world import get_rank, get_world_size
@@ -47,7 +47,7 @@ class DistributedSampler(Sampler):
 
     def __iter__(self) -> Iterator[int]:
         n = len(self.dataset)
-        order = shuffled(n, random.fold_in(random.key(self.seed), self.epoch)) if self.shuffle else range(n)
+        order = shuffle_indices(n, random.fold_in(random.key(self.seed), self.epoch)) if self.shuffle else range(n)
         return islice(cycle(order), self.rank, len(self) * self.num_replicas, self.num_replicas)
 
     def set_epoch(self, epoch: int) -> None:

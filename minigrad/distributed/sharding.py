@@ -31,13 +31,13 @@ from ..engine.base.device import CPU
 from ..engine.base.dtypes import wide
 from ..engine.base.errors import GraphError, NoGradientError, StateError
 from ..engine.base.spec import Spec
-from ..engine.core.calls import told
+from ..engine.core.calls import named_scope
 from ..engine.core.modes import current, enable_grad, no_grad
 from ..engine.core.node import Record
 from ..engine.core.versions import edits_of, owner
 from ..engine.tensor.grad import origin
 from ..engine.tensor.inplace import write
-from ..engine.tensor.tensor import Tensor, made
+from ..engine.tensor.tensor import Tensor, wrap_array
 from ..nn.module import IncompatibleKeys, Module
 from ..nn.tree import Parameter
 from ..nn.utils import total_norm
@@ -46,7 +46,7 @@ from ..optim.optimizer import Optimizer
 from . import collectives, functional
 from .data_parallel import make_alike
 from .group import DistributedError, ProcessGroup, ReduceOp
-from .world import found
+from .world import resolve_group
 
 
 class ShardingStrategy(Enum):
@@ -86,8 +86,8 @@ class FlatPart(FlatParameter):
     __slots__ = ()
 
     @staticmethod
-    def made(value: Any, spec: Spec) -> Tensor:
-        y = made(value, spec)
+    def wrap_array(value: Any, spec: Spec) -> Tensor:
+        y = wrap_array(value, spec)
         y.__class__ = Shard
         return y
 
@@ -116,9 +116,9 @@ class FullyShardedDataParallel(Module):
         auto_wrap_policy: Iterable[type[Module]] = (),
     ):
         wrap_inner(module, tuple(auto_wrap_policy), process_group, sharding_strategy)
-        self.module, self.group, self.strategy = module, found(process_group), sharding_strategy
+        self.module, self.group, self.strategy = module, resolve_group(process_group), sharding_strategy
         own = {name: p for name, p in module.named_parameters() if not isinstance(p, FlatParameter)}
-        first = alike(own, module)
+        first = check_alike(own, module)
         if any((unit.group, unit.strategy) != (self.group, self.strategy) for unit in self.units()):
             raise ValueError("nested units must have one process_group and one sharding_strategy")
         make_alike([*own.items(), *module.named_buffers()], self.group)
@@ -134,7 +134,7 @@ class FullyShardedDataParallel(Module):
         kind = FlatParameter if sharding_strategy is NO_SHARD else FlatPart
         self.flat_param: Any = kind(Tensor(mine), first.requires_grad) if own else None
         self.gathered = edits_of(full)
-        self.calls: list[Gathered] = []
+        self.calls: list[UnitCall] = []
         self.hide_all()
 
     def forward(self, *xs: Any, **options: Any) -> Any:
@@ -145,7 +145,7 @@ class FullyShardedDataParallel(Module):
             )
         if self.flat_param is None:
             return self.module(*xs, **options)
-        call = Gathered(self)
+        call = UnitCall(self)
         self.calls.append(call)
         try:
             with saved_tensors_hooks(call.pack, call.unpack) if self.strategy is FULL_SHARD else nullcontext():
@@ -198,7 +198,7 @@ class FullyShardedDataParallel(Module):
             for m, name in places:
                 m._forget(name)
                 del vars(m)[name]
-                vars(m).setdefault("_computed", {})[name] = partial(self.seen, i)
+                vars(m).setdefault("_computed", {})[name] = partial(self.current_parameter, i)
 
     def show_all(self, full: np.ndarray) -> None:
         """Put parameters that are views of the whole row in the place of these lookups."""
@@ -208,7 +208,7 @@ class FullyShardedDataParallel(Module):
                 del vars(m)["_computed"][name]
                 setattr(m, name, p)
 
-    def seen(self, i: int, m: Any, name: str) -> Any:
+    def current_parameter(self, i: int, m: Any, name: str) -> Any:
         if not self.calls:
             raise StateError(
                 f"{type(m).__name__}.{name} is sharded, and whole only in calls of its FullyShardedDataParallel: put "
@@ -272,7 +272,7 @@ class FullyShardedDataParallel(Module):
         return total.reshape(())
 
 
-class Gathered:
+class UnitCall:
     """The whole row during one call of its unit; and the rule that turns the parameters' gradients into that of a part.
 
     tensors    the parameters, recorded as outputs of one op
@@ -343,7 +343,7 @@ def places_of(p: Tensor, module: Module) -> list[tuple[Any, str]]:
     return [(m, name) for m in module.modules() for name, x in m._own_parameters() if x is p]
 
 
-def alike(own: dict[str, Tensor], module: Module) -> Any:
+def check_alike(own: dict[str, Tensor], module: Module) -> Any:
     """Any of the parameters. Raises ValueError if they cannot form a row."""
     kinds = {(p.dtype, p.spec.device, p.requires_grad): name for name, p in own.items()}
     if len(kinds) > 1 or any(device is not CPU for _, device, _ in kinds):
@@ -373,7 +373,7 @@ class ZeroRedundancyOptimizer(Optimizer):
     def __init__(self, params: Any, optimizer_class: Any, process_group: ProcessGroup | None = None, **defaults: Any):
         if optimizer_class.step is not Optimizer.step:
             raise TypeError(f"{optimizer_class.__name__} looks at all parameters at once, and cannot be split")
-        self.optim, self.group = optimizer_class(params, **defaults), found(process_group)
+        self.optim, self.group = optimizer_class(params, **defaults), resolve_group(process_group)
         self.owners: dict[int, int] = {}  # id of a parameter → the rank that updates it
         self.consolidated: Group | None = None
         self.deal()
@@ -401,13 +401,13 @@ class ZeroRedundancyOptimizer(Optimizer):
         with enable_grad():
             loss = None if closure is None else closure()
         owners, me, self.consolidated = self.owners, self.group.ranks[self.group.rank], None
-        with told("block", f"Optimizer.step#{self.name}.step"):
+        with named_scope("block", f"Optimizer.step#{self.name}.step"):
             self.optim.step_by([(p, p.grad) for p in self.parameters() if owners[id(p)] == me and p.grad is not None])
             for p in self.parameters():
                 collectives.broadcast(p, owners[id(p)], self.group)
             for watcher in current.mode.watchers:
                 if hasattr(watcher, "stepped"):
-                    watcher.stepped(self)
+                    watcher.on_step(self)
         return loss
 
     def consolidate_state_dict(self, to: int = 0) -> None:
@@ -421,7 +421,7 @@ class ZeroRedundancyOptimizer(Optimizer):
                 continue
             state[i] = dict(zip(counters, numbers.numpy()[1:].tolist()))
             state[i]["step"] = int(state[i]["step"])
-            for name in self.optim.carried(p, options):
+            for name in self.optim.state_names(p, options):
                 array = kept[name] if name in kept else np.empty(self.optim.shape(p, name), wide(p.dtype))
                 collectives.broadcast(Tensor(array), rank, self.group)
                 state[i][name] = array.copy()

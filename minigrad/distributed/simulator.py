@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from ..draw.words import number, took
 from ..engine import random
 from .algorithms import ALL_REDUCE, messages, ring
-from .cost.alpha_beta import checked
+from .cost.alpha_beta import validate_collective
 from .cost.formulas import above_zero
 from .schedules import Schedule
 from .timeline import Span, Timeline
@@ -57,7 +57,7 @@ def all_reduce(start: Any, nbytes: int, alpha: float, beta: float, algorithm: st
     (array([17., 17., 17., 17.]), 24)
     """
     clock, total = np.array(start, float).T.copy(), 0  # (p, …): NumPy indexes rows faster
-    checked(nbytes, p := len(clock), alpha, beta, algorithm=algorithm)
+    validate_collective(nbytes, p := len(clock), alpha, beta, algorithm=algorithm)
     for senders, receivers, size in rounds(algorithm, nbytes, p):
         end = (np.maximum(clock[senders], clock[receivers]).T + (alpha + size * beta)).T
         clock[receivers] = end

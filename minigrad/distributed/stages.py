@@ -37,9 +37,9 @@ def balanced_starts(model: Sequential, names: Sequence[str], stages: int, inputs
     if not 0 < stages <= len(names):
         raise ValueError(f"{len(names)} parts can be cut into 1 to {len(names)} stages, not {stages}")
     if not inputs:
-        return balanced([sum(p.size for p in part.parameters()) for part in model], stages)
+        return balance_stages([sum(p.size for p in part.parameters()) for part in model], stages)
     costs = estimate(model, *inputs).by_module
-    return balanced([costs[f"{type(model).__name__}.{name}"].train_flops for name in names], stages)
+    return balance_stages([costs[f"{type(model).__name__}.{name}"].train_flops for name in names], stages)
 
 
 def refuse_shared(parts: Sequence[Sequential]) -> None:
@@ -54,7 +54,7 @@ def refuse_shared(parts: Sequence[Sequential]) -> None:
                 )
 
 
-def balanced(costs: Sequence[int], n: int) -> list[int]:
+def balance_stages(costs: Sequence[int], n: int) -> list[int]:
     """The starts of the second, third, … of n consecutive runs of costs, such that the largest sum is minimal."""
 
     @cache

@@ -12,7 +12,7 @@ from ..engine.base.dtypes import float32
 from ..engine.base.errors import ShapeError
 from ..engine.core.modes import no_grad
 from ..engine.tensor.tensor import Tensor
-from ..nn.functional.normalisation import scaled
+from ..nn.functional.normalisation import scale_and_shift
 from ..nn.module import Module
 from ..nn.norm import BatchNormNd
 from .functional import all_gather
@@ -42,7 +42,7 @@ class SyncBatchNorm(BatchNormNd):
     def forward(self, input: Any) -> Any:
         if not self.training:
             return super().forward(input)
-        x, momentum, C = self._checked(input), self._momentum(), self.num_features
+        x, momentum, C = self._check_input(input), self._momentum(), self.num_features
         axes, column = (0, *range(2, x.ndim)), (C, *(1,) * (x.ndim - 2))
         wide = x.astype(float32) if x.spec.is_half else x
         n = wide.lift(x.size // C).astype(wide.dtype).reshape(1)
@@ -60,7 +60,7 @@ class SyncBatchNorm(BatchNormNd):
                 if running is not None:
                     running.copy_(running * (1 - momentum) + now.detach() * momentum)
         y = (wide - mean.reshape(column)) / (squares.reshape(column) / total + self.eps).sqrt()
-        return scaled(y, self.weight, self.bias, column).astype(x.dtype)
+        return scale_and_shift(y, self.weight, self.bias, column).astype(x.dtype)
 
     @classmethod
     def convert_sync_batchnorm(cls, module: Module, process_group: ProcessGroup | None = None) -> Module:

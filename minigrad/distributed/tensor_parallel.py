@@ -22,14 +22,14 @@ from ..api.functions.movement import stack
 from ..engine.base.errors import ShapeError
 from ..engine.tensor.lift import operand
 from ..nn import functional
-from ..nn.functional.loss import reduced
-from ..nn.tree import dotted
+from ..nn.functional.loss import reduce_loss
+from ..nn.tree import dotted_name
 from .functional import AllReduce, all_gather, all_reduce, broadcast, reduce_scatter
 from .group import ProcessGroup, ReduceOp
-from .world import found, groups
+from .world import resolve_group, groups
 
 
-class Entered(AllReduce):
+class CopyToParallel(AllReduce):
     """y = x, equal in all processes, before each computes its part; gx = Σ gy. Megatron's f"""
 
     effect, is_view = False, True  # forward communicates nothing
@@ -38,16 +38,16 @@ class Entered(AllReduce):
         return x
 
     def vjp(self, gy: Any, y: Any, x: Any) -> tuple[Any]:
-        return (gy.apply(Reduced(self.group, self.op)),)
+        return (gy.apply(ReduceFromParallel(self.group, self.op)),)
 
 
-class Reduced(AllReduce):
+class ReduceFromParallel(AllReduce):
     """y = Σ x, equal in all processes, which then all compute the same; gx = gy. Megatron's g"""
 
     call = "all_reduce"
 
     def vjp(self, gy: Any, y: Any, x: Any) -> tuple[Any]:
-        return (gy.apply(Entered(self.group, self.op)),)
+        return (gy.apply(CopyToParallel(self.group, self.op)),)
 
 
 class Parallel(nn.Module):
@@ -65,7 +65,7 @@ class Parallel(nn.Module):
     bias: Any
 
     def __init__(self, whole: nn.Module, group: ProcessGroup | None = None, *, blocks: int = 1, sequence: bool = False):
-        g = found(group)
+        g = resolve_group(group)
         self.group, self.blocks, self.sequence = g.name, blocks, sequence
         for name, x in [*vars(whole).items()]:
             if name in whole._parameters and x is not None:
@@ -93,22 +93,22 @@ class Parallel(nn.Module):
         parts = all_gather(part.unsqueeze(0), groups[self.group]).unflatten(axis + 1, (self.blocks, -1))
         return parts.movedim(0, axis + 1).flatten(axis, axis + 2)
 
-    def entered(self, x: Any) -> Any:
+    def copy_to_parallel(self, x: Any) -> Any:
         """f: the layer's input, equal in all processes; with `sequence`, gathered from their tokens."""
         if self.sequence:
             return all_gather(x.swapaxes(0, 1), groups[self.group]).swapaxes(0, 1)
-        return operand(x).apply(Entered(self.group, ReduceOp.SUM))
+        return operand(x).apply(CopyToParallel(self.group, ReduceOp.SUM))
 
-    def left(self, y: Any) -> Any:
+    def reduce_from_parallel(self, y: Any) -> Any:
         """g: the sum of all y; with `sequence`, only for this process's tokens."""
         if self.sequence:
             return reduce_scatter(y.swapaxes(0, 1), groups[self.group]).swapaxes(0, 1)
-        return y.apply(Reduced(self.group, ReduceOp.SUM))
+        return y.apply(ReduceFromParallel(self.group, ReduceOp.SUM))
 
-    def shared(self, name: str) -> Any:
+    def shared_parameter(self, name: str) -> Any:
         """A whole parameter; with `sequence`, its gradient is summed over the tokens of all processes."""
         x = getattr(self, name)
-        return x.apply(Entered(self.group, ReduceOp.SUM)) if self.sequence and x is not None else x
+        return x.apply(CopyToParallel(self.group, ReduceOp.SUM)) if self.sequence and x is not None else x
 
 
 class ColumnParallelLinear(Parallel):
@@ -117,7 +117,7 @@ class ColumnParallelLinear(Parallel):
     cuts: ClassVar[dict[str, int]] = {"weight": 0, "bias": 0}
 
     def forward(self, x: Any) -> Any:
-        return functional.linear(self.entered(x), self.weight, self.bias)
+        return functional.linear(self.copy_to_parallel(x), self.weight, self.bias)
 
 
 class RowParallelLinear(Parallel):
@@ -126,7 +126,7 @@ class RowParallelLinear(Parallel):
     cuts: ClassVar[dict[str, int]] = {"weight": 1}
 
     def forward(self, x: Any) -> Any:
-        y, bias = self.left(functional.linear(x, self.weight)), self.shared("bias")
+        y, bias = self.reduce_from_parallel(functional.linear(x, self.weight)), self.shared_parameter("bias")
         return y if bias is None else y + bias
 
 
@@ -137,7 +137,7 @@ class SequenceParallelNorm(Parallel):
     eps: float
 
     def forward(self, x: Any) -> Any:
-        return functional.layer_norm(x, self.normalized_shape, self.shared("weight"), self.shared("bias"), self.eps)
+        return functional.layer_norm(x, self.normalized_shape, self.shared_parameter("weight"), self.shared_parameter("bias"), self.eps)
 
 
 class VocabParallelEmbedding(Parallel):
@@ -149,11 +149,11 @@ class VocabParallelEmbedding(Parallel):
     cuts: ClassVar[dict[str, int]] = {"weight": 0}
 
     def forward(self, tokens: Any) -> Any:
-        row, here = among(operand(tokens), len(self.weight), groups[self.group])
-        return self.left(self.weight[row] * here.unsqueeze(-1))
+        row, here = local_rows(operand(tokens), len(self.weight), groups[self.group])
+        return self.reduce_from_parallel(self.weight[row] * here.unsqueeze(-1))
 
     def logits(self, x: Any) -> Any:
-        return functional.linear(self.entered(x), self.weight)
+        return functional.linear(self.copy_to_parallel(x), self.weight)
 
 
 def vocab_parallel_cross_entropy(logits: Any, target: Any, reduction: str = "mean", group: Any = None) -> Any:
@@ -161,15 +161,15 @@ def vocab_parallel_cross_entropy(logits: Any, target: Any, reduction: str = "mea
 
     The logits are never gathered: only a maximum and two sums for each token are reduced (Shoeybi et al., §3).
     """
-    x, g = operand(logits), found(group)
-    row, here = among(x.lift(target), x.shape[-1], g)
+    x, g = operand(logits), resolve_group(group)
+    row, here = local_rows(x.lift(target), x.shape[-1], g)
     x = x - all_reduce(x.detach().max(-1, keepdim=True)[0], ReduceOp.MAX, g)
     mine = stack([x.exp().sum(-1), x.take_along_dim(row.unsqueeze(-1), -1).squeeze(-1) * here])
-    total, chosen = mine.apply(Reduced(g.name, ReduceOp.SUM))
-    return reduced(total.log() - chosen, reduction)
+    total, chosen = mine.apply(ReduceFromParallel(g.name, ReduceOp.SUM))
+    return reduce_loss(total.log() - chosen, reduction)
 
 
-def among(index: Any, rows: int, g: ProcessGroup) -> tuple[Any, Any]:
+def local_rows(index: Any, rows: int, g: ProcessGroup) -> tuple[Any, Any]:
     """For each index, its position among this process's rows, or 0; and whether the row is here.
 
     Raises BoundsError for an index that no process has.
@@ -186,7 +186,7 @@ def parallel_block(block: Any, group: ProcessGroup | None = None, sequence: bool
     Forward costs two g of N T C numbers, backward two f; with `sequence`, twice as many messages with the same bytes,
     and sums of the gradients of two norms and two biases. Dropout is refused: all parts would drop the same elements.
     """
-    attention, mlp, p = block.attention, block.mlp, found(group).size
+    attention, mlp, p = block.attention, block.mlp, resolve_group(group).size
     options: dict[str, Any] = {"group": group, "sequence": sequence}
     if attention.heads % p:
         raise ShapeError(f"{p} processes do not divide the {attention.heads} heads of attention: choose a multiple")
@@ -203,15 +203,15 @@ def parallel_block(block: Any, group: ProcessGroup | None = None, sequence: bool
 
 def part_of_state(module: nn.Module, whole: Mapping[str, Any]) -> dict[str, Any]:
     """This process's part of a whole state_dict: module.load_state_dict(part_of_state(module, whole))."""
-    return exchanged(module, whole, lambda layer, name, x: layer.part(name, x))
+    return map_parts(module, whole, lambda layer, name, x: layer.part(name, x))
 
 
 def whole_state(module: nn.Module) -> dict[str, Any]:
     """The whole state_dict, in every process. All must call."""
-    return exchanged(module, module.state_dict(), lambda layer, name, x: layer.whole(name, x))
+    return map_parts(module, module.state_dict(), lambda layer, name, x: layer.whole(name, x))
 
 
-def exchanged(module: nn.Module, state: Mapping[str, Any], by: Callable[[Any, str, Any], Any]) -> dict[str, Any]:
+def map_parts(module: nn.Module, state: Mapping[str, Any], by: Callable[[Any, str, Any], Any]) -> dict[str, Any]:
     layers = ((path, layer) for path, layer in module.named_modules() if isinstance(layer, Parallel))
-    names = ((layer, name, dotted(path, name)) for path, layer in layers for name in layer.cuts)
+    names = ((layer, name, dotted_name(path, name)) for path, layer in layers for name in layer.cuts)
     return {**state, **{full: by(layer, name, state[full]) for layer, name, full in names if full in state}}

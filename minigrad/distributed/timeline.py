@@ -37,7 +37,7 @@ class Timeline(Report):
     def tables(self) -> list[Table]:
         """The lanes, with a letter for the work in each 64th of the time."""
         kinds = [kind for kind in KINDS if any(kind == span[0] for lane in self.lanes.values() for span in lane)]
-        rows = [(name, "".join(kind[:1] or "." for kind in self.sampled(name, LETTERS))) for name in self.lanes]
+        rows = [(name, "".join(kind[:1] or "." for kind in self.sample_lane(name, LETTERS))) for name in self.lanes]
         note = f"From 0 to {took(self.until)}: {', '.join(f'{kind[0]} {kind}' for kind in kinds)}, . waits"
         return [Table({"worker": "", "what it does": "<"}, rows, note)]
 
@@ -47,7 +47,7 @@ class Timeline(Report):
         for i, name in enumerate(self.lanes, 1):
             low, at = TOP + i * LANE, 0
             parts.append(text("mg-number mg-dim", LEFT - 6, low - 5, name))
-            for kind, group in groupby(self.sampled(name, PIXELS)):
+            for kind, group in groupby(self.sample_lane(name, PIXELS)):
                 start, at = at, at + len([*group])
                 if kind:
                     parts.append(
@@ -60,7 +60,7 @@ class Timeline(Report):
     def _repr_html_(self) -> str:
         return f'<div style="font-family: monospace">{super()._repr_html_()}</div>'
 
-    def sampled(self, name: str, columns: int) -> list[str]:
+    def sample_lane(self, name: str, columns: int) -> list[str]:
         """The kind of work of a worker in each of `columns` equal periods; "" if it waits."""
         found = [""] * columns
         for kind, *span in self.lanes[name]:

@@ -7,13 +7,13 @@ from contextlib import nullcontext
 from functools import lru_cache
 
 from ..engine.base.spec import Spec
-from ..engine.core.calls import told
+from ..engine.core.calls import named_scope
 from ..engine.core.modes import current
 from ..engine.core.node import place
 from .group import ProcessGroup, Work
 
 
-def transferred(
+def run_transfer(
     g: ProcessGroup,
     call: str,
     x: Spec,
@@ -27,13 +27,13 @@ def transferred(
     x         the larger of input and output: nccl-tests counts its bytes too
     detail    must be the same in all members, like the call and the shape and dtype of x
     """
-    with told("collective", call) if current.mode.watchers else nullcontext():
-        agreed(g, call, x, detail)
+    with named_scope("collective", call) if current.mode.watchers else nullcontext():
+        agree_on_call(g, call, x, detail)
         if not async_op:
             g.until(begin(), lambda: f"{call} at {place()}")
             finish()
             return None
-        span, where = told("transfer", call).__enter__(), place()
+        span, where = named_scope("transfer", call).__enter__(), place()
 
         def end() -> None:
             finish()
@@ -42,20 +42,20 @@ def transferred(
         return Work(begin(), end, g.until, lambda: f"{call} begun at {where}")
 
 
-def agreed(g: ProcessGroup, call: str, x: Spec, detail: str = "") -> None:
+def agree_on_call(g: ProcessGroup, call: str, x: Spec, detail: str = "") -> None:
     """Return when all members make the same call. It is counted, whether or not they agree."""
-    counted(call, x)
-    g.agree(said(call, detail, x), place)
+    count_call(call, x)
+    g.agree(describe_call(call, detail, x), place)
 
 
-def counted(call: str, x: Spec) -> None:
+def count_call(call: str, x: Spec) -> None:
     """Notify the watchers that count calls."""
     for watcher in current.mode.watchers:
         if hasattr(watcher, "transferred"):
-            watcher.transferred(call, x.nbytes)
+            watcher.on_transfer(call, x.nbytes)
 
 
 @lru_cache(maxsize=1024)
-def said(call: str, detail: str, x: Spec) -> str:
+def describe_call(call: str, detail: str, x: Spec) -> str:
     """The description of a call, which all members must share."""
     return " ".join(filter(None, (call, detail, f"of {x.dtype} {x.shape}")))

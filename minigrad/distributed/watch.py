@@ -56,7 +56,7 @@ class Board:
         self.groups, self.seen, self.since = 0, [(-1, -1)], self.looks.copy()
 
     @staticmethod
-    def made(n: int, folder: str | None = None) -> str:
+    def create_file(n: int, folder: str | None = None) -> str:
         """Create a board's file, and return its path."""
         handle, path = tempfile.mkstemp(prefix="minigrad-board-", dir=folder)
         with os.fdopen(handle, "wb") as file:
@@ -77,11 +77,11 @@ class Board:
     def end(self, how: str) -> None:
         """Note that this rank will make no more calls."""
         if self.state[self.me] != ENDED:
-            said = self.said(self.me)
+            said = self.last_call(self.me)
             self.words[self.me] = fitting(f"{how}; its last call was {said}" if said else how)
             self.state[self.me] = ENDED
 
-    def said(self, rank: Any) -> str:
+    def last_call(self, rank: Any) -> str:
         words: str = self.words[rank].decode(errors="replace").strip()
         return words
 
@@ -107,7 +107,7 @@ class Board:
                     looked = now
                     self.look()
                 if now - began > timeout:
-                    raise DistributedError(self.late(timeout))
+                    raise DistributedError(self.describe_timeout(timeout))
                 time.sleep(min((now - began) / 100 + 1e-4, 1e-3))
         finally:
             self.state[me] = RUNNING
@@ -147,19 +147,19 @@ class Board:
             held = still
 
     def knot(self, stuck: np.ndarray, lacks: np.ndarray) -> str:
-        lines = [f"rank {r} waits in {self.said(r)}, for {ranks(lacks[r])}" for r in stuck]
+        lines = [f"rank {r} waits in {self.last_call(r)}, for {ranks(lacks[r])}" for r in stuck]
         ended = np.flatnonzero(lacks[stuck].any(axis=0) & (self.state == ENDED))
-        lines += [f"rank {r} has ended: {self.said(r)}" for r in ended]
+        lines += [f"rank {r} has ended: {self.last_call(r)}" for r in ended]
         why = "these wait for a rank that has ended" if len(ended) else "these wait for one another, and none can go on"
         return "\n    ".join([f"{why}:", *lines])
 
-    def late(self, timeout: float) -> str:
+    def describe_timeout(self, timeout: float) -> str:
         others = [f"rank {r} is {self.standing(r)}" for r in np.flatnonzero(self.lacking()[self.me])]
-        return "\n    ".join([f"rank {self.me} waited {timeout:g} s in {self.said(self.me)}", *others])
+        return "\n    ".join([f"rank {self.me} waited {timeout:g} s in {self.last_call(self.me)}", *others])
 
     def standing(self, rank: Any) -> str:
         """What a rank is doing, or how it ended."""
-        said = self.said(rank)
+        said = self.last_call(rank)
         if self.state[rank] == RUNNING:
             return f"computing; its last call was {said}" if said else "computing, and has made no call yet"
         return f"waiting in {said}" if self.state[rank] == WAITING else f"over: {said}"

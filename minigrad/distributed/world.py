@@ -58,17 +58,17 @@ def is_initialized() -> bool:
 
 def get_rank(group: ProcessGroup | None = None) -> int:
     """The index of this process in the group, or among all if None; −1 if it is not a member."""
-    return group.rank if isinstance(group, ProcessGroup) else found(group).rank
+    return group.rank if isinstance(group, ProcessGroup) else resolve_group(group).rank
 
 
 def get_world_size(group: ProcessGroup | None = None) -> int:
     """The number of processes in the group, or of all."""
-    return found(group).size
+    return resolve_group(group).size
 
 
 def new_group(ranks: Sequence[int] | None = None) -> ProcessGroup:
     """Make a group of these ranks. All processes must call it; for those outside, get_rank(group) is −1."""
-    everyone = found(None)
+    everyone = resolve_group(None)
     members = everyone.ranks if ranks is None else tuple(ranks)
     if not members or len({*members}) != len(members) or not {*members} <= {*everyone.ranks}:
         raise DistributedError(f"a group needs distinct ranks from 0 to {everyone.size - 1}, and got {list(members)}")
@@ -78,7 +78,7 @@ def new_group(ranks: Sequence[int] | None = None) -> ProcessGroup:
     return groups[name]
 
 
-def found(group: ProcessGroup | None) -> ProcessGroup:
+def resolve_group(group: ProcessGroup | None) -> ProcessGroup:
     """The group, or that of all processes. Raises DistributedError before init_process_group(), and in non-members."""
     if isinstance(group, ProcessGroup):
         if group.rank < 0:

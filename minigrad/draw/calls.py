@@ -48,22 +48,22 @@ class Calls:
         self.paths: list[Path] = [()]  # before the first moment, after it, after the second, …
 
     @contextmanager
-    def watched(self) -> Iterator[None]:
+    def watch(self) -> Iterator[None]:
         """A block in which calls and lines are noted."""
         with ExitStack() as hooks, watching(self):
             for module in self.modules:
-                hooks.callback(module.register_forward_pre_hook(self.entered, prepend=True).remove)
-                hooks.callback(module.register_forward_hook(self.left).remove)
+                hooks.callback(module.register_forward_pre_hook(self.enter_call, prepend=True).remove)
+                hooks.callback(module.register_forward_hook(self.leave_call).remove)
             yield
 
-    def entered(self, module: Module, xs: Any) -> None:
+    def enter_call(self, module: Module, xs: Any) -> None:
         label = self.names[id(module)]
-        self.now((*self.paths[-1], Scope("module", label, type(module).__name__, module)))
+        self.note_moment((*self.paths[-1], Scope("module", label, type(module).__name__, module)))
 
-    def left(self, module: Module, xs: Any, y: Any) -> None:
-        self.now(self.paths[-1][:-1])
+    def leave_call(self, module: Module, xs: Any, y: Any) -> None:
+        self.note_moment(self.paths[-1][:-1])
 
-    def now(self, path: Path) -> None:
+    def note_moment(self, path: Path) -> None:
         builder = current.mode.builder
         if builder is not None and builder.outer is not None:
             return  # in a branch or a loop: its nodes belong to one op of the outer graph

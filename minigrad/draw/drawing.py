@@ -18,7 +18,7 @@ from .names import variables
 from .picture import Box, Picture, Replay
 from .scalars import picture_of_values, replay_of_value
 from .svg import svg, text_width
-from .words import counted, listed, shorten
+from .words import pluralize, join_names, shorten
 
 if TYPE_CHECKING:
     from ..engine.tensor.tensor import Tensor
@@ -77,7 +77,7 @@ def refusal(xs: Sequence[Any]) -> str:
     """The error message for values that have no picture."""
     kinds = dict.fromkeys("" if x is None else type(x).__name__ for x in xs)
     if len(xs) > 1 and "" not in kinds:
-        return f"only Values, only Tensors or tensors of one graph can be drawn together, got {listed([*kinds])}"
+        return f"only Values, only Tensors or tensors of one graph can be drawn together, got {join_names([*kinds])}"
     x = next((x for x in xs if x is None), xs[0]) if xs else xs
     return (
         "expected a Value, a Tensor, a Graph, tensors of a Graph, or f.graph_for(…) of a traced function; "
@@ -89,7 +89,7 @@ def only_trace(f: TracedFunction) -> Trace:
     """The only trace of a function. Raises TypeError if it has none, or several."""
     if f.trace_count != 1 or len(f.history) != 1:
         raise TypeError(
-            f"{f.__name__} was traced {counted(f.trace_count, 'time', 'times')}: say by its arguments which graph you "
+            f"{f.__name__} was traced {pluralize(f.trace_count, 'time', 'times')}: say by its arguments which graph you "
             f"mean, as in draw({f.__name__}.graph_for(…))"
         )
     return f.history[0]
@@ -141,7 +141,7 @@ class Drawing:
         if len(self.picture.boxes) > LARGEST:
             raise ValueError(self.too_large)
         picture = self.picture if self.ops == "nodes" else self.picture.ops_on_arrows()
-        title = f"Computation graph of {listed([box.called for box in picture.outputs])}"
+        title = f"Computation graph of {join_names([box.display_name for box in picture.outputs])}"
         return svg(picture, title=title, description=self.text)
 
     @property
@@ -180,8 +180,8 @@ class Drawing:
         """The drawing in one line."""
         boxes, arrows = len(self.picture.boxes), len(self.picture.arrows)
         place = "" if self.ops == "nodes" else ", operations on the arrows"
-        said = f"{counted(boxes, 'box', 'boxes')}, {counted(arrows, 'arrow', 'arrows')}{place}"
-        return f"{shorten(listed([box.stated for box in self.picture.outputs]), LONGEST)}: {said}"
+        said = f"{pluralize(boxes, 'box', 'boxes')}, {pluralize(arrows, 'arrow', 'arrows')}{place}"
+        return f"{shorten(join_names([box.name_and_value for box in self.picture.outputs]), LONGEST)}: {said}"
 
     @property
     def too_large(self) -> str:
@@ -232,7 +232,7 @@ def line(picture: Picture, box: Box) -> str:
 
 def phrases(picture: Picture, box: Box) -> list[str]:
     """The parts of a box's description."""
-    said = f"{box.called} = {picture.formula(box)}" if box.kind == "op" else box.called
+    said = f"{box.display_name} = {picture.formula(box)}" if box.kind == "op" else box.display_name
     if box.kind != "constant":
         said += (f" = {box.value}" if box.value else "") + (f" {box.spec}" if box.spec else "")
     kind = {"leaf": "a leaf", "constant": "a constant"}.get(box.kind, "")

@@ -146,7 +146,7 @@ def pieces(order: Sequence[Node]) -> dict[Node, list[Node]]:
     return {node: sorted(read, key=lambda piece: piece.op.i) for node, read in found.items()}  # type: ignore[attr-defined]
 
 
-def named(node: Node, names: Mapping[Node, str], read: Mapping[Node, Sequence[Node]]) -> str:
+def node_label(node: Node, names: Mapping[Node, str], read: Mapping[Node, Sequence[Node]]) -> str:
     """The name of a node; for a node with several results, the names of its results."""
     return names.get(node) or ", ".join(names[piece] for piece in read.get(node, ()) if piece in names)
 
@@ -156,7 +156,7 @@ def box_of(node: Node, names: Mapping[Node, str], read: Mapping[Node, Sequence[N
     return Box(
         id="",
         kind=kind_of(node),
-        name=named(node, names, read) or own_name(node),
+        name=node_label(node, names, read) or own_name(node),
         op=sign_of(node.op) if kind_of(node) == "op" else "",
         spec=""
         if is_constant(node)

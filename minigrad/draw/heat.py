@@ -82,7 +82,7 @@ def cell(x: float, largest: float) -> Cell:
     return number(x), "−" * (x < 0), round(x / largest, 2)
 
 
-def drawn(heat: Heat, left: float, top: float, of: str) -> str:
+def draw_heat(heat: Heat, left: float, top: float, of: str) -> str:
     """The cells as SVG.
 
     of    "value" or "grad"

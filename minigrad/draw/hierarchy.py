@@ -61,7 +61,7 @@ def hierarchy(listing: Listing, crowd: int = CROWD) -> Group:
     root = Group("graph", listing.output)
     by_scope(root, listing.entries)
     for group in inside_out(root):
-        group.children = folded(group.children, listing.entries)
+        group.children = fold_repetitions(group.children, listing.entries)
     home = homes(root)
     for i, users in enumerate(users_of(listing.entries)):
         if listing.entries[i].path is None:
@@ -148,7 +148,7 @@ def first(child: int | Group, entries: Sequence[Entry]) -> int:
 # -- repetitions ------------------------------------------------------------------------------------------------------
 
 
-def folded(children: list[int | Group], entries: Sequence[Entry]) -> list[int | Group]:
+def fold_repetitions(children: list[int | Group], entries: Sequence[Entry]) -> list[int | Group]:
     """The children, each run of equal blocks as one group."""
     ops = [child.ops(entries) if isinstance(child, Group) else [child] for child in children]
     alike: dict[Any, int] = {}

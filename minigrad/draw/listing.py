@@ -60,7 +60,7 @@ class Entry:
     inputs: tuple[int, ...] = ()
 
     @property
-    def said(self) -> str:
+    def headline(self) -> str:
         """The symbol of its op, its name and its spec: tanh → h, f64[3, 4]."""
         title = " → ".join(filter(None, (self.sign, self.name))) or self.value or self.kind
         return f"{title}, {self.spec}" if self.spec else title
@@ -92,7 +92,7 @@ def entries_of(
     entries: list[Entry] = []
     place: dict[N, int] = {}
 
-    def placed(node: N, inputs: tuple[int, ...]) -> int:
+    def add_entry(node: N, inputs: tuple[int, ...]) -> int:
         found = entry(node)
         found.inputs = inputs
         entries.append(found)
@@ -100,6 +100,6 @@ def entries_of(
         return place[node]
 
     for node in ops:
-        numbers = [place[x] if x in place and not is_constant(x) else placed(x, ()) for x in operands(node)]
-        placed(node, tuple(numbers))
+        numbers = [place[x] if x in place and not is_constant(x) else add_entry(x, ()) for x in operands(node)]
+        add_entry(node, tuple(numbers))
     return entries

@@ -55,14 +55,14 @@ def listing_of_module(module: Module, args: Sequence[Any], namespace: Mapping[st
     if not args:
         raise TypeError(f"a module has a graph when it is called: GraphView({type(module).__name__.lower()}, x)")
     calls = Calls({"": module})
-    with calls.watched():
+    with calls.watch():
         y = module(*args)
     ys: list[Tensor] = [each for each in leaves(y) if isinstance(each, Tensor)]
     if not ys:
         raise TypeError(f"{type(module).__name__} returned {y!r}, which contains no tensor")
     given = [each for each in leaves(args) if isinstance(each, Tensor)]
     inputs = {"input" if len(given) == 1 else f"input {n}": x for n, x in enumerate(given, 1)}
-    listing = listing_of_tensors(ys, {**named(module), **namespace, **inputs}, calls, given)
+    listing = listing_of_tensors(ys, {**tensors_by_name(module), **namespace, **inputs}, calls, given)
     listing.output = f"a call of {type(module).__name__}"
     return listing
 
@@ -73,7 +73,7 @@ def listing_of_traced(f: TracedFunction, args: Sequence[Any], namespace: Mapping
         listing = listing_of_nodes([y for y in only_trace(f).graph.outputs if y is not None], namespace)
     else:
         calls = Calls(modules_of(f.python_function))
-        with calls.watched():
+        with calls.watch():
             trace = TracedFunction(f.python_function, f.input_signature, f.autograph).trace_for(*args)
         outputs = [y for y in trace.graph.outputs if y is not None]
         own = dict(zip(trace.graph.inputs, trace.names, strict=True))
@@ -92,6 +92,6 @@ def modules_of(f: Callable[..., Any]) -> dict[str, Module]:
     return {name: x for name, x in {**reached, "self": getattr(f, "__self__", None)}.items() if isinstance(x, Module)}
 
 
-def named(module: Module) -> dict[str, object]:
+def tensors_by_name(module: Module) -> dict[str, object]:
     """The parameters and buffers of a module, by name."""
     return {**dict(module.named_parameters()), **dict(module.named_buffers())}

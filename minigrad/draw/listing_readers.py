@@ -20,15 +20,15 @@ from ..engine.tensor.tensor import Tensor
 from ..scalar.value import Constant, Value
 from ..scalar.value import history as values_before
 from .calls import Calls
-from .graphs import constant, is_constant, kind_of, named, own_name, pieces, whole
+from .graphs import constant, is_constant, kind_of, node_label, own_name, pieces, whole
 from .listing import Entry, Listing, Path, Scope, entries_of
 from .names import names_in
 from .picture import UNKNOWN
 from .rules import sign_of
 from .scalars import kind_of_value, reads_of, value_names
-from .subgraphs import Opened
-from .tensors import described, read_by, values_of
-from .words import listed, number, shorten
+from .subgraphs import NestedEntries
+from .tensors import format_array, read_by, values_of
+from .words import join_names, number, shorten
 
 if TYPE_CHECKING:
     from ..graph import Graph as Building
@@ -74,7 +74,7 @@ def listing_of_tensors(
     freed = any(node.saved is None for node in ops)
     lost = calls is not None and not unknown and any(not node.inputs and node not in values for node in order)
     notes = [alone(ys)] * (not ops) + [FREED] * freed + [LOST] * lost + [unknown] * bool(unknown)
-    return Listing(called(entries, [tensor_of(end, ys, calls) for end in ends]), entries, notes)
+    return Listing(output_title(entries, [tensor_of(end, ys, calls) for end in ends]), entries, notes)
 
 
 FREED = "A backward() has been through this graph and has freed what it had saved."
@@ -83,7 +83,7 @@ LOST = "Leaves without a value were computed from tensors that require no gradie
 
 def alone(ys: Sequence[Tensor]) -> str:
     return (
-        f"{listed([str(y.spec) for y in ys])} has no history: it was given, or computed from tensors that require no "
+        f"{join_names([str(y.spec) for y in ys])} has no history: it was given, or computed from tensors that require no "
         "gradient, or computed under no_grad()."
     )
 
@@ -141,10 +141,10 @@ def listing_of_nodes(
             path = () if node in given or node in outputs else None
         elif calls is not None:
             path = calls.path(births.get(name_of(node), 0))
-        return static(node, named(node, names, read), path, read.get(node, ()))
+        return static(node, node_label(node, names, read), path, read.get(node, ()))
 
-    entries = Opened(entry, static, names, read).entries(ops or outputs)
-    return Listing(called(entries, [whole(y) for y in outputs]), entries)
+    entries = NestedEntries(entry, static, names, read).entries(ops or outputs)
+    return Listing(output_title(entries, [whole(y) for y in outputs]), entries)
 
 
 def listing_of_session_graph(graph: Building, namespace: Mapping[str, object]) -> Listing:
@@ -158,12 +158,12 @@ def listing_of_session_graph(graph: Building, namespace: Mapping[str, object]) -
         parts = name_of(node).split("/")[:-1]
         paths = ["/".join(parts[: i + 1]) for i in range(len(parts))]
         path = tuple(scopes.setdefault(p, Scope("scope", p, "name scope", p)) for p in paths)
-        found = static(node, named(node, names, results), path, results.get(node, ()))
+        found = static(node, node_label(node, names, results), path, results.get(node, ()))
         found.thing = graph.symbols[name_of(node)]
         return found
 
     ops = [node for node in order if node.inputs or node not in read]
-    entries = Opened(entry, static, names, results).entries(ops)
+    entries = NestedEntries(entry, static, names, results).entries(ops)
     return Listing("all that was built so far", entries)
 
 
@@ -194,7 +194,7 @@ def entry_of(node: Node, name: str, value: Any, path: Path | None) -> Entry:
         spec=str(node.spec) if isinstance(node.spec, Spec) else " ".join(map(str, node.spec)),
         thing=node,
         nbytes=bytes_of(node.spec),
-        value=UNKNOWN if value is None else described(value),
+        value=UNKNOWN if value is None else format_array(value),
         trouble="" if value is None else trouble(value),
         path=path,
     )
@@ -216,10 +216,10 @@ def line_of(at: Place | None) -> str:
     return f"line {at.line} {where}, in {at.function}" + (f": {source}" if source else "")
 
 
-def called(entries: Sequence[Entry], ends: Sequence[Any]) -> str:
+def output_title(entries: Sequence[Entry], ends: Sequence[Any]) -> str:
     """The names of the outputs, or descriptions if they have none."""
-    found = [entry.name or entry.said for entry in entries if any(entry.thing is end for end in ends)]
-    return shorten(listed(found), LONGEST_LINE) if found else "a graph"
+    found = [entry.name or entry.headline for entry in entries if any(entry.thing is end for end in ends)]
+    return shorten(join_names(found), LONGEST_LINE) if found else "a graph"
 
 
 # -- the scalar engine ------------------------------------------------------------------------------------------------
@@ -240,4 +240,4 @@ def listing_of_value(y: Value, namespace: Mapping[str, object]) -> Listing:
     ops = [v for v in order if v.parents] or [y]
     entries = entries_of(ops, lambda v: [parent for parent, _ in v.parents], lambda v: isinstance(v, Constant), entry)
     note = f"{names.get(y, 'This Value')} has no history: it was given, and not computed"
-    return Listing(called(entries, [y]), entries, [note] * (not y.parents))
+    return Listing(output_title(entries, [y]), entries, [note] * (not y.parents))

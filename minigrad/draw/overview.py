@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from .hierarchy import Group
 from .listing import Entry, Listing
 from .picture import UNKNOWN, Arrow, Box, Picture
-from .words import counted
+from .words import pluralize
 
 INDENT = "  "
 LONGEST = 400  # lines of an outline
@@ -21,7 +21,7 @@ class Overview:
     listing: Listing
     root: Group
 
-    def opened(self, boxes: int) -> list[Group]:
+    def open_groups(self, boxes: int) -> list[Group]:
         """The groups that are open at first: from the outermost inwards, up to that many boxes.
 
         Repetitions stay closed, since their purpose is to save boxes.
@@ -38,7 +38,7 @@ class Overview:
 
     def picture(self, boxes: int) -> Picture:
         """The boxes shown while those groups are open, and arrows between boxes that pass values."""
-        is_open = {self.root, *self.opened(boxes)}
+        is_open = {self.root, *self.open_groups(boxes)}
         shown: dict[int, str] = {}
         drawn: list[Box] = []
         stack: list[int | Group] = [self.root]
@@ -79,7 +79,7 @@ class Overview:
     def size(self, group: Group) -> str:
         """A group's type and number of ops: Linear, 1 op."""
         of = f"{group.of}, " if group.of and group.kind != "repeat" else ""
-        return of + counted(len(group.ops(self.listing.entries)), "op", "ops")
+        return of + pluralize(len(group.ops(self.listing.entries)), "op", "ops")
 
     # -- in words ---------------------------------------------------------------------------------
 
@@ -88,7 +88,7 @@ class Overview:
         lines: list[str] = []
         for line in self.lines():
             if len(lines) == LONGEST:
-                lines.append(f"… and more: {counted(len(self.listing.entries), 'node', 'nodes')} in all")
+                lines.append(f"… and more: {pluralize(len(self.listing.entries), 'node', 'nodes')} in all")
                 break
             lines.append(line)
         return "\n".join(lines)
@@ -105,13 +105,13 @@ class Overview:
                 yield f"{INDENT * depth}{child.label}: {child.of if child.kind == 'repeat' else self.size(child)}"
                 inner: list[int | Group | str] = [*child.children]
                 if child.kind == "repeat":
-                    inner = [child.children[0], f"… {counted(child.times - 1, 'more', 'more')} like it"]
+                    inner = [child.children[0], f"… {pluralize(child.times - 1, 'more', 'more')} like it"]
                 stack += [(each, depth + 1) for each in reversed(inner)]
 
 
 def words(entry: Entry) -> str:
     """A node in words: tanh → h, f64[3], saved for backward."""
-    said = entry.said
+    said = entry.headline
     if entry.value and entry.value not in said and entry.value != UNKNOWN:
         said += f" = {entry.value}"
     said += f" ({entry.trouble})" if entry.trouble else ""

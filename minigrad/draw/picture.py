@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from .heat import Heat
-from .words import written
+from .words import format_op
 
 UNKNOWN = "·"  # stands for a number that has not been computed yet; 0 would be wrong
 
@@ -43,14 +43,14 @@ class Box:
     grad_heat: Heat | None = None
 
     @property
-    def called(self) -> str:
+    def display_name(self) -> str:
         """The learner's name, else the constant itself, else the box's number: #3."""
         return self.name or (self.value if self.kind == "constant" else f"#{self.id[1:]}")
 
     @property
-    def stated(self) -> str:
+    def name_and_value(self) -> str:
         """Its name and its value: x = 2."""
-        return self.called if self.value in ("", self.called) else f"{self.called} = {self.value}"
+        return self.display_name if self.value in ("", self.display_name) else f"{self.display_name} = {self.value}"
 
 
 @dataclass(frozen=True)
@@ -111,7 +111,7 @@ class Picture:
 
     def formula(self, box: Box) -> str:
         """How the box is computed, in the learner's names: x × y. The box's own name if it is not."""
-        return written(box.op, [x.called for x in self.operands(box)]) if box.kind == "op" else box.called
+        return format_op(box.op, [x.display_name for x in self.operands(box)]) if box.kind == "op" else box.display_name
 
     def ops_on_arrows(self) -> Picture:
         """The other convention: boxes are values only, and each arrow carries the operation it takes part in."""

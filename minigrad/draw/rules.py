@@ -15,7 +15,7 @@ from ..engine.core.op import Elementwise, Op
 from ..engine.ops import Const, Input
 from ..engine.tensor.rewrite import optimise
 from ..engine.tensor.symbol import Symbol, placeholder
-from .words import number, written
+from .words import number, format_op
 
 ARRIVING = "g"  # the gradient that arrives at the result
 TIGHTNESS = {
@@ -81,10 +81,10 @@ def formula(node: Node) -> str:
         case Const(value):
             return number(value)
     sign = sign_of(node.op)
-    return written(sign, [bracketed(x, sign, position) for position, x in enumerate(node.inputs)])
+    return format_op(sign, [parenthesize(x, sign, position) for position, x in enumerate(node.inputs)])
 
 
-def bracketed(x: Node, sign: str, position: int) -> str:
+def parenthesize(x: Node, sign: str, position: int) -> str:
     """The formula of an operand, in brackets if precedence requires them."""
     inner = TIGHTNESS.get(sign_of(x.op), TIGHTEST) if x.inputs else TIGHTEST
     outer = TIGHTNESS.get(sign, TIGHTEST if sign.startswith("^") or sign == "transpose" else 0)

@@ -11,7 +11,7 @@ from itertools import accumulate, pairwise
 from ..scalar.value import Constant, Value, history
 from .names import names_in
 from .picture import UNKNOWN, Arrow, Box, Entry, Picture, Replay, Share
-from .words import counted, number
+from .words import pluralize, number
 
 # The local derivatives of the engine's operations, in symbols: y is the result, a and b are the operands. The engine
 # stores only numbers; a test compares these formulas with them.
@@ -80,7 +80,7 @@ def picture_in_groups(order: Sequence[Value], ys: Sequence[Value], namespace: Ma
     ends = [y for y in dict.fromkeys(ys) if y not in read]
     inner, names = [v for v in order if v not in ends], value_names(namespace)
     leaves, computed = [v for v in inner if kind_of_value(v) == "leaf"], [v for v in inner if v.parents]
-    boxes = [Box("b1", "leaf", counted(len(leaves), "leaf", "leaves"), "", "", "", "")] * bool(leaves)
+    boxes = [Box("b1", "leaf", pluralize(len(leaves), "leaf", "leaves"), "", "", "", "")] * bool(leaves)
     home = dict.fromkeys(leaves, "b1")
     for start, end in pairwise(sorted({0, *cuts(computed, ends), len(computed)})):
         boxes.append(group_box(f"b{len(boxes) + 1}", computed[start:end], start))
@@ -142,7 +142,7 @@ def shares_of(
     v: Value, incoming: float, picture: Picture, box: Mapping[Value, Box], collected: dict[Value, float]
 ) -> Iterator[Share]:
     """What v passes back to each of its operands; adds it to `collected`."""
-    symbols = dict(zip("ab", (box[parent].called for parent, _ in v.parents), strict=False), y=box[v].called)
+    symbols = dict(zip("ab", (box[parent].display_name for parent, _ in v.parents), strict=False), y=box[v].display_name)
     words = [rule.format(**symbols) for rule in rules(v.op)]
     if len(words) != len(v.parents):  # the learner's own operation, whose rule we do not know
         words = [""] * len(v.parents)

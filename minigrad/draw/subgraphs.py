@@ -23,7 +23,7 @@ from .rules import sign_of
 WORDS = {"true": "if it holds", "false": "if not", "test": "before each turn", "body": "at each turn"}
 
 
-class Inside(NamedTuple):
+class InnerNode(NamedTuple):
     """A node, and the part of a branch or a loop that it is in; None if it is in none."""
 
     node: Node
@@ -33,7 +33,7 @@ class Inside(NamedTuple):
 class Part(NamedTuple):
     """One of the graphs of a branch or a loop: true, false, test or body."""
 
-    control: Inside
+    control: InnerNode
     name: str
 
     @property
@@ -42,7 +42,7 @@ class Part(NamedTuple):
         return found
 
 
-class Opened:
+class NestedEntries:
     """Entries of some ops and of everything inside them.
 
     outside    function of a node that is in no part → its entry
@@ -59,24 +59,24 @@ class Opened:
         read: Mapping[Node, Sequence[Node]],
     ):
         self.outside, self.inside, self.names, self.read = outside, inside, names, dict(read)
-        self.scopes: dict[Inside | Part, Scope] = {}
+        self.scopes: dict[InnerNode | Part, Scope] = {}
 
     def entries(self, ops: Iterable[Node]) -> list[Entry]:
-        nodes = [each for node in ops for each in self.unfolded(Inside(node))]
+        nodes = [each for node in ops for each in self.unfold(InnerNode(node))]
         return entries_of(nodes, self.operands, lambda each: is_constant(each.node), self.entry)
 
-    def unfolded(self, at: Inside) -> Iterator[Inside]:
+    def unfold(self, at: InnerNode) -> Iterator[InnerNode]:
         """Everything inside the op, then the op."""
         for part in parts_of(at):
             if part.name == "body":
-                used = {x for other in parts_of(at) for x in self.needed(other)}
+                used = {x for other in parts_of(at) for x in self.live_nodes(other)}
                 places = enumerate(zip(*(other.graph.inputs for other in parts_of(at))))
-                yield from (Inside(xs[-1], part) for i, xs in places if i < turning(at) and not used.isdisjoint(xs))
+                yield from (InnerNode(xs[-1], part) for i, xs in places if i < turning(at) and not used.isdisjoint(xs))
         for part in parts_of(at):
             self.read |= pieces(part.graph.nodes)
-            for node in self.needed(part):
+            for node in self.live_nodes(part):
                 if node.inputs and whole(node) is node:
-                    yield from self.unfolded(Inside(node, part))
+                    yield from self.unfold(InnerNode(node, part))
         yield at
 
     def results(self, part: Part) -> list[Node]:
@@ -87,38 +87,38 @@ class Opened:
         wanted = {0} if part.name == "test" else {*some, *range(getattr(op, "carried", 0))}
         return [y for i, y in enumerate(part.graph.outputs) if y is not None and i in wanted]
 
-    def needed(self, part: Part) -> list[Node]:
+    def live_nodes(self, part: Part) -> list[Node]:
         """The nodes that the part's results and effects need."""
         ends = [*self.results(part), *(node for node in part.graph.nodes if node.op.effect)]
         return toposort(*ends) if ends else []
 
-    def operands(self, at: Inside) -> list[Inside]:
+    def operands(self, at: InnerNode) -> list[InnerNode]:
         if at.part is not None and not at.node.inputs and not is_constant(at.node):  # a carry, or a row
-            return [self.given(at.part, at.part.graph.inputs.index(at.node))]
+            return [self.outer_operand(at.part, at.part.graph.inputs.index(at.node))]
         if not isinstance(at.node.op, Control):
             return [self.source(x, at.part) for x in at.node.inputs]
         first = [self.source(at.node.inputs[0], at.part)] if isinstance(at.node.op, Cond) else []
         return first + [self.source(y, part) for part in parts_of(at) for y in self.results(part)]
 
-    def source(self, node: Node, part: Part | None) -> Inside:
+    def source(self, node: Node, part: Part | None) -> InnerNode:
         """The origin of a value read in a part: a node of the part, a carry or row of the loop, or a node outside."""
         node = whole(node)
         if part is None or node not in part.graph.inputs:
-            return Inside(node, part)
+            return InnerNode(node, part)
         i = part.graph.inputs.index(node)
         if i < turning(part.control):
             body = Part(part.control, "body")
-            return Inside(body.graph.inputs[i], body)
-        return self.given(part, i)
+            return InnerNode(body.graph.inputs[i], body)
+        return self.outer_operand(part, i)
 
-    def given(self, part: Part, i: int) -> Inside:
+    def outer_operand(self, part: Part, i: int) -> InnerNode:
         """The operand that a part's input stands for."""
         first = isinstance(part.control.node.op, Cond)  # branches do not get the condition
         return self.source(part.control.node.inputs[i + first], part.control.part)
 
     # -- names and scopes ---------------------------------------------------------------------------------
 
-    def entry(self, at: Inside) -> Entry:
+    def entry(self, at: InnerNode) -> Entry:
         if at.part is None:
             found = self.outside(at.node)
         else:
@@ -134,7 +134,7 @@ class Opened:
             found.path = (*(found.path or ()), self.scope(at))
         return found
 
-    def result(self, control: Inside, i: int) -> str:
+    def result(self, control: InnerNode, i: int) -> str:
         """The name of the i-th result."""
         read = self.read.get(control.node, ())
         return next((self.names.get(piece, "") for piece in read if piece.op.i == i), "")  # type: ignore[attr-defined]
@@ -144,20 +144,20 @@ class Opened:
         scope = Scope("scope", part.name, WORDS.get(part.name, ""), part.graph)
         return (*self.around(part.control), self.scope(part.control), self.scopes.setdefault(part, scope))
 
-    def around(self, control: Inside) -> Path:
+    def around(self, control: InnerNode) -> Path:
         """The scopes around a branch or a loop."""
         return (self.outside(control.node).path or ()) if control.part is None else self.path(control.part)
 
-    def scope(self, control: Inside) -> Scope:
+    def scope(self, control: InnerNode) -> Scope:
         kind = "branch" if isinstance(control.node.op, Cond) else "loop"
         return self.scopes.setdefault(control, Scope("scope", sign_of(control.node.op), kind, control.node))
 
 
-def parts_of(at: Inside) -> list[Part]:
+def parts_of(at: InnerNode) -> list[Part]:
     return [Part(at, name) for name in graphs_of(at.node.op)] if isinstance(at.node.op, Control) else []
 
 
-def turning(control: Inside) -> int:
+def turning(control: InnerNode) -> int:
     """How many inputs of a loop's parts change at each turn: its carries and rows."""
     op: Any = control.node.op
     return 0 if isinstance(op, Cond) else op.carried + op.sliced

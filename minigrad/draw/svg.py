@@ -157,7 +157,7 @@ def size(box: Box) -> tuple[float, float]:
     """Width and height of a box in pixels: Graphviz's points, one to one."""
     if box.kind == "constant":
         return text_width(box.value, 12) + 2 * PAD, ROW + PAD
-    texts = [BOLD * text_width(shorten(box.called, LONGEST_NAME), 13), text_width(box.spec, 12)]
+    texts = [BOLD * text_width(shorten(box.display_name, LONGEST_NAME), 13), text_width(box.spec, 12)]
     texts += [LABEL + BOLD * text_width(row, 12) for row in (box.value, box.grad) if row]
     rows = 1 + bool(box.spec) + bool(box.value) + bool(box.grad)
     maps = heats(box)
@@ -229,7 +229,7 @@ def draw_box(box: Box, x: float, y: float, width: float, height: float, is_outpu
 def rows(box: Box, left: float, right: float, top: float) -> list[str]:
     """The rows of a box: its name, spec, value and gradient."""
     baseline = top + PAD / 2 + 13
-    lines = [text("mg-name" if box.name else "mg-name mg-dim", left, baseline, shorten(box.called, LONGEST_NAME))]
+    lines = [text("mg-name" if box.name else "mg-name mg-dim", left, baseline, shorten(box.display_name, LONGEST_NAME))]
     if box.spec:
         baseline += ROW
         lines.append(text("mg-dim", left, baseline, box.spec))
@@ -239,7 +239,7 @@ def rows(box: Box, left: float, right: float, top: float) -> list[str]:
             lines.append(text("mg-dim", left, baseline, label))
             lines.append(text(f"mg-number mg-{label}", right, baseline, number))
         if each is not None:
-            lines.append(heat.drawn(each, right - each.width, baseline + GAP - 1, label))
+            lines.append(heat.draw_heat(each, right - each.width, baseline + GAP - 1, label))
             baseline += each.height + GAP
     return lines
 

@@ -34,7 +34,7 @@ FEW = 4  # elements; arrays of up to this size are shown in full
 
 def picture_of_tensors(ys: Sequence[Tensor], namespace: Mapping[str, object]) -> Picture:
     """The picture of the graph recorded behind ys, with recomputed values. Gradients are known at leaves with .grad."""
-    return Drawn(ys, namespace).picture
+    return TensorGraph(ys, namespace).picture
 
 
 def replay_of_tensor(y: Tensor, namespace: Mapping[str, object]) -> Replay:
@@ -43,10 +43,10 @@ def replay_of_tensor(y: Tensor, namespace: Mapping[str, object]) -> Replay:
         raise NoGradientError(
             f"there is no backward to step through: this {y.spec} depends on no tensor with requires_grad=True"
         )
-    return Drawn([y], namespace).replay(y.arriving(None).value)
+    return TensorGraph([y], namespace).replay(y.seed_gradient(None).value)
 
 
-class Drawn:
+class TensorGraph:
     """A recorded graph, its recomputed values and its picture, with the box of each node."""
 
     @np.errstate(all="ignore")  # NumPy warned of these numbers when the graph ran first
@@ -68,7 +68,7 @@ class Drawn:
             name=self.names.get(node, own_name(node)),
             op=sign_of(node.op) if node.inputs else "",
             spec="" if is_constant(node) else str(node.spec),
-            value=UNKNOWN if value is None else described(value),
+            value=UNKNOWN if value is None else format_array(value),
             grad=grad_of(node) if node.needs_grad else "",
             kept=node in self.kept,
         )
@@ -76,14 +76,14 @@ class Drawn:
     @np.errstate(all="ignore")
     def replay(self, seed: Any) -> Replay:
         """Run backpropagation and record each share of it."""
-        missing = [box.called for node, box in self.box_of.items() if node not in self.values]
+        missing = [box.display_name for node, box in self.box_of.items() if node not in self.values]
         if missing:
             raise ValueError(f"the value of {missing[0]} is gone, so the graph cannot run again: redo the forward pass")
         shares: list[Share] = []
         collected: dict[Node, Any] = {}
 
         def pull(node: Node, gy: Any) -> tuple[Any, ...]:
-            gxs, found = self.pulled(node, gy, collected)
+            gxs, found = self.pull_shares(node, gy, collected)
             shares.extend(found)
             return gxs
 
@@ -94,7 +94,7 @@ class Drawn:
             gx = collected.get(node)
             boxes[box.id] = replace(
                 box,
-                grad=box.grad if gx is None else described(gx),
+                grad=box.grad if gx is None else format_array(gx),
                 value_heat=heat_of(self.values[node]),
                 grad_heat=None if gx is None else heat_of(gx),
             )
@@ -103,14 +103,14 @@ class Drawn:
         }
         picture = Picture(tuple(boxes.values()), self.picture.arrows)
         sizes = {box.id: self.values[node].nbytes for node, box in self.box_of.items()}
-        return Replay(picture, described(seed), tuple(shares), reads, frees=True, sizes=sizes)
+        return Replay(picture, format_array(seed), tuple(shares), reads, frees=True, sizes=sizes)
 
-    def pulled(self, node: Node, gy: Any, collected: dict[Node, Any]) -> tuple[tuple[Any, ...], list[Share]]:
+    def pull_shares(self, node: Node, gy: Any, collected: dict[Node, Any]) -> tuple[tuple[Any, ...], list[Share]]:
         """The gradients of a node's operands by its compiled rule, and their shares; adds them to `collected`."""
         assert node.rule is not None
         kept = node.rule.keep(self.values[node], *(self.values[x] for x in node.inputs))
         gxs = node.rule.pull(gy, *kept)
-        rules = rules_of(node, [self.box_of[node].called, *(self.called(x) for x in node.inputs)])
+        rules = rules_of(node, [self.box_of[node].display_name, *(self.operand_name(x) for x in node.inputs)])
         arrows = self.picture.arrows_into[self.box_of[node].id]
         uses = zip(arrows, node.inputs, gxs, rules, self.partials(node, gy, kept), strict=True)
         shares = []
@@ -122,13 +122,13 @@ class Drawn:
             shares.append(
                 Share(
                     arrow=arrow.id,
-                    incoming=described(gy),
+                    incoming=format_array(gy),
                     rule=rule.text,
                     is_whole=rule.is_whole,
-                    slope="" if partial is None or partial.size > FEW else described(partial),
-                    outgoing=described(gx),
-                    before="" if before is None else described(before),
-                    after=described(collected[x]),
+                    slope="" if partial is None or partial.size > FEW else format_array(partial),
+                    outgoing=format_array(gx),
+                    before="" if before is None else format_array(before),
+                    after=format_array(collected[x]),
                     entry=entry_of(before, gx, collected[x]),
                     spread="" if partial is None or partial.size <= FEW else spread(partial),
                     heat=heat_of(collected[x]),
@@ -146,8 +146,8 @@ class Drawn:
         alike = [x.spec.shape == node.spec.shape for x in node.inputs]
         return [p if same else None for p, same in zip(partials, alike, strict=True)]
 
-    def called(self, x: Node) -> str:
-        return described(self.values[x]) if isinstance(x.op, Const) else self.box_of[x].called
+    def operand_name(self, x: Node) -> str:
+        return format_array(self.values[x]) if isinstance(x.op, Const) else self.box_of[x].display_name
 
 
 def entry_of(before: Any, gx: Any, after: Any) -> Entry | None:
@@ -188,7 +188,7 @@ def read_by(node: Node) -> list[Node]:
 def grad_of(node: Node) -> str:
     """The gradient that backward left on a leaf."""
     leaf = node.tensor() if isinstance(node, Source) else None
-    return UNKNOWN if leaf is None or leaf.grad is None else described(leaf.grad.value)
+    return UNKNOWN if leaf is None or leaf.grad is None else format_array(leaf.grad.value)
 
 
 def values_of(order: list[Node]) -> dict[Node, Any]:
@@ -207,19 +207,19 @@ def values_of(order: list[Node]) -> dict[Node, Any]:
     return values
 
 
-def described(array: Any) -> str:
+def format_array(array: Any) -> str:
     """An array in a few characters: its elements if there are few, else its range for integers or its norm."""
     if array.dtype.kind == "b" and array.size == 1:
         return str(array.reshape(())[()]).lower()
     if array.size == 1:
         return number(float(array.reshape(())[()]))
     if array.size <= FEW:
-        return nested(array.tolist())
+        return format_nested(array.tolist())
     if kind(array.dtype) != "f":
         return f"{number(int(array.min()))} … {number(int(array.max()))}"
     return f"norm {number(float((array.astype(float) ** 2).sum() ** 0.5))}"
 
 
-def nested(numbers: Any) -> str:
+def format_nested(numbers: Any) -> str:
     """Nested lists of numbers: [1, 2.5]."""
-    return f"[{', '.join(map(nested, numbers))}]" if isinstance(numbers, list) else number(numbers)
+    return f"[{', '.join(map(format_nested, numbers))}]" if isinstance(numbers, list) else number(numbers)

@@ -23,32 +23,32 @@ def is_number(text: str) -> bool:
     return NUMBER.fullmatch(text) is not None
 
 
-def written(op: str, operands: list[str]) -> str:
+def format_op(op: str, operands: list[str]) -> str:
     """An operation in mathematical notation: x × y, x^2, −x, tanh(x), 2 × (−3)."""
     if op == "neg":
-        return f"−{guarded(operands[0])}"
+        return f"−{parenthesize_minus(operands[0])}"
     if op == "transpose":
         return f"{operands[0]}ᵀ"
     if op == "[ ]":
         return f"{operands[0]}[{', '.join(operands[1:]) or '…'}]"
     if op.startswith("^") and len(operands) == 1:
-        return f"{guarded(operands[0])}{op}"
+        return f"{parenthesize_minus(operands[0])}{op}"
     if len(operands) == 2 and not op.isidentifier():
-        return f"{operands[0]} {op} {guarded(operands[1])}"
+        return f"{operands[0]} {op} {parenthesize_minus(operands[1])}"
     return f"{op}({', '.join(operands)})"
 
 
-def guarded(operand: str) -> str:
+def parenthesize_minus(operand: str) -> str:
     """The operand, in brackets if it starts with a minus sign."""
     return f"({operand})" if operand.startswith("−") else operand
 
 
-def listed(names: list[str]) -> str:
+def join_names(names: list[str]) -> str:
     """x, y and z."""
     return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
 
 
-def counted(n: int, one: str, many: str) -> str:
+def pluralize(n: int, one: str, many: str) -> str:
     """1 box, 2 boxes."""
     return f"{n} {one if n == 1 else many}"
 

@@ -25,11 +25,11 @@ from ..engine.core.op import Op
 from ..engine.ops import StopGradient, TupleGet
 from ..engine.tensor.grad import origin
 from ..engine.tensor.rewrite import optimise
-from ..engine.tensor.tensor import Tensor, made
-from .compiler.executable import Executable, compiled, owned
+from ..engine.tensor.tensor import Tensor, wrap_array
+from .compiler.executable import Executable, compile_graph, unalias_outputs
 from .compiler.passes.pipeline import FAST, NATIVE, STANDARD, Pass
 from .compiler.passes.purify import STEPS
-from .compiler.passes.specialise import specialised
+from .compiler.passes.specialise import specialise_graph
 from .eager_interpreter import on_tensors
 from .partition import Partition
 
@@ -44,7 +44,7 @@ class CompiledCall(Op, metaclass=Once):
     """
 
     name: str
-    compiled: ref[Compiled] = field(repr=False)
+    compiled: ref[CompiledGraph] = field(repr=False)
     inline = False
 
     symbol = property(lambda self: self.name)
@@ -65,7 +65,7 @@ class CompileOptions(NamedTuple):
     program: Callable[..., Any] | None = None
 
     @classmethod
-    def of(cls, jit_compile: bool | str, threads: int = 1) -> CompileOptions:
+    def from_jit_compile(cls, jit_compile: bool | str, threads: int = 1) -> CompileOptions:
         """The options for jit_compile: False, True or "native"."""
         if jit_compile not in (False, True, "native"):
             raise ValueError(f'jit_compile is False, True or "native", and not {jit_compile!r}')
@@ -76,7 +76,7 @@ class CompileOptions(NamedTuple):
         return cls(FAST if jit_compile else STANDARD, threads)
 
 
-class Compiled:
+class CompiledGraph:
     """A compiled graph, called with one tensor for each input; it returns tensors.
 
     graph    the graph as built; lengths in it may be unknown
@@ -92,12 +92,12 @@ class Compiled:
 
     def __call__(self, xs: Sequence[Tensor]) -> Sequence[Any]:
         mode = modes.current.mode
-        if mode.builder is not None or (mode.watchers and modes.followed()):  # vmap's, or forward mode
+        if mode.builder is not None or (mode.watchers and modes.has_backward_watcher()):  # vmap's, or forward mode
             return on_tensors(self.graph, xs)
-        variant = self.chosen(xs)
+        variant = self.select_variant(xs)
         arrays = variant.run(*[x.value for x in xs])
         ys = [
-            None if spec is None else made(array, result_spec(array, spec))
+            None if spec is None else wrap_array(array, result_spec(array, spec))
             for array, spec in zip(arrays, variant.specs)
         ]
         if variant.split is not None:
@@ -111,7 +111,7 @@ class Compiled:
                 watcher.saw(self.op, y, tuple(xs))
         return ys
 
-    def chosen(self, xs: Sequence[Tensor]) -> Variant:
+    def select_variant(self, xs: Sequence[Tensor]) -> Variant:
         """The variant that a call with these tensors runs in the current mode."""
         wanted = tuple([x.tracked for x in xs]) if modes.current.mode.recording else ()
         return self.variant(wanted if True in wanted else (), xs)
@@ -135,7 +135,7 @@ class Compiled:
                 f"{self.name} reads {xs[wanted.index(None)].spec}, which was made in inference_mode, and no recorded "
                 "op can use it: make it under no_grad() instead, or take x.clone() of it here"
             )
-        graph = specialised(self.graph, [x.spec for x in xs]) if self.is_open else self.graph
+        graph = specialise_graph(self.graph, [x.spec for x in xs]) if self.is_open else self.graph
         if len(self.variants) >= MOST_VARIANTS:
             self.variants.pop(next(iter(self.variants)), None)
         variant = self.variants[key] = Variant(graph, tuple(map(bool, wanted)), self.into, self.compile_options)
@@ -159,10 +159,10 @@ class Variant:
         split = Partition(simple, wanted, {simple.inputs[i] for i in into.values()}) if any(wanted) else None
         self.split = split if split is not None and split.results else None
         self.graph = simple if self.split is None else self.split.forward
-        own = partial(owned, written=graph, into=into)
-        self.run = compiled(bare(self.graph), *compile_options, into, own)
+        own = partial(unalias_outputs, written=graph, into=into)
+        self.run = compile_graph(bare(self.graph), *compile_options, into, own)
         self.specs = [None if y is None or isinstance(y.spec, Specs) else y.spec for y in graph.outputs]
-        self.pulls: dict[tuple[int, ...], Compiled] = {}
+        self.pulls: dict[tuple[int, ...], CompiledGraph] = {}
         if self.split is not None:
             self.wanted = [i for i, want in enumerate(wanted) if want]
             self.rule = Backward(self.split.node(self.split.results[0]).spec, self)
@@ -179,11 +179,11 @@ class Variant:
         for i, rule in self.outputs:
             ys[i].node, ys[i].tracked = Record(Output(i), (record,), rule, ()), True
 
-    def pull(self, numbers: tuple[int, ...]) -> Compiled:
+    def pull(self, numbers: tuple[int, ...]) -> CompiledGraph:
         """The backward function for gradients that arrive at the results of these indices."""
         if numbers not in self.pulls:
             assert self.split is not None  # only a record calls this
-            self.pulls[numbers] = Compiled(self.split.backward(numbers), "backward", {}, self.compile_options)
+            self.pulls[numbers] = CompiledGraph(self.split.backward(numbers), "backward", {}, self.compile_options)
         return self.pulls[numbers]
 
 
@@ -216,10 +216,10 @@ class Backward:
         n = len(split.graph.outputs)
         kept = []
         for i, (x, array) in enumerate(zip(split.kept, saved)):
-            y = made(array, result_spec(array, x.spec))
+            y = wrap_array(array, result_spec(array, x.spec))
             if x.spec.is_float and x in split.reached:
                 shared = Record(Output(n + i), (node,), OutputRule(x.spec, n + i), ())
-                y = y.placed(array, places.get(x, shared))
+                y = y.with_node(array, places.get(x, shared))
             kept.append(y)
         return tuple(self.variant.pull(numbers)([*(gy[i] for i in numbers), *kept]))
 

@@ -24,7 +24,7 @@ from ..engine.core.stateful import Stateful
 from ..engine.tensor.tensor import Tensor
 from .autograph.scopes import is_foreign
 from .names import DEPTH, is_library
-from .signature import FLOATS, IMMUTABLE, Same
+from .signature import FLOATS, IMMUTABLE, IdentityRef
 
 PLAIN = IMMUTABLE - {type, type(Ellipsis)}
 CONTAINERS = frozenset({list, tuple, dict, set, frozenset})
@@ -56,7 +56,7 @@ def contents(x: Any, seen: dict[int, tuple[int, Any]] | None = None) -> Any:
     kind: Any = type(x)
     if kind in CONSTANT and (kind is not type or is_library(x)):
         return kind, repr(x) if kind in FLOATS else x
-    itself = Same(x) if kind.__weakrefoffset__ else x
+    itself = IdentityRef(x) if kind.__weakrefoffset__ else x
     is_container = isinstance(x, tuple | list | set | frozenset | deque | dict)
     if isinstance(x, WHOLE) or (kind.__module__.startswith("minigrad.") and not is_container):
         return itself

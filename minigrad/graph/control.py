@@ -16,7 +16,7 @@ import numpy as np
 
 from ..api.functions.creation import empty
 from ..api.functions.movement import stack
-from ..engine.base.dimension import is_unknown, unsaid
+from ..engine.base.dimension import is_unknown, unwrap_dimension
 from ..engine.base.errors import GraphError, ShapeError
 from ..engine.base.pytree import leaves, leaves_beside
 from ..engine.methods import Operand
@@ -30,14 +30,14 @@ from .subgraph import (
     Side,
     Subgraph,
     Variables,
-    again,
-    agreed,
-    filled,
+    as_loop_vars,
+    match_sides,
+    fill_tree,
     is_value,
-    made,
+    apply_control,
     names_of_variables,
     outside_of,
-    shown,
+    format_leaf,
     wrapping,
 )
 
@@ -59,7 +59,7 @@ def cond(
     true = Subgraph(builder, "the true branch").write(true_fn, lambda part: operands)
     false = Subgraph(builder, "the false branch").write(false_fn, lambda part: operands)
     one, other = (Side(part, part.result, f"in {part}") for part in (true, false))
-    true.outputs, false.outputs = agreed(one, other, "both branches of cond() give the same structure and specs")
+    true.outputs, false.outputs = match_sides(one, other, "both branches of cond() give the same structure and specs")
     edited = list({id(what): what for part in (true, false) for what in part.edited_outside()}.values())
     for part in (true, false):
         part.outputs += map(part.lift, edited)
@@ -69,11 +69,11 @@ def cond(
     pairs = [refuse_lost_edits(part) for part in (true, false)]
     outside = outside_of(true, false)
     op = Cond(true.graph((), outside), false.graph((), outside))
-    found = made(builder, op, (p, *outside), edited, (given, 0), name)
+    found = apply_control(builder, op, (p, *outside), edited, (given, 0), name)
     for part in (true, false):
         pass_on(found, part, sources_outside(part))
     share(found, *zip((true, false), pairs))
-    return filled(true.result, found)
+    return fill_tree(true.result, found)
 
 
 def writer_of(xs: Iterable[Any]) -> GraphBuilder | None:
@@ -86,7 +86,7 @@ def refuse_uncallable(**ways: Any) -> None:
     """Raises GraphError if a branch passed to cond() is not a function."""
     for name, way in ways.items():
         if not callable(way):
-            raise GraphError(f"cond() needs a function for each branch, lambda: y, not y; {name} is {shown(way)[:80]}")
+            raise GraphError(f"cond() needs a function for each branch, lambda: y, not y; {name} is {format_leaf(way)[:80]}")
 
 
 def while_loop(
@@ -106,13 +106,13 @@ def while_loop(
     tuple or list.
     """
     if not isinstance(loop_vars, tuple | list):
-        raise GraphError(f"while_loop() takes its variables in a tuple, (x,) for one; it got {shown(loop_vars)[:80]}")
+        raise GraphError(f"while_loop() takes its variables in a tuple, (x,) for one; it got {format_leaf(loop_vars)[:80]}")
     if maximum_iterations is not None:
-        return bounded(cond, body, loop_vars, shape_invariants, maximum_iterations, name)
+        return bounded_loop(cond, body, loop_vars, shape_invariants, maximum_iterations, name)
     builder = writer_of(leaves(loop_vars))
     if builder is None:
         while cond(*loop_vars):
-            loop_vars = again(loop_vars, body(*loop_vars))
+            loop_vars = as_loop_vars(loop_vars, body(*loop_vars))
         return loop_vars
     return traced_loop(builder, cond, body, loop_vars, shape_invariants, name)
 
@@ -123,10 +123,10 @@ def traced_loop(
     """A while loop as one op. The graphs of its test and its body carry the variables and the tensors they edit."""
     variables = Variables(builder, loop_vars, shape_invariants, names=names_of_variables(body, loop_vars))
     test = Subgraph(builder, "the test").write(cond, variables.arguments)
-    step = Subgraph(builder, "the body").write(body, variables.arguments, lambda result: again(loop_vars, result))
+    step = Subgraph(builder, "the body").write(body, variables.arguments, lambda result: as_loop_vars(loop_vars, result))
     refuse_no_truth(test)
     test.outputs = [truth(test, test.result, "while_loop()")]
-    step.outputs = variables.carried(step, step.result, "while_loop()")
+    step.outputs = variables.next_values(step, step.result, "while_loop()")
     step.refuse_gradients_through_turns()
     pairs = refuse_lost_edits(step, test=test)
     edited = step.edited_outside()
@@ -135,8 +135,8 @@ def traced_loop(
     test_graph = test.per_turn(test.graph(edited, outside), edited)
     op = While(test_graph, body_graph, len(variables.start) + len(edited))
     operands = (*variables.start, *edited, *outside)
-    found = made(builder, op, operands, edited, (len(variables.start), 0), name)
-    return filled(loop_vars, variables.left(step, found, pairs, may_skip=True))
+    found = apply_control(builder, op, operands, edited, (len(variables.start), 0), name)
+    return fill_tree(loop_vars, variables.loop_results(step, found, pairs, may_skip=True))
 
 
 def refuse_no_truth(test: Subgraph) -> None:
@@ -150,7 +150,7 @@ def refuse_no_truth(test: Subgraph) -> None:
         )
 
 
-def bounded(cond: Function, body: Function, loop_vars: Any, shape_invariants: Any, most: Any, name: str | None) -> Any:
+def bounded_loop(cond: Function, body: Function, loop_vars: Any, shape_invariants: Any, most: Any, name: str | None) -> Any:
     """A while loop that counts its steps, and ends after at most `most` of them."""
 
     def test(i: Any, *variables: Any) -> Any:
@@ -158,11 +158,11 @@ def bounded(cond: Function, body: Function, loop_vars: Any, shape_invariants: An
         return (i < most) & (go if isinstance(go, Operand) else bool(go))
 
     def step(i: Any, *variables: Any) -> Any:
-        return i + 1, *again(loop_vars, body(*variables))
+        return i + 1, *as_loop_vars(loop_vars, body(*variables))
 
     invariants = None if shape_invariants is None else ((), *shape_invariants)
     _, *last = while_loop(wrapping(cond, test), wrapping(body, step), (0, *loop_vars), invariants, None, name)
-    return again(loop_vars, last)
+    return as_loop_vars(loop_vars, last)
 
 
 def truth(builder: GraphBuilder, x: Any, who: str) -> Tracer:
@@ -227,7 +227,7 @@ def scan(
     """
     builder, steps = writer_of((*leaves(init), *leaves(xs))), steps_of(leaves(xs), length)
     if builder is None:
-        return stepped(f, init, xs, steps, reverse)
+        return eager_scan(f, init, xs, steps, reverse)
     return traced_scan(builder, f, init, xs, steps, reverse, "scan()")
 
 
@@ -237,7 +237,7 @@ def traced_scan(
     """A scan as one op. `called` is the function that the user called, for error messages."""
     carries, slices = Variables(builder, init), Variables(builder, xs, row=True)
     body = Subgraph(builder, "the body").write(f, lambda its: (carries.arguments(its), slices.arguments(its)), pair)
-    body.outputs = carries.carried(body, body.result[0], called)
+    body.outputs = carries.next_values(body, body.result[0], called)
     body.refuse_gradients_through_turns()
     edited = body.edited_outside()
     ys = [body.lift(y) for y in leaves(body.result[1]) if is_value(y)]
@@ -247,22 +247,22 @@ def traced_scan(
     graph = body.step(edited, outside, ys, m)
     op = Scan(graph, n + len(edited), m, reverse, None if m else steps)
     operands = (*carries.start, *edited, *slices.start, *outside)
-    found = made(builder, op, operands, edited, (n, len(ys)), None)
-    last = carries.left(body, found[:n], pairs, may_skip=type(steps) is not int or is_unknown(steps) or steps == 0)
-    return filled(init, last), filled(body.result[1], found[n:])
+    found = apply_control(builder, op, operands, edited, (n, len(ys)), None)
+    last = carries.loop_results(body, found[:n], pairs, may_skip=type(steps) is not int or is_unknown(steps) or steps == 0)
+    return fill_tree(init, last), fill_tree(body.result[1], found[n:])
 
 
-def stepped(f: Any, init: Any, xs: Any, steps: int, reverse: bool) -> tuple[Any, Any]:
+def eager_scan(f: Any, init: Any, xs: Any, steps: int, reverse: bool) -> tuple[Any, Any]:
     """A scan on tensors with values, run by Python."""
     if not steps:
         return init, of_no_steps(f, init, xs)
     rows, carry, results = [operand(x) for x in leaves(xs) if is_value(x)], init, [None] * steps
     for t in reversed(range(steps)) if reverse else range(steps):
-        carry, results[t] = pair(f(carry, filled(xs, (x[t] for x in rows))))
+        carry, results[t] = pair(f(carry, fill_tree(xs, (x[t] for x in rows))))
         leaves_beside(init, carry)
     columns = zip(*(leaves_beside(results[0], y) for y in results))
     ys = (stack([operand(y) for y in column]) for column in columns if is_value(column[0]))
-    return carry, filled(results[0], ys)
+    return carry, fill_tree(results[0], ys)
 
 
 def of_no_steps(f: Any, init: Any, xs: Any) -> Any:
@@ -271,7 +271,7 @@ def of_no_steps(f: Any, init: Any, xs: Any) -> Any:
     carries, slices = Variables(builder, init), Variables(builder, xs, row=True)
     body = Subgraph(builder, "the body").write(f, lambda its: (carries.arguments(its), slices.arguments(its)), pair)
     ys = [body.lift(y) for y in leaves(body.result[1]) if is_value(y)]
-    return filled(body.result[1], (empty((0, *y.shape), dtype=y.dtype) for y in ys))
+    return fill_tree(body.result[1], (empty((0, *y.shape), dtype=y.dtype) for y in ys))
 
 
 def pair(result: Any) -> tuple[Any, Any]:
@@ -284,7 +284,7 @@ def pair(result: Any) -> tuple[Any, Any]:
 def steps_of(xs: Any, length: int | None) -> int:
     """The number of steps. Raises ShapeError if it is unknown, or if two xs disagree."""
     said = {f"x{i}": operand(x).spec.shape[:1] for i, x in enumerate(xs) if is_value(x)}
-    said |= {} if length is None else {"length": (unsaid(length),)}
+    said |= {} if length is None else {"length": (unwrap_dimension(length),)}
     if len(set(said.values())) != 1 or () in said.values():
         raise ShapeError(f"scan() goes along the first axis of all xs, or takes length= steps, and got {said}")
     return next(iter(said.values()))[0]  # type: ignore[no-any-return]

@@ -22,9 +22,9 @@ from typing import Any
 import numpy as np
 
 from ..autograd.function import Function, custom_gradient
-from ..autograd.gradient import fresh, gradients, recorded, zeros_like
+from ..autograd.gradient import fresh, gradients, record_gradients, zeros_like
 from ..engine.base.errors import NoGradientError, ShapeError
-from ..engine.base.pytree import leaves, leaves_beside, planted, substituted
+from ..engine.base.pytree import leaves, leaves_beside, unflatten_like, replace_leaves
 from ..engine.core.modes import current
 from ..engine.methods import Operand
 from ..engine.tensor.lift import operand
@@ -37,7 +37,7 @@ def is_tensor(x: Any) -> bool:
     return isinstance(x, Operand | np.ndarray)
 
 
-class Inside(threading.local):
+class RuleScope(threading.local):
     """A block in which a function with a custom rule ignores the rule. `on`: whether it is open in this thread."""
 
     on = False
@@ -61,7 +61,7 @@ class custom_vjp:
         update_wrapper(self, fun)
         self.fun, self.apart = fun, tuple(nondiff_argnums)
         self.rule: tuple[Callable[..., Any], Callable[..., Any]] | None = None
-        self.inside = Inside()
+        self.inside = RuleScope()
         self.whole = custom_gradient(self.forward)
 
     def defvjp(self, fwd: Callable[..., Any], bwd: Callable[..., Any]) -> None:
@@ -77,20 +77,20 @@ class custom_vjp:
             )
         box: Box = []
         ys = self.whole(*filter(is_tensor, leaves(args)), args=args, box=box)
-        return planted(box[0], iter(ys if isinstance(ys, tuple) else (ys,)))
+        return unflatten_like(box[0], iter(ys if isinstance(ys, tuple) else (ys,)))
 
     def forward(self, *tensors: Any, args: Any, box: Box) -> Any:
         """fwd's result, and the map from its gradient to those of the tensors."""
         assert self.rule is not None  # __call__ has checked
         fwd, bwd = self.rule
         with self.inside:
-            y, residuals = fwd(*substituted(args, is_tensor, tensors))
+            y, residuals = fwd(*replace_leaves(args, is_tensor, tensors))
         box.append(y)
         apart = [x for i, x in enumerate(args) if i in self.apart]
         rest = tuple(x for i, x in enumerate(args) if i not in self.apart)
 
         def pull(*gys: Any) -> list[Any]:
-            said = bwd(*apart, residuals, planted(y, iter(gys)))
+            said = bwd(*apart, residuals, unflatten_like(y, iter(gys)))
             if not isinstance(said, tuple) or len(said) != len(rest):
                 raise NoGradientError(
                     f"bwd of {self.__name__} must return a tuple of {len(rest)} gradients, one for each argument; it "
@@ -123,7 +123,7 @@ class custom_jvp:
 
     def __init__(self, fun: Callable[..., Any]):
         update_wrapper(self, fun)
-        self.fun, self.inside = fun, Inside()
+        self.fun, self.inside = fun, RuleScope()
         self.rule: Callable[..., Any] | None = None
 
     def defjvp(self, jvp: Callable[..., Any]) -> Callable[..., Any]:
@@ -153,11 +153,11 @@ class custom_jvp:
             raise NoGradientError(f"{self.__name__} is a custom_jvp without a rule: call {self.__name__}.defjvp(jvp)")
         box: Box = []
         tensors = [operand(x) for x in leaves(args) if is_tensor(x)]
-        ys = Transposed.apply(self, args, box, *tensors)
-        return planted(box[0], iter(ys if isinstance(ys, tuple) else (ys,)))
+        ys = JvpFunction.apply(self, args, box, *tensors)
+        return unflatten_like(box[0], iter(ys if isinstance(ys, tuple) else (ys,)))
 
 
-class Transposed(Function):
+class JvpFunction(Function):
     """The Function that runs a custom_jvp."""
 
     @staticmethod
@@ -165,31 +165,31 @@ class Transposed(Function):
         ctx.f, ctx.args = f, args
         ctx.save_for_backward(*tensors)
         ctx.save_for_forward(*tensors)
-        box.append(f.fun(*substituted(args, is_tensor, tensors)))
+        box.append(f.fun(*replace_leaves(args, is_tensor, tensors)))
         ys = leaves(box[0])
         return tuple(ys) if len(ys) > 1 else ys[0]
 
     @staticmethod
     def jvp(ctx: Any, *tangents: Any) -> Any:
-        dys = moved(ctx, ctx.saved_tensors, tangents[3:])
+        dys = apply_jvp(ctx, ctx.saved_tensors, tangents[3:])
         return tuple(dys) if len(dys) > 1 else dys[0]
 
     @staticmethod
     def backward(ctx: Any, *gys: Any) -> Any:
         xs = ctx.saved_tensors
-        with recorded():
+        with record_gradients():
             dxs = [fresh(zeros_like(x)) if x.spec.is_float else None for x in xs]
-            dys = moved(ctx, xs, dxs)
+            dys = apply_jvp(ctx, xs, dxs)
             pairs = [(dy, gy) for dy, gy in zip(dys, gys) if dy.tracked]
             nodes = [None if dx is None else dx.node for dx in dxs]
             gxs = gradients([dy for dy, _ in pairs], nodes, [gy for _, gy in pairs], create_graph=True)
         return None, None, None, *gxs
 
 
-def moved(ctx: Any, xs: Sequence[Any], dxs: Sequence[Any]) -> list[Any]:
+def apply_jvp(ctx: Any, xs: Sequence[Any], dxs: Sequence[Any]) -> list[Any]:
     """The tangents of the results. An argument that is not a tensor has the tangent None."""
     given = iter(dxs)
-    tangents = planted(ctx.args, (next(given) if is_tensor(x) else None for x in leaves(ctx.args)))
+    tangents = unflatten_like(ctx.args, (next(given) if is_tensor(x) else None for x in leaves(ctx.args)))
     with ctx.f.inside:
-        _, dy = ctx.f.rule(substituted(ctx.args, is_tensor, xs), tangents)
+        _, dy = ctx.f.rule(replace_leaves(ctx.args, is_tensor, xs), tangents)
     return leaves(dy)

@@ -14,11 +14,11 @@ from ..autograd.function_in_graph import Custom
 from ..engine.base.errors import NoGradientError
 from ..engine.base.spec import Spec, Specs, spec_of
 from ..engine.core.graph import Graph
-from ..engine.core.interpret import value, walked
+from ..engine.core.interpret import value, walk_graph
 from ..engine.core.modes import in_mode
 from ..engine.core.node import Node
 from ..engine.ops import Stack, TupleGet
-from ..engine.tensor.tensor import made
+from ..engine.tensor.tensor import wrap_array
 from .compiler.control import Cond, Loop, results
 
 Tensors = Sequence[Any]
@@ -27,7 +27,7 @@ Tensors = Sequence[Any]
 def on_tensors(graph: Graph, xs: Tensors) -> tuple[Any, ...]:
     """The outputs, as tensors."""
     with in_mode(autocast=None):  # the graph has its casts already
-        return walked(graph, xs, result)
+        return walk_graph(graph, xs, result)
 
 
 def result(node: Node, xs: Tensors) -> Any:
@@ -43,11 +43,11 @@ def result(node: Node, xs: Tensors) -> Any:
         return on_tensors(op.true if xs[0] else op.false, xs[1:])
     if isinstance(op, Loop):
         carries, rows = op.turns(xs, on_tensors)
-        return (*carries, *stacked(rows, results(op.body)[op.carried :]))
+        return (*carries, *stack_rows(rows, results(op.body)[op.carried :]))
     if isinstance(node.spec, Specs):  # opaque to forward mode, so its results have no tangent
         arrays: Any = op.forward(node.spec.device.xp, *(x.value for x in xs))
-        return tuple(made(y, spec_of(y)) for y in arrays)
-    return xs[0].apply(op, *xs[1:]) if xs else made(value(node), node.spec)
+        return tuple(wrap_array(y, spec_of(y)) for y in arrays)
+    return xs[0].apply(op, *xs[1:]) if xs else wrap_array(value(node), node.spec)
 
 
 class HeldFunction(Function):
@@ -76,9 +76,9 @@ class HeldFunction(Function):
         return on_tensors(op.tangents, [*dxs[2 : 2 + n], *ctx.saved_tensors])
 
 
-def stacked(rows: Sequence[Tensors], specs: Sequence[Spec]) -> list[Any]:
+def stack_rows(rows: Sequence[Tensors], specs: Sequence[Spec]) -> list[Any]:
     """The results of all steps, stacked; without steps, a tensor without rows."""
     if not rows:
         empty = [spec.with_shape((0, *(spec.shape if spec.is_known else (0,) * spec.ndim))) for spec in specs]
-        return [made(spec.device.xp.empty(spec.shape, spec.dtype), spec) for spec in empty]
+        return [wrap_array(spec.device.xp.empty(spec.shape, spec.dtype), spec) for spec in empty]
     return [ys[0].apply(Stack(0), *ys[1:]) for ys in zip(*rows)]

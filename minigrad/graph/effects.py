@@ -154,7 +154,7 @@ def py_func(
     with builder.building():
         xs = [builder.lift(x) for x in inp]
         several = isinstance(Tout, list | tuple)
-        specs = tuple(promised(T, xs) for T in (Tout if several else [Tout]))
+        specs = tuple(declared_spec(T, xs) for T in (Tout if several else [Tout]))
         f = func if isinstance(func, Hashable) else partial(func)
         f = f if xs else update_wrapper(lambda *waits: func(), f)
         y = builder.effect(ops.PyFunc(f, specs, several), *xs)
@@ -163,7 +163,7 @@ def py_func(
     return named if several else named[0]
 
 
-def promised(said: Any, xs: Sequence[Any]) -> Spec:
+def declared_spec(said: Any, xs: Sequence[Any]) -> Spec:
     """The spec of a result that Tout declares."""
     if said is not None and not isinstance(said, type | str | np.dtype):
         return Spec(tuple(said.shape), said.dtype)

@@ -27,7 +27,7 @@ WIDTH = 120  # of a line
 TIE = "\N{NO-BREAK SPACE}"  # between a name and its spec
 
 
-def said(x: Any) -> str:
+def describe_argument(x: Any) -> str:
     """An argument in words, in as much detail as the signature compares."""
     if isinstance(x, Tensor):
         return f"{x.spec}{', which requires a gradient' if x.tracked else ''}"
@@ -45,7 +45,7 @@ def why(arguments: Arguments, before: Sequence[Trace]) -> str:
         return "it is the first call"
     nearest = min(reversed(before), key=lambda trace: len(differences(trace.arguments, arguments)))
     changes = differences(nearest.arguments, arguments)
-    return "; ".join(changes or [*nearest.guards.broken()] or ["an argument is another object"])
+    return "; ".join(changes or [*nearest.guards.describe_changes()] or ["an argument is another object"])
 
 
 def differences(before: Arguments, now: Arguments) -> list[str]:
@@ -86,7 +86,7 @@ def is_state(x: Any) -> bool:
     return isinstance(x, Tensor | ModuleLike)
 
 
-def explained(name: str, traces: Sequence[Trace], count: int) -> str:
+def explain_traces(name: str, traces: Sequence[Trace], count: int) -> str:
     """The report on a traced function and all its traces."""
     head = f"{name}: traced {count} time{'s' * (count != 1)}"
     if not traces:
@@ -106,9 +106,9 @@ def about(trace: Trace, number: int) -> str:
     inside = [f"{node.op} at line {line(node)}" for node in trace.graph.nodes if graphs_of(node.op)]
     effects = [f"{node.op.kind} at line {line(node)}" for node in every(trace.graph) if is_effect(node)]
     parts = {
-        "arguments": listed(given, trace.graph.inputs),
-        "captured": listed(captured, trace.graph.inputs[trace.given :]),
-        "changes": trace.changed(),
+        "arguments": format_specs(given, trace.graph.inputs),
+        "captured": format_specs(captured, trace.graph.inputs[trace.given :]),
+        "changes": trace.list_changes(),
         "effects": effects,
         "control": inside,
     }
@@ -121,7 +121,7 @@ def about(trace: Trace, number: int) -> str:
     return "\n".join([*lines, "  passes", f"    {table}"]).replace(TIE, " ")
 
 
-def listed(names: Sequence[str], nodes: Any) -> list[str]:
+def format_specs(names: Sequence[str], nodes: Any) -> list[str]:
     """Names with their specs."""
     return [f"{name} {node.spec}" for name, node in zip(names, nodes)]
 

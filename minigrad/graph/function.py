@@ -27,7 +27,7 @@ from weakref import ref
 import numpy as np
 
 from ..engine.base.errors import GraphError, MinigradError
-from ..engine.base.pytree import leaves, leaves_beside, outline, planted, substituted
+from ..engine.base.pytree import leaves, leaves_beside, outline, unflatten_like, replace_leaves
 from ..engine.base.spec import Spec
 from ..engine.core.graph import Graph
 from ..engine.core.modes import current
@@ -36,23 +36,23 @@ from ..engine.methods import Operand
 from ..engine.tensor.tensor import Tensor
 from .autograph.convert import convert
 from .compiled import CompileOptions
-from .explain import explained, names_of, said, why
+from .explain import explain_traces, names_of, describe_argument, why
 from .guards import observe
-from .names import Names, is_library
+from .names import NameSnapshot, is_library
 from .placeholder import TensorSpec, specs_only
 from .signature import (
     IMMUTABLE,
-    Bound,
+    TracedMethod,
     Forgetting,
     Instances,
     Parameters,
     WeakMethod,
     key_of,
-    loosened,
+    drop_lengths,
     objects_in,
-    relaxed,
+    relax_specs,
 )
-from .trace import Trace, fits, trace
+from .trace import Trace, trace_fits, build_trace
 
 
 class Eagerly(threading.local):
@@ -135,29 +135,29 @@ class TracedFunction:
         if eagerly.on:
             return self.python_function(*args, **options)
         if current.mode.builder is not None:
-            return self.inlined(args, options)
+            return self.inline_call(args, options)
         tensors: list[Tensor] = []
-        found, args, options = self.found(args, options, tensors)
+        found, args, options = self.find_trace(args, options, tensors)
         if found is None:
-            found = self.traced(args, options, tensors)
+            found = self.add_trace(args, options, tensors)
         else:
             self.in_a_row = 0
         return found(tensors)
 
     # -- finding a trace ----------------------------------------------------------------------------
 
-    def found(self, args: tuple[Any, ...], options: dict[str, Any], tensors: list[Tensor]) -> tuple[Any, Any, Any]:
+    def find_trace(self, args: tuple[Any, ...], options: dict[str, Any], tensors: list[Tensor]) -> tuple[Any, Any, Any]:
         """The trace for a call, or None; and the arguments, bound. Appends the argument tensors to the list."""
         if options or len(args) != self.parameters.arity:
-            args, options = self.parameters.bound(args, options, self.input_signature is None)
+            args, options = self.parameters.bind_arguments(args, options, self.input_signature is None)
         if self.input_signature is not None:
-            args = self.announced(args, options)
+            args = self.match_signature(args, options)
         key = self.key(args, options, tensors)
         for each in self.traces.get(key, ()):
             if each.guards.holds():
                 return each, args, options
-        for each in self.traces.get(loosened(key), ()) if self.reduce_retracing else ():
-            if each.guards.holds() and fits(each, tensors):
+        for each in self.traces.get(drop_lengths(key), ()) if self.reduce_retracing else ():
+            if each.guards.holds() and trace_fits(each, tensors):
                 return each, args, options
         return None, args, options
 
@@ -169,7 +169,7 @@ class TracedFunction:
             key += [(name, key_of(x, tensors)) for name, x in options.items()]
         return (*cast, *([x.tracked for x in tensors] if self.input_signature is not None else key))
 
-    def announced(self, args: tuple[Any, ...], options: dict[str, Any]) -> tuple[Any, ...]:
+    def match_signature(self, args: tuple[Any, ...], options: dict[str, Any]) -> tuple[Any, ...]:
         """The arguments as tensors that match input_signature. Raises an error if they do not match."""
         said = self.input_signature
         assert said is not None  # the caller has checked
@@ -179,15 +179,15 @@ class TracedFunction:
             )
         specs, given = leaves(said), leaves_beside(said, args)
         names = [name for name, _ in self.parameters.leaves(said, {})]
-        return planted(args, map(TensorSpec.accepted, specs, given, names))  # type: ignore[no-any-return]
+        return unflatten_like(args, map(TensorSpec.accept, specs, given, names))  # type: ignore[no-any-return]
 
     # -- tracing ------------------------------------------------------------------------------------
 
-    def traced(self, args: tuple[Any, ...], options: dict[str, Any], tensors: list[Tensor]) -> Trace:
+    def add_trace(self, args: tuple[Any, ...], options: dict[str, Any], tensors: list[Tensor]) -> Trace:
         """Trace a call that has no trace yet, unless another thread did so first."""
         with self.lock:
             again: list[Tensor] = []
-            found, *_ = self.found(args, options, again)
+            found, *_ = self.find_trace(args, options, again)
             if found is not None:
                 return found  # type: ignore[no-any-return]
             key = self.key(args, options, [])
@@ -195,28 +195,28 @@ class TracedFunction:
             made = None
             if self.input_signature is not None:
                 specs = [s.spec() for s in leaves(self.input_signature)]
-            elif self.reduce_retracing and loosened(key) in self.similar:
-                open_specs = relaxed(self.similar[loosened(key)], specs)
+            elif self.reduce_retracing and drop_lengths(key) in self.similar:
+                open_specs = relax_specs(self.similar[drop_lengths(key)], specs)
                 with suppress(MinigradError):  # some functions do not work for all lengths
-                    general = self.trace(args, options, tensors, open_specs)
-                    if fits(general, tensors):
-                        made, key, specs = general, loosened(key), open_specs
-            self.similar[loosened(key)] = specs
-            made = self.trace(args, options, tensors, specs) if made is None else made
+                    general = self.trace_with_specs(args, options, tensors, open_specs)
+                    if trace_fits(general, tensors):
+                        made, key, specs = general, drop_lengths(key), open_specs
+            self.similar[drop_lengths(key)] = specs
+            made = self.trace_with_specs(args, options, tensors, specs) if made is None else made
             self.remember(key, made)
         return made
 
-    def trace(
+    def trace_with_specs(
         self, args: tuple[Any, ...], options: dict[str, Any], tensors: list[Tensor], specs: Sequence[Spec]
     ) -> Trace:
         """Trace the function for these arguments, with these specs for their tensors."""
         named = self.parameters.leaves(args, options)
-        arguments = [(name, said(x)) for name, x in named]
+        arguments = [(name, describe_argument(x)) for name, x in named]
         names = [name for name, x in named if is_tensor(x)]
         objects = [*objects_in(self.key(args, options, []))]
         before = [(x, "contents", observe(x(), "contents")) for x in objects if is_library(type(x()))]
-        made = trace(
-            lambda symbols: self.opened(*substituted((args, options), is_tensor, symbols)),
+        made = build_trace(
+            lambda symbols: self.call_converted(*replace_leaves((args, options), is_tensor, symbols)),
             list(zip(names, tensors, specs, strict=True)),
             names_of(self.python_function, named),
             self.__name__,
@@ -225,32 +225,32 @@ class TracedFunction:
         )
         made.arguments = arguments
         made.guards.watched += before
-        made.guards.reached = Names(self.python_function, [*made.guards.classes, *objects])
+        made.guards.reached = NameSnapshot(self.python_function, [*made.guards.classes, *objects])
         return made
 
-    def opened(self, args: tuple[Any, ...], options: dict[str, Any]) -> Any:
+    def call_converted(self, args: tuple[Any, ...], options: dict[str, Any]) -> Any:
         """Call the converted Python function, and note its arguments meanwhile, to detect endless recursion."""
         self.open.calls = [*getattr(self.open, "calls", ()), kind_of_call(args, options)]
         try:
-            return self.converted(*args, **options)
+            return self.converted_function(*args, **options)
         finally:
             self.open.calls.pop()
 
     @property
-    def converted(self) -> Callable[..., Any]:
+    def converted_function(self) -> Callable[..., Any]:
         """The Python function, converted by AutoGraph if that is on."""
         f = self.python_function
-        f = f.bound() if isinstance(f, WeakMethod) else f
+        f = f.bound_method() if isinstance(f, WeakMethod) else f
         return convert(f) if self.autograph else f
 
-    def inlined(self, args: tuple[Any, ...], options: dict[str, Any]) -> Any:
+    def inline_call(self, args: tuple[Any, ...], options: dict[str, Any]) -> Any:
         """Call the function inside another trace, as part of it. Raises GraphError for endless recursion."""
         if kind_of_call(args, options) in getattr(self.open, "calls", ()):
             raise GraphError(
                 f"{self.__name__} calls itself while it is traced, with arguments of the same kind, which would never "
                 "end: a graph unrolls recursion. Count down a Python number among the arguments, or use mg.while_loop"
             )
-        return self.opened(args, options)
+        return self.call_converted(args, options)
 
     def remember(self, key: Any, made: Trace) -> None:
         """Store a trace. Drops the oldest if there are too many; a trace is also dropped when an object in it dies."""
@@ -273,9 +273,9 @@ class TracedFunction:
     # -- as a method, and for inspection ---------------------------------------------------------------
 
     def __get__(self, instance: Any, owner: Any = None) -> Any:
-        return self if instance is None else Bound(self.of(instance), instance)
+        return self if instance is None else TracedMethod(self.for_instance(instance), instance)
 
-    def of(self, instance: Any) -> TracedFunction:
+    def for_instance(self, instance: Any) -> TracedFunction:
         """The traced method of one instance, with traces of its own, which die with the instance."""
         known: TracedFunction | None = self.instances.get(instance)
         if known is None:
@@ -287,8 +287,8 @@ class TracedFunction:
     def trace_for(self, *args: Any, **options: Any) -> Trace:
         """The trace for these arguments, made if there is none. Does not run it."""
         tensors: list[Tensor] = []
-        found, args, options = self.found(args, options, tensors)
-        return self.traced(args, options, tensors) if found is None else found
+        found, args, options = self.find_trace(args, options, tensors)
+        return self.add_trace(args, options, tensors) if found is None else found
 
     def graph_for(self, *args: Any, **options: Any) -> Graph:
         """The graph for these arguments, as traced, before any pass."""
@@ -296,9 +296,9 @@ class TracedFunction:
 
     def get_concrete_function(self, *args: Any) -> TracedFunction:
         """The function for tensors with these specs only, traced now. An argument may be a tensor or a TensorSpec."""
-        specs = planted(args, (TensorSpec.from_tensor(Tensor(x)) if is_tensor(x) else x for x in leaves(args)))
+        specs = unflatten_like(args, (TensorSpec.from_tensor(Tensor(x)) if is_tensor(x) else x for x in leaves(args)))
         made = TracedFunction(self.python_function, specs, self.autograph, False, self.compile_options)
-        made.trace_for(*planted(specs, (x.example() for x in leaves(specs))))
+        made.trace_for(*unflatten_like(specs, (x.example() for x in leaves(specs))))
         return made
 
     @property
@@ -325,7 +325,7 @@ class TracedFunction:
 
     def explain(self) -> str:
         """Why each trace was made, what it captures and changes, and what the passes did to its graph."""
-        return explained(self.__name__, self.history, self.trace_count)
+        return explain_traces(self.__name__, self.history, self.trace_count)
 
     def __repr__(self) -> str:
         return f"<traced function {self.__name__}, {self.trace_count} traces>"
@@ -369,5 +369,5 @@ def function(
             jit_compile=jit_compile,
             threads=threads,
         )
-    compile_options = CompileOptions.of(jit_compile, threads)
+    compile_options = CompileOptions.from_jit_compile(jit_compile, threads)
     return TracedFunction(func, input_signature, autograph, reduce_retracing, compile_options)

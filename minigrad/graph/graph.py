@@ -34,7 +34,7 @@ from ..engine.core.modes import current
 from ..engine.core.node import NamedNode, Node, place
 from ..engine.core.op import Op
 from ..engine.tensor.tensor import Tensor, tensor
-from ..tracing.builder import Captured, GraphBuilder, Tracer
+from ..tracing.builder import Capture, GraphBuilder, Tracer
 from ..tracing.tracer import get_default_session
 from ..tracing.worker import on_worker, workers
 
@@ -102,9 +102,9 @@ class StaticGraph(GraphBuilder):
 
     # -- nodes --------------------------------------------------------------------------------------
 
-    def applied(self, op: Op, xs: Sequence[Tracer]) -> Tracer:
+    def add_op(self, op: Op, xs: Sequence[Tracer]) -> Tracer:
         waits = [Tracer(node, self) for node in self.waiting.waits] if op.effect and self.waiting else ()
-        y = super().applied(op, self.after_waits(xs) or waits)
+        y = super().add_op(op, self.after_waits(xs) or waits)
         self.symbols[y.name] = y
         return y
 
@@ -118,13 +118,13 @@ class StaticGraph(GraphBuilder):
 
     def node(self, op: Op, inputs: tuple[Node, ...] = (), spec: Any = None, name: str | None = None) -> NamedNode:
         with self.lock:
-            return self.added(super().node(op, inputs, spec, name))
+            return self.add_node(super().node(op, inputs, spec, name))
 
     def input(self, name: str, spec: Spec) -> NamedNode:
         with self.lock:
-            return self.added(super().input(name, spec))
+            return self.add_node(super().input(name, spec))
 
-    def added(self, node: NamedNode) -> NamedNode:
+    def add_node(self, node: NamedNode) -> NamedNode:
         """Add a node to the graph, and return it."""
         self.order[node], node.worker = len(self.order), workers.numbers[-1]
         self.symbols[node.name] = Tracer(node, self)
@@ -164,14 +164,14 @@ class StaticGraph(GraphBuilder):
         """Add an array to the graph under a name."""
         x = Tensor(array)
         node = self.input(name, x.spec)
-        self.captured[id(x)] = Captured(x, node, Tracer(node, self))
+        self.captured[id(x)] = Capture(x, node, Tracer(node, self))
         self.states[node.name] = x
         return self.captured[id(x)].symbol
 
     def variable(self, name: str, spec: Spec, variable: Any) -> Node:
         """The node that reads a variable at the start of a run. The name must be unique already."""
         self.states[name] = variable
-        return self.added(NamedNode(ops.Read(name, spec), (), spec, name, place()))
+        return self.add_node(NamedNode(ops.Read(name, spec), (), spec, name, place()))
 
     def read(self, name: str) -> Tracer:
         """Read a variable after the ops that the open block waits for."""
@@ -205,7 +205,7 @@ class StaticGraph(GraphBuilder):
 
     # -- state --------------------------------------------------------------------------------------
 
-    def assigned(self, x: Any, y: Tracer, op: type[ops.Assign] = ops.Assign, name: str | None = None) -> Tracer:
+    def add_assignment(self, x: Any, y: Tracer, op: type[ops.Assign] = ops.Assign, name: str | None = None) -> Tracer:
         """Add the op that assigns a value to a variable or a captured tensor. It happens only when it is run."""
         target = x.name if isinstance(x, Tracer) else self.captured[id(x)].input.name
         value = y.astype(x.dtype).broadcast_to(x.shape)
@@ -218,13 +218,13 @@ class StaticGraph(GraphBuilder):
         read the new value; those of a variable do not.
         """
         if isinstance(x, Tracer) and x.name in self.states:
-            self.collections[UPDATE_OPS].append(self.assigned(x, y))
+            self.collections[UPDATE_OPS].append(self.add_assignment(x, y))
             return
         with self.control_dependencies(None):
             super().become(x, y)
         if isinstance(x, Tensor):
-            captured: Captured = self.captured[id(x)]
-            update = self.assigned(x, captured.symbol)
+            captured: Capture = self.captured[id(x)]
+            update = self.add_assignment(x, captured.symbol)
             name = captured.input.name
             updates = self.collections[UPDATE_OPS]
             updates[:] = [u for u in updates if u.op.variable != name] + [update]

@@ -20,8 +20,8 @@ from weakref import ref
 from ..engine.core.stateful import MISSING, ModuleLike, Stateful
 from ..engine.tensor.tensor import Tensor
 from .contents import contents, is_settled
-from .names import Names
-from .signature import IMMUTABLE, Same, objects_in
+from .names import NameSnapshot
+from .signature import IMMUTABLE, IdentityRef, objects_in
 
 HOOKS = itemgetter("_hooks")
 Noted = Mapping[tuple[int, str], tuple[Any, Any]]
@@ -43,7 +43,7 @@ class Guards:
     reached     the objects that the function's names led to
     """
 
-    reached: Names
+    reached: NameSnapshot
 
     def __init__(self, captured: Mapping[str, Any], noted: Noted, pulled: bool):
         self.names, self.captured = list(captured), list(captured.values())
@@ -62,7 +62,7 @@ class Guards:
         self.readers = [itemgetter(*names) for _, names in read.values()]
         self.ids: list[Any] = []
         tensors = {x for _, value in noted.values() for x in objects_in(value) if isinstance(x(), Tensor)}
-        self.others = [*tensors - {Same(x) for x in self.captured if isinstance(x, Tensor)}]
+        self.others = [*tensors - {IdentityRef(x) for x in self.captured if isinstance(x, Tensor)}]
         self.specs, self.learned = self.specs_now(), self.learned_now()
 
     def holds(self) -> bool:
@@ -102,7 +102,7 @@ class Guards:
             return self.values()
         return [*chain.from_iterable(map(call, self.readers, spaces)), *map(len, map(HOOKS, spaces))]
 
-    def broken(self) -> Iterator[str]:
+    def describe_changes(self) -> Iterator[str]:
         """Describe each change, in words."""
         for name, x, spec, (learned, hooks) in zip(self.names, self.captured, self.specs, self.learned):
             if x.spec != spec:
@@ -113,7 +113,7 @@ class Guards:
                 yield f"{name} {'required a gradient, and no longer does' if learned else 'now requires a gradient'}"
         if self.specs_now()[len(self.captured) :] != self.specs[len(self.captured) :]:
             yield "a tensor of a module has another dtype or shape"
-        yield from (f"{name} has another value" for name in self.reached.broken())
+        yield from (f"{name} has another value" for name in self.reached.changed_names())
         for of, attribute, value in (*self.counted, *self.watched):
             if not holds([(of, attribute, value)]):
                 yield change(of(), attribute, value, observe(of(), attribute))
@@ -201,6 +201,6 @@ def describe(value: Any) -> str:
     match value:
         case (type() as kind, *parts):
             return f"a {kind.__name__}" if kind not in IMMUTABLE else parts[0] if kind is float else repr(parts[0])
-        case (Same() as whole, *_) | (Same() as whole):
+        case (IdentityRef() as whole, *_) | (IdentityRef() as whole):
             return f"a {whole.kind}"
     return "not there" if value is MISSING else f"a {type(value).__name__}"

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from ..engine.base.pytree import leaves, planted
+from ..engine.base.pytree import leaves, unflatten_like
 from ..engine.core.modes import current, in_mode
 from ..engine.methods import Operand
 from ..engine.tensor.tensor import Tensor
@@ -19,12 +19,12 @@ from .compiled import CompileOptions
 from .function import TracedFunction
 from .graph import line_of, name_of
 from .placeholder import TensorSpec
-from .trace import Tracing
+from .trace import TraceBuilder
 
 NUMBER = bool | int | float | np.generic
 
 
-class Jitted(TracedFunction):
+class JitFunction(TracedFunction):
     """A traced function whose arguments are tensors, except the static ones, which are compared by value.
 
     static    positions and names of the static arguments
@@ -33,21 +33,21 @@ class Jitted(TracedFunction):
     def __init__(
         self, f: Callable[..., Any], positions: Iterable[int], names: Iterable[str], backend: str | None = None
     ):
-        super().__init__(f, autograph=False, compile_options=CompileOptions.of(backend or True))
+        super().__init__(f, autograph=False, compile_options=CompileOptions.from_jit_compile(backend or True))
         known = self.parameters.names
         at = {i % len(known) if i < 0 else i for i in positions} | {known.index(n) for n in names if n in known}
         self.static: frozenset[Any] = frozenset(at | {known[i] for i in at if i < len(known)} | set(names))
 
     def __call__(self, *args: Any, **options: Any) -> Any:
         if current.mode.builder is None:
-            args = tuple(self.given(i, x) for i, x in enumerate(args))
-            options = {name: self.given(name, x) for name, x in options.items()}
+            args = tuple(self.prepare_argument(i, x) for i, x in enumerate(args))
+            options = {name: self.prepare_argument(name, x) for name, x in options.items()}
         return super().__call__(*args, **options)
 
-    def given(self, place: int | str, x: Any) -> Any:
+    def prepare_argument(self, place: int | str, x: Any) -> Any:
         """An argument, its numbers made tensors unless it is static. Raises TypeError if static and unhashable."""
         if place not in self.static:
-            return planted(x, (Tensor(y) if isinstance(y, NUMBER) else y for y in leaves(x)))
+            return unflatten_like(x, (Tensor(y) if isinstance(y, NUMBER) else y for y in leaves(x)))
         try:
             hash(x)
         except TypeError:
@@ -77,7 +77,7 @@ def jit(
         return lambda f: jit(f, static_argnums=static_argnums, static_argnames=static_argnames, backend=backend)
     positions = (static_argnums,) if isinstance(static_argnums, int) else tuple(static_argnums)
     names = (static_argnames,) if isinstance(static_argnames, str) else tuple(static_argnames)
-    return Jitted(fun, positions, names, backend)
+    return JitFunction(fun, positions, names, backend)
 
 
 def make_jaxpr(fun: Callable[..., Any]) -> Callable[..., str]:
@@ -85,7 +85,7 @@ def make_jaxpr(fun: Callable[..., Any]) -> Callable[..., str]:
 
     def text(*args: Any) -> str:
         f = jit(fun)
-        graph = f.graph_for(*(f.given(i, x) for i, x in enumerate(args)))
+        graph = f.graph_for(*(f.prepare_argument(i, x) for i, x in enumerate(args)))
         results = ", ".join("None" if y is None else name_of(y) for y in graph.outputs)
         return "\n".join([*map(line_of, graph.nodes), f"return {results}"])
 
@@ -94,20 +94,20 @@ def make_jaxpr(fun: Callable[..., Any]) -> Callable[..., str]:
 
 def eval_shape(fun: Callable[..., Any], *args: Any, **options: Any) -> Any:
     """The result of fun for these arguments (tensors or TensorSpecs), with a TensorSpec in place of each tensor."""
-    builder = Tracing({})
+    builder = TraceBuilder({})
     given = [symbol_of(builder, i, x) for i, x in enumerate(leaves((args, options)))]
     with builder.building(), in_mode(recording=True, tracked=False, watchers=()):
-        args, options = planted((args, options), iter(given))
+        args, options = unflatten_like((args, options), iter(given))
         result = builder.call(fun, *args, **options)
     builder.closed = True
     builder.restore()
     found = [
         TensorSpec(y.shape, y.dtype, device=y.spec.device) if isinstance(y, Operand) else y for y in leaves(result)
     ]
-    return planted(result, iter(found))
+    return unflatten_like(result, iter(found))
 
 
-def symbol_of(builder: Tracing, i: int, x: Any) -> Any:
+def symbol_of(builder: TraceBuilder, i: int, x: Any) -> Any:
     """The symbol of a tensor, an array or a TensorSpec; anything else unchanged."""
     if isinstance(x, TensorSpec):
         return builder.argument(x.name or f"x{i}", x.spec())

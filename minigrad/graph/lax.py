@@ -17,7 +17,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from ..api.functions.indexing import where
-from ..engine.base.pytree import leaves, planted
+from ..engine.base.pytree import leaves, unflatten_like
 from . import control
 from .control import fori_loop as fori_loop
 from .control import scan as scan
@@ -57,4 +57,4 @@ def select(pred: Any, on_true: Any, on_false: Any) -> Any:
 
 def stop_gradient(x: Any) -> Any:
     """The same values, through which no gradient passes. x is any structure."""
-    return planted(x, (leaf.detach() for leaf in leaves(x)))
+    return unflatten_like(x, (leaf.detach() for leaf in leaves(x)))

@@ -14,10 +14,10 @@ from ..engine.base.pytree import leaves, outline
 from ..engine.core.stateful import MISSING, ModuleLike
 from ..engine.tensor.tensor import Tensor
 from ..tracing.builder import Tracer
-from .signature import Same
+from .signature import IdentityRef
 
 if TYPE_CHECKING:
-    from .trace import Tracing
+    from .trace import TraceBuilder
 
 
 class ModuleAttribute:
@@ -41,7 +41,7 @@ class ModuleAttribute:
         return getattr(self.tensor, name, None)
 
 
-def assigned_values(builder: Tracing) -> list[Any]:
+def assigned_values(builder: TraceBuilder) -> list[Any]:
     """The values that the trace assigned to attributes of modules, in order. Restores the modules' earlier values."""
     refuse_edited_containers(builder)
     read_slots(builder)
@@ -50,13 +50,13 @@ def assigned_values(builder: Tracing) -> list[Any]:
     return values
 
 
-def read_slots(builder: Tracing) -> None:
+def read_slots(builder: TraceBuilder) -> None:
     """Capture by attribute, not by identity, the tensors that each run replaces by an assignment."""
     for (key, name), (module, before) in builder.assigned.items():
         tensors = leaves(before)
         elsewhere = {id(x) for x in tensors if id(x) in builder.known and name not in module._buffers}
         for other, (_, value) in builder.noted.items():
-            elsewhere |= {id(x()) for x in leaves(value) if type(x) is Same and other != (key, name)}
+            elsewhere |= {id(x()) for x in leaves(value) if type(x) is IdentityRef and other != (key, name)}
         ids = {id(x) for x in tensors if is_unedited(builder, x)} - elsewhere
         if (key, name) in builder.noted and tensors and len(ids) == len(tensors):
             del builder.noted[key, name]
@@ -65,12 +65,12 @@ def read_slots(builder: Tracing) -> None:
                 builder.captured[id(x)] = builder.captured[id(x)]._replace(what=slot)
 
 
-def is_unedited(builder: Tracing, x: Any) -> bool:
+def is_unedited(builder: TraceBuilder, x: Any) -> bool:
     """Whether x is a tensor from outside that the trace has not edited."""
     return isinstance(x, Tensor) and not builder.is_own(x) and builder.capture(x).node is builder.captured[id(x)].input
 
 
-def refuse_edited_containers(builder: Tracing) -> None:
+def refuse_edited_containers(builder: TraceBuilder) -> None:
     """Raises GraphError if the trace put symbols into a container of a module without assigning the attribute."""
     for (key, name), (module, _) in builder.noted.items():
         held = vars(module).get(name) if isinstance(module, ModuleLike) and (key, name) not in builder.assigned else ()

@@ -25,7 +25,7 @@ from weakref import ref
 from ..engine.core.stateful import Stateful
 from ..engine.tensor.tensor import Tensor
 from .autograph.scopes import from_library, is_foreign
-from .signature import IMMUTABLE, Same, unwrap
+from .signature import IMMUTABLE, IdentityRef, unwrap
 
 WATCHED = (Tensor, Stateful, FunctionType)
 MOST_PARTS = 1000  # a longer container is looked into only if it holds a watched object
@@ -53,7 +53,7 @@ def names_in(code: CodeType) -> tuple[frozenset[str], frozenset[str], frozenset[
     return tuple(frozenset(own.union(*others)) for own, *others in zip(found, *inner))  # type: ignore[return-value]
 
 
-class Names:
+class NameSnapshot:
     """A snapshot of the values that the names in a function's code lead to.
 
     read, assigned    the attributes that the code of all functions reads, and those that it assigns
@@ -66,7 +66,7 @@ class Names:
     def __init__(
         self,
         f: Any,
-        classes: Iterable[type | Same],
+        classes: Iterable[type | IdentityRef],
         read: frozenset[str] = frozenset(),
         assigned: frozenset[str] = frozenset(),
     ):
@@ -78,7 +78,7 @@ class Names:
             self.looks: list[Look] = []
             self.leads: dict[int, bool] = {}
             for x in (unwrap(f), *classes):
-                self.open("", x() if type(x) is Same else x, 0)
+                self.open("", x() if type(x) is IdentityRef else x, 0)
         self.ids: list[Any] = []
         values = [*self.values()]
         self.kept = [ref(x, self.ids.append) if type(x).__weakrefoffset__ else x for x in values]
@@ -97,11 +97,11 @@ class Names:
             self.__dict__ = again.__dict__
         return is_same
 
-    def again(self) -> Names:
+    def again(self) -> NameSnapshot:
         """A new snapshot."""
-        return Names(self.f, self.classes, self.read, self.assigned)
+        return NameSnapshot(self.f, self.classes, self.read, self.assigned)
 
-    def broken(self) -> Iterator[str]:
+    def changed_names(self) -> Iterator[str]:
         """The names whose values have changed."""
         now = self.again().found
         changed = {*self.found} ^ {*now}
@@ -183,7 +183,7 @@ def key_of(x: Any) -> Any:
     """The key by which snapshots compare a value: a number itself, and the identity of any other object."""
     if type(x) is tuple:
         return tuple(map(key_of, x))
-    return repr(x) if type(x) in IMMUTABLE or isinstance(x, Number) else Same(x) if type(x).__weakrefoffset__ else id(x)
+    return repr(x) if type(x) in IMMUTABLE or isinstance(x, Number) else IdentityRef(x) if type(x).__weakrefoffset__ else id(x)
 
 
 def is_library(holder: Any) -> bool:

@@ -59,12 +59,12 @@ class Partition:
 
     def keep_what_backward_reads(self) -> None:
         """Choose the nodes to save, so that gradients of any results, and of the saved values, can be computed."""
-        read = {*self.pulled(tuple(self.results))[1]}
-        self.kept = chosen(self.order, read)
+        read = {*self.gradient_graph(tuple(self.results))[1]}
+        self.kept = choose_saved(self.order, read)
         while any(isinstance(x.op, Custom) or several(x) for x in self.graph.nodes):  # backward may read anything
             for numbers in {(*self.results, *self.numbers()), *((i,) for i in self.results)}:
-                read.update(self.pulled(numbers)[1])  # it only grows, so the loop ends
-            before, self.kept = self.kept, chosen(self.order, read)
+                read.update(self.gradient_graph(numbers)[1])  # it only grows, so the loop ends
+            before, self.kept = self.kept, choose_saved(self.order, read)
             if before == self.kept:
                 break
 
@@ -80,7 +80,7 @@ class Partition:
         n = len(self.graph.outputs)
         return [n + i for i, x in enumerate(self.kept) if x in self.reached and x.spec.is_float]
 
-    def pulled(self, numbers: tuple[int, ...]) -> tuple[Graph, list[Node]]:
+    def gradient_graph(self, numbers: tuple[int, ...]) -> tuple[Graph, list[Node]]:
         """The gradients of the wanted inputs, as a graph of the arriving gradients; and the nodes that it reads.
 
         Each of these nodes is an Input of the graph, in the order of the list, after the arriving gradients.
@@ -110,10 +110,10 @@ class Partition:
 
     def backward(self, numbers: tuple[int, ...]) -> Graph:
         """The backward graph of arriving gradients and saved values. Raises NoGradientError if those do not suffice."""
-        graph, read = self.pulled(numbers)
+        graph, read = self.gradient_graph(numbers)
         slots = [slot(x, f"k{i}") for i, x in enumerate(self.kept)]
         known = dict(zip(self.kept, slots))
-        remade = recomputed(read, known)
+        remade = recompute_nodes(read, known)
         arriving, places = graph.inputs[: len(numbers)], dict(zip(graph.inputs[len(numbers) :], remade))
         whole = graph.rebuild(lambda node, inputs: places[node] if node in places else node.with_inputs(inputs))
         return Graph((*arriving, *slots), whole.outputs)
@@ -147,7 +147,7 @@ def is_cheap(node: Node) -> bool:
     return bool(node.inputs) and not node.op.effect and (is_look or isinstance(node.op, CHEAP))
 
 
-def chosen(order: Sequence[Node], read: Iterable[Node]) -> list[Node]:
+def choose_saved(order: Sequence[Node], read: Iterable[Node]) -> list[Node]:
     """The nodes to save so that all of `read` can be recomputed by cheap ops, with fewer bytes."""
     price: dict[Node, int] = {}  # bytes to save for a node, or for the inputs of a cheap one
     for node in order:
@@ -163,7 +163,7 @@ def chosen(order: Sequence[Node], read: Iterable[Node]) -> list[Node]:
     return [node for node in order if node in needed]
 
 
-def recomputed(wanted: Sequence[Node], known: dict[Node, Node]) -> list[Node]:
+def recompute_nodes(wanted: Sequence[Node], known: dict[Node, Node]) -> list[Node]:
     """Copies of the wanted nodes, computed from the known ones."""
     made = dict(known)
     stack = list(reversed(wanted))

@@ -34,7 +34,7 @@ def placeholder(dtype: Any, shape: Shape = None, name: str | None = None) -> Tra
              None on axis 0 is the same length in the whole graph: the batch.
     """
     graph = get_default_graph()
-    x = Tracer(graph.input("Placeholder" if name is None else name, Spec(said(shape), dtype)), graph)
+    x = Tracer(graph.input("Placeholder" if name is None else name, Spec(parse_shape(shape), dtype)), graph)
     graph.given[x.node] = None
     return x
 
@@ -44,13 +44,13 @@ def placeholder_with_default(input: Any, shape: Shape = None, name: str | None =
     graph = get_default_graph()
     with graph.building():
         default = graph.lift(constant(input) if not isinstance(input, Tracer) else input)
-    lengths = default.shape if shape is None else said(shape)
+    lengths = default.shape if shape is None else parse_shape(shape)
     node = graph.input("PlaceholderWithDefault" if name is None else name, Spec(lengths, default.dtype))
     graph.given[node] = default
     return Tracer(node, graph)
 
 
-def said(shape: Shape) -> tuple[int, ...]:
+def parse_shape(shape: Shape) -> tuple[int, ...]:
     """The shape, with None on axis 0 as the batch length."""
     if isinstance(shape, int | str):
         raise ShapeError(f"a shape is a list of lengths, and got {shape!r}: write ({shape!r},)")
@@ -120,7 +120,7 @@ class TensorSpec:
         shape = lengths_of(tuple(self.shape), lambda axis: "batch" if axis == 0 else None)
         return Spec(shape, np.dtype(self.dtype), CPU if self.device is None else device_called(self.device))
 
-    def accepted(self, x: Any, name: str) -> Tensor:
+    def accept(self, x: Any, name: str) -> Tensor:
         """x as a tensor of this spec. Raises ShapeError or DTypeError if it does not match."""
         tensor = x if isinstance(x, Tensor) else Tensor(fitting(x, self.spec(), f"argument {name}"), device=self.device)
         wanted, dtype = tuple(self.shape), np.dtype(self.dtype)

@@ -22,7 +22,7 @@ DONE = Node(ops.const(True), (), Spec((), bool))
 
 
 @dataclass(frozen=True)
-class Pruned:
+class PrunedGraph:
     """The part of a graph that a run needs, as a function.
 
     graph       the function: its outputs are the fetches, then the new values of `writes`, then, if there are effects,
@@ -38,7 +38,7 @@ class Pruned:
     executed: tuple[str, ...]
 
 
-def needed(graph: StaticGraph, fetches: Iterable[Node], fed: frozenset[Node]) -> list[Node]:
+def reachable_nodes(graph: StaticGraph, fetches: Iterable[Node], fed: frozenset[Node]) -> list[Node]:
     """Every node that the fetches depend on, in the order in which they were built, each once."""
     found: set[Node] = set()
     stack = list(fetches)
@@ -75,9 +75,9 @@ class Pruning:
         """Add one node to the function."""
         match node:
             case _ if node in self.fed:
-                self.new[node] = self.given(node, node)
+                self.new[node] = self.input_for(node, node)
             case Node(ops.Input()):
-                self.new[node] = self.unfed(node) if node in self.graph.given else self.state(name_of(node), node)
+                self.new[node] = self.default_for(node) if node in self.graph.given else self.state(name_of(node), node)
             case Node(ops.Read(variable), waits):
                 is_assigned = variable in self.holds and (waits or node in self.graph.late)
                 self.new[node] = self.holds[variable] if is_assigned else self.state(variable, node)
@@ -90,7 +90,7 @@ class Pruning:
             case _:
                 self.run(node)
 
-    def given(self, what: Node | str, like: Node) -> Node:
+    def input_for(self, what: Node | str, like: Node) -> Node:
         """The input for a fed node, or for a variable or a captured tensor that is read."""
         if what not in self.inputs:
             word = re.sub(r"\W|^(?=\d)", "_", name_of(like))
@@ -99,11 +99,11 @@ class Pruning:
 
     def state(self, name: str, like: Node) -> Node:
         """The value of a variable or a captured tensor at the start of the run."""
-        start = self.given(name, like)
+        start = self.input_for(name, like)
         self.holds.setdefault(name, start)
         return start
 
-    def unfed(self, node: Node) -> Node:
+    def default_for(self, node: Node) -> Node:
         """The default of a placeholder that is not fed. Raises GraphError if it has none."""
         default = self.graph.given[node]
         if default is not None:
@@ -132,17 +132,17 @@ class Pruning:
             self.last = self.new[node]
 
 
-def pruned(graph: StaticGraph, fetches: Sequence[Node], fed: Sequence[Node]) -> Pruned:
+def prune_graph(graph: StaticGraph, fetches: Sequence[Node], fed: Sequence[Node]) -> PrunedGraph:
     """The part of the graph that computes the fetches from the feeds."""
     chosen = frozenset(fed)
-    order = needed(graph, fetches, chosen)
+    order = reachable_nodes(graph, fetches, chosen)
     walk = Pruning(graph, chosen)
     for node in order:
         walk.step(node)
     results = [None if is_nothing(node) else walk.new[node] for node in fetches]
     effects = [] if walk.last is None else [Node(ops.ControlDep(), (DONE, walk.last))]
     outputs = [*results, *(walk.holds[name] for name in walk.written), *effects]
-    return Pruned(
+    return PrunedGraph(
         Graph(tuple(walk.inputs.values()), tuple(outputs)),
         tuple(walk.inputs),
         tuple(walk.written),

@@ -21,7 +21,7 @@ import numpy as np
 from ..engine.base.device import device_of
 from ..engine.base.dimension import fits
 from ..engine.base.errors import GraphError, ShapeError
-from ..engine.base.pytree import leaves, planted
+from ..engine.base.pytree import leaves, unflatten_like
 from ..engine.base.spec import Spec
 from ..engine.core.modes import current, in_mode
 from ..engine.core.node import Node
@@ -29,11 +29,11 @@ from ..engine.tensor.inplace import write
 from ..tracing.builder import Tracer
 from ..tracing.tracer import session_stack
 from .compiled import CompileOptions
-from .compiler.executable import Executable, compiled, owned
-from .compiler.passes.specialise import specialised
+from .compiler.executable import Executable, compile_graph, unalias_outputs
+from .compiler.passes.specialise import specialise_graph
 from .graph import StaticGraph, get_default_graph, name_of
 from .placeholder import fitting
-from .pruning import Pruned, pruned
+from .pruning import PrunedGraph, prune_graph
 from .variable import GraphVariable, Variable
 
 MOST_PLANS = 512  # per graph; then the cache is cleared, so that ever new shapes do not fill the memory
@@ -49,7 +49,7 @@ class RunPlan:
     fetched    how many of the results are fetched
     """
 
-    pruned: Pruned
+    pruned: PrunedGraph
     run: Executable
     sources: tuple[int | str, ...]
     fetched: int
@@ -76,7 +76,7 @@ class Session:
     def __init__(self, graph: StaticGraph | None = None, *, trap_nan: bool = False, jit_compile: bool | str = False):
         self.graph = get_default_graph() if graph is None else graph
         self.trap_nan = trap_nan
-        self.compile_options = CompileOptions.of(jit_compile)
+        self.compile_options = CompileOptions.from_jit_compile(jit_compile)
         self.values: dict[str, Any] = {}
         self.closed = False
         self.last_run: RunPlan | None = None
@@ -98,12 +98,12 @@ class Session:
         fed, arrays = self.feeds(feed_dict) if feed_dict else ((), ())
         plan = self.plan(nodes, fed, arrays)
         if current.mode.builder is None:
-            results = self.done(plan, arrays)
+            results = self.run_exclusively(plan, arrays)
         else:
             with in_mode(builder=None):
-                results = self.done(plan, arrays)
+                results = self.run_exclusively(plan, arrays)
         self.last_run = plan
-        return results[0] if single else planted(fetches, iter(results))
+        return results[0] if single else unflatten_like(fetches, iter(results))
 
     def node(self, fetch: Any) -> Node:
         """The node of a fetch, or of the key of a feed. Raises GraphError if it is not in this graph."""
@@ -134,24 +134,24 @@ class Session:
         if found is None:
             if len(plans) >= MOST_PLANS:
                 plans.clear()
-            found = plans[key] = made(self.graph, nodes, fed, arrays, self.compile_options, self.part)
+            found = plans[key] = build_plan(self.graph, nodes, fed, arrays, self.compile_options, self.part)
         return found
 
-    def part(self, run: Pruned, fetched: int) -> Pruned:
+    def part(self, run: PrunedGraph, fetched: int) -> PrunedGraph:
         """The part of a run that this process executes: all of it. A distributed session overrides this."""
         return run
 
-    def done(self, plan: RunPlan, arrays: Sequence[Any]) -> list[Any]:
+    def run_exclusively(self, plan: RunPlan, arrays: Sequence[Any]) -> list[Any]:
         """Execute the plan, under a lock if it writes variables: two threads that each add 1 must add 2."""
         if not plan.pruned.writes:
-            return self.computed(plan, arrays)
+            return self.run_plan(plan, arrays)
         with self.lock:
-            return self.computed(plan, arrays)
+            return self.run_plan(plan, arrays)
 
-    def computed(self, plan: RunPlan, arrays: Sequence[Any]) -> list[Any]:
+    def run_plan(self, plan: RunPlan, arrays: Sequence[Any]) -> list[Any]:
         """Read the inputs, compute, write the variables, and return the fetches."""
-        given = self.given(plan, arrays)
-        ys = plan.run.trapped(*given) if self.trap_nan else plan.run(*given)
+        given = self.feed(plan, arrays)
+        ys = plan.run.run_trapping_nan(*given) if self.trap_nan else plan.run(*given)
         n = plan.fetched
         for name, value in zip(plan.pruned.writes, ys[n:]):
             self.write(name, value)
@@ -160,11 +160,11 @@ class Session:
                 watcher.session_ran(self, plan, given, ys)
         return [None if y is None else handed_out(y) for y in ys[:n]]
 
-    def given(self, plan: RunPlan, arrays: Sequence[Any]) -> list[Any]:
+    def feed(self, plan: RunPlan, arrays: Sequence[Any]) -> list[Any]:
         """An array for each input."""
-        return [arrays[source] if isinstance(source, int) else self.held(source) for source in plan.sources]
+        return [arrays[source] if isinstance(source, int) else self.read_state(source) for source in plan.sources]
 
-    def held(self, name: str) -> Any:
+    def read_state(self, name: str) -> Any:
         """The value of a variable or a captured tensor. Raises GraphError if a variable has no value yet."""
         if name in self.values:
             return self.values[name]
@@ -235,24 +235,24 @@ class SessionCallable:
         return self.session.run(self.fetches, dict(zip(self.feed_list, values)))
 
 
-def made(
+def build_plan(
     graph: StaticGraph,
     nodes: tuple[Node, ...],
     fed: tuple[Node, ...],
     arrays: Sequence[Any],
     compile_options: CompileOptions,
-    part_of: Callable[[Pruned, int], Pruned],
+    part_of: Callable[[PrunedGraph, int], PrunedGraph],
 ) -> RunPlan:
     """Make the plan of a run: prune the graph, fill in the lengths, compile."""
-    whole = pruned(graph, nodes, fed)
+    whole = prune_graph(graph, nodes, fed)
     place = {node: i for i, node in enumerate(fed)}
     specs = [
         x.spec.with_shape(arrays[place[what]].shape) if isinstance(what, Node) else x.spec
         for x, what in zip(whole.graph.inputs, whole.reads)
     ]
-    part = part_of(replace(whole, graph=specialised(whole.graph, specs)), len(nodes))
+    part = part_of(replace(whole, graph=specialise_graph(whole.graph, specs)), len(nodes))
     sources = tuple(place[what] if isinstance(what, Node) else what for what in part.reads)
-    return RunPlan(part, compiled(part.graph, *compile_options, finish=owned), sources, len(nodes))
+    return RunPlan(part, compile_graph(part.graph, *compile_options, finish=unalias_outputs), sources, len(nodes))
 
 
 def fed_to(node: Node, data: Any) -> Any:

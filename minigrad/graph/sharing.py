@@ -43,7 +43,7 @@ def pairs_of(part: Subgraph) -> Pairs:
         if not (xs.isdisjoint(ys) or is_apart(x, y))
     }
     after = [*zip(part.inputs, sources_of(part))] if part.starts else []
-    later = [*after, *((c.input, Source(c.symbol, [c.input])) for c in part.captured.values())]
+    later = [*after, *((c.input, ResultSources(c.symbol, [c.input])) for c in part.captured.values())]
     while (
         new := {frozenset((x, y)) for x, xs in after for y, ys in later if x is not y and meet(xs, ys, found)} - found
     ):
@@ -61,20 +61,20 @@ def nodes_of(part: Subgraph) -> dict[int, Any]:
     return {id(c.symbol): c.input for c in part.captured.values()} | dict(zip(map(id, part.symbols), part.inputs))
 
 
-class Source(NamedTuple):
+class ResultSources(NamedTuple):
     """A value y of a part, and the nodes it may be or view: inputs of the part, and ids of tensors made in it."""
 
     y: Tracer
     nodes: list[Any]
 
 
-def sources_of(part: Subgraph) -> list[Source]:
+def sources_of(part: Subgraph) -> list[ResultSources]:
     """The results, each with the inputs and tensors that it may be or view."""
     nodes = nodes_of(part)
-    return [Source(y, [nodes.get(id(memory), id(memory)) for memory in y.origins()]) for y in part.outputs]
+    return [ResultSources(y, [nodes.get(id(memory), id(memory)) for memory in y.origins()]) for y in part.outputs]
 
 
-def meet(one: Source, other: Source, pairs: Pairs) -> bool:
+def meet(one: ResultSources, other: ResultSources, pairs: Pairs) -> bool:
     """Whether the two may share memory."""
     if not is_apart(one.y, other.y) and not set(one.nodes).isdisjoint(other.nodes):
         return True

@@ -18,7 +18,7 @@ from weakref import ref
 
 import numpy as np
 
-from ..engine.base.dimension import fresh
+from ..engine.base.dimension import fresh_length
 from ..engine.base.errors import GraphError
 from ..engine.base.pytree import leaves, paths
 from ..engine.base.spec import Spec
@@ -36,7 +36,7 @@ IMMUTABLE = BY_VALUE | FLOATS | {type}
 UNKNOWN = inspect.Parameter.empty
 
 
-class Same(ref[Any]):
+class IdentityRef(ref[Any]):
     """A weak reference to an object, compared and hashed by the identity of the object."""
 
     __slots__ = ("kind", "number")
@@ -49,7 +49,7 @@ class Same(ref[Any]):
         return self.number
 
     def __eq__(self, other: Any) -> bool:
-        return self is other or (isinstance(other, Same) and self.number == other.number and self() is other())
+        return self is other or (isinstance(other, IdentityRef) and self.number == other.number and self() is other())
 
     __ne__ = object.__ne__  # the one of weak references compares the referents
 
@@ -80,7 +80,7 @@ def key_of(x: Any, tensors: list[Tensor]) -> Key:
 def key_of_object(x: Any, tensors: list[Tensor]) -> Key:
     """The key of any other argument: its value, or its identity."""
     if isinstance(x, Tracer):
-        raise GraphError(f"{leaked(x)}. Return it from the function that was traced, and call that to see a value")
+        raise GraphError(f"{leak_message(x)}. Return it from the function that was traced, and call that to see a value")
     kind: Any = type(x)
     match x:
         case slice():
@@ -88,7 +88,7 @@ def key_of_object(x: Any, tensors: list[Tensor]) -> Key:
         case set() | frozenset():
             return kind, frozenset((type(part), repr(part) if type(part) in FLOATS else part) for part in x)
         case MethodType() if type(x.__self__).__weakrefoffset__:
-            return kind, Same(x.__func__), Same(x.__self__)
+            return kind, IdentityRef(x.__func__), IdentityRef(x.__self__)
         case np.generic():
             return kind, x.tobytes()
         case np.random.Generator() | np.random.RandomState():
@@ -98,34 +98,34 @@ def key_of_object(x: Any, tensors: list[Tensor]) -> Key:
         case np.ndarray():  # a matrix, or another kind of array
             return key_of(Tensor(x), tensors)
     by_itself = kind.__hash__ is None or kind.__eq__ is object.__eq__
-    return Same(x) if by_itself and kind.__weakrefoffset__ else (kind, x, repr(object.__getstate__(x)))
+    return IdentityRef(x) if by_itself and kind.__weakrefoffset__ else (kind, x, repr(object.__getstate__(x)))
 
 
-def objects_in(key: Key) -> Iterator[Same]:
+def objects_in(key: Key) -> Iterator[IdentityRef]:
     """The objects that a signature holds by weak reference."""
-    if isinstance(key, Same):
+    if isinstance(key, IdentityRef):
         yield key
     for each in key if type(key) is tuple else ():
         yield from objects_in(each)
 
 
-def loosened(key: Key) -> Key:
+def drop_lengths(key: Key) -> Key:
     """A signature without lengths of axes: equal for calls that differ only in lengths."""
     if isinstance(key, Spec):
         return "any lengths", key.ndim, key.dtype, key.device
-    return tuple(map(loosened, key)) if type(key) is tuple else key
+    return tuple(map(drop_lengths, key)) if type(key) is tuple else key
 
 
-def relaxed(before: Sequence[Spec], now: Sequence[Spec]) -> list[Spec]:
+def relax_specs(before: Sequence[Spec], now: Sequence[Spec]) -> list[Spec]:
     """The specs, with an unknown length for each length that changed; equal changes get the same unknown length."""
-    unknown: defaultdict[tuple[int, int], Any] = defaultdict(fresh)
+    unknown: defaultdict[tuple[int, int], Any] = defaultdict(fresh_length)
     return [
         new.with_shape(tuple(n if n == m else unknown[n, m] for n, m in zip(old.shape, new.shape)))
         for old, new in zip(before, now, strict=True)
     ]
 
 
-def leaked(x: Tracer) -> str:
+def leak_message(x: Tracer) -> str:
     """The message about a symbol that is used after its trace is over: where it was built."""
     return (
         f"{x} has no value here: it is part of a graph, built at {x.node.place}, and was kept when the trace was over, "  # type: ignore[attr-defined]
@@ -152,7 +152,7 @@ class Parameters:
         self.rest = next((p.name for p in listed if p.kind is kinds.VAR_POSITIONAL), "args")
         self.arity = len(self.names) if len(self.names) == len(listed) else -1  # −1: always bind
 
-    def bound(
+    def bind_arguments(
         self, args: tuple[Any, ...], options: dict[str, Any], defaults: bool = True
     ) -> tuple[tuple[Any, ...], dict[str, Any]]:
         """The arguments in order, with defaults if wanted. Raises TypeError if they do not match the parameters."""
@@ -179,15 +179,15 @@ class WeakMethod:
     def __init__(self, f: Callable[..., Any], instance: Any):
         self.f, self.instance, self.__name__ = f, ref(instance), f.__name__
 
-    def bound(self) -> MethodType:
+    def bound_method(self) -> MethodType:
         """The bound method."""
         return MethodType(self.f, self.instance())
 
     def __call__(self, *args: Any, **options: Any) -> Any:
-        return self.bound()(*args, **options)
+        return self.bound_method()(*args, **options)
 
 
-class Bound:
+class TracedMethod:
     """The traced method that `x.method` returns. It has all attributes of its traced function."""
 
     __slots__ = ("function", "instance")
@@ -208,20 +208,20 @@ class Bound:
 def unwrap(f: Any) -> Any:
     """The plain Python function or method behind a module, a traced method or a weak method."""
     f = getattr(f, "forward", f)
-    f = f.function.python_function if isinstance(f, Bound) else f
-    return f.bound() if isinstance(f, WeakMethod) else f
+    f = f.function.python_function if isinstance(f, TracedMethod) else f
+    return f.bound_method() if isinstance(f, WeakMethod) else f
 
 
-class Instances(dict[Same, Any]):
+class Instances(dict[IdentityRef, Any]):
     """Instance → its traced method, for as long as the instance lives."""
 
     def get(self, instance: Any, default: Any = None) -> Any:
-        return super().get(Same(instance), default)
+        return super().get(IdentityRef(instance), default)
 
     def __setitem__(self, instance: Any, method: Any) -> None:
-        super().__setitem__(Same(instance, self.pop_gone), method)
+        super().__setitem__(IdentityRef(instance, self.pop_gone), method)
 
-    def pop_gone(self, same: Same) -> None:
+    def pop_gone(self, same: IdentityRef) -> None:
         self.pop(same, None)
 
 

@@ -17,7 +17,7 @@ import numpy as np
 
 from ..engine.base.dimension import fits, lengths_of
 from ..engine.base.errors import ConversionError, DTypeError, GraphError, NoGradientError, ShapeError
-from ..engine.base.pytree import leaves, leaves_beside, paths, planted, substituted
+from ..engine.base.pytree import leaves, leaves_beside, paths, unflatten_like, replace_leaves
 from ..engine.base.spec import Spec
 from ..engine.core.graph import Graph
 from ..engine.core.modes import current, in_mode
@@ -26,12 +26,12 @@ from ..engine.core.op import Op
 from ..engine.methods import Operand
 from ..engine.ops import TupleGet
 from ..engine.tensor.tensor import Tensor
-from ..tracing.builder import Captured, GraphBuilder, Retrace, Tracer
+from ..tracing.builder import Capture, GraphBuilder, Retrace, Tracer
 from ..tracing.gradients import gradients, total
 from ..tracing.tracer import own_memory
 from ..tracing.views import mark_stale
 from .compiler.control import Cond, Control
-from .compiler.passes.purify import drawn
+from .compiler.passes.purify import find_effect_values
 from .graph import StaticGraph
 from .sharing import Pairs, pass_on, share, sources_outside, symbols_of
 from .waits import Waits, gives_nothing, variable_of
@@ -107,7 +107,7 @@ class Subgraph(Waits):
 
     def of_effects(self) -> list[Tracer]:
         """The values computed by effects, which backward cannot recompute as it does others."""
-        return [Tracer(node, self) for node in drawn(Graph((), tuple(y.node for y in self.outputs)))]
+        return [Tracer(node, self) for node in find_effect_values(Graph((), tuple(y.node for y in self.outputs)))]
 
     def zeros(self, x: Tracer) -> Tracer:
         """Zeros of the dtype and shape of x, a result that only the other branch has."""
@@ -184,7 +184,7 @@ class Subgraph(Waits):
             self.refuse_through(node, any(depends(self.outer, self.starts[node], sources)))
         self.asked.append((sources, reached))
 
-    def from_outside_of(self, c: Captured, gy: Any, sources: Sequence[Any], stops: Sequence[Any]) -> list[Any]:
+    def from_outside_of(self, c: Capture, gy: Any, sources: Sequence[Any], stops: Sequence[Any]) -> list[Any]:
         """⟨gy, ∂c/∂x⟩ for each x. c is computed outside, where ∂c/∂x is computed too; gy, one number, multiplies it.
 
         Raises NoGradientError if c has several elements and depends on an x.
@@ -290,16 +290,16 @@ class Variables:
         self.symbols = [part.argument(name, spec) for name, spec in zip(self.names, self.specs)]
         part.starts |= {symbol.node: x for symbol, x in zip(self.symbols, self.start)}
         part.stands |= {id(symbol): x for symbol, x in zip(self.symbols, self.start)}
-        return filled(self.tree, self.symbols)
+        return fill_tree(self.tree, self.symbols)
 
-    def carried(self, part: Subgraph, result: Any, who: str) -> list[Tracer]:
+    def next_values(self, part: Subgraph, result: Any, who: str) -> list[Tracer]:
         """The variables after a step. Raises an error if a structure, dtype or shape has changed."""
-        before = Side(part, filled(self.tree, (Tracer(node, part) for node in part.inputs)), "before the step")
+        before = Side(part, fill_tree(self.tree, (Tracer(node, part) for node in part.inputs)), "before the step")
         after = Side(part, result, f"after it ({part.place})")
         hint = "; an axis whose length may change is None in shape_invariants=" if who == "while_loop()" else ""
-        return agreed(before, after, f"a variable of {who} keeps its structure, dtype and shape", hint, self.opened)[1]
+        return match_sides(before, after, f"a variable of {who} keeps its structure, dtype and shape", hint, self.opened)[1]
 
-    def left(self, part: Subgraph, ys: list[Tracer], pairs: Pairs, may_skip: bool) -> list[Tracer]:
+    def loop_results(self, part: Subgraph, ys: list[Tracer], pairs: Pairs, may_skip: bool) -> list[Tracer]:
         """The results of a loop. A variable that every turn edits in place is the initial tensor itself, edited."""
         sources = sources_outside(part, self.start, may_skip)
         for i, (symbol, x) in enumerate(zip(self.symbols, self.start)):
@@ -314,7 +314,7 @@ class Variables:
         return ys
 
 
-def made(
+def apply_control(
     builder: GraphBuilder,
     op: Control,
     operands: Sequence[Any],
@@ -332,14 +332,14 @@ def made(
     first, more = counts
     with builder.building(), builder.name_scope(name) if name and isinstance(builder, StaticGraph) else nullcontext():
         with in_mode(recording=True):  # no_grad() was applied inside the parts
-            y = builder.apply(op, tuple(begun(builder, op, operands, edited)))
-            pieces = [own_memory(builder.applied(TupleGet(i), (y,))) for i in range(first + len(edited) + more)]
+            y = builder.apply(op, tuple(latest_operands(builder, op, operands, edited)))
+            pieces = [own_memory(builder.add_op(TupleGet(i), (y,))) for i in range(first + len(edited) + more)]
         y.views.clear()
         asked = pieces[:first] + pieces[first + len(edited) :]
         return after_assigning(builder, edited, pieces[first:], asked)
 
 
-def begun(builder: GraphBuilder, op: Control, operands: Sequence[Any], edited: Sequence[Any]) -> Sequence[Any]:
+def latest_operands(builder: GraphBuilder, op: Control, operands: Sequence[Any], edited: Sequence[Any]) -> Sequence[Any]:
     """The operands; in a session's graph, edited ones are read after the run's earlier assignments."""
     if not isinstance(builder, StaticGraph):
         return operands
@@ -376,15 +376,15 @@ def is_value(leaf: Any) -> bool:
 
 def without_ops(tree: Any) -> Any:
     """The tree with None in place of ops without a value: a print, a group."""
-    return planted(tree, (None if gives_nothing(leaf) else leaf for leaf in leaves(tree)))
+    return unflatten_like(tree, (None if gives_nothing(leaf) else leaf for leaf in leaves(tree)))
 
 
-def filled(tree: Any, ys: Iterable[Any]) -> Any:
+def fill_tree(tree: Any, ys: Iterable[Any]) -> Any:
     """The tree with its values replaced by the ys."""
-    return substituted(tree, is_value, ys)
+    return replace_leaves(tree, is_value, ys)
 
 
-def again(loop_vars: Any, result: Any) -> Any:
+def as_loop_vars(loop_vars: Any, result: Any) -> Any:
     """The result of a body, in the structure of the loop variables. A single variable may be returned bare."""
     if isinstance(loop_vars, tuple | list) and len(loop_vars) == 1 and not isinstance(result, tuple | list):
         result = (result,)
@@ -408,7 +408,7 @@ class Side(NamedTuple):
     words: str
 
 
-def agreed(one: Side, other: Side, law: str, hint: str = "", opened: Collection[int] = ()) -> list[list[Tracer]]:
+def match_sides(one: Side, other: Side, law: str, hint: str = "", opened: Collection[int] = ()) -> list[list[Tracer]]:
     """The values of both sides, as operands in their graphs. Raises an error if structure, dtype or shape differ.
 
     law       the rule that the error message states
@@ -433,11 +433,11 @@ def agreed(one: Side, other: Side, law: str, hint: str = "", opened: Collection[
             ):
                 raise ShapeError(differ + hint)
         elif x is not y and (is_value(x) or is_value(y) or x != y):
-            raise GraphError(f"{law}: {path} is {shown(x)} {one.words}, and {shown(y)} {other.words}")
+            raise GraphError(f"{law}: {path} is {format_leaf(x)} {one.words}, and {format_leaf(y)} {other.words}")
     return found
 
 
-def shown(leaf: Any) -> str:
+def format_leaf(leaf: Any) -> str:
     """A leaf in an error message: its spec, or its repr."""
     return str(leaf.spec) if isinstance(leaf, Operand) else repr(leaf)
 

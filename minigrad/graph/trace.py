@@ -16,7 +16,7 @@ from weakref import ref
 
 from ..autograd.function_in_graph import Custom
 from ..engine.base.errors import EditedError, GraphError, MinigradError, NoGradientError
-from ..engine.base.pytree import leaves, planted
+from ..engine.base.pytree import leaves, unflatten_like
 from ..engine.base.spec import Spec
 from ..engine.core import modes, versions
 from ..engine.core.graph import Graph
@@ -25,13 +25,13 @@ from ..engine.core.op import Op
 from ..engine.core.stateful import MISSING, noticing_reads
 from ..engine.ops import StopGradient, TupleGet
 from ..engine.tensor.inplace import renew, settle, write
-from ..engine.tensor.tensor import Tensor, made
-from ..tracing.builder import Captured, GraphBuilder, Tracer
-from .compiled import Compiled, CompileOptions, result_spec
-from .compiler.passes.specialise import fields_at, lengths_in, specialised
+from ..engine.tensor.tensor import Tensor, wrap_array
+from ..tracing.builder import Capture, GraphBuilder, Tracer
+from .compiled import CompiledGraph, CompileOptions, result_spec
+from .compiler.passes.specialise import fields_at, lengths_in, specialise_graph
 from .guards import Guards, observe
 from .module_state import ModuleAttribute, assign, assigned_values
-from .signature import leaked
+from .signature import leak_message
 
 
 class GradSlot:
@@ -48,7 +48,7 @@ class GradSlot:
         return self.leaf.grad.value  # type: ignore[union-attr]
 
 
-class Tracing(GraphBuilder):
+class TraceBuilder(GraphBuilder):
     """The builder of a trace.
 
     known       id of a tensor → its name in the caller
@@ -85,10 +85,10 @@ class Tracing(GraphBuilder):
     def apply(self, op: Op, operands: tuple[Any, ...]) -> Tracer:
         if self.closed:
             symbol = next(x for x in operands if isinstance(x, Tracer) and x.builder is self)
-            raise GraphError(f"{leaked(symbol)}. Return it from the function that was traced")
+            raise GraphError(f"{leak_message(symbol)}. Return it from the function that was traced")
         return super().apply(op, operands)
 
-    def given(self, name: str, x: Tensor, spec: Spec) -> Tracer:
+    def add_argument(self, name: str, x: Tensor, spec: Spec) -> Tracer:
         """Add an argument of this spec for the tensor x, and return its symbol."""
         symbol = self.argument(identifier(name), spec)
         self.paths[symbol.name] = name
@@ -106,7 +106,7 @@ class Tracing(GraphBuilder):
         """Capture x, a tensor from outside, and return its symbol."""
         node = self.input(identifier(path), x.spec)
         self.paths.setdefault(node.name, path if identifier(path) == node.name else node.name)
-        self.captured[id(x)] = Captured(x, node, Tracer(node, self))
+        self.captured[id(x)] = Capture(x, node, Tracer(node, self))
         return self.captured[id(x)].symbol
 
     def path(self, x: Any) -> str:
@@ -150,10 +150,10 @@ class Tracing(GraphBuilder):
 
     def backward(self, y: Tracer, gradient: Any) -> None:
         if self.closed:
-            raise GraphError(f"{leaked(y)}. Return it from the function that was traced, and call backward() on that")
+            raise GraphError(f"{leak_message(y)}. Return it from the function that was traced, and call backward() on that")
         super().backward(y, gradient)
 
-    def pulling(self) -> None:
+    def note_backward(self) -> None:
         wanting = [symbol.name for x, symbol in self.arguments if x.tracked]
         if wanting:
             raise NoGradientError(
@@ -187,7 +187,7 @@ class Results:
     views      id of a symbol → its view; a view that is returned several times has one entry
     """
 
-    def __init__(self, builder: Tracing, result: Any):
+    def __init__(self, builder: TraceBuilder, result: Any):
         self.builder = builder
         self.symbols: list[Tracer] = []
         self.views: dict[int, tuple[str, Any]] = {}
@@ -234,7 +234,7 @@ class Results:
     def assignments(self, values: Sequence[Any]) -> list[tuple[Any, str, Any, list[tuple[str, Any]]]]:
         """(module, attribute, structure, places of its leaves) for each attribute that a run assigns."""
         return [
-            (ref(module), name, planted(value, repeat(None)), [self.place_of_part(leaf) for leaf in leaves(value)])
+            (ref(module), name, unflatten_like(value, repeat(None)), [self.place_of_part(leaf) for leaf in leaves(value)])
             for ((_, name), (module, _)), value in zip(self.builder.assigned.items(), values)
         ]
 
@@ -268,7 +268,7 @@ class Edit(NamedTuple):
     recorded: bool
 
 
-def copy_own_gradients(builder: Tracing) -> None:
+def copy_own_gradients(builder: TraceBuilder) -> None:
     """Make each run create its own tensor for a gradient that was created while tracing."""
     for key, (leaf, g) in builder.grads.items():
         if isinstance(g, Tensor) and builder.is_own(g):
@@ -285,13 +285,13 @@ class Trace:
     reason      why it was traced, in a sentence
     """
 
-    def __init__(self, builder: Tracing, result: Any, name: str, reason: str, compile_options: CompileOptions):
+    def __init__(self, builder: TraceBuilder, result: Any, name: str, reason: str, compile_options: CompileOptions):
         self.reason = reason
         copy_own_gradients(builder)
         values = assigned_values(builder)
         results = Results(builder, (result, values))
         self.places = [results.place(leaf) for leaf in leaves(result)]
-        self.template = planted(result, repeat(None))
+        self.template = unflatten_like(result, repeat(None))
         self.assigned = results.assignments(values)
         self.given, self.captured = len(builder.arguments), [c.what for c in builder.captured.values()]
         self.edits = results.edits()
@@ -301,14 +301,14 @@ class Trace:
         self.arguments: list[tuple[str, str]] = []
         self.watched: list[Any] = []
         done = [] if builder.last is None else builder.after_effects([builder.lift(True)])
-        self.graph: Graph = builder.finished([*results.symbols, *done])
+        self.graph: Graph = builder.finish_graph([*results.symbols, *done])
         self.is_flat = builder.pulled  # backward() ran inside, and freed the graph behind the results
         places = self.places + [place for *_, there in self.assigned for place in there]
         self.handed = {*map(number_in, places), *(g for _, g in self.grads if type(g) is int)} - {-1}
         self.alone = bool(len(places) == 1 and places[0][0] == "result" and isinstance(result, Tracer))
-        self.run = Compiled(self.graph, name, {edit.result: edit.input for edit in self.edits}, compile_options)
+        self.run = CompiledGraph(self.graph, name, {edit.result: edit.input for edit in self.edits}, compile_options)
 
-    def prepare_checks(self, builder: Tracing) -> None:
+    def prepare_checks(self, builder: TraceBuilder) -> None:
         """Name the inputs, and note what each run checks: guards, layouts, edits, attributes of modules."""
         given, tensors = self.given, [*(x for x, _ in builder.arguments), *self.captured]
         inputs = [*builder.inputs, *(c.input for c in builder.captured.values())]
@@ -322,7 +322,7 @@ class Trace:
         self.edits_leaves = not any(i < given or has_history(self.captured[i - given]) for i, *_ in self.edits)
         self.slots = [given + i for i, x in enumerate(self.captured) if isinstance(x, ModuleAttribute)]
 
-    def changed(self) -> list[str]:
+    def list_changes(self) -> list[str]:
         """The names of everything that a run changes."""
         return [*(self.names[edit.input] for edit in self.edits), *self.grad_names, *self.state()]
 
@@ -339,7 +339,7 @@ class Trace:
         for i in self.laid:
             refuse_other_layout(self.names[i], arrays[i])
         if self.edits:
-            refuse_twice(self.edits, arrays, xs)
+            refuse_shared_memory(self.edits, arrays, xs)
             for i in self.recorded if modes.current.mode.recording else ():
                 refuse_leaf(xs[i])
         is_plain = self.is_plain(xs)
@@ -349,7 +349,7 @@ class Trace:
         lengths = lengths_in(self.graph.inputs, [x.spec for x in xs]) if self.run.is_open else {}
         views: dict[int, Any] = {}
 
-        def found(place: tuple[str, Any]) -> Any:
+        def value_at(place: tuple[str, Any]) -> Any:
             kind, there = place
             if kind == "result":
                 return ys[there]
@@ -357,12 +357,12 @@ class Trace:
                 return xs[there]
             if kind == "view" and id(place) not in views:  # a view that is returned twice is taken once
                 x, op, recording = there
-                views[id(place)] = taken(found(x), op, recording, lengths)
+                views[id(place)] = retake_view(value_at(x), op, recording, lengths)
             return views[id(place)] if kind == "view" else there
 
         for of, name, template, places in self.assigned:
-            assign(of(), name, planted(template, map(found, places)))
-        return planted(self.template, map(found, self.places))
+            assign(of(), name, unflatten_like(template, map(value_at, places)))
+        return unflatten_like(self.template, map(value_at, self.places))
 
     def is_plain(self, xs: Sequence[Any]) -> bool:
         """Whether no gradient is recorded and no watcher is active, so that the run can work on arrays alone."""
@@ -385,7 +385,7 @@ class Trace:
         if edited:
             versions.edit(*edited)
         for i in self.handed:
-            ys[i] = made(ys[i], result_spec(ys[i], variant.specs[i]))
+            ys[i] = wrap_array(ys[i], result_spec(ys[i], variant.specs[i]))
         for leaf, g in self.grads:
             leaf._grad = ys[g] if isinstance(g, int) else g
         return ys
@@ -395,13 +395,13 @@ class Trace:
         with modes.in_mode(recording=modes.current.mode.recording and not self.is_flat):
             ys = self.run(xs)
         for i, y, _ in self.edits:
-            renewed(xs[i], ys[y])
+            update_tensor(xs[i], ys[y])
         for leaf, g in self.grads:
             leaf.grad = ys[g] if isinstance(g, int) else g
         return ys
 
 
-def taken(x: Any, op: Any, recording: bool, lengths: Any) -> Any:
+def retake_view(x: Any, op: Any, recording: bool, lengths: Any) -> Any:
     """The view of x that `op` takes, recorded if it was recorded in the Python function."""
     if isinstance(op, StopGradient):
         return x.detach()
@@ -415,12 +415,12 @@ def number_in(place: tuple[str, Any]) -> int:
     return number_in(there[0]) if kind == "view" else there if kind == "result" else -1
 
 
-def fits(trace: Trace, tensors: Sequence[Tensor]) -> bool:
+def trace_fits(trace: Trace, tensors: Sequence[Tensor]) -> bool:
     """Whether a graph with unknown lengths is valid for the shapes of these tensors. The answer is cached."""
     specs = tuple(x.spec for x in tensors)
     if specs not in trace.fitting:
         try:
-            specialised(trace.graph, [*specs, *(x.spec for x in trace.graph.inputs[trace.given :])])
+            specialise_graph(trace.graph, [*specs, *(x.spec for x in trace.graph.inputs[trace.given :])])
         except MinigradError:
             trace.fitting[specs] = False
         else:
@@ -442,7 +442,7 @@ def refuse_other_layout(name: str, array: Any) -> None:
         )
 
 
-def refuse_twice(edits: Sequence[Edit], arrays: Sequence[Any], xs: Sequence[Any]) -> None:
+def refuse_shared_memory(edits: Sequence[Edit], arrays: Sequence[Any], xs: Sequence[Any]) -> None:
     """Raises EditedError if an edited tensor shares memory with another input, which the graph treats as separate."""
     owners = [id(x) if x.base is None else id(versions.owner(x)) for x in arrays]
     if len({*owners}) == len(owners):
@@ -455,7 +455,7 @@ def refuse_twice(edits: Sequence[Edit], arrays: Sequence[Any], xs: Sequence[Any]
             )
 
 
-def renewed(x: Any, y: Tensor) -> None:
+def update_tensor(x: Any, y: Tensor) -> None:
     """Give x the value and the history of y, which a run has computed for it."""
     if isinstance(x, GradSlot):
         x = x.leaf.grad
@@ -469,7 +469,7 @@ def renewed(x: Any, y: Tensor) -> None:
         renew(root, x)
 
 
-def trace(
+def build_trace(
     call: Callable[[list[Tracer]], Any],
     tensors: Sequence[tuple[str, Tensor, Spec]],
     known: Mapping[int, str],
@@ -478,8 +478,8 @@ def trace(
     compile_options: CompileOptions,
 ) -> Trace:
     """Trace one call: run `call` on symbols for the argument tensors, each given as (name, tensor, spec)."""
-    builder = Tracing(known)
-    symbols = [builder.given(path, x, spec) for path, x, spec in tensors]
+    builder = TraceBuilder(known)
+    symbols = [builder.add_argument(path, x, spec) for path, x, spec in tensors]
     try:
         with builder.building(), noticing_reads(), modes.in_mode(recording=True, tracked=False, watchers=()):
             result = builder.call(call, symbols)

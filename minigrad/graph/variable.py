@@ -44,15 +44,15 @@ class Variable:
 
     def assign(self: Any, value: Any, name: str | None = None) -> Any:
         """Set the value; in a graph, return the op that does so, whose result is the value."""
-        return self._assigned(ops.Assign, value, name)
+        return self._apply_assignment(ops.Assign, value, name)
 
     def assign_add(self: Any, delta: Any, name: str | None = None) -> Any:
         """Add delta to the value; in a graph, return the op that does so."""
-        return self._assigned(ops.AssignAdd, delta, name)
+        return self._apply_assignment(ops.AssignAdd, delta, name)
 
     def assign_sub(self: Any, delta: Any, name: str | None = None) -> Any:
         """Subtract delta from the value; in a graph, return the op that does so."""
-        return self._assigned(ops.AssignSub, delta, name)
+        return self._apply_assignment(ops.AssignSub, delta, name)
 
     def fitting(self: Any, y: Any) -> Any:
         """y, if it can be assigned. Raises ShapeError or DTypeError if it does not fit."""
@@ -78,7 +78,7 @@ class EagerVariable(Variable, Tensor):
 
     trainable = property(lambda self: self.requires_grad, doc="Whether tapes watch it by default.")
 
-    def _assigned(self, op: type[ops.Assign], value: Any, name: str | None) -> Self:
+    def _apply_assignment(self, op: type[ops.Assign], value: Any, name: str | None) -> Self:
         edit: Any = {ops.Assign: self.copy_, ops.AssignAdd: self.add_, ops.AssignSub: self.sub_}[op]
         with no_grad():
             edit(self.fitting(self.lift(value)))
@@ -128,7 +128,7 @@ class GraphVariable(Variable, Tracer):
             with graph.name_scope(f"{called}/"):
                 first = value if isinstance(value, Tracer) else graph.constant(value.value, "initial_value")
                 self.initial_value = first.astype(spec.dtype)
-                self.initializer = graph.assigned(self, self.initial_value)
+                self.initializer = graph.add_assignment(self, self.initial_value)
         self.trainable = trainable
         for collection in (*collections, *[TRAINABLE_VARIABLES] * trainable):
             graph.add_to_collection(collection, self)
@@ -144,12 +144,12 @@ class GraphVariable(Variable, Tracer):
 
     value = read_value
 
-    def _assigned(self, op: type[ops.Assign], value: Any, name: str | None) -> Tracer:
+    def _apply_assignment(self, op: type[ops.Assign], value: Any, name: str | None) -> Tracer:
         builder: GraphBuilder = current.mode.builder or self.builder
         with builder.building():
             y = self.fitting(builder.lift(value, self.spec))
             if isinstance(builder, StaticGraph):
-                return builder.assigned(self, y, op, name)
+                return builder.add_assignment(self, y, op, name)
             return in_a_branch(builder, self, op, y)
 
     # -- with a session ---------------------------------------------------------------------------

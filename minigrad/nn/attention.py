@@ -121,11 +121,11 @@ class MultiheadAttention(Module):
         k, v = q.lift(key), q.lift(value)
         self._refuse_shapes(q, k, v)
         alone = q.ndim == 2
-        q, k, v = self._projected(*map(self._batched, (q, k, v)))
+        q, k, v = self._project_inputs(*map(self._to_batch_first, (q, k, v)))
         mask = self._mask(q, k, key_padding_mask, attn_mask, is_causal)
         k, v, mask = self._with_more_keys(k, v, mask)
         q, k, v = map(self._heads, (q, k, v))
-        found, weights = self._attended(q, k, v, mask, need_weights)
+        found, weights = self._attend_heads(q, k, v, mask, need_weights)
         if need_weights and average_attn_weights:
             weights = weights.mean(1)
         N, _, L, _ = found.shape  # batch, queries
@@ -155,13 +155,13 @@ class MultiheadAttention(Module):
             wanted = f"{self.embed_dim}, {self.kdim} and {self.vdim}"
             raise ShapeError(f"{type(self).__name__} needs {wanted} features, and got {q.spec}, {k.spec}, {v.spec}")
 
-    def _batched(self, x: Any) -> Any:
+    def _to_batch_first(self, x: Any) -> Any:
         """x with the batch axis first; a single example becomes a batch of one."""
         if x.ndim == 2:
             return x.unsqueeze(0)
         return x if self.batch_first else x.swapaxes(0, 1)
 
-    def _projected(self, q: Any, k: Any, v: Any) -> list[Any]:
+    def _project_inputs(self, q: Any, k: Any, v: Any) -> list[Any]:
         E, b = self.embed_dim, self.in_proj_bias
         biases = (None, None, None) if b is None else b.chunk(3)
         if self.kdim == self.vdim == E:
@@ -177,7 +177,7 @@ class MultiheadAttention(Module):
         N, L, E = x.shape
         return x.reshape(N, L, self.num_heads, E // self.num_heads).swapaxes(1, 2)
 
-    def _attended(self, q: Any, k: Any, v: Any, mask: Any, need_weights: bool) -> tuple[Any, Any]:
+    def _attend_heads(self, q: Any, k: Any, v: Any, mask: Any, need_weights: bool) -> tuple[Any, Any]:
         """The output of each head (N, heads, L, embed_dim / heads), and its weights (N, heads, L, S), or None."""
         dropped = self.dropout if self.training else 0.0
         if not need_weights:
@@ -190,22 +190,22 @@ class MultiheadAttention(Module):
         (N, L, _), H, S = q.shape, self.num_heads, k.shape[1]
         mask: Any = None
         if attn_mask is not None:
-            mask = barred(q, attn_mask)
+            mask = blocking_bias(q, attn_mask)
             shapes: Any = {2: (L, S), 3: (N * H, L, S)}
             mask = of_shape(mask, shapes.get(mask.ndim, (L, S)), f"attn_mask must be ({L}, {S}) or ({N * H}, {L}, {S})")
             mask = mask if mask.ndim == 2 else mask.reshape(N, H, L, S)
         elif is_causal:
             places = arange(S, device=q.spec.device)
-            mask = barred(q, places > arange(L, device=q.spec.device).unsqueeze(1))
+            mask = blocking_bias(q, places > arange(L, device=q.spec.device).unsqueeze(1))
         if key_padding_mask is None:
             return mask
-        padding = barred(q, key_padding_mask)
+        padding = blocking_bias(q, key_padding_mask)
         shape = (S,) if q.spec.shape[0] == padding.ndim == 1 else (N, S)
         padding = of_shape(padding, shape, f"key_padding_mask must be ({N}, {S})").reshape(N, 1, 1, S)
         return padding if mask is None else mask + padding
 
 
-def barred(q: Any, mask: Any) -> Any:
+def blocking_bias(q: Any, mask: Any) -> Any:
     """A mask as numbers to add to the scores: −∞ where a boolean mask is True."""
     mask = q.lift(mask)
     return q.lift(-inf).where(mask, 0.0) if mask.dtype.kind == "b" else mask.astype(q.dtype)
@@ -246,7 +246,7 @@ class Layer(Module):
         norms = {f"norm{i + 1}": LayerNorm(d_model, layer_norm_eps, bias=bias, **where) for i in range(self._parts)}
         for name, part in (norms | {f"dropout{i + 1}": Dropout(dropout) for i in range(self._parts)}).items():
             setattr(self, name, part)
-        self.norm_first, self.activation = norm_first, named(activation) if isinstance(activation, str) else activation
+        self.norm_first, self.activation = norm_first, activation_function(activation) if isinstance(activation, str) else activation
 
     @property
     def _parts(self) -> int:
@@ -350,12 +350,12 @@ class Transformer(Module):
         shape: Any = d_model, nhead, dim_feedforward, dropout, activation
         options: Any = layer_norm_eps, batch_first, norm_first, bias
 
-        def stacked(stack: Any, kind: Any, n: int) -> Any:
+        def build_stack(stack: Any, kind: Any, n: int) -> Any:
             layer = kind(*shape, *options, rng=rng, **where)
             return stack(layer, n, LayerNorm(d_model, layer_norm_eps, bias=bias, **where))
 
-        encoder = stacked(TransformerEncoder, TransformerEncoderLayer, num_encoder_layers)
-        decoder = stacked(TransformerDecoder, TransformerDecoderLayer, num_decoder_layers)
+        encoder = build_stack(TransformerEncoder, TransformerEncoderLayer, num_encoder_layers)
+        decoder = build_stack(TransformerDecoder, TransformerDecoderLayer, num_decoder_layers)
         self.encoder = encoder if custom_encoder is None else custom_encoder
         self.decoder = decoder if custom_decoder is None else custom_decoder
         self.d_model, self.nhead, self.batch_first = d_model, nhead, batch_first
@@ -388,7 +388,7 @@ class Transformer(Module):
         return mask
 
 
-def named(activation: str) -> Callable[[Any], Any]:
+def activation_function(activation: str) -> Callable[[Any], Any]:
     """The activation function with this name."""
     functions = {"relu": functional.relu, "gelu": functional.gelu}
     if activation not in functions:

@@ -10,7 +10,7 @@ import numpy as np
 
 from ..engine.tensor.tensor import Tensor
 from .module import Module
-from .tree import Parameter, learned
+from .tree import Parameter, is_learnable
 
 
 class PartList(Module, MutableSequence[Any]):
@@ -124,7 +124,7 @@ class ModuleList(PartList):
 
 def as_parameter(part: Any) -> Any:
     """A tensor or array as a parameter; anything else unchanged."""
-    return Parameter(part) if isinstance(part, Tensor | np.ndarray) and not learned(part) else part
+    return Parameter(part) if isinstance(part, Tensor | np.ndarray) and not is_learnable(part) else part
 
 
 def describe(parts: Iterable[tuple[Any, Any]]) -> str:

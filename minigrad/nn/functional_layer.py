@@ -56,16 +56,16 @@ def layer(name: str, function: str, doc: str, *told: str, base: type[FunctionLay
 
 def layers(function: str, base: type[FunctionLayer], *told: str) -> list[type[Any]]:
     """Layer classes for the 1d, 2d and 3d forms of a function. They take name and docstring from their base class."""
-    return [layer(f"{named(base)}{n}d", f"{function}{n}d", base.__doc__ or "", *told, base=base) for n in (1, 2, 3)]
+    return [layer(f"{base_name(base)}{n}d", f"{function}{n}d", base.__doc__ or "", *told, base=base) for n in (1, 2, 3)]
 
 
-def numbered(base: type[Module], name: str = "", **inside: Any) -> list[type[Any]]:
+def nd_variants(base: type[Module], name: str = "", **inside: Any) -> list[type[Any]]:
     """Subclasses of a module for n = 1, 2 and 3 axes. They differ only in n."""
     inside |= {"__doc__": base.__doc__, "__module__": "minigrad.nn"}
-    return [type(f"{name or named(base)}{n}d", (base,), inside | {"n": n}) for n in (1, 2, 3)]
+    return [type(f"{name or base_name(base)}{n}d", (base,), inside | {"n": n}) for n in (1, 2, 3)]
 
 
-def named(base: type[Any]) -> str:
+def base_name(base: type[Any]) -> str:
     """The class name without its suffix Nd: MaxPool for MaxPoolNd."""
     return base.__name__.removesuffix("Nd")
 
@@ -96,11 +96,11 @@ class ConstantPadNd(PaddingNd):
         self.value = value
 
 
-ZeroPad1d, ZeroPad2d, ZeroPad3d = numbered(PaddingNd, "ZeroPad", mode="constant")
-ConstantPad1d, ConstantPad2d, ConstantPad3d = numbered(ConstantPadNd, mode="constant")
-ReflectionPad1d, ReflectionPad2d, ReflectionPad3d = numbered(PaddingNd, "ReflectionPad", mode="reflect")
-ReplicationPad1d, ReplicationPad2d, ReplicationPad3d = numbered(PaddingNd, "ReplicationPad", mode="replicate")
-CircularPad1d, CircularPad2d, CircularPad3d = numbered(PaddingNd, "CircularPad", mode="circular")
+ZeroPad1d, ZeroPad2d, ZeroPad3d = nd_variants(PaddingNd, "ZeroPad", mode="constant")
+ConstantPad1d, ConstantPad2d, ConstantPad3d = nd_variants(ConstantPadNd, mode="constant")
+ReflectionPad1d, ReflectionPad2d, ReflectionPad3d = nd_variants(PaddingNd, "ReflectionPad", mode="reflect")
+ReplicationPad1d, ReplicationPad2d, ReplicationPad3d = nd_variants(PaddingNd, "ReplicationPad", mode="replicate")
+CircularPad1d, CircularPad2d, CircularPad3d = nd_variants(PaddingNd, "CircularPad", mode="circular")
 
 
 Upsample = layer("Upsample", "interpolate", "Resizes x (N, C, *size): see functional.interpolate.")
@@ -143,7 +143,7 @@ CELU = layer(
 Softplus = layer("Softplus", "softplus", "y = ln(1 + e^(β x)) / β, and x where β x is above the threshold.")
 
 
-class Bounded(FunctionLayer):
+class HardtanhBase(FunctionLayer):
     """Checks that min_val is below max_val."""
 
     min_val: float
@@ -155,7 +155,7 @@ class Bounded(FunctionLayer):
             raise ValueError(f"Hardtanh needs min_val below max_val, and got {self.min_val} and {self.max_val}")
 
 
-Hardtanh = layer("Hardtanh", "hardtanh", "y = min(max(x, min_val), max_val)", base=Bounded)
+Hardtanh = layer("Hardtanh", "hardtanh", "y = min(max(x, min_val), max_val)", base=HardtanhBase)
 
 
 class RandomLayer(FunctionLayer):
@@ -252,7 +252,7 @@ class DropoutNd(Dropout):
         return f"dropout{self.n}d"
 
 
-Dropout1d, Dropout2d, Dropout3d = numbered(DropoutNd)
+Dropout1d, Dropout2d, Dropout3d = nd_variants(DropoutNd)
 
 
 class AlphaDropout(Dropout):

@@ -39,10 +39,10 @@ def filling(f: F) -> F:
     """Make an initialiser skip tensors on META, which have no elements."""
 
     @wraps(f)
-    def filled(tensor: Tensor, *args: Any, **options: Any) -> Tensor:
+    def fill_or_skip(tensor: Tensor, *args: Any, **options: Any) -> Tensor:
         return tensor if tensor.spec.device is META else f(tensor, *args, **options)
 
-    return cast(F, filled)
+    return cast(F, fill_or_skip)
 
 
 def source(generator: Generator) -> np.random.Generator:

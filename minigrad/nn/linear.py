@@ -14,8 +14,8 @@ from ..engine.core.modes import no_grad
 from ..engine.tensor.lift import operand
 from ..engine.tensor.tensor import Tensor
 from . import functional, init
-from .functional.convolution import Lengths, each, ends
-from .functional_layer import numbered
+from .functional.convolution import Lengths, ints_per_axis, ends
+from .functional_layer import nd_variants
 from .module import Module
 from .tree import Parameter, parameter
 
@@ -188,7 +188,7 @@ class EmbeddingBag(Embedding):
         return functional.embedding_bag(input, self.weight, offsets, *limits, self.mode, **options)
 
 
-class Windowed(Module):
+class ConvBase(Module):
     """The common base of convolutions over n axes: a weight, and a bias for each output channel.
 
     weight    from U(−1/√f, 1/√f), with f = weight[0].size
@@ -225,9 +225,9 @@ class Windowed(Module):
             )
         self.output_padding, self.padding_mode = (0,) * self.n, padding_mode
         self.in_channels, self.out_channels, self.groups = in_channels, out_channels, groups
-        self.kernel_size = each("kernel_size", kernel_size, self.n)
-        self.stride, self.dilation = each("stride", stride, self.n), each("dilation", dilation, self.n)
-        self.padding = padding if isinstance(padding, str) else each("padding", padding, self.n)
+        self.kernel_size = ints_per_axis("kernel_size", kernel_size, self.n)
+        self.stride, self.dilation = ints_per_axis("stride", stride, self.n), ints_per_axis("dilation", dilation, self.n)
+        self.padding = padding if isinstance(padding, str) else ints_per_axis("padding", padding, self.n)
         first, second = (in_channels, out_channels) if self.transposed else (out_channels, in_channels)
         self.weight = parameter(first, second // groups, *self.kernel_size, dtype=dtype, device=device)
         self.register_parameter("bias", parameter(out_channels, dtype=dtype, device=device) if bias else None)
@@ -237,7 +237,7 @@ class Windowed(Module):
         """Draw weight and bias again."""
         uniform_of_fan(prod(self.weight.shape[1:]), self.weight, self.bias, rng)
 
-    def _checked(self, x: Any) -> Any:
+    def _check_input(self, x: Any) -> Any:
         x = operand(x)
         if x.ndim not in (self.n + 1, self.n + 2) or x.shape[-self.n - 1] != self.in_channels:
             size = ", ".join("DHW"[-self.n :] if self.n > 1 else "L")
@@ -254,7 +254,7 @@ class Windowed(Module):
         return ", ".join([sizes, *said])
 
 
-class ConvNd(Windowed):
+class ConvNd(ConvBase):
     """y = x ⋆ W + b: see functional.conv1d, conv2d and conv3d.
 
     weight          W (out_channels, in_channels / groups, *kernel_size)
@@ -266,7 +266,7 @@ class ConvNd(Windowed):
         return self._conv_forward(input, self.weight, self.bias)
 
     def _conv_forward(self, input: Any, weight: Any, bias: Any) -> Any:
-        input = self._checked(input)
+        input = self._check_input(input)
         padding: Lengths | str = self.padding
         if self.padding_mode != "zeros":
             margins = ends(padding, self.kernel_size, self.stride, self.dilation)
@@ -276,10 +276,10 @@ class ConvNd(Windowed):
         return convolution(input, weight, bias, self.stride, padding, self.dilation, self.groups)
 
 
-Conv1d, Conv2d, Conv3d = numbered(ConvNd)
+Conv1d, Conv2d, Conv3d = nd_variants(ConvNd)
 
 
-class ConvTransposeNd(Windowed):
+class ConvTransposeNd(ConvBase):
     """The transpose of a convolution: see functional.conv_transpose1d to conv_transpose3d.
 
     weight            (in_channels, out_channels / groups, *kernel_size)
@@ -303,13 +303,13 @@ class ConvTransposeNd(Windowed):
         **where: Any,
     ):
         super().__init__(in_channels, out_channels, kernel_size, stride, padding, dilation, groups, bias, **where)
-        self.output_padding = each("output_padding", output_padding, self.n)
+        self.output_padding = ints_per_axis("output_padding", output_padding, self.n)
 
     def forward(self, input: Any, output_size: Any = None) -> Any:
         """output_size, of the last n axes or of all, determines output_padding."""
-        x, extra = self._checked(input), self.output_padding
+        x, extra = self._check_input(input), self.output_padding
         if output_size is not None:
-            margins = each("padding", self.padding, self.n)
+            margins = ints_per_axis("padding", self.padding, self.n)
             entries = zip(x.shape[-self.n :], self.kernel_size, self.stride, margins, self.dilation)
             least = [(p - 1) * s - 2 * cut + d * (k - 1) + 1 for p, k, s, cut, d in entries]
             extra = tuple(m - n for m, n in zip(tuple(output_size)[-self.n :], least))
@@ -320,4 +320,4 @@ class ConvTransposeNd(Windowed):
         return convolution(x, self.weight, self.bias, self.stride, self.padding, extra, self.groups, self.dilation)
 
 
-ConvTranspose1d, ConvTranspose2d, ConvTranspose3d = numbered(ConvTransposeNd)
+ConvTranspose1d, ConvTranspose2d, ConvTranspose3d = nd_variants(ConvTransposeNd)

@@ -14,13 +14,13 @@ from ..engine.base.damaged_state import refuse_by_name
 from ..engine.base.device import Device, device_of
 from ..engine.base.dtypes import bfloat16, kind
 from ..engine.base.errors import StateError
-from ..engine.base.pytree import leaves, planted
+from ..engine.base.pytree import leaves, unflatten_like
 from ..engine.core.calls import calling
 from ..engine.core.hooks import Handle
 from ..engine.core.modes import current
 from ..engine.tensor.inplace import write
 from ..engine.tensor.tensor import Tensor
-from .tree import Parameter, Tree, dotted, move_to
+from .tree import Parameter, Tree, dotted_name, move_to
 
 
 class IncompatibleKeys(NamedTuple):
@@ -81,30 +81,30 @@ class BackwardHooks:
         self.gys: list[Any] = []
         self.awaited: set[int] = set()
 
-    def inputs(self, xs: tuple[Any, ...]) -> tuple[Any, ...]:
+    def wrap_inputs(self, xs: tuple[Any, ...]) -> tuple[Any, ...]:
         self.gxs = [None] * len(xs)
         self.awaited = {i for i, x in enumerate(xs) if isinstance(x, Tensor) and x.requires_grad}
         self.alone = len(self.awaited) == 1
-        return tuple(watched(x, partial(self.entered, i)) if i in self.awaited else x for i, x in enumerate(xs))
+        return tuple(copy_with_hook(x, partial(self.on_input_gradient, i)) if i in self.awaited else x for i, x in enumerate(xs))
 
-    def outputs(self, y: Any) -> Any:
+    def wrap_outputs(self, y: Any) -> Any:
         ys = y if isinstance(y, tuple) else (y,)
         self.gys = [None] * len(ys)
         wanted = [isinstance(y, Tensor) and y.requires_grad for y in ys]
-        ys = tuple(watched(y, partial(self.left, i)) if wanted[i] else y for i, y in enumerate(ys))
+        ys = tuple(copy_with_hook(y, partial(self.on_output_gradient, i)) if wanted[i] else y for i, y in enumerate(ys))
         return ys if isinstance(y, tuple) else ys[0]
 
-    def left(self, i: int, gy: Any) -> None:
+    def on_output_gradient(self, i: int, gy: Any) -> None:
         self.gys[i] = gy
         if not self.awaited:
-            self.tell()
+            self.call_hooks()
 
-    def entered(self, i: int, gx: Any) -> Any:
+    def on_input_gradient(self, i: int, gx: Any) -> Any:
         self.gxs[i] = gx
         self.awaited.discard(i)
-        return None if self.awaited else self.tell()
+        return None if self.awaited else self.call_hooks()
 
-    def tell(self) -> Any:
+    def call_hooks(self) -> Any:
         """Call the hooks. Returns the gradient that replaces that of the single input, or None."""
         replaced = None
         for hook in self.hooks:
@@ -121,7 +121,7 @@ class BackwardHooks:
         return replaced
 
 
-def watched(x: Tensor, hook: Callable[[Any], Any]) -> Tensor:
+def copy_with_hook(x: Tensor, hook: Callable[[Any], Any]) -> Tensor:
     """A copy of x that calls the hook with its gradient."""
     y: Tensor = x.apply(ops.Reshape(x.shape))
     y.register_hook(hook)
@@ -148,13 +148,13 @@ class Module(Tree):
 
     def __call__(self, *xs: Any, **options: Any) -> Any:
         if current.mode.calls is None:
-            return self._hooked(xs, options) if self._hooks else self.forward(*xs, **options)
+            return self._call_with_hooks(xs, options) if self._hooks else self.forward(*xs, **options)
         with calling(self):
             if (builder := current.mode.builder) is None:
-                return self._hooked(xs, options)
+                return self._call_with_hooks(xs, options)
             before = builder.updates()
-            y = self._hooked(xs, options)
-            return planted(y, iter(builder.after_updates(leaves(y), before))) if len(builder.updates()) else y
+            y = self._call_with_hooks(xs, options)
+            return unflatten_like(y, iter(builder.after_updates(leaves(y), before))) if len(builder.updates()) else y
 
     # -- hooks ----------------------------------------------------------------------------------
 
@@ -183,22 +183,22 @@ class Module(Tree):
         """
         return register(self._hooks, Hook("backward", hook), prepend)
 
-    def _hooked(self, xs: tuple[Any, ...], options: dict[str, Any]) -> Any:
-        for hook in self._at("before"):
+    def _call_with_hooks(self, xs: tuple[Any, ...], options: dict[str, Any]) -> Any:
+        for hook in self._hooks_at("before"):
             said = hook.function(self, xs, options) if hook.with_kwargs else hook.function(self, xs)
             if said is not None and hook.with_kwargs:
                 xs, options = said
             elif said is not None:
                 xs = said if isinstance(said, tuple) else (said,)
-        backward = self._at("backward")
+        backward = self._hooks_at("backward")
         told = BackwardHooks(self, [hook.function for hook in backward]) if backward else None
-        y = self.forward(*(xs if told is None else told.inputs(xs)), **options)
-        for hook in self._at("after"):
+        y = self.forward(*(xs if told is None else told.wrap_inputs(xs)), **options)
+        for hook in self._hooks_at("after"):
             said = hook.function(self, xs, options, y) if hook.with_kwargs else hook.function(self, xs, y)
             y = y if said is None else said
-        return y if told is None else told.outputs(y)
+        return y if told is None else told.wrap_outputs(y)
 
-    def _at(self, moment: str) -> list[Hook]:
+    def _hooks_at(self, moment: str) -> list[Hook]:
         return [hook for hook in self._hooks.values() if hook.moment == moment]
 
     # -- state: what is saved, and what is loaded --------------------------------------------------
@@ -262,7 +262,7 @@ class Module(Tree):
         for path, module in self.named_modules(remove_duplicate=False):
             for name, x in (*module._own_parameters(), *module._own_buffers()):
                 if module._buffers.get(name, True):
-                    yield dotted(path, name), x
+                    yield dotted_name(path, name), x
 
     # -- operations on the whole tree -------------------------------------------------------------
 

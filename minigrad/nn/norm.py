@@ -11,7 +11,7 @@ from ..engine.methods import integers
 from ..engine.tensor.lift import operand
 from ..engine.tensor.tensor import Tensor, tensor
 from . import functional, init
-from .functional_layer import numbered
+from .functional_layer import nd_variants
 from .module import Module
 from .tree import parameter
 
@@ -167,7 +167,7 @@ class RunningNorm(AffineNorm):
         by_batch = self.training or not self.track_running_stats
         return self.running_mean, self.running_var, self.weight, self.bias, by_batch, momentum, self.eps
 
-    def _checked(self, x: Any) -> Any:
+    def _check_input(self, x: Any) -> Any:
         x = operand(x)
         if x.ndim not in self.dims or x.shape[1] != self.num_features:
             shapes = " or ".join(f"(N, {self.num_features}{', …' * (n > 2)}), {n} axes" for n in self.dims)
@@ -193,11 +193,11 @@ class BatchNormNd(RunningNorm):
         return 1 / self.num_batches_tracked.item() if self.momentum is None else self.momentum
 
     def forward(self, input: Any) -> Any:
-        input = self._checked(input)
+        input = self._check_input(input)
         return functional.batch_norm(input, *self._options(self._momentum()))
 
 
-BatchNorm1d, BatchNorm2d, BatchNorm3d = numbered(BatchNormNd)
+BatchNorm1d, BatchNorm2d, BatchNorm3d = nd_variants(BatchNormNd)
 
 
 class InstanceNormNd(RunningNorm):
@@ -218,9 +218,9 @@ class InstanceNormNd(RunningNorm):
         input = operand(input)
         if input.ndim == self.dims[0] - 1:  # one example, without a batch
             return self.forward(input.unsqueeze(0)).squeeze(0)
-        input = self._checked(input)
+        input = self._check_input(input)
         momentum = 0.1 if self.momentum is None else self.momentum
         return functional.instance_norm(input, *self._options(momentum))
 
 
-InstanceNorm1d, InstanceNorm2d, InstanceNorm3d = numbered(InstanceNormNd)
+InstanceNorm1d, InstanceNorm2d, InstanceNorm3d = nd_variants(InstanceNormNd)

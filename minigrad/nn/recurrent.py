@@ -229,8 +229,8 @@ class RNNBase(RecurrentBase):
             outputs = []
             for d, suffix in enumerate(self._suffixes(layer)):
                 turned = x if d == 0 else backwards(x, lengths)
-                states = self._states_after(turned, suffix, start[len(ends)], still_there(lengths))
-                h = self._projected(states[0])
+                states = self._states_after(turned, suffix, start[len(ends)], count_active(lengths))
+                h = self._trim_projection(states[0])
                 outputs.append(h if d == 0 else backwards(h, lengths))
                 ends.append(states[:, -1] if lengths is None else states[:, lengths - 1, np.arange(len(lengths))])
             x = outputs[0] if len(outputs) == 1 else cat(outputs, 2)
@@ -248,9 +248,9 @@ class RNNBase(RecurrentBase):
 
     def _result(self, ends: Any, order: Any) -> Any:
         h, *c = ends.unbind(0) if order is None else ends[:, :, order].unbind(0)
-        return (self._projected(h), *c) if self.op.states > 1 else h
+        return (self._trim_projection(h), *c) if self.op.states > 1 else h
 
-    def _projected(self, h: Any) -> Any:
+    def _trim_projection(self, h: Any) -> Any:
         return h[..., : self.proj_size] if self.proj_size else h
 
     def extra_repr(self) -> str:
@@ -305,7 +305,7 @@ class LSTM(RNNBase):
         if not self.proj_size:
             return super()._states_after(x, suffix, start, batch_sizes)
         W, U, R, b, c = (getattr(self, f"{name}{suffix}") for name in PROJECTED)
-        first = (self._projected(start[0]) @ U.T).unsqueeze(0)
+        first = (self._trim_projection(start[0]) @ U.T).unsqueeze(0)
         gates = functional.linear(x, W, None if b is None else b + c).index_add(0, np.array([0]), first)
         h, c = gates.apply(self.op(batch_sizes), U @ R, stack([zeros_like(start[0]), start[1]])).unbind(0)
         return stack([pad(h @ R.T, (0, self.hidden_size - self.proj_size)), c])
@@ -341,6 +341,6 @@ def backwards(x: Any, lengths: Any) -> Any:
     return x[np.where(t < lengths, lengths - 1 - t, t), np.arange(len(lengths))]
 
 
-def still_there(lengths: Any) -> tuple[int, ...] | None:
+def count_active(lengths: Any) -> tuple[int, ...] | None:
     """The number of sequences with an element t, for each t; None if all have the same length."""
     return None if lengths is None else tuple((np.arange(lengths[0])[:, None] < lengths).sum(1).tolist())

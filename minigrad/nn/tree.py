@@ -40,7 +40,7 @@ class Parameter(Tensor):
         return f"Parameter containing:\n{super().__repr__()}"
 
 
-class Computed(Tensor):
+class ComputedTensor(Tensor):
     """A tensor that a module computes on every access. Writing to it would have no effect, so it is refused."""
 
     __slots__ = ()
@@ -54,7 +54,7 @@ class Computed(Tensor):
         raise EditedError(f"{self.spec} is computed on every access, like a pruned weight: edit weight_orig")
 
     @classmethod
-    def of(cls, x: Any) -> Any:
+    def from_result(cls, x: Any) -> Any:
         """x as a read-only tensor of this class if it holds a NumPy array; anything else unchanged."""
         if isinstance(x, Tensor) and isinstance(x.value, np.ndarray):
             x.__class__ = cls
@@ -104,7 +104,7 @@ class Tree(ModuleLike):
             )
         if isinstance(value, Tree):
             self._forget(name)
-        elif learned(value):
+        elif is_learnable(value):
             self._buffers.pop(name, None)
             self._parameters.add(name)
         elif name in self._parameters and value is not None:
@@ -129,7 +129,7 @@ class Tree(ModuleLike):
             computed = vars(self).get("_computed", {})
             if name not in computed:
                 raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}", name=name, obj=self)
-            return Computed.of(computed[name](self, name))
+            return ComputedTensor.from_result(computed[name](self, name))
 
     def __delattr__(self, name: str) -> None:
         before = vars(self).get(name, MISSING)
@@ -146,7 +146,7 @@ class Tree(ModuleLike):
     def register_parameter(self, name: str, param: Tensor | None) -> None:
         """Add a parameter under a name. None reserves the name, for a layer without bias."""
         self._new_name("parameter", name)
-        if not (param is None or learned(param)):
+        if not (param is None or is_learnable(param)):
             raise TypeError(f"parameter {name!r} must be a Parameter or None, got {kind_of(param)}")
         self._parameters.add(name)
         setattr(self, name, param)
@@ -202,7 +202,7 @@ class Tree(ModuleLike):
             memo.add(self)
         yield prefix, self
         for name, part in self._modules():
-            yield from part.named_modules(memo, dotted(prefix, name), remove_duplicate)
+            yield from part.named_modules(memo, dotted_name(prefix, name), remove_duplicate)
 
     def modules(self) -> Iterator[Self]:
         """This module and each submodule at any depth."""
@@ -212,7 +212,7 @@ class Tree(ModuleLike):
         self, prefix: str = "", recurse: bool = True, remove_duplicate: bool = True
     ) -> Iterator[tuple[str, Tensor]]:
         """(dotted name, parameter), of submodules too; once, however many layers share it."""
-        return self._named("_own_parameters", prefix, recurse, remove_duplicate)
+        return self._walk_tensors("_own_parameters", prefix, recurse, remove_duplicate)
 
     def parameters(self, recurse: bool = True) -> Iterator[Tensor]:
         """Each parameter, of submodules too."""
@@ -222,7 +222,7 @@ class Tree(ModuleLike):
         self, prefix: str = "", recurse: bool = True, remove_duplicate: bool = True
     ) -> Iterator[tuple[str, Tensor]]:
         """(dotted name, buffer), of submodules too."""
-        return self._named("_own_buffers", prefix, recurse, remove_duplicate)
+        return self._walk_tensors("_own_buffers", prefix, recurse, remove_duplicate)
 
     def buffers(self, recurse: bool = True) -> Iterator[Tensor]:
         """Each buffer, of submodules too."""
@@ -237,14 +237,14 @@ class Tree(ModuleLike):
 
     get_parameter = get_buffer = get_submodule
 
-    def _named(self, own: str, prefix: str, recurse: bool, remove_duplicate: bool) -> Iterator[tuple[str, Tensor]]:
+    def _walk_tensors(self, own: str, prefix: str, recurse: bool, remove_duplicate: bool) -> Iterator[tuple[str, Tensor]]:
         seen = set()
         modules = self.named_modules(None, prefix, remove_duplicate) if recurse else [(prefix, self)]
         for path, module in modules:
             for name, x in getattr(module, own)():
                 if not remove_duplicate or id(x) not in seen:
                     seen.add(id(x))
-                    yield dotted(path, name), x
+                    yield dotted_name(path, name), x
 
     def _modules(self) -> Iterator[tuple[str, Any]]:
         return ((name, part) for name, part in list(vars(self).items()) if isinstance(part, Tree))
@@ -252,14 +252,14 @@ class Tree(ModuleLike):
     def _own_parameters(self) -> Iterator[tuple[str, Tensor]]:
         for name, x in list(vars(self).items()):
             # requires_grad_() may have been called on a plain tensor after it was assigned.
-            if isinstance(x, Tensor) and name not in self._buffers and (name in self._parameters or learned(x)):
+            if isinstance(x, Tensor) and name not in self._buffers and (name in self._parameters or is_learnable(x)):
                 yield name, x
 
     def _own_buffers(self) -> Iterator[tuple[str, Tensor]]:
         return ((name, getattr(self, name)) for name in list(self._buffers) if getattr(self, name) is not None)
 
 
-def learned(x: Any) -> bool:
+def is_learnable(x: Any) -> bool:
     """Whether x becomes a parameter when it is assigned to a module."""
     return isinstance(x, Parameter) or (isinstance(x, Tensor) and bool(x.tracked) and x.is_leaf)
 
@@ -269,7 +269,7 @@ def is_traced(x: Any) -> bool:
     return current.mode.is_traced and isinstance(x, Operand)
 
 
-def dotted(prefix: str, name: str) -> str:
+def dotted_name(prefix: str, name: str) -> str:
     return f"{prefix}.{name}" if prefix else name
 
 

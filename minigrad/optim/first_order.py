@@ -16,7 +16,7 @@ from ..engine.core.modes import no_grad
 from ..engine.tensor.tensor import Tensor
 from .groups import Group, State, is_symbol
 from .optimizer import UpdateRule
-from .staged import Cell, Scratch, Words, power, sqrt, wanted, where
+from .staged import Cell, Scratch, Words, power, sqrt, effective_gradient, where
 
 
 class SGD(UpdateRule):
@@ -37,7 +37,7 @@ class SGD(UpdateRule):
         if options["nesterov"] and (momentum == 0 or dampening != 0):
             raise ValueError(f"nesterov needs a momentum and no dampening, got {momentum=}, {dampening=}")
 
-    def carried(self, p: Any, options: Group) -> tuple[str, ...]:
+    def state_names(self, p: Any, options: Group) -> tuple[str, ...]:
         return ("momentum_buffer",) if options["momentum"] else ()
 
     def count(self, state: State, options: Group) -> None:
@@ -92,7 +92,7 @@ class RMSprop(UpdateRule):
     options = Group(lr=1e-2, alpha=0.99, eps=1e-8, weight_decay=0.0, momentum=0.0, centered=False, maximize=False)
     remembered = "square_avg", "grad_avg", "momentum_buffer"
 
-    def carried(self, p: Any, options: Group) -> tuple[str, ...]:
+    def state_names(self, p: Any, options: Group) -> tuple[str, ...]:
         centre = ("grad_avg",) if options["centered"] else ()
         return ("square_avg", *centre, "momentum_buffer") if options["momentum"] else ("square_avg", *centre)
 
@@ -202,7 +202,7 @@ class Adam(UpdateRule):
     options = MEANS | Group(amsgrad=False, maximize=False, decoupled_weight_decay=False)
     remembered = "exp_avg", "exp_avg_sq", "max_exp_avg_sq"
 
-    def carried(self, p: Any, options: Group) -> tuple[str, ...]:
+    def state_names(self, p: Any, options: Group) -> tuple[str, ...]:
         return self.remembered[: 3 if options["amsgrad"] else 2]
 
     def move(
@@ -318,7 +318,7 @@ class Whole(UpdateRule):
         with no_grad():
             cells = [Cell(Tensor(x)) for x in (p, *means)]
             pad = Scratch(Words(), Cell(), Cell(), Cell())
-            self.move(cells[0], wanted(cells[0], Cell(Tensor(g)), pad, options), pad, options, state, *cells[1:])
+            self.move(cells[0], effective_gradient(cells[0], Cell(Tensor(g)), pad, options), pad, options, state, *cells[1:])
         for array, cell in zip((p, *means), cells):
             array[...] = cell.symbol.value
 
@@ -333,7 +333,7 @@ class Adafactor(Whole):
     options = Group(lr=1e-2, beta2_decay=-0.8, eps=(None, 1e-3), d=1.0, weight_decay=0.0, maximize=False)
     options |= Group(decoupled_weight_decay=True)
 
-    def carried(self, p: Any, options: Group) -> tuple[str, ...]:
+    def state_names(self, p: Any, options: Group) -> tuple[str, ...]:
         return ("row_var", "col_var") if p.ndim > 1 else ("variance",)
 
     def shape(self, p: Any, name: str) -> tuple[int, ...]:
@@ -345,9 +345,9 @@ class Adafactor(Whole):
         x, gx, t, lr = p.symbol, g.symbol, state["step"], options["lr"]
         least, least_size = options["eps"]
         least = float(np.finfo(x.dtype).eps) if least is None else least
-        square, share, rate = gx * gx, p.fitted(power(t, options["beta2_decay"])), 1 / sqrt(t)
-        rate = p.fitted(where(lr < rate, lr, rate))
-        decayed = p.fitted(1 - lr * options["weight_decay"])
+        square, share, rate = gx * gx, p.cast_operand(power(t, options["beta2_decay"])), 1 / sqrt(t)
+        rate = p.cast_operand(where(lr < rate, lr, rate))
+        decayed = p.cast_operand(1 - lr * options["weight_decay"])
         axes = (-1, -2) if x.ndim > 1 else (None,)
         for mean, axis in zip(means, axes):
             mean += ((square if axis is None else square.mean(axis, keepdims=True)) - mean.symbol) * share
@@ -382,18 +382,18 @@ class Muon(Whole):
     def move(self, p: Any, g: Any, pad: Scratch, options: Group, state: State, m: Any) -> None:
         mu, (a, b, c), (rows, columns) = options["momentum"], options["ns_coefficients"], p.symbol.shape
         pad.lerp_(m, g, 1 - mu)
-        x = short(g.symbol + (m.symbol - g.symbol) * mu if options["nesterov"] else m.symbol)
+        x = round_to_bfloat16(g.symbol + (m.symbol - g.symbol) * mu if options["nesterov"] else m.symbol)
         x = x.mT if rows > columns else x
-        x = short(x / short((x * x).sum().sqrt()).clamp(min=options["eps"]))
+        x = round_to_bfloat16(x / round_to_bfloat16((x * x).sum().sqrt()).clamp(min=options["eps"]))
         for _ in range(options["ns_steps"]):
-            gram = short(x @ x.mT)
-            x = short(x * a + short(gram * b + (gram @ gram) * c) @ x)
+            gram = round_to_bfloat16(x @ x.mT)
+            x = round_to_bfloat16(x * a + round_to_bfloat16(gram * b + (gram @ gram) * c) @ x)
         matched = options["adjust_lr_fn"] == "match_rms_adamw"
         factor = 0.2 * root(max(rows, columns)) if matched else root(max(1, rows / columns))
-        p -= (x.mT if rows > columns else x).astype(p.symbol.dtype) * p.fitted(options["lr"] * factor)
+        p -= (x.mT if rows > columns else x).astype(p.symbol.dtype) * p.cast_operand(options["lr"] * factor)
 
 
-def short(x: Any) -> Any:
+def round_to_bfloat16(x: Any) -> Any:
     """x rounded to bfloat16's 8 binary digits, in float32: Dekker 1971, “A floating-point technique”, §5."""
     x = x.astype(np.float32)
     far = x * 65537.0

@@ -57,7 +57,7 @@ LIMITS: dict[str, tuple[Callable[[Any], bool], str]] = {
 }
 
 
-def checked(optimizer: str, options: Group) -> Group:
+def check_options(optimizer: str, options: Group) -> Group:
     """The options as Python numbers. Raises ValueError if one is outside its limits."""
     plain = {name: x.item() if isinstance(x, np.generic | Tensor) else x for name, x in options.items()}
     for name, x in plain.items():
@@ -77,7 +77,7 @@ def loaded_options(optimizer: str, group: Group, loaded: Group) -> Group:
             f"{optimizer} cannot load the state of another kind of optimiser: its options are "
             f"{', '.join(group.keys() - NOTES)}, and the state has {', '.join(map(str, options))}"
         )
-    return checked(optimizer, options)
+    return check_options(optimizer, options)
 
 
 def groups_of(optimizer: str, params: Params) -> list[Group]:

@@ -155,7 +155,7 @@ def closed_form(*counts: str) -> Callable[[Callable[..., float]], type[Any]]:
     counts    the names of parameters that must be positive whole numbers
     """
 
-    def made(f: Callable[..., float]) -> type[Any]:
+    def build_schedule(f: Callable[..., float]) -> type[Any]:
         _, _, *told = signature(f).parameters.values()
         itself, first, last = signature(LRScheduler.__init__).parameters.values()
         wanted = Signature([itself, first, *told, last])
@@ -176,7 +176,7 @@ def closed_form(*counts: str) -> Callable[[Callable[..., float]], type[Any]]:
         inside = {"__init__": __init__, "lr_at": lr_at, "__doc__": f.__doc__, "__module__": f.__module__}
         return type(f.__name__, (LRScheduler,), inside)
 
-    return made
+    return build_schedule
 
 
 @closed_form("step_size")

@@ -18,7 +18,7 @@ from ..engine.base.damaged_state import refuse_by_name
 from ..engine.base.device import CPU, device_of
 from ..engine.base.dtypes import wide
 from ..engine.base.errors import GraphError, NoGradientError, ShapeError
-from ..engine.core.calls import told
+from ..engine.core.calls import named_scope
 from ..engine.core.modes import current, enable_grad, no_grad
 from ..engine.core.stateful import Stateful
 from ..engine.core.versions import edit
@@ -27,8 +27,8 @@ from ..graph import effects
 from ..graph.graph import StaticGraph, builder_of, gradients
 from ..tracing.builder import Tracer
 from . import staged
-from .groups import Group, Params, State, checked, groups_of, loaded_options, members, refuse_symbol, refuse_twice
-from .staged import Scratch, constant_options, wanted
+from .groups import Group, Params, State, check_options, groups_of, loaded_options, members, refuse_symbol, refuse_twice
+from .staged import Scratch, constant_options, effective_gradient
 
 PIECE = 1 << 16  # elements: five arrays of float32 are about a megabyte, like a second-level cache
 PIECE_OFF_CPU = 1 << 22  # larger, because a call costs more there
@@ -78,7 +78,7 @@ class Optimizer(Stateful):
     @lr.setter
     def lr(self, lr: float) -> None:
         for group in self.param_groups:
-            group |= checked(self.name, {"lr": lr})
+            group |= check_options(self.name, {"lr": lr})
 
     def parameters(self) -> Iterator[Tensor]:
         """Every parameter, group by group, in the order in which state_dict numbers them."""
@@ -100,7 +100,7 @@ class Optimizer(Stateful):
         Raises ValueError on a parameter that is already in a group, and on an option this optimiser does not have.
         """
         params = members(self.name, param_group, self.defaults)
-        group = {"params": params} | checked(self.name, {**self.defaults, **param_group, "params": params})
+        group = {"params": params} | check_options(self.name, {**self.defaults, **param_group, "params": params})
         refuse_twice(self.name, [*self.param_groups, group])
         self.param_groups.append(group)
 
@@ -128,11 +128,11 @@ class Optimizer(Stateful):
         if (builder := current.mode.builder) is not None:
             staged.step(self, builder, pairs)
         else:
-            with told("block", f"Optimizer.step#{self.name}.step"):
+            with named_scope("block", f"Optimizer.step#{self.name}.step"):
                 self.step_by(pairs)
                 for watcher in current.mode.watchers:
                     if hasattr(watcher, "stepped"):
-                        watcher.stepped(self)
+                        watcher.on_step(self)
         return loss
 
     def step_by(self, pairs: Iterable[tuple[Tensor, Any]]) -> None:
@@ -149,7 +149,7 @@ class Optimizer(Stateful):
 
     def update(self, p: Tensor, g: Any, options: Group) -> None:
         """Update p in pieces. A half-precision parameter is updated in float32, where ε and g² do not underflow."""
-        value, state, carried = p.value, self.state[p], self.carried(p, options)
+        value, state, carried = p.value, self.state[p], self.state_names(p, options)
         dtype = wide(value.dtype)
         if type(state.get("step")) not in COUNTED:  # a graph has counted it in an array: see staged.py
             state |= {name: state[name].item() for name in self.counters if name in state}
@@ -172,7 +172,7 @@ class Optimizer(Stateful):
         device = device_of(p)
         for p_, g_, *means_ in pieces(flat, PIECE if device is CPU else PIECE_OFF_CPU):
             pad = self.pad(p_, device.xp)
-            self.move(p_, wanted(p_, g_, pad, options), pad, options, state, *means_)
+            self.move(p_, effective_gradient(p_, g_, pad, options), pad, options, state, *means_)
 
     def move(self, p: Any, g: Any, pad: Scratch, options: Group, state: State, *means: Any) -> None:
         """Update p, a piece of a parameter, in place.
@@ -184,7 +184,7 @@ class Optimizer(Stateful):
         """
         raise NotImplementedError(f"{self.name} has no update rule: define its method move")
 
-    def carried(self, p: Any, options: Group) -> tuple[str, ...]:
+    def state_names(self, p: Any, options: Group) -> tuple[str, ...]:
         """The names, in `state`, of the arrays that are kept for p from step to step."""
         return self.remembered
 
@@ -239,7 +239,7 @@ class Optimizer(Stateful):
         builder = builder_of([g for _, g in pairs])
         if isinstance(builder, StaticGraph):
             with builder.building():
-                given = staged.update(self, builder, pairs, builder.assigned)
+                given = staged.update(self, builder, pairs, builder.add_assignment)
                 counted = [] if global_step is None else [global_step.assign_add(1)]
                 return effects.group(*given, *counted, name=self.name if name is None else name)
         if builder is None:
@@ -370,7 +370,7 @@ def fit_state(optimizer: Optimizer, p: Tensor, kept: State, options: Group) -> S
     Numbers that another library saves as 0-d arrays become numbers. Entries that are None are left out.
     """
     dtype, kept = wide(p.dtype), {name: x for name, x in kept.items() if x is not None}
-    carried = optimizer.carried(p, options)
+    carried = optimizer.state_names(p, options)
     strange = kept.keys() - {*carried, *optimizer.remembered, *optimizer.counters, "mu"}
     absent = [name for name in (*optimizer.counters, *carried) if name not in kept and name not in optimizer.optional]
     if kept and (strange or absent):

@@ -121,7 +121,7 @@ def where(condition: Any, x: Any, y: Any) -> Any:
     return x if condition else y
 
 
-def wanted(p: Any, g: Any, pad: Scratch, options: Group) -> Any:
+def effective_gradient(p: Any, g: Any, pad: Scratch, options: Group) -> Any:
     """The gradient for the update: negated to maximise, and with λ p added for weight decay.
 
     Decoupled weight decay shrinks p instead, and leaves the gradient unchanged:
@@ -139,7 +139,7 @@ def wanted(p: Any, g: Any, pad: Scratch, options: Group) -> Any:
 
 def in_place(operator: Callable[[Any, Any], Any]) -> Callable[[Cell, Any], Cell]:
     """The in-place form of an operator for cells: the cell then holds the result."""
-    return lambda cell, o: cell.hold(operator(cell.symbol, cell.fitted(o)))
+    return lambda cell, o: cell.hold(operator(cell.symbol, cell.cast_operand(o)))
 
 
 class Cell:
@@ -154,7 +154,7 @@ class Cell:
         self.symbol = symbol
         return self
 
-    def fitted(self, o: Any) -> Any:
+    def cast_operand(self, o: Any) -> Any:
         """o as an operand for this cell. A symbol is converted to this cell's precision and device."""
         if isinstance(o, Cell):
             return o.symbol
@@ -168,7 +168,7 @@ class Words:
 
     def __getattr__(self, name: str) -> Callable[..., Cell]:
         def word(x: Cell, *others: Any, out: Cell) -> Cell:
-            return out.hold(getattr(x.symbol, name)(*map(x.fitted, others)))
+            return out.hold(getattr(x.symbol, name)(*map(x.cast_operand, others)))
 
         return word
 
@@ -198,7 +198,7 @@ class StateSlot(Tensor):
     def value(self) -> Any:
         if self.buffer is None:
             return self.optimizer.state[self.owners[0]][self.name]
-        return self.counted() if self.apart else self.buffer
+        return self.merge_counts() if self.apart else self.buffer
 
     @value.setter
     def value(self, array: Any) -> None:
@@ -218,7 +218,7 @@ class StateSlot(Tensor):
         counts = [self.optimizer.state[p].get(self.name) for p in self.owners]
         return None not in counts and all(n == counts[0] for n in counts)
 
-    def counted(self) -> Any:
+    def merge_counts(self) -> Any:
         """Share one count again after steps or loads outside the graph. Raises GraphError if the counts differ."""
         states = [self.optimizer.state[p] for p in self.owners]
         first = states[0][self.name]
@@ -256,11 +256,11 @@ class Rate(Tensor):
 def slots_of(optimizer: Optimizer, p: Any, options: Group, dtype: Any) -> dict[str, Any]:
     """Name → tensor or variable, for each state array of p."""
     state = optimizer.state[p]
-    for name in optimizer.carried(p, options):
+    for name in optimizer.state_names(p, options):
         if name not in state:
             array = p.spec.device.xp.full(optimizer.shape(p, name), optimizer.start(name, options), dtype)
-            state[name] = beside(p, f"{optimizer.name}/{name}", array) if isinstance(p, GraphVariable) else array
-    return {name: slot(optimizer, [p], name) for name in optimizer.carried(p, options)}
+            state[name] = slot_variable(p, f"{optimizer.name}/{name}", array) if isinstance(p, GraphVariable) else array
+    return {name: slot(optimizer, [p], name) for name in optimizer.state_names(p, options)}
 
 
 def slot(optimizer: Optimizer, owners: Sequence[Any], name: str) -> Any:
@@ -273,7 +273,7 @@ def slot(optimizer: Optimizer, owners: Sequence[Any], name: str) -> Any:
     return optimizer.slots[key]
 
 
-def beside(variable: GraphVariable, name: str, first: Any) -> GraphVariable:
+def slot_variable(variable: GraphVariable, name: str, first: Any) -> GraphVariable:
     """A variable for the state of another variable, in its graph and on its worker."""
     graph: Any = variable.builder
     with graph.building(), graph.name_scope(f"{variable.name}/"), on_worker(variable.node.worker):
@@ -295,7 +295,7 @@ def counting_together(optimizer: Optimizer, ps: Sequence[Any]) -> list[list[Any]
     for p, *others in companies.values():
         if isinstance(p, GraphVariable) and "step" not in optimizer.state[p]:
             for name, start in optimizer.counters.items():
-                count = beside(p, f"{optimizer.name}/{name}", p.device.array(start))
+                count = slot_variable(p, f"{optimizer.name}/{name}", p.device.array(start))
                 for q in (p, *others):
                     optimizer.state[q][name] = count
     return list(companies.values())
@@ -347,7 +347,7 @@ def move_parameter(
     slots = slots_of(optimizer, p, group, dtype)
     cell, *means = (Cell(builder.lift(x).astype(dtype)) for x in (p, *slots.values()))
     pad = Scratch(Words(), Cell(), Cell(), Cell())
-    g_cell = wanted(cell, Cell(builder.lift(g).astype(dtype)), pad, options)
+    g_cell = effective_gradient(cell, Cell(builder.lift(g).astype(dtype)), pad, options)
     optimizer.move(cell, g_cell, pad, options, state, *means)
     return [(p, cell.symbol), *((place, m.symbol) for place, m in zip(slots.values(), means))]
 

@@ -29,7 +29,7 @@ NOTHING: Live = (0,) * len(CONSUMERS)
 PYTHONS = 1 << 13  # bytes: a smaller rise is Python objects, not arrays
 
 
-class Of:
+class Consumer:
     """Indices into CONSUMERS."""
 
     PARAMETERS, STATE, INPUTS, GRADIENTS, SAVED, OTHER, WORKSPACE = range(7)
@@ -46,7 +46,7 @@ class About(NamedTuple):
 UNKNOWN = About()
 
 
-class Known(ref[Any]):
+class IdentityRef(ref[Any]):
     """A weak reference, compared and hashed by its own identity; `key` is the id of its object."""
 
     __slots__ = ("key",)
@@ -56,7 +56,7 @@ class Known(ref[Any]):
         return super().__new__(cls, x, callback)
 
 
-class Holding(Known):
+class Holding(IdentityRef):
     """The entry of an array.
 
     about           where it was first seen
@@ -71,13 +71,13 @@ class Holding(Known):
     def __init__(self, x: Any, callback: Callable[[Any], None], nbytes: int, about: About, born: int, is_old: bool):
         self.key, self.nbytes, self.about, self.old = id(x), nbytes, about, nbytes * is_old
         self.held: dict[int, int] = {}
-        self.story = [(born, Of.OTHER)]
+        self.story = [(born, Consumer.OTHER)]
         self.born, self.died = born, cast(int | None, None)
 
-    def at(self, k: int, since: int | None) -> int | None:
+    def live_consumer(self, k: int, since: int | None) -> int | None:
         """Its consumer at moment k; None if it is not alive. What was saved just before `since` counts as saved."""
-        if since is not None and self.at(since - 1, None) == Of.SAVED:
-            return Of.SAVED
+        if since is not None and self.live_consumer(since - 1, None) == Consumer.SAVED:
+            return Consumer.SAVED
         return self.consumer(k) if self.born <= k and (self.died is None or k < self.died) else None
 
     def consumer(self, k: int) -> int:
@@ -98,48 +98,48 @@ class Books:
 
     def __init__(self) -> None:
         self.number = self.freed = self.old = 0
-        self.went = self.gone  # one object for all references
+        self.went = self.remove_holding  # one object for all references
         self.counted, self.moved = [*NOTHING], [*NOTHING]
         self.log: list[Holding] = []
         self.holdings: dict[int, Holding] = {}  # by id of the array, or of the program whose workspace it is
 
-    def noted(self, array: Any, about: About = UNKNOWN, is_new: bool = False) -> Holding:
+    def find_or_add(self, array: Any, about: About = UNKNOWN, is_new: bool = False) -> Holding:
         """The array's entry, added if it is missing.
 
         is_new    whether an array without an entry was certainly created just now
         """
         array = array if array.base is None else owner(array)
-        return self.holdings.get(id(array)) or self.added(array, array.nbytes, about, is_new)
+        return self.holdings.get(id(array)) or self.add_holding(array, array.nbytes, about, is_new)
 
-    def known(self, array: Any) -> Holding | None:
+    def find_holding(self, array: Any) -> Holding | None:
         """The array's entry; None if it has none."""
         return self.holdings.get(id(owner(array)))
 
-    def added(self, x: Any, nbytes: int, about: About, is_new: bool = False) -> Holding:
+    def add_holding(self, x: Any, nbytes: int, about: About, is_new: bool = False) -> Holding:
         """Add an entry for an array, or for a program with its workspace."""
         is_old = not is_new and tracemalloc.get_object_traceback(x) is None
         found = self.holdings[id(x)] = Holding(x, self.went, nbytes, about, self.number, is_old)
         self.log.append(found)
-        self.counted[Of.OTHER] += nbytes
+        self.counted[Consumer.OTHER] += nbytes
         self.old += found.old
         return found
 
-    def gone(self, holding: Any) -> None:
+    def remove_holding(self, holding: Any) -> None:
         """Close the entry of an array that was freed."""
         del self.holdings[holding.key]
         holding.died = self.number
         consumer = holding.story[-1][1]
         self.counted[consumer] -= holding.nbytes
         self.old -= holding.old
-        self.freed += holding.nbytes * (consumer == Of.SAVED)
+        self.freed += holding.nbytes * (consumer == Consumer.SAVED)
 
     def hold(self, array: Any, consumer: int, about: About = UNKNOWN, is_new: bool = False) -> None:
         """Count the array as this consumer's until it is freed."""
-        holding = self.noted(array, about, is_new)
+        holding = self.find_or_add(array, about, is_new)
         if consumer not in holding.held:
-            self.changed(holding, consumer, 1)
+            self.change_holders(holding, consumer, 1)
 
-    def changed(self, holding: Holding, consumer: int, by: int) -> None:
+    def change_holders(self, holding: Holding, consumer: int, by: int) -> None:
         """Add `by`, which is 1 or −1, to the consumer's number of holders."""
         if holding.died is not None:
             return
@@ -147,7 +147,7 @@ class Books:
         held[consumer] = held.get(consumer, 0) + by
         if not held[consumer]:
             del held[consumer]
-        before, after = holding.story[-1][1], min(held, default=Of.OTHER)
+        before, after = holding.story[-1][1], min(held, default=Consumer.OTHER)
         if before != after:
             holding.story.append((self.number, after))
             was_there = by > 0 and holding.born < self.number

@@ -32,7 +32,7 @@ from ..nn.module import Module
 from ..nn.tree import Parameter
 from ..tracing.recompute import Recomputation
 from .costs_table import html, module_of, text
-from .forward_pass import ForwardPass, specified, traced, watched
+from .forward_pass import ForwardPass, abstract_arguments, trace_forward, watch_forward
 
 
 class Cost(NamedTuple):
@@ -87,12 +87,12 @@ class Estimate:
     # -- the model's size ------------------------------------------------------------------------------
 
     @cached_property
-    def learned(self) -> list[Tensor]:
+    def parameter_tensors(self) -> list[Tensor]:
         """The model's parameters, each once."""
         return [p for part in self.parts.values() for p in part.parameters]
 
-    parameters = property(lambda self: sum(p.size for p in self.learned), doc="Numbers in its parameters.")
-    trainable = property(lambda self: sum(p.size for p in self.learned if p.tracked), doc="Those that are not frozen.")
+    parameters = property(lambda self: sum(p.size for p in self.parameter_tensors), doc="Numbers in its parameters.")
+    trainable = property(lambda self: sum(p.size for p in self.parameter_tensors if p.tracked), doc="Those that are not frozen.")
     buffers = property(lambda self: sum(x.size for x in self.held), doc="Numbers in its buffers.")
 
     @cached_property
@@ -102,7 +102,7 @@ class Estimate:
         In mixed precision with Adam 2 + 2 + 4 + 4 + 4 = 16: the parameter and its gradient in float16, and in float32
         its master copy, m and v. Rajbhandari et al. 2020, “ZeRO”, §3.1. https://arxiv.org/abs/1910.02054
         """
-        size = sum(p.spec.nbytes for p in self.learned if p.tracked) / max(self.trainable, 1)
+        size = sum(p.spec.nbytes for p in self.parameter_tensors if p.tracked) / max(self.trainable, 1)
         return {
             "SGD": 2 * size,
             "SGD with momentum": 3 * size,
@@ -132,7 +132,7 @@ class Estimate:
         A checkpoint is counted as in a graph: only the values that backward reads are recomputed
         (tracing/recompute.py). Parameters and buffers of the model do not count as saved.
         """
-        rules, own = rules_of(self.ran), {id(x) for x in (*self.learned, *self.held)}
+        rules, own = rules_of(self.ran), {id(x) for x in (*self.parameter_tensors, *self.held)}
         pulled: dict[Node, tuple[int, int]] = {}
         kept: dict[Node, Node] = {}
         arrived = set(self.ran.outputs)  # nodes that a gradient has reached
@@ -186,19 +186,19 @@ class Estimate:
     @cached_property
     def by_module(self) -> dict[str, Cost]:
         """Path → the cost of that module's calls, with all modules below it."""
-        empty = {path: Cost() for part in self.parts for path in above(part)}
-        return empty | summed((path, each) for node, each in self.costs.items() for path in above(module_of(node)))
+        empty = {path: Cost() for part in self.parts for path in path_prefixes(part)}
+        return empty | sum_by_name((path, each) for node, each in self.costs.items() for path in path_prefixes(module_of(node)))
 
     @cached_property
     def by_op(self) -> dict[str, Cost]:
         """Kind of op → the cost of all ops of that kind, most FLOPs first."""
-        costs = summed((node.op.kind, each) for node, each in self.costs.items())
+        costs = sum_by_name((node.op.kind, each) for node, each in self.costs.items())
         return dict(sorted(costs.items(), key=lambda each: -each[1].flops))
 
     @cached_property
     def outputs(self) -> dict[str, Spec]:
         """Path → the spec of the last result of that module."""
-        return {path: node.spec for node in self.costs for path in above(module_of(node))}
+        return {path: node.spec for node in self.costs for path in path_prefixes(module_of(node))}
 
     def table(self, depth: int | None = None) -> str:
         """The modules down to a depth, where the model itself is 0, and the totals."""
@@ -229,12 +229,12 @@ def estimate(
     called = getattr(model, "python_function", model)  # of mg.function(model)
     module = called if isinstance(called, Module) else None
     if run:
-        ran = watched(model, inputs, options)
+        ran = watch_forward(model, inputs, options)
     else:
         state = [*module.parameters(), *module.buffers()] if module else []
         like = next((x.spec for x in state if x.spec.is_float), None)
         like = like or Spec((), np.dtype(np.float64), CPU)
-        ran = traced(model, *specified((inputs, options), like.device, like.dtype))
+        ran = trace_forward(model, *abstract_arguments((inputs, options), like.device, like.dtype))
     if module is None:
         parts = parts_read(ran)
         return Estimate(ran, parts, [], sum(p.spec.nbytes for part in parts.values() for p in part.parameters), depth)
@@ -303,7 +303,7 @@ def total(costs: Iterable[Cost]) -> Cost:
     return Cost(*map(sum, zip(*costs)))
 
 
-def summed(costs: Iterable[tuple[str, Cost]]) -> dict[str, Cost]:
+def sum_by_name(costs: Iterable[tuple[str, Cost]]) -> dict[str, Cost]:
     """Name → the sum of the costs under it."""
     found: dict[str, list[Cost]] = {}
     for name, each in costs:
@@ -311,7 +311,7 @@ def summed(costs: Iterable[tuple[str, Cost]]) -> dict[str, Cost]:
     return {name: total(each) for name, each in found.items()}
 
 
-def above(path: str) -> list[str]:
+def path_prefixes(path: str) -> list[str]:
     """The prefixes of a path: A, A.b and A.b.c."""
     return list(accumulate(path.split("."), "{}.{}".format))
 
@@ -324,9 +324,9 @@ def peak(ran: ForwardPass, kept: Iterable[Node]) -> int:
     last, ends = dict.fromkeys([*kept, *(ran.home[y] for y in ran.outputs)], len(ran.nodes)), dict[str, int]()
     for i, node in reversed([*enumerate(ran.nodes)]):
         if node.inputs:
-            ends = {path: ends.get(path, i) for path in above(module_of(node))}  # the last node of each open call
+            ends = {path: ends.get(path, i) for path in path_prefixes(module_of(node))}  # the last node of each open call
             for x in node.inputs:
-                entered = [end for path, end in ends.items() if path not in above(module_of(x))]
+                entered = [end for path, end in ends.items() if path not in path_prefixes(module_of(x))]
                 last[ran.home[x]] = max(last.get(ran.home[x], 0), *entered[:1], i)
     change = [0] * (len(ran.nodes) + 2)
     for i, node in enumerate(ran.nodes):

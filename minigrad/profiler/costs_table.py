@@ -7,7 +7,7 @@ from html import escape
 from typing import Any
 
 from ..engine.base.table import Table
-from .icicle import pictured, tree
+from .icicle import icicle_svg, tree
 
 COUNTS = "parameters", "MACs", "FLOPs", "saved for backward"
 HEAD = {"module": "<", "type": "<", "output": "<", **dict.fromkeys(COUNTS, ",")}
@@ -35,7 +35,7 @@ def table(e: Any, depth: int | None) -> Table:
 
 def figures(e: Any) -> dict[str, str]:
     """The totals of an estimate, in words."""
-    kinds = " and ".join(sorted({f"{p.dtype}" for p in e.learned}))
+    kinds = " and ".join(sorted({f"{p.dtype}" for p in e.parameter_tensors}))
     numbers = f"{e.parameters:,}{f' in {kinds}' * bool(kinds)}"
     numbers += f", of which {e.trainable:,} learn" * (e.trainable != e.parameters)
     per = "; ".join(f"{name} {size:g}" for name, size in e.bytes_per_parameter.items())
@@ -58,7 +58,7 @@ def text(e: Any, depth: int | None) -> str:
 def html(e: Any, depth: int | None) -> str:
     """The same as HTML, with the picture."""
     whole = "".join(f"<dt>{name}</dt><dd>{escape(value)}</dd>" for name, value in figures(e).items())
-    picture = pictured(tree(leaves(e)), lambda flops: f"{flops:,} FLOPs", "FLOPs")
+    picture = icicle_svg(tree(leaves(e)), lambda flops: f"{flops:,} FLOPs", "FLOPs")
     return f'<div class="mg-widget">{picture}{table(e, depth)._repr_html_()}<dl>{whole}</dl></div>'
 
 

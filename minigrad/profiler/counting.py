@@ -37,7 +37,7 @@ class Counting:
     again = property(lambda self: self, doc="The watcher of what a checkpoint recomputes.")
 
     @property
-    def kept(self) -> int:
+    def bytes_saved(self) -> int:
         """Bytes that records hold now; once backward has begun, those that they held at its start."""
         if self.before_backward is not None:
             return self.before_backward
@@ -59,7 +59,7 @@ class Counting:
         added = additions()
 
         def pulled(node: Any, gy: Any, gxs: tuple[Any, ...]) -> None:
-            self.before_backward = self.kept
+            self.before_backward = self.bytes_saved
             graph, more = rule_of(node, gy), added(node, gxs)
             self.count(node.op, lambda: more + (0 if graph is None else flops(graph)))
 
@@ -86,7 +86,7 @@ def additions() -> Callable[[Node, tuple[Any, ...]], int]:
     """
     arrived: set[Node] = set()
 
-    def added(node: Node, gxs: tuple[Any, ...]) -> int:
+    def count_additions(node: Node, gxs: tuple[Any, ...]) -> int:
         n = 0
         for x, gx in zip(node.inputs, gxs):
             if gx is not None:
@@ -94,7 +94,7 @@ def additions() -> Callable[[Node, tuple[Any, ...]], int]:
                 arrived.add(x)
         return n
 
-    return added
+    return count_additions
 
 
 def sizes_of(saved: Any) -> Sizes:

@@ -94,28 +94,28 @@ def events_of(entries: Iterable[Any], thread: int) -> list[FunctionEvent]:
         if isinstance(what, Output):  # passes on the gradients of a compiled call, or a Function
             arrived = birth
         elif begin:  # 0: it did not run, but is another result of the same call
-            event = made(what, detail, birth)
+            event = make_event(what, detail, birth)
             event.begin, event.end, event.thread = begin, end, thread
             if birth < 0 and arrived:
                 event.birth, arrived = arrived, 0
             found.append(event)
-    events = nested(found)
+    events = nest_events(found)
     for event in events:
         measure(event)
-    place(events)
+    locate_events(events)
     return events
 
 
 # -- from log to event -----------------------------------------------------------------------------------------
 
 
-def made(what: Op | FunctionEvent | int, detail: Detail | None, birth: int) -> FunctionEvent:
+def make_event(what: Op | FunctionEvent | int, detail: Detail | None, birth: int) -> FunctionEvent:
     """The event of an entry, still without time and thread."""
     if isinstance(what, int):
         return FunctionEvent("[memory]", "memory", cpu_memory_usage=what)
     if isinstance(what, FunctionEvent):
         return replace(what)
-    event = FunctionEvent(called(what, birth < 0), "backward" if birth < 0 else "op", birth=birth)
+    event = FunctionEvent(event_name(what, birth < 0), "backward" if birth < 0 else "op", birth=birth)
     if detail is not None:
         event.stack, event.input_shapes = tuple(map(str, detail.stack)), shapes_of(detail.specs[1:])
         if birth >= 0:
@@ -134,7 +134,7 @@ def step(nodes: Sequence[Node], counted: Iterable[Node], name: str = "") -> Func
     places = [place for node in nodes if (place := getattr(node, "place", None)) is not None]
     paths = takewhile(lambda names: len({*names}) == 1, zip(*[place.module.split(".") for place in places]))
     return FunctionEvent(
-        name or called(nodes[-1].op),
+        name or event_name(nodes[-1].op),
         "step",
         ".".join(names[0] for names in paths),
         tuple(map(str, places[-1:])),
@@ -143,7 +143,7 @@ def step(nodes: Sequence[Node], counted: Iterable[Node], name: str = "") -> Func
     )
 
 
-def called(op: Op, backward: bool = False) -> str:
+def event_name(op: Op, backward: bool = False) -> str:
     """PyTorch's name of an op: matmul, MatMulBackward; cross_entropy, with an underscore between words."""
     if backward or op.kind != type(op).__name__:
         return op.kind + "Backward" * backward
@@ -178,7 +178,7 @@ def total(flops: Iterable[int | None]) -> int | None:
 # -- nesting, and places --------------------------------------------------------------------------------------
 
 
-def nested(events: list[FunctionEvent]) -> list[FunctionEvent]:
+def nest_events(events: list[FunctionEvent]) -> list[FunctionEvent]:
     """Sort events from the order of their ends to that of their starts, and set each event's parent.
 
     An event that began after another and ended before it is inside it; overlapping events are cut apart.
@@ -212,7 +212,7 @@ def measure(event: FunctionEvent) -> None:
             parent.flops = 0
 
 
-def place(events: Iterable[FunctionEvent]) -> None:
+def locate_events(events: Iterable[FunctionEvent]) -> None:
     """Set each event's module and lines: a derivative takes those of its forward op."""
     forward = {event.birth: event for event in events if event.birth > 0}
     for event in events:

@@ -13,24 +13,24 @@ from typing import Any
 
 import numpy as np
 
-from ..autograd.function_rule import Called
+from ..autograd.function_rule import FunctionCall
 from ..engine.base.device import META, Device
 from ..engine.base.errors import GraphError, NoValueError, ShapeError
-from ..engine.base.pytree import leaves, substituted
+from ..engine.base.pytree import leaves, replace_leaves
 from ..engine.base.spec import Spec, Specs
 from ..engine.core.calls import following
 from ..engine.core.modes import in_mode, watching
 from ..engine.core.node import Node, toposort
 from ..engine.core.op import Op
 from ..engine.tensor.rules import CompiledRule
-from ..engine.tensor.tensor import Tensor, made
+from ..engine.tensor.tensor import Tensor, wrap_array
 from ..graph.compiler.program.abstract_array import AbstractArray
 from ..graph.compiler.program.buffer import hull
-from ..graph.compiler.program.lower import Layout, recorded
+from ..graph.compiler.program.lower import Layout, record_op
 from ..graph.compiler.program.record import Recorder
 from ..graph.function import run_functions_eagerly
 from ..graph.placeholder import TensorSpec
-from ..graph.trace import Tracing
+from ..graph.trace import TraceBuilder
 
 WAY_OUT = "estimate(..., run=True) runs the model once, on inputs with values, and counts what ran"
 
@@ -53,18 +53,18 @@ class ForwardPass:
     arguments: frozenset[Node]
 
 
-def traced(model: Callable[..., Any], args: tuple[Any, ...], options: dict[str, Any]) -> ForwardPass:
+def trace_forward(model: Callable[..., Any], args: tuple[Any, ...], options: dict[str, Any]) -> ForwardPass:
     """Trace the forward pass on these arguments. Only the specs of tensors are read.
 
     Raises NoValueError if the model reads a value, GraphError if values decide how often an op runs.
     """
-    builder, symbols = begun((args, options))
-    args, options = substituted((args, options), lambda x: isinstance(x, Tensor), symbols)
+    builder, symbols = start_trace((args, options))
+    args, options = replace_leaves((args, options), lambda x: isinstance(x, Tensor), symbols)
     try:
         with builder.building(), in_mode(tracked=False, watchers=()):
             result = model(*args, **options)
             outputs = [builder.lift(y).node for y in leaves(result) if hasattr(y, "spec")]
-        return ended(builder, outputs)
+        return finish_trace(builder, outputs)
     except NoValueError as error:
         said = f"{error}\nestimate() runs the model without values, and the model reads one. (A tuple of integers is "
         said += f"taken as the shape of a tensor.) {WAY_OUT}"
@@ -73,47 +73,47 @@ def traced(model: Callable[..., Any], args: tuple[Any, ...], options: dict[str, 
         builder.closed = True
 
 
-def watched(model: Callable[..., Any], args: tuple[Any, ...], options: dict[str, Any]) -> ForwardPass:
+def watch_forward(model: Callable[..., Any], args: tuple[Any, ...], options: dict[str, Any]) -> ForwardPass:
     """Run the forward pass. Each op that runs becomes a node, as in a trace."""
-    builder, _ = begun((args, options))
+    builder, _ = start_trace((args, options))
     echo = Echo(builder)
     with run_functions_eagerly(), following(), watching(echo):
         result = model(*args, **options)
     for op, y, _ in echo.held:
-        if isinstance(op, Called) or (y.tracked and not y.is_leaf and not isinstance(y.node.rule, CompiledRule)):
+        if isinstance(op, FunctionCall) or (y.tracked and not y.is_leaf and not isinstance(y.node.rule, CompiledRule)):
             raise GraphError(f"{op} is a Function, or in a checkpoint: estimate() counts it without run=True")
-    return ended(builder, [echo.of(y).node for y in leaves(result) if isinstance(y, Tensor)])
+    return finish_trace(builder, [echo.symbol_of(y).node for y in leaves(result) if isinstance(y, Tensor)])
 
 
 class Echo:
     """A watcher that adds each op that runs to a graph."""
 
-    def __init__(self, builder: Tracing) -> None:
+    def __init__(self, builder: TraceBuilder) -> None:
         self.builder = builder
         self.symbols = {id(x): symbol for x, symbol in builder.arguments}  # id of a tensor → its symbol
         self.held: list[Any] = []  # kept alive, so that no id is reused
 
-    def of(self, x: Tensor) -> Any:
+    def symbol_of(self, x: Tensor) -> Any:
         return self.symbols[id(x)] if id(x) in self.symbols else self.builder.lift(x)
 
     def saw(self, op: Op, y: Tensor, xs: tuple[Tensor, ...]) -> None:
         self.held.append((op, y, y.value))
-        if not isinstance(op, Called):  # refused after the run
+        if not isinstance(op, FunctionCall):  # refused after the run
             with in_mode(builder=self.builder, watchers=(), autocast=None):
-                x, *others = map(self.of, xs)
+                x, *others = map(self.symbol_of, xs)
                 self.symbols[id(y)] = x.apply(op, *others)
 
     def pulled(self, node: Any, gy: Any, gxs: tuple[Any, ...]) -> None:
         pass
 
 
-def begun(tree: Any) -> tuple[Tracing, list[Any]]:
+def start_trace(tree: Any) -> tuple[TraceBuilder, list[Any]]:
     """A new trace, and a symbol for each tensor in the arguments."""
-    builder, given = Tracing({}), [x for x in leaves(tree) if isinstance(x, Tensor)]
-    return builder, [builder.given(f"input{i}", x, x.spec) for i, x in enumerate(given)]
+    builder, given = TraceBuilder({}), [x for x in leaves(tree) if isinstance(x, Tensor)]
+    return builder, [builder.add_argument(f"input{i}", x, x.spec) for i, x in enumerate(given)]
 
 
-def ended(builder: Tracing, outputs: list[Node]) -> ForwardPass:
+def finish_trace(builder: TraceBuilder, outputs: list[Node]) -> ForwardPass:
     """The forward pass that the outputs depend on."""
     nodes = in_order(outputs)
     tensors = {node: x for node, x in builder.origins().items() if isinstance(x, Tensor)}
@@ -142,7 +142,7 @@ def homes(nodes: list[Node], tensors: Mapping[Node, Tensor]) -> dict[Node, Node]
             strides = tensors[node].value.strides
             home[node] = readers.setdefault(id(tensors[node].value), node)
         elif node.inputs:
-            strides, source = lying(node.op, tuple(layouts[x] for x in node.inputs), node.spec)
+            strides, source = result_layout(node.op, tuple(layouts[x] for x in node.inputs), node.spec)
             home[node] = node if source is None else home[node.inputs[source]]
         layouts[node] = Layout(node.spec.shape, node.spec.dtype, strides)
     return home
@@ -155,9 +155,9 @@ class Strides(Recorder):
         return self.empty(x.shape, x.dtype)
 
 
-def lying(op: Op, layouts: tuple[Layout, ...], spec: Spec) -> tuple[tuple[int, ...], int | None]:
+def result_layout(op: Op, layouts: tuple[Layout, ...], spec: Spec) -> tuple[tuple[int, ...], int | None]:
     """The strides of an op's result, and the index of the operand it aliases, if any."""
-    template = recorded(op, layouts, spec, Strides)
+    template = record_op(op, layouts, spec, Strides)
     if template is None:
         return hull(spec).strides, 0 if op.is_view else None
     y = template.result
@@ -167,20 +167,20 @@ def lying(op: Op, layouts: tuple[Layout, ...], spec: Spec) -> tuple[tuple[int, .
 # -- arguments ------------------------------------------------------------------------------------------
 
 
-def specified(tree: Any, device: Device, dtype: Any) -> Any:
+def abstract_arguments(tree: Any, device: Device, dtype: Any) -> Any:
     """The arguments, with each array, TensorSpec, Spec and shape (a tuple of integers) replaced by a tensor.
 
     device    the model's device: the arguments need not be moved there
     dtype     of tensors given as a shape
     """
     if isinstance(tree, dict):
-        return {name: specified(each, device, dtype) for name, each in tree.items()}
+        return {name: abstract_arguments(each, device, dtype) for name, each in tree.items()}
     if isinstance(tree, tuple) and tree and all(n is None or type(n) is int for n in tree):
         if not all(n is not None and n >= 0 for n in tree):
             raise ShapeError(f"a shape is a tuple of whole numbers, 0 or more, and got {tree}")
         tree = Spec(tree, dtype, device)
     if isinstance(tree, list | tuple) and not hasattr(tree, "_fields"):
-        return type(tree)(specified(each, device, dtype) for each in tree)
+        return type(tree)(abstract_arguments(each, device, dtype) for each in tree)
     tree = tree.spec() if isinstance(tree, TensorSpec) else Tensor(tree) if isinstance(tree, np.ndarray) else tree
     if isinstance(tree, Spec):
         return without_elements(tree, device)
@@ -193,4 +193,4 @@ def without_elements(spec: Spec, device: Device) -> Tensor:
     """A tensor of this spec without elements, as if it were on this device."""
     if not spec.is_known:
         raise ShapeError(f"estimate() counts for one shape, and {spec} has unknown lengths: give all of them")
-    return made(META.xp.empty(spec.shape, spec.dtype), Spec(spec.shape, spec.dtype, device))
+    return wrap_array(META.xp.empty(spec.shape, spec.dtype), Spec(spec.shape, spec.dtype, device))

@@ -62,17 +62,17 @@ def icicle(events: Iterable[FunctionEvent]) -> str:
     """The picture of a run's time; each op has its self time."""
     ops = [event for event in events if event.kind in ("op", "backward", "step", "program")]
     leaves = ((e.module, "backward" if e.is_backward else "forward", e.name, e.self_ns) for e in ops)
-    return pictured(tree(leaves), lambda ns: duration(ns / 1000), "Time")
+    return icicle_svg(tree(leaves), lambda ns: duration(ns / 1000), "Time")
 
 
-def pictured(root: Branch, written: Callable[[int], str], what: str) -> str:
+def icicle_svg(root: Branch, written: Callable[[int], str], what: str) -> str:
     """The picture and its caption. Each rectangle has its numbers as a title, and can be reached by the Tab key.
 
     written    formats an amount
     what       name of the amount: Time or FLOPs
     """
     height = root.depth * ROW
-    bars = "".join(drawn(root, root, written, 0.0, 0))
+    bars = "".join(draw_frames(root, root, written, 0.0, 0))
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" class="mg-picture" role="group" width="{WIDTH}" height="{height}" '
         f'viewBox="0 0 {WIDTH} {height}" style="max-width: 100%" aria-label="{what} by module and op, as in the '
@@ -81,7 +81,7 @@ def pictured(root: Branch, written: Callable[[int], str], what: str) -> str:
     )
 
 
-def drawn(branch: Branch, root: Branch, written: Callable[[int], str], left: float, row: int) -> Iterator[str]:
+def draw_frames(branch: Branch, root: Branch, written: Callable[[int], str], left: float, row: int) -> Iterator[str]:
     """A rectangle and those below it, in the order of their first calls."""
     whole = max(root.amount, 1)
     width = WIDTH * branch.amount / whole
@@ -96,5 +96,5 @@ def drawn(branch: Branch, root: Branch, written: Callable[[int], str], left: flo
         f'<rect class="mg-frame" x="{left:.2f}" y="{row * ROW}" width="{width:.2f}" height="{ROW}"/>{name}</g>'
     )
     for part in branch.parts.values():
-        yield from drawn(part, root, written, left, row + 1)
+        yield from draw_frames(part, root, written, left, row + 1)
         left += WIDTH * part.amount / whole

@@ -46,7 +46,7 @@ from ..graph.variable import GraphVariable
 from ..nn.module import Module
 from ..optim.optimizer import Optimizer
 from ..utils.checkpoint import Promise, Segment
-from .books import NOTHING, UNKNOWN, About, Books, Gauge, Known, Live, Of
+from .books import NOTHING, UNKNOWN, About, Books, Gauge, IdentityRef, Live, Consumer
 from .memory_table import Moment, Said, Saving, table
 
 
@@ -78,7 +78,7 @@ WORKS_AGAIN = "the same program runs again, in the same workspace"
 LETS = ", and lets go {2:,} bytes that were kept for it"
 
 
-class Keeper(Known):
+class Keeper(IdentityRef):
     """A record, or a segment of a checkpoint, that keeps arrays for backward.
 
     savings    name → an array that it keeps
@@ -114,7 +114,7 @@ class Ledger:
         self.savings: list[Saving] = []
         self.books, self.gauge = Books(), Gauge()
         self.keepers: dict[int, Keeper] = {}
-        self.left = self.dropped  # one object for all references
+        self.left = self.remove_keeper  # one object for all references
         self.leaves: WeakValueDictionary[int, Tensor] = WeakValueDictionary()
         self.places: dict[Place | None, Place | None] = {}  # each line once
         self.packed: list[ref[Record]] = []  # records reported before their saved values were packed
@@ -123,7 +123,7 @@ class Ledger:
             if not isinstance(x, Tensor):
                 raise TypeError(f"inputs are tensors, and got {x!r}")
             refuse_gpu("an input is", x)
-            self.books.hold(x.value, Of.INPUTS)
+            self.books.hold(x.value, Consumer.INPUTS)
         self.sync()
 
     # -- watcher callbacks ------------------------------------------------------------------------------
@@ -134,7 +134,7 @@ class Ledger:
         refuse_gpu(f"{op} gave", y)
         if self.rest[0] is op and self.rest[1]:  # another result of the same call
             self.rest = op, self.rest[1] - 1
-            self.books.noted(y.value, self.moments[-1].about)
+            self.books.find_or_add(y.value, self.moments[-1].about)
             return
         where = place()  # before the event begins: the frames that it reads are Python objects
         where = self.places.setdefault(where, where)
@@ -147,17 +147,17 @@ class Ledger:
         about, is_program = About(sign_of(op), module_path(), where), isinstance(op, CompiledCall)
         for x in xs:
             self.operand(x, about)
-        self.books.noted(y.value, about, not is_program)
+        self.books.find_or_add(y.value, about, not is_program)
         record = keeper(y) if y.tracked else None
         if isinstance(record, Record) and id(record) not in self.keepers:
             self.read(record, about)
             if innermost() is not None:
                 self.packed.append(ref(record))
         if is_program:
-            variant: Any = op.compiled().chosen(xs)  # type: ignore[attr-defined]
+            variant: Any = op.compiled().select_variant(xs)  # type: ignore[attr-defined]
             n = len(variant.specs)
             self.rest = op, n - variant.specs.count(None) - 1
-            self.ran(variant.run.program, before, about, lambda i: Of.OTHER if i < n else Of.SAVED)
+            self.record_program(variant.run.program, before, about, lambda i: Consumer.OTHER if i < n else Consumer.SAVED)
         else:
             self.write((AGAIN if again else GIVES, about.op, y.spec, y.value.nbytes), about)
         self.gauge.end()
@@ -165,13 +165,13 @@ class Ledger:
     def operand(self, x: Tensor, about: About) -> None:
         """Enter an operand: a leaf that requires a gradient is a parameter, any other leaf an input."""
         books, node = self.books, x.node
-        known = books.known(x.value)
-        holding = known or books.noted(x.value, About("", about.module, about.place))
+        known = books.find_holding(x.value)
+        holding = known or books.find_or_add(x.value, About("", about.module, about.place))
         if x.tracked and not node.inputs and not holding.about.op:
-            books.hold(x.value, Of.PARAMETERS)
+            books.hold(x.value, Consumer.PARAMETERS)
             self.leaves[id(x)] = x
         elif known is None and (node is None or isinstance(node, Source)):
-            books.hold(x.value, Of.INPUTS)
+            books.hold(x.value, Consumer.INPUTS)
 
     def pulled(self, node: Any, gy: Any, gxs: tuple[Any, ...]) -> None:
         self.begin()
@@ -180,22 +180,22 @@ class Ledger:
         before, books.moved = self.moments[-1].live, [*NOTHING]
         about, known = About(sign_of(node.op)) if kept is None else kept.about, len(books.log)
         for array in arrays_in((gy, *gxs)):
-            books.hold(array, Of.GRADIENTS, about, variant is None)
+            books.hold(array, Consumer.GRADIENTS, about, variant is None)
         fresh = sum([holding.nbytes for holding in books.log[known:]])
         if kept is not None:
             if node.saved is None:
-                self.keeps(kept, {})
+                self.update_savings(kept, {})
             for part in kept.parts:
                 self.reread(part(), about)
         if variant is not None:
             program = variant.pull(tuple(sorted(gy))).variant((), ()).run.program
-            self.ran(program, before, about, lambda i: Of.GRADIENTS, late=True)  # its inputs are alive until its end
+            self.record_program(program, before, about, lambda i: Consumer.GRADIENTS, late=True)  # its inputs are alive until its end
         elif not isinstance(node.op, Output):  # which passes its gradient on
-            freed = before[Of.SAVED] - books.counted[Of.SAVED]
+            freed = before[Consumer.SAVED] - books.counted[Consumer.SAVED]
             self.write((SENDS[fresh > 0] + LETS * (freed > 0), about.op, fresh, freed), about, late=True)
         self.gauge.end()
 
-    def stepped(self, optimizer: Any) -> None:
+    def on_step(self, optimizer: Any) -> None:
         self.phase = "update"
         self.optimizers[id(optimizer)] = optimizer
         self.note(f"{optimizer.name} has moved the parameters", About(optimizer.name, "", place()))
@@ -210,16 +210,16 @@ class Ledger:
         books, before, about = self.books, self.live(), About("Session.run", "", where)
         books.moved = [*NOTHING]
         names = *plan.sources, *[None] * plan.fetched, *plan.pruned.writes, None
-        consumers = [held_as(name, session, plan) for name in names]
+        consumers = [consumer_of(name, session, plan) for name in names]
         held = [each for each in zip((*given, *ys), names, consumers) if each[0] is not None]
         for array, _, consumer in held:
             books.hold(array, consumer, about)
         program: Any = plan.run.program
-        self.ran(program, before, about, lambda i: consumers[len(given) + i])
+        self.record_program(program, before, about, lambda i: consumers[len(given) + i])
         for array, name, consumer in held:
             if isinstance(name, str) and owner(array) is not owner(state_of(name, session)):
-                books.hold(array, Of.WORKSPACE)  # if it is alive, the program keeps it for reuse
-                books.changed(books.noted(array), consumer, -1)
+                books.hold(array, Consumer.WORKSPACE)  # if it is alive, the program keeps it for reuse
+                books.change_holders(books.find_or_add(array), consumer, -1)
         self.gauge.end()
 
     @property
@@ -287,13 +287,13 @@ class Ledger:
                 self.reread(value.part, about)
             for array in arrays_in([value]):
                 there[i, id(array)] = slots[i] if i < len(slots) else None, array
-        self.keeps(kept, there)
+        self.update_savings(kept, there)
 
     def reread(self, part: Segment | None, about: About) -> None:
         """Read which arrays a checkpoint segment keeps now."""
         if part is not None:
             kept = self.keeper_of(part, about._replace(op="a checkpoint"))
-            self.keeps(kept, {name: (None, array) for name, array in part.held().items()})
+            self.update_savings(kept, {name: (None, array) for name, array in part.live_arrays().items()})
 
     def keeper_of(self, who: Any, about: About) -> Keeper:
         """The keeper of a record or a checkpoint segment."""
@@ -301,21 +301,21 @@ class Ledger:
             self.keepers[id(who)] = Keeper(who, self.left, about)
         return self.keepers[id(who)]
 
-    def dropped(self, kept: Any) -> None:
+    def remove_keeper(self, kept: Any) -> None:
         """A record, or a checkpoint segment, was freed."""
         del self.keepers[kept.key]
-        self.keeps(kept, {})
+        self.update_savings(kept, {})
 
-    def keeps(self, kept: Keeper, there: dict[Any, tuple[int | None, Any]]) -> None:
+    def update_savings(self, kept: Keeper, there: dict[Any, tuple[int | None, Any]]) -> None:
         """Set the arrays that it keeps now: name → (slot, array)."""
         for name in [name for name in kept.savings if name not in there]:
             saving = kept.savings.pop(name)
             saving.last = self.books.number
-            self.books.changed(saving.holding, Of.SAVED, -1)
+            self.books.change_holders(saving.holding, Consumer.SAVED, -1)
         for name, (slot, array) in there.items():
             if name not in kept.savings:
-                holding = self.books.noted(array)
-                self.books.changed(holding, Of.SAVED, 1)
+                holding = self.books.find_or_add(array)
+                self.books.change_holders(holding, Consumer.SAVED, 1)
                 saving = Saving(kept.about, slot, array.dtype, array.shape, holding, self.books.number)
                 kept.savings[name] = saving
                 self.savings.append(saving)
@@ -326,13 +326,13 @@ class Ledger:
         found = [(p, ".".join([type(self.model).__name__, *name.split(".")[:-1]])) for name, p in named]
         for p, module in (*found, *((leaf, "") for leaf in [*self.leaves.values()])):
             refuse_gpu("a parameter is", p)
-            self.books.hold(p.value, Of.PARAMETERS, About(module=module))
+            self.books.hold(p.value, Consumer.PARAMETERS, About(module=module))
             if p.grad is not None:
-                self.books.hold(p.grad.value, Of.GRADIENTS, About(module=module))
+                self.books.hold(p.grad.value, Consumer.GRADIENTS, About(module=module))
         for optimizer in self.optimizers.values():
             for p, state in optimizer.state.items():
                 for array in arrays_in(state.values()):
-                    self.books.hold(array, Of.STATE, About(module=self.books.noted(p.value).about.module))
+                    self.books.hold(array, Consumer.STATE, About(module=self.books.find_or_add(p.value).about.module))
 
     # -- moments ----------------------------------------------------------------------------------------
 
@@ -368,12 +368,12 @@ class Ledger:
         untold = gauge.now - gauge.own - gauge.start - (sum(counted) - books.old)
         late = late and gauge.extra >= books.freed > 0
         if late:
-            counted[Of.SAVED] += books.freed
+            counted[Consumer.SAVED] += books.freed
         inside = gauge.extra - books.freed * late
         self.moments.append(Moment(self.phase, said, tuple(counted), about, inside, untold, since if late else None))
         books.freed = gauge.extra = 0
 
-    def ran(
+    def record_program(
         self, program: Program, before: Live, about: About, consumer: Callable[[int], int], late: bool = False
     ) -> None:
         """Add the moments of a program's run; the first time one for each planned step.
@@ -385,15 +385,15 @@ class Ledger:
         if is_new:
             # Python 3.11's tracemalloc does not know objects with a dictionary, such as a program.
             is_ours = any(tracemalloc.get_object_traceback(run) for run in program.idle)
-            books.changed(books.added(program, program.text.size, about, is_ours), Of.WORKSPACE, 1)
+            books.change_holders(books.add_holding(program, program.text.size, about, is_ours), Consumer.WORKSPACE, 1)
         before = tuple(map(add, before, books.moved))  # reused output memory was alive before
         end, residents = self.live(), [t for t in plan.residents if t.offset is not None]
         working = [(k, step) for k, step in enumerate(plan.steps) if not step.is_view]
         ends = [[*steps][-1] for _, steps in groupby(working, lambda each: each[1].node)]
         for k, step in ends if is_new else ends[-1:]:
-            out = handed(plan, k, consumer)
+            out = output_bytes(plan, k, consumer)
             live = [min(b + out.get(i, 0), max(b, e)) for i, (b, e) in enumerate(zip(before, end))]
-            live[Of.WORKSPACE] = end[Of.WORKSPACE]
+            live[Consumer.WORKSPACE] = end[Consumer.WORKSPACE]
             used = sum(t.nbytes for t in residents if t.first <= k <= (t.last or 0))
             sign = "a copy" if step.node is None else sign_of(step.node.op)
             where = getattr(step.node, "place", None)
@@ -422,13 +422,13 @@ def state_of(name: str, session: Session) -> Any:
     return session.values[name] if name in session.values else session.graph.states[name].value
 
 
-def held_as(name: int | str | None, session: Session, plan: RunPlan) -> int:
+def consumer_of(name: int | str | None, session: Session, plan: RunPlan) -> int:
     """The consumer of an array that a run reads or writes: a feed (int), a fetched result (None), or a state (str)."""
     if not isinstance(name, str):
-        return Of.OTHER if name is None else Of.INPUTS
+        return Consumer.OTHER if name is None else Consumer.INPUTS
     state = session.graph.states[name]
     learns = state.trainable if isinstance(state, GraphVariable) else state.requires_grad
-    return Of.PARAMETERS if learns else Of.STATE if name in plan.pruned.writes else Of.INPUTS
+    return Consumer.PARAMETERS if learns else Consumer.STATE if name in plan.pruned.writes else Consumer.INPUTS
 
 
 def variant_of(record: Any) -> Any:
@@ -438,7 +438,7 @@ def variant_of(record: Any) -> Any:
     return rule.variant if isinstance(rule, Backward) else None
 
 
-def handed(plan: MemoryPlan, k: int, consumer: Callable[[int], int]) -> dict[int, int]:
+def output_bytes(plan: MemoryPlan, k: int, consumer: Callable[[int], int]) -> dict[int, int]:
     """Consumer → bytes of outputs that steps up to k have written."""
     out: dict[int, int] = {}
     for allocation, i in {plan.allocations.get(y.root): i for i, y in enumerate(plan.outputs) if y is not None}.items():

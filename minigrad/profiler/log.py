@@ -24,7 +24,7 @@ from weakref import ref
 import numpy as np
 
 from ..engine.base.errors import StateError
-from ..engine.core.calls import told
+from ..engine.core.calls import named_scope
 from ..engine.core.modes import Mode, current, in_mode
 from ..engine.core.node import ENGINE, Node, Place
 from ..engine.core.op import Op
@@ -33,12 +33,12 @@ from ..engine.ops.leaf import Alias
 from ..graph.compiler.blame import walk_now, walking
 from .counting import additions, rule_of
 from .events import Detail, FunctionEvent, events_of
-from .programs import Timed, timed
+from .programs import Timed, time_steps
 
 DEPTH = 8  # of the user's lines, in a stack
 
 
-class Wanted(NamedTuple):
+class ProfileOptions(NamedTuple):
     """What a profile records besides names and times."""
 
     shapes: bool = False
@@ -61,7 +61,7 @@ class Log:
     holds = False
     again = property(lambda self: self, doc="The watcher of what a checkpoint recomputes.")
 
-    def __init__(self, wanted: Wanted):
+    def __init__(self, wanted: ProfileOptions):
         thread = threading.current_thread()
         native = getattr(threading, "get_native_id", threading.get_ident)  # a browser has no system threads
         self.ident, self.native, self.name = thread.ident, native(), thread.name
@@ -83,7 +83,7 @@ class Log:
     def events(self) -> list[FunctionEvent]:
         """The entries as events, each after the event around it; blocks that are still open end now."""
         if self.open:
-            self.closed(self.open[0])
+            self.close_block(self.open[0])
         events = events_of(self.entries, self.native)
         for event in events:  # steps of programs always have both
             event.input_shapes = event.input_shapes if self.wanted.shapes else []
@@ -121,21 +121,21 @@ class Log:
 
         return pulled
 
-    def stepped(self, optimizer: Any) -> None:
+    def on_step(self, optimizer: Any) -> None:
         """Note the optimiser state that a parameter's first step has allocated."""
         made = [state for state in optimizer.state.values() if state.get("step") == 1] if self.memory else []
         self.note(clock(), (), [array for state in made for array in state.values()])
 
-    def opened(self, kind: str, name: str) -> Callable[[], None]:
+    def on_block(self, kind: str, name: str) -> Callable[[], None]:
         """Begin a block; call the result at its end."""
         block = FunctionEvent(name, kind, begin=clock())
         if kind == "transfer":  # runs concurrently with this thread: it is inside no event
             self.transfers.append(block)
             return lambda: setattr(block, "end", clock())
         self.open.append(block)
-        return partial(self.closed, block)
+        return partial(self.close_block, block)
 
-    def closed(self, block: FunctionEvent) -> None:
+    def close_block(self, block: FunctionEvent) -> None:
         """End a block and those inside it. A block that was open at the profiler's end has ended already."""
         while block in self.open:
             inner = self.open.pop()
@@ -148,8 +148,8 @@ class Log:
         if threading.get_ident() != self.ident:  # in a worker thread, which inherits this context
             with walking(None):
                 return executable(*arrays)  # type: ignore[no-any-return]
-        program = self.timed(executable.program)
-        close = self.opened("program", "program")
+        program = self.timed_program(executable.program)
+        close = self.on_block("program", "program")
         try:
             ys = program(*arrays)
             if self.memory:
@@ -161,11 +161,11 @@ class Log:
             close()
         return ys
 
-    def timed(self, program: Any) -> Timed:
+    def timed_program(self, program: Any) -> Timed:
         """The program, instrumented to report its steps to this log."""
         if program not in self.programs:
-            with told("profiler", "[profiler] marks a program"):
-                self.programs[program] = timed(program, lambda *entry: self.add((*entry, None, 0)))
+            with named_scope("profiler", "[profiler] marks a program"):
+                self.programs[program] = time_steps(program, lambda *entry: self.add((*entry, None, 0)))
         return self.programs[program]
 
     # -- details -------------------------------------------------------------------------------------------
@@ -202,7 +202,7 @@ def memory_of(value: Any) -> Any:
     return owner(array) if hasattr(array, "base") and not isinstance(array, np.generic) else None
 
 
-def clocked(name: str) -> Any:
+def clock_on_read(name: str) -> Any:
     """A field of ProfiledMode that notes the time whenever it is read."""
     slot = getattr(Mode, name)
     get = slot.__get__
@@ -224,8 +224,8 @@ class ProfiledMode(Mode):
     __slots__ = ("log",)
 
     log: Log
-    door = clocked("door")
-    builder = clocked("builder")
+    door = clock_on_read("door")
+    builder = clock_on_read("builder")
 
     def __new__(cls, **fields: Any) -> Any:
         log = log_of(fields["watchers"])
@@ -242,7 +242,7 @@ def log_of(watchers: Sequence[Any]) -> Log | None:
 
 
 @contextmanager
-def logging(log: Log) -> Iterator[None]:
+def attach_log(log: Log) -> Iterator[None]:
     """A block of this thread that the log records.
 
     Raises StateError if a profiler is open in this thread.

@@ -57,7 +57,7 @@ class Machine:
         return min(self.peak, (self.cache if cached else self.memory) * intensity)
 
     @property
-    def said(self) -> str:
+    def summary(self) -> str:
         """Its speeds, in sentences."""
         return (
             f"This machine computes at {rate(self.peak)}; a copy moves {bandwidth(self.memory)} in main memory (the "

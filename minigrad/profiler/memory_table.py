@@ -9,7 +9,7 @@ import numpy as np
 
 from ..engine.base.spec import Spec
 from ..engine.base.table import Table
-from .books import CONSUMERS, UNKNOWN, About, Holding, Live, Of
+from .books import CONSUMERS, UNKNOWN, About, Holding, Live, Consumer
 
 if TYPE_CHECKING:
     from .ledger import Ledger
@@ -79,7 +79,7 @@ class Saving:
         """Its role in the op (operand or result), and its spec, with its other consumer at moment k."""
         part = "" if self.slot is None else f"operand {self.slot - 1}" if self.slot else "its result"
         consumer = self.holding.consumer(k)
-        return part, f"{Spec(self.shape, self.dtype)}{f', of the {CONSUMERS[consumer]}' * (consumer <= Of.INPUTS)}"
+        return part, f"{Spec(self.shape, self.dtype)}{f', of the {CONSUMERS[consumer]}' * (consumer <= Consumer.INPUTS)}"
 
 
 def by_consumer(ledger: Ledger) -> Table:
@@ -102,7 +102,7 @@ def by_module(ledger: Ledger) -> Table:
     k = ledger.moments.index(peak)
     held: dict[str, list[int]] = {}
     for holding in ledger.books.log:
-        consumer = holding.at(k, peak.since)
+        consumer = holding.live_consumer(k, peak.since)
         if consumer is not None:
             row = held.setdefault(holding.about.module or "(outside of modules)", [0] * len(CONSUMERS))
             row[consumer] += holding.nbytes
@@ -115,14 +115,14 @@ def by_module(ledger: Ledger) -> Table:
 def by_op(ledger: Ledger) -> Table:
     """What each op saves for backward, at the moment when most is saved."""
     moments = ledger.timeline()
-    k = max(range(len(moments)), key=lambda i: moments[i].live[Of.SAVED])
+    k = max(range(len(moments)), key=lambda i: moments[i].live[Consumer.SAVED])
     rows: dict[tuple[str, ...], list[int]] = {}
     seen = set()
     for saving in ledger.savings:
         if saving.first <= k and (saving.last is None or k < saving.last):
             row = rows.setdefault((saving.about.op, saving.about.module, *saving.words(k)), [0, 0])
             row[0] += 1
-            if saving.holding.consumer(k) == Of.SAVED and saving.holding not in seen:
+            if saving.holding.consumer(k) == Consumer.SAVED and saving.holding not in seen:
                 row[1] += saving.holding.nbytes
                 seen.add(saving.holding)
     head = {"op": "", "in": "<", "keeps": "<", "which is": "<", "times": ",", "bytes": ","}

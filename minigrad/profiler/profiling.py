@@ -11,10 +11,10 @@ from time import perf_counter_ns as clock
 from typing import Any, Self
 
 from ..engine.base.errors import StateError
-from ..engine.core.calls import told
+from ..engine.core.calls import named_scope
 from .chrome import write_trace
 from .icicle import icicle
-from .log import Log, Wanted, logging
+from .log import Log, ProfileOptions, attach_log
 from .steps import ProfilerAction, Schedule
 from .table import EventList
 
@@ -28,7 +28,7 @@ class ProfilerActivity(Enum):
     CUDA = 1
 
 
-class record_function(told):
+class record_function(named_scope):
     """A block, or a function, that a profiler shows under this name."""
 
     def __init__(self, name: str, args: str | None = None):
@@ -75,7 +75,7 @@ class profile(ContextDecorator):
             if f is not None and not callable(f):
                 raise TypeError(f"{name} is a function, as mg.profiler.schedule(…) gives one, and got {f!r}")
         self.schedule, self.on_trace_ready = schedule, on_trace_ready
-        self.wanted = Wanted(record_shapes, profile_memory, with_stack, with_flops, with_modules)
+        self.wanted = ProfileOptions(record_shapes, profile_memory, with_stack, with_flops, with_modules)
         self.ident = 0
         self.found: EventList | None = None
         self.cycle, self.named = ExitStack(), ExitStack()
@@ -85,7 +85,7 @@ class profile(ContextDecorator):
     def start(self) -> None:
         """Open it, as `with` does. Raises StateError if a profiler is open in this thread."""
         self.logs, self.step_num, self.action, self.found = [Log(self.wanted)], 0, ProfilerAction.NONE, None
-        self.turn(self.planned())
+        self.turn(self.next_action())
         self.ident = get_ident()
 
     def stop(self) -> None:
@@ -108,9 +108,9 @@ class profile(ContextDecorator):
         if not self.ident:
             raise StateError("step() is called while the profiler is open, and it is closed")
         self.step_num += 1
-        self.turn(self.planned())
+        self.turn(self.next_action())
 
-    def planned(self) -> ProfilerAction:
+    def next_action(self) -> ProfilerAction:
         """The action that the schedule gives for this step."""
         action = ProfilerAction.RECORD if self.schedule is None else self.schedule(self.step_num)
         if not isinstance(action, ProfilerAction):
@@ -124,17 +124,17 @@ class profile(ContextDecorator):
         if before is not ProfilerAction.RECORD or action not in RECORDED:
             self.cycle.close()
             if action is not ProfilerAction.NONE:
-                self.cycle.enter_context(self.recorded(action in RECORDED))
+                self.cycle.enter_context(self.record_cycle(action in RECORDED))
         if self.schedule is not None and action is not ProfilerAction.NONE:
-            self.named.enter_context(told("block", f"ProfilerStep#{self.step_num}"))
+            self.named.enter_context(named_scope("block", f"ProfilerStep#{self.step_num}"))
 
     @contextmanager
-    def recorded(self, kept: bool) -> Iterator[None]:
+    def record_cycle(self, kept: bool) -> Iterator[None]:
         """Record the steps of one cycle; at its end, evaluate them and call on_trace_ready.
 
         kept    whether they are active; warm-up steps are discarded
         """
-        with logging(self.logs[0]):
+        with attach_log(self.logs[0]):
             for log in self.logs:
                 log.clear()
             began = clock()
@@ -153,7 +153,7 @@ class profile(ContextDecorator):
     def thread(self) -> Iterator[None]:
         """A block of another thread that is profiled too."""
         log = Log(self.wanted)
-        with logging(log):
+        with attach_log(log):
             self.logs.append(log)
             yield
 
@@ -190,5 +190,5 @@ class profile(ContextDecorator):
     def _repr_html_(self) -> str | None:
         if self.found is None:
             return None
-        table = self.key_averages().shown("self_cpu_time_total")
+        table = self.key_averages().to_table("self_cpu_time_total")
         return f"<div class='mg-widget'>{icicle(self.found)}{table._repr_html_()}</div>"

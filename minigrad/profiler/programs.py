@@ -37,10 +37,10 @@ Tell = Callable[[int, int, FunctionEvent], None]  # end, start, event
 COMPOUND = ast.If | ast.For | ast.While
 
 
-def timed(program: Any, tell: Tell) -> Timed:
+def time_steps(program: Any, tell: Tell) -> Timed:
     """The program, instrumented to report its steps; unchanged if it has none."""
     if isinstance(program, Program):
-        return marked(program, tell)
+        return instrument(program, tell)
     return TimedReplay(program, tell) if isinstance(program, Replay) else program
 
 
@@ -50,7 +50,7 @@ def timed(program: Any, tell: Tell) -> Timed:
 MARKED: WeakKeyDictionary[Program, tuple[CodeType, list[FunctionEvent]]] = WeakKeyDictionary()  # each is marked once
 
 
-def marked(program: Program, tell: Tell) -> Program:
+def instrument(program: Program, tell: Tell) -> Program:
     """A copy of the program, with marks in its text."""
     if program not in MARKED:
         MARKED[program] = with_marks(program)

@@ -27,7 +27,7 @@ from ..engine.base.device import CPU
 from ..engine.base.spec import Specs
 from ..engine.base.table import Table
 from ..engine.core.graph import Graph
-from ..engine.core.interpret import is_constant, value, walked
+from ..engine.core.interpret import is_constant, value, walk_graph
 from ..engine.core.node import Node
 from ..engine.ops import Input, TupleGet
 from ..graph.compiler.passes.fuse import Fused
@@ -74,7 +74,7 @@ def roofline(
 def arrays_of(f: TracedFunction, args: Sequence[Any], trace: Trace) -> list[Any]:
     """The arrays that the trace's graph reads: of the arguments, and of tensors that f captures."""
     given: list[Any] = []
-    f.found(tuple(args), {}, given)
+    f.find_trace(tuple(args), {}, given)
     return [x.value for x in (*given, *trace.captured)]
 
 
@@ -104,7 +104,7 @@ def share(point: Point, machine: Machine) -> float:
     return float(point.speed / machine.roof(point.intensity, in_cache(point, machine)))
 
 
-def bound(point: Point, machine: Machine) -> str:
+def bottleneck(point: Point, machine: Machine) -> str:
     """Its bottleneck: call, memory, cache or arithmetic; "neither" if it is near no roof."""
     cached = in_cache(point, machine)
     if machine.call > point.seconds / 2:
@@ -129,7 +129,7 @@ class Roofline(Report):
     points: Mapping[str, Sequence[Point]]
 
     title = property(lambda self: f"The roofline of {self.name or 'this machine'}")
-    said = property(lambda self: self.machine.said)
+    said = property(lambda self: self.machine.summary)
 
     @property
     def tables(self) -> list[Table]:
@@ -149,7 +149,7 @@ class Roofline(Report):
     def charts(self) -> list[str]:
         """The roofs, and the ops after the compiler's passes as dots."""
         every = [point for each in self.points.values() for point in each]
-        return [drawn(self.points.get(COMPILED, ()), self.machine, *axes(every, self.machine))]
+        return [draw_roofline(self.points.get(COMPILED, ()), self.machine, *axes(every, self.machine))]
 
 
 def slowest(found: Sequence[Point]) -> list[tuple[int, Point]]:
@@ -188,15 +188,15 @@ def points(graph: Graph, arrays: Sequence[Any], progress: bool = False) -> list[
         return values[node]
 
     with redirect_stdout(StringIO()):  # hide what the graph prints
-        walked(graph, arrays, keeping)
+        walk_graph(graph, arrays, keeping)
     values |= dict(zip(graph.inputs, arrays))
     home = memory_of(graph.nodes)
     own = [n for n in graph.nodes if n.inputs and home[n] is n and not isinstance(n.op, TupleGet) and not n.op.effect]
     bar = tqdm(own, disable=not progress, leave=False, ncols=72)
-    return [Point(name_of(n), cost(n), moved_by(n, home), fastest_of_many(alone(n, graph, values))) for n in bar]
+    return [Point(name_of(n), cost(n), moved_by(n, home), fastest_of_many(isolate_op(n, graph, values))) for n in bar]
 
 
-def alone(node: Node, graph: Graph, values: dict[Node, Any]) -> Callable[[], Any]:
+def isolate_op(node: Node, graph: Graph, values: dict[Node, Any]) -> Callable[[], Any]:
     """A function that runs one op of the graph, compiled alone."""
     given = [x for x in dict.fromkeys(node.inputs) if not is_constant(x)]
     inputs = {x: Node(Input(f"x{i}"), (), x.spec) for i, x in enumerate(given)}
@@ -225,7 +225,7 @@ def cells(i: int, point: Point, machine: Machine) -> tuple[Any, ...]:
     """A row of the table, with the number of its dot."""
     of_roof = f" {share(point, machine):6.1%}" if point.flops else ""
     speeds = number(point.intensity, 3), number(point.speed / 1e9, 3), took(point.seconds)
-    return f"{i}. {point.name}", point.flops, point.nbytes, *speeds, bound(point, machine) + of_roof
+    return f"{i}. {point.name}", point.flops, point.nbytes, *speeds, bottleneck(point, machine) + of_roof
 
 
 def axes(found: Sequence[Point], machine: Machine) -> tuple[Axis, Axis]:
@@ -236,7 +236,7 @@ def axes(found: Sequence[Point], machine: Machine) -> tuple[Axis, Axis]:
     return x, decades(speeds, upwards, "FLOPs a second", compact)
 
 
-def drawn(found: Sequence[Point], machine: Machine, x: Axis, y: Axis) -> str:
+def draw_roofline(found: Sequence[Point], machine: Machine, x: Axis, y: Axis) -> str:
     """Draw the roofs, and a dot for each op that computes."""
     roofs = []
     for speed, look in ((machine.memory, ""), (machine.cache, " mg-second")):

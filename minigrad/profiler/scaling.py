@@ -128,7 +128,7 @@ class Scaling:
         }
 
     @property
-    def said(self) -> list[str]:
+    def summary(self) -> list[str]:
         """The slopes, and where prediction and measurement disagree, in sentences."""
         lines = [f"{label}: {found}" for what, label in COLUMNS.items() if (found := self.fit(what)) is not None]
         for what, ns in self.apart.items():
@@ -146,7 +146,7 @@ class Scaling:
         counts = [["—" if x is None else f"{x:,}" for x in s[1:4]] for s in self.samples]
         rows = [(s.n, *each, took(s.seconds), s.peak) for s, each in zip(self.samples, counts)]
         head = {self.name: ",", **dict.fromkeys(COLUMNS.values(), ""), COLUMNS["peak"]: ","}
-        return Table(head, rows, ".\n".join([f"{self.name} varied{held}", *self.said, ""]).rstrip())
+        return Table(head, rows, ".\n".join([f"{self.name} varied{held}", *self.summary, ""]).rstrip())
 
     @property
     def charts(self) -> list[str]:
@@ -186,7 +186,7 @@ class Sweep(Report):
         return self.scalings[name]
 
     @property
-    def said(self) -> str:
+    def summary(self) -> str:
         """The number of runs, in a sentence."""
         runs = sum(len(each.samples) for each in self.scalings.values())
         return f"{self.name} was run at {runs} lengths{'' if self.whole else ', and stopped before its end'}."
@@ -214,7 +214,7 @@ def sweep(f: Callable[..., Any], *, repeat: int = 5, progress: bool = True, **le
     with suppress(KeyboardInterrupt), tqdm(points, disable=not progress, leave=False, ncols=72) as bar:
         for name, n in bar:
             bar.set_postfix_str(f"{name}={n}")
-            sample, unsaid[name] = measured(f, {**middle, name: n}, n, repeat)
+            sample, unsaid[name] = measure_sample(f, {**middle, name: n}, n, repeat)
             samples[name].append(sample)
         whole = True
     called = getattr(f, "__name__", type(f).__name__)
@@ -239,17 +239,17 @@ def validate_sweep(f: Any, repeat: int, lengths: Mapping[str, Any]) -> None:
         raise ValueError("sweep needs a length to vary, as in sweep(f, batch=[8, 16, 32])")
 
 
-def measured(f: Callable[..., Any], lengths: Mapping[str, int], n: int, repeat: int) -> tuple[Sample, Any]:
+def measure_sample(f: Callable[..., Any], lengths: Mapping[str, int], n: int, repeat: int) -> tuple[Sample, Any]:
     """Measure one sample; also returns the op without a cost formula, if there is one."""
     run, model = runner(f, lengths)
     with watching(Counting()) as counting:
         y = run()  # holds the graph until its saved bytes are counted
-        saved = counting.kept
+        saved = counting.bytes_saved
     del y
     if not counting.ops:
         raise ValueError(f"sweep counts the ops that run, and none did in {f!r} at {dict(lengths)}")
     parameters = None if model is None else sum(p.size for p in model.parameters())
-    return Sample(n, counting.flops, saved, parameters, fastest(run, repeat), allocated(run)), counting.unsaid
+    return Sample(n, counting.flops, saved, parameters, fastest(run, repeat), peak_allocation(run)), counting.unsaid
 
 
 def runner(f: Callable[..., Any], lengths: Mapping[str, int]) -> tuple[Callable[[], Any], Module | None]:
@@ -268,7 +268,7 @@ def runner(f: Callable[..., Any], lengths: Mapping[str, int]) -> tuple[Callable[
     return (given, None) if callable(given) else (lambda: f(**lengths), None)
 
 
-def allocated(run: Callable[[], Any]) -> int:
+def peak_allocation(run: Callable[[], Any]) -> int:
     """Most bytes that a run allocates at once."""
     was_on = tracemalloc.is_tracing()
     tracemalloc.start()  # does nothing if it is on

@@ -50,18 +50,18 @@ class EventList(list[FunctionEvent]):
 
         row_limit    number of rows; -1 for all
         """
-        return str(self.shown(sort_by, row_limit, max_name_column_width))
+        return str(self.to_table(sort_by, row_limit, max_name_column_width))
 
-    def shown(self, sort_by: str | None = None, row_limit: int = 100, width: int = NAME) -> Table:
+    def to_table(self, sort_by: str | None = None, row_limit: int = 100, width: int = NAME) -> Table:
         """The table, also for a notebook, without empty columns."""
         whole = max(self.self_cpu_time_total, 1e-3)
-        rows = [row(event, whole, width) for event in self.ordered(sort_by, row_limit)]
+        rows = [row(event, whole, width) for event in self.sort_rows(sort_by, row_limit)]
         titles = [title for title in TITLES if not rows or {cells[title] for cells in rows} - EMPTY]
         head = {title: "<" if title in WORDS else "" for title in titles}
         values = [tuple(cells[title] for title in titles) for cells in rows]
         return Table(head, values, "\n".join(self.footer(len(rows))))
 
-    def ordered(self, sort_by: str | None, row_limit: int) -> list[FunctionEvent]:
+    def sort_rows(self, sort_by: str | None, row_limit: int) -> list[FunctionEvent]:
         """The rows of a table. Raises ValueError for an unknown sort_by or a bad row_limit."""
         if sort_by is not None and sort_by not in SORTS:
             raise ValueError(f"a table is sorted by one of {', '.join(SORTS)}, and got sort_by={sort_by!r}")
@@ -79,7 +79,7 @@ class EventList(list[FunctionEvent]):
         return lines
 
     def _repr_html_(self) -> str:
-        return self.shown()._repr_html_()
+        return self.to_table()._repr_html_()
 
     def __str__(self) -> str:
         return self.table()

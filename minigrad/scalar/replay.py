@@ -96,7 +96,7 @@ def replay(y: Value, inputs: Sequence[Value], backend: str | None = None) -> Rec
         interpreter = native.interpreter()
         if interpreter is not None:
             return Recording(native.TEXT, len(inputs), native.Tape(interpreter, y, computed, inputs))
-    source = written(y, computed, inputs)
+    source = emit_source(y, computed, inputs)
     scope: dict[str, Any] = dict(SCOPE)
     exec(compile(source, "<minigrad replay>", "exec"), scope)
     return Recording(source, len(inputs), scope.pop("step"))  # popped, so no cycle is left
@@ -124,14 +124,14 @@ def computed_from(inputs: Sequence[Value], order: list[Value]) -> list[Value]:
     return [v for v in order if v in met and v.parents]
 
 
-def written(y: Value, computed: list[Value], inputs: Sequence[Value]) -> str:
+def emit_source(y: Value, computed: list[Value], inputs: Sequence[Value]) -> str:
     """The text of `step`: forward, then back, arrow by arrow, as backward() goes."""
     name = {v: f"v{i}" for i, v in enumerate(computed)} | {x: f"x{i}" for i, x in enumerate(inputs)}
     head = f"def step({', '.join(name[x] for x in inputs)}):"
     forward = [f"{name[v]} = {formulas(v, name)[0]}" for v in computed]
     g = dict.fromkeys(inputs, "0.0") | {y: "1.0"}
     backward = gradients(computed, name, g)
-    result = f"return {called(y, name)}, [{', '.join(g[x] for x in inputs)}]"
+    result = f"return {operand_text(y, name)}, [{', '.join(g[x] for x in inputs)}]"
     return "\n    ".join([head, *forward, *backward, result]) + "\n"
 
 
@@ -153,12 +153,12 @@ def gradients(computed: list[Value], name: dict[Value, str], g: dict[Value, str]
 
 def formulas(v: Value, name: dict[Value, str], g: str = "") -> list[str]:
     """The formula of v, and the share of its gradient g that goes to each parent."""
-    op, operands = applied(v)
-    letters = {letter: called(x, name) for letter, x in zip("ab", operands)}
+    op, operands = rule_and_operands(v)
+    letters = {letter: operand_text(x, name) for letter, x in zip("ab", operands)}
     return [part.format(**letters, y=name[v], g=g) for part in RULES[op]]
 
 
-def applied(v: Value) -> tuple[str, list[Value]]:
+def rule_and_operands(v: Value) -> tuple[str, list[Value]]:
     """The operation that made v, by its name in RULES, and its operands. Raises ValueError if it is not in RULES."""
     op, operands = v.op, [parent for parent, _ in v.parents]
     if op.startswith("^"):
@@ -172,6 +172,6 @@ def applied(v: Value) -> tuple[str, list[Value]]:
     return op, operands
 
 
-def called(v: Value, name: dict[Value, str]) -> str:
+def operand_text(v: Value, name: dict[Value, str]) -> str:
     """The name of v in the source; for a constant, its number."""
     return name[v] if v in name else repr(float(v.data))

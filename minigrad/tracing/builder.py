@@ -32,7 +32,7 @@ from ..engine.ops.pattern import index_of
 from ..engine.tensor.inplace import KINDS
 from ..engine.tensor.symbol import Symbol, number
 from ..engine.tensor.tensor import Tensor
-from .gradients import Pulled
+from .gradients import PullbackBuilder
 from .recompute import CheckpointCall
 from .tracer import Tracer as Tracer
 from .views import is_detached, mark_stale, refresh, write_through
@@ -42,7 +42,7 @@ class Retrace(Exception):
     """The branches or the body must be traced again, with what is known now."""
 
 
-class Captured(NamedTuple):
+class Capture(NamedTuple):
     """A tensor from outside the graph that the graph reads.
 
     what      a tensor with a value, or a symbol of an outer builder
@@ -55,7 +55,7 @@ class Captured(NamedTuple):
     symbol: Tracer
 
 
-class GraphBuilder(Pulled):
+class GraphBuilder(PullbackBuilder):
     """A graph under construction.
 
     inputs      the nodes of the arguments, in order
@@ -79,8 +79,8 @@ class GraphBuilder(Pulled):
     def __init__(self, outer: GraphBuilder | None = None):
         self.outer = outer
         self.inputs: list[NamedNode] = []
-        self.captured: dict[int, Captured] = {}
-        self.edited: dict[int, Captured] = {}
+        self.captured: dict[int, Capture] = {}
+        self.edited: dict[int, Capture] = {}
         self.born: dict[int, Any] = {}
         self.stands: dict[int, Any] = {}
         self.grads: dict[int, tuple[Any, Any]] = {}
@@ -135,13 +135,13 @@ class GraphBuilder(Pulled):
         first = self.lift(operands[0])
         weak = isinstance(op, Elementwise)  # in other ops, an index keeps its dtype
         xs = (first, *(self.lift(o, first.spec if weak or not isinstance(o, Tracer) else None) for o in operands[1:]))
-        y = self.effect(op, *xs) if op.effect else self.applied(op, xs)
+        y = self.effect(op, *xs) if op.effect else self.add_op(op, xs)
         if isinstance(op, ops.Index) and any(isinstance(o, Tracer) and o.is_number for o in operands[1:]):
             y.place = operands[0], index_of(op.pattern, operands[1:])  # a copy, where eager mode has a view
             y.may_be(first.memory)
         return y
 
-    def applied(self, op: Op, xs: Sequence[Tracer]) -> Tracer:
+    def add_op(self, op: Op, xs: Sequence[Tracer]) -> Tracer:
         y = Tracer(self.node(op, tuple(x.node for x in xs)), self)
         if not current.mode.recording and y.spec.is_float:  # no gradient passes a result computed under no_grad()
             y.node = self.node(ops.StopGradient(), (y.node,))
@@ -155,8 +155,8 @@ class GraphBuilder(Pulled):
         """Add a node for an op with an effect, which waits for the previous effect."""
         waits = (Tracer(self.last, self),) if self.chained and self.last is not None else ()
         if xs and waits:
-            xs = (self.applied(ops.ControlDep(), (xs[0], *waits)), *xs[1:])
-        y = self.applied(op, xs or waits)
+            xs = (self.add_op(ops.ControlDep(), (xs[0], *waits)), *xs[1:])
+        y = self.add_op(op, xs or waits)
         self.last = y.node
         return y
 
@@ -219,7 +219,7 @@ class GraphBuilder(Pulled):
         """The symbol here for a tensor with a value, or for a symbol of the outer builder."""
         if id(x) not in self.captured:
             node = self.input(getattr(x, "name", None) or "captured", x.spec)
-            self.captured[id(x)] = Captured(x, node, Tracer(node, self))
+            self.captured[id(x)] = Capture(x, node, Tracer(node, self))
         return self.captured[id(x)].symbol
 
     def origins(self) -> dict[Node, Any]:
@@ -313,7 +313,7 @@ class GraphBuilder(Pulled):
         known = {*map(id, before)}
         new = [update for update in self.updates() if id(update) not in known]
         is_here = [bool(new) and isinstance(y, Tracer) and y.builder is self for y in ys]
-        return [self.applied(ops.ControlDep(), (y, *new)) if here else y for y, here in zip(ys, is_here)]
+        return [self.add_op(ops.ControlDep(), (y, *new)) if here else y for y, here in zip(ys, is_here)]
 
     def is_own(self, x: Any) -> bool:
         """Whether x was created while building. It starts each run with its value from then."""
@@ -335,10 +335,10 @@ class GraphBuilder(Pulled):
         """The same values, available only after every effect."""
         if self.last is None or not ys:
             return list(ys)
-        first = self.applied(ops.ControlDep(), (ys[0], Tracer(self.last, self)))
+        first = self.add_op(ops.ControlDep(), (ys[0], Tracer(self.last, self)))
         return [first, *ys[1:]]
 
-    def finished(self, outputs: Sequence[Any]) -> Graph:
+    def finish_graph(self, outputs: Sequence[Any]) -> Graph:
         """The finished graph. Its inputs are the arguments, then the captured tensors."""
         inputs = self.inputs + [c.input for c in self.captured.values()]
         return Graph(tuple(inputs), tuple(None if y is None else y.node for y in outputs))

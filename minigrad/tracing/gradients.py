@@ -68,7 +68,7 @@ def can_carry(x: Node) -> bool:
     return isinstance(x.spec, Specs) or x.spec.is_float
 
 
-class Pulled:
+class PullbackBuilder:
     """The gradient methods of GraphBuilder.
 
     grads       id of a leaf → (the leaf, its .grad at this point)
@@ -138,7 +138,7 @@ class Pulled:
             return
         if gradient is None and y.spec.size != 1:
             raise NoGradientError(f"backward() starts from one number, and {y} is {y.spec}: sum it, or pass gradient=…")
-        self.pulling()
+        self.note_backward()
         leaves = self.leaves()
         found = self.gradients([y], leaves, None if gradient is None else [gradient])
         if all(g is None for g in found):
@@ -166,10 +166,10 @@ class Pulled:
                 for hook in () if hooks is None else [*hooks.after.values()]:
                     hook(x)
 
-    def pulling(self) -> None:
+    def note_backward(self) -> None:
         """Called by backward(). Raises NoGradientError if it is not allowed here."""
         if self.outer is not None:
-            self.outer.pulling()
+            self.outer.note_backward()
 
     def grad_of(self, x: Any, before: Any) -> Any:
         """x.grad at this point of the graph; it was `before` when the graph was begun."""

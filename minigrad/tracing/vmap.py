@@ -16,19 +16,19 @@ from dataclasses import replace
 from functools import wraps
 from typing import Any
 
-from ..engine.base.dimension import needed
+from ..engine.base.dimension import require_known
 from ..engine.base.errors import EditedError, GraphError, NoGradientError, ShapeError
-from ..engine.base.pytree import leaves, planted, spread
+from ..engine.base.pytree import leaves, unflatten_like, broadcast_prefix
 from ..engine.base.spec import Specs
 from ..engine.core import modes
-from ..engine.core.interpret import value, walked
+from ..engine.core.interpret import value, walk_graph
 from ..engine.core.node import Node, Source, history
 from ..engine.core.op import Op
 from ..engine.ops import Concatenate, ControlDep, Move, NextKey, SplitKey, Stack
 from ..engine.ops.random import Random
 from ..engine.tensor.lift import operand
-from ..engine.tensor.tensor import Tensor, made
-from .batched import batched
+from ..engine.tensor.tensor import Tensor, wrap_array
+from .batched import batch_op
 from .builder import GraphBuilder, Tracer
 
 
@@ -51,11 +51,11 @@ def vmap(
         raise ValueError(f"randomness is 'error', 'same' or 'different', and got {randomness!r}")
 
     @wraps(f)
-    def mapped(*args: Any, **options: Any) -> Any:
+    def map_slices(*args: Any, **options: Any) -> Any:
         axes = [in_dims] * len(args) if isinstance(in_dims, int) or in_dims is None else in_dims
         if len(axes) != len(args):
             raise ShapeError(f"vmap needs an axis, or None, for each of {len(args)} arguments: in_dims={in_dims}")
-        dims = spread(args, tuple(axes))
+        dims = broadcast_prefix(args, tuple(axes))
         xs = [x if axis is None else in_front(operand(x), axis) for x, axis in zip(leaves(args), dims)]
         lengths = {x.spec.shape[0] for x, axis in zip(xs, dims) if axis is not None}
         if len(lengths) != 1:
@@ -64,9 +64,9 @@ def vmap(
         for part in chunks(lengths.pop(), chunk_size):
             some = [x if axis is None or part is None else x[part] for x, axis in zip(xs, dims)]
             trees.append(Slices(randomness).run(f, args, some, dims, out_dims, options))
-        return planted(trees[0], map(laid, zip(*map(leaves, trees)), spread(trees[0], out_dims)))
+        return unflatten_like(trees[0], map(join_parts, zip(*map(leaves, trees)), broadcast_prefix(trees[0], out_dims)))
 
-    return mapped
+    return map_slices
 
 
 def in_front(x: Any, axis: int) -> Any:
@@ -79,11 +79,11 @@ def chunks(n: Any, size: int | None) -> list[slice | None]:
     """The ranges of slices that run together; [None] means all."""
     if size is None:
         return [None]
-    needed("vmap(chunk_size=…), to tell how many chunks there are,", n)
+    require_known("vmap(chunk_size=…), to tell how many chunks there are,", n)
     return [slice(start, start + size) for start in range(0, n, size)] or [None]
 
 
-def laid(parts: Sequence[Any], axis: int | None) -> Any:
+def join_parts(parts: Sequence[Any], axis: int | None) -> Any:
     """Concatenate the chunks of a result along this axis. If axis is None, all chunks are equal: return the first."""
     if axis is None:
         return parts[0]
@@ -120,22 +120,22 @@ class Slices(GraphBuilder):
         slices = [self.argument("slice", x.spec.with_shape(x.spec.shape[1:])) for x in moved]
         with modes.in_mode(builder=self, recording=True):
             symbols = iter(slices)
-            given = planted(args, iter([x if axis is None else next(symbols) for x, axis in zip(xs, dims)]))
+            given = unflatten_like(args, iter([x if axis is None else next(symbols) for x, axis in zip(xs, dims)]))
             result = self.call(f, *given, **options)
             ys = self.after_effects([self.lift(y) for y in leaves(result)])
         self.refuse_edits(slices)
-        graph = self.finished(ys)
+        graph = self.finish_graph(ys)
         pairs = [*((x, True) for x in moved), *((c.what, False) for c in self.captured.values())]
         with modes.in_mode(autocast=None):  # the graph has its casts already
-            results = walked(graph, pairs, self.value)
-        return planted(result, map(self.given, results, spread(result, out_dims)))
+            results = walk_graph(graph, pairs, self.value)
+        return unflatten_like(result, map(self.place_result, results, broadcast_prefix(result, out_dims)))
 
-    def given(self, pair: tuple[Any, bool], axis: int | None) -> Any:
+    def place_result(self, pair: tuple[Any, bool], axis: int | None) -> Any:
         """A stacked result. Raises ShapeError if slices differ although out_dims is None."""
         y, is_mapped = pair
         if is_mapped and axis is None:
             raise ShapeError("out_dims=None is for a result that is the same for all slices, and these differ")
-        return let_go(y) if is_mapped or axis is None else y.broadcast_to((self.n, *y.spec.shape))
+        return drop_history(y) if is_mapped or axis is None else y.broadcast_to((self.n, *y.spec.shape))
 
     def value(self, node: Node, xs: Sequence[tuple[Any, bool]]) -> tuple[Any, bool]:
         """(result of the node, whether it is stacked over slices), from such pairs for its operands."""
@@ -153,12 +153,12 @@ class Slices(GraphBuilder):
             first, mapped = first.apply(SplitKey(self.n)), (True, *mapped[1:])
         if not any(mapped):
             return first.apply(op, *others), False
-        y = batched(op, self.n, mapped, first, *others)
+        y = batch_op(op, self.n, mapped, first, *others)
         return self.one_by_one(node, mapped, [first, *others]) if y is None else y, True
 
     def one_by_one(self, node: Node, mapped: Sequence[bool], xs: Sequence[Any]) -> Any:
         """Apply an op without a batching rule to one slice after the other, and stack the results."""
-        needed(f"vmap of {node.op}, to take one slice after the other,", self.n)
+        require_known(f"vmap of {node.op}, to take one slice after the other,", self.n)
         if not self.n:
             raise ShapeError(f"vmap runs {node.op} slice by slice, and there are no slices")
         file, line, *_ = getattr(node, "place", None) or ("vmap", 1)
@@ -190,19 +190,19 @@ class Slices(GraphBuilder):
             )
         return super().effect(op, *xs)
 
-    def pulling(self) -> None:
+    def note_backward(self) -> None:
         raise NoGradientError(
             "backward() adds to .grad, which is one for all slices, and is refused under vmap. Take mg.func.grad(f), "
             "or mg.autograd.grad(y, x): each slice has its own"
         )
 
     def set_grad(self, x: Any, grad: Any) -> None:
-        self.pulling()
+        self.note_backward()
 
 
-def let_go(y: Any, mine: Collection[Node] = (), keeps: bool = True) -> Any:
+def drop_history(y: Any, mine: Collection[Node] = (), keeps: bool = True) -> Any:
     """y, detached if no leaf in its history except `mine` requires a gradient. Forward mode keeps the history."""
-    if not isinstance(y, Tensor) or y.node is None or not y.tracked or modes.followed():
+    if not isinstance(y, Tensor) or y.node is None or not y.tracked or modes.has_backward_watcher():
         return y
     sources = [y.node, *(x for node in history(y.node) for x in node.inputs)]
     wanted = keeps and any(isinstance(x, Source) and x.needs_grad and x not in mine for x in sources)
@@ -219,4 +219,4 @@ def is_next_key(node: Node) -> bool:
 def constant(node: Node) -> Any:
     """A constant of the graph of one slice, as an operand outside it."""
     outer = modes.current.mode.builder
-    return made(value(node), node.spec) if outer is None else Tracer(outer.node(node.op, (), node.spec), outer)
+    return wrap_array(value(node), node.spec) if outer is None else Tracer(outer.node(node.op, (), node.spec), outer)

@@ -70,16 +70,16 @@ def checkpoint(
     first, again = context_fn()
     builder = modes.current.mode.builder
     if builder is not None:
-        return marked(builder, first, function, args, options)
+        return checkpoint_in_graph(builder, first, function, args, options)
     rng = random.default_generator.get_state() if preserve_rng_state else None
     part = Segment(function, (args, options), rng, again, determinism_check == "default")
-    with saved_tensors_hooks(part.promise, Promise.kept), first:
+    with saved_tensors_hooks(part.promise, Promise.fetch_tensor), first:
         y = function(*args, **options)
     part.end()
     return y
 
 
-def marked(builder: Any, first: Any, function: Callable[..., Any], args: Any, options: Any) -> Any:
+def checkpoint_in_graph(builder: Any, first: Any, function: Callable[..., Any], args: Any, options: Any) -> Any:
     """Call the function while a graph is built, and mark its nodes."""
     if not isinstance(first, Caching | nullcontext):
         raise ValueError(
@@ -145,19 +145,19 @@ class Segment:
         self.mode = {field.name: getattr(modes.current.mode, field.name) for field in fields(modes.Mode) if field.init}
         self.outside: list[Any] = []
         self.around = innermost()
-        self.arguments = tree_map(self.put_by, arguments)
+        self.arguments = tree_map(self.save_argument, arguments)
         self.specs: list[Spec] = []
         self.changed: dict[int, versions.Edits] = {}
         self.found: list[tuple[Tensor, int]] = []
         self.arrays: dict[int, tuple[Tensor, int]] = {}
 
-    def put_by(self, x: Any) -> Any:
+    def save_argument(self, x: Any) -> Any:
         """A tensor as an Argument, saved for the second run; anything else unchanged."""
         if not isinstance(x, Tensor):
             return x
         return Argument(x.detach() if self.around is None else self.around.pack(x.detach()), x.requires_grad)
 
-    def given(self, x: Any) -> Any:
+    def restore_argument(self, x: Any) -> Any:
         """The tensor of an Argument, for the second run; anything else unchanged. Raises EditedError after an edit."""
         if not isinstance(x, Argument):
             return x
@@ -171,7 +171,7 @@ class Segment:
         self.specs.append(x.spec)
         return Promise(self, len(self.specs) - 1)
 
-    def held(self) -> dict[Any, Any]:
+    def live_arrays(self) -> dict[Any, Any]:
         """The arrays that the segment holds now, each under a unique key."""
         given = [x.held.value for x in leaves(self.arguments) if isinstance(x, Argument) and self.around is None]
         chosen = self.context.kept.results.values() if isinstance(self.context, Recall) else ()
@@ -185,13 +185,13 @@ class Segment:
 
     def run(self) -> None:
         """Run the function again, and save its tensors."""
-        args, options = given = tree_map(self.given, self.arguments)
+        args, options = given = tree_map(self.restore_argument, self.arguments)
         own = {id(versions.owner(x.value)) for x in leaves(given) if isinstance(x, Tensor)}
         since = [(key, edits) for key, edits in [*versions.edited.items()] if edits.last > self.ended]
         self.changed = {key: edits for key, edits in since if key not in own}
         told = tuple(watcher.again for watcher in modes.current.mode.watchers if hasattr(watcher, "again"))
         mode = modes.in_mode(**{**self.mode, "watchers": (*told, self)})
-        with suppress(EnoughError), random.fork_rng(), undone(self.outside), mode:
+        with suppress(EnoughError), random.fork_rng(), restore_memory(self.outside), mode:
             if self.rng is not None:
                 random.default_generator.set_state(self.rng)
             with saved_tensors_hooks(self.keep, lambda x: x), self.context:
@@ -206,7 +206,7 @@ class Segment:
 
     def keep(self, x: Tensor) -> Tensor:
         """Save x for backward, and return it."""
-        self.captured(x)
+        self.check_unedited(x)
         self.found.append((x, versions.now()))
         if self.ended == inf and len(self.found) == len(self.specs):
             raise EnoughError
@@ -215,12 +215,12 @@ class Segment:
     def saw(self, op: Op, y: Tensor, xs: tuple[Tensor, ...]) -> None:
         for x in xs:
             if x.tracked and x.is_leaf:
-                self.captured(x)
+                self.check_unedited(x)
 
-    def pulled(self, node: Any, gy: Any, gxs: tuple[Any, ...]) -> None:
+    def on_pullback(self, node: Any, gy: Any, gxs: tuple[Any, ...]) -> None:
         pass
 
-    def captured(self, x: Tensor) -> None:
+    def check_unedited(self, x: Tensor) -> None:
         """Raises EditedError if x was edited since the first run read it."""
         key = id(versions.owner(x.value))
         if key in self.changed and self.changed[key] is versions.edited.get(key):
@@ -234,7 +234,7 @@ class Segment:
 
 
 @contextmanager
-def undone(memory: Sequence[Any]) -> Iterator[None]:
+def restore_memory(memory: Sequence[Any]) -> Iterator[None]:
     """A block after which memory, given as weak references, has its old values and edit counts again."""
     before = [(array, array.copy(), versions.edited[id(array)]) for array in (m() for m in memory) if array is not None]
     moments = [(edits.count, edits.last) for *_, edits in before]
@@ -258,7 +258,7 @@ class Promise:
     part: Segment
     number: int
 
-    def kept(self) -> Tensor:
+    def fetch_tensor(self) -> Tensor:
         """The tensor, from a second run of the segment. Each run provides it once; a further read runs it again."""
         if self.number not in self.part.arrays:
             self.part.run()

@@ -76,10 +76,10 @@ def write_event(file: BinaryIO, content: Message, step: int | None = None, wallt
     """Append an event to the file."""
     event = encode({1: float(time.time() if walltime is None else walltime), 2: step, **content})
     length = struct.pack("<Q", len(event))
-    file.write(length + masked(length) + event + masked(event))
+    file.write(length + masked_crc(length) + event + masked_crc(event))
 
 
-def masked(data: bytes) -> bytes:
+def masked_crc(data: bytes) -> bytes:
     """TFRecord's masked CRC-32C: rotated and offset, because a CRC of data that contains CRCs is weak."""
     crc = crc32c(data)
     return struct.pack("<I", ((crc >> 15 | crc << 17) + 0xA282EAD8) & 0xFFFFFFFF)

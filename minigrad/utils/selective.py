@@ -113,7 +113,7 @@ class Caching:
             kept = (y.value, versions.now()) if self.keeps(op, *specs) else None
             self.results.setdefault((op, specs), []).append(kept)
 
-    def pulled(self, node: Any, gy: Any, gxs: tuple[Any, ...]) -> None:
+    def on_pullback(self, node: Any, gy: Any, gxs: tuple[Any, ...]) -> None:
         pass
 
 
@@ -131,8 +131,8 @@ class Recall:
         self.left = {applied: iter(results) for applied, results in self.kept.results.items() if any(results)}
         for op, specs in self.left:
             planned = op.plans.get(specs) or plan(op, specs)
-            if not isinstance(planned.run, Recalled):
-                planned.run = Recalled((op, specs), planned.run)
+            if not isinstance(planned.run, CachedRun):
+                planned.run = CachedRun((op, specs), planned.run)
 
     def __exit__(self, kind: Any, *raised: Any) -> None:
         inside.recall = self.before
@@ -149,17 +149,17 @@ class Recall:
         return None if kept is None or versions.edited_since(*kept) else kept[0]
 
 
-class Inside(threading.local):
+class CurrentRecall(threading.local):
     """The active Recall context of each thread."""
 
     recall: Recall | None = None
 
 
-inside = Inside()
+inside = CurrentRecall()
 
 
 @dataclass(frozen=True, eq=False)
-class Recalled:
+class CachedRun:
     """Runs a planned op, or returns its saved result inside a Recall context."""
 
     applied: Applied

@@ -188,8 +188,8 @@ class SummaryWriter:
         """Log the traced graph of a model or function for an input, or for a tuple of inputs."""
         given = input_to_model if isinstance(input_to_model, tuple) else (input_to_model,)
         traced = model if isinstance(model, TracedFunction) else TracedFunction(model)
-        names = {node: scoped(node) for node in traced.graph_for(*given).nodes}
-        graph = {1: [described(node, names) for node in names], 4: {1: PRODUCER}}
+        names = {node: scoped_name(node) for node in traced.graph_for(*given).nodes}
+        graph = {1: [node_def(node, names) for node in names], 4: {1: PRODUCER}}
         self._write({GRAPH: graph}, None, None)
 
     def add_hparams(
@@ -329,7 +329,7 @@ def counts_above(t: np.ndarray, x: np.ndarray, weights: np.ndarray, thresholds: 
 # -- graphs --------------------------------------------------------------------------------------------
 
 
-def scoped(node: Node) -> str:
+def scoped_name(node: Node) -> str:
     """The unique name of the node, with the path of the module that made it as a prefix."""
     place, is_given = getattr(node, "place", None), isinstance(node.op, Input)
     own = node.op.name if isinstance(node.op, Input) else getattr(node, "name", node.op.label)
@@ -337,7 +337,7 @@ def scoped(node: Node) -> str:
     return f"{folder}{own}".replace(" ", "_")
 
 
-def described(node: Node, names: Mapping[Node, str]) -> Message:
+def node_def(node: Node, names: Mapping[Node, str]) -> Message:
     """A NodeDef: name, op, the names of the operands, and the shapes of the results."""
     kind = "Placeholder" if isinstance(node.op, Input) else "Const" if isinstance(node.op, Const) else node.op.kind
     specs = node.spec if isinstance(node.spec, Specs) else (node.spec,)
@@ -355,18 +355,18 @@ def hyperparameters(
     """The three summaries that the plugin reads: the names, the values, and the end of the run."""
     settings = {name: value for name, value in settings.items() if value is not None}
     for name, values in domains.items():
-        if name not in settings or any(typed(value)[0] != typed(settings[name])[0] for value in values):
+        if name not in settings or any(hparam_value(value)[0] != hparam_value(settings[name])[0] for value in values):
             raise TypeError(f"hparam_domain_discrete needs values of a setting and of its type, got {name}: {values!r}")
-    listed = {name: {1: [typed(value)[1] for value in values]} for name, values in domains.items()}
-    infos = [{1: name.encode(), 4: typed(value)[0], 5: listed.get(name)} for name, value in settings.items()]
+    listed = {name: {1: [hparam_value(value)[1] for value in values]} for name, values in domains.items()}
+    infos = [{1: name.encode(), 4: hparam_value(value)[0], 5: listed.get(name)} for name, value in settings.items()]
     return {
         "experiment": {2: {4: infos, 5: [{1: {2: tag.encode()}} for tag in metrics]}},
-        "session_start_info": {3: {1: [{1: name, 2: typed(value)[1]} for name, value in settings.items()]}},
+        "session_start_info": {3: {1: [{1: name, 2: hparam_value(value)[1]} for name, value in settings.items()]}},
         "session_end_info": {4: {1: 1}},  # STATUS_SUCCESS
     }
 
 
-def typed(value: Any) -> tuple[int, Message]:
+def hparam_value(value: Any) -> tuple[int, Message]:
     """A DataType of hparams, and a google.protobuf.Value. Raises TypeError unless it is a string, bool or number."""
     match value:
         case str():

@@ -32,9 +32,9 @@ from nbformat import NotebookNode
 from nbformat.v4 import new_raw_cell
 from traitlets.config import Config
 
-from minigrad.course.exercise import SLIPS, alike, every
+from minigrad.course.exercise import SLIPS, alike, all_exercises
 from minigrad.course.probe import Outcome, observe
-from minigrad.course.referee import inside, judge, parsed
+from minigrad.course.referee import inner_probes, judge, parse_probes
 from minigrad.course.scoring import run, source_of
 from notebooks.source import BuildError
 
@@ -144,7 +144,7 @@ def refuse_strays(nb: NotebookNode, parts: list[str], name: str) -> None:
     coded = [cell.metadata.answer for cell in nb.cells if "answer" in cell.metadata and cell.cell_type == "code"]
     if sorted(checked) != sorted({*coded}):
         raise BuildError(f'{name}: each part needs one check("…"): for {", ".join(coded)}, not {", ".join(checked)}')
-    others = {part.name: each.name for each in every() if each.name != name for part in each.parts}
+    others = {part.name: each.name for each in all_exercises() if each.name != name for part in each.parts}
     if taken := [part for part in parts if part in others]:
         raise BuildError(f"{name}: {others[taken[0]]} has a part {taken[0]!r} already, and `check` needs unique names")
 
@@ -194,7 +194,7 @@ def refuse_unfit(probes: str, expected: list[Outcome], again: list[Outcome], whe
     """Raise BuildError for probes that cannot judge an answer; `expected` and `again` are two runs of them."""
     if not expected:
         raise BuildError(f"{where}: there is no probe: an expression over what the answer defines")
-    for probe, came, then in zip(parsed(probes), expected, again):
+    for probe, came, then in zip(parse_probes(probes), expected, again):
         asked = f"{where}: on the solution the probe `{probe.expression}`"
         if came.kind not in ("gave", "raised"):
             raise BuildError(f"{asked} gives no plain data: {came.kind} {came.value or ''}".rstrip())
@@ -274,7 +274,7 @@ def outcomes(nb: NotebookNode, part: str, answer: str, probes: str, where: str) 
         if mine:
             break
     try:
-        return judge(probes, observe(inside(probes), namespace))
+        return judge(probes, observe(inner_probes(probes), namespace))
     except SyntaxError as error:
         raise BuildError(f"{where}: line {error.lineno} of the probes is not valid Python: {error.msg}") from error
 

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import minigrad as mg
-from minigrad.course.probe import Outcome, limited
+from minigrad.course.probe import Outcome, run_limited
 from minigrad.course.widgets import TrainingView
 from minigrad.engine.base.spec import Spec
 from minigrad.engine.base.threads import AtOnce, can_start, pool
@@ -100,7 +100,7 @@ def endless():
 
 
 def test_an_endless_answer_is_stopped(alone):
-    assert limited(endless, 0.2).kind == "endless"
+    assert run_limited(endless, 0.2).kind == "endless"
 
 
 def test_an_answer_that_ends_gives_what_it_gives(alone, capsys):
@@ -108,7 +108,7 @@ def test_an_answer_that_ends_gives_what_it_gives(alone, capsys):
         print("not shown")
         return Outcome("gave", 3)
 
-    assert limited(answer, 5.0) == Outcome("gave", 3)
+    assert run_limited(answer, 5.0) == Outcome("gave", 3)
     assert sys.gettrace() is None
     assert capsys.readouterr().out == ""
 

@@ -11,7 +11,7 @@ pytest.importorskip("nbgrader", reason="formgrader is nbgrader's")
 from playwright.sync_api import expect
 
 from minigrad.course.grading.collect import spell_name
-from minigrad.course.grading.letters import tame
+from minigrad.course.grading.letters import safe_name
 from tests.browser.conftest import local
 from tests.browser.test_formgrader_browser import served, submission
 from tests.course.grading import prose
@@ -237,7 +237,7 @@ WHOLE = {f"text {i}": text for i, (name, text) in enumerate(MARKDOWN.items()) if
 @pytest.mark.share(6)
 @pytest.mark.parametrize("student", KINDS, ids=list(KINDS.values()))
 def test_a_submission_is_text(reader, results, student):
-    reader.open(f"submissions/{submission(results, tame(spell_name(student)))}/?index=0")
+    reader.open(f"submissions/{submission(results, safe_name(spell_name(student)))}/?index=0")
     assert reader.made_of(".rendered_html *") <= {"P", "BR", "STRONG", "EM"}
     assert reader.made_of(".input_area *") <= {"DIV class", "PRE", "SPAN", "SPAN class"}
     assert reader.page.locator(".nbgrader_cell .score").count() == 2
@@ -290,8 +290,8 @@ def test_formulas_are_formulas_where_mathjax_is_there(browser, reader, results):
 
 LISTS = ["manage_assignments", f"manage_submissions/{prose.NAME}", "manage_students", "gradebook"]
 LISTS += [f"gradebook/{prose.NAME}", f"gradebook/{prose.NAME}/{prose.NAME}"]
-LISTS += [f"manage_students/{quote(tame(spell_name(name)))}" for name in (*STUDENTS, "815")]
-LISTS += [f"manage_students/{quote(tame(spell_name(name)))}/{prose.NAME}" for name in (*STUDENTS, "815")]
+LISTS += [f"manage_students/{quote(safe_name(spell_name(name)))}" for name in (*STUDENTS, "815")]
+LISTS += [f"manage_students/{quote(safe_name(spell_name(name)))}/{prose.NAME}" for name in (*STUDENTS, "815")]
 
 
 @pytest.mark.share(3)

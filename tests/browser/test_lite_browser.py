@@ -29,7 +29,7 @@ from tests.browser.listening import run_with_site, served
 pytestmark = pytest.mark.timeout(900)  # Python starts in 10 s, and in minutes where ten processes share two cores
 BUILD = "import sys, browser_edition, pathlib; browser_edition.build(pathlib.Path(sys.argv[1]))"
 LESSON, EXERCISE = "lessons/00_start_here.ipynb", "exercises/01_scalar_engine.ipynb"
-PARTS = exercise.named("01_scalar_engine").parts
+PARTS = exercise.load_exercise("01_scalar_engine").parts
 STUBS = ("def multiply", "def order", "times_at_x", "def gradients", "zero_says", "def mine")
 WRONG = "def multiply(a, b):\n    return Node(a.data * b.data, ((a, a.data), (b, b.data)))"
 ENDLESS = "def multiply(a, b):\n    while True: pass"
@@ -175,7 +175,7 @@ def test_lesson_00_is_open_and_gives_a_first_result_for_less_than_17_mb(kernel):
     assert kernel.run("import minigrad") == "'ready'"
     assert "z = 7: 5 boxes" in kernel.run("x = mg.Value(2.0)\ny") + kernel.run("mg.draw(z)")
 
-    files = [path for path in (kernel.folder.parent / name[1:] for name in kernel.needed) if path.is_file()]
+    files = [path for path in (kernel.folder.parent / name[1:] for name in kernel.live_nodes) if path.is_file()]
     assert 10e6 < sum(len(gzip.compress(path.read_bytes(), 6)) for path in files) < 17e6  # what has come, in bytes
 
 

@@ -14,7 +14,7 @@ import pytest
 from test_check import names_after, part
 
 from minigrad.course import apart, child, exercise
-from minigrad.course.exercise import judged
+from minigrad.course.exercise import check_answer
 
 HELD = {
     "a power": "def f(x): return 7 ** 10 ** 8",
@@ -46,7 +46,7 @@ def test_what_holds_python_is_stopped_and_what_came_before_it_counts(source):
 def test_what_grows_without_end_is_refused_the_memory_and_says_so(grown, monkeypatch):
     monkeypatch.setattr(apart, "MEMORY", 200 << 20)
     more = "__import__('numpy').concatenate([x, x])" if "numpy" in grown else "x + x"
-    verdict = judged(PART, names_after(f"def f(x):\n    x = {grown}\n    while True: x = {more}"), [])
+    verdict = check_answer(PART, names_after(f"def f(x):\n    x = {grown}\n    while True: x = {more}"), [])
 
     assert "needed more memory than a check has" in verdict.says[0]
 
@@ -55,7 +55,7 @@ def test_on_a_thread_what_grows_is_stopped_before_its_time_is_up(monkeypatch):
     pytest.importorskip("psutil")
     monkeypatch.setattr(apart, "forks", lambda: False)
     monkeypatch.setattr(apart, "MEMORY", 200 << 20)
-    verdict = judged(PART, names_after("def f(x):\n    x = []\n    while True: x.append(bytes(100_000))"), [])
+    verdict = check_answer(PART, names_after("def f(x):\n    x = []\n    while True: x.append(bytes(100_000))"), [])
 
     assert "needed more memory than a check has" in verdict.says[0]
 
@@ -64,7 +64,7 @@ def test_on_a_thread_what_grows_is_stopped_before_its_time_is_up(monkeypatch):
 def test_what_ends_its_process_is_said_to_and_costs_no_attempt():
     left = "import os, time\ndef f(x):\n    if os.fork(): os._exit(0)\n    time.sleep(60)"  # a child of its own goes on
     for source in ("import os\ndef f(x): os._exit(0)", "import os\ndef f(x): os.kill(os.getpid(), 9)", left):
-        verdict = judged(PART, names_after(source), [])
+        verdict = check_answer(PART, names_after(source), [])
 
         assert "ended the process it ran in" in verdict.says[0]
         assert verdict.attempt == ""
@@ -79,7 +79,7 @@ def test_what_an_answer_needs_of_its_notebook_is_there_and_what_it_changes_is_no
     )
     namespace = names_after(source)
 
-    assert judged(PART, namespace, []).state == "pass"
+    assert check_answer(PART, namespace, []).state == "pass"
     assert namespace["seen"] == ([] if apart.forks() else [1, 2, 3])
 
 
@@ -120,9 +120,9 @@ def test_where_no_copy_can_be_made_or_its_end_is_ignored_an_answer_is_looked_at_
 @forking
 def test_a_process_that_is_gone_has_not_worked_for_ever():
     """Where children's ends are ignored, all it had said was lost: its clock said that its time was up."""
-    with child.copied(lambda writer: time.sleep(60)) as (process, _):
+    with child.fork_process(lambda writer: time.sleep(60)) as (process, _):
         clock = child.Clock(process, 1.0, 4.0)
-    assert clock.left() > 0.5
+    assert clock.seconds_left() > 0.5
 
 
 @forking
@@ -131,7 +131,7 @@ def test_what_an_answer_writes_where_outcomes_go_is_none():
     os.write(writer, b'["gave", 2, ""]\n[3]\n7\n')
     os.close(writer)
 
-    assert [outcome.kind for outcome in apart.told(os.getpid(), reader, 1)][-1] == "died"
+    assert [outcome.kind for outcome in apart.read_outcomes(os.getpid(), reader, 1)][-1] == "died"
     os.close(reader)
 
 

@@ -16,7 +16,7 @@ from minigrad.course.journal import lines
 from minigrad.course.standing import standing
 from tests.support.root import ROOT
 
-PART = exercise.named("01_scalar_engine").parts[2]  # visits: 2 hints, a number to find
+PART = exercise.load_exercise("01_scalar_engine").parts[2]  # visits: 2 hints, a number to find
 RIGHT = "times_at_x, nodes = 1024, 11"
 NUMBERS = [1, 2, 3, 4]  # none of them a known-wrong answer
 
@@ -174,7 +174,7 @@ def test_a_part_that_was_solved_and_then_broken_says_so_until_it_is_right_again(
         now = standing(home)
         assert broken in repr(now)
         assert broken in now._repr_mimebundle_()["text/html"]
-        assert (now.points, now.exercises[0].passed, now.next) == (0, 0, "exercises/01_scalar_engine.ipynb")
+        assert (now.points, now.exercises[0].passed_parts, now.next) == (0, 0, "exercises/01_scalar_engine.ipynb")
         assert next(part.state for part in now.exercises[0].parts if part.name == "visits") == "broken"
 
     assert in_a_new_kernel(RIGHT).passed
@@ -193,14 +193,14 @@ def test_a_journal_of_an_older_edition_calls_nothing_broken(home):
 
 def test_a_solution_is_python_that_passes():
     """The markers are gone, the indent is right, and nothing but the answer's own cell is needed."""
-    for each in exercise.every():
+    for each in exercise.all_exercises():
         for part in each.parts:
             compile(part.solution, part.name, "exec")
             assert "###" not in part.solution
             assert 2 <= part.patience <= 5
     namespace = {"__name__": "__main__"}
     exec(PART.solution, namespace)
-    assert exercise.judged(PART, namespace, []).state == "pass"
+    assert exercise.check_answer(PART, namespace, []).state == "pass"
 
 
 @pytest.mark.parametrize("call", ["solution()", "solution('no such part')", "solution(3)", "solution([])"])

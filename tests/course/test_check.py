@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from minigrad.course import exercise, feedback
-from minigrad.course.exercise import Part, Verdict, judged, part_of
+from minigrad.course.exercise import Part, Verdict, check_answer, part_of
 from minigrad.course.probe import observe
-from minigrad.course.referee import parsed
+from minigrad.course.referee import parse_probes
 from tests.support.table import table
 
 DOUBLE = part_of(
@@ -45,7 +45,7 @@ SEVEN = part("n", 7)
 
 
 def answered(source: str, part: Part = DOUBLE, earlier: list[str] | None = None) -> Verdict:
-    return judged(part, names_after(source), [] if earlier is None else earlier)
+    return check_answer(part, names_after(source), [] if earlier is None else earlier)
 
 
 def names_after(source: str) -> dict[str, Any]:
@@ -159,7 +159,7 @@ def test_where_a_number_is_the_answer_it_is_not_given_away():
 def test_an_endless_loop_is_stopped_and_said_to_be_endless():
     before = set(threading.enumerate())
 
-    outcomes = observe(parsed(DOUBLE.probes), names_after("def double(x):\n    while True: pass"), seconds=0.2)
+    outcomes = observe(parse_probes(DOUBLE.probes), names_after("def double(x):\n    while True: pass"), seconds=0.2)
 
     assert [outcome.kind for outcome in outcomes] == ["endless"]
     assert set(threading.enumerate()) == before
@@ -177,7 +177,7 @@ def test_a_loop_that_cannot_be_stopped_is_left_behind_and_the_learner_told():
     stubborn = "while not over:\n  try:\n   while not over: pass\n  except BaseException: pass"
     namespace = names_after(f"over = []\ndef double(x):\n {stubborn}")
 
-    outcomes = observe(parsed(DOUBLE.probes), namespace, seconds=0.2)
+    outcomes = observe(parse_probes(DOUBLE.probes), namespace, seconds=0.2)
     namespace["over"].append(True)
 
     assert [outcome.kind for outcome in outcomes] == ["stuck"]
@@ -272,7 +272,7 @@ def test_check_keeps_count_of_attempts_for_as_long_as_the_notebook_lives():
 
 
 def test_a_right_answer_says_what_it_shows_and_a_wrong_one_does_not():
-    visits = next(part for part in exercise.named("01_scalar_engine").parts if part.name == "visits")
+    visits = next(part for part in exercise.load_exercise("01_scalar_engine").parts if part.name == "visits")
     right, wrong = (said(f"times_at_x, nodes = {n}, 11\nsaid = check('visits')") for n in (1024, 10))
 
     assert right.sentences[2] == visits.shows.strip() != ""
@@ -280,13 +280,13 @@ def test_a_right_answer_says_what_it_shows_and_a_wrong_one_does_not():
 
 
 def test_each_part_shows_something_of_its_own():
-    parts = [part for each in exercise.every() for part in each.parts]
+    parts = [part for each in exercise.all_exercises() for part in each.parts]
 
     assert len({part.shows for part in parts} - {""}) == len(parts)
 
 
 def test_a_right_answer_says_what_is_next_and_the_last_one_that_it_was_the_last():
-    exercise_01 = exercise.named("01_scalar_engine")
+    exercise_01 = exercise.load_exercise("01_scalar_engine")
     code = "from minigrad.course import check\ntimes_at_x, nodes = 1024, 11\nsaid = check('visits')"
     here: dict[str, Any] = {"__name__": "__main__"}
     exec(code, here)

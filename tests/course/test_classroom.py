@@ -20,9 +20,9 @@ from types import SimpleNamespace
 import pytest
 import yaml
 
-from minigrad.course.grading.sandbox import HIDDEN, IMAGE, PACKAGE, Limits, NoSandbox, found
-from minigrad.course.lessons import shipped
-from minigrad.course.referee import parsed
+from minigrad.course.grading.sandbox import HIDDEN, IMAGE, PACKAGE, Limits, NoSandbox, find_sandbox
+from minigrad.course.lessons import shipped_names
+from minigrad.course.referee import parse_probes
 from tests.course.grading.cases import CASES, NAME
 from tests.support.root import ROOT
 
@@ -58,7 +58,7 @@ def test_a_hub_copies_the_course_as_the_student_and_opens_its_first_lesson(tmp_p
     ran = subprocess.run(command, env=environment, cwd=tmp_path, capture_output=True, text=True, check=True)
 
     assert ran.stdout.splitlines()[-1] == "got --port=1 a b"
-    assert spawner.default_url.removeprefix("/lab/tree/course/") in shipped()
+    assert spawner.default_url.removeprefix("/lab/tree/course/") in shipped_names()
     assert (tmp_path / spawner.default_url.removeprefix("/lab/tree/")).is_file()
 
 
@@ -85,7 +85,7 @@ def test_the_image_for_grading_runs_probes_and_holds_no_answers(tmp_path):
     command = [word.replace("/opt/grading", str(tmp_path)) for word in program]
     job = {
         "cells": [["one", "import minigrad as mg\nx = mg.Value(3.0)\n(x * x).backward()"]],
-        "parts": [["slope", ["x"], parsed("x.grad\nmg.__file__")]],
+        "parts": [["slope", ["x"], parse_probes("x.grad\nmg.__file__")]],
         "limits": asdict(Limits()),
     }
     streams = {"input": json.dumps(job), "capture_output": True, "text": True}
@@ -102,7 +102,7 @@ def test_the_image_for_grading_runs_probes_and_holds_no_answers(tmp_path):
 )
 def test_a_push_to_github_is_told_its_points(tmp_path, data, points, status):
     try:
-        found()
+        find_sandbox()
     except NoSandbox as missing:
         pytest.skip(str(missing))
     (job,) = yaml.safe_load((DEPLOY / "github_classroom.yml").read_text("utf-8"))["jobs"].values()

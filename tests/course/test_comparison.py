@@ -9,7 +9,7 @@ import pytest
 from test_check import part
 
 from minigrad.course import feedback
-from minigrad.course.comparison import Comparison, compared, comparison
+from minigrad.course.comparison import Comparison, compare_values, comparison
 from minigrad.course.exercise import verdict
 from minigrad.course.probe import Outcome
 from tests.support.table import table
@@ -19,7 +19,7 @@ NAN, INF = float("nan"), float("inf")
 
 
 def the(wanted: object, came: object) -> Comparison:
-    found = compared("f(x)", wanted, came)
+    found = compare_values("f(x)", wanted, came)
     assert found is not None
     return found
 
@@ -78,7 +78,7 @@ def test_pairs_whose_first_numbers_rise_are_a_curve():
     ids=str,
 )
 def test_what_a_picture_says_no_better_is_not_drawn(wanted, came):
-    assert compared("f(x)", wanted, came) is None
+    assert compare_values("f(x)", wanted, came) is None
 
 
 @table(
@@ -108,7 +108,7 @@ def test_whatever_the_numbers_are_the_picture_is_well_formed_and_in_its_frame(ca
 
 
 def test_what_is_shown_is_escaped():
-    picture = compared('f("<b>")', [1, 2, 3, 4], [1, 2, 3, 5])
+    picture = compare_values('f("<b>")', [1, 2, 3, 4], [1, 2, 3, 5])
     assert picture is not None
 
     assert "<b>" not in picture.svg() + feedback.figure(picture)

@@ -5,7 +5,7 @@ import re
 from operator import attrgetter
 
 import minigrad as mg
-from minigrad.course.lessons import shipped
+from minigrad.course.lessons import shipped_names
 from tests.support.root import ROOT
 from tests.support.table import table
 
@@ -45,7 +45,7 @@ def test_every_answer_leads_to_a_place_that_a_learner_has(title, who, said):
     """JupyterLab opens a notebook at a heading by its words, with - for each space."""
     assert LINK.search(said), f"{title}, {who}: no link"
     for words, name, heading in LINK.findall(said):
-        assert f"lessons/{name}" in shipped(), name
+        assert f"lessons/{name}" in shipped_names(), name
         if name.endswith(".ipynb"):
             assert words.startswith(f"{name[:2]}: ")
             assert heading in {each.replace(" ", "-") for each in headings(name)}, heading

@@ -13,7 +13,7 @@ from functools import cache
 import pytest
 
 from minigrad.course import exercise, quiz
-from minigrad.course.lessons import shipped
+from minigrad.course.lessons import shipped_names
 from tests.support.root import ROOT
 from tests.support.table import table
 
@@ -56,7 +56,7 @@ def test_every_misconception_is_met_by_a_part_of_an_exercise(misconception):
 def test_the_answers_that_learners_are_judged_by_know_the_same_misconceptions():
     written = {(name, one, part) for name, nb in sources("solutions").items() for one, part in course_map.met_in(nb)}
 
-    judged = {(each.name, wrong.misconception, part.name) for each in exercise.every() for part in each.parts
+    judged = {(each.name, wrong.misconception, part.name) for each in exercise.all_exercises() for part in each.parts
               for wrong in part.wrong if wrong.misconception}  # fmt: skip
 
     assert judged == written
@@ -104,7 +104,7 @@ def test_the_lessons_are_drawn_as_the_graph_that_they_are():
     before = needs.nearest(needs.needs(taught()))
 
     assert text == (ROOT / "lessons" / needs.FILE).read_text("utf-8")
-    assert f"lessons/{needs.FILE}" in shipped()
+    assert f"lessons/{needs.FILE}" in shipped_names()
     assert set(re.findall(r'data-id="(\d\w+)"', text)) == set(taught())
     arrows = {f"a{one}_{name}" for name in taught() for one in before[name]}
     assert set(re.findall(r'data-id="(a\w+)"', text)) == arrows
@@ -174,7 +174,7 @@ def test_a_learner_gets_the_pages_that_the_first_lesson_links_to():
 
     for page in ("README.md", "GLOSSARY.md"):
         assert f"]({page})" in text
-        assert f"lessons/{page}" in shipped()
+        assert f"lessons/{page}" in shipped_names()
 
 
 def test_each_lesson_says_which_box_of_the_first_picture_it_opens():

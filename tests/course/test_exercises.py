@@ -31,7 +31,7 @@ NAMES = [path.stem for path in SOURCES]
 WRONG = [
     pytest.param(path, number, id=f"{path.stem}-{number}")
     for path in SOURCES
-    for number in range(max(len(part.wrong) for part in exercise.named(path.stem).parts))
+    for number in range(max(len(part.wrong) for part in exercise.load_exercise(path.stem).parts))
 ]
 
 
@@ -83,7 +83,7 @@ def test_a_known_wrong_answer_loses_its_part_and_gets_its_own_hint(source, numbe
     written = defaultdict(list)
     for cell in notebook(source).cells:
         written[cell.metadata.get("wrong")].append(cell.source)
-    tried = [part for part in exercise.named(source.stem).parts if number < len(part.wrong)]
+    tried = [part for part in exercise.load_exercise(source.stem).parts if number < len(part.wrong)]
 
     answers = {part.name: written[part.name][number] for part in tried}
     marks = score(with_answers("solutions", source.stem, answers, tmp_path))
@@ -110,10 +110,10 @@ def test_nothing_of_a_solution_is_in_the_exercise(name):
     ordinary = {cell.source for cell in source} - {*asides, *answers}
 
     written = {cell["id"]: "".join(cell["source"]) for cell in cells("exercises", name)}
-    parts = {part.name for part in exercise.named(name).parts}
+    parts = {part.name for part in exercise.load_exercise(name).parts}
 
     assert {text for cell, text in written.items() if cell not in parts} == ordinary
-    for part in exercise.named(name).parts:
+    for part in exercise.load_exercise(name).parts:
         text = next(cell.source for cell in source if cell.metadata.get("answer") == part.name)
         around = {
             line.strip() for line in re.sub(r"### BEGIN.*?### END SOLUTION", "", text, flags=re.DOTALL).splitlines()
@@ -129,7 +129,7 @@ def test_no_hint_and_no_name_of_a_mistake_is_anywhere_in_the_file_of_the_exercis
     """Not in a cell, its metadata, its outputs or the notebook's: the bytes are searched, as a learner could."""
     nb = json.loads((ROOT / "exercises" / f"{name}.ipynb").read_text("utf-8"))
     everything = [json.dumps(nb, ensure_ascii=False), *("".join(cell["source"]) for cell in nb["cells"])]
-    for part in exercise.named(name).parts:
+    for part in exercise.load_exercise(name).parts:
         told = [part.shows, *part.hints, *(text for wrong in part.wrong for text in (wrong.shows, wrong.hint))]
         for secret in [*told, part.solution, part.probes]:
             assert secret in part.defines or not any(secret in text for text in everything), secret
@@ -139,7 +139,7 @@ def test_no_hint_and_no_name_of_a_mistake_is_anywhere_in_the_file_of_the_exercis
 def test_every_part_says_its_points_and_minutes_to_the_learner_too(name):
     header = notebook(ROOT / "solutions" / "source" / f"{name}.py").metadata.minigrad
     tasks = {cell["id"]: "".join(cell["source"]) for cell in cells("exercises", name)}
-    parts = exercise.named(name).parts
+    parts = exercise.load_exercise(name).parts
 
     for part in parts:
         assert f"**{feedback.points(part)}, {part.minutes} minutes.**" in tasks[f"task-{part.name}"]
@@ -162,15 +162,15 @@ def test_nbgrader_accepts_the_exercise(name):
 
 
 def test_no_two_parts_of_the_course_have_one_name():
-    names = [part.name for each in exercise.every() for part in each.parts]
+    names = [part.name for each in exercise.all_exercises() for part in each.parts]
 
     assert len(set(names)) == len(names) >= 9
-    assert sorted(each.name for each in exercise.every()) == NAMES
+    assert sorted(each.name for each in exercise.all_exercises()) == NAMES
 
 
 def test_no_probe_goes_through_all_that_a_learner_has_in_memory():
     """A collection takes as long as there are objects: a right answer beside twenty million was out of time."""
-    assert not [part.name for each in exercise.every() for part in each.parts if "gc.collect" in part.probes]
+    assert not [part.name for each in exercise.all_exercises() for part in each.parts if "gc.collect" in part.probes]
 
 
 # -- submissions that are not as they should be -------------------------------------------------
@@ -274,7 +274,7 @@ def test_feedback_never_tells_a_learner_more_than_the_next_hint(tmp_path):
 
     says = score(path)["parts"]["product"]["says"]
 
-    hints = next(iter(exercise.named(NAME).parts)).hints
+    hints = next(iter(exercise.load_exercise(NAME).parts)).hints
     assert hints[0] in says
     assert hints[1] not in says
     assert feedback.WORDS["fail"] in says

@@ -6,7 +6,7 @@ import matplotlib.pyplot as plt
 import pytest
 from IPython.core.interactiveshell import InteractiveShell
 
-from minigrad.course.plots import INK, drawn, follow_theme
+from minigrad.course.plots import INK, render_svg, follow_theme
 
 
 @pytest.fixture(autouse=True)
@@ -28,7 +28,7 @@ def plot():
 
 def test_a_plot_has_no_background_and_the_ink_of_the_page():
     """In the dark theme every plot was a white page."""
-    svg = drawn(plot())
+    svg = render_svg(plot())
 
     assert "#ffffff" not in svg
     assert INK not in svg.replace(f"color: {INK}", "")
@@ -39,7 +39,7 @@ def test_a_plot_has_no_background_and_the_ink_of_the_page():
 
 
 def test_the_same_plot_is_the_same_svg():
-    assert drawn(plot()) == drawn(plot())
+    assert render_svg(plot()) == render_svg(plot())
 
 
 def test_a_notebook_keeps_the_svg_and_no_png():

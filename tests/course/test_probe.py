@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from minigrad.course import probe
-from minigrad.course.probe import GRACE, Odd, Outcome, Stop, equal, limited, plain
+from minigrad.course.probe import GRACE, Odd, Outcome, Stop, equal, run_limited, plain
 
 
 def test_a_list_that_lies_about_its_items_is_read_as_it_is():
@@ -90,7 +90,7 @@ def test_interrupting_the_kernel_interrupts_the_check_and_stops_what_it_ran():
     interrupt.start()
 
     with pytest.raises(KeyboardInterrupt):
-        limited(work, 2)
+        run_limited(work, 2)
 
     interrupt.join()
     while set(threading.enumerate()) != before:  # a thread that has said its last word takes a moment to go
@@ -115,7 +115,7 @@ def test_a_word_to_stop_that_a_finalizer_swallows_is_said_again_and_not_reported
         while True:
             pass
 
-    assert limited(work, 0.2).kind == "endless"
+    assert run_limited(work, 0.2).kind == "endless"
     assert reported == [ValueError]
 
 
@@ -132,7 +132,7 @@ def test_on_a_busy_machine_a_probe_has_seconds_of_work_and_not_of_the_wall():
         enough.set()
         return Outcome("gave", 2)
 
-    outcome = limited(work, 0.5)  # side by side with the other it takes 0.6 s by the clock, or more
+    outcome = run_limited(work, 0.5)  # side by side with the other it takes 0.6 s by the clock, or more
     enough.set()
     other.join()
     assert (outcome.kind, outcome.value) == ("gave", 2)
@@ -149,7 +149,7 @@ def test_a_machine_that_stands_still_takes_no_time_from_a_probe(monkeypatch, sta
         return Outcome("gave", 2)
 
     monkeypatch.setattr(probe, "time", stands_still)
-    assert limited(work, 0.5).value == 2
+    assert run_limited(work, 0.5).value == 2
 
 
 def test_what_stops_but_slowly_has_seconds_of_work_to_stop_too():
@@ -168,7 +168,7 @@ def test_what_stops_but_slowly_has_seconds_of_work_to_stop_too():
     enough = threading.Event()
     other = threading.Thread(target=turn, args=(enough,), daemon=True)
     other.start()
-    outcome = limited(work, 0.1)
+    outcome = run_limited(work, 0.1)
     enough.set()
     other.join()
     assert outcome.value == "its end"
@@ -181,5 +181,5 @@ def turn(enough):
 
 def test_what_sleeps_has_its_seconds_by_the_clock_on_the_wall():
     awake = threading.Event()
-    assert limited(awake.wait, 0.2).kind in ("endless", "stuck")
+    assert run_limited(awake.wait, 0.2).kind in ("endless", "stuck")
     awake.set()

@@ -7,13 +7,13 @@ from math import inf, nan
 import pytest
 
 from minigrad import function, gradcheck, ops, tensor
-from minigrad.course.exercise import every, named
+from minigrad.course.exercise import all_exercises, load_exercise
 from minigrad.course.probe import Outcome, observe, plain
-from minigrad.course.referee import inside, judge
+from minigrad.course.referee import inner_probes, judge
 from minigrad.files.saving import evidence
 from tests.support.table import table
 
-PARTS = [pytest.param(part, id=f"{each.name}-{part.name}") for each in every() for part in each.parts if part.probes]
+PARTS = [pytest.param(part, id=f"{each.name}-{part.name}") for each in all_exercises() for part in each.parts if part.probes]
 COMPARISONS = {"all", "any", "bool", "allclose", "isclose", "array_equal", "array_equiv", "gradcheck", "check", "equal"}
 PROBES = """
 import math
@@ -46,7 +46,7 @@ def one(sent, _, *others):
 
 def outcomes(probe, answer=lambda x: x):
     probes = f"{PROBES}\n{probe}"
-    return judge(probes, observe(inside(probes), {"answer": answer}))
+    return judge(probes, observe(inner_probes(probes), {"answer": answer}))
 
 
 @table(
@@ -72,7 +72,7 @@ def test_a_referee_decides_about_what_was_sent(probe, outcome):
 
 
 def test_nothing_of_a_referee_is_in_what_runs_beside_the_answer():
-    text = text_of(inside(f"{PROBES}\nsizes(3)\nanswer(2) <= 17"))
+    text = text_of(inner_probes(f"{PROBES}\nsizes(3)\nanswer(2) <= 17"))
 
     assert "isclose" not in text
     assert "17" not in text
@@ -85,7 +85,7 @@ def test_an_answer_that_replaces_builtins_gains_nothing(monkeypatch):
         return 99
 
     probes = f"{PROBES}\nsizes(3)"
-    sent = observe(inside(probes), {"answer": answer})
+    sent = observe(inner_probes(probes), {"answer": answer})
     monkeypatch.undo()  # as the process ends in which it was replaced
 
     assert judge(probes, sent) == [Outcome("gave", False)]
@@ -121,7 +121,7 @@ def test_whatever_is_sent_has_an_outcome(sent):
 )
 def test_no_graph_that_is_sent_keeps_a_referee_busy(exercise, part, sent):
     """A node that named -1 as its parent was its own parent: the walk never ended, and neither did the grader."""
-    (probes,) = (each.probes for each in named(exercise).parts if each.name == part)
+    (probes,) = (each.probes for each in load_exercise(exercise).parts if each.name == part)
 
     assert judge(probes, [Outcome("gave", sent)])[0].kind in ("gave", "raised")
 
@@ -136,7 +136,7 @@ def test_what_was_sent_cannot_change_the_next_verdict():
 @table("part", PARTS)
 def test_no_probe_compares_beside_the_answer(part):
     """A comparison may choose between values that are sent; its own result is never sent."""
-    tree = ast.parse(text_of(inside(part.probes)))
+    tree = ast.parse(text_of(inner_probes(part.probes)))
     assert not [ast.unparse(node) for node in ast.walk(tree) if callee(node) in COMPARISONS]
     for sent in results(tree):
         assert not {*comparisons(sent)}, ast.unparse(sent)

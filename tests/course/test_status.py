@@ -45,7 +45,7 @@ def home(tmp_path, monkeypatch):
 def test_points_parts_attempts_and_what_was_revealed_are_counted(home):
     first, *others = standing(home).exercises
 
-    assert (first.points, first.of, first.passed, first.revealed) == (2, 10, 1, 1)
+    assert (first.points, first.of, first.passed_parts, first.revealed_points) == (2, 10, 1, 1)
     assert [(p.name, p.state, p.points, p.of, p.attempts) for p in first.parts] == [
         ("product", "passed", 2, 2, 1), ("order", "tried", 0, 3, 2), ("visits", "revealed", 0, 1, 1),
         ("gradients", "untried", 0, 2, 0), ("zero", "untried", 0, 1, 0), ("eight_signs", "untried", 0, 1, 0),
@@ -73,7 +73,7 @@ def test_all_that_is_counted_is_in_the_text_and_in_the_table(home):
             assert words in said, words
     assert "01_what_a_graph_is: 2 locked, 1 right" in bundle["text/plain"]
     quizzes = len(standing(home).quizzes)
-    assert bundle["text/html"].count("<svg") == len(list(exercise.every())) + 2 + quizzes
+    assert bundle["text/html"].count("<svg") == len(list(exercise.all_exercises())) + 2 + quizzes
     assert "<b>" not in bundle["text/html"]
 
 
@@ -130,7 +130,7 @@ def test_every_link_of_the_dashboard_leads_to_a_notebook_of_the_course(tmp_path,
     monkeypatch.chdir(tmp_path)
     links = re.findall('href="([^"]*)"', dashboard()._repr_mimebundle_()["text/html"])
 
-    assert len(links) == len(list(exercise.every())) + len(list(quiz.FOLDER.glob("*.toml"))) + 1
+    assert len(links) == len(list(exercise.all_exercises())) + len(list(quiz.FOLDER.glob("*.toml"))) + 1
     assert all((lessons.course() / link).is_file() for link in links)
 
 

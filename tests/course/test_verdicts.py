@@ -54,7 +54,7 @@ ANSWERS = [
 
 @lru_cache
 def known(name: str) -> tuple[NotebookNode, dict[str, Part]]:
-    return notebook(ROOT / "solutions" / "source" / f"{name}.py"), {p.name: p for p in exercise.named(name).parts}
+    return notebook(ROOT / "solutions" / "source" / f"{name}.py"), {p.name: p for p in exercise.load_exercise(name).parts}
 
 
 def code(part: Part, answer: str | dict[str, str]) -> str:
@@ -81,7 +81,7 @@ def test_an_answer_has_the_verdict_it_deserves(name, deserves, part, what, answe
 
 def test_every_part_has_a_right_answer_besides_its_solution():
     answered = {(param.values[0], param.values[2]) for param in ANSWERS if param.values[1] == "right"}
-    parts = {(each.name, part.name) for each in exercise.every() for part in each.parts if part.open}
+    parts = {(each.name, part.name) for each in exercise.all_exercises() for part in each.parts if part.open}
 
     assert parts <= answered
     assert len(ANSWERS) >= 250

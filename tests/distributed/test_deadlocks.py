@@ -11,7 +11,7 @@ test_on_ranks = on_ranks("knots.py", 3)
 @pytest.fixture
 def boards(tmp_path):
     """The boards of three ranks that wait: 0 and 1 for one another, 2 in a call of all."""
-    path = Board.made(3, str(tmp_path))
+    path = Board.create_file(3, str(tmp_path))
     made = [Board(path, 3, me) for me in range(3)]
     for board, needs in zip(made, ([1], [0], [0, 1, 2])):
         board.state[board.me], board.group[board.me] = WAITING, -1

@@ -13,7 +13,7 @@ from ranks import HERE, needs_mpi
 
 import minigrad as mg
 import minigrad.distributed as dist
-from minigrad.distributed.carried import carried
+from minigrad.distributed.carried import serialize_function
 from minigrad.distributed.group import DistributedError
 from minigrad.distributed.launcher import NoRanksError, starter
 
@@ -154,7 +154,7 @@ def test_what_cannot_go_to_other_processes_is_refused():
     inner = 3
     for fn in (lambda: 1, lambda: inner, np.sum, mg.nn.Linear):
         with pytest.raises(DistributedError, match="only a named function"):
-            carried(fn)
+            serialize_function(fn)
     with pytest.raises(mg.base.errors.StateError, match="does not hold"):
         dist.launch(fails, 1, object())
 

@@ -10,7 +10,7 @@ from ranks import HERE, on_ranks
 import minigrad as mg
 from minigrad import nn
 from minigrad.distributed import destroy_process_group, stages_of
-from minigrad.distributed.stages import balanced
+from minigrad.distributed.stages import balance_stages
 
 test_on_ranks = on_ranks("pipeline.py", 2, 3)
 
@@ -61,7 +61,7 @@ def test_the_largest_stage_is_as_small_as_can_be():
         def largest(cuts, costs=costs):
             return max(sum(costs[i:j]) for i, j in pairwise([0, *cuts, len(costs)]))
 
-        assert largest(balanced(costs, n)) == min(map(largest, combinations(range(1, len(costs)), n - 1)))
+        assert largest(balance_stages(costs, n)) == min(map(largest, combinations(range(1, len(costs)), n - 1)))
 
 
 @pytest.mark.parametrize(

@@ -23,7 +23,7 @@ from minigrad.draw.layout import layout
 from minigrad.draw.picture import Box, Picture
 from minigrad.draw.scalars import RULES, rules
 from minigrad.draw.svg import DARK, LIGHT, dot, size
-from minigrad.draw.words import number, written
+from minigrad.draw.words import number, format_op
 from minigrad.scalar.value import Value, history
 from tests.support.colour_contrast import contrast
 from tests.support.root import ROOT
@@ -96,7 +96,7 @@ def test_given_names_replace_the_callers():
     x = Value(2.0)
     y = x * x
 
-    assert {box.called for box in draw(y, names={"input": x}).picture.boxes} == {"input", "#2"}
+    assert {box.display_name for box in draw(y, names={"input": x}).picture.boxes} == {"input", "#2"}
 
 
 def test_a_number_in_an_expression_is_a_constant_and_wants_no_gradient():
@@ -105,7 +105,7 @@ def test_a_number_in_an_expression_is_a_constant_and_wants_no_gradient():
 
     (constant,) = [box for box in draw(y).picture.boxes if box.kind == "constant"]
 
-    assert (constant.called, constant.grad) == ("2", "")
+    assert (constant.display_name, constant.grad) == ("2", "")
 
 
 def test_leaves_without_any_name_are_the_learners_and_not_constants():
@@ -154,10 +154,10 @@ def test_infinity_and_nan_are_drawn_as_what_they_are():
 
 
 def test_minus_signs_do_not_collide():
-    assert written("×", ["2", "−3"]) == "2 × (−3)"
-    assert written("^2", ["−3"]) == "(−3)^2"
-    assert written("neg", ["−3"]) == "−(−3)"
-    assert written("tanh", ["−3"]) == "tanh(−3)"
+    assert format_op("×", ["2", "−3"]) == "2 × (−3)"
+    assert format_op("^2", ["−3"]) == "(−3)^2"
+    assert format_op("neg", ["−3"]) == "−(−3)"
+    assert format_op("tanh", ["−3"]) == "tanh(−3)"
 
 
 def test_the_rules_in_words_are_the_slopes_the_engine_stores():

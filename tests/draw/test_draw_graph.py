@@ -42,7 +42,7 @@ def test_forward_and_gradient_stand_in_one_drawing():
 
 def test_a_finished_graph_is_drawn_whole():
     builder, _, _, loss, g = built()
-    drawn = mg.draw(builder.finished([loss, g]), {})
+    drawn = mg.draw(builder.finish_graph([loss, g]), {})
 
     assert len(drawn.picture.boxes) == len(mg.draw([loss, g], {}).picture.boxes)
     assert drawn.svg.startswith("<svg")

@@ -8,7 +8,7 @@ import pytest
 import minigrad as mg
 from minigrad.draw import draw
 from minigrad.draw.rules import rules_of
-from minigrad.draw.tensors import Drawn
+from minigrad.draw.tensors import TensorGraph
 from tests.autograd.test_custom_function import Cube
 
 
@@ -45,14 +45,14 @@ def test_after_backward_leaves_have_gradients_and_nothing_is_kept():
 
     graph["loss"].backward()
 
-    boxes = {box.called: box for box in draw(graph["loss"], graph).picture.boxes}
+    boxes = {box.display_name: box for box in draw(graph["loss"], graph).picture.boxes}
     assert (boxes["x"].grad, boxes["y"].grad, boxes["#3"].grad) == ("[4, 5, 6]", "[1, 2, 3]", "·")
     assert not any(box.kept for box in boxes.values())
 
 
 def test_what_is_marked_as_kept_is_what_the_engine_keeps():
     """Counted against the arrays that the recorded nodes really hold."""
-    drawn = Drawn([classifier()], {})
+    drawn = TensorGraph([classifier()], {})
 
     held = {id(array) for node in drawn.order if node.inputs for array in node.saved}
 
@@ -75,7 +75,7 @@ def test_drawing_leaves_the_graph_as_it_was():
 def test_a_constant_is_drawn_at_each_of_its_uses():
     y = (mg.tensor(3.0, requires_grad=True) * 2) * 2
 
-    assert [box.called for box in draw(y).picture.boxes if box.kind == "constant"] == ["2", "2"]
+    assert [box.display_name for box in draw(y).picture.boxes if box.kind == "constant"] == ["2", "2"]
 
 
 def test_many_elements_are_told_by_their_norm_and_integers_by_their_range():
@@ -147,7 +147,7 @@ def test_a_function_of_ones_own_is_drawn_though_it_cannot_be_run_again():
 
     assert "#2 = Cube(x) = · f64[]" in draw(y).text.replace("f64[], grad ·", "f64[]")
     with pytest.raises(ValueError, match="cannot run again"):
-        Drawn([y], {}).replay(np.ones(()))
+        TensorGraph([y], {}).replay(np.ones(()))
 
 
 def test_several_tensors_are_drawn_together_and_each_is_marked_as_an_output():

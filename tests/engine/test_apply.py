@@ -12,7 +12,7 @@ from minigrad.engine.base.device import CPU
 from minigrad.engine.base.spec import Spec
 from minigrad.engine.core.op import ufunc_of
 from minigrad.engine.tensor.tensor import Tensor
-from minigrad.engine.tensor.unroll import unrolled
+from minigrad.engine.tensor.unroll import unroll_operands
 from tests.support.table import table
 
 X = np.array([[0.5, -1.0], [2.0, 0.25]])
@@ -68,7 +68,7 @@ def test_an_error_inside_shows_the_line_that_was_written():
 
 
 def test_loops_that_are_not_over_the_operands_stay_loops():
-    @unrolled
+    @unroll_operands
     def apply(self, op, *others):
         xs = (self, *others)
         return [x + 1 for x in xs], [i + x for x, i in zip(xs, range(op))], tuple([o * 2 for o in others])
@@ -113,9 +113,9 @@ def test_threads_that_make_a_spec_at_once_make_one():
 
 def test_a_thread_that_comes_second_to_make_a_spec_takes_the_firsts():
     """Both have looked, and neither has found: what the lock is for, without waiting for it to happen."""
-    first = Spec._made((5, 3, 17), np.dtype(float), CPU)
+    first = Spec._intern((5, 3, 17), np.dtype(float), CPU)
 
-    assert Spec._made((5, 3, 17), np.dtype(float), CPU) is first
+    assert Spec._intern((5, 3, 17), np.dtype(float), CPU) is first
 
 
 @table(

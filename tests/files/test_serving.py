@@ -33,7 +33,7 @@ from minigrad.files.serving.app import app
 from minigrad.files.serving.batcher import Batcher, Limits
 from minigrad.files.serving.command import bind, run_server
 from minigrad.files.serving.metrics import Metrics
-from minigrad.files.serving.model import Refusal, in_slices, opened, warmed
+from minigrad.files.serving.model import Refusal, in_slices, load_model, warm_up
 from minigrad.files.serving.repository import Repository
 from tests.support.in_a_thread import completed, in_a_thread
 from tests.support.model_server import keep, saved, served, until
@@ -132,14 +132,14 @@ def test_an_onnx_file_is_served_under_its_own_names_as_onnxruntime_runs_it(tmp_p
     mg.onnx.export(net, (mg.tensor(X),), tmp_path / "net.onnx", ["picture"], ["scores"], {"picture": [0]})
     wanted = onnxruntime.InferenceSession(tmp_path / "net.onnx").run(None, {"picture": X})[0]
 
-    model = opened(tmp_path / "net.onnx")
+    model = load_model(tmp_path / "net.onnx")
 
     assert model.by_rows
     assert model.inputs["picture"].shape == (None, 4)
     np.testing.assert_allclose(model.run({"picture": X})["scores"], wanted, **CLOSE)
     (tmp_path / "net.onnx").write_bytes(b"no model")
     with pytest.raises(SavedFileError, match="no valid ONNX model"):
-        opened(tmp_path / "net.onnx")
+        load_model(tmp_path / "net.onnx")
 
 
 def test_what_a_model_is_is_said_in_both_languages(client):
@@ -393,7 +393,7 @@ def slowly(seconds):
             time.sleep(seconds)
             return arrays
 
-        return replace(opened(path), run=run, by_rows=False)
+        return replace(load_model(path), run=run, by_rows=False)
 
     return read
 
@@ -446,7 +446,7 @@ def test_connections_are_refused_until_a_model_answers(tmp_path):
         with pytest.raises(ConnectionRefusedError):
             socket.create_connection(at.getsockname())
         refused.append(path)
-        return opened(path)
+        return load_model(path)
 
     def tell(_):
         socket.create_connection(at.getsockname()).close()
@@ -482,7 +482,7 @@ def in_a_loop(model, limits, *requests):
 
 
 def test_requests_that_wait_run_together_and_each_has_its_own_answer(tmp_path):
-    model = opened(saved(tmp_path / "net.mg", 2.0))
+    model = load_model(saved(tmp_path / "net.mg", 2.0))
     requests = [{"x": np.full((1 + i % 3, 2), i, "f4")} for i in range(9)]
 
     answers, runs = in_a_loop(model, Limits(rows=8), *requests)
@@ -505,15 +505,15 @@ def test_a_long_request_runs_in_slices_so_that_memory_has_a_limit(tmp_path):
 
     assert met == [1024, 1024, 512]  # of 452, filled up
     np.testing.assert_array_equal(found["output"], 2 * x)
-    np.testing.assert_array_equal(opened(saved(tmp_path / "net.mg", 2.0)).run({"x": x})["output"], 2 * x)
+    np.testing.assert_array_equal(load_model(saved(tmp_path / "net.mg", 2.0)).run({"x": x})["output"], 2 * x)
 
 
 def test_what_a_batch_needs_is_compiled_before_the_first_request(tmp_path):
     """Of 24 rows at most, batches of 17 to 24 are filled up to 32."""
     met = []
-    model = opened(saved(tmp_path / "net.mg", 2.0))
+    model = load_model(saved(tmp_path / "net.mg", 2.0))
 
-    warmed(replace(model, run=lambda arrays: met.append(len(arrays["x"]))), 24)
+    warm_up(replace(model, run=lambda arrays: met.append(len(arrays["x"]))), 24)
 
     assert met == [1, 2, 4, 8, 16, 32]
 
@@ -531,7 +531,7 @@ def test_an_index_that_is_none_is_refused_and_fails_nobody_else(tmp_path):
 
 
 def test_requests_of_other_lengths_run_apart(tmp_path):
-    model = opened(keep(tmp_path / "net.mg", lambda x: x.sum(1), ((None, None), mg.float32)))
+    model = load_model(keep(tmp_path / "net.mg", lambda x: x.sum(1), ((None, None), mg.float32)))
 
     answers, runs = in_a_loop(model, Limits(), *[{"x": np.ones((1, 2 + i % 2), "f4")} for i in range(4)])
 
@@ -540,7 +540,7 @@ def test_requests_of_other_lengths_run_apart(tmp_path):
 
 
 def test_a_request_that_fails_fails_none_of_those_beside_it(tmp_path):
-    model = opened(keep(tmp_path / "net.mg", lambda x: mg.arange(5)[x], ((None,), mg.int64)))
+    model = load_model(keep(tmp_path / "net.mg", lambda x: mg.arange(5)[x], ((None,), mg.int64)))
 
     answers, runs = in_a_loop(model, Limits(), *({"x": np.array([i])} for i in (1, 9, 2)))
 
@@ -565,7 +565,7 @@ def test_a_request_that_fails_fails_none_of_those_beside_it(tmp_path):
 )
 def test_only_rows_that_are_answered_apart_run_together(tmp_path, f, apart):
     """A batch norm in training would mix the rows of strangers."""
-    assert opened(keep(tmp_path / "f.mg", f, ((None, 2), mg.float32))).by_rows == apart
+    assert load_model(keep(tmp_path / "f.mg", f, ((None, 2), mg.float32))).by_rows == apart
 
 
 def test_hundreds_of_requests_at_once_are_answered_right(client):

@@ -28,7 +28,7 @@ from minigrad.files.serving.batcher import Limits
 from minigrad.files.serving.budget import UNCOUNTED, Budget
 from minigrad.files.serving.metrics import Metrics
 from minigrad.files.serving.middleware import host_names
-from minigrad.files.serving.model import Refusal, opened
+from minigrad.files.serving.model import Refusal, load_model
 from minigrad.files.serving.repository import Repository
 from tests.support.in_a_thread import completed
 from tests.support.model_server import connected, everything, keep, saved, served, until
@@ -141,7 +141,7 @@ def waiting(done):
             done.wait(60)
             return {"output": arrays["x"] * 2}
 
-        return replace(opened(path), run=run, by_rows=False)
+        return replace(load_model(path), run=run, by_rows=False)
 
     return read
 

@@ -215,7 +215,7 @@ def test_an_axis_may_be_counted_from_the_right():
 
     assert right.tolist() == mg.quantize_per_channel(x, *grid, 1).dequantize().tolist()
     s, z = observer.calculate_qparams()
-    assert observer.rounded(mg.tensor(x), s, z).tolist() == other.rounded(mg.tensor(x), s, z).tolist()
+    assert observer.fake_quantize(mg.tensor(x), s, z).tolist() == other.fake_quantize(mg.tensor(x), s, z).tolist()
 
 
 def test_what_is_faked_is_what_the_integers_stand_for():

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import minigrad as mg
-from minigrad.profiler.books import Of
+from minigrad.profiler.books import Consumer
 from tests.support.all_close import assert_all_equal
 
 nn = mg.nn
@@ -160,7 +160,7 @@ def test_what_is_kept_for_backward_falls_with_the_number_of_micro_batches():
         with mg.profiler.memory(model, inputs=[x], exact=False) as ledger:
             for start in range(0, rows, rows // n):
                 (model(x[start : start + rows // n]).sum() / n).backward()
-        peaks[n], saved[n] = ledger.peak.total, max(moment.live[Of.SAVED] for moment in ledger.moments)
+        peaks[n], saved[n] = ledger.peak.total, max(moment.live[Consumer.SAVED] for moment in ledger.moments)
 
     activation, parameters = rows * width * 4, sum(p.value.nbytes for p in model.parameters())
     assert [saved[n] for n in (1, 2, 4)] == [6 * activation // n + 4 for n in (1, 2, 4)]  # and n itself

@@ -107,7 +107,7 @@ def staged(f, spec):
     with GraphBuilder().building() as builder:
         y = f(builder.argument("x", spec))
     edited = list(builder.edited.values())
-    graph = builder.finished([y, *(c.symbol for c in edited)])
+    graph = builder.finish_graph([y, *(c.symbol for c in edited)])
 
     def run(x):
         value, *new = interpret(graph, x, *(c.what.value for c in builder.captured.values()))
@@ -133,7 +133,7 @@ def test_gradients_are_clipped_in_a_graph_as_outside(norm_type, max_norm):
 
     with GraphBuilder().building() as builder:
         outputs = clipped(builder.argument("x", Spec(XS[0].shape, "f8")))
-    got = interpret(builder.finished(outputs), XS[0], *(c.what.value for c in builder.captured.values()))
+    got = interpret(builder.finish_graph(outputs), XS[0], *(c.what.value for c in builder.captured.values()))
 
     for y, eager in zip(got, clipped(mg.tensor(XS[0]))):
         np.testing.assert_allclose(y, eager.numpy(), rtol=1e-13)

@@ -14,7 +14,7 @@ from minigrad.engine.core.versions import owner
 from minigrad.nn.zoo.efficientnet import Scale
 from minigrad.nn.zoo.transformers import Size
 from minigrad.profiler import estimate
-from minigrad.profiler.books import Of
+from minigrad.profiler.books import Consumer
 from tests.support.peak_memory import peak_bytes
 from tests.support.table import mistakes, table
 
@@ -248,7 +248,7 @@ def test_the_peak_is_that_of_a_real_run(training):
     for mode in (mg.enable_grad, mg.no_grad):
         with mg.profiler.memory(net, inputs=x, exact=False) as ledger, mode():
             net(x)
-        peaks.append(max(moment.live[Of.OTHER] + moment.live[Of.SAVED] for moment in ledger.timeline()))
+        peaks.append(max(moment.live[Consumer.OTHER] + moment.live[Consumer.SAVED] for moment in ledger.timeline()))
     e = estimate(net, x)
 
     assert (e.peak_bytes, e.inference_peak_bytes) == pytest.approx(tuple(peaks), abs=100)  # constants

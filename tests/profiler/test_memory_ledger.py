@@ -10,7 +10,7 @@ import pytest
 import minigrad as mg
 from minigrad.course.widgets import MemoryTimeline
 from minigrad.engine.core.versions import owner
-from minigrad.profiler.books import CONSUMERS, Of
+from minigrad.profiler.books import CONSUMERS, Consumer
 from minigrad.utils.checkpoint import checkpoint, create_selective_checkpoint_contexts
 
 nn = mg.nn
@@ -142,10 +142,10 @@ def test_the_peak_is_what_tracemalloc_measures(kind, way):
     assert peak.total == pytest.approx(measured(kind, way), rel=0.02)
     assert abs(peak.untold) < 0.02 * peak.total  # it is known whose it is
     sizes = sum(p.value.nbytes for p in net.parameters())
-    assert [peak.live[i] for i in (Of.PARAMETERS, Of.STATE)] == [sizes, 2 * sizes]
-    assert peak.live[Of.INPUTS] >= sum(x.value.nbytes for x in batch)
-    assert (peak.live[Of.WORKSPACE] > 0) == (way == "function")
-    assert ledger.moments[-1].live[Of.SAVED] == 0 == ledger.moments[-1].live[Of.GRADIENTS]
+    assert [peak.live[i] for i in (Consumer.PARAMETERS, Consumer.STATE)] == [sizes, 2 * sizes]
+    assert peak.live[Consumer.INPUTS] >= sum(x.value.nbytes for x in batch)
+    assert (peak.live[Consumer.WORKSPACE] > 0) == (way == "function")
+    assert ledger.moments[-1].live[Consumer.SAVED] == 0 == ledger.moments[-1].live[Consumer.GRADIENTS]
 
 
 def test_the_peak_says_where_it_was():
@@ -170,10 +170,10 @@ def test_a_convolution_and_its_activation_take_what_the_formulas_say():
         y = conv(x)
     last = ledger.moments[-1]
 
-    assert last.live[Of.PARAMETERS] == 4 * (C * channels * K * K + channels)
-    assert last.live[Of.INPUTS] == B * C * H * H * 4
-    assert last.live[Of.OTHER] == y.value.nbytes == B * channels * H * H * 4
-    assert last.live[Of.SAVED] == 0  # backward reads x and the filters, which are there anyway
+    assert last.live[Consumer.PARAMETERS] == 4 * (C * channels * K * K + channels)
+    assert last.live[Consumer.INPUTS] == B * C * H * H * 4
+    assert last.live[Consumer.OTHER] == y.value.nbytes == B * channels * H * H * 4
+    assert last.live[Consumer.SAVED] == 0  # backward reads x and the filters, which are there anyway
 
 
 def test_what_a_convolution_makes_and_drops_is_its_columns():
@@ -228,7 +228,7 @@ def test_no_grad_keeps_nothing_for_backward():
     for name, block in (("recorded", mg.enable_grad), ("no_grad", mg.no_grad)):
         with mg.profiler.memory(net, inputs=[x], exact=False) as ledger, block():
             y = net(x)
-        most[name] = [max(moment.live[i] for moment in ledger.moments) for i in (Of.SAVED, Of.OTHER)]
+        most[name] = [max(moment.live[i] for moment in ledger.moments) for i in (Consumer.SAVED, Consumer.OTHER)]
         del y
 
     array = 64 * 32 * 4
@@ -250,8 +250,8 @@ def test_a_skip_connection_keeps_an_early_activation_longer():
             h = h + 1
         h = h + early
 
-    assert [moment.live[Of.OTHER] // array for moment in plain.moments] == [0, 1, 2, 2, 2, 2, 1]
-    assert [moment.live[Of.OTHER] // array for moment in skipped.moments] == [0, 1, 2, 3, 3, 3, 3, 2]
+    assert [moment.live[Consumer.OTHER] // array for moment in plain.moments] == [0, 1, 2, 2, 2, 2, 1]
+    assert [moment.live[Consumer.OTHER] // array for moment in skipped.moments] == [0, 1, 2, 3, 3, 3, 3, 2]
 
 
 def test_what_backward_has_read_is_kept_no_longer_though_somebody_has_it():
@@ -264,8 +264,8 @@ def test_what_backward_has_read_is_kept_no_longer_though_somebody_has_it():
         z.backward()
 
     assert y.shape == (64, 64)
-    assert [retained[i] for i in (Of.SAVED, Of.OTHER)] == [array, 4]
-    assert [ledger.moments[-1].live[i] for i in (Of.SAVED, Of.OTHER)] == [0, array + 4]
+    assert [retained[i] for i in (Consumer.SAVED, Consumer.OTHER)] == [array, 4]
+    assert [ledger.moments[-1].live[i] for i in (Consumer.SAVED, Consumer.OTHER)] == [0, array + 4]
 
 
 def test_what_a_derivative_reads_is_there_while_it_makes_its_gradient():
@@ -276,7 +276,7 @@ def test_what_a_derivative_reads_is_there_while_it_makes_its_gradient():
         x.exp().sum().backward()
     moment = next(m for m in ledger.moments if m.what.startswith("the derivative of exp"))
 
-    assert moment.live[Of.SAVED] == x.value.nbytes
+    assert moment.live[Consumer.SAVED] == x.value.nbytes
     assert moment.inside < 0.02 * x.value.nbytes
 
 
@@ -297,7 +297,7 @@ def test_what_a_policy_keeps_is_kept_for_backward():
             contexts = lambda kinds=kinds: create_selective_checkpoint_contexts(kinds)  # noqa: E731
             y = checkpoint(net, x, context_fn=contexts)
             y = y.sum()
-            saved[name] = ledger.live()[Of.SAVED]
+            saved[name] = ledger.live()[Consumer.SAVED]
         del y
 
     assert saved == {"nothing": 0, "products": 4 * 16 * (64 + 8)}
@@ -403,8 +403,8 @@ def test_the_modules_have_what_a_program_keeps_until_its_end():
     ledger = ledger_of(MLP, "function", exact=False)
     table, peak = ledger.table(by="module"), ledger.peak
 
-    column = [*table.head].index(CONSUMERS[Of.SAVED])
-    assert sum(row[column] for row in table.rows) == peak.live[Of.SAVED] > 0
+    column = [*table.head].index(CONSUMERS[Consumer.SAVED])
+    assert sum(row[column] for row in table.rows) == peak.live[Consumer.SAVED] > 0
     assert sum(row[-1] for row in table.rows) == pytest.approx(peak.total, rel=1e-3)  # a result is whole from its step
 
 
@@ -468,9 +468,9 @@ def test_nothing_is_held_alive():
     x = numbers(64, 64)
     with mg.profiler.memory(inputs=[x], exact=False) as ledger:
         y = x.tanh()
-        there = ledger.live()[Of.OTHER]
+        there = ledger.live()[Consumer.OTHER]
         del y
-        gone = ledger.live()[Of.OTHER]
+        gone = ledger.live()[Consumer.OTHER]
 
     assert (there, gone) == (64 * 64 * 4, 0)
 

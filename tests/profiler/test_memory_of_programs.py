@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import minigrad as mg
-from minigrad.profiler.memory_table import Of
+from minigrad.profiler.memory_table import Consumer
 from tests.graph.sessions.test_session import open_session
 
 SIZES = np.array([800 * 300, 400 * 800]) * 8  # bytes: of the parameters, of the batch
@@ -31,13 +31,13 @@ def test_a_sessions_run_is_in_the_books(optimizer, copies):
     of = dict(enumerate(peak.live))
 
     # A run happens or it does not: the old values are there until the new ones are.
-    assert of[Of.PARAMETERS] == 2 * SIZES[0]
-    assert of[Of.STATE] == pytest.approx(2 * copies * SIZES[0], abs=100)
-    assert of[Of.INPUTS] == pytest.approx(SIZES[1], abs=100)
-    assert of[Of.WORKSPACE] == session.last_run.run.program.text.size
+    assert of[Consumer.PARAMETERS] == 2 * SIZES[0]
+    assert of[Consumer.STATE] == pytest.approx(2 * copies * SIZES[0], abs=100)
+    assert of[Consumer.INPUTS] == pytest.approx(SIZES[1], abs=100)
+    assert of[Consumer.WORKSPACE] == session.last_run.run.program.text.size
     assert abs(peak.untold) < 0.02 * peak.total
-    assert after.live[Of.PARAMETERS] == SIZES[0]
-    assert after.live[Of.STATE] == pytest.approx(copies * SIZES[0], abs=100)
+    assert after.live[Consumer.PARAMETERS] == SIZES[0]
+    assert after.live[Consumer.STATE] == pytest.approx(copies * SIZES[0], abs=100)
     assert "test_memory_of_programs.py" in str(peak)
 
 
@@ -49,7 +49,7 @@ def test_a_model_in_a_session_has_parameters_too():
     with mg.Session(graph) as session, mg.profiler.memory() as ledger:
         session.run(y, {x: np.ones((8, 50))})
 
-    assert ledger.moments[-1].live[Of.PARAMETERS] == sum(p.value.nbytes for p in net.parameters())
+    assert ledger.moments[-1].live[Consumer.PARAMETERS] == sum(p.value.nbytes for p in net.parameters())
 
 
 def test_a_workspace_that_is_made_in_the_block_is_counted_once():
@@ -59,7 +59,7 @@ def test_a_workspace_that_is_made_in_the_block_is_counted_once():
         f(x)
     after = ledger.moments[-1]
 
-    assert after.live[Of.WORKSPACE] > 8_000_000
+    assert after.live[Consumer.WORKSPACE] > 8_000_000
     assert after.untold < 4_000_000  # what was compiled
 
 

@@ -19,7 +19,7 @@ from minigrad.engine.core.modes import Mode, current
 from minigrad.graph.backends.simulated import counting
 from minigrad.graph.compiler.blame import trap_nan
 from minigrad.profiler import ProfilerActivity, profile, record_function, schedule
-from minigrad.profiler.programs import timed
+from minigrad.profiler.programs import time_steps
 from tests.support.table import table
 
 
@@ -540,9 +540,9 @@ def test_the_marking_of_a_program_is_in_no_figure(clock, monkeypatch):
 
     def slowly(program, tell):
         clock.now += 5000
-        return timed(program, tell)
+        return time_steps(program, tell)
 
-    monkeypatch.setattr("minigrad.profiler.log.timed", slowly)
+    monkeypatch.setattr("minigrad.profiler.log.time_steps", slowly)
     f = mg.function(lambda x: x * 2)
     f(mg.ones(3))
     with profile() as prof:

@@ -99,12 +99,12 @@ def test_bytes_kept_are_those_that_live_between_forward_and_backward():
         tracemalloc.stop()
     with watching(Counting()) as counting:
         y = run()
-        kept = counting.kept
+        kept = counting.bytes_saved
         y.backward()
 
     assert kept == 3 * 8 * 50_000  # sin, exp and tanh; x is a parameter
     assert held == pytest.approx(kept, rel=0.02)
-    assert counting.kept == kept  # backward has let it go meanwhile
+    assert counting.bytes_saved == kept  # backward has let it go meanwhile
 
 
 def test_bytes_kept_are_counted_where_the_run_itself_goes_back():
@@ -113,7 +113,7 @@ def test_bytes_kept_are_counted_where_the_run_itself_goes_back():
     with watching(Counting()) as counting:
         x.sin().exp().exp().backward(mg.ones(1000))
 
-    assert counting.kept == 2 * 8000
+    assert counting.bytes_saved == 2 * 8000
 
 
 def test_a_checkpoint_is_counted_as_it_runs():
@@ -122,7 +122,7 @@ def test_a_checkpoint_is_counted_as_it_runs():
     def costs(call):
         with watching(Counting()) as counting:
             y = call(lambda x: x.sin().sin().sin(), -x).sin().sum()
-            kept = counting.kept
+            kept = counting.bytes_saved
             y.backward()
         return kept, counting.flops
 
@@ -221,7 +221,7 @@ def test_where_theory_and_measurement_part_is_said():
     scaling = Scaling("width", {}, samples)
 
     assert scaling.apart == {"seconds": [8, 16], "peak": []}
-    assert "Time and FLOPs part by more than 2x at width = 8, 16" in scaling.said
+    assert "Time and FLOPs part by more than 2x at width = 8, 16" in scaling.summary
     assert "Time and FLOPs part by more than 2x at width = 8, 16." in str(scaling.table)
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from minigrad.course.lessons import FIRST, shipped
+from minigrad.course.lessons import FIRST, shipped_names
 from tests.support.root import ROOT
 
 pytestmark = pytest.mark.share(8)
@@ -40,7 +40,7 @@ def test_the_wheel_has_what_a_checkout_gives_its_learners_and_no_solutions(wheel
 
     inside = sorted(name.removeprefix("minigrad/_course/") for name in names if name.startswith("minigrad/_course/"))
     assert FIRST in inside
-    assert inside == shipped()
+    assert inside == shipped_names()
     assert not [name for name in names if "solution" in name or "/source/" in name]
     assert [name for name in names if name.endswith("settings/overrides.d/minigrad.json")]
     assert "minigrad/__init__.pyi" in names
@@ -61,7 +61,7 @@ def test_an_installed_course_opens_from_an_empty_folder(wheel: Path, tmp_path: P
         assert process.returncode == 0, process.stdout + process.stderr
         return process.stdout
 
-    assert json.loads(minigrad("copy", "--json"))["new"] == shipped()
+    assert json.loads(minigrad("copy", "--json"))["new"] == shipped_names()
     assert (empty / FIRST).is_file()
     assert all(finding["well"] for finding in json.loads(minigrad("doctor", "--json")))
     assert "JupyterLab" in minigrad("lab", "--help")

@@ -16,9 +16,9 @@ import numpy as np
 
 from minigrad.engine.base.errors import MinigradError
 from minigrad.graph.backends.cuda.kernel import BLOCK, CUDA, Kernel, Launch
-from minigrad.graph.backends.cuda.machine import Arrays, Simulated
+from minigrad.graph.backends.cuda.machine import Arrays, SimulatedMachine
 from minigrad.graph.backends.native import toolchain
-from minigrad.graph.backends.native.writer import HEAD, declared, library_of
+from minigrad.graph.backends.native.writer import HEAD, declare_function, library_of
 from minigrad.graph.compiler.passes.fuse import Fused
 
 GPU = """\
@@ -70,7 +70,7 @@ class Library:
     def __init__(self, kernels: Sequence[Kernel]):
         self.kernels = {k.name: k for k in kernels}
         text = "\n".join(map(translated, self.kernels.values()))
-        called = "".join(map(declared, library_of(text)))
+        called = "".join(map(declare_function, library_of(text)))
         library = toolchain.library(f"#define OBJECT 0\n{HEAD}{GPU}{called}{text}", *OPTIONS)
         if library is None:
             raise MinigradError("to run a kernel on the CPU takes a C++ compiler, and one that takes its text")
@@ -91,7 +91,7 @@ class Library:
         partials: Sequence[np.ndarray] = (),
     ) -> None:
         """Runs a kernel on arrays, which lie in memory as it was told."""
-        arrays = kernel.named(operands, results, partials)
+        arrays = kernel.arrays_by_name(operands, results, partials)
         for launch in kernel.launches:
             given = [arrays[name].ctypes.data for name in launch.arguments]
             pointers = (ctypes.c_void_p * len(given))(*given)
@@ -99,7 +99,7 @@ class Library:
             assert self.library.run(body, pointers, launch.grid, BLOCK), "some threads wait for others that do not come"
 
 
-class Emulated(Simulated):
+class Emulated(SimulatedMachine):
     """The simulated device, with these kernels executed as they are written: to see a whole program's."""
 
     def __init__(self, kernels: Sequence[Kernel]):

@@ -10,7 +10,7 @@ from benchmarks import engines
 from benchmarks.workloads import WORKLOADS, Workload
 from minigrad.engine.base.device import SIMULATED
 from minigrad.graph.backends.cuda.kernel import Kernel
-from minigrad.graph.backends.cuda.machine import Simulated, machine_of
+from minigrad.graph.backends.cuda.machine import SimulatedMachine, machine_of
 
 
 def cut(workload: Workload, rows: int) -> Workload:
@@ -48,7 +48,7 @@ def stepped(workload: Workload, compute: Callable[..., None], monkeypatch: Any) 
 def kernels_of(workload: Workload, monkeypatch: Any) -> list[Kernel]:
     """All that run in two steps."""
     seen: dict[Kernel, None] = {}
-    machine = Simulated()
+    machine = SimulatedMachine()
 
     def compute(kernel: Kernel, *given: Any) -> None:
         seen[kernel] = None

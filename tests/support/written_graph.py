@@ -8,7 +8,7 @@ from minigrad.engine.base.pytree import leaves
 from minigrad.engine.base.spec import Spec, spec_of
 from minigrad.engine.core.interpret import interpret
 from minigrad.graph.compiler.passes.pipeline import STANDARD
-from minigrad.graph.compiler.passes.specialise import specialised
+from minigrad.graph.compiler.passes.specialise import specialise_graph
 from minigrad.graph.compiler.passes.verify import verify
 from minigrad.graph.compiler.program.program import Program
 from minigrad.tracing.builder import GraphBuilder
@@ -28,7 +28,7 @@ class Written:
             self.results = [self.builder.lift(y) for y in leaves(f(*xs))]
         self.edited = [c.what for c in self.builder.edited.values()]
         ys = [*self.results, *(c.symbol for c in self.builder.edited.values())]
-        self.graph = verify(self.builder.finished(self.builder.after_effects(ys)))
+        self.graph = verify(self.builder.finish_graph(self.builder.after_effects(ys)))
 
     def __call__(self, *arrays):
         """The results, interpreted."""
@@ -42,7 +42,7 @@ class Written:
         return Program(graph)(*self.given(arrays))
 
     def known(self, arrays):
-        return specialised(self.graph, [spec_of(a) for a in self.given(arrays)])
+        return specialise_graph(self.graph, [spec_of(a) for a in self.given(arrays)])
 
     def given(self, arrays):
         return [*map(np.asarray, arrays), *(c.what.value for c in self.builder.captured.values())]

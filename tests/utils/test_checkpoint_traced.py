@@ -6,7 +6,7 @@ import pytest
 import minigrad as mg
 from minigrad.graph.compiler.passes.liveness import peak_bytes
 from minigrad.graph.compiler.passes.pipeline import optimised
-from minigrad.graph.pruning import pruned
+from minigrad.graph.pruning import prune_graph
 from minigrad.utils.checkpoint import CheckpointPolicy, checkpoint, create_selective_checkpoint_contexts, keep_products
 from tests.support.all_close import assert_all_close
 from tests.support.table import table
@@ -302,7 +302,7 @@ def test_a_graph_of_a_session_computes_the_part_again():
         found, expected = (session.run(g, {x: batch().numpy()}) for g in (gw, plain))
 
     np.testing.assert_array_equal(found, expected)
-    kept, everything = (peak_bytes(optimised(pruned(graph, [g.node], [x.node]).graph)) for g in (gw, plain))
+    kept, everything = (peak_bytes(optimised(prune_graph(graph, [g.node], [x.node]).graph)) for g in (gw, plain))
     assert kept < everything / 2
 
 

@@ -13,7 +13,7 @@ from typing import Any
 from ...engine import ops
 from ...engine.base.errors import ShapeError
 from ...engine.methods import Operand
-from ...engine.methods.arguments import listed
+from ...engine.methods.arguments import autocast_to
 from ...engine.tensor.inplace import become
 from ...engine.tensor.lift import function, operand
 
@@ -22,7 +22,7 @@ def can_be_in_place(f: Callable[..., Any]) -> Callable[..., Any]:
     """Add PyTorch's argument inplace to a function: with inplace=True it writes its result into x."""
 
     @wraps(f)
-    def written(input: Any, *options: Any, inplace: bool = False, **named: Any) -> Any:
+    def call_in_place(input: Any, *options: Any, inplace: bool = False, **named: Any) -> Any:
         y = f(input, *options, **named)
         if not inplace:
             return y
@@ -30,10 +30,10 @@ def can_be_in_place(f: Callable[..., Any]) -> Callable[..., Any]:
         return input
 
     known = list(signature(f).parameters.values())[1:]
-    inplace = signature(written, follow_wrapped=False).parameters["inplace"]
+    inplace = signature(call_in_place, follow_wrapped=False).parameters["inplace"]
     first = Parameter("input", Parameter.POSITIONAL_OR_KEYWORD)
-    written.__signature__ = Signature([first, *known, inplace])  # type: ignore[attr-defined]
-    return written
+    call_in_place.__signature__ = Signature([first, *known, inplace])  # type: ignore[attr-defined]
+    return call_in_place
 
 
 logsigmoid = function(Operand.logsigmoid)
@@ -50,7 +50,7 @@ def leaky_relu(x: Any, negative_slope: float = 0.01) -> Any:
     return real(x).apply(ops.LeakyRelu(float(negative_slope)))
 
 
-@listed("lower")
+@autocast_to("lower")
 def prelu(input: Any, weight: Any) -> Any:
     """x where x > 0, w x elsewhere, with one learned w, or one for each channel (axis 1 of x)."""
     x = operand(input)

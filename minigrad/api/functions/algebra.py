@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from ...engine import ops
-from ...engine.base.dimension import said
+from ...engine.base.dimension import wrap_dimension
 from ...engine.base.errors import AxisError, ShapeError
 from ...engine.base.spec import broadcast_shape
 from ...engine.methods import algebra as contraction
-from ...engine.methods.arguments import axis_of, listed
+from ...engine.methods.arguments import axis_of, autocast_to
 from ...engine.tensor.lift import operand, operands
 
 
@@ -33,7 +33,7 @@ def cross(input: Any, other: Any, dim: int | None = None) -> Any:
     """The cross product x × y along `dim`, by default the only axis of length 3."""
     x, y = operands((input, other), "cross")
     shape = broadcast_shape(x.spec.shape, y.spec.shape)
-    if shape is None or (dim is None and [*map(said, shape)].count(3) != 1):
+    if shape is None or (dim is None and [*map(wrap_dimension, shape)].count(3) != 1):
         raise AxisError(f"cross of {x.spec} and {y.spec} needs exactly one axis of length 3: or pass dim, as in dim=-1")
     dim = (shape.index(3) if dim is None else axis_of(x.spec.with_shape(shape), dim)) - len(shape)
     a, b = ([z.select(dim, i) for i in range(z.shape[z.axis(dim)])] for z in (x, y))
@@ -43,7 +43,7 @@ def cross(input: Any, other: Any, dim: int | None = None) -> Any:
     return parts[0].apply(ops.Stack(parts[0].ndim), *parts[1:]).movedim(-1, dim)
 
 
-@listed("float32")
+@autocast_to("float32")
 def cdist(x1: Any, x2: Any, p: float = 2.0, compute_mode: str | None = None) -> Any:
     """The p-norm of x − y for each pair of rows: (…, m, k), (…, n, k) → (…, m, n).
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from ...engine.base.device import CPU, Device, blocks, device_of
 from ...engine.base.device import device as device_called
-from ...engine.base.dimension import Dimension, Formula, is_unknown, needed, unsaid
+from ...engine.base.dimension import Dimension, Formula, is_unknown, require_known, unwrap_dimension
 from ...engine.base.dtypes import kind, wide
 from ...engine.base.dtypes import result_type as promoted
 from ...engine.base.errors import DTypeError, GraphError, ShapeError
@@ -43,7 +43,7 @@ def from_shape(size: tuple[Any, ...], value: float, dtype: Any, device: Place, r
 def kind_of(number: Any) -> np.dtype:
     """The dtype of a Python number, or of a number computed from unknown lengths."""
     plain = 0 if isinstance(number, Dimension) else number
-    return np.dtype(np.float64) if isinstance(unsaid(number), Formula) else np.asarray(plain).dtype
+    return np.dtype(np.float64) if isinstance(unwrap_dimension(number), Formula) else np.asarray(plain).dtype
 
 
 def zeros(*size: Any, dtype: Any = None, device: Place = None, requires_grad: bool = False) -> Tensor:
@@ -153,7 +153,7 @@ def in_a_row(
     name: str, start: Any, end: Any, steps: int, dtype: Any, device: Place, requires_grad: bool, **options: float
 ) -> Tensor:
     """Call the array module's function of this name, linspace or logspace."""
-    needed(f"{name}, to compute the distance of its numbers,", *map(unsaid, (steps, start, end)))
+    require_known(f"{name}, to compute the distance of its numbers,", *map(unwrap_dimension, (steps, start, end)))
     if steps < 0:
         raise ShapeError(f"{name} needs 0 steps or more, and got {steps}")
     where = place(device)
@@ -187,13 +187,13 @@ def eye(
 
 def tril_indices(row: int, col: int, offset: int = 0, *, dtype: Any = None, device: Place = None) -> Tensor:
     """The row and column numbers, as two rows, of the elements on and below a diagonal of a row × col matrix."""
-    needed("tril_indices, to count the elements,", unsaid(row), unsaid(col))
+    require_known("tril_indices, to count the elements,", unwrap_dimension(row), unwrap_dimension(col))
     return Tensor(np.stack(np.tril_indices(row, offset, col)), np.int64 if dtype is None else dtype, False, device)
 
 
 def triu_indices(row: int, col: int, offset: int = 0, *, dtype: Any = None, device: Place = None) -> Tensor:
     """The row and column numbers, as two rows, of the elements on and above a diagonal of a row × col matrix."""
-    needed("triu_indices, to count the elements,", unsaid(row), unsaid(col))
+    require_known("triu_indices, to count the elements,", unwrap_dimension(row), unwrap_dimension(col))
     return Tensor(np.stack(np.triu_indices(row, offset, col)), np.int64 if dtype is None else dtype, False, device)
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from inspect import isfunction
 
 from ...engine.methods import Operand
-from ...engine.methods.arguments import hears
+from ...engine.methods.arguments import accept_synonyms
 from ...engine.tensor.lift import function
 
 # Methods that make no function, or have another name in `mg`: float is a dtype there, gelu is in mg.nn.functional.
@@ -36,4 +36,4 @@ HEARD = {  # argument names of PyTorch's function that its method does not have 
 
 for name in sorted({*dir(Operand)} - {*ALONE.split()}):
     if not name.startswith("_") and isfunction(method := getattr(Operand, name)):
-        globals()[name] = hears(**HEARD[name])(function(method, name)) if name in HEARD else function(method, name)
+        globals()[name] = accept_synonyms(**HEARD[name])(function(method, name)) if name in HEARD else function(method, name)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ...engine import ops
-from ...engine.base.dimension import is_unknown, unsaid
+from ...engine.base.dimension import is_unknown, unwrap_dimension
 from ...engine.base.dtypes import result_type
 from ...engine.base.errors import ShapeError
 from ...engine.base.spec import broadcast_shape
@@ -20,7 +20,7 @@ from ...engine.tensor.lift import operand, operands
 
 def of_shape(x: Any, shape: tuple[int, ...], rule: str) -> Any:
     """x, checked to have this shape. Each run checks the lengths that are unknown when the graph is built."""
-    op: Any = ops.OfShape(tuple(map(unsaid, shape)), rule)
+    op: Any = ops.OfShape(tuple(map(unwrap_dimension, shape)), rule)
     op.infer(x.spec)
     return x if x.spec.shape == op.shape else x.apply(op)
 

@@ -19,13 +19,13 @@ from .creation import Place
 
 def rand(*size: Any, dtype: Any = None, device: Place = None, requires_grad: bool = False, **source: Any) -> Any:
     """Uniform in [0, 1)."""
-    u = random.uniform(drawn(device, **source), integers(size), np.float64 if dtype is None else dtype)
+    u = random.uniform(draw_key(device, **source), integers(size), np.float64 if dtype is None else dtype)
     return u.requires_grad_(requires_grad)
 
 
 def randn(*size: Any, dtype: Any = None, device: Place = None, requires_grad: bool = False, **source: Any) -> Any:
     """From N(0, 1)."""
-    z = random.normal(drawn(device, **source), integers(size), np.float64 if dtype is None else dtype)
+    z = random.normal(draw_key(device, **source), integers(size), np.float64 if dtype is None else dtype)
     return z.requires_grad_(requires_grad)
 
 
@@ -41,12 +41,12 @@ def randint(
         raise TypeError("randint needs a size, as in randint(10, (2, 3)) or randint(5, 10, (2, 3))")
     floating = kind(np.dtype(dtype)) == "f"
     drawn_as = np.int64 if floating else dtype
-    return random.randint(drawn(device, **source), size, low, high, drawn_as).astype(dtype)
+    return random.randint(draw_key(device, **source), size, low, high, drawn_as).astype(dtype)
 
 
 def randperm(n: int, dtype: Any = np.int64, device: Place = None, **source: Any) -> Any:
     """0, …, n − 1 in random order."""
-    return random.permutation(drawn(device, **source), int(n)).astype(dtype)
+    return random.permutation(draw_key(device, **source), int(n)).astype(dtype)
 
 
 def rand_like(input: Any, **options: Any) -> Any:
@@ -68,7 +68,7 @@ def bernoulli(input: Any, p: float | None = None, **source: Any) -> Any:
     """1 with probability input[i] for each element, or p for all; 0 otherwise. The dtype is that of input."""
     x = operand(input)
     chances = x.detach() if p is None else p
-    drawn_here = random.bernoulli(drawn(x.spec.device, **source), chances, x.shape).astype(x.dtype)
+    drawn_here = random.bernoulli(draw_key(x.spec.device, **source), chances, x.shape).astype(x.dtype)
     return drawn_here.where(True, x)  # makes the gradient by x 0 instead of missing
 
 
@@ -86,7 +86,7 @@ def normal(mean: Any = 0.0, std: Any = 1.0, size: Any = None, **options: Any) ->
 def multinomial(input: Any, num_samples: int, replacement: bool = False, **source: Any) -> Any:
     """Indices along the last axis, drawn with probabilities in proportion to the weights in `input`."""
     weights = operand(input).detach()
-    return random.choice(drawn(weights.spec.device, **source), weights, num_samples, replacement)
+    return random.choice(draw_key(weights.spec.device, **source), weights, num_samples, replacement)
 
 
 def like(x: Any, options: dict[str, Any]) -> dict[str, Any]:
@@ -94,7 +94,7 @@ def like(x: Any, options: dict[str, Any]) -> dict[str, Any]:
     return {"dtype": x.dtype, "device": x.spec.device} | options
 
 
-def drawn(device: Place, generator: random.Generator | None = None, key: Any = None) -> Any:
+def draw_key(device: Place, generator: random.Generator | None = None, key: Any = None) -> Any:
     """The given key, or the next of the generator, on a device."""
     if key is not None:
         return key if device is None else operand(key).to(device)

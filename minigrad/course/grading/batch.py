@@ -17,9 +17,9 @@ from typing import Any
 from minigrad import __version__
 from minigrad.course import exercise, lessons
 
-from .collect import Handed, submissions
+from .collect import SubmittedFile, submissions
 from .grade import Task, grade, task, unseen
-from .letters import fit, tame
+from .letters import sanitize, safe_name
 from .sandbox import Sandbox
 from .submission import Unreadable, digest_of, read
 
@@ -45,35 +45,35 @@ class Course:
     def names(self) -> list[str]:
         return [self.only] if self.only else exercise.names()
 
-    def submissions(self, place: Path, warn: Callable[[str], None] = lambda sentence: None) -> list[Handed]:
+    def submissions(self, place: Path, warn: Callable[[str], None] = lambda sentence: None) -> list[SubmittedFile]:
         """One file of each student for each exercise, or for each file name where the exercise is unknown."""
-        return submissions(place, warn, lambda each: self.meant(each) or each.file, self.rank)
+        return submissions(place, warn, lambda each: self.identify_exercise(each) or each.file, self.rank)
 
-    def meant(self, handed: Handed, data: bytes | None = None) -> str:
+    def identify_exercise(self, handed: SubmittedFile, data: bytes | None = None) -> str:
         """The exercise that a submission answers, from its file name, its metadata or a folder name; or ""."""
         if self.only:
             return self.only
-        if called := self.named(handed.file):
+        if called := self.match_exercise(handed.file):
             return called
         try:
             said = read(handed.data() if data is None else data).exercise
         except Exception:  # grading reports what is wrong with the file
             said = ""
-        return said if said in self.names() else self.named(*reversed(PurePosixPath(handed.where).parts))
+        return said if said in self.names() else self.match_exercise(*reversed(PurePosixPath(handed.where).parts))
 
-    def named(self, *texts: str) -> str:
+    def match_exercise(self, *texts: str) -> str:
         """The first exercise whose name occurs in one of these texts; "" if there is none."""
         return next((name for text in texts for name in self.names() if name in text), "")
 
-    def rank(self, handed: Handed) -> tuple[bool, ...]:
+    def rank(self, handed: SubmittedFile) -> tuple[bool, ...]:
         """A sort key, the highest wins: whether it is edited, is named as an exercise, contains an exercise's name."""
-        return self.is_edited(handed), handed.file in self.names(), bool(self.named(handed.file))
+        return self.is_edited(handed), handed.file in self.names(), bool(self.match_exercise(handed.file))
 
-    def is_edited(self, handed: Handed) -> bool:
+    def is_edited(self, handed: SubmittedFile) -> bool:
         """Whether the file can be read and differs from the released exercise."""
         try:
             data = handed.data()
-            mine, given = read(data), read((self.exercises / f"{self.meant(handed, data)}.ipynb").read_bytes())
+            mine, given = read(data), read((self.exercises / f"{self.identify_exercise(handed, data)}.ipynb").read_bytes())
         except Exception:  # reported when it is graded
             return False
         return (mine.cells, mine.texts) != (given.cells, given.texts)
@@ -93,7 +93,7 @@ class Batch:
         self.over = False
         (out / "results").mkdir(parents=True, exist_ok=True)
 
-    def run(self, handed: Sequence[Handed], progress: Callable[[Result], None] = lambda result: None) -> list[Result]:
+    def run(self, handed: Sequence[SubmittedFile], progress: Callable[[Result], None] = lambda result: None) -> list[Result]:
         """The results in the order of the submissions. `progress` is called with each as it arrives.
 
         Another submission may have caused what was stopped or died, so those are graded again, alone, after all others.
@@ -106,11 +106,11 @@ class Batch:
                     progress(result)
         return [results[i] for i in range(len(handed))]
 
-    def each(self, todo: dict[int, Handed], alone: bool) -> Iterator[tuple[int, Result]]:
+    def each(self, todo: dict[int, SubmittedFile], alone: bool) -> Iterator[tuple[int, Result]]:
         """Yield the results as they arrive. If this is interrupted, it also ends all running sandboxes."""
         with ThreadPoolExecutor(1 if alone else self.workers) as pool:
             try:
-                futures = {pool.submit(self.one, one, alone): i for i, one in todo.items()}
+                futures = {pool.submit(self.grade_one, one, alone): i for i, one in todo.items()}
                 left = {*futures}
                 while left:
                     done, left = wait(left, LOOK, FIRST_COMPLETED)  # so that Ctrl-C on another thread is noticed
@@ -121,31 +121,31 @@ class Batch:
                 self.sandbox.end()
                 raise
 
-    def one(self, handed: Handed, alone: bool) -> Result:
+    def grade_one(self, handed: SubmittedFile, alone: bool) -> Result:
         """The result of one submission, from its result file if that is still valid."""
         about = NOTHING | {"student": handed.student, "name": handed.name, "file": handed.file, "where": handed.where}
         about |= {"alone": True} if alone else {}
         try:
-            result = self.kept(self.outcome(handed, alone, about))
+            result = self.store_result(self.outcome(handed, alone, about))
         except OSError:  # no result can be written, for any submission
             raise
         except Exception as error:
-            result = self.kept(about | failure(error))
+            result = self.store_result(about | failure(error))
         also = f"Of several files for this exercise, {handed.where} was graded, not {', '.join(handed.besides)}."
         notes = [also[:500], *result["notes"]] if handed.besides else result["notes"]
         return result | {"notes": notes, "besides": list(handed.besides), "warnings": list(handed.warnings)}
 
-    def outcome(self, handed: Handed, alone: bool, result: Result) -> Result:
+    def outcome(self, handed: SubmittedFile, alone: bool, result: Result) -> Result:
         """The result of a submission, even if it is unreadable or the grader fails."""
         try:
             data = handed.data()
-            result |= {"exercise": self.course.meant(handed, data), "digest": digest_of(data)}
+            result |= {"exercise": self.course.identify_exercise(handed, data), "digest": digest_of(data)}
             if not result["exercise"]:
                 names = ", ".join(self.course.names())
                 raise Unreadable(f"cannot tell which exercise it answers: name the file after one of {names}")
             task, against = self.task(result["exercise"])
             result |= unseen(task) | {"against": against}
-            known = self.known(result) or {}
+            known = self.stored_result(result) or {}
             again = "alone" in known and known["stopped"] and known["status"] != "graded"
             if known and not alone and not again:
                 return known  # a submission that was stopped even alone gets another try
@@ -165,7 +165,7 @@ class Batch:
     def path(self, result: Result) -> Path:
         return self.out / "results" / f"{label(result)}.json"
 
-    def known(self, about: Result) -> Result | None:
+    def stored_result(self, about: Result) -> Result | None:
         """The stored result, if it is intact and was computed from the same bytes and the same task."""
         try:
             result: Result = json.loads(self.path(about).read_text("utf-8"))
@@ -174,8 +174,8 @@ class Batch:
             return None
         return result if whole and all(result[key] == about[key] for key in ("digest", "against")) else None
 
-    def kept(self, result: Result) -> Result:
-        whole: Result = fit(result)
+    def store_result(self, result: Result) -> Result:
+        whole: Result = sanitize(result)
         if not self.over:
             text = json.dumps(whole | {"seal": seal(whole)}, indent=1, ensure_ascii=False)
             write(self.path(whole), text + "\n")
@@ -200,7 +200,7 @@ def seal(result: Result) -> str:
 
 def label(result: Result) -> str:
     """A unique file name for a submission."""
-    return tame(f"{result['student']}/{result['exercise'] or result['file']}")
+    return safe_name(f"{result['student']}/{result['exercise'] or result['file']}")
 
 
 def write(path: Path, text: str) -> None:

@@ -66,7 +66,7 @@ class Group:
             if folder and (folder / name).exists():
                 (folder / name).write_text(str(value))
 
-    def joined(self, command: list[str]) -> list[str]:
+    def wrap_command(self, command: list[str]) -> list[str]:
         """The command wrapped to start in the group."""
         doors = sorted({str(folder / "cgroup.procs") for folder in self.folders.values()})
         return command if not doors else ["/bin/sh", "-c", JOIN, "sh", *doors, "--", *command]
@@ -74,8 +74,8 @@ class Group:
     def seconds(self) -> float | None:
         """The CPU seconds of the group; None if they are not counted."""
         if "cpuacct" in self.folders:
-            return int(told(self.folders["cpuacct"] / "cpuacct.usage") or 0) / 1e9
-        counts = (re.search(r"usage_usec (\d+)", told(folder / "cpu.stat")) for folder in self.folders.values())
+            return int(read_or_empty(self.folders["cpuacct"] / "cpuacct.usage") or 0) / 1e9
+        counts = (re.search(r"usage_usec (\d+)", read_or_empty(folder / "cpu.stat")) for folder in self.folders.values())
         return next((int(count[1]) / 1e6 for count in counts if count), None)
 
     def processes(self) -> list[int]:
@@ -85,10 +85,10 @@ class Group:
     def out_of_memory(self) -> bool:
         """Whether the kernel has killed a process of the group for lack of memory."""
         files = (self.folders.get("memory", Path()) / name for name in ("memory.events", "memory.oom_control"))
-        return any(re.search(r"^oom_kill [1-9]", told(file), re.MULTILINE) for file in files)
+        return any(re.search(r"^oom_kill [1-9]", read_or_empty(file), re.MULTILINE) for file in files)
 
 
-def told(file: Path) -> str:
+def read_or_empty(file: Path) -> str:
     try:
         return file.read_text()
     except OSError:
@@ -96,7 +96,7 @@ def told(file: Path) -> str:
 
 
 @contextlib.contextmanager
-def made(places: dict[str, Path], limits: Limits) -> Iterator[Group]:
+def make_group(places: dict[str, Path], limits: Limits) -> Iterator[Group]:
     """Make a group for one sandbox; a group without folders if there are no places to make one."""
     name = f"minigrad-{os.getpid()}-{token_hex(4)}"
     group = Group({controller: place / name for controller, place in places.items()})
@@ -123,8 +123,8 @@ def places() -> dict[str, Path]:
             with contextlib.suppress(OSError):
                 left.rmdir()
     try:
-        with made(found, Limits()) as group:
-            subprocess.run(group.joined(["/bin/true"]), check=True, capture_output=True, timeout=20)
+        with make_group(found, Limits()) as group:
+            subprocess.run(group.wrap_command(["/bin/true"]), check=True, capture_output=True, timeout=20)
     except (OSError, subprocess.SubprocessError):
         return {}
     return found
@@ -141,18 +141,18 @@ def trees() -> Iterator[dict[str, Path]]:
             names = next((names for names in own if controllers & {*names.split(",")}), "")
             group = Path(os.path.normpath(f"{root}/{own.get(names, '/')}"))
             above = (folder for folder in (group, *group.parents) if folder.is_relative_to(root))
-            yield next(filter(None, (offered(folder, controllers) for folder in above)), {})
+            yield next(filter(None, (usable_controllers(folder, controllers) for folder in above)), {})
 
 
-def offered(folder: Path, controllers: set[str]) -> dict[str, Path]:
+def usable_controllers(folder: Path, controllers: set[str]) -> dict[str, Path]:
     """Controller → the folder, if it allows new groups. In version 2 a file lists the controllers they can use."""
     able = os.access(folder, os.W_OK) and os.access(folder / "cgroup.procs", os.W_OK)
-    given = controllers or {*told(folder / "cgroup.subtree_control").split()} & CONTROLLERS
+    given = controllers or {*read_or_empty(folder / "cgroup.subtree_control").split()} & CONTROLLERS
     return dict.fromkeys(given, folder) if able else {}
 
 
 def lines(file: str | Path) -> list[str]:
-    return told(Path(file)).splitlines()
+    return read_or_empty(Path(file)).splitlines()
 
 
 def missing() -> list[str]:

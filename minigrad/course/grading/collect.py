@@ -24,7 +24,7 @@ from operator import attrgetter
 from pathlib import Path, PurePath, PurePosixPath
 from typing import Any
 
-from .letters import spelled
+from .letters import escape_unprintable
 from .submission import LARGEST, Unreadable
 
 LARGEST_ZIP = 40 << 20  # bytes of a student's zip, and of all zips in it
@@ -55,7 +55,7 @@ class NothingFound(Exception):
 
 
 @dataclass(frozen=True)
-class Handed:
+class SubmittedFile:
     """One submitted file.
 
     path        its path in the place
@@ -91,7 +91,7 @@ class Handed:
 
     @property
     def is_notebook(self) -> bool:
-        return self.may_be and self.kind != "none" and not any(map(hidden, self.folders))
+        return self.may_be and self.kind != "none" and not any(map(is_hidden, self.folders))
 
     @property
     def age(self) -> tuple[str, int, str, str]:
@@ -108,15 +108,15 @@ class Handed:
             raise Unreadable(f"{self.where} cannot be read: {reason(error)}"[:300]) from error
 
 
-Key = Callable[[Handed], Any]
+Key = Callable[[SubmittedFile], Any]
 
 
 def submissions(
     place: Path,
     warn: Callable[[str], None] = lambda sentence: None,
-    subject: Callable[[Handed], str] = attrgetter("file"),
-    rank: Callable[[Handed], Any] = bool,
-) -> list[Handed]:
+    subject: Callable[[SubmittedFile], str] = attrgetter("file"),
+    rank: Callable[[SubmittedFile], Any] = bool,
+) -> list[SubmittedFile]:
     """The newest file of each student for each subject, sorted by student. Raises NothingFound.
 
     A student without a notebook is listed with another file, which is unreadable.
@@ -127,8 +127,8 @@ def submissions(
     """
     files = chain.from_iterable(attempt(partial(expand, entry), entry) for entry in entries(place))
     tops = group_by(lambda each: each.path.parts[0] if each.student else "", files)
-    if nobodys := [each.where for each in tops.pop("", []) if not hidden(each.where)]:
-        warn(f"ignored, as neither notebooks nor in a student's folder: {shortened(nobodys)}")
+    if nobodys := [each.where for each in tops.pop("", []) if not is_hidden(each.where)]:
+        warn(f"ignored, as neither notebooks nor in a student's folder: {shorten_list(nobodys)}")
     found = [each for mine in tops.values() for each in [each for each in mine if each.is_notebook] or mine[:1]]
     if not any(each.is_notebook for each in found):
         raise NothingFound(f"there is no notebook in {place}: submissions are .ipynb files, in folders or zips")
@@ -136,7 +136,7 @@ def submissions(
     chosen = chain.from_iterable(attempt(partial(choose, mine), mine[0]) for mine in by_student(found))
     handed = sorted(chosen, key=lambda each: (each.student, each.file))
     for names in lookalikes({each.student for each in handed}):
-        warn(f"the names {shortened(names)} look alike: are they one student?")
+        warn(f"the names {shorten_list(names)} look alike: are they one student?")
     return handed
 
 
@@ -149,15 +149,15 @@ def lookalikes(names: Iterable[str]) -> list[list[str]]:
     return [names for names in found.values() if len(names) > 1]
 
 
-def group_by(key: Key, files: Iterable[Handed]) -> dict[Any, list[Handed]]:
+def group_by(key: Key, files: Iterable[SubmittedFile]) -> dict[Any, list[SubmittedFile]]:
     """The files grouped by their keys, in order."""
-    groups: dict[Any, list[Handed]] = {}
+    groups: dict[Any, list[SubmittedFile]] = {}
     for each in files:
         groups.setdefault(key(each), []).append(each)
     return groups
 
 
-def attempt(stage: Callable[[], list[Handed]], first: Handed) -> list[Handed]:
+def attempt(stage: Callable[[], list[SubmittedFile]], first: SubmittedFile) -> list[SubmittedFile]:
     """Run a stage for one student. If it raises, return one unreadable file, so that no other student is affected."""
     try:
         return stage()
@@ -166,7 +166,7 @@ def attempt(stage: Callable[[], list[Handed]], first: Handed) -> list[Handed]:
         return [replace(first, read=partial(fail, why), student=first.student or first.path.parts[0])]
 
 
-def newest(place: Path, subject: Key, rank: Key, mine: list[Handed]) -> list[Handed]:
+def newest(place: Path, subject: Key, rank: Key, mine: list[SubmittedFile]) -> list[SubmittedFile]:
     """The newest notebook of one student for each subject; it lists the others. Without a notebook, another file."""
     notebooks = [each for each in mine if each.is_notebook]
     if len(notebooks) < 2:  # no need to read it
@@ -178,12 +178,12 @@ def newest(place: Path, subject: Key, rank: Key, mine: list[Handed]) -> list[Han
     return [replace(each, warnings=several_students(place, each.path.parts[0], notebooks)) for each in chosen]
 
 
-def latest(rank: Key, several: list[Handed]) -> Handed:
+def latest(rank: Key, several: list[SubmittedFile]) -> SubmittedFile:
     last, *before = sorted(several, key=lambda each: (len(several) > 1 and rank(each), each.age), reverse=True)
     return replace(last, besides=tuple(each.where for each in before))
 
 
-def excess(notebooks: list[Handed]) -> str:
+def excess(notebooks: list[SubmittedFile]) -> str:
     """The limit that all notebooks of one student together exceed, in words; "" if there is none."""
     if len(notebooks) > MOST_NOTEBOOKS:
         return f"the student has {len(notebooks)} notebooks; the limit is {MOST_NOTEBOOKS}: submit those that count"
@@ -199,23 +199,23 @@ def excess(notebooks: list[Handed]) -> str:
 # -- the files in a place -----------------------------------------------------------------------------
 
 
-def entries(place: Path) -> Iterable[Handed]:
+def entries(place: Path) -> Iterable[SubmittedFile]:
     """The files in a folder or in the zip of a class, or a single file. Raises NothingFound."""
     try:
         if place.is_dir():
             return walk(place)
         if is_zip(place):  # of a class: read in place, because it may be large
-            return [Handed(path, read) for path, read in members(zipfile.ZipFile(place))]
+            return [SubmittedFile(path, read) for path, read in members(zipfile.ZipFile(place))]
         file = place.resolve(strict=True)
         read = partial(read_in_folder, file.parent, PurePosixPath(file.name))
-        return [Handed(PurePosixPath(spell_name(place.name)), read)]
+        return [SubmittedFile(PurePosixPath(spell_name(place.name)), read)]
     except FileNotFoundError:
         raise NothingFound(f"there is no {place}") from None
     except Exception as error:  # a broken zip raises many kinds
         raise NothingFound(f"{place} cannot be opened: {reason(error)}") from error
 
 
-def walk(place: Path) -> Iterator[Handed]:
+def walk(place: Path) -> Iterator[SubmittedFile]:
     """The files of a folder. A folder that is not entered is yielded as an unreadable file that says why."""
     closed: list[OSError] = []
     for folder, folders, names in os.walk(place, onerror=closed.append):
@@ -225,19 +225,19 @@ def walk(place: Path) -> Iterator[Handed]:
         for name in sorted({*names, *links}):
             path = PurePosixPath(spell_name(str(inner / name)))
             if name in links:
-                yield Handed(path, partial(fail, "it is a link, and links are not followed"), "none")
+                yield SubmittedFile(path, partial(fail, "it is a link, and links are not followed"), "none")
             else:
-                yield Handed(path, partial(read_in_folder, place, inner / name))
+                yield SubmittedFile(path, partial(read_in_folder, place, inner / name))
         if inner.parts and not (folders or names):
-            yield Handed(inner, partial(fail, "the folder is empty"), "none")
+            yield SubmittedFile(inner, partial(fail, "the folder is empty"), "none")
         if len(inner.parts) == DEEPEST and folders:
-            yield Handed(inner, partial(fail, TOO_DEEP), "closed")
+            yield SubmittedFile(inner, partial(fail, TOO_DEEP), "closed")
             folders.clear()
     for error in closed:
         path = PurePosixPath(Path(error.filename).relative_to(place).as_posix())
         if not path.parts:
             raise NothingFound(f"{place} cannot be opened: {reason(error)}")
-        yield Handed(path, partial(fail, f"the folder cannot be opened: {reason(error)}"), "closed")
+        yield SubmittedFile(path, partial(fail, f"the folder cannot be opened: {reason(error)}"), "closed")
 
 
 def is_link(path: Path) -> bool:
@@ -245,7 +245,7 @@ def is_link(path: Path) -> bool:
     return path.is_symlink() and (path.is_dir() or not (path.exists() or path.name.lower().endswith(NOTEBOOKS)))
 
 
-def expand(entry: Handed) -> list[Handed]:
+def expand(entry: SubmittedFile) -> list[SubmittedFile]:
     """A file, or the files in a student's zip, labelled with their student. They are unpacked when they are read."""
     if not is_zip(entry.path):
         return [identify(entry)]
@@ -254,7 +254,7 @@ def expand(entry: Handed) -> list[Handed]:
         files = [(entry.path / path, partial(read_from_zip, entry.read, i)) for i, path in paths]
     except Exception as error:  # a broken zip raises many kinds
         files = [(entry.path, partial(fail, f"the zip cannot be opened: {reason(error)}"))]
-    return [identify(Handed(path, read)) for path, read in files]
+    return [identify(SubmittedFile(path, read)) for path, read in files]
 
 
 def read_from_zip(read: Read, i: int, most: int) -> bytes:
@@ -346,10 +346,10 @@ def fail(why: str, most: int) -> bytes:
 # -- the student of a file ----------------------------------------------------------------------------
 
 
-def identify(each: Handed) -> Handed:
+def identify(each: SubmittedFile) -> SubmittedFile:
     """Label a file with its student. A loose file that is no notebook and has no system's name gets no student."""
     student, told = owner(each.path, bool(each.folders))
-    if hidden(each.path.parts[0]) or not (each.is_notebook or each.folders or told):
+    if is_hidden(each.path.parts[0]) or not (each.is_notebook or each.folders or told):
         return each
     read = each.read if each.may_be else partial(fail, "it is not a notebook: submit the .ipynb file")
     file = AGAIN.sub("", "" if each.folders else told.get("file", "")) or AGAIN.sub("", each.path.stem)
@@ -376,7 +376,7 @@ def owner(path: PurePosixPath, in_a_folder: bool) -> tuple[str, dict[str, str]]:
     return told.get("student") or (name if is_folder else AGAIN.sub("", name) or name), told
 
 
-def by_student(files: list[Handed]) -> Iterable[list[Handed]]:
+def by_student(files: list[SubmittedFile]) -> Iterable[list[SubmittedFile]]:
     """The files grouped by student. An id that occurs with two names is not used: each name is then a student."""
     names = Counter(student for student, _ in {(each.student, each.name) for each in files})
     mine = (
@@ -386,7 +386,7 @@ def by_student(files: list[Handed]) -> Iterable[list[Handed]]:
     return group_by(attrgetter("student"), mine).values()
 
 
-def several_students(place: Path, first: str, mine: list[Handed]) -> tuple[str, ...]:
+def several_students(place: Path, first: str, mine: list[SubmittedFile]) -> tuple[str, ...]:
     """A warning if a folder may hold several students: its folders share a notebook, or have names of a system."""
     holders: dict[str | None, set[str]] = defaultdict(set)  # notebook → its folders; None → names of a known system
     for each in mine:
@@ -400,15 +400,15 @@ def several_students(place: Path, first: str, mine: list[Handed]) -> tuple[str, 
     if len(several) < 2:
         return ()
     way = f"grade {place / first} by itself" if place.is_dir() else f"unpack {place}, and grade {first} by itself"
-    return (f"{first!r} was taken for one student, and may hold several, {shortened(several)}: if so, {way}",)
+    return (f"{first!r} was taken for one student, and may hold several, {shorten_list(several)}: if so, {way}",)
 
 
-def hidden(name: str) -> bool:
+def is_hidden(name: str) -> bool:
     """Whether it is a hidden file or folder of an editor or a system."""
     return name.startswith((".", "__MACOSX"))
 
 
-def shortened(names: Sequence[str], most: int = 5) -> str:
+def shorten_list(names: Sequence[str], most: int = 5) -> str:
     return ", ".join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")
 
 
@@ -418,4 +418,4 @@ def reason(error: Exception) -> Any:
 
 def spell_name(name: str) -> str:
     """A file name as one printable line. Bytes that are not valid text are written as escapes such as \\udcff."""
-    return spelled(name).replace("\n", "\\n").replace("\t", "\\t")
+    return escape_unprintable(name).replace("\n", "\\n").replace("\t", "\\t")

@@ -24,18 +24,18 @@ from tqdm import tqdm
 
 from minigrad.course import journal, lessons
 from minigrad.course.attempts import add_broken
-from minigrad.course.errors import CourseError, Stopped
-from minigrad.course.exercise import named
+from minigrad.course.errors import CourseError, CommandInterrupt
+from minigrad.course.exercise import load_exercise
 
 from . import gradebook
 from .batch import Batch, Course, Result, label, write
-from .collect import Handed, NothingFound, shortened
+from .collect import SubmittedFile, NothingFound, shorten_list
 from .giving import give, isolate_failure
 from .letters import cut, in_a_line
 from .pages import class_report, feedback
-from .sandbox import Cluster, Limits, NoSandbox, found, seen
-from .submission import Submission, read, released
-from .tables import scored, tables
+from .sandbox import Cluster, Limits, NoSandbox, find_sandbox, exposed_folder
+from .submission import Submission, read, load_released
+from .tables import blank_missing_points, tables
 
 LOCK = ".grading.lock"
 
@@ -57,16 +57,16 @@ def grade(
             if threading.current_thread() is threading.main_thread():  # treat SIGTERM, as at a shutdown, like Ctrl-C
                 before = signal.signal(signal.SIGTERM, signal.default_int_handler)
                 until.callback(signal.signal, signal.SIGTERM, before)
-            sandbox = Cluster(cluster, unsafe=unsafe) if cluster else found(unsafe, Limits())
-            handed = course.submissions(place, warned)
+            sandbox = Cluster(cluster, unsafe=unsafe) if cluster else find_sandbox(unsafe, Limits())
+            handed = course.submissions(place, print_warning)
             if missing := sandbox.missing():
-                warned(f"not enforced here: {'; '.join(missing)}")
+                print_warning(f"not enforced here: {'; '.join(missing)}")
             until.enter_context(only_one(out))
             bar = until.enter_context(tqdm(total=len(handed), unit="submission", disable=None))
             results = Batch(course, sandbox, out, workers).run(handed, lambda result: bar.update())
             for result in results:
                 add_broken(place if place.is_file() else place / result["where"], result)
-            results = told(out, handed, results, missing)
+            results = write_results(out, handed, results, missing)
             give(place, out, results)
             return results
     except (NoSandbox, NothingFound) as error:
@@ -74,7 +74,7 @@ def grade(
     except KeyboardInterrupt:
         done = len([*(out / "results").glob("*.json")])
         kept = f"{done} submissions are graded and saved in {out}: the same command continues with the rest"
-        raise Stopped(f"stopped. {kept}") from None
+        raise CommandInterrupt(f"stopped. {kept}") from None
     except OSError as error:
         way = "finished results are kept, and the same command continues once there is space and permission to write"
         raise CourseError(f"cannot write {error.filename or out} ({error.strerror}): {way}") from error
@@ -93,14 +93,14 @@ def startable(course: Course, place: Path, out: Path, workers: int) -> None:
         first = f"{course.names()[0]}.json"
         raise CourseError(f"--answers must be a folder of files such as {first}, but {course.answers} has none")
     for mine in filter(None, (place, out, course.answers)):
-        if folder := seen(mine):
+        if folder := exposed_folder(mine):
             why = f"{mine} lies in {folder}, which submissions can read because this Python runs from it"
             raise CourseError(f"{why}: move it out, or grade with a Python installed elsewhere")
     if place.is_dir() and out.resolve().is_relative_to(place.resolve()):
         raise CourseError(f"{out} lies in {place}, so its files would be graded next time: choose another --out")
 
 
-def warned(sentence: str) -> None:
+def print_warning(sentence: str) -> None:
     print(f"minigrad: {sentence}", file=sys.stderr)
 
 
@@ -113,21 +113,21 @@ def only_one(out: Path) -> Iterator[None]:
     except OSError as error:
         raise CourseError(f"cannot write in {out} ({error.strerror}): choose another folder with --out") from error
     with file:
-        if not journal.locked(file):
+        if not journal.try_lock(file):
             raise CourseError(f"another grader is writing into {out} now: wait for it, or choose another --out")
         yield
 
 
-def told(out: Path, handed: Sequence[Handed], results: Sequence[Result], missing: Sequence[str] = ()) -> list[Result]:
+def write_results(out: Path, handed: Sequence[SubmittedFile], results: Sequence[Result], missing: Sequence[str] = ()) -> list[Result]:
     """Write all files made from the results and from people's grades. Returns the results with those grades.
 
     missing    the limits that were not enforced during grading
     """
-    read_again = {each.where: understood(each) for each in handed}
+    read_again = {each.where: read_submission(each) for each in handed}
     results = with_gradebook(out, results, read_again)
     notebooks = {name: lessons.course() / "exercises" / f"{name}.ipynb" for r in results if (name := r["exercise"])}
-    given = {name for each in map(released, notebooks.values()) for name in (*each.given, *each.checks)}
-    titles = {name: named(name).title for name in notebooks}
+    given = {name for each in map(load_released, notebooks.values()) for name in (*each.given, *each.checks)}
+    titles = {name: load_exercise(name).title for name in notebooks}
 
     def write_pages(result: Result) -> str:
         """Write the pages of one submission. Returns the code that its author wrote."""
@@ -155,7 +155,7 @@ def with_gradebook(out: Path, results: Sequence[Result], submissions: gradebook.
     try:
         if gradebook.is_there():
             gradebook.write(out, results, submissions)
-        return gradebook.with_readers(results, gradebook.given(out))
+        return gradebook.with_readers(results, gradebook.manual_grades(out))
     except OSError:
         raise
     except Exception as error:  # from SQLite, or from an edited notebook next to it
@@ -164,7 +164,7 @@ def with_gradebook(out: Path, results: Sequence[Result], submissions: gradebook.
         raise CourseError(f"{out / gradebook.FILE} cannot be used ({why}), and no table was written: {way}") from error
 
 
-def understood(handed: Handed) -> Submission | None:
+def read_submission(handed: SubmittedFile) -> Submission | None:
     try:
         return read(handed.data())
     except Exception:  # reported already
@@ -176,7 +176,7 @@ def summary(results: Sequence[Result], out: Path) -> str:
     counts = Counter(r["status"] for r in results)
     about = [(r["status"], r, cut(in_a_line(" ".join(r["notes"])), 160)) for r in results if r["status"] != "graded"]
     for r in results:
-        besides = [f"{r['where']} was graded, not {shortened(r['besides'])}"] if r["besides"] else []
+        besides = [f"{r['where']} was graded, not {shorten_list(r['besides'])}"] if r["besides"] else []
         about += [("look", r, sentence) for sentence in (*besides, *r["warnings"])]
     return "\n".join([
         f"{len(results)} submissions: {', '.join(f'{n} {status}' for status, n in sorted(counts.items()))}",
@@ -187,4 +187,4 @@ def summary(results: Sequence[Result], out: Path) -> str:
 
 def as_json(results: Sequence[Result]) -> list[dict[str, Any]]:
     keys = ("student", "exercise", "status", "points", "of")
-    return [{key: r[key] for key in keys} for r in scored(results)]
+    return [{key: r[key] for key in keys} for r in blank_missing_points(results)]

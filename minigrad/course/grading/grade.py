@@ -20,13 +20,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from minigrad.course.exercise import Exercise, Part, named, verdict
+from minigrad.course.exercise import Exercise, Part, load_exercise, verdict
 from minigrad.course.probe import UNENDED, Odd, Outcome, plain
-from minigrad.course.referee import inside, judge
+from minigrad.course.referee import inner_probes, judge
 
-from .letters import cut, spelled
+from .letters import cut, escape_unprintable
 from .sandbox import Limits, Reply, Sandbox
-from .submission import Cell, Released, Submission, Unreadable, edited, read, released, to_run, within
+from .submission import Cell, ReleasedExercise, Submission, Unreadable, is_edited_cell, read, load_released, to_run, within
 
 KINDS = {"gave", "raised", "odd", "todo", "endless", "stuck", "died"}
 MOST_WORDS = 500  # characters of an exception's message
@@ -52,7 +52,7 @@ class Task:
     """
 
     exercise: Exercise
-    released: Released
+    released: ReleasedExercise
     private: bool = False
 
 
@@ -61,7 +61,7 @@ def task(name: str, exercises: Path, answers: Path | None = None) -> Task:
 
     answers    a folder of the grader's own answers: the same exercises with secret probes
     """
-    return Task(named(name, answers), released(exercises / f"{name}.ipynb"), answers is not None)
+    return Task(load_exercise(name, answers), load_released(exercises / f"{name}.ipynb"), answers is not None)
 
 
 def grade(data: bytes, task: Task, sandbox: Sandbox) -> dict[str, Any]:
@@ -74,15 +74,15 @@ def grade(data: bytes, task: Task, sandbox: Sandbox) -> dict[str, Any]:
     if (said := submission.exercise[:80]) not in ("", task.exercise.name):
         result["notes"] = [f"Its metadata names the exercise {said!r}, but it is graded as {task.exercise.name}."]
     result["minutes"] = submission.minutes
-    changed = dict.fromkeys(cell.name for cell in submission.cells if edited(cell, task.released))
+    changed = dict.fromkeys(cell.name for cell in submission.cells if is_edited_cell(cell, task.released))
     result["notes"] += [EDITED.format(name) for name in changed]
     cells = to_run(submission, task.released)
-    parts = [[part.name, list(part.defines), inside(part.probes)] for part in task.exercise.parts if not part.manual]
+    parts = [[part.name, list(part.defines), inner_probes(part.probes)] for part in task.exercise.parts if not part.manual]
     result["parts"] |= {part.name: to_be_read(part, submission, task) for part in task.exercise.parts if part.manual}
     missing = len(task.released.given.keys() - {cell.name for cell in submission.cells})
     job = {"cells": [[cell.name, cell.source] for cell in cells], "missing": missing, "parts": parts}
     reply = sandbox.run(job)
-    return judged(result, task, reply, sandbox, cells)
+    return grade_reply(result, task, reply, sandbox, cells)
 
 
 def unseen(task: Task) -> dict[str, Any]:
@@ -111,7 +111,7 @@ def to_be_read(part: Part, submission: Submission, task: Task) -> dict[str, Any]
     return nothing(part) | {"state": "wait" if waits else "todo"}
 
 
-def judged(result: dict[str, Any], task: Task, reply: Reply, sandbox: Sandbox, run: Sequence[Cell]) -> dict[str, Any]:
+def grade_reply(result: dict[str, Any], task: Task, reply: Reply, sandbox: Sandbox, run: Sequence[Cell]) -> dict[str, Any]:
     """The result, from the reply of the sandbox on the cells that it was asked to run; it may report no others."""
     result["seconds"] = round(reply.seconds, 2)
     cells, parts = within(reply.data, "cells"), within(reply.data, "parts")
@@ -120,7 +120,7 @@ def judged(result: dict[str, Any], task: Task, reply: Reply, sandbox: Sandbox, r
         notes = [*result["notes"], trouble(why := reply.why or "ended", sandbox.limits)]
         return result | {"status": "failed", "notes": notes, "stopped": [why]}
     errors = {cell: said for cell in run if isinstance(said := cells.get(cell.name), str) and said}
-    notes = [f"Cell {cell.name[:80]!r}: {told(cell, said, task)}" for cell, said in errors.items()]
+    notes = [f"Cell {cell.name[:80]!r}: {describe_cell_error(cell, said, task)}" for cell, said in errors.items()]
     rest = len(notes) - MOST_NOTES
     result["notes"] += [*notes[:MOST_NOTES], *([f"{rest} more cells raised errors."] if rest > 0 else [])]
     result["notes"] += [ENDED["memory"]] if reply.why == "memory" else []
@@ -138,10 +138,10 @@ def stopped_parts(came: dict[str, list[Outcome]]) -> list[str]:
     return [name for name, found in came.items() if any(outcome.kind in UNENDED for outcome in found)]
 
 
-def told(cell: Cell, said: str, task: Task) -> str:
+def describe_cell_error(cell: Cell, said: str, task: Task) -> str:
     """An error in a cell, in words. With secret probes only its kind and line: a message could reveal the probes."""
     if not task.private or said in STOPPED:
-        return cut(spelled(said), MOST_WORDS)
+        return cut(escape_unprintable(said), MOST_WORDS)
     found = ERROR.fullmatch(said)
     kind = found["kind"] if found and found["kind"] in BUILTIN else "an error of its own kind"
     line = int(found["line"] or 0) if found else 0
@@ -191,5 +191,5 @@ def outcome(kind: str, value: Any, words: str) -> Outcome:
         value = plain(value)
     except Odd as odd:
         kind, value = "odd", str(odd)
-    value = cut(spelled(str(value)), MOST_NAME) if kind in ("raised", "odd") else value
-    return Outcome(kind, value, cut(spelled(words), MOST_WORDS))
+    value = cut(escape_unprintable(str(value)), MOST_NAME) if kind in ("raised", "odd") else value
+    return Outcome(kind, value, cut(escape_unprintable(words), MOST_WORDS))

@@ -22,7 +22,7 @@ from uuid import uuid4
 
 from minigrad.course import lessons
 
-from .letters import as_a_name, as_markdown, cut, in_a_line, spelled, tame
+from .letters import as_a_name, as_markdown, cut, in_a_line, escape_unprintable, safe_name
 from .submission import Submission, source_of, within
 
 Result = dict[str, Any]
@@ -51,7 +51,7 @@ def write(out: Path, results: Sequence[Result], submissions: Submissions = Mappi
 
     submissions    path of a submission → its content: a changed text must be read again
     """
-    rows = [row for result in results for row in entries(result, changed(out, result, submissions))]
+    rows = [row for result in results for row in entries(result, changed_parts(out, result, submissions))]
     with closing(sqlite3.connect(out / FILE)) as book:
         book.create_function("uuid", 0, lambda: uuid4().hex)
         book.executescript(f"{SCHEMA.read_text('utf-8')} CREATE TEMP TABLE came ({CAME});")
@@ -64,7 +64,7 @@ def write(out: Path, results: Sequence[Result], submissions: Submissions = Mappi
 def entries(result: Result, changed: set[str]) -> Iterator[tuple[Any, ...]]:
     """The gradebook rows of a submission, one for each part; without points where a person must give them."""
     first, _, last = as_a_name(result["name"]).partition(" ")
-    who = tame(result["student"]), first or None, last or None, result["exercise"]
+    who = safe_name(result["student"]), first or None, last or None, result["exercise"]
     for part, facts in result["parts"].items():
         graded, kind = (part, "markdown") if facts.get("manual") else (f"check-{part}", "code")
         points = None if facts["state"] == "wait" else facts["points"]
@@ -72,7 +72,7 @@ def entries(result: Result, changed: set[str]) -> Iterator[tuple[Any, ...]]:
         yield *who, part, graded, kind, facts["of"], points, waits, part in changed
 
 
-def given(out: Path) -> Given:
+def manual_grades(out: Path) -> Given:
     """The points and comments that people gave, without points that must be checked again."""
     if not (out / FILE).exists():
         return {}
@@ -89,7 +89,7 @@ def with_readers(results: Sequence[Result], given: Given) -> list[Result]:
     """
     found = []
     for result in results:
-        who, status = (tame(result["student"]), result["exercise"]), result["status"]
+        who, status = (safe_name(result["student"]), result["exercise"]), result["status"]
         parts = {name: read(part, *given.get((*who, name), (None, ""))) for name, part in result["parts"].items()}
         states = {part["state"] for part in parts.values()}
         if status == "graded" and "wait" in states:
@@ -113,10 +113,10 @@ def read(part: Result, points: float | None, words: str) -> Result:
 
 def place(out: Path, result: Result) -> Path:
     """The path at which formgrader expects a submission."""
-    return Path(out, "autograded", tame(result["student"]), result["exercise"], f"{result['exercise']}.ipynb")
+    return Path(out, "autograded", safe_name(result["student"]), result["exercise"], f"{result['exercise']}.ipynb")
 
 
-def changed(out: Path, result: Result, submissions: Submissions) -> set[str]:
+def changed_parts(out: Path, result: Result, submissions: Submissions) -> set[str]:
     """The parts whose answer differs from the one that the reader could see."""
     if result["where"] not in submissions or not result["parts"] or not place(out, result).exists():
         return set()
@@ -143,7 +143,7 @@ def readable(submission: Submission | None, result: Result) -> str:
     last = {each.name: i for i, each in enumerate(submission.cells) if each.name in parts and each.name not in prose}
     for i, each in enumerate(submission.cells):
         marks = {"grade_id": each.name, "solution": True} if last.get(each.name) == i else {}
-        cells.append(cell("code", f"code-{i}", cut(spelled(each.source), LONGEST), **marks))
+        cells.append(cell("code", f"code-{i}", cut(escape_unprintable(each.source), LONGEST), **marks))
     for part in (part for part in parts if part not in prose):
         marks = {"grade": True, "locked": True, "points": parts[part]["of"]}
         cells.append(cell("code", f"check-{part}", f'check("{part}")', **marks))

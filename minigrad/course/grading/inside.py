@@ -80,7 +80,7 @@ def main() -> None:
     nothing = os.open(os.devnull, os.O_RDWR)
     for stream in (0, 1, 2):  # a submission has no input, and its output is discarded
         os.dup2(nothing, stream)
-    os.write(reply, dumps(watched(job)).encode())
+    os.write(reply, dumps(supervise_job(job)).encode())
     os._exit(0)  # a normal exit takes longer than some submissions
 
 
@@ -90,7 +90,7 @@ def set_dumpable(allowed: bool) -> None:
         ctypes.CDLL(None).prctl(PR_SET_DUMPABLE, int(allowed))
 
 
-def watched(job: dict[str, Any]) -> dict[str, Any]:
+def supervise_job(job: dict[str, Any]) -> dict[str, Any]:
     """Run the job in as many runs as necessary. Returns the errors of the cells and the outcomes of the parts."""
     cells: dict[str, Any] = {}
     parts: dict[str, Any] = {}
@@ -99,7 +99,7 @@ def watched(job: dict[str, Any]) -> dict[str, Any]:
     whole = child.Clock(os.getpid(), limits["all"], limits["patience"], wall=child.Wall(child.others))
     for _ in range(RUNS):
         wanted = [part for part in job["parts"] if part[0] not in parts]
-        if not wanted or whole.left() <= 0:
+        if not wanted or whole.seconds_left() <= 0:
             break
         work = partial(run, job, wanted, left_out)
         at, name, late = one_run(work, {"cell": cells, "part": parts}, limits, whole)
@@ -123,18 +123,18 @@ def one_run(
     told    receives the results for cells and parts
     """
     at, name = "cell", ""
-    with child.copied(partial(alone, work)) as (process, reader):
-        clock = this_run = child.Clock(process, whole.left(), limits["patience"], whole)
+    with child.fork_process(partial(run_without_files, work)) as (process, reader):
+        clock = this_run = child.Clock(process, whole.seconds_left(), limits["patience"], whole)
         warned = True
 
-        def left() -> float:
+        def time_left() -> float:
             nonlocal clock, warned
-            if not warned and clock.left() <= 0:
+            if not warned and clock.seconds_left() <= 0:
                 os.kill(process, OVERDUE)
                 clock, warned = child.Clock(process, 0.5 * limits["cell"] + 1, limits["patience"], this_run), True
-            return clock.left()
+            return clock.seconds_left()
 
-        for line in child.lines(process, reader, left):
+        for line in child.lines(process, reader, time_left):
             try:
                 kind, subject, what = loads(line)
                 if kind == "over":
@@ -147,10 +147,10 @@ def one_run(
                     told[kind][subject] = what
             except (ValueError, TypeError, KeyError):
                 break  # the submission wrote to the pipe
-        return at, name, clock.left() <= 0
+        return at, name, clock.seconds_left() <= 0
 
 
-def alone(work: Callable[[int], None], writer: int) -> None:
+def run_without_files(work: Callable[[int], None], writer: int) -> None:
     """Do some work with all files closed except the standard streams and the pipe to write to."""
     os.closerange(3, writer)
     os.closerange(writer + 1, FILES)
@@ -167,7 +167,7 @@ def run(job: dict[str, Any], wanted: list[Any], left_out: set[str], writer: int)
         os.write(writer, dumps([kind, name, what]).encode() + b"\n")
 
     set_dumpable(True)
-    bounded(int(SHARE * job["limits"]["memory"]))
+    limit_memory(int(SHARE * job["limits"]["memory"]))
     sys.setrecursionlimit(RECURSION)
     kernel = Kernel()
     stand_in(kernel)
@@ -181,17 +181,17 @@ def run(job: dict[str, Any], wanted: list[Any], left_out: set[str], writer: int)
         before = name
         if name not in left_out:
             tell("cell", name)
-            error = kernel.ran(source, f"<{name}>")
+            error = kernel.run_cell(source, f"<{name}>")
             vars(builtins).update(own)  # a cell may have replaced builtins
             if error:
                 tell("cell", name, error)
     for name, defines, probes in wanted:
         tell("part", name)
-        tell("part", name, in_a_process_of_its_own(partial(seen, defines, probes, kernel.namespace), job["limits"]))
+        tell("part", name, in_a_process_of_its_own(partial(observe_part, defines, probes, kernel.namespace), job["limits"]))
     tell("over", "")
 
 
-def bounded(memory: int) -> None:
+def limit_memory(memory: int) -> None:
     """Limit the memory of this process and its children, and let the kernel kill them before the supervisor."""
     import resource  # not on Windows, where this never runs
 
@@ -220,7 +220,7 @@ class Kernel:
         self.namespace[f"_i{number}"] = source
         self.number, self.sources, self.inputs[number:] = number, [source, *self.sources], [source]
 
-    def ran(self, source: str, file: str) -> str:
+    def run_cell(self, source: str, file: str) -> str:
         """Run a cell. Returns its error in one line, or ""."""
         self.file, self.is_running = file, True
         try:
@@ -232,7 +232,7 @@ class Kernel:
         except Overdue:
             return STOPPED
         except BaseException as error:  # sys.exit too ends only its cell
-            return described(error, file)
+            return describe_error(error, file)
         finally:
             self.is_running = False  # only these two statements: builtins may be gone
             signal.alarm(0)  # an alarm of this cell would strike in the next
@@ -334,7 +334,7 @@ def is_quiet(source: str) -> bool:
     return [token.string for token in tokens if token.type not in EMPTY][-1] == ";"
 
 
-def described(error: BaseException, file: str) -> str:
+def describe_error(error: BaseException, file: str) -> str:
     """An error in one line: type, message and line of the cell. The message of a SyntaxError names its own line."""
     kind = vars(type)["__name__"].__get__(type(error))  # as below, not overridable by the cell
     try:
@@ -355,10 +355,10 @@ def in_a_process_of_its_own(look: Callable[[], list[Any]], limits: dict[str, flo
         with open(writer, "w") as file:
             file.write(dumps(told) + "\n")
 
-    with child.copied(partial(alone, work)) as (process, reader):
+    with child.fork_process(partial(run_without_files, work)) as (process, reader):
         clock = child.Clock(process, limits["part"], limits["patience"], wall=child.Wall(child.others))
-        found = next(child.lines(process, reader, clock.left), b"")
-        late = clock.left() <= 0
+        found = next(child.lines(process, reader, clock.seconds_left), b"")
+        late = clock.seconds_left() <= 0
     try:
         outcomes, modules = loads(found)
     except (ValueError, TypeError):
@@ -369,7 +369,7 @@ def in_a_process_of_its_own(look: Callable[[], list[Any]], limits: dict[str, flo
     return list(outcomes)
 
 
-def seen(defines: list[str], probes: list[list[str]], namespace: dict[str, Any]) -> list[Any]:
+def observe_part(defines: list[str], probes: list[list[str]], namespace: dict[str, Any]) -> list[Any]:
     if any(namespace.get(name, ...) is ... for name in defines):
         return [["todo", None, ""]]
     return [[*outcome] for outcome in probe.observe(starmap(probe.Probe, probes), namespace)]

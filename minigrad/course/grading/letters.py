@@ -22,7 +22,7 @@ COMMAND = re.compile(r"\\([A-Za-z]+)")
 MATHEMATICS = {*Path(__file__).with_name("mathematics.txt").read_text("utf-8").split()}  # TeX's harmless commands
 
 
-def spelled(text: str) -> str:
+def escape_unprintable(text: str) -> str:
     """Escape control and format characters, except tabs and line ends: ESC becomes \\x1b."""
     return NO_LETTER.sub(lambda found: ascii(found[0])[1:-1], text.replace("\r\n", "\n"))
 
@@ -32,20 +32,20 @@ def cut(text: str, most: int = LONGEST) -> str:
     return text if len(text) <= most else f"{text[: most - 40]} … ({len(text) - most + 40} characters more)"
 
 
-def fit(value: Any) -> Any:
+def sanitize(value: Any) -> Any:
     """Escape and cut every text in plain data, except the keys that identify a submission."""
     match value:
         case str():
-            return cut(spelled(value))
+            return cut(escape_unprintable(value))
         case list():
-            return [fit(each) for each in value]
+            return [sanitize(each) for each in value]
         case dict():
-            return {key: each if key in IDENTITY else fit(each) for key, each in value.items()}
+            return {key: each if key in IDENTITY else sanitize(each) for key, each in value.items()}
     return value
 
 
 def in_a_line(text: str) -> str:
-    return re.sub(r"[\t\n]+", " ", spelled(text))
+    return re.sub(r"[\t\n]+", " ", escape_unprintable(text))
 
 
 def as_markdown(text: str) -> str:
@@ -55,13 +55,13 @@ def as_markdown(text: str) -> str:
     reads formulas from the rendered page. TeX commands outside the list of mathematics lose their backslash, because
     some MathJax commands make links or load extensions.
     """
-    known = COMMAND.sub(lambda found: found[0] if found[1] in MATHEMATICS else f"∖{found[1]}", spelled(text))
+    known = COMMAND.sub(lambda found: found[0] if found[1] in MATHEMATICS else f"∖{found[1]}", escape_unprintable(text))
     lines = "\n".join(line.rstrip() for line in known.expandtabs(4).split("\n"))
     by_number = PUNCTUATION.sub(lambda found: f"&#{ord(found[0])};", lines)
     return INDENT.sub(lambda found: "&nbsp;" * len(found[0]), by_number).replace("\n", "  \n")
 
 
-def tame(text: str) -> str:
+def safe_name(text: str) -> str:
     """A safe form of a text for paths, URLs and pages: letters, digits and a few marks.
 
     If this changes the text, a hash after a ~ keeps the name unique.

@@ -96,9 +96,9 @@ class Sandbox:
     def run(self, job: dict[str, Any]) -> Reply:
         """Run a job. Returns its reply; nothing of the sandbox is left then."""
         places, first = cgroup.places() if self.kind == "bubblewrap" else {}, None
-        with (users.own() as user, cgroup.made(places, self.limits) as group, seccomp.file() as rules,
+        with (users.lock_user_id() as user, cgroup.make_group(places, self.limits) as group, seccomp.file() as rules,
               tempfile.TemporaryFile() as asked):  # fmt: skip
-            command, start = group.joined(COMMANDS[self.kind](self.limits, user, rules)), time.monotonic()
+            command, start = group.wrap_command(COMMANDS[self.kind](self.limits, user, rules)), time.monotonic()
             asked.write(json.dumps(job | {"limits": vars(self.limits)}).encode())
             asked.seek(0)
             with subprocess.Popen(
@@ -127,11 +127,11 @@ class Sandbox:
         """The limits that are not enforced on this machine, each in words."""
         if self.kind == "none":
             return ["there is no sandbox: every submission can read and write all that you can; only time is limited"]
-        shuffled = [] if unshuffled() else ["the order of sets: setarch -R is not allowed to keep addresses fixed"]
+        shuffled = [] if disable_aslr() else ["the order of sets: setarch -R is not allowed to keep addresses fixed"]
         return [*cgroup.missing(), *seccomp.missing(), *shuffled] if self.kind == "bubblewrap" else []
 
 
-def found(unsafe: bool = False, limits: Limits | None = None) -> Sandbox:
+def find_sandbox(unsafe: bool = False, limits: Limits | None = None) -> Sandbox:
     """The best sandbox of this machine. Raises NoSandbox that names what is missing, unless `unsafe`."""
     limits = limits or Limits()
     missing = []
@@ -155,7 +155,7 @@ def no_bubblewrap() -> str:
     programs = [name for name in ("bwrap", "prlimit", "setpriv") if shutil.which(name) is None]
     if programs:
         return f"bubblewrap needs {' and '.join(programs)}, which {'is' if len(programs) == 1 else 'are'} not installed"
-    with users.own() as user, seccomp.file() as rules:
+    with users.lock_user_id() as user, seccomp.file() as rules:
         command = bubblewrap(Limits(), user, rules, ["/bin/true"])
         tried = subprocess.run(
             command, check=False, capture_output=True, text=True, timeout=20, env=ENVIRONMENT, pass_fds=[rules]
@@ -193,7 +193,7 @@ def compile_program() -> list[str]:
         for folder in getattr(find_spec(name), "submodule_search_locations", None) or []:
             compileall.compile_dir(folder, quiet=2, rx=re.compile(r"[\\/]tests[\\/]"))
     code = cache_from_source(INSIDE)
-    return program(code if compileall.compile_file(INSIDE, quiet=2) and seen(Path(code)) else INSIDE)
+    return program(code if compileall.compile_file(INSIDE, quiet=2) and exposed_folder(Path(code)) else INSIDE)
 
 
 def bubblewrap(limits: Limits, user: int, rules: int, program: Sequence[str] = ()) -> list[str]:
@@ -211,12 +211,12 @@ def bubblewrap(limits: Limits, user: int, rules: int, program: Sequence[str] = (
         *(["setpriv", f"--reuid={user}", f"--regid={user}", *STRANGER, "--"] if root else []),
         "prlimit", f"--nproc={limits.processes}", f"--as={2 * limits.memory}", f"--fsize={limits.disk}",
         f"--cpu={int(limits.all) + 5}", "--nofile=256", "--core=0", "--",
-        *unshuffled(), *(program or compile_program()),
+        *disable_aslr(), *(program or compile_program()),
     ]  # fmt: skip
 
 
 @cache
-def unshuffled() -> list[str]:
+def disable_aslr() -> list[str]:
     """A command prefix that turns off address randomisation, if allowed: the order of sets depends on addresses."""
     return ["setarch", "-R"] if runs("setarch", "-R", "true") else []
 
@@ -242,22 +242,22 @@ def readable(*needed: Path) -> list[str]:
     folders, found = folders_to_bind(needed), [*system()]
     found += [("--perms", "0755", "--dir", str(above))  # an otherwise empty folder
               for path in (*folders, *links(needed)) for above in reversed(path.parents[:-1])]  # fmt: skip
-    found += map(bound, folders)
+    found += map(bind_readonly, folders)
     found += [("--symlink", str(link.resolve()), str(link)) for link in links(needed)]
     hidden = [str(folder) for name in HIDDEN if (folder := PACKAGE / name).exists()]
     found += [("--tmpfs", folder, "--remount-ro", folder) for folder in hidden]
     # Without its font list, Matplotlib would build it for seconds in each sandbox that plots.
     fonts = Path(matplotlib.get_cachedir()).glob("fontlist-*.json")
-    return [*chain.from_iterable((*found, *(bound(file, f"{HOME}/{file.name}") for file in fonts)))]
+    return [*chain.from_iterable((*found, *(bind_readonly(file, f"{HOME}/{file.name}") for file in fonts)))]
 
 
 def system() -> Iterator[tuple[str, ...]]:
     for folder in map(Path, SYSTEM):
-        yield ("--symlink", str(folder.readlink()), str(folder)) if folder.is_symlink() else bound(folder)
-    yield from map(bound, (Path("/etc/ld.so.cache"), Path("/etc/alternatives")))
+        yield ("--symlink", str(folder.readlink()), str(folder)) if folder.is_symlink() else bind_readonly(folder)
+    yield from map(bind_readonly, (Path("/etc/ld.so.cache"), Path("/etc/alternatives")))
 
 
-def bound(path: Path, place: str = "") -> tuple[str, str, str]:
+def bind_readonly(path: Path, place: str = "") -> tuple[str, str, str]:
     return "--ro-bind-try", str(path), place or str(path)
 
 
@@ -285,7 +285,7 @@ def needed_folders() -> list[Path]:
     return [Path(sys.prefix), Path(sys.base_prefix), PACKAGE, stdlib, Path(sys.executable).resolve().parents[1]]
 
 
-def seen(place: Path) -> Path | None:
+def exposed_folder(place: Path) -> Path | None:
     """The folder that contains a place and that every submission can read, or None."""
     place = place.resolve()
     if any(place.is_relative_to(PACKAGE / name) for name in HIDDEN):
@@ -357,4 +357,4 @@ class Cluster(Sandbox):
 
 @cache
 def sandbox_of(unsafe: bool, limits: Limits) -> Sandbox:
-    return found(unsafe, limits)
+    return find_sandbox(unsafe, limits)

@@ -24,7 +24,7 @@ Result = dict[str, Any]
 
 def tables(results: Sequence[Result]) -> dict[str, str]:
     """The tables: file name → text."""
-    results = scored(results)
+    results = blank_missing_points(results)
     return {
         "scores.csv": plain(results),
         "canvas.csv": canvas(results),
@@ -33,7 +33,7 @@ def tables(results: Sequence[Result]) -> dict[str, str]:
     }
 
 
-def scored(results: Sequence[Result]) -> list[Result]:
+def blank_missing_points(results: Sequence[Result]) -> list[Result]:
     """The results with None in place of missing points."""
     return [r | {"points": score(r),
                  "parts": {name: part | {"points": None if part["state"] == "wait" else part["points"]}
@@ -73,13 +73,13 @@ def moodle(results: Sequence[Result]) -> str:
     Moodle requires a column for the time of the last change of a grade, which is unknown here and stays empty.
     """
     rows = [
-        (f"Participant {r['student']}", r["name"], r["exercise"], r["points"], r["of"], "", "; ".join(said(r)))
+        (f"Participant {r['student']}", r["name"], r["exercise"], r["points"], r["of"], "", "; ".join(feedback_lines(r)))
         for r in results
     ]
     return table(MOODLE, [dict(zip(MOODLE, row)) for row in rows])
 
 
-def said(result: Result) -> list[str]:
+def feedback_lines(result: Result) -> list[str]:
     """The feedback for a student, one line for each part."""
     return [
         f"{name}: waits for a person, {part['of']} at most" if part["state"] == "wait" else

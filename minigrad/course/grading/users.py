@@ -12,28 +12,28 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from minigrad.course.journal import locked
+from minigrad.course.journal import try_lock
 
 FOLDERS = (Path("/run/minigrad"), Path("/tmp/minigrad-users"))  # the second where the first is read-only
 IDS = range(60_706, 61_184)  # systemd leaves these free: https://systemd.io/UIDS-GIDS
 
 
 @contextmanager
-def own() -> Iterator[int]:
+def lock_user_id() -> Iterator[int]:
     """Reserve a user id for one sandbox. Raises OSError if none is left."""
     if not sys.platform.startswith("linux") or os.geteuid():
         yield IDS[0]  # only root can change its user
         return
-    folder = ours()
+    folder = lock_folder()
     for user in IDS:
         with (folder / str(user)).open("ab") as file:
-            if locked(file):
+            if try_lock(file):
                 yield user
                 return
     raise OSError(f"{len(IDS)} submissions already run on this machine: use fewer --workers")
 
 
-def ours() -> Path:
+def lock_folder() -> Path:
     """A folder in which only root can hold a lock. Raises OSError if there is none."""
     for folder in FOLDERS:
         with suppress(OSError):

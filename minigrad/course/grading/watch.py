@@ -50,7 +50,7 @@ def overdone(process: subprocess.Popen[bytes], limits: Limits, group: Group, pas
     """The name of a limit that it has exceeded after so many wall-clock seconds, or ""."""
     seconds, memory = group.seconds(), 0
     if seconds is None or "memory" not in group.folders:
-        seconds, memory = used(process.pid)
+        seconds, memory = resource_usage(process.pid)
     passed = {
         "memory": memory > limits.memory,
         "cpu": seconds > limits.all + GRACE,
@@ -78,7 +78,7 @@ def inodes(first: int) -> int:
     return 0
 
 
-def used(pid: int) -> tuple[float, int]:
+def resource_usage(pid: int) -> tuple[float, int]:
     """The CPU seconds and bytes of memory of a process and all its descendants."""
     seconds, memory = 0.0, 0
     with contextlib.suppress(psutil.Error):

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from ...distributed.algorithms import ALL_REDUCE, Message, messages, stepped
-from ...draw.words import counted, listed, number
+from ...draw.words import pluralize, join_names, number
 from .blocks import Block, grid
 from .film import Choice, Cut, Film, Panel, Reel, combinations
 
@@ -28,7 +28,7 @@ class AllReduce(Film):
     """
 
     def __init__(self, gradients: Sequence[Sequence[float]] | None = None):
-        vectors = [[[i + 1.0] * n for i in range(n)] for n in WORKERS] if gradients is None else [checked(gradients)]
+        vectors = [[[i + 1.0] * n for i in range(n)] for n in WORKERS] if gradients is None else [chunk_sums(gradients)]
         choices = [Choice("workers", [str(len(each)) for each in vectors]), Choice("algorithm", [*ALL_REDUCE])]
         reels = [reel(vectors[w], [*ALL_REDUCE][a]) for w, a in combinations(choices)]
         shown = choices if gradients is None else choices[1:]
@@ -37,7 +37,7 @@ class AllReduce(Film):
             self.choice = [WORKERS.index(4), 0]
 
 
-def checked(gradients: Sequence[Sequence[float]]) -> list[list[float]]:
+def chunk_sums(gradients: Sequence[Sequence[float]]) -> list[list[float]]:
     """The sum of each chunk of each vector. Raises ValueError for vectors that cannot be cut into chunks."""
     n = len(gradients)
     lengths = {len(vector) for vector in gradients}
@@ -71,7 +71,7 @@ def cuts(vectors: list[list[float]], algorithm: str) -> Iterator[Cut]:
     say = f"{n} workers, each with a gradient of its own, cut into {n} chunks. Each wants the sum."
     yield Cut(PHASES[0], say, text={part(i, c): number(held[i, c]) for i, c in np.ndindex(n, n)})
     for r, sent in enumerate(stepped(ALL_REDUCE[algorithm], rows), 1):
-        say = f"Round {r} of {len(rounds)}, {counted(len(sent), 'message', 'messages')}: {told(sent[0], n)}"
+        say = f"Round {r} of {len(rounds)}, {pluralize(len(sent), 'message', 'messages')}: {describe_message(sent[0], n)}"
         yield round_cut(say, sent, held, total)
     assert np.allclose(held, total, equal_nan=True)
     yield Cut(PHASES[3], summed_up([m for sent in rounds for m in sent], n, len(rounds)))
@@ -90,11 +90,11 @@ def round_cut(say: str, sent: Sequence[Message], held: np.ndarray, total: np.nda
     )
 
 
-def told(m: Message, n: int) -> str:
+def describe_message(m: Message, n: int) -> str:
     """One message of a round as a sentence; the others of the round are alike."""
     chunks = [str(c) for c in range(n)[m.part]]
     verb = "is added to what is there" if m.add else "takes the place of what is there"
-    return f"worker {m.source} sends worker {m.to} its chunk {listed(chunks)}, which {verb}."
+    return f"worker {m.source} sends worker {m.to} its chunk {join_names(chunks)}, which {verb}."
 
 
 def summed_up(sent: Sequence[Message], n: int, rounds: int) -> str:
@@ -102,7 +102,7 @@ def summed_up(sent: Sequence[Message], n: int, rounds: int) -> str:
     busiest = max(([m.size for m in sent if m.source == i] for i in range(n)), key=sum)
     return (
         f"Each has the sum, after {rounds} rounds and {len(sent)} messages. No worker sent more than "
-        f"{counted(len(busiest), 'message', 'messages')} with {sum(busiest)} chunks of 1/{n}, which is "
+        f"{pluralize(len(busiest), 'message', 'messages')} with {sum(busiest)} chunks of 1/{n}, which is "
         f"{number(sum(busiest) / n)} times its vector. Had all sent their vectors to one, that one would have received "
-        f"{counted(n - 1, 'whole vector', 'whole vectors')}, and sent as many."
+        f"{pluralize(n - 1, 'whole vector', 'whole vectors')}, and sent as many."
     )

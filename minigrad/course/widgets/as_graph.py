@@ -9,20 +9,20 @@ from typing import Any
 
 from ...draw.graphs import place_boxes, whole
 from ...draw.picture import Picture
-from ...draw.tensors import described
-from ...draw.words import listed
-from ...engine.core.interpret import value, walked
+from ...draw.tensors import format_array
+from ...draw.words import join_names
+from ...engine.core.interpret import value, walk_graph
 from ...engine.core.node import NamedNode, Node
 from ...graph.compiler.control import Control
 from ...graph.function import TracedFunction
 from ...profiler.roofline import arrays_of
-from .eager_run import LARGEST, beginning, drawn, words
+from .eager_run import LARGEST, truncate_text, svg_with_prefix, format_value
 from .film import refuse_large
-from .recording import Listening, Printed
+from .recording import PrintRecorder, PrintEvent
 from .traced import trace_of
 
 
-class Untraced(Exception):
+class TraceError(Exception):
     """The function runs eagerly but cannot be traced. The message is that of the original exception."""
 
 
@@ -39,47 +39,47 @@ class AsGraph:
         events: list[Any] = []
         before = traced.trace_count
         try:
-            with redirect_stdout(Listening(events)):
+            with redirect_stdout(PrintRecorder(events)):
                 self.trace = trace_of(traced, args)
         except Exception as error:  # raised by the learner's code or by the engine: the widget shows it
-            raise Untraced(str(error) or type(error).__name__) from error
+            raise TraceError(str(error) or type(error).__name__) from error
         self.is_new = traced.trace_count > before
-        self.printed = [event for event in events if isinstance(event, Printed)] if self.is_new else []
+        self.printed = [event for event in events if isinstance(event, PrintEvent)] if self.is_new else []
         self.graph = self.trace.graph
         outputs = [y for y in self.graph.outputs if y is not None]
         picture, self.place = place_boxes(outputs, {}) if outputs else (Picture((), ()), {})
         refuse_large("StaticVsDynamic", picture, LARGEST)
         arrays = arrays_of(traced, args, self.trace)
-        self.values = {x: described(array) for x, array in zip(self.graph.inputs, arrays)}
+        self.values = {x: format_array(array) for x, array in zip(self.graph.inputs, arrays)}
         self.said: dict[Node, str] = {}
-        ys = walked(self.graph, arrays, self.computed)
+        ys = walk_graph(self.graph, arrays, self.evaluate_node)
         found = {"argument": arrays, "result": ys}
-        results = [described(found[kind][x]) if kind in found else words(x) for kind, x in self.trace.places]
-        self.result = listed(results)
+        results = [format_array(found[kind][x]) if kind in found else format_value(x) for kind, x in self.trace.places]
+        self.result = join_names(results)
         texts = {self.place[node]: text for node, text in self.values.items() if node in self.place}
         boxes = tuple(replace(box, value=texts.get(box.id, box.value)) for box in picture.boxes)
         self.picture = Picture(boxes, picture.arrows)
-        self.svg = drawn(self.picture, "r") if boxes else ""
+        self.svg = svg_with_prefix(self.picture, "r") if boxes else ""
         self.shown: set[Node] = set()
 
-    def computed(self, node: Node, xs: Sequence[Any]) -> Any:
+    def evaluate_node(self, node: Node, xs: Sequence[Any]) -> Any:
         """Compute a node; record its value and what it prints."""
         events: list[Any] = []
-        with redirect_stdout(Listening(events)):
+        with redirect_stdout(PrintRecorder(events)):
             y = value(node, *xs)
-        self.said[node] = beginning("".join(event.text for event in events))
+        self.said[node] = truncate_text("".join(event.text for event in events))
         if not isinstance(y, tuple):
-            self.values[node] = described(y)
+            self.values[node] = format_array(y)
         elif isinstance(node.op, Control):  # the last result of several only orders effects: it is not shown
-            self.values[node] = listed([described(each) for each in y[: max(len(y) - 1, 1)]])
+            self.values[node] = join_names([format_array(each) for each in y[: max(len(y) - 1, 1)]])
         else:
-            self.values[node] = listed(list(map(described, y)))
+            self.values[node] = join_names(list(map(format_array, y)))
         return y
 
-    def of_line(self, line: int) -> list[str]:
+    def boxes_of_line(self, line: int) -> list[str]:
         return [f"r{box}" for node, box in self.place.items() if line_of(node) == line]
 
-    def built(self, line: int, computed: int) -> tuple[list[str], str]:
+    def build_line(self, line: int, computed: int) -> tuple[list[str], str]:
         """The boxes and arrows to show when this line runs, and what tracing it printed; nothing if `is_new` is False.
 
         computed    how many ops the line ran eagerly. In an unrolled loop each turn shows that many nodes; with control
@@ -99,7 +99,7 @@ class AsGraph:
         boxes = dict.fromkeys(self.place[node] for node in nodes)
         return [f"r{box}" for box in boxes] + [f"r{a.id}" for a in self.picture.arrows if a.head in boxes]
 
-    def given(self) -> list[Node]:
+    def source_nodes(self) -> list[Node]:
         """The shown nodes without operands."""
         return [node for node in self.place if not node.inputs]
 

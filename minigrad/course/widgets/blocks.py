@@ -49,13 +49,13 @@ def grid(
             f"<style>{STYLE}</style>",
             *beside,
             *above,
-            *(drawn(block, width, height) for block in blocks),
+            *(draw_block(block, width, height) for block in blocks),
             "</svg>",
         ]
     )
 
 
-def drawn(block: Block, width: float, height: float) -> str:
+def draw_block(block: Block, width: float, height: float) -> str:
     """One block as SVG, its words centred."""
     x, y = LABEL + block.column * width, HEAD + block.row * (height + 6)
     wide = block.columns * width

@@ -21,7 +21,7 @@ from ...autograd.gradient import basis
 from ...draw.graphs import place_boxes
 from ...draw.heat import heat_of
 from ...draw.picture import Picture
-from ...draw.tensors import described
+from ...draw.tensors import format_array
 from ...engine.base.dtypes import kind
 from ...engine.base.pytree import leaves
 from ...engine.core.node import Node, Source, toposort
@@ -30,7 +30,7 @@ from ...engine.tensor.grad import origin
 from ...engine.tensor.tensor import Tensor
 from ...graph.function import TracedFunction
 from .film import refuse_large
-from .recording import Computed, recorded
+from .recording import OpEvent, record_run
 
 LARGEST = 24  # boxes; the graph is drawn twice, side by side
 MOST = 6  # elements of all inputs, and of all outputs: each costs one pass
@@ -63,18 +63,18 @@ class BothModes:
         if not inspect.isfunction(f):
             raise TypeError(f"ForwardAndReverse expects a Python function of tensors, got {f!r}")
         self.xs = [floating(x) for x in inputs]
-        recording = recorded(f, self.xs)
+        recording = record_run(f, self.xs)
         if recording.error is not None:
             error = recording.error
             raise ValueError(f"{f.__name__} did not finish: {type(error).__name__}: {error}") from error
-        self.ys = [checked(f, y) for y in leaves(recording.result)]
+        self.ys = [check_output(f, y) for y in leaves(recording.result)]
         names = dict(zip(self.xs, parameters(f, len(self.xs))))
         self.columns = [entry for x in self.xs for entry in entries(names[x], x)]
         outputs = [recording.names.get(id(y), "") for y in self.ys]
         outputs = [name or f"y{i}" * bool(len(outputs) > 1) or "y" for i, name in enumerate(outputs, 1)]
         self.rows = [entry for name, y in zip(outputs, self.ys) for entry in entries(name, y)]
         self.refuse_too_many(f)
-        kept = {e.y: recording.names.get(id(e.y), "") for e in recording.events if isinstance(e, Computed)}
+        kept = {e.y: recording.names.get(id(e.y), "") for e in recording.events if isinstance(e, OpEvent)}
         self.draw(names | kept | dict(zip(self.ys, outputs)))
         self.pushed, self.forward = self.push()
         self.pulled, self.reverse = self.pull()
@@ -98,13 +98,13 @@ class BothModes:
         self.place = {node: id for node, id in place.items() if not isinstance(node.op, Const)}
         refuse_large("ForwardAndReverse", picture, LARGEST)
         called = {self.place[x.node]: name for x, name in names.items() if name and x.node in self.place}
-        values = dict(zip(self.place, self.replayed(*self.xs)))
+        values = dict(zip(self.place, self.replay_ops(*self.xs)))
         boxes = {box.id: replace(box, name=called.get(box.id, box.name)) for box in picture.boxes}
         for node, id in self.place.items():
-            boxes[id] = replace(boxes[id], value=described(values[node].value))
+            boxes[id] = replace(boxes[id], value=format_array(values[node].value))
         self.picture = Picture(tuple(boxes.values()), picture.arrows)
 
-    def replayed(self, *xs: Tensor) -> tuple[Tensor, ...]:
+    def replay_ops(self, *xs: Tensor) -> tuple[Tensor, ...]:
         """Run the recorded ops on other inputs. Returns every intermediate value, in the order of `place`."""
         values: dict[Node, Any] = {origin(x): given for x, given in zip(self.xs, xs)}
         for node in self.order:
@@ -125,14 +125,14 @@ class BothModes:
         for k, x in enumerate(self.xs):
             for unit in basis(x):
                 dxs = tuple(unit if i == k else still.new_zeros(still.shape) for i, still in enumerate(self.xs))
-                moved = dict(zip(self.place, jvp(self.replayed, tuple(self.xs), dxs)[1]))
+                moved = dict(zip(self.place, jvp(self.replay_ops, tuple(self.xs), dxs)[1]))
                 columns.append(np.concatenate([moved[y].numpy().ravel() for y in self.ends]))
-                passes.append(self.noted(self.columns[len(passes)], moved))
+                passes.append(self.make_pass(self.columns[len(passes)], moved))
         return passes, np.stack(columns, axis=1)
 
     def pull(self) -> tuple[list[Pass], np.ndarray]:
         """Reverse mode: one pass for each output element."""
-        values = dict(zip(self.place, self.replayed(*self.xs)))
+        values = dict(zip(self.place, self.replay_ops(*self.xs)))
         movable = {node: value for node, value in values.items() if value.requires_grad}
         passes: list[Pass] = []
         rows = []
@@ -142,17 +142,17 @@ class BothModes:
                 moved = dict(zip(movable, gs))
                 shares = (moved.get(origin(x), x.new_zeros(x.shape)) for x in self.xs)  # 0 for an unused input
                 rows.append(np.concatenate([share.numpy().ravel() for share in shares]))
-                passes.append(self.noted(self.rows[len(passes)], moved))
+                passes.append(self.make_pass(self.rows[len(passes)], moved))
         return passes, np.stack(rows)
 
-    def noted(self, of: str, moved: dict[Node, Any]) -> Pass:
-        return Pass(of, {self.place[node]: told(each.value) for node, each in moved.items()})
+    def make_pass(self, of: str, moved: dict[Node, Any]) -> Pass:
+        return Pass(of, {self.place[node]: format_array(each.value) for node, each in moved.items()})
 
 
-def told(array: Any) -> str:
+def format_array(array: Any) -> str:
     """Every element, if there are few, because each is an entry of the Jacobian; else a summary."""
     heat = heat_of(array)
-    return heat.text if heat is not None and array.size <= MOST else described(array)
+    return heat.text if heat is not None and array.size <= MOST else format_array(array)
 
 
 def floating(x: Any) -> Tensor:
@@ -163,7 +163,7 @@ def floating(x: Any) -> Tensor:
     return Tensor(array if kind(array.dtype) == "f" else array.astype(float), requires_grad=True)
 
 
-def checked(f: Callable[..., Any], y: Any) -> Tensor:
+def check_output(f: Callable[..., Any], y: Any) -> Tensor:
     """The output y. Raises TypeError if it cannot be differentiated."""
     if not isinstance(y, Tensor) or not y.requires_grad:
         got = y.spec if isinstance(y, Tensor) else repr(y)

@@ -22,8 +22,8 @@ from ...draw.picture import UNKNOWN, Box, Picture
 from ...draw.svg import across_and_down, colours, heats, svg
 from ...scalar.value import Value, history
 from .chain_rule_steps import Step, steps_of
-from .dragging import program
-from .gradient_questions import NEAR, checked, listed_questions
+from .dragging import scalar_program
+from .gradient_questions import NEAR, validate_answers, listed_questions
 from .widget import Plain, SteppedWidget, javascript
 
 LARGEST = 60  # boxes; more do not fit a screen at a readable size
@@ -72,15 +72,15 @@ class ChainRule(SteppedWidget):
         boxes = len(history(y)) if isinstance(y, Value) else len(graph.boxes)  # many Values are drawn in groups
         if boxes > LARGEST:
             raise ValueError(
-                f"ChainRule shows a graph of up to {LARGEST} boxes, and {graph.output.called} has {boxes}. "
+                f"ChainRule shows a graph of up to {LARGEST} boxes, and {graph.output.display_name} has {boxes}. "
                 "Step through a part: any value on the way there has a smaller graph of its own"
             )
         self.replay = replay_of(y, namespace)
         final = self.replay.picture
         steps = steps_of(self.replay)
-        drags = program(y, final)
+        drags = scalar_program(y, final)
         super().__init__(
-            label=f"Chain rule on the graph of {final.output.called}",
+            label=f"Chain rule on the graph of {final.output.display_name}",
             pictures={view: roomy(final, steps, view, DRAGGED if drags else "") for view in VIEWS},
             program=drags,
             steps=[step.plain() for step in steps],
@@ -90,21 +90,21 @@ class ChainRule(SteppedWidget):
 
     @traitlets.validate("answers")
     def _an_answer_to_a_question(self, proposal: Any) -> dict[int, Plain]:
-        return checked(proposal["value"], self.steps)
+        return validate_answers(proposal["value"], self.steps)
 
     @property
     def text(self) -> str:
         """All steps in words, numbered from 0, with the numbers of heat maps; with `asks`, all questions come first."""
-        steps = "\n".join(self._told())
+        steps = "\n".join(self._step_lines())
         return f"{listed_questions(self.steps, self.answers)}\n\n{steps}" if self.asks else steps
 
-    def _told(self) -> Iterator[str]:
+    def _step_lines(self) -> Iterator[str]:
         box = self.replay.picture.box
         for line, step in zip(super().text.split("\n"), self.steps, strict=True):
             yield f"{line} [{step['held']}]" if "held" in step else line
             for what, key in (("", "value_heats"), ("gradient of ", "grad_heats")):
                 for id, each in step.get(key, {}).items():
-                    yield f"     {what}{box[id].called} = {heat.Heat(**each).text}"
+                    yield f"     {what}{box[id].display_name} = {heat.Heat(**each).text}"
 
     @property
     def svg(self) -> str:
@@ -119,7 +119,7 @@ class ChainRule(SteppedWidget):
 
     def __repr__(self) -> str:
         leaves = [box for box in self.replay.picture.boxes if box.kind == "leaf" and box.grad]
-        grads = [f"{box.called}.grad = {box.grad}" for box in leaves]
+        grads = [f"{box.display_name}.grad = {box.grad}" for box in leaves]
         return f"ChainRule({len(self.steps)} steps; {', '.join(grads)})"
 
 
@@ -139,7 +139,7 @@ def pressable(drawn: str, boxes: tuple[Box, ...]) -> str:
     """The SVG with each box that has a heat map made a button, which shows its numbers."""
     for box in boxes:
         if heats(box):
-            button = f'tabindex="0" role="button" aria-label="numbers of {escape(box.called)}"'
+            button = f'tabindex="0" role="button" aria-label="numbers of {escape(box.display_name)}"'
             drawn = drawn.replace(f'data-id="{box.id}"', f'data-id="{box.id}" {button}')
     # An element that contains buttons must not have the role "img".
     return drawn.replace('role="img"', 'role="group"') if any(map(heats, boxes)) else drawn

@@ -10,8 +10,8 @@ from dataclasses import asdict, dataclass, field, replace
 
 from ...draw.heat import Heat
 from ...draw.picture import Box, Picture, Replay, Share
-from ...draw.words import counted, is_number, listed, number, shorten, written
-from .gradient_questions import Question, of_seed, of_share
+from ...draw.words import pluralize, is_number, join_names, number, shorten, format_op
+from .gradient_questions import Question, seed_question, share_question
 
 Equation = tuple[tuple[str | Heat, str], ...]  # (number, its description), or (sign, "")
 TIMES, PLUS, EQUALS = ("×", ""), ("+", ""), ("=", "")
@@ -69,11 +69,11 @@ def steps_of(replay: Replay) -> list[Step]:
     picture = replay.picture
     computed = [box for box in picture.boxes if box.kind == "op"]
     steps = [
-        built(picture),
-        *given(picture),
+        opening_step(picture),
+        *leaf_steps(picture),
         *(forward(replay, box) for box in computed),
         *backward(replay),
-        done(replay),
+        final_step(replay),
     ]
     return with_bytes(steps, replay.sizes) if replay.frees else steps
 
@@ -85,23 +85,23 @@ def with_bytes(steps: list[Step], sizes: dict[str, int]) -> list[Step]:
     for step in steps:
         kept |= {x: sizes[x] for x in step.kept}
         kept = {x: size for x, size in kept.items() if x not in step.freed}
-        told.append(replace(step, held=f"saved for backward: {counted(sum(kept.values()), 'byte', 'bytes')}"))
+        told.append(replace(step, held=f"saved for backward: {pluralize(sum(kept.values()), 'byte', 'bytes')}"))
     return told
 
 
-def built(picture: Picture) -> Step:
+def opening_step(picture: Picture) -> Step:
     kinds = Counter(box.kind for box in picture.boxes)
-    leaves = counted(kinds["leaf"], "leaf", "leaves")
-    operations = counted(kinds["op"], "operation", "operations")
+    leaves = pluralize(kinds["leaf"], "leaf", "leaves")
+    operations = pluralize(kinds["op"], "operation", "operations")
     say = (
-        f"The graph of {picture.output.called}: {leaves} and {operations}. We run it anew, and no number is known yet."
+        f"The graph of {picture.output.display_name}: {leaves} and {operations}. We run it anew, and no number is known yet."
     )
     return Step("built", say)
 
 
-def given(picture: Picture) -> list[Step]:
+def leaf_steps(picture: Picture) -> list[Step]:
     leaves = [box for box in picture.boxes if box.kind == "leaf"]
-    say = f"Forward starts at the leaves, which are given: {listed([box.stated for box in leaves])}."
+    say = f"Forward starts at the leaves, which are given: {join_names([box.name_and_value for box in leaves])}."
     values = {box.id: box.value for box in leaves}
     return [Step("forward", say, values=values, value_heats=heats(leaves))] if leaves else []
 
@@ -115,15 +115,15 @@ def forward(replay: Replay, box: Box) -> Step:
     picture = replay.picture
     operands = picture.operands(box)
     if all(is_number(x.value) for x in (box, *operands)):
-        numbers = written(box.op, [x.value for x in operands])
-        say = f"{box.called} = {picture.formula(box)} = {numbers} = {box.value}."
-        equations: tuple[Equation, ...] = (((numbers, picture.formula(box)), EQUALS, (box.value, box.called)),)
+        numbers = format_op(box.op, [x.value for x in operands])
+        say = f"{box.display_name} = {picture.formula(box)} = {numbers} = {box.value}."
+        equations: tuple[Equation, ...] = (((numbers, picture.formula(box)), EQUALS, (box.value, box.display_name)),)
     else:
-        say = f"{box.called} = {picture.formula(box)}, which is {box.value}."
+        say = f"{box.display_name} = {picture.formula(box)}, which is {box.value}."
         equations = ()
     read = replay.reads.get(box.id, ())
     if read:
-        names = listed([picture.box[x].called for x in read])
+        names = join_names([picture.box[x].display_name for x in read])
         say += f" Backward will need {names} here, so {'it is' if len(read) == 1 else 'they are'} saved."
     elif box.grad and box.id in replay.reads:
         say += " Backward needs no number from here: nothing is saved."
@@ -145,9 +145,9 @@ def forward(replay: Replay, box: Box) -> Step:
 def backward(replay: Replay) -> list[Step]:
     """The seed, then the share of each arrow."""
     picture, output = replay.picture, replay.picture.output
-    y = output.called
+    y = output.display_name
     say = f"Backward starts at {y}, with ∂{y}/∂{y} = {replay.seed}: {y} moves exactly as much as {y}."
-    steps = [Step("backward", say, output.id, grads={output.id: replay.seed}, question=of_seed(y, replay.seed))]
+    steps = [Step("backward", say, output.id, grads={output.id: replay.seed}, question=seed_question(y, replay.seed))]
     to_come = Counter(picture.arrow[share.arrow].tail for share in replay.shares)
     last_of = {picture.arrow[share.arrow].head: share for share in replay.shares}
     still_read = Counter(x for head in last_of for x in replay.reads.get(head, ()))
@@ -159,7 +159,7 @@ def backward(replay: Replay) -> list[Step]:
         if replay.frees and last_of[arrow.head] == share:
             still_read.subtract(replay.reads[arrow.head])
             freed = [x for x in replay.reads[arrow.head] if still_read[x] == 0]
-        step = carried(replay, share, to_come[arrow.tail] > 0, freed)
+        step = share_step(replay, share, to_come[arrow.tail] > 0, freed)
         total = sum_of(share)
         steps.append(replace(step, grads=settled | ({arrow.tail: total} if total else step.grads)))
         settled = step.grads if total else {}  # the next step replaces a sum by its result
@@ -170,15 +170,15 @@ def sum_of(share: Share) -> str:
     """2 + 3 = 5, if it fits into a box; "" if this share is the first."""
     if not share.before or share.before.startswith("norm"):
         return ""
-    total = f"{written('+', [share.before, share.outgoing])} = {share.after}"
+    total = f"{format_op('+', [share.before, share.outgoing])} = {share.after}"
     return total if len(total) <= LONGEST_SUM else ""
 
 
-def carried(replay: Replay, share: Share, more_to_come: bool, freed: list[str]) -> Step:
+def share_step(replay: Replay, share: Share, more_to_come: bool, freed: list[str]) -> Step:
     """One arrow carries its share of the gradient back."""
     picture = replay.picture
     arrow = picture.arrow[share.arrow]
-    head, tail = picture.box[arrow.head].called, picture.box[arrow.tail].called
+    head, tail = picture.box[arrow.head].display_name, picture.box[arrow.tail].display_name
     way = f"From {head} back to {tail}"
     derivative = f"∂{head}/∂{tail}"
     equations: tuple[Equation, ...] = ()
@@ -195,10 +195,10 @@ def carried(replay: Replay, share: Share, more_to_come: bool, freed: list[str]) 
         label = f"× {share.slope or share.spread or share.rule}"
         formula = f"{derivative} = {share.rule}" if share.rule else derivative
     if share.before:
-        words, sums = added_up(tail, picture.uses[arrow.tail], share)
+        words, sums = describe_sum(tail, picture.uses[arrow.tail], share)
         say, equations = say + words, equations + sums
     if freed:
-        say += let_go(replay, freed)
+        say += describe_freed(replay, freed)
     return Step(
         "backward",
         say,
@@ -211,11 +211,11 @@ def carried(replay: Replay, share: Share, more_to_come: bool, freed: list[str]) 
         formulas={arrow.id: shorten(formula, LONGEST_FORMULA)},
         freed=tuple(freed),
         equations=equations,
-        question=of_share(picture, share),
+        question=share_question(picture, share),
     )
 
 
-def added_up(called: str, uses: int, share: Share) -> tuple[str, tuple[Equation, ...]]:
+def describe_sum(called: str, uses: int, share: Share) -> tuple[str, tuple[Equation, ...]]:
     """The sentence and the equation for adding a share to the gradient of a value with several uses."""
     times = "twice" if uses == 2 else f"{uses} times"
     say = f" {called} was used {times}, so its gradients add"
@@ -223,34 +223,34 @@ def added_up(called: str, uses: int, share: Share) -> tuple[str, tuple[Equation,
     if entry is None or entry.before is None:
         return f"{say} to {share.after}.", ()
     if entry.where:
-        sums = f"{written('+', [number(entry.before), number(entry.outgoing)])} = {number(entry.after)}"
+        sums = f"{format_op('+', [number(entry.before), number(entry.outgoing)])} = {number(entry.after)}"
         before, now, after = share.terms
         row: Equation = ((before, "so far"), PLUS, (now, "now"), EQUALS, (after, f"gradient of {called}"))
         return f"{say}, entry by entry, to {share.after}: at {entry.where}, {sums}.", (row,)
     terms = ((share.before, "so far"), PLUS, (share.outgoing, "now"), EQUALS, (share.after, f"gradient of {called}"))
-    return f"{say}: {written('+', [share.before, share.outgoing])} = {share.after}.", (terms,)
+    return f"{say}: {format_op('+', [share.before, share.outgoing])} = {share.after}.", (terms,)
 
 
-def let_go(replay: Replay, freed: list[str]) -> str:
+def describe_freed(replay: Replay, freed: list[str]) -> str:
     """The sentence about values that backward will not read again. Leaves belong to the learner and are not freed."""
     boxes = [replay.picture.box[x] for x in freed]
-    say = f" Nobody needs {listed([box.called for box in boxes])} for backward any more: freed"
-    leaves = [box.called for box in boxes if box.kind == "leaf"]
-    freed_bytes = counted(sum(replay.sizes[x] for x in freed), "byte", "bytes")
+    say = f" Nobody needs {join_names([box.display_name for box in boxes])} for backward any more: freed"
+    leaves = [box.display_name for box in boxes if box.kind == "leaf"]
+    freed_bytes = pluralize(sum(replay.sizes[x] for x in freed), "byte", "bytes")
     if not leaves:
         return f"{say}, {freed_bytes}."
     stays = "itself stays: a leaf is yours" if len(leaves) == 1 else "themselves stay: leaves are yours"
-    return f"{say}. {freed_bytes} fewer are saved for backward, though {listed(leaves)} {stays}."
+    return f"{say}. {freed_bytes} fewer are saved for backward, though {join_names(leaves)} {stays}."
 
 
-def done(replay: Replay) -> Step:
+def final_step(replay: Replay) -> Step:
     picture = replay.picture
     leaves = [box for box in picture.boxes if box.kind == "leaf" and box.grad]
-    grads = listed([f"{box.called}.grad = {box.grad}" for box in leaves])
+    grads = join_names([f"{box.display_name}.grad = {box.grad}" for box in leaves])
     say = f"Done: {grads}."
     if leaves and is_number(leaves[0].grad):
         first = leaves[0]
-        say += f" Nudge {first.called} by a tiny d, and {picture.output.called} moves by {first.grad} × d."
+        say += f" Nudge {first.display_name} by a tiny d, and {picture.output.display_name} moves by {first.grad} × d."
     if replay.frees and any(replay.reads.values()):
         say += " What was saved is freed, so a second backward would find nothing to read."
     reached = {replay.picture.arrow[share.arrow].tail for share in replay.shares}

@@ -14,7 +14,7 @@ from ipywidgets import DOMWidget, Widget
 _displayed: dict[str, list[Any]] = {}  # cell → the widgets in its output
 
 
-def displayed(widget: DOMWidget) -> None:
+def record_display(widget: DOMWidget) -> None:
     """Record that the running cell shows a widget."""
     widget.layout.open()
     widget.open()
@@ -22,7 +22,7 @@ def displayed(widget: DOMWidget) -> None:
     cell = running_cell(shell)
     if cell is not None:
         _displayed.setdefault(cell, []).append(widget)
-        shell.events.register("pre_run_cell", cleared)
+        shell.events.register("pre_run_cell", close_orphans)
 
 
 def running_cell(shell: Any) -> str | None:
@@ -32,7 +32,7 @@ def running_cell(shell: Any) -> str | None:
     return cell
 
 
-def cleared(run: Any) -> None:
+def close_orphans(run: Any) -> None:
     """Before a cell runs again, close the widgets that only its old output shows."""
     for widget in _displayed.pop(run.cell_id, []):
         if not any(widget is other for others in _displayed.values() for other in others):

@@ -11,7 +11,7 @@ from typing import Any
 
 from ...draw.picture import Box, Picture
 from ...draw.scalars import POWER, rules
-from ...draw.words import number, written
+from ...draw.words import number, format_op
 from ...scalar.value import Value, history
 
 PYTHON = str.maketrans({"×": "*", "÷": "/", "−": "-", "^": "**", "²": "**2"})
@@ -23,28 +23,28 @@ SPELT = {  # the operations that dragging.js, or JavaScript's Math, implements
 MOST = 8  # sliders
 
 
-def program(y: object, picture: Picture) -> list[dict[str, Any]]:
+def scalar_program(y: object, picture: Picture) -> list[dict[str, Any]]:
     """The nodes of y's graph, operands first; [] if a browser cannot evaluate one, or if there are too many leaves."""
     if not isinstance(y, Value) or sum(box.kind == "leaf" for box in picture.boxes) > MOST:
         return []
     order = dict(zip(picture.boxes, history(y), strict=True))
     if not all(is_spelt(v) for v in order.values()):
         return []
-    return [computed(v, box, picture) if v.parents else given(v, box) for box, v in order.items()]
+    return [op_record(v, box, picture) if v.parents else leaf_record(v, box) for box, v in order.items()]
 
 
-def given(v: Value, box: Box) -> dict[str, Any]:
+def leaf_record(v: Value, box: Box) -> dict[str, Any]:
     return {"id": box.id, "value": v.data, "drags": box.kind == "leaf"}
 
 
-def computed(v: Value, box: Box, picture: Picture) -> dict[str, Any]:
+def op_record(v: Value, box: Box, picture: Picture) -> dict[str, Any]:
     arrows = picture.arrows_into[box.id]
     return {"id": box.id, "of": [a.tail for a in arrows], "arrows": [a.id for a in arrows], "trees": trees(v)}
 
 
 def trees(v: Value) -> list[Any]:
     """The formula of v, and of its derivative with respect to each operand."""
-    words = (written(v.op, ["a", "b"][: len(v.parents)]), *rules(v.op))
+    words = (format_op(v.op, ["a", "b"][: len(v.parents)]), *rules(v.op))
     return [tree(each.format(a="a", b="b", y="y")) for each in words]
 
 
@@ -52,7 +52,7 @@ def is_spelt(v: Value) -> bool:
     """Whether a browser can evaluate v: a leaf, or an operation whose formulas are exact and use only SPELT."""
     if not v.parents:
         return True
-    return len(rules(v.op)) == len(v.parents) and is_exact(v.op) and all(names(each) <= SPELT for each in trees(v))
+    return len(rules(v.op)) == len(v.parents) and is_exact(v.op) and all(tree_ops(each) <= SPELT for each in trees(v))
 
 
 def is_exact(op: str) -> bool:
@@ -63,28 +63,28 @@ def is_exact(op: str) -> bool:
 
 def tree(words: str) -> Any:
     """1 − y² → ["Sub", 1, ["Pow", "y", 2]]"""
-    return nested(ast.parse(words.translate(PYTHON), mode="eval").body)
+    return ast_to_lists(ast.parse(words.translate(PYTHON), mode="eval").body)
 
 
-def nested(node: ast.AST) -> Any:
+def ast_to_lists(node: ast.AST) -> Any:
     match node:
         case ast.Constant(value):
             return value
         case ast.Name(id):
             return id
         case ast.BinOp(left, op, right):
-            return [type(op).__name__, nested(left), nested(right)]
+            return [type(op).__name__, ast_to_lists(left), ast_to_lists(right)]
         case ast.UnaryOp(op, x):
-            return [type(op).__name__, nested(x)]
+            return [type(op).__name__, ast_to_lists(x)]
         case ast.Compare(left, [op], [right]):
-            return [type(op).__name__, nested(left), nested(right)]
+            return [type(op).__name__, ast_to_lists(left), ast_to_lists(right)]
         case ast.IfExp(test, yes, no):
-            return ["IfExp", nested(test), nested(yes), nested(no)]
+            return ["IfExp", ast_to_lists(test), ast_to_lists(yes), ast_to_lists(no)]
         case ast.Call(ast.Name(f) | ast.Attribute(ast.Name("xp"), f), xs):
-            return [f, *map(nested, xs)]
+            return [f, *map(ast_to_lists, xs)]
     return ["?"]
 
 
-def names(each: Any) -> set[str]:
+def tree_ops(each: Any) -> set[str]:
     """The operations in a tree."""
-    return {each[0]}.union(*map(names, each[1:])) if isinstance(each, list) else set()
+    return {each[0]}.union(*map(tree_ops, each[1:])) if isinstance(each, list) else set()

@@ -9,13 +9,13 @@ from typing import Any
 from ...draw.picture import Arrow, Box, Picture
 from ...draw.rules import sign_of
 from ...draw.svg import across_and_down
-from ...draw.tensors import described
-from ...draw.words import listed, number
+from ...draw.tensors import format_array
+from ...draw.words import join_names, number
 from ...engine.base.pytree import leaves
 from ...engine.ops import Const
 from ...engine.tensor.tensor import Tensor
 from ...graph.explain import names_of
-from .recording import Computed, Printed, Ran, TooLong, recorded
+from .recording import OpEvent, PrintEvent, LineEvent, TooLong, record_run
 
 LARGEST = 60  # boxes of one graph; more do not fit beside another at a readable size
 MOST_PRINTED = 2000  # characters of output that a step holds
@@ -45,7 +45,7 @@ class EagerRun:
     """
 
     def __init__(self, f: Callable[..., Any], args: Sequence[Any]):
-        self.recording = recorded(f, args)
+        self.recording = record_run(f, args)
         names = names_of(f, []) | self.recording.names
         self.boxes: list[Box] = []
         self.arrows: list[Arrow] = []
@@ -53,11 +53,11 @@ class EagerRun:
         self.box: dict[int, str] = {}
         self.held: list[Tensor] = []  # keeps tensors alive, so that ids stay unique
         self.given = [self.leaf(x, names) for x in args if isinstance(x, Tensor)]
-        self.moments = list(self.told(names))
-        self.result = listed([words(leaf) for leaf in leaves(self.recording.result)])
-        self.svg = drawn(Picture(tuple(self.boxes), tuple(self.arrows)), "l") if self.boxes else ""
+        self.moments = list(self.collect_moments(names))
+        self.result = join_names([format_value(leaf) for leaf in leaves(self.recording.result)])
+        self.svg = svg_with_prefix(Picture(tuple(self.boxes), tuple(self.arrows)), "l") if self.boxes else ""
 
-    def told(self, names: dict[int, str]) -> Iterator[Moment]:
+    def collect_moments(self, names: dict[int, str]) -> Iterator[Moment]:
         """A moment for each line that ran, in order."""
         line, printed = 0, ""
         start = (len(self.boxes), 0, 0)
@@ -67,34 +67,34 @@ class EagerRun:
             new = self.boxes[boxes:]
             parts = (*(f"l{box.id}" for box in new), *(f"l{arrow.id}" for arrow in self.arrows[arrows:]))
             values = {f"l{box.id}": box.value for box in new if box.kind == "op"}
-            return Moment(line, parts, values, len(printed) > says, beginning(printed))
+            return Moment(line, parts, values, len(printed) > says, truncate_text(printed))
 
         for event in self.recording.events:
-            if isinstance(event, Ran):
+            if isinstance(event, LineEvent):
                 if line:
                     yield moment()
                 line, start = event.line, (len(self.boxes), len(self.arrows), len(printed))
-            elif isinstance(event, Printed):
+            elif isinstance(event, PrintEvent):
                 printed += event.text
             else:
-                self.computed(event, names)
+                self.add_op(event, names)
                 self.line[f"l{self.boxes[-1].id}"] = line
         if line:
             yield moment()
 
-    def computed(self, event: Computed, names: dict[int, str]) -> None:
+    def add_op(self, event: OpEvent, names: dict[int, str]) -> None:
         tails = [self.box.get(id(x)) or self.leaf(x, names) for x in event.xs]
-        box = self.made(event.y, Box("", "op", names.get(id(event.y), ""), sign_of(event.op), "", "", ""))
+        box = self.add_box(event.y, Box("", "op", names.get(id(event.y), ""), sign_of(event.op), "", "", ""))
         self.arrows += [Arrow(f"a{len(self.arrows) + i}", tail, box) for i, tail in enumerate(tails, 1)]
 
     def leaf(self, x: Tensor, names: dict[int, str]) -> str:
         is_constant = x.node is not None and isinstance(x.node.op, Const)
-        box = self.made(x, Box("", "constant" if is_constant else "leaf", names.get(id(x), ""), "", "", "", ""))
+        box = self.add_box(x, Box("", "constant" if is_constant else "leaf", names.get(id(x), ""), "", "", "", ""))
         if is_constant:
             self.box.pop(id(x))  # each of its users gets its own box
         return box
 
-    def made(self, x: Tensor, box: Box) -> str:
+    def add_box(self, x: Tensor, box: Box) -> str:
         if len(self.boxes) >= LARGEST:
             stopped = self.recording.error if isinstance(self.recording.error, TooLong) else None
             raise ValueError(
@@ -102,7 +102,7 @@ class EagerRun:
                 f"{stopped or 'take a part of the function'}"
             )
         spec = "" if box.kind == "constant" else str(x.spec)
-        shown = number(float(x.value)) if box.kind == "constant" else described(x.value)
+        shown = number(float(x.value)) if box.kind == "constant" else format_array(x.value)
         self.boxes.append(replace(box, id=f"b{len(self.boxes) + 1}", spec=spec, value=shown))
         self.box[id(x)] = self.boxes[-1].id
         self.held.append(x)
@@ -112,21 +112,21 @@ class EagerRun:
         """All boxes and arrows."""
         return [f"l{box.id}" for box in self.boxes] + [f"l{arrow.id}" for arrow in self.arrows]
 
-    def of_line(self, line: int) -> list[str]:
+    def boxes_of_line(self, line: int) -> list[str]:
         return [box for box, its in self.line.items() if its == line]
 
 
-def words(x: Any) -> str:
+def format_value(x: Any) -> str:
     """An argument or a result as a short text."""
-    return described(x.value) if isinstance(x, Tensor) else beginning(repr(x))
+    return format_array(x.value) if isinstance(x, Tensor) else truncate_text(repr(x))
 
 
-def beginning(text: str) -> str:
+def truncate_text(text: str) -> str:
     """The text, cut after 2000 characters, with the number of characters that were cut."""
     more = len(text) - MOST_PRINTED
     return text if more <= 0 else f"{text[:MOST_PRINTED]}… {more:,} more character{'s' * (more > 1)}"
 
 
-def drawn(picture: Picture, prefix: str) -> str:
+def svg_with_prefix(picture: Picture, prefix: str) -> str:
     """The picture as SVG, with the prefix of its side before every id."""
     return across_and_down(picture, title="", description="").replace('data-id="', f'data-id="{prefix}')

@@ -77,7 +77,7 @@ class Reel:
 
     def plain(self) -> Plain:
         return {
-            "panels": [asdict(replace(panel, html=unstyled(panel.html))) for panel in self.panels],
+            "panels": [asdict(replace(panel, html=strip_styles(panel.html))) for panel in self.panels],
             "steps": [cut.plain() for cut in self.cuts],
             "links": {key: list(ids) for key, ids in self.links.items()},
         }
@@ -125,7 +125,7 @@ class Film(SteppedWidget):
     @property
     def svg(self) -> str:
         """The panel `still` of the chosen film, with its CSS."""
-        return styled(self.film["panels"][self.still]["html"], self.looks)
+        return standalone_svg(self.film["panels"][self.still]["html"], self.looks)
 
     @property
     def film(self) -> Plain:
@@ -154,19 +154,19 @@ class Film(SteppedWidget):
         self.steps = steps
 
 
-class Charted(Film):
+class ChartFilm(Film):
     """A film with charts."""
 
     sheets = (*Film.sheets, "charts")
     looks = STYLE + LOOKS
 
 
-def unstyled(html: str) -> str:
+def strip_styles(html: str) -> str:
     """The HTML without the style elements of its pictures: the widget has that CSS once."""
     return re.sub(r"<style>.*?</style>\n?", "", html, flags=re.DOTALL)
 
 
-def styled(html: str, looks: str) -> str:
+def standalone_svg(html: str, looks: str) -> str:
     """The first SVG of a panel, with the CSS inside; an empty SVG if the panel has none."""
     found = re.search(r"(<svg[^>]*>)(.*?</svg>)", html, re.DOTALL)
     return f"{found[1]}<style>{looks}</style>{found[2]}" if found else '<svg xmlns="http://www.w3.org/2000/svg"/>'
@@ -192,7 +192,7 @@ def code(lines: Sequence[str], first: int) -> str:
     return f'<pre class="mg-code">{"".join(spans)}</pre>'
 
 
-def said(id: str) -> str:
+def output_area(id: str) -> str:
     """An empty element for a program's output."""
     return f'<pre class="mg-said" data-id="{id}"></pre>'
 

@@ -20,14 +20,14 @@ class Form(Widget):
 
     def __init__(self, **traits: Any):
         super().__init__(**traits)
-        self.on_msg(self._heard)
+        self.on_msg(self._on_message)
 
-    def _heard(self, _: Any, given: Any, __: Any) -> None:
+    def _on_message(self, _: Any, given: Any, __: Any) -> None:
         """Take an answer from the browser. Any other message is ignored: it must not break the kernel."""
         if isinstance(given, dict) and {"name", "answer", "confidence"} <= given.keys():
-            self.answered(given)
+            self.on_answer(given)
 
-    def answered(self, given: dict[str, Any]) -> None:
+    def on_answer(self, given: dict[str, Any]) -> None:
         raise NotImplementedError(f"{type(self).__name__} does not handle answers")
 
     @property

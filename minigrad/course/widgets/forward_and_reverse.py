@@ -17,7 +17,7 @@ import numpy as np
 
 from ...draw.picture import UNKNOWN, Box, Picture
 from ...draw.svg import across_and_down
-from ...draw.words import counted, listed, number
+from ...draw.words import pluralize, join_names, number
 from .both_modes import BothModes, Pass
 from .film import Cut, Film, Panel, Reel
 
@@ -43,8 +43,8 @@ class ForwardAndReverse(Film):
         name = getattr(f, "__name__", "f")
         n, m = len(both.columns), len(both.rows)
         super().__init__(
-            f"{name if name.isidentifier() else 'f'}, {counted(n, 'input', 'inputs')} and "
-            f"{counted(m, 'output', 'outputs')}: forward mode beside reverse mode",
+            f"{name if name.isidentifier() else 'f'}, {pluralize(n, 'input', 'inputs')} and "
+            f"{pluralize(m, 'output', 'outputs')}: forward mode beside reverse mode",
             PHASES,
             [Reel([*panels(both, TANGENT), *panels(both, COTANGENT)], list(cuts(both)))],
         )
@@ -91,18 +91,18 @@ def cuts(both: BothModes) -> Iterator[Cut]:
     counts = {"fcount": f"passes: 0 of {n}", "rcount": f"passes: 0 of {m}"}
     yield Cut(
         PHASES[0],
-        f"What goes in: {listed(both.columns)}. What comes out: {listed(both.rows)}. How does {one} move with {other}? "
-        f"That is {counted(n * m, 'derivative', 'derivatives')}, found in two ways.",
+        f"What goes in: {join_names(both.columns)}. What comes out: {join_names(both.rows)}. How does {one} move with {other}? "
+        f"That is {pluralize(n * m, 'derivative', 'derivatives')}, found in two ways.",
         text=counts,
     )
     for i, each in enumerate(both.pushed):
-        yield from pushed(both, i, each)
+        yield from forward_pass_cuts(both, i, each)
     for j, each in enumerate(both.pulled):
-        yield from pulled(both, j, each)
-    yield Cut(PHASES[3], f"{same(both)} {cheaper(n, m)}")
+        yield from reverse_pass_cuts(both, j, each)
+    yield Cut(PHASES[3], f"{compare_jacobians(both)} {cheaper(n, m)}")
 
 
-def pushed(both: BothModes, i: int, each: Pass) -> Iterator[Cut]:
+def forward_pass_cuts(both: BothModes, i: int, each: Pass) -> Iterator[Cut]:
     """A pass of forward mode: from the inputs along the arrows."""
     picture = both.picture
     given = [box for box in picture.boxes if box.kind == "leaf" and box.id in each.moved]
@@ -119,17 +119,17 @@ def pushed(both: BothModes, i: int, each: Pass) -> Iterator[Cut]:
             arrows = picture.arrows_into[box.id]
             yield Cut(
                 PHASES[1],
-                f"The tangent of {box.called} = {picture.formula(box)} is {each.moved[box.id]}, "
+                f"The tangent of {box.display_name} = {picture.formula(box)} is {each.moved[box.id]}, "
                 f"for each 1 that {each.of} moves.",
                 text={f"f{box.id} moved": each.moved[box.id]},
                 hot={"hot": [f"f{box.id}", *(f"f{arrow.id}" for arrow in arrows)]},
             )
     column = {f"fJ{j},{i}": number(float(x)) for j, x in enumerate(both.forward[:, i])}
-    entries = listed([f"∂{y}/∂{each.of} = {x}" for y, x in zip(both.rows, column.values())])
+    entries = join_names([f"∂{y}/∂{each.of} = {x}" for y, x in zip(both.rows, column.values())])
     yield Cut(PHASES[1], f"A column of the Jacobian: {entries}.", text=column, hot={"hot": [*column]})
 
 
-def pulled(both: BothModes, j: int, each: Pass) -> Iterator[Cut]:
+def reverse_pass_cuts(both: BothModes, j: int, each: Pass) -> Iterator[Cut]:
     """A pass of reverse mode: from an output against the arrows."""
     picture = both.picture
     texts = {f"r{box.id} moved": UNKNOWN for box in moving(picture, each)}
@@ -149,13 +149,13 @@ def pulled(both: BothModes, j: int, each: Pass) -> Iterator[Cut]:
             added = f" Its {len(users)} shares were added." if len(users) > 1 else ""
             yield Cut(
                 PHASES[2],
-                f"The cotangent of {box.called} is {each.moved[box.id]}: what {each.of} moves for each 1 that "
-                f"{box.called} moves.{added}",
+                f"The cotangent of {box.display_name} is {each.moved[box.id]}: what {each.of} moves for each 1 that "
+                f"{box.display_name} moves.{added}",
                 text={f"r{box.id} moved": each.moved[box.id]},
                 hot={"back": [f"r{box.id}", *(f"r{arrow.id}" for arrow in users)]},
             )
     row = {f"rJ{j},{i}": number(float(x)) for i, x in enumerate(both.reverse[j])}
-    entries = listed([f"∂{each.of}/∂{x} = {g}" for x, g in zip(both.columns, row.values())])
+    entries = join_names([f"∂{each.of}/∂{x} = {g}" for x, g in zip(both.columns, row.values())])
     yield Cut(PHASES[2], f"A row of the Jacobian: {entries}.", text=row, hot={"back": [*row]})
 
 
@@ -163,7 +163,7 @@ def moving(picture: Picture, each: Pass) -> list[Box]:
     return [box for box in picture.boxes if box.id in each.moved]
 
 
-def same(both: BothModes) -> str:
+def compare_jacobians(both: BothModes) -> str:
     if np.allclose(both.forward, both.reverse, rtol=1e-6, equal_nan=True):  # float32 has 7 digits
         return "Both tables are the same."
     return f"The tables differ by up to {number(float(np.nanmax(abs(both.forward - both.reverse))))}."
@@ -171,7 +171,7 @@ def same(both: BothModes) -> str:
 
 def cheaper(n: int, m: int) -> str:
     """Which mode is cheaper, and why."""
-    forward, reverse = counted(n, "pass", "passes"), counted(m, "pass", "passes")
+    forward, reverse = pluralize(n, "pass", "passes"), pluralize(m, "pass", "passes")
     took = f"Forward mode took {forward}, one for each input; reverse mode {reverse}, one for each output."
     if n == m:
         return f"{took} Neither is cheaper in passes; forward mode keeps nothing, and reverse mode keeps values."

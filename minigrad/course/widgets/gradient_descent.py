@@ -25,8 +25,8 @@ from ...engine.core.modes import no_grad
 from ...engine.tensor.rewrite import optimise
 from ...engine.tensor.tensor import Tensor
 from ...graph.function import function
-from .film import styled
-from .followed import followed
+from .film import standalone_svg
+from .followed import graph_program
 from .widget import Plain, SteppedWidget, javascript
 
 LINES, SIDE = 200, 51  # segments of a curve; sample points of a surface, along each side
@@ -111,7 +111,7 @@ class GradientDescent(SteppedWidget):
             words=words(names, value, path is None),
             axes=[[axis.low, axis.high, axis.start, axis.end] for axis in (x, y)],
             picture=chart(value, x, y, f'{FIELD}{below}<g data-trail=""></g></svg>'),
-            program={} if self._path else followed(graph_of(self._step, n), inputs(n)),
+            program={} if self._path else graph_program(graph_of(self._step, n), inputs(n)),
             start=self._path[0] if self._path else start,
             rate=rate,
             momentum=momentum,
@@ -120,14 +120,14 @@ class GradientDescent(SteppedWidget):
 
     @traitlets.observe("start", "rate", "momentum", "longest")
     def _walk(self, _: Any) -> None:
-        points = [{"at": at, "value": value_at(self.f, at)} for at in self._path] if self._path else self._walked()
+        points = [{"at": at, "value": value_at(self.f, at)} for at in self._path] if self._path else self._descend()
         if not points:
-            where = f"{called(self.names)} = {told(self.start)}"
+            where = f"{format_tuple(self.names)} = {format_numbers(self.start)}"
             raise ValueError(f"{self.words['value']} or its slope is not finite at {where}: start somewhere else")
         self.index = min(self.index, len(points) - 1)
-        self.steps = [{"phase": "", "say": self._said(n, point, "step"), **point} for n, point in enumerate(points)]
+        self.steps = [{"phase": "", "say": self._format_step(n, point, "step"), **point} for n, point in enumerate(points)]
 
-    def _walked(self) -> list[Plain]:
+    def _descend(self) -> list[Plain]:
         """Run the descent and return its points. Sets `_end` to the key in `words` of how it ends."""
         points: list[Plain] = []
         n, state = len(self.names), [*self.start, *[0.0] * len(self.names)]
@@ -149,16 +149,16 @@ class GradientDescent(SteppedWidget):
         """The distance from the middle of the picture, in picture widths."""
         return max(abs(x - (low + high) / 2) / (high - low) for x, (low, high, *_) in zip(at, self.axes))
 
-    def _said(self, n: int, point: Plain, key: str) -> str:
+    def _format_step(self, n: int, point: Plain, key: str) -> str:
         where = self.words["outside"] if self._distance(point["at"]) > 0.5 else ""
-        numbers = {name: told(xs) for name, xs in point.items() if isinstance(xs, list)}
+        numbers = {name: format_numbers(xs) for name, xs in point.items() if isinstance(xs, list)}
         return self.words[key].format(n=n, value=number(point["value"]), where=where, **numbers)
 
     @property
     def text(self) -> str:
         """Each step in words, and how it ends."""
         last = len(self.steps) - 1
-        return f"{super().text}\n{self._said(last, self.steps[last], self._end)}"
+        return f"{super().text}\n{self._format_step(last, self.steps[last], self._end)}"
 
     @property
     def svg(self) -> str:
@@ -168,10 +168,10 @@ class GradientDescent(SteppedWidget):
         trail = line("mg-trail", at) + "".join(
             f'<circle class="mg-trail-dot" cx="{a:.1f}" cy="{b:.1f}" r="3"/>' for a, b in at
         )
-        return styled(self.picture.replace('<g data-trail="">', f"<g>{trail}"), self.looks)
+        return standalone_svg(self.picture.replace('<g data-trail="">', f"<g>{trail}"), self.looks)
 
     def __repr__(self) -> str:
-        return f"GradientDescent({len(self.steps) - 1} steps; {called(self.names)} = {told(self.steps[-1]['at'])})"
+        return f"GradientDescent({len(self.steps) - 1} steps; {format_tuple(self.names)} = {format_numbers(self.steps[-1]['at'])})"
 
 
 def stepping(f: Callable[..., Any], n: int) -> Any:
@@ -197,7 +197,7 @@ def graph_of(step: Any, n: int) -> Any:
 
 def words(names: Sequence[str], value: str, is_walked: bool) -> dict[str, str]:
     """Format strings for the sentence of a step, and of each way to end."""
-    where, height = f"{called(names)} = {{at}}{{where}}", f"{value} {{value}}."
+    where, height = f"{format_tuple(names)} = {{at}}{{where}}", f"{value} {{value}}."
     slopes = "slope {slopes}" if len(names) == 1 else "gradient {slopes}"
     return {
         "value": value,
@@ -211,12 +211,12 @@ def words(names: Sequence[str], value: str, is_walked: bool) -> dict[str, str]:
     }
 
 
-def called(names: Sequence[str]) -> str:
+def format_tuple(names: Sequence[str]) -> str:
     return names[0] if len(names) == 1 else f"({', '.join(names)})"
 
 
-def told(xs: Sequence[float]) -> str:
-    return called([*map(number, xs)])
+def format_numbers(xs: Sequence[float]) -> str:
+    return format_tuple([*map(number, xs)])
 
 
 def value_at(f: Callable[..., Any], at: Sequence[float]) -> float:

@@ -11,7 +11,7 @@ from math import inf, isfinite, isnan, nan
 from typing import Any
 
 from ...draw.picture import Picture, Share
-from ...draw.words import listed, number
+from ...draw.words import join_names, number
 
 NEAR = 0.01  # tolerance of a guess, relative to the right number
 KINDS = ("a finite number", *(number(x) for x in (inf, -inf, nan)))
@@ -35,22 +35,22 @@ class Question:
     veil: str = ""
 
 
-def of_seed(y: str, seed: str) -> Question:
+def seed_question(y: str, seed: str) -> Question:
     return Question(f"Backward starts at {y}. What is ∂{y}/∂{y}?", 1.0, seed)
 
 
-def of_share(picture: Picture, share: Share) -> Question:
+def share_question(picture: Picture, share: Share) -> Question:
     """The question about the gradient that one arrow carries back."""
     arrow = picture.arrow[share.arrow]
     head, tail = picture.box[arrow.head], picture.box[arrow.tail]
-    arrives = f"{share.incoming} arrives at {head.called} = {picture.formula(head)}."
+    arrives = f"{share.incoming} arrives at {head.display_name} = {picture.formula(head)}."
     entry = share.entry
     if entry is None:
         choices = shapes(tail.spec, head.spec)
         return Question(
-            f"{arrives} What shape has the gradient of {tail.called}?", tail.spec, tail.spec, choices, tail.spec
+            f"{arrives} What shape has the gradient of {tail.display_name}?", tail.spec, tail.spec, choices, tail.spec
         )
-    gradient = f"gradient of {tail.called}" + f" at {entry.where}" * bool(entry.where)
+    gradient = f"gradient of {tail.display_name}" + f" at {entry.where}" * bool(entry.where)
     if entry.before is None:
         ask = f"{arrives} What is the {gradient}, as far as it comes this way?"
     else:
@@ -68,7 +68,7 @@ def shapes(right: str, incoming: str) -> tuple[str, ...]:
     return tuple(sorted({right, incoming, f"{dtype}[{turned}]", f"{dtype}[{inside}, 1]", f"{dtype}[]"}))
 
 
-def checked(answers: Any, steps: list[dict[str, Any]]) -> dict[int, dict[str, Any]]:
+def validate_answers(answers: Any, steps: list[dict[str, Any]]) -> dict[int, dict[str, Any]]:
     """The answers by step, as the browser stores them. Raises ValueError for an answer to no question."""
     found = {}
     for key, answer in dict(answers).items():
@@ -100,7 +100,7 @@ def listed_questions(steps: list[dict[str, Any]], answers: dict[int, dict[str, A
     """All questions in words, without the right answers, for a reader to work out first."""
     asked = [(n, step["question"]) for n, step in enumerate(steps) if "question" in step]
     lines = (
-        f"{n:2} {question['ask']} {listed(list(question['choices'])) + ' ' if question['choices'] else ''}"
+        f"{n:2} {question['ask']} {join_names(list(question['choices'])) + ' ' if question['choices'] else ''}"
         f"({verdict(answers.get(n))})"
         for n, question in asked
     )

@@ -23,7 +23,7 @@ from ...draw.names import variables
 from ...draw.overview import Overview
 from ...draw.picture import Picture
 from ...draw.svg import STYLE, svg
-from ...draw.words import counted, shorten
+from ...draw.words import pluralize, shorten
 from ...engine.base.whole_file import replace_file
 from ...engine.tensor.symbol import Symbol
 from ...engine.tensor.tensor import Tensor
@@ -72,7 +72,7 @@ class GraphView(Widget):
             items=rows(self.overview, number),
             arrows=[end for i, entry in enumerate(listing.entries) for x in entry.inputs for end in (x, i)],
             notes=[*listing.notes, *troubles(listing)],
-            opened=[number[group] for group in self.overview.opened(boxes)],
+            opened=[number[group] for group in self.overview.open_groups(boxes)],
         )
 
     # -- the selection ----------------------------------------------------------------------------
@@ -152,8 +152,8 @@ class GraphView(Widget):
             return {"text/plain": f"{self!r}\n{self.text}\n({error})"}
 
     def __repr__(self) -> str:
-        nodes = counted(len(self.overview.listing.entries), "node", "nodes")
-        return f"GraphView({nodes}, {counted(len(self.groups), 'group', 'groups')}; {self.label})"
+        nodes = pluralize(len(self.overview.listing.entries), "node", "nodes")
+        return f"GraphView({nodes}, {pluralize(len(self.groups), 'group', 'groups')}; {self.label})"
 
 
 def refuse_too_many(nodes: int) -> None:
@@ -227,4 +227,4 @@ def troubles(listing: Listing) -> list[str]:
     if first is None:
         return []
     count = sum(bool(entry.trouble) for entry in listing.entries)
-    return [f"NaN or inf is in {counted(count, 'value', 'values')}, first in {first.said}: {first.trouble}."]
+    return [f"NaN or inf is in {pluralize(count, 'value', 'values')}, first in {first.headline}: {first.trouble}."]

@@ -31,12 +31,12 @@ from ...nn.container import Sequential
 from ...nn.module import Module
 from ...optim import Adam
 from ...optim.optimizer import Optimizer
-from ...profiler.books import CONSUMERS, Of
+from ...profiler.books import CONSUMERS, Consumer
 from ...profiler.ledger import Ledger
 from ...profiler.memory_table import BEYOND, Moment
 from ...utils.checkpoint import checkpoint
-from .film import Charted, Choice, Cut, Panel, Reel, table
-from .recording import within
+from .film import ChartFilm, Choice, Cut, Panel, Reel, table
+from .recording import time_limit
 
 MICRO = (1, 2, 4)
 PHASES = ("start", "forward", "backward", "update")
@@ -61,7 +61,7 @@ class Switches(NamedTuple):
         return f"{batch}, {'planned' if self.planned else 'eager'}{', checkpoints' if self.checkpointing else ''}"
 
 
-class MemoryTimeline(Charted):
+class MemoryTimeline(ChartFilm):
     """Live bytes by consumer over training steps.
 
     model        a Module; checkpointing needs a Sequential of three parts or more
@@ -91,7 +91,7 @@ class MemoryTimeline(Charted):
         self.runs: dict[Any, Sequence[Moment]]
         moments: Any = model.timeline() if isinstance(model, Ledger) else model
         if isinstance(moments, list) and moments and isinstance(moments[0], Moment):
-            self.runs = {"this run": shown(moments)}
+            self.runs = {"this run": downsample_moments(moments)}
             super().__init__("Memory of a run", PHASES, [*map(self.reel, self.runs)])
             return
         refuse(model, x, y, optimizer, steps)
@@ -111,13 +111,13 @@ class MemoryTimeline(Charted):
     def reel(self, way: Any) -> Reel:
         """The film of one run."""
         entries, peaks = self.runs[way], {each: max(m.total for m in moments) for each, moments in self.runs.items()}
-        is_planned = getattr(way, "planned", any(entry.live[Of.WORKSPACE] for entry in entries))
+        is_planned = getattr(way, "planned", any(entry.live[Consumer.WORKSPACE] for entry in entries))
         every = dict(enumerate((*CONSUMERS, *BEYOND)[: len(entries[0].live)]))
-        names = {i: name for i, name in every.items() if i != Of.WORKSPACE or is_planned}
+        names = {i: name for i, name in every.items() if i != Consumer.WORKSPACE or is_planned}
         panels = [
-            Panel("Live bytes", drawn(names, entries, max(peaks.values()))),
+            Panel("Live bytes", draw_timeline(names, entries, max(peaks.values()))),
             Panel("The same in numbers", numbers(names, entries)),
-            Panel("The peak of each run", compared(way, peaks)),
+            Panel("The peak of each run", peak_table(way, peaks)),
         ]
         return Reel(panels, cuts(names, entries))
 
@@ -157,8 +157,8 @@ def run(
     ledger = ShortLedger(model, optimizer, [x, y])
     loss_of = loss_function(model, loss_fn, way)
     ledger.note(PLANNED if way.planned else "nothing has run yet")
-    long = within(SECONDS, f"a run of the model and its loss has taken {SECONDS:g} seconds, and was stopped")
-    with long, uncollected(), fork_rng(), in_mode(recording=True, tracked=False), watching(ledger):
+    long = time_limit(SECONDS, f"a run of the model and its loss has taken {SECONDS:g} seconds, and was stopped")
+    with long, pause_gc(), fork_rng(), in_mode(recording=True, tracked=False), watching(ledger):
         for _ in range(steps):
             for part in zip(pieces(x, way.micro), pieces(y, way.micro)):
                 loss = loss_of(*part)
@@ -172,7 +172,7 @@ def run(
 
 
 @contextmanager
-def uncollected() -> Iterator[None]:
+def pause_gc() -> Iterator[None]:
     """A block without cyclic garbage collection, whose timing varies, so that every run counts the same."""
     was_on = gc.isenabled()
     gc.disable()
@@ -228,13 +228,13 @@ def pieces(x: Tensor, n: int) -> list[Tensor]:
     """Views of x: its rows in n equal parts."""
     size = len(x) // n
     views = (x.value[i * size : (i + 1) * size] for i in range(n))
-    return [Tensor.made(view, spec_of(view)) for view in views] if n > 1 else [x]
+    return [Tensor.wrap_array(view, spec_of(view)) for view in views] if n > 1 else [x]
 
 
 # -- the film ---------------------------------------------------------------------------------------------
 
 
-def shown(moments: Sequence[Moment]) -> list[Moment]:
+def downsample_moments(moments: Sequence[Moment]) -> list[Moment]:
     """The moments as bars; of more than 400, the highest of each few."""
     few = ceil(len(moments) / MOST)
     highest = [max(moments[i : i + few], key=lambda moment: moment.total) for i in range(0, len(moments), few)]
@@ -268,7 +268,7 @@ def cuts(names: dict[int, str], entries: Sequence[Moment]) -> list[Cut]:
     return found
 
 
-def drawn(names: dict[int, str], entries: Sequence[Moment], most: int) -> str:
+def draw_timeline(names: dict[int, str], entries: Sequence[Moment], most: int) -> str:
     """A stacked bar and a cursor for each moment; below, the phases and the legend."""
     x = across(0, len(entries), "moments of the run")
     y = upwards(0, most * 1.05, "live bytes", words=compact)
@@ -321,7 +321,7 @@ def numbers(names: dict[int, str], entries: Sequence[Moment]) -> str:
     return table(["bytes", "now", "at the peak"], rows)
 
 
-def compared(way: Any, peaks: dict[Any, int]) -> str:
+def peak_table(way: Any, peaks: dict[Any, int]) -> str:
     """A table of the peak of each run; the row of the run shown is marked."""
     rows = [
         f'<tr{" aria-current=true" * (each == way)}><th scope="row">{each}{" (shown)" * (each == way)}</th>'

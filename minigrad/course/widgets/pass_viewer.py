@@ -19,7 +19,7 @@ from ...draw.graphs import place_boxes, whole
 from ...draw.picture import Picture
 from ...draw.rules import sign_of
 from ...draw.svg import across_and_down
-from ...draw.words import counted, listed, number
+from ...draw.words import pluralize, join_names, number
 from ...engine.core.graph import Graph
 from ...engine.core.node import NamedNode, Node
 from ...graph.compiler.passes.pipeline import FAST, STANDARD, PassResult, PassResults, steps
@@ -142,13 +142,13 @@ def cuts(scenes: Sequence[Scene], idle: Sequence[str], worth: Callable[[PassResu
             on={"ran": [f"row {before.n}"]},
             hot={"hot": [*fresh, f"row {after.n}"]},
         )
-    rest = f" Nothing to change for {listed(list(idle))}." if idle else ""
+    rest = f" Nothing to change for {join_names(list(idle))}." if idle else ""
     yield Cut("", f"The code that is generated from it is below.{rest}", off={"gone": ["code"]})
 
 
 def signs(ops: dict[str, Node], keys: Sequence[str]) -> str:
     """The symbols of some ops."""
-    return listed([sign_of(ops[key].op) for key in keys])
+    return join_names([sign_of(ops[key].op) for key in keys])
 
 
 def worth(step: PassResult) -> str:
@@ -159,7 +159,7 @@ def worth(step: PassResult) -> str:
 
 def accounts(step: PassResult) -> str:
     """The counted costs of a graph in words."""
-    nodes = counted(step.nodes, "op", "ops")
+    nodes = pluralize(step.nodes, "op", "ops")
     return f"{nodes}, {step.bytes_moved:,} bytes moved, {step.peak_bytes:,} alive at most"
 
 

@@ -19,13 +19,13 @@ import numpy as np
 
 from ...draw.charts import BOTTOM, LEFT, RIGHT, TOP, Axis, across, bars, chart, compact, swatch, upwards
 from ...draw.svg import text
-from ...draw.words import counted, number
+from ...draw.words import pluralize, number
 from ...engine.base.dtypes import bfloat16, finfo, float16, kind
 from ...engine.core.modes import in_mode
 from ...engine.random import fork_rng
 from ...engine.tensor.tensor import Tensor
 from ...nn.module import Module
-from .film import Charted, Choice, Cut, Panel, Reel, row, table
+from .film import ChartFilm, Choice, Cut, Panel, Reel, row, table
 
 EXPONENTS = (0, 4, 8, 12, 16, 20, 24)  # of the scales, powers of 2
 FATES = ("zero", "subnormal", "normal", "infinite")
@@ -75,7 +75,7 @@ def format_of(dtype: np.dtype, cast: Cast) -> Format:
 FORMATS = format_of(float16, to_float16), format_of(bfloat16, to_bfloat16)
 
 
-class Precision(Charted):
+class Precision(ChartFilm):
     """The fate of gradients in float16 and bfloat16, under loss scales from 1 to 2²⁴.
 
     gradients    a Module with gradients in `.grad`; or tensors or arrays, in a list or a dict; or, with loss_fn, a
@@ -99,7 +99,7 @@ class Precision(Charted):
         self.counts = {(f.name, k): counts(f, kept, k) for f in FORMATS for k in EXPONENTS}
         self.best = {f.name: best([self.counts[f.name, k] for k in EXPONENTS]) for f in FORMATS}
         reels = [reel(f, kept, every.size, self.counts, self.best[f.name]) for f in FORMATS]
-        label = f"{counted(every.size, 'gradient', 'gradients')} in half precision"
+        label = f"{pluralize(every.size, 'gradient', 'gradients')} in half precision"
         super().__init__(label, (), reels, [Choice("format", [f.name for f in FORMATS])])
 
 
@@ -136,7 +136,7 @@ def arrays_of(gradients: Any) -> list[np.ndarray]:
 # -- the fates -------------------------------------------------------------------------------------------------
 
 
-def scaled(gradients: np.ndarray, k: int) -> np.ndarray:
+def scale_gradients(gradients: np.ndarray, k: int) -> np.ndarray:
     """The gradients times 2ᵏ, in float32 or wider."""
     with np.errstate(over="ignore"):
         return gradients.astype(np.promote_types(gradients.dtype, np.float32)) * np.float32(2.0**k)
@@ -144,7 +144,7 @@ def scaled(gradients: np.ndarray, k: int) -> np.ndarray:
 
 def fates(format: Format, gradients: np.ndarray, k: int) -> np.ndarray:
     """The index in FATES of each gradient under the scale 2ᵏ."""
-    size = np.abs(format.cast(scaled(gradients, k)).astype(np.float64))
+    size = np.abs(format.cast(scale_gradients(gradients, k)).astype(np.float64))
     return np.select([size == 0, size < 2.0**format.normal, np.isfinite(size)], [0, 1, 2], 3)
 
 
@@ -174,7 +174,7 @@ def reel(
     x = across(low, high, "size of the scaled gradient", words=power, marks=range(low + -low % 8, high, 8))
     most = int(np.bincount(sizes - sizes.min()).max())
     y = upwards(0, most * 1.2, "gradients", words=compact)
-    pictures = [drawn(format, gradients, sizes, k, x, y) for k in EXPONENTS]
+    pictures = [draw_histogram(format, gradients, sizes, k, x, y) for k in EXPONENTS]
     scenes = "".join(
         f'<div data-scene="scale {k}"{" hidden" * (k > 0)}>{each}</div>' for k, each in zip(EXPONENTS, pictures)
     )
@@ -186,7 +186,7 @@ def reel(
     cuts = [
         Cut(
             "",
-            f"{told(format, k, counts[format.name, k])}{opening(format, left_out) if k == 0 else ''}",
+            f"{describe_fates(format, k, counts[format.name, k])}{opening(format, left_out) if k == 0 else ''}",
             scene=f"scale {k}",
             hot={"hot": [f"scale {k}"]},
         )
@@ -210,7 +210,7 @@ def opening(format: Format, left_out: int) -> str:
     )
 
 
-def told(format: Format, k: int, found: Sequence[int]) -> str:
+def describe_fates(format: Format, k: int, found: Sequence[int]) -> str:
     """The fates of the gradients under one scale, in words."""
     zero, sub, normal, infinite = found
     whole = sum(found)
@@ -250,7 +250,7 @@ def exponents(gradients: np.ndarray) -> np.ndarray:
     return np.maximum(np.frexp(np.abs(gradients.astype(np.float64)))[1] - 1, LEAST)
 
 
-def drawn(format: Format, gradients: np.ndarray, sizes: np.ndarray, k: int, x: Axis, y: Axis) -> str:
+def draw_histogram(format: Format, gradients: np.ndarray, sizes: np.ndarray, k: int, x: Axis, y: Axis) -> str:
     """A bar for each power of 2, divided by fate; and lines where the format's range begins and ends."""
     fate, parts = fates(format, gradients, k), []
     low = int(sizes.min())

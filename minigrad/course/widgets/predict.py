@@ -12,7 +12,7 @@ from typing import Any
 
 import traitlets
 
-from ..prediction import Told, prediction, revealed
+from ..prediction import PredictionNote, prediction, reveal_answer
 from ..question import Question
 from .form import Form
 from .widget import Plain, javascript
@@ -68,11 +68,11 @@ class Predict(Form):
         self.refresh(self.prediction.lock(answer, confidence))
         return self
 
-    def reveal(self, actual: Any) -> Told:
+    def reveal(self, actual: Any) -> PredictionNote:
         """Call `reveal` for this prediction."""
-        return revealed(self.label, actual, self._namespace)
+        return reveal_answer(self.label, actual, self._namespace)
 
-    def answered(self, given: Plain) -> None:
+    def on_answer(self, given: Plain) -> None:
         try:
             self.lock(given["answer"], given["confidence"])
         except ValueError as error:
@@ -81,7 +81,7 @@ class Predict(Form):
 
     def refresh(self, more: str = "") -> None:
         """Update the traits from the prediction; `more` is a sentence to add."""
-        kept, outcome, asked = self.prediction.locked, self.prediction.outcome, self.prediction.question
+        kept, outcome, asked = self.prediction.locked_record, self.prediction.outcome, self.prediction.question
         self.locked = {key: kept[key] for key in ("answer", "confidence")} if kept else {}
         self.outcome = outcome
         if outcome:
@@ -97,14 +97,14 @@ class Predict(Form):
     @property
     def text(self) -> str:
         """The question and its state, in words."""
-        kept, asked = self.prediction.locked, self.prediction.other or self.prediction.question
+        kept, asked = self.prediction.locked_record, self.prediction.other or self.prediction.question
         if kept:
             more = f" {self.say}" if self.prediction.other else ""
-            state = f"You predict {asked.shown(kept['answer'])} ({kept['confidence']}).{more}"
+            state = f"You predict {asked.format_answer(kept['answer'])} ({kept['confidence']}).{more}"
         elif self.outcome:
             state = "Not predicted. The answer has been shown."
         else:
-            state = f"Not predicted yet. The answer is {asked.wanted}{f', in {asked.unit}' if asked.unit else ''}."
+            state = f"Not predicted yet. The answer is {asked.expected_form}{f', in {asked.unit}' if asked.unit else ''}."
         return f"{self.label}: {asked.text}\n{state}"
 
     def __repr__(self) -> str:

@@ -55,7 +55,7 @@ class Quiz(Form):
         self.says = {**self.says, full: self._predictions[full].lock(answer, confidence)}
         return self
 
-    def answered(self, given: Plain) -> None:
+    def on_answer(self, given: Plain) -> None:
         try:
             self.lock(str(given["name"]), given["answer"], given["confidence"])
         except ValueError as error:
@@ -65,7 +65,7 @@ class Quiz(Form):
 
     def refresh(self) -> None:
         """Update the traits: what is locked and, once all is, the score."""
-        kept = {name: one.locked for name, one in self._predictions.items()}
+        kept = {name: one.locked_record for name, one in self._predictions.items()}
         self.locked = {n: {key: r[key] for key in ("answer", "confidence")} for n, r in kept.items() if r}
         missing = len(self._items) - len(self.locked)
         if missing:
@@ -82,7 +82,7 @@ class Quiz(Form):
         results = {}
         for item in self._items:
             one = self._predictions[item.question.name]
-            kept = one.locked
+            kept = one.locked_record
             assert kept is not None
             results[item.question.name] = {
                 "right": item.question.right(kept["answer"], item.right),
@@ -97,8 +97,8 @@ class Quiz(Form):
         """The questions in words, with the locked answers and, once all are locked, the results."""
         lines = [f"Quiz {self.label}. {self.score}"]
         for n, item in enumerate(self._items, 1):
-            asked, kept = item.question, self._predictions[item.question.name].locked
-            state = f"You say {asked.shown(kept['answer'])} ({kept['confidence']})." if kept else f"{asked.wanted}."
+            asked, kept = item.question, self._predictions[item.question.name].locked_record
+            state = f"You say {asked.format_answer(kept['answer'])} ({kept['confidence']})." if kept else f"{asked.expected_form}."
             lines += [f"{n}. {asked.text}", f"   {state[0].upper()}{state[1:]}"]
             lines += [f"   {' '.join(self.results[asked.name]['says'])}"] if self.results else []
         return "\n".join(lines)

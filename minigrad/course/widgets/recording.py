@@ -20,7 +20,7 @@ from ...engine.core.node import place
 from ...engine.core.op import Op
 from ...engine.tensor.tensor import Tensor
 from ...graph.autograph.scopes import from_library
-from ..probe import GRACE, Stop, said_again, stop
+from ..probe import GRACE, Stop, ignore_late_stops, stop
 
 MOST_LINES = 2000  # lines that may run before a function counts as endless
 SECONDS = 10.0  # time limit, for code whose lines Python does not trace
@@ -30,19 +30,19 @@ class TooLong(Exception):
     """The function has run for longer, or more lines, than a widget allows."""
 
 
-class Stopped(BaseException):
+class LineLimit(BaseException):
     """Raised inside the function at the line limit. A learner's `except Exception` does not catch it."""
 
 
 @dataclass(frozen=True)
-class Ran:
+class LineEvent:
     """A line of the function is about to run."""
 
     line: int
 
 
 @dataclass(frozen=True)
-class Computed:
+class OpEvent:
     """An op has computed y from xs."""
 
     line: int
@@ -52,14 +52,14 @@ class Computed:
 
 
 @dataclass(frozen=True)
-class Printed:
+class PrintEvent:
     """Something was written to the standard output."""
 
     line: int
     text: str
 
 
-Event = Ran | Computed | Printed
+Event = LineEvent | OpEvent | PrintEvent
 
 
 @dataclass
@@ -77,7 +77,7 @@ class Recording:
     error: Exception | None = None
 
 
-class Listening(StringIO):
+class PrintRecorder(StringIO):
     """A standard output that records each write with the user's line. Writes of other threads are passed on."""
 
     def __init__(self, events: list[Event]):
@@ -88,37 +88,37 @@ class Listening(StringIO):
         if get_ident() != self.thread:
             return self.before.write(text)
         at = place()
-        self.events.append(Printed(at.line if at else 0, text))
+        self.events.append(PrintEvent(at.line if at else 0, text))
         return len(text)
 
 
 @dataclass
-class Ops:
+class OpWatcher:
     """The engine watcher that records each op."""
 
     events: list[Event]
 
     def saw(self, op: Op, y: Tensor, xs: tuple[Tensor, ...]) -> None:
         at = place()
-        self.events.append(Computed(at.line if at else 0, op, y, xs))
+        self.events.append(OpEvent(at.line if at else 0, op, y, xs))
 
     def pulled(self, node: Any, gy: Any, gxs: tuple[Any, ...]) -> None:
         pass
 
 
-def recorded(f: Callable[..., Any], args: Sequence[Any]) -> Recording:
+def record_run(f: Callable[..., Any], args: Sequence[Any]) -> Recording:
     """Run f(*args) and record it. An exception, or TooLong at a limit, becomes the recording's `error`."""
     recording = Recording()
     events, names = recording.events, recording.names
 
-    def heard(frame: FrameType, event: str) -> None:
+    def on_trace_event(frame: FrameType, event: str) -> None:
         if frame.f_code is f.__code__:
             names.update((id(x), name) for name, x in frame.f_locals.items() if isinstance(x, Tensor))
             if event == "line":
-                events.append(Ran(frame.f_lineno))
+                events.append(LineEvent(frame.f_lineno))
 
     try:
-        with redirect_stdout(Listening(events)), watching(Ops(events)), patience(f.__name__, heard=heard):
+        with redirect_stdout(PrintRecorder(events)), watching(OpWatcher(events)), limit_execution(f.__name__, heard=on_trace_event):
             recording.result = f(*args)
     except Exception as error:
         recording.error = error
@@ -126,7 +126,7 @@ def recorded(f: Callable[..., Any], args: Sequence[Any]) -> Recording:
 
 
 @contextmanager
-def patience(name: str, doing: str = "", heard: Callable[[FrameType, str], None] | None = None) -> Iterator[None]:
+def limit_execution(name: str, doing: str = "", heard: Callable[[FrameType, str], None] | None = None) -> Iterator[None]:
     """A block that may run 2000 lines of a learner's code and take ten seconds; beyond that it raises TooLong.
 
     name, doing    parts of the message, such as "f" and " while it was traced"
@@ -140,7 +140,7 @@ def patience(name: str, doing: str = "", heard: Callable[[FrameType, str], None]
             return None
         ran += event == "line"
         if ran > MOST_LINES:
-            raise Stopped(f"{name} has run {MOST_LINES} lines{doing}, and was stopped")
+            raise LineLimit(f"{name} has run {MOST_LINES} lines{doing}, and was stopped")
         if heard is not None:
             heard(frame, event)
         return tracing
@@ -148,16 +148,16 @@ def patience(name: str, doing: str = "", heard: Callable[[FrameType, str], None]
     before = sys.gettrace()
     sys.settrace(tracing)
     try:
-        with within(SECONDS, f"{name} has run for {SECONDS:g} seconds{doing}, and was stopped"):
+        with time_limit(SECONDS, f"{name} has run for {SECONDS:g} seconds{doing}, and was stopped"):
             yield
-    except Stopped as stopped:
+    except LineLimit as stopped:
         raise TooLong(str(stopped)) from None
     finally:
         sys.settrace(before)
 
 
 @contextmanager
-def within(seconds: float, otherwise: str) -> Iterator[None]:
+def time_limit(seconds: float, otherwise: str) -> Iterator[None]:
     """A block with a time limit: after it, the block stops at its next bytecode and raises TooLong(otherwise).
 
     The exception is raised repeatedly, in case code catches it. Two things cannot be stopped: a call into C that does
@@ -187,7 +187,7 @@ def within(seconds: float, otherwise: str) -> Iterator[None]:
     block.acquire()
     watcher.acquire()
     Thread(target=watch, daemon=True, name="within").start()
-    with said_again():
+    with ignore_late_stops():
         try:
             try:
                 watcher.release()  # starts the clock

@@ -7,17 +7,17 @@ from html import escape
 from typing import Any
 
 from ...draw.charts import Axis, across, chart, compact, decades, upwards
-from ...draw.words import counted, number, took
+from ...draw.words import pluralize, number, took
 from ...profiler.machine import Machine, bandwidth, rate
-from ...profiler.roofline import WRITTEN, Point, axes, bound, dots, drawn, in_cache, share, under_roofs
+from ...profiler.roofline import WRITTEN, Point, axes, bottleneck, dots, draw_roofline, in_cache, share, under_roofs
 from ...profiler.roofline import Roofline as Found
-from .film import Charted, Choice, Cut, Panel, Reel, row, styled, table
-from .traced import traced
+from .film import ChartFilm, Choice, Cut, Panel, Reel, row, standalone_svg, table
+from .traced import trace_for_widget
 
 LARGEST = 60  # ops
 
 
-class Roofline(Charted):
+class Roofline(ChartFilm):
     """The ops of a function under the roofs of this machine, as written and after the compiler's passes.
 
     f          a Python function of tensors, or a traced one; or the result of profiler.roofline, without args
@@ -32,7 +32,7 @@ class Roofline(Charted):
         found = (
             f
             if isinstance(f, Found)
-            else under_roofs(getattr(f, "__name__", type(f).__name__), *traced("Roofline", f, args, LARGEST), machine)
+            else under_roofs(getattr(f, "__name__", type(f).__name__), *trace_for_widget("Roofline", f, args, LARGEST), machine)
         )
         most = max(map(len, found.points.values()), default=0)
         if not 1 <= most <= LARGEST:
@@ -43,7 +43,7 @@ class Roofline(Charted):
         super().__init__(found.title, (), reels, [Choice("ops", [*self.points])])
 
     @property
-    def counted(self) -> str:
+    def counts_text(self) -> str:
         """The counted costs in words, without measured times."""
         return "\n".join(f"{i:2} {accounts(point)}" for i, point in enumerate(self.points[WRITTEN]))
 
@@ -54,11 +54,11 @@ class Roofline(Charted):
         x = decades([point.intensity for point in found], across, "FLOPs a byte")
         y = decades([point.flops for point in found], upwards, "FLOPs", compact)
         marks = [(i, x.at(point.intensity), y.at(point.flops)) for i, point in enumerate(found)]
-        return styled(chart("FLOPs of each op, and FLOPs a byte", x, y, *dots(marks)), self.looks)
+        return standalone_svg(chart("FLOPs of each op, and FLOPs a byte", x, y, *dots(marks)), self.looks)
 
     @property
     def fallback(self) -> dict[str, str]:
-        return {**super().fallback, "text/plain": f"{self!r}\n{self.counted}"}
+        return {**super().fallback, "text/plain": f"{self!r}\n{self.counts_text}"}
 
 
 # -- the film -----------------------------------------------------------------------------------------------
@@ -67,13 +67,13 @@ class Roofline(Charted):
 def reel(found: Sequence[Point], machine: Machine, xy: tuple[Axis, Axis]) -> Reel:
     """The film of one graph."""
     panels = [
-        Panel("Measured, under the roofs", drawn(found, machine, *xy)),
+        Panel("Measured, under the roofs", draw_roofline(found, machine, *xy)),
         Panel("The same in numbers", listing(found)),
     ]
     total, whole = sum(point.seconds for point in found), sum(point.nbytes for point in found)
     first = Cut(
         "",
-        f"{machine.said} {counted(len(found), 'op', 'ops')} "
+        f"{machine.summary} {pluralize(len(found), 'op', 'ops')} "
         f"move{'s' * (len(found) == 1)} {whole:,} bytes and together take{'s' * (len(found) == 1)} {took(total)}.",
     )
     cuts = [
@@ -110,7 +110,7 @@ def accounts(point: Point) -> str:
 
 def verdict(point: Point, machine: Machine) -> str:
     """The speed of an op, and what bounds it, in words."""
-    what = bound(point, machine)
+    what = bottleneck(point, machine)
     if what == "call":
         speed = f"It takes {took(point.seconds)}, and a call that adds two numbers {took(machine.call)}"
         return f"{speed}: the call itself is the bound, and larger arrays would be nearer to the roof."

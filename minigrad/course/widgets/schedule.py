@@ -16,9 +16,9 @@ from typing import Any
 from ...draw.charts import WIDTH, picture
 from ...draw.rules import sign_of
 from ...draw.svg import text
-from ...draw.words import counted, listed, number, took
+from ...draw.words import pluralize, join_names, number, took
 from ...engine.core.graph import Graph
-from ...engine.core.interpret import value, walked
+from ...engine.core.interpret import value, walk_graph
 from ...engine.core.node import Node
 from ...graph.compiler.schedule import (
     BANDWIDTH,
@@ -33,8 +33,8 @@ from ...graph.compiler.schedule import (
 )
 from ...graph.compiler.schedule import Schedule as Planned
 from ...profiler.machine import fastest
-from .film import Charted, Choice, Cut, Panel, Reel, row, table
-from .traced import traced
+from .film import ChartFilm, Choice, Cut, Panel, Reel, row, table
+from .traced import trace_for_widget
 
 WORKERS = (1, 2, 4)
 LARGEST = 60  # ops
@@ -43,7 +43,7 @@ LANE, HIGH = 56, 30  # the heights of a lane and of a block, in pixels
 TIMES = ("estimated", "measured")
 
 
-class Schedule(Charted):
+class Schedule(ChartFilm):
     """The ops of a function on workers, start by start.
 
     f          a Python function of tensors, or a traced one; its ops are scheduled as written, before any fusion;
@@ -58,8 +58,8 @@ class Schedule(Charted):
         counts = [workers] if isinstance(workers, int) else list(workers)
         if not counts or len(set(counts)) < len(counts) or not all(type(n) is int and 1 <= n <= 8 for n in counts):
             raise ValueError(f"workers must be distinct integers from 1 to 8, such as (1, 2, 4); got {workers!r}")
-        graph, arrays = traced("Schedule", f, args, LARGEST)
-        taken = measured(graph, arrays)
+        graph, arrays = trace_for_widget("Schedule", f, args, LARGEST)
+        taken = measure_ops(graph, arrays)
         sources: list[tuple[str, Seconds]] = [
             (TIMES[0], estimate),
             (TIMES[1], lambda node: taken.get(node, 0.0) if node.inputs and not node.op.is_view else 0.0),
@@ -75,7 +75,7 @@ class Schedule(Charted):
         self.choice = [min(1, len(counts) - 1), 0]  # open with the second: the first, one worker, is for comparison
 
 
-def measured(graph: Graph, arrays: Sequence[Any]) -> dict[Node, float]:
+def measure_ops(graph: Graph, arrays: Sequence[Any]) -> dict[Node, float]:
     """Op → the seconds of its `forward`."""
     seconds: dict[Node, float] = {}
 
@@ -84,7 +84,7 @@ def measured(graph: Graph, arrays: Sequence[Any]) -> dict[Node, float]:
         return value(node, *xs)
 
     with redirect_stdout(StringIO()):  # drops the output of print ops
-        walked(graph, arrays, timing)
+        walk_graph(graph, arrays, timing)
     return seconds
 
 
@@ -112,10 +112,10 @@ def cuts(plan: Planned, slots: Sequence[ScheduledNode], path: Sequence[Node], ti
     found = [
         Cut(
             "",
-            f"{counted(len(slots), 'op', 'ops')}, {plan.workers} worker{'s' * (plan.workers > 1)}. {basis(times)} "
+            f"{pluralize(len(slots), 'op', 'ops')}, {plan.workers} worker{'s' * (plan.workers > 1)}. {basis(times)} "
             f"One worker alone takes {took(plan.alone)}. The critical path, "
-            f"{listed([sign_of(node.op) for node in path])}, takes {took(plan.path)}: no number of workers is quicker, "
-            f"so none is more than {bound(plan)} times as fast.",
+            f"{join_names([sign_of(node.op) for node in path])}, takes {took(plan.path)}: no number of workers is quicker, "
+            f"so none is more than {speedup_bound(plan)} times as fast.",
             on={"hidden": [*every, *(line for each in lines.values() for line in each)], "gone": ["idle"]},
         )
     ]
@@ -135,7 +135,7 @@ def cuts(plan: Planned, slots: Sequence[ScheduledNode], path: Sequence[Node], ti
         Cut(
             "",
             f"All is done after {took(plan.seconds)}: {number(plan.alone / (plan.seconds or 1.0), 3)} times as fast as "
-            f"one worker alone; the bound is {bound(plan)}. Hatched is idle, {share} percent of the workers' time.",
+            f"one worker alone; the bound is {speedup_bound(plan)}. Hatched is idle, {share} percent of the workers' time.",
             off={"gone": ["idle"]},
         )
     )
@@ -161,7 +161,7 @@ def basis(times: str) -> str:
     )
 
 
-def bound(plan: Planned) -> str:
+def speedup_bound(plan: Planned) -> str:
     """The largest possible speedup over one worker, with any number of workers."""
     return number(plan.alone / plan.path, 3) if plan.path else "1"
 
@@ -197,7 +197,7 @@ def lanes(plan: Planned, slots: Sequence[ScheduledNode], path: set[Node]) -> str
     for worker in range(plan.workers):
         y = TOP + 18 + worker * LANE
         parts.append(f'<path class="mg-faint" d="M{LEFT},{y}h{RIGHT - LEFT}v{HIGH}h{LEFT - RIGHT}z"/>')
-        parts += [hatched(at(start), at(end), y) for start, end in gaps(plan, worker)]
+        parts += [draw_hatching(at(start), at(end), y) for start, end in gaps(plan, worker)]
     for i, slot in enumerate(slots):
         for x in before[slot.node]:
             if x in place:
@@ -234,7 +234,7 @@ def gaps(plan: Planned, worker: int) -> list[tuple[float, float]]:
     return [(end, start) for end, start in zip(ends, starts) if start - end > 1e-12]
 
 
-def hatched(left: float, right: float, top: float) -> str:
+def draw_hatching(left: float, right: float, top: float) -> str:
     """Slanted lines over an idle interval, as SVG."""
     width = right - left
     lines = (

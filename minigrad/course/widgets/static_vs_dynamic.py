@@ -16,11 +16,11 @@ from typing import Any
 from ...draw.graphs import whole
 from ...draw.picture import UNKNOWN
 from ...draw.rules import sign_of
-from ...draw.words import counted, listed
+from ...draw.words import pluralize, join_names
 from ...graph.function import TracedFunction, function
-from .as_graph import AsGraph, Untraced
-from .eager_run import EagerRun, Moment, beginning, words
-from .film import Choice, Cut, Film, Panel, Reel, code, said
+from .as_graph import AsGraph, TraceError
+from .eager_run import EagerRun, Moment, truncate_text, format_value
+from .film import Choice, Cut, Film, Panel, Reel, code, output_area
 from .recording import TooLong
 
 MOST_MOMENTS = 100  # shown of a run without a graph
@@ -47,7 +47,7 @@ class StaticVsDynamic(Film):
             raise TypeError(f"cases must be tuples of arguments, one or more, such as [(x,), (y,)]; got {cases!r}")
         traced = function(f)
         reels = [reel(f, traced, case) for case in cases]
-        choices = [Choice("input", [listed([words(x) for x in case]) for case in cases])] if len(cases) > 1 else []
+        choices = [Choice("input", [join_names([format_value(x) for x in case]) for case in cases])] if len(cases) > 1 else []
         super().__init__(f"{f.__name__}, eager and as a static graph", PHASES, reels, choices)
 
 
@@ -55,23 +55,23 @@ def reel(f: Callable[..., Any], traced: TracedFunction, args: Sequence[Any]) -> 
     """The film of one call."""
     source = lines_of(f)
     left = EagerRun(f, args)
-    panels = [panel_of(f, source), Panel("Eager", left.svg + said("left says"))]
+    panels = [panel_of(f, source), Panel("Eager", left.svg + output_area("left says"))]
     error = left.recording.error
     if error is not None:
         what = str(error) if isinstance(error, TooLong) else f"it raised {type(error).__name__}: {error}"
         return Reel(panels, list(eager_alone(source, left, f"Here it ends: {what}. So it is not traced.")))
     try:
         right = AsGraph(traced, args)
-    except Untraced as why:
+    except TraceError as why:
         panels.append(Panel("Static graph", f'<p class="mg-said">It cannot be traced: {escape(str(why))}</p>'))
         end = f"Run eagerly its result is {left.result}. It cannot be traced: {why}"
         return Reel(panels, list(eager_alone(source, left, end)))
     links: dict[str, list[str]] = {}
     for n in source:
-        boxes = [*left.of_line(n), *right.of_line(n)]
+        boxes = [*left.boxes_of_line(n), *right.boxes_of_line(n)]
         if boxes:
             links |= {f"line {n}": boxes} | {box: [f"line {n}"] for box in boxes}
-    panels.append(Panel("Static graph", right.svg + said("right says")))
+    panels.append(Panel("Static graph", right.svg + output_area("right says")))
     return Reel(panels, list(cuts(f, source, left, right)), links)
 
 
@@ -93,14 +93,14 @@ def lines_of(f: Callable[..., Any]) -> dict[int, str]:
 
 def cuts(f: Callable[..., Any], source: dict[int, str], left: EagerRun, right: AsGraph) -> Iterator[Cut]:
     """The whole film."""
-    yield from calling(f, left, right)
-    printed = yield from building(source, left, right)
-    yield built(left, right)
-    yield from running(right, printed)
-    yield Cut(PHASES[1], compared(left.result, right.result))
+    yield from call_cuts(f, left, right)
+    printed = yield from build_cuts(source, left, right)
+    yield built_cut(left, right)
+    yield from run_cuts(right, printed)
+    yield Cut(PHASES[1], compare_results(left.result, right.result))
 
 
-def calling(f: Callable[..., Any], left: EagerRun, right: AsGraph) -> Iterator[Cut]:
+def call_cuts(f: Callable[..., Any], left: EagerRun, right: AsGraph) -> Iterator[Cut]:
     """The opening: nothing has run, and there is a graph only if an earlier call traced it."""
     there = "" if right.is_new else " On the right the graph is there already: a call of the same kind built it."
     yield Cut(
@@ -113,20 +113,20 @@ def calling(f: Callable[..., Any], left: EagerRun, right: AsGraph) -> Iterator[C
         },
     )
     if right.is_new:
-        names = right.parts(right.given())
+        names = right.parts(right.source_nodes())
         yield Cut(PHASES[0], "What is given has a value on the left, and a place on the right.", off={"hidden": names})
 
 
-def building(source: dict[int, str], left: EagerRun, right: AsGraph) -> Generator[Cut, None, str]:
+def build_cuts(source: dict[int, str], left: EagerRun, right: AsGraph) -> Generator[Cut, None, str]:
     """A cut for each line that runs, with its effects on both sides. Returns all output of the trace."""
     printed = ""
     for moment in left.moments:
-        parts, text = right.built(moment.line, len(moment.values))
+        parts, text = right.build_line(moment.line, len(moment.values))
         printed += text
         yield Cut(
             PHASES[0],
             sentence(source.get(moment.line, ""), moment, parts, text),
-            text={"left says": moment.printed, "right says": beginning(printed)},
+            text={"left says": moment.printed, "right says": truncate_text(printed)},
             off={"hidden": [*moment.parts, *parts, *constants_of(right, parts)]},
             on={"ran": [f"line {moment.line}"]},
             hot={"hot": [f"line {moment.line}", *moment.parts, *parts]},
@@ -134,10 +134,10 @@ def building(source: dict[int, str], left: EagerRun, right: AsGraph) -> Generato
     return printed
 
 
-def built(left: EagerRun, right: AsGraph) -> Cut:
+def built_cut(left: EagerRun, right: AsGraph) -> Cut:
     """The cut after the last line."""
-    boxes = counted(sum(box.kind == "op" for box in left.boxes), "op", "ops")
-    nodes = counted(sum(box.kind == "op" for box in right.picture.boxes), "op is", "ops are")
+    boxes = pluralize(sum(box.kind == "op" for box in left.boxes), "op", "ops")
+    nodes = pluralize(sum(box.kind == "op" for box in right.picture.boxes), "op is", "ops are")
     return Cut(
         PHASES[1],
         f"On the left everything is done: {boxes} ran. On the right {nodes} built, and nothing is computed yet.",
@@ -145,12 +145,12 @@ def built(left: EagerRun, right: AsGraph) -> Cut:
     )
 
 
-def running(right: AsGraph, printed: str) -> Iterator[Cut]:
+def run_cuts(right: AsGraph, printed: str) -> Iterator[Cut]:
     """The run of the graph, node by node.
 
     printed    the output of the trace
     """
-    known = {f"r{right.place[x]}": right.values[x] for x in right.given() if x in right.values}
+    known = {f"r{right.place[x]}": right.values[x] for x in right.source_nodes() if x in right.values}
     yield Cut(PHASES[1], "The graph runs: its inputs are given.", text=known, hot={"hot": [*known]})
     for node in right.graph.nodes:
         if node.inputs and node in right.place and whole(node) is node:
@@ -160,7 +160,7 @@ def running(right: AsGraph, printed: str) -> Iterator[Cut]:
             yield Cut(
                 PHASES[1],
                 f"{sign_of(node.op)} gives {right.values[node]}.{tells}",
-                text={box: right.values[node], "right says": beginning(printed)},
+                text={box: right.values[node], "right says": truncate_text(printed)},
                 off={"outlined": [box]},
                 hot={"hot": right.parts([node])},
             )
@@ -203,15 +203,15 @@ def constants_of(right: AsGraph, parts: Sequence[str]) -> list[str]:
 def sentence(source: str, moment: Moment, parts: Sequence[str], text: str) -> str:
     """A sentence about a line's effects on both sides."""
     boxes = [part for part in parts if part.startswith("rb")]
-    values = listed(list(moment.values.values()))
+    values = join_names(list(moment.values.values()))
     left = f"computes {values}" if values else "computes nothing"
     left += " and prints" if moment.says else ""
-    right = f"adds {counted(len(boxes), 'box', 'boxes')}" if boxes else "adds nothing"
+    right = f"adds {pluralize(len(boxes), 'box', 'boxes')}" if boxes else "adds nothing"
     right += " and prints, for it is Python that runs while tracing" if text else ""
     return f"{source.strip()}    On the left this line {left}; on the right it {right}."
 
 
-def compared(left: str, right: str) -> str:
+def compare_results(left: str, right: str) -> str:
     """A sentence that compares both results."""
     if left == right:
         return f"Both have the same result: {left}."

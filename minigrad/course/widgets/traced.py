@@ -10,10 +10,10 @@ from ...engine.core.graph import Graph
 from ...graph.function import TracedFunction, function
 from ...graph.trace import Trace
 from ...profiler.roofline import arrays_of
-from .recording import patience
+from .recording import limit_execution
 
 
-def traced(widget: str, f: Callable[..., Any], args: Sequence[Any], most: int) -> tuple[Graph, list[Any]]:
+def trace_for_widget(widget: str, f: Callable[..., Any], args: Sequence[Any], most: int) -> tuple[Graph, list[Any]]:
     """The graph of f on these arguments, and copies of the arrays that it reads.
 
     Raises TypeError if f is not callable; ValueError for a graph of no op or of more than `most`, and for tensors that
@@ -35,5 +35,5 @@ def traced(widget: str, f: Callable[..., Any], args: Sequence[Any], most: int) -
 
 def trace_of(f: TracedFunction, args: Sequence[Any]) -> Trace:
     """The trace for these arguments. Raises TooLong if f does not finish."""
-    with patience(f.__name__, " while it was traced"):
+    with limit_execution(f.__name__, " while it was traced"):
         return f.trace_for(*args)

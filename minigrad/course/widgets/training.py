@@ -16,7 +16,7 @@ from ...draw.charts import LOOKS, across, chart, compact, line, upwards
 from ...draw.svg import STYLE
 from ...engine.core.modes import no_grad
 from ...engine.tensor.tensor import Tensor
-from .film import styled
+from .film import standalone_svg
 from .widget import Plain
 
 GAP = 0.2  # least seconds between snapshots,
@@ -34,7 +34,7 @@ HALTED = "Training stopped before the update of this step: the weights are those
 Clock = Callable[[], float]
 
 
-class Diverged(Exception):
+class Divergence(Exception):
     """The loss is NaN or infinite."""
 
 
@@ -50,14 +50,14 @@ class Ration:
     def due(self) -> bool:
         return self.clock() >= self.next
 
-    def spent(self, began: float) -> None:
+    def record_look(self, began: float) -> None:
         """Record a snapshot that began at this time and ends now."""
         now = self.clock()
         self.looks += 1
         self.next = now + max(GAP * min(self.looks / SOON, 1), (now - began) / SHARE)
 
 
-def passed(losses: list[float], since: int) -> list[list[float]]:
+def sample_losses(losses: list[float], since: int) -> list[list[float]]:
     """[step, loss] of some steps after step `since`, with the last one."""
     if len(losses) == since:
         return []
@@ -65,7 +65,7 @@ def passed(losses: list[float], since: int) -> list[list[float]]:
     return [[n, losses[n - 1]] for n in some.tolist()]
 
 
-def thinned(frames: list[Plain]) -> list[Plain]:
+def thin_frames(frames: list[Plain]) -> list[Plain]:
     """Every second frame, with the first and the last; each has half the losses of the two it replaces."""
     first, *rest = frames
     pairs = zip(rest[::2], rest[1::2])
@@ -96,7 +96,7 @@ def number_of(loss: Any, n: int) -> float:
         raise TypeError(f"loss_fn must return a tensor of one element, got {loss!r}")
     value = float(loss.item())
     if not math.isfinite(value):
-        raise Diverged(f"Step {n + 1}: the loss is {value}. {HALTED.format(n)} A smaller learning rate may help.")
+        raise Divergence(f"Step {n + 1}: the loss is {value}. {HALTED.format(n)} A smaller learning rate may help.")
     return value
 
 
@@ -140,7 +140,7 @@ def spread(x: Any) -> Plain | None:
     return {"bars": heights, "low": float(values.min()), "high": float(values.max())}
 
 
-def right_of(output: Any, y: Any, threshold: float) -> float | None:
+def batch_accuracy(output: Any, y: Any, threshold: float) -> float | None:
     """The accuracy on a batch; None if the task is not classification."""
     scores, wanted = array(output), array(y).ravel()
     if scores.ndim == 2 and scores.shape[1] > 1 and np.issubdtype(wanted.dtype, np.integer):
@@ -235,4 +235,4 @@ def curve(losses: list[float]) -> str:
     x = across(1, max(len(losses), 2), "step")
     y = upwards(min([0.0, *losses]), max([0.0, *losses]) or 1.0, "loss", words=compact)
     drawn = line("mg-line", [(x.at(n + 1), y.at(losses[n])) for n in some])
-    return styled(chart(f"Loss over {len(losses)} steps", x, y, drawn), STYLE + LOOKS)
+    return standalone_svg(chart(f"Loss over {len(losses)} steps", x, y, drawn), STYLE + LOOKS)

@@ -20,7 +20,7 @@ from typing import Any
 import traitlets
 
 from ...draw.svg import STYLE
-from ...draw.words import counted, number
+from ...draw.words import pluralize, number
 from ...engine.base.threads import can_start
 from ...engine.tensor.tensor import Tensor
 from ..probe import halt
@@ -28,7 +28,7 @@ from .training import (
     HALTED,
     MOST_FRAMES,
     Clock,
-    Diverged,
+    Divergence,
     Ration,
     boundary_of,
     columns,
@@ -36,10 +36,10 @@ from .training import (
     first_of,
     number_of,
     parameters,
-    passed,
-    right_of,
+    sample_losses,
+    batch_accuracy,
     spread,
-    thinned,
+    thin_frames,
     threshold_of,
 )
 from .widget import Plain, SteppedWidget, javascript
@@ -115,7 +115,7 @@ class TrainingView(SteppedWidget):
             speed=speed,
             rate=getattr(optimizer, "lr", 0.0),
         )
-        self.on_msg(self._heard)
+        self.on_msg(self._on_message)
         self._look()
         self._show("ready", "Nothing is trained yet.")
 
@@ -201,7 +201,7 @@ class TrainingView(SteppedWidget):
             return not self._task.done()
         return self._thread is not None and self._thread.is_alive()
 
-    def _heard(self, _: Any, said: Any, __: Any) -> None:
+    def _on_message(self, _: Any, said: Any, __: Any) -> None:
         asked = said.get("do") if isinstance(said, dict) else None
         match asked:
             case "pause":
@@ -249,7 +249,7 @@ class TrainingView(SteppedWidget):
                     self.table.append({"step": first + n, "loss": loss, "accuracy": self._right()})
                 if self._ration.due():
                     self._look()
-        except Diverged as error:
+        except Divergence as error:
             ended = "failed", str(error)
         except BaseException as error:  # from the learner's loss, model or data: shown in the view, not in the kernel
             self.error = traceback.format_exc()
@@ -289,7 +289,7 @@ class TrainingView(SteppedWidget):
             return not self._ending
 
     def _right(self) -> float | None:
-        return right_of(self._output, self._y, self.threshold) if self.losses else None
+        return batch_accuracy(self._output, self._y, self.threshold) if self.losses else None
 
     # -- frames ----------------------------------------------------------------------------------
 
@@ -302,12 +302,12 @@ class TrainingView(SteppedWidget):
         frame = self._frame(n)
         if len(self.steps) >= MOST_FRAMES:
             self.index = 0  # valid for any number of frames
-            self.steps = [*thinned(self.steps), frame]
+            self.steps = [*thin_frames(self.steps), frame]
             self.frames = self.steps
         else:
             self.steps = [*self.steps, frame]
             self.send({"frame": frame})
-        self._ration.spent(began)
+        self._ration.record_look(began)
 
     def _frame(self, n: int) -> Plain:
         loss, right = (self.losses[-1], self._right()) if n else (None, None)
@@ -319,10 +319,10 @@ class TrainingView(SteppedWidget):
         say = (
             "Before the first step."
             if loss is None
-            else f"After {counted(n, 'step', 'steps')}: loss {number(loss)}{share}."
+            else f"After {pluralize(n, 'step', 'steps')}: loss {number(loss)}{share}."
         )
         heat = self._boundary.levels() if self._boundary else ""
-        curve = passed(self.losses, self.steps[-1]["step"] if self.steps else 0)
+        curve = sample_losses(self.losses, self.steps[-1]["step"] if self.steps else 0)
         told = {"step": n, "phase": "", "say": say, "loss": loss, "right": right}
         return {**told, "curve": curve, "layers": layers, "heat": heat}
 

@@ -17,7 +17,7 @@ import traitlets
 
 from ...draw.svg import colours
 from ...engine.base.whole_file import replace_file
-from .displayed import close, displayed
+from .displayed import close, record_display
 from .page import page
 
 HERE = Path(__file__).parent
@@ -100,7 +100,7 @@ class Widget(anywidget.AnyWidget):
         close(self)
 
     def _repr_mimebundle_(self, **kwargs: Any) -> tuple[dict[str, Any], dict[str, Any]]:
-        displayed(self)
+        record_display(self)
         data, metadata = super()._repr_mimebundle_(**kwargs)  # type: ignore[misc]  # None only without a view
         return {**data, **self.fallback}, metadata
 

@@ -25,7 +25,7 @@ def all_reduce(n: float, p: int, alpha: float, beta: float, gamma: float = 0.0, 
     >>> [round(1e3 * all_reduce(1e8, 64, 20e-6, 1e-10, algorithm=each), 2) for each in ALL_REDUCE]  # of 100 MB, ms
     [22.21, 120.24, 19.93]
     """
-    power = 1 << (checked(n, p, alpha, beta, gamma, algorithm=algorithm) - 1)
+    power = 1 << (validate_collective(n, p, alpha, beta, gamma, algorithm=algorithm) - 1)
     if algorithm == "ring":
         return reduce_scatter(n, p, alpha, beta, gamma) + all_gather(n, p, alpha, beta)
     if algorithm == "tree":
@@ -39,7 +39,7 @@ def reduce_scatter(n: float, p: int, alpha: float, beta: float, gamma: float = 0
 
     The same, without γ, holds for all_gather (§4.1), and for all_to_all, which works in pairs (§4.3).
     """
-    checked(n, p, alpha, beta, gamma)
+    validate_collective(n, p, alpha, beta, gamma)
     return (p - 1) * alpha + (p - 1) / p * n * (beta + gamma)
 
 
@@ -48,7 +48,7 @@ all_gather = all_to_all = reduce_scatter
 
 def broadcast(n: float, p: int, alpha: float, beta: float) -> float:
     """⌈log₂ p⌉(α + nβ), by a binomial tree. Thakur et al. 2005, §4.2."""
-    checked(n, p, alpha, beta)
+    validate_collective(n, p, alpha, beta)
     return (p - 1).bit_length() * (alpha + n * beta)
 
 
@@ -58,7 +58,7 @@ def bus_bandwidth(n: float, p: int, seconds: float) -> float:
     return all_reduce(n, p, 0.0, 1.0) / seconds
 
 
-def checked(n: float, p: int, *seconds: float, algorithm: str = "ring") -> int:
+def validate_collective(n: float, p: int, *seconds: float, algorithm: str = "ring") -> int:
     """The bit length of p. Raises ValueError for an impossible collective."""
     if algorithm not in ALL_REDUCE:
         raise ValueError(f"the algorithms of all_reduce are {', '.join(ALL_REDUCE)}, and got {algorithm!r}")

@@ -54,7 +54,7 @@ def workload(model: Model) -> Workload:
         return model
     nodes, families = model.ran.nodes, dict[tuple[str, int], list[str]]()
     samples = [node.spec.shape[0] for node in nodes if node in model.ran.arguments and node.spec.shape]
-    if not samples or not model.learned:
+    if not samples or not model.parameter_tensors:
         raise ValueError("a plan needs a model with parameters, on a batch: estimate(model, batch)")
     for path, cost in model.by_module.items():
         above, _, name = path.rpartition(".")
@@ -65,7 +65,7 @@ def workload(model: Model) -> Workload:
     attention = [x for x in nodes if isinstance(x.op, AttentionWeights) and module_of(x).startswith(f"{layers[0]}.")]
     heads = max((x.spec.shape[1] for x in attention if len(x.spec.shape) == 4), default=0)
     sizes = [x / samples[0] for x in (model.train_flops, model.saved_bytes, model.outputs[layers[0]].nbytes)]
-    width = max(p.spec.dtype.itemsize for p in model.learned)
+    width = max(p.spec.dtype.itemsize for p in model.parameter_tensors)
     return Workload(model.parameters, width, sizes[0], sizes[1], len(layers), sizes[2], heads)
 
 

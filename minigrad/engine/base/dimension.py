@@ -38,12 +38,12 @@ Product = tuple[Any, ...]  # the factors: names and Formulas, sorted by their te
 _fresh = count(1)
 
 
-def both_ways(operation: Operation) -> tuple[Any, Any]:
+def operator_pair(operation: Operation) -> tuple[Any, Any]:
     """An operator method, such as __add__, and its reflected one, __radd__."""
-    return lambda self, o: calculated(operation, self, o), lambda self, o: calculated(operation, o, self)
+    return lambda self, o: calculate_length(operation, self, o), lambda self, o: calculate_length(operation, o, self)
 
 
-def refused(what: str) -> Any:
+def refusal_method(what: str) -> Any:
     return lambda self, *args, **options: self.refuse(what.format(self))
 
 
@@ -52,18 +52,18 @@ class Unknown:
 
     __slots__ = ()
 
-    __add__, __radd__ = both_ways(operator.add)
-    __sub__, __rsub__ = both_ways(operator.sub)
-    __mul__, __rmul__ = both_ways(operator.mul)
-    __truediv__, __rtruediv__ = both_ways(operator.truediv)
-    __floordiv__, __rfloordiv__ = both_ways(operator.floordiv)
-    __mod__, __rmod__ = both_ways(operator.mod)
-    __pow__, __rpow__ = both_ways(operator.pow)
-    __and__, __rand__ = both_ways(operator.and_)
-    __or__, __ror__ = both_ways(operator.or_)
-    __xor__, __rxor__ = both_ways(operator.xor)
-    __lshift__, __rlshift__ = both_ways(operator.lshift)
-    __rshift__, __rrshift__ = both_ways(operator.rshift)
+    __add__, __radd__ = operator_pair(operator.add)
+    __sub__, __rsub__ = operator_pair(operator.sub)
+    __mul__, __rmul__ = operator_pair(operator.mul)
+    __truediv__, __rtruediv__ = operator_pair(operator.truediv)
+    __floordiv__, __rfloordiv__ = operator_pair(operator.floordiv)
+    __mod__, __rmod__ = operator_pair(operator.mod)
+    __pow__, __rpow__ = operator_pair(operator.pow)
+    __and__, __rand__ = operator_pair(operator.and_)
+    __or__, __ror__ = operator_pair(operator.or_)
+    __xor__, __rxor__ = operator_pair(operator.xor)
+    __lshift__, __rlshift__ = operator_pair(operator.lshift)
+    __rshift__, __rrshift__ = operator_pair(operator.rshift)
 
     def __neg__(self) -> Any:
         return self * -1
@@ -71,8 +71,8 @@ class Unknown:
     def __pos__(self) -> Any:
         return self
 
-    __int__, __float__, __complex__ = map(refused, ("int({})", "float({})", "complex({})"))
-    __index__, __array__ = map(refused, ("a number of that size: {}", "an array of {}"))
+    __int__, __float__, __complex__ = map(refusal_method, ("int({})", "float({})", "complex({})"))
+    __index__, __array__ = map(refusal_method, ("a number of that size: {}", "an array of {}"))
 
     def __array_ufunc__(self, ufunc: Any, method: str, *xs: Any, **options: Any) -> Any:
         return self.refuse(f"np.{ufunc.__name__} of {self}")
@@ -107,14 +107,14 @@ class Formula(Unknown):
         return self.text
 
 
-def ordered(operation: Operation) -> Any:
-    def compared(self: Length, o: Any) -> Any:
+def order_comparison(operation: Operation) -> Any:
+    def compare_lengths(self: Length, o: Any) -> Any:
         if not isinstance(o, int | float | Length):
             return NotImplemented
-        low, high = (operation(end, 0) for end in apart(self, o))
+        low, high = (operation(end, 0) for end in difference_bounds(self, o))
         return low if low == high else operation((self if isinstance(o, float) else self - o).terms[0][1], 0)
 
-    return compared
+    return compare_lengths
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -126,7 +126,7 @@ class Length(Unknown):
 
     terms: tuple[tuple[Product, int], ...]
 
-    __lt__, __le__, __gt__, __ge__ = map(ordered, (operator.lt, operator.le, operator.gt, operator.ge))
+    __lt__, __le__, __gt__, __ge__ = map(order_comparison, (operator.lt, operator.le, operator.gt, operator.ge))
 
     def __repr__(self) -> str:
         match self.terms:
@@ -136,18 +136,18 @@ class Length(Unknown):
         for product, factor in self.terms:
             size = [] if product and abs(factor) == 1 else [str(abs(factor))]
             sign = " − " if factor < 0 else " + "
-            text += (sign if text else sign.strip(" +")) + "·".join([*map(beside, product), *size])
+            text += (sign if text else sign.strip(" +")) + "·".join([*map(format_factor, product), *size])
         return text
 
 
-def named(name: str) -> Length:
+def named_length(name: str) -> Length:
     """The unknown length with this name; equal names give equal lengths."""
     return Length((((name,), 1),))
 
 
-def fresh() -> Length:
+def fresh_length() -> Length:
     """A new anonymous length, different from every other."""
-    return named(f"?{next(_fresh)}")
+    return named_length(f"?{next(_fresh)}")
 
 
 def formula(text: str, operation: Operation, *numbers: Any, low: float = 0, high: float = inf) -> Length:
@@ -155,11 +155,11 @@ def formula(text: str, operation: Operation, *numbers: Any, low: float = 0, high
     return Length((((Formula(operation, numbers, text, low, high),), 1),))
 
 
-def beside(n: Any) -> str:
+def format_factor(n: Any) -> str:
     """A number as text inside a longer formula, in parentheses if needed."""
     match n:
         case Length((((factor,), 1),)):
-            return beside(factor)
+            return format_factor(factor)
         case Length():
             return f"({n})"
         case Formula() if n.operation in SIGNS:
@@ -185,7 +185,7 @@ def total(n: Any, m: Any, sign: int) -> int | Length:
     return polynomial(terms)
 
 
-def multiplied(n: Any, m: Any) -> int | Length:
+def multiply_lengths(n: Any, m: Any) -> int | Length:
     """n · m"""
     terms: dict[Product, int] = {}
     for left, a in terms_of(n).items():
@@ -215,17 +215,17 @@ def quotient(n: Any, m: Any) -> Any:
     return q
 
 
-def worked_out(operation: Operation, n: Any, m: Any) -> Any:
+def evaluate_operation(operation: Operation, n: Any, m: Any) -> Any:
     """The result of an operation on numbers, Lengths and Formulas: a Formula if it is not a polynomial."""
     is_whole = isinstance(n, int | Length) and isinstance(m, int | Length)
     if not is_whole or operation is operator.truediv or (operation is operator.pow and isinstance(m, int) and m < 0):
-        text = f"{beside(n)} {SIGNS[operation]} {beside(m)}"
+        text = f"{format_factor(n)} {SIGNS[operation]} {format_factor(m)}"
         return Formula(operation, (n, m), text) if operation in OF_FLOATS else NotImplemented
     match operation:
         case operator.add | operator.sub:
             return total(n, m, 1 if operation is operator.add else -1)
         case operator.mul:
-            return multiplied(n, m)
+            return multiply_lengths(n, m)
         case operator.pow if isinstance(m, int) and m <= MOST_POWER:
             return prod([n] * m)
         case operator.pow if bounds(m)[0] < 0:
@@ -235,20 +235,20 @@ def worked_out(operation: Operation, n: Any, m: Any) -> Any:
             if (q := quotient(n - constant, m)) is not None:  # exact for all lengths
                 return constant % m if operation is operator.mod else q + constant // m
     low = 0 if min(bounds(n)[0], bounds(m)[0]) >= 0 else -inf
-    return formula(f"{beside(n)} {SIGNS[operation]} {beside(m)}", operation, n, m, low=low)
+    return formula(f"{format_factor(n)} {SIGNS[operation]} {format_factor(m)}", operation, n, m, low=low)
 
 
-def at(n: Any, lengths: Mapping[str, int]) -> Any:
+def substitute_lengths(n: Any, lengths: Mapping[str, int]) -> Any:
     """The number with known values put in for lengths; lengths that are still unknown stay."""
     match n:
         case (str() | Length() | Formula()) if str(n) in lengths:
             return lengths[str(n)]
         case str():
-            return named(n)
+            return named_length(n)
         case Length():
-            return sum(prod((at(factor, lengths) for factor in product), start=size) for product, size in n.terms)
+            return sum(prod((substitute_lengths(factor, lengths) for factor in product), start=size) for product, size in n.terms)
         case Formula():
-            return n.operation(*(at(m, lengths) for m in n.numbers))
+            return n.operation(*(substitute_lengths(m, lengths) for m in n.numbers))
     return n
 
 
@@ -267,7 +267,7 @@ def bounds(n: Any) -> Bounds:
     return low, high
 
 
-def apart(n: Any, m: Any) -> Bounds:
+def difference_bounds(n: Any, m: Any) -> Bounds:
     """The bounds of n − m."""
     low, high = bounds(n) if isinstance(m, float) else bounds(n - m)
     return (low, high) if not isinstance(m, float) else (low - m, high - m) if isfinite(m) else (-m, -m)
@@ -315,12 +315,12 @@ def lengths_of(shape: Any, axis_names: Callable[[int], str | None]) -> tuple[Any
     axis_names    axis → the name to use for None there, or None for a new anonymous length
     """
     lengths: list[Any] = []
-    for axis, n in enumerate(map(unsaid, shape)):
+    for axis, n in enumerate(map(unwrap_dimension, shape)):
         if n is None:
             name = axis_names(axis)
-            lengths.append(named(name) if name else fresh())
+            lengths.append(named_length(name) if name else fresh_length())
         elif isinstance(n, str) and n.isidentifier():
-            lengths.append(named(n))
+            lengths.append(named_length(n))
         elif is_unknown(n) or (isinstance(n, int | np.integer) and n >= 0):
             lengths.append(n if is_unknown(n) else int(n))
         else:
@@ -330,9 +330,9 @@ def lengths_of(shape: Any, axis_names: Callable[[int], str | None]) -> tuple[Any
     return tuple(lengths)
 
 
-def needed(what: str, *ns: Any) -> None:
+def require_known(what: str, *ns: Any) -> None:
     """Raises LengthError if one of these lengths is unknown, since the graph cannot be built without it."""
-    for n in map(unsaid, ns):
+    for n in map(unwrap_dimension, ns):
         if is_unknown(n):
             raise LengthError(
                 f"{what} needs the length {n} when the graph is built, and it is known only when the graph "
@@ -343,16 +343,16 @@ def needed(what: str, *ns: Any) -> None:
 # -- as Python code has it ----------------------------------------------------------------------------
 
 
-def decided(operation: Operation, sign: str) -> Any:
+def decidable_comparison(operation: Operation, sign: str) -> Any:
     """A comparison method. It raises LengthError unless the answer is the same in every run."""
 
-    def compared(self: Dimension, o: Any) -> Any:
-        n, m = self.number, unsaid(o)
+    def compare_or_raise(self: Dimension, o: Any) -> Any:
+        n, m = self.number, unwrap_dimension(o)
         if not isinstance(m, Number | Unknown):
             return NotImplemented
         low, high = -inf, inf
         if isinstance(n, Length) and isinstance(m, Integral | float | Length):
-            low, high = apart(n, int(m) if isinstance(m, Integral) else m)
+            low, high = difference_bounds(n, int(m) if isinstance(m, Integral) else m)
         at_ends = operation(low, 0), operation(high, 0)
         is_within = operation in (operator.eq, operator.ne) and low < high and low <= 0 <= high
         if at_ends[0] != at_ends[1] or is_within:
@@ -363,10 +363,10 @@ def decided(operation: Operation, sign: str) -> Any:
             )
         return at_ends[0]
 
-    return compared
+    return compare_or_raise
 
 
-def rounded(what: str) -> Any:
+def rounding_method(what: str) -> Any:
     """A rounding method, such as __round__: returns an integer unchanged, and raises LengthError for a float."""
     return lambda self, *_: self if isinstance(self.number, Length) else self.refuse(what.format(self))
 
@@ -394,36 +394,36 @@ class Dimension(Unknown):
     def __abs__(self) -> Any:
         return self if self >= 0 else -self
 
-    __round__, __trunc__, __floor__, __ceil__ = map(rounded, ("round({})", "trunc({})", "floor({})", "ceil({})"))
+    __round__, __trunc__, __floor__, __ceil__ = map(rounding_method, ("round({})", "trunc({})", "floor({})", "ceil({})"))
 
-    __eq__, __ne__ = decided(operator.eq, "=="), decided(operator.ne, "!=")
-    __lt__, __le__ = decided(operator.lt, "<"), decided(operator.le, "<=")
-    __gt__, __ge__ = decided(operator.gt, ">"), decided(operator.ge, ">=")
-    __hash__ = refused("its place in a set or a dictionary: hash({})")
+    __eq__, __ne__ = decidable_comparison(operator.eq, "=="), decidable_comparison(operator.ne, "!=")
+    __lt__, __le__ = decidable_comparison(operator.lt, "<"), decidable_comparison(operator.le, "<=")
+    __gt__, __ge__ = decidable_comparison(operator.gt, ">"), decidable_comparison(operator.ge, ">=")
+    __hash__ = refusal_method("its place in a set or a dictionary: hash({})")
 
     def __bool__(self) -> bool:
         return bool(self != 0)
 
 
-def calculated(operation: Operation, a: Any, b: Any) -> Any:
+def calculate_length(operation: Operation, a: Any, b: Any) -> Any:
     """The result of an operation on two numbers, one of them unknown; a Dimension if either operand is one.
 
     Raises LengthError if the other number is NumPy's, since the result would need a dtype.
     """
-    n, m, known = unsaid(a), unsaid(b), b if isinstance(a, Unknown) else a
+    n, m, known = unwrap_dimension(a), unwrap_dimension(b), b if isinstance(a, Unknown) else a
     if isinstance(known, np.generic) or not isinstance(known, int | float | Unknown):
         unknown = a if known is b else b
         return unknown.refuse(f"{a} {SIGNS[operation]} {b}") if isinstance(known, Number) else NotImplemented
-    y = worked_out(operation, n, m)
-    return said(y) if isinstance(a, Dimension) or isinstance(b, Dimension) else y
+    y = evaluate_operation(operation, n, m)
+    return wrap_dimension(y) if isinstance(a, Dimension) or isinstance(b, Dimension) else y
 
 
-def unsaid(n: Any) -> Any:
+def unwrap_dimension(n: Any) -> Any:
     """The Length or Formula inside a Dimension; anything else is returned unchanged."""
     return n.number if isinstance(n, Dimension) else n
 
 
-def said(n: Any) -> Any:
+def wrap_dimension(n: Any) -> Any:
     """A number as user code sees it: wrapped in a Dimension if it is unknown."""
     return Dimension(n) if isinstance(n, Length | Formula) else n
 
@@ -431,10 +431,10 @@ def said(n: Any) -> Any:
 def divided(a: Any, n: Any) -> Any:
     """a / n, and NaN unless n > 0."""
     if isinstance(n, Unknown):
-        return said(Formula(divided, (a, unsaid(n)), f"{a!r} / {beside(unsaid(n))}"))
+        return wrap_dimension(Formula(divided, (a, unwrap_dimension(n)), f"{a!r} / {format_factor(unwrap_dimension(n))}"))
     return a / n if n > 0 else nan
 
 
 def at_least(n: Any, low: int) -> Any:
     """max(n, low); n may be unknown."""
-    return said(clamped(unsaid(n), low))
+    return wrap_dimension(clamped(unwrap_dimension(n), low))

@@ -33,7 +33,7 @@ def wide(dtype: np.dtype[Any]) -> np.dtype[Any]:
     return float32 if dtype in HALVES else dtype
 
 
-def rounded(found: np.dtype[Any], of: np.dtype[Any]) -> np.dtype[Any]:
+def narrow_dtype(found: np.dtype[Any], of: np.dtype[Any]) -> np.dtype[Any]:
     """The dtype of a result computed in `wide(of)`: `of`, if `of` is a half type and the result is float32."""
     return of if of in HALVES and found == float32 else found
 

@@ -35,16 +35,16 @@ def leaves_beside(tree: Any, other: Any) -> list[Any]:
     raise ShapeError(f"wanted the structure of {outline(tree)}, and got that of {outline(other)}")
 
 
-def spread(tree: Any, prefix: Any) -> list[Any]:
+def broadcast_prefix(tree: Any, prefix: Any) -> list[Any]:
     """For each leaf of the tree, the value that `prefix` has for it or for a branch that contains it.
 
     Raises ShapeError if `prefix` has branches that the tree lacks.
     """
     match tree, prefix:
         case (tuple() | list(), tuple() | list()) if len(prefix) == len(tree):
-            return [said for branch, its in zip(tree, prefix) for said in spread(branch, its)]
+            return [said for branch, its in zip(tree, prefix) for said in broadcast_prefix(branch, its)]
         case (dict(), dict()) if prefix.keys() == tree.keys():
-            return [said for name, branch in tree.items() for said in spread(branch, prefix[name])]
+            return [said for name, branch in tree.items() for said in broadcast_prefix(branch, prefix[name])]
         case _ if not isinstance(prefix, tuple | list | dict):
             return [prefix] * len(leaves(tree))
     raise ShapeError(f"wanted the structure of {outline(tree)}, or a prefix of it, and got that of {outline(prefix)}")
@@ -72,24 +72,24 @@ def outline(tree: Any) -> str:
     return "·"
 
 
-def planted(tree: Any, new: Iterator[Any]) -> Any:
+def unflatten_like(tree: Any, new: Iterator[Any]) -> Any:
     """A tree of the same structure, whose leaves are taken from the iterator `new`."""
     match tree:
         case tuple() if hasattr(tree, "_fields"):
-            return type(tree)(*(planted(branch, new) for branch in tree))
+            return type(tree)(*(unflatten_like(branch, new) for branch in tree))
         case tuple() | list():
-            return type(tree)(planted(branch, new) for branch in tree)
+            return type(tree)(unflatten_like(branch, new) for branch in tree)
         case dict():
-            return {name: planted(branch, new) for name, branch in tree.items()}
+            return {name: unflatten_like(branch, new) for name, branch in tree.items()}
     return next(new)
 
 
-def substituted(tree: Any, is_chosen: Callable[[Any], bool], new: Iterable[Any]) -> Any:
+def replace_leaves(tree: Any, is_chosen: Callable[[Any], bool], new: Iterable[Any]) -> Any:
     """The tree with each leaf for which `is_chosen` is true replaced by the next value of `new`."""
     others = iter(new)
-    return planted(tree, iter([next(others) if is_chosen(leaf) else leaf for leaf in leaves(tree)]))
+    return unflatten_like(tree, iter([next(others) if is_chosen(leaf) else leaf for leaf in leaves(tree)]))
 
 
 def tree_map(f: Callable[..., Any], tree: Any, *others: Any) -> Any:
     """Apply f to each leaf, together with the corresponding leaves of other trees of the same structure."""
-    return planted(tree, map(f, leaves(tree), *(leaves_beside(tree, other) for other in others)))
+    return unflatten_like(tree, map(f, leaves(tree), *(leaves_beside(tree, other) for other in others)))

@@ -11,7 +11,7 @@ from weakref import WeakValueDictionary
 import numpy as np
 
 from .device import CPU, META, Device, device_of
-from .dimension import bounds, is_unknown, said
+from .dimension import bounds, is_unknown, wrap_dimension
 from .dtypes import HALVES, bfloat16, kind, result_type
 from .errors import DeviceError, DTypeError, ShapeError
 
@@ -53,10 +53,10 @@ class Spec:
 
     def __new__(cls, shape: tuple[int, ...], dtype: Any, device: Device = CPU) -> Spec:
         key = (shape, np.dtype(dtype), device)
-        return _known.get(key) or cls._made(*key)
+        return _known.get(key) or cls._intern(*key)
 
     @classmethod
-    def _made(cls, shape: tuple[int, ...], dtype: np.dtype, device: Device) -> Spec:
+    def _intern(cls, shape: tuple[int, ...], dtype: np.dtype, device: Device) -> Spec:
         """Look up the spec of that description, or make it; the lock keeps two threads from making it twice."""
         with _making:
             spec = _known.get((shape, dtype, device))
@@ -66,7 +66,7 @@ class Spec:
                 spec = object.__new__(cls)
                 spec.is_known = not any(map(is_unknown, shape))
                 spec.shape = shape
-                spec.lengths = shape if spec.is_known else tuple(map(said, spec.shape))
+                spec.lengths = shape if spec.is_known else tuple(map(wrap_dimension, spec.shape))
                 spec.dtype, spec.device = dtype, device
                 spec.size, spec.ndim, spec.is_float = prod(shape), len(shape), kind(dtype) == "f"
                 spec.is_half = dtype in HALVES

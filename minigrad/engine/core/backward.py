@@ -51,7 +51,7 @@ def run_backward(order: list[Record], grads: Grads, retain: bool, create_graph: 
     refuse_freed(order)
     refuse_edited(order)
     pulls = (tensor_pull, freeing_tensor_pull) if create_graph else (compiled_pull, freeing_pull)
-    pull, nodes = watched(pulls[not retain]), order
+    pull, nodes = watch_pullbacks(pulls[not retain]), order
     if Hooks.sending is not None:
         pull = Hooks.sending(pull)
     if keep is None and Hooks.early is not None:
@@ -86,7 +86,7 @@ def freeing_tensor_pull(node: Record, gy: Any) -> tuple[Any, ...]:
     return node.rule.trace(node, gy, *saved)
 
 
-def watched(pull: Pull) -> Pull:
+def watch_pullbacks(pull: Pull) -> Pull:
     """`pull`, which also notifies the watchers, by the function that `passing()` returns or by `pulled`."""
     watchers = modes.current.mode.watchers
     if not watchers:

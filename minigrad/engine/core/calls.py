@@ -29,7 +29,7 @@ def calling(module: Any) -> Iterator[None]:
     """A block that is a call of the module."""
     calls = current.mode.calls or ()
     path = path_of(module, calls)
-    with in_mode(calls=(*calls, (module, path))), told("module", path):
+    with in_mode(calls=(*calls, (module, path))), named_scope("module", path):
         try:
             yield
         except MinigradError as error:
@@ -38,7 +38,7 @@ def calling(module: Any) -> Iterator[None]:
             raise
 
 
-class told(ContextDecorator):
+class named_scope(ContextDecorator):
     """A named block or function. A watcher's `opened(kind, name)` returns the function to call at its end."""
 
     def __init__(self, kind: str, name: str):
@@ -47,15 +47,15 @@ class told(ContextDecorator):
 
     def __enter__(self) -> Self:
         heard: list[Any] = [watcher for watcher in current.mode.watchers if hasattr(watcher, "opened")]
-        self.open.append([watcher.opened(self.kind, self.name) for watcher in heard])
+        self.open.append([watcher.on_block(self.kind, self.name) for watcher in heard])
         return self
 
     def __exit__(self, *raised: Any) -> None:
         for close in self.open.pop():
             close()
 
-    def _recreate_cm(self) -> told:
-        return told(self.kind, self.name)  # a separate block for each call of a decorated function, in any thread
+    def _recreate_cm(self) -> named_scope:
+        return named_scope(self.kind, self.name)  # a separate block for each call of a decorated function, in any thread
 
 
 def path_of(module: Any, calls: tuple[tuple[Any, str], ...]) -> str:

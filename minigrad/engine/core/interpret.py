@@ -21,10 +21,10 @@ from .op import Op
 
 def interpret(graph: Graph, *arrays: Any) -> tuple[Any, ...]:
     """The outputs for these input arrays, on the graph's devices; None for an output that is None."""
-    return walked(graph, arrays, lambda node, xs: value(node, *xs))
+    return walk_graph(graph, arrays, lambda node, xs: value(node, *xs))
 
 
-def walked(graph: Graph, arrays: Sequence[Any], value_of: Callable[[Node, Sequence[Any]], Any]) -> tuple[Any, ...]:
+def walk_graph(graph: Graph, arrays: Sequence[Any], value_of: Callable[[Node, Sequence[Any]], Any]) -> tuple[Any, ...]:
     """The outputs, with the value of each node computed by value_of(node, values of its inputs)."""
     values: dict[Node, Any] = dict(zip(graph.inputs, arrays, strict=True))
     for node in graph.nodes:
@@ -33,12 +33,12 @@ def walked(graph: Graph, arrays: Sequence[Any], value_of: Callable[[Node, Sequen
     return tuple(None if y is None else values[y] for y in graph.outputs)
 
 
-def applied(graph: Graph, xs: Sequence[Any], leaf: Callable[[Node], Any]) -> tuple[Any, ...]:
+def apply_graph(graph: Graph, xs: Sequence[Any], leaf: Callable[[Node], Any]) -> tuple[Any, ...]:
     """The outputs, with each op applied to tensors or symbols.
 
     leaf    a node without operands → its tensor or symbol
     """
-    return walked(graph, xs, lambda node, xs: xs[0].apply(node.op, *xs[1:]) if xs else leaf(node))
+    return walk_graph(graph, xs, lambda node, xs: xs[0].apply(node.op, *xs[1:]) if xs else leaf(node))
 
 
 def value(node: Node, *xs: Any) -> Any:
@@ -57,11 +57,11 @@ def array_function(op: Op, y: Spec, *xs: Spec) -> Callable[..., Any]:
     if not op.widens(y, *xs):
         return op.forward
 
-    def widened(xp: Any, *arrays: Any) -> Any:
+    def forward_in_float32(xp: Any, *arrays: Any) -> Any:
         up = (array.astype(float32) if x.is_half else array for array, x in zip(arrays, xs, strict=True))
         return op.forward(xp, *up).astype(y.dtype)
 
-    return widened
+    return forward_in_float32
 
 
 def is_constant(node: Node) -> bool:

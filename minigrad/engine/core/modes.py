@@ -121,17 +121,17 @@ class in_mode:
 
     def __call__(self, f: Callable[..., Any]) -> Callable[..., Any]:
         @wraps(f)
-        def called(*args: Any, **options: Any) -> Any:
+        def call_in_mode(*args: Any, **options: Any) -> Any:
             with self.again():
                 return f(*args, **options)
 
         @wraps(f)
-        async def awaited(*args: Any, **options: Any) -> Any:
+        async def await_in_mode(*args: Any, **options: Any) -> Any:
             with self.again():
                 return await f(*args, **options)
 
         @wraps(f)
-        def stepped(*args: Any, **options: Any) -> Any:
+        def step_in_mode(*args: Any, **options: Any) -> Any:
             steps, sent = f(*args, **options), None
             while True:
                 try:
@@ -141,7 +141,7 @@ class in_mode:
                     return end.value
                 sent = yield y
 
-        return stepped if isgeneratorfunction(f) else awaited if iscoroutinefunction(f) else called
+        return step_in_mode if isgeneratorfunction(f) else await_in_mode if iscoroutinefunction(f) else call_in_mode
 
 
 def no_grad(f: Callable[..., Any] | None = None) -> Any:
@@ -187,7 +187,7 @@ def watching(watcher: Any) -> Iterator[Any]:
         yield watcher
 
 
-def followed() -> bool:
+def has_backward_watcher() -> bool:
     """Whether a watcher must see the ops of backward itself, so that it has to run on tensors: forward over reverse."""
     return any(getattr(watcher, "follows", False) for watcher in current.mode.watchers)
 

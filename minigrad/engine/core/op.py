@@ -32,16 +32,16 @@ import numpy as np
 from numpy.lib.mixins import NDArrayOperatorsMixin
 
 from ..base.device import CPU, META
-from ..base.dtypes import float32, rounded, wide
+from ..base.dtypes import float32, narrow_dtype, wide
 from ..base.errors import DTypeError, NoGradientError
 from ..base.spec import Spec, Specs, broadcast
 from . import formula
 
 if TYPE_CHECKING:
-    from ..tensor.rules import Plan
+    from ..tensor.rules import OpPlan
 
 
-class Interned(type):
+class InternMeta(type):
     """Equal calls return the same instance: `Sum((0,)) is Sum((0,))`, so an op finds the plans made for it earlier.
 
     The cache is bounded: of thousands of ops with different parameters, the oldest are dropped and planned again.
@@ -51,7 +51,7 @@ class Interned(type):
 
 
 @dataclass(frozen=True)
-class Op(metaclass=Interned):
+class Op(metaclass=InternMeta):
     """An operation with its parameters.
 
     symbol    the symbol in drawings; None for the class name in lower case
@@ -114,7 +114,7 @@ class Op(metaclass=Interned):
         return not is_moved or self.flops(y, *xs) != 0 or any(0 in x.shape for x in (y, *xs))  # empty: 0 flops anyway
 
     @cached_property
-    def plans(self) -> dict[tuple[Spec, ...], Plan]:
+    def plans(self) -> dict[tuple[Spec, ...], OpPlan]:
         """Operand specs → the plan for them: see engine/tensor/rules.py."""
         return {}
 
@@ -148,23 +148,23 @@ class Elementwise(Op):
         except TypeError as reason:
             raise DTypeError(f"{self} of {' and '.join(map(str, xs))}: {reason}") from reason
         y = broadcast(self, *xs)
-        return y.with_dtype(rounded(nothing.dtype, y.dtype))
+        return y.with_dtype(narrow_dtype(nothing.dtype, y.dtype))
 
     def vjp(self, gy: Any, y: Any, *xs: Any) -> tuple[Any, ...]:
         # Broadcasting copies a value, so the gradients of the copies are summed.
         partials = one_each(self, "partials", self.partials(y, *xs), xs)
-        return tuple(None if p is None else scaled(gy, p).sum_to(x.shape) for p, x in zip(partials, xs, strict=True))
+        return tuple(None if p is None else scale_gradient(gy, p).sum_to(x.shape) for p, x in zip(partials, xs, strict=True))
 
     def jvp(self, dxs: Any, y: Any, *xs: Any) -> Any:
         partials = one_each(self, "partials", self.partials(y, *xs), xs)
-        terms = [scaled(dx, p) for dx, p in zip(dxs, partials, strict=True) if p is not None]
+        terms = [scale_gradient(dx, p) for dx, p in zip(dxs, partials, strict=True) if p is not None]
         return sum(terms[1:], terms[0])
 
     def flops(self, y: Spec, *xs: Spec) -> int:
         return y.size * formula.cost(self.forward, len(xs))
 
 
-def scaled(g: Any, p: Any) -> Any:
+def scale_gradient(g: Any, p: Any) -> Any:
     """g · ∂y/∂x. Where a slope is 0, by a mask or everywhere, so is the result, also for infinite g: 0 · ∞ is NaN."""
     if isinstance(p, int) and p == 0:
         return g.where(False, 0)
@@ -206,14 +206,14 @@ def one_each(op: Op, rule: str, said: Any, xs: tuple[Any, ...]) -> tuple[Any, ..
     )
 
 
-class Noted(NDArrayOperatorsMixin):
+class UfuncProbe(NDArrayOperatorsMixin):
     """A placeholder operand for `forward`, or the result of one ufunc on such operands."""
 
     def __init__(self, ufunc: np.ufunc | None = None, inputs: tuple[Any, ...] = ()):
         self.ufunc, self.inputs = ufunc, inputs
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **options: Any) -> Any:
-        return NotImplemented if options or method != "__call__" else Noted(ufunc, inputs)
+        return NotImplemented if options or method != "__call__" else UfuncProbe(ufunc, inputs)
 
 
 @lru_cache(maxsize=4096)
@@ -221,12 +221,12 @@ def ufunc_of(op: Op, arity: int) -> Callable[..., Any] | None:
     """The ufunc that op.forward calls on its operands, in order, and returns; None if it does anything else."""
     if not (isinstance(op, Elementwise) and op.inline):
         return None
-    operands = tuple(Noted() for _ in range(arity))
+    operands = tuple(UfuncProbe() for _ in range(arity))
     try:
         result = op.forward(np, *operands)
     except (TypeError, AttributeError):  # something that is not a ufunc
         return None
-    if isinstance(result, Noted) and len(result.inputs) == arity and all(map(is_same, result.inputs, operands)):
+    if isinstance(result, UfuncProbe) and len(result.inputs) == arity and all(map(is_same, result.inputs, operands)):
         return result.ufunc
     return None
 

@@ -40,12 +40,12 @@ def edit(*arrays: Any) -> None:
         moment = now()
         for array in arrays:
             memory = array if array.base is None else owner(array)
-            edits = edited.get(id(memory)) or begun(memory)
+            edits = edited.get(id(memory)) or track_edits(memory)
             edits.count += 1
             edits.last = moment
 
 
-def begun(memory: Any) -> Edits:
+def track_edits(memory: Any) -> Edits:
     """Start counting the edits of an array. The entry is removed when the array is freed."""
     key = id(memory)
     edits = edited[key] = Edits(ref(memory, partial(edited.pop, key)))

@@ -23,7 +23,7 @@ import numpy as np
 from .. import ops
 from ..base.device import CPU, Device
 from ..base.device import device as device_called
-from ..base.dimension import Dimension, is_unknown, said
+from ..base.dimension import Dimension, is_unknown, wrap_dimension
 from ..base.dtypes import bfloat16, kind
 from ..base.errors import DTypeError, NoValueError
 from ..base.spec import Spec
@@ -38,7 +38,7 @@ from .pointwise import Pointwise
 from .reduction import Reductions
 
 
-class Sized:
+class CallableSize:
     """`x.size` is the number of elements, as in NumPy. Called, `x.size()` is the shape, as in PyTorch."""
 
     __slots__ = ()
@@ -48,11 +48,11 @@ class Sized:
         return self.spec.lengths if dim is None else self.spec.lengths[axis_of(self.spec, dim)]
 
 
-class Count(Sized, int):
+class Count(CallableSize, int):
     """A number of elements."""
 
 
-class UnknownCount(Sized, Dimension):
+class UnknownCount(CallableSize, Dimension):
     """A number of elements that depends on an unknown length."""
 
 
@@ -85,10 +85,10 @@ class Operand(Pointwise, Movement, Indexing, Reductions, Algebra):
     ndim = property(lambda self: len(self.spec.shape), doc="Number of axes.")
     size = property(lambda self: count(self.spec), doc="Number of elements; called, the shape: x.size(), x.size(0).")
     itemsize = property(lambda self: self.dtype.itemsize, doc="Bytes of an element.")
-    nbytes = property(lambda self: said(self.spec.nbytes), doc="Bytes of all elements.")
+    nbytes = property(lambda self: wrap_dimension(self.spec.nbytes), doc="Bytes of all elements.")
 
     def dim(self) -> builtins.int: return self.spec.ndim
-    def numel(self) -> builtins.int: return said(self.spec.size)
+    def numel(self) -> builtins.int: return wrap_dimension(self.spec.size)
     def element_size(self) -> builtins.int: return self.spec.dtype.itemsize
     def is_same_size(self, other: Any) -> builtins.bool: return bool(self.shape == other.shape)
     def is_signed(self) -> builtins.bool: return bool(kind(self.dtype) in "fi")

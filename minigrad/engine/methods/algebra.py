@@ -19,12 +19,12 @@ from typing import Any, NamedTuple, Self
 
 from .. import ops
 from ..base.errors import ShapeError
-from .arguments import integers, listed
+from .arguments import integers, autocast_to
 
 
 def einsum(equation: str, *xs: Any) -> Any:
     """The sum of products of elements of xs given by the equation. Raises ShapeError if it does not fit them."""
-    terms, out = parsed(equation, tuple([x.ndim for x in xs]))
+    terms, out = parse_equation(equation, tuple([x.ndim for x in xs]))
     sizes: dict[str, int] = {}
     for term, x in zip(terms, xs):
         for letter, n in zip(term, x.spec.shape):
@@ -38,11 +38,11 @@ def einsum(equation: str, *xs: Any) -> Any:
         later = {letter for name, _ in prepared[i:] for letter in name} | set(out)
         made = "".join(letter for letter in dict.fromkeys(term + other) if letter in later)
         made = out if set(made) == set(out) else made
-        x, term = contracted(term, x, other, y, made), made
-    return arranged(term, x, out, sizes)
+        x, term = contract_pair(term, x, other, y, made), made
+    return arrange_axes(term, x, out, sizes)
 
 
-def contracted(left: str, x: Any, right: str, y: Any, out: str) -> Any:
+def contract_pair(left: str, x: Any, right: str, y: Any, out: str) -> Any:
     """Contract x and y. A letter that only one of them has, and the result lacks, is summed first."""
     left, x = without(left, x, [i for i in left if i not in right + out])
     right, y = without(right, y, [i for i in right if i not in left + out])
@@ -72,7 +72,7 @@ def single(term: str, x: Any, sizes: dict[str, int]) -> tuple[str, Any]:
     return "".join(term[a] for a in kept), x.reshape(tuple(x.shape[a] for a in kept))
 
 
-def arranged(term: str, x: Any, out: str, sizes: dict[str, int]) -> Any:
+def arrange_axes(term: str, x: Any, out: str, sizes: dict[str, int]) -> Any:
     """x with its axes in the order of the result, broadcast to their sizes."""
     if term == out:
         return x
@@ -84,7 +84,7 @@ def arranged(term: str, x: Any, out: str, sizes: dict[str, int]) -> Any:
 
 
 @lru_cache(maxsize=1024)
-def parsed(equation: str, ndims: tuple[int, ...]) -> tuple[list[str], str]:
+def parse_equation(equation: str, ndims: tuple[int, ...]) -> tuple[list[str], str]:
     """The letters of each operand and of the result, with ellipses replaced by letters. Raises ShapeError."""
     left, arrow, right = equation.replace(" ", "").replace("...", "…").partition("->")
     terms = left.split(",")
@@ -184,7 +184,7 @@ class Algebra:
         for i, j in zip(left, right):
             others[j] = letters[i]
         out = [i for i in letters if i not in others] + [j for j in others if j not in letters]
-        return contracted("".join(letters), self, "".join(others), y, "".join(out))
+        return contract_pair("".join(letters), self, "".join(others), y, "".join(out))
 
     def addmm(self, mat1: Any, mat2: Any, *, beta: float = 1, alpha: float = 1) -> Self:
         """β self + α x W"""
@@ -202,7 +202,7 @@ class Algebra:
     def addbmm(self, batch1: Any, batch2: Any, **by: float) -> Self:
         return self._plus(self.lift(batch1).bmm(batch2).sum(0), **by)
 
-    @listed("lower")
+    @autocast_to("lower")
     def _plus(self, product: Any, beta: float = 1, alpha: float = 1) -> Self:
         """β self + α times a product, in its shape; if β is 0, self may contain NaN."""
         x: Any = self.broadcast_to(product.shape)
@@ -283,12 +283,12 @@ class Algebra:
 
         UPLO    'L' or 'U': the triangle that is read, and mirrored to the other; if None, the mean of the two
         """
-        x = self._mirrored(UPLO)
+        x = self._mirror_triangle(UPLO)
         return Eigen(x.apply(ops.Eigenvalues()), x.apply(ops.Eigenvectors()))
 
-    def eigvalsh(self, UPLO: str | None = None) -> Self: return self._mirrored(UPLO).apply(ops.Eigenvalues())
+    def eigvalsh(self, UPLO: str | None = None) -> Self: return self._mirror_triangle(UPLO).apply(ops.Eigenvalues())
 
-    def _mirrored(self, UPLO: str | None) -> Self:
+    def _mirror_triangle(self, UPLO: str | None) -> Self:
         """The symmetric matrix that has this triangle."""
         if UPLO not in (None, "L", "U"):
             raise ValueError(f"UPLO must be 'L', the lower triangle, or 'U', the upper, and got {UPLO!r}")

@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from ..base.dimension import Dimension, is_unknown, unsaid
+from ..base.dimension import Dimension, is_unknown, unwrap_dimension
 from ..base.dtypes import kind, result_type
 from ..base.errors import AxisError, DTypeError, ShapeError
 from ..base.spec import Spec
@@ -41,7 +41,7 @@ def whole(n: Any) -> int:
 
 def length(n: Any) -> Any:
     """As whole(), for a length that may be unknown."""
-    n = unsaid(n)
+    n = unwrap_dimension(n)
     return n if is_unknown(n) else whole(n)
 
 
@@ -79,12 +79,12 @@ SYNONYMS = {
 }
 
 
-def hears(**synonyms: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+def accept_synonyms(**synonyms: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Decorate a function to accept other names for its parameters: other name → its own name."""
 
-    def of(method: Callable[..., Any]) -> Callable[..., Any]:
+    def decorate(method: Callable[..., Any]) -> Callable[..., Any]:
         @wraps(method)
-        def heard(*given: Any, **options: Any) -> Any:
+        def call_with_synonyms(*given: Any, **options: Any) -> Any:
             if not options:
                 return method(*given)
             ours = {synonyms.get(word, word): value for word, value in options.items()}
@@ -92,18 +92,18 @@ def hears(**synonyms: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]
                 raise TypeError(f"{method.__name__} takes one of two spellings, and got both: {', '.join(options)}")
             return method(*given, **ours)
 
-        return heard
+        return call_with_synonyms
 
-    return of
-
-
-hears_dim = hears(**SYNONYMS)
+    return decorate
 
 
-def listed(to: str) -> Callable[[F], F]:
+hears_dim = accept_synonyms(**SYNONYMS)
+
+
+def autocast_to(to: str) -> Callable[[F], F]:
     """Decorate a function of several ops: autocast casts its operands to `to` (see Op.autocast), but nothing inside."""
 
-    def of(f: F) -> F:
+    def decorate(f: F) -> F:
         @wraps(f)
         def cast(*given: Any, **options: Any) -> Any:
             casts = current.mode.autocast
@@ -114,7 +114,7 @@ def listed(to: str) -> Callable[[F], F]:
 
         return cast  # type: ignore[return-value]
 
-    return of
+    return decorate
 
 
 # -- operators of two operands --------------------------------------------------------------------------------

@@ -19,7 +19,7 @@ from typing import Any, NoReturn, Self
 import numpy as np
 
 from .. import ops
-from ..base.dimension import bounds, needed, out_of_order, unsaid
+from ..base.dimension import bounds, require_known, out_of_order, unwrap_dimension
 from ..base.dtypes import wide
 from ..base.errors import BoundsError, DTypeError, ShapeError
 from .arguments import hears_dim
@@ -98,14 +98,14 @@ class Indexing:
         """`length` places of an axis, from `start` on. A view."""
         axis = self.axis(axis)
         n = self.spec.shape[axis]
-        first, length = unsaid(start) + n if start < 0 else unsaid(start), unsaid(length)
+        first, length = unwrap_dimension(start) + n if start < 0 else unwrap_dimension(start), unwrap_dimension(length)
         if out_of_order(0, first, first + length, n):
             raise BoundsError(f"narrow asks for {length} from {start} on, of the {n} along axis {axis} of {self.spec}")
         if min(bounds(m)[0] for m in (first, length, n - first - length)) < 0:  # a slice would just be shorter
             if isinstance(start, int) and start < 0:  # unknown length: each run refuses places before the axis
                 places = np.arange(start, start + max(length, 1))  # even if empty, the start must be inside
                 return self[(*_before(axis), places)].narrow(axis, 0, length)
-            needed(f"narrow of {self.spec}, to say whether it is inside,", first, length)
+            require_known(f"narrow of {self.spec}, to say whether it is inside,", first, length)
             return self.index_select(axis, np.arange(first + length)).narrow(axis, first, length)
         return self.apply(ops.Index((*(ops.Slice(),) * axis, ops.Slice(first, first + length))))
 
@@ -188,7 +188,7 @@ class Indexing:
 
         include_self    whether the old element counts too. Memory grows with elements times indices along the axis.
         """
-        (x, axis), index, src = self._single(axis), _row(self.lift(index)), _row(self._written(src))
+        (x, axis), index, src = self._single(axis), _row(self.lift(index)), _row(self._cast_value(src))
         src, index, rows = (z.movedim(axis, -1) for z in (x._cut(src, index), index, x))
         shape = (*rows.shape[:-1], index.shape[-1], rows.shape[-1])
         named = self.lift(np.zeros((), bool)).broadcast_to(shape).scatter(-1, index.unsqueeze(-1), True)
@@ -228,7 +228,7 @@ class Indexing:
     def diagonal_scatter(self: Any, src: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
         """A copy with src on a diagonal of two axes."""
         x = self.movedim((axis1, axis2), (-2, -1))
-        y = self._written(src).apply(ops.OnDiagonal(x.shape[-2:], offset))
+        y = self._cast_value(src).apply(ops.OnDiagonal(x.shape[-2:], offset))
         return y.where(np.eye(x.shape[-2], x.shape[-1], offset, dtype=bool), x).movedim((-2, -1), (axis1, axis2))
 
     # -- by a mask ----------------------------------------------------------------------------
@@ -236,7 +236,7 @@ class Indexing:
     def masked_select(self, mask: Any) -> Self:
         """The elements where the mask is True, in one axis; both broadcast."""
         mask = self._mask(mask, "masked_select")
-        needed("choosing by a mask, to count the elements,", *self.spec.shape, *mask.spec.shape)
+        require_known("choosing by a mask, to count the elements,", *self.spec.shape, *mask.spec.shape)
         shape = np.broadcast_shapes(self.shape, mask.shape)
         pattern, arrays = ops.pattern_of(mask.broadcast_to(shape).ravel(), (prod(shape),))  # one axis: the fastest
         return self.broadcast_to(shape).ravel().apply(ops.Index(pattern), *arrays)
@@ -250,11 +250,11 @@ class Indexing:
         mask = self._mask(mask, "masked_scatter")
         mask = mask.broadcast_to(np.broadcast_shapes(self.shape, mask.shape))
         places = (mask.ravel().astype(np.int64).cumsum(0) - 1).clamp(min=0)
-        return self._written(source).take(places).reshape(mask.shape).where(mask, self)
+        return self._cast_value(source).take(places).reshape(mask.shape).where(mask, self)
 
     def nonzero(self, as_tuple: bool = False) -> Any:
         """The indices of the nonzero elements, a row for each element; or one vector of indices for each axis."""
-        needed(f"nonzero of {self.spec}, to count the elements,", *self.spec.shape)
+        require_known(f"nonzero of {self.spec}, to count the elements,", *self.spec.shape)
         array = self._read()
         if as_tuple:
             return tuple(self.lift(places) for places in array.reshape(self.shape or 1).nonzero())
@@ -296,7 +296,7 @@ class Indexing:
         x = self._read().astype(wide(self.dtype))  # bfloat16 defines no order for NaN
         found, places, counts = xp.unique(x, return_inverse=True, return_counts=True, axis=a)
         places = places.reshape(self.shape if a is None else self.shape[a]) if return_inverse else None
-        return self._asked(found.astype(self.dtype), places, counts if return_counts else None)
+        return self._lift_results(found.astype(self.dtype), places, counts if return_counts else None)
 
     @hears_dim
     def unique_consecutive(
@@ -310,7 +310,7 @@ class Indexing:
         run = xp.cumsum(begins) - 1
         counts = xp.bincount(run) if return_counts else None
         found = x[begins] if a is None else xp.moveaxis(x[begins], 0, a)
-        return self._asked(found, run.reshape(self.shape if a is None else -1) if return_inverse else None, counts)
+        return self._lift_results(found, run.reshape(self.shape if a is None else -1) if return_inverse else None, counts)
 
     def bincount(self, weights: Any = None, minlength: int = 0) -> Self:
         """How often each of 0, 1, 2, … occurs in a vector of integers, or the sum of its weights."""
@@ -352,26 +352,26 @@ class Indexing:
             raise DTypeError(f"{name} needs a mask of booleans, and got {mask.spec}: compare, as in x > 0")
         return mask
 
-    def _written(self, value: Any) -> Self:
+    def _cast_value(self, value: Any) -> Self:
         """A value to be written, in self's dtype."""
         return self.lift(value).astype(self.dtype)
 
     def _stretching(self, value: Any) -> Self:
         """The value without leading axes of length 1, which broadcasting adds as needed."""
-        value = self._written(value)
+        value = self._cast_value(value)
         extra = next((a for a, n in enumerate(value.spec.shape) if n != 1), value.ndim)
         return value.reshape(value.shape[extra:])
 
     def _number(self, value: Any, name: str) -> Self:
         """A value of one element, in self's dtype."""
-        value = self._written(value)
+        value = self._cast_value(value)
         if value.ndim:
             raise ShapeError(f"{name} writes one number, and got {value.spec}")
         return value
 
     def _cut(self, src: Any, index: Self) -> Self:
         """The values a scatter writes: src cut to the shape of the index. A single number stays one."""
-        src = self._written(src)
+        src = self._cast_value(src)
         if src.ndim != index.ndim or src.shape == index.shape:
             return src
         if any(n > m for n, m in zip(index.shape, src.shape)):
@@ -380,13 +380,13 @@ class Indexing:
 
     def _beside(self, source: Any, axis: int, length: int, name: str) -> Self:
         """A source with self's shape, except for one place per index along the axis. Raises ShapeError otherwise."""
-        source = self._written(source)
+        source = self._cast_value(source)
         wanted = (*self.shape[:axis], length, *self.shape[axis + 1 :])
         if source.shape != wanted and not (length == 1 and source.shape == self.shape[:axis] + self.shape[axis + 1 :]):
             raise ShapeError(f"{name} needs a source of shape {wanted}, and got {source.spec}")
         return source.reshape(wanted)
 
-    def _asked(self, found: Any, *more: Any) -> Any:
+    def _lift_results(self, found: Any, *more: Any) -> Any:
         """The arrays that are not None as tensors: a tuple, or a single tensor."""
         given = [self.lift(array) for array in (found, *more) if array is not None]
         return given[0] if len(given) == 1 else tuple(given)

@@ -16,7 +16,7 @@ from typing import Any, Self
 import numpy as np
 
 from .. import ops
-from ..base.dimension import is_unknown, needed, said
+from ..base.dimension import is_unknown, require_known, wrap_dimension
 from ..base.errors import AxisError, ShapeError
 from .arguments import hears_dim, integers, whole
 
@@ -30,12 +30,12 @@ class Movement:
 
     def reshape(self, *lengths: Any, shape: Any = None) -> Self:
         """The same elements in another shape; one length may be −1, and is inferred."""
-        shape = self._worked_out(integers(lengths if shape is None else (shape,)))
+        shape = self._resolve_shape(integers(lengths if shape is None else (shape,)))
         return self if shape == self.spec.shape else self.apply(ops.Reshape(shape))
 
     def view(self, *shape: Any) -> Self:
         """The same memory in another shape; a new view even if the shape stays. In a graph, a reshape."""
-        return self.apply(ops.Reshape(self._worked_out(integers(shape))))
+        return self.apply(ops.Reshape(self._resolve_shape(integers(shape))))
 
     def reshape_as(self, other: Any) -> Self: return self.reshape(other.shape)
     def view_as(self, other: Any) -> Self: return self.view(other.shape)
@@ -253,7 +253,7 @@ class Movement:
                 raise ShapeError(f"split needs pieces of at least one element, and got {size}")
             if is_unknown(n):
                 pieces = n // size
-                needed(f"split of {self.spec}, to count the pieces,", pieces)
+                require_known(f"split of {self.spec}, to count the pieces,", pieces)
                 return self._pieces(axis, (size,) * pieces)
             lengths = tuple(min(size, n - start) for start in range(0, n, size or 1)) or (0,)
         return self._pieces(axis, lengths)
@@ -295,7 +295,7 @@ class Movement:
     def unbind(self, axis: int = 0) -> tuple[Self, ...]:
         """The slices along an axis, each without that axis."""
         axis = self.axis(axis)
-        needed(f"unbind of {self.spec}, to count the slices,", self.spec.shape[axis])
+        require_known(f"unbind of {self.spec}, to count the slices,", self.spec.shape[axis])
         return tuple(self.select(axis, i) for i in range(self.shape[axis]))
 
     def unfold(self, dimension: int, size: int, step: int = 1) -> Self:
@@ -342,19 +342,19 @@ class Movement:
         stretched = tuple(a for a, n in enumerate(self.spec.shape) if a < added or shape[a - added] != n)
         total = self.sum(stretched, keepdims=True)
         if any(is_unknown(shape[a - added]) for a in stretched if a >= added):  # as of x[:1], which may be empty
-            return total.reshape(total.shape[added:])[tuple(slice(0, said(n)) for n in shape)]
+            return total.reshape(total.shape[added:])[tuple(slice(0, wrap_dimension(n)) for n in shape)]
         return total.reshape(shape)
 
     def sum_to_size(self, *size: Any) -> Self: return self.sum_to(integers(size))
 
-    def _worked_out(self, shape: tuple[int, ...]) -> tuple[int, ...]:
+    def _resolve_shape(self, shape: tuple[int, ...]) -> tuple[int, ...]:
         """The shape with its −1, if it has one, replaced by the length that fits."""
         if any(n < -1 for n in shape) or shape.count(-1) > 1:
             raise ShapeError(f"a shape has lengths of 0 or more, and at most one −1 to be inferred; this is {shape}")
         if -1 not in shape:
             return shape
         is_open = is_unknown(known := -prod(shape)) or (known and is_unknown(self.spec.size % known))
-        return shape if is_open else ops.worked_out(shape, self.spec)
+        return shape if is_open else ops.resolve_shape(shape, self.spec)
 
     def _new_axis(self, axis: Any) -> int:
         """The place of a new axis, counted from the left."""

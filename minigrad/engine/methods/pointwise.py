@@ -15,7 +15,7 @@ from .. import ops
 from ..base.dtypes import HALVES, finfo
 from ..base.errors import AxisError, DTypeError
 from ..core.op import Op
-from .arguments import compare, hears_dim, listed, shift_left, shift_right
+from .arguments import compare, hears_dim, autocast_to, shift_left, shift_right
 
 # Looking up an interned op takes 0.15 µs, which is noticeable for the most common ops.
 _ADD, _SUB, _MUL, _DIV = ops.Add(), ops.Sub(), ops.Mul(), ops.Div()
@@ -220,7 +220,7 @@ class Pointwise:
     # -- of one op, or of several -----------------------------------------------------------------
 
     def square(self) -> Self: return self.apply(ops.Pow(2))
-    @listed("float32")
+    @autocast_to("float32")
     def reciprocal(self) -> Self: return self.lift(1).apply(ops.Div(), self)
     def deg2rad(self: Any) -> Any: return self.real_valued() * (pi / 180)
     def rad2deg(self: Any) -> Any: return self.real_valued() * (180 / pi)

@@ -25,11 +25,11 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 
 from .. import ops
-from ..base.dimension import is_unknown, needed, out_of_order, unsaid
+from ..base.dimension import is_unknown, require_known, out_of_order, unwrap_dimension
 from ..base.errors import BoundsError, ShapeError
 from ..core.op import Op
 from ..ops.scan import along
-from .arguments import flag, hears_dim, integers, listed, whole
+from .arguments import flag, hears_dim, integers, autocast_to, whole
 
 
 class MinMax(NamedTuple):
@@ -39,7 +39,7 @@ class MinMax(NamedTuple):
     max: Any
 
 
-class Found(NamedTuple):
+class ValuesIndices(NamedTuple):
     """Elements, and their places along the axis."""
 
     values: Any
@@ -79,7 +79,7 @@ class Reductions:
             x, axes = x.reshape(x.size), (0,)
         for a in axes:
             x = x.apply(ops.Prod((a,), keepdims=True))
-        kept = shape if keepdims else ops.Sum(self._reduction(axis, False, **torch)[0]).reduced(self.shape)
+        kept = shape if keepdims else ops.Sum(self._reduction(axis, False, **torch)[0]).reduced_shape(self.shape)
         return x.reshape(kept)._as(dtype)
 
     def count_nonzero(self, axis: Any = None, **torch: Any) -> Self:
@@ -108,7 +108,7 @@ class Reductions:
         """The standard deviation and the mean, with the arguments of var."""
         return self.std(*given, **options), self.real_valued().apply(ops.Mean(*self._spread(*given, **options)[:2]))
 
-    @listed("float32")
+    @autocast_to("float32")
     def norm(self, p: Any = 2, axis: Any = None, keepdims: bool = False, *, dtype: Any = None, **torch: Any) -> Self:
         """(Σ |x|ᵖ)^(1/p): of the elements as one vector, or of each vector along the axes; 'fro' is 2.
 
@@ -127,7 +127,7 @@ class Reductions:
             return x.abs().amax(axes, keepdims) if p > 0 else x.abs().amin(axes, keepdims)
         return x.apply(ops.Norm(axes, keepdims, p))
 
-    @listed("float32")
+    @autocast_to("float32")
     def dist(self, other: Any, p: float = 2) -> Self:
         """The p-norm of x − y, with all elements as one vector."""
         return (self.real_valued() - other).norm(p)
@@ -230,28 +230,28 @@ class Reductions:
         return x.apply(ops.ArgSort(a, flag(descending))).reshape(self.shape)
 
     @hears_dim
-    def sort(self, axis: int = -1, descending: bool = False, stable: bool = True) -> Found:
+    def sort(self, axis: int = -1, descending: bool = False, stable: bool = True) -> ValuesIndices:
         """The sorted elements, and their indices in x."""
-        return self._running(lambda a: ops.ArgSort(a, flag(descending)), axis)
+        return self._gather_by(lambda a: ops.ArgSort(a, flag(descending)), axis)
 
     def msort(self) -> Self:
         """The elements sorted along the first axis."""
         return self.sort(0).values
 
     @hears_dim
-    def topk(self, k: int, axis: int = -1, largest: bool = True, sorted: bool = True) -> Found:
+    def topk(self, k: int, axis: int = -1, largest: bool = True, sorted: bool = True) -> ValuesIndices:
         """The k largest (or smallest) elements along the axis, and their indices. They are always sorted."""
         x, a = self._single(axis)
-        return x._found(a, x.apply(ops.ArgTopK(a, unsaid(k), flag(largest))), keepdims=bool(self.ndim))
+        return x._take_places(a, x.apply(ops.ArgTopK(a, unwrap_dimension(k), flag(largest))), keepdims=bool(self.ndim))
 
     @hears_dim
-    def kthvalue(self, k: int, axis: int = -1, keepdims: bool = False) -> Found:
+    def kthvalue(self, k: int, axis: int = -1, keepdims: bool = False) -> ValuesIndices:
         """The k-th smallest element along the axis, counted from 1, and its index."""
         x, a = self._single(axis)
         n = x.spec.shape[a]
-        if out_of_order(1, k := unsaid(k), n):
+        if out_of_order(1, k := unwrap_dimension(k), n):
             raise BoundsError(f"kthvalue of {self.spec} takes k from 1 to {n} along axis {a}, and got {k}")
-        return x._found(a, x.apply(ops.ArgSort(a)).narrow(a, k - 1, 1), flag(keepdims) and bool(self.ndim))
+        return x._take_places(a, x.apply(ops.ArgSort(a)).narrow(a, k - 1, 1), flag(keepdims) and bool(self.ndim))
 
     @hears_dim
     def median(self, axis: int | None = None, keepdims: bool = False) -> Any:
@@ -271,7 +271,7 @@ class Reductions:
             unknown = x != x
             first = unknown.apply(ops.ArgMax(a, True))
             places = first.where(unknown.any(a, True), places)
-        return x._found(a, places, flag(keepdims) and bool(self.ndim))
+        return x._take_places(a, places, flag(keepdims) and bool(self.ndim))
 
     @hears_dim
     def quantile(
@@ -294,9 +294,9 @@ class Reductions:
             raise ValueError(f"interpolation must be linear, lower, higher, nearest or midpoint, not {interpolation!r}")
         ordered = x.sort(a).values
         if is_unknown(x.spec.shape[a]) and not learns:
-            y = x._between(ordered, a, level, interpolation)
+            y = x._interpolate_unknown(ordered, a, level, interpolation)
         else:
-            needed(f"quantile of {self.spec}, with a gradient for q,", n)
+            require_known(f"quantile of {self.spec}, with a gradient for q,", n)
             slope_in = q if learns and interpolation == "linear" else None
             y = interpolate_sorted(ordered, a, level, interpolation, slope_in)
         if x.spec.is_float:  # NaN is sorted last, so the last element is NaN if any is
@@ -304,10 +304,10 @@ class Reductions:
         kept = tuple(1 if axis is None or i == a else m for i, m in enumerate(self.shape))
         return y.reshape(kept if flag(keepdims) else y.shape[:a] + y.shape[a + 1 :])
 
-    def _between(self, ordered: Any, a: int, q: float, interpolation: str) -> Any:
+    def _interpolate_unknown(self, ordered: Any, a: int, q: float, interpolation: str) -> Any:
         """The quantile q along an axis of unknown length: each run computes the places."""
         if not self.spec.is_float:
-            needed(f"quantile of {self.spec}, to find the place,", self.spec.shape[a])
+            require_known(f"quantile of {self.spec}, to find the place,", self.spec.shape[a])
         last: Any = self.lift(np.zeros(1)) + (self.shape[a] - 1)
         up = last * q
         low = up.floor().minimum((last - 1).clamp(min=0))
@@ -320,27 +320,27 @@ class Reductions:
     @hears_dim
     def cumsum(self, axis: int, *, dtype: Any = None) -> Self:
         """x₀, x₀ + x₁, x₀ + x₁ + x₂, … Integers and booleans sum to int64."""
-        return self._summand(dtype)._scanned(ops.CumSum, axis)._as(dtype)
+        return self._summand(dtype)._apply_scan(ops.CumSum, axis)._as(dtype)
 
     @hears_dim
     def cumprod(self, axis: int, *, dtype: Any = None) -> Self:
         """x₀, x₀ x₁, x₀ x₁ x₂, … The gradient is correct even if factors are 0."""
-        return self._summand(dtype)._scanned(ops.CumProd, axis)._as(dtype)
+        return self._summand(dtype)._apply_scan(ops.CumProd, axis)._as(dtype)
 
     @hears_dim
     def logcumsumexp(self, axis: int) -> Self:
         """ln of the running sum of eˣ, without forming a large eˣ."""
-        return self.real_valued()._scanned(ops.LogCumSumExp, axis)
+        return self.real_valued()._apply_scan(ops.LogCumSumExp, axis)
 
     @hears_dim
-    def cummax(self, axis: int) -> Found:
+    def cummax(self, axis: int) -> ValuesIndices:
         """The largest element so far, and its index: the last one, if tied."""
-        return self._running(ops.ArgCumMax, axis)
+        return self._gather_by(ops.ArgCumMax, axis)
 
     @hears_dim
-    def cummin(self, axis: int) -> Found:
+    def cummin(self, axis: int) -> ValuesIndices:
         """The smallest element so far, and its index: the last one, if tied."""
-        return self._running(ops.ArgCumMin, axis)
+        return self._gather_by(ops.ArgCumMin, axis)
 
     def trapezoid(self, x: Any = None, *, dx: float = 1.0, dim: int = -1) -> Any:
         """∫ y dx along an axis by the trapezoidal rule; the samples are at places x, or dx apart."""
@@ -417,9 +417,9 @@ class Reductions:
             dtype = np.int64
         return self._as(dtype)
 
-    def _extreme(self, op: type[Op], axis: Any, keepdims: bool) -> Found:
+    def _extreme(self, op: type[Op], axis: Any, keepdims: bool) -> ValuesIndices:
         x, a = self._single(axis)
-        return x._found(a, x.apply(op(a, True)), flag(keepdims) and bool(self.ndim))  # type: ignore[call-arg]
+        return x._take_places(a, x.apply(op(a, True)), flag(keepdims) and bool(self.ndim))  # type: ignore[call-arg]
 
     def _place(self, op: type[Op], axis: Any, keepdims: bool) -> Self:
         if axis is None:
@@ -428,23 +428,23 @@ class Reductions:
         x, a = self._single(axis)
         return x.apply(op(a, flag(keepdims) and bool(self.ndim)))  # type: ignore[call-arg]
 
-    def _found(self, axis: int, places: Any, keepdims: bool) -> Found:
+    def _take_places(self, axis: int, places: Any, keepdims: bool) -> ValuesIndices:
         """The elements at places of an axis. Without keepdims there is one place, and the axis is removed."""
         values = self.gather(axis, places)
         if keepdims:
-            return Found(values, places)
+            return ValuesIndices(values, places)
         shape = values.shape[:axis] + values.shape[axis + 1 :]
-        return Found(values.reshape(shape), places.reshape(shape))
+        return ValuesIndices(values.reshape(shape), places.reshape(shape))
 
-    def _scanned(self, op: Callable[[int], Op], axis: Any) -> Self:
+    def _apply_scan(self, op: Callable[[int], Op], axis: Any) -> Self:
         x, a = self._single(axis)
         return x.apply(op(a)).reshape(self.shape)
 
-    def _running(self, op: Callable[[int], Op], axis: Any) -> Found:
+    def _gather_by(self, op: Callable[[int], Op], axis: Any) -> ValuesIndices:
         """The elements at the places that op(axis) computes, and these places."""
         x, a = self._single(axis)
         places = x.apply(op(a))
-        return Found(x.gather(a, places).reshape(self.shape), places.reshape(self.shape))
+        return ValuesIndices(x.gather(a, places).reshape(self.shape), places.reshape(self.shape))
 
 
 def interpolate_sorted(ordered: Any, axis: int, level: float, interpolation: str, q: Any) -> Any:
@@ -461,7 +461,7 @@ def interpolate_sorted(ordered: Any, axis: int, level: float, interpolation: str
 
 def element(x: Any, axis: int, place: Any) -> Any:
     """The element at one place of an axis, which keeps length 1. The place may depend on the run."""
-    if is_unknown(unsaid(place)):
+    if is_unknown(unwrap_dimension(place)):
         return x.index_select(axis, x.lift(np.zeros(1, np.int64)) + place)
     return x.narrow(axis, place, 1)
 

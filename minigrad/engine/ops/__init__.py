@@ -17,7 +17,7 @@ from ..core.op import Op
 from .convolution import Window
 from .effect import Assign, Cotangents
 from .leaf import const
-from .movement import worked_out
+from .movement import resolve_shape
 from .pattern import ARRAY, Slice, pattern_of, steps_of
 from .pooling import adaptive
 

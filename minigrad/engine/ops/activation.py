@@ -11,7 +11,7 @@ from math import pi, sqrt
 import numpy as np
 
 from ..core.op import Elementwise
-from .comparison import Clamp, kept
+from .comparison import Clamp, select_or_zero
 from .special import blockwise, erfc
 
 # -- smooth steps ---------------------------------------------------------------------------------
@@ -63,7 +63,7 @@ class ReluDifferential(Elementwise):
     inline = False
 
     @blockwise
-    def forward(self, xp, t, x): return kept(xp, t, xp.invert(x <= 0))
+    def forward(self, xp, t, x): return select_or_zero(xp, t, xp.invert(x <= 0))
 
     def partials(self, z, t, x): return ~(x <= 0), None
     def flops(self, z, t, x): return 2 * z.size
@@ -105,9 +105,9 @@ class Hardswish(Elementwise):
     """
 
     def forward(self, xp, x): return x * (xp.minimum(xp.maximum(x + 3, 0), 6) / 6)
-    def vjp(self, gy, y, x): return self.sloped(gy, x),
-    def jvp(self, dxs, y, x): return self.sloped(dxs[0], x)
-    def sloped(self, t, x): return t.where(x >= 3, t * (x / 3 + 0.5)).where(~(x <= -3), 0)
+    def vjp(self, gy, y, x): return self.scale_by_slope(gy, x),
+    def jvp(self, dxs, y, x): return self.scale_by_slope(dxs[0], x)
+    def scale_by_slope(self, t, x): return t.where(x >= 3, t * (x / 3 + 0.5)).where(~(x <= -3), 0)
 
 
 # -- smooth ramps -----------------------------------------------------------------------------------------

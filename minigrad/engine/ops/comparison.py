@@ -134,13 +134,13 @@ class Kept(Elementwise):
     inline = False
 
     @blockwise
-    def forward(self, xp, t, c): return kept(xp, t, c)
+    def forward(self, xp, t, c): return select_or_zero(xp, t, c)
 
     def partials(self, z, t, c): return c, None
     def flops(self, z, t, c): return 2 * z.size
 
 
-def kept(xp, t, c):
+def select_or_zero(xp, t, c):
     """t where c holds, else 0. Bit operations avoid a branch per element: mispredicted ones take ten times as long."""
     if xp is not np and (own := getattr(xp, "kept", None)):  # C has one
         return own(t, c)
@@ -159,13 +159,13 @@ class Where(Elementwise):
 class Extremum(Elementwise):
     """The maximum or the minimum of x and y. If they tie, each gets half of the gradient."""
 
-    def lost(self, x, y):
+    def is_surpassed(self, x, y):
         """Whether y is chosen instead of x. If either is NaN, the result is NaN and both count as chosen."""
         raise NotImplementedError
 
     def vjp(self, gz, z, x, y): return tuple(self.part(gz, *pair).sum_to(pair[0].shape) for pair in ((x, y), (y, x)))
     def jvp(self, dxs, z, x, y): return self.part(dxs[0], x, y) + self.part(dxs[1], y, x)
-    def part(self, t, x, y): return (t * 0.5).where(x.eq(y), t).where(~self.lost(x, y), 0)
+    def part(self, t, x, y): return (t * 0.5).where(x.eq(y), t).where(~self.is_surpassed(x, y), 0)
 
 
 class Maximum(Extremum):
@@ -174,7 +174,7 @@ class Maximum(Extremum):
     symbol, method = "max", "maximum"
 
     def forward(self, xp, x, y): return xp.maximum(x, y)
-    def lost(self, x, y): return x < y
+    def is_surpassed(self, x, y): return x < y
 
 
 class Minimum(Extremum):
@@ -183,7 +183,7 @@ class Minimum(Extremum):
     symbol, method = "min", "minimum"
 
     def forward(self, xp, x, y): return xp.minimum(x, y)
-    def lost(self, x, y): return x > y
+    def is_surpassed(self, x, y): return x > y
 
 
 @dataclass(frozen=True)

@@ -76,7 +76,7 @@ class Window:
         return self.taps == 1 == prod(self.stride) and not any(map(any, self.padding))
 
     @property
-    def padded(self) -> bool:
+    def has_padding(self) -> bool:
         """Whether some taps may read padding."""
         return any(max(amount) > 0 for amount in self.padding)
 
@@ -169,13 +169,13 @@ def columns(xp, x, window: Window, places: tuple[int, ...]):
     shape = channels * window.taps, prod(places) * batch
     if window.plain:
         return x.reshape(shape)
-    cols = (xp.zeros if window.padded else xp.empty)((channels, *window.kernel, *places, batch), x.dtype)
+    cols = (xp.zeros if window.has_padding else xp.empty)((channels, *window.kernel, *places, batch), x.dtype)
     for tap, read, at in window.slabs(tuple(size), places):
         cols[(slice(None), *tap, *at)] = x[(slice(None), *read)]
     return cols.reshape(shape)
 
 
-def folded(xp, columns_at, window: Window, places: tuple[int, ...], shape: tuple[int, ...], dtype):
+def fold_columns(xp, columns_at, window: Window, places: tuple[int, ...], shape: tuple[int, ...], dtype):
     """The adjoint of `columns`: x of shape (C, *size, N), where each element is the sum over the taps that read it.
 
     columns_at    slice → these columns, (C · taps, places · N)
@@ -270,7 +270,7 @@ class Fold(Linear):
         batch, rows, _ = y.shape
         cols = xp.ascontiguousarray(y.transpose(1, 2, 0)).reshape(rows, -1 if y.size else 0)
         shape, places = (rows // self.window.taps, *self.size, batch), self.window.places(self, self.size)
-        x = batch_first(folded(xp, lambda at: cols[:, at], self.window, places, shape, y.dtype))
+        x = batch_first(fold_columns(xp, lambda at: cols[:, at], self.window, places, shape, y.dtype))
         return x.copy() if self.window.plain else x
 
     def adjoint(self, gx, y): return gx.apply(Unfold(self.window))
@@ -296,14 +296,14 @@ class Trilinear(Op):
         outputs, *fan_in = w.shape
         return xp.ascontiguousarray(w).reshape(self.groups, outputs // self.groups, prod(fan_in))
 
-    def grouped(self, matrix):
+    def split_groups(self, matrix):
         """A matrix (C · …, L) with its rows divided among the groups: (G, C / G · …, L)."""
         return matrix.reshape(self.groups, matrix.shape[0] // self.groups, matrix.shape[1])
 
     def spread(self, xp, gy):
         """gy (N, O, *places) as one matrix per group: (G, O / G, places · N)."""
         gy = batch_last(xp, gy)
-        return self.grouped(gy.reshape(len(gy), prod(gy.shape[1:])))
+        return self.split_groups(gy.reshape(len(gy), prod(gy.shape[1:])))
 
 
 @dataclass(frozen=True)
@@ -335,7 +335,7 @@ class Convolution(Trilinear):
         places, x, filters = self.window.places(self, x.shape[2:]), batch_last(xp, x), self.filters(xp, w)
         y = xp.empty((*filters.shape[:2], prod(places) * x.shape[-1]), xp.result_type(x, w))
         for at, window, part in blocks(x, self.window, places):
-            xp.matmul(filters, self.grouped(columns(xp, x, window, part)), out=y[..., at])
+            xp.matmul(filters, self.split_groups(columns(xp, x, window, part)), out=y[..., at])
         y = y.reshape(len(w), *places, x.shape[-1])
         for bias in b:
             y = y.astype(xp.result_type(y, bias), copy=False)
@@ -383,7 +383,7 @@ class ConvolutionTranspose(Trilinear):
         # With one output per group, as in depthwise convolution, BLAS is 15 times slower than elementwise products.
         product = xp.multiply if filters.shape[2] == 1 else xp.matmul
         shape, dtype = (w.shape[1] * self.groups, *self.size, batch), xp.result_type(y, w)
-        x = folded(xp, lambda at: product(filters, y[..., at]), self.window, tuple(places), shape, dtype)
+        x = fold_columns(xp, lambda at: product(filters, y[..., at]), self.window, tuple(places), shape, dtype)
         return batch_first(x)
 
     def vjp(self, gx, x, y, w):
@@ -408,7 +408,7 @@ class ConvolutionFilter(Trilinear):
         shape, places = (gy.shape[1], x.shape[1] // self.groups, *self.window.kernel), gy.shape[2:]
         x, gy = batch_last(xp, x), self.spread(xp, gy)
         return sum(
-            xp.matmul(gy[..., at], self.grouped(columns(xp, x, window, part)).swapaxes(1, 2))
+            xp.matmul(gy[..., at], self.split_groups(columns(xp, x, window, part)).swapaxes(1, 2))
             for at, window, part in blocks(x, self.window, places)
         ).reshape(shape)
 

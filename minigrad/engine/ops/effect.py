@@ -97,7 +97,7 @@ class Effect(Op):
     def flops(self, y, *xs): return 0
 
 
-class Shown(Effect):
+class PassThroughEffect(Effect):
     """An effect that returns its first operand unchanged."""
 
     repeats = False
@@ -108,7 +108,7 @@ class Shown(Effect):
 
 
 @dataclass(frozen=True)
-class Print(Shown):
+class Print(PassThroughEffect):
     """y = x, and prints a line.
 
     words    the words to print: text, or None for the value of the next operand
@@ -127,7 +127,7 @@ class Print(Shown):
 
 
 @dataclass(frozen=True)
-class Keep(Shown):
+class Keep(PassThroughEffect):
     """y = x, and stores a copy of x in a probe.
 
     probe    a weak reference to the probe; the copy is appended to its `values`
@@ -159,12 +159,12 @@ class PyFunc(Effect):
     def forward(self, xp, *xs):
         ys = self.f(*xs)
         if not self.several:
-            return self.checked(ys, self.specs[0])
+            return self.check(ys, self.specs[0])
         if not isinstance(ys, tuple | list) or len(ys) != len(self.specs):
             raise ShapeError(f"{self} promised {len(self.specs)} results, and gave {ys!r}")
-        return tuple(self.checked(y, spec) for y, spec in zip(ys, self.specs))
+        return tuple(self.check(y, spec) for y, spec in zip(ys, self.specs))
 
-    def checked(self, y, spec):
+    def check(self, y, spec):
         """A result of f, as an array of its declared dtype. Raises ShapeError or DTypeError if it does not fit."""
         array = np.asarray(getattr(y, "value", y))
         if not fits(array.shape, spec.shape):

@@ -29,11 +29,11 @@ from ..base.device import CPU, device_of
 from ..base.errors import DTypeError, ShapeError
 from ..base.spec import Spec, as_places, common_device
 from ..core.op import Op
-from .pattern import ARRAY, Pattern, array_axes, filled, fits_region, integers_first, refuse_outside, region, written
+from .pattern import ARRAY, Pattern, array_axes, fill_pattern, fits_region, integers_first, refuse_outside, region, format_pattern
 
 
 @dataclass(frozen=True)
-class Indexed(Op):
+class PatternOp(Op):
     """The base class of Index, IndexAdd and IndexSet: the pattern, and helpers for the arrays that go into it."""
 
     pattern: Pattern
@@ -43,7 +43,7 @@ class Indexed(Op):
         """The index itself, if it contains no array. The `...` makes the result a view even for a single element."""
         if any(isinstance(p, str) for p in self.pattern):
             return None
-        index = filled(self.pattern, ())
+        index = fill_pattern(self.pattern, ())
         return index if Ellipsis in self.pattern else (*index, ...)
 
     @cached_property
@@ -62,18 +62,18 @@ class Indexed(Op):
         """The index of the integers alone, if there are arrays too, which are applied after it; otherwise None."""
         return integers_first(self.pattern)
 
-    def seen(self, x: Any) -> Any:
+    def select_integers(self, x: Any) -> Any:
         """x with the integers of the index applied, ready for the arrays. A view."""
         return x if self.first is None else x[self.first]
 
     def at(self, arrays: tuple[Any, ...]) -> tuple[Any, ...]:
         """The index in NumPy's form."""
-        return filled(self.pattern, tuple(map(as_places, arrays))) if self.basic is None else self.basic
+        return fill_pattern(self.pattern, tuple(map(as_places, arrays))) if self.basic is None else self.basic
 
     def places(self, xp: Any, shape: tuple[int, ...], arrays: tuple[Any, ...]) -> Any:
         """The flat indices of the elements of x[pattern], for x of that shape: integers, in the shape of x[pattern]."""
         covered = len(shape) if Ellipsis in self.pattern else sum(p is not None for p in self.pattern)
-        rows = self.seen(xp.arange(prod(shape[:covered])).reshape(shape[:covered]))[self.at(arrays)]
+        rows = self.select_integers(xp.arange(prod(shape[:covered])).reshape(shape[:covered]))[self.at(arrays)]
         rest, width = shape[covered:], prod(shape[covered:])
         return (rows[..., None] * width + xp.arange(width)).reshape(rows.shape + rest) if rest else rows
 
@@ -81,14 +81,14 @@ class Indexed(Op):
         """The shape of x[pattern]."""
         return region(self.pattern, x, arrays)
 
-    def checked(self, shape: tuple[int, ...], arrays: tuple[Any, ...]) -> None:
+    def check(self, shape: tuple[int, ...], arrays: tuple[Any, ...]) -> None:
         """Raises BoundsError naming the index outside its axis. NumPy does not name it, and a GPU does not check."""
         for axis, array in zip(array_axes(self.pattern, len(shape)), arrays, strict=True):
-            refuse_outside(written(self.pattern), array, axis, shape[axis], -shape[axis])
+            refuse_outside(format_pattern(self.pattern), array, axis, shape[axis], -shape[axis])
 
 
 @dataclass(frozen=True)
-class Index(Indexed):
+class Index(PatternOp):
     """y = x[pattern], with integer arrays i₁, i₂, … where the pattern says ARRAY.
 
     Raises BoundsError (an IndexError) on an integer outside its axis; negative ones count from the end.
@@ -107,14 +107,14 @@ class Index(Indexed):
         if self.basic is not None:
             return x[self.basic]
         if device_of(x) is not CPU:
-            self.checked(x.shape, arrays)
+            self.check(x.shape, arrays)
         try:
             # Along one axis NumPy's `take` needs half the time of general indexing, which also reorders the memory.
             if self.along >= 0:
                 return x.take(as_places(arrays[0]), self.along)
-            return xp.asarray(self.seen(x)[self.at(arrays)], order="C")
+            return xp.asarray(self.select_integers(x)[self.at(arrays)], order="C")
         except IndexError:  # NumPy's, also on the simulated device
-            self.checked(x.shape, tuple(map(CPU.array, arrays)))
+            self.check(x.shape, tuple(map(CPU.array, arrays)))
             raise
 
     def vjp(self, gy, y, x, *arrays):
@@ -125,7 +125,7 @@ class Index(Indexed):
 
 
 @dataclass(frozen=True)
-class IndexAdd(Indexed):
+class IndexAdd(PatternOp):
     """y = zeros of `shape` with x added at y[pattern]; repeated indices add up.
 
     inside    whether the indices are known to be in bounds, since forward has read with them
@@ -144,17 +144,17 @@ class IndexAdd(Indexed):
     def forward(self, xp, x, *arrays):
         y = xp.zeros(self.shape, x.dtype)
         if not self.inside and device_of(x) is not CPU:
-            self.checked(self.shape, arrays)
+            self.check(self.shape, arrays)
         try:
             if self.is_once:
-                self.seen(y)[self.at(arrays)] = x
+                self.select_integers(y)[self.at(arrays)] = x
             else:
                 places = self.places(xp, self.shape, arrays)
                 there = x if x.shape == places.shape else xp.broadcast_to(x, places.shape)
                 # With flat indices NumPy adds six times as fast as with several axes.
                 device_of(y).scatter_add(y.reshape(-1), places.reshape(-1), there.reshape(-1))
         except IndexError:  # NumPy's, also on the simulated device
-            self.checked(self.shape, tuple(map(CPU.array, arrays)))
+            self.check(self.shape, tuple(map(CPU.array, arrays)))
             raise
         return y
 
@@ -166,7 +166,7 @@ class IndexAdd(Indexed):
 
 
 @dataclass(frozen=True)
-class IndexSet(Indexed):
+class IndexSet(PatternOp):
     """y = x, but y[pattern] = value: `x[pattern] = value` as a function. The operands are x, value, i₁, i₂, …
 
     value broadcasts, and takes x's dtype. At a repeated index the last value is written, as in NumPy, and only that
@@ -181,12 +181,12 @@ class IndexSet(Indexed):
 
     def forward(self, xp, x, value, *arrays):
         if device_of(x) is not CPU:
-            self.checked(x.shape, arrays)
+            self.check(x.shape, arrays)
         y = xp.array(x)
         try:
-            self.seen(y)[self.at(arrays)] = value
+            self.select_integers(y)[self.at(arrays)] = value
         except IndexError:  # NumPy's, also on the simulated device
-            self.checked(x.shape, tuple(map(CPU.array, arrays)))
+            self.check(x.shape, tuple(map(CPU.array, arrays)))
             raise
         return y
 

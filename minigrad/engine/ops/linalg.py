@@ -39,7 +39,7 @@ class Inverse(OfSquare):
 
     symbol = "inv"
 
-    def forward(self, xp, x): return factored(self, xp.linalg.inv, x)
+    def forward(self, xp, x): return call_lapack(self, xp.linalg.inv, x)
     def vjp(self, gy, y, x): return -(y.mT @ gy @ y.mT),
     def jvp(self, dxs, y, x): return -(y @ dxs[0] @ y)
 
@@ -60,7 +60,7 @@ class Solve(Op):
     def forward(self, xp, a, b):
         batch = np.broadcast_shapes(a.shape[:-2], b.shape[:-2])  # CuPy needs equal batch shapes
         operands = xp.broadcast_to(a, batch + a.shape[-2:]), xp.broadcast_to(b, batch + b.shape[-2:])
-        return factored(self, xp.linalg.solve, *operands)
+        return call_lapack(self, xp.linalg.solve, *operands)
 
     def vjp(self, gy, y, a, b):
         gb = a.mT.apply(self, gy)
@@ -178,7 +178,7 @@ class Cholesky(OfSymmetric):
     Murray 2016, “Differentiation of the Cholesky decomposition”, eq. 8–10. https://arxiv.org/abs/1602.07527
     """
 
-    def forward(self, xp, x): return factored(self, xp.linalg.cholesky, self.part(x))
+    def forward(self, xp, x): return call_lapack(self, xp.linalg.cholesky, self.part(x))
 
     def vjp(self, gy, y, x):
         inner = lower_half(y.mT @ gy)
@@ -242,7 +242,7 @@ def check_matrix(op, x):
         raise DTypeError(f"{op} needs float32 or float64, and got {x}: use .astype(float)")
 
 
-def factored(op, function, *xs):
+def call_lapack(op, function, *xs):
     """Call a LAPACK function. Raises SingularError if it fails; CuPy checks that, and waits, only inside errstate."""
     on_gpu = device_of(xs[0]) is GPU
     try:
@@ -374,7 +374,7 @@ class Pivots(OfMatrix):
         check_matrix(self, x)
         return x.with_shape((*x.shape[:-2], min(x.shape[-2:]))).with_dtype(np.dtype(np.int32))
 
-    def forward(self, xp, x): return eliminated(xp, x)[1]
+    def forward(self, xp, x): return gauss_eliminate(xp, x)[1]
     def vjp(self, gy, y, x): return None,
     def jvp(self, dxs, y, x): return y * 0
 
@@ -403,7 +403,7 @@ class Lu(OfSquare):
 
     symbol = "LU"
 
-    def forward(self, xp, x): return eliminated(xp, x, False)[0]
+    def forward(self, xp, x): return gauss_eliminate(xp, x, False)[0]
 
     def vjp(self, gy, y, x):
         lower, upper = self.parts(y)
@@ -419,7 +419,7 @@ class Lu(OfSquare):
         return y.apply(Tril(-1)) + on_diagonal(y.apply(Diagonal()) * 0 + 1), y.apply(Triu())
 
 
-def eliminated(xp, x, pivoting=True):
+def gauss_eliminate(xp, x, pivoting=True):
     """Gaussian elimination, column by column: one matrix with U and, below its diagonal, L; and the row exchanges."""
     y, count = x.copy(), min(x.shape[-2:])
     pivots = xp.zeros((*x.shape[:-2], count), np.int32)

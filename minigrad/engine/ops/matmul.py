@@ -205,15 +205,15 @@ class AttentionWeights(Op):
         return w
 
     def vjp(self, gw, w, q, k, *mask):
-        g = self.projected(gw, w)
+        g = self.project_gradient(gw, w)
         gq, gk = g @ k * self.scale, g.mT @ q * self.scale
         return gq.sum_to(q.shape), gk.sum_to(k.shape), *(g.sum_to(m.shape) for m in mask)
 
     def jvp(self, dxs, w, q, k, *mask):
         dq, dk, *dmask = dxs
-        return self.projected(sum(dmask, (dq @ k.mT + q @ dk.mT) * self.scale), w)
+        return self.project_gradient(sum(dmask, (dq @ k.mT + q @ dk.mT) * self.scale), w)
 
-    def projected(self, g, w):
+    def project_gradient(self, g, w):
         """w (g − Σ g w): the derivative of softmax, the same for vjp and jvp."""
         return w * (g - g.apply(SumOfProducts((w.ndim - 1,)), w))
 
@@ -247,7 +247,7 @@ class Attention(Op):
         y = xp.empty_like(q) if q.shape == (*w.shape[:-1], v.shape[-1]) and q.dtype == w.dtype == v.dtype else None
         return xp.matmul(w, v, out=y)
 
-    def decomposed(self, q, k, v, *mask): return q.apply(self.weights, k, *mask) @ v
+    def decompose(self, q, k, v, *mask): return q.apply(self.weights, k, *mask) @ v
 
     def vjp(self, gy, y, q, k, v, *mask):
         w = q.apply(self.weights, k, *mask)

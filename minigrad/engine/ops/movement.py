@@ -43,7 +43,7 @@ class Reshape(Linear):
 
     def infer(self, x):
         if -1 in self.shape:
-            return x.with_shape(worked_out(self.shape, x))
+            return x.with_shape(resolve_shape(self.shape, x))
         if prod(self.shape) != x.size:
             raise ShapeError(f"cannot reshape {x} ({x.size} elements) into {self.shape} ({prod(self.shape)} elements)")
         return x.with_shape(self.shape)
@@ -52,7 +52,7 @@ class Reshape(Linear):
     def adjoint(self, gy, x): return gy.reshape(x.shape)
 
 
-def worked_out(shape: tuple[int, ...], x: Spec) -> tuple[int, ...]:
+def resolve_shape(shape: tuple[int, ...], x: Spec) -> tuple[int, ...]:
     """The shape with its −1 replaced by the length that fits. Raises ShapeError if no length fits, or if all do."""
     known = -prod(shape)
     n = quotient(x.size, known) if known else None
@@ -159,7 +159,7 @@ class Joining(Op):
     def jvp(self, dxs, y, *xs): return dxs[0].apply(self, *dxs[1:])
     def flops(self, y, *xs): return 0
 
-    def joined(self, shape: tuple[int, ...], *xs: Spec) -> Spec:
+    def join_spec(self, shape: tuple[int, ...], *xs: Spec) -> Spec:
         """The spec of a result of that shape, with the common dtype of all operands."""
         return Spec(shape, result_type(*(x.dtype for x in xs)), common_device(self, *xs))
 
@@ -176,7 +176,7 @@ class Concatenate(Joining):
             came = ", ".join(map(str, xs))
             raise ShapeError(f"cat along axis {self.axis} needs every other axis of one length, and got {came}")
         length = sum(x.shape[self.axis] for x in xs)
-        return self.joined((*xs[0].shape[: self.axis], length, *xs[0].shape[self.axis + 1 :]), *xs)
+        return self.join_spec((*xs[0].shape[: self.axis], length, *xs[0].shape[self.axis + 1 :]), *xs)
 
     def forward(self, xp, *xs): return xp.concatenate(xs, self.axis)
 
@@ -196,7 +196,7 @@ class Stack(Joining):
     def infer(self, *xs):
         if len({x.shape for x in xs}) > 1:
             raise ShapeError(f"stack needs tensors of one shape, and got {', '.join(map(str, xs))}")
-        return self.joined((*xs[0].shape[: self.axis], len(xs), *xs[0].shape[self.axis :]), *xs)
+        return self.join_spec((*xs[0].shape[: self.axis], len(xs), *xs[0].shape[self.axis :]), *xs)
 
     def forward(self, xp, *xs): return xp.stack(xs, self.axis)
     def vjp(self, gy, y, *xs): return tuple(gy.select(self.axis, i) for i in range(len(xs)))
@@ -344,9 +344,9 @@ class ViewScatter(Op):
         return z
 
     def vjp(self, gz, z, x, part):
-        return gz.apply(self, gz.lift(0).astype(gz.dtype).broadcast_to(part.shape)), self.seen(gz)
+        return gz.apply(self, gz.lift(0).astype(gz.dtype).broadcast_to(part.shape)), self.apply_view(gz)
 
-    def seen(self, z):
+    def apply_view(self, z):
         """The view of z: ops applied to it in turn."""
         for op in self.ops:
             z = z.apply(op)

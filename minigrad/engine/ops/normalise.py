@@ -43,7 +43,7 @@ def exponentials(xp: Any, x: Any, axis: int) -> tuple[Any, Any]:
     return y, total(xp, y, axis)
 
 
-def lowered(xp: Any, x: Any, axis: int) -> Any:
+def subtract_max(xp: Any, x: Any, axis: int) -> Any:
     """x − max x along the axis, in a new array."""
     with np.errstate(invalid="ignore"):
         return x - largest(xp, x, axis)
@@ -101,7 +101,7 @@ class Softmax(Op):
             y /= sums
         return y
 
-    def decomposed(self, x):
+    def decompose(self, x):
         e = from_the_largest(x, (self.axis,))[0].exp()
         return e / sum_of_powers(e, self.axis, keepdims=True)
 
@@ -124,7 +124,7 @@ class LogSoftmax(Op):
     def forward(self, xp, x):
         if not x.size:
             return x.copy()
-        y = lowered(xp, x, self.axis)
+        y = subtract_max(xp, x, self.axis)
         y -= xp.log(total(xp, xp.exp(y), self.axis))
         return y
 
@@ -143,19 +143,19 @@ class LogSumExp(Reduction):
     def forward(self, xp, x):
         x = x if x.dtype.kind == "f" else x.astype(np.float64)
         if not x.size:
-            return xp.full(self.reduced(x.shape), -inf, x.dtype)  # an empty sum is 0
+            return xp.full(self.reduced_shape(x.shape), -inf, x.dtype)  # an empty sum is 0
         top = x.max(self.axes, keepdims=True)
         top = xp.where(xp.isfinite(top), top, x.dtype.type(0))  # −inf − (−inf) is NaN, but −inf − 0 is not
         e = xp.asarray(x - top)  # NumPy may return a scalar, which cannot be written to
         # A row of −inf sums to 0, whose log is −inf: the correct result, so there should be no warning.
         with np.errstate(divide="ignore"):
             y = xp.log(xp.exp(e, out=e).sum(self.axes, keepdims=True)) + top
-        return y if self.keepdims else y.reshape(self.reduced(x.shape))
+        return y if self.keepdims else y.reshape(self.reduced_shape(x.shape))
 
-    def decomposed(self, x):
+    def decompose(self, x):
         x = x if x.spec.is_float else x.astype(np.float64)
         z, top = from_the_largest(x, self.axes)
-        return (z.exp().apply(Sum(self.axes, True)).log() + top).reshape(self.reduced(x.shape))
+        return (z.exp().apply(Sum(self.axes, True)).log() + top).reshape(self.reduced_shape(x.shape))
 
     def vjp(self, gy, y, x): return self.spread(gy, x) * self.softmax(y, x),
     def jvp(self, dxs, y, x): return self.total(dxs[0] * self.softmax(y, x))
@@ -183,13 +183,13 @@ class CrossEntropy(Op):
     def forward(self, xp, x, k):
         if not x.size:
             return xp.zeros(len(k), x.dtype)
-        z = lowered(xp, x, 1)
+        z = subtract_max(xp, x, 1)
         chosen = z[xp.arange(len(k)), k]
         y = xp.log(xp.einsum("ij->i", xp.exp(z, out=z)))
         y -= chosen
         return y
 
-    def decomposed(self, x, k):
+    def decompose(self, x, k):
         z, _ = from_the_largest(x, (1,))
         return sum_of_powers(z.exp(), 1).log() - z.apply(Chosen(), k)
 
@@ -239,7 +239,7 @@ class SoftmaxMinusOneHot(Op):
         y[xp.arange(len(k)), k] -= 1
         return y
 
-    def decomposed(self, x, k): return Softmax(1).decomposed(x).apply(MinusOneHot(), k)
+    def decompose(self, x, k): return Softmax(1).decompose(x).apply(MinusOneHot(), k)
     def vjp(self, gy, y, x, k): return Softmax(1).vjp(gy, x.apply(Softmax(1)), x)[0], None
     def jvp(self, dxs, y, x, k): return Softmax(1).jvp(dxs, x.apply(Softmax(1)), x)
     def flops(self, y, x, k): return 5 * x.size + len(k.shape)
@@ -295,11 +295,11 @@ class RMSNormalise(Op):
 
     def infer(self, x): return x
     def forward(self, xp, x): return x * InverseRMS(self.axes, self.eps).forward(xp, x)
-    def decomposed(self, x): return x * x.apply(InverseRMS(self.axes, self.eps))
-    def vjp(self, gy, y, x): return self.projected(gy, x),
-    def jvp(self, dxs, y, x): return self.projected(dxs[0], x)
+    def decompose(self, x): return x * x.apply(InverseRMS(self.axes, self.eps))
+    def vjp(self, gy, y, x): return self.project_gradient(gy, x),
+    def jvp(self, dxs, y, x): return self.project_gradient(dxs[0], x)
 
-    def projected(self, g, x):
+    def project_gradient(self, g, x):
         r = x.apply(InverseRMS(self.axes, self.eps))
         return across(g, x * r, self.axes) * r
 
@@ -331,7 +331,7 @@ class Standardise(Op):
             y += shift
         return y
 
-    def decomposed(self, x, *affine):
+    def decompose(self, x, *affine):
         y, _ = self.normal(x)
         y = y * affine[0] if affine else y
         return y + affine[1] if affine[1:] else y

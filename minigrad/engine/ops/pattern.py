@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..base.device import CPU, device_of
-from ..base.dimension import Dimension, Length, bounds, clamped, formula, is_unknown, needed
+from ..base.dimension import Dimension, Length, bounds, clamped, formula, is_unknown, require_known
 from ..base.errors import BoundsError, DTypeError, ShapeError
 from ..base.spec import Spec, broadcast_shape
 
@@ -95,7 +95,7 @@ def places_of(mask: Any, whole: tuple[Any, ...], position: int, shape: tuple[int
             f"a boolean index must have the shape of the axes it selects from, {shape[axis : axis + mask.ndim]} "
             f"in shape {shape}, and this mask is {mask.shape}"
         )
-    needed("choosing by a mask, to count the elements,", *mask.shape)
+    require_known("choosing by a mask, to count the elements,", *mask.shape)
     array = mask if isinstance(mask, np.ndarray) else mask.value if hasattr(mask, "value") else mask.numpy()
     return tuple(array.nonzero())
 
@@ -120,7 +120,7 @@ def integers_first(pattern: Pattern) -> tuple[Any, ...] | None:
     return tuple(p if p is Ellipsis or isinstance(p, WHOLE) else slice(None) for p in pattern if p is not None)
 
 
-def filled(pattern: Pattern, arrays: tuple[Any, ...]) -> tuple[Any, ...]:
+def fill_pattern(pattern: Pattern, arrays: tuple[Any, ...]) -> tuple[Any, ...]:
     """The index in NumPy's form; with arrays, without the integers, which are applied before."""
     return index_of(tuple(p for p in pattern if not isinstance(p, WHOLE)) if arrays else pattern, arrays)
 
@@ -131,13 +131,13 @@ def index_of(pattern: Pattern, arrays: tuple[Any, ...]) -> tuple[Any, ...]:
     return tuple(next(rest) if isinstance(p, str) else slice(*p) if isinstance(p, Slice) else p for p in pattern)
 
 
-def written(pattern: Pattern) -> str:
+def format_pattern(pattern: Pattern) -> str:
     """The index as text: x[:, 2, i]."""
     signs: dict[Any, str] = {None: "None", Ellipsis: "…", ARRAY: "i", PLACES: "mask"}
-    return f"x[{', '.join(span(p) if isinstance(p, Slice) else str(signs.get(p, p)) for p in pattern)}]"
+    return f"x[{', '.join(format_slice(p) if isinstance(p, Slice) else str(signs.get(p, p)) for p in pattern)}]"
 
 
-def span(part: Slice) -> str:
+def format_slice(part: Slice) -> str:
     """A slice as text: 2:5, ::-1."""
     start, stop, step = ("" if n is None else str(n) for n in part)
     return f"{start}:{stop}" + (f":{step}" if step else "")
@@ -176,9 +176,9 @@ def region(pattern: Pattern, x: Spec, arrays: tuple[Spec, ...]) -> tuple[int, ..
     first = integers_first(pattern)
     try:
         shell = shell if first is None else shell[first]
-        found: tuple[int, ...] = shell[filled(pattern, tuple(np.zeros(a.shape, np.intp) for a in arrays))].shape
+        found: tuple[int, ...] = shell[fill_pattern(pattern, tuple(np.zeros(a.shape, np.intp) for a in arrays))].shape
     except IndexError as reason:
-        raise BoundsError(f"{written(pattern)} of {x}: {reason}") from None
+        raise BoundsError(f"{format_pattern(pattern)} of {x}: {reason}") from None
     return found
 
 
@@ -187,11 +187,11 @@ def open_region(pattern: Pattern, x: Spec, arrays: tuple[Spec, ...]) -> tuple[in
     try:
         where = chosen_at(pattern, x.ndim)
     except IndexError as reason:
-        raise BoundsError(f"{written(pattern)} of {x}: {reason}") from None
+        raise BoundsError(f"{format_pattern(pattern)} of {x}: {reason}") from None
     chosen = broadcast_shape(*(a.shape for a in arrays))
     if chosen is None:
-        raise BoundsError(f"{written(pattern)} of {x}: its index arrays, {arrays}, do not broadcast")
-    rest = left(pattern, x)
+        raise BoundsError(f"{format_pattern(pattern)} of {x}: its index arrays, {arrays}, do not broadcast")
+    rest = remaining_lengths(pattern, x)
     return (*rest[:where], *chosen, *rest[where:])
 
 
@@ -200,11 +200,11 @@ def chosen_at(pattern: Pattern, ndim: int) -> int:
     whole: Pattern = tuple(Slice() if isinstance(p, Slice) else 0 if isinstance(p, WHOLE) else p for p in pattern)
     shell, first = np.empty((1,) * ndim), integers_first(whole)
     arrays = tuple(np.zeros(2, np.intp) for p in pattern if isinstance(p, str))
-    found = (shell if first is None else shell[first])[filled(whole, arrays)].shape
+    found = (shell if first is None else shell[first])[fill_pattern(whole, arrays)].shape
     return found.index(2) if arrays else 0
 
 
-def left(pattern: Pattern, x: Spec) -> list[int]:
+def remaining_lengths(pattern: Pattern, x: Spec) -> list[int]:
     """The lengths of the axes of x[pattern] that do not come from arrays. Raises BoundsError for a bad integer."""
     lengths: list[int] = []
     axes = iter(enumerate(x.shape))
@@ -219,7 +219,7 @@ def left(pattern: Pattern, x: Spec) -> list[int]:
             if isinstance(p, Slice):
                 lengths.append(extent(n, *p))
             elif isinstance(p, WHOLE) and not -n <= p < n:
-                raise BoundsError(f"{written(pattern)} of {x}: index {p} is out of bounds for axis {axis} of {n}")
+                raise BoundsError(f"{format_pattern(pattern)} of {x}: index {p} is out of bounds for axis {axis} of {n}")
     return lengths
 
 
@@ -230,7 +230,7 @@ def extent(n: Any, start: Any, stop: Any, step: Any) -> Any:
     if start is stop is None and step == -1:
         return n
     y = run_length(n, start, stop) if step in (None, 1) else None
-    return formula(f"{n}[{span(Slice(start, stop, step))}]", extent, n, start, stop, step) if y is None else y
+    return formula(f"{n}[{format_slice(Slice(start, stop, step))}]", extent, n, start, stop, step) if y is None else y
 
 
 def run_length(n: Any, start: Any, stop: Any) -> Any:
@@ -262,4 +262,4 @@ def fits_region(pattern: Pattern, x: Spec, value: Spec, arrays: tuple[Spec, ...]
     """Raises ShapeError if a value does not broadcast to x[pattern]."""
     there = region(pattern, x, arrays)
     if broadcast_shape(value.shape, there) != there:
-        raise ShapeError(f"{written(pattern)} of {x} has shape {there}, to which {value} does not broadcast")
+        raise ShapeError(f"{format_pattern(pattern)} of {x} has shape {there}, to which {value} does not broadcast")

@@ -216,7 +216,7 @@ def highest(xp, x, axis, taps, places):
     if len(taps) > 1 and all(at == slice(0, places) for _, at in taps):
         return reduce(xp.maximum, (x[along(axis, read)] for read, _ in taps))
     lowest = -xp.inf if kind(x.dtype) == "f" else np.iinfo(x.dtype).min
-    y = xp.full_like(x, lowest, shape=resized(x, axis, places))
+    y = xp.full_like(x, lowest, shape=resize_axis(x, axis, places))
     for read, at in taps:
         here = y[along(axis, at)]
         xp.maximum(here, x[along(axis, read)], out=here)
@@ -225,7 +225,7 @@ def highest(xp, x, axis, taps, places):
 
 def total(xp, x, axis, taps, places):
     """The sum of each window along one axis."""
-    y = xp.zeros_like(x, shape=resized(x, axis, places))
+    y = xp.zeros_like(x, shape=resize_axis(x, axis, places))
     for read, at in taps:
         y[along(axis, at)] += x[along(axis, read)]
     return y
@@ -233,7 +233,7 @@ def total(xp, x, axis, taps, places):
 
 def spread(xp, y, axis, taps, size):
     """The adjoint of `total`: adds each sum to every element of its window."""
-    x = xp.zeros_like(y, shape=resized(y, axis, size))
+    x = xp.zeros_like(y, shape=resize_axis(y, axis, size))
     for read, at in taps:
         x[along(axis, read)] += y[along(axis, at)]
     return x
@@ -244,7 +244,7 @@ def along(axis, part):
     return (*[slice(None)] * axis, part)
 
 
-def resized(x, axis, n):
+def resize_axis(x, axis, n):
     """x's shape with another length along one axis."""
     return (*x.shape[:axis], n, *x.shape[axis + 1 :])
 
@@ -264,7 +264,7 @@ class AdaptiveAvgPool(Linear):
     symbol = "avgpool"
     inline = False
 
-    def infer(self, x): return x.with_shape(resized(x, self.axis, self.n))
+    def infer(self, x): return x.with_shape(resize_axis(x, self.axis, self.n))
 
     def forward(self, xp, x):
         _, _, lengths = reads(xp, x.shape[self.axis], self.n, x.dtype)

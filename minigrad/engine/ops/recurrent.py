@@ -128,11 +128,11 @@ class LinearRecurrence(Stepping):
         if self.reverse:
             w = at_gates(s, K)
             dh = (rows(flat(w * K)) @ dU + rows(flat(w * dK)) @ U).reshape(s.shape[1:])
-            moved = joined(s, dh, dF * s[-1]).apply(Shift(1, -1)) + joined(s, 0 * s[0], dP * s[0])
+            moved = join_states(s, dh, dF * s[-1]).apply(Shift(1, -1)) + join_states(s, 0 * s[0], dP * s[0])
         else:
             before = s.apply(Shift(1, 1))
             u, du = (before[0].linear(M).reshape(K.shape) for M in (U, dU))
-            moved = at_states(s, dK * u + K * du) + joined(s, dP * s[-1], dF * before[-1])
+            moved = at_states(s, dK * u + K * du) + join_states(s, dP * s[-1], dF * before[-1])
         return (db + moved).apply(self, K, U, *rest)
 
     def flops(self, s, b, K, U, *rest): return 2 * K.size * (U.shape[-1] + 1) + 2 * sum(f.size for f in rest)
@@ -159,7 +159,7 @@ def at_states(s, v):
     return v.sum(2).unsqueeze(0) if len(s) == 1 else v[:, :, -1].apply(Stack(0), v[:, :, :-1].sum(2))
 
 
-def joined(s, h, c):
+def join_states(s, h, c):
     """h and c stacked as the two states; their sum if there is only one state."""
     return (h + c).unsqueeze(0) if len(s) == 1 else h.apply(Stack(0), c)
 
@@ -202,7 +202,7 @@ class Recurrent(Stepping):
         gu = flat(w * K)
         ga = gu if A is K else flat(w * A)
         gh = gu[0] @ U
-        gstart = joined(start, gh, rest[0][0] * g[-1, 0]) if rest else gh.unsqueeze(0)
+        gstart = join_states(start, gh, rest[0][0] * g[-1, 0]) if rest else gh.unsqueeze(0)
         return ga, rows(gu).mT @ rows(h), gstart, *(rows(gu).sum(0) for _ in c)
 
     def jvp(self, dxs, y, a, U, start, *c):
@@ -212,7 +212,7 @@ class Recurrent(Stepping):
         du = h.linear(dU) + first[0].linear(U) + sum(dc)
         b = at_states(y, A * da.reshape(A.shape) + K * du.reshape(K.shape))
         if rest:
-            b = b + joined(y, 0 * first[0], rest[0] * first[-1])
+            b = b + join_states(y, 0 * first[0], rest[0] * first[-1])
         return b.apply(LinearRecurrence(self.batch_sizes), K, U, *rest)
 
     def flops(self, y, a, U, start, *c): return 2 * self.macs(y, a, U) + 10 * a.size

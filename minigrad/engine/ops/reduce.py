@@ -16,7 +16,7 @@ from string import ascii_letters
 import numpy as np
 
 from ..base.dimension import at_least, clamped, divided
-from ..base.dtypes import result_type, rounded, wide
+from ..base.dtypes import result_type, narrow_dtype, wide
 from ..base.errors import ShapeError
 from ..base.spec import Spec, common_device
 from ..core.op import Op
@@ -34,9 +34,9 @@ class Reduction(Op):
 
     def infer(self, x):
         one = np.ones((1,) * x.ndim, wide(x.dtype))
-        return Spec(self.reduced(x.shape), rounded(self.forward(np, one).dtype, x.dtype), x.device)
+        return Spec(self.reduced_shape(x.shape), narrow_dtype(self.forward(np, one).dtype, x.dtype), x.device)
 
-    def reduced(self, shape: tuple[int, ...]) -> tuple[int, ...]:
+    def reduced_shape(self, shape: tuple[int, ...]) -> tuple[int, ...]:
         """The shape of the result of reducing `shape`."""
         if self.keepdims:
             return tuple(1 if a in self.axes else n for a, n in enumerate(shape))
@@ -151,16 +151,16 @@ class Var(Reduction):
         with np.errstate(divide="ignore", invalid="ignore"):
             return y / clamped(self.freedom(x), 0)  # NaN where 0 is divided by 0, as it should be
 
-    def vjp(self, gy, y, x): return self.spread(gy * divided(2, self.freedom(x)), x) * self.centred(x),
+    def vjp(self, gy, y, x): return self.spread(gy * divided(2, self.freedom(x)), x) * self.centre(x),
 
     def jvp(self, dxs, y, x):
-        return self.total(dxs[0] * self.centred(x)) * divided(2, self.freedom(x))
+        return self.total(dxs[0] * self.centre(x)) * divided(2, self.freedom(x))
 
     def freedom(self, x) -> float:
         """The degrees of freedom, n − correction; may be negative."""
         return self.count(x) - self.correction
 
-    def centred(self, x): return x - x.apply(Mean(self.axes, True))
+    def centre(self, x): return x - x.apply(Mean(self.axes, True))
     def flops(self, y, x): return 4 * x.size
 
 
@@ -175,8 +175,8 @@ class Std(Var):
         y = xp.sqrt(super().forward(xp, wide))
         return y if wide is x else y.astype(x.dtype)
 
-    def vjp(self, gy, y, x): return self.spread(gy * self.slope(y, x), x) * self.centred(x),
-    def jvp(self, dxs, y, x): return self.total(dxs[0] * self.centred(x)) * self.slope(y, x)
+    def vjp(self, gy, y, x): return self.spread(gy * self.slope(y, x), x) * self.centre(x),
+    def jvp(self, dxs, y, x): return self.total(dxs[0] * self.centre(x)) * self.slope(y, x)
     def slope(self, y, x): return divided(1, self.freedom(x)) / (y + (y == 0))
 
 
@@ -232,10 +232,10 @@ class Extreme(Reduction):
 
     def share(self, y, x):
         """1/k at each of the k tied elements, 0 elsewhere. Shape of x."""
-        wins = (~self.surpassed(x, self.spread(y, x))).astype(x.spec.dtype)
+        wins = (~self.is_surpassed(x, self.spread(y, x))).astype(x.spec.dtype)
         return wins / wins.apply(Sum(self.axes, True))
 
-    def surpassed(self, x, y):
+    def is_surpassed(self, x, y):
         """Where y is strictly better than x. If y is NaN this is False everywhere, so that k is never 0."""
         raise NotImplementedError
 
@@ -245,7 +245,7 @@ class Max(Extreme):
     """y = max x; tied elements share the gradient equally."""
 
     def forward(self, xp, x): return x.max(self.axes, keepdims=self.keepdims)
-    def surpassed(self, x, y): return x < y
+    def is_surpassed(self, x, y): return x < y
 
 
 @dataclass(frozen=True)
@@ -253,7 +253,7 @@ class Min(Extreme):
     """y = min x; tied elements share the gradient equally."""
 
     def forward(self, xp, x): return x.min(self.axes, keepdims=self.keepdims)
-    def surpassed(self, x, y): return x > y
+    def is_surpassed(self, x, y): return x > y
 
 
 # -- truth ------------------------------------------------------------------------------------

@@ -18,7 +18,7 @@ from ..methods import Operand
 
 def array_of(data: Any, dtype: Any, where: Device | str | None) -> Any:
     """`data` as an array of numbers on a device. Raises DTypeError if it contains anything else."""
-    data = unwrapped(data)
+    data = unwrap_tensors(data)
     place = device_of(data) if where is None else device_called(where)
     try:
         array = place.array(data, dtype)
@@ -39,10 +39,10 @@ def refuse_data(x: Any, data: Any) -> NoReturn:
     )
 
 
-def unwrapped(data: Any) -> Any:
+def unwrap_tensors(data: Any) -> Any:
     """Nested lists with the tensors in them replaced by their arrays. Raises DTypeError for masked arrays."""
     if isinstance(data, list | tuple):
-        return [unwrapped(d) for d in data]
+        return [unwrap_tensors(d) for d in data]
     if isinstance(data, np.ndarray) and hasattr(data, "mask") and data.mask.any():  # np.ma is loaded where it is used
         raise DTypeError(
             f"a tensor holds numbers, and {data.mask.sum()} of these {data.size} are masked: fill them, as in "

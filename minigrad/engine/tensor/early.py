@@ -34,7 +34,7 @@ def at_end(call: Callable[[], None]) -> bool:
     return is_new
 
 
-def early(order: Sequence[Record], grads: Grads, pull: Pull) -> tuple[Sequence[Any], Pull]:
+def schedule_leaves(order: Sequence[Record], grads: Grads, pull: Pull) -> tuple[Sequence[Any], Pull]:
     """The order with these leaves and a pull that adds their gradients. Its first node, reached last, ends the pass."""
     nodes = [*with_leaves(order)]
     if len(nodes) == len(order):
@@ -42,7 +42,7 @@ def early(order: Sequence[Record], grads: Grads, pull: Pull) -> tuple[Sequence[A
     end, calls = Node(nodes[-1].op, (), nodes[-1].spec), dict[Callable[[], None], None]()
     grads[end], before = calls, _calls.set(calls)
 
-    def pulled(node: Node, gy: Any) -> tuple[Any, ...]:
+    def pull_or_accumulate(node: Node, gy: Any) -> tuple[Any, ...]:
         if node is end:
             _calls.reset(before)
             for call in calls:
@@ -51,7 +51,7 @@ def early(order: Sequence[Record], grads: Grads, pull: Pull) -> tuple[Sequence[A
             accumulate(x, gy, {id(gy)})  # as a copy: other nodes may get the same array
         return pull(node, gy) if node.inputs else ()
 
-    return [end, *nodes], pulled
+    return [end, *nodes], pull_or_accumulate
 
 
 def with_leaves(order: Sequence[Record]) -> Iterator[Any]:

@@ -12,7 +12,7 @@ from ..base.errors import NoGradientError, ShapeError
 from ..core import versions
 from ..core.backward import Grads, run_backward
 from ..core.hooks import Hook
-from ..core.modes import followed
+from ..core.modes import has_backward_watcher
 from ..core.node import Node, Record, Source, depending_on, history
 from ..methods import Operand
 
@@ -37,22 +37,22 @@ def backward(
                 f"backward() from {y.spec}: it depends on no tensor with requires_grad=True. "
                 "Make one of its leaves with requires_grad=True, and compute it outside no_grad()"
             )
-    create_graph = create_graph or followed()
-    seeds = arriving(outputs, gradients, create_graph)
+    create_graph = create_graph or has_backward_watcher()
+    seeds = seed_gradients(outputs, gradients, create_graph)
     order = history(*seeds)
     retain = create_graph if retain_graph is None else retain_graph
-    named = None if inputs is None else chosen(inputs)
+    named = None if inputs is None else named_inputs(inputs)
     order = order if named is None else towards(order, named)
     grads = run_backward(order, dict(seeds), retain, create_graph, named)
     receivers: Grads = {node: node.tensor() for node in grads if isinstance(node, Source)} if named is None else named
     taken = {id(seed) for seed in seeds.values()}
-    for node, g in arrived(receivers, grads, order).items():
+    for node, g in received_gradients(receivers, grads, order).items():
         x = receivers[node]
         if x is not None and x.tracked and not x.retains_grad:  # otherwise retain_grad() has set it already
             accumulate(x, g, taken)
 
 
-def chosen(inputs: Any) -> dict[Node, Any]:
+def named_inputs(inputs: Any) -> dict[Node, Any]:
     """Node → tensor, for backward(inputs=…). Raises NoGradientError for a tensor that no gradient can reach."""
     xs: list[Any] = [inputs] if isinstance(inputs, Operand) else list(inputs)
     for i, x in enumerate(xs):
@@ -69,7 +69,7 @@ def towards(order: list[Record], wrt: Any) -> list[Record]:
     return [node for node in order if not between.isdisjoint(node.inputs)]
 
 
-def arrived(wrt: Iterable[Node], grads: Grads, order: list[Record]) -> Grads:
+def received_gradients(wrt: Iterable[Node], grads: Grads, order: list[Record]) -> Grads:
     """Node → the gradient that arrived there, after its hooks. For nodes in `order`, backward has run them already."""
     reached = {node: grads[node] for node in wrt if node in grads}
     hooked = [node for node in reached if node.hooks is not None]
@@ -77,11 +77,11 @@ def arrived(wrt: Iterable[Node], grads: Grads, order: list[Record]) -> Grads:
     return reached | {node: node.hooks(grads[node]) for node in hooked if node not in passed}
 
 
-def arriving(outputs: Sequence[Any], gradients: Sequence[Any], create_graph: bool) -> Grads:
+def seed_gradients(outputs: Sequence[Any], gradients: Sequence[Any], create_graph: bool) -> Grads:
     """Node → the gradient that the user passes in there: an array, or a tensor for create_graph."""
     seeds: Grads = {}
     for y, gradient in zip(outputs, gradients, strict=True):
-        seed = y.arriving(gradient) if create_graph else y.arriving(gradient).value
+        seed = y.seed_gradient(gradient) if create_graph else y.seed_gradient(gradient).value
         seeds[y.node] = seeds[y.node] + seed if y.node in seeds else seed
     return seeds
 
@@ -101,7 +101,7 @@ def accumulate(x: Any, g: Any, taken: set[int]) -> None:
         else:
             own = g.base is None and id(g) not in taken
             taken.add(id(g))
-            x._grad = x.made(g if own else g.copy(), x.spec)
+            x._grad = x.wrap_array(g if own else g.copy(), x.spec)
     for hook in () if x.node.hooks is None else [*x.node.hooks.after.values()]:
         hook(x)
 
@@ -119,7 +119,7 @@ def keeping(x: Any) -> Hook:
 
 def replacing(x: Any, hook: Hook) -> Hook:
     """Wrap `hook`, which takes and returns tensors, for gradients that may be arrays."""
-    made, spec = x.made, x.spec
+    made, spec = x.wrap_array, x.spec
 
     def replace(gy: Any) -> Any:
         is_tensor = isinstance(gy, Operand)  # with a value, or in a graph

@@ -89,7 +89,7 @@ def become(x: Any, y: Any) -> None:
     y = y.astype(x.dtype)
     write(x, y.value)
     settle(x, y)
-    if modes.current.mode.recording or modes.followed():
+    if modes.current.mode.recording or modes.has_backward_watcher():
         renew(root, x)
 
 
@@ -122,7 +122,7 @@ def write(x: Any, value: Any) -> None:
 
 def renew(root: Any, x: Any) -> None:
     """After an edit of x, which shares root's memory, update the places of root and of all its views in the graph."""
-    followed = modes.followed()
+    followed = modes.has_backward_watcher()
     if root is not x and (root.tracked or x.tracked or followed):
         settle(root, root.apply(ops.ViewScatter(x.alias.ops), x))
     for v in [held() for held in getattr(root, "views", ())]:
@@ -136,7 +136,7 @@ def renew(root: Any, x: Any) -> None:
 def as_it_was(x: Any) -> Any:
     """x before an edit: a copy if a watcher `holds` the arrays that rules save, which is the default."""
     hold = [getattr(watcher, "holds", True) for watcher in current.mode.watchers if current.mode.builder is None]
-    return x.placed(x.value.copy(), origin(x)) if any(hold) else x
+    return x.with_node(x.value.copy(), origin(x)) if any(hold) else x
 
 
 def in_place(names: str) -> list[Callable[..., Any]]:
@@ -186,43 +186,43 @@ class InPlace:
 
     def uniform_(self: Any, low: float = 0.0, high: float = 1.0, *, generator: Any = None) -> Any:
         """Fill with uniform random numbers in [low, high)."""
-        become(self, self._drawn(ops.RandomUniform(self.shape, self.dtype), generator) * (high - low) + low)
+        become(self, self._draw(ops.RandomUniform(self.shape, self.dtype), generator) * (high - low) + low)
         return self
 
     def normal_(self: Any, mean: float = 0.0, std: float = 1.0, *, generator: Any = None) -> Any:
         """Fill with random numbers from N(mean, std²)."""
-        become(self, self._drawn(ops.RandomNormal(self.shape, self.dtype), generator) * std + mean)
+        become(self, self._draw(ops.RandomNormal(self.shape, self.dtype), generator) * std + mean)
         return self
 
     def bernoulli_(self: Any, p: float = 0.5, *, generator: Any = None) -> Any:
         """Fill with 1 with probability p, and 0 otherwise."""
-        drawn = self._drawn(ops.RandomBernoulli(self.shape, np.dtype(bool), float(p)), generator)
+        drawn = self._draw(ops.RandomBernoulli(self.shape, np.dtype(bool), float(p)), generator)
         become(self, drawn.astype(self.dtype))
         return self
 
     def log_normal_(self: Any, mean: float = 1.0, std: float = 2.0, *, generator: Any = None) -> Any:
         """Fill with random numbers whose logarithms are from N(mean, std²)."""
-        become(self, (self._drawn(ops.RandomNormal(self.shape, self.dtype), generator) * std + mean).exp())
+        become(self, (self._draw(ops.RandomNormal(self.shape, self.dtype), generator) * std + mean).exp())
         return self
 
     def exponential_(self: Any, lambd: float = 1.0, *, generator: Any = None) -> Any:
         """Fill with random waiting times for an event of rate λ: the exponential distribution."""
         become(
             self,
-            -(-self._drawn(ops.RandomUniform(self.shape, self.dtype), generator)).log1p()
+            -(-self._draw(ops.RandomUniform(self.shape, self.dtype), generator)).log1p()
             / above_0("lambd of exponential_", lambd),
         )
         return self
 
     def cauchy_(self: Any, median: float = 0.0, sigma: float = 1.0, *, generator: Any = None) -> Any:
         """Fill with numbers of the Cauchy distribution, which has no mean: half of them are within σ of the median."""
-        angle = (self._drawn(ops.RandomUniform(self.shape, self.dtype), generator) - 0.5) * pi
+        angle = (self._draw(ops.RandomUniform(self.shape, self.dtype), generator) - 0.5) * pi
         become(self, angle.tan() * above_0("sigma of cauchy_", sigma) + median)
         return self
 
     def geometric_(self: Any, p: float, *, generator: Any = None) -> Any:
         """Fill with random numbers of trials up to the first success, of probability p: the geometric distribution."""
-        drawn = self._drawn(ops.RandomUniform(self.shape, np.dtype(float)), generator)
+        drawn = self._draw(ops.RandomUniform(self.shape, np.dtype(float)), generator)
         become(self, ((-drawn).log1p() / log1p(-above_0("p of geometric_", p, 1))).floor().astype(self.dtype) + 1)
         return self
 
@@ -233,7 +233,7 @@ class InPlace:
         self[(np.arange(min(self.shape)),) * self.ndim] = fill_value
         return self
 
-    def _drawn(self: Any, op: Op, generator: Any) -> Any:
+    def _draw(self: Any, op: Op, generator: Any) -> Any:
         """The result of a random op with the next key of the sequence."""
         sequence = default_sequence if generator is None else generator.sequence
         if (builder := current.mode.builder) is not None:

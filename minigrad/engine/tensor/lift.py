@@ -42,10 +42,10 @@ def function(method: Callable[..., Any], name: str = "") -> Callable[..., Any]:
     """
 
     @wraps(method)
-    def called(input: Any, *others: Any, **options: Any) -> Any:
+    def call_method(input: Any, *others: Any, **options: Any) -> Any:
         beside = None if isinstance(input, Operand) else next((o for o in others if isinstance(o, Operand)), None)
         return method(operand(input, beside), *others, **options)
 
-    called.__qualname__ = name or method.__name__
-    called.__module__ = sys._getframe(1).f_globals["__name__"]  # the module in which pickle finds it
-    return called
+    call_method.__qualname__ = name or method.__name__
+    call_method.__module__ = sys._getframe(1).f_globals["__name__"]  # the module in which pickle finds it
+    return call_method

@@ -15,7 +15,7 @@ from ..core.node import Node
 from ..ops import Cast
 
 
-def widened(graph: Graph) -> Graph:
+def widen_graph(graph: Graph) -> Graph:
     """The graph with casts to float32 around each op that computes with half precision: see Op.widens."""
     return graph.rebuild(in_single) if any(node.spec.is_half for node in graph.nodes) else graph
 

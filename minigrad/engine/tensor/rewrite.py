@@ -37,20 +37,20 @@ from ..ops.reduce import Reduction
 Rewrite = Callable[[Node], Node | None]
 
 
-def about(*ops: type[Op]) -> Callable[[Rewrite], Rewrite]:
+def applies_to(*ops: type[Op]) -> Callable[[Rewrite], Rewrite]:
     """Decorate a rule that applies to nodes of these ops only."""
 
-    def said(rule: Rewrite) -> Rewrite:
+    def mark_rule(rule: Rewrite) -> Rewrite:
         rule.ops = ops  # type: ignore[attr-defined]
         return rule
 
-    return said
+    return mark_rule
 
 
 # -- arithmetic ---------------------------------------------------------------------------------------
 
 
-@about(Add, Sub, Mul, Div, Pow)
+@applies_to(Add, Sub, Mul, Div, Pow)
 def neutral(node: Node) -> Node | None:
     """x + (−0), x − 0, x · 1, 1 · x, x / 1, x¹  →  x;  for integers also x + 0"""
     match node:
@@ -67,7 +67,7 @@ def neutral(node: Node) -> Node | None:
     return None
 
 
-@about(Mul, Neg)
+@applies_to(Mul, Neg)
 def negate(node: Node) -> Node | None:
     """x · −1, −1 · x  →  −x;  −(−x)  →  x"""
     match node:
@@ -78,7 +78,7 @@ def negate(node: Node) -> Node | None:
     return None
 
 
-@about(Add, Sub, Mul, Div)
+@applies_to(Add, Sub, Mul, Div)
 def signs(node: Node) -> Node | None:
     """x + (−y)  →  x − y;  (−x) + y  →  y − x;  x − (−y)  →  x + y;  (−x) · (−y)  →  x · y;  (−x) / (−y)  →  x / y
 
@@ -96,7 +96,7 @@ def signs(node: Node) -> Node | None:
     return None
 
 
-@about(Mul, Neg)
+@applies_to(Mul, Neg)
 def signed_number(node: Node) -> Node | None:
     """(−x) · c  →  x · (−c);  −(x · c)  →  x · (−c), for floats"""
     if not node.spec.is_float:
@@ -114,7 +114,7 @@ def number(value: float, spec: Spec) -> Node:
     return Node(const(value), (), spec)
 
 
-@about(Div)
+@applies_to(Div)
 def halves(node: Node) -> Node | None:
     """x / c  →  x · (1 / c) for a power of two, whose inverse is exact: multiplication is faster"""
     match node:
@@ -125,7 +125,7 @@ def halves(node: Node) -> Node | None:
     return None
 
 
-@about(Pow)
+@applies_to(Pow)
 def square(node: Node) -> Node | None:
     """x²  →  x · x, which costs a fifth of a general power"""
     match node:
@@ -134,7 +134,7 @@ def square(node: Node) -> Node | None:
     return None
 
 
-@about(Maximum, Minimum, And, Or, Where, Abs, Relu, Not)
+@applies_to(Maximum, Minimum, And, Or, Where, Abs, Relu, Not)
 def same_twice(node: Node) -> Node | None:
     """max(x, x), min(x, x), x ∧ x, x ∨ x, (x where c, x elsewhere)  →  x;  ||x||, |−x|  →  |x|;  ¬¬x  →  x"""
     match node:
@@ -154,8 +154,8 @@ def same_twice(node: Node) -> Node | None:
 # -- moves ----------------------------------------------------------------------------------------------
 
 
-@about(Reshape, Transpose, BroadcastTo, Flip, Alias, Several, OfShape)
-def settled(node: Node) -> Node | None:
+@applies_to(Reshape, Transpose, BroadcastTo, Flip, Alias, Several, OfShape)
+def merge_moves(node: Node) -> Node | None:
     """Two movement ops in a row  →  one;  a movement op that changes nothing  →  its operand
 
     A reshape of an array that is not in axis order copies it, and a sum over the copy adds in another order. It stays.
@@ -192,7 +192,7 @@ def in_order(x: Node, depth: int = 4) -> bool:
     return False
 
 
-@about(Cast)
+@applies_to(Cast)
 def cast(node: Node) -> Node | None:
     """x cast to its own dtype  →  x;  x cast to a wider dtype and then to another  →  x cast to the latter"""
     match node:
@@ -206,7 +206,7 @@ def cast(node: Node) -> Node | None:
 
 # -- the passes -----------------------------------------------------------------------------------------
 
-RULES: tuple[Rewrite, ...] = (neutral, negate, signs, signed_number, halves, square, same_twice, settled, cast)
+RULES: tuple[Rewrite, ...] = (neutral, negate, signs, signed_number, halves, square, same_twice, merge_moves, cast)
 
 
 def simplify(graph: Graph, rules: tuple[Rewrite, ...] = RULES) -> Graph:

@@ -22,10 +22,10 @@ from ..base.device import META
 from ..base.errors import GraphError, NoGradientError
 from ..base.spec import Spec
 from ..core.graph import Graph
-from ..core.interpret import applied, array_function, value
+from ..core.interpret import apply_graph, array_function, value
 from ..core.op import Op, ufunc_of
 from .codegen import function
-from .precision import widened
+from .precision import widen_graph
 from .rewrite import optimise
 from .symbol import placeholder
 
@@ -56,12 +56,12 @@ class CompiledRule:
     def trace(self, node: Any, gy: Any, *saved: Any) -> tuple[Any, ...]:
         """The gradients of the node's inputs for a tensor gy: runs the graph on tensors, each with its node."""
         slots = (node, *node.inputs)
-        kept = (gy.placed(array, slots[slot]) for slot, array in zip(self.reads, saved))
-        return applied(self.graph, (gy, *kept), lambda constant: gy.placed(value(constant), constant))
+        kept = (gy.with_node(array, slots[slot]) for slot, array in zip(self.reads, saved))
+        return apply_graph(self.graph, (gy, *kept), lambda constant: gy.with_node(value(constant), constant))
 
 
 @dataclass
-class Plan:
+class OpPlan:
     """The plan of one op for given operand specs.
 
     spec     the spec of the result
@@ -88,20 +88,20 @@ class Plan:
         known = tuple(map(bool, wanted))
         if known in self.rules:
             return self.rules[known]
-        made = staged(self, known) if self.spec.is_float else None
+        made = stage_rule(self, known) if self.spec.is_float else None
         if made is None or made.lasts:
             self.rules[known] = made
         return made
 
 
-def plan(op: Op, operands: tuple[Spec, ...]) -> Plan:
+def plan(op: Op, operands: tuple[Spec, ...]) -> OpPlan:
     """Make the plan, and store it in the op. Raises what `op.infer` raises on operands that do not fit."""
     spec = op.infer(*operands)
     if not isinstance(spec, Spec):
         raise TypeError(f"{op}.infer must return a Spec, such as x.with_shape(shape); it returned {spec!r}")
     if len(op.plans) >= MOST_PLANS:
         op.plans.clear()
-    made = op.plans[operands] = Plan(op, operands, spec, runner(op, operands, spec))
+    made = op.plans[operands] = OpPlan(op, operands, spec, runner(op, operands, spec))
     return made
 
 
@@ -116,7 +116,7 @@ def runner(op: Op, operands: tuple[Spec, ...], spec: Spec) -> Callable[..., Any]
     return run if spec.shape or xp is not np else lambda *xs: np.asarray(run(*xs))  # NumPy returns scalars for 0-d
 
 
-def staged(plan: Plan, wanted: tuple[bool, ...]) -> CompiledRule | None:
+def stage_rule(plan: OpPlan, wanted: tuple[bool, ...]) -> CompiledRule | None:
     """Run the op's vjp on symbols, simplify the graph and compile it."""
     slots = [placeholder("y", plan.spec), *(placeholder(f"x{i}", s) for i, s in enumerate(plan.operands))]
     gy = placeholder("gy", plan.spec)
@@ -132,7 +132,7 @@ def staged(plan: Plan, wanted: tuple[bool, ...]) -> CompiledRule | None:
     graph = optimise(Graph((), outputs))
     reads = tuple(i for i, slot in enumerate(slots) if slot.node in graph.nodes)
     graph = Graph((gy.node, *(slots[i].node for i in reads)), graph.outputs)
-    pull = function(widened(graph), "pull", plan.spec.device)
+    pull = function(widen_graph(graph), "pull", plan.spec.device)
     return CompiledRule(plan.spec, reads, keeper(len(slots), reads), graph, pull, pull.source, lasts)  # type: ignore[attr-defined]
 
 

@@ -18,7 +18,7 @@ from .symbol import Symbol, number
 
 def gradients(op: Op, gy: Symbol, slots: Sequence[Symbol]) -> tuple[Any, ...]:
     """The results of the op's rule on these symbols, one for each operand."""
-    with in_mode(builder=Beside(Slot(gy.node))):
+    with in_mode(builder=SlotBuilder(Slot(gy.node))):
         return op.gradients(*(Slot(each.node) for each in (gy, *slots)))
 
 
@@ -33,11 +33,11 @@ class Slot(Symbol):
         if isinstance(o, int | float):
             return Slot(number(o, self.spec))
         array = np.array(o.numpy() if hasattr(o, "numpy") else o)
-        return Slot(Node(Const(Fixed(array), 1.0), (), Spec(array.shape, array.dtype, self.spec.device)))
+        return Slot(Node(Const(FrozenArray(array), 1.0), (), Spec(array.shape, array.dtype, self.spec.device)))
 
 
 @dataclass(frozen=True, eq=False)
-class Fixed:
+class FrozenArray:
     """A copy of an array, compared by identity."""
 
     array: Any
@@ -46,7 +46,7 @@ class Fixed:
         return np.array(self.array, dtype)
 
 
-class Beside:
+class SlotBuilder:
     """Takes the place of a graph's builder, for an op whose first operand is such an array."""
 
     once, outer = True, None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, NoReturn, Self
 
 from .. import ops
-from ..base.dimension import Dimension, Formula, unsaid
+from ..base.dimension import Dimension, Formula, unwrap_dimension
 from ..base.dtypes import result_type
 from ..base.errors import NoValueError
 from ..base.spec import Spec
@@ -60,7 +60,7 @@ class Symbol(Operand):
 
 def number(value: float | Dimension, beside: Spec) -> Node:
     """A Python number as a node, with the dtype it has next to an operand of that spec (NEP 50)."""
-    said = unsaid(value)
+    said = unwrap_dimension(value)
     plain = type(said)(0) if isinstance(said, bool | float) else 0.0 if isinstance(said, Formula) else 0
     return Node(ops.const(said), (), Spec((), result_type(beside.dtype, plain), beside.device))
 

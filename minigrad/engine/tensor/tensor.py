@@ -30,7 +30,7 @@ from .grad import backward, keeping, leaf, origin, replacing
 from .inplace import InPlace, owns, view
 from .rules import plan
 from .symbol import Symbol
-from .unroll import unrolled
+from .unroll import unroll_operands
 
 
 class Tensor(InPlace, Operand):
@@ -58,7 +58,7 @@ class Tensor(InPlace, Operand):
 
     # -- applying ops -------------------------------------------------------------------
 
-    @unrolled
+    @unroll_operands
     def apply(self, op: Op, *others: Any) -> Tensor:
         """The result of `op` on self and others. Raises what `op.infer` raises on operands that do not fit."""
         if (mode := current.mode).door is not None:
@@ -93,7 +93,7 @@ class Tensor(InPlace, Operand):
             return constant(o, self.spec, copysign(1.0, o))
         return Tensor(o, device=self.spec.device)
 
-    def arriving(self, gradient: Any) -> Any:
+    def seed_gradient(self, gradient: Any) -> Any:
         """The gradient that the user passes in, with self's spec; by default 1 for a tensor of one element."""
         if gradient is None:
             if self.spec.size != 1:
@@ -101,22 +101,22 @@ class Tensor(InPlace, Operand):
                     f"backward() starts from one number, and this is {self.spec}: reduce it, as in .sum() or .mean(), "
                     "or pass a gradient of that shape, backward(gradient=…)"
                 )
-            return made(self.spec.device.xp.ones(self.spec.shape, self.spec.dtype), self.spec)
+            return wrap_array(self.spec.device.xp.ones(self.spec.shape, self.spec.dtype), self.spec)
         given = gradient if isinstance(gradient, Operand) else Tensor(gradient, self.dtype, device=self.spec.device)
         if given.shape != self.shape:
             raise ShapeError(f"gradient= needs the shape of {self.spec}, and got {given.shape}")
         return given.astype(self.dtype)
 
-    def placed(self, value: Any, node: Node) -> Tensor:
+    def with_node(self, value: Any, node: Node) -> Tensor:
         """A tensor of this value, with its node in the graph."""
-        x = made(value, node.spec)
+        x = wrap_array(value, node.spec)
         x.node, x.tracked = node, node.needs_grad
         return x
 
     @staticmethod
-    def made(value: Any, spec: Spec) -> Tensor:
+    def wrap_array(value: Any, spec: Spec) -> Tensor:
         """A tensor around an array whose spec is known, with no origin."""
-        return made(value, spec)
+        return wrap_array(value, spec)
 
     # -- its value ----------------------------------------------------------------------
 
@@ -176,7 +176,7 @@ class Tensor(InPlace, Operand):
             return super().view(*shape)
         if not self.value.flags.c_contiguous and owns(self):
             self.value = self.spec.device.xp.ascontiguousarray(self.value)
-        return self.apply(ops.View(self._worked_out(integers(shape))))
+        return self.apply(ops.View(self._resolve_shape(integers(shape))))
 
     def is_inference(self) -> bool:
         """Whether it was made in inference_mode, and so can never have a gradient."""
@@ -240,7 +240,7 @@ class Tensor(InPlace, Operand):
             if before is not None:
                 self.node.hooks = before.hooks
                 for watcher in current.mode.watchers:  # it keeps its tangent
-                    watcher.saw(ops.Alias(), self, (self.placed(self.value, before),))
+                    watcher.saw(ops.Alias(), self, (self.with_node(self.value, before),))
         return self
 
     @property
@@ -252,7 +252,7 @@ class Tensor(InPlace, Operand):
     def grad_fn(self) -> Any:
         """The derivative that backward will run first; None on a leaf."""
         from .grad_fn import GradFn
-        return GradFn(self.node, made) if self.tracked and self.node.inputs else None
+        return GradFn(self.node, wrap_array) if self.tracked and self.node.inputs else None
 
     @property
     def grad(self) -> Tensor | None:
@@ -317,13 +317,13 @@ class Tensor(InPlace, Operand):
         self._must_be_tracked("register_post_accumulate_grad_hook()")
         if not self.is_leaf:
             raise NoGradientError(f"only leaves accumulate gradients, and this is {self.node}: use register_hook")
-        from .early import early
-        Hooks.early = early
+        from .early import schedule_leaves
+        Hooks.early = schedule_leaves
         return Handle(self._hooks().after, hook)
 
     def detach(self) -> Tensor:
         """The same value, in the same memory, with no origin."""
-        return made(self.value, self.spec)
+        return wrap_array(self.value, self.spec)
 
     def detach_(self) -> Self:
         """Forget where this came from: it becomes a leaf."""
@@ -347,7 +347,7 @@ class Tensor(InPlace, Operand):
         kind, data, requires_grad = self._parts("copied")
         copied = memo[id(self)] = rebuilt(kind, data.copy(), requires_grad)
         if self.grad is not None:
-            copied.grad = self.made(self.grad.value.copy(), self.grad.spec)
+            copied.grad = self.wrap_array(self.grad.value.copy(), self.grad.spec)
         return copied
 
     def __reduce_ex__(self, protocol: Any) -> Any:
@@ -371,7 +371,7 @@ class Tensor(InPlace, Operand):
         shape = lengths((size,))
         where = self.spec.device if device is None else device_called(device)
         spec = Spec(shape, self.spec.dtype if dtype is None else dtype, where)
-        return self.made(where.xp.full(shape, fill_value, spec.dtype), spec).requires_grad_(requires_grad)
+        return self.wrap_array(where.xp.full(shape, fill_value, spec.dtype), spec).requires_grad_(requires_grad)
 
     def new_tensor(self, data: Any, **options: Any) -> Any:
         """A copy of the data; dtype and device are self's unless given in the options."""
@@ -390,14 +390,14 @@ def tensor(data: Any, dtype: Any = None, requires_grad: bool = False, device: De
     Python floats become float64, and integers int64, unless `dtype` says otherwise.
     """
     if isinstance(data, Dimension):
-        return counted(data, dtype)  # type: ignore[no-any-return]
+        return length_tensor(data, dtype)  # type: ignore[no-any-return]
     if device is None and not isinstance(data, Operand):
         device = blocks.devices[-1]
     value = array_of(data, dtype, device)
     return Tensor(value.copy() if value is getattr(data, "value", data) else value, None, requires_grad, device)
 
 
-def counted(n: Dimension, dtype: Any) -> Any:
+def length_tensor(n: Dimension, dtype: Any) -> Any:
     """An unknown length as a tensor of the graph being built."""
     builder = current.mode.builder
     if builder is None:
@@ -406,7 +406,7 @@ def counted(n: Dimension, dtype: Any) -> Any:
     return y if dtype is None else y.astype(dtype)
 
 
-def made(value: Any, spec: Spec) -> Tensor:
+def wrap_array(value: Any, spec: Spec) -> Tensor:
     """A tensor around a value whose spec is known, with no origin yet."""
     y: Tensor = _new(Tensor)
     y.value = np.asarray(value) if isinstance(value, np.generic) else value  # NumPy may return a scalar

@@ -43,7 +43,7 @@ def shape(self, op, second=NONE, third=NONE, *others, NONE=NONE):
 NAMES = ("self", "second", "third")
 
 
-def unrolled(f: F) -> F:
+def unroll_operands(f: F) -> F:
     """f(self, op, *others) with its loops unrolled for one to three operands; f itself if it has no source text."""
     try:
         read = ast.parse(textwrap.dedent(inspect.getsource(f))).body[0]
@@ -79,12 +79,12 @@ class WithOperands(ast.NodeTransformer):
         match loop.generators:
             case [ast.comprehension(ast.Name(x), ast.Name(over))] if over in ("xs", "others"):
                 names = self.names if over == "xs" else self.names[1:]
-                return ast.List([Renamed(x, name).visit(deepcopy(loop.elt)) for name in names], ast.Load())
+                return ast.List([RenameVariable(x, name).visit(deepcopy(loop.elt)) for name in names], ast.Load())
         return loop
 
     def visit_Call(self, call: ast.Call) -> ast.AST:
         self.generic_visit(call)
-        call.args = self.listed(call.args)
+        call.args = self.expand_starred(call.args)
         match call:
             case ast.Call(ast.Name("tuple"), [ast.List(elements)]):
                 return ast.Tuple(elements, ast.Load())
@@ -92,9 +92,9 @@ class WithOperands(ast.NodeTransformer):
 
     def visit_Tuple(self, listed: ast.Tuple) -> ast.AST:
         self.generic_visit(listed)
-        return ast.Tuple(self.listed(listed.elts), listed.ctx)
+        return ast.Tuple(self.expand_starred(listed.elts), listed.ctx)
 
-    def listed(self, written: list[ast.expr]) -> list[ast.expr]:
+    def expand_starred(self, written: list[ast.expr]) -> list[ast.expr]:
         """The expressions, with starred ones expanded."""
         elements: list[ast.expr] = []
         for element in written:
@@ -108,7 +108,7 @@ class WithOperands(ast.NodeTransformer):
         return elements
 
 
-class Renamed(ast.NodeTransformer):
+class RenameVariable(ast.NodeTransformer):
     """Renames a variable in an expression."""
 
     def __init__(self, old: str, new: str):

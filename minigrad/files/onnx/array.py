@@ -80,7 +80,7 @@ class NamedArray(NDArrayOperatorsMixin):
         """The same value, in memory of its own."""
         return NamedArray(self.recorder, self.name, self.shape, self.dtype)
 
-    def seen(self, look: Look) -> NamedArray:
+    def make_view(self, look: Look) -> NamedArray:
         """Return a view of this array."""
         y = look(self.as_it_is())
         y.base = self, look, self.name
@@ -92,7 +92,7 @@ class NamedArray(NDArrayOperatorsMixin):
         if self.base is not None:
             array, look, _ = self.base
             array.write(
-                self.recorder.scattered(
+                self.recorder.scatter_view(
                     array.as_it_is(), look, NamedArray(self.recorder, self.value, self.shape, self.dtype)
                 )
             )
@@ -104,7 +104,7 @@ class NamedArray(NDArrayOperatorsMixin):
         if any(map(is_array, parts)):
             return self.recorder.assign(self, parts, value)
         part = self[parts if Ellipsis in parts else (*parts, ...)]
-        part.write(self.recorder.broadcast_to(self.recorder.lifted(value, self.dtype), part.shape))
+        part.write(self.recorder.broadcast_to(self.recorder.as_operand(value, self.dtype), part.shape))
         return None
 
     def __array_ufunc__(self, f: np.ufunc, method: str, *xs: Any, out: Any = None, **options: Any) -> Any:
@@ -117,24 +117,24 @@ class NamedArray(NDArrayOperatorsMixin):
     # -- NumPy's methods --------------------------------------------------------------------------
 
     def __getitem__(self, index: Any) -> NamedArray:
-        parts = self.recorder.spelled_out(self, index if isinstance(index, tuple) else (index,))
+        parts = self.recorder.normalize_index(self, index if isinstance(index, tuple) else (index,))
         if any(map(is_array, parts)):
-            return self.recorder.chosen(self, parts)
-        return self.seen(lambda a: a[parts] if isinstance(a, np.ndarray) else self.recorder.sliced(a, parts))
+            return self.recorder.index_by_arrays(self, parts)
+        return self.make_view(lambda a: a[parts] if isinstance(a, np.ndarray) else self.recorder.emit_slice(a, parts))
 
     def reshape(self, *shape: Any) -> NamedArray:
         wanted = (
             shape[0] if len(shape) == 1 and not isinstance(shape[0], int) and hasattr(shape[0], "__len__") else shape
         )
-        return self.seen(
-            lambda a: a.reshape(wanted) if isinstance(a, np.ndarray) else self.recorder.reshaped(a, wanted)
+        return self.make_view(
+            lambda a: a.reshape(wanted) if isinstance(a, np.ndarray) else self.recorder.emit_reshape(a, wanted)
         )
 
     def transpose(self, *axes: Any) -> NamedArray:
         order = axes[0] if len(axes) == 1 and not isinstance(axes[0], int) else axes
         order = tuple(a % self.ndim for a in order) if order else tuple(range(self.ndim))[::-1]
-        return self.seen(
-            lambda a: a.transpose(order) if isinstance(a, np.ndarray) else self.recorder.permuted(a, order)
+        return self.make_view(
+            lambda a: a.transpose(order) if isinstance(a, np.ndarray) else self.recorder.emit_transpose(a, order)
         )
 
     def swapaxes(self, a: int, b: int) -> NamedArray:
@@ -153,7 +153,7 @@ class NamedArray(NDArrayOperatorsMixin):
 
     def take(self, indices: Any, axis: int | None = None) -> NamedArray:
         x = self.reshape((-1,)) if axis is None else self
-        return self.recorder.gathered(x, self.recorder.lifted(indices), axis or 0)
+        return self.recorder.emit_gather(x, self.recorder.as_operand(indices), axis or 0)
 
     def dot(self, y: NamedArray) -> NamedArray:
         return self.recorder.matmul(self, y)

@@ -13,7 +13,7 @@ import numpy as np
 from ...api.functions.movement import cat, stack
 from ...engine.methods import Operand
 from ...graph import control
-from .readings import READINGS, constant, ints, is_known, number, reads, wanted
+from .readings import READINGS, constant, ints, is_known, number, reads, require_supported
 
 
 @reads("If")
@@ -29,7 +29,7 @@ def loop(most: Any, going: Any, *states: Any, body: Any, outputs: int = 0) -> An
     n = len(states)
     going = constant(True) if going is None else going
     if not all(map(is_known, (most, going, *states))) and outputs <= n and all(isinstance(x, Operand) for x in states):
-        return whiled(most, going, states, body)
+        return traced_loop(most, going, states, body)
     turn = 0
     stacks: list[list[Any]] = [[] for _ in range(outputs - n)]
     while (most is None or turn < number(most)) and number(going):
@@ -37,11 +37,11 @@ def loop(most: Any, going: Any, *states: Any, body: Any, outputs: int = 0) -> An
         states, turn = tuple(ys[:n]), turn + 1
         for rows, y in zip(stacks, ys[n:]):
             rows.append(y)
-    wanted(all(stacks), "a loop of no turns with stacked outputs")
+    require_supported(all(stacks), "a loop of no turns with stacked outputs")
     return (*states, *map(stack, stacks))
 
 
-def whiled(most: Any, going: Any, states: Sequence[Any], body: Any) -> Any:
+def traced_loop(most: Any, going: Any, states: Sequence[Any], body: Any) -> Any:
     """A while loop in the graph being traced; the body returns whether to go on."""
 
     def test(turn: Any, going: Any, *_: Any) -> Any:
@@ -57,7 +57,7 @@ def whiled(most: Any, going: Any, states: Sequence[Any], body: Any) -> Any:
 @reads("Scan")
 def scan(*xs: Any, body: Any, num_scan_inputs: int, scan_input_axes: Any = None, scan_input_directions: Any = None,
          scan_output_axes: Any = None, scan_output_directions: Any = None, version: int = 9) -> Any:  # fmt: skip
-    wanted(version >= 9, "a scan of opset 8, over a batch,")
+    require_supported(version >= 9, "a scan of opset 8, over a batch,")
     n = len(xs) - num_scan_inputs
     rows = [x.movedim(a, 0) for x, a in zip(xs[n:], scan_input_axes or [0] * num_scan_inputs)]
     rows = [x.flip(0) if back else x for x, back in zip(rows, scan_input_directions or [0] * num_scan_inputs)]
@@ -75,13 +75,13 @@ def scan(*xs: Any, body: Any, num_scan_inputs: int, scan_input_axes: Any = None,
 
 
 @reads("SequenceInsert")
-def inserted(sequence: Any, x: Any, i: Any = None) -> Any:
+def sequence_insert(sequence: Any, x: Any, i: Any = None) -> Any:
     at = len(sequence) if i is None else number(i)
     return [*sequence[:at], x, *sequence[at:]]
 
 
 @reads("SequenceErase")
-def erased(sequence: Any, i: Any = None) -> Any:
+def sequence_erase(sequence: Any, i: Any = None) -> Any:
     at = (-1 if i is None else number(i)) % len(sequence)
     return [*sequence[:at], *sequence[at + 1 :]]
 

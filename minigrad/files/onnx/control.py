@@ -14,19 +14,19 @@ from ...engine.base.spec import Spec
 from ...graph.compiler.control import Cond, Scan, While
 from .array import NamedArray
 from .spellings import spells
-from .writer import typed
+from .writer import value_info
 
 
-def written(g: Any, name: str, inputs: Sequence[NamedArray], body: Callable[[], Sequence[NamedArray]]) -> Any:
+def emit_subgraph(g: Any, name: str, inputs: Sequence[NamedArray], body: Callable[[], Sequence[NamedArray]]) -> Any:
     """Write a subgraph with these inputs and the results of body(); return it and the results."""
     with g.writer.inside() as nodes:
         # A subgraph must compute its outputs, so a value from outside passes through an Identity node.
         results = [g.call("Identity", [y], y.shape, y.dtype) for y in body()]
-        given, made = ([typed(x.name, x.dtype, x.shape) for x in xs] for xs in (inputs, results))
+        given, made = ([value_info(x.name, x.dtype, x.shape) for x in xs] for xs in (inputs, results))
         return helper.make_graph(nodes, g.writer.fresh(name), given, made), results
 
 
-def fresh(g: Any, like: NamedArray, shape: Any = None) -> Any:
+def subgraph_input(g: Any, like: NamedArray, shape: Any = None) -> Any:
     """A new input of a subgraph, with the dtype of `like`."""
     return NamedArray(g, g.writer.fresh("given"), like.shape if shape is None else shape, like.dtype)
 
@@ -40,14 +40,14 @@ def results_of(g: Any, kind: str, inputs: Sequence[str], specs: Any, **attribute
 def cond(g: Any, op: Cond, p: NamedArray, *k: NamedArray) -> Any:
     branches = {}
     for name, graph in (("then_branch", op.true), ("else_branch", op.false)):
-        branches[name], results = written(g, name, (), partial(g.run, graph, k))
+        branches[name], results = emit_subgraph(g, name, (), partial(g.run, graph, k))
     return results_of(g, "If", [p.astype(bool).name], results, **branches)
 
 
 @spells(While)
 def while_loop(g: Any, op: While, *xs: NamedArray) -> Any:
     n = op.carried
-    carries = [fresh(g, x) for x in xs[:n]]
+    carries = [subgraph_input(g, x) for x in xs[:n]]
     turn, going = (
         NamedArray(g, g.writer.fresh(name), (), dtype) for name, dtype in (("turn", np.int64), ("going", bool))
     )
@@ -57,7 +57,7 @@ def while_loop(g: Any, op: While, *xs: NamedArray) -> Any:
         return g.run(op.test, (*ys[:n], *xs[n:]))[0], *ys
 
     first = g.run(op.test, xs)[0]
-    graph, _ = written(g, "body", (turn, going, *carries), body)
+    graph, _ = emit_subgraph(g, "body", (turn, going, *carries), body)
     specs = op.infer(*(Spec(x.shape, x.dtype) for x in xs))
     return results_of(g, "Loop", ["", first.name, *(x.name for x in xs[:n])], specs, body=graph)
 
@@ -65,8 +65,8 @@ def while_loop(g: Any, op: While, *xs: NamedArray) -> Any:
 @spells(Scan)
 def scan(g: Any, op: Scan, *xs: NamedArray) -> Any:
     n, m = op.carried, op.carried + op.sliced
-    counter = () if op.sliced else (g.lifted(np.zeros(op.length or 0, np.int64)),)  # only sets the number of steps
-    return scanned(
+    counter = () if op.sliced else (g.as_operand(np.zeros(op.length or 0, np.int64)),)  # only sets the number of steps
+    return emit_scan(
         g,
         xs[:n],
         (*xs[n:m], *counter),
@@ -75,7 +75,7 @@ def scan(g: Any, op: Scan, *xs: NamedArray) -> Any:
     )
 
 
-def scanned(
+def emit_scan(
     g: Any,
     carries: Sequence[NamedArray],
     xs: Sequence[NamedArray],
@@ -84,8 +84,8 @@ def scanned(
 ) -> Any:
     """Scan step(carries, slices) over the first axis of xs; return the last carries and the other results, stacked."""
     n, T = len(carries), xs[0].shape[0]
-    inner, slices = [fresh(g, x) for x in carries], [fresh(g, x, x.shape[1:]) for x in xs]
-    graph, ys = written(g, "body", (*inner, *slices), lambda: step(inner, slices))
+    inner, slices = [subgraph_input(g, x) for x in carries], [subgraph_input(g, x, x.shape[1:]) for x in xs]
+    graph, ys = emit_subgraph(g, "body", (*inner, *slices), lambda: step(inner, slices))
     specs = [*ys[:n], *(NamedArray(g, y.value, (T, *y.shape), y.dtype) for y in ys[n:])]
     back = {"scan_input_directions": [1] * len(xs), "scan_output_directions": [1] * len(ys[n:])} if reverse else {}
     names = [x.name for x in (*carries, *xs)]
@@ -106,5 +106,5 @@ def recurrent(g: Any, op: Any, a: NamedArray, U: NamedArray, start: NamedArray, 
         s = y.reshape(s.shape)
         return s, s
 
-    _, y = scanned(g, [start], [a], step)
+    _, y = emit_scan(g, [start], [a], step)
     return y.transpose((1, 0, 2, 3))

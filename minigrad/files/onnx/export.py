@@ -21,13 +21,13 @@ import numpy as np
 import onnx
 from onnx import helper
 
-from ...engine.base.dimension import is_unknown, named
+from ...engine.base.dimension import is_unknown, named_length
 from ...engine.base.errors import GraphError, MinigradError
 from ...engine.base.pytree import paths
 from ...engine.base.spec import Spec
 from ...engine.base.whole_file import replace_file
 from ...engine.core.graph import Graph
-from ...engine.core.interpret import is_constant, walked
+from ...engine.core.interpret import is_constant, walk_graph
 from ...engine.core.node import Node
 from ...engine.ops import Const, TupleGet, Within
 from ...engine.ops.effect import Effect
@@ -39,10 +39,10 @@ from ...graph.trace import Trace, identifier
 from . import control as control  # registers its spellings
 from .array import NamedArray, is_empty
 from .function import OnnxFunction
-from .quantized import written
+from .quantized import to_qdq
 from .recorder import OnnxNumPy
 from .spellings import SPELLINGS
-from .writer import PARAMETERS, NodeWriter, typed
+from .writer import PARAMETERS, NodeWriter, value_info
 
 IR_VERSION = 10  # released with opset 21: engines refuse files newer than themselves
 OPSETS = range(20, 25)  # that the spellings are written for
@@ -72,8 +72,8 @@ def export(
     if type(opset) is not int or opset not in OPSETS:
         raise ValueError(f"mg.onnx.export writes opset {OPSETS[0]} to {OPSETS[-1]}, got {opset}")
     args = args if isinstance(args, tuple) else (args,)
-    func = written(func.python_function if isinstance(func, TracedFunction) else func)
-    trace, names = traced(func, args, input_names, dynamic_axes or {})
+    func = to_qdq(func.python_function if isinstance(func, TracedFunction) else func)
+    trace, names = trace_function(func, args, input_names, dynamic_axes or {})
     if output_names is None and isinstance(func, OnnxFunction):
         output_names = func.outputs
     model = model_of(trace, names, parameter_names(func), output_names, opset)
@@ -83,29 +83,29 @@ def export(
 # -- the trace --------------------------------------------------------------------------------------
 
 
-def traced(func: Any, args: tuple[Any, ...], input_names: Any, dynamic_axes: Mapping[str, Any]) -> tuple[Trace, Any]:
+def trace_function(func: Any, args: tuple[Any, ...], input_names: Any, dynamic_axes: Mapping[str, Any]) -> tuple[Trace, Any]:
     """Return the trace and the input names. Raises GraphError if a run changes anything besides what it returns."""
     f = TracedFunction(func)
     tensors: list[Tensor] = []
-    args, options = f.parameters.bound(args, {})
+    args, options = f.parameters.bind_arguments(args, {})
     f.key(args, options, tensors)
     said = [identifier(name) for name, x in f.parameters.leaves(args, options) if is_tensor(x)]
     if isinstance(func, OnnxFunction) and len(said) == len(func.inputs):
         said = [*func.inputs]
-    names = said_names("input_names", input_names, said)
+    names = choose_names("input_names", input_names, said)
     if unknown := set(dynamic_axes) - {*names}:
         raise ValueError(f"dynamic_axes names {', '.join(sorted(unknown))}, but the inputs are {', '.join(names)}")
-    specs = [opened(x.spec, name, dynamic_axes.get(name, [])) for x, name in zip(tensors, names)]
-    trace = f.trace(args, options, tensors, specs)
-    if trace.changed():
+    specs = [dynamic_spec(x.spec, name, dynamic_axes.get(name, [])) for x, name in zip(tensors, names)]
+    trace = f.trace_with_specs(args, options, tensors, specs)
+    if trace.list_changes():
         raise GraphError(
-            f"{f.__name__} changes {', '.join(trace.changed())} besides what it returns, which ONNX cannot express: "
+            f"{f.__name__} changes {', '.join(trace.list_changes())} besides what it returns, which ONNX cannot express: "
             "export net.eval(), or return the new values, and gradients as mg.autograd.grad returns them"
         )
     return trace, names
 
 
-def opened(spec: Spec, name: str, axes: Any) -> Spec:
+def dynamic_spec(spec: Spec, name: str, axes: Any) -> Spec:
     """Return the spec with unknown lengths on these axes. Raises ValueError for an axis that it does not have."""
     called = axes if isinstance(axes, Mapping | list | tuple) else None
     if called is None or any(type(a) is not int or not -spec.ndim <= a < spec.ndim for a in called):
@@ -117,11 +117,11 @@ def opened(spec: Spec, name: str, axes: Any) -> Spec:
         length = called[axis] if isinstance(called, Mapping) else f"{name}_axis_{axis % spec.ndim}"
         if not isinstance(length, str) or not length.isidentifier():
             raise ValueError(f"dynamic_axes must name a length by an identifier; for {name}, got {length!r}")
-        shape[axis] = named(length)
+        shape[axis] = named_length(length)
     return spec.with_shape(tuple(shape))
 
 
-def said_names(what: str, said: Sequence[str] | None, own: Sequence[str]) -> list[str]:
+def choose_names(what: str, said: Sequence[str] | None, own: Sequence[str]) -> list[str]:
     """The user's names, one for each of our own; our own names if the user gave none."""
     if said is None:
         return list(own)
@@ -148,7 +148,7 @@ def model_of(trace: Trace, names: Sequence[str], called: Mapping[int, str], outp
         for axis, n in enumerate(x.shape):
             if is_unknown(n):
                 g.lengths.setdefault(str(n), (x.name, axis))
-    inputs = [typed(x.name, x.dtype, x.shape) for x in given]
+    inputs = [value_info(x.name, x.dtype, x.shape) for x in given]
     captured, learned = write_captured(g, trace, called)
     outputs = write_results(g, trace, given + captured, output_names)
     graph = helper.make_graph(g.writer.nodes, "minigrad", inputs, outputs, list(g.writer.constants.values()))
@@ -156,7 +156,7 @@ def model_of(trace: Trace, names: Sequence[str], called: Mapping[int, str], outp
     opsets = [helper.make_opsetid("", opset)]
     model = helper.make_model(graph, opset_imports=opsets, ir_version=IR_VERSION, producer_name="minigrad")
     helper.set_model_props(model, {PARAMETERS: json.dumps(learned)})
-    checked(model, g.writer.places)
+    validate_model(model, g.writer.places)
     if g.writer.rare:
         why = (
             f"ONNX Runtime has no {', '.join(sorted(g.writer.rare))} of float64 on the CPU, and will not load this file"
@@ -179,18 +179,18 @@ def write_captured(g: Exporting, trace: Trace, called: Mapping[int, str]) -> tup
 def write_results(g: Exporting, trace: Trace, given: Sequence[NamedArray], output_names: Any) -> list[Any]:
     """Write the nodes of the trace and name its results; returns the declarations of the outputs."""
     results = g.run(trace.graph, given)
-    ys = [found(g, place, results, given) for place in trace.places]
+    ys = [resolve_output(g, place, results, given) for place in trace.places]
     if not ys:
         raise GraphError("an ONNX graph must return a tensor, but the function returns none: return its results")
     own = [f"output_{i}" if i else "output" for i in range(len(ys))]
     if isinstance(trace.template, dict):
         own = [identifier(path) for path in paths(trace.template, "")]
-    said = [g.writer.fresh(name) for name in said_names("output_names", output_names, own)]
+    said = [g.writer.fresh(name) for name in choose_names("output_names", output_names, own)]
     g.writer.nodes += [helper.make_node("Identity", [y.name], [name]) for name, y in zip(said, ys)]
-    return [typed(name, y.dtype, y.shape) for name, y in zip(said, ys)]
+    return [value_info(name, y.dtype, y.shape) for name, y in zip(said, ys)]
 
 
-def checked(model: Any, places: Mapping[str, Any]) -> None:
+def validate_model(model: Any, places: Mapping[str, Any]) -> None:
     """Raises GraphError, with the line that called it, for a node that ONNX forbids, as most ops on integers are."""
     try:
         onnx.checker.check_model(model, full_check=True)
@@ -200,7 +200,7 @@ def checked(model: Any, places: Mapping[str, Any]) -> None:
         raise GraphError(f"{where}ONNX does not allow this graph: {reason}") from reason
 
 
-def found(g: Exporting, place: tuple[str, Any], results: Sequence[Any], given: Sequence[NamedArray]) -> Any:
+def resolve_output(g: Exporting, place: tuple[str, Any], results: Sequence[Any], given: Sequence[NamedArray]) -> Any:
     """One output of the function: a computed result, an argument, a captured tensor, or a view of one of these."""
     kind, there = place
     if kind == "result":
@@ -209,10 +209,10 @@ def found(g: Exporting, place: tuple[str, Any], results: Sequence[Any], given: S
         return given[there]
     if kind == "view":
         x, op, _ = there
-        return g.spelled(op, None, [found(g, x, results, given)])
+        return g.emit_op(op, None, [resolve_output(g, x, results, given)])
     if not isinstance(there, Tensor):
         raise GraphError(f"an ONNX graph can only return tensors, but the function returns {there!r}: leave it out")
-    return g.lifted(np.asarray(there.value))
+    return g.as_operand(np.asarray(there.value))
 
 
 class Exporting(OnnxNumPy):
@@ -220,15 +220,15 @@ class Exporting(OnnxNumPy):
 
     def run(self, graph: Graph, xs: Sequence[NamedArray]) -> tuple[Any, ...]:
         """The graph's outputs for these inputs."""
-        return walked(graph, xs, self.written)
+        return walk_graph(graph, xs, self.emit_node)
 
-    def written(self, node: Node, xs: Sequence[NamedArray]) -> Any:
+    def emit_node(self, node: Node, xs: Sequence[NamedArray]) -> Any:
         if is_constant(node):
-            return self.lifted(node.op.value, node.spec.dtype)  # type: ignore[attr-defined]
+            return self.as_operand(node.op.value, node.spec.dtype)  # type: ignore[attr-defined]
         if (known := empty_result(node, xs)) is not None:
-            return self.lifted(known, node.spec.dtype)
+            return self.as_operand(known, node.spec.dtype)
         self.writer.within(getattr(node, "name", "") or node.op.label, getattr(node, "place", None))
-        y = self.spelled(node.op, node, xs)
+        y = self.emit_op(node.op, node, xs)
         if isinstance(y, NamedArray) and y.dtype != node.spec.dtype and not isinstance(node.op, Within):
             where = f" ({place})" if (place := getattr(node, "place", None)) else ""
             raise GraphError(
@@ -236,7 +236,7 @@ class Exporting(OnnxNumPy):
             )
         return y
 
-    def spelled(self, op: Any, node: Any, xs: Sequence[Any]) -> Any:
+    def emit_op(self, op: Any, node: Any, xs: Sequence[Any]) -> Any:
         """Write an op by its spelling, its decomposition or its `forward`, and return its result."""
         if isinstance(op, TupleGet):
             return xs[0][op.i]
@@ -250,7 +250,7 @@ class Exporting(OnnxNumPy):
                 return self.run(*parts(op, xs))[0]
             # A copy: forwards cache tables by array module, and here such a table consists of this op's nodes.
             y = op.forward(copy(self), *xs)
-            return y if isinstance(y, tuple) else self.lifted(y).as_it_is()
+            return y if isinstance(y, tuple) else self.as_operand(y).as_it_is()
         except (Unrecordable, MinigradError, *FAILURES) as reason:
             place = getattr(node, "place", None)
             where = f" ({place})" if place else ""
@@ -276,4 +276,4 @@ def empty_result(node: Node, xs: Sequence[Any]) -> Any:
 def parts(op: Any, xs: Sequence[NamedArray]) -> tuple[Graph, Sequence[NamedArray]]:
     """The op's decomposition as a graph, and the operands unchanged."""
     inputs = tuple(Node(Const(i, 1.0), (), Spec(x.shape, x.dtype)) for i, x in enumerate(xs))
-    return Graph(inputs, (op.decomposed(*map(Symbol, inputs)).node,)), xs
+    return Graph(inputs, (op.decompose(*map(Symbol, inputs)).node,)), xs

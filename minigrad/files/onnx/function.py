@@ -104,10 +104,10 @@ class OnnxFunction(Module):
         graph = model.graph
         self.name = graph.name
         self.variables = {x.name: tensor(x) for x in graph.initializer}
-        learn = learned(model)
+        learn = trainable_names(model)
         for name, x in self.variables.items():
             x.requires_grad_(x.spec.is_float and name in learn)
-        self.inputs = {x.name: announced(x) for x in graph.input if x.name not in self.variables}
+        self.inputs = {x.name: input_type(x) for x in graph.input if x.name not in self.variables}
         self.outputs = [x.name for x in graph.output]
         self.reader = Reader(model.opset_import, {(f.domain, f.name, f.overload): f for f in model.functions}, {})
         self.body = self.reader.body(graph)._replace(arrays={})
@@ -125,7 +125,7 @@ class OnnxFunction(Module):
         if len(xs) > len(self.inputs) or {*given} != {*self.inputs} or {*names} & {*named}:
             came = f"{len(xs)} by place{', and ' if named else ''}{', '.join(named)}"
             raise TypeError(f"{self.name} takes {', '.join(self.inputs) or 'no inputs'}, but was called with {came}")
-        found = {name: fitting(name, x, *self.inputs[name]) for name, x in given.items()}
+        found = {name: validate_input(name, x, *self.inputs[name]) for name, x in given.items()}
         ys = self.body({**self.variables, **found})
         return ys[0] if len(ys) == 1 else ys
 
@@ -133,7 +133,7 @@ class OnnxFunction(Module):
         return f"{', '.join(self.inputs)} → {', '.join(self.outputs)}"
 
 
-def learned(model: onnx.ModelProto) -> set[str]:
+def trainable_names(model: onnx.ModelProto) -> set[str]:
     """The names of trainable arrays: those that an exported model lists; else all but scalars and statistics."""
     said = next((p.value for p in model.metadata_props if p.key == PARAMETERS), None)
     if said is not None:
@@ -145,7 +145,7 @@ def learned(model: onnx.ModelProto) -> set[str]:
     return {x.name for x in model.graph.initializer if x.dims} - still
 
 
-def announced(x: onnx.ValueInfoProto) -> tuple[Any, Any]:
+def input_type(x: onnx.ValueInfoProto) -> tuple[Any, Any]:
     """The dtype and the shape of an input; None, None for a sequence or an optional value."""
     dtype, said = dtype_in(x.type, x.name), x.type.tensor_type
     if not x.type.HasField("tensor_type"):
@@ -177,11 +177,11 @@ def tensor(x: onnx.TensorProto) -> Tensor:
     return Tensor(np.array(array))
 
 
-def fitting(name: str, x: Any, dtype: Any, shape: Any) -> Any:
+def validate_input(name: str, x: Any, dtype: Any, shape: Any) -> Any:
     """An input as a tensor. Raises DTypeError or ShapeError if it does not match the file's declaration."""
     if dtype is None:
         if isinstance(x, list | tuple):
-            return [fitting(name, part, None, None) for part in x]
+            return [validate_input(name, part, None, None) for part in x]
         return x if x is None or isinstance(x, Operand) else Tensor(x)
     x = x if isinstance(x, Operand) else Tensor(x)
     if x.dtype != dtype:
@@ -198,7 +198,7 @@ def fitting(name: str, x: Any, dtype: Any, shape: Any) -> Any:
 class Body(NamedTuple):
     """A graph that is ready to run: a model's, a function's, or a subgraph of a branch or a loop."""
 
-    steps: list[Step]
+    steps: list[NodeReading]
     inputs: list[str]
     outputs: list[str]
     arrays: dict[str, Tensor]
@@ -212,7 +212,7 @@ class Body(NamedTuple):
         return tuple(scope[name] if name else None for name in self.outputs)
 
 
-class Step(NamedTuple):
+class NodeReading(NamedTuple):
     """A node with its reading."""
 
     node: onnx.NodeProto
@@ -227,13 +227,13 @@ class Step(NamedTuple):
 
     def __call__(self, scope: Scope) -> Sequence[Any]:
         xs = [scope[name] if name else None for name in self.node.input]
-        options = self.options | {name: inside(body, scope) for name, body in self.bodies.items()}
+        options = self.options | {name: bind_scope(body, scope) for name, body in self.bodies.items()}
         try:
             # While tracing, a node whose inputs are all known, such as a shape, is computed and not traced.
             if current.mode.builder is not None and not self.bodies and all(map(is_known, xs)):
                 with in_mode(builder=None, recording=False):
-                    return self.typed(xs, self.results(xs, options))
-            return self.typed(xs, self.results(xs, options))
+                    return self.cast_results(xs, self.results(xs, options))
+            return self.cast_results(xs, self.results(xs, options))
         except GraphError as reason:
             raise GraphError(f"{self}: {reason}") from reason
         except Exception as error:
@@ -244,22 +244,22 @@ class Step(NamedTuple):
         ys = self.reading(*xs, **options)
         return ys if isinstance(ys, tuple) else (ys,)
 
-    def typed(self, xs: Sequence[Any], ys: Sequence[Any]) -> Sequence[Any]:
+    def cast_results(self, xs: Sequence[Any], ys: Sequence[Any]) -> Sequence[Any]:
         """Cast the results to the dtypes of the op's schema, so that readings need not do it."""
         if self.schema is None:
             return ys
         said = dict(FIXED)
-        for i, x in zip(places(self.schema.inputs, len(xs)), xs):
+        for i, x in zip(schema_parameters(self.schema.inputs, len(xs)), xs):
             if i.is_homogeneous and isinstance(x, Operand) and said.setdefault(i.type_str, x.dtype) != x.dtype:
                 raise GraphError(f"operands of {said[i.type_str]} and {x.dtype}, but the standard wants one dtype")
         made = []
-        for o, y in zip(places(self.schema.outputs, len(ys)), ys):
+        for o, y in zip(schema_parameters(self.schema.outputs, len(ys)), ys):
             dtype = said.get(o.type_str) if o.is_homogeneous else None
             made.append(y if dtype is None or not isinstance(y, Operand) or y.dtype == dtype else y.astype(dtype))
         return made
 
 
-def places(parameters: Sequence[Any], n: int) -> Sequence[Any]:
+def schema_parameters(parameters: Sequence[Any], n: int) -> Sequence[Any]:
     """The schema's parameter for each of n operands; a variadic last parameter repeats."""
     return [*parameters, *[p for p in parameters[-1:] if p.option.name == "Variadic"] * n]
 
@@ -268,7 +268,7 @@ signature_of = cache(signature)  # a model has the same few readings in thousand
 FIXED = {"tensor(int64)": np.dtype(np.int64), "tensor(bool)": np.dtype(bool), "tensor(float)": np.dtype(np.float32)}
 
 
-def inside(body: Body, scope: Scope) -> Any:
+def bind_scope(body: Body, scope: Scope) -> Any:
     """A branch or a loop body as a function, which reads the values around it from the scope."""
     return lambda *xs: body(scope, *xs)
 
@@ -298,20 +298,20 @@ class Reader:
         inputs, outputs = ([x.name for x in xs] for xs in (graph.input, graph.output))
         return Body(self.steps(graph.node, outputs, {}), inputs, outputs, arrays)
 
-    def steps(self, nodes: Iterable[onnx.NodeProto], outputs: Iterable[str], said: Mapping[str, Any]) -> list[Step]:
+    def steps(self, nodes: Iterable[onnx.NodeProto], outputs: Iterable[str], said: Mapping[str, Any]) -> list[NodeReading]:
         """The steps of these nodes, without trailing results that nothing reads."""
         used = {*outputs, *read_by(nodes)}
-        return [self.step(trimmed(node, used), said) for node in nodes]
+        return [self.step(drop_unused_outputs(node, used), said) for node in nodes]
 
-    def step(self, node: onnx.NodeProto, said: Mapping[str, Any]) -> Step:
+    def step(self, node: onnx.NodeProto, said: Mapping[str, Any]) -> NodeReading:
         """The step of one node. `said` holds the enclosing function's attributes, to which the node's may refer."""
-        node = resolved(node, said)
+        node = resolve_attributes(node, said)
         bodies = {a.name: self.body(a.g) for a in node.attribute if a.type == a.GRAPH}
         options = {a.name: value(a) for a in node.attribute if a.name not in bodies and a.name != HINT}
         schema = self.schema(node)
         reading = READINGS.get(title(node)) if self.function(node) is None else None
         if reading is None:
-            return Step(node, {}, {}, schema, lambda *xs: self.expanded(node, xs))
+            return NodeReading(node, {}, {}, schema, lambda *xs: self.inline_function(node, xs))
         known = signature_of(reading).parameters
         if "version" in known:
             options["version"] = schema.since_version
@@ -320,7 +320,7 @@ class Reader:
         strange = {*options, *bodies} - {*known}
         if strange and not any(p.kind is p.VAR_KEYWORD for p in known.values()):
             raise GraphError(f"{title(node)} with {', '.join(sorted(strange))} has no reading in mg.onnx.load")
-        return Step(node, options, bodies, schema, reading)
+        return NodeReading(node, options, bodies, schema, reading)
 
     def schema(self, node: onnx.NodeProto) -> Any:
         """The op's schema in the standard; None if the standard has no such op."""
@@ -334,7 +334,7 @@ class Reader:
         """The model's own function of that name; None if it has none."""
         return self.functions.get((node.domain, node.op_type, node.overload))
 
-    def expanded(self, node: onnx.NodeProto, xs: Sequence[Any]) -> tuple[Any, ...]:
+    def inline_function(self, node: onnx.NodeProto, xs: Sequence[Any]) -> tuple[Any, ...]:
         """Run the function that defines a node's op, with the node's attributes, or else the function's defaults."""
         own, schema = self.function(node), self.schema(node)
         function = own or standard(schema, node, xs)
@@ -383,7 +383,7 @@ def read_by(nodes: Iterable[onnx.NodeProto]) -> set[str]:
     return found
 
 
-def trimmed(node: onnx.NodeProto, used: set[str]) -> onnx.NodeProto:
+def drop_unused_outputs(node: onnx.NodeProto, used: set[str]) -> onnx.NodeProto:
     """The node without its trailing unused results."""
     n = max((i + 1 for i, name in enumerate(node.output) if name in used), default=1)
     if n >= len(node.output):
@@ -394,7 +394,7 @@ def trimmed(node: onnx.NodeProto, used: set[str]) -> onnx.NodeProto:
     return made
 
 
-def resolved(node: onnx.NodeProto, said: Mapping[str, Any]) -> onnx.NodeProto:
+def resolve_attributes(node: onnx.NodeProto, said: Mapping[str, Any]) -> onnx.NodeProto:
     """The node with each reference to an attribute replaced by that attribute."""
     if not any(a.ref_attr_name for a in node.attribute):
         return node

@@ -18,7 +18,7 @@ from ...api.functions.movement import stack
 from ...engine import ops
 from ...graph import control
 from ...nn import functional as F
-from .readings import READINGS, constant, ints, known, number, reads, wanted
+from .readings import READINGS, constant, ints, concrete_array, number, reads, require_supported
 from .writer import dtype_of
 
 # -- windows ----------------------------------------------------------------------------------------
@@ -88,7 +88,7 @@ def max_pool(x: Any, kernel_shape: Any, storage_order: int = 0, outputs: int = 1
         return y
     place = x.apply(ops.ArgMaxPool(seen), y).apply(ops.TapPlaces(seen, size))
     if storage_order:
-        wanted(len(size) == 2, "storage_order=1 with other than two spatial axes")
+        require_supported(len(size) == 2, "storage_order=1 with other than two spatial axes")
         place = place % size[1] * size[0] + place // size[1]
     plane = constant(np.arange(prod(x.shape[:2])) * prod(size)).reshape(*x.shape[:2], *[1] * len(size))
     return y, place + plane
@@ -153,7 +153,7 @@ def batch_norm(x: Any, scale: Any, shift: Any, mean: Any, var: Any, epsilon: flo
                training_mode: int = 0, is_test: int = 0, outputs: int = 1, version: int = 14,
                **old: Any) -> Any:  # fmt: skip
     infers = (version >= 7 or is_test) and (version >= 14 or outputs == 1)
-    wanted(old.get("spatial", 1) and infers, "training, before opset 14,")
+    require_supported(old.get("spatial", 1) and infers, "training, before opset 14,")
     last: tuple[Any, ...] = ()
     if training_mode:
         axes = (0, *spatial(x))
@@ -201,7 +201,7 @@ def dropout(x: Any, ratio: Any = 0.5, training_mode: Any = False, seed: Any = No
             outputs: int = 1, version: int = 13) -> Any:  # fmt: skip
     """x unchanged. A node that does drop elements is refused: the file stores no random key."""
     drops = (not is_test) if version < 7 else training_mode is not None and number(training_mode)
-    wanted(not drops or not (0.5 if ratio is None else number(ratio)), "training")
+    require_supported(not drops or not (0.5 if ratio is None else number(ratio)), "training")
     return (x, ones_like(x, dtype=bool))[:outputs]
 
 
@@ -219,7 +219,7 @@ def activation(names: Any, alphas: Any, betas: Any, usual: Sequence[str]) -> Any
         return partial(reading, **{word: rest.pop(0) if rest else usual for word, usual, rest in pairs})
 
     kinds = {kind.lower(): kind for kind in KINDS}
-    wanted(all(name.lower() in kinds for name in names or usual), f"the activations {names}")
+    require_supported(all(name.lower() in kinds for name in names or usual), f"the activations {names}")
     return [function(kinds[name.lower()]) for name in (names or usual)]
 
 
@@ -236,7 +236,7 @@ def recurrent(gates: int, states: int, usual: Sequence[str], step: Callable[...,
                 activation_alpha: Any = None, activation_beta: Any = None, clip: Any = None, direction: str = "forward",
                 hidden_size: Any = None, layout: int = 0, input_forget: int = 0, linear_before_reset: int = 0,
                 outputs: int = 1, output_sequence: int = 0) -> Any:  # fmt: skip
-        wanted(not input_forget, "input_forget")
+        require_supported(not input_forget, "input_forget")
         starts, peepholes = [*rest[:states], *[None] * (states - len(rest))], (*rest[states:], None)[0]
         if layout:
             x, starts = x.swapaxes(0, 1), [s if s is None else s.swapaxes(0, 1) for s in starts]
@@ -279,21 +279,21 @@ def steps(step: Callable[..., Any], a: Any, states: Sequence[Any], lengths: Any,
     return (y.flip(0) if back else y), last
 
 
-def clipped(x: Any, clip: Any) -> Any:
+def clamp_symmetric(x: Any, clip: Any) -> Any:
     return x if clip is None else x.clamp(-clip, clip)
 
 
 def elman(a: Any, h: Any, R: Any, bias: Any, f: Any, clip: Any, **_: Any) -> Any:
-    return [f[0](clipped(a + h @ R.T + bias, clip))]
+    return [f[0](clamp_symmetric(a + h @ R.T + bias, clip))]
 
 
 def gru(a: Any, h: Any, R: Any, bias: Any, f: Any, clip: Any, linear: int, **_: Any) -> Any:
     """Gates z, r, and the candidate; r multiplies h, or the recurrent product with h if `linear`."""
     H = h.shape[-1]
     u = h @ R[: 2 * H].T + bias[: 2 * H] + a[:, : 2 * H]
-    z, r = (f[0](clipped(part, clip)) for part in u.chunk(2, -1))
+    z, r = (f[0](clamp_symmetric(part, clip)) for part in u.chunk(2, -1))
     made = r * (h @ R[2 * H :].T + bias[2 * H :]) if linear else (r * h) @ R[2 * H :].T + bias[2 * H :]
-    n = f[1](clipped(a[:, 2 * H :] + made, clip))
+    n = f[1](clamp_symmetric(a[:, 2 * H :] + made, clip))
     return [(1 - z) * n + z * h]
 
 
@@ -301,9 +301,9 @@ def lstm(a: Any, h: Any, c: Any, R: Any, bias: Any, f: Any, clip: Any, peephole:
     """Gates i, o, f and the candidate; by a peephole i and f also read the old cell state, and o the new one."""
     i, o, forget, g = (a + h @ R.T + bias).chunk(4, -1)
     pi, po, pf = (0, 0, 0) if peephole is None else peephole.chunk(3, -1)
-    i, forget = f[0](clipped(i + pi * c, clip)), f[0](clipped(forget + pf * c, clip))
-    c = forget * c + i * f[1](clipped(g, clip))
-    return [f[0](clipped(o + po * c, clip)) * f[2](c), c]
+    i, forget = f[0](clamp_symmetric(i + pi * c, clip)), f[0](clamp_symmetric(forget + pf * c, clip))
+    c = forget * c + i * f[1](clamp_symmetric(g, clip))
+    return [f[0](clamp_symmetric(o + po * c, clip)) * f[2](c), c]
 
 
 READINGS |= {
@@ -323,12 +323,12 @@ def resize(x: Any, *given: Any, scales: Any = None, antialias: int = 0, axes: An
            nearest_mode: Any = None, version: int = 13) -> Any:  # fmt: skip
     """Multiply each resized axis by a matrix of interpolation weights."""
     roi, scales, sizes = (*given, None, None, None)[:3] if version >= 11 else (None, scales or given[0], None)
-    wanted(scales is None or not isinstance(scales, float), "a single number as scales")
+    require_supported(scales is None or not isinstance(scales, float), "a single number as scales")
     old = version < 11
     place = coordinate_transformation_mode or ("asymmetric" if old else "half_pixel")
     rounding = nearest_mode or ("floor" if old else "round_prefer_floor")
     along = [a % x.ndim for a in axes or range(x.ndim)]
-    corners = [] if roi is None or place != "tf_crop_and_resize" else [*map(float, known(roi))]
+    corners = [] if roi is None or place != "tf_crop_and_resize" else [*map(float, concrete_array(roi))]
     lengths = [x.shape[a] for a in along]
     wished, factors = target_lengths(lengths, floats(scales), sizes, keep_aspect_ratio_policy)
     outside: Any = False
@@ -336,7 +336,7 @@ def resize(x: Any, *given: Any, scales: Any = None, antialias: int = 0, axes: An
         if n == m and factor == 1 and not corners:
             continue
         ends = (corners[i], corners[i + len(along)]) if corners else (0.0, 1.0)
-        at = places(place, n, m, factor, ends)
+        at = resize_coordinates(place, n, m, factor, ends)
         near = "ceil" if old and factor < 1 else rounding  # as in ONNX Runtime and the tests of opset 10
         weights = matrix(at, n, factor if antialias else 1.0, mode, near, cubic_coeff_a, exclude_outside)
         x = (x.movedim(axis, -1) @ constant(weights.T, x.dtype)).movedim(-1, axis)
@@ -358,23 +358,23 @@ def target_lengths(lengths: Sequence[int], scales: list[float], sizes: Any, poli
 
 
 def floats(x: Any) -> list[float]:
-    return [] if x is None else x if isinstance(x, list) else [*map(float, np.ravel(known(x)))]
+    return [] if x is None else x if isinstance(x, list) else [*map(float, np.ravel(concrete_array(x)))]
 
 
-def places(mode: str, n: int, m: int, factor: float, ends: tuple[float, float]) -> Any:
+def resize_coordinates(mode: str, n: int, m: int, factor: float, ends: tuple[float, float]) -> Any:
     """The m output elements' coordinates on an axis of length n. Raises GraphError if the standard contradicts itself:
     its text uses the length m, its tests n times the scale, which need not be an integer.
     """
     length = float(np.float32(factor) * np.float32(n))
-    at = laid(mode, n, m, length, factor, ends)
-    wanted(
-        mode == "half_pixel_symmetric" or np.allclose(at, laid(mode, n, m, m, factor, ends)),
+    at = source_coordinates(mode, n, m, length, factor, ends)
+    require_supported(
+        mode == "half_pixel_symmetric" or np.allclose(at, source_coordinates(mode, n, m, m, factor, ends)),
         f"Resize in mode {mode} by a scale to {length:g} elements (by the standard's text {m}: give sizes)",
     )
     return at
 
 
-def laid(mode: str, n: int, m: int, length: float, factor: float, ends: tuple[float, float]) -> Any:
+def source_coordinates(mode: str, n: int, m: int, length: float, factor: float, ends: tuple[float, float]) -> Any:
     """The m output elements' coordinates on an axis of length n, if the output is `length` long."""
     i, factor = np.arange(m, dtype=np.float32), np.float32(factor)  # type: ignore[assignment]
     if mode == "half_pixel" or (mode == "pytorch_half_pixel" and length > 1):
@@ -387,7 +387,7 @@ def laid(mode: str, n: int, m: int, length: float, factor: float, ends: tuple[fl
         start, end = ends
         middle = (start + end) * (n - 1) / 2
         return start * (n - 1) + i * ((end - start) * (n - 1) / (length - 1)) if length > 1 else i * 0 + middle
-    wanted(mode in ("asymmetric", "pytorch_half_pixel"), f"the coordinates {mode}")
+    require_supported(mode in ("asymmetric", "pytorch_half_pixel"), f"the coordinates {mode}")
     return i / factor if mode == "asymmetric" else i * 0
 
 
@@ -436,7 +436,7 @@ def grid_sample(x: Any, grid: Any, align_corners: int = 0, mode: str = "linear",
 # -- integers ---------------------------------------------------------------------------------------
 
 
-def beside(scale: Any, x: Any, axis: int, block_size: int = 0) -> Any:
+def broadcast_scale(scale: Any, x: Any, axis: int, block_size: int = 0) -> Any:
     """A scale or zero point, given per tensor, per axis or per block, in a shape that broadcasts with x."""
     if block_size:
         return scale.repeat_interleave(block_size, axis).narrow(axis, 0, x.shape[axis])
@@ -449,20 +449,20 @@ def beside(scale: Any, x: Any, axis: int, block_size: int = 0) -> Any:
 def quantize(x: Any, scale: Any, zero: Any = None, axis: int = 1, block_size: int = 0, output_dtype: int = 0,
              precision: int = 0, saturate: int = 1) -> Any:  # fmt: skip
     dtype = zero.dtype if zero is not None else dtype_of(output_dtype, "the result") if output_dtype else np.dtype("u1")
-    wanted(dtype.kind in "iu", f"quantization to {dtype}")
+    require_supported(dtype.kind in "iu", f"quantization to {dtype}")
     ends = np.iinfo(dtype)
-    y = (x / beside(scale, x, axis, block_size).astype(x.dtype)).round()
-    y = y if zero is None else y + beside(zero, x, axis, block_size).astype(y.dtype)
+    y = (x / broadcast_scale(scale, x, axis, block_size).astype(x.dtype)).round()
+    y = y if zero is None else y + broadcast_scale(zero, x, axis, block_size).astype(y.dtype)
     return y.clamp(float(ends.min), float(ends.max)).astype(dtype)
 
 
 @reads("DequantizeLinear")
 def dequantize(x: Any, scale: Any, zero: Any = None, axis: int = 1, block_size: int = 0, output_dtype: int = 0) -> Any:
-    y = whole(x, None if zero is None else beside(zero, x, axis, block_size))
-    return y.astype(scale.dtype) * beside(scale, x, axis, block_size)
+    y = subtract_zero_point(x, None if zero is None else broadcast_scale(zero, x, axis, block_size))
+    return y.astype(scale.dtype) * broadcast_scale(scale, x, axis, block_size)
 
 
-def whole(x: Any, zero: Any) -> Any:
+def subtract_zero_point(x: Any, zero: Any) -> Any:
     """x minus its zero point, in int32."""
     return x.astype(np.int32) if zero is None else x.astype(np.int32) - zero.astype(np.int32)
 
@@ -471,14 +471,14 @@ def columns(zero: Any) -> Any:
     return zero.unsqueeze(-1) if zero is not None and zero.ndim and zero.shape[-1] > 1 else zero
 
 
-def requantized(y: Any, a: Any, b: Any, scale: Any, zero: Any) -> Any:
+def requantize(y: Any, a: Any, b: Any, scale: Any, zero: Any) -> Any:
     """Quantize an exact product to 8 bits."""
     return quantize(y.astype(np.float32) * (a * b / scale), constant(1.0, np.float32), zero)
 
 
 @reads("QLinearMatMul")
 def qlinear_matmul(a: Any, sa: Any, za: Any, b: Any, sb: Any, zb: Any, sy: Any, zy: Any) -> Any:
-    return requantized(whole(a, columns(za)) @ whole(b, zb), columns(sa), sb, sy, zy)
+    return requantize(subtract_zero_point(a, columns(za)) @ subtract_zero_point(b, zb), columns(sa), sb, sy, zy)
 
 
 @reads("QLinearConv")
@@ -487,14 +487,14 @@ def qlinear_conv(
 ) -> Any:
     y = conv_integer(x, w, zx, zw, **options)
     y = y if b is None else y + channels(b, y)
-    return requantized(y, sx, sw if sw.ndim == 0 else channels(sw, y), sy, zy)
+    return requantize(y, sx, sw if sw.ndim == 0 else channels(sw, y), sy, zy)
 
 
 @reads("ConvInteger")
 def conv_integer(x: Any, w: Any, zx: Any = None, zw: Any = None, **options: Any) -> Any:
     """Computed in float64, in which products of small integers are exact."""
     first = None if zw is None else zw.reshape(-1, *[1] * (w.ndim - 1))
-    return conv(whole(x, zx).astype(np.float64), whole(w, first).astype(np.float64), **options).astype(np.int32)
+    return conv(subtract_zero_point(x, zx).astype(np.float64), subtract_zero_point(w, first).astype(np.float64), **options).astype(np.int32)
 
 
-READINGS["MatMulInteger"] = lambda a, b, za=None, zb=None: whole(a, columns(za)) @ whole(b, zb)
+READINGS["MatMulInteger"] = lambda a, b, za=None, zb=None: subtract_zero_point(a, columns(za)) @ subtract_zero_point(b, zb)

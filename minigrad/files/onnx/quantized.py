@@ -19,10 +19,10 @@ from ...engine.core.op import Op
 from ...nn.linear import Conv2d, Linear
 from ...nn.module import Module
 from ...nn.quantization.affine import INT32, limits, spread
-from ...nn.quantization.layers import STATE, Quantized, floating, kinds, product
-from ...nn.quantization.workflow import changed
+from ...nn.quantization.layers import STATE, QuantizedLayer, floating, kinds, product
+from ...nn.quantization.workflow import replace_modules
 from .array import NamedArray
-from .function import OnnxFunction, Step
+from .function import OnnxFunction, NodeReading
 from .spellings import spells
 
 
@@ -47,21 +47,21 @@ class DequantizeLinear(Op):
 
 
 @spells(QuantizeLinear, DequantizeLinear)
-def of_the_same_name(g: Any, op: Any, x: NamedArray, s: NamedArray, *z: NamedArray) -> Any:
+def emit_quantize(g: Any, op: Any, x: NamedArray, s: NamedArray, *z: NamedArray) -> Any:
     read = (node.input[0] for node in g.writer.nodes if node.op_type == "DequantizeLinear")
     if x.name in g.writer.constants and x.name in read:
-        x, z = again(g, x), tuple(again(g, t) for t in z)
+        x, z = duplicate_initializer(g, x), tuple(duplicate_initializer(g, t) for t in z)
     dtype = z[0].dtype if isinstance(op, QuantizeLinear) else s.dtype
     return g.call(type(op).__name__, [x, s, *z], x.shape, dtype, axis=op.axis)
 
 
-def again(g: Any, x: NamedArray) -> NamedArray:
+def duplicate_initializer(g: Any, x: NamedArray) -> NamedArray:
     """Copy an initializer: on CPUs that need uint8 weights, ONNX Runtime converts each initializer at its only use."""
     array = numpy_helper.to_array(g.writer.constants[x.name])
     return NamedArray(g, g.writer.constant(array, x.name), x.shape, x.dtype)
 
 
-class Written(Quantized):
+class QDQLayer(QuantizedLayer):
     """An integer layer that multiplies dequantized values; zero points have the dtypes of the integers.
 
     bias_int, bias_scale    the bias as int32 with the scale of the product, s_x s_w, without which ONNX Runtime
@@ -77,7 +77,7 @@ class Written(Quantized):
     bias_scale: Any
 
     @classmethod
-    def of(cls, layer: Any) -> Any:
+    def from_layer(cls, layer: Any) -> Any:
         made = cls.__new__(cls)
         vars(made).update(vars(layer))
         made.register_buffer("input_zero_point", layer.input_zero_point.astype(layer.quantize[2]))
@@ -101,10 +101,10 @@ class Written(Quantized):
             return product(self, y, w, b).astype(x.dtype)
 
 
-WRITTEN = kinds(Written)
+WRITTEN = kinds(QDQLayer)
 
 
-class Kept(Step):
+class QDQStep(NodeReading):
     """A QDQ node of a loaded file that is exported unchanged, so that its integers stay integers."""
 
     def __call__(self, scope: Any) -> Any:
@@ -116,7 +116,7 @@ class Kept(Step):
         return (xs[0].apply(kind(self.options.get("axis", 1)), *xs[1:]),)
 
 
-def is_kept(step: Step) -> bool:
+def is_qdq_step(step: NodeReading) -> bool:
     """Whether the node is a QuantizeLinear or DequantizeLinear with no attribute beyond those of our ops."""
     node, few = step.node, {"QuantizeLinear": 3, "DequantizeLinear": 2}
     return (
@@ -132,7 +132,7 @@ def is_static(layer: Any) -> bool:
 
     An engine does not check and wraps around. A layer with a larger bias is written by its forward.
     """
-    if not isinstance(layer, Quantized) or layer.activation is not None:
+    if not isinstance(layer, QuantizedLayer) or layer.activation is not None:
         return False
     (low, high, _), (w, s_w, z_w, s, _, b) = layer.quantize, (getattr(layer, name) for name in STATE)
     distance = (w.astype(np.float64) - spread(z_w, 0, w.ndim)).abs().reshape(len(w), -1).sum(1)
@@ -140,11 +140,11 @@ def is_static(layer: Any) -> bool:
     return bool((distance * (high - low) + steps < INT32).all())
 
 
-def written(func: Any) -> Any:
+def to_qdq(func: Any) -> Any:
     """A copy of the module with its integer layers in QDQ form; a function or module without such layers as it is."""
     if isinstance(func, OnnxFunction):
         made = copy(func)
-        made.body = func.body._replace(steps=[Kept(*s) if is_kept(s) else s for s in func.body.steps])
+        made.body = func.body._replace(steps=[QDQStep(*s) if is_qdq_step(s) else s for s in func.body.steps])
         return made
     if not isinstance(func, Module) or not any(map(is_static, func.modules())):
         return func
@@ -152,4 +152,4 @@ def written(func: Any) -> Any:
     def change(path: str, layer: Any, config: Any) -> Any:
         return WRITTEN[Conv2d if isinstance(layer, Conv2d) else Linear].of(layer) if is_static(layer) else layer
 
-    return changed(func, change, None, False, "")
+    return replace_modules(func, change, None, False, "")

@@ -54,7 +54,7 @@ def is_known(x: Any) -> bool:
     return x is None or (isinstance(x, Tensor) and not x.requires_grad)
 
 
-def known(x: Any) -> Any:
+def concrete_array(x: Any) -> Any:
     """The elements. Raises GraphError if they are known only at run time."""
     if not isinstance(x, Tensor):
         raise GraphError(
@@ -68,15 +68,15 @@ def ints(x: Any) -> Any:
     """A list of integers, from an attribute or an input; None stays None."""
     if x is None or isinstance(x, list):
         return x
-    return [x] if isinstance(x, int) else [int(n) for n in np.ravel(known(x))]
+    return [x] if isinstance(x, int) else [int(n) for n in np.ravel(concrete_array(x))]
 
 
 def number(x: Any) -> Any:
     """One number, from an attribute or an input."""
-    return x if isinstance(x, int | float | None) else known(x).reshape(()).item()
+    return x if isinstance(x, int | float | None) else concrete_array(x).reshape(()).item()
 
 
-def wanted(holds: Any, what: str) -> None:
+def require_supported(holds: Any, what: str) -> None:
     """Raises GraphError unless the condition holds: this kind of node has no reading."""
     if not holds:
         raise GraphError(f"{what} has no reading in mg.onnx.load")
@@ -109,7 +109,7 @@ def many(f: Reading) -> Reading:
     return lambda *xs: reduce(f, xs)
 
 
-def divided(x: Any, y: Any) -> Any:
+def truncating_divide(x: Any, y: Any) -> Any:
     """x / y; for integers, truncated towards zero."""
     return x / y if is_float(x) else x.div(y, rounding_mode="trunc")
 
@@ -157,7 +157,7 @@ READINGS |= {name: method(name.lower()) for name in NAMES.split()}
 READINGS |= {
     "Identity": lambda x: x, "Not": method("logical_not"), "BitwiseNot": method("bitwise_not"),
     "Softplus": F.softplus, "Softsign": F.softsign, "Mish": F.mish,
-    "Add": binary(add), "Sub": binary(sub), "Mul": binary(mul), "Div": binary(divided), "Pow": binary(power),
+    "Add": binary(add), "Sub": binary(sub), "Mul": binary(mul), "Div": binary(truncating_divide), "Pow": binary(power),
     "And": binary(lambda x, y: x.logical_and(y)), "Or": binary(lambda x, y: x.logical_or(y)),
     "Xor": binary(lambda x, y: x.logical_xor(y)), "Equal": binary(eq), "Less": binary(lt), "Greater": binary(gt),
     "LessOrEqual": binary(le), "GreaterOrEqual": binary(ge),
@@ -192,15 +192,15 @@ def reduction(f: Reading, before: Reading = lambda x: x, after: Reading = lambda
 def extreme(method: str, none: Callable[[Any], Any]) -> Reading:
     """The reduction by this method; over no elements, none(dtype)."""
 
-    def found(x: Any, axes: Sequence[int], keepdims: bool) -> Any:
+    def reduce_extreme(x: Any, axes: Sequence[int], keepdims: bool) -> Any:
         if 0 not in [n for n in x.shape if isinstance(n, int)]:
             return getattr(x, method)(axes, keepdims=keepdims)
         return full(x.shape, 0, x.dtype).sum(axes, keepdims=keepdims).astype(x.dtype) + none(x.dtype)
 
-    return found
+    return reduce_extreme
 
 
-def bound(dtype: Any, sign: int) -> Any:
+def dtype_limit(dtype: Any, sign: int) -> Any:
     if kind(dtype) == "f":
         return sign * np.inf
     ends = (0, 1) if dtype.kind == "b" else (np.iinfo(dtype).min, np.iinfo(dtype).max)
@@ -218,8 +218,8 @@ def total(x: Any, axes: Sequence[int], keepdims: bool) -> Any:
 READINGS |= {
     "ReduceSum": reduction(total), "ReduceMean": reduction(lambda x, axes, keepdims: x.mean(axes, keepdims=keepdims)),
     "ReduceProd": reduction(lambda x, axes, keepdims: x.prod(axes, keepdims=keepdims)),
-    "ReduceMax": reduction(extreme("amax", lambda d: bound(d, -1))),
-    "ReduceMin": reduction(extreme("amin", lambda d: bound(d, 1))),
+    "ReduceMax": reduction(extreme("amax", lambda d: dtype_limit(d, -1))),
+    "ReduceMin": reduction(extreme("amin", lambda d: dtype_limit(d, 1))),
     "ReduceL1": reduction(total, lambda x: x.abs()), "ReduceL2": reduction(total, lambda x: x * x, lambda y: y.sqrt()),
     "ReduceLogSum": reduction(total, after=lambda y: y.log()), "ReduceSumSquare": reduction(total, lambda x: x * x),
     "ReduceLogSumExp": reduction(logsumexp),

@@ -14,12 +14,12 @@ from typing import Any
 
 import numpy as np
 
-from ...engine.base.dimension import Formula, Length, Unknown, clamped, divided, is_unknown, needed, unsaid
+from ...engine.base.dimension import Formula, Length, Unknown, clamped, divided, is_unknown, require_known, unwrap_dimension
 from ...engine.base.spec import Spec, broadcast_shape
-from ...engine.ops.movement import diagonal_length, worked_out
+from ...engine.ops.movement import diagonal_length, resolve_shape
 from ...engine.ops.pattern import extent
 from ...graph.compiler.program.abstract_array import Unrecordable
-from ...graph.compiler.program.record import kind_of, resolved
+from ...graph.compiler.program.record import kind_of, ufunc_dtypes
 from .array import Look, NamedArray, ends, is_array, is_empty
 from .ufuncs import OF_BOOLEANS, UFUNCS
 from .writer import IN_SINGLE, NodeWriter, element
@@ -52,7 +52,7 @@ class OnnxNumPy:
     def call(self, kind: str, xs: Sequence[Any], shape: Sequence[Any], dtype: Any, **attributes: Any) -> NamedArray:
         """Add a node with one result. An empty result becomes a constant, since engines disagree on empty arrays."""
         if is_empty(shape):
-            return self.lifted(np.zeros(shape, dtype))
+            return self.as_operand(np.zeros(shape, dtype))
         names = [x if isinstance(x, str) else x.name for x in xs]
         if kind in IN_SINGLE and np.dtype(dtype) == np.float64:
             self.writer.rare.add(kind)
@@ -60,7 +60,7 @@ class OnnxNumPy:
 
     # -- constants and lengths --------------------------------------------------------------------
 
-    def lifted(self, x: Any, dtype: Any = None) -> NamedArray:
+    def as_operand(self, x: Any, dtype: Any = None) -> NamedArray:
         """Make an operand of an array, a number, or an expression of lengths."""
         if isinstance(x, NamedArray):
             return x
@@ -91,7 +91,7 @@ class OnnxNumPy:
         """The name of a 1-D int64 array with these lengths."""
         if not any(map(is_unknown, shape)):
             return self.writer.constant(np.array(shape, np.int64).reshape(-1))
-        rows = [self.call("Unsqueeze", [self.lifted(n, np.int64), self.dims((0,))], (1,), np.int64) for n in shape]
+        rows = [self.call("Unsqueeze", [self.as_operand(n, np.int64), self.dims((0,))], (1,), np.int64) for n in shape]
         return self.call("Concat", rows, (len(rows),), np.int64, axis=0).name
 
     # -- elementwise ------------------------------------------------------------------------------
@@ -100,11 +100,11 @@ class OnnxNumPy:
         """f(*xs), computed in the dtypes that NumPy would choose."""
         if f is np.matmul:
             return self.matmul(*xs, out)
-        said, xs = UFUNCS.get(f.__name__), tuple(map(unsaid, xs))
+        said, xs = UFUNCS.get(f.__name__), tuple(map(unwrap_dimension, xs))
         if said is None or f.nout != 1:
             raise Unrecordable(f"np.{f.__name__}")
         kinds = [float if isinstance(x, Formula) else int if isinstance(x, Length) else kind_of(x) for x in xs]
-        *wanted, made = resolved(f, tuple(kinds))
+        *wanted, made = ufunc_dtypes(f, tuple(kinds))
         boolean = OF_BOOLEANS.get(f.__name__) if wanted[0].kind == "b" else None
         narrow = boolean is None and any(d.str[1:] in NARROW or d.kind == "b" for d in wanted)
         arrays = [self.ufunc_operand(x, d, narrow and d.kind != "f") for x, d in zip(xs, wanted)]
@@ -118,7 +118,7 @@ class OnnxNumPy:
 
     def ufunc_operand(self, x: Any, dtype: np.dtype, narrow: bool) -> NamedArray:
         """x in the dtype that NumPy would convert it to, then in int32 if that is narrow."""
-        y = self.cast(self.lifted(x, None if isinstance(x, NamedArray) else dtype), dtype)
+        y = self.cast(self.as_operand(x, None if isinstance(x, NamedArray) else dtype), dtype)
         return self.cast(y, np.dtype(np.int32)) if narrow else y
 
     def broadcast_of(self, *xs: NamedArray) -> tuple[Any, ...]:
@@ -130,8 +130,8 @@ class OnnxNumPy:
 
     def where(self, c: Any, x: Any, y: Any) -> NamedArray:
         dtype = np.result_type(*(v.dtype if isinstance(v, NamedArray) else v for v in (x, y)))
-        x, y = (self.cast(self.cast(self.lifted(v, dtype), dtype), self.wide(dtype)) for v in (x, y))
-        c = self.lifted(c, bool)
+        x, y = (self.cast(self.cast(self.as_operand(v, dtype), dtype), self.wide(dtype)) for v in (x, y))
+        c = self.as_operand(c, bool)
         return self.cast(self.call("Where", (c, x, y), self.broadcast_of(c, x, y), x.dtype), dtype)
 
     def cast(self, x: NamedArray, dtype: np.dtype) -> NamedArray:
@@ -187,11 +187,11 @@ class OnnxNumPy:
 
     def cumsum(self, x: NamedArray, axis: int) -> NamedArray:
         x = self.cast(x, np.cumsum(np.empty(0, x.dtype)).dtype)
-        return self.call("CumSum", [x, self.lifted(np.int64(axis))], x.shape, x.dtype)
+        return self.call("CumSum", [x, self.as_operand(np.int64(axis))], x.shape, x.dtype)
 
     def cumprod(self, x: NamedArray, axis: int) -> NamedArray:
         """In steps of 1, 2, 4, …: ONNX has no running product."""
-        needed("a running product", x.shape[axis])
+        require_known("a running product", x.shape[axis])
         y, step = self.cast(x, np.cumprod(np.empty(0, x.dtype)).dtype).as_it_is(), 1
         before = (slice(None),) * axis
         while step < y.shape[axis]:
@@ -209,7 +209,7 @@ class OnnxNumPy:
     # -- products ---------------------------------------------------------------------------------
 
     def matmul(self, x: Any, y: Any, out: Any = None) -> NamedArray:
-        x, y = self.lifted(x), self.lifted(y)
+        x, y = self.as_operand(x), self.as_operand(y)
         dtype = np.result_type(x.dtype, y.dtype)
         batch = broadcast_shape(x.shape[:-2], y.shape[:-2])
         if min(x.ndim, y.ndim) < 2 or batch is None:
@@ -235,10 +235,10 @@ class OnnxNumPy:
 
     def full(self, shape: Any, fill: Any, dtype: Any = None, order: str = "C") -> NamedArray:
         shape = (shape,) if isinstance(shape, int | Length) else tuple(shape)
-        value = self.lifted(np.asarray(fill, dtype))
+        value = self.as_operand(np.asarray(fill, dtype))
         if any(map(is_unknown, shape)) or prod(shape) > 64:
             return self.broadcast_to(value, shape)
-        return self.lifted(np.full(shape, fill, dtype)).as_it_is()
+        return self.as_operand(np.full(shape, fill, dtype)).as_it_is()
 
     def zeros(self, shape: Any, dtype: Any = float) -> NamedArray:
         return self.full(shape, 0, dtype)
@@ -263,14 +263,14 @@ class OnnxNumPy:
         if not any(isinstance(n, Length) for n in args):
             return np.arange(*args, dtype=dtype)
         start, stop, step = (0, *args, 1) if len(args) == 1 else (*args, 1)[:3]
-        ends = [self.lifted(n, np.int64) for n in (start, stop, step)]
+        ends = [self.as_operand(n, np.int64) for n in (start, stop, step)]
         return self.call("Range", ends, (extent(stop, start, None, step),), np.int64)
 
     def array(self, x: Any, dtype: Any = None, copy: bool = True, order: str = "C") -> Any:
-        return self.lifted(x).astype(dtype or self.lifted(x).dtype).as_it_is()
+        return self.as_operand(x).astype(dtype or self.as_operand(x).dtype).as_it_is()
 
     def asarray(self, x: Any, dtype: Any = None, order: str = "C") -> Any:
-        return self.lifted(x, dtype) if not isinstance(x, NamedArray) else x if dtype is None else x.astype(dtype)
+        return self.as_operand(x, dtype) if not isinstance(x, NamedArray) else x if dtype is None else x.astype(dtype)
 
     def ascontiguousarray(self, x: Any) -> Any:
         return x
@@ -283,16 +283,16 @@ class OnnxNumPy:
 
     # -- movement ---------------------------------------------------------------------------------
 
-    def reshaped(self, x: NamedArray, shape: Any) -> NamedArray:
+    def emit_reshape(self, x: NamedArray, shape: Any) -> NamedArray:
         shape = (shape,) if isinstance(shape, int | Length) else tuple(shape)
-        full = worked_out(shape, Spec(x.shape, x.dtype)) if -1 in [n for n in shape if isinstance(n, int)] else shape
+        full = resolve_shape(shape, Spec(x.shape, x.dtype)) if -1 in [n for n in shape if isinstance(n, int)] else shape
         if full == x.shape:
             return x.as_it_is()
         unknown = [a for a, n in enumerate(full) if is_unknown(n)]
         said = tuple(-1 if [a] == unknown and prod(full[:a] + full[a + 1 :]) else n for a, n in enumerate(full))
         return self.call("Reshape", [x, self.dims(said)], full, x.dtype, allowzero=int(-1 not in said))
 
-    def permuted(self, x: NamedArray, axes: tuple[int, ...]) -> NamedArray:
+    def emit_transpose(self, x: NamedArray, axes: tuple[int, ...]) -> NamedArray:
         if axes == tuple(range(x.ndim)):
             return x.as_it_is()
         return self.call("Transpose", [x], [x.shape[a] for a in axes], x.dtype, perm=axes)
@@ -306,12 +306,12 @@ class OnnxNumPy:
         return x.transpose(axes)
 
     def broadcast_to(self, x: Any, shape: tuple[Any, ...]) -> NamedArray:
-        x = self.lifted(x)
+        x = self.as_operand(x)
         return x.as_it_is() if x.shape == tuple(shape) else self.call("Expand", [x, self.dims(shape)], shape, x.dtype)
 
     def concatenate(self, xs: Sequence[Any], axis: int = 0) -> NamedArray:
         dtype = self.result_type(*xs)
-        arrays = [self.lifted(x) for x in xs]
+        arrays = [self.as_operand(x) for x in xs]
         shape = list(arrays[0].shape)
         shape[axis] = sum(x.shape[axis] for x in arrays)
         full = [self.cast(x, dtype) for x in arrays if not is_empty(x.shape)]
@@ -333,8 +333,8 @@ class OnnxNumPy:
         return x.as_it_is()
 
     def tril(self, x: NamedArray, k: int = 0, upper: int = 0) -> NamedArray:
-        x = self.lifted(x)
-        return self.call("Trilu", [x, self.lifted(np.int64(k))], x.shape, x.dtype, upper=upper)
+        x = self.as_operand(x)
+        return self.call("Trilu", [x, self.as_operand(np.int64(k))], x.shape, x.dtype, upper=upper)
 
     def triu(self, x: NamedArray, k: int = 0) -> NamedArray:
         return self.tril(x, k, 1)
@@ -342,7 +342,7 @@ class OnnxNumPy:
     def diagonal(self, x: NamedArray, offset: int, *axes: int) -> NamedArray:
         rows = self.arange(diagonal_length(x.shape[-2], x.shape[-1], offset))
         at = (..., rows + max(-offset, 0), rows + max(offset, 0))
-        return x.seen(lambda a: a[at] if isinstance(a, np.ndarray) else self.chosen(a, at))
+        return x.make_view(lambda a: a[at] if isinstance(a, np.ndarray) else self.index_by_arrays(a, at))
 
     def __getattr__(self, name: str) -> Any:
         known = getattr(np, name, None)
@@ -356,7 +356,7 @@ class OnnxNumPy:
 
     # -- indexing ---------------------------------------------------------------------------------
 
-    def sliced(self, x: NamedArray, parts: tuple[Any, ...]) -> NamedArray:
+    def emit_slice(self, x: NamedArray, parts: tuple[Any, ...]) -> NamedArray:
         """x[parts], of integers, slices, None and an ellipsis."""
         axis, starts, gone, new = 0, [], [], []
         shape: list[Any] = []
@@ -388,7 +388,7 @@ class OnnxNumPy:
         y.shape = tuple(shape)
         return y
 
-    def spelled_out(self, x: NamedArray, parts: tuple[Any, ...]) -> tuple[Any, ...]:
+    def normalize_index(self, x: NamedArray, parts: tuple[Any, ...]) -> tuple[Any, ...]:
         """An index with one part per axis; a slice that covers its axis becomes slice(None)."""
         missing = (slice(None),) * (x.ndim - sum(p is not None and p is not Ellipsis for p in parts))
         at = next((i for i, p in enumerate(parts) if p is Ellipsis), len(parts))
@@ -401,45 +401,45 @@ class OnnxNumPy:
             for p, n in wholes
         )
 
-    def parted(self, x: NamedArray, parts: tuple[Any, ...]) -> tuple[tuple[Any, ...], list[Any], list[int], bool]:
+    def split_index(self, x: NamedArray, parts: tuple[Any, ...]) -> tuple[tuple[Any, ...], list[Any], list[int], bool]:
         """The index with slices for its arrays, the arrays, the axes they index, and whether these are adjacent."""
         if any(isinstance(p, int | Length) for p in parts):
             raise Unrecordable("an index mixes integers and arrays")
-        parts = self.spelled_out(x, parts)
+        parts = self.normalize_index(x, parts)
         basic = tuple(slice(None) if is_array(p) else p for p in parts)
         at = [i for i, p in enumerate(parts) if is_array(p)]
-        return basic, [self.lifted(parts[i]) for i in at], at, at == [*range(at[0], at[-1] + 1)]
+        return basic, [self.as_operand(parts[i]) for i in at], at, at == [*range(at[0], at[-1] + 1)]
 
-    def chosen(self, x: NamedArray, parts: tuple[Any, ...]) -> NamedArray:
+    def index_by_arrays(self, x: NamedArray, parts: tuple[Any, ...]) -> NamedArray:
         """x[parts], where some parts are arrays of integers; negative integers count from the end."""
-        basic, arrays, axes, together = self.parted(x, parts)
-        x = self.sliced(x, basic)
+        basic, arrays, axes, together = self.split_index(x, parts)
+        x = self.emit_slice(x, basic)
         if len(arrays) == 1:
-            return self.gathered(x, arrays[0], axes[0])
-        index, front, rest = self.indices(arrays), self.fronted(x, axes), [a for a in range(x.ndim) if a not in axes]
+            return self.emit_gather(x, arrays[0], axes[0])
+        index, front, rest = self.indices(arrays), self.axes_first(x, axes), [a for a in range(x.ndim) if a not in axes]
         chosen = index.shape[:-1]
         y = self.call("GatherND", [front, index], (*chosen, *(x.shape[a] for a in rest)), x.dtype)
         where = axes[0] if together else 0
         order = [*range(len(chosen), len(chosen) + where), *range(len(chosen)), *range(len(chosen) + where, y.ndim)]
         return y.transpose(order)
 
-    def gathered(self, x: NamedArray, index: NamedArray, axis: int) -> NamedArray:
+    def emit_gather(self, x: NamedArray, index: NamedArray, axis: int) -> NamedArray:
         return self.call(
-            "Gather", [x, self.whole(index)], (*x.shape[:axis], *index.shape, *x.shape[axis + 1 :]), x.dtype, axis=axis
+            "Gather", [x, self.as_int64(index)], (*x.shape[:axis], *index.shape, *x.shape[axis + 1 :]), x.dtype, axis=axis
         )
 
     def take_along_axis(self, x: NamedArray, index: NamedArray, axis: int) -> NamedArray:
-        return self.call("GatherElements", [x, self.whole(index)], index.shape, x.dtype, axis=axis)
+        return self.call("GatherElements", [x, self.as_int64(index)], index.shape, x.dtype, axis=axis)
 
     def indices(self, arrays: Sequence[NamedArray]) -> NamedArray:
         """Broadcast index arrays and stack them along a new last axis, as GatherND and ScatterND want them."""
         shape = self.broadcast_of(*arrays)
-        return self.stack([self.broadcast_to(self.whole(a), shape) for a in arrays], len(shape))
+        return self.stack([self.broadcast_to(self.as_int64(a), shape) for a in arrays], len(shape))
 
-    def whole(self, index: NamedArray) -> NamedArray:
+    def as_int64(self, index: NamedArray) -> NamedArray:
         return self.cast(index, np.dtype(np.int64))
 
-    def fronted(self, x: NamedArray, axes: Sequence[int]) -> NamedArray:
+    def axes_first(self, x: NamedArray, axes: Sequence[int]) -> NamedArray:
         """x with these axes first."""
         return x.transpose([*axes, *(a for a in range(x.ndim) if a not in axes)])
 
@@ -447,9 +447,9 @@ class OnnxNumPy:
         """x[parts] = value, or += if `adds`, which adds to a repeated position each time. In an assignment the last
         value wins: ONNX does not define that, so the last index of each position is found first.
         """
-        basic, arrays, axes, together = self.parted(x, parts)
-        seen = x.seen(lambda a: a[basic] if isinstance(a, np.ndarray) else self.sliced(a, basic))
-        index, front = self.indices(arrays), self.fronted(seen.as_it_is(), axes)
+        basic, arrays, axes, together = self.split_index(x, parts)
+        seen = x.make_view(lambda a: a[basic] if isinstance(a, np.ndarray) else self.emit_slice(a, basic))
+        index, front = self.indices(arrays), self.axes_first(seen.as_it_is(), axes)
         if is_empty(index.shape):
             return
         chosen, rest = index.shape[:-1], front.shape[len(axes) :]
@@ -457,12 +457,12 @@ class OnnxNumPy:
         shape = (*rest[:where], *chosen, *rest[where:])
         n = len(chosen)
         order = [*range(where, where + n), *range(where), *range(where + n, len(shape))]
-        rows = self.broadcast_to(self.lifted(value, x.dtype).astype(x.dtype), shape).transpose(order)
+        rows = self.broadcast_to(self.as_operand(value, x.dtype).astype(x.dtype), shape).transpose(order)
         if adds:
             y = self.call("ScatterND", [front, index, rows], front.shape, x.dtype, reduction="add")
         else:
             last = self.last(front.shape[: len(axes)], index)
-            written = self.gathered(rows.reshape((prod(chosen), *rest)), self.maximum(last, 0), 0)
+            written = self.emit_gather(rows.reshape((prod(chosen), *rest)), self.maximum(last, 0), 0)
             named = (last >= 0).reshape((*last.shape, *(1,) * len(rest)))
             y = self.where(named, written, front)
         seen.write(y.transpose(np.argsort([*axes, *(a for a in range(seen.ndim) if a not in axes)]).tolist()))
@@ -470,30 +470,30 @@ class OnnxNumPy:
     def last(self, shape: Sequence[Any], index: NamedArray) -> NamedArray:
         """For each position of an array of that shape, the number of the last index that points to it, or −1."""
         turn = self.arange(prod(index.shape[:-1]))
-        turn = self.lifted(turn, np.int64).reshape(index.shape[:-1])
+        turn = self.as_operand(turn, np.int64).reshape(index.shape[:-1])
         return self.call("ScatterND", [self.full(shape, -1, np.int64), index, turn], shape, np.int64, reduction="max")
 
-    def scattered(self, x: NamedArray, look: Look, part: NamedArray) -> NamedArray:
+    def scatter_view(self, x: NamedArray, look: Look, part: NamedArray) -> NamedArray:
         """x with the elements that a view shows replaced by `part`, which holds axes of unknown length whole."""
         still, there = ([a for a, n in enumerate(y.shape) if is_unknown(n)] for y in (x, part))
         rest, n = [x.shape[a] for a in still], 2 ** len(still)  # pretend that unknown lengths are 2
         shape = [2 if a in still else length for a, length in enumerate(x.shape)]
         numbers = np.arange(prod(shape)).reshape(shape)
-        whole = self.lasting(numbers, still).reshape(-1, n)
+        whole = self.axes_last(numbers, still).reshape(-1, n)
         fits = rest == [part.shape[a] for a in there]
-        rows = self.lasting(look(numbers), there).reshape(-1, n) if fits else whole[:1]
+        rows = self.axes_last(look(numbers), there).reshape(-1, n) if fits else whole[:1]
         if not fits or (rows - rows[:, :1] != whole[:1]).any():
             raise Unrecordable("it edits a part of an axis of unknown length")
         if not len(rows):
             return x
         number = np.searchsorted(whole[:, 0], rows[:, 0])  # row numbers; a row spans the axes of unknown length
-        front = self.reshaped(self.lasting(x, still), (len(whole), *rest))
-        value = self.reshaped(self.lasting(part, there), (len(rows), *rest))
-        y = self.call("ScatterND", [front, self.lifted(number[:, None]), value], front.shape, x.dtype)
+        front = self.emit_reshape(self.axes_last(x, still), (len(whole), *rest))
+        value = self.emit_reshape(self.axes_last(part, there), (len(rows), *rest))
+        y = self.call("ScatterND", [front, self.as_operand(number[:, None]), value], front.shape, x.dtype)
         order = [*(a for a in range(x.ndim) if a not in still), *still]
-        y = self.reshaped(y, [x.shape[a] for a in order])
-        return self.permuted(y, tuple(np.argsort(order).tolist()))
+        y = self.emit_reshape(y, [x.shape[a] for a in order])
+        return self.emit_transpose(y, tuple(np.argsort(order).tolist()))
 
-    def lasting(self, x: Any, axes: Sequence[int]) -> Any:
+    def axes_last(self, x: Any, axes: Sequence[int]) -> Any:
         """x with these axes last."""
         return x.transpose([*(a for a in range(x.ndim) if a not in axes), *axes])

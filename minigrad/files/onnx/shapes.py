@@ -10,7 +10,7 @@ import numpy as np
 from ...api.functions.creation import full
 from ...api.functions.movement import broadcast_shapes, cat
 from ...nn import functional as F
-from .readings import READINGS, cast, constant, ints, known, number, reads, wanted
+from .readings import READINGS, cast, constant, ints, concrete_array, number, reads, require_supported
 
 
 def shape_of(x: Any, start: int = 0, end: Any = None) -> Any:
@@ -28,28 +28,28 @@ def constant_value(value: Any = None, value_float: Any = None, value_floats: Any
 
 
 @reads("Reshape")
-def reshaped(x: Any, shape: Any, allowzero: int = 0) -> Any:
+def reshape_to(x: Any, shape: Any, allowzero: int = 0) -> Any:
     lengths = ints(shape)
     return x.reshape(*(x.shape[a] if n == 0 and not allowzero else n for a, n in enumerate(lengths)))
 
 
 @reads("Squeeze")
-def squeezed(x: Any, axes: Any = None) -> Any:
+def squeeze_axes(x: Any, axes: Any = None) -> Any:
     axes = ints(axes)
     gone = {a % x.ndim for a in axes} if axes is not None else {a for a, n in enumerate(x.shape) if n == 1}
-    wanted(all(x.shape[a] == 1 for a in gone), f"squeezing an axis of {x.spec} whose length is not 1")
+    require_supported(all(x.shape[a] == 1 for a in gone), f"squeezing an axis of {x.spec} whose length is not 1")
     return x.reshape(*(n for a, n in enumerate(x.shape) if a not in gone))
 
 
 @reads("Unsqueeze")
-def unsqueezed(x: Any, axes: Any) -> Any:
+def unsqueeze_axes(x: Any, axes: Any) -> Any:
     rest, ndim = iter(x.shape), x.ndim + len(ints(axes))
     new = {a % ndim for a in ints(axes)}
     return x.reshape(*(1 if a in new else next(rest) for a in range(ndim)))
 
 
 @reads("Slice")
-def sliced(x: Any, starts: Any, ends: Any, axes: Any = None, steps: Any = None) -> Any:
+def slice_axes(x: Any, starts: Any, ends: Any, axes: Any = None, steps: Any = None) -> Any:
     starts, ends = ints(starts), ints(ends)
     axes = range(len(starts)) if axes is None else ints(axes)
     parts = [slice(None)] * x.ndim
@@ -64,24 +64,24 @@ def split(x: Any, split: Any = None, axis: int = 0, num_outputs: Any = None, out
     n, parts = x.shape[axis], num_outputs or outputs
     each = -(-n // parts)
     lengths = ints(split) or [min(each, max(n - i * each, 0)) for i in range(parts)]
-    wanted(sum(lengths) == n, f"a split of {n} into {lengths}")
+    require_supported(sum(lengths) == n, f"a split of {n} into {lengths}")
     return tuple(x.narrow(axis, sum(lengths[:i]), m) for i, m in enumerate(lengths))
 
 
 @reads("Pad")
-def padded(x: Any, pads: Any = None, value: Any = 0.0, axes: Any = None, mode: str = "constant",
+def pad_axes(x: Any, pads: Any = None, value: Any = 0.0, axes: Any = None, mode: str = "constant",
            paddings: Any = None) -> Any:  # fmt: skip
     widths, axes = ints(paddings if pads is None else pads), ints(axes) or [*range(x.ndim)]
     pairs = dict.fromkeys(range(x.ndim), (0, 0))
     pairs |= {a % x.ndim: (widths[i], widths[i + len(axes)]) for i, a in enumerate(axes)}
     flat = [n for a in reversed(range(x.ndim)) for n in pairs[a]]
     modes = {"constant": "constant", "reflect": "reflect", "edge": "replicate", "wrap": "circular"}
-    wanted(mode in modes, f"the mode {mode}")
+    require_supported(mode in modes, f"the mode {mode}")
     return F.pad(x, flat, modes[mode], (number(value) or 0) if mode == "constant" else None)
 
 
 @reads("Tile")
-def tiled(x: Any, repeats: Any, axis: Any = None) -> Any:
+def tile_axes(x: Any, repeats: Any, axis: Any = None) -> Any:
     if axis is not None:  # opset 1: `repeats` is a number, for this axis alone
         return cat([x] * number(repeats), number(axis))
     return x.repeat(*ints(repeats))
@@ -121,11 +121,11 @@ def constant_of_shape(shape: Any, value: Any = None) -> Any:
 
 @reads("Range")
 def range_of(start: Any, limit: Any, delta: Any) -> Any:
-    return constant(np.arange(*(known(n).item() for n in (start, limit, delta))), start.dtype)
+    return constant(np.arange(*(concrete_array(n).item() for n in (start, limit, delta))), start.dtype)
 
 
 @reads("Flatten")
-def flattened(x: Any, axis: int = 1) -> Any:
+def flatten_to_matrix(x: Any, axis: int = 1) -> Any:
     axis = axis % x.ndim if axis < 0 else axis
     return x.reshape(prod(x.shape[:axis]), prod(x.shape[axis:]))
 
@@ -158,11 +158,11 @@ def gather_nd(x: Any, i: Any, batch_dims: int = 0) -> Any:
 REDUCE = {"add": "sum", "mul": "prod", "max": "amax", "min": "amin"}
 
 
-def scattered(x: Any, axis: int, i: Any, src: Any, reduction: str) -> Any:
+def scatter_along(x: Any, axis: int, i: Any, src: Any, reduction: str) -> Any:
     i = positive(i, x.shape[axis])
     if reduction == "none":
         return x.scatter(axis, i, src)
-    wanted(reduction in REDUCE, f"the reduction {reduction}")
+    require_supported(reduction in REDUCE, f"the reduction {reduction}")
     return x.scatter_reduce(axis, i, src, REDUCE[reduction])
 
 
@@ -174,7 +174,7 @@ def scatter_nd(x: Any, i: Any, src: Any, reduction: str = "none") -> Any:
     steps = [prod(x.shape[a + 1 : k]) for a in range(k)]
     row = sum((positive(i[..., a], x.shape[a]) * steps[a] for a in range(k)), constant(0))
     row = row.reshape(-1, 1).expand(prod(i.shape[:-1]), rest)
-    y = scattered(x.reshape(rows, rest), 0, row, src.reshape(prod(i.shape[:-1]), rest), reduction)
+    y = scatter_along(x.reshape(rows, rest), 0, row, src.reshape(prod(i.shape[:-1]), rest), reduction)
     return y.reshape(*x.shape)
 
 
@@ -193,9 +193,9 @@ def one_hot(i: Any, depth: Any, values: Any, axis: int = -1) -> Any:
 
 
 @reads("Compress")
-def compressed(x: Any, condition: Any, axis: Any = None) -> Any:
+def compress_axis(x: Any, condition: Any, axis: Any = None) -> Any:
     x, axis = (x.reshape(-1), 0) if axis is None else (x, axis)
-    return x.index_select(axis, constant(np.flatnonzero(known(condition))))
+    return x.index_select(axis, constant(np.flatnonzero(concrete_array(condition))))
 
 
 @reads("ReverseSequence")
@@ -209,7 +209,7 @@ def reverse_sequence(x: Any, lengths: Any, batch_axis: int = 1, time_axis: int =
 
 @reads("Unique")
 def unique(x: Any, axis: Any = None, sorted: int = 1) -> Any:
-    values, first, inverse, counts = np.unique(known(x), True, True, True, axis=axis)
+    values, first, inverse, counts = np.unique(concrete_array(x), True, True, True, axis=axis)
     order = np.argsort(first) if not sorted else np.arange(len(first))
     place = np.argsort(order)[inverse.reshape(-1)]
     y = values[order] if axis is None else np.take(values, order, axis)
@@ -219,7 +219,7 @@ def unique(x: Any, axis: Any = None, sorted: int = 1) -> Any:
 READINGS |= {
     "Gather": lambda x, i, axis=0: x[(*[slice(None)] * (axis % x.ndim), i.astype(np.int64))],
     "GatherElements": lambda x, i, axis=0: x.gather(axis, positive(i, x.shape[axis])),
-    "Scatter": lambda x, i, src, axis=0: scattered(x, axis, i, src, "none"),
-    "ScatterElements": lambda x, i, src, axis=0, reduction="none": scattered(x, axis, i, src, reduction),
-    "NonZero": lambda x: constant(np.array(np.nonzero(known(x)))),
+    "Scatter": lambda x, i, src, axis=0: scatter_along(x, axis, i, src, "none"),
+    "ScatterElements": lambda x, i, src, axis=0, reduction="none": scatter_along(x, axis, i, src, reduction),
+    "NonZero": lambda x: constant(np.array(np.nonzero(concrete_array(x)))),
 }  # fmt: skip

@@ -35,12 +35,12 @@ def spells(*kinds: type[Op]) -> Callable[[Spelling], Spelling]:
 def alike(kind: str, **attributes: Any) -> Spelling:
     """A spelling as one node, for floats: the result has the operand's shape and dtype."""
 
-    def spelled(g: Any, op: Any, x: NamedArray) -> Any:
+    def emit_alike(g: Any, op: Any, x: NamedArray) -> Any:
         if x.dtype.kind in "iub":
             raise NotImplementedError
         return g.call(kind, [x], x.shape, x.dtype, **attributes)
 
-    return spelled
+    return emit_alike
 
 
 def in_single(spelling: Spelling, always: bool = True) -> Spelling:
@@ -49,12 +49,12 @@ def in_single(spelling: Spelling, always: bool = True) -> Spelling:
     always    if False, allow float64 when lengths are unknown, since forward needs known ones
     """
 
-    def spelled(g: Any, op: Any, x: NamedArray, *others: NamedArray) -> Any:
+    def emit_in_single(g: Any, op: Any, x: NamedArray, *others: NamedArray) -> Any:
         if x.dtype.itemsize > 4 and (always or not any(map(is_unknown, x.shape))):
             raise NotImplementedError
         return spelling(g, op, x, *others)
 
-    return spelled
+    return emit_in_single
 
 
 def real(x: NamedArray) -> NamedArray:
@@ -240,8 +240,8 @@ def each_channel(g: Any, op: Any, x: NamedArray, kind: Any, *size: Any) -> Any:
 
 @spells(ops.IndexAdd)
 def index_add(g: Any, op: Any, x: NamedArray, *arrays: NamedArray) -> Any:
-    y = g.broadcast_to(g.lifted(0, x.dtype), op.shape).as_it_is()
-    seen = op.seen(y)
+    y = g.broadcast_to(g.as_operand(0, x.dtype), op.shape).as_it_is()
+    seen = op.select_integers(y)
     if arrays:
         g.assign(seen, op.at(arrays), x, adds=True)
     else:
@@ -257,29 +257,29 @@ def within(g: Any, op: Any, x: NamedArray) -> Any:
     if x.dtype.kind == "u" and op.low <= 0:
         return x
     x = (
-        g.whole(x) if is_unknown(op.high) or op.high >= np.iinfo(x.dtype).max else x
+        g.as_int64(x) if is_unknown(op.high) or op.high >= np.iinfo(x.dtype).max else x
     )  # int8 cannot hold the indices of a long axis
-    return g.where(x < op.low, g.lifted(op.high + 1, x.dtype), x)
+    return g.where(x < op.low, g.as_operand(op.high + 1, x.dtype), x)
 
 
-def counted(g: Any, index: NamedArray, n: Any) -> Any:
+def nonnegative_index(g: Any, index: NamedArray, n: Any) -> Any:
     """Indices for an axis of length n with negative ones replaced by n, out of range: ONNX would count from the end"""
-    index = g.whole(index)
-    return g.where(index < 0, g.lifted(n, index.dtype), index)
+    index = g.as_int64(index)
+    return g.where(index < 0, g.as_operand(n, index.dtype), index)
 
 
 @spells(ops.Gather)
 def gather_in_front(g: Any, op: Any, x: NamedArray, index: NamedArray) -> Any:
-    return gather(g, op, x, counted(g, index, x.shape[op.axis]))
+    return gather(g, op, x, nonnegative_index(g, index, x.shape[op.axis]))
 
 
 def gather(g: Any, op: Any, x: NamedArray, index: NamedArray) -> Any:
     kept = tuple(slice(None) if a == op.axis else slice(0, n) for a, n in enumerate(index.shape))
-    return g.call("GatherElements", [x[kept], g.whole(index)], index.shape, x.dtype, axis=op.axis)
+    return g.call("GatherElements", [x[kept], g.as_int64(index)], index.shape, x.dtype, axis=op.axis)
 
 
 @spells(ops.Chosen)
-def chosen(g: Any, op: Any, x: NamedArray, k: NamedArray) -> Any:
+def select_per_row(g: Any, op: Any, x: NamedArray, k: NamedArray) -> Any:
     return g.take_along_axis(x, k[:, None], 1)[:, 0]
 
 
@@ -291,8 +291,8 @@ def minus_one_hot(g: Any, op: Any, x: NamedArray, k: NamedArray) -> Any:
 
 @spells(ops.ScatterAdd)
 def scatter_add(g: Any, op: Any, x: NamedArray, index: NamedArray) -> Any:
-    zeros = g.broadcast_to(g.lifted(0, x.dtype), op.shape)
-    index = g.whole(index) if op.inside else counted(g, index, op.shape[op.axis])
+    zeros = g.broadcast_to(g.as_operand(0, x.dtype), op.shape)
+    index = g.as_int64(index) if op.inside else nonnegative_index(g, index, op.shape[op.axis])
     return g.call("ScatterElements", [zeros, index, x], op.shape, x.dtype, axis=op.axis, reduction="add")
 
 
@@ -302,14 +302,14 @@ def scatter(g: Any, op: Any, x: NamedArray, src: NamedArray, index: NamedArray) 
     if is_empty(index.shape):
         return x
     src = g.broadcast_to(src.astype(x.dtype), index.shape).reshape((prod(index.shape),))
-    last = last_along(g, op, x.shape, counted(g, index, x.shape[op.axis]))
+    last = last_along(g, op, x.shape, nonnegative_index(g, index, x.shape[op.axis]))
     return g.where(last >= 0, src.take(g.maximum(last, 0)), x)
 
 
 def last_along(g: Any, op: Any, shape: tuple[int, ...], index: NamedArray) -> Any:
-    turn = g.lifted(np.arange(prod(index.shape)).reshape(index.shape))
-    nobody = g.lifted(np.full(shape, -1))
-    return g.call("ScatterElements", [nobody, g.whole(index), turn], shape, np.int64, axis=op.axis, reduction="max")
+    turn = g.as_operand(np.arange(prod(index.shape)).reshape(index.shape))
+    nobody = g.as_operand(np.full(shape, -1))
+    return g.call("ScatterElements", [nobody, g.as_int64(index), turn], shape, np.int64, axis=op.axis, reduction="max")
 
 
 @spells(ops.Last)
@@ -360,5 +360,5 @@ def pad(g: Any, op: Any, x: NamedArray) -> Any:
     shape = tuple(before + n + after for n, (before, after) in zip(x.shape, op.widths))
     before, after = zip(*op.widths)
     wide = g.cast(x, g.wide(x.dtype))
-    y = g.call("Pad", [wide, g.dims((*before, *after)), g.lifted(op.value, wide.dtype)], shape, wide.dtype)
+    y = g.call("Pad", [wide, g.dims((*before, *after)), g.as_operand(op.value, wide.dtype)], shape, wide.dtype)
     return g.cast(y, x.dtype)

@@ -87,7 +87,7 @@ class NodeWriter:
             self.nodes = around
 
 
-def typed(name: str, dtype: np.dtype, shape: Sequence[Any]) -> onnx.ValueInfoProto:
+def value_info(name: str, dtype: np.dtype, shape: Sequence[Any]) -> onnx.ValueInfoProto:
     """The declaration of a graph's input or output; a length that is not known becomes its name or formula."""
     lengths = [n if isinstance(n, int) else str(n) for n in shape]
     return helper.make_tensor_value_info(name, element(dtype), lengths)

@@ -42,10 +42,10 @@ DTYPES = {code: np.dtype(name) for code, name in CODES.items()} | {"BF16": bfloa
 
 def write_arrays(path: str | os.PathLike[str], arrays: Mapping[str, np.ndarray], text: str) -> None:
     """Write the file. Raises DTypeError for elements that it cannot hold, OSError if the disk refuses it."""
-    replace_file(path, chain(*encoded(arrays, {METADATA: {OURS: text}})))
+    replace_file(path, chain(*encode_arrays(arrays, {METADATA: {OURS: text}})))
 
 
-def encoded(arrays: Mapping[str, np.ndarray], header: dict[str, Any]) -> tuple[list[bytes], Iterable[Any]]:
+def encode_arrays(arrays: Mapping[str, np.ndarray], header: dict[str, Any]) -> tuple[list[bytes], Iterable[Any]]:
     """The bytes of a file: its header, then the arrays. Raises DTypeError for elements that it cannot hold.
 
     header    entries besides the arrays
@@ -76,25 +76,25 @@ def read(path: str | os.PathLike[str]) -> tuple[dict[str, np.ndarray], str | Non
     """
     with Path(path).open("rb") as file:
         try:
-            return decoded(file, os.fstat(file.fileno()).st_size)
+            return decode_arrays(file, os.fstat(file.fileno()).st_size)
         except SavedFileError as error:
             raise SavedFileError(f"{path} is no whole safetensors file: {origin(path) or error}") from None
 
 
-def decoded(file: Any, size: int) -> tuple[dict[str, np.ndarray], str | None]:
+def decode_arrays(file: Any, size: int) -> tuple[dict[str, np.ndarray], str | None]:
     """The arrays and the text of an open file of `size` bytes."""
     first, size = file.read(8), size - 8
     length = struct.unpack("<Q", first)[0] if len(first) == 8 else 0
     if not 2 <= length <= min(size, LONGEST_HEADER):
         raise SavedFileError(f"its header would be {length} bytes long, but {max(size, 0)} follow")
-    header = parsed(file.read(length))
+    header = parse_json(file.read(length))
     metadata = header.pop(METADATA, {})
     if not is_table(metadata, str):
         raise SavedFileError(f"its {METADATA} must be an object of strings, got {short(metadata)}")
-    return loaded(file, 8 + length, size - length, header), metadata.get(OURS)
+    return load_arrays(file, 8 + length, size - length, header), metadata.get(OURS)
 
 
-def loaded(file: Any, start: int, size: int, header: dict[str, Any]) -> dict[str, np.ndarray]:
+def load_arrays(file: Any, start: int, size: int, header: dict[str, Any]) -> dict[str, np.ndarray]:
     """Load the arrays after checking that they fill the file, one after another."""
     places = {name: place(name, said) for name, said in header.items()}
     end = 0
@@ -142,10 +142,10 @@ def elements(
 # -- JSON that is not trusted -------------------------------------------------------------------
 
 
-def parsed(text: str | bytes) -> dict[str, Any]:
+def parse_json(text: str | bytes) -> dict[str, Any]:
     """A JSON object. Raises SavedFileError for other text, a repeated key, NaN, infinity, or too long a number."""
     try:
-        found = json.loads(text, object_pairs_hook=once, parse_constant=no_number, parse_int=whole_number)
+        found = json.loads(text, object_pairs_hook=reject_duplicates, parse_constant=no_number, parse_int=whole_number)
     except SavedFileError:
         raise
     except (ValueError, RecursionError) as error:
@@ -155,7 +155,7 @@ def parsed(text: str | bytes) -> dict[str, Any]:
     return found
 
 
-def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def reject_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     table = dict(pairs)
     if len(table) != len(pairs):
         raise SavedFileError(f"a name occurs twice among {short([*table])}")

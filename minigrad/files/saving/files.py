@@ -20,8 +20,8 @@ from ...engine.tensor.tensor import Tensor
 from ...graph.function import TracedFunction
 from ...graph.placeholder import TensorSpec
 from ...graph.session import Session, SessionCallable
-from ...graph.signature import Bound
-from .container import OURS, parsed, read, short, write_arrays
+from ...graph.signature import TracedMethod
+from .container import OURS, parse_json, read, short, write_arrays
 from .functions import FunctionDecoder, FunctionEncoder, SavedFunction, of_traced
 from .sessions import of_session
 from .values import VERSION, Decoder, in_json, save_values
@@ -46,7 +46,7 @@ def save(path: str | os.PathLike[str], what: Any, inputs: Any = None) -> None:
         return
     encoder = FunctionEncoder()
     text = in_json({"version": VERSION, "kind": "function", **encoder.function(function)})
-    understood(text, encoder.arrays)  # refuse to save a file that could not be loaded
+    decode_contents(text, encoder.arrays)  # refuse to save a file that could not be loaded
     write_arrays(path, encoder.arrays, text)
 
 
@@ -61,7 +61,7 @@ def function_of(what: Any, inputs: Any) -> SavedFunction | None:
             "save one run of a session, mg.save(path, session.make_callable(fetches, [x, …])): the file then has the "
             "values of its variables too"
         )
-    what = what.function if isinstance(what, Bound) else what
+    what = what.function if isinstance(what, TracedMethod) else what
     if not callable(what):
         if inputs is not None:
             raise StateError(f"mg.save takes inputs only with a model or a function, but got them with {short(what)}")
@@ -92,14 +92,14 @@ def load(path: str | os.PathLike[str]) -> Any:
     if text is None:
         return {name: Tensor(array) for name, array in arrays.items()}
     try:
-        return understood(text, arrays)
+        return decode_contents(text, arrays)
     except SavedFileError as error:
         raise SavedFileError(f"{path} holds nothing that {OURS} knows: {error}") from None
 
 
-def understood(text: str, arrays: dict[str, Any]) -> Any:
+def decode_contents(text: str, arrays: dict[str, Any]) -> Any:
     """Decode the text and the arrays of a file."""
-    said = parsed(text)
+    said = parse_json(text)
     if said.get("version") != VERSION:
         raise SavedFileError(f"its version is {short(said.get('version'))}, but this minigrad reads version {VERSION}")
     try:

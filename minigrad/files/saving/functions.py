@@ -13,31 +13,31 @@ from typing import Any, NamedTuple
 
 from ...engine.base.dimension import fits, is_unknown
 from ...engine.base.errors import SavedFileError, ShapeError, StateError
-from ...engine.base.pytree import leaves, paths, planted
+from ...engine.base.pytree import leaves, paths, unflatten_like
 from ...engine.base.spec import Specs
 from ...engine.core.graph import Graph
-from ...engine.core.interpret import applied
+from ...engine.core.interpret import apply_graph
 from ...engine.core.modes import current, in_mode, no_grad
 from ...engine.core.op import Op
 from ...engine.methods import Operand
 from ...engine.ops.pattern import Slice
 from ...engine.tensor.tensor import Tensor
-from ...graph.compiled import Compiled, CompileOptions
+from ...graph.compiled import CompiledGraph, CompileOptions
 from ...graph.compiler.passes.specialise import lengths_in, with_lengths
 from ...graph.function import TracedFunction
 from ...graph.placeholder import TensorSpec
 from ...graph.signature import WeakMethod
-from ...graph.trace import Trace, taken
+from ...graph.trace import Trace, retake_view
 from ...nn.module import Module
 from ...tracing.builder import Tracer
 from .container import short
-from .graphs import GraphDecoder, GraphEncoder, chosen, plain
+from .graphs import GraphDecoder, GraphEncoder, item_at, plain
 
 CONSTANT = re.compile(r"captured(_\d+)?")  # the name a trace gives to a captured tensor without one
 
 
 @dataclass(frozen=True)
-class Returned:
+class ResultPart:
     """A part of what a function returns: its output or input with this number, or a view of such a part."""
 
     kind: str
@@ -83,7 +83,7 @@ class SavedFunction(Module):
         self.name, self.parts, self.variables = name, parts, variables
         self._buffers |= dict.fromkeys(constants, False)
         self.learned = {n: x.requires_grad for n, x in variables.items()}
-        self.runs = [Compiled(part.graph, name, {}, CompileOptions()) for part in parts]
+        self.runs = [CompiledGraph(part.graph, name, {}, CompileOptions()) for part in parts]
 
     @property
     def constants(self) -> set[str]:
@@ -104,7 +104,7 @@ class SavedFunction(Module):
     def signatures(self) -> list[Signature]:
         """The inputs and outputs of each graph."""
         return [
-            Signature({name: said(x.spec) for name, x in zip(part.arguments, part.graph.inputs)}, names_in(part.result))
+            Signature({name: tensor_spec_of(x.spec) for name, x in zip(part.arguments, part.graph.inputs)}, names_in(part.result))
             for part in self.parts
         ]
 
@@ -119,14 +119,14 @@ class SavedFunction(Module):
         if part.grads is not None:
             self.hold(part, inputs)
         with in_mode(recording=current.mode.recording and part.grads is None):
-            ys = run(inputs) if current.mode.builder is None else written_down(part.graph, inputs)
-        result = [returned(x, part, inputs, ys) for x in leaves(part.result)]
+            ys = run(inputs) if current.mode.builder is None else inline_graph(part.graph, inputs)
+        result = [resolve_result(x, part, inputs, ys) for x in leaves(part.result)]
         with no_grad():
             for i, y in part.edits:
                 inputs[i].copy_(ys[y])
         for i, g, _ in part.grads or ():
             inputs[i].grad = None if g is None else ys[g]
-        return planted(part.result, iter(result))
+        return unflatten_like(part.result, iter(result))
 
     def hold(self, part: SavedGraph, inputs: Sequence[Any]) -> None:
         """Raises StateError if the backward() inside would now act differently from when it was traced."""
@@ -139,7 +139,7 @@ class SavedFunction(Module):
                 "has a .grad to add to, has changed since it was saved: call zero_grad(), or save it as it is now"
             )
 
-    def fitting(self, xs: Sequence[Any], named: dict[str, Any]) -> tuple[SavedGraph, Compiled, list[Any]]:
+    def fitting(self, xs: Sequence[Any], named: dict[str, Any]) -> tuple[SavedGraph, CompiledGraph, list[Any]]:
         """The graph that fits these arguments, and its inputs. Raises ShapeError if none fits."""
         came = leaves([xs, named])
         for part, run in zip(self.parts, self.runs):
@@ -176,27 +176,27 @@ def names_in(result: Any) -> list[str]:
     return paths(result, "output")
 
 
-def said(spec: Any) -> TensorSpec:
+def tensor_spec_of(spec: Any) -> TensorSpec:
     """The TensorSpec of a spec, with None for a length that is not known."""
     return TensorSpec(tuple(None if is_unknown(n) else n for n in spec.shape), spec.dtype)
 
 
-def written_down(graph: Graph, xs: Sequence[Any]) -> Sequence[Any]:
+def inline_graph(graph: Graph, xs: Sequence[Any]) -> Sequence[Any]:
     """Add the graph's nodes to the graph that is being built; return its results."""
     builder: Any = current.mode.builder
     specs = [x.spec for x in xs]
     graph = with_lengths(graph, lengths_in(graph.inputs, specs), specs)
     with in_mode(autocast=None):  # as it was saved
-        return applied(graph, xs, lambda node: Tracer(builder.node(node.op, (), node.spec), builder))
+        return apply_graph(graph, xs, lambda node: Tracer(builder.node(node.op, (), node.spec), builder))
 
 
-def returned(x: Any, part: SavedGraph, inputs: Sequence[Any], ys: Sequence[Any]) -> Any:
+def resolve_result(x: Any, part: SavedGraph, inputs: Sequence[Any], ys: Sequence[Any]) -> Any:
     """The value of one part of the result."""
-    if not isinstance(x, Returned):
+    if not isinstance(x, ResultPart):
         return x
     if x.kind == "view":
         specs = [each.spec for each in inputs]
-        return taken(returned(x.of, part, inputs, ys), x.look, True, lengths_in(part.graph.inputs, specs))
+        return retake_view(resolve_result(x.of, part, inputs, ys), x.look, True, lengths_in(part.graph.inputs, specs))
     return (ys if x.kind == "output" else inputs)[x.number]
 
 
@@ -226,12 +226,12 @@ def part_of(trace: Trace, name: str) -> SavedGraph:
     def place(at: tuple[str, Any]) -> Any:
         kind, what = at
         if kind == "view":
-            return Returned("view", 0, place(what[0]), what[1])
+            return ResultPart("view", 0, place(what[0]), what[1])
         if kind == "constant":
-            return Returned("input", captured[id(what)]) if id(what) in captured else what
-        return Returned("output" if kind == "result" else "input", what)
+            return ResultPart("input", captured[id(what)]) if id(what) in captured else what
+        return ResultPart("output" if kind == "result" else "input", what)
 
-    result = planted(trace.template, iter([place(at) for at in trace.places]))
+    result = unflatten_like(trace.template, iter([place(at) for at in trace.places]))
     edits = [(edit.input, edit.result) for edit in trace.edits]
     grads = [(captured[leaf], g, leaf in before) for leaf, g in after.items() if leaf in captured]
     names, given = trace.names, trace.given
@@ -246,7 +246,7 @@ def of_traced(function: TracedFunction) -> SavedFunction:
     calls: set[str] = set()
     for trace in function.history:
         part = part_of(trace, function.__name__)
-        call = ", ".join(str(said(x.spec)) for x in part.graph.inputs[: len(part.arguments)])
+        call = ", ".join(str(tensor_spec_of(x.spec)) for x in part.graph.inputs[: len(part.arguments)])
         if call in calls:
             raise StateError(
                 f"{function.__name__} has several graphs for ({call}), which differ in arguments that are no tensors, "
@@ -305,7 +305,7 @@ class FunctionEncoder(GraphEncoder):
     def special(self, x: Any, path: tuple[str, ...]) -> Any:
         if isinstance(x, tuple) and not isinstance(x, Slice):  # a named tuple: its class is not saved
             return self.value(tuple(x), path)
-        if not isinstance(x, Returned):
+        if not isinstance(x, ResultPart):
             return super().special(x, path)
         if x.kind != "view":
             return {x.kind: x.number}
@@ -360,8 +360,8 @@ class FunctionDecoder(GraphDecoder):
     def edit(self, said: Any, graph: Graph, given: int) -> tuple[int, int]:
         match said:
             case [int(i), int(y)] if i >= given:
-                new = chosen([*graph.outputs], y)
-                if new is not None and new.spec == chosen([*graph.inputs], i).spec:
+                new = item_at([*graph.outputs], y)
+                if new is not None and new.spec == item_at([*graph.inputs], i).spec:
                     return i, y
         raise SavedFileError(f"{short(said)} is not an edit of a variable")
 
@@ -377,10 +377,10 @@ class FunctionDecoder(GraphDecoder):
         """The structure of the result, after checking that its parts exist."""
         result = self.value(said)
         for leaf in leaves(result):
-            while isinstance(leaf, Returned) and leaf.kind == "view":
+            while isinstance(leaf, ResultPart) and leaf.kind == "view":
                 leaf = leaf.of
-            if isinstance(leaf, Returned):
-                node = chosen([*(graph.outputs if leaf.kind == "output" else graph.inputs)], leaf.number)
+            if isinstance(leaf, ResultPart):
+                node = item_at([*(graph.outputs if leaf.kind == "output" else graph.inputs)], leaf.number)
                 if node is None or isinstance(node.spec, Specs):
                     raise SavedFileError(f"{short(leaf)} is not one tensor")
         return result
@@ -388,9 +388,9 @@ class FunctionDecoder(GraphDecoder):
     def special(self, kind: str, what: Any) -> Any:
         match kind, what:
             case (("output" | "input"), int()):
-                return Returned(kind, what)
+                return ResultPart(kind, what)
             case "view", [of, op]:
                 of, op = self.value(of), self.op(op)
-                if isinstance(of, Returned) and op.is_view:
-                    return Returned("view", 0, of, op)
+                if isinstance(of, ResultPart) and op.is_view:
+                    return ResultPart("view", 0, of, op)
         return super().special(kind, what)

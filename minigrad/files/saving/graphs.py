@@ -22,7 +22,7 @@ import numpy as np
 
 from ...engine import ops
 from ...engine.base.device import CPU, Device
-from ...engine.base.dimension import SIGNS, Formula, Length, Unknown, clamped, divided, fresh, named, unsaid
+from ...engine.base.dimension import SIGNS, Formula, Length, Unknown, clamped, divided, fresh_length, named_length, unwrap_dimension
 from ...engine.base.errors import SavedFileError, StateError
 from ...engine.base.pytree import leaves
 from ...engine.base.spec import Spec, Specs
@@ -86,7 +86,7 @@ class GraphEncoder(Encoder):
         if isinstance(node, NamedNode):
             said["name"] = node.name
         if place is not None:
-            said["place"] = self.places.setdefault(shown(place), len(self.places))
+            said["place"] = self.places.setdefault(strip_folders(place), len(self.places))
         return said
 
     def op(self, op: Any) -> dict[str, Any]:
@@ -140,7 +140,7 @@ class GraphEncoder(Encoder):
         return {"formula": [name, *map(self.value, factor.numbers)]}
 
 
-def shown(place: Place) -> Place:
+def strip_folders(place: Place) -> Place:
     """A place without its file's folders, in angle brackets, as Python names code that has no file."""
     cell = spot(place.file, place.line)
     known = PureWindowsPath(PurePath(place.file).name).name if cell.startswith(place.file) else cell.split(",")[0]
@@ -173,23 +173,23 @@ class GraphDecoder(Decoder):
                     nodes.append(self.node(each, nodes))
                 if [isinstance(x.op, ops.Input) for x in nodes] != [i < given for i in range(len(nodes))]:
                     raise SavedFileError(f"a graph says it has {given} inputs, but has others")
-                return Graph(tuple(nodes[:given]), tuple(None if i is None else chosen(nodes, i) for i in outputs))
+                return Graph(tuple(nodes[:given]), tuple(None if i is None else item_at(nodes, i) for i in outputs))
         raise SavedFileError(f"{short(said)} is not a graph")
 
     def node(self, said: Any, before: list[Node]) -> Node:
         """One node, which may read only earlier nodes."""
         if not isinstance(said, dict) or not isinstance(said.get("inputs"), list):
             raise SavedFileError(f"{short(said)} is not a node")
-        op, inputs = self.op(said), tuple(chosen(before, i) for i in said["inputs"])
+        op, inputs = self.op(said), tuple(item_at(before, i) for i in said["inputs"])
         spec = self.spec(said.get("spec"))
-        if spec != self.inferred(op, inputs, spec):
+        if spec != self.infer_spec(op, inputs, spec):
             raise SavedFileError(f"{short(op)} gives no {spec} of {short([x.spec for x in inputs])}")
         if "name" not in said:
             return Node(op, inputs, spec)  # type: ignore[arg-type]
-        place = chosen(self.places, said["place"]) if "place" in said else None
+        place = item_at(self.places, said["place"]) if "place" in said else None
         return NamedNode(op, inputs, spec, plain(said["name"]), place)
 
-    def inferred(self, op: Op, inputs: tuple[Node, ...], spec: Any) -> Any:
+    def infer_spec(self, op: Op, inputs: tuple[Node, ...], spec: Any) -> Any:
         """The spec that the op infers for its result; for an input or a number, the given spec if it is allowed."""
         match op:
             case ops.Input():
@@ -212,9 +212,9 @@ class GraphDecoder(Decoder):
         if kind is Folded:
             array = self.array(said.get("array"))
             return leaf(array) if array.ndim else None
-        return self.made(kind, said.get("fields", {}))
+        return self.construct(kind, said.get("fields", {}))
 
-    def made(self, kind: type, said: Any) -> Any:
+    def construct(self, kind: type, said: Any) -> Any:
         """Construct an op or a window from its fields, after checking them against the annotations."""
         hints = hints_of(kind)
         if not isinstance(said, dict) or said.keys() != hints.keys():
@@ -250,7 +250,7 @@ class GraphDecoder(Decoder):
             case "slice", [_, _, _]:
                 return Slice(*(self.value(n) for n in what))
             case "window", _:
-                return self.made(Window, what)
+                return self.construct(Window, what)
             case "graph", _:
                 return self.graph(what)
             case "op", _:
@@ -273,10 +273,10 @@ class GraphDecoder(Decoder):
     def length(self, name: Any) -> Any:
         """The length with this name; for a number, a fresh length."""
         if isinstance(name, str) and name.isascii() and name.isidentifier():
-            return named(name)
+            return named_length(name)
         if not isinstance(name, str) or name[:1] != "?" or not (name in self.lengths or name[1:].isdigit()):
             raise SavedFileError(f"{short(name)} is not the name of a length")
-        return self.lengths.setdefault(name, fresh())
+        return self.lengths.setdefault(name, fresh_length())
 
     def formula(self, operation: Callable[..., Any], numbers: list[Any]) -> Any:
         """The result of an operation on numbers and lengths."""
@@ -285,7 +285,7 @@ class GraphDecoder(Decoder):
         power = operation in (operator.pow, operator.lshift)
         if small and of_numbers and not (power and not any(isinstance(n, Formula) for n in numbers)):
             try:
-                return unsaid(operation(*numbers))
+                return unwrap_dimension(operation(*numbers))
             except Exception as error:  # numbers of the wrong type can fail in any way
                 raise SavedFileError(f"{operation.__name__} of {short(numbers)}: {short(error)}") from None
         raise SavedFileError(f"{operation.__name__} of {short(numbers)} is not a length")
@@ -302,7 +302,7 @@ def number(op: ops.Const, spec: Spec) -> Spec | None:
     return Spec((), spec.dtype)
 
 
-def chosen(among: list[Any], i: Any) -> Any:
+def item_at(among: list[Any], i: Any) -> Any:
     """The i-th item. Raises SavedFileError if it does not exist, or not yet."""
     if type(i) is not int or not 0 <= i < len(among):
         raise SavedFileError(f"number {short(i)} is out of range: {len(among)} are known so far")

@@ -21,7 +21,7 @@ import numpy as np
 
 from ...engine.base.errors import SavedFileError, StateError
 from ...engine.tensor.tensor import Tensor
-from .container import parsed, read, short, write_arrays
+from .container import parse_json, read, short, write_arrays
 
 VERSION = 1  # of the format
 DEEPEST = 100  # levels of nesting
@@ -137,7 +137,7 @@ def save_values(path: Any, values: Any) -> None:
 def load_values(path: Any) -> Any:
     """Read a file that save_values wrote."""
     arrays, text = read(path)
-    return Decoder(arrays).value(parsed(text or "")["value"])
+    return Decoder(arrays).value(parse_json(text or "")["value"])
 
 
 def in_json(said: dict[str, Any]) -> str:

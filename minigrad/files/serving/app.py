@@ -128,19 +128,19 @@ class Inference:
         begun, name, status = perf_counter(), request.path_params["name"], 500
         limits = self.repository.limits
         try:
-            body = await within(limits.seconds, read_body(request, limits.body, share), 408, "the request was read")
+            body = await limit_time(limits.seconds, read_body(request, limits.body, share), 408, "the request was read")
             # If this version is replaced from here on, it still answers the requests it has.
             version = self.repository.version(name, request.path_params.get("number"))
             with version.batcher.stay_open():
                 read = self.read(body, request, version)
-                said, arrays = await within(limits.seconds, read, 504, "the request was parsed")
+                said, arrays = await limit_time(limits.seconds, read, 504, "the request was parsed")
                 length = length_of_json(body, request.headers)
                 del body
                 share.hold(sum(array.nbytes for array in arrays.values()))
                 waiting = version.batcher.submit(arrays)
-            outputs = await within(limits.seconds, waiting, 504, f"{name} had answered")
+            outputs = await limit_time(limits.seconds, waiting, 504, f"{name} had answered")
             written = self.write(request, said, version, outputs, length)
-            body, kind, headers = await within(limits.seconds, written, 504, "the answer was written")
+            body, kind, headers = await limit_time(limits.seconds, written, 504, "the answer was written")
             answer = respond_in_pieces(body, kind, headers, share)
             status = 200
             return answer
@@ -215,7 +215,7 @@ async def read_body(request: Request, most: int, share: Share) -> bytearray:
     return body
 
 
-async def within(seconds: float, answer: Awaitable[Any], status: int, what: str) -> Any:
+async def limit_time(seconds: float, answer: Awaitable[Any], status: int, what: str) -> Any:
     try:
         async with asyncio.timeout(seconds):
             return await answer

@@ -137,7 +137,7 @@ class Batcher:
         if not batch:
             return
         begun = perf_counter()
-        run = partial(self.thread.submit, answers, self.model, [request.arrays for request in batch])
+        run = partial(self.thread.submit, run_together, self.model, [request.arrays for request in batch])
         try:
             answers_ = await asyncio.wrap_future(run())
         except Exception as error:
@@ -155,7 +155,7 @@ class Batcher:
                 request.answer.set_result(found)
 
 
-def answers(model: Model, requests: Sequence[Arrays]) -> list[Arrays]:
+def run_together(model: Model, requests: Sequence[Arrays]) -> list[Arrays]:
     """Answer several requests with one run."""
     if len(requests) == 1:
         return [model.run(requests[0])]

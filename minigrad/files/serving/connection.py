@@ -20,7 +20,7 @@ GRACE = 0.1  # seconds from shutdown until an idle connection is closed
 TOO_LONG = f"a request's head may have at most {LONGEST_HEAD} bytes and {MOST_HEADERS} headers, and this one has more"
 
 
-class NotServed(Exception):
+class LeaveParser(Exception):
     """Raised in a callback of the parser to stop parsing."""
 
 
@@ -117,7 +117,7 @@ class Connection(HttpToolsProtocol):
 
     def refuse(self, status: str, why: str) -> None:
         self.end(status, why)
-        raise NotServed
+        raise LeaveParser
 
     def send_400_response(self, msg: str) -> None:
         """Called when the parser refuses the data, and for exceptions in its callbacks."""

@@ -13,8 +13,8 @@ import numpy as np
 from numpy.lib import format as npy
 
 from ...engine.base.errors import MinigradError
-from ..saving.container import decoded, encoded, once, short
-from .model import Arrays, Constant, Model, Refusal
+from ..saving.container import decode_arrays, encode_arrays, reject_duplicates, short
+from .model import Arrays, NonFiniteConstant, Model, Refusal
 
 LENGTH = "Inference-Header-Content-Length"  # of the JSON, if binary elements follow it
 Body = bytes | bytearray
@@ -25,7 +25,7 @@ JSON, NPY, SAFETENSORS = "application/json", "application/x-npy", "application/x
 def parse_table(body: Body) -> dict[str, Any]:
     """A JSON object without repeated keys; NaN, Infinity and -Infinity are numbers, as in TensorFlow Serving."""
     try:
-        found = json.loads(body, object_pairs_hook=once, parse_constant=Constant)
+        found = json.loads(body, object_pairs_hook=reject_duplicates, parse_constant=NonFiniteConstant)
     except (ValueError, RecursionError) as error:
         raise Refusal(f"expected a JSON object: {short(error)}") from None
     if not isinstance(found, dict):
@@ -145,13 +145,13 @@ def from_safetensors(body: Body, model: Model) -> Arrays:
     if LONGEST_HEADER < int.from_bytes(body[:8], "little") <= len(body):
         raise Refusal(f"a safetensors file may have a header of at most {LONGEST_HEADER} bytes")
     try:
-        return decoded(BytesIO(body), len(body))[0]
+        return decode_arrays(BytesIO(body), len(body))[0]
     except MinigradError as error:
         raise Refusal(f"expected a safetensors file: {error}") from None
 
 
 def to_safetensors(arrays: Arrays) -> bytes:
-    head, data = encoded(arrays, {})
+    head, data = encode_arrays(arrays, {})
     return b"".join([*head, *data])
 
 

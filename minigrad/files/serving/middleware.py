@@ -71,15 +71,15 @@ class UnreadBodies:
         headers = Headers(scope=scope)
         unread = "transfer-encoding" in headers or headers.get("content-length", "0").strip("0") != ""
 
-        async def received() -> Message:
+        async def track_receive() -> Message:
             nonlocal unread
             message = await receive()
             unread = unread and message.get("more_body", False)
             return message
 
-        async def sent(message: Message) -> None:
+        async def track_send(message: Message) -> None:
             if unread and message["type"] == "http.response.start":
                 MutableHeaders(scope=message)["connection"] = "close"
             await send(message)
 
-        return await self.app(scope, received, sent)
+        return await self.app(scope, track_receive, track_send)

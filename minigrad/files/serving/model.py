@@ -22,7 +22,7 @@ from ...graph.placeholder import TensorSpec
 from .. import onnx
 from ..saving.container import short
 from ..saving.files import function_of, load
-from ..saving.functions import Returned, SavedFunction, SavedGraph, names_in, said
+from ..saving.functions import ResultPart, SavedFunction, SavedGraph, names_in, tensor_spec_of
 
 Arrays = dict[str, np.ndarray]
 MOST_ROWS = 1024  # of one run
@@ -37,7 +37,7 @@ class Refusal(Exception):
         self.status = status
 
 
-class Constant(float):
+class NonFiniteConstant(float):
     """NaN, Infinity or -Infinity written in JSON, as opposed to a number such as 1e400 that overflows to infinity."""
 
 
@@ -62,16 +62,16 @@ class Model:
         """The inputs as arrays, converted from lists if needed. Raises Refusal that names a wrong input."""
         if given.keys() != self.inputs.keys():
             raise Refusal(f"expected the inputs {[*self.inputs]}, got {[*given]}")
-        arrays = {name: fitted(name, given[name], spec) for name, spec in self.inputs.items()}
+        arrays = {name: array_of_spec(name, given[name], spec) for name, spec in self.inputs.items()}
         rows = {name: len(array) for name, array in arrays.items() if array.ndim}
         if 0 in rows.values() or (self.by_rows and len({*rows.values()}) > 1):
             raise Refusal(f"each input must have the same number of rows, at least one; got {rows}")
         return arrays
 
 
-def fitted(name: str, x: Any, spec: TensorSpec) -> np.ndarray:
+def array_of_spec(name: str, x: Any, spec: TensorSpec) -> np.ndarray:
     """x as an array of the spec. Arrays must have its dtype; lists from JSON are converted if they fit."""
-    array = x if isinstance(x, np.ndarray) else converted(name, x, spec.dtype)
+    array = x if isinstance(x, np.ndarray) else array_from_lists(name, x, spec.dtype)
     wanted = f"{name} must be {spec.dtype} of shape {[*spec.shape]} (None: any length)"
     if array.dtype != spec.dtype:
         raise Refusal(f"{wanted}, got {array.dtype}")
@@ -80,7 +80,7 @@ def fitted(name: str, x: Any, spec: TensorSpec) -> np.ndarray:
     return array
 
 
-def converted(name: str, x: Any, dtype: np.dtype[Any]) -> np.ndarray:
+def array_from_lists(name: str, x: Any, dtype: np.dtype[Any]) -> np.ndarray:
     """Convert nested lists to an array. Raises Refusal if more than precision would be lost."""
     array = np.array(x, object)  # objects, since true must not become 1, nor integers beyond 2⁶³ lose digits
     flat = array.ravel()  # flat, because some of NumPy's functions fail for many axes
@@ -91,7 +91,7 @@ def converted(name: str, x: Any, dtype: np.dtype[Any]) -> np.ndarray:
     try:
         with np.errstate(over="ignore"):
             found = flat.astype(dtype)
-        lost = [n for n in flat[np.isinf(found)] if not isinstance(n, Constant)] if kind(dtype) == "f" else []
+        lost = [n for n in flat[np.isinf(found)] if not isinstance(n, NonFiniteConstant)] if kind(dtype) == "f" else []
     except (OverflowError, TypeError):  # bfloat16 raises TypeError
         limits = finfo(dtype) if kind(dtype) == "f" else np.iinfo(dtype)
         lost = [n for n in flat if type(n) is int and not int(limits.min) <= n <= int(limits.max)]
@@ -104,9 +104,9 @@ def too_large(n: Any) -> str:
     return "a number beyond 1.8e308" if isinstance(n, float) and isinf(n) else short(n)
 
 
-WANTED: dict[str, set[type]] = {"f": {int, float, Constant}, "i": {int}, "u": {int}, "b": {bool}}
+WANTED: dict[str, set[type]] = {"f": {int, float, NonFiniteConstant}, "i": {int}, "u": {int}, "b": {bool}}
 KINDS: dict[type, str] = {
-    float: "numbers with a point", Constant: "NaN or Infinity", int: "integers", bool: "true or false", str: "strings",
+    float: "numbers with a point", NonFiniteConstant: "NaN or Infinity", int: "integers", bool: "true or false", str: "strings",
     list: "lists of different lengths",
 }  # fmt: skip
 
@@ -114,7 +114,7 @@ KINDS: dict[type, str] = {
 # -- from a file ----------------------------------------------------------------------------------
 
 
-def opened(path: Path) -> Model:
+def load_model(path: Path) -> Model:
     """Load the model in a file. Raises MinigradError if there is none."""
     if path.suffix == ".onnx":
         net = onnx.load(path)
@@ -133,7 +133,7 @@ def of_function(
     """A model that runs a saved function's last graph, under the function's names or the given ones."""
     part = function.parts[-1]
     places = zip(results or names_in(part.result), leaves(part.result))
-    returned = {name: returned_spec(x, part) for name, x in places if isinstance(x, Returned)}
+    returned = {name: returned_spec(x, part) for name, x in places if isinstance(x, ResultPart)}
     inputs = dict(zip(arguments or part.arguments, (x.spec for x in part.graph.inputs)))
 
     def run(arrays: Arrays) -> Arrays:
@@ -143,13 +143,13 @@ def of_function(
 
     lengths = {spec.shape[0] if spec.shape else 1 for spec in (*inputs.values(), *returned.values())}
     one_length = len(lengths) == 1 and all(map(is_unknown, lengths))
-    model = Model({name: said(x) for name, x in inputs.items()}, {name: said(x) for name, x in returned.items()}, run)
+    model = Model({name: tensor_spec_of(x) for name, x in inputs.items()}, {name: tensor_spec_of(x) for name, x in returned.items()}, run)
     if not one_length or part.edits or not rows_are_apart(model):
         return model
     return replace(model, run=partial(in_slices, run), by_rows=True)
 
 
-def returned_spec(x: Returned, part: SavedGraph) -> Spec:
+def returned_spec(x: ResultPart, part: SavedGraph) -> Spec:
     if x.kind == "view":
         assert x.look is not None  # every view has one
         return x.look.infer(returned_spec(x.of, part))
@@ -162,11 +162,11 @@ def in_slices(run: Callable[[Arrays], Arrays], arrays: Arrays) -> Arrays:
     """Split a run of many rows into several, which limits what one run allocates."""
     rows = len(next(iter(arrays.values())))
     starts = range(0, rows, MOST_ROWS)
-    found = [padded(run, {name: x[i : i + MOST_ROWS] for name, x in arrays.items()}) for i in starts]
+    found = [run_padded(run, {name: x[i : i + MOST_ROWS] for name, x in arrays.items()}) for i in starts]
     return found[0] if len(found) == 1 else {name: np.concatenate([y[name] for y in found]) for name in found[0]}
 
 
-def padded(run: Callable[[Arrays], Arrays], arrays: Arrays) -> Arrays:
+def run_padded(run: Callable[[Arrays], Arrays], arrays: Arrays) -> Arrays:
     """Pad a run to a power of two of rows by repeating the last, so that only few lengths need to be compiled."""
     rows = len(next(iter(arrays.values())))
     more = (1 << (rows - 1).bit_length()) - rows
@@ -206,7 +206,7 @@ def close(x: np.ndarray, y: np.ndarray) -> bool:
     return np.allclose(x.astype(np.float64), y.astype(np.float64), rtol=error, atol=error, equal_nan=True)
 
 
-def warmed(model: Model, most_rows: int) -> Model:
+def warm_up(model: Model, most_rows: int) -> Model:
     """Run the model on every number of rows a batch can have, so that all is compiled; return the model."""
     if model.by_rows and all(n is not None for spec in model.inputs.values() for n in spec.shape[1:]):
         for power in range((most_rows - 1).bit_length() + 1):

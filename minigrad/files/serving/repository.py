@@ -24,8 +24,8 @@ from ..saving.container import short
 from .batcher import Batcher, Limits
 from .budget import Budget
 from .metrics import Metrics
-from .model import Model, Refusal, opened, warmed
-from .worker import Worker
+from .model import Model, Refusal, load_model, warm_up
+from .worker import ParserProcess
 
 log = logging.getLogger("minigrad.files.serving")
 NUMBER = re.compile("[0-9]+")
@@ -53,9 +53,9 @@ class Repository:
     second    file → its version, which another file has already, and why it is not served
     """
 
-    def __init__(self, root: Path, limits: Limits, metrics: Metrics, read: Callable[[Path], Model] = opened):
+    def __init__(self, root: Path, limits: Limits, metrics: Metrics, read: Callable[[Path], Model] = load_model):
         self.root, self.limits, self.metrics, self.read = root.resolve(), limits, metrics, read
-        self.memory, self.worker = Budget(limits.memory), Worker()
+        self.memory, self.worker = Budget(limits.memory), ParserProcess()
         self.table: dict[Key, Version] = {}
         self.failed: dict[Key, tuple[Stamp, str]] = {}
         self.second: dict[Path, tuple[Key, str]] = {}
@@ -129,7 +129,7 @@ class Repository:
         return {key: "; ".join(reasons) for key, reasons in found.items() if key.name == name}
 
     async def load(self, key: Key, new: Stamp) -> Version:
-        model = await asyncio.to_thread(lambda: warmed(self.read(only_a_file(new[0])), self.limits.rows))
+        model = await asyncio.to_thread(lambda: warm_up(self.read(only_a_file(new[0])), self.limits.rows))
         return Version(key, new, Batcher(model, self.limits, self.metrics, key.name))
 
     def version(self, name: str, number: str | None = None) -> Version:

@@ -31,11 +31,11 @@ def inputs(said: Mapping[str, Any], model: Model) -> dict[str, Any]:
                 raise Refusal(f"every instance must have the keys {names}, as the first one has")
             return {name: [row[name] for row in rows] for name in names}
         case {"instances": [_, *_] as rows}:
-            return named(rows, model)
+            return by_input_name(rows, model)
         case {"inputs": dict(columns)}:
             return columns
         case {"inputs": column}:
-            return named(column, model)
+            return by_input_name(column, model)
     raise Refusal('expected {"instances": [row, …]}, with at least one row, or {"inputs": …}')
 
 
@@ -44,7 +44,7 @@ def wishes(said: Mapping[str, Any]) -> dict[str, Any]:
     return {"instances": len(said["instances"])} if "instances" in said else {}
 
 
-def named(value: Any, model: Model) -> dict[str, Any]:
+def by_input_name(value: Any, model: Model) -> dict[str, Any]:
     if len(model.inputs) != 1:
         raise Refusal(f"name the inputs {[*model.inputs]}: the request has values without names")
     return {next(iter(model.inputs)): value}

@@ -17,7 +17,7 @@ T = TypeVar("T")
 LONG = 1 << 16  # bytes
 
 
-class Worker:
+class ParserProcess:
     """One process, so that one long text at a time takes memory. It starts when first needed and ends with the loop."""
 
     def __init__(self) -> None:

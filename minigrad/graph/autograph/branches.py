@@ -18,11 +18,11 @@ from typing import Any
 import numpy as np
 
 from ...engine.base.errors import ConversionError, MinigradError, NoValueError, ShapeError
-from ...engine.base.pytree import leaves, outline, planted
+from ...engine.base.pytree import leaves, outline, unflatten_like
 from ...engine.base.spec import Spec
 from ...engine.ops.effect import PyFunc
 from ..control import cond
-from .side_effects import Changed, Followed, note_assignments, refuse_changes
+from .side_effects import ContainerChange, TrackedContainers, note_assignments, refuse_changes
 from .state import (
     NUMBERS,
     NotReturned,
@@ -32,11 +32,11 @@ from .state import (
     as_number,
     describe,
     filling,
-    here,
+    user_line,
     identical,
     is_number,
     is_part,
-    lifted,
+    lift_value,
     same,
     symbolic,
 )
@@ -53,11 +53,11 @@ class Merge:
     """
 
     def __init__(self, names: Sequence[str], kind: str):
-        self.names, self.kind, self.place = [*names], kind, here()
+        self.names, self.kind, self.place = [*names], kind, user_line()
         self.like: dict[tuple[str, int], Spec] = {}
         self.filled: dict[str, Any] = {}
 
-    def chosen(self, test: Any, then: Callable[[], Any], otherwise: Callable[[], Any]) -> list[Any]:
+    def merge_branches(self, test: Any, then: Callable[[], Any], otherwise: Callable[[], Any]) -> list[Any]:
         """Build the cond. Returns the values of the variables after it."""
         while True:
             self.first: list[list[tuple[Any, Any]]] = []
@@ -76,7 +76,7 @@ class Merge:
             if name in self.filled and isinstance(value, Undefined):
                 value = filling(self.filled[name])
             self.trees.append((value, None))
-            symbols = (self.fitted(x, self.like.get((name, i))) for i, x in enumerate(leaves(value)))
+            symbols = (self.fit_symbol(x, self.like.get((name, i))) for i, x in enumerate(leaves(value)))
             self.first.append([*zip(leaves(value), symbols)])
         return self.symbols(self.first)
 
@@ -89,9 +89,9 @@ class Merge:
             return values
         return [NotReturned(x.name) if isinstance(x, Undefined) else x for x in values]
 
-    def fitted(self, x: Any, spec: Spec | None) -> Any:
+    def fit_symbol(self, x: Any, spec: Spec | None) -> Any:
         """The symbol of x, cast to the dtype of the spec if there is one; None if x cannot be in the graph."""
-        symbol = lifted(x, spec) if is_part(x) else None
+        symbol = lift_value(x, spec) if is_part(x) else None
         return symbol if spec is None or symbol is None else symbol.astype(spec.dtype)
 
     def false(self, values: Sequence[Any]) -> list[Any]:
@@ -115,21 +115,21 @@ class Merge:
         """The leaves of a variable after the second branch, matched to those of the first."""
         x = self.trees[k][0]
         if outline(x) != outline(y):
-            raise self.refused(name, f"{describe(x)} after one branch and {describe(y)} after the other")
+            raise self.mismatch_error(name, f"{describe(x)} after one branch and {describe(y)} after the other")
         results = []
         for i, (first, its) in enumerate(zip(self.first[k], leaves(y))):
             value, symbol = first
             if symbol is not None and is_part(its):
                 results.append(self.second(name, i, *first, its))
             elif not same(value, its):
-                raise self.refused(name, f"{describe(value)} after one branch and {describe(its)} after the other")
+                raise self.mismatch_error(name, f"{describe(value)} after one branch and {describe(its)} after the other")
         return results
 
     def second(self, name: str, i: int, value: Any, symbol: Any, y: Any) -> Any:
         if isinstance(y, NUMBERS):
-            its = lifted(y, symbol.spec) if not isinstance(y, bool) or symbol.dtype == BOOL else lifted(y)
+            its = lift_value(y, symbol.spec) if not isinstance(y, bool) or symbol.dtype == BOOL else lift_value(y)
         else:
-            its = lifted(y)
+            its = lift_value(y)
             if is_number(y) and y.dtype != BOOL and np.can_cast(y.dtype, symbol.dtype, "same_kind"):
                 its = its.astype(symbol.dtype)
         if its.dtype == symbol.dtype:
@@ -137,9 +137,9 @@ class Merge:
         if is_number(value) and (name, i) not in self.like and np.can_cast(symbol.dtype, its.dtype, "same_kind"):
             self.like[name, i] = its.spec
             raise Retrace
-        raise self.refused(name, f"{symbol.dtype} after one branch and {its.dtype} after the other")
+        raise self.mismatch_error(name, f"{symbol.dtype} after one branch and {its.dtype} after the other")
 
-    def refused(self, name: str, what: str) -> ConversionError:
+    def mismatch_error(self, name: str, what: str) -> ConversionError:
         way = "Give it the same structure and dtype in both, by x.to(dtype) for instance"
         if "None" in what:
             way = "Let every way through the function return a tensor" if name == "return" else "Give a tensor in both"
@@ -169,7 +169,7 @@ class Merge:
             a if same(a, b) else as_number(leaf) if is_number(a) and is_number(b) else leaf
             for a, b, leaf in zip(leaves(x), leaves(y), found)
         ]
-        return planted(x, iter(kept))
+        return unflatten_like(x, iter(kept))
 
 
 @contextmanager
@@ -197,13 +197,13 @@ def handled(error: BaseException | None = None) -> None:
     for each in getattr(error, "exceptions", (error,)):
         if isinstance(each, NoValueError):
             raise ConversionError(
-                f"{here()}: this `except` catches {type(each).__name__}, which a run by Python, where every tensor has "
+                f"{user_line()}: this `except` catches {type(each).__name__}, which a run by Python, where every tensor has "
                 f"a value, would not raise: {each}"
             ) from each
         if (early := getattr(each, "early", None)) is not None:
             what, at = early
             raise ConversionError(
-                f"{here()}: this `except` catches {type(each).__name__} from {at}, where {what} written down before "
+                f"{user_line()}: this `except` catches {type(each).__name__} from {at}, where {what} written down before "
                 "any value is known: it is raised even if no run would get there. Without `try`: check by `if`, or "
                 "use where(…); to stop a run that has a bad value, write `assert`"
             ) from each
@@ -213,7 +213,7 @@ def truth(x: Any, kind: str) -> Any:
     """x as a condition: one bool. Raises ShapeError if it has several elements."""
     if x.size != 1:
         raise ShapeError(
-            f"{here()}: the condition of this {kind} is one bool, and got {x.spec}: say x.any() or x.all(), or take "
+            f"{user_line()}: the condition of this {kind} is one bool, and got {x.spec}: say x.any() or x.all(), or take "
             "where(condition, a, b) for a choice element by element"
         )
     x = x.reshape(()) if x.shape else x
@@ -242,7 +242,7 @@ def subject(x: Any) -> Any:
     """The subject of a `match`. Raises ConversionError if it holds a symbolic number, which patterns cannot match."""
     if any(isinstance(leaf, Number) for leaf in leaves(x)):
         raise ConversionError(
-            f"{here()}: this `match` is of a number that only a run of the graph knows: write `if` and =="
+            f"{user_line()}: this `match` is of a number that only a run of the graph knows: write `if` and =="
         )
     return x
 
@@ -273,8 +273,8 @@ def if_(
             block()
         return
 
-    before, at, own = get(), here(), len(names)
-    merge, followed = Merge(names, "`if`"), Followed()
+    before, at, own = get(), user_line(), len(names)
+    merge, followed = Merge(names, "`if`"), TrackedContainers()
 
     def leaving(block: Callable[[], None] | None) -> Callable[[], Sequence[Any]]:
         def run() -> Sequence[Any]:
@@ -284,7 +284,7 @@ def if_(
                 with refuse_changes(block, "a branch", at, get, set_, followed):
                     if block is not None:
                         block()
-            except Changed as its:
+            except ContainerChange as its:
                 followed.add(its.container)
                 merge.names.append(its.path)
                 raise
@@ -292,7 +292,7 @@ def if_(
 
         return run
 
-    after = merge.chosen(truth(test, "`if`"), leaving(then), leaving(otherwise))
+    after = merge.merge_branches(truth(test, "`if`"), leaving(then), leaving(otherwise))
     set_((*after[:own], *before[own:]))
     followed.write(after[own:])
     note_assignments(names, set_, "`if`")
@@ -313,7 +313,7 @@ def if_expression(
         with refuse_changes(side, f"one side of an {kind}", merge.place, nothing, ignore, None):
             return [side()]
 
-    return merge.chosen(truth(test, kind), lambda: noting(then), lambda: noting(otherwise))[0]
+    return merge.merge_branches(truth(test, kind), lambda: noting(then), lambda: noting(otherwise))[0]
 
 
 def and_(first: Any, *rest: Callable[[], Any]) -> Any:
@@ -339,18 +339,18 @@ def either(first: Any, kind: str, then: Callable[[], Any], otherwise: Callable[[
     as_it_is = first.dtype != BOOL
 
     def as_truth(value: Any) -> list[Any]:
-        return [value if as_it_is or isinstance(value, bool) else truth(lifted(value), kind)]
+        return [value if as_it_is or isinstance(value, bool) else truth(lift_value(value), kind)]
 
     merge = Merge(["the value"], kind)
 
-    return merge.chosen(truth(first, kind), lambda: as_truth(then()), lambda: as_truth(otherwise()))[0]
+    return merge.merge_branches(truth(first, kind), lambda: as_truth(then()), lambda: as_truth(otherwise()))[0]
 
 
 def filter_(test: Any) -> Any:
     """The condition of a comprehension. Raises ConversionError if it is symbolic, as the length would be unknown."""
     if symbolic(test):
         raise ConversionError(
-            f"{here()}: the `if` of a comprehension decides how many items there are, and {test.spec} is known only "
+            f"{user_line()}: the `if` of a comprehension decides how many items there are, and {test.spec} is known only "
             "when the graph runs. Keep all items, and choose the value: [v if v > 0 else 0 for v in x], or "
             "where(x > 0, x, 0).sum(); or write a `for` with an `if` in it"
         )
@@ -390,5 +390,5 @@ def assert_(test: Any, says: Callable[[], Any] | None = None) -> None:
         if not test:
             raise AssertionError(*(() if says is None else (says(),)))
         return
-    message = f"{here()}" if says is None else f"{says()} ({here()})"
+    message = f"{user_line()}" if says is None else f"{says()} ({user_line()})"
     truth(test, "`assert`").apply(PyFunc(Check(message), (Spec((), BOOL),)))

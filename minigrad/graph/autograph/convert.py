@@ -67,7 +67,7 @@ def convert(function: Any) -> Any:
         if isinstance(conversion, str):
             left_alone(function, conversion)
     new = call(function)
-    return new if new is function else watched(new)
+    return new if new is function else with_leak_warnings(new)
 
 
 def left_alone(function: FunctionType, reason: str) -> None:
@@ -78,7 +78,7 @@ def left_alone(function: FunctionType, reason: str) -> None:
     )
 
 
-def watched(function: Any) -> Any:
+def with_leak_warnings(function: Any) -> Any:
     """The converted function, with a warning after the trace about variables that still hold a symbol."""
 
     @wraps(function)
@@ -95,24 +95,24 @@ def call(function: Any) -> Any:
         case FunctionType() if hasattr(function, "dispatch"):
             return lambda *xs, **options: call(function.dispatch(type_of(xs[0])))(*xs, **options)
         case FunctionType():
-            return REPLACED.get(function) or called(function)
+            return REPLACED.get(function) or convert_callee(function)
         case MethodType():
-            inner = called(function.__func__)
+            inner = convert_callee(function.__func__)
             return function if inner is function.__func__ else MethodType(inner, function.__self__)
         case BuiltinFunctionType() | type():
             return REPLACED.get(function, function)
         case partial():
             return partial(call(function.func), *function.args, **function.keywords)
         case ModuleLike():
-            return module_called(function)
+            return with_converted_forward(function)
     its = vars(type(function)).get("__call__")
-    return MethodType(called(its), function) if isinstance(its, FunctionType) and not stays(its) else function
+    return MethodType(convert_callee(its), function) if isinstance(its, FunctionType) and not stays(its) else function
 
 
-def called(function: Any) -> Any:
+def convert_callee(function: Any) -> Any:
     if not stays(function):
-        return converted(function)
-    return handing_on(function) if is_engine(function) and not hasattr(function, "do_not_convert") else function
+        return build_converted(function)
+    return with_converted_arguments(function) if is_engine(function) and not hasattr(function, "do_not_convert") else function
 
 
 def stays(function: Any) -> bool:
@@ -120,34 +120,34 @@ def stays(function: Any) -> bool:
     return hasattr(function, "do_not_convert") or is_foreign(function) or function.__code__ in made
 
 
-def handing_on(function: Any) -> Any:
+def with_converted_arguments(function: Any) -> Any:
     """A function of minigrad that converts the user's functions among its arguments."""
 
-    def called(*args: Any, **options: Any) -> Any:
+    def wrapper(*args: Any, **options: Any) -> Any:
         return function(*(x if is_foreign(x) else call(x) for x in args), **options)
 
-    return called
+    return wrapper
 
 
-def module_called(module: Any) -> Any:
+def with_converted_forward(module: Any) -> Any:
     """A function that calls the module with the `forward` of it, and of every module in it, converted."""
 
-    def called(*xs: Any, **options: Any) -> Any:
+    def wrapper(*xs: Any, **options: Any) -> Any:
         with in_mode(builder=None):  # so that the trace does not depend on modules that are not called
             parts = [*module.modules()]
         own = [part for part in parts if part.forward and "forward" not in vars(part) and not stays(type(part).forward)]
         for part in own:
-            vars(part)["forward"] = MethodType(converted(type(part).forward), part)
+            vars(part)["forward"] = MethodType(build_converted(type(part).forward), part)
         try:
             return module(*xs, **options)
         finally:
             for part in own:
                 del vars(part)["forward"]
 
-    return called
+    return wrapper
 
 
-def converted(function: Any) -> Any:
+def build_converted(function: Any) -> Any:
     """The converted function, in the closure of the original; the function itself, if it cannot be converted."""
     conversion = conversion_of(function)
     if current.mode.builder is not None and "<locals>" not in function.__qualname__:  # a reload does not edit those
@@ -175,18 +175,18 @@ def conversion_of(function: FunctionType) -> Conversion | str:
     key = function.__code__, function.__code__.co_filename
     if key not in conversions:
         try:
-            conversions[key] = generated(function)
+            conversions[key] = generate_conversion(function)
         except Unconvertible as reason:
             conversions[key] = str(reason)
     return conversions[key]
 
 
-def generated(function: FunctionType) -> Conversion:
+def generate_conversion(function: FunctionType) -> Conversion:
     code = function.__code__
     tree = definition(code)
     if reason := reason_against(tree):
         raise Unconvertible(reason)
-    mangled(tree, function.__qualname__)
+    mangle_names(tree, function.__qualname__)
     mark_comprehensions(tree)
     names = FreshNames(tree, code)
     ag = names.fresh("ag")
@@ -196,7 +196,7 @@ def generated(function: FunctionType) -> Conversion:
     else:
         tree.decorator_list = []
         new = rewrite.function(tree)  # type: ignore[arg-type]
-    return Conversion(ag, new, compiled(new, code, ag, names))
+    return Conversion(ag, new, compile_tree(new, code, ag, names))
 
 
 class FreshNames:
@@ -225,7 +225,7 @@ class FreshNames:
         return new
 
 
-def compiled(tree: Any, code: CodeType, ag: str, names: FreshNames) -> CodeType:
+def compile_tree(tree: Any, code: CodeType, ag: str, names: FreshNames) -> CodeType:
     """Compile the tree to code with the free names of the function, plus `ag`."""
     free = " = ".join((*code.co_freevars, ag))
     (factory,) = ast.parse(f"def factory():\n    {free} = None").body
@@ -233,12 +233,12 @@ def compiled(tree: Any, code: CodeType, ag: str, names: FreshNames) -> CodeType:
     if isinstance(tree, ast.Lambda):
         factory.body.append(ast.copy_location(ast.Expr(tree), tree))
         whole = compiled_module(factory, code)
-        return finished(inner_code(whole, "<lambda>"), code, names.given)
+        return finish_code(inner_code(whole, "<lambda>"), code, names.given)
     # A new name, because a global function that calls itself would find its own name in the factory.
     name, tree.name = tree.name, names.fresh("function")
     factory.body.append(tree)
     whole = compiled_module(factory, code)
-    new = finished(inner_code(whole, tree.name), code, names.given)
+    new = finish_code(inner_code(whole, tree.name), code, names.given)
     tree.name = name
     return new
 
@@ -255,17 +255,17 @@ def inner_code(code: CodeType, name: str) -> CodeType:
     return [c for c in code.co_consts if isinstance(c, CodeType) and c.co_name == name][-1]
 
 
-def finished(code: CodeType, original: CodeType, given: set[str]) -> CodeType:
-    new = renamed(code, original, given)
+def finish_code(code: CodeType, original: CodeType, given: set[str]) -> CodeType:
+    new = rename_code(code, original, given)
     remember(new)
     return new
 
 
-def renamed(code: CodeType, original: CodeType, given: set[str]) -> CodeType:
+def rename_code(code: CodeType, original: CodeType, given: set[str]) -> CodeType:
     """The code with its blocks renamed to the function's own name, so that tracebacks show one function."""
     own = code.co_name in given or code.co_name == "<lambda>" == original.co_name
     name, qualname = (original.co_name, original.co_qualname) if own else (code.co_name, code.co_qualname)
-    consts = tuple(renamed(c, original, given) if isinstance(c, CodeType) else c for c in code.co_consts)
+    consts = tuple(rename_code(c, original, given) if isinstance(c, CodeType) else c for c in code.co_consts)
     return code.replace(co_consts=consts, co_name=name, co_qualname=qualname)
 
 
@@ -287,19 +287,19 @@ def beside(function: Any) -> str:
 
     Each line on the right has the number of the source line that it came from, which an error would show.
     """
-    rows = list(aligned(function))
+    rows = list(align_lines(function))
     width = max(len(left) for left, _ in rows)
     return "\n".join(f"{left:{width}} │ {right}".rstrip() for left, right in rows)
 
 
-def aligned(function: Any) -> list[tuple[str, str]]:
+def align_lines(function: Any) -> list[tuple[str, str]]:
     """Pairs of lines: each source line is next to the first line generated from it."""
-    tree = definition(plain(function).__code__)
-    lines = source(plain(function).__code__)
+    tree = definition(original_function(function).__code__)
+    lines = source(original_function(function).__code__)
     first = min([tree.lineno, *(d.lineno for d in getattr(tree, "decorator_list", []))])
     pending = [(n, f"{n:4} {lines[n - 1].rstrip()}") for n in range(first, (tree.end_lineno or first) + 1)]
     rows: list[tuple[str, str]] = []
-    for origin, text in numbered(function):
+    for origin, text in number_lines(function):
         while pending and pending[0][0] < origin:
             rows.append((pending.pop(0)[1], ""))
         left = pending.pop(0)[1] if pending and pending[0][0] == origin else ""
@@ -307,7 +307,7 @@ def aligned(function: Any) -> list[tuple[str, str]]:
     return rows + [(left, "") for _, left in pending]
 
 
-def numbered(function: Any) -> list[tuple[int, str]]:
+def number_lines(function: Any) -> list[tuple[int, str]]:
     """Lines of the generated code, each with the number of its line in the source."""
     tree = conversion(function).tree
     text = ast.unparse(tree)
@@ -327,7 +327,7 @@ def top(tree: Any) -> ast.AST:
     return ast.copy_location(ast.Expr(tree), tree) if isinstance(tree, ast.Lambda) else tree
 
 
-def plain(function: Any) -> FunctionType:
+def original_function(function: Any) -> FunctionType:
     """The original function behind a method, a converted function, or an mg.function."""
     function = getattr(function, "__func__", function)
     while hasattr(function, "__wrapped__"):
@@ -339,9 +339,9 @@ def plain(function: Any) -> FunctionType:
 
 def conversion(function: Any) -> Conversion:
     """The conversion of a function. Raises ConversionError if there is none."""
-    its = conversion_of(plain(function))
+    its = conversion_of(original_function(function))
     if isinstance(its, str):
-        raise ConversionError(f"{plain(function).__qualname__}() is not converted: {its}")
+        raise ConversionError(f"{original_function(function).__qualname__}() is not converted: {its}")
     return its
 
 
@@ -357,8 +357,8 @@ def definition(code: CodeType) -> Function:
     """A new copy of the function's syntax tree. Raises Unconvertible if its source cannot be found."""
     found = [node for node in definitions("".join(source(code))) if is_definition(node, code)]
     if len(found) != 1:
-        raise edited(code)
-    return copied(found[0])  # type: ignore[no-any-return]
+        raise edited_error(code)
+    return copy_tree(found[0])  # type: ignore[no-any-return]
 
 
 @lru_cache(8)
@@ -367,13 +367,13 @@ def definitions(text: str) -> list[Function]:
     return [node for node in ast.walk(ast.parse(text)) if isinstance(node, DEFINITIONS)]
 
 
-def copied(tree: Any) -> Any:
+def copy_tree(tree: Any) -> Any:
     """A copy of a syntax tree, or of a value in it."""
     if isinstance(tree, list):
-        return [copied(node) for node in tree]
+        return [copy_tree(node) for node in tree]
     if not isinstance(tree, ast.AST):
         return tree
-    return ast.copy_location(type(tree)(**{name: copied(x) for name, x in ast.iter_fields(tree)}), tree)
+    return ast.copy_location(type(tree)(**{name: copy_tree(x) for name, x in ast.iter_fields(tree)}), tree)
 
 
 def source(code: CodeType) -> Sequence[str]:
@@ -384,13 +384,13 @@ def source(code: CodeType) -> Sequence[str]:
         if lines and is_source(lines, code):
             return lines
     if lines:
-        raise edited(code)
+        raise edited_error(code)
     raise Unconvertible(
         "its source cannot be found: write it in a file or a notebook, not in exec() or Python's own prompt"
     )
 
 
-def edited(code: CodeType) -> Unconvertible:
+def edited_error(code: CodeType) -> Unconvertible:
     return Unconvertible(
         f"line {code.co_firstlineno} of {code.co_filename} is not the code that was imported: {EDITED}"
     )
@@ -435,7 +435,7 @@ def within(node: ast.Lambda, code: CodeType) -> bool:
     return bool(spots) and all(start <= spot <= end for spot in spots) and start in spots
 
 
-def mangled(tree: ast.AST, qualname: str) -> None:
+def mangle_names(tree: ast.AST, qualname: str) -> None:
     """Mangle private names, such as `self.__x` to `self._Class__x`, as Python does inside a class."""
     owner = qualname.split(".")[-2].lstrip("_") if "." in qualname and not qualname.split(".")[-2].endswith(">") else ""
     for node in ast.walk(tree) if owner else ():

@@ -104,7 +104,7 @@ class Expressions(ast.NodeTransformer):
             given = ast.parse(f"super(__class__, {self.first_argument})", mode="eval").body
             return at([given], node)[0]
         self.generic_visit(node)
-        named = self.named(function)
+        named = self.resolve_function(function)
         if self.is_builtin(function):
             if function.id in ("map", "filter"):  # type: ignore[attr-defined]
                 node.args[:1] = map(self.convert_argument, node.args[:1])
@@ -125,7 +125,7 @@ class Expressions(ast.NodeTransformer):
             return False
         return hasattr(builtins, function.id) and function.id not in SPECIAL
 
-    def named(self, function: ast.expr) -> Any:
+    def resolve_function(self, function: ast.expr) -> Any:
         """The function that `module.name` or a global name refers to; None if it is not known before the call."""
         path = []
         while isinstance(function, ast.Attribute):

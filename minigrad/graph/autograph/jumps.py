@@ -84,7 +84,7 @@ class JumpLowering:
 
     def block(self, block: Sequence[ast.stmt], here: Here) -> tuple[Block, Flags]:
         """The block, and the flags that may be set in it."""
-        block = absorbed(block)
+        block = absorb_rest(block)
         new: Block = []
         for i, statement in enumerate(block):
             rest = block[i + 1 :]
@@ -100,7 +100,7 @@ class JumpLowering:
     def statement(self, s: ast.stmt, here: Here) -> tuple[Block, Flags]:
         match s:
             case ast.Return() if not here.plain:
-                return self.returned(s, here)
+                return self.lower_return(s, here)
             case ast.Break():
                 return [assign(here.breaks, "True", s)], Flags({here.breaks})
             case ast.Continue() if here.turn_ends:
@@ -116,7 +116,7 @@ class JumpLowering:
                 s.body = body or pass_line(s)
                 return [s], flags
             case ast.Try() | ast.TryStar():
-                return self.tried(s, here)
+                return self.lower_try(s, here)
             case ast.Match():
                 flags = NONE
                 for case in s.cases:
@@ -125,7 +125,7 @@ class JumpLowering:
                 return [s], flags
         return [s], NONE
 
-    def returned(self, s: ast.Return, here: Here) -> tuple[Block, Flags]:
+    def lower_return(self, s: ast.Return, here: Here) -> tuple[Block, Flags]:
         self.result = self.result or self.fresh("result")
         value = ast.Constant(None) if s.value is None else s.value
         given = ast.copy_location(ast.Assign([ast.Name(self.result, ast.Store())], value), s)
@@ -162,7 +162,7 @@ class JumpLowering:
         after = [guard(leaves, otherwise, otherwise[0])] if leaves and otherwise else otherwise
         return [*before, s, *after], returns | more
 
-    def tried(self, s: ast.Try | ast.TryStar, here: Here) -> tuple[Block, Flags]:
+    def lower_try(self, s: ast.Try | ast.TryStar, here: Here) -> tuple[Block, Flags]:
         if any(True for _ in jumps_in(s.finalbody)):
             raise Unconvertible("it leaves a `finally` by return, break or continue")
         s.finalbody, _ = self.block(s.finalbody, here.before_more())
@@ -180,7 +180,7 @@ class JumpLowering:
 # -- where blocks end ----------------------------------------------------------------------------------
 
 
-def absorbed(block: Sequence[ast.stmt]) -> Sequence[ast.stmt]:
+def absorb_rest(block: Sequence[ast.stmt]) -> Sequence[ast.stmt]:
     """The block up to its first jump. If one branch of an `if` always jumps, the rest moves into the other branch."""
     for i, s in enumerate(block):
         rest = block[i + 1 :]

@@ -21,7 +21,7 @@ from ...api.functions.creation import arange
 from ...engine.base.dimension import Dimension
 from ...engine.base.dtypes import kind
 from ...engine.base.errors import ConversionError
-from ...engine.base.pytree import leaves, outline, paths, planted, substituted
+from ...engine.base.pytree import leaves, outline, paths, unflatten_like, replace_leaves
 from ...engine.base.spec import Spec
 from ...engine.core.modes import current
 from ...engine.core.node import place
@@ -29,7 +29,7 @@ from ...tracing.tracer import Tracer
 from ..control import while_loop
 from ..subgraph import Subgraph
 from .branches import BOOL, explain_early_errors, if_, ignore, nothing, truth
-from .side_effects import Changed, Followed, note_assignments, refuse_changes
+from .side_effects import ContainerChange, TrackedContainers, note_assignments, refuse_changes
 from .state import (
     NUMBERS,
     NotReturned,
@@ -39,10 +39,10 @@ from .state import (
     describe,
     dtype_of,
     filling,
-    here,
+    user_line,
     is_number,
     is_part,
-    lifted,
+    lift_value,
     same,
     symbolic,
 )
@@ -75,7 +75,7 @@ def rows(x: Any) -> Any:
     if not symbolic(x):
         return x
     if not x.shape:
-        raise TypeError(f"{here()}: a loop over a tensor goes over its first axis, and {x.spec} has none")
+        raise TypeError(f"{user_line()}: a loop over a tensor goes over its first axis, and {x.spec} has none")
     return Rows(x.shape[0], lambda i: x[i])
 
 
@@ -93,7 +93,7 @@ class Steps(Rows):
 
     def refuse(self, *_: Any) -> Any:
         raise ConversionError(
-            f"{here()}: the length of this mg.arange() is known only when the graph runs, so it is no tensor, and only "
+            f"{user_line()}: the length of this mg.arange() is known only when the graph runs, so it is no tensor, and only "
             "a `for` can go over it. For a tensor take a length that is known, mg.arange(10), and choose by where(…)"
         )
 
@@ -110,7 +110,7 @@ def arange_(start: Any = None, end: Any = None, step: Any = 1, *, dtype: Any = N
     kind = np.result_type(*map(dtype_of, (start, end, step))) if dtype is None else dtype
 
     def row(i: Any) -> Any:
-        y = lifted(start + i * step).astype(kind)
+        y = lift_value(start + i * step).astype(kind)
         return Tracer(y.node, y.builder)  # a tensor, although it is computed from numbers
 
     return Steps(length.astype(np.int64), row)
@@ -139,7 +139,7 @@ def number_of(xs: range, i: Any) -> Any:
 
 def shorter(n: Any, m: Any) -> Any:
     if any(symbolic(o) or isinstance(o, Dimension) for o in (n, m)):
-        return n if n is m else lifted(n).minimum(lifted(m))
+        return n if n is m else lift_value(n).minimum(lift_value(m))
     return min(n, m)
 
 
@@ -149,7 +149,7 @@ def unroll(x: Any) -> Any:
         return x
     if x.most is None:
         raise ConversionError(
-            f"{here()}: how many rows there are is known only when the graph runs, and Python, in a comprehension or "
+            f"{user_line()}: how many rows there are is known only when the graph runs, and Python, in a comprehension or "
             "beside a list, needs them one after another: make the list a tensor, or write a `for`"
         )
     return [x.row(i) for i in range(x.most)]
@@ -178,10 +178,10 @@ class TracedLoop:
 
     def __init__(self, kind: str, block: Any, get: Any, set_: Any, names: Sequence[str], sure: bool = False):
         self.kind, self.block, self.get, self.set_, self.names = kind, block, get, set_, names
-        self.owner, self.place, self.line, self.sure = (get, set_), here(), place(), sure
+        self.owner, self.place, self.line, self.sure = (get, set_), user_line(), place(), sure
         self.start: dict[str, Any] = {"the turn": 0}
         self.edited: set[int] = set()
-        self.followed = Followed()
+        self.followed = TrackedContainers()
 
     def read(self) -> list[Any]:
         """The state: the variables, then the contents of lists and dictionaries."""
@@ -201,14 +201,14 @@ class TracedLoop:
                 if unlike is not None:
                     name, y = unlike.name, unlike.y
                     x = self.before[self.names.index(name)]
-                    self.start[name] = filling(y) if isinstance(x, Undefined) else self.typed(name, x, turn)
+                    self.start[name] = filling(y) if isinstance(x, Undefined) else self.typed_start(name, x, turn)
                 self.write_loop(test, turn)
                 return note_assignments(
                     self.names[: len(self.names) - len(self.followed.all)], self.owner[1], self.kind, self.line
                 )
             except Unlike as its:
                 unlike = its
-            except Changed as its:
+            except ContainerChange as its:
                 self.followed.add(its.container)
                 self.names = (*self.names, its.path)
                 self.before.append(its.container.copy())
@@ -216,7 +216,7 @@ class TracedLoop:
                 self.write(self.before)
                 raise
 
-    def typed(self, name: str, x: Any, turn: Callable[[], None]) -> Any:
+    def typed_start(self, name: str, x: Any, turn: Callable[[], None]) -> Any:
         """The start value of a variable: `total = 0.0` becomes a float32, if the body adds a float32 to it.
 
         The dtype is found by tracing one turn into a graph that is then discarded.
@@ -227,7 +227,7 @@ class TracedLoop:
             y = self.read()[self.names.index(name)]
         if outline(x) != outline(y):
             return x
-        return planted(x, iter([number(a, b) for a, b in zip(leaves(x), leaves(y))]))
+        return unflatten_like(x, iter([number(a, b) for a, b in zip(leaves(x), leaves(y))]))
 
     def turn(self, turn: Callable[[], None]) -> None:
         with (
@@ -257,23 +257,23 @@ class TracedLoop:
             current.mode.builder.stands |= {id(symbol): part for symbol, part in zip(symbols, parts)}
             self.write(self.state(start, symbols))
             self.turn(turn)
-            results = self.carried(start, symbols)
+            results = self.next_values(start, symbols)
             self.edited = {
                 i for i, (x, node, y) in enumerate(zip(symbols, nodes, results)) if y is x and y.node is not node
             }
             still = [is_number(x) and is_number(y) for x, y in zip(symbols, results)]
-            self.asked([x for x, its in zip(symbols, still) if not its])
-            self.alone([parts[i] for i in self.edited], parts)
-            self.weighed({x.dtype for x in (*symbols, *(c.what for c in current.mode.builder.captured.values()))})
+            self.refuse_asked_type([x for x, its in zip(symbols, still) if not its])
+            self.refuse_aliased_edit([parts[i] for i in self.edited], parts)
+            self.check_dtypes({x.dtype for x in (*symbols, *(c.what for c in current.mode.builder.captured.values()))})
             return results
 
         body.names = [  # type: ignore[attr-defined]
             path for name, x in zip(self.names, start) for path, leaf in zip(paths(x, name), leaves(x)) if is_part(leaf)
         ]
-        carried = while_loop(going, body, [lifted(x) for x in parts])
-        settled = [self.settled(i, x, y) for i, (x, y) in enumerate(zip(parts, carried))]
+        carried = while_loop(going, body, [lift_value(x) for x in parts])
+        settled = [self.settle_edit(i, x, y) for i, (x, y) in enumerate(zip(parts, carried))]
         results = [as_number(y) if its else y for y, its in zip(settled, still)]
-        self.write([self.left(name, x) for name, x in zip(self.names, self.state(start, results))])
+        self.write([self.value_after(name, x) for name, x in zip(self.names, self.state(start, results))])
 
     def numbers(self, start: Sequence[Any]) -> list[bool]:
         """For each carried value, whether it was a Python number before the loop."""
@@ -281,21 +281,21 @@ class TracedLoop:
         flat = [(leaf, its) for began, x in pairs for leaf, its in zip_longest(leaves(began), leaves(x))]
         return [is_number(its) for leaf, its in flat if is_part(leaf)]
 
-    def settled(self, i: int, x: Any, y: Any) -> Any:
+    def settle_edit(self, i: int, x: Any, y: Any) -> Any:
         """A carried value after the loop. If the body edits it in place, as `x += 1` does, it is the same tensor."""
         if i not in self.edited:
             return y
         current.mode.builder.take(x, y)
         return x
 
-    def weighed(self, dtypes: set[Any]) -> None:
+    def check_dtypes(self, dtypes: set[Any]) -> None:
         """Raises Unlike if a variable starts as a number, and the body has a tensor of that kind in another dtype."""
         for name, x in zip(self.names, self.before):
             kinds = {np.dtype(type(leaf)) for leaf in leaves(x) if isinstance(leaf, int | float)} - {BOOL}
             if name not in self.start and any(kind(d) == kind(k) and d != k for d in dtypes for k in kinds):
                 raise Unlike(name, x)
 
-    def asked(self, tensors: Sequence[Any]) -> None:
+    def refuse_asked_type(self, tensors: Sequence[Any]) -> None:
         """Raises ConversionError if the body asks for the type of a variable that is a number only at first."""
         if any(getattr(x, "typed", False) for x in tensors):
             raise ConversionError(
@@ -303,7 +303,7 @@ class TracedLoop:
                 "variable that is a Python number in the first turn and a tensor in the next: begin with a tensor"
             )
 
-    def alone(self, edited: Sequence[Any], parts: Sequence[Any]) -> None:
+    def refuse_aliased_edit(self, edited: Sequence[Any], parts: Sequence[Any]) -> None:
         """Raises ConversionError if the body edits a tensor in place that it also reads under another name."""
         others = current.mode.builder.captured
         for x in edited:
@@ -317,9 +317,9 @@ class TracedLoop:
     def state(self, start: Sequence[Any], symbols: Sequence[Any]) -> list[Any]:
         """The values of the variables, with their carried leaves replaced by these symbols."""
         places = iter(symbols)
-        return [substituted(x, is_part, places) for x in start]
+        return [replace_leaves(x, is_part, places) for x in start]
 
-    def left(self, name: str, x: Any) -> Any:
+    def value_after(self, name: str, x: Any) -> Any:
         """The value of a variable after the loop."""
         if not isinstance(x, Undefined):
             return x
@@ -333,7 +333,7 @@ class TracedLoop:
 
     # -- the state after a turn must match the state before ---------------------------------------------
 
-    def carried(self, start: Sequence[Any], symbols: Sequence[Any]) -> list[Any]:
+    def next_values(self, start: Sequence[Any], symbols: Sequence[Any]) -> list[Any]:
         """The carried values for the next turn. Raises ConversionError if they do not match those before the turn."""
         places = iter(symbols)
         return [y for name, x, its in zip(self.names, start, self.read()) for y in self.variable(name, x, its, places)]
@@ -348,22 +348,22 @@ class TracedLoop:
         if isinstance(y, Undefined):
             raise ConversionError(f"{self.place}: `{name}` goes on to the next turn, and {y.why or 'is deleted'}")
         if outline(x) != outline(y):
-            raise self.changed(name, x, y)
+            raise self.structure_error(name, x, y)
         results = []
         for i, (began, its) in enumerate(zip(leaves(x), leaves(y))):
             if is_part(began) and is_part(its):
                 results.append(self.part(name, i, next(places), its))
             elif not same(began, its):
-                raise self.changed(name, began, its)
+                raise self.structure_error(name, began, its)
         return results
 
     def part(self, name: str, i: int, symbol: Any, y: Any) -> Any:
         """The carried value of one leaf: `symbol` before the turn, y after it."""
-        its = lifted(y, symbol.spec) if isinstance(y, NUMBERS) else lifted(y)
+        its = lift_value(y, symbol.spec) if isinstance(y, NUMBERS) else lift_value(y)
         its = as_number(its) if is_number(y) else its
         if tuple(its.shape) != tuple(symbol.shape):
             way = "Begin with the shape that it keeps, mg.zeros(…), or take mg.while_loop with shape_invariants"
-            raise self.refused(
+            raise self.mismatch_error(
                 name, f"has shape {symbol.shape} before a turn and {its.shape} after it", way, uneven=True
             )
         if its.dtype == symbol.dtype:
@@ -372,18 +372,18 @@ class TracedLoop:
         if name not in self.start and is_number(leaves(first)[i]):
             raise Unlike(name, y)
         way = f"Begin with dtype {its.dtype}, or end the turn with .to({symbol.dtype})"
-        raise self.refused(name, f"is {symbol.dtype} before a turn and {its.dtype} after it", way)
+        raise self.mismatch_error(name, f"is {symbol.dtype} before a turn and {its.dtype} after it", way)
 
-    def changed(self, name: str, x: Any, y: Any) -> ConversionError:
+    def structure_error(self, name: str, x: Any, y: Any) -> ConversionError:
         way = "Begin with a tensor of the shape and dtype that it will have"
         if isinstance(y, list | tuple | dict):
             way = (
                 f"A list may grow in a `for` over at most {UNROLLED} rows, if their number is known: it is unrolled. "
                 "Else keep what the loop collects in a tensor: out = mg.zeros(10) and out[i] = y, or mg.lax.scan"
             )
-        return self.refused(name, f"is {describe(x)} before a turn and {describe(y)} after it", way, uneven=True)
+        return self.mismatch_error(name, f"is {describe(x)} before a turn and {describe(y)} after it", way, uneven=True)
 
-    def refused(self, name: str, what: str, way: str, uneven: bool = False) -> ConversionError:
+    def mismatch_error(self, name: str, what: str, way: str, uneven: bool = False) -> ConversionError:
         """The error. `uneven` means that the structure or shape changes, which an unrolled loop could handle."""
         name = "what is returned" if name == "return" else f"`{name}`"
         error = ConversionError(
@@ -405,7 +405,7 @@ def number(x: Any, y: Any) -> Any:
     """x as a tensor of y's dtype, if x is a number and y can be in the graph; else x unchanged."""
     if not (is_number(x) and is_part(y)):
         return x
-    return lifted(x, Spec((), dtype_of(y))).astype(dtype_of(y))
+    return lift_value(x, Spec((), dtype_of(y))).astype(dtype_of(y))
 
 
 def while_(
@@ -430,7 +430,7 @@ def while_(
             test()
         body()
 
-    TracedLoop("`while`", body, get, set_, names).run(lambda: truth(lifted(test()), "`while`"), turn)
+    TracedLoop("`while`", body, get, set_, names).run(lambda: truth(lift_value(test()), "`while`"), turn)
     if assigns:
         test()
 
@@ -484,13 +484,13 @@ def run_counted(items: Rows, loop: TracedLoop, body: Callable[[Any], None], test
 
     def turn() -> None:
         nonlocal at
-        body(items.row(as_number(lifted(at))))
+        body(items.row(as_number(lift_value(at))))
         at = at + 1
 
     def going() -> Any:
-        more = lifted(at) < items.length
+        more = lift_value(at) < items.length
         on = True if test is None else test()
-        return more if on is True else more & lifted(on)
+        return more if on is True else more & lift_value(on)
 
     loop.get, loop.set_, loop.names = get_all, set_all, ("the turn", *loop.names)
     loop.run(going, turn)

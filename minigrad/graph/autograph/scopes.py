@@ -89,7 +89,7 @@ def arguments(function: Function) -> list[str]:
 # -- written and read ----------------------------------------------------------------------------------
 
 
-def written(nodes: Iterable[ast.AST]) -> list[str]:
+def bound_names(nodes: Iterable[ast.AST]) -> list[str]:
     """The names that are bound here, in order of appearance."""
     return list(dict.fromkeys(name for node in inside(nodes) for name in bound_by(node)))
 
@@ -118,7 +118,7 @@ def mark_comprehensions(tree: ast.AST) -> None:
 def attributes_written(nodes: Iterable[ast.AST]) -> list[str]:
     """The attributes, such as `self.h`, that are assigned here, if their object is not rebound here."""
     nodes = list(nodes)
-    bound = set(written(nodes))
+    bound = set(bound_names(nodes))
     found = (
         ast.unparse(node)
         for node in inside(nodes)
@@ -180,16 +180,16 @@ class Liveness:
             case ast.While() | ast.For():
                 return self.loop(node, after)
             case ast.Try() | ast.TryStar():
-                return self.tried(node, after)
+                return self.before_try(node, after)
             case ast.With():
-                return (self.block(node.body, after) - set(written(node.items))) | read(node.items)
+                return (self.block(node.body, after) - set(bound_names(node.items))) | read(node.items)
             case ast.Match():
                 cases = [self.block(case.body, after) | read([case.pattern, *filter(None, [case.guard])])
                          for case in node.cases]  # fmt: skip
                 return after.union(read([node.subject]), *cases)
             case ast.AugAssign() | ast.Delete():
                 return after | read([node])
-        return (after - set(written([node]))) | read([node])
+        return (after - set(bound_names([node]))) | read([node])
 
     def loop(self, node: ast.While | ast.For, after: Names) -> Names:
         """The names alive before a loop. Its head is reached from before the loop, and from the end of the body.
@@ -200,13 +200,13 @@ class Liveness:
         target = [node.target] if isinstance(node, ast.For) else []
         test = read([node.test]) if isinstance(node, ast.While) else frozenset(getattr(node, "until", ()))
         if not hasattr(node, "reads_itself"):
-            node.reads_itself = self.block(node.body, frozenset()) - set(written(target)) | read(target)  # type: ignore[union-attr]
+            node.reads_itself = self.block(node.body, frozenset()) - set(bound_names(target)) | read(target)  # type: ignore[union-attr]
         head: Names = after | test | node.reads_itself  # type: ignore[union-attr]
         node.alive_in = head  # type: ignore[union-attr]
         self.block(node.body, head)
         return head | read([node.iter] if isinstance(node, ast.For) else [])
 
-    def tried(self, node: ast.Try | ast.TryStar, after: Names) -> Names:
+    def before_try(self, node: ast.Try | ast.TryStar, after: Names) -> Names:
         """The names alive before a `try`: control may go from anywhere in its body to a handler."""
         last = self.block(node.finalbody, after)
         caught = last.union(*(self.block(h.body, last) | read(filter(None, [h.type])) for h in node.handlers))

@@ -33,7 +33,7 @@ from .state import Retrace, describe, is_part, symbolic
 NOTHING = object()
 
 
-class Watched(NamedTuple):
+class Location(NamedTuple):
     """A variable, or an attribute, that a block can reach.
 
     path      its path in the source
@@ -58,7 +58,7 @@ class Watched(NamedTuple):
             return NOTHING
 
 
-def reached(block: FunctionType) -> Iterator[Watched]:
+def reachable_locations(block: FunctionType) -> Iterator[Location]:
     """The variables and attributes named in the block, and in the user's functions that it can call by these names."""
     todo: list[tuple[FunctionType, Any]] = [(block, NOTHING)]
     seen: set[tuple[int, int]] = set()
@@ -66,13 +66,13 @@ def reached(block: FunctionType) -> Iterator[Watched]:
         if is_foreign(function) or (id(function), id(owner)) in seen:
             continue
         seen.add((id(function), id(owner)))
-        names = mentioned(function.__code__)
-        places = [Watched(name, function.__globals__, function) for name in names]
-        places += [Watched(n, c, function) for n, c in zip(function.__code__.co_freevars, function.__closure__ or ())]
+        names = code_names(function.__code__)
+        places = [Location(name, function.__globals__, function) for name in names]
+        places += [Location(n, c, function) for n, c in zip(function.__code__.co_freevars, function.__closure__ or ())]
         for name, x in [*((its.path, its.now()) for its in places), ("self", owner)]:
             fields = getattr(x, "__dict__", None)
             if isinstance(fields, dict) and not (isinstance(x, ModuleType) and is_library(x)):
-                places += [Watched(f"{name}.{attribute}", fields, function) for attribute in names]
+                places += [Location(f"{name}.{attribute}", fields, function) for attribute in names]
         todo += [its for x in [owner, *(its.now() for its in places)] for its in functions_of(x, names)]
         yield from places
 
@@ -94,20 +94,20 @@ def functions_of(x: Any, names: Sequence[str]) -> Iterator[tuple[FunctionType, A
 
 
 @cache
-def mentioned(code: CodeType) -> tuple[str, ...]:
+def code_names(code: CodeType) -> tuple[str, ...]:
     """The globals and attributes named in the code and in its inner functions."""
-    inner = (mentioned(its) for its in code.co_consts if isinstance(its, CodeType))
+    inner = (code_names(its) for its in code.co_consts if isinstance(its, CodeType))
     return tuple(dict.fromkeys((*code.co_names, *(name for names in inner for name in names))))
 
 
-class Changed(Retrace):
+class ContainerChange(Retrace):
     """Raised when a block changes a local list or dictionary, which then becomes part of its state."""
 
     def __init__(self, path: str, container: Any):
         self.path, self.container = path, container
 
 
-class Followed:
+class TrackedContainers:
     """The lists and dictionaries in a block's state, each with a copy of its contents before the block."""
 
     def __init__(self) -> None:
@@ -147,7 +147,7 @@ class Before:
 
     def __init__(self, block: Any, kind: str, at: str, get: Callable[[], Any], set_: Any):
         self.kind, self.at, self.get, self.set_, self.state = kind, at, get, set_, get()
-        places = {(id(its.holder), its.key): (its, its.now()) for its in reached(getattr(block, "func", block))}
+        places = {(id(its.holder), its.key): (its, its.now()) for its in reachable_locations(getattr(block, "func", block))}
         self.places = places.values()
         self.containers = [(its, x, x.copy()) for its, x in self.places if isinstance(x, list | dict | set)]
         self.values = [(its.path, x) for its, x in self.places if not isinstance(x, list | dict | set)]
@@ -183,13 +183,13 @@ class Before:
                 )
         self.set_(state)
 
-    def refuse_changed_containers(self, followed: Followed | None) -> None:
+    def refuse_changed_containers(self, followed: TrackedContainers | None) -> None:
         """Raises Retrace if a changed list or dictionary can become part of the state, else ConversionError."""
         for its, now, before in self.containers:
             if not (followed and now in followed) and is_changed(now, before):
                 is_local = isinstance(its.holder, CellType) and id(its.holder) not in opened.outer
                 if followed is not None and is_local and not isinstance(now, set):
-                    raise Changed(its.path, now)
+                    raise ContainerChange(its.path, now)
                 raise ConversionError(
                     f"{self.at}: `{its.path}` is a Python {type(now).__name__}, and "
                     f"{'grows' if len(now) > len(before) else 'changes'} in {self.kind} over tensors, which is written "
@@ -221,7 +221,7 @@ class Before:
 
 @contextmanager
 def refuse_changes(
-    block: Any, kind: str, at: str, get: Callable[[], Any], set_: Any, followed: Followed | None
+    block: Any, kind: str, at: str, get: Callable[[], Any], set_: Any, followed: TrackedContainers | None
 ) -> Iterator[None]:
     """Wrap the tracing of a block. Raises ConversionError if it changes an object that is not part of its state, or
     Retrace if the object is a local list or dictionary, which can become part of it.
@@ -311,7 +311,7 @@ def warn_of_leaks(function: Any) -> Iterator[None]:
         return
     function, opened.found = getattr(function, "__func__", function), []
     opened.outer = (
-        frozenset(id(its.holder) for its in reached(function)) if isinstance(function, FunctionType) else frozenset()
+        frozenset(id(its.holder) for its in reachable_locations(function)) if isinstance(function, FunctionType) else frozenset()
     )
     try:
         yield

@@ -54,7 +54,7 @@ class Number(Tracer):
 
     def beside(self, x: Any) -> Any:
         """This number as a tensor, with the dtype it takes as an operand together with x."""
-        return Tracer(self.node, self.builder).astype(self.dtype_beside(lifted(x).spec))
+        return Tracer(self.node, self.builder).astype(self.dtype_beside(lift_value(x).spec))
 
     def dtype_beside(self, spec: Spec) -> Any:
         """The dtype that a Python number takes together with this spec (NEP 50)."""
@@ -100,11 +100,11 @@ def identical(x: Any, y: Any) -> Any:
             return False
         if kind is bool:
             return x == y
-        raise ConversionError(f"{here()}: `is` on two equal numbers depends on Python's memory: write == or !=")
+        raise ConversionError(f"{user_line()}: `is` on two equal numbers depends on Python's memory: write == or !=")
     tensors = [z for z in (x, y) if isinstance(z, Tracer | Tensor) and not is_number(z)]
     if len(tensors) == 2 and any(isinstance(z, Tracer) and may_vary(z) for z in tensors):
         raise ConversionError(
-            f"{here()}: `is` on two tensors, one of them chosen by a branch or a loop over tensors, is known only when "
+            f"{user_line()}: `is` on two tensors, one of them chosen by a branch or a loop over tensors, is known only when "
             "the graph runs: keep a bool that says which tensor was chosen"
         )
     return False
@@ -136,7 +136,7 @@ def defined(value: Any) -> Any:
         return value
     if value.why is None:
         raise UnboundLocalError(f"cannot access local variable '{value.name}' where it is not associated with a value")
-    raise ConversionError(f"{here()}: `{value.name}` is used, and {value.why}")
+    raise ConversionError(f"{user_line()}: `{value.name}` is used, and {value.why}")
 
 
 def symbolic(x: Any) -> bool:
@@ -144,13 +144,13 @@ def symbolic(x: Any) -> bool:
     return isinstance(x, Symbol)
 
 
-def here() -> str:
+def user_line() -> str:
     """The user's line that is running now, for error messages."""
     at = place()
     return "an unknown line" if at is None else spot(at.file, at.line)
 
 
-def lifted(x: Any, spec: Spec | None = None) -> Any:
+def lift_value(x: Any, spec: Spec | None = None) -> Any:
     """x as an operand of the graph being built. A number takes the dtype it has together with that spec."""
     builder = current.mode.builder
     if isinstance(x, NUMBERS):
@@ -172,7 +172,7 @@ def filling(x: Any) -> Any:
     """A dummy value with the structure, shapes and dtypes of x, which is never read."""
 
     def like(leaf: Any) -> Any:
-        return lifted(False).astype(leaf.dtype).broadcast_to(tuple(leaf.shape)) if isinstance(leaf, ARRAYS) else leaf
+        return lift_value(False).astype(leaf.dtype).broadcast_to(tuple(leaf.shape)) if isinstance(leaf, ARRAYS) else leaf
 
     return tree_map(like, x)
 

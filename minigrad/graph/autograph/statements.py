@@ -20,7 +20,7 @@ from typing import Any
 
 from .expressions import Expressions, assigns
 from .jumps import Block, JumpLowering, at, exits, pass_line
-from .scopes import Function, Liveness, arguments, attributes_written, inside, written
+from .scopes import Function, Liveness, arguments, attributes_written, inside, bound_names
 
 
 class Frame:
@@ -55,7 +55,7 @@ class Blocks(Expressions):
         self.frames.append(frame)
         new = self.statements(block)
         self.frames.pop()
-        return [*(self.undefined(name, block[0]) for name in frame.without), *new]
+        return [*(self.assign_undefined(name, block[0]) for name in frame.without), *new]
 
     def statements(self, block: Sequence[ast.stmt]) -> Block:
         new: Block = []
@@ -64,26 +64,26 @@ class Blocks(Expressions):
             new += lines if isinstance(lines, list) else [lines]
         return new
 
-    def undefined(self, name: str, like: ast.AST) -> ast.stmt:
+    def assign_undefined(self, name: str, like: ast.AST) -> ast.stmt:
         kind = "NotReturned" if name == self.result else "Undefined"
-        return self.quoted(f"{name} = {self.ag}.{kind}({name!r})", like)[0]
+        return self.parse_lines(f"{name} = {self.ag}.{kind}({name!r})", like)[0]
 
-    def quoted(self, code: str, like: ast.AST) -> Block:
+    def parse_lines(self, code: str, like: ast.AST) -> Block:
         return at(ast.parse(code).body, like)
 
     def body(self, name: str, block: Sequence[ast.stmt], state: Sequence[str], like: ast.AST, item: str = "") -> Block:
         """def name(item): the block, which shares its state with the enclosing function."""
-        mine = set(written(block)) - set(state) - self.shared.keys()
+        mine = set(bound_names(block)) - set(state) - self.shared.keys()
         outside, self.defined = self.defined, self.defined - mine | ({item} - {""})
         lines = self.block(block, Frame(mine))
         self.defined = outside | (self.defined - mine)
-        code = f"def {name}({item}):\n" + self.declared([n for n in written(block) if n in state]) + "    pass"
-        (function,) = self.quoted(code, like)
+        code = f"def {name}({item}):\n" + self.declare_names([n for n in bound_names(block) if n in state]) + "    pass"
+        (function,) = self.parse_lines(code, like)
         assert isinstance(function, ast.FunctionDef)
         function.body = [*function.body[:-1], *lines]
         return [function]
 
-    def declared(self, names: Sequence[str]) -> str:
+    def declare_names(self, names: Sequence[str]) -> str:
         """nonlocal x, y"""
         kinds: dict[str, list[str]] = {}
         for name in names:
@@ -105,11 +105,11 @@ class Blocks(Expressions):
         set_ = self.fresh(f"set_{like.lineno}")  # type: ignore[attr-defined]
         targets = ", ".join(names + attributes + only_put_back)
         new = "state" if "state" not in self.own else self.fresh("new_state")
-        code = f"def {set_}({new}):\n" + self.declared(variables) + f"    {targets}, = {new}"
+        code = f"def {set_}({new}):\n" + self.declare_names(variables) + f"    {targets}, = {new}"
         values = names + [self.attribute(a) for a in attributes] + only_put_back
         called = [self.label(name) for name in names + attributes]
         quoted = "".join(f"{name!r}, " for name in called)
-        return self.quoted(code, like), f", lambda: ({', '.join(values)},), {set_}, ({quoted})"
+        return self.parse_lines(code, like), f", lambda: ({', '.join(values)},), {set_}, ({quoted})"
 
     def label(self, name: str) -> str:
         """The label of a variable for an operator: its name, "return" for the return value, or a flag's name + "?"."""
@@ -124,7 +124,7 @@ class Blocks(Expressions):
     def generic_visit(self, node: ast.AST) -> ast.AST:
         node = super().generic_visit(node)
         if isinstance(node, ast.stmt) and not isinstance(node, ast.AugAssign):
-            self.defined |= set(written([node]))
+            self.defined |= set(bound_names([node]))
         return node
 
     def visit_AnnAssign(self, node: ast.AnnAssign) -> Any:
@@ -139,7 +139,7 @@ class Blocks(Expressions):
         for target in node.targets:
             if isinstance(target, ast.Name) and target.id in self.local:
                 self.defined -= {target.id}
-                lines.append(self.quoted(f"{target.id} = {self.ag}.Undefined({target.id!r})", node)[0])
+                lines.append(self.parse_lines(f"{target.id} = {self.ag}.Undefined({target.id!r})", node)[0])
             else:
                 lines.append(ast.copy_location(ast.Delete([self.visit(target)]), node))
         return lines
@@ -147,12 +147,12 @@ class Blocks(Expressions):
     def visit_AugAssign(self, node: ast.AugAssign) -> Any:
         line = self.generic_visit(node)
         if isinstance(node.target, ast.Name) and node.target.id in self.local - self.defined:
-            return [*self.quoted(f"{self.ag}.defined({node.target.id})", node), line]
+            return [*self.parse_lines(f"{self.ag}.defined({node.target.id})", node), line]
         return line
 
     def visit_With(self, node: Any) -> Any:
         node.items = [self.visit(item) for item in node.items]
-        self.defined |= set(written(node.items))
+        self.defined |= set(bound_names(node.items))
         node.body = self.statements(node.body)
         return node
 
@@ -167,7 +167,7 @@ class Blocks(Expressions):
             handler.type = handler.type and self.visit(handler.type)
             start, column = handler.lineno, handler.col_offset
             head = ast.Pass(lineno=start, col_offset=column, end_lineno=start, end_col_offset=column + len("except"))
-            handler.body = [*self.quoted(f"{self.ag}.handled()", head), *self.statements(handler.body)]
+            handler.body = [*self.parse_lines(f"{self.ag}.handled()", head), *self.statements(handler.body)]
             ends.append(self.defined)
         self.defined = before
         node.finalbody = self.statements(node.finalbody)
@@ -180,7 +180,7 @@ class Blocks(Expressions):
         node.subject = self.operator("subject", self.visit(node.subject), like=node.subject)
         before = self.defined
         for case in node.cases:
-            self.defined = before | set(written([case.pattern]))
+            self.defined = before | set(bound_names([case.pattern]))
             case.guard = case.guard and self.visit(case.guard)
             case.body = self.statements(case.body)
         self.defined = before
@@ -205,7 +205,7 @@ class Statements(Blocks):
                 self.shared |= dict.fromkeys(node.names, type(node).__name__.lower())
         Liveness(body, self.shared)
         given = set(arguments(function))
-        mine = set(written(body)) | given - self.shared.keys()
+        mine = set(bound_names(body)) | given - self.shared.keys()
         self.local -= given
         if any(isinstance(node, (ast.If, *LOOPS)) for node in inside(body)):
             self.local |= mine - self.shared.keys()
@@ -219,7 +219,7 @@ class Statements(Blocks):
     def visit_If(self, node: Any) -> Block:
         line, both = node.lineno, [*node.body, *node.orelse]
         test, before = self.visit(node.test), self.defined
-        writes = written(both)
+        writes = bound_names(both)
         names = [name for name in writes if name in node.alive_after]
         again = [name for name in writes if name in node.alive_in - node.alive_after]
         setting, state = self.state(names, again, attributes_written(both), node)
@@ -235,7 +235,7 @@ class Statements(Blocks):
         return [*blocks, *setting, self.with_first(call, test)]
 
     def visit_While(self, node: Any) -> Block:
-        line, writes = node.lineno, written([node.test, *node.body])
+        line, writes = node.lineno, bound_names([node.test, *node.body])
         names = [name for name in writes if name in node.alive_after | node.alive_in]
         setting, state = self.state(names, [], attributes_written(node.body), node)
         body, before = self.fresh(f"body_{line}"), self.defined
@@ -254,7 +254,7 @@ class Statements(Blocks):
 
     def visit_For(self, node: Any) -> Block:
         line, over, before = node.lineno, self.visit(node.iter), self.defined
-        writes = written([node.target, *node.body])
+        writes = bound_names([node.target, *node.body])
         names = [name for name in writes if name in node.alive_after | node.alive_in]
         attributes = attributes_written([node.target, *node.body])
         setting, state = self.state(names, [], attributes, node)
@@ -276,7 +276,7 @@ class Statements(Blocks):
 
     def call(self, code: str, header: ast.expr, like: ast.stmt) -> ast.Expr:
         """A call ag.code, at the position of the statement's head."""
-        (line,) = self.quoted(f"{self.ag}.{code}", like)
+        (line,) = self.parse_lines(f"{self.ag}.{code}", like)
         assert isinstance(line, ast.Expr)
         for node in ast.walk(line):
             node.end_lineno, node.end_col_offset = header.end_lineno, header.end_col_offset  # type: ignore[attr-defined]
@@ -293,7 +293,7 @@ class Statements(Blocks):
         node.decorator_list = [self.visit(decorator) for decorator in node.decorator_list]
         node.args = self.visit(node.args)
         inner = Statements(self.ag, self.outer, self.own, self.fresh)
-        inner.local = self.local - set(written(node.body))
+        inner.local = self.local - set(bound_names(node.body))
         inner.defined = self.defined
         self.defined |= {node.name}
         return node if reason_against(node) else inner.function(node)

@@ -23,7 +23,7 @@ from numpy.lib.mixins import NDArrayOperatorsMixin
 
 from ...engine.base.errors import MinigradError
 from ...engine.core.formula import is_wrapped
-from ..compiler.program.record import kind_of, resolved
+from ..compiler.program.record import kind_of, ufunc_dtypes
 
 TYPES = {
     "b1": "bool",
@@ -179,7 +179,7 @@ class NotWritten(MinigradError, TypeError):
     """The op cannot be written as a C expression of one element; it stays a NumPy call or a separate launch."""
 
 
-def stored(dtype: np.dtype) -> str:
+def storage_type(dtype: np.dtype) -> str:
     """The C type of an element in memory."""
     code = f"{dtype.kind}{dtype.itemsize}"
     if code not in TYPES or not dtype.isnative:
@@ -187,9 +187,9 @@ def stored(dtype: np.dtype) -> str:
     return TYPES[code]
 
 
-def held(dtype: np.dtype) -> str:
+def register_type(dtype: np.dtype) -> str:
     """The C type of an element in a register: half precision is computed in single."""
-    return "float" if dtype == np.float16 else stored(dtype)
+    return "float" if dtype == np.float16 else storage_type(dtype)
 
 
 # -- expressions ------------------------------------------------------------------------------------
@@ -238,7 +238,7 @@ class Expr(NDArrayOperatorsMixin):
 ENCLOSED = re.compile(r"(?<=[(,])( ?){(\d)}(?=[,)])")  # a placeholder between brackets or commas
 
 
-def named(root: Expr, name: str) -> tuple[list[tuple[str, Expr]], Expr]:
+def name_common_parts(root: Expr, name: str) -> tuple[list[tuple[str, Expr]], Expr]:
     """The named parts that `root` uses more than once, in the order of computing; and root in terms of these names."""
     order, uses = [root], {root: 1}
     for x in order:  # the loop appends to it
@@ -249,16 +249,16 @@ def named(root: Expr, name: str) -> tuple[list[tuple[str, Expr]], Expr]:
     lines: list[tuple[str, Expr]] = []
     done: dict[Expr, Expr] = {}
 
-    def written(x: Expr) -> Expr:
+    def rewrite_expr(x: Expr) -> Expr:
         if x not in done:
-            new = Expr(x.form, x.dtype, tuple(map(written, x.parts)))
+            new = Expr(x.form, x.dtype, tuple(map(rewrite_expr, x.parts)))
             if uses[x] > 1 and x.parts:
                 lines.append((f"{name}_{len(lines)}", new))
                 new = Expr(lines[-1][0], x.dtype)
             done[x] = new
         return done[x]
 
-    return lines, written(root)
+    return lines, rewrite_expr(root)
 
 
 def value(x: Any, dtype: np.dtype) -> Expr:
@@ -274,16 +274,16 @@ def literal(number: Any, dtype: np.dtype) -> Expr:
     if dtype.kind in "iu":
         suffix = "u" * (dtype.kind == "u") + "ll" * (dtype.itemsize == 8)
         lowest = dtype.kind == "i" and int(n) == -(2 ** (8 * dtype.itemsize - 1))  # its absolute value overflows in C
-        text = f"({int(n) + 1}{suffix} - 1)" if lowest else bracketed(f"{int(n)}{suffix}")
-        return Expr(text if dtype.itemsize >= 4 else f"({stored(dtype)}){text}", dtype)
+        text = f"({int(n) + 1}{suffix} - 1)" if lowest else parenthesise_negative(f"{int(n)}{suffix}")
+        return Expr(text if dtype.itemsize >= 4 else f"({storage_type(dtype)}){text}", dtype)
     suffix = "" if dtype.itemsize == 8 else "f"
     if not np.isfinite(n):
         return Expr("NAN" if np.isnan(n) else "INFINITY" if n > 0 else "(-INFINITY)", dtype)
     shortest = str(np.float32(n)) if suffix else repr(float(n))  # it reads back as the same number
-    return Expr(bracketed(f"{shortest}{suffix}"), dtype)
+    return Expr(parenthesise_negative(f"{shortest}{suffix}"), dtype)
 
 
-def bracketed(text: str) -> str:
+def parenthesise_negative(text: str) -> str:
     """A literal in brackets if it is negative: a sign before another sign would be an operator."""
     return f"({text})" if text.startswith("-") else text
 
@@ -292,27 +292,27 @@ def cast(x: Expr, dtype: np.dtype) -> Expr:
     """x in another dtype, converted as NumPy does: as a boolean, x is true unless it is 0."""
     if x.dtype == dtype:
         return x
-    stored(dtype)
+    storage_type(dtype)
     if dtype.kind == "b":
         return Expr("({0} != 0)", dtype, (x,))
     if dtype == np.float16:
-        return rounded(x if x.dtype.kind == "f" else cast(x, np.dtype("f4")))
+        return round_to_half(x if x.dtype.kind == "f" else cast(x, np.dtype("f4")))
     if x.dtype == np.float16 and dtype == np.float32:
         return Expr("{0}", dtype, (x,))  # it is already float in the register
-    return Expr(f"({held(dtype)})({{0}})", dtype, (x,))
+    return Expr(f"({register_type(dtype)})({{0}})", dtype, (x,))
 
 
-def rounded(x: Expr) -> Expr:
+def round_to_half(x: Expr) -> Expr:
     """x rounded to half precision."""
     return Expr("from_half(to_half({0}))", np.float16, (x,))
 
 
-def loaded(text: str, dtype: np.dtype) -> str:
+def emit_load(text: str, dtype: np.dtype) -> str:
     """The text that loads an element from memory."""
     return f"from_half({text})" if dtype == np.float16 else text
 
 
-def kept(x: Expr) -> str:
+def emit_store(x: Expr) -> str:
     """The text that stores an element to memory."""
     return f"to_half({x.bare})" if x.dtype == np.float16 else x.bare
 
@@ -328,14 +328,14 @@ def words(text: str) -> set[str]:
 def ufunc(name: str, *xs: Any) -> Expr:
     """NumPy's ufunc of that name as C, in the dtypes in which NumPy would compute it."""
     numpys = getattr(np, name)
-    *wanted, dtype = resolved(numpys, tuple(map(kind_of, xs)))
+    *wanted, dtype = ufunc_dtypes(numpys, tuple(map(kind_of, xs)))
     if len({d.kind for d in wanted}) > 1:
         raise NotWritten(f"{name} of {' and '.join(map(str, wanted))} has no C form: their kinds differ")
     if numpys is np.power and wanted[1].kind == "i" and (isinstance(xs[1], Expr) or xs[1] < 0):
         raise NotWritten("an integer power whose exponent may be negative: NumPy raises an error for it at run time")
     form = form_of(numpys.__name__, wanted[0])
     if dtype.kind in "iu" and (dtype.itemsize < 4 or "ull" in form):
-        form = f"({stored(dtype)})({form})"  # cast back from C's int, or from unsigned long long
+        form = f"({storage_type(dtype)})({form})"  # cast back from C's int, or from unsigned long long
     return Expr(form, dtype, tuple(value(x, d) for x, d in zip(xs, wanted)))
 
 

@@ -17,7 +17,7 @@ from ...engine.core.graph import Graph
 from ...engine.core.node import Node
 from ...engine.ops import BroadcastTo, Const, Max, Mean, Min, Sum
 from ..compiler.passes.fuse import is_full_reduction
-from .c import C, Expr, NotWritten, cast, held, literal, named, rounded, ufunc
+from .c import C, Expr, NotWritten, cast, register_type, literal, name_common_parts, round_to_half, ufunc
 
 
 def statements(body: Graph, values: dict[Node, Expr]) -> Iterator[str]:
@@ -41,11 +41,11 @@ def statement(node: Node, values: dict[Node, Expr], name: str) -> Iterator[str]:
     y: Expr = node.op.forward(C, *(values[x] for x in node.inputs))
     if y.dtype != dtype:
         raise NotWritten(f"{node.op} → {node.spec} is {y.dtype} in C: the formula's dtype differs from NumPy's")
-    lines, y = named(y, name)
+    lines, y = name_common_parts(y, name)
     for part, x in lines:
-        yield f"const {held(x.dtype)} {part} = {x.bare};"
-    y = rounded(y) if dtype == np.float16 and y.parts and not y.form.startswith("from_half") else y
-    yield f"{f'const {held(dtype)} {name} = {y.bare};':<44}// {node.op}"
+        yield f"const {register_type(x.dtype)} {part} = {x.bare};"
+    y = round_to_half(y) if dtype == np.float16 and y.parts and not y.form.startswith("from_half") else y
+    yield f"{f'const {register_type(dtype)} {name} = {y.bare};':<44}// {node.op}"
     values[node] = Expr(name, dtype)
 
 
@@ -64,7 +64,7 @@ class Reducer:
     def both(self, x: Expr, y: Expr) -> Expr:
         return ufunc(self.ufunc, x, y)
 
-    def finished(self, total: Expr, dtype: np.dtype) -> Expr:
+    def finish_total(self, total: Expr, dtype: np.dtype) -> Expr:
         mean = total if self.count is None else total / literal(self.count, np.result_type(self.dtype, 1.0))
         return cast(mean, dtype)
 

@@ -31,7 +31,7 @@ def contract() -> dict[str, list[str]]:
     return {name: parameters for name, *parameters in (line.split() for line in lines[1:])}
 
 
-def permitted(name: str, parameters: list[str], args: Any, options: Any) -> None:
+def check_parameters(name: str, parameters: list[str], args: Any, options: Any) -> None:
     """Raises TypeError for a parameter that CuPy's function lacks."""
     unknown = set(options) - set(parameters)
     if unknown and parameters.count("*") < 2 and parameters != ["*"]:
@@ -103,7 +103,7 @@ def recording() -> Iterator[Tape]:
 
 
 @contextmanager
-def uncounted() -> Iterator[None]:
+def as_one_kernel() -> Iterator[None]:
     """A block that counts as the inside of one kernel: nothing in it is counted or recorded."""
     before = THREAD.inside, THREAD.tapes
     THREAD.inside, THREAD.tapes = True, []
@@ -113,7 +113,7 @@ def uncounted() -> Iterator[None]:
         THREAD.inside, THREAD.tapes = before
 
 
-def launched(again: Callable[[], Any], run: bool = False) -> None:
+def launch_kernel(again: Callable[[], Any], run: bool = False) -> None:
     """Record or count one kernel launch.
 
     again    repeats the kernel's work
@@ -128,15 +128,15 @@ def launched(again: Callable[[], Any], run: bool = False) -> None:
         again()
 
 
-def forbidden(what: str) -> None:
+def refuse_while_recording(what: str) -> None:
     """Raises DeviceError inside a recording: CUDA, or CuPy, cannot record this operation."""
     if THREAD.tapes:
         raise DeviceError(f"{what} cannot be recorded: a stream that is being captured accepts only launches")
 
 
-def copied(host: np.ndarray) -> None:
+def count_copy(host: np.ndarray) -> None:
     """Count one copy between host and device."""
-    forbidden("a copy between host and device")
+    refuse_while_recording("a copy between host and device")
     for counts in THREAD.counts:
         counts.copies += 1
         counts.bytes += host.nbytes
@@ -144,14 +144,14 @@ def copied(host: np.ndarray) -> None:
 
 def read(host: np.ndarray) -> np.ndarray:
     """Count the wait and the copy that reading an array takes; return it."""
-    waited()
-    copied(host)
+    count_sync()
+    count_copy(host)
     return host
 
 
-def waited() -> None:
+def count_sync() -> None:
     """Count one wait of the host for the device."""
-    forbidden("reading a value")
+    refuse_while_recording("reading a value")
     for counts in THREAD.counts:
         counts.syncs += 1
 
@@ -216,10 +216,10 @@ class Array:
             raise AttributeError(f"CuPy arrays have no attribute .{name}")
         value = getattr(self.host, name)
         if parameters == ["value"]:
-            return dressed(value, [self])
+            return wrap_result(value, [self])
 
         def method(*args: Any, **options: Any) -> Any:
-            permitted(f"ndarray.{name}", parameters, args, options)
+            check_parameters(f"ndarray.{name}", parameters, args, options)
             return call(name, getattr(type(self.host), name), (self, *args), options)
 
         return method
@@ -230,10 +230,10 @@ class Array:
     def __setitem__(self, index: Any, value: Any) -> None:
         refuse_host((index, value), "setitem")
         if holds(index, "biu") and not isinstance(value, Array):
-            copied(np.asarray(value))  # a number is copied as an array
+            count_copy(np.asarray(value))  # a number is copied as an array
         if holds(index, "b"):
-            waited()
-        launched(lambda: self.host.__setitem__(bare(index), bare(value)), run=True)
+            count_sync()
+        launch_kernel(lambda: self.host.__setitem__(unwrap_arrays(index), unwrap_arrays(value)), run=True)
 
 
 def operator(name: str) -> Callable[..., Any]:
@@ -298,7 +298,7 @@ class Namespace:
         if isinstance(a, list | tuple) and any(isinstance(element, Array) for element in a):
             return xp.stack([xp.asarray(element, dtype) for element in a])  # type: ignore[no-any-return]
         host = np.array(a, dtype, order=order)
-        copied(host)
+        count_copy(host)
         return Array(host)
 
     def array(self, obj: Any, dtype: Any = None, copy: bool = True, order: Any = None) -> Array:
@@ -325,7 +325,7 @@ class Ufunc:
         self.__name__ = ours.__name__
 
     def __call__(self, *args: Any, **options: Any) -> Any:
-        permitted(self.__name__, ["*", "out", "dtype", "casting"], args, options)
+        check_parameters(self.__name__, ["*", "out", "dtype", "casting"], args, options)
         if any(isinstance(x, list) for x in args):
             raise TypeError(f"CuPy's {self.__name__} takes arrays and numbers, got a list")
         return call(self.__name__, self.ours, args, options)
@@ -339,8 +339,8 @@ class Ufunc:
             raise TypeError(f"CuPy has no {self.__name__}.at for {a.dtype}")
         refuse_host((indices, b), f"{self.__name__}.at")
         if not isinstance(b, Array):
-            copied(np.asarray(b))
-        launched(lambda: self.ours.at(a.host, bare(indices), bare(b)), run=True)
+            count_copy(np.asarray(b))
+        launch_kernel(lambda: self.ours.at(a.host, unwrap_arrays(indices), unwrap_arrays(b)), run=True)
 
     def __getattr__(self, name: str) -> Any:
         if name not in ("reduce", "accumulate", "reduceat", "outer"):
@@ -351,12 +351,12 @@ class Ufunc:
 def function(name: str, ours: Callable[..., Any], parameters: list[str]) -> Callable[..., Any]:
     """A NumPy function restricted to the parameters of CuPy's."""
 
-    def called(*args: Any, **options: Any) -> Any:
-        permitted(name, parameters, args, options)
+    def call_numpy(*args: Any, **options: Any) -> Any:
+        check_parameters(name, parameters, args, options)
         return call(name, ours, args, options)
 
-    called.__name__ = name
-    return called
+    call_numpy.__name__ = name
+    return call_numpy
 
 
 # -- a call -----------------------------------------------------------------------------------------------
@@ -375,22 +375,22 @@ def call(name: str, ours: Callable[..., Any], args: Any, options: Any) -> Any:
     given = (*args, *options.values())
     refuse_host(given, name)
 
-    def compute(bare_index: Callable[[Any], Any] = bare) -> Any:
-        first, *others = map(bare, args[:1]), *map(bare_index, args[1:])
+    def compute(bare_index: Callable[[Any], Any] = unwrap_arrays) -> Any:
+        first, *others = map(unwrap_arrays, args[:1]), *map(bare_index, args[1:])
         return ours(*first, *others, **{key: bare_index(value) for key, value in options.items()})
 
-    y = compute(foretold if THREAD.tapes and name in INDEXED else bare)
+    y = compute(zero_indices if THREAD.tapes and name in INDEXED else unwrap_arrays)
     sources = [x for x in given if isinstance(x, Array)]
     written = next((x for x in sources if y is x.host), None)
     results = y if isinstance(y, list | tuple) else [y]
     computed = any(isinstance(r, np.ndarray | np.generic) and source_of(r, sources) is None for r in results)
-    made = dressed(y, sources) if written is None else written
+    made = wrap_result(y, sources) if written is None else written
     if written is not None or (computed and name not in FREE):
-        launched(lambda: renew(made, compute()))
+        launch_kernel(lambda: renew(made, compute()))
     if name in WAITS or (name == "getitem" and holds(args[1], "b")):
-        waited()
+        count_sync()
     if name.strip("_") in UNRECORDED or name.startswith("linalg.") or (name in JOINED and len(args[0]) > FEW):
-        forbidden(f"CuPy's {name}")
+        refuse_while_recording(f"CuPy's {name}")
     return made
 
 
@@ -424,30 +424,30 @@ def holds(index: Any, kinds: str) -> bool:
     return any(isinstance(part, Array) and part.dtype.kind in kinds for part in parts)
 
 
-def bare(x: Any) -> Any:
+def unwrap_arrays(x: Any) -> Any:
     """x with device arrays replaced by the NumPy arrays inside."""
     if isinstance(x, Array):
         return x.host
     if isinstance(x, Ufunc):
         return x.ours
-    return type(x)(map(bare, x)) if type(x) in (list, tuple) else x
+    return type(x)(map(unwrap_arrays, x)) if type(x) in (list, tuple) else x
 
 
-def foretold(x: Any) -> Any:
+def zero_indices(x: Any) -> Any:
     """x unwrapped while recording, when nothing has computed it: integers, which may be indices, are taken as 0."""
     if isinstance(x, tuple):
-        return tuple(map(foretold, x))
-    host = bare(x)
+        return tuple(map(zero_indices, x))
+    host = unwrap_arrays(x)
     return np.zeros_like(host) if isinstance(x, Array) and host.dtype.kind in "iu" else host
 
 
-def dressed(y: Any, sources: list[Array]) -> Any:
+def wrap_result(y: Any, sources: list[Array]) -> Any:
     """A result as device arrays; numbers become 0-d arrays."""
     if isinstance(y, np.ndarray | np.generic):
         return Array(np.asarray(y), source_of(y, sources))
     if isinstance(y, tuple):  # CuPy returns plain tuples where NumPy returns named ones
-        return tuple(dressed(element, sources) for element in y)
-    return [dressed(element, sources) for element in y] if isinstance(y, list) else y
+        return tuple(wrap_result(element, sources) for element in y)
+    return [wrap_result(element, sources) for element in y] if isinstance(y, list) else y
 
 
 xp = Namespace(np)

@@ -17,7 +17,7 @@ import numpy as np
 from ...engine.base.dtypes import kind
 from ...engine.base.errors import AnomalyError
 from ...engine.base.spec import Specs
-from ...engine.core.interpret import value, walked
+from ...engine.core.interpret import value, walk_graph
 from ...engine.core.node import Node
 from ...engine.ops.effect import Effect
 
@@ -43,19 +43,19 @@ def walking(walk: Walk | None) -> Iterator[None]:
 
 def trap_nan() -> Any:
     """A block in which every graph runs op by op and an error names the first op that makes a NaN or an infinity."""
-    return walking(trapped)
+    return walking(walk_trapping_nan)
 
 
-def located(executable: Executable, arrays: Sequence[Any]) -> tuple[str, Exception] | None:
+def find_failing_op(executable: Executable, arrays: Sequence[Any]) -> tuple[str, Exception] | None:
     """A description of the graph's first op that fails on these arrays, and its error; None if no op fails.
 
     This may be a different op from the one where the program stopped: the program runs its lines in its own order.
 
     Effects that can fail are repeated: a Python function is called again. Prints are not repeated.
     """
-    with walking(repeated):
+    with walking(walk_again):
         try:
-            repeated(executable, arrays)
+            walk_again(executable, arrays)
         except Exception as error:
             if interrupts(error):
                 raise
@@ -76,35 +76,35 @@ def interrupts(error: BaseException) -> bool:
     return False
 
 
-def repeated(executable: Executable, arrays: Sequence[Any]) -> Arrays:
+def walk_again(executable: Executable, arrays: Sequence[Any]) -> Arrays:
     """The outputs, computed again op by op without printing."""
-    return walked(executable.graph, arrays, again)
+    return walk_graph(executable.graph, arrays, recompute_node)
 
 
-def trapped(executable: Executable, arrays: Sequence[Any]) -> Arrays:
+def walk_trapping_nan(executable: Executable, arrays: Sequence[Any]) -> Arrays:
     """The outputs, computed op by op. Raises AnomalyError at the first NaN or infinity made of finite numbers."""
-    return walked(executable.graph, arrays, numbers)
+    return walk_graph(executable.graph, arrays, check_finite_result)
 
 
-def again(node: Node, xs: Sequence[Any]) -> Any:
+def recompute_node(node: Node, xs: Sequence[Any]) -> Any:
     """Compute a node's value again. If that fails, the error names the innermost node that failed."""
     silent = isinstance(node.op, Effect) and not node.op.repeats
     try:
-        return unsaid(node, xs) if silent else value(node, *xs)
+        return stand_in_value(node, xs) if silent else value(node, *xs)
     except Exception as error:
         if not hasattr(error, "failed"):
             error.failed = f"{description(node, xs)} failed"  # type: ignore[attr-defined]
         raise
 
 
-def unsaid(node: Node, xs: Sequence[Any]) -> Any:
+def stand_in_value(node: Node, xs: Sequence[Any]) -> Any:
     """A stand-in for the result of an effect that is not repeated: its operand, or zeros of its shape."""
     if xs and getattr(xs[0], "shape", ()) == getattr(node.spec, "shape", ()):
         return xs[0]
     return () if isinstance(node.spec, Specs) else np.zeros(node.spec.shape, node.spec.dtype)
 
 
-def numbers(node: Node, xs: Sequence[Any]) -> Any:
+def check_finite_result(node: Node, xs: Sequence[Any]) -> Any:
     """A node's value. Raises AnomalyError if it contains NaN or infinity although its inputs are finite."""
     with np.errstate(all="ignore"):
         y = value(node, *xs)

@@ -25,10 +25,10 @@ from ...engine.base.spec import Spec, Specs, spec_of
 from ...engine.core.graph import Graph
 from ...engine.core.op import Op
 from .control_grad import cond_gradients, loop_gradients
-from .executable import Executable, compiled
+from .executable import Executable, compile_graph
 from .passes.liveness import memory_of
 from .passes.purify import STEPS, graphs_of
-from .passes.specialise import specialised
+from .passes.specialise import specialise_graph
 from .program.buffer import Step
 from .program.source import Line, branch, for_loop, while_loop
 
@@ -78,9 +78,9 @@ class Cond(Control):
 
     def forward(self, xp: Any, p: Any, *k: Any) -> tuple[Any, ...]:
         chosen = self.true if p else self.false
-        return owned(self.run(chosen, k), chosen, 1)
+        return copy_aliases(self.run(chosen, k), chosen, 1)
 
-    def written(self, lines: Lines, step: Step) -> list[Line]:
+    def emit(self, lines: Lines, step: Step) -> list[Line]:
         return branch(self, lines, step)
 
     def vjp(self, gy: Any, y: Any, *xs: Any) -> tuple[Any, ...]:
@@ -103,7 +103,7 @@ class Loop(Control):
     def forward(self, xp: Any, *xs: Any) -> tuple[Any, ...]:
         carries, rows = self.turns(xs, self.run)
         specs = results(self.body)[self.carried :]
-        return *owned(carries, self.body, len(rows)), *(
+        return *copy_aliases(carries, self.body, len(rows)), *(
             y.device.xp.stack([ys[i] for ys in rows]) if rows else y.device.xp.empty((0, *row(y)), y.dtype)
             for i, y in enumerate(specs)
         )
@@ -131,7 +131,7 @@ class While(Loop):
     def infer(self, *xs: Spec) -> Specs:  # type: ignore[override]
         accept(self, "body", self.body, xs)
         carries = (x.spec for x in self.body.inputs[: self.carried])
-        return Specs((*carries, *stacked(STEPS, results(self.body)[self.carried :])))
+        return Specs((*carries, *stack_specs(STEPS, results(self.body)[self.carried :])))
 
     def turns(self, xs: Sequence[Any], run: Run) -> tuple[Sequence[Any], list[Sequence[Any]]]:
         n, rows = self.carried, []
@@ -142,7 +142,7 @@ class While(Loop):
             rows.append(ys[n:])
         return carries, rows
 
-    def written(self, lines: Lines, step: Step) -> list[Line]:
+    def emit(self, lines: Lines, step: Step) -> list[Line]:
         return while_loop(self, lines, step)
 
     def flops(self, y: Any, *xs: Any) -> int:
@@ -178,7 +178,7 @@ class Scan(Loop):
             raise ShapeError(f"{self} scans the first axis of {', '.join(map(str, xs[n:m]))}, whose lengths differ")
         accept(self, "body", self.body, (*xs[:n], *(x.with_shape(x.shape[1:]) for x in xs[n:m]), *xs[m:]))
         ys = results(self.body)
-        return Specs((*ys[:n], *stacked(self.steps(xs), ys[n:])))
+        return Specs((*ys[:n], *stack_specs(self.steps(xs), ys[n:])))
 
     def turns(self, xs: Sequence[Any], run: Run) -> tuple[Sequence[Any], list[Sequence[Any]]]:
         n, m, steps, rows = self.carried, self.carried + self.sliced, range(self.steps(xs)), []
@@ -189,7 +189,7 @@ class Scan(Loop):
             rows.append(ys[n:])
         return carries, rows[::-1] if self.reverse else rows
 
-    def written(self, lines: Lines, step: Step) -> list[Line]:
+    def emit(self, lines: Lines, step: Step) -> list[Line]:
         return for_loop(self, lines, step)
 
     def flops(self, y: Any, *xs: Any) -> int:
@@ -204,7 +204,7 @@ def results(graph: Graph) -> tuple[Spec, ...]:
     return tuple(y.spec for y in graph.outputs if y is not None)
 
 
-def stacked(steps: int, specs: Iterable[Spec]) -> Iterable[Spec]:
+def stack_specs(steps: int, specs: Iterable[Spec]) -> Iterable[Spec]:
     """The specs of stacks with one row per step."""
     return (spec.with_shape((steps, *spec.shape)) for spec in specs)
 
@@ -245,11 +245,11 @@ class Inner:
         specs = tuple(map(spec_of, arrays)) if self.is_open else ()
         run = self.made.get(specs)
         if run is None:
-            run = self.made[specs] = compiled(specialised(self.graph, specs) if specs else self.graph)
+            run = self.made[specs] = compile_graph(specialise_graph(self.graph, specs) if specs else self.graph)
         return run(*arrays)
 
 
-def owned(ys: Sequence[Any], graph: Graph, steps: int) -> tuple[Any, ...]:
+def copy_aliases(ys: Sequence[Any], graph: Graph, steps: int) -> tuple[Any, ...]:
     """Results of a graph; copies of those that may alias an operand. If no step ran, all are copied."""
     home = memory_of(graph.nodes)
     looks = [y is not None and not home[y].inputs for y in graph.outputs]

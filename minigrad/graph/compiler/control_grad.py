@@ -31,7 +31,7 @@ Symbols = dict[int, Symbol]
 
 def cond_gradients(op: Any, gy: Any, y: Any, p: Any, *k: Any) -> tuple[Any, ...]:
     """gk, computed by a Cond whose branches are the gradients of op's branches."""
-    names, results = fresh(op.true, op.false), range(len(y.spec))
+    names, results = fresh_names(op.true, op.false), range(len(y.spec))
     seeds = {i: argument(next(names), y.spec[i]) for i in results if gy.gys[i] is not None}
     kept = {i: argument(next(names), y.spec[i]) for i in results}
     found = [branch_gradients(graph, op, seeds, kept) for graph in op.graphs]
@@ -57,7 +57,7 @@ def gradient_graphs(op: Any, found: Sequence[Any], reached: Sequence[int], given
 def branch_gradients(graph: Graph, op: Any, seeds: Symbols, kept: Symbols) -> tuple[Node | None, ...]:
     """The gradient of each input, in one branch."""
     still, before = purify(graph)
-    found = gradients(summed((still.outputs[i], g) for i, g in seeds.items()), floats(graph.inputs))
+    found = gradients(sum_gradients((still.outputs[i], g) for i, g in seeds.items()), floats(graph.inputs))
     grads = Graph((), tuple(found[x].node if x in found else None for x in graph.inputs))
     return with_values(grads, before, values_in(graph, kept), op).outputs
 
@@ -100,7 +100,7 @@ class Reverse:
     """
 
     def __init__(self, op: Any, gys: Sequence[Any], y: Any):
-        n, m, graph, names = op.carried, op.carried + op.sliced, op.body, fresh(op.body)
+        n, m, graph, names = op.carried, op.carried + op.sliced, op.body, fresh_names(op.body)
         self.op, self.gys, self.y, self.names = op, gys, y, names
         self.carries, self.slices, self.read = graph.inputs[:n], graph.inputs[n:m], graph.inputs[m:]
         stacks = range(n, len(graph.outputs))
@@ -131,7 +131,7 @@ class Reverse:
         while True:
             self.moving |= {i: self.after(i) for i in reached}
             arrived = ((self.still.outputs[i], g) for i, g in (self.moving | self.rows).items())
-            found = gradients(summed(arrived), floats(self.op.body.inputs))
+            found = gradients(sum_gradients(arrived), floats(self.op.body.inputs))
             reached = [i for i, x in enumerate(self.carries) if x in found and i not in self.moving]
             if not reached:
                 return found
@@ -164,7 +164,7 @@ class Reverse:
 # -- both -------------------------------------------------------------------------------------------
 
 
-def fresh(*graphs: Graph) -> Iterator[str]:
+def fresh_names(*graphs: Graph) -> Iterator[str]:
     """Names that no input of the graphs uses."""
     taken = {x.op.name for graph in graphs for x in graph.inputs}  # type: ignore[attr-defined]
     return (name for name in map("g{}".format, count()) if name not in taken)
@@ -183,7 +183,7 @@ def values_in(graph: Graph, kept: Symbols) -> dict[Output, Node]:
     return {output_of(y): kept[i].node for i, y in enumerate(graph.outputs) if y is not None and i in kept}
 
 
-def summed(pairs: Iterable[tuple[Any, Symbol]]) -> Grads:
+def sum_gradients(pairs: Iterable[tuple[Any, Symbol]]) -> Grads:
     """Node → the sum of its incoming gradients."""
     sums: Grads = {}
     for node, g in pairs:

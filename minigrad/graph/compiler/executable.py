@@ -24,7 +24,7 @@ from ...engine.base.spec import Specs
 from ...engine.core.graph import Graph
 from ...engine.core.node import Node
 from ...engine.ops import Clone, Const, Input
-from .blame import interrupts, located, trap_nan, walk_now
+from .blame import interrupts, find_failing_op, trap_nan, walk_now
 from .passes.liveness import memory_of
 from .passes.pipeline import STANDARD, Pass, optimised
 
@@ -57,7 +57,7 @@ class Executable:
     def blame(self, error: Exception, arrays: Sequence[Any]) -> None:
         """Raise the error again, naming the op and its line. Return if it names them already, or if no op fails."""
         told = isinstance(error, AssertionError) or getattr(error, "located", False)  # the user's, or complete
-        found = None if told or interrupts(error) else located(self, arrays)
+        found = None if told or interrupts(error) else find_failing_op(self, arrays)
         if found is not None:
             where, why = found
             is_known = isinstance(why, MinigradError) or type(why) in KNOWN
@@ -66,7 +66,7 @@ class Executable:
             named.located = True
             raise named from error
 
-    def trapped(self, *arrays: Any) -> tuple[Any, ...]:
+    def run_trapping_nan(self, *arrays: Any) -> tuple[Any, ...]:
         """Run op by op. Raises AnomalyError at the first op that makes a NaN or an infinity of finite numbers."""
         with trap_nan():
             return self(*arrays)
@@ -82,7 +82,7 @@ class Executable:
         return str(getattr(self.program, "c_source", ""))
 
 
-def compiled(
+def compile_graph(
     graph: Graph,
     passes: Sequence[Pass] = STANDARD,
     threads: int = 1,
@@ -108,7 +108,7 @@ def device_of(graph: Graph) -> Device:
     return next((spec.device for spec in specs if spec.device is not CPU), CPU)
 
 
-def owned(graph: Graph, written: Graph | None = None, into: Collection[int] = ()) -> Graph:
+def unalias_outputs(graph: Graph, written: Graph | None = None, into: Collection[int] = ()) -> Graph:
     """The graph with a Clone on each result that would share memory with another result, an input or a constant.
 
     written    the graph as it was built; results that share memory in it may share memory here

@@ -43,7 +43,7 @@ class Rule:
         if not 1 < self.growth_factor < inf or not 0 < self.backoff_factor < 1 or not waits:
             raise ValueError(f"a scale grows by > 1, backs off by < 1, and waits a whole number of steps, got {self}")
 
-    def applied(self, scale: float, calm: int, overflow: bool) -> tuple[float, int]:
+    def next_scale(self, scale: float, calm: int, overflow: bool) -> tuple[float, int]:
         """The next scale, and the number of steps since an overflow. The scale stays where float32 cannot hold it."""
         calm = 0 if overflow else calm + 1
         is_due = calm >= self.growth_interval
@@ -51,7 +51,7 @@ class Rule:
         return scale * factor if LEAST <= scale * factor <= LARGEST else scale, 0 if is_due else calm
 
 
-def number(name: str) -> tuple[Callable[[Any], Any], Callable[[Any, Any], None]]:
+def rule_accessors(name: str) -> tuple[Callable[[Any], Any], Callable[[Any, Any], None]]:
     """PyTorch's getter and setter for a number of the rule."""
 
     def change(self: Any, new: Any) -> None:
@@ -108,7 +108,7 @@ class GradScaler(Stateful):
         """
         if not self.enabled:
             return
-        eager("unscale_()")
+        refuse_in_graph("unscale_()")
         if optimizer in self.stepped:
             raise RuntimeError("unscale_() came after step(): unscale, then step, then update()")
         if optimizer in self.overflowed:
@@ -130,7 +130,7 @@ class GradScaler(Stateful):
         """Unscale the gradients and take the optimiser's step. Skips it and returns None if one is not finite."""
         if not self.enabled:
             return optimizer.step(*args, **options)
-        eager("step()")
+        refuse_in_graph("step()")
         if args or "closure" in options:
             raise RuntimeError("step() takes no closure: the closure would compute gradients that are not unscaled")
         if optimizer in self.stepped:
@@ -146,12 +146,12 @@ class GradScaler(Stateful):
         """Adjust the scale to the steps since the last update; or set it to new_scale."""
         if not self.enabled:
             return
-        eager("update()")
+        refuse_in_graph("update()")
         if new_scale is None and not self.overflowed:
             raise RuntimeError("update() comes after step(), and step() was not called since the last update()")
         if new_scale is None:
             overflow = any(self.overflowed.values())
-            new_scale, self.growth_tracker = self.rule.applied(self.factor.item(), self.growth_tracker, overflow)
+            new_scale, self.growth_tracker = self.rule.next_scale(self.factor.item(), self.growth_tracker, overflow)
         self.set_scale(float(new_scale))
         self.overflowed.clear()
         self.stepped.clear()
@@ -166,9 +166,9 @@ class GradScaler(Stateful):
         """Whether the scaler is enabled."""
         return self.enabled
 
-    get_growth_factor, set_growth_factor = number("growth_factor")
-    get_backoff_factor, set_backoff_factor = number("backoff_factor")
-    get_growth_interval, set_growth_interval = number("growth_interval")
+    get_growth_factor, set_growth_factor = rule_accessors("growth_factor")
+    get_backoff_factor, set_backoff_factor = rule_accessors("backoff_factor")
+    get_growth_interval, set_growth_interval = rule_accessors("growth_interval")
 
     def state_dict(self) -> dict[str, Any]:
         """The state for load_state_dict(); empty if not enabled. Names are PyTorch's."""
@@ -191,7 +191,7 @@ class GradScaler(Stateful):
         self.rule, self.growth_tracker = rule, calm
 
 
-def eager(asked: str) -> None:
+def refuse_in_graph(asked: str) -> None:
     """Raises GraphError while a graph is built."""
     if current.mode.builder is not None:
         raise GraphError(

@@ -11,17 +11,17 @@ from ...api.functions.activation import leaky_relu
 from ...api.functions.creation import ones_like
 from ...api.functions.movement import broadcast_tensors
 from ...engine import ops, random
-from ...engine.base.dimension import needed
+from ...engine.base.dimension import require_known
 from ...engine.base.errors import ShapeError
 from ...engine.methods import Operand
-from ...engine.methods.arguments import listed
+from ...engine.methods.arguments import autocast_to
 from ...engine.tensor.lift import function, operand
 from .convolution import over_axes
 
 softmin = function(Operand.softmin)
 
 
-@listed("float32")
+@autocast_to("float32")
 def cosine_similarity(x1: Any, x2: Any, dim: int = 1, eps: float = 1e-8) -> Any:
     """x₁ · x₂ / (‖x₁‖ ‖x₂‖) along an axis: the cosine of the angle between them. Norms are at least eps."""
     x, y = broadcast_tensors(operand(x1), x2)
@@ -29,17 +29,17 @@ def cosine_similarity(x1: Any, x2: Any, dim: int = 1, eps: float = 1e-8) -> Any:
     return (x / lengths[0] * (y / lengths[1])).sum(dim)
 
 
-@listed("float32")
+@autocast_to("float32")
 def pairwise_distance(x1: Any, x2: Any, p: float = 2.0, eps: float = 1e-6, keepdim: bool = False) -> Any:
     """‖x₁ − x₂ + ε‖ₚ over the last axis; ε keeps the gradient finite where the two are equal."""
     return (operand(x1).real_valued() - x2 + eps).norm(p, -1, keepdim)
 
 
-@listed("float32")
+@autocast_to("float32")
 def pdist(input: Any, p: float = 2.0) -> Any:
     """‖xᵢ − xⱼ‖ₚ for each pair of rows i < j, in one axis."""
     x = operand(input)
-    needed("pdist, to pair the rows,", x.shape[0])
+    require_known("pdist, to pair the rows,", x.shape[0])
     first, second = np.triu_indices(x.shape[0], 1)
     return (x[first] - x[second]).norm(p, -1)
 
@@ -52,7 +52,7 @@ def dropout(input: Any, p: float = 0.5, training: bool = True, *, key: Any = Non
     Srivastava et al. 2014, “Dropout: A Simple Way to Prevent Neural Networks from Overfitting”, §4.
     """
     x = operand(input)
-    return masked(x, x.shape, p, training, key)
+    return apply_dropout(x, x.shape, p, training, key)
 
 
 def channel_dropout(n: int, input: Any, p: float = 0.5, training: bool = True, *, key: Any = None) -> Any:
@@ -63,13 +63,13 @@ def channel_dropout(n: int, input: Any, p: float = 0.5, training: bool = True, *
     """
     x = operand(input)
     kept = 2 if n == 2 or x.ndim >= n + 2 else 1
-    return masked(x, x.shape[:kept] + (1,) * (x.ndim - kept), p, training, key)
+    return apply_dropout(x, x.shape[:kept] + (1,) * (x.ndim - kept), p, training, key)
 
 
 dropout1d, dropout2d, dropout3d = over_axes(channel_dropout, "dropout")
 
 
-def masked(x: Any, shape: tuple[int, ...], p: float, training: bool, key: Any) -> Any:
+def apply_dropout(x: Any, shape: tuple[int, ...], p: float, training: bool, key: Any) -> Any:
     """x times a random mask of the given shape, scaled by 1 / (1 − p)."""
     if not 0 <= p <= 1:
         raise ValueError(f"dropout needs a probability of 0 to 1, and got p={p}")
@@ -87,21 +87,21 @@ def alpha_dropout(input: Any, p: float = 0.5, training: bool = False, *, key: An
     Klambauer et al. 2017, “Self-Normalizing Neural Networks”, §2. https://arxiv.org/abs/1706.02515
     """
     x = operand(input)
-    return saturated(x, x.shape, p, training, key)
+    return apply_alpha_dropout(x, x.shape, p, training, key)
 
 
 def feature_alpha_dropout(input: Any, p: float = 0.5, training: bool = False, *, key: Any = None) -> Any:
     """alpha_dropout of whole channels of x (N, C, …)."""
     x = operand(input)
-    return saturated(x, x.shape[:2] + (1,) * (x.ndim - 2), p, training, key)
+    return apply_alpha_dropout(x, x.shape[:2] + (1,) * (x.ndim - 2), p, training, key)
 
 
-def saturated(x: Any, shape: tuple[int, ...], p: float, training: bool, key: Any) -> Any:
+def apply_alpha_dropout(x: Any, shape: tuple[int, ...], p: float, training: bool, key: Any) -> Any:
     """x with random elements replaced by SELU's lowest value, −λ α; then rescaled to mean 0 and variance 1."""
     if p == 1 or not training:
-        return masked(x, shape, p, training, key)
+        return apply_dropout(x, shape, p, training, key)
     lowest = -1.7580993408473766
-    kept = masked(ones_like(x), shape, p, training, key) * (1 - p)
+    kept = apply_dropout(ones_like(x), shape, p, training, key) * (1 - p)
     return (x * kept + lowest * (1 - kept) - lowest * p) * ((1 - p) * (1 + p * lowest**2)) ** -0.5
 
 
@@ -178,7 +178,7 @@ def scaled_dot_product_attention(
     if is_causal and attn_mask is not None:
         raise ValueError("attention takes is_causal or attn_mask, and got both: combine them into one mask")
     scale = 1 / sqrt(q.shape[-1]) if scale is None else float(scale)
-    masks = () if attn_mask is None else (added(q, attn_mask),)
+    masks = () if attn_mask is None else (attention_bias(q, attn_mask),)
     if dropout_p == 0:
         return q.apply(ops.Attention(scale, bool(is_causal)), k, v, *masks)
     return dropout(q.apply(ops.AttentionWeights(scale, bool(is_causal)), k, *masks), dropout_p, key=dropout_key) @ v
@@ -187,7 +187,7 @@ def scaled_dot_product_attention(
 def repeat_heads(q: Any, k: Any) -> Any:
     """k with each head repeated, so that it has as many heads as q."""
     heads, groups = (x.shape[-3] if x.ndim > 2 else 0 for x in (q, k))
-    needed("enable_gqa, to share heads,", heads, groups)
+    require_known("enable_gqa, to share heads,", heads, groups)
     if not groups or heads % groups:
         raise ShapeError(
             f"enable_gqa shares heads (axis -3): those of the query {q.spec} must be a multiple of those of {k.spec}"
@@ -201,7 +201,7 @@ def attention_weights(q: Any, k: Any, mask: Any, scale: float) -> Any:
     return (scores if mask is None else scores + mask).softmax(-1)
 
 
-def added(q: Any, mask: Any) -> Any:
+def attention_bias(q: Any, mask: Any) -> Any:
     """A mask as numbers to add to the scores: −∞ where a boolean mask is False."""
     mask = q.lift(mask)
     return q.lift(0.0).where(mask, -inf) if mask.dtype.kind == "b" else mask.astype(q.dtype)

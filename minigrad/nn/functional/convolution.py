@@ -75,10 +75,10 @@ def conv(
     """x (N, C, *size) ⋆ weight (O, C / groups, *kernel) + bias (O,) → (N, O, *size'). padding: also 'same', 'valid'."""
     x = operand(input)
     w = x.lift(weight)
-    checked(n, x, w)
+    check_conv_shapes(n, x, w)
     op = convolution(n, w.shape[2:], hashable(stride), hashable(padding), hashable(dilation), groups)
     operands = (w,) if bias is None else (w, bias)
-    return batched(n, x, lambda x: x.apply(op, *operands))
+    return with_batch_axis(n, x, lambda x: x.apply(op, *operands))
 
 
 def conv_transpose(
@@ -95,9 +95,9 @@ def conv_transpose(
     """The gradient of conv by its input: x (N, C, *size), weight (C, O / groups, *kernel) → (N, O, *size')."""
     x = operand(input)
     w = x.lift(weight)
-    checked(n, x, w)
+    check_conv_shapes(n, x, w)
     seen = window(n, w.shape[2:], hashable(stride), hashable(padding), hashable(dilation))
-    extra = each("output_padding", output_padding, n)
+    extra = ints_per_axis("output_padding", output_padding, n)
     if any(e >= max(s, d) for e, s, d in zip(extra, seen.stride, seen.dilation)):
         raise ShapeError(f"output_padding must be smaller than the stride or the dilation, got {extra} with {seen}")
     margins = []
@@ -106,7 +106,7 @@ def conv_transpose(
         seen, extra = replace(seen, padding=((0, 0),) * n), (0,) * n
     entries = zip(x.spec.shape[-n:], seen.kernel, seen.stride, seen.padding, seen.dilation, extra, strict=True)
     size = tuple((p - 1) * s - sum(ends) + d * (k - 1) + e + 1 for p, k, s, ends, d, e in entries)
-    y = batched(n, x, lambda x: x.apply(ops.ConvolutionTranspose(seen, groups, size), w))
+    y = with_batch_axis(n, x, lambda x: x.apply(ops.ConvolutionTranspose(seen, groups, size), w))
     y = pad(y, [width for pair in reversed(margins) for width in pair]) if margins else y
     return y if bias is None else y + y.lift(bias).reshape(-1, *[1] * n)
 
@@ -117,7 +117,7 @@ conv_transpose1d, conv_transpose2d, conv_transpose3d = over_axes(conv_transpose)
 
 def unfold(input: Any, kernel_size: Lengths, dilation: Lengths = 1, padding: Lengths = 0, stride: Lengths = 1) -> Any:
     """The windows of x (N, C, H, W) as columns: (N, C · kh · kw, places). Known as im2col."""
-    return batched(2, operand(input), lambda x: x.apply(ops.Unfold(window(2, kernel_size, stride, padding, dilation))))
+    return with_batch_axis(2, operand(input), lambda x: x.apply(ops.Unfold(window(2, kernel_size, stride, padding, dilation))))
 
 
 def fold(
@@ -129,14 +129,14 @@ def fold(
     stride: Lengths = 1,
 ) -> Any:
     """The adjoint of unfold: adds columns (N, C · kh · kw, places) where they were read, (N, C, *output_size)."""
-    op = ops.Fold(window(2, kernel_size, stride, padding, dilation), each("output_size", output_size, 2))
-    return batched(1, operand(input), lambda x: x.apply(op))
+    op = ops.Fold(window(2, kernel_size, stride, padding, dilation), ints_per_axis("output_size", output_size, 2))
+    return with_batch_axis(1, operand(input), lambda x: x.apply(op))
 
 
 # -- shared by the functions above ----------------------------------------------------------------
 
 
-def checked(n: int, x: Any, w: Any) -> None:
+def check_conv_shapes(n: int, x: Any, w: Any) -> None:
     """Raises ShapeError unless x and w have the axes of an n-dimensional convolution."""
     if w.ndim != n + 2 or x.ndim not in (n + 1, n + 2):
         raise ShapeError(
@@ -145,7 +145,7 @@ def checked(n: int, x: Any, w: Any) -> None:
         )
 
 
-def batched(n: int, x: Any, result: Any) -> Any:
+def with_batch_axis(n: int, x: Any, result: Any) -> Any:
     """result(x) for x (N, C, *size). An x (C, *size) gets a batch axis for the call, which is removed again."""
     if x.ndim != n + 1:
         return result(x)
@@ -165,8 +165,8 @@ def convolution(
 
 def window(n: int, kernel: Any, stride: Any, padding: Any, dilation: Any) -> ops.Window:
     """The window over n axes for a user's arguments."""
-    lengths = each("kernel_size", kernel, n)
-    steps, spread = each("stride", stride, n), each("dilation", dilation, n)
+    lengths = ints_per_axis("kernel_size", kernel, n)
+    steps, spread = ints_per_axis("stride", stride, n), ints_per_axis("dilation", dilation, n)
     if min(*lengths, *steps, *spread) < 1:
         raise ShapeError(f"kernel, stride and dilation must be 1 or more, got {lengths}, {steps} and {spread}")
     return ops.Window(lengths, steps, ends(padding, lengths, steps, spread), spread)
@@ -181,10 +181,10 @@ def ends(padding: Any, kernel: tuple[int, ...], stride: tuple[int, ...], dilatio
             raise ShapeError(f"padding='same' needs stride 1, and got stride {stride}: pass padding as numbers")
         missing = tuple(d * (k - 1) for k, d in zip(kernel, dilation))
         return tuple((m // 2, m - m // 2) for m in missing)
-    return tuple((p, p) for p in each("padding", padding, len(kernel)))
+    return tuple((p, p) for p in ints_per_axis("padding", padding, len(kernel)))
 
 
-def each(name: str, given: Any, n: int) -> tuple[int, ...]:
+def ints_per_axis(name: str, given: Any, n: int) -> tuple[int, ...]:
     """One number for each of n axes. Raises ShapeError on another count, and on a negative number."""
     if isinstance(given, int):
         numbers = (given,) * n

@@ -9,7 +9,7 @@ import numpy as np
 from ...api.functions.creation import arange, ones, zeros
 from ...api.functions.indexing import searchsorted, within
 from ...api.functions.movement import pad
-from ...engine.base.dimension import needed
+from ...engine.base.dimension import require_known
 from ...engine.base.errors import BoundsError, DTypeError, ShapeError
 from ...engine.core.modes import no_grad
 from ...engine.methods import Operand
@@ -120,7 +120,7 @@ def bags_of(W: Any, index: Any, offsets: Any, include_last_offset: bool) -> tupl
 def row_of(W: Any, padding_idx: int) -> int:
     """The row number of padding_idx, which may be negative."""
     rows = W.spec.shape[0]
-    needed("padding_idx of an embedding, to find its row,", rows)
+    require_known("padding_idx of an embedding, to find its row,", rows)
     if not -rows <= padding_idx < rows:
         raise BoundsError(f"padding_idx must be one of the {rows} rows, and got {padding_idx}")
     return int(padding_idx % rows)

@@ -29,31 +29,31 @@ from ...api.functions.creation import arange
 from ...api.functions.indexing import all_within, within
 from ...api.functions.movement import pad, stack
 from ...engine import ops
-from ...engine.base.dimension import needed
+from ...engine.base.dimension import require_known
 from ...engine.base.errors import DTypeError, GraphError, ShapeError
 from ...engine.base.spec import broadcast_shape
 from ...engine.core.modes import current
 from ...engine.methods import Operand
-from ...engine.methods.arguments import listed
+from ...engine.methods.arguments import autocast_to
 from ...engine.tensor.lift import operand
 from .activation import pairwise_distance
 
 
-@listed("float32")
+@autocast_to("float32")
 def mse_loss(input: Any, target: Any, *, reduction: str = "mean") -> Any:
     """(x − t)²"""
     x, t = pair("mse_loss", input, target)
-    return reduced((x - t) ** 2, reduction)
+    return reduce_loss((x - t) ** 2, reduction)
 
 
-@listed("float32")
+@autocast_to("float32")
 def l1_loss(input: Any, target: Any, *, reduction: str = "mean") -> Any:
     """|x − t|"""
     x, t = pair("l1_loss", input, target)
-    return reduced((x - t).abs(), reduction)
+    return reduce_loss((x - t).abs(), reduction)
 
 
-@listed("float32")
+@autocast_to("float32")
 def smooth_l1_loss(input: Any, target: Any, *, reduction: str = "mean", beta: float = 1.0) -> Any:
     """(x − t)² / 2β where |x − t| < β, |x − t| − β/2 beyond.
 
@@ -67,7 +67,7 @@ def smooth_l1_loss(input: Any, target: Any, *, reduction: str = "mean", beta: fl
     return huber_loss(x, t, reduction=reduction, delta=beta) / beta
 
 
-@listed("float32")
+@autocast_to("float32")
 def huber_loss(input: Any, target: Any, *, reduction: str = "mean", delta: float = 1.0) -> Any:
     """(x − t)² / 2 where |x − t| < δ, δ (|x − t| − δ/2) beyond.
 
@@ -78,7 +78,7 @@ def huber_loss(input: Any, target: Any, *, reduction: str = "mean", delta: float
     x, t = pair("huber_loss", input, target)
     far = (x - t).abs()
     near = far.clamp(max=delta)
-    return reduced(near * (far - near * 0.5), reduction)
+    return reduce_loss(near * (far - near * 0.5), reduction)
 
 
 def binary_cross_entropy(input: Any, target: Any, weight: Any = None, *, reduction: str = "mean") -> Any:
@@ -93,10 +93,10 @@ def binary_cross_entropy(input: Any, target: Any, weight: Any = None, *, reducti
             "and 1. Use binary_cross_entropy_with_logits on the scores"
         )
     x = within(x, 0, 1, "binary_cross_entropy needs probabilities 0 to 1: x.sigmoid() makes them from scores")
-    return reduced(weighed(x.apply(ops.BinaryCrossEntropy(), t), weight), reduction)
+    return reduce_loss(apply_weight(x.apply(ops.BinaryCrossEntropy(), t), weight), reduction)
 
 
-@listed("float32")
+@autocast_to("float32")
 def binary_cross_entropy_with_logits(
     input: Any, target: Any, weight: Any = None, *, reduction: str = "mean", pos_weight: Any = None
 ) -> Any:
@@ -108,11 +108,11 @@ def binary_cross_entropy_with_logits(
     x, t = pair("binary_cross_entropy_with_logits", input, target)
     doubt = -x.logsigmoid()  # −ln σ(x); add x for −ln(1 − σ(x))
     if pos_weight is None:
-        return reduced(weighed((1 - t) * x + doubt, weight), reduction)
-    return reduced(weighed((1 - t) * x + (1 + (x.lift(pos_weight).astype(x.dtype) - 1) * t) * doubt, weight), reduction)
+        return reduce_loss(apply_weight((1 - t) * x + doubt, weight), reduction)
+    return reduce_loss(apply_weight((1 - t) * x + (1 + (x.lift(pos_weight).astype(x.dtype) - 1) * t) * doubt, weight), reduction)
 
 
-@listed("float32")
+@autocast_to("float32")
 def kl_div(input: Any, target: Any, *, reduction: str = "mean", log_target: bool = False) -> Any:
     """t (ln t − x), for log-probabilities x and probabilities t; 0 where t is 0.
 
@@ -125,10 +125,10 @@ def kl_div(input: Any, target: Any, *, reduction: str = "mean", log_target: bool
     loss = t.exp() * (t - x) if log_target else t.xlogy(t) - t * x
     if reduction == "batchmean":
         return loss.sum() / x.shape[0] if x.ndim else loss
-    return reduced(loss, reduction)
+    return reduce_loss(loss, reduction)
 
 
-@listed("float32")
+@autocast_to("float32")
 def gaussian_nll_loss(
     input: Any, target: Any, var: Any, *, full: bool = False, eps: float = 1e-6, reduction: str = "mean"
 ) -> Any:
@@ -146,10 +146,10 @@ def gaussian_nll_loss(
         raise ShapeError(f"gaussian_nll_loss of {x.spec} needs var of that shape, or one for each row, not {v.spec}")
     v = within(v, 0, inf, "gaussian_nll_loss needs variances of 0 or more")
     v = v.where(v >= eps, v - v.detach() + eps)  # raised to eps; the gradient passes unchanged
-    return reduced((v.log() + (x - t) ** 2 / v) * 0.5 + (log(2 * pi) / 2 if full else 0.0), reduction)
+    return reduce_loss((v.log() + (x - t) ** 2 / v) * 0.5 + (log(2 * pi) / 2 if full else 0.0), reduction)
 
 
-@listed("float32")
+@autocast_to("float32")
 def poisson_nll_loss(
     input: Any, target: Any, log_input: bool = True, full: bool = False, *, eps: float = 1e-8, reduction: str = "mean"
 ) -> Any:
@@ -162,7 +162,7 @@ def poisson_nll_loss(
     if full:
         many = t.where(t > 1, 1.0)
         loss = loss + (many * many.log() - many + 0.5 * (2 * pi * many).log()).where(t > 1, 0.0)
-    return reduced(loss, reduction)
+    return reduce_loss(loss, reduction)
 
 
 def pair(loss: str, input: Any, target: Any) -> tuple[Any, Any]:
@@ -185,11 +185,11 @@ def differ(loss: str, x: Any, t: Any, wanted: tuple[Any, ...]) -> bool:
         ) from None
 
 
-def weighed(loss: Any, weight: Any) -> Any:
+def apply_weight(loss: Any, weight: Any) -> Any:
     return loss if weight is None else loss * weight
 
 
-def reduced(loss: Any, reduction: str) -> Any:
+def reduce_loss(loss: Any, reduction: str) -> Any:
     """The losses of the elements, reduced as `reduction` specifies."""
     if reduction == "mean":
         return loss.mean()
@@ -200,7 +200,7 @@ def reduced(loss: Any, reduction: str) -> Any:
     raise ValueError(f"reduction must be 'mean', 'sum' or 'none', got {reduction!r}")
 
 
-@listed("float32")
+@autocast_to("float32")
 def cross_entropy(
     input: Any,
     target: Any,
@@ -234,7 +234,7 @@ def cross_entropy(
     if label_smoothing:
         logp = rows.log_softmax(1)
         even = -(logp.mean(1) if w is None else (logp * w).mean(1))
-        loss = -chosen(logp, classes) if counts is None else -chosen(logp, classes) * counts
+        loss = -pick_classes(logp, classes) if counts is None else -pick_classes(logp, classes) * counts
         loss = loss * (1 - label_smoothing) + even * label_smoothing
     else:
         loss = rows.apply(ops.CrossEntropy(), classes)
@@ -242,13 +242,13 @@ def cross_entropy(
     return over_rows(loss, counts, kept, reduction, t.shape)
 
 
-@listed("float32")
+@autocast_to("float32")
 def nll_loss(input: Any, target: Any, weight: Any = None, *, ignore_index: int = -100, reduction: str = "mean") -> Any:
     """−input[target], for log-probabilities: the negative log-likelihood. cross_entropy is this after log_softmax."""
     x = operand(input)
     t = x.lift(target)
     rows, classes, kept = by_row("nll_loss", x, t, ignore_index)
-    loss = -chosen(rows, classes)
+    loss = -pick_classes(rows, classes)
     counts = None if weight is None else x.lift(weight)[classes]
     return over_rows(loss if counts is None else loss * counts, counts, kept, reduction, t.shape)
 
@@ -261,7 +261,7 @@ def of_probabilities(x: Any, t: Any, weight: Any, reduction: str, label_smoothin
         t = t * (1 - label_smoothing) + label_smoothing / C
     if weight is not None:
         t = t * x.lift(weight).reshape(C, *(1,) * (x.ndim - 1 - axis))
-    return reduced(-(t * x.log_softmax(axis)).sum(axis), reduction)
+    return reduce_loss(-(t * x.log_softmax(axis)).sum(axis), reduction)
 
 
 def by_row(loss: str, x: Any, t: Any, ignore_index: int) -> tuple[Any, Any, Any]:
@@ -285,7 +285,7 @@ def by_row(loss: str, x: Any, t: Any, ignore_index: int) -> tuple[Any, Any, Any]
     return rows, classes, kept
 
 
-def chosen(rows: Any, classes: Any) -> Any:
+def pick_classes(rows: Any, classes: Any) -> Any:
     """rows[i, classes[i]] for each i."""
     return rows[arange(classes.shape[0], device=rows.spec.device), classes]
 
@@ -297,31 +297,31 @@ def over_rows(loss: Any, counts: Any, kept: Any, reduction: str, shape: tuple[in
         counts = kept.astype(loss.dtype) if counts is None else counts.where(kept, 0.0)
     if reduction == "mean" and counts is not None:
         return loss.sum() / counts.sum()
-    return reduced(loss.reshape(shape) if reduction == "none" else loss, reduction)
+    return reduce_loss(loss.reshape(shape) if reduction == "none" else loss, reduction)
 
 
-@listed("float32")
+@autocast_to("float32")
 def soft_margin_loss(input: Any, target: Any, *, reduction: str = "mean") -> Any:
     """ln(1 + e^(−t x)), where t is 1 or −1."""
     x, t = pair("soft_margin_loss", input, target)
-    return reduced(-(t * x).logsigmoid(), reduction)
+    return reduce_loss(-(t * x).logsigmoid(), reduction)
 
 
-@listed("float32")
+@autocast_to("float32")
 def hinge_embedding_loss(input: Any, target: Any, margin: float = 1.0, *, reduction: str = "mean") -> Any:
     """x where t is 1, max(0, margin − x) where t is −1, for distances x that should be small where t is 1."""
     x, t = pair("hinge_embedding_loss", input, target)
-    return reduced(x.where(t != -1, 0.0) + (margin - x).clamp(min=0).where(t != 1, 0.0), reduction)
+    return reduce_loss(x.where(t != -1, 0.0) + (margin - x).clamp(min=0).where(t != 1, 0.0), reduction)
 
 
-@listed("float32")
+@autocast_to("float32")
 def margin_ranking_loss(input1: Any, input2: Any, target: Any, margin: float = 0.0, *, reduction: str = "mean") -> Any:
     """max(0, margin − t (x₁ − x₂)): x₁ should be larger where t is 1, and x₂ where t is −1."""
     (x, y), (_, t) = pair("margin_ranking_loss", input1, input2), pair("margin_ranking_loss", input1, target)
-    return reduced((margin - t * (x - y)).clamp(min=0), reduction)
+    return reduce_loss((margin - t * (x - y)).clamp(min=0), reduction)
 
 
-@listed("float32")
+@autocast_to("float32")
 def cosine_embedding_loss(
     input1: Any, input2: Any, target: Any, margin: float = 0.0, *, reduction: str = "mean"
 ) -> Any:
@@ -332,10 +332,10 @@ def cosine_embedding_loss(
     if x.ndim not in (1, 2) or differ(name, x, y, x.shape) or differ(name, x, t, x.shape[:-1]):
         raise ShapeError(f"{name} needs (N, D), (N, D) and (N,), and got {x.spec}, {y.spec}, {t.spec}")
     cos = (x * y).sum(-1) / (((x * x).sum(-1) + 1e-12) * ((y * y).sum(-1) + 1e-12)).sqrt()
-    return reduced((1 - cos).where(t == 1, 0.0) + (cos - margin).clamp(min=0).where(t == -1, 0.0), reduction)
+    return reduce_loss((1 - cos).where(t == 1, 0.0) + (cos - margin).clamp(min=0).where(t == -1, 0.0), reduction)
 
 
-@listed("float32")
+@autocast_to("float32")
 def triplet_margin_loss(
     anchor: Any,
     positive: Any,
@@ -375,10 +375,10 @@ def triplet_margin_with_distance_loss(
         raise ShapeError(f"a triplet needs tensors with equally many axes, got {a.spec}, {p.spec} and {n.spec}")
     far = pairwise_distance if distance_function is None else distance_function
     apart = far(a, n).minimum(far(p, n)) if swap else far(a, n)
-    return reduced((margin + far(a, p) - apart).clamp(min=0), reduction)
+    return reduce_loss((margin + far(a, p) - apart).clamp(min=0), reduction)
 
 
-@listed("float32")
+@autocast_to("float32")
 def multi_margin_loss(
     input: Any, target: Any, p: int = 1, margin: float = 1.0, weight: Any = None, *, reduction: str = "mean"
 ) -> Any:
@@ -395,11 +395,11 @@ def multi_margin_loss(
     t = within(t, 0, C - 1, f"the classes of {x.spec} are 0 to {C - 1}")
     rows, t = x.reshape(-1, C), t.reshape(-1, 1)
     short = (margin - rows.gather(1, t) + rows).relu() ** p
-    loss = weighed(short, None if weight is None else x.lift(weight)[t]).where(t != arange(C), 0.0).sum(1) / C
-    return reduced(loss.reshape(x.shape[:-1]), reduction)
+    loss = apply_weight(short, None if weight is None else x.lift(weight)[t]).where(t != arange(C), 0.0).sum(1) / C
+    return reduce_loss(loss.reshape(x.shape[:-1]), reduction)
 
 
-@listed("float32")
+@autocast_to("float32")
 def multilabel_margin_loss(input: Any, target: Any, *, reduction: str = "mean") -> Any:
     """Σ max(0, 1 − x[j] + x[i]) / C over labels j and all other classes i, for scores (N, C), or one row (C,).
 
@@ -415,21 +415,21 @@ def multilabel_margin_loss(input: Any, target: Any, *, reduction: str = "mean") 
     is_label = ((t.unsqueeze(2) == arange(C)) & said.unsqueeze(2)).any(1)
     short = (1 - rows.gather(1, t.clamp(min=0)).unsqueeze(2) + rows.unsqueeze(1)).relu()
     loss = short.where(said.unsqueeze(2) & ~is_label.unsqueeze(1), 0.0).sum((1, 2)) / C
-    return reduced(loss.reshape(x.shape[:-1]), reduction)
+    return reduce_loss(loss.reshape(x.shape[:-1]), reduction)
 
 
-@listed("float32")
+@autocast_to("float32")
 def multilabel_soft_margin_loss(input: Any, target: Any, weight: Any = None, *, reduction: str = "mean") -> Any:
     """The mean of −t ln σ(x) − (1 − t) ln(1 − σ(x)) over the last axis: an independent yes or no for each class."""
     x, t = pair("multilabel_soft_margin_loss", input, target)
-    loss = weighed(-(t * x.logsigmoid() + (1 - t) * (-x).logsigmoid()), weight)
-    return reduced(loss.mean(-1), reduction)
+    loss = apply_weight(-(t * x.logsigmoid() + (1 - t) * (-x).logsigmoid()), weight)
+    return reduce_loss(loss.mean(-1), reduction)
 
 
 NEVER = -1e30  # stands for ln 0: differences of it are finite, unlike ∞ − ∞
 
 
-@listed("float32")
+@autocast_to("float32")
 def ctc_loss(
     log_probs: Any,
     targets: Any,
@@ -455,13 +455,13 @@ def ctc_loss(
     if logp.ndim == 2:
         loss = ctc_loss(logp.unsqueeze(1), t.reshape(1, -1), lengths.reshape(1), sizes.reshape(1), blank,
                         "mean" if reduction == "mean" else "none", zero_infinity)  # fmt: skip
-        return loss if reduction == "mean" else reduced(loss.squeeze(0), reduction)
-    needed("ctc_loss, to go through its time steps,", logp.shape[0])
+        return loss if reduction == "mean" else reduce_loss(loss.squeeze(0), reduction)
+    require_known("ctc_loss, to go through its time steps,", logp.shape[0])
     t = in_rows(t, np.asarray(target_lengths), blank) if t.ndim == 1 else t
-    t, lengths, sizes = inside(logp, t, lengths, sizes)
-    loss = -ln_said(logp, t, lengths, sizes, blank)
+    t, lengths, sizes = check_ctc_targets(logp, t, lengths, sizes)
+    loss = -ctc_log_likelihood(logp, t, lengths, sizes, blank)
     loss = loss.where(loss < -NEVER / 2, 0.0 if zero_infinity else inf)
-    return (loss / sizes.clamp(min=1).astype(loss.dtype)).mean() if reduction == "mean" else reduced(loss, reduction)
+    return (loss / sizes.clamp(min=1).astype(loss.dtype)).mean() if reduction == "mean" else reduce_loss(loss, reduction)
 
 
 def in_rows(t: Any, sizes: Any, blank: int) -> Any:
@@ -470,7 +470,7 @@ def in_rows(t: Any, sizes: Any, blank: int) -> Any:
     return stack([pad(t[end - n : end], (0, int(max(sizes) - n)), value=blank) for n, end in parts])
 
 
-def inside(logp: Any, t: Any, lengths: Any, sizes: Any) -> list[Any]:
+def check_ctc_targets(logp: Any, t: Any, lengths: Any, sizes: Any) -> list[Any]:
     """Letters and lengths, checked. Raises ShapeError on a wrong number of rows, BoundsError on a value too large."""
     T, N, C = logp.shape
     if t.shape[:-1] != (N,) or not lengths.shape == sizes.shape == (N,):
@@ -481,7 +481,7 @@ def inside(logp: Any, t: Any, lengths: Any, sizes: Any) -> list[Any]:
     return [within(x, 0, last, f"the {what} {told} {last}") for x, last, what in each]
 
 
-def ln_said(logp: Any, t: Any, lengths: Any, sizes: Any, blank: int) -> Any:
+def ctc_log_likelihood(logp: Any, t: Any, lengths: Any, sizes: Any, blank: int) -> Any:
     """ln of the probability of each row, (N,), by the recursion for α: one number for each letter and blank."""
     T, N, _ = logp.shape
     places = 2 * t.shape[1] + 1  # a blank around each letter

@@ -21,23 +21,23 @@ from ...engine.base.dtypes import finfo, result_type, wide
 from ...engine.base.errors import ShapeError
 from ...engine.core.modes import current, no_grad
 from ...engine.methods import integers
-from ...engine.methods.arguments import listed
+from ...engine.methods.arguments import autocast_to
 from ...engine.tensor.inplace import write
 from ...engine.tensor.lift import operand
 from ...engine.tensor.tensor import Tensor
 
 
-@listed("float32")
+@autocast_to("float32")
 def layer_norm(input: Any, normalized_shape: Any, weight: Any = None, bias: Any = None, eps: float = 1e-5) -> Any:
     """(x − μ) / √(σ² + ε) · w + b, over the last axes, which must have the shape `normalized_shape`.
 
     Ba et al. 2016, “Layer Normalization”, eq. 4. https://arxiv.org/abs/1607.06450
     """
     x = operand(input)
-    return standardised(x, last_axes("layer_norm", x, normalized_shape), eps, weight, bias)
+    return standardise_affine(x, last_axes("layer_norm", x, normalized_shape), eps, weight, bias)
 
 
-@listed("float32")
+@autocast_to("float32")
 def rms_norm(input: Any, normalized_shape: Any, weight: Any = None, eps: float | None = None) -> Any:
     """x / √(mean x² + ε) · w, over the last axes, which must have the shape `normalized_shape`.
 
@@ -47,7 +47,7 @@ def rms_norm(input: Any, normalized_shape: Any, weight: Any = None, eps: float |
     """
     x = operand(input)._floating("rms_norm")
     axes = last_axes("rms_norm", x, normalized_shape)
-    return scaled(x.rms_normalise(axes, epsilon(x) if eps is None else eps), weight, None)
+    return scale_and_shift(x.rms_normalise(axes, epsilon(x) if eps is None else eps), weight, None)
 
 
 def batch_norm(
@@ -76,11 +76,11 @@ def batch_norm(
         if running_mean is None or running_var is None:
             raise ValueError("batch_norm outside training needs running_mean and running_var, and got None")
         mean, var = x.lift(running_mean).reshape(column), x.lift(running_var).reshape(column)
-        y = scaled((x - mean) / (var + eps).sqrt(), weight, bias, column)
+        y = scale_and_shift((x - mean) / (var + eps).sqrt(), weight, bias, column)
         return y.astype(x.dtype) if x.spec.is_half else y
     x = several(x, axes, "batch_norm in training needs more than one value for each channel")
     follow(running_mean, running_var, x, axes, momentum)
-    return standardised(x, axes, eps, weight, bias, column)
+    return standardise_affine(x, axes, eps, weight, bias, column)
 
 
 def instance_norm(
@@ -105,10 +105,10 @@ def instance_norm(
     axes = tuple(range(2, x.ndim))
     x = several(x, axes, "instance_norm needs more than one place for each channel")
     follow(running_mean, running_var, x, axes, momentum)
-    return standardised(x, axes, eps, weight, bias, (x.shape[1], *(1,) * len(axes)))
+    return standardise_affine(x, axes, eps, weight, bias, (x.shape[1], *(1,) * len(axes)))
 
 
-@listed("float32")
+@autocast_to("float32")
 def group_norm(input: Any, num_groups: int, weight: Any = None, bias: Any = None, eps: float = 1e-5) -> Any:
     """(x − μ) / √(σ² + ε) · w + b for each of `num_groups` groups of channels of each example.
 
@@ -120,7 +120,7 @@ def group_norm(input: Any, num_groups: int, weight: Any = None, bias: Any = None
     N, C, *places = x.shape  # batch, channels, places
     grouped = x.reshape(N, num_groups, C // num_groups, *places)
     y = grouped.standardise(tuple(range(2, grouped.ndim)), eps).reshape(x.shape)
-    return scaled(y, weight, bias, (C, *(1,) * len(places)))
+    return scale_and_shift(y, weight, bias, (C, *(1,) * len(places)))
 
 
 def normalize(input: Any, p: float = 2.0, dim: Any = 1, eps: float = 1e-12) -> Any:
@@ -144,10 +144,10 @@ def last_axes(norm: str, x: Any, normalized_shape: Any) -> tuple[int, ...]:
     return tuple(range(x.ndim - len(shape), x.ndim))
 
 
-def standardised(x: Any, axes: Any, eps: float, weight: Any, bias: Any, shape: tuple[int, ...] | None = None) -> Any:
+def standardise_affine(x: Any, axes: Any, eps: float, weight: Any, bias: Any, shape: tuple[int, ...] | None = None) -> Any:
     """(x − μ) / √(σ² + ε) · w + b along axes. `shape` makes w and b broadcast; None if they do already."""
     if weight is None or x.dtype not in (np.float32, np.float64):
-        y = scaled(x.standardise(axes, eps), weight, bias, shape)
+        y = scale_and_shift(x.standardise(axes, eps), weight, bias, shape)
         return y.astype(x.dtype) if x.spec.is_half else y
     affine = [x.lift(p) for p in (weight, bias) if p is not None]
     affine = affine if shape is None else [p.reshape(shape) for p in affine]
@@ -155,7 +155,7 @@ def standardised(x: Any, axes: Any, eps: float, weight: Any, bias: Any, shape: t
     return x.astype(dtype).apply(ops.Standardise(axes, float(eps)), *affine)
 
 
-def scaled(y: Any, weight: Any, bias: Any, shape: tuple[int, ...] | None = None) -> Any:
+def scale_and_shift(y: Any, weight: Any, bias: Any, shape: tuple[int, ...] | None = None) -> Any:
     """y w + b. `shape` makes w and b broadcast; None if they do already."""
     weight, bias = (p if p is None or shape is None else y.lift(p).reshape(shape) for p in (weight, bias))
     y = y if weight is None else y * weight

@@ -13,12 +13,12 @@ from ...api.functions.creation import zeros
 from ...api.functions.indexing import within
 from ...api.functions.movement import cat, pad
 from ...engine import ops, random
-from ...engine.base.dimension import is_unknown, needed
+from ...engine.base.dimension import is_unknown, require_known
 from ...engine.base.dtypes import float32, result_type
 from ...engine.base.errors import ShapeError
 from ...engine.methods.arguments import whole
 from ...engine.tensor.lift import operand
-from .convolution import Lengths, batched, each, hashable, over_axes, window
+from .convolution import Lengths, with_batch_axis, ints_per_axis, hashable, over_axes, window
 
 
 def max_pool(
@@ -40,7 +40,7 @@ def max_pool(
     window = pool(
         n, sizes(size) if ceil_mode else (), *map(hashable, (kernel_size, stride, padding, dilation)), ceil_mode
     )
-    y = batched(n, x, lambda x: x.apply(ops.MaxPool(window)))
+    y = with_batch_axis(n, x, lambda x: x.apply(ops.MaxPool(window)))
     if not return_indices:
         return y
     plane, found = (x, y) if x.ndim == n + 2 else (x.reshape(1, *x.shape), y.reshape(1, *y.shape))
@@ -64,9 +64,9 @@ def avg_pool(
     window = pool(n, sizes(size) if ceil_mode else (), *map(hashable, (kernel_size, stride, padding)), 1, ceil_mode)
     if divisor_override is not None:
         everywhere = tuple((max(window.kernel), max(window.kernel) + sum(p)) for p in window.padding)
-        return batched(n, x, lambda x: x.apply(ops.AvgPool(window, everywhere))) * (window.taps / divisor_override)
-    ends = tuple((p, p) for p in each("padding", padding, n)) if count_include_pad else ((0, 0),) * n
-    return batched(n, x, lambda x: x.apply(ops.AvgPool(window, ends)))
+        return with_batch_axis(n, x, lambda x: x.apply(ops.AvgPool(window, everywhere))) * (window.taps / divisor_override)
+    ends = tuple((p, p) for p in ints_per_axis("padding", padding, n)) if count_include_pad else ((0, 0),) * n
+    return with_batch_axis(n, x, lambda x: x.apply(ops.AvgPool(window, ends)))
 
 
 def adaptive_avg_pool(n: int, input: Any, output_size: Any) -> Any:
@@ -77,7 +77,7 @@ def adaptive_avg_pool(n: int, input: Any, output_size: Any) -> Any:
     wanted = outputs(n, size, output_size)
     if not any(map(is_unknown, size)) and divides(wanted, size):
         op = ops.AvgPool(tiles(wanted, size), ((0, 0),) * n)
-        return batched(n, x, lambda x: x.apply(op))
+        return with_batch_axis(n, x, lambda x: x.apply(op))
     for i, m in enumerate(wanted):
         x = x.apply(ops.AdaptiveAvgPool(x.ndim - n + i, m))
     return x
@@ -112,7 +112,7 @@ def lp_pool(
     if np.isinf(norm_type):
         side = 1.0 if norm_type > 0 else -1.0
         return max_pool(n, x.abs() * side, kernel_size, stride, 0, 1, ceil_mode) * side
-    total = avg_pool(n, x**norm_type, kernel_size, stride, 0, ceil_mode) * prod(each("kernel_size", kernel_size, n))
+    total = avg_pool(n, x**norm_type, kernel_size, stride, 0, ceil_mode) * prod(ints_per_axis("kernel_size", kernel_size, n))
     some = total != 0
     return (total.where(some, 1.0) ** (1 / norm_type)).where(some, 0.0 if norm_type > 0 else np.inf)
 
@@ -166,12 +166,12 @@ def fractional_max_pool(
     """
     x = operand(input)
     size = planes(n, x)
-    needed("fractional pooling, to arrange its windows,", *size)
+    require_known("fractional pooling, to arrange its windows,", *size)
     if (output_size is None) == (output_ratio is None):
         raise ValueError("fractional pooling needs either output_size or output_ratio")
     ratios = () if output_ratio is None else each_ratio(output_ratio, n)
     wanted = tuple(int(m * r) for m, r in zip(size, ratios)) if ratios else outputs(n, size, output_size)
-    kernel = each("kernel_size", kernel_size, n)
+    kernel = ints_per_axis("kernel_size", kernel_size, n)
     if any(m < 1 or m + k - 1 > length for m, k, length in zip(wanted, kernel, size)):
         raise ShapeError(f"fractional pooling of {x.spec} to {wanted} needs windows that fit, and got {kernel}")
     rows = x.shape[:-n] if x.ndim == n + 2 else (1, *x.shape[:-n])
@@ -251,7 +251,7 @@ def planes(n: int, x: Any) -> tuple[int, ...]:
 
 def sizes(size: tuple[Any, ...]) -> tuple[int, ...]:
     """The lengths, which ceil_mode needs to place the last windows. Raises GraphError if one is unknown."""
-    needed("pooling with ceil_mode", *size)
+    require_known("pooling with ceil_mode", *size)
     return size
 
 
@@ -260,7 +260,7 @@ def pool(
     n: int, size: tuple[int, ...], kernel: Any, stride: Any, padding: Any, dilation: Any, ceil_mode: bool
 ) -> ops.Window:
     """The pooling window for a user's arguments; ceil_mode becomes more padding at the end."""
-    before = each("padding", padding, n)
+    before = ints_per_axis("padding", padding, n)
     seen = window(n, kernel, kernel if stride is None or stride == () else stride, before, dilation)
     if any(2 * p > d * (k - 1) + 1 for p, k, d in zip(before, seen.kernel, seen.dilation)):
         raise ShapeError(f"padding must be at most half of the window, or windows are empty: {before} for {kernel}")

@@ -18,9 +18,9 @@ import numpy as np
 from ...api.functions.activation import hardtanh
 from ...api.functions.creation import ones_like
 from ...api.functions.movement import meshgrid, stack
-from ...engine.base.dimension import needed
+from ...engine.base.dimension import require_known
 from ...engine.base.errors import ShapeError
-from ...engine.methods.arguments import listed
+from ...engine.methods.arguments import autocast_to
 from ...engine.tensor.lift import operand
 from .pooling import adaptive_avg_pool
 
@@ -48,7 +48,7 @@ def interpolate(
     check_mode(x, mode, align_corners, antialias)
     if (size is None) == (scale_factor is None):
         raise ValueError(f"interpolate needs a size or a scale_factor, and got {size} and {scale_factor}")
-    needed(f"interpolate of {x.spec}, to say which elements are read,", *x.shape[2:])
+    require_known(f"interpolate of {x.spec}, to say which elements are read,", *x.shape[2:])
     factors = [None] * n if scale_factor is None else per_axis("scale_factor", scale_factor, n)
     lengths = [floor(m * f) for m, f in zip(x.shape[2:], factors)] if size is None else per_axis("size", size, n)
     if min(*lengths, *x.shape[2:]) < 1:
@@ -59,7 +59,7 @@ def interpolate(
     for i, (m, length, factor) in enumerate(zip(x.shape[2:], lengths, factors)):
         by_ratio = recompute_scale_factor or ignores_factor(mode, n, m, length)
         step = read_step(m, length, None if by_ratio else factor, align_corners)
-        x = gathered(x, 2 + i, *reads(mode, m, length, float(real(step)), bool(align_corners), real))
+        x = resample_axis(x, 2 + i, *reads(mode, m, length, float(real(step)), bool(align_corners), real))
     return x
 
 
@@ -111,8 +111,8 @@ def cubic(t: Any, a: float = -0.75) -> list[Any]:
     return [far[0], near[0], near[1], far[1]]
 
 
-@listed("float32")
-def gathered(x: Any, axis: int, places: np.ndarray, weights: np.ndarray | None) -> Any:
+@autocast_to("float32")
+def resample_axis(x: Any, axis: int, places: np.ndarray, weights: np.ndarray | None) -> Any:
     """Σ over taps of x at `places` (taps, length) of an axis, times `weights`, of the same shape."""
     parts = [x.index_select(axis, x.lift(tap)) for tap in places]
     if weights is None:
@@ -222,7 +222,7 @@ def taps(t: Any, m: int, mode: str, padding_mode: str, align_corners: bool) -> l
     return [(at.where(ok, 0.0).astype(np.int64), w * ok) for (at, w), ok in zip(read, inside)]
 
 
-def reflected(t: Any, m: int, align_corners: bool) -> Any:
+def reflect_points(t: Any, m: int, align_corners: bool) -> Any:
     """t mirrored at both ends of an axis of m elements until it lies between them."""
     low, span = (0.0, float(m - 1)) if align_corners else (-0.5, float(m))
     if not span:
@@ -236,7 +236,7 @@ def reflected(t: Any, m: int, align_corners: bool) -> Any:
 BEYOND = {
     "zeros": lambda t, m, align_corners: t,
     "border": lambda t, m, align_corners: hardtanh(t, 0.0, float(m - 1)) if m > 1 else t * 0,
-    "reflection": reflected,
+    "reflection": reflect_points,
 }
 
 

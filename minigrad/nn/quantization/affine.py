@@ -57,14 +57,14 @@ class QuantizedTensor(NamedTuple):
 
 def quantize_per_tensor(input: Any, scale: Any, zero_point: Any, dtype: Any = np.int8, **ends: Any) -> QuantizedTensor:
     """Quantise to `dtype`, int8 or uint8; quant_min= and quant_max= limit it to fewer bits."""
-    return quantized(operand(input), scale, zero_point, None, dtype, **ends)
+    return quantize_affine(operand(input), scale, zero_point, None, dtype, **ends)
 
 
 def quantize_per_channel(
     input: Any, scales: Any, zero_points: Any, axis: int, dtype: Any = np.int8, **ends: Any
 ) -> QuantizedTensor:
     """quantize_per_tensor with a scale and a zero point for each index along an axis."""
-    return quantized(operand(input), scales, zero_points, axis, dtype, **ends)
+    return quantize_affine(operand(input), scales, zero_points, axis, dtype, **ends)
 
 
 def fake_quantize_per_tensor_affine(input: Any, scale: Any, zero_point: Any, quant_min: int, quant_max: int) -> Any:
@@ -115,7 +115,7 @@ def limits(dtype: Any, quant_min: int | None = None, quant_max: int | None = Non
     return int(low), int(high)
 
 
-def quantized(x: Any, scale: Any, zero: Any, axis: int | None, dtype: Any, **ends: Any) -> QuantizedTensor:
+def quantize_affine(x: Any, scale: Any, zero: Any, axis: int | None, dtype: Any, **ends: Any) -> QuantizedTensor:
     """x quantised. Raises ValueError on NaN, for which there is no integer."""
     low, high = limits(dtype, **ends)
     s, z = steps(x, scale, zero, axis, low, high)

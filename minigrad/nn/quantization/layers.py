@@ -48,7 +48,7 @@ default_dynamic_qconfig = QConfig(MinMaxObserver, per_tensor_weight)
 per_channel_dynamic_qconfig = QConfig(MinMaxObserver, per_channel_weight)
 
 
-class Observed(Module):
+class ObservedLayer(Module):
     """A layer that computes in floats, and observes its input. It keeps the parameters and hooks of the original.
 
     activation    observes the input
@@ -71,7 +71,7 @@ class Observed(Module):
         return product(self, self.activation(input), self.weight, self.bias)
 
 
-class Rounded(Observed):
+class RoundedLayer(ObservedLayer):
     """A layer that computes with input and weight rounded as by quantisation. In training it observes the input."""
 
     def forward(self, input: Any) -> Any:
@@ -79,15 +79,15 @@ class Rounded(Observed):
         if self.training:
             self.activation(x)
         if 0 not in x.spec.shape:
-            x = self.activation.rounded(x, *self.activation.calculate_qparams())
-        w = weight.rounded(self.weight, *weight.qparams(*weight.extremes(self.weight)))
+            x = self.activation.fake_quantize(x, *self.activation.calculate_qparams())
+        w = weight.fake_quantize(self.weight, *weight.qparams(*weight.extremes(self.weight)))
         return product(self, x, w, self.bias)
 
 
 STATE = "weight_int", "weight_scale", "weight_zero_point", "input_scale", "input_zero_point", "bias"
 
 
-class Quantized(Module):
+class QuantizedLayer(Module):
     """A layer that computes in integers. It has no gradient: use the prepared model for that.
 
     weight_int, weight_scale, weight_zero_point    the quantised weight
@@ -112,7 +112,7 @@ class Quantized(Module):
         made.quantize, made.activation = (grid.quant_min, grid.quant_max, grid.dtype), None if activation else grid
         bias = None if layer.bias is None else layer.bias.detach().clone()
         of_input = activation.calculate_qparams() if activation else (None, None)
-        for name, x in zip(STATE, (*observer.quantized(layer.weight)[:3], *of_input, bias), strict=True):
+        for name, x in zip(STATE, (*observer.quantize_by_range(layer.weight)[:3], *of_input, bias), strict=True):
             vars(made).pop(name, None)
             made.register_buffer(name, x)
         return made
@@ -128,8 +128,8 @@ class Quantized(Module):
         w = w.astype(self.exact) - spread(z_w, 0, w.ndim).astype(self.exact)
         with in_mode(autocast=None):  # half precision would round
             total = product(self, q, w, None).astype(np.result_type(x.dtype, np.float32))
-        y = total * (s * beside(self, s_w))
-        return (y if bias is None else y + beside(self, bias)).astype(x.dtype)
+        y = total * (s * broadcast_per_output(self, s_w))
+        return (y if bias is None else y + broadcast_per_output(self, bias)).astype(x.dtype)
 
 
 def floating(input: Any) -> Any:
@@ -143,7 +143,7 @@ def product(layer: Any, x: Any, weight: Any, bias: Any) -> Any:
     return layer._conv_forward(x, weight, bias) if isinstance(layer, Conv2d) else functional.linear(x, weight, bias)
 
 
-def beside(layer: Any, t: Any) -> Any:
+def broadcast_per_output(layer: Any, t: Any) -> Any:
     """t, with one number for each output of the layer, reshaped to broadcast with its result."""
     return t.reshape(-1, *[1] * (2 * isinstance(layer, Conv2d))) if t.ndim else t
 
@@ -154,7 +154,7 @@ def kinds(kind: type[Module]) -> dict[type, Any]:
     return {of: type(prefix + of.__name__, (kind, of), {"__doc__": kind.__doc__}) for of in (Linear, Conv2d)}
 
 
-OBSERVED, ROUNDED, QUANTIZED = map(kinds, (Observed, Rounded, Quantized))
+OBSERVED, ROUNDED, QUANTIZED = map(kinds, (ObservedLayer, RoundedLayer, QuantizedLayer))
 
 # pickle finds a class by its module attribute.
 ObservedLinear, ObservedConv2d = OBSERVED.values()

@@ -17,7 +17,7 @@ from ...engine.methods.arguments import axis_of
 from ...engine.tensor.lift import operand
 from ...engine.tensor.tensor import Tensor
 from ..module import Module
-from .affine import QuantizedTensor, limits, quantized, spread
+from .affine import QuantizedTensor, limits, quantize_affine, spread
 
 EPS = float(np.finfo(np.float32).eps)
 
@@ -82,7 +82,7 @@ class MinMaxObserver(Module):
                     raise ShapeError(f"{self} saw {self.min_val.size} channels, and {x.spec} has {low.size}")
                 arrays = [np.broadcast_to(t.numpy(), low.shape).copy() for t in (self.min_val, self.max_val)]
                 self.min_val, self.max_val = (Tensor(array, device=low.spec.device) for array in arrays)
-            for seen, new in zip((self.min_val, self.max_val), self.updated(low, high)):
+            for seen, new in zip((self.min_val, self.max_val), self.merge_range(low, high)):
                 seen.copy_(new)
         return x
 
@@ -94,7 +94,7 @@ class MinMaxObserver(Module):
         with no_grad():
             return x.amin(axes).astype(np.float32), x.amax(axes).astype(np.float32)
 
-    def updated(self, low: Any, high: Any) -> tuple[Any, Any]:
+    def merge_range(self, low: Any, high: Any) -> tuple[Any, Any]:
         """The range so far merged with the range of a new input."""
         return self.min_val.minimum(low), self.max_val.maximum(high)
 
@@ -122,15 +122,15 @@ class MinMaxObserver(Module):
         s = ((high - low) / n).clamp(min=self.eps)
         return s, (self.quant_min - (low / s).round()).clamp(self.quant_min, self.quant_max)
 
-    def rounded(self, x: Any, s: Any, z: Any) -> Any:
+    def fake_quantize(self, x: Any, s: Any, z: Any) -> Any:
         """x rounded as by quantisation, in floats."""
         s, z = (spread(t, self.ch_axis, x.ndim) for t in (s, z))
         return x.apply(ops.FakeQuantize(self.quant_min, self.quant_max), s, z.astype(np.float32))
 
-    def quantized(self, x: Any) -> QuantizedTensor:
+    def quantize_by_range(self, x: Any) -> QuantizedTensor:
         """x quantised with its own range."""
         ends = {"quant_min": self.quant_min, "quant_max": self.quant_max}
-        return quantized(x, *self.qparams(*self.extremes(x)), self.ch_axis, self.dtype, **ends)
+        return quantize_affine(x, *self.qparams(*self.extremes(x)), self.ch_axis, self.dtype, **ends)
 
 
 class MovingAverageMinMaxObserver(MinMaxObserver):
@@ -142,7 +142,7 @@ class MovingAverageMinMaxObserver(MinMaxObserver):
         super().__init__(dtype, *more, **options)
         self.averaging_constant = averaging_constant
 
-    def updated(self, low: Any, high: Any) -> tuple[Any, Any]:
+    def merge_range(self, low: Any, high: Any) -> tuple[Any, Any]:
         first = self.min_val > self.max_val
         low_was, high_was = low.where(first, self.min_val), high.where(first, self.max_val)
         c = self.averaging_constant

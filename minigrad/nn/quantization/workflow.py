@@ -18,14 +18,14 @@ import numpy as np
 from ...engine.base.errors import DTypeError, StateError
 from ..linear import Conv2d, Linear
 from ..module import Module
-from ..tree import dotted
+from ..tree import dotted_name
 from .layers import (
     OBSERVED,
     QUANTIZED,
     ROUNDED,
-    Observed,
+    ObservedLayer,
     QConfig,
-    Quantized,
+    QuantizedLayer,
     default_dynamic_qconfig,
     default_qat_qconfig,
     default_qconfig,
@@ -34,34 +34,34 @@ from .layers import (
 
 def prepare(model: Module, qconfig: QConfig | None = default_qconfig, inplace: bool = False) -> Any:
     """The model with observed Linear and Conv2d layers: call it on representative data, then convert."""
-    return prepared(model, OBSERVED, qconfig, inplace)
+    return prepare_layers(model, OBSERVED, qconfig, inplace)
 
 
 def prepare_qat(model: Module, qconfig: QConfig | None = default_qat_qconfig, inplace: bool = False) -> Any:
     """The model with Linear and Conv2d layers that round as quantisation does. Gradients skip the rounding."""
-    return prepared(model, ROUNDED, qconfig, inplace)
+    return prepare_layers(model, ROUNDED, qconfig, inplace)
 
 
-def prepared(model: Module, kinds: Mapping[type, Any], qconfig: QConfig | None, inplace: bool) -> Any:
-    if any(isinstance(part, Observed | Quantized) for part in model.modules()):
+def prepare_layers(model: Module, kinds: Mapping[type, Any], qconfig: QConfig | None, inplace: bool) -> Any:
+    if any(isinstance(part, ObservedLayer | QuantizedLayer) for part in model.modules()):
         raise StateError("the model is already prepared or converted: prepare the one that computes in floats")
 
     def change(path: str, layer: Any, config: Any) -> Any:
         return kinds[type(layer)].from_float(layer, config) if type(layer) in kinds and config else layer
 
-    return changed(model, change, qconfig, inplace, "has no Linear or Conv2d with a qconfig")
+    return replace_modules(model, change, qconfig, inplace, "has no Linear or Conv2d with a qconfig")
 
 
 def convert(model: Module, inplace: bool = False) -> Any:
     """The prepared model in integers. Raises StateError if it is not prepared, or a layer has seen no data."""
 
     def change(path: str, layer: Any, config: Any) -> Any:
-        if not isinstance(layer, Observed):
+        if not isinstance(layer, ObservedLayer):
             return layer
         kind: Any = QUANTIZED[Conv2d if isinstance(layer, Conv2d) else Linear]
         return kind.from_float(layer, layer.qconfig, layer.activation)
 
-    return changed(model, change, None, inplace, "was not prepared: prepare(model), or prepare_qat(model), comes first")
+    return replace_modules(model, change, None, inplace, "was not prepared: prepare(model), or prepare_qat(model), comes first")
 
 
 SPEC = "the QConfig in qconfig_spec"
@@ -90,10 +90,10 @@ def quantize_dynamic(
         kind: Any = QUANTIZED[type(layer)]
         return kind.from_float(layer, spec[type(layer)] if config is SPEC else config)
 
-    return changed(model, change, SPEC, inplace, "has no layer of these kinds")
+    return replace_modules(model, change, SPEC, inplace, "has no layer of these kinds")
 
 
-def changed(model: Module, change: Callable[..., Any], qconfig: Any, inplace: bool, otherwise: str) -> Any:
+def replace_modules(model: Module, change: Callable[..., Any], qconfig: Any, inplace: bool, otherwise: str) -> Any:
     """The model, or a copy, with each module replaced by change(…), once even if it has several names."""
     made: dict[int, tuple[Any, Any]] = {}  # holds the old modules too, so that no id is used again
 
@@ -105,7 +105,7 @@ def changed(model: Module, change: Callable[..., Any], qconfig: Any, inplace: bo
             except (StateError, ValueError) as reason:  # a weight that has no scale
                 raise type(reason)(f"layer {path!r} cannot be converted: {reason}") from reason
             for name, part in list(module._modules()) if made[id(module)][1] is module else ():
-                if (new := visit(dotted(path, name), part, config)) is not part:
+                if (new := visit(dotted_name(path, name), part, config)) is not part:
                     setattr(module, name, new)
         return made[id(module)][1]
 

@@ -23,7 +23,7 @@ from ...engine.tensor.inplace import write
 from ...engine.tensor.tensor import Tensor
 from .. import init
 from ..module import Module
-from ..tree import dotted
+from ..tree import dotted_name
 
 NOTE = (
     "Zeros are stored and multiplied like other numbers: alone they save neither time nor bytes, and until remove() a "
@@ -45,7 +45,7 @@ class BasePruningMethod:
         """The new mask, from the importance t of each number and the mask so far, two arrays of one shape."""
         raise NotImplementedError(f"{type(self).__name__} does not select numbers to keep: define compute_mask")
 
-    def of_what_is_left(self, t: Any, mask: Any) -> Any:
+    def prune_remaining(self, t: Any, mask: Any) -> Any:
         """The mask after this method has pruned the numbers that PRUNING_TYPE lets it see."""
         left: Any = mask != 0
         if self.PRUNING_TYPE == "structured":
@@ -68,7 +68,7 @@ class BasePruningMethod:
         scores, mask = array(x if importance_scores is None else importance_scores), mask_of(module, name)
         if scores.shape != x.shape:
             raise ShapeError(f"importance_scores of {name} must have its shape {x.shape}, got {scores.shape}")
-        mask = method.of_what_is_left(scores, mask)
+        mask = method.prune_remaining(scores, mask)
         if name not in methods(module):
             parameter = getattr(module, name)
             delattr(module, name)
@@ -96,11 +96,11 @@ class RandomUnstructured(BasePruningMethod):
     PRUNING_TYPE = "unstructured"
 
     def __init__(self, amount: float):
-        self.amount = checked(amount)
+        self.amount = check_amount(amount)
 
     def compute_mask(self, t: Any, default_mask: Any) -> Any:
         mask, units = default_mask.copy(), self.units(t)
-        self.units(mask)[self.order(units)[: how_many(self.amount, len(units))]] = 0
+        self.units(mask)[self.order(units)[: count_to_prune(self.amount, len(units))]] = 0
         return mask
 
     def units(self, t: Any) -> Any:
@@ -159,12 +159,12 @@ class CustomFromMask(BasePruningMethod):
 def function(method: type[BasePruningMethod], name: str) -> Callable[..., Any]:
     """A function that applies the method to a module and returns the module."""
 
-    def pruned(module: Any, name: str, *args: Any, **options: Any) -> Any:
+    def prune_parameter(module: Any, name: str, *args: Any, **options: Any) -> Any:
         method.apply(module, name, *args, **options)
         return module
 
-    pruned.__name__, pruned.__doc__ = name, f"{name}(module, name, …). Further arguments: {method.__doc__}"
-    return pruned
+    prune_parameter.__name__, prune_parameter.__doc__ = name, f"{name}(module, name, …). Further arguments: {method.__doc__}"
+    return prune_parameter
 
 
 identity = function(Identity, "identity")
@@ -188,7 +188,7 @@ def global_unstructured(
     scores = [array(given.get(place, prunable(*place))).reshape(-1) for place in places]
     masks = [mask_of(*place) for place in places]
     rows = [mask.reshape(-1) for mask in masks]
-    whole = pruning_method(**options).of_what_is_left(np.concatenate(scores), np.concatenate(rows))
+    whole = pruning_method(**options).prune_remaining(np.concatenate(scores), np.concatenate(rows))
     for place, mask, part in zip(places, masks, np.split(whole, np.cumsum([*map(len, rows)])[:-1])):
         custom_from_mask(*place, part.reshape(mask.shape))
 
@@ -217,9 +217,9 @@ def sparsity(model: Module) -> Table:
     rows: list[tuple[Any, ...]] = []
     for path, part in model.named_modules():
         for name, p in part.named_parameters(recurse=False):
-            name = own(part, name)
+            name = parameter_name(part, name)
             zeros = p.size - int(np.count_nonzero(array(getattr(part, name))))
-            rows.append((dotted(path, name), str(p.shape), p.size, zeros, zeros / max(p.size, 1)))
+            rows.append((dotted_name(path, name), str(p.shape), p.size, zeros, zeros / max(p.size, 1)))
     size, zeros = (sum(row[i] for row in rows) for i in (2, 3))
     rows.append(("total", "", size, zeros, zeros / max(size, 1)))
     return Table({"parameter": "", "shape": "", "numbers": ",", "zeros": ",", "share": ".1%"}, rows, NOTE)
@@ -233,7 +233,7 @@ def methods(module: Any) -> dict[str, Any]:
 
 def prunable(module: Any, name: str) -> Any:
     """The parameter's value, pruned if it has a mask. Raises StateError if there is no parameter of that name."""
-    there = [own(module, name) for name, _ in module.named_parameters(recurse=False)]
+    there = [parameter_name(module, name) for name, _ in module.named_parameters(recurse=False)]
     if name not in there:
         raise StateError(
             f"{type(module).__name__} has no parameter {name!r} to prune; it has {', '.join(there) or 'none'}"
@@ -241,7 +241,7 @@ def prunable(module: Any, name: str) -> Any:
     return getattr(module, name)
 
 
-def own(module: Any, name: str) -> str:
+def parameter_name(module: Any, name: str) -> str:
     """The name of a parameter without the suffix _orig that pruning adds."""
     unpruned = name.removesuffix("_orig")
     return unpruned if unpruned in methods(module) else name
@@ -252,7 +252,7 @@ def mask_of(module: Any, name: str) -> Any:
     return array(getattr(module, f"{name}_mask")) if name in methods(module) else np.ones(getattr(module, name).shape)
 
 
-def checked(amount: Any) -> Any:
+def check_amount(amount: Any) -> Any:
     """A valid amount: a count if it is an integer, else a fraction from 0 to 1."""
     is_number = isinstance(amount, Real) and not isinstance(amount, bool)
     if not is_number or not 0 <= float(amount) <= (inf if isinstance(amount, Integral) else 1):
@@ -261,7 +261,7 @@ def checked(amount: Any) -> Any:
     return amount
 
 
-def how_many(amount: Any, size: int) -> int:
+def count_to_prune(amount: Any, size: int) -> int:
     """How many of `size` units to prune for an amount. Raises ValueError if there are fewer."""
     n = int(amount) if isinstance(amount, Integral) else round(amount * size)
     if n > size:

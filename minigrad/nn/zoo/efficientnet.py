@@ -14,7 +14,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from ... import nn
-from .mobilenet import InvertedResiduals, rounded
+from .mobilenet import InvertedResiduals, round_channels
 
 
 class Scale(NamedTuple):
@@ -49,7 +49,7 @@ class EfficientNet(InvertedResiduals):
 
     def __init__(self, scale: Scale, classes: int = 1000, **where: Any):
         width, depth, _, dropout = scale
-        super().__init__(width, depth, 4 * rounded(320 * width), dropout, classes, **where)
+        super().__init__(width, depth, 4 * round_channels(320 * width), dropout, classes, **where)
 
 
 def efficientnet(name: str = "b0", classes: int = 1000, **where: Any) -> EfficientNet:

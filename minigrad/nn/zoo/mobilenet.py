@@ -41,7 +41,7 @@ class MobileNetV1(nn.Sequential):
         super().__init__(*layers, nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(wide[-1], classes, **where))
 
 
-class Squeezed(nn.Module):
+class SqueezeExcitation(nn.Module):
     """Squeeze and excitation: weights each channel by a small network that reads the means of all channels.
 
     Hu et al. 2017, “Squeeze-and-Excitation Networks”, eq. 2 to 4. https://arxiv.org/abs/1709.01507
@@ -64,7 +64,7 @@ class InvertedResidual(nn.Module):
         inner = channels * expansion
         wider = [*conv(channels, inner, **where), relu()] if expansion > 1 else []
         places = *conv(inner, inner, kernel, stride, groups=inner, **where), relu()
-        weighed = [Squeezed(inner, max(1, channels // 4), **where)] if squeezed else []
+        weighed = [SqueezeExcitation(inner, max(1, channels // 4), **where)] if squeezed else []
         self.f = nn.Sequential(*wider, *places, *weighed, *conv(inner, out, **where))
         self.adds = stride == 1 and channels == out
 
@@ -86,13 +86,13 @@ class InvertedResiduals(nn.Sequential):
     squeezed: ClassVar[bool] = False
 
     def __init__(self, width: float, depth: float, last: int, dropout: float, classes: int, **where: Any):
-        channels = rounded(32 * width)
+        channels = round_channels(32 * width)
         layers: list[nn.Module] = [nn.Sequential(*conv(3, channels, 3, 2, **where), self.relu())]
         for expansion, kernel, stride, out, repeats in self.table:
             for i in range(ceil(repeats * depth)):
-                shape = channels, rounded(out * width), kernel, 1 if i else stride, expansion
+                shape = channels, round_channels(out * width), kernel, 1 if i else stride, expansion
                 layers.append(InvertedResidual(*shape, self.relu, self.squeezed, **where))
-                channels = rounded(out * width)
+                channels = round_channels(out * width)
         layers.append(nn.Sequential(*conv(channels, last, **where), self.relu()))
         head = nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Dropout(dropout), nn.Linear(last, classes, **where)
         super().__init__(*layers, *head)
@@ -117,10 +117,10 @@ class MobileNetV2(InvertedResiduals):
     )
 
     def __init__(self, width: float = 1.0, classes: int = 1000, **where: Any):
-        super().__init__(width, 1.0, rounded(1280 * max(width, 1.0)), 0.2, classes, **where)
+        super().__init__(width, 1.0, round_channels(1280 * max(width, 1.0)), 0.2, classes, **where)
 
 
-def rounded(channels: float) -> int:
+def round_channels(channels: float) -> int:
     """The nearest multiple of 8, or the next one if that is below nine tenths of `channels`."""
     near = max(8, int(channels + 4) // 8 * 8)
     return near if near >= 0.9 * channels else near + 8

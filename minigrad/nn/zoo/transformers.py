@@ -60,7 +60,7 @@ def bert(name: str = "base", **where: Any) -> BERT:
     base        109,482,240
     large       335,141,888
     """
-    return BERT(sized(BERTS, name), **where)
+    return BERT(find_size(BERTS, name), **where)
 
 
 class CausalSelfAttention(nn.Module):
@@ -126,11 +126,11 @@ def gpt(name: str = "small", **where: Any) -> GPT:
 
     Brown et al. 2020, “Language Models are Few-Shot Learners”, table 2.1. https://arxiv.org/abs/2005.14165
     """
-    size = sized(GPTS, name)
+    size = find_size(GPTS, name)
     return GPT(size, **({"context": 2048} if name == "175b" else {}) | where)
 
 
-def sized(sizes: dict[str, Size], name: str) -> Size:
+def find_size(sizes: dict[str, Size], name: str) -> Size:
     if name not in sizes:
         raise ValueError(f"the sizes are {', '.join(sizes)}, not {name!r}; Size(…) makes any other")
     return sizes[name]

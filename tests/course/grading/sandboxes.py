@@ -2,24 +2,24 @@
 
 import pytest
 
-from minigrad.course.exercise import named
-from minigrad.course.grading.sandbox import Limits, NoSandbox, Reply, Sandbox, found
+from minigrad.course.exercise import load_exercise
+from minigrad.course.grading.sandbox import Limits, NoSandbox, Reply, Sandbox, find_sandbox
 from minigrad.course.grading.submission import read
 from minigrad.course.probe import observe
-from minigrad.course.referee import inside, parsed
+from minigrad.course.referee import inner_probes, parse_probes
 
 
 def sandbox_here(**limits):
     """The sandbox of this machine, with these limits; where there is none, the test is skipped."""
     try:
-        return found(limits=Limits(**limits))
+        return find_sandbox(limits=Limits(**limits))
     except NoSandbox as error:
         pytest.skip(str(error))
 
 
 def job(cell, probe="1"):
     """What a sandbox is asked: to run this cell, and to look at this expression."""
-    return {"cells": [["c", cell]], "parts": [["p", [], parsed(probe)]]}
+    return {"cells": [["c", cell]], "parts": [["p", [], parse_probes(probe)]]}
 
 
 class Told(Sandbox):
@@ -42,6 +42,6 @@ def sent_by(data, exercise):
     for cell in read(data).cells:
         exec(cell.source, names)
     return {
-        part.name: [[each.kind, each.value, each.told] for each in observe(inside(part.probes), names)]
-        for part in named(exercise).parts
+        part.name: [[each.kind, each.value, each.told] for each in observe(inner_probes(part.probes), names)]
+        for part in load_exercise(exercise).parts
     }

@@ -43,7 +43,7 @@ def engine(tmp_path, monkeypatch):
 
 
 def test_a_submission_goes_through_the_engine(engine):
-    box = sandbox.found()
+    box = sandbox.find_sandbox()
     result = grade(CASES["slopes_swapped"].data, task(NAME, ROOT / "exercises"), box)
 
     assert (box.kind, result["status"], result["points"]) == ("container", "graded", 8)
@@ -70,4 +70,4 @@ def test_what_fails_is_ended_by_name_too(engine, monkeypatch):
 def test_an_engine_without_the_image_is_no_sandbox(engine, monkeypatch):
     monkeypatch.setenv("NO_IMAGE", "1")
     with pytest.raises(sandbox.NoSandbox, match="podman has no image minigrad-grading"):
-        sandbox.found()
+        sandbox.find_sandbox()

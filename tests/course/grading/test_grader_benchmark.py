@@ -9,7 +9,7 @@ import pytest
 from benchmarks.grading import crowd, graders, otter, side_by_side, suite, table
 from benchmarks.grading.graders import GRADERS
 from benchmarks.grading.side_by_side import FIRST, NEXT, judged
-from minigrad.course.exercise import named
+from minigrad.course.exercise import load_exercise
 from minigrad.course.grading.sandbox import no_bubblewrap
 from tests.course.grading.cases import CASES
 
@@ -69,7 +69,7 @@ def test_a_table_counts_and_names_what_differs():
     assert not any(line.startswith("| as it should be") for line in lines)
 
 
-@pytest.mark.parametrize("part", named(suite.NAME).parts, ids=lambda part: part.name)
+@pytest.mark.parametrize("part", load_exercise(suite.NAME).parts, ids=lambda part: part.name)
 def test_the_tests_for_otter_are_our_probes(part):
     """They pass on the solution, and not without it."""
     assert {*otter.free("import math as m\ndef f(x):\n    return g(x) + m.pi\nf(y)\nlen(z)")} == {"g", "y", "z"}

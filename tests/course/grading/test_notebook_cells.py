@@ -7,7 +7,7 @@ from traitlets.config import Config
 
 from minigrad.course import probe
 from minigrad.course.grading.inside import Silent
-from minigrad.course.referee import parsed
+from minigrad.course.referee import parse_probes
 from tests.course.grading.sandboxes import sandbox_here
 
 CELLS = [
@@ -91,7 +91,7 @@ def came():
     cells = [["names", names]]
     for i, cell in enumerate(CELLS):
         cells += [[f"cell {i}", cell], [f"tell {i}", TELL]]
-    said = box.run({"cells": cells, "parts": [["told", ["told"], parsed("told")]]}).data
+    said = box.run({"cells": cells, "parts": [["told", ["told"], parse_probes("told")]]}).data
     (kind, told, words) = said["parts"]["told"][0]
     assert kind == "gave", (kind, told, words, said["cells"])
     return {cell: (told[i], said["cells"].get(f"cell {i}", "")) for i, cell in enumerate(CELLS)}
@@ -105,7 +105,7 @@ def test_a_cell_defines_what_it_does_in_a_notebook(came, cell):
 def test_an_error_under_a_magic_has_its_line():
     box = sandbox_here(cell=60, part=60, all=240)
     cells = [["below", "%%time\nx = 1\n1 / 0"], ["beside", "x = 1\n%time 1 / 0"], ["none", "x = 1\n!ls\n%nothing 1"]]
-    said = box.run({"cells": cells, "parts": [["x", ["x"], parsed("x")]]}).data["cells"]
+    said = box.run({"cells": cells, "parts": [["x", ["x"], parse_probes("x")]]}).data["cells"]
     assert said == {
         "below": "ZeroDivisionError: division by zero, in line 3",
         "beside": "ZeroDivisionError: division by zero, in line 2",
@@ -160,7 +160,7 @@ def test_history_is_that_of_a_kernel():
     for cell in cells:
         shell.run_cell(cell, store_history=True)
     kernel = shell.user_ns["told"]
-    job = {"cells": [[f"cell {i}", cell] for i, cell in enumerate(cells)], "parts": [["told", [], parsed("told")]]}
+    job = {"cells": [[f"cell {i}", cell] for i, cell in enumerate(cells)], "parts": [["told", [], parse_probes("told")]]}
 
     ((kind, told, words),) = sandbox_here(cell=60, part=60, all=240).run(job).data["parts"]["told"]
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from minigrad.course.grading.grade import grade, looked_at, task, told
+from minigrad.course.grading.grade import grade, looked_at, task, describe_cell_error
 from minigrad.course.grading.submission import Cell
 from minigrad.course.probe import Outcome
 from tests.course.grading.cases import NAME, ROOT
@@ -105,7 +105,7 @@ def test_a_spy_tells_no_private_probe(tmp_path):
     ],
 )
 def test_under_private_probes_an_error_is_its_kind_and_its_line(said, kept):
-    assert told(Cell("extra", "a = 1\nb = 2\n1 / 0"), said, PRIVATE) == kept
+    assert describe_cell_error(Cell("extra", "a = 1\nb = 2\n1 / 0"), said, PRIVATE) == kept
 
 
 def test_under_private_probes_a_part_says_how_many_are_right():

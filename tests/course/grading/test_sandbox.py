@@ -15,7 +15,7 @@ import pytest
 from minigrad.course.grading import cgroup, users, watch
 from minigrad.course.grading.grade import grade, task
 from minigrad.course.grading.sandbox import PACKAGE, Limits, Reply, Sandbox, bubblewrap, compile_program
-from minigrad.course.referee import parsed
+from minigrad.course.referee import parse_probes
 from tests.course.grading.cases import CASES, NAME, ROOT
 from tests.course.grading.sandboxes import job, sandbox_here
 
@@ -245,7 +245,7 @@ def test_sixty_spinning_processes_cost_nobody_else_a_point(sandbox):
     )
     waits = ["waits", "import time\ntime.sleep(3)"]  # until the others spin
     works = ["works", "n = sum(i * i for i in range(6_000_000))"]  # half a second of a processor
-    honest = {"cells": [waits, works], "parts": [["p", ["n"], parsed("n > 0")]]}
+    honest = {"cells": [waits, works], "parts": [["p", ["n"], parse_probes("n > 0")]]}
     with ThreadPoolExecutor() as pool:
         beside = [pool.submit(Sandbox(sandbox.kind, Limits(cell=2.5)).run, spinning) for _ in range(2)]
         reply = Sandbox(sandbox.kind, Limits(cell=4, patience=1)).run(honest)
@@ -279,13 +279,13 @@ def test_no_two_sandboxes_of_this_machine_have_one_user_id():
     )
     others = [subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, text=True) for _ in range(2)]
     taken = [int(other.stdout.readline()) for other in others]
-    with users.own() as one, users.own() as two:
+    with users.lock_user_id() as one, users.lock_user_id() as two:
         assert len({one, two, *taken}) == 4
     for other in others:
         other.kill()
         other.communicate()
     with contextlib.ExitStack() as held:
-        again = [held.enter_context(users.own()) for _ in range(40)]
+        again = [held.enter_context(users.lock_user_id()) for _ in range(40)]
         assert {*taken} <= {*again}  # who was killed holds none
 
 
@@ -296,10 +296,10 @@ def test_user_ids_are_locked_where_nobody_else_can(tmp_path, monkeypatch):
     (tmp_path / "file").touch()
     places = [tmp_path / "file" / "none", tmp_path / "taken", tmp_path / "own"]
     monkeypatch.setattr(users, "FOLDERS", places)
-    with users.own() as user:
+    with users.lock_user_id() as user:
         assert [*(tmp_path / "own").iterdir()] == [tmp_path / "own" / str(user)]
     monkeypatch.setattr(users, "FOLDERS", places[:2])
-    with pytest.raises(OSError, match="no user ids can be locked"), users.own():
+    with pytest.raises(OSError, match="no user ids can be locked"), users.lock_user_id():
         pass
 
 
@@ -342,8 +342,8 @@ def test_a_group_of_version_2_counts_what_was_begun_in_it():
     if not (place / "cgroup.controllers").exists() or not os.access(place, os.W_OK):
         pytest.skip("no tree of version 2 can be written here")
     spin = [sys.executable, "-c", "import time\nwhile time.process_time() < 0.3: pass"]
-    with cgroup.made({"memory": place}, Limits()) as group:
-        subprocess.run(group.joined(spin), check=True)
+    with cgroup.make_group({"memory": place}, Limits()) as group:
+        subprocess.run(group.wrap_command(spin), check=True)
         assert group.seconds() >= 0.3
         assert not group.out_of_memory()
     assert not group.folders["memory"].exists()

@@ -9,7 +9,7 @@ import pytest
 
 from minigrad.course import child
 from minigrad.course.grading import sandbox
-from minigrad.course.referee import parsed
+from minigrad.course.referee import parse_probes
 from tests.course.grading.sandboxes import job, sandbox_here
 
 
@@ -61,7 +61,7 @@ def test_what_one_part_has_loaded_is_there_for_the_next_and_nothing_else_of_it()
     first = "import minigrad.scalar.value as module, html\nmodule.mark = 1\nmodule.__name__"
     asked = "import sys\n[name in sys.modules for name in ('minigrad.scalar.value', 'html')]"
     then = f"{asked}\nimport minigrad.scalar.value as module\nhasattr(module, 'mark')"
-    parts = box.run({"cells": [], "parts": [["p", [], parsed(first)], ["q", [], parsed(then)]]}).data["parts"]
+    parts = box.run({"cells": [], "parts": [["p", [], parse_probes(first)], ["q", [], parse_probes(then)]]}).data["parts"]
     assert [value for _, value, _ in parts["p"] + parts["q"]] == ["minigrad.scalar.value", [True, False], False]
 
 

@@ -61,7 +61,7 @@ def test_the_gradients_it_ends_with_are_those_of_a_real_backward(f: Callable, en
 
     z.backward()
 
-    boxes = {box.called: box.id for box in rule.replay.picture.boxes}
+    boxes = {box.display_name: box.id for box in rule.replay.picture.boxes}
     grads = played(rule, len(rule.steps))["grads"]
     assert grads[boxes["x"]] == number(float(x.grad if engine == "Value" else x.grad.item()))
     assert grads[boxes["y"]] == number(float(y.grad if engine == "Value" else y.grad.item()))
@@ -369,7 +369,7 @@ def test_the_heat_maps_of_the_end_are_the_gradients_of_a_real_backward():
     loss = (h * h).sum()
     rule = ChainRule(loss)
     screen = {id: heat for step in rule.steps for id, heat in step.get("grad_heats", {}).items()}
-    (box,) = [box.id for box in rule.replay.picture.boxes if box.called == "w"]
+    (box,) = [box.id for box in rule.replay.picture.boxes if box.display_name == "w"]
 
     loss.backward()
 
@@ -391,7 +391,7 @@ def test_matrices_that_add_are_shown_to_add_on_one_scale():
 def test_a_sum_stands_in_its_box_and_is_its_result_a_step_later():
     x, y = Value(2.0), Value(3.0)
     rule = ChainRule((x + x) * y)
-    box = {box.called: box.id for box in rule.replay.picture.boxes}["x"]
+    box = {box.display_name: box.id for box in rule.replay.picture.boxes}["x"]
     (at,) = [n for n, step in enumerate(rule.steps) if "=" in step.get("grads", {}).get(box, "")]
 
     assert rule.steps[at]["grads"][box] == "3 + 3 = 6"

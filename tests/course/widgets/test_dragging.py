@@ -4,7 +4,7 @@ import pytest
 
 import minigrad as mg
 from minigrad.course.widgets import ChainRule
-from minigrad.course.widgets.dragging import SPELT, names, tree
+from minigrad.course.widgets.dragging import SPELT, tree_ops, tree
 from minigrad.draw.scalars import RULES
 from minigrad.scalar.value import Value
 
@@ -17,7 +17,7 @@ def test_words_become_nested_lists():
 
 def test_every_rule_that_pictures_have_words_for_is_spelt():
     for words in (rule.format(a="a", b="b", y="y") for rules in RULES.values() for rule in rules):
-        assert names(tree(words)) <= SPELT
+        assert tree_ops(tree(words)) <= SPELT
 
 
 def own(x):

@@ -86,10 +86,10 @@ def test_there_is_a_pass_for_each_column_and_for_each_row_and_the_tables_fill_up
 
 def test_tangents_and_cotangents_stand_at_the_boxes():
     both = BothModes(two_of_three, (2.0, 0.5, -1.0))
-    box = {box.called: box.id for box in both.picture.boxes}
+    box = {box.display_name: box.id for box in both.picture.boxes}
     slope = 1 - np.tanh(1.0) ** 2
 
-    assert {box.called for box in both.picture.boxes} >= {"a", "b", "c", "s", "y", "z"}
+    assert {box.display_name for box in both.picture.boxes} >= {"a", "b", "c", "s", "y", "z"}
     a_moves, y_owes = both.pushed[0].moved, both.pulled[0].moved
     assert [a_moves[box[name]] for name in "abcsyz"] == ["1", "0", "0", "0.5", number(0.5 * slope), "−0.5"]
     assert [y_owes[box[name]] for name in "abcsyz"] == [*map(number, (0.5 * slope, 2 * slope, 1, slope)), "1", "0"]

@@ -14,7 +14,7 @@ from minigrad.graph.compiler.passes.liveness import bytes_moved
 from minigrad.graph.compiler.passes.pipeline import optimised
 from minigrad.profiler import clock
 from minigrad.profiler.machine import Machine, fastest
-from minigrad.profiler.roofline import Point, axes, drawn, share
+from minigrad.profiler.roofline import Point, axes, draw_roofline, share
 from tests.support.table import table
 
 MACHINE = Machine(peak=1e11, memory=1e10, cache=1e11, call=1e-6)  # a ridge at 10 FLOPs a byte
@@ -204,7 +204,7 @@ def test_no_label_lies_on_another_or_on_a_dot():
     speeds = [5.2e9, 4.4e9, 5.6e9, 9e10, 9.9e10, 1e9]
     at = [0.0625, 0.0625, 0.13, 21, 60, 0.07]
     found = [Point("x", int(1e6 * x), int(1e6), 1e6 * x / speed) for x, speed in zip(at, speeds)]
-    html = drawn(found, MACHINE, *axes(found, MACHINE))
+    html = draw_roofline(found, MACHINE, *axes(found, MACHINE))
     circles = [(float(x), float(y)) for x, y in re.findall(r'cx="([\d.]+)" cy="([\d.]+)"', html)]
     words = re.findall(r'<text class="(mg-number )?mg-halo" x="([\d.]+)" y="([\d.]+)">([^<]+)', html)
     boxes = [(float(x) - 6.5 * len(said) * bool(ends), float(y), 6.5 * len(said)) for ends, x, y, said in words]

@@ -10,7 +10,7 @@ import pytest
 
 import minigrad as mg
 from minigrad.course.widgets import StaticVsDynamic
-from minigrad.course.widgets.recording import TooLong, within
+from minigrad.course.widgets.recording import TooLong, time_limit
 from tests.support.endless_functions import endless
 
 ONE, TWO = mg.tensor(1.0), mg.tensor(2.0)
@@ -285,7 +285,7 @@ def test_what_was_in_time_is_not_stopped_later():
     """The word to stop comes from another thread, here again and again in the very lines that end the block."""
     threads = active_count()
     for i in range(2000):
-        with suppress(TooLong), within(0.001, "too late"):
+        with suppress(TooLong), time_limit(0.001, "too late"):
             end = time.perf_counter() + i % 100 * 1e-5
             while time.perf_counter() < end:
                 pass

@@ -12,7 +12,7 @@ import pytest
 
 import minigrad as mg
 from minigrad.course.widgets import TrainingView
-from minigrad.course.widgets.training import GAP, MOST_FRAMES, SHARE, Boundary, batches, right_of, spread, thinned
+from minigrad.course.widgets.training import GAP, MOST_FRAMES, SHARE, Boundary, batches, batch_accuracy, spread, thin_frames
 
 EARLY = 12  # looks more than five a second, at the start
 SOON = 60.0  # seconds that anything here may take on a busy machine
@@ -129,7 +129,7 @@ def test_frames_are_thinned_before_they_are_too_many(view):
     assert steps[-1] == 2 * MOST_FRAMES
     assert steps == sorted(set(steps))
     assert watched.frames == watched.steps
-    bare = thinned([{"n": n, "curve": [n]} for n in range(6)])
+    bare = thin_frames([{"n": n, "curve": [n]} for n in range(6)])
     assert bare == [{"n": 0, "curve": [0]}, {"n": 2, "curve": [2]}, {"n": 4, "curve": [4]}, {"n": 5, "curve": [5]}]
 
 
@@ -413,15 +413,15 @@ def test_one_output_is_compared_with_the_threshold(view):
 
 
 def test_the_share_of_right_ones():
-    assert right_of(np.array([[1.0, 2.0], [3.0, 0.0]]), np.array([1, 1]), 0) == 0.5
-    assert right_of(np.array([1.0, -1.0]), np.array([1.0, -1.0]), 0) == 1.0
-    assert right_of(np.array([-1.0, -2.0]), np.array([0, 0]), 0) == 1.0
-    assert right_of(np.array([1.0, 2.0, 3.0]), np.array([0.5, 1.5, 2.5]), 0) is None
-    assert right_of(np.array([3.7, 7.1]), np.array([3.7, 7.1]), 0) is None
-    assert right_of(np.array([0.5, 7.1]), np.array([3.7, 3.7]), 0) is None
-    assert right_of(np.array([0.5, 7.1]), np.array([2, 5]), 1) == 1.0
-    assert right_of(np.array([0.5, 7.1]), np.array([False, True]), 1) == 1.0
-    assert right_of(np.ones((2, 3, 4)), np.array([1, 1]), 0) is None
+    assert batch_accuracy(np.array([[1.0, 2.0], [3.0, 0.0]]), np.array([1, 1]), 0) == 0.5
+    assert batch_accuracy(np.array([1.0, -1.0]), np.array([1.0, -1.0]), 0) == 1.0
+    assert batch_accuracy(np.array([-1.0, -2.0]), np.array([0, 0]), 0) == 1.0
+    assert batch_accuracy(np.array([1.0, 2.0, 3.0]), np.array([0.5, 1.5, 2.5]), 0) is None
+    assert batch_accuracy(np.array([3.7, 7.1]), np.array([3.7, 7.1]), 0) is None
+    assert batch_accuracy(np.array([0.5, 7.1]), np.array([3.7, 3.7]), 0) is None
+    assert batch_accuracy(np.array([0.5, 7.1]), np.array([2, 5]), 1) == 1.0
+    assert batch_accuracy(np.array([0.5, 7.1]), np.array([False, True]), 1) == 1.0
+    assert batch_accuracy(np.ones((2, 3, 4)), np.array([1, 1]), 0) is None
 
 
 def test_a_spread_is_numpys_histogram():

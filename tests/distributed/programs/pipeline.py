@@ -14,7 +14,7 @@ from minigrad import nn
 from minigrad.distributed.group import DistributedError
 from minigrad.distributed.schedules import Schedule, Step, most_kept, schedule
 from minigrad.engine.base.errors import ShapeError
-from minigrad.profiler.books import Of
+from minigrad.profiler.books import Consumer
 
 dist.init_process_group(timeout=timedelta(seconds=20))
 RANK, P = dist.get_rank(), dist.get_world_size()
@@ -282,7 +282,7 @@ def check_bytes_kept_are_the_schedules_count_times_those_of_a_microbatch():
         pipe = dist.Pipeline(stages, plan, lambda y, target: y.sum())
         with mg.profiler.memory(parts, exact=False) as ledger:
             fed(pipe, mg.ones(10 * m, 100), mg.zeros(10 * m, 100))
-        return [max(each) for each in zip(*((m.live[Of.SAVED], sum(m.live)) for m in ledger.moments))]
+        return [max(each) for each in zip(*((m.live[Consumer.SAVED], sum(m.live)) for m in ledger.moments))]
 
     one, _ = kept(schedule("gpipe", P, 1))
     assert one == 2 * 10 * 100 * 8

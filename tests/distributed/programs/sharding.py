@@ -21,7 +21,7 @@ from minigrad.distributed import (
 from minigrad.distributed.group import DistributedError
 from minigrad.engine.base.errors import GraphError, NoGradientError, StateError
 from minigrad.nn.zoo.transformers import TransformerBlock
-from minigrad.profiler.books import Of
+from minigrad.profiler.books import Consumer
 
 dist.init_process_group()
 RANK, P = dist.get_rank(), dist.get_world_size()
@@ -72,7 +72,7 @@ def check_bytes_are_those_of_the_formulas():
             last = ledger.moments[-1].live
             psi = 8 * (size if strategy is ShardingStrategy.NO_SHARD else padded)
             wanted = [psi * share for share in shares[:2]] + [k * psi * shares[2]]
-            assert [last[Of.PARAMETERS], last[Of.GRADIENTS], last[Of.STATE]] == wanted, (strategy, k, last, wanted)
+            assert [last[Consumer.PARAMETERS], last[Consumer.GRADIENTS], last[Consumer.STATE]] == wanted, (strategy, k, last, wanted)
 
 
 def check_no_parameters_are_kept_between_forward_and_backward():
@@ -174,7 +174,7 @@ def check_zero_1_by_the_ledger_and_its_traffic():
         loss(many, *mine(batch)).backward()
         optimizer.step()
     last = ledger.moments[-1].live
-    assert [last[Of.PARAMETERS], last[Of.GRADIENTS], last[Of.STATE]] == [psi, psi, 2 * psi // P]
+    assert [last[Consumer.PARAMETERS], last[Consumer.GRADIENTS], last[Consumer.STATE]] == [psi, psi, 2 * psi // P]
     assert comm.comm_bytes == {"all_reduce": psi, "broadcast": psi}
 
 

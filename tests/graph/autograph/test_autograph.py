@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 import minigrad as mg
 from minigrad.engine.base.errors import ConversionError, EditedError, ShapeError
-from minigrad.engine.base.pytree import leaves, planted
+from minigrad.engine.base.pytree import leaves, unflatten_like
 from minigrad.engine.tensor.symbol import Symbol
 from minigrad.graph import Graph, Session, gradients, placeholder
 from minigrad.graph.autograph import beside, code, convert, do_not_convert
@@ -37,7 +37,7 @@ def in_graph(f, *args):
     symbols = [x for x in leaves(result) if isinstance(x, Symbol)]
     with Session(graph) as session:
         values = iter(session.run(symbols, dict(zip(given, arrays))))
-    return planted(result, iter([next(values) if isinstance(x, Symbol) else x for x in leaves(result)]))
+    return unflatten_like(result, iter([next(values) if isinstance(x, Symbol) else x for x in leaves(result)]))
 
 
 def written(source):

@@ -10,7 +10,7 @@ from minigrad.engine.base.spec import Spec
 from minigrad.engine.core.graph import Graph
 from minigrad.engine.core.op import Elementwise
 from minigrad.engine.tensor.symbol import Symbol, placeholder
-from minigrad.graph.backends.c import C, Expr, NotWritten, literal, named
+from minigrad.graph.backends.c import C, Expr, NotWritten, literal, name_common_parts
 from minigrad.graph.backends.cuda.kernel import BLOCK, contiguous, kernel, place
 from minigrad.graph.compiler.passes.fuse import Fused
 from tests.examples import EXAMPLES
@@ -359,7 +359,7 @@ def test_what_an_op_uses_twice_is_computed_once():
     """Written out as a tree, the derivative of GELU computes its exp thrice."""
     y = ops.GeluTanhDifferential().forward(C, Expr("t", "f4"), Expr("x", "f4"))
 
-    lines, result = named(y, "u")
+    lines, result = name_common_parts(y, "u")
 
     assert sum(str(part).count("expf") for _, part in lines) + str(result).count("expf") == 1
 

@@ -20,7 +20,7 @@ from minigrad.engine.base.spec import Spec
 from minigrad.engine.core.graph import Graph
 from minigrad.engine.tensor.symbol import placeholder
 from minigrad.graph.backends import group
-from minigrad.graph.backends.c import named
+from minigrad.graph.backends.c import name_common_parts
 from minigrad.graph.backends.native import toolchain
 from minigrad.graph.backends.native.program import NativeProgram, native
 from minigrad.graph.compiler.passes.pipeline import NATIVE, optimised
@@ -197,7 +197,7 @@ def test_a_power_of_integers_by_a_float_is_none_of_integers_after_one_by_an_int(
 def test_each_line_of_a_group_is_made_once(monkeypatch):
     """Each step was written four times: to see if C can do it, also in a loop over rows and in a part, and at last."""
     made = []
-    monkeypatch.setattr(group, "named", lambda y, name: made.append(name) or named(y, name))
+    monkeypatch.setattr(group, "named", lambda y, name: made.append(name) or name_common_parts(y, name))
     x = y = placeholder("x", Spec((10,), "f4"))
     for _ in range(10):
         y = (y * x).tanh()

@@ -21,7 +21,7 @@ from minigrad.engine.core.interpret import interpret
 from minigrad.engine.core.op import Op
 from minigrad.engine.ops.convolution import Window
 from minigrad.engine.tensor.symbol import placeholder
-from minigrad.graph.backends.cuda.machine import OPTIONS, CuPy, Simulated, emulated, gemm, matmul
+from minigrad.graph.backends.cuda.machine import OPTIONS, CuPy, SimulatedMachine, emulate_gemm, gemm, matmul
 from minigrad.graph.backends.cuda.replay import RECORDED, Replay
 from minigrad.graph.backends.simulated import xp
 from minigrad.graph.compiler.passes.pipeline import FAST, STANDARD, optimised
@@ -481,7 +481,7 @@ def test_what_cuda_or_cupy_cannot_record_the_simulated_device_refuses(refused, w
     (x,) = there(np.eye(3))
 
     with pytest.raises(DeviceError, match=what):
-        Simulated().record(lambda: refused(x), None)
+        SimulatedMachine().record(lambda: refused(x), None)
 
 
 def test_recording_counts_nothing_and_a_replay_is_one_launch():
@@ -489,7 +489,7 @@ def test_recording_counts_nothing_and_a_replay_is_one_launch():
     y = []
 
     with SIMULATED.counts() as recording:
-        replay = Simulated().record(lambda: y.append((x + 1) * 2), None)
+        replay = SimulatedMachine().record(lambda: y.append((x + 1) * 2), None)
     x[...] = 5.0
     with SIMULATED.counts() as replaying:
         replay()
@@ -579,11 +579,11 @@ def test_one_call_of_cublas_is_the_product_however_the_matrices_lie(seed):
     z = np.zeros((*np.broadcast_shapes(x.shape[:-2], y.shape[:-2]), m, n))
 
     call = gemm(x, y)
-    made = matmul(Simulated(), *there(x, y))
+    made = matmul(SimulatedMachine(), *there(x, y))
 
     np.testing.assert_allclose(made.get(), x @ y, rtol=1e-12)
     if call is not None:
-        emulated(call, y, x, z)
+        emulate_gemm(call, y, x, z)
         np.testing.assert_allclose(z, x @ y, rtol=1e-12)
 
 
@@ -600,7 +600,7 @@ def test_a_product_goes_where_it_is_told(dtype):
     x, y = np.arange(6).reshape(2, 3).astype(dtype), np.arange(12).reshape(3, 4).astype(dtype)
     (out,) = there(np.zeros((2, 8)))
 
-    matmul(Simulated(), *there(x, y), out[:, ::2])
+    matmul(SimulatedMachine(), *there(x, y), out[:, ::2])
 
     assert out.get()[:, ::2].tolist() == (x @ y).tolist()
     assert not out.get()[:, 1::2].any()
@@ -610,7 +610,7 @@ def test_a_batch_of_rows_by_one_matrix_is_one_product():
     x, w = there(np.ones((4, 5, 3)), np.ones((3, 2)))
     calls = []
 
-    class Watching(Simulated):
+    class Watching(SimulatedMachine):
         def multiply(self, call, a, b, c):
             calls.append(call)
             super().multiply(call, a, b, c)
@@ -643,10 +643,10 @@ def test_cupy_has_what_the_machine_uses(cupy, name):
 
 def test_cupy_takes_a_kernel_as_it_is_given(cupy):
     from minigrad.graph.backends.cuda.kernel import kernel
-    from minigrad.graph.compiler.passes.fuse import Fused, alone
+    from minigrad.graph.compiler.passes.fuse import Fused, single_op_graph
 
     spec = Spec((3,), "f4")
-    made = kernel(Fused(alone(ops.Exp(), (spec,))), [spec])
+    made = kernel(Fused(single_op_graph(ops.Exp(), (spec,))), [spec])
 
     raw = cupy.RawKernel(made.text, made.launches[0].name, options=OPTIONS)
 

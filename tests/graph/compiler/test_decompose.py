@@ -60,7 +60,7 @@ def test_an_op_is_what_it_says_it_is_made_of(case):
 def test_the_law_of_parts_sees_a_wrong_part():
     class Half(ops.Softmax):
         def decomposed(self, x):
-            return super().decomposed(x) * 0.5
+            return super().decompose(x) * 0.5
 
     with pytest.raises(AssertionError, match="its parts"):
         laws.expanded_is_forward(Half(1), *EXAMPLES[ops.Softmax][0][1:])

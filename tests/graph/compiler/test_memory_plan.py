@@ -8,7 +8,7 @@ from minigrad.engine.base.spec import Spec
 from minigrad.engine.core.graph import Graph
 from minigrad.engine.tensor.symbol import placeholder
 from minigrad.graph.compiler.program.memory_plan import Allocation, assign_offsets, plan
-from minigrad.graph.compiler.program.tiling import in_rows, lowered
+from minigrad.graph.compiler.program.tiling import in_rows, lower_to_blocks
 from tests.support.random_programs import graphs
 
 
@@ -34,7 +34,7 @@ def clashes(made):
             if a_start < b_start + b.nbytes and b_start < a_start + a.nbytes:
                 step = made.steps[b_first]
                 inherited = b_first == a_last and a_start == b_start and not step.loop
-                fits = all(v.lies_as(step.written[0]) for v in step.read if a in v.roots)
+                fits = all(v.lies_as(step.write_operands[0]) for v in step.read if a in v.roots)
                 if not (inherited and fits and step.over is None):
                     yield a, b
 
@@ -42,7 +42,7 @@ def clashes(made):
 @settings(max_examples=60)
 @given(graphs())
 def test_no_two_buffers_that_are_in_use_share_a_byte(graph):
-    assert not list(clashes(plan(lowered(graph), {})))
+    assert not list(clashes(plan(lower_to_blocks(graph), {})))
 
 
 @settings(max_examples=60)
@@ -64,7 +64,7 @@ def test_a_chain_works_in_one_buffer_and_ends_in_the_result():
     y = x
     for _ in range(20):
         y = (y * 2 + 1).tanh()
-    made = plan(lowered(Graph((x.node,), (y.node,))), {})
+    made = plan(lower_to_blocks(Graph((x.node,), (y.node,))), {})
 
     assert len(made.residents) == 1
     assert made.size == 0
@@ -77,7 +77,7 @@ def test_what_dies_makes_room():
     for i in range(10):
         total = total + (x * i).exp() * (x + i).sin()
 
-    assert plan(lowered(Graph((x.node,), (total.sum().node,))), {}).size <= 3 * 4032
+    assert plan(lower_to_blocks(Graph((x.node,), (total.sum().node,))), {}).size <= 3 * 4032
 
 
 def test_a_view_keeps_alive_what_it_looks_at():
@@ -87,7 +87,7 @@ def test_a_view_keeps_alive_what_it_looks_at():
     y = (x + 1).exp() * (x - 1).exp()
     graph = Graph((x.node,), ((y + turned).sum().node,))
 
-    made = plan(lowered(graph), {})
+    made = plan(lower_to_blocks(graph), {})
 
     assert not list(clashes(made))
     assert len({t.offset for t in made.residents if t.offset is not None}) >= 2
@@ -96,7 +96,7 @@ def test_a_view_keeps_alive_what_it_looks_at():
 @pytest.mark.parametrize("into", [{0: 0}, {}])
 def test_a_new_value_is_written_over_the_old_one_without_a_copy(into):
     p, g = (placeholder(name, Spec((50,), "f4")) for name in "pg")
-    made = plan(lowered(Graph((p.node, g.node), ((p - g * 0.1).node,))), into)
+    made = plan(lower_to_blocks(Graph((p.node, g.node), ((p - g * 0.1).node,))), into)
 
     assert not any("copyto" in s.text for s in made.steps)
     assert (made.outputs[0].kind == "argument") == bool(into)
@@ -107,7 +107,7 @@ def test_a_new_value_waits_until_the_old_one_has_been_read():
     p, g = (placeholder(name, Spec((50,), "f4")) for name in "pg")
     new = p - g
     graph = Graph((p.node, g.node), (new.node, (p * g).sum().node))
-    made = plan(lowered(graph), {0: 0})
+    made = plan(lower_to_blocks(graph), {0: 0})
 
     texts = [s.text for s in made.steps]
     assert not any("copyto" in text for text in texts)
@@ -119,5 +119,5 @@ def test_a_new_value_waits_until_the_old_one_has_been_read():
 def test_rows_of_large_arrays_are_a_loop_and_small_arrays_are_not():
     for shape, loops in (((4096, 64), 1), ((64, 64), 0)):
         x = placeholder("x", Spec(shape, "f4"))
-        section = in_rows(lowered(Graph((x.node,), (x.softmax(1).node,))))
+        section = in_rows(lower_to_blocks(Graph((x.node,), (x.softmax(1).node,))))
         assert sum(s.loop is not None for s in section.steps) == loops

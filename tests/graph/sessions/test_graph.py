@@ -320,7 +320,7 @@ def test_a_captured_tensor_is_read_after_its_update_in_a_block_that_waits_for_it
     total = mg.tensor(0.0)
     with mg.Graph().as_default() as graph:
         double = total * 2
-        with G.control_dependencies([graph.assigned(total, double + 1)]):
+        with G.control_dependencies([graph.add_assignment(total, double + 1)]):
             after = total * 10
     assert mg.Session(graph).run([double, after]) == [0, 10]
     assert total.value == 1

@@ -17,7 +17,7 @@ from minigrad.engine.base.errors import (
 )
 from minigrad.graph.compiler.blame import trap_nan
 from minigrad.graph.compiler.executable import Executable
-from minigrad.graph.pruning import pruned
+from minigrad.graph.pruning import prune_graph
 
 G = mg.graph
 
@@ -223,7 +223,7 @@ def test_an_error_that_does_not_come_again_is_left_as_it_is(graph):
     with graph.as_default():
         x = mg.placeholder("f8", ())
         y = x + 1
-    part = pruned(graph, [y.node], [x.node])
+    part = prune_graph(graph, [y.node], [x.node])
 
     def broken(*arrays):
         raise ValueError("of its own")
@@ -304,7 +304,7 @@ def test_where_a_program_stops_at_another_op_the_error_is_that_of_the_op_it_name
     """
     with mg.Graph().as_default():
         p = mg.placeholder("float64", (2,), name="p")
-        graph = pruned(p.builder, (mg.log(1 - p).node,), (p.node,)).graph
+        graph = prune_graph(p.builder, (mg.log(1 - p).node,), (p.node,)).graph
 
     def backwards(p):
         raise FloatingPointError("divide by zero encountered in divide")

@@ -16,7 +16,7 @@ X = Spec((3,), "f8")
 
 def run(builder, outputs, *arrays):
     captured = [c.what.value for c in builder.captured.values()]
-    return interpret(builder.finished(outputs), *arrays, *captured)
+    return interpret(builder.finish_graph(outputs), *arrays, *captured)
 
 
 def test_ops_on_tensors_with_values_are_written_down_too():
@@ -38,7 +38,7 @@ def test_nodes_have_names_of_their_own_and_know_the_line_that_built_them():
         x = builder.argument("x", X)
         y = (x * x).exp() * x
 
-    assert [n.name for n in builder.finished([y]).nodes] == ["x", "Mul", "Exp", "Mul_1"]
+    assert [n.name for n in builder.finish_graph([y]).nodes] == ["x", "Mul", "Exp", "Mul_1"]
     assert y.node.place.file == __file__
     assert y.node.place.function == "test_nodes_have_names_of_their_own_and_know_the_line_that_built_them"
 

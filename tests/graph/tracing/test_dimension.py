@@ -10,23 +10,23 @@ from hypothesis import strategies as st
 import minigrad as mg
 from minigrad.engine.base.dimension import (
     Dimension,
-    at,
+    substitute_lengths,
     bounds,
     clamped,
-    fresh,
+    fresh_length,
     is_unknown,
     lengths_of,
-    named,
+    named_length,
     quotient,
 )
 from minigrad.engine.base.errors import GraphError, NoValueError, ShapeError
 from minigrad.engine.base.spec import Spec
 from minigrad.engine.core.interpret import interpret
-from minigrad.graph.compiler.passes.specialise import specialised
+from minigrad.graph.compiler.passes.specialise import specialise_graph
 from minigrad.tracing.builder import GraphBuilder
 from tests.support.table import table
 
-b, t = named("batch"), named("time")  # as the engine has them
+b, t = named_length("batch"), named_length("time")  # as the engine has them
 B, T = Dimension(b), Dimension(t)  # as Python code has them
 
 
@@ -34,7 +34,7 @@ def test_a_length_reads_as_its_name_and_calculates_with_it():
     assert [str(n) for n in (B, B * 784, 3 * B, B - 1, B + 2, B * T * 4)] == [
         "batch", "batch·784", "batch·3", "batch − 1", "batch + 2", "batch·time·4",
     ]  # fmt: skip
-    assert Spec((b, 3), "f4") is Spec((named("batch"), 3), "f4")
+    assert Spec((b, 3), "f4") is Spec((named_length("batch"), 3), "f4")
     assert not Spec((b, 3), "f4").is_known
     assert Spec((4, 3), "f4").is_known
 
@@ -43,9 +43,9 @@ def test_a_length_reads_as_its_name_and_calculates_with_it():
 def test_sums_and_products_are_read_back_whatever_python_made_of_them(batch, time, factor, offset):
     lengths = {"batch": batch, "time": time}
 
-    assert at(b * factor + offset, lengths) == batch * factor + offset
-    assert at(b * t * factor, lengths) == batch * time * factor
-    assert at(offset, lengths) == offset
+    assert substitute_lengths(b * factor + offset, lengths) == batch * factor + offset
+    assert substitute_lengths(b * t * factor, lengths) == batch * time * factor
+    assert substitute_lengths(offset, lengths) == offset
 
 
 WHOLES = st.recursive(
@@ -63,27 +63,27 @@ def test_what_lengths_make_is_what_python_makes_of_the_numbers_and_bounds_hold(a
             wanted = eval(text, {"n": n, "m": m})
         except ZeroDivisionError:
             return
-        found.append((eval(text, {"n": named("n"), "m": named("m")}), wanted))
+        found.append((eval(text, {"n": named_length("n"), "m": named_length("m")}), wanted))
         low, high = bounds(found[-1][0])
-        assert at(found[-1][0], {"n": n, "m": m}) == wanted
-        assert at(at(found[-1][0], {"n": n}), {"m": m}) == wanted
+        assert substitute_lengths(found[-1][0], {"n": n, "m": m}) == wanted
+        assert substitute_lengths(substitute_lengths(found[-1][0], {"n": n}), {"m": m}) == wanted
         assert low <= wanted <= high
     (x, i), (y, j) = found
     assert x != y or i == j
     if (q := quotient(x, y) if y != 0 else None) is not None:
-        assert at(q * y, {"n": n, "m": m}) == i
+        assert substitute_lengths(q * y, {"n": n, "m": m}) == i
 
 
 def test_clamps_of_clamps_are_one():
-    n = named("n")
+    n = named_length("n")
     assert clamped(clamped(n - 1) - 1) == clamped(n - 2)
     assert clamped(clamped(n, 0, 9), 0, 4) == clamped(n, 0, 4)
-    assert [at(clamped(clamped(n - 2) + 1, 2, 3), {"n": k}) for k in range(6)] == [2, 2, 2, 2, 3, 3]
+    assert [substitute_lengths(clamped(clamped(n - 2) + 1, 2, 3), {"n": k}) for k in range(6)] == [2, 2, 2, 2, 3, 3]
 
 
 def test_a_length_that_stays_unknown_stays():
-    assert str(at(b * t, {"batch": 3})) == "time·3"
-    assert fresh() != fresh()
+    assert str(substitute_lengths(b * t, {"batch": 3})) == "time·3"
+    assert fresh_length() != fresh_length()
 
 
 def test_what_has_no_value_before_a_run_is_refused():
@@ -109,16 +109,16 @@ def test_what_has_no_value_before_a_run_is_refused():
 def test_a_quotient_is_halved_in_the_run(halved):
     """(n + 1) // 2 · 2 is not n + 1: a quotient is a length of its own, and its rule is Python's own."""
     for n in range(7):
-        assert at(halved(B).number, {"batch": n}) == halved(n)
-        assert at((halved(B) * 2).number, {"batch": n}) == halved(n) * 2
+        assert substitute_lengths(halved(B).number, {"batch": n}) == halved(n)
+        assert substitute_lengths((halved(B) * 2).number, {"batch": n}) == halved(n) * 2
 
 
 def test_each_part_of_a_sum_is_divided():
     assert str((B * T * 6 + B * 4 + 2) // 2) == str(B * T * 3 + B * 2 + 1)
     assert (B * 6 + 2) % 2 == 0
-    assert at((B * T * 4 // T).number, {"batch": 2, "time": 3}) == 8
+    assert substitute_lengths((B * T * 4 // T).number, {"batch": 2, "time": 3}) == 8
     with pytest.raises(ZeroDivisionError):
-        at((B * T * 4 // T).number, {"batch": 2, "time": 0})
+        substitute_lengths((B * T * 4 // T).number, {"batch": 2, "time": 0})
 
 
 def test_lengths_that_come_together_and_apart():
@@ -126,7 +126,7 @@ def test_lengths_that_come_together_and_apart():
     assert str(B + T) == str(T + B) == "batch + time"
     assert (B + T) - B == T
     assert (B + T) * 2 - T - T == B * 2
-    assert at((B - T).number, {"batch": 2, "time": 5}) == -3
+    assert substitute_lengths((B - T).number, {"batch": 2, "time": 5}) == -3
     with pytest.raises(GraphError, match="whether batch − time > 0 is known only"):
         bool(B - T > 0)
 
@@ -156,7 +156,7 @@ def graph_of(f, *specs):
         xs = [builder.argument(f"x{i}", spec) for i, spec in enumerate(specs)]
         y = f(*xs)
         gradients = builder.gradients([y], [x for x in xs if x.spec.is_float])
-    return builder.finished([y, *gradients]), [c.what.value for c in builder.captured.values()]
+    return builder.finish_graph([y, *gradients]), [c.what.value for c in builder.captured.values()]
 
 
 PROGRAMS = {
@@ -184,7 +184,7 @@ def test_one_graph_serves_every_length(program, rows):
     y = program(x)
     y.backward()
     specs = [x.spec, *(Spec(a.shape, a.dtype) for a in captured)]
-    got = interpret(specialised(graph, specs), x.numpy(), *captured)
+    got = interpret(specialise_graph(graph, specs), x.numpy(), *captured)
 
     assert np.array_equal(got[0], y.numpy())
     assert np.array_equal(got[1], x.grad.numpy())
@@ -194,14 +194,14 @@ def test_two_inputs_that_share_a_length_must_agree():
     graph, _ = graph_of(lambda x, y: (x * y).sum(), Spec((b, 4), "f8"), Spec((b, 1), "f8"))
 
     with pytest.raises(ShapeError, match="the length batch is 3 in another input"):
-        specialised(graph, [Spec((3, 4), "f8"), Spec((2, 1), "f8")])
+        specialise_graph(graph, [Spec((3, 4), "f8"), Spec((2, 1), "f8")])
     with pytest.raises(ShapeError, match=r"x0 expects f64\[batch, 4\], got f64\[3, 5\]"):
-        specialised(graph, [Spec((3, 5), "f8"), Spec((3, 1), "f8")])
+        specialise_graph(graph, [Spec((3, 5), "f8"), Spec((3, 1), "f8")])
 
 
 def test_a_length_that_fits_no_other_is_found_when_it_is_known():
     graph, _ = graph_of(lambda x, y: (x * y).sum(), Spec((b, 4), "f8"), Spec((4,), "f8"))
-    assert specialised(graph, [Spec((7, 4), "f8"), Spec((4,), "f8")]).inputs[0].spec.shape == (7, 4)
+    assert specialise_graph(graph, [Spec((7, 4), "f8"), Spec((4,), "f8")]).inputs[0].spec.shape == (7, 4)
 
     with pytest.raises(ShapeError):
         graph_of(lambda x, y: (x * y).sum(), Spec((b,), "f8"), Spec((t,), "f8"))

@@ -38,10 +38,10 @@ class Arena:
     def __init__(self, graph: Graph, writers: Mapping[Node, str], into: Mapping[int, Node]):
         self.buffers: dict[Node, Buffer | tuple[Buffer, ...]] = {}
         steps = [step for node in dict.fromkeys((*graph.inputs, *graph.nodes)) for step in self.steps(node, writers)]
-        arguments = [self.of(x)[0] for x in graph.inputs]
+        arguments = [self.buffers_of(x)[0] for x in graph.inputs]
         self.inputs = dict(zip(arguments, graph.inputs))
         ys = {i: y for i, y in enumerate(graph.outputs) if y is not None}
-        outputs = {i: self.of(y)[0] for i, y in ys.items()}
+        outputs = {i: self.buffers_of(y)[0] for i, y in ys.items()}
         own = self.overwrite_targets(outputs, {i: x for i, x in into.items() if ys[i].spec == x.spec})
         steps.append(Step("", tuple(y for i, y in outputs.items() if i not in own)))  # the outputs live to the end
         section = Section(tuple(arguments), steps, tuple(map(outputs.__getitem__, own)))
@@ -51,15 +51,15 @@ class Arena:
         self.memory: dict[Buffer, Allocation] = planned.allocations
         self.size = planned.size
         self.over = {node: self.written_over(node) for node in writers}
-        self.done = self.let_go(planned.steps, planned.last, {*ys.values()})
+        self.done = self.find_dead_nodes(planned.steps, planned.last, {*ys.values()})
 
     def overwrite_targets(self, outputs: Mapping[int, Buffer], into: Mapping[int, Node]) -> dict[int, Buffer]:
         """Index of an output → the argument it overwrites, unless another output is a view of either."""
         given = {i: x for i, x in into.items() if outputs[i].kind == "planned"}
         viewed = {r for i, y in outputs.items() if i not in given for r in y.roots}
-        return {i: self.of(x)[0] for i, x in given.items() if viewed.isdisjoint((outputs[i], *self.of(x)))}
+        return {i: self.buffers_of(x)[0] for i, x in given.items() if viewed.isdisjoint((outputs[i], *self.buffers_of(x)))}
 
-    def of(self, node: Node) -> tuple[Buffer, ...]:
+    def buffers_of(self, node: Node) -> tuple[Buffer, ...]:
         """The buffers of a node's results."""
         found = self.buffers[node]
         return found if isinstance(found, tuple) else (found,)
@@ -71,7 +71,7 @@ class Arena:
         if isinstance(node.op, Input) or is_constant(node):
             self.buffers[node] = Buffer(shells[0], "argument" if isinstance(node.op, Input) else "constant")
             return []
-        xs = tuple(b for x in node.inputs for b in self.of(x))
+        xs = tuple(b for x in node.inputs for b in self.buffers_of(x))
         if isinstance(node.op, TupleGet) and node.inputs[0] in writers:
             self.buffers[node] = xs[node.op.i]
             return []
@@ -85,7 +85,7 @@ class Arena:
             made.roots = (made, *roots_of(xs))
         return [Step("", xs, result=made, node=node)]
 
-    def adopted(self, y: Buffer) -> Node | None:
+    def target_input(self, y: Buffer) -> Node | None:
         """The input whose array this result overwrites, if any."""
         home = self.memory.get(y)
         return None if home is None or home.argument is None else self.inputs[home.argument]
@@ -93,14 +93,14 @@ class Arena:
     def written_over(self, node: Node) -> frozenset[tuple[int, int]]:
         """Pairs (result, operand) of a writer where the result overwrites the operand."""
         home = self.memory
-        pairs = product(enumerate(self.of(node)), enumerate(self.of(x)[0] for x in node.inputs))
+        pairs = product(enumerate(self.buffers_of(node)), enumerate(self.buffers_of(x)[0] for x in node.inputs))
         return frozenset((i, k) for (i, y), (k, x) in pairs if x is home[y].argument or home.get(x) is home[y])
 
-    def let_go(self, steps: list[Step], last: Mapping[Buffer, int], outputs: set[Node]) -> dict[Node, list[Node]]:
+    def find_dead_nodes(self, steps: list[Step], last: Mapping[Buffer, int], outputs: set[Node]) -> dict[Node, list[Node]]:
         """Node → the nodes whose arrays are unused after it has run."""
         done: dict[Node, list[Node]] = {}
         for node in self.order:
-            ends = [last[y] for y in self.of(node) if y in last]
+            ends = [last[y] for y in self.buffers_of(node) if y in last]
             reader = pieces[-1] if (pieces := self.pieces.get(node)) else steps[max(ends)].node if ends else node
             if node not in outputs and reader is not None:
                 done.setdefault(reader, []).append(node)

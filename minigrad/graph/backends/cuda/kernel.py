@@ -37,7 +37,7 @@ from ....engine.base.spec import Spec
 from ....engine.core.node import Node
 from ....engine.ops import BroadcastTo
 from ...compiler.passes.fuse import Fused, is_full_reduction, loop_shape
-from ..c import FUNCTIONS, Expr, cast, held, kept, literal, loaded, stored, words
+from ..c import FUNCTIONS, Expr, cast, register_type, emit_store, literal, emit_load, storage_type, words
 from ..group import Reducer, reducer, statements
 
 CUDA = {  # other definitions that the text uses; half precision is one instruction, without a header
@@ -104,7 +104,7 @@ def reach(shape: tuple[int, ...], strides: tuple[int, ...]) -> int:
 def tree(j: int, r: Reducer, block: int, end: str) -> Iterator[str]:
     """The lines that combine the numbers of a block's threads pairwise, until thread 0 has the result."""
     mine, other = (Expr(f"s{j}[threadIdx.x{at}]", r.dtype) for at in ("", " + half"))
-    yield f"    __shared__ {held(r.dtype)} s{j}[{block}];"
+    yield f"    __shared__ {register_type(r.dtype)} s{j}[{block}];"
     yield f"    s{j}[threadIdx.x] = r{j};"
     yield f"    for (unsigned int half = {block // 2}u; half > 0u; half /= 2u) {{"
     yield "        __syncthreads();"
@@ -147,7 +147,7 @@ class Kernel:
     reduced: tuple[int, ...]
     partials: tuple[Spec, ...]
 
-    def named(self, operands: Sequence[Any], results: Sequence[Any], partials: Sequence[Any]) -> dict[str, Any]:
+    def arrays_by_name(self, operands: Sequence[Any], results: Sequence[Any], partials: Sequence[Any]) -> dict[str, Any]:
         """Name that launches use → array."""
         return (
             {f"a{k}": a for k, a in enumerate(operands)}
@@ -237,26 +237,26 @@ class Writer:
         yield from self.parameters()
         yield "{"
         for j, r in self.reducers.items():
-            yield f"    {held(r.dtype)} r{j} = {literal(r.start, r.dtype)};"
+            yield f"    {register_type(r.dtype)} r{j} = {literal(r.start, r.dtype)};"
         start, step = f"blockIdx.x * {BLOCK}{self.suffix} + threadIdx.x", f"gridDim.x * {BLOCK}{self.suffix}"
         yield f"    for ({self.index} i = {start}; i < {self.size}{self.suffix}; i += {step}) {{"
         values: dict[Node, Expr] = {}
         for k, x in enumerate(self.body.inputs):
             values[x] = Expr(f"x{k}", x.spec.dtype)
             at = place(self.loop, x.spec.shape, self.strides[k], self.suffix)
-            yield f"        const {held(x.spec.dtype)} x{k} = {loaded(f'a{k}[{at}]', x.spec.dtype)};"
+            yield f"        const {register_type(x.spec.dtype)} x{k} = {emit_load(f'a{k}[{at}]', x.spec.dtype)};"
         yield from (f"        {line}" for line in statements(self.body, values))
         for j, y in enumerate(self.outputs):
             if j in self.reducers:
                 r = self.reducers[j]
                 yield f"        r{j} = {r.both(Expr(f'r{j}', r.dtype), cast(values[y.inputs[0]], r.dtype)).bare};"
             else:
-                yield f"        y{j}[i] = {kept(values[y])};"
+                yield f"        y{j}[i] = {emit_store(values[y])};"
         yield "    }"
         for j, r in self.reducers.items():
-            total = r.finished(Expr(f"s{j}[0]", r.dtype), self.outputs[j].spec.dtype)
+            total = r.finish_total(Expr(f"s{j}[0]", r.dtype), self.outputs[j].spec.dtype)
             yield from tree(
-                j, r, BLOCK, f"p{j}[blockIdx.x] = s{j}[0]" if self.two_passes else f"y{j}[0] = {kept(total)}"
+                j, r, BLOCK, f"p{j}[blockIdx.x] = s{j}[0]" if self.two_passes else f"y{j}[0] = {emit_store(total)}"
             )
         yield "}"
 
@@ -266,13 +266,13 @@ class Writer:
         lines = []
         for k, spec in enumerate(self.specs):
             alone = "" if k in written_over else " __restrict__"
-            lines.append((f"const {stored(spec.dtype)}*{alone} a{k}", str(spec)))
+            lines.append((f"const {storage_type(spec.dtype)}*{alone} a{k}", str(spec)))
         for j, y in enumerate(self.outputs):
             alone = "" if any(j == result for result, _ in self.over) else " __restrict__"
             if j in self.reducers and self.two_passes:
-                lines.append((f"{stored(self.reducers[j].dtype)}*{alone} p{j}", f"one for each of {self.grid} blocks"))
+                lines.append((f"{storage_type(self.reducers[j].dtype)}*{alone} p{j}", f"one for each of {self.grid} blocks"))
             else:
-                lines.append((f"{stored(y.spec.dtype)}*{alone} y{j}", str(y.spec)))
+                lines.append((f"{storage_type(y.spec.dtype)}*{alone} y{j}", str(y.spec)))
         for n, (declared, note) in enumerate(lines):
             end = ")" if n == len(lines) - 1 else ","
             yield f"    {declared + end:<48}// {note}"
@@ -283,20 +283,20 @@ class Writer:
         if not self.two_passes:
             return
         pairs = [
-            f"    const {stored(r.dtype)}* __restrict__ p{j}, {stored(self.outputs[j].spec.dtype)}* __restrict__ y{j}"
+            f"    const {storage_type(r.dtype)}* __restrict__ p{j}, {storage_type(self.outputs[j].spec.dtype)}* __restrict__ y{j}"
             for j, r in self.reducers.items()
         ]
         yield 'extern "C" __global__ void NAME_second('
         yield ",\n".join(pairs) + ")"
         yield "{"
         for j, r in self.reducers.items():
-            yield f"    {held(r.dtype)} r{j} = {literal(r.start, r.dtype)};"
+            yield f"    {register_type(r.dtype)} r{j} = {literal(r.start, r.dtype)};"
         yield f"    for (unsigned int i = threadIdx.x; i < {self.grid}u; i += {BLOCK}u) {{"
         for j, r in self.reducers.items():
-            partial = Expr(loaded(f"p{j}[i]", r.dtype), r.dtype)
+            partial = Expr(emit_load(f"p{j}[i]", r.dtype), r.dtype)
             yield f"        r{j} = {r.both(Expr(f'r{j}', r.dtype), partial).bare};"
         yield "    }"
         for j, r in self.reducers.items():
-            total = r.finished(Expr(f"s{j}[0]", r.dtype), self.outputs[j].spec.dtype)
-            yield from tree(j, r, BLOCK, f"y{j}[0] = {kept(total)}")
+            total = r.finish_total(Expr(f"s{j}[0]", r.dtype), self.outputs[j].spec.dtype)
+            yield from tree(j, r, BLOCK, f"y{j}[0] = {emit_store(total)}")
         yield "}"

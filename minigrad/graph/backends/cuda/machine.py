@@ -34,7 +34,7 @@ from ....engine.base.device import GPU, SIMULATED, Device
 from ....engine.base.errors import DeviceError
 from ...compiler.passes.fuse import Fused
 from .. import simulated
-from ..simulated import FEW, launched, recording, uncounted, waited
+from ..simulated import FEW, launch_kernel, recording, as_one_kernel, count_sync
 from .kernel import BLOCK, Kernel
 
 
@@ -91,7 +91,7 @@ def side(x: Any, batch: tuple[int, ...]) -> tuple[bool, int, int] | None:
     return (turned, leading, runs[-1][1] if runs else 0) if even and all(s >= 0 for _, s in runs) else None
 
 
-def emulated(call: Gemm, a: np.ndarray, b: np.ndarray, c: np.ndarray) -> None:
+def emulate_gemm(call: Gemm, a: np.ndarray, b: np.ndarray, c: np.ndarray) -> None:
     """cuBLAS in NumPy, with the same arguments: matrices are addressed from an array's first element."""
     op_a = matrices(a, call.batch, call.m, call.k, call.turned_a, call.lda, call.step_a)
     op_b = matrices(b, call.batch, call.k, call.n, call.turned_b, call.ldb, call.step_b)
@@ -120,7 +120,7 @@ class Blas:
         pathfinder = importlib.import_module("cuda.pathfinder")  # comes with CuPy 14
         self.library = ctypes.CDLL(pathfinder.load_nvidia_dynamic_lib("cublas").abs_path)
         self.handle = ctypes.c_void_p()
-        self.done(self.library.cublasCreate_v2(ctypes.byref(self.handle)), "cublasCreate")
+        self.check_status(self.library.cublasCreate_v2(ctypes.byref(self.handle)), "cublasCreate")
         self.workspace = cupy.cuda.alloc(WORKSPACE)
         self.stream: int | None = None
 
@@ -128,9 +128,9 @@ class Blas:
         """Use this stream for the next calls. Changing the stream resets the workspace, so set it again."""
         if stream == self.stream:
             return
-        self.done(self.library.cublasSetStream_v2(self.handle, ctypes.c_void_p(stream)), "cublasSetStream")
+        self.check_status(self.library.cublasSetStream_v2(self.handle, ctypes.c_void_p(stream)), "cublasSetStream")
         memory = ctypes.c_void_p(self.workspace.ptr), ctypes.c_size_t(WORKSPACE)
-        self.done(self.library.cublasSetWorkspace_v2(self.handle, *memory), "cublasSetWorkspace")
+        self.check_status(self.library.cublasSetWorkspace_v2(self.handle, *memory), "cublasSetWorkspace")
         self.stream = stream
 
     def multiply(self, call: Gemm, a: Any, b: Any, c: Any) -> None:
@@ -145,9 +145,9 @@ class Blas:
             *(ctypes.byref(scalar(0)), ctypes.c_void_p(c.data.ptr), kind, call.ldc, long(call.step_c)),
             *(call.batch, compute, -1),
         )
-        self.done(status, "cublasGemmStridedBatchedEx")
+        self.check_status(status, "cublasGemmStridedBatchedEx")
 
-    def done(self, status: int, name: str) -> None:
+    def check_status(self, status: int, name: str) -> None:
         """Raises DeviceError if a cuBLAS call failed."""
         if status:
             raise DeviceError(f"{name} failed with status {status}: see cublasStatus_t in NVIDIA's manual")
@@ -205,7 +205,7 @@ class CuPy(Machine):
         launches = [(self.module.RawKernel(kernel.text, each.name, options=OPTIONS), each) for each in kernel.launches]
 
         def run(operands: Arrays, results: Arrays, partials: Arrays) -> None:
-            arrays = kernel.named(operands, results, partials)
+            arrays = kernel.arrays_by_name(operands, results, partials)
             for raw, launch in launches:
                 raw((launch.grid,), (BLOCK,), tuple(arrays[name] for name in launch.arguments))
 
@@ -243,7 +243,7 @@ class CuPy(Machine):
 # -- the simulated device -----------------------------------------------------------------------------
 
 
-class Simulated(Machine):
+class SimulatedMachine(Machine):
     """The simulated device: a kernel runs as its group's forward, and counts as the launches it would take."""
 
     module = simulated.xp
@@ -254,19 +254,19 @@ class Simulated(Machine):
                 self.compute(kernel, fused, operands, results, partials)
 
             for launch in kernel.launches:
-                launched(again if launch is kernel.launches[-1] else nothing, run=True)
+                launch_kernel(again if launch is kernel.launches[-1] else nothing, run=True)
 
         return run
 
     def compute(self, kernel: Kernel, fused: Fused, operands: Arrays, results: Arrays, partials: Arrays) -> None:
         """Compute the results in place."""
-        with np.errstate(all="ignore"), uncounted():
+        with np.errstate(all="ignore"), as_one_kernel():
             ys = fused.forward(simulated.xp, *operands)
         for y, made in zip(results, ys if isinstance(ys, tuple) else (ys,), strict=True):
             y.host[...] = made.host
 
     def multiply(self, call: Gemm, a: Any, b: Any, c: Any) -> None:
-        launched(lambda: emulated(call, a.host, b.host, c.host), run=True)
+        launch_kernel(lambda: emulate_gemm(call, a.host, b.host, c.host), run=True)
 
     def record(self, run: Callable[[], None], pool: Any) -> Callable[[], None]:
         with recording() as tape, np.errstate(all="ignore"):
@@ -274,7 +274,7 @@ class Simulated(Machine):
 
         def replay() -> None:
             with np.errstate(all="ignore"):
-                launched(lambda: [again() for again in tape], run=True)
+                launch_kernel(lambda: [again() for again in tape], run=True)
 
         return replay
 
@@ -285,7 +285,7 @@ class Simulated(Machine):
         return int(array.host.ctypes.data)
 
     def wait(self) -> None:
-        waited()
+        count_sync()
 
 
 def nothing() -> None:
@@ -298,7 +298,7 @@ def machine_of(device: Device) -> Machine:
     if device is GPU:
         return CuPy()
     if device is SIMULATED:
-        return Simulated()
+        return SimulatedMachine()
     raise DeviceError(f"kernels need a GPU or the simulated GPU, but this graph is on {device}")
 
 

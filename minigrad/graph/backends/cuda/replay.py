@@ -35,7 +35,7 @@ from ....engine.core.node import Node
 from ....engine.core.op import Elementwise
 from ....engine.ops import Affine, ControlDep, MatMul, Move, RandomChoice, RandomPermutation, StopGradient, TupleGet
 from ...compiler.executable import device_of
-from ...compiler.passes.fuse import Fused, alone
+from ...compiler.passes.fuse import Fused, single_op_graph
 from ...compiler.passes.liveness import Ordered
 from ...compiler.program.buffer import Buffer
 from ..c import NotWritten
@@ -106,7 +106,7 @@ class ReplayState:
         if route is None:
             self.values[node] = steps.call(node, self.values)
             return
-        outs = [self.array(y) for y in plan.of(node)]
+        outs = [self.array(y) for y in plan.buffers_of(node)]
         if route == "kernel":
             steps.kernel(node, self.values, outs, plan.over[node], self.left)
         else:
@@ -115,7 +115,7 @@ class ReplayState:
 
     def array(self, y: Buffer) -> Any:
         """The array that a result is written into."""
-        own = self.plan.adopted(y)
+        own = self.plan.target_input(y)
         if own is not None:
             return self.values[own]
         start = self.plan.memory[y].offset
@@ -127,11 +127,11 @@ class ReplayState:
         graph, into = self.program.graph, self.program.into
         given: list[Any] = []
         for i, y in enumerate(graph.outputs):
-            copied = y is not None and (i not in into or any(r in self.plan.inputs for r in self.plan.of(y)[0].roots))
+            copied = y is not None and (i not in into or any(r in self.plan.inputs for r in self.plan.buffers_of(y)[0].roots))
             given.append(None if y is None else self.values[y].copy() if copied else self.values[y])
         for i, x in into.items():
             y = graph.outputs[i]
-            if y is not None and self.plan.adopted(self.plan.of(y)[0]) is not graph.inputs[x]:
+            if y is not None and self.plan.target_input(self.plan.buffers_of(y)[0]) is not graph.inputs[x]:
                 arrays[x][...] = given[i]
             given[i] = arrays[x]
         return tuple(given)
@@ -184,12 +184,12 @@ class ReplayState:
             device.doubts.clear()
             device.doubts.update(known)
 
-        def replayed() -> None:
+        def replay_part() -> None:
             launch()
             for error, wrong in doubts:
                 device.refuse(wrong, error)
 
-        return replayed
+        return replay_part
 
     def stretch(self, nodes: list[Node]) -> Callable[[], None]:
         """Nodes that run again at each call; their values are copied to where recorded parts read them."""
@@ -252,7 +252,7 @@ def group(node: Node) -> Fused | None:
     if isinstance(node.op, Fused):
         found = node.op
     elif isinstance(node.op, Elementwise) and node.inputs and not node.op.effect:
-        found = Fused(alone(node.op, tuple(x.spec for x in node.inputs), node.spec))
+        found = Fused(single_op_graph(node.op, tuple(x.spec for x in node.inputs), node.spec))
     else:
         return None
     kernel_of(found, [x.spec for x in node.inputs])
@@ -341,7 +341,7 @@ class Replay:
         targets = {i: graph.inputs[x] for i, x in self.into.items() if graph.outputs[i] is not None}
         self.device = device_of(graph)
         ours = {node for node in (*graph.nodes, *targets.values()) if is_here(node, self.device)}
-        self.graph = graph = gathered(graph, ours)
+        self.graph = graph = order_by_device(graph, ours)
         self.here = [i for i, x in enumerate(graph.inputs) if x in ours]
         self.machine = machine or machine_of(self.device)
         self.steps = NodeRunner(self.machine, self.device)
@@ -401,7 +401,7 @@ def is_for(array: Any, x: Node) -> bool:
     return bool(array.dtype == spec.dtype and (array.shape == spec.shape or fits(array.shape, spec.shape)))
 
 
-def gathered(graph: Graph, here: Collection[Node]) -> Graph:
+def order_by_device(graph: Graph, here: Collection[Node]) -> Graph:
     """The graph with nodes of other devices, and copies from and to them, first if they need no node of this device,
     and last if no node of this device needs them: so that they do not split a recording."""
     place: dict[Node, int] = {}

@@ -12,7 +12,7 @@ from typing import NamedTuple
 from ....engine.core.graph import Graph
 from ....engine.core.node import Node
 from ...compiler.program.buffer import Buffer, Step
-from ..c import Expr, NotWritten, cast, held, kept, literal, loaded
+from ..c import Expr, NotWritten, cast, register_type, emit_store, literal, emit_load
 
 Axis = tuple[int, list[int]]  # its length, and the step of each operand along it, in elements
 
@@ -24,12 +24,12 @@ def is_number(v: Buffer) -> bool:
 
 def axes_of(shape: Sequence[int], operands: Sequence[Buffer]) -> list[Axis]:
     """The axes of a loop over that shape, in the order of the last operand's memory, outermost first."""
-    strides = [stepped(v, shape) for v in operands]
+    strides = [axis_steps(v, shape) for v in operands]
     order = sorted(range(len(shape)), key=lambda a: -abs(strides[-1][a]))
-    return merged([(shape[a], [s[a] for s in strides]) for a in order])
+    return merge_axes([(shape[a], [s[a] for s in strides]) for a in order])
 
 
-def merged(axes: Iterable[Axis]) -> list[Axis]:
+def merge_axes(axes: Iterable[Axis]) -> list[Axis]:
     """The axes, with those that are contiguous with each other in all operands merged."""
     found: list[Axis] = []
     for n, steps in axes:
@@ -40,7 +40,7 @@ def merged(axes: Iterable[Axis]) -> list[Axis]:
     return found
 
 
-def stepped(v: Buffer, shape: Sequence[int]) -> list[int]:
+def axis_steps(v: Buffer, shape: Sequence[int]) -> list[int]:
     """The strides of an operand, in elements, along the axes of a loop that it broadcasts to."""
     own = [0 if n == 1 else s // v.shell.itemsize for n, s in zip(v.shell.shape, v.shell.strides)]
     return [0] * (len(shape) - len(own)) + own
@@ -56,21 +56,21 @@ def read(k: int, v: Buffer, axes: Sequence[Axis]) -> Expr:
     """The value of the current element of operand k, or of a number."""
     if is_number(v):
         return literal(v.array.item(), v.shell.dtype)
-    return Expr(loaded(element(k, axes), v.shell.dtype), v.shell.dtype)
+    return Expr(emit_load(element(k, axes), v.shell.dtype), v.shell.dtype)
 
 
-def indented(lines: Iterable[str]) -> list[str]:
+def indent_code(lines: Iterable[str]) -> list[str]:
     return [f"    {line}" for line in lines]
 
 
-def nested(axes: Sequence[Axis], lines: Iterable[str], first: int = 0) -> Iterable[str]:
+def emit_simd_loops(axes: Sequence[Axis], lines: Iterable[str], first: int = 0) -> Iterable[str]:
     """Nested loops over the axes, numbered from `first`; the innermost one is vectorised."""
     if not axes:
-        return ["{", *indented(lines), "}"]
+        return ["{", *indent_code(lines), "}"]
     (n, _), *rest = axes
     if not rest:
-        return [f"EACH(i{first}, {n}) {{", *indented(lines), "}"]
-    return [f"for (index i{first} = 0; i{first} < {n}; i{first}++)", *indented(nested(rest, lines, first + 1))]
+        return [f"EACH(i{first}, {n}) {{", *indent_code(lines), "}"]
+    return [f"for (index i{first} = 0; i{first} < {n}; i{first}++)", *indent_code(emit_simd_loops(rest, lines, first + 1))]
 
 
 def elementwise(step: Step, value: Callable[..., Expr]) -> Iterable[str]:
@@ -78,7 +78,7 @@ def elementwise(step: Step, value: Callable[..., Expr]) -> Iterable[str]:
     *xs, y = step.operands
     axes = axes_of(y.shell.shape, step.operands)
     given = [read(k, x, axes) for k, x in enumerate(xs)]
-    return nested(axes, [f"{element(len(xs), axes)} = {kept(cast(value(*given), y.shell.dtype))};"])
+    return emit_simd_loops(axes, [f"{element(len(xs), axes)} = {emit_store(cast(value(*given), y.shell.dtype))};"])
 
 
 def copy(step: Step) -> Iterable[str]:
@@ -89,8 +89,8 @@ def copy(step: Step) -> Iterable[str]:
     if not mask:
         return elementwise(step, lambda x: x)
     axes = axes_of(y.shell.shape, step.operands)
-    given, into = kept(cast(read(0, x, axes), y.shell.dtype)), element(2, axes)
-    return nested(axes, [f"{into} = {read(1, mask[0], axes)} ? {given} : {into};"])
+    given, into = emit_store(cast(read(0, x, axes), y.shell.dtype)), element(2, axes)
+    return emit_simd_loops(axes, [f"{into} = {read(1, mask[0], axes)} ? {given} : {into};"])
 
 
 class GroupStep(NamedTuple):
@@ -110,11 +110,11 @@ def group(step: Step, does: GroupStep) -> Iterable[str]:
     outputs = [y for y in does.body.outputs if y is not None]
     ys = list(enumerate(step.operands))[len(does.body.inputs) :]
     axes = axes_of(ys[0][1].shell.shape, step.operands)
-    stores = [f"{element(k, axes)} = {kept(does.values[y])};" for (k, _), y in zip(ys, outputs)]
-    return nested(axes, [*computed(step, does, axes), *stores])
+    stores = [f"{element(k, axes)} = {emit_store(does.values[y])};" for (k, _), y in zip(ys, outputs)]
+    return emit_simd_loops(axes, [*emit_group_body(step, does, axes), *stores])
 
 
-def computed(step: Step, does: GroupStep, axes: Sequence[Axis]) -> list[str]:
+def emit_group_body(step: Step, does: GroupStep, axes: Sequence[Axis]) -> list[str]:
     """The lines that load the operands of a group and compute its nodes."""
     xs = list(enumerate(step.operands))[: len(does.body.inputs)]
-    return [*(f"const {held(x.shell.dtype)} x{k} = {read(k, x, axes)};" for k, x in xs), *does.lines]
+    return [*(f"const {register_type(x.shell.dtype)} x{k} = {read(k, x, axes)};" for k, x in xs), *does.lines]

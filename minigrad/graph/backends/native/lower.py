@@ -14,11 +14,11 @@ from ....engine.core.graph import Graph
 from ....engine.core.node import Node
 from ....engine.core.op import Elementwise
 from ....engine.ops import Affine, MatMul
-from ...compiler.passes.fuse import Fused, alone, is_full_reduction, loop_shape
+from ...compiler.passes.fuse import Fused, single_op_graph, is_full_reduction, loop_shape
 from ...compiler.program.buffer import Buffer, Section, Step, laid_out, shell
 from ...compiler.program.lower import BLOCK, is_planned
 from ...compiler.program.record import Recorder
-from ...compiler.program.tiling import InBlocks, RowRun, combined, in_rows
+from ...compiler.program.tiling import InBlocks, RowRun, combine_partials, in_rows
 from ..c import Expr, NotWritten
 from ..group import reducer, statements
 from .loops import GroupStep
@@ -28,11 +28,11 @@ from .writer import CppWriter, check, library_of, may_cancel
 IN_CACHE = 1 << 12  # elements of a block of rows
 
 
-def lowered(graph: Graph) -> Section:
+def lower_to_groups(graph: Graph) -> Section:
     """Lower a graph to steps."""
     arguments = {x: Buffer(shell(x.spec.shape, x.spec.dtype), "argument") for x in graph.inputs}
     lowering = InGroups(dict(arguments))
-    outputs = lowering.through(graph)
+    outputs = lowering.lower_graph(graph)
     return in_rows(Section(tuple(arguments.values()), lowering.steps, outputs), NativeRowRun)
 
 
@@ -42,20 +42,20 @@ class InGroups(InBlocks):
     shown    nodes whose memory order an output may inherit
     """
 
-    def through(self, graph: Graph) -> tuple[Any, ...]:
-        self.shown = shown(graph)
-        return super().through(graph)
+    def lower_graph(self, graph: Graph) -> tuple[Any, ...]:
+        self.shown = find_visible_layouts(graph)
+        return super().lower_graph(graph)
 
-    def of(self, node: Node) -> Any:
+    def lower_node(self, node: Node) -> Any:
         xs = [self.values[x] for x in node.inputs]
         body = body_of(node)
         if node not in self.shown and isinstance(node.op, Affine | MatMul) and len(xs) == 2 and is_across(node, *xs):
-            return self.turned(node, *xs)
+            return self.lower_transposed(node, *xs)
         xs = self.narrow(node, xs) if isinstance(node.op, Elementwise) else xs
-        does = None if body is None or not all(map(is_readable, xs)) else written(body)
-        return super().of(node) if does is None else self.group(node, does, xs)
+        does = None if body is None or not all(map(is_readable, xs)) else emit_group(body)
+        return super().lower_node(node) if does is None else self.group(node, does, xs)
 
-    def turned(self, node: Node, x: Buffer, w: Buffer) -> Buffer:
+    def lower_transposed(self, node: Node, x: Buffer, w: Buffer) -> Buffer:
         """x w as (wᵀ xᵀ)ᵀ: BLAS copies the operand it reads against its memory order, and x is the smaller one."""
         recorder = Recorder(self.steps)
         y = recorder.new(node.spec.shape, node.spec.dtype, (1, 0))
@@ -87,7 +87,7 @@ class InGroups(InBlocks):
         def result(y: Node, v: Buffer) -> Buffer:
             if v.shell.shape == y.spec.shape:
                 return v
-            return combined(recorder, y, v) if is_full_reduction(y) else recorder.abstract(v).reshape(flat).buffer
+            return combine_partials(recorder, y, v) if is_full_reduction(y) else recorder.abstract(v).reshape(flat).buffer
 
         results = tuple(map(result, outputs, ys))
         return results[0] if len(results) == 1 else results
@@ -104,7 +104,7 @@ def is_readable(x: Any) -> bool:
     return True
 
 
-def shown(graph: Graph) -> set[Node]:
+def find_visible_layouts(graph: Graph) -> set[Node]:
     """Outputs with two axes or more, and the nodes whose memory order they inherit: operands back to a product."""
     found: set[Node] = set()
     left = [y for y in graph.outputs if y is not None]
@@ -136,12 +136,12 @@ def body_of(node: Node) -> Graph | None:
     if isinstance(node.op, Fused):
         return node.op.body
     if isinstance(node.op, Elementwise) and node.inputs and not node.op.effect and not node.op.is_view:
-        return alone(node.op, tuple(x.spec for x in node.inputs), node.spec)
+        return single_op_graph(node.op, tuple(x.spec for x in node.inputs), node.spec)
     return None
 
 
 @lru_cache(maxsize=256)
-def written(body: Graph) -> GroupStep | None:
+def emit_group(body: Graph) -> GroupStep | None:
     """A group as C statements; None if C lacks one of its ops or would round it differently."""
     if 0 in loop_shape(next(y for y in body.outputs if y)) or any(map(may_cancel, body.nodes)):
         return None

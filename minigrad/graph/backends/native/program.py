@@ -27,9 +27,9 @@ from ...compiler.program.emit import Lines, text_of
 from ...compiler.program.memory_plan import ALIGNED, MemoryPlan
 from ...compiler.program.program import Program, Workspace, names, together
 from ...compiler.program.source import Text
-from ...compiler.program.tiling import seen
-from ..c import stored
-from .lower import lowered
+from ...compiler.program.tiling import drop_unused_views
+from ..c import storage_type
+from .lower import lower_to_groups
 from .toolchain import library
 from .writer import HEAD, CppWriter
 
@@ -55,9 +55,9 @@ class NativeProgram(Program):
     library: ctypes.CDLL | None = None
 
     def section(self, graph: Graph) -> Section:
-        return lowered(graph)
+        return lower_to_groups(graph)
 
-    def written(self, section: Section) -> Text:
+    def emit(self, section: Section) -> Text:
         self.writer = CppWriter()
         self.parts: list[Part] = []
 
@@ -71,9 +71,9 @@ class NativeProgram(Program):
         """The C++ that runs: all parts, after the functions they call. It needs functions.h."""
         return "\n".join([self.writer.text, *(part.text for part in self.parts)]).lstrip()
 
-    def bound(self, workspace: Workspace) -> dict[str, Any]:
+    def bind(self, workspace: Workspace) -> dict[str, Any]:
         parts = {part.name: part.caller(self.library, workspace) for part in self.parts}
-        return super().bound(workspace) | parts
+        return super().bind(workspace) | parts
 
 
 @dataclass
@@ -151,7 +151,7 @@ def split_rows(step: Step, threads: int) -> list[Step]:
     cut = step.leads if loop is None else loop.cut
     if threads < 2 or cut is None or max(v.shell.size for v in step.operands) < WORTH_SHARING:
         return [step]
-    rows, block = (step.written[0].shell.shape[0], 1) if loop is None else (loop.length, loop.rows)
+    rows, block = (step.write_operands[0].shell.shape[0], 1) if loop is None else (loop.length, loop.rows)
     if rows < 2 or rows % block:
         return [step]
     bounds = [rows // block * t // threads * block for t in range(threads + 1)]
@@ -179,7 +179,7 @@ class NativeLines(Lines):
         self.program = program
 
     def section(self, graph: Graph) -> Section:
-        return lowered(graph)
+        return lower_to_groups(graph)
 
     def among(self, plan: MemoryPlan, names: dict[Buffer, str]) -> NativeLines:
         return NativeLines(self.program, self.text, plan, names, self.threads, self)
@@ -189,9 +189,9 @@ class NativeLines(Lines):
         if not isinstance(step.does, Part):
             return super().line(step)
         steps = f"{step.does.steps} step{'s' * (step.does.steps > 1)} in C"
-        return f"{self.bound(step).format(*self.operands(step)):<52}# {steps}"
+        return f"{self.bind_names(step).format(*self.operands(step)):<52}# {steps}"
 
-    def numbered(self, steps: Iterable[Step]) -> Iterable[tuple[int, Step]]:
+    def number_steps(self, steps: Iterable[Step]) -> Iterable[tuple[int, Step]]:
         """The steps, with runs of steps that C can do replaced by parts; views that are still used follow them."""
         made: list[tuple[int, Step]] = []
         run: list[Step] = []
@@ -206,11 +206,11 @@ class NativeLines(Lines):
                 run.append(step)
                 last = k
             else:
-                made += [*self.parted([run], last), *views]
-                made += self.parted([[s] for s in pieces], k) if is_written else [(k, step)]
+                made += [*self.make_part([run], last), *views]
+                made += self.make_part([[s] for s in pieces], k) if is_written else [(k, step)]
                 run, views = [], []
-        made += [*self.parted([run], last), *views]
-        kept = set(seen([step for _, step in made], self.plan.outputs))
+        made += [*self.make_part([run], last), *views]
+        kept = set(drop_unused_views([step for _, step in made], self.plan.outputs))
         return [(k, step) for k, step in made if step in kept]
 
     def home(self, v: Buffer) -> Buffer:
@@ -218,7 +218,7 @@ class NativeLines(Lines):
         home = self.plan.allocations.get(v.root)
         return v.root if home is None else home.argument or home.roots[0]
 
-    def parted(self, runs: list[list[Step]], number: int) -> list[tuple[int, Step]]:
+    def make_part(self, runs: list[list[Step]], number: int) -> list[tuple[int, Step]]:
         """Make runs of steps, one per thread, a part: one step of that number. Empty if there are no steps."""
         if not any(runs):
             return []
@@ -226,7 +226,7 @@ class NativeLines(Lines):
         operands: dict[Buffer, str] = {}
 
         def place(v: Buffer) -> str:
-            kind, home = stored(v.shell.dtype), self.plan.allocations.get(v.root)
+            kind, home = storage_type(v.shell.dtype), self.plan.allocations.get(v.root)
             if home is not None and home.last is not None and home.argument is None:
                 return f"({kind} *)(w + {self.base + (home.offset or 0) + v.offset})"
             base = operands.setdefault(self.home(v), f"p{len(operands)}")
@@ -235,7 +235,7 @@ class NativeLines(Lines):
         lines = [self.calls(run, thread, place) for thread, run in enumerate(runs)]
         functions = [name] if len(runs) == 1 else [f"{name}_{thread}" for thread in range(len(runs))]
         text = "\n".join(self.function(f, operands, calls) for f, calls in zip(functions, lines))
-        written = {self.home(v) for run in runs for step in run for v in step.written}
+        written = {self.home(v) for run in runs for step in run for v in step.write_operands}
         writes = tuple(i for i, v in enumerate(operands) if v in written)
         nodes = dict.fromkeys(step.node for run in runs for step in run if step.node is not None)
         part = Part(functions, text, len(runs[0]), tuple(operands), writes, tuple(nodes))

@@ -14,9 +14,9 @@ import numpy as np
 
 from ...compiler.passes.fuse import is_full_reduction, loop_shape
 from ...compiler.program.buffer import Buffer, EinsumStep, ReduceStep, Shape, Step
-from ..c import Expr, NotWritten, cast, held, kept, literal, stored
+from ..c import Expr, NotWritten, cast, register_type, emit_store, literal, storage_type
 from ..group import Reducer, reducer
-from .loops import Axis, GroupStep, axes_of, computed, element, indented, merged, read
+from .loops import Axis, GroupStep, axes_of, emit_group_body, element, indent_code, merge_axes, read
 
 LANES = 16
 HALVES = [LANES >> k for k in range(1, LANES.bit_length() - 1)]  # 8, 4, 2: the last two lanes are added to the total
@@ -28,7 +28,7 @@ Named = Callable[[str], str]
 STARTS = {np.add: 0, np.maximum: -inf, np.minimum: inf}  # no multiply: lanes may overflow where a product does not
 
 
-def gathered(
+def emit_accumulation(
     outer: Sequence[Axis],
     inner: Sequence[Axis],
     numbers: Mapping[str, Reducer],
@@ -50,16 +50,16 @@ def gathered(
         pieces, rest = divmod(n, PIECE)
         bound = f"const index n = i{d} < {pieces} ? {PIECE} : {rest};"
         lines = in_lanes(f"i{d + 1}", "n" if rest else PIECE, rest % LANES, numbers, each)
-        lines = looped([(pieces + (rest > 0), [])], [*[bound] * (rest > 0), *lines], d)
-    return looped(outer, [*begin, *looped(around, lines, len(outer)), *end])
+        lines = emit_loops([(pieces + (rest > 0), [])], [*[bound] * (rest > 0), *lines], d)
+    return emit_loops(outer, [*begin, *emit_loops(around, lines, len(outer)), *end])
 
 
-def looped(axes: Sequence[Axis], lines: Iterable[str], first: int = 0) -> list[str]:
+def emit_loops(axes: Sequence[Axis], lines: Iterable[str], first: int = 0) -> list[str]:
     """Nested loops over axes."""
     lines = list(lines)
     for d in reversed(range(len(axes))):
         i = f"i{first + d}"
-        lines = [f"for (index {i} = 0; {i} < {axes[d][0]}; {i}++) {{", *indented(lines), "}"]
+        lines = [f"for (index {i} = 0; {i} < {axes[d][0]}; {i}++) {{", *indent_code(lines), "}"]
     return lines
 
 
@@ -82,25 +82,25 @@ def in_lanes(
     evenly = n if not rest else f"n - n % {LANES}" if isinstance(n, str) else n - rest
     lines: list[str] = []
     if evenly:
-        lines += [f"{held(r.dtype)} {name}[{LANES}];" for name, r in numbers.items()]
+        lines += [f"{register_type(r.dtype)} {name}[{LANES}];" for name, r in numbers.items()]
         lines += [f"EACH(j, {LANES}) {name}[j] = {literal(r.start, r.dtype)};" for name, r in numbers.items()]
         lines += [f"for (index i = 0; i < {evenly}; i += {LANES})", f"    EACH(j, {LANES}) {{"]
-        lines += [f"        const index {i} = i + j;", *indented(indented(each(lambda name: f"{name}[j]"))), "    }"]
+        lines += [f"        const index {i} = i + j;", *indent_code(indent_code(each(lambda name: f"{name}[j]"))), "    }"]
         for name, r in numbers.items():
-            lines += [f"EACH(j, {half}) {joined(r, f'{name}[j]', f'{name}[j + {half}]')}" for half in HALVES]
-            lines.append(joined(r, f"total_{name}", r.both(*(Expr(f"{name}[{j}]", r.dtype) for j in (0, 1)))))
+            lines += [f"EACH(j, {half}) {emit_join(r, f'{name}[j]', f'{name}[j + {half}]')}" for half in HALVES]
+            lines.append(emit_join(r, f"total_{name}", r.both(*(Expr(f"{name}[{j}]", r.dtype) for j in (0, 1)))))
     if rest:
         lines.append(f"for (index {i} = {evenly}; {i} < {n}; {i}++) {{")
-        lines += [*indented(each(lambda name: f"total_{name}")), "}"]
+        lines += [*indent_code(each(lambda name: f"total_{name}")), "}"]
     return lines
 
 
 def of_total(r: Reducer) -> str:
     """The C type of a total: sums of single precision are accumulated in double, piece by piece."""
-    return "double" if r.ufunc == "add" and r.dtype.kind == "f" else held(r.dtype)
+    return "double" if r.ufunc == "add" and r.dtype.kind == "f" else register_type(r.dtype)
 
 
-def joined(r: Reducer, total: str, x: Any) -> str:
+def emit_join(r: Reducer, total: str, x: Any) -> str:
     """The line that combines a number with a total."""
     x = x if isinstance(x, Expr) else Expr(x, r.dtype)
     return f"{total} = {r.both(Expr(total, r.dtype), cast(x, r.dtype)).bare};"
@@ -118,18 +118,18 @@ def reduced_group(step: Step, does: GroupStep) -> list[str]:
     first = step.operands[min(numbers)].shell.shape[:1]  # of a block, which has fewer rows than the loop
     outer, inner = group_axes(first, loop_shape(outputs[0])[len(first) :], step.operands, numbers)
     axes = [*outer, *in_pieces(inner)]
-    lines = computed(step, does, axes)
-    stores = [f"{element(k, axes)} = {kept(values[y])};" for k, y in results.items() if k not in numbers]
+    lines = emit_group_body(step, does, axes)
+    stores = [f"{element(k, axes)} = {emit_store(values[y])};" for k, y in results.items() if k not in numbers]
 
     def each(named: Named) -> list[str]:
-        return [*lines, *stores, *(joined(r, named(f"r{k}"), values[results[k].inputs[0]]) for k, r in numbers.items())]
+        return [*lines, *stores, *(emit_join(r, named(f"r{k}"), values[results[k].inputs[0]]) for k, r in numbers.items())]
 
     end = []
     for k, r in numbers.items():
         total, dtype = Expr(f"total_r{k}", r.dtype), results[k].spec.dtype
-        total = cast(total, dtype) if first else r.finished(total, dtype)
-        end.append(f"a{k}[{'i0' if outer else '0'}] = {kept(total)};")
-    return gathered(outer, inner, {f"r{k}": r for k, r in numbers.items()}, each, end)
+        total = cast(total, dtype) if first else r.finish_total(total, dtype)
+        end.append(f"a{k}[{'i0' if outer else '0'}] = {emit_store(total)};")
+    return emit_accumulation(outer, inner, {f"r{k}": r for k, r in numbers.items()}, each, end)
 
 
 def group_axes(first: Shape, rest: Shape, operands: Sequence[Buffer], numbers: Collection[int]) -> list[list[Axis]]:
@@ -138,18 +138,18 @@ def group_axes(first: Shape, rest: Shape, operands: Sequence[Buffer], numbers: C
     spans = [operands[k] for k in whole]
     rest = rest or max((v.shell.shape[len(first) :] for v in spans), key=len)
     ndim = len(first) + len(rest)
-    outer = axes_of(first, [led(v, ndim) for v in spans])
-    inner = axes_of(rest, [tailed(v, ndim) for v in spans] if first else spans)
+    outer = axes_of(first, [leading_slice(v, ndim) for v in spans])
+    inner = axes_of(rest, [trailing_slice(v, ndim) for v in spans] if first else spans)
     return [[(n, spread(steps, whole)) for n, steps in axes] for axes in (outer, inner)]
 
 
-def led(v: Buffer, ndim: int) -> Buffer:
+def leading_slice(v: Buffer, ndim: int) -> Buffer:
     """An operand along the first of `ndim` axes: a vector, or a number if it broadcasts."""
     along: tuple[Any, ...] = (slice(None), *[0] * (ndim - 1))
     return Buffer(v.shell[along] if v.shell.ndim == ndim else np.empty((), v.shell.dtype), "argument")
 
 
-def tailed(v: Buffer, ndim: int) -> Buffer:
+def trailing_slice(v: Buffer, ndim: int) -> Buffer:
     """An operand along the axes after the first."""
     return Buffer(v.shell[0], "argument") if v.shell.ndim == ndim else v
 
@@ -177,7 +177,7 @@ def reduction(step: Step, does: ReduceStep) -> list[str]:
     r = Reducer(does.ufunc.__name__, y.shell.dtype, STARTS[does.ufunc], None)
     steps = [s // x.shell.itemsize for s in x.shell.strides]
     axes = [(n, [steps[a], results.get(a, 0)]) for a, n in enumerate(x.shell.shape)]
-    return folded([axes[a] for a in left], [axes[a] for a in does.axes], step.operands, r)
+    return reduce_products([axes[a] for a in left], [axes[a] for a in does.axes], step.operands, r)
 
 
 def contraction(step: Step, does: EinsumStep) -> list[str]:
@@ -197,30 +197,30 @@ def contraction(step: Step, does: EinsumStep) -> list[str]:
         return lengths[c], strides
 
     gone = [c for c in lengths if c not in right]
-    return folded([*map(axis, right)], [*map(axis, gone)], step.operands, Reducer("add", shells[-1].dtype, 0, None))
+    return reduce_products([*map(axis, right)], [*map(axis, gone)], step.operands, Reducer("add", shells[-1].dtype, 0, None))
 
 
-def folded(left: list[Axis], gone: list[Axis], operands: Sequence[Buffer], r: Reducer) -> list[str]:
+def reduce_products(left: list[Axis], gone: list[Axis], operands: Sequence[Buffer], r: Reducer) -> list[str]:
     """y = the products of the xs, reduced along the axes in `gone`.
 
     If these are innermost in memory, one result after the other; otherwise row by row, into the rows of y.
     """
     *xs, y = operands
-    left, gone = (merged(sorted(axes, key=lambda axis: -max(map(abs, axis[1])))) for axes in (left, gone))
+    left, gone = (merge_axes(sorted(axes, key=lambda axis: -max(map(abs, axis[1])))) for axes in (left, gone))
 
     def value(axes: Sequence[Axis]) -> Expr:
         return Expr(" * ".join(str(read(k, x, axes)) for k, x in enumerate(xs)), r.dtype)
 
     if not left or (gone and min(map(step_of, gone)) <= min(map(step_of, left))):
         x = value([*left, *in_pieces(gone)])
-        end = f"{element(len(xs), left)} = {kept(Expr('total_r', r.dtype))};"
-        return gathered(left, gone, {"r": r}, lambda named: [joined(r, named("r"), x)], [end])
+        end = f"{element(len(xs), left)} = {emit_store(Expr('total_r', r.dtype))};"
+        return emit_accumulation(left, gone, {"r": r}, lambda named: [emit_join(r, named("r"), x)], [end])
     *before, row = left
     axes = [*before, *gone, row]
     out, i = element(len(xs), axes), f"i{len(axes) - 1}"
-    clear = f"EACH({i}, {row[0]}) {out} = {kept(literal(r.start, r.dtype))};"
-    add = f"EACH({i}, {row[0]}) {out} = {kept(r.both(read(len(xs), y, axes), value(axes)))};"
-    return looped(before, [clear, *looped(gone, [add], len(before))])
+    clear = f"EACH({i}, {row[0]}) {out} = {emit_store(literal(r.start, r.dtype))};"
+    add = f"EACH({i}, {row[0]}) {out} = {emit_store(r.both(read(len(xs), y, axes), value(axes)))};"
+    return emit_loops(before, [clear, *emit_loops(gone, [add], len(before))])
 
 
 def step_of(axis: Axis) -> int:
@@ -243,7 +243,7 @@ def product(step: Step) -> list[str]:
     if n == 1 or n > NARROW or (xl == yl == 1 and k >= NARROW):
         return contraction(step, EinsumStep("il,lj->ij"))
     high = next(rows for rows in (4, 3, 2, 1) if m % rows == 0)
-    rows, kind = range(high), stored(z.dtype)
+    rows, kind = range(high), storage_type(z.dtype)
     adds = " ".join(f"r{p}[j] = multiply_add(x{p}, y, r{p}[j]);" for p in rows)
     stores = " ".join(f"a2[(i + {p}) * {zi} + j * {zj}] = r{p}[j];" for p in rows)
     return [

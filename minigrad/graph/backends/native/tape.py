@@ -14,7 +14,7 @@ from array import array
 from collections.abc import Sequence
 from threading import Lock
 
-from ....scalar.replay import RULES, SCOPE, applied
+from ....scalar.replay import RULES, SCOPE, rule_and_operands
 from ....scalar.value import Value
 from .toolchain import library
 
@@ -102,7 +102,7 @@ class Tape:
             return place[v]
 
         number = {op: k for k, op in enumerate(RULES)}
-        for op, operands in map(applied, computed):
+        for op, operands in map(rule_and_operands, computed):
             self.ops.append(number[op])
             self.a.append(at(operands[0]))
             self.b.append(at(operands[-1]))

@@ -45,9 +45,9 @@ def library(text: str, *flags: str) -> ctypes.CDLL | None:
     """The text compiled with FLAGS and `flags`, and loaded; None if that fails."""
     command = compiler()
     try:
-        return None if command is None else built(command, text, *flags)
+        return None if command is None else load_library(command, text, *flags)
     except (OSError, subprocess.SubprocessError) as error:
-        told(f"{' '.join(command or ())} failed: {reason(error)}")
+        warn_no_compiler(f"{' '.join(command or ())} failed: {reason(error)}")
         return None
 
 
@@ -56,11 +56,11 @@ def compiler() -> tuple[str, ...] | None:
     """The command of a compiler that works; None if there is none."""
     for command in candidates():
         try:
-            if built(command, PROBE).works() == 42:
+            if load_library(command, PROBE).works() == 42:
                 return command
         except (OSError, subprocess.SubprocessError, AttributeError):
             continue
-    told("there is no working C++ compiler: python -m pip install 'minigrad-course[native]' installs one")
+    warn_no_compiler("there is no working C++ compiler: python -m pip install 'minigrad-course[native]' installs one")
     return None
 
 
@@ -72,7 +72,7 @@ def candidates() -> list[tuple[str, ...]]:
     return [*zig, *((found,) for name in ("c++", "cc", "clang") if (found := shutil.which(name)))]
 
 
-def told(why: str) -> None:
+def warn_no_compiler(why: str) -> None:
     warnings.warn(f"Python runs instead of native code: {why}", NoCompilerWarning, stacklevel=2)
 
 
@@ -86,7 +86,7 @@ def reason(error: Exception) -> str:
 # -- the cache --------------------------------------------------------------------------------------------
 
 
-def built(command: tuple[str, ...], text: str, *flags: str) -> ctypes.CDLL:
+def load_library(command: tuple[str, ...], text: str, *flags: str) -> ctypes.CDLL:
     """The library of a text: from the cache, if it is complete and loads, else newly built.
 
     Its file name contains its size, because loading a truncated library would crash the process.
@@ -115,7 +115,7 @@ def build(command: tuple[str, ...], text: str, path: Path, *flags: str) -> Path:
         place = path.with_name(f"{path.name}-{made.stat().st_size}{suffix()}")
         if not place.exists():  # Windows cannot replace a library in use
             made.replace(place)
-    swept(path.parent)
+    prune_cache(path.parent)
     return place
 
 
@@ -153,7 +153,7 @@ def folder() -> Path:
         return temporary
 
 
-def swept(path: Path) -> None:
+def prune_cache(path: Path) -> None:
     """Delete the oldest libraries if all exceed MOST bytes."""
     files = sorted(path.glob(f"*{suffix()}"), key=lambda file: -file.stat().st_mtime)
     size = 0

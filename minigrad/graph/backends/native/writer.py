@@ -29,7 +29,7 @@ from ....engine.ops.special import Special
 from ...compiler.passes.fuse import Fused, is_full_reduction
 from ...compiler.program.buffer import Buffer, EinsumStep, ReduceStep, Step
 from ...compiler.program.tiling import TiledLoop
-from ..c import CALLS, FUNCTIONS, C, NotWritten, stored, words
+from ..c import CALLS, FUNCTIONS, C, NotWritten, storage_type, words
 from .loops import GroupStep, copy, elementwise, group, is_number
 from .reduce import contraction, product, reduced_group, reduction
 
@@ -68,25 +68,25 @@ class CppWriter:
         if node is not None and any(map(may_cancel, node.op.body.nodes if isinstance(node.op, Fused) else [node])):
             raise NotWritten(step.text)
         if step.loop is not None:
-            return self.added("rows", step, self.rows(step.loop))
+            return self.add_function("rows", step, self.rows(step.loop))
         if isinstance(does, GroupStep):
             kinds = [n.op.kind.lower() for n in does.body.nodes if n.inputs]
             title = "_".join(dict.fromkeys(re.sub(r"\W", "", kind) for kind in kinds[:3]))
             write = reduced_group if any(y and is_full_reduction(y) for y in does.body.outputs) else group
-            return self.added(title, step, write(step, does))
+            return self.add_function(title, step, write(step, does))
         if isinstance(does, ReduceStep):
-            return self.added(f"{does.ufunc.__name__}_along", step, reduction(step, does))
+            return self.add_function(f"{does.ufunc.__name__}_along", step, reduction(step, does))
         if isinstance(does, EinsumStep):
-            return self.added("einsum", step, contraction(step, does))
+            return self.add_function("einsum", step, contraction(step, does))
         if does is np.dot:
-            return self.added("product", step, product(step))
+            return self.add_function("product", step, product(step))
         if does is np.copyto:
-            return self.added("copy", step, copy(step))
+            return self.add_function("copy", step, copy(step))
         if isinstance(does, np.ufunc):
-            return self.added(does.__name__, step, elementwise(step, getattr(C, does.__name__)))
+            return self.add_function(does.__name__, step, elementwise(step, getattr(C, does.__name__)))
         raise NotWritten(step.text)
 
-    def added(self, title: str, step: Step, body: Iterable[str]) -> str:
+    def add_function(self, title: str, step: Step, body: Iterable[str]) -> str:
         """The name of a function with that body, existing or new."""
         text = f"({', '.join(parameters(step))})\n{{\n" + "".join(f"    {line}\n" for line in body) + "}\n"
         library_of(text)
@@ -98,7 +98,7 @@ class CppWriter:
         own = "\n".join(f"STEP {name}{text}" for text, name in self.functions.items())
         used = words(own)
         templates = "\n".join(text for name, text in FUNCTIONS.items() if name in used)
-        library = "".join(map(declared, library_of(own + templates)))
+        library = "".join(map(declare_function, library_of(own + templates)))
         return f"{library}\n{templates}\n\n{own}"
 
     def rows(self, loop: TiledLoop) -> Iterable[str]:
@@ -112,11 +112,11 @@ class CppWriter:
             argument = v.root if home is None else home.argument
             if argument is None:
                 assert home is not None
-                return f"({stored(v.shell.dtype)} *)(w + {(home.offset or 0) + v.offset})"
+                return f"({storage_type(v.shell.dtype)} *)(w + {(home.offset or 0) + v.offset})"
             k = loop.arguments.index(argument)
             step = argument.shell.strides[0] * loop.rows if loop.cut[k] else 0
             moved = f"(const char *)a{k} + k * {step}" if step else f"(const char *)a{k}"
-            return f"({stored(v.shell.dtype)} *)({moved}{f' + {v.offset}' if v.offset else ''})"
+            return f"({storage_type(v.shell.dtype)} *)({moved}{f' + {v.offset}' if v.offset else ''})"
 
         yield f"for (index k = 0; k < {loop.length // loop.rows}; k++) {{"
         for step in plan.steps:
@@ -141,7 +141,7 @@ def may_cancel(node: Node) -> bool:
 
 def check(v: Buffer) -> None:
     """Raises NotWritten for an operand of unknown place or shape, without a C type, misaligned, or empty."""
-    stored(v.shell.dtype)
+    storage_type(v.shell.dtype)
     if len(v.roots) > 1 or not getattr(v.root.spec, "is_known", True):
         raise NotWritten("an array whose place or shape is known only at run time")
     if any(b % v.shell.itemsize for b in (*v.shell.strides, v.offset)):
@@ -153,7 +153,7 @@ def check(v: Buffer) -> None:
 def parameters(step: Step) -> list[str]:
     """The parameter list: pointers to the operands, and the workspace of a loop."""
     given = [
-        f"{'' if k in step.writes else 'const '}{stored(v.shell.dtype)} *a{k}"
+        f"{'' if k in step.writes else 'const '}{storage_type(v.shell.dtype)} *a{k}"
         for k, v in enumerate(step.operands)
         if not is_number(v)
     ]
@@ -168,7 +168,7 @@ def library_of(text: str) -> list[str]:
     return names
 
 
-def declared(name: str) -> str:
+def declare_function(name: str) -> str:
     """The declaration of a function of the C library."""
     kind = "double" if name in CALLS.values() else "float"
     number = 2 if name.removesuffix("f") in ("pow", "atan2", "hypot") or name.startswith("fmod") else 1

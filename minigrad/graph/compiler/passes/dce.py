@@ -20,7 +20,7 @@ from .purify import graphs_of
 
 def dce(graph: Graph) -> Graph:
     """The graph without dead code."""
-    return without_waits(narrowed(graph))
+    return without_waits(narrow_graph(graph))
 
 
 def without_waits(graph: Graph) -> Graph:
@@ -43,7 +43,7 @@ def without_waits(graph: Graph) -> Graph:
 Narrowed = tuple[Any, list[int], list[int]]
 
 
-def narrowed(graph: Graph, known: dict[Any, Narrowed] | None = None) -> Graph:
+def narrow_graph(graph: Graph, known: dict[Any, Narrowed] | None = None) -> Graph:
     """The graph, its branches and loops without the results, carries and operands that nothing reads.
 
     known    results so far: an inner loop is narrowed again whenever an outer loop turns out to read more of it
@@ -59,7 +59,7 @@ def narrowed(graph: Graph, known: dict[Any, Narrowed] | None = None) -> Graph:
         if node in read and node not in graph.outputs:
             key = node.op, frozenset(read[node]), len(inputs)
             if key not in known:
-                known[key] = narrowed_op(*key, known)
+                known[key] = narrow_op(*key, known)
             op, left[node], used = known[key]
             return node.with_inputs(inputs) if op is node.op else Node(op, tuple(inputs[j] for j in used))
         if isinstance(node.op, TupleGet) and node.inputs[0] in left:
@@ -70,7 +70,7 @@ def narrowed(graph: Graph, known: dict[Any, Narrowed] | None = None) -> Graph:
     return graph.rebuild(smaller)
 
 
-def narrowed_op(op: Any, read: Collection[int], operands: int, known: dict[Any, Narrowed]) -> Narrowed:
+def narrow_op(op: Any, read: Collection[int], operands: int, known: dict[Any, Narrowed]) -> Narrowed:
     """The op narrowed to the results in `read`; the indices of the results it returns and of the operands it takes."""
     whole, (carried, sliced) = op.gives[0], parts(op)
     before = operands - len(whole.inputs)  # 1 for the condition of a branch
@@ -95,7 +95,7 @@ def with_carries(
     """The results with all carries that they need; `needed` and the operands that these use; the narrowed graphs."""
     while True:
         given = sorted(results)
-        small = {name: narrowed(only(g, given) if g in op.gives else g, known) for name, g in graphs_of(op).items()}
+        small = {name: narrow_graph(select_outputs(g, given) if g in op.gives else g, known) for name, g in graphs_of(op).items()}
         used = needed.union(*map(reads, small.values()))
         more = {j for j in used if j < parts(op)[0]} - results
         if not more:
@@ -114,6 +114,6 @@ def parts(op: Any) -> tuple[int, int]:
     return getattr(op, "carried", 0), getattr(op, "sliced", 0)
 
 
-def only(graph: Graph, results: Collection[int]) -> Graph:
+def select_outputs(graph: Graph, results: Collection[int]) -> Graph:
     """The graph with only these results."""
     return Graph(graph.inputs, tuple(graph.outputs[i] for i in results))

@@ -19,7 +19,7 @@ from ....engine.core.graph import Graph
 from ....engine.core.node import Node
 from ....engine.ops import Exp, LogSumExp, Reshape, RMSNormalise, Standardise, Sub
 from ....engine.ops.normalise import weights as exponentials_of
-from ....engine.tensor.rewrite import Rewrite, about, again, simplify
+from ....engine.tensor.rewrite import Rewrite, applies_to, again, simplify
 from ....engine.tensor.symbol import Symbol
 from .fast_math import POOLED
 
@@ -38,20 +38,20 @@ def decompose(graph: Graph, exact: bool = False) -> Graph:
             return new
         if not all(x.spec.size for x in inputs):
             return new
-        made = node.op.decomposed(*map(Symbol, inputs)).node
+        made = node.op.decompose(*map(Symbol, inputs)).node
         return made if made.spec == node.spec else new
 
     return (graph if exact else simplify(graph, SEEN)).rebuild(parts)
 
 
-@about(Exp)
+@applies_to(Exp)
 def weights(node: Node) -> Node | None:
     """e^(x − ln Σ eˣ)  →  e / Σ e, which shares its parts with ln Σ eˣ"""
     match node:
         case Node(Exp(), (Node(Sub(), (x, total)),)):
             y = total.inputs[0] if isinstance(total.op, Reshape) else total
             if isinstance(y.op, LogSumExp) and y.inputs == (x,) and len(y.op.axes) == 1:
-                rows = LogSumExp(y.op.axes, keepdims=True).reduced(x.spec.shape)
+                rows = LogSumExp(y.op.axes, keepdims=True).reduced_shape(x.spec.shape)
                 same: Symbol = exponentials_of(Symbol(x), y.op.axes)  # type: ignore[no-untyped-call]
                 return same.node if total.spec.shape == rows else None
     return None

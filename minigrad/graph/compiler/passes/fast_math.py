@@ -29,11 +29,11 @@ from ....engine.ops.matmul import Affine, MatMul
 from ....engine.ops.movement import BroadcastTo, Reshape
 from ....engine.ops.pooling import ArgMaxPool, MaxPool, PutTaps
 from ....engine.ops.reduce import Mean, Sum, SumOfProducts
-from ....engine.tensor.rewrite import Rewrite, about, in_order, number
+from ....engine.tensor.rewrite import Rewrite, applies_to, in_order, number
 from .fold import Folded
 
 
-@about(Add, Sub, Neg)
+@applies_to(Add, Sub, Neg)
 def zero(node: Node) -> Node | None:
     """x + 0  →  x;  0 − x  →  −x;  −(x − y)  →  y − x"""
     match node:
@@ -46,7 +46,7 @@ def zero(node: Node) -> Node | None:
     return None
 
 
-@about(Div)
+@applies_to(Div)
 def quotient(node: Node) -> Node | None:
     """x / c  →  x · (1 / c): faster, within 1.5 ulp; not if c or 1 / c is 0, subnormal or infinite"""
     match node:
@@ -55,7 +55,7 @@ def quotient(node: Node) -> Node | None:
     return None
 
 
-@about(Mul, Add)
+@applies_to(Mul, Add)
 def factors(node: Node) -> Node | None:
     """(x · a) · b  →  x · (a b);  (x + a) + b  →  x + (a + b), for constants a and b
 
@@ -89,7 +89,7 @@ def is_float(*xs: Node) -> bool:
     return all(x.spec.is_float for x in xs)
 
 
-@about(Sum)
+@applies_to(Sum)
 def sums(node: Node) -> Node | None:
     """Σ over axes of length 1  →  reshape;  Σ Σ x  →  Σ x;  Σ x y over some axes  →  one pass, no array of products"""
     match node:
@@ -112,7 +112,7 @@ def is_matrix(x: Node) -> bool:
     return x.spec.ndim == 2 and x.spec.dtype.char in "fd" and x.spec.size <= 1 << 16
 
 
-@about(Sum)
+@applies_to(Sum)
 def lines(node: Node) -> Node | None:
     """Σ x over the rows of a matrix  →  1ᵀ x;  over its columns  →  x 1: BLAS sums in a third of the time"""
     match node:
@@ -124,7 +124,7 @@ def lines(node: Node) -> Node | None:
     return None
 
 
-@about(MatMul)
+@applies_to(MatMul)
 def product(node: Node) -> Node | None:
     """x y with a row or a column  →  Affine, which runs as `dot` and has half the overhead"""
     match node:
@@ -133,7 +133,7 @@ def product(node: Node) -> Node | None:
     return None
 
 
-@about(Mean)
+@applies_to(Mean)
 def mean(node: Node) -> Node | None:
     """mean x y  →  Σ x y · 1 / n"""
     match node:
@@ -149,7 +149,7 @@ def wide(x: Node) -> bool:
     return x.spec.dtype.itemsize > 2
 
 
-@about(Sum)
+@applies_to(Sum)
 def copies(node: Node) -> Node | None:
     """Σ over the n copies of x that a broadcast makes  →  x · n"""
     match node:
@@ -157,7 +157,7 @@ def copies(node: Node) -> Node | None:
             before = (1,) * (len(shape) - x.spec.ndim) + x.spec.shape
             if not any(map(is_unknown, shape)) and all(before[a] == 1 for a in axes):
                 n = number(float(prod(shape[a] for a in axes)), x.spec.with_shape(()))
-                total = Node(Reshape(op.reduced(before)), (Node(Mul(), (x, n)),))
+                total = Node(Reshape(op.reduced_shape(before)), (Node(Mul(), (x, n)),))
                 return Node(BroadcastTo(node.spec.shape), (total,))
     return None
 
@@ -166,7 +166,7 @@ FAST_MATH: tuple[Rewrite, ...] = (zero, quotient, factors, sums, mean, copies)
 BY_BLAS: tuple[Rewrite, ...] = (lines, product)  # applied after all other rules about sums
 
 
-@about(Convolution)
+@applies_to(Convolution)
 def bias(node: Node) -> Node | None:
     """The op x ⋆ w + b  →  (x ⋆ w) + b, two ops"""
     match node:
@@ -175,7 +175,7 @@ def bias(node: Node) -> Node | None:
     return None
 
 
-@about(MaxPool)
+@applies_to(MaxPool)
 def after(node: Node) -> Node | None:
     """max of relu(x)  →  relu(max of x);  max of (x + b)  →  (max of x) + b"""
     match node:
@@ -200,7 +200,7 @@ def bare(x: Node, top: Node) -> tuple[Node, Node] | None:
     return (x, top) if isinstance(top.op, MaxPool) and top.inputs == (x,) else None
 
 
-@about(ArgMaxPool)
+@applies_to(ArgMaxPool)
 def place(node: Node) -> Node | None:
     """argmax of (x + b)  →  argmax of x, per window"""
     match node:
@@ -209,7 +209,7 @@ def place(node: Node) -> Node | None:
     return None
 
 
-@about(ReluDifferential, Kept)
+@applies_to(ReluDifferential, Kept)
 def before(node: Node) -> Node | None:
     """slope of relu · put taps(g)  →  put taps(slope of relu · g), if the pooled array was that relu"""
     match node:
@@ -226,12 +226,12 @@ def before(node: Node) -> Node | None:
     return None
 
 
-@about(Sum)
+@applies_to(Sum)
 def spread(node: Node) -> Node | None:
     """Σ over the size of put taps(g)  →  Σ of g"""
     match node:
         case Node(Sum(axes) as op, (Node(PutTaps(window), (g, _)),)) if set(range(2, g.spec.ndim)) <= set(axes):
-            return None if window.padded else Node(op, (g,))
+            return None if window.has_padding else Node(op, (g,))
     return None
 
 

@@ -49,7 +49,7 @@ def fold(graph: Graph) -> Graph:
     """Replace nodes whose operands are all constants by constants, if they are small. Views stay: they are free."""
     known: dict[Node, Any] = {}
 
-    def computed(node: Node, inputs: tuple[Node, ...]) -> Node:
+    def fold_node(node: Node, inputs: tuple[Node, ...]) -> Node:
         new = again(node, inputs)
         if not (can_be_read(new) if not inputs else can_be_folded(new) and all(x in known for x in inputs)):
             return new
@@ -61,7 +61,7 @@ def fold(graph: Graph) -> Graph:
         known[held] = array
         return held
 
-    return graph.rebuild(computed)
+    return graph.rebuild(fold_node)
 
 
 def can_be_read(leaf: Node) -> bool:

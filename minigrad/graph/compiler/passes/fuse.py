@@ -81,7 +81,7 @@ class Fused(Op):
 
 
 @lru_cache(maxsize=1024)
-def alone(op: Op, specs: tuple[Spec, ...], result: Spec | None = None) -> Graph:
+def single_op_graph(op: Op, specs: tuple[Spec, ...], result: Spec | None = None) -> Graph:
     """The graph of a single op. x⁴ and x⁴·⁰ are equal ops, so the result's spec is part of the cache's key."""
     inputs = tuple(Node(Input(f"a{i}"), (), spec) for i, spec in enumerate(specs))
     return Graph(inputs, (Node(op, inputs, result),))
@@ -125,11 +125,11 @@ def fuse(graph: Graph, reductions: bool = False) -> Graph:
         else:
             inside = set(part)
             results = [n for n in part if n in kept or not inside.issuperset(graph.readers[n])]
-            made |= fused(part, results, made)
+            made |= fuse_group(part, results, made)
     return Graph(graph.inputs, tuple(y and made[y] for y in graph.outputs))
 
 
-def fused(part: Sequence[Node], results: Sequence[Node], made: Mapping[Node, Node]) -> dict[Node, Node]:
+def fuse_group(part: Sequence[Node], results: Sequence[Node], made: Mapping[Node, Node]) -> dict[Node, Node]:
     """Each result of the group → the node that replaces it: the Fused node, or one piece of it."""
     free, arrays = operands_of(part)
     body: dict[Node, Node] = {x: Node(Input(f"a{i}"), (), x.spec) for i, x in enumerate(arrays)}
@@ -171,7 +171,7 @@ def parts(graph: Graph, reductions: bool) -> list[list[Node]]:
                     group.join(node, x)
     members: dict[Node, list[Node]] = {}
     for node in graph.nodes:
-        members.setdefault(group.of(node), []).append(node)
+        members.setdefault(group.find_root(node), []).append(node)
     ordered = sorted(members.values(), key=lambda part: (-level[part[0]], part[0] not in loops))
     return [part[i : i + LARGEST] for part in ordered for i in range(0, len(part), LARGEST)]
 
@@ -203,7 +203,7 @@ class Groups:
     def __init__(self) -> None:
         self.parent: dict[Node, Node] = {}
 
-    def of(self, node: Node) -> Node:
+    def find_root(self, node: Node) -> Node:
         """The representative of the part that node is in."""
         while (parent := self.parent.get(node, node)) is not node:
             self.parent[node] = self.parent.get(parent, parent)  # path halving
@@ -212,14 +212,14 @@ class Groups:
 
     def join(self, x: Node, y: Node) -> None:
         """Merge the parts of x and y."""
-        self.parent[self.of(x)] = self.of(y)
+        self.parent[self.find_root(x)] = self.find_root(y)
 
 
 def epilogues(graph: Graph) -> Graph:
     """affine(x, W, b) → affine(x, W) + b if only loops read it, which can add the bias; the same for convolution."""
     kept = set(graph.outputs)
 
-    def freed(node: Node, inputs: tuple[Node, ...]) -> Node:
+    def split_bias(node: Node, inputs: tuple[Node, ...]) -> Node:
         if type(node.op) not in (Affine, Convolution) or len(inputs) < 3 or node in kept:
             return again(node, inputs)
         if not all(is_loop(reader) and reader.spec.shape == node.spec.shape for reader in graph.readers[node]):
@@ -229,4 +229,4 @@ def epilogues(graph: Graph) -> Graph:
             b = Node(Reshape((b.spec.shape[0], *[1] * (node.spec.ndim - 2))), (b,))
         return Node(Add(), (node.naming(Node(node.op, (x, w)), "/product"), b), node.spec)
 
-    return graph.rebuild(freed)
+    return graph.rebuild(split_bias)

@@ -18,7 +18,7 @@ from ....engine.base.spec import Spec, Specs
 from ....engine.core.graph import Graph
 from ....engine.core.node import Node
 from ....engine.ops import TupleGet
-from ....engine.ops.effect import Shown
+from ....engine.ops.effect import PassThroughEffect
 
 T = TypeVar("T")
 
@@ -48,12 +48,12 @@ def memory_of(order: Sequence[Node]) -> dict[Node, Node]:
     """Node → the node whose memory it uses: itself, or a view's operand. Pieces of several results own theirs."""
     home: dict[Node, Node] = {}
     for node in order:
-        is_view = (node.op.is_view or isinstance(node.op, Shown)) and node.inputs and not isinstance(node.op, TupleGet)
+        is_view = (node.op.is_view or isinstance(node.op, PassThroughEffect)) and node.inputs and not isinstance(node.op, TupleGet)
         home[node] = home[node.inputs[0]] if is_view else node
     return home
 
 
-def stored(node: Node) -> int:
+def stored_bytes(node: Node) -> int:
     """Bytes of the array that a node makes; 0 if it has several results, whose pieces count instead."""
     spec = node.spec
     return spec.nbytes if node.inputs and not isinstance(spec, Specs) and spec.is_known else 0
@@ -84,7 +84,7 @@ def lifetimes(graph: Graph) -> dict[Node, tuple[int, int]]:
     return {
         node: (place[node.inputs[0]] if isinstance(node.op, TupleGet) else i, last[node])
         for i, node in enumerate(order)
-        if home[node] is node and stored(node)
+        if home[node] is node and stored_bytes(node)
     }
 
 
@@ -92,7 +92,7 @@ def alive_bytes(graph: Graph) -> list[int]:
     """For each node in order: bytes of computed arrays alive while it runs, including its operands and its result."""
     change = [0] * (len(graph.nodes) + 1)
     for node, (made, read) in lifetimes(graph).items():
-        size = stored(node)
+        size = stored_bytes(node)
         change[made] += size
         change[read + 1] -= size
     return list(accumulate(change))[:-1]
@@ -136,11 +136,11 @@ def ordered(graph: Graph) -> Graph:
     """
     plain = Graph(graph.inputs, graph.outputs)
     early = greedy(plain)
-    orders = (delayed(early, graph.outputs), early)
+    orders = (delay_nodes(early, graph.outputs), early)
     return min(plain, *(Ordered(graph.inputs, graph.outputs, tuple(order)) for order in orders), key=peak_bytes)
 
 
-def delayed(order: Sequence[Node], outputs: Collection[Node | None]) -> list[Node]:
+def delay_nodes(order: Sequence[Node], outputs: Collection[Node | None]) -> list[Node]:
     """The same order, but nodes that free no more bytes than they make move to just before their first reader.
 
     Rematerialised nodes are such: they read values that stay alive for other readers anyway.
@@ -151,8 +151,8 @@ def delayed(order: Sequence[Node], outputs: Collection[Node | None]) -> list[Nod
     last: dict[Node, int] = {home[y]: len(order) for y in outputs if y is not None}  # the last reader of an array
     for i, node in reversed(list(enumerate(order))):
         at = first[node]
-        freed = sum(stored(x) for x in {home[x] for x in node.inputs} if last.get(x, -1) < at)
-        if at == len(order) or not node.inputs or freed > (stored(node) if home[node] is node else 0):
+        freed = sum(stored_bytes(x) for x in {home[x] for x in node.inputs} if last.get(x, -1) < at)
+        if at == len(order) or not node.inputs or freed > (stored_bytes(node) if home[node] is node else 0):
             at = i
         before[at].append(node)
         for x in node.inputs:
@@ -167,7 +167,7 @@ def greedy(graph: Graph) -> list[Node]:
     Each array keeps the count of its remaining readers and the sum of their indices. When one reader is left, the sum
     is its index.
     """
-    g = Numbered(graph)
+    g = IndexedGraph(graph)
     missing = [len(xs) for xs in g.inputs]
     left, readers = [0] * len(missing), [0] * len(missing)
     for i, arrays in enumerate(g.arrays):
@@ -197,7 +197,7 @@ def greedy(graph: Graph) -> list[Node]:
     return list(order.values())
 
 
-class Numbered:
+class IndexedGraph:
     """A graph whose nodes are numbered in order.
 
     inputs    of each node: its operands, without repeats
@@ -215,6 +215,6 @@ class Numbered:
         self.users = list(users_of(dict(enumerate(self.inputs))).values())
         self.arrays = [tuple({home[x] for x in xs}) for xs in self.inputs]
         kept = {home[place[y]] for y in graph.outputs if y is not None}
-        self.freed = [0 if i in kept else stored(node) for i, node in enumerate(nodes)]
+        self.freed = [0 if i in kept else stored_bytes(node) for i, node in enumerate(nodes)]
         owns = [home[i] == i and node.inputs and not isinstance(node.op, TupleGet) for i, node in enumerate(nodes)]
         self.made = [known_bytes(node.spec) if own else 0 for node, own in zip(nodes, owns)]

@@ -17,7 +17,7 @@ from textwrap import wrap
 from ....engine.base.spec import Specs
 from ....engine.core.graph import Graph
 from ....engine.ops import ControlDep, TupleGet
-from ....engine.tensor.precision import widened
+from ....engine.tensor.precision import widen_graph
 from ....engine.tensor.rewrite import RULES, share, simplify
 from .dce import dce
 from .decompose import decompose
@@ -52,7 +52,7 @@ NATIVE: tuple[Pass, ...] = (  # native code sums directly, without a product wit
 
 def optimised(graph: Graph, passes: Sequence[Pass] = STANDARD) -> Graph:
     """The graph after these passes. The casts of half precision are written into the graph first."""
-    graph = widened(graph)
+    graph = widen_graph(graph)
     for each in passes:
         graph = each(graph)
     return graph

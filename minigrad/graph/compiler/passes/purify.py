@@ -10,16 +10,16 @@ from collections.abc import Mapping
 from dataclasses import fields, replace
 from typing import Any
 
-from ....engine.base.dimension import named
+from ....engine.base.dimension import named_length
 from ....engine.base.errors import NoGradientError
 from ....engine.base.spec import Specs
 from ....engine.core.graph import Graph
 from ....engine.core.node import Node
 from ....engine.core.op import Op
 from ....engine.ops import ControlDep, TupleGet
-from ....engine.ops.effect import Shown
+from ....engine.ops.effect import PassThroughEffect
 
-STEPS: Any = named("?steps")  # the length of every While's stacks; only loops along that axis read them
+STEPS: Any = named_length("?steps")  # the length of every While's stacks; only loops along that axis read them
 Output = tuple[Node, int | None]  # a node, and which of its results; None if it has one
 
 
@@ -28,7 +28,7 @@ def purify(graph: Graph) -> tuple[Graph, dict[Node, Node]]:
     before: dict[Node, Node] = {}
 
     def quiet(node: Node, inputs: tuple[Node, ...]) -> Node:
-        if inputs and isinstance(node.op, ControlDep | Shown):
+        if inputs and isinstance(node.op, ControlDep | PassThroughEffect):
             return inputs[0]
         new = node.with_inputs(inputs)
         if node.op.effect and graphs_of(node.op):
@@ -39,7 +39,7 @@ def purify(graph: Graph) -> tuple[Graph, dict[Node, Node]]:
     return graph.rebuild(quiet), before
 
 
-def drawn(graph: Graph) -> list[Node]:
+def find_effect_values(graph: Graph) -> list[Node]:
     """The values that effects produce and the graph reads: they cannot be recomputed.
 
     Stacks of unknown length are left out, and so not kept.
@@ -66,7 +66,7 @@ def graphs_of(op: Op) -> dict[str, Graph]:
 def without_effects(op: Any) -> Any:
     """The op with effects removed from its graphs; unchanged if it reads values that effects produce."""
     graphs = graphs_of(op)
-    return op if any(map(drawn, graphs.values())) else replace(op, **{name: purify(g)[0] for name, g in graphs.items()})
+    return op if any(map(find_effect_values, graphs.values())) else replace(op, **{name: purify(g)[0] for name, g in graphs.items()})
 
 
 def with_values(graph: Graph, before: Mapping[Node, Node], values: Mapping[Output, Node], op: Any) -> Graph:
@@ -76,11 +76,11 @@ def with_values(graph: Graph, before: Mapping[Node, Node], values: Mapping[Outpu
     values    value of the original graph → the input that supplies it
     """
 
-    def given(node: Node, inputs: tuple[Node, ...]) -> Node:
+    def substitute_value(node: Node, inputs: tuple[Node, ...]) -> Node:
         source, i = output_of(node)
         return values.get((before.get(source, source), i)) or node.with_inputs(inputs)
 
-    found = graph.rebuild(given)
+    found = graph.rebuild(substitute_value)
     for node in found.nodes:
         if node.op.effect:
             raise NoGradientError(

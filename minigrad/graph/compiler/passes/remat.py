@@ -48,7 +48,7 @@ def remat(graph: Graph, share: float = SHARE, ops: tuple[type[Op], ...] = (Eleme
     best = ordered(graph)
     peak, better, most = peak_bytes(best), graph, (1 + share) * flops(graph)
     for _ in range(ROUNDS):
-        tried = twice(best, most - flops(best), ops)
+        tried = rematerialise_once(best, most - flops(best), ops)
         if tried is best or (lower := peak_bytes(tried := ordered(tried))) >= peak:
             break
         best, peak, better = tried, lower, Graph(tried.inputs, tried.outputs)
@@ -72,7 +72,7 @@ def flops_of(op: Op, *specs: Any) -> int:
     return op.flops(*specs)
 
 
-def twice(graph: Graph, budget: float, ops: tuple[type[Op], ...]) -> Graph:
+def rematerialise_once(graph: Graph, budget: float, ops: tuple[type[Op], ...]) -> Graph:
     """The graph with cheap values that stay alive through its peak recomputed after it, within the budget."""
     order, alive = graph.nodes, alive_bytes(graph)
     worst = max(range(len(order)), key=alive.__getitem__)

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import fields, is_dataclass, replace
 from typing import Any
 
-from ....engine.base.dimension import Formula, Length, Unknown, at, fits, is_unknown
+from ....engine.base.dimension import Formula, Length, Unknown, substitute_lengths, fits, is_unknown
 from ....engine.base.errors import GraphError, ShapeError
 from ....engine.base.spec import Spec, Specs
 from ....engine.core.graph import Graph
@@ -20,34 +20,34 @@ from ....engine.ops import Const, Input, const
 Lengths = Mapping[str, int]
 
 
-def specialised(graph: Graph, specs: Sequence[Spec]) -> Graph:
+def specialise_graph(graph: Graph, specs: Sequence[Spec]) -> Graph:
     """The graph for inputs of these specs.
 
     Raises ShapeError if a spec does not fit, GraphError if an op needs a length that only a loop determines.
     """
     lengths = lengths_in(graph.inputs, specs)
-    return decided(with_lengths(graph, lengths, specs) if lengths else graph)
+    return require_known_lengths(with_lengths(graph, lengths, specs) if lengths else graph)
 
 
-def decided(graph: Graph) -> Graph:
+def require_known_lengths(graph: Graph) -> Graph:
     """The graph itself. Raises GraphError if an op needs an unknown length. Arrays may have unknown lengths."""
     for node in graph.nodes:
-        lengths = [*noted(node.op)]
+        lengths = [*unknown_lengths(node.op)]
         if lengths:
             raise GraphError(
-                f"{node.op.kind}{built(node)} needs the length {lengths[0]}, which no "
+                f"{node.op.kind}{describe_place(node)} needs the length {lengths[0]}, which no "
                 "input of this run has, and no loop knows before it ends: feed a tensor of that length or pass a number"
             )
     return graph
 
 
-def built(node: Node) -> str:
+def describe_place(node: Node) -> str:
     """Where a node was built, as a clause for an error message; empty if unknown."""
     place = getattr(node, "place", None)
     return "" if place is None else f", built at {place},"
 
 
-def noted(value: Any) -> Iterator[Length]:
+def unknown_lengths(value: Any) -> Iterator[Length]:
     """The unknown lengths in an op's fields. Graphs in it are skipped: they have inputs of their own."""
     match value:
         case Graph():
@@ -56,10 +56,10 @@ def noted(value: Any) -> Iterator[Length]:
             yield value
         case tuple():
             for part in value:
-                yield from noted(part)
+                yield from unknown_lengths(part)
         case _ if is_dataclass(value) and not isinstance(value, type):
             for f in fields(value):
-                yield from noted(getattr(value, f.name))
+                yield from unknown_lengths(getattr(value, f.name))
 
 
 def with_lengths(graph: Graph, lengths: Lengths, specs: Sequence[Any]) -> Graph:
@@ -67,18 +67,18 @@ def with_lengths(graph: Graph, lengths: Lengths, specs: Sequence[Any]) -> Graph:
     arrive = dict(zip(graph.inputs, specs, strict=True))
     inputs: dict[Node, Node] = {x: x.naming(Node(x.op, (), arrive[x])) for x in graph.inputs}
 
-    def known(node: Node, xs: tuple[Node, ...]) -> Node:
+    def specialise_node(node: Node, xs: tuple[Node, ...]) -> Node:
         if node in inputs:
             return inputs[node]
         said = spec_at(node.spec, lengths)
         new = node.naming(Node(fields_at(node.op, lengths), xs, None if xs else said))
         if not matches(new.spec, said):
             raise ShapeError(
-                f"{node}{built(node)} was taken to be {node.spec}, which is {said} in this run, but it is {new.spec}"
+                f"{node}{describe_place(node)} was taken to be {node.spec}, which is {said} in this run, but it is {new.spec}"
             )
         return new
 
-    rebuilt = graph.rebuild(known)
+    rebuilt = graph.rebuild(specialise_node)
     return Graph(tuple(inputs.values()), rebuilt.outputs)
 
 
@@ -106,7 +106,7 @@ def lengths_in(inputs: Sequence[Node], specs: Sequence[Spec]) -> dict[str, int]:
         if not fits:
             raise ShapeError(f"{name} expects {x.spec}, got {spec}")
     for n in {n for x in inputs for n in x.spec.shape if is_unknown(n)}:
-        told = at(n, {name: real for name, real in lengths.items() if name != str(n)})
+        told = substitute_lengths(n, {name: real for name, real in lengths.items() if name != str(n)})
         if not is_unknown(told) and told != lengths[str(n)]:  # a result was fed together with its operands
             raise ShapeError(f"a length that is {n} came as {lengths[str(n)]}, but other inputs make it {told}")
     return lengths
@@ -116,7 +116,7 @@ def spec_at(spec: Any, lengths: Lengths) -> Any:
     """The spec with these lengths filled in."""
     if isinstance(spec, Specs):
         return Specs(spec_at(s, lengths) for s in spec)
-    return spec if spec.is_known else spec.with_shape(tuple(at(n, lengths) for n in spec.shape))
+    return spec if spec.is_known else spec.with_shape(tuple(substitute_lengths(n, lengths) for n in spec.shape))
 
 
 def fields_at(op: Any, lengths: Lengths) -> Any:
@@ -124,7 +124,7 @@ def fields_at(op: Any, lengths: Lengths) -> Any:
     if not is_dataclass(op) or isinstance(op, type):
         return op
     if isinstance(op, Const):
-        return const(at(op.value, lengths)) if isinstance(op.value, Unknown) else op
+        return const(substitute_lengths(op.value, lengths)) if isinstance(op.value, Unknown) else op
     before = {f.name: getattr(op, f.name) for f in fields(op)}
     after = {name: value_at(value, lengths) for name, value in before.items()}
     return op if all(after[name] is before[name] for name in before) else replace(op, **after)
@@ -138,7 +138,7 @@ def value_at(value: Any, lengths: Lengths) -> Any:
             same = all(a is b for a, b in zip(new, value))
             return value if same else type(value)(*new) if hasattr(value, "_fields") else tuple(new)
         case Length() | Formula():
-            return at(value, lengths)
+            return substitute_lengths(value, lengths)
         case Spec() | Specs():
             return spec_at(value, lengths)
         case Graph():

@@ -21,13 +21,13 @@ from ....engine.ops.comparison import Maximum, Minimum, Where
 from ....engine.ops.matmul import Affine, MatMul
 from ....engine.ops.movement import BroadcastTo, Reshape, Transpose
 from ....engine.ops.pointwise import Abs, Cast, Sqrt
-from ....engine.tensor.rewrite import Rewrite, about, again, settled, simplify
+from ....engine.tensor.rewrite import Rewrite, applies_to, again, merge_moves, simplify
 
 # -- transposes -----------------------------------------------------------------------------------------
 
 
-@about(Affine)
-def taken_up(node: Node) -> Node | None:
+@applies_to(Affine)
+def absorb_transpose(node: Node) -> Node | None:
     """affine(x, Wᵀ, b)  →  affine(x, W, b), transposed"""
     match node:
         case Node(Affine(transposed), (x, Node(Transpose((1, 0)), (w,)), *b)):
@@ -35,7 +35,7 @@ def taken_up(node: Node) -> Node | None:
     return None
 
 
-def turned(node: Node) -> Node | None:
+def hoist_transpose(node: Node) -> Node | None:
     """f(xᵀ, yᵀ, c)  →  f(x, y, c)ᵀ for an elementwise f: the order of the elements in memory stays the same"""
     if not isinstance(node.op, Elementwise) or node.op.effect:
         return None
@@ -47,7 +47,7 @@ def turned(node: Node) -> Node | None:
     return Node(turn, (Node(node.op, tuple(x.inputs[0] if x.spec.shape else x for x in node.inputs)),))
 
 
-@about(Transpose)
+@applies_to(Transpose)
 def lengthless(node: Node) -> Node | None:
     """A transpose that moves only axes of length 1  →  reshape"""
     match node:
@@ -58,23 +58,23 @@ def lengthless(node: Node) -> Node | None:
     return None
 
 
-@about(Transpose)
+@applies_to(Transpose)
 def product_turned(node: Node) -> Node | None:
     """(x y)ᵀ  →  yᵀ xᵀ; only in fast math, since it may round differently"""
     match node:
         case Node(Transpose(axes), (Node(MatMul(), (x, y)),)) if x.spec.ndim == y.spec.ndim == len(axes):
-            if axes == swapped(len(axes)):
+            if axes == swap_last_axes(len(axes)):
                 turn = Transpose(axes)
                 return Node(MatMul(), (Node(turn, (y,)), Node(turn, (x,))))
     return None
 
 
-def swapped(ndim: int) -> tuple[int, ...]:
+def swap_last_axes(ndim: int) -> tuple[int, ...]:
     """The axes of a transpose that swaps the last two."""
     return (*range(ndim - 2), ndim - 1, ndim - 2)
 
 
-TRANSPOSES: tuple[Rewrite, ...] = (taken_up, turned, lengthless, settled)
+TRANSPOSES: tuple[Rewrite, ...] = (absorb_transpose, hoist_transpose, lengthless, merge_moves)
 FAST_TRANSPOSES: tuple[Rewrite, ...] = (*TRANSPOSES, product_turned)
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.lib.mixins import NDArrayOperatorsMixin
 
 from ....engine.base.dtypes import result_type
-from .buffer import Buffer, Shape, copied_order, laid_out, reshaped, shell
+from .buffer import Buffer, Shape, copied_order, laid_out, reshape_view, shell
 
 if TYPE_CHECKING:
     from .record import Recorder
@@ -73,20 +73,20 @@ class AbstractArray(NDArrayOperatorsMixin):
 
     # -- views ------------------------------------------------------------------------------------
 
-    def seen(self, method: str, *args: Any) -> AbstractArray:
+    def record_view(self, method: str, *args: Any) -> AbstractArray:
         """Record an array method that returns a view."""
         text = f"{{0}}.{method}({', '.join(map(repr, args))})"
         return self.recorder.view(self.buffer, text, getattr(self.buffer.shell, method)(*args))
 
     def transpose(self, *axes: Any) -> AbstractArray:
         axes = tuple(axes[0]) if len(axes) == 1 and not isinstance(axes[0], int) else axes
-        return self.seen("transpose", *map(int, axes))
+        return self.record_view("transpose", *map(int, axes))
 
     def swapaxes(self, i: int, j: int) -> AbstractArray:
-        return self.seen("swapaxes", i, j)
+        return self.record_view("swapaxes", i, j)
 
     def squeeze(self, axis: Any = None) -> AbstractArray:
-        return self.seen("squeeze", axis)
+        return self.record_view("squeeze", axis)
 
     def reshape(self, *shape: Any) -> AbstractArray:
         shape = as_shape(shape[0] if len(shape) == 1 else shape)
@@ -94,7 +94,7 @@ class AbstractArray(NDArrayOperatorsMixin):
         shape = tuple(self.size // max(known, 1) if n < 0 else n for n in shape)
         if shape == self.shape:
             return self
-        seen = reshaped(self.buffer.shell, shape)
+        seen = reshape_view(self.buffer.shell, shape)
         if seen is None:
             copied = self.recorder.array(self, order="C")
             return copied.reshape(shape)  # type: ignore[no-any-return]
@@ -107,7 +107,7 @@ class AbstractArray(NDArrayOperatorsMixin):
         return (self[i] for i in range(len(self)))
 
     def __getitem__(self, index: Any) -> AbstractArray:
-        text, arrays = self.named(index)
+        text, arrays = self.format_index(index)
         if arrays:
             index = tuple(np.zeros(p.shape, p.dtype) if isinstance(p, AbstractArray) else p for p in as_tuple(index))
             places = np.broadcast_to(np.empty((), bool), self.shape)[index]
@@ -115,10 +115,10 @@ class AbstractArray(NDArrayOperatorsMixin):
             self.recorder.step(text, self.buffer, *arrays, result=made)
             return self.recorder.abstract(made)
         index = index if Ellipsis in as_tuple(index) else (*as_tuple(index), ...)
-        return self.recorder.view(self.buffer, self.named(index)[0], self.buffer.shell[index])
+        return self.recorder.view(self.buffer, self.format_index(index)[0], self.buffer.shell[index])
 
     def __setitem__(self, index: Any, x: Any) -> None:
-        text, arrays = self.named(index)
+        text, arrays = self.format_index(index)
         if arrays:
             names = [*arrays, self.recorder.operand(x, None if has_dtype(x) else self.dtype)]
             target = text.replace("{0}", f"{{{len(names)}}}", 1)
@@ -132,7 +132,7 @@ class AbstractArray(NDArrayOperatorsMixin):
         if not x.is_same_as(there):
             self.recorder.copy(x, there)
 
-    def named(self, index: Any) -> tuple[str, list[Buffer]]:
+    def format_index(self, index: Any) -> tuple[str, list[Buffer]]:
         """The index as source text, and the arrays in it. Raises Unrecordable for a mask: the size is unknown."""
         parts, arrays = [], []
         for part in as_tuple(index):
@@ -245,14 +245,14 @@ POWERS: dict[float, Any] = {1: np.positive, 2: np.square, 0.5: np.sqrt, -1: np.r
 def like(fill: Any) -> Callable[..., AbstractArray]:
     """zeros_like, ones_like and so on: with x's shape and axis order, unless `shape` is given."""
 
-    def made(recorder: Recorder, x: AbstractArray, *args: Any, dtype: Any = None, shape: Any = None) -> AbstractArray:
+    def record_like(recorder: Recorder, x: AbstractArray, *args: Any, dtype: Any = None, shape: Any = None) -> AbstractArray:
         number, *rest = args if fill is ... else (fill, *args)
         dtype = dtype or (rest[0] if rest else x.dtype)
         shape = x.shape if shape is None else as_shape(shape)
         order = copied_order(x.buffer.shell) if len(shape) == x.ndim else None
         return recorder.empty(shape, dtype, order) if number is None else recorder.full(shape, number, dtype, order)
 
-    return made
+    return record_like
 
 
 LIKE = {"zeros_like": like(0), "ones_like": like(1), "full_like": like(...), "empty_like": like(None)}

@@ -42,7 +42,7 @@ def hull(spec: Spec) -> np.ndarray:
     return shell(tuple(int(n) if n < 1 << 40 else 1 << 16 for n in spec.shape), spec.dtype)
 
 
-def reshaped(x: np.ndarray, shape: Shape) -> np.ndarray | None:
+def reshape_view(x: np.ndarray, shape: Shape) -> np.ndarray | None:
     """A view of x in another shape; None where reshaping would copy (a shell must not be copied)."""
     try:
         if HEARS_COPY:
@@ -149,12 +149,12 @@ class Step:
     does: Any = None
 
     @property
-    def written(self) -> tuple[Buffer, ...]:
+    def write_operands(self) -> tuple[Buffer, ...]:
         """The operands it writes into."""
         return tuple(self.operands[i] for i in self.writes)
 
     @property
-    def read(self) -> tuple[Buffer, ...]:
+    def read_operands(self) -> tuple[Buffer, ...]:
         """The operands it reads."""
         return tuple(x for i, x in enumerate(self.operands) if i not in self.writes)
 
@@ -164,7 +164,7 @@ class Step:
         return self.result is not None and self.result.kind == "view"
 
     @property
-    def touched(self) -> list[Buffer]:
+    def memory_roots(self) -> list[Buffer]:
         """The roots that it reads or writes; none if it is a view."""
         return [] if self.is_view else [r for v in self.operands for r in v.roots]
 
@@ -235,7 +235,7 @@ def reduced_order(x: np.ndarray, axes: tuple[int, ...], keepdims: bool) -> tuple
     return tuple(left.index(a) for a in laid_out(x.shape, (Buffer(x, "argument"),)) if a in left)
 
 
-def turned(x: np.ndarray, letters: str, wanted: str) -> Buffer:
+def einsum_view(x: np.ndarray, letters: str, wanted: str) -> Buffer:
     """x seen along the axes of an einsum's result: strides 0 for the letters it lacks."""
     strides = tuple(x.strides[letters.index(c)] if c in letters else 0 for c in wanted)
     shape = tuple(x.shape[letters.index(c)] if c in letters else 1 for c in wanted)

@@ -24,8 +24,8 @@ from ....engine.core.graph import Graph
 from .buffer import Buffer, Section, Step, roots_of
 from .lower import BLOCK
 from .memory_plan import Allocation, MemoryPlan
-from .source import LARGE, Line, Text, commented, control, indented
-from .tiling import TiledLoop, in_rows, lowered
+from .source import LARGE, Line, Text, add_comment, control, indent_lines
+from .tiling import TiledLoop, in_rows, lower_to_blocks
 
 FEW = 256  # elements: for fewer, the overhead of the call dominates
 
@@ -40,7 +40,7 @@ def text_of(
     """The program of a plan. `Lines`, or the class `write`, emits its lines."""
     text = Text(plan.size)
     body = (write or Lines)(text, plan, dict(zip(arguments, names)), threads)
-    lines = indented(body.lines(plan.steps))
+    lines = indent_lines(body.lines(plan.steps))
     returned = ", ".join("None" if y is None else body.name(y) for y in plan.outputs)
     first = len(text.kept) + bool(text.kept) + len(text.defined) + 2
     text.nodes |= {first + i: node for i, (_, node) in enumerate(lines) if node is not None}
@@ -84,7 +84,7 @@ class Lines:
         """The lines of the steps. Consecutive steps that ignore the same floating-point errors share one `with`."""
         out: list[Line] = []
         quiet: frozenset[str] = frozenset()
-        for k, step in self.numbered(steps):
+        for k, step in self.number_steps(steps):
             self.text.steps.append(step)
             lines = self.step(step)
             if lines and self.quiet(step) != quiet:
@@ -92,11 +92,11 @@ class Lines:
                 if quiet:
                     errors = ", ".join(f"{error}='ignore'" for error in sorted(quiet))
                     out.append((f"with errstate({errors}):", None))
-            lines += [(line, None) for line in self.let_go(step, k)]
-            out += indented(lines) if quiet else lines
+            lines += [(line, None) for line in self.emit_del(step, k)]
+            out += indent_lines(lines) if quiet else lines
         return out
 
-    def numbered(self, steps: Iterable[Step]) -> Iterable[tuple[int, Step]]:
+    def number_steps(self, steps: Iterable[Step]) -> Iterable[tuple[int, Step]]:
         """The steps with their numbers in the plan."""
         return enumerate(steps)
 
@@ -106,7 +106,7 @@ class Lines:
 
     def section(self, graph: Graph) -> Section:
         """The steps of a graph inside these lines."""
-        return in_rows(lowered(graph))
+        return in_rows(lower_to_blocks(graph))
 
     def quiet(self, step: Step) -> frozenset[str]:
         """The floating-point errors that a step ignores; for a loop, those of all its steps."""
@@ -129,18 +129,18 @@ class Lines:
         if step.loop is not None:
             call = f"{loop_functions(self, step.loop)}({', '.join(operands)})"
             return f"{call:<52}# {step.loop.blocks} blocks: {step.node.op if step.node else ''}"
-        line = self.bound(step).format(*operands)
+        line = self.bind_names(step).format(*operands)
         if step.result is None:
-            return commented(line, step.written[0].shell, step.node)
+            return add_comment(line, step.write_operands[0].shell, step.node)
         if step.is_view and self.text.is_kept(operands[0]):
             self.names[step.result] = self.text.keep("v", line)
             return ""
         if ".reshape(" in line and (argument := self.adopter(step.operands[0])):
             self.text.whole.add(argument)
         y = step.result
-        return commented(f"{self.result(y)} = {line}", y.shell if y.spec is None else y.spec, step.node)
+        return add_comment(f"{self.result(y)} = {line}", y.shell if y.spec is None else y.spec, step.node)
 
-    def bound(self, step: Step) -> str:
+    def bind_names(self, step: Step) -> str:
         """The step's text, with names that are bound to the objects of its scope."""
         text = step.text
         for name, thing in step.scope.items():
@@ -161,15 +161,15 @@ class Lines:
     def operands(self, step: Step) -> list[str]:
         """The names of a step's operands."""
         named = [self.name(v) for v in step.operands]
-        if step.scope.keys() & {"maximum", "minimum"} and step.written[0].shell.size >= FEW:
+        if step.scope.keys() & {"maximum", "minimum"} and step.write_operands[0].shell.size >= FEW:
             # NumPy is 5 times as fast here with an array of equal numbers as with the number.
-            out = step.written[0].shell
+            out = step.write_operands[0].shell
             numbers = [i for i, v in enumerate(step.operands) if v.kind == "constant" and not v.shell.ndim]
             for i in numbers if out.size <= BLOCK and ".reduce" not in step.text else ():
-                named[i] = self.repeated(self.text.repeated(step.operands[i], out), named[-1])
+                named[i] = self.fit_length(self.text.constant_array(step.operands[i], out), named[-1])
         return named
 
-    def repeated(self, number: str, out: str) -> str:
+    def fit_length(self, number: str, out: str) -> str:
         """An array of equal numbers, cut to the length of the written array `out`."""
         return number
 
@@ -186,7 +186,7 @@ class Lines:
         allocation = self.plan.allocations.get(value.root)
         return allocation.argument if allocation else None
 
-    def let_go(self, step: Step, k: int) -> list[str]:
+    def emit_del(self, step: Step, k: int) -> list[str]:
         """The `del` line for large made arrays whose last use is step k."""
         roots = roots_of(step.operands)
         done = [r for r in roots if r.kind == "made" and self.plan.last.get(r, k + 1) <= k and r not in self.kept]
@@ -195,10 +195,10 @@ class Lines:
     def name(self, value: Buffer) -> str:
         """The name of a value."""
         if value not in self.names:
-            self.names[value] = self.found(value)
+            self.names[value] = self.resolve_name(value)
         return self.names[value]
 
-    def found(self, value: Buffer) -> str:
+    def resolve_name(self, value: Buffer) -> str:
         """The name of a value that no line has made: a constant, an argument, a returned array or workspace."""
         if value.kind == "constant":
             return self.text.constant(value)
@@ -229,7 +229,7 @@ class Block(Lines):
         """None: the call of the loop is already inside errstate."""
         return frozenset()
 
-    def repeated(self, number: str, out: str) -> str:
+    def fit_length(self, number: str, out: str) -> str:
         return f"{number}[:len({out})]"  # the last block is shorter
 
     def workspace(self, value: Buffer, allocation: Allocation) -> str:
@@ -269,7 +269,7 @@ def loop_functions(lines: Lines, loop: TiledLoop) -> str:
     together = f"together(blocks{k}, {', '.join(f'({share})' for share in shares)})"
     text.defined += [
         f"def block{k}({', '.join([*(body.names[a] for a in loop.arguments), *scratch])}):",
-        *(line for line, _ in indented(of_block or [("pass", None)])),
+        *(line for line, _ in indent_lines(of_block or [("pass", None)])),
         "",
         f"def blocks{k}({', '.join([*arrays, *sums, 'start', 'stop', *scratch])}):",
         "    for k in range(start, stop):",

@@ -22,7 +22,7 @@ from ....engine.core.interpret import value as computed
 from ....engine.core.node import Node
 from ....engine.core.op import Elementwise, Op
 from ....engine.ops import BroadcastTo, ControlDep, Input, TupleGet
-from ..passes.fuse import Fused, alone
+from ..passes.fuse import Fused, single_op_graph
 from .abstract_array import AbstractArray
 from .buffer import Buffer, Shape, Step, hull, laid_out, roots_of, shell
 from .record import Recorder
@@ -57,7 +57,7 @@ class Lowering:
         self.values = values
         self.steps: list[Step] = []
 
-    def of(self, node: Node) -> Any:
+    def lower_node(self, node: Node) -> Any:
         """Lower a node whose inputs are lowered. Returns its value."""
         xs = [self.values[x] for x in node.inputs]
         match node.op:
@@ -69,18 +69,18 @@ class Lowering:
                 return xs[0]
             case Fused(body) if is_planned(node.spec):
                 if not is_long(node.op.shape, xs) or are_rows(node.op.shape, node.spec, xs):
-                    return self.inlined(body, xs)
+                    return self.inline_graph(body, xs)
                 return self.in_blocks(node, body, xs)
         if not node.inputs and hasattr(node.op, "value"):
             return constant(node)
         if isinstance(node.op, Elementwise):
             xs = self.narrow(node, xs)
-        template = None if not can_record(node, xs) else recorded(node.op, tuple(map(layout, xs)), node.spec)
+        template = None if not can_record(node, xs) else record_op(node.op, tuple(map(layout, xs)), node.spec)
         if template is None:
-            return self.called(node, xs, node.spec)
+            return self.call_op(node, xs, node.spec)
         long = isinstance(node.op, Elementwise) and is_long(node.spec.shape, xs) and calls(template) > 1
         if long and not are_rows(node.spec.shape, node.spec, xs):
-            return self.in_blocks(node, alone(node.op, tuple(x.spec for x in node.inputs), node.spec), xs)
+            return self.in_blocks(node, single_op_graph(node.op, tuple(x.spec for x in node.inputs), node.spec), xs)
         return self.instance(node, template, xs)
 
     def narrow(self, node: Node, xs: list[Any]) -> list[Any]:
@@ -94,41 +94,41 @@ class Lowering:
 
     def in_blocks(self, node: Node, graph: Graph, xs: list[Buffer]) -> Any:
         """Lower elementwise ops on large arrays: here as if they were small; tiling.py overrides it with a loop."""
-        return self.inlined(graph, xs)
+        return self.inline_graph(graph, xs)
 
-    def inlined(self, body: Graph, xs: list[Buffer]) -> Any:
+    def inline_graph(self, body: Graph, xs: list[Buffer]) -> Any:
         """Lower a graph on these operands into the same list of steps. Returns its value, or a tuple."""
         inner = type(self)(dict(zip(body.inputs, xs, strict=True)))
         inner.steps = self.steps
-        ys = inner.through(body)
+        ys = inner.lower_graph(body)
         return ys[0] if len(ys) == 1 else ys
 
-    def through(self, graph: Graph) -> tuple[Any, ...]:
+    def lower_graph(self, graph: Graph) -> tuple[Any, ...]:
         """Lower all nodes of a graph whose inputs have values. Returns the values of its outputs."""
         for node in graph.nodes:
             if node not in self.values:
-                self.values[node] = self.of(node)
+                self.values[node] = self.lower_node(node)
         return tuple(None if y is None else self.values[y] for y in graph.outputs)
 
     def instance(self, node: Node, template: Template, xs: list[Buffer]) -> Buffer:
         """Append the template's steps on these operands. Returns the result."""
         new = dict(zip(template.operands, xs, strict=True))
 
-        def moved(v: Buffer) -> Buffer:
+        def rebase_buffer(v: Buffer) -> Buffer:
             if v in new or v.kind == "constant":
                 return new.get(v, v)
-            roots = tuple(dict.fromkeys(r for root in v.roots if root is not v for r in moved(root).roots))
+            roots = tuple(dict.fromkeys(r for root in v.roots if root is not v for r in rebase_buffer(root).roots))
             base = new.get(v.root) if v.root is not v else None
             new[v] = Buffer(v.shell, v.kind, roots, v.offset + (base.offset if base else 0))
             return new[v]
 
         for s in template.steps:
-            made = s.result and moved(s.result)
-            operands = tuple(map(moved, s.operands))
+            made = s.result and rebase_buffer(s.result)
+            operands = tuple(map(rebase_buffer, s.operands))
             self.steps.append(replace(s, operands=operands, result=made, node=node))
-        return moved(template.result)
+        return rebase_buffer(template.result)
 
-    def called(self, node: Node, xs: list[Any], spec: Any) -> Any:
+    def call_op(self, node: Node, xs: list[Any], spec: Any) -> Any:
         """Append one step that calls the op. Its result may alias its operands if it is a view or has an effect."""
         flat = tuple(v for x in xs for v in (x if isinstance(x, tuple) else (x,)))
         name = type(node.op).__name__.lower()
@@ -188,11 +188,11 @@ def can_record(node: Node, xs: list[Any]) -> bool:
 def constant(node: Node) -> Buffer:
     """A constant as a buffer. A number is a 0-d array, which NumPy reads twice as fast as a Python number."""
     array = np.asarray(computed(node))
-    return known(array.item(), str(array), array.dtype) if not array.ndim else Buffer(array, "constant", array=array)
+    return scalar_constant(array.item(), str(array), array.dtype) if not array.ndim else Buffer(array, "constant", array=array)
 
 
 @lru_cache(maxsize=4096)
-def known(number: Any, written: str, dtype: np.dtype) -> Buffer:
+def scalar_constant(number: Any, written: str, dtype: np.dtype) -> Buffer:
     """The buffer of a constant number; the text `written` in the cache's key tells 0 from −0."""
     return Buffer(shell((), dtype), "constant", array=np.asarray(number, dtype))
 
@@ -202,7 +202,7 @@ def layout(x: Buffer) -> Layout:
 
 
 @lru_cache(maxsize=8192)
-def recorded(op: Op, layouts: tuple[Layout, ...], spec: Spec, by: type[Recorder] = Recorder) -> Template | None:
+def record_op(op: Op, layouts: tuple[Layout, ...], spec: Spec, by: type[Recorder] = Recorder) -> Template | None:
     """The recorded steps of an op; None if it cannot be recorded, or its result does not match `infer`."""
     recorder = by()
     operands = tuple(Buffer(shell(*entry), "argument") for entry in layouts)

@@ -88,10 +88,10 @@ def plan(section: Section, into: Mapping[int, int]) -> MemoryPlan:
 
     into    index of an output → index of the argument whose array it overwrites
     """
-    steps, outputs, wanted = handed_out(section, into)
+    steps, outputs, wanted = resolve_outputs(section, into)
     wanted = {root: x for root, x in wanted.items() if adoptable(root, x)}
     final = {i: section.arguments[a] for i, a in into.items() if outputs[i] is not section.arguments[a]}
-    steps = late(steps, wanted)
+    steps = delay_parameter_writes(steps, wanted)
     last, first = last_uses(steps), first_writes(steps)
     leaving = {r for i, y in enumerate(outputs) if y is not None and i not in into for r in y.roots}
     wanted = {r: x for r, x in wanted.items() if r not in leaving and may_adopt(steps, r, x, first, last)}
@@ -101,7 +101,7 @@ def plan(section: Section, into: Mapping[int, int]) -> MemoryPlan:
         if wanted.get(y.root) is not x:
             steps.append(copying(y, x))
             last[y.root] = len(steps) - 1
-    allocations = allocated(steps, wanted, leaving, first, last)
+    allocations = assign_allocations(steps, wanted, leaving, first, last)
     size = assign_offsets(t for t in dict.fromkeys(allocations.values()) if t.last is not None)
     returned = tuple(section.arguments[into[i]] if i in into else y for i, y in enumerate(outputs))
     return MemoryPlan(steps, allocations, size, returned, last)
@@ -110,7 +110,7 @@ def plan(section: Section, into: Mapping[int, int]) -> MemoryPlan:
 # -- outputs --------------------------------------------------------------------------------------------
 
 
-def handed_out(
+def resolve_outputs(
     section: Section, into: Mapping[int, int]
 ) -> tuple[list[Step], list[Buffer | None], dict[Buffer, Buffer]]:
     """The steps, with copies of outputs that cannot be returned directly; the outputs; buffer → argument to reuse."""
@@ -147,14 +147,14 @@ def adoptable(root: Buffer, x: Buffer) -> bool:
     return root.shell.shape == x.shell.shape and root.shell.dtype == x.shell.dtype
 
 
-def late(steps: list[Step], wanted: Mapping[Buffer, Buffer]) -> list[Step]:
+def delay_parameter_writes(steps: list[Step], wanted: Mapping[Buffer, Buffer]) -> list[Step]:
     """Move each step that writes a parameter's next value behind the last read of the old one, if possible."""
     place: dict[Step, tuple[int, ...]] = {step: (k,) for k, step in enumerate(steps)}
     writing, reading = users(steps, "written"), users((s for s in steps if not s.is_view), "read")
     for n, (root, x) in enumerate(wanted.items()):
         if len(writing[root]) == 1 and x in reading:
             (moved,), behind = writing[root], max(reading[x], key=place.__getitem__)
-            touched, made = roots_of(moved.operands), roots_of(moved.written)
+            touched, made = roots_of(moved.operands), roots_of(moved.write_operands)
             others = [*(s for r in touched for s in writing.get(r, ())), *(s for r in made for s in reading.get(r, ()))]
             start, end = place[moved], place[behind]
             if start < end and not any(start < place[s] <= end for s in others):
@@ -176,14 +176,14 @@ def users(steps: Iterable[Step], how: str) -> dict[Buffer, list[Step]]:
 
 def last_uses(steps: Iterable[Step]) -> dict[Buffer, int]:
     """Root → the last step that reads or writes it."""
-    return {r: k for k, s in enumerate(steps) for r in s.touched}
+    return {r: k for k, s in enumerate(steps) for r in s.memory_roots}
 
 
 def first_writes(steps: Iterable[Step]) -> dict[Buffer, int]:
     """Root → the first step that writes it."""
     first: dict[Buffer, int] = {}
     for k, s in enumerate(steps):
-        for v in s.written:
+        for v in s.write_operands:
             first.setdefault(v.root, k)
     return first
 
@@ -205,7 +205,7 @@ def lies_over(step: Step, root: Buffer, x: Buffer) -> bool:
     )
 
 
-def allocated(
+def assign_allocations(
     steps: list[Step],
     wanted: Mapping[Buffer, Buffer],
     leaving: set[Buffer],
@@ -215,13 +215,13 @@ def allocated(
     """Root → its allocation: that of an operand last read by the step that first writes the root, or a new one."""
     allocations: dict[Buffer, Allocation] = {}
     for k, step in enumerate(steps):
-        for out in step.written:
+        for out in step.write_operands:
             root = out.root
             if root.kind != "planned" or root in allocations:
                 continue
             argument = wanted.get(root)
             end = None if root in leaving or argument is not None else last[root]
-            allocation = inherited(step, k, out, allocations, argument, end, last)
+            allocation = inherit_allocation(step, k, out, allocations, argument, end, last)
             if allocation is None:
                 allocations[root] = Allocation(root.nbytes, k, end, [root], argument=argument)
             else:
@@ -231,7 +231,7 @@ def allocated(
     return allocations
 
 
-def inherited(
+def inherit_allocation(
     step: Step,
     k: int,
     out: Buffer,
@@ -243,7 +243,7 @@ def inherited(
     """The allocation that a result of step k takes over from an operand last read there; None if there is none."""
     if argument is not None and last.get(argument) == k:
         return None  # the argument itself is overwritten
-    for x in step.read:
+    for x in step.read_operands:
         allocation = allocations.get(x.root)
         if allocation is None or allocation.last != k or last[x.root] != k or not alike(x, out) or out.root is x.root:
             continue

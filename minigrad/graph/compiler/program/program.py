@@ -31,12 +31,12 @@ import numpy as np
 from ....engine.base.threads import pool
 from ....engine.core.graph import Graph
 from ....engine.ops import Input
-from ....engine.tensor.precision import widened
+from ....engine.tensor.precision import widen_graph
 from .buffer import Section, Step
 from .emit import text_of
 from .memory_plan import MemoryPlan, plan
 from .source import Text
-from .tiling import in_rows, lowered
+from .tiling import in_rows, lower_to_blocks
 
 ALONE = 1 << 18  # multiplications: up to here OpenBLAS uses one thread by itself
 SMALL = 1 << 24  # up to here (under 1 ms), waking several threads does not pay off
@@ -107,18 +107,18 @@ class Program:
 
     def __init__(self, graph: Graph, threads: int = 1, into: Mapping[int, int] | None = None):
         self.graph, self.threads, self.into = graph, threads, dict(into or {})
-        section = self.section(widened(graph))
+        section = self.section(widen_graph(graph))
         self.plan: MemoryPlan = plan(section, self.into)
-        self.text: Text = self.written(section)
+        self.text: Text = self.emit(section)
         self.whole = tuple(i for i, x in enumerate(section.arguments) if x in self.text.whole)
         self.one_thread = wants_one(self.text.steps)
         self.idle: list[Callable[..., tuple[Any, ...]]] = []
 
     def section(self, graph: Graph) -> Section:
         """The graph lowered to steps."""
-        return in_rows(lowered(graph))
+        return in_rows(lower_to_blocks(graph))
 
-    def written(self, section: Section) -> Text:
+    def emit(self, section: Section) -> Text:
         """The source text of the planned steps."""
         return text_of(self.plan, section.arguments, names(self.graph), self.threads)
 
@@ -149,14 +149,14 @@ class Program:
 
     def ready(self) -> Callable[..., tuple[Any, ...]]:
         """The compiled function with a new workspace."""
-        scope = self.text.scope | self.bound(Workspace(self.text.size))
+        scope = self.text.scope | self.bind(Workspace(self.text.size))
         exec(self.code, scope)
         run: Callable[..., tuple[Any, ...]] = scope["program"]
         return run
 
-    def bound(self, workspace: Workspace) -> dict[str, Any]:
+    def bind(self, workspace: Workspace) -> dict[str, Any]:
         """The objects that names in the text stand for, given a workspace."""
-        return {"at": workspace.at, "handed": Handed, "together": together}
+        return {"at": workspace.at, "handed": ArrayRecycler, "together": together}
 
     @cached_property
     def code(self) -> CodeType:
@@ -206,7 +206,7 @@ class Workspace:
         return np.ndarray(shape, dtype, self.memory, offset, strides)
 
 
-class Handed:
+class ArrayRecycler:
     """Allocates large arrays for the caller, and reuses the memory of an earlier one that is no longer referenced.
 
     The system maps new memory page by page, which takes as long as computing the result.

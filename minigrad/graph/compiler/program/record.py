@@ -32,7 +32,7 @@ from .buffer import (
     laid_out,
     reduced_order,
     shell,
-    turned,
+    einsum_view,
 )
 
 
@@ -116,7 +116,7 @@ class Recorder:
             return self.matmul(x, y, out)
         if f.signature is not None or f.nout != 1:
             raise Unrecordable(f.__name__)
-        *wanted, made = resolved(f, tuple(map(kind_of, xs)))
+        *wanted, made = ufunc_dtypes(f, tuple(map(kind_of, xs)))
         values = [self.operand(x, None if has_dtype(x) else dtype) for x, dtype in zip(xs, wanted, strict=True)]
         shape = np.broadcast_shapes(*(v.shell.shape for v in values))
         out = out or self.new(shape, made, laid_out(shape, values))
@@ -185,7 +185,7 @@ class Recorder:
         if not arrow or (len(xs) == 1 and len(right) == len(left)):
             raise Unrecordable(text)  # one operand with all its axes is a view
         shape = tuple(lengths[c] for c in right)
-        along = [turned(v.shell, letters, right) for v, letters in zip(values, left.split(","))]
+        along = [einsum_view(v.shell, letters, right) for v, letters in zip(values, left.split(","))]
         dtype = result_type(*(v.shell for v in values))
         made = self.operand(out) if out is not None else self.new(shape, dtype, laid_out(shape, along))
         names = ", ".join(f"{{{i}}}" for i in range(len(values)))
@@ -286,7 +286,7 @@ def kind_of(x: Any) -> Any:
 
 
 @lru_cache(maxsize=4096)
-def resolved(f: np.ufunc, kinds: tuple[Any, ...]) -> tuple[np.dtype, ...]:
+def ufunc_dtypes(f: np.ufunc, kinds: tuple[Any, ...]) -> tuple[np.dtype, ...]:
     """The dtypes in which f takes its operands, then the dtype of its result."""
     return f.resolve_dtypes((*kinds, *(None,) * f.nout))
 

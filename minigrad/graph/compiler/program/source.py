@@ -110,7 +110,7 @@ class Text:
             self.kept.append(f"# {name} = {array.dtype} {array if not array.ndim else [*array.shape]}")
         return self.constants[key]
 
-    def repeated(self, number: Buffer, like: np.ndarray) -> str:
+    def constant_array(self, number: Buffer, like: np.ndarray) -> str:
         """The name of an array filled with a constant, with the shape and layout of `like`."""
         key = (number.array.dtype, number.array.tobytes(), like.shape, like.strides)
         if key not in self.constants:
@@ -149,18 +149,18 @@ class Text:
         return name
 
 
-def commented(line: str, made: Any, node: Node | None) -> str:
+def add_comment(line: str, made: Any, node: Node | None) -> str:
     """The line with a comment: the spec of its result, and the user's line that built it, if known."""
-    comment = written(made)
+    comment = format_spec(made)
     if isinstance(node, NamedNode):
         comment += f" {node.name}" + (f", {spot(node.place.file, node.place.line)}" if node.place else "")
     return f"{line:<52}# {comment}"
 
 
-def written(made: Any) -> str:
+def format_spec(made: Any) -> str:
     """The spec of an array as text, f64[?, 3]; of several arrays, (f64[2], bool[])."""
     if isinstance(made, Specs):
-        return f"({', '.join(map(written, made))})"
+        return f"({', '.join(map(format_spec, made))})"
     kind = "bool" if made.dtype.kind == "b" else f"{made.dtype.kind}{8 * made.dtype.itemsize}"
     return f"{kind}[{', '.join('?' if is_unknown(n) else str(n) for n in made.shape)}]"
 
@@ -168,7 +168,7 @@ def written(made: Any) -> str:
 Line = tuple[str, Node | None]
 
 
-class Inlined(NamedTuple):
+class InlinedGraph(NamedTuple):
     """The lines of a graph, to be placed among other lines.
 
     names    names of its outputs; None for an output that is not computed
@@ -186,11 +186,11 @@ def control(lines: Lines, step: Step) -> list[Line]:
     """The lines of a branch or a loop. If its graphs cannot be lines of the program, one call of its op."""
     op, node = step.node.op, step.node
     if is_closed(op.graphs):
-        written: list[Line] = op.written(lines, step)
+        written: list[Line] = op.emit(lines, step)
         return written
     names = [lines.result(y) if lines.is_read(y) else "_" for y in step.results]
-    call = lines.bound(step).format(*lines.operands(step))
-    return [(commented(f"{', '.join(names)}{',' * (len(names) == 1)} = {call}", node.spec, node), node)]
+    call = lines.bind_names(step).format(*lines.operands(step))
+    return [(add_comment(f"{', '.join(names)}{',' * (len(names) == 1)} = {call}", node.spec, node), node)]
 
 
 def is_closed(graphs: Sequence[Graph]) -> bool:
@@ -210,10 +210,10 @@ def branch(op: Any, lines: Lines, step: Step) -> list[Line]:
     out = [*before, opening(f"if {p}:", read, step)]
     header: list[Line]
     for header, graph in (([], op.true), ([("else:", step.node)], op.false)):
-        part = inlined(op, graph, lines, k, read, names)
+        part = emit_graph(op, graph, lines, k, read, names)
         ys = [y and y + ".copy()" * looks for y, looks in zip(part.names, part.looks)]
-        body = [*part.lines, *assigned(names, ys)]
-        out += header + indented(body or [("pass", None)])
+        body = [*part.lines, *emit_assignment(names, ys)]
+        out += header + indent_lines(body or [("pass", None)])
     return out
 
 
@@ -228,8 +228,8 @@ def while_loop(op: Any, lines: Lines, step: Step) -> list[Line]:
         if s is not None
     ]
     k, kept = given[op.carried :], [True] * op.carried + read[op.carried :]
-    test = inlined(op, op.test, lines, [*carries, *k], [True] + [False] * (len(op.test.outputs) - 1))
-    body = inlined(op, op.body, lines, [*carries, *k], kept)
+    test = emit_graph(op, op.test, lines, [*carries, *k], [True] + [False] * (len(op.test.outputs) - 1))
+    body = emit_graph(op, op.body, lines, [*carries, *k], kept)
     puts = [(f"{s}.put({y})", None) for s, y in zip(stacks, body.names[op.carried :]) if s is not None]
     go = f"while {'True' if test.lines else test.names[0]}:"
     check = [*test.lines, (f"if not {test.names[0]}:", None), ("    break", None)] if test.lines else []
@@ -238,7 +238,7 @@ def while_loop(op: Any, lines: Lines, step: Step) -> list[Line]:
         *starting(op, carries, given, body, may_not_run=True),
         *made,
         opening(go, read, step),
-        *indented([*check, *body.lines, *puts, *carried_on(carries, body, body.large)]),
+        *indent_lines([*check, *body.lines, *puts, *emit_step_end(carries, body, body.large)]),
         *ending(carries, body),
         *((f"{s} = {s}.filled", step.node) for s in stacks if s is not None),
     ]
@@ -258,7 +258,7 @@ def for_loop(op: Any, lines: Lines, step: Step) -> list[Line]:
     ]
     t = lines.new("k")
     slices = [lines.new("t") for _ in given[n:m]]
-    body = inlined(op, op.body, lines, [*carries, *slices, *given[m:]], [True] * n + read[n:])
+    body = emit_graph(op, op.body, lines, [*carries, *slices, *given[m:]], [True] * n + read[n:])
     steps = f"reversed(range({count}))" if op.reverse else f"range({count})"
     cuts = [(f"{x} = {whole}[{t}, ...]", None) for x, whole in zip(slices, given[n:m])]
     done = body.large + [x for x, v in zip(slices, step.operands[n:m]) if v.root.kind == "made"]
@@ -268,7 +268,7 @@ def for_loop(op: Any, lines: Lines, step: Step) -> list[Line]:
         *starting(op, carries, given, body, may_not_run=is_unknown(length) or not length),
         *made,
         opening(f"for {t} in {steps}:", read, step),
-        *indented([*cuts, *body.lines, *puts, *carried_on(carries, body, done)] or [("pass", None)]),
+        *indent_lines([*cuts, *body.lines, *puts, *emit_step_end(carries, body, done)] or [("pass", None)]),
         *ending(carries, body),
     ]
 
@@ -299,9 +299,9 @@ def loop_names(op: Any, lines: Lines, step: Step) -> tuple[list[bool], list[str]
     return read, [lines.names[y] for y in step.results[: op.carried]], stacks
 
 
-def inlined(
+def emit_graph(
     op: Any, graph: Graph, lines: Lines, given: Sequence[str], keep: Sequence[bool], names: Sequence[str | None] = ()
-) -> Inlined:
+) -> InlinedGraph:
     """Emit a graph of the op.
 
     given    names of its inputs
@@ -323,38 +323,38 @@ def inlined(
     ys = [None if y is None else inner.name(y) for y in planned.outputs]
     looks = [y is not None and any(r.kind in ("argument", "constant") for r in y.roots) for y in planned.outputs]
     own = [y for y in planned.outputs if y is not None and y.kind in ("planned", "made") and y.nbytes >= LARGE]
-    return Inlined(written, ys, looks, list(dict.fromkeys(map(inner.name, own))))
+    return InlinedGraph(written, ys, looks, list(dict.fromkeys(map(inner.name, own))))
 
 
 def opening(text: str, read: Sequence[bool], step: Step) -> Line:
     """The first line of a branch or a loop, with the specs of the results that are read as a comment."""
     specs = Specs(y.spec for y, r in zip(step.results, read) if r)
-    return commented(text, specs[0] if len(specs) == 1 else specs, step.node), step.node
+    return add_comment(text, specs[0] if len(specs) == 1 else specs, step.node), step.node
 
 
-def starting(op: Any, carries: list[str], given: list[str], body: Inlined, may_not_run: bool) -> list[Line]:
+def starting(op: Any, carries: list[str], given: list[str], body: InlinedGraph, may_not_run: bool) -> list[Line]:
     """Assign the carries before the first step. They are copied if the loop may return them unchanged."""
     copied = [may_not_run and not looks for looks in body.looks[: op.carried]]
-    return assigned(carries, [x + ".copy()" * copy for x, copy in zip(given, copied)])
+    return emit_assignment(carries, [x + ".copy()" * copy for x, copy in zip(given, copied)])
 
 
-def carried_on(carries: list[str], body: Inlined, done: list[str]) -> list[Line]:
+def emit_step_end(carries: list[str], body: InlinedGraph, done: list[str]) -> list[Line]:
     """The end of a step: pass the carries to the next step, and delete names that keep large arrays alive."""
-    return [*assigned(carries, body.names), *([(f"del {', '.join(done)}", None)] if done else [])]
+    return [*emit_assignment(carries, body.names), *([(f"del {', '.join(done)}", None)] if done else [])]
 
 
-def ending(carries: list[str], body: Inlined) -> list[Line]:
+def ending(carries: list[str], body: InlinedGraph) -> list[Line]:
     """The end of a loop: copy the carries that may alias other memory."""
     return [(f"{c} = {c}.copy()", None) for c, looks in zip(carries, body.looks) if looks]
 
 
-def assigned(names: Iterable[str | None], ys: Iterable[str | None]) -> list[Line]:
+def emit_assignment(names: Iterable[str | None], ys: Iterable[str | None]) -> list[Line]:
     """The line a, b = y, z, without pairs of equal names; no line if nothing is left."""
     pairs = [(a, y) for a, y in zip(names, ys) if a is not None and y is not None and a != y]
     return [(f"{', '.join(a for a, _ in pairs)} = {', '.join(y for _, y in pairs)}", None)] if pairs else []
 
 
-def indented(lines: Iterable[Line]) -> list[Line]:
+def indent_lines(lines: Iterable[Line]) -> list[Line]:
     """The lines, indented by four spaces."""
     return [(f"    {line}", node) for line, node in lines]
 

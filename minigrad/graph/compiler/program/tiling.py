@@ -28,8 +28,8 @@ from ....engine.core.graph import Graph
 from ....engine.core.node import Node
 from ....engine.core.op import Op
 from ....engine.ops import Add, BroadcastTo, Max, Mean, Min, Mul, Sum
-from .buffer import Buffer, EinsumStep, Section, Shape, Step, contiguous, laid_out, reshaped, shell
-from .lower import BLOCK, Lowering, layout, recorded
+from .buffer import Buffer, EinsumStep, Section, Shape, Step, contiguous, laid_out, reshape_view, shell
+from .lower import BLOCK, Lowering, layout, record_op
 from .memory_plan import MemoryPlan, lies_over, plan
 from .record import Recorder
 
@@ -77,12 +77,12 @@ def cutting_of(graph: Graph, xs: list[Buffer]) -> Cutting:
     shape = np.broadcast_shapes(*(n.spec.shape for n in graph.nodes))
     order = tuple(laid_out(shape, [x for x in xs if x.shell.shape == shape]))
     for leading in range(len(shape), 1, -1):
-        if all(can_lead(aligned(x.shell, shape, order), [shape[a] for a in order], leading) for x in xs):
+        if all(can_lead(align_to_loop(x.shell, shape, order), [shape[a] for a in order], leading) for x in xs):
             return Cutting(shape, order, leading)
     return Cutting(shape, order, 1)
 
 
-def aligned(x: np.ndarray, shape: Shape, order: tuple[int, ...]) -> np.ndarray:
+def align_to_loop(x: np.ndarray, shape: Shape, order: tuple[int, ...]) -> np.ndarray:
     """x with all axes of the loop, in that order; axes that x lacks have length 1."""
     return x.reshape((1,) * (len(shape) - x.ndim) + x.shape).transpose(order)
 
@@ -93,7 +93,7 @@ def can_lead(x: np.ndarray, shape: list[int], leading: int) -> bool:
         return True
     if list(x.shape[:leading]) != shape[:leading]:
         return False
-    return reshaped(x, (prod(shape[:leading]), *x.shape[leading:])) is not None
+    return reshape_view(x, (prod(shape[:leading]), *x.shape[leading:])) is not None
 
 
 def leading_first(recorder: Recorder, x: Buffer, cutting: Cutting) -> Buffer:
@@ -168,19 +168,19 @@ class TiledLoop:
             return False
         w, r = self.arguments[written], self.arguments[read]
         homes = {root for root, t in self.plan.allocations.items() if t.argument is w} | {w}
-        first = min(k for k, s in enumerate(self.plan.steps) if any(v.root in homes for v in s.written))
+        first = min(k for k, s in enumerate(self.plan.steps) if any(v.root in homes for v in s.write_operands))
         last = self.plan.last.get(r, -1)
         if last != first:
             return last < first
         step = self.plan.steps[first]
-        return any(lies_over(step, root, r) for root in homes if any(v.root is root for v in step.written))
+        return any(lies_over(step, root, r) for root in homes if any(v.root is root for v in step.write_operands))
 
 
-def lowered(graph: Graph) -> Section:
+def lower_to_blocks(graph: Graph) -> Section:
     """Lower a graph to steps, with elementwise ops on large arrays as loops."""
     arguments = {x: Buffer(shell(x.spec.shape, x.spec.dtype), "argument") for x in graph.inputs}
     lowering = InBlocks(dict(arguments))
-    outputs = lowering.through(graph)
+    outputs = lowering.lower_graph(graph)
     return Section(tuple(arguments.values()), lowering.steps, outputs)
 
 
@@ -208,7 +208,7 @@ def loop(lowering: Lowering, node: Node, graph: Graph, xs: list[Buffer]) -> Any:
     writes = tuple(range(len(xs), len(operands) + len(partials)))
     over = loop_over(graph, node, operands, cutting, terms)
     lowering.steps.append(over.step((*operands, *partials), writes, writes[: len(full)], node))
-    results = tuple(combined(recorder, y, v) if y in terms else v for v, y in zip(ys, outputs))
+    results = tuple(combine_partials(recorder, y, v) if y in terms else v for v, y in zip(ys, outputs))
     return results[0] if len(results) == 1 else results
 
 
@@ -221,7 +221,7 @@ def loop_over(
     """
     cut = tuple(v.shell.ndim == 1 + len(cutting.trailing) for v in operands)
     blocks = [Buffer(block_shell(v, cutting.rows, has), "argument") for v, has in zip(operands, cut)]
-    body = Body(dict(zip(graph.inputs, blocks)), (cutting.rows, *cutting.trailing), node)
+    body = BlockLowering(dict(zip(graph.inputs, blocks)), (cutting.rows, *cutting.trailing), node)
     outputs = [y for y in graph.outputs if y is not None]
     fulls = [body.full(y) for y in outputs if y not in terms]
     numbers = [(y, term) for y in outputs if y in terms for term in terms[y]]
@@ -236,7 +236,7 @@ def loop_over(
 # -- the body -----------------------------------------------------------------------------------------
 
 
-class Body(Lowering):
+class BlockLowering(Lowering):
     """Lowers the body of a loop, for one block.
 
     shape    the shape of a block
@@ -246,27 +246,27 @@ class Body(Lowering):
         super().__init__(values)
         self.shape, self.node = shape, node
 
-    def of(self, node: Node) -> Any:
+    def lower_node(self, node: Node) -> Any:
         xs = [self.values[x] for x in node.inputs]
         if isinstance(node.op, BroadcastTo):
             return xs[0]  # ufuncs broadcast by themselves
         if not xs:
-            return super().of(node)
+            return super().lower_node(node)
         spec = Spec(np.broadcast_shapes(*(x.shell.shape for x in xs)), node.spec.dtype)
-        template = recorded(node.op, tuple(map(layout, xs)), spec)
-        return self.called(node, xs, spec) if template is None else self.instance(node, template, xs)
+        template = record_op(node.op, tuple(map(layout, xs)), spec)
+        return self.call_op(node, xs, spec) if template is None else self.instance(node, template, xs)
 
     def full(self, node: Node) -> Buffer:
         """The value of a node with the full shape of the block, in its own memory."""
         x = self.spread(node)
-        return x if x.kind == "planned" else self.copied(x)
+        return x if x.kind == "planned" else self.copy_to_block(x)
 
     def spread(self, node: Node) -> Buffer:
         """The value of a node with the full shape of the block."""
-        (x,) = self.through(Graph((), (node,)))
-        return x if x.shell.shape == self.shape else self.copied(x)
+        (x,) = self.lower_graph(Graph((), (node,)))
+        return x if x.shell.shape == self.shape else self.copy_to_block(x)
 
-    def copied(self, x: Buffer) -> Buffer:
+    def copy_to_block(self, x: Buffer) -> Buffer:
         recorder = Recorder(self.steps)
         return recorder.copy(x, recorder.new(self.shape, x.shell.dtype)).buffer
 
@@ -305,7 +305,7 @@ def terms_of(graph: Graph, y: Node) -> list[tuple[Node, ...]]:
     return terms(x) if isinstance(y.op, Sum | Mean) else [(x,)]
 
 
-def combined(recorder: Recorder, y: Node, partials: Buffer) -> Buffer:
+def combine_partials(recorder: Recorder, y: Node, partials: Buffer) -> Buffer:
     """The result of a full reduction, from the partial results of all blocks."""
     out = recorder.new((), y.spec.dtype)
     recorder.reduce(COMBINE[type(y.op)], recorder.abstract(partials), None, None, recorder.abstract(out))
@@ -326,15 +326,15 @@ def in_rows(section: Section, new_run: Callable[[], RowRun] | None = None) -> Se
     run = new_run()
     for step in section.steps:
         if not (run.takes(step) or run.passes(step)):
-            steps += run.finished(uses, kept)
+            steps += run.to_steps(uses, kept)
             run = new_run()
             if not run.takes(step):
                 steps.append(step)
-    steps += run.finished(uses, kept)
-    return Section(section.arguments, seen(steps, section.outputs), section.outputs)
+    steps += run.to_steps(uses, kept)
+    return Section(section.arguments, drop_unused_views(steps, section.outputs), section.outputs)
 
 
-def seen(steps: list[Step], outputs: Iterable[Buffer | None]) -> list[Step]:
+def drop_unused_views(steps: list[Step], outputs: Iterable[Buffer | None]) -> list[Step]:
     """The steps without unused views."""
     used: set[Buffer | None] = set(outputs)
     kept: list[Step] = []
@@ -347,7 +347,7 @@ def seen(steps: list[Step], outputs: Iterable[Buffer | None]) -> list[Step]:
 
 def uses_of(steps: Iterable[Step]) -> Counter[Buffer]:
     """How often each root is used."""
-    return Counter(root for step in steps for root in step.touched)
+    return Counter(root for step in steps for root in step.memory_roots)
 
 
 @dataclass
@@ -377,7 +377,7 @@ class RowRun:
             or not self.keeps_bits(step)
         ):
             return False
-        rows, made = step.written[0].shell.shape[0], {out.root for out in step.written}
+        rows, made = step.write_operands[0].shell.shape[0], {out.root for out in step.write_operands}
         byrow: dict[Buffer, bool] = {}
         for v, leads in zip(step.operands, step.leads, strict=True):
             for root in v.roots:
@@ -394,7 +394,7 @@ class RowRun:
 
     def fits(self, step: Step) -> bool:
         """Whether the step has as many rows as the run; a first step must be large, with rows that fit a block."""
-        rows = step.written[0].shell.shape[0]
+        rows = step.write_operands[0].shell.shape[0]
         if self.steps:
             return bool(rows == self.rows)
         size = max(v.shell.size for v in leading_operands(step))
@@ -402,7 +402,7 @@ class RowRun:
 
     def keeps_bits(self, step: Step) -> bool:
         """Whether the step sums in the same order in blocks. `einsum` does not for long rows: it buffers pieces."""
-        width = max(v.shell.size for v in step.operands) // step.written[0].shell.shape[0]
+        width = max(v.shell.size for v in step.operands) // step.write_operands[0].shell.shape[0]
         return not isinstance(step.does, EinsumStep) or width < np.getbufsize()
 
     def passes(self, step: Step) -> bool:
@@ -415,10 +415,10 @@ class RowRun:
         self.after.append(step)
         return True
 
-    def finished(self, uses: Mapping[Buffer, int], kept: set[Buffer]) -> list[Step]:
+    def to_steps(self, uses: Mapping[Buffer, int], kept: set[Buffer]) -> list[Step]:
         """The steps of the run: a loop if there are several, else the step itself."""
         width = max((v.shell.size // self.rows for s in self.steps for v in leading_operands(s)), default=0)
-        loop = [looped(self, self.height(width), uses, kept)] if len(self.steps) > 1 else self.steps
+        loop = [make_row_loop(self, self.height(width), uses, kept)] if len(self.steps) > 1 else self.steps
         return [*self.views, *loop, *self.after]
 
     def height(self, width: int) -> int:
@@ -428,14 +428,14 @@ class RowRun:
 
 def conflict(step: Step, others: Iterable[Step]) -> bool:
     """Whether the step must not move before the others: one of them writes what it uses, or uses what it writes."""
-    touched = set(step.touched)
-    written = {r for v in step.written for r in v.roots}
+    touched = set(step.memory_roots)
+    written = {r for v in step.write_operands for r in v.roots}
     made = set(step.operands)
     return any(
         other.result in made
         or not made.isdisjoint(other.results)
-        or any(r in touched for v in other.written for r in v.roots)
-        or any(r in written for r in other.touched)
+        or any(r in touched for v in other.write_operands for r in v.roots)
+        or any(r in written for r in other.memory_roots)
         for other in others
     )
 
@@ -457,7 +457,7 @@ def is_by_row(v: Buffer, rows: int) -> bool:
     return bool(v.shell.strides[0] == pitch and inside)
 
 
-def looped(run: RowRun, rows: int, uses: Mapping[Buffer, int], kept: set[Buffer]) -> Step:
+def make_row_loop(run: RowRun, rows: int, uses: Mapping[Buffer, int], kept: set[Buffer]) -> Step:
     """The run as one loop over blocks of `rows` rows. Arrays that only its steps use shrink to one block."""
     own = {
         r: Buffer(shell((rows * (r.nbytes // run.rows),), np.dtype(np.uint8)), "planned")
@@ -477,7 +477,7 @@ def looped(run: RowRun, rows: int, uses: Mapping[Buffer, int], kept: set[Buffer]
 
     body = [replace(s, operands=tuple(map(block, s.operands, s.leads or ())), leads=None) for s in run.steps]
     blocks, cut = tuple(arguments.values()), tuple(leads for _, leads in arguments)
-    written = {v for s in body for v in s.written}
+    written = {v for s in body for v in s.write_operands}
     writes = tuple(i for i, v in enumerate(blocks) if v in written)
     loop = TiledLoop(plan(Section(blocks, body, ()), {}), blocks, run.rows, rows, cut, ())
     return loop.step(tuple(v for v, _ in arguments), writes, writes, run.steps[-1].node)
