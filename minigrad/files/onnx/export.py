@@ -167,7 +167,8 @@ def model_of(trace: Trace, names: Sequence[str], called: Mapping[int, str], outp
 
 def write_captured(g: Exporting, trace: Trace, called: Mapping[int, str]) -> tuple[list[NamedArray], list[str]]:
     """Write the captured tensors as initializers; returns them, and the names of the trainable ones."""
-    arrays, learned = [], []
+    arrays: list[NamedArray] = []
+    learned: list[str] = []
     for name, tensor in zip(trace.names[trace.given :], trace.captured):
         array = np.asarray(tensor.value)
         name = g.writer.constant(array, called.get(id(tensor), name))
