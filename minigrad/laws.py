@@ -54,7 +54,7 @@ def jvp_is_slope(op: Op, *xs: Tensor) -> None:
 
 def expanded_is_forward(op: Op, *xs: Tensor) -> None:
     """An op's decomposition has the op's value and gradients. Ops without a decomposition are skipped."""
-    if not hasattr(op, "decomposed"):
+    if not hasattr(op, "decompose"):
         return
     leaves = [Tensor(x.value, requires_grad=x.spec.is_float) for x in xs]
     whole, parts = xs[0].apply(op, *xs[1:]), op.decompose(*leaves)

@@ -128,7 +128,8 @@ def call_with_rules(
     """The results, passed through a node whose derivatives are the rules: of backward, and of jvp if it was traced."""
     called = {x.node for x in (*ys, *xs)}
     read = [*{x.node: x for rule in rules for x, _ in rule.read if x.node not in called}.values()]
-    op = Custom(name, len(ys), *(rule.graph([*ys, *xs, *read]) for rule in rules), refused=refused)
+    backward, *tangents = (rule.graph([*ys, *xs, *read]) for rule in rules)
+    op = Custom(name, len(ys), backward, tangents[0] if tangents else None, refused)
     row = builder.add_op(op, [*ys, *xs, *read])
     given = (row,) if len(ys) == 1 else tuple(row.apply(TupleGet(i)) for i in range(len(ys)))
     for y in given:

@@ -93,7 +93,8 @@ def record_call(func: Function, inputs: Any, create_graph: bool) -> tuple[list[T
     with record_gradients():
         follows = modes.has_backward_watcher() or modes.current.mode.builder is not None
         xs = [
-            fresh(x) if (create_graph and x.tracked) or follows else x.detach().requires_grad_() for x in as_list(inputs)
+            fresh(x) if (create_graph and x.tracked) or follows else x.detach().requires_grad_()
+            for x in as_list(inputs)
         ]
         y = func(*xs)
     return xs, results(y), y

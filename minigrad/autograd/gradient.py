@@ -13,8 +13,8 @@ from ..engine.core import modes
 from ..engine.core.backward import run_backward
 from ..engine.core.node import Record, history
 from ..engine.methods import Operand
-from ..engine.tensor.grad import received_gradients, seed_gradients, towards
 from ..engine.tensor.grad import backward as backward_from
+from ..engine.tensor.grad import received_gradients, seed_gradients, towards
 from ..engine.tensor.symbol import Symbol
 from ..engine.tensor.tensor import Tensor, wrap_array
 from ..tracing.tracer import Tracer

@@ -75,7 +75,9 @@ def compare_values(of: str, wanted: Any, came: Any) -> Comparison | None:
         return None
     if is_curve(wanted) and is_curve(came) and [x for x, _ in wanted] == [x for x, _ in came]:
         xs = [as_float(x) for x, _ in wanted]
-        return compare_rows(of, [f"x = {format_number(x)}" for x in xs], xs, [y for _, y in wanted], [y for _, y in came])
+        return compare_rows(
+            of, [f"x = {format_number(x)}" for x in xs], xs, [y for _, y in wanted], [y for _, y in came]
+        )
     if all(map(is_row, wanted)) and all(map(is_row, came)) and list(map(len, wanted)) == list(map(len, came)):
         places = [f"[{i}, {j}]" for i, row in enumerate(wanted) for j in range(len(row))]
         wanted, came = [*chain.from_iterable(wanted)], [*chain.from_iterable(came)]
@@ -146,7 +148,9 @@ def draw_comparison(c: Comparison) -> str:
     )
 
 
-def draw_points(shape: Callable[[float, float], str], across: list[float], values: Row, y: Callable[[float], float]) -> str:
+def draw_points(
+    shape: Callable[[float, float], str], across: list[float], values: Row, y: Callable[[float], float]
+) -> str:
     return "".join(shape(x, y(v)) for x, v in zip(across, values) if is_seen(v))
 
 
@@ -180,7 +184,9 @@ def axis(low: float, high: float, y: Callable[[float], float]) -> str:
     if low < 0 < high and min(abs(y(0.0) - at) for at in ticks.values()) > 14:
         ticks[0.0] = y(0.0)
     lines = ticks | ({0.0: y(0.0)} if low <= 0 <= high else {})
-    named = [f'<text x="{LEFT - 6}" y="{at + 4:.1f}" text-anchor="end">{format_number(v)}</text>' for v, at in ticks.items()]
+    named = [
+        f'<text x="{LEFT - 6}" y="{at + 4:.1f}" text-anchor="end">{format_number(v)}</text>' for v, at in ticks.items()
+    ]
     drawn = [f'<path d="M{LEFT},{at:.1f}H{WIDTH - RIGHT}" opacity="{0.2 if v else 0.6}"/>' for v, at in lines.items()]
     return f'{"".join(named)}<g stroke="currentColor" fill="none">{"".join(drawn)}</g>'
 

@@ -126,7 +126,8 @@ def solution(part: str | None = None) -> Note:
 def not_yet(part: Part, tried: AttemptSummary) -> Note:
     """Explain how many attempts are missing until the solution is shown. Asking costs nothing."""
     made = len(tried.different)
-    news = f"{part.name}: the solution is shown after {part.patience} different attempts; so far there {was_or_were(made)}."
+    so_far = f"so far there {was_or_were(made)}"
+    news = f"{part.name}: the solution is shown after {part.patience} different attempts; {so_far}."
     then = f'`check("{part.name}")` gives a hint for each that comes out differently. Asking costs nothing.'
     return Note("todo", (news, then))
 

@@ -79,9 +79,8 @@ class Prediction:
         with self.guard:
             kept = self.locked_record
             if kept:
-                raise ValueError(
-                    f"It is locked: {(self.other or self.question).format_answer(kept['answer'])}, {kept['confidence']}."
-                )
+                answer = (self.other or self.question).format_answer(kept["answer"])
+                raise ValueError(f"It is locked: {answer}, {kept['confidence']}.")
             if self.came is not ...:
                 raise ValueError(f"The answer has been shown. {AGAIN}")
             value = self.question.read(answer)

@@ -134,8 +134,13 @@ def standing(folder: Path | None) -> Standing:
     lessons = dict.fromkeys(record["notebook"] for record in asked)
     return Standing(
         tuple(work(each, tried) for each in exercise.all_exercises()),
-        tuple(count_questions(name, [record for record in asked if record["notebook"] == name]) for name in sorted(lessons)),
-        tuple(count_questions(name, [r for r in answers if quiz_of(r, quizzes) == name], n) for name, n in quizzes.items()),
+        tuple(
+            count_questions(name, [record for record in asked if record["notebook"] == name])
+            for name in sorted(lessons)
+        ),
+        tuple(
+            count_questions(name, [r for r in answers if quiz_of(r, quizzes) == name], n) for name, n in quizzes.items()
+        ),
     )
 
 
@@ -171,7 +176,9 @@ def text(standing: Standing) -> list[str]:
         shown = f", {each.revealed_points} shown" if each.revealed_points else ""
         parts = ", ".join(part.marked_name + tries(part) for part in each.parts)
         lines.append(f"  {each.name:{width}}  {each.points:2} of {each.of} points{shown}: {parts}")
-    lines += [f"Predictions, {format_counts(each)}" for each in standing.predictions] or ["No prediction is locked yet."]
+    lines += [f"Predictions, {format_counts(each)}" for each in standing.predictions] or [
+        "No prediction is locked yet."
+    ]
     lines += [f"Quiz, {format_counts(each)}" for each in standing.quizzes]
     return [*lines, f"Go on with {standing.next}."] if standing.next else lines
 

@@ -255,7 +255,9 @@ def at_root(name: str, tensors: Sequence[Tensor] | None, g: ProcessGroup, rank: 
     return tensors
 
 
-def one_for_each(call: str, tensors: Sequence[Tensor] | None, one: Tensor, g: ProcessGroup, writes: bool) -> list[TransferBuffer]:
+def one_for_each(
+    call: str, tensors: Sequence[Tensor] | None, one: Tensor, g: ProcessGroup, writes: bool
+) -> list[TransferBuffer]:
     """The buffers of a list with a tensor for each process, all like `one`; [] without a list."""
     if tensors is not None and [x.spec for x in tensors] != [one.spec] * g.size:
         raise ShapeError(f"{call} of {g.size} processes needs {g.size} tensors, each {one.spec}, and got {[*tensors]}")

@@ -21,7 +21,7 @@ from ..engine.ops.effect import Effect
 from .collectives import member, refuse_reduction
 from .group import ProcessGroup, ReduceOp
 from .transfer import agree_on_call
-from .world import resolve_group, groups
+from .world import groups, resolve_group
 
 
 @dataclass(frozen=True)

@@ -22,7 +22,7 @@ from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from .carried import serialize_function
+from .function_source import serialize_function
 from .group import DistributedError
 from .rank import MARK, OVER
 from .watch import LAUNCHED, Board

@@ -34,7 +34,7 @@ from ..graph.session import Session as Alone
 from .functional import Collective
 from .group import ProcessGroup, Work
 from .transfer import count_call
-from .world import resolve_group, new_group
+from .world import new_group, resolve_group
 
 under_way: dict[str, list[Work]] = {}  # group → its sends in the current run
 

@@ -96,7 +96,7 @@ class ReferenceGroup(MPIGroup):
 
     def steps(self, rounds: Rounds, x: np.ndarray, add: Callable[..., Any], tag: int) -> Iterator[bool]:
         """A generator that runs the rounds; yields False while a message is pending."""
-        heard = [watcher.on_send for watcher in current.mode.watchers if hasattr(watcher, "sent")]
+        heard = [watcher.on_send for watcher in current.mode.watchers if hasattr(watcher, "on_send")]
         for said in rounds:
             arrived = [(m, np.empty_like(x[m.part])) for m in said if isinstance(m, Recv)]
             under_way = [self.posted.Irecv(wire_view(came), m.source, tag) for m, came in arrived]

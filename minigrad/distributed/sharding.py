@@ -406,7 +406,7 @@ class ZeroRedundancyOptimizer(Optimizer):
             for p in self.parameters():
                 collectives.broadcast(p, owners[id(p)], self.group)
             for watcher in current.mode.watchers:
-                if hasattr(watcher, "stepped"):
+                if hasattr(watcher, "on_step"):
                     watcher.on_step(self)
         return loss
 

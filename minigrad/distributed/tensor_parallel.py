@@ -26,7 +26,7 @@ from ..nn.functional.loss import reduce_loss
 from ..nn.tree import dotted_name
 from .functional import AllReduce, all_gather, all_reduce, broadcast, reduce_scatter
 from .group import ProcessGroup, ReduceOp
-from .world import resolve_group, groups
+from .world import groups, resolve_group
 
 
 class CopyToParallel(AllReduce):
@@ -137,7 +137,9 @@ class SequenceParallelNorm(Parallel):
     eps: float
 
     def forward(self, x: Any) -> Any:
-        return functional.layer_norm(x, self.normalized_shape, self.shared_parameter("weight"), self.shared_parameter("bias"), self.eps)
+        return functional.layer_norm(
+            x, self.normalized_shape, self.shared_parameter("weight"), self.shared_parameter("bias"), self.eps
+        )
 
 
 class VocabParallelEmbedding(Parallel):

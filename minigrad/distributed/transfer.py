@@ -51,7 +51,7 @@ def agree_on_call(g: ProcessGroup, call: str, x: Spec, detail: str = "") -> None
 def count_call(call: str, x: Spec) -> None:
     """Notify the watchers that count calls."""
     for watcher in current.mode.watchers:
-        if hasattr(watcher, "transferred"):
+        if hasattr(watcher, "on_transfer"):
             watcher.on_transfer(call, x.nbytes)
 
 

@@ -18,7 +18,7 @@ from .names import variables
 from .picture import Box, Picture, Replay
 from .scalars import picture_of_values, replay_of_value
 from .svg import svg, text_width
-from .words import pluralize, join_names, shorten
+from .words import join_names, pluralize, shorten
 
 if TYPE_CHECKING:
     from ..engine.tensor.tensor import Tensor
@@ -89,8 +89,8 @@ def only_trace(f: TracedFunction) -> Trace:
     """The only trace of a function. Raises TypeError if it has none, or several."""
     if f.trace_count != 1 or len(f.history) != 1:
         raise TypeError(
-            f"{f.__name__} was traced {pluralize(f.trace_count, 'time', 'times')}: say by its arguments which graph you "
-            f"mean, as in draw({f.__name__}.graph_for(…))"
+            f"{f.__name__} was traced {pluralize(f.trace_count, 'time', 'times')}: say by its arguments which graph "
+            f"you mean, as in draw({f.__name__}.graph_for(…))"
         )
     return f.history[0]
 

@@ -83,8 +83,8 @@ LOST = "Leaves without a value were computed from tensors that require no gradie
 
 def alone(ys: Sequence[Tensor]) -> str:
     return (
-        f"{join_names([str(y.spec) for y in ys])} has no history: it was given, or computed from tensors that require no "
-        "gradient, or computed under no_grad()."
+        f"{join_names([str(y.spec) for y in ys])} has no history: it was given, or computed from tensors that require "
+        "no gradient, or computed under no_grad()."
     )
 
 

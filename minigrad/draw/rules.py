@@ -15,7 +15,7 @@ from ..engine.core.op import Elementwise, Op
 from ..engine.ops import Const, Input
 from ..engine.tensor.rewrite import optimise
 from ..engine.tensor.symbol import Symbol, placeholder
-from .words import number, format_op
+from .words import format_op, number
 
 ARRIVING = "g"  # the gradient that arrives at the result
 TIGHTNESS = {

@@ -11,7 +11,7 @@ from itertools import accumulate, pairwise
 from ..scalar.value import Constant, Value, history
 from .names import names_in
 from .picture import UNKNOWN, Arrow, Box, Entry, Picture, Replay, Share
-from .words import pluralize, number
+from .words import number, pluralize
 
 # The local derivatives of the engine's operations, in symbols: y is the result, a and b are the operands. The engine
 # stores only numbers; a test compares these formulas with them.
@@ -142,7 +142,9 @@ def shares_of(
     v: Value, incoming: float, picture: Picture, box: Mapping[Value, Box], collected: dict[Value, float]
 ) -> Iterator[Share]:
     """What v passes back to each of its operands; adds it to `collected`."""
-    symbols = dict(zip("ab", (box[parent].display_name for parent, _ in v.parents), strict=False), y=box[v].display_name)
+    symbols = dict(
+        zip("ab", (box[parent].display_name for parent, _ in v.parents), strict=False), y=box[v].display_name
+    )
     words = [rule.format(**symbols) for rule in rules(v.op)]
     if len(words) != len(v.parents):  # the learner's own operation, whose rule we do not know
         words = [""] * len(v.parents)

@@ -30,14 +30,14 @@ from .subgraph import (
     Side,
     Subgraph,
     Variables,
-    as_loop_vars,
-    match_sides,
-    fill_tree,
-    is_value,
     apply_control,
+    as_loop_vars,
+    fill_tree,
+    format_leaf,
+    is_value,
+    match_sides,
     names_of_variables,
     outside_of,
-    format_leaf,
     wrapping,
 )
 
@@ -86,7 +86,9 @@ def refuse_uncallable(**ways: Any) -> None:
     """Raises GraphError if a branch passed to cond() is not a function."""
     for name, way in ways.items():
         if not callable(way):
-            raise GraphError(f"cond() needs a function for each branch, lambda: y, not y; {name} is {format_leaf(way)[:80]}")
+            raise GraphError(
+                f"cond() needs a function for each branch, lambda: y, not y; {name} is {format_leaf(way)[:80]}"
+            )
 
 
 def while_loop(
@@ -106,7 +108,9 @@ def while_loop(
     tuple or list.
     """
     if not isinstance(loop_vars, tuple | list):
-        raise GraphError(f"while_loop() takes its variables in a tuple, (x,) for one; it got {format_leaf(loop_vars)[:80]}")
+        raise GraphError(
+            f"while_loop() takes its variables in a tuple, (x,) for one; it got {format_leaf(loop_vars)[:80]}"
+        )
     if maximum_iterations is not None:
         return bounded_loop(cond, body, loop_vars, shape_invariants, maximum_iterations, name)
     builder = writer_of(leaves(loop_vars))
@@ -123,7 +127,9 @@ def traced_loop(
     """A while loop as one op. The graphs of its test and its body carry the variables and the tensors they edit."""
     variables = Variables(builder, loop_vars, shape_invariants, names=names_of_variables(body, loop_vars))
     test = Subgraph(builder, "the test").write(cond, variables.arguments)
-    step = Subgraph(builder, "the body").write(body, variables.arguments, lambda result: as_loop_vars(loop_vars, result))
+    step = Subgraph(builder, "the body").write(
+        body, variables.arguments, lambda result: as_loop_vars(loop_vars, result)
+    )
     refuse_no_truth(test)
     test.outputs = [truth(test, test.result, "while_loop()")]
     step.outputs = variables.next_values(step, step.result, "while_loop()")
@@ -150,7 +156,9 @@ def refuse_no_truth(test: Subgraph) -> None:
         )
 
 
-def bounded_loop(cond: Function, body: Function, loop_vars: Any, shape_invariants: Any, most: Any, name: str | None) -> Any:
+def bounded_loop(
+    cond: Function, body: Function, loop_vars: Any, shape_invariants: Any, most: Any, name: str | None
+) -> Any:
     """A while loop that counts its steps, and ends after at most `most` of them."""
 
     def test(i: Any, *variables: Any) -> Any:
@@ -248,7 +256,9 @@ def traced_scan(
     op = Scan(graph, n + len(edited), m, reverse, None if m else steps)
     operands = (*carries.start, *edited, *slices.start, *outside)
     found = apply_control(builder, op, operands, edited, (n, len(ys)), None)
-    last = carries.loop_results(body, found[:n], pairs, may_skip=type(steps) is not int or is_unknown(steps) or steps == 0)
+    last = carries.loop_results(
+        body, found[:n], pairs, may_skip=type(steps) is not int or is_unknown(steps) or steps == 0
+    )
     return fill_tree(init, last), fill_tree(body.result[1], found[n:])
 
 

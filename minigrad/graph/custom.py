@@ -24,7 +24,7 @@ import numpy as np
 from ..autograd.function import Function, custom_gradient
 from ..autograd.gradient import fresh, gradients, record_gradients, zeros_like
 from ..engine.base.errors import NoGradientError, ShapeError
-from ..engine.base.pytree import leaves, leaves_beside, unflatten_like, replace_leaves
+from ..engine.base.pytree import leaves, leaves_beside, replace_leaves, unflatten_like
 from ..engine.core.modes import current
 from ..engine.methods import Operand
 from ..engine.tensor.lift import operand

@@ -27,7 +27,7 @@ from weakref import ref
 import numpy as np
 
 from ..engine.base.errors import GraphError, MinigradError
-from ..engine.base.pytree import leaves, leaves_beside, outline, unflatten_like, replace_leaves
+from ..engine.base.pytree import leaves, leaves_beside, outline, replace_leaves, unflatten_like
 from ..engine.base.spec import Spec
 from ..engine.core.graph import Graph
 from ..engine.core.modes import current
@@ -35,24 +35,24 @@ from ..engine.core.stateful import ModuleLike
 from ..engine.methods import Operand
 from ..engine.tensor.tensor import Tensor
 from .autograph.convert import convert
-from .compiled import CompileOptions
-from .explain import explain_traces, names_of, describe_argument, why
+from .compiled_graph import CompileOptions
+from .explain import describe_argument, explain_traces, names_of, why
 from .guards import observe
 from .names import NameSnapshot, is_library
 from .placeholder import TensorSpec, specs_only
 from .signature import (
     IMMUTABLE,
-    TracedMethod,
     Forgetting,
     Instances,
     Parameters,
+    TracedMethod,
     WeakMethod,
-    key_of,
     drop_lengths,
+    key_of,
     objects_in,
     relax_specs,
 )
-from .trace import Trace, trace_fits, build_trace
+from .trace import Trace, build_trace, trace_fits
 
 
 class Eagerly(threading.local):

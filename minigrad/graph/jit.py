@@ -15,7 +15,7 @@ from ..engine.base.pytree import leaves, unflatten_like
 from ..engine.core.modes import current, in_mode
 from ..engine.methods import Operand
 from ..engine.tensor.tensor import Tensor
-from .compiled import CompileOptions
+from .compiled_graph import CompileOptions
 from .function import TracedFunction
 from .graph import line_of, name_of
 from .placeholder import TensorSpec

@@ -28,7 +28,7 @@ from ..engine.core.node import Node
 from ..engine.tensor.inplace import write
 from ..tracing.builder import Tracer
 from ..tracing.tracer import session_stack
-from .compiled import CompileOptions
+from .compiled_graph import CompileOptions
 from .compiler.executable import Executable, compile_graph, unalias_outputs
 from .compiler.passes.specialise import specialise_graph
 from .graph import StaticGraph, get_default_graph, name_of

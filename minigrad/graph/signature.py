@@ -80,7 +80,9 @@ def key_of(x: Any, tensors: list[Tensor]) -> Key:
 def key_of_object(x: Any, tensors: list[Tensor]) -> Key:
     """The key of any other argument: its value, or its identity."""
     if isinstance(x, Tracer):
-        raise GraphError(f"{leak_message(x)}. Return it from the function that was traced, and call that to see a value")
+        raise GraphError(
+            f"{leak_message(x)}. Return it from the function that was traced, and call that to see a value"
+        )
     kind: Any = type(x)
     match x:
         case slice():

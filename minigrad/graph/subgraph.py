@@ -17,7 +17,7 @@ import numpy as np
 
 from ..engine.base.dimension import fits, lengths_of
 from ..engine.base.errors import ConversionError, DTypeError, GraphError, NoGradientError, ShapeError
-from ..engine.base.pytree import leaves, leaves_beside, paths, unflatten_like, replace_leaves
+from ..engine.base.pytree import leaves, leaves_beside, paths, replace_leaves, unflatten_like
 from ..engine.base.spec import Spec
 from ..engine.core.graph import Graph
 from ..engine.core.modes import current, in_mode
@@ -297,7 +297,9 @@ class Variables:
         before = Side(part, fill_tree(self.tree, (Tracer(node, part) for node in part.inputs)), "before the step")
         after = Side(part, result, f"after it ({part.place})")
         hint = "; an axis whose length may change is None in shape_invariants=" if who == "while_loop()" else ""
-        return match_sides(before, after, f"a variable of {who} keeps its structure, dtype and shape", hint, self.opened)[1]
+        return match_sides(
+            before, after, f"a variable of {who} keeps its structure, dtype and shape", hint, self.opened
+        )[1]
 
     def loop_results(self, part: Subgraph, ys: list[Tracer], pairs: Pairs, may_skip: bool) -> list[Tracer]:
         """The results of a loop. A variable that every turn edits in place is the initial tensor itself, edited."""
@@ -339,7 +341,9 @@ def apply_control(
         return after_assigning(builder, edited, pieces[first:], asked)
 
 
-def latest_operands(builder: GraphBuilder, op: Control, operands: Sequence[Any], edited: Sequence[Any]) -> Sequence[Any]:
+def latest_operands(
+    builder: GraphBuilder, op: Control, operands: Sequence[Any], edited: Sequence[Any]
+) -> Sequence[Any]:
     """The operands; in a session's graph, edited ones are read after the run's earlier assignments."""
     if not isinstance(builder, StaticGraph):
         return operands

@@ -27,7 +27,7 @@ from ..engine.ops import StopGradient, TupleGet
 from ..engine.tensor.inplace import renew, settle, write
 from ..engine.tensor.tensor import Tensor, wrap_array
 from ..tracing.builder import Capture, GraphBuilder, Tracer
-from .compiled import CompiledGraph, CompileOptions, result_spec
+from .compiled_graph import CompiledGraph, CompileOptions, result_spec
 from .compiler.passes.specialise import fields_at, lengths_in, specialise_graph
 from .guards import Guards, observe
 from .module_state import ModuleAttribute, assign, assigned_values
@@ -150,7 +150,9 @@ class TraceBuilder(GraphBuilder):
 
     def backward(self, y: Tracer, gradient: Any) -> None:
         if self.closed:
-            raise GraphError(f"{leak_message(y)}. Return it from the function that was traced, and call backward() on that")
+            raise GraphError(
+                f"{leak_message(y)}. Return it from the function that was traced, and call backward() on that"
+            )
         super().backward(y, gradient)
 
     def note_backward(self) -> None:
@@ -234,7 +236,12 @@ class Results:
     def assignments(self, values: Sequence[Any]) -> list[tuple[Any, str, Any, list[tuple[str, Any]]]]:
         """(module, attribute, structure, places of its leaves) for each attribute that a run assigns."""
         return [
-            (ref(module), name, unflatten_like(value, repeat(None)), [self.place_of_part(leaf) for leaf in leaves(value)])
+            (
+                ref(module),
+                name,
+                unflatten_like(value, repeat(None)),
+                [self.place_of_part(leaf) for leaf in leaves(value)],
+            )
             for ((_, name), (module, _)), value in zip(self.builder.assigned.items(), values)
         ]
 

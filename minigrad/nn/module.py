@@ -85,7 +85,9 @@ class BackwardHooks:
         self.gxs = [None] * len(xs)
         self.awaited = {i for i, x in enumerate(xs) if isinstance(x, Tensor) and x.requires_grad}
         self.alone = len(self.awaited) == 1
-        return tuple(copy_with_hook(x, partial(self.on_input_gradient, i)) if i in self.awaited else x for i, x in enumerate(xs))
+        return tuple(
+            copy_with_hook(x, partial(self.on_input_gradient, i)) if i in self.awaited else x for i, x in enumerate(xs)
+        )
 
     def wrap_outputs(self, y: Any) -> Any:
         ys = y if isinstance(y, tuple) else (y,)

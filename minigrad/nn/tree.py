@@ -237,7 +237,9 @@ class Tree(ModuleLike):
 
     get_parameter = get_buffer = get_submodule
 
-    def _walk_tensors(self, own: str, prefix: str, recurse: bool, remove_duplicate: bool) -> Iterator[tuple[str, Tensor]]:
+    def _walk_tensors(
+        self, own: str, prefix: str, recurse: bool, remove_duplicate: bool
+    ) -> Iterator[tuple[str, Tensor]]:
         seen = set()
         modules = self.named_modules(None, prefix, remove_duplicate) if recurse else [(prefix, self)]
         for path, module in modules:

@@ -16,7 +16,7 @@ from ..engine.core.modes import no_grad
 from ..engine.tensor.tensor import Tensor
 from .groups import Group, State, is_symbol
 from .optimizer import UpdateRule
-from .staged import Cell, Scratch, Words, power, sqrt, effective_gradient, where
+from .update_rules import Cell, Scratch, Words, effective_gradient, power, sqrt, where
 
 
 class SGD(UpdateRule):
@@ -312,13 +312,15 @@ class RAdam(UpdateRule):
 
 
 class Whole(UpdateRule):
-    """An optimiser whose `move` always works on cells (staged.py), in eager mode too."""
+    """An optimiser whose `move` always works on cells (update_rules.py), in eager mode too."""
 
     def sweep(self, p: Any, g: Any, means: list[Any], options: Group, state: State) -> None:
         with no_grad():
             cells = [Cell(Tensor(x)) for x in (p, *means)]
             pad = Scratch(Words(), Cell(), Cell(), Cell())
-            self.move(cells[0], effective_gradient(cells[0], Cell(Tensor(g)), pad, options), pad, options, state, *cells[1:])
+            self.move(
+                cells[0], effective_gradient(cells[0], Cell(Tensor(g)), pad, options), pad, options, state, *cells[1:]
+            )
         for array, cell in zip((p, *means), cells):
             array[...] = cell.symbol.value
 

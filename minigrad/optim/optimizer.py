@@ -26,9 +26,9 @@ from ..engine.tensor.tensor import Tensor
 from ..graph import effects
 from ..graph.graph import StaticGraph, builder_of, gradients
 from ..tracing.builder import Tracer
-from . import staged
+from . import update_rules
 from .groups import Group, Params, State, check_options, groups_of, loaded_options, members, refuse_symbol, refuse_twice
-from .staged import Scratch, constant_options, effective_gradient
+from .update_rules import Scratch, constant_options, effective_gradient
 
 PIECE = 1 << 16  # elements: five arrays of float32 are about a megabyte, like a second-level cache
 PIECE_OFF_CPU = 1 << 22  # larger, because a call costs more there
@@ -55,7 +55,7 @@ class Optimizer(Stateful):
         self.param_groups: list[Group] = []
         self.state: defaultdict[Any, State] = defaultdict(dict)
         self.scratch: dict[Any, Any] = {}
-        self.slots: dict[Any, Any] = {}  # the tensors of this optimiser that graphs captured: see staged.py
+        self.slots: dict[Any, Any] = {}  # the tensors of this optimiser that graphs captured: see update_rules.py
         for group in groups_of(self.name, params):
             self.add_param_group(group)
         if not any(p.requires_grad for p in self.parameters()):
@@ -126,12 +126,12 @@ class Optimizer(Stateful):
                 loss = closure()
         pairs = [(p, g) for p in self.parameters() if (g := p.grad) is not None]
         if (builder := current.mode.builder) is not None:
-            staged.step(self, builder, pairs)
+            update_rules.step(self, builder, pairs)
         else:
             with named_scope("block", f"Optimizer.step#{self.name}.step"):
                 self.step_by(pairs)
                 for watcher in current.mode.watchers:
-                    if hasattr(watcher, "stepped"):
+                    if hasattr(watcher, "on_step"):
                         watcher.on_step(self)
         return loss
 
@@ -151,7 +151,7 @@ class Optimizer(Stateful):
         """Update p in pieces. A half-precision parameter is updated in float32, where ε and g² do not underflow."""
         value, state, carried = p.value, self.state[p], self.state_names(p, options)
         dtype = wide(value.dtype)
-        if type(state.get("step")) not in COUNTED:  # a graph has counted it in an array: see staged.py
+        if type(state.get("step")) not in COUNTED:  # a graph has counted it in an array: see update_rules.py
             state |= {name: state[name].item() for name in self.counters if name in state}
         self.count(state, options)
         for name in carried:
@@ -239,13 +239,13 @@ class Optimizer(Stateful):
         builder = builder_of([g for _, g in pairs])
         if isinstance(builder, StaticGraph):
             with builder.building():
-                given = staged.update(self, builder, pairs, builder.add_assignment)
+                given = update_rules.update(self, builder, pairs, builder.add_assignment)
                 counted = [] if global_step is None else [global_step.assign_add(1)]
                 return effects.group(*given, *counted, name=self.name if name is None else name)
         if builder is None:
             self.step_by((p, p.lift(g)) for p, g in pairs)
         else:
-            staged.step(self, builder, pairs)
+            update_rules.step(self, builder, pairs)
         if global_step is not None:
             with no_grad():
                 global_step.add_(1)

@@ -92,7 +92,9 @@ class Estimate:
         return [p for part in self.parts.values() for p in part.parameters]
 
     parameters = property(lambda self: sum(p.size for p in self.parameter_tensors), doc="Numbers in its parameters.")
-    trainable = property(lambda self: sum(p.size for p in self.parameter_tensors if p.tracked), doc="Those that are not frozen.")
+    trainable = property(
+        lambda self: sum(p.size for p in self.parameter_tensors if p.tracked), doc="Those that are not frozen."
+    )
     buffers = property(lambda self: sum(x.size for x in self.held), doc="Numbers in its buffers.")
 
     @cached_property
@@ -187,7 +189,9 @@ class Estimate:
     def by_module(self) -> dict[str, Cost]:
         """Path → the cost of that module's calls, with all modules below it."""
         empty = {path: Cost() for part in self.parts for path in path_prefixes(part)}
-        return empty | sum_by_name((path, each) for node, each in self.costs.items() for path in path_prefixes(module_of(node)))
+        return empty | sum_by_name(
+            (path, each) for node, each in self.costs.items() for path in path_prefixes(module_of(node))
+        )
 
     @cached_property
     def by_op(self) -> dict[str, Cost]:
@@ -324,7 +328,9 @@ def peak(ran: ForwardPass, kept: Iterable[Node]) -> int:
     last, ends = dict.fromkeys([*kept, *(ran.home[y] for y in ran.outputs)], len(ran.nodes)), dict[str, int]()
     for i, node in reversed([*enumerate(ran.nodes)]):
         if node.inputs:
-            ends = {path: ends.get(path, i) for path in path_prefixes(module_of(node))}  # the last node of each open call
+            ends = {
+                path: ends.get(path, i) for path in path_prefixes(module_of(node))
+            }  # the last node of each open call
             for x in node.inputs:
                 entered = [end for path, end in ends.items() if path not in path_prefixes(module_of(x))]
                 last[ran.home[x]] = max(last.get(ran.home[x], 0), *entered[:1], i)

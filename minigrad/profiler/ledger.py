@@ -38,7 +38,7 @@ from ..engine.core.node import Node, Place, Record, Source, place
 from ..engine.core.op import Op
 from ..engine.core.versions import owner
 from ..engine.tensor.tensor import Tensor
-from ..graph.compiled import Backward, CompiledCall
+from ..graph.compiled_graph import Backward, CompiledCall
 from ..graph.compiler.program.memory_plan import MemoryPlan
 from ..graph.compiler.program.program import Program
 from ..graph.session import RunPlan, Session
@@ -46,7 +46,7 @@ from ..graph.variable import GraphVariable
 from ..nn.module import Module
 from ..optim.optimizer import Optimizer
 from ..utils.checkpoint import Promise, Segment
-from .books import NOTHING, UNKNOWN, About, Books, Gauge, IdentityRef, Live, Consumer
+from .books import NOTHING, UNKNOWN, About, Books, Consumer, Gauge, IdentityRef, Live
 from .memory_table import Moment, Said, Saving, table
 
 
@@ -157,7 +157,9 @@ class Ledger:
             variant: Any = op.compiled().select_variant(xs)  # type: ignore[attr-defined]
             n = len(variant.specs)
             self.rest = op, n - variant.specs.count(None) - 1
-            self.record_program(variant.run.program, before, about, lambda i: Consumer.OTHER if i < n else Consumer.SAVED)
+            self.record_program(
+                variant.run.program, before, about, lambda i: Consumer.OTHER if i < n else Consumer.SAVED
+            )
         else:
             self.write((AGAIN if again else GIVES, about.op, y.spec, y.value.nbytes), about)
         self.gauge.end()
@@ -189,7 +191,9 @@ class Ledger:
                 self.reread(part(), about)
         if variant is not None:
             program = variant.pull(tuple(sorted(gy))).variant((), ()).run.program
-            self.record_program(program, before, about, lambda i: Consumer.GRADIENTS, late=True)  # its inputs are alive until its end
+            self.record_program(
+                program, before, about, lambda i: Consumer.GRADIENTS, late=True
+            )  # its inputs are alive until its end
         elif not isinstance(node.op, Output):  # which passes its gradient on
             freed = before[Consumer.SAVED] - books.counted[Consumer.SAVED]
             self.write((SENDS[fresh > 0] + LETS * (freed > 0), about.op, fresh, freed), about, late=True)

@@ -9,7 +9,7 @@ import numpy as np
 
 from ..engine.base.spec import Spec
 from ..engine.base.table import Table
-from .books import CONSUMERS, UNKNOWN, About, Holding, Live, Consumer
+from .books import CONSUMERS, UNKNOWN, About, Consumer, Holding, Live
 
 if TYPE_CHECKING:
     from .ledger import Ledger
@@ -79,7 +79,10 @@ class Saving:
         """Its role in the op (operand or result), and its spec, with its other consumer at moment k."""
         part = "" if self.slot is None else f"operand {self.slot - 1}" if self.slot else "its result"
         consumer = self.holding.consumer(k)
-        return part, f"{Spec(self.shape, self.dtype)}{f', of the {CONSUMERS[consumer]}' * (consumer <= Consumer.INPUTS)}"
+        return (
+            part,
+            f"{Spec(self.shape, self.dtype)}{f', of the {CONSUMERS[consumer]}' * (consumer <= Consumer.INPUTS)}",
+        )
 
 
 def by_consumer(ledger: Ledger) -> Table:

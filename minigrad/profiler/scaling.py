@@ -231,7 +231,7 @@ def validate_sweep(f: Any, repeat: int, lengths: Mapping[str, Any]) -> None:
         raise TypeError(f"sweep takes a function of the lengths, such as lambda batch: (net, x[:batch]), and got {f!r}")
     for name, values in lengths.items():
         ns = {*values} if isinstance(values, Iterable) else ()
-        if len(ns) < 3 or not all(isinstance(n, Real) and n >= 1 for n in ns):
+        if len(ns) < 3 or not all(isinstance(n, Real) and float(n) >= 1 for n in ns):
             raise ValueError(f"a slope needs 3 values of {name} or more, each above 0 and each once: got {values!r}")
     if repeat < 1:
         raise ValueError(f"repeat is the number of timed runs, 1 or more, and got {repeat!r}")

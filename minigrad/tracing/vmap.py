@@ -1,9 +1,9 @@
 """vmap: run a function of one slice on all slices at once.
 
 The function is traced once, on symbols of one slice. Then each op of that graph is applied once, to all slices stacked
-along a first axis, by the rules in batched.py. Values that do not depend on a slice are computed once. A gradient taken
-inside the function is just more nodes of the graph of one slice, and needs no rules here. Nor do outer derivatives or
-vmap of vmap, as the stacked ops are applied as usual: recorded, or added to an outer graph.
+along a first axis, by the rules in batching_rules.py. Values that do not depend on a slice are computed once. A
+gradient taken inside the function is just more nodes of the graph of one slice, and needs no rules here. Nor do outer
+derivatives or vmap of vmap, as the stacked ops are applied as usual: recorded, or added to an outer graph.
 
 An op without a rule runs once for each slice, with a warning. Names and meaning are those of torch.func.
 """
@@ -18,7 +18,7 @@ from typing import Any
 
 from ..engine.base.dimension import require_known
 from ..engine.base.errors import EditedError, GraphError, NoGradientError, ShapeError
-from ..engine.base.pytree import leaves, unflatten_like, broadcast_prefix
+from ..engine.base.pytree import broadcast_prefix, leaves, unflatten_like
 from ..engine.base.spec import Specs
 from ..engine.core import modes
 from ..engine.core.interpret import value, walk_graph
@@ -28,7 +28,7 @@ from ..engine.ops import Concatenate, ControlDep, Move, NextKey, SplitKey, Stack
 from ..engine.ops.random import Random
 from ..engine.tensor.lift import operand
 from ..engine.tensor.tensor import Tensor, wrap_array
-from .batched import batch_op
+from .batching_rules import batch_op
 from .builder import GraphBuilder, Tracer
 
 

@@ -51,13 +51,13 @@ def test_a_system_without_room_for_another_stack_starts_no_thread():
     """In a process of its own, for what the refusal leaves behind."""
     code = """if True:
         import threading
-        from minigrad.course.probe import limited
+        from minigrad.course.probe import run_limited
         from minigrad.engine.base.threads import AtOnce, can_start, pool
 
         threading.stack_size(1 << 46)
         assert not can_start()
         assert isinstance(pool(2, "nobody"), AtOnce)
-        assert limited(lambda: [0 for _ in iter(int, 1)], 0.1).kind == "endless"
+        assert run_limited(lambda: [0 for _ in iter(int, 1)], 0.1).kind == "endless"
     """
     subprocess.run([sys.executable, "-c", code], check=True)
 

@@ -166,9 +166,7 @@ def test_the_rest_of_a_graph_has_a_second_gradient():
 
 def test_hooks_belong_to_tensors_that_have_values():
     leaf = (x * 2).grad_fn.next_functions[0][0]
-    with pytest.raises(
-        NoGradientError, match=r"AccumulateGrad belongs to a leaf .*register_post_accumulate_grad_hook"
-    ):
+    with pytest.raises(NoGradientError, match=r"AccumulateGrad belongs to a leaf .*register_post_accumulate_grad_hook"):
         leaf.register_hook(print)
     y = (x * 2).grad_fn
     for traced in (

@@ -73,7 +73,7 @@ def test_somebody_who_never_lets_go_of_the_file_cannot_keep_a_line_from_being_wr
 
 def test_a_folder_without_locks_is_written_in_all_the_same(tmp_path, monkeypatch):
     monkeypatch.setattr(journal, "PATIENCE", 0.0)
-    monkeypatch.setattr(journal, "locked", lambda file: False)
+    monkeypatch.setattr(journal, "try_lock", lambda file: False)
 
     append(tmp_path / "journal", {"version": 1, "n": 1})
 

@@ -6,7 +6,7 @@ import matplotlib.pyplot as plt
 import pytest
 from IPython.core.interactiveshell import InteractiveShell
 
-from minigrad.course.plots import INK, render_svg, follow_theme
+from minigrad.course.plots import INK, follow_theme, render_svg
 
 
 @pytest.fixture(autouse=True)

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from minigrad.course import probe
-from minigrad.course.probe import GRACE, Odd, Outcome, Stop, equal, run_limited, plain
+from minigrad.course.probe import GRACE, Odd, Outcome, Stop, equal, plain, run_limited
 
 
 def test_a_list_that_lies_about_its_items_is_read_as_it_is():

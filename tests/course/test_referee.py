@@ -13,7 +13,9 @@ from minigrad.course.referee import inner_probes, judge
 from minigrad.files.saving import evidence
 from tests.support.table import table
 
-PARTS = [pytest.param(part, id=f"{each.name}-{part.name}") for each in all_exercises() for part in each.parts if part.probes]
+PARTS = [
+    pytest.param(part, id=f"{each.name}-{part.name}") for each in all_exercises() for part in each.parts if part.probes
+]
 COMPARISONS = {"all", "any", "bool", "allclose", "isclose", "array_equal", "array_equiv", "gradcheck", "check", "equal"}
 PROBES = """
 import math

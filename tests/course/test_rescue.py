@@ -125,7 +125,7 @@ def test_a_notebook_of_the_learners_own_comes_back_too(checkout):
 
 
 def test_a_save_that_lives_is_left_alone(tmp_path, monkeypatch):
-    monkeypatch.setattr(rescue, "shipped", lambda: [FIRST])
+    monkeypatch.setattr(rescue, "shipped_names", lambda: [FIRST])
     path = tmp_path / FIRST
     write_notebook(tmp_path / COPY, ("older",), output="")
     path.write_bytes(b"")

@@ -54,7 +54,9 @@ ANSWERS = [
 
 @lru_cache
 def known(name: str) -> tuple[NotebookNode, dict[str, Part]]:
-    return notebook(ROOT / "solutions" / "source" / f"{name}.py"), {p.name: p for p in exercise.load_exercise(name).parts}
+    return notebook(ROOT / "solutions" / "source" / f"{name}.py"), {
+        p.name: p for p in exercise.load_exercise(name).parts
+    }
 
 
 def code(part: Part, answer: str | dict[str, str]) -> str:

@@ -13,7 +13,7 @@ from ranks import HERE, needs_mpi
 
 import minigrad as mg
 import minigrad.distributed as dist
-from minigrad.distributed.carried import serialize_function
+from minigrad.distributed.function_source import serialize_function
 from minigrad.distributed.group import DistributedError
 from minigrad.distributed.launcher import NoRanksError, starter
 

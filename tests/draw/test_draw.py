@@ -23,7 +23,7 @@ from minigrad.draw.layout import layout
 from minigrad.draw.picture import Box, Picture
 from minigrad.draw.scalars import RULES, rules
 from minigrad.draw.svg import DARK, LIGHT, dot, size
-from minigrad.draw.words import number, format_op
+from minigrad.draw.words import format_op, number
 from minigrad.scalar.value import Value, history
 from tests.support.colour_contrast import contrast
 from tests.support.root import ROOT

@@ -8,7 +8,7 @@ import pytest
 import minigrad as mg
 from minigrad.engine.base.device import CPU, GPU
 from minigrad.engine.base.errors import AnomalyError, DeviceError, SingularError
-from minigrad.graph.backends.simulated import Array
+from minigrad.graph.backends.simulated_gpu import Array
 from minigrad.graph.compiler.blame import trap_nan
 
 F = mg.nn.functional

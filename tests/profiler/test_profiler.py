@@ -16,7 +16,7 @@ from minigrad import nn, optim, profiler
 from minigrad.engine.base.errors import AnomalyError, StateError
 from minigrad.engine.base.table import Table
 from minigrad.engine.core.modes import Mode, current
-from minigrad.graph.backends.simulated import counting
+from minigrad.graph.backends.simulated_gpu import counting
 from minigrad.graph.compiler.blame import trap_nan
 from minigrad.profiler import ProfilerActivity, profile, record_function, schedule
 from minigrad.profiler.programs import time_steps

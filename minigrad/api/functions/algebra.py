@@ -9,7 +9,7 @@ from ...engine.base.dimension import wrap_dimension
 from ...engine.base.errors import AxisError, ShapeError
 from ...engine.base.spec import broadcast_shape
 from ...engine.methods import algebra as contraction
-from ...engine.methods.arguments import axis_of, autocast_to
+from ...engine.methods.arguments import autocast_to, axis_of
 from ...engine.tensor.lift import operand, operands
 
 

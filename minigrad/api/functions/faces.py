@@ -36,4 +36,6 @@ HEARD = {  # argument names of PyTorch's function that its method does not have 
 
 for name in sorted({*dir(Operand)} - {*ALONE.split()}):
     if not name.startswith("_") and isfunction(method := getattr(Operand, name)):
-        globals()[name] = accept_synonyms(**HEARD[name])(function(method, name)) if name in HEARD else function(method, name)
+        globals()[name] = (
+            accept_synonyms(**HEARD[name])(function(method, name)) if name in HEARD else function(method, name)
+        )

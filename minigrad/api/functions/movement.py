@@ -14,7 +14,7 @@ from ...engine.base.dtypes import result_type
 from ...engine.base.errors import ShapeError
 from ...engine.base.spec import broadcast_shape
 from ...engine.methods import Operand
-from ...engine.methods.arguments import hears_dim
+from ...engine.methods.arguments import accept_dim
 from ...engine.tensor.lift import operand, operands
 
 
@@ -28,7 +28,7 @@ def of_shape(x: Any, shape: tuple[int, ...], rule: str) -> Any:
 # -- joining --------------------------------------------------------------------------------------
 
 
-@hears_dim
+@accept_dim
 def cat(tensors: Any, axis: int = 0) -> Any:
     """Concatenate along an existing axis. As in PyTorch, empty vectors are ignored next to tensors with more axes."""
     xs = operands(tensors, "cat")
@@ -41,7 +41,7 @@ def cat(tensors: Any, axis: int = 0) -> Any:
 concat = concatenate = cat
 
 
-@hears_dim
+@accept_dim
 def stack(tensors: Any, axis: int = 0) -> Any:
     """Join tensors of one shape along a new axis."""
     x, *others = operands(tensors, "stack")

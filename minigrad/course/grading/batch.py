@@ -19,7 +19,7 @@ from minigrad.course import exercise, lessons
 
 from .collect import SubmittedFile, submissions
 from .grade import Task, grade, task, unseen
-from .letters import sanitize, safe_name
+from .letters import safe_name, sanitize
 from .sandbox import Sandbox
 from .submission import Unreadable, digest_of, read
 
@@ -73,7 +73,10 @@ class Course:
         """Whether the file can be read and differs from the released exercise."""
         try:
             data = handed.data()
-            mine, given = read(data), read((self.exercises / f"{self.identify_exercise(handed, data)}.ipynb").read_bytes())
+            mine, given = (
+                read(data),
+                read((self.exercises / f"{self.identify_exercise(handed, data)}.ipynb").read_bytes()),
+            )
         except Exception:  # reported when it is graded
             return False
         return (mine.cells, mine.texts) != (given.cells, given.texts)
@@ -93,7 +96,9 @@ class Batch:
         self.over = False
         (out / "results").mkdir(parents=True, exist_ok=True)
 
-    def run(self, handed: Sequence[SubmittedFile], progress: Callable[[Result], None] = lambda result: None) -> list[Result]:
+    def run(
+        self, handed: Sequence[SubmittedFile], progress: Callable[[Result], None] = lambda result: None
+    ) -> list[Result]:
         """The results in the order of the submissions. `progress` is called with each as it arrives.
 
         Another submission may have caused what was stopped or died, so those are graded again, alone, after all others.

@@ -24,17 +24,17 @@ from tqdm import tqdm
 
 from minigrad.course import journal, lessons
 from minigrad.course.attempts import add_broken
-from minigrad.course.errors import CourseError, CommandInterrupt
+from minigrad.course.errors import CommandInterrupt, CourseError
 from minigrad.course.exercise import load_exercise
 
 from . import gradebook
 from .batch import Batch, Course, Result, label, write
-from .collect import SubmittedFile, NothingFound, shorten_list
+from .collect import NothingFound, SubmittedFile, shorten_list
 from .giving import give, isolate_failure
 from .letters import cut, in_a_line
 from .pages import class_report, feedback
-from .sandbox import Cluster, Limits, NoSandbox, find_sandbox, exposed_folder
-from .submission import Submission, read, load_released
+from .sandbox import Cluster, Limits, NoSandbox, exposed_folder, find_sandbox
+from .submission import Submission, load_released, read
 from .tables import blank_missing_points, tables
 
 LOCK = ".grading.lock"
@@ -118,7 +118,9 @@ def only_one(out: Path) -> Iterator[None]:
         yield
 
 
-def write_results(out: Path, handed: Sequence[SubmittedFile], results: Sequence[Result], missing: Sequence[str] = ()) -> list[Result]:
+def write_results(
+    out: Path, handed: Sequence[SubmittedFile], results: Sequence[Result], missing: Sequence[str] = ()
+) -> list[Result]:
     """Write all files made from the results and from people's grades. Returns the results with those grades.
 
     missing    the limits that were not enforced during grading

@@ -26,7 +26,17 @@ from minigrad.course.referee import inner_probes, judge
 
 from .letters import cut, escape_unprintable
 from .sandbox import Limits, Reply, Sandbox
-from .submission import Cell, ReleasedExercise, Submission, Unreadable, is_edited_cell, read, load_released, to_run, within
+from .submission import (
+    Cell,
+    ReleasedExercise,
+    Submission,
+    Unreadable,
+    is_edited_cell,
+    load_released,
+    read,
+    to_run,
+    within,
+)
 
 KINDS = {"gave", "raised", "odd", "todo", "endless", "stuck", "died"}
 MOST_WORDS = 500  # characters of an exception's message
@@ -77,7 +87,9 @@ def grade(data: bytes, task: Task, sandbox: Sandbox) -> dict[str, Any]:
     changed = dict.fromkeys(cell.name for cell in submission.cells if is_edited_cell(cell, task.released))
     result["notes"] += [EDITED.format(name) for name in changed]
     cells = to_run(submission, task.released)
-    parts = [[part.name, list(part.defines), inner_probes(part.probes)] for part in task.exercise.parts if not part.manual]
+    parts = [
+        [part.name, list(part.defines), inner_probes(part.probes)] for part in task.exercise.parts if not part.manual
+    ]
     result["parts"] |= {part.name: to_be_read(part, submission, task) for part in task.exercise.parts if part.manual}
     missing = len(task.released.given.keys() - {cell.name for cell in submission.cells})
     job = {"cells": [[cell.name, cell.source] for cell in cells], "missing": missing, "parts": parts}
@@ -111,7 +123,9 @@ def to_be_read(part: Part, submission: Submission, task: Task) -> dict[str, Any]
     return nothing(part) | {"state": "wait" if waits else "todo"}
 
 
-def grade_reply(result: dict[str, Any], task: Task, reply: Reply, sandbox: Sandbox, run: Sequence[Cell]) -> dict[str, Any]:
+def grade_reply(
+    result: dict[str, Any], task: Task, reply: Reply, sandbox: Sandbox, run: Sequence[Cell]
+) -> dict[str, Any]:
     """The result, from the reply of the sandbox on the cells that it was asked to run; it may report no others."""
     result["seconds"] = round(reply.seconds, 2)
     cells, parts = within(reply.data, "cells"), within(reply.data, "parts")

@@ -22,7 +22,7 @@ from uuid import uuid4
 
 from minigrad.course import lessons
 
-from .letters import as_a_name, as_markdown, cut, in_a_line, escape_unprintable, safe_name
+from .letters import as_a_name, as_markdown, cut, escape_unprintable, in_a_line, safe_name
 from .submission import Submission, source_of, within
 
 Result = dict[str, Any]

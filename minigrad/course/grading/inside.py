@@ -187,7 +187,11 @@ def run(job: dict[str, Any], wanted: list[Any], left_out: set[str], writer: int)
                 tell("cell", name, error)
     for name, defines, probes in wanted:
         tell("part", name)
-        tell("part", name, in_a_process_of_its_own(partial(observe_part, defines, probes, kernel.namespace), job["limits"]))
+        tell(
+            "part",
+            name,
+            in_a_process_of_its_own(partial(observe_part, defines, probes, kernel.namespace), job["limits"]),
+        )
     tell("over", "")
 
 

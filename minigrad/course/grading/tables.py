@@ -73,7 +73,15 @@ def moodle(results: Sequence[Result]) -> str:
     Moodle requires a column for the time of the last change of a grade, which is unknown here and stays empty.
     """
     rows = [
-        (f"Participant {r['student']}", r["name"], r["exercise"], r["points"], r["of"], "", "; ".join(feedback_lines(r)))
+        (
+            f"Participant {r['student']}",
+            r["name"],
+            r["exercise"],
+            r["points"],
+            r["of"],
+            "",
+            "; ".join(feedback_lines(r)),
+        )
         for r in results
     ]
     return table(MOODLE, [dict(zip(MOODLE, row)) for row in rows])

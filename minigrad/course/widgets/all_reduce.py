@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from ...distributed.algorithms import ALL_REDUCE, Message, messages, stepped
-from ...draw.words import pluralize, join_names, number
+from ...draw.words import join_names, number, pluralize
 from .blocks import Block, grid
 from .film import Choice, Cut, Film, Panel, Reel, combinations
 
@@ -69,9 +69,11 @@ def cuts(vectors: list[list[float]], algorithm: str) -> Iterator[Cut]:
     total, rows = held.sum(0), [*held]
     rounds = [*messages(ALL_REDUCE[algorithm], n, n)]
     say = f"{n} workers, each with a gradient of its own, cut into {n} chunks. Each wants the sum."
-    yield Cut(PHASES[0], say, text={part(i, c): number(held[i, c]) for i, c in np.ndindex(n, n)})
+    yield Cut(PHASES[0], say, text={part(i, c): number(vectors[i][c]) for i, c in np.ndindex(n, n)})
     for r, sent in enumerate(stepped(ALL_REDUCE[algorithm], rows), 1):
-        say = f"Round {r} of {len(rounds)}, {pluralize(len(sent), 'message', 'messages')}: {describe_message(sent[0], n)}"
+        say = (
+            f"Round {r} of {len(rounds)}, {pluralize(len(sent), 'message', 'messages')}: {describe_message(sent[0], n)}"
+        )
         yield round_cut(say, sent, held, total)
     assert np.allclose(held, total, equal_nan=True)
     yield Cut(PHASES[3], summed_up([m for sent in rounds for m in sent], n, len(rounds)))

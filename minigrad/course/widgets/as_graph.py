@@ -16,10 +16,10 @@ from ...engine.core.node import NamedNode, Node
 from ...graph.compiler.control import Control
 from ...graph.function import TracedFunction
 from ...profiler.roofline import arrays_of
-from .eager_run import LARGEST, truncate_text, svg_with_prefix, format_value
+from .eager_run import LARGEST, format_value, svg_with_prefix, truncate_text
 from .film import refuse_large
-from .recording import PrintRecorder, PrintEvent
-from .traced import trace_of
+from .recording import PrintEvent, PrintRecorder
+from .widget_trace import trace_of
 
 
 class TraceError(Exception):

@@ -146,10 +146,10 @@ class BothModes:
         return passes, np.stack(rows)
 
     def make_pass(self, of: str, moved: dict[Node, Any]) -> Pass:
-        return Pass(of, {self.place[node]: format_array(each.value) for node, each in moved.items()})
+        return Pass(of, {self.place[node]: format_entries(each.value) for node, each in moved.items()})
 
 
-def format_array(array: Any) -> str:
+def format_entries(array: Any) -> str:
     """Every element, if there are few, because each is an entry of the Jacobian; else a summary."""
     heat = heat_of(array)
     return heat.text if heat is not None and array.size <= MOST else format_array(array)

@@ -23,7 +23,7 @@ from ...draw.svg import across_and_down, colours, heats, svg
 from ...scalar.value import Value, history
 from .chain_rule_steps import Step, steps_of
 from .dragging import scalar_program
-from .gradient_questions import NEAR, validate_answers, listed_questions
+from .gradient_questions import NEAR, listed_questions, validate_answers
 from .widget import Plain, SteppedWidget, javascript
 
 LARGEST = 60  # boxes; more do not fit a screen at a readable size

@@ -10,7 +10,7 @@ from dataclasses import asdict, dataclass, field, replace
 
 from ...draw.heat import Heat
 from ...draw.picture import Box, Picture, Replay, Share
-from ...draw.words import pluralize, is_number, join_names, number, shorten, format_op
+from ...draw.words import format_op, is_number, join_names, number, pluralize, shorten
 from .gradient_questions import Question, seed_question, share_question
 
 Equation = tuple[tuple[str | Heat, str], ...]  # (number, its description), or (sign, "")
@@ -93,9 +93,8 @@ def opening_step(picture: Picture) -> Step:
     kinds = Counter(box.kind for box in picture.boxes)
     leaves = pluralize(kinds["leaf"], "leaf", "leaves")
     operations = pluralize(kinds["op"], "operation", "operations")
-    say = (
-        f"The graph of {picture.output.display_name}: {leaves} and {operations}. We run it anew, and no number is known yet."
-    )
+    parts = f"The graph of {picture.output.display_name}: {leaves} and {operations}"
+    say = f"{parts}. We run it anew, and no number is known yet."
     return Step("built", say)
 
 

@@ -1,7 +1,7 @@
 """A graph of Values as a program that the browser evaluates: each operation and its derivatives, as nested lists.
 
 The lists are parsed from the formulas that pictures show, such as "1 − {y}²" (draw/scalars.py), so no rule is written
-twice. followed.py does the same for a graph of nodes. This module must not import NumPy, which a browser may lack.
+twice. browser_program.py does the same for a graph of nodes. This module must not import NumPy: a browser may lack it.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import Any
 
 from ...draw.picture import Box, Picture
 from ...draw.scalars import POWER, rules
-from ...draw.words import number, format_op
+from ...draw.words import format_op, number
 from ...scalar.value import Value, history
 
 PYTHON = str.maketrans({"×": "*", "÷": "/", "−": "-", "^": "**", "²": "**2"})

@@ -15,7 +15,7 @@ from ...engine.base.pytree import leaves
 from ...engine.ops import Const
 from ...engine.tensor.tensor import Tensor
 from ...graph.explain import names_of
-from .recording import OpEvent, PrintEvent, LineEvent, TooLong, record_run
+from .recording import LineEvent, OpEvent, PrintEvent, TooLong, record_run
 
 LARGEST = 60  # boxes of one graph; more do not fit beside another at a readable size
 MOST_PRINTED = 2000  # characters of output that a step holds

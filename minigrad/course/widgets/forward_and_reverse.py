@@ -17,7 +17,7 @@ import numpy as np
 
 from ...draw.picture import UNKNOWN, Box, Picture
 from ...draw.svg import across_and_down
-from ...draw.words import pluralize, join_names, number
+from ...draw.words import join_names, number, pluralize
 from .both_modes import BothModes, Pass
 from .film import Cut, Film, Panel, Reel
 
@@ -91,8 +91,8 @@ def cuts(both: BothModes) -> Iterator[Cut]:
     counts = {"fcount": f"passes: 0 of {n}", "rcount": f"passes: 0 of {m}"}
     yield Cut(
         PHASES[0],
-        f"What goes in: {join_names(both.columns)}. What comes out: {join_names(both.rows)}. How does {one} move with {other}? "
-        f"That is {pluralize(n * m, 'derivative', 'derivatives')}, found in two ways.",
+        f"What goes in: {join_names(both.columns)}. What comes out: {join_names(both.rows)}. How does {one} move "
+        f"with {other}? That is {pluralize(n * m, 'derivative', 'derivatives')}, found in two ways.",
         text=counts,
     )
     for i, each in enumerate(both.pushed):

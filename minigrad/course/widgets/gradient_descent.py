@@ -25,8 +25,8 @@ from ...engine.core.modes import no_grad
 from ...engine.tensor.rewrite import optimise
 from ...engine.tensor.tensor import Tensor
 from ...graph.function import function
+from .browser_program import graph_program
 from .film import standalone_svg
-from .followed import graph_program
 from .widget import Plain, SteppedWidget, javascript
 
 LINES, SIDE = 200, 51  # segments of a curve; sample points of a surface, along each side
@@ -125,7 +125,9 @@ class GradientDescent(SteppedWidget):
             where = f"{format_tuple(self.names)} = {format_numbers(self.start)}"
             raise ValueError(f"{self.words['value']} or its slope is not finite at {where}: start somewhere else")
         self.index = min(self.index, len(points) - 1)
-        self.steps = [{"phase": "", "say": self._format_step(n, point, "step"), **point} for n, point in enumerate(points)]
+        self.steps = [
+            {"phase": "", "say": self._format_step(n, point, "step"), **point} for n, point in enumerate(points)
+        ]
 
     def _descend(self) -> list[Plain]:
         """Run the descent and return its points. Sets `_end` to the key in `words` of how it ends."""
@@ -171,7 +173,8 @@ class GradientDescent(SteppedWidget):
         return standalone_svg(self.picture.replace('<g data-trail="">', f"<g>{trail}"), self.looks)
 
     def __repr__(self) -> str:
-        return f"GradientDescent({len(self.steps) - 1} steps; {format_tuple(self.names)} = {format_numbers(self.steps[-1]['at'])})"
+        end = f"{format_tuple(self.names)} = {format_numbers(self.steps[-1]['at'])}"
+        return f"GradientDescent({len(self.steps) - 1} steps; {end})"
 
 
 def stepping(f: Callable[..., Any], n: int) -> Any:

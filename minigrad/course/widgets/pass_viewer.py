@@ -19,7 +19,7 @@ from ...draw.graphs import place_boxes, whole
 from ...draw.picture import Picture
 from ...draw.rules import sign_of
 from ...draw.svg import across_and_down
-from ...draw.words import pluralize, join_names, number
+from ...draw.words import join_names, number, pluralize
 from ...engine.core.graph import Graph
 from ...engine.core.node import NamedNode, Node
 from ...graph.compiler.passes.pipeline import FAST, STANDARD, PassResult, PassResults, steps
@@ -28,7 +28,7 @@ from ...graph.function import TracedFunction
 from ...profiler.machine import fastest
 from ...profiler.roofline import arrays_of
 from .film import Cut, Film, Panel, Reel, code, refuse_large, row, table
-from .traced import trace_of
+from .widget_trace import trace_of
 
 LARGEST = 60  # boxes
 COMMENT = re.compile(r"(?<=\S) {2,}# ")  # aligned far to the right, beyond a narrow screen

@@ -19,7 +19,7 @@ import numpy as np
 
 from ...draw.charts import BOTTOM, LEFT, RIGHT, TOP, Axis, across, bars, chart, compact, swatch, upwards
 from ...draw.svg import text
-from ...draw.words import pluralize, number
+from ...draw.words import number, pluralize
 from ...engine.base.dtypes import bfloat16, finfo, float16, kind
 from ...engine.core.modes import in_mode
 from ...engine.random import fork_rng

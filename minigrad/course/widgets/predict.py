@@ -104,7 +104,9 @@ class Predict(Form):
         elif self.outcome:
             state = "Not predicted. The answer has been shown."
         else:
-            state = f"Not predicted yet. The answer is {asked.expected_form}{f', in {asked.unit}' if asked.unit else ''}."
+            state = (
+                f"Not predicted yet. The answer is {asked.expected_form}{f', in {asked.unit}' if asked.unit else ''}."
+            )
         return f"{self.label}: {asked.text}\n{state}"
 
     def __repr__(self) -> str:

@@ -98,7 +98,11 @@ class Quiz(Form):
         lines = [f"Quiz {self.label}. {self.score}"]
         for n, item in enumerate(self._items, 1):
             asked, kept = item.question, self._predictions[item.question.name].locked_record
-            state = f"You say {asked.format_answer(kept['answer'])} ({kept['confidence']})." if kept else f"{asked.expected_form}."
+            state = (
+                f"You say {asked.format_answer(kept['answer'])} ({kept['confidence']})."
+                if kept
+                else f"{asked.expected_form}."
+            )
             lines += [f"{n}. {asked.text}", f"   {state[0].upper()}{state[1:]}"]
             lines += [f"   {' '.join(self.results[asked.name]['says'])}"] if self.results else []
         return "\n".join(lines)

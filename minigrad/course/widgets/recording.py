@@ -118,7 +118,11 @@ def record_run(f: Callable[..., Any], args: Sequence[Any]) -> Recording:
                 events.append(LineEvent(frame.f_lineno))
 
     try:
-        with redirect_stdout(PrintRecorder(events)), watching(OpWatcher(events)), limit_execution(f.__name__, heard=on_trace_event):
+        with (
+            redirect_stdout(PrintRecorder(events)),
+            watching(OpWatcher(events)),
+            limit_execution(f.__name__, heard=on_trace_event),
+        ):
             recording.result = f(*args)
     except Exception as error:
         recording.error = error
@@ -126,7 +130,9 @@ def record_run(f: Callable[..., Any], args: Sequence[Any]) -> Recording:
 
 
 @contextmanager
-def limit_execution(name: str, doing: str = "", heard: Callable[[FrameType, str], None] | None = None) -> Iterator[None]:
+def limit_execution(
+    name: str, doing: str = "", heard: Callable[[FrameType, str], None] | None = None
+) -> Iterator[None]:
     """A block that may run 2000 lines of a learner's code and take ten seconds; beyond that it raises TooLong.
 
     name, doing    parts of the message, such as "f" and " while it was traced"

@@ -7,12 +7,12 @@ from html import escape
 from typing import Any
 
 from ...draw.charts import Axis, across, chart, compact, decades, upwards
-from ...draw.words import pluralize, number, took
+from ...draw.words import number, pluralize, took
 from ...profiler.machine import Machine, bandwidth, rate
 from ...profiler.roofline import WRITTEN, Point, axes, bottleneck, dots, draw_roofline, in_cache, share, under_roofs
 from ...profiler.roofline import Roofline as Found
 from .film import ChartFilm, Choice, Cut, Panel, Reel, row, standalone_svg, table
-from .traced import trace_for_widget
+from .widget_trace import trace_for_widget
 
 LARGEST = 60  # ops
 
@@ -32,7 +32,9 @@ class Roofline(ChartFilm):
         found = (
             f
             if isinstance(f, Found)
-            else under_roofs(getattr(f, "__name__", type(f).__name__), *trace_for_widget("Roofline", f, args, LARGEST), machine)
+            else under_roofs(
+                getattr(f, "__name__", type(f).__name__), *trace_for_widget("Roofline", f, args, LARGEST), machine
+            )
         )
         most = max(map(len, found.points.values()), default=0)
         if not 1 <= most <= LARGEST:

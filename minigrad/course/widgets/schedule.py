@@ -16,7 +16,7 @@ from typing import Any
 from ...draw.charts import WIDTH, picture
 from ...draw.rules import sign_of
 from ...draw.svg import text
-from ...draw.words import pluralize, join_names, number, took
+from ...draw.words import join_names, number, pluralize, took
 from ...engine.core.graph import Graph
 from ...engine.core.interpret import value, walk_graph
 from ...engine.core.node import Node
@@ -34,7 +34,7 @@ from ...graph.compiler.schedule import (
 from ...graph.compiler.schedule import Schedule as Planned
 from ...profiler.machine import fastest
 from .film import ChartFilm, Choice, Cut, Panel, Reel, row, table
-from .traced import trace_for_widget
+from .widget_trace import trace_for_widget
 
 WORKERS = (1, 2, 4)
 LARGEST = 60  # ops
@@ -114,8 +114,8 @@ def cuts(plan: Planned, slots: Sequence[ScheduledNode], path: Sequence[Node], ti
             "",
             f"{pluralize(len(slots), 'op', 'ops')}, {plan.workers} worker{'s' * (plan.workers > 1)}. {basis(times)} "
             f"One worker alone takes {took(plan.alone)}. The critical path, "
-            f"{join_names([sign_of(node.op) for node in path])}, takes {took(plan.path)}: no number of workers is quicker, "
-            f"so none is more than {speedup_bound(plan)} times as fast.",
+            f"{join_names([sign_of(node.op) for node in path])}, takes {took(plan.path)}: no number of workers is "
+            f"quicker, so none is more than {speedup_bound(plan)} times as fast.",
             on={"hidden": [*every, *(line for each in lines.values() for line in each)], "gone": ["idle"]},
         )
     ]
@@ -135,7 +135,8 @@ def cuts(plan: Planned, slots: Sequence[ScheduledNode], path: Sequence[Node], ti
         Cut(
             "",
             f"All is done after {took(plan.seconds)}: {number(plan.alone / (plan.seconds or 1.0), 3)} times as fast as "
-            f"one worker alone; the bound is {speedup_bound(plan)}. Hatched is idle, {share} percent of the workers' time.",
+            f"one worker alone; the bound is {speedup_bound(plan)}. Hatched is idle, {share} percent "
+            "of the workers' time.",
             off={"gone": ["idle"]},
         )
     )

@@ -16,10 +16,10 @@ from typing import Any
 from ...draw.graphs import whole
 from ...draw.picture import UNKNOWN
 from ...draw.rules import sign_of
-from ...draw.words import pluralize, join_names
+from ...draw.words import join_names, pluralize
 from ...graph.function import TracedFunction, function
 from .as_graph import AsGraph, TraceError
-from .eager_run import EagerRun, Moment, truncate_text, format_value
+from .eager_run import EagerRun, Moment, format_value, truncate_text
 from .film import Choice, Cut, Film, Panel, Reel, code, output_area
 from .recording import TooLong
 
@@ -47,7 +47,9 @@ class StaticVsDynamic(Film):
             raise TypeError(f"cases must be tuples of arguments, one or more, such as [(x,), (y,)]; got {cases!r}")
         traced = function(f)
         reels = [reel(f, traced, case) for case in cases]
-        choices = [Choice("input", [join_names([format_value(x) for x in case]) for case in cases])] if len(cases) > 1 else []
+        choices = (
+            [Choice("input", [join_names([format_value(x) for x in case]) for case in cases])] if len(cases) > 1 else []
+        )
         super().__init__(f"{f.__name__}, eager and as a static graph", PHASES, reels, choices)
 
 

@@ -20,7 +20,7 @@ from typing import Any
 import traitlets
 
 from ...draw.svg import STYLE
-from ...draw.words import pluralize, number
+from ...draw.words import number, pluralize
 from ...engine.base.threads import can_start
 from ...engine.tensor.tensor import Tensor
 from ..probe import halt
@@ -30,6 +30,7 @@ from .training import (
     Clock,
     Divergence,
     Ration,
+    batch_accuracy,
     boundary_of,
     columns,
     curve,
@@ -37,7 +38,6 @@ from .training import (
     number_of,
     parameters,
     sample_losses,
-    batch_accuracy,
     spread,
     thin_frames,
     threshold_of,

@@ -17,8 +17,8 @@ import traitlets
 
 from ...draw.svg import colours
 from ...engine.base.whole_file import replace_file
-from .displayed import close, record_display
 from .page import page
+from .widget_displays import close, record_display
 
 HERE = Path(__file__).parent
 Plain = dict[str, Any]  # JSON data

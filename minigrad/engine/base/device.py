@@ -2,7 +2,7 @@
 
 CPU          NumPy
 GPU          CuPy, imported when the first GPU tensor is made, so a machine without a GPU does not need it
-SIMULATED    NumPy with CuPy's strict rules; counts what is expensive on a GPU (graph/backends/simulated.py)
+SIMULATED    NumPy with CuPy's strict rules; counts what is expensive on a GPU (graph/backends/simulated_gpu.py)
 META         arrays without elements, for models that are measured but not run (graph/backends/meta.py)
 
 Each op is written once, for an array module `xp`. Where NumPy and CuPy behave differently, the op calls the
@@ -154,7 +154,7 @@ class Device:
 
 CPU = Device("cpu", "numpy", block=1 << 14, programs="minigrad.graph.compiler.program.program:Program")
 GPU = Device("gpu", "cupy")
-SIMULATED = Device("simulated", "minigrad.graph.backends.simulated")
+SIMULATED = Device("simulated", "minigrad.graph.backends.simulated_gpu")
 META = Device("meta", "minigrad.graph.backends.meta")
 
 NAMES = {"cpu": CPU, "gpu": GPU, "cuda": GPU, "cuda:0": GPU, "simulated": SIMULATED, "meta": META}

@@ -246,7 +246,8 @@ def substitute_lengths(n: Any, lengths: Mapping[str, int]) -> Any:
         case str():
             return named_length(n)
         case Length():
-            return sum(prod((substitute_lengths(factor, lengths) for factor in product), start=size) for product, size in n.terms)
+            rows = (((substitute_lengths(x, lengths) for x in product), size) for product, size in n.terms)
+            return sum(prod(factors, start=size) for factors, size in rows)
         case Formula():
             return n.operation(*(substitute_lengths(m, lengths) for m in n.numbers))
     return n
@@ -394,7 +395,8 @@ class Dimension(Unknown):
     def __abs__(self) -> Any:
         return self if self >= 0 else -self
 
-    __round__, __trunc__, __floor__, __ceil__ = map(rounding_method, ("round({})", "trunc({})", "floor({})", "ceil({})"))
+    __round__, __trunc__ = rounding_method("round({})"), rounding_method("trunc({})")
+    __floor__, __ceil__ = rounding_method("floor({})"), rounding_method("ceil({})")
 
     __eq__, __ne__ = decidable_comparison(operator.eq, "=="), decidable_comparison(operator.ne, "!=")
     __lt__, __le__ = decidable_comparison(operator.lt, "<"), decidable_comparison(operator.le, "<=")
@@ -431,7 +433,8 @@ def wrap_dimension(n: Any) -> Any:
 def divided(a: Any, n: Any) -> Any:
     """a / n, and NaN unless n > 0."""
     if isinstance(n, Unknown):
-        return wrap_dimension(Formula(divided, (a, unwrap_dimension(n)), f"{a!r} / {format_factor(unwrap_dimension(n))}"))
+        b = unwrap_dimension(n)
+        return wrap_dimension(Formula(divided, (a, b), f"{a!r} / {format_factor(b)}"))
     return a / n if n > 0 else nan
 
 

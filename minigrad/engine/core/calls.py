@@ -39,14 +39,14 @@ def calling(module: Any) -> Iterator[None]:
 
 
 class named_scope(ContextDecorator):
-    """A named block or function. A watcher's `opened(kind, name)` returns the function to call at its end."""
+    """A named block or function. A watcher's `on_block(kind, name)` returns the function to call at its end."""
 
     def __init__(self, kind: str, name: str):
         self.kind, self.name = kind, name
         self.open: list[list[Callable[[], None]]] = []
 
     def __enter__(self) -> Self:
-        heard: list[Any] = [watcher for watcher in current.mode.watchers if hasattr(watcher, "opened")]
+        heard: list[Any] = [watcher for watcher in current.mode.watchers if hasattr(watcher, "on_block")]
         self.open.append([watcher.on_block(self.kind, self.name) for watcher in heard])
         return self
 
@@ -55,7 +55,9 @@ class named_scope(ContextDecorator):
             close()
 
     def _recreate_cm(self) -> named_scope:
-        return named_scope(self.kind, self.name)  # a separate block for each call of a decorated function, in any thread
+        return named_scope(
+            self.kind, self.name
+        )  # a separate block for each call of a decorated function, in any thread
 
 
 def path_of(module: Any, calls: tuple[tuple[Any, str], ...]) -> str:

@@ -153,7 +153,9 @@ class Elementwise(Op):
     def vjp(self, gy: Any, y: Any, *xs: Any) -> tuple[Any, ...]:
         # Broadcasting copies a value, so the gradients of the copies are summed.
         partials = one_each(self, "partials", self.partials(y, *xs), xs)
-        return tuple(None if p is None else scale_gradient(gy, p).sum_to(x.shape) for p, x in zip(partials, xs, strict=True))
+        return tuple(
+            None if p is None else scale_gradient(gy, p).sum_to(x.shape) for p, x in zip(partials, xs, strict=True)
+        )
 
     def jvp(self, dxs: Any, y: Any, *xs: Any) -> Any:
         partials = one_each(self, "partials", self.partials(y, *xs), xs)

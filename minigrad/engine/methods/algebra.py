@@ -19,7 +19,7 @@ from typing import Any, NamedTuple, Self
 
 from .. import ops
 from ..base.errors import ShapeError
-from .arguments import integers, autocast_to
+from .arguments import autocast_to, integers
 
 
 def einsum(equation: str, *xs: Any) -> Any:

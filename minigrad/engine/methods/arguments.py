@@ -97,7 +97,7 @@ def accept_synonyms(**synonyms: str) -> Callable[[Callable[..., Any]], Callable[
     return decorate
 
 
-hears_dim = accept_synonyms(**SYNONYMS)
+accept_dim = accept_synonyms(**SYNONYMS)
 
 
 def autocast_to(to: str) -> Callable[[F], F]:

@@ -19,10 +19,10 @@ from typing import Any, NoReturn, Self
 import numpy as np
 
 from .. import ops
-from ..base.dimension import bounds, require_known, out_of_order, unwrap_dimension
+from ..base.dimension import bounds, out_of_order, require_known, unwrap_dimension
 from ..base.dtypes import wide
 from ..base.errors import BoundsError, DTypeError, ShapeError
-from .arguments import hears_dim
+from .arguments import accept_dim
 
 
 class At:
@@ -88,12 +88,12 @@ class Indexing:
 
     # -- along one axis -----------------------------------------------------------------------
 
-    @hears_dim
+    @accept_dim
     def select(self, axis: int, index: int) -> Self:
         """The slice at one place of an axis, without that axis. A view."""
         return self[(*_before(self.axis(axis)), index.reshape(()) if hasattr(index, "spec") else index)]
 
-    @hears_dim
+    @accept_dim
     def narrow(self, axis: int, start: int, length: int) -> Self:
         """`length` places of an axis, from `start` on. A view."""
         axis = self.axis(axis)
@@ -109,14 +109,14 @@ class Indexing:
             return self.index_select(axis, np.arange(first + length)).narrow(axis, first, length)
         return self.apply(ops.Index((*(ops.Slice(),) * axis, ops.Slice(first, first + length))))
 
-    @hears_dim
+    @accept_dim
     def index_select(self, axis: int, index: Any) -> Self:
         """The slices at the places of an axis given by the index, a vector of integers."""
         (x, axis), index = self._single(axis), self._places(index, "index_select")
         y = x.apply(ops.Index(_along(axis)), index)
         return y if self.ndim else y.reshape(())
 
-    @hears_dim
+    @accept_dim
     def index_add(self, axis: int, index: Any, source: Any, *, alpha: float = 1) -> Self:
         """A copy with alpha · source added at the places of an axis; repeated indices add up."""
         (x, axis), index = self._single(axis), self._places(index, "index_add")
@@ -124,14 +124,14 @@ class Indexing:
         scaled = source if alpha == 1 else source * alpha
         return self.apply(ops.Add(), scaled.apply(ops.IndexAdd(_along(axis), x.spec.shape), index).reshape(self.shape))
 
-    @hears_dim
+    @accept_dim
     def index_copy(self, axis: int, index: Any, source: Any) -> Self:
         """A copy with source written at the places of an axis."""
         (x, axis), index = self._single(axis), self._places(index, "index_copy")
         source = x._beside(source, axis, index.size, "index_copy")
         return x.apply(ops.IndexSet(_along(axis)), source, index).reshape(self.shape)
 
-    @hears_dim
+    @accept_dim
     def index_fill(self, axis: int, index: Any, value: Any) -> Self:
         """A copy with one number written at the places of an axis."""
         (x, axis), index = self._single(axis), self._places(index, "index_fill")
@@ -139,13 +139,13 @@ class Indexing:
 
     # -- element by element along an axis -----------------------------------------------------
 
-    @hears_dim
+    @accept_dim
     def gather(self, axis: int, index: Any) -> Self:
         """y[i, j] = x[index[i, j], j] along axis 0, and likewise along others."""
         (x, axis), index = self._single(axis), self.lift(index)
         return x.apply(ops.Gather(axis), _row(index)).reshape(index.shape)
 
-    @hears_dim
+    @accept_dim
     def take_along_dim(self, indices: Any, axis: int | None = None) -> Self:
         """`gather` with an index that broadcasts against x along the other axes; without an axis, of all elements."""
         index: Any = self.lift(indices)
@@ -161,14 +161,14 @@ class Indexing:
         whole = self.broadcast_to(*shape[:axis], self.shape[axis], *shape[axis + 1 :])
         return whole.gather(axis, index.broadcast_to(*shape[:axis], index.shape[axis], *shape[axis + 1 :]))
 
-    @hears_dim
+    @accept_dim
     def scatter_add(self, axis: int, index: Any, src: Any) -> Self:
         """A copy with src[i, j] added at [index[i, j], j] along axis 0, and likewise along others."""
         (x, axis), index = self._single(axis), _row(self.lift(index))
         added = self._cut(_row(self.lift(src)), index).apply(ops.ScatterAdd(axis, x.spec.shape), index)
         return self.apply(ops.Add(), added.reshape(self.shape))
 
-    @hears_dim
+    @accept_dim
     def scatter(self, axis: int, index: Any, src: Any = None, *, value: Any = None, reduce: str | None = None) -> Self:
         """A copy with src[i, j], or a number, written at [index[i, j], j] along axis 0, and likewise along others.
 
@@ -182,7 +182,7 @@ class Indexing:
             raise ShapeError(f"scatter takes reduce='add' or None, and got {reduce!r}")
         return x.apply(ops.Scatter(axis), source, index).reshape(self.shape)
 
-    @hears_dim
+    @accept_dim
     def scatter_reduce(self, axis: int, index: Any, src: Any, reduce: str, *, include_self: bool = True) -> Any:
         """Reduce each element and all src[i, j] whose index[i, j] names it: 'sum', 'prod', 'mean', 'amax' or 'amin'.
 
@@ -206,7 +206,7 @@ class Indexing:
             y = y / n if self.spec.is_float else y // n
         return y.astype(self.dtype).where(include_self | named.any(-2), rows).movedim(-1, axis).reshape(self.shape)
 
-    @hears_dim
+    @accept_dim
     def index_reduce(self, axis: int, index: Any, source: Any, reduce: str, *, include_self: bool = True) -> Self:
         """scatter_reduce of slices of the source, to the places of an axis given by the index."""
         (x, axis), index = self._single(axis), self._places(index, "index_reduce")
@@ -214,17 +214,17 @@ class Indexing:
         index = index.reshape(-1, *(1,) * (x.ndim - axis - 1)).broadcast_to(source.shape)
         return x.scatter_reduce(axis, index, source, reduce, include_self=include_self).reshape(self.shape)
 
-    @hears_dim
+    @accept_dim
     def select_scatter(self, src: Any, axis: int, index: int) -> Self:
         """A copy with src at one place of an axis."""
         return self.index_set((*_before(self.axis(axis)), index), src)
 
-    @hears_dim
+    @accept_dim
     def slice_scatter(self, src: Any, axis: int = 0, start: Any = None, end: Any = None, step: int = 1) -> Self:
         """A copy with src at the places start : end : step of an axis."""
         return self.index_set((*_before(self.axis(axis)), slice(start, end, step)), src)
 
-    @hears_dim
+    @accept_dim
     def diagonal_scatter(self: Any, src: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
         """A copy with src on a diagonal of two axes."""
         x = self.movedim((axis1, axis2), (-2, -1))
@@ -269,7 +269,7 @@ class Indexing:
 
     # -- by flat index ------------------------------------------------------------------------
 
-    @hears_dim
+    @accept_dim
     def take(self, index: Any, axis: int | None = None) -> Self:
         """The elements at flat indices into the whole tensor, in the index's shape; or slices along an axis."""
         if axis is None:
@@ -283,7 +283,7 @@ class Indexing:
 
     # -- unique elements and counts: no gradient passes, since small changes do not change a count ------
 
-    @hears_dim
+    @accept_dim
     def unique(
         self, sorted: bool = True, return_inverse: bool = False, return_counts: bool = False, axis: int | None = None
     ) -> Any:
@@ -298,7 +298,7 @@ class Indexing:
         places = places.reshape(self.shape if a is None else self.shape[a]) if return_inverse else None
         return self._lift_results(found.astype(self.dtype), places, counts if return_counts else None)
 
-    @hears_dim
+    @accept_dim
     def unique_consecutive(
         self, return_inverse: bool = False, return_counts: bool = False, axis: int | None = None
     ) -> Any:
@@ -310,7 +310,8 @@ class Indexing:
         run = xp.cumsum(begins) - 1
         counts = xp.bincount(run) if return_counts else None
         found = x[begins] if a is None else xp.moveaxis(x[begins], 0, a)
-        return self._lift_results(found, run.reshape(self.shape if a is None else -1) if return_inverse else None, counts)
+        inverse = run.reshape(self.shape if a is None else -1) if return_inverse else None
+        return self._lift_results(found, inverse, counts)
 
     def bincount(self, weights: Any = None, minlength: int = 0) -> Self:
         """How often each of 0, 1, 2, … occurs in a vector of integers, or the sum of its weights."""

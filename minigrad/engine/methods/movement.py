@@ -18,7 +18,7 @@ import numpy as np
 from .. import ops
 from ..base.dimension import is_unknown, require_known, wrap_dimension
 from ..base.errors import AxisError, ShapeError
-from .arguments import hears_dim, integers, whole
+from .arguments import accept_dim, integers, whole
 
 
 class Movement:
@@ -48,7 +48,7 @@ class Movement:
         """The same numbers in memory in axis order, so that `view` can reshape them; copied if necessary."""
         return self.apply(ops.Contiguous())
 
-    @hears_dim
+    @accept_dim
     def flatten(self, start_axis: int = 0, end_axis: int = -1) -> Self:
         """Merge the axes from start_axis to end_axis, both included, into one."""
         if not self.ndim:
@@ -60,7 +60,7 @@ class Movement:
 
     def ravel(self) -> Self: return self.reshape(self.size)
 
-    @hears_dim
+    @accept_dim
     def unflatten(self, axis: int, sizes: Any) -> Self:
         """Split one axis into several; one of the sizes may be −1, and is inferred."""
         axis, sizes = self.axis(axis), integers((sizes,))
@@ -71,13 +71,13 @@ class Movement:
             raise ShapeError(f"unflatten needs sizes whose product is {self.shape[axis]}, and got {sizes}")
         return self.reshape(self.shape[:axis] + sizes + self.shape[axis + 1 :])
 
-    @hears_dim
+    @accept_dim
     def squeeze(self, axis: Any = None) -> Self:
         """Remove axes of length 1: all of them, or those among the given axes."""
         axes = self._reduction(axis, False, ())[0]
         return self.reshape(tuple(n for a, n in enumerate(self.shape) if a not in axes or n != 1))
 
-    @hears_dim
+    @accept_dim
     def unsqueeze(self, axis: int) -> Self:
         """Insert an axis of length 1 at that place of the result."""
         place = self._new_axis(axis)
@@ -85,7 +85,7 @@ class Movement:
 
     # -- order --------------------------------------------------------------------------------
 
-    @hears_dim
+    @accept_dim
     def permute(self, *order: Any, axes: Any = None) -> Self:
         """The axes in another order; each must be given once."""
         order = integers(order if axes is None else (axes,))
@@ -103,7 +103,7 @@ class Movement:
             return self.swapaxes(*axes)
         return self.permute(*axes) if axes else self.permute(*reversed(range(self.ndim)))
 
-    @hears_dim
+    @accept_dim
     def swapaxes(self, axis0: int, axis1: int) -> Self:
         """Exchange two axes."""
         order = list(range(self.ndim or 1))
@@ -113,7 +113,7 @@ class Movement:
 
     swapdims = swapaxes
 
-    @hears_dim
+    @accept_dim
     def movedim(self, source: Any, destination: Any) -> Self:
         """Move some axes to other places; the others keep their order."""
         come = [self.axis(a) for a in integers((source,) if isinstance(source, int) else source)]
@@ -137,7 +137,7 @@ class Movement:
     mT = mH = property(lambda self: self.swapaxes(-2, -1), doc="The last two axes exchanged.")
     H = property(lambda self: self.t(), doc="A matrix transposed.")
 
-    @hears_dim
+    @accept_dim
     def flip(self, *along: Any, axes: Any = None) -> Self:
         """The order along some axes reversed."""
         along = integers(along if axes is None else (axes,))
@@ -149,7 +149,7 @@ class Movement:
     def fliplr(self) -> Self: return self.flip(1)
     def flipud(self) -> Self: return self.flip(0)
 
-    @hears_dim
+    @accept_dim
     def roll(self, shifts: Any, axes: Any = None) -> Self:
         """Shift elements cyclically along axes; without axes, along the flattened tensor."""
         shifts = integers((shifts,))
@@ -160,7 +160,7 @@ class Movement:
             raise ShapeError(f"roll needs one shift for each axis, and got {shifts} for {axes}")
         return self.apply(ops.Roll(shifts, axes))
 
-    @hears_dim
+    @accept_dim
     def rot90(self, k: int = 1, axes: Any = (0, 1)) -> Self:
         """Rotate k times by 90°, from the first of two axes towards the second."""
         a, b = (self.axis(n) for n in integers((axes,)))
@@ -192,7 +192,7 @@ class Movement:
 
     def expand_as(self, other: Any) -> Self: return self.expand(other.shape)
 
-    @hears_dim
+    @accept_dim
     def tile(self, *times: Any, axes: Any = None) -> Self:
         """The tensor repeated along each axis. Fewer numbers than axes apply to the last axes."""
         times = integers(times if axes is None else (axes,))
@@ -210,7 +210,7 @@ class Movement:
             raise ShapeError(f"repeat needs a number for each axis of {self.spec}, and got {sizes}: tile needs fewer")
         return self.tile(*sizes)
 
-    @hears_dim
+    @accept_dim
     def repeat_interleave(self, repeats: Any, axis: Any = None, *, output_size: int | None = None) -> Self:
         """Repeat each element along an axis, one copy after the other; without an axis, along the flattened tensor.
 
@@ -238,7 +238,7 @@ class Movement:
 
     # -- pieces -------------------------------------------------------------------------------
 
-    @hears_dim
+    @accept_dim
     def split(self, split_size: Any, axis: int = 0) -> tuple[Self, ...]:
         """Pieces of that length along an axis, of which the last may be shorter; or of the given lengths."""
         axis = self.axis(axis)
@@ -258,7 +258,7 @@ class Movement:
             lengths = tuple(min(size, n - start) for start in range(0, n, size or 1)) or (0,)
         return self._pieces(axis, lengths)
 
-    @hears_dim
+    @accept_dim
     def chunk(self, chunks: int, axis: int = 0) -> tuple[Self, ...]:
         """That many pieces, or fewer, all of one length except the last."""
         axis = self.axis(axis)
@@ -267,7 +267,7 @@ class Movement:
         n = self.shape[axis]
         return self.split(-(-n // chunks), axis) if n else self._pieces(axis, (0,) * chunks)
 
-    @hears_dim
+    @accept_dim
     def tensor_split(self, indices_or_sections: Any, axis: int = 0) -> tuple[Self, ...]:
         """That many pieces, the first ones longer by 1 if needed; or pieces cut at the given indices."""
         axis = self.axis(axis)
@@ -291,7 +291,7 @@ class Movement:
     def vsplit(self, indices_or_sections: Any) -> Any: return self.tensor_split(indices_or_sections, 0)
     def dsplit(self, indices_or_sections: Any) -> Any: return self.tensor_split(indices_or_sections, 2)
 
-    @hears_dim
+    @accept_dim
     def unbind(self, axis: int = 0) -> tuple[Self, ...]:
         """The slices along an axis, each without that axis."""
         axis = self.axis(axis)
@@ -314,12 +314,12 @@ class Movement:
     def diagflat(self, offset: int = 0) -> Any: return self.reshape(self.size).diag_embed(offset)
     def trace(self) -> Self: return self._matrix("trace").diagonal().sum()
 
-    @hears_dim
+    @accept_dim
     def diagonal(self, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Self:
         """The elements i, i + offset of two axes, as the last axis."""
         return self.movedim((axis1, axis2), (-2, -1)).apply(ops.Diagonal(whole(offset)))
 
-    @hears_dim
+    @accept_dim
     def diag_embed(self, offset: int = 0, axis1: int = -2, axis2: int = -1) -> Self:
         """A matrix of two new axes with the last axis on its diagonal, and zeros elsewhere."""
         if not self.ndim:

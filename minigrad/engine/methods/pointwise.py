@@ -15,7 +15,7 @@ from .. import ops
 from ..base.dtypes import HALVES, finfo
 from ..base.errors import AxisError, DTypeError
 from ..core.op import Op
-from .arguments import compare, hears_dim, autocast_to, shift_left, shift_right
+from .arguments import accept_dim, autocast_to, compare, shift_left, shift_right
 
 # Looking up an interned op takes 0.15 µs, which is noticeable for the most common ops.
 _ADD, _SUB, _MUL, _DIV = ops.Add(), ops.Sub(), ops.Mul(), ops.Div()
@@ -312,28 +312,28 @@ class Pointwise:
 
     # -- rescaling rows: to sum 1, or to mean 0 and mean square 1 ---------------------------------------
 
-    @hears_dim
+    @accept_dim
     def softmax(self, axis: int | None = None, dtype: Any = None) -> Self:
         """eˣ / Σ eˣ along the axis: positive numbers that sum to 1. A row of only −inf gives NaN."""
         return self._as(dtype)._weighing(ops.Softmax, axis)
 
-    @hears_dim
+    @accept_dim
     def log_softmax(self, axis: int | None = None, dtype: Any = None) -> Self:
         """ln of softmax: x − ln Σ eˣ along the axis. It is exact even where softmax rounds to 0."""
         return self._as(dtype)._weighing(ops.LogSoftmax, axis)
 
-    @hears_dim
+    @accept_dim
     def softmin(self, axis: int | None = None, dtype: Any = None) -> Self:
         """softmax of −x: the smallest x gets the largest weight."""
         return self.apply(ops.Neg()).softmax(axis, dtype)
 
-    @hears_dim
+    @accept_dim
     def standardise(self, axis: Any = -1, eps: float = 1e-5) -> Self:
         """(x − mean) / √(var + ε) along an axis, several, or all; the variance is that of all n, not n − 1."""
         axes = self._floating("standardise")._reduction(axis, False)[0]
         return self.apply(ops.Standardise(axes, float(eps)))
 
-    @hears_dim
+    @accept_dim
     def rms_normalise(self, axis: Any = -1, eps: float = 1e-5) -> Self:
         """x / √(mean x² + ε) along an axis, several, or all."""
         axes = self._floating("rms_normalise")._reduction(axis, False)[0]

@@ -25,11 +25,11 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 
 from .. import ops
-from ..base.dimension import is_unknown, require_known, out_of_order, unwrap_dimension
+from ..base.dimension import is_unknown, out_of_order, require_known, unwrap_dimension
 from ..base.errors import BoundsError, ShapeError
 from ..core.op import Op
 from ..ops.scan import along
-from .arguments import flag, hears_dim, integers, autocast_to, whole
+from .arguments import accept_dim, autocast_to, flag, integers, whole
 
 
 class MinMax(NamedTuple):
@@ -211,25 +211,25 @@ class Reductions:
             return self.amin(axis, keepdims or keepdim)
         return self._extreme(ops.ArgMin, dim, keepdim or keepdims)
 
-    @hears_dim
+    @accept_dim
     def argmax(self, axis: int | None = None, keepdims: bool = False) -> Self:
         """The index of the first largest element along the axis, or in the flattened tensor."""
         return self._place(ops.ArgMax, axis, keepdims)
 
-    @hears_dim
+    @accept_dim
     def argmin(self, axis: int | None = None, keepdims: bool = False) -> Self:
         """The index of the first smallest element along the axis, or in the flattened tensor."""
         return self._place(ops.ArgMin, axis, keepdims)
 
     # -- sorting ------------------------------------------------------------------------------
 
-    @hears_dim
+    @accept_dim
     def argsort(self, axis: int = -1, descending: bool = False, stable: bool = True) -> Self:
         """The indices that sort the elements. The sort is always stable, also if `stable` is False."""
         x, a = self._single(axis)
         return x.apply(ops.ArgSort(a, flag(descending))).reshape(self.shape)
 
-    @hears_dim
+    @accept_dim
     def sort(self, axis: int = -1, descending: bool = False, stable: bool = True) -> ValuesIndices:
         """The sorted elements, and their indices in x."""
         return self._gather_by(lambda a: ops.ArgSort(a, flag(descending)), axis)
@@ -238,13 +238,13 @@ class Reductions:
         """The elements sorted along the first axis."""
         return self.sort(0).values
 
-    @hears_dim
+    @accept_dim
     def topk(self, k: int, axis: int = -1, largest: bool = True, sorted: bool = True) -> ValuesIndices:
         """The k largest (or smallest) elements along the axis, and their indices. They are always sorted."""
         x, a = self._single(axis)
         return x._take_places(a, x.apply(ops.ArgTopK(a, unwrap_dimension(k), flag(largest))), keepdims=bool(self.ndim))
 
-    @hears_dim
+    @accept_dim
     def kthvalue(self, k: int, axis: int = -1, keepdims: bool = False) -> ValuesIndices:
         """The k-th smallest element along the axis, counted from 1, and its index."""
         x, a = self._single(axis)
@@ -253,7 +253,7 @@ class Reductions:
             raise BoundsError(f"kthvalue of {self.spec} takes k from 1 to {n} along axis {a}, and got {k}")
         return x._take_places(a, x.apply(ops.ArgSort(a)).narrow(a, k - 1, 1), flag(keepdims) and bool(self.ndim))
 
-    @hears_dim
+    @accept_dim
     def median(self, axis: int | None = None, keepdims: bool = False) -> Any:
         """The middle element, the lower of two: of all, or along an axis (values, indices). NaN if any element is NaN.
 
@@ -273,7 +273,7 @@ class Reductions:
             places = first.where(unknown.any(a, True), places)
         return x._take_places(a, places, flag(keepdims) and bool(self.ndim))
 
-    @hears_dim
+    @accept_dim
     def quantile(
         self, q: Any, axis: int | None = None, keepdims: bool = False, *, interpolation: str = "linear"
     ) -> Self:
@@ -317,27 +317,27 @@ class Reductions:
 
     # -- scans: y[t] from all x[≤ t]; and differences, their inverse --------------------------------------
 
-    @hears_dim
+    @accept_dim
     def cumsum(self, axis: int, *, dtype: Any = None) -> Self:
         """x₀, x₀ + x₁, x₀ + x₁ + x₂, … Integers and booleans sum to int64."""
         return self._summand(dtype)._apply_scan(ops.CumSum, axis)._as(dtype)
 
-    @hears_dim
+    @accept_dim
     def cumprod(self, axis: int, *, dtype: Any = None) -> Self:
         """x₀, x₀ x₁, x₀ x₁ x₂, … The gradient is correct even if factors are 0."""
         return self._summand(dtype)._apply_scan(ops.CumProd, axis)._as(dtype)
 
-    @hears_dim
+    @accept_dim
     def logcumsumexp(self, axis: int) -> Self:
         """ln of the running sum of eˣ, without forming a large eˣ."""
         return self.real_valued()._apply_scan(ops.LogCumSumExp, axis)
 
-    @hears_dim
+    @accept_dim
     def cummax(self, axis: int) -> ValuesIndices:
         """The largest element so far, and its index: the last one, if tied."""
         return self._gather_by(ops.ArgCumMax, axis)
 
-    @hears_dim
+    @accept_dim
     def cummin(self, axis: int) -> ValuesIndices:
         """The smallest element so far, and its index: the last one, if tied."""
         return self._gather_by(ops.ArgCumMin, axis)
@@ -359,7 +359,7 @@ class Reductions:
             width = width.reshape(-1, *[1] * (self.ndim - axis - 1))
         return (y[along(axis, 1, None)] + y[along(axis, None, -1)]) * width / 2
 
-    @hears_dim
+    @accept_dim
     def diff(self, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = None) -> Self:
         """x₁ − x₀, x₂ − x₁, …, applied n times; each time the result has one element less."""
         axis = self.axis(axis)

@@ -29,7 +29,17 @@ from ..base.device import CPU, device_of
 from ..base.errors import DTypeError, ShapeError
 from ..base.spec import Spec, as_places, common_device
 from ..core.op import Op
-from .pattern import ARRAY, Pattern, array_axes, fill_pattern, fits_region, integers_first, refuse_outside, region, format_pattern
+from .pattern import (
+    ARRAY,
+    Pattern,
+    array_axes,
+    fill_pattern,
+    fits_region,
+    format_pattern,
+    integers_first,
+    refuse_outside,
+    region,
+)
 
 
 @dataclass(frozen=True)

@@ -219,7 +219,8 @@ def remaining_lengths(pattern: Pattern, x: Spec) -> list[int]:
             if isinstance(p, Slice):
                 lengths.append(extent(n, *p))
             elif isinstance(p, WHOLE) and not -n <= p < n:
-                raise BoundsError(f"{format_pattern(pattern)} of {x}: index {p} is out of bounds for axis {axis} of {n}")
+                where = f"{format_pattern(pattern)} of {x}"
+                raise BoundsError(f"{where}: index {p} is out of bounds for axis {axis} of {n}")
     return lengths
 
 

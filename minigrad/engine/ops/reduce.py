@@ -16,7 +16,7 @@ from string import ascii_letters
 import numpy as np
 
 from ..base.dimension import at_least, clamped, divided
-from ..base.dtypes import result_type, narrow_dtype, wide
+from ..base.dtypes import narrow_dtype, result_type, wide
 from ..base.errors import ShapeError
 from ..base.spec import Spec, common_device
 from ..core.op import Op

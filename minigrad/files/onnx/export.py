@@ -39,7 +39,7 @@ from ...graph.trace import Trace, identifier
 from . import control as control  # registers its spellings
 from .array import NamedArray, is_empty
 from .function import OnnxFunction
-from .quantized import to_qdq
+from .quantization import to_qdq
 from .recorder import OnnxNumPy
 from .spellings import SPELLINGS
 from .writer import PARAMETERS, NodeWriter, value_info
@@ -83,7 +83,9 @@ def export(
 # -- the trace --------------------------------------------------------------------------------------
 
 
-def trace_function(func: Any, args: tuple[Any, ...], input_names: Any, dynamic_axes: Mapping[str, Any]) -> tuple[Trace, Any]:
+def trace_function(
+    func: Any, args: tuple[Any, ...], input_names: Any, dynamic_axes: Mapping[str, Any]
+) -> tuple[Trace, Any]:
     """Return the trace and the input names. Raises GraphError if a run changes anything besides what it returns."""
     f = TracedFunction(func)
     tensors: list[Tensor] = []
@@ -99,8 +101,8 @@ def trace_function(func: Any, args: tuple[Any, ...], input_names: Any, dynamic_a
     trace = f.trace_with_specs(args, options, tensors, specs)
     if trace.list_changes():
         raise GraphError(
-            f"{f.__name__} changes {', '.join(trace.list_changes())} besides what it returns, which ONNX cannot express: "
-            "export net.eval(), or return the new values, and gradients as mg.autograd.grad returns them"
+            f"{f.__name__} changes {', '.join(trace.list_changes())} besides what it returns, which ONNX cannot "
+            "express: export net.eval(), or return the new values, and gradients as mg.autograd.grad returns them"
         )
     return trace, names
 
@@ -247,7 +249,7 @@ class Exporting(OnnxNumPy):
             if (spelling := SPELLINGS.get(type(op))) is not None:
                 with suppress(NotImplementedError):
                     return spelling(self, op, *xs)
-            if hasattr(op, "decomposed"):
+            if hasattr(op, "decompose"):
                 return self.run(*parts(op, xs))[0]
             # A copy: forwards cache tables by array module, and here such a table consists of this op's nodes.
             y = op.forward(copy(self), *xs)

@@ -298,7 +298,9 @@ class Reader:
         inputs, outputs = ([x.name for x in xs] for xs in (graph.input, graph.output))
         return Body(self.steps(graph.node, outputs, {}), inputs, outputs, arrays)
 
-    def steps(self, nodes: Iterable[onnx.NodeProto], outputs: Iterable[str], said: Mapping[str, Any]) -> list[NodeReading]:
+    def steps(
+        self, nodes: Iterable[onnx.NodeProto], outputs: Iterable[str], said: Mapping[str, Any]
+    ) -> list[NodeReading]:
         """The steps of these nodes, without trailing results that nothing reads."""
         used = {*outputs, *read_by(nodes)}
         return [self.step(drop_unused_outputs(node, used), said) for node in nodes]

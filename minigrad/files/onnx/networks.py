@@ -18,7 +18,7 @@ from ...api.functions.movement import stack
 from ...engine import ops
 from ...graph import control
 from ...nn import functional as F
-from .readings import READINGS, constant, ints, concrete_array, number, reads, require_supported
+from .readings import READINGS, concrete_array, constant, ints, number, reads, require_supported
 from .writer import dtype_of
 
 # -- windows ----------------------------------------------------------------------------------------
@@ -494,7 +494,11 @@ def qlinear_conv(
 def conv_integer(x: Any, w: Any, zx: Any = None, zw: Any = None, **options: Any) -> Any:
     """Computed in float64, in which products of small integers are exact."""
     first = None if zw is None else zw.reshape(-1, *[1] * (w.ndim - 1))
-    return conv(subtract_zero_point(x, zx).astype(np.float64), subtract_zero_point(w, first).astype(np.float64), **options).astype(np.int32)
+    return conv(
+        subtract_zero_point(x, zx).astype(np.float64), subtract_zero_point(w, first).astype(np.float64), **options
+    ).astype(np.int32)
 
 
-READINGS["MatMulInteger"] = lambda a, b, za=None, zb=None: subtract_zero_point(a, columns(za)) @ subtract_zero_point(b, zb)
+READINGS["MatMulInteger"] = lambda a, b, za=None, zb=None: (
+    subtract_zero_point(a, columns(za)) @ subtract_zero_point(b, zb)
+)

@@ -14,7 +14,16 @@ from typing import Any
 
 import numpy as np
 
-from ...engine.base.dimension import Formula, Length, Unknown, clamped, divided, is_unknown, require_known, unwrap_dimension
+from ...engine.base.dimension import (
+    Formula,
+    Length,
+    Unknown,
+    clamped,
+    divided,
+    is_unknown,
+    require_known,
+    unwrap_dimension,
+)
 from ...engine.base.spec import Spec, broadcast_shape
 from ...engine.ops.movement import diagonal_length, resolve_shape
 from ...engine.ops.pattern import extent
@@ -99,7 +108,8 @@ class OnnxNumPy:
     def ufunc(self, f: np.ufunc, *xs: Any, out: Any = None) -> NamedArray:
         """f(*xs), computed in the dtypes that NumPy would choose."""
         if f is np.matmul:
-            return self.matmul(*xs, out)
+            x, y = xs
+            return self.matmul(x, y, out)
         said, xs = UFUNCS.get(f.__name__), tuple(map(unwrap_dimension, xs))
         if said is None or f.nout != 1:
             raise Unrecordable(f"np.{f.__name__}")
@@ -425,7 +435,11 @@ class OnnxNumPy:
 
     def emit_gather(self, x: NamedArray, index: NamedArray, axis: int) -> NamedArray:
         return self.call(
-            "Gather", [x, self.as_int64(index)], (*x.shape[:axis], *index.shape, *x.shape[axis + 1 :]), x.dtype, axis=axis
+            "Gather",
+            [x, self.as_int64(index)],
+            (*x.shape[:axis], *index.shape, *x.shape[axis + 1 :]),
+            x.dtype,
+            axis=axis,
         )
 
     def take_along_axis(self, x: NamedArray, index: NamedArray, axis: int) -> NamedArray:

@@ -10,7 +10,7 @@ import numpy as np
 from ...api.functions.creation import full
 from ...api.functions.movement import broadcast_shapes, cat
 from ...nn import functional as F
-from .readings import READINGS, cast, constant, ints, concrete_array, number, reads, require_supported
+from .readings import READINGS, cast, concrete_array, constant, ints, number, reads, require_supported
 
 
 def shape_of(x: Any, start: int = 0, end: Any = None) -> Any:

@@ -22,7 +22,7 @@ from ...engine.core.op import Op
 from ...engine.methods import Operand
 from ...engine.ops.pattern import Slice
 from ...engine.tensor.tensor import Tensor
-from ...graph.compiled import CompiledGraph, CompileOptions
+from ...graph.compiled_graph import CompiledGraph, CompileOptions
 from ...graph.compiler.passes.specialise import lengths_in, with_lengths
 from ...graph.function import TracedFunction
 from ...graph.placeholder import TensorSpec
@@ -104,7 +104,10 @@ class SavedFunction(Module):
     def signatures(self) -> list[Signature]:
         """The inputs and outputs of each graph."""
         return [
-            Signature({name: tensor_spec_of(x.spec) for name, x in zip(part.arguments, part.graph.inputs)}, names_in(part.result))
+            Signature(
+                {name: tensor_spec_of(x.spec) for name, x in zip(part.arguments, part.graph.inputs)},
+                names_in(part.result),
+            )
             for part in self.parts
         ]
 

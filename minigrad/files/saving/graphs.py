@@ -22,7 +22,17 @@ import numpy as np
 
 from ...engine import ops
 from ...engine.base.device import CPU, Device
-from ...engine.base.dimension import SIGNS, Formula, Length, Unknown, clamped, divided, fresh_length, named_length, unwrap_dimension
+from ...engine.base.dimension import (
+    SIGNS,
+    Formula,
+    Length,
+    Unknown,
+    clamped,
+    divided,
+    fresh_length,
+    named_length,
+    unwrap_dimension,
+)
 from ...engine.base.errors import SavedFileError, StateError
 from ...engine.base.pytree import leaves
 from ...engine.base.spec import Spec, Specs

@@ -14,7 +14,7 @@ from numpy.lib import format as npy
 
 from ...engine.base.errors import MinigradError
 from ..saving.container import decode_arrays, encode_arrays, reject_duplicates, short
-from .model import Arrays, NonFiniteConstant, Model, Refusal
+from .model import Arrays, Model, NonFiniteConstant, Refusal
 
 LENGTH = "Inference-Header-Content-Length"  # of the JSON, if binary elements follow it
 Body = bytes | bytearray

@@ -106,7 +106,8 @@ def too_large(n: Any) -> str:
 
 WANTED: dict[str, set[type]] = {"f": {int, float, NonFiniteConstant}, "i": {int}, "u": {int}, "b": {bool}}
 KINDS: dict[type, str] = {
-    float: "numbers with a point", NonFiniteConstant: "NaN or Infinity", int: "integers", bool: "true or false", str: "strings",
+    float: "numbers with a point", NonFiniteConstant: "NaN or Infinity", int: "integers", bool: "true or false",
+    str: "strings",
     list: "lists of different lengths",
 }  # fmt: skip
 
@@ -143,7 +144,11 @@ def of_function(
 
     lengths = {spec.shape[0] if spec.shape else 1 for spec in (*inputs.values(), *returned.values())}
     one_length = len(lengths) == 1 and all(map(is_unknown, lengths))
-    model = Model({name: tensor_spec_of(x) for name, x in inputs.items()}, {name: tensor_spec_of(x) for name, x in returned.items()}, run)
+    model = Model(
+        {name: tensor_spec_of(x) for name, x in inputs.items()},
+        {name: tensor_spec_of(x) for name, x in returned.items()},
+        run,
+    )
     if not one_length or part.edits or not rows_are_apart(model):
         return model
     return replace(model, run=partial(in_slices, run), by_rows=True)

@@ -57,7 +57,11 @@ def tensor(said: Any, model: Model) -> tuple[str, np.ndarray]:
                 raise Refusal(f"expected the inputs {[*model.inputs]}, got {name}")
             if datatype != TYPES[str(spec.dtype)]:
                 raise Refusal(f"{name} must be {TYPES[str(spec.dtype)]}, got {datatype}")
-            array = of_bytes(name, data, spec.dtype) if isinstance(data, bytes) else array_from_lists(name, data, spec.dtype)
+            array = (
+                of_bytes(name, data, spec.dtype)
+                if isinstance(data, bytes)
+                else array_from_lists(name, data, spec.dtype)
+            )
             whole = all(type(n) is int and n >= 0 for n in shape)
             if whole and prod(shape) == array.size and array.shape in ((array.size,), tuple(shape)):
                 with suppress(ValueError, OverflowError):  # more or longer axes than NumPy supports

@@ -32,13 +32,13 @@ from .state import (
     as_number,
     describe,
     filling,
-    user_line,
     identical,
     is_number,
     is_part,
     lift_value,
     same,
     symbolic,
+    user_line,
 )
 
 BOOL = np.dtype(bool)
@@ -122,7 +122,9 @@ class Merge:
             if symbol is not None and is_part(its):
                 results.append(self.second(name, i, *first, its))
             elif not same(value, its):
-                raise self.mismatch_error(name, f"{describe(value)} after one branch and {describe(its)} after the other")
+                raise self.mismatch_error(
+                    name, f"{describe(value)} after one branch and {describe(its)} after the other"
+                )
         return results
 
     def second(self, name: str, i: int, value: Any, symbol: Any, y: Any) -> Any:
@@ -197,15 +199,15 @@ def handled(error: BaseException | None = None) -> None:
     for each in getattr(error, "exceptions", (error,)):
         if isinstance(each, NoValueError):
             raise ConversionError(
-                f"{user_line()}: this `except` catches {type(each).__name__}, which a run by Python, where every tensor has "
-                f"a value, would not raise: {each}"
+                f"{user_line()}: this `except` catches {type(each).__name__}, which a run by Python, where every "
+                f"tensor has a value, would not raise: {each}"
             ) from each
         if (early := getattr(each, "early", None)) is not None:
             what, at = early
             raise ConversionError(
-                f"{user_line()}: this `except` catches {type(each).__name__} from {at}, where {what} written down before "
-                "any value is known: it is raised even if no run would get there. Without `try`: check by `if`, or "
-                "use where(…); to stop a run that has a bad value, write `assert`"
+                f"{user_line()}: this `except` catches {type(each).__name__} from {at}, where {what} written down "
+                "before any value is known: it is raised even if no run would get there. Without `try`: check by "
+                "`if`, or use where(…); to stop a run that has a bad value, write `assert`"
             ) from each
 
 
@@ -213,8 +215,8 @@ def truth(x: Any, kind: str) -> Any:
     """x as a condition: one bool. Raises ShapeError if it has several elements."""
     if x.size != 1:
         raise ShapeError(
-            f"{user_line()}: the condition of this {kind} is one bool, and got {x.spec}: say x.any() or x.all(), or take "
-            "where(condition, a, b) for a choice element by element"
+            f"{user_line()}: the condition of this {kind} is one bool, and got {x.spec}: say x.any() or x.all(), or "
+            "take where(condition, a, b) for a choice element by element"
         )
     x = x.reshape(()) if x.shape else x
     return x if x.dtype == BOOL else x != 0
@@ -350,8 +352,8 @@ def filter_(test: Any) -> Any:
     """The condition of a comprehension. Raises ConversionError if it is symbolic, as the length would be unknown."""
     if symbolic(test):
         raise ConversionError(
-            f"{user_line()}: the `if` of a comprehension decides how many items there are, and {test.spec} is known only "
-            "when the graph runs. Keep all items, and choose the value: [v if v > 0 else 0 for v in x], or "
+            f"{user_line()}: the `if` of a comprehension decides how many items there are, and {test.spec} is known "
+            "only when the graph runs. Keep all items, and choose the value: [v if v > 0 else 0 for v in x], or "
             "where(x > 0, x, 0).sum(); or write a `for` with an `if` in it"
         )
     return test

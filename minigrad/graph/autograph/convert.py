@@ -112,7 +112,11 @@ def call(function: Any) -> Any:
 def convert_callee(function: Any) -> Any:
     if not stays(function):
         return build_converted(function)
-    return with_converted_arguments(function) if is_engine(function) and not hasattr(function, "do_not_convert") else function
+    return (
+        with_converted_arguments(function)
+        if is_engine(function) and not hasattr(function, "do_not_convert")
+        else function
+    )
 
 
 def stays(function: Any) -> bool:

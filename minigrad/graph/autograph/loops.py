@@ -21,7 +21,7 @@ from ...api.functions.creation import arange
 from ...engine.base.dimension import Dimension
 from ...engine.base.dtypes import kind
 from ...engine.base.errors import ConversionError
-from ...engine.base.pytree import leaves, outline, paths, unflatten_like, replace_leaves
+from ...engine.base.pytree import leaves, outline, paths, replace_leaves, unflatten_like
 from ...engine.base.spec import Spec
 from ...engine.core.modes import current
 from ...engine.core.node import place
@@ -39,12 +39,12 @@ from .state import (
     describe,
     dtype_of,
     filling,
-    user_line,
     is_number,
     is_part,
     lift_value,
     same,
     symbolic,
+    user_line,
 )
 
 UNROLLED = 256  # a loop in which a list grows is unrolled up to this many rows
@@ -93,8 +93,9 @@ class Steps(Rows):
 
     def refuse(self, *_: Any) -> Any:
         raise ConversionError(
-            f"{user_line()}: the length of this mg.arange() is known only when the graph runs, so it is no tensor, and only "
-            "a `for` can go over it. For a tensor take a length that is known, mg.arange(10), and choose by where(…)"
+            f"{user_line()}: the length of this mg.arange() is known only when the graph runs, so it is no tensor, and "
+            "only a `for` can go over it. For a tensor take a length that is known, mg.arange(10), and choose by "
+            "where(…)"
         )
 
     __getattr__ = __getitem__ = __neg__ = __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = refuse
@@ -149,8 +150,8 @@ def unroll(x: Any) -> Any:
         return x
     if x.most is None:
         raise ConversionError(
-            f"{user_line()}: how many rows there are is known only when the graph runs, and Python, in a comprehension or "
-            "beside a list, needs them one after another: make the list a tensor, or write a `for`"
+            f"{user_line()}: how many rows there are is known only when the graph runs, and Python, in a comprehension "
+            "or beside a list, needs them one after another: make the list a tensor, or write a `for`"
         )
     return [x.row(i) for i in range(x.most)]
 

@@ -104,8 +104,8 @@ def identical(x: Any, y: Any) -> Any:
     tensors = [z for z in (x, y) if isinstance(z, Tracer | Tensor) and not is_number(z)]
     if len(tensors) == 2 and any(isinstance(z, Tracer) and may_vary(z) for z in tensors):
         raise ConversionError(
-            f"{user_line()}: `is` on two tensors, one of them chosen by a branch or a loop over tensors, is known only when "
-            "the graph runs: keep a bool that says which tensor was chosen"
+            f"{user_line()}: `is` on two tensors, one of them chosen by a branch or a loop over tensors, is known only "
+            "when the graph runs: keep a bool that says which tensor was chosen"
         )
     return False
 
@@ -172,7 +172,9 @@ def filling(x: Any) -> Any:
     """A dummy value with the structure, shapes and dtypes of x, which is never read."""
 
     def like(leaf: Any) -> Any:
-        return lift_value(False).astype(leaf.dtype).broadcast_to(tuple(leaf.shape)) if isinstance(leaf, ARRAYS) else leaf
+        return (
+            lift_value(False).astype(leaf.dtype).broadcast_to(tuple(leaf.shape)) if isinstance(leaf, ARRAYS) else leaf
+        )
 
     return tree_map(like, x)
 

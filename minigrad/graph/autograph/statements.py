@@ -20,7 +20,7 @@ from typing import Any
 
 from .expressions import Expressions, assigns
 from .jumps import Block, JumpLowering, at, exits, pass_line
-from .scopes import Function, Liveness, arguments, attributes_written, inside, bound_names
+from .scopes import Function, Liveness, arguments, attributes_written, bound_names, inside
 
 
 class Frame:

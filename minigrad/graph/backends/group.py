@@ -17,7 +17,7 @@ from ...engine.core.graph import Graph
 from ...engine.core.node import Node
 from ...engine.ops import BroadcastTo, Const, Max, Mean, Min, Sum
 from ..compiler.passes.fuse import is_full_reduction
-from .c import C, Expr, NotWritten, cast, register_type, literal, name_common_parts, round_to_half, ufunc
+from .c import C, Expr, NotWritten, cast, literal, name_common_parts, register_type, round_to_half, ufunc
 
 
 def statements(body: Graph, values: dict[Node, Expr]) -> Iterator[str]:

@@ -24,7 +24,7 @@ from ...engine.base.spec import Specs
 from ...engine.core.graph import Graph
 from ...engine.core.node import Node
 from ...engine.ops import Clone, Const, Input
-from .blame import interrupts, find_failing_op, trap_nan, walk_now
+from .blame import find_failing_op, interrupts, trap_nan, walk_now
 from .passes.liveness import memory_of
 from .passes.pipeline import STANDARD, Pass, optimised
 

@@ -109,7 +109,9 @@ def binary_cross_entropy_with_logits(
     doubt = -x.logsigmoid()  # −ln σ(x); add x for −ln(1 − σ(x))
     if pos_weight is None:
         return reduce_loss(apply_weight((1 - t) * x + doubt, weight), reduction)
-    return reduce_loss(apply_weight((1 - t) * x + (1 + (x.lift(pos_weight).astype(x.dtype) - 1) * t) * doubt, weight), reduction)
+    return reduce_loss(
+        apply_weight((1 - t) * x + (1 + (x.lift(pos_weight).astype(x.dtype) - 1) * t) * doubt, weight), reduction
+    )
 
 
 @autocast_to("float32")
@@ -461,7 +463,9 @@ def ctc_loss(
     t, lengths, sizes = check_ctc_targets(logp, t, lengths, sizes)
     loss = -ctc_log_likelihood(logp, t, lengths, sizes, blank)
     loss = loss.where(loss < -NEVER / 2, 0.0 if zero_infinity else inf)
-    return (loss / sizes.clamp(min=1).astype(loss.dtype)).mean() if reduction == "mean" else reduce_loss(loss, reduction)
+    return (
+        (loss / sizes.clamp(min=1).astype(loss.dtype)).mean() if reduction == "mean" else reduce_loss(loss, reduction)
+    )
 
 
 def in_rows(t: Any, sizes: Any, blank: int) -> Any:

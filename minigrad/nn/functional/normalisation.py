@@ -144,7 +144,9 @@ def last_axes(norm: str, x: Any, normalized_shape: Any) -> tuple[int, ...]:
     return tuple(range(x.ndim - len(shape), x.ndim))
 
 
-def standardise_affine(x: Any, axes: Any, eps: float, weight: Any, bias: Any, shape: tuple[int, ...] | None = None) -> Any:
+def standardise_affine(
+    x: Any, axes: Any, eps: float, weight: Any, bias: Any, shape: tuple[int, ...] | None = None
+) -> Any:
     """(x − μ) / √(σ² + ε) · w + b along axes. `shape` makes w and b broadcast; None if they do already."""
     if weight is None or x.dtype not in (np.float32, np.float64):
         y = scale_and_shift(x.standardise(axes, eps), weight, bias, shape)

@@ -18,7 +18,7 @@ from ...engine.base.dtypes import float32, result_type
 from ...engine.base.errors import ShapeError
 from ...engine.methods.arguments import whole
 from ...engine.tensor.lift import operand
-from .convolution import Lengths, with_batch_axis, ints_per_axis, hashable, over_axes, window
+from .convolution import Lengths, hashable, ints_per_axis, over_axes, window, with_batch_axis
 
 
 def max_pool(
@@ -64,7 +64,9 @@ def avg_pool(
     window = pool(n, sizes(size) if ceil_mode else (), *map(hashable, (kernel_size, stride, padding)), 1, ceil_mode)
     if divisor_override is not None:
         everywhere = tuple((max(window.kernel), max(window.kernel) + sum(p)) for p in window.padding)
-        return with_batch_axis(n, x, lambda x: x.apply(ops.AvgPool(window, everywhere))) * (window.taps / divisor_override)
+        return with_batch_axis(n, x, lambda x: x.apply(ops.AvgPool(window, everywhere))) * (
+            window.taps / divisor_override
+        )
     ends = tuple((p, p) for p in ints_per_axis("padding", padding, n)) if count_include_pad else ((0, 0),) * n
     return with_batch_axis(n, x, lambda x: x.apply(ops.AvgPool(window, ends)))
 
@@ -112,7 +114,9 @@ def lp_pool(
     if np.isinf(norm_type):
         side = 1.0 if norm_type > 0 else -1.0
         return max_pool(n, x.abs() * side, kernel_size, stride, 0, 1, ceil_mode) * side
-    total = avg_pool(n, x**norm_type, kernel_size, stride, 0, ceil_mode) * prod(ints_per_axis("kernel_size", kernel_size, n))
+    total = avg_pool(n, x**norm_type, kernel_size, stride, 0, ceil_mode) * prod(
+        ints_per_axis("kernel_size", kernel_size, n)
+    )
     some = total != 0
     return (total.where(some, 1.0) ** (1 / norm_type)).where(some, 0.0 if norm_type > 0 else np.inf)
 

@@ -103,7 +103,7 @@ def install(patch: pytest.MonkeyPatch, folder: Path, answer: dict[str, Any] = AN
     """Put it in the place of the course, and a sandbox that gives this answer in the place of this machine's."""
     patch.setattr(exercise, "ANSWERS", folder / "answers")
     patch.setattr(lessons, "course", lambda: folder)
-    patch.setattr(command, "found", lambda unsafe, limits: Told(answer))
+    patch.setattr(command, "find_sandbox", lambda unsafe, limits: Told(answer))
 
 
 def answered(nb: dict[str, Any], why: str) -> bytes:

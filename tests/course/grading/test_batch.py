@@ -51,7 +51,7 @@ NOTHING = {"cells": {}, "parts": {part: [["gave", 1, ""]] for part in PARTS}}
 @pytest.mark.parametrize("place", [f"exercises/{NAME}.ipynb", "exercises"])
 def test_a_part_that_was_passed_in_its_course_folder_and_is_wrong_now_says_so(tmp_path, monkeypatch, capsys, place):
     """`status` said passed of a notebook of which `grade` said wrong."""
-    monkeypatch.setattr(command, "found", lambda unsafe, limits: Told(NOTHING))
+    monkeypatch.setattr(command, "find_sandbox", lambda unsafe, limits: Told(NOTHING))
     monkeypatch.setattr(gradebook, "is_there", lambda: False)
     (tmp_path / "exercises").mkdir()
     (tmp_path / "exercises" / f"{NAME}.ipynb").write_bytes(RIGHT)
@@ -308,7 +308,7 @@ def test_short_answers_and_what_is_no_python_are_like_nothing():
 
 
 def test_the_command_grades_a_class(tmp_path, capsys, monkeypatch):
-    monkeypatch.setattr(command, "found", lambda unsafe, limits: Told(NOTHING))
+    monkeypatch.setattr(command, "find_sandbox", lambda unsafe, limits: Told(NOTHING))
     hand_in(tmp_path / "in", ada=RIGHT, bob=b"", **{"..": RIGHT})
     assert grade_class(tmp_path) == 0
     said = capsys.readouterr().out
@@ -340,7 +340,7 @@ def test_the_command_says_why_it_cannot_begin(tmp_path, capsys, monkeypatch):
 
 def test_the_command_refuses_what_it_could_not_end(tmp_path, capsys, monkeypatch):
     """Each of these was a traceback, and results among the submissions were graded at the next run."""
-    monkeypatch.setattr(command, "found", lambda unsafe, limits: Told(NOTHING))
+    monkeypatch.setattr(command, "find_sandbox", lambda unsafe, limits: Told(NOTHING))
     hand_in(tmp_path / "in", ada=RIGHT)
     (tmp_path / "file").write_text("")
     out = ["--out", str(tmp_path / "out")]
@@ -374,7 +374,7 @@ def test_a_place_that_submissions_can_read_is_refused(tmp_path, capsys, monkeypa
 
 
 def test_what_is_not_enforced_is_said_at_the_start_and_in_the_report(tmp_path, capsys, monkeypatch):
-    monkeypatch.setattr(command, "found", lambda unsafe, limits: Told(NOTHING))
+    monkeypatch.setattr(command, "find_sandbox", lambda unsafe, limits: Told(NOTHING))
     hand_in(tmp_path / "in", ada=RIGHT)
     assert grade_class(tmp_path) == 0
     assert capsys.readouterr().err.startswith("minigrad: not enforced here: there is no sandbox: every submission can")
@@ -383,7 +383,7 @@ def test_what_is_not_enforced_is_said_at_the_start_and_in_the_report(tmp_path, c
 
 
 def test_an_exercise_without_answers_of_ones_own_fails_and_stops_no_other(tmp_path, capsys, monkeypatch):
-    monkeypatch.setattr(command, "found", lambda unsafe, limits: Told(NOTHING))
+    monkeypatch.setattr(command, "find_sandbox", lambda unsafe, limits: Told(NOTHING))
     hand_in(tmp_path / "in", ada=RIGHT)
     (tmp_path / "in" / "ada" / "02_backward_by_hand.ipynb").write_bytes(RIGHT)
     own = tmp_path / "own" / f"{NAME}.json"
@@ -426,7 +426,7 @@ def test_a_person_is_shown_code_and_words_and_no_output(tmp_path):
 def test_names_and_texts_that_no_encoding_has_stop_nothing(tmp_path, monkeypatch, capsys):
     odd = "\udcff\ud800"
     answer = {"cells": {odd: f"ValueError: {odd}"}, "parts": NOTHING["parts"]}
-    monkeypatch.setattr(command, "found", lambda unsafe, limits: Told(answer))
+    monkeypatch.setattr(command, "find_sandbox", lambda unsafe, limits: Told(answer))
     hand_in(tmp_path / "in", **{"ada\udcff": RIGHT, "x" * 200: RIGHT})
     assert grade_class(tmp_path) == 0
     results = json.loads((tmp_path / "out" / "results.json").read_text("utf-8"))

@@ -21,7 +21,7 @@ SOLUTION = sent_by(RIGHT, NAME)
 @pytest.fixture
 def grade_all(tmp_path, monkeypatch):
     """Grades the class in tmp_path / "in", and returns student → result."""
-    monkeypatch.setattr(command, "found", lambda unsafe, limits: Told(NOTHING))
+    monkeypatch.setattr(command, "find_sandbox", lambda unsafe, limits: Told(NOTHING))
 
     def grade():
         assert grade_class(tmp_path) == 0
@@ -35,10 +35,10 @@ STAGES = {
     "to tell whose it is": (collect, "owner"),
     "to look for several students": (collect, "several_students"),
     "to choose the newest": (collect, "newest"),
-    "to tell which exercise it answers": (batch.Course, "meant"),
+    "to tell which exercise it answers": (batch.Course, "identify_exercise"),
     "to read it": (batch, "digest_of"),
     "to grade it": (batch, "grade"),
-    "to cut its texts": (batch, "fit"),
+    "to cut its texts": (batch, "sanitize"),
     "to read it again": (command, "read"),
     "to write its page": (command, "feedback"),
     "to give it back": (giving, "for_nbgrader"),
@@ -92,7 +92,7 @@ def test_a_part_with_another_number_of_outcomes_has_no_points(more, grade_all, t
     """An IndexError made all of it `failed`."""
     came = SOLUTION["product"] + more if more else SOLUTION["product"][:1]
     answer = {"cells": {}, "parts": SOLUTION | {"product": came}}
-    monkeypatch.setattr(command, "found", lambda unsafe, limits: Told(answer))
+    monkeypatch.setattr(command, "find_sandbox", lambda unsafe, limits: Told(answer))
     hand_in(tmp_path / "in", eve=RIGHT)
     result = grade_all()["eve"]
 
@@ -189,7 +189,7 @@ def test_notebooks_of_a_student_that_unpack_to_more_than_eighty_megabytes_are_re
 def test_names_of_cells_that_the_submission_does_not_have_are_in_no_result(grade_all, tmp_path, monkeypatch):
     """A reply with 60,000 invented cell names made a result of 2.5 MB."""
     stopped = dict.fromkeys(map(str, range(60_000)), "ended the process")
-    monkeypatch.setattr(command, "found", lambda unsafe, limits: Told({"cells": stopped, "parts": SOLUTION}))
+    monkeypatch.setattr(command, "find_sandbox", lambda unsafe, limits: Told({"cells": stopped, "parts": SOLUTION}))
     hand_in(tmp_path / "in", eve=RIGHT)
 
     assert (grade_all()["eve"]["stopped"], grade_all()["eve"]["points"]) == ([], 10)

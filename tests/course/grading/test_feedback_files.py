@@ -14,7 +14,7 @@ from tests.course.grading.test_batch import NOTHING, RIGHT, grade_class, hand_in
 
 @pytest.fixture
 def graded(tmp_path, monkeypatch):
-    monkeypatch.setattr(command, "found", lambda unsafe, limits: Told(NOTHING))
+    monkeypatch.setattr(command, "find_sandbox", lambda unsafe, limits: Told(NOTHING))
 
     def grade(*places):
         hand_in(tmp_path / "in", **dict.fromkeys(places, RIGHT))

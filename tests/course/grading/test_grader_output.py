@@ -12,7 +12,7 @@ import pytest
 
 from minigrad.course.grading import command, gradebook, pages, tables
 from minigrad.course.grading.gradebook import with_readers
-from minigrad.course.grading.letters import as_a_name, as_markdown, cut, sanitize, escape_unprintable, safe_name
+from minigrad.course.grading.letters import as_a_name, as_markdown, cut, escape_unprintable, safe_name, sanitize
 from minigrad.course.grading.submission import MOST_LISTS, Unreadable, read
 from tests.course.grading.cases import NAME
 from tests.course.grading.sandboxes import Told
@@ -45,7 +45,10 @@ def test_what_stands_for_a_student_is_safe_in_a_path_an_address_and_a_table(name
     assert all(letter.isalnum() or letter in "._-~" for letter in safe_name(name))
     assert safe_name(name)[0] not in ".-=@+"
     assert len(safe_name(name)) < 100
-    assert safe_name(name) not in (safe_name(f"{name}!"), safe_name(safe_name(name)))  # nobody can be called as another is known here
+    assert safe_name(name) not in (
+        safe_name(f"{name}!"),
+        safe_name(safe_name(name)),
+    )  # nobody can be called as another is known here
 
 
 @pytest.mark.parametrize("name", ["ada", "s1234567", "José", "a.b@c.de", "ada lovelace", "李"])
@@ -204,7 +207,7 @@ def test_points_by_hand_wait_again_when_another_answer_is_handed_in(tmp_path, mo
     pytest.importorskip("nbgrader", reason="the gradebook is nbgrader's")
     from nbgrader.api import Gradebook
 
-    monkeypatch.setattr(command, "found", lambda unsafe, limits: Told(NOTHING))
+    monkeypatch.setattr(command, "find_sandbox", lambda unsafe, limits: Told(NOTHING))
 
     def graded(data):
         hand_in(tmp_path / "in", ada=data)
@@ -297,7 +300,7 @@ def test_brackets_in_texts_are_no_lists():
 
 def test_a_terminal_is_told_letters_and_one_line_for_each(tmp_path, capsys, monkeypatch):
     """What a student had called a cell moved the cursor, and wrote over the line of another."""
-    monkeypatch.setattr(command, "found", lambda unsafe, limits: Told({"cells": {"x": ESCAPES}, "parts": {}}))
+    monkeypatch.setattr(command, "find_sandbox", lambda unsafe, limits: Told({"cells": {"x": ESCAPES}, "parts": {}}))
     names = ["eve\x1b[2K\rada graded", "a\n2 submissions: 2 graded", "\u202eada", "\x9b2J"]
     nb = json.dumps({"cells": [{"cell_type": "code", "id": ESCAPES, "source": "1"}], "nbformat": 4})
     hand_in(tmp_path / "in", **{name: nb.encode() for name in names}, bob=ESCAPES.encode("utf-8", "surrogatepass"))

@@ -91,7 +91,7 @@ def test_what_was_stopped_and_not_yet_tried_alone_does_not_count(tmp_path):
 @pytest.fixture
 def rightly(monkeypatch):
     told = Told(RIGHTLY)
-    monkeypatch.setattr(command, "found", lambda unsafe, limits: told)
+    monkeypatch.setattr(command, "find_sandbox", lambda unsafe, limits: told)
     monkeypatch.setattr(gradebook, "is_there", lambda: False)  # it takes seconds, and has tests of its own
     return told
 

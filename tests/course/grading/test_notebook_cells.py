@@ -160,7 +160,10 @@ def test_history_is_that_of_a_kernel():
     for cell in cells:
         shell.run_cell(cell, store_history=True)
     kernel = shell.user_ns["told"]
-    job = {"cells": [[f"cell {i}", cell] for i, cell in enumerate(cells)], "parts": [["told", [], parse_probes("told")]]}
+    job = {
+        "cells": [[f"cell {i}", cell] for i, cell in enumerate(cells)],
+        "parts": [["told", [], parse_probes("told")]],
+    }
 
     ((kind, told, words),) = sandbox_here(cell=60, part=60, all=240).run(job).data["parts"]["told"]
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from minigrad.course.grading.grade import grade, looked_at, task, describe_cell_error
+from minigrad.course.grading.grade import describe_cell_error, grade, looked_at, task
 from minigrad.course.grading.submission import Cell
 from minigrad.course.probe import Outcome
 from tests.course.grading.cases import NAME, ROOT

@@ -275,7 +275,7 @@ def test_nothing_of_it_is_left_when_it_has_answered(sandbox, monkeypatch, groupe
 def test_no_two_sandboxes_of_this_machine_have_one_user_id():
     program = (
         "import time\nfrom minigrad.course.grading import users\n"
-        "with users.own() as user: print(user, flush=True); time.sleep(60)"
+        "with users.lock_user_id() as user: print(user, flush=True); time.sleep(60)"
     )
     others = [subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, text=True) for _ in range(2)]
     taken = [int(other.stdout.readline()) for other in others]

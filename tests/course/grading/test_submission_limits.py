@@ -61,7 +61,9 @@ def test_what_one_part_has_loaded_is_there_for_the_next_and_nothing_else_of_it()
     first = "import minigrad.scalar.value as module, html\nmodule.mark = 1\nmodule.__name__"
     asked = "import sys\n[name in sys.modules for name in ('minigrad.scalar.value', 'html')]"
     then = f"{asked}\nimport minigrad.scalar.value as module\nhasattr(module, 'mark')"
-    parts = box.run({"cells": [], "parts": [["p", [], parse_probes(first)], ["q", [], parse_probes(then)]]}).data["parts"]
+    parts = box.run({"cells": [], "parts": [["p", [], parse_probes(first)], ["q", [], parse_probes(then)]]}).data[
+        "parts"
+    ]
     assert [value for _, value, _ in parts["p"] + parts["q"]] == ["minigrad.scalar.value", [True, False], False]
 
 
@@ -74,7 +76,7 @@ def test_a_submission_starts_without_modules_that_are_slow_to_load_and_without_o
 
 
 def test_where_addresses_are_shuffled_it_is_said(monkeypatch):
-    monkeypatch.setattr(sandbox, "unshuffled", list)
+    monkeypatch.setattr(sandbox, "disable_aslr", list)
     assert "the order of sets" in sandbox.Sandbox("bubblewrap").missing()[-1]
 
 

@@ -4,7 +4,7 @@ import pytest
 
 import minigrad as mg
 from minigrad.course.widgets import ChainRule
-from minigrad.course.widgets.dragging import SPELT, tree_ops, tree
+from minigrad.course.widgets.dragging import SPELT, tree, tree_ops
 from minigrad.draw.scalars import RULES
 from minigrad.scalar.value import Value
 

@@ -12,7 +12,16 @@ import pytest
 
 import minigrad as mg
 from minigrad.course.widgets import TrainingView
-from minigrad.course.widgets.training import GAP, MOST_FRAMES, SHARE, Boundary, batches, batch_accuracy, spread, thin_frames
+from minigrad.course.widgets.training import (
+    GAP,
+    MOST_FRAMES,
+    SHARE,
+    Boundary,
+    batch_accuracy,
+    batches,
+    spread,
+    thin_frames,
+)
 
 EARLY = 12  # looks more than five a second, at the start
 SOON = 60.0  # seconds that anything here may take on a busy machine

@@ -72,7 +72,12 @@ def check_bytes_are_those_of_the_formulas():
             last = ledger.moments[-1].live
             psi = 8 * (size if strategy is ShardingStrategy.NO_SHARD else padded)
             wanted = [psi * share for share in shares[:2]] + [k * psi * shares[2]]
-            assert [last[Consumer.PARAMETERS], last[Consumer.GRADIENTS], last[Consumer.STATE]] == wanted, (strategy, k, last, wanted)
+            assert [last[Consumer.PARAMETERS], last[Consumer.GRADIENTS], last[Consumer.STATE]] == wanted, (
+                strategy,
+                k,
+                last,
+                wanted,
+            )
 
 
 def check_no_parameters_are_kept_between_forward_and_backward():

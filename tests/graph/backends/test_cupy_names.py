@@ -12,7 +12,7 @@ import pytest
 import minigrad
 from minigrad import ops
 from minigrad.engine.base.device import GPU, HOMES, device_of
-from minigrad.graph.backends.simulated import contract
+from minigrad.graph.backends.simulated_gpu import contract
 from tests.support.cupy_names import listing
 
 ROOT = Path(minigrad.__file__).parent

@@ -11,7 +11,7 @@ import minigrad as mg
 from minigrad import nn, ops, optim
 from minigrad.engine.base.device import CPU, GPU, SIMULATED, device_of
 from minigrad.engine.base.errors import DeviceError
-from minigrad.graph.backends.simulated import xp
+from minigrad.graph.backends.simulated_gpu import xp
 from tests.examples import CASES, title
 from tests.support.table import table
 

@@ -197,7 +197,7 @@ def test_a_power_of_integers_by_a_float_is_none_of_integers_after_one_by_an_int(
 def test_each_line_of_a_group_is_made_once(monkeypatch):
     """Each step was written four times: to see if C can do it, also in a loop over rows and in a part, and at last."""
     made = []
-    monkeypatch.setattr(group, "named", lambda y, name: made.append(name) or name_common_parts(y, name))
+    monkeypatch.setattr(group, "name_common_parts", lambda y, name: made.append(name) or name_common_parts(y, name))
     x = y = placeholder("x", Spec((10,), "f4"))
     for _ in range(10):
         y = (y * x).tanh()

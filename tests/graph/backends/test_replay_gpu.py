@@ -23,7 +23,7 @@ from minigrad.engine.ops.convolution import Window
 from minigrad.engine.tensor.symbol import placeholder
 from minigrad.graph.backends.cuda.machine import OPTIONS, CuPy, SimulatedMachine, emulate_gemm, gemm, matmul
 from minigrad.graph.backends.cuda.replay import RECORDED, Replay
-from minigrad.graph.backends.simulated import xp
+from minigrad.graph.backends.simulated_gpu import xp
 from minigrad.graph.compiler.passes.pipeline import FAST, STANDARD, optimised
 from minigrad.tracing.gradients import gradients
 from tests.examples import CASES, EXAMPLES, title

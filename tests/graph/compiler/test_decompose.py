@@ -25,7 +25,7 @@ from tests.examples import EXAMPLES
 from tests.support.all_close import assert_all_close, assert_all_equal
 from tests.support.table import table
 
-COMPACT = [case for op, cases in EXAMPLES.items() if hasattr(op, "decomposed") for case in cases]
+COMPACT = [case for op, cases in EXAMPLES.items() if hasattr(op, "decompose") for case in cases]
 
 
 def with_gradients(f, *specs):

@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 import minigrad as mg
 from minigrad.engine.base.dimension import (
     Dimension,
-    substitute_lengths,
     bounds,
     clamped,
     fresh_length,
@@ -18,6 +17,7 @@ from minigrad.engine.base.dimension import (
     lengths_of,
     named_length,
     quotient,
+    substitute_lengths,
 )
 from minigrad.engine.base.errors import GraphError, NoValueError, ShapeError
 from minigrad.engine.base.spec import Spec

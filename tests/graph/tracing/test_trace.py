@@ -515,7 +515,7 @@ def test_a_scheduler_is_no_part_of_a_graph_and_says_so():
 
 
 def test_ever_new_lengths_do_not_make_a_trace_grow_for_ever(monkeypatch):
-    monkeypatch.setattr("minigrad.graph.compiled.MOST_VARIANTS", 3)
+    monkeypatch.setattr("minigrad.graph.compiled_graph.MOST_VARIANTS", 3)
     double = mg.function(lambda x: (x * 2).sum(), input_signature=[mg.TensorSpec((None,), np.float64)])
     for n in range(1, 9):
         assert double(mg.ones(n)).item() == 2 * n

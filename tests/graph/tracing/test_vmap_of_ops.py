@@ -9,7 +9,7 @@ import minigrad as mg
 from minigrad import func, ops
 from minigrad.engine.ops.recurrent import Stepping
 from minigrad.engine.tensor.tensor import Tensor
-from minigrad.tracing.batched import sequences
+from minigrad.tracing.batching_rules import sequences
 from tests.engine.test_op_laws import DIFFERENTIABLE
 from tests.examples import EXAMPLES
 from tests.support.table import table

@@ -57,7 +57,9 @@ class Arena:
         """Index of an output → the argument it overwrites, unless another output is a view of either."""
         given = {i: x for i, x in into.items() if outputs[i].kind == "planned"}
         viewed = {r for i, y in outputs.items() if i not in given for r in y.roots}
-        return {i: self.buffers_of(x)[0] for i, x in given.items() if viewed.isdisjoint((outputs[i], *self.buffers_of(x)))}
+        return {
+            i: self.buffers_of(x)[0] for i, x in given.items() if viewed.isdisjoint((outputs[i], *self.buffers_of(x)))
+        }
 
     def buffers_of(self, node: Node) -> tuple[Buffer, ...]:
         """The buffers of a node's results."""
@@ -96,7 +98,9 @@ class Arena:
         pairs = product(enumerate(self.buffers_of(node)), enumerate(self.buffers_of(x)[0] for x in node.inputs))
         return frozenset((i, k) for (i, y), (k, x) in pairs if x is home[y].argument or home.get(x) is home[y])
 
-    def find_dead_nodes(self, steps: list[Step], last: Mapping[Buffer, int], outputs: set[Node]) -> dict[Node, list[Node]]:
+    def find_dead_nodes(
+        self, steps: list[Step], last: Mapping[Buffer, int], outputs: set[Node]
+    ) -> dict[Node, list[Node]]:
         """Node → the nodes whose arrays are unused after it has run."""
         done: dict[Node, list[Node]] = {}
         for node in self.order:

@@ -37,7 +37,7 @@ from ....engine.base.spec import Spec
 from ....engine.core.node import Node
 from ....engine.ops import BroadcastTo
 from ...compiler.passes.fuse import Fused, is_full_reduction, loop_shape
-from ..c import FUNCTIONS, Expr, cast, register_type, emit_store, literal, emit_load, storage_type, words
+from ..c import FUNCTIONS, Expr, cast, emit_load, emit_store, literal, register_type, storage_type, words
 from ..group import Reducer, reducer, statements
 
 CUDA = {  # other definitions that the text uses; half precision is one instruction, without a header
@@ -147,7 +147,9 @@ class Kernel:
     reduced: tuple[int, ...]
     partials: tuple[Spec, ...]
 
-    def arrays_by_name(self, operands: Sequence[Any], results: Sequence[Any], partials: Sequence[Any]) -> dict[str, Any]:
+    def arrays_by_name(
+        self, operands: Sequence[Any], results: Sequence[Any], partials: Sequence[Any]
+    ) -> dict[str, Any]:
         """Name that launches use → array."""
         return (
             {f"a{k}": a for k, a in enumerate(operands)}
@@ -270,7 +272,9 @@ class Writer:
         for j, y in enumerate(self.outputs):
             alone = "" if any(j == result for result, _ in self.over) else " __restrict__"
             if j in self.reducers and self.two_passes:
-                lines.append((f"{storage_type(self.reducers[j].dtype)}*{alone} p{j}", f"one for each of {self.grid} blocks"))
+                lines.append(
+                    (f"{storage_type(self.reducers[j].dtype)}*{alone} p{j}", f"one for each of {self.grid} blocks")
+                )
             else:
                 lines.append((f"{storage_type(y.spec.dtype)}*{alone} y{j}", str(y.spec)))
         for n, (declared, note) in enumerate(lines):
@@ -282,10 +286,8 @@ class Writer:
     def second_pass(self) -> Iterator[str]:
         if not self.two_passes:
             return
-        pairs = [
-            f"    const {storage_type(r.dtype)}* __restrict__ p{j}, {storage_type(self.outputs[j].spec.dtype)}* __restrict__ y{j}"
-            for j, r in self.reducers.items()
-        ]
+        types = {j: (storage_type(r.dtype), storage_type(self.outputs[j].spec.dtype)) for j, r in self.reducers.items()}
+        pairs = [f"    const {p}* __restrict__ p{j}, {y}* __restrict__ y{j}" for j, (p, y) in types.items()]
         yield 'extern "C" __global__ void NAME_second('
         yield ",\n".join(pairs) + ")"
         yield "{"

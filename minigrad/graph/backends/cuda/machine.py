@@ -33,8 +33,8 @@ import numpy as np
 from ....engine.base.device import GPU, SIMULATED, Device
 from ....engine.base.errors import DeviceError
 from ...compiler.passes.fuse import Fused
-from .. import simulated
-from ..simulated import FEW, launch_kernel, recording, as_one_kernel, count_sync
+from .. import simulated_gpu
+from ..simulated_gpu import FEW, as_one_kernel, count_sync, launch_kernel, recording
 from .kernel import BLOCK, Kernel
 
 
@@ -246,7 +246,7 @@ class CuPy(Machine):
 class SimulatedMachine(Machine):
     """The simulated device: a kernel runs as its group's forward, and counts as the launches it would take."""
 
-    module = simulated.xp
+    module = simulated_gpu.xp
 
     def load(self, kernel: Kernel, fused: Fused) -> Run:
         def run(operands: Arrays, results: Arrays, partials: Arrays) -> None:
@@ -261,7 +261,7 @@ class SimulatedMachine(Machine):
     def compute(self, kernel: Kernel, fused: Fused, operands: Arrays, results: Arrays, partials: Arrays) -> None:
         """Compute the results in place."""
         with np.errstate(all="ignore"), as_one_kernel():
-            ys = fused.forward(simulated.xp, *operands)
+            ys = fused.forward(simulated_gpu.xp, *operands)
         for y, made in zip(results, ys if isinstance(ys, tuple) else (ys,), strict=True):
             y.host[...] = made.host
 

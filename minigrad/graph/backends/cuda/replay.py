@@ -127,7 +127,9 @@ class ReplayState:
         graph, into = self.program.graph, self.program.into
         given: list[Any] = []
         for i, y in enumerate(graph.outputs):
-            copied = y is not None and (i not in into or any(r in self.plan.inputs for r in self.plan.buffers_of(y)[0].roots))
+            copied = y is not None and (
+                i not in into or any(r in self.plan.inputs for r in self.plan.buffers_of(y)[0].roots)
+            )
             given.append(None if y is None else self.values[y].copy() if copied else self.values[y])
         for i, x in into.items():
             y = graph.outputs[i]

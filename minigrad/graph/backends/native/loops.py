@@ -12,7 +12,7 @@ from typing import NamedTuple
 from ....engine.core.graph import Graph
 from ....engine.core.node import Node
 from ...compiler.program.buffer import Buffer, Step
-from ..c import Expr, NotWritten, cast, register_type, emit_store, literal, emit_load
+from ..c import Expr, NotWritten, cast, emit_load, emit_store, literal, register_type
 
 Axis = tuple[int, list[int]]  # its length, and the step of each operand along it, in elements
 
@@ -70,7 +70,10 @@ def emit_simd_loops(axes: Sequence[Axis], lines: Iterable[str], first: int = 0) 
     (n, _), *rest = axes
     if not rest:
         return [f"EACH(i{first}, {n}) {{", *indent_code(lines), "}"]
-    return [f"for (index i{first} = 0; i{first} < {n}; i{first}++)", *indent_code(emit_simd_loops(rest, lines, first + 1))]
+    return [
+        f"for (index i{first} = 0; i{first} < {n}; i{first}++)",
+        *indent_code(emit_simd_loops(rest, lines, first + 1)),
+    ]
 
 
 def elementwise(step: Step, value: Callable[..., Expr]) -> Iterable[str]:

@@ -14,7 +14,7 @@ from ....engine.core.graph import Graph
 from ....engine.core.node import Node
 from ....engine.core.op import Elementwise
 from ....engine.ops import Affine, MatMul
-from ...compiler.passes.fuse import Fused, single_op_graph, is_full_reduction, loop_shape
+from ...compiler.passes.fuse import Fused, is_full_reduction, loop_shape, single_op_graph
 from ...compiler.program.buffer import Buffer, Section, Step, laid_out, shell
 from ...compiler.program.lower import BLOCK, is_planned
 from ...compiler.program.record import Recorder
@@ -87,7 +87,9 @@ class InGroups(InBlocks):
         def result(y: Node, v: Buffer) -> Buffer:
             if v.shell.shape == y.spec.shape:
                 return v
-            return combine_partials(recorder, y, v) if is_full_reduction(y) else recorder.abstract(v).reshape(flat).buffer
+            return (
+                combine_partials(recorder, y, v) if is_full_reduction(y) else recorder.abstract(v).reshape(flat).buffer
+            )
 
         results = tuple(map(result, outputs, ys))
         return results[0] if len(results) == 1 else results

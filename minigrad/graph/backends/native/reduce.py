@@ -14,9 +14,9 @@ import numpy as np
 
 from ...compiler.passes.fuse import is_full_reduction, loop_shape
 from ...compiler.program.buffer import Buffer, EinsumStep, ReduceStep, Shape, Step
-from ..c import Expr, NotWritten, cast, register_type, emit_store, literal, storage_type
+from ..c import Expr, NotWritten, cast, emit_store, literal, register_type, storage_type
 from ..group import Reducer, reducer
-from .loops import Axis, GroupStep, axes_of, emit_group_body, element, indent_code, merge_axes, read
+from .loops import Axis, GroupStep, axes_of, element, emit_group_body, indent_code, merge_axes, read
 
 LANES = 16
 HALVES = [LANES >> k for k in range(1, LANES.bit_length() - 1)]  # 8, 4, 2: the last two lanes are added to the total
@@ -85,7 +85,11 @@ def in_lanes(
         lines += [f"{register_type(r.dtype)} {name}[{LANES}];" for name, r in numbers.items()]
         lines += [f"EACH(j, {LANES}) {name}[j] = {literal(r.start, r.dtype)};" for name, r in numbers.items()]
         lines += [f"for (index i = 0; i < {evenly}; i += {LANES})", f"    EACH(j, {LANES}) {{"]
-        lines += [f"        const index {i} = i + j;", *indent_code(indent_code(each(lambda name: f"{name}[j]"))), "    }"]
+        lines += [
+            f"        const index {i} = i + j;",
+            *indent_code(indent_code(each(lambda name: f"{name}[j]"))),
+            "    }",
+        ]
         for name, r in numbers.items():
             lines += [f"EACH(j, {half}) {emit_join(r, f'{name}[j]', f'{name}[j + {half}]')}" for half in HALVES]
             lines.append(emit_join(r, f"total_{name}", r.both(*(Expr(f"{name}[{j}]", r.dtype) for j in (0, 1)))))
@@ -122,7 +126,11 @@ def reduced_group(step: Step, does: GroupStep) -> list[str]:
     stores = [f"{element(k, axes)} = {emit_store(values[y])};" for k, y in results.items() if k not in numbers]
 
     def each(named: Named) -> list[str]:
-        return [*lines, *stores, *(emit_join(r, named(f"r{k}"), values[results[k].inputs[0]]) for k, r in numbers.items())]
+        return [
+            *lines,
+            *stores,
+            *(emit_join(r, named(f"r{k}"), values[results[k].inputs[0]]) for k, r in numbers.items()),
+        ]
 
     end = []
     for k, r in numbers.items():
@@ -197,7 +205,9 @@ def contraction(step: Step, does: EinsumStep) -> list[str]:
         return lengths[c], strides
 
     gone = [c for c in lengths if c not in right]
-    return reduce_products([*map(axis, right)], [*map(axis, gone)], step.operands, Reducer("add", shells[-1].dtype, 0, None))
+    return reduce_products(
+        [*map(axis, right)], [*map(axis, gone)], step.operands, Reducer("add", shells[-1].dtype, 0, None)
+    )
 
 
 def reduce_products(left: list[Axis], gone: list[Axis], operands: Sequence[Buffer], r: Reducer) -> list[str]:

@@ -19,7 +19,7 @@ from ....engine.core.graph import Graph
 from ....engine.core.node import Node
 from ....engine.ops import Exp, LogSumExp, Reshape, RMSNormalise, Standardise, Sub
 from ....engine.ops.normalise import weights as exponentials_of
-from ....engine.tensor.rewrite import Rewrite, applies_to, again, simplify
+from ....engine.tensor.rewrite import Rewrite, again, applies_to, simplify
 from ....engine.tensor.symbol import Symbol
 from .fast_math import POOLED
 
@@ -34,7 +34,7 @@ def decompose(graph: Graph, exact: bool = False) -> Graph:
 
     def parts(node: Node, inputs: tuple[Node, ...]) -> Node:
         new = again(node, inputs)
-        if not hasattr(node.op, "decomposed") or (exact and not isinstance(node.op, ONLY_TIME)):
+        if not hasattr(node.op, "decompose") or (exact and not isinstance(node.op, ONLY_TIME)):
             return new
         if not all(x.spec.size for x in inputs):
             return new

@@ -48,7 +48,11 @@ def memory_of(order: Sequence[Node]) -> dict[Node, Node]:
     """Node → the node whose memory it uses: itself, or a view's operand. Pieces of several results own theirs."""
     home: dict[Node, Node] = {}
     for node in order:
-        is_view = (node.op.is_view or isinstance(node.op, PassThroughEffect)) and node.inputs and not isinstance(node.op, TupleGet)
+        is_view = (
+            (node.op.is_view or isinstance(node.op, PassThroughEffect))
+            and node.inputs
+            and not isinstance(node.op, TupleGet)
+        )
         home[node] = home[node.inputs[0]] if is_view else node
     return home
 

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import fields, is_dataclass, replace
 from typing import Any
 
-from ....engine.base.dimension import Formula, Length, Unknown, substitute_lengths, fits, is_unknown
+from ....engine.base.dimension import Formula, Length, Unknown, fits, is_unknown, substitute_lengths
 from ....engine.base.errors import GraphError, ShapeError
 from ....engine.base.spec import Spec, Specs
 from ....engine.core.graph import Graph
@@ -73,9 +73,8 @@ def with_lengths(graph: Graph, lengths: Lengths, specs: Sequence[Any]) -> Graph:
         said = spec_at(node.spec, lengths)
         new = node.naming(Node(fields_at(node.op, lengths), xs, None if xs else said))
         if not matches(new.spec, said):
-            raise ShapeError(
-                f"{node}{describe_place(node)} was taken to be {node.spec}, which is {said} in this run, but it is {new.spec}"
-            )
+            taken = f"{node}{describe_place(node)} was taken to be {node.spec}"
+            raise ShapeError(f"{taken}, which is {said} in this run, but it is {new.spec}")
         return new
 
     rebuilt = graph.rebuild(specialise_node)

@@ -21,7 +21,7 @@ from ....engine.ops.comparison import Maximum, Minimum, Where
 from ....engine.ops.matmul import Affine, MatMul
 from ....engine.ops.movement import BroadcastTo, Reshape, Transpose
 from ....engine.ops.pointwise import Abs, Cast, Sqrt
-from ....engine.tensor.rewrite import Rewrite, applies_to, again, merge_moves, simplify
+from ....engine.tensor.rewrite import Rewrite, again, applies_to, merge_moves, simplify
 
 # -- transposes -----------------------------------------------------------------------------------------
 

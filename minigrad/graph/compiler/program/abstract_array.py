@@ -245,7 +245,9 @@ POWERS: dict[float, Any] = {1: np.positive, 2: np.square, 0.5: np.sqrt, -1: np.r
 def like(fill: Any) -> Callable[..., AbstractArray]:
     """zeros_like, ones_like and so on: with x's shape and axis order, unless `shape` is given."""
 
-    def record_like(recorder: Recorder, x: AbstractArray, *args: Any, dtype: Any = None, shape: Any = None) -> AbstractArray:
+    def record_like(
+        recorder: Recorder, x: AbstractArray, *args: Any, dtype: Any = None, shape: Any = None
+    ) -> AbstractArray:
         number, *rest = args if fill is ... else (fill, *args)
         dtype = dtype or (rest[0] if rest else x.dtype)
         shape = x.shape if shape is None else as_shape(shape)

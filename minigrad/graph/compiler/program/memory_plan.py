@@ -150,7 +150,7 @@ def adoptable(root: Buffer, x: Buffer) -> bool:
 def delay_parameter_writes(steps: list[Step], wanted: Mapping[Buffer, Buffer]) -> list[Step]:
     """Move each step that writes a parameter's next value behind the last read of the old one, if possible."""
     place: dict[Step, tuple[int, ...]] = {step: (k,) for k, step in enumerate(steps)}
-    writing, reading = users(steps, "written"), users((s for s in steps if not s.is_view), "read")
+    writing, reading = users(steps, "write_operands"), users((s for s in steps if not s.is_view), "read_operands")
     for n, (root, x) in enumerate(wanted.items()):
         if len(writing[root]) == 1 and x in reading:
             (moved,), behind = writing[root], max(reading[x], key=place.__getitem__)

@@ -29,10 +29,10 @@ from .buffer import (
     address,
     contiguous,
     copied_order,
+    einsum_view,
     laid_out,
     reduced_order,
     shell,
-    einsum_view,
 )
 
 

@@ -22,7 +22,7 @@ from ...nn.quantization.affine import INT32, limits, spread
 from ...nn.quantization.layers import STATE, QuantizedLayer, floating, kinds, product
 from ...nn.quantization.workflow import replace_modules
 from .array import NamedArray
-from .function import OnnxFunction, NodeReading
+from .function import NodeReading, OnnxFunction
 from .spellings import spells
 
 

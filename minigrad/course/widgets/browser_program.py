@@ -12,7 +12,7 @@ from ...engine.core.graph import Graph
 from ...engine.core.node import Node
 from ...engine.core.op import Elementwise
 from ...engine.ops import Const
-from .dragging import SPELT, tree_ops, ast_to_lists
+from .dragging import SPELT, ast_to_lists, tree_ops
 
 
 def graph_program(graph: Graph, inputs: Sequence[str]) -> dict[str, Any]:
