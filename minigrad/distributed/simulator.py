@@ -94,7 +94,7 @@ def simulate(
     slowdown             factor on each worker's time, (workers of the schedule, replicas): see stragglers
 
     >>> from minigrad.distributed.schedules import schedule
-    >>> simulate(schedule("gpipe", 3, 2), 2, nbytes=1000, beta=0.001).said
+    >>> simulate(schedule("gpipe", 3, 2), 2, nbytes=1000, beta=0.001).summary
     '6 workers: 13 s, of which they compute 46.2 percent; 36 events'
     """
     above_zero(replicas=replicas, forward=forward, backward=backward, slowdown=np.min(slowdown))

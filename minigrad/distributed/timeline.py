@@ -29,7 +29,7 @@ class Timeline(Report):
     events: int
     busy: float
     lanes: Mapping[str, Sequence[Span]]
-    said: str
+    summary: str
     until: float
     title = "Who does what, and when"
 

@@ -147,7 +147,7 @@ class Report:
     """A report of a text, tables and charts. Printed, it is the text and tables; a notebook shows the charts too."""
 
     title: Any
-    said: Any
+    summary: Any
     tables: Any
     charts: Any
 
@@ -158,7 +158,7 @@ class Report:
         return picture(self.title, WIDTH, HEIGHT * len(placed), [f"<style>{STYLE}{LOOKS}</style>", *placed])
 
     def __str__(self) -> str:
-        return "\n\n".join([self.said, *map(str, self.tables)])
+        return "\n\n".join([self.summary, *map(str, self.tables)])
 
     __repr__ = __str__
 
@@ -166,7 +166,7 @@ class Report:
         tables = "".join(table._repr_html_() for table in self.tables)
         looks = f"<style>{STYLE}{LOOKS}{BESIDE}</style>"
         charts = f'<div class="mg-beside">{"".join(self.charts)}</div>'
-        return f'<p>{escape(self.said)}</p><div class="mg-widget">{looks}{charts}{tables}</div>'
+        return f'<p>{escape(self.summary)}</p><div class="mg-widget">{looks}{charts}{tables}</div>'
 
 
 def line(look: str, points: Sequence[tuple[float, float]]) -> str:

@@ -129,7 +129,7 @@ class Roofline(Report):
     points: Mapping[str, Sequence[Point]]
 
     title = property(lambda self: f"The roofline of {self.name or 'this machine'}")
-    said = property(lambda self: self.machine.summary)
+    summary = property(lambda self: self.machine.summary)
 
     @property
     def tables(self) -> list[Table]:

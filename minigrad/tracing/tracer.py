@@ -153,7 +153,7 @@ class Tracer(InPlace, Symbol):
     data = property(lambda self: self.detach(), refuse_data, doc="The same value, through which no gradient passes.")
     grad_fn = property(lambda self: None, doc="Its recorded derivative: always None in a graph.")
 
-    placed = Tensor.with_node
+    with_node = Tensor.with_node
 
     def view(self, *shape: Any) -> Any:
         """The same memory in another shape."""

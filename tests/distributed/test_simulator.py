@@ -205,7 +205,7 @@ def test_without_failures_only_checkpoints_are_lost():
     run = failures(1000.0, 300.0, checkpoint=10.0, restart=60.0, mtbf=1e12, workers=10, key=mg.random.key(0))
 
     assert run.seconds == 4 * 310
-    assert run.said == "10 workers: 0.3 hours, 0 failures; goodput 96.8 percent"
+    assert run.summary == "10 workers: 0.3 hours, 0 failures; goodput 96.8 percent"
 
 
 # -- how it is shown ---------------------------------------------------------------------------------------

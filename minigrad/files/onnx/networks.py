@@ -252,8 +252,7 @@ def recurrent(gates: int, states: int, usual: Sequence[str], step: Callable[...,
             return steps(one, x @ W[d].T + bias[: gates * H], given, lengths, direction == "reverse" or d == 1)
 
         sides = [side(d) for d in range(D)]
-        y = stack([y for y, _ in sides], 1)
-        last = [stack([state[i] for _, state in sides]) for i in range(states)]
+        y, last = stack([y for y, _ in sides], 1), [stack([s[i] for _, s in sides]) for i in range(states)]
         if layout:
             y, last = y.permute(2, 0, 1, 3), [s.swapaxes(0, 1) for s in last]
         return (y, *last)[:outputs]
@@ -263,14 +262,12 @@ def recurrent(gates: int, states: int, usual: Sequence[str], step: Callable[...,
 
 def steps(step: Callable[..., Any], a: Any, states: Sequence[Any], lengths: Any, back: bool) -> Any:
     """(state h after each step, last states). Beyond the end of a shorter sequence, states stay and h is 0."""
-    T = a.shape[0]
-    turn = constant(np.arange(T)).reshape(T, 1, 1)
+    turn = constant(np.arange(a.shape[0])).reshape(-1, 1, 1)
     going = ones_like(turn, dtype=bool) if lengths is None else turn < lengths.reshape(1, -1, 1)
     a, going = (a.flip(0), going.flip(0)) if back else (a, going)
 
     def one(states: Any, row: Any) -> Any:
-        now, on = row
-        new = step(now, *states)
+        new, on = step(row[0], *states), row[1]
         if lengths is None:
             return tuple(new), new[0]
         return tuple(y.where(on, s) for y, s in zip(new, states)), new[0].where(on, 0)
@@ -349,10 +346,9 @@ def target_lengths(lengths: Sequence[int], scales: list[float], sizes: Any, poli
     """The output lengths of a Resize and its scale factors, from its scales, or from its sizes and policy."""
     if scales:
         return [floor(np.float32(n) * np.float32(f)) for n, f in zip(lengths, scales)], scales  # as onnx infers shapes
-    wished = ints(sizes)
-    factors = [m / n for m, n in zip(wished, lengths)]
+    factors = [m / n for m, n in zip(ints(sizes), lengths)]
     if policy == "stretch":
-        return wished, factors
+        return ints(sizes), factors
     factor = (min if policy == "not_larger" else max)(factors)
     return [floor(factor * n + 0.5) for n in lengths], [factor] * len(lengths)
 

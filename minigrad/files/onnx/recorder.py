@@ -14,16 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from ...engine.base.dimension import (
-    Formula,
-    Length,
-    Unknown,
-    clamped,
-    divided,
-    is_unknown,
-    require_known,
-    unwrap_dimension,
-)
+from ...engine.base.dimension import Formula, Length, clamped, divided, is_unknown, require_known, unwrap_dimension
 from ...engine.base.spec import Spec, broadcast_shape
 from ...engine.ops.movement import diagonal_length, resolve_shape
 from ...engine.ops.pattern import extent
@@ -73,7 +64,7 @@ class OnnxNumPy:
         """Make an operand of an array, a number, or an expression of lengths."""
         if isinstance(x, NamedArray):
             return x
-        if isinstance(x, Unknown):
+        if isinstance(x, Length | Formula):
             y = self.number(x)
             return y if dtype is None else self.cast(y, np.dtype(dtype))
         array = np.asarray(x, dtype)
@@ -434,13 +425,8 @@ class OnnxNumPy:
         return y.transpose(order)
 
     def emit_gather(self, x: NamedArray, index: NamedArray, axis: int) -> NamedArray:
-        return self.call(
-            "Gather",
-            [x, self.as_int64(index)],
-            (*x.shape[:axis], *index.shape, *x.shape[axis + 1 :]),
-            x.dtype,
-            axis=axis,
-        )
+        shape = (*x.shape[:axis], *index.shape, *x.shape[axis + 1 :])
+        return self.call("Gather", [x, self.as_int64(index)], shape, x.dtype, axis=axis)
 
     def take_along_axis(self, x: NamedArray, index: NamedArray, axis: int) -> NamedArray:
         return self.call("GatherElements", [x, self.as_int64(index)], index.shape, x.dtype, axis=axis)

@@ -107,11 +107,9 @@ def binary_cross_entropy_with_logits(
     """
     x, t = pair("binary_cross_entropy_with_logits", input, target)
     doubt = -x.logsigmoid()  # −ln σ(x); add x for −ln(1 − σ(x))
-    if pos_weight is None:
-        return reduce_loss(apply_weight((1 - t) * x + doubt, weight), reduction)
-    return reduce_loss(
-        apply_weight((1 - t) * x + (1 + (x.lift(pos_weight).astype(x.dtype) - 1) * t) * doubt, weight), reduction
-    )
+    if pos_weight is not None:
+        doubt = (1 + (x.lift(pos_weight).astype(x.dtype) - 1) * t) * doubt
+    return reduce_loss(apply_weight((1 - t) * x + doubt, weight), reduction)
 
 
 @autocast_to("float32")
