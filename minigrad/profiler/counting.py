@@ -58,12 +58,12 @@ class Counting:
         """Make the callback that one backward pass calls for each derivative."""
         added = additions()
 
-        def pulled(node: Any, gy: Any, gxs: tuple[Any, ...]) -> None:
+        def on_pullback(node: Any, gy: Any, gxs: tuple[Any, ...]) -> None:
             self.before_backward = self.bytes_saved
             graph, more = rule_of(node, gy), added(node, gxs)
             self.count(node.op, lambda: more + (0 if graph is None else flops(graph)))
 
-        return pulled
+        return on_pullback
 
     def count(self, op: Op, cost: Any) -> None:
         """Add the op's cost, if it has a formula for it."""

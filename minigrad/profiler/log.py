@@ -107,7 +107,7 @@ class Log:
         """Make the callback that the backward pass starting now calls for each derivative."""
         last, added = clock(), additions()
 
-        def pulled(node: Node, gy: Any, gxs: tuple[Any, ...]) -> None:
+        def on_pullback(node: Node, gy: Any, gxs: tuple[Any, ...]) -> None:
             nonlocal last
             now = clock()
             if self.memory:
@@ -119,7 +119,7 @@ class Log:
             self.add((now, last, node.op, detail, -node.born))
             last = now
 
-        return pulled
+        return on_pullback
 
     def on_step(self, optimizer: Any) -> None:
         """Note the optimiser state that a parameter's first step has allocated."""

@@ -217,7 +217,7 @@ class Segment:
             if x.tracked and x.is_leaf:
                 self.check_unedited(x)
 
-    def on_pullback(self, node: Any, gy: Any, gxs: tuple[Any, ...]) -> None:
+    def pulled(self, node: Any, gy: Any, gxs: tuple[Any, ...]) -> None:
         pass
 
     def check_unedited(self, x: Tensor) -> None:

@@ -113,7 +113,7 @@ class Caching:
             kept = (y.value, versions.now()) if self.keeps(op, *specs) else None
             self.results.setdefault((op, specs), []).append(kept)
 
-    def on_pullback(self, node: Any, gy: Any, gxs: tuple[Any, ...]) -> None:
+    def pulled(self, node: Any, gy: Any, gxs: tuple[Any, ...]) -> None:
         pass
 
 

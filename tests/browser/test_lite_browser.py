@@ -175,7 +175,7 @@ def test_lesson_00_is_open_and_gives_a_first_result_for_less_than_17_mb(kernel):
     assert kernel.run("import minigrad") == "'ready'"
     assert "z = 7: 5 boxes" in kernel.run("x = mg.Value(2.0)\ny") + kernel.run("mg.draw(z)")
 
-    files = [path for path in (kernel.folder.parent / name[1:] for name in kernel.live_nodes) if path.is_file()]
+    files = [path for path in (kernel.folder.parent / name[1:] for name in kernel.needed) if path.is_file()]
     assert 10e6 < sum(len(gzip.compress(path.read_bytes(), 6)) for path in files) < 17e6  # what has come, in bytes
 
 

@@ -377,7 +377,7 @@ def test_the_widget_has_the_same_accounts():
     again = mg.widgets.Roofline(table)
     assert again.points == table.points
     assert "The roofline of f" in again._repr_mimebundle_()[0]["text/plain"]
-    with pytest.raises(ValueError, match="1 to 60 ops, and here are 0"):
+    with pytest.raises(ValueError, match="1 to 60 ops, and this graph has 0"):
         mg.widgets.Roofline(roofline(machine=MACHINE))
 
 

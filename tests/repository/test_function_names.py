@@ -34,7 +34,7 @@ def test_bare_participles_become_fewer():
     names = Counter(name for path in paths for name in bare_participles(path.read_text("utf-8")))
 
     assert names.total() <= AT_MOST, f"the commonest: {names.most_common(20)}; name a function by a verb or a noun"
-    assert names.total() > AT_MOST - 20, f"{names.total()} are left: lower AT_MOST"
+    assert names.total() > AT_MOST - 5, f"{names.total()} are left: lower AT_MOST"
 
 
 def test_what_a_bare_participle_is():

@@ -246,8 +246,7 @@ def substitute_lengths(n: Any, lengths: Mapping[str, int]) -> Any:
         case str():
             return named_length(n)
         case Length():
-            rows = (((substitute_lengths(x, lengths) for x in product), size) for product, size in n.terms)
-            return sum(prod(factors, start=size) for factors, size in rows)
+            return sum(prod((substitute_lengths(x, lengths) for x in xs), start=size) for xs, size in n.terms)
         case Formula():
             return n.operation(*(substitute_lengths(m, lengths) for m in n.numbers))
     return n
@@ -367,7 +366,7 @@ def decidable_comparison(operation: Operation, sign: str) -> Any:
     return compare_or_raise
 
 
-def rounding_method(what: str) -> Any:
+def rounding(what: str) -> Any:
     """A rounding method, such as __round__: returns an integer unchanged, and raises LengthError for a float."""
     return lambda self, *_: self if isinstance(self.number, Length) else self.refuse(what.format(self))
 
@@ -395,8 +394,7 @@ class Dimension(Unknown):
     def __abs__(self) -> Any:
         return self if self >= 0 else -self
 
-    __round__, __trunc__ = rounding_method("round({})"), rounding_method("trunc({})")
-    __floor__, __ceil__ = rounding_method("floor({})"), rounding_method("ceil({})")
+    __round__, __trunc__, __floor__, __ceil__ = map(rounding, ("round({})", "trunc({})", "floor({})", "ceil({})"))
 
     __eq__, __ne__ = decidable_comparison(operator.eq, "=="), decidable_comparison(operator.ne, "!=")
     __lt__, __le__ = decidable_comparison(operator.lt, "<"), decidable_comparison(operator.le, "<=")
@@ -433,8 +431,7 @@ def wrap_dimension(n: Any) -> Any:
 def divided(a: Any, n: Any) -> Any:
     """a / n, and NaN unless n > 0."""
     if isinstance(n, Unknown):
-        b = unwrap_dimension(n)
-        return wrap_dimension(Formula(divided, (a, b), f"{a!r} / {format_factor(b)}"))
+        return wrap_dimension(Formula(divided, (a, b := unwrap_dimension(n)), f"{a!r} / {format_factor(b)}"))
     return a / n if n > 0 else nan
 
 

@@ -33,7 +33,7 @@ from .pattern import (
     ARRAY,
     Pattern,
     array_axes,
-    fill_pattern,
+    fill_in,
     fits_region,
     format_pattern,
     integers_first,
@@ -53,7 +53,7 @@ class PatternOp(Op):
         """The index itself, if it contains no array. The `...` makes the result a view even for a single element."""
         if any(isinstance(p, str) for p in self.pattern):
             return None
-        index = fill_pattern(self.pattern, ())
+        index = fill_in(self.pattern, ())
         return index if Ellipsis in self.pattern else (*index, ...)
 
     @cached_property
@@ -78,7 +78,7 @@ class PatternOp(Op):
 
     def at(self, arrays: tuple[Any, ...]) -> tuple[Any, ...]:
         """The index in NumPy's form."""
-        return fill_pattern(self.pattern, tuple(map(as_places, arrays))) if self.basic is None else self.basic
+        return fill_in(self.pattern, tuple(map(as_places, arrays))) if self.basic is None else self.basic
 
     def places(self, xp: Any, shape: tuple[int, ...], arrays: tuple[Any, ...]) -> Any:
         """The flat indices of the elements of x[pattern], for x of that shape: integers, in the shape of x[pattern]."""

@@ -120,7 +120,7 @@ def integers_first(pattern: Pattern) -> tuple[Any, ...] | None:
     return tuple(p if p is Ellipsis or isinstance(p, WHOLE) else slice(None) for p in pattern if p is not None)
 
 
-def fill_pattern(pattern: Pattern, arrays: tuple[Any, ...]) -> tuple[Any, ...]:
+def fill_in(pattern: Pattern, arrays: tuple[Any, ...]) -> tuple[Any, ...]:
     """The index in NumPy's form; with arrays, without the integers, which are applied before."""
     return index_of(tuple(p for p in pattern if not isinstance(p, WHOLE)) if arrays else pattern, arrays)
 
@@ -176,7 +176,7 @@ def region(pattern: Pattern, x: Spec, arrays: tuple[Spec, ...]) -> tuple[int, ..
     first = integers_first(pattern)
     try:
         shell = shell if first is None else shell[first]
-        found: tuple[int, ...] = shell[fill_pattern(pattern, tuple(np.zeros(a.shape, np.intp) for a in arrays))].shape
+        found: tuple[int, ...] = shell[fill_in(pattern, tuple(np.zeros(a.shape, np.intp) for a in arrays))].shape
     except IndexError as reason:
         raise BoundsError(f"{format_pattern(pattern)} of {x}: {reason}") from None
     return found
@@ -200,7 +200,7 @@ def chosen_at(pattern: Pattern, ndim: int) -> int:
     whole: Pattern = tuple(Slice() if isinstance(p, Slice) else 0 if isinstance(p, WHOLE) else p for p in pattern)
     shell, first = np.empty((1,) * ndim), integers_first(whole)
     arrays = tuple(np.zeros(2, np.intp) for p in pattern if isinstance(p, str))
-    found = (shell if first is None else shell[first])[fill_pattern(whole, arrays)].shape
+    found = (shell if first is None else shell[first])[fill_in(whole, arrays)].shape
     return found.index(2) if arrays else 0
 
 

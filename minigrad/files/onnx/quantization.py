@@ -150,6 +150,6 @@ def to_qdq(func: Any) -> Any:
         return func
 
     def change(path: str, layer: Any, config: Any) -> Any:
-        return WRITTEN[Conv2d if isinstance(layer, Conv2d) else Linear].of(layer) if is_static(layer) else layer
+        return WRITTEN[Conv2d if isinstance(layer, Conv2d) else Linear].from_layer(layer) if is_static(layer) else layer
 
     return replace_modules(func, change, None, False, "")

@@ -59,7 +59,7 @@ def test_an_op_is_what_it_says_it_is_made_of(case):
 
 def test_the_law_of_parts_sees_a_wrong_part():
     class Half(ops.Softmax):
-        def decomposed(self, x):
+        def decompose(self, x):
             return super().decompose(x) * 0.5
 
     with pytest.raises(AssertionError, match="its parts"):

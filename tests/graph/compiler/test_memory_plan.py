@@ -34,7 +34,7 @@ def clashes(made):
             if a_start < b_start + b.nbytes and b_start < a_start + a.nbytes:
                 step = made.steps[b_first]
                 inherited = b_first == a_last and a_start == b_start and not step.loop
-                fits = all(v.lies_as(step.write_operands[0]) for v in step.read if a in v.roots)
+                fits = all(v.lies_as(step.write_operands[0]) for v in step.read_operands if a in v.roots)
                 if not (inherited and fits and step.over is None):
                     yield a, b
 
