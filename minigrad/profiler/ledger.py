@@ -191,9 +191,8 @@ class Ledger:
                 self.reread(part(), about)
         if variant is not None:
             program = variant.pull(tuple(sorted(gy))).variant((), ()).run.program
-            self.record_program(
-                program, before, about, lambda i: Consumer.GRADIENTS, late=True
-            )  # its inputs are alive until its end
+            # its inputs are alive until its end
+            self.record_program(program, before, about, lambda i: Consumer.GRADIENTS, late=True)
         elif not isinstance(node.op, Output):  # which passes its gradient on
             freed = before[Consumer.SAVED] - books.counted[Consumer.SAVED]
             self.write((SENDS[fresh > 0] + LETS * (freed > 0), about.op, fresh, freed), about, late=True)

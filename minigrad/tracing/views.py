@@ -52,9 +52,8 @@ def refresh(builder: GraphBuilder, x: Tracer) -> None:
         _, op, is_recorded = y.look
         if y.base is not x.root.node:
             is_plain = isinstance(y.node.op, ops.StopGradient) and len(y.node.inputs) < 2
-            before = (
-                (y.node,) if isinstance(op, ops.StopGradient) and not is_plain else ()
-            )  # keeps the history of its edits
+            keeps_history = isinstance(op, ops.StopGradient) and not is_plain  # of its edits
+            before = (y.node,) if keeps_history else ()
             y.node, y.base = builder.node(op, (above.node, *before)), x.root.node
             if not is_recorded and y.spec.is_float:
                 y.node = builder.node(ops.StopGradient(), (y.node,))

@@ -1,6 +1,6 @@
 """Track the path of the module that is being called, inside `following()`; every graph under construction does so.
 
-Also named blocks, such as an optimiser's step: watchers with an `opened` method are notified of them.
+Also named blocks, such as an optimiser's step: watchers with an `on_block` method are notified of them.
 """
 
 from __future__ import annotations
@@ -55,9 +55,7 @@ class named_scope(ContextDecorator):
             close()
 
     def _recreate_cm(self) -> named_scope:
-        return named_scope(
-            self.kind, self.name
-        )  # a separate block for each call of a decorated function, in any thread
+        return named_scope(self.kind, self.name)  # a separate block for each call of a decorated function
 
 
 def path_of(module: Any, calls: tuple[tuple[Any, str], ...]) -> str:

@@ -256,9 +256,8 @@ def within(g: Any, op: Any, x: NamedArray) -> Any:
         return g.where((x >= op.low) & (x <= op.high), x, x.dtype.type(np.nan))
     if x.dtype.kind == "u" and op.low <= 0:
         return x
-    x = (
-        g.as_int64(x) if is_unknown(op.high) or op.high >= np.iinfo(x.dtype).max else x
-    )  # int8 cannot hold the indices of a long axis
+    if is_unknown(op.high) or op.high >= np.iinfo(x.dtype).max:  # int8 cannot hold the indices of a long axis
+        x = g.as_int64(x)
     return g.where(x < op.low, g.as_operand(op.high + 1, x.dtype), x)
 
 
