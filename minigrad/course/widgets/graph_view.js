@@ -9,7 +9,7 @@
 //   dragged, wasDragged       where a drag began, null for none; whether the last press became a drag
 
 const STEP = 60;
-const KEYS = "Drag or arrow keys move the picture, plus, minus and 0 zoom. Enter goes to the boxes: there left and right arrow follow " +
+const KEY_HELP = "Drag or arrow keys move the picture, plus, minus and 0 zoom. Enter goes to the boxes: there left and right arrow follow " +
   "the graph's arrows, up and down go to the boxes above and below, Shift and an arrow move the picture, Enter selects, Space opens " +
   "or closes a group, Backspace closes the group around, Escape leaves the boxes. Slash searches.";
 const BUTTONS = [
@@ -41,7 +41,7 @@ function stateOf(model, el) {
   const [svg, say, search, details] = ["svg", ".mg-say", "input", ".mg-details"].map((selector) => root.querySelector(selector));
   const [world, frames, boxes] = [".mg-world", ".mg-frames", ".mg-boxes"].map((selector) => svg.querySelector(selector));
   const [lines, tips, nearLines, nearTips] = svg.querySelectorAll(".mg-arrow path");
-  svg.setAttribute("aria-label", `${model.get("label")}. ${KEYS}`);
+  svg.setAttribute("aria-label", `${model.get("label")}. ${KEY_HELP}`);
   if (!items.some(isGroup)) for (const action of ["open", "close"]) root.querySelector(`[data-action=${action}]`).disabled = true;
   const view = { x: 0, y: 0, k: 1 };
   return {

@@ -1,7 +1,7 @@
-"""A class of hundreds on ours alone: killed halfway, resumed, and graded again.
+"""python -m benchmarks.grading 300: `minigrad grade` on a class, killed halfway, resumed, and run again.
 
-No result may be lost, none graded twice, and each must get the points that its kind deserves. Memory is measured for
-the process outside the sandboxes, CPU time for all processes.
+The submissions are those of tests/course/grading/cases. No result may be lost, none graded twice, and each must get the
+points that its kind deserves. Memory is measured for the process outside the sandboxes, CPU time for all processes.
 """
 
 from __future__ import annotations
@@ -23,13 +23,24 @@ from typing import Any
 
 import psutil  # type: ignore[import-untyped]
 
-from .graders import COMMAND
-from .suite import NAME, ROOT, cases, hand_in
+from minigrad.course.grading.sandbox import no_bubblewrap
 
+ROOT = Path(__file__).resolve().parents[1]
+NAME = "01_scalar_engine"
+COMMAND = "from minigrad.course.cli import main; raise SystemExit(main())"
 SHARES = {"right": 45, "wrong": 39, "files": 12, "cheats": 2, "without_end": 2}  # percent
 LOOK = 0.1  # seconds between two polls
 SUBREAPER = 36  # prctl's PR_SET_CHILD_SUBREAPER: orphans become our children, so that their CPU time counts
 Figures = dict[str, Any]
+
+
+def cases() -> dict[str, Any]:
+    """Name → Case, with its points, status, data and family."""
+    if str(ROOT) not in sys.path:
+        sys.path.insert(0, str(ROOT))
+    from tests.course.grading.cases import CASES  # type: ignore[import-not-found]
+
+    return {**CASES}
 
 
 def submissions(n: int) -> dict[str, tuple[bytes, Any]]:
@@ -40,6 +51,14 @@ def submissions(n: int) -> dict[str, tuple[bytes, Any]]:
         for case in islice(cycle(mine), round(n * share / 100)):
             found[f"s{len(found):04}"] = (with_numpy(case.data, len(found)), case)
     return found
+
+
+def hand_in(folder: Path, submissions: dict[str, bytes]) -> None:
+    """Write student → notebook in nbgrader's folder layout."""
+    for student, data in submissions.items():
+        path = folder / "submitted" / student / NAME / f"{NAME}.ipynb"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(data)
 
 
 def with_numpy(data: bytes, number: int) -> bytes:
@@ -54,7 +73,7 @@ def with_numpy(data: bytes, number: int) -> bytes:
     return json.dumps(nb).encode()
 
 
-def measured(n: int) -> Figures:
+def measure(n: int) -> Figures:
     """Three runs: one is killed halfway, one resumes, one finds everything done."""
     handed = submissions(n)
     ctypes.CDLL(None).prctl(SUBREAPER, 1, 0, 0, 0)
@@ -66,9 +85,9 @@ def measured(n: int) -> Figures:
         resumed = one_run(Path(folder))
         whole = files(results)
         again = one_run(Path(folder))
-        told = json.loads(Path(folder, "results", "results.json").read_text("utf-8"))
-        lost = [student for student in handed if student not in {r["student"] for r in told}]
-        wrong = [(r["student"], r["points"], handed[r["student"]][1].points) for r in told
+        results_read = json.loads(Path(folder, "results", "results.json").read_text("utf-8"))
+        lost = [student for student in handed if student not in {r["student"] for r in results_read}]
+        wrong = [(r["student"], r["points"], handed[r["student"]][1].points) for r in results_read
                  if r["points"] != handed[r["student"]][1].points]  # fmt: skip
         return {
             "submissions": len(handed),
@@ -77,9 +96,9 @@ def measured(n: int) -> Figures:
             "graded twice": sum(whole[name] != when for name, when in half.items())
             + sum(files(results)[name] != when for name, when in whole.items()),
             "lost": lost,
-            "counted twice": len(told) - len({r["student"] for r in told}),
+            "counted twice": len(results_read) - len({r["student"] for r in results_read}),
             "other points than deserved": wrong,
-            "stopped": sum(r.get("seconds", 0) > 10 for r in told),
+            "stopped": sum(r.get("seconds", 0) > 10 for r in results_read),
         }
 
 
@@ -116,7 +135,7 @@ def one_run(folder: Path, enough: Callable[[], bool] = lambda: False) -> Figures
     return {"wall": wall, "cpu": cpu, "peak": peak, "ended": process.returncode}
 
 
-def told(found: Figures) -> str:
+def format_figures(found: Figures) -> str:
     """The figures in words."""
     n, runs = found["submissions"], found["runs"]
     first = [runs["killed halfway"], runs["resumed"]]
@@ -131,3 +150,13 @@ def told(found: Figures) -> str:
         f"Memory outside the sandboxes: {memory:.0f} MB at most.\n"
         f"{'; '.join(f'{word}: {found[word] or 0}' for word in words).capitalize()}.\n"
     )
+
+
+def main() -> None:
+    if why := no_bubblewrap():
+        raise SystemExit(f"submissions are hostile, and there is no sandbox for them: {why}")
+    print(format_figures(measure(int(sys.argv[1]) if len(sys.argv) > 1 else 300)), end="")
+
+
+if __name__ == "__main__":
+    main()
