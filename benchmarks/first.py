@@ -24,7 +24,7 @@ from . import engines
 from .workloads import Workload
 
 STAGES = {  # stage → the module and the name of its function
-    "trace": ("minigrad.graph.function", "trace"),
+    "trace": ("minigrad.graph.function", "build_trace"),
     "passes": ("minigrad.graph.compiler.executable", "optimised"),
     "code": ("minigrad.graph.compiler.program.program", "Program.__init__"),
     "compiler": ("minigrad.graph.backends.native.program", "library"),

@@ -29,17 +29,7 @@ from ..base.device import CPU, device_of
 from ..base.errors import DTypeError, ShapeError
 from ..base.spec import Spec, as_places, common_device
 from ..core.op import Op
-from .pattern import (
-    ARRAY,
-    Pattern,
-    array_axes,
-    fill_in,
-    fits_region,
-    format_pattern,
-    integers_first,
-    refuse_outside,
-    region,
-)
+from .pattern import ARRAY, Pattern, array_axes, fill, fits_region, index_text, integers_first, refuse_outside, region
 
 
 @dataclass(frozen=True)
@@ -53,7 +43,7 @@ class PatternOp(Op):
         """The index itself, if it contains no array. The `...` makes the result a view even for a single element."""
         if any(isinstance(p, str) for p in self.pattern):
             return None
-        index = fill_in(self.pattern, ())
+        index = fill(self.pattern, ())
         return index if Ellipsis in self.pattern else (*index, ...)
 
     @cached_property
@@ -78,7 +68,7 @@ class PatternOp(Op):
 
     def at(self, arrays: tuple[Any, ...]) -> tuple[Any, ...]:
         """The index in NumPy's form."""
-        return fill_in(self.pattern, tuple(map(as_places, arrays))) if self.basic is None else self.basic
+        return fill(self.pattern, tuple(map(as_places, arrays))) if self.basic is None else self.basic
 
     def places(self, xp: Any, shape: tuple[int, ...], arrays: tuple[Any, ...]) -> Any:
         """The flat indices of the elements of x[pattern], for x of that shape: integers, in the shape of x[pattern]."""
@@ -94,7 +84,7 @@ class PatternOp(Op):
     def check(self, shape: tuple[int, ...], arrays: tuple[Any, ...]) -> None:
         """Raises BoundsError naming the index outside its axis. NumPy does not name it, and a GPU does not check."""
         for axis, array in zip(array_axes(self.pattern, len(shape)), arrays, strict=True):
-            refuse_outside(format_pattern(self.pattern), array, axis, shape[axis], -shape[axis])
+            refuse_outside(index_text(self.pattern), array, axis, shape[axis], -shape[axis])
 
 
 @dataclass(frozen=True)

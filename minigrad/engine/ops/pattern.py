@@ -120,7 +120,7 @@ def integers_first(pattern: Pattern) -> tuple[Any, ...] | None:
     return tuple(p if p is Ellipsis or isinstance(p, WHOLE) else slice(None) for p in pattern if p is not None)
 
 
-def fill_in(pattern: Pattern, arrays: tuple[Any, ...]) -> tuple[Any, ...]:
+def fill(pattern: Pattern, arrays: tuple[Any, ...]) -> tuple[Any, ...]:
     """The index in NumPy's form; with arrays, without the integers, which are applied before."""
     return index_of(tuple(p for p in pattern if not isinstance(p, WHOLE)) if arrays else pattern, arrays)
 
@@ -131,7 +131,7 @@ def index_of(pattern: Pattern, arrays: tuple[Any, ...]) -> tuple[Any, ...]:
     return tuple(next(rest) if isinstance(p, str) else slice(*p) if isinstance(p, Slice) else p for p in pattern)
 
 
-def format_pattern(pattern: Pattern) -> str:
+def index_text(pattern: Pattern) -> str:
     """The index as text: x[:, 2, i]."""
     signs: dict[Any, str] = {None: "None", Ellipsis: "…", ARRAY: "i", PLACES: "mask"}
     return f"x[{', '.join(format_slice(p) if isinstance(p, Slice) else str(signs.get(p, p)) for p in pattern)}]"
@@ -176,9 +176,9 @@ def region(pattern: Pattern, x: Spec, arrays: tuple[Spec, ...]) -> tuple[int, ..
     first = integers_first(pattern)
     try:
         shell = shell if first is None else shell[first]
-        found: tuple[int, ...] = shell[fill_in(pattern, tuple(np.zeros(a.shape, np.intp) for a in arrays))].shape
+        found: tuple[int, ...] = shell[fill(pattern, tuple(np.zeros(a.shape, np.intp) for a in arrays))].shape
     except IndexError as reason:
-        raise BoundsError(f"{format_pattern(pattern)} of {x}: {reason}") from None
+        raise BoundsError(f"{index_text(pattern)} of {x}: {reason}") from None
     return found
 
 
@@ -187,10 +187,10 @@ def open_region(pattern: Pattern, x: Spec, arrays: tuple[Spec, ...]) -> tuple[in
     try:
         where = chosen_at(pattern, x.ndim)
     except IndexError as reason:
-        raise BoundsError(f"{format_pattern(pattern)} of {x}: {reason}") from None
+        raise BoundsError(f"{index_text(pattern)} of {x}: {reason}") from None
     chosen = broadcast_shape(*(a.shape for a in arrays))
     if chosen is None:
-        raise BoundsError(f"{format_pattern(pattern)} of {x}: its index arrays, {arrays}, do not broadcast")
+        raise BoundsError(f"{index_text(pattern)} of {x}: its index arrays, {arrays}, do not broadcast")
     rest = remaining_lengths(pattern, x)
     return (*rest[:where], *chosen, *rest[where:])
 
@@ -200,7 +200,7 @@ def chosen_at(pattern: Pattern, ndim: int) -> int:
     whole: Pattern = tuple(Slice() if isinstance(p, Slice) else 0 if isinstance(p, WHOLE) else p for p in pattern)
     shell, first = np.empty((1,) * ndim), integers_first(whole)
     arrays = tuple(np.zeros(2, np.intp) for p in pattern if isinstance(p, str))
-    found = (shell if first is None else shell[first])[fill_in(whole, arrays)].shape
+    found = (shell if first is None else shell[first])[fill(whole, arrays)].shape
     return found.index(2) if arrays else 0
 
 
@@ -219,7 +219,7 @@ def remaining_lengths(pattern: Pattern, x: Spec) -> list[int]:
             if isinstance(p, Slice):
                 lengths.append(extent(n, *p))
             elif isinstance(p, WHOLE) and not -n <= p < n:
-                where = f"{format_pattern(pattern)} of {x}"
+                where = f"{index_text(pattern)} of {x}"
                 raise BoundsError(f"{where}: index {p} is out of bounds for axis {axis} of {n}")
     return lengths
 
@@ -263,4 +263,4 @@ def fits_region(pattern: Pattern, x: Spec, value: Spec, arrays: tuple[Spec, ...]
     """Raises ShapeError if a value does not broadcast to x[pattern]."""
     there = region(pattern, x, arrays)
     if broadcast_shape(value.shape, there) != there:
-        raise ShapeError(f"{format_pattern(pattern)} of {x} has shape {there}, to which {value} does not broadcast")
+        raise ShapeError(f"{index_text(pattern)} of {x} has shape {there}, to which {value} does not broadcast")

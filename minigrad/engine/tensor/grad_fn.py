@@ -19,11 +19,11 @@ from .grad import replacing
 class GradFn:
     """The derivative of one recorded op. All GradFns of the same node are equal.
 
-    made    (array, spec) → the tensor that is passed to hooks
+    wrap_array    (array, spec) → the tensor that is passed to hooks
     """
 
     node: Any
-    made: Callable[[Any, Any], Any] = field(compare=False, repr=False)
+    wrap_array: Callable[[Any, Any], Any] = field(compare=False, repr=False)
 
     @property
     def spec(self) -> Any:
@@ -37,7 +37,7 @@ class GradFn:
     @property
     def next_functions(self) -> tuple[tuple[GradFn | None, int], ...]:
         """For each operand a pair: its GradFn, or None if it needs no gradient, and 0."""
-        return tuple((GradFn(x, self.made) if x.needs_grad else None, 0) for x in self.node.inputs)
+        return tuple((GradFn(x, self.wrap_array) if x.needs_grad else None, 0) for x in self.node.inputs)
 
     def register_prehook(self, hook: Callable[[tuple[Any, ...]], Any]) -> Handle:
         """Call hook((gradient,)) before the derivative runs. A tuple that it returns replaces the gradient.
@@ -68,7 +68,7 @@ class GradFn:
         specs = [x.spec for x in node.inputs]
 
         def tensor(g: Any, spec: Spec) -> Any:
-            return g if g is None or isinstance(g, Operand) else self.made(g.copy(), spec)
+            return g if g is None or isinstance(g, Operand) else self.wrap_array(g.copy(), spec)
 
         def send(gxs: Any, gy: Any) -> Any:
             new = hook(tuple(map(tensor, gxs, specs)), (tensor(gy, node.spec),))
