@@ -16,6 +16,7 @@ import minigrad as mg
 from minigrad.data import DataLoader, RandomSampler, SubsetRandomSampler, TensorDataset, WeightedRandomSampler
 from minigrad.engine.base.errors import DTypeError, SavedFileError, StateError
 from minigrad.files.saving.container import DTYPES
+from minigrad.files.saving.values import load_values
 from tests.support.other_processes import output_of
 from tests.support.root import ROOT
 
@@ -463,6 +464,16 @@ def test_a_file_that_is_cut_anywhere_is_refused(tmp_path):
         os.truncate(tmp_path / "s", n)
         with pytest.raises(SavedFileError):
             mg.load(tmp_path / "s")
+
+
+def test_a_file_of_a_function_holds_no_values_for_a_rank(tmp_path):
+    """It ended in a bare KeyError."""
+    f = mg.function(lambda x: x + 1)
+    f(mg.ones(2))
+    mg.save(tmp_path / "f", f)
+
+    with pytest.raises(SavedFileError, match="does not hold values"):
+        load_values(tmp_path / "f")
 
 
 def test_a_byte_that_changed_gives_a_value_or_is_refused(tmp_path):

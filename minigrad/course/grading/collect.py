@@ -305,7 +305,7 @@ def members(archive: zipfile.ZipFile) -> Files:
     for info in archive.infolist():
         names = PurePosixPath(spell_name(info.filename.replace("\\", "/"))).parts
         parts = [part for part in names if part not in ("..", "/", "//")]
-        if len(parts) > DEEPEST + 1:
+        if len(parts) > DEEPEST + 1 and not info.is_dir():
             files.append((PurePosixPath(parts[0], "…", parts[-1]), partial(fail, TOO_DEEP)))
         elif parts and not info.is_dir():
             files.append((PurePosixPath(*parts), partial(inflate, archive, info)))

@@ -316,7 +316,7 @@ def stand_in(kernel: Kernel) -> None:
         return kernel.run(kernel.code(f"\n{source}"), kernel.file) if name in MAGICS else None
 
     def line(name: str, source: str) -> Any:
-        return kernel.run(source, "<magic>") if name in MAGICS else None
+        return kernel.run(source.strip(), "<magic>") if name in MAGICS else None
 
     silent, shell = Silent(), Silent()
     vars(shell).update(run_line_magic=line, run_cell_magic=below, getoutput=lambda command: [])

@@ -339,14 +339,12 @@ class Cluster(Sandbox):
         self.asked = unsafe, self.limits
 
     def run(self, job: dict[str, Any]) -> Reply:
-        asked = self.asked
-        future = self.client.submit(lambda: sandbox_of(*asked).run(job), pure=False, retries=3)
+        future = self.client.submit(on_worker, "run", *self.asked, job, pure=False, retries=3)
         reply: Reply = future.result()
         return reply
 
     def missing(self) -> list[str]:
-        asked = self.asked
-        told = self.client.run(lambda: sandbox_of(*asked).missing(), on_error="ignore")
+        told = self.client.run(on_worker, "missing", *self.asked, on_error="ignore")
         nobody = "no worker is connected to the cluster; grading starts when one is"
         return sorted({each for said in told.values() for each in said}) if self.client.nthreads() else [nobody]
 
@@ -358,3 +356,8 @@ class Cluster(Sandbox):
 @cache
 def sandbox_of(unsafe: bool, limits: Limits) -> Sandbox:
     return find_sandbox(unsafe, limits)
+
+
+def on_worker(method: str, unsafe: bool, limits: Limits, *job: Any) -> Any:
+    """Call a method of a worker's sandbox. A lambda would be sent as bytecode, which needs the same Python."""
+    return getattr(sandbox_of(unsafe, limits), method)(*job)

@@ -135,9 +135,12 @@ def save_values(path: Any, values: Any) -> None:
 
 
 def load_values(path: Any) -> Any:
-    """Read a file that save_values wrote."""
+    """Read a file that save_values wrote. Raises SavedFileError for any other file."""
     arrays, text = read(path)
-    return Decoder(arrays).value(parse_json(text or "")["value"])
+    table = parse_json(text or "{}")
+    if "value" not in table:
+        raise SavedFileError(f"{path} does not hold values, but {short(table.get('kind', 'no description'))}")
+    return Decoder(arrays).value(table["value"])
 
 
 def in_json(said: dict[str, Any]) -> str:

@@ -179,6 +179,12 @@ def test_whoever_handed_in_something_else_is_not_forgotten(tmp_path):
             each.data()
 
 
+def test_a_folder_of_a_zip_is_not_taken_for_a_file_that_lies_too_deep(tmp_path):
+    place = pack(tmp_path, {"ada/" + "x/" * (collect.DEEPEST + 2): b"", "ada/01_a.ipynb": NOTEBOOK})
+
+    assert [str(path) for path, _ in collect.members(zipfile.ZipFile(place))] == ["ada/01_a.ipynb"]
+
+
 def test_a_zip_in_a_zip_is_opened_and_one_deeper_is_not(tmp_path):
     once = zipped({"01_a.ipynb": NOTEBOOK})
     deep = zipped({"deeper.zip": zipped({"x.zip": once})})

@@ -144,6 +144,7 @@ HISTORY = [
     "\n\nfirst = 1\nfirst\n",
     "Out[99]",
     "%time 5 * 5",
+    "%time   3 * 4",
     "%%time\n9 * 9;",
     "%time 3 * 3;",
     "    x = 3\n    x",
