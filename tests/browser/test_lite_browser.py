@@ -264,7 +264,7 @@ def test_what_is_not_the_file_that_was_tried_is_refused(tmp_path):
     code += "assert core.is_known(core.archive()) and not core.is_known(b'')\n"
     code += "folder = Path(sys.argv[1]); packages.compiled(folder, core.unpack(folder))"
 
-    assert "--pyodide wants a Pyodide 314.0.6 distribution, and " in run_with_site(code, tmp_path).stderr
+    assert "--pyodide needs a Pyodide 314.0.6 distribution, and " in run_with_site(code, tmp_path).stderr
 
 
 def test_no_file_of_the_site_shows_a_solution_but_the_wheel_that_checks(seat):

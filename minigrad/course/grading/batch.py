@@ -17,7 +17,7 @@ from typing import Any
 from minigrad import __version__
 from minigrad.course import exercise, lessons
 
-from .collect import SubmittedFile, submissions
+from .collect import Upload, submissions
 from .grade import Task, grade, task, unseen
 from .letters import safe_name, sanitize
 from .sandbox import Sandbox
@@ -45,11 +45,11 @@ class Course:
     def names(self) -> list[str]:
         return [self.only] if self.only else exercise.names()
 
-    def submissions(self, place: Path, warn: Callable[[str], None] = lambda sentence: None) -> list[SubmittedFile]:
+    def submissions(self, place: Path, warn: Callable[[str], None] = lambda sentence: None) -> list[Upload]:
         """One file of each student for each exercise, or for each file name where the exercise is unknown."""
-        return submissions(place, warn, lambda each: self.identify_exercise(each) or each.file, self.rank)
+        return submissions(place, warn, lambda each: self.exercise_of(each) or each.file, self.rank)
 
-    def identify_exercise(self, handed: SubmittedFile, data: bytes | None = None) -> str:
+    def exercise_of(self, handed: Upload, data: bytes | None = None) -> str:
         """The exercise that a submission answers, from its file name, its metadata or a folder name; or ""."""
         if self.only:
             return self.only
@@ -65,18 +65,15 @@ class Course:
         """The first exercise whose name occurs in one of these texts; "" if there is none."""
         return next((name for text in texts for name in self.names() if name in text), "")
 
-    def rank(self, handed: SubmittedFile) -> tuple[bool, ...]:
+    def rank(self, handed: Upload) -> tuple[bool, ...]:
         """A sort key, the highest wins: whether it is edited, is named as an exercise, contains an exercise's name."""
         return self.is_edited(handed), handed.file in self.names(), bool(self.match_exercise(handed.file))
 
-    def is_edited(self, handed: SubmittedFile) -> bool:
+    def is_edited(self, handed: Upload) -> bool:
         """Whether the file can be read and differs from the released exercise."""
         try:
             data = handed.data()
-            mine, given = (
-                read(data),
-                read((self.exercises / f"{self.identify_exercise(handed, data)}.ipynb").read_bytes()),
-            )
+            mine, given = (read(data), read((self.exercises / f"{self.exercise_of(handed, data)}.ipynb").read_bytes()))
         except Exception:  # reported when it is graded
             return False
         return (mine.cells, mine.texts) != (given.cells, given.texts)
@@ -96,9 +93,7 @@ class Batch:
         self.over = False
         (out / "results").mkdir(parents=True, exist_ok=True)
 
-    def run(
-        self, handed: Sequence[SubmittedFile], progress: Callable[[Result], None] = lambda result: None
-    ) -> list[Result]:
+    def run(self, handed: Sequence[Upload], progress: Callable[[Result], None] = lambda result: None) -> list[Result]:
         """The results in the order of the submissions. `progress` is called with each as it arrives.
 
         Another submission may have caused what was stopped or died, so those are graded again, alone, after all others.
@@ -111,7 +106,7 @@ class Batch:
                     progress(result)
         return [results[i] for i in range(len(handed))]
 
-    def each(self, todo: dict[int, SubmittedFile], alone: bool) -> Iterator[tuple[int, Result]]:
+    def each(self, todo: dict[int, Upload], alone: bool) -> Iterator[tuple[int, Result]]:
         """Yield the results as they arrive. If this is interrupted, it also ends all running sandboxes."""
         with ThreadPoolExecutor(1 if alone else self.workers) as pool:
             try:
@@ -126,7 +121,7 @@ class Batch:
                 self.sandbox.end()
                 raise
 
-    def grade_one(self, handed: SubmittedFile, alone: bool) -> Result:
+    def grade_one(self, handed: Upload, alone: bool) -> Result:
         """The result of one submission, from its result file if that is still valid."""
         about = NOTHING | {"student": handed.student, "name": handed.name, "file": handed.file, "where": handed.where}
         about |= {"alone": True} if alone else {}
@@ -140,11 +135,11 @@ class Batch:
         notes = [also[:500], *result["notes"]] if handed.besides else result["notes"]
         return result | {"notes": notes, "besides": list(handed.besides), "warnings": list(handed.warnings)}
 
-    def outcome(self, handed: SubmittedFile, alone: bool, result: Result) -> Result:
+    def outcome(self, handed: Upload, alone: bool, result: Result) -> Result:
         """The result of a submission, even if it is unreadable or the grader fails."""
         try:
             data = handed.data()
-            result |= {"exercise": self.course.identify_exercise(handed, data), "digest": digest_of(data)}
+            result |= {"exercise": self.course.exercise_of(handed, data), "digest": digest_of(data)}
             if not result["exercise"]:
                 names = ", ".join(self.course.names())
                 raise Unreadable(f"cannot tell which exercise it answers: name the file after one of {names}")

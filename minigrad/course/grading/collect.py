@@ -55,7 +55,7 @@ class NothingFound(Exception):
 
 
 @dataclass(frozen=True)
-class SubmittedFile:
+class Upload:
     """One submitted file.
 
     path        its path in the place
@@ -108,15 +108,15 @@ class SubmittedFile:
             raise Unreadable(f"{self.where} cannot be read: {reason(error)}"[:300]) from error
 
 
-Key = Callable[[SubmittedFile], Any]
+Key = Callable[[Upload], Any]
 
 
 def submissions(
     place: Path,
     warn: Callable[[str], None] = lambda sentence: None,
-    subject: Callable[[SubmittedFile], str] = attrgetter("file"),
-    rank: Callable[[SubmittedFile], Any] = bool,
-) -> list[SubmittedFile]:
+    subject: Callable[[Upload], str] = attrgetter("file"),
+    rank: Callable[[Upload], Any] = bool,
+) -> list[Upload]:
     """The newest file of each student for each subject, sorted by student. Raises NothingFound.
 
     A student without a notebook is listed with another file, which is unreadable.
@@ -149,15 +149,15 @@ def lookalikes(names: Iterable[str]) -> list[list[str]]:
     return [names for names in found.values() if len(names) > 1]
 
 
-def group_by(key: Key, files: Iterable[SubmittedFile]) -> dict[Any, list[SubmittedFile]]:
+def group_by(key: Key, files: Iterable[Upload]) -> dict[Any, list[Upload]]:
     """The files grouped by their keys, in order."""
-    groups: dict[Any, list[SubmittedFile]] = {}
+    groups: dict[Any, list[Upload]] = {}
     for each in files:
         groups.setdefault(key(each), []).append(each)
     return groups
 
 
-def attempt(stage: Callable[[], list[SubmittedFile]], first: SubmittedFile) -> list[SubmittedFile]:
+def attempt(stage: Callable[[], list[Upload]], first: Upload) -> list[Upload]:
     """Run a stage for one student. If it raises, return one unreadable file, so that no other student is affected."""
     try:
         return stage()
@@ -166,7 +166,7 @@ def attempt(stage: Callable[[], list[SubmittedFile]], first: SubmittedFile) -> l
         return [replace(first, read=partial(fail, why), student=first.student or first.path.parts[0])]
 
 
-def newest(place: Path, subject: Key, rank: Key, mine: list[SubmittedFile]) -> list[SubmittedFile]:
+def newest(place: Path, subject: Key, rank: Key, mine: list[Upload]) -> list[Upload]:
     """The newest notebook of one student for each subject; it lists the others. Without a notebook, another file."""
     notebooks = [each for each in mine if each.is_notebook]
     if len(notebooks) < 2:  # no need to read it
@@ -178,12 +178,12 @@ def newest(place: Path, subject: Key, rank: Key, mine: list[SubmittedFile]) -> l
     return [replace(each, warnings=several_students(place, each.path.parts[0], notebooks)) for each in chosen]
 
 
-def latest(rank: Key, several: list[SubmittedFile]) -> SubmittedFile:
+def latest(rank: Key, several: list[Upload]) -> Upload:
     last, *before = sorted(several, key=lambda each: (len(several) > 1 and rank(each), each.age), reverse=True)
     return replace(last, besides=tuple(each.where for each in before))
 
 
-def excess(notebooks: list[SubmittedFile]) -> str:
+def excess(notebooks: list[Upload]) -> str:
     """The limit that all notebooks of one student together exceed, in words; "" if there is none."""
     if len(notebooks) > MOST_NOTEBOOKS:
         return f"the student has {len(notebooks)} notebooks; the limit is {MOST_NOTEBOOKS}: submit those that count"
@@ -199,23 +199,23 @@ def excess(notebooks: list[SubmittedFile]) -> str:
 # -- the files in a place -----------------------------------------------------------------------------
 
 
-def entries(place: Path) -> Iterable[SubmittedFile]:
+def entries(place: Path) -> Iterable[Upload]:
     """The files in a folder or in the zip of a class, or a single file. Raises NothingFound."""
     try:
         if place.is_dir():
             return walk(place)
         if is_zip(place):  # of a class: read in place, because it may be large
-            return [SubmittedFile(path, read) for path, read in members(zipfile.ZipFile(place))]
+            return [Upload(path, read) for path, read in members(zipfile.ZipFile(place))]
         file = place.resolve(strict=True)
         read = partial(read_in_folder, file.parent, PurePosixPath(file.name))
-        return [SubmittedFile(PurePosixPath(spell_name(place.name)), read)]
+        return [Upload(PurePosixPath(spell_name(place.name)), read)]
     except FileNotFoundError:
         raise NothingFound(f"there is no {place}") from None
     except Exception as error:  # a broken zip raises many kinds
         raise NothingFound(f"{place} cannot be opened: {reason(error)}") from error
 
 
-def walk(place: Path) -> Iterator[SubmittedFile]:
+def walk(place: Path) -> Iterator[Upload]:
     """The files of a folder. A folder that is not entered is yielded as an unreadable file that says why."""
     closed: list[OSError] = []
     for folder, folders, names in os.walk(place, onerror=closed.append):
@@ -225,19 +225,19 @@ def walk(place: Path) -> Iterator[SubmittedFile]:
         for name in sorted({*names, *links}):
             path = PurePosixPath(spell_name(str(inner / name)))
             if name in links:
-                yield SubmittedFile(path, partial(fail, "it is a link, and links are not followed"), "none")
+                yield Upload(path, partial(fail, "it is a link, and links are not followed"), "none")
             else:
-                yield SubmittedFile(path, partial(read_in_folder, place, inner / name))
+                yield Upload(path, partial(read_in_folder, place, inner / name))
         if inner.parts and not (folders or names):
-            yield SubmittedFile(inner, partial(fail, "the folder is empty"), "none")
+            yield Upload(inner, partial(fail, "the folder is empty"), "none")
         if len(inner.parts) == DEEPEST and folders:
-            yield SubmittedFile(inner, partial(fail, TOO_DEEP), "closed")
+            yield Upload(inner, partial(fail, TOO_DEEP), "closed")
             folders.clear()
     for error in closed:
         path = PurePosixPath(Path(error.filename).relative_to(place).as_posix())
         if not path.parts:
             raise NothingFound(f"{place} cannot be opened: {reason(error)}")
-        yield SubmittedFile(path, partial(fail, f"the folder cannot be opened: {reason(error)}"), "closed")
+        yield Upload(path, partial(fail, f"the folder cannot be opened: {reason(error)}"), "closed")
 
 
 def is_link(path: Path) -> bool:
@@ -245,7 +245,7 @@ def is_link(path: Path) -> bool:
     return path.is_symlink() and (path.is_dir() or not (path.exists() or path.name.lower().endswith(NOTEBOOKS)))
 
 
-def expand(entry: SubmittedFile) -> list[SubmittedFile]:
+def expand(entry: Upload) -> list[Upload]:
     """A file, or the files in a student's zip, labelled with their student. They are unpacked when they are read."""
     if not is_zip(entry.path):
         return [identify(entry)]
@@ -254,7 +254,7 @@ def expand(entry: SubmittedFile) -> list[SubmittedFile]:
         files = [(entry.path / path, partial(read_from_zip, entry.read, i)) for i, path in paths]
     except Exception as error:  # a broken zip raises many kinds
         files = [(entry.path, partial(fail, f"the zip cannot be opened: {reason(error)}"))]
-    return [identify(SubmittedFile(path, read)) for path, read in files]
+    return [identify(Upload(path, read)) for path, read in files]
 
 
 def read_from_zip(read: Read, i: int, most: int) -> bytes:
@@ -346,7 +346,7 @@ def fail(why: str, most: int) -> bytes:
 # -- the student of a file ----------------------------------------------------------------------------
 
 
-def identify(each: SubmittedFile) -> SubmittedFile:
+def identify(each: Upload) -> Upload:
     """Label a file with its student. A loose file that is no notebook and has no system's name gets no student."""
     student, told = owner(each.path, bool(each.folders))
     if is_hidden(each.path.parts[0]) or not (each.is_notebook or each.folders or told):
@@ -376,7 +376,7 @@ def owner(path: PurePosixPath, in_a_folder: bool) -> tuple[str, dict[str, str]]:
     return told.get("student") or (name if is_folder else AGAIN.sub("", name) or name), told
 
 
-def by_student(files: list[SubmittedFile]) -> Iterable[list[SubmittedFile]]:
+def by_student(files: list[Upload]) -> Iterable[list[Upload]]:
     """The files grouped by student. An id that occurs with two names is not used: each name is then a student."""
     names = Counter(student for student, _ in {(each.student, each.name) for each in files})
     mine = (
@@ -386,7 +386,7 @@ def by_student(files: list[SubmittedFile]) -> Iterable[list[SubmittedFile]]:
     return group_by(attrgetter("student"), mine).values()
 
 
-def several_students(place: Path, first: str, mine: list[SubmittedFile]) -> tuple[str, ...]:
+def several_students(place: Path, first: str, mine: list[Upload]) -> tuple[str, ...]:
     """A warning if a folder may hold several students: its folders share a notebook, or have names of a system."""
     holders: dict[str | None, set[str]] = defaultdict(set)  # notebook → its folders; None → names of a known system
     for each in mine:

@@ -29,12 +29,12 @@ from minigrad.course.exercise import load_exercise
 
 from . import gradebook
 from .batch import Batch, Course, Result, label, write
-from .collect import NothingFound, SubmittedFile, shorten_list
+from .collect import NothingFound, Upload, shorten_list
 from .giving import give, isolate_failure
 from .letters import cut, in_a_line
 from .pages import class_report, feedback
 from .sandbox import Cluster, Limits, NoSandbox, exposed_folder, find_sandbox
-from .submission import Submission, load_released, read
+from .submission import Submission, load_release, read
 from .tables import blank_missing_points, tables
 
 LOCK = ".grading.lock"
@@ -119,7 +119,7 @@ def only_one(out: Path) -> Iterator[None]:
 
 
 def write_results(
-    out: Path, handed: Sequence[SubmittedFile], results: Sequence[Result], missing: Sequence[str] = ()
+    out: Path, handed: Sequence[Upload], results: Sequence[Result], missing: Sequence[str] = ()
 ) -> list[Result]:
     """Write all files made from the results and from people's grades. Returns the results with those grades.
 
@@ -128,7 +128,7 @@ def write_results(
     read_again = {each.where: read_submission(each) for each in handed}
     results = with_gradebook(out, results, read_again)
     notebooks = {name: lessons.course() / "exercises" / f"{name}.ipynb" for r in results if (name := r["exercise"])}
-    given = {name for each in map(load_released, notebooks.values()) for name in (*each.given, *each.checks)}
+    given = {name for each in map(load_release, notebooks.values()) for name in (*each.given, *each.checks)}
     titles = {name: load_exercise(name).title for name in notebooks}
 
     def write_pages(result: Result) -> str:
@@ -166,7 +166,7 @@ def with_gradebook(out: Path, results: Sequence[Result], submissions: gradebook.
         raise CourseError(f"{out / gradebook.FILE} cannot be used ({why}), and no table was written: {way}") from error
 
 
-def read_submission(handed: SubmittedFile) -> Submission | None:
+def read_submission(handed: Upload) -> Submission | None:
     try:
         return read(handed.data())
     except Exception:  # reported already

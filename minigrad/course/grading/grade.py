@@ -26,17 +26,7 @@ from minigrad.course.referee import inner_probes, judge
 
 from .letters import cut, escape_unprintable
 from .sandbox import Limits, Reply, Sandbox
-from .submission import (
-    Cell,
-    ReleasedExercise,
-    Submission,
-    Unreadable,
-    is_edited_cell,
-    load_released,
-    read,
-    to_run,
-    within,
-)
+from .submission import Cell, Release, Submission, Unreadable, is_edited, load_release, read, to_run, within
 
 KINDS = {"gave", "raised", "odd", "todo", "endless", "stuck", "died"}
 MOST_WORDS = 500  # characters of an exception's message
@@ -62,7 +52,7 @@ class Task:
     """
 
     exercise: Exercise
-    released: ReleasedExercise
+    released: Release
     private: bool = False
 
 
@@ -71,7 +61,7 @@ def task(name: str, exercises: Path, answers: Path | None = None) -> Task:
 
     answers    a folder of the grader's own answers: the same exercises with secret probes
     """
-    return Task(load_exercise(name, answers), load_released(exercises / f"{name}.ipynb"), answers is not None)
+    return Task(load_exercise(name, answers), load_release(exercises / f"{name}.ipynb"), answers is not None)
 
 
 def grade(data: bytes, task: Task, sandbox: Sandbox) -> dict[str, Any]:
@@ -84,7 +74,7 @@ def grade(data: bytes, task: Task, sandbox: Sandbox) -> dict[str, Any]:
     if (said := submission.exercise[:80]) not in ("", task.exercise.name):
         result["notes"] = [f"Its metadata names the exercise {said!r}, but it is graded as {task.exercise.name}."]
     result["minutes"] = submission.minutes
-    changed = dict.fromkeys(cell.name for cell in submission.cells if is_edited_cell(cell, task.released))
+    changed = dict.fromkeys(cell.name for cell in submission.cells if is_edited(cell, task.released))
     result["notes"] += [EDITED.format(name) for name in changed]
     cells = to_run(submission, task.released)
     parts = [

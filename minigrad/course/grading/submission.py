@@ -145,7 +145,7 @@ def text(value: Any) -> str:
 
 
 @dataclass(frozen=True)
-class ReleasedExercise:
+class Release:
     """An exercise as it was released.
 
     given     name → given code of the exercise
@@ -158,19 +158,19 @@ class ReleasedExercise:
     prose: dict[str, str] = field(default_factory=dict)
 
 
-def load_released(path: Path) -> ReleasedExercise:
+def load_release(path: Path) -> Release:
     """Read the exercise in a notebook of exercises/."""
     cells = json.loads(path.read_text("utf-8"))["cells"]
     marked = [(cell["id"], source_of(cell), cell["cell_type"], within(cell, "metadata", "nbgrader")) for cell in cells]
     code = [(name, source, marks) for name, source, kind, marks in marked if kind == "code"]
-    return ReleasedExercise(
+    return Release(
         {name: source for name, source, marks in code if not marks.get("solution") and not marks.get("grade")},
         tuple(name for name, _, marks in code if marks.get("grade") and not marks.get("solution")),
         {name: source for name, source, kind, marks in marked if kind == "markdown" and marks.get("solution")},
     )
 
 
-def to_run(submission: Submission, exercise: ReleasedExercise) -> list[Cell]:
+def to_run(submission: Submission, exercise: Release) -> list[Cell]:
     """The cells to run, in the learner's order. After a changed cell of the exercise comes the original.
 
     Each cell gets a unique name: copies of a cell are numbered.
@@ -178,7 +178,7 @@ def to_run(submission: Submission, exercise: ReleasedExercise) -> list[Cell]:
     names = {cell.name for cell in submission.cells}
     cells = [Cell(name, source) for name, source in exercise.given.items() if name not in names]
     for cell in submission.cells:
-        if is_edited_cell(cell, exercise):
+        if is_edited(cell, exercise):
             cells.append(Cell(f"{cell.name} (as handed in)", cell.source))
         cells.append(Cell(cell.name, exercise.given.get(cell.name, cell.source)))
     numbers: dict[str, Iterator[int]] = defaultdict(partial(count, 1))
@@ -186,7 +186,7 @@ def to_run(submission: Submission, exercise: ReleasedExercise) -> list[Cell]:
     return [cell if number == 1 else Cell(f"{cell.name} ({number})", cell.source) for cell, number in named]
 
 
-def is_edited_cell(cell: Cell, exercise: ReleasedExercise) -> bool:
+def is_edited(cell: Cell, exercise: Release) -> bool:
     """Whether a given cell of the exercise was changed, even by one line."""
     return visible_lines(cell.source) != visible_lines(exercise.given.get(cell.name, cell.source))
 

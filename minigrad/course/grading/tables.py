@@ -73,21 +73,13 @@ def moodle(results: Sequence[Result]) -> str:
     Moodle requires a column for the time of the last change of a grade, which is unknown here and stays empty.
     """
     rows = [
-        (
-            f"Participant {r['student']}",
-            r["name"],
-            r["exercise"],
-            r["points"],
-            r["of"],
-            "",
-            "; ".join(feedback_lines(r)),
-        )
+        (f"Participant {r['student']}", r["name"], r["exercise"], r["points"], r["of"], "", "; ".join(remarks(r)))
         for r in results
     ]
     return table(MOODLE, [dict(zip(MOODLE, row)) for row in rows])
 
 
-def feedback_lines(result: Result) -> list[str]:
+def remarks(result: Result) -> list[str]:
     """The feedback for a student, one line for each part."""
     return [
         f"{name}: waits for a person, {part['of']} at most" if part["state"] == "wait" else

@@ -128,7 +128,7 @@ def test_the_exercise_of_a_submission_is_found_without_reading_answers(tmp_path,
     monkeypatch.setattr(exercise, "part_of", lambda *args: pytest.fail("answers were read"))
     course = Course(ROOT / "exercises")
 
-    assert [course.identify_exercise(each) for each in course.submissions(tmp_path / "in")] == [NAME]
+    assert [course.exercise_of(each) for each in course.submissions(tmp_path / "in")] == [NAME]
 
 
 def test_what_a_notebook_says_it_answers_counts_before_the_name_of_a_folder(tmp_path):
@@ -138,7 +138,7 @@ def test_what_a_notebook_says_it_answers_counts_before_the_name_of_a_folder(tmp_
     (folder / "other.ipynb").write_bytes(b'{"cells": []}')
     course = Course(ROOT / "exercises")
 
-    assert {each.file: course.identify_exercise(each) for each in course.submissions(tmp_path / "in")} == {
+    assert {each.file: course.exercise_of(each) for each in course.submissions(tmp_path / "in")} == {
         "final": NAME, "other": "02_backward_by_hand",
     }  # fmt: skip
 

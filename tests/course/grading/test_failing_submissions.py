@@ -35,7 +35,7 @@ STAGES = {
     "to tell whose it is": (collect, "owner"),
     "to look for several students": (collect, "several_students"),
     "to choose the newest": (collect, "newest"),
-    "to tell which exercise it answers": (batch.Course, "identify_exercise"),
+    "to tell which exercise it answers": (batch.Course, "exercise_of"),
     "to read it": (batch, "digest_of"),
     "to grade it": (batch, "grade"),
     "to cut its texts": (batch, "sanitize"),

@@ -271,4 +271,4 @@ def test_a_file_is_of_the_exercise_that_it_is_called_after(tmp_path):
     hand_in(tmp_path / "in", ada=RIGHT)
     (tmp_path / "in" / "ada").rename(tmp_path / "in" / "02_backward_by_hand")
     (only,) = submissions(tmp_path / "in")
-    assert Course(ROOT / "exercises").identify_exercise(only, RIGHT) == NAME
+    assert Course(ROOT / "exercises").exercise_of(only, RIGHT) == NAME

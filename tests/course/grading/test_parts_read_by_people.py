@@ -13,7 +13,7 @@ pytest.importorskip(
 from minigrad.course import exercise
 from minigrad.course.grading import gradebook, tables
 from minigrad.course.grading.gradebook import with_readers
-from minigrad.course.grading.submission import load_released
+from minigrad.course.grading.submission import load_release
 from tests.course.grading import prose
 from tests.course.grading.test_batch import grade_class, hand_in
 
@@ -59,7 +59,7 @@ def test_an_exercise_with_prose_is_built(course, tmp_path):
     assert (cell["source"], marks["grade"], marks["solution"], marks["points"]) == (
         ["*Your answer here.*"], True, True, 2,
     )  # fmt: skip
-    assert load_released(tmp_path / "exercises" / f"{prose.NAME}.ipynb").prose == {"why": "*Your answer here.*"}
+    assert load_release(tmp_path / "exercises" / f"{prose.NAME}.ipynb").prose == {"why": "*Your answer here.*"}
     part = exercise.load_exercise(prose.NAME).parts[1]
     assert (part.manual, part.points, part.probes) == (True, 2, "")
     verdict = exercise.check_answer(part, {}, [])

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from minigrad.course.grading.submission import ReleasedExercise, Unreadable, read, to_run
+from minigrad.course.grading.submission import Release, Unreadable, read, to_run
 
 
 def notebook(*cells, **more):
@@ -29,7 +29,7 @@ def test_times_that_are_none_are_passed_over(time):
     assert read(notebook(at(time), at("2026-11-20T10:00:00Z"))).minutes == 0.0
 
 
-EXERCISE = ReleasedExercise({"given": "x = 1"}, ("check-part",))
+EXERCISE = Release({"given": "x = 1"}, ("check-part",))
 
 
 def test_the_exercises_own_code_is_run_after_what_came_back_in_its_place():
