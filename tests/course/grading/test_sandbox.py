@@ -66,8 +66,8 @@ def test_a_package_that_is_imported_through_a_link_can_grade(sandbox, tmp_path):
     """Its program was not visible in the sandbox, and every submission `failed`."""
     (tmp_path / "link").symlink_to(ROOT)
     program = (
-        "from minigrad.course.grading.sandbox import found\n"
-        "print(found().run({'cells': [['c', 'x = 2']], 'parts': [['p', [], [['', 'x + 1']]]]}).data)"
+        "from minigrad.course.grading.sandbox import find_sandbox\n"
+        "print(find_sandbox().run({'cells': [['c', 'x = 2']], 'parts': [['p', [], [['', 'x + 1']]]]}).data)"
     )
     environment = os.environ | {"PYTHONPATH": str(tmp_path / "link")}
     done = subprocess.run(
