@@ -38,7 +38,7 @@ def digits() -> Split:
 
 
 def moons(n: int = 100, noise: float = 0.1, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
-    """Two interleaving half circles: x (n, 2) float64, y (n,) 0 for the upper one and 1 for the lower.
+    """Two interleaving half circles: x (n, 2) float64, y (n,) 0 for the upper half circle, 1 for the lower.
 
     noise    spread of the normal error added to each coordinate; the circles have radius 1
     """
