@@ -211,7 +211,7 @@ class Optimizer(Stateful):
         grad_loss: Any = None,
         name: str | None = None,
     ) -> Any:
-        """The op that takes one step down the loss, for a session to run."""
+        """The op that takes one step to reduce the loss when a session runs it."""
         return self.apply_gradients(self.compute_gradients(loss, var_list, grad_loss), global_step, name)
 
     def compute_gradients(self, loss: Any, var_list: list[Any] | None = None, grad_loss: Any = None) -> list[Any]:

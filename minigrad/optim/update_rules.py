@@ -138,7 +138,7 @@ def effective_gradient(p: Any, g: Any, pad: Scratch, options: Group) -> Any:
 
 
 def in_place(operator: Callable[[Any, Any], Any]) -> Callable[[Cell, Any], Cell]:
-    """The in-place form of an operator for cells: the cell then holds the result."""
+    """The in-place form of an operator, for cells: it stores the result in the cell."""
     return lambda cell, o: cell.hold(operator(cell.symbol, cell.cast_operand(o)))
 
 
@@ -394,7 +394,7 @@ def refuse_overlap(builder: GraphBuilder, counts: dict[str, Any]) -> None:
 
 
 def step(optimizer: Optimizer, builder: GraphBuilder, pairs: Iterable[tuple[Any, Any]]) -> None:
-    """A step inside a function that is being traced: edits the parameters and their state."""
+    """Take a step inside a function that is being traced: edit the parameters and their state."""
     with no_grad():  # needed to edit a leaf that requires a gradient
         for place, value in update(optimizer, builder, pairs, lambda place, value: (place, value)):
             builder.become(place, value)
