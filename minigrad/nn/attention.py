@@ -2,7 +2,7 @@
 
 Vaswani et al. 2017, “Attention Is All You Need”, §3. https://arxiv.org/abs/1706.03762
 
-Sequences are (T, N, d_model), or (N, T, d_model) with batch_first; masks are those of MultiheadAttention.
+Sequences are (T, N, d_model), or (N, T, d_model) with batch_first; for masks see MultiheadAttention.forward.
 """
 
 from __future__ import annotations

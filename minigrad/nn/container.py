@@ -76,7 +76,7 @@ class PartList(Module, MutableSequence[Any]):
 
 
 class Sequential(PartList):
-    """Calls its modules in order, each on the result of the one before."""
+    """Calls its modules in order, each on the result of the module before it."""
 
     def __init__(self, *modules: Module | Mapping[str, Module]):
         """Takes modules in order, or one dictionary of named modules."""

@@ -135,7 +135,7 @@ def kaiming_uniform_(
     """U(−b, b), b = gain √(3 / fan): the gain makes up for relu, which halves the variance.
 
     a       the slope of the leaky relu that follows
-    mode    'fan_in' keeps the variance of the activations, 'fan_out' that of the gradients
+    mode    'fan_in' preserves the variance of the activations, 'fan_out' the variance of the gradients
 
     He et al. 2015, “Delving Deep into Rectifiers”, eq. 10 and 14. https://arxiv.org/abs/1502.01852
     """

@@ -109,7 +109,7 @@ class Embedding(Module):
 
     weight         W (num_embeddings, embedding_dim), from N(0, 1)
     padding_idx    a row that starts at zero and receives no gradient
-    max_norm       rows that are read are first scaled down to this norm, in place: see functional.embedding
+    max_norm       looked-up rows are first scaled down to this norm, in place: see functional.embedding
     x              integers of any shape  →  y (…, embedding_dim)
     """
 

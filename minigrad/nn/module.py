@@ -163,7 +163,7 @@ class Module(Tree):
     def register_forward_pre_hook(
         self, hook: Callable[..., Any], *, prepend: bool = False, with_kwargs: bool = False
     ) -> Handle:
-        """Call hook(module, args) before forward. If it returns a value, that replaces args.
+        """Call hook(module, args) before forward. If the hook returns a value, this replaces args.
 
         With with_kwargs, call hook(module, args, kwargs), which may return (args, kwargs).
         """
@@ -172,7 +172,7 @@ class Module(Tree):
     def register_forward_hook(
         self, hook: Callable[..., Any], *, prepend: bool = False, with_kwargs: bool = False
     ) -> Handle:
-        """Call hook(module, args, output) after forward. If it returns a value, that replaces output.
+        """Call hook(module, args, output) after forward. If the hook returns a value, this replaces output.
 
         With with_kwargs, call hook(module, args, kwargs, output).
         """
@@ -181,7 +181,7 @@ class Module(Tree):
     def register_full_backward_hook(self, hook: Callable[..., Any], prepend: bool = False) -> Handle:
         """Call hook(module, grad_input, grad_output), with two tuples, once the gradients of the inputs are known.
 
-        If it returns a value, that replaces grad_input; this needs exactly one input that requires a gradient.
+        A value that the hook returns replaces grad_input. This needs exactly one input that requires a gradient.
         """
         return register(self._hooks, Hook("backward", hook), prepend)
 

@@ -17,7 +17,7 @@ from .tree import parameter
 
 
 class AffineNorm(Module):
-    """A layer with a scale, which starts at 1, and a shift, which starts at 0; either may be None."""
+    """A layer with a scale, which starts at 1, and a shift, which starts at 0; scale or shift may be None."""
 
     weight: Tensor | None
     bias: Tensor | None

@@ -1,4 +1,4 @@
-"""Functions between the layers: softmax and its kin, similarity, dropout, attention."""
+"""Functions between the layers: softmax and its variants, similarity, dropout, attention."""
 
 from __future__ import annotations
 

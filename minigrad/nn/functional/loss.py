@@ -439,7 +439,7 @@ def ctc_loss(
     reduction: str = "mean",
     zero_infinity: bool = False,
 ) -> Any:
-    """−ln of the probability of the target letters, in order; each may be repeated, with or without blanks between.
+    """−ln of the probability of the target letters, in order; any letter may be repeated, and blanks may separate them.
 
     log_probs         (T, N, C) or (T, C), log-probabilities of C letters at each of T time steps, by log_softmax
     targets           (N, S), or the rows concatenated (Σ target_lengths,)

@@ -26,7 +26,7 @@ class MinMaxObserver(Module):
     """Records the smallest and largest number of all inputs.
 
     dtype                   the dtype of the integers: uint8 or int8
-    qscheme                 'per_tensor_affine', which uses the whole range, or 'per_tensor_symmetric', z in the middle
+    qscheme                 'per_tensor_affine' for the whole range, or 'per_tensor_symmetric' for z in the middle
     quant_min, quant_max    the range of the integers; by default that of the dtype
     """
 
