@@ -42,8 +42,8 @@ class SequentialSampler(Sampler):
 class RandomSampler(Sampler):
     """Every number once, in a new random order for each iteration. `epoch` counts the iterations, and may be set.
 
-    generator    a seed or a key: the order then depends only on it and on `epoch`; or a Generator, which yields a key
-                 for each iteration; None for the one that mg.manual_seed seeds
+    generator    a seed or a key, so that the order depends only on the key and on `epoch`; or a Generator, which yields
+                 a key for each iteration; None for the Generator that mg.manual_seed seeds
     """
 
     def __init__(self, data_source: Sized, generator: Source = None):
@@ -71,13 +71,13 @@ class RandomSampler(Sampler):
 
     @property
     def seed(self) -> list[int] | None:
-        """The key that determines every order, if there is one; None with a Generator."""
+        """The key that, with `epoch`, determines every order; None if a Generator yields the keys."""
         seed: list[int] | None = self.generator.tolist() if isinstance(self.generator, Tensor) else None
         return seed
 
     @refuse_by_name
     def load_state_dict(self, state_dict: Mapping[str, Any], under_way: bool = False) -> None:
-        """Continue from a saved state, with the order after its latest, or, if `under_way`, with the latest again."""
+        """Continue from a saved state. The next iteration has a new order, or, if `under_way`, the saved one again."""
         refuse_other_options(self, state_dict, ("epoch", "key", "generator"), length=len(self), seed=self.seed)
         key = None if state_dict["key"] is None else Tensor(np.array(state_dict["key"], np.uint32))
         if (state_dict["generator"] is None) == isinstance(self.generator, random.Generator):
@@ -114,7 +114,7 @@ class WeightedRandomSampler(Sampler):
 
 
 class BatchSampler(Sampler):
-    """The numbers of another sampler in lists of batch_size. drop_last leaves out an incomplete last list."""
+    """Lists of batch_size numbers from another sampler. drop_last leaves out an incomplete last list."""
 
     def __init__(self, sampler: Iterable[Any], batch_size: int, drop_last: bool = False):
         self.sampler, self.batch_size, self.drop_last = sampler, batch_size, drop_last
@@ -134,7 +134,7 @@ class BatchSampler(Sampler):
 
 
 def refuse_other_options(owner: object, state: Mapping[str, Any], names: Iterable[str], **options: Any) -> None:
-    """Raises StateError unless the state has these names, a valid epoch, and the given options."""
+    """Raises StateError unless the state has the keys `names`, a valid epoch, and the same values of `options`."""
     name, epoch = type(owner).__name__, state.get("epoch", 0)
     if absent := [each for each in names if each not in state]:
         raise StateError(f"this is not the state of a {name}: it has {', '.join(state)}, but lacks {', '.join(absent)}")
@@ -152,7 +152,7 @@ def shuffle_indices(n: int, key: Any) -> list[int]:
 
 
 def draw_key(source: Source) -> Any:
-    """A key: made from a seed, the key itself, or the next key of a Generator."""
+    """The key for a source: a key made from a seed, the source itself if it is a key, or the Generator's next key."""
     match source:
         case int():
             return random.key(source)
@@ -182,14 +182,14 @@ class Dataset(Stateful):
 
 
 class IterableDataset(Stateful):
-    """Base class of streams of samples. A subclass defines `__iter__`. Samples have no numbers and a fixed order."""
+    """Base class of streams of samples. A subclass defines `__iter__` in a fixed order. Samples have no numbers."""
 
     def __iter__(self) -> Iterator[Any]:
         raise NotImplementedError(f"{type(self).__name__} has no samples: define __iter__")
 
 
 class TensorDataset(Dataset):
-    """Sample i is row i of each tensor. An array as the index gives the rows of a whole batch."""
+    """Sample i is row i of each tensor. Indexing with an array returns the rows of a whole batch."""
 
     def __init__(self, *tensors: Any):
         self.tensors = tuple(t if isinstance(t, Tensor) else Tensor(t) for t in tensors)
@@ -210,7 +210,7 @@ class TensorDataset(Dataset):
 
 
 class Subset(Dataset):
-    """The samples of another data set with the numbers in `indices`, in that order."""
+    """The samples of another data set whose numbers are in `indices`, in the order of `indices`."""
 
     def __init__(self, dataset: Samples, indices: Sequence[int]):
         self.dataset, self.indices = dataset, indices
@@ -245,7 +245,7 @@ class ConcatDataset(Dataset):
 def random_split(dataset: Samples, lengths: Sequence[float], generator: Source = None) -> list[Subset]:
     """Split the samples at random into disjoint subsets.
 
-    lengths      the sizes of the subsets, or fractions that add up to 1; samples left by rounding go to the first ones
+    lengths      the sizes of the subsets, or fractions that add up to 1; the first subsets get the samples left over
     generator    a seed, a key or a Generator, with the same result on every machine
     """
     n = len(dataset)
@@ -260,7 +260,7 @@ def random_split(dataset: Samples, lengths: Sequence[float], generator: Source =
 
 
 def parts(n: int, fractions: Sequence[float]) -> list[int]:
-    """Whole numbers in the ratio of the fractions that add up to n."""
+    """Split n into whole numbers in the ratio of the fractions."""
     sizes = [floor(n * f) for f in fractions]
     for i in range(n - sum(sizes)):
         sizes[i % len(sizes)] += 1

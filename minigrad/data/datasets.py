@@ -1,4 +1,4 @@
-"""Data sets: moons() generates one, and three come from files. Sources and licences: data/README.md."""
+"""Data sets: moons() generates its data; the others read files. Sources and licences: data/README.md."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import numpy as np
 
 DIGITS, NAMES, ALICE = (Path(__file__).with_name(n) for n in ("digits.csv.gz", "names.csv", "alice.txt.gz"))
 TEST_DIGITS = 360  # a fifth of 1797, as is usual
-TEST_NAMES = 6  # one in six, of each language
+TEST_NAMES = 6  # of each language, every sixth name is for testing
 UNMARKED = str.maketrans("łŁıİ", "lLiI")  # by hand: Unicode does not decompose ł and ı
 
 
@@ -38,7 +38,7 @@ def digits() -> Split:
 
 
 def moons(n: int = 100, noise: float = 0.1, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
-    """Two interleaving half circles: x (n, 2) float64, y (n,) 0 for the upper one and 1 for the lower.
+    """Two interleaving half circles: x (n, 2) float64, y (n,) 0 for the upper half circle, 1 for the lower.
 
     noise    spread of the normal error added to each coordinate; the circles have radius 1
     """
@@ -67,7 +67,7 @@ def names() -> Names:
         rows = list(csv.reader(file))
     languages = sorted({language for language, _ in rows})
     pairs = [(strip_marks(name), languages.index(language)) for language, name in rows]
-    test = pairs[::TEST_NAMES]  # names are sorted in each language, so all are in both parts
+    test = pairs[::TEST_NAMES]  # names are sorted by language, then letter: both parts cover all languages, A to Z
     train = [pair for i, pair in enumerate(pairs) if i % TEST_NAMES]
     return Names(languages, train, test)
 

@@ -1,8 +1,8 @@
 """DataLoader: iterates over a data set in batches, one epoch for each loop; a batch stacks its samples.
 
-The loop's own thread decides the order before it hands out work, and batches are returned in that order. So the
-batches are the same for any number of workers. Workers are threads, because the slow parts of loading, file access
-and NumPy, release the interpreter lock; they load a limited number of batches ahead.
+The thread that runs the loop decides the order before it hands out work, and batches are returned in that order. So
+the batches are the same for any number of workers. Workers are threads, because the slow parts of loading (file access
+and NumPy) release the interpreter lock. The number of batches that workers load ahead is limited.
 """
 
 from __future__ import annotations
@@ -37,14 +37,14 @@ from .dataset import (
 
 
 def default_collate(samples: Sequence[Any]) -> Any:
-    """Make a batch of samples of one kind.
+    """Make one batch from samples that are all of one kind.
 
     tensors, arrays    a Tensor, stacked along a new first axis
     numbers            a Tensor of one axis
     strings, bytes     a list
     dictionaries       a dictionary of batches; tuples and lists: one batch for each position
 
-    Raises ShapeError on arrays of different shapes or samples of different lengths, DTypeError on other kinds.
+    Raises ShapeError on arrays of different shapes or samples of different lengths, DTypeError on other samples.
     """
     first = samples[0]
     if isinstance(first, str | bytes):
@@ -62,7 +62,7 @@ def default_collate(samples: Sequence[Any]) -> Any:
 
 
 def places(samples: Sequence[Any]) -> Any:
-    """A tuple of batches from tuples of one length; likewise for lists."""
+    """A batch for each position of the samples, which are tuples, or lists, of one length."""
     first = samples[0]
     for i, sample in enumerate(samples):
         if len(sample) != len(first):
@@ -107,7 +107,7 @@ class DataLoader(Stateful):
     shuffle        a new order each epoch, from `generator`: a seed, a key or a Generator, as in RandomSampler
     sampler        yields sample numbers in the desired order, instead of `shuffle`
     batch_sampler  yields lists of numbers, one for each batch; replaces batch_size, shuffle, sampler and drop_last
-    num_workers    threads that load ahead, `prefetch_factor` batches each; 0 loads in the loop's own thread
+    num_workers    threads that load ahead, `prefetch_factor` batches each; 0 loads in the thread that runs the loop
     collate_fn     makes a batch from a list of samples
     drop_last      leave out an incomplete last batch
     progress       show a progress bar on the standard output
@@ -141,13 +141,13 @@ class DataLoader(Stateful):
         self.num_workers, self.prefetch_factor, self.progress = num_workers, prefetch_factor, progress
         self.collate_fn = collate_fn
         if isinstance(dataset, IterableDataset):
-            sampler = dataset  # yields samples instead of their numbers
+            sampler = dataset  # the stream acts as a sampler that yields samples instead of numbers
         elif sampler is None:
             sampler = RandomSampler(dataset, generator) if shuffle else SequentialSampler(dataset)
         self.sampler = sampler
         self.batch_sampler = BatchSampler(sampler, batch_size, drop_last) if batch_sampler is None else batch_sampler
         self.given: int | None = None  # the number of batches returned in the current epoch
-        self.skipped = 0  # the number of batches that the next epoch skips, because they were returned before
+        self.skipped = 0  # the number of batches at the start of the next epoch that an interrupted run has used
 
     def __len__(self) -> int:
         """The number of batches. Raises TypeError if the sampler has no length."""
@@ -168,13 +168,13 @@ class DataLoader(Stateful):
         return iter(tqdm(batches, total=total, file=sys.stdout, ncols=72))  # stdout of the notebook
 
     def load(self, rows: list[Any]) -> Any:
-        """A batch of the samples with these numbers; for an IterableDataset, of the samples in `rows`."""
+        """A batch of the samples whose numbers are `rows`. With an IterableDataset, `rows` are the samples."""
         if isinstance(self.dataset, IterableDataset):
             return collate_samples(rows, self.collate_fn)
         return batch(self.dataset, rows, self.collate_fn)
 
     def track_batches(self, batches: Iterator[Any], given: int) -> Iterator[Any]:
-        """Yields the batches, and counts them on from `given`. Watchers see the wait for each batch as a block."""
+        """Yields the batches, and counts them in self.given, from `given` on. Watchers see each wait as a block."""
         self.given = given
         try:
             while True:
@@ -184,7 +184,7 @@ class DataLoader(Stateful):
                     return
                 self.given = given = given + 1
                 yield batch_or_end
-                del batch_or_end  # only the caller holds it while the next one is loaded
+                del batch_or_end  # so that the caller can free the batch while the next is loaded
         finally:
             self.given = None
 
@@ -243,7 +243,7 @@ class DataLoader(Stateful):
 
 
 def refuse_numbers(**counts: tuple[Any, int]) -> None:
-    """Raises ValueError unless each number, in a pair (number, least), is whole and not below the least."""
+    """Raises ValueError unless each option, passed as (value, minimum), is a whole number and at least the minimum."""
     for name, (n, least) in counts.items():
         if not isinstance(n, int) or n < least:
             raise ValueError(f"a DataLoader needs {name} to be a whole number of at least {least}, and got {n!r}")
@@ -266,7 +266,7 @@ def refuse_two_orders(dataset: Any, shuffle: bool, sampler: Any, batch_sampler: 
 
 
 def batch(dataset: Samples, rows: list[Any], collate_fn: Callable[[list[Any]], Any] | None) -> Any:
-    """A batch of the samples with these numbers. An exception of a sample gets a note with its number."""
+    """A batch of the samples whose numbers are `rows`. If a sample fails, the exception notes its number."""
     if collate_fn is None and type(dataset) is TensorDataset:
         return dataset.batch(rows)
     if type(dataset) is Subset:

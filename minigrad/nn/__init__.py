@@ -78,4 +78,4 @@ from .recurrent import (
 )
 from .tree import Parameter as Parameter
 
-sys.modules[f"{__name__}.functional"] = functional  # import minigrad.nn.functional as F
+sys.modules[f"{__name__}.functional"] = functional  # lets users write `import minigrad.nn.functional as F`

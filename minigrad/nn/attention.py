@@ -2,7 +2,7 @@
 
 Vaswani et al. 2017, “Attention Is All You Need”, §3. https://arxiv.org/abs/1706.03762
 
-Sequences are (T, N, d_model), or (N, T, d_model) with batch_first; masks are those of MultiheadAttention.
+Sequences are (T, N, d_model), or (N, T, d_model) with batch_first; for masks see MultiheadAttention.forward.
 """
 
 from __future__ import annotations
@@ -135,7 +135,7 @@ class MultiheadAttention(Module):
         return y if self.batch_first else y.swapaxes(0, 1), weights
 
     def _with_more_keys(self, k: Any, v: Any, mask: Any) -> tuple[Any, Any, Any]:
-        """k and v with the learned key and value of add_bias_kv and the zeros of add_zero_attn, unmasked."""
+        """k and v with the learned key and value (add_bias_kv) and zeros (add_zero_attn) added. No mask hides these."""
         if self.bias_k is not None and self.bias_v is not None:
             one = (k.shape[0], 1, self.embed_dim)
             k, v = (cat([x, b.broadcast_to(*one)], 1) for x, b in ((k, self.bias_k), (v, self.bias_v)))
@@ -186,7 +186,7 @@ class MultiheadAttention(Module):
         return weights @ v, weights
 
     def _mask(self, q: Any, k: Any, key_padding_mask: Any, attn_mask: Any, is_causal: bool) -> Any:
-        """All masks combined into one that is added to the scores (N, heads, L, S); None if there are none."""
+        """The sum of all masks, to be added to the scores (N, heads, L, S); None without masks."""
         (N, L, _), H, S = q.shape, self.num_heads, k.shape[1]
         mask: Any = None
         if attn_mask is not None:
@@ -212,7 +212,7 @@ def blocking_bias(q: Any, mask: Any) -> Any:
 
 
 class Layer(Module):
-    """The common base of both layers: attentions and a network, each with norm, dropout and a residual connection.
+    """Base of encoder and decoder layers: attentions and a network, each with norm, dropout and residual connection.
 
     norm_first    normalise before each part: x ← x + part(norm(x)) instead of x ← norm(x + part(x))
                   Xiong et al. 2020, “On Layer Normalization in the Transformer Architecture”, table 1
@@ -256,7 +256,7 @@ class Layer(Module):
         return len(self.attentions) + 1
 
     def _through(self, x: Any, *looks: tuple[Any, ...]) -> Any:
-        """x after every part. `looks` has for each attention its memory (None for x), its masks and is_causal."""
+        """x after all parts. `looks` holds, for each attention, the memory (None for x), the masks and is_causal."""
         parts: list[Any] = [
             partial(self._attend, getattr(self, name), *look) for name, look in zip(self.attentions, looks)
         ]
@@ -283,7 +283,7 @@ class TransformerEncoderLayer(Layer):
 
 
 class TransformerDecoderLayer(Layer):
-    """Self-attention, attention to another sequence, the memory, and a feed-forward network."""
+    """Self-attention, then attention to another sequence (the memory), then a feed-forward network."""
 
     attentions = "self_attn", "multihead_attn"
 
@@ -386,7 +386,7 @@ class Transformer(Module):
 
     @staticmethod
     def generate_square_subsequent_mask(sz: int, device: Any = None, dtype: Any = None) -> Tensor:
-        """(sz, sz): −∞ where element i would attend to a later one, and 0 elsewhere."""
+        """(sz, sz): −∞ where query i would attend to a key after i, and 0 elsewhere."""
         mask: Tensor = full((sz, sz), -inf, device=device, dtype=dtype).triu(1)
         return mask
 

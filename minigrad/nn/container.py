@@ -76,7 +76,7 @@ class PartList(Module, MutableSequence[Any]):
 
 
 class Sequential(PartList):
-    """Calls its modules in order, each on the result of the one before."""
+    """Calls its modules in order, each on the result of the module before it."""
 
     def __init__(self, *modules: Module | Mapping[str, Module]):
         """Takes modules in order, or one dictionary of named modules."""
@@ -181,7 +181,7 @@ class PartDict(Module, MutableMapping[str, Any]):
 class ParameterDict(PartDict):
     """A dictionary of parameters. A tensor or array becomes a parameter; anything else is stored as it is.
 
-    Each name becomes an attribute. Raises KeyError if it has a dot, or if the module already has such an attribute.
+    Each name becomes an attribute. Raises KeyError if a name has a dot or is already an attribute of the module.
     As in PyTorch, parameters from a plain dict are sorted by name; those from other sources keep their order.
     """
 

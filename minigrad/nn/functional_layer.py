@@ -13,7 +13,7 @@ from .init import fill
 from .module import Module
 from .tree import parameter
 
-ASKED = "training", "key"  # arguments that come from the module's mode or from the caller, so are no options
+ASKED = "training", "key"  # arguments that the mode or the caller provides: not options of a layer
 
 
 class FunctionLayer(Module):
@@ -26,7 +26,7 @@ class FunctionLayer(Module):
     def __init__(self, *given: Any, **named: Any):
         try:
             bound = self.__signature__.bind(*given, **named)
-        except TypeError as error:  # its message lacks the name of the layer
+        except TypeError as error:  # the message of bind() lacks the name of the layer
             raise TypeError(f"{type(self).__name__}{self.__signature__}: {error}") from None
         bound.apply_defaults()
         for name, x in bound.arguments.items():
@@ -44,7 +44,7 @@ class FunctionLayer(Module):
 
 
 def layer(name: str, function: str, doc: str, *told: str, base: type[FunctionLayer] = FunctionLayer) -> type[Any]:
-    """A layer class for a function. Its options: the parameters in `told`, then all of the function with a default."""
+    """A layer class for a function. Its options: the parameters in `told`, then all that have a default."""
     known = signature(getattr(functional, function)).parameters
     rest = (p for p in known.values() if p.default is not Parameter.empty and p.name not in (*told, *ASKED))
     kind = Parameter.POSITIONAL_OR_KEYWORD  # `inplace` may be positional, as in ReLU(True)
@@ -306,7 +306,7 @@ class AdaptiveAvgPoolNd(FunctionLayer):
 
 
 class FractionalMaxPoolNd(FunctionLayer):
-    """The maximum of each of output_size windows at random positions; or of output_ratio · length of them."""
+    """The maximum of each of output_size, or output_ratio · length, windows at random positions."""
 
     quiet = "return_indices", "_random_samples"
     output_size: Any
@@ -333,7 +333,7 @@ AdaptiveAvgPool1d, AdaptiveAvgPool2d, AdaptiveAvgPool3d = layers("adaptive_avg_p
 
 
 class Loss(FunctionLayer):
-    """Reduces a prediction and a target to one number; with reduction='none', to one for each element or row.
+    """Reduces a prediction and a target to one number, or, with reduction='none', to a number per element or row.
 
     Weights are buffers, so they move with the module.
     """

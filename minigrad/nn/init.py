@@ -46,7 +46,7 @@ def filling(f: F) -> F:
 
 
 def source(generator: Generator) -> np.random.Generator:
-    """The generator, or a new one, seeded with the next key of the sequence that mg.manual_seed starts.
+    """The generator; if None, a new generator, seeded with the next key of the sequence that mg.manual_seed starts.
 
     The key is drawn immediately, also while a session's graph is built. Raises NoValueError in a traced function.
     """
@@ -135,7 +135,7 @@ def kaiming_uniform_(
     """U(−b, b), b = gain √(3 / fan): the gain makes up for relu, which halves the variance.
 
     a       the slope of the leaky relu that follows
-    mode    'fan_in' keeps the variance of the activations, 'fan_out' that of the gradients
+    mode    'fan_in' preserves the variance of the activations, 'fan_out' the variance of the gradients
 
     He et al. 2015, “Delving Deep into Rectifiers”, eq. 10 and 14. https://arxiv.org/abs/1502.01852
     """
@@ -155,7 +155,7 @@ def kaiming_normal_(
 
 @filling
 def orthogonal_(tensor: Tensor, gain: float = 1, generator: Generator = None) -> Tensor:
-    """gain · Q. As a matrix (out, the rest), Q has orthonormal rows, or orthonormal columns if they are fewer.
+    """gain · Q. As a matrix (out, the rest), Q has orthonormal rows, or, if it has fewer columns, orthonormal columns.
 
     Saxe et al. 2013, “Exact solutions to the nonlinear dynamics of learning in deep linear neural networks”, §3.
     https://arxiv.org/abs/1312.6120
@@ -170,7 +170,7 @@ def orthogonal_(tensor: Tensor, gain: float = 1, generator: Generator = None) ->
 
 
 def calculate_gain(nonlinearity: str, param: float | None = None) -> float:
-    """The factor for the weights of a layer that makes up for the activation after it.
+    """The gain: a factor for the weights of a layer that makes up for the activation after the layer.
 
     param    the slope of leaky_relu, 0.01 if None
     """
@@ -193,7 +193,7 @@ def fans(tensor: Tensor) -> tuple[int, int]:
 
 
 def fan(tensor: Tensor, mode: str) -> int:
-    """fan_in or fan_out, by the mode."""
+    """fan_in or fan_out, as `mode` specifies."""
     if mode not in ("fan_in", "fan_out"):
         raise ValueError(f"mode must be 'fan_in' or 'fan_out', got {mode!r}")
     return fans(tensor)[mode == "fan_out"]

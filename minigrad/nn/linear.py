@@ -109,7 +109,7 @@ class Embedding(Module):
 
     weight         W (num_embeddings, embedding_dim), from N(0, 1)
     padding_idx    a row that starts at zero and receives no gradient
-    max_norm       rows that are read are first scaled down to this norm, in place: see functional.embedding
+    max_norm       looked-up rows are first scaled down to this norm, in place: see functional.embedding
     x              integers of any shape  →  y (…, embedding_dim)
     """
 
@@ -286,7 +286,7 @@ class ConvTransposeNd(ConvBase):
     """The transpose of a convolution: see functional.conv_transpose1d to conv_transpose3d.
 
     weight            (in_channels, out_channels / groups, *kernel_size)
-    output_padding    length added to the result: with a stride, convolution maps several lengths to the same one
+    output_padding    length added to the result, since a convolution with a stride maps several lengths to one
     x                 (N, in_channels, *size)  →  y (N, out_channels, *size')
     """
 
@@ -309,7 +309,7 @@ class ConvTransposeNd(ConvBase):
         self.output_padding = ints_per_axis("output_padding", output_padding, self.n)
 
     def forward(self, input: Any, output_size: Any = None) -> Any:
-        """output_size, of the last n axes or of all, determines output_padding."""
+        """output_padding follows from output_size, the lengths of the last n axes or of all axes."""
         x, extra = self._check_input(input), self.output_padding
         if output_size is not None:
             margins = ints_per_axis("padding", self.padding, self.n)

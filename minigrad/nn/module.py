@@ -1,4 +1,4 @@
-"""Modules: objects that hold parameters and whose call is the forward pass; their hooks and their state."""
+"""Modules: objects that hold parameters and run the forward pass when called; their hooks and their state."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from .tree import Parameter, Tree, dotted_name, move_to
 
 
 class IncompatibleKeys(NamedTuple):
-    """The names that did not match in a load that was not strict."""
+    """The names that did not match in load_state_dict; none if it was strict."""
 
     missing_keys: list[str]
     unexpected_keys: list[str]
@@ -40,7 +40,7 @@ def array_of(value: Any) -> Any:
 
 
 def array_faults(tensors: Mapping[str, Tensor], arrays: Mapping[str, Any]) -> list[str]:
-    """A line for each array that cannot be copied into the tensor of its name: another shape, or a foreign dtype."""
+    """A line for each array that cannot be copied into the tensor of its name, because of its shape or its dtype."""
     pairs = [(name, tensors[name], array) for name, array in arrays.items()]
     shapes = [f"{name} is {x.shape} here and {array.shape} there" for name, x, array in pairs if array.shape != x.shape]
     dtypes = [
@@ -107,7 +107,7 @@ class BackwardHooks:
         return None if self.awaited else self.call_hooks()
 
     def call_hooks(self) -> Any:
-        """Call the hooks. Returns the gradient that replaces that of the single input, or None."""
+        """Call the hooks. Returns the gradient that replaces the gradient of the only input, or None to keep it."""
         replaced = None
         for hook in self.hooks:
             said = hook(self.module, tuple(self.gxs), tuple(self.gys))
@@ -136,7 +136,7 @@ class Module(Tree):
     training    whether the module is in training mode: dropout and batch normalisation depend on it
     """
 
-    _shown: ClassVar[tuple[str, ...]] = ()  # the attributes in its repr: `p=` is shown with its name, `p` without
+    _shown: ClassVar[tuple[str, ...]] = ()  # the attributes in its repr: `p=` is shown with its name, `p` is not
     training: bool
     _hooks: dict[int, Hook]
 
@@ -163,25 +163,25 @@ class Module(Tree):
     def register_forward_pre_hook(
         self, hook: Callable[..., Any], *, prepend: bool = False, with_kwargs: bool = False
     ) -> Handle:
-        """Call hook(module, args) before forward. If it returns a value, that replaces args.
+        """Call hook(module, args) before forward. If the hook returns a value, this replaces args.
 
-        With with_kwargs, hook(module, args, kwargs), which may return (args, kwargs).
+        With with_kwargs, call hook(module, args, kwargs), which may return (args, kwargs).
         """
         return register(self._hooks, Hook("before", hook, with_kwargs), prepend)
 
     def register_forward_hook(
         self, hook: Callable[..., Any], *, prepend: bool = False, with_kwargs: bool = False
     ) -> Handle:
-        """Call hook(module, args, output) after forward. If it returns a value, that replaces output.
+        """Call hook(module, args, output) after forward. If the hook returns a value, this replaces output.
 
-        With with_kwargs, hook(module, args, kwargs, output).
+        With with_kwargs, call hook(module, args, kwargs, output).
         """
         return register(self._hooks, Hook("after", hook, with_kwargs), prepend)
 
     def register_full_backward_hook(self, hook: Callable[..., Any], prepend: bool = False) -> Handle:
         """Call hook(module, grad_input, grad_output), with two tuples, once the gradients of the inputs are known.
 
-        If it returns a value, that replaces grad_input; this needs exactly one input that requires a gradient.
+        A value that the hook returns replaces grad_input. This needs exactly one input that requires a gradient.
         """
         return register(self._hooks, Hook("backward", hook), prepend)
 
@@ -217,8 +217,8 @@ class Module(Tree):
 
         strict    whether module and state must have the same names
         assign    use the tensors and arrays of the state, with their dtype and device, as new parameters and buffers.
-                  Create a new optimiser afterwards, because the old one holds the old parameters. A parameter with
-                  several names stays shared if the state has equal values for them; PyTorch makes several
+                  Create a new optimiser afterwards: the old optimiser holds the old parameters. A parameter with
+                  several names stays one if the state has equal values for them; PyTorch makes one for each name
 
         Raises StateError on different shapes or dtypes, and, if strict, on missing or unexpected names.
         """

@@ -17,7 +17,7 @@ from .tree import parameter
 
 
 class AffineNorm(Module):
-    """A layer with a scale, which starts at 1, and a shift, which starts at 0; either may be None."""
+    """A layer with a scale, which starts at 1, and a shift, which starts at 0; scale or shift may be None."""
 
     weight: Tensor | None
     bias: Tensor | None
@@ -38,7 +38,7 @@ class AffineNorm(Module):
 class LayerNorm(AffineNorm):
     """(x − μ) / √(σ² + ε) · w + b, over the last axes: see functional.layer_norm.
 
-    weight, bias    w and b, of normalized_shape; w is None without elementwise_affine, b also without bias
+    weight, bias    w and b, of normalized_shape; w is None if not elementwise_affine; b also if not bias
     """
 
     _shown = "normalized_shape", "eps=", "elementwise_affine=", "bias="
@@ -86,7 +86,7 @@ class RMSNorm(AffineNorm):
 class GroupNorm(AffineNorm):
     """(x − μ) / √(σ² + ε) · w + b for each group of channels of each example: see functional.group_norm.
 
-    weight, bias    w and b (num_channels,); None without
+    weight, bias    w and b (num_channels,); w is None if not affine, b also if not bias
     """
 
     _shown = "num_groups", "num_channels", "eps=", "affine=", "bias="
@@ -114,10 +114,10 @@ class GroupNorm(AffineNorm):
 
 
 class RunningNorm(AffineNorm):
-    """Layers that keep running means and variances of their inputs, which they use after training.
+    """The base of layers that keep running means and variances of their inputs, for use after training.
 
-    weight, bias                 w and b (num_features,); None without affine, b also without bias
-    running_mean, running_var    (num_features,), buffers; None without track_running_stats
+    weight, bias                 w and b (num_features,); w is None if not affine, b also if not bias
+    running_mean, running_var    (num_features,), buffers; None if not track_running_stats
     num_batches_tracked          the number of training batches so far
     """
 
@@ -163,7 +163,7 @@ class RunningNorm(AffineNorm):
         return (self.n + 2,)
 
     def _options(self, momentum: Any) -> Any:
-        """The arguments of the function after x."""
+        """The arguments of the normalisation function that follow x."""
         by_batch = self.training or not self.track_running_stats
         return self.running_mean, self.running_var, self.weight, self.bias, by_batch, momentum, self.eps
 
@@ -183,7 +183,7 @@ class BatchNormNd(RunningNorm):
         return (2, 3) if self.n == 1 else (self.n + 2,)
 
     def _momentum(self) -> float:
-        """Count this batch. Returns the weight of its statistics: 1 / count if self.momentum is None, a plain mean."""
+        """In training, count the batch. Returns the weight of its statistics: momentum, or 1 / count if it is None."""
         if not self.training or self.num_batches_tracked is None:
             return 0.0
         if current.mode.builder is not None:

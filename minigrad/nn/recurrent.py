@@ -33,7 +33,7 @@ ELMAN = {"tanh": ops.Elman, "relu": ops.ElmanRelu}
 class RecurrentBase(Module):
     """The common base of layers and cells: an op, four parameters for each layer and direction, and states.
 
-    weight_ih    W (gates · hidden_size, features), the rows of one gate after those of the other
+    weight_ih    W (gates · hidden_size, features): all rows of the first gate, then of the second, …
     weight_hh    U (gates · hidden_size, hidden_size)
     bias_ih      b (gates · hidden_size,); None with bias=False
     bias_hh      c, likewise
@@ -136,13 +136,13 @@ class RNNCell(RNNCellBase):
 
 
 class LSTMCell(RNNCellBase):
-    """(h', c'): see LSTM."""
+    """One step of an LSTM, which returns (h', c'): see LSTM."""
 
     op = ops.Lstm
 
 
 class GRUCell(RNNCellBase):
-    """h': see GRU."""
+    """One step of a GRU, which returns h': see GRU."""
 
     op = ops.Gru
 
@@ -151,7 +151,7 @@ class RNNBase(RecurrentBase):
     """Stacked layers of recurrent cells: weight_ih_l0, weight_ih_l1, …
 
     From layer 1 on, the features are the outputs of the layer below. If bidirectional, the parameters …_reverse belong
-    to the direction from the end.
+    to the pass from the last element to the first.
     """
 
     def __init__(
@@ -186,10 +186,10 @@ class RNNBase(RecurrentBase):
     def forward(self, input: Any, hx: Any = None) -> tuple[Any, Any]:
         """The outputs of the last layer, and the final states of each layer.
 
-        input     (T, N, input_size), or (N, T, input_size) with batch_first; (T, input_size) of one sequence; or packed
+        input     (T, N, input_size), or (N, T, …) with batch_first; (T, input_size) of one sequence; or PackedSequence
         hx        the initial states, (num_layers · directions, N, hidden_size); zeros if None
 
-        Outputs have hidden_size · directions features, and otherwise the form of input; states have the form of hx.
+        Outputs have the form of input, but hidden_size · directions features; states have the form of hx.
         """
         if isinstance(input, PackedSequence):
             sizes, lengths = np.array(input.batch_sizes), packed_lengths(input)
@@ -300,7 +300,7 @@ class LSTM(RNNBase):
     def _states_after(self, x: Any, suffix: str, start: Any, batch_sizes: tuple[int, ...] | None = None) -> Any:
         """With a projection, U (R h) = (U R) h: the op runs on the h before R, with U R as its U.
 
-        Only the initial h is already projected. U h is added to the input of the first step; the op starts from zeros.
+        The initial h is already projected, so U h is added to the first step's input, and the op starts from zeros.
         """
         if not self.proj_size:
             return super()._states_after(x, suffix, start, batch_sizes)
@@ -328,7 +328,7 @@ class GRU(RNNBase):
 
 
 def places_in(sizes: Any, lengths: Any) -> Any:
-    """The position of each element [t, n] in the packed data; after its end, a sequence repeats its last element."""
+    """The position in the packed data of each element [t, n]. Padding has the last position of its sequence."""
     t = np.minimum(np.arange(len(sizes))[:, None], lengths - 1)
     return (np.cumsum(sizes) - sizes)[t] + np.arange(len(lengths))
 

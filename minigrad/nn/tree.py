@@ -41,7 +41,7 @@ class Parameter(Tensor):
 
 
 class ComputedTensor(Tensor):
-    """A tensor that a module computes on every access. Writing to it would have no effect, so it is refused."""
+    """A tensor that a module computes on every access. Writing to it would have no effect, so it raises an error."""
 
     __slots__ = ()
 
@@ -80,16 +80,16 @@ class Tree(ModuleLike):
 
     parameter    a Parameter, or any leaf tensor that requires a gradient: it is learned
     buffer       a tensor registered by `register_buffer`: it is part of the state but not learned
-    module       a subtree
+    module       a submodule, with a tree of its own
 
     Other attributes, such as plain tensors and lists, are not tracked.
     """
 
     _parameters: set[str]
-    _buffers: dict[str, bool]  # name → whether state_dict has it
+    _buffers: dict[str, bool]  # name → whether state_dict includes the buffer
 
     def __new__(cls, *_: Any, **__: Any) -> Self:
-        # Here rather than in __init__, so that a subclass may forget to call super().__init__().
+        # In __new__ rather than in __init__, so that a subclass may forget to call super().__init__().
         self = super().__new__(cls)
         vars(self).update(_parameters=set(), _buffers={}, _changes=0)
         if current.mode.builder is not None:
@@ -122,7 +122,7 @@ class Tree(ModuleLike):
         if before is not value:
             note_change(self, name, before)
 
-    if not TYPE_CHECKING:  # with __getattr__ a type checker would accept every name
+    if not TYPE_CHECKING:  # a type checker that saw __getattr__ would accept every name
 
         def __getattr__(self, name: str) -> Any:
             """Compute an attribute that is stored nowhere, such as a pruned weight."""
@@ -180,7 +180,7 @@ class Tree(ModuleLike):
     # -- walking --------------------------------------------------------------------------------
 
     def named_children(self) -> Iterator[tuple[str, Self]]:
-        """(name, module) for each direct submodule; once, even if it has several names."""
+        """(name, module) for each direct submodule. A submodule with several names appears once."""
         seen = set()
         for name, part in self._modules():
             if id(part) not in seen:
@@ -211,21 +211,21 @@ class Tree(ModuleLike):
     def named_parameters(
         self, prefix: str = "", recurse: bool = True, remove_duplicate: bool = True
     ) -> Iterator[tuple[str, Tensor]]:
-        """(dotted name, parameter), of submodules too; once, however many layers share it."""
+        """(dotted name, parameter) for each parameter, also of submodules. A shared parameter appears once."""
         return self._walk_tensors("_own_parameters", prefix, recurse, remove_duplicate)
 
     def parameters(self, recurse: bool = True) -> Iterator[Tensor]:
-        """Each parameter, of submodules too."""
+        """Each parameter, also of submodules."""
         return (p for _, p in self.named_parameters(recurse=recurse))
 
     def named_buffers(
         self, prefix: str = "", recurse: bool = True, remove_duplicate: bool = True
     ) -> Iterator[tuple[str, Tensor]]:
-        """(dotted name, buffer), of submodules too."""
+        """(dotted name, buffer) for each buffer, also of submodules."""
         return self._walk_tensors("_own_buffers", prefix, recurse, remove_duplicate)
 
     def buffers(self, recurse: bool = True) -> Iterator[Tensor]:
-        """Each buffer, of submodules too."""
+        """Each buffer, also of submodules."""
         return (b for _, b in self.named_buffers(recurse=recurse))
 
     def get_submodule(self, target: str) -> Any:
@@ -267,7 +267,7 @@ def is_learnable(x: Any) -> bool:
 
 
 def is_traced(x: Any) -> bool:
-    """Whether x is a symbol in a function that is being traced; each run assigns its value."""
+    """Whether x is a symbol in a function that is being traced. Each run computes a value for it."""
     return current.mode.is_traced and isinstance(x, Operand)
 
 

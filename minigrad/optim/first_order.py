@@ -1,6 +1,6 @@
 """First-order optimisers, each an update rule as in its paper.
 
-Most rules are elementwise: each number depends on one number of the parameter, the gradient and the means.
+Most rules are elementwise: they compute each element from the same element of parameter, gradient and means.
 Adafactor and Muon treat a parameter as a matrix, so they consist of ops, in eager mode too.
 """
 
@@ -24,7 +24,7 @@ class SGD(UpdateRule):
 
     Robbins & Monro 1951, “A Stochastic Approximation Method”, eq. 6. Momentum: Polyak 1964, “Some methods of
     speeding up the convergence of iteration methods”, eq. 9, in PyTorch's form, with lr outside of b;
-    b starts as the first gradient. Nesterov's, which looks ahead to p − lr (g + μ b): Sutskever et al. 2013,
+    b starts as the first gradient. Nesterov momentum looks ahead to p − lr (g + μ b): Sutskever et al. 2013,
     “On the importance of initialization and momentum in deep learning”, eq. 3-4.
     """
 
@@ -41,7 +41,7 @@ class SGD(UpdateRule):
         return ("momentum_buffer",) if options["momentum"] else ()
 
     def count(self, state: State, options: Group) -> None:
-        if is_symbol(options["momentum"]) or options["momentum"]:  # step 1 is not dampened: the first with momentum
+        if is_symbol(options["momentum"]) or options["momentum"]:  # step 1 is the first with momentum, and not dampened
             super().count(state, options)
 
     def move(self, p: Any, g: Any, pad: Scratch, options: Group, state: State, b: Any = None) -> None:
@@ -63,7 +63,7 @@ class ASGD(UpdateRule):
     """
 
     options = Group(lr=1e-2, lambd=1e-4, alpha=0.75, t0=1e6, weight_decay=0.0, maximize=False)
-    counters: ClassVar[dict[str, float]] = {**UpdateRule.counters, "eta": 0.0, "rate": 0.0}  # η of next step, of this
+    counters: ClassVar[dict[str, float]] = {**UpdateRule.counters, "eta": 0.0, "rate": 0.0}  # next η, this step's η
     remembered, optional = ("ax",), ("rate",)
 
     def count(self, state: State, options: Group) -> None:
@@ -84,7 +84,7 @@ class RMSprop(UpdateRule):
 
     Tieleman & Hinton 2012, “Neural Networks for Machine Learning”, lecture 6.5.
 
-    centered    √(v − m²) instead of √v, with m the running mean of g: the standard deviation. Graves 2013, “Generating
+    centered    use √(v − m²), the standard deviation, not √v; m is the running mean of g. Graves 2013, “Generating
                 Sequences With Recurrent Neural Networks”, eq. 38-45. https://arxiv.org/abs/1308.0850
     momentum    b ← μ b + g / (√v + ε);  p ← p − lr b
     """
@@ -113,7 +113,7 @@ class RMSprop(UpdateRule):
 
 
 class Rprop(UpdateRule):
-    """s ← η₊ s where the gradient keeps its sign, η₋ s where it changes sign;  p ← p − s sign(g) except there
+    """s ← η₊ s where the gradient keeps its sign, η₋ s where it changes;  p ← p − s sign(g) unless the sign changes
 
     Each number has its own step size s; the size of the gradient does not matter.
     Riedmiller & Braun 1993, “A direct adaptive method for faster backpropagation learning: The RPROP algorithm”.

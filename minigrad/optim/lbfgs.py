@@ -29,7 +29,7 @@ class Trial(NamedTuple):
 
 
 class LBFGS(UpdateRule):
-    """p ← p + t d, with d = −H g; H y = s for the last `history_size` steps s and their changes y of the gradient
+    """p ← p + t d, with d = −H g, where H y = s for the last `history_size` steps s, which changed the gradient by y
 
     Each call takes several steps. `closure` computes the loss and calls backward(). Eager mode only.
     Nocedal & Wright 2006, “Numerical Optimization”, algorithms 7.4, 7.5, and 3.5, 3.6 with line_search_fn.

@@ -25,7 +25,7 @@ from .schedule_options import count, each_group, refuse_other, refuse_stranger, 
 class LRScheduler(Stateful):
     """Sets the learning rate of each group of an optimiser, step by step.
 
-    optimizer     the optimiser; each of its groups keeps its first rate as "initial_lr"
+    optimizer     the optimiser; each of its groups stores the group's first rate as "initial_lr"
     last_epoch    the step of the last call; −1 is the start
 
     Call `step` after the optimiser's step, once an epoch or once a batch, depending on the unit of the schedule.
@@ -50,7 +50,7 @@ class LRScheduler(Stateful):
         raise NotImplementedError(f"{type(self).__name__} must define lr_at(t, base)")
 
     def step(self, epoch: float | None = None) -> None:
-        """Go to the next step, or to step `epoch`, which may lie between two."""
+        """Go to the next step, or to step `epoch`, which may be a fraction."""
         if epoch is not None and not epoch >= 0:
             raise ValueError(f"epoch must be 0 or more, got {epoch}")
         if current.mode.is_traced:
@@ -218,7 +218,7 @@ def LinearLR(
 
 @closed_form("total_iters")
 def PolynomialLR(t: float, base: float, total_iters: int = 5, power: float = 1.0) -> float:
-    """base · (1 − t / total_iters)^power, and 0 from there on"""
+    """base · (1 − t / total_iters)^power up to total_iters, then 0"""
     return float(base * (1 - min(t / total_iters, 1)) ** power)
 
 
@@ -258,7 +258,7 @@ CURVES: dict[str, Callable[[float, float, float], float]] = {
 
 
 class Cycle(LRScheduler):
-    """A schedule that sets the initial rate itself, and may also change the momentum, or β₁ of Adam and its kin."""
+    """A schedule that sets the initial rate itself, and may also change the momentum (β₁ of Adam variants)."""
 
     def __init__(self, optimizer: Optimizer, first: Sequence[float], momenta: Any, last_epoch: int):
         """Takes the initial rates, and (base_momentum, max_momentum), or None to leave the momentum unchanged."""
@@ -352,7 +352,7 @@ class CyclicLR(Cycle):
     """base + (max_lr − base) · h · s, where h rises from 0 to 1 in step_size_up steps, and falls in step_size_down
 
     mode              s is 1 ("triangular"), halved in each cycle ("triangular2"), or γᵗ ("exp_range")
-    scale_fn          a function for s of the number of the cycle, from 1, or, with scale_mode="iterations", of t
+    scale_fn          computes s from the number of the cycle, from 1; with scale_mode="iterations", from t
     cycle_momentum    change the momentum (β₁ of Adam and its kin) inversely, from max_momentum down to base_momentum
 
     Smith 2017, “Cyclical Learning Rates for Training Neural Networks”, §3. https://arxiv.org/abs/1506.01186
@@ -420,7 +420,7 @@ class SequentialLR(LRScheduler):
         super().__init__(optimizer, last_epoch)
 
     def part(self, t: float) -> tuple[LRScheduler, float]:
-        """The active schedule at step t, and its own number of that step."""
+        """The schedule that is active at step t, and t counted from the start of that schedule."""
         i = bisect_right(self.milestones, t)
         return self.schedulers[i], t - self.milestones[i - 1] if i else t
 
@@ -449,7 +449,7 @@ class SequentialLR(LRScheduler):
 
 
 class ChainedScheduler(LRScheduler):
-    """Each schedule uses the rate of the one before as its base rate, so factors multiply."""
+    """Each schedule uses the rate of the schedule before it as its base rate, so factors multiply."""
 
     def __init__(self, schedulers: Sequence[LRScheduler], optimizer: Optimizer | None = None):
         refuse_unjoinable(self, schedulers, optimizer)

@@ -1,7 +1,7 @@
 """Optimizer: groups of parameters, the state of each parameter, and the loop that updates them.
 
-An update rule is elementwise: each number depends on one number of the parameter, the gradient and the running means.
-So a parameter is updated in pieces that stay in the processor's cache while a rule makes its dozen array calls, and all
+Most rules are elementwise: they compute each element from the same element of parameter, gradient and means. So a
+parameter is updated in pieces that stay in the processor's cache while a rule makes its dozen array calls, and all
 pieces share one small scratch. A subclass defines its rule in `move`, and names its running means in `state_names`.
 """
 
@@ -31,7 +31,7 @@ from .groups import Group, Params, State, check_options, groups_of, loaded_optio
 from .update_rules import Scratch, constant_options, effective_gradient
 
 PIECE = 1 << 16  # elements: five arrays of float32 are about a megabyte, like a second-level cache
-PIECE_OFF_CPU = 1 << 22  # larger, because a call costs more there
+PIECE_OFF_CPU = 1 << 22  # larger, because each call costs more on other devices
 SMALL = 1 << 12  # bytes: scratch of up to this size is kept from step to step
 COUNTED = (int, type(None))
 
@@ -87,7 +87,7 @@ class Optimizer(Stateful):
         return (p for group in vars(self)["param_groups"] for p in group["params"])
 
     def groups(self) -> list[tuple[str, Any]]:
-        """The constants of a traced step: the ids of the parameters, and the options that its runs do not read."""
+        """The constants of a traced step: the ids of parameters, and the options that stay fixed in its runs."""
         found: list[tuple[str, Any]] = []
         for group in vars(self)["param_groups"]:
             ids = [id(group), *map(id, group["params"])]
@@ -105,7 +105,7 @@ class Optimizer(Stateful):
         self.param_groups.append(group)
 
     def zero_grad(self, set_to_none: bool = True) -> None:
-        """Set every gradient to None, because backward() adds to gradients; or fill it with zeros in place."""
+        """Set every gradient to None, or fill it with zeros in place, because backward() adds to gradients."""
         for p in self.parameters():
             if set_to_none:
                 p.grad = None
@@ -141,17 +141,17 @@ class Optimizer(Stateful):
             refuse_symbol(self.name, group["lr"])
         options_of = {id(p): group for group in self.param_groups for p in group["params"]}
         pairs = list(pairs)
-        edit(*[p.value for p, _ in pairs])  # so that a backward that needs the old values is refused
+        edit(*[p.value for p, _ in pairs])  # so that a backward pass that needs the old values raises an error
         for p, g in pairs:
             self.update(p, g.value, options_of[id(p)])
         if any(pad.term.nbytes > SMALL for pad in self.scratch.values()):
-            self.scratch.clear()  # leaves the memory to backward between two steps
+            self.scratch.clear()  # so that backward can use the memory between two steps
 
     def update(self, p: Tensor, g: Any, options: Group) -> None:
         """Update p in pieces. A half-precision parameter is updated in float32, where ε and g² do not underflow."""
         value, state, carried = p.value, self.state[p], self.state_names(p, options)
         dtype = wide(value.dtype)
-        if type(state.get("step")) not in COUNTED:  # a graph has counted it in an array: see update_rules.py
+        if type(state.get("step")) not in COUNTED:  # a graph has stored the count in an array: see update_rules.py
             state |= {name: state[name].item() for name in self.counters if name in state}
         self.count(state, options)
         for name in carried:
@@ -211,13 +211,13 @@ class Optimizer(Stateful):
         grad_loss: Any = None,
         name: str | None = None,
     ) -> Any:
-        """The op that takes one step down the loss, for a session to run."""
+        """The op that takes one step to reduce the loss when a session runs it."""
         return self.apply_gradients(self.compute_gradients(loss, var_list, grad_loss), global_step, name)
 
     def compute_gradients(self, loss: Any, var_list: list[Any] | None = None, grad_loss: Any = None) -> list[Any]:
         """(gradient, variable) for each variable, as nodes. The gradient is None if the loss does not depend on it.
 
-        var_list    the variables; by default all that the optimiser was made with
+        var_list    the variables; by default all parameters of the optimiser
         """
         if not isinstance(loss, Tracer):
             raise GraphError(
@@ -230,7 +230,7 @@ class Optimizer(Stateful):
     def apply_gradients(self, grads_and_vars: Any, global_step: Any = None, name: str | None = None) -> Any:
         """The op that updates each variable by its gradient, which the caller may have changed.
 
-        For tensors with values, and in a traced function, it takes the step immediately and returns None.
+        For tensors with values, and in a traced function, takes the step immediately and returns None instead.
 
         global_step    a variable to which 1 is added
         """
@@ -252,7 +252,7 @@ class Optimizer(Stateful):
         return None
 
     def _refuse_strange(self, pairs: list[tuple[Any, Any]]) -> None:
-        """Raises NoGradientError without pairs, ValueError on an unknown variable, ShapeError on a wrong gradient."""
+        """Raises NoGradientError without pairs, ValueError on an unknown variable, ShapeError on a wrong shape."""
         if not pairs:
             raise NoGradientError(f"{self.name} has nothing to update: the loss depends on none of the variables")
         known = {*map(id, self.parameters())}
@@ -275,7 +275,7 @@ class Optimizer(Stateful):
         return Scratch(xp, whole.term[:n], whole.second[:n], whole.gradient[:n])
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**vars(self), "scratch": {}, "slots": {}}  # a copy creates new ones
+        return {**vars(self), "scratch": {}, "slots": {}}  # a copy creates its own scratch and slots
 
     def __repr__(self) -> str:
         lines = [
@@ -320,11 +320,11 @@ class Optimizer(Stateful):
         self.state.clear()
         self.state.update(fitting)
         for group, loaded in zip(self.param_groups, options):
-            group.pop("initial_lr", None)  # absent from a saved group that was added after its schedule
+            group.pop("initial_lr", None)  # may be absent from the saved group, if no schedule has admitted it
             group |= loaded
 
     def _fit_states(self, numbers: list[Any], state: Mapping[Any, State], options: list[Group]) -> list[Any]:
-        """(parameter, state) for each parameter that has an entry, by its number, in a saved state."""
+        """(parameter, state) for each parameter whose number has an entry in the saved state."""
         if len({*numbers}) < len(numbers) or not state.keys() <= {*numbers}:
             raise ValueError(
                 f"{self.name}: the groups of this state list parameters {numbers}, but it has entries for {[*state]}"
@@ -365,7 +365,7 @@ def pieces(arrays: list[Any], most: int) -> Iterator[list[Any]]:
 
 
 def fit_state(optimizer: Optimizer, p: Tensor, kept: State, options: Group) -> State:
-    """The saved state of a parameter, converted for p: to p's device and precision.
+    """The saved state of a parameter, converted to the device and the precision of p.
 
     Numbers that another library saves as 0-d arrays become numbers. Entries that are None are left out.
     """

@@ -1,4 +1,4 @@
-"""ReduceLROnPlateau: the only schedule that depends on the loss and not on the step."""
+"""ReduceLROnPlateau: the only schedule that depends on the loss instead of the step."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class ReduceLROnPlateau(Stateful):
     mode              "min" if lower is better, "max" if higher
     threshold         the least improvement that counts: a fraction of the best ("rel"), or a difference ("abs")
     cooldown          the number of steps after a reduction in which bad steps are not counted
-    eps               the least change of lr; smaller ones are not made
+    eps               the least change of lr; smaller changes are not made
     """
 
     changing = "best", "num_bad_epochs", "cooldown_counter", "last_epoch"

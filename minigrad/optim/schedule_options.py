@@ -29,7 +29,7 @@ def each_group(optimizer: Optimizer, name: str, given: Any) -> list[Any]:
 
 
 def count(schedule: object, name: str, n: Any) -> int:
-    """n, if it is a positive whole number."""
+    """n. Raises ValueError unless n is a positive whole number."""
     if not isinstance(n, int) or n < 1:
         raise ValueError(f"{type(schedule).__name__} needs {name} to be a positive whole number, and got {n!r}")
     return n
@@ -49,7 +49,7 @@ def settings(schedule: object) -> dict[str, Any]:
 def refuse_other(schedule: Any, state: Any, *changing: str) -> None:
     """Raises ValueError unless the state is of this kind of schedule with these options, and its values are valid."""
     own, name = settings(schedule), type(schedule).__name__
-    if "schedule" not in state:  # PyTorch's states name no kind, and have the constructor's options
+    if "schedule" not in state:  # states from PyTorch name no kind, and have the options of the constructor
         own = {option: x for option, x in own.items() if option in signature(type(schedule)).parameters}
     for option, x in own.items():
         if option not in state or (plain(state[option]) and state[option] != x):

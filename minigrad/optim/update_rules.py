@@ -5,9 +5,9 @@ which have PyTorch's names (a trailing _ means that the first operand is changed
 operands are cells: a cell holds a symbol, and an in-place operator replaces that symbol. So the eager rule, run once on
 cells, leaves the graph of the update in them.
 
-A graph refers to the state and does not copy it. For tensors it is the optimiser's own state, so eager and traced steps
-can alternate; for a graph's variables it is in slot variables, of which each session has its own values. The learning
-rate of a traced step is a reference too, so a scheduler can change it.
+A graph refers to the optimiser's state and does not copy it. The state of a tensor is the one that eager steps use, so
+eager and traced steps can alternate. The state of a graph's variable is in slot variables; each session has values of
+its own for these. A traced step also refers to the learning rate, so a scheduler can change it.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class Scratch(NamedTuple):
     """Three scratch arrays as large as the operands, and the methods that write to them.
 
     xp          the array module
-    term        every method works here and returns it: the result is valid until the next method
+    term        every method writes its result here; the result is valid until the next method call
     second      for rules that need a second temporary
     gradient    for a gradient that differs from the one backward computed
     """
@@ -99,7 +99,7 @@ class Scratch(NamedTuple):
 
 
 def power(beta: float, t: Any) -> Any:
-    """βᵗ of numbers or symbols. Both agree to the last bit, which Python's own ** does not."""
+    """βᵗ of numbers or symbols. Both agree to the last bit; with Python's own ** they would not."""
     return beta**t if isinstance(t, Operand) or isinstance(beta, Operand) else powers(beta, t)
 
 
@@ -138,7 +138,7 @@ def effective_gradient(p: Any, g: Any, pad: Scratch, options: Group) -> Any:
 
 
 def in_place(operator: Callable[[Any, Any], Any]) -> Callable[[Cell, Any], Cell]:
-    """The in-place form of an operator for cells: the cell then holds the result."""
+    """The in-place form of an operator, for cells: it stores the result in the cell."""
     return lambda cell, o: cell.hold(operator(cell.symbol, cell.cast_operand(o)))
 
 
@@ -164,7 +164,7 @@ class Cell:
 
 
 class Words:
-    """The array module of a rule on cells: `multiply(x, y, out=cell)` calls the symbol's method of that name."""
+    """The array module of a rule on cells: `multiply(x, y, out=cell)` calls the method `multiply` of x's symbol."""
 
     def __getattr__(self, name: str) -> Callable[..., Cell]:
         def word(x: Cell, *others: Any, out: Cell) -> Cell:
@@ -307,7 +307,7 @@ def counting_together(optimizer: Optimizer, ps: Sequence[Any]) -> list[list[Any]
 def update(
     optimizer: Optimizer, builder: GraphBuilder, pairs: Iterable[tuple[Any, Any]], give: Callable[[Any, Any], Any]
 ) -> list[Any]:
-    """A step with these pairs (parameter, gradient) as a graph: `give(place, value)` for each value that changes."""
+    """Build the graph of a step with these pairs (parameter, gradient). Returns give(place, value) for each change."""
     gradient_of = {id(p): g for p, g in pairs}
     changes: list[tuple[Any, Any]] = []
     builder.note_read(optimizer, "groups()")
@@ -353,7 +353,7 @@ def move_parameter(
 
 
 def insert_symbols(options: Group, moving: Group, device: Any) -> Group:
-    """The options with symbols, on the device, for those that schedules change; of betas only the first number."""
+    """The options, with a symbol on the device for each that schedules change; in betas, for the first number only."""
     symbols = {name: x.to(device) for name, x in moving.items()}
     return options | {name: (x, *options[name][1:]) if name == "betas" else x for name, x in symbols.items()}
 
@@ -364,14 +364,14 @@ def moving_options(optimizer: Optimizer, group: Group) -> list[str]:
 
 
 def constant_options(optimizer: Optimizer, group: Group) -> Group:
-    """The options that are constants of a trace. Of those that schedules change, that is only betas[1]."""
+    """The options that are constants of a trace. Options that schedules change are not, except for betas[1]."""
     options = {name: x for name, x in group.items() if name not in NOTES}
     moving = options.keys() & moving_options(optimizer, group)
     return options | {name: options[name][1:] if name == "betas" else "moving" for name in moving}
 
 
 def option_tensor(optimizer: Optimizer, group: Group, name: str) -> Any:
-    """The tensor through which a graph reads an option of a group; the option, if it is a symbol."""
+    """The tensor through which a graph reads an option of a group; the option itself, if it is a symbol."""
     if is_symbol(group[name]):
         return group[name]
     key = (name, id(group))
@@ -394,7 +394,7 @@ def refuse_overlap(builder: GraphBuilder, counts: dict[str, Any]) -> None:
 
 
 def step(optimizer: Optimizer, builder: GraphBuilder, pairs: Iterable[tuple[Any, Any]]) -> None:
-    """A step inside a function that is being traced: edits the parameters and their state."""
+    """Take a step inside a function that is being traced: edit the parameters and their state."""
     with no_grad():  # needed to edit a leaf that requires a gradient
         for place, value in update(optimizer, builder, pairs, lambda place, value: (place, value)):
             builder.become(place, value)

@@ -42,7 +42,7 @@ class Casts:
         self.cached: dict[int, tuple[Any, int, Any]] = {}
 
     def apply(self, op: Op, operands: tuple[Any, ...]) -> Any:
-        """Apply the op to the operands, cast as the op specifies, in the current mode without autocast."""
+        """Cast the operands as the op specifies, and apply the op to them with autocast off."""
         mode = current.mode
         current.mode = replace(mode, autocast=None)
         try:
@@ -52,7 +52,7 @@ class Casts:
             current.mode = mode
 
     def cast(self, x: Any, to: str) -> Any:
-        """An operand cast for the list `to`, "lower" or "float32"; numbers and integers stay as they are."""
+        """x cast for the list `to`, "lower" or "float32". Python numbers and integer tensors stay unchanged."""
         if not isinstance(x, Operand) or not x.spec.is_float or self.device not in (None, x.spec.device):
             return x
         if to == "float32":
@@ -71,9 +71,9 @@ class Casts:
 class autocast(in_mode):
     """A block, or a function, whose products are computed in half precision.
 
-    device_type      "cpu", "cuda", …: only tensors there are cast; all if None. A dtype may be passed in its place
+    device_type      "cpu", "cuda", …: only tensors on it are cast; None for all. A dtype may be passed in its place
     dtype            the dtype of products; by default float16 on a GPU, else bfloat16
-    enabled          False for a block inside another in which nothing is cast
+    enabled          False to cast nothing in a block inside another autocast block
     cache_enabled    whether a parameter is cast once in the block, instead of once for each op that reads it
     """
 

@@ -44,7 +44,7 @@ class Rule:
             raise ValueError(f"a scale grows by > 1, backs off by < 1, and waits a whole number of steps, got {self}")
 
     def next_scale(self, scale: float, calm: int, overflow: bool) -> tuple[float, int]:
-        """The next scale, and the number of steps since an overflow. The scale stays where float32 cannot hold it."""
+        """The next scale, and the steps since it changed. The scale stays if float32 cannot hold the new one."""
         calm = 0 if overflow else calm + 1
         is_due = calm >= self.growth_interval
         factor = self.backoff_factor if overflow else self.growth_factor if is_due else 1.0
@@ -52,7 +52,7 @@ class Rule:
 
 
 def rule_accessors(name: str) -> tuple[Callable[[Any], Any], Callable[[Any, Any], None]]:
-    """PyTorch's getter and setter for a number of the rule."""
+    """A getter and a setter for a number of the rule, because PyTorch's GradScaler has them."""
 
     def change(self: Any, new: Any) -> None:
         self.rule = replace(self.rule, **{name: new})
@@ -82,7 +82,7 @@ class GradScaler(Stateful):
         self.enabled, self.growth_tracker = enabled, 0
         self.rule = Rule(growth_factor, backoff_factor, growth_interval)
         self.set_scale(init_scale)
-        self.overflowed: dict[Any, bool] = {}  # optimiser that was unscaled → whether a gradient was not finite
+        self.overflowed: dict[Any, bool] = {}  # optimiser with unscaled gradients → whether one is infinite or NaN
         self.stepped: set[Any] = set()
 
     def set_scale(self, scale: float) -> None:
@@ -92,7 +92,7 @@ class GradScaler(Stateful):
         write(self.factor, np.float32(scale))
 
     def scale(self, outputs: Any) -> Any:
-        """The loss times the scale; for a list or tuple of losses, each."""
+        """The loss times the scale. A list or tuple of losses is scaled element by element."""
         if not self.enabled:
             return outputs
         if isinstance(outputs, Operand):
@@ -102,7 +102,7 @@ class GradScaler(Stateful):
         raise TypeError(f"scale() takes a loss, or a list of losses, and got {outputs!r}")
 
     def unscale_(self, optimizer: Any) -> None:
-        """Divide the gradients of an optimiser's parameters by the scale, in place. Call it before clipping them.
+        """Divide the gradients of an optimiser's parameters by the scale, in place. Call it before you clip gradients.
 
         Raises RuntimeError when called twice between two updates, DTypeError for gradients in float16.
         """
@@ -127,7 +127,7 @@ class GradScaler(Stateful):
                     g *= 1 / self.factor.item()
 
     def step(self, optimizer: Any, *args: Any, **options: Any) -> Any:
-        """Unscale the gradients and take the optimiser's step. Skips it and returns None if one is not finite."""
+        """Unscale the gradients and take the optimiser's step; if a gradient is not finite, skip it and return None."""
         if not self.enabled:
             return optimizer.step(*args, **options)
         refuse_in_graph("step()")
@@ -143,7 +143,7 @@ class GradScaler(Stateful):
         return None if self.overflowed[optimizer] else optimizer.step(**options)
 
     def update(self, new_scale: Any = None) -> None:
-        """Adjust the scale to the steps since the last update; or set it to new_scale."""
+        """Shrink the scale if a step since the last update overflowed, or let it grow; or set it to new_scale."""
         if not self.enabled:
             return
         refuse_in_graph("update()")

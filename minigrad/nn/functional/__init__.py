@@ -1,6 +1,6 @@
-"""Functions made of ops, with PyTorch's names: `mg.functional`, and the same package as `mg.nn.functional`.
+"""Functions made of ops, with PyTorch's names. Both `mg.functional` and `mg.nn.functional` are this package.
 
-    activation       softmax and its kin, similarity, dropout, attention
+    activation       softmax and its variants, similarity, dropout, attention
     convolution      products with a matrix; convolutions over images and sequences
     pooling          one number for each window
     indexing         lookups in a table, by index

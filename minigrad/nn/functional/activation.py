@@ -1,4 +1,4 @@
-"""Functions between the layers: softmax and its kin, similarity, dropout, attention."""
+"""Functions between the layers: softmax and its variants, similarity, dropout, attention."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def cosine_similarity(x1: Any, x2: Any, dim: int = 1, eps: float = 1e-8) -> Any:
 
 @autocast_to("float32")
 def pairwise_distance(x1: Any, x2: Any, p: float = 2.0, eps: float = 1e-6, keepdim: bool = False) -> Any:
-    """‖x₁ − x₂ + ε‖ₚ over the last axis; ε keeps the gradient finite where the two are equal."""
+    """‖x₁ − x₂ + ε‖ₚ over the last axis; ε keeps the gradient finite where x₁ = x₂."""
     return (operand(x1).real_valued() - x2 + eps).norm(p, -1, keepdim)
 
 
@@ -114,7 +114,7 @@ def rrelu(
     *,
     key: Any = None,
 ) -> Any:
-    """x where x > 0, a x elsewhere; a is drawn from lower … upper for each element, and their mean outside training.
+    """x where x > 0, a x elsewhere. In training, each element draws a from lower … upper; else a = (lower + upper) / 2.
 
     Xu et al. 2015, “Empirical Evaluation of Rectified Activations in Convolutional Network”, §2.4.
     """
@@ -131,7 +131,7 @@ def gumbel_softmax(
 ) -> Any:
     """softmax((x + g) / τ), with g = −ln(−ln u) for uniform u: a differentiable sample of softmax(x).
 
-    hard    whether to return a one-hot vector, with the gradient of the soft one
+    hard    whether to return a one-hot vector, with the gradient of the soft vector
 
     Jang et al. 2017, “Categorical Reparameterization with Gumbel-Softmax”, eq. 2. https://arxiv.org/abs/1611.01144
     """

@@ -1,6 +1,6 @@
 """Products with a matrix, and convolutions of images and sequences: x is (N, C, *size), or (C, *size) for one example.
 
-A stride, padding or dilation is one number for all axes, or one for each. Kernels are not mirrored (cross-correlation).
+A stride, padding or dilation is a number for all axes, or one per axis. Kernels are not mirrored (cross-correlation).
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ Lengths = int | tuple[int, ...] | list[int]
 
 
 def over_axes(f: Callable[..., Any], name: str = "") -> tuple[Callable[..., Any], ...]:
-    """The functions f1d, f2d and f3d for an f(n, input, …) over the last n axes. `name` replaces f's name."""
+    """Make f1d, f2d and f3d from f(n, input, …), which works over the last n axes. `name` replaces f's name."""
 
     def over(n: int) -> Callable[..., Any]:
         def g(*xs: Any, **options: Any) -> Any:
@@ -92,7 +92,7 @@ def conv_transpose(
     groups: int = 1,
     dilation: Lengths = 1,
 ) -> Any:
-    """The gradient of conv by its input: x (N, C, *size), weight (C, O / groups, *kernel) → (N, O, *size')."""
+    """The gradient of conv w.r.t. its input: x (N, C, *size), weight (C, O / groups, *kernel) → (N, O, *size')."""
     x = operand(input)
     w = x.lift(weight)
     check_conv_shapes(n, x, w)
@@ -130,7 +130,7 @@ def fold(
     padding: Lengths = 0,
     stride: Lengths = 1,
 ) -> Any:
-    """The adjoint of unfold: adds columns (N, C · kh · kw, places) where they were read, (N, C, *output_size)."""
+    """The adjoint of unfold: (N, C · kh · kw, places) → (N, C, *output_size). Adds each column to its window."""
     op = ops.Fold(window(2, kernel_size, stride, padding, dilation), ints_per_axis("output_size", output_size, 2))
     return with_batch_axis(1, operand(input), lambda x: x.apply(op))
 
@@ -148,7 +148,7 @@ def check_conv_shapes(n: int, x: Any, w: Any) -> None:
 
 
 def with_batch_axis(n: int, x: Any, result: Any) -> Any:
-    """result(x) for x (N, C, *size). An x (C, *size) gets a batch axis for the call, which is removed again."""
+    """result(x) for x (N, C, *size). An x (C, *size) gets a batch axis, which the result loses again."""
     if x.ndim != n + 1:
         return result(x)
     y = result(x.reshape(1, *x.shape))
@@ -159,14 +159,14 @@ def with_batch_axis(n: int, x: Any, result: Any) -> Any:
 def convolution(
     n: int, kernel: tuple[int, ...], stride: Any, padding: Any, dilation: Any, groups: int
 ) -> ops.Convolution:
-    """The op for a user's arguments."""
+    """The convolution op for the arguments that a user passes to conv."""
     if groups < 1:
         raise ShapeError(f"groups must be 1 or more, got {groups}")
     return ops.Convolution(window(n, kernel, stride, padding, dilation), groups)
 
 
 def window(n: int, kernel: Any, stride: Any, padding: Any, dilation: Any) -> ops.Window:
-    """The window over n axes for a user's arguments."""
+    """The window over n axes for the arguments that a user passes."""
     lengths = ints_per_axis("kernel_size", kernel, n)
     steps, spread = ints_per_axis("stride", stride, n), ints_per_axis("dilation", dilation, n)
     if min(*lengths, *steps, *spread) < 1:
@@ -187,7 +187,7 @@ def ends(padding: Any, kernel: tuple[int, ...], stride: tuple[int, ...], dilatio
 
 
 def ints_per_axis(name: str, given: Any, n: int) -> tuple[int, ...]:
-    """One number for each of n axes. Raises ShapeError on another count, and on a negative number."""
+    """One number for each of n axes. Raises ShapeError on a wrong count or a negative number."""
     if isinstance(given, int):
         numbers = (given,) * n
     elif isinstance(given, str):

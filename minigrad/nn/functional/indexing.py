@@ -30,8 +30,8 @@ def embedding(
     input                 integers of any shape, 0 to num_embeddings − 1
     weight                W (num_embeddings, embedding_dim)
     padding_idx           a row that receives no gradient
-    max_norm              rows that are read and have a larger norm `norm_type` are first scaled to this one, in place
-    scale_grad_by_freq    whether to divide the gradient of a row by the number of times it was read
+    max_norm              a looked-up row with a larger norm (of order norm_type) is first scaled down, in place
+    scale_grad_by_freq    whether to divide the gradient of a row by the number of times it was looked up
     """
     W = operand(weight)
     index = input if isinstance(input, Operand) else W.lift(np.asarray(input))
@@ -118,7 +118,7 @@ def bags_of(W: Any, index: Any, offsets: Any, include_last_offset: bool) -> tupl
 
 
 def row_of(W: Any, padding_idx: int) -> int:
-    """The row number of padding_idx, which may be negative."""
+    """padding_idx as a row number. It counts from the end if it is negative."""
     rows = W.spec.shape[0]
     require_known("padding_idx of an embedding, to find its row,", rows)
     if not -rows <= padding_idx < rows:

@@ -134,7 +134,7 @@ def gaussian_nll_loss(
 ) -> Any:
     """(ln v + (x − t)² / v) / 2 with v = max(var, eps): the loss of a network that predicts mean and variance.
 
-    var     of input's shape, or one for each of its rows, or one for all
+    var     the variances: of input's shape, or one for each row of input, or one for all
     full    whether to add ln(2π) / 2, which makes it the exact negative log-likelihood
 
     Nix & Weigend 1994, “Estimating the mean and variance of the target probability distribution”, eq. 3.
@@ -145,7 +145,7 @@ def gaussian_nll_loss(
     if v.ndim not in (0, x.ndim) or broadcast_shape(v.spec.shape, x.spec.shape) != x.spec.shape:
         raise ShapeError(f"gaussian_nll_loss of {x.spec} needs var of that shape, or one for each row, not {v.spec}")
     v = within(v, 0, inf, "gaussian_nll_loss needs variances of 0 or more")
-    v = v.where(v >= eps, v - v.detach() + eps)  # raised to eps; the gradient passes unchanged
+    v = v.where(v >= eps, v - v.detach() + eps)  # max(var, eps), with the gradient of var
     return reduce_loss((v.log() + (x - t) ** 2 / v) * 0.5 + (log(2 * pi) / 2 if full else 0.0), reduction)
 
 
@@ -153,7 +153,7 @@ def gaussian_nll_loss(
 def poisson_nll_loss(
     input: Any, target: Any, log_input: bool = True, full: bool = False, *, eps: float = 1e-8, reduction: str = "mean"
 ) -> Any:
-    """eˣ − t x, for t events and x the ln of their rate; without log_input x − t ln(x + ε), for x the rate itself.
+    """eˣ − t x, for t events, where x is ln of their rate; if not log_input, x − t ln(x + ε), where x is the rate.
 
     full    whether to add Stirling's t ln t − t + ln(2π t) / 2 where t > 1, which approximates the full likelihood
     """
@@ -244,7 +244,7 @@ def cross_entropy(
 
 @autocast_to("float32")
 def nll_loss(input: Any, target: Any, weight: Any = None, *, ignore_index: int = -100, reduction: str = "mean") -> Any:
-    """−input[target], for log-probabilities: the negative log-likelihood. cross_entropy is this after log_softmax."""
+    """−input[target], for log-probabilities: the negative log-likelihood. cross_entropy applies log_softmax first."""
     x = operand(input)
     t = x.lift(target)
     rows, classes, kept = by_row("nll_loss", x, t, ignore_index)
@@ -254,7 +254,7 @@ def nll_loss(input: Any, target: Any, weight: Any = None, *, ignore_index: int =
 
 
 def of_probabilities(x: Any, t: Any, weight: Any, reduction: str, label_smoothing: float) -> Any:
-    """−Σ w t ln softmax(x) over the classes. The mean is not weighted."""
+    """−Σ w t ln softmax(x) over the classes. 'mean' divides by the number of rows, not by weights."""
     axis = min(1, x.ndim - 1)
     C = x.shape[axis]  # classes
     if label_smoothing:
@@ -265,7 +265,7 @@ def of_probabilities(x: Any, t: Any, weight: Any, reduction: str, label_smoothin
 
 
 def by_row(loss: str, x: Any, t: Any, ignore_index: int) -> tuple[Any, Any, Any]:
-    """Scores (M, C), classes (M,), and a mask (M,) of the rows that count; None if all do."""
+    """Scores (M, C), classes (M,), and a mask (M,) of the rows that count; None if all rows count."""
     axis = min(1, x.ndim - 1)
     if not x.ndim or differ(loss, x, t, x.shape[:axis] + x.shape[axis + 1 :]):
         raise ShapeError(
@@ -325,7 +325,7 @@ def margin_ranking_loss(input1: Any, input2: Any, target: Any, margin: float = 0
 def cosine_embedding_loss(
     input1: Any, input2: Any, target: Any, margin: float = 0.0, *, reduction: str = "mean"
 ) -> Any:
-    """1 − cos(x₁, x₂) where t is 1, max(0, cos(x₁, x₂) − margin) where t is −1, for rows (N, D) or one (D,)."""
+    """1 − cos(x₁, x₂) where t is 1, max(0, cos(x₁, x₂) − margin) where t is −1, for rows (N, D) or one row (D,)."""
     x, y = operand(input1), operand(input1).lift(input2)
     t = x.lift(target)
     name = "cosine_embedding_loss"
@@ -439,9 +439,9 @@ def ctc_loss(
     reduction: str = "mean",
     zero_infinity: bool = False,
 ) -> Any:
-    """−ln of the probability of the target letters, in order; each may be repeated, with or without blanks between.
+    """−ln of the probability of the target letters, in order; any letter may be repeated, and blanks may separate them.
 
-    log_probs         (T, N, C) or (T, C), log-probabilities of C letters at each of T time steps, as of log_softmax
+    log_probs         (T, N, C) or (T, C), log-probabilities of C letters at each of T time steps, by log_softmax
     targets           (N, S), or the rows concatenated (Σ target_lengths,)
     input_lengths     (N,), the number of time steps of each row; target_lengths, its number of letters
     reduction         'mean' divides each loss by its number of letters first
@@ -484,9 +484,9 @@ def check_ctc_targets(logp: Any, t: Any, lengths: Any, sizes: Any) -> list[Any]:
 
 
 def ctc_log_likelihood(logp: Any, t: Any, lengths: Any, sizes: Any, blank: int) -> Any:
-    """ln of the probability of each row, (N,), by the recursion for α: one number for each letter and blank."""
+    """ln of the probability of each row, (N,), by a recursion for α, which has a number for each letter and blank."""
     T, N, _ = logp.shape
-    places = 2 * t.shape[1] + 1  # a blank around each letter
+    places = 2 * t.shape[1] + 1  # blanks before, between and after the letters
     path = pad(stack([t * 0 + blank, t], 2).reshape(N, places - 1), (0, 1), value=blank)
     order = arange(places, device=logp.spec.device)
     leaps = (path != path.roll(2, 1)) & (path != blank) & (order > 1)

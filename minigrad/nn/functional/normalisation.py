@@ -1,9 +1,9 @@
-"""Normalisation: rescales activations to mean 0 and variance 1. The kinds differ in the axes of the statistics.
+"""Normalisation: rescales activations to mean 0 and variance 1. The kinds take mean and variance over different axes.
 
-    batch       over batch and places, one for each channel
-    instance    over places, one for each channel of each example
-    layer       over the last axes, one for each example
-    group       over places and a group of channels, one for each group of each example
+    batch       over batch and places: one mean and one variance for each channel
+    instance    over places: one of each for each channel of each example
+    layer       over the last axes: one of each for each example
+    group       over places and a group of channels: one of each for each group of each example
 
 x is (N, C, …): batch, channels, places.
 """
@@ -60,9 +60,9 @@ def batch_norm(
     momentum: float = 0.1,
     eps: float = 1e-5,
 ) -> Any:
-    """(x − μ) / √(σ² + ε) · w + b for each channel, with the batch's μ and σ² in training, else the running ones.
+    """(x − μ) / √(σ² + ε) · w + b for each channel, with the batch's μ and σ² in training, else with running μ and σ².
 
-    running_mean, running_var    (C,). Training moves them towards the batch's by `momentum`, in place
+    running_mean, running_var    (C,). Training moves them, in place, towards the batch's μ and σ² by `momentum`
 
     Ioffe & Szegedy 2015, “Batch Normalization”, algorithm 1. https://arxiv.org/abs/1502.03167
     """
@@ -147,7 +147,7 @@ def last_axes(norm: str, x: Any, normalized_shape: Any) -> tuple[int, ...]:
 def standardise_affine(
     x: Any, axes: Any, eps: float, weight: Any, bias: Any, shape: tuple[int, ...] | None = None
 ) -> Any:
-    """(x − μ) / √(σ² + ε) · w + b along axes. `shape` makes w and b broadcast; None if they do already."""
+    """(x − μ) / √(σ² + ε) · w + b along axes. w and b are reshaped to `shape`, if given, so that they broadcast."""
     if weight is None or x.dtype not in (np.float32, np.float64):
         y = scale_and_shift(x.standardise(axes, eps), weight, bias, shape)
         return y.astype(x.dtype) if x.spec.is_half else y
@@ -158,15 +158,15 @@ def standardise_affine(
 
 
 def scale_and_shift(y: Any, weight: Any, bias: Any, shape: tuple[int, ...] | None = None) -> Any:
-    """y w + b. `shape` makes w and b broadcast; None if they do already."""
+    """y w + b. w and b are reshaped to `shape`, if given, so that they broadcast."""
     weight, bias = (p if p is None or shape is None else y.lift(p).reshape(shape) for p in (weight, bias))
     y = y if weight is None else y * weight
     return y if bias is None else y + bias
 
 
 def follow(mean: Tensor | None, var: Tensor | None, x: Any, axes: tuple[int, ...], momentum: float) -> None:
-    """Move running statistics (C,) towards those of x over `axes`. The variance is the unbiased one, n / (n − 1)."""
-    rest = tuple(a for a in (0,) if a not in axes)  # an instance's statistics are averaged over the batch
+    """Move the running mean and variance (C,) towards those of x over `axes`. The variance divides by n − 1."""
+    rest = tuple(a for a in (0,) if a not in axes)  # instance_norm averages the statistics of all examples
     is_empty = not isinstance(x.size, Dimension) and not x.size
     if mean is None or var is None or is_empty:
         return

@@ -161,7 +161,7 @@ def fractional_max_pool(
 ) -> Any:
     """The maxima of output_size windows, which each call places at random over the last axes.
 
-    output_ratio       in place of output_size, as a fraction of the lengths, above 0 and below 1
+    output_ratio       in place of output_size: its ratio to the length of the axis, above 0 and below 1
     return_indices     whether to return also the position of each maximum in its flattened plane
     _random_samples    (N, C, n) numbers from 0 to 1, which determine the windows of each plane; drawn if None
 
@@ -188,7 +188,7 @@ def fractional_max_pool(
 
 
 def window_samples(x: Any, shape: tuple[Any, ...], samples: Any, key: Any) -> Any:
-    """The samples, or new ones if they are None. Raises ShapeError if they have another shape."""
+    """The samples, or random numbers if None. Raises ShapeError unless the samples have this shape."""
     dtype = result_type(x.dtype, float32)  # half precision cannot count enough places
     if samples is None:
         samples = random.uniform(random.next_key(x.spec.device) if key is None else key, shape, dtype)
@@ -199,10 +199,10 @@ def window_samples(x: Any, shape: tuple[Any, ...], samples: Any, key: Any) -> An
 
 
 def window_places(samples: Any, size: Any, wanted: Any, kernel: Any) -> Any:
-    """The position in its plane of each number of each window, (N, C, windows, numbers), from samples (N, C, n)."""
+    """(N, C, windows, elements): where each element of each window lies in its plane. The samples are (N, C, n)."""
     n, rows, places = len(size), samples.shape[:2], 0
     for i, (length, m, k) in enumerate(zip(size, wanted, kernel)):
-        u = samples.narrow(-1, n - 1 - i if n == 2 else i, 1)  # PyTorch's samples of a plane begin with the last axis
+        u = samples.narrow(-1, n - 1 - i if n == 2 else i, 1)  # for planes, PyTorch's samples start with the last axis
         across = [*rows, *[1] * (2 * n)]
         across[2 + i], across[2 + n + i] = m, k
         places = places * length + (starts(u, length, m, k).unsqueeze(-1) + np.arange(k)).reshape(across)
@@ -263,7 +263,7 @@ def sizes(size: tuple[Any, ...]) -> tuple[int, ...]:
 def pool(
     n: int, size: tuple[int, ...], kernel: Any, stride: Any, padding: Any, dilation: Any, ceil_mode: bool
 ) -> ops.Window:
-    """The pooling window for a user's arguments; ceil_mode becomes more padding at the end."""
+    """The pooling window for the arguments that a user passes. ceil_mode becomes more padding at the end."""
     before = ints_per_axis("padding", padding, n)
     seen = window(n, kernel, kernel if stride is None or stride == () else stride, before, dilation)
     if any(2 * p > d * (k - 1) + 1 for p, k, d in zip(before, seen.kernel, seen.dilation)):
@@ -281,7 +281,7 @@ def over(room: int, stride: int, end: int) -> int:
 
 
 def outputs(n: int, size: tuple[int, ...], output_size: Any) -> tuple[int, ...]:
-    """The number of windows along each axis; None means one for each element."""
+    """The number of windows along each axis. None in output_size means one window for each element."""
     given = output_size if isinstance(output_size, tuple | list) else (output_size,) * n
     if len(given) != n or any(m is not None and m < 1 for m in given):
         raise ShapeError(f"output_size must be 1 or more, or None, for each of {n} axes, got {output_size}")
@@ -289,11 +289,11 @@ def outputs(n: int, size: tuple[int, ...], output_size: Any) -> tuple[int, ...]:
 
 
 def divides(wanted: tuple[int, ...], size: tuple[int, ...]) -> bool:
-    """Whether all windows are equally long."""
+    """Whether equally long windows cover each axis without overlap."""
     return prod(size) > 0 and all(m % w == 0 for w, m in zip(wanted, size))
 
 
 def tiles(wanted: tuple[int, ...], size: tuple[int, ...]) -> ops.Window:
-    """Windows of equal length, side by side."""
+    """Windows of equal length, without gaps or overlaps."""
     kernel = tuple(m // w for w, m in zip(wanted, size))
     return ops.Window(kernel, kernel, ((0, 0),) * len(size), (1,) * len(size))

@@ -1,9 +1,9 @@
 """Resizes images x (N, C, *size), and samples them between their pixels.
 
 Each element of the result is a weighted sum of a few elements of x. When resizing, the weights depend only on the
-position, so each axis is resized by a gather and a weighted sum, in every mode. grid_sample reads at points in a
-tensor, which can be learned; a point has coordinates from −1 to 1, x first. Jaderberg et al. 2015, “Spatial Transformer
-Networks”, §3. https://arxiv.org/abs/1506.02025
+position, so each axis is resized by a gather and a weighted sum, in every mode. grid_sample reads x at points from a
+tensor, so points can be learned; their coordinates are from −1 to 1, horizontal first. Jaderberg et al. 2015, “Spatial
+Transformer Networks”, §3. https://arxiv.org/abs/1506.02025
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ def check_mode(x: Any, mode: str, align_corners: bool | None, antialias: bool) -
 
 
 def read_step(m: int, length: int, factor: float | None, align_corners: bool | None) -> float:
-    """The distance in x, along an axis of m elements, between the points that neighbours of the result read."""
+    """The distance, in elements of x, between the points that neighbouring elements of the result read."""
     if align_corners:
         return (m - 1) / max(length - 1, 1)
     return m / length if factor is None else 1 / factor
@@ -86,7 +86,7 @@ def ignores_factor(mode: str, n: int, m: int, length: int) -> bool:
 
 
 def reads(mode: str, m: int, length: int, step: float, align_corners: bool, real: Any) -> tuple[np.ndarray, Any]:
-    """The elements, of m, that each place of the result reads (taps, length), and their weights; None if all are 1."""
+    """(taps, length): the indices, below m, that each place of the result reads; and their weights, None if all 1."""
     if mode.startswith("nearest"):
         half = (mode == "nearest-exact") / 2  # ties are rounded as in PyTorch
         places = np.maximum(((np.arange(length) + half) * step - half).astype(real), 0) + np.float64(half)
@@ -113,7 +113,7 @@ def cubic(t: Any, a: float = -0.75) -> list[Any]:
 
 @autocast_to("float32")
 def resample_axis(x: Any, axis: int, places: np.ndarray, weights: np.ndarray | None) -> Any:
-    """Σ over taps of x at `places` (taps, length) of an axis, times `weights`, of the same shape."""
+    """x at `places` (taps, length) along an axis, times `weights` of the same shape, summed over the taps."""
     parts = [x.index_select(axis, x.lift(tap)) for tap in places]
     if weights is None:
         return parts[0]
@@ -179,7 +179,7 @@ def channel_shuffle(input: Any, groups: int) -> Any:
 def grid_sample(
     input: Any, grid: Any, mode: str = "bilinear", padding_mode: str = "zeros", align_corners: bool | None = None
 ) -> Any:
-    """Samples x (N, C, *size), of n = 2 or 3 axes, at the points of a grid (N, *size', n): (N, C, *size').
+    """Samples x (N, C, *size), where size has n = 2 or 3 axes, at the points of a grid (N, *size', n): (N, C, *size').
 
     mode             'bilinear', 'nearest', or, for two axes, 'bicubic'
     padding_mode     the values outside x: 'zeros'; 'border', the nearest element; 'reflection', x mirrored
@@ -208,7 +208,7 @@ def grid_sample(
 
 
 def taps(t: Any, m: int, mode: str, padding_mode: str, align_corners: bool) -> list[tuple[Any, Any]]:
-    """(element, weight) of each tap, for points −1 ≤ t ≤ 1 along an axis of m elements."""
+    """(index, weight) of each element that is read, for points −1 ≤ t ≤ 1 along an axis of m elements."""
     t = (t + 1) * ((m - 1) / 2) if align_corners else ((t + 1) * m - 1) / 2
     beyond = BEYOND[padding_mode]
     if mode == "bicubic":

@@ -1,7 +1,7 @@
 """Numbers as small integers: x ≈ (q − z) s, with an integer q, a step size s (the scale), and a zero point z for 0.
 
-A tensor has one s and z, or one for each channel, which is an index along an axis. Symmetric means z in the middle, 0
-for int8. As in PyTorch, scales are float32, ties round to even, and numbers out of range are clamped.
+A tensor has one pair (s, z), or a pair for each channel (index along an axis). A symmetric scheme puts z in the middle:
+0 for int8. As in PyTorch, scales are float32, ties round to even, and numbers out of range are clamped.
 
 Jacob et al. 2018, “Quantization and Training of Neural Networks for Efficient Integer-Arithmetic-Only Inference”,
 section 2. https://arxiv.org/abs/1712.05877
@@ -24,7 +24,7 @@ from ...engine.methods.arguments import axis_of
 from ...engine.tensor.lift import operand
 from ...engine.tensor.tensor import Tensor
 
-# dtype → the largest n such that it holds every integer up to n
+# float dtype → the largest n such that the dtype holds every integer up to n
 WHOLE: dict[np.dtype[Any], int] = {np.dtype(np.float32): 2**24, np.dtype(np.float64): 2**53}
 INT32 = 2**31 - 1
 
@@ -56,7 +56,7 @@ class QuantizedTensor(NamedTuple):
 
 
 def quantize_per_tensor(input: Any, scale: Any, zero_point: Any, dtype: Any = np.int8, **ends: Any) -> QuantizedTensor:
-    """Quantise to `dtype`, int8 or uint8; quant_min= and quant_max= limit it to fewer bits."""
+    """Quantise to `dtype`, int8 or uint8. quant_min= and quant_max= limit the integers to fewer bits."""
     return quantize_affine(operand(input), scale, zero_point, None, dtype, **ends)
 
 
@@ -68,7 +68,7 @@ def quantize_per_channel(
 
 
 def fake_quantize_per_tensor_affine(input: Any, scale: Any, zero_point: Any, quant_min: int, quant_max: int) -> Any:
-    """(q − z) s: x rounded by quantisation. Gradients pass where q was in range and did not have to be clamped."""
+    """(q − z) s: x rounded by quantisation. Gradients pass only where q needed no clamping."""
     return fake_quantize_per_channel_affine(input, scale, zero_point, None, quant_min, quant_max)
 
 
@@ -84,7 +84,7 @@ def fake_quantize_per_channel_affine(
 
 
 def int_matmul(x: Any, y: Any) -> Any:
-    """x @ y of integers as int32, exact. It is computed by a fast BLAS product of floats, which never rounds here.
+    """x @ y of integers as int32, exact. A fast BLAS product computes it, in a float dtype that is exact for the sums.
 
     Raises DTypeError if int32 might be too small for the sums.
     """
@@ -116,7 +116,7 @@ def limits(dtype: Any, quant_min: int | None = None, quant_max: int | None = Non
 
 
 def quantize_affine(x: Any, scale: Any, zero: Any, axis: int | None, dtype: Any, **ends: Any) -> QuantizedTensor:
-    """x quantised. Raises ValueError on NaN, for which there is no integer."""
+    """x quantised. Raises ValueError on NaN, because no integer stands for NaN."""
     low, high = limits(dtype, **ends)
     s, z = steps(x, scale, zero, axis, low, high)
     x = within(x, -inf, inf, f"{x.spec} contains NaN, which cannot be quantised")

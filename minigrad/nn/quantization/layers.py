@@ -1,7 +1,7 @@
-"""Linear and Conv2d in three stages: calibrated, or trained with rounding, and then computed in int8.
+"""Linear and Conv2d in three forms: observed for calibration, rounded for training, and quantised to int8.
 
-A layer quantises its own input and returns floats. So a model needs no stubs, and sums, activations and normalisation
-between layers stay as they are. The product of integers is exact:
+A layer quantises its own input and returns floats. So a model needs no QuantStub, and sums, activations and
+normalisation between layers stay as they are. The product of integers is exact:
 
     y = s_x s_w Σ (q_x − z_x) (q_w − z_w) + b
 """
@@ -49,10 +49,10 @@ per_channel_dynamic_qconfig = QConfig(MinMaxObserver, per_channel_weight)
 
 
 class ObservedLayer(Module):
-    """A layer that computes in floats, and observes its input. It keeps the parameters and hooks of the original.
+    """A layer that computes in floats, and observes its input. It keeps the parameters and hooks of the original layer.
 
     activation    observes the input
-    qconfig       makes the observer of the weight when it is needed; that observer has no state
+    qconfig       makes an observer of the weight for each use, because that observer needs no state
     """
 
     activation: MinMaxObserver
@@ -88,11 +88,11 @@ STATE = "weight_int", "weight_scale", "weight_zero_point", "input_scale", "input
 
 
 class QuantizedLayer(Module):
-    """A layer that computes in integers. It has no gradient: use the prepared model for that.
+    """A layer that computes in integers. It has no gradient; for gradients, use the prepared model.
 
     weight_int, weight_scale, weight_zero_point    the quantised weight
-    input_scale, input_zero_point                  those of the input; None if dynamic
-    activation                                     the observer that finds them for each input; None unless dynamic
+    input_scale, input_zero_point                  scale and zero point of the input; None if dynamic
+    activation                                     the observer that computes these for each input; None unless dynamic
     """
 
     activation: MinMaxObserver | None
@@ -101,7 +101,7 @@ class QuantizedLayer(Module):
 
     @classmethod
     def from_float(cls, layer: Any, qconfig: QConfig, activation: MinMaxObserver | None = None) -> Any:
-        """The layer in integers; dynamic unless the observer of its input is given."""
+        """The layer in integers. It is dynamic if `activation`, the observer of its input, is None."""
         made, (grid, observer) = cls.__new__(cls), qconfig.observers()
         grid = activation or grid
         gone = {"activation", "qconfig", "_parameters", "_buffers", "_computed"}
@@ -156,7 +156,7 @@ def kinds(kind: type[Module]) -> dict[type, Any]:
 
 OBSERVED, ROUNDED, QUANTIZED = map(kinds, (ObservedLayer, RoundedLayer, QuantizedLayer))
 
-# pickle finds a class by its module attribute.
+# pickle finds a class through an attribute of its module, so each class needs one.
 ObservedLinear, ObservedConv2d = OBSERVED.values()
 RoundedLinear, RoundedConv2d = ROUNDED.values()
 QuantizedLinear, QuantizedConv2d = QUANTIZED.values()

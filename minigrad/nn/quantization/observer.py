@@ -26,7 +26,7 @@ class MinMaxObserver(Module):
     """Records the smallest and largest number of all inputs.
 
     dtype                   the dtype of the integers: uint8 or int8
-    qscheme                 'per_tensor_affine', which uses the whole range, or 'per_tensor_symmetric', z in the middle
+    qscheme                 'per_tensor_affine' for the whole range, or 'per_tensor_symmetric' for z in the middle
     quant_min, quant_max    the range of the integers; by default that of the dtype
     """
 
@@ -54,7 +54,7 @@ class MinMaxObserver(Module):
         self.quant_min, self.quant_max = limits(dtype, quant_min, quant_max)
         if not self.quant_min <= 0 <= self.quant_max:
             raise ValueError(f"the range of integers must include 0, got {quant_min} to {quant_max}")
-        # As in PyTorch: the middle of all of uint8 is 128, and of a part of it the lower of the middle two.
+        # As in PyTorch, the middle of the full uint8 range is 128; of a narrower range, the lower of its middle two.
         middle = 128 if (quant_min, quant_max) == (None, None) else (self.quant_min + self.quant_max) // 2
         self.middle = middle if self.dtype == np.uint8 else 0
         self.eps, self.ch_axis = eps, ch_axis
@@ -77,7 +77,7 @@ class MinMaxObserver(Module):
             return x
         with no_grad():
             low, high = self.extremes(x)
-            if self.min_val.spec != low.spec:  # the first input with channels, or on another device
+            if self.min_val.spec != low.spec:  # the first per-channel input, or an input on another device
                 if self.min_val.shape not in ((), low.shape):
                     raise ShapeError(f"{self} saw {self.min_val.size} channels, and {x.spec} has {low.size}")
                 arrays = [np.broadcast_to(t.numpy(), low.shape).copy() for t in (self.min_val, self.max_val)]
@@ -90,7 +90,7 @@ class MinMaxObserver(Module):
         """The smallest and largest number of x, or of each channel, as float32."""
         channel = None if self.ch_axis is None else axis_of(x.spec, self.ch_axis)
         axes = None if channel is None else tuple(a for a in range(x.ndim + 1) if a != channel)
-        x = x.unsqueeze(-1)  # leaves an axis to reduce if x has only the axis of channels
+        x = x.unsqueeze(-1)  # so that there is an axis to reduce if x has only the axis of channels
         with no_grad():
             return x.amin(axes).astype(np.float32), x.amax(axes).astype(np.float32)
 
@@ -123,7 +123,7 @@ class MinMaxObserver(Module):
         return s, (self.quant_min - (low / s).round()).clamp(self.quant_min, self.quant_max)
 
     def fake_quantize(self, x: Any, s: Any, z: Any) -> Any:
-        """x rounded as by quantisation, in floats."""
+        """x rounded to values that the integers can represent, as floats."""
         s, z = (spread(t, self.ch_axis, x.ndim) for t in (s, z))
         return x.apply(ops.FakeQuantize(self.quant_min, self.quant_max), s, z.astype(np.float32))
 
@@ -150,7 +150,7 @@ class MovingAverageMinMaxObserver(MinMaxObserver):
 
 
 class PercentileObserver(MovingAverageMinMaxObserver):
-    """Averages the range of the middle `percentile` per cent of each batch: a few outliers do not coarsen the rest."""
+    """Averages the range of the middle `percentile` per cent of each batch, so outliers do not coarsen the rest."""
 
     def __init__(self, percentile: float = 99.9, averaging_constant: float = 0.1, **options: Any):
         if not 0 < percentile <= 100:

@@ -96,8 +96,8 @@ def quantize_dynamic(
 
 
 def replace_modules(model: Module, change: Callable[..., Any], qconfig: Any, inplace: bool, otherwise: str) -> Any:
-    """The model, or a copy, with each module replaced by change(…), once even if it has several names."""
-    made: dict[int, tuple[Any, Any]] = {}  # holds the old modules too, so that no id is used again
+    """The model, or a copy, with each module replaced by change(…). A module with several names is changed once."""
+    made: dict[int, tuple[Any, Any]] = {}  # keeps the old modules alive, so that Python does not reuse their ids
 
     def visit(path: str, module: Any, config: Any) -> Any:
         if id(module) not in made:

@@ -43,7 +43,7 @@ def clip_grad_norm_(
 
 
 def total_norm(grads: list[Any], norm_type: float) -> Any:
-    """‖(‖g₁‖ₚ, ‖g₂‖ₚ, …)‖ₚ: for p > 0 the norm of all gradients as one vector; for 0, how many are not all 0."""
+    """‖(‖g₁‖ₚ, ‖g₂‖ₚ, …)‖ₚ: for p > 0 the norm of all gradients as one vector; for 0, how many are nonzero."""
     with no_grad():
         return stack([g.norm(norm_type).double() for g in grads]).norm(norm_type) if grads else Tensor(0.0)
 

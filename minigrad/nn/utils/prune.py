@@ -1,6 +1,6 @@
 """Pruning: a mask holds some weights at 0, through training, saving and copying. Names are PyTorch's.
 
-`weight` becomes the parameter `weight_orig`, the same object, which the optimiser still updates, and the buffer
+Pruning renames the parameter `weight` to `weight_orig` (the optimiser still updates it) and adds the buffer
 `weight_mask`. `layer.weight` is their product, computed on every access, also in a graph. Pruning again prunes the
 remaining weights. Of equally large numbers, the first are pruned first.
 
@@ -32,9 +32,9 @@ NOTE = (
 
 
 class BasePruningMethod:
-    """A rule that selects the numbers to keep: `compute_mask` returns 1 for those, 0 for the rest.
+    """A rule that selects the numbers to keep: `compute_mask` returns 1 for numbers to keep, 0 for the rest.
 
-    PRUNING_TYPE    what compute_mask sees if some are pruned already: 'unstructured', the remaining numbers;
+    PRUNING_TYPE    what compute_mask sees if some numbers are pruned already: 'unstructured', the remaining numbers;
                     'structured', the remaining channels along `dim`; 'global', everything
     """
 
@@ -63,7 +63,7 @@ class BasePruningMethod:
 
     @classmethod
     def apply(cls, module: Any, name: str, *args: Any, importance_scores: Any = None, **options: Any) -> Any:
-        """Prune a parameter of a module: the least important numbers first, by importance_scores, or else by size."""
+        """Prune a parameter of a module. The method ranks its numbers, or, if given, their importance_scores."""
         method, x = cls(*args, **options), prunable(module, name)
         scores, mask = array(x if importance_scores is None else importance_scores), mask_of(module, name)
         if scores.shape != x.shape:
@@ -256,7 +256,7 @@ def mask_of(module: Any, name: str) -> Any:
 
 
 def check_amount(amount: Any) -> Any:
-    """A valid amount: a count if it is an integer, else a fraction from 0 to 1."""
+    """The amount, if valid: an integer is a count; any other number is a fraction from 0 to 1."""
     is_number = isinstance(amount, Real) and not isinstance(amount, bool)
     if not is_number or not 0 <= float(amount) <= (inf if isinstance(amount, Integral) else 1):
         error = ValueError if is_number else TypeError
@@ -265,7 +265,7 @@ def check_amount(amount: Any) -> Any:
 
 
 def count_to_prune(amount: Any, size: int) -> int:
-    """How many of `size` units to prune for an amount. Raises ValueError if there are fewer."""
+    """How many of `size` units to prune for an amount. Raises ValueError on a count above `size`."""
     n = int(amount) if isinstance(amount, Integral) else round(amount * size)
     if n > size:
         raise ValueError(f"cannot prune {n}, because only {size} are left")

@@ -37,7 +37,7 @@ def pack_padded_sequence(
 ) -> PackedSequence:
     """Pack a padded batch.
 
-    lengths           the length of each sequence without padding, one or more
+    lengths           the length of each sequence without padding, at least 1
     enforce_sorted    whether to raise ValueError unless the sequences are sorted, longest first
     """
     x = operand(input)
@@ -65,7 +65,7 @@ def packed_lengths(sequence: PackedSequence) -> Any:
 def pad_packed_sequence(
     sequence: PackedSequence, batch_first: bool = False, padding_value: float = 0.0, total_length: int | None = None
 ) -> tuple[Any, Tensor]:
-    """Pad a packed batch, in its original order. Returns it and the lengths, an integer tensor (N,)."""
+    """Pad a packed batch. Returns the padded batch, in its original order, and the lengths, an integer tensor (N,)."""
     x = operand(sequence.data)
     sizes, order = np.array(sequence.batch_sizes), sequence.unsorted_indices
     lengths = packed_lengths(sequence)[order]

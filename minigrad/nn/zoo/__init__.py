@@ -1,6 +1,6 @@
-"""Networks from the literature, in short code, as in their papers, without trained weights. Names: see `__init__.pyi`.
+"""Networks from the literature, built as in their papers, without trained weights. Names: see `__init__.pyi`.
 
-Each consists of layers of mg.nn, takes `device` and `dtype` like them, and starts with their initial values. To count
+Each consists of layers of mg.nn, takes `device` and `dtype` as layers do, and has the layers' initial values. To count
 the parameters of a network too large for the machine, allocate none: `with mg.device("meta"): net = mg.zoo.gpt("xl")`.
 """
 

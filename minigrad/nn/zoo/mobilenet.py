@@ -1,4 +1,4 @@
-"""Networks for phones. They split a convolution into a depthwise one, for each channel, and a pointwise one, of 1 × 1.
+"""Networks for phones. They split a convolution into a depthwise part, on each channel, and a pointwise part, 1 × 1.
 
 A convolution of k × k from C to O channels costs C · O · k² multiply-adds for each place. The depthwise part costs
 C · k² and the pointwise part C · O, together 1/O + 1/k² as many. Two numbers make a network smaller:
@@ -56,7 +56,7 @@ class SqueezeExcitation(nn.Module):
 
 
 class InvertedResidual(nn.Module):
-    """Expands the channels, convolves depthwise, and projects to few channels, without a relu, which loses data."""
+    """Expands the channels, convolves depthwise, and projects to few channels. No relu follows: it would lose data."""
 
     def __init__(
         self, channels: int, out: int, kernel: int, stride: int, expansion: int, relu: Any, squeezed: bool, **where: Any
@@ -121,6 +121,6 @@ class MobileNetV2(InvertedResiduals):
 
 
 def round_channels(channels: float) -> int:
-    """The nearest multiple of 8, or the next one if that is below nine tenths of `channels`."""
+    """The nearest multiple of 8, or the next larger multiple if the nearest is below 0.9 · `channels`."""
     near = max(8, int(channels + 4) // 8 * 8)
     return near if near >= 0.9 * channels else near + 8

@@ -7,8 +7,8 @@
         resnet(101)     44,549,160     7.801 G
         resnet(152)     60,192,808    11.514 G
 
-The paper's table 1 has 3.8 G for 50 layers: its blocks have the stride in the first convolution. Here it is in the
-second, of 3 × 3, as in Goyal et al. 2017, §5.1, and in later code. https://arxiv.org/abs/1706.02677
+The paper's table 1 has 3.8 G for 50 layers: its blocks have the stride in the first convolution. Here the second,
+of 3 × 3, has it, as in Goyal et al. 2017, §5.1, and in later code. https://arxiv.org/abs/1706.02677
 
 He et al. 2015, “Deep Residual Learning for Image Recognition”, fig. 5 and table 1. https://arxiv.org/abs/1512.03385
 """
@@ -87,7 +87,7 @@ REPEATS = {18: (2, 2, 2, 2), 34: (3, 4, 6, 3), 50: (3, 4, 6, 3), 101: (3, 4, 23,
 
 
 def resnet(depth: int, classes: int = 1000, width: int = 64, **where: Any) -> ResNet:
-    """The network with `depth` layers with a weight: 18, 34, 50, 101 or 152."""
+    """The network whose number of layers with a weight is `depth`: 18, 34, 50, 101 or 152."""
     if depth not in REPEATS:
         raise ValueError(f"residual networks of the paper have {', '.join(map(str, REPEATS))} layers, not {depth}")
     return ResNet(plain if depth < 50 else bottleneck, REPEATS[depth], classes, width, **where)

@@ -1,4 +1,4 @@
-"""Transformers for text: in BERT each token attends to all others, in GPT only to those before it."""
+"""Transformers for text: in BERT each token attends to all tokens, in GPT only to itself and earlier ones."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def bert(name: str = "base", **where: Any) -> BERT:
 
 
 class CausalSelfAttention(nn.Module):
-    """Attention of each token to itself and those before it."""
+    """Attention of each token to itself and to earlier tokens."""
 
     def __init__(self, channels: int, heads: int, dropout: float, **where: Any):
         self.heads, self.dropout = heads, dropout
@@ -115,7 +115,7 @@ class GPT(nn.Module):
 
 
 def gpt(name: str = "small", **where: Any) -> GPT:
-    """The GPT-2 with this name; or GPT-3, "175b", with dense attention in every layer: in the paper half are banded.
+    """The GPT-2 with this name; or GPT-3, "175b", with dense attention in every layer; in the paper, half are banded.
 
                     parameters
         small           124,439,808
