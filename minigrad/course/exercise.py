@@ -1,8 +1,8 @@
 """The data of an exercise, and the verdict on the outcomes of its probes.
 
 Nothing here is specific to one exercise. The build of the notebooks runs the probes on the worked solution and on each
-known-wrong answer, and stores their outcomes in answers/NAME.json. An answer is right if its
-outcomes equal the solution's; if they equal those of a known-wrong answer, it has the same misconception.
+known-wrong answer, and stores their outcomes in answers/NAME.json. An answer is right if its outcomes equal
+the solution's. If its outcomes equal those of a known-wrong answer, it shows the same misconception.
 """
 
 from __future__ import annotations

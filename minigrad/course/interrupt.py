@@ -1,7 +1,7 @@
 """Let the browser interrupt a running cell (Pyodide).
 
-The kernel gives Pyodide no interrupt buffer. Any object with an element 0 can serve as the buffer: ours
-asks the page's service worker for an interrupt (decision 043).
+The kernel gives Pyodide no interrupt buffer. Any object with an element 0 can serve as the buffer: ours asks the page's
+service worker whether to interrupt (decision 043).
 """
 
 from __future__ import annotations

@@ -10,7 +10,7 @@ outside the sandbox, and `check` in the notebook's process, in a scope of its ow
 
     @referee
     def left(sent, f):             runs outside, on the data that the other `left` sent, and on the probe's arguments;
-        return ...                 a parameter `_` receives None instead of an argument that uses the learner's names
+        return ...                 a parameter `_` receives None in place of an argument that uses the learner's names
 
     left(row(3))                   a probe: its outcome is what the referee returns
     [left(f) for f in some]        the referee is called for each f

@@ -1,6 +1,6 @@
 """Scores as tables: plain CSV, CSV for Canvas and for Moodle, and JSON for scripts.
 
-A spreadsheet could read a student's name as a formula, so no cell begins like one.
+A spreadsheet could read a student's name as a formula, so no cell begins like a formula.
 """
 
 from __future__ import annotations
