@@ -34,7 +34,7 @@ class AttemptSummary:
     """The attempts at one part.
 
     different    the distinct wrong attempts, oldest first
-    general      the ones of `different` that match no known-wrong answer: each brought a general hint
+    general      the attempts in `different` that match no known-wrong answer: each brought a general hint
     passed       whether a right answer was checked before the solution was shown
     revealed     whether the solution was shown before any right answer
     broken       whether the part passed, but the latest checked answer was wrong

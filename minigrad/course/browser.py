@@ -2,8 +2,8 @@
 
 WebAssembly runs on the browser's own stack of about 1 MB, which Python cannot measure. Python measures another stack,
 which LLVM keeps in memory: 10 MB. So it would recurse too deep, and the browser's exception would end the kernel. With
-a limit of 64 kB on LLVM's stack, a recursion through C raises RecursionError, and a long chain of objects is freed in
-steps, as on other systems. Measured in Chromium and Node: chains of 100,000 are freed; without the limit, 3,000 failed.
+a limit of 64 kB on LLVM's stack, a recursion through C raises RecursionError, and freeing a long chain is deferred in
+part, as on other systems. Measured in Chromium and Node: chains of 100,000 are freed; without the limit, 3,000 failed.
 """
 
 from __future__ import annotations

@@ -120,7 +120,7 @@ def format_number(x: float | None) -> str:
 
 
 def draw_comparison(c: Comparison) -> str:
-    """The picture as SVG. The same comparison always returns the same bytes."""
+    """The picture as SVG. Equal comparisons have equal bytes."""
     low, high = bounds(c)
     across = [LEFT + 12 + (WIDTH - LEFT - RIGHT - 24) * share(x, c.xs[0], c.xs[-1]) for x in c.xs]
 

@@ -131,7 +131,7 @@ def space(folder: Path) -> Finding:
 
 
 def notebooks(folder: Path) -> Finding:
-    """Whether each notebook can be read. Restores those that JupyterLab was killed while saving."""
+    """Restore damaged notebooks, and report whether all notebooks can be read now."""
     damaged = rescue(folder)
     found = " ".join(map(str, damaged)) or "none is damaged"
     return Finding("notebooks", all(each.well for each in damaged), found)

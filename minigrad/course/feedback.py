@@ -137,7 +137,7 @@ def was_or_were(n: int) -> str:
 
 
 def attempt_remarks(verdict: Verdict, tried: AttemptSummary) -> list[str]:
-    """Sentences on an attempt that depend on the earlier ones."""
+    """Sentences on an attempt that depend on earlier attempts."""
     part, made = verdict.part, len(tried.different)
     if verdict.state == "pass" and tried.revealed:
         return [f"The solution was shown before, so it counts 0 of {points(part)}. It is yours now all the same."]

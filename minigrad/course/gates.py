@@ -1,4 +1,4 @@
-"""Gates: named requirements of a piece of work. A failed gate shows what was expected and what it got instead."""
+"""Gates: named requirements of a piece of work. A failed gate shows the expected and the actual result."""
 
 from __future__ import annotations
 

@@ -86,7 +86,7 @@ def shipped_names() -> list[str]:
 
 
 def default_folder() -> Path:
-    """The default course folder: that which contains the current folder, or in which this JupyterLab was opened.
+    """The default course folder: the one that contains the current folder, or that JupyterLab was opened in.
 
     Otherwise a checkout uses its work/. An installed package uses the current folder if it is empty, else
     minigrad-course in the home folder.
@@ -133,7 +133,7 @@ def fate_of(path: Path, now: str, last: str | None) -> str:
 
 
 def put_beside(folder: Path, name: str, last: dict[str, str]) -> str:
-    """Write the new edition next to the learner's file, under the first name that is not edited. Returns the name."""
+    """Write the new edition next to the learner's file, under the first name without an edited file. Returns it."""
     stem, dot, suffix = name.rpartition(".")
     for edition in count(1):
         beside = f"{stem}.new{edition if edition > 1 else ''}{dot}{suffix}"

@@ -9,7 +9,7 @@ Each probe runs on its own thread, in its own scope, without output or input, an
 no thread can be started, as in a browser, a trace function checks the clock. Three things cannot be stopped this way:
 a call into C that never returns, code that catches every exception for ever, and os._exit. So callers use a process
 that can be killed: a fork in a notebook (apart.py), the sandbox in the grader. The sandbox loads this file for each
-submission, so it does not import typing, ast or traceback: that takes longer than most probes.
+submission, so it does not import typing, ast or traceback: importing them takes longer than most probes.
 """
 
 from __future__ import annotations
@@ -237,7 +237,7 @@ def stop(thread: threading.Thread) -> None:
 
 
 def halt(thread: threading.Thread, seconds: float) -> None:
-    """Stop another thread. It may catch Stop and go on, so Stop is raised up to five times in these seconds."""
+    """Stop another thread. It may catch Stop and go on, so Stop is raised up to five times within `seconds`."""
     with ignore_late_stops():
         for _ in range(5):
             if thread.is_alive():

@@ -19,7 +19,7 @@ from minigrad.profiler.clock import calls_for, seconds
 
 ROUNDS = 7
 TRIES = 3  # times that a round measures each function; the fastest counts
-LEAST = 1e-3  # seconds; shorter calls are timed several together, because the clock is not finer
+LEAST = 1e-3  # seconds; shorter calls are timed several together, because the clock is too coarse for one
 STABLE = 1.5  # the largest ratio of the upper to the lower quartile
 
 

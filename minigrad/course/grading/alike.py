@@ -1,6 +1,6 @@
 """Find answers that are nearly equal, even if their names differ.
 
-An answer is split into tokens. All names but builtins are replaced by the same word. Its fingerprint is the set of
+An answer is split into tokens. All names except builtins become the same word. Its fingerprint is the set of
 its runs of RUN tokens (Schleimer, Wilkerson, Aiken, "Winnowing: local algorithms for document fingerprinting", 2003,
 without the winnowing: exercises are short). The similarity of two answers is the share of runs that both have.
 """

@@ -1,7 +1,7 @@
 """Find submissions in a folder, in a zip from Canvas or Moodle, or in nbgrader's exchange.
 
 The outermost name, of a folder, a zip or a file, identifies the student: the system or the grader chose it. Names
-inside it are chosen by the student and are only labels. Nothing is unpacked. Reads are limited and follow no links.
+inside it were chosen by the student and only label. Nothing is unpacked; reads have a size limit and follow no links.
 """
 
 from __future__ import annotations
@@ -86,7 +86,7 @@ class SubmittedFile:
 
     @property
     def may_be(self) -> bool:
-        """Whether it is a notebook or may contain one: zips and folders are listed only if they cannot be opened."""
+        """Whether it is a notebook or may hold one, as a zip or folder that could not be opened may."""
         return self.kind != "file" or self.path.name.lower().endswith(NOTEBOOKS)
 
     @property
@@ -241,12 +241,12 @@ def walk(place: Path) -> Iterator[SubmittedFile]:
 
 
 def is_link(path: Path) -> bool:
-    """Whether it counts as a link: to a folder, or a broken link that is not named as a notebook."""
+    """Whether to report it as a link: it links to a folder, or is broken and not named as a notebook."""
     return path.is_symlink() and (path.is_dir() or not (path.exists() or path.name.lower().endswith(NOTEBOOKS)))
 
 
 def expand(entry: SubmittedFile) -> list[SubmittedFile]:
-    """A file, or the files in a student's zip, labelled with their student. Zips are unpacked only when read."""
+    """A file, or the files in a student's zip, labelled with their student. Each is decompressed when it is read."""
     if not is_zip(entry.path):
         return [identify(entry)]
     try:
@@ -347,7 +347,7 @@ def fail(why: str, most: int) -> bytes:
 
 
 def identify(each: SubmittedFile) -> SubmittedFile:
-    """Label a file with its student. Not a loose file that is neither a notebook nor named by a known system."""
+    """Label a file with its student, unless it is a loose file, no notebook, and not named by a known system."""
     student, told = owner(each.path, bool(each.folders))
     if is_hidden(each.path.parts[0]) or not (each.is_notebook or each.folders or told):
         return each
@@ -366,7 +366,7 @@ def moment(told: dict[str, str]) -> str:
 
 
 def owner(path: PurePosixPath, in_a_folder: bool) -> tuple[str, dict[str, str]]:
-    """The student in the first name of a path, and the fields of the name if it has the form of a known system."""
+    """The student in the outermost name of a path, and the fields of the name if it has the form of a known system."""
     first = PurePosixPath(path.parts[0])
     is_folder = in_a_folder and not is_zip(first)
     files = (FLAT, ANONYMOUS, BLACKBOARD, BRIGHTSPACE, CANVAS)

@@ -1,4 +1,4 @@
-"""Write feedback in the form that the system of the submissions imports: a zip for Moodle, a folder for nbgrader."""
+"""Write feedback in the form that the learning platform imports: a zip for Moodle, a folder for nbgrader."""
 
 from __future__ import annotations
 

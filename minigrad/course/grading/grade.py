@@ -41,7 +41,7 @@ from .submission import (
 KINDS = {"gave", "raised", "odd", "todo", "endless", "stuck", "died"}
 MOST_WORDS = 500  # characters of an exception's message
 MOST_NAME = 100  # characters of a type's name
-MOST_NOTES = 20  # on cells, in a result
+MOST_NOTES = 20  # notes on cells, in one result
 STOPPED = {"ended the process", "was stopped: its time was up"}
 ERROR = re.compile(r"(?P<kind>\w{1,40})(?:: .*?)?(?:, in line (?P<line>\d{1,6}))?", re.DOTALL)
 BUILTIN = {name for name, kind in vars(builtins).items() if isinstance(kind, type) and issubclass(kind, BaseException)}
@@ -200,7 +200,7 @@ def outcomes(part: Part, said: Any) -> list[Outcome]:
 
 
 def outcome(kind: str, value: Any, words: str) -> Outcome:
-    """One outcome that was sent. A value that is too long or too deep becomes `odd`, as it would in the sandbox."""
+    """One outcome, with safe text. A value that is too long or too deep becomes `odd`, as it would in the sandbox."""
     try:
         value = plain(value)
     except Odd as odd:

@@ -117,7 +117,7 @@ def place(out: Path, result: Result) -> Path:
 
 
 def changed_parts(out: Path, result: Result, submissions: Submissions) -> set[str]:
-    """The parts whose answer has changed since it was written for the reader."""
+    """The parts whose answer has changed since the reader's notebook was written."""
     if result["where"] not in submissions or not result["parts"] or not place(out, result).exists():
         return set()
     before = answers(place(out, result).read_text("utf-8"))
@@ -163,7 +163,7 @@ def words(submission: Submission, prose: dict[str, Result]) -> Iterator[Result]:
 
 
 def cell(kind: str, name: str, source: str, **marks: Any) -> Result:
-    """A cell without outputs; with marks it gets nbgrader's metadata."""
+    """A cell without outputs. Any marks become nbgrader's metadata."""
     plain = {"grade": False, "solution": False, "locked": False, "task": False, "cell_type": kind}
     nbgrader = {"nbgrader": {"schema_version": 3, "grade_id": name, **plain, **marks}} if marks else {}
     empty: Result = {"execution_count": None, "outputs": []} if kind == "code" else {}

@@ -46,7 +46,7 @@ FILES = 1024  # no open file has a higher number
 SHARE = 0.4  # of the memory limit, for one process, so that one answer cannot starve the others
 FIRST_TO_GO = "1000"  # oom_score_adj: the kernel kills these processes first if memory runs out
 PR_SET_DUMPABLE = 4  # linux/prctl.h
-COMMON = ("numpy", "minigrad")  # if a part loads one of these, it is loaded for all later parts
+COMMON = ("numpy", "minigrad")  # modules that, once loaded by a part, are loaded for all later parts
 MAGICS = ("time", "capture", "prun")  # these run their argument
 LAST = ("_", "__", "___")  # IPython's names for the values of the latest cells
 LATEST = ("_i", "_ii", "_iii")  # IPython's names for the sources of the previous cells
@@ -247,7 +247,7 @@ class Kernel:
             raise Overdue
 
     def run(self, source: str, file: str) -> Any:
-        """Run Python. Returns the value of an expression at its end, unless a semicolon follows."""
+        """Run Python code. Returns the value of an expression at its end, unless a semicolon follows."""
         tree = parse(source, file)
         last = [Expression(tree.body.pop().value)] if tree.body and isinstance(tree.body[-1], Expr) else []
         codes = [self.compile(tree, file, "exec"), *(self.compile(each, file, "eval") for each in last)]

@@ -197,7 +197,7 @@ def compile_program() -> list[str]:
 
 
 def bubblewrap(limits: Limits, user: int, rules: int, program: Sequence[str] = ()) -> list[str]:
-    """The command that runs a program, or inside.py, in bubblewrap. Root changes its user; others use a namespace."""
+    """The bubblewrap command for a program, by default inside.py. Root changes its user; others use a namespace."""
     root = os.geteuid() == 0
     in_memory = ("--size", str(limits.disk), "--perms", "1777", "--tmpfs")
     return [
@@ -223,7 +223,7 @@ def disable_aslr() -> list[str]:
 
 @cache
 def no_more_users() -> list[str]:
-    """The option that forbids nested user namespaces, which bubblewrap has since 0.8."""
+    """The bubblewrap option that forbids nested user namespaces; none before version 0.8."""
     return ["--disable-userns"] if runs("bwrap", "--disable-userns", "--version") else []
 
 
@@ -270,7 +270,7 @@ def folders_to_bind(needed: Iterable[Path]) -> list[Path]:
 
 
 def links(needed: Iterable[Path]) -> list[Path]:
-    """The paths through links by which this Python refers to bound folders, except paths inside a bound folder."""
+    """The paths of this Python that lead through a link to a bound folder, except paths inside a bound folder."""
     bound = (*map(Path, SYSTEM), *folders_to_bind(needed))
     return outermost({way for way in needed if way != way.resolve() and not any(map(way.is_relative_to, bound))})
 
@@ -319,7 +319,7 @@ COMMANDS = {"bubblewrap": bubblewrap, "container": in_container, "none": lambda 
 
 
 class Cluster(Sandbox):
-    """The sandboxes of dask's workers. Raises CourseError if no scheduler is at the address: tcp://10.0.0.1:8786.
+    """The sandboxes of dask's workers. Raises CourseError if no scheduler is at the address (tcp://10.0.0.1:8786).
 
     If a worker dies, dask gives its job to another. Only plain data comes back: one process computes all verdicts and
     writes all results, so that nothing is lost and nothing counts twice.

@@ -1,8 +1,8 @@
 """A filter of system calls: the kernel runs it before each call, and it refuses calls that no submission needs.
 
 Calls that need privileges are not listed, because a submission has none. The listed calls give memory that belongs to
-no process, keys that outlive a process, the memory of others, namespaces with privileges, ways around the missing
-network, or a large part of the kernel in which to find bugs.
+no process, keys that outlive their process, the memory of other processes, namespaces with privileges, ways around the
+missing network, or a large part of the kernel in which to find bugs.
 
 The filter is a classic BPF program: man 2 seccomp, linux/filter.h and linux/seccomp.h.
 """

@@ -23,7 +23,7 @@ PAUSE = 15  # minutes; a longer gap between cells is a pause
 LARGEST = 20 << 20  # bytes of a notebook
 MOST_CELLS = 2_000
 MOST_LISTS = 250_000  # lists and objects of the JSON: in memory each takes a hundred times its size in the file
-MOST_ITEMS = 1_000_000  # in these: a string takes fifty bytes more than its characters
+MOST_ITEMS = 1_000_000  # items of these: a string takes fifty bytes more than its characters
 MOST_TEXT = 4 << 20  # characters of all cells
 LONGEST_NAME = 100  # characters of a cell's name
 STRING = re.compile(r'"(?:[^"\\]++|\\.)*+"?', re.DOTALL)
@@ -113,7 +113,7 @@ def cells_of(nb: dict[str, Any]) -> list[Any]:
 
 
 def minutes(cells: list[Any]) -> float:
-    """The minutes from the first to the last run of a cell, if recorded by JupyterLab, without gaps above PAUSE."""
+    """The minutes between the first and last run of a cell, if JupyterLab recorded them, without gaps above PAUSE."""
     times = []
     for cell in cells:
         with suppress(ValueError, OverflowError):  # a cell without a time

@@ -57,7 +57,7 @@ def plain(results: Sequence[Result]) -> str:
 def canvas(results: Sequence[Result]) -> str:
     """CSV for Canvas's gradebook: a column for each exercise, students by ID, empty cells for missing scores.
 
-    An exercise that Canvas does not know becomes an assignment; a known one is called "Name (number)" there.
+    An exercise that Canvas does not know becomes an assignment; Canvas calls a known exercise "Name (number)".
     """
     possible = {r["exercise"]: r["of"] for r in results if r["exercise"]}
     students: dict[str, Result] = {}

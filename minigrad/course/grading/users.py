@@ -1,7 +1,7 @@
-"""User ids for sandboxes: no other sandbox that runs on this machine has the same id.
+"""User ids for sandboxes: two sandboxes that run on this machine never have the same id.
 
 The kernel limits processes by user id. An id is reserved by locking a file in a folder that only root can write to.
-So graders in parallel, their threads and the workers of a cluster never share one. The lock ends with its process.
+So graders in parallel, their threads and the workers of a cluster never share an id. The lock ends with its process.
 """
 
 from __future__ import annotations

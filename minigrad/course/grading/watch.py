@@ -123,7 +123,7 @@ def kill(process: subprocess.Popen[bytes]) -> None:
 
 
 def first_inside(process: subprocess.Popen[bytes]) -> int | None:
-    """A pidfd of a sandbox's first process, readable once that has ended, after all others; None if it is gone."""
+    """A pidfd of a sandbox's first process, which ends last: readable once it has ended. None if it is gone already."""
     children = Path(f"/proc/{process.pid}/task/{process.pid}/children")
     with contextlib.suppress(OSError):
         while process.poll() is None:
