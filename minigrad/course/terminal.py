@@ -12,7 +12,7 @@ import sys
 from functools import cache
 from typing import TextIO
 
-AND_THEN = ", and then y" if os.name == "posix" and sys.stdin and sys.stdin.isatty() else ""  # Jupyter wants a yes
+AND_THEN = ", and then y" if os.name == "posix" and sys.stdin and sys.stdin.isatty() else ""  # Jupyter asks [y/n]
 ADDRESS = re.compile(r"https?://(127\.0\.0\.1|\[::1\]):\d+/\S*")
 
 

@@ -1,7 +1,7 @@
 """Find submissions in a folder, in a zip from Canvas or Moodle, or in nbgrader's exchange.
 
 The outermost name, of a folder, a zip or a file, identifies the student: the system or the grader chose it. Names
-inside it were chosen by the student and only label. Nothing is unpacked; reads have a size limit and follow no links.
+inside it come from the student: mere labels. Nothing is unpacked; reads have a size limit and follow no links.
 """
 
 from __future__ import annotations
@@ -36,15 +36,15 @@ NOTEBOOKS = (".ipynb", ".zip")  # endings of files that are notebooks or may con
 DEEPEST = 20  # folders in folders
 TOO_DEEP = f"it lies in more than {DEEPEST} folders"
 CANVAS = re.compile(r"(?P<name>.+?)(?:_LATE)?_(?P<student>\d+)_(?:(?P<when>\d+)_(?P<file>.+)|text|link)")
-ANONYMOUS = re.compile(r"(?:LATE_)?(?P<student>anon_[A-Za-z0-9]+)_(?P<when>\d+)_(?P<file>.+)")  # Canvas's
+ANONYMOUS = re.compile(r"(?:LATE_)?(?P<student>anon_[A-Za-z0-9]+)_(?P<when>\d+)_(?P<file>.+)")  # from Canvas
 MOODLE = re.compile(r"(?P<name>.+)_(?P<student>\d+)_assignsubmission_\w+")
-FLAT = re.compile(r"(?P<name>.+?)_(?P<student>\d+)_assignsubmission_[a-z]+_(?P<file>.+)")  # Moodle's, without folders
+FLAT = re.compile(r"(?P<name>.+?)_(?P<student>\d+)_assignsubmission_[a-z]+_(?P<file>.+)")  # from Moodle, no folders
 BLACKBOARD = re.compile(r"(?P<name>(?:.+_)?(?P<student>[^_]+))_attempt_(?P<when>\d{4}(?:-\d\d){5})(?:_(?P<file>.+))?")
 BRIGHTSPACE = re.compile(
     r"(?P<student>\d+)-\d+ *- *(?P<name>.+?) *- *(?P<when>\w{3} \d{1,2}, \d{4} \d{3,4} [AP]M)(?: *- *(?P<file>.+))?"
 )
 INBOUND = re.compile(r"(?P<student>[^+]+)\+(?P<exercise>[^+]+)\+(?P<when>[^+]+)(?:\+[^+]+)?")
-AGAIN = re.compile(r"-(\d+)$| ?\((\d+)\)$")  # the suffix that a system adds to a second submission
+AGAIN = re.compile(r"-(\d+)$| ?\((\d+)\)$")  # the suffix that a system adds to a repeated submission
 
 Read = Callable[[int], bytes]  # reads up to n bytes of a file, or n + 1 if it is longer
 Files = list[tuple[PurePosixPath, Read]]

@@ -319,7 +319,7 @@ COMMANDS = {"bubblewrap": bubblewrap, "container": in_container, "none": lambda 
 
 
 class Cluster(Sandbox):
-    """The sandboxes of dask's workers. Raises CourseError if no scheduler is at the address (tcp://10.0.0.1:8786).
+    """The sandboxes of dask's workers. Raises CourseError if no scheduler answers at an address like tcp://host:8786.
 
     If a worker dies, dask gives its job to another. Only plain data comes back: one process computes all verdicts and
     writes all results, so that nothing is lost and nothing counts twice.
