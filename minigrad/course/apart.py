@@ -50,7 +50,7 @@ def forks() -> bool:
 
 
 def in_this_process(asked: Probe, namespace: dict[str, Any], seconds: float) -> Outcome:
-    """Run a probe on a thread. Returns its outcome. The process exits if the thread keeps the interpreter lock."""
+    """Run a probe on a thread. Returns its outcome. The process exits if the thread holds the GIL for too long."""
     look, before, full = partial(evaluate_probe, asked, namespace), resident(), list[bool]()
 
     def enough() -> bool:

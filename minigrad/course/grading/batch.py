@@ -66,7 +66,7 @@ class Course:
         return next((name for text in texts for name in self.names() if name in text), "")
 
     def rank(self, handed: SubmittedFile) -> tuple[bool, ...]:
-        """A sort key (the highest wins): is the file edited, is its name an exercise's, does its name contain one?"""
+        """A sort key; the highest wins. Edited files first, then those named exactly as an exercise, then nearly so."""
         return self.is_edited(handed), handed.file in self.names(), bool(self.match_exercise(handed.file))
 
     def is_edited(self, handed: SubmittedFile) -> bool:

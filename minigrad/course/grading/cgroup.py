@@ -147,7 +147,7 @@ def trees() -> Iterator[dict[str, Path]]:
 
 
 def usable_controllers(folder: Path, controllers: set[str]) -> dict[str, Path]:
-    """Controller → the folder, if groups can be made in it. In version 2, cgroup.subtree_control lists them."""
+    """Controller → the folder, if groups can be made in it. Version 2 lists controllers in cgroup.subtree_control."""
     able = os.access(folder, os.W_OK) and os.access(folder / "cgroup.procs", os.W_OK)
     given = controllers or {*read_or_empty(folder / "cgroup.subtree_control").split()} & CONTROLLERS
     return dict.fromkeys(given, folder) if able else {}
