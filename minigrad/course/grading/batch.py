@@ -66,7 +66,7 @@ class Course:
         return next((name for text in texts for name in self.names() if name in text), "")
 
     def rank(self, handed: SubmittedFile) -> tuple[bool, ...]:
-        """A sort key; the highest wins. Edited files first, then those named exactly as an exercise, then nearly so."""
+        """A sort key; the highest wins: edited files, then exact names of exercises, then names that contain one."""
         return self.is_edited(handed), handed.file in self.names(), bool(self.match_exercise(handed.file))
 
     def is_edited(self, handed: SubmittedFile) -> bool:

@@ -86,7 +86,7 @@ class SubmittedFile:
 
     @property
     def may_be(self) -> bool:
-        """Whether it is a notebook, or a zip or folder that may hold one but could not be opened."""
+        """Whether it is or may hold a notebook. Zips and folders are listed only if they could not be opened."""
         return self.kind != "file" or self.path.name.lower().endswith(NOTEBOOKS)
 
     @property
