@@ -10,24 +10,24 @@
 
 and used in the lessons themselves:
 
-    question.py         a question: its kind, how an answer is parsed, how far off it is
-    prediction.py       an answer locked before the code computes it; reveal shows the two together
+    question.py         a question: its kind, how to parse an answer, and how to measure its error
+    prediction.py       an answer that is locked before the code computes the result; reveal compares the two
     quiz.py             the questions at the end of a lesson, with right answers and explanations of wrong ones
     progress.py         stores predictions and quiz answers as plain data in the learner's folder
     feedback.py         check gives a verdict on an answer and a hint; solution shows a worked solution
     scoring.py          score runs check on a whole notebook
     gates.py            named requirements of a piece of work, checked one by one
     comparison.py       plots expected against actual numbers
-    attempts.py         stores the attempts at exercises in the same way
+    attempts.py         stores the attempts at exercises, also as plain data
     plots.py            plots that follow the theme of the notebook
-    journal.py          the append-only file of JSON lines that both use
+    journal.py          the append-only file of JSON lines that progress.py and attempts.py use
     standing.py         the learner's progress as data, as text and as a table with bars
     exercise.py         the data of an exercise, and the verdict on an answer
     stopwatch.py        compares running times, and detects when the machine is too busy to tell
     probe.py            evaluates expressions on a learner's work and returns plain data
-    referee.py          compares that data where none of the learner's code runs
+    referee.py          compares the data of the probes where none of the learner's code runs
     apart.py            runs probes in a forked copy of the notebook's process
-    child.py            forks, reads, times and kills such a copy
+    child.py            forks a process, reads its output, times it and kills it
     notebook_state.py   the course's state in one notebook
 
 Importing this package needs only the standard library, so a broken installation can still report what is broken.

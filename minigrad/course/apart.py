@@ -1,15 +1,15 @@
-"""Run probes in a forked process: whatever an answer does, it can be killed, and the notebook goes on.
+"""Run probes in a forked process, so that any answer can be killed and the notebook goes on.
 
 A thread cannot be stopped inside a call into C, such as `7**10**8` or a regular expression that backtracks for ever. So
-where the system can fork, a copy of the notebook's process evaluates the probes. The copy has all names as they are now
-and a limit on memory. It returns plain data, one line for each probe. Its changes do not reach the notebook.
+where the system can fork, a copy of the notebook's process evaluates the probes. The copy has all the current names
+and a memory limit. It returns plain data, one line for each probe. Its changes do not reach the notebook.
 
 A fork copies one thread, so a lock that another thread held stays locked in the copy for ever. If the copy waits
 without using the processor, its result is discarded: that probe and the rest run again in the notebook's own process.
 
-Without fork (on Windows; on macOS, whose libraries do not survive it; with a GPU in use) all probes run there, on a
-thread. If one call keeps the interpreter lock for too long, the process exits and Jupyter starts a new kernel. The
-learner could not restart it by hand, because the kernel no longer reacts.
+Without fork (on Windows; on macOS, whose libraries do not survive it; with a GPU in use) all probes run on a thread
+of the notebook's process. If one call keeps the interpreter lock for too long, the process exits and Jupyter starts a
+new kernel: the blocked kernel no longer reacts, so the learner could not restart it by hand.
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ from minigrad.course.child import Clock, fork_process, has_ended, lines
 from minigrad.course.probe import BUSY, SECONDS, SLEEPING, UNENDED, Outcome, Probe, evaluate_probe, run_limited, silent
 from minigrad.course.referee import inner_probes, judge
 
-HELD = 5.0  # seconds beyond all other limits after which a call that keeps the interpreter lock ends the process
-MEMORY = (1 << 30) + (8 << 20) * (os.cpu_count() or 1)  # bytes for an answer, plus those of a thread on each core
+HELD = 5.0  # seconds beyond all other limits; a call that then still keeps the interpreter lock ends the process
+MEMORY = (1 << 30) + (8 << 20) * (os.cpu_count() or 1)  # bytes: 1 GB for an answer, 8 MB for a thread on each core
 
 
 def observe(probes: str, namespace: dict[str, Any], seconds: float = SECONDS) -> list[Outcome]:
-    """The outcome of each probe on these names. After a probe that had to be stopped, the rest are not run."""
+    """Evaluate the probes on these names, in order, until one must be stopped or dies. Returns their outcomes."""
     asked = inner_probes(probes)
     outcomes = in_a_copy(asked, namespace, seconds) if forks() else []
     while len(outcomes) < len(asked) and not (outcomes and outcomes[-1].kind in UNENDED):
@@ -44,13 +44,13 @@ def observe(probes: str, namespace: dict[str, Any], seconds: float = SECONDS) ->
 
 
 def forks() -> bool:
-    """Whether probes can run in a fork of this process: a process that uses a GPU does not survive a fork."""
+    """Whether probes can run in a fork: on Linux, unless this process uses a GPU, which does not survive a fork."""
     cuda = sys.modules.get("torch.cuda")  # imported with PyTorch, with or without a GPU
     return sys.platform == "linux" and "cupy" not in sys.modules and not (cuda and cuda.is_initialized())
 
 
 def in_this_process(asked: Probe, namespace: dict[str, Any], seconds: float) -> Outcome:
-    """The outcome of a probe on a thread. The process exits if that thread lets no other thread run."""
+    """Run a probe on a thread. Returns its outcome. The process exits if the thread holds the GIL for too long."""
     look, before, full = partial(evaluate_probe, asked, namespace), resident(), list[bool]()
 
     def enough() -> bool:
@@ -69,16 +69,16 @@ def in_this_process(asked: Probe, namespace: dict[str, Any], seconds: float) -> 
 
 
 def resident() -> int:
-    """The resident memory of this process in bytes, by psutil, which every Jupyter kernel imports; 0 without it."""
+    """The resident memory of this process in bytes; 0 without psutil, which every Jupyter kernel imports."""
     psutil = sys.modules.get("psutil")
     return psutil.Process().memory_info().rss if psutil else 0
 
 
 def in_a_copy(asked: list[Probe], namespace: dict[str, Any], seconds: float) -> list[Outcome]:
-    """The outcomes of the probes in a copy of this process: fewer if it only waits, none if fork fails."""
+    """Run the probes in a forked copy. Returns their outcomes: fewer if the copy only waits, none if the fork fails."""
 
     def work(writer: int) -> None:
-        # A new thread is outside the notebook's open blocks: no_grad, a graph, errstate.
+        # A new thread does not inherit the notebook's open blocks: no_grad, a graph, errstate.
         thread = threading.Thread(target=answer, args=(asked, namespace, seconds, writer))
         thread.start()
         thread.join()
@@ -91,7 +91,7 @@ def in_a_copy(asked: list[Probe], namespace: dict[str, Any], seconds: float) -> 
 
 
 def read_outcomes(child: int, reader: int, seconds: float) -> Iterator[Outcome]:
-    """The outcomes that the copy writes; last `endless` or `died` if it was stopped or died, nothing if it waits."""
+    """Yield each outcome that the copy writes, then `endless` or `died`, unless the copy is alive and only waits."""
     clock = Clock(child, seconds, BUSY)
 
     def waits() -> bool:
@@ -100,7 +100,7 @@ def read_outcomes(child: int, reader: int, seconds: float) -> Iterator[Outcome]:
     def time_left() -> float:
         return 0.0 if waits() else clock.seconds_left()
 
-    with contextlib.suppress(ValueError, TypeError):  # the answer wrote to the pipe
+    with contextlib.suppress(ValueError, TypeError):  # the learner's code wrote to the pipe
         for line in lines(child, reader, time_left):
             yield Outcome(*json.loads(line))
             clock = Clock(child, seconds, BUSY)
@@ -124,7 +124,7 @@ def answer(asked: list[Probe], namespace: dict[str, Any], seconds: float, writer
 
 
 def limit(seconds: int) -> None:
-    """Limit memory, forbid core dumps, and limit processor time in case the notebook ends first."""
+    """Limit memory, forbid core dumps, and limit processor time in case the notebook ends before this copy."""
     import resource
 
     pages = int(Path("/proc/self/statm").read_text().split()[0])

@@ -1,14 +1,14 @@
-"""The attempts at exercises, stored in the learner's folder as the locked answers are: one line for each event.
+"""The attempts at exercises, stored in the learner's folder: one line of JSON for each event.
 
     {"version": 1, "part": "product", "event": "tried", "attempt": "5f0c…", "known": false, "when": "2026-…"}
 
 event      tried: a wrong answer that differs from earlier ones; passed: the first right answer; revealed: the solution
-           was shown; broken: a wrong answer after a right one, until another `passed` line
-attempt    a digest of the probes' outcomes, which identifies an attempt that is repeated
+           was shown; broken: a wrong answer after a right one; the next `passed` line cancels it
+attempt    a digest of the probes' outcomes: a repeated attempt has the same digest
 known      whether it is a known-wrong answer, which has a hint of its own
 
-So a kernel restart does not reset the hints or the worked solution that follows them. The file is read again at each
-call, so two notebooks, or a kernel and its successor, agree.
+So a kernel restart does not reset the hints, or the attempts that unlock the worked solution. The file is read again
+at each call, so two notebooks agree, and so do a kernel and the one started after it.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ FILE = ".minigrad-attempts.jsonl"
 KEYS = {"part", "event", "attempt", "known"}
 EVENTS = {"tried", "passed", "revealed", "broken"}
 BROKEN = "passed before, but the current answer is wrong"
-LARGEST = 1 << 24  # bytes of such a file in a submission's folder; a larger one is ignored
+LARGEST = 1 << 24  # bytes; a larger file of attempts in a submission's folder is ignored
 
 
 @dataclass(frozen=True)
@@ -34,10 +34,10 @@ class AttemptSummary:
     """The attempts at one part.
 
     different    the distinct wrong attempts, oldest first
-    general      those that are not known-wrong answers: each of them brought a general hint
+    general      the attempts in `different` that match no known-wrong answer: each brought a general hint
     passed       whether a right answer was checked before the solution was shown
     revealed     whether the solution was shown before any right answer
-    broken       whether it passed, but the latest checked answer was wrong
+    broken       whether the part passed, but the latest checked answer was wrong
     """
 
     different: tuple[str, ...] = ()
@@ -80,7 +80,7 @@ def attempts(folder: Path) -> list[Record]:
 
 
 def summarize(records: list[Record], part: str) -> AttemptSummary:
-    """The attempts at a part, from these records. The first of `passed` and `revealed` counts."""
+    """Summarize these records for one part. Of `passed` and `revealed`, the event that came first counts."""
     mine = [record for record in records if record["part"] == part and str(record["event"]) in EVENTS]
     known: dict[str, bool] = {}
     for record in mine:
@@ -94,7 +94,7 @@ def summarize(records: list[Record], part: str) -> AttemptSummary:
 
 
 def add_broken(notebook: Path, result: dict[str, Any]) -> None:
-    """Add a sentence to a notebook's result for each wrong part that its own course folder records as passed."""
+    """For each wrong part that the notebook's own course folder records as passed, add a sentence to the result."""
     home = notebook.absolute().parent.parent
     with suppress(OSError, ValueError):  # a path in a zip may be invalid on this disk
         if (home / STATE).is_file() and (home / FILE).stat().st_size <= LARGEST:

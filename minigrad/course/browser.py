@@ -1,9 +1,9 @@
 """Set Python's stack limit in a browser (Pyodide).
 
 WebAssembly runs on the browser's own stack of about 1 MB, which Python cannot measure. Python measures another stack,
-which LLVM keeps in memory: 10 MB. So it recursed too deep, and the browser's exception ended the kernel. With a limit
-of 64 kB on LLVM's stack, a recursion through C raises RecursionError, and freeing a long chain of objects is deferred
-in part, as on other systems. Measured in Chromium and Node: chains of 100,000 are freed; 3,000 failed without it.
+which LLVM keeps in memory: 10 MB. So it would recurse too deep, and the browser's exception would end the kernel. With
+a limit of 64 kB on LLVM's stack, a recursion through C raises RecursionError, and freeing a long chain is deferred in
+part, as on other systems. Measured in Chromium and Node: chains of 100,000 are freed; without the limit, 3,000 failed.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import sys
 
 from .interrupt import hear_interrupts
 
-STACK = 1 << 16  # bytes: about 100 calls through operators, or 40 imports in one another
+STACK = 1 << 16  # bytes: about 100 calls through operators, or 40 nested imports
 
 
 def set_up() -> None:

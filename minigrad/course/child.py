@@ -1,7 +1,7 @@
 """A forked process for code that may never end: it has a time limit, writes lines of plain data, and can be killed.
 
-`check` evaluates an answer in one (apart.py). So does the grader, whose sandbox loads this file on its own
-(course/grading/inside.py), so it imports nothing of minigrad.
+`check` evaluates each answer in such a process (apart.py), and so does the grader. The grader's sandbox loads this file
+without the package (course/grading/inside.py), so this file imports nothing of minigrad.
 """
 
 from __future__ import annotations
@@ -16,24 +16,24 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator
 
 LOOK = 0.05  # seconds between two measurements of the process
-LATE = 10  # a gap of more than LATE * LOOK means that this process stopped too, as in a suspended virtual machine
-SLOWEST = 4  # the wall clock runs at least at 1/SLOWEST of its speed
-DRIFT = 1.0  # seconds of waiting or work that one measurement may miss and a later one corrects
-CROWD = 100  # processes; a sandbox has at most 64 and a few of its own
-ENDING = 1.0  # seconds in which the processes it started must end
-MOST = 4 << 20  # bytes that it may write; an answer is a few hundred
+LATE = 10  # a gap of more than LATE * LOOK seconds: this process was stopped too, as in a suspended virtual machine
+SLOWEST = 4  # the slowed wall clock runs at 1/SLOWEST of its normal speed or faster
+DRIFT = 1.0  # seconds of waiting or work that one measurement may miss and a later measurement corrects
+CROWD = 100  # more processes are not measured; a sandbox has at most 64 and a few of its own
+ENDING = 1.0  # seconds to wait until the processes that the fork started have ended
+MOST = 4 << 20  # bytes that the fork may write; an answer takes a few hundred
 
 
 class Wall:
     """A wall clock for the time limit of some processes. It runs slower while other programs keep them waiting.
 
-    Between two measurements it advances by at most LATE * LOOK: after a longer gap, this process had stopped as well.
+    Between two measurements it advances by at most LATE * LOOK, because in a longer gap this process had stopped too.
     If a thread is ready to run, and all the processes together used less than one processor, the missing time does
     not count; but the clock runs at least at 1/SLOWEST of its speed. A process that sleeps gains nothing from this,
     and neither does a process that keeps its own threads waiting.
 
-    processes    returns their ids
-    after        seconds before it starts to measure them, which takes a millisecond each time
+    processes    a function that returns the ids of the processes
+    after        seconds before the first measurement: each takes a millisecond
     """
 
     def __init__(self, processes: Callable[[], Iterable[int]] = tuple, after: float = 0.0):
@@ -53,7 +53,7 @@ class Wall:
 
 
 class Clock:
-    """Time limits of a process: `seconds` of CPU, `patience` times that on the wall, and what `whole` has left."""
+    """The limits of a process: `seconds` of CPU time, `patience` times as much wall time, and the rest of `whole`."""
 
     def __init__(
         self, process: int, seconds: float, patience: float, whole: Clock | None = None, wall: Wall | None = None
@@ -112,13 +112,13 @@ def others() -> list[int]:
 
 @contextlib.contextmanager
 def fork_process(work: Callable[[int], None]) -> Iterator[tuple[int, int]]:
-    """Fork this process to do some work. Yields its id and the pipe to read from; it is killed when the block ends.
+    """Fork this process to do some work. Yields the fork's id and a pipe to read from. Kills the fork at the end.
 
     Raises OSError if the fork fails.
     """
     reader, writer = os.pipe()
     try:
-        with warnings.catch_warnings(action="ignore"):  # about threads in a fork: apart.py deals with them
+        with warnings.catch_warnings(action="ignore"):  # Python warns of threads in a fork; apart.py handles them
             child = os.fork()
     except OSError:
         os.close(reader)
@@ -153,7 +153,7 @@ def lines(child: int, reader: int, left: Callable[[], float]) -> Iterator[bytes]
     news = select.poll()
     news.register(reader, select.POLLIN)
     while total < MOST:
-        if (now := time.monotonic()) >= look:  # not for each line: a measurement takes longer than a line
+        if (now := time.monotonic()) >= look:  # not for each line: measuring takes longer than reading a line
             seconds, look = left(), now + LOOK / 2
             if seconds <= 0:
                 return
@@ -164,7 +164,7 @@ def lines(child: int, reader: int, left: Callable[[], float]) -> Iterator[bytes]
             total += len(data)
             *whole, pending = (pending + data).split(b"\n")
             yield from whole
-        elif over:  # a process that it left running may keep the pipe open for ever
+        elif over:  # a process that the child left running may keep the pipe open for ever
             return
         else:
             over = has_ended(child)

@@ -42,7 +42,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 0
     except CourseError as error:
         print(f"minigrad: {error}", file=sys.stderr)
-        return 130 if isinstance(error, CommandInterrupt) else 1  # as for a program that Ctrl-C ends
+        return 130 if isinstance(error, CommandInterrupt) else 1  # 130: a program ended by Ctrl-C
 
 
 def command_line() -> argparse.ArgumentParser:
@@ -213,7 +213,7 @@ def begin_exercise(arguments: argparse.Namespace) -> int:
 def serve_model(arguments: argparse.Namespace) -> int:
     try:
         from minigrad.files.serving.app import PAGE
-        from minigrad.files.serving.batcher import Limits  # imported on use: it is an extra
+        from minigrad.files.serving.batcher import Limits  # imported on use: serving is an optional extra
         from minigrad.files.serving.command import serve
     except ModuleNotFoundError as missing:
         raise CourseError(f"serve needs {missing.name}: pip install 'minigrad-course[serve]'") from None

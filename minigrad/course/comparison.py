@@ -1,8 +1,8 @@
 """Plot expected against actual numbers, for lists long enough to make a picture useful.
 
 A ring marks the expected number, a diamond the actual one. Where they agree, the diamond lies in the ring. Where they
-differ, a dashed line joins them and a cross stands below. A text says the same. The colours are those of the arrows in
-drawings, in shades that can be read on white and on black.
+differ, a dashed line joins them and a cross stands below. A text states the same differences. The colours are those of
+the arrows in drawings, in shades that can be read on white and on black.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ BELOW = 40  # room for crosses and labels
 
 @dataclass(frozen=True)
 class Comparison:
-    """Two rows of numbers.
+    """Two rows of numbers, expected and actual.
 
     of        the expression that returned them
     places    the label of each number: 3, or [0, 3] in a matrix, or x = 0.5 on a curve
-    xs        its horizontal position
+    xs        the horizontal position of each number
     wanted    the expected number; None where the actual row is longer
     came      the actual number; None where the expected row is longer
     """
@@ -64,7 +64,7 @@ class Comparison:
 
 
 def comparison(apart: tuple[tuple[str, Outcome, Outcome], ...]) -> Comparison | None:
-    """The comparison for the first of these failed probes whose values can be drawn."""
+    """The comparison for the first failed probe whose values can be drawn; None if no probe has such values."""
     both = ((of, wanted.value, came.value) for of, wanted, came in apart if wanted.kind == came.kind == "gave")
     return next((found for each in both if (found := compare_values(*each))), None)
 
@@ -120,7 +120,7 @@ def format_number(x: float | None) -> str:
 
 
 def draw_comparison(c: Comparison) -> str:
-    """The picture as SVG for a page, with the same bytes each time."""
+    """The picture as SVG. Equal comparisons have equal bytes."""
     low, high = bounds(c)
     across = [LEFT + 12 + (WIDTH - LEFT - RIGHT - 24) * share(x, c.xs[0], c.xs[-1]) for x in c.xs]
 
@@ -174,12 +174,12 @@ def is_seen(v: float | None) -> TypeGuard[float]:
 
 
 def share(x: float, low: float, high: float) -> float:
-    """The position of x between low and high, from 0 to 1. It divides by 2 first, so that high - low is finite."""
+    """The position of x between low and high, from 0 to 1. It divides by 2 first, because high - low may overflow."""
     return (x / 2 - low / 2) / (high / 2 - low / 2)
 
 
 def axis(low: float, high: float, y: Callable[[float], float]) -> str:
-    """The numbers at the left, up to three, and a line at 0 if 0 is within the limits."""
+    """Up to three numbers at the left, and a horizontal line at each, and at 0 if 0 is within the limits."""
     ticks = {high: y(high), low: y(low)}
     if low < 0 < high and min(abs(y(0.0) - at) for at in ticks.values()) > 14:
         ticks[0.0] = y(0.0)

@@ -66,7 +66,7 @@ def minigrad() -> Finding:
 
 
 def foreign() -> Finding:
-    """Another project's distribution is also called minigrad and would be imported instead of this one."""
+    """Check that no other distribution called minigrad is installed: it would be imported instead of this one."""
     other = installed_version("minigrad")
     if other is None:
         return Finding("its name", True, "no other minigrad is installed")
@@ -131,7 +131,7 @@ def space(folder: Path) -> Finding:
 
 
 def notebooks(folder: Path) -> Finding:
-    """Whether each notebook can be read. Restores those that JupyterLab was killed while saving."""
+    """Restore damaged notebooks, and report whether all notebooks can be read now."""
     damaged = rescue(folder)
     found = " ".join(map(str, damaged)) or "none is damaged"
     return Finding("notebooks", all(each.well for each in damaged), found)
@@ -151,7 +151,7 @@ def gpu() -> Finding:
 
         cards = range(cupy.cuda.runtime.getDeviceCount())
         names = [cupy.cuda.runtime.getDeviceProperties(card)["name"].decode() for card in cards]
-    except Exception as error:  # CuPy has one for each layer of the driver
+    except Exception as error:  # CuPy has an exception class for each layer of the driver
         return Finding("GPU", True, f"none that CuPy {installed_cupy()} can use ({error}); the CPU is enough")
     return Finding("GPU", True, f"{', '.join(names)}, by CuPy {installed_cupy()}, on {os.cpu_count()} CPU cores")
 

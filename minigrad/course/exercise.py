@@ -1,8 +1,8 @@
 """The data of an exercise, and the verdict on the outcomes of its probes.
 
 Nothing here is specific to one exercise. The build of the notebooks runs the probes on the worked solution and on each
-known-wrong answer, and stores their outcomes in answers/NAME.json. The verdict compares outcomes: those of the solution
-are right; those of a known-wrong answer identify that misconception.
+known-wrong answer, and stores their outcomes in answers/NAME.json. An answer is right if its outcomes equal
+the solution's. If its outcomes equal those of a known-wrong answer, it shows the same misconception.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from minigrad.course.apart import observe
 from minigrad.course.probe import UNENDED, Outcome, Probe
 from minigrad.course.referee import inner_probe, parse_probes
 
-SLIPS = ("NameError", "UnboundLocalError")  # a mistyped name: it costs no attempt and no hint
+SLIPS = ("NameError", "UnboundLocalError")  # raised by a mistyped name, which costs no attempt and no hint
 ANSWERS = Path(__file__).resolve().parent / "answers"
 
 
@@ -26,7 +26,7 @@ ANSWERS = Path(__file__).resolve().parent / "answers"
 class Wrong:
     """A known-wrong answer: what it shows, the hint that helps, and the outcomes of the probes on it.
 
-    misconception    its id, if it has one
+    misconception    the id of the misconception, if it has one
     """
 
     shows: str
@@ -44,11 +44,11 @@ class Part:
     defines     the names that an answer must define
     open        whether the learner sees the expected value: yes for a function, no where the answer is a number
     probes      the source text of the probes
-    expected    their outcomes on the solution
+    expected    the outcomes of the probes on the solution
     hints       from a nudge to nearly the whole answer
     minutes     about how long it takes; 0 if unknown
     solution    the code of the worked solution; "" if it is kept elsewhere
-    manual      whether a person reads the answer, which is prose: then there are no probes
+    manual      whether the answer is prose, which a person reads: then there are no probes
     shows       what the right answer shows, in a sentence
     """
 
@@ -88,10 +88,10 @@ class Exercise:
 class Verdict:
     """The verdict on an answer.
 
-    state    todo, fail, pass, or wait: for a person
+    state    todo, fail, pass, or wait (for a person to read it)
     says     sentences on the outcomes
     hint     what to think of next, if it failed
-    wrong    the known-wrong answer that it matches
+    wrong    the known-wrong answer that the answer matches, if any
     probe    the failed probe that `says` describes
     attempt  a digest that identifies this wrong answer; "" if it is not wrong, was stopped, or only has a mistyped name
     apart    each failed probe: its expression, the expected outcome and the actual one
@@ -167,7 +167,7 @@ def verdict(part: Part, outcomes: list[Outcome], earlier: list[str]) -> Verdict:
 
 
 def explain_failure(part: Part, outcomes: list[Outcome], earlier: list[str]) -> Verdict:
-    """The verdict on a wrong answer: its first failed probe, and a hint for the known-wrong answer or the attempt."""
+    """The verdict on a wrong answer: a failed probe, and the hint for its known-wrong answer, or else the next hint."""
     rows = [*zip((probe.expression for probe in parse_probes(part.probes)), part.expected, outcomes)]
     places = [i for i, (_, wanted, came) in enumerate(rows) if not wanted.matches(came)]
     place = next((i for i in places if outcomes[i].kind in UNENDED), places[0])
@@ -177,7 +177,7 @@ def explain_failure(part: Part, outcomes: list[Outcome], earlier: list[str]) -> 
     for wrong in part.wrong:
         if alike(outcomes, wrong.outcomes):
             return Verdict(part, "fail", (*says, wrong.shows), f"Hint: {wrong.hint}", wrong, probe, attempt, apart)
-    hint = next_hint(part, attempt, earlier) if attempt else ""  # without an attempt, `says` is hint enough
+    hint = next_hint(part, attempt, earlier) if attempt else ""  # where no attempt is counted, `says` is hint enough
     return Verdict(part, "fail", says, hint, None, probe, attempt, apart)
 
 

@@ -29,7 +29,7 @@ COLOURS = {"todo": "#767676", "fail": "#c2410c", "pass": "#15803d", "wait": "#76
 
 @dataclass(frozen=True)
 class Note:
-    """Sentences, the first of them the headline, displayed as text or as a box for light and dark themes.
+    """Sentences, displayed as text or as a box for light and dark themes. The first sentence is the headline.
 
     code      the code of the failed probe, to run it again
     picture   the plot of expected against actual numbers
@@ -86,7 +86,7 @@ def check(part: str | None = None) -> Note:
 
 
 def stale_answer_warning(part: Part, namespace: dict[str, Any]) -> str:
-    """Warn that an older definition was checked, if the last cell that defines the answer does not compile; or ""."""
+    """A warning if the last cell that defines the answer does not compile, so an older one was checked; else ""."""
     inputs = namespace.get("In")  # IPython's list of the sources of all cells that were run
     for cell in reversed(inputs if isinstance(inputs, list) else []):
         if name := next(
@@ -137,7 +137,7 @@ def was_or_were(n: int) -> str:
 
 
 def attempt_remarks(verdict: Verdict, tried: AttemptSummary) -> list[str]:
-    """Sentences on an attempt that depend on the earlier ones."""
+    """Sentences on an attempt that depend on earlier attempts."""
     part, made = verdict.part, len(tried.different)
     if verdict.state == "pass" and tried.revealed:
         return [f"The solution was shown before, so it counts 0 of {points(part)}. It is yours now all the same."]
@@ -154,7 +154,7 @@ def attempt_remarks(verdict: Verdict, tried: AttemptSummary) -> list[str]:
 
 
 def next_step(part: Part, attempts: Attempts) -> str:
-    """What to do after a right part: the next unfinished part of its exercise, or nothing more."""
+    """Name the next unfinished part of the exercise, after a right part, or say that there is none."""
     mine = next(each for each in exercise.all_exercises() if part in each.parts)
     tried = {each.name: attempts.at(each.name) for each in mine.parts}
     earned = f"{sum(tried[each.name].earned_points(each) for each in mine.parts)} of {mine.points} points"
@@ -166,7 +166,7 @@ def next_step(part: Part, attempts: Attempts) -> str:
 
 
 def attempts_in(namespace: dict[str, Any]) -> Attempts:
-    """The attempts of the notebook with these names."""
+    """The attempts in the notebook whose globals are `namespace`."""
     kept = state_of(namespace)
     if kept.attempts is None:
         kept.attempts = Attempts()

@@ -1,4 +1,4 @@
-"""Gates: named requirements of a piece of work. A failed gate shows what was expected and what came."""
+"""Gates: named requirements of a piece of work. A failed gate shows the expected and the actual result."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ HEAD = {"gate": "", "state": "<", "wanted": "<", "came": "<"}
 class Gates:
     """gates = Gates("learns", "fits"); gates("fits", size < 1000, "fewer than 1,000 bytes", size)
 
-    They are displayed as a table of all names. A gate that is checked again keeps its last result.
+    The gates are displayed as a table. A gate that is checked again keeps its last result.
     """
 
     def __init__(self, *names: str):
         self.rows: dict[str, tuple[str, str, str]] = dict.fromkeys(names, ("not asked", "", ""))
 
     def __call__(self, name: str, holds: Any, wanted: str, came: Any = "") -> None:
-        """Record and print whether it holds. A pass does not print `came`, so that outputs agree across machines."""
+        """Record and print whether the gate holds. A pass does not print `came`, so outputs agree across machines."""
         self._refuse_unknown(name)
         self.rows[name] = ("passed", wanted, "") if holds else ("failed", wanted, str(came))
         print(f"gate passed: {name}" if holds else f"GATE FAILED: {name}: wanted {wanted}, and {came} came")

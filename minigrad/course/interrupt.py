@@ -1,7 +1,7 @@
 """Let the browser interrupt a running cell (Pyodide).
 
-The kernel gives Pyodide no interrupt buffer. Any object with an element 0 can be one: ours asks the service worker of
-the page (decision 043).
+The kernel gives Pyodide no interrupt buffer. Any object with an element 0 can serve as the buffer: ours asks the page's
+service worker whether to interrupt (decision 043).
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ LISTEN = """(session) => {
 
 
 def hear_interrupts(shell: Any) -> None:
-    """Let a running cell ask the service worker twice a second whether to stop: nothing else can know it."""
+    """Let a running cell ask the service worker twice a second whether to stop, because only the worker can know."""
     import js
     import pyodide_js  # type: ignore[import-not-found]
 

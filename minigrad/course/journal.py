@@ -1,8 +1,8 @@
 """Append-only files of JSON lines, for records that must not be lost.
 
-Each line is on the disk before the call returns. A reader skips a line that a crash cut short, and the next line starts
-a new one, so a crash loses at most the line being written. Two notebooks may write at once: each line is appended in
-one write, under a lock where the file system has locks.
+Each line is on the disk before the call returns. A reader skips a line that a crash cut short, and the next record
+starts on a new line, so a crash loses at most the line being written. Two notebooks may write at once: each line is
+appended in one write, under a lock where the file system has locks.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from typing import Any, BinaryIO
 from minigrad.course.lessons import PACKAGE, STATE, checkout
 
 VERSION = 1
-PATIENCE = 1.0  # seconds to wait for another notebook's line; it takes milliseconds
-FAR = 1 << 40  # the byte to lock on Windows, where a locked byte cannot be read
+PATIENCE = 1.0  # seconds to wait while another notebook writes a line, which takes milliseconds
+FAR = 1 << 40  # the byte to lock: far past the end, because Windows cannot read a locked byte
 Record = dict[str, Any]
 
 
@@ -46,7 +46,7 @@ def place(file: str) -> Path | None:
 class Journal:
     """Records and the file that stores them.
 
-    path       None: the records last as long as the kernel
+    path       the file; None if the records last only as long as the kernel
     unsaved    records that are not in a file
     """
 
@@ -72,7 +72,7 @@ class Journal:
 
 
 def append(path: Path, record: Record) -> None:
-    """Append a line and sync it to the disk. After a line that was cut short it begins a new one."""
+    """Append a record as a line, and sync it to the disk. If the last line was cut short, start a new line first."""
     with path.open("a+b", buffering=0) as file, lock_file(file):
         line = json.dumps(record, ensure_ascii=False).encode(errors="replace") + b"\n"
         whole = line if ends_well(file) else b"\n" + line
@@ -90,7 +90,7 @@ def ends_well(file: BinaryIO) -> bool:
 
 @contextmanager
 def lock_file(file: BinaryIO) -> Iterator[None]:
-    """Hold a lock on the file; without one where locks do not work, or after waiting PATIENCE seconds."""
+    """Hold a lock on the file. Where locks do not work, or after PATIENCE seconds, go on without a lock."""
     deadline = time.monotonic() + PATIENCE
     held = try_lock(file)
     while not held and time.monotonic() < deadline:

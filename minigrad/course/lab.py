@@ -1,7 +1,7 @@
 """Start JupyterLab in the learner's folder.
 
-It runs with this Python, not with the `jupyter` on the PATH, and this Python's own kernel comes before others that the
-user has installed. It makes no network requests: no news, no updates, no catalogue of extensions.
+JupyterLab runs with this Python, not with the `jupyter` on the PATH, and prefers this Python's kernel to others that
+the user has installed. It makes no network requests: no news, no updates, no catalogue of extensions.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from minigrad.course.terminal import quietly
 
 
 def open_lab(folder: Path, options: Sequence[str] = (), presented: str = "") -> int:
-    """Replace this process with JupyterLab; on Windows, which cannot, wait for it and return its exit status.
+    """Replace this process with JupyterLab. On Windows, start JupyterLab, wait, and return its exit status.
 
     presented    the name of a notebook to open as slides
     """
@@ -57,9 +57,9 @@ def lab_command(folder: Path, options: Sequence[str], presented: str = "") -> li
         "--LabApp.check_for_updates_class=jupyterlab.NeverCheckForUpdate",
         "--LabApp.extension_manager=readonly",
         f"--Application.logging_config={quietly(str(log(folder)))!r}",
-        # Without a tty its terminals would be login shells, which set their own PATH, without `minigrad`.
+        # Without a tty, JupyterLab's terminals would be login shells, which set their own PATH, without `minigrad`.
         *([f"--ServerApp.terminado_settings={ {'shell_command': [shell]}!r}"] if shell else []),
-        # Not as part of the URL: Jupyter appends a token to it.
+        # The name is not part of the URL, because Jupyter appends a token to the URL.
         *(
             [f"--ServerApp.tornado_settings={ {'page_config_data': {'minigradPresent': presented}}!r}"]
             if presented

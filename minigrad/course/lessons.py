@@ -1,6 +1,6 @@
 """Copy the course to the learner's folder and update it there, without ever overwriting their work.
 
-Three versions of a file are compared: that shipped now, that last shipped to this folder, and that found there:
+Three versions of each file are compared: shipped now, last shipped to this folder, and found in this folder:
 
     found                meaning                  action
     nothing              new, or deleted          copy
@@ -8,8 +8,8 @@ Three versions of a file are compared: that shipped now, that last shipped to th
     = last shipped       never edited             replace
     anything else        edited by the learner    keep; a new edition is written once next to it, as NAME.new.ipynb
 
-Versions are equal if what a learner writes is equal. In a notebook that is the cells without their outputs: running is
-not editing. Outputs are not copied, because JupyterLab shows no pictures in a notebook until it trusts or runs it.
+Two versions are equal if all that a learner can write is equal: in a notebook, the cells without their outputs, because
+running is not editing. Outputs are not copied: JupyterLab shows no pictures until a notebook is trusted or run.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ SHIPPED = (
 STATE = ".minigrad.json"  # in the learner's folder: the digest of each file as it was last shipped
 FIRST = "lessons/00_start_here.ipynb"
 FEW = 3  # names listed in a message
-KERNEL_SAYS = {  # what the kernel reports; JupyterLab adds it if it is missing, and then asks to save the notebook
+KERNEL_SAYS = {  # as the kernel reports it; if a notebook lacks this, JupyterLab adds it and asks to save
     "name": "python",
     "version": sys.version.split()[0],
     "mimetype": "text/x-python",
@@ -57,7 +57,7 @@ PACKAGE = Path(__file__).resolve().parents[1]
 
 @dataclass(frozen=True)
 class CopyReport:
-    """The names of the files, by what copy() did; `beside` are new editions next to files that the learner edited."""
+    """The names of the files, by what copy() did to them. `beside`: new editions next to files the learner edited."""
 
     folder: Path
     new: list[str] = field(default_factory=list)
@@ -86,13 +86,13 @@ def shipped_names() -> list[str]:
 
 
 def default_folder() -> Path:
-    """The default course folder: the one around the current folder, or the one that this JupyterLab was opened in.
+    """The default course folder: the one that contains the current folder, or that JupyterLab was opened in.
 
     Otherwise a checkout uses its work/. An installed package uses the current folder if it is empty, else
     minigrad-course in the home folder.
     """
     repository, here = checkout(), Path.cwd()
-    opened = os.environ.get("JUPYTER_SERVER_ROOT")  # set in JupyterLab's own terminals, which start elsewhere
+    opened = os.environ.get("JUPYTER_SERVER_ROOT")  # set in JupyterLab's own terminals, which start in another folder
     for folder in (here, *here.parents, *([Path(opened)] if opened else [])):
         if (folder / STATE).is_file():
             return folder
@@ -133,7 +133,7 @@ def fate_of(path: Path, now: str, last: str | None) -> str:
 
 
 def put_beside(folder: Path, name: str, last: dict[str, str]) -> str:
-    """Write the new edition next to the learner's file, under the first name they have not edited. Returns the name."""
+    """Write the new edition next to the learner's file, under the first name without an edited file. Returns it."""
     stem, dot, suffix = name.rpartition(".")
     for edition in count(1):
         beside = f"{stem}.new{edition if edition > 1 else ''}{dot}{suffix}"
@@ -148,7 +148,7 @@ def put_beside(folder: Path, name: str, last: dict[str, str]) -> str:
 def reset(folder: Path, name: str) -> tuple[str, Path | None]:
     """Restore a lesson as it was shipped. Returns its full name, and the path of the backup if it was edited.
 
-    The replacement is atomic, after all data is on the disk; if that fails, the lesson is unchanged.
+    The lesson is replaced atomically, once all data is on the disk. If writing fails, the lesson is unchanged.
     """
     name = resolve_name(name, destination(folder))
     path, now = folder / name, digest(course() / name)
@@ -179,7 +179,7 @@ def back_up(folder: Path, name: str) -> Iterator[Path]:
 
 
 def notebook(folder: Path, wanted: str) -> str:
-    """The name of a notebook relative to the folder, from the start of a shipped name or from any path."""
+    """The path of a notebook relative to the folder. `wanted` is any path to it, or the start of a shipped name."""
     path = Path(wanted).absolute() if Path(wanted).exists() else folder.absolute() / wanted
     if path.suffix == ".ipynb" and path.is_file() and path.is_relative_to(folder.absolute()):
         return path.relative_to(folder.absolute()).as_posix()
@@ -195,7 +195,7 @@ def has_slides(path: Path) -> bool:
 
 
 def resolve_name(wanted: str, folder: Path) -> str:
-    """The shipped name that matches `exercises/01_slopes.ipynb`, the start of it, or a path to the file."""
+    """The shipped name that matches `exercises/01_slopes.ipynb`, the start of such a name, or a path to the file."""
     names = shipped_names()
     path = Path(wanted).absolute()
     if path.is_relative_to(folder.absolute()):
@@ -284,7 +284,7 @@ def write(path: Path, data: bytes) -> None:
 
 
 def last_shipped(folder: Path) -> dict[str, str]:
-    """What remember() wrote; {} if it is lost or damaged: then every file that differs counts as edited."""
+    """The digests that remember() stored; {} if they are lost: then every file that differs counts as edited."""
     try:
         state = json.loads((folder / STATE).read_text("utf-8"))
     except (FileNotFoundError, ValueError):

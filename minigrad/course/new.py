@@ -18,7 +18,7 @@ LONGEST = 40
 
 
 def exercise(name: str, root: Path | None = None) -> Path:
-    """Write the source of a new exercise. Returns its path. Raises CourseError before it writes anything.
+    """Write the source of a new exercise. Returns its path. If it raises CourseError, nothing was written.
 
     root    the checkout; by default the one that this package runs from
     """
@@ -53,7 +53,7 @@ def fill_template(name: str, lesson_name: str) -> str:
 
 
 def lesson(number: str, root: Path) -> str:
-    """The lesson of that number. Raises CourseError if there is none."""
+    """The name of the lesson with this number. Raises CourseError if there is none."""
     sources = sorted((root / "lessons" / "source").glob("*.py"))
     found = [path.stem for path in sources if path.stem.startswith(number)]
     if not found:

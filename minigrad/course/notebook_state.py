@@ -1,7 +1,7 @@
 """The course's state in one notebook since its kernel started.
 
-It is stored among the notebook's own names, so it lives as long as they do, and notebooks never share it.
-What must outlive the kernel is in files: see progress.py and attempts.py.
+The state is one of the notebook's global variables, so it lives as long as they do, and notebooks never share it.
+Data that must outlive the kernel is stored in files: see progress.py and attempts.py.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class NotebookState:
 
 
 def state_of(namespace: dict[str, Any]) -> NotebookState:
-    """The state of the notebook with these names, empty at first."""
+    """The state of the notebook whose globals are `namespace`; empty at first."""
     if not isinstance(namespace.get(NAME), NotebookState):
         namespace[NAME] = NotebookState()
     kept: NotebookState = namespace[NAME]

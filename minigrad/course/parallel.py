@@ -2,8 +2,8 @@
 
     %load_ext minigrad.course.parallel
 
-The recording is in the shipped lesson: the cell of the same text has what the ranks printed and, in the output's
-metadata, the values of the names given by -o.
+The recording is in the shipped lesson. The cell with the same source has the output that the ranks printed and, in the
+output's metadata, the values of the names given by -o.
 """
 
 from __future__ import annotations

@@ -9,7 +9,7 @@ import matplotlib.pyplot as plt
 from IPython.core.getipython import get_ipython
 from matplotlib.figure import Figure
 
-INK = "#1f2328"  # of axes and text; a plot that asks for black stays black
+INK = "#1f2328"  # the colour of axes and text; what a plot draws in black stays black
 THEME = f"""
 :root {{ color-scheme: light dark; color: {INK}; }}
 @media (prefers-color-scheme: dark) {{ :root {{ color: #e6edf3; }} }}"""
@@ -23,7 +23,7 @@ def follow_theme() -> None:
     plt.rcParams.update({"svg.fonttype": "none", "svg.hashsalt": "minigrad"})  # the same bytes each time
     shell: Any = get_ipython()
     if shell is not None:
-        plt.switch_backend(plt.get_backend())  # switching sets its own formats, but only once
+        plt.switch_backend(plt.get_backend())  # now, because only the first switch sets IPython's formats
         formatters = shell.display_formatter.formatters
         formatters["image/png"].pop(Figure, None)
         formatters["image/svg+xml"].for_type(Figure, render_svg)

@@ -3,8 +3,8 @@
     Predict("boxes", "How many boxes will the picture have?")     the widget, widgets/predict.py; it holds no answer
     reveal("boxes", len(history(z)))                              a later cell: the result of the learner's own code
 
-A guess teaches only if it was written down before the answer. So the answer comes from the learner's cell and is
-stored nowhere before; once it was shown, nothing can be locked until the kernel is restarted.
+A guess teaches only if it was written down before the answer. So the learner's cell computes the answer, and it
+is stored nowhere before. Once it has been shown, nothing can be locked until the kernel is restarted.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ from minigrad.course.question import CONFIDENCE, Question, question
 
 AGAIN = "To predict, restart the kernel and run from the top, cell by cell."
 NOT_LOCKED = "No prediction was locked."
-FEWEST = 3  # answers of one confidence, before the share of right ones is shown
+FEWEST = 3  # answers at one confidence before the learner sees how many of these were right
 
-# (was it right, how sure was the learner) -> note
+# (whether the prediction was right, the learner's confidence) -> note
 NOTES = {
     (True, "guess"): "You called it a guess: say now why it is so, and next time you will know.",
     (True, "fairly sure"): "",
@@ -70,12 +70,12 @@ class Prediction:
 
     @property
     def other(self) -> Question | None:
-        """The locked question of this name, if its answer does not fit this question."""
+        """The question locked under this name, if its answer does not fit this question; else None."""
         was = asked_in(self.locked_record) if self.locked_record else self.question
         return None if was.answers_like(self.question) else was
 
     def lock(self, answer: Any, confidence: str) -> str:
-        """Lock an answer for good. Returns why it could not be saved, or "". Raises ValueError if it cannot be."""
+        """Lock an answer for good. Returns why it could not be saved, or "". Raises ValueError if it is refused."""
         with self.guard:
             kept = self.locked_record
             if kept:
@@ -138,7 +138,7 @@ class Prediction:
 
 
 def prediction(asked: Question, namespace: dict[str, Any]) -> Prediction:
-    """The prediction for this question in the notebook with these names. An earlier lock still holds."""
+    """The prediction for this question in the notebook whose globals are `namespace`. An earlier lock still holds."""
     kept = state_of(namespace)
     if kept.ledger is None:
         kept.ledger = Ledger()
@@ -160,7 +160,7 @@ def reveal(name: str, actual: Any) -> PredictionNote:
 
 
 def reveal_answer(name: str, actual: Any, namespace: dict[str, Any]) -> PredictionNote:
-    """reveal() for the notebook with these names."""
+    """reveal() for the notebook whose globals are `namespace`."""
     kept = state_of(namespace)
     found = kept.predictions.get(name)
     if found is None:

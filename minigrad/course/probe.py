@@ -9,7 +9,7 @@ Each probe runs on its own thread, in its own scope, without output or input, an
 no thread can be started, as in a browser, a trace function checks the clock. Three things cannot be stopped this way:
 a call into C that never returns, code that catches every exception for ever, and os._exit. So callers use a process
 that can be killed: a fork in a notebook (apart.py), the sandbox in the grader. The sandbox loads this file for each
-submission, so it does not import typing, ast or traceback: they take longer than most probes.
+submission, so it does not import typing, ast or traceback: importing them takes longer than most probes.
 """
 
 from __future__ import annotations
@@ -33,11 +33,11 @@ if TYPE_CHECKING:
 
 BUSY = 10  # the wall-clock limit, as a multiple of the limit on CPU time
 SLEEPING = 0.02  # share of a core below which a thread is blocked, not starved
-SECONDS = 2.0  # for a probe: most take milliseconds, but a slow disk may have to load a module first
+SECONDS = 2.0  # limit for a probe: most take milliseconds, but may load a module from a slow disk
 GRACE = 2.0  # CPU seconds for code to unwind after Stop is raised: unwinding 10⁵ calls takes that long
-UNENDED = ("endless", "stuck", "died")  # kinds of outcomes: stopped, unstoppable, or ended its process
+UNENDED = ("endless", "stuck", "died")  # the probe was stopped, could not be stopped, or ended its process
 MOST_ITEMS = 10_000
-MOST_BITS = 4096  # of a whole number
+MOST_BITS = 4096  # of an integer
 DEEPEST = 20
 BASES: Any = ((int, int.__int__), (float, float.__float__), (str, str.__str__))
 SEQUENCES = (list, tuple)
@@ -82,7 +82,7 @@ class Nowhere(io.TextIOBase):
 
 
 def observe(probes: Iterable[Probe], namespace: dict[str, Any], seconds: float = SECONDS) -> list[Outcome]:
-    """The outcome of each probe on these names. After a probe that had to be stopped, the rest are not run."""
+    """Evaluate the probes on these names, in order, until one must be stopped. Returns their outcomes."""
     outcomes: list[Outcome] = []
     for probe in probes:
         outcomes.append(run_limited(partial(evaluate_probe, probe, namespace), seconds))
@@ -103,7 +103,7 @@ def evaluate_probe(probe: Probe, namespace: dict[str, Any]) -> Outcome:
     except Stop:
         return Outcome("endless")
     except BaseException as error:  # sys.exit in an answer must end neither the kernel nor the check
-        if type(error) is NotImplementedError and not error.args:  # a stub's; the engine's has arguments
+        if type(error) is NotImplementedError and not error.args:  # of a stub: the engine's has arguments
             return Outcome("todo", None, place(error, namespace)[0])
         return Outcome("raised", type(error).__name__, words(error, namespace))
 
@@ -137,7 +137,7 @@ def run_limited(call: Callable[[], Outcome], seconds: float, enough: Callable[[]
     """Run a call on its own thread, without output. Returns its outcome; `endless` if it had to be stopped.
 
     seconds    of CPU time, if the system counts it for each thread: on a busy machine it may take longer by the clock
-    enough     whether to stop the call earlier
+    enough     a function that returns whether to stop the call earlier
     """
     outcomes: list[Outcome] = []
     clocks: list[int] = []
@@ -172,7 +172,7 @@ def run_limited(call: Callable[[], Outcome], seconds: float, enough: Callable[[]
 
 
 def run_with_tracer(call: Callable[[], Outcome], seconds: float) -> Outcome:
-    """The same without threads: check the clock before each line. Code that catches every exception goes on."""
+    """run_limited() without a thread: check the clock before each line. Code that catches every exception goes on."""
     until = time.monotonic() + seconds
 
     def look(frame: Any, event: str, argument: Any) -> Any:
@@ -191,9 +191,9 @@ def run_with_tracer(call: Callable[[], Outcome], seconds: float) -> Outcome:
 
 
 def wait(done: threading.Event, clocks: list[int], seconds: float, enough: Callable[[], bool] = bool) -> None:
-    """Wait until the call is done or has used its seconds: of CPU time, or of wall time while it sleeps.
+    """Wait until the call is done or has used up its seconds of CPU time, or of wall time if it mostly sleeps.
 
-    If its CPU time is known, a gap of over ten intervals counts as ten: the machine itself had stopped.
+    If CPU time is known, a gap of over ten intervals counts as ten, because the machine itself was suspended.
     """
     look, most = seconds / 40, seconds / 4 if hasattr(time, "pthread_getcpuclockid") else math.inf
     past, looked, before = 0.0, time.monotonic(), thread_cpu_seconds(clocks) if clocks else 0.0
@@ -237,7 +237,7 @@ def stop(thread: threading.Thread) -> None:
 
 
 def halt(thread: threading.Thread, seconds: float) -> None:
-    """Stop another thread. It may catch Stop and go on, so Stop is raised five times within so many seconds."""
+    """Stop another thread. It may catch Stop and go on, so Stop is raised up to five times within `seconds`."""
     with ignore_late_stops():
         for _ in range(5):
             if thread.is_alive():
@@ -247,7 +247,7 @@ def halt(thread: threading.Thread, seconds: float) -> None:
 
 @contextlib.contextmanager
 def ignore_late_stops() -> Iterator[None]:
-    """A block that silences Python's report of a Stop raised in a finalizer, where it is lost: another follows."""
+    """Silence Python's report of a Stop that struck in a finalizer and so was lost: another Stop follows."""
 
     def report(dropped: Any) -> None:
         if dropped.exc_type is not Stop:

@@ -32,7 +32,7 @@ class Question:
     name         the key of the stored answer
     options      the options to choose from, or to sort
     unit         the unit written after a number
-    tolerance    the largest error of a right number, in that unit
+    tolerance    the largest error of a number that still counts as right, in that unit
     """
 
     name: str

@@ -1,8 +1,8 @@
 """The questions at the end of a lesson: the right answers, and the misconception that each wrong answer shows.
 
-They are in quizzes/NAME.toml in the package, not in a notebook. A hash in the notebook would hide nothing, because four
+Both are in quizzes/NAME.toml in the package, not in a notebook. A hash in the notebook would hide nothing, because four
 options are quickly tried. So the kernel sends the right answers to the browser only when all answers are locked. A
-learner can still read them in the package's file: a quiz is for those who want to know what they know.
+learner can still read them in the package's file: a quiz is for learners who want to know what they know.
 
     [[questions]]
     name = "dot"
@@ -59,7 +59,7 @@ class Item:
 
 
 def quiz(name: str, path: Path | None = None) -> list[Item]:
-    """Read the questions of a quiz with their answers. Raises CourseError that names what a file lacks.
+    """Read the questions of a quiz with their answers. Raises CourseError if the file is missing or invalid.
 
     path    another file to read instead of the package's
     """

@@ -1,23 +1,23 @@
 """Referees: functions that judge the data a probe sends, where none of the learner's code runs.
 
-Each probe is split in two. The inner half uses the learner's names: it runs beside the learner's code and sends plain
+Each probe is split in two. The inner half uses the learner's names: it runs with the learner's code and sends plain
 data. Comparisons, `and`, `or`, `not` and referees are the outer half, which runs on that data: the grader runs it
 outside the sandbox, and `check` in the notebook's process, in a scope of its own. So an answer that replaces `all`,
 `numpy.allclose` or a part of the engine changes what the grader receives, but not how the grader judges it.
 
-    def left(f):                   runs beside the learner's code, and returns the numbers to send
+    def left(f):                   runs with the learner's code, and returns the numbers to send
         return count(f), values(f)
 
     @referee
-    def left(sent, f):             runs outside, on what the other `left` sent and on the probe's arguments;
-        return ...                 a parameter `_` is passed None: for an argument that uses the learner's names
+    def left(sent, f):             runs outside, on the data that the other `left` sent, and on the probe's arguments;
+        return ...                 a parameter `_` receives None in place of an argument that uses the learner's names
 
-    left(row(3))                   the probe: what the referee returns is its outcome
-    [left(f) for f in some]        the referee is called on each
+    left(row(3))                   a probe: its outcome is what the referee returns
+    [left(f) for f in some]        the referee is called for each f
     len(traces()) <= 12            the length is sent, and compared outside
 
-The learner's code may send anything, to make a referee wrong, slow or endless: nothing stops a referee, so it checks
-what it walks or counts to. If it raises an exception, that is the probe's outcome.
+The learner's code may send anything to make a referee wrong, slow or endless. Nothing stops a referee, so it must check
+sent data before it loops over it or counts to it. If a referee raises an exception, that is the probe's outcome.
 """
 
 from __future__ import annotations
@@ -41,10 +41,10 @@ MARK = "referee"  # the name of the decorator that marks a referee
 class Halves:
     """Probes, split in two.
 
-    inside    the probes that run beside the learner's code
+    inside    the probes that run with the learner's code
     setup     the referees, and the definitions that they use
-    rules     for each probe, a function from the values it sends to its outcome, and how many values; None where the
-              value is the outcome
+    rules     for each probe, a function from the values it sends to its outcome, and the number of values; None if the
+              value sent is the outcome
     """
 
     inside: list[Probe]
@@ -75,7 +75,7 @@ def is_referee(statement: ast.FunctionDef) -> bool:
 
 
 class Cut:
-    """One probe: its leaves, which are evaluated inside, and its rule: the expression over their values, or None."""
+    """A probe cut into leaves, which are evaluated inside, and a rule, the expression over their values, or None."""
 
     def __init__(self, referees: dict[str, ast.FunctionDef], probe: ast.expr):
         self.referees, self.leaves, self.slots = referees, list[ast.expr](), list[ast.expr]()
@@ -191,7 +191,7 @@ def inner_probe(probes: str, place: int) -> Probe:
 def judge(probes: str, sent: list[Outcome]) -> list[Outcome]:
     """The outcomes of the probes, computed from the outcomes of their inner halves."""
     halves = split(probes)
-    calm = contextvars.Context()  # outside the notebook's open blocks: no_grad, errstate, a graph
+    calm = contextvars.Context()  # without the notebook's open blocks: no_grad, errstate, a graph
     with suppress(ModuleNotFoundError):  # the browser edition may have no NumPy, and `minigrad --version` needs none
         import numpy as np
 

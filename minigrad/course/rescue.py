@@ -38,7 +38,7 @@ class DamagedNotebook:
 
 
 def rescue(folder: Path) -> list[DamagedNotebook]:
-    """Restore each damaged notebook of a course folder that has a complete copy. Returns all damaged ones."""
+    """Restore each damaged notebook of a course folder that has a complete copy. Returns all damaged notebooks."""
     return [found for path in candidates(folder) if (found := rescue_notebook(folder, path))]
 
 
@@ -85,7 +85,7 @@ def is_whole(path: Path) -> bool:
 
 
 def whole_copies(path: Path) -> Iterator[Path]:
-    """The complete copies of a damaged notebook, the newest first; for an empty one also the checkpoint."""
+    """The complete copies of a damaged notebook, the newest first; for an empty notebook, the checkpoint too."""
     place = Path(os.path.realpath(path))
     copies = [place.with_name(f"{PREFIX}{place.name}")]
     if path.exists() and not path.read_bytes().strip(b"\0 \n"):

@@ -44,7 +44,7 @@ def score(work: str | Path | dict[str, Any], name: str | None = None) -> dict[st
         return empty_score(f"there is no {path}" if not path.exists() else f"{path.name} belongs to no known exercise")
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         return empty_score(f"{path.name} is not a notebook: {type(error).__name__}: {error}")
-    # Attempts that no file stores: the scored work is somebody else's.
+    # No file stores these attempts, because the scored work is somebody else's.
     namespace: dict[str, Any] = {"__name__": "__main__", NAME: NotebookState(attempts=Attempts(path=None))}
     cells = {n: ran for n, source in enumerate(sources, 1) if (ran := run(source, namespace))}
     return {**marks(the_exercise, namespace), "cells": cells}

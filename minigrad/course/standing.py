@@ -84,7 +84,7 @@ class Standing:
     home: str = ".."
 
     def plain(self) -> dict[str, Any]:
-        """The same as data, with the number of passed parts."""
+        """The progress as data, with the number of passed parts, the points and the next notebook."""
         data = asdict(self)
         del data["home"]
         for said, work in zip(data["exercises"], self.exercises):
@@ -193,7 +193,7 @@ def format_counts(each: QuestionCounts) -> str:
 
 
 def table(standing: Standing) -> str:
-    """The progress as an HTML table. The text alone is complete, so a reader can skip the bars."""
+    """The progress as an HTML table. The text says everything, so a screen reader can skip the bars."""
     rows = [
         row(link(standing, f"exercises/{work.name}.ipynb", f"{work.name.partition('_')[0]} {work.title}"),
             bar(work.points, work.revealed_points, work.of), f"{work.points} of {work.of} points",

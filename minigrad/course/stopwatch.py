@@ -18,8 +18,8 @@ from statistics import quantiles
 from minigrad.profiler.clock import calls_for, seconds
 
 ROUNDS = 7
-TRIES = 3  # in a round; the fastest counts
-LEAST = 1e-3  # seconds; shorter calls are timed several at once, because the clock ticks
+TRIES = 3  # times that a round measures each function; the fastest counts
+LEAST = 1e-3  # seconds; shorter calls are timed several together, because the clock is too coarse for one
 STABLE = 1.5  # the largest ratio of the upper to the lower quartile
 
 
@@ -46,7 +46,7 @@ class Rounds:
         return low > 0 and high <= STABLE * low
 
     def among(self, *limits: float) -> int | None:
-        """The number of these ascending limits that it exceeds; None if the rounds disagree."""
+        """How many of these ascending limits the rounds exceed; None if the rounds disagree."""
         low, _, high = (bisect(limits, quartile) for quartile in self.quartiles)
         return low if low == high else None
 
@@ -63,7 +63,7 @@ def in_turns(rounds: int = ROUNDS, **ways: Callable[[], object]) -> dict[str, Ro
 
 
 def measure(rounds: int, ways: dict[str, Callable[[], object]]) -> dict[str, tuple[float, ...]]:
-    """The times for in_turns(). Under nbval, which compares no times, each function is called once instead."""
+    """The times for in_turns(). When scripts/ runs a notebook, each function is called once instead."""
     calls = {}
     for name, way in ways.items():
         way()

@@ -1,4 +1,4 @@
-"""Limit JupyterLab's output in the terminal to one address, how to stop it, and errors.
+"""Limit JupyterLab's output in the terminal to its address, how to stop it, and errors.
 
 The rest goes into a file: JupyterLab's own log repeats the address three times in 40 lines, and each kernel adds more.
 """
@@ -12,7 +12,7 @@ import sys
 from functools import cache
 from typing import TextIO
 
-AND_THEN = ", and then y" if os.name == "posix" and sys.stdin and sys.stdin.isatty() else ""  # Jupyter asks
+AND_THEN = ", and then y" if os.name == "posix" and sys.stdin and sys.stdin.isatty() else ""  # Jupyter asks [y/n]
 ADDRESS = re.compile(r"https?://(127\.0\.0\.1|\[::1\]):\d+/\S*")
 
 

@@ -1,6 +1,6 @@
 """Find answers that are nearly equal, even if their names differ.
 
-An answer is split into tokens, with each name that it defines replaced by the same word. Its fingerprint is the set of
+An answer is split into tokens. All names except builtins become the same word. Its fingerprint is the set of
 its runs of RUN tokens (Schleimer, Wilkerson, Aiken, "Winnowing: local algorithms for document fingerprinting", 2003,
 without the winnowing: exercises are short). The similarity of two answers is the share of runs that both have.
 """
@@ -17,13 +17,13 @@ from itertools import combinations, islice
 RUN = 8  # tokens
 SHORTEST = 60  # tokens; shorter answers are all alike
 LONGEST = 20_000  # tokens; no real answer is longer
-ALIKE = 0.85  # the least ratio of the runs in both to those in either
+ALIKE = 0.85  # answers are similar from this ratio of the runs in both to the runs in either
 KNOWN = {*keyword.kwlist, *dir(builtins)}
 SPACE = {tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT, tokenize.ENDMARKER}
 
 
 def groups(sources: dict[str, str]) -> list[tuple[set[str], float]]:
-    """Groups of similar answers: (their keys, the least share with the nearest member), the largest group first."""
+    """Groups of similar answers, the largest first: (their keys, a member's least similarity to its nearest member)."""
     prints = {who: runs for who, source in sources.items() if (runs := fingerprint(source))}
     group = {who: frozenset([who]) for who in prints}
     nearest: dict[str, float] = {}

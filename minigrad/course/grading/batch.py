@@ -66,7 +66,7 @@ class Course:
         return next((name for text in texts for name in self.names() if name in text), "")
 
     def rank(self, handed: Upload) -> tuple[bool, ...]:
-        """A sort key, the highest wins: whether it is edited, is named as an exercise, contains an exercise's name."""
+        """A sort key; the highest wins: edited files, then exact names of exercises, then names that contain one."""
         return self.is_edited(handed), handed.file in self.names(), bool(self.match_exercise(handed.file))
 
     def is_edited(self, handed: Upload) -> bool:
@@ -96,7 +96,7 @@ class Batch:
     def run(self, handed: Sequence[Upload], progress: Callable[[Result], None] = lambda result: None) -> list[Result]:
         """The results in the order of the submissions. `progress` is called with each as it arrives.
 
-        Another submission may have caused what was stopped or died, so those are graded again, alone, after all others.
+        If a submission was stopped or died, another may be the cause, so it is graded again, alone, after all others.
         """
         results: dict[int, Result] = {}
         for alone in (False, True):
@@ -107,7 +107,7 @@ class Batch:
         return [results[i] for i in range(len(handed))]
 
     def each(self, todo: dict[int, Upload], alone: bool) -> Iterator[tuple[int, Result]]:
-        """Yield the results as they arrive. If this is interrupted, it also ends all running sandboxes."""
+        """Yield the results as they arrive. An interrupt also ends all running sandboxes."""
         with ThreadPoolExecutor(1 if alone else self.workers) as pool:
             try:
                 futures = {pool.submit(self.grade_one, one, alone): i for i, one in todo.items()}
@@ -127,7 +127,7 @@ class Batch:
         about |= {"alone": True} if alone else {}
         try:
             result = self.store_result(self.outcome(handed, alone, about))
-        except OSError:  # no result can be written, for any submission
+        except OSError:  # results cannot be written: stop the whole batch
             raise
         except Exception as error:
             result = self.store_result(about | failure(error))

@@ -1,4 +1,4 @@
-"""A control group for each sandbox, if this process may make one: it limits the use of all its processes together.
+"""A control group for each sandbox, if this process may make groups: it limits a sandbox's processes together.
 
 Version 2 of the kernel's interface is one tree; version 1 has a tree for each controller. A group is made in this
 process's own group, or in the nearest parent group that this process may write to.
@@ -29,8 +29,8 @@ class Limits:
     """The limits of a submission, enforced by the kernel, bubblewrap, the watcher outside and the program inside.
 
     cell, part, all    CPU seconds: for one cell, for the probes of one part, for everything
-    patience           the wall-clock limit as a multiple of `all`, for a machine that others keep busy
-    memory             bytes, of all its processes together
+    patience           the wall-clock limit as a multiple of `all`, for a machine that other programs keep busy
+    memory             bytes, of all the submission's processes together
     disk               bytes, in each of the three folders in memory
     processes          at once
     files              files and folders, in the three folders together
@@ -109,7 +109,7 @@ def make_group(places: dict[str, Path], limits: Limits) -> Iterator[Group]:
         yield group
     finally:
         for folder in {*group.folders.values()}:
-            for wait in (0.0, 0.001, 0.01, 0.1, 1.0):  # until its last process is gone
+            for wait in (0.0, 0.001, 0.01, 0.1, 1.0):  # until the group's last process is gone
                 time.sleep(wait)
                 with contextlib.suppress(OSError):
                     folder.rmdir()
@@ -147,7 +147,7 @@ def trees() -> Iterator[dict[str, Path]]:
 
 
 def usable_controllers(folder: Path, controllers: set[str]) -> dict[str, Path]:
-    """Controller → the folder, if it allows new groups. In version 2 a file lists the controllers they can use."""
+    """Controller → the folder, if groups can be made in it. Version 2 lists controllers in cgroup.subtree_control."""
     able = os.access(folder, os.W_OK) and os.access(folder / "cgroup.procs", os.W_OK)
     given = controllers or {*read_or_empty(folder / "cgroup.subtree_control").split()} & CONTROLLERS
     return dict.fromkeys(given, folder) if able else {}

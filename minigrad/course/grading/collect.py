@@ -1,7 +1,7 @@
 """Find submissions in a folder, in a zip from Canvas or Moodle, or in nbgrader's exchange.
 
 The outermost name, of a folder, a zip or a file, identifies the student: the system or the grader chose it. Names
-further in are the student's own and only labels. Nothing is unpacked; reads have a size limit and follow no links.
+inside it come from the student: mere labels. Nothing is unpacked; reads have a size limit and follow no links.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ from typing import Any
 from .letters import escape_unprintable
 from .submission import LARGEST, Unreadable
 
-LARGEST_ZIP = 40 << 20  # bytes of a student's zip, and of all zips in it
-MOST_FILES = 20_000  # in a student's zip, and in the zips in it
+LARGEST_ZIP = 40 << 20  # bytes of a student's zip, and of all its inner zips together
+MOST_FILES = 20_000  # in a student's zip and its inner zips together
 MOST_NOTEBOOKS = 100  # of one student
 MOST_BYTES = 4 * LARGEST  # of a student's notebooks, unpacked
 MOST_ZIPS = 20  # in a student's zip
@@ -36,15 +36,15 @@ NOTEBOOKS = (".ipynb", ".zip")  # endings of files that are notebooks or may con
 DEEPEST = 20  # folders in folders
 TOO_DEEP = f"it lies in more than {DEEPEST} folders"
 CANVAS = re.compile(r"(?P<name>.+?)(?:_LATE)?_(?P<student>\d+)_(?:(?P<when>\d+)_(?P<file>.+)|text|link)")
-ANONYMOUS = re.compile(r"(?:LATE_)?(?P<student>anon_[A-Za-z0-9]+)_(?P<when>\d+)_(?P<file>.+)")  # Canvas's
+ANONYMOUS = re.compile(r"(?:LATE_)?(?P<student>anon_[A-Za-z0-9]+)_(?P<when>\d+)_(?P<file>.+)")  # from Canvas
 MOODLE = re.compile(r"(?P<name>.+)_(?P<student>\d+)_assignsubmission_\w+")
-FLAT = re.compile(r"(?P<name>.+?)_(?P<student>\d+)_assignsubmission_[a-z]+_(?P<file>.+)")  # Moodle's, without folders
+FLAT = re.compile(r"(?P<name>.+?)_(?P<student>\d+)_assignsubmission_[a-z]+_(?P<file>.+)")  # from Moodle, no folders
 BLACKBOARD = re.compile(r"(?P<name>(?:.+_)?(?P<student>[^_]+))_attempt_(?P<when>\d{4}(?:-\d\d){5})(?:_(?P<file>.+))?")
 BRIGHTSPACE = re.compile(
     r"(?P<student>\d+)-\d+ *- *(?P<name>.+?) *- *(?P<when>\w{3} \d{1,2}, \d{4} \d{3,4} [AP]M)(?: *- *(?P<file>.+))?"
 )
 INBOUND = re.compile(r"(?P<student>[^+]+)\+(?P<exercise>[^+]+)\+(?P<when>[^+]+)(?:\+[^+]+)?")
-AGAIN = re.compile(r"-(\d+)$| ?\((\d+)\)$")  # the suffix that a system adds to a second submission
+AGAIN = re.compile(r"-(\d+)$| ?\((\d+)\)$")  # the suffix that a system adds to a repeated submission
 
 Read = Callable[[int], bytes]  # reads up to n bytes of a file, or n + 1 if it is longer
 Files = list[tuple[PurePosixPath, Read]]
@@ -58,11 +58,11 @@ class NothingFound(Exception):
 class Upload:
     """One submitted file.
 
-    path        its path in the place
+    path        its path inside the folder or zip that is graded
     kind        "file"; "closed", a folder that is not entered; or "none", a link or an empty folder
-    student     an id, or a replacement for it; `name` is the student's name, if the system gives it
-    file        the name of the notebook, without additions of the system
-    when        the submission time as text that sorts; for Canvas its number of the file, which sorts too
+    student     the student's id, or a text in its place; `name` is the student's name, if the system gives it
+    file        the name of the notebook, without the system's additions
+    when        the submission time as text that sorts; for Canvas, the number it gives the file, which sorts too
     besides     other files of the student for the same exercise, which are not graded
     """
 
@@ -86,7 +86,7 @@ class Upload:
 
     @property
     def may_be(self) -> bool:
-        """Whether it is or may contain a notebook: zips and folders are listed only if they cannot be opened."""
+        """Whether it is or may hold a notebook. Zips and folders are listed only if they could not be opened."""
         return self.kind != "file" or self.path.name.lower().endswith(NOTEBOOKS)
 
     @property
@@ -104,7 +104,7 @@ class Upload:
         """The content of the file. Raises Unreadable for any failure."""
         try:
             return self.read(LARGEST)
-        except Exception as error:  # a broken zip raises many kinds
+        except Exception as error:  # a broken zip raises many kinds of exceptions
             raise Unreadable(f"{self.where} cannot be read: {reason(error)}"[:300]) from error
 
 
@@ -122,8 +122,8 @@ def submissions(
     A student without a notebook is listed with another file, which is unreadable.
 
     warn       called with a warning about files of no student, or about names that look alike
-    subject    returns what a file is for; called if a student has several
-    rank       a sort key: of several files of a subject the highest counts, then the newest
+    subject    returns what a file is for, such as an exercise; called if a student has several files
+    rank       returns a sort key: of a student's files for one subject the highest counts, then the newest
     """
     files = chain.from_iterable(attempt(partial(expand, entry), entry) for entry in entries(place))
     tops = group_by(lambda each: each.path.parts[0] if each.student else "", files)
@@ -167,9 +167,9 @@ def attempt(stage: Callable[[], list[Upload]], first: Upload) -> list[Upload]:
 
 
 def newest(place: Path, subject: Key, rank: Key, mine: list[Upload]) -> list[Upload]:
-    """The newest notebook of one student for each subject; it lists the others. Without a notebook, another file."""
+    """One student's newest notebook for each subject, the others in `besides`; without a notebook, another file."""
     notebooks = [each for each in mine if each.is_notebook]
-    if len(notebooks) < 2:  # no need to read it
+    if len(notebooks) < 2:  # no need to read the file
         chosen = notebooks or mine[-1:]
     elif why := excess(notebooks):
         chosen = [replace(notebooks[0], read=partial(fail, why))]
@@ -211,7 +211,7 @@ def entries(place: Path) -> Iterable[Upload]:
         return [Upload(PurePosixPath(spell_name(place.name)), read)]
     except FileNotFoundError:
         raise NothingFound(f"there is no {place}") from None
-    except Exception as error:  # a broken zip raises many kinds
+    except Exception as error:  # a broken zip raises many kinds of exceptions
         raise NothingFound(f"{place} cannot be opened: {reason(error)}") from error
 
 
@@ -241,18 +241,18 @@ def walk(place: Path) -> Iterator[Upload]:
 
 
 def is_link(path: Path) -> bool:
-    """Whether it links to a folder, or to nothing unless it is named as a notebook, which is then unreadable."""
+    """Whether to report it as a link: it links to a folder, or is broken and not named as a notebook."""
     return path.is_symlink() and (path.is_dir() or not (path.exists() or path.name.lower().endswith(NOTEBOOKS)))
 
 
 def expand(entry: Upload) -> list[Upload]:
-    """A file, or the files in a student's zip, labelled with their student. They are unpacked when they are read."""
+    """A file, or the files in a student's zip, labelled with their student. Each is decompressed when it is read."""
     if not is_zip(entry.path):
         return [identify(entry)]
     try:
         paths = enumerate(path for path, _ in unpack(entry.read))
         files = [(entry.path / path, partial(read_from_zip, entry.read, i)) for i, path in paths]
-    except Exception as error:  # a broken zip raises many kinds
+    except Exception as error:  # a broken zip raises many kinds of exceptions
         files = [(entry.path, partial(fail, f"the zip cannot be opened: {reason(error)}"))]
     return [identify(Upload(path, read)) for path, read in files]
 
@@ -319,7 +319,7 @@ def inflate(archive: zipfile.ZipFile, info: zipfile.ZipInfo, most: int) -> bytes
 
 
 def read_in_folder(place: Path, inner: PurePosixPath, most: int) -> bytes:
-    """Read a file in a folder, up to a size. No link below the folder is followed, even one made just now."""
+    """Read a file in a folder, up to a size. No link below the folder is followed, even one made after the check."""
     flags = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
     try:
         with ExitStack() as until:
@@ -347,7 +347,7 @@ def fail(why: str, most: int) -> bytes:
 
 
 def identify(each: Upload) -> Upload:
-    """Label a file with its student. A loose file that is no notebook and has no system's name gets no student."""
+    """Label a file with its student, unless it is a loose file, no notebook, and not named by a known system."""
     student, told = owner(each.path, bool(each.folders))
     if is_hidden(each.path.parts[0]) or not (each.is_notebook or each.folders or told):
         return each
@@ -366,7 +366,7 @@ def moment(told: dict[str, str]) -> str:
 
 
 def owner(path: PurePosixPath, in_a_folder: bool) -> tuple[str, dict[str, str]]:
-    """The student in the first name of a path, and the fields of the name if it has the form of a known system."""
+    """The student in the outermost name of a path, and the fields of the name if it has the form of a known system."""
     first = PurePosixPath(path.parts[0])
     is_folder = in_a_folder and not is_zip(first)
     files = (FLAT, ANONYMOUS, BLACKBOARD, BRIGHTSPACE, CANVAS)
@@ -387,7 +387,7 @@ def by_student(files: list[Upload]) -> Iterable[list[Upload]]:
 
 
 def several_students(place: Path, first: str, mine: list[Upload]) -> tuple[str, ...]:
-    """A warning if a folder may hold several students: its folders share a notebook, or have names of a system."""
+    """A warning if a folder may hold several students: its folders hold the same notebook, or are named by a system."""
     holders: dict[str | None, set[str]] = defaultdict(set)  # notebook → its folders; None → names of a known system
     for each in mine:
         top, *inner = each.path.parts

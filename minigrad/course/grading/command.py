@@ -1,7 +1,7 @@
 """`minigrad grade submissions/ --out results/`: grade a class and write everything into one folder.
 
-results/        a JSON for each submission: what the batch resumes from
-feedback/       a page for each; for nbgrader's exchange also as STUDENT/EXERCISE/EXERCISE.html
+results/        a JSON file for each submission, from which an interrupted batch resumes
+feedback/       a page for each submission; for nbgrader's exchange also as STUDENT/EXERCISE/EXERCISE.html
 moodle_*.zip    the pages of an exercise, in the form that Moodle imports
 scores.csv, canvas.csv, moodle.csv, results.json
 class.html      the class report
@@ -81,7 +81,7 @@ def grade(
 
 
 def startable(course: Course, place: Path, out: Path, workers: int) -> None:
-    """Raise CourseError for an invalid option, or for a folder that submissions could read or that holds them."""
+    """Raise CourseError for an invalid option, a folder that submissions can read, or an `out` among submissions."""
     names = Course(course.exercises).names()
     if course.only not in ("", *names):
         raise CourseError(f"there is no exercise {course.only!r}: there are {', '.join(names)}")
@@ -106,7 +106,7 @@ def print_warning(sentence: str) -> None:
 
 @contextmanager
 def only_one(out: Path) -> Iterator[None]:
-    """A block that holds the lock on the results folder, and makes the folder. The lock ends with the process."""
+    """Make the results folder and hold its lock in the block. The lock ends with the process."""
     try:
         (out / "results").mkdir(parents=True, exist_ok=True)
         file = (out / LOCK).open("ab")
@@ -142,12 +142,12 @@ def write_results(
             return "\n".join(cell.source for cell in submission.cells if cell.name not in given) if submission else ""
         return ""
 
-    with ThreadPoolExecutor() as pool:  # each file waits for the disk most of the time
+    with ThreadPoolExecutor() as pool:  # writing a file is mostly waiting for the disk
         answers = dict(zip((result["where"] for result in results), pool.map(write_pages, results)))
     for name, text in tables(results).items():
         write(out / name, text)
     write(out / "class.html", class_report(results, answers, missing))
-    for name, path in notebooks.items() if gradebook.is_there() else ():  # formgrader lists exercises with a source
+    for name, path in notebooks.items() if gradebook.is_there() else ():  # else formgrader would not list it
         write(out / "source" / name / f"{name}.ipynb", path.read_text("utf-8"))
     return results
 

@@ -1,4 +1,4 @@
-"""Write feedback in the form that the source of the submissions imports: a zip for Moodle, a folder for nbgrader."""
+"""Write feedback in the form that the learning platform imports: a zip for Moodle, a folder for nbgrader."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .collect import MOODLE, read_in_folder
 from .submission import LARGEST, Unreadable
 
 LONGEST_NAME = 255  # bytes of a folder's name on a disk; a name in a zip may be longer
-OF_NBGRADER = ("timestamp.txt", "submission_secret.txt")  # in each submission; nbgrader needs them to release it
+OF_NBGRADER = ("timestamp.txt", "submission_secret.txt")  # of each submission; nbgrader needs them to release feedback
 
 
 def give(place: Path, out: Path, results: Sequence[Result]) -> None:
@@ -53,7 +53,7 @@ def zip_of(files: dict[str, Path]) -> bytes:
 
 
 def for_nbgrader(place: Path, out: Path, result: Result, page: Path) -> None:
-    """Write the page of STUDENT/EXERCISE/, with the files that nbgrader put into the submission."""
+    """Write the feedback page into STUDENT/EXERCISE/, next to the files that nbgrader put into the submission."""
     inner = PurePosixPath(result["where"]).parent
     files = {}
     for name in OF_NBGRADER if len(inner.parts) == 2 else ():

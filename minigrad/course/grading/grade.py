@@ -31,7 +31,7 @@ from .submission import Cell, Release, Submission, Unreadable, is_edited, load_r
 KINDS = {"gave", "raised", "odd", "todo", "endless", "stuck", "died"}
 MOST_WORDS = 500  # characters of an exception's message
 MOST_NAME = 100  # characters of a type's name
-MOST_NOTES = 20  # on cells
+MOST_NOTES = 20  # notes on cells, in one result
 STOPPED = {"ended the process", "was stopped: its time was up"}
 ERROR = re.compile(r"(?P<kind>\w{1,40})(?:: .*?)?(?:, in line (?P<line>\d{1,6}))?", re.DOTALL)
 BUILTIN = {name for name, kind in vars(builtins).items() if isinstance(kind, type) and issubclass(kind, BaseException)}
@@ -46,7 +46,7 @@ ENDED = {
 class Task:
     """What a submission is graded against.
 
-    exercise    its parts, with the expected outcomes
+    exercise    its parts, with their expected outcomes
     released    the notebook as it was released
     private     whether the probes are secret
     """
@@ -65,7 +65,7 @@ def task(name: str, exercises: Path, answers: Path | None = None) -> Task:
 
 
 def grade(data: bytes, task: Task, sandbox: Sandbox) -> dict[str, Any]:
-    """The result of a submission. No content of the data makes it raise."""
+    """Grade a submission. Returns its result; no content of the file makes this raise."""
     result = unseen(task)
     try:
         submission = read(data)
@@ -116,7 +116,7 @@ def to_be_read(part: Part, submission: Submission, task: Task) -> dict[str, Any]
 def grade_reply(
     result: dict[str, Any], task: Task, reply: Reply, sandbox: Sandbox, run: Sequence[Cell]
 ) -> dict[str, Any]:
-    """The result, from the reply of the sandbox on the cells that it was asked to run; it may report no others."""
+    """The result, from the sandbox's reply. Errors that it reports for cells it was not asked to run are ignored."""
     result["seconds"] = round(reply.seconds, 2)
     cells, parts = within(reply.data, "cells"), within(reply.data, "parts")
     asked = [part for part in task.exercise.parts if not part.manual]
@@ -190,7 +190,7 @@ def outcomes(part: Part, said: Any) -> list[Outcome]:
 
 
 def outcome(kind: str, value: Any, words: str) -> Outcome:
-    """One outcome. A value that is too long or too deep is odd here as well."""
+    """One outcome, with safe text. A value that is too long or too deep becomes `odd`, as it would in the sandbox."""
     try:
         value = plain(value)
     except Odd as odd:

@@ -3,9 +3,9 @@
 A result file holds what the grader found. The gradebook holds what a person entered, and keeps it. Tables and pages
 combine both.
 
-The gradebook is an SQLite file; `enter.sql` enters a class in one transaction. For the person there is a notebook of
-each submission, with only its code and text: outputs, HTML and links are removed, because they could run programs in
-the reader's browser.
+The gradebook is an SQLite file; `enter.sql` enters a class in one transaction. The person reads a notebook made
+from each submission, with only its code and text: outputs, HTML and links are removed, because they could run programs
+in the reader's browser.
 """
 
 from __future__ import annotations
@@ -42,14 +42,14 @@ NOTHING = Submission("", (), ())
 
 
 def is_there() -> bool:
-    """Whether nbgrader is installed, which reads the files written here."""
+    """Whether nbgrader is installed. It reads the files that this module writes."""
     return importlib.util.find_spec("nbgrader") is not None
 
 
 def write(out: Path, results: Sequence[Result], submissions: Submissions = MappingProxyType({})) -> None:
     """Update the gradebook in a folder. Grading a submission again changes its scores and adds none.
 
-    submissions    path of a submission → its content: a changed text must be read again
+    submissions    path of a submission → its content: a person must read a changed text again
     """
     rows = [row for result in results for row in entries(result, changed_parts(out, result, submissions))]
     with closing(sqlite3.connect(out / FILE)) as book:
@@ -117,7 +117,7 @@ def place(out: Path, result: Result) -> Path:
 
 
 def changed_parts(out: Path, result: Result, submissions: Submissions) -> set[str]:
-    """The parts whose answer differs from the one that the reader could see."""
+    """The parts whose answer has changed since the reader's notebook was written."""
     if result["where"] not in submissions or not result["parts"] or not place(out, result).exists():
         return set()
     before = answers(place(out, result).read_text("utf-8"))
@@ -163,7 +163,7 @@ def words(submission: Submission, prose: dict[str, Result]) -> Iterator[Result]:
 
 
 def cell(kind: str, name: str, source: str, **marks: Any) -> Result:
-    """A cell without outputs; with marks it gets nbgrader's metadata."""
+    """A cell without outputs. Any marks become nbgrader's metadata."""
     plain = {"grade": False, "solution": False, "locked": False, "task": False, "cell_type": kind}
     nbgrader = {"nbgrader": {"schema_version": 3, "grade_id": name, **plain, **marks}} if marks else {}
     empty: Result = {"execution_count": None, "outputs": []} if kind == "code" else {}

@@ -3,7 +3,7 @@
 The input is a job, as JSON on stdin:
 
     cells    [[name, source], …]               in the order of the notebook
-    missing  how many of the first cells the notebook lacks; 0 if absent
+    missing  how many of the first cells are not in the submitted notebook; 0 by default
     parts    [[name, defines, [[preparation, expression], …]], …]      the probes to evaluate afterwards
     limits   {"cell": s, "part": s, "all": s, "patience": times, "memory": bytes}
 
@@ -40,19 +40,19 @@ from json import dumps, load, loads
 from types import CodeType, ModuleType
 
 STOPPED = "was stopped: its time was up"  # the error of a cell that was stopped
-RUNS = 40  # of the second process, before the remaining parts are given up
+RUNS = 40  # times to run the second process before the remaining parts are given up
 OVERDUE = signal.SIGXCPU  # sent to the second process when the time of a cell is up
 FILES = 1024  # no open file has a higher number
 SHARE = 0.4  # of the memory limit, for one process, so that one answer cannot starve the others
 FIRST_TO_GO = "1000"  # oom_score_adj: the kernel kills these processes first if memory runs out
 PR_SET_DUMPABLE = 4  # linux/prctl.h
-COMMON = ("numpy", "minigrad")  # modules that one part loads for the next, too
-MAGICS = ("time", "capture", "prun")  # they run their argument
+COMMON = ("numpy", "minigrad")  # modules that, once loaded by a part, are loaded for all later parts
+MAGICS = ("time", "capture", "prun")  # these run their argument
 LAST = ("_", "__", "___")  # IPython's names for the values of the latest cells
 LATEST = ("_i", "_ii", "_iii")  # IPython's names for the sources of the previous cells
 EMPTY = {tokenize.ENDMARKER, tokenize.NL, tokenize.NEWLINE, tokenize.COMMENT}
 RECURSION = 3_000  # the recursion limit of a Jupyter kernel after its first tab completion
-CO_COROUTINE = 0x80  # as in inspect, which loads longer than a cell runs; so do typing, ast and pathlib
+CO_COROUTINE = 0x80  # from inspect, not imported: like typing, ast and pathlib it is slow to load
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -106,7 +106,7 @@ def supervise_job(job: dict[str, Any]) -> dict[str, Any]:
         if all(part[0] in parts for part in wanted):
             break
         stopped = {name for name, said in cells.items() if said == STOPPED} - left_out
-        left_out |= stopped  # what they started may have ended the run
+        left_out |= stopped  # a process that these cells started may have ended the run
         if at == "cell":
             left_out.add(name)
             cells[name] = STOPPED if late else "ended the process"
@@ -141,7 +141,7 @@ def one_run(
                     break
                 if what is None:  # the cell or part begins
                     at, name, warned = kind, subject, kind == "part"
-                    seconds = 1.5 * limits["part"] + 1 if warned else limits["cell"]  # a part has its own clock inside
+                    seconds = 1.5 * limits["part"] + 1 if warned else limits["cell"]  # a part has its own clock, too
                     clock = child.Clock(process, seconds, limits["patience"], this_run)
                 else:
                     told[kind][subject] = what
@@ -161,7 +161,7 @@ def run_without_files(work: Callable[[int], None], writer: int) -> None:
 
 
 def run(job: dict[str, Any], wanted: list[Any], left_out: set[str], writer: int) -> None:
-    """Run the cells, then evaluate the parts. Report each before and after."""
+    """Run the cells, then evaluate the parts. Report each when it begins, and its result."""
 
     def tell(kind: str, name: str, what: Any = None) -> None:
         os.write(writer, dumps([kind, name, what]).encode() + b"\n")
@@ -197,7 +197,7 @@ def run(job: dict[str, Any], wanted: list[Any], left_out: set[str], writer: int)
 
 def limit_memory(memory: int) -> None:
     """Limit the memory of this process and its children, and let the kernel kill them before the supervisor."""
-    import resource  # not on Windows, where this never runs
+    import resource  # missing on Windows, where this never runs
 
     resource.setrlimit(resource.RLIMIT_DATA, (memory, memory))
     with contextlib.suppress(OSError), open("/proc/self/oom_score_adj", "w") as file:
@@ -247,7 +247,7 @@ class Kernel:
             raise Overdue
 
     def run(self, source: str, file: str) -> Any:
-        """Run Python. Returns the value of an expression at its end, unless a semicolon follows."""
+        """Run Python code. Returns the value of an expression at its end, unless a semicolon follows."""
         tree = parse(source, file)
         last = [Expression(tree.body.pop().value)] if tree.body and isinstance(tree.body[-1], Expr) else []
         codes = [self.compile(tree, file, "exec"), *(self.compile(each, file, "eval") for each in last)]
@@ -287,7 +287,7 @@ class Kernel:
 
     @cached_property
     def loop(self) -> Any:
-        import asyncio  # loads longer than most submissions run
+        import asyncio  # takes longer to load than most submissions run
 
         return asyncio.new_event_loop()
 
@@ -310,7 +310,7 @@ class Silent:
 
 
 def stand_in(kernel: Kernel) -> None:
-    """Define what cells can use only in a notebook. `check` does nothing, because there are no answers here."""
+    """Define stand-ins for what only a notebook has. `check` does nothing, because the answers are not here."""
 
     def below(name: str, options: str, source: str) -> Any:
         return kernel.run(kernel.code(f"\n{source}"), kernel.file) if name in MAGICS else None
@@ -340,7 +340,7 @@ def is_quiet(source: str) -> bool:
 
 def describe_error(error: BaseException, file: str) -> str:
     """An error in one line: type, message and line of the cell. The message of a SyntaxError names its own line."""
-    kind = vars(type)["__name__"].__get__(type(error))  # as below, not overridable by the cell
+    kind = vars(type)["__name__"].__get__(type(error))  # like `through` below, safe from overrides by the cell
     try:
         said = str(error)[:300]
     except BaseException:

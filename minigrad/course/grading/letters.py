@@ -17,7 +17,7 @@ MOST = 80  # bytes of a name in a path
 IDENTITY = {"student", "where", "file"}
 NO_LETTER = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u206f\ufeff\ud800-\udfff]")
 PUNCTUATION = re.compile(r"[!-/:-@\[-`{-~]")
-INDENT = re.compile(r"^ +", re.MULTILINE)  # Markdown reads it as a code block
+INDENT = re.compile(r"^ +", re.MULTILINE)  # Markdown reads an indent as a code block
 COMMAND = re.compile(r"\\([A-Za-z]+)")
 MATHEMATICS = {*Path(__file__).with_name("mathematics.txt").read_text("utf-8").split()}  # TeX's harmless commands
 
@@ -28,7 +28,7 @@ def escape_unprintable(text: str) -> str:
 
 
 def cut(text: str, most: int = LONGEST) -> str:
-    """Cut a text to at most so many characters, with a note on how many are missing."""
+    """Cut a text to at most `most` characters, with a note on how many are missing."""
     return text if len(text) <= most else f"{text[: most - 40]} … ({len(text) - most + 40} characters more)"
 
 

@@ -79,7 +79,7 @@ def row(result: Result) -> tuple[Any, ...]:
 
 
 def report(name: str, results: Sequence[Result], sources: dict[str, str]) -> dict[str, Any]:
-    """The statistics of an exercise: how many submissions have each number of whole points, and so on."""
+    """The statistics of an exercise: points, waiting submissions, parts, misconceptions, times, similar answers."""
     points = [score(r) for r in results]
     count = Counter(int(n) for n in points if n is not None)
     shown = Counter((part, facts["shows"]) for r in results for part, facts in r["parts"].items() if facts["shows"])
@@ -96,7 +96,7 @@ def report(name: str, results: Sequence[Result], sources: dict[str, str]) -> dic
 
 
 def difficulty(results: Sequence[Result], part: str) -> tuple[str, str, int, str]:
-    """A part's share of right answers, its answers not done, and how well it separates strong from weak students."""
+    """A part's share of right answers, the number not done, and how well it separates strong from weak students."""
     graded = [r for r in results if part in r["parts"] and r["parts"][part]["state"] != "wait"]
     mine = [r["parts"][part] for r in graded]
     right = [each["state"] == "pass" or each["points"] == each["of"] for each in mine]
@@ -114,7 +114,7 @@ def discrimination(results: Sequence[Result], part: str, right: Sequence[bool]) 
 
 
 def times(minutes: Sequence[float], of: int) -> str:
-    """The minutes between the first and last run of a cell, without pauses, for notebooks that record them."""
+    """The minutes between the first and last run of a cell, without pauses, for notebooks that record these times."""
     if not minutes:
         return "Time spent: unknown. No notebook records when its cells were run."
     told = f"{min(minutes):.0f} to {max(minutes):.0f} minutes, median {median_high(minutes):.0f}"

@@ -42,7 +42,7 @@ HIDDEN = ("course/answers", "course/quizzes", "_course")  # in the package; no s
 SYSTEM = ("/usr", "/lib", "/lib64", "/bin", "/sbin")
 INSIDE = str(PACKAGE / "course/grading/inside.py")
 IMAGE = "minigrad-grading"
-# The capabilities that root keeps until setpriv changes the user: to change it, and to drop all others for good.
+# The capabilities that root keeps until setpriv has changed the user and dropped all other capabilities for good.
 RIGHTS = ["--cap-drop", "ALL", "--cap-add", "CAP_SETUID", "--cap-add", "CAP_SETGID", "--cap-add", "CAP_SETPCAP"]
 STRANGER = ["--clear-groups", "--bounding-set=-all", "--inh-caps=-all", "--no-new-privs"]
 PATIENCE = 30  # seconds for a command on this machine, such as to kill a container
@@ -62,9 +62,9 @@ class Reply:
     """The reply of a sandbox.
 
     data    the reply of the program inside, parsed from JSON; None if it is not valid
-    why     cpu: its processes used up their CPU time; asleep: they used up as much wall time and hardly any CPU; late:
-            it ran too long, perhaps because the machine was busy; memory: its processes exceeded the limit; files: it
-            made too many; ended: it exited without a valid reply
+    why     cpu: its processes used up their CPU time; asleep: as much wall time passed, but they hardly used any CPU;
+            late: it ran too long, perhaps because the machine was busy; memory: its processes exceeded the limit;
+            files: it made too many files; ended: it exited without a valid reply
     """
 
     data: Any = None
@@ -83,7 +83,7 @@ class Sandbox:
 
     kind: str
     limits: Limits = field(default_factory=Limits)
-    workers: int = (os.cpu_count() or 1) + 1  # while one waits for the disk, another works
+    workers: int = (os.cpu_count() or 1) + 1  # while one job waits for the disk, another runs
     running: set[subprocess.Popen[bytes]] = field(default_factory=set, repr=False, compare=False)
     over: bool = False
 
@@ -94,7 +94,7 @@ class Sandbox:
             kill(process)
 
     def run(self, job: dict[str, Any]) -> Reply:
-        """Run a job. Returns its reply; nothing of the sandbox is left then."""
+        """Run a job. Returns its reply, after everything in the sandbox has been removed."""
         places, first = cgroup.places() if self.kind == "bubblewrap" else {}, None
         with (users.lock_user_id() as user, cgroup.make_group(places, self.limits) as group, seccomp.file() as rules,
               tempfile.TemporaryFile() as asked):  # fmt: skip
@@ -188,7 +188,7 @@ def program(file: str) -> list[str]:
 
 @cache
 def compile_program() -> list[str]:
-    """Compile the program and all modules that submissions load: a sandbox could not keep the bytecode."""
+    """Compile the program and all modules that submissions load, because a sandbox could not keep the bytecode."""
     for name in ("minigrad", "ml_dtypes", "numpy", "matplotlib"):
         for folder in getattr(find_spec(name), "submodule_search_locations", None) or []:
             compileall.compile_dir(folder, quiet=2, rx=re.compile(r"[\\/]tests[\\/]"))
@@ -197,7 +197,7 @@ def compile_program() -> list[str]:
 
 
 def bubblewrap(limits: Limits, user: int, rules: int, program: Sequence[str] = ()) -> list[str]:
-    """The command that runs our program, or another, in bubblewrap. Root changes its user; others use a namespace."""
+    """The bubblewrap command for a program, by default inside.py. Root changes its user; others use a namespace."""
     root = os.geteuid() == 0
     in_memory = ("--size", str(limits.disk), "--perms", "1777", "--tmpfs")
     return [
@@ -223,7 +223,7 @@ def disable_aslr() -> list[str]:
 
 @cache
 def no_more_users() -> list[str]:
-    """The option that forbids nested user namespaces, which bubblewrap has since 0.8."""
+    """The bubblewrap option that forbids nested user namespaces; none before version 0.8."""
     return ["--disable-userns"] if runs("bwrap", "--disable-userns", "--version") else []
 
 
@@ -240,13 +240,13 @@ def readable(*needed: Path) -> list[str]:
     import matplotlib
 
     folders, found = folders_to_bind(needed), [*system()]
-    found += [("--perms", "0755", "--dir", str(above))  # an otherwise empty folder
+    found += [("--perms", "0755", "--dir", str(above))  # a parent folder, otherwise empty
               for path in (*folders, *links(needed)) for above in reversed(path.parents[:-1])]  # fmt: skip
     found += map(bind_readonly, folders)
     found += [("--symlink", str(link.resolve()), str(link)) for link in links(needed)]
     hidden = [str(folder) for name in HIDDEN if (folder := PACKAGE / name).exists()]
     found += [("--tmpfs", folder, "--remount-ro", folder) for folder in hidden]
-    # Without its font list, Matplotlib would build it for seconds in each sandbox that plots.
+    # Without this font list, Matplotlib would take seconds to build it in each sandbox that plots.
     fonts = Path(matplotlib.get_cachedir()).glob("fontlist-*.json")
     return [*chain.from_iterable((*found, *(bind_readonly(file, f"{HOME}/{file.name}") for file in fonts)))]
 
@@ -270,7 +270,7 @@ def folders_to_bind(needed: Iterable[Path]) -> list[Path]:
 
 
 def links(needed: Iterable[Path]) -> list[Path]:
-    """The paths through links by which this Python refers to bound folders, except paths inside a bound folder."""
+    """The paths of this Python that lead through a link to a bound folder, except paths inside a bound folder."""
     bound = (*map(Path, SYSTEM), *folders_to_bind(needed))
     return outermost({way for way in needed if way != way.resolve() and not any(map(way.is_relative_to, bound))})
 
@@ -319,7 +319,7 @@ COMMANDS = {"bubblewrap": bubblewrap, "container": in_container, "none": lambda 
 
 
 class Cluster(Sandbox):
-    """The sandboxes of dask's workers, by an address such as tcp://10.0.0.1:8786. Raises CourseError if none answers.
+    """The sandboxes of dask's workers. Raises CourseError if no scheduler answers at an address like tcp://host:8786.
 
     If a worker dies, dask gives its job to another. Only plain data comes back: one process computes all verdicts and
     writes all results, so that nothing is lost and nothing counts twice.

@@ -1,8 +1,8 @@
-"""A filter of system calls: the kernel runs it before each call, and it refuses those that no submission needs.
+"""A filter of system calls: the kernel runs it before each call, and it refuses calls that no submission needs.
 
 Calls that need privileges are not listed, because a submission has none. The listed calls give memory that belongs to
-no process, keys that outlive it, the memory of other processes, namespaces with privileges, ways around the missing
-network, or a large part of the kernel in which to find bugs.
+no process, keys that outlive their process, the memory of other processes, namespaces with privileges, ways around the
+missing network, or a large part of the kernel in which to find bugs.
 
 The filter is a classic BPF program: man 2 seccomp, linux/filter.h and linux/seccomp.h.
 """
@@ -23,7 +23,7 @@ REFUSED = {  # name: (number on x86-64, number elsewhere)
     for name, x86, other in map(str.split, Path(__file__).with_name("system_calls.txt").read_text("utf-8").splitlines())
 }
 CLONE, CLONE3, SOCKET, SOCKETPAIR, FCNTL = (56, 220), (435, 435), (41, 198), (53, 199), (72, 25)
-NEWEST = 462  # mseal, of Linux 6.10: later calls are unknown, and so are those of x32, with numbers from 2³⁰
+NEWEST = 462  # mseal, of Linux 6.10: later calls are unknown, and so are x32's, whose numbers start at 2³⁰
 NAMESPACES = 0x7E02_0000  # the flags of clone that make namespaces: CLONE_NEWNS, CGROUP, UTS, IPC, USER, PID, NET
 AF_UNIX = 1  # the only family allowed: data queued in Internet sockets counts as no process's memory
 F_SETLEASE = 1024  # opening a leased file blocks until the holder releases the lease
@@ -51,7 +51,7 @@ def program(machine: str) -> bytes:
     local = [step(LOAD, FIRST_ARGUMENT), *when(EQUAL, AF_UNIX, ALLOW), refuse(errno.EAFNOSUPPORT)]
     no_lease = [step(LOAD, SECOND_ARGUMENT), *when(EQUAL, F_SETLEASE, refuse(errno.EPERM)), ALLOW]
     calls = {
-        CLONE3: [refuse(errno.ENOSYS)],  # its flags are out of reach; libc then uses clone
+        CLONE3: [refuse(errno.ENOSYS)],  # a filter cannot read its flags; libc then uses clone
         **{numbers: [refuse(errno.EPERM)] for numbers in REFUSED.values()},
         CLONE: same_namespaces, SOCKET: local, SOCKETPAIR: local, FCNTL: no_lease,
     }  # fmt: skip

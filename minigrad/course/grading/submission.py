@@ -1,7 +1,7 @@
 """Read a submitted file of any content. Nothing in it is trusted, and nothing is run here.
 
 Cells of the exercise are identified by their nbgrader name or their id. All cells run as submitted, in their order. If
-a student changed a cell of given code, the original runs after the changed one.
+a student changed a cell of given code, the original runs after the changed cell.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from itertools import count, pairwise
 from pathlib import Path
 from typing import Any
 
-PAUSE = 15  # minutes
+PAUSE = 15  # minutes; a longer gap between cells is a pause
 LARGEST = 20 << 20  # bytes of a notebook
 MOST_CELLS = 2_000
 MOST_LISTS = 250_000  # lists and objects of the JSON: in memory each takes a hundred times its size in the file
-MOST_ITEMS = 1_000_000  # in them: a string takes fifty bytes more than its characters
+MOST_ITEMS = 1_000_000  # items of these: a string takes fifty bytes more than its characters
 MOST_TEXT = 4 << 20  # characters of all cells
 LONGEST_NAME = 100  # characters of a cell's name
 STRING = re.compile(r'"(?:[^"\\]++|\\.)*+"?', re.DOTALL)
@@ -76,7 +76,7 @@ def read(data: bytes) -> Submission:
 
 
 def parse(data: bytes) -> dict[str, Any]:
-    """Parse JSON whose object takes not much more memory than the file. Raises Unreadable."""
+    """Parse JSON. Raises Unreadable, also if the object would take much more memory than the file."""
     for encoding in (json.detect_encoding(data), "cp1252"):
         with suppress(UnicodeDecodeError):
             text = data.decode(encoding)
@@ -113,7 +113,7 @@ def cells_of(nb: dict[str, Any]) -> list[Any]:
 
 
 def minutes(cells: list[Any]) -> float:
-    """The time between the runs of cells, if JupyterLab recorded them, without gaps longer than PAUSE."""
+    """The minutes between the first and last run of a cell, if JupyterLab recorded them, without gaps above PAUSE."""
     times = []
     for cell in cells:
         with suppress(ValueError, OverflowError):  # a cell without a time

@@ -1,6 +1,6 @@
 """Scores as tables: plain CSV, CSV for Canvas and for Moodle, and JSON for scripts.
 
-A spreadsheet could read a student's name as a formula, so no cell begins like one.
+A spreadsheet could read a student's name as a formula, so no cell begins like a formula.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ def plain(results: Sequence[Result]) -> str:
 def canvas(results: Sequence[Result]) -> str:
     """CSV for Canvas's gradebook: a column for each exercise, students by ID, empty cells for missing scores.
 
-    An exercise that Canvas does not know becomes an assignment; a known one is called "Name (number)" there.
+    An exercise that Canvas does not know becomes an assignment; Canvas calls a known exercise "Name (number)".
     """
     possible = {r["exercise"]: r["of"] for r in results if r["exercise"]}
     students: dict[str, Result] = {}

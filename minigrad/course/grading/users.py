@@ -1,7 +1,7 @@
-"""User ids for sandboxes: each running sandbox has an id that no other on this machine uses.
+"""User ids for sandboxes: two sandboxes that run on this machine never have the same id.
 
-The limit on processes counts by user id. An id is reserved by locking a file in a folder that only root can write to.
-So graders in parallel, their threads and the workers of a cluster never share one. The lock ends with its process.
+The kernel limits processes by user id. An id is reserved by locking a file in a folder that only root can write to.
+So graders in parallel, their threads and the workers of a cluster never share an id. The lock ends with its process.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from pathlib import Path
 
 from minigrad.course.journal import try_lock
 
-FOLDERS = (Path("/run/minigrad"), Path("/tmp/minigrad-users"))  # the second where the first is read-only
+FOLDERS = (Path("/run/minigrad"), Path("/tmp/minigrad-users"))  # the second is used where the first is read-only
 IDS = range(60_706, 61_184)  # systemd leaves these free: https://systemd.io/UIDS-GIDS
 
 

@@ -20,7 +20,7 @@ from .cgroup import Group, Limits
 LOOK = 0.1  # seconds between two measurements of a sandbox
 GRACE = 10  # seconds beyond the limits that the program inside enforces itself
 ENDING = 10  # seconds to wait for a killed process to end
-REPLY = 8 << 20
+REPLY = 8 << 20  # bytes
 HOME = "/home/student"
 IN_MEMORY = ("/dev/shm", "/tmp", HOME)  # the folders that a submission can write to
 STILL = (psutil.STATUS_STOPPED, psutil.STATUS_ZOMBIE, psutil.STATUS_DEAD)
@@ -47,7 +47,7 @@ def answer(
 
 
 def overdone(process: subprocess.Popen[bytes], limits: Limits, group: Group, past: float) -> str:
-    """The name of a limit that it has exceeded after so many wall-clock seconds, or ""."""
+    """The name of a limit that the sandbox has exceeded, or "". `past` is its wall-clock time in seconds."""
     seconds, memory = group.seconds(), 0
     if seconds is None or "memory" not in group.folders:
         seconds, memory = resource_usage(process.pid)
@@ -70,7 +70,7 @@ def members(process: int, group: Group) -> list[int]:
 
 
 def inodes(first: int) -> int:
-    """The number of files and folders in a sandbox. Even an empty one takes a kilobyte of kernel memory."""
+    """The number of files and folders in a sandbox. Even an empty file takes a kilobyte of kernel memory."""
     with contextlib.suppress(OSError, IndexError):  # the process has just ended
         pid = Path(f"/proc/self/fdinfo/{first}").read_text().split("Pid:")[1].split()[0]
         found = [os.statvfs(f"/proc/{pid}/root{folder}") for folder in IN_MEMORY]
@@ -84,7 +84,7 @@ def resource_usage(pid: int) -> tuple[float, int]:
     with contextlib.suppress(psutil.Error):
         for each in [psutil.Process(pid), *psutil.Process(pid).children(recursive=True)]:
             with contextlib.suppress(psutil.Error):
-                seconds += sum(each.cpu_times()[:4])  # its own, and those of its children that have ended
+                seconds += sum(each.cpu_times()[:4])  # of the process, and of its children that have ended
                 memory += share(each)
     return seconds, memory
 
@@ -109,7 +109,7 @@ def stop(process: subprocess.Popen[bytes], first: int | None = None) -> None:
 
 
 def kill(process: subprocess.Popen[bytes]) -> None:
-    """Kill a sandbox at any moment, even at its start, when its processes do not yet die with their parent."""
+    """Kill a sandbox at any moment, even while it starts and its processes do not yet die with their parent."""
     if process.poll() is not None:
         return
     with contextlib.suppress(psutil.Error):
@@ -123,7 +123,7 @@ def kill(process: subprocess.Popen[bytes]) -> None:
 
 
 def first_inside(process: subprocess.Popen[bytes]) -> int | None:
-    """A pidfd of the first process in a sandbox, readable once it has ended, after all others; None if it is gone."""
+    """A pidfd of a sandbox's first process, which ends last: readable once it has ended. None if it is gone already."""
     children = Path(f"/proc/{process.pid}/task/{process.pid}/children")
     with contextlib.suppress(OSError):
         while process.poll() is None:
