@@ -51,7 +51,7 @@ def save(path: str | os.PathLike[str], what: Any, inputs: Any = None) -> None:
 
 
 def function_of(what: Any, inputs: Any) -> SavedFunction | None:
-    """A function as it is saved; None for values."""
+    """The SavedFunction to write to the file; None if `what` is values."""
     if isinstance(what, SavedFunction) and inputs is None:
         return what
     if isinstance(what, SessionCallable) and inputs is None:
