@@ -1,4 +1,4 @@
-"""A server's metrics for Prometheus, by its client library, which JupyterLab installs too.
+"""A server's metrics for Prometheus, in its client library prometheus_client, which JupyterLab installs too.
 
 https://prometheus.io/docs/instrumenting/exposition_formats/
 """
