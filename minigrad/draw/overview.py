@@ -22,7 +22,7 @@ class Overview:
     root: Group
 
     def open_groups(self, boxes: int) -> list[Group]:
-        """The groups that are open at first: from the outermost inwards, up to that many boxes.
+        """The groups that are open at first: from the outermost inwards, while at most `boxes` boxes are shown.
 
         Repetitions stay closed, since their purpose is to save boxes.
         """

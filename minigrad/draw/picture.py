@@ -172,7 +172,7 @@ class Share:
 class Replay:
     """A whole run of a graph, forward and backward.
 
-    picture   every value and every final gradient filled in
+    picture   the picture with every value and every final gradient
     seed      the gradient that backward started from
     shares    what the arrows passed back, in the order of the backward pass
     reads     operation → the boxes whose values its derivative reads; unknown operations are missing

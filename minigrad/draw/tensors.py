@@ -177,7 +177,7 @@ def spread(array: Any) -> str:
 
 
 def read_by(node: Node) -> list[Node]:
-    """The nodes whose values the derivative of `node` reads, which forward saves. Constants need no saving."""
+    """The nodes whose values the derivative of `node` reads, so that forward saves them. Constants need no saving."""
     if node.rule is None:
         return []
     slots = (node, *node.inputs)

@@ -1,6 +1,6 @@
 """Readings of ONNX's control flow, sequences (as lists) and optional values (as None or the value).
 
-If the condition is known, Python takes the branch; if not, in a traced function, the graph gets an op, as by mg.cond.
+If the condition is known, Python runs the branch. If not, in a traced function, it becomes an op, as with mg.cond.
 """
 
 from __future__ import annotations

@@ -251,7 +251,7 @@ class Exporting(OnnxNumPy):
                     return spelling(self, op, *xs)
             if hasattr(op, "decompose"):
                 return self.run(*parts(op, xs))[0]
-            # Forwards cache tables by array module. The copy keeps such tables, which are nodes here, to this op.
+            # Forwards cache tables per array module. Here tables are nodes, so each op gets its own copy of the module.
             y = op.forward(copy(self), *xs)
             return y if isinstance(y, tuple) else self.as_operand(y).as_it_is()
         except (Unrecordable, MinigradError, *FAILURES) as reason:

@@ -8,7 +8,7 @@ trained, traced, drawn, compiled and exported again. An op without a reading is 
 the ONNX standard defines it as a function. For any other op, loading fails with an error that names it.
 
 A file is only data. Loading runs no op and needs no more memory than the size of the file; onnx.checker checks the
-model first. A run, however, needs as much time and memory as the program in the file.
+model first. A run, however, takes whatever time and memory the model needs.
 """
 
 from __future__ import annotations
@@ -94,7 +94,7 @@ class OnnxFunction(Module):
     """A loaded model. Call it with its inputs, by position or by name; it returns a tensor or a tuple of tensors.
 
     inputs       name → (dtype, shape); a length that is not fixed is None or a name
-    outputs      their names
+    outputs      names of the outputs
     variables    name → tensor: trainable ones are parameters, the others buffers
     """
 
@@ -168,7 +168,7 @@ def dtype_in(said: onnx.TypeProto, name: str) -> Any:
 def tensor(x: onnx.TensorProto) -> Tensor:
     """An array of the file. Raises SavedFileError if it has more or fewer bytes than its shape needs."""
     dtype_of(x.data_type, x.name)
-    if x.data_location == x.EXTERNAL:  # onnx.load(path) has read it already, from the model's folder only
+    if x.data_location == x.EXTERNAL:  # onnx.load(path) has read external data already, from the model's folder only
         raise SavedFileError(f"the array {x.name} lies in another file: load the model by its path, not from its bytes")
     try:
         array = numpy_helper.to_array(x)

@@ -56,7 +56,7 @@ def emit_quantize(g: Any, op: Any, x: NamedArray, s: NamedArray, *z: NamedArray)
 
 
 def duplicate_initializer(g: Any, x: NamedArray) -> NamedArray:
-    """Copy an initializer, so that each has one use, where ONNX Runtime converts it on CPUs that need uint8."""
+    """Copy an initializer for each use: on CPUs that need uint8, ONNX Runtime converts initializers with one use."""
     array = numpy_helper.to_array(g.writer.constants[x.name])
     return NamedArray(g, g.writer.constant(array, x.name), x.shape, x.dtype)
 
@@ -141,7 +141,7 @@ def is_static(layer: Any) -> bool:
 
 
 def to_qdq(func: Any) -> Any:
-    """A copy of the module with its integer layers in QDQ form; a func without integer layers is returned unchanged."""
+    """A copy of the module with its integer layers in QDQ form; without integer layers, `func` itself."""
     if isinstance(func, OnnxFunction):
         made = copy(func)
         made.body = func.body._replace(steps=[QDQStep(*s) if is_qdq_step(s) else s for s in func.body.steps])

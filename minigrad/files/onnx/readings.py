@@ -1,10 +1,10 @@
 """The table of readings that `mg.onnx.load` uses: each ONNX op as operations on tensors.
 
-A reading takes a node's inputs (None if omitted) and its attributes by name. A value that is an attribute
-in older opsets and an input in newer ones has one parameter, so most readings serve every opset. `version` is the opset
-in which the op last changed, `outputs` the number of results that are used. Results may have any dtype:
-function.py casts them to the dtype in the op's schema. Elementwise ops, reductions and products are in this module, the
-others in shapes.py, branches.py and networks.py.
+A reading takes a node's inputs (None if omitted) and its attributes by name. A value that is an attribute in older
+opsets and an input in newer ones has one parameter, so most readings serve every opset. `version` is the opset in which
+the op last changed, `outputs` the number of results that are used. Results may have any dtype: function.py casts them
+to the dtype in the op's schema. Elementwise ops, reductions and products are in this module, the others in shapes.py,
+branches.py and networks.py.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ def number(x: Any) -> Any:
 
 
 def require_supported(holds: Any, what: str) -> None:
-    """Raises GraphError, that this kind of node has no reading, unless the condition holds."""
+    """Raises GraphError unless the condition holds. `what` describes the kind of node that has no reading."""
     if not holds:
         raise GraphError(f"{what} has no reading in mg.onnx.load")
 
@@ -280,7 +280,7 @@ READINGS |= {
 @reads("Gemm")
 def gemm(a: Any, b: Any, c: Any = None, alpha: float = 1.0, beta: float = 1.0, transA: int = 0, transB: int = 0,
          broadcast: int = 0) -> Any:  # fmt: skip
-    """α a b + β c, as a linear layer if α = β = 1 and c is a row."""
+    """α a b + β c, as a linear layer if α = β = 1 and c is a row or missing."""
     a = a.T if transA else a
     if alpha == 1.0 and (c is None or (beta == 1.0 and c.ndim == 1 and c.shape[0] == b.shape[0 if transB else 1])):
         return a.linear(b if transB else b.T, c)

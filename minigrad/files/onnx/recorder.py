@@ -1,7 +1,7 @@
 """An array module that writes ONNX: an op's `forward` runs on it, and each call becomes a node.
 
-So most ops need no ONNX code beyond their `forward`: this module knows NumPy's functions, not ops. Ops that
-ONNX has too, such as Conv, are in the table of spellings.py.
+So most ops need no ONNX code beyond their `forward`: this module knows NumPy's functions, not ops. Ops that ONNX
+has too, such as Conv, are in the table of spellings.py.
 """
 
 from __future__ import annotations
@@ -468,7 +468,7 @@ class OnnxNumPy:
         seen.write(y.transpose(np.argsort([*axes, *(a for a in range(seen.ndim) if a not in axes)]).tolist()))
 
     def last(self, shape: Sequence[Any], index: NamedArray) -> NamedArray:
-        """For each position of an array of that shape, the number of the last index that points to it, or −1."""
+        """For each position of an array of this shape, the number of the last index that points to it, or −1."""
         turn = self.arange(prod(index.shape[:-1]))
         turn = self.as_operand(turn, np.int64).reshape(index.shape[:-1])
         return self.call("ScatterND", [self.full(shape, -1, np.int64), index, turn], shape, np.int64, reduction="max")

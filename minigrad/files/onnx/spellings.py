@@ -251,7 +251,7 @@ def index_add(g: Any, op: Any, x: NamedArray, *arrays: NamedArray) -> Any:
 
 @spells(ops.Within)
 def within(g: Any, op: Any, x: NamedArray) -> Any:
-    """x with floats out of range as NaN, and integers that are too low as too high: engines refuse such indices"""
+    """x, with NaN for floats out of range, and op.high + 1 for integers below op.low: engines refuse it as an index"""
     if x.dtype.kind == "f":
         return g.where((x >= op.low) & (x <= op.high), x, x.dtype.type(np.nan))
     if x.dtype.kind == "u" and op.low <= 0:

@@ -28,7 +28,7 @@ from ...engine.base.whole_file import replace_file
 from .foreign import origin
 
 LONGEST_HEADER = 1 << 25  # bytes; only a file of about a million arrays needs more
-MOST_DIGITS = 20  # of the largest 64-bit integer
+MOST_DIGITS = 20  # digits of the largest 64-bit integer
 METADATA, OURS = "__metadata__", "minigrad"
 CODES = {
     "F64": "f8", "F32": "f4", "F16": "f2", "I64": "i8", "I32": "i4", "I16": "i2", "I8": "i1",

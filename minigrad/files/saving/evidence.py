@@ -73,7 +73,7 @@ def sent_nodes(y: Tensor) -> list[Any]:
 
 
 def sent_op(op: Op, *shapes: tuple[int, ...]) -> dict[str, Any]:
-    """An op's values and derivatives on random operands. If an exception stopped this early, it is under "error"."""
+    """An op's values and derivatives on random operands. An exception is stored under "error"."""
     sent: dict[str, Any] = {"op": str(op)}
     try:
         for name, value in measurements(op, operands(shapes)):

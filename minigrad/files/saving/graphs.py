@@ -238,7 +238,7 @@ class GraphDecoder(Decoder):
                     raise SavedFileError(
                         f"{kind.__name__}.{name} goes into generated code, so it cannot be {short(value)}"
                     )
-        return kind(*(values[name] for name in hints))  # positional: only so are equal ops the same object
+        return kind(*(values[name] for name in hints))  # positional, as elsewhere: ops are cached by their arguments
 
     def spec(self, said: Any) -> Spec | Specs:
         match said:

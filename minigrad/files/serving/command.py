@@ -78,7 +78,7 @@ async def run_server(
     tell(f"All paths, to read and to try: {address}/docs")
     tell(f"A page to {'draw on' if page == PAGE else 'look at'}: {address}   (Ctrl-C ends)")
     for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, lambda *_: None)  # uvicorn stops on these, and raises them again when it has stopped
+        signal.signal(number, lambda *_: None)  # uvicorn stops, then raises them again: ignore them
     await Server(configuration(repository, poll, page, hosts)).serve([at])
 
 

@@ -31,7 +31,7 @@ class Connection(HttpToolsProtocol):
 
     late: asyncio.TimerHandle | None = None  # closes the connection if a head takes too long
     stuck: asyncio.TimerHandle | None = None  # closes the connection if the client does not read
-    closing: asyncio.TimerHandle | None = None  # closes the connection if the client does not
+    closing: asyncio.TimerHandle | None = None  # closes the connection if the client does not close it
     begun = False  # whether a head has begun and is not complete
     length = headers_seen = 0  # bytes and headers of that head so far
     ended = ending = False  # whether nothing more is read; whether the server is shutting down

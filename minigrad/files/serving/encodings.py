@@ -56,7 +56,7 @@ def read_json(
 ) -> tuple[dict[str, Any], Arrays]:
     """The request's options for the answer, and its inputs."""
     said = with_elements(body, length)
-    arrays = model.fitting(inputs(said, model))  # before wishes(), which counts rows: now they are a list
+    arrays = model.fitting(inputs(said, model))  # first, since wishes() relies on rows being a list
     return wishes(said), arrays
 
 

@@ -81,8 +81,8 @@ def array_of_spec(name: str, x: Any, spec: TensorSpec) -> np.ndarray:
 
 
 def array_from_lists(name: str, x: Any, dtype: np.dtype[Any]) -> np.ndarray:
-    """Convert nested lists to an array. Raises Refusal if more than precision would be lost."""
-    array = np.array(x, object)  # objects, since true must not become 1, nor integers beyond 2⁶³ lose digits
+    """Convert nested lists to an array. Raises Refusal for other types, or numbers out of range; floats are rounded."""
+    array = np.array(x, object)  # as objects: true must not become 1, and integers beyond 2⁶³ must keep their digits
     flat = array.ravel()  # flat, because some of NumPy's functions fail for many axes
     others = {*map(type, flat)} - WANTED[kind(dtype)]
     if others:
@@ -156,7 +156,7 @@ def of_function(
 
 def returned_spec(x: ResultPart, part: SavedGraph) -> Spec:
     if x.kind == "view":
-        assert x.look is not None  # every view has one
+        assert x.look is not None  # every view has a look
         return x.look.infer(returned_spec(x.of, part))
     node = (part.graph.outputs if x.kind == "output" else part.graph.inputs)[x.number]
     assert node is not None  # the decoder has checked this

@@ -75,7 +75,7 @@ def status(repository: Repository, name: str, number: str | None = None) -> dict
 
 
 def state(repository: Repository, key: Key, reason: str) -> dict[str, Any]:
-    """The state of a version. AVAILABLE with a reason: the old file is served, the new one could not be loaded."""
+    """The state of a version. AVAILABLE with a reason: one file is served; a newer or second file is not."""
     told = {"error_code": "UNKNOWN" if reason else "OK", "error_message": reason}
     return {"version": str(key.number), "state": "AVAILABLE" if key in repository.table else "END", "status": told}
 

@@ -24,7 +24,7 @@ class ParserProcess:
         self.turns = CapacityLimiter(1)
 
     async def run(self, length: int, function: Callable[..., T], *arguments: Any) -> T:
-        """Run the function, here if the text is short. Cancelling kills the worker; the next call starts a new one."""
+        """Run the function; short texts run in this process. Cancelling kills the worker; the next call restarts it."""
         if length <= LONG:
             return function(*arguments)
         try:
