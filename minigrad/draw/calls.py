@@ -1,8 +1,8 @@
 """Which call of which module made a node: the engine does not record this, so we watch the calls as they happen.
 
-Within a `with` block, every module has a hook before and a hook after its forward pass. Both note the time. In eager
-mode that is the engine's clock, which also stamps each node; in a graph that is being built it is the number of names
-so far, since each node appends one.
+Within a `with` block, every module has a hook before and a hook after its forward pass. Both record the time. In eager
+mode, time is the engine's clock, which also stamps each node; in a graph that is being built, it is the number of names
+so far, since each node adds a name.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from .listing import Path, Scope
 
 
 class Calls:
-    """The calls of some modules, as they happen.
+    """Records the calls of some modules as they happen.
 
     names     id of a module → its name
     places    node → the line that made it
@@ -32,7 +32,7 @@ class Calls:
     """
 
     def __init__(self, modules: Mapping[str, Module]):
-        """modules    by name; their submodules are named name.0, name.1, …; those of "" are named 0, 1, …"""
+        """modules    name → module; submodules get the names name.0, name.1, …, and those of "" get 0, 1, …"""
         self.names: dict[int, str] = {}
         self.modules: list[Module] = []
         for name, module in modules.items():
@@ -45,11 +45,11 @@ class Calls:
         self.asked = place()
         self.builder: GraphBuilder | None = None
         self.moments: list[int] = []
-        self.paths: list[Path] = [()]  # before the first moment, after it, after the second, …
+        self.paths: list[Path] = [()]  # the open calls before the first moment, after it, after the second, …
 
     @contextmanager
     def watch(self) -> Iterator[None]:
-        """A block in which calls and lines are noted."""
+        """Within this `with` block, record the calls of modules and the lines that make nodes."""
         with ExitStack() as hooks, watching(self):
             for module in self.modules:
                 hooks.callback(module.register_forward_pre_hook(self.enter_call, prepend=True).remove)
@@ -72,11 +72,11 @@ class Calls:
         self.paths.append(path)
 
     def path(self, birth: int) -> Path:
-        """The calls that were open at a moment, the innermost last."""
+        """The calls that were open at this moment, the innermost last."""
         return self.paths[bisect_left(self.moments, birth)]
 
     def births(self) -> dict[str, int]:
-        """Name → moment, of the nodes of the graph that was built."""
+        """Name → moment, for each node of the graph that was built."""
         return {} if self.builder is None else {name: i for i, name in enumerate(self.builder.names, 1)}
 
     # -- as a watcher of ops ----------------------------------------------------------------------

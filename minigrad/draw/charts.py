@@ -107,7 +107,7 @@ def upwards(low: float, high: float, label: str, log: bool = False, **more: obje
 
 
 def decades(xs: Sequence[float], axis: Callable[..., Axis], label: str, words: Callable[[float], str] = number) -> Axis:
-    """A logarithmic axis from the power of ten below these numbers to the one above."""
+    """A logarithmic axis from the power of ten below these numbers to the power of ten above them."""
     low, high = floor(log10(min(xs) * 0.9)), ceil(log10(max(xs) * 1.1))
     return axis(10.0**low, 10.0**high, label, log=True, words=words)
 
@@ -127,7 +127,7 @@ def chart(title: str, x: Axis, y: Axis, *parts: str, height: int = HEIGHT, below
     """A chart of axes and SVG parts, with `below` pixels of space for a legend under it."""
     lines = [f'<path class="mg-faint" d="M{LEFT},{y.at(tick):.1f}H{RIGHT}"/>' for tick in y.ticks]
     words = [text("mg-number mg-dim", LEFT - 6, y.at(tick) + 4, y.words(tick)) for tick in y.ticks]
-    for tick in x.ticks:  # the last one may be at the edge
+    for tick in x.ticks:  # the label of the last tick must not cross the edge
         said = x.words(tick)
         words.append(text("mg-sign mg-dim", min(x.at(tick), WIDTH - 3.5 * len(said)), BOTTOM + 18, said))
     lines += [f'<path class="mg-rule" d="M{x.at(tick):.1f},{BOTTOM}v4"/>' for tick in x.ticks]
@@ -183,7 +183,7 @@ def bars(series: int, at: Sequence[tuple[float, float, float]], width: float) ->
     drawn = f'<path class="mg-bar mg-s{series}" d="{boxes}"/>'
     if dashes := STRIPES[series]:
         period = sum(map(int, dashes.split()))
-        # Each begins at a multiple of the period, so that the stripes of adjacent bars line up.
+        # Each line begins at a multiple of the period, so that the stripes of adjacent bars line up.
         inside = ((left, floor(bottom / period) * period, top) for left, bottom, top in at)
         lines = "".join(f"M{left + width / 2:.1f},{low}V{top:.1f}" for left, low, top in inside if low > top)
         look = f'class="mg-stripes mg-s{series}" stroke-width="{width:.1f}" stroke-dasharray="{dashes}"'

@@ -28,14 +28,14 @@ if TYPE_CHECKING:
 
 
 LARGEST = 200  # boxes; a larger picture is unreadable, and its layout takes seconds
-LONGEST = 120  # characters that name the outputs
+LONGEST = 120  # characters for the names of the outputs
 
 
 def draw(*xs: Any, names: Mapping[str, object] | None = None, ops: str = "nodes") -> Drawing:
     """Draw the graph behind one or more values: draw(x), draw(x, y), draw([x, y]), draw({"loss": x}).
 
     names    names of values, as {"x": x, "loss": loss}; by default, their variable names in the calling code. A
-             dictionary as last of several arguments is taken for names too
+             dictionary that is the last of several arguments is used as names, too
     ops      "nodes": draw an operation in the box of its result; "edges": write it on the arrows
 
     More than 200 Values are drawn in groups. Raises TypeError for a value without a graph.
@@ -107,7 +107,7 @@ def replay_of(y: object, namespace: Mapping[str, object]) -> Replay:
 
 
 def is_tensor(x: object) -> TypeGuard[Tensor]:
-    """Whether x is a Tensor. This does not import NumPy: if nothing else has, there are no tensors."""
+    """Whether x is a Tensor. This does not import NumPy: if nothing else has imported it, there are no tensors."""
     engine = sys.modules.get("minigrad.engine.tensor.tensor")
     return engine is not None and isinstance(x, engine.Tensor)
 
@@ -119,7 +119,7 @@ def is_session_graph(x: object) -> TypeGuard[Building]:
 
 
 def is_traced(x: object) -> TypeGuard[TracedFunction]:
-    """Whether x is a function traced by mg.function or mg.jit. This does not import them either."""
+    """Whether x is a function traced by mg.function or mg.jit. This does not import the modules that trace."""
     traced = sys.modules.get("minigrad.graph.function")
     return traced is not None and isinstance(x, traced.TracedFunction)
 
@@ -165,14 +165,14 @@ class Drawing:
 
     @property
     def png(self) -> bytes:
-        """The drawing in pixels. Raises ValueError for a graph of more than 200 boxes."""
+        """The drawing as PNG. Raises ValueError for a graph of more than 200 boxes."""
         if len(self.picture.boxes) > LARGEST:
             raise ValueError(self.too_large)
         return png(self.dot)
 
     @property
     def text(self) -> str:
-        """The drawing in words: a line for the graph, then one for each box, inputs before users."""
+        """The drawing in words: a line for the graph, then a line for each box, inputs before users."""
         return "\n".join([self.digest, *(line(self.picture, box) for box in self.picture.boxes)])
 
     @property

@@ -59,7 +59,7 @@ def output_names(trace: Trace) -> dict[Node, str]:
 
 
 def picture_of_symbols(ys: Sequence[Symbol], namespace: Mapping[str, object]) -> Picture:
-    """The picture of the nodes behind some results. Gradients are nodes like all others."""
+    """The picture of the nodes behind some results. Gradients are nodes like any others."""
     return picture_of_nodes([y.node for y in ys], namespace)
 
 
@@ -152,7 +152,7 @@ def node_label(node: Node, names: Mapping[Node, str], read: Mapping[Node, Sequen
 
 
 def box_of(node: Node, names: Mapping[Node, str], read: Mapping[Node, Sequence[Node]]) -> Box:
-    """The box of a node, labelled by the learner's name for it; an input without one keeps its own name."""
+    """The box of a node, labelled by the learner's name for it; an input that has none keeps its name in the graph."""
     return Box(
         id="",
         kind=kind_of(node),
@@ -186,5 +186,5 @@ def own_name(node: Node) -> str:
 
 
 def constant(value: float | Formula) -> str:
-    """A constant as text; a length that only a run knows, as its formula."""
+    """A constant as text; a length that is known only at run time, as its formula."""
     return repr(value) if isinstance(value, Formula | Length) else number(value)

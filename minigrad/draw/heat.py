@@ -62,7 +62,7 @@ class Heat:
 def heat_of(array: Any, alike: Iterable[Any] = ()) -> Heat | None:
     """The heat map of an array of up to 8 × 8 entries; None for a single number or a larger array.
 
-    alike    arrays that share its scale
+    alike    arrays that are drawn on the same scale
     """
     if array.ndim not in (1, 2) or array.size <= 1 or max(array.shape) > LARGEST:
         return None
@@ -85,7 +85,7 @@ def cell(x: float, largest: float) -> Cell:
 def draw_heat(heat: Heat, left: float, top: float, of: str) -> str:
     """The cells as SVG.
 
-    of    "value" or "grad"
+    of    what the cells show: "value" or "grad"
     """
     side = heat.side
     cells = []

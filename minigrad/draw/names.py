@@ -26,7 +26,7 @@ LONGEST_LIST = 1000  # a longer list is data, not parameters: its items get no n
 def names_in(namespace: Mapping[str, object], drawn: Callable[[object], T | None]) -> dict[T, str]:
     """The first name in `namespace` of each thing that can be drawn.
 
-    An item of a list or tuple is named x[3], a parameter of a module model.0.weight.
+    An item of a list or tuple is named x[3], and a parameter of a module is named model.0.weight.
 
     drawn   maps an object to the thing to draw; None for an object that cannot be drawn
     """

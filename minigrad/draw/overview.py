@@ -16,13 +16,13 @@ LONGEST = 400  # lines of an outline
 
 @dataclass(frozen=True)
 class Overview:
-    """A listing, in groups."""
+    """A listing whose nodes are in groups."""
 
     listing: Listing
     root: Group
 
     def open_groups(self, boxes: int) -> list[Group]:
-        """The groups that are open at first: from the outermost inwards, up to that many boxes.
+        """The groups that are open at first: from the outermost inwards, while at most `boxes` boxes are shown.
 
         Repetitions stay closed, since their purpose is to save boxes.
         """
@@ -37,7 +37,7 @@ class Overview:
         return found[1:]
 
     def picture(self, boxes: int) -> Picture:
-        """The boxes shown while those groups are open, and arrows between boxes that pass values."""
+        """A box for each node or closed group while open_groups(boxes) are open; arrows join boxes that pass values."""
         is_open = {self.root, *self.open_groups(boxes)}
         shown: dict[int, str] = {}
         drawn: list[Box] = []

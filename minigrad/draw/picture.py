@@ -28,7 +28,7 @@ class Box:
     grad    as text; "·" while unknown; "" if no gradient is computed
     kept    whether backward will read this value again
 
-    value_heat, grad_heat    value and gradient as heat maps; None if they are numbers or too large
+    value_heat, grad_heat    value and gradient as heat maps; None for a number or a large array
     """
 
     id: str
@@ -110,11 +110,11 @@ class Picture:
         return [self.box[arrow.tail] for arrow in self.arrows_into[box.id]]
 
     def formula(self, box: Box) -> str:
-        """How the box is computed, in the learner's names: x × y. The box's own name if it is not."""
+        """The box's formula in the learner's names: x × y. For a box that is not computed, its name."""
         return format_op(box.op, [x.display_name for x in self.operands(box)]) if box.kind == "op" else box.display_name
 
     def ops_on_arrows(self) -> Picture:
-        """The other convention: boxes are values only, and each arrow carries the operation it takes part in."""
+        """The picture in the other convention: boxes are only values, and arrows carry the operation they enter."""
         boxes = tuple(replace(box, kind="value", op="") if box.kind == "op" else box for box in self.boxes)
         arrows = tuple(replace(arrow, label=self.box[arrow.head].op) for arrow in self.arrows)
         return Picture(boxes, arrows, self.ends)
@@ -122,7 +122,7 @@ class Picture:
 
 @dataclass(frozen=True)
 class Entry:
-    """One number of a gradient in a backward step: its value before, what is added, and its value after.
+    """One number of a gradient in a backward step: its value before, the number added, and its value after.
 
     where    its index, as [0, 1]; "" if the gradient is a number
     before   None for the first share
@@ -146,11 +146,11 @@ class Share:
     is_whole   whether `rule` is the whole formula, in which g is the incoming gradient: g @ yᵀ
     slope      the local derivative in numbers; "" if there are many
     outgoing   what is added to the gradient of the arrow's tail
-    before     the tail's gradient before; "" for the first share
-    after      the tail's gradient after
+    before     the tail's gradient before this share; "" for the first share
+    after      the tail's gradient after this share
     entry      one element of these gradients, unrounded; None if the gradient is too large to show
     spread     the range of the local derivative, if it has many numbers: 0.1 … 0.9
-    heat       the tail's gradient after, as a heat map; None if it has none
+    heat       `after` as a heat map; None if it is a number or too large
     terms      before, outgoing and after as heat maps on one scale; () for the first share
     """
 
@@ -172,7 +172,7 @@ class Share:
 class Replay:
     """A whole run of a graph, forward and backward.
 
-    picture   every value and every final gradient filled in
+    picture   the picture with every value and every final gradient
     seed      the gradient that backward started from
     shares    what the arrows passed back, in the order of the backward pass
     reads     operation → the boxes whose values its derivative reads; unknown operations are missing

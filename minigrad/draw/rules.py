@@ -26,7 +26,7 @@ TIGHTNESS = {
     "÷": 2,
     "@": 2,
     "neg": 3,
-}  # precedence of operators, as in school; anything else is a function
+}  # precedence of operators, as in school; any other op is a function
 TIGHTEST = 9
 
 
@@ -34,7 +34,7 @@ TIGHTEST = 9
 class Rule:
     """A derivative with respect to one operand.
 
-    text        "" where there is none
+    text        "" if the derivative does not exist
     is_whole    False: `text` is the local derivative, to be multiplied by the arriving gradient, as y for x × y;
                 True: `text` is the whole formula with the arriving gradient g, as g @ yᵀ for x @ y
     """
@@ -53,7 +53,7 @@ def rules_of(node: Node, names: list[str]) -> list[Rule]:
     whole = op.vjp(placeholder(ARRIVING, node.spec), y, *xs)
     if not isinstance(op, Elementwise):
         return [Rule(text_of(gx), True) for gx in whole]
-    # The gradient of a broadcast operand is a product and a sum: then too the whole formula is shown.
+    # The gradient of a broadcast operand is also summed, so the whole formula is shown.
     return [
         Rule(text_of(p), False) if x.shape == y.shape else Rule(text_of(gx), True)
         for x, p, gx in zip(xs, op.partials(y, *xs), whole, strict=True)

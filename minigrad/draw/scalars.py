@@ -27,7 +27,7 @@ RULES: dict[str, tuple[str, ...]] = {
     "relu": ("1 if {a} > 0 else 0",),
 }
 POWER = re.compile(r"\^(-?[\d.]+(?:e[+-]?\d+)?)")
-GROUPS = 10  # into which a graph is split that is too large to be drawn value by value
+GROUPS = 10  # groups into which a graph is split if it is too large to draw value by value
 
 
 def rules(op: str) -> tuple[str, ...]:
@@ -102,7 +102,7 @@ def group_box(id: str, group: Sequence[Value], start: int) -> Box:
 
 
 def cuts(computed: Sequence[Value], ends: Sequence[Value]) -> list[int]:
-    """Where to cut into GROUPS of similar size: near each even cut, where the fewest values are used later."""
+    """Where to cut into GROUPS of similar size: near each even cut, at the place that the fewest values cross."""
     place = {v: i for i, v in enumerate(computed)}
     last = {parent: i for i, v in enumerate([*computed, *ends]) for parent, _ in v.parents if parent in place}
     changes = [1] * len(computed) + [0] * len(ends)
@@ -115,7 +115,7 @@ def cuts(computed: Sequence[Value], ends: Sequence[Value]) -> list[int]:
 
 
 def reads_of(v: Value) -> list[Value]:
-    """The values that the derivatives of v's operation with respect to its operands read, without constants."""
+    """The values, except constants, that the derivatives of v's operation read."""
     operands = [parent for parent, _ in v.parents]
     words = "".join(rule for rule, x in zip(rules(v.op), operands, strict=False) if not isinstance(x, Constant))
     slots = {"{a}": operands[:1], "{b}": operands[1:2], "{y}": [v]}

@@ -3,7 +3,7 @@
     p, k → the nodes of both branches → if             the if selects one branch's results
     c → carry → the nodes of test and body → while     the carry is the body's result from the second turn on
 
-A value that a branch or a body reads from outside is an arrow from outside. All arrows point forward; only the word
+If a branch or a body reads a value from outside, an arrow comes from outside. All arrows point forward; only the word
 "carry" shows that a body's results go into the next turn.
 """
 
@@ -24,7 +24,7 @@ WORDS = {"true": "if it holds", "false": "if not", "test": "before each turn", "
 
 
 class InnerNode(NamedTuple):
-    """A node, and the part of a branch or a loop that it is in; None if it is in none."""
+    """A node, and the part of a branch or a loop that it is in; None for a node outside."""
 
     node: Node
     part: Part | None = None
@@ -45,10 +45,10 @@ class Part(NamedTuple):
 class NestedEntries:
     """Entries of some ops and of everything inside them.
 
-    outside    function of a node that is in no part → its entry
-    inside     function of a node in a part, its name, its scopes, its results that are read → its entry
+    outside    returns the entry of a node that is in no part
+    inside     returns the entry of a node in a part, from its name, its scopes, and its results that are read
     names      node → its name
-    read       a node with several results → those that are read
+    read       a node with several results → the results that are read
     """
 
     def __init__(
@@ -66,7 +66,7 @@ class NestedEntries:
         return entries_of(nodes, self.operands, lambda each: is_constant(each.node), self.entry)
 
     def unfold(self, at: InnerNode) -> Iterator[InnerNode]:
-        """Everything inside the op, then the op."""
+        """Yield the nodes inside the op, then the op."""
         for part in parts_of(at):
             if part.name == "body":
                 used = {x for other in parts_of(at) for x in self.live_nodes(other)}
@@ -112,8 +112,8 @@ class NestedEntries:
         return self.outer_operand(part, i)
 
     def outer_operand(self, part: Part, i: int) -> InnerNode:
-        """The operand that a part's input stands for."""
-        first = isinstance(part.control.node.op, Cond)  # branches do not get the condition
+        """The operand of the branch or loop that the i-th input of a part stands for."""
+        first = isinstance(part.control.node.op, Cond)  # a branch has no input for the condition
         return self.source(part.control.node.inputs[i + first], part.control.part)
 
     # -- names and scopes ---------------------------------------------------------------------------------

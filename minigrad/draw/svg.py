@@ -22,7 +22,7 @@ GAP = 6  # around a heat map
 LABEL = 38  # width of the words "value" and "grad" with the space after them
 ROOM = 1100  # width of a notebook's output on a screen of 1280 pixels: wider pictures are scaled down
 LEAST = 0.75  # the smallest scale, at which text is 9 pixels high
-BESIDE = {"LR": "0.3", "TB": "0.12"}  # inches between boxes of one rank; top to bottom, width is scarce
+BESIDE = {"LR": "0.3", "TB": "0.12"}  # inches between boxes of a rank; from top to bottom, width is scarce
 PHONE = 260  # width of a notebook's output on a phone
 BOLD = 1.1  # width of bold text relative to normal: names, and numbers at the step that changes them
 EMS = {
@@ -53,7 +53,7 @@ body[data-jp-theme-light="true"] {light} {{ {by_day} }}
 body[data-jp-theme-light="false"] {light} {{ {by_night} }}"""
 
 
-# `:root` is true only where the SVG is a file or an image: inside a page it must not touch the page.
+# `:root` matches only in an SVG that is a file or an image: inside a page, the style must not affect the page.
 PLACES = (".mg-picture", "svg.mg-picture:root, .mg-widget .mg-picture")
 STYLE = (
     colours(*PLACES)
@@ -83,7 +83,7 @@ HEAT_STYLE = colours(*PLACES, heat.LIGHT, heat.DARK) + "\n" + heat.STYLE
 def across_and_down(picture: Picture, title: str, description: str, room: dict[str, str] | None = None) -> str:
     """The picture from left to right; if that is too wide for a phone, followed by one from top to bottom.
 
-    A widget shows one of the two: stepper.js picks the one that fits.
+    A widget contains both pictures; stepper.js shows the one that fits.
     """
     across = svg(picture, title, description, room)
     if LEAST * natural_width(across) <= PHONE:
@@ -154,7 +154,7 @@ def dot(picture: Picture, sizes: dict[str, tuple[float, float]], room: dict[str,
 
 
 def size(box: Box) -> tuple[float, float]:
-    """Width and height of a box in pixels: Graphviz's points, one to one."""
+    """Width and height of a box in pixels, which are Graphviz's points."""
     if box.kind == "constant":
         return text_width(box.value, 12) + 2 * PAD, ROW + PAD
     texts = [BOLD * text_width(shorten(box.display_name, LONGEST_NAME), 13), text_width(box.spec, 12)]

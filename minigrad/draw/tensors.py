@@ -38,7 +38,7 @@ def picture_of_tensors(ys: Sequence[Tensor], namespace: Mapping[str, object]) ->
 
 
 def replay_of_tensor(y: Tensor, namespace: Mapping[str, object]) -> Replay:
-    """The forward and backward pass over the graph recorded behind y. Raises NoGradientError if backward() would."""
+    """The forward and backward pass over the graph recorded behind y. Raises NoGradientError if backward() does."""
     if not y.requires_grad:
         raise NoGradientError(
             f"there is no backward to step through: this {y.spec} depends on no tensor with requires_grad=True"
@@ -151,7 +151,7 @@ class TensorGraph:
 
 
 def entry_of(before: Any, gx: Any, after: Any) -> Entry | None:
-    """The number itself, or the second entry of an array with a heat map; None for a larger array."""
+    """The entry to show: a number itself, or the second entry of an array with a heat map; None for a larger array."""
     if after.size == 1:
         where, at = "", (0,) * after.ndim
     elif heat_of(after) is not None:
@@ -177,7 +177,7 @@ def spread(array: Any) -> str:
 
 
 def read_by(node: Node) -> list[Node]:
-    """The nodes whose values the derivative of `node` reads, which forward saves. Constants need no saving."""
+    """The nodes whose values the derivative of `node` reads, so that forward saves them. Constants need no saving."""
     if node.rule is None:
         return []
     slots = (node, *node.inputs)
@@ -186,13 +186,13 @@ def read_by(node: Node) -> list[Node]:
 
 
 def grad_of(node: Node) -> str:
-    """The gradient that backward left on a leaf."""
+    """The gradient that backward() stored in a leaf, as text."""
     leaf = node.tensor() if isinstance(node, Source) else None
     return UNKNOWN if leaf is None or leaf.grad is None else format_array(leaf.grad.value)
 
 
 def values_of(order: list[Node]) -> dict[Node, Any]:
-    """The value of every node whose leaves are still alive."""
+    """The value of every node whose leaves are still alive or were saved."""
     values: dict[Node, Any] = {}
     for node in order:
         if isinstance(node.op, Const):

@@ -13,7 +13,7 @@ def number(x: float, digits: int = 4) -> str:
 
 
 def took(seconds: float) -> str:
-    """A time in µs, ms or s, in three digits."""
+    """A time in µs, ms or s, with three significant digits."""
     size, unit = next((each for each in ((1.0, "s"), (1e-3, "ms")) if seconds >= each[0]), (1e-6, "µs"))
     return f"{number(seconds / size, 3)} {unit}"
 
@@ -54,5 +54,5 @@ def pluralize(n: int, one: str, many: str) -> str:
 
 
 def shorten(text: str, longest: int) -> str:
-    """The text, cut and ended with an ellipsis if it is longer than that."""
+    """The text, cut and ended with an ellipsis if it is longer than `longest`."""
     return text if len(text) <= longest else text[: longest - 1] + "…"

@@ -1,1 +1,1 @@
-"""Graphs and states in files: ours, ONNX's, and those that a server answers from."""
+"""Graphs and states in files: minigrad's own format, ONNX, and an HTTP server for both."""

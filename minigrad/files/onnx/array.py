@@ -1,8 +1,8 @@
 """The placeholder for an array while an ONNX graph is written: a name, a shape and a dtype, but no elements.
 
-ONNX has no in-place edits such as `y += b` in a forward: each value is computed once. So an edited array takes a new
-name. A view is computed again when it is read after an edit of its base. A write to a view is a scatter into the base;
-viewing 0, 1, 2, … in the base's shape gives the positions to scatter to.
+ONNX computes each value once, so an in-place edit in a forward, such as `y += b`, gives the array a new name. A view is
+computed again when it is read after an edit of its base. A write to a view becomes a scatter into the base; the same
+view of an array 0, 1, 2, … of the base's shape gives the positions to scatter to.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def reduction(kind: str) -> Callable[..., NamedArray]:
 class NamedArray(NDArrayOperatorsMixin):
     """A value of the graph that is being written.
 
-    base    of a view: (the array viewed, the view as a function, that array's name when the view was last computed)
+    base    for a view: (its base, the function base → view, the base's name when the view was computed); else None
     """
 
     __slots__ = ("base", "dtype", "shape", "value", "recorder")
@@ -69,7 +69,7 @@ class NamedArray(NDArrayOperatorsMixin):
 
     @property
     def name(self) -> str:
-        """The name of its value. A view is computed again if its base has been edited."""
+        """The name of the array's value. A view is computed again if its base has been edited."""
         if self.base is not None:
             array, look, before = self.base
             if array.name != before:
@@ -77,7 +77,7 @@ class NamedArray(NDArrayOperatorsMixin):
         return self.value
 
     def as_it_is(self) -> NamedArray:
-        """The same value, in memory of its own."""
+        """A copy, which keeps this value when the array is edited."""
         return NamedArray(self.recorder, self.name, self.shape, self.dtype)
 
     def make_view(self, look: Look) -> NamedArray:
@@ -87,7 +87,7 @@ class NamedArray(NDArrayOperatorsMixin):
         return y  # type: ignore[no-any-return]
 
     def write(self, x: NamedArray) -> NamedArray:
-        """self[...] = x, of the same shape."""
+        """self[...] = x, where x has the same shape."""
         self.value = x.astype(self.dtype).name
         if self.base is not None:
             array, look, _ = self.base
@@ -174,7 +174,7 @@ def is_empty(shape: Sequence[Any]) -> bool:
 
 
 def ends(p: slice) -> tuple[Any, Any, Any]:
-    """Start, stop and step of a slice as ONNX writes them: a huge number stands for the end of the axis."""
+    """Start, stop and step of a slice as ONNX writes them: a huge number means the end of the axis."""
     step = 1 if p.step is None else p.step
     far = np.iinfo(np.int64)
     start = (0 if step > 0 else int(far.max)) if p.start is None else p.start

@@ -1,6 +1,6 @@
 """Readings of ONNX's control flow, sequences (as lists) and optional values (as None or the value).
 
-Where the condition is known, a branch is a Python branch; in a traced function it is an op of the graph, like mg.cond.
+If the condition is known, Python runs the branch. If not, in a traced function, it becomes an op, as with mg.cond.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ def branch(condition: Any, then_branch: Any, else_branch: Any) -> Any:
 
 @reads("Loop")
 def loop(most: Any, going: Any, *states: Any, body: Any, outputs: int = 0) -> Any:
-    """Returns the last states, which each turn passes to the next, then the other outputs of all turns, stacked."""
+    """Run the body in turns. Returns the final states, then for each other output its values in all turns, stacked."""
     n = len(states)
     going = constant(True) if going is None else going
     if not all(map(is_known, (most, going, *states))) and outputs <= n and all(isinstance(x, Operand) for x in states):
@@ -42,7 +42,7 @@ def loop(most: Any, going: Any, *states: Any, body: Any, outputs: int = 0) -> An
 
 
 def traced_loop(most: Any, going: Any, states: Sequence[Any], body: Any) -> Any:
-    """A while loop in the graph being traced; the body returns whether to go on."""
+    """Trace a while loop; the first result of the body says whether to go on."""
 
     def test(turn: Any, going: Any, *_: Any) -> Any:
         return going if most is None else going & (turn < most.reshape(()))

@@ -18,7 +18,7 @@ from .writer import value_info
 
 
 def emit_subgraph(g: Any, name: str, inputs: Sequence[NamedArray], body: Callable[[], Sequence[NamedArray]]) -> Any:
-    """Write a subgraph with these inputs and the results of body(); return it and the results."""
+    """Write a subgraph that maps these inputs to the results of body(); return the subgraph and the results."""
     with g.writer.inside() as nodes:
         # A subgraph must compute its outputs, so a value from outside passes through an Identity node.
         results = [g.call("Identity", [y], y.shape, y.dtype) for y in body()]
@@ -65,7 +65,7 @@ def while_loop(g: Any, op: While, *xs: NamedArray) -> Any:
 @spells(Scan)
 def scan(g: Any, op: Scan, *xs: NamedArray) -> Any:
     n, m = op.carried, op.carried + op.sliced
-    counter = () if op.sliced else (g.as_operand(np.zeros(op.length or 0, np.int64)),)  # only sets the number of steps
+    counter = () if op.sliced else (g.as_operand(np.zeros(op.length or 0, np.int64)),)  # sets the number of steps
     return emit_scan(
         g,
         xs[:n],
@@ -82,7 +82,7 @@ def emit_scan(
     step: Callable[..., Sequence[NamedArray]],
     reverse: bool = False,
 ) -> Any:
-    """Scan step(carries, slices) over the first axis of xs; return the last carries and the other results, stacked."""
+    """Scan step(carries, slices) over the first axis of xs; return the final carries, and the other results stacked."""
     n, T = len(carries), xs[0].shape[0]
     inner, slices = [subgraph_input(g, x) for x in carries], [subgraph_input(g, x, x.shape[1:]) for x in xs]
     graph, ys = emit_subgraph(g, "body", (*inner, *slices), lambda: step(inner, slices))
@@ -94,7 +94,7 @@ def emit_scan(
 
 @spells(ops.Elman, ops.ElmanRelu, ops.Gru, ops.Lstm)
 def recurrent(g: Any, op: Any, a: NamedArray, U: NamedArray, start: NamedArray, *c: NamedArray) -> Any:
-    """A Scan whose body is one step of the op; for sequences of different lengths, the unrolled `forward`."""
+    """Write a Scan over the op's steps; for sequences of different lengths, run the op's `forward`, which unrolls."""
     if op.batch_sizes is not None:
         return op.forward(g, a, U, start, *c)
     dtype = g.result_type(a, U, start, *c)

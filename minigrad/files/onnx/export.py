@@ -45,8 +45,8 @@ from .spellings import SPELLINGS
 from .writer import PARAMETERS, NodeWriter, value_info
 
 IR_VERSION = 10  # released with opset 21: engines refuse files newer than themselves
-OPSETS = range(20, 25)  # that the spellings are written for
-# What a forward may raise when it needs elements.
+OPSETS = range(20, 25)  # the opsets that the spellings support
+# What a forward may raise if it reads elements, which a NamedArray does not have.
 FAILURES = (NotImplementedError, TypeError, AttributeError, ValueError, IndexError)
 
 
@@ -86,7 +86,7 @@ def export(
 def trace_function(
     func: Any, args: tuple[Any, ...], input_names: Any, dynamic_axes: Mapping[str, Any]
 ) -> tuple[Trace, Any]:
-    """Return the trace and the input names. Raises GraphError if a run changes anything besides what it returns."""
+    """Return the trace and the input names. Raises GraphError if the function has side effects."""
     f = TracedFunction(func)
     tensors: list[Tensor] = []
     args, options = f.parameters.bind_arguments(args, {})
@@ -108,7 +108,7 @@ def trace_function(
 
 
 def dynamic_spec(spec: Spec, name: str, axes: Any) -> Spec:
-    """Return the spec with unknown lengths on these axes. Raises ValueError for an axis that it does not have."""
+    """Return the spec with unknown lengths on these axes. Raises ValueError for an axis that the spec lacks."""
     called = axes if isinstance(axes, Mapping | list | tuple) else None
     if called is None or any(type(a) is not int or not -spec.ndim <= a < spec.ndim for a in called):
         raise ValueError(
@@ -124,7 +124,7 @@ def dynamic_spec(spec: Spec, name: str, axes: Any) -> Spec:
 
 
 def choose_names(what: str, said: Sequence[str] | None, own: Sequence[str]) -> list[str]:
-    """The user's names, one for each of our own; our own names if the user gave none."""
+    """The names that the user specified, or `own`, the defaults. Raises ValueError unless there is one per default."""
     if said is None:
         return list(own)
     words = isinstance(said, list | tuple) and all(isinstance(name, str) and name for name in said)
@@ -194,7 +194,7 @@ def write_results(g: Exporting, trace: Trace, given: Sequence[NamedArray], outpu
 
 
 def validate_model(model: Any, places: Mapping[str, Any]) -> None:
-    """Raises GraphError, with the line that called it, for a node that ONNX forbids, as most ops on integers are."""
+    """Raises GraphError, with the line of user code, for a node that ONNX forbids, such as most ops on integers."""
     try:
         onnx.checker.check_model(model, full_check=True)
     except (onnx.checker.ValidationError, onnx.shape_inference.InferenceError) as reason:
@@ -222,7 +222,7 @@ class Exporting(OnnxNumPy):
     """The recorder, extended to write whole graphs node by node."""
 
     def run(self, graph: Graph, xs: Sequence[NamedArray]) -> tuple[Any, ...]:
-        """The graph's outputs for these inputs."""
+        """Write the graph's nodes for these inputs; return its outputs."""
         return walk_graph(graph, xs, self.emit_node)
 
     def emit_node(self, node: Node, xs: Sequence[NamedArray]) -> Any:
@@ -251,7 +251,7 @@ class Exporting(OnnxNumPy):
                     return spelling(self, op, *xs)
             if hasattr(op, "decompose"):
                 return self.run(*parts(op, xs))[0]
-            # A copy: forwards cache tables by array module, and here such a table consists of this op's nodes.
+            # Forwards cache tables per array module. Here tables are nodes, so each op gets its own copy of the module.
             y = op.forward(copy(self), *xs)
             return y if isinstance(y, tuple) else self.as_operand(y).as_it_is()
         except (Unrecordable, MinigradError, *FAILURES) as reason:
@@ -265,7 +265,7 @@ class Exporting(OnnxNumPy):
 
 
 def empty_result(node: Node, xs: Sequence[Any]) -> Any:
-    """The result if it or every operand has no elements, a case in which engines disagree; else None."""
+    """The result, if it or every operand is empty, since engines disagree on empty arrays; else None."""
     if type(node.spec) is not Spec or isinstance(node.op, Effect):
         return None
     if is_empty(node.spec.shape):

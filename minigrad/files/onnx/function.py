@@ -3,12 +3,12 @@
     net = mg.onnx.load("net.onnx")
     logits = net(image)
 
-Each node runs as the tensor operations that `readings.py` gives for its op, so the function can be differentiated,
+Each node runs as the tensor operations that `readings.py` lists for its op, so the function can be differentiated,
 trained, traced, drawn, compiled and exported again. An op without a reading is expanded into other ops if the model or
-the ONNX standard defines it as a function; any other op is refused by name when the file is loaded.
+the ONNX standard defines it as a function. For any other op, loading fails with an error that names it.
 
-A file is only data. Loading computes nothing and takes no more memory than the file has bytes; onnx.checker checks the
-model first. A run, however, takes whatever time and memory the program in the file needs.
+A file is only data. Loading runs no op and needs no more memory than the size of the file; onnx.checker checks the
+model first. A run, however, takes whatever time and memory the model needs.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ Scope = Mapping[str, Any]
 def load(source: str | os.PathLike[str] | bytes) -> OnnxFunction:
     """Load an ONNX file, or the bytes of one, as a function.
 
-    Raises SavedFileError if it is no valid model, and GraphError if it uses an op that has no reading here.
+    Raises SavedFileError if the file is not a valid model, GraphError if it uses an op that minigrad does not support.
     """
     try:
         model = onnx.load_model_from_string(source) if isinstance(source, bytes) else onnx.load(Path(source))
@@ -76,7 +76,7 @@ def check(model: onnx.ModelProto) -> None:
 
 
 def sort_nodes(graph: Any) -> None:
-    """Move each node of a graph, and of its subgraphs, behind the nodes whose results it reads."""
+    """Move each node of a graph, and of its subgraphs, after the nodes whose results it reads."""
     maker = {name: i for i, node in enumerate(graph.node) for name in node.output if name}
     reads = {i: {maker[name] for name in read_by([node]) if name in maker} for i, node in enumerate(graph.node)}
     if any(j >= i for i, needed in reads.items() for j in needed):
@@ -91,10 +91,10 @@ def sort_nodes(graph: Any) -> None:
 
 
 class OnnxFunction(Module):
-    """A loaded model. Call it with its inputs, by place or by name; it returns a tensor, or a tuple of several.
+    """A loaded model. Call it with its inputs, by position or by name; it returns a tensor or a tuple of tensors.
 
     inputs       name → (dtype, shape); a length that is not fixed is None or a name
-    outputs      names
+    outputs      names of the outputs
     variables    name → tensor: trainable ones are parameters, the others buffers
     """
 
@@ -134,7 +134,7 @@ class OnnxFunction(Module):
 
 
 def trainable_names(model: onnx.ModelProto) -> set[str]:
-    """The names of trainable arrays: those that an exported model lists; else all but scalars and statistics."""
+    """The names of trainable arrays: the list in a model that minigrad wrote, else all but scalars and statistics."""
     said = next((p.value for p in model.metadata_props if p.key == PARAMETERS), None)
     if said is not None:
         try:
@@ -168,7 +168,7 @@ def dtype_in(said: onnx.TypeProto, name: str) -> Any:
 def tensor(x: onnx.TensorProto) -> Tensor:
     """An array of the file. Raises SavedFileError if it has more or fewer bytes than its shape needs."""
     dtype_of(x.data_type, x.name)
-    if x.data_location == x.EXTERNAL:  # given a path, onnx.load has read it already, from the model's folder only
+    if x.data_location == x.EXTERNAL:  # onnx.load(path) has read external data already, from the model's folder only
         raise SavedFileError(f"the array {x.name} lies in another file: load the model by its path, not from its bytes")
     try:
         array = numpy_helper.to_array(x)
@@ -192,7 +192,7 @@ def validate_input(name: str, x: Any, dtype: Any, shape: Any) -> Any:
     return x
 
 
-# -- graphs, read -----------------------------------------------------------------------------------
+# -- reading graphs ---------------------------------------------------------------------------------
 
 
 class Body(NamedTuple):
@@ -204,7 +204,7 @@ class Body(NamedTuple):
     arrays: dict[str, Tensor]
 
     def __call__(self, around: Scope, *xs: Any) -> tuple[Any, ...]:
-        """Run the graph on its inputs and on the values of the graph around it."""
+        """Run the graph on its inputs and on values of the enclosing graph."""
         values: dict[str, Any] = {**self.arrays, **dict(zip(self.inputs, xs, strict=False))}
         scope: Any = ChainMap(values, around)  # type: ignore[arg-type]
         for step in self.steps:
@@ -213,7 +213,7 @@ class Body(NamedTuple):
 
 
 class NodeReading(NamedTuple):
-    """A node with its reading."""
+    """A node, and the reading that runs it."""
 
     node: onnx.NodeProto
     options: dict[str, Any]
@@ -264,12 +264,12 @@ def schema_parameters(parameters: Sequence[Any], n: int) -> Sequence[Any]:
     return [*parameters, *[p for p in parameters[-1:] if p.option.name == "Variadic"] * n]
 
 
-signature_of = cache(signature)  # a model has the same few readings in thousands of nodes
+signature_of = cache(signature)  # thousands of nodes of a model share a few readings
 FIXED = {"tensor(int64)": np.dtype(np.int64), "tensor(bool)": np.dtype(bool), "tensor(float)": np.dtype(np.float32)}
 
 
 def bind_scope(body: Body, scope: Scope) -> Any:
-    """A branch or a loop body as a function, which reads the values around it from the scope."""
+    """A branch or a loop body as a function of its inputs; it reads outer values from the scope."""
     return lambda *xs: body(scope, *xs)
 
 
@@ -301,7 +301,7 @@ class Reader:
     def steps(
         self, nodes: Iterable[onnx.NodeProto], outputs: Iterable[str], said: Mapping[str, Any]
     ) -> list[NodeReading]:
-        """The steps of these nodes, without trailing results that nothing reads."""
+        """The steps that run these nodes, without trailing outputs that nothing reads."""
         used = {*outputs, *read_by(nodes)}
         return [self.step(drop_unused_outputs(node, used), said) for node in nodes]
 
@@ -333,7 +333,7 @@ class Reader:
             return None
 
     def function(self, node: onnx.NodeProto) -> Any:
-        """The model's own function of that name; None if it has none."""
+        """The function that defines the node's op in the model itself; None if there is none."""
         return self.functions.get((node.domain, node.op_type, node.overload))
 
     def inline_function(self, node: onnx.NodeProto, xs: Sequence[Any]) -> tuple[Any, ...]:
@@ -351,7 +351,7 @@ class Reader:
         return body({}, *xs, *[None] * (len(function.input) - len(xs)))
 
     def unread(self, nodes: Iterable[onnx.NodeProto], seen: set[Any]) -> set[str]:
-        """The ops without a reading in these nodes and the functions they use. seen: functions checked already."""
+        """The ops without a reading, in these nodes and in functions that they use. seen: functions already checked."""
         found: set[str] = set()
         for node in nodes:
             key, schema = (node.domain, node.op_type, node.overload), self.schema(node)

@@ -1,6 +1,6 @@
 """Readings of ONNX's layers: convolution, pooling, normalisation, recurrence, resizing, quantization.
 
-They join the table of `readings.py`, and take any number of axes if the standard does.
+This module adds them to the table of `readings.py`. They support any number of axes if the standard does.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def window(x: Any, kernel: Sequence[int], auto_pad: str = "NOTSET", ceil_mode: i
         margins = [halves(p, auto_pad == "SAME_UPPER") for p in whole]
     elif auto_pad == "VALID":
         margins = [(0, 0)] * n
-    if ceil_mode:  # a last, incomplete window, unless it begins in the padding after x
+    if ceil_mode:  # add a last, incomplete window, unless it begins in the padding after x
         rooms = [(m + sum(p) - r, s, m + p[0]) for m, p, r, s in zip(size, margins, reach, steps)]
         more = [-room % s if -(-room // s) * s < end else 0 for room, s, end in rooms]
         margins = [(before, after + m) for (before, after), m in zip(margins, more)]
@@ -65,7 +65,7 @@ def conv(x: Any, w: Any, b: Any = None, group: int = 1, **geometry: Any) -> Any:
 @reads("ConvTranspose")
 def conv_transpose(x: Any, w: Any, b: Any = None, group: int = 1, output_padding: Any = None, output_shape: Any = None,
                    auto_pad: str = "NOTSET", **geometry: Any) -> Any:  # fmt: skip
-    """The full result cropped by its padding; if an output size is given, the padding follows from it."""
+    """Crop the full result by the padding. If an output size is given, it determines the padding."""
     seen = window(x, w.shape[2:], auto_pad if auto_pad == "VALID" else "NOTSET", **geometry)
     n, more = x.ndim - 2, per_axis(output_padding, x.ndim - 2, 0)
     axes = zip(x.shape[2:], seen.stride, seen.dilation, seen.kernel, more)
@@ -81,7 +81,7 @@ def conv_transpose(x: Any, w: Any, b: Any = None, group: int = 1, output_padding
 
 @reads("MaxPool")
 def max_pool(x: Any, kernel_shape: Any, storage_order: int = 0, outputs: int = 1, **geometry: Any) -> Any:
-    """The maxima, and their flat indices into x, counted over all its axes."""
+    """The maxima, and their indices into the flattened x."""
     seen, size = window(x, kernel_shape, **geometry), x.shape[2:]
     y = x.apply(ops.MaxPool(seen))
     if outputs == 1:
@@ -102,7 +102,7 @@ def average_pool(x: Any, kernel_shape: Any, ceil_mode: int = 0, count_include_pa
 
 @reads("LpPool")
 def lp_pool(x: Any, kernel_shape: Any, p: float = 2, **geometry: Any) -> Any:
-    """(Σ |x|ᵖ)^1/p: the mean over all taps times their number."""
+    """(Σ |x|ᵖ)^1/p, where the sum is the mean over all taps times their number."""
     seen = window(x, kernel_shape, **geometry)
     everywhere = tuple((n + sum(m), n + sum(m)) for n, m in zip(x.shape[2:], seen.padding))
     return ((x.abs() ** p).apply(ops.AvgPool(seen, everywhere)) * seen.taps) ** (1 / p)
@@ -199,7 +199,7 @@ def lp_normalization(x: Any, axis: int = -1, p: int = 2) -> Any:
 @reads("Dropout")
 def dropout(x: Any, ratio: Any = 0.5, training_mode: Any = False, seed: Any = None, is_test: int = 0,
             outputs: int = 1, version: int = 13) -> Any:  # fmt: skip
-    """x unchanged. A node that does drop elements is refused: the file stores no random key."""
+    """x unchanged. Nodes that drop elements are not supported: the file stores no random key."""
     drops = (not is_test) if version < 7 else training_mode is not None and number(training_mode)
     require_supported(not drops or not (0.5 if ratio is None else number(ratio)), "training")
     return (x, ones_like(x, dtype=bool))[:outputs]
@@ -209,7 +209,7 @@ def dropout(x: Any, ratio: Any = 0.5, training_mode: Any = False, seed: Any = No
 
 
 def activation(names: Any, alphas: Any, betas: Any, usual: Sequence[str]) -> Any:
-    """The activation functions of these names with their alphas and betas: one direction's, then the other's."""
+    """The activation functions with these names, alphas and betas: all of the first direction, then of the second."""
     alphas, betas = list(alphas or []), list(betas or [])
 
     def function(name: str) -> Any:
@@ -261,7 +261,7 @@ def recurrent(gates: int, states: int, usual: Sequence[str], step: Callable[...,
 
 
 def steps(step: Callable[..., Any], a: Any, states: Sequence[Any], lengths: Any, back: bool) -> Any:
-    """(state h after each step, last states). Beyond the end of a shorter sequence, states stay and h is 0."""
+    """Return (h after each step, the final states). After a shorter sequence ends, its states stay and its h is 0."""
     turn = constant(np.arange(a.shape[0])).reshape(-1, 1, 1)
     going = ones_like(turn, dtype=bool) if lengths is None else turn < lengths.reshape(1, -1, 1)
     a, going = (a.flip(0), going.flip(0)) if back else (a, going)
@@ -285,7 +285,7 @@ def elman(a: Any, h: Any, R: Any, bias: Any, f: Any, clip: Any, **_: Any) -> Any
 
 
 def gru(a: Any, h: Any, R: Any, bias: Any, f: Any, clip: Any, linear: int, **_: Any) -> Any:
-    """Gates z, r, and the candidate; r multiplies h, or the recurrent product with h if `linear`."""
+    """One GRU step: gates z, r, and a candidate. r multiplies h or, if `linear`, the product of h and R."""
     H = h.shape[-1]
     u = h @ R[: 2 * H].T + bias[: 2 * H] + a[:, : 2 * H]
     z, r = (f[0](clamp_symmetric(part, clip)) for part in u.chunk(2, -1))
@@ -295,7 +295,7 @@ def gru(a: Any, h: Any, R: Any, bias: Any, f: Any, clip: Any, linear: int, **_: 
 
 
 def lstm(a: Any, h: Any, c: Any, R: Any, bias: Any, f: Any, clip: Any, peephole: Any, **_: Any) -> Any:
-    """Gates i, o, f and the candidate; by a peephole i and f also read the old cell state, and o the new one."""
+    """One LSTM step: gates i, o, f and a candidate. With a peephole, i and f read the old cell state, o the new."""
     i, o, forget, g = (a + h @ R.T + bias).chunk(4, -1)
     pi, po, pf = (0, 0, 0) if peephole is None else peephole.chunk(3, -1)
     i, forget = f[0](clamp_symmetric(i + pi * c, clip)), f[0](clamp_symmetric(forget + pf * c, clip))
@@ -359,7 +359,7 @@ def floats(x: Any) -> list[float]:
 
 def resize_coordinates(mode: str, n: int, m: int, factor: float, ends: tuple[float, float]) -> Any:
     """The m output elements' coordinates on an axis of length n. Raises GraphError if the standard contradicts itself:
-    its text uses the length m, its tests n times the scale, which need not be an integer.
+    its text uses the output length m, its tests use n times the scale, which need not be an integer.
     """
     length = float(np.float32(factor) * np.float32(n))
     at = source_coordinates(mode, n, m, length, factor, ends)
@@ -371,7 +371,7 @@ def resize_coordinates(mode: str, n: int, m: int, factor: float, ends: tuple[flo
 
 
 def source_coordinates(mode: str, n: int, m: int, length: float, factor: float, ends: tuple[float, float]) -> Any:
-    """The m output elements' coordinates on an axis of length n, if the output is `length` long."""
+    """The m output elements' coordinates on an axis of length n, by formulas that use `length` as the output length."""
     i, factor = np.arange(m, dtype=np.float32), np.float32(factor)  # type: ignore[assignment]
     if mode == "half_pixel" or (mode == "pytorch_half_pixel" and length > 1):
         return (i + 0.5) / factor - 0.5
@@ -394,7 +394,7 @@ NEAREST: dict[str, Any] = {
 
 
 def matrix(at: Any, n: int, factor: float, mode: str, rounding: str, a: float, exclude_outside: int) -> Any:
-    """(m, n): the weight of each of n elements for m output coordinates. Elements past the ends repeat the last."""
+    """(m, n): the weight of each of n elements for each of m coordinates. Past an end, the last element repeats."""
     if mode == "nearest":
         return np.eye(n)[np.clip(NEAREST[rounding](at), 0, n - 1).astype(int)]
     shrink = min(factor, 1.0)
@@ -419,7 +419,7 @@ def cubic(t: Any, a: float) -> Any:
 
 @reads("AffineGrid")
 def affine_grid(theta: Any, size: Any, align_corners: int = 0) -> Any:
-    """Not by the standard's function body, which drops the batch axis of a batch of one."""
+    """Replaces the standard's function body, which drops the batch axis of a batch of one."""
     return F.affine_grid(theta, ints(size), bool(align_corners))
 
 
@@ -488,7 +488,7 @@ def qlinear_conv(
 
 @reads("ConvInteger")
 def conv_integer(x: Any, w: Any, zx: Any = None, zw: Any = None, **options: Any) -> Any:
-    """Computed in float64, in which products of small integers are exact."""
+    """Convolve in float64, in which products of small integers are exact."""
     first = None if zw is None else zw.reshape(-1, *[1] * (w.ndim - 1))
     return conv(
         subtract_zero_point(x, zx).astype(np.float64), subtract_zero_point(w, first).astype(np.float64), **options

@@ -1,7 +1,7 @@
 """int8 layers in QDQ form, which engines recognise: QuantizeLinear and DequantizeLinear around a float layer.
 
-An engine with integer kernels replaces these nodes by one of them. Any other engine multiplies floats and gets the same
-numbers up to the last bits.
+An engine with integer kernels replaces these nodes by such a kernel. Any other engine multiplies floats; its results
+differ only in the last bits.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class QuantizeLinear(Op):
 
 @dataclass(frozen=True)
 class DequantizeLinear(Op):
-    """x = (q − z) s, with one s and z for all, or one per index along the axis; z is 0 by default"""
+    """x = (q − z) s, with one s and z per tensor, or per index along the axis; z is 0 by default"""
 
     axis: int = 0
 
@@ -56,7 +56,7 @@ def emit_quantize(g: Any, op: Any, x: NamedArray, s: NamedArray, *z: NamedArray)
 
 
 def duplicate_initializer(g: Any, x: NamedArray) -> NamedArray:
-    """Copy an initializer: on CPUs that need uint8 weights, ONNX Runtime converts each initializer at its only use."""
+    """Copy an initializer for each use: on CPUs that need uint8, ONNX Runtime converts initializers with one use."""
     array = numpy_helper.to_array(g.writer.constants[x.name])
     return NamedArray(g, g.writer.constant(array, x.name), x.shape, x.dtype)
 
@@ -64,8 +64,8 @@ def duplicate_initializer(g: Any, x: NamedArray) -> NamedArray:
 class QDQLayer(QuantizedLayer):
     """An integer layer that multiplies dequantized values; zero points have the dtypes of the integers.
 
-    bias_int, bias_scale    the bias as int32 with the scale of the product, s_x s_w, without which ONNX Runtime
-                            computes a last layer in floats; None without a bias
+    bias_int, bias_scale    the bias as int32, with the scale s_x s_w of the product; None without a bias. If the bias
+                            is not int32, ONNX Runtime computes a last layer in floats
     """
 
     input_scale: Any
@@ -130,7 +130,7 @@ def is_qdq_step(step: NodeReading) -> bool:
 def is_static(layer: Any) -> bool:
     """Whether this is an integer layer with a fixed input scale whose sums, including the bias, fit in int32.
 
-    An engine does not check and wraps around. A layer with a larger bias is written by its forward.
+    Engines do not check for overflow. A layer whose sums could overflow is written by running its `forward`.
     """
     if not isinstance(layer, QuantizedLayer) or layer.activation is not None:
         return False
@@ -141,7 +141,7 @@ def is_static(layer: Any) -> bool:
 
 
 def to_qdq(func: Any) -> Any:
-    """A copy of the module with its integer layers in QDQ form; a function or module without such layers as it is."""
+    """A copy of the module with its integer layers in QDQ form; without integer layers, `func` itself."""
     if isinstance(func, OnnxFunction):
         made = copy(func)
         made.body = func.body._replace(steps=[QDQStep(*s) if is_qdq_step(s) else s for s in func.body.steps])

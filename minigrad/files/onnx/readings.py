@@ -1,10 +1,10 @@
 """The table of readings that `mg.onnx.load` uses: each ONNX op as operations on tensors.
 
-A reading takes a node's inputs, None for one left out, and its attributes by name. What older opsets pass as an
-attribute and newer ones as an input has one parameter, so most readings serve every opset. `version` is the opset in
-which the op last changed, `outputs` the number of results that are used. Results may have any dtype: function.py casts
-them to that of the op's schema. Elementwise ops, reductions and products are here, the others in shapes.py, branches.py
-and networks.py.
+A reading takes a node's inputs (None if omitted) and its attributes by name. A value that is an attribute in older
+opsets and an input in newer ones has one parameter, so most readings serve every opset. `version` is the opset in which
+the op last changed, `outputs` the number of results that are used. Results may have any dtype: function.py casts them
+to the dtype in the op's schema. Elementwise ops, reductions and products are in this module, the others in shapes.py,
+branches.py and networks.py.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ Reading = Callable[..., Any]
 READINGS: dict[str, Reading] = {}
 SELU = 1.67326319217681884765625, 1.05070102214813232421875  # α and γ, as the standard has them
 TYPES = {"FLOAT": 1, "UINT8": 2, "INT8": 3, "UINT16": 4, "INT16": 5, "INT32": 6, "INT64": 7, "BOOL": 9, "FLOAT16": 10,
-         "DOUBLE": 11, "UINT32": 12, "UINT64": 13}  # before opset 6, Cast gives the dtype by name  # fmt: skip
+         "DOUBLE": 11, "UINT32": 12, "UINT64": 13}  # before opset 6, Cast names the dtype  # fmt: skip
 
 
 def reads(*names: str) -> Callable[[Reading], Reading]:
@@ -48,14 +48,14 @@ def reads(*names: str) -> Callable[[Reading], Reading]:
 
 
 def is_known(x: Any) -> bool:
-    """Whether its elements are known now and need no gradient."""
+    """Whether the elements of x are known while tracing and need no gradient."""
     if isinstance(x, list):
         return all(map(is_known, x))
     return x is None or (isinstance(x, Tensor) and not x.requires_grad)
 
 
 def concrete_array(x: Any) -> Any:
-    """The elements. Raises GraphError if they are known only at run time."""
+    """The elements of x. Raises GraphError if they are known only at run time."""
     if not isinstance(x, Tensor):
         raise GraphError(
             "a shape or an order depends on elements of the inputs, which are unknown in a traced function: call the "
@@ -77,7 +77,7 @@ def number(x: Any) -> Any:
 
 
 def require_supported(holds: Any, what: str) -> None:
-    """Raises GraphError unless the condition holds: this kind of node has no reading."""
+    """Raises GraphError unless the condition holds. `what` describes the kind of node that has no reading."""
     if not holds:
         raise GraphError(f"{what} has no reading in mg.onnx.load")
 
@@ -94,7 +94,7 @@ def is_float(x: Any) -> bool:
 
 
 def binary(f: Reading) -> Reading:
-    """f of operands that broadcast; before opset 7, `axis` says at which axis of x those of y begin."""
+    """A reading of f with broadcasting. Before opset 7, the axes of y are aligned with those of x from `axis` on."""
 
     def reading(x: Any, y: Any, axis: Any = None, broadcast: int = 0) -> Any:
         if axis is not None and y.ndim:
@@ -105,7 +105,7 @@ def binary(f: Reading) -> Reading:
 
 
 def many(f: Reading) -> Reading:
-    """f of any number of operands, two at a time."""
+    """A reading that combines any number of operands by f, from left to right."""
     return lambda *xs: reduce(f, xs)
 
 
@@ -190,7 +190,7 @@ def reduction(f: Reading, before: Reading = lambda x: x, after: Reading = lambda
 
 
 def extreme(method: str, none: Callable[[Any], Any]) -> Reading:
-    """The reduction by this method; over no elements, none(dtype)."""
+    """A reduction by this method; if there are no elements to reduce, the result is none(dtype)."""
 
     def reduce_extreme(x: Any, axes: Sequence[int], keepdims: bool) -> Any:
         if 0 not in [n for n in x.shape if isinstance(n, int)]:
@@ -249,7 +249,7 @@ def running(method: str, none: int) -> Reading:
 
 
 def along(f: Reading, since: int = 13) -> Reading:
-    """f along an axis; before opset 13, along that axis and all later ones as one, by default from axis 1."""
+    """A reading of f along an axis; before opset 13, along the axis, by default 1, and all later axes, flattened."""
 
     def reading(x: Any, axis: Any = None, version: int = 13) -> Any:
         if version >= since:
@@ -280,7 +280,7 @@ READINGS |= {
 @reads("Gemm")
 def gemm(a: Any, b: Any, c: Any = None, alpha: float = 1.0, beta: float = 1.0, transA: int = 0, transB: int = 0,
          broadcast: int = 0) -> Any:  # fmt: skip
-    """α a b + β c; if c is a row, a linear layer."""
+    """α a b + β c, as a linear layer if α = β = 1 and c is a row or missing."""
     a = a.T if transA else a
     if alpha == 1.0 and (c is None or (beta == 1.0 and c.ndim == 1 and c.shape[0] == b.shape[0 if transB else 1])):
         return a.linear(b if transB else b.T, c)

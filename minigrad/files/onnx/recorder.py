@@ -1,7 +1,7 @@
 """An array module that writes ONNX: an op's `forward` runs on it, and each call becomes a node.
 
-So most ops need no ONNX code beyond their `forward`: this module knows NumPy's functions, not ops. Ops for which ONNX
-has an op of its own, such as Conv, are in the table of spellings.py.
+So most ops need no ONNX code beyond their `forward`: this module knows NumPy's functions, not ops. Ops that ONNX
+has too, such as Conv, are in the table of spellings.py.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ CALCULATED: dict[Any, Any] = {
 
 
 class OnnxNumPy:
-    """NumPy's functions on NamedArrays; NumPy's types and constants unchanged.
+    """An array module: NumPy's functions on NamedArrays, and NumPy's own types and constants.
 
     lengths    name of an unknown length → the input and the axis that have it
     records    tells forwards that they are being recorded, so that they do not cut large arrays into blocks
@@ -72,7 +72,7 @@ class OnnxNumPy:
         return NamedArray(self, self.writer.constant(array), array.shape, array.dtype)
 
     def number(self, n: Any) -> Any:
-        """An expression of lengths, computed in the graph. Raises Unrecordable if no input has such a length."""
+        """Compute an expression of lengths in the graph. Raises Unrecordable for a length that no input has."""
         match n:
             case str():
                 if n not in self.lengths:
@@ -118,7 +118,7 @@ class OnnxNumPy:
         return y if out is None else out.write(self.broadcast_to(y, out.shape))
 
     def ufunc_operand(self, x: Any, dtype: np.dtype, narrow: bool) -> NamedArray:
-        """x in the dtype that NumPy would convert it to, then in int32 if that is narrow."""
+        """x in the dtype to which NumPy would convert it, then cast to int32 if `narrow`."""
         y = self.cast(self.as_operand(x, None if isinstance(x, NamedArray) else dtype), dtype)
         return self.cast(y, np.dtype(np.int32)) if narrow else y
 
@@ -136,7 +136,7 @@ class OnnxNumPy:
         return self.cast(self.call("Where", (c, x, y), self.broadcast_of(c, x, y), x.dtype), dtype)
 
     def cast(self, x: NamedArray, dtype: np.dtype) -> NamedArray:
-        """x in that dtype; NaN becomes True, as in NumPy."""
+        """x cast to a dtype. As in NumPy, NaN becomes True in booleans."""
         if x.dtype == dtype:
             return x
         return self.call("Cast", [x], x.shape, dtype, to=element(dtype))
@@ -159,14 +159,14 @@ class OnnxNumPy:
     # -- reductions -------------------------------------------------------------------------------
 
     def reduce(self, kind: str, x: NamedArray, axis: Any, keepdims: bool = False, dtype: Any = None) -> NamedArray:
-        """x reduced along axes; along all of them for None."""
+        """Reduce x along an axis or a tuple of axes; for None, along all axes."""
         axes = range(x.ndim) if axis is None else axis if isinstance(axis, tuple) else (axis,)
         along = [a % x.ndim for a in axes]
         shape = [1 if a in along else n for a, n in enumerate(x.shape) if keepdims or a not in along]
-        if kind in ("all", "any"):  # as the minimum and the maximum of 0 and 1
+        if kind in ("all", "any"):  # the minimum or the maximum of zeros and ones
             extreme = self.cast(self.cast(x, np.dtype(bool)), np.dtype(np.int32))
             found = self.reduce("ReduceMin" if kind == "all" else "ReduceMax", extreme, tuple(along), keepdims)
-            return found > 0  # type: ignore[no-any-return]  # without elements, the extreme is a limit of int32
+            return found > 0  # type: ignore[no-any-return]  # of no elements: a limit of int32
         if dtype is None:
             like = np.ones((), x.dtype)
             dtype = (like.sum() if kind in ("ReduceSum", "ReduceProd") else like).dtype
@@ -191,7 +191,7 @@ class OnnxNumPy:
         return self.call("CumSum", [x, self.as_operand(np.int64(axis))], x.shape, x.dtype)
 
     def cumprod(self, x: NamedArray, axis: int) -> NamedArray:
-        """In steps of 1, 2, 4, …: ONNX has no running product."""
+        """Multiply by shifted copies in steps 1, 2, 4, …: ONNX has no op for running products."""
         require_known("a running product", x.shape[axis])
         y, step = self.cast(x, np.cumprod(np.empty(0, x.dtype)).dtype).as_it_is(), 1
         before = (slice(None),) * axis
@@ -222,7 +222,7 @@ class OnnxNumPy:
     dot = matmul
 
     def einsum(self, text: str, *xs: Any) -> NamedArray:
-        """A sum of elements or of elementwise products, without Einsum, which not all engines have in all dtypes."""
+        """A sum of elements or of elementwise products, without Einsum, which not all engines support in all dtypes."""
         left, _, right = text.partition("->")
         letters, *others = left.split(",")
         if {*others} - {letters} or len({*letters}) < len(letters) or [c for c in letters if c in right] != [*right]:
@@ -358,7 +358,7 @@ class OnnxNumPy:
     # -- indexing ---------------------------------------------------------------------------------
 
     def emit_slice(self, x: NamedArray, parts: tuple[Any, ...]) -> NamedArray:
-        """x[parts], of integers, slices, None and an ellipsis."""
+        """x[parts], where parts are integers, slices, None and an ellipsis."""
         axis, starts, gone, new = 0, [], [], []
         shape: list[Any] = []
         for p in parts:
@@ -403,7 +403,7 @@ class OnnxNumPy:
         )
 
     def split_index(self, x: NamedArray, parts: tuple[Any, ...]) -> tuple[tuple[Any, ...], list[Any], list[int], bool]:
-        """The index with slices for its arrays, the arrays, the axes they index, and whether these are adjacent."""
+        """The index with slices in place of its arrays, the arrays, their axes, and whether these axes are adjacent."""
         if any(isinstance(p, int | Length) for p in parts):
             raise Unrecordable("an index mixes integers and arrays")
         parts = self.normalize_index(x, parts)
@@ -432,7 +432,7 @@ class OnnxNumPy:
         return self.call("GatherElements", [x, self.as_int64(index)], index.shape, x.dtype, axis=axis)
 
     def indices(self, arrays: Sequence[NamedArray]) -> NamedArray:
-        """Broadcast index arrays and stack them along a new last axis, as GatherND and ScatterND want them."""
+        """Broadcast index arrays and stack them along a new last axis, as GatherND and ScatterND expect them."""
         shape = self.broadcast_of(*arrays)
         return self.stack([self.broadcast_to(self.as_int64(a), shape) for a in arrays], len(shape))
 
@@ -444,8 +444,8 @@ class OnnxNumPy:
         return x.transpose([*axes, *(a for a in range(x.ndim) if a not in axes)])
 
     def assign(self, x: NamedArray, parts: tuple[Any, ...], value: Any, adds: bool = False) -> None:
-        """x[parts] = value, or += if `adds`, which adds to a repeated position each time. In an assignment the last
-        value wins: ONNX does not define that, so the last index of each position is found first.
+        """x[parts] = value, or += if `adds`, which adds to a repeated position each time. In an assignment, the last
+        value must win, which ONNX does not guarantee, so the last index of each position is found first.
         """
         basic, arrays, axes, together = self.split_index(x, parts)
         seen = x.make_view(lambda a: a[basic] if isinstance(a, np.ndarray) else self.emit_slice(a, basic))
@@ -468,13 +468,13 @@ class OnnxNumPy:
         seen.write(y.transpose(np.argsort([*axes, *(a for a in range(seen.ndim) if a not in axes)]).tolist()))
 
     def last(self, shape: Sequence[Any], index: NamedArray) -> NamedArray:
-        """For each position of an array of that shape, the number of the last index that points to it, or −1."""
+        """For each position of an array of this shape, the number of the last index that points to it, or −1."""
         turn = self.arange(prod(index.shape[:-1]))
         turn = self.as_operand(turn, np.int64).reshape(index.shape[:-1])
         return self.call("ScatterND", [self.full(shape, -1, np.int64), index, turn], shape, np.int64, reduction="max")
 
     def scatter_view(self, x: NamedArray, look: Look, part: NamedArray) -> NamedArray:
-        """x with the elements that a view shows replaced by `part`, which holds axes of unknown length whole."""
+        """x with the elements of a view replaced by `part`. The view must contain axes of unknown length as a whole."""
         still, there = ([a for a, n in enumerate(y.shape) if is_unknown(n)] for y in (x, part))
         rest, n = [x.shape[a] for a in still], 2 ** len(still)  # pretend that unknown lengths are 2
         shape = [2 if a in still else length for a, length in enumerate(x.shape)]

@@ -82,7 +82,7 @@ def pad_axes(x: Any, pads: Any = None, value: Any = 0.0, axes: Any = None, mode:
 
 @reads("Tile")
 def tile_axes(x: Any, repeats: Any, axis: Any = None) -> Any:
-    if axis is not None:  # opset 1: `repeats` is a number, for this axis alone
+    if axis is not None:  # opset 1: `repeats` is one number, for this axis only
         return cat([x] * number(repeats), number(axis))
     return x.repeat(*ints(repeats))
 
@@ -140,7 +140,7 @@ READINGS |= {
 }  # fmt: skip
 
 
-# -- places -----------------------------------------------------------------------------------------
+# -- indices ----------------------------------------------------------------------------------------
 
 
 def positive(i: Any, n: int) -> Any:
@@ -168,7 +168,7 @@ def scatter_along(x: Any, axis: int, i: Any, src: Any, reduction: str) -> Any:
 
 @reads("ScatterND")
 def scatter_nd(x: Any, i: Any, src: Any, reduction: str = "none") -> Any:
-    """A scatter into a matrix: the indexed axes of x are its rows, the other axes its columns."""
+    """Scatter into x as a matrix, whose rows are the indexed axes and whose columns are the other axes."""
     k = i.shape[-1]
     rows, rest = prod(x.shape[:k]), prod(x.shape[k:])
     steps = [prod(x.shape[a + 1 : k]) for a in range(k)]
@@ -180,7 +180,7 @@ def scatter_nd(x: Any, i: Any, src: Any, reduction: str = "none") -> Any:
 
 @reads("TopK")
 def top_k(x: Any, k: Any, axis: int = -1, largest: int = 1, sorted: int = 1) -> Any:
-    """By a sort, since ONNX wants the first of equal elements, which topk does not promise."""
+    """Sort, because ONNX requires the first of equal elements, which topk does not guarantee."""
     return tuple(y.narrow(axis, 0, number(k)) for y in x.sort(axis, bool(largest)))
 
 

@@ -1,4 +1,4 @@
-"""Spellings: how to write ops that have an ONNX op of their own, or whose `forward` reads elements or lengths.
+"""Spellings: how to write ops that ONNX has too, or whose `forward` cannot run without elements or lengths.
 
 Every other op is written by running its `forward`: see recorder.py.
 """
@@ -33,7 +33,7 @@ def spells(*kinds: type[Op]) -> Callable[[Spelling], Spelling]:
 
 
 def alike(kind: str, **attributes: Any) -> Spelling:
-    """A spelling as one node, for floats: the result has the operand's shape and dtype."""
+    """A spelling that writes one node, for floats only. The result has the operand's shape and dtype."""
 
     def emit_alike(g: Any, op: Any, x: NamedArray) -> Any:
         if x.dtype.kind in "iub":
@@ -174,7 +174,7 @@ def convolution_transpose(g: Any, op: Any, y: NamedArray, w: NamedArray) -> Any:
 @spells(ops.ConvolutionFilter)
 @partial(in_single, always=False)
 def convolution_filter(g: Any, op: Any, x: NamedArray, gy: NamedArray) -> Any:
-    """Convolve x with gy per group, with batch and channels swapped, and strides and dilations swapped"""
+    """Convolve x with gy in each group, after swapping batch with channels, and strides with dilations"""
     w, size = op.window, x.shape[2:]
     channels, outputs = x.shape[1] // op.groups, gy.shape[1] // op.groups
     # Crop what the last window does not reach, so that the result has one position per tap.
@@ -235,7 +235,7 @@ def each_channel(g: Any, op: Any, x: NamedArray, kind: Any, *size: Any) -> Any:
     return y.reshape((*x.shape[:2], *y.shape[2:]))
 
 
-# -- places -----------------------------------------------------------------------------------------
+# -- indices ----------------------------------------------------------------------------------------
 
 
 @spells(ops.IndexAdd)
@@ -251,7 +251,7 @@ def index_add(g: Any, op: Any, x: NamedArray, *arrays: NamedArray) -> Any:
 
 @spells(ops.Within)
 def within(g: Any, op: Any, x: NamedArray) -> Any:
-    """x with NaN for floats out of range; an integer below it becomes one above it, which engines refuse as an index"""
+    """x, with NaN for floats out of range, and op.high + 1 for integers below op.low: engines refuse it as an index"""
     if x.dtype.kind == "f":
         return g.where((x >= op.low) & (x <= op.high), x, x.dtype.type(np.nan))
     if x.dtype.kind == "u" and op.low <= 0:
@@ -262,7 +262,7 @@ def within(g: Any, op: Any, x: NamedArray) -> Any:
 
 
 def nonnegative_index(g: Any, index: NamedArray, n: Any) -> Any:
-    """Indices for an axis of length n with negative ones replaced by n, out of range: ONNX would count from the end"""
+    """Replace negative indices for an axis of length n by n, out of range, since ONNX would count them from the end"""
     index = g.as_int64(index)
     return g.where(index < 0, g.as_operand(n, index.dtype), index)
 

@@ -84,7 +84,7 @@ def trunc(g: Any, x: Any) -> Any:
 
 
 def of_floats(word: str, whole: Any, made: Any = None) -> Any:
-    """An ONNX op on floats with results of dtype `made`, by default the operand's; for integers, whole(x)"""
+    """For floats an ONNX op with results of dtype `made`, by default the operand's; for integers, whole(x)"""
     return lambda g, x: whole(x) if x.dtype.kind in "iub" else g.call(word, [x], x.shape, made or x.dtype)
 
 
@@ -106,7 +106,7 @@ UFUNCS: dict[str, Any] = {
     "floor": of_floats("Floor", lambda x: x), "ceil": of_floats("Ceil", lambda x: x),
     "rint": "Round", "sin": "Sin", "cos": "Cos", "arcsin": "Asin", "arccos": "Acos", "arctan": "Atan",
     "sinh": "Sinh", "cosh": "Cosh", "tanh": "Tanh", "arcsinh": "Asinh", "arccosh": "Acosh", "arctanh": "Atanh",
-    "tan": lambda g, x: g.sin(x) / g.cos(x),  # in which engines support float64, unlike Tan
+    "tan": lambda g, x: g.sin(x) / g.cos(x),  # engines support float64 in Sin and Cos, but not in Tan
     "maximum": "Max", "minimum": "Min", "greater": "Greater", "greater_equal": "GreaterOrEqual", "less": "Less",
     "less_equal": "LessOrEqual", "equal": "Equal",
     "isnan": of_floats("IsNaN", lambda x: x != x, bool), "isinf": of_floats("IsInf", lambda x: x != x, bool),

@@ -22,17 +22,17 @@ DTYPES = {
 }
 IN_SINGLE = {
     "Acos", "Acosh", "Asin", "Asinh", "Atan", "Atanh", "AveragePool", "Conv", "ConvTranspose", "Cosh", "Det", "Sinh",
-}  # fmt: skip  # which ONNX Runtime has on the CPU in float32 only; it refuses a file that has them in float64
+}  # fmt: skip  # on the CPU, ONNX Runtime has these ops in float32 only; it refuses files with them in float64
 PARAMETERS = "minigrad.parameters"  # metadata key: the names of the trainable arrays, a list in JSON
 
 
 class NodeWriter:
     """Collects the nodes and initializers of a model.
 
-    nodes       of the graph or subgraph that is being written
+    nodes       nodes of the graph or subgraph that is being written
     constants   name → initializer
     places      name of a node → the line of user code that it comes from
-    rare        ops used in float64 that ONNX Runtime lacks in float64
+    rare        ops that the model uses in float64 but ONNX Runtime lacks in float64
     """
 
     def __init__(self, names: Sequence[str]) -> None:
@@ -47,7 +47,7 @@ class NodeWriter:
         self.rare: set[str] = set()
 
     def within(self, name: str, place: Place | None) -> None:
-        """Name the nodes written next after this node of the engine's graph and the module it belongs to."""
+        """Set the names of the nodes written next, from the name and the module of this node of the engine's graph."""
         self.place, self.prefix, self.scope = (
             place,
             name,
@@ -55,7 +55,7 @@ class NodeWriter:
         )
 
     def fresh(self, name: str) -> str:
-        """The name itself, or with a number added if it is taken."""
+        """A unique name: this name, with a number added if it is taken."""
         made, i = name, 1
         while made in self.names:
             made, i = f"{name}_{i}", i + 1
@@ -70,7 +70,7 @@ class NodeWriter:
         return made
 
     def constant(self, array: np.ndarray, name: str = "constant") -> str:
-        """Add an initializer with this name, made unique. Constants without a name share one if their bytes agree."""
+        """Add an initializer; return its name, made unique. Equal constants without a name share one initializer."""
         key = (array.dtype.str, array.shape, array.tobytes()) if name == "constant" else (len(self.known),)
         if key not in self.known:
             self.known[key] = made = self.fresh(name)
@@ -79,7 +79,7 @@ class NodeWriter:
 
     @contextmanager
     def inside(self) -> Any:
-        """A block in which nodes are added to a new subgraph."""
+        """Within this `with` block, nodes are added to a new subgraph."""
         around, self.nodes = self.nodes, []
         try:
             yield self.nodes

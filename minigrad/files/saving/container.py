@@ -6,7 +6,7 @@
 
 https://github.com/huggingface/safetensors#format
 
-A file that is read is not trusted: each number is checked against the file's size before memory is allocated.
+Files are not trusted: each number in a header is checked against the file's size before memory is allocated.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ from ...engine.base.errors import DTypeError, SavedFileError
 from ...engine.base.whole_file import replace_file
 from .foreign import origin
 
-LONGEST_HEADER = 1 << 25  # bytes; more only for about a million arrays
-MOST_DIGITS = 20  # of a whole number: 64 bits
+LONGEST_HEADER = 1 << 25  # bytes; only a file of about a million arrays needs more
+MOST_DIGITS = 20  # digits of the largest 64-bit integer
 METADATA, OURS = "__metadata__", "minigrad"
 CODES = {
     "F64": "f8", "F32": "f4", "F16": "f2", "I64": "i8", "I32": "i4", "I16": "i2", "I8": "i1",
@@ -41,14 +41,14 @@ DTYPES = {code: np.dtype(name) for code, name in CODES.items()} | {"BF16": bfloa
 
 
 def write_arrays(path: str | os.PathLike[str], arrays: Mapping[str, np.ndarray], text: str) -> None:
-    """Write the file. Raises DTypeError for elements that it cannot hold, OSError if the disk refuses it."""
+    """Write arrays and a text. Raises DTypeError for a dtype that the format lacks, OSError if writing fails."""
     replace_file(path, chain(*encode_arrays(arrays, {METADATA: {OURS: text}})))
 
 
 def encode_arrays(arrays: Mapping[str, np.ndarray], header: dict[str, Any]) -> tuple[list[bytes], Iterable[Any]]:
-    """The bytes of a file: its header, then the arrays. Raises DTypeError for elements that it cannot hold.
+    """The bytes of a file: its header, then the arrays. Raises DTypeError for a dtype that the format lacks.
 
-    header    entries besides the arrays
+    header    further entries; the entries of the arrays are added to it
     """
     codes = {dtype: code for code, dtype in DTYPES.items()}
     for name, array in arrays.items():
@@ -56,7 +56,7 @@ def encode_arrays(arrays: Mapping[str, np.ndarray], header: dict[str, Any]) -> t
             raise DTypeError(f"{name} holds {array.dtype}, but a file only {', '.join(map(str, codes))}")
         header[name] = {"dtype": codes[array.dtype.newbyteorder("=")], "shape": array.shape, "data_offsets": (0, 0)}
     start = 0
-    pieces = sorted(arrays, key=lambda name: -arrays[name].itemsize)  # so each starts at a multiple of its itemsize
+    pieces = sorted(arrays, key=lambda name: -arrays[name].itemsize)  # so that each is aligned to its itemsize
     for name in pieces:
         header[name]["data_offsets"] = start, start + arrays[name].nbytes
         start += arrays[name].nbytes
@@ -70,9 +70,9 @@ def encode_arrays(arrays: Mapping[str, np.ndarray], header: dict[str, Any]) -> t
 
 
 def read(path: str | os.PathLike[str]) -> tuple[dict[str, np.ndarray], str | None]:
-    """The arrays of a file, in the order of its header, and its text, or None if minigrad did not write the file.
+    """Read a file: the arrays, in the header's order, and the text, or None if minigrad did not write the file.
 
-    Raises SavedFileError if it is damaged or no safetensors file.
+    Raises SavedFileError if the file is damaged or is not a safetensors file.
     """
     with Path(path).open("rb") as file:
         try:
@@ -95,7 +95,7 @@ def decode_arrays(file: Any, size: int) -> tuple[dict[str, np.ndarray], str | No
 
 
 def load_arrays(file: Any, start: int, size: int, header: dict[str, Any]) -> dict[str, np.ndarray]:
-    """Load the arrays after checking that they fill the file, one after another."""
+    """Load the arrays after checking that they fill the file without gaps."""
     places = {name: place(name, said) for name, said in header.items()}
     end = 0
     in_order = sorted(places, key=lambda name: places[name][2:])
@@ -125,7 +125,7 @@ def place(name: str, said: Any) -> tuple[np.dtype, tuple[int, ...], int, int]:
 def elements(
     file: Any, start: int, name: str, dtype: np.dtype, shape: tuple[int, ...], first: int, end: int
 ) -> np.ndarray:
-    """One array, read from its place."""
+    """Read one array from its bytes in the file."""
     file.seek(start + first)
     bits = np.empty(end - first, np.uint8)
     if file.readinto(bits.data) != end - first:
@@ -135,15 +135,15 @@ def elements(
     with_order = bits.view(dtype.newbyteorder("<")) if bits.size else np.empty(0, dtype)
     try:
         return with_order.astype(dtype, copy=False).reshape(shape)
-    except ValueError:  # no elements, but other lengths larger than NumPy supports
+    except ValueError:  # an empty array, whose other lengths exceed NumPy's limit
         raise SavedFileError(f"{short(name)} has the shape {short(shape)}, which is too long") from None
 
 
-# -- JSON that is not trusted -------------------------------------------------------------------
+# -- untrusted JSON ----------------------------------------------------------------------------
 
 
 def parse_json(text: str | bytes) -> dict[str, Any]:
-    """A JSON object. Raises SavedFileError for other text, a repeated key, NaN, infinity, or too long a number."""
+    """Parse a JSON object. Raises SavedFileError for other text, a repeated key, NaN, infinity, or a long integer."""
     try:
         found = json.loads(text, object_pairs_hook=reject_duplicates, parse_constant=no_number, parse_int=whole_number)
     except SavedFileError:
@@ -178,6 +178,6 @@ def is_table(x: Any, kind: Any) -> bool:
 
 
 def short(x: object) -> str:
-    """x in ASCII, cut to fit in one line of an error."""
+    """x in ASCII, shortened to fit in an error message."""
     text = ascii(x)
     return text if len(text) <= 80 else f"{text[:77]}…"

@@ -1,7 +1,7 @@
 """Evidence: graphs, ops and functions as plain data that a probe sends, and functions that check this data.
 
 The first function of each pair runs in the learner's process, the second in a referee (course/referee.py). The second
-does not trust its data: it checks it as it would a saved file, and refuses a graph that costs too much to run.
+does not trust the data: it checks them like a saved file, and refuses a graph that costs too much to run.
 
     sent_graph(graph)        graph_of(data)        a traced graph, node by node
     sent_op(op, *shapes)     obeys(data)           an op's values and derivatives, for the laws of laws.py
@@ -26,19 +26,19 @@ from ...graph.compiler import Graph, flops
 from ...laws import NUDGE, directions
 from .graphs import GraphDecoder, GraphEncoder
 
-MOST_ELEMENTS = 1_000_000  # of all results of a graph
+MOST_ELEMENTS = 1_000_000  # in all results of a graph together
 MOST_FLOPS = 10_000_000
 
 
 def sent_graph(graph: Graph) -> Any:
-    """A graph as plain data. Raises StateError for what a saved graph cannot hold."""
+    """A graph as plain data. Raises StateError if a saved graph cannot hold it."""
     return GraphEncoder().graph(graph)
 
 
 def graph_of(data: Any) -> Graph:
     """Decode a graph that is safe to run: all lengths are known, and it has no effects, branches or loops.
 
-    Raises ValueError for any other graph, and for one that costs too much to run.
+    Raises ValueError for any other graph, and for a graph that costs too much to run.
     """
     for node in data["nodes"]:
         node.pop("place", None)
@@ -73,7 +73,7 @@ def sent_nodes(y: Tensor) -> list[Any]:
 
 
 def sent_op(op: Op, *shapes: tuple[int, ...]) -> dict[str, Any]:
-    """An op's values and derivatives on random operands; under "error" the exception that ended this early, if any."""
+    """An op's values and derivatives on random operands. An exception is stored under "error"."""
     sent: dict[str, Any] = {"op": str(op)}
     try:
         for name, value in measurements(op, operands(shapes)):
@@ -84,7 +84,7 @@ def sent_op(op: Op, *shapes: tuple[int, ...]) -> dict[str, Any]:
 
 
 def operands(shapes: tuple[tuple[int, ...], ...]) -> list[Tensor]:
-    """Random operands as in laws.check(): away from 0, where logs and kinks are."""
+    """Random operands from 0.5 to 2, as in laws.check(): at 0, logarithms are infinite and some ops have kinks."""
     rng = np.random.default_rng(0)
     return [Tensor(rng.uniform(0.5, 2.0, shape)) for shape in shapes]
 
@@ -134,7 +134,7 @@ def close(a: Any, b: Any, rtol: float, atol: float) -> bool:
 
 
 def item(sent: dict[str, Any], name: str) -> Any:
-    """The numbers under this name. If sent_op() failed before them, raises an exception with the same class name."""
+    """The numbers under this name. If sent_op() failed before measuring them, raises an exception of the same name."""
     if name not in sent and "error" in sent:
         kind, words = sent["error"]
         raise type(str(kind), (Exception,), {})(words)
@@ -145,12 +145,12 @@ def item(sent: dict[str, Any], name: str) -> Any:
 
 
 def sent_slopes(f: Callable[[Tensor], Tensor], x: Any) -> list[Any]:
-    """The derivatives of each element of f by each of x: by backward, and by finite differences."""
+    """The derivatives of each element of f(x) by each element of x: by backward, and by finite differences."""
     xs = [np.asarray(x, float)]
     return [*backward_jacobian(f, xs), *nudged_jacobian(f, xs, STEP)]
 
 
 def slopes_agree(sent: list[Any]) -> bool:
-    """Whether the two agree, to the tolerances of gradcheck()."""
+    """Whether backward and finite differences agree, to the tolerances of gradcheck()."""
     backward, nudged = sent
     return close(backward, nudged, 1e-4, 1e-6)

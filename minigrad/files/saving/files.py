@@ -3,7 +3,7 @@
     mg.save("net.safetensors", net.state_dict())                 PyTorch reads it: safetensors.torch.load_file
     mg.save("run.mg", {"net": net.state_dict(), "optimizer": optimizer.state_dict(), "epoch": 3})
     state = mg.load("run.mg")
-    mg.save("net.mg", net, mg.TensorSpec((None, 784)))           the graph too: loading needs no Python of the network
+    mg.save("net.mg", net, mg.TensorSpec((None, 784)))           with the graph: loading needs no Python code of net
     net = mg.load("net.mg")
 
 A file contains no code: no pickle, and no names of modules or classes to import.
@@ -51,7 +51,7 @@ def save(path: str | os.PathLike[str], what: Any, inputs: Any = None) -> None:
 
 
 def function_of(what: Any, inputs: Any) -> SavedFunction | None:
-    """A function as it is saved; None for values."""
+    """The SavedFunction to write to the file; None if `what` is values."""
     if isinstance(what, SavedFunction) and inputs is None:
         return what
     if isinstance(what, SessionCallable) and inputs is None:

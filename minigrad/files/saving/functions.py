@@ -33,12 +33,12 @@ from ...tracing.builder import Tracer
 from .container import short
 from .graphs import GraphDecoder, GraphEncoder, item_at, plain
 
-CONSTANT = re.compile(r"captured(_\d+)?")  # the name a trace gives to a captured tensor without one
+CONSTANT = re.compile(r"captured(_\d+)?")  # a trace's name for a captured tensor that has no name
 
 
 @dataclass(frozen=True)
 class ResultPart:
-    """A part of what a function returns: its output or input with this number, or a view of such a part."""
+    """A part of a function's return value: the output or input with this number, or a view, `look`, of part `of`."""
 
     kind: str
     number: int
@@ -50,11 +50,11 @@ class SavedGraph(NamedTuple):
     """One of the function's graphs.
 
     arguments    names of the first inputs
-    reads        names of the variables that are the other inputs
-    edits        (input, output): after a run, the variable at this input has the value of this output
+    reads        names of the variables, which are the remaining inputs
+    edits        (input, output): a run sets the variable at this input to the value of this output
     result       the structure of the return value
-    grads        if the graph calls backward() and its results have no history: for each variable with a .grad after a
-                 run (input, output or None, whether its .grad must be None before); else None
+    grads        None if the graph does not call backward(). Else, for each variable whose .grad a run sets: (input,
+                 the output with the new .grad or None, whether its .grad must be None before the run)
     """
 
     graph: Graph
@@ -76,7 +76,7 @@ class SavedFunction(Module):
     """A function or a model as mg.load returns it.
 
     variables    name → tensor: those that require a gradient are parameters, the others buffers
-    constants    names of variables that had no name in the function: they are not in state_dict
+    constants    names of the variables that are not in state_dict, such as captured tensors without a name
     """
 
     def __init__(self, name: str, parts: list[SavedGraph], variables: dict[str, Tensor], constants: set[str]):
@@ -97,7 +97,7 @@ class SavedFunction(Module):
 
     @property
     def graph(self) -> Graph:
-        """The graph, or the last of several."""
+        """The function's graph; if it has several, the last."""
         return self.parts[-1].graph
 
     @property
@@ -132,7 +132,7 @@ class SavedFunction(Module):
         return unflatten_like(part.result, iter(result))
 
     def hold(self, part: SavedGraph, inputs: Sequence[Any]) -> None:
-        """Raises StateError if the backward() inside would now act differently from when it was traced."""
+        """Raises StateError if the backward() inside the graph would now act differently from when it was traced."""
         names = [*part.arguments, *part.reads]
         other = {name for name in part.reads if self.variables[name].requires_grad != self.learned[name]}
         other |= {names[i] for i, _, is_none in part.grads or () if is_none and inputs[i].grad is not None}
@@ -163,7 +163,7 @@ class SavedFunction(Module):
 
 
 def by_name(arguments: list[str], xs: Sequence[Any], named: dict[str, Any]) -> dict[str, Any]:
-    """A call's tensors by their names in the graph; they come one by one, or in the original containers."""
+    """Name → tensor, for a call that passes its tensors one by one or in the original containers."""
     whole = any(isinstance(x, tuple | list | dict) for x in xs)
     places = dict.fromkeys(name.partition("[")[0] if whole else name for name in arguments)
     given = [*zip(places, xs), *named.items()]
@@ -189,7 +189,7 @@ def inline_graph(graph: Graph, xs: Sequence[Any]) -> Sequence[Any]:
     builder: Any = current.mode.builder
     specs = [x.spec for x in xs]
     graph = with_lengths(graph, lengths_in(graph.inputs, specs), specs)
-    with in_mode(autocast=None):  # as it was saved
+    with in_mode(autocast=None):  # keep the dtypes that were saved
         return apply_graph(graph, xs, lambda node: Tracer(builder.node(node.op, (), node.spec), builder))
 
 
@@ -207,7 +207,7 @@ def resolve_result(x: Any, part: SavedGraph, inputs: Sequence[Any], ys: Sequence
 
 
 def part_of(trace: Trace, name: str) -> SavedGraph:
-    """A trace as it is saved. Raises StateError for side effects that a graph cannot repeat."""
+    """The SavedGraph of a trace. Raises StateError for side effects that a graph cannot repeat."""
     before = {id(of()): value for of, attribute, value in trace.guards.watched if attribute == "grad"}
     after = {id(leaf): g for leaf, g in trace.grads}
     strange = any(isinstance(g, Tensor) for g in after.values()) or bool(after) > trace.is_flat
@@ -270,7 +270,7 @@ def of_traced(function: TracedFunction) -> SavedFunction:
 
 
 def state_of(f: Any) -> tuple[dict[str, Tensor], set[int]]:
-    """The state_dict of a module, or of a method's module, and the ids of buffers that are not in it."""
+    """The state_dict of a module, or of a method's module, and the ids of buffers that the state_dict lacks."""
     module = f.instance() if isinstance(f, WeakMethod) else f
     if not isinstance(module, Module):
         return {}, set()
@@ -279,7 +279,7 @@ def state_of(f: Any) -> tuple[dict[str, Tensor], set[int]]:
 
 
 class FunctionEncoder(GraphEncoder):
-    """Values, graphs, and functions."""
+    """Encodes values, graphs, and functions."""
 
     def function(self, saved: SavedFunction) -> dict[str, Any]:
         parts = [
@@ -319,7 +319,7 @@ class FunctionEncoder(GraphEncoder):
 
 
 class FunctionDecoder(GraphDecoder):
-    """Values, graphs, and functions."""
+    """Decodes values, graphs, and functions."""
 
     def function(self, said: dict[str, Any]) -> SavedFunction:
         match said:
@@ -332,7 +332,7 @@ class FunctionDecoder(GraphDecoder):
         raise SavedFileError(f"{short(said)} is not a function")
 
     def variable(self, name: str, said: Any, known: dict[str, Tensor]) -> Tensor:
-        """A variable; or an earlier one, if this is another name for it."""
+        """The variable with this name; if the name is an alias of an earlier variable, that variable."""
         match said:
             case str() if said in known:
                 return known[said]

@@ -49,7 +49,7 @@ from ...graph.compiler.passes.purify import STEPS
 from .container import DTYPES, short
 from .values import Decoder, Encoder
 
-PYTHONS_OWN = {"Keep", "PyFunc"}  # hold objects of this process
+PYTHONS_OWN = {"Keep", "PyFunc"}  # hold objects of the running Python process
 OF_SESSIONS = {"Assign", "AssignAdd", "AssignSub", "Read", "Leaf", "Op"}
 OPS: dict[str, type[Op]] = {
     name: op
@@ -61,7 +61,7 @@ OPERATIONS: dict[str, Callable[..., Any]] = {
     **{operation.__name__: operation for operation in SIGNS},
     **{operation.__name__: operation for operation in (clamped, divided, extent, diagonal_length)},
 }
-MOST_TERMS = 16  # of a length, so that products stay small when multiplied out
+MOST_TERMS = 16  # terms of a length; more could make products too large when multiplied out
 
 
 def plain(text: Any) -> str:
@@ -80,13 +80,13 @@ class GraphEncoder(Encoder):
         self.lengths: dict[str, str] = {str(STEPS): "?steps"}
 
     def graph(self, graph: Graph) -> Any:
-        """A graph's nodes, its inputs first, each node before its users."""
+        """Encode a graph: its inputs first, then each node before its users."""
         numbers = {node: i for i, node in enumerate(dict.fromkeys([*graph.inputs, *graph.nodes]))}
         outputs = [None if y is None else numbers[y] for y in graph.outputs]
         return {"nodes": [self.node(x, numbers) for x in numbers], "inputs": len(graph.inputs), "outputs": outputs}
 
     def node(self, node: Node, numbers: dict[Node, int]) -> Any:
-        """One node. Raises StateError, with the line that built it, if it holds objects of this process."""
+        """Encode a node. Raises StateError, with the line that built it, if its op cannot be saved."""
         place: Place | None = getattr(node, "place", None)
         try:
             said = self.op(node.op) | {"inputs": [numbers[x] for x in node.inputs], "spec": self.spec(node.spec)}
@@ -100,7 +100,7 @@ class GraphEncoder(Encoder):
         return said
 
     def op(self, op: Any) -> dict[str, Any]:
-        """An op by its name, and its fields."""
+        """Encode an op as its name and its fields."""
         name = type(op).__name__
         if OPS.get(name) is not type(op):
             why = "is a session's" if name in OF_SESSIONS else "holds Python code or an object of this process"
@@ -111,7 +111,7 @@ class GraphEncoder(Encoder):
         return {"op": name, "fields": values} if values else {"op": name}
 
     def spec(self, spec: Spec | Specs) -> Any:
-        """[dtype, lengths]; for several results {"several": a list of specs}."""
+        """Encode a spec as [dtype, lengths]; the specs of several results as {"several": a list of specs}."""
         if isinstance(spec, Specs):
             return {"several": [self.spec(each) for each in spec]}
         if spec.device is not CPU or spec.dtype not in CODES:
@@ -141,7 +141,7 @@ class GraphEncoder(Encoder):
         return super().special(x, path)
 
     def factor(self, factor: Any) -> Any:
-        """A length's name, or a number if it has none; for a formula, its operation and operands."""
+        """A length's name, or ?number if it is anonymous; for a formula, its operation and operands."""
         if isinstance(factor, str):
             return self.lengths.setdefault(factor, f"?{len(self.lengths)}") if factor[0] == "?" else factor
         name = getattr(factor.operation, "__name__", "")
@@ -151,7 +151,7 @@ class GraphEncoder(Encoder):
 
 
 def strip_folders(place: Place) -> Place:
-    """A place without its file's folders, in angle brackets, as Python names code that has no file."""
+    """The place, with its file as <net.py>: without folders, in brackets, as Python names code that has no file."""
     cell = spot(place.file, place.line)
     known = PureWindowsPath(PurePath(place.file).name).name if cell.startswith(place.file) else cell.split(",")[0]
     file = "".join(c for c in known if c.isprintable() and c not in "\\*").strip("<>")
@@ -175,7 +175,7 @@ class GraphDecoder(Decoder):
         raise SavedFileError(f"{short(said)} is not a place")
 
     def graph(self, said: Any) -> Graph:
-        """A graph; each of its nodes may read only earlier ones."""
+        """Decode a graph, in which each node may read only earlier nodes."""
         match said:
             case {"nodes": list(listed), "inputs": int(given), "outputs": list(outputs)} if len(said) == 3:
                 nodes: list[Node] = []
@@ -187,7 +187,7 @@ class GraphDecoder(Decoder):
         raise SavedFileError(f"{short(said)} is not a graph")
 
     def node(self, said: Any, before: list[Node]) -> Node:
-        """One node, which may read only earlier nodes."""
+        """Decode a node, which may read only earlier nodes."""
         if not isinstance(said, dict) or not isinstance(said.get("inputs"), list):
             raise SavedFileError(f"{short(said)} is not a node")
         op, inputs = self.op(said), tuple(item_at(before, i) for i in said["inputs"])
@@ -200,7 +200,7 @@ class GraphDecoder(Decoder):
         return NamedNode(op, inputs, spec, plain(said["name"]), place)
 
     def infer_spec(self, op: Op, inputs: tuple[Node, ...], spec: Any) -> Any:
-        """The spec that the op infers for its result; for an input or a number, the given spec if it is allowed."""
+        """The spec that the op infers for its result; for an input or a constant, the given spec if it is valid."""
         match op:
             case ops.Input():
                 return None if inputs or isinstance(spec, Specs) else Spec(spec.shape, spec.dtype)
@@ -238,7 +238,7 @@ class GraphDecoder(Decoder):
                     raise SavedFileError(
                         f"{kind.__name__}.{name} goes into generated code, so it cannot be {short(value)}"
                     )
-        return kind(*(values[name] for name in hints))  # positional, as elsewhere: equal ops are one object
+        return kind(*(values[name] for name in hints))  # positional, as elsewhere: ops are cached by their arguments
 
     def spec(self, said: Any) -> Spec | Specs:
         match said:
@@ -281,7 +281,7 @@ class GraphDecoder(Decoder):
         raise SavedFileError(f"{short(said)} is not a term of a length")
 
     def length(self, name: Any) -> Any:
-        """The length with this name; for a number, a fresh length."""
+        """The length with this name; a new length for each new ?number."""
         if isinstance(name, str) and name.isascii() and name.isidentifier():
             return named_length(name)
         if not isinstance(name, str) or name[:1] != "?" or not (name in self.lengths or name[1:].isdigit()):
@@ -302,7 +302,7 @@ class GraphDecoder(Decoder):
 
 
 def number(op: ops.Const, spec: Spec) -> Spec | None:
-    """The spec of a constant; None if it is not a number of this dtype."""
+    """The spec of a constant; None if its value is not a number of this dtype."""
     if not isinstance(op.value, int | float | Unknown) or op != ops.const(op.value):
         return None
     try:

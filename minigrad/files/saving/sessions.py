@@ -40,7 +40,7 @@ def inputs_of(found: PrunedGraph, fed: Sequence[Node], variables: Mapping[str, T
 
 
 def variable_of(session: Session, name: str) -> Tensor:
-    """A session's variable as a tensor; a captured tensor unchanged."""
+    """A session's variable as a tensor; a captured tensor is returned unchanged."""
     state = session.graph.states[name]
     if not isinstance(state, GraphVariable):
         return state  # type: ignore[no-any-return]

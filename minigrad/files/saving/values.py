@@ -31,14 +31,14 @@ WHOLE = range(-(1 << 63), 1 << 64)
 class Encoder:
     """Encodes values for a file.
 
-    arrays    the arrays of their tensors, by the tensor's path in the value
+    arrays    path in the value → array, for each tensor and each array
     """
 
     def __init__(self) -> None:
         self.arrays: dict[str, np.ndarray] = {}
 
     def value(self, x: Any, path: tuple[str, ...] = ()) -> Any:
-        """x in JSON. Raises StateError for what a file cannot hold."""
+        """Encode x as JSON. Raises StateError for values that a file cannot hold."""
         if len(path) > DEEPEST:
             raise StateError(f"{'.'.join(path[:3])}… is nested more than {DEEPEST} deep, or holds itself")
         kind = type(x)
@@ -55,7 +55,7 @@ class Encoder:
         return self.special(x, path)
 
     def special(self, x: Any, path: tuple[str, ...]) -> Any:
-        """x in JSON, if x is of a type that JSON lacks. Raises StateError for what a file cannot hold."""
+        """Encode x of a type that JSON lacks. Raises StateError for values that a file cannot hold."""
         if isinstance(x, Tensor):
             return {"tensor": self.array(x.spec.device.read(x.value), ".".join(path))}
         if isinstance(x, np.ndarray | np.generic) and x.dtype.kind != "O":
@@ -121,7 +121,7 @@ class Decoder:
         return found
 
     def array(self, name: str) -> np.ndarray:
-        """The array of that name."""
+        """The array with this name. Raises SavedFileError if the file lacks it."""
         if name not in self.arrays:
             raise SavedFileError(f"the array {short(name)} is not in the file")
         return self.arrays[name]

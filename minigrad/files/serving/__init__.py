@@ -4,14 +4,14 @@ model         a saved function on named arrays, with checks of its inputs
 encodings     arrays in bodies: JSON, npy, safetensors
 batcher       runs requests that wait at the same time as one batch
 budget        the memory that all requests together may hold
-worker        long JSON, in another process
-connection    one connection: limits on header size and idle time, and a clean end
+worker        parses and writes long JSON in another process
+connection    one connection: limits on header size and idle time, and a close that loses no answer
 middleware    checks of the Host header and of unread bodies
 metrics       counters and histograms for Prometheus
 repository    the versions of each model that are on the disk now
 v1, v2        the protocols of TensorFlow Serving and of the Open Inference Protocol
 description   the server's OpenAPI document, and a page to try it on
 app, command  the application: paths, limits, errors; the server as a process
-page.html     draw a digit and have it read
-write.html    continue a text; for --page, after its alphabet has been filled in
+page.html     a page: draw a digit, and the model recognises it
+write.html    a page for --page: the model continues a text; fill in its alphabet first
 """

@@ -86,7 +86,7 @@ def page_routes(repository: Repository, shown: Path) -> list[Route]:
 
 
 def call_routes(repository: Repository) -> list[Route]:
-    """The paths of both protocols: questions about the models by GET, and inference by POST."""
+    """The paths of both protocols: GET for the status and metadata of models, POST for inference."""
 
     def route(path: str, found: Any) -> Route:
         async def answer(request: Request) -> Response:
@@ -124,12 +124,12 @@ class Inference:
             await response(scope, receive, send)
 
     async def infer(self, request: Request, share: Share) -> Response:
-        """Answer one request, from its first byte on, and count it."""
+        """Read and answer one request; count it in the metrics."""
         begun, name, status = perf_counter(), request.path_params["name"], 500
         limits = self.repository.limits
         try:
             body = await limit_time(limits.seconds, read_body(request, limits.body, share), 408, "the request was read")
-            # If this version is replaced from here on, it still answers the requests it has.
+            # Even if this version is replaced from here on, it still answers this request.
             version = self.repository.version(name, request.path_params.get("number"))
             with version.batcher.stay_open():
                 read = self.read(body, request, version)
@@ -153,7 +153,7 @@ class Inference:
             self.repository.metrics.observe("minigrad_request_seconds", perf_counter() - begun, model=known)
 
     async def read(self, body: bytearray, request: Request, version: Version) -> tuple[dict[str, Any], Arrays]:
-        """The request's wishes for its answer, and its inputs."""
+        """The request's options for the answer, and its inputs."""
         model, sent = version.batcher.model, sent_type(request.headers)
         if sent in BINARY:
             return {}, model.fitting(BINARY[sent][0](body, model))
@@ -167,7 +167,7 @@ class Inference:
     ) -> tuple[bytes, str, dict[str, str]]:
         """The bytes of an answer, their type and headers. Elements requested as bytes follow the JSON.
 
-        length    of the request's JSON, which the answer's may repeat in an error
+        length    bytes of JSON in the request, which an error in the answer may repeat
         """
         kind = wanted_type(request.headers.get("accept", ""), sent_type(request.headers))
         if kind in BINARY:
@@ -182,7 +182,7 @@ class Inference:
 
 
 def respond_in_pieces(body: bytes, kind: str, headers: dict[str, str], share: Share) -> Response:
-    """An answer sent in pieces as the client reads it; until the end its bytes count against the memory budget."""
+    """Send an answer in pieces as the client reads it; its bytes count against the memory budget until the end."""
     share.hold(len(body))
     if len(body) <= PIECE:
         return Response(body, 200, headers, kind)

@@ -1,8 +1,8 @@
 """Batching: requests that arrive while a batch runs, or shortly after it, run together as the next batch.
 
-A model has one thread, because a program plans its memory once. Requests join a queue in the event loop; the head of
-the queue waits until there are enough rows, or until its time limit. A model whose rows affect each other runs requests
-one by one.
+Each model has one thread, because all runs of its program share the memory that was planned once. Requests join a queue
+in the event loop; the head of the queue waits until there are enough rows, or until its time limit. A model whose rows
+affect each other runs requests one by one.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ log = logging.getLogger("minigrad.files.serving")
 
 @dataclass(frozen=True)
 class Limits:
-    """rows       at most in a batch; with 1 each request runs alone
-    wait       seconds that the head of a batch waits for others
+    """rows       at most this many rows in a batch; with 1, each request runs alone
+    wait       seconds that the first request of a batch waits for others
     queue      at most this many requests wait for one model; others get a 503
     body       at most this many bytes in a request
     memory     at most this many bytes in all requests together: their bodies, arrays and answers
-    connections    at most at once
+    connections    at most this many open at once
     seconds    time limit for reading a request, and again for answering it
     """
 
@@ -105,7 +105,7 @@ class Batcher:
         self.thread.shutdown(wait=False)
 
     async def more(self) -> bool:
-        """Wait for another request that could join the batch; whether one came in time."""
+        """Wait for another request that could join the batch; return whether it came in time."""
         head = self.waiting[0]
         left = head.since + self.limits.wait - perf_counter()
         if self.closed or left <= 0 or sum(x.rows for x in self.waiting if x.kind == head.kind) >= self.limits.rows:

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 from .model import Refusal
 
-UNCOUNTED = 1 << 16  # bytes of each request: short requests are answered even while long ones fill the budget
+UNCOUNTED = 1 << 16  # bytes per request that do not count, so that short requests pass when the budget is full
 
 
 class Budget:

@@ -1,4 +1,4 @@
-"""`minigrad serve`: the server as a process, from its socket to its end."""
+"""`minigrad serve`: the server process, from opening its socket to shutting down."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def serve(
     """Serve until SIGINT or SIGTERM, then answer the requests already received.
 
     poll    seconds between two checks for new versions
-    tell    called with lines that say what is served and where, once it is
+    tell    called with lines that say what is served and where, once the server accepts connections
     page    the HTML file served at /
     names   more host names of this server, besides the host and the loopback names
 
@@ -78,7 +78,7 @@ async def run_server(
     tell(f"All paths, to read and to try: {address}/docs")
     tell(f"A page to {'draw on' if page == PAGE else 'look at'}: {address}   (Ctrl-C ends)")
     for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, lambda *_: None)  # uvicorn stops on these, and raises them again when it has stopped
+        signal.signal(number, lambda *_: None)  # uvicorn stops, then raises them again: ignore them
     await Server(configuration(repository, poll, page, hosts)).serve([at])
 
 
@@ -93,7 +93,7 @@ def configuration(
         server_header=False,
         ws="none",
         timeout_graceful_shutdown=int(repository.limits.seconds) + 1,
-        http=partial(Connection, repository.limits.seconds, repository.limits.connections),  # type: ignore[arg-type]  # it is called as a class is
+        http=partial(Connection, repository.limits.seconds, repository.limits.connections),  # type: ignore[arg-type]  # uvicorn only calls it
     )
 
 

@@ -1,4 +1,4 @@
-"""One connection: uvicorn's, with limits on header size and idle time, and a close that loses no answer.
+"""One connection: uvicorn's class, with limits on header size and idle time, and a close that loses no answer.
 
 If a client is still sending when it is refused, closing would reset the connection and lose the answer. So our side is
 closed first, and the rest of the request is dropped.
@@ -26,16 +26,16 @@ class LeaveParser(Exception):
 
 class Connection(HttpToolsProtocol):
     """seconds    time limit for a head, and for a client to read what was sent to it
-    most       connections at once
+    most       connections that may be open at once
     """
 
     late: asyncio.TimerHandle | None = None  # closes the connection if a head takes too long
-    stuck: asyncio.TimerHandle | None = None  # closes it if the client does not read
-    closing: asyncio.TimerHandle | None = None  # closes it if the client does not
-    begun = False  # a head has begun and is not complete
-    length = headers_seen = 0  # of that head
-    ended = ending = False  # nothing more is read; the server is shutting down
-    last: Any = None  # the request that shutdown made the last of this connection
+    stuck: asyncio.TimerHandle | None = None  # closes the connection if the client does not read
+    closing: asyncio.TimerHandle | None = None  # closes the connection if the client does not close it
+    begun = False  # whether a head has begun and is not complete
+    length = headers_seen = 0  # bytes and headers of that head so far
+    ended = ending = False  # whether nothing more is read; whether the server is shutting down
+    last: Any = None  # the request after which shutdown closes this connection
 
     def __init__(self, seconds: float, most: int, **given: Any):
         super().__init__(**given)
@@ -69,7 +69,7 @@ class Connection(HttpToolsProtocol):
         self.length = self.length + len(data) if self.late is before else 0
         if self.late is not None and self.length > LONGEST_HEAD:
             self.end("431 Request Header Fields Too Large", TOO_LONG)
-        elif self.late is None and self.is_idle():  # after an empty line, say, a time limit must still run
+        elif self.late is None and self.is_idle():  # e.g. after an empty line: the time limit must still run
             self.await_head()
 
     def on_message_begin(self) -> None:
@@ -98,7 +98,7 @@ class Connection(HttpToolsProtocol):
         version, upgrades = self.parser.get_http_version(), self.parser.should_upgrade()
         if version not in ("1.0", "1.1"):
             self.refuse("505 HTTP Version Not Supported", f"this server speaks HTTP/1.1, not HTTP/{version}")
-        if upgrades and self.parser.get_method() not in (b"GET", b"HEAD"):  # whose body the parser would not read
+        if upgrades and self.parser.get_method() not in (b"GET", b"HEAD"):  # the parser would not read the body
             self.refuse("501 Not Implemented", "this server speaks HTTP/1.1 only: leave out Upgrade, do not CONNECT")
         before = self.cycle
         super().on_headers_complete()
@@ -138,7 +138,7 @@ class Connection(HttpToolsProtocol):
         return not self.begun and not self.is_answering()
 
     def end(self, status: str, why: str) -> None:
-        """Answer why nothing more is read, and close; earlier requests are still answered."""
+        """Send an error that says why nothing more is read, and close. Earlier requests are still answered."""
         if self.ended or self.transport.is_closing():
             return
         self.ended = True
@@ -146,7 +146,7 @@ class Connection(HttpToolsProtocol):
         if asked and (self.begun or not self.cycle.more_body or self.pipeline or self.cycle.response_started):
             self.cycle.keep_alive = False
             return
-        if asked:  # its body ends here: it gets no other answer
+        if asked:  # the rest of its body is not read: the error is its answer
             self.cycle.disconnected = True
             self.cycle.message_event.set()
         body = in_json({"error": why})
@@ -184,7 +184,7 @@ class Connection(HttpToolsProtocol):
 
 
 class HalfClosing:
-    """A transport whose close() ends our side only, so that a client that is still sending has time to read."""
+    """A transport whose close() ends our side only, so that a client that is still sending can read the answer."""
 
     def __init__(self, transport: Any, connection: Connection):
         self.transport, self.connection, self.closed = transport, connection, False

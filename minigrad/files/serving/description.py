@@ -18,7 +18,7 @@ from .model import Model, Refusal, noise
 from .repository import Repository
 
 PROTOCOLS = {"v1": v1, "v2": v2}
-LONGEST_EXAMPLE = 1 << 12  # numbers
+LONGEST_EXAMPLE = 1 << 12  # numbers in an example request
 Schema = dict[str, Any]
 
 # -- shapes of JSON -------------------------------------------------------------------------------
@@ -93,7 +93,7 @@ PATH_PARAMETERS = {"name": "^[^/:]+$", "number": "^[0-9]+$"}
 
 
 def paths() -> Iterator[tuple[str, Any]]:
-    """Each path and what answers it: a function of the repository, or a protocol for requests to a model."""
+    """Each path and what answers it: a function of the repository, or the protocol's module if it runs a model."""
     yield from v2.SERVER.items()
     for version, protocol in PROTOCOLS.items():
         for of in ("", "/versions/{number}"):
@@ -148,7 +148,7 @@ def path_parameters(repository: Repository, path: str) -> list[Schema]:
 
 
 def inference(repository: Repository, version: str, parameters: list[Schema]) -> Schema:
-    """The OpenAPI entry of requests to a model."""
+    """The OpenAPI entry of a path that runs a model."""
     binary = {kind: {"schema": {"type": "string", "format": "binary"}} for kind in BINARY}
     models = {name: repository.version(name).batcher.model for name in v2.names(repository)["models"]}
     examples = {name: {"value": example(version, model)} for name, model in models.items() if is_small(model)}
@@ -170,7 +170,7 @@ def error(why: str) -> Schema:
 
 
 def is_small(model: Model) -> bool:
-    """Whether one row of its inputs is short enough to read, and to write without delaying other requests."""
+    """Whether a row of the model's inputs is short enough for an example, which must not delay other requests."""
     return sum(prod(2 if n is None else n for n in spec.shape) for spec in model.inputs.values()) <= LONGEST_EXAMPLE
 
 
@@ -206,7 +206,7 @@ START = b'SwaggerUIBundle({ url: "/openapi.json", dom_id: "#page", validatorUrl:
 
 
 def page_file(name: str) -> tuple[bytes, str]:
-    """A file of the page, and its type. Raises Refusal if there is none, or if Swagger UI is not installed."""
+    """A file of the page, and its type. Raises Refusal if there is no such file, or if Swagger UI is not installed."""
     try:
         from swagger_ui_bundle import swagger_ui_path
     except ModuleNotFoundError:

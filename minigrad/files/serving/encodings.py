@@ -16,14 +16,14 @@ from ...engine.base.errors import MinigradError
 from ..saving.container import decode_arrays, encode_arrays, reject_duplicates, short
 from .model import Arrays, Model, NonFiniteConstant, Refusal
 
-LENGTH = "Inference-Header-Content-Length"  # of the JSON, if binary elements follow it
+LENGTH = "Inference-Header-Content-Length"  # the header with the length of the JSON, if binary elements follow it
 Body = bytes | bytearray
-LONGEST_HEADER = 1 << 16  # of safetensors, which the event loop parses
+LONGEST_HEADER = 1 << 16  # bytes of a safetensors header, which the event loop parses
 JSON, NPY, SAFETENSORS = "application/json", "application/x-npy", "application/x-safetensors"
 
 
 def parse_table(body: Body) -> dict[str, Any]:
-    """A JSON object without repeated keys; NaN, Infinity and -Infinity are numbers, as in TensorFlow Serving."""
+    """Parse a JSON object without repeated keys. It may contain NaN and ±Infinity, as in TensorFlow Serving."""
     try:
         found = json.loads(body, object_pairs_hook=reject_duplicates, parse_constant=NonFiniteConstant)
     except (ValueError, RecursionError) as error:
@@ -54,16 +54,16 @@ def read_json(
     length: str | None,
     model: Model,
 ) -> tuple[dict[str, Any], Arrays]:
-    """The request's wishes for its answer, and its inputs."""
+    """The request's options for the answer, and its inputs."""
     said = with_elements(body, length)
-    arrays = model.fitting(inputs(said, model))  # first, for wishes() counts rows that are known to be a list
+    arrays = model.fitting(inputs(said, model))  # first, since wishes() relies on rows being a list
     return wishes(said), arrays
 
 
 def with_elements(body: Body, length: str | None) -> dict[str, Any]:
-    """A JSON object; for inputs of v2 whose elements follow the JSON, `data` becomes those bytes.
+    """The JSON object in a body; for inputs of v2 whose elements follow the JSON, `data` is set to those bytes.
 
-    length    of the JSON, if a header says it
+    length    length of the JSON, if a header specifies it
     """
     if length is None:
         return parse_table(body)
@@ -99,7 +99,7 @@ def write_json(answer: Callable[..., Any], *arguments: Any) -> tuple[bytes, byte
 
 
 def in_json_and_bytes(x: Any) -> tuple[bytes, bytes]:
-    """x as JSON, with each bytes object replaced by its length, and all those bytes, joined."""
+    """x as JSON, in which each bytes object is replaced by its length, and the joined bytes of these objects."""
     pieces: list[bytes] = []
 
     def number(piece: bytes) -> int:
@@ -107,7 +107,7 @@ def in_json_and_bytes(x: Any) -> tuple[bytes, bytes]:
         return len(piece)
 
     text = json.dumps(x, separators=(",", ":"), ensure_ascii=False, default=number)
-    return text.encode(errors="backslashreplace"), b"".join(pieces)  # for lone surrogates, which JSON can contain
+    return text.encode(errors="backslashreplace"), b"".join(pieces)  # JSON can contain lone surrogates
 
 
 def from_npy(body: Body, model: Model) -> Arrays:

@@ -1,4 +1,4 @@
-"""A server's metrics for Prometheus, by its client library, which JupyterLab installs too.
+"""A server's metrics for Prometheus, in its client library prometheus_client, which JupyterLab installs too.
 
 https://prometheus.io/docs/instrumenting/exposition_formats/
 """
@@ -34,7 +34,7 @@ class Metrics:
             kinds[name] = Counter(name, about, ["model", by], registry=self.registry)
         for name, (about, limits) in HISTOGRAMS.items():
             kinds[name] = Histogram(name, about, ["model"], registry=self.registry, buckets=limits)
-        self.series = cache(lambda name, **labels: kinds[name].labels(**labels))  # a look-up costs as much as counting
+        self.series = cache(lambda name, **labels: kinds[name].labels(**labels))  # a look-up is as slow as counting
 
     def count(self, name: str, **labels: str) -> None:
         self.series(name, **labels).inc()

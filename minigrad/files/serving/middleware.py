@@ -21,7 +21,7 @@ HOST = re.compile(r"(?:\[([0-9A-Fa-f:.]+)\]|([^\s:/@\[\]]+))(?::[0-9]*)?")
 
 
 def error_response(refusal: Refusal) -> Response:
-    """An error as every protocol here answers it: {"error": why}."""
+    """The response for an error, in every protocol: {"error": why}."""
     return Response(in_json({"error": str(refusal)}), refusal.status, HEADERS.get(refusal.status), JSON)
 
 

@@ -25,12 +25,12 @@ from ..saving.files import function_of, load
 from ..saving.functions import ResultPart, SavedFunction, SavedGraph, names_in, tensor_spec_of
 
 Arrays = dict[str, np.ndarray]
-MOST_ROWS = 1024  # of one run
-TRIED = 8  # rows, to test whether each is answered independently of the others
+MOST_ROWS = 1024  # in one run
+TRIED = 8  # rows, to test whether the answer to a row depends on the others
 
 
 class Refusal(Exception):
-    """Why a request is not answered, and the status of HTTP that says so."""
+    """Why a request is refused, and the HTTP status of the response."""
 
     def __init__(self, why: str, status: int = 400):
         super().__init__(why)
@@ -59,7 +59,7 @@ class Model:
         return {**vars(self), "run": None}  # for the process that parses JSON, which does not run the model
 
     def fitting(self, given: Mapping[str, Any]) -> Arrays:
-        """The inputs as arrays, converted from lists if needed. Raises Refusal that names a wrong input."""
+        """The inputs as arrays, converted from lists if needed. Raises Refusal, which names the wrong input."""
         if given.keys() != self.inputs.keys():
             raise Refusal(f"expected the inputs {[*self.inputs]}, got {[*given]}")
         arrays = {name: array_of_spec(name, given[name], spec) for name, spec in self.inputs.items()}
@@ -81,8 +81,8 @@ def array_of_spec(name: str, x: Any, spec: TensorSpec) -> np.ndarray:
 
 
 def array_from_lists(name: str, x: Any, dtype: np.dtype[Any]) -> np.ndarray:
-    """Convert nested lists to an array. Raises Refusal if more than precision would be lost."""
-    array = np.array(x, object)  # objects, since true must not become 1, nor integers beyond 2⁶³ lose digits
+    """Convert nested lists to an array. Raises Refusal for other types, or numbers out of range; floats are rounded."""
+    array = np.array(x, object)  # as objects: true must not become 1, and integers beyond 2⁶³ must keep their digits
     flat = array.ravel()  # flat, because some of NumPy's functions fail for many axes
     others = {*map(type, flat)} - WANTED[kind(dtype)]
     if others:
@@ -156,7 +156,7 @@ def of_function(
 
 def returned_spec(x: ResultPart, part: SavedGraph) -> Spec:
     if x.kind == "view":
-        assert x.look is not None  # every view has one
+        assert x.look is not None  # every view has a look
         return x.look.infer(returned_spec(x.of, part))
     node = (part.graph.outputs if x.kind == "output" else part.graph.inputs)[x.number]
     assert node is not None  # the decoder has checked this
@@ -172,7 +172,7 @@ def in_slices(run: Callable[[Arrays], Arrays], arrays: Arrays) -> Arrays:
 
 
 def run_padded(run: Callable[[Arrays], Arrays], arrays: Arrays) -> Arrays:
-    """Pad a run to a power of two of rows by repeating the last, so that only few lengths need to be compiled."""
+    """Pad a run to a power of two of rows by repeating the last row, so that few lengths need to be compiled."""
     rows = len(next(iter(arrays.values())))
     more = (1 << (rows - 1).bit_length()) - rows
     if more:
@@ -181,12 +181,12 @@ def run_padded(run: Callable[[Arrays], Arrays], arrays: Arrays) -> Arrays:
 
 
 def rows_are_apart(model: Model) -> bool:
-    """Whether rows of noise get the same answers together as alone. Batch norm or random numbers prevent that."""
+    """Whether rows of noise give the same results together as alone. Batch norm and random numbers prevent that."""
     rows = noise(model, TRIED)
     try:
         together = model.run(rows)
         alone = [model.run({name: x[i : i + 1] for name, x in rows.items()}) for i in range(TRIED)]
-    except (MinigradError, ValueError, IndexError):  # noise is no input for it
+    except (MinigradError, ValueError, IndexError):  # the model does not accept noise
         return False
     return all(close(y, np.concatenate([each[name] for each in alone])) for name, y in together.items())
 
@@ -204,7 +204,7 @@ def noise(model: Model, rows: int) -> Arrays:
 
 
 def close(x: np.ndarray, y: np.ndarray) -> bool:
-    """Whether x and y are equal up to rounding: a batch may add up products in another order than a row."""
+    """Whether x and y are equal up to rounding: a batch may sum products in another order than a single row."""
     if x.shape != y.shape or kind(x.dtype) != "f":
         return np.array_equal(x, y)
     error = float(finfo(x.dtype).eps) ** 0.5
@@ -212,7 +212,7 @@ def close(x: np.ndarray, y: np.ndarray) -> bool:
 
 
 def warm_up(model: Model, most_rows: int) -> Model:
-    """Run the model on every number of rows a batch can have, so that all is compiled; return the model."""
+    """Run the model on every padded batch length, so that each is compiled before it is needed; return the model."""
     if model.by_rows and all(n is not None for spec in model.inputs.values() for n in spec.shape[1:]):
         for power in range((most_rows - 1).bit_length() + 1):
             model.run(noise(model, 1 << power))

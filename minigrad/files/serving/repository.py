@@ -1,11 +1,11 @@
-"""The models that are served: those on the disk, which is checked again and again.
+"""The models that are served: those on the disk, which is checked at regular intervals.
 
     net.mg                 net, version 1
     net/1/…  net/2/…       net, versions 1 and 2, a file in each folder; the highest is the default
     folder/net.mg  folder/other/1/…     several models
 
 A new version, or one whose file was replaced, is loaded and warmed up while the old one answers; then the table of all
-versions is replaced. If a file cannot be loaded, the status says why, and the old version goes on. If two files claim
+versions is replaced. If a file cannot be loaded, the status says why, and the old version is kept. If two files claim
 the same version, such as net/2 and net/02, the first is served, and the status mentions the other.
 """
 
@@ -50,7 +50,7 @@ class Repository:
 
     table     never edited, only replaced
     failed    version → its file, and why it could not be loaded
-    second    file → its version, which another file has already, and why it is not served
+    second    file whose version another file has already → that version, and why the file is not served
     """
 
     def __init__(self, root: Path, limits: Limits, metrics: Metrics, read: Callable[[Path], Model] = load_model):
@@ -74,7 +74,7 @@ class Repository:
                     yield Key(name_of(path.stem), 1), path
 
     def versions_now(self, folder: Path) -> Iterator[tuple[Key, Path]]:
-        """The versions in a model's folder; if it cannot be read just now, those that are loaded."""
+        """The versions in a model's folder; if the folder cannot be read, the versions that are loaded."""
         try:
             yield from [*versions(folder)]
         except OSError as error:
@@ -149,7 +149,7 @@ class Repository:
 
 
 def versions(folder: Path) -> Iterator[tuple[Key, Path]]:
-    """The file in each numbered folder of a model; the folder itself if it has no such file, or several."""
+    """The file in each numbered folder of a model; the folder itself if it contains no model file, or several."""
     for path in sorted(folder.iterdir(), key=lambda path: (len(path.name), path.name)):  # 2 before 02
         if NUMBER.fullmatch(path.name) and path.is_dir():
             inside = [file for file in path.iterdir() if file.suffix in SUFFIXES]
@@ -162,7 +162,7 @@ def name_of(stem: str) -> str:
 
 
 def stamp(path: Path) -> Stamp:
-    """A value that changes when the file is replaced; for a dangling link the path, which fails to load later."""
+    """A value that changes when the file is replaced; for a dangling link, the path with −1s; loading it will fail."""
     try:
         found = path.stat()
     except OSError:
@@ -171,7 +171,7 @@ def stamp(path: Path) -> Stamp:
 
 
 def only_a_file(path: Path) -> Path:
-    """The path. Raises SavedFileError if it is no file: reading a pipe or a device could block for ever."""
+    """Return the path. Raises SavedFileError if it is not a file: reading a pipe or a device could block for ever."""
     if path.exists() and not path.is_file():
         raise SavedFileError(f"{path} is no file: each version needs exactly one .mg or .onnx file")
     return path

@@ -40,7 +40,7 @@ def inputs(said: Mapping[str, Any], model: Model) -> dict[str, Any]:
 
 
 def wishes(said: Mapping[str, Any]) -> dict[str, Any]:
-    """What the answer depends on: the number of rows, if the request has rows."""
+    """The request's options for the answer: the number of rows, if the request has rows."""
     return {"instances": len(said["instances"])} if "instances" in said else {}
 
 
@@ -75,7 +75,7 @@ def status(repository: Repository, name: str, number: str | None = None) -> dict
 
 
 def state(repository: Repository, key: Key, reason: str) -> dict[str, Any]:
-    """The state of a version. AVAILABLE with a reason: the old file is served, the new one could not be loaded."""
+    """The state of a version. AVAILABLE with a reason: one file is served; a newer or second file is not."""
     told = {"error_code": "UNKNOWN" if reason else "OK", "error_message": reason}
     return {"version": str(key.number), "state": "AVAILABLE" if key in repository.table else "END", "status": told}
 
@@ -101,4 +101,4 @@ def tensor(name: str, spec: TensorSpec) -> dict[str, Any]:
 
 
 INFER, EXAMPLE = ":predict", ', with a body such as {"instances": [row, …]}'
-MODEL = {"/metadata": metadata, "": status}  # behind /v1/models/NAME, and its versions
+MODEL = {"/metadata": metadata, "": status}  # paths after /v1/models/NAME, or after one of its versions

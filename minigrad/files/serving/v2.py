@@ -3,7 +3,7 @@
 https://github.com/kserve/open-inference-protocol/blob/main/specification/protocol/inference_rest.md
 
 Elements may follow the JSON, little-endian and without a gap, in the order of the tensors that have "binary_data_size";
-a header has the length of the JSON. Outputs come like that if "binary_data" or "binary_data_output" is true.
+a header gives the length of the JSON. Outputs are sent like this if "binary_data" or "binary_data_output" is true.
 https://github.com/triton-inference-server/server/blob/main/docs/protocol/extension_binary_data.md
 """
 
@@ -41,7 +41,7 @@ def inputs(said: Mapping[str, Any], model: Model) -> Arrays:
 
 
 def wishes(said: Mapping[str, Any]) -> dict[str, Any]:
-    """What the answer depends on. Raises Refusal for a value of the wrong type."""
+    """The request's options for the answer. Raises Refusal for a value of the wrong type."""
     for name, wanted in (("id", str), ("outputs", list), ("parameters", dict)):
         if not isinstance(said.get(name, wanted()), wanted):
             raise Refusal(f"{name} must be of type {wanted.__name__}, got {short(said[name])}")
@@ -141,7 +141,7 @@ def tensor_metadata(name: str, spec: TensorSpec) -> dict[str, Any]:
 
 
 INFER, EXAMPLE = "/infer", ', with a body such as {"inputs": [{"name", "shape", "datatype", "data"}, …]}'
-MODEL = {"/ready": ready, "": metadata}  # behind /v2/models/NAME, and its versions
+MODEL = {"/ready": ready, "": metadata}  # paths after /v2/models/NAME, or after one of its versions
 SERVER = {
     "/v2": server,
     "/v2/health/live": live,

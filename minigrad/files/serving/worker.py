@@ -1,6 +1,6 @@
-"""Long JSON in another process: `json` holds the GIL while it parses or writes.
+"""Parse and write long JSON in another process.
 
-In a thread it would block the event loop as well.
+`json` holds the GIL while it works, so even in a thread it would block the event loop.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ LONG = 1 << 16  # bytes
 
 
 class ParserProcess:
-    """One process, so that one long text at a time takes memory. It starts when first needed and ends with the loop."""
+    """One process, so that only one long text at a time takes memory. It starts when needed, and ends with the loop."""
 
     def __init__(self) -> None:
         self.turns = CapacityLimiter(1)
 
     async def run(self, length: int, function: Callable[..., T], *arguments: Any) -> T:
-        """Run the function, for a short text in this process. Cancelling kills the worker; the next call starts one."""
+        """Run the function; short texts run in this process. Cancelling kills the worker; the next call restarts it."""
         if length <= LONG:
             return function(*arguments)
         try:
@@ -36,7 +36,7 @@ class ParserProcess:
 
 
 def run_ignoring_signals(function: Callable[..., T], *arguments: Any) -> T:
-    """Ignore Ctrl-C and SIGTERM, which reach all processes of a terminal or service: the server ends this one."""
+    """Ignore Ctrl-C and SIGTERM, which reach all processes of a terminal or service: the server ends the worker."""
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, signal.SIG_IGN)
     return function(*arguments)
