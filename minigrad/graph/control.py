@@ -124,7 +124,7 @@ def while_loop(
 def traced_loop(
     builder: GraphBuilder, cond: Function, body: Function, loop_vars: Any, shape_invariants: Any, name: str | None
 ) -> Any:
-    """A while loop as one op. The graphs of its test and its body carry the variables and the tensors they edit."""
+    """A while loop as one op. Its test graph and its body graph have the variables and the edited tensors as inputs."""
     variables = Variables(builder, loop_vars, shape_invariants, names=names_of_variables(body, loop_vars))
     test = Subgraph(builder, "the test").write(cond, variables.arguments)
     step = Subgraph(builder, "the body").write(

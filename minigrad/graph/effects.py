@@ -29,7 +29,7 @@ def control_dependencies(control_inputs: Iterable[Any] | None) -> AbstractContex
 
 
 def group(*inputs: Any, name: str | None = None) -> Tracer:
-    """An op that completes when all of these have completed. Fetching it returns None."""
+    """An op that completes when all inputs have completed. Fetching it returns None."""
     builder = builder_or_default(inputs)
     with builder.building():
         nodes = tuple(builder.lift(x).node for x in inputs if x is not None)
@@ -83,7 +83,7 @@ def add_n(inputs: Sequence[Any], name: str | None = None) -> Any:
 
 
 def print(*values: Any, sep: str = " ", end: str = "\n", file: Any = None) -> Any:
-    """Print the values: now, or, for tensors of a graph, at every run. In a session's graph this is an op to run.
+    """Print the values: now, or, for tensors of a graph, at every run. In a session's graph it adds an op, to be run.
 
     Returns the first tensor among the values, unchanged: `x = mg.print(x, "is x")` prints whenever x is needed.
     """
@@ -98,7 +98,7 @@ def print(*values: Any, sep: str = " ", end: str = "\n", file: Any = None) -> An
         if not tensors:
             return group(builder.effect(op))
         y = builder.apply(op, tuple(tensors))
-        y.may_be(builder.lift(tensors[0]).memory)  # in eager mode y is the tensor itself
+        y.may_be(builder.lift(tensors[0]).memory)  # as in eager mode, where y is the tensor itself
         return y
 
 

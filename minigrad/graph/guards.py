@@ -1,4 +1,4 @@
-"""Guards: the outside state that a trace depends on. Each run checks it; after a change the function is traced again.
+"""Guards: the state outside a trace that it depends on. Each run checks it; after a change, the function is retraced.
 
 A trace depends on the dtype and shape of captured tensors; on the groups and options of an optimiser, and on which
 parameters have made equally many steps with it; on whether a leaf had a .grad, and whether a parameter is trained; on
@@ -38,7 +38,7 @@ class Guards:
     counted     the part of `noted` that changes only if an attribute of a module is set
     modules     weak references to the modules that were read
     readers     for each module, a getter of the attributes that Python read from its dictionary
-    ids         the ids of their values at the last comparison. A deleted object is appended, as in Names
+    ids         ids of those values at the last comparison. A deleted value is appended, as its id may be reused
     others      weak references to uncaptured tensors whose dtype or shape Python may have read
     reached     the objects that the function's names led to
     """
@@ -125,7 +125,7 @@ def holds(noted: Sequence[tuple[Callable[[], Any], str, Any]]) -> bool:
 
 
 def observe(what: Any, attribute: str) -> Any:
-    """The value that Python would read in this attribute now; for .grad, whether there is one."""
+    """The value that Python would read from this attribute now; for .grad, whether it is set."""
     if isinstance(what, ModuleLike) and attribute in WALKS:
         return contents(tuple(getattr(what, attribute)()))
     if isinstance(what, type):
@@ -136,7 +136,7 @@ def observe(what: Any, attribute: str) -> Any:
         return contents((*what.node.hooks.arriving.values(), None, *what.node.hooks.after.values()))
     if attribute == "__class__":
         return type, type(what)
-    if attribute == "__dict__":  # while tracing, it has the converted `forward`
+    if attribute == "__dict__":  # while tracing, it contains the converted `forward`
         return contents({name: x for name, x in vars(what).items() if name not in ("forward", "_changes")})
     if isinstance(what, Stateful):
         is_slot = isinstance(getattr(type(what), attribute, None), MemberDescriptorType)

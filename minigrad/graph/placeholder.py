@@ -1,4 +1,4 @@
-"""The inputs of a graph: placeholders and TensorSpecs for values that each run gets, and constants."""
+"""The inputs of a graph: placeholders and TensorSpecs, whose values are passed to each run, and constants."""
 
 from __future__ import annotations
 
@@ -111,7 +111,7 @@ class TensorSpec:
         return cls(x.shape, x.dtype, name, x.spec.device)
 
     def example(self) -> Tensor:
-        """A tensor of zeros with this spec, its unknown lengths 1."""
+        """A tensor of zeros with this spec, where each unknown length is 1."""
         spec = self.spec()
         return Tensor(np.zeros([n if isinstance(n, int) else 1 for n in self.shape], spec.dtype), device=spec.device)
 
