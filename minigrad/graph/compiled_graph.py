@@ -66,7 +66,7 @@ class CompileOptions(NamedTuple):
 
     @classmethod
     def from_jit_compile(cls, jit_compile: bool | str, threads: int = 1) -> CompileOptions:
-        """The options for jit_compile: False, True or "native"."""
+        """The options that jit_compile=False, True or "native" stands for."""
         if jit_compile not in (False, True, "native"):
             raise ValueError(f'jit_compile is False, True or "native", and not {jit_compile!r}')
         if jit_compile == "native":
@@ -124,7 +124,7 @@ class CompiledGraph:
         return [*self.variants.values()][-1].run
 
     def variant(self, wanted: tuple[bool | None, ...], xs: Sequence[Tensor]) -> Variant:
-        """The variant for tensors of these specs. `wanted` says which require a gradient; () means none does."""
+        """The variant for these tensors. `wanted` holds whether each requires a gradient; () means that none does."""
         key = (wanted, *[x.spec for x in xs]) if self.is_open else wanted
         return self.variants.get(key) or self.another(key, wanted, xs)
 
@@ -182,7 +182,7 @@ class Variant:
     def pull(self, numbers: tuple[int, ...]) -> CompiledGraph:
         """The backward function for gradients that arrive at the results with these indices."""
         if numbers not in self.pulls:
-            assert self.split is not None  # only a record calls this
+            assert self.split is not None  # only Backward calls this, in a run with gradients
             self.pulls[numbers] = CompiledGraph(self.split.backward(numbers), "backward", {}, self.compile_options)
         return self.pulls[numbers]
 
@@ -191,7 +191,7 @@ class Variant:
 class Backward:
     """The backward rule in the Record of a compiled graph: it runs the compiled backward graph.
 
-    spec    the spec of the graph's first result
+    spec    the spec of the first result that a gradient can arrive at
     """
 
     spec: Spec
@@ -211,7 +211,7 @@ class Backward:
         """As pull(), but on tensors, so that backward is recorded too: saved values get back their history."""
         numbers = tuple(sorted(gy))
         split = self.variant.split
-        assert split is not None  # it was recorded
+        assert split is not None  # this run was recorded
         places = {x: node.inputs[i] for i, x in enumerate(split.sources)}
         n = len(split.graph.outputs)
         kept = []

@@ -86,7 +86,7 @@ def position(x: Iterator[Any]) -> list[Any] | object:
         elif isinstance(x, IOBase):
             parts = [x.tell()]
         else:
-            reduced: Any = x.__reduce_ex__(2)  # (function, arguments, state), with the slots
+            reduced: Any = x.__reduce_ex__(2)  # (function, arguments, state, …); the state includes the slots
             parts = [*reduced[1], *reduced[2:]]
         if not any(map(hides_its_state, leaves(parts))):
             return [position(part) if isinstance(part, Iterator) else contents(part) for part in leaves(parts)]

@@ -19,10 +19,10 @@ from .graph import StaticGraph, builder_or_default
 
 
 def control_dependencies(control_inputs: Iterable[Any] | None) -> AbstractContextManager[Any]:
-    """A block whose ops run after these ops; None cancels the blocks around it.
+    """A block whose ops run after control_inputs; None cancels the blocks around it.
 
     In a traced function, a branch or a loop, effects keep their order without such a block. If a block inside a branch
-    or a loop names an op of the session's graph outside, the whole branch or loop waits for that op.
+    or a loop names an op outside, in the session's graph, the whole branch or loop waits for that op.
     """
     xs = None if control_inputs is None else list(control_inputs)
     return builder_or_default(xs or ()).control_dependencies(xs)
@@ -52,7 +52,7 @@ def identity(input: Any, name: str | None = None) -> Tracer:
 
 
 def tuple_(tensors: Sequence[Any], name: str | None = None, control_inputs: Iterable[Any] = ()) -> list[Any]:
-    """The same values, each available only after all are computed. None stays None."""
+    """The same tensors, each available only after all of them are computed. None stays None."""
     builder = builder_or_default(tensors)
     with builder.building():
         waits = [builder.lift(x).node for x in (*tensors, *control_inputs) if x is not None]

@@ -9,9 +9,9 @@
         session.run(w.initializer)
         session.run(y, {x: data})
 
-A Graph stays open: an op on its symbols is added to it, inside the block or outside. The default graph
-is that of the innermost `with graph.as_default():`, else that of the innermost `with Session(graph):`, else one graph
-per thread. Names and meaning are TensorFlow 1's.
+A Graph stays open: an op on its symbols is added to it, inside the block or outside. The default graph is that of the
+innermost `with graph.as_default():`, else that of the innermost `with Session(graph):`, else one graph per thread.
+Names and meaning are TensorFlow 1's.
 """
 
 from __future__ import annotations
@@ -268,7 +268,7 @@ class StaticGraph(GraphBuilder):
 
     @contextmanager
     def control_dependencies(self, control_inputs: Iterable[Any] | None) -> Iterator[None]:
-        """A block whose ops run after these ops; None cancels the blocks around it."""
+        """A block whose ops run after control_inputs; None cancels the blocks around it."""
         before = self.waiting
         if control_inputs is None:
             self.waiting = None

@@ -93,7 +93,7 @@ class Guards:
         return [(x.tracked, getattr(x.node, "hooks", None)) for x in self.captured]
 
     def values(self) -> list[Any]:
-        """The values of the attributes that were read from modules, and the numbers of their hooks."""
+        """The values of the attributes that were read from modules, and how many hooks each module has."""
         try:
             spaces = [*map(vars, map(call, self.modules))]
         except TypeError:  # a module was deleted
@@ -182,7 +182,7 @@ def change(what: Any, attribute: str, before: Any, now: Any) -> str:
 
 
 def change_of_module(module: Any, attribute: str, before: Any, now: Any) -> str:
-    """How an attribute of a module or of its class has changed, or the result of a walk through the module."""
+    """Describe how an attribute of a module or of its class has changed, or the result of a walk through the module."""
     if attribute in WALKS:
         old, new = ({name: part for _, (_, name), part, _ in value[1:-1]} for value in (before, now))
         names = [name for name in {**old, **new} if old.get(name, MISSING) != new.get(name, MISSING)]

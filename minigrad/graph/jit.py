@@ -45,7 +45,7 @@ class JitFunction(TracedFunction):
         return super().__call__(*args, **options)
 
     def prepare_argument(self, place: int | str, x: Any) -> Any:
-        """An argument with its numbers as tensors; a static one unchanged. Raises TypeError if that is unhashable."""
+        """An argument, with numbers as tensors unless it is static. Raises TypeError if static and unhashable."""
         if place not in self.static:
             return unflatten_like(x, (Tensor(y) if isinstance(y, NUMBER) else y for y in leaves(x)))
         try:

@@ -34,10 +34,10 @@ class Partition:
 
     graph      the whole graph, as it runs without gradients
     wanted     for each input, whether it requires a gradient
-    moved      inputs that are overwritten after forward, of which a copy is saved
+    moved      inputs that are overwritten after forward, so that copies of them are saved
     reached    nodes through which a gradient reaches a wanted input
     results    indices of the outputs from which a gradient reaches a wanted input
-    pieces     (op with several results, index) → the node of that result, which perhaps only the derivative reads
+    pieces     (op with several results, index) → the node of that result, even if only the derivative reads it
     kept       the nodes whose values are saved, in order
     forward    the graph that also returns the saved values
     """

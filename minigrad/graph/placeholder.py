@@ -30,7 +30,7 @@ Shape = Sequence[int | str | None] | None
 def placeholder(dtype: Any, shape: Shape = None, name: str | None = None) -> Tracer:
     """An input that each run feeds: `session.run(y, {x: data})`.
 
-    shape    its lengths, with None or a name for a length that varies from run to run; by default a single number.
+    shape    its lengths, with None or a name for a length that varies from run to run; () by default.
              None on axis 0 is the same length in the whole graph: the batch.
     """
     graph = get_default_graph()

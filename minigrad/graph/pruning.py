@@ -55,7 +55,7 @@ def reachable_nodes(graph: StaticGraph, fetches: Iterable[Node], fed: frozenset[
 
 
 class Pruning:
-    """The walk through the needed nodes, which builds the function.
+    """Builds the function by a walk through the needed nodes.
 
     new       node → its node in the function
     inputs    fed node, or name of a variable → its input

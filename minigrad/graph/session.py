@@ -85,7 +85,7 @@ class Session:
     # -- one run ------------------------------------------------------------------------------------
 
     def run(self, fetches: Any, feed_dict: Mapping[Any, Any] | None = None, **named: Any) -> Any:
-        """The values of the fetches, as NumPy arrays, in their structure; None for an op without a result.
+        """The values of the fetches, as NumPy arrays in the same structure; None for an op without a result.
 
         feed_dict    {x: value}; a key may be the name of a tensor. Keyword arguments are refused
         """

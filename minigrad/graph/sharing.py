@@ -69,7 +69,7 @@ class ResultSources(NamedTuple):
 
 
 def sources_of(part: Subgraph) -> list[ResultSources]:
-    """The results, each with the inputs and tensors that it may be or view."""
+    """The results, each with the inputs and tensors that it may be, or be a view of."""
     nodes = nodes_of(part)
     return [ResultSources(y, [nodes.get(id(memory), id(memory)) for memory in y.origins()]) for y in part.outputs]
 
@@ -105,7 +105,7 @@ def refuse_lost_edits(part: Subgraph, ys: Sequence[Tracer] = (), test: Subgraph 
 
 
 def refuse_read(part: Subgraph, ys: Sequence[Tracer], x: Any, moment: int, edited: Any) -> None:
-    """Raises EditedError if x, or a view of it, is read after the moment, or is a result."""
+    """Raises EditedError if x, or a view of x, is a result, or is read after `moment`, that of the edit."""
     looks, results = {x}, {y.node for y in ys}
     passed = {y.base: {source.base for source in y.origins()} for y in part.passed}
     for node in sorted(toposort(*results), key=lambda node: node.born):

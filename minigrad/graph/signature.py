@@ -78,7 +78,7 @@ def key_of(x: Any, tensors: list[Tensor]) -> Key:
 
 
 def key_of_object(x: Any, tensors: list[Tensor]) -> Key:
-    """The key of any other argument: its value, or its identity."""
+    """The key of an argument of any other type: its value, or its identity."""
     if isinstance(x, Tracer):
         raise GraphError(
             f"{leak_message(x)}. Return it from the function that was traced, and call that to see a value"
@@ -97,7 +97,7 @@ def key_of_object(x: Any, tensors: list[Tensor]) -> Key:
             return kind, dumps(x)
         case Iterator():  # the next call reads other values from it, so no two keys of iterators match
             return object()
-        case np.ndarray():  # a matrix, or another kind of array
+        case np.ndarray():  # a subclass, such as np.matrix
             return key_of(Tensor(x), tensors)
     by_itself = kind.__hash__ is None or kind.__eq__ is object.__eq__
     return IdentityRef(x) if by_itself and kind.__weakrefoffset__ else (kind, x, repr(object.__getstate__(x)))
@@ -146,7 +146,7 @@ class Parameters:
                 f, "__wrapped__"
             ):  # vmap(f) treats a keyword differently from the same argument of f by position
                 self.signature = inspect.signature(f, follow_wrapped=False)
-        except (TypeError, ValueError):  # a function written in C may have none
+        except (TypeError, ValueError):  # a function written in C may have no signature
             signature = self.signature = None
         kinds = inspect.Parameter
         listed = signature.parameters.values() if signature else ()

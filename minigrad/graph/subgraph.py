@@ -128,7 +128,7 @@ class Subgraph(Waits):
         return Graph(inputs, tuple(y.node for y in (*self.outputs, done)))
 
     def step(self, edited: Sequence[Any], outside: Sequence[Any], ys: Sequence[Tracer] = (), sliced: int = 0) -> Graph:
-        """The graph of a loop's body, which also returns the carries before the step, for backward."""
+        """The graph of a loop's body, which also returns the carried values from before the step, for backward."""
         self.outputs += [self.lift(what) for what in edited]
         carried = len(self.outputs)
         self.outputs += ys
@@ -161,7 +161,7 @@ class Subgraph(Waits):
     def gradients(
         self, ys: Sequence[Any], xs: Sequence[Any], grad_ys: Sequence[Any] | None = None, stop: Sequence[Any] = ()
     ) -> list[Any]:
-        """GraphBuilder.gradients(), also through values computed outside."""
+        """As GraphBuilder.gradients(), but gradients also pass through values computed outside."""
         sources = [self.seen_outside(x) for x in xs]
         stops = [its for x in stop if (its := self.seen_outside(x)) is not None]
         with self.building():
@@ -203,7 +203,7 @@ class Subgraph(Waits):
         return found
 
     def seen_outside(self, x: Any) -> Any:
-        """The symbol or tensor that x is in the outer builder; None if x was made here."""
+        """The symbol or tensor of the outer builder that x stands for; None if x was made in this subgraph."""
         if not isinstance(x, Tracer) or x.builder is not self:
             return x
         its = (c.what for c in self.captured.values() if c.symbol is x or getattr(c.what, "node", None) is x.node)
@@ -344,7 +344,7 @@ def apply_control(
 def latest_operands(
     builder: GraphBuilder, op: Control, operands: Sequence[Any], edited: Sequence[Any]
 ) -> Sequence[Any]:
-    """The operands; in a session's graph, edited ones are read after the run's earlier assignments."""
+    """The operands. In a session's graph, edited operands are read after the run's earlier assignments."""
     if not isinstance(builder, StaticGraph):
         return operands
     first, last = (1, len(operands)) if isinstance(op, Cond) else (op.carried - len(edited), op.carried)  # type: ignore[attr-defined]

@@ -287,7 +287,7 @@ class Trace:
 
     graph       inputs: the argument tensors, then the captured tensors; outputs: the computed results, the new values
                 of edited tensors, the new gradients
-    captured    the tensors read by the inputs after the arguments
+    captured    the tensors that the inputs after the arguments read
     edits       the tensors that a run edits; `recorded` and `written` hold their indices, for speed
     reason      why it was traced, in a sentence
     """
@@ -398,7 +398,7 @@ class Trace:
         return ys
 
     def on_tensors(self, xs: Sequence[Any]) -> Sequence[Any]:
-        """As on_arrays(), for a run that is recorded or watched."""
+        """As on_arrays(), but on tensors, for a run that is recorded or watched."""
         with modes.in_mode(recording=modes.current.mode.recording and not self.is_flat):
             ys = self.run(xs)
         for i, y, _ in self.edits:

@@ -29,7 +29,7 @@ from .graph import GLOBAL_VARIABLES, TRAINABLE_VARIABLES, StaticGraph, executing
 
 
 class Variable:
-    """A variable of the graph whose block is open, or an eager one if none is.
+    """A variable of the graph whose block is open, or an eager variable if no block is open.
 
     initial_value    its first value, or a function that returns it
     trainable        whether optimizers update it and tapes watch it by default
@@ -43,7 +43,7 @@ class Variable:
         return super().__new__(EagerVariable if executing_eagerly() and not get_default_session() else GraphVariable)
 
     def assign(self: Any, value: Any, name: str | None = None) -> Any:
-        """Set the value; in a graph, return the op that does so, whose result is the value."""
+        """Set the value; in a graph, return the op that does so, whose result is the new value."""
         return self._apply_assignment(ops.Assign, value, name)
 
     def assign_add(self: Any, delta: Any, name: str | None = None) -> Any:
