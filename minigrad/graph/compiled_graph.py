@@ -1,8 +1,8 @@
-"""A graph compiled to a function of tensors, which is recorded as one op if a gradient is required.
+"""Compile a graph to a function of tensors. A call of it is recorded as one op if a gradient is required.
 
-The compiled code depends on which inputs require a gradient. If none does, it is the graph, and saves nothing. If one
-does, the graph is partitioned (partition.py): the forward part also returns the values that backward will read. The
-backward part is compiled the same way, so that derivatives can be differentiated again.
+The compiled code depends on which inputs require a gradient. If none does, the whole graph is compiled, and saves
+nothing. If one does, the graph is partitioned (partition.py): its forward part also returns the values that backward
+will read. The backward part is compiled the same way, so that derivatives can be differentiated again.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ class CompiledCall(Op, metaclass=Once):
         return self.name
 
 
-MOST_VARIANTS = 64  # of one graph; each has its own buffers, and every call may bring new lengths
+MOST_VARIANTS = 64  # of one graph: each variant has its own buffers, and every call may bring new lengths
 
 
 class CompileOptions(NamedTuple):
@@ -66,7 +66,7 @@ class CompileOptions(NamedTuple):
 
     @classmethod
     def from_jit_compile(cls, jit_compile: bool | str, threads: int = 1) -> CompileOptions:
-        """The options for jit_compile: False, True or "native"."""
+        """The options that jit_compile=False, True or "native" stands for."""
         if jit_compile not in (False, True, "native"):
             raise ValueError(f'jit_compile is False, True or "native", and not {jit_compile!r}')
         if jit_compile == "native":
@@ -80,7 +80,7 @@ class CompiledGraph:
     """A compiled graph, called with one tensor for each input; it returns tensors.
 
     graph    the graph as built; lengths in it may be unknown
-    into     output → the input whose array it overwrites, after the last read of that input
+    into     index of an output → index of the input whose array it overwrites, after the last read of that input
     compile_options   how it is compiled
     """
 
@@ -92,7 +92,7 @@ class CompiledGraph:
 
     def __call__(self, xs: Sequence[Tensor]) -> Sequence[Any]:
         mode = modes.current.mode
-        if mode.builder is not None or (mode.watchers and modes.has_backward_watcher()):  # vmap's, or forward mode
+        if mode.builder is not None or (mode.watchers and modes.has_backward_watcher()):  # vmap, or forward mode
             return on_tensors(self.graph, xs)
         variant = self.select_variant(xs)
         arrays = variant.run(*[x.value for x in xs])
@@ -124,7 +124,7 @@ class CompiledGraph:
         return [*self.variants.values()][-1].run
 
     def variant(self, wanted: tuple[bool | None, ...], xs: Sequence[Tensor]) -> Variant:
-        """The variant for tensors of these specs. `wanted` says which require a gradient; () means none does."""
+        """The variant for these tensors. `wanted` holds whether each requires a gradient; () means that none does."""
         key = (wanted, *[x.spec for x in xs]) if self.is_open else wanted
         return self.variants.get(key) or self.another(key, wanted, xs)
 
@@ -148,7 +148,7 @@ class Variant:
     run       arrays → arrays: the results, then the values saved for backward
     specs     the specs of the results
     split     the partition into forward and backward; None if no gradient is required
-    pulls     indices of the results that receive gradients → the backward graph for those
+    pulls     indices of the results that receive gradients → the compiled backward graph for these gradients
     """
 
     def __init__(
@@ -170,7 +170,7 @@ class Variant:
             self.outputs = [(i, OutputRule(self.specs[i], i)) for i in self.split.results]  # type: ignore[arg-type]
 
     def connect(self, op: CompiledCall, xs: Sequence[Tensor], ys: Sequence[Any], arrays: Arrays) -> None:
-        """Record the run as one record, of which each result is an output."""
+        """Create one Record for the run, and connect each result to it as one of its outputs."""
         split = self.split
         assert split is not None  # a gradient is required
         inner = dict(zip(split.inner, arrays[len(ys) :]))
@@ -180,18 +180,18 @@ class Variant:
             ys[i].node, ys[i].tracked = Record(Output(i), (record,), rule, ()), True
 
     def pull(self, numbers: tuple[int, ...]) -> CompiledGraph:
-        """The backward function for gradients that arrive at the results of these indices."""
+        """The backward function for gradients that arrive at the results with these indices."""
         if numbers not in self.pulls:
-            assert self.split is not None  # only a record calls this
+            assert self.split is not None  # only Backward calls this, in a run with gradients
             self.pulls[numbers] = CompiledGraph(self.split.backward(numbers), "backward", {}, self.compile_options)
         return self.pulls[numbers]
 
 
 @dataclass(frozen=True, eq=False)
 class Backward:
-    """The rule of a compiled graph's record: its derivative, compiled.
+    """The backward rule in the Record of a compiled graph: it runs the compiled backward graph.
 
-    spec    the spec of the graph's first result
+    spec    the spec of the first result that a gradient can arrive at
     """
 
     spec: Spec
@@ -208,10 +208,10 @@ class Backward:
         return variant.run(*[gy[i] for i in numbers], *saved)
 
     def trace(self, node: Record, gy: Arrivals, *saved: Any) -> Arrays:
-        """As pull(), on tensors: each saved value gets back its place in the recorded graph."""
+        """As pull(), but on tensors, so that backward is recorded too: saved values get back their history."""
         numbers = tuple(sorted(gy))
         split = self.variant.split
-        assert split is not None  # it was recorded
+        assert split is not None  # this run was recorded
         places = {x: node.inputs[i] for i, x in enumerate(split.sources)}
         n = len(split.graph.outputs)
         kept = []
@@ -225,7 +225,7 @@ class Backward:
 
 
 def result_spec(array: Any, spec: Spec | None) -> Spec:
-    """The spec of a result; that of the array, if the graph does not know its lengths."""
+    """The spec of a result; the spec of its array, if the graph does not know the lengths."""
     return spec if spec is not None and spec.is_known else spec_of(array)
 
 

@@ -1,4 +1,4 @@
-"""Capture everything in a value that can be edited in place, in a form to compare with its later contents."""
+"""Take a snapshot of everything in a value that can be edited in place, to detect later changes."""
 
 from __future__ import annotations
 
@@ -33,8 +33,8 @@ WHOLE = Tensor, Stateful, Logger, IOBase
 
 
 def is_plain(x: Any, seen: Mapping[int, Any]) -> bool:
-    """Whether a container holds only numbers, strings and such containers, none of them visited before. It calls no
-    Python function per element.
+    """Whether a container holds only numbers, strings and more such containers, none of which is in `seen`. For speed,
+    it calls no Python function per element.
     """
     parts = [x]
     for _ in range(DEPTH):
@@ -49,7 +49,7 @@ def is_plain(x: Any, seen: Mapping[int, Any]) -> bool:
 
 
 def contents(x: Any, seen: dict[int, tuple[int, Any]] | None = None) -> Any:
-    """The contents of a value that can be edited in place, as nested tuples; else the value, held weakly if possible.
+    """The contents of a value that can be edited in place, as nested tuples; of any other, a (weak) reference.
 
     seen    id → (number, object) of the objects visited so far
     """
@@ -62,7 +62,7 @@ def contents(x: Any, seen: dict[int, tuple[int, Any]] | None = None) -> Any:
         return itself
     if (kind is np.ndarray or isinstance(x, np.generic)) and not x.dtype.hasobject:
         return kind, x.dtype.str, x.dtype.names, x.shape, x.tobytes()
-    if isinstance(x, Iterator):  # its next value cannot be known without taking it, so it never compares equal
+    if isinstance(x, Iterator):  # reading its next value consumes it, so an iterator never compares equal
         return object()
     seen = {} if seen is None else seen
     if kind in CONTAINERS and kind is not tuple and is_plain(x, seen):  # is_settled needs the parts of a tuple
@@ -79,14 +79,14 @@ def contents(x: Any, seen: dict[int, tuple[int, Any]] | None = None) -> Any:
 
 
 def position(x: Iterator[Any]) -> list[Any] | object:
-    """The position of an iterator, found without taking its next value; a new object if that is impossible."""
+    """The position of an iterator, found without advancing it; if that is impossible, an object equal to no other."""
     with suppress(Exception), catch_warnings(action="ignore"):  # in Python 3.14 no iterator of itertools can be copied
         if isinstance(x, GeneratorType):
             parts: list[Any] = [x.gi_frame and x.gi_frame.f_lasti, x.gi_yieldfrom, *getgeneratorlocals(x).values()]
         elif isinstance(x, IOBase):
             parts = [x.tell()]
         else:
-            reduced: Any = x.__reduce_ex__(2)  # (function, arguments, state), with the slots
+            reduced: Any = x.__reduce_ex__(2)  # (function, arguments, state, …); the state includes the slots
             parts = [*reduced[1], *reduced[2:]]
         if not any(map(hides_its_state, leaves(parts))):
             return [position(part) if isinstance(part, Iterator) else contents(part) for part in leaves(parts)]
@@ -94,12 +94,12 @@ def position(x: Iterator[Any]) -> list[Any] | object:
 
 
 def hides_its_state(f: Any) -> bool:
-    """Whether f is a method written in C, bound to an object: file.readline, the scanner of re.finditer()."""
+    """Whether f is a method written in C, bound to an object, such as file.readline or the scanner of re.finditer()."""
     return isinstance(f, BuiltinMethodType) and not isinstance(f.__self__, ModuleType | type | None)
 
 
 def state_of(x: Any) -> list[Any]:
-    """The values in the attributes and slots of an object, and its class; code, defaults and cells of a function."""
+    """The class of an object and its attributes and slots; for a function, its code, defaults and cells."""
     kind: Any = type(x)
     match x:
         case FunctionType():
@@ -137,7 +137,7 @@ def state_of(x: Any) -> list[Any]:
 
 
 def is_settled(value: Any) -> bool:
-    """Whether nothing in a value can be edited in place, except tensors, whose elements each run reads."""
+    """Whether nothing in these contents() can be edited in place, except tensors: each run reads their elements."""
     match value:
         case (type() as kind, *parts):
             return kind in CONSTANT or (issubclass(kind, tuple | MethodType) and all(map(is_settled, parts)))

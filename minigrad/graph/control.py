@@ -49,7 +49,7 @@ def cond(
 ) -> Any:
     """true_fn(*operands) if pred else false_fn(*operands). In a graph both are traced, and one of them runs.
 
-    Both return tensors of the same structure, dtypes and shapes. Raises GraphError if either is not a function.
+    Both return tensors of the same structure, dtypes and shapes. Raises GraphError if one of them is not a function.
     """
     refuse_uncallable(true_fn=true_fn, false_fn=false_fn)
     builder = writer_of((pred, *leaves(tuple(operands))))
@@ -104,8 +104,8 @@ def while_loop(
     shape_invariants      a shape for each variable; an axis that is None may change its length at each step
     maximum_iterations    the largest number of steps
 
-    The body keeps the structure of loop_vars, and the dtype and shape of each. Raises GraphError if loop_vars is not a
-    tuple or list.
+    The body keeps the structure of loop_vars, and the dtype and shape of each variable. Raises GraphError if loop_vars
+    is not a tuple or list.
     """
     if not isinstance(loop_vars, tuple | list):
         raise GraphError(
@@ -124,7 +124,7 @@ def while_loop(
 def traced_loop(
     builder: GraphBuilder, cond: Function, body: Function, loop_vars: Any, shape_invariants: Any, name: str | None
 ) -> Any:
-    """A while loop as one op. The graphs of its test and its body carry the variables and the tensors they edit."""
+    """A while loop as one op. Its test graph and its body graph have the variables and the edited tensors as inputs."""
     variables = Variables(builder, loop_vars, shape_invariants, names=names_of_variables(body, loop_vars))
     test = Subgraph(builder, "the test").write(cond, variables.arguments)
     step = Subgraph(builder, "the body").write(
@@ -231,7 +231,7 @@ def scan(
     length     the number of steps, needed if there is no x
     reverse    whether t runs from the last step to the first
 
-    c keeps its structure, dtypes and shapes. y may have any, and leaves that are None.
+    c keeps its structure, dtypes and shapes. y may have any, and may contain None.
     """
     builder, steps = writer_of((*leaves(init), *leaves(xs))), steps_of(leaves(xs), length)
     if builder is None:

@@ -8,8 +8,8 @@
         lambda cos, gy: (gy * cos,),            (x,), (dx,) = primals, tangents
     )                                           return f(x), dx * x.cos()
 
-A backward pass transposes a custom_jvp: dx ↦ J dx is linear, so the gradient of ⟨J dx, gy⟩ by dx is Jᵀ gy. Only tensors
-among the arguments have gradients.
+A backward pass transposes a custom_jvp: dx ↦ J dx is linear, so the gradient of ⟨J dx, gy⟩ with respect to dx is Jᵀ gy.
+Only tensors among the arguments have gradients.
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ class custom_vjp:
         return unflatten_like(box[0], iter(ys if isinstance(ys, tuple) else (ys,)))
 
     def forward(self, *tensors: Any, args: Any, box: Box) -> Any:
-        """fwd's result, and the map from its gradient to those of the tensors."""
+        """fwd's result, and the function from the gradient of that result to the gradients of the tensors."""
         assert self.rule is not None  # __call__ has checked
         fwd, bwd = self.rule
         with self.inside:
@@ -132,7 +132,7 @@ class custom_jvp:
         return jvp
 
     def defjvps(self, *jvps: Callable[..., Any] | None) -> None:
-        """Set one map per argument: (tangent, result, *arguments) → its share of the result's tangent. None means 0."""
+        """Set one map per argument: (its tangent, result, *arguments) → a term of the result's tangent, None for 0."""
 
         def rule(primals: Any, tangents: Any) -> tuple[Any, Any]:
             if len(jvps) != len(primals):

@@ -25,7 +25,7 @@ Tensors = Sequence[Any]
 
 
 def on_tensors(graph: Graph, xs: Tensors) -> tuple[Any, ...]:
-    """The outputs, as tensors."""
+    """Run the graph on these operands, and return its outputs as tensors."""
     with in_mode(autocast=None):  # the graph has its casts already
         return walk_graph(graph, xs, result)
 
@@ -77,7 +77,7 @@ class HeldFunction(Function):
 
 
 def stack_rows(rows: Sequence[Tensors], specs: Sequence[Spec]) -> list[Any]:
-    """The results of all steps, stacked; without steps, a tensor without rows."""
+    """The results of all steps, stacked; if there are no steps, tensors with no rows."""
     if not rows:
         empty = [spec.with_shape((0, *(spec.shape if spec.is_known else (0,) * spec.ndim))) for spec in specs]
         return [wrap_array(spec.device.xp.empty(spec.shape, spec.dtype), spec) for spec in empty]

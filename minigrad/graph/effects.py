@@ -19,17 +19,17 @@ from .graph import StaticGraph, builder_or_default
 
 
 def control_dependencies(control_inputs: Iterable[Any] | None) -> AbstractContextManager[Any]:
-    """A block whose ops run after these ops; None cancels the blocks around it.
+    """A block whose ops run after control_inputs; None cancels the blocks around it.
 
     In a traced function, a branch or a loop, effects keep their order without such a block. If a block inside a branch
-    or a loop names an op of the session's graph outside, the whole branch or loop waits for that op.
+    or a loop names an op outside, in the session's graph, the whole branch or loop waits for that op.
     """
     xs = None if control_inputs is None else list(control_inputs)
     return builder_or_default(xs or ()).control_dependencies(xs)
 
 
 def group(*inputs: Any, name: str | None = None) -> Tracer:
-    """An op that completes when all of these have completed. Fetching it returns None."""
+    """An op that completes when all inputs have completed. Fetching it returns None."""
     builder = builder_or_default(inputs)
     with builder.building():
         nodes = tuple(builder.lift(x).node for x in inputs if x is not None)
@@ -52,7 +52,7 @@ def identity(input: Any, name: str | None = None) -> Tracer:
 
 
 def tuple_(tensors: Sequence[Any], name: str | None = None, control_inputs: Iterable[Any] = ()) -> list[Any]:
-    """The same values, each available only after all are computed. None stays None."""
+    """The same tensors, each available only after all of them are computed. None stays None."""
     builder = builder_or_default(tensors)
     with builder.building():
         waits = [builder.lift(x).node for x in (*tensors, *control_inputs) if x is not None]
@@ -83,7 +83,7 @@ def add_n(inputs: Sequence[Any], name: str | None = None) -> Any:
 
 
 def print(*values: Any, sep: str = " ", end: str = "\n", file: Any = None) -> Any:
-    """Print the values: now, or, for tensors of a graph, at every run. In a session's graph this is an op to run.
+    """Print the values: now, or, for tensors of a graph, at every run. In a session's graph it adds an op, to be run.
 
     Returns the first tensor among the values, unchanged: `x = mg.print(x, "is x")` prints whenever x is needed.
     """
@@ -98,7 +98,7 @@ def print(*values: Any, sep: str = " ", end: str = "\n", file: Any = None) -> An
         if not tensors:
             return group(builder.effect(op))
         y = builder.apply(op, tuple(tensors))
-        y.may_be(builder.lift(tensors[0]).memory)  # in eager mode y is the tensor itself
+        y.may_be(builder.lift(tensors[0]).memory)  # as in eager mode, where y is the tensor itself
         return y
 
 

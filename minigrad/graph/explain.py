@@ -135,7 +135,7 @@ def every(graph: Graph) -> Iterator[Node]:
 
 
 def is_effect(node: Node) -> bool:
-    """Whether a node itself has a side effect, rather than a branch or a loop in it."""
+    """Whether a node is an op with a side effect, not a branch or a loop that contains one."""
     return node.op.effect and not graphs_of(node.op)
 
 

@@ -147,7 +147,7 @@ class TracedFunction:
     # -- finding a trace ----------------------------------------------------------------------------
 
     def find_trace(self, args: tuple[Any, ...], options: dict[str, Any], tensors: list[Tensor]) -> tuple[Any, Any, Any]:
-        """The trace for a call, or None; and the arguments, bound. Appends the argument tensors to the list."""
+        """The trace for a call, or None; and the bound arguments. Appends the argument tensors to `tensors`."""
         if options or len(args) != self.parameters.arity:
             args, options = self.parameters.bind_arguments(args, options, self.input_signature is None)
         if self.input_signature is not None:
@@ -162,7 +162,7 @@ class TracedFunction:
         return None, args, options
 
     def key(self, args: tuple[Any, ...], options: dict[str, Any], tensors: list[Tensor]) -> Any:
-        """The key of a call: calls with equal keys share a trace. Appends the argument tensors to the list."""
+        """The key of a call: calls with equal keys share a trace. Appends the argument tensors to `tensors`."""
         key = [key_of(x, tensors) for x in args]
         cast = () if current.mode.autocast is None else (current.mode.autocast.key,)
         if options:
@@ -229,7 +229,7 @@ class TracedFunction:
         return made
 
     def call_converted(self, args: tuple[Any, ...], options: dict[str, Any]) -> Any:
-        """Call the converted Python function, and note its arguments meanwhile, to detect endless recursion."""
+        """Call the converted Python function. To detect endless recursion, note the kind of call until it returns."""
         self.open.calls = [*getattr(self.open, "calls", ()), kind_of_call(args, options)]
         try:
             return self.converted_function(*args, **options)
@@ -253,7 +253,7 @@ class TracedFunction:
         return self.call_converted(args, options)
 
     def remember(self, key: Any, made: Trace) -> None:
-        """Store a trace. Drops the oldest if there are too many; a trace is also dropped when an object in it dies."""
+        """Store a trace. Drops the oldest if there are too many, and any trace when an object in its key dies."""
         while len(self.traces) >= MOST_TRACES:
             del self.traces[next(iter(self.traces))]
         made.watched = [ref(same(), Forgetting(self, key)) for same in objects_in(key)]
@@ -276,7 +276,7 @@ class TracedFunction:
         return self if instance is None else TracedMethod(self.for_instance(instance), instance)
 
     def for_instance(self, instance: Any) -> TracedFunction:
-        """The traced method of one instance, with traces of its own, which die with the instance."""
+        """The traced method of one instance. It has its own traces, which are freed with the instance."""
         known: TracedFunction | None = self.instances.get(instance)
         if known is None:
             parameters = Parameters(MethodType(self.python_function, instance))
@@ -337,7 +337,7 @@ def is_tensor(x: Any) -> bool:
 
 
 def kind_of_call(args: tuple[Any, ...], options: dict[str, Any]) -> list[Any]:
-    """A key to compare calls by, for arguments that may be symbols."""
+    """A key by which inline_call() compares calls; the arguments may be symbols."""
     return [x.spec if isinstance(x, Operand) else x if type(x) in IMMUTABLE else id(x) for x in leaves((args, options))]
 
 

@@ -9,9 +9,9 @@
         session.run(w.initializer)
         session.run(y, {x: data})
 
-It is a builder that stays open: an op on its symbols becomes part of it, inside the block or outside. The default graph
-is that of the innermost `with graph.as_default():`, else that of the innermost `with Session(graph):`, else one graph
-per thread. Names and meaning are TensorFlow 1's.
+A Graph stays open: an op on its symbols is added to it, inside the block or outside. The default graph is that of the
+innermost `with graph.as_default():`, else that of the innermost `with Session(graph):`, else one graph per thread.
+Names and meaning are TensorFlow 1's.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class Waiting(NamedTuple):
     """A control_dependencies block.
 
     waits     the nodes that its ops run after, including those of the blocks around it
-    inside    the nodes made in the block, which wait already
+    inside    the nodes made in the block, which already wait
     """
 
     waits: tuple[Node, ...]
@@ -92,7 +92,7 @@ class StaticGraph(GraphBuilder):
 
     def apply(self, op: Op, operands: tuple[Any, ...]) -> Tracer:
         error = sys.exception()
-        if getattr(error, "graph", None) is self:  # an op in the handler
+        if getattr(error, "graph", None) is self:  # this op is in the `except` that caught the error
             self.refuse_caught(error)
         return super().apply(op, operands)
 
@@ -109,7 +109,7 @@ class StaticGraph(GraphBuilder):
         return y
 
     def after_waits(self, xs: Sequence[Tracer]) -> Sequence[Tracer]:
-        """The operands, the first of which waits for the block's dependencies, unless one was made in the block."""
+        """The operands. The first is made to wait for the block's dependencies, unless one was made in the block."""
         block = self.waiting
         if block is None or not xs or not block.inside.isdisjoint(x.node for x in xs):
             return xs
@@ -169,7 +169,7 @@ class StaticGraph(GraphBuilder):
         return self.captured[id(x)].symbol
 
     def variable(self, name: str, spec: Spec, variable: Any) -> Node:
-        """The node that reads a variable at the start of a run. The name must be unique already."""
+        """Add the node that reads a variable at the start of a run. The caller has made the name unique."""
         self.states[name] = variable
         return self.add_node(NamedNode(ops.Read(name, spec), (), spec, name, place()))
 
@@ -180,7 +180,7 @@ class StaticGraph(GraphBuilder):
             return Tracer(self.node(ops.Read(name, self.states[name].spec), waits, name="read"), self)
 
     def latest(self, x: Any) -> Tracer:
-        """The value of x that a branch or a loop which assigns it starts from: after all earlier assignments."""
+        """The value of x after all earlier assignments: a branch or a loop that assigns x starts from this value."""
         symbol = self.lift(x)
         if self.waiting is not None or symbol.name not in self.states:
             return symbol
@@ -206,7 +206,7 @@ class StaticGraph(GraphBuilder):
     # -- state --------------------------------------------------------------------------------------
 
     def add_assignment(self, x: Any, y: Tracer, op: type[ops.Assign] = ops.Assign, name: str | None = None) -> Tracer:
-        """Add the op that assigns a value to a variable or a captured tensor. It happens only when it is run."""
+        """Add the op that assigns a value to a variable or a captured tensor. It has no effect until it is run."""
         target = x.name if isinstance(x, Tracer) else self.captured[id(x)].input.name
         value = y.astype(x.dtype).broadcast_to(x.shape)
         (waited,) = self.after_waits([value])
@@ -214,8 +214,8 @@ class StaticGraph(GraphBuilder):
             return Tracer(self.node(op(target), (waited.node,), name=name), self)
 
     def become(self, x: Any, y: Tracer) -> None:
-        """Add an in-place edit as an assignment op in the collection "update_ops". Ops added after the edit of a tensor
-        read the new value; those of a variable do not.
+        """Add an in-place edit as an assignment op in the collection "update_ops". Later ops read the new value of an
+        edited tensor, but the old value of an edited variable.
         """
         if isinstance(x, Tracer) and x.name in self.states:
             self.collections[UPDATE_OPS].append(self.add_assignment(x, y))
@@ -233,7 +233,7 @@ class StaticGraph(GraphBuilder):
         return self.get_collection(UPDATE_OPS)
 
     def note_assignment(self, module: Any, name: str, before: Any) -> None:
-        """Raises GraphError if forward assigns a result where the graph has read a tensor: a run assigns nothing."""
+        """Raises GraphError if forward() assigns a result to an attribute that the graph reads: runs assign nothing."""
         held = vars(module).get(name)
         is_state = any(id(x) in self.captured for x in leaves(before)) and name not in module._parameters
         if is_state and any(isinstance(x, Tracer) for x in leaves(held)):
@@ -268,7 +268,7 @@ class StaticGraph(GraphBuilder):
 
     @contextmanager
     def control_dependencies(self, control_inputs: Iterable[Any] | None) -> Iterator[None]:
-        """A block whose ops run after these ops; None cancels the blocks around it."""
+        """A block whose ops run after control_inputs; None cancels the blocks around it."""
         before = self.waiting
         if control_inputs is None:
             self.waiting = None
@@ -373,14 +373,14 @@ def reset_default_graph() -> None:
 
 
 def builder_of(xs: Iterable[Any]) -> GraphBuilder | None:
-    """The builder that an op on these is added to: the active one, else that of a symbol; None if all have values."""
+    """The builder that an op on xs is added to: the active builder, else a symbol's; None if all xs have values."""
     if current.mode.builder is not None:
         return current.mode.builder  # type: ignore[no-any-return]
     return next((x.builder for x in xs if isinstance(x, Tracer)), None)
 
 
 def builder_or_default(xs: Iterable[Any]) -> GraphBuilder:
-    """builder_of(); the default graph, if all operands have values."""
+    """The builder that an op on xs is added to: builder_of(xs), or the default graph if that is None."""
     builder = builder_of(xs)
     return get_default_graph() if builder is None else builder
 

@@ -1,4 +1,4 @@
-"""Guards: the outside state that a trace depends on. Each run checks it; after a change the function is traced again.
+"""Guards: the state outside a trace that it depends on. Each run checks it; after a change, the function is retraced.
 
 A trace depends on the dtype and shape of captured tensors; on the groups and options of an optimiser, and on which
 parameters have made equally many steps with it; on whether a leaf had a .grad, and whether a parameter is trained; on
@@ -38,7 +38,7 @@ class Guards:
     counted     the part of `noted` that changes only if an attribute of a module is set
     modules     weak references to the modules that were read
     readers     for each module, a getter of the attributes that Python read from its dictionary
-    ids         the ids of their values at the last comparison. A deleted object is appended, as in Names
+    ids         ids of those values at the last comparison. A deleted value is appended, as its id may be reused
     others      weak references to uncaptured tensors whose dtype or shape Python may have read
     reached     the objects that the function's names led to
     """
@@ -93,7 +93,7 @@ class Guards:
         return [(x.tracked, getattr(x.node, "hooks", None)) for x in self.captured]
 
     def values(self) -> list[Any]:
-        """The values of the attributes that were read from modules, and the numbers of their hooks."""
+        """The values of the attributes that were read from modules, and how many hooks each module has."""
         try:
             spaces = [*map(vars, map(call, self.modules))]
         except TypeError:  # a module was deleted
@@ -125,7 +125,7 @@ def holds(noted: Sequence[tuple[Callable[[], Any], str, Any]]) -> bool:
 
 
 def observe(what: Any, attribute: str) -> Any:
-    """The value that Python would read in this attribute now; for .grad, whether there is one."""
+    """The value that Python would read from this attribute now; for .grad, whether it is set."""
     if isinstance(what, ModuleLike) and attribute in WALKS:
         return contents(tuple(getattr(what, attribute)()))
     if isinstance(what, type):
@@ -136,7 +136,7 @@ def observe(what: Any, attribute: str) -> Any:
         return contents((*what.node.hooks.arriving.values(), None, *what.node.hooks.after.values()))
     if attribute == "__class__":
         return type, type(what)
-    if attribute == "__dict__":  # while tracing, it has the converted `forward`
+    if attribute == "__dict__":  # while tracing, it contains the converted `forward`
         return contents({name: x for name, x in vars(what).items() if name not in ("forward", "_changes")})
     if isinstance(what, Stateful):
         is_slot = isinstance(getattr(type(what), attribute, None), MemberDescriptorType)
@@ -182,7 +182,7 @@ def change(what: Any, attribute: str, before: Any, now: Any) -> str:
 
 
 def change_of_module(module: Any, attribute: str, before: Any, now: Any) -> str:
-    """How an attribute of a module or of its class has changed, or the result of a walk through the module."""
+    """Describe how an attribute of a module or of its class has changed, or the result of a walk through the module."""
     if attribute in WALKS:
         old, new = ({name: part for _, (_, name), part, _ in value[1:-1]} for value in (before, now))
         names = [name for name in {**old, **new} if old.get(name, MISSING) != new.get(name, MISSING)]

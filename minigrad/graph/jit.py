@@ -1,4 +1,4 @@
-"""Tracing in JAX's words.
+"""Tracing, with JAX's names.
 
 jit(f)              f as a graph: numbers among the arguments become tensors, unless they are static
 eval_shape(f, x)    the specs of f's results: f is traced, not run
@@ -45,7 +45,7 @@ class JitFunction(TracedFunction):
         return super().__call__(*args, **options)
 
     def prepare_argument(self, place: int | str, x: Any) -> Any:
-        """An argument, its numbers made tensors unless it is static. Raises TypeError if static and unhashable."""
+        """An argument, with numbers as tensors unless it is static. Raises TypeError if static and unhashable."""
         if place not in self.static:
             return unflatten_like(x, (Tensor(y) if isinstance(y, NUMBER) else y for y in leaves(x)))
         try:

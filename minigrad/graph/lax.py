@@ -1,4 +1,4 @@
-"""Control flow under JAX's names and with its order of arguments; the meaning is that of mg.graph.
+"""Control flow with JAX's names and order of arguments. The functions do what those of mg.graph do.
 
     lax.cond(pred, true_fun, false_fun, *operands)
     lax.switch(index, branches, *operands)
@@ -41,7 +41,7 @@ def switch(index: Any, branches: Sequence[Callable[..., Any]], *operands: Any) -
 
 
 def while_loop(cond_fun: Callable[[Any], Any], body_fun: Callable[[Any], Any], init_val: Any) -> Any:
-    """Repeat x = body_fun(x) while cond_fun(x), starting from init_val. Returns the last x, of any structure."""
+    """Repeat x = body_fun(x) while cond_fun(x), starting from x = init_val, of any structure. Returns the last x."""
     return control.while_loop(cond_fun, lambda x: (body_fun(x),), (init_val,))[0]
 
 
@@ -56,5 +56,5 @@ def select(pred: Any, on_true: Any, on_false: Any) -> Any:
 
 
 def stop_gradient(x: Any) -> Any:
-    """The same values, through which no gradient passes. x is any structure."""
+    """The same values, through which no gradient passes. x may have any structure."""
     return unflatten_like(x, (leaf.detach() for leaf in leaves(x)))

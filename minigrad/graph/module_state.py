@@ -1,7 +1,7 @@
-"""Attributes of modules that a traced function assigns. Each run reads them, and assigns new values.
+"""Attributes of modules that a traced function assigns. Each run reads these attributes, and assigns new values.
 
 So `self.h = self.cell(x, self.h)` in a forward pass works as in eager mode. During tracing the module holds symbols;
-afterwards its earlier values are restored, until the first run.
+after tracing it gets its earlier values back, which the first run replaces.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 class ModuleAttribute:
     """A tensor in an attribute of a module, captured by name: each run reads the tensor that is there at the time.
 
-    i    its index among the leaves of the attribute's value
+    i    the index of the tensor among the leaves of the attribute's value
     """
 
     def __init__(self, module: Any, name: str, value: Any, i: int):

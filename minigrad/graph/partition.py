@@ -1,9 +1,9 @@
 """Partition a graph into forward and backward: choose the values that forward saves for backward.
 
-The derivative of a graph is more graph, and reads values of the first. Saving all of them would waste memory: some are
-cheap to recompute from others that are saved anyway, such as a comparison, a sum with a bias, a transposed view. So the
-partition moves back through cheap ops from the values that backward reads, as long as that saves bytes. (PyTorch's
-partitioner uses a minimum cut: Horace He 2022, “Min-cut optimal recomputation with AOTAutograd”. This one is greedy.)
+The derivative of a graph is another graph, which reads values of the first. Saving all of them would waste memory: some
+(a comparison, a sum with a bias, a transposed view) are cheap to recompute from values that are saved anyway. So the
+partition starts at the values that backward reads, and moves back through cheap ops as long as that saves bytes. This
+is greedy; PyTorch uses a minimum cut (Horace He 2022, “Min-cut optimal recomputation with AOTAutograd”).
 """
 
 from __future__ import annotations
@@ -34,10 +34,10 @@ class Partition:
 
     graph      the whole graph, as it runs without gradients
     wanted     for each input, whether it requires a gradient
-    moved      inputs that are overwritten after forward, of which a copy is saved
+    moved      inputs that are overwritten after forward, so that copies of them are saved
     reached    nodes through which a gradient reaches a wanted input
     results    indices of the outputs from which a gradient reaches a wanted input
-    pieces     (op with several results, index) → the node of that result, which perhaps only the derivative reads
+    pieces     (op with several results, index) → the node of that result, even if only the derivative reads it
     kept       the nodes whose values are saved, in order
     forward    the graph that also returns the saved values
     """
@@ -61,15 +61,15 @@ class Partition:
         """Choose the nodes to save, so that gradients of any results, and of the saved values, can be computed."""
         read = {*self.gradient_graph(tuple(self.results))[1]}
         self.kept = choose_saved(self.order, read)
-        while any(isinstance(x.op, Custom) or several(x) for x in self.graph.nodes):  # backward may read anything
+        while any(isinstance(x.op, Custom) or several(x) for x in self.graph.nodes):  # whose backward may read anything
             for numbers in {(*self.results, *self.numbers()), *((i,) for i in self.results)}:
-                read.update(self.gradient_graph(numbers)[1])  # it only grows, so the loop ends
+                read.update(self.gradient_graph(numbers)[1])  # `read` only grows, so the loop ends
             before, self.kept = self.kept, choose_saved(self.order, read)
             if before == self.kept:
                 break
 
     def node(self, number: int) -> Node:
-        """The node that the gradient of this index arrives at: an output, or, after those, a saved value."""
+        """The node at which the gradient with this index arrives. Indices count the outputs, then the saved values."""
         n = len(self.graph.outputs)
         y = self.graph.outputs[number] if number < n else self.kept[number - n]
         assert y is not None  # no gradient arrives at a missing output
@@ -81,9 +81,9 @@ class Partition:
         return [n + i for i, x in enumerate(self.kept) if x in self.reached and x.spec.is_float]
 
     def gradient_graph(self, numbers: tuple[int, ...]) -> tuple[Graph, list[Node]]:
-        """The gradients of the wanted inputs, as a graph of the arriving gradients; and the nodes that it reads.
+        """The graph from arriving gradients to the gradients of the wanted inputs; and the nodes whose values it reads.
 
-        Each of these nodes is an Input of the graph, in the order of the list, after the arriving gradients.
+        The graph's inputs are the arriving gradients, then one Input for each of these nodes, in the same order.
         """
         gys = [placeholder(f"gy{i}", self.node(i).spec) for i in numbers]
         seeds: dict[Node, Any] = {}
@@ -109,7 +109,7 @@ class Partition:
         return Graph((*(gy.node for gy in gys), *(slots[node] for node in read)), backward.outputs), read
 
     def backward(self, numbers: tuple[int, ...]) -> Graph:
-        """The backward graph of arriving gradients and saved values. Raises NoGradientError if those do not suffice."""
+        """The backward graph of arriving gradients and saved values. Raises NoGradientError if these do not suffice."""
         graph, read = self.gradient_graph(numbers)
         slots = [slot(x, f"k{i}") for i, x in enumerate(self.kept)]
         known = dict(zip(self.kept, slots))
@@ -149,7 +149,7 @@ def is_cheap(node: Node) -> bool:
 
 def choose_saved(order: Sequence[Node], read: Iterable[Node]) -> list[Node]:
     """The nodes to save so that all of `read` can be recomputed by cheap ops, with fewer bytes."""
-    price: dict[Node, int] = {}  # bytes to save for a node, or for the inputs of a cheap one
+    price: dict[Node, int] = {}  # bytes to save a node; for a cheap node, its inputs instead if they are smaller
     for node in order:
         own = 0 if isinstance(node.op, ops.Const | ops.Input) else node.spec.nbytes
         price[node] = min(own, sum(price[x] for x in node.inputs)) if is_cheap(node) else own

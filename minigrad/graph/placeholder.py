@@ -1,4 +1,4 @@
-"""The inputs of a graph: placeholders and TensorSpecs for values that each run gets, and constants."""
+"""The inputs of a graph: placeholders and TensorSpecs, whose values are passed to each run, and constants."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ Shape = Sequence[int | str | None] | None
 def placeholder(dtype: Any, shape: Shape = None, name: str | None = None) -> Tracer:
     """An input that each run feeds: `session.run(y, {x: data})`.
 
-    shape    its lengths, with None or a name for a length that varies from run to run; by default a single number.
+    shape    its lengths, with None or a name for a length that varies from run to run; () by default.
              None on axis 0 is the same length in the whole graph: the batch.
     """
     graph = get_default_graph()
@@ -111,7 +111,7 @@ class TensorSpec:
         return cls(x.shape, x.dtype, name, x.spec.device)
 
     def example(self) -> Tensor:
-        """A tensor of zeros with this spec, its unknown lengths 1."""
+        """A tensor of zeros with this spec, where each unknown length is 1."""
         spec = self.spec()
         return Tensor(np.zeros([n if isinstance(n, int) else 1 for n in self.shape], spec.dtype), device=spec.device)
 

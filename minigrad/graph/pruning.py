@@ -26,7 +26,7 @@ class PrunedGraph:
     """The part of a graph that a run needs, as a function.
 
     graph       the function: its outputs are the fetches, then the new values of `writes`, then, if there are effects,
-                one output that comes after them all
+                one output that waits for all effects
     reads       for each input, the fed node, or the name of a variable or a captured tensor
     writes      the names of the variables and captured tensors that get a new value
     executed    the names of the nodes that run
@@ -55,7 +55,7 @@ def reachable_nodes(graph: StaticGraph, fetches: Iterable[Node], fed: frozenset[
 
 
 class Pruning:
-    """The walk through the needed nodes, which builds the function.
+    """Builds the function by a walk through the needed nodes.
 
     new       node → its node in the function
     inputs    fed node, or name of a variable → its input
@@ -84,7 +84,7 @@ class Pruning:
             case Node(ops.Assign(variable), (x, *_)):
                 self.assign(node, variable, self.new[x])
             case Node(ops.ControlDep() | ops.StopGradient(), (x, *_)) if not isinstance(node.op, ops.Barrier):
-                self.new[node] = self.new[x]  # its dependencies are needed too, and effects keep their order anyway
+                self.new[node] = self.new[x]  # its dependencies are in the function too, and effects keep their order
             case Node(ops.Group()):
                 pass
             case _:
@@ -114,7 +114,7 @@ class Pruning:
         )
 
     def assign(self, node: Node, variable: str, x: Node) -> None:
-        """Give the variable a new value from here on."""
+        """Set the value of the variable for the rest of the walk."""
         if type(node.op) is not ops.Assign:
             before = self.holds[variable] if variable in self.holds else self.state(variable, node)
             x = node.naming(Node(ops.Add() if isinstance(node.op, ops.AssignAdd) else ops.Sub(), (before, x)))

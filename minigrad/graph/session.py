@@ -36,12 +36,12 @@ from .placeholder import fitting
 from .pruning import PrunedGraph, prune_graph
 from .variable import GraphVariable, Variable
 
-MOST_PLANS = 512  # per graph; then the cache is cleared, so that ever new shapes do not fill the memory
+MOST_PLANS = 512  # per graph; a full cache is cleared, so that calls with ever new shapes do not fill the memory
 
 
 @dataclass(frozen=True)
 class RunPlan:
-    """The compiled plan of a run, to be used again.
+    """The compiled plan of a run, cached for later runs.
 
     pruned     what the run reads, writes and executes
     run        the compiled function, for these shapes
@@ -85,7 +85,7 @@ class Session:
     # -- one run ------------------------------------------------------------------------------------
 
     def run(self, fetches: Any, feed_dict: Mapping[Any, Any] | None = None, **named: Any) -> Any:
-        """The values of the fetches, as NumPy arrays, in their structure; None for an op without a result.
+        """The values of the fetches, as NumPy arrays in the same structure; None for an op without a result.
 
         feed_dict    {x: value}; a key may be the name of a tensor. Keyword arguments are refused
         """

@@ -1,8 +1,8 @@
-"""Tensors that share memory across the edge of a branch or a loop, to which a graph passes each value separately.
+"""In a branch or a loop of a graph, refuse to read a tensor that would miss an edit of another with the same memory.
 
 In Python, an edit of one of two tensors that share memory changes the other too. Values that a graph passes to a branch
-or a loop share no memory, so the other would miss the edit. This module finds pairs of inputs that may share memory, at
-the start or after any turn, and refuses a read that would miss an edit. It runs after the branch or the body is traced,
+or a loop share no memory, so the other tensor would miss the edit. This module finds pairs of inputs that may share
+memory, before the first turn or after any turn, and refuses such reads. It runs after the branch or the body is traced,
 because only then are the final values of its variables known.
 """
 
@@ -52,7 +52,7 @@ def pairs_of(part: Subgraph) -> Pairs:
 
 
 def is_apart(x: Any, y: Any) -> bool:
-    """Whether x and y are results of one branch or loop that never share memory, though each may share a third's."""
+    """Whether x and y are results of one branch or loop that share no memory, though a third may share it with both."""
     return isinstance(x, Tracer) and isinstance(y, Tracer) and any(y.memory is z for z in x.memory.apart)
 
 
@@ -62,28 +62,28 @@ def nodes_of(part: Subgraph) -> dict[int, Any]:
 
 
 class ResultSources(NamedTuple):
-    """A value y of a part, and the nodes it may be or view: inputs of the part, and ids of tensors made in it."""
+    """A value y of a part, and what it may be, or be a view of: inputs of the part, and ids of tensors made in it."""
 
     y: Tracer
     nodes: list[Any]
 
 
 def sources_of(part: Subgraph) -> list[ResultSources]:
-    """The results, each with the inputs and tensors that it may be or view."""
+    """The results, each with the inputs and tensors that it may be, or be a view of."""
     nodes = nodes_of(part)
     return [ResultSources(y, [nodes.get(id(memory), id(memory)) for memory in y.origins()]) for y in part.outputs]
 
 
 def meet(one: ResultSources, other: ResultSources, pairs: Pairs) -> bool:
-    """Whether the two may share memory."""
+    """Whether the two values may share memory."""
     if not is_apart(one.y, other.y) and not set(one.nodes).isdisjoint(other.nodes):
         return True
     return any(frozenset((x, y)) in pairs for x in one.nodes for y in other.nodes)
 
 
 def refuse_lost_edits(part: Subgraph, ys: Sequence[Tracer] = (), test: Subgraph | None = None) -> Pairs:
-    """Return the pairs. Raises EditedError if the part, or the loop's test, reads one of a pair after an edit of the
-    other, and would miss that edit.
+    """Return the pairs of inputs that may share memory. Raises EditedError if the part, or the loop's test, reads one
+    input of a pair after an edit of the other: it would miss that edit.
 
     ys    the values that a scan collects, in addition to those that it passes to the next turn
     """
@@ -105,7 +105,7 @@ def refuse_lost_edits(part: Subgraph, ys: Sequence[Tracer] = (), test: Subgraph 
 
 
 def refuse_read(part: Subgraph, ys: Sequence[Tracer], x: Any, moment: int, edited: Any) -> None:
-    """Raises EditedError if x, or a view of it, is read after the moment, or is a result."""
+    """Raises EditedError if x, or a view of x, is a result, or is read after `moment`, that of the edit."""
     looks, results = {x}, {y.node for y in ys}
     passed = {y.base: {source.base for source in y.origins()} for y in part.passed}
     for node in sorted(toposort(*results), key=lambda node: node.born):
@@ -128,7 +128,7 @@ def share(ys: Sequence[Tracer], *parts: tuple[Subgraph, Pairs]) -> None:
     its = [(part.inputs, sources_of(part), pairs) for part, pairs in parts]
     for i, j in permutations(range(len(ys)), 2):
         if any(
-            meet(sources[i], sources[j], pairs) or frozenset((*xs[i : i + 1], *xs[j : j + 1])) in pairs  # after no turn
+            meet(sources[i], sources[j], pairs) or frozenset((*xs[i : i + 1], *xs[j : j + 1])) in pairs  # zero turns
             for xs, sources, pairs in its
         ):
             ys[i].may_be(ys[j])
@@ -155,7 +155,7 @@ def sources_outside(part: Subgraph, start: Sequence[Tracer] = (), may_skip: bool
 
 
 def symbols_of(builder: GraphBuilder, what: Any) -> list[Tracer]:
-    """The symbols of the builder whose memory a tensor or a symbol may share."""
+    """The symbols of the builder whose memory `what`, a tensor or a symbol, may share."""
     symbol = what if getattr(what, "builder", None) is builder else builder.captured.get(id(what))
     return [] if symbol is None else (symbol if isinstance(symbol, Tracer) else symbol.symbol).origins()
 

@@ -1,9 +1,9 @@
 """The signature of a call of a traced function: calls with equal signatures share a trace.
 
-A tensor or an array counts by its spec, and by whether it requires a gradient. Every other argument is a constant of
-the trace, and counts by its value: numbers, strings, functions, anything hashable. An object that is compared by
-identity, such as a module, counts by identity. Neither the signature nor the cache of traces keeps such an object
-alive; guards detect changes in it.
+The signature contains the spec of a tensor or an array, and whether it requires a gradient. Every other argument is a
+constant of the trace. The signature contains its value (a number, a string, a function, anything hashable) or, if it is
+compared by identity, as a module is, a weak reference: neither the signature nor the cache of traces keeps it alive.
+Guards detect changes in it.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class IdentityRef(ref[Any]):
     def __eq__(self, other: Any) -> bool:
         return self is other or (isinstance(other, IdentityRef) and self.number == other.number and self() is other())
 
-    __ne__ = object.__ne__  # the one of weak references compares the referents
+    __ne__ = object.__ne__  # the __ne__ of weak references compares the referents
 
     def __repr__(self) -> str:
         x = self()
@@ -59,7 +59,7 @@ class IdentityRef(ref[Any]):
 
 
 def key_of(x: Any, tensors: list[Tensor]) -> Key:
-    """The key of an argument. Appends the tensors in it to the list."""
+    """The key of an argument. Appends the tensors in the argument to `tensors`."""
     if isinstance(x, Tensor):
         tensors.append(x)
         return x.spec, x.tracked
@@ -78,7 +78,7 @@ def key_of(x: Any, tensors: list[Tensor]) -> Key:
 
 
 def key_of_object(x: Any, tensors: list[Tensor]) -> Key:
-    """The key of any other argument: its value, or its identity."""
+    """The key of an argument of any other type: its value, or its identity."""
     if isinstance(x, Tracer):
         raise GraphError(
             f"{leak_message(x)}. Return it from the function that was traced, and call that to see a value"
@@ -95,9 +95,9 @@ def key_of_object(x: Any, tensors: list[Tensor]) -> Key:
             return kind, x.tobytes()
         case np.random.Generator() | np.random.RandomState():
             return kind, dumps(x)
-        case Iterator():  # the next call takes other values from it, so its key never matches
+        case Iterator():  # the next call reads other values from it, so no two keys of iterators match
             return object()
-        case np.ndarray():  # a matrix, or another kind of array
+        case np.ndarray():  # a subclass, such as np.matrix
             return key_of(Tensor(x), tensors)
     by_itself = kind.__hash__ is None or kind.__eq__ is object.__eq__
     return IdentityRef(x) if by_itself and kind.__weakrefoffset__ else (kind, x, repr(object.__getstate__(x)))
@@ -146,7 +146,7 @@ class Parameters:
                 f, "__wrapped__"
             ):  # vmap(f) treats a keyword differently from the same argument of f by position
                 self.signature = inspect.signature(f, follow_wrapped=False)
-        except (TypeError, ValueError):  # a function written in C may have none
+        except (TypeError, ValueError):  # a function written in C may have no signature
             signature = self.signature = None
         kinds = inspect.Parameter
         listed = signature.parameters.values() if signature else ()
@@ -176,7 +176,7 @@ class Parameters:
 
 
 class WeakMethod:
-    """A method of an instance, which it references weakly."""
+    """A method that holds its instance by weak reference."""
 
     def __init__(self, f: Callable[..., Any], instance: Any):
         self.f, self.instance, self.__name__ = f, ref(instance), f.__name__

@@ -46,8 +46,8 @@ class Subgraph(Waits):
     symbols    the symbols of its arguments
     starts     argument of a loop's body → its value before the first turn
     written    id of a tensor edited in place → the moment from which its aliases should show the edit
-    own        its nodes
-    asked      per gradients() call: the sources, as the outer builder knows them; the arguments that gradients reached
+    own        the nodes made in it
+    asked      for each gradients() call, its sources in the outer builder, and the arguments that gradients reached
     """
 
     outer: GraphBuilder
@@ -75,7 +75,7 @@ class Subgraph(Waits):
                 if not isinstance(error, Retrace | ConversionError):
                     self.outer.note_early(error)
                 raise
-            for op in filter(gives_nothing, leaves(result)):  # an outer op runs whichever branch is taken
+            for op in filter(gives_nothing, leaves(result)):  # ops of the outer graph run whichever branch is taken
                 self.lift(op)
             self.result = normal(without_ops(result))
         return self
@@ -88,7 +88,7 @@ class Subgraph(Waits):
         return symbol
 
     def take(self, x: Any, y: Tracer) -> None:
-        is_block = isinstance(y.node.op, TupleGet)  # a branch or a loop edited it, and may read aliases afterwards
+        is_block = isinstance(y.node.op, TupleGet)  # a branch or a loop edited x, and may read aliases afterwards
         moment = y.node.inputs[0].born - 1 if is_block else y.node.born
         self.written.setdefault(id(self.lift(x).memory), moment)
         super().take(x, y)
@@ -102,11 +102,11 @@ class Subgraph(Waits):
             super().edits(x, source)
 
     def edited_outside(self) -> list[Any]:
-        """The outside tensors that it edits in place."""
+        """The outside tensors that the subgraph edits in place."""
         return [captured.what for captured in self.edited.values()]
 
     def of_effects(self) -> list[Tracer]:
-        """The values computed by effects, which backward cannot recompute as it does others."""
+        """The values computed by effects. They must be saved, because backward cannot recompute them."""
         return [Tracer(node, self) for node in find_effect_values(Graph((), tuple(y.node for y in self.outputs)))]
 
     def zeros(self, x: Tracer) -> Tracer:
@@ -115,8 +115,8 @@ class Subgraph(Waits):
             return self.lift(0).astype(x.dtype).broadcast_to(x.shape)
 
     def graph(self, edited: Sequence[Any], outside: Sequence[Any], sliced: int = 0) -> Graph:
-        """The graph of its inputs: carried (arguments, then edited tensors), sliced, and read from outside. Its last
-        result is True, after all effects.
+        """The finished graph. Its inputs: carried (arguments, then edited tensors), sliced, and read from outside.
+        Its last output is True, once all effects are done.
         """
         with self.building():
             (done,) = self.after_effects([self.lift(True)])
@@ -128,7 +128,7 @@ class Subgraph(Waits):
         return Graph(inputs, tuple(y.node for y in (*self.outputs, done)))
 
     def step(self, edited: Sequence[Any], outside: Sequence[Any], ys: Sequence[Tracer] = (), sliced: int = 0) -> Graph:
-        """The graph of a loop's body, which also returns the carries before the step, for backward."""
+        """The graph of a loop's body, which also returns the carried values from before the step, for backward."""
         self.outputs += [self.lift(what) for what in edited]
         carried = len(self.outputs)
         self.outputs += ys
@@ -161,7 +161,7 @@ class Subgraph(Waits):
     def gradients(
         self, ys: Sequence[Any], xs: Sequence[Any], grad_ys: Sequence[Any] | None = None, stop: Sequence[Any] = ()
     ) -> list[Any]:
-        """GraphBuilder.gradients(), also through values computed outside."""
+        """As GraphBuilder.gradients(), but gradients also pass through values computed outside."""
         sources = [self.seen_outside(x) for x in xs]
         stops = [its for x in stop if (its := self.seen_outside(x)) is not None]
         with self.building():
@@ -178,18 +178,18 @@ class Subgraph(Waits):
             return [total([*gs, *(g for g in more if g is not None)]) for gs, *more in zip(inside, *further)]
 
     def note_arguments_reached(self, found: Mapping[Node, Any], sources: list[Any]) -> None:
-        """Note which arguments of a loop's body gradients have reached. Raises NoGradientError if they would go on."""
+        """Note which arguments of a loop's body gradients reached. Raises NoGradientError if they reach a source."""
         reached = found.keys() & self.starts.keys()
         for node in reached:
             self.refuse_through(node, any(depends(self.outer, self.starts[node], sources)))
         self.asked.append((sources, reached))
 
     def from_outside_of(self, c: Capture, gy: Any, sources: Sequence[Any], stops: Sequence[Any]) -> list[Any]:
-        """⟨gy, ∂c/∂x⟩ for each x. c is computed outside, where ∂c/∂x is computed too; gy, one number, multiplies it.
+        """⟨gy, ∂c/∂x⟩ for each x. c and ∂c/∂x are computed outside; gy, a single number, multiplies ∂c/∂x.
 
         Raises NoGradientError if c has several elements and depends on an x.
         """
-        variable = variable_of(c.what)  # gy is its whole gradient
+        variable = variable_of(c.what)  # for x = variable, gy is the whole gradient
         asked = [i for i, x in enumerate(sources) if x is not None and x is not variable]
         y = self.outer.lift(c.what)
         found: list[Any] = [None] * len(sources)
@@ -203,7 +203,7 @@ class Subgraph(Waits):
         return found
 
     def seen_outside(self, x: Any) -> Any:
-        """The symbol or tensor that x is in the outer builder; None if x was made here."""
+        """The symbol or tensor of the outer builder that x stands for; None if x was made in this subgraph."""
         if not isinstance(x, Tracer) or x.builder is not self:
             return x
         its = (c.what for c in self.captured.values() if c.symbol is x or getattr(c.what, "node", None) is x.node)
@@ -214,7 +214,7 @@ class Subgraph(Waits):
         arguments = [Tracer(node, self) for node in self.inputs]
         for xs, came_by in [*self.asked]:
             todo = [i for i, node in enumerate(self.inputs) if node in came_by]
-            for i in todo:  # it grows during the loop
+            for i in todo:  # `todo` grows during the loop
                 for y in self.outputs[i : i + 1]:
                     self.refuse_through(self.inputs[i], any(depends(self, y, xs)))
                     todo += [j for j, passes in enumerate(depends(self, y, arguments)) if passes and j not in todo]
@@ -229,7 +229,7 @@ class Subgraph(Waits):
 
 
 def is_float(node: Any) -> bool:
-    """Whether the node has one floating result, which a gradient can arrive at."""
+    """Whether the node has a single floating-point result, at which a gradient can arrive."""
     return isinstance(node.spec, Spec) and node.spec.is_float
 
 
@@ -251,7 +251,7 @@ class Variables:
     """The variables of a loop; or, with row=True, the tensors that a scan iterates over, one row per step.
 
     start     their values before the first step, in the outer graph
-    names     their names inside
+    names     their names in the subgraph
     specs     their specs, the same at every step
     opened    the lengths that may change
     """
@@ -344,7 +344,7 @@ def apply_control(
 def latest_operands(
     builder: GraphBuilder, op: Control, operands: Sequence[Any], edited: Sequence[Any]
 ) -> Sequence[Any]:
-    """The operands; in a session's graph, edited ones are read after the run's earlier assignments."""
+    """The operands. In a session's graph, edited operands are read after the run's earlier assignments."""
     if not isinstance(builder, StaticGraph):
         return operands
     first, last = (1, len(operands)) if isinstance(op, Cond) else (op.carried - len(edited), op.carried)  # type: ignore[attr-defined]
@@ -417,7 +417,7 @@ def match_sides(one: Side, other: Side, law: str, hint: str = "", opened: Collec
 
     law       the rule that the error message states
     hint      what to do about a wrong shape
-    opened    lengths of the one side that may be any length on the other
+    opened    lengths of side `one` that may be any length on side `other`
     """
     try:
         beside = leaves_beside(one.tree, other.tree)

@@ -1,7 +1,7 @@
 """A trace: one run of a Python function on symbols, and the graph that this run built.
 
-The graph is a function of the argument tensors and of the tensors that the Python function reached by itself, such as
-parameters and globals. Those are captured by reference, and read at every run. The outputs include a new value for each
+The graph is a function of the argument tensors and of the tensors that the Python function reads from outside, such as
+parameters and globals. These are captured by reference, and read at every run. The outputs include a new value for each
 tensor that the function changed (a parameter, a running mean, a `.grad`); it is written back after the run.
 Decisions that Python made during tracing are fixed in the graph. Guards check some of them before each run: guards.py.
 """
@@ -51,7 +51,7 @@ class GradSlot:
 class TraceBuilder(GraphBuilder):
     """The builder of a trace.
 
-    known       id of a tensor → its name in the caller
+    known       id of a tensor → the name by which the Python function reaches it
     paths       name of an input → its Python path, such as net.0.weight for net_0_weight
     arguments   pairs (argument tensor, its symbol)
     noted       (id, attribute) → (object, value): the attributes that Python read while tracing
@@ -208,7 +208,7 @@ class Results:
                 self.own[key] = self.own[id(c.symbol)] = "argument", i
 
     def number(self, symbol: Tracer) -> int:
-        """The index of the output that is this symbol, which is added if it is new."""
+        """The index of this symbol among the outputs. A new symbol is appended."""
         for i, other in enumerate(self.symbols):
             if other is symbol:
                 return i
@@ -257,7 +257,7 @@ class Results:
 
     def gradients(self) -> list[tuple[Tensor, Any]]:
         """Each leaf whose gradient a run changes, with the index of the output that is its new gradient, or None."""
-        read = {id(c.symbol) for c in self.builder.captured.values() if isinstance(c.what, GradSlot)}  # unchanged
+        read = {id(c.symbol) for c in self.builder.captured.values() if isinstance(c.what, GradSlot)}  # only read
         new = [(leaf, g) for leaf, g in self.builder.grads.values() if id(g) not in read]
         return [(leaf, self.number(g) if isinstance(g, Tracer) else g) for leaf, g in new]
 
@@ -287,7 +287,7 @@ class Trace:
 
     graph       inputs: the argument tensors, then the captured tensors; outputs: the computed results, the new values
                 of edited tensors, the new gradients
-    captured    the tensors read by the inputs after the arguments
+    captured    the tensors that the inputs after the arguments read
     edits       the tensors that a run edits; `recorded` and `written` hold their indices, for speed
     reason      why it was traced, in a sentence
     """
@@ -338,7 +338,7 @@ class Trace:
         return [str(x) for x in self.captured if isinstance(x, ModuleAttribute)]
 
     def __call__(self, given: list[Tensor]) -> Any:
-        """Run the graph on these argument tensors: the result and the side effects of the Python function."""
+        """Run the graph on these argument tensors, with the result and the side effects of the Python function."""
         xs = [*given, *self.captured]
         for i in self.slots:
             xs[i] = xs[i].tensor
@@ -387,7 +387,7 @@ class Trace:
         ys = list(variant.run(*arrays))
         edited = [arrays[i] for i, _ in self.written]
         for array, (_, y) in zip(edited, self.written):
-            if ys[y] is not array:  # the program has not written it there itself
+            if ys[y] is not array:  # the program has not written the new value into the array itself
                 array[...] = ys[y]
         if edited:
             versions.edit(*edited)
@@ -398,7 +398,7 @@ class Trace:
         return ys
 
     def on_tensors(self, xs: Sequence[Any]) -> Sequence[Any]:
-        """As on_arrays(), for a run that is recorded or watched."""
+        """As on_arrays(), but on tensors, for a run that is recorded or watched."""
         with modes.in_mode(recording=modes.current.mode.recording and not self.is_flat):
             ys = self.run(xs)
         for i, y, _ in self.edits:
@@ -417,7 +417,7 @@ def retake_view(x: Any, op: Any, recording: bool, lengths: Any) -> Any:
 
 
 def number_in(place: tuple[str, Any]) -> int:
-    """The index of the output that the place is, or is a view of; −1 if it is no output."""
+    """The index of the output at this place, or of the output that it is a view of; −1 if there is no output."""
     kind, there = place
     return number_in(there[0]) if kind == "view" else there if kind == "result" else -1
 

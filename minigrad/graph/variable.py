@@ -29,7 +29,7 @@ from .graph import GLOBAL_VARIABLES, TRAINABLE_VARIABLES, StaticGraph, executing
 
 
 class Variable:
-    """A variable of the graph whose block is open, or an eager one if none is.
+    """A variable of the graph whose block is open, or an eager variable if no block is open.
 
     initial_value    its first value, or a function that returns it
     trainable        whether optimizers update it and tapes watch it by default
@@ -43,7 +43,7 @@ class Variable:
         return super().__new__(EagerVariable if executing_eagerly() and not get_default_session() else GraphVariable)
 
     def assign(self: Any, value: Any, name: str | None = None) -> Any:
-        """Set the value; in a graph, return the op that does so, whose result is the value."""
+        """Set the value; in a graph, return the op that does so, whose result is the new value."""
         return self._apply_assignment(ops.Assign, value, name)
 
     def assign_add(self: Any, delta: Any, name: str | None = None) -> Any:
@@ -95,8 +95,8 @@ class EagerVariable(Variable, Tensor):
 class GraphVariable(Variable, Tracer):
     """A variable of a graph, which keeps its value from run to run.
 
-    initial_value    a function is called once, while the graph is built; random numbers in it are drawn again whenever
-                     the initializer runs
+    initial_value    a value, or a function that is called once, while the graph is built; random numbers in it are
+                     drawn again whenever the initializer runs
     initializer      the op that sets the first value
     """
 
@@ -139,7 +139,7 @@ class GraphVariable(Variable, Tracer):
     # -- new values -----------------------------------------------------------------------------
 
     def read_value(self) -> Any:
-        """Its value after the ops that the enclosing block waits for; outside such blocks, at the start of the run."""
+        """Its value after the ops that the enclosing block waits for; outside such blocks, at the start of a run."""
         return identity(self, "read_value")
 
     value = read_value
@@ -160,7 +160,7 @@ class GraphVariable(Variable, Tracer):
 
 
 def in_a_branch(builder: GraphBuilder, x: GraphVariable, op: type[ops.Assign], y: Tracer) -> Tracer:
-    """Assign inside a branch, a loop, or a traced function: an in-place edit, which the outer graph receives."""
+    """Assign inside a branch, a loop or a traced function: an in-place edit, whose result the outer graph receives."""
     before = builder.lift(x)
     old = Tracer(before.node, builder)  # a second symbol, as the edit changes the variable's own symbol
     builder.become(x, y if op is ops.Assign else old + y if op is ops.AssignAdd else old - y)
@@ -173,12 +173,12 @@ def assign(ref: Any, value: Any, name: str | None = None) -> Any:
 
 
 def assign_add(ref: Any, value: Any, name: str | None = None) -> Any:
-    """The op that adds to the variable."""
+    """The op that adds this value to the variable."""
     return ref.assign_add(value, name)
 
 
 def assign_sub(ref: Any, value: Any, name: str | None = None) -> Any:
-    """The op that subtracts from the variable."""
+    """The op that subtracts this value from the variable."""
     return ref.assign_sub(value, name)
 
 

@@ -29,7 +29,7 @@ class Waits(GraphBuilder):
 
     @contextmanager
     def control_dependencies(self, control_inputs: Iterable[Any] | None) -> Iterator[None]:
-        """A block whose ops run after control_inputs. The whole subgraph waits for those of the graph outside."""
+        """A block whose ops run after control_inputs. The whole subgraph waits for control_inputs from outside it."""
         before = self.waits
         outside = None if control_inputs is None else [y for x in control_inputs for y in self.outer_sources(x)]
         with nullcontext() if outside == [] else self.outer.control_dependencies(outside):
@@ -61,7 +61,7 @@ class Waits(GraphBuilder):
             super().take(x, y)
 
     def per_turn(self, graph: Graph, edited: Sequence[Any]) -> Graph:
-        """The graph of a loop that edits these: every read in a step, in blocks too, sees the previous step's edits."""
+        """The graph of a loop, where each read of an edited tensor, in blocks too, sees the previous step's edits."""
         turns = {id(what): self.captured[id(what)].input for what in edited}
         reads = {c.input: id(variable_of(c.what)) for c in self.captured.values()}
         swaps: dict[Node, Node] = {node: turns[variable] for node, variable in reads.items() if variable in turns}

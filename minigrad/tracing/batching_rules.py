@@ -1,12 +1,12 @@
 """Batching rules: apply an op to n stacked operands at once, as vmap needs.
 
-    batched(op, n, mapped, x₁, x₂, …) → n results, stacked along a first axis. A mapped operand has n stacked values
-                                        along its first axis; the others are the same for all n
+    batch_op(op, n, mapped, x₁, x₂, …) → n results, stacked along a first axis. A mapped operand has n stacked values
+                                         along its first axis; the others are the same for all n
 
-Most ops need no rule of their own. Elementwise ops broadcast. Fields called axis and axes count from the left, and are
+Most ops need no rule of their own. Elementwise ops broadcast. The fields `axis` and `axes` count from the left, and are
 shifted by one. Ops on the last axes accept any axes in front, and ops on rows accept more rows. The rules for the rest
 are built from methods and ops, like derivatives, so they can be differentiated, traced into graphs, and batched again.
-The result is None if there is no rule. Give your own op a rule by `@batched.register(MyOp)`.
+The result is None if there is no rule. Give your own op a rule by `@batch_op.register(MyOp)`.
 """
 
 from __future__ import annotations
@@ -254,7 +254,7 @@ def recurrent(op: Stepping, n: Any, mapped: Mapped, *xs: Any) -> Any:
 
 
 def sequences(op: Stepping) -> tuple[int | None, ...]:
-    """For each operand, the axis of the sequences; None if all sequences share it."""
+    """For each operand, the axis of the sequences; None if all sequences share the operand."""
     return (1, None, 1, None) if isinstance(op, Recurrent) else (2, 1, None, 1, 1)
 
 
@@ -269,8 +269,8 @@ def interleave(n: Any, is_mapped: bool, x: Any, axis: int) -> Any:
 
 
 def of_all(op: PatternOp, n: Any, ndim: int, mapped: Mapped, arrays: Sequence[Any]) -> Any:
-    """The pattern and the arrays for n stacked x of `ndim` axes each; and the axes to move, from and to, to stack the
-    n selected regions.
+    """The pattern and the arrays for n stacked x of `ndim` axes each; then two tuples of axes: moving the first axes to
+    the second stacks the n selected regions.
     """
     at, several = chosen_at(op.pattern, ndim), max((a.ndim - each for each, a in zip(mapped, arrays)), default=0)
     if not any(mapped):
@@ -340,5 +340,5 @@ def scatter(op: ops.Scatter, n: Any, mapped: Mapped, x: Any, src: Any, index: An
 @batch_op.register(ops.SearchSorted)
 @batch_op.register(ops.FoldIn)
 def one_row(op: Op, n: Any, mapped: Mapped, row: Any, x: Any) -> Any:
-    """The rule for one sorted row, or one key, and more numbers; None if the first operand is mapped."""
+    """The rule for an op on one sorted row, or one key, and any numbers; None if the row or the key is mapped."""
     return None if mapped[0] else row.apply(op, x)

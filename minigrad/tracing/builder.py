@@ -2,7 +2,7 @@
 
 Tensors that have values are captured by reference: the graph reads their values when it runs. An in-place edit
 becomes a new value of the tensor, so that the graph itself stays a function: values in, values out, including the
-new values of edited tensors. An op with a side effect (it prints, it draws a random key) is ordered by edges that
+new values of edited tensors. Ops with side effects (printing, drawing a random key) are ordered by edges that
 only mean "runs before".
 
 A trace of a function, a branch, the body of a loop, and the Graph of a Session are builders.
@@ -39,7 +39,7 @@ from .views import is_detached, mark_stale, refresh, write_through
 
 
 class Retrace(Exception):
-    """The branches or the body must be traced again, with what is known now."""
+    """Raised when branches or a body must be traced again, with what this trace has shown."""
 
 
 class Capture(NamedTuple):
@@ -47,7 +47,7 @@ class Capture(NamedTuple):
 
     what      a tensor with a value, or a symbol of an outer builder
     input     the node that reads it
-    symbol    its symbol here; its node changes with each edit
+    symbol    the symbol for it in this graph; the symbol's node changes with each edit
     """
 
     what: Any
@@ -64,13 +64,13 @@ class GraphBuilder(PullbackBuilder):
     born        id → a tensor or module created while building
     stands      id of an argument → the outside tensor that it starts as
     grads       id of a leaf → (the leaf, its .grad at this point)
-    last        the latest effect, which the next one waits for
+    last        the latest effect, which the next effect waits for
     part        the checkpoint whose function is being called
     laid        ids of tensors that the graph assumes to be contiguous
     passed      results of branches and loops that may share memory with an earlier tensor
     """
 
-    early: Exception | None = None  # the first error that was noted
+    early: Exception | None = None  # the first error passed to note_early()
     once = True  # the Python code runs once, and its graph many times
     chained = True  # effects happen in the order in which they were added
     way_out = Symbol.way_out
@@ -99,7 +99,7 @@ class GraphBuilder(PullbackBuilder):
     # -- errors that a run with values would not raise ---------------------------------------------------
 
     def note_early(self, error: Exception) -> None:
-        """Note an error that building the graph raises, and a run with values may not: no `except` may catch it."""
+        """Note an error that building the graph raises, but a run with values may not, so that no `except` hides it."""
         self.early = self.early or error
 
     def call(self, f: Callable[..., Any], *args: Any, **options: Any) -> Any:
@@ -131,7 +131,7 @@ class GraphBuilder(PullbackBuilder):
     # -- nodes --------------------------------------------------------------------------------------
 
     def apply(self, op: Op, operands: tuple[Any, ...]) -> Tracer:
-        """Add a node for op. The first operand has a fixed dtype; a Python number takes its dtype from it."""
+        """Add a node for op. A Python number among the operands takes its dtype from the first operand."""
         first = self.lift(operands[0])
         weak = isinstance(op, Elementwise)  # in other ops, an index keeps its dtype
         xs = (first, *(self.lift(o, first.spec if weak or not isinstance(o, Tracer) else None) for o in operands[1:]))
@@ -216,7 +216,7 @@ class GraphBuilder(PullbackBuilder):
         return self.current(self.capture(x))
 
     def capture(self, x: Any) -> Tracer:
-        """The symbol here for a tensor with a value, or for a symbol of the outer builder."""
+        """The symbol in this graph for a tensor with a value, or for a symbol of the outer builder."""
         if id(x) not in self.captured:
             node = self.input(getattr(x, "name", None) or "captured", x.spec)
             self.captured[id(x)] = Capture(x, node, Tracer(node, self))
@@ -252,7 +252,7 @@ class GraphBuilder(PullbackBuilder):
         self.take(x, y)
 
     def editing(self, x: Any) -> None:
-        """Called before x is edited. Raises EditedError if it must not be."""
+        """Called before x is edited. Raises EditedError if x must not be edited."""
         if self.outer is not None and (whole := self.whole(x)) is not None:
             self.outer.editing(self.stands.get(id(whole), whole))
 
@@ -261,7 +261,7 @@ class GraphBuilder(PullbackBuilder):
         return x if not isinstance(x, Tracer) else None if is_detached(x) else self.owner(x.memory)
 
     def owner(self, x: Tracer) -> Any:
-        """The outside tensor or symbol that x stands for; x itself if it was made here."""
+        """The outside tensor or symbol that x stands for; x itself if it was made in this graph."""
         return next((c.what for c in self.captured.values() if c.symbol is x), x)
 
     def take(self, x: Any, y: Tracer) -> None:
@@ -294,7 +294,7 @@ class GraphBuilder(PullbackBuilder):
             self.lift(whole).memory.views.add(target)
 
     def edits(self, x: Tracer, source: Tracer) -> None:
-        """Note that an edit of x may edit the source. Raises EditedError if the source is an argument or captured."""
+        """Note that an edit of x may edit the source. Raises EditedError if that is an argument or captured tensor."""
         read = next((c.what for c in self.captured.values() if c.symbol is source), None)
         if source.is_given and not (isinstance(read, Tensor) and self.is_own(read)):
             raise EditedError(
@@ -316,7 +316,7 @@ class GraphBuilder(PullbackBuilder):
         return [self.add_op(ops.ControlDep(), (y, *new)) if here else y for y, here in zip(ys, is_here)]
 
     def is_own(self, x: Any) -> bool:
-        """Whether x was created while building. It starts each run with its value from then."""
+        """Whether x was created while building. Each run starts with the value that x had then."""
         return id(x) in self.born
 
     def note_read(self, what: Any, attribute: str) -> None:
@@ -332,7 +332,7 @@ class GraphBuilder(PullbackBuilder):
     # -- the finished graph -------------------------------------------------------------------------
 
     def after_effects(self, ys: Sequence[Tracer]) -> list[Tracer]:
-        """The same values, available only after every effect."""
+        """The same values, available only after all effects are done."""
         if self.last is None or not ys:
             return list(ys)
         first = self.add_op(ops.ControlDep(), (ys[0], Tracer(self.last, self)))

@@ -45,14 +45,14 @@ def as_written(order: Sequence[Node]) -> list[Node]:
     """The nodes in the order in which eager mode runs them, so that sums of gradients have the same bits."""
     age: dict[Node, int] = {}
     for node in order:
-        age[node] = max([node.born, *(age[x] for x in node.inputs)])  # after a pass, a node may read a newer one
+        age[node] = max([node.born, *(age[x] for x in node.inputs)])  # after a pass, a node may read a newer node
     return sorted(order, key=age.__getitem__)
 
 
 def pull(between: Collection[Node], reading: Recomputation, node: Node, gy: Any) -> tuple[Any, ...]:
     """The gradients of the inputs of `node`, as symbols; None for inputs outside `between`.
 
-    They are placed on the worker of the node, as with TensorFlow 1's colocate_gradients_with_ops.
+    The gradients are placed on the worker of the node, as with TensorFlow 1's colocate_gradients_with_ops.
     """
     if not node.inputs:
         return ()
@@ -96,14 +96,14 @@ class PullbackBuilder:
             return [total([found[node] for node in nodes if node in found]) for nodes in places]
 
     def innermost(self) -> Any:
-        """The active builder, if it is inside this one; else this one. Nodes of gradients are added to it."""
+        """The builder to which gradients are added: the active builder if it is inside this one, else this one."""
         inside = current.mode.builder
         while inside is not None and inside is not self:
             inside = inside.outer
         return self if inside is None else current.mode.builder
 
     def reads(self, x: Any) -> list[Node]:
-        """The node of x before its unrecorded edits; for the node of a captured tensor, the node that stands for it."""
+        """The node of x before its unrecorded edits; for a captured tensor's node, the node that replaces it here."""
         node = self.lift(x).node
         if not isinstance(node, NamedNode):
             return [c.symbol.node for c in self.captured.values() if c.what.node is node]
@@ -158,7 +158,7 @@ class PullbackBuilder:
                 if hooks is not None:
                     self.note_read(x, "hooks")  # type: ignore[attr-defined]
                     g = hooks(g)
-                if before is None or self.outer is not None:  # in a branch set_grad() refuses either
+                if before is None or self.outer is not None:  # in a branch, set_grad() checks this
                     x.grad = g
                 else:
                     with in_mode(recording=False):

@@ -1,7 +1,7 @@
 """Checkpoints in a graph that is being built: backward recomputes the values inside from the checkpoint's inputs.
 
-Eager code calls the function a second time. A graph already has the nodes, and those inside the checkpoint (the part)
-are marked. A derivative that reads one of them reads a copy, computed from copies, back to the inputs of the part. The
+Eager code calls the function a second time. A graph already has the nodes, and marks those inside the checkpoint: the
+part. A derivative that needs a node of the part reads a copy, computed from copies, back to the inputs of the part. The
 inputs are read through a Barrier, which waits for the arriving gradient. So no pass merges the copy with the original,
 and the copy is not computed before it is needed. (`jax.checkpoint` does the same, with an optimization_barrier.)
 """
@@ -25,7 +25,7 @@ class CheckpointCall:
     """The call of a checkpoint's function: a part of the graph that backward recomputes.
 
     outer      the part around it
-    keeps      (op, specs of its operands) → whether its result is saved, not recomputed; None if none is
+    keeps      (op, specs of its operands) → whether its result is saved, not recomputed; None if no result is saved
     is_shelf   whether it holds the saved nodes of the part around it
     """
 
@@ -34,7 +34,7 @@ class CheckpointCall:
     is_shelf: bool = False
 
     def of(self, op: Op, inputs: tuple[Node, ...]) -> CheckpointCall | None:
-        """The part of a new node: none if it must not run twice, the shelf if it is saved."""
+        """The part of a new node: None if the node must not run twice, a shelf if its result is saved."""
         if isinstance(op, TupleGet):
             return inputs[0].part  # type: ignore[no-any-return]
         if op.effect or isinstance(op, Read | Assign | Group):
@@ -59,7 +59,7 @@ class CheckpointCall:
 class Recomputation:
     """Finds or recomputes the values that one backward pass reads from a graph.
 
-    like       a symbol, which the new symbols are made like
+    like       a symbol, from which the new symbols are made
     open       the parts inside which the gradient is taken; their nodes are read directly
     arrived    part → the first gradient that arrived at it
     made       (part, node) → the symbol of the node for derivatives of nodes in the part
@@ -94,7 +94,7 @@ class Recomputation:
         return self.made[wanted]
 
     def needs(self, part: CheckpointCall | None, node: Node) -> list[Key]:
-        """The keys of the symbols that this symbol is computed from."""
+        """The keys of the symbols from which the symbol of this key is computed."""
         if part is None or part in self.open or isinstance(node.op, Const):
             return []
         if part not in (node.part or ()):
@@ -111,7 +111,7 @@ class Recomputation:
         if type(node.op) is ControlDep:
             return xs[0]
         y = xs[0].apply(node.op, *xs[1:])
-        if isinstance(y.node, NamedNode):  # a graph that is being built has named it
+        if isinstance(y.node, NamedNode):  # a graph that is being built has named the node
             y.node.place = node.place  # type: ignore[attr-defined]
         elif isinstance(node, NamedNode):
             y.node = NamedNode(node.op, y.node.inputs, y.node.spec, f"{node.name}_again", node.place)

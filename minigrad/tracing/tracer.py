@@ -47,7 +47,7 @@ def get_default_session() -> Session | None:
 
 
 def session_or_default(session: Session | None) -> Session:
-    """The given session, or that of the open block. Raises GraphError if there is none."""
+    """The given session, or the session of the open block. Raises GraphError if there is none."""
     found = get_default_session() if session is None else session
     if found is None:
         raise GraphError("no session is open: pass one, or write `with mg.Session(graph) as session:` around it")
@@ -59,11 +59,11 @@ class Tracer(InPlace, Symbol):
 
     builder         the graph
     root            the symbol that owns its memory, if it is a view
-    look            how the view was taken: (its operand, the op, whether that was recorded)
+    look            how the view was taken: (its operand, the op, whether the op was recorded)
     base            the node that the root had when the view was taken; for a root, its own first node
     is_sure_view    whether it is a view for every memory layout
     views           symbols that share its memory, or may share it after a branch or a loop
-    passed          symbols that it may be itself, as the result of a branch or a loop
+    passed          symbols whose memory it may share, as the result of a branch or a loop
     place           (x, index) if it is x[index], and index contains a number that only a run knows
     is_given        whether it is read rather than computed: an argument or a captured tensor
     """
@@ -117,7 +117,7 @@ class Tracer(InPlace, Symbol):
     def origins(self) -> list[Tracer]:
         """All symbols whose memory it may share: the owner, the symbols that the owner may be, and so on."""
         found = [self.memory]
-        for x in found:  # it grows during the loop
+        for x in found:  # `found` grows during the loop
             found += [y for y in x.passed if not any(y is z for z in found)]
         return found
 
@@ -134,7 +134,7 @@ class Tracer(InPlace, Symbol):
     way_out = property(lambda self: self.builder.way_out, doc="The advice, in errors, on how to get a value.")
 
     def eval(self, feed_dict: Mapping[Any, Any] | None = None, session: Session | None = None) -> Any:
-        """Its value in the given session, or in that of the open block. An op is run for its effect."""
+        """Its value in the given session, or in the session of the open block. An op without a value is only run."""
         return session_or_default(session).run(self, feed_dict)
 
     run = eval
@@ -170,7 +170,7 @@ class Tracer(InPlace, Symbol):
 
     def __setitem__(self, index: Any, value: Any) -> None:
         if isinstance(value, Tracer) and value.look is not None and value.look[0] is self:
-            again = self[index]  # x[i] += 1 has edited the view already, and so x
+            again = self[index]  # x[i] += 1 has edited the view already, and through it x
             if again.look and again.look[1] == value.look[1] and value.base is self.memory.node:
                 return
         super().__setitem__(index, value)

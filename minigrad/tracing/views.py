@@ -38,7 +38,7 @@ def views_to(x: Tracer) -> list[Tracer]:
 
 
 def is_detached(x: Tracer) -> bool:
-    """Whether x shares memory, but not history, with the tensor of which it is a view."""
+    """Whether x shares the memory, but not the history, of the tensor that it is a view of."""
     return any(view.look and isinstance(view.look[1], ops.StopGradient) for view in views_to(x))
 
 
@@ -52,7 +52,7 @@ def refresh(builder: GraphBuilder, x: Tracer) -> None:
         _, op, is_recorded = y.look
         if y.base is not x.root.node:
             is_plain = isinstance(y.node.op, ops.StopGradient) and len(y.node.inputs) < 2
-            keeps_history = isinstance(op, ops.StopGradient) and not is_plain  # of its edits
+            keeps_history = isinstance(op, ops.StopGradient) and not is_plain  # the history of its edits
             before = (y.node,) if keeps_history else ()
             y.node, y.base = builder.node(op, (above.node, *before)), x.root.node
             if not is_recorded and y.spec.is_float:
@@ -112,7 +112,7 @@ def moves_ones(view: Tracer) -> bool:
 
 
 def stays_view(x: Tracer) -> bool:
-    """Whether each step to x returns a view for an array with the layout of x's root, as far as it is known."""
+    """Whether each step to x returns a view for an array with the layout of x's root, as far as that is known."""
     root = x.memory
     if not all(isinstance(n, int) for view in (root, *views_to(x)) for n in view.shape):
         return False

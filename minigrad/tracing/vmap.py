@@ -114,7 +114,7 @@ class Slices(GraphBuilder):
     def run(
         self, f: Callable[..., Any], args: Any, xs: Sequence[Any], dims: Sequence[Any], out_dims: Any, options: Any
     ) -> Any:
-        """The results of f for all slices, stacked, in the structure of its result for one."""
+        """The results of f for all slices, stacked, in the structure of its result for one slice."""
         moved = [x for x, axis in zip(xs, dims) if axis is not None]
         self.n = moved[0].spec.shape[0]
         slices = [self.argument("slice", x.spec.with_shape(x.spec.shape[1:])) for x in moved]
@@ -138,7 +138,7 @@ class Slices(GraphBuilder):
         return drop_history(y) if is_mapped or axis is None else y.broadcast_to((self.n, *y.spec.shape))
 
     def value(self, node: Node, xs: Sequence[tuple[Any, bool]]) -> tuple[Any, bool]:
-        """(result of the node, whether it is stacked over slices), from such pairs for its operands."""
+        """(result of the node, whether it is stacked over slices), from the same pair for each operand."""
         op = node.op
         if not xs:
             return constant(node), False
@@ -201,7 +201,7 @@ class Slices(GraphBuilder):
 
 
 def drop_history(y: Any, mine: Collection[Node] = (), keeps: bool = True) -> Any:
-    """y, detached if no leaf in its history except `mine` requires a gradient. Forward mode keeps the history."""
+    """y, detached unless `keeps` and a leaf in its history, not in `mine`, needs a gradient. Never in forward mode."""
     if not isinstance(y, Tensor) or y.node is None or not y.tracked or modes.has_backward_watcher():
         return y
     sources = [y.node, *(x for node in history(y.node) for x in node.inputs)]

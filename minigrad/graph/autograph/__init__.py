@@ -4,7 +4,7 @@
     print(code(f))      the code generated for f
     print(beside(f))    the generated code next to the source
 
-Code that it cannot convert raises ConversionError, with the line, the variable and a way out.
+A branch or a loop that a graph cannot hold raises ConversionError, with the line, the variable and a way out.
 """
 
 from .convert import beside as beside

@@ -1,8 +1,8 @@
 """if, and, or, not, comparisons, assert: decided by Python if the condition has a value, else by the graph.
 
 If the graph decides, both branches are traced from the same state, and their final states are merged, variable by
-variable. A number in one branch takes the dtype of the tensor in the other; if the number is from the first branch,
-both branches are traced again.
+variable. A number in one branch takes the dtype of the tensor in the other; if the first branch has the number, both
+branches are traced again.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class Merge:
 
     like      (variable, leaf index) → spec of the tensor whose dtype a number must take
     filled    variable without a value → a value like the one it gets in the other branch
-    first     for each variable, (value, its symbol or None) of each leaf, at the end of the first branch
+    first     for each variable, a list of (leaf, its symbol or None) at the end of the first branch
     """
 
     def __init__(self, names: Sequence[str], kind: str):
@@ -84,7 +84,7 @@ class Merge:
         return [symbol for its in variables for _, symbol in its if symbol is not None]
 
     def unread(self, values: Sequence[Any]) -> Sequence[Any]:
-        """The values at the end of a branch. If it ends with a jump, undefined variables are not read after it."""
+        """The values at the end of a branch. After a branch that ends with a jump, undefined variables are not read."""
         if not any(name.endswith("?") and value is True for name, value in zip(self.names, values)):
             return values
         return [NotReturned(x.name) if isinstance(x, Undefined) else x for x in values]
@@ -112,7 +112,7 @@ class Merge:
         return results
 
     def beside(self, name: str, k: int, y: Any) -> list[Any]:
-        """The leaves of a variable after the second branch, matched to those of the first."""
+        """The leaves of a variable after the second branch, matched to its leaves after the first branch."""
         x = self.trees[k][0]
         if outline(x) != outline(y):
             raise self.mismatch_error(name, f"{describe(x)} after one branch and {describe(y)} after the other")
@@ -192,7 +192,7 @@ def explain_early_errors(what: str, at: str) -> Iterator[None]:
 
 
 def handled(error: BaseException | None = None) -> None:
-    """Called at the start of a user's `except`. Raises ConversionError if only tracing raised the error."""
+    """Called at the start of a user's `except`. Raises ConversionError if only tracing can raise this error."""
     error = sys.exception() if error is None else error
     if isinstance(error, Retrace | ConversionError):
         raise error
@@ -268,7 +268,7 @@ def if_(
 ) -> None:
     """if test: then() else: otherwise()
 
-    names    the names of the state; values beyond them are dead after the `if`, and only reset between the branches
+    names    the names of the state. Further values of get() are dead after the `if`, and only reset between branches
     """
     if not symbolic(test):
         if (block := then if test else otherwise) is not None:
@@ -337,7 +337,7 @@ def or_(first: Any, *rest: Callable[[], Any]) -> Any:
 
 
 def either(first: Any, kind: str, then: Callable[[], Any], otherwise: Callable[[], Any]) -> Any:
-    """then() if first else otherwise(), where one of them returns first. The result is a bool if first is a bool."""
+    """then() if first else otherwise(). One of these returns `first`. If `first` is a bool, so is the result."""
     as_it_is = first.dtype != BOOL
 
     def as_truth(value: Any) -> list[Any]:

@@ -7,9 +7,9 @@ The generated code calls operators (operators.py), which look at the condition w
 control flow of the graph, anything else runs in Python. Every node keeps its line, so that errors show the user's line.
 (Moldovan et al. 2018, “AutoGraph: imperative-style coding with graph-based performance”.)
 
-The definition is looked up in its file or notebook cell: a function by name and line, a lambda by line and column. As
-the file may have been edited since, a definition is used only if it compiles to the code of the function. code() shows
-the generated code, and beside() shows it next to the source.
+The definition is looked up in its file or notebook cell: a function by name and line, a lambda by line and column. The
+file may have been edited since, so a definition is used only if it compiles to the code that the function has.
+code() shows the generated code, and beside() shows it next to the source.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class Conversion(NamedTuple):
     code: CodeType
 
 
-conversions: dict[tuple[CodeType, str], Conversion | str] = {}  # or the reason why there is none
+conversions: dict[tuple[CodeType, str], Conversion | str] = {}  # a string: the reason why there is none
 made: set[CodeType] = set()  # all generated code
 
 
@@ -90,7 +90,7 @@ def with_leak_warnings(function: Any) -> Any:
 
 
 def call(function: Any) -> Any:
-    """The function to call in place of `function`, which a converted function calls."""
+    """The function that a converted function calls in place of `function`."""
     match function:
         case FunctionType() if hasattr(function, "dispatch"):
             return lambda *xs, **options: call(function.dispatch(type_of(xs[0])))(*xs, **options)
@@ -134,7 +134,7 @@ def with_converted_arguments(function: Any) -> Any:
 
 
 def with_converted_forward(module: Any) -> Any:
-    """A function that calls the module with the `forward` of it, and of every module in it, converted."""
+    """A function that calls the module while its `forward`, and that of every module in it, are converted."""
 
     def wrapper(*xs: Any, **options: Any) -> Any:
         with in_mode(builder=None):  # so that the trace does not depend on modules that are not called
@@ -154,7 +154,7 @@ def with_converted_forward(module: Any) -> Any:
 def build_converted(function: Any) -> Any:
     """The converted function, in the closure of the original; the function itself, if it cannot be converted."""
     conversion = conversion_of(function)
-    if current.mode.builder is not None and "<locals>" not in function.__qualname__:  # a reload does not edit those
+    if current.mode.builder is not None and "<locals>" not in function.__qualname__:  # a reload skips inner functions
         current.mode.builder.note_read(function, "__code__")
     if isinstance(conversion, str):
         if conversion.endswith(EDITED):
@@ -230,7 +230,7 @@ class FreshNames:
 
 
 def compile_tree(tree: Any, code: CodeType, ag: str, names: FreshNames) -> CodeType:
-    """Compile the tree to code with the free names of the function, plus `ag`."""
+    """Compile the tree to code with the free variables of the function, plus `ag`."""
     free = " = ".join((*code.co_freevars, ag))
     (factory,) = ast.parse(f"def factory():\n    {free} = None").body
     assert isinstance(factory, ast.FunctionDef)
@@ -255,7 +255,7 @@ def compiled_module(factory: ast.FunctionDef, code: CodeType) -> CodeType:
 
 
 def inner_code(code: CodeType, name: str) -> CodeType:
-    """The last inner function of that name; lambdas in default arguments come before it."""
+    """The code of the last function of that name: lambdas in default arguments have that name too, but come first."""
     return [c for c in code.co_consts if isinstance(c, CodeType) and c.co_name == name][-1]
 
 
@@ -432,7 +432,7 @@ def is_definition(node: Function, code: CodeType) -> bool:
 
 
 def within(node: ast.Lambda, code: CodeType) -> bool:
-    """Whether the code has the positions of this lambda, as there may be other lambdas on its line."""
+    """Whether the code is that of this lambda, judged by columns, as there may be other lambdas on the line."""
     spots = [(line, column) for line, _, column, _ in code.co_positions() if line is not None and column]
     body = node.body
     start, end = (body.lineno, body.col_offset), (body.end_lineno or 0, body.end_col_offset or 0)

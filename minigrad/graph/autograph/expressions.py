@@ -38,7 +38,7 @@ class Expressions(ast.NodeTransformer):
     own        the names that are not global
     local      names of this function, and of functions around it, that may have no value
     defined    the local names that certainly have a value at this point
-    result     the variable that holds the return value, if there is one; it is read last
+    result     the variable that holds the return value, if there is one; only the last line reads it
     """
 
     def __init__(self, ag: str, outer: dict[str, Any], own: set[str]):
@@ -120,7 +120,7 @@ class Expressions(ast.NodeTransformer):
         return self.operator("class_of", node.value, like=node) if is_class else node
 
     def is_builtin(self, function: ast.expr) -> bool:
-        """Whether a call is of a Python builtin that needs no replacement for tensors."""
+        """Whether the function called is a Python builtin that needs no replacement for tensors."""
         if not isinstance(function, ast.Name) or function.id in self.own or function.id in self.outer:
             return False
         return hasattr(builtins, function.id) and function.id not in SPECIAL

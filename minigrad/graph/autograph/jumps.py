@@ -83,7 +83,7 @@ class JumpLowering:
         return new
 
     def block(self, block: Sequence[ast.stmt], here: Here) -> tuple[Block, Flags]:
-        """The block, and the flags that may be set in it."""
+        """The block with its jumps lowered, and the flags that may be set in it."""
         block = absorb_rest(block)
         new: Block = []
         for i, statement in enumerate(block):
@@ -195,7 +195,7 @@ def absorb_rest(block: Sequence[ast.stmt]) -> Sequence[ast.stmt]:
 
 
 def exits(block: Sequence[ast.stmt]) -> bool:
-    """Whether control never leaves the block at its end. A `with` never counts, as it may suppress an exception."""
+    """Whether control never reaches the end of the block. False if it ends with a `with`, which may suppress errors."""
     if not block:
         return False
     match block[-1]:
@@ -213,7 +213,7 @@ def exits(block: Sequence[ast.stmt]) -> bool:
 
 
 def jumps_in(nodes: Iterable[ast.AST]) -> Iterator[ast.AST]:
-    """The jumps in these statements that leave them. A break out of a loop inside them does not."""
+    """The jumps that leave these statements; not, for instance, a break from a loop inside them."""
     for node in nodes:
         match node:
             case ast.Return() | ast.Break() | ast.Continue():
@@ -242,7 +242,7 @@ def returns_within(nodes: Iterable[ast.AST]) -> bool:
 
 
 def at(nodes: list[N], like: ast.AST) -> list[N]:
-    """The nodes, they and all nodes in them moved to the source position of `like`."""
+    """Set the source position of the nodes, and of all nodes in them, to that of `like`. Returns the nodes."""
     for node in (n for root in nodes for n in ast.walk(root)):
         ast.copy_location(node, like)
     return nodes

@@ -1,10 +1,10 @@
 """while and for: run by Python while the condition has a value, and traced into the graph as soon as it has none.
 
 So `while True:` with a `break` on a tensor runs its first turn in Python, and the rest in the graph. A loop over a
-Python list is unrolled; a loop over the rows of a symbolic tensor, or over range() of one, is a loop of the graph. Its
-body is traced once, and its variables go on to the next turn, so their structure, shapes and dtypes must be the same
-before and after each turn. If a number becomes a tensor in the body, or an undefined variable gets a value, the loop is
-traced again with a start value of that kind.
+Python list is unrolled; a loop over the rows of a symbolic tensor, or over range() of a symbol, becomes a loop of the
+graph. Its body is traced once, and each turn passes its variables to the next, so their structure, shapes and dtypes
+must be the same before and after each turn. If a number becomes a tensor in the body, or an undefined variable gets a
+value, the loop is traced again with a start value of that kind.
 """
 
 from __future__ import annotations
@@ -145,7 +145,7 @@ def shorter(n: Any, m: Any) -> Any:
 
 
 def unroll(x: Any) -> Any:
-    """Rows as a list. Raises ConversionError if their number is not known."""
+    """Rows as a list. Raises ConversionError if the number of rows is not known."""
     if not isinstance(x, Rows):
         return x
     if x.most is None:
@@ -172,7 +172,7 @@ def len_(x: Any) -> Any:
 class TracedLoop:
     """Traces a loop into the graph.
 
-    start     variable → its start value, if that replaces its value: a number as a tensor, or a dummy value
+    start     variable → the value that it starts with instead of its own: a number as a tensor, or a dummy value
     edited    indices of the carried values that the body edits in place
     sure      whether every run has at least one turn
     """
@@ -283,14 +283,14 @@ class TracedLoop:
         return [is_number(its) for leaf, its in flat if is_part(leaf)]
 
     def settle_edit(self, i: int, x: Any, y: Any) -> Any:
-        """A carried value after the loop. If the body edits it in place, as `x += 1` does, it is the same tensor."""
+        """A carried value after the loop. If the body edits it in place, as `x += 1` does, it is x with a new value."""
         if i not in self.edited:
             return y
         current.mode.builder.take(x, y)
         return x
 
     def check_dtypes(self, dtypes: set[Any]) -> None:
-        """Raises Unlike if a variable starts as a number, and the body has a tensor of that kind in another dtype."""
+        """Raises Unlike if a variable starts as a number, but the body has a tensor of its kind with another dtype."""
         for name, x in zip(self.names, self.before):
             kinds = {np.dtype(type(leaf)) for leaf in leaves(x) if isinstance(leaf, int | float)} - {BOOL}
             if name not in self.start and any(kind(d) == kind(k) and d != k for d in dtypes for k in kinds):
@@ -385,7 +385,7 @@ class TracedLoop:
         return self.mismatch_error(name, f"is {describe(x)} before a turn and {describe(y)} after it", way, uneven=True)
 
     def mismatch_error(self, name: str, what: str, way: str, uneven: bool = False) -> ConversionError:
-        """The error. `uneven` means that the structure or shape changes, which an unrolled loop could handle."""
+        """The error to raise. `uneven`: the structure or shape changes, which an unrolled loop could handle."""
         name = "what is returned" if name == "return" else f"`{name}`"
         error = ConversionError(
             f"{self.place}: in this {self.kind} over tensors {name} {what}; its body is written down once, for every "
@@ -446,7 +446,7 @@ def for_(
 ) -> None:
     """for item in over: body(item)
 
-    test    whether the loop continues after a turn: there was no break or return
+    test    returns whether the loop continues after a turn, because no break or return was reached
     """
     items = rows(over)
     if isinstance(items, Rows):

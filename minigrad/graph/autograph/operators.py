@@ -23,7 +23,7 @@ from .state import Number, as_number, symbolic, type_of
 
 
 def int_(x: Any = 0, *base: Any) -> Any:
-    """int(x), towards zero"""
+    """int(x), which rounds towards zero"""
     return as_number(x.astype(np.int64)) if symbolic(x) else int(x, *base)
 
 
@@ -67,7 +67,7 @@ def getattr_(x: Any, name: str, *default: Any) -> Any:
 
 
 class Suppress(contextlib.suppress):
-    """contextlib.suppress, for errors that would also be raised without tracing."""
+    """contextlib.suppress, but only for errors that would also be raised without tracing."""
 
     def __exit__(self, *raised: Any) -> bool:
         if caught := bool(super().__exit__(*raised)):
@@ -86,7 +86,7 @@ def max_(*xs: Any, **options: Any) -> Any:
 
 
 def extreme(python: Any, beats: Callable[[Any, Any], Any], xs: Any, key: Any = None, **default: Any) -> Any:
-    """The smallest or largest of xs, chosen as in Python: keep the best so far, unless the next one beats it."""
+    """The smallest or largest of xs, chosen as in Python: keep the best so far, unless the next element beats it."""
     among = list(xs[0]) if len(xs) == 1 else xs
     if not among or (key is None and not any(map(symbolic, among))):
         return python(among, key=key, **default)

@@ -4,7 +4,7 @@ A name is alive at a point if its value there may still be read. The state of a 
 that it writes and that are alive outside it; all others are local to it. (Aho, Lam, Sethi, Ullman 2007, “Compilers”,
 section 9.2.5.) The analysis overestimates reads, as keeping a name alive for nothing costs little.
 
-The module also tells whose code a function is: the user's is converted, that of Python and libraries is not.
+The module also finds out whether a function is the user's, and so converted, or belongs to Python or a library.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def from_library(file: str) -> bool:
 @cache
 def homes() -> tuple[str, ...]:
     """The directories of Python's standard library."""
-    return str(Path(ast.__file__).parent), sysconfig.get_path("platstdlib")  # the first is a zip in a browser
+    return str(Path(ast.__file__).parent), sysconfig.get_path("platstdlib")  # in a browser, the first is a zip file
 
 
 def do_not_convert(function: F) -> F:
@@ -90,12 +90,12 @@ def arguments(function: Function) -> list[str]:
 
 
 def bound_names(nodes: Iterable[ast.AST]) -> list[str]:
-    """The names that are bound here, in order of appearance."""
+    """The names that these nodes bind, in order of appearance."""
     return list(dict.fromkeys(name for node in inside(nodes) for name in bound_by(node)))
 
 
 def bound_by(node: ast.AST) -> Iterator[str]:
-    """The names that this node itself binds, without the name of an exception, which ends with its handler."""
+    """The names that this node itself binds, except the name of an exception, which is local to its handler."""
     match node:
         case ast.Name(ctx=ast.Store() | ast.Del()) if not getattr(node, "comprehended", False):
             yield node.id
@@ -108,7 +108,7 @@ def bound_by(node: ast.AST) -> Iterator[str]:
 
 
 def mark_comprehensions(tree: ast.AST) -> None:
-    """Mark the targets of comprehensions, which are local to them, to tell them from assigned names."""
+    """Mark the targets of comprehensions: unlike assigned names, they are local to the comprehension."""
     for node in ast.walk(tree):
         if isinstance(node, ast.comprehension):
             for name in ast.walk(node.target):
@@ -116,7 +116,7 @@ def mark_comprehensions(tree: ast.AST) -> None:
 
 
 def attributes_written(nodes: Iterable[ast.AST]) -> list[str]:
-    """The attributes, such as `self.h`, that are assigned here, if their object is not rebound here."""
+    """The attributes, such as `self.h`, that these nodes assign, if the nodes do not rebind the object."""
     nodes = list(nodes)
     bound = set(bound_names(nodes))
     found = (
@@ -135,7 +135,7 @@ def root(node: ast.expr) -> str | None:
 
 
 def read(nodes: Iterable[ast.AST]) -> Names:
-    """The names that are read here, also by functions defined here."""
+    """The names that these nodes read, also in functions that they define."""
     names = set()
     for node in (n for root in nodes for n in ast.walk(root)):
         match node:
@@ -195,7 +195,7 @@ class Liveness:
         """The names alive before a loop. Its head is reached from before the loop, and from the end of the body.
 
         Alive at the head are the names alive after the loop, those read by the test, and those that the body itself
-        reads. The latter are found once, so that nested loops are not analysed again and again.
+        reads. The reads of the body are found once, so that nested loops are not analysed repeatedly.
         """
         target = [node.target] if isinstance(node, ast.For) else []
         test = read([node.test]) if isinstance(node, ast.While) else frozenset(getattr(node, "until", ()))

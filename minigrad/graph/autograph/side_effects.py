@@ -62,7 +62,7 @@ def reachable_locations(block: FunctionType) -> Iterator[Location]:
     """The variables and attributes named in the block, and in the user's functions that it can call by these names."""
     todo: list[tuple[FunctionType, Any]] = [(block, NOTHING)]
     seen: set[tuple[int, int]] = set()
-    for function, owner in todo:  # it grows during the loop
+    for function, owner in todo:  # `todo` grows during the loop
         if is_foreign(function) or (id(function), id(owner)) in seen:
             continue
         seen.add((id(function), id(owner)))
@@ -78,8 +78,8 @@ def reachable_locations(block: FunctionType) -> Iterator[Location]:
 
 
 def functions_of(x: Any, names: Sequence[str]) -> Iterator[tuple[FunctionType, Any]]:
-    """(function, owner) for each function that may run if x is called, or if its methods of these names are."""
-    x = getattr(x, "__dict__", {}).get("__wrapped__", x)  # mg.function keeps it there
+    """(function, owner) for each function that may run if x, or a method of x with one of these names, is called."""
+    x = getattr(x, "__dict__", {}).get("__wrapped__", x)  # mg.function keeps the Python function there
     if isinstance(x, MethodType):
         x, owner = x.__func__, x.__self__
     else:
@@ -225,11 +225,11 @@ class Before:
 def refuse_changes(
     block: Any, kind: str, at: str, get: Callable[[], Any], set_: Any, followed: TrackedContainers | None
 ) -> Iterator[None]:
-    """Wrap the tracing of a block. Raises ConversionError if it changes an object that is not part of its state, or
-    Retrace if the object is a local list or dictionary, which can become part of it.
+    """Wrap the tracing of a block. Raises ConversionError if the block changes an object outside its state, or Retrace
+    if the object is a local list or dictionary, which can become part of the state.
 
-    get, set_    the functions that read and write its state
-    followed     the lists and dictionaries in its state; None if it cannot have any
+    get, set_    the functions that read and write the state of the block
+    followed     the lists and dictionaries in the state; None if it cannot have any
     """
     before = Before(block, kind, at, get, set_)
     before.refuse_unknown_positions()
@@ -256,7 +256,7 @@ def is_unknown(its: Any) -> bool:
 
 
 def without_iterators(its: Any) -> Any:
-    """Contents with None for each iterator without a position, which would never compare equal."""
+    """Contents with None in place of each iterator of unknown position, as these never compare equal."""
     return tuple(map(without_iterators, its)) if type(its) is tuple else None if type(its) is object else its
 
 
@@ -307,7 +307,7 @@ opened = Assignments()
 
 @contextmanager
 def warn_of_leaks(function: Any) -> Iterator[None]:
-    """A block that runs a converted function. At the end of the outermost, warn of all that still holds a symbol."""
+    """A block that runs a converted function. At the end of the outermost block, warn of leaked symbols."""
     if opened.found is not None:
         yield
         return
@@ -325,7 +325,7 @@ def warn_of_leaks(function: Any) -> Iterator[None]:
     if current.mode.builder is None or not current.mode.builder.chained:
         return  # the graph of a session is still there, and its symbols may be used
     for its in found.values():
-        is_state = isinstance(its.of(), ModuleLike)  # each run assigns it
+        is_state = isinstance(its.of(), ModuleLike)  # each run assigns the attribute
         symbols = [x for x in leaves(its.value()) if isinstance(x, Tracer) and not is_state]
         if symbols and its.at is not None:
             warnings.warn_explicit(

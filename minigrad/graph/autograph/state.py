@@ -1,6 +1,6 @@
 """The state of a branch or a loop: the values of its variables, and which of them can be part of a graph.
 
-Tensors and numbers can. A number takes the dtype that it has as an operand together with a tensor. A variable that
+Tensors and numbers can. A number beside a tensor takes the dtype that it has in an op on both. A variable that
 starts as a number stays a number when a branch or a loop makes it a symbol: `n += 1` assigns a new value, while for a
 tensor it edits the memory. Any other value (None, a string, a module) must be the same in both branches, and after
 every turn.
@@ -53,11 +53,11 @@ class Number(Tracer):
         return super().where(condition, other) if is_number(other) else self.beside(other).where(condition, other)
 
     def beside(self, x: Any) -> Any:
-        """This number as a tensor, with the dtype it takes as an operand together with x."""
+        """This number as a tensor, with the dtype that it takes in an op with x."""
         return Tracer(self.node, self.builder).astype(self.dtype_beside(lift_value(x).spec))
 
     def dtype_beside(self, spec: Spec) -> Any:
-        """The dtype that a Python number takes together with this spec (NEP 50)."""
+        """The dtype that a Python number takes in an op with an operand of this spec (NEP 50)."""
         return result_type(spec.dtype, self.kind(0))
 
     def leave_to_python(self, other: Any) -> Any:
@@ -74,7 +74,7 @@ def is_number(x: Any) -> bool:
 
 
 def as_number(x: Any) -> Any:
-    """The symbol x, as one that stands for a Python number."""
+    """The symbol x as a Number, which stands for a Python number."""
     return Number(x.node, x.builder) if type(x) is Tracer else x
 
 
@@ -87,12 +87,12 @@ def type_of(x: Any) -> Any:
 
 
 def may_vary(x: Tracer) -> bool:
-    """Whether x may be another tensor in another run, or turn."""
+    """Whether x may be a different tensor in another run of the graph, or in another turn of a loop."""
     return bool(x.passed) or id(x) in current.mode.builder.stands
 
 
 def identical(x: Any, y: Any) -> Any:
-    """x is y. Raises ConversionError if only a run knows."""
+    """x is y. Raises ConversionError if the answer is known only when the graph runs."""
     if x is y or not any(map(symbolic, (x, y))):
         return x is y
     if is_number(x) and is_number(y):
@@ -127,11 +127,11 @@ class Undefined:
 
 
 class NotReturned(Undefined):
-    """The return value before a function has returned. It is never read then, so any filling may replace it."""
+    """The return value before a function has returned. It is not read before that, so a dummy value may replace it."""
 
 
 def defined(value: Any) -> Any:
-    """The value. If there is none, raises UnboundLocalError like Python; ConversionError if a graph is the reason."""
+    """The value. If there is none, raises UnboundLocalError like Python, or ConversionError if a graph is the cause."""
     if not isinstance(value, Undefined):
         return value
     if value.why is None:
@@ -151,7 +151,7 @@ def user_line() -> str:
 
 
 def lift_value(x: Any, spec: Spec | None = None) -> Any:
-    """x as an operand of the graph being built. A number takes the dtype it has together with that spec."""
+    """x as an operand of the graph being built. A number takes its dtype from an operand of this spec."""
     builder = current.mode.builder
     if isinstance(x, NUMBERS):
         return builder.lift(x, Spec((), type(x)) if spec is None else spec)
@@ -164,7 +164,7 @@ def is_part(x: Any) -> bool:
 
 
 def dtype_of(x: Any) -> np.dtype[Any]:
-    """The dtype of an array, or that of a number by itself."""
+    """The dtype of an array, or the dtype that a number has by itself."""
     return np.dtype(type(x)) if isinstance(x, NUMBERS) else x.dtype
 
 

@@ -51,7 +51,7 @@ class Blocks(Expressions):
         self.flags: set[str] = set()
 
     def block(self, block: Sequence[ast.stmt], frame: Frame) -> Block:
-        """The rewritten statements of a frame, after assignments of Undefined to names that need them."""
+        """The rewritten statements of a frame, preceded by assignments of Undefined to the names that need it."""
         self.frames.append(frame)
         new = self.statements(block)
         self.frames.pop()
@@ -93,7 +93,7 @@ class Blocks(Expressions):
     def state(
         self, names: list[str], only_put_back: list[str], attributes: list[str], like: ast.AST
     ) -> tuple[Block, str]:
-        """A function that writes the state, and the operator's last arguments: its getter, its setter, its names."""
+        """A function that writes the state; and the operator's last arguments: the getter, the setter and the names."""
         variables = names + only_put_back
         for name in set(variables) - self.defined:
             for frame in reversed(self.frames):
@@ -194,7 +194,7 @@ class Statements(Blocks):
     """Rewrites the statements of one function."""
 
     def function(self, function: ast.FunctionDef) -> ast.FunctionDef:
-        """The function, converted. Raises Unconvertible."""
+        """Convert the function, and return it. Raises Unconvertible if that is impossible."""
         head, body = docstring(function.body)
         lowering = JumpLowering(self.fresh)
         body = lowering.body(body) if body else body
