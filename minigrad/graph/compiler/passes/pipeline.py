@@ -51,7 +51,7 @@ NATIVE: tuple[Pass, ...] = (  # native code sums directly, without a product wit
 
 
 def optimised(graph: Graph, passes: Sequence[Pass] = STANDARD) -> Graph:
-    """The graph after these passes. The casts of half precision are written into the graph first."""
+    """The graph after these passes. Before the first pass, the casts of half precision become nodes of the graph."""
     graph = widen_graph(graph)
     for each in passes:
         graph = each(graph)
