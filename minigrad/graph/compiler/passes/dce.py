@@ -118,5 +118,5 @@ def parts(op: Any) -> tuple[int, int]:
 
 
 def select_outputs(graph: Graph, results: Collection[int]) -> Graph:
-    """The graph with only these results."""
+    """The graph with only the outputs whose indices are in `results`."""
     return Graph(graph.inputs, tuple(graph.outputs[i] for i in results))

@@ -25,7 +25,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Ordered(Graph):
-    """A graph with a fixed order of its nodes. A pass that rebuilds it drops the order."""
+    """A graph with a fixed order of its nodes. A pass that rebuilds the graph drops the order."""
 
     order: tuple[Node, ...] = ()
 

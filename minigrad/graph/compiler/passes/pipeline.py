@@ -128,7 +128,7 @@ def steps(
 
 
 def step(name: str, graph: Graph, changed: bool, measure: Callable[[Graph], float] | None) -> PassResult:
-    """Count and measure one graph."""
+    """Count the nodes and bytes of one graph, and measure its run."""
     nodes = sum(1 for node in graph.nodes if node.inputs and not isinstance(node.op, TupleGet | ControlDep))
     seconds = None if measure is None else measure(graph)
     return PassResult(name, graph, nodes, bytes_moved(graph), peak_bytes(graph), changed, seconds)
