@@ -97,13 +97,13 @@ class Buffer:
         return f"{self.kind} {self.shell.dtype}{[*self.shell.shape]}"
 
     def lies_as(self, other: Buffer) -> bool:
-        """Whether each element has the same offset in its root as the corresponding element of `other` has."""
+        """Whether each element has the same offset in its root as the corresponding element of `other`."""
         mine, its = self.shell, other.shell
         same = (mine.shape, mine.strides, mine.itemsize) == (its.shape, its.strides, its.itemsize)
         return same and self.offset == other.offset and len(self.roots) == len(other.roots) == 1
 
     def is_same_as(self, other: Buffer) -> bool:
-        """Whether both are the same elements of the same memory."""
+        """Whether both buffers are the same elements of the same memory."""
         return self.roots == other.roots and self.lies_as(other)
 
 
@@ -113,7 +113,7 @@ def roots_of(buffers: Iterable[Buffer]) -> tuple[Buffer, ...]:
 
 
 def address(array: np.ndarray) -> int:
-    """The address of the first element."""
+    """The address of the array's first element."""
     return int(array.__array_interface__["data"][0])
 
 
@@ -150,12 +150,12 @@ class Step:
 
     @property
     def write_operands(self) -> tuple[Buffer, ...]:
-        """The operands it writes into."""
+        """The operands that the step writes into."""
         return tuple(self.operands[i] for i in self.writes)
 
     @property
     def read_operands(self) -> tuple[Buffer, ...]:
-        """The operands it reads."""
+        """The operands that the step only reads."""
         return tuple(x for i, x in enumerate(self.operands) if i not in self.writes)
 
     @property
@@ -165,7 +165,7 @@ class Step:
 
     @property
     def memory_roots(self) -> list[Buffer]:
-        """The roots that it reads or writes; none if it is a view."""
+        """The roots that the step reads or writes; none if the step makes a view."""
         return [] if self.is_view else [r for v in self.operands for r in v.roots]
 
     def may_lie_over(self, written: int, read: int) -> bool:

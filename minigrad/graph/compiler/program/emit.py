@@ -243,7 +243,7 @@ class Block(Lines):
 
 
 def same_steps(x: Buffer, y: Buffer) -> bool:
-    """Whether both have the same shape and strides."""
+    """Whether both buffers have the same shape and strides."""
     return (x.shell.shape, x.shell.strides) == (y.shell.shape, y.shell.strides)
 
 

@@ -62,7 +62,7 @@ class Lowering:
         xs = [self.values[x] for x in node.inputs]
         match node.op:
             case Input():
-                return computed(node)  # raises TypeError
+                return computed(node)  # an input without a value: raises TypeError
             case TupleGet(i) if isinstance(xs[0], tuple):
                 return xs[0][i]
             case ControlDep() if not isinstance(xs[0], tuple):

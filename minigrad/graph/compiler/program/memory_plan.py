@@ -38,12 +38,12 @@ class Allocation:
     argument: Buffer | None = None
 
     def is_uniform(self, value: Buffer) -> bool:
-        """Whether all of its results have the same layout and dtype as `value`."""
+        """Whether all results in the allocation have the same layout and dtype as `value`."""
         return all(alike(root, value) for root in self.roots)
 
 
 def alike(x: Buffer, y: Buffer) -> bool:
-    """Whether both have the same layout and dtype, in roots of the same size."""
+    """Whether both buffers have the same layout and dtype, in roots of the same size."""
     return x.lies_as(y) and x.shell.dtype == y.shell.dtype and x.root.nbytes == y.root.nbytes
 
 

@@ -202,7 +202,7 @@ class Workspace:
         self.memory = memory[start : start + size]
 
     def at(self, offset: int, shape: tuple[int, ...], dtype: np.dtype, strides: tuple[int, ...] | None = None) -> Any:
-        """An array at that offset."""
+        """An array at that offset in the workspace."""
         return np.ndarray(shape, dtype, self.memory, offset, strides)
 
 

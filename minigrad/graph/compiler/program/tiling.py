@@ -257,12 +257,12 @@ class BlockLowering(Lowering):
         return self.call_op(node, xs, spec) if template is None else self.instance(node, template, xs)
 
     def full(self, node: Node) -> Buffer:
-        """The value of a node with the full shape of the block, in its own memory."""
+        """The value of a node, broadcast to the full shape of the block, in memory of its own."""
         x = self.spread(node)
         return x if x.kind == "planned" else self.copy_to_block(x)
 
     def spread(self, node: Node) -> Buffer:
-        """The value of a node with the full shape of the block."""
+        """The value of a node, broadcast to the full shape of the block."""
         (x,) = self.lower_graph(Graph((), (node,)))
         return x if x.shell.shape == self.shape else self.copy_to_block(x)
 
@@ -354,8 +354,8 @@ def uses_of(steps: Iterable[Step]) -> Counter[Buffer]:
 class RowRun:
     """Consecutive steps that can form one loop over rows.
 
-    views    views between them; they are moved before the loop
-    after    steps between them that cannot join the loop; they are moved after it
+    views    views between the steps; they are moved before the loop
+    after    other steps among these, which cannot join the loop; they are moved after the loop
     rows     number of rows of every written array
     byrow    root → whether every step that computes row i uses only row i of this root
     """
