@@ -114,7 +114,7 @@ class Loop(Control):
 
 @dataclass(frozen=True, repr=False)
 class While(Loop):
-    """c, ys = body(c, k) as long as test(c, k): the operands are c and k, the results the last c and stacks of the ys
+    """c, ys = body(c, k) as long as test(c, k). Operands: c and k. Results: the last c, and stacks of the ys
 
     carried    the number of carries c
 
@@ -151,7 +151,7 @@ class While(Loop):
 
 @dataclass(frozen=True, repr=False)
 class Scan(Loop):
-    """c, y[t] = body(c, x[t], k) for each t: the operands are c, x and k, the results the last c and stacks of the ys
+    """c, y[t] = body(c, x[t], k) for each t. Operands: c, x and k. Results: the last c, and stacks of the ys
 
     carried    the number of carries c
     sliced     the number of x, whose first axis is t

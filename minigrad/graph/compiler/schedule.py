@@ -23,7 +23,7 @@ from ...engine.core.node import Node
 from .passes.liveness import users_of
 from .passes.remat import cost
 
-FLOPS = 4e10  # per second, of one core in a matrix product
+FLOPS = 4e10  # floating-point operations per second, of one core in a matrix product
 BANDWIDTH = 2e10  # bytes per second, of NumPy's elementwise loops
 OVERHEAD = 1e-6  # seconds per op
 HANDOVER = 2e-5  # seconds until another worker knows that a result is ready
@@ -147,7 +147,7 @@ def schedule(graph: Graph, workers: int = 2, seconds: Seconds = estimate) -> Sch
 
 
 def beginning(operands: Sequence[Node], worker: int, free: float, done: dict[Node, ScheduledNode]) -> float:
-    """When a worker can start a node: once free, with all operands. Those of other workers arrive HANDOVER later."""
+    """When a worker can start a node: once free, with all operands. Operands of other workers arrive HANDOVER later."""
     came = (done[x].end + (HANDOVER if done[x].worker != worker else 0.0) for x in operands if x in done)
     return max(free, *came, 0.0)
 
