@@ -97,7 +97,7 @@ def place(loop: tuple[int, ...], shape: tuple[int, ...], strides: tuple[int, ...
 
 
 def reach(shape: tuple[int, ...], strides: tuple[int, ...]) -> int:
-    """The largest absolute index that is read."""
+    """The largest absolute index in an array of this shape and these strides."""
     return sum((n - 1) * abs(s) for n, s in zip(shape, strides) if n)
 
 
@@ -150,7 +150,7 @@ class Kernel:
     def arrays_by_name(
         self, operands: Sequence[Any], results: Sequence[Any], partials: Sequence[Any]
     ) -> dict[str, Any]:
-        """Name that launches use → array."""
+        """Name of an array in the launches → the array."""
         return (
             {f"a{k}": a for k, a in enumerate(operands)}
             | {f"y{j}": y for j, y in enumerate(results)}

@@ -166,7 +166,7 @@ class Machine:
     module    the array module
     load      prepares a kernel for launching
     multiply  C = op(A) op(B)
-    record    records what a function launches, without running it; returns a function that launches it
+    record    records what a function launches, without running it; returns a function that launches the recording
     pool      a memory pool for a recording's allocations
     address   the address of an array's first element
     wait      waits until everything launched is done
@@ -289,7 +289,7 @@ class SimulatedMachine(Machine):
 
 
 def nothing() -> None:
-    """The first of two passes: does nothing, because the second does all the work."""
+    """The launch of the first of two passes: it does nothing, because the second does all the work."""
 
 
 @cache
