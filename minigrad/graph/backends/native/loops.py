@@ -14,7 +14,7 @@ from ....engine.core.node import Node
 from ...compiler.program.buffer import Buffer, Step
 from ..c import Expr, NotWritten, cast, emit_load, emit_store, literal, register_type
 
-Axis = tuple[int, list[int]]  # its length, and the step of each operand along it, in elements
+Axis = tuple[int, list[int]]  # the axis's length, and each operand's step along it, in elements
 
 
 def is_number(v: Buffer) -> bool:

@@ -167,7 +167,7 @@ def split_rows(step: Step, threads: int) -> list[Step]:
 
 
 def rows_of(v: Buffer, first: int, stop: int) -> Buffer:
-    """Some rows of an array."""
+    """Rows `first` to `stop` of an array."""
     return Buffer(v.shell[first:stop], "view", v.roots, v.offset + first * v.shell.strides[0])
 
 

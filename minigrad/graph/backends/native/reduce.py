@@ -119,7 +119,7 @@ def reduced_group(step: Step, does: GroupStep) -> list[str]:
     outputs = [y for y in body.outputs if y is not None]
     results = dict(zip(range(len(body.inputs), len(step.operands)), outputs, strict=True))
     numbers = {k: reducer(y) for k, y in results.items() if is_full_reduction(y)}
-    first = step.operands[min(numbers)].shell.shape[:1]  # of a block, which has fewer rows than the loop
+    first = step.operands[min(numbers)].shell.shape[:1]  # the rows of one block, fewer than the loop has
     outer, inner = group_axes(first, loop_shape(outputs[0])[len(first) :], step.operands, numbers)
     axes = [*outer, *in_pieces(inner)]
     lines = emit_group_body(step, does, axes)
