@@ -143,7 +143,7 @@ def count_copy(host: np.ndarray) -> None:
 
 
 def read(host: np.ndarray) -> np.ndarray:
-    """Count the wait and the copy that reading an array takes; return it."""
+    """Count the wait and the copy that reading an array takes; return the array."""
     count_sync()
     count_copy(host)
     return host
