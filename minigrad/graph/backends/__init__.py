@@ -1,1 +1,1 @@
-"""Formulas in C (c.py, group.py); CUDA kernels (cuda/) and C++ loops (native/) made of them; a simulated GPU."""
+"""Formulas in C (c.py, group.py); CUDA kernels (cuda/) and C++ loops (native/) that use them; a simulated GPU."""

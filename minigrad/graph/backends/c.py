@@ -121,8 +121,8 @@ template <class T> __device__ inline T number_or(T x, T nan, T high, T low)
 {
     return x != x ? nan : isinf(x) ? (x > 0 ? high : low) : x;
 }""",
-    # -- quotients round down, where C rounds towards zero; integers are never divided by zero. Nonzero numbers are
-    #    compared with 1, because compilers warn if an unsigned number is compared with 0
+    # -- quotients round down, where C rounds towards zero; integers are never divided by zero. The sign of a
+    #    nonzero number is tested by x < 1, because compilers warn about x < 0 for an unsigned number
     "floor_quotient": """\
 template <class T> __device__ inline T floor_quotient(T x, T y)
 {
@@ -220,7 +220,7 @@ class Expr(NDArrayOperatorsMixin):
     def __array_ufunc__(self, f: np.ufunc, method: str, *xs: Any, out: Any = None) -> Expr:
         if method != "__call__":
             raise NotWritten(f"{f.__name__}.{method} cannot be written as a C expression of one element")
-        return ufunc(f.__name__, *xs)  # x += y makes a new expression, which has no memory
+        return ufunc(f.__name__, *xs)  # x += y makes a new expression, because expressions have no memory
 
     def __pow__(self, o: Any) -> Expr:
         return power(self, o)
@@ -353,7 +353,7 @@ def form_of(name: str, dtype: np.dtype) -> str:
 
 
 def power(x: Expr, exponent: Any) -> Expr:
-    """x ** exponent; for the exponents 2, 0.5, -1 and 1 the function that NumPy uses instead."""
+    """x ** exponent. For the exponents 2, 0.5, -1 and 1, NumPy uses quicker functions, and so does this."""
     if isinstance(exponent, int | float) and x.dtype.kind == "f":
         quicker = {2: "square", 0.5: "sqrt", -1: "reciprocal", 1: "positive"}.get(exponent)
         if quicker is not None:

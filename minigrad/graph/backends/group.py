@@ -1,7 +1,7 @@
 """Fused groups in C, for CPU and GPU: the lines that compute one element, and how elements reduce to one number.
 
-CUDA kernels and CPU loops differ in which thread takes which element, and in how partial results meet. This module has
-what they share: the computation of one element, and the combination of two partial results.
+CUDA kernels and CPU loops share the computation of one element, and the combination of two partial results. They differ
+in which thread computes which element, and in how the threads exchange partial results.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from .c import C, Expr, NotWritten, cast, literal, name_common_parts, register_t
 
 
 def statements(body: Graph, values: dict[Node, Expr]) -> Iterator[str]:
-    """The lines that compute one element of a group, without full reductions. `values` starts with its inputs."""
+    """The lines that compute one element of a group, without full reductions. `values` must contain its inputs."""
     count = 0
     for node in body.nodes:
         if node not in values and not is_full_reduction(node):
@@ -85,5 +85,5 @@ def reducer(node: Node) -> Reducer:
 
 
 def single(dtype: np.dtype) -> np.dtype:
-    """The dtype to accumulate in."""
+    """The dtype to accumulate in: single for half precision, else the dtype itself."""
     return np.dtype("f4") if dtype == np.float16 else dtype

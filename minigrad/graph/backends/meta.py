@@ -1,7 +1,7 @@
-"""Arrays with a shape and a dtype, but no memory: a large model can be built of them, to be counted and not run.
+"""Arrays with a shape and a dtype, but no memory: with them, a large model can be built and counted without running it.
 
-The device is called "meta", as in PyTorch. There, an op returns an array of the inferred spec, an initialiser does
-nothing, and reading a number raises NoValueError.
+The device is called "meta", as in PyTorch. An op on it returns an array of the inferred spec, an initialiser
+does nothing, and reading a number raises NoValueError.
 """
 
 from __future__ import annotations

@@ -93,7 +93,7 @@ def counting() -> Iterator[Counts]:
 
 @contextmanager
 def recording() -> Iterator[Tape]:
-    """Record the launches of a block on a tape, without running those that have an effect."""
+    """Record the launches of a block on a tape. Assignments, kernels and products do not run; NumPy functions do."""
     tape: Tape = []
     THREAD.tapes.append(tape)
     try:
@@ -143,7 +143,7 @@ def count_copy(host: np.ndarray) -> None:
 
 
 def read(host: np.ndarray) -> np.ndarray:
-    """Count the wait and the copy that reading an array takes; return it."""
+    """Count the wait and the copy that reading an array takes; return the array."""
     count_sync()
     count_copy(host)
     return host
@@ -312,7 +312,7 @@ class Namespace:
 
 
 class Lib:
-    """The part of `cupy.lib` that exists."""
+    """The part of `cupy.lib` that is simulated."""
 
     stride_tricks = Namespace(np.lib.stride_tricks, "lib.stride_tricks.")
 
@@ -367,7 +367,7 @@ UNRECORDED |= {"nan_to_num"}  # copies its numbers from the host
 JOINED, FEW = {"concatenate", "stack"}, 8  # for more arrays, CuPy copies their addresses to the device
 INDEXED = {"getitem", "take", "take_along_axis"}
 SIZED = {"nonzero", "flatnonzero", "argwhere", "unique", "compress", "extract"}  # the host must learn the length
-WAITS = SIZED | {"lib.stride_tricks.sliding_window_view"}  # CuPy copies the window's length there and reads it
+WAITS = SIZED | {"lib.stride_tricks.sliding_window_view"}  # CuPy copies the window's length to the device and reads it
 
 
 def call(name: str, ours: Callable[..., Any], args: Any, options: Any) -> Any:
@@ -395,7 +395,7 @@ def call(name: str, ours: Callable[..., Any], args: Any, options: Any) -> Any:
 
 
 def renew(made: Any, ys: Any) -> None:
-    """Write the new results of a launch into the arrays it made before."""
+    """Write the new results of a launch into the arrays that the launch made when it was recorded."""
     if isinstance(made, Array):
         np.copyto(made.host, ys)
     else:
@@ -434,7 +434,7 @@ def unwrap_arrays(x: Any) -> Any:
 
 
 def zero_indices(x: Any) -> Any:
-    """x unwrapped while recording, when nothing has computed it: integers, which may be indices, are taken as 0."""
+    """x unwrapped while recording. Integer arrays, which may be indices that nothing has computed yet, become 0."""
     if isinstance(x, tuple):
         return tuple(map(zero_indices, x))
     host = unwrap_arrays(x)

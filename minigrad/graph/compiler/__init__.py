@@ -1,14 +1,14 @@
-"""From a graph to a function: a better graph (passes/), then steps, planned memory and Python source (program/).
+"""Compile a graph to a function: passes/ optimises the graph; program/ lowers it, plans memory and emits Python source.
 
     optimised(graph), steps(graph)      the graph after all passes of STANDARD, FAST or NATIVE; a table of every pass
     share, fold, fuse, remat, …         the passes, each a function from a graph to a graph
     bytes_moved, peak_bytes, …          what a graph costs
     Program(graph)                      a compiled graph; Workers runs a graph on several threads
-    interpret(graph, *arrays)           the reference that all of them are compared with
+    interpret(graph, *arrays)           runs a graph op by op: the reference for all of these
 
 Sessions, traced functions, branches and loops all compile through `compile_graph` in executable.py.
 
-The derivative of a single op is compiled in engine/tensor/rules.py, below Tensor, because eager execution needs it.
+The derivative of a single op is compiled elsewhere, in engine/tensor/rules.py, because eager execution needs it too.
 """
 
 from ...engine.core.graph import Graph as Graph

@@ -32,17 +32,17 @@ walk_now: ContextVar[Walk | None] = ContextVar("walk", default=None)  # how grap
 
 @contextmanager
 def walking(walk: Walk | None) -> Iterator[None]:
-    """A block in which `walk` runs every graph, including branches and loop bodies: op by op, or timed."""
+    """Within the block, `walk` runs every graph, including branches and loop bodies, for example op by op or timed."""
     before = walk_now.get()
     walk_now.set(walk)
     try:
         yield
     finally:
-        walk_now.set(before)  # not reset(token): a token is valid only in its context, and a notebook has one per cell
+        walk_now.set(before)  # not reset(token): a token is valid in one context only; each notebook cell has its own
 
 
 def trap_nan() -> Any:
-    """A block in which every graph runs op by op and an error names the first op that makes a NaN or an infinity."""
+    """Within the block, every graph runs op by op, and an error names the first op that makes a NaN or an infinity."""
     return walking(walk_trapping_nan)
 
 
@@ -59,7 +59,7 @@ def find_failing_op(executable: Executable, arrays: Sequence[Any]) -> tuple[str,
         except Exception as error:
             if interrupts(error):
                 raise
-            return getattr(error, "failed", ""), error  # of the innermost op, inside a branch or a loop
+            return getattr(error, "failed", ""), error  # describes the innermost op, in any branch or loop
     return None
 
 
@@ -82,7 +82,7 @@ def walk_again(executable: Executable, arrays: Sequence[Any]) -> Arrays:
 
 
 def walk_trapping_nan(executable: Executable, arrays: Sequence[Any]) -> Arrays:
-    """The outputs, computed op by op. Raises AnomalyError at the first NaN or infinity made of finite numbers."""
+    """The outputs, computed op by op. Raises AnomalyError at the first NaN or infinity made from finite numbers."""
     return walk_graph(executable.graph, arrays, check_finite_result)
 
 
@@ -98,7 +98,7 @@ def recompute_node(node: Node, xs: Sequence[Any]) -> Any:
 
 
 def stand_in_value(node: Node, xs: Sequence[Any]) -> Any:
-    """A stand-in for the result of an effect that is not repeated: its operand, or zeros of its shape."""
+    """A stand-in for the result of an effect that is not repeated: its first operand, or zeros of its shape."""
     if xs and getattr(xs[0], "shape", ()) == getattr(node.spec, "shape", ()):
         return xs[0]
     return () if isinstance(node.spec, Specs) else np.zeros(node.spec.shape, node.spec.dtype)

@@ -4,13 +4,13 @@
     While(test, body)       c = body(c) as long as test(c)
     Scan(body)              c, y[t] = body(c, x[t]) for each t, forwards or in reverse
 
-The operands k are what a branch or a body reads from outside; all graphs of an op take the same k. A loop returns its
-last carries c, and for each y of its body a stack with one row per step. The carries before each step are among the
-ys, because backward recomputes the steps from them; a pass drops those that nothing reads (passes/dce.py). The
-derivative of a While is a Scan in the opposite direction, that of a Scan is a Scan, and that of a Cond is a Cond. So
+The operands k are the values that a branch or a body reads from outside; all graphs of an op take the same k. A loop
+returns its last carries c, and for each y of its body a stack with one row per step. The carries before each step are
+among the ys, because backward recomputes the steps from them; a pass drops carries that nothing reads (passes/dce.py).
+The derivative of a While or a Scan is a Scan in the opposite direction; the derivative of a Cond is a Cond. So
 derivatives of every order exist. They are built in control_grad.py.
 
-The last result of each op is True, computed after every effect of the graph (such as a print): reading it runs them.
+The last result of each op is True. It depends on every effect in the op's graphs, so reading it runs the effects.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ class Control(Op):
         return any(node.op.effect for graph in self.graphs for node in graph.nodes)
 
     def run(self, graph: Graph, arrays: Sequence[Any]) -> tuple[Any, ...]:
-        """Run one of its graphs on these arrays."""
+        """Run one of the op's graphs on these arrays."""
         return self.functions[id(graph)](*arrays)
 
     def __repr__(self) -> str:
@@ -114,7 +114,7 @@ class Loop(Control):
 
 @dataclass(frozen=True, repr=False)
 class While(Loop):
-    """c, ys = body(c, k) as long as test(c, k): the operands are c and k, the results the last c and stacks of the ys
+    """c, ys = body(c, k) as long as test(c, k). Operands: c and k. Results: the last c, and stacks of the ys
 
     carried    the number of carries c
 
@@ -126,7 +126,7 @@ class While(Loop):
     carried: int
 
     symbol = "while"
-    sliced, reverse, length = 0, False, None  # read as a Scan: it slices nothing, and its length is unknown
+    sliced, reverse, length = 0, False, None  # fields of a Scan: no operand is sliced, and the length is unknown
 
     def infer(self, *xs: Spec) -> Specs:  # type: ignore[override]
         accept(self, "body", self.body, xs)
@@ -151,12 +151,12 @@ class While(Loop):
 
 @dataclass(frozen=True, repr=False)
 class Scan(Loop):
-    """c, y[t] = body(c, x[t], k) for each t: the operands are c, x and k, the results the last c and stacks of the ys
+    """c, y[t] = body(c, x[t], k) for each t. Operands: c, x and k. Results: the last c, and stacks of the ys
 
     carried    the number of carries c
     sliced     the number of x, whose first axis is t
     reverse    whether t runs from last to first
-    length     the number of steps, where there is no x to tell it
+    length     the number of steps, if there is no x that determines it
     """
 
     body: Graph
@@ -200,7 +200,7 @@ class Scan(Loop):
 
 
 def results(graph: Graph) -> tuple[Spec, ...]:
-    """The specs of the outputs."""
+    """The specs of the graph's outputs."""
     return tuple(y.spec for y in graph.outputs if y is not None)
 
 
@@ -210,7 +210,7 @@ def stack_specs(steps: int, specs: Iterable[Spec]) -> Iterable[Spec]:
 
 
 def row(spec: Spec) -> tuple[int, ...]:
-    """The shape of a stack's row when no step has run; unknown lengths are 0."""
+    """The shape of a stack's row if no step has run; all zeros if a length is unknown."""
     return spec.shape if spec.is_known else (0,) * spec.ndim
 
 
@@ -234,7 +234,7 @@ def flops(graph: Graph) -> int:
 
 
 class Inner:
-    """An op's graph as a function of arrays, compiled at its first call; with unknown lengths, once per shape."""
+    """One graph of an op as a function of arrays, compiled at first call, or once per shape if lengths are unknown."""
 
     def __init__(self, graph: Graph):
         self.graph = graph
@@ -250,7 +250,7 @@ class Inner:
 
 
 def copy_aliases(ys: Sequence[Any], graph: Graph, steps: int) -> tuple[Any, ...]:
-    """Results of a graph; copies of those that may alias an operand. If no step ran, all are copied."""
+    """The results of a graph. Results that may alias an operand are copied; if no step ran, all are copied."""
     home = memory_of(graph.nodes)
     looks = [y is not None and not home[y].inputs for y in graph.outputs]
     return tuple(y.copy() if steps == 0 or look else y for y, look in zip(ys, looks))

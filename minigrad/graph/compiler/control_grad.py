@@ -1,7 +1,7 @@
 """The gradients of branches and loops.
 
     y = true(k) if p else false(k)        gk = true'(gy, k) if p else false'(gy, k)
-    c, y[t] = body(c, x[t], k)            gc, gx[t] = body'(gc, gy[t], c[t], x[t], k), last t first; gk is summed
+    c, y[t] = body(c, x[t], k)            gc, gx[t] = body'(gc, gy[t], c[t], x[t], k), last t first; gk is summed over t
 
 f' is the gradient of the graph f, built on f's own nodes (tracing/gradients.py). Values inside f that are not results
 of f are recomputed from f's operands; in a loop, from the carries before each step, which the loop returns.
@@ -30,7 +30,7 @@ Symbols = dict[int, Symbol]
 
 
 def cond_gradients(op: Any, gy: Any, y: Any, p: Any, *k: Any) -> tuple[Any, ...]:
-    """gk, computed by a Cond whose branches are the gradients of op's branches."""
+    """The gradients gk of the operands k, computed by a Cond whose branches are the gradients of op's branches."""
     names, results = fresh_names(op.true, op.false), range(len(y.spec))
     seeds = {i: argument(next(names), y.spec[i]) for i in results if gy.gys[i] is not None}
     kept = {i: argument(next(names), y.spec[i]) for i in results}
@@ -46,7 +46,7 @@ def cond_gradients(op: Any, gy: Any, y: Any, p: Any, *k: Any) -> tuple[Any, ...]
 
 
 def gradient_graphs(op: Any, found: Sequence[Any], reached: Sequence[int], given: Sequence[Symbol]) -> list[Graph]:
-    """For each branch, the graph that computes the gradients of the `reached` operands from `given` and operands."""
+    """For each branch, the graph that computes gradients of the `reached` operands; it reads `given` and operands."""
     nodes = [x.node for x in given]
     return [
         Graph((*nodes, *graph.inputs), tuple(grads[j] or zeros(given[0], graph.inputs[j].spec).node for j in reached))
@@ -55,7 +55,7 @@ def gradient_graphs(op: Any, found: Sequence[Any], reached: Sequence[int], given
 
 
 def branch_gradients(graph: Graph, op: Any, seeds: Symbols, kept: Symbols) -> tuple[Node | None, ...]:
-    """The gradient of each input, in one branch."""
+    """The gradient of each input of one branch; None for an input that no gradient reaches."""
     still, before = purify(graph)
     found = gradients(sum_gradients((still.outputs[i], g) for i, g in seeds.items()), floats(graph.inputs))
     grads = Graph((), tuple(found[x].node if x in found else None for x in graph.inputs))
@@ -66,7 +66,7 @@ def branch_gradients(graph: Graph, op: Any, seeds: Symbols, kept: Symbols) -> tu
 
 
 def loop_gradients(op: Any, scan: Any, gy: Any, y: Any, *xs: Any) -> tuple[Any, ...]:
-    """gc, gx and gk, computed by a Scan in the opposite direction; op is a While or a Scan."""
+    """The gradients gc, gx and gk of `op`, a While or a Scan, computed by a Scan in the opposite direction."""
     steps = Reverse(op, gy.gys, y)
     like = next(g for g in gy.gys if g is not None)
     stacks = steps.stacks(xs)
@@ -78,7 +78,7 @@ def loop_gradients(op: Any, scan: Any, gy: Any, y: Any, *xs: Any) -> tuple[Any, 
         *xs[op.carried + op.sliced :],
     )
     inputs = (*(g.node for g in carried), *stacks, *steps.read)
-    before = tuple(g.node for g in steps.moving.values())  # what the gradient of this Scan will read
+    before = tuple(g.node for g in steps.moving.values())  # kept for the gradient of this Scan
     back = scan(Graph(inputs, (*steps.outputs, *before)), len(carried), len(stacks), not op.reverse, op.length)
     g = operands[0].apply(back, *operands[1:])
     places = [*(steps.carries[i] for i in steps.moving), *steps.sums, *steps.reached]
@@ -93,7 +93,7 @@ class Reverse:
     read       the body's inputs that are the same at each step
     rows       index of a result → its incoming gradient at each step
     kept       index of a result → that result at each step
-    moving     index of a carry that a gradient reaches → that gradient, after the step
+    moving     index of a carry that a gradient reaches → its gradient after the step
     sums       input in `read` → its gradient summed over the steps so far
     reached    the slices that have a gradient
     outputs    gradients of the carries before the step, then the sums including this step, then gradients of the slices
@@ -121,12 +121,12 @@ class Reverse:
         self.outputs = with_values(Graph((), outputs), before, values_in(graph, self.kept), op).outputs
 
     def row(self, i: int) -> Symbol:
-        """An input that stands for one row of a stack."""
+        """A new input that stands for one row of the stack of result i."""
         stack = self.y.spec[i]
         return argument(next(self.names), stack.with_shape(stack.shape[1:]))
 
     def gradients(self) -> Grads:
-        """Input → its gradient. A gradient of a carry before a step is also one after the previous step, so iterate."""
+        """Input → its gradient. Iterates: a carry's gradient before a step is its gradient after the previous one."""
         reached = [i for i in range(len(self.carries)) if self.gys[i] is not None]
         while True:
             self.moving |= {i: self.after(i) for i in reached}
@@ -137,7 +137,7 @@ class Reverse:
                 return found
 
     def after(self, i: int) -> Symbol:
-        """An input that stands for the gradient of a carry. Raises NoGradientError if the carry's shape changes."""
+        """A new input that stands for carry i's gradient after a step. Raises NoGradientError if its shape changes."""
         before, after = self.carries[i].spec, self.op.body.outputs[i].spec
         if before != after:
             raise NoGradientError(
@@ -147,7 +147,7 @@ class Reverse:
         return argument(next(self.names), before)
 
     def stacks(self, xs: Sequence[Any]) -> dict[Node, Any]:
-        """Input of the backward step that takes one row per step → the stack of those rows."""
+        """Input of the backward step that receives one row per step → the stack that supplies these rows."""
         op, y, needed = self.op, self.y, set(Graph((), self.outputs).nodes)
         n, results = op.carried, op.body.outputs
         stacks = {x.node: self.gys[i] for i, x in self.rows.items()}
@@ -155,7 +155,7 @@ class Reverse:
         if missing := [x for x in self.carries if x in needed]:
             raise NoGradientError(f"backward of {op} needs {missing} of every step, which the loop did not keep")
         stacks |= {x: xs[n + j] for j, x in enumerate(self.slices) if x in needed}
-        if not stacks and op.length is None:  # one stack must tell the number of steps
+        if not stacks and op.length is None:  # the number of steps is the length of a stack, so one is needed
             last = len(results) - 1
             stacks = {self.slices[0]: xs[n]} if self.slices else {self.row(last).node: y.apply(TupleGet(last))}
         return stacks

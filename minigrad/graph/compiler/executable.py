@@ -1,8 +1,8 @@
-"""Compile a graph into an Executable. Sessions, traced functions, branches and loops all do it here.
+"""Compile a graph into an Executable. Sessions, traced functions, branches and loops all use this module.
 
     compile_graph(graph)                        an Executable: arrays in, arrays out
 
-How it runs depends on the device of its arrays (see Device.program), and on whether NaN is looked for:
+How an Executable runs depends on the device of its arrays (see Device.program), and on whether trap_nan() is active:
 
     all on the CPU                  a Program: one Python function of NumPy calls, its memory planned
     some on a GPU                   a Replay: a kernel for each fused group, recorded and replayed; ops on the CPU
@@ -10,7 +10,7 @@ How it runs depends on the device of its arrays (see Device.program), and on whe
     in a block of trap_nan()        op by op; each result is checked                                         (blame.py)
     after a failed run              again op by op, until an op fails; the error names it                    (blame.py)
 
-Nothing else interprets a graph on arrays. Runs on tensors, where each op is visible, are in graph/eager_interpreter.py.
+Runs of a graph on tensors, where each op is visible, are in graph/eager_interpreter.py.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ from .blame import find_failing_op, interrupts, trap_nan, walk_now
 from .passes.liveness import memory_of
 from .passes.pipeline import STANDARD, Pass, optimised
 
-KNOWN = {FloatingPointError, RuntimeWarning}  # raised by NumPy when the user asked for it
+KNOWN = {FloatingPointError, RuntimeWarning}  # NumPy raises these only if the user has asked for it
 
 
 class Executable:
-    """(array of each input) → (array of each output); None where an output is None.
+    """A compiled graph: it maps the inputs' arrays to the outputs' arrays; an output that is None stays None.
 
-    graph      as it was built; used to run op by op
+    graph      the graph before optimisation, for runs op by op
     program    the compiled graph
 
     If a run fails, the error names the op that failed and the line where it was built. If a signal handler stops a run,
@@ -55,8 +55,8 @@ class Executable:
             raise
 
     def blame(self, error: Exception, arrays: Sequence[Any]) -> None:
-        """Raise the error again, naming the op and its line. Return if it names them already, or if no op fails."""
-        told = isinstance(error, AssertionError) or getattr(error, "located", False)  # the user's, or complete
+        """Raise the error again, naming the op and its line. Return if it already names them, or if no op fails."""
+        told = isinstance(error, AssertionError) or getattr(error, "located", False)  # the user's error, or complete
         found = None if told or interrupts(error) else find_failing_op(self, arrays)
         if found is not None:
             where, why = found
@@ -67,13 +67,13 @@ class Executable:
             raise named from error
 
     def run_trapping_nan(self, *arrays: Any) -> tuple[Any, ...]:
-        """Run op by op. Raises AnomalyError at the first op that makes a NaN or an infinity of finite numbers."""
+        """Run op by op. Raises AnomalyError at the first op that makes a NaN or an infinity from finite numbers."""
         with trap_nan():
             return self(*arrays)
 
     @property
     def source(self) -> str:
-        """The code that runs: Python, or the text of the kernels that have run."""
+        """The source that runs: Python on the CPU; on a GPU, the text of the kernels that have run so far."""
         return str(getattr(self.program, "source", ""))
 
     @property
@@ -92,9 +92,9 @@ def compile_graph(
 ) -> Executable:
     """The graph, compiled for its device.
 
-    program   builds the program on the CPU, if that is not Program
+    program   builds the program if the graph runs on the CPU; by default Program
     into      index of an output → index of the input whose array it overwrites, after the last read of the old value
-    finish    a last pass, applied to the graph as built and to the optimised graph
+    finish    a last pass, applied to both the graph as built and the optimised graph
     """
     made = finish(optimised(graph, passes))
     device = device_of(graph)
@@ -103,7 +103,7 @@ def compile_graph(
 
 
 def device_of(graph: Graph) -> Device:
-    """The device on which a graph runs: that of its arrays, or of several devices the one that is not the CPU."""
+    """The device on which a graph runs: the first among the devices of its arrays that is not the CPU, else the CPU."""
     specs = (spec for x in graph.nodes for spec in (x.spec if isinstance(x.spec, Specs) else (x.spec,)))
     return next((spec.device for spec in specs if spec.device is not CPU), CPU)
 
@@ -111,10 +111,10 @@ def device_of(graph: Graph) -> Device:
 def unalias_outputs(graph: Graph, written: Graph | None = None, into: Collection[int] = ()) -> Graph:
     """The graph with a Clone on each result that would share memory with another result, an input or a constant.
 
-    written    the graph as it was built; results that share memory in it may share memory here
-    into       outputs that are written into the array of an input
+    written    the graph before optimisation; results that share memory in it may still share memory
+    into       indices of the outputs that are written into the array of an input
 
-    Passes merge equal ops and turn x + 0 into x. A caller that edits a result must not notice.
+    Passes merge equal ops and turn x + 0 into x. A caller that edits one result must not change another array.
     """
     home = memory_of([*graph.nodes, *([] if written is None else written.nodes)])
     seen: dict[Node, Node] = {}

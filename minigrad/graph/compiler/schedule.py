@@ -23,7 +23,7 @@ from ...engine.core.node import Node
 from .passes.liveness import users_of
 from .passes.remat import cost
 
-FLOPS = 4e10  # per second, of one core in a matrix product
+FLOPS = 4e10  # floating-point operations per second, of one core in a matrix product
 BANDWIDTH = 2e10  # bytes per second, of NumPy's elementwise loops
 OVERHEAD = 1e-6  # seconds per op
 HANDOVER = 2e-5  # seconds until another worker knows that a result is ready
@@ -32,7 +32,7 @@ Seconds = Callable[[Node], float]
 
 
 def estimate(node: Node) -> float:
-    """Rough seconds of a node: an overhead plus arithmetic or memory traffic, whichever takes longer."""
+    """Estimated seconds of a node: a fixed overhead, plus arithmetic or memory traffic, whichever takes longer."""
     if not node.inputs or node.op.is_view:
         return 0.0
     moved = node.spec.nbytes + sum(x.spec.nbytes for x in node.inputs)
@@ -40,12 +40,12 @@ def estimate(node: Node) -> float:
 
 
 def runs(node: Node) -> bool:
-    """Whether the node runs something; inputs and constants do not."""
+    """Whether running the node does any work; inputs and constants do none."""
     return bool(node.inputs) or node.op.effect
 
 
 def waits_for(graph: Graph) -> dict[Node, tuple[Node, ...]]:
-    """Node → the nodes it waits for: its operands, and for a node with an effect the previous effect."""
+    """Node → the nodes it waits for: its operands and, if it has an effect, the previous node with an effect."""
     before: dict[Node, tuple[Node, ...]] = {}
     latest: tuple[Node, ...] = ()
     for node in graph.nodes:
@@ -55,7 +55,7 @@ def waits_for(graph: Graph) -> dict[Node, tuple[Node, ...]]:
 
 
 def ways_left(graph: Graph, seconds: Seconds = estimate) -> dict[Node, float]:
-    """Node → seconds of the longest chain that starts at it."""
+    """Node → seconds of the longest chain of nodes that starts at this node."""
     before, left = waits_for(graph), dict.fromkeys(graph.nodes, 0.0)
     for node in reversed(graph.nodes):
         left[node] += seconds(node)
@@ -90,7 +90,7 @@ class ScheduledNode:
 class Schedule:
     """Which worker runs which node, and when.
 
-    slots      in order of start, operands first
+    slots      the scheduled nodes, operands first
     seconds    duration with these workers
     alone      duration with one worker
     path       duration of the critical path
@@ -127,7 +127,7 @@ def schedule(graph: Graph, workers: int = 2, seconds: Seconds = estimate) -> Sch
     before, left = waits_for(graph), ways_left(graph, seconds)
     place = {node: i for i, node in enumerate(graph.nodes)}
     users, missing = users_of(before), {node: len(xs) for node, xs in before.items()}
-    free, done = [0.0] + [HANDOVER] * (workers - 1), dict[Node, ScheduledNode]()  # others start later
+    free, done = [0.0] + [HANDOVER] * (workers - 1), dict[Node, ScheduledNode]()  # other workers start later
     ready = [(-left[node], place[node], node) for node in graph.nodes if not missing[node]]
     heapify(ready)
     slots: list[ScheduledNode] = []
@@ -147,7 +147,7 @@ def schedule(graph: Graph, workers: int = 2, seconds: Seconds = estimate) -> Sch
 
 
 def beginning(operands: Sequence[Node], worker: int, free: float, done: dict[Node, ScheduledNode]) -> float:
-    """When a worker can start: once it is free and has the operands. Those of other workers take a handover."""
+    """When a worker can start a node: once free, with all operands. Operands of other workers arrive HANDOVER later."""
     came = (done[x].end + (HANDOVER if done[x].worker != worker else 0.0) for x in operands if x in done)
     return max(free, *came, 0.0)
 
@@ -156,8 +156,8 @@ class Workers:
     """A graph as a function of arrays, run by several threads according to a schedule.
 
     A worker runs its nodes in order, and waits for operands that another worker has not finished. An error in one
-    worker stops all of them, and is raised. A call that arrives while the workers are busy, and every call where no
-    thread can be started, runs in the caller's thread, with equal results.
+    worker stops all of them, and is raised. If the workers are busy with another call, or no thread can be started, the
+    call runs in the caller's thread, with equal results.
     """
 
     def __init__(self, graph: Graph, workers: int = 2, seconds: Seconds = estimate):
@@ -184,7 +184,7 @@ class Workers:
             self.at_work.release()
 
     def run(self, *arrays: Any) -> tuple[Any, ...]:
-        """Run all parts: the first in the caller's thread, the others in the pool."""
+        """Run every worker's nodes: the first worker is the caller's thread, the others are threads of the pool."""
         graph = self.schedule.graph
         run = WorkerRun(dict(zip(graph.inputs, arrays, strict=True)), {x: threading.Event() for x in self.shared})
         run.values |= {constant: value(constant) for constant in self.constants}
@@ -209,7 +209,7 @@ class Workers:
                 run.values[node] = value(node, *(run.values[x] for x in node.inputs))
                 if node in run.there:
                     run.there[node].set()
-        except BaseException as error:  # the caller, in another thread, raises it
+        except BaseException as error:  # run(), in the caller's thread, raises it
             run.error = run.error or error
             for event in run.there.values():
                 event.set()

@@ -1,7 +1,7 @@
 """The memory of results on a GPU: every buffer has a fixed place in one block.
 
 Replaying needs addresses that never change. So the results of kernels and matrix products are planned in advance, as
-for a program on the CPU (graph/compiler/program/memory_plan.py), with a node as a step. A kernel may overwrite an
+for a program on the CPU (graph/compiler/program/memory_plan.py), with each node as one step. A kernel may overwrite an
 operand that it reads at the same element; a parameter's next value may overwrite the parameter.
 """
 
@@ -31,7 +31,7 @@ class Arena:
     memory    buffer that a writer fills → its allocation
     inputs    argument → its node
     over      writer → pairs (result, operand) where the result overwrites the operand
-    done      node → the nodes whose arrays are unused after it has run
+    done      node → the nodes whose arrays are no longer needed after this node
     size      bytes of the block
     """
 
@@ -54,7 +54,7 @@ class Arena:
         self.done = self.find_dead_nodes(planned.steps, planned.last, {*ys.values()})
 
     def overwrite_targets(self, outputs: Mapping[int, Buffer], into: Mapping[int, Node]) -> dict[int, Buffer]:
-        """Index of an output → the argument it overwrites, unless another output is a view of either."""
+        """Index of an output → the argument it overwrites, unless another output is a view of one of the two."""
         given = {i: x for i, x in into.items() if outputs[i].kind == "planned"}
         viewed = {r for i, y in outputs.items() if i not in given for r in y.roots}
         return {
@@ -101,7 +101,7 @@ class Arena:
     def find_dead_nodes(
         self, steps: list[Step], last: Mapping[Buffer, int], outputs: set[Node]
     ) -> dict[Node, list[Node]]:
-        """Node → the nodes whose arrays are unused after it has run."""
+        """Node → the nodes whose arrays are no longer needed after this node has run."""
         done: dict[Node, list[Node]] = {}
         for node in self.order:
             ends = [last[y] for y in self.buffers_of(node) if y in last]

@@ -40,7 +40,7 @@ from ...compiler.passes.fuse import Fused, is_full_reduction, loop_shape
 from ..c import FUNCTIONS, Expr, cast, emit_load, emit_store, literal, register_type, storage_type, words
 from ..group import Reducer, reducer, statements
 
-CUDA = {  # other definitions that the text uses; half precision is one instruction, without a header
+CUDA = {  # more definitions for the text; a conversion to or from half precision is one instruction
     "INFINITY": "#ifndef INFINITY\n#define INFINITY __int_as_float(0x7f800000)\n#endif",
     "NAN": "#ifndef NAN\n#define NAN __int_as_float(0x7fffffff)\n#endif",
     "from_half": """\
@@ -72,7 +72,7 @@ def contiguous(shape: tuple[int, ...]) -> tuple[int, ...]:
 
 
 def place(loop: tuple[int, ...], shape: tuple[int, ...], strides: tuple[int, ...], suffix: str) -> str:
-    """The index that element i of the loop reads in an operand that broadcasts to the loop's shape.
+    """The C expression of the index at which element i of the loop reads an operand that broadcasts to the loop.
 
     Axes that are contiguous with each other in memory are merged.
     """
@@ -97,7 +97,7 @@ def place(loop: tuple[int, ...], shape: tuple[int, ...], strides: tuple[int, ...
 
 
 def reach(shape: tuple[int, ...], strides: tuple[int, ...]) -> int:
-    """The largest absolute index that is read."""
+    """The largest absolute index in an array of this shape and these strides."""
     return sum((n - 1) * abs(s) for n, s in zip(shape, strides) if n)
 
 
@@ -114,7 +114,7 @@ def tree(j: int, r: Reducer, block: int, end: str) -> Iterator[str]:
 
 
 BLOCK = 256  # threads per block
-MOST_BLOCKS = 1024  # fill the largest GPU (132 to 160 multiprocessors, 8 blocks each); fixed, so that sums are the same
+MOST_BLOCKS = 1024  # fills the largest GPU (132 to 160 multiprocessors × 8 blocks); fixed, so that sums are the same
 
 
 @dataclass(frozen=True)
@@ -137,7 +137,7 @@ class Kernel:
 
     launches    one; two if it reduces over more than one block; none if there are no elements
     reduced     indices of the results that are full reductions
-    partials    for each of these, the spec of the partial results that the first pass leaves for the second
+    partials    for each result in `reduced`, the spec of the partial results that the first pass stores for the second
     """
 
     name: str
@@ -150,7 +150,7 @@ class Kernel:
     def arrays_by_name(
         self, operands: Sequence[Any], results: Sequence[Any], partials: Sequence[Any]
     ) -> dict[str, Any]:
-        """Name that launches use → array."""
+        """Name of an array in the launches → the array."""
         return (
             {f"a{k}": a for k, a in enumerate(operands)}
             | {f"y{j}": y for j, y in enumerate(results)}

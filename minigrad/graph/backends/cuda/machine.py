@@ -76,7 +76,7 @@ def gemm(x: Any, y: Any) -> Gemm | None:
 
 
 def side(x: Any, batch: tuple[int, ...]) -> tuple[bool, int, int] | None:
-    """For a batch of matrices: (is it transposed, leading dimension, step); None if cuBLAS cannot describe it."""
+    """For a batch of matrices: (whether they are transposed, leading dimension, step); None if cuBLAS cannot read x."""
     rows, columns = x.shape[-2:]
     *steps, down, right = (s // x.itemsize for s in x.strides)
     if (right == 1 or columns == 1) and (down >= columns or rows == 1):
@@ -153,7 +153,7 @@ class Blas:
             raise DeviceError(f"{name} failed with status {status}: see cublasStatus_t in NVIDIA's manual")
 
 
-# x y + z rounds twice, as on the CPU: memory is the bottleneck. CuPy adds -ftz=true: singles below 1e-38 are 0.
+# x y + z rounds twice, as on the CPU; memory is the bottleneck anyway. CuPy adds -ftz=true: singles below 1e-38 are 0.
 OPTIONS = ("--fmad=false", "--std=c++17")
 
 Arrays = Sequence[Any]
@@ -166,7 +166,7 @@ class Machine:
     module    the array module
     load      prepares a kernel for launching
     multiply  C = op(A) op(B)
-    record    records what a function launches, without running it; returns a function that launches it
+    record    records what a function launches, without running it; returns a function that launches the recording
     pool      a memory pool for a recording's allocations
     address   the address of an array's first element
     wait      waits until everything launched is done
@@ -190,7 +190,7 @@ class Machine:
 
 
 class CuPy(Machine):
-    """A GPU. Only one thread at a time can record or multiply, because cuBLAS has one stream."""
+    """A GPU, used through CuPy. Only one thread at a time can record or multiply, because cuBLAS uses one stream."""
 
     def __init__(self) -> None:
         self.module = GPU.xp  # raises an error that says what is missing
@@ -244,7 +244,7 @@ class CuPy(Machine):
 
 
 class SimulatedMachine(Machine):
-    """The simulated device: a kernel runs as its group's forward, and counts as the launches it would take."""
+    """The simulated device: a kernel runs its group's `forward`, and counts the launches that a GPU would need."""
 
     module = simulated_gpu.xp
 
@@ -289,7 +289,7 @@ class SimulatedMachine(Machine):
 
 
 def nothing() -> None:
-    """The first of two passes: does nothing, because the second does all the work."""
+    """The launch of the first of two passes: it does nothing, because the second does all the work."""
 
 
 @cache
@@ -323,7 +323,7 @@ class ArrayModule:
         return matmul(self.machine, x, y, None)
 
     def concatenate(self, xs: Sequence[Any], axis: int = 0) -> Any:
-        """Join eight arrays at a time: for more, CuPy copies host addresses, which are stale in a replay."""
+        """Join eight arrays at a time: for more, CuPy copies addresses from the host, stale in a replay."""
         joined = self.machine.module.concatenate
         while len(xs) > FEW:
             xs = [joined(xs[i : i + FEW], axis) for i in range(0, len(xs), FEW)]
@@ -334,7 +334,7 @@ class ArrayModule:
         return self.concatenate([self.machine.module.expand_dims(x, axis) for x in xs], axis)
 
     def einsum(self, subscripts: str, *xs: Any) -> Any:
-        """The sum of a product of operands with the same letters, the only einsum that ops use outside `Contract`."""
+        """An einsum: a product and a sum if all operands have the same letters, as in every op except `Contract`."""
         letters, kept = subscripts.split("->")
         first, *rest = letters.split(",")
         if any(other != first for other in rest):

@@ -15,7 +15,7 @@ split the recording: the recorded parts are replayed, and the nodes between them
 An input that arrives twice at the same address, as parameters do, is bound: the recording reads it in place. Other
 inputs are copied into buffers. Nothing here waits for the GPU.
 
-It has run on the simulated device, which follows the same rules, and with kernels run on the CPU, but not on a GPU.
+Tested on the simulated device, which follows the same rules, and with kernels run on the CPU; not yet on a GPU.
 """
 
 from __future__ import annotations
@@ -50,10 +50,10 @@ Place = tuple[int, tuple[int, ...]]
 class ReplayState:
     """Runs a program: the first call node by node, the second recorded, the rest replayed.
 
-    before      places of the arrays of the last call; None before the first call
+    before      address and strides of each array of the last call; None before the first call
     bound       input → the array whose address was recorded; keeping it alive keeps the address valid
     moving      input → the buffer it is copied into at each call
-    recorded    one function per part: it replays or runs the part
+    recorded    one function per part, which replays or runs the part
     pool        the memory pool of the recordings, kept as long as they can be replayed
     """
 
@@ -141,7 +141,7 @@ class ReplayState:
     # -- recording -----------------------------------------------------------------------------------
 
     def fill(self, arrays: tuple[Any, ...]) -> None:
-        """Copy moving inputs into their buffers; pass on inputs of other devices, which no recording reads."""
+        """Copy moving inputs into their buffers; pass on inputs of other devices: no recording reads them."""
         for i, x in enumerate(self.program.graph.inputs):
             if i in self.moving:
                 self.moving[i][...] = arrays[i]
@@ -194,7 +194,7 @@ class ReplayState:
         return replay_part
 
     def stretch(self, nodes: list[Node]) -> Callable[[], None]:
-        """Nodes that run again at each call; their values are copied to where recorded parts read them."""
+        """A function that runs nodes again at each call, and copies their values to where recorded parts read them."""
         kept: dict[Node, Any] = {}
 
         def run() -> None:
@@ -218,7 +218,7 @@ RECORDED = {
     *("arithmetic", "comparison", "pointwise", "activation", "special", "movement", "reduce", "normalise"),
     *("pattern", "leaf", "matmul", "index", "scan", "convolution", "pooling", "recurrent", "random"),
 }
-# Ops that wait: copies, CuPy's sort by thrust, and cuBLAS where `product` does not call it.
+# Ops that wait for the GPU: copies, CuPy's sort by thrust, and matrix products that do not take the route "product".
 WAITING = Move | RandomPermutation | RandomChoice | MatMul | Affine
 
 
@@ -273,7 +273,7 @@ class NodeRunner:
         self.kernels: dict[tuple[Node, tuple[tuple[int, ...], ...]], tuple[Kernel, Run]] = {}
 
     def call(self, node: Node, values: Mapping[Node, Any]) -> Any:
-        """The result of the op's own forward; for an effect, never an operand itself."""
+        """The result of the op's own forward; a copy, if an effect returns its operand."""
         xs = [values[x] for x in node.inputs]
         if not node.op.effect and is_here(node, self.device):
             return array_function(node.op, node.spec, *(x.spec for x in node.inputs))(self.machine.xp, *xs)
@@ -317,7 +317,7 @@ class NodeRunner:
 
 
 class Replay:
-    """(array of each input) → (array of each output); None where an output is None.
+    """A compiled graph: it maps the inputs' arrays to the outputs' arrays; an output that is None stays None.
 
     threads    ignored: a GPU has its own threads; accepted because Program takes it
     into       index of an output → index of the input whose array it overwrites, after the last read of the old value
@@ -374,7 +374,7 @@ class Replay:
         run(*given)
 
     def through_copies(self, arrays: tuple[Any, ...]) -> tuple[Any, ...]:
-        """A call with parameters that are not contiguous, as kernels need them: run on copies, and copy back."""
+        """Run on contiguous copies of the arrays, which kernels need; copy new parameters back into the arrays."""
         ys = list(self(*(x.spec.device.xp.ascontiguousarray(a) for x, a in zip(self.graph.inputs, arrays))))
         for y, x in self.into.items():
             arrays[x][...] = ys[y]
@@ -388,7 +388,7 @@ class Replay:
 
     @property
     def source(self) -> str:
-        """The text of these kernels."""
+        """The text of the kernels that have run."""
         return "\n".join(dict.fromkeys(kernel.text for kernel in self.kernels))
 
     @property
@@ -404,8 +404,8 @@ def is_for(array: Any, x: Node) -> bool:
 
 
 def order_by_device(graph: Graph, here: Collection[Node]) -> Graph:
-    """The graph with nodes of other devices, and copies from and to them, first if they need no node of this device,
-    and last if no node of this device needs them: so that they do not split a recording."""
+    """The graph, ordered so that nodes of other devices, and copies from and to them, do not split a recording: they
+    run first if they need no node of this device, and last if no node of this device needs them."""
     place: dict[Node, int] = {}
     for node in graph.nodes:
         place[node] = int(bool(node.inputs) and (node in here or any(place[x] for x in node.inputs)))

@@ -2,7 +2,7 @@
 // vectorise. All other functions that parts call are those of the C library, which the process has loaded.
 
 #define __device__ static
-// A step of a program. Not inlined: gcc does not vectorise a loop if it sees that it overwrites its operands.
+// A step of a program. Not inlined: gcc does not vectorise a loop if it sees that the loop overwrites its operands.
 #define STEP __attribute__((noinline)) static void
 #define EACH(i, n) _Pragma("omp simd") for (index i = 0; i < n; i++)
 typedef __PTRDIFF_TYPE__ index;
@@ -30,8 +30,8 @@ struct Array { char *data; int ndim; index *shape, *strides; void *base, *dtype;
 
 static inline char *data_of(char *object) { return ((Array *)(object + OBJECT))->data; }
 
-// The index of the first object that a part cannot read: it is no array, or not contiguous (flag 0x1) and aligned
-// (flag 0x100). -1 if it can read all.
+// The index of the first object that a part cannot read, because it is not an array, not contiguous (flag 0x1) or not
+// aligned (flag 0x100). -1 if the part can read all objects.
 static inline int misfit(char **objects, char *type, const int *checked, int n)
 {
     for (int k = 0; k < n; k++) {
@@ -79,7 +79,7 @@ static inline double multiply_add(double x, double y, double z) { return __built
 template <class T> static inline T multiply_add(T x, T y, T z) { return x * y + z; }
 #endif
 
-// Coefficients of the highest power first.
+// A polynomial in x. Coefficients: the highest power first.
 template <class T, class... More> static inline T polynomial(T x, T p, More... c)
 {
     ((p = multiply_add(p, x, T(c))), ...);

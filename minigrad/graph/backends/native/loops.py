@@ -14,7 +14,7 @@ from ....engine.core.node import Node
 from ...compiler.program.buffer import Buffer, Step
 from ..c import Expr, NotWritten, cast, emit_load, emit_store, literal, register_type
 
-Axis = tuple[int, list[int]]  # its length, and the step of each operand along it, in elements
+Axis = tuple[int, list[int]]  # the axis's length, and each operand's step along it, in elements
 
 
 def is_number(v: Buffer) -> bool:
@@ -53,7 +53,7 @@ def element(k: int, axes: Sequence[Axis]) -> str:
 
 
 def read(k: int, v: Buffer, axes: Sequence[Axis]) -> Expr:
-    """The value of the current element of operand k, or of a number."""
+    """The C expression of the current element of operand k; a literal if the operand is a number."""
     if is_number(v):
         return literal(v.array.item(), v.shell.dtype)
     return Expr(emit_load(element(k, axes), v.shell.dtype), v.shell.dtype)
@@ -77,7 +77,7 @@ def emit_simd_loops(axes: Sequence[Axis], lines: Iterable[str], first: int = 0) 
 
 
 def elementwise(step: Step, value: Callable[..., Expr]) -> Iterable[str]:
-    """y = f(xs), elementwise."""
+    """The lines of y = f(xs), elementwise."""
     *xs, y = step.operands
     axes = axes_of(y.shell.shape, step.operands)
     given = [read(k, x, axes) for k, x in enumerate(xs)]
@@ -85,7 +85,7 @@ def elementwise(step: Step, value: Callable[..., Expr]) -> Iterable[str]:
 
 
 def copy(step: Step) -> Iterable[str]:
-    """y = x, only where the mask holds, if there is one. Raises NotWritten for a cast from float to integer."""
+    """The lines of y = x, only where the mask, if any, is true. Raises NotWritten for a cast from float to integer."""
     x, *mask, y = step.operands
     if x.shell.dtype.kind == "f" and y.shell.dtype.kind in "iu":
         raise NotWritten(step.text)
@@ -109,7 +109,7 @@ class GroupStep(NamedTuple):
 
 
 def group(step: Step, does: GroupStep) -> Iterable[str]:
-    """A group without reductions: for each element, compute and store all its values."""
+    """The lines of a group without reductions: for each element, compute and store all results."""
     outputs = [y for y in does.body.outputs if y is not None]
     ys = list(enumerate(step.operands))[len(does.body.inputs) :]
     axes = axes_of(ys[0][1].shell.shape, step.operands)

@@ -1,7 +1,7 @@
 """Lowering for C: a group of elementwise ops becomes one step, a single loop whose values stay in registers.
 
-Other ops keep the steps of the recorder, so they can be NumPy lines where C cannot do them. Rows are cut into blocks as
-for NumPy, but smaller ones: a few such blocks fit into the processor's L1 cache.
+Other ops keep the steps of the recorder, so they can run as NumPy calls where C cannot do them. Rows are cut into
+blocks as for NumPy, but smaller ones: a few such blocks fit into the processor's L1 cache.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ class InGroups(InBlocks):
         return super().lower_node(node) if does is None else self.group(node, does, xs)
 
     def lower_transposed(self, node: Node, x: Buffer, w: Buffer) -> Buffer:
-        """x w as (wᵀ xᵀ)ᵀ: BLAS copies the operand it reads against its memory order, and x is the smaller one."""
+        """x w as (wᵀ xᵀ)ᵀ: BLAS copies an operand it reads against its memory order, and x is smaller than w."""
         recorder = Recorder(self.steps)
         y = recorder.new(node.spec.shape, node.spec.dtype, (1, 0))
         left, right, out = (recorder.abstract(v) for v in (w, x, y))
@@ -96,7 +96,7 @@ class InGroups(InBlocks):
 
 
 def is_readable(x: Any) -> bool:
-    """Whether C can read an operand of a group (NumPy has no step for a group)."""
+    """Whether C can read an operand. It must for a group, which cannot fall back to one NumPy call."""
     if not isinstance(x, Buffer):
         return False
     try:
@@ -159,7 +159,7 @@ def emit_group(body: Graph) -> GroupStep | None:
 
 
 def in_long_rows(shape: tuple[int, ...]) -> tuple[int, ...]:
-    """The shape of a long vector cut into rows of whole lanes; unchanged if it cannot be divided so."""
+    """The shape of a long vector cut into rows of whole lanes; unchanged if no such rows divide it evenly."""
     n = prod(shape)
     heights = range(-(-n // BLOCK), n // PIECE + 1) if len(shape) == 1 and n > BLOCK else ()
     return next(((rows, n // rows) for rows in heights if n % (rows * LANES) == 0), shape)

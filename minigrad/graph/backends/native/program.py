@@ -1,11 +1,11 @@
-"""A program in which runs of steps are parts: C++ functions, called by the same readable Python.
+"""A program whose runs of steps are C++ functions where possible: these *parts* are called from readable Python.
 
     def program(x0, x1):
         y0 = empty((64, 10), float32)
         part0(x0, x1, y0)                                   # Affine, Tanh: 3 steps
         return (y0,)
 
-A part receives the arrays that come from outside; it addresses the program's workspace itself. If an array has not the
+A part receives the arrays that come from outside; it addresses the program's workspace itself. If an array lacks the
 memory layout that the plan expects, the part works on a copy. Overflows raise no warning.
 """
 
@@ -34,7 +34,7 @@ from .toolchain import library
 from .writer import HEAD, CppWriter
 
 OBJECT = object.__basicsize__  # bytes of the header of every Python object
-WORTH_SHARING = 1 << 18  # elements: from here on, waking threads pays off
+WORTH_SHARING = 1 << 18  # elements: from this many on, waking threads pays off
 
 
 def native(graph: Graph, threads: int = 1, into: Mapping[int, int] | None = None) -> Program:
@@ -100,7 +100,7 @@ class Part:
         return self.functions[0].partition("_")[0]
 
     def caller(self, library: Any, workspace: Workspace) -> Callable[..., None]:
-        """The function, to be called with arrays. An array with another memory layout is copied, and copied back."""
+        """The part as a Python function of arrays. An array with an unplanned layout is copied, and copied back."""
         run, *others = (getattr(library, name) for name in self.functions)
         for f in (run, *others):
             f.argtypes, f.restype = [ctypes.c_void_p] * 3, ctypes.c_int
@@ -167,7 +167,7 @@ def split_rows(step: Step, threads: int) -> list[Step]:
 
 
 def rows_of(v: Buffer, first: int, stop: int) -> Buffer:
-    """Some rows of an array."""
+    """Rows `first` to `stop` of an array."""
     return Buffer(v.shell[first:stop], "view", v.roots, v.offset + first * v.shell.strides[0])
 
 
@@ -219,7 +219,7 @@ class NativeLines(Lines):
         return v.root if home is None else home.argument or home.roots[0]
 
     def make_part(self, runs: list[list[Step]], number: int) -> list[tuple[int, Step]]:
-        """Make runs of steps, one per thread, a part: one step of that number. Empty if there are no steps."""
+        """Make a part of runs of steps, one run per thread. Returns the part as one step; [] if there are no steps."""
         if not any(runs):
             return []
         name = f"part{len(self.program.parts)}"
@@ -245,7 +245,7 @@ class NativeLines(Lines):
         return [(number, Step(call, tuple(operands), writes, scope={name: part}, node=node, does=part))]
 
     def calls(self, run: list[Step], thread: int, place: Callable[[Buffer], str]) -> list[str]:
-        """The lines of a run: one call per step. A loop gets workspace after that of the previous threads."""
+        """The lines of a run: one call per step. A loop gets workspace after that of the threads before."""
         lines = []
         for step in run:
             size = 0 if step.loop is None else -(-step.loop.plan.size // ALIGNED) * ALIGNED

@@ -1,7 +1,7 @@
 """Reductions in C++: sums and maxima, products of small matrices, einsums.
 
-Numbers are accumulated in parallel lanes, and lanes in pieces, so that a long sum is a sum of short ones. It is as
-exact as NumPy's. The text fixes the order of additions, so the result does not depend on how the compiler vectorises.
+Numbers are accumulated in parallel lanes, piece by piece, so that a long sum is a sum of short sums. It is as exact as
+NumPy's. The text fixes the order of additions, so the result does not depend on how the compiler vectorises.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def emit_accumulation(
     """Loops over the outer axes; at each point, numbers are accumulated over the inner axes.
 
     numbers    name → its Reducer; the variable total_name holds the result
-    each       name → variable in C, to the lines of one element that add to these variables
+    each       makes the lines that add one element to the variables; its argument maps name → C variable
     end        the lines afterwards, which use the totals
     """
     begin = [f"{of_total(r)} total_{name} = {literal(r.start, r.dtype)};" for name, r in numbers.items()]
@@ -64,7 +64,7 @@ def emit_loops(axes: Sequence[Axis], lines: Iterable[str], first: int = 0) -> li
 
 
 def in_pieces(axes: Sequence[Axis]) -> list[Axis]:
-    """The axes as `emit_accumulation` loops over them: a long last axis is split into pieces; the last may be short."""
+    """The axes as `emit_accumulation` loops over them: a long last axis is split into pieces of PIECE."""
     if not axes or axes[-1][0] <= PIECE:
         return [*axes]
     *around, (n, steps) = axes
@@ -74,7 +74,7 @@ def in_pieces(axes: Sequence[Axis]) -> list[Axis]:
 def in_lanes(
     i: str, n: int | str, rest: int, numbers: Mapping[str, Reducer], each: Callable[[Named], Iterable[str]]
 ) -> list[str]:
-    """A loop over n elements in lanes, which are combined pairwise into the totals; then the rest, one by one.
+    """A loop over n elements in lanes, which are combined pairwise into the totals; then the rest of the elements.
 
     n       a number, or a variable in the text
     rest    n modulo LANES
@@ -114,12 +114,12 @@ def emit_join(r: Reducer, total: str, x: Any) -> str:
 
 
 def reduced_group(step: Step, does: GroupStep) -> list[str]:
-    """A group with full reductions: one number of all elements, or one per row."""
+    """The lines of a group with full reductions: one number for all elements, or one per row."""
     body, values = does.body, does.values
     outputs = [y for y in body.outputs if y is not None]
     results = dict(zip(range(len(body.inputs), len(step.operands)), outputs, strict=True))
     numbers = {k: reducer(y) for k, y in results.items() if is_full_reduction(y)}
-    first = step.operands[min(numbers)].shell.shape[:1]  # of a block, which has fewer rows than the loop
+    first = step.operands[min(numbers)].shell.shape[:1]  # the rows of one block, fewer than the loop has
     outer, inner = group_axes(first, loop_shape(outputs[0])[len(first) :], step.operands, numbers)
     axes = [*outer, *in_pieces(inner)]
     lines = emit_group_body(step, does, axes)
@@ -141,7 +141,7 @@ def reduced_group(step: Step, does: GroupStep) -> list[str]:
 
 
 def group_axes(first: Shape, rest: Shape, operands: Sequence[Buffer], numbers: Collection[int]) -> list[list[Axis]]:
-    """The outer axis, of length `first`, and the inner axes of a group; `numbers` are indices of its reductions."""
+    """The outer axes, of shape `first`, and the inner axes of a group; `numbers` are indices of its reductions."""
     whole = [k for k in range(len(operands)) if k not in numbers]
     spans = [operands[k] for k in whole]
     rest = rest or max((v.shell.shape[len(first) :] for v in spans), key=len)
@@ -174,7 +174,7 @@ def spread(steps: Sequence[int], whole: Sequence[int]) -> list[int]:
 
 
 def reduction(step: Step, does: ReduceStep) -> list[str]:
-    """A ufunc along axes."""
+    """The lines that reduce by a ufunc along axes."""
     x, y = step.operands
     if does.ufunc not in STARTS or x.shell.dtype != y.shell.dtype or x.shell.dtype.kind != "f":
         raise NotWritten(step.text)
@@ -189,7 +189,7 @@ def reduction(step: Step, does: ReduceStep) -> list[str]:
 
 
 def contraction(step: Step, does: EinsumStep) -> list[str]:
-    """An einsum. Raises NotWritten if it is large and multiplies more often than its operands have elements."""
+    """The lines of an einsum. Raises NotWritten if it is large and multiplies more than operands have elements."""
     left, _, right = does.subscripts.partition("->")
     letters = [*left.split(","), right]
     shells = [v.shell for v in step.operands]
@@ -211,9 +211,9 @@ def contraction(step: Step, does: EinsumStep) -> list[str]:
 
 
 def reduce_products(left: list[Axis], gone: list[Axis], operands: Sequence[Buffer], r: Reducer) -> list[str]:
-    """y = the products of the xs, reduced along the axes in `gone`.
+    """The lines of y = the product of the xs, reduced along the axes in `gone`.
 
-    If these are innermost in memory, one result after the other; otherwise row by row, into the rows of y.
+    If these axes are innermost in memory, results are computed one by one; otherwise rows are added to rows of y.
     """
     *xs, y = operands
     left, gone = (merge_axes(sorted(axes, key=lambda axis: -max(map(abs, axis[1])))) for axes in (left, gone))
@@ -242,7 +242,7 @@ def step_of(axis: Axis) -> int:
 
 
 def product(step: Step) -> list[str]:
-    """A product of two small matrices, with a few rows of the result at a time in registers."""
+    """The lines of a product of two small matrices. They keep a few rows of the result at a time in registers."""
     x, y, z = (v.shell for v in step.operands)
     if (x.ndim, y.ndim) != (2, 2) or z.dtype not in (np.float32, np.float64) or not x.dtype == y.dtype == z.dtype:
         raise NotWritten(step.text)

@@ -1,8 +1,8 @@
 """A recorded graph of Values as flat arrays, and C++ loops that run over them, forward and backward.
 
-The loops are compiled once for all graphs, because compiling 65,000 lines of straight code would take 33 s. RULES of
-scalar/replay.py defines each operation and its slopes; its formulas are valid C++ except for Python's `if`. exp, log,
-tanh and pow are the C functions that Python itself calls, so results equal Python's to the last bit.
+The loops are compiled once for all graphs, because compiling a graph as 65,000 lines of straight code would take 33 s.
+RULES of scalar/replay.py defines each operation and its slopes; its formulas are valid C++ except for Python's `if`.
+exp, log, tanh and pow are the C functions that Python itself calls, so results equal Python's to the last bit.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ def cpp(formula: str) -> str:
 
 
 def forward(value: str) -> str:
-    """The case that computes y. Python raises for some quotients and functions: it takes over if y is not finite."""
+    """The `case` that computes y. If y is not finite, Python takes over: for some quotients and functions it raises."""
     left = " if (a * 0 + b * 0 + y * 0 != 0) return i;" * bool(re.search(r"[/(]", value))
     return f"y = {cpp(value)};{left} values[i] = y; continue;"  # jumping to shared code is 3 times slower: gcc 12
 

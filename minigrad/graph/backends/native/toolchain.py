@@ -1,6 +1,6 @@
 """Find a C++ compiler, and cache the libraries it builds.
 
-pip installs the compiler ziglang without an administrator, on Linux, macOS and Windows; without it, the system's
+pip installs the compiler ziglang without administrator rights, on Linux, macOS and Windows; without it, the system's
 compiler is tried. The code needs no library and no headers, and compiles in 0.1 to 0.8 s. A library is stored in the
 user's cache folder under a name that depends on the text, the flags, the compiler and the processor. It is moved there
 atomically, so two processes that build the same library do not disturb each other.
@@ -33,7 +33,7 @@ FLAGS = (
 )
 PATIENCE = 120  # seconds that a compiler may take
 MOST = 1 << 28  # bytes that the cache may hold
-START = 'extern "C" { int _fltused; int DllMainCRTStartup(void *, unsigned, void *) { return 1; } }\n'  # for a DLL
+START = 'extern "C" { int _fltused; int DllMainCRTStartup(void *, unsigned, void *) { return 1; } }\n'  # for Windows
 PROBE = 'extern "C" int works() { return 42; }\n'
 
 
@@ -154,7 +154,7 @@ def folder() -> Path:
 
 
 def prune_cache(path: Path) -> None:
-    """Delete the oldest libraries if all exceed MOST bytes."""
+    """Delete the oldest libraries if all together exceed MOST bytes."""
     files = sorted(path.glob(f"*{suffix()}"), key=lambda file: -file.stat().st_mtime)
     size = 0
     for file in files:

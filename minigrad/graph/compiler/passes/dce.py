@@ -1,8 +1,8 @@
-"""Dead code elimination: remove what no result needs.
+"""Dead code elimination: remove what no result of the graph needs.
 
 A graph holds only nodes that an output reaches, so most dead code disappears without a pass. This pass removes waits
 for nodes without an effect, and narrows branches and loops to the results that are read, also inside their graphs. A
-loop returns the carries of every step in case backward needs them. Unread ones are dropped, then unused operands.
+loop returns the carries of every step in case backward needs them. Unread carries are dropped, then unused operands.
 """
 
 from __future__ import annotations
@@ -44,9 +44,9 @@ Narrowed = tuple[Any, list[int], list[int]]
 
 
 def narrow_graph(graph: Graph, known: dict[Any, Narrowed] | None = None) -> Graph:
-    """The graph, its branches and loops without the results, carries and operands that nothing reads.
+    """The graph, with each branch and loop reduced to the results, carries and operands that something reads.
 
-    known    results so far: an inner loop is narrowed again whenever an outer loop turns out to read more of it
+    known    a cache: an inner loop is narrowed again whenever an outer loop turns out to read more of its results
     """
     known = {} if known is None else known
     read: dict[Node, set[int]] = {node: set() for node in graph.nodes if hasattr(node.op, "gives")}
@@ -79,7 +79,7 @@ def narrow_op(op: Any, read: Collection[int], operands: int, known: dict[Any, Na
         (results if carried else needed).add(0)
     given, used, small = with_carries(op, results, needed, known)
     if sliced and op.length is None and used.isdisjoint(range(carried, carried + sliced)):
-        used.add(carried)  # it tells the number of steps
+        used.add(carried)  # the length of this operand is the number of steps
     taken = sorted(used | {i for i in given if i < carried})
     small = {name: Graph(tuple(g.inputs[j] for j in taken), g.outputs) for name, g in small.items()}
     if len(given) == len(whole.outputs) and len(taken) + before == operands and small == graphs_of(op):
@@ -92,7 +92,7 @@ def narrow_op(op: Any, read: Collection[int], operands: int, known: dict[Any, Na
 def with_carries(
     op: Any, results: set[int], needed: set[int], known: dict[Any, Narrowed]
 ) -> tuple[list[int], set[int], dict[str, Graph]]:
-    """The results with all carries that they need; `needed` and the operands that these use; the narrowed graphs."""
+    """`results` and all carries that they need; `needed` and the operands that the graphs read; the narrowed graphs."""
     while True:
         given = sorted(results)
         small = {
@@ -118,5 +118,5 @@ def parts(op: Any) -> tuple[int, int]:
 
 
 def select_outputs(graph: Graph, results: Collection[int]) -> Graph:
-    """The graph with only these results."""
+    """The graph with only the outputs whose indices are in `results`."""
     return Graph(graph.inputs, tuple(graph.outputs[i] for i in results))

@@ -4,7 +4,7 @@ Eagerly, an op such as softmax keeps one array for backward and recomputes the r
 backward can read what forward computed:
 
     ln Σ eˣ              its gradient reads the eˣ⁻ᵐ that were summed
-    −ln softmax(x)[k]    its gradient reads them too
+    −ln softmax(x)[k]    its gradient reads the same eˣ⁻ᵐ
     attention            its gradients read the weights, which are not recomputed
     standardise          its gradients read (x − μ) / σ
 

@@ -8,8 +8,8 @@ behind the pooling, which leaves for example a quarter of the elements:
     slope of relu · put taps(g)  →  put taps(slope of relu · g)
     Σ of put taps(g)             →  Σ of g
 
-The maximum is then located in x. Where x is below 0, relu made ties, but these got no gradient. Where rounding made
-a tie of x + b, the gradient now goes to the larger x.
+The position of the maximum is then found in x. Where x is below 0, relu made ties, but tied elements got no gradient.
+Where rounding made two x + b equal, the gradient now goes to the larger x.
 """
 
 from __future__ import annotations
@@ -126,7 +126,7 @@ def lines(node: Node) -> Node | None:
 
 @applies_to(MatMul)
 def product(node: Node) -> Node | None:
-    """x y with a row or a column  →  Affine, which runs as `dot` and has half the overhead"""
+    """x y, if it is a row or a column  →  Affine, which runs as `dot` and has half the overhead"""
     match node:
         case Node(MatMul(), (x, y)) if is_matrix(x) and is_matrix(y) and 1 in node.spec.shape:
             return Node(Affine(), (x, y))
@@ -168,7 +168,7 @@ BY_BLAS: tuple[Rewrite, ...] = (lines, product)  # applied after all other rules
 
 @applies_to(Convolution)
 def bias(node: Node) -> Node | None:
-    """The op x ⋆ w + b  →  (x ⋆ w) + b, two ops"""
+    """The op x ⋆ w + b  →  two ops, (x ⋆ w) + b"""
     match node:
         case Node(Convolution() as op, (x, w, b)) if x.spec.dtype == w.spec.dtype == b.spec.dtype:
             return Node(Add(), (Node(op, (x, w)), Node(Reshape((b.spec.shape[0], *[1] * (x.spec.ndim - 2))), (b,))))
@@ -194,7 +194,7 @@ def is_level(b: Node, x: Node) -> bool:
 
 
 def bare(x: Node, top: Node) -> tuple[Node, Node] | None:
-    """x and top without the relu and + b that both went through; None unless top is then the maximum of x."""
+    """x and top before the relu and + b that both went through; None unless this top is the maximum of this x."""
     while type(x.op) is type(top.op) in (Relu, Add) and x.inputs[1:] == top.inputs[1:]:
         x, top = x.inputs[0], top.inputs[0]
     return (x, top) if isinstance(top.op, MaxPool) and top.inputs == (x,) else None
@@ -211,7 +211,7 @@ def place(node: Node) -> Node | None:
 
 @applies_to(ReluDifferential, Kept)
 def before(node: Node) -> Node | None:
-    """slope of relu · put taps(g)  →  put taps(slope of relu · g), if the pooled array was that relu"""
+    """slope of relu · put taps(g)  →  put taps(slope of relu · g), if relu's result was pooled"""
     match node:
         case Node(ReluDifferential(), (Node(PutTaps()) as put, y)):
             pass
@@ -228,7 +228,7 @@ def before(node: Node) -> Node | None:
 
 @applies_to(Sum)
 def spread(node: Node) -> Node | None:
-    """Σ over the size of put taps(g)  →  Σ of g"""
+    """Σ of put taps(g) over all axes of a window  →  Σ of g"""
     match node:
         case Node(Sum(axes) as op, (Node(PutTaps(window), (g, _)),)) if set(range(2, g.spec.ndim)) <= set(axes):
             return None if window.has_padding else Node(op, (g,))

@@ -1,4 +1,4 @@
-"""Constant folding: compute what depends on no input once, when the graph is compiled.
+"""Constant folding: compute values that depend on no input once, when the graph is compiled.
 
 Only small results are stored, so that the compiled graph is never larger than the original. Ops that have an effect or
 can raise an error, and values whose length is still unknown, are not folded.
@@ -22,8 +22,8 @@ from ....engine.ops import const
 from ....engine.ops.reduce import Reduction
 from ....engine.tensor.rewrite import again
 
-LARGEST = 1 << 12  # bytes of a stored constant
-WORK = 1 << 16  # elements of an operand, which may be a broadcast
+LARGEST = 1 << 12  # most bytes of a stored constant
+WORK = 1 << 16  # most elements of a result or an operand, which may be a broadcast
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,7 @@ class Folded(Op):
 
 
 def fold(graph: Graph) -> Graph:
-    """Replace nodes whose operands are all constants by constants, if they are small. Views stay: they are free."""
+    """Replace nodes whose operands are all constants by constants, if these are small. Views stay: they are free."""
     known: dict[Node, Any] = {}
 
     def fold_node(node: Node, inputs: tuple[Node, ...]) -> Node:

@@ -7,9 +7,9 @@ loop's shape. A group that reads a matrix product or a convolution is its epilog
 activation while the result is still in the cache.
 
 Which nodes can form a group without making a cycle? Give every node a *level*, counted from the outputs: the highest
-level of its readers, plus 1 if that reader is a loop that cannot include it. Levels fall along every path that leaves
-a group and enters another loop, so no path comes back: loops of equal level and shape can form one group. Counting
-from the outputs also puts each node with its readers, as late as possible, so that its result is not kept for long.
+level of its readers, plus 1 if that reader is a loop that cannot include the node. Levels fall along every path that
+leaves a group and enters another loop, so no path comes back: loops of equal level and shape can form one group.
+Counting from the outputs also puts each node with its readers, as late as possible, to keep its result only briefly.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from ....engine.ops.reduce import Max, Mean, Min, Sum
 from ....engine.tensor.rewrite import again
 
 PRODUCTS = (MatMul, Affine, Convolution, ConvolutionTranspose)  # a group that reads one of these first is its epilogue
-LARGEST = 64  # nodes of a group: their blocks fit into the cache, and the code stays readable
+LARGEST = 64  # most nodes of a group: their blocks fit into the cache, and the code stays readable
 
 
 @dataclass(frozen=True)
@@ -143,7 +143,7 @@ def fuse_group(part: Sequence[Node], results: Sequence[Node], made: Mapping[Node
 
 
 def operands_of(part: Sequence[Node]) -> tuple[list[Node], list[Node]]:
-    """The operands that the loop of a group repeats inside, and the arrays that it reads, products first."""
+    """The constants and broadcasts that the loop of a group repeats, and the arrays that it reads, products first."""
     inside = set(part)
     read = dict.fromkeys(x for node in part for x in node.inputs if x not in inside)
     free = [x for x in read if is_free(x, loop_shape(part[0]))]
@@ -216,7 +216,7 @@ class Groups:
 
 
 def epilogues(graph: Graph) -> Graph:
-    """affine(x, W, b) → affine(x, W) + b if only loops read it, which can add the bias; the same for convolution."""
+    """affine(x, W, b) → affine(x, W) + b if all its readers are loops, which can add b; the same for convolution."""
     kept = set(graph.outputs)
 
     def split_bias(node: Node, inputs: tuple[Node, ...]) -> Node:

@@ -25,7 +25,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Ordered(Graph):
-    """A graph with a fixed order of its nodes. A pass that rebuilds it drops the order."""
+    """A graph with a fixed order of its nodes. A pass that rebuilds the graph drops the order."""
 
     order: tuple[Node, ...] = ()
 
@@ -45,7 +45,7 @@ class Ordered(Graph):
 
 
 def memory_of(order: Sequence[Node]) -> dict[Node, Node]:
-    """Node → the node whose memory it uses: itself, or a view's operand. Pieces of several results own theirs."""
+    """Node → the node whose memory it uses: itself, or a view's operand. Each of several results owns its memory."""
     home: dict[Node, Node] = {}
     for node in order:
         is_view = (
@@ -64,7 +64,7 @@ def stored_bytes(node: Node) -> int:
 
 
 def known_bytes(spec: Spec | Specs) -> int:
-    """Bytes of storage; 0 for an array whose length only the run can tell."""
+    """Bytes of storage; 0 for an array whose length is known only at run time."""
     if isinstance(spec, Specs):
         return sum(map(known_bytes, spec))
     return spec.nbytes if spec.is_known else 0
@@ -114,7 +114,7 @@ def bytes_moved(graph: Graph) -> int:
 
 
 def moved_by(node: Node, home: Mapping[Node, Node]) -> int:
-    """Bytes that one node reads and writes. A broadcast operand counts with the bytes it is stored in.
+    """Bytes that one node reads and writes. A broadcast operand counts as the bytes it is stored in.
 
     home    node → the node whose memory it uses
     """
@@ -134,7 +134,7 @@ def users_of(needs: Mapping[T, Iterable[T]]) -> dict[T, list[T]]:
 
 
 def ordered(graph: Graph) -> Graph:
-    """The graph in an order with a lower peak, if one is found: of the ready nodes, run the one that adds fewest bytes.
+    """The graph in an order with a lower peak, if one is found: always run the ready node that adds fewest bytes.
 
     A node adds its result minus the operands that no other node will read. Ties go to the earlier node.
     """
@@ -147,7 +147,7 @@ def ordered(graph: Graph) -> Graph:
 def delay_nodes(order: Sequence[Node], outputs: Collection[Node | None]) -> list[Node]:
     """The same order, but nodes that free no more bytes than they make move to just before their first reader.
 
-    Rematerialised nodes are such: they read values that stay alive for other readers anyway.
+    This delays rematerialised nodes: they read values that stay alive for other readers anyway.
     """
     home = memory_of(order)
     before: list[list[Node]] = [[] for _ in order]  # the nodes moved to before the node at that index
@@ -166,10 +166,10 @@ def delay_nodes(order: Sequence[Node], outputs: Collection[Node | None]) -> list
 
 
 def greedy(graph: Graph) -> list[Node]:
-    """The nodes in an order that always runs next, of the ready nodes, the one that adds the fewest bytes.
+    """The nodes, in an order that always continues with the ready node that adds the fewest bytes.
 
-    Each array keeps the count of its remaining readers and the sum of their indices. When one reader is left, the sum
-    is its index.
+    Each array keeps the number of its remaining readers and the sum of their indices. When one reader is left, the sum
+    is the index of this reader.
     """
     g = IndexedGraph(graph)
     missing = [len(xs) for xs in g.inputs]

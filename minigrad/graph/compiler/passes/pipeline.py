@@ -51,7 +51,7 @@ NATIVE: tuple[Pass, ...] = (  # native code sums directly, without a product wit
 
 
 def optimised(graph: Graph, passes: Sequence[Pass] = STANDARD) -> Graph:
-    """The graph after these passes. The casts of half precision are written into the graph first."""
+    """The graph after these passes. Before the first pass, the casts of half precision become nodes of the graph."""
     graph = widen_graph(graph)
     for each in passes:
         graph = each(graph)
@@ -128,7 +128,7 @@ def steps(
 
 
 def step(name: str, graph: Graph, changed: bool, measure: Callable[[Graph], float] | None) -> PassResult:
-    """Count and measure one graph."""
+    """Count the nodes and bytes of one graph, and measure its run."""
     nodes = sum(1 for node in graph.nodes if node.inputs and not isinstance(node.op, TupleGet | ControlDep))
     seconds = None if measure is None else measure(graph)
     return PassResult(name, graph, nodes, bytes_moved(graph), peak_bytes(graph), changed, seconds)

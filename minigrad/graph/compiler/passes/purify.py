@@ -20,7 +20,7 @@ from ....engine.ops import ControlDep, TupleGet
 from ....engine.ops.effect import PassThroughEffect
 
 STEPS: Any = named_length("?steps")  # the length of every While's stacks; only loops along that axis read them
-Output = tuple[Node, int | None]  # a node, and which of its results; None if it has one
+Output = tuple[Node, int | None]  # a node, and the index of one of its results; None if it has only one
 
 
 def purify(graph: Graph) -> tuple[Graph, dict[Node, Node]]:
@@ -74,7 +74,7 @@ def without_effects(op: Any) -> Any:
 
 
 def with_values(graph: Graph, before: Mapping[Node, Node], values: Mapping[Output, Node], op: Any) -> Graph:
-    """The graph with the values of effects replaced by inputs. Raises NoGradientError if others are needed.
+    """The graph with the values of effects replaced by inputs. Raises NoGradientError if a value has no input.
 
     before    new node → original node, from purify()
     values    value of the original graph → the input that supplies it

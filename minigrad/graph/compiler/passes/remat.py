@@ -25,11 +25,11 @@ from ....engine.ops.pointwise import Abs, Cast
 from ....engine.tensor.rewrite import again
 from .liveness import alive_bytes, lifetimes, memory_of, ordered, peak_bytes
 
-ROUNDS = 4  # rounds: each lowers one peak, and the next peak may be elsewhere
-SHARE = 0.1  # of the graph's flops may be added
+ROUNDS = 4  # each round lowers one peak, and the next peak may be elsewhere
+SHARE = 0.1  # the share of the graph's flops that may be added
 LEAST = 1 << 20  # bytes: a smaller peak stays in the cache, and is not worth arithmetic
 
-# As fast as reading a stored value; an exponential, a root or a quotient takes several times as long.
+# Ops as fast as reading a stored value; an exponential, a root or a quotient takes several times as long.
 QUICK: tuple[type[Op], ...] = (
     *(Add, Sub, Mul, Neg, Abs, Maximum, Minimum, Relu, ReluDifferential, Where, Cast),
     *(Equal, Greater, GreaterEqual, Less, LessEqual, NotEqual),
@@ -39,9 +39,9 @@ QUICK: tuple[type[Op], ...] = (
 def remat(graph: Graph, share: float = SHARE, ops: tuple[type[Op], ...] = (Elementwise,), least: int = LEAST) -> Graph:
     """The graph with some elementwise values recomputed, if that lowers its peak bytes; else the graph itself.
 
-    share    the share of the graph's flops that may be added. Running `share` afterwards would undo this pass
+    share    the share of the graph's flops that may be added. (The pass `share` would undo this pass.)
     ops      ops whose values may be recomputed: QUICK where time matters more than memory
-    least    a graph with a lower peak, in bytes, is left alone
+    least    a graph whose peak is below this number of bytes is returned unchanged
     """
     if peak_bytes(graph) < max(least, 1):
         return graph
@@ -68,12 +68,12 @@ def cost(node: Node) -> int:
 
 @lru_cache(maxsize=4096)
 def flops_of(op: Op, *specs: Any) -> int:
-    """The op's own count of its flops, cached: the op has to write out its formula to count it."""
+    """The op's own count of its flops, cached because the op writes out its whole formula to count them."""
     return op.flops(*specs)
 
 
 def rematerialise_once(graph: Graph, budget: float, ops: tuple[type[Op], ...]) -> Graph:
-    """The graph with cheap values that stay alive through its peak recomputed after it, within the budget."""
+    """The graph with cheap values that live through the peak recomputed after the peak, with at most `budget` flops."""
     order, alive = graph.nodes, alive_bytes(graph)
     worst = max(range(len(order)), key=alive.__getitem__)
     home, lives = memory_of(order), lifetimes(graph)
@@ -96,7 +96,7 @@ def rematerialise_once(graph: Graph, budget: float, ops: tuple[type[Op], ...]) -
 
 
 def with_operands(chosen: set[Node], order: Sequence[Node], waits: Callable[[Node], bool]) -> list[Node]:
-    """The chosen nodes, and the operands that must be recomputed for them because they do not wait, in order."""
+    """In order, the chosen nodes and the operands to recompute for them, because these are not alive after the peak."""
     needed = set(chosen)
     for node in reversed(order):
         if node in needed:

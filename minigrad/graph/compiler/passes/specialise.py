@@ -30,7 +30,7 @@ def specialise_graph(graph: Graph, specs: Sequence[Spec]) -> Graph:
 
 
 def require_known_lengths(graph: Graph) -> Graph:
-    """The graph itself. Raises GraphError if an op needs an unknown length. Arrays may have unknown lengths."""
+    """The graph itself. Raises GraphError if a field of an op is an unknown length. Arrays may have unknown lengths."""
     for node in graph.nodes:
         lengths = [*unknown_lengths(node.op)]
         if lengths:
@@ -48,7 +48,7 @@ def describe_place(node: Node) -> str:
 
 
 def unknown_lengths(value: Any) -> Iterator[Length]:
-    """The unknown lengths in an op's fields. Graphs in it are skipped: they have inputs of their own."""
+    """The unknown lengths in an op's fields. A graph in a field is skipped: it has inputs of its own."""
     match value:
         case Graph():
             return
@@ -63,7 +63,7 @@ def unknown_lengths(value: Any) -> Iterator[Length]:
 
 
 def with_lengths(graph: Graph, lengths: Lengths, specs: Sequence[Any]) -> Graph:
-    """The graph with these lengths in place of their names."""
+    """The graph with these lengths in place of the unknown ones."""
     arrive = dict(zip(graph.inputs, specs, strict=True))
     inputs: dict[Node, Node] = {x: x.naming(Node(x.op, (), arrive[x])) for x in graph.inputs}
 

@@ -1,13 +1,13 @@
 """Move transposes and broadcasts to where they cost nothing.
 
     (xᵀ + yᵀ)             →  (x + y)ᵀ             one transpose, which the next op may absorb
-    affine(x, Wᵀ)         →  affine(x, W), which reads W transposed
+    affine(x, Wᵀ)         →  affine(x, W)         the op reads W transposed
     x + broadcast(b)      →  x + b                a loop broadcasts by itself
     x · −broadcast(b)     →  x · (−b)             values equal along an axis are computed once
 
 BLAS reads a transposed matrix in place. The transpose of a product becomes a product of transposes: (x y)ᵀ → yᵀ xᵀ.
-This stores the gradient of a layer's weights in the order of the weights. BLAS may then sum in another order, so that
-rule belongs to fast_math.
+This stores the gradient of a layer's weights in the order of the weights. BLAS may then sum in another order, so only
+fast math uses this rule.
 """
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ def transposes(graph: Graph, rules: tuple[Rewrite, ...] = TRANSPOSES) -> Graph:
 
 # -- broadcasts -----------------------------------------------------------------------------------------
 
-# These round the same way however they are run.
+# Ops that round each element the same way, whatever the shape of the arrays.
 EXACT = {Add, Sub, Mul, Div, Neg, Abs, Sqrt, Cast, Maximum, Minimum, Where}
 
 

@@ -1,7 +1,7 @@
 """The verifier checks the invariants of every graph, node by node. The tests run it after each pass.
 
 specs       each node has the spec that its op infers from its operands
-inputs      are Input nodes, each listed once, with unique names; no other Input is reached
+inputs      are Input nodes, each listed once, with unique names; every Input that is read is listed
 leaves      the only other nodes without operands are constants and ops with an effect
 order       no node depends on itself
 names       named nodes have unique names

@@ -20,7 +20,7 @@ class Unrecordable(Exception):
 
 
 def reduction(f: np.ufunc, kind: Any = None) -> Callable[..., AbstractArray]:
-    """The array method that reduces by f."""
+    """An array method that reduces by the ufunc f."""
 
     def method(
         self: AbstractArray, axis: Any = None, dtype: Any = kind, out: Any = None, keepdims: bool = False
@@ -168,7 +168,7 @@ class AbstractArray(NDArrayOperatorsMixin):
     def take(self, index: Any, axis: int) -> AbstractArray:
         value, places = self.buffer, self.recorder.operand(index)
         shape = (*self.shape[:axis], *places.shell.shape, *self.shape[axis + 1 :])
-        made = Buffer(shell(shape, self.dtype), "made")  # with `out`, NumPy would make it and then copy it
+        made = Buffer(shell(shape, self.dtype), "made")  # with `out`, NumPy would make an array and copy it
         self.recorder.step(f"{{0}}.take({{1}}, {axis})", value, places, result=made)
         return self.recorder.abstract(made)
 
@@ -243,7 +243,7 @@ POWERS: dict[float, Any] = {1: np.positive, 2: np.square, 0.5: np.sqrt, -1: np.r
 
 
 def like(fill: Any) -> Callable[..., AbstractArray]:
-    """zeros_like, ones_like and so on: with x's shape and axis order, unless `shape` is given."""
+    """A function that records zeros_like, ones_like, …: with x's shape and axis order, unless `shape` is given."""
 
     def record_like(
         recorder: Recorder, x: AbstractArray, *args: Any, dtype: Any = None, shape: Any = None
@@ -272,7 +272,7 @@ def as_tuple(index: Any) -> tuple[Any, ...]:
 
 
 def filling(number: Any) -> str:
-    """A number as the source text of an argument of fill."""
+    """The source text of a number, as an argument of fill()."""
     number = number.item() if isinstance(number, np.generic | np.ndarray) else number
     return repr(number) if number == number and abs(number) != float("inf") else f"float('{number}')"
 

@@ -7,7 +7,7 @@ reshape or a slice, of another buffer, its *root*. The kinds of buffers:
     argument    passed at each call
     constant    known when the program is built
     planned     memory that the program plans: see memory_plan.py
-    made        an array that a step allocates, because NumPy has no `out=` there or the op cannot be recorded
+    made        an array that a step allocates, because its function has no `out=` or the op cannot be recorded
 
 The axes of a result have the memory order that NumPy chooses, because the order of a sum decides its last bits.
 """
@@ -27,7 +27,7 @@ from ....engine.base.spec import Spec
 
 Shape = tuple[int, ...]
 MANY = 1 << (20 if np.intp(0).nbytes == 8 else 10)  # stands in for an unknown length in a shell's shape
-HEARS_COPY = np.lib.NumpyVersion(np.__version__) >= "2.1.0"  # reshape accepts copy=; assigning to shape is deprecated
+HEARS_COPY = np.lib.NumpyVersion(np.__version__) >= "2.1.0"  # reshape accepts copy=; setting x.shape is deprecated
 
 
 @lru_cache(maxsize=4096)
@@ -38,7 +38,7 @@ def shell(shape: Shape, dtype: np.dtype, strides: Shape | None = None) -> np.nda
 
 
 def hull(spec: Spec) -> np.ndarray:
-    """The shell of an array whose layout is not planned: assumed contiguous, with unknown lengths large."""
+    """The shell of an array whose layout is not planned: assumed contiguous; unknown lengths become large numbers."""
     return shell(tuple(int(n) if n < 1 << 40 else 1 << 16 for n in spec.shape), spec.dtype)
 
 
@@ -55,7 +55,7 @@ def reshape_view(x: np.ndarray, shape: Shape) -> np.ndarray | None:
 
 
 def contiguous(shape: Shape, itemsize: int, axes: tuple[int, ...] | None = None) -> Shape:
-    """The strides of a dense array whose axes lie in memory in that order, the last one innermost."""
+    """The strides of a dense array whose axes lie in memory in the order `axes`, the last one innermost."""
     strides, step = [0] * len(shape), itemsize
     for a in reversed(range(len(shape)) if axes is None else axes):
         strides[a] = step
@@ -97,13 +97,13 @@ class Buffer:
         return f"{self.kind} {self.shell.dtype}{[*self.shell.shape]}"
 
     def lies_as(self, other: Buffer) -> bool:
-        """Whether each element has the same offset in its root as the same element of the other."""
+        """Whether each element has the same offset in its root as the corresponding element of `other`."""
         mine, its = self.shell, other.shell
         same = (mine.shape, mine.strides, mine.itemsize) == (its.shape, its.strides, its.itemsize)
         return same and self.offset == other.offset and len(self.roots) == len(other.roots) == 1
 
     def is_same_as(self, other: Buffer) -> bool:
-        """Whether both are the same elements of the same memory."""
+        """Whether both buffers are the same elements of the same memory."""
         return self.roots == other.roots and self.lies_as(other)
 
 
@@ -113,7 +113,7 @@ def roots_of(buffers: Iterable[Buffer]) -> tuple[Buffer, ...]:
 
 
 def address(array: np.ndarray) -> int:
-    """The address of the first element."""
+    """The address of the array's first element."""
     return int(array.__array_interface__["data"][0])
 
 
@@ -130,9 +130,9 @@ class Step:
     over      pairs of operands (written, read) that may share exactly the same memory; None: all pairs may
     quiet     the floating-point errors that are expected and ignored
     node      the node it is part of
-    leads     which operands have the written leading axis, if the step can run on some rows at a time; None if not
+    leads     which operands have the result's leading axis; None if the step cannot run on a few rows at a time
     loop      the TiledLoop, if the step is one
-    does      the operation, for programs that are not NumPy's: a ufunc, np.dot, np.copyto, a ReduceStep, …
+    does      the operation, for programs in another language: a ufunc, np.dot, np.copyto, a ReduceStep, …
     """
 
     text: str
@@ -150,12 +150,12 @@ class Step:
 
     @property
     def write_operands(self) -> tuple[Buffer, ...]:
-        """The operands it writes into."""
+        """The operands that the step writes into."""
         return tuple(self.operands[i] for i in self.writes)
 
     @property
     def read_operands(self) -> tuple[Buffer, ...]:
-        """The operands it reads."""
+        """The operands that the step only reads."""
         return tuple(x for i, x in enumerate(self.operands) if i not in self.writes)
 
     @property
@@ -165,7 +165,7 @@ class Step:
 
     @property
     def memory_roots(self) -> list[Buffer]:
-        """The roots that it reads or writes; none if it is a view."""
+        """The roots that the step reads or writes; none if the step makes a view."""
         return [] if self.is_view else [r for v in self.operands for r in v.roots]
 
     def may_lie_over(self, written: int, read: int) -> bool:
@@ -198,7 +198,7 @@ class Section:
 def laid_out(shape: Shape, like: Sequence[Buffer]) -> tuple[int, ...]:
     """The order of a result's axes in memory, outermost first, as NumPy chooses it.
 
-    One axis lies inside another if it does so in the operands; where these disagree, C order wins.
+    One axis lies inside another if it does so in the operands; where the operands disagree, C order wins.
     """
     n = len(shape)
     if all(x.shell.flags.c_contiguous for x in like):
@@ -223,12 +223,12 @@ def aligned_strides(x: np.ndarray, n: int) -> list[int]:
 
 
 def copied_order(x: np.ndarray) -> tuple[int, ...]:
-    """The order of the axes in memory of a copy of x, outermost first."""
+    """The memory order of the axes of a copy of x, outermost first."""
     return tuple(sorted(range(x.ndim), key=lambda a: -abs(x.strides[a])))
 
 
 def reduced_order(x: np.ndarray, axes: tuple[int, ...], keepdims: bool) -> tuple[int, ...] | None:
-    """The memory order of the axes of a reduction of x: that of x. None for C order."""
+    """The memory order of the axes that a reduction of x leaves: their order in x. None for C order."""
     if x.flags.c_contiguous:
         return None
     left = [a for a in range(x.ndim) if keepdims or a not in axes]
@@ -236,7 +236,7 @@ def reduced_order(x: np.ndarray, axes: tuple[int, ...], keepdims: bool) -> tuple
 
 
 def einsum_view(x: np.ndarray, letters: str, wanted: str) -> Buffer:
-    """x seen along the axes of an einsum's result: strides 0 for the letters it lacks."""
+    """A view of x with the axes of an einsum's result; axes that x lacks have stride 0."""
     strides = tuple(x.strides[letters.index(c)] if c in letters else 0 for c in wanted)
     shape = tuple(x.shape[letters.index(c)] if c in letters else 1 for c in wanted)
     return Buffer(shell(shape, x.dtype, strides), "argument")

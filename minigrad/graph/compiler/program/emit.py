@@ -3,7 +3,7 @@
     b0 = at(0, (32, 16), float32)                   memory kept between calls, and views of it: made once
     v1 = b0.transpose(1, 0)
 
-    def program(x, W):                              one line per step; each array is where the plan has put it
+    def program(x, W):                              one line per step; each array lies where the plan has put it
         dot(x, W, b0)
         tanh(b0, b0)
         y0 = empty((16, 8), float32)                returned arrays are new at each call
@@ -11,7 +11,7 @@
         return (y0,)
 
 A loop over blocks adds three functions: for one block, for a range of blocks, and for all blocks. Branches and loops
-of the graph become those of Python: see source.py.
+of the graph become Python's `if`, `while` and `for`: see source.py.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from .memory_plan import Allocation, MemoryPlan
 from .source import LARGE, Line, Text, add_comment, control, indent_lines
 from .tiling import TiledLoop, in_rows, lower_to_blocks
 
-FEW = 256  # elements: for fewer, the overhead of the call dominates
+FEW = 256  # elements: below this, the overhead of the call dominates
 
 
 def text_of(
@@ -55,8 +55,8 @@ class Lines:
     names    value → its name
     fresh    returned array that has been made → its name
     wanted   returned array → the name it should get
-    base     where the workspace of these lines starts, behind that of the lines around them
-    counts   letter → number of names with it in the function
+    base     where the workspace of these lines starts, after that of the surrounding lines
+    counts   letter → number of names in the function that start with it
     """
 
     def __init__(
@@ -162,7 +162,7 @@ class Lines:
         """The names of a step's operands."""
         named = [self.name(v) for v in step.operands]
         if step.scope.keys() & {"maximum", "minimum"} and step.write_operands[0].shell.size >= FEW:
-            # NumPy is 5 times as fast here with an array of equal numbers as with the number.
+            # NumPy is 5 times as fast here with an array of equal numbers as with one number.
             out = step.write_operands[0].shell
             numbers = [i for i, v in enumerate(step.operands) if v.kind == "constant" and not v.shell.ndim]
             for i in numbers if out.size <= BLOCK and ".reduce" not in step.text else ():
@@ -226,7 +226,7 @@ class Block(Lines):
         self.scratch: dict[Buffer, str] = {}
 
     def quiet(self, step: Step) -> frozenset[str]:
-        """None: the call of the loop is already inside errstate."""
+        """No errors: the call of the loop is already inside errstate."""
         return frozenset()
 
     def fit_length(self, number: str, out: str) -> str:
@@ -243,7 +243,7 @@ class Block(Lines):
 
 
 def same_steps(x: Buffer, y: Buffer) -> bool:
-    """Whether both have the same shape and strides."""
+    """Whether both buffers have the same shape and strides."""
     return (x.shell.shape, x.shell.strides) == (y.shell.shape, y.shell.strides)
 
 
@@ -287,7 +287,7 @@ def loop_functions(lines: Lines, loop: TiledLoop) -> str:
 
 
 def worker_memory(lines: Lines, loop: TiledLoop, body: Block) -> list[list[str]]:
-    """For each worker of a loop, the names of its own arrays, placed after the workspace around the loop."""
+    """For each worker of a loop, the names of its own arrays, placed after the workspace of the surrounding lines."""
     workers = max(1, min(lines.threads, loop.length // loop.rows // 2))
     size = -(-loop.plan.size // 64) * 64
     if body.scratch:

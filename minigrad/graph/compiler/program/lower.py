@@ -62,7 +62,7 @@ class Lowering:
         xs = [self.values[x] for x in node.inputs]
         match node.op:
             case Input():
-                return computed(node)  # raises TypeError
+                return computed(node)  # an input without a value: raises TypeError
             case TupleGet(i) if isinstance(xs[0], tuple):
                 return xs[0][i]
             case ControlDep() if not isinstance(xs[0], tuple):
@@ -84,7 +84,7 @@ class Lowering:
         return self.instance(node, template, xs)
 
     def narrow(self, node: Node, xs: list[Any]) -> list[Any]:
-        """The operands of an elementwise op, without broadcasts that it does itself: a number is faster than a view."""
+        """An op's operands before their broadcasts, which NumPy does anyway: a number is faster than a view of it."""
         for i, x in enumerate(node.inputs):
             if isinstance(x.op, BroadcastTo):
                 before = [*xs[:i], self.values[x.inputs[0]], *xs[i + 1 :]]
@@ -93,11 +93,11 @@ class Lowering:
         return xs
 
     def in_blocks(self, node: Node, graph: Graph, xs: list[Buffer]) -> Any:
-        """Lower elementwise ops on large arrays: here as if they were small; tiling.py overrides it with a loop."""
+        """Lower elementwise ops on large arrays: here like ops on small ones; tiling.py overrides this with a loop."""
         return self.inline_graph(graph, xs)
 
     def inline_graph(self, body: Graph, xs: list[Buffer]) -> Any:
-        """Lower a graph on these operands into the same list of steps. Returns its value, or a tuple."""
+        """Lower a graph on these operands into the same list of steps. Returns its value; several values as a tuple."""
         inner = type(self)(dict(zip(body.inputs, xs, strict=True)))
         inner.steps = self.steps
         ys = inner.lower_graph(body)
@@ -167,14 +167,14 @@ def is_long(shape: Shape, xs: list[Buffer]) -> bool:
 
 
 def are_rows(shape: Shape, spec: Any, xs: list[Buffer]) -> bool:
-    """Whether the ops can be steps over rows instead, which tiling.py joins with other steps into one loop."""
+    """Whether the ops can be steps over rows instead of a loop; tiling.py joins such steps into one loop."""
     whole = all(s.shape == shape for s in (spec if isinstance(spec, Specs) else (spec,)))
     flat = all(x.shell.flags.c_contiguous for x in xs if x.shell.shape == shape)
     return whole and flat and len(shape) > 1 and shape[0] > 1 and prod(shape[1:]) <= BLOCK
 
 
 def is_planned(spec: Any) -> bool:
-    """Whether its memory can be planned: it is on the CPU, and its lengths are known."""
+    """Whether memory for this spec can be planned: it is on the CPU, and its lengths are known."""
     specs = spec if isinstance(spec, Specs) else (spec,)
     return all(s.device is CPU and s.nbytes < 1 << 40 for s in specs)  # an unknown length is a huge number
 
@@ -197,7 +197,7 @@ def constant(node: Node) -> Buffer:
 
 @lru_cache(maxsize=4096)
 def scalar_constant(number: Any, written: str, dtype: np.dtype) -> Buffer:
-    """The buffer of a constant number; the text `written` in the cache's key tells 0 from −0."""
+    """The buffer of a constant number. The cache's key includes its text, `written`, to distinguish 0 from −0."""
     return Buffer(shell((), dtype), "constant", array=np.asarray(number, dtype))
 
 

@@ -38,12 +38,12 @@ class Allocation:
     argument: Buffer | None = None
 
     def is_uniform(self, value: Buffer) -> bool:
-        """Whether all of its results have the same layout and dtype as `value`."""
+        """Whether all results in the allocation have the same layout and dtype as `value`."""
         return all(alike(root, value) for root in self.roots)
 
 
 def alike(x: Buffer, y: Buffer) -> bool:
-    """Whether both have the same layout and dtype, in roots of the same size."""
+    """Whether both buffers have the same layout and dtype, in roots of the same size."""
     return x.lies_as(y) and x.shell.dtype == y.shell.dtype and x.root.nbytes == y.root.nbytes
 
 
@@ -113,7 +113,7 @@ def plan(section: Section, into: Mapping[int, int]) -> MemoryPlan:
 def resolve_outputs(
     section: Section, into: Mapping[int, int]
 ) -> tuple[list[Step], list[Buffer | None], dict[Buffer, Buffer]]:
-    """The steps, with copies of outputs that cannot be returned directly; the outputs; buffer → argument to reuse."""
+    """The steps, with copies of outputs that cannot be returned as such; the outputs; buffer → argument to reuse."""
     steps, outputs = list(section.steps), list(section.outputs)
     targets = {section.arguments[a] for a in into.values()}
     wanted: dict[Buffer, Buffer] = {}
@@ -143,12 +143,12 @@ def copying(x: Buffer, out: Buffer) -> Step:
 
 
 def adoptable(root: Buffer, x: Buffer) -> bool:
-    """Whether the argument has the same shape and dtype as the result."""
+    """Whether the argument x has the same shape and dtype as the result `root`."""
     return root.shell.shape == x.shell.shape and root.shell.dtype == x.shell.dtype
 
 
 def delay_parameter_writes(steps: list[Step], wanted: Mapping[Buffer, Buffer]) -> list[Step]:
-    """Move each step that writes a parameter's next value behind the last read of the old one, if possible."""
+    """Move each step that writes a parameter's next value behind the last read of its old value, if possible."""
     place: dict[Step, tuple[int, ...]] = {step: (k,) for k, step in enumerate(steps)}
     writing, reading = users(steps, "write_operands"), users((s for s in steps if not s.is_view), "read_operands")
     for n, (root, x) in enumerate(wanted.items()):
@@ -158,12 +158,12 @@ def delay_parameter_writes(steps: list[Step], wanted: Mapping[Buffer, Buffer]) -
             others = [*(s for r in touched for s in writing.get(r, ())), *(s for r in made for s in reading.get(r, ()))]
             start, end = place[moved], place[behind]
             if start < end and not any(start < place[s] <= end for s in others):
-                place[moved] = (*end, -n)  # of several moved behind one step, the last comes first
+                place[moved] = (*end, -n)  # of several steps moved behind one, the last comes first
     return sorted(steps, key=place.__getitem__)
 
 
 def users(steps: Iterable[Step], how: str) -> dict[Buffer, list[Step]]:
-    """Root → the steps that read it, or write it, according to `how`."""
+    """Root → the steps that read it (how="read_operands") or write it (how="write_operands")."""
     found: dict[Buffer, list[Step]] = {}
     for step in steps:
         for root in roots_of(getattr(step, how)):
@@ -191,13 +191,13 @@ def first_writes(steps: Iterable[Step]) -> dict[Buffer, int]:
 def may_adopt(
     steps: list[Step], root: Buffer, x: Buffer, first: Mapping[Buffer, int], last: Mapping[Buffer, int]
 ) -> bool:
-    """Whether the result may overwrite the argument: it is read before, or element by element in that step."""
+    """Whether `root` may overwrite the argument x: x is last read before it, or element by element in that step."""
     k = first[root]
     return last.get(x, -1) < k or (last[x] == k and lies_over(steps[k], root, x))
 
 
 def lies_over(step: Step, root: Buffer, x: Buffer) -> bool:
-    """Whether the step may write `root` in the memory of x, which it reads at most at the same element."""
+    """Whether the step may write `root` into the memory of x: if it reads x, then only the element it is writing."""
     written = [i for i in step.writes if step.operands[i].root is root]
     read = [i for i, v in enumerate(step.operands) if i not in step.writes and x in v.roots]
     return len(written) == 1 and all(
@@ -212,7 +212,7 @@ def assign_allocations(
     first: Mapping[Buffer, int],
     last: Mapping[Buffer, int],
 ) -> dict[Buffer, Allocation]:
-    """Root → its allocation: that of an operand last read by the step that first writes the root, or a new one."""
+    """Root → its allocation: inherited from an operand last read by the step that first writes the root, or new."""
     allocations: dict[Buffer, Allocation] = {}
     for k, step in enumerate(steps):
         for out in step.write_operands:
@@ -240,7 +240,7 @@ def inherit_allocation(
     end: int | None,
     last: Mapping[Buffer, int],
 ) -> Allocation | None:
-    """The allocation that a result of step k takes over from an operand last read there; None if there is none."""
+    """The allocation that `out`, a result of step k, inherits from an operand last read there; None if none fits."""
     if argument is not None and last.get(argument) == k:
         return None  # the argument itself is overwritten
     for x in step.read_operands:
@@ -262,7 +262,7 @@ def inherit_allocation(
 def assign_offsets(allocations: Iterable[Allocation]) -> int:
     """Give each allocation an offset, so that those alive at the same step never overlap. Returns the total size.
 
-    In the order of their first step, each goes into the smallest gap that is large enough.
+    In the order of their first steps, each allocation goes into the smallest gap that is large enough.
     """
     gaps = Gaps()
     leaving: list[tuple[int, int, int]] = []  # a heap: (last step, offset, size)
@@ -303,7 +303,7 @@ class Gaps:
         del self.by_size[bisect_left(self.by_size, (size, offset))]
 
     def smallest(self, need: int) -> tuple[int, int] | None:
-        """The smallest gap of at least `need` bytes; of equal ones the first."""
+        """The smallest gap of at least `need` bytes, the first of equal gaps; None if there is none."""
         i = bisect_left(self.by_size, (need, 0))
         return self.by_size[i][::-1] if i < len(self.by_size) else None
 

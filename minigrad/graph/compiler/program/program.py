@@ -6,8 +6,8 @@ Returned arrays belong to the caller; no later call overwrites them. The workspa
 arrives while another is running gets its own workspace.
 
 BLAS, which multiplies matrices for NumPy, wakes all its threads for every product of more than about 64 × 64 × 64, and
-they spin until the last is done: a network of small layers becomes tens of times slower. So a program whose products
-are all small runs with one BLAS thread, and restores the number of threads at its end.
+these threads spin until the last is done: a network of small layers becomes tens of times slower. So a program whose
+products are all small runs with one BLAS thread, and restores the number of threads at its end.
 """
 
 from __future__ import annotations
@@ -38,12 +38,12 @@ from .memory_plan import MemoryPlan, plan
 from .source import Text
 from .tiling import in_rows, lower_to_blocks
 
-ALONE = 1 << 18  # multiplications: up to here OpenBLAS uses one thread by itself
-SMALL = 1 << 24  # up to here (under 1 ms), waking several threads does not pay off
+ALONE = 1 << 18  # multiplications: up to this many, OpenBLAS uses one thread anyway
+SMALL = 1 << 24  # multiplications: up to this many (under 1 ms), waking threads does not pay off
 
 
 class OneThread:
-    """`with one_thread:` a block in which BLAS uses one thread. Blocks may overlap: the last one restores."""
+    """`with one_thread:` BLAS uses one thread. Blocks may overlap: the last to end restores the number of threads."""
 
     def __init__(self) -> None:
         self.lock, self.inside, self.before = Lock(), 0, 1
@@ -98,7 +98,7 @@ _number = count()
 
 
 class Program:
-    """(array of each input) → (array of each output); None where an output is None.
+    """A compiled graph: it maps the inputs' arrays to the outputs' arrays; an output that is None stays None.
 
     threads    number of threads that share the blocks of large loops
     into       index of an output → index of the input whose array it overwrites, after the last read of the old value:
@@ -139,7 +139,7 @@ class Program:
             self.idle.append(run)
 
     def through_copies(self, arrays: tuple[Any, ...]) -> tuple[Any, ...]:
-        """A call with arrays that are not contiguous where a view needs it: run on copies, and copy back."""
+        """Run on copies, because an array that must be contiguous is not; copy results back into the arrays."""
         copies = tuple(map(np.ascontiguousarray, arrays))
         ys = list(self(*copies))
         for y, x in self.into.items():
@@ -155,7 +155,7 @@ class Program:
         return run
 
     def bind(self, workspace: Workspace) -> dict[str, Any]:
-        """The objects that names in the text stand for, given a workspace."""
+        """Name in the text → the object it stands for, given a workspace."""
         return {"at": workspace.at, "handed": ArrayRecycler, "together": together}
 
     @cached_property
@@ -202,12 +202,12 @@ class Workspace:
         self.memory = memory[start : start + size]
 
     def at(self, offset: int, shape: tuple[int, ...], dtype: np.dtype, strides: tuple[int, ...] | None = None) -> Any:
-        """An array at that offset."""
+        """An array at that offset in the workspace."""
         return np.ndarray(shape, dtype, self.memory, offset, strides)
 
 
 class ArrayRecycler:
-    """Allocates large arrays for the caller, and reuses the memory of an earlier one that is no longer referenced.
+    """Allocates large arrays for the caller, and reuses the memory of an earlier array that is no longer referenced.
 
     The system maps new memory page by page, which takes as long as computing the result.
     """
@@ -237,7 +237,7 @@ if hasattr(os, "register_at_fork"):  # a child has none of its parent's threads
 
 
 def together(f: Callable[..., Any], mine: tuple[Any, ...], *others: tuple[Any, ...]) -> Any:
-    """Run f on all argument lists concurrently: the first in this thread. Returns its result."""
+    """Run f on all argument tuples concurrently, on `mine` in this thread. Returns the result for `mine`."""
     waiting = [helpers(len(others)).submit(copy_context().run, f, *args) for args in others]
     try:
         return f(*mine)

@@ -1,13 +1,13 @@
 """The recorder: runs an op's `forward` on abstract arrays, and records its NumPy calls as steps.
 
-An op defines its computation once, in terms of `xp`. With NumPy it computes; with names it writes a formula. With this
-recorder, whose *abstract* arrays have a shape, a dtype and strides but no elements, it produces a list of NumPy calls,
-each with an array to write into. `1 / (1 + xp.exp(-x))` becomes
+An op defines its computation once, in terms of `xp`. With NumPy as xp it computes; with names it writes a formula.
+With this recorder, whose *abstract* arrays have a shape, a dtype and strides but no elements, it produces a list of
+NumPy calls, each with an array to write into. `1 / (1 + xp.exp(-x))` becomes
 
     negative(x, b); exp(b, b); add(b, 1, b); true_divide(1, b, b)
 
-as a programmer would write it by hand. What cannot be recorded, such as reading an element or calling an unknown
-function, raises `Unrecordable`. Such an op runs as one call of `forward`, which is always correct, only slower.
+as a programmer would write it by hand. An operation that cannot be recorded, such as reading an element or
+calling an unknown function, raises `Unrecordable`. The op then runs as one call of `forward`: correct, only slower.
 """
 
 from __future__ import annotations
@@ -91,7 +91,7 @@ class Recorder:
         return self.abstract(out)
 
     def view(self, x: Buffer, text: str, seen: np.ndarray, **scope: Any) -> AbstractArray:
-        """Record a view of x. Raises Unrecordable if it is a scalar, because NumPy copies that."""
+        """Record a view of x. Raises Unrecordable if the result is a scalar, because NumPy copies it."""
         if not isinstance(seen, np.ndarray):
             raise Unrecordable(text)
         value = Buffer(seen, "view", x.roots, x.offset + address(seen) - address(x.shell))
@@ -121,7 +121,7 @@ class Recorder:
         shape = np.broadcast_shapes(*(v.shell.shape for v in values))
         out = out or self.new(shape, made, laid_out(shape, values))
         names = "".join(f"{{{i}}}, " for i in range(len(values)))
-        named = "out=" if f in (np.maximum, np.minimum) else ""  # these two take it by keyword
+        named = "out=" if f in (np.maximum, np.minimum) else ""  # these two take `out` by keyword
         text = f"{f.__name__}({names}{named}{{{len(values)}}})"
         return self.call(text, out, *values, over=None, leads=leading(out, *values), does=f, **{f.__name__: f})
 
@@ -210,7 +210,7 @@ class Recorder:
     def triangle(self, f: Callable[..., Any], x: AbstractArray, offset: int = 0) -> AbstractArray:
         """tril or triu: x with zeros on one side of a diagonal."""
         filled = self.fills.get(x.buffer)
-        if filled is not None and self.steps[-1].operands == (x.buffer,):  # filled with one number: make it a constant
+        if filled is not None and self.steps[-1].operands == (x.buffer,):  # x is one number: make a constant
             self.steps.pop()
             array = f(np.full(x.shape, filled, x.dtype), offset)
             return self.abstract(Buffer(shell(array.shape, array.dtype), "constant", array=array))
@@ -274,7 +274,7 @@ class Recorder:
     # -- everything else ----------------------------------------------------------------------------
 
     def __getattr__(self, name: str) -> Any:
-        return getattr(np, name)  # which calls __array_function__ of its arguments
+        return getattr(np, name)  # NumPy's functions call __array_function__ of their arguments
 
 
 # -- dtypes and rows -----------------------------------------------------------------------------------

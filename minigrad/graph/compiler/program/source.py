@@ -10,7 +10,7 @@
         tanh(x, t0)                         …
 
 The graph of a branch or a body has a memory plan of its own: its operands are arguments, and its workspace starts where
-that of the lines around it ends. Its results are passed to those lines. Results that nothing reads are not computed.
+the workspace of the surrounding lines ends. Results that nothing reads are not computed.
 """
 
 from __future__ import annotations
@@ -34,8 +34,8 @@ if TYPE_CHECKING:
     from .emit import Lines
 
 
-LARGE = 1 << 16  # bytes: an array of this size is deleted after its last use
-RECYCLED = 1 << 20  # bytes: memory of this size is reused once the caller has released it
+LARGE = 1 << 16  # bytes: an array of at least this size is deleted after its last use
+RECYCLED = 1 << 20  # bytes: an array of at least this size is reused once the caller has released it
 KNOWN: dict[str, Any] = {
     "empty": np.empty,
     "errstate": np.errstate,
@@ -55,7 +55,7 @@ class Text:
     defined    lines of the functions
     scope      name in the lines → its object
     nodes      line number of the source → the node it is part of
-    whole      arguments whose arrays must be contiguous, because a view of them is written
+    whole      arguments that must be contiguous, because a result stored in them is reshaped
     loops      number of loops over blocks
     named      text that makes a kept object → its name
     constants  value of a constant → its name
@@ -183,7 +183,7 @@ class InlinedGraph(NamedTuple):
 
 
 def control(lines: Lines, step: Step) -> list[Line]:
-    """The lines of a branch or a loop. If its graphs cannot be lines of the program, one call of its op."""
+    """The lines of a branch or a loop; a single call of its op if its graphs cannot be lines of the program."""
     op, node = step.node.op, step.node
     if is_closed(op.graphs):
         written: list[Line] = op.emit(lines, step)
@@ -277,9 +277,9 @@ def for_loop(op: Any, lines: Lines, step: Step) -> list[Line]:
 
 
 def operands(lines: Lines, step: Step, first: int) -> tuple[list[Line], list[str]]:
-    """The operands' names, and lines that rename kept views, which are made only once, if they are not contiguous.
+    """The operands' names, and lines that rename non-contiguous kept views, so that each call reshapes them again.
 
-    first    index of the first operand that the graphs read themselves
+    first    index of the first operand that the graphs read by its own name
     """
     before, names = [], lines.operands(step)
     for i, v in enumerate(step.operands):
@@ -291,7 +291,7 @@ def operands(lines: Lines, step: Step, first: int) -> tuple[list[Line], list[str
 
 
 def loop_names(op: Any, lines: Lines, step: Step) -> tuple[list[bool], list[str], list[str | None]]:
-    """Which results are read; the names of the carries; the names of the stacks, None if nothing reads a stack."""
+    """Which results are read; the names of the carries; the names of the stacks, None for an unread stack."""
     read = [lines.is_read(y) for y in step.results]
     for y in step.results[: op.carried]:
         lines.names[y] = lines.new("t")
@@ -309,7 +309,7 @@ def emit_graph(
     names    preferred names of the outputs
     """
     outputs = tuple(y if k or op.effect else None for y, k in zip(graph.outputs, keep, strict=True))
-    section = lines.section(optimised(Graph(graph.inputs, outputs)))  # with its effects: outputs wait for them
+    section = lines.section(optimised(Graph(graph.inputs, outputs)))  # with the effects that outputs wait for
     read = tuple(y if k else None for y, k in zip(section.outputs, keep))
     planned = plan(Section(section.arguments, section.steps, read), {})
     inner = lines.among(planned, dict(zip(section.arguments, given, strict=True)))

@@ -3,9 +3,9 @@
 A group of elementwise ops becomes a loop. Its *leading* axes are merged into one axis, which is cut into blocks; its
 *trailing* axes are whole in each block. Elements are processed in memory order. An operand broadcasts along all leading
 axes (a bias: every block reads the same) or along none (a mean per row: each block reads its part). A full reduction
-makes one number per block, then one of these numbers: the blocks, and so the result, do not depend on the number of
-threads. The sum of a product becomes a `dot`, and the sum of a sum two sums: that reads less, but adds in another
-order. So reductions join a loop only where another order is allowed.
+makes one number per block, then reduces these to one number. The result does not depend on the number of threads,
+because the blocks do not. The sum of a product becomes a `dot`, and the sum of a sum becomes two sums: this reads less,
+but adds in another order. So reductions join a loop only where another order is allowed.
 
 Steps that treat each row separately become a loop too. A softmax takes the maximum of each row, subtracts it, takes the
 exponential, sums and divides: five steps that would each read and write the whole array. But a row's result needs only
@@ -33,7 +33,7 @@ from .lower import BLOCK, Lowering, layout, record_op
 from .memory_plan import MemoryPlan, lies_over, plan
 from .record import Recorder
 
-MOST_AFTER = 64  # steps that a run may move after its loop
+MOST_AFTER = 64  # the most steps that a run may move after its loop
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,7 @@ class Cutting:
 
     shape      the shape that every node of the body broadcasts to
     order      the order of the axes in memory
-    leading    number of axes, from the first in that order, that are merged into one
+    leading    number of axes, the first in `order`, that are merged into one
     """
 
     shape: Shape
@@ -83,7 +83,7 @@ def cutting_of(graph: Graph, xs: list[Buffer]) -> Cutting:
 
 
 def align_to_loop(x: np.ndarray, shape: Shape, order: tuple[int, ...]) -> np.ndarray:
-    """x with all axes of the loop, in that order; axes that x lacks have length 1."""
+    """x with all axes of the loop, in the order `order`; axes that x lacks have length 1."""
     return x.reshape((1,) * (len(shape) - x.ndim) + x.shape).transpose(order)
 
 
@@ -97,7 +97,7 @@ def can_lead(x: np.ndarray, shape: list[int], leading: int) -> bool:
 
 
 def leading_first(recorder: Recorder, x: Buffer, cutting: Cutting) -> Buffer:
-    """x as (leading, *trailing), or as (*trailing) if it is the same for all blocks."""
+    """x in the shape (leading, *trailing), or (*trailing) if all blocks read the same elements."""
     order, leading, n = cutting.order, cutting.leading, len(cutting.shape)
     y = recorder.abstract(x)
     if order != tuple(sorted(order)) and y.ndim:
@@ -121,7 +121,7 @@ def block_shell(x: Buffer, rows: int, is_cut: bool) -> np.ndarray:
 class TiledLoop:
     """A section that runs block by block.
 
-    plan       the plan of its body; its arguments are blocks of operands and of results, then single numbers
+    plan       the plan of the body, whose arguments are blocks of operands and of results, then single numbers
     arguments  the arguments of the body
     length     length of the leading axis
     rows       length of one block along it
@@ -152,7 +152,7 @@ class TiledLoop:
         """The loop as a step.
 
         writes       indices of the operands it writes
-        blockwise    indices of those it fills block by block; the others receive one number per block
+        blockwise    indices of written operands that are filled block by block; the others get one number per block
         """
         names = ", ".join(f"{{{i}}}" for i in range(len(operands)))
         reads = [i for i in range(len(operands)) if i not in writes]
@@ -160,7 +160,7 @@ class TiledLoop:
         return Step(f"loop({names})", operands, writes, over=over, node=node, loop=self)
 
     def writes_over(self, written: int, read: int) -> bool:
-        """Whether the body writes one argument only after it has read the other, or element by element with it.
+        """Whether the body writes argument `written` only after its last read of `read`, or element by element with it.
 
         Every block rereads an operand that is not cut, so that operand must not be overwritten.
         """
@@ -257,12 +257,12 @@ class BlockLowering(Lowering):
         return self.call_op(node, xs, spec) if template is None else self.instance(node, template, xs)
 
     def full(self, node: Node) -> Buffer:
-        """The value of a node with the full shape of the block, in its own memory."""
+        """The value of a node, broadcast to the full shape of the block, in memory of its own."""
         x = self.spread(node)
         return x if x.kind == "planned" else self.copy_to_block(x)
 
     def spread(self, node: Node) -> Buffer:
-        """The value of a node with the full shape of the block."""
+        """The value of a node, broadcast to the full shape of the block."""
         (x,) = self.lower_graph(Graph((), (node,)))
         return x if x.shell.shape == self.shape else self.copy_to_block(x)
 
@@ -292,7 +292,7 @@ COMBINE: dict[type[Op], np.ufunc] = {Sum: np.add, Mean: np.add, Max: np.maximum,
 
 
 def terms_of(graph: Graph, y: Node) -> list[tuple[Node, ...]]:
-    """The terms whose sum is the full reduction y: (x,) stands for the reduction of x, (u, v) for the dot product."""
+    """The terms whose sum is the full reduction y: (x,) stands for the reduction of x, (u, v) for u · v."""
     (x,) = y.inputs
 
     def terms(x: Node) -> list[tuple[Node, ...]]:
@@ -354,10 +354,10 @@ def uses_of(steps: Iterable[Step]) -> Counter[Buffer]:
 class RowRun:
     """Consecutive steps that can form one loop over rows.
 
-    views    views between them; they are moved before the loop
-    after    steps between them that cannot join the loop; they are moved after it
+    views    views between the steps; they are moved before the loop
+    after    other steps among these, which cannot join the loop; they are moved after the loop
     rows     number of rows of every written array
-    byrow    root → whether each step uses only row i of it to compute row i
+    byrow    root → whether every step that computes row i uses only row i of this root
     """
 
     steps: list[Step] = field(default_factory=list)
@@ -401,7 +401,7 @@ class RowRun:
         return bool(rows > 1 and size > BLOCK >= size // rows)
 
     def keeps_bits(self, step: Step) -> bool:
-        """Whether the step sums in the same order in blocks. `einsum` does not for long rows: it buffers pieces."""
+        """Whether the step sums in the same order in blocks. `einsum` does not if rows are long: it buffers pieces."""
         width = max(v.shell.size for v in step.operands) // step.write_operands[0].shell.shape[0]
         return not isinstance(step.does, EinsumStep) or width < np.getbufsize()
 
@@ -427,7 +427,7 @@ class RowRun:
 
 
 def conflict(step: Step, others: Iterable[Step]) -> bool:
-    """Whether the step must not move before the others: one of them writes what it uses, or uses what it writes."""
+    """Whether the step must stay after the others: one of them writes what the step uses, or uses what it writes."""
     touched = set(step.memory_roots)
     written = {r for v in step.write_operands for r in v.roots}
     made = set(step.operands)
