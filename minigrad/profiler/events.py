@@ -126,7 +126,7 @@ def make_event(what: Op | FunctionEvent | int, detail: Detail | None, birth: int
 
 
 def step(nodes: Sequence[Node], counted: Iterable[Node], name: str = "") -> FunctionEvent:
-    """The event of a program's step, for every run. Its nodes determine its module (in common) and line (the last).
+    """The event of a program's step, for every run: in the module that its nodes share, at the line of the last node.
 
     counted    the nodes whose FLOPs no other step counts
     name       of the step, if it is not the op of a single node

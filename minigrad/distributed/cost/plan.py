@@ -70,7 +70,7 @@ def workload(model: Model) -> Workload:
 
 
 class Plan(NamedTuple):
-    """Replicas, workers of a layer, stages; the ZeRO stage, samples of a micro-batch, whether layers are recomputed.
+    """Numbers of replicas, workers of a layer and stages; ZeRO stage, samples of a micro-batch, and recomputation.
 
     The cost of a step: seconds by cause (seconds_of), and bytes of a worker by purpose (bytes_of).
     """
@@ -126,9 +126,9 @@ def step(model: Model, on: str | Hardware, batch: int, efficiency: float = 0.5, 
     scatter, gather, whole = reduce_scatter(*of), all_gather(*of), min(all_reduce(*of, algorithm=x) for x in ALL_REDUCE)
     exchange = (whole, scatter + gather, m * scatter + gather, m * (scatter + 2 * gather))[zero]
     last = exchange / (m if zero > 1 else 1) * min(1.0, BUCKET / of[0])
-    hides = compute if zero > 1 else compute / m * (1 - 1 / (3 * passes))  # with ZeRO 0 and 1, only the last backward
+    hides = compute if zero > 1 else compute / m * (1 - 1 / (3 * passes))  # ZeRO 0 and 1 exchange in the last backward
 
-    kept, alive = work.kept * microbatch / tensor, min(pipeline, m)  # of a micro-batch, and how many a stage keeps
+    kept, alive = work.kept * microbatch / tensor, min(pipeline, m)  # of one micro-batch; how many a stage keeps
     kept = kept / work.layers + alive * layers * layer / tensor if recompute else kept * alive / pipeline
     busy = {"compute": compute, "tensor": cut, "pipeline": sent}
     waits = {"bubble": sum(busy.values()) * (pipeline - 1) / m, "data": max(last, exchange - hides)}
@@ -169,7 +169,7 @@ def best_plan(
 ) -> Plan:
     """The fastest plan within `memory` bytes of a worker, by default the hardware's memory.
 
-    Raises ValueError if no plan fits, with the one that needs least.
+    Raises ValueError if no plan fits; the error names the plan that needs least memory.
 
     >>> with mg.device("meta"):
     ...     model = mg.zoo.gpt("xl", dtype=mg.float16)
