@@ -39,7 +39,7 @@ class DistributedDataParallel(Module):
 
     The mean is the gradient of the whole batch if the loss is a mean over examples and all parts are equally large.
 
-    process_group             all processes, if None
+    process_group             the group of processes; all if None
     bucket_cap_mb             size of a full bucket in megabytes (2²⁰ bytes)
     find_unused_parameters    whether a backward may leave parameters out, in this process or in all
     broadcast_buffers         whether each call of the module first copies the buffers of the group's first process

@@ -47,8 +47,8 @@ class NoRanksError(DistributedError):
 class RankError(DistributedError):
     """A rank that failed.
 
-    rank      its number
-    status    its exit status as in a shell: 128 + 9 if signal 9 killed it
+    rank      the rank's number
+    status    the rank's exit status as in a shell: 128 + 9 if signal 9 killed it
     """
 
     def __init__(self, rank: int, status: int, text: str):

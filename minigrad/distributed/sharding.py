@@ -95,7 +95,7 @@ class FlatPart(FlatParameter):
 class FullyShardedDataParallel(Module):
     """A module whose parameters are one array, `flat_param`. Each process keeps a part, and runs on a batch of its own.
 
-    process_group        all processes, if None
+    process_group        the group of processes; all if None
     sharding_strategy    see ShardingStrategy
     auto_wrap_policy     classes of inner modules that become units of their own, so that less is gathered at once
 
@@ -364,7 +364,7 @@ class ZeroRedundancyOptimizer(Optimizer):
     """A distributed optimiser: each process has the state of some parameters, updates them, and sends them to all.
 
     optimizer_class    SGD, Adam, …: an optimiser that updates each parameter by itself
-    process_group      all processes, if None
+    process_group      the group of processes; all if None
 
     Each parameter is assigned whole, the largest first, to the process that has the fewest elements so far. Gradients
     must be equal in all processes, as DistributedDataParallel makes them. As PyTorch's ZeroRedundancyOptimizer.

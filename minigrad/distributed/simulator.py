@@ -133,7 +133,7 @@ def failures(
 ) -> Timeline:
     """Simulate `work` seconds of training, where each failure of a worker sets all back to the last checkpoint.
 
-    interval      seconds of work between checkpoints, which take `checkpoint`; work is rounded up to whole intervals
+    interval      seconds of work between checkpoints, each of `checkpoint` seconds; work is rounded up to intervals
     restart       seconds until work resumes; another failure may happen in this time
     mtbf          mean seconds between a worker's failures, equally likely at any time; n workers fail n times as often
 

@@ -4,8 +4,8 @@ The board is a memory-mapped file with a row for each rank. A rank waits for the
 the same call, or for the rank that it exchanges a message with. It is stuck if it waits for a rank that has ended or is
 stuck, too. The largest set of ranks for which this holds is a knot. A computing rank is never stuck, however slow.
 
-A long wait checks the board four times a second. It reports a knot after each rank in it has checked twice more in
-vain, so that neither a message in transit nor a suspended process is taken for a deadlock.
+A long wait checks the board four times a second. It reports a knot after each rank in the knot has checked twice
+more, so that neither a message in transit nor a suspended process is taken for a deadlock.
 """
 
 from __future__ import annotations

@@ -43,7 +43,7 @@ class Cost(NamedTuple):
     backward_flops: int = 0
     backward_macs: int = 0
     bytes_moved: int = 0  # operands read and results written, forward
-    saved_bytes: int = 0  # of activations that backward reads, counted at the first op that saves each
+    saved_bytes: int = 0  # bytes of activations that backward reads, each counted at the first op that saves it
 
     @property
     def train_flops(self) -> int:
@@ -230,7 +230,7 @@ def estimate(
     """
     if not callable(model):
         raise TypeError(f"estimate counts a Module, or a function of tensors, and got {model!r}")
-    called = getattr(model, "python_function", model)  # of mg.function(model)
+    called = getattr(model, "python_function", model)  # the model inside mg.function(model)
     module = called if isinstance(called, Module) else None
     if run:
         ran = watch_forward(model, inputs, options)
@@ -286,7 +286,7 @@ def rules_of(ran: ForwardPass) -> dict[Node, CompiledRule]:
 def trace_reads(reads: list[Node], home: Mapping[Node, Node], seen: set[Node]) -> tuple[list[Node], list[Node]]:
     """The arrays that must be saved for these reads, and the nodes to recompute from them. Adds nodes to `seen`."""
     saved, again = list[Node](), list[Node]()
-    for x in reads:  # grows in the loop
+    for x in reads:  # `reads` grows in the loop
         if x in home:
             saved.append(home[x])
         elif x not in seen and x.inputs:
@@ -330,7 +330,7 @@ def peak(ran: ForwardPass, kept: Iterable[Node]) -> int:
         if node.inputs:
             ends = {
                 path: ends.get(path, i) for path in path_prefixes(module_of(node))
-            }  # the last node of each open call
+            }  # path of an open call → its last node
             for x in node.inputs:
                 entered = [end for path, end in ends.items() if path not in path_prefixes(module_of(x))]
                 last[ran.home[x]] = max(last.get(ran.home[x], 0), *entered[:1], i)

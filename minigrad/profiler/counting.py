@@ -18,8 +18,8 @@ Sizes = dict[int, int]  # id of the array that owns the memory → its bytes
 class Counting:
     """A watcher that counts ops, FLOPs and saved bytes.
 
-    ops        how many ran
-    flops      of all ops, and of their derivatives if backward ran; None once an op has no cost formula
+    ops        number of ops that ran
+    flops      FLOPs of all ops, and of their derivatives if backward ran; None once an op has no cost formula
     unsaid     the op without a cost formula, if any
     pulled     the callback of one backward pass; passing() makes it
     leaves     ids of the parameters' arrays, which are alive anyway
@@ -82,7 +82,7 @@ def rule_of(node: Any, gy: Any) -> Any:
 def additions() -> Callable[[Node, tuple[Any, ...]], int]:
     """Make a function that counts, for each derivative of a pass in turn, the additions that accumulate its gradients.
 
-    Additions of tensors are ops, and counted as such. Gradients of several outputs (Arrivals) are not added at all.
+    Additions of tensors are ops, and counted as such. Gradients of several outputs (Arrivals) are not counted.
     """
     arrived: set[Node] = set()
 

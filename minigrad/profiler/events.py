@@ -28,9 +28,9 @@ class FunctionEvent:
                         concurrently with all others; or profiler, the profiler's own work
     module              path of the module that called it: GPT.blocks.0.mlp
     stack               the user's lines, innermost first
-    input_shapes        of its operands
+    input_shapes        shapes of its operands
     flops               scalar operations, a multiply-add being two; None if unknown
-    begin, end          in nanoseconds of one clock
+    begin, end          times of one clock, in nanoseconds
     birth               serial number of the op's record, negated for the op's derivative; 0 without a record
     ns, self_ns         duration, and duration without the events inside it
     cpu_memory_usage    bytes allocated while it ran, less those freed; self_cpu_memory_usage without events inside it
@@ -74,7 +74,7 @@ class FunctionEvent:
 class Detail(NamedTuple):
     """Details of an op, which the profiler records if the user asks for them.
 
-    specs    of the result, then of the operands
+    specs    specs of the result, then of the operands
     stack    the user's lines, innermost first
     rule     graph of the derivative
     added    number of additions that accumulated the derivative's gradients
@@ -129,7 +129,7 @@ def step(nodes: Sequence[Node], counted: Iterable[Node], name: str = "") -> Func
     """The event of a program's step, for every run: in the module that its nodes share, at the line of the last node.
 
     counted    the nodes whose FLOPs no other step counts
-    name       of the step, if it is not the op of a single node
+    name       the step's name, if it is not the op of a single node
     """
     places = [place for node in nodes if (place := getattr(node, "place", None)) is not None]
     paths = takewhile(lambda names: len({*names}) == 1, zip(*[place.module.split(".") for place in places]))

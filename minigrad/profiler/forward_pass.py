@@ -121,7 +121,7 @@ def finish_trace(builder: TraceBuilder, outputs: list[Node]) -> ForwardPass:
 
 
 def in_order(outputs: list[Node]) -> list[Node]:
-    """The nodes that the outputs depend on, in execution order. Raises GraphError without outputs, or for a branch."""
+    """The nodes that the outputs depend on, in execution order. Raises GraphError for none, or for a branch or loop."""
     if not outputs:
         raise GraphError("estimate() counts the ops behind a result, and the model returned no tensor: return one")
     nodes = sorted(toposort(*outputs), key=lambda node: node.born)
@@ -171,7 +171,7 @@ def abstract_arguments(tree: Any, device: Device, dtype: Any) -> Any:
     """The arguments, with each array, TensorSpec, Spec and shape (a tuple of integers) replaced by a tensor.
 
     device    the model's device: the arguments need not be moved there
-    dtype     of tensors given as a shape
+    dtype     the dtype of tensors given as a shape
     """
     if isinstance(tree, dict):
         return {name: abstract_arguments(each, device, dtype) for name, each in tree.items()}

@@ -17,7 +17,7 @@ from ..graph.compiler.program.program import Program
 from . import clock
 from .clock import TICKS, calls_for, tick
 
-SIDES = (256, 512, 1024)  # of the square matrices to multiply
+SIDES = (256, 512, 1024)  # side lengths of the square matrices to multiply
 LARGE, SMALL = 1 << 26, 1 << 17  # bytes to copy: more than a cache holds, and less
 RUNS = 7  # of which the fastest counts
 PATIENCE = 0.02  # seconds to repeat a short run for
@@ -93,7 +93,7 @@ def product(n: int, dtype: np.dtype) -> float:
 
 
 def copy(nbytes: int) -> float:
-    """Bytes a second, read and written, of a copy of so many bytes."""
+    """Bytes a second, read and written, of a copy of `nbytes` bytes."""
     x, y = np.ones(nbytes // 8), np.zeros(nbytes // 8)
     return 2 * nbytes / fastest_of_many(lambda: np.copyto(y, x))
 

@@ -44,11 +44,11 @@ class profile(ContextDecorator):
     activities        a list of ProfilerActivity; both by default
     schedule          number of a step → its ProfilerAction; without a schedule, everything is recorded
     on_trace_ready    called with the profiler at the end of each cycle of the schedule, or of the block
-    record_shapes     the shapes of operands
-    profile_memory    bytes of results allocated and freed, without a program's workspace and sums of gradients
-    with_stack        the user's lines
-    with_flops        scalar operations, a multiply-add being two
-    with_modules      calls of modules; steps of a traced function have their module anyway
+    record_shapes     record the shapes of operands
+    profile_memory    record bytes of results allocated and freed, without a program's workspace and sums of gradients
+    with_stack        record the user's lines
+    with_flops        count scalar operations, a multiply-add being two
+    with_modules      record calls of modules; steps of a traced function have their module anyway
 
     The time of an op includes dispatch, arithmetic and record; the time of a derivative includes the sums of its
     incoming gradients. Python between ops counts for the blocks around it, and for no op. An op on a GPU is timed until

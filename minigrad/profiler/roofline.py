@@ -120,8 +120,8 @@ def bottleneck(point: Point, machine: Machine) -> str:
 class Roofline(Report):
     """Ops under the roofs of a machine. It prints as a table; a notebook adds a picture.
 
-    name      of the function
-    points    its ops in order, as written and after the compiler's passes
+    name      the function's name
+    points    form of the graph → its ops in order; a graph is as written, or after the compiler's passes
     """
 
     name: str

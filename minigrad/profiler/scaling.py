@@ -41,10 +41,10 @@ TOGETHER = {"seconds": ("flops", "Time and FLOPs"), "peak": ("saved", "The peak 
 class Sample(NamedTuple):
     """The cost of a run at one length. A figure that could not be counted is None.
 
-    flops         of the ops that ran, by their own formulas, and of their derivatives if backward ran
+    flops         FLOPs of the ops that ran, by their own formulas, and of their derivatives if backward ran
     saved         bytes that the ops save for backward, without parameters
     parameters    numbers in the model, if f returns one
-    seconds       of the fastest run
+    seconds       time of the fastest run
     peak          most bytes that a run allocated at once
     """
 
@@ -61,7 +61,7 @@ class Fit(NamedTuple):
 
     slope       p
     residual    root mean square distance of the points from the line, as a factor minus 1
-    ends        of the line: (n, cost) at the first and the last fitted point
+    ends        (n, cost) on the line, at the first and the last fitted point
     """
 
     slope: float
@@ -93,9 +93,9 @@ def fit(xs: Sequence[float], ys: Sequence[float]) -> Fit:
 class Scaling:
     """The runs with one length varied and the others fixed.
 
-    name       of the varied length
+    name       the varied length
     held       the fixed lengths
-    samples    in order of n
+    samples    the measurements, in order of n
     unsaid     an op without a cost formula, if there is one
     """
 

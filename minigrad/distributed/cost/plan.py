@@ -8,7 +8,7 @@ A plan has `data` replicas of `pipeline` stages; `tensor` neighbours share each 
                 sequence are divided. Shoeybi et al. 2019, “Megatron-LM”, §3; Korthikanti et al. 2022, eq. 4
     pipeline    sends each micro-batch to the next stage, and its gradient back
     data        all-reduces gradients; backward can hide all but the last bucket (Li et al. 2020, “PyTorch
-                Distributed”, §3.2). ZeRO 2 sends them for each micro-batch, ZeRO 3 also gathers parameters twice
+                Distributed”, §3.2). ZeRO 2 sends gradients for each micro-batch, ZeRO 3 gathers parameters twice, too
 """
 
 from __future__ import annotations
@@ -105,7 +105,7 @@ def step(model: Model, on: str | Hardware, batch: int, efficiency: float = 0.5, 
     on        the hardware, or its name
     shares    data=1, tensor=1, pipeline=1, zero=0, microbatch=1, recompute=False
 
-    Raises ValueError for numbers that do not divide, or shares that exclude each other.
+    Raises ValueError if shares do not divide the batch, the layers or the heads, or exclude each other.
     """
     work, row, plan = workload(model), hardware(on), Plan(**shares)
     for wrong in misfits(work, row, batch, plan):
