@@ -1,7 +1,7 @@
 """Many processes, one model: collectives, and parallel training built on them, under PyTorch's names.
 
-group           operations of a group of processes on arrays, for a single process; mpi for many
-watch           the state of every process, so that a deadlock is an error
+group           operations of a group of processes on arrays; group has a single process, mpi many
+watch           shows every process the state of all others, so that a deadlock raises an error
 world           the processes: init_process_group, ranks, groups
 collectives     all_reduce and the other collectives, in place
 functional      collectives as ops, with gradients

@@ -1,17 +1,17 @@
 """All-reduce of p processes by messages alone: ring, tree, and recursive halving.
 
-An algorithm describes one rank: in each round, what it sends and receives at the same time; () if it is idle. It names
-parts of a vector of n elements, and never reads them. So the same function runs between processes (reference.py), runs
-for all ranks in one process (`stepped`), and counts messages without any vector (`messages`).
+An algorithm describes one rank: the messages that it sends and receives at the same time in each round; () if idle. It
+names parts of a vector of n elements, and never reads the vector. So the same function runs between processes
+(reference.py), runs for all ranks in one process (`stepped`), and counts messages without any vector (`messages`).
 
              rounds           elements that a rank sends, at most
     ring     2 (p − 1)        2 n (p − 1) / p
     tree     2 ⌈log₂ p⌉       n ⌈log₂ p⌉, by the root
-    halving  2 log₂ p         2 n (p − 1) / p; if p is no power of two, two rounds and n more
+    halving  2 log₂ p         2 n (p − 1) / p; if p is no power of two, 2 more rounds and n more elements
 
 Patarasuk & Yuan 2009, “Bandwidth optimal all-reduce algorithms for clusters of workstations”: the ring. Thakur,
 Rabenseifner & Gropp 2005, “Optimization of collective communication operations in MPICH”, sections 4.1 to 4.5: the
-others; Rabenseifner's is halving.
+tree, and halving, which is called Rabenseifner's algorithm there.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class Send:
 
 @dataclass(frozen=True)
 class Recv:
-    """Receive a part from a rank, and add it to the own part or replace that."""
+    """Receive a part from a rank. With `add`, add it to the receiver's own part, otherwise replace that part."""
 
     source: int
     part: slice
@@ -44,7 +44,7 @@ class Recv:
 
 Round = tuple[Send | Recv, ...]
 Rounds = Iterator[Round]
-Algorithm = Callable[[int, int, int], Rounds]  # of rank, of p ranks, for n elements
+Algorithm = Callable[[int, int, int], Rounds]  # rank, p ranks, n elements → its rounds
 
 
 def parts(n: int, p: int, first: int, count: int = 1) -> slice:
@@ -73,7 +73,7 @@ def ring_reduce_scatter(rank: int, p: int, n: int) -> Rounds:
 
 
 def ring_all_gather(rank: int, p: int, n: int) -> Rounds:
-    """From part i in rank i, give all parts to all ranks: each forwards the part that it received last."""
+    """Give all parts to every rank. At first rank i has part i; each rank forwards the part that it received last."""
     for r in range(p - 1):
         gone, comes = parts(n, p, (rank - r) % p), parts(n, p, (rank - r - 1) % p)
         yield Send((rank + 1) % p, gone), Recv((rank - 1) % p, comes)
@@ -88,7 +88,7 @@ def tree(rank: int, p: int, n: int) -> Rounds:
 
 
 def tree_reduce(rank: int, p: int, n: int, root: int = 0) -> Rounds:
-    """Add up in the root, along a binomial tree."""
+    """Add up the vectors of all ranks in the root, along a binomial tree."""
     place, whole = (rank - root) % p, slice(0, n)
     for step in powers(p):
         if place % step == 0 and place & step:
@@ -100,7 +100,7 @@ def tree_reduce(rank: int, p: int, n: int, root: int = 0) -> Rounds:
 
 
 def tree_broadcast(rank: int, p: int, n: int, root: int = 0) -> Rounds:
-    """Give the root's vector to all ranks: back down the tree."""
+    """Give the root's vector to all ranks: the messages of tree_reduce, backwards."""
     for messages in reversed([*tree_reduce(rank, p, n, root)]):
         yield tuple(Recv(m.to, m.part) if isinstance(m, Send) else Send(m.source, m.part) for m in messages)
 
@@ -109,7 +109,7 @@ def tree_broadcast(rank: int, p: int, n: int, root: int = 0) -> Rounds:
 
 
 def halving(rank: int, p: int, n: int) -> Rounds:
-    """If p is no power of two, the ranks beyond the largest one send their vectors first, and get the sum last."""
+    """For any p: ranks beyond the largest power of two send their vectors first, and get the sum last."""
     q, whole = 1 << (p.bit_length() - 1), slice(0, n)
     beyond = rank >= q
     helped = rank + q < p
@@ -125,14 +125,14 @@ def halving(rank: int, p: int, n: int) -> Rounds:
 
 
 def halving_reduce_scatter(rank: int, p: int, n: int) -> Rounds:
-    """Leave part i of the sum in rank i, p a power of two. Each rank sends its partner the partner's half."""
+    """Leave part i of the sum in rank i; p is a power of two. Each rank sends its partner the partner's half."""
     for step in reversed(powers(p)):
         partner = rank ^ step
         yield Send(partner, block(n, p, partner, step)), Recv(partner, block(n, p, rank, step), add=True)
 
 
 def doubling_all_gather(rank: int, p: int, n: int) -> Rounds:
-    """From part i in rank i, give all parts to all ranks: the same exchanges backwards."""
+    """Give all parts to every rank. At first rank i has part i; the exchanges are halving's, in reverse order."""
     for step in powers(p):
         partner = rank ^ step
         yield Send(partner, block(n, p, rank, step)), Recv(partner, block(n, p, partner, step))
@@ -152,7 +152,7 @@ ALL_REDUCE: dict[str, Algorithm] = {"ring": ring, "tree": tree, "halving": halvi
 class Message:
     """A part sent from one rank to another in a round.
 
-    add    whether the receiver adds it to its own part, or replaces that
+    add    whether the receiver adds the part to its own; otherwise the part replaces its own
     """
 
     source: int
@@ -162,12 +162,12 @@ class Message:
 
     @property
     def size(self) -> int:
-        """Its number of elements."""
+        """The number of elements in the part."""
         return len(range(self.part.stop)[self.part])
 
 
 def messages(algorithm: Algorithm, p: int, n: int) -> Iterator[list[Message]]:
-    """The messages of p ranks, round by round. Raises if a message is sent but not received."""
+    """The messages of p ranks, round by round. Raises AssertionError if a message is not received."""
     for rounds in zip(*(algorithm(rank, p, n) for rank in range(p)), strict=True):
         sent = {(rank, m.to): m.part for rank, said in enumerate(rounds) for m in said if isinstance(m, Send)}
         received = {(m.source, rank): m for rank, said in enumerate(rounds) for m in said if isinstance(m, Recv)}
@@ -178,7 +178,7 @@ def messages(algorithm: Algorithm, p: int, n: int) -> Iterator[list[Message]]:
 def stepped(
     algorithm: Algorithm, xs: Sequence[np.ndarray], add: Callable[[Any, Any], Any] = np.add
 ) -> Iterator[list[Message]]:
-    """Run it on the vectors of all ranks, in place; yields the messages of each round after their delivery."""
+    """Run the algorithm on all ranks' vectors, in place; yields the messages of each round after their delivery."""
     for sent in messages(algorithm, len(xs), len(xs[0])):
         came = [xs[m.source][m.part].copy() for m in sent]
         for m, part in zip(sent, came):
@@ -187,6 +187,6 @@ def stepped(
 
 
 def traffic(algorithm: Algorithm, p: int, n: int) -> list[tuple[int, int]]:
-    """For each rank, the messages and the elements that it sends."""
+    """For each rank, the numbers of messages and elements that it sends."""
     sent = [m for each in messages(algorithm, p, n) for m in each]
     return [(sum(m.source == r for m in sent), sum(m.size for m in sent if m.source == r)) for r in range(p)]

@@ -1,7 +1,7 @@
-"""Collectives on tensors, in place, by PyTorch's names. Nothing here is recorded: functional.py has gradients.
+"""Collectives on tensors, in place, under PyTorch's names. Nothing is recorded for backward: see functional.py.
 
 All members of a group make the same calls, in the same order, with tensors of one shape and dtype. They compare their
-calls before anything moves (`agree`), so a mistake raises an error with the lines of all, and never a wrong number.
+calls before anything moves (`agree`), so if calls differ, an error shows the line of each; nothing goes wrong silently.
 """
 
 from __future__ import annotations
@@ -208,9 +208,9 @@ def irecv(tensor: Tensor, src: int, group: ProcessGroup | None = None, tag: int 
 
 
 class TransferBuffer:
-    """The array that a transfer reads or writes for a tensor: the tensor's own memory, if that is contiguous.
+    """The array that a transfer reads or writes for a tensor: the tensor's own memory if contiguous, else a copy.
 
-    A tensor of another device goes through the host's memory, unless the group takes GPU arrays.
+    A tensor on a GPU goes through the host's memory, unless the group takes GPU arrays.
     """
 
     def __init__(self, g: ProcessGroup, tensor: Tensor, call: str, writes: bool = False):
@@ -232,7 +232,7 @@ class TransferBuffer:
             raise ValueError(f"{call} writes to {tensor.spec}, whose memory is read-only: take a copy, x.clone()")
         self.array = array if array.flags.c_contiguous else array.copy(order="C")
         if writes:
-            versions.edit(tensor.value)  # others write from now on: a use before wait() is an error in backward
+            versions.edit(tensor.value)  # the transfer writes from now on: a use before wait() fails in backward
 
     def let_go(self) -> None:
         """End of a transfer that only read the tensor."""
@@ -246,7 +246,7 @@ class TransferBuffer:
 
 
 def at_root(name: str, tensors: Sequence[Tensor] | None, g: ProcessGroup, rank: int) -> Sequence[Tensor] | None:
-    """The list. Raises DistributedError unless exactly that rank has one."""
+    """The list `tensors`. Raises DistributedError unless this rank, and no other rank, passes one."""
     if (tensors is not None) != (g.rank == member(g, rank)):
         here = g.ranks[g.rank]
         raise DistributedError(
@@ -265,7 +265,7 @@ def one_for_each(
 
 
 def spread(rows: np.ndarray | None, ys: Sequence[TransferBuffer]) -> None:
-    """Copy the row of each process into its tensor."""
+    """Copy each process's row into the tensor for that process."""
     for y, row in zip(ys, () if rows is None else rows):
         y.array[...] = row
         y.give_back()
@@ -277,7 +277,7 @@ def divide(x: TransferBuffer, op: ReduceOp, g: ProcessGroup) -> None:
 
 
 def refuse_reduction(op: Any, x: Spec) -> None:
-    """Raise TypeError if op is no ReduceOp, DTypeError if its result has another dtype."""
+    """Raise TypeError if op is no ReduceOp, DTypeError if the result's dtype would differ from x's."""
     if not isinstance(op, ReduceOp):
         raise TypeError(f"op= must be one of mg.distributed.ReduceOp, as ReduceOp.SUM, and got {op!r}")
     if op is ReduceOp.AVG and kind(x.dtype) != "f":

@@ -1,8 +1,8 @@
 """One model in many processes, each with its own part of a batch: gradients are averaged while backward runs.
 
-Parameters are put into buckets in reverse order, in which their gradients usually come. The last gradient of a bucket
-starts its all-reduce. Later gradients test it, which progresses it; the end of backward waits for all. Every process
-starts the buckets in the same order, whatever the order of its gradients.
+Parameters are put into buckets in reverse order, in which gradients usually come. A bucket's last gradient starts its
+all-reduce. Each later gradient tests the all-reduces, and so progresses them; the end of backward waits for all. Every
+process starts the buckets in the same order, whatever the order of its gradients.
 
 Li et al. 2020, “PyTorch Distributed: Experiences on Accelerating Data Parallel Training”, §3.
 https://arxiv.org/abs/2006.15704
@@ -35,13 +35,13 @@ MEGABYTE = 1 << 20
 
 
 class DistributedDataParallel(Module):
-    """The module, called with a part of the batch in each process; backward() leaves the mean gradient in all.
+    """Calls a module with a part of the batch in each process; backward() gives all processes the mean gradient.
 
-    This is the gradient of the whole batch if the loss is a mean over examples and all parts are equally large.
+    The mean is the gradient of the whole batch if the loss is a mean over examples and all parts are equally large.
 
-    process_group             all processes, if None
+    process_group             the group of processes; all if None
     bucket_cap_mb             size of a full bucket in megabytes (2²⁰ bytes)
-    find_unused_parameters    whether a backward may leave parameters out, here or everywhere
+    find_unused_parameters    whether a backward may leave parameters out, in this process or in all
     broadcast_buffers         whether each call of the module first copies the buffers of the group's first process
     gradient_as_bucket_view   whether `.grad` is a view of the bucket, without a copy
 
@@ -109,7 +109,7 @@ class DistributedDataParallel(Module):
     # -- while backward runs ---------------------------------------------------------------------
 
     def on_gradient(self, p: Tensor) -> None:
-        """Hook: the gradient of p is complete."""
+        """Hook, called when the gradient of p is complete."""
         if current.mode.builder is not None:
             if not self.syncing:
                 raise GraphError("no_sync() is read once, at tracing: use it around an untraced step")
@@ -174,7 +174,7 @@ class DistributedDataParallel(Module):
 class Bucket:
     """Gradients that are reduced together.
 
-    flat       all of them in one array; None between two passes, unless `.grad` is a view of it
+    flat       all these gradients in one array; None between two passes, unless `.grad` is a view of it
     parts      id of a parameter → its gradient in that array
     missing    parameters whose gradient is not yet complete in this pass
     """
@@ -224,7 +224,7 @@ class Bucket:
 
 
 def fill_buckets(parameters: list[Tensor], most: float, is_viewed: bool) -> Iterator[Bucket]:
-    """The parameters from last to first, in buckets of one dtype and device, full at `most` bytes."""
+    """The parameters from last to first, in buckets of one dtype and device. A bucket is full at `most` bytes."""
     rooms: defaultdict[Any, list[Tensor]] = defaultdict(list)
     for p in reversed(parameters):
         key = p.spec.dtype, p.spec.device
@@ -235,7 +235,7 @@ def fill_buckets(parameters: list[Tensor], most: float, is_viewed: bool) -> Iter
 
 
 def is_hooked(p: Tensor, handle: Handle) -> bool:
-    """Whether p still has the hook."""
+    """Whether p still has the hook of this handle."""
     return p.node is not None and p.node.hooks is not None and p.node.hooks.after is handle.book
 
 

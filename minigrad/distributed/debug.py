@@ -14,7 +14,7 @@ class CommDebugMode:
     comm_counts    call → number of calls: all_reduce, all_gather, …, whether in place or as an op
     comm_bytes     call → total bytes, of the larger of each call's input and output
     messages       (receiver's index in the group, bytes) of each message that a reference algorithm sent, in order;
-                   MPI and NCCL do not report theirs
+                   MPI and NCCL do not report their messages
     """
 
     holds = False
@@ -25,7 +25,7 @@ class CommDebugMode:
         self.messages: list[tuple[int, int]] = []
 
     def get_comm_counts(self) -> dict[str, int]:
-        """Number of calls of each."""
+        """Call → number of calls."""
         return dict(self.comm_counts)
 
     def get_total_counts(self) -> int:

@@ -1,4 +1,4 @@
-"""A function sent to other processes: its source text, and the texts and values of the names that it uses."""
+"""Serializes a function for other processes: its source text, and the texts and values of the names that it uses."""
 
 from __future__ import annotations
 
@@ -13,21 +13,21 @@ from .group import DistributedError
 def serialize_function(fn: Any) -> tuple[dict[str, Any], dict[str, Any]]:
     """The texts to run before the function can be called, and the values of names in them.
 
-    The receiver imports what a module defines. Definitions of this program or notebook go as text, at their own lines.
+    The receiver imports what modules define. Definitions of this program or notebook are sent as numbered source lines.
     """
     if not isinstance(fn, FunctionType) or "<" in fn.__qualname__ or fn.__closure__:
         raise DistributedError(
             f"only a named function, defined at the outermost level, can be called in other processes, and got "
             f"{getattr(fn, '__qualname__', fn)!r}: pass what it needs from around it as arguments"
         )
-    texts: dict[str, tuple[str, str]] = {}  # by name: file and text
+    texts: dict[str, tuple[str, str]] = {}  # name → file and text
     values: dict[str, Any] = {}
     carry(fn.__name__, fn, texts, values)
     return {"texts": [*texts.values()], "call": fn.__name__}, values
 
 
 def carry(name: str, value: Any, texts: dict[str, tuple[str, str]], values: dict[str, Any]) -> None:
-    """Add what defines the name with this value, after everything that it needs itself."""
+    """Add the text or the value that defines this name, after the definitions of all names that it uses."""
     home, known = getattr(value, "__module__", None), getattr(value, "__qualname__", None)
     if isinstance(value, ModuleType):
         texts[name] = "<imports>", f"import {value.__name__} as {name}"

@@ -1,8 +1,8 @@
 """Collectives as ops: they return new tensors, have gradients, and are nodes of a graph.
 
 The loss of many processes is the sum of their losses. So the gradient of a collective moves gradients back to where the
-elements came from, and adds up those of copies: all_gather and reduce_scatter are each other's gradients, broadcast has
-a sum at its source, all_reduce and all_to_all have themselves.
+elements came from, and adds up the gradients of copies: all_gather and reduce_scatter are each other's gradients, the
+gradient of broadcast is a sum at its source, all_reduce and all_to_all are their own gradients.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class Collective(Effect):
 
     group: str
 
-    repeats = False  # the other members would not take part
+    repeats = False  # a search for an error does not run it again: other members would not take part
 
     @property
     def call(self) -> str:
@@ -141,7 +141,7 @@ class Broadcast(Collective):
 
 @dataclass(frozen=True)
 class AllToAll(Collective):
-    """y = part i of every x, cut along the first axis, in process i"""
+    """y = part i of every x in process i; each x is cut along the first axis"""
 
     def infer(self, x: Spec) -> Spec:
         p = self.members.size
@@ -181,5 +181,5 @@ def broadcast(x: Any, src: int, group: ProcessGroup | None = None) -> Any:
 
 
 def all_to_all(x: Any, group: ProcessGroup | None = None) -> Any:
-    """Part i of every x, cut along the first axis, in process i, in the order of the senders."""
+    """In process i, part i of every x, in the order of the senders. Each x is cut along its first axis."""
     return x.apply(AllToAll(resolve_group(group).name))

@@ -16,7 +16,7 @@ from ..engine.base.errors import MinigradError
 
 
 class DistributedError(MinigradError, RuntimeError):
-    """Processes that make different calls, or wait for one that will not answer."""
+    """Processes make different calls, or wait for a process that will not answer."""
 
 
 class ReduceOp(Enum):
@@ -66,10 +66,10 @@ class Work:
 
 
 class ProcessGroup:
-    """Some of the processes, in an order.
+    """An ordered group of processes.
 
-    name     by which ops find it
-    rank     the index of this process in it
+    name     the name by which ops find the group
+    rank     the index of this process in the group
     ranks    the global ranks of its members
     on_gpu   calls that take GPU arrays directly
 
@@ -87,22 +87,22 @@ class ProcessGroup:
         return len(self.ranks)
 
     def agree(self, what: str, where: Callable[[], Any]) -> None:
-        """Return when all members have called this with the same `what`. Raises DistributedError, with lines, if not.
+        """Return when all members have called this with the same `what`. Raises DistributedError with all lines if not.
 
         where    returns the calling line, for the error message: members may differ in it
         """
 
     def until(self, is_done: Callable[[], bool], what: Callable[[], str]) -> None:
-        """Return when it is done. Raises DistributedError if it never will be.
+        """Return when is_done() is true. Raises DistributedError if it never will be.
 
-        what    describes the wait and its line: called only if the wait is long
+        what    describes the wait and its line; it is called only if the wait is long
         """
 
     def all_reduce(self, x: np.ndarray, op: ReduceOp) -> Callable[[], bool]:
         return already_done
 
     def reduce(self, x: np.ndarray, op: ReduceOp, root: int) -> Callable[[], bool]:
-        """x is undefined on the other ranks."""
+        """Afterwards, x is undefined on ranks other than the root."""
         return already_done
 
     def broadcast(self, x: np.ndarray, root: int) -> Callable[[], bool]:
@@ -113,11 +113,11 @@ class ProcessGroup:
         return already_done
 
     def gather(self, y: np.ndarray | None, x: np.ndarray, root: int) -> Callable[[], bool]:
-        """y    in the root, room for the parts of all"""
+        """y    in the root, an array with room for the parts of all members; None in the others"""
         return already_done if y is None else self.all_gather(y, x)
 
     def scatter(self, y: np.ndarray, x: np.ndarray | None, root: int) -> Callable[[], bool]:
-        """x    in the root, the parts of all"""
+        """x    in the root, the parts of all members; None in the others"""
         return already_done if x is None else self.all_gather(y, x)
 
     def reduce_scatter(self, y: np.ndarray, x: np.ndarray, op: ReduceOp) -> Callable[[], bool]:
@@ -135,7 +135,7 @@ class ProcessGroup:
         raise DistributedError(f"recv from process {source}: this process is alone in its group: there is no sender")
 
     def split(self, name: str, ranks: tuple[int, ...]) -> ProcessGroup | None:
-        """The group of these members, in this order; None in other processes. All members must call this."""
+        """The group of these ranks, in this order; None in other processes. All members of this group must call it."""
         return ProcessGroup(name, 0, self.ranks)
 
 

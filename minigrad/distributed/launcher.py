@@ -1,7 +1,7 @@
 """Start ranks, show their output, and end them. If one fails, end all, and show its traceback.
 
 No process is left behind: when the launcher ends, by Ctrl-C or by kill -9, the ranks end too (rank.py explains how).
-Arguments and results travel as texts and values of mg.save; nothing is pickled.
+A function travels as its source text, arguments and results in files of mg.save; nothing is pickled.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ SURROUNDINGS = {  # let Open MPI run as root, with more ranks than cores; one th
     "OPENBLAS_NUM_THREADS": "1",
     "PYTHONUNBUFFERED": "1",
 }
-RESTART = "MINIGRAD_RESTART"  # tells a program how many restarts there were
+RESTART = "MINIGRAD_RESTART"  # the environment variable with the number of restarts so far
 Say = Callable[[int, str], None]
 
 
@@ -47,8 +47,8 @@ class NoRanksError(DistributedError):
 class RankError(DistributedError):
     """A rank that failed.
 
-    rank      its number
-    status    its exit status as in a shell: 128 + 9 if signal 9 killed it
+    rank      the rank's number
+    status    the rank's exit status as in a shell: 128 + 9 if signal 9 killed it
     """
 
     def __init__(self, rank: int, status: int, text: str):
@@ -59,8 +59,8 @@ class RankError(DistributedError):
 def launch(fn: Callable[..., Any], n: int, *args: Any, timeout: float | None = None) -> list[Any]:
     """Run fn(*args) on n ranks, each a process, and return their results: a list in the order of ranks.
 
-    fn         a function of a module; or of this notebook or program, sent with everything that it names
-    args       values that mg.save takes, as its result: tensors, arrays, numbers, lists of them
+    fn         a function of a module; or of this notebook or program, sent with everything that it uses
+    args       values that mg.save takes, as the result must be too: tensors, arrays, numbers, lists of them
     timeout    seconds after which all ranks are ended
 
     Raises RankError with the traceback of the rank that failed first, DistributedError if n ranks cannot start.
@@ -91,7 +91,7 @@ def print_line(rank: int, line: str) -> None:
 def run_on_ranks(
     job: dict[str, Any], n: int, say: Say, given: dict[str, Any] | None = None, timeout: float | None = None
 ) -> list[Any]:
-    """Run a job on n ranks: a script, or texts with the values `given`, whose results are returned."""
+    """Run a job on n ranks: a script, or texts with the values `given`. Returns the results of texts, else []."""
     if given is not None:
         from ..files.saving.files import load, save  # not needed for a script, and slow to import
     command = [*starter(n), sys.executable, "-P", str(Path(__file__).with_name("rank.py"))]
@@ -126,7 +126,7 @@ def run_on_ranks(
 
 @contextmanager
 def exit_on_signals() -> Iterator[None]:
-    """Within this block SIGTERM and SIGHUP raise SystemExit, so that folders are removed, unless handled already."""
+    """A block in which SIGTERM and SIGHUP, unless handled already, raise SystemExit, so that folders are removed."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -156,7 +156,7 @@ def outside() -> dict[str, str]:
 
 
 def starter(n: int) -> list[str]:
-    """The command that starts n ranks. Raises NoRanksError if this machine has none."""
+    """The command that starts n ranks. Raises NoRanksError if this machine cannot start ranks."""
     if n < 1:
         raise DistributedError(f"n, the number of ranks, must be 1 or more, and got {n}")
     if sys.platform == "emscripten":
@@ -203,7 +203,7 @@ class Rank:
             if mark:
                 self.told |= json.loads(said)
             if text or not mark:
-                yield text.decode(errors="replace").rstrip("\r").rpartition("\r")[2]  # as a terminal shows it
+                yield text.decode(errors="replace").rstrip("\r").rpartition("\r")[2]  # text after \r, as in a terminal
 
     def end_without_guard(self) -> None:
         """Kill the rank and its children if its guard has not reported its end: the guard may be gone."""
@@ -254,7 +254,7 @@ def end_mpiexec(process: subprocess.Popen[bytes]) -> None:
 
 
 def find_failure(ranks: list[Rank], board: Board, mpiexec: str, timeout: float | None) -> DistributedError:
-    """The error: which rank failed first, how, and what the others were doing."""
+    """The error that says which rank failed first, how it failed, and what the other ranks were doing."""
     first = min((rank for rank in ranks if rank.has_failed), key=lambda rank: rank.told["at"], default=None)
     others = "".join(
         f"\n    rank {rank.number} {describe_rank(rank, board, first)}" for rank in ranks if rank is not first

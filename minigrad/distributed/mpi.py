@@ -72,13 +72,13 @@ class MPIGroup(ProcessGroup):
             )
 
     def exchange_bytes(self, mine: bytes, what: Callable[[], str]) -> bytearray:
-        """The texts of all members, concatenated, each as long as mine."""
+        """The texts of all members, concatenated. Each must be as long as `mine`."""
         all_say = bytearray(len(mine) * self.size)
         self.until(self.control.Iallgather(mine, all_say).Test, what, self.number)
         return all_say
 
     def until(self, is_done: Callable[[], bool], what: Callable[[], str], call: int | None = None) -> None:
-        """call    number of the group, if all members must make this call: it is done when the last has made it"""
+        """call    number of the group, if the transfer ends when the last member makes this call; otherwise None"""
         began = time.monotonic()
         while not poll_burst(is_done):
             if time.monotonic() - began > AWAKE:
@@ -176,7 +176,7 @@ class MPIReceipt(MPIMessage):
         return self.fits() and not self.data.Test()
 
     def fits(self) -> bool:
-        """Whether its header has arrived. Raises DistributedError if shape or dtype differ."""
+        """Whether the message's header has arrived. Raises DistributedError if its shape or dtype is wrong."""
         if not self.header.Test():
             return False
         if not self.said.startswith(self.spec):
@@ -200,7 +200,7 @@ def origin_bytes(dtype: Any, shape: tuple[int, ...], where: Any) -> bytes:
 
 
 def poll_burst(is_done: Callable[[], bool]) -> bool:
-    """Whether it is done, after up to BURST tests in C: testing progresses the transfer."""
+    """Whether the transfer is done, after up to BURST tests in C. Testing progresses the transfer."""
     return any(map(call, repeat(is_done, BURST)))
 
 
@@ -232,7 +232,7 @@ def copy_when_done(arrived: Callable[[], bool], x: np.ndarray, wide: np.ndarray)
 
 
 def world(timeout: float) -> MPIGroup:
-    """The group of all processes. They agree first: making communicators blocks until all call it, without a test."""
+    """The group of all processes. They agree first, because making a communicator blocks, and cannot be polled."""
     everyone, ranks = MPI.COMM_WORLD, tuple(range(MPI.COMM_WORLD.size))
     start = shared_board() if LAUNCHED in os.environ else open_board(Board.create_file(everyone.size), last=True)
     MPIGroup("start", everyone, everyone, ranks, timeout, start).agree("init_process_group", place)
@@ -241,7 +241,7 @@ def world(timeout: float) -> MPIGroup:
 
 @cache
 def shared_board() -> Board:
-    """The launcher's board, or one for each machine, on which ranks of other machines always seem to compute."""
+    """The launcher's board, or a board for each machine, on which ranks of other machines always seem to compute."""
     if LAUNCHED in os.environ:
         board = open_board(os.environ[LAUNCHED])
     else:

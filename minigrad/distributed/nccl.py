@@ -41,7 +41,7 @@ class NcclGroup(MPIGroup):
         self.nccl = cuda.nccl.NcclCommunicator(self.size, known, self.rank)
 
     def start_call(self, call: str, x: Any, y: Any, count: int, *rest: int) -> Callable[[], bool]:
-        """Start an NCCL call from x to y on this thread's stream; later work on the stream waits for it by itself."""
+        """Start an NCCL call from x to y on this thread's stream; later work on the stream waits for that call."""
         cuda, name = self.cuda, "uint8" if x.dtype == bool else x.dtype.name
         if name not in TYPES:
             raise DTypeError(f"{call}: NCCL takes {', '.join(TYPES)}, and got {name}: use the backend 'mpi'")

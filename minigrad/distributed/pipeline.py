@@ -32,15 +32,15 @@ from .group import DistributedError, ProcessGroup, Work
 from .schedules import Schedule, Task, schedule
 from .world import resolve_group
 
-HEAD = 1024  # bytes of the message that describes a stage's outputs, once in a run
+HEAD = 1024  # bytes of the message that describes a stage's outputs, sent once in a run
 
 
 @dataclass(eq=False)
 class PipelineStage:
     """Stage `stage_index` of `num_stages`: a module, called with the output of the stage before it.
 
-    It runs on process stage_index modulo the group's size. A Sequential gets a tuple as one argument, as its own parts
-    do; another module gets the elements as arguments.
+    It runs on process stage_index modulo the group's size. If the input is a tuple, a Sequential gets it as
+    one argument, as its own parts do; another module gets the elements as arguments.
     """
 
     submodule: Any
@@ -57,15 +57,15 @@ class PipelineStage:
 
 
 class Pipeline:
-    """The stages of this process, which run a schedule with those of other processes. All make the same calls.
+    """The stages of this process. They run a schedule with the stages of other processes; all make the same calls.
 
     loss_fn        computes the loss of a microbatch from output and target, in the last stage
-    scale_grads    whether to divide gradients by the number of microbatches: if the loss is a mean, they are then those
-                   of the whole batch; False if it is a sum
+    scale_grads    whether to divide gradients by the number of microbatches, for gradients of the whole batch: True if
+                   the loss is a mean, False if it is a sum
 
-    Batch statistics, as in BatchNorm, are computed for each microbatch. Before a stage's first output in a run goes a
-    message of HEAD bytes with dtypes and shapes. Raises DistributedError if the stages are not those of this process,
-    or other processes run another schedule.
+    Batch statistics, as in BatchNorm, are computed for each microbatch. Before its first output in a run, a stage
+    sends a message of HEAD bytes with dtypes and shapes. Raises DistributedError if the stages are not those of this
+    process, or other processes run another schedule.
     """
 
     def __init__(
@@ -93,14 +93,14 @@ class Pipeline:
 
         args      inputs, only in the first stage's process; cut along their first axis
         target    for loss_fn, only in the last stage's process
-        losses    a list that gets each microbatch's loss, in the last stage's process
+        losses    a list to which the last stage's process appends each microbatch's loss
 
         Raises ShapeError if the microbatches are not of one size, or a stage's outputs differ in shape between them.
         """
         return self.run(self.schedule, args, target, losses)
 
     def eval(self, *args: Tensor, target: Tensor | None = None, losses: list[Tensor] | None = None) -> Any:
-        """Forward only, under no_grad(); does not switch modules to evaluation."""
+        """Run only forward, under no_grad(); does not switch modules to evaluation."""
         with no_grad():
             return self.run(self.schedule.forward_only(), args, target, losses)
 
@@ -150,7 +150,7 @@ class Pipeline:
         return began, ended
 
     def loss(self, y: Any, n: int, target: Tensor) -> Tensor:
-        """The loss of a microbatch of n. Raises ShapeError for another number of targets, which might broadcast."""
+        """The loss of a microbatch of n samples. Raises ShapeError unless it has n targets: fewer might broadcast."""
         assert self.loss_fn
         if len(target) != n:
             m = self.ran.microbatches
@@ -186,19 +186,19 @@ class Pipeline:
 
 
 def ScheduleGPipe(stage: PipelineStage, n_microbatches: int, *args: Any, **options: Any) -> Pipeline:
-    """All forward, then all backward, by PyTorch's name."""
+    """A Pipeline that runs forward of all microbatches, then backward of all. The name is PyTorch's."""
     return Pipeline([stage], schedule("gpipe", stage.group.size, n_microbatches), *args, **options)
 
 
 def Schedule1F1B(stage: PipelineStage, n_microbatches: int, *args: Any, **options: Any) -> Pipeline:
-    """One forward, one backward, by PyTorch's name."""
+    """A Pipeline that alternates forward and backward of one microbatch each. The name is PyTorch's."""
     return Pipeline([stage], schedule("1f1b", stage.group.size, n_microbatches), *args, **options)
 
 
 def ScheduleInterleaved1F1B(
     stages: Sequence[PipelineStage], n_microbatches: int, *args: Any, **options: Any
 ) -> Pipeline:
-    """One forward, one backward, with several stages on each process, by PyTorch's name."""
+    """As Schedule1F1B, but with several stages on each process. The name is PyTorch's."""
     plan = schedule("1f1b", stages[0].group.size, n_microbatches, len(stages))
     return Pipeline(stages, plan, *args, **options)
 
@@ -229,7 +229,7 @@ class Messages:
         return x
 
     def tag(self, stage: int, i: int, way: int) -> int:
-        """The tag of a message between a stage and the next; way: 0 outputs for microbatch i, 1 gradients, 2 head."""
+        """The tag of a message between a stage and the next for microbatch i; way: 0 outputs, 1 gradients, 2 head."""
         return (stage * self.m + i) * 3 + way
 
     def give_outputs(self, s: int, i: int, ys: Sequence[Tensor], several: bool, n: int) -> None:

@@ -4,9 +4,9 @@
     with mg.device("worker:1"): y = x @ w
     with dist.Session(g) as session: session.run(y, {x: data})      # the same in every process
 
-Each process keeps its part of the graph of a run. A Send and a Recv replace an edge between two parts, once for each
-process that reads the value, however many of its nodes do. Abadi et al. 2016, “TensorFlow: Large-Scale Machine Learning
-on Heterogeneous Distributed Systems”, §3.2.2. https://arxiv.org/abs/1603.04467
+Each process keeps its part of the graph of a run. A Send and a Recv replace an edge between two parts: one pair for
+each process that reads the value, however many of its nodes read it. Abadi et al. 2016, “TensorFlow: Large-Scale
+Machine Learning on Heterogeneous Distributed Systems”, §3.2.2. https://arxiv.org/abs/1603.04467
 
 All processes walk the whole graph in the same order, and each sends and receives its messages in that order. The first
 pending message in this order can always proceed, so there is no deadlock.
@@ -89,7 +89,7 @@ class Recv(Send):
 class Cut:
     """One process's part of a run.
 
-    at       node → the process that computes it; None for a node without a place, computed in each that reads it
+    at       node → the process that computes it; None for a node without a place, which each reader computes
     here     node → its counterpart in this process
     sent     (node, process that reads it) → number of the message
     last     the last effect in this process
@@ -124,7 +124,7 @@ class Cut:
         return PrunedGraph(Graph(tuple(reads), outputs), tuple(reads.values()), tuple(kept), names)
 
     def step(self, node: Node) -> None:
-        """Place the next node, and bring its operands to its process."""
+        """Place the next node, and route its operands to the process that computes it."""
         xs = self.operands(node)
         self.at[node] = at = self.place_of(node, [self.at[x] for x in xs])
         if at is not None and at >= self.size:
@@ -134,12 +134,12 @@ class Cut:
             self.here[node] = self.add_node(node, node.op, here) if node.inputs or node.op.effect else node
 
     def operands(self, node: Node) -> list[Node]:
-        """The operands of a node, without control dependencies, which each process orders again."""
+        """The operands of a node. Control dependencies are left out: each process orders its effects itself."""
         alone = node.op.effect and not self.graph.symbols[name_of(node)].node.inputs
         return [] if alone else [source(x) for x in node.inputs]
 
     def place_of(self, node: Node, places: Sequence[int | None]) -> int | None:
-        """The node's assigned process; else an operand's; else the first process, for an effect."""
+        """The node's assigned process; else that of an operand; else the first one for an effect, None for others."""
         what = self.reads.get(node)
         if isinstance(what, str):
             return self.owner(what)
@@ -149,7 +149,7 @@ class Cut:
         return next((at for at in (said, *places) if at is not None), 0 if node.op.effect else None)
 
     def owner(self, name: str) -> int | None:
-        """The process of a variable; None for a captured tensor that the graph does not change: all have it."""
+        """The process of a variable; None for a captured tensor that the graph does not change, as all have it."""
         worker = self.graph.symbols[name].node.worker
         return 0 if worker is None and name in self.assigned else worker
 
@@ -185,8 +185,8 @@ def source(node: Node) -> Node:
 class Session(Alone):
     """A session in which each process runs its part. All create it, make the same run calls and get the fetches.
 
-    `with mg.device("worker:1"):` places nodes; other nodes run with their operands. A variable lives on its worker, by
-    default on the first. A node without any place is computed in each process that reads it. Gradients run with their
+    `with mg.device("worker:1"):` places nodes; the others run where their operands are. A variable is on its worker,
+    by default the first. A node without any place is computed in each process that reads it. Gradients run with their
     forward node, an optimizer's step with the variable. A feed is read where its placeholder is; for a placeholder
     without a place, all processes feed the same. Effects keep their order within a process, not between processes.
 
@@ -194,7 +194,7 @@ class Session(Alone):
     """
 
     workers: ProcessGroup
-    nodes = 0  # of the graph when plans were made; a new node may be the first to change a tensor that a plan reads
+    nodes = 0  # in the graph when plans were made; a new node may be the first to change a tensor that a plan reads
 
     def __init__(self, graph: StaticGraph | None = None, **options: Any):
         super().__init__(graph, **options)

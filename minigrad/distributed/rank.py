@@ -25,7 +25,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-LOOK = 0.02  # seconds
+LOOK = 0.02  # seconds between polls
 ENGINE = str(Path(__file__).parents[1])
 MARK = b"\x1e"  # ASCII's record separator
 OVER = "over"  # the file that marks an orderly end: the launcher removes its folder itself
@@ -95,7 +95,7 @@ def run_rank(folder: Path, rank: int, out: int) -> None:
 
 
 def join_board(rank: int, n: int) -> Any:
-    """The board of the ranks, after MPI has started, which waits for all ranks."""
+    """Start MPI, which waits for all ranks, and return their board; None for a single rank."""
     if n == 1:
         return None
     from mpi4py import MPI
@@ -143,7 +143,7 @@ def exec_text(tree: ast.Module, file: str, names: dict[str, Any]) -> None:
 
 
 def user_traceback(error: BaseException) -> Any:
-    """The error's traceback, without the frames before the user's program and, for DistributedError, below it."""
+    """The error's traceback, without the frames above the user's program and, for DistributedError, those below it."""
     tb = error.__traceback__
     while (
         tb

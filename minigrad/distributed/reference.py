@@ -35,7 +35,7 @@ REDUCE: dict[ReduceOp, Callable[..., Any]] = {
     ReduceOp.MIN: np.minimum,
     ReduceOp.MAX: np.maximum,
 }
-under_way: list[Iterator[bool]] = []  # of all groups: a wait for one progresses all, as other ranks may need it
+under_way: list[Iterator[bool]] = []  # algorithms of all groups: waiting for one progresses all, as others may need it
 
 
 def move_on() -> None:
@@ -48,7 +48,7 @@ class ReferenceGroup(MPIGroup):
 
     def __init__(self, group: MPIGroup, algorithm: str):
         vars(self).update(vars(group))
-        self.algorithm, self.posted = algorithm, group.comm.Dup()  # separate from the user's messages
+        self.algorithm, self.posted = algorithm, group.comm.Dup()  # a communicator apart from the user's
         self.begun = 0
         halves = algorithm == "halving" and self.size & (self.size - 1) == 0
         self.scattering = halving_reduce_scatter if halves else ring_reduce_scatter
@@ -82,8 +82,8 @@ class ReferenceGroup(MPIGroup):
         super().until(moved_and_done, what, *more)
 
     def run(self, rounds: Rounds, x: np.ndarray, op: ReduceOp = ReduceOp.SUM) -> Callable[[], bool]:
-        """Start this rank's rounds; each begins when the one before is over. Returns a test for the end."""
-        self.begun += 1  # the same number in all members, who begin transfers in one order: the tag of this one
+        """Start this rank's rounds; each begins when the previous round has ended. Returns a test for completion."""
+        self.begun += 1  # the transfer's tag: the same in all members, as all begin transfers in one order
         steps = self.steps(rounds, x.reshape(-1), REDUCE[op], self.begun % 2**15)
         under_way.append(steps)
         move_on()

@@ -15,7 +15,7 @@ from .world import get_rank, get_world_size
 
 
 class DistributedSampler(Sampler):
-    """Every `num_replicas`-th number, from `rank` on: mg.data.DataLoader(data, sampler=DistributedSampler(data)).
+    """Every `num_replicas`-th index, from `rank` on: mg.data.DataLoader(data, sampler=DistributedSampler(data)).
 
     num_replicas    number of shares; the number of processes if None
     rank            number of this share; this process's rank if None

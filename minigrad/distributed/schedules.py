@@ -4,10 +4,10 @@ A network is cut into stages, and a batch into m microbatches that pass through 
 the network on each, worker w has the stages w, p + w, 2p + w, …: forward goes up the stages, and backward down.
 
     GPipe               all forward, then all backward. Huang et al. 2019, §2.3. https://arxiv.org/abs/1811.06965
-    1F1B                one forward, one backward, as soon as there is one to do; a worker keeps no more microbatches
+    1F1B                one forward, one backward, once a backward is ready; a worker keeps no more microbatches
                         than there are workers. Narayanan et al. 2021, §2.2.1. https://arxiv.org/abs/2104.04473
     interleaved 1F1B    with v > 1 chunks: a worker waits for p − 1 chunks, which are v times smaller, and sends v
-                        times as much. The same, §2.2.2; GPipe with v > 1 is Lamy-Poirier 2023's breadth-first
+                        times as much. Same paper, §2.2.2; GPipe with v > 1 is Lamy-Poirier 2023's breadth-first
 """
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ class Schedule:
 
     @property
     def messages(self) -> int:
-        """Number of messages in a run: one of each kind of step per microbatch, between each two stages."""
+        """Number of messages in a run: between each two neighbouring stages, one per microbatch and kind of step."""
         kinds = len({step.kind for step in self.steps[0]})
         return kinds * self.microbatches * (self.stages - 1) if self.workers > 1 else 0
 
@@ -142,7 +142,7 @@ class Schedule:
 def schedule(name: str, stages: int, microbatches: int, chunks: int = 1) -> Schedule:
     """The schedule "gpipe" or "1f1b" of `stages` workers, with `chunks` stages of the network each.
 
-    Raises ScheduleError if there is none: interleaved 1F1B needs a multiple of the workers as number of microbatches.
+    Raises ScheduleError if there is none: in interleaved 1F1B, p workers need a multiple of p microbatches.
     """
     p, m, v = stages, microbatches, chunks
     known = {"gpipe": "GPipe", "1f1b": "1F1B" if v == 1 else "interleaved 1F1B"}.get(name.lower())
@@ -177,13 +177,13 @@ def order(m: int, v: int, a_round: int, ahead: int) -> list[Step]:
 def bubble_fraction(stages: int, microbatches: int, chunks: int = 1) -> float:
     """The share of the time in which a worker waits: (p − 1) / (v m + p − 1), for both GPipe and 1F1B.
 
-    Compared with the time in which it works, that is (p − 1) / (v m): Narayanan et al. 2021, §2.2.
+    Its ratio of waiting time to working time is (p − 1) / (v m): Narayanan et al. 2021, §2.2.
     """
     return (stages - 1) / (chunks * microbatches + stages - 1)
 
 
 def makespan(tasks: Iterable[Task]) -> float:
-    """From the first start to the last end."""
+    """The time from the first start to the last end."""
     tasks = [*tasks]
     return max(task.end for task in tasks) - min(task.start for task in tasks)
 
@@ -195,5 +195,5 @@ def bubble(tasks: Sequence[Task]) -> float:
 
 
 def most_kept(steps: Iterable[Step]) -> int:
-    """The most activations a worker keeps at once: each of one microbatch and chunk, from forward to backward."""
+    """The most activations a worker keeps at once. Each microbatch and chunk has one, from forward to backward."""
     return max(accumulate(1 if step.kind == "forward" else -1 for step in steps))

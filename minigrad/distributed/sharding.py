@@ -1,10 +1,10 @@
-"""ZeRO: each process keeps only a part of what all would hold. Ψ elements, p processes, K numbers of state for each:
+"""ZeRO: each process keeps only a part of the training state. Ψ parameters, p processes, K numbers of state for each:
 
                                        parameters   gradients   state      elements that move
-    data parallel (NO_SHARD)           Ψ            Ψ           KΨ         2Ψ    an all-reduce is two of those below
-    1   ZeroRedundancyOptimizer        Ψ            Ψ           KΨ/p       3Ψ    with DistributedDataParallel before it
+    data parallel (NO_SHARD)           Ψ            Ψ           KΨ         2Ψ    an all-reduce
+    1   ZeroRedundancyOptimizer        Ψ            Ψ           KΨ/p       3Ψ    an all-reduce (DDP), broadcasts
     2   SHARD_GRAD_OP                  Ψ            Ψ/p         KΨ/p       2Ψ    reduce-scatter, all-gather
-    3   FULL_SHARD                     Ψ/p          Ψ/p         KΨ/p       3Ψ    and an all-gather in backward
+    3   FULL_SHARD                     Ψ/p          Ψ/p         KΨ/p       3Ψ    as 2, and an all-gather in backward
 
 SGD has K = 0, with momentum 1; Adam has K = 2. Parameters, gradients and state have one dtype here.
 Rajbhandari et al. 2020, “ZeRO: Memory Optimizations Toward Training Trillion Parameter Models”, §5, §7 and table 1. Its
@@ -75,7 +75,7 @@ class Shard(Tensor):
 
 
 class FlatParameter(Parameter):
-    """All parameters of a unit in one array, the row."""
+    """All parameters of a unit, which is a FullyShardedDataParallel module, in one array: the row."""
 
     __slots__ = ()
 
@@ -93,14 +93,14 @@ class FlatPart(FlatParameter):
 
 
 class FullyShardedDataParallel(Module):
-    """A module whose parameters are one array, `flat_param`; each process keeps a part, and calls it with its batch.
+    """A module whose parameters are one array, `flat_param`. Each process keeps a part, and runs on a batch of its own.
 
-    process_group        all processes, if None
+    process_group        the group of processes; all if None
     sharding_strategy    see ShardingStrategy
     auto_wrap_policy     classes of inner modules that become units of their own, so that less is gathered at once
 
     Parameters are whole while their unit runs. FULL_SHARD then frees them, also those that backward needs, and gathers
-    them again when backward reads them. `.grad` of flat_param is this process's part of the mean over processes, 0 for
+    them again when backward reads them. `.grad` of flat_param is this process's part of the mean gradient, 0 for
     unused parameters. The constructor copies parameters and buffers from the first process. Create optimisers after
     it. Elementwise optimisers, such as SGD and Adam, update parts as they would the whole; Adafactor, Muon and LBFGS do
     not. SHARD_GRAD_OP keeps parameters whole between steps too, as the paper's second stage does; PyTorch does so only
@@ -125,7 +125,7 @@ class FullyShardedDataParallel(Module):
         self.places = [places_of(p, module) for p in own.values()]
         self.shapes = [p.shape for p in own.values()]
         self.parts = 1 if sharding_strategy is NO_SHARD else self.group.size
-        self.length = -(-sum(p.size for p in own.values()) // self.parts)  # of a part; the last is padded with zeros
+        self.length = -(-sum(p.size for p in own.values()) // self.parts)  # of a part; zeros pad the last part
         full = np.zeros(self.length * self.parts, first.dtype)
         for view, p in zip(self.views(full), own.values()):
             view[...] = p.value
@@ -159,7 +159,7 @@ class FullyShardedDataParallel(Module):
         return f"FullyShardedDataParallel({type(self.module).__name__}, {self.strategy.name}, {size})"
 
     def units(self) -> list[FullyShardedDataParallel]:
-        """This unit, and those inside it."""
+        """This unit, and the units inside it."""
         return [m for m in self.modules() if isinstance(m, FullyShardedDataParallel)]
 
     # -- the row ----------------------------------------------------------------------------------
@@ -201,7 +201,7 @@ class FullyShardedDataParallel(Module):
                 vars(m).setdefault("_computed", {})[name] = partial(self.current_parameter, i)
 
     def show_all(self, full: np.ndarray) -> None:
-        """Put parameters that are views of the whole row in the place of these lookups."""
+        """Replace the lookups that hide_all made by parameters, which are views of the whole row."""
         for places, view in zip(self.places, self.views(full)):
             p = Parameter(Tensor(view), self.flat_param.requires_grad)
             for m, name in places:
@@ -220,7 +220,7 @@ class FullyShardedDataParallel(Module):
 
     @contextmanager
     def summon_full_params(self, writeback: bool = True) -> Iterator[Any]:
-        """A block in which the original module is whole again in every process; yields it. All must call.
+        """A block in which the original module is whole again in every process; yields the module. All must call it.
 
         writeback    whether to keep edits
         """
@@ -243,7 +243,7 @@ class FullyShardedDataParallel(Module):
                     write(unit.flat_param, unit.mine(full))
 
     def state_dict(self, *, prefix: str = "") -> dict[str, Tensor]:
-        """The whole state, under the wrapped module's names, in every process. All must call."""
+        """The whole state, under the wrapped module's names, in every process. All processes must call this."""
         with self.summon_full_params(writeback=False) as module:
             return module.state_dict(prefix=prefix)  # type: ignore[no-any-return]
 
@@ -257,7 +257,7 @@ class FullyShardedDataParallel(Module):
             return module.load_state_dict(state_dict, strict)  # type: ignore[no-any-return]
 
     def clip_grad_norm_(self, max_norm: float, norm_type: float = 2.0) -> Tensor:
-        """mg.nn.utils.clip_grad_norm_ over all parts: scales the gradients, and returns their norm before."""
+        """mg.nn.utils.clip_grad_norm_ over all parts: scales the gradients, and returns their norm before scaling."""
         grads = [p.grad for p in self.parameters() if p.grad is not None]
         with no_grad():
             total = Tensor(total_norm([Tensor(g.value) for g in grads], norm_type).value.reshape(1))
@@ -273,7 +273,7 @@ class FullyShardedDataParallel(Module):
 
 
 class UnitCall:
-    """The whole row during one call of its unit; and the rule that turns the parameters' gradients into that of a part.
+    """The whole row during one call of a unit; also the rule that turns parameters' gradients into the part's gradient.
 
     tensors    the parameters, recorded as outputs of one op
     around     the surrounding saved_tensors_hooks, which pack all other saved tensors
@@ -309,13 +309,13 @@ class UnitCall:
         return Tensor(np.ndarray(shape, self.dtype, self.full, offset, strides))
 
     def pull(self, gys: dict[int, Any]) -> tuple[Any]:
-        """This process's part of the mean gradient over processes, from gradients by parameter index."""
+        """This process's part of the mean gradient over processes, from `gys`: index of a parameter → its gradient."""
         unit, self.full = self.unit, None
         flat = np.zeros(unit.length * unit.parts, self.dtype)
         for i, view in enumerate(unit.views(flat)):
             if i in gys:
                 view[...] = gys[i]
-        flat /= unit.group.size  # before the sum: in half precision it could overflow
+        flat /= unit.group.size  # before the sum, which could overflow in half precision
         if unit.parts == 1:
             collectives.all_reduce(Tensor(flat), ReduceOp.SUM, unit.group)
             return (flat,)
@@ -344,7 +344,7 @@ def places_of(p: Tensor, module: Module) -> list[tuple[Any, str]]:
 
 
 def check_alike(own: dict[str, Tensor], module: Module) -> Any:
-    """Any of the parameters. Raises ValueError if they cannot form a row."""
+    """Check that the parameters can form a row, and return any of them. Raises ValueError if they cannot."""
     kinds = {(p.dtype, p.spec.device, p.requires_grad): name for name, p in own.items()}
     if len(kinds) > 1 or any(device is not CPU for _, device, _ in kinds):
         raise ValueError(
@@ -364,10 +364,10 @@ class ZeroRedundancyOptimizer(Optimizer):
     """A distributed optimiser: each process has the state of some parameters, updates them, and sends them to all.
 
     optimizer_class    SGD, Adam, …: an optimiser that updates each parameter by itself
-    process_group      all processes, if None
+    process_group      the group of processes; all if None
 
-    Whole parameters are assigned, largest first, each to the process with the fewest elements. Gradients must be equal
-    in all processes, as DistributedDataParallel makes them. As PyTorch's ZeroRedundancyOptimizer.
+    Each parameter is assigned whole, the largest first, to the process that has the fewest elements so far. Gradients
+    must be equal in all processes, as DistributedDataParallel makes them. As PyTorch's ZeroRedundancyOptimizer.
     """
 
     def __init__(self, params: Any, optimizer_class: Any, process_group: ProcessGroup | None = None, **defaults: Any):
@@ -411,7 +411,7 @@ class ZeroRedundancyOptimizer(Optimizer):
         return loss
 
     def consolidate_state_dict(self, to: int = 0) -> None:
-        """Collect the state of all processes on rank `to`, for its state_dict(). All must call."""
+        """Collect the state of all processes on rank `to`, for its state_dict(). All processes must call this."""
         state, owners, counters = {}, self.owners, self.optim.counters
         for i, (p, options) in enumerate((p, group) for group in self.param_groups for p in group["params"]):
             kept, rank = self.optim.state.get(p, {}), owners[id(p)]
@@ -430,7 +430,7 @@ class ZeroRedundancyOptimizer(Optimizer):
         self.consolidated = {"state": state, "param_groups": groups} if mine else None
 
     def state_dict(self) -> Group:
-        """The whole state, on the rank that collected it by consolidate_state_dict()."""
+        """The whole state, on the rank to which consolidate_state_dict() sent it."""
         if self.consolidated is None:
             raise StateError("the state is in parts: first, all processes call consolidate_state_dict(to=rank)")
         return self.consolidated

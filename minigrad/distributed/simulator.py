@@ -30,13 +30,13 @@ Array = NDArray[Any]
 Round = tuple[Array, ...]  # senders, receivers, elements of each message
 Ran = tuple[str, Array, Array]
 SHOWN = 12  # workers or failures that are drawn
-HOPELESS = 12.0  # mean times between failures: one interval in 160,000 would be that long
+HOPELESS = 12.0  # mean times between failures: one gap between failures in 160,000 is longer
 
 
 def rounds(algorithm: str, n: int, p: int) -> Iterator[Round]:
-    """The messages of algorithms.py, round by round: senders, receivers, and elements of each, out of n.
+    """The messages of an algorithm, round by round: senders, receivers, and elements of each message, out of n.
 
-    A ring has 2(p − 1) rounds, each of them the first one rotated, and computed at once. The others have log p.
+    A ring has 2(p − 1) rounds. Each is the first round rotated, for all ranks at once. Others have about log p rounds.
     """
     if algorithm != "ring":
         for sent in messages(ALL_REDUCE[algorithm], p, n):
@@ -49,9 +49,9 @@ def rounds(algorithm: str, n: int, p: int) -> Iterator[Round]:
 
 
 def all_reduce(start: Any, nbytes: int, alpha: float, beta: float, algorithm: str = "ring") -> tuple[Array, int]:
-    """When each worker has the sum, and the number of messages.
+    """The time at which each worker has the sum, and the number of messages.
 
-    start    when each worker is ready, (…, p): one row for each group of p
+    start    the time at which each worker is ready, (…, p): one row for each group of p
 
     >>> all_reduce([0.0, 0.0, 0.0, 5.0], 4000, alpha=1.0, beta=0.001)  # all wait for the last
     (array([17., 17., 17., 17.]), 24)
@@ -67,9 +67,9 @@ def all_reduce(start: Any, nbytes: int, alpha: float, beta: float, algorithm: st
 
 
 def pipeline(schedule: Schedule, seconds: dict[str, Array], transfer: float) -> dict[int, list[Ran]]:
-    """Worker of a pipeline → its steps: (kind, starts, ends), of all replicas (r,).
+    """Worker of a pipeline → its steps: (kind, starts, ends). Starts and ends have shape (r,), for r replicas.
 
-    seconds    "forward" and "backward" → seconds for a chunk, (workers, r)
+    seconds    "forward" and "backward" → seconds for a chunk, of shape (workers, r)
     """
     ran: dict[int, list[Ran]] = {}
     done: dict[tuple[int, Any], Array] = {}
@@ -133,9 +133,9 @@ def failures(
 ) -> Timeline:
     """Simulate `work` seconds of training, where each failure of a worker sets all back to the last checkpoint.
 
-    interval      seconds of work between checkpoints, which take `checkpoint`; work is rounded up to whole intervals
-    restart       seconds until work resumes; another failure may happen in them
-    mtbf          mean seconds between failures of a worker, equally likely at any time; n workers fail n times as often
+    interval      seconds of work between checkpoints, each of `checkpoint` seconds; work is rounded up to intervals
+    restart       seconds until work resumes; another failure may happen in this time
+    mtbf          mean seconds between a worker's failures, equally likely at any time; n workers fail n times as often
 
     The mean duration is `expected_seconds` (cost/formulas.py); `busy` is the goodput.
     """

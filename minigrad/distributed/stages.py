@@ -14,8 +14,8 @@ from ..profiler.costs import estimate
 def stages_of(model: Sequential, stages: int | Sequence[str], *inputs: Any) -> list[Sequential]:
     """Cut a model into stages, whose parameters keep their names.
 
-    stages    names of the parts that begin the second, third, … stage; or their number. They are then balanced: the
-              largest stage is as small as possible, in training FLOPs that `profiler.estimate` counts on these
+    stages    names of the parts that begin the second, third, … stage; or the number of stages, to be balanced:
+              the largest stage is as small as possible, in training FLOPs that `profiler.estimate` counts on these
               inputs, or in parameters if there are no inputs
 
     Raises ValueError if there is no such cut, or two stages would share a parameter.
@@ -33,7 +33,7 @@ def stages_of(model: Sequential, stages: int | Sequence[str], *inputs: Any) -> l
 
 
 def balanced_starts(model: Sequential, names: Sequence[str], stages: int, inputs: tuple[Any, ...]) -> list[int]:
-    """Where the second, third, … of so many stages begins. Raises ValueError if there are not enough parts."""
+    """The index of the first part of the second, third, … stage. Raises ValueError if there are not enough parts."""
     if not 0 < stages <= len(names):
         raise ValueError(f"{len(names)} parts can be cut into 1 to {len(names)} stages, not {stages}")
     if not inputs:

@@ -23,14 +23,14 @@ class SyncBatchNorm(BatchNormNd):
     """(x − μ) / √(σ² + ε) · w + b for each channel, over all processes' batches in training: see nn.BatchNorm1d.
 
     x                (N, C) or (N, C, …); N may differ between processes, and be 0
-    process_group    whose batches count as one; all processes if None
+    process_group    the processes whose batches count as one; all processes if None
 
     A step costs one all_gather of 2C + 1 numbers, and its gradient one reduce_scatter. The mean, squared deviations and
     count of each process combine to those of all (Chan et al. 1979, “Updating Formulae and a Pairwise Algorithm for
     Computing Sample Variances”, eq. 2.1); sums of squares would lose digits under a large mean. The loss is the sum of
     all processes' losses, as for every collective; gradients of w and b cover only each process's own batch.
 
-    Raises ShapeError if all processes together have one value for a channel: it has no variance.
+    Raises ShapeError if all processes together have only one value for a channel, as one value has no variance.
     """
 
     dims = 2, 3, 4, 5
@@ -49,7 +49,7 @@ class SyncBatchNorm(BatchNormNd):
         mean = wide.sum(axes) / n.maximum(1)
         squares = ((wide - mean.reshape(column)) ** 2).sum(axes)
         rows = all_gather(cat([mean, squares, n]).unsqueeze(0), self.process_group)
-        means, squares, counts = rows[:, :C], rows[:, C:-1], rows[:, -1:]  # of each process
+        means, squares, counts = rows[:, :C], rows[:, C:-1], rows[:, -1:]  # a row for each process
         total = counts.sum()
         if isinstance(total, Tensor) and total.item() < 2:
             raise ShapeError(f"{self} in training needs more than one value for each channel in all, and got {x.spec}")

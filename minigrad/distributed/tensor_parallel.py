@@ -2,11 +2,11 @@
 
 Of two layers, the first is cut by columns, the second by rows; one sum of the parts gives the result:
 
-    x → f → [A₁ | A₂] → gelu → [B₁ / B₂] → g → y         f  y = x,   gx = Σ gy    (Entered)
-                                                         g  y = Σ x, gx = gy      (Reduced)
+    x → f → [A₁ | A₂] → gelu → [B₁ / B₂] → g → y         f  y = x,   gx = Σ gy    (CopyToParallel)
+                                                         g  y = Σ x, gx = gy      (ReduceFromParallel)
 
 Unlike elsewhere in this package, all processes have the whole loss, not a part of it. With `sequence`, each process has
-a part of the tokens between such pairs: f becomes all_gather, g reduce_scatter, which are each other's gradients.
+a part of the tokens between such layer pairs: f becomes all_gather, g reduce_scatter, each the other's gradient.
 Shoeybi et al. 2019, “Megatron-LM”, §3, https://arxiv.org/abs/1909.08053; for sequences Korthikanti et al. 2022,
 “Reducing Activation Recomputation in Large Transformer Models”, §4.2, https://arxiv.org/abs/2205.05198.
 """
@@ -54,8 +54,8 @@ class Parallel(nn.Module):
     """A layer of which each process has a part, made from the weights in the group's first process.
 
     cuts        parameter → the axis to cut; other parameters stay whole
-    blocks      number of blocks along that axis, each of them cut: 3 for queries, keys and values
-    sequence    whether the x or y that would be equal in all processes is cut along tokens: (N, T / p, C)
+    blocks      number of blocks along that axis; each block is cut: 3 for queries, keys and values
+    sequence    whether an x or y that is otherwise equal in all processes is cut along tokens: (N, T / p, C)
 
     Raises ShapeError if the number of processes does not divide the axis.
     """
@@ -86,7 +86,7 @@ class Parallel(nn.Module):
         return x.unflatten(axis, (self.blocks, g.size, -1)).movedim(axis + 1, 0)[g.rank].flatten(axis, axis + 1)
 
     def whole(self, name: str, part: Any) -> Any:
-        """The whole parameter, from the parts of all. All must call."""
+        """The whole parameter, from the parts of all processes. All must call this."""
         axis = self.cuts.get(name)
         if axis is None:
             return part
@@ -94,13 +94,13 @@ class Parallel(nn.Module):
         return parts.movedim(0, axis + 1).flatten(axis, axis + 2)
 
     def copy_to_parallel(self, x: Any) -> Any:
-        """f: the layer's input, equal in all processes; with `sequence`, gathered from their tokens."""
+        """f: the layer's input, equal in all processes; with `sequence`, gathered from the tokens of all."""
         if self.sequence:
             return all_gather(x.swapaxes(0, 1), groups[self.group]).swapaxes(0, 1)
         return operand(x).apply(CopyToParallel(self.group, ReduceOp.SUM))
 
     def reduce_from_parallel(self, y: Any) -> Any:
-        """g: the sum of all y; with `sequence`, only for this process's tokens."""
+        """g: the sum of the y of all processes; with `sequence`, only for this process's tokens."""
         if self.sequence:
             return reduce_scatter(y.swapaxes(0, 1), groups[self.group]).swapaxes(0, 1)
         return y.apply(ReduceFromParallel(self.group, ReduceOp.SUM))
@@ -172,7 +172,7 @@ def vocab_parallel_cross_entropy(logits: Any, target: Any, reduction: str = "mea
 
 
 def local_rows(index: Any, rows: int, g: ProcessGroup) -> tuple[Any, Any]:
-    """For each index, its position among this process's rows, or 0; and whether the row is here.
+    """For each index, its position among this process's rows, or 0 if it is not here; and whether it is here.
 
     Raises BoundsError for an index that no process has.
     """
@@ -183,7 +183,7 @@ def local_rows(index: Any, rows: int, g: ProcessGroup) -> tuple[Any, Any]:
 
 
 def parallel_block(block: Any, group: ProcessGroup | None = None, sequence: bool = False) -> Any:
-    """Make a GPT's block parallel, in place: x (N, T, C), or (N, T / p, C) with `sequence`, to the same shape.
+    """Make a GPT's block parallel, in place: x (N, T, C), or (N, T / p, C) with `sequence`; y has x's shape.
 
     Forward costs two g of N T C numbers, backward two f; with `sequence`, twice as many messages with the same bytes,
     and sums of the gradients of two norms and two biases. Dropout is refused: all parts would drop the same elements.
@@ -209,7 +209,7 @@ def part_of_state(module: nn.Module, whole: Mapping[str, Any]) -> dict[str, Any]
 
 
 def whole_state(module: nn.Module) -> dict[str, Any]:
-    """The whole state_dict, in every process. All must call."""
+    """The whole state_dict, in every process. All must call this."""
     return map_parts(module, module.state_dict(), lambda layer, name, x: layer.whole(name, x))
 
 

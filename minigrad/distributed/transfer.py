@@ -24,7 +24,7 @@ def run_transfer(
 ) -> Work | None:
     """Run a transfer that all members begin, and wait for it; with async_op return it as Work instead.
 
-    x         the larger of input and output: nccl-tests counts its bytes too
+    x         the larger of input and output, whose bytes are counted, as in nccl-tests
     detail    must be the same in all members, like the call and the shape and dtype of x
     """
     with named_scope("collective", call) if current.mode.watchers else nullcontext():
@@ -43,7 +43,7 @@ def run_transfer(
 
 
 def agree_on_call(g: ProcessGroup, call: str, x: Spec, detail: str = "") -> None:
-    """Return when all members make the same call. It is counted, whether or not they agree."""
+    """Return when all members make the same call. The call is counted, whether or not they agree."""
     count_call(call, x)
     g.agree(describe_call(call, detail, x), place)
 

@@ -1,11 +1,11 @@
 """A board with the state of every process, which all can read: it turns deadlocks into errors that name the ranks.
 
 The board is a memory-mapped file with a row for each rank. A rank waits for the members of its group that have not made
-its call, or for the rank that it exchanges a message with. It is stuck if it waits for a rank that has ended or is
-itself stuck: the largest set of ranks for which this holds is a knot. A computing rank is never stuck, however slow.
+the same call, or for the rank that it exchanges a message with. It is stuck if it waits for a rank that has ended or is
+stuck, too. The largest set of ranks for which this holds is a knot. A computing rank is never stuck, however slow.
 
-A long wait checks the board four times a second. It reports a knot after each rank in it has checked twice more in
-vain, so that neither a message in transit nor a suspended process is taken for a deadlock.
+A long wait checks the board four times a second. It reports a knot after each rank in the knot has checked twice
+more, so that neither a message in transit nor a suspended process is taken for a deadlock.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ import numpy as np
 from .group import DistributedError
 
 LAUNCHED = "MINIGRAD_BOARD"  # the environment variable with the path of the launcher's board
-LOOK = 0.25  # seconds
-GROUPS = 256  # groups whose calls are counted; in others, knots are not found
+LOOK = 0.25  # seconds between two checks of the board
+GROUPS = 256  # groups whose calls are counted; in later groups, knots are not found
 TEXT = 400  # bytes of a call's description
 RUNNING, WAITING, ENDED = range(3)
 
@@ -31,7 +31,7 @@ class Receipt(Protocol):
     """A message that is being received."""
 
     def moving(self) -> bool:
-        """Whether part of it has arrived, but not all."""
+        """Whether part of the message has arrived, but not all of it."""
 
 
 class Board:
@@ -41,10 +41,10 @@ class Board:
     serial      number of waits so far
     looks       number of checks of the board
     moving      whether a message is arriving
-    group       the group in whose call it waits, or -1; `arrived` counts its calls of each group
+    group       the group in whose call the rank waits, or -1; `arrived` counts the rank's calls of each group
     needs       the ranks that it waits for
     words       its last call, or its end
-    verdict     the error that another rank found for its wait number `doomed`
+    verdict     the error that another rank has found for this rank's wait number `doomed`
     """
 
     def __init__(self, path: str, n: int, me: int | None = None):
@@ -60,11 +60,11 @@ class Board:
         """Create a board's file, and return its path."""
         handle, path = tempfile.mkstemp(prefix="minigrad-board-", dir=folder)
         with os.fdopen(handle, "wb") as file:
-            file.write(bytes(n * row(n).itemsize))  # bytes, not a hole: a full disk fails here
+            file.write(bytes(n * row(n).itemsize))  # not a sparse file, so that a full disk fails here
         return path
 
     def number(self) -> int:
-        """The number of a new group: the same in all ranks, as all of them make it."""
+        """The number of a new group: the same in all ranks, as all ranks make all groups."""
         self.groups += 1
         return self.groups - 1
 
@@ -88,10 +88,10 @@ class Board:
     def wait(
         self, is_done: Callable[[], bool], words: str, needs: Sequence[int], group: int | None, timeout: float
     ) -> None:
-        """Return when it is done. Raises DistributedError if it never will be, or not in `timeout` seconds.
+        """Return when is_done() is true. Raises DistributedError if it never will be, or is not in `timeout` seconds.
 
-        needs    the ranks it waits for
-        group    the group of the call, so that ranks that have made it are no longer waited for
+        needs    the ranks that this rank waits for
+        group    the group of the call; ranks that have made this call too are no longer waited for
         """
         me: Any = self.me
         self.words[me], self.group[me] = fitting(words), -1 if group is None else group
@@ -117,7 +117,7 @@ class Board:
         me: Any = self.me
         self.looks[me] += 1
         self.moving[me] = any(receipt.moving() for receipt in self.receipts)
-        if self.doomed[me] == self.serial[me]:  # reported by the first rank to see it: by now others may have gone on
+        if self.doomed[me] == self.serial[me]:  # the first rank to see the knot reported it: others may have gone on
             raise DistributedError(self.verdict[me].decode(errors="replace"))
         stuck, lacks = self.stuck()
         seen = [(r, int(self.serial[r])) for r in stuck]
@@ -177,6 +177,6 @@ def ranks(some: np.ndarray) -> str:
 
 
 def fitting(text: str, most: int = TEXT) -> bytes:
-    """The text as bytes, cut in the middle if too long: its end has the line."""
+    """The text as bytes, cut in the middle if too long, as its end has the line number."""
     data = text.encode(errors="replace")
     return data if len(data) <= most else data[: most // 4] + b" ... " + data[5 - 3 * most // 4 :]

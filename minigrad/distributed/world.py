@@ -21,7 +21,7 @@ def init_process_group(backend: str | None = None, timeout: timedelta = timedelt
     backend    "mpi"; None for MPI if mpiexec or `minigrad run` started this process, else for a group of one;
                "nccl" for MPI, with NCCL for arrays on GPUs, one GPU for each process (nccl.py);
                "ring", "tree" or "halving" for sums by those algorithms (reference.py)
-    timeout    how long a call waits for the others
+    timeout    how long a call waits for other processes
 
     Raises DistributedError if it was called before, or MPI is needed and not installed.
     """
@@ -33,7 +33,7 @@ def init_process_group(backend: str | None = None, timeout: timedelta = timedelt
         groups["world"] = ProcessGroup("world", 0, (0,))
         return
     try:
-        from . import mpi, nccl, reference  # an extra
+        from . import mpi, nccl, reference  # they need mpi4py, which is optional
     except ImportError as missing:
         raise DistributedError(
             f"many processes need MPI ({missing}): pip install 'minigrad-course[mpi]', in the Python that runs them"
@@ -62,7 +62,7 @@ def get_rank(group: ProcessGroup | None = None) -> int:
 
 
 def get_world_size(group: ProcessGroup | None = None) -> int:
-    """The number of processes in the group, or of all."""
+    """The number of processes in the group, or of all processes if None."""
     return resolve_group(group).size
 
 
@@ -79,7 +79,7 @@ def new_group(ranks: Sequence[int] | None = None) -> ProcessGroup:
 
 
 def resolve_group(group: ProcessGroup | None) -> ProcessGroup:
-    """The group, or that of all processes. Raises DistributedError before init_process_group(), and in non-members."""
+    """The group; for None, that of all processes. Raises DistributedError in non-members, and before initialisation."""
     if isinstance(group, ProcessGroup):
         if group.rank < 0:
             raise DistributedError(

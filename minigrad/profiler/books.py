@@ -47,7 +47,7 @@ UNKNOWN = About()
 
 
 class IdentityRef(ref[Any]):
-    """A weak reference, compared and hashed by its own identity; `key` is the id of its object."""
+    """A weak reference, compared and hashed by its own identity; `key` is the id of the object it refers to."""
 
     __slots__ = ("key",)
     __hash__, __eq__ = object.__hash__, object.__eq__
@@ -63,7 +63,7 @@ class Holding(IdentityRef):
     held            consumer → its number of holders
     story           (moment, consumer), each time its consumer changes
     born, died      the moments at which it was entered and freed
-    old             its bytes, if it is older than the ledger, and so unknown to tracemalloc
+    old             its bytes, if it is older than the ledger and so unknown to tracemalloc; otherwise 0
     """
 
     __slots__ = ("about", "born", "died", "held", "nbytes", "old", "story")
@@ -75,22 +75,22 @@ class Holding(IdentityRef):
         self.born, self.died = born, cast(int | None, None)
 
     def live_consumer(self, k: int, since: int | None) -> int | None:
-        """Its consumer at moment k; None if it is not alive. What was saved just before `since` counts as saved."""
+        """The consumer at moment k; None if the array is not alive. An array saved just before `since` is SAVED."""
         if since is not None and self.live_consumer(since - 1, None) == Consumer.SAVED:
             return Consumer.SAVED
         return self.consumer(k) if self.born <= k and (self.died is None or k < self.died) else None
 
     def consumer(self, k: int) -> int:
-        """Its consumer at moment k."""
+        """The array's consumer at moment k."""
         return next(consumer for moment, consumer in reversed(self.story) if moment <= k)
 
 
 class Books:
     """The entries of all arrays that are alive.
 
-    number     of the next moment
+    number     index of the next moment
     counted    bytes of each consumer
-    moved      change in each consumer's bytes from older arrays that changed their consumer during this event
+    moved      change in each consumer's bytes during this event, due to arrays that were entered before it
     freed      bytes saved for backward that were freed since the last moment
     old        bytes of arrays that are older than the ledger
     log        every entry ever made
@@ -98,7 +98,7 @@ class Books:
 
     def __init__(self) -> None:
         self.number = self.freed = self.old = 0
-        self.went = self.remove_holding  # one object for all references
+        self.went = self.remove_holding  # one callback for all weak references
         self.counted, self.moved = [*NOTHING], [*NOTHING]
         self.log: list[Holding] = []
         self.holdings: dict[int, Holding] = {}  # by id of the array, or of the program whose workspace it is
@@ -157,10 +157,10 @@ class Books:
 
 
 class Gauge:
-    """What tracemalloc measures between two events. NumPy reports its memory to it. Does nothing unless it is open.
+    """The memory that tracemalloc measures between two events, NumPy's included. Does nothing unless it is open.
 
     now      bytes at the start of this event
-    extra    bytes by which the peak since the last event is above `now`; 0 if it is not above that event's level too
+    extra    bytes by which the peak since the last event exceeds `now`; 0 unless it also exceeds that event's end
     own      bytes that the ledger has allocated for itself
     """
 
@@ -189,7 +189,7 @@ class Gauge:
             self.extra = peak - self.now if peak > max(self.now, self.level) + PYTHONS else 0
 
     def end(self) -> None:
-        """End the event. What was allocated since its start is the ledger's own."""
+        """End the event. Memory allocated since its start is the ledger's own."""
         if self.is_open:
             self.level, _ = tracemalloc.get_traced_memory()
             self.own += self.level - self.now

@@ -23,7 +23,7 @@ CATEGORIES = {"block": "user_annotation", "module": "python_function", "collecti
 
 
 def write_trace(events: Sequence[FunctionEvent], threads: Mapping[int, str], path: str | os.PathLike[str]) -> None:
-    """Write the file, or leave the old one unchanged if that fails."""
+    """Write the file; if that fails, leave an older file at this path unchanged."""
     start = min((event.begin for event in events), default=0)
 
     def at(ns: int) -> float:

@@ -9,8 +9,8 @@ from collections.abc import Callable
 from functools import cache
 from time import perf_counter
 
-TICKS = 20  # at least, in each measurement: the error is then 5 %
-MOST = 1 << 20  # calls
+TICKS = 20  # least ticks of the clock in each measurement: the error is then at most 5 %
+MOST = 1 << 20  # calls in one measurement
 
 
 def seconds(run: Callable[[], object], calls: int = 1) -> float:
@@ -24,7 +24,7 @@ def seconds(run: Callable[[], object], calls: int = 1) -> float:
 def calls_for(run: Callable[[], object], least: float = 0.0) -> int:
     """The number of calls, a power of 2, that take at least `least` seconds and TICKS ticks."""
     calls, least = 1, max(least, TICKS * tick())
-    while calls < MOST and calls * min(seconds(run, calls) for _ in range(2)) < least:  # one may be disturbed
+    while calls < MOST and calls * min(seconds(run, calls) for _ in range(2)) < least:  # two, as one may be slowed down
         calls *= 2
     return calls
 

@@ -2,7 +2,7 @@
 
 The model is traced: its forward pass runs on tensors that have a spec but no elements, which gives the graph of its
 ops. Each op has a cost formula; the cost and the saved arrays of its derivative are read from the rule that backward
-would run. So a model may be larger than the machine: `with mg.device("meta"):` makes one without memory.
+would run. So a model may be larger than this machine's memory: make it in `with mg.device("meta"):`, without elements.
 
     FLOP    one scalar operation of any op: an add, a comparison, an exponential
     MAC     one multiply and one add of a matrix product or a convolution: 1 MAC = 2 FLOPs. Papers on networks count
@@ -43,7 +43,7 @@ class Cost(NamedTuple):
     backward_flops: int = 0
     backward_macs: int = 0
     bytes_moved: int = 0  # operands read and results written, forward
-    saved_bytes: int = 0  # of activations that backward reads, counted at the first op that saves each
+    saved_bytes: int = 0  # bytes of activations that backward reads, each counted at the first op that saves it
 
     @property
     def train_flops(self) -> int:
@@ -75,7 +75,7 @@ class Estimate:
     ran                 the forward pass
     parts               path → module, outermost first
     held                the model's buffers
-    checkpoint_bytes    bytes of the arrays of its state_dict
+    checkpoint_bytes    bytes of the arrays in the model's state_dict
     """
 
     ran: ForwardPass
@@ -124,12 +124,12 @@ class Estimate:
         return {
             node: Cost(*cost([node]), *pulled.get(node, (0, 0)), moved_by(node, self.ran.home), bytes_of.get(node, 0))
             for node in self.ran.nodes
-            if node.inputs and not node.op.effect  # such as drawing a random key, which is no op in an eager run
+            if node.inputs and not node.op.effect  # an effect, such as drawing a random key, is no op in an eager run
         }
 
     @cached_property
     def backward(self) -> tuple[dict[Node, tuple[int, int]], dict[Node, Node]]:
-        """Node → FLOPs and MACs of its derivative; and array that backward reads → the first node that saves it.
+        """Two dicts: node → FLOPs and MACs of its derivative; array that backward reads → the first node that saves it.
 
         A checkpoint is counted as in a graph: only the values that backward reads are recomputed
         (tracing/recompute.py). Parameters and buffers of the model do not count as saved.
@@ -173,21 +173,21 @@ class Estimate:
     def peak_bytes(self) -> int:
         """Most bytes of results alive at once in a forward pass that saves what backward reads.
 
-        A result that is not saved is freed after its last reader, and not before the module call that received it has
-        returned. Memory that an op uses internally is not counted.
+        A result that is not saved is freed after its last reader has run and every module call that took it as an
+        argument has returned. Memory that an op uses internally is not counted.
         """
         return peak(self.ran, self.backward[1])
 
     @cached_property
     def inference_peak_bytes(self) -> int:
-        """The same under no_grad(), where nothing is saved."""
+        """Most bytes of results alive at once in a forward pass under no_grad(), where nothing is saved."""
         return peak(self.ran, ())
 
     # -- by part ---------------------------------------------------------------------------------------
 
     @cached_property
     def by_module(self) -> dict[str, Cost]:
-        """Path → the cost of that module's calls, with all modules below it."""
+        """Path → the cost of that module's calls, including the modules inside it."""
         empty = {path: Cost() for part in self.parts for path in path_prefixes(part)}
         return empty | sum_by_name(
             (path, each) for node, each in self.costs.items() for path in path_prefixes(module_of(node))
@@ -205,7 +205,7 @@ class Estimate:
         return {path: node.spec for node in self.costs for path in path_prefixes(module_of(node))}
 
     def table(self, depth: int | None = None) -> str:
-        """The modules down to a depth, where the model itself is 0, and the totals."""
+        """A row for each module down to this depth (the model itself has depth 0), and the totals."""
         return text(self, depth)
 
     def __repr__(self) -> str:
@@ -220,17 +220,17 @@ def estimate(
 ) -> Estimate:
     """Count the cost of forward and backward of a model or function, without computing. 1 MAC = 2 FLOPs.
 
-    inputs, options    the model's arguments: tensors, of which only the specs are read; in place of a tensor, a
-                       TensorSpec or a shape, with the dtype of the model's parameters, or of its buffers if it has none
+    inputs, options    the model's arguments. Only the specs of tensors are read. A TensorSpec or a shape can replace a
+                       tensor; a shape gets the dtype of the model's parameters, or of its buffers if it has none
     run                run the model once, on tensors with values, and count its ops: for control flow on values
     depth              how many modules deep the table goes; None for all
 
-    The model is counted in its present state: training or evaluation, frozen or not, under no_grad() or not. Errors of
-    the model on unfit inputs are raised with the module they came from; NoValueError if it reads a value.
+    The model is counted in its present state: training or evaluation, frozen or not, under no_grad() or not. An error
+    of the model on unfit inputs names the module it came from. Raises NoValueError if the model reads a value.
     """
     if not callable(model):
         raise TypeError(f"estimate counts a Module, or a function of tensors, and got {model!r}")
-    called = getattr(model, "python_function", model)  # of mg.function(model)
+    called = getattr(model, "python_function", model)  # the model inside mg.function(model)
     module = called if isinstance(called, Module) else None
     if run:
         ran = watch_forward(model, inputs, options)
@@ -247,7 +247,7 @@ def estimate(
 
 
 def parts_of(model: Module) -> dict[str, OwnParameters]:
-    """Path → module of a model; a shared parameter belongs to the first."""
+    """Path → the class and own parameters of that module; a shared parameter belongs to the first module."""
     seen: set[int] = set()
     parts = {}
     for path, module in model.named_modules(prefix=type(model).__name__):
@@ -258,7 +258,7 @@ def parts_of(model: Module) -> dict[str, OwnParameters]:
 
 
 def parts_read(ran: ForwardPass) -> dict[str, OwnParameters]:
-    """Path → the parameters, and other leaves that require gradients, that a function reads there."""
+    """Module path → the parameters, and other leaves that require gradients, that a function reads in that module."""
     parts: dict[str, OwnParameters] = {}
     for node, x in ran.tensors.items():
         if node not in ran.arguments and (isinstance(x, Parameter) or (x.tracked and x.is_leaf)):
@@ -270,7 +270,7 @@ def parts_read(ran: ForwardPass) -> dict[str, OwnParameters]:
 
 
 def rules_of(ran: ForwardPass) -> dict[Node, CompiledRule]:
-    """Node that would be recorded → its derivative."""
+    """Node that a real run would record → the rule of its derivative."""
     tracked = {node for node, x in ran.tensors.items() if x.tracked}
     rules: dict[Node, CompiledRule] = {}
     for node in ran.nodes:
@@ -286,7 +286,7 @@ def rules_of(ran: ForwardPass) -> dict[Node, CompiledRule]:
 def trace_reads(reads: list[Node], home: Mapping[Node, Node], seen: set[Node]) -> tuple[list[Node], list[Node]]:
     """The arrays that must be saved for these reads, and the nodes to recompute from them. Adds nodes to `seen`."""
     saved, again = list[Node](), list[Node]()
-    for x in reads:  # grows in the loop
+    for x in reads:  # `reads` grows in the loop
         if x in home:
             saved.append(home[x])
         elif x not in seen and x.inputs:
@@ -321,7 +321,7 @@ def path_prefixes(path: str) -> list[str]:
 
 
 def peak(ran: ForwardPass, kept: Iterable[Node]) -> int:
-    """Most bytes of results alive at once: each until its last reader, saved ones and outputs until the end.
+    """Most bytes of results alive at once. A result lives until its last reader; if saved or an output, to the end.
 
     A module's arguments stay alive until its call returns.
     """
@@ -330,7 +330,7 @@ def peak(ran: ForwardPass, kept: Iterable[Node]) -> int:
         if node.inputs:
             ends = {
                 path: ends.get(path, i) for path in path_prefixes(module_of(node))
-            }  # the last node of each open call
+            }  # path of an open call → its last node
             for x in node.inputs:
                 entered = [end for path, end in ends.items() if path not in path_prefixes(module_of(x))]
                 last[ran.home[x]] = max(last.get(ran.home[x], 0), *entered[:1], i)

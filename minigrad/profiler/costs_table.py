@@ -56,14 +56,14 @@ def text(e: Any, depth: int | None) -> str:
 
 
 def html(e: Any, depth: int | None) -> str:
-    """The same as HTML, with the picture."""
+    """The table and the totals as HTML, with the picture."""
     whole = "".join(f"<dt>{name}</dt><dd>{escape(value)}</dd>" for name, value in figures(e).items())
     picture = icicle_svg(tree(leaves(e)), lambda flops: f"{flops:,} FLOPs", "FLOPs")
     return f'<div class="mg-widget">{picture}{table(e, depth)._repr_html_()}<dl>{whole}</dl></div>'
 
 
 def leaves(e: Any) -> Iterator[tuple[str, str, str, int]]:
-    """FLOPs of each op, forward and backward, and its module."""
+    """(module, direction, kind of op, FLOPs) of each op, once for each direction: forward and backward."""
     for node, cost in e.costs.items():
         yield module_of(node), "forward", node.op.kind, cost.flops
         yield module_of(node), "backward", node.op.kind, cost.backward_flops

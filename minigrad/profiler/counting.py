@@ -18,11 +18,11 @@ Sizes = dict[int, int]  # id of the array that owns the memory → its bytes
 class Counting:
     """A watcher that counts ops, FLOPs and saved bytes.
 
-    ops        how many ran
-    flops      of all ops, and of their derivatives if backward ran; None once an op has no cost formula
-    unsaid     that op
+    ops        number of ops that ran
+    flops      FLOPs of all ops, and of their derivatives if backward ran; None once an op has no cost formula
+    unsaid     the op without a cost formula, if any
     pulled     the callback of one backward pass; passing() makes it
-    leaves     the memory of parameters, which is kept anyway
+    leaves     ids of the parameters' arrays, which are alive anyway
     """
 
     pulled: Callable[[Any, Any, tuple[Any, ...]], None]
@@ -38,12 +38,12 @@ class Counting:
 
     @property
     def bytes_saved(self) -> int:
-        """Bytes that records hold now; once backward has begun, those that they held at its start."""
+        """Bytes that records hold now; once backward has begun, the bytes that they held at its start."""
         if self.before_backward is not None:
             return self.before_backward
         sizes: Sizes = {}
         for node, at_first in self.records.items():
-            sizes |= at_first if node.saved is None else sizes_of(node.saved)  # None: backward is at this node just now
+            sizes |= at_first if node.saved is None else sizes_of(node.saved)  # None while backward is at this node
         return sum(size for memory, size in sizes.items() if memory not in self.leaves)
 
     def saw(self, op: Op, y: Any, xs: tuple[Any, ...]) -> None:
@@ -66,7 +66,7 @@ class Counting:
         return on_pullback
 
     def count(self, op: Op, cost: Any) -> None:
-        """Add the op's cost, if it has a formula for it."""
+        """Add the op's cost. If it has no cost formula, set `flops` to None and note the op in `unsaid`."""
         try:
             self.flops = None if self.flops is None else self.flops + cost()
         except NotImplementedError:
@@ -74,7 +74,7 @@ class Counting:
 
 
 def rule_of(node: Any, gy: Any) -> Any:
-    """The graph of a derivative; None if there is none, and on tensors, whose ops are watched one by one."""
+    """The graph of a derivative; None if it has no graph, or if it runs on tensors: then each of its ops is watched."""
     rule = getattr(node.rule, "rule", node.rule)  # a packed record wraps its rule in another
     return None if hasattr(gy, "node") else getattr(rule, "graph", None)
 
@@ -82,7 +82,7 @@ def rule_of(node: Any, gy: Any) -> Any:
 def additions() -> Callable[[Node, tuple[Any, ...]], int]:
     """Make a function that counts, for each derivative of a pass in turn, the additions that accumulate its gradients.
 
-    Additions of tensors are ops, and counted as such. Gradients of several outputs (Arrivals) are not added at all.
+    Additions of tensors are ops, and counted as such. Gradients of several outputs (Arrivals) are not counted.
     """
     arrived: set[Node] = set()
 
@@ -98,6 +98,6 @@ def additions() -> Callable[[Node, tuple[Any, ...]], int]:
 
 
 def sizes_of(saved: Any) -> Sizes:
-    """The memory that a record keeps; a packed value has none."""
+    """Id → bytes of each array that a record keeps; packed values are left out."""
     arrays = [owner(array) for array in saved if hasattr(array, "nbytes")]
     return {id(array): array.nbytes for array in arrays}

@@ -1,4 +1,4 @@
-"""Log entries as events: which event encloses which, in which module, at which line, with how many FLOPs."""
+"""Turns log entries into events, and finds the parent, module, lines and FLOPs of each event."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ ASIDE = {"memory", "profiler", "transfer"}  # kinds whose time does not count fo
 
 @dataclass(eq=False)
 class FunctionEvent:
-    """One op, derivative, step of a program, block or change of memory. If `count` is above 1: all events of one key.
+    """An op, derivative, step of a program, block or change of memory; if `count` is above 1, merged events of one key.
 
     kind                op, backward, step, program, module, block, memory, collective; transfer, which runs
                         concurrently with all others; or profiler, the profiler's own work
     module              path of the module that called it: GPT.blocks.0.mlp
     stack               the user's lines, innermost first
-    input_shapes        of its operands
+    input_shapes        shapes of its operands
     flops               scalar operations, a multiply-add being two; None if unknown
-    begin, end          in nanoseconds of one clock
-    birth               serial number of the record that the op left, negated for its derivative; 0 if there is none
+    begin, end          times of one clock, in nanoseconds
+    birth               serial number of the op's record, negated for the op's derivative; 0 without a record
     ns, self_ns         duration, and duration without the events inside it
     cpu_memory_usage    bytes allocated while it ran, less those freed; self_cpu_memory_usage without events inside it
     """
@@ -72,9 +72,9 @@ class FunctionEvent:
 
 
 class Detail(NamedTuple):
-    """What the profiler notes of an op if the user asked for it.
+    """Details of an op, which the profiler records if the user asks for them.
 
-    specs    of the result, then of the operands
+    specs    specs of the result, then of the operands
     stack    the user's lines, innermost first
     rule     graph of the derivative
     added    number of additions that accumulated the derivative's gradients
@@ -91,9 +91,9 @@ def events_of(entries: Iterable[Any], thread: int) -> list[FunctionEvent]:
     found: list[FunctionEvent] = []
     arrived = 0
     for end, begin, what, detail, birth in zip(*[iter(entries)] * 5, strict=True):
-        if isinstance(what, Output):  # passes on the gradients of a compiled call, or a Function
+        if isinstance(what, Output):  # an Output passes on the gradients of a compiled call, or a Function
             arrived = birth
-        elif begin:  # 0: it did not run, but is another result of the same call
+        elif begin:  # 0 for an entry that is only another result of the same call
             event = make_event(what, detail, birth)
             event.begin, event.end, event.thread = begin, end, thread
             if birth < 0 and arrived:
@@ -126,10 +126,10 @@ def make_event(what: Op | FunctionEvent | int, detail: Detail | None, birth: int
 
 
 def step(nodes: Sequence[Node], counted: Iterable[Node], name: str = "") -> FunctionEvent:
-    """The event of a program's step, for every run: in the module common to its nodes, at the line of the last.
+    """The event of a program's step, for every run: in the module that its nodes share, at the line of the last node.
 
     counted    the nodes whose FLOPs no other step counts
-    name       of the step, if it is not the op of a single node
+    name       the step's name, if it is not the op of a single node
     """
     places = [place for node in nodes if (place := getattr(node, "place", None)) is not None]
     paths = takewhile(lambda names: len({*names}) == 1, zip(*[place.module.split(".") for place in places]))
@@ -156,7 +156,7 @@ def shapes_of(specs: Iterable[Any]) -> list[list[int | None]]:
 
 
 def cost(op: Op, *specs: Any) -> int | None:
-    """Its scalar operations; None if unknown, 0 for a branch or a loop, whose steps count their own."""
+    """Scalar operations of an op; None if unknown; 0 for a branch or a loop, as each of its steps is counted."""
     try:
         flops = 0 if isinstance(op, Control) else op.flops(*specs)
     except NotImplementedError:
@@ -165,7 +165,7 @@ def cost(op: Op, *specs: Any) -> int | None:
 
 
 def cost_of(node: Node) -> int | None:
-    """The same for a node; 0 for a leaf."""
+    """Scalar operations of a node's op; None if unknown, 0 for a leaf."""
     return cost(node.op, node.spec, *(x.spec for x in node.inputs)) if node.inputs else 0
 
 
@@ -181,7 +181,7 @@ def total(flops: Iterable[int | None]) -> int | None:
 def nest_events(events: list[FunctionEvent]) -> list[FunctionEvent]:
     """Sort events from the order of their ends to that of their starts, and set each event's parent.
 
-    An event that began after another and ended before it is inside it; overlapping events are cut apart.
+    An event that begins after another and ends before it is inside it. If two overlap, the later loses the overlap.
     """
     above: list[FunctionEvent] = []
     order = events[::-1]
@@ -190,17 +190,17 @@ def nest_events(events: list[FunctionEvent]) -> list[FunctionEvent]:
             after = above.pop()
             after.begin = max(after.begin, event.end)
         event.cpu_parent = above[-1] if above else None
-        if event.kind != "memory":  # several may share one moment
+        if event.kind != "memory":  # several memory events may share one moment
             above.append(event)
     order.sort(key=lambda event: event.begin)
     return order
 
 
 def measure(event: FunctionEvent) -> None:
-    """Set its duration, and take that from the self time of the event around it."""
+    """Set the event's duration, and subtract it from the self time of the event around it."""
     parent, event.ns = event.cpu_parent, event.end - event.begin
     event.self_ns += event.ns
-    if event.kind == "memory":  # memory freed outside all events has a row of its own
+    if event.kind == "memory":  # memory freed outside all events has its own row
         (parent or event).self_cpu_memory_usage += event.cpu_memory_usage
     if parent is not None:
         parent.self_ns -= event.ns
@@ -208,12 +208,12 @@ def measure(event: FunctionEvent) -> None:
             for each in event.around:
                 each.cpu_memory_usage += event.cpu_memory_usage
                 each.ns -= event.ns
-        elif parent.flops is None:  # the events inside count theirs
+        elif parent.flops is None:  # unknown: the events inside it count their own FLOPs
             parent.flops = 0
 
 
 def locate_events(events: Iterable[FunctionEvent]) -> None:
-    """Set each event's module and lines: a derivative takes those of its forward op."""
+    """Set each event's module and lines: a derivative takes the module and the lines of its forward op."""
     forward = {event.birth: event for event in events if event.birth > 0}
     for event in events:
         parent, origin = event.cpu_parent, forward.get(-event.birth) if event.birth < 0 else None
@@ -226,13 +226,13 @@ def locate_events(events: Iterable[FunctionEvent]) -> None:
             event.module, event.stack = event.module or parent.module, event.stack or parent.stack
 
 
-# -- those of one key ------------------------------------------------------------------------------------------
+# -- merging events --------------------------------------------------------------------------------------------
 
 
 def averages(events: Iterable[FunctionEvent], shapes: bool, stack: int, module: bool) -> list[FunctionEvent]:
-    """Merge the events of one name; if asked, of one name and the same module, lines or shapes.
+    """Merge events of the same name; on request, only if modules, lines or shapes are equal too.
 
-    Totals count an event inside another of the same key once.
+    Totals leave out an event that is inside another event of the same key.
     """
 
     def key(event: FunctionEvent) -> tuple[Any, ...]:

@@ -1,8 +1,8 @@
 """A forward pass as a graph of its ops: traced without elements, or watched as it runs.
 
-It holds what the records of a real run would: which op ran on which results, in which module's call, and whose memory
-each result shares. Strides decide whether a view needs a copy. `forward` computes them on arrays that have strides but
-no elements (graph/compiler/program/abstract_array.py).
+The graph holds what the records of a real run would: which op ran on which results, in which module's call, and whose
+memory each result shares. Strides decide whether a view needs a copy. An op's `forward` computes them, on arrays
+without elements (graph/compiler/program/abstract_array.py).
 """
 
 from __future__ import annotations
@@ -98,7 +98,7 @@ class Echo:
 
     def saw(self, op: Op, y: Tensor, xs: tuple[Tensor, ...]) -> None:
         self.held.append((op, y, y.value))
-        if not isinstance(op, FunctionCall):  # refused after the run
+        if not isinstance(op, FunctionCall):  # watch_forward refuses it after the run
             with in_mode(builder=self.builder, watchers=(), autocast=None):
                 x, *others = map(self.symbol_of, xs)
                 self.symbols[id(y)] = x.apply(op, *others)
@@ -121,7 +121,7 @@ def finish_trace(builder: TraceBuilder, outputs: list[Node]) -> ForwardPass:
 
 
 def in_order(outputs: list[Node]) -> list[Node]:
-    """The nodes that the outputs depend on, in order. Raises GraphError if there is no output, or a branch or loop."""
+    """The nodes that the outputs depend on, in execution order. Raises GraphError for none, or for a branch or loop."""
     if not outputs:
         raise GraphError("estimate() counts the ops behind a result, and the model returned no tensor: return one")
     nodes = sorted(toposort(*outputs), key=lambda node: node.born)
@@ -132,7 +132,7 @@ def in_order(outputs: list[Node]) -> list[Node]:
 
 
 def homes(nodes: list[Node], tensors: Mapping[Node, Tensor]) -> dict[Node, Node]:
-    """Node → the node whose memory it shares."""
+    """Node → the node whose memory it shares: itself, unless it is a view."""
     home: dict[Node, Node] = {}
     layouts: dict[Node, Layout] = {}
     readers: dict[int, Node] = {}  # id of a leaf's array → the first node that reads it
@@ -171,7 +171,7 @@ def abstract_arguments(tree: Any, device: Device, dtype: Any) -> Any:
     """The arguments, with each array, TensorSpec, Spec and shape (a tuple of integers) replaced by a tensor.
 
     device    the model's device: the arguments need not be moved there
-    dtype     of tensors given as a shape
+    dtype     the dtype of tensors given as a shape
     """
     if isinstance(tree, dict):
         return {name: abstract_arguments(each, device, dtype) for name, each in tree.items()}

@@ -24,7 +24,7 @@ LOOKS = """
 
 @dataclass
 class Branch:
-    """A module, or all ops of one name in it.
+    """A module, or all ops of one name in a module.
 
     kind      module, forward or backward
     amount    nanoseconds or FLOPs
@@ -59,7 +59,7 @@ def tree(leaves: Iterable[tuple[str, str, str, int]]) -> Branch:
 
 
 def icicle(events: Iterable[FunctionEvent]) -> str:
-    """The picture of a run's time; each op has its self time."""
+    """The icicle chart of a run's time; the width of an op is its self time."""
     ops = [event for event in events if event.kind in ("op", "backward", "step", "program")]
     leaves = ((e.module, "backward" if e.is_backward else "forward", e.name, e.self_ns) for e in ops)
     return icicle_svg(tree(leaves), lambda ns: duration(ns / 1000), "Time")
@@ -82,7 +82,7 @@ def icicle_svg(root: Branch, written: Callable[[int], str], what: str) -> str:
 
 
 def draw_frames(branch: Branch, root: Branch, written: Callable[[int], str], left: float, row: int) -> Iterator[str]:
-    """A rectangle and those below it, in the order of their first calls."""
+    """Draw a branch's rectangle, then the rectangles of its parts below it, in the order of their first calls."""
     whole = max(root.amount, 1)
     width = WIDTH * branch.amount / whole
     if width < LEAST:

@@ -5,13 +5,13 @@ It reads the consumer of each array from the engine's own records: what a record
 an optimiser keeps as state.
 
 The books cannot see temporaries inside an op, such as a convolution's columns or attention's weights. With exact=True
-the ledger queries tracemalloc, which NumPy reports to, at each event for the peak since the last event. Bytes of the
-peak above the books are `inside` the op. Bytes that are alive but in no book are `untold`: Python's own objects, arrays
-that no op has seen, a sum of gradients that is still incomplete. So the total is what tracemalloc measures, and
-`untold` shows how accurate the books are.
+the ledger asks tracemalloc, to which NumPy reports its memory, at each event for the peak since the last event. The
+bytes by which this peak exceeds the books are `inside` the op. Bytes that are alive but in no book are `untold`:
+Python's own objects, arrays that no op has seen, a sum of gradients that is still incomplete. So the total is what
+tracemalloc measures, and `untold` shows how accurate the books are.
 
-A compiled program is one op to a watcher. The ledger reads its steps from its memory plan: the workspace is alive from
-the first call on, and each output from the step that writes it.
+To a watcher, a compiled program is one op. The ledger takes its steps from the program's memory plan: the workspace is
+alive from the first call on, and each output from the step that writes it.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ def memory(model: Any = None, optimizer: Any = None, inputs: Any = (), exact: bo
 
     model        its parameters are counted from the start; without it, a leaf that requires a gradient counts as a
                  parameter from its first use
-    optimizer    its state is counted from the start; without it, from its first step(), if that is not compiled
+    optimizer    its state is counted from the start; without it, from the optimizer's first step() that is not compiled
     inputs       tensors to count from the start; other leaves count as inputs from their first use
     exact        also measure, by tracemalloc, temporaries inside ops and memory that is in no book. This takes about
                  0.15 ms for each op; the books alone take 0.03
@@ -98,7 +98,7 @@ class Ledger:
 
     model, optimizer, inputs    their arrays are counted from the start; others from their first use
     exact                       whether tracemalloc measures too
-    phase                       of the run: start, forward, backward or update
+    phase                       the current phase of the run: start, forward, backward or update
     moments                     each op, derivative and update, with the bytes alive at that time
     """
 
@@ -114,9 +114,9 @@ class Ledger:
         self.savings: list[Saving] = []
         self.books, self.gauge = Books(), Gauge()
         self.keepers: dict[int, Keeper] = {}
-        self.left = self.remove_keeper  # one object for all references
+        self.left = self.remove_keeper  # one callback for all weak references
         self.leaves: WeakValueDictionary[int, Tensor] = WeakValueDictionary()
-        self.places: dict[Place | None, Place | None] = {}  # each line once
+        self.places: dict[Place | None, Place | None] = {}  # so that each line is stored once
         self.packed: list[ref[Record]] = []  # records reported before their saved values were packed
         self.rest: tuple[Op | None, int] = None, 0  # the op of a call, and how many more results it will report
         for x in inputs:
@@ -136,7 +136,7 @@ class Ledger:
             self.rest = op, self.rest[1] - 1
             self.books.find_or_add(y.value, self.moments[-1].about)
             return
-        where = place()  # before the event begins: the frames that it reads are Python objects
+        where = place()  # before the event begins, as reading frames makes Python objects
         where = self.places.setdefault(where, where)
         self.begin()
         if not again:
@@ -191,9 +191,9 @@ class Ledger:
                 self.reread(part(), about)
         if variant is not None:
             program = variant.pull(tuple(sorted(gy))).variant((), ()).run.program
-            # its inputs are alive until its end
+            # the program's inputs are alive until it ends
             self.record_program(program, before, about, lambda i: Consumer.GRADIENTS, late=True)
-        elif not isinstance(node.op, Output):  # which passes its gradient on
+        elif not isinstance(node.op, Output):  # an Output only passes its gradient on
             freed = before[Consumer.SAVED] - books.counted[Consumer.SAVED]
             self.write((SENDS[fresh > 0] + LETS * (freed > 0), about.op, fresh, freed), about, late=True)
         self.gauge.end()
@@ -204,7 +204,7 @@ class Ledger:
         self.note(f"{optimizer.name} has moved the parameters", About(optimizer.name, "", place()))
 
     def session_ran(self, session: Session, plan: RunPlan, given: Sequence[Any], ys: Sequence[Any]) -> None:
-        """Enter a session's run; called while the old values of its variables are alive."""
+        """Enter a session's run; called while the old values of the session's variables are still alive."""
         for x in plan.run.graph.inputs:
             refuse_gpu(f"{x} is", x)
         where = place()
@@ -221,13 +221,13 @@ class Ledger:
         self.record_program(program, before, about, lambda i: consumers[len(given) + i])
         for array, name, consumer in held:
             if isinstance(name, str) and owner(array) is not owner(state_of(name, session)):
-                books.hold(array, Consumer.WORKSPACE)  # if it is alive, the program keeps it for reuse
+                books.hold(array, Consumer.WORKSPACE)  # if the array is alive, the program keeps it for reuse
                 books.change_holders(books.find_or_add(array), consumer, -1)
         self.gauge.end()
 
     @property
     def again(self) -> Any:
-        """The watcher of what a checkpoint recomputes."""
+        """The watcher of the ops that a checkpoint recomputes."""
         return SimpleNamespace(saw=partial(self.saw, again=True), pulled=self.pulled)
 
     # -- the block --------------------------------------------------------------------------------------
@@ -305,12 +305,12 @@ class Ledger:
         return self.keepers[id(who)]
 
     def remove_keeper(self, kept: Any) -> None:
-        """A record, or a checkpoint segment, was freed."""
+        """Called when a record, or a checkpoint segment, is freed: its savings end."""
         del self.keepers[kept.key]
         self.update_savings(kept, {})
 
     def update_savings(self, kept: Keeper, there: dict[Any, tuple[int | None, Any]]) -> None:
-        """Set the arrays that it keeps now: name → (slot, array)."""
+        """Set the arrays that a keeper keeps now: name → (slot, array)."""
         for name in [name for name in kept.savings if name not in there]:
             saving = kept.savings.pop(name)
             saving.last = self.books.number
@@ -340,7 +340,7 @@ class Ledger:
     # -- moments ----------------------------------------------------------------------------------------
 
     def note(self, what: str, about: About = UNKNOWN) -> None:
-        """Add a moment with a text of its own."""
+        """Add a moment that is described by this text."""
         self.begin()
         self.sync()
         self.write(what, about)
@@ -358,7 +358,7 @@ class Ledger:
     def write(self, said: Said, about: About = UNKNOWN, live: Live | None = None, late: bool = False) -> None:
         """Add a moment.
 
-        live    bytes alive, if not the present ones
+        live    bytes alive by consumer; None for the present ones
         late    whether memory freed in this moment was freed at its end
         """
         books, gauge = self.books, self.gauge
@@ -379,7 +379,7 @@ class Ledger:
     def record_program(
         self, program: Program, before: Live, about: About, consumer: Callable[[int], int], late: bool = False
     ) -> None:
-        """Add the moments of a program's run; the first time one for each planned step.
+        """Add the moments of a program's run: all planned steps of its first run, but only the last step of later runs.
 
         consumer    index of an output → its consumer
         """
@@ -435,7 +435,7 @@ def consumer_of(name: int | str | None, session: Session, plan: RunPlan) -> int:
 
 
 def variant_of(record: Any) -> Any:
-    """The variant of the compiled graph that left this record; None for any other record."""
+    """The variant of the compiled graph whose call made this record; None if no compiled graph made it."""
     rule = getattr(record, "rule", None)
     rule = rule.rule if isinstance(rule, Unpacking) else rule
     return rule.variant if isinstance(rule, Backward) else None

@@ -1,11 +1,11 @@
-"""The log of one profiled thread: five values in a flat list for each event, turned into events afterwards.
+"""The log of one profiled thread. Each event appends five values to a flat list, read as FunctionEvents afterwards.
 
 An op's time runs from its dispatch (Tensor.apply) to its report to watchers: dispatch, arithmetic and record together,
 as in PyTorch. Python between two ops belongs to neither. Watchers are notified only at the end of an op. Its start is
-known because dispatch first reads the mode's fields, and the mode of a profiled thread reads the clock at each of these
-reads.
+known because dispatch begins by reading fields of the mode, and the mode of a profiled thread reads the clock whenever
+one of these fields is read.
 
-A derivative's time starts at the end of the one before it in its pass. It includes the accumulation of its incoming
+A derivative's time starts when the previous derivative of its pass ends. It includes the accumulation of its incoming
 gradients, and the user's hooks on them.
 """
 
@@ -35,7 +35,7 @@ from .counting import additions, rule_of
 from .events import Detail, FunctionEvent, events_of
 from .programs import Timed, time_steps
 
-DEPTH = 8  # of the user's lines, in a stack
+DEPTH = 8  # most lines of the user's code in a stack
 
 
 class ProfileOptions(NamedTuple):
@@ -52,7 +52,7 @@ class Log:
     """A watcher that appends (end, begin, what, detail, birth) for each event, in the order of the ends.
 
     what     an op; an event without times, for a block or a step of a program; or bytes allocated, negative if freed
-    birth    serial number of the record it left; negated for a derivative; 0 if there is none
+    birth    serial number of the op's record; negated for a derivative; 0 without a record
     began    when the last op was dispatched; 0 once it was reported
     pulled   the callback of one backward pass; passing() makes it
     """
@@ -85,7 +85,7 @@ class Log:
         if self.open:
             self.close_block(self.open[0])
         events = events_of(self.entries, self.native)
-        for event in events:  # steps of programs always have both
+        for event in events:  # steps of programs have shapes and FLOPs, wanted or not
             event.input_shapes = event.input_shapes if self.wanted.shapes else []
             event.flops = event.flops if self.wanted.flops else 0
         for each in self.transfers:
@@ -144,7 +144,7 @@ class Log:
     # -- programs ------------------------------------------------------------------------------------------
 
     def walk(self, executable: Any, arrays: Sequence[Any]) -> tuple[Any, ...]:
-        """Run a compiled graph by a program that reports each of its steps to this log."""
+        """Run a compiled graph as a program that reports each of its steps to this log."""
         if threading.get_ident() != self.ident:  # in a worker thread, which inherits this context
             with walking(None):
                 return executable(*arrays)  # type: ignore[no-any-return]
@@ -182,7 +182,7 @@ class Log:
         return tuple(found)
 
     def note(self, now: int, before: Iterable[Any], after: Iterable[Any]) -> None:
-        """Log the allocation of arrays not known before, and later their release."""
+        """Log the allocation of arrays that are in `after` but not in `before`; when one is freed, log that too."""
         known = {id(memory_of(x)) for x in before}
         for array in map(memory_of, after):
             if array is not None and id(array) not in known and id(array) not in self.alive:
@@ -198,7 +198,7 @@ class Log:
 
 def memory_of(value: Any) -> Any:
     """The array that owns the memory of an array or a tensor; None for a number or a tracer."""
-    array = getattr(value, "value", value)  # a tensor, where a derivative runs on tensors
+    array = getattr(value, "value", value)  # derivatives of higher order run on tensors
     return owner(array) if hasattr(array, "base") and not isinstance(array, np.generic) else None
 
 
@@ -250,7 +250,7 @@ def attach_log(log: Log) -> Iterator[None]:
     mode = current.mode
     if log_of(mode.watchers) is not None:
         raise StateError("a profiler is open in this thread already, and a second one would time the first: close it")
-    walk = log.walk if walk_now.get() is None else walk_now.get()  # a search for NaN goes on
+    walk = log.walk if walk_now.get() is None else walk_now.get()  # a search for NaN that has begun goes on
     calls = (mode.calls or ()) if log.wanted.modules else mode.calls
     with walking(walk), in_mode(watchers=(*mode.watchers, log), calls=calls):
         mode = current.mode

@@ -17,9 +17,9 @@ from ..graph.compiler.program.program import Program
 from . import clock
 from .clock import TICKS, calls_for, tick
 
-SIDES = (256, 512, 1024)  # of the square matrices to multiply
+SIDES = (256, 512, 1024)  # side lengths of the square matrices to multiply
 LARGE, SMALL = 1 << 26, 1 << 17  # bytes to copy: more than a cache holds, and less
-RUNS = 7  # the fastest counts
+RUNS = 7  # of which the fastest counts
 PATIENCE = 0.02  # seconds to repeat a short run for
 LONG = 2.0  # seconds after which no run is repeated
 
@@ -30,7 +30,7 @@ class Machine:
 
     peak      FLOPs a second of the fastest matrix product
     memory    bytes a second read and written, of a copy in main memory
-    cache     the same, of a copy that stays in the cache
+    cache     bytes a second read and written, of a copy that stays in the cache
     call      seconds of a compiled program that adds two numbers: the overhead of any call
     """
 
@@ -93,13 +93,13 @@ def product(n: int, dtype: np.dtype) -> float:
 
 
 def copy(nbytes: int) -> float:
-    """Bytes a second, read and written, of a copy of so many bytes."""
+    """Bytes a second, read and written, of a copy of `nbytes` bytes."""
     x, y = np.ones(nbytes // 8), np.zeros(nbytes // 8)
     return 2 * nbytes / fastest_of_many(lambda: np.copyto(y, x))
 
 
 def adding(dtype: np.dtype) -> Callable[[], Any]:
-    """A run of a compiled program that adds two numbers."""
+    """A function that runs a compiled program, which adds two numbers."""
     x = Node(Input("x0"), (), Spec((), dtype))
     program, one = Program(Graph((x,), (Node(Add(), (x, x)),))), np.ones((), dtype)
     return lambda: program(one)
@@ -112,7 +112,7 @@ def fastest_of_many(run: Callable[[], Any]) -> float:
 
 
 def fastest(run: Callable[[], Any], runs: int = RUNS) -> float:
-    """Seconds of the fastest of some runs; of fewer, if they take long, as a matrix product in a browser."""
+    """Seconds of the fastest of `runs` runs. Stops early if runs are slow, such as a matrix product in a browser."""
     took = [clock.seconds(run)]
     while len(took) < runs and sum(took) < LONG:
         took.append(clock.seconds(run))

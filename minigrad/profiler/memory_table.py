@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 Said = str | tuple[Any, ...]
 FEW = 0.1  # share of a peak in Python objects, above which a note is added
-BEYOND = "made and dropped inside the op", "Python's objects, and arrays of others"  # rows of no consumer
+BEYOND = "made and dropped inside the op", "Python's objects, and arrays of others"  # rows for bytes of no consumer
 
 
 class Moment(NamedTuple):
@@ -26,7 +26,7 @@ class Moment(NamedTuple):
     live      bytes by consumer
     inside    bytes of temporaries inside the op, at their peak
     untold    bytes that tracemalloc sees and the books do not; may be slightly negative
-    since     memory that backward freed from this moment on still counts: it was alive until the op's end
+    since     index of a moment: memory that backward freed from then on still counts; it was alive until the op's end
     """
 
     phase: str
@@ -62,9 +62,9 @@ class Moment(NamedTuple):
 
 @dataclass(eq=False, slots=True)
 class Saving:
-    """An array kept for the backward of an op, from one moment until another.
+    """An array kept for the backward of an op, from moment `first` until moment `last`.
 
-    slot    0 for its result, 1, 2, … for its operands; None if unknown
+    slot    0 for the op's result, 1, 2, … for its operands; None if unknown
     """
 
     about: About
@@ -76,7 +76,7 @@ class Saving:
     last: int | None = None
 
     def words(self, k: int) -> tuple[str, str]:
-        """Its role in the op (operand or result), and its spec, with its other consumer at moment k."""
+        """The array's role (operand or result); its spec, and its consumer at k, if parameters, state or inputs."""
         part = "" if self.slot is None else f"operand {self.slot - 1}" if self.slot else "its result"
         consumer = self.holding.consumer(k)
         return (
@@ -100,7 +100,7 @@ def by_consumer(ledger: Ledger) -> Table:
 
 
 def by_module(ledger: Ledger) -> Table:
-    """Bytes at the peak by the module that made or first used an array, without the modules inside it."""
+    """Bytes at the peak by the module that made or first used each array; modules inside it have their own rows."""
     peak = ledger.peak
     k = ledger.moments.index(peak)
     held: dict[str, list[int]] = {}
@@ -116,7 +116,7 @@ def by_module(ledger: Ledger) -> Table:
 
 
 def by_op(ledger: Ledger) -> Table:
-    """What each op saves for backward, at the moment when most is saved."""
+    """The arrays that each op saves for backward, at the moment when most bytes are saved."""
     moments = ledger.timeline()
     k = max(range(len(moments)), key=lambda i: moments[i].live[Consumer.SAVED])
     rows: dict[tuple[str, ...], list[int]] = {}

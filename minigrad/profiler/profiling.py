@@ -22,7 +22,7 @@ RECORDED = {ProfilerAction.RECORD, ProfilerAction.RECORD_AND_SAVE}
 
 
 class ProfilerActivity(Enum):
-    """The devices to profile. Both values wait for each step of a compiled GPU program."""
+    """The devices to profile. With either one, the profiler waits for each step of a compiled GPU program."""
 
     CPU = 0
     CUDA = 1
@@ -44,11 +44,11 @@ class profile(ContextDecorator):
     activities        a list of ProfilerActivity; both by default
     schedule          number of a step → its ProfilerAction; without a schedule, everything is recorded
     on_trace_ready    called with the profiler at the end of each cycle of the schedule, or of the block
-    record_shapes     the shapes of operands
-    profile_memory    bytes of results allocated and freed, without a program's workspace and sums of gradients
-    with_stack        the user's lines
-    with_flops        scalar operations, a multiply-add being two
-    with_modules      calls of modules; steps of a traced function have their module anyway
+    record_shapes     record the shapes of operands
+    profile_memory    record bytes of results allocated and freed, without a program's workspace and sums of gradients
+    with_stack        record the user's lines
+    with_flops        count scalar operations, a multiply-add being two
+    with_modules      record calls of modules; steps of a traced function have their module anyway
 
     The time of an op includes dispatch, arithmetic and record; the time of a derivative includes the sums of its
     incoming gradients. Python between ops counts for the blocks around it, and for no op. An op on a GPU is timed until
@@ -83,7 +83,7 @@ class profile(ContextDecorator):
     # -- open and closed ------------------------------------------------------------------------------
 
     def start(self) -> None:
-        """Open it, as `with` does. Raises StateError if a profiler is open in this thread."""
+        """Open the profiler, as `with` does. Raises StateError if a profiler is open in this thread."""
         self.logs, self.step_num, self.action, self.found = [Log(self.wanted)], 0, ProfilerAction.NONE, None
         self.turn(self.next_action())
         self.ident = get_ident()
@@ -151,7 +151,7 @@ class profile(ContextDecorator):
 
     @contextmanager
     def thread(self) -> Iterator[None]:
-        """A block of another thread that is profiled too."""
+        """A block in another thread; the profiler records that thread too."""
         log = Log(self.wanted)
         with attach_log(log):
             self.logs.append(log)
@@ -162,7 +162,7 @@ class profile(ContextDecorator):
     def events(self) -> EventList:
         """All events of the schedule's last cycle, thread by thread, each after the event around it.
 
-        Raises StateError before there are any.
+        Raises StateError if no cycle has ended yet.
         """
         if self.found is None:
             raise StateError(
@@ -174,7 +174,7 @@ class profile(ContextDecorator):
     def key_averages(
         self, group_by_input_shape: bool = False, group_by_stack_n: int = 0, group_by_module: bool = False
     ) -> EventList:
-        """Merge the events of one name; if asked, only those of the same shapes, innermost user lines or module."""
+        """Merge events of the same name; on request, only if shapes, innermost user lines or modules are equal too."""
         return self.events().key_averages(group_by_input_shape, group_by_stack_n, group_by_module)
 
     def export_chrome_trace(self, path: str | PathLike[str]) -> None:

@@ -1,7 +1,7 @@
 """Compiled programs that report each of their steps; the steps themselves do not change.
 
 The program's own text runs, with a mark after the last line of each node, and one after each whole branch or loop.
-Its results are the same to the last bit; it works in a workspace of its own, for as long as the profiler is open.
+Its results are the same to the last bit. It has its own workspace, which lives for as long as the profiler is open.
 
     def program(x0, x1):
         since = clock()
@@ -10,8 +10,8 @@ Its results are the same to the last bit; it works in a workspace of its own, fo
         tanh(b0, b0)
         since = mark(1, since)
 
-On a GPU, the first call reports each node, and waits for the device after it. From the third on, a call replays a few
-recordings, and each of them is a step.
+On a GPU, the first call reports each node, and waits for the device after each node. From the third call on, a program
+replays a few recordings, and each recording is a step.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def time_steps(program: Any, tell: Tell) -> Timed:
 # -- on the CPU ------------------------------------------------------------------------------------------------
 
 
-MARKED: WeakKeyDictionary[Program, tuple[CodeType, list[FunctionEvent]]] = WeakKeyDictionary()  # each is marked once
+MARKED: WeakKeyDictionary[Program, tuple[CodeType, list[FunctionEvent]]] = WeakKeyDictionary()  # a cache
 
 
 def instrument(program: Program, tell: Tell) -> Program:
@@ -80,7 +80,7 @@ class Marks:
     """Puts marks into a program's text.
 
     nodes      line of the text → its node
-    last       last lines of the nodes; lines of no node may stand between them
+    last       the last of each node's successive lines; lines without a node may stand between these
     parts      name of a C++ function → the part of the program that it computes
     steps      the event that each mark reports
     counted    nodes whose FLOPs a step counts
@@ -116,7 +116,7 @@ class Marks:
         part = self.parts.get(callee(statement))
         nodes, name = ((node,), "") if part is None else (part.nodes, f"{part.name} ({part.steps} in C)")
         self.steps.append(step(nodes, [n for n in nodes if n not in self.counted], name))
-        if part is None:  # its lines before and after a part in C are one call
+        if part is None:  # the node's lines before and after a part in C count as one call
             self.steps[-1].count = int(node not in self.alone)
             self.alone.add(node)
         self.counted.update(nodes)
@@ -139,7 +139,7 @@ def callee(statement: ast.stmt) -> str:
 
 
 class TimedReplay(Replay):
-    """A GPU program that shares this one's state, and waits for each of its steps."""
+    """A GPU program that shares the state of `program`, and waits for the GPU after each step."""
 
     def __init__(self, program: Replay, tell: Tell):
         vars(self).update(vars(program))

@@ -39,14 +39,14 @@ from ..graph.function import TracedFunction, function
 from ..graph.trace import Trace
 from .machine import SMALL, Machine, fastest_of_many, rate
 
-ROWS = 20  # of a table
+ROWS = 20  # most rows of a table
 NEAR = 0.25  # share of the roof below which something else is the bottleneck
-LETTER = 6.5  # pixels, of a label
+LETTER = 6.5  # pixels: width of a letter in a label
 WRITTEN, COMPILED = "as written", "after the compiler's passes"
 FIGURES = "FLOPs a byte", "GFLOP/s", "time", "bound, share of roof"
 HEAD = {"op": "", "FLOPs": ",", "bytes": ",", **dict.fromkeys(FIGURES, "")}
 
-Place = tuple[float, float, float]  # of words: left, right, baseline
+Place = tuple[float, float, float]  # left end, right end and baseline of a text
 
 
 def roofline(
@@ -54,7 +54,7 @@ def roofline(
 ) -> Roofline:
     """Measure the ops of f on these arguments under the roofs of this machine; without f, only the roofs.
 
-    machine    its roofs, if they are known: Machine.measured() takes about a second
+    machine    a Machine with known roofs; without it, Machine.measured() measures them, in about a second
 
     Every op is run alone, so a function of many different ops takes a while. An op near neither roof usually computes
     functions such as exp, which count as one FLOP and take many.
@@ -72,7 +72,7 @@ def roofline(
 
 
 def arrays_of(f: TracedFunction, args: Sequence[Any], trace: Trace) -> list[Any]:
-    """The arrays that the trace's graph reads: of the arguments, and of tensors that f captures."""
+    """The arrays that the trace's graph reads: those of the arguments, then those of the tensors that f captures."""
     given: list[Any] = []
     f.find_trace(tuple(args), {}, given)
     return [x.value for x in (*given, *trace.captured)]
@@ -80,9 +80,9 @@ def arrays_of(f: TracedFunction, args: Sequence[Any], trace: Trace) -> list[Any]
 
 @dataclass(frozen=True)
 class Point:
-    """An op, or a group of fused ops, measured.
+    """The measurement of an op, or of a group of fused ops.
 
-    seconds    of the op run alone
+    seconds    the time of the op, run alone
     """
 
     name: str
@@ -95,17 +95,17 @@ class Point:
 
 
 def in_cache(point: Point, machine: Machine) -> bool:
-    """Whether its arrays are in the cache: they are small enough, or it is faster than main memory allows."""
+    """Whether a point's arrays are in the cache: they are small enough, or its op is faster than main memory allows."""
     return point.nbytes <= 2 * SMALL or point.nbytes / point.seconds > machine.memory
 
 
 def share(point: Point, machine: Machine) -> float:
-    """Its speed as a share of the roof, for the memory that its arrays are in."""
+    """A point's speed as a share of the roof; its arrays are in the cache or in main memory, which decides the roof."""
     return float(point.speed / machine.roof(point.intensity, in_cache(point, machine)))
 
 
 def bottleneck(point: Point, machine: Machine) -> str:
-    """Its bottleneck: call, memory, cache or arithmetic; "neither" if it is near no roof."""
+    """A point's bottleneck: call, memory, cache or arithmetic; "neither" if it is near no roof."""
     cached = in_cache(point, machine)
     if machine.call > point.seconds / 2:
         return "call"
@@ -120,8 +120,8 @@ def bottleneck(point: Point, machine: Machine) -> str:
 class Roofline(Report):
     """Ops under the roofs of a machine. It prints as a table; a notebook adds a picture.
 
-    name      of the function
-    points    its ops in order, as written and after the compiler's passes
+    name      the function's name
+    points    form of the graph → its ops in order; a graph is as written, or after the compiler's passes
     """
 
     name: str
@@ -208,12 +208,12 @@ def isolate_op(node: Node, graph: Graph, values: dict[Node, Any]) -> Callable[[]
 
 
 def name_of(node: Node) -> str:
-    """The symbol of an op; for a fused group, of all its ops."""
+    """The symbol of an op; for a fused group, "fused" and the symbols of its ops."""
     return f"fused {sign_of(node.op)}" if isinstance(node.op, Fused) else sign_of(node.op)
 
 
 def float_of(graph: Graph) -> np.dtype:
-    """The dtype of the float op with the most FLOPs."""
+    """The dtype of the float op with the most FLOPs; float32 if no op is float."""
     floats = [n for n in graph.nodes if not isinstance(n.spec, Specs) and n.spec.is_float]
     return max(floats, key=cost).spec.dtype if floats else np.dtype(np.float32)
 
@@ -222,7 +222,7 @@ def float_of(graph: Graph) -> np.dtype:
 
 
 def cells(i: int, point: Point, machine: Machine) -> tuple[Any, ...]:
-    """A row of the table, with the number of its dot."""
+    """A row of the table. It starts with the number of the op's dot in the picture."""
     of_roof = f" {share(point, machine):6.1%}" if point.flops else ""
     speeds = number(point.intensity, 3), number(point.speed / 1e9, 3), took(point.seconds)
     return f"{i}. {point.name}", point.flops, point.nbytes, *speeds, bottleneck(point, machine) + of_roof
@@ -273,7 +273,7 @@ def dots(marks: Sequence[tuple[int, float, float]], *taken: Place) -> list[str]:
 
 
 def label(heap: Sequence[tuple[int, float, float]], taken: list[Place]) -> str:
-    """The label of some dots: their numbers, or how many they are; "" without room. Adds its place to `taken`."""
+    """The label of some dots: their numbers; of 4 or more, their count; "" without room. Adds its place to `taken`."""
     words = ", ".join(str(i) for i, *_ in sorted(heap)) if len(heap) < 4 else f"{len(heap)} ops"
     width, y = LETTER * len(words), heap[0][2] + 4
     left = max(x for _, x, _ in heap) + 11

@@ -1,7 +1,7 @@
 """How cost grows: runs of a function at several lengths, counted and measured, and the power of n that fits.
 
 On logarithmic axes, a cost that grows as nᵖ is a straight line of slope p. The line is fitted to the upper half of the
-points: at small n, call overhead dominates a run, and no theory of arithmetic holds.
+points: at small n, call overhead dominates a run, however much arithmetic it does.
 """
 
 from __future__ import annotations
@@ -39,12 +39,12 @@ TOGETHER = {"seconds": ("flops", "Time and FLOPs"), "peak": ("saved", "The peak 
 
 
 class Sample(NamedTuple):
-    """The cost of a run at one length; None if it could not be counted.
+    """The cost of a run at one length. A figure that could not be counted is None.
 
-    flops         of the ops that ran, by their own formulas, and of their derivatives if backward ran
+    flops         FLOPs of the ops that ran, by their own formulas, and of their derivatives if backward ran
     saved         bytes that the ops save for backward, without parameters
     parameters    numbers in the model, if f returns one
-    seconds       of the fastest run
+    seconds       time of the fastest run
     peak          most bytes that a run allocated at once
     """
 
@@ -60,8 +60,8 @@ class Fit(NamedTuple):
     """cost ∝ nᵖ
 
     slope       p
-    residual    root mean square distance of the points from the line, as a factor less 1
-    ends        of the line: (n, cost) at the first and the last fitted point
+    residual    root mean square distance of the points from the line, as a factor minus 1
+    ends        (n, cost) on the line, at the first and the last fitted point
     """
 
     slope: float
@@ -93,10 +93,10 @@ def fit(xs: Sequence[float], ys: Sequence[float]) -> Fit:
 class Scaling:
     """The runs with one length varied and the others fixed.
 
-    name       of the varied length
+    name       the varied length
     held       the fixed lengths
-    samples    in order of n
-    unsaid     an op without a cost formula
+    samples    the measurements, in order of n
+    unsaid     an op without a cost formula, if there is one
     """
 
     name: str
@@ -114,13 +114,13 @@ class Scaling:
         return fit(self.column("n"), ys) if len(ys) >= 3 and all(ys) else None
 
     def theory(self, measured: str) -> list[float]:
-        """A measured column as its count predicts it, at the rate of the largest n; [] if it was not counted."""
+        """A measured column as the counts predict it, exact at the largest n; [] if either of the two is missing."""
         counts, ys = self.column(TOGETHER[measured][0]), self.column(measured)
         return [ys[-1] * count / counts[-1] for count in counts] if all(counts) and all(ys) else []
 
     @property
     def apart(self) -> dict[str, list[int]]:
-        """Measured column → each n at which it is more than twice, or less than half, the prediction."""
+        """Measured column → each n at which the value is more than twice, or less than half, its prediction."""
         return {
             what: [s.n for s, y in zip(self.samples, told) if not 1 / APART <= getattr(s, what) / y <= APART]
             for what in TOGETHER
@@ -197,8 +197,8 @@ def sweep(f: Callable[..., Any], *, repeat: int = 5, progress: bool = True, **le
 
         sweep(f, batch=[8, 16, 32], width=[64, 128, 256])      →  f(batch=8, width=128), f(batch=16, width=128), …
 
-    f         called with a value of each length by name. It returns (model, *inputs), to run model(*inputs); or a
-              function without arguments, to run that; with any other result, f itself is run
+    f         called with a value of each length by name. If it returns (model, *inputs), model(*inputs) is measured; if
+              it returns a function without arguments, that function is measured; otherwise f itself
     repeat    number of timed runs, of which the fastest counts
 
     Ctrl-C ends it early and returns the measurements so far. Raises ValueError for fewer than 3 values of a length, and
@@ -226,7 +226,7 @@ def sweep(f: Callable[..., Any], *, repeat: int = 5, progress: bool = True, **le
 
 
 def validate_sweep(f: Any, repeat: int, lengths: Mapping[str, Any]) -> None:
-    """Raise TypeError or ValueError for arguments of sweep that are no function, lengths or number of runs."""
+    """Raise TypeError if f is not a function of lengths, ValueError if the lengths or `repeat` are invalid."""
     if isinstance(f, Module) or not callable(f):
         raise TypeError(f"sweep takes a function of the lengths, such as lambda batch: (net, x[:batch]), and got {f!r}")
     for name, values in lengths.items():

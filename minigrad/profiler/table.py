@@ -9,7 +9,7 @@ from ..engine.base.table import Table
 from .events import ASIDE, FunctionEvent, averages
 
 SORTS = "cpu_time cpu_time_total self_cpu_time_total count flops cpu_memory_usage self_cpu_memory_usage".split()  # noqa: SIM905
-NAME = 55  # characters of a name, as with PyTorch
+NAME = 55  # most characters of a name, as in PyTorch
 WORDS, EMPTY = {"Module", "Input Shapes", "Source Location"}, {"", "--", "0 B"}
 NEEDS = {  # field to group events by → the option of key_averages, and the profiler's option that records it
     "input_shapes": ("group_by_input_shape", "record_shapes"),
@@ -34,7 +34,7 @@ class EventList(list[FunctionEvent]):
     def key_averages(
         self, group_by_input_shape: bool = False, group_by_stack_n: int = 0, group_by_module: bool = False
     ) -> EventList:
-        """Merge the events of one name; if asked, only those of the same shapes, innermost user lines or module.
+        """Merge events of the same name; on request, only if shapes, innermost user lines or modules are equal too.
 
         Raises ValueError if shapes, lines or modules were not recorded.
         """
@@ -46,7 +46,7 @@ class EventList(list[FunctionEvent]):
         return EventList(averages(listed, *asked), self.wall)
 
     def table(self, sort_by: str | None = None, row_limit: int = 100, max_name_column_width: int = NAME) -> str:
-        """The table as text, sorted by `sort_by`, largest first; in order of occurrence without it.
+        """The table as text, sorted by `sort_by`, largest first; without `sort_by`, in order of occurrence.
 
         row_limit    number of rows; -1 for all
         """
@@ -106,14 +106,14 @@ def row(event: FunctionEvent, whole: float, width: int) -> dict[str, str]:
 
 
 def duration(us: float) -> str:
-    """1.275ms, as PyTorch writes it."""
+    """A duration in PyTorch's format: 1.275ms."""
     if us >= 1e6:
         return f"{us / 1e6:.3f}s"
     return f"{us / 1e3:.3f}ms" if us >= 1e3 else f"{us:.3f}us"
 
 
 def size(nbytes: int) -> str:
-    """-1.50 KB, as PyTorch writes it."""
+    """A number of bytes in PyTorch's format: -1.50 KB."""
     for unit, power in (("GB", 30), ("MB", 20), ("KB", 10)):
         if abs(nbytes) >= 1 << power:
             return f"{nbytes / (1 << power):.2f} {unit}"

@@ -1,6 +1,6 @@
 """The cost of a collective in the alpha-beta model: a message of n bytes takes α + nβ seconds between any two workers.
 
-A worker sends one message and receives one at a time. p workers have n bytes each; adding up a byte takes γ. With
+A worker sends one message and receives one at a time. p workers have n bytes each; adding a byte takes γ seconds. With
 alpha=1 and beta=0 the cost is the number of messages of the busiest worker, with alpha=0 and beta=1 their bytes.
 
     Thakur, Rabenseifner, Gropp 2005, “Optimization of collective communication operations in MPICH”, §3 and 4
@@ -20,7 +20,7 @@ def all_reduce(n: float, p: int, alpha: float, beta: float, gamma: float = 0.0, 
     tree       2⌈log₂ p⌉(α + nβ) + ⌈log₂ p⌉nγ                 to a root and back; Thakur et al. 2005, §4
     halving    2 log₂ p α + 2(p − 1)/p nβ + (p − 1)/p nγ      Rabenseifner's; Thakur et al. 2005, §4.5
 
-    Halving needs a power of two. Other p cost 2(α + nβ) + nγ more: the ranks beyond it send theirs, and get the sum.
+    Halving needs a power of two. Other p cost 2(α + nβ) + nγ more: ranks beyond it send their data, and get the sum.
 
     >>> [round(1e3 * all_reduce(1e8, 64, 20e-6, 1e-10, algorithm=each), 2) for each in ALL_REDUCE]  # of 100 MB, ms
     [22.21, 120.24, 19.93]
@@ -35,9 +35,9 @@ def all_reduce(n: float, p: int, alpha: float, beta: float, gamma: float = 0.0, 
 
 
 def reduce_scatter(n: float, p: int, alpha: float, beta: float, gamma: float = 0.0) -> float:
-    """(p − 1)α + (p − 1)/p n(β + γ): each gets a p-th of the sum, by a ring. Thakur et al. 2005, §4.4.
+    """(p − 1)α + (p − 1)/p n(β + γ): each worker gets 1/p of the sum, by a ring. Thakur et al. 2005, §4.4.
 
-    The same, without γ, holds for all_gather (§4.1), and for all_to_all, which works in pairs (§4.3).
+    The same cost, without γ, holds for all_gather (§4.1), and for all_to_all, which works in pairs (§4.3).
     """
     validate_collective(n, p, alpha, beta, gamma)
     return (p - 1) * alpha + (p - 1) / p * n * (beta + gamma)

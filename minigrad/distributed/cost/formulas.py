@@ -15,7 +15,7 @@ def above_zero(**numbers: float) -> None:
 def zero_bytes(
     parameters: float, workers: int = 1, stage: int = 0, weight: int = 2, gradient: int = 2, optimizer: int = 12
 ) -> float:
-    """2Ψ + 2Ψ + KΨ for parameters, gradients, optimizer; ZeRO 1 divides the last by N, 2 the last two, 3 all.
+    """Bytes of a worker: 2Ψ + 2Ψ + KΨ for parameters, gradients, optimizer. ZeRO s divides the last s terms by N.
 
     K is 4 + 4 + 4 for Adam in mixed precision: a float32 copy, m and v. Rajbhandari et al. 2020, “ZeRO”, figure 1.
 

@@ -25,7 +25,7 @@ class Hardware(NamedTuple):
     source: str
 
     def link(self, size: int, stride: int = 1) -> Link:
-        """The link of a group of `size` workers, `stride` ranks apart. k workers of a node share the links of k."""
+        """The link of a group of `size` workers, `stride` ranks apart; to other nodes, k workers share k links."""
         if size * stride <= self.per_node:
             return self.inside
         k = min(size, max(1, self.per_node // stride))

@@ -8,7 +8,7 @@ A plan has `data` replicas of `pipeline` stages; `tensor` neighbours share each 
                 sequence are divided. Shoeybi et al. 2019, “Megatron-LM”, §3; Korthikanti et al. 2022, eq. 4
     pipeline    sends each micro-batch to the next stage, and its gradient back
     data        all-reduces gradients; backward can hide all but the last bucket (Li et al. 2020, “PyTorch
-                Distributed”, §3.2). ZeRO 2 sends them for each micro-batch, ZeRO 3 also gathers parameters twice
+                Distributed”, §3.2). ZeRO 2 sends gradients for each micro-batch, ZeRO 3 gathers parameters twice, too
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ def workload(model: Model) -> Workload:
 
 
 class Plan(NamedTuple):
-    """Replicas, workers of a layer, stages; the ZeRO stage, samples of a micro-batch, whether layers are recomputed.
+    """Numbers of replicas, workers of a layer and stages; ZeRO stage, samples of a micro-batch, and recomputation.
 
     The cost of a step: seconds by cause (seconds_of), and bytes of a worker by purpose (bytes_of).
     """
@@ -105,7 +105,7 @@ def step(model: Model, on: str | Hardware, batch: int, efficiency: float = 0.5, 
     on        the hardware, or its name
     shares    data=1, tensor=1, pipeline=1, zero=0, microbatch=1, recompute=False
 
-    Raises ValueError for numbers that do not divide, or shares that exclude each other.
+    Raises ValueError if shares do not divide the batch, the layers or the heads, or exclude each other.
     """
     work, row, plan = workload(model), hardware(on), Plan(**shares)
     for wrong in misfits(work, row, batch, plan):
@@ -126,9 +126,9 @@ def step(model: Model, on: str | Hardware, batch: int, efficiency: float = 0.5, 
     scatter, gather, whole = reduce_scatter(*of), all_gather(*of), min(all_reduce(*of, algorithm=x) for x in ALL_REDUCE)
     exchange = (whole, scatter + gather, m * scatter + gather, m * (scatter + 2 * gather))[zero]
     last = exchange / (m if zero > 1 else 1) * min(1.0, BUCKET / of[0])
-    hides = compute if zero > 1 else compute / m * (1 - 1 / (3 * passes))  # with ZeRO 0 and 1, only the last backward
+    hides = compute if zero > 1 else compute / m * (1 - 1 / (3 * passes))  # ZeRO 0 and 1 exchange in the last backward
 
-    kept, alive = work.kept * microbatch / tensor, min(pipeline, m)  # of a micro-batch, and how many a stage keeps
+    kept, alive = work.kept * microbatch / tensor, min(pipeline, m)  # of one micro-batch; how many a stage keeps
     kept = kept / work.layers + alive * layers * layer / tensor if recompute else kept * alive / pipeline
     busy = {"compute": compute, "tensor": cut, "pipeline": sent}
     waits = {"bubble": sum(busy.values()) * (pipeline - 1) / m, "data": max(last, exchange - hides)}
@@ -169,7 +169,7 @@ def best_plan(
 ) -> Plan:
     """The fastest plan within `memory` bytes of a worker, by default the hardware's memory.
 
-    Raises ValueError if no plan fits, with the one that needs least.
+    Raises ValueError if no plan fits; the error names the plan that needs least memory.
 
     >>> with mg.device("meta"):
     ...     model = mg.zoo.gpt("xl", dtype=mg.float16)
