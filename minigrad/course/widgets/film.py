@@ -43,12 +43,12 @@ class Cut:
     """The changes of a step.
 
     phase    one of the film's phases, or ""
-    say      the sentence
+    say      the sentence that explains the step
     text     id → its new text
     on       CSS class to add, such as "outlined" → ids
     off      CSS class to remove → ids
     hot      CSS class for this step alone → ids
-    scene    which of several pictures in one place is shown from this step on; "" for no change
+    scene    the picture to show from this step on, if several share one place; "" for no change
     """
 
     phase: str
@@ -85,7 +85,7 @@ class Reel:
 
 @dataclass(frozen=True)
 class Choice:
-    """A choice: its label and its options."""
+    """A choice of the reader: its label and its options."""
 
     label: str
     options: Sequence[str]
@@ -100,7 +100,7 @@ class Film(SteppedWidget):
     _esm = javascript("stepper", "film")
     sheets: ClassVar[tuple[str, ...]] = ("stepper", "film")
     looks = STYLE
-    still: ClassVar[int] = 0  # the panel that `svg` shows, where there is no JavaScript
+    still: ClassVar[int] = 0  # the index of the panel that `svg` shows
 
     shown = ("label", "index", "phases", "films", "choices", "choice")
     phases: traitlets.List[str] = traitlets.List().tag(sync=True)
@@ -162,7 +162,7 @@ class ChartFilm(Film):
 
 
 def strip_styles(html: str) -> str:
-    """The HTML without the style elements of its pictures: the widget has that CSS once."""
+    """The HTML without the style elements of its pictures, as the widget already has their CSS."""
     return re.sub(r"<style>.*?</style>\n?", "", html, flags=re.DOTALL)
 
 

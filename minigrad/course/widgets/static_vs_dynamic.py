@@ -23,7 +23,7 @@ from .eager_run import EagerRun, Moment, format_value, truncate_text
 from .film import Choice, Cut, Film, Panel, Reel, code, output_area
 from .recording import TooLong
 
-MOST_MOMENTS = 100  # shown of a run without a graph
+MOST_MOMENTS = 100  # the most lines to show of an eager run that could not be traced
 PHASES = ("eager | built", "done | run")
 
 
