@@ -39,8 +39,8 @@ class Divergence(Exception):
 
 
 class Ration:
-    """Decides when the next snapshot is due: after 1/SHARE times the duration of the last one, and after a gap that grows
-    up to 0.2 seconds, so that even a short run has several snapshots."""
+    """Decides when the next snapshot is due: after 1/SHARE times the duration of the last one, and after a gap. The gap
+    grows up to 0.2 seconds, so that even a short run has several snapshots."""
 
     def __init__(self, clock: Clock):
         self.clock = clock
