@@ -24,7 +24,7 @@ Pair = tuple[Any, Any]
 
 
 def vjp(func: Function, inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False) -> Pair:
-    """func(*inputs), and vᵀ J: the gradient if v arrives at the outputs. By default v is 1, for one output element."""
+    """func(*inputs), and vᵀ J: the gradient if v arrives at the outputs. v is 1 by default for a single number."""
     xs, ys, y = record_call(func, inputs, create_graph)
     gxs = gradients_or_zeros(xs, ys, directions(v, ys, "output"), create_graph, strict)
     return drop_history(y, create_graph), alike(inputs, gxs)

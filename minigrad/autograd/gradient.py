@@ -102,7 +102,7 @@ def gradients(
     at_once = isinstance(builder, Slices) and not builder.once and not any(isinstance(y, Symbol) for y in ys)
     if builder is not None and not at_once:
         return gradients_in_graph(builder, ys, wrt, gys, create_graph)
-    if builder is None and isinstance(ys[0], Symbol):  # of a session's graph, after its `with` block
+    if builder is None and isinstance(ys[0], Symbol):  # of a session's graph, outside its `with` block
         with ys[0].builder.building():
             return gradients(ys, wrt, gys, retain_graph, create_graph, through)
     keeps, create_graph = create_graph, create_graph or at_once

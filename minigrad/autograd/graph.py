@@ -121,7 +121,7 @@ class Witness:
 
 @contextmanager
 def detect_anomaly(check_nan: bool = True) -> Iterator[None]:
-    """A block in which backward raises AnomalyError at the first NaN, with the line of the op whose gradient is NaN.
+    """A block in which backward raises AnomalyError at the first NaN, with the line of the op whose backward made it.
 
     Forward must run inside the block too, so that its lines are noted. Code in the block runs about five times slower.
     """

@@ -1,4 +1,4 @@
-"""Random tensors with PyTorch's interface. By default, keys come from a sequence that `mg.manual_seed` starts again.
+"""Random tensors with PyTorch's interface. By default, keys come from a sequence that `mg.manual_seed` restarts.
 
 `generator=` is another source of keys; `key=` passes the key, which determines the numbers. The default is float64.
 """

@@ -136,7 +136,7 @@ def roomy(final: Picture, steps: list[Step], view: str, least: str) -> str:
 
 
 def pressable(drawn: str, boxes: tuple[Box, ...]) -> str:
-    """The SVG, with each box that has a heat map as a button, which shows the numbers of the heat map."""
+    """The SVG, in which each box with a heat map is a button that shows the numbers of the heat map."""
     for box in boxes:
         if heats(box):
             button = f'tabindex="0" role="button" aria-label="numbers of {escape(box.display_name)}"'

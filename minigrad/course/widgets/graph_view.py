@@ -79,7 +79,7 @@ class GraphView(Widget):
 
     @property
     def selected(self) -> Any:
-        """The selection: a Tensor or its Node, a Value, a symbol, a Module; a tuple for equal blocks; None if empty."""
+        """The selection: a Tensor or its Node, a Value, a symbol, a Module; a tuple for equal blocks; or None."""
         return None if self.chosen < 0 else self.thing(self.chosen)
 
     def thing(self, number: int) -> Any:
@@ -128,7 +128,7 @@ class GraphView(Widget):
 
     @property
     def still(self) -> Picture:
-        """The outermost groups, opened up to about 60 boxes. Raises ValueError if, all closed, they have over 120."""
+        """The outermost groups, opened up to about 60 boxes. Raises ValueError for over 120 boxes, all closed."""
         picture = self.overview.picture(STILL)
         if len(picture.boxes) > 2 * STILL:
             raise ValueError(f"{self.label} has {len(picture.boxes)} boxes with every group closed; it is not drawn")
