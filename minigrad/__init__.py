@@ -24,7 +24,7 @@ from typing import Any
 
 import lazy_loader
 
-ADDRESSES = {  # module that notebooks import from minigrad → the folder that holds it now
+ADDRESSES = {  # name of a module, as notebooks import it from minigrad → the folder that contains the module
     **dict.fromkeys(("base", "core", "methods", "ops", "random", "tensor"), "engine"),
     **dict.fromkeys(("cuda", "fft", "func", "functions", "linalg", "special"), "api"),
     **dict.fromkeys(("backends", "compiler", "lax"), "graph"),
@@ -65,7 +65,7 @@ __version__ = "0.1.0"
 
 _load, __dir__, _names = lazy_loader.attach_stub(__name__, __file__)
 __all__ = [name for name in _names if not hasattr(builtins, name)]  # `import *` must not replace Python's sum and float
-vars().setdefault("__lazy_shadowed__", set()).add("tensor")  # the module minigrad.tensor must not replace it
+vars().setdefault("__lazy_shadowed__", set()).add("tensor")  # the module minigrad.tensor must not replace mg.tensor
 
 
 def __getattr__(name: str) -> Any:

@@ -167,7 +167,7 @@ def linearize(f: Function, *primals: Any, has_aux: bool = False) -> Any:
 def jacrev(f: Function, argnums: Argnums = 0, has_aux: bool = False) -> Function:
     """The Jacobian by reverse mode, of shape (*f(…).shape, *argument.shape): one backward pass for each output element.
 
-    For several outputs, the result has their structure; for several arguments, each of its leaves has their structure.
+    The result has the structure of the outputs; if there are several arguments, each of its leaves has their structure.
     """
 
     @wraps(f)
@@ -247,7 +247,7 @@ class Level:
         return y, unflatten_like(aux, map(self.let_go, leaves(aux)))
 
     def pull_gradients(self, ys: list[Any], gys: list[Any], retain: bool = False) -> list[Any]:
-        """The gradients by the arguments, in their structure; zeros for arguments that have none."""
+        """The gradients by the arguments, in the structure of the arguments; zeros for an argument without gradient."""
         gxs = gradients(ys, [x.node for x in self.xs], gys, retain or self.keeps, self.keeps)
         given = [zeros_like(x) if gx is None else self.let_go(gx) for x, gx in zip(self.xs, gxs)]
         return list(unflatten_like(self.shape, iter(given)))

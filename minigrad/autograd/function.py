@@ -269,7 +269,7 @@ def once_differentiable(backward: Any) -> Any:
 
 
 class End(Function):
-    """Returns x, a gradient that a once_differentiable backward computed from `reads`. Its own backward raises."""
+    """Returns x, a gradient that a once_differentiable backward computed from `reads`. Its backward raises an error."""
 
     @staticmethod
     def forward(ctx: Any, x: Any, *reads: Any) -> Any:

@@ -34,7 +34,7 @@ class FunctionCall(Op, metaclass=Once):
     """One call of a Function, as an op.
 
     arguments    the spec of each argument of forward; None if it is not a tensor
-    number       the index of the result
+    number       the index of the result that this op stands for
     """
 
     function: type[Function]

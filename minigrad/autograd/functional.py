@@ -130,7 +130,7 @@ def jacobian_rows(xs: list[Tensor], y: Tensor, create_graph: bool, strict: bool)
 
 
 def directions(v: Any, beside: list[Tensor], kind: str) -> list[Any]:
-    """v as a list, with a direction for each tensor of `beside`. If v is None and `beside` is one number, it is [1]."""
+    """v as a list, with a direction for each tensor of `beside`. None means 1 if `beside` is a single number."""
     if v is None and len(beside) == beside[0].size == 1:
         return [ones_like(beside[0])]
     given = [] if v is None else as_list(v)

@@ -120,7 +120,7 @@ class GradientTape:
         return unflatten_like(sources, iter(fill_unconnected(gxs, leaves(sources), unconnected_gradients)))
 
     def jacobian(self, target: Tensor, sources: Any, unconnected_gradients: str = "none") -> Any:
-        """∂target/∂source, of shape (*target.shape, *source.shape), for each source; None if they are unconnected."""
+        """∂target/∂source, of shape (*target.shape, *source.shape), for each source; None for an unconnected one."""
         target_leaves(target)
         self._use()
         xs = leaves(sources)

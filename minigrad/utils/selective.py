@@ -66,8 +66,8 @@ def create_selective_checkpoint_contexts(
 ) -> tuple[AbstractContextManager[Any], AbstractContextManager[Any]]:
     """The contexts of the first and the second run, for checkpoint(context_fn=…).
 
-    policy_fn_or_list    a function (ctx, op, specs of its operands) → CheckpointPolicy, or whether to save; or a list
-                         of the classes of ops whose results are saved
+    policy_fn_or_list    a function (ctx, op, *specs of operands) → a CheckpointPolicy, or True to save the result; or
+                         a list of the classes of ops whose results are saved
     """
     kept = Caching(policy_fn_or_list if callable(policy_fn_or_list) else keep_kinds(tuple(policy_fn_or_list)))
     return kept, Recall(kept)

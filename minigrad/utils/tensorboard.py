@@ -31,7 +31,7 @@ SUMMARY, GRAPH = 5, 4  # fields of an Event
 TAG, METADATA = 1, 9  # fields of a Summary.Value
 PRODUCER = 22  # the version of the graph format
 FLOAT, STRING = 1, 7  # values of TensorFlow's DataType
-BUCKETS = 30  # the default number in a histogram
+BUCKETS = 30  # the default number of buckets of a histogram
 LEAST = 1e-7  # the smallest divisor of a count
 
 
@@ -318,7 +318,7 @@ def shape(lengths: Sequence[Any]) -> Message:
 
 
 def counts_above(t: np.ndarray, x: np.ndarray, weights: np.ndarray, thresholds: int) -> np.ndarray:
-    """True and false positives, true and false negatives, precision and recall, at each threshold."""
+    """At each threshold: true and false positives, true and false negatives, precision and recall."""
     place = np.floor(x * (thresholds - 1)).astype(int)
     at = [np.bincount(place, each * weights, thresholds) for each in (t, 1 - t)]
     tp, fp = (np.cumsum(each[::-1])[::-1] for each in at)

@@ -32,7 +32,7 @@ def all_within(x: Any, low: float, high: float) -> bool:
 
 
 def where(condition: Any, input: Any = None, other: Any = None) -> Any:
-    """where(c, x, y): x where the condition holds, y elsewhere. where(c): its indices, one tensor per axis."""
+    """where(c, x, y): x where c is true, y elsewhere. where(c): the indices where c is true, one tensor per axis."""
     if input is None and other is None:
         return operand(condition).nonzero(as_tuple=True)
     if input is None or other is None:

@@ -48,7 +48,7 @@ def chunk_sums(gradients: Sequence[Sequence[float]]) -> list[list[float]]:
     return [[float(chunk.sum()) for chunk in np.array_split(np.asarray(vector, float), n)] for vector in gradients]
 
 
-@np.errstate(all="ignore")  # NaN and infinity are shown as such
+@np.errstate(all="ignore")  # the widget shows NaN and infinity
 def reel(vectors: list[list[float]], algorithm: str) -> Reel:
     """The film of one run."""
     n = len(vectors)

@@ -57,7 +57,7 @@ class BothModes:
     forward, reverse    the Jacobian as each mode computes it, of shape (rows, columns)
     """
 
-    @np.errstate(all="ignore")  # NaN and infinity are shown as such
+    @np.errstate(all="ignore")  # the widget shows NaN and infinity
     def __init__(self, f: Callable[..., Any], inputs: Sequence[Any]):
         f = f.python_function if isinstance(f, TracedFunction) else f
         if not inspect.isfunction(f):

@@ -25,7 +25,7 @@ class Step:
     """One step of the run.
 
     phase      "built", "forward", "backward" or "done"
-    say        the sentence
+    say        the sentence that explains the step
     box        id of the box in the spotlight; "" for none
     arrows     ids of the arrows in the spotlight
     sources    boxes whose numbers the step reads

@@ -24,7 +24,7 @@ MOST = 8  # the most sliders
 
 
 def scalar_program(y: object, picture: Picture) -> list[dict[str, Any]]:
-    """The nodes of y's graph, operands first; [] if a browser cannot evaluate one, or if there are too many leaves."""
+    """The nodes of y's graph, operands first; [] if a browser cannot evaluate a node, or for over 8 leaves."""
     if not isinstance(y, Value) or sum(box.kind == "leaf" for box in picture.boxes) > MOST:
         return []
     order = dict(zip(picture.boxes, history(y), strict=True))

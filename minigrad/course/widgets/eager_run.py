@@ -1,4 +1,4 @@
-"""An eager run of a learner's function as a graph: the boxes that each line added, and what it printed."""
+"""An eager run of a learner's function as a graph: the boxes that each line added, and its output."""
 
 from __future__ import annotations
 
@@ -128,5 +128,5 @@ def truncate_text(text: str) -> str:
 
 
 def svg_with_prefix(picture: Picture, prefix: str) -> str:
-    """The picture as SVG, with the prefix of its side before every id."""
+    """The picture as SVG, with a prefix for its side of the screen before every id."""
     return across_and_down(picture, title="", description="").replace('data-id="', f'data-id="{prefix}')

@@ -94,7 +94,7 @@ class Choice:
 class Film(SteppedWidget):
     """A widget that plays reels.
 
-    choice    the index of the chosen option, for each choice: read it, or set it
+    choice    for each choice, the index of the chosen option: read it, or set it
     """
 
     _esm = javascript("stepper", "film")
@@ -107,7 +107,7 @@ class Film(SteppedWidget):
     films: traitlets.List[Plain] = traitlets.List().tag(sync=True)
     choices: traitlets.List[Plain] = traitlets.List().tag(sync=True)
     choice: traitlets.List[int] = traitlets.List().tag(sync=True)
-    steps: traitlets.List[Plain] = traitlets.List()  # of the chosen film; the browser reads them from `films`
+    steps: traitlets.List[Plain] = traitlets.List()  # those of the chosen film; the browser reads `films`
 
     def __init__(self, label: str, phases: Sequence[str], reels: Sequence[Reel], choices: Sequence[Choice] = ()):
         """reels    one for each combination of the choices; the last choice varies fastest"""
@@ -178,7 +178,7 @@ def combinations(choices: Sequence[Choice]) -> list[tuple[int, ...]]:
 
 
 def refuse_large(widget: str, picture: Picture, largest: int) -> None:
-    """Raises ValueError for a picture of more boxes than `largest`, which could not be read."""
+    """Raises ValueError for a picture of more than `largest` boxes, because it would be unreadable."""
     if len(picture.boxes) > largest:
         raise ValueError(
             f"{widget} shows a graph of up to {largest} boxes, and this one has {len(picture.boxes)}: take a part of "

@@ -69,7 +69,7 @@ def shapes(right: str, incoming: str) -> tuple[str, ...]:
 
 
 def validate_answers(answers: Any, steps: list[dict[str, Any]]) -> dict[int, dict[str, Any]]:
-    """The answers by step, as the browser stores them. Raises ValueError if there is no such question."""
+    """The answers by step, as the browser stores them. Raises ValueError for a step without a question."""
     found = {}
     for key, answer in dict(answers).items():
         step = int(key)

@@ -128,7 +128,7 @@ class GraphView(Widget):
 
     @property
     def still(self) -> Picture:
-        """The outermost groups, opened up to about 60 boxes. Raises ValueError for over 120 boxes, all closed."""
+        """The outermost groups, opened up to about 60 boxes. Raises ValueError if they are over 120 closed boxes."""
         picture = self.overview.picture(STILL)
         if len(picture.boxes) > 2 * STILL:
             raise ValueError(f"{self.label} has {len(picture.boxes)} boxes with every group closed; it is not drawn")

@@ -68,7 +68,7 @@ class MemoryTimeline(ChartFilm):
     loss_fn      (model(x), y) → the mean loss over the batch
     x, y         the batch; micro-batches are offered if the batch divides into equal parts of two rows or more
     optimizer    for the model's parameters; Adam by default
-    steps        number of training steps; the second begins with the optimiser's state
+    steps        number of training steps; from the second on, the optimiser's state takes memory from the start
 
     Or MemoryTimeline(ledger), or MemoryTimeline(ledger.timeline()), for a block of `profiler.memory`. If there are more
     than 400 moments, only the highest of every few is shown.
@@ -248,7 +248,7 @@ def bar(moment: Moment) -> Moment:
 
 
 def cuts(names: dict[int, str], entries: Sequence[Moment]) -> list[Cut]:
-    """The run, moment by moment."""
+    """A cut for each moment of the run."""
     found, peak, shown = [], 0, dict[str, str]()
     for k, entry in enumerate(entries):
         rises = entry.total > peak > 0

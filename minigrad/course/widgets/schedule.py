@@ -153,7 +153,7 @@ def needs(plan: Planned) -> dict[Node, list[Node]]:
 
 
 def basis(times: str) -> str:
-    """A sentence about the source of the times."""
+    """A sentence that says whether the times are estimated or measured."""
     if times == TIMES[1]:
         return "Each op was run and measured, by itself; what a hand-over takes is an estimate."
     return (

@@ -1,6 +1,6 @@
 """Snapshots of a network in training: histograms of its layers, its decision boundary, and when to take them.
 
-A snapshot takes time from training, so the clock limits them, not the number of steps.
+Snapshots take time from training. Therefore the clock limits their number, and not the number of steps.
 """
 
 from __future__ import annotations

@@ -188,7 +188,7 @@ class TrainingView(SteppedWidget):
         super().close()
 
     def put_away(self) -> None:
-        """End training: else each run of a cell would leave a thread and a network behind. run() can continue it."""
+        """End training: else each run of a cell would leave a thread and a network behind. run() continues."""
         with self._turn:
             self._ending = True
             self._turn.notify_all()
