@@ -3,7 +3,7 @@
     mg.Value                        the smallest engine: scalars, on one page
     mg.tensor, mg.Tensor            arrays that record how they were computed
     mg.exp, mg.cat, mg.where, …     operations as functions; x.exp() is the same as a method
-    mg.no_grad, mg.autograd         whether ops are recorded; gradients as values, and a check of them
+    mg.no_grad, mg.autograd         a block that records no ops; gradients as values, and a check of gradients
     mg.func                         transforms of functions: grad, vjp, jvp, vmap
     mg.nn, mg.optim, mg.data        networks, optimisers, data
     mg.quantization                 networks in 8-bit integers
@@ -24,7 +24,7 @@ from typing import Any
 
 import lazy_loader
 
-ADDRESSES = {  # module that notebooks import from minigrad → the folder that holds it now
+ADDRESSES = {  # name of a module, as notebooks import it from minigrad → the folder that contains the module
     **dict.fromkeys(("base", "core", "methods", "ops", "random", "tensor"), "engine"),
     **dict.fromkeys(("cuda", "fft", "func", "functions", "linalg", "special"), "api"),
     **dict.fromkeys(("backends", "compiler", "lax"), "graph"),
@@ -64,8 +64,8 @@ if sys.platform == "emscripten":
 __version__ = "0.1.0"
 
 _load, __dir__, _names = lazy_loader.attach_stub(__name__, __file__)
-__all__ = [name for name in _names if not hasattr(builtins, name)]  # `import *` leaves Python's own sum and float alone
-vars().setdefault("__lazy_shadowed__", set()).add("tensor")  # importing minigrad.tensor must not replace it
+__all__ = [name for name in _names if not hasattr(builtins, name)]  # `import *` must not replace Python's sum and float
+vars().setdefault("__lazy_shadowed__", set()).add("tensor")  # the module minigrad.tensor must not replace mg.tensor
 
 
 def __getattr__(name: str) -> Any:

@@ -1,1 +1,1 @@
-"""The contents of `mg.`: functions, and PyTorch's namespaces."""
+"""The functions of `mg`, and namespaces named as in PyTorch, such as `mg.linalg`."""

@@ -1,4 +1,4 @@
-"""The part of `mg.fft` with real results: frequencies and their order. Transforms are complex, so they are refused."""
+"""`mg.fft`: only the functions with real results. The transforms have complex results, so they raise an error."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ..engine.tensor.tensor import Tensor
 
 
 def fftfreq(n: int, d: float = 1.0) -> Tensor:
-    """The frequencies of a spectrum of n numbers, for samples at distance d."""
+    """The frequencies of the spectrum of n samples that are a distance d apart."""
     return Tensor(np.fft.fftfreq(n, d))
 
 

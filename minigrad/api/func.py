@@ -9,11 +9,11 @@
     vmap(f)                 f over an axis of its arguments, called once for all slices
     functional_call         a module as a function of its parameters
 
-They nest: `grad(grad(f))` is the second derivative. Arguments and results may be nested tuples, lists and
+Transforms nest: `grad(grad(f))` is the second derivative. Arguments and results may be nested tuples, lists and
 dictionaries of tensors. Names and semantics are those of JAX and torch.func.
 
-A transform differentiates by a fresh alias of each argument. So `grad(lambda y: x * y)(x)` is x and not 2x: the x in
-the closure is another tensor, and constant. (Siskind & Pearlmutter 2005, “Perturbation confusion and referential
+A transform differentiates by a new alias of each argument. So `grad(lambda y: x * y)(x)` is x and not 2x: the x in the
+closure is another tensor, and constant. (Siskind & Pearlmutter 2005, “Perturbation confusion and referential
 transparency”.)
 """
 
@@ -39,7 +39,7 @@ from ..tracing.vmap import vmap as vmap
 
 
 def functional_call(module: Any, parameters_and_buffers: dict[str, Any], args: Any = (), kwargs: Any = None) -> Any:
-    """module(*args), with other tensors in place of some of its own during the call.
+    """Call module(*args), with some of the module's tensors replaced during the call.
 
     parameters_and_buffers    dotted name → the replacement; a shared parameter is replaced under all its names
     """
@@ -65,9 +65,9 @@ Argnums = int | Sequence[int]
 
 
 def grad(f: Function, argnums: Argnums = 0, has_aux: bool = False) -> Function:
-    """∇f: the gradient of a number f(…) by the arguments at the positions argnums.
+    """The function ∇f: the gradient of f, which returns one number, by the arguments at the positions argnums.
 
-    has_aux    whether f returns (number, anything), and ∇f (gradient, anything)
+    has_aux    f returns (number, aux), and ∇f returns (gradient, aux)
     """
 
     @wraps(f)
@@ -79,7 +79,7 @@ def grad(f: Function, argnums: Argnums = 0, has_aux: bool = False) -> Function:
 
 
 def value_and_grad(f: Function, argnums: Argnums = 0, has_aux: bool = False) -> Function:
-    """f and ∇f together, from one forward and one backward pass: (f(…), gradient)."""
+    """A function that returns (f(…), gradient), from one forward and one backward pass. Arguments are those of grad."""
 
     @wraps(f)
     def both(*args: Any, **options: Any) -> Any:
@@ -100,7 +100,7 @@ def value_and_grad(f: Function, argnums: Argnums = 0, has_aux: bool = False) -> 
 
 
 def grad_and_value(f: Function, argnums: int | Sequence[int] = 0, has_aux: bool = False) -> Function:
-    """value_and_grad in PyTorch's order: (gradient, f(…))."""
+    """As value_and_grad, in PyTorch's order: the new function returns (gradient, f(…))."""
 
     @wraps(f)
     def both(*args: Any, **options: Any) -> Any:
@@ -111,7 +111,7 @@ def grad_and_value(f: Function, argnums: int | Sequence[int] = 0, has_aux: bool 
 
 
 def vjp(f: Function, *primals: Any, has_aux: bool = False) -> Any:
-    """f(*primals), and the function gy → Jᵀ gy, a tuple with one entry for each primal; with has_aux also f's aux."""
+    """f(*primals), and the function gy → Jᵀ gy, which returns a tuple, one entry per primal. has_aux adds f's aux."""
     level = Level(primals)
     y, aux = level.run(f, level.trees, {}, has_aux)
     ys = leaves(y)
@@ -125,9 +125,9 @@ def vjp(f: Function, *primals: Any, has_aux: bool = False) -> Any:
 
 
 def jvp(f: Function, primals: tuple[Any, ...], tangents: tuple[Any, ...], has_aux: bool = False) -> Any:
-    """f(*primals), and J dx, its directional derivative along the tangents dx; with has_aux also f's aux."""
+    """f(*primals), and J dx, the directional derivative of f along the tangents dx. has_aux adds f's aux."""
     if modes.current.mode.builder is not None:
-        y, push, *rest = linearize(f, *primals, has_aux=has_aux)  # backward twice; graph passes remove the rest
+        y, push, *rest = linearize(f, *primals, has_aux=has_aux)  # two backward passes; unused nodes are removed later
         return y, push(*tangents), *rest
     with modes.in_mode(tracked=False):
         xs = [operand(x).apply(Alias()) for x in leaves(primals)]
@@ -142,9 +142,9 @@ def jvp(f: Function, primals: tuple[Any, ...], tangents: tuple[Any, ...], has_au
 
 
 def linearize(f: Function, *primals: Any, has_aux: bool = False) -> Any:
-    """f(*primals), and dx → J dx; with has_aux also f's aux. f runs once, and each dx costs one pass over the record.
+    """f(*primals), and the function dx → J dx. f runs once; each dx costs a pass over the record. has_aux adds f's aux.
 
-    Two backward passes make a forward one: gy → Jᵀ gy is linear, so the gradient of ⟨Jᵀ gy, dx⟩ by gy is J dx.
+    Two backward passes replace the forward pass: gy → Jᵀ gy is linear, so the gradient of ⟨Jᵀ gy, dx⟩ by gy is J dx.
     """
     with record_gradients():
         level = Level(primals)
@@ -167,7 +167,7 @@ def linearize(f: Function, *primals: Any, has_aux: bool = False) -> Any:
 def jacrev(f: Function, argnums: Argnums = 0, has_aux: bool = False) -> Function:
     """The Jacobian by reverse mode, of shape (*f(…).shape, *argument.shape): one backward pass for each output element.
 
-    For several outputs and arguments, the result has the structure of the outputs, and each leaf that of the arguments.
+    The result has the structure of the outputs; if there are several arguments, each of its leaves has their structure.
     """
 
     @wraps(f)
@@ -189,7 +189,7 @@ def jacrev(f: Function, argnums: Argnums = 0, has_aux: bool = False) -> Function
 
 
 def jacfwd(f: Function, argnums: Argnums = 0, has_aux: bool = False) -> Function:
-    """The Jacobian by forward mode, column by column, in the shape and structure of jacrev. f runs once."""
+    """The Jacobian by forward mode, column by column, with the shape and structure of jacrev's. f runs once."""
 
     @wraps(f)
     def jacobian(*args: Any, **options: Any) -> Any:
@@ -225,7 +225,7 @@ def jacfwd(f: Function, argnums: Argnums = 0, has_aux: bool = False) -> Function
 
 
 def hessian(f: Function, argnums: Argnums = 0) -> Function:
-    """The second derivatives of a number f(…), of shape (*argument.shape, *argument.shape): forward over reverse."""
+    """The second derivatives of an f that returns one number, of shape (*argument.shape, *argument.shape)."""
     return jacfwd(jacrev(f, argnums), argnums)
 
 
@@ -240,20 +240,20 @@ class Level:
         self.trees = unflatten_like(self.shape, iter(self.xs))
 
     def run(self, f: Function, args: Sequence[Any], options: dict[str, Any], has_aux: bool = False) -> tuple[Any, Any]:
-        """Call f, recorded even inside no_grad. Returns its result and its aux."""
+        """Call f and record its ops, even inside no_grad. Returns the result and the aux of f."""
         with record_gradients():
             value = f(*args, **options)
         y, aux = value if has_aux else (value, None)
         return y, unflatten_like(aux, map(self.let_go, leaves(aux)))
 
     def pull_gradients(self, ys: list[Any], gys: list[Any], retain: bool = False) -> list[Any]:
-        """The gradients by the arguments, in their structure; zeros for arguments that have none."""
+        """The gradients by the arguments, in the structure of the arguments; zeros for an argument without gradient."""
         gxs = gradients(ys, [x.node for x in self.xs], gys, retain or self.keeps, self.keeps)
         given = [zeros_like(x) if gx is None else self.let_go(gx) for x, gx in zip(self.xs, gxs)]
         return list(unflatten_like(self.shape, iter(given)))
 
     def let_go(self, y: Any) -> Any:
-        """y, without its history if nothing in it matters outside this level."""
+        """y, detached unless the caller may differentiate it, as when f reads other tensors that require a gradient."""
         return drop_history(y, [x.node for x in self.xs], self.keeps)
 
     def close(self) -> None:
@@ -272,6 +272,6 @@ def positions(argnums: Argnums, args: tuple[Any, ...]) -> list[int]:
 
 
 def with_arguments(args: tuple[Any, ...], places: list[int], new: Sequence[Any]) -> tuple[Any, ...]:
-    """The arguments, with those at `places` replaced."""
+    """The arguments, with those at `places` replaced by those of `new`."""
     replaced = dict(zip(places, new))
     return tuple(replaced.get(i, x) for i, x in enumerate(args))

@@ -30,12 +30,12 @@ eigvalsh = function(Operand.eigvalsh)
 
 
 def solve_triangular(A: Any, B: Any, *, upper: bool, left: bool = True, unitriangular: bool = False) -> Any:
-    """X with A X = B, or X A = B if not left, for a triangular A, whose other triangle is ignored."""
+    """X with A X = B, or X A = B if not left, for a triangular A. The other triangle of A is ignored."""
     return operand(A).solve_triangular(B, upper, left, unitriangular)
 
 
 def multi_dot(tensors: Any) -> Any:
-    """The product of a list of matrices, in the cheapest order; the first and the last may be vectors."""
+    """The product of a list of matrices, in the cheapest order. The first and the last matrix may be vectors."""
     return algebra.chain_matmul(*tensors)
 
 
@@ -52,7 +52,7 @@ def vecdot(x: Any, y: Any, dim: int = -1) -> Any:
 
 
 def diagonal(A: Any, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Any:
-    """The diagonal of the matrices in two axes, by default the last two."""
+    """The diagonal of each matrix in the axes dim1 and dim2, by default the last two axes."""
     return operand(A).diagonal(offset, dim1, dim2)
 
 
@@ -63,12 +63,12 @@ def vector_norm(x: Any, ord: float = 2, dim: Any = None, keepdim: bool = False) 
 
 @autocast_to("float32")
 def matrix_norm(A: Any, ord: Any = "fro", dim: tuple[int, int] = (-2, -1), keepdim: bool = False) -> Any:
-    """A norm of each matrix in two axes.
+    """A norm of each matrix in the two axes `dim`.
 
     'fro'      √ Σ x²
-    1, −1      the largest, the smallest sum of |x| in a column
-    inf, −inf  the largest, the smallest sum of |x| in a row
-    2, −2      the largest, the smallest singular value
+    1, −1      the largest and the smallest column sum of |x|
+    inf, −inf  the largest and the smallest row sum of |x|
+    2, −2      the largest and the smallest singular value
     'nuc'      the sum of the singular values
     """
     A = operand(A)
@@ -89,7 +89,7 @@ def matrix_norm(A: Any, ord: Any = "fro", dim: tuple[int, int] = (-2, -1), keepd
 
 
 def norm(input: Any, ord: Any = None, dim: Any = None, keepdim: bool = False) -> Any:
-    """vector_norm; or matrix_norm if ord is a string, or if ord is given for a matrix or for two axes."""
+    """matrix_norm if ord is a string, or if ord is given for a matrix or for two axes; else vector_norm."""
     A = operand(input)
     if ord is None:
         return A.norm(2, dim, keepdim)
@@ -147,7 +147,7 @@ def svdvals(A: Any) -> Any:
 
 
 def qr(A: Any, mode: str = "reduced") -> QR:
-    """A = Q R, with orthonormal columns in Q and an upper triangular R. mode="complete" makes Q square, "r" empty."""
+    """A = Q R, with orthonormal columns in Q and an upper triangular R. mode="complete" makes Q square; "r" omits Q."""
     A = operand(A)
     if mode not in ("reduced", "complete", "r"):
         raise ValueError(f"qr has the modes 'reduced', 'complete' and 'r', and got {mode!r}")
@@ -156,7 +156,7 @@ def qr(A: Any, mode: str = "reduced") -> QR:
 
 
 def lu_factor(A: Any, *, pivot: bool = True) -> LUFactors:
-    """L and U of A = P L U in one matrix, without the ones of L, and the pivots of P; for lu_solve and lu_unpack."""
+    """A = P L U: a matrix of U and the part of L below the diagonal, and the pivots of P. See lu_solve, lu_unpack."""
     if not pivot:
         raise ValueError("lu without pivoting is unstable, since it may divide by tiny numbers: use pivot=True")
     A = operand(A)
@@ -172,7 +172,7 @@ def lu_factor(A: Any, *, pivot: bool = True) -> LUFactors:
 
 
 def lu_unpack(LU_data: Any, LU_pivots: Any, unpack_data: bool = True, unpack_pivots: bool = True) -> PLU:
-    """P, L and U from the results of lu_factor. Those that are not unpacked are empty."""
+    """P, L and U from the results of lu_factor. Parts that are not unpacked are empty."""
     LU, pivots = operand(LU_data), operand(LU_pivots)
     (m, n), nothing = LU.shape[-2:], LU.flatten()[:0]
     P = (pivots.apply(ops.Exchanged(m)).unsqueeze(-2) == np.arange(m)[:, None]).astype(LU.dtype)
@@ -181,7 +181,7 @@ def lu_unpack(LU_data: Any, LU_pivots: Any, unpack_data: bool = True, unpack_piv
 
 
 def lu(A: Any, *, pivot: bool = True) -> PLU:
-    """A = P L U: a permutation, a lower triangle with ones on its diagonal, and an upper triangle."""
+    """A = P L U: P is a permutation, L a lower triangle with ones on its diagonal, U an upper triangle."""
     return lu_unpack(*lu_factor(A, pivot=pivot))
 
 
@@ -190,7 +190,7 @@ def lu_factor_ex(A: Any, *, pivot: bool = True, check_errors: bool = False) -> L
 
 
 def lu_solve(LU: Any, pivots: Any, B: Any, *, left: bool = True, adjoint: bool = False) -> Any:
-    """X with A X = B, or X A = B if not left, for the factors of A from lu_factor; adjoint replaces A by Aᵀ."""
+    """X with A X = B, or X A = B if not left, from the results of lu_factor(A). adjoint replaces A by Aᵀ."""
     if not left:
         return lu_solve(LU, pivots, operand(B).mT, adjoint=not adjoint).mT
     P, L, U = lu_unpack(LU, pivots)
@@ -200,7 +200,7 @@ def lu_solve(LU: Any, pivots: Any, B: Any, *, left: bool = True, adjoint: bool =
 
 
 def pinv(A: Any, *, atol: float | None = None, rtol: float | None = None, hermitian: bool = False) -> Any:
-    """V diag(1 / S) Uᵀ, without singular values below atol or rtol times the largest; default: ε · max(m, n)."""
+    """V diag(1 / S) Uᵀ, ignoring singular values below atol or below rtol (default: ε max(m, n)) times the largest."""
     A = operand(A)
     least = 0.0 if atol else max(A.shape[-2:]) * float(np.finfo(A.dtype).eps)
     op = ops.PseudoInverse(least if rtol is None else float(rtol), float(atol or 0))
@@ -208,7 +208,7 @@ def pinv(A: Any, *, atol: float | None = None, rtol: float | None = None, hermit
 
 
 def lstsq(A: Any, B: Any, rcond: float | None = None, *, driver: str | None = None) -> LeastSquares:
-    """The X of least norm that minimises ‖A X − B‖. As in LAPACK, driver decides which other results are computed."""
+    """The X of least norm that minimises ‖A X − B‖. As in LAPACK, driver sets which other results are computed."""
     A = operand(A)
     X, nothing = pinv(A, rtol=rcond) @ B, A.flatten()[:0]
     alone = driver in (None, "gelsy") or A.shape[-2] <= A.shape[-1]
@@ -218,7 +218,7 @@ def lstsq(A: Any, B: Any, rcond: float | None = None, *, driver: str | None = No
 
 
 def tensorinv(A: Any, ind: int = 2) -> Any:
-    """The inverse of A, as a matrix whose rows are the first `ind` axes and whose columns are the rest."""
+    """The inverse of A, taken as a matrix: its first `ind` axes are the rows, the other axes are the columns."""
     A = operand(A)
     rows, columns = A.shape[:ind], A.shape[ind:]
     return A.reshape(prod(rows), prod(columns)).inv().reshape(*columns, *rows)
@@ -232,7 +232,7 @@ def tensorsolve(A: Any, B: Any, dims: tuple[int, ...] | None = None) -> Any:
 
 
 def inv_ex(A: Any, *, check_errors: bool = False) -> Solved:
-    """inv(A), and 0 for each matrix. The _ex functions raise an error here where PyTorch returns a nonzero info."""
+    """inv(A), and info = 0 for each matrix. Where PyTorch's _ex functions return another info, these raise an error."""
     return Solved(inv(A), zeros(operand(A).shape[:-2], dtype=np.int32))
 
 
@@ -245,7 +245,7 @@ def cholesky_ex(A: Any, *, upper: bool = False, check_errors: bool = False) -> S
 
 
 def vander(x: Any, N: int | None = None) -> Any:
-    """The Vandermonde matrix: a row 1, x, x², … of N numbers for each x."""
+    """The Vandermonde matrix: for each x, a row of the N numbers 1, x, x², …"""
     x = operand(x)
     return x.reshape(x.shape or (1,)).unsqueeze(-1) ** np.arange(x.shape[-1] if N is None else N)
 

@@ -30,10 +30,10 @@ from ..engine.tensor.tensor import Tensor
 class Tangents:
     """The watcher that computes a tangent for every result.
 
-    Levels nest. The ops that a level runs are seen by the levels outside it, but not by itself.
+    Levels nest: outer levels see the ops that this level runs, and this level does not.
     """
 
-    follows = True  # backward must run on tensors, so that this watcher sees its ops
+    follows = True  # run backward on tensors, so that this watcher sees the ops of backward
 
     def __init__(self) -> None:
         # Keyed by node: a tensor that backward restores from a saved array has the node of the original.
@@ -49,15 +49,15 @@ class Tangents:
         self.set(x, dx.astype(x.dtype))
 
     def set(self, x: Tensor, dx: Tensor) -> None:
-        """Set the tangent of x, unchecked."""
+        """Set the tangent of x to dx, without checks."""
         self.book[origin(x)] = dx
 
     def get(self, x: Tensor) -> Tensor | None:
-        """The tangent of x; None if x does not move."""
+        """The tangent of x; None if x does not depend on a dual input."""
         return None if x.node is None else self.book.get(x.node)
 
     def tangent(self, x: Any) -> Any:
-        """The tangent of x, zeros if x does not move. Returns x itself if it is not a tensor."""
+        """The tangent of x; zeros if x depends on no dual input; x itself if x is not a tensor."""
         dx = self.get(x) if isinstance(x, Tensor) else x
         return still(x) if dx is None else dx
 
@@ -81,7 +81,7 @@ class Dual(NamedTuple):
 
 
 def still(x: Tensor) -> Any:
-    """The tangent of a tensor that does not move: zeros."""
+    """Zeros in the shape of x: the tangent of a tensor that depends on no dual input."""
     dtype = x.dtype if x.spec.is_float else float
     return x.lift(0).astype(dtype).broadcast_to(x.shape)
 
@@ -94,7 +94,7 @@ def dual_level() -> Iterator[Tangents]:
 
 
 def make_dual(tensor: Tensor, tangent: Any, level: Tangents | None = None) -> Tensor:
-    """The tensor with this tangent, in the innermost level unless another is given."""
+    """An alias of the tensor that has this tangent at the given level, by default the innermost."""
     level = innermost() if level is None else level
     watchers = modes.current.mode.watchers
     with modes.in_mode(watchers=watchers[: watchers.index(level)]):
@@ -104,7 +104,7 @@ def make_dual(tensor: Tensor, tangent: Any, level: Tangents | None = None) -> Te
 
 
 def unpack_dual(tensor: Tensor, level: Tangents | None = None) -> Dual:
-    """The tensor and its tangent, in the innermost level unless another is given."""
+    """The tensor and its tangent at the given level, by default the innermost."""
     return Dual(tensor, (innermost() if level is None else level).get(tensor))
 
 

@@ -13,8 +13,8 @@
 
     y = Cube.apply(x)
 
-The engine has no special case for it: its record has its own rule (function_rule.py), which calls `backward`
-where a compiled rule runs generated code.
+The engine has no special case for a Function. The rule of its record (function_rule.py) calls `backward`, where the
+rules of other records run generated code.
 
 custom_gradient, as in TensorFlow:
 
@@ -23,8 +23,8 @@ custom_gradient, as in TensorFlow:
         e = x.exp()
         return (1 + e).log(), lambda gy: gy * (1 - 1 / (1 + e))
 
-The ops of f are recorded as usual, so that its gradient function, which closes over e here, can be differentiated
-again. The result of f is detached from that record, and gets a Function's record, with the gradient function as rule.
+The ops of f are recorded, so that the gradient function, which uses e here, can be differentiated again. The result
+of f is detached from these records, and gets the record of a Function whose backward is the gradient function.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class Context:
     """Passes values from forward to backward and jvp.
 
     needs_input_grad    for each argument, whether it requires a gradient
-    saved_tensors       in backward the arguments of save_for_backward, in order; in jvp those of save_for_forward
+    saved_tensors       in backward, the arguments of save_for_backward; in jvp, the arguments of save_for_forward
     """
 
     def __init__(self, args: tuple[Any, ...]):
@@ -82,8 +82,8 @@ class Context:
 
 
 class Function:
-    """A pair of forward and backward, called by `apply`; it has no instances. If setup_context(ctx, args, result) is
-    defined, it fills in ctx after forward, which then takes no ctx.
+    """A pair of forward and backward. Call `apply` to run it; make no instances. If setup_context(ctx, args, result) is
+    defined, it is called after forward to fill in ctx, and forward takes no ctx.
     """
 
     @staticmethod
@@ -108,7 +108,7 @@ class Function:
             given = run_forward(cls, ctx, args)
         several = isinstance(given, tuple)
         ys = conclude(cls, ctx, args, given if several else (given,))
-        ctx._saved = ctx._forward = ctx._dirty = ctx._flat = ()  # the record has the arrays; tensors would be a cycle
+        ctx._saved = ctx._forward = ctx._dirty = ctx._flat = ()  # the record has the arrays; tensors would make a cycle
         return ys if several else ys[0]
 
 
@@ -127,7 +127,7 @@ def apply_in_graph(function: type[Function], ctx: Context, args: tuple[Any, ...]
 
 
 def rules_in_graph(function: type[Function], ctx: Context, args: tuple[Any, ...]) -> tuple[Any, Any]:
-    """The Function's backward and jvp (or None) as functions from gradients to gradients and tangents to tangents."""
+    """The Function's backward (gradients → gradients) and jvp (tangents → tangents), or None if it has no jvp."""
 
     def backward(*gys: Any) -> list[Any]:
         ctx.saved_tensors = ctx._saved
@@ -146,7 +146,7 @@ def rules_in_graph(function: type[Function], ctx: Context, args: tuple[Any, ...]
 
 
 def clone_operands(ctx: Context, builder: Any, operands: list[Any], given: tuple[Any, ...]) -> tuple[Any, ...]:
-    """The results, cloned if they share memory with an operand. ctx then holds the clones."""
+    """The results of forward. Those that share memory with an operand are cloned, also where ctx has saved them."""
     taken = {id(builder.lift(x).memory) for x in operands}
     ys = tuple(y.clone() if id(builder.lift(y).memory) in taken else y for y in given)
     for some in ("_saved", "_forward", "_flat"):
@@ -155,7 +155,7 @@ def clone_operands(ctx: Context, builder: Any, operands: list[Any], given: tuple
 
 
 def run_forward(function: type[Function], ctx: Context, args: tuple[Any, ...]) -> Any:
-    """The result of forward, with or without setup_context, as in PyTorch."""
+    """Call forward, then setup_context if it is defined, as in PyTorch. Returns the result of forward."""
     setup = getattr(function, "setup_context", None)
     if setup is None:
         return function.forward(ctx, *args)
@@ -185,7 +185,7 @@ def conclude(function: type[Function], ctx: Context, args: tuple[Any, ...], give
 
 
 def results(function: type[Function], ctx: Context, args: tuple[Any, ...], given: tuple[Any, ...]) -> tuple[Any, ...]:
-    """New tensors for the results, in memory that no argument shares, unless dirty: an edit would break backward."""
+    """A new tensor for each result that is not dirty. Shared memory is copied: an edit of it would break backward."""
     taken = {id(versions.owner(x.value)) for x in args if isinstance(x, Tensor)}
     ys = []
     for y in given:
@@ -216,19 +216,19 @@ def root(x: Tensor) -> Tensor:
 
 
 def placed_before(x: Tensor, ctx: Context) -> Tensor:
-    """x; if it is dirty, x at its node before forward edited it."""
+    """x; if forward edited x in place, x with its node from before the edit."""
     return x.with_node(x.value, origin(x)) if any(x is dirty for dirty in ctx._dirty) else x
 
 
 def counterpart(x: Tensor | None, given: tuple[Any, ...], ys: tuple[Any, ...]) -> Tensor | None:
-    """The result made from x, if forward returned x; else x."""
+    """If forward returned x, the result that was made from x; else x itself."""
     return next((y for y, z in zip(ys, given) if z is x), x)
 
 
 def connect(
     function: type[Function], ctx: Context, args: tuple[Any, ...], given: tuple[Any, ...], ys: tuple[Tensor, ...]
 ) -> None:
-    """Make a record of the call, and connect its results to it."""
+    """Make a record of the call, and set it as the node of the results."""
     arguments = tuple(x.spec if isinstance(x, Tensor) else None for x in args)
     specs = tuple(y.spec for y in ys)
     rule = FunctionRule(specs[0], function, ctx, arguments, specs, tuple(place(x, args, given) for x in ctx._saved))
@@ -269,7 +269,7 @@ def once_differentiable(backward: Any) -> Any:
 
 
 class End(Function):
-    """The identity on x, which a once_differentiable backward computed from `reads`; it has no derivative."""
+    """Returns x, a gradient that a once_differentiable backward computed from `reads`. Its backward raises an error."""
 
     @staticmethod
     def forward(ctx: Any, x: Any, *reads: Any) -> Any:
@@ -281,7 +281,7 @@ class End(Function):
 
 
 def custom_gradient(f: Callable[..., Any]) -> Callable[..., Any]:
-    """Decorate f, which returns its value (a tensor or a tuple) and a function from its gradients to those of xs."""
+    """Decorate f(*xs), which returns its result and a function from gradients of the result to gradients of the xs."""
 
     def forward(ctx: Any, rule: Callable[..., Any], values: tuple[Any, ...], several: bool, *xs: Any) -> Any:
         ctx.rule = rule

@@ -1,7 +1,7 @@
-"""A Function in a graph that is being built: its backward and its jvp are traced once, and become graphs.
+"""A Function in a graph that is being built: its backward and its jvp are traced once, each into a graph.
 
-A node for the call passes the results through, and has those graphs as its derivatives. The values that they read are
-operands of the node, so that passes can replace them. A result is read after the node, with the user's derivative.
+One node, Custom, passes the results of forward through, and has the two graphs as its derivatives. All values that the
+graphs read are operands of Custom, so that passes can replace them. Later ops read the results of Custom.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ class Custom(Op):
     """The identity on the first `results` operands, with derivatives written by the user.
 
     name        the name of the Function
-    results     how many operands are results; the arguments and other values that the derivatives read come after them
+    results     the number of results; the other operands are arguments, and values that the derivatives read
     backward    (gradients of the results, the results, the other operands) → gradients of the arguments
     tangents    (tangents of the arguments, the results, the other operands) → tangents of the results
-    refused     why there is no graph `tangents`, if tracing jvp failed
+    refused     if tracing jvp failed, the reason; then `tangents` is None
     """
 
     name: str
@@ -71,8 +71,8 @@ def splice_graph(graph: Graph, like: Any, inputs: Sequence[Any]) -> tuple[Any, .
 class Derivative:
     """A traced derivative: a function of the arriving gradients or tangents, and of results and arguments of the call.
 
-    outputs    its results
-    read       pairs (outer symbol, input node) for each value that it reads from outside
+    outputs    the results of f
+    read       (symbol of the outer graph, input node) for each outside value that f reads
     """
 
     def __init__(self, outer: GraphBuilder, arriving: Sequence[Spec], f: Callable[..., Sequence[Any]]):
@@ -83,9 +83,9 @@ class Derivative:
         self.read = [(outer.lift(c.what), c.input) for c in self.builder.captured.values()]
 
     def graph(self, others: Sequence[Tracer]) -> Graph:
-        """The graph of the arriving values and of `others`, which include everything it reads from outside."""
+        """The derivative as a graph. Its inputs are the arriving values, then `others`, which include all of `read`."""
         given = [self.builder.input("x", x.spec) for x in others]
-        inputs = {x.node: node for x, node in reversed([*zip(others, given)])}  # the first input of each node
+        inputs = {x.node: node for x, node in reversed([*zip(others, given)])}  # node → its first input
         instead: dict[Node, Node] = {node: inputs[x.node] for x, node in self.read}
         outputs = Graph((), tuple(None if y is None else y.node for y in self.outputs))
         graph = outputs.rebuild(lambda node, xs: instead.get(node) or node.with_inputs(xs))
@@ -100,8 +100,8 @@ def add_custom_op(
     backward: Callable[..., Sequence[Any]],
     jvp: Callable[..., Sequence[Any]] | None = None,
 ) -> tuple[Any, ...]:
-    """The results, with derivatives. `backward` maps gradients of the results to gradients of the arguments, or None;
-    `jvp` maps tangents of the arguments to tangents of the results, and is None if forward mode is not supported.
+    """The results, with the user's derivatives. `backward` maps gradients of the results to gradients (or None) of the
+    arguments; `jvp` maps tangents of the arguments to tangents of the results, and is None without forward mode.
     """
     xs, ys = [builder.lift(x) for x in args], [builder.lift(y) for y in results]
 
@@ -109,7 +109,7 @@ def add_custom_op(
         return [fitting(f"{name}.backward", inner, gx, x) for gx, x in zip(backward(*gys), xs, strict=True)]
 
     def pushforward(inner: GraphBuilder, *dxs: Any) -> list[Any]:
-        assert jvp is not None  # called only if it is given
+        assert jvp is not None  # pushforward is called only if there is a jvp
         return [fitting(f"{name}.jvp", inner, dy, y) for dy, y in zip(jvp(*dxs), ys, strict=True)]
 
     rules, refused = [Derivative(builder, [y.spec for y in ys], pullback)], ""
@@ -125,7 +125,7 @@ def add_custom_op(
 def call_with_rules(
     name: str, builder: GraphBuilder, xs: list[Tracer], ys: list[Tracer], rules: list[Derivative], refused: str
 ) -> tuple[Any, ...]:
-    """The results, passed through a node whose derivatives are the rules: of backward, and of jvp if it was traced."""
+    """Pass the results ys through a Custom node. Its derivatives are `rules`: backward, then jvp if it was traced."""
     called = {x.node for x in (*ys, *xs)}
     read = [*{x.node: x for rule in rules for x, _ in rule.read if x.node not in called}.values()]
     backward, *tangents = (rule.graph([*ys, *xs, *read]) for rule in rules)
@@ -133,12 +133,12 @@ def call_with_rules(
     row = builder.add_op(op, [*ys, *xs, *read])
     given = (row,) if len(ys) == 1 else tuple(row.apply(TupleGet(i)) for i in range(len(ys)))
     for y in given:
-        y.root = None  # it owns its memory
+        y.root = None  # y owns its memory
     return given
 
 
 def fitting(name: str, builder: GraphBuilder, dx: Any, x: Tracer) -> Any:
-    """A gradient or a tangent of x, in the dtype of x, or None. Raises ShapeError or NoGradientError on a mismatch."""
+    """dx, a gradient or tangent, in the dtype of x, or None. Raises ShapeError or NoGradientError if it is invalid."""
     if dx is None or not x.spec.is_float:
         return None
     if not hasattr(dx, "spec"):

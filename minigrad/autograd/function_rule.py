@@ -1,7 +1,7 @@
-"""The rule of a Function: its record calls the user's backward, and its op the user's jvp.
+"""The record and the op of a Function's call: the rule of the record calls the user's backward, the op the user's jvp.
 
-If there are several outputs, each has a record that passes its gradient on to one shared record. There `backward`
-is called once, with the gradients that arrived at all outputs.
+If the call has several outputs, each output has a record that passes its gradient on to one shared record. The rule of
+the shared record calls `backward` once, with the gradients of all outputs.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class FunctionCall(Op, metaclass=Once):
     """One call of a Function, as an op.
 
     arguments    the spec of each argument of forward; None if it is not a tensor
-    number       the index of the result
+    number       the index of the result that this op stands for
     """
 
     function: type[Function]
@@ -79,13 +79,13 @@ class Output(Op):
 
 
 def keeper(y: Tensor) -> Any:
-    """The record with the saved values for backward from y: the shared record, if a Function has several results."""
+    """The record that has the values saved for y: the shared record, if y is one of several results of a Function."""
     node = y.node
     return node.inputs[0] if node is not None and isinstance(node.op, Output) else node
 
 
 class Arrivals(dict[int, Any]):
-    """The gradients that have reached some of several outputs, by index of the output."""
+    """Index of an output → its gradient, for those outputs of a call that a gradient has reached."""
 
     def __add__(self, others: dict[int, Any]) -> Arrivals:
         return Arrivals(self | {i: self[i] + g if i in self else g for i, g in others.items()})
@@ -138,7 +138,7 @@ class FunctionRule:
         return self.gradients(arrivals(gy), tensors)
 
     def place_saved(self, array: Any, place: Place, node: Record) -> Tensor:
-        """A saved array at its place in the graph, so that it can be differentiated through."""
+        """A saved array as a tensor with its node in the graph, so that gradients flow through it."""
         x = Tensor(array)
         match place:
             case ("argument", i):
@@ -167,7 +167,7 @@ class FunctionRule:
         return tuple(self.fitting(gx, spec) if needs else None for gx, spec, needs in wanted if spec is not None)
 
     def fitting(self, gx: Any, spec: Spec) -> Any:
-        """A gradient in the dtype of its argument, or None. Raises ShapeError for a wrong shape."""
+        """The gradient gx in the dtype of its argument, or None. Raises ShapeError if the shapes differ."""
         if gx is None:
             return None
         if not isinstance(gx, Operand) or gx.shape != spec.shape:
@@ -181,5 +181,5 @@ class FunctionRule:
 
 
 def arrivals(gy: Any) -> dict[int, Any]:
-    """The arriving gradients by index of the result; the gradient of a single result gets index 0."""
+    """The arriving gradients by index of the result. The gradient of a single result has index 0."""
     return gy if isinstance(gy, Arrivals) else {0: gy}

@@ -24,7 +24,7 @@ Pair = tuple[Any, Any]
 
 
 def vjp(func: Function, inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False) -> Pair:
-    """func(*inputs), and vᵀ J: the gradient when v arrives at the outputs; 1 for an output of one element."""
+    """func(*inputs), and vᵀ J: the gradient if v arrives at the outputs. v is 1 by default for a single number."""
     xs, ys, y = record_call(func, inputs, create_graph)
     gxs = gradients_or_zeros(xs, ys, directions(v, ys, "output"), create_graph, strict)
     return drop_history(y, create_graph), alike(inputs, gxs)
@@ -130,7 +130,7 @@ def jacobian_rows(xs: list[Tensor], y: Tensor, create_graph: bool, strict: bool)
 
 
 def directions(v: Any, beside: list[Tensor], kind: str) -> list[Any]:
-    """The directions in v, one for each input or output. v may be None if there is a single number: then it is 1."""
+    """v as a list, with a direction for each tensor of `beside`. None means 1 if `beside` is a single number."""
     if v is None and len(beside) == beside[0].size == 1:
         return [ones_like(beside[0])]
     given = [] if v is None else as_list(v)
@@ -155,7 +155,7 @@ def as_list(x: Any) -> list[Any]:
 
 
 def alike(like: Any, found: list[Any]) -> Any:
-    """The results in the structure of `like`: a tuple, or the single result."""
+    """The results as a tuple if `like` is a tuple or list, else the single result."""
     return tuple(found) if isinstance(like, tuple | list) else found[0]
 
 

@@ -27,12 +27,12 @@ def gradcheck(
     atol: float = 1e-6,
     raise_exception: bool = True,
 ) -> bool:
-    """Whether f's gradients agree with finite differences at `inputs`: every output by every input.
+    """Whether f's gradients agree with finite differences at `inputs`, for every output and every input.
 
     f returns one tensor or several. Floating point inputs are nudged, and must be float64; integer tensors and other
     values are passed on unchanged.
 
-    Raises GradcheckError, naming the pair that differs most, unless raise_exception=False.
+    Raises GradcheckError at the first mismatch, with the elements that differ most, unless raise_exception=False.
     """
     given = [inputs] if isinstance(inputs, Tensor) else list(inputs)
     places = [i for i, x in enumerate(given) if isinstance(x, Tensor) and x.spec.is_float]
@@ -99,15 +99,15 @@ def outputs(y: Any) -> list[Tensor]:
 
 
 def put(given: list[Any], places: list[int], new: Sequence[Any]) -> list[Any]:
-    """The list with the items at `places` replaced by the new ones."""
+    """The list `given`, with the items at `places` replaced by those of `new`."""
     changed = dict(zip(places, new))
     return [changed.get(i, x) for i, x in enumerate(given)]
 
 
 def worst(told: list[Any], found: list[Any], xs: list[Any], rtol: float, atol: float) -> tuple[Any, ...] | None:
-    """The largest mismatch of two sets of Jacobians, or None: (input, output element, input element, both slopes)."""
+    """The largest mismatch in the first Jacobian that has any: (input, output element, input element, both slopes)."""
     for i, (a, b) in enumerate(zip(told, found, strict=True)):
-        gap = np.nan_to_num(np.abs(a - b) - (atol + rtol * np.abs(b)), nan=np.inf)  # NaN agrees with nothing
+        gap = np.nan_to_num(np.abs(a - b) - (atol + rtol * np.abs(b)), nan=np.inf)  # NaN is a mismatch
         if gap.size and gap.max() > 0:
             at = np.unravel_index(int(np.argmax(gap)), gap.shape)
             return i, at[: gap.ndim - xs[i].ndim], at[gap.ndim - xs[i].ndim :], a[at], b[at]
@@ -115,7 +115,7 @@ def worst(told: list[Any], found: list[Any], xs: list[Any], rtol: float, atol: f
 
 
 def backward_jacobian(f: Callable[..., Tensor], xs: list[np.ndarray]) -> list[np.ndarray]:
-    """∂f/∂x for each x, of shape (*f.shape, *x.shape): one backward for each output."""
+    """∂f/∂x for each x, of shape (*f.shape, *x.shape): one backward pass for each output element."""
     fresh = [tensor(x, requires_grad=True) for x in xs]
     with record_gradients():
         y = f(*fresh)
@@ -129,7 +129,7 @@ def backward_jacobian(f: Callable[..., Tensor], xs: list[np.ndarray]) -> list[np
 
 
 def nudged_jacobian(f: Callable[..., Tensor], xs: list[np.ndarray], eps: float) -> list[np.ndarray]:
-    """∂f/∂x for each x by central differences: two forward passes per input element, and no derivative rule."""
+    """∂f/∂x for each x by central differences, without derivative rules: two forward passes per input element."""
     jacobians = []
     for i, x in enumerate(xs):
         columns = []
@@ -143,7 +143,7 @@ def nudged_jacobian(f: Callable[..., Tensor], xs: list[np.ndarray], eps: float) 
 
 
 def nudge_element(xs: list[np.ndarray], i: int, at: tuple[int, ...], step: float) -> list[Tensor]:
-    """The inputs as tensors, one element of xs[i] moved by a step."""
+    """The inputs as tensors, with `step` added to one element of xs[i]."""
     copies = [x.copy() for x in xs]
     copies[i][at] += step
     with record_gradients():

@@ -52,17 +52,17 @@ def grad(
     is_grads_batched: bool = False,
     materialize_grads: bool = False,
 ) -> tuple[Any, ...]:
-    """∂(Σ outputs)/∂x for each x of inputs, leaving every `.grad` alone.
+    """∂(Σ outputs)/∂x for each x of inputs. Changes no `.grad`.
 
     grad_outputs         the gradient that arrives at each output; None means 1 for a tensor of one element
     retain_graph         keep the saved values for another backward pass; by default only with create_graph
     create_graph         run the rules on tensors, so that the gradients can be differentiated again
     only_inputs          must be True; backward() is the function that adds to `.grad` of the leaves
     allow_unused         return None for an input that the outputs do not depend on
-    is_grads_batched     grad_outputs have an extra first axis: one gradient per index along it, stacked
-    materialize_grads    return zeros for such an input
+    is_grads_batched     grad_outputs have an extra first axis; return the gradients for each index along it, stacked
+    materialize_grads    return zeros for an input that the outputs do not depend on
 
-    Raises NoGradientError if the outputs do not depend on an input, unless one of these options allows it.
+    Raises NoGradientError if the outputs do not depend on an input, unless one of these two options allows it.
     """
     if not only_inputs:
         raise NoGradientError("grad() does not change any .grad: for only_inputs=False use backward()")
@@ -92,7 +92,7 @@ def gradients(
 ) -> list[Tensor | None]:
     """Σ ⟨gy, ∂y/∂node⟩ over the ys, for each node of wrt; None if there is no gradient. Constant ys are skipped.
 
-    through    whether a gradient passes through a record; by default it passes through all
+    through    record → whether gradients pass through it; by default, they pass through every record
     """
     moving = [(y, gy) for y, gy in zip(ys, gys, strict=True) if y.tracked]
     if not moving:
@@ -102,7 +102,7 @@ def gradients(
     at_once = isinstance(builder, Slices) and not builder.once and not any(isinstance(y, Symbol) for y in ys)
     if builder is not None and not at_once:
         return gradients_in_graph(builder, ys, wrt, gys, create_graph)
-    if builder is None and isinstance(ys[0], Symbol):  # in a session's graph, outside its block
+    if builder is None and isinstance(ys[0], Symbol):  # of a session's graph, outside its `with` block
         with ys[0].builder.building():
             return gradients(ys, wrt, gys, retain_graph, create_graph, through)
     keeps, create_graph = create_graph, create_graph or at_once
@@ -118,7 +118,7 @@ def gradients(
 
 
 def gradients_in_graph(builder: Any, ys: list[Any], wrt: list[Any], gys: list[Any], create_graph: bool) -> list[Any]:
-    """gradients() while a graph is built: more nodes of that graph, or of the outer graph that contains the ys."""
+    """gradients() while a graph is built: adds nodes to that graph, or to the outer graph that contains the ys."""
     builder = builder_around(builder, ys)
     symbols = {c.what.node: c.symbol for c in builder.captured.values() if c.what.node is not None}
     like = builder.lift(ys[0])
@@ -130,7 +130,7 @@ def gradients_in_graph(builder: Any, ys: list[Any], wrt: list[Any], gys: list[An
 
 
 def builder_around(builder: Any, ys: list[Any]) -> Any:
-    """The builder, or the innermost one around it, that a symbol among the ys belongs to; else the builder itself."""
+    """The innermost builder, from `builder` outwards, that one of the ys belongs to; `builder` if there is none."""
     around = builder
     while around is not None and not any(isinstance(y, Tracer) and y.builder is around for y in ys):
         around = around.outer
@@ -143,7 +143,7 @@ def as_list(tensors: Tensor | Sequence[Tensor]) -> list[Tensor]:
 
 
 def gradients_of(ys: list[Tensor], gradients: Any) -> list[Any]:
-    """The gradients as a list, one for each output. A single output may have its gradient without a list."""
+    """The gradients as a list, one for each output. The gradient of a single output need not be in a list."""
     if gradients is None:
         return [None] * len(ys)
     one_each = isinstance(gradients, tuple | list) and all(isinstance(g, Operand | NoneType) for g in gradients)
@@ -159,7 +159,7 @@ def record_gradients() -> Any:
 
 
 def fresh(x: Tensor) -> Tensor:
-    """An alias of x with its own node, which requires a gradient. Forward mode follows it like x."""
+    """An alias of x that requires a gradient and has its own node. In forward mode, it has the tangent of x."""
     y: Tensor = x.apply(ops.Alias())
     if not y.tracked:
         y = y.detach().requires_grad_()
@@ -169,7 +169,7 @@ def fresh(x: Tensor) -> Tensor:
 
 
 def pull_stacked(pull: Callable[..., Sequence[Any]], gys: Sequence[Any]) -> list[Any]:
-    """The results of pull(*gys) for each index along the first axis of the gys, stacked; None if pull returns None."""
+    """Call pull for each index along the first axis of the gys, and stack its results; None where it returns None."""
     missing: list[bool] = []
 
     def pullback(*row: Any) -> list[Any]:
@@ -179,7 +179,7 @@ def pull_stacked(pull: Callable[..., Sequence[Any]], gys: Sequence[Any]) -> list
 
     try:
         found = vmap(pullback, tuple(None if gy is None else 0 for gy in gys))(*gys)
-    except (GraphError, NoValueError):  # a rule needs a value, or the number of turns of a loop: one pass per index
+    except (GraphError, NoValueError):  # a rule needs a value or a loop's length, so vmap fails: one pass per index
         n = next(len(gy) for gy in gys if gy is not None)
         rows = [pullback(*(gy if gy is None else gy[i] for gy in gys)) for i in range(n)]
         found = [gs[0].apply(ops.Stack(0), *gs[1:]) for gs in zip(*rows)]
@@ -196,7 +196,7 @@ def basis(y: Tensor) -> Tensor:
 
 
 def jacobian(y: Tensor, xs: Sequence[Tensor], pull: Callable[[Any], Sequence[Any]]) -> list[Any]:
-    """∂y/∂x, of shape (*y.shape, *x.shape), for each x: `pull` of all unit vectors of y; None where pull is None."""
+    """∂y/∂x, of shape (*y.shape, *x.shape), for each x: `pull` of each unit vector of y; None where it returns None."""
     rows = pull_stacked(pull, [basis(y)])
     return [None if row is None else row.reshape(y.shape + x.shape) for row, x in zip(rows, xs)]
 

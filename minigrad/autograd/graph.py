@@ -1,7 +1,7 @@
 """Hooks that pack the tensors saved for backward, and anomaly detection, which finds the origin of a NaN.
 
-Both are watchers, and need no support from the ops or the backward pass. One packs the saved arrays of each record, and
-wraps its rule in one that unpacks them. The other notes the line of each op, and stops backward at the first NaN.
+Both are watchers, and need no support from the ops or the backward pass. Packing packs the saved arrays of each record,
+and wraps the record's rule in Unpacking. Witness notes the line of each op, and stops backward at the first NaN.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from .function_rule import Arrivals, keeper
 
 @dataclass(frozen=True, eq=False)
 class Unpacking:
-    """A rule whose saved arrays are packed."""
+    """Wraps the rule of a record whose saved arrays are packed: unpacks them for the rule."""
 
     rule: Any
     unpack: Callable[[Any], Tensor]
@@ -72,13 +72,13 @@ class Packing:
 
 
 def innermost() -> Packing | None:
-    """The active packing: that of the innermost block."""
+    """The Packing of the innermost saved_tensors_hooks block, the only one that packs; None outside such blocks."""
     return next((w for w in reversed(modes.current.mode.watchers) if isinstance(w, Packing)), None)
 
 
 @contextmanager
 def saved_tensors_hooks(pack: Callable[[Tensor], Any], unpack: Callable[[Any], Tensor]) -> Iterator[None]:
-    """A block in which pack(tensor) is saved for backward in place of each tensor, and backward reads unpack of that.
+    """A block in which pack(tensor) is saved for backward instead of the tensor. Backward reads unpack(pack(tensor)).
 
     If blocks nest, the innermost applies.
     """
@@ -95,7 +95,7 @@ def save_on_cpu() -> Iterator[None]:
 
 PACKAGE = str(Path(__file__).parents[1]) + os.sep
 
-lines: WeakKeyDictionary[Node, str] = WeakKeyDictionary()  # node → the user's line that ran it
+lines: WeakKeyDictionary[Node, str] = WeakKeyDictionary()  # node → the line of user code that ran its op
 
 
 class Witness:
@@ -121,9 +121,9 @@ class Witness:
 
 @contextmanager
 def detect_anomaly(check_nan: bool = True) -> Iterator[None]:
-    """A block in which backward raises AnomalyError at the first NaN, naming the forward line it belongs to.
+    """A block in which backward raises AnomalyError at the first NaN, with the line of the op whose backward made it.
 
-    Forward must run inside it too, so that its lines are noted. It takes about five times as long.
+    Forward must run inside the block too, so that its lines are noted. Code in the block runs about five times slower.
     """
     with modes.watching(Witness(check_nan)):
         yield
@@ -146,7 +146,7 @@ class set_detect_anomaly:
 
 
 def has_nan(g: Any) -> bool:
-    """Whether a gradient, an array or a tensor, holds a NaN."""
+    """Whether a gradient (an array, a tensor or Arrivals) contains NaN."""
     if isinstance(g, Arrivals):
         return any(map(has_nan, g.values()))
     array = getattr(g, "value", g)
@@ -154,7 +154,7 @@ def has_nan(g: Any) -> bool:
 
 
 def users_line() -> str:
-    """The innermost line outside minigrad, in the format of a traceback."""
+    """The innermost line on the call stack that is outside minigrad, in the format of a traceback."""
     frame = sys._getframe()
     while frame.f_back is not None and frame.f_code.co_filename.startswith(PACKAGE):
         frame = frame.f_back

@@ -5,9 +5,9 @@
         y = x * x
     tape.gradient(y, x)
 
-A tape is a span of time in which some tensors are watched: they require a gradient while it is open. Leaves that
-require one anyway, such as parameters, are watched by default. All tapes share the one recorded graph
-(engine/core/node.py). Each op in it knows when it ran, so a tape only has to know when it was recording.
+A tape watches some tensors for a span of time: they require a gradient while the tape is open. Leaves that require a
+gradient anyway, such as parameters, are watched by default. All tapes share one recorded graph (engine/core/node.py).
+Each op in that graph has the time at which it ran, so a tape stores only when it was recording.
 """
 
 from __future__ import annotations
@@ -44,18 +44,18 @@ class GradientTape:
     """A block whose ops are recorded for `gradient`.
 
     persistent                  allow more than one call of `gradient`
-    watch_accessed_variables    watch leaves that require a gradient by default
+    watch_accessed_variables    also watch every leaf in use that requires a gradient
     """
 
     def __init__(self, persistent: bool = False, watch_accessed_variables: bool = True):
         self.persistent, self.automatic = persistent, watch_accessed_variables
-        self.spans: list[list[float]] = []  # the time spans in which it was recording
+        self.spans: list[list[float]] = []  # the time spans in which this tape was recording
         self.shared = False  # whether another tape was recording at the same time
         self.switched: list[Tensor] = []  # tensors that require a gradient only until the tape closes
         self.forget()
 
     def forget(self) -> None:
-        """Clear what is watched."""
+        """Forget all watched tensors, and that a gradient was taken."""
         self.watched: list[tuple[Tensor, Any]] = []  # (tensor, its node while it was watched)
         self.seen: dict[int, Tensor] = {}  # leaves that were watched by default
         self.used = False
@@ -75,7 +75,7 @@ class GradientTape:
     def __exit__(self, *raised: Any) -> None:
         self._pause()
         self._mode.__exit__(*raised)
-        del self._mode  # it references this tape
+        del self._mode  # the mode references this tape
         self._release()
 
     def watch(self, tensor: Any) -> None:
@@ -95,7 +95,7 @@ class GradientTape:
 
     @contextmanager
     def stop_recording(self) -> Iterator[None]:
-        """A block that this tape does not record. Outer tapes still record it; without them nothing is recorded."""
+        """A block that this tape does not record. Other open tapes still record it; without any, no op is recorded."""
         self._pause()
         try:
             with modes.in_mode(recording=bool(_open.tapes)):
@@ -106,7 +106,7 @@ class GradientTape:
     def gradient(
         self, target: Any, sources: Any, output_gradients: Any = None, unconnected_gradients: str = "none"
     ) -> Any:
-        """∂(Σ target)/∂source for each source, in the structure of `sources`; None if there is none.
+        """∂(Σ target)/∂source for each source, in the structure of `sources`; None for a source without a gradient.
 
         output_gradients         the gradient that arrives at each target; ones if None
         unconnected_gradients    "none", or "zero" for zeros in place of None
@@ -120,7 +120,7 @@ class GradientTape:
         return unflatten_like(sources, iter(fill_unconnected(gxs, leaves(sources), unconnected_gradients)))
 
     def jacobian(self, target: Tensor, sources: Any, unconnected_gradients: str = "none") -> Any:
-        """∂target/∂source, of shape (*target.shape, *source.shape), for each source; None if there is none."""
+        """∂target/∂source, of shape (*target.shape, *source.shape), for each source; None for an unconnected one."""
         target_leaves(target)
         self._use()
         xs = leaves(sources)
@@ -132,7 +132,7 @@ class GradientTape:
     def batch_jacobian(self, target: Tensor, source: Tensor, unconnected_gradients: str = "none") -> Any:
         """∂target[n]/∂source[n] for each n of a batch whose members do not interact.
 
-        Of shape (N, *target.shape[1:], *source.shape[1:]).
+        The result has the shape (N, *target.shape[1:], *source.shape[1:]).
         """
         target_leaves(target)
         if not target.shape or not source.shape or target.shape[0] != source.shape[0]:
@@ -180,7 +180,7 @@ class GradientTape:
         self.used = True
 
     def _was_listening(self, record: Record) -> bool:
-        """Whether an op ran while the tape was recording."""
+        """Whether the op of a record ran while the tape was recording."""
         return any(start < record.born < stop for start, stop in self.spans)
 
     def _node(self, x: Tensor) -> Any:
@@ -201,7 +201,7 @@ class GradientTape:
 
 
 def target_leaves(target: Any) -> list[Any]:
-    """The targets as a list. Raises NoGradientError if one is None."""
+    """The targets as a list. Raises NoGradientError if a target is None."""
     ys = leaves(target)
     if any(y is None for y in ys):
         raise NoGradientError(
@@ -221,7 +221,7 @@ def fill_unconnected(gxs: list[Any], xs: list[Tensor], unconnected: str) -> list
 def depends(x: Any, watched: set[Any], automatic: bool) -> bool:
     """Whether a symbol depends on a watched node; if `automatic`, on any tensor that requires a gradient.
 
-    A symbol captured from an outer graph is checked there. The variables of a loop count as watched.
+    For a symbol captured from an outer graph, the outer graph is searched. The variables of a loop count as watched.
     """
     outside = x.builder.origins()
     seen: set[Any] = set()

@@ -3,12 +3,12 @@
 Chen et al. 2016, “Training deep nets with sublinear memory cost”, §4: with √n segments of a chain of n ops,
 memory falls from n to 2√n, for one more forward pass. https://arxiv.org/abs/1604.06174
 
-Promises replace the tensors that the segment would save (autograd/graph.py). The first promise that backward reads runs
-the segment again, which now saves them. Each array is freed once read, and the segment with its last promise.
-Segments nest: the outer one treats the arguments of the inner one as its saved tensors.
+A promise replaces each tensor that the segment would save (autograd/graph.py). When backward reads the first promise,
+the segment runs again and saves these tensors. Each is freed once it is read, and the segment with its last promise.
+Segments nest: the outer segment treats the arguments of the inner one as tensors that it would save itself.
 
-In a graph that is being built nothing runs again: the nodes of the segment are marked, and backward reads copies of
-them (tracing/recompute.py). With selective.py some results are saved all the same.
+In a graph that is being built, nothing runs again: the nodes of the segment are marked, and backward reads copies of
+these nodes (tracing/recompute.py). selective.py chooses results that are saved anyway.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ Contexts = tuple[AbstractContextManager[Any], AbstractContextManager[Any]]
 
 
 def noop_context_fn() -> Contexts:
-    """No contexts, for neither run."""
+    """Two contexts that do nothing: the default context_fn."""
     return nullcontext(), nullcontext()
 
 
@@ -55,12 +55,12 @@ def checkpoint(
 
     preserve_rng_state    draw the same random numbers in the second run; in a graph they are always the same
     context_fn            returns the contexts for the first and the second run; see selective.py
-    determinism_check     "default": the second run must save arrays of the same specs; "none": of the same number
+    determinism_check     "default": the second run must save arrays of the same specs; "none": as many arrays
 
     The second run has the modes of the first. Its in-place edits of outside memory are undone, so the running
     statistics of a batch norm change only once.
 
-    Raises, in backward, NoGradientError if the second run saves something else, and EditedError if an argument, or a
+    Raises, in backward, NoGradientError if the second run saves other arrays, and EditedError if an argument, or a
     parameter that the function reads, was edited in place since the first run.
     """
     if use_reentrant:
@@ -80,7 +80,7 @@ def checkpoint(
 
 
 def checkpoint_in_graph(builder: Any, first: Any, function: Callable[..., Any], args: Any, options: Any) -> Any:
-    """Call the function while a graph is built, and mark its nodes."""
+    """Call the function while a graph is built, and mark its nodes as those of a checkpoint."""
     if not isinstance(first, Caching | nullcontext):
         raise ValueError(
             "a graph that is being built runs nothing a second time, so its only context_fn is one that returns "
@@ -97,7 +97,7 @@ def checkpoint_sequential(
     use_reentrant: bool | None = False,
     preserve_rng_state: bool = True,
 ) -> Any:
-    """Call the functions in order, in `segments` parts of about equal length. All but the last are checkpoints.
+    """Call the functions in order, in `segments` parts of about equal length. All parts but the last are checkpoints.
 
     A checkpoint of the last part would not save memory, since backward would run it again immediately.
     """
@@ -112,7 +112,7 @@ def checkpoint_sequential(
 
 
 def in_turn(functions: list[Callable[..., Any]], x: Any) -> Any:
-    """x through each function."""
+    """Pass x through the functions, one after another."""
     for function in functions:
         x = function(x)
     return x
@@ -120,23 +120,23 @@ def in_turn(functions: list[Callable[..., Any]], x: Any) -> Any:
 
 @dataclass(eq=False, slots=True)
 class Argument:
-    """A tensor argument of a segment, detached. Inside another segment, `held` is what that segment packed it into."""
+    """A tensor argument of a segment: detached, or packed by an outer segment; and whether it requires a gradient."""
 
     held: Any
     wanted: bool
 
 
 class Segment:
-    """A call that can run a second time, and the arrays that the second run saves. It watches that run.
+    """A call that can run a second time, and the tensors that the second run saves. It is a watcher of the second run.
 
-    around    the hooks of the enclosing segment, which pack the arguments; None if this segment holds them itself
-    mode      the mode of the first run; of its watchers, the second run has those in their attribute `again`
+    around    the hooks around this segment, which pack its arguments; None if the segment holds them itself
+    mode      the mode of both runs; the watchers of the second are this segment, and `again` of each active watcher
     specs     the specs of the tensors that the first run would have saved
-    ended     the time at which the first run ended; infinite before, since a gradient inside it may start a run
+    ended     the time when the first run ended; until then infinity, as a gradient inside it may start the second run
     outside   the memory that the first run edited in place
-    changed   edits between the two runs, by id of the memory, without the arguments
-    found     the tensors that the second run has saved, and when
-    arrays    those of them that backward has not read yet, by number
+    changed   id of memory → its edits between the two runs; without the memory of arguments
+    found     (tensor, time) for each tensor that the second run has saved so far
+    arrays    number → (tensor, time) for each saved tensor that backward has not read yet
     """
 
     def __init__(self, function: Callable[..., Any], arguments: Any, rng: Any, again: Any, checked: bool):
@@ -205,7 +205,7 @@ class Segment:
         self.arrays, self.found = dict(enumerate(self.found)), []
 
     def keep(self, x: Tensor) -> Tensor:
-        """Save x for backward, and return it."""
+        """Save x for backward, and return x."""
         self.check_unedited(x)
         self.found.append((x, versions.now()))
         if self.ended == inf and len(self.found) == len(self.specs):
@@ -253,13 +253,13 @@ class EnoughError(BaseException):
 
 @dataclass(eq=False, slots=True)
 class Promise:
-    """Stands for a tensor that a segment would have saved, by its number."""
+    """Replaces a tensor that a segment would have saved, and has its number in the order of saving."""
 
     part: Segment
     number: int
 
     def fetch_tensor(self) -> Tensor:
-        """The tensor, from a second run of the segment. Each run provides it once; a further read runs it again."""
+        """The tensor, from a second run of the segment. The tensor is freed once read: a second read runs again."""
         if self.number not in self.part.arrays:
             self.part.run()
         x, born = self.part.arrays.pop(self.number)

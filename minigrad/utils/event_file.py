@@ -36,7 +36,7 @@ def encode(message: Mapping[int, Any]) -> bytes:
 
 
 def field(number: int, x: Any) -> bytes:
-    """One field: its number and kind, then its value."""
+    """The bytes of one field: its number and wire type, then its value."""
     match x:
         case int() | np.integer():
             return varint(number << 3 | VARINT) + varint(int(x))
@@ -54,7 +54,7 @@ def field(number: int, x: Any) -> bytes:
 
 
 def varint(n: int) -> bytes:
-    """Seven bits per byte, the lowest first; a negative number as a 64-bit two's complement."""
+    """n as a varint: seven bits per byte, the lowest first; a negative n as a 64-bit two's complement."""
     n &= (1 << 64) - 1
     found = bytearray()
     while n > 127:
@@ -95,7 +95,7 @@ def crc32c(data: bytes) -> int:
 
 @cache
 def castagnoli() -> list[int]:
-    """The table of CRC-32C: the remainder of each byte."""
+    """The lookup table of CRC-32C: byte → its remainder."""
     table = np.arange(256, dtype=np.uint32)
     for _ in range(8):
         table = np.where(table & 1, table >> 1 ^ np.uint32(0x82F63B78), table >> 1)

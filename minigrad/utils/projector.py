@@ -22,8 +22,8 @@ def write_embedding(
 ) -> None:
     """Write points into the folder `place` of a run, and add them to the projector's config file.
 
-    labels      one for each point; with a header, a row of labels
-    pictures    one for each point, all of the same size
+    labels      a label for each point or, with a header, a row of labels for each
+    pictures    a picture for each point, all of the same size
     """
     if points.ndim != 2:
         raise ValueError(f"an embedding is a matrix, a row for each point; got {[*points.shape]}")
@@ -51,7 +51,7 @@ def write_embedding(
 
 
 def table(rows: Sequence[Any], header: Rows) -> str:
-    """Labels as a TSV file for the projector, which skips blank lines and takes a first line with a tab as header."""
+    """Labels as a TSV file. The projector skips blank lines, and takes a first line with a tab for a header."""
     cells = [[str(row)] if header is None else [*map(str, row)] for row in rows]
     head = ["label"] if header is None else [*map(str, header)]
     for row in (head, *cells):
@@ -70,7 +70,7 @@ def png(x: np.ndarray) -> bytes:
 
 
 def grid(pictures: Sequence[np.ndarray], columns: int, square: bool = False) -> np.ndarray:
-    """Pictures of one size as one image, in rows, filled up with black. `square` makes as many rows as columns."""
+    """Pictures of one size as one image, in rows; empty cells are black. `square` makes as many rows as columns."""
     height, width, channels = pictures[0].shape
     across = columns if square else min(columns, len(pictures))
     down = across if square else -(-len(pictures) // across)

@@ -5,8 +5,8 @@
 
     y = checkpoint(block, x, context_fn=context_fn)
 
-In the first run, a policy decides for each op whether to save its result. In the second run, the plan of an op returns
-its saved results in order, and computes the others.
+In the first run, a policy decides for each op whether to save its result. In the second run, the op returns its saved
+results in order, and computes the results that were not saved.
 In a graph that is being built, a saved node is not part of the segment (tracing/recompute.py). Names are PyTorch's.
 """
 
@@ -47,7 +47,7 @@ Applied = tuple[Op, tuple[Spec, ...]]
 class SelectiveCheckpointContext:
     """The first argument of a policy.
 
-    is_recompute    always False: the policy is called in the first run, and its decision holds for the second
+    is_recompute    always False: the policy is called only in the first run, and its decisions hold for the second
     """
 
     is_recompute: bool = False
@@ -66,8 +66,8 @@ def create_selective_checkpoint_contexts(
 ) -> tuple[AbstractContextManager[Any], AbstractContextManager[Any]]:
     """The contexts of the first and the second run, for checkpoint(context_fn=…).
 
-    policy_fn_or_list    a function (ctx, op, specs of its operands) → CheckpointPolicy, or whether to save; or a list
-                         of the classes of ops whose results are saved
+    policy_fn_or_list    a function (ctx, op, *specs of operands) → a CheckpointPolicy, or True to save the result; or
+                         a list of the classes of ops whose results are saved
     """
     kept = Caching(policy_fn_or_list if callable(policy_fn_or_list) else keep_kinds(tuple(policy_fn_or_list)))
     return kept, Recall(kept)
@@ -83,7 +83,7 @@ def keep_kinds(kinds: tuple[type[Op], ...]) -> Policy:
 class Caching:
     """The context of the first run: a watcher that saves the results that the policy selects.
 
-    results    (op, specs of its operands) → for each application the saved result and its time, or None to recompute
+    results    (op, specs of its operands) → for each call, (saved result, time of saving), or None to recompute it
     """
 
     def __init__(self, policy: Policy):
@@ -120,7 +120,7 @@ class Caching:
 class Recall:
     """The context of the second run: ops return their saved results instead of computing them.
 
-    left    for each op, an iterator over the results that are still to be used
+    left    (op, specs of its operands) → an iterator over the results that the second run has not used yet
     """
 
     def __init__(self, kept: Caching):
@@ -142,7 +142,7 @@ class Recall:
                     raise NoGradientError(f"checkpoint: the second time there were fewer {op} than the first")
 
     def result(self, applied: Applied) -> Any:
-        """The saved result of this application; None if there is none, or if it was edited in place since."""
+        """The next saved result of this op and specs; None if it was not saved, or was edited in place since."""
         kept: Any = next(self.left[applied], self) if applied in self.left else None
         if kept is self:
             raise NoGradientError(f"checkpoint: the second time there were more {applied[0]} than the first")
@@ -160,7 +160,7 @@ inside = CurrentRecall()
 
 @dataclass(frozen=True, eq=False)
 class CachedRun:
-    """Runs a planned op, or returns its saved result inside a Recall context."""
+    """Inside a Recall context, returns the saved result of an op if there is one; else computes the result."""
 
     applied: Applied
     compute: Callable[..., Any]

@@ -3,8 +3,8 @@
     with SummaryWriter("runs/first") as writer:
         writer.add_scalar("loss", loss, step)
 
-and then `tensorboard --logdir runs`, which is not part of this package. add_graph writes the traced graph of a
-function, with its nodes grouped by module.
+To view the run, call `tensorboard --logdir runs`; TensorBoard is not part of this package. add_graph writes the traced
+graph of a function, with its nodes grouped by module.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ from .event_file import Message, open_events, write_event
 from .projector import grid, png, write_embedding
 
 SUMMARY, GRAPH = 5, 4  # fields of an Event
-TAG, METADATA = 1, 9  # of a Summary.Value
+TAG, METADATA = 1, 9  # fields of a Summary.Value
 PRODUCER = 22  # the version of the graph format
-FLOAT, STRING = 1, 7  # types of tensors
-BUCKETS = 30  # of a histogram
+FLOAT, STRING = 1, 7  # values of TensorFlow's DataType
+BUCKETS = 30  # the default number of buckets of a histogram
 LEAST = 1e-7  # the smallest divisor of a count
 
 
@@ -62,7 +62,7 @@ class SummaryWriter:
         self.waiting, self.flushed = 0, time.monotonic()
 
     def get_logdir(self) -> str:
-        """The folder."""
+        """The folder of the event file: log_dir."""
         return str(self.log_dir)
 
     # -- events -------------------------------------------------------------------------------------
@@ -76,7 +76,7 @@ class SummaryWriter:
     def add_scalars(
         self, main_tag: str, tag_scalar_dict: Mapping[str, Any], global_step: int | None = None, walltime: Any = None
     ) -> None:
-        """Log several numbers in one chart. Each becomes a run of its own, in a subfolder of log_dir."""
+        """Log several numbers in one chart. Each number is written as a separate run, in a subfolder of log_dir."""
         for tag, value in tag_scalar_dict.items():
             name = f"{main_tag.replace('/', '_')}_{tag}"
             if name not in self.children:
@@ -163,7 +163,7 @@ class SummaryWriter:
         false_negative_counts: Any, precision: Any, recall: Any, global_step: int | None = None,
         num_thresholds: int = 127, weights: Any = None, walltime: Any = None,
     ) -> None:  # fmt: skip
-        """Log a curve that was computed elsewhere: six numbers at each threshold, which include any weights."""
+        """Log a curve that was computed elsewhere: six numbers at each threshold, with weights already applied."""
         counts = true_positive_counts, false_positive_counts, true_negative_counts, false_negative_counts
         rows = np.stack([array_of(row) for row in (*counts, precision, recall)])
         tensor = {1: FLOAT, 2: shape(rows.shape), 5: rows.astype("<f4")}
@@ -175,7 +175,7 @@ class SummaryWriter:
     ) -> None:  # fmt: skip
         """Log points for the projector, one per row, in a folder named after the step and the tag.
 
-        metadata           a label for each point; with metadata_header, a row of labels
+        metadata           a label for each point or, with metadata_header, a row of labels for each
         label_img          an image for each point, (N, C, H, W)
         """
         step = whole(global_step or 0)
@@ -200,10 +200,10 @@ class SummaryWriter:
         """Log the hyperparameters and final metrics of a run, a row of TensorBoard's table, in its own subfolder.
 
         hparam_dict               numbers, strings, bools; None for a setting that this run does not have
-        hparam_domain_discrete    for some settings, all their possible values
+        hparam_domain_discrete    setting → all its possible values; may omit settings
         """
         told = hyperparameters(hparam_dict, metric_dict, hparam_domain_discrete or {})
-        metrics = {tag: number(value, tag) for tag, value in metric_dict.items()}  # may raise before a folder is made
+        metrics = {tag: number(value, tag) for tag, value in metric_dict.items()}  # before making a folder: may raise
         with SummaryWriter(self._within(str(run_name or time.time()))) as row:
             for name, content in told.items():
                 row._value(f"_hparams_/{name}", plugin("hparams", content), global_step, None)
@@ -278,7 +278,7 @@ def array_of(value: Any) -> np.ndarray:
 
 
 def pixels(x: np.ndarray, dataformats: str) -> np.ndarray:
-    """The image as bytes (height, width, channels). Raises ValueError if x is not an image."""
+    """The image as an array of bytes (height, width, channels). Raises ValueError if x is not an image."""
     if sorted(dataformats) not in (sorted("CHW"), sorted("HW")) or x.ndim != len(dataformats):
         raise ValueError(f"an image needs the axes C, H and W, or H and W; got {[*x.shape]} as {dataformats!r}")
     x = x.transpose([dataformats.index(axis) for axis in "HWC" if axis in dataformats])
@@ -318,7 +318,7 @@ def shape(lengths: Sequence[Any]) -> Message:
 
 
 def counts_above(t: np.ndarray, x: np.ndarray, weights: np.ndarray, thresholds: int) -> np.ndarray:
-    """True and false positives, true and false negatives, precision and recall, at each threshold."""
+    """At each threshold: true and false positives, true and false negatives, precision and recall."""
     place = np.floor(x * (thresholds - 1)).astype(int)
     at = [np.bincount(place, each * weights, thresholds) for each in (t, 1 - t)]
     tp, fp = (np.cumsum(each[::-1])[::-1] for each in at)
@@ -352,7 +352,7 @@ def node_def(node: Node, names: Mapping[Node, str]) -> Message:
 def hyperparameters(
     settings: Mapping[str, Any], metrics: Mapping[str, Any], domains: Mapping[str, Sequence[Any]]
 ) -> dict[str, Message]:
-    """The three summaries that the plugin reads: the names, the values, and the end of the run."""
+    """The three summaries that TensorBoard's hparams plugin reads: the names, the values, and the end of the run."""
     settings = {name: value for name, value in settings.items() if value is not None}
     for name, values in domains.items():
         if name not in settings or any(hparam_value(value)[0] != hparam_value(settings[name])[0] for value in values):
@@ -367,7 +367,7 @@ def hyperparameters(
 
 
 def hparam_value(value: Any) -> tuple[int, Message]:
-    """A DataType of hparams, and a google.protobuf.Value. Raises TypeError unless it is a string, bool or number."""
+    """The value's hparams DataType, and its protobuf Value. Raises TypeError unless it is a string, bool or number."""
     match value:
         case str():
             return 1, {3: value}

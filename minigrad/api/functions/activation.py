@@ -52,7 +52,7 @@ def leaky_relu(x: Any, negative_slope: float = 0.01) -> Any:
 
 @autocast_to("lower")
 def prelu(input: Any, weight: Any) -> Any:
-    """x where x > 0, w x elsewhere, with one learned w, or one for each channel (axis 1 of x)."""
+    """x where x > 0, w x elsewhere, with one learned w for all x, or one for each channel (axis 1 of x)."""
     x = operand(input)
     w = x.lift(weight)
     if w.size != 1 and (w.ndim != 1 or x.ndim < 2 or w.size != x.shape[1]):
@@ -75,7 +75,7 @@ def selu(x: Any) -> Any:
 
 @can_be_in_place
 def celu(x: Any, alpha: float = 1.0) -> Any:
-    """x where x > 0, α (e^(x/α) − 1) elsewhere: its slope has no step. Barron 2017. https://arxiv.org/abs/1704.07483"""
+    """x where x > 0, α (e^(x/α) − 1) elsewhere: its slope is continuous. Barron 2017. https://arxiv.org/abs/1704.07483"""
     return real(x).apply(ops.Elu(float(alpha), 1.0, 1 / alpha))
 
 
@@ -122,7 +122,7 @@ def hardshrink(input: Any, lambd: float = 0.5) -> Any:
 
 
 def softshrink(input: Any, lambd: float = 0.5) -> Any:
-    """x moved towards 0 by λ, and no further than 0"""
+    """x moved towards 0 by λ; 0 where |x| ≤ λ"""
     x = real(input)
     return (x - x.sign() * lambd).where(~(x.abs() <= lambd), 0)
 

@@ -14,7 +14,7 @@ from ...engine.tensor.lift import operand, operands
 
 
 def einsum(equation: str, *xs: Any) -> Any:
-    """Σ of products of elements: letters name axes, and those that are missing after the arrow are summed over.
+    """Σ of products of elements: letters name axes, and axes that are missing after the arrow are summed over.
 
     einsum("bij,bjk->bik", x, y)    batched matrix product
     einsum("ii", x)                 trace
@@ -57,7 +57,7 @@ def chain_matmul(*matrices: Any) -> Any:
     """x₁ x₂ … xₙ, in the order that needs the fewest multiplications: matrix chain multiplication.
 
     Cormen, Leiserson, Rivest and Stein, “Introduction to Algorithms”, section 15.2.
-    The first and the last may be vectors.
+    The first and the last matrix may be vectors.
     """
     xs = [operand(x) for x in matrices]
     first, last = xs[0].ndim == 1, xs[-1].ndim == 1

@@ -1,7 +1,7 @@
-"""Creates tensors from a shape, or from existing arrays; and asks what a tensor is.
+"""Functions that create tensors from a shape or from existing arrays, and queries about a tensor.
 
-All functions take `dtype`, `device` and `requires_grad`. Real numbers are float64 by default, like Python's own;
-PyTorch's are float32.
+Most functions take `dtype`, `device` and `requires_grad`. Real numbers are float64 by default, like Python's floats;
+PyTorch's default is float32.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def place(device: Place) -> Device:
 
 
 def from_shape(size: tuple[Any, ...], value: float, dtype: Any, device: Place, requires_grad: bool) -> Tensor:
-    """A tensor of one value. Raises ShapeError on a negative length."""
+    """A tensor filled with one value. Raises ShapeError on a negative length."""
     where, shape, kind = place(device), lengths(size), np.float64 if dtype is None else dtype
     if any(map(is_unknown, shape)) or isinstance(value, Dimension):
         filled: Tensor = own_memory(tensor(value, kind, requires_grad, where).broadcast_to(shape))
@@ -47,30 +47,30 @@ def kind_of(number: Any) -> np.dtype:
 
 
 def zeros(*size: Any, dtype: Any = None, device: Place = None, requires_grad: bool = False) -> Tensor:
-    """All 0."""
+    """A tensor of zeros."""
     return from_shape(size, 0, dtype, device, requires_grad)
 
 
 def ones(*size: Any, dtype: Any = None, device: Place = None, requires_grad: bool = False) -> Tensor:
-    """All 1."""
+    """A tensor of ones."""
     return from_shape(size, 1, dtype, device, requires_grad)
 
 
 def empty(*size: Any, dtype: Any = None, device: Place = None, requires_grad: bool = False) -> Tensor:
-    """All 0. PyTorch leaves the memory uninitialised, so its values differ from run to run."""
+    """A tensor of zeros. PyTorch leaves the memory uninitialised, so its values differ from run to run."""
     return from_shape(size, 0, dtype, device, requires_grad)
 
 
 def full(size: Any, fill_value: Any, dtype: Any = None, device: Place = None, requires_grad: bool = False) -> Tensor:
-    """All one value, in the value's dtype."""
+    """A tensor filled with one value, by default in the dtype of that value."""
     value = fill_value.item() if isinstance(fill_value, Tensor) else fill_value
     kind = kind_of(value) if dtype is None else dtype
     return from_shape((size,), value, kind, device, requires_grad)
 
 
 def full_like(input: Any, fill_value: Any, dtype: Any = None, device: Place = None, requires_grad: bool = False) -> Any:
-    """All one value, with the shape of input, and its dtype and device."""
-    if isinstance(input, Symbol):  # in a graph it stays one number until it is read
+    """A tensor filled with one value, with the shape, dtype and device of input."""
+    if isinstance(input, Symbol):  # in a graph: one number, broadcast when an op reads it
         return own_memory(
             input.lift(fill_value).astype(input.dtype if dtype is None else dtype).broadcast_to(input.shape)
         )
@@ -80,17 +80,17 @@ def full_like(input: Any, fill_value: Any, dtype: Any = None, device: Place = No
 
 
 def zeros_like(input: Any, dtype: Any = None, device: Place = None, requires_grad: bool = False) -> Any:
-    """All 0, with the shape of input, and its dtype and device."""
+    """Zeros, with the shape, dtype and device of input."""
     return full_like(input, 0, dtype, device, requires_grad)
 
 
 def ones_like(input: Any, dtype: Any = None, device: Place = None, requires_grad: bool = False) -> Any:
-    """All 1, with the shape of input, and its dtype and device."""
+    """Ones, with the shape, dtype and device of input."""
     return full_like(input, 1, dtype, device, requires_grad)
 
 
 def empty_like(input: Any, dtype: Any = None, device: Place = None, requires_grad: bool = False) -> Any:
-    """All 0, as in empty(), with the shape of input, and its dtype and device."""
+    """Zeros, as in empty(), with the shape, dtype and device of input."""
     return full_like(input, 0, dtype, device, requires_grad)
 
 
@@ -106,7 +106,7 @@ def arange(
     device: Place = None,
     requires_grad: bool = False,
 ) -> Tensor:
-    """start, start + step, … before end; `arange(n)` is 0 … n − 1. Integers if all three are."""
+    """start, start + step, … before end; `arange(n)` is 0 … n − 1. Integers if start, end and step are."""
     first, last = (0, start) if end is None else (0 if start is None else start, end)
     numbers = bounds(dtype, first, last, step)
     if any(isinstance(n, Dimension) for n in numbers):
@@ -120,7 +120,7 @@ def arange(
 
 
 def open_row(first: Any, last: Any, step: Any, dtype: Any, device: Place) -> Any:
-    """arange of a length that is unknown before the graph runs, computed in the graph."""
+    """An arange whose length is unknown until the graph runs, computed by ops of the graph."""
     if any(np.dtype(np.int64) != kind_of(n) for n in (first, last, step)) or step == 0:
         raise GraphError(f"arange up to an unknown length needs whole numbers, and got {first}, {last}, {step}")
     n = -((first - last) // step)  # rounded up
@@ -186,13 +186,13 @@ def eye(
 
 
 def tril_indices(row: int, col: int, offset: int = 0, *, dtype: Any = None, device: Place = None) -> Tensor:
-    """The row and column numbers, as two rows, of the elements on and below a diagonal of a row × col matrix."""
+    """Two rows: the row and the column indices of the elements on and below a diagonal of a row × col matrix."""
     require_known("tril_indices, to count the elements,", unwrap_dimension(row), unwrap_dimension(col))
     return Tensor(np.stack(np.tril_indices(row, offset, col)), np.int64 if dtype is None else dtype, False, device)
 
 
 def triu_indices(row: int, col: int, offset: int = 0, *, dtype: Any = None, device: Place = None) -> Tensor:
-    """The row and column numbers, as two rows, of the elements on and above a diagonal of a row × col matrix."""
+    """Two rows: the row and the column indices of the elements on and above a diagonal of a row × col matrix."""
     require_known("triu_indices, to count the elements,", unwrap_dimension(row), unwrap_dimension(col))
     return Tensor(np.stack(np.triu_indices(row, offset, col)), np.int64 if dtype is None else dtype, False, device)
 
@@ -208,7 +208,7 @@ def from_numpy(array: np.ndarray) -> Tensor:
 
 
 def as_tensor(data: Any, dtype: Any = None, device: Place = None) -> Tensor:
-    """`data` as a tensor, without a copy if possible. A tensor of this dtype and device is returned itself."""
+    """`data` as a tensor, without a copy if possible. A tensor with this dtype and device is returned as it is."""
     if isinstance(data, Dimension):
         return tensor(data, dtype)
     if isinstance(data, Tensor):

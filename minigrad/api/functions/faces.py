@@ -12,7 +12,7 @@ from ...engine.methods import Operand
 from ...engine.methods.arguments import accept_synonyms
 from ...engine.tensor.lift import function
 
-# Methods that make no function, or have another name in `mg`: float is a dtype there, gelu is in mg.nn.functional.
+# Methods without a function of the same name in `mg`: mg.float is a dtype, gelu is in mg.nn.functional.
 ALONE = """
 apply lift dim ndimension nelement element_size axis axes real_valued is_floating_point
 astype type type_as double half long short float int char byte bool
@@ -21,7 +21,7 @@ view view_as reshape_as contiguous expand expand_as repeat unfold sum_to sum_to_
 linear inv solve solve_triangular eigh eigvalsh standardise rms_normalise polygamma
 expit logsigmoid silu mish softplus gelu softmin
 """
-HEARD = {  # argument names of PyTorch's function that its method does not have → our name
+HEARD = {  # function → {argument name that only PyTorch's function has: argument name of the method}
     "max": {"other": "dim"},
     "min": {"other": "dim"},
     "vdot": {"other": "tensor"},

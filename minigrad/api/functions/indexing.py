@@ -16,7 +16,7 @@ from ...engine.tensor.tensor import Tensor
 
 
 def within(x: Any, low: float, high: Any, wanted: str) -> Any:
-    """x, checked to be low to high: immediately if x has values, in a graph by each run."""
+    """x, after a check that its values are from low to high. In a graph, each run makes the check."""
     op = ops.Within(low, place(high), wanted)
     if not isinstance(x, Tensor) or current.mode.door is not None:
         return x.apply(op)
@@ -25,14 +25,14 @@ def within(x: Any, low: float, high: Any, wanted: str) -> Any:
 
 
 def all_within(x: Any, low: float, high: float) -> bool:
-    """Whether all of x is known to be low to high. False off the CPU, and in a graph, whose runs have other values."""
+    """Whether all values of x are known to be from low to high. False on a GPU, and in a graph, as values change."""
     if not isinstance(x, Tensor) or x.spec.device is not CPU or current.mode.door is not None:
         return False
     return not x.size or bool(low <= x.value.min() and x.value.max() <= high)
 
 
 def where(condition: Any, input: Any = None, other: Any = None) -> Any:
-    """where(c, x, y): x where the condition holds, y elsewhere. where(c): the indices where it holds, one per axis."""
+    """where(c, x, y): x where c is true, y elsewhere. where(c): the indices where c is true, one tensor per axis."""
     if input is None and other is None:
         return operand(condition).nonzero(as_tuple=True)
     if input is None or other is None:
@@ -56,7 +56,7 @@ def one_hot(x: Any, num_classes: int = -1) -> Any:
         raise ShapeError(f"one_hot cannot infer the number of classes from an empty {x.spec}: pass num_classes")
     classes = int(x.numpy().max()) + 1 if num_classes == -1 else num_classes
     x = within(x, 0, classes - 1, f"the classes of one_hot are 0 to {classes - 1}")
-    if not hasattr(x, "value"):  # indexing rows lets engines refuse invalid classes (files/onnx/spellings.py)
+    if not hasattr(x, "value"):  # exported as a lookup of rows: it rejects invalid classes (files/onnx/spellings.py)
         return x.lift(np.eye(classes, dtype=np.int64))[x]
     return x.unsqueeze(-1).eq(np.arange(classes)).astype(np.int64)
 
@@ -70,9 +70,9 @@ def searchsorted(
     side: str = "",
     sorter: Any = None,
 ) -> Any:
-    """The index at which each value can be inserted into a sorted row so that the row stays sorted.
+    """For each value, the index at which to insert it into a sorted row so that the row stays sorted.
 
-    sorted_sequence    one row, or one for each row of values; if there is a `sorter`, it gives the sorted order
+    sorted_sequence    one row, or one for each row of values; unsorted if `sorter` has the indices that sort it
     right              insert after equal elements; the same as side='right'
     """
     row, x = operands((sorted_sequence, values), "searchsorted")
@@ -89,7 +89,7 @@ def searchsorted(
 
 
 def bucketize(input: Any, boundaries: Any, *, out_int32: bool = False, right: bool = False) -> Any:
-    """The bucket of each number: the count of boundaries below it, or, with `right`, not above it."""
+    """The bucket of each number x: how many boundaries are < x or, with `right`, ≤ x."""
     x, row = operands((input, boundaries), "bucketize")
     if row.ndim != 1:
         raise ShapeError(f"bucketize needs its boundaries in one row, and got {row.spec}")

@@ -79,13 +79,13 @@ def atleast_3d(*tensors: Any) -> Any:
 
 
 def hstack(tensors: Any) -> Any:
-    """Concatenate along the second axis; vectors along their only axis."""
+    """Concatenate along the second axis; concatenate vectors along their only axis."""
     xs = [atleast(x, 1) for x in operands(tensors, "hstack")]
     return cat(xs, 0 if xs[0].ndim == 1 else 1)
 
 
 def vstack(tensors: Any) -> Any:
-    """Concatenate along the first axis; a vector is a row."""
+    """Concatenate along the first axis; a vector counts as a row."""
     return cat([atleast(x, 2) for x in operands(tensors, "vstack")])
 
 
@@ -95,7 +95,7 @@ def dstack(tensors: Any) -> Any:
 
 
 def column_stack(tensors: Any) -> Any:
-    """Concatenate along the second axis; a vector is a column."""
+    """Concatenate along the second axis; a vector counts as a column."""
     xs = [x.reshape(-1, 1) if x.ndim < 2 else x for x in operands(tensors, "column_stack")]
     return cat(xs, 1)
 
@@ -104,7 +104,7 @@ row_stack = vstack
 
 
 def block_diag(*tensors: Any) -> Any:
-    """A block-diagonal matrix of the given matrices; a vector is a row."""
+    """A block-diagonal matrix of the given matrices; a vector counts as a row."""
     xs = [atleast(x, 2) for x in operands(tensors, "block_diag")]
     width, rows, before = sum(x.shape[1] for x in xs), [], 0
     for x in xs:
@@ -135,7 +135,7 @@ def broadcast_tensors(*tensors: Any) -> list[Any]:
 
 
 def meshgrid(*tensors: Any, indexing: str = "ij") -> list[Any]:
-    """Coordinate arrays of a grid from vectors: the i-th varies along axis i.
+    """Coordinate arrays of a grid, one from each vector: array i varies along axis i.
 
     indexing    'ij', or 'xy', which swaps the first two axes, as for plots
     """
@@ -156,7 +156,7 @@ def cartesian_prod(*tensors: Any) -> Any:
 
 
 def combinations(input: Any, r: int = 2, with_replacement: bool = False) -> Any:
-    """A row for every choice of r elements of a vector, in order. Elements repeat only with_replacement."""
+    """A row for every choice of r elements of a vector, in order. An element can repeat only if with_replacement."""
     x = operand(input)
     chosen = combinations_with_replacement if with_replacement else ways
     return x[np.array([*chosen(range(len(x)), r)], np.int64).reshape(-1, r)]
@@ -196,7 +196,7 @@ def pad(input: Any, pad: Any, mode: str = "constant", value: float | None = None
     if mode in ("constant", "circular"):  # crop first; 'reflect' mirrors cropped elements too, so it crops last
         x, pairs = without_edges(x, pairs), margins
     if mode == "constant":
-        return x.apply(ops.Pad(tuple(margins), 0.0 if value is None else value + 0))  # True is 1, in files too
+        return x.apply(ops.Pad(tuple(margins), 0.0 if value is None else value + 0))  # + 0 turns True into 1
     for axis, (before, after) in enumerate(margins):
         if before or after:
             x = with_margin(x, axis, before, after, mode)
@@ -223,7 +223,7 @@ MARGINS: dict[str, Margin] = {  # mode → (indices of the margin before, after;
 
 
 def with_margin(x: Any, axis: int, before: int, after: int, mode: str) -> Any:
-    """x padded at both ends of an axis by its own elements. If its length is unknown, each run checks the widths."""
+    """x padded at both ends of an axis with elements of x. If the length is unknown, each run checks the widths."""
     n = x.spec.shape[axis]
     left, right, less, wanted = MARGINS[mode]
     short = not is_unknown(n) and (n == 0 or (less is not None and max(before, after) > n + less))

@@ -1,6 +1,6 @@
-"""Random tensors with PyTorch's interface. By default the key is the next of the sequence that `mg.manual_seed` starts.
+"""Random tensors with PyTorch's interface. By default, keys come from a sequence that `mg.manual_seed` restarts.
 
-`generator=` is another source of keys; `key=` is a key that determines the numbers. Numbers are float64 by default.
+`generator=` is another source of keys; `key=` passes the key, which determines the numbers. The default is float64.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from .creation import Place
 
 
 def rand(*size: Any, dtype: Any = None, device: Place = None, requires_grad: bool = False, **source: Any) -> Any:
-    """Uniform in [0, 1)."""
+    """Random numbers, uniform in [0, 1)."""
     u = random.uniform(draw_key(device, **source), integers(size), np.float64 if dtype is None else dtype)
     return u.requires_grad_(requires_grad)
 
 
 def randn(*size: Any, dtype: Any = None, device: Place = None, requires_grad: bool = False, **source: Any) -> Any:
-    """From N(0, 1)."""
+    """Random numbers from N(0, 1)."""
     z = random.normal(draw_key(device, **source), integers(size), np.float64 if dtype is None else dtype)
     return z.requires_grad_(requires_grad)
 
@@ -50,12 +50,12 @@ def randperm(n: int, dtype: Any = np.int64, device: Place = None, **source: Any)
 
 
 def rand_like(input: Any, **options: Any) -> Any:
-    """Uniform in [0, 1), with the shape, dtype and device of input."""
+    """Random numbers, uniform in [0, 1), with the shape, dtype and device of input."""
     return rand(input.shape, **like(input, options))
 
 
 def randn_like(input: Any, **options: Any) -> Any:
-    """From N(0, 1), with the shape, dtype and device of input."""
+    """Random numbers from N(0, 1), with the shape, dtype and device of input."""
     return randn(input.shape, **like(input, options))
 
 
@@ -69,11 +69,11 @@ def bernoulli(input: Any, p: float | None = None, **source: Any) -> Any:
     x = operand(input)
     chances = x.detach() if p is None else p
     drawn_here = random.bernoulli(draw_key(x.spec.device, **source), chances, x.shape).astype(x.dtype)
-    return drawn_here.where(True, x)  # makes the gradient by x 0 instead of missing
+    return drawn_here.where(True, x)  # so that the gradient by x is 0, not None
 
 
 def normal(mean: Any = 0.0, std: Any = 1.0, size: Any = None, **options: Any) -> Any:
-    """From N(mean, std²), of the given size, or of the shape to which mean and std broadcast. No gradient passes."""
+    """Random numbers from N(mean, std²), in the given size or the broadcast shape of mean and std, without gradient."""
     mean, std = operand(mean), operand(std)
     if size is None:
         spec = (mean.detach() + std.detach()).spec
@@ -95,7 +95,7 @@ def like(x: Any, options: dict[str, Any]) -> dict[str, Any]:
 
 
 def draw_key(device: Place, generator: random.Generator | None = None, key: Any = None) -> Any:
-    """The given key, or the next of the generator, on a device."""
+    """The given key, or else the next key of the generator, on a device."""
     if key is not None:
         return key if device is None else operand(key).to(device)
     return (random.default_generator if generator is None else generator).next_key(device or blocks.devices[-1])

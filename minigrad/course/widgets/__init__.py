@@ -1,4 +1,4 @@
-"""Widgets. Each has a .py for its traits, a .js that draws and a .css for its look; `minigrad.draw` gives the data."""
+"""Widgets: .py files define their traits, .js files draw them, .css files style them, `minigrad.draw` has the data."""
 
 from importlib import import_module
 from typing import TYPE_CHECKING

@@ -22,9 +22,9 @@ PHASES = ("given", "add up", "hand on", "done")
 class AllReduce(Film):
     """An all-reduce, round by round, for 2 to 6 workers, with the chosen algorithm.
 
-    gradients    one vector per worker, all of equal length; they fix the number of workers. By default there are 2 to 6
-                 workers, and every element of worker i is i + 1
-    Raises ValueError if the vectors differ in length or are not 2 to 6.
+    gradients    one vector per worker, all of equal length. By default, the reader chooses the number of workers, and
+                 every element of the vector of worker i is i + 1
+    Raises ValueError if the vectors differ in length, or if there are fewer than 2 or more than 6.
     """
 
     def __init__(self, gradients: Sequence[Sequence[float]] | None = None):
@@ -48,7 +48,7 @@ def chunk_sums(gradients: Sequence[Sequence[float]]) -> list[list[float]]:
     return [[float(chunk.sum()) for chunk in np.array_split(np.asarray(vector, float), n)] for vector in gradients]
 
 
-@np.errstate(all="ignore")  # NaN and infinity are shown as such
+@np.errstate(all="ignore")  # the widget shows NaN and infinity
 def reel(vectors: list[list[float]], algorithm: str) -> Reel:
     """The film of one run."""
     n = len(vectors)
@@ -93,7 +93,7 @@ def round_cut(say: str, sent: Sequence[Message], held: np.ndarray, total: np.nda
 
 
 def describe_message(m: Message, n: int) -> str:
-    """One message of a round as a sentence; the others of the round are alike."""
+    """A sentence about one message of a round. The other messages of the round are like it."""
     chunks = [str(c) for c in range(n)[m.part]]
     verb = "is added to what is there" if m.add else "takes the place of what is there"
     return f"worker {m.source} sends worker {m.to} its chunk {join_names(chunks)}, which {verb}."

@@ -32,7 +32,7 @@ class AsGraph:
     is_new    whether this call traced the function; a later call of the same kind reuses the graph
     place     node → its box
     result    the outputs as text
-    Raises Untraced if tracing fails, ValueError for a graph of more than 60 boxes.
+    Raises TraceError if tracing fails, ValueError for a graph of more than 60 boxes.
     """
 
     def __init__(self, traced: TracedFunction, args: Sequence[Any]):
@@ -70,7 +70,7 @@ class AsGraph:
         self.said[node] = truncate_text("".join(event.text for event in events))
         if not isinstance(y, tuple):
             self.values[node] = format_array(y)
-        elif isinstance(node.op, Control):  # the last result of several only orders effects: it is not shown
+        elif isinstance(node.op, Control):  # of several results, the last is not shown: it only orders effects
             self.values[node] = join_names([format_array(each) for each in y[: max(len(y) - 1, 1)]])
         else:
             self.values[node] = join_names(list(map(format_array, y)))
@@ -80,10 +80,10 @@ class AsGraph:
         return [f"r{box}" for node, box in self.place.items() if line_of(node) == line]
 
     def build_line(self, line: int, computed: int) -> tuple[list[str], str]:
-        """The boxes and arrows to show when this line runs, and what tracing it printed; nothing if `is_new` is False.
+        """The boxes and arrows to show when this line runs, and the line's output in the trace; empty if not `is_new`.
 
-        computed    how many ops the line ran eagerly. In an unrolled loop each turn shows that many nodes; with control
-                    flow in the graph, which is traced once, the first turn shows all nodes
+        computed    how many ops the line ran eagerly. In an unrolled loop, each turn shows that many nodes; a loop that
+                    is a node of the graph is traced once, so its first turn shows all nodes
         """
         new = [node for node in self.place if self.is_new and line_of(node) == line and node not in self.shown]
         if not any(isinstance(node.op, Control) for node in self.place):

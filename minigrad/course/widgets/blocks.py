@@ -16,7 +16,7 @@ HEAD = 22  # height of the column labels, in pixels
 class Block:
     """One block.
 
-    row, column    its position; `columns` is its width
+    row, column    its position; `columns` is its width in columns
     look           a class of film.css: "forward", "backward"; "" for a plain block
     """
 

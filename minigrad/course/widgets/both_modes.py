@@ -1,8 +1,8 @@
 """A function's Jacobian twice: by column in forward mode and by row in reverse mode, with every intermediate value.
 
 The function runs once and its ops are recorded. The recorded ops then form one function from the inputs to every
-intermediate value. `func.jvp` of it gives the tangent of every value for one input; `autograd.grad` gives the gradient
-of one output with respect to every value.
+intermediate value. `func.jvp` of that function computes the tangent of every value for one input; `autograd.grad`
+computes the gradient of one output with respect to every value.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ from ...graph.function import TracedFunction
 from .film import refuse_large
 from .recording import OpEvent, record_run
 
-LARGEST = 24  # boxes; the graph is drawn twice, side by side
-MOST = 6  # elements of all inputs, and of all outputs: each costs one pass
+LARGEST = 24  # the most boxes: the graph is drawn twice, side by side
+MOST = 6  # the most elements of all inputs together, and of all outputs together: each costs one pass
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,7 @@ class BothModes:
     forward, reverse    the Jacobian as each mode computes it, of shape (rows, columns)
     """
 
-    @np.errstate(all="ignore")  # NaN and infinity are shown as such
+    @np.errstate(all="ignore")  # the widget shows NaN and infinity
     def __init__(self, f: Callable[..., Any], inputs: Sequence[Any]):
         f = f.python_function if isinstance(f, TracedFunction) else f
         if not inspect.isfunction(f):
@@ -150,7 +150,7 @@ class BothModes:
 
 
 def format_entries(array: Any) -> str:
-    """Every element, if there are few, because each is an entry of the Jacobian; else a summary."""
+    """All elements of a small array, as each is an entry of the Jacobian; a summary of a larger array."""
     heat = heat_of(array)
     return heat.text if heat is not None and array.size <= MOST else format_array(array)
 
@@ -178,7 +178,7 @@ def parameters(f: Callable[..., Any], n: int) -> list[str]:
 
 
 def entries(name: str, x: Tensor) -> list[str]:
-    """x, or x[0], x[1], …"""
+    """The names of the elements of x: "x" if it has no axes, else "x[0]", "x[1]", …"""
     if not x.shape:
         return [name]
     if prod(x.shape) > MOST:

@@ -17,7 +17,7 @@ const BODY = `
 
 function render({ model, el }) {
   const steps = model.get("steps"), questions = asking(model, steps), program = model.get("program");
-  // The state: drawn is the step that the screen shows, inspected the id of the box whose numbers are shown.
+  // The state: `drawn` is the step on the screen, `inspected` the id of the box whose numbers are shown.
   const c = { model, steps, questions, program, screen: null, drawn: -1, inspected: null, dragged: false, sliders: [] };
   const forget = () => { c.screen = null; c.drawn = -1; };
   const { root, restart, destroy } = stepper({

@@ -28,8 +28,8 @@ from .widget import Plain, SteppedWidget, javascript
 
 LARGEST = 60  # boxes; more do not fit a screen at a readable size
 CELLS = re.compile(r'(<g class="mg-heat"[^>]*>)(?:<g class="mg-cell.*?</g>)*</g>')  # the browser draws the cells
-DRAGGED = "−0.0000"  # room for the numbers that dragging gives
-VIEWS = ("numbers", "formulas")  # of the local derivatives, on the arrows: fields of a step
+DRAGGED = "−0.0000"  # the width of boxes in which dragging can change the number
+VIEWS = ("numbers", "formulas")  # how arrows show local derivatives; also the names of fields of Step
 
 
 class ChainRule(SteppedWidget):
@@ -136,7 +136,7 @@ def roomy(final: Picture, steps: list[Step], view: str, least: str) -> str:
 
 
 def pressable(drawn: str, boxes: tuple[Box, ...]) -> str:
-    """The SVG with each box that has a heat map made a button, which shows its numbers."""
+    """The SVG, in which each box with a heat map is a button that shows the numbers of the heat map."""
     for box in boxes:
         if heats(box):
             button = f'tabindex="0" role="button" aria-label="numbers of {escape(box.display_name)}"'
@@ -146,7 +146,7 @@ def pressable(drawn: str, boxes: tuple[Box, ...]) -> str:
 
 
 def longest(texts: dict[str, str], written: list[dict[str, str]]) -> dict[str, str]:
-    """For each id, the longest text that is ever written there."""
+    """For each id, the longest text that any step writes there."""
     for new in written:
         texts |= {key: max(text, texts.get(key, ""), key=len) for key, text in new.items()}
     return texts

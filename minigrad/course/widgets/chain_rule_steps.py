@@ -13,11 +13,11 @@ from ...draw.picture import Box, Picture, Replay, Share
 from ...draw.words import format_op, is_number, join_names, number, pluralize, shorten
 from .gradient_questions import Question, seed_question, share_question
 
-Equation = tuple[tuple[str | Heat, str], ...]  # (number, its description), or (sign, "")
+Equation = tuple[tuple[str | Heat, str], ...]  # (number, its description), or (symbol, "")
 TIMES, PLUS, EQUALS = ("×", ""), ("+", ""), ("=", "")
 LONGEST_LABEL = 18  # characters on an arrow
-LONGEST_FORMULA = 30
-LONGEST_SUM = 30  # in a box
+LONGEST_FORMULA = 30  # characters on an arrow
+LONGEST_SUM = 30  # characters in a box
 
 
 @dataclass(frozen=True)
@@ -25,7 +25,7 @@ class Step:
     """One step of the run.
 
     phase      "built", "forward", "backward" or "done"
-    say        the sentence
+    say        the sentence that explains the step
     box        id of the box in the spotlight; "" for none
     arrows     ids of the arrows in the spotlight
     sources    boxes whose numbers the step reads
@@ -35,7 +35,7 @@ class Step:
     formulas   arrow → its new label in the view "formulas": the local derivative in symbols
     kept       boxes whose values are saved for backward from this step on
     freed      boxes whose saved values this step frees
-    equations  the arithmetic of the step: rows of (number or sign, description)
+    equations  the arithmetic of the step: rows of (number or symbol, description)
     held       the bytes saved for backward after the step, in words; "" if the engine frees nothing
     question   the question that may come before the step
 
@@ -110,7 +110,7 @@ def heats(boxes: list[Box]) -> dict[str, Heat]:
 
 
 def forward(replay: Replay, box: Box) -> Step:
-    """One operation computes."""
+    """The step in which an op computes its result."""
     picture = replay.picture
     operands = picture.operands(box)
     if all(is_number(x.value) for x in (box, *operands)):
@@ -142,7 +142,7 @@ def forward(replay: Replay, box: Box) -> Step:
 
 
 def backward(replay: Replay) -> list[Step]:
-    """The seed, then the share of each arrow."""
+    """The steps of the backward pass: the seed, then one for each arrow."""
     picture, output = replay.picture, replay.picture.output
     y = output.display_name
     say = f"Backward starts at {y}, with ∂{y}/∂{y} = {replay.seed}: {y} moves exactly as much as {y}."
@@ -166,7 +166,7 @@ def backward(replay: Replay) -> list[Step]:
 
 
 def sum_of(share: Share) -> str:
-    """2 + 3 = 5, if it fits into a box; "" if this share is the first."""
+    """The gradient so far plus this share, as in "2 + 3 = 5"; "" for the first share, or if a box has no room."""
     if not share.before or share.before.startswith("norm"):
         return ""
     total = f"{format_op('+', [share.before, share.outgoing])} = {share.after}"
@@ -174,7 +174,7 @@ def sum_of(share: Share) -> str:
 
 
 def share_step(replay: Replay, share: Share, more_to_come: bool, freed: list[str]) -> Step:
-    """One arrow carries its share of the gradient back."""
+    """The step in which one arrow carries its share of the gradient back."""
     picture = replay.picture
     arrow = picture.arrow[share.arrow]
     head, tail = picture.box[arrow.head].display_name, picture.box[arrow.tail].display_name

@@ -20,11 +20,11 @@ SPELT = {  # the operations that dragging.js, or JavaScript's Math, implements
     *["invert", "kept", "equal", "maximum", "minimum", "exp", "expm1", "log", "log1p", "tanh", "sqrt", "sin", "cos"],
     *["abs", "sign"],
 }
-MOST = 8  # sliders
+MOST = 8  # the most sliders
 
 
 def scalar_program(y: object, picture: Picture) -> list[dict[str, Any]]:
-    """The nodes of y's graph, operands first; [] if a browser cannot evaluate one, or if there are too many leaves."""
+    """The nodes of y's graph, operands first; [] if a browser cannot evaluate a node, or for over 8 leaves."""
     if not isinstance(y, Value) or sum(box.kind == "leaf" for box in picture.boxes) > MOST:
         return []
     order = dict(zip(picture.boxes, history(y), strict=True))
@@ -62,7 +62,7 @@ def is_exact(op: str) -> bool:
 
 
 def tree(words: str) -> Any:
-    """1 − y² → ["Sub", 1, ["Pow", "y", 2]]"""
+    """A formula as nested lists: 1 − y² → ["Sub", 1, ["Pow", "y", 2]]"""
     return ast_to_lists(ast.parse(words.translate(PYTHON), mode="eval").body)
 
 

@@ -1,4 +1,4 @@
-"""An eager run of a learner's function as a graph: the boxes that each line added, and what it printed."""
+"""An eager run of a learner's function as a graph: the boxes that each line added, and its output."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from ...engine.tensor.tensor import Tensor
 from ...graph.explain import names_of
 from .recording import LineEvent, OpEvent, PrintEvent, TooLong, record_run
 
-LARGEST = 60  # boxes of one graph; more do not fit beside another at a readable size
+LARGEST = 60  # boxes of one graph; with more, two graphs side by side are too small to read
 MOST_PRINTED = 2000  # characters of output that a step holds
 
 
@@ -25,9 +25,9 @@ MOST_PRINTED = 2000  # characters of output that a step holds
 class Moment:
     """A line that ran, and its effects.
 
-    parts      the boxes and arrows that it added
+    parts      the boxes and arrows that the line added
     values     box → its value, for each op
-    says       whether it printed
+    says       whether the line printed
     printed    the whole output so far, truncated
     """
 
@@ -91,7 +91,7 @@ class EagerRun:
         is_constant = x.node is not None and isinstance(x.node.op, Const)
         box = self.add_box(x, Box("", "constant" if is_constant else "leaf", names.get(id(x), ""), "", "", "", ""))
         if is_constant:
-            self.box.pop(id(x))  # each of its users gets its own box
+            self.box.pop(id(x))  # each op that reads a constant gets its own box for it
         return box
 
     def add_box(self, x: Tensor, box: Box) -> str:
@@ -128,5 +128,5 @@ def truncate_text(text: str) -> str:
 
 
 def svg_with_prefix(picture: Picture, prefix: str) -> str:
-    """The picture as SVG, with the prefix of its side before every id."""
+    """The picture as SVG, with a prefix for its side of the screen before every id."""
     return across_and_down(picture, title="", description="").replace('data-id="', f'data-id="{prefix}')

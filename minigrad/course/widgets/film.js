@@ -24,7 +24,7 @@ function render({ model, el }) {
   const films = model.get("films"), choices = model.get("choices"), choice = (i) => model.get("choice")[i] ?? 0;
   // Films are in the order of the choices; the last choice varies fastest.
   const chosen = () => films[choices.reduce((n, { options }, i) => n * options.length + choice(i), 0)];
-  // The state: parts by id, null before the panels are drawn; now is the step drawn, lit what is hot in it.
+  // The state: `parts` by id, null before the panels are drawn; `now`, the step drawn; `lit`, its hot parts.
   const f = { film: chosen(), parts: null, now: -1, lit: [], pressed: null, scene: null, calm: matchMedia("(prefers-reduced-motion: reduce)") };
   const panels = () => f.film.panels.map(panelHTML).join("");
   const body = `

@@ -43,12 +43,12 @@ class Cut:
     """The changes of a step.
 
     phase    one of the film's phases, or ""
-    say      the sentence
+    say      the sentence that explains the step
     text     id → its new text
     on       CSS class to add, such as "outlined" → ids
     off      CSS class to remove → ids
     hot      CSS class for this step alone → ids
-    scene    which of several pictures in one place is shown from this step on; "" for no change
+    scene    the picture to show from this step on, if several share one place; "" for no change
     """
 
     phase: str
@@ -85,7 +85,7 @@ class Reel:
 
 @dataclass(frozen=True)
 class Choice:
-    """A choice: its label and its options."""
+    """A choice of the reader: its label and its options."""
 
     label: str
     options: Sequence[str]
@@ -94,20 +94,20 @@ class Choice:
 class Film(SteppedWidget):
     """A widget that plays reels.
 
-    choice    the index of the chosen option, for each choice: read it, or set it
+    choice    for each choice, the index of the chosen option: read it, or set it
     """
 
     _esm = javascript("stepper", "film")
     sheets: ClassVar[tuple[str, ...]] = ("stepper", "film")
     looks = STYLE
-    still: ClassVar[int] = 0  # the panel that `svg` shows, where there is no JavaScript
+    still: ClassVar[int] = 0  # the index of the panel that `svg` shows
 
     shown = ("label", "index", "phases", "films", "choices", "choice")
     phases: traitlets.List[str] = traitlets.List().tag(sync=True)
     films: traitlets.List[Plain] = traitlets.List().tag(sync=True)
     choices: traitlets.List[Plain] = traitlets.List().tag(sync=True)
     choice: traitlets.List[int] = traitlets.List().tag(sync=True)
-    steps: traitlets.List[Plain] = traitlets.List()  # of the chosen film; the browser reads them from `films`
+    steps: traitlets.List[Plain] = traitlets.List()  # those of the chosen film; the browser reads `films`
 
     def __init__(self, label: str, phases: Sequence[str], reels: Sequence[Reel], choices: Sequence[Choice] = ()):
         """reels    one for each combination of the choices; the last choice varies fastest"""
@@ -162,7 +162,7 @@ class ChartFilm(Film):
 
 
 def strip_styles(html: str) -> str:
-    """The HTML without the style elements of its pictures: the widget has that CSS once."""
+    """The HTML without the style elements of its pictures, as the widget already has their CSS."""
     return re.sub(r"<style>.*?</style>\n?", "", html, flags=re.DOTALL)
 
 
@@ -178,7 +178,7 @@ def combinations(choices: Sequence[Choice]) -> list[tuple[int, ...]]:
 
 
 def refuse_large(widget: str, picture: Picture, largest: int) -> None:
-    """Raises ValueError for a picture of more boxes than `largest`, which could not be read."""
+    """Raises ValueError for a picture of more than `largest` boxes, because it would be unreadable."""
     if len(picture.boxes) > largest:
         raise ValueError(
             f"{widget} shows a graph of up to {largest} boxes, and this one has {len(picture.boxes)}: take a part of "

@@ -30,7 +30,7 @@ class ForwardAndReverse(Film):
     """The Jacobian of f at these inputs, by forward mode and by reverse mode.
 
     f         a Python function that takes tensors and returns one or several
-    inputs    its arguments: tensors or numbers. Inputs have 1 to 6 elements in all, and so have outputs
+    inputs    its arguments: tensors or numbers. All inputs together have 1 to 6 elements, and so have all outputs
 
     All numbers come from func.jvp and autograd.grad. Raises ValueError for more elements, for a graph of more than 24
     boxes, and for an f that raises or does not finish; TypeError for inputs or outputs that cannot be differentiated.

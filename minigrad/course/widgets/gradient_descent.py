@@ -1,7 +1,7 @@
 """Gradient descent on a curve, or on a surface seen from above: a ball, a learning rate, a momentum, a start.
 
-One step, derivative included, is a traced minigrad function. Python runs the trace; so does the browser (dragging.py)
-when a reader moves a slider. Neither has code for a particular function, or for the update rule.
+One step, derivative included, is a traced minigrad function. Python runs the trace; so does the browser when a reader
+moves a slider (browser_program.py). Neither has code for a particular function, or for the update rule.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from .widget import Plain, SteppedWidget, javascript
 
 LINES, SIDE = 200, 51  # segments of a curve; sample points of a surface, along each side
 SHARES = [(k / 10) ** 2 for k in range(1, 10)]  # the share of the surface below each contour
-FAR = 10  # picture widths from the middle: beyond, the ball has run away
+FAR = 10  # picture widths; farther from the middle, the ball has run away
 WIDE, HIGH = RIGHT - LEFT, BOTTOM - TOP
 FIELD = (  # clips the drawing to the axes; its inline size overrides the style sheets' rules for pictures
     f'<svg x="{LEFT}" y="{TOP}" width="{WIDE}" height="{HIGH}" viewBox="{LEFT} {TOP} {WIDE} {HIGH}" '
@@ -53,10 +53,10 @@ class GradientDescent(SteppedWidget):
     f             a function of one or two numbers, written with minigrad, which differentiates it
     start         where the ball begins: a number, or two
     rate          the learning rate; its slider ends at 12 times this value
-    momentum      the share of a step that the next one keeps
+    momentum      the share of the last step that is added to the next step
     longest       the maximum number of steps
     low, high     the limits of the axes, for both coordinates or for each
-    path          recorded points, as of a training: they are shown, and nothing can be dragged
+    path          recorded points, such as those of a training run: the widget only shows them, without sliders
 
     The sliders set start, rate and momentum; steps and text follow. If f uses arrays, as a loss over data does, the
     browser cannot evaluate it, and shows the steps that Python computed.
@@ -130,7 +130,7 @@ class GradientDescent(SteppedWidget):
         ]
 
     def _descend(self) -> list[Plain]:
-        """Run the descent and return its points. Sets `_end` to the key in `words` of how it ends."""
+        """Run the descent and return its points. Sets `_end` to the key in `words` for how the descent ends."""
         points: list[Plain] = []
         n, state = len(self.names), [*self.start, *[0.0] * len(self.names)]
         self._end = "end"
@@ -199,7 +199,7 @@ def graph_of(step: Any, n: int) -> Any:
 
 
 def words(names: Sequence[str], value: str, is_walked: bool) -> dict[str, str]:
-    """Format strings for the sentence of a step, and of each way to end."""
+    """Format strings: the sentence about a step, and a sentence for each way in which the descent can end."""
     where, height = f"{format_tuple(names)} = {{at}}{{where}}", f"{value} {{value}}."
     slopes = "slope {slopes}" if len(names) == 1 else "gradient {slopes}"
     return {

@@ -1,7 +1,7 @@
-"""Questions about the gradient that a step of the backward pass will show, asked before it shows it.
+"""Questions before a step of the backward pass, about the gradient that the step will show.
 
 The answer is a number where the learner can work it out: the gradient itself, or one entry of a small array. For a
-large array the answer is its shape, among similar ones; for NaN or infinity it is which of these.
+large array, the learner chooses its shape among similar ones; for NaN or infinity, which of them it is.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ class Question:
     ask       the question
     right     the answer: a number, or one of the choices
     shown     the answer in words
-    choices   () where a number is asked for
+    choices   the choices; () if the answer is a number
     veil      the text in the box to hide, because it would give the answer away
     """
 
@@ -62,14 +62,14 @@ def share_question(picture: Picture, share: Share) -> Question:
 
 
 def shapes(right: str, incoming: str) -> tuple[str, ...]:
-    """The right shape and a few wrong ones: the arriving gradient's, the transposed, one with a 1 more, a scalar's."""
+    """The right shape and some wrong ones: that of the arriving gradient, transposed, with an extra 1, of a scalar."""
     dtype, _, inside = right.removesuffix("]").partition("[")
     turned = ", ".join(reversed(inside.split(", ")))
     return tuple(sorted({right, incoming, f"{dtype}[{turned}]", f"{dtype}[{inside}, 1]", f"{dtype}[]"}))
 
 
 def validate_answers(answers: Any, steps: list[dict[str, Any]]) -> dict[int, dict[str, Any]]:
-    """The answers by step, as the browser stores them. Raises ValueError for an answer to no question."""
+    """The answers by step, as the browser stores them. Raises ValueError for a step without a question."""
     found = {}
     for key, answer in dict(answers).items():
         step = int(key)

@@ -2,7 +2,7 @@
 
 const SVG = "http://www.w3.org/2000/svg";
 
-function standIns(g) { // item → the box that stands for it: itself, or the outermost closed group around it
+function standIns(g) { // item → the box shown for it: its own, or that of the outermost closed group around it
   const { items } = g, box = new Int32Array(items.length), isOpen = (i) => i === ROOT || (g.open.has(i) && box[i] === i);
   const find = (i) => { box[i] = isOpen(items[i].in) ? i : box[items[i].in]; };
   items.forEach((item, i) => { if (isGroup(item)) find(i); }); // an outer group comes before an inner one
@@ -49,7 +49,7 @@ function putElements(g) {
   g.root.dataset.shown = put.boxes.length;
 }
 
-function makeElements({ items, shapes, made, screen: { place, isOpen } }) { // those shown for the first time
+function makeElements({ items, shapes, made, screen: { place, isOpen } }) { // for items shown for the first time
   const key = (i) => (isOpen(i) ? `open ${i}` : i), missing = [...place.keys()].filter((i) => !made.has(key(i)));
   const host = document.createElementNS(SVG, "g");
   host.innerHTML = missing.map((i) => (isOpen(i) ? frame(items[i], i, localName(items, items[i])) : shapes[i].markup())).join("");
@@ -77,7 +77,7 @@ function mark(g) {
   connect(routes.filter((_, n) => links[n].includes(g.now)), g.nearLines, g.nearTips);
 }
 
-function localName(items, item) { // without the prefix that the groups around it show already
+function localName(items, item) { // the item's name without the prefix that its groups show
   const name = isGroup(item) ? title(item) : item.name ?? "";
   for (let group = item.in; group !== ROOT; group = items[group].in) {
     const prefix = items[group].name ?? "";

@@ -9,7 +9,7 @@
 // Layers are longest paths; averages reduce crossings; heights are least squares that keep the order.
 
 const ROOT = -1, PAD = 10, HEAD = 36, GAP = 14, COLUMN = 26, BORDER = 12;
-const MOST_BENDS = 2000; // in one drawing; a line that would need more than its share goes straight
+const MOST_BENDS = 2000; // in one drawing; a line that would need more than its share of bends is straight
 
 function arranged({ children, parent, size, heading, links }) {
   const levels = new Map(), drawn = new Map(), place = new Map();
@@ -221,7 +221,7 @@ function heights(layers) {
   }
 }
 
-// The heights nearest to the wishes, in least squares, that keep the order and the gaps: neighbours that would overlap
+// The heights nearest to the wanted ones, in least squares, that keep order and gaps: neighbours that would overlap
 // are pooled.
 function pack(layer) {
   const pools = []; // each pool ends before the first node of the next one

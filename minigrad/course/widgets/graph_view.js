@@ -4,7 +4,7 @@
 //   items, arrows, first      as Python sends them: nodes and groups, their links, and the groups open at the start
 //   inner, shapes, made       group → its items; item → its closed box; item, open or closed → its element
 //   open, screen              the open groups; their layout, with box (item → its stand-in), isOpen and links
-//   view, framed, framing     offset and scale; those after the last automatic fit, and the function that made it
+//   view, framed, framing     offset and scale now, and after the last automatic fit; the function of that fit
 //   now, matches, match       the focused item; the items found, and the index of the current one
 //   dragged, wasDragged       where a drag began, null for none; whether the last press became a drag
 
@@ -129,7 +129,7 @@ function onWheel(g, event) {
   const { left, top } = g.svg.getBoundingClientRect();
   zoomBy(g, Math.exp(-event.deltaY / 400), event.clientX - left, event.clientY - top);
 }
-function onResize(g) { // also when a widget that was made off the page gets its place
+function onResize(g) { // also called when a widget that was made off the page is put on it
   if (!g.svg.clientWidth || g.view !== g.framed) return;
   keepTo(g, g.framing);
   if (!g.seen && g.model.get("chosen") >= 0) { reveal(g, g.model.get("chosen")); explain(g); }

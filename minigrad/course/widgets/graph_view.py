@@ -30,8 +30,8 @@ from ...engine.tensor.tensor import Tensor
 from ...scalar.value import Value, history
 from .widget import Plain, Widget, javascript
 
-LARGEST = 50_000  # nodes: their page is 5 MB
-BOXES = 60  # open at first; more do not fit a screen at a readable size
+LARGEST = 50_000  # nodes; a page with so many has 5 MB
+BOXES = 60  # boxes shown at first; more do not fit a screen at a readable size
 STILL = 60  # boxes of the static picture
 
 
@@ -79,7 +79,7 @@ class GraphView(Widget):
 
     @property
     def selected(self) -> Any:
-        """The selection: a Tensor or its Node, a Value, a symbol, a Module; a tuple for equal blocks; None for none."""
+        """The selection: a Tensor or its Node, a Value, a symbol, a Module; a tuple for equal blocks; or None."""
         return None if self.chosen < 0 else self.thing(self.chosen)
 
     def thing(self, number: int) -> Any:
@@ -123,12 +123,12 @@ class GraphView(Widget):
 
     @property
     def svg(self) -> str:
-        """`still` as SVG."""
+        """The static picture, `still`, as SVG."""
         return svg(self.still, title=self.label, description=self.text)
 
     @property
     def still(self) -> Picture:
-        """The outermost groups, opened up to about 60 boxes. Raises ValueError if they are over 120 when closed."""
+        """The outermost groups, opened up to about 60 boxes. Raises ValueError if they are over 120 closed boxes."""
         picture = self.overview.picture(STILL)
         if len(picture.boxes) > 2 * STILL:
             raise ValueError(f"{self.label} has {len(picture.boxes)} boxes with every group closed; it is not drawn")
@@ -177,7 +177,7 @@ def groups_in(root: Group) -> list[Group]:
 
 
 def rows(overview: Overview, number: Mapping[Group, int]) -> list[Plain]:
-    """Each entry, then each group, without empty fields; `in` is the number of the group around it, −1 for none."""
+    """Each entry, then each group, without empty fields. Field `in` is the number of the enclosing group, or −1."""
     entries = overview.listing.entries
     around = {child: number.get(group, -1) for group in [overview.root, *number] for child in group.children}
     nodes = (

@@ -16,7 +16,7 @@ function fit(g, k = Math.max(fitting(g), LEAST_ZOOM)) {
   look(g, { k, x: (g.svg.clientWidth - g.screen.width * k) / 2, y: (g.svg.clientHeight - g.screen.height * k) / 2 });
 }
 
-function keepTo(g, how) { // now, and after each resize, until the reader looks elsewhere
+function keepTo(g, how) { // fits the view now, and after each resize until the reader moves it
   how(g);
   [g.framed, g.framing] = [g.view, how];
 }
@@ -29,7 +29,7 @@ function overview(g) { // opens as many levels of groups as fit on the screen; i
   };
   let least = 1 + Math.max(0, ...[...g.first].map(depth));
   for (openAbove(least); g.open.size && fitting(g) < READABLE; openAbove(least)) least -= 1;
-  if (fitting(g) < READABLE || g.root.dataset.shown < 3) openAbove(Infinity); // one box says nothing
+  if (fitting(g) < READABLE || g.root.dataset.shown < 3) openAbove(Infinity); // one box alone is not worth showing
   begin(g);
 }
 function begin(g) { // shows the whole graph or, if that would not be readable, its first box

@@ -1,10 +1,10 @@
 """Memory over a training step: the live bytes of each consumer, at each moment of a real run.
 
 Each combination of the switches is run once, on a copy of the learner's model, and measured (profiler/ledger.py). All
-charts have one scale, so that runs can be compared.
+charts have the same scale, so that runs can be compared.
 
     checkpointing    parts of the model save only their arguments, and run again in backward
-    micro-batches    the batch is cut, and the gradients of the pieces are added up
+    micro-batches    the batch is cut into pieces, whose gradients are added up
     memory           eager, an array for each op's result; or compiled, with planned buffers
 """
 
@@ -40,7 +40,7 @@ from .recording import time_limit
 
 MICRO = (1, 2, 4)
 PHASES = ("start", "forward", "backward", "update")
-MOST = 400  # moments of a run
+MOST = 400  # the most moments of a run
 SECONDS = 60.0  # time limit of a run
 PLANNED = (
     "nothing has run yet. Each program will keep its workspace from its first call on, so that no call asks the "
@@ -66,12 +66,12 @@ class MemoryTimeline(ChartFilm):
 
     model        a Module; checkpointing needs a Sequential of three parts or more
     loss_fn      (model(x), y) → the mean loss over the batch
-    x, y         the batch; micro-batches are offered if it divides into equal ones of two rows or more
+    x, y         the batch; micro-batches are offered if the batch divides into equal parts of two rows or more
     optimizer    for the model's parameters; Adam by default
-    steps        number of training steps; the second begins with the optimiser's state
+    steps        number of training steps; from the second on, the optimiser's state takes memory from the start
 
-    Or MemoryTimeline(ledger), or MemoryTimeline(ledger.timeline()), for a block of `profiler.memory`. Of more than 400
-    moments, it shows the highest of each few.
+    Or MemoryTimeline(ledger), or MemoryTimeline(ledger.timeline()), for a block of `profiler.memory`. If there are more
+    than 400 moments, only the highest of every few is shown.
 
     runs         the moments of each combination of the switches
     The model and the optimiser are copied and not changed. Raises TypeError for arguments of other types, ValueError
@@ -173,7 +173,7 @@ def run(
 
 @contextmanager
 def pause_gc() -> Iterator[None]:
-    """A block without cyclic garbage collection, whose timing varies, so that every run counts the same."""
+    """A block without cyclic garbage collection: its timing varies, but every run must count the same bytes."""
     was_on = gc.isenabled()
     gc.disable()
     try:
@@ -219,7 +219,7 @@ def loss_function(
 
 
 def segments(model: Any) -> list[Any]:
-    """A Sequential in about √n parts of equal length."""
+    """A Sequential of n modules, cut into about √n parts of equal length."""
     size = ceil(len(model) / round(sqrt(len(model))))
     return [model[start : start + size] for start in range(0, len(model), size)]
 
@@ -235,7 +235,7 @@ def pieces(x: Tensor, n: int) -> list[Tensor]:
 
 
 def downsample_moments(moments: Sequence[Moment]) -> list[Moment]:
-    """The moments as bars; of more than 400, the highest of each few."""
+    """The moments as bars; if there are more than 400, only the highest of every few."""
     few = ceil(len(moments) / MOST)
     highest = [max(moments[i : i + few], key=lambda moment: moment.total) for i in range(0, len(moments), few)]
     return [bar(moment) for moment in highest]
@@ -248,7 +248,7 @@ def bar(moment: Moment) -> Moment:
 
 
 def cuts(names: dict[int, str], entries: Sequence[Moment]) -> list[Cut]:
-    """The run, moment by moment."""
+    """A cut for each moment of the run."""
     found, peak, shown = [], 0, dict[str, str]()
     for k, entry in enumerate(entries):
         rises = entry.total > peak > 0

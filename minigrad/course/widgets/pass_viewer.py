@@ -30,8 +30,8 @@ from ...profiler.roofline import arrays_of
 from .film import Cut, Film, Panel, Reel, code, refuse_large, row, table
 from .widget_trace import trace_of
 
-LARGEST = 60  # boxes
-COMMENT = re.compile(r"(?<=\S) {2,}# ")  # aligned far to the right, beyond a narrow screen
+LARGEST = 60  # the most boxes
+COMMENT = re.compile(r"(?<=\S) {2,}# ")  # comments in the source are aligned too far right for a narrow screen
 
 
 class PassViewer(Film):
@@ -110,7 +110,7 @@ class Scene:
 
 
 def key_of(node: Node, operands: Sequence[str]) -> str:
-    """A key for a node: its name, or for a node that a pass made, a hash of its op and operands."""
+    """A key for a node: its name or, if a pass made the node, a hash of its op and operands."""
     return node.name if isinstance(node, NamedNode) else f"{crc32(f'{node.op!r} of {operands}'.encode()):x}"
 
 

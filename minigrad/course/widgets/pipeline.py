@@ -92,7 +92,7 @@ def cuts(name: str, tasks: list[Task], rows: Sequence[str], unit: str) -> Iterat
 
 
 def describe_kept(tasks: list[Task], rows: Sequence[str], interleaved: bool) -> str:
-    """A sentence on the most activations that each worker keeps; "" without backward, which needs none."""
+    """A sentence on the most activations that each worker keeps; "" if no backward pass needs any."""
     if not any(task.step.kind == "backward" for task in tasks):
         return ""
     steps = [[task.step for task in tasks if task.worker == worker] for worker in range(len(rows))]

@@ -27,10 +27,10 @@ from ...engine.tensor.tensor import Tensor
 from ...nn.module import Module
 from .film import ChartFilm, Choice, Cut, Panel, Reel, row, table
 
-EXPONENTS = (0, 4, 8, 12, 16, 20, 24)  # of the scales, powers of 2
+EXPONENTS = (0, 4, 8, 12, 16, 20, 24)  # of the loss scales, which are powers of 2
 FATES = ("zero", "subnormal", "normal", "infinite")
 SERIES = (3, 4, 0, 6)  # the chart series of each fate
-LEAST = -64  # smaller exponents are counted here
+LEAST = -64  # the smallest exponent on the axis: smaller ones are counted as this one
 Cast = Callable[[Any], Any]
 
 
@@ -54,13 +54,13 @@ class Format:
 
 
 def to_float16(x: np.ndarray) -> np.ndarray:
-    """Rounded to float16, by NumPy."""
+    """x rounded to float16, by NumPy."""
     with np.errstate(over="ignore", under="ignore"):
         return x.astype(np.float16)
 
 
 def to_bfloat16(x: np.ndarray) -> np.ndarray:
-    """Rounded to bfloat16 (from float32), and returned as float32."""
+    """x rounded to bfloat16 (from float32), and returned as float32."""
     with np.errstate(over="ignore", under="ignore"):
         return x.astype(np.float32).astype(bfloat16).astype(np.float32)
 
@@ -154,7 +154,7 @@ def counts(format: Format, gradients: np.ndarray, k: int) -> tuple[int, ...]:
 
 
 def best(found: Sequence[tuple[int, ...]]) -> int:
-    """The exponent with the fewest infinite, then the most normal gradients; the smallest of equals."""
+    """The exponent with the fewest infinite gradients; among equals, with the most normal ones; then the smallest."""
     return EXPONENTS[min(range(len(found)), key=lambda i: (found[i][3], -found[i][2]))]
 
 
@@ -246,7 +246,7 @@ def percent(part: int, whole: int) -> str:
 
 
 def exponents(gradients: np.ndarray) -> np.ndarray:
-    """The exponent of the largest power of 2 not above each gradient's size."""
+    """For each gradient, the exponent of the largest power of 2 that is not above its absolute value."""
     return np.maximum(np.frexp(np.abs(gradients.astype(np.float64)))[1] - 1, LEAST)
 
 
@@ -275,7 +275,7 @@ def draw_histogram(format: Format, gradients: np.ndarray, sizes: np.ndarray, k: 
 
 
 def listing(format: Format, counts: Mapping[tuple[str, int], tuple[int, ...]], chosen: int) -> str:
-    """A row for each scale."""
+    """A table with a row for each scale."""
     rows = [
         row(power(k) + " (best)" * (k == chosen), [f"{n:,}" for n in counts[format.name, k]], f"scale {k}")
         for k in EXPONENTS

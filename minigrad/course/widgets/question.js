@@ -131,7 +131,7 @@ function box(el, label) {
   return root;
 }
 
-// A page without a kernel only locks an answer: it has nothing to compare it with.
+// A page without a kernel only locks an answer: it does not know the right one.
 function sender(model, locked) {
   if (model.send) return (given) => model.send(given);
   return (given) => locked(given);

@@ -53,7 +53,7 @@ class OpEvent:
 
 @dataclass(frozen=True)
 class PrintEvent:
-    """Something was written to the standard output."""
+    """Text was written to the standard output."""
 
     line: int
     text: str
@@ -164,7 +164,7 @@ def limit_execution(
 
 @contextmanager
 def time_limit(seconds: float, otherwise: str) -> Iterator[None]:
-    """A block with a time limit: after it, the block stops at its next bytecode and raises TooLong(otherwise).
+    """A block with a time limit: when time is up, the block stops at its next bytecode and raises TooLong(otherwise).
 
     The exception is raised repeatedly, in case code catches it. Two things cannot be stopped: a call into C that does
     not return, such as time.sleep(1e6) (a notebook's interrupt button ends it), and anything in a browser.
@@ -175,7 +175,7 @@ def time_limit(seconds: float, otherwise: str) -> Iterator[None]:
     if sys.platform == "emscripten":
         yield
         return
-    thread, block, watcher = current_thread(), Lock(), Lock()  # each lock is held while its namesake runs
+    thread, block, watcher = current_thread(), Lock(), Lock()  # locks held while the block or the watcher runs
 
     def watch() -> None:
         with watcher:

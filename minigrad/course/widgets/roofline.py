@@ -91,7 +91,7 @@ def reel(found: Sequence[Point], machine: Machine, xy: tuple[Axis, Axis]) -> Ree
 
 
 def listing(found: Sequence[Point]) -> str:
-    """A row for each op."""
+    """A table with a row for each op."""
     rows = []
     for i, p in enumerate(found):
         cells = compact(p.flops), compact(p.nbytes), number(p.intensity, 3), number(p.speed / 1e9, 3)

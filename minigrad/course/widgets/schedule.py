@@ -44,7 +44,7 @@ TIMES = ("estimated", "measured")
 
 
 class Schedule(ChartFilm):
-    """The ops of a function on workers, start by start.
+    """The ops of a function on several workers. Each step starts one op.
 
     f          a Python function of tensors, or a traced one; its ops are scheduled as written, before any fusion;
                views take no time and are not shown
@@ -72,11 +72,11 @@ class Schedule(ChartFilm):
         choices = [Choice("workers", [str(n) for n in counts]), Choice("times", TIMES)]
         name = getattr(f, "__name__", type(f).__name__)
         super().__init__(f"The schedule of {name}", (), reels, choices)
-        self.choice = [min(1, len(counts) - 1), 0]  # open with the second: the first, one worker, is for comparison
+        self.choice = [min(1, len(counts) - 1), 0]  # open with the second; the first, one worker, is to compare
 
 
 def measure_ops(graph: Graph, arrays: Sequence[Any]) -> dict[Node, float]:
-    """Op → the seconds of its `forward`."""
+    """Node → the seconds that the `forward` of its op takes."""
     seconds: dict[Node, float] = {}
 
     def timing(node: Node, xs: Sequence[Any]) -> Any:
@@ -144,7 +144,7 @@ def cuts(plan: Planned, slots: Sequence[ScheduledNode], path: Sequence[Node], ti
 
 
 def needs(plan: Planned) -> dict[Node, list[Node]]:
-    """Node → the ops whose results it waits for; a view is replaced by the ops that its base waits for."""
+    """Node → the nodes whose results it waits for; in place of a view, the nodes that the view waits for."""
     found: dict[Node, list[Node]] = {}
     for node, xs in waits_for(plan.graph).items():
         each = ([x] if not x.op.is_view else found[x] for x in xs)
@@ -153,7 +153,7 @@ def needs(plan: Planned) -> dict[Node, list[Node]]:
 
 
 def basis(times: str) -> str:
-    """A sentence about the source of the times."""
+    """A sentence that says whether the times are estimated or measured."""
     if times == TIMES[1]:
         return "Each op was run and measured, by itself; what a hand-over takes is an estimate."
     return (
@@ -247,7 +247,7 @@ def draw_hatching(left: float, right: float, top: float) -> str:
 
 
 def listing(slots: Sequence[ScheduledNode], path: set[Node]) -> str:
-    """A row for each op, in the order of their starts."""
+    """A table with a row for each op, in the order in which they start."""
     rows = []
     for i, slot in enumerate(slots):
         head = f"{i}. {escape(sign_of(slot.node.op))}{' (critical)' * (slot.node in path)}"

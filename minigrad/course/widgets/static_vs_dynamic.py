@@ -23,7 +23,7 @@ from .eager_run import EagerRun, Moment, format_value, truncate_text
 from .film import Choice, Cut, Film, Panel, Reel, code, output_area
 from .recording import TooLong
 
-MOST_MOMENTS = 100  # shown of a run without a graph
+MOST_MOMENTS = 100  # the most lines to show of an eager run that could not be traced
 PHASES = ("eager | built", "done | run")
 
 
@@ -94,7 +94,7 @@ def lines_of(f: Callable[..., Any]) -> dict[int, str]:
 
 
 def cuts(f: Callable[..., Any], source: dict[int, str], left: EagerRun, right: AsGraph) -> Iterator[Cut]:
-    """The whole film."""
+    """All cuts of the film, in order."""
     yield from call_cuts(f, left, right)
     printed = yield from build_cuts(source, left, right)
     yield built_cut(left, right)
@@ -103,7 +103,7 @@ def cuts(f: Callable[..., Any], source: dict[int, str], left: EagerRun, right: A
 
 
 def call_cuts(f: Callable[..., Any], left: EagerRun, right: AsGraph) -> Iterator[Cut]:
-    """The opening: nothing has run, and there is a graph only if an earlier call traced it."""
+    """The opening cuts: nothing has run, and there is a graph only if an earlier call traced it."""
     there = "" if right.is_new else " On the right the graph is there already: a call of the same kind built it."
     yield Cut(
         PHASES[0],
@@ -148,7 +148,7 @@ def built_cut(left: EagerRun, right: AsGraph) -> Cut:
 
 
 def run_cuts(right: AsGraph, printed: str) -> Iterator[Cut]:
-    """The run of the graph, node by node.
+    """The cuts of the run of the graph, node by node.
 
     printed    the output of the trace
     """

@@ -56,7 +56,7 @@ function stepper({ model, el, phases, last, body, show, limit = () => Infinity, 
   el.append(root);
   const parts = [".mg-say", ".mg-count", ".mg-controls", ".mg-controls input", ".mg-controls select", ".mg-controls [data-action=play]"];
   const [say, count, controls, range, speed, playButton] = parts.map((selector) => root.querySelector(selector));
-  // now is the step on the screen; timer is set while it plays, syncing until the kernel has the step.
+  // `now` is the step on the screen; `timer` is set while it plays, `syncing` until the kernel has the step.
   const s = { model, root, phases, last, show, limit, stopped, forget, say, count, controls, range, speed, playButton, now: -1, timer: 0, syncing: 0 };
   listenTo(s);
   const onIndex = () => {

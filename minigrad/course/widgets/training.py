@@ -1,6 +1,6 @@
 """Snapshots of a network in training: histograms of its layers, its decision boundary, and when to take them.
 
-A snapshot takes time from training, so the clock limits them, not the number of steps.
+Snapshots take time from training. Therefore the clock limits their number, and not the number of steps.
 """
 
 from __future__ import annotations
@@ -19,16 +19,16 @@ from ...engine.tensor.tensor import Tensor
 from .film import standalone_svg
 from .widget import Plain
 
-GAP = 0.2  # least seconds between snapshots,
-SOON = 20  # after this many snapshots; less in proportion before
-SHARE = 0.08  # of the time, at most, is spent on snapshots
-MOST_PASSED = 12  # losses in a frame, of the steps since the last frame
-MOST_FRAMES = 200  # beyond, every second one is dropped
+GAP = 0.2  # minimum seconds between snapshots, once there are SOON of them
+SOON = 20  # snapshots; before that, the minimum grows in proportion to their number
+SHARE = 0.08  # the largest share of the time that snapshots take
+MOST_PASSED = 12  # the most losses in a frame, from the steps since the last frame
+MOST_FRAMES = 200  # with more frames, every second one is dropped
 BINS = 15  # bars of a histogram
 SIDE = 24  # grid points of the boundary, along each side
 SURE, MIDDLE = 31, ord("O")  # number of confidence levels on each side of the boundary, and the letter for level 0
 MOST_POINTS = 200
-MOST_VALUES = 4096  # elements of an array that its histogram samples
+MOST_VALUES = 4096  # elements; arrays of at least twice as many are sampled for a histogram
 MOST_LAYERS = 12
 HALTED = "Training stopped before the update of this step: the weights are those after step {}."
 Clock = Callable[[], float]
@@ -39,8 +39,8 @@ class Divergence(Exception):
 
 
 class Ration:
-    """Decides when to take the next snapshot: not before 1/SHARE times the cost of the last one, and not before a gap
-    that grows to 0.2 seconds, so that a short run has several snapshots too."""
+    """Decides when the next snapshot is due: after 1/SHARE times the duration of the last one, and after a gap. The gap
+    grows up to 0.2 seconds, so that even a short run has several snapshots."""
 
     def __init__(self, clock: Clock):
         self.clock = clock
@@ -58,7 +58,7 @@ class Ration:
 
 
 def sample_losses(losses: list[float], since: int) -> list[list[float]]:
-    """[step, loss] of some steps after step `since`, with the last one."""
+    """[step, loss] for a sample of the steps after step `since`, which includes the last step."""
     if len(losses) == since:
         return []
     some = np.unique(np.linspace(since + 1, len(losses), MOST_PASSED).astype(int))
@@ -66,7 +66,7 @@ def sample_losses(losses: list[float], since: int) -> list[list[float]]:
 
 
 def thin_frames(frames: list[Plain]) -> list[Plain]:
-    """Every second frame, with the first and the last; each has half the losses of the two it replaces."""
+    """The first and the last frame, and every second one between; each has half the losses of the two it replaces."""
     first, *rest = frames
     pairs = zip(rest[::2], rest[1::2])
     kept = [{**b, "curve": [*a["curve"], *b["curve"]][::-2][::-1]} for a, b in pairs]
@@ -74,7 +74,7 @@ def thin_frames(frames: list[Plain]) -> list[Plain]:
 
 
 def batches(data: Any) -> Iterator[tuple[Any, Any]]:
-    """Yields (x, y) endlessly: a pair is the same batch at each step; anything else is iterated over and over.
+    """Yields (x, y) endlessly. If data is a pair, it is the batch of every step; else data is iterated over repeatedly.
 
     Raises ValueError if an iteration yields no batch.
     """
@@ -91,7 +91,7 @@ def batches(data: Any) -> Iterator[tuple[Any, Any]]:
 
 
 def number_of(loss: Any, n: int) -> float:
-    """The loss after n steps as a float. Raises TypeError if it is not a tensor, Diverged if it is not finite."""
+    """The loss after n steps as a float. Raises TypeError if it is no tensor, Divergence if it is not finite."""
     if not hasattr(loss, "backward"):
         raise TypeError(f"loss_fn must return a tensor of one element, got {loss!r}")
     value = float(loss.item())
@@ -124,7 +124,7 @@ def parameters(model: Any, optimizer: Any) -> list[tuple[str, Tensor]]:
 
 
 def spread(x: Any) -> Plain | None:
-    """A histogram of x, with bars from 0 to 9, and its limits.
+    """A histogram of x: the heights of the bars, from 0 to 9, and the limits of the axis.
 
     None if x is None, is empty, or does not have a finite range.
     """
@@ -182,7 +182,7 @@ class Boundary:
     def levels(self) -> str:
         """The score at each grid point as a letter, row by row from the top; "" if a score is not finite.
 
-        "O" is the boundary; class 1 is after it, at a distance that grows with the square root of the score.
+        "O" is the boundary; later letters mean class 1. The distance from "O" grows with the square root of the score.
         Raises ValueError if the network does not return one or two scores for each point."""
         was_training = getattr(self.model, "training", False)
         try:
@@ -213,7 +213,7 @@ def threshold_of(model: Any) -> float:
 
 
 def boundary_of(model: Any, x: Any, y: Any, threshold: float) -> Boundary | None:
-    """The boundary, or None if it cannot be drawn. A model that fails will report that in its first step."""
+    """The boundary, or None if it cannot be drawn. An error in the model will be reported at its first step."""
     try:
         return Boundary(model, x, y, threshold)
     except Exception:
@@ -221,7 +221,7 @@ def boundary_of(model: Any, x: Any, y: Any, threshold: float) -> Boundary | None
 
 
 def columns(table: list[Plain]) -> str:
-    """Step, loss and accuracy as columns of text, with heads."""
+    """Step, loss and accuracy as columns of text, with headings."""
     rows = [("step", "loss", "accuracy")]
     for row in table:
         right = "" if row["accuracy"] is None else f"{row['accuracy']:.1%}"

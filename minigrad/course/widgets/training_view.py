@@ -1,9 +1,9 @@
 """A view of training: loss, boundary, weights and gradients, while it runs and afterwards.
 
 Training runs on its own thread, so that a cell returns at once and the buttons work. Where threads cannot be started,
-as in a browser, it is a task of the kernel's event loop and runs between cells. The screen shows frames, taken when the
-clock allows (training.py), so their number differs from run to run. `losses` and `table` have fixed steps, the same in
-every run.
+as in a browser, training is a task of the kernel's event loop and runs between cells. The screen shows frames, taken
+when the clock allows (training.py), so their number differs from run to run. `losses` and `table` have fixed steps,
+the same in every run.
 """
 
 from __future__ import annotations
@@ -44,9 +44,9 @@ from .training import (
 )
 from .widget import Plain, SteppedWidget, javascript
 
-ROWS = 10  # of the table, for each run
+ROWS = 10  # rows of the table for each run
 PATIENCE = 2.0  # seconds for a step to end when the view is closed
-TICK = 0.02  # polling interval in seconds, without a thread
+TICK = 0.02  # seconds between polls while training is a task, not a thread
 Wait = tuple[Callable[[], bool], float | None]  # a condition to wait for, and a timeout in seconds
 
 
@@ -58,10 +58,10 @@ class TrainingView(SteppedWidget):
     speed        steps per second; 0 for no limit
     rate         the optimizer's learning rate, for all parameter groups; a slider sets it during training
     threshold    a single output above it means class 1: by default 0.5 after a Sigmoid, else 0
-    clock        returns seconds; tests pass their own
+    clock        returns the time in seconds; tests pass a fake clock
 
     losses       the loss of each step
-    table        {step, loss, accuracy} of some ten steps of each run; accuracy is on the batch, before the update
+    table        {step, loss, accuracy} of about ten steps of each run; accuracy is on the batch, before the update
     steps        the frames, as plain data
     state        ready, running, paused, finished, failed or closed
     error        the traceback of a failed step
@@ -127,11 +127,11 @@ class TrainingView(SteppedWidget):
     # -- commands of the learner, or of a button -------------------------------------------------
 
     def run(self, steps: int) -> TrainingView:
-        """Train for so many steps, on a thread. Raises RuntimeError during training and after close()."""
+        """Start training for this many steps. Raises RuntimeError during training and after close()."""
         if self._closed:
             raise RuntimeError("this view is closed: make another one")
         if self._ending:
-            self.wait(PATIENCE)  # for the last step
+            self.wait(PATIENCE)  # until the last step ends
         if self.alive:
             raise RuntimeError("training is already running: pause() it, or wait() for its end")
         if steps < 1:
@@ -143,7 +143,7 @@ class TrainingView(SteppedWidget):
         if can_start():
             self._thread = threading.Thread(target=self._on_a_thread, daemon=True, name="TrainingView")
             self._thread.start()
-        else:  # in its own context, as a thread would be
+        else:  # in its own context, as on a thread
             self._task = Context().run(asyncio.ensure_future, self._in_turns())
         return self
 
@@ -167,7 +167,7 @@ class TrainingView(SteppedWidget):
             self._turn.notify_all()
 
     def step(self) -> None:
-        """Train one step: of the paused training, or else of a new one."""
+        """Train one step of the current run, and pause the run; if there is none, run one step."""
         if self._ending or not self.alive:
             self.run(1)
             return
@@ -188,7 +188,7 @@ class TrainingView(SteppedWidget):
         super().close()
 
     def put_away(self) -> None:
-        """End training: else each run of a cell would leave a thread and its network behind. run() can resume it."""
+        """End training: else each run of a cell would leave a thread and a network behind. run() continues."""
         with self._turn:
             self._ending = True
             self._turn.notify_all()
@@ -260,7 +260,7 @@ class TrainingView(SteppedWidget):
             self._show(*ended)
 
     def _one_step(self) -> float:
-        """One training step; returns its loss. Raises Diverged before the update if the loss is not finite."""
+        """Train one step; return its loss. Raises Divergence before the update if the loss is not finite."""
         x, y = next(self._batches)
         output = self.model(x if isinstance(x, Tensor) else Tensor(x))
         loss = self.loss_fn(output, y)
@@ -294,7 +294,7 @@ class TrainingView(SteppedWidget):
     # -- frames ----------------------------------------------------------------------------------
 
     def _look(self) -> None:
-        """Take a frame after the current step, unless there is one already."""
+        """Take a frame after the current step, unless this step has one already."""
         n = len(self.losses)
         if self.steps and self.steps[-1]["step"] == n:
             return

@@ -22,19 +22,19 @@ from .widget_displays import close, record_display
 
 HERE = Path(__file__).parent
 Plain = dict[str, Any]  # JSON data
-KEYFRAMES = re.compile(r"^@keyframes .+$", re.MULTILINE)  # cannot be nested in a selector
+KEYFRAMES = re.compile(r"^@keyframes .+$", re.MULTILINE)  # CSS does not allow them inside a selector
 
 
 def javascript(*names: str) -> str:
-    """These .js files, concatenated to one module."""
+    """These .js files, concatenated into one module."""
     return "\n".join((HERE / f"{name}.js").read_text(encoding="utf-8") for name in names)
 
 
 def css(*names: str) -> str:
     """The colours, widget.css and these .css files, concatenated.
 
-    The rules apply only inside an element of the class `scope(*names)`, so not to widgets with other files. The scope
-    does not change their specificity.
+    The rules apply only inside an element of the class `scope(*names)`, so they do not affect widgets with other files.
+    The scope does not change the specificity of a rule.
     """
     text = "\n".join((HERE / f"{name}.css").read_text(encoding="utf-8") for name in ("widget", *names))
     scoped = f":where(.{scope(*names)}) {{\n{KEYFRAMES.sub('', text)}\n}}"

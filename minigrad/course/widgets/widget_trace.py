@@ -16,8 +16,8 @@ from .recording import limit_execution
 def trace_for_widget(widget: str, f: Callable[..., Any], args: Sequence[Any], most: int) -> tuple[Graph, list[Any]]:
     """The graph of f on these arguments, and copies of the arrays that it reads.
 
-    Raises TypeError if f is not callable; ValueError for a graph of no op or of more than `most`, and for tensors that
-    are not on the CPU; TooLong if f does not finish. Errors raised by f pass through.
+    Raises TypeError if f is not callable; ValueError for a graph of no op or of more than `most` ops, and for tensors
+    that are not on the CPU; TooLong if f does not finish. Errors raised by f pass through.
     """
     if not callable(f):
         raise TypeError(f"{widget} expects a function, got {f!r}")
