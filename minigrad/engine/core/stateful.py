@@ -1,4 +1,4 @@
-"""The interface of a module as graphs see it: its parameters, and whether it has changed. It does not import nn.
+"""The interface of a module as graphs see it: its parameters, and whether it has changed. This file does not import nn.
 
 While a function is traced, the builder is notified of each attribute of a module that Python reads.
 """
@@ -16,7 +16,7 @@ from .modes import current
 class Stateful:
     """A minigrad object whose attributes a traced function may read; the trace records these reads."""
 
-    unnoted: ClassVar[frozenset[str]] = frozenset()  # attributes that a graph reads at each run, so not recorded
+    unnoted: ClassVar[frozenset[str]] = frozenset()  # attributes that a graph reads at each run: not recorded
 
 
 class ModuleLike(Stateful):
