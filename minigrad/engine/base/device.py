@@ -121,7 +121,7 @@ class Device:
             self.scatter_add(total, index, x.astype(np.int64))
             y[...] = total
 
-    # -- what it costs ------------------------------------------------------------------------------
+    # -- costs on the simulated GPU -----------------------------------------------------------------
 
     def counts(self) -> AbstractContextManager[Any]:
         """Count the simulated device's work in a block: `with device('simulated').counts() as n: …; n.launches`."""

@@ -216,7 +216,7 @@ def quotient(n: Any, m: Any) -> Any:
 
 
 def evaluate_operation(operation: Operation, n: Any, m: Any) -> Any:
-    """The result of an operation on numbers, Lengths and Formulas: a Formula if it is not a polynomial."""
+    """Apply an operation to numbers, Lengths and Formulas. A result that is no polynomial becomes a Formula."""
     is_whole = isinstance(n, int | Length) and isinstance(m, int | Length)
     if not is_whole or operation is operator.truediv or (operation is operator.pow and isinstance(m, int) and m < 0):
         text = f"{format_factor(n)} {SIGNS[operation]} {format_factor(m)}"
@@ -331,7 +331,7 @@ def lengths_of(shape: Any, axis_names: Callable[[int], str | None]) -> tuple[Any
 
 
 def require_known(what: str, *ns: Any) -> None:
-    """Raises LengthError if one of these lengths is unknown, since the graph cannot be built without it."""
+    """Raises LengthError if one of these lengths is unknown, since the graph cannot be built without its value."""
     for n in map(unwrap_dimension, ns):
         if is_unknown(n):
             raise LengthError(
