@@ -21,7 +21,7 @@ def pullback(order: Sequence[Node], grads: Grads, pull: Pull, keep: Collection[N
 
     order    every op between results and leaves, inputs before users
     grads    node → the gradient that arrives there from outside; emptied by the loop
-    pull     (node, gy) → the gradients of its inputs, None for an input that gets none
+    pull     (node, gy) → the gradients of the node's inputs; None for an input that gets no gradient
     plus     adds a gradient to a sum that this loop made, so `plus` may work in place
     """
     sums: set[Node] = set()

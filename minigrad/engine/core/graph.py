@@ -27,7 +27,7 @@ class Graph:
 
     @cached_property
     def readers(self) -> dict[Node, list[Node]]:
-        """Node → the nodes that read it, in order, each once."""
+        """Node → the nodes that read its result, in order, each once."""
         readers: dict[Node, list[Node]] = {node: [] for node in self.nodes}
         for node in self.nodes:
             for x in dict.fromkeys(node.inputs):

@@ -26,7 +26,7 @@ class Watcher(Protocol):
         """Forward: y is the result of op on xs."""
 
     def pulled(self, node: Node, gy: Any, gxs: tuple[Any, ...]) -> None:
-        """Backward: gradient gy reached `node`, whose inputs get the gradients gxs (None for an input without one)."""
+        """Backward: gradient gy reached `node`; gxs has a gradient for each input, None if the input gets none."""
 
 
 @dataclass(slots=True)  # for speed neither frozen nor a tuple: each op reads it four times, each block makes one
@@ -36,8 +36,8 @@ class Mode:
     recording    whether ops are recorded for backward
     tracked      the attribute `tracked` of results that are not recorded: False; None in inference_mode
     watchers     the objects to notify, the outermost first
-    builder      the graph under construction, which takes ops instead of running them; None if there is none
-    autocast     the object that casts the operands of each op (nn/amp/autocast.py); None outside of autocast
+    builder      the graph under construction, which records ops instead of running them; None if no graph is built
+    autocast     the object that casts the operands of each op: nn/amp/autocast.py; None outside of autocast blocks
     door         the object that receives each op first: `autocast`, which passes the op on, or else `builder`
     calls        (module, its path) of the open module calls, the innermost last; None if calls are not tracked
     """
@@ -89,7 +89,7 @@ class in_mode:
 
     def __init__(self, **changes: Any):
         self.changes = changes
-        self.open: Any = None  # a linked list, one entry per entry into the block: (mode before, mode inside, next)
+        self.open: Any = None  # a linked list, one item per time the block was entered: (mode before, inside, next)
 
     # Python raises KeyboardInterrupt as a function starts and as a call ends, so change the mode after the last call.
 
@@ -145,7 +145,7 @@ class in_mode:
 
 
 def no_grad(f: Callable[..., Any] | None = None) -> Any:
-    """A block, or a function, whose ops are not recorded: they cannot be differentiated, and save no memory for it."""
+    """A block, or a function, whose ops are not recorded: they cannot be differentiated, and keep no arrays for it."""
     return block(f, recording=False)
 
 

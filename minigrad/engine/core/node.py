@@ -36,7 +36,7 @@ class BackwardRule(Protocol):
     def reads(self) -> tuple[int | None, ...]: ...
 
     def pull(self, gy: Any, *saved: Any) -> tuple[Any, ...]:
-        """One gradient for each input, as arrays; None for an input without one."""
+        """One gradient for each input, as an array; None for an input without a gradient."""
 
     def trace(self, node: Any, gy: Any, *saved: Any) -> tuple[Any, ...]:
         """As pull, for a gradient gy that is a tensor: returns tensors, and records the computation."""

@@ -56,11 +56,11 @@ class Op(metaclass=InternMeta):
 
     symbol    the symbol in drawings; None for the class name in lower case
     method    its name in `x.exp()` and `mg.exp(x)`, which scripts/phrasebook generates; None if written by hand
-    inline    whether `forward` is one expression, which compiled code may insert in place of a call
+    inline    whether `forward` is a single expression, which compiled code may insert in place of a call
     is_view   whether the result may share the operand's memory
     effect    whether it has side effects: such an op is neither shared nor folded
     autocast   the dtype it runs in under autocast: "lower" or "float32"; None for the dtypes of its operands
-    is_product    whether it sums products: a GPU's tensor cores do that in float32 by themselves
+    is_product    whether it sums products: a GPU's tensor cores sum half-precision products in float32 by themselves
     """
 
     symbol: ClassVar[str | None] = None
@@ -120,7 +120,7 @@ class Op(metaclass=InternMeta):
 
     @property
     def label(self) -> str:
-        """Its text in drawings: its symbol, or its class name in lower case."""
+        """The op's text in drawings: its symbol, or its class name in lower case."""
         return self.symbol or type(self).__name__.lower()
 
     @property
@@ -138,7 +138,7 @@ class Elementwise(Op):
     inline = True
 
     def partials(self, y: Any, *xs: Any) -> tuple[Any, ...]:
-        """∂y/∂x₁, ∂y/∂x₂, …: one per operand, None for an operand without one; a boolean mask for slopes of 1 and 0."""
+        """The slopes ∂y/∂x₁, ∂y/∂x₂, …: None for an operand without a slope, a boolean mask for slopes of 1 and 0."""
         raise NoGradientError(f"{self} has no derivative: write {type(self).__name__}.partials")
 
     def infer(self, *xs: Spec) -> Spec:

@@ -113,7 +113,7 @@ class Sequence:
     """A sequence of keys, two words each. The n-th key is a function of the seed and n, and is returned once.
 
     A lock guards the count, so no two threads get the same key. Which thread gets which key is not determined:
-    threads that must be reproducible split a key and take one part each. The sequence belongs to the process, not to
+    threads that must be reproducible split a key and use one part each. The sequence belongs to the process, not to
     a context: in a notebook each cell may run in its own context, and a seed set in one cell must hold in the next.
     """
 
@@ -155,7 +155,7 @@ class Sequence:
 
 
 def words(seed: int) -> tuple[int, int]:
-    """A seed's lower and upper 32 bits. Raises ValueError if it has more than 64."""
+    """A seed's lower and upper 32 bits. Raises ValueError if the seed has more than 64 bits."""
     if not -(2**63) <= seed < 2**64:
         raise ValueError(f"a seed has at most 64 bits, and got {seed}")
     return seed & WORD, seed >> 32 & WORD

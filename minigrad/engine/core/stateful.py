@@ -20,10 +20,10 @@ class Stateful:
 
 
 class ModuleLike(Stateful):
-    """A callable with parameters, such as nn.Module, as a traced function uses it.
+    """A callable with parameters, such as an nn.Module, in the form that a traced function uses.
 
     forward             the function that a call runs, and that AutoGraph converts
-    modules             itself and all submodules
+    modules             the module itself and all its submodules
     named_parameters    prefix → (name, tensor) of its parameters
     named_buffers       prefix → (name, tensor) of its other state
     _changes            how often an attribute or a submodule was set or removed

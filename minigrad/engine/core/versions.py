@@ -1,7 +1,7 @@
-"""One clock for ops and in-place edits: which came first, and which arrays were edited since.
+"""One clock for ops and in-place edits. It tells which came first, and which arrays were edited since.
 
 An op is younger than everything it reads, so the order of birth is a topological order. If an array was
-edited after an op saved it, that op's derivative can no longer use it.
+edited after an op saved it, the op's derivative can no longer use the array.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ now = itertools.count(1).__next__
 class Edits:
     """The in-place edits of one piece of memory.
 
-    memory    a weak reference to the array that owns it
+    memory    a weak reference to the array that owns the memory
     count     the number of edits: PyTorch's `_version`
     last      the time of the last edit
     """
