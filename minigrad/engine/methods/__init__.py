@@ -104,7 +104,7 @@ class Operand(Pointwise, Movement, Indexing, Reductions, Algebra):
 
     def __iter__(self) -> Iterator[Self]: return (self[i] for i in range(len(self)))
 
-    # -- its dtype, its device, others like it ------------------------------------------------------
+    # -- dtype, device, similar tensors -------------------------------------------------------------
 
     def astype(self, dtype: Any) -> Self:
         """The same numbers in another dtype; self if that is its dtype already."""

@@ -40,7 +40,7 @@ def whole(n: Any) -> int:
 
 
 def length(n: Any) -> Any:
-    """As whole(), for a length that may be unknown."""
+    """As whole(), but for a length, which may be unknown."""
     n = unwrap_dimension(n)
     return n if is_unknown(n) else whole(n)
 

@@ -26,7 +26,7 @@ from .arguments import accept_dim
 
 
 class At:
-    """The places x.at[index]. Its methods return a new tensor and leave x unchanged."""
+    """`x.at` and `x.at[index]`. The methods get, set and add read or write at the index, and leave x unchanged."""
 
     def __init__(self, x: Any, index: Any = None):
         self.x, self.index = x, index
@@ -154,7 +154,7 @@ class Indexing:
         axis = self.axis(axis)
         if index.ndim != self.ndim:
             raise ShapeError(f"take_along_dim needs an index with as many axes as {self.spec}, and got {index.spec}")
-        index = index.where(index >= 0, index + self.shape[axis])  # negative ones count from the end
+        index = index.where(index >= 0, index + self.shape[axis])  # negative indices count from the end
         ours, its = list(self.spec.shape), list(index.spec.shape)
         ours[axis] = its[axis] = 1
         shape = list(np.broadcast_shapes(tuple(ours), tuple(its)))
@@ -287,7 +287,7 @@ class Indexing:
     def unique(
         self, sorted: bool = True, return_inverse: bool = False, return_counts: bool = False, axis: int | None = None
     ) -> Any:
-        """The distinct elements, or slices along an axis. They are always sorted, also if `sorted` is False.
+        """The distinct elements, or distinct slices along an axis. They are always sorted, even if `sorted` is False.
 
         return_inverse    also return, for each element of x, its index among the distinct elements
         return_counts     also return how often each distinct element occurs in x
@@ -335,7 +335,7 @@ class Indexing:
     # -- reading arguments --------------------------------------------------------------------
 
     def _places(self, index: Any, name: str) -> Self:
-        """An index as a vector of integers; a single number becomes a vector of one."""
+        """An index as a vector of integers; a single number becomes a vector of one element."""
         index = self.lift(np.asarray(index, np.int64) if isinstance(index, int | list | tuple) else index)
         if index.dtype.kind not in "iu" or index.ndim > 1:
             raise DTypeError(f"{name} needs a vector of integers for its index, and got {index.spec}")
@@ -347,7 +347,7 @@ class Indexing:
         return kind == "b" and index.ndim == self.ndim > 1 and index.shape == self.shape
 
     def _mask(self, mask: Any, name: str) -> Self:
-        """A mask of booleans. Raises DTypeError if it contains numbers."""
+        """The mask as a tensor of booleans. Raises DTypeError if it contains numbers."""
         mask = self.lift(np.asarray(mask) if isinstance(mask, bool | list | tuple) else mask)
         if mask.dtype.kind != "b":
             raise DTypeError(f"{name} needs a mask of booleans, and got {mask.spec}: compare, as in x > 0")
@@ -394,7 +394,7 @@ class Indexing:
 
 
 def _row(x: Any) -> Any:
-    """x with at least one axis: a 0-d tensor becomes a row of one."""
+    """x with at least one axis: a 0-d tensor becomes a row of one element."""
     return x if x.ndim else x.reshape(1)
 
 

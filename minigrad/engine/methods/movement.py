@@ -22,7 +22,7 @@ from .arguments import accept_dim, integers, whole
 
 
 class Movement:
-    """Other shapes, other orders, pieces. No arithmetic, except in sum_to, which undoes a broadcast."""
+    """Methods for shape, order and pieces. They do no arithmetic, except for sum_to, which undoes a broadcast."""
 
     __slots__ = ()
 
@@ -334,7 +334,7 @@ class Movement:
     # -- undoing a broadcast, and parsing arguments -----------------------------------------------
 
     def sum_to(self, shape: tuple[int, ...]) -> Self:
-        """The adjoint of a broadcast from `shape`: sum over the axes that it added or stretched."""
+        """The adjoint of a broadcast from `shape`: sum over the axes that the broadcast added or stretched."""
         shape = integers((shape,))
         if shape == self.spec.shape:
             return self

@@ -217,7 +217,7 @@ class Pointwise:
     absolute, sgn, fix = abs, sign, trunc
     arcsin, arccos, arctan, arcsinh, arccosh, arctanh, arctan2 = asin, acos, atan, asinh, acosh, atanh, atan2
 
-    # -- of one op, or of several -----------------------------------------------------------------
+    # -- composed of a few ops --------------------------------------------------------------------
 
     def square(self) -> Self: return self.apply(ops.Pow(2))
     @autocast_to("float32")
@@ -298,7 +298,7 @@ class Pointwise:
         return self.real_valued().apply(ops.Softplus(float(beta), float(threshold)))
 
     def gelu(self, approximate: str = "none") -> Self:
-        """x Φ(x), or with approximate="tanh" a faster formula close to it."""
+        """x Φ(x), or with approximate="tanh" a faster approximation."""
         if approximate not in ("none", "tanh"):
             raise ValueError(f'gelu takes approximate="none" or "tanh", and got {approximate!r}')
         return self.real_valued().apply(ops.GeluTanh() if approximate == "tanh" else ops.Gelu())

@@ -97,7 +97,7 @@ class Reductions:
     def std(
         self, axis: Any = None, unbiased: Any = None, keepdims: bool = False, *, correction: Any = 1, **torch: Any
     ) -> Self:
-        """√var; its slope is 0 where all elements are equal."""
+        """The standard deviation, √var; its slope is 0 where all elements are equal."""
         return self.real_valued().apply(ops.Std(*self._spread(axis, unbiased, keepdims, correction, **torch)))
 
     def var_mean(self, *given: Any, **options: Any) -> tuple[Self, Self]:
@@ -334,12 +334,12 @@ class Reductions:
 
     @accept_dim
     def cummax(self, axis: int) -> ValuesIndices:
-        """The largest element so far, and its index: the last one, if tied."""
+        """The largest element so far, and its index; of tied elements, the last index."""
         return self._gather_by(ops.ArgCumMax, axis)
 
     @accept_dim
     def cummin(self, axis: int) -> ValuesIndices:
-        """The smallest element so far, and its index: the last one, if tied."""
+        """The smallest element so far, and its index; of tied elements, the last index."""
         return self._gather_by(ops.ArgCumMin, axis)
 
     def trapezoid(self, x: Any = None, *, dx: float = 1.0, dim: int = -1) -> Any:
