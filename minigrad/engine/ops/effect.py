@@ -1,7 +1,7 @@
 """Ops with several results, with control dependencies or with side effects.
 
-An op usually has one result. If it has several (those of a loop or a branch), the result is a tuple, its
-spec is a Specs, and `TupleGet(i)` selects one. Their gradients are collected in a `Cotangents`.
+An op usually has one result. If it has several, as a loop or a branch has, the result is a tuple, its spec is
+a Specs, and `TupleGet(i)` selects a single result. The gradients of the results are collected in a `Cotangents`.
 
 An op with an effect prints, stores a value for inspection, or calls a user's function. `Read` and `Assign` refer to a
 variable by name, and exist only in the graph that the user builds: since a graph that runs is a function, a read
@@ -82,7 +82,7 @@ class ControlDep(Op):
 
 
 class Barrier(ControlDep):
-    """A ControlDep that no pass removes: y never becomes x, so ops on y are computed again, and not shared with x's"""
+    """A ControlDep that no pass replaces by x, so an op on y is computed again instead of shared with the op on x"""
 
 
 class Effect(Op):

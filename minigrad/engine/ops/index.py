@@ -13,7 +13,7 @@ Gather, Scatter and ScatterAdd have one index per element:
     scatter_add    y[index[i, j], j] += x[i, j]             into zeros
     scatter        y = x, but y[index[i, j], j] = src[i, j]
 
-As in PyTorch an index counts from the front only, and may be shorter than x along the other axes.
+As in PyTorch, such an index counts from the front only, and may be shorter than x along the other axes.
 """
 
 from __future__ import annotations
@@ -179,8 +179,8 @@ class IndexAdd(PatternOp):
 class IndexSet(PatternOp):
     """y = x, but y[pattern] = value: `x[pattern] = value` as a function. The operands are x, value, i₁, i₂, …
 
-    value broadcasts, and takes x's dtype. At a repeated index the last value is written, as in NumPy, and only that
-    one gets a gradient; on a GPU it is not determined which one is last.
+    value broadcasts, and is cast to x's dtype. At a repeated index the last value is written, as in NumPy, and only
+    the value written gets a gradient; on a GPU it is not determined which value is last.
     """
 
     symbol = "[ ]="
@@ -320,8 +320,8 @@ class ScatterAdd(AlongAxis):
 class Scatter(AlongAxis):
     """y = x with src written at the index. The operands are x, src, index.
 
-    src broadcasts, and takes x's dtype. At a repeated index the last value is written, and only that one gets a
-    gradient; on a GPU it is not determined which one is last.
+    src broadcasts, and is cast to x's dtype. At a repeated index the last value is written, and only the value written
+    gets a gradient; on a GPU it is not determined which value is last.
     """
 
     symbol = "scatter="

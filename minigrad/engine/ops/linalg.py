@@ -399,7 +399,7 @@ class Exchanged(Op):
 
 
 class Lu(OfSquare):
-    """L and U of x = L U in one matrix, without the ones on L's diagonal; without row exchanges."""
+    """L and U of x = L U, without row exchanges, in one matrix. The 1s on L's diagonal are omitted."""
 
     symbol = "LU"
 
@@ -428,7 +428,7 @@ def gauss_eliminate(xp, x, pivoting=True):
         if pivoting:
             exchange(xp, y.swapaxes(-1, -2), k, pivots[..., None, k] - 1)
         pivot = y[..., k, None, k]
-        y[..., k + 1 :, k] /= xp.where(pivot == 0, 1, pivot)  # a pivot of 0 means that all below it are 0
+        y[..., k + 1 :, k] /= xp.where(pivot == 0, 1, pivot)  # a pivot of 0 means that all elements below are 0
         y[..., k + 1 :, k + 1 :] -= y[..., k + 1 :, k, None] * y[..., k, None, k + 1 :]
     return y, pivots
 

@@ -44,7 +44,7 @@ def log_gamma_below_8(xp, z):
 
 
 def near_zeros(xp, polygamma):
-    """For each zero −n + δ of ln |Γ|: δ, its rounding error as a float, the Taylor series of ln |Γ(x) (x + n)|."""
+    """For each zero −n + δ of ln |Γ|: δ, the rounding error of δ, and the Taylor series of ln |Γ(x) (x + n)|."""
     zeros = [Fraction(d) for d in ZEROS.split()]
     d = np.array([*map(float, zeros)])
     rest = [float(zero - Fraction(float(zero))) for zero in zeros]

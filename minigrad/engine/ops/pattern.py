@@ -85,7 +85,7 @@ def steps_of(index: Any, shape: tuple[int, ...]) -> list[tuple[Pattern, list[Any
 
 
 def places_of(mask: Any, whole: tuple[Any, ...], position: int, shape: tuple[int, ...]) -> tuple[Any, ...]:
-    """The places where the mask at that position of an index is True: one integer array per axis of the mask."""
+    """The places where the mask at a position of an index is True: one integer array per axis of the mask."""
     taken = [axes_taken(part) for part in whole]
     axis = sum(taken[:position])
     if any(part is Ellipsis for part in whole[:position]):
@@ -101,7 +101,7 @@ def places_of(mask: Any, whole: tuple[Any, ...], position: int, shape: tuple[int
 
 
 def axes_taken(part: Any) -> int:
-    """The number of axes that one part of an index consumes; 0 for the ellipsis, which takes the rest."""
+    """The number of axes that one part of an index consumes; 0 for the ellipsis, which takes the remaining axes."""
     if part is None or part is Ellipsis:
         return 0
     dtype = getattr(part, "dtype", None) or np.asarray(part).dtype

@@ -169,7 +169,7 @@ class AvgPool(Pooling, Linear):
 
 @dataclass(frozen=True)
 class AvgUnpool(AvgPool):
-    """x of `size` = each mean's gradient spread evenly over its window: AvgPool's adjoint"""
+    """AvgPool's adjoint: x, of shape `size`, gets each mean's gradient, spread evenly over the window of the mean"""
 
     size: tuple[int, ...]
 

@@ -185,7 +185,7 @@ class LogCumSumExp(Op):
 
 @dataclass(frozen=True)
 class ArgCumMax(Op):
-    """y[t] = the index of the largest of x[≤ t] along the axis: the last one, if tied. NaN counts as largest."""
+    """y[t] = the index of the largest of x[≤ t] along the axis; the last index, if tied. NaN counts as largest."""
 
     axis: int
 
@@ -208,7 +208,7 @@ class ArgCumMax(Op):
 
 @dataclass(frozen=True)
 class ArgCumMin(ArgCumMax):
-    """y[t] = the index of the smallest of x[≤ t] along the axis: the last one, if tied. NaN counts as smallest."""
+    """y[t] = the index of the smallest of x[≤ t] along the axis; the last index, if tied. NaN counts as smallest."""
 
     symbol = "argcummin"
 

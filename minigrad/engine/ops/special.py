@@ -154,7 +154,7 @@ def quantile(xp, p):
 
 
 def deviate(xp, q, tail):
-    """Φ⁻¹(½ + q), with tail = ½ − |q|: ±∞ for a tail of 0, NaN for a negative one."""
+    """Φ⁻¹(½ + q), with tail = ½ − |q|: ±∞ for a tail of 0, NaN for a negative tail."""
     r = xp.sqrt(-xp.log(tail))
     outside = xp.where(r <= 5, rational(TAIL, r - 1.6), xp.where(r < inf, rational(FAR, r - 5), r)) * xp.sign(q)
     return xp.where(xp.abs(q) <= 0.425, q * rational(MIDDLE, 0.180625 - q * q), outside)
