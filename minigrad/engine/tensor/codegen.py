@@ -5,8 +5,8 @@
         t1 = gy * x0                            # f64[3]
         return t0, t1
 
-Each line is an op's own `forward`, written as a formula. An op that is not a single expression is called. An
-array that the function made itself is overwritten after its last read: `t1 = xp.subtract(c0, t0, out=t0)`.
+Each line is an op's own `forward`, written as a formula. An op that is not a single expression becomes a call. An
+array that the function made itself is overwritten at its last read: `t1 = xp.subtract(c0, t0, out=t0)`.
 """
 
 from __future__ import annotations

@@ -38,10 +38,10 @@ class Tensor(InPlace, Operand):
 
     value      the array
     spec       its shape, dtype and device
-    node       where it came from; None until it is needed
-    tracked    whether backward will pass through it; None if it was made in inference_mode
-    alias      if it is a view: the memory it shares
-    views      the views of its memory (inplace.py)
+    node       records where the tensor came from; None until the node is needed
+    tracked    whether backward will pass through this tensor; None for a tensor made in inference_mode
+    alias      for a view, the memory that it shares: ViewInfo in inplace.py
+    views      weak references to the views of its memory
     """
 
     __slots__ = ("__weakref__", "_grad", "alias", "node", "spec", "tracked", "value", "views")
@@ -341,7 +341,7 @@ class Tensor(InPlace, Operand):
             self.node.hooks = Hooks()
         return self.node.hooks  # type: ignore[no-any-return]
 
-    # -- others like it ---------------------------------------------------------------
+    # -- similar tensors --------------------------------------------------------------
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Any:
         kind, data, requires_grad = self._parts("copied")
