@@ -18,7 +18,7 @@ recording, and becomes Python source: one line for each operation and each arrow
 It is the same arithmetic in the same order, so the answers are the same to the last bit, in a tenth of the time or
 less. The price is that of every define-and-run system: decisions that Python made while recording are fixed. A loop
 keeps its length, `if x.data > 0` keeps its branch, and a leaf that is not an input is a constant. (relu is not a branch
-but an operation: each replay checks again on which side it is.)
+but an operation: each replay checks again whether its operand is positive.)
 
 Python takes 300 times as long to compile such lines as to run them, and 6 kB for each operation. `backend="native"`
 generates no Python: operations are numbers in arrays, and a C++ loop runs through these, forward and back.
