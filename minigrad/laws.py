@@ -26,7 +26,7 @@ def infer_foretells_forward(op: Op, *xs: Tensor) -> None:
 
 
 def only_a_view_shares_memory(op: Op, *xs: Tensor) -> None:
-    """Unless the op sets is_view, its result shares no memory with its operands, as compiled code may overwrite it."""
+    """Unless an op sets is_view, its result shares no memory with its operands: compiled code may overwrite results."""
     arrays = [x.numpy() for x in xs]
     y = np.asarray(op.forward(np, *arrays))
     shared = [i for i, x in enumerate(arrays) if np.shares_memory(x, y)]

@@ -150,7 +150,7 @@ def no_grad(f: Callable[..., Any] | None = None) -> Any:
 
 
 def enable_grad(f: Callable[..., Any] | None = None) -> Any:
-    """A block, or a function, whose ops are recorded again, inside a no_grad block."""
+    """A block, or a function, whose ops are recorded, even inside a no_grad block."""
     return block(f, recording=True)
 
 

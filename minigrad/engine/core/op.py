@@ -220,7 +220,7 @@ class UfuncProbe(NDArrayOperatorsMixin):
 
 @lru_cache(maxsize=4096)
 def ufunc_of(op: Op, arity: int) -> Callable[..., Any] | None:
-    """The ufunc that op.forward calls on its operands, in order, and returns; None if it does anything else."""
+    """The ufunc, if all that op.forward does is to apply one to its operands, in order; otherwise None."""
     if not (isinstance(op, Elementwise) and op.inline):
         return None
     operands = tuple(UfuncProbe() for _ in range(arity))

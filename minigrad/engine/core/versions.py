@@ -1,4 +1,4 @@
-"""One clock for ops and in-place edits. It tells which came first, and which arrays were edited since.
+"""One clock for ops and in-place edits. It shows which came first, and which arrays were edited since.
 
 An op is younger than everything it reads, so the order of birth is a topological order. If an array was
 edited after an op saved it, the op's derivative can no longer use the array.
@@ -59,12 +59,12 @@ def edits_of(array: Any) -> int:
 
 
 def any_edit_since(birth: int) -> bool:
-    """Whether any array was edited after that moment."""
+    """Whether any array was edited after the moment `birth`."""
     return any(edits.last > birth for edits in [*edited.values()])
 
 
 def edited_since(array: Any, birth: int) -> bool:
-    """Whether the array's memory was edited after that moment."""
+    """Whether the array's memory was edited after the moment `birth`."""
     edits = edited.get(id(owner(array)))
     return edits is not None and edits.last > birth
 

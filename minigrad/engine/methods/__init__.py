@@ -182,5 +182,5 @@ class Operand(Pointwise, Movement, Indexing, Reductions, Algebra):
         return tuple(sorted({self.axis(a) for a in chosen}))
 
     def _read(self) -> np.ndarray:
-        """The array. Raises NoValueError for a symbol, which has none."""
+        """The operand's array. Raises NoValueError for a symbol, which has no array."""
         return self.value if hasattr(self, "value") else self.numpy()

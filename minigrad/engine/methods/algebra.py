@@ -204,7 +204,7 @@ class Algebra:
 
     @autocast_to("lower")
     def _plus(self, product: Any, beta: float = 1, alpha: float = 1) -> Self:
-        """β self + α times a product, in its shape; if β is 0, self may contain NaN."""
+        """β self + α · product, in the product's shape. If β is 0, self is ignored, even if it contains NaN."""
         x: Any = self.broadcast_to(product.shape)
         y = product if alpha == 1 else product * alpha
         return y if beta == 0 else y + (x if beta == 1 else x * beta)

@@ -137,7 +137,7 @@ def shift_left(x: Any, o: Any) -> Any:
 
 
 def shift_right(x: Any, o: Any) -> Any:
-    """⌊x / 2ⁿ⌋; −1 or 0, by the sign of x, if n is negative, or at least the number of bits of x."""
+    """⌊x / 2ⁿ⌋. If n is negative, or at least the number of bits of x, −1 for negative x and 0 otherwise."""
     x, factor, fits = shift(x, o, left=False)
     return x // factor if fits is True else (x // factor).where(fits, -(x < 0).astype(x.dtype))
 

@@ -87,7 +87,7 @@ class Movement:
 
     @accept_dim
     def permute(self, *order: Any, axes: Any = None) -> Self:
-        """The axes in another order; each must be given once."""
+        """The axes in another order. Each axis must be given once."""
         order = integers(order if axes is None else (axes,))
         return self.apply(ops.Transpose(tuple(a % self.ndim if -self.ndim <= a < self.ndim else a for a in order)))
 
@@ -194,7 +194,7 @@ class Movement:
 
     @accept_dim
     def tile(self, *times: Any, axes: Any = None) -> Self:
-        """The tensor repeated along each axis. Fewer numbers than axes apply to the last axes."""
+        """Repeat the tensor along each axis. If there are fewer numbers than axes, they apply to the last axes."""
         times = integers(times if axes is None else (axes,))
         times = (1,) * (self.ndim - len(times)) + times
         shape = (1,) * (len(times) - self.ndim) + self.spec.shape
@@ -205,7 +205,7 @@ class Movement:
         return laid.clone().reshape(tuple(r * n for r, n in zip(times, shape)))
 
     def repeat(self, *sizes: Any) -> Self:
-        """The tensor repeated along each axis, as PyTorch's repeat does. NumPy's repeat is repeat_interleave."""
+        """Repeat the tensor along each axis, as PyTorch's repeat does. NumPy's repeat is repeat_interleave."""
         if len(integers(sizes)) < self.ndim:
             raise ShapeError(f"repeat needs a number for each axis of {self.spec}, and got {sizes}: tile needs fewer")
         return self.tile(*sizes)
@@ -316,7 +316,7 @@ class Movement:
 
     @accept_dim
     def diagonal(self, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Self:
-        """The elements i, i + offset of two axes, as the last axis."""
+        """The elements at (i, i + offset) of two axes, as a new last axis."""
         return self.movedim((axis1, axis2), (-2, -1)).apply(ops.Diagonal(whole(offset)))
 
     @accept_dim

@@ -20,8 +20,8 @@ The three ops are the derivatives of one trilinear form:
 
     T(x, w, gy) = Σ gy · (x ⋆ w)        x (N, C, *size)   w (O, C / groups, *kernel)   y (N, O, *places)
 
-T is linear in x, in w and in gy. Its gradient in gy is the convolution y = x ⋆ w; its gradient in x is the transposed
-convolution; its gradient in w is that of the filter. So each op's derivatives, of every order, are the other two ops.
+T is linear in x, in w and in gy. Its gradient in gy is the convolution y = x ⋆ w; in x, ConvolutionTranspose; in w,
+ConvolutionFilter. So the derivatives of each of these ops, of every order, are the other two ops.
 
 Each op is one matrix product (one per group) with the windows of x as columns: Chellapilla, Puri and Simard 2006,
 “High Performance Convolutional Neural Networks for Document Processing”. As usual in deep learning, the kernel is

@@ -123,7 +123,7 @@ class Index(PatternOp):
             if self.along >= 0:
                 return x.take(as_places(arrays[0]), self.along)
             return xp.asarray(self.select_integers(x)[self.at(arrays)], order="C")
-        except IndexError:  # NumPy's, also on the simulated device
+        except IndexError:  # raised by NumPy, also on the simulated device
             self.check(x.shape, tuple(map(CPU.array, arrays)))
             raise
 
@@ -163,7 +163,7 @@ class IndexAdd(PatternOp):
                 there = x if x.shape == places.shape else xp.broadcast_to(x, places.shape)
                 # With flat indices NumPy adds six times as fast as with several axes.
                 device_of(y).scatter_add(y.reshape(-1), places.reshape(-1), there.reshape(-1))
-        except IndexError:  # NumPy's, also on the simulated device
+        except IndexError:  # raised by NumPy, also on the simulated device
             self.check(self.shape, tuple(map(CPU.array, arrays)))
             raise
         return y
@@ -195,7 +195,7 @@ class IndexSet(PatternOp):
         y = xp.array(x)
         try:
             self.select_integers(y)[self.at(arrays)] = value
-        except IndexError:  # NumPy's, also on the simulated device
+        except IndexError:  # raised by NumPy, also on the simulated device
             self.check(x.shape, tuple(map(CPU.array, arrays)))
             raise
         return y

@@ -134,7 +134,7 @@ class SignDet(OfSquare):
 class MatrixExp(OfSquare):
     """y = eˣ = Σ xᵏ / k!: the Taylor series at x / 2ˢ, where s makes x / 2ˢ smaller than ½, squared s times.
 
-    y is NaN if s > 30. To avoid reading s from a device, there are always 30 products: s squarings, the rest by 1.
+    y is NaN if s > 30. To avoid reading s from a device, there are always 30 products: s squarings, then by identities.
 
     The derivative is a block of a larger exponential: exp [[x, dx], [0, x]] = [[y, dy], [0, y]]. Higham 2008,
     “Functions of matrices”, eq. 3.16 and section 10.3.
@@ -256,7 +256,7 @@ def call_lapack(op, function, *xs):
 
 
 def across(y):
-    """y with two axes of length 1 added: a number for each matrix, to multiply the matrix by."""
+    """y with two axes of length 1 added, so that it can multiply each matrix of a batch by a number."""
     return y.reshape(*y.shape, 1, 1)
 
 

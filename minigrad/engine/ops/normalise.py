@@ -9,7 +9,7 @@ normalisation are composed of these ops:
     y = c r w + b                    Standardise
     y = x / √(mean x² + ε)           RMSNormalise, which does not subtract the mean
 
-Only x is saved for backward, and c and r are computed again: three fast passes save one array.
+Only x is saved for backward, and c and r are computed again: three fast passes save the memory of one array.
 
 Ioffe and Szegedy 2015, “Batch normalization”, https://arxiv.org/abs/1502.03167
 Ba, Kiros and Hinton 2016, “Layer normalization”, https://arxiv.org/abs/1607.06450

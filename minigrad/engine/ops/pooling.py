@@ -116,7 +116,7 @@ class PutTaps(Pooling):
 
 @dataclass(frozen=True)
 class TapPlaces(Pooling):
-    """The flat index in a plane of `size` of the tap with the given number in each window"""
+    """For each window, the flat index, in a plane of `size`, of the tap with the given number"""
 
     size: tuple[int, ...]
 

@@ -55,7 +55,7 @@ def a_key(op: object, key: Spec) -> None:
 
 
 class RandomBits(Random):
-    """y uniform over all values of an unsigned integer."""
+    """y uniform over all values of an unsigned integer dtype."""
 
     kinds = "u"
 

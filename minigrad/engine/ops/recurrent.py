@@ -146,7 +146,7 @@ def flat(w):
 
 
 def at_gates(s, K):
-    """The state of s (S, T, N, H) that each gate acts on (T, N, g, H): c; with two states, h for the last gate."""
+    """For each gate (T, N, g, H), the state of s (S, T, N, H) it acts on: c; of two states, h for the last gate."""
     if len(s) == 1:
         return s[0].unsqueeze(2).broadcast_to(K.shape)
     T, N, g, H = K.shape

@@ -79,8 +79,9 @@ def written_over(graph: Graph) -> dict[Node, Node]:
 
 
 def let_go(graph: Graph, over: set[Node]) -> dict[Node, list[Node]]:
-    """Node → the large arrays that the code made and that this node reads last: freed here, so the next array can reuse
-    their memory. `over` are the operands that are overwritten, whose memory stays in use.
+    """Node → the large arrays made here that this node reads last. Freeing them lets the next array reuse their memory.
+
+    over    the operands that are overwritten, whose memory stays in use
     """
     last = {x: node for node in graph.nodes for x in node.inputs}
     done: dict[Node, list[Node]] = {}

@@ -70,7 +70,7 @@ def towards(order: list[Record], wrt: Any) -> list[Record]:
 
 
 def received_gradients(wrt: Iterable[Node], grads: Grads, order: list[Record]) -> Grads:
-    """Node → the gradient that arrived there, after the node's hooks. For nodes in `order`, backward has run them."""
+    """Node → the gradient that arrived there, after the node's hooks. Backward has run those of nodes in `order`."""
     reached = {node: grads[node] for node in wrt if node in grads}
     hooked = [node for node in reached if node.hooks is not None]
     passed = set(order) if hooked else ()

@@ -66,8 +66,8 @@ def owns(x: Any) -> bool:
 def become(x: Any, y: Any) -> None:
     """Write y's value into x's memory, and give x the history of y.
 
-    Raises ShapeError or DTypeError if y does not fit, EditedError if x is a leaf that is being recorded, or was
-    made in inference_mode.
+    Raises ShapeError or DTypeError if y does not fit; EditedError if x is a leaf that is being recorded, or if x was
+    made in inference_mode and is edited outside of it.
     """
     builder = modes.current.mode.builder or getattr(x, "builder", None)
     if builder is not None:

@@ -181,7 +181,7 @@ def merge_moves(node: Node) -> Node | None:
 
 
 def in_order(x: Node, depth: int = 4) -> bool:
-    """Whether x is known to lie in memory in the order of its axes; inputs are assumed to lie so."""
+    """Whether x is known to be stored in the order of its axes. Inputs are assumed to be stored in this order."""
     match x:
         case Node(_, ()) | Node(Affine() | Contiguous() | Clone()):
             return True

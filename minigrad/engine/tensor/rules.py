@@ -5,7 +5,7 @@ would be slow, and a second version for arrays could contradict the first. So th
 on symbols, which builds the graph of the derivative; simplified; and compiled into a plain function on arrays.
 That is partial evaluation, and the op table stays the only place that contains mathematics.
 
-Forward must save those of the result and the operands that the staged rule reads. No op has to declare them.
+Forward saves the operands that the staged rule reads, and the result if the rule reads it. No op has to declare these.
 """
 
 from __future__ import annotations

@@ -127,7 +127,7 @@ class Tensor(InPlace, Operand):
         return CPU.array(self.value)  # type: ignore[no-any-return]
 
     def item(self) -> Any:
-        """The one element as a Python number."""
+        """The single element as a Python number."""
         if self.spec.size != 1:
             raise ShapeError(f"item() needs a tensor of one element, and this is {self.spec}: index or reduce it first")
         return self.numpy().item()

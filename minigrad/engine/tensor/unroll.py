@@ -44,7 +44,7 @@ NAMES = ("self", "second", "third")
 
 
 def unroll_operands(f: F) -> F:
-    """f(self, op, *others) with its loops unrolled for one to three operands; f itself if it has no source text."""
+    """f(self, op, *others) with its loops unrolled for one to three operands; f itself if its source is unavailable."""
     try:
         read = ast.parse(textwrap.dedent(inspect.getsource(f))).body[0]
     except OSError:
