@@ -1,4 +1,4 @@
-"""Track which module is being called, as a path, inside a `following()` block. Building a graph always opens one.
+"""Track which module is being called, as a path, inside a `following()` block. Building a graph opens such a block.
 
 Named blocks, such as an optimiser's step, notify the watchers that have an `on_block` method.
 """

@@ -145,7 +145,7 @@ class in_mode:
 
 
 def no_grad(f: Callable[..., Any] | None = None) -> Any:
-    """A block, or a function, whose ops are not recorded: they cannot be differentiated, and keep no arrays for it."""
+    """A block, or a function, whose ops are not recorded: they cannot be differentiated, and save no arrays for it."""
     return block(f, recording=False)
 
 

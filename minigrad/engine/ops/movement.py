@@ -53,7 +53,7 @@ class Reshape(Linear):
 
 
 def resolve_shape(shape: tuple[int, ...], x: Spec) -> tuple[int, ...]:
-    """The shape with its −1 replaced by the length that fits. Raises ShapeError if no length fits, or every length."""
+    """The shape with its −1 replaced by the length that fits. Raises ShapeError if no length or every length fits."""
     known = -prod(shape)
     n = quotient(x.size, known) if known else None
     if n is None and not (is_unknown(known) or (known and is_unknown(x.size))):

@@ -65,7 +65,7 @@ def arrays_of(part: Any, whole: tuple[Any, ...], position: int, shape: tuple[int
 
 
 def place(n: Any) -> Any:
-    """A place, or a bound of a slice, which may be an unknown length. Raises GraphError for a float."""
+    """A place or a slice bound, which may be an unknown length. Raises GraphError for an unknown float."""
     if isinstance(n, Dimension):
         return n.number if is_unknown(n.number) else operator.index(n)
     return n

@@ -157,7 +157,7 @@ def twin(method: Callable[..., Any]) -> Callable[..., Any]:
 
 
 class InPlace:
-    """Methods that edit in place: fill with values, a number or random numbers, and every method with an underscore."""
+    """Methods that edit in place: those that fill with values or random numbers, and in-place twins such as `exp_`."""
 
     __slots__ = ()
 

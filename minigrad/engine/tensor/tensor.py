@@ -168,9 +168,9 @@ class Tensor(InPlace, Operand):
         self.value = value
 
     def view(self, *shape: Any) -> Tensor:
-        """The same memory in another shape. Raises ShapeError if that needs a copy: reshape makes one.
+        """The same memory in another shape. Raises ShapeError if that needs a copy; reshape makes the copy.
 
-        A result that shares no memory is first rearranged to axis order: convolutions return another order.
+        A result that shares no memory is first rearranged to axis order, since convolutions return another order.
         """
         if current.mode.builder is not None:
             return super().view(*shape)
