@@ -102,7 +102,7 @@ class Indexing:
         if out_of_order(0, first, first + length, n):
             raise BoundsError(f"narrow asks for {length} from {start} on, of the {n} along axis {axis} of {self.spec}")
         if min(bounds(m)[0] for m in (first, length, n - first - length)) < 0:  # a slice would just be cut short
-            if isinstance(start, int) and start < 0:  # unknown length: each run refuses places left of the axis
+            if isinstance(start, int) and start < 0:  # unknown length: each run refuses places out of bounds
                 places = np.arange(start, start + max(length, 1))  # even if empty, the start must be inside
                 return self[(*_before(axis), places)].narrow(axis, 0, length)
             require_known(f"narrow of {self.spec}, to say whether it is inside,", first, length)
