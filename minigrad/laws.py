@@ -1,6 +1,6 @@
 """The laws that every op obeys. Each is a function that raises AssertionError with both sides of the law.
 
-The tests check them for the whole op table; an exercise checks them for the learner's op. So the grader is
+The tests check the laws for the whole op table; an exercise checks them for the learner's op. So the grader is
 the engine's own test suite.
 """
 
@@ -26,7 +26,7 @@ def infer_foretells_forward(op: Op, *xs: Tensor) -> None:
 
 
 def only_a_view_shares_memory(op: Op, *xs: Tensor) -> None:
-    """Without is_view, an op's result shares no memory with its operands: compiled code may overwrite it."""
+    """Unless an op sets is_view, its result shares no memory with its operands: compiled code may overwrite results."""
     arrays = [x.numpy() for x in xs]
     y = np.asarray(op.forward(np, *arrays))
     shared = [i for i, x in enumerate(arrays) if np.shares_memory(x, y)]
@@ -98,7 +98,7 @@ def compiled_rule_is_the_rule(op: Op, *xs: Tensor) -> None:
     for i, (leaf, gx) in enumerate(zip(leaves, op.gradients(gy, y, *xs), strict=True)):
         if gx is not None:
             got = None if leaf.grad is None else leaf.grad.numpy()
-            fits = got is not None and np.allclose(got, gx.numpy(), rtol=1e-12)  # the same arithmetic, simplified
+            fits = got is not None and np.allclose(got, gx.numpy(), rtol=1e-12)  # the same arithmetic, but simplified
             assert fits, f"{op}: compiled, the gradient of operand {i} is {got}; interpreted, {gx.numpy()}"
 
 
@@ -114,7 +114,7 @@ ALL = (
 
 
 def check(op: Op, *shapes: tuple[int, ...]) -> None:
-    """Check every law on random operands of these shapes, away from 0, where logs and kinks are.
+    """Check every law on random operands of these shapes, away from 0, where logs diverge and functions have kinks.
 
     Raises AssertionError with the op, and both sides of the first law it breaks.
     """

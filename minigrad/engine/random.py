@@ -45,7 +45,7 @@ def split(key: Any, num: int = 2) -> Any:
 
 
 def fold_in(key: Any, n: Any) -> Any:
-    """A new key derived from a key and an integer, such as a step or layer. For a tensor n, one for each element."""
+    """A new key derived from a key and an integer, such as a step or layer; for a tensor n, one key per element."""
     key = operand(key)
     return key.apply(ops.FoldIn(), Tensor(np.array(n), device=key.spec.device) if isinstance(n, int) else n)
 
@@ -54,12 +54,12 @@ def fold_in(key: Any, n: Any) -> Any:
 
 
 def bits(key: Any, shape: Shape = (), dtype: Any = np.uint32) -> Any:
-    """Uniform over all values of an unsigned integer dtype."""
+    """Random integers, uniform over all values of an unsigned integer dtype."""
     return operand(key).apply(ops.RandomBits(lengths((shape,)), np.dtype(dtype)))
 
 
 def uniform(key: Any, shape: Shape = (), dtype: Any = np.float64, minval: float = 0.0, maxval: float = 1.0) -> Any:
-    """Uniform in [minval, maxval)."""
+    """Random numbers, uniform in [minval, maxval)."""
     u = operand(key).apply(ops.RandomUniform(lengths((shape,)), np.dtype(dtype)))
     return u if (minval, maxval) == (0, 1) else u * (maxval - minval) + minval
 
@@ -75,7 +75,7 @@ def truncated_normal(key: Any, lower: float, upper: float, shape: Shape = (), dt
 
 
 def bernoulli(key: Any, p: Any = 0.5, shape: Shape | None = None) -> Any:
-    """True with probability p: a number, or a tensor that broadcasts to the shape."""
+    """Random booleans, True with probability p. p is a number, or a tensor that broadcasts to the shape."""
     key = operand(key)
     if isinstance(p, int | float):
         shape = () if shape is None else lengths((shape,))
@@ -85,7 +85,7 @@ def bernoulli(key: Any, p: Any = 0.5, shape: Shape | None = None) -> Any:
 
 
 def randint(key: Any, shape: Shape, minval: int, maxval: int, dtype: Any = np.int64) -> Any:
-    """Uniform over minval, …, maxval − 1; each of s values with a probability within 2⁻⁶⁴ of 1/s."""
+    """Random integers, uniform over minval, …, maxval − 1: each of s values has a probability within 2⁻⁶⁴ of 1/s."""
     return operand(key).apply(ops.RandomIntegers(lengths((shape,)), np.dtype(dtype), int(minval), int(maxval)))
 
 
@@ -106,7 +106,7 @@ def choice(key: Any, weights: Any, num: int = 1, replacement: bool = False) -> A
 
 
 class Generator(Stateful):
-    """A sequence of keys that starts at a seed, or a wrapper of an existing one. See engine/core/random_bits.py."""
+    """A sequence of keys that starts at a seed, or a wrapper of an existing Sequence: engine/core/random_bits.py."""
 
     BATCH = Sequence.BATCH
     unnoted = frozenset({"sequence"})
@@ -115,12 +115,12 @@ class Generator(Stateful):
         self.sequence = Sequence(seed) if sequence is None else sequence
 
     def manual_seed(self, seed: int) -> Generator:
-        """Restart at this seed."""
+        """Restart the sequence at this seed."""
         self.sequence.set_state((seed, 0))
         return self
 
     def initial_seed(self) -> int:
-        """The seed it started at."""
+        """The seed at which the sequence started."""
         return self.sequence.state[0]
 
     def get_state(self) -> tuple[int, int]:

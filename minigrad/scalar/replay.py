@@ -18,10 +18,10 @@ recording, and becomes Python source: one line for each operation and each arrow
 It is the same arithmetic in the same order, so the answers are the same to the last bit, in a tenth of the time or
 less. The price is that of every define-and-run system: decisions that Python made while recording are fixed. A loop
 keeps its length, `if x.data > 0` keeps its branch, and a leaf that is not an input is a constant. (relu is not a branch
-but an operation: each replay checks again on which side it is.)
+but an operation: each replay checks again whether its operand is positive.)
 
 Python takes 300 times as long to compile such lines as to run them, and 6 kB for each operation. `backend="native"`
-generates none: operations are numbers in arrays, and a C++ loop runs through them, forward and back.
+generates no Python: operations are numbers in arrays, and a C++ loop runs through these, forward and back.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from typing import Any
 from .value import Constant, Value, history, power, real
 
 # Operation → its formula, and the share of its gradient g that goes to each operand. y is the result, a and b are the
-# operands; for a power, b is the exponent. They round as Value does: g * (1.0 / b) is not g / b.
+# operands; for a power, b is the exponent. The formulas round as Value does: g * (1.0 / b) is not g / b.
 RULES: dict[str, tuple[str, ...]] = {
     "+": ("{a} + {b}", "{g}", "{g}"),
     "−": ("{a} - {b}", "{g}", "-{g}"),
@@ -56,8 +56,8 @@ SCOPE = {"exp": math.exp, "log": math.log, "tanh": math.tanh, "inf": math.inf, "
 class Recording:
     """A function of numbers that returns y, and the slope of y towards each input.
 
-    source    its source text: in Python, or with backend="native" in C++, the same for every graph
-    inputs    how many numbers it takes
+    source    its source text: Python; with backend="native" C++, which is the same for every graph
+    inputs    the number of its arguments
     run       the function itself: floats → (value, slopes)
     """
 
@@ -77,8 +77,8 @@ class Recording:
 def replay(y: Value, inputs: Sequence[Value], backend: str | None = None) -> Recording:
     """y's computation as a function of the numbers at `inputs`: see the head of this file.
 
-    inputs     leaves that y depends on, each once; the recording takes its numbers in this order
-    backend    "native" for a C++ loop, which `source` shows, if there is a compiler; the same numbers and errors
+    inputs     leaves that y depends on, each once; the recording takes its arguments in this order
+    backend    "native" for a C++ loop, if there is a compiler: `source` shows it; numbers and errors are the same
 
     Raises ValueError for an input that y does not depend on or that was itself computed, for an operation that Value
     does not have, and for a cycle. No .grad is touched, now or later.
@@ -116,7 +116,7 @@ def refuse_all_but_leaves(inputs: Sequence[Value], graph: set[Value]) -> None:
 
 
 def computed_from(inputs: Sequence[Value], order: list[Value]) -> list[Value]:
-    """The values that depend on an input, in their order. All others are constants."""
+    """The computed values that depend on an input, in the given order. All other values are constants."""
     met = set(inputs)
     for v in order:
         if any(parent in met for parent, _ in v.parents):
@@ -125,7 +125,7 @@ def computed_from(inputs: Sequence[Value], order: list[Value]) -> list[Value]:
 
 
 def emit_source(y: Value, computed: list[Value], inputs: Sequence[Value]) -> str:
-    """The text of `step`: forward, then back, arrow by arrow, as backward() goes."""
+    """The source of `step`: the forward pass, then the backward pass, arrow by arrow in the order of backward()."""
     name = {v: f"v{i}" for i, v in enumerate(computed)} | {x: f"x{i}" for i, x in enumerate(inputs)}
     head = f"def step({', '.join(name[x] for x in inputs)}):"
     forward = [f"{name[v]} = {formulas(v, name)[0]}" for v in computed]
@@ -138,7 +138,7 @@ def emit_source(y: Value, computed: list[Value], inputs: Sequence[Value]) -> str
 def gradients(computed: list[Value], name: dict[Value, str], g: dict[Value, str]) -> list[str]:
     """The lines of the backward pass. A gradient that a sum passes on unchanged needs no line.
 
-    g    value → the expression of its gradient: at first 1 for the output and 0 for the inputs; updated here
+    g    value → the expression of its gradient: at first 1.0 for the output and 0.0 for the inputs; completed here
     """
     lines = []
     for v in reversed(computed):
@@ -159,7 +159,7 @@ def formulas(v: Value, name: dict[Value, str], g: str = "") -> list[str]:
 
 
 def rule_and_operands(v: Value) -> tuple[str, list[Value]]:
-    """The operation that made v, by its name in RULES, and its operands. Raises ValueError if it is not in RULES."""
+    """The operation that made v, as named in RULES, and its operands. Raises ValueError if it is not in RULES."""
     op, operands = v.op, [parent for parent, _ in v.parents]
     if op.startswith("^"):
         p = float(op[1:])

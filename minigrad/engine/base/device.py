@@ -30,7 +30,7 @@ class Device:
 
     block      number of elements per step, in loops over cache-sized blocks
     programs   the class that compiles a graph for this device, as "module:class"
-    doubts     checks whose result has not been read yet: message → (the error, whether it applies: a 0-d boolean array)
+    doubts     checks not read yet: error message → (the error, a 0-d boolean array that is true if it must be raised)
     """
 
     name: str
@@ -55,9 +55,9 @@ class Device:
         return module.xp if self is SIMULATED else module
 
     def program(self, graph: Any, threads: int = 1, into: Any = None) -> Any:
-        """The graph compiled for this device: (array of each input) → (array of each output).
+        """Compile the graph for this device: a function from the arrays of all inputs to the arrays of all outputs.
 
-        into    output → the input whose array receives it
+        into    maps an output to the input whose array receives it
         """
         module, name = self.programs.split(":")
         return getattr(importlib.import_module(module), name)(graph, threads, into)
@@ -65,7 +65,7 @@ class Device:
     # -- in and out ---------------------------------------------------------------------------
 
     def array(self, data: Any, dtype: Any = None) -> Any:
-        """`data` as an array on this device; no copy if it is one already."""
+        """`data` as an array on this device, copied only if it has to be."""
         home = device_of(data)
         if home is not self and home is not CPU:
             data = home.read(data)
@@ -91,8 +91,8 @@ class Device:
     def refuse(self, wrong: Any, error: Exception) -> None:
         """Raises the error if any element of the boolean array `wrong` is true.
 
-        Reading the answer now would stall a GPU. There the error is raised when a value is next read, as with
-        CUDA's own assertions.
+        On a GPU, where reading the answer would stall the device, the error is raised when a value is next read, as
+        with CUDA's own assertions.
         """
         found = wrong.any()
         if self is not CPU:
@@ -102,7 +102,7 @@ class Device:
             raise error
 
     def check_range(self, x: Any, low: float, high: float, error: type[Exception], wanted: str) -> None:
-        """Refuses an array with elements outside low … high, or with NaN."""
+        """Raises the error if an element lies outside low … high, or is NaN."""
         if self is not CPU:
             self.refuse(~((x >= low) & (x <= high)), error(wanted))
         elif x.size and not (low <= x.min() and x.max() <= high):
@@ -121,7 +121,7 @@ class Device:
             self.scatter_add(total, index, x.astype(np.int64))
             y[...] = total
 
-    # -- what it costs ------------------------------------------------------------------------------
+    # -- costs on the simulated GPU -----------------------------------------------------------------
 
     def counts(self) -> AbstractContextManager[Any]:
         """Count the simulated device's work in a block: `with device('simulated').counts() as n: …; n.launches`."""
@@ -139,7 +139,7 @@ class Device:
 
     @property
     def type(self) -> str:
-        """Its name."""
+        """The device's name."""
         return self.name
 
     def __reduce__(self) -> Any:  # copying and unpickling return the same object
@@ -158,11 +158,11 @@ SIMULATED = Device("simulated", "minigrad.graph.backends.simulated_gpu")
 META = Device("meta", "minigrad.graph.backends.meta")
 
 NAMES = {"cpu": CPU, "gpu": GPU, "cuda": GPU, "cuda:0": GPU, "simulated": SIMULATED, "meta": META}
-HOMES = {device.module: device for device in (GPU, SIMULATED, META)}  # by the module of an array's type
+HOMES = {device.module: device for device in (GPU, SIMULATED, META)}  # the module of an array's type → its device
 
 
 class DeviceStack(threading.local):
-    """The devices of this thread's open `with device:` blocks, the innermost last; None stands for no block."""
+    """The devices of this thread's open `with device:` blocks, innermost last. The first entry is None: no block."""
 
     devices: tuple[Device | None, ...] = (None,)
 

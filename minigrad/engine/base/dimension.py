@@ -1,9 +1,9 @@
 """Arithmetic with lengths that are known only when the graph runs: the None in `placeholder("f8", (None, 784))`.
 
     Length      an integer polynomial of unknown lengths. It takes the place of an int in shapes and in fields of ops.
-                Equal polynomials are equal. `<` gives the answer that holds in every run, or else for large lengths.
-                Only `infer` may branch on it, as each run calls it again: see graph/compiler/passes/specialise.py
-    Formula     the result of any other operation: the float 1 / n; or, inside a Length, n // 2 or the length of x[:9]
+                Equal polynomials are equal. `<` gives the answer for all runs if there is one, else for large lengths.
+                Only `infer`, which each run calls again, may branch on a Length: graph/compiler/passes/specialise.py
+    Formula     a result that is no polynomial: the float 1 / n; or, inside a Length, n // 2 or the length of x[:9]
     Dimension   a Length or Formula as user code sees it, in `x.shape`. Whatever needs its value raises LengthError:
                 `range(n)`, `np.zeros(n)`, `math.sqrt(n)`, `x * 2 if n > 3 else x`
 
@@ -33,13 +33,13 @@ OF_FLOATS = (operator.add, operator.sub, operator.mul, operator.truediv, operato
 MOST_POWER = 8
 Operation = Callable[..., Any]
 Bounds = tuple[float, float]
-Product = tuple[Any, ...]  # the factors: names and Formulas, sorted by their text; () is 1
+Product = tuple[Any, ...]  # the factors: names and Formulas, sorted by their text; () stands for 1
 
 _fresh = count(1)
 
 
 def operator_pair(operation: Operation) -> tuple[Any, Any]:
-    """An operator method, such as __add__, and its reflected one, __radd__."""
+    """Make an operator method, such as __add__, and its reflected version, __radd__."""
     return lambda self, o: calculate_length(operation, self, o), lambda self, o: calculate_length(operation, o, self)
 
 
@@ -91,9 +91,9 @@ class Unknown:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Formula(Unknown):
-    """The result of an operation on numbers of which some are unknown; each run evaluates it.
+    """The result of an operation on numbers, some of them unknown. Each run evaluates the operation.
 
-    text        the expression, part of the comparison: it distinguishes 0.0 from −0.0 and 1 from 1.0
+    text        the expression. It takes part in comparisons, since 0.0 == −0.0 and 1 == 1.0 although results differ
     low, high   bounds of the value
     """
 
@@ -121,7 +121,7 @@ def order_comparison(operation: Operation) -> Any:
 class Length(Unknown):
     """An unknown integer: Σ coefficient · product of names and formulas.
 
-    terms    (product, coefficient), the highest degree first, without coefficients of 0, so equal polynomials are equal
+    terms    (product, coefficient), highest degree first, no coefficient 0: so equal polynomials have equal terms
     """
 
     terms: tuple[tuple[Product, int], ...]
@@ -196,7 +196,7 @@ def multiply_lengths(n: Any, m: Any) -> int | Length:
 
 
 def quotient(n: Any, m: Any) -> Any:
-    """The polynomial q with n = q · m, by long division; None if there is none."""
+    """The polynomial q with n = q · m, by long division; None if m does not divide n."""
     if isinstance(n, int) and isinstance(m, int):
         return None if n % m else n // m
     (divisor, b), *_ = terms_of(m).items()
@@ -216,7 +216,7 @@ def quotient(n: Any, m: Any) -> Any:
 
 
 def evaluate_operation(operation: Operation, n: Any, m: Any) -> Any:
-    """The result of an operation on numbers, Lengths and Formulas: a Formula if it is not a polynomial."""
+    """Apply an operation to numbers, Lengths and Formulas. A result that is no polynomial becomes a Formula."""
     is_whole = isinstance(n, int | Length) and isinstance(m, int | Length)
     if not is_whole or operation is operator.truediv or (operation is operator.pow and isinstance(m, int) and m < 0):
         text = f"{format_factor(n)} {SIGNS[operation]} {format_factor(m)}"
@@ -239,7 +239,7 @@ def evaluate_operation(operation: Operation, n: Any, m: Any) -> Any:
 
 
 def substitute_lengths(n: Any, lengths: Mapping[str, int]) -> Any:
-    """The number with known values put in for lengths; lengths that are still unknown stay."""
+    """Substitute the given values for the lengths in n. Lengths without a value stay."""
     match n:
         case (str() | Length() | Formula()) if str(n) in lengths:
             return lengths[str(n)]
@@ -296,7 +296,7 @@ def clamped(n: Any, low: float = 0, high: float = inf) -> Any:
     return formula(text, clamped, n, low, high, low=low, high=high)
 
 
-# -- among numbers ------------------------------------------------------------------------------------
+# -- checking and parsing lengths ---------------------------------------------------------------------
 
 
 def is_unknown(n: Any) -> bool:
@@ -310,7 +310,7 @@ def fits(shape: Sequence[Any], wanted: Sequence[Any]) -> bool:
 
 
 def lengths_of(shape: Any, axis_names: Callable[[int], str | None]) -> tuple[Any, ...]:
-    """Read a shape that a user gave: integers, None for an unknown length, a string for a named one.
+    """Parse a user's shape: integers, None for an unknown length, a string for a named unknown length.
 
     axis_names    axis → the name to use for None there, or None for a new anonymous length
     """
@@ -331,7 +331,7 @@ def lengths_of(shape: Any, axis_names: Callable[[int], str | None]) -> tuple[Any
 
 
 def require_known(what: str, *ns: Any) -> None:
-    """Raises LengthError if one of these lengths is unknown, since the graph cannot be built without it."""
+    """Raises LengthError if one of these lengths is unknown, since the graph cannot be built without its value."""
     for n in map(unwrap_dimension, ns):
         if is_unknown(n):
             raise LengthError(
@@ -340,7 +340,7 @@ def require_known(what: str, *ns: Any) -> None:
             )
 
 
-# -- as Python code has it ----------------------------------------------------------------------------
+# -- as user code sees them ---------------------------------------------------------------------------
 
 
 def decidable_comparison(operation: Operation, sign: str) -> Any:
@@ -406,9 +406,9 @@ class Dimension(Unknown):
 
 
 def calculate_length(operation: Operation, a: Any, b: Any) -> Any:
-    """The result of an operation on two numbers, one of them unknown; a Dimension if either operand is one.
+    """The result of an operation on two numbers, one of them unknown; a Dimension if an operand is a Dimension.
 
-    Raises LengthError if the other number is NumPy's, since the result would need a dtype.
+    Raises LengthError if the known number is a NumPy scalar, since the result would need a dtype.
     """
     n, m, known = unwrap_dimension(a), unwrap_dimension(b), b if isinstance(a, Unknown) else a
     if isinstance(known, np.generic) or not isinstance(known, int | float | Unknown):
@@ -429,7 +429,7 @@ def wrap_dimension(n: Any) -> Any:
 
 
 def divided(a: Any, n: Any) -> Any:
-    """a / n, and NaN unless n > 0."""
+    """a / n; NaN if n is not positive."""
     if isinstance(n, Unknown):
         return wrap_dimension(Formula(divided, (a, b := unwrap_dimension(n)), f"{a!r} / {format_factor(b)}"))
     return a / n if n > 0 else nan

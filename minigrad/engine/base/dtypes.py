@@ -34,7 +34,7 @@ def wide(dtype: np.dtype[Any]) -> np.dtype[Any]:
 
 
 def narrow_dtype(found: np.dtype[Any], of: np.dtype[Any]) -> np.dtype[Any]:
-    """The dtype of a result computed in `wide(of)`: `of`, if `of` is a half type and the result is float32."""
+    """The dtype to round a result to: `of`, if a half type `of` was computed in float32; else the dtype it has."""
     return of if of in HALVES and found == float32 else found
 
 
@@ -49,7 +49,7 @@ def promote_types(type1: Any, type2: Any) -> np.dtype[Any]:
 
 
 def result_type(*of: Any) -> np.dtype[Any]:
-    """The dtype of an op on these dtypes, arrays and Python numbers; the latter adapt to the others (NEP 50).
+    """The dtype of an op on these dtypes, arrays and Python numbers. Python numbers adapt to the others (NEP 50).
 
     bfloat16 follows NumPy's rules for float16. Combined with float16 it gives float32, as in PyTorch.
     """

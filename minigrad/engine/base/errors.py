@@ -1,4 +1,4 @@
-"""Every error minigrad raises on purpose. Each subclasses the builtin it resembles, and RuntimeError if PyTorch's does.
+"""Every error minigrad raises on purpose. Each subclasses the builtin it resembles; most subclass RuntimeError too.
 
 MinigradError
 ├── ShapeError        operands whose shapes do not fit the op

@@ -15,8 +15,8 @@ def keep_freed_memory() -> None:
     """Keep freed memory in the process for the next array, instead of returning it to the system.
 
     glibc returns every large array to the system, and the next step has to fetch the memory again, page by page. That
-    costs a third of a transformer's time, half of a CNN's. Freeing one untouched block of nearly 32 MB, which is
-    nearly free, raises glibc's thresholds: mallopt(3), M_MMAP_THRESHOLD and M_TRIM_THRESHOLD.
+    costs a third of a transformer's time, half of a CNN's. Freeing one untouched block of nearly 32 MB costs almost
+    nothing and raises glibc's thresholds: mallopt(3), M_MMAP_THRESHOLD and M_TRIM_THRESHOLD.
     """
     if sys.platform == "linux":
         np.empty((1 << 25) - (1 << 16), np.uint8)
@@ -32,7 +32,7 @@ def gpu_status() -> tuple[bool, str]:
     if not cupy.is_available():
         return False, "CuPy is installed, but finds no GPU, or no driver for it"
     try:
-        float(cupy.ones(1).sum())  # only a kernel shows whether the compiler and its headers are there
+        float(cupy.ones(1).sum())  # only running a kernel shows whether the compiler and its headers work
     except Exception as reason:
         return False, f"there is a GPU, but its kernels do not compile: {reason}"
     properties = cupy.cuda.runtime.getDeviceProperties(0)

@@ -1,4 +1,4 @@
-"""Pytrees: nested tuples, lists and dictionaries. Flatten them into a list of leaves, and rebuild them from one."""
+"""Pytrees: nested tuples, lists and dictionaries. Flatten a tree into a list of leaves, and rebuild it from a list."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def leaves_beside(tree: Any, other: Any) -> list[Any]:
 
 
 def broadcast_prefix(tree: Any, prefix: Any) -> list[Any]:
-    """For each leaf of the tree, the value that `prefix` has for it or for a branch that contains it.
+    """For each leaf of the tree, the value that `prefix` has for this leaf or for a branch that contains it.
 
     Raises ShapeError if `prefix` has branches that the tree lacks.
     """

@@ -25,10 +25,10 @@ class Spec:
 
     shape       length of each axis
     dtype       type of the elements
-    device      where they live
+    device      the device that holds the elements
     size        number of elements
     ndim        number of axes
-    nbytes      bytes of storage, contiguous
+    nbytes      bytes of contiguous storage
     is_float    whether it can carry a gradient: integers and booleans cannot
     is_half     whether it is float16 or bfloat16
     is_known    whether every length is known; an unknown length is a Length
@@ -57,7 +57,7 @@ class Spec:
 
     @classmethod
     def _intern(cls, shape: tuple[int, ...], dtype: np.dtype, device: Device) -> Spec:
-        """Look up the spec of that description, or make it; the lock keeps two threads from making it twice."""
+        """Look up the spec with these fields, or make it. A lock keeps two threads from making the same spec twice."""
         with _making:
             spec = _known.get((shape, dtype, device))
             if spec is None:
@@ -98,7 +98,7 @@ class Specs(tuple[Spec, ...]):
     __slots__ = ()
 
     shape = dtype = None  # each result has its own
-    is_float = is_half = False  # gradients arrive at the single results, each with its own dtype
+    is_float = is_half = False  # each result gets its own gradient, in its own dtype
     size = property(lambda self: sum(s.size for s in self), doc="Number of elements, of all results.")
     nbytes = property(lambda self: sum(s.nbytes for s in self), doc="Bytes of storage, of all results.")
     device = property(lambda self: self[0].device if self else CPU, doc="Where they live.")
@@ -131,17 +131,17 @@ def broadcast(op: object, *specs: Spec) -> Spec:
 
 
 def broadcast_shape(*shapes: tuple[int, ...]) -> tuple[int, ...] | None:
-    """The shape that all of these broadcast to; None if there is none."""
+    """The shape that all these shapes broadcast to; None if they do not broadcast."""
     lengths = [{n for n in axis if n != 1} for axis in zip_longest(*(shape[::-1] for shape in shapes), fillvalue=1)]
     if any(len(axis) > 1 for axis in lengths):
-        lengths = [{n for n in axis if not is_unknown(n) or bounds(n)[1] > 1} for axis in lengths]  # x[:1] with x
+        lengths = [{n for n in axis if not is_unknown(n) or bounds(n)[1] > 1} for axis in lengths]  # x + x[:1]
         if any(len(axis) > 1 for axis in lengths):
             return None
     return tuple(axis.pop() if axis else 1 for axis in reversed(lengths))
 
 
 def as_places(index: Any) -> Any:
-    """An index as NumPy's own integers, which have 32 bits in a browser. Larger values are clamped, not truncated."""
+    """An index in NumPy's index dtype, which has 32 bits in a browser. Larger values are clamped, not truncated."""
     fits = index.dtype.itemsize <= PLACE.itemsize
     return index if fits else np.minimum(np.maximum(index, np.iinfo(PLACE).min), np.iinfo(PLACE).max).astype(PLACE)
 

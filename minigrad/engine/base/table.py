@@ -11,9 +11,9 @@ from typing import Any
 class Table:
     """Rows of values under headings, with a note below them.
 
-    head    heading → format specification of its values, as in {"layer": "", "zeros": ",", "share": ".1%"};
-            the first column and those with "<" hold words and are left-aligned
-    rows    the values; the first value of a row is its heading
+    head    column heading → format specification of the values, as in {"layer": "", "zeros": ",", "share": ".1%"};
+            the first column, and columns with the specification "<", hold words and are left-aligned
+    rows    the values; the first value of a row is the row's heading
     """
 
     head: dict[str, str]

@@ -23,7 +23,7 @@ def pool(workers: int, name: str) -> Executor:
 
 
 class AtOnce(Executor):
-    """An executor without threads: it runs each task on submission. A task must not wait for a later one."""
+    """An executor without threads: it runs each task on submission. A task must not wait for a later task."""
 
     def submit(self, task: Callable[..., Any], /, *args: Any, **options: Any) -> Future[Any]:
         done = Future[Any]()

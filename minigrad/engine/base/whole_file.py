@@ -24,7 +24,7 @@ except ImportError:  # Windows
     fcntl = None  # type: ignore[assignment]
 
 TEMPORARY = re.compile(r"\.(.+)\.[0-9a-f]{8}(\.minigrad)?\.tmp", re.DOTALL)
-LONGEST = 40  # the temporary file's name repeats this many characters of the file's: a name has at most 255 bytes
+LONGEST = 40  # a temporary file's name contains at most this many characters of the file's name: the limit is 255 bytes
 OLD = 24 * 3600.0  # age in seconds at which a temporary file counts as abandoned on systems without file locks
 
 
@@ -52,7 +52,7 @@ def replace_file(path: str | os.PathLike[str], pieces: Iterable[Any]) -> None:
     except BaseException as error:
         if isinstance(error, OSError):
             error.filename = str(path)
-            del error.filename2  # the temporary file's
+            del error.filename2  # the temporary file's path
         error.add_note(f"{path} was not written; a file that was there before is unchanged")
         raise
 
@@ -68,7 +68,7 @@ def exchange(path: Path, old: os.stat_result | None, pieces: Iterable[Any]) -> N
             if old is not None and hasattr(os, "fchown"):
                 keep_access(handle, old)
             os.fsync(handle)
-            if fcntl is not None:  # while the lock is held; Windows cannot replace an open file
+            if fcntl is not None:  # rename under the lock; Windows, which cannot rename an open file, does so below
                 beside.replace(path)
         if fcntl is None:
             beside.replace(path)
@@ -95,7 +95,7 @@ def begin(path: Path, mode: int) -> tuple[Path, int]:
                 fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
             if fcntl is None or os.fstat(handle).st_nlink:
                 return beside, handle
-        except BlockingIOError:  # another writer found it before it was locked, and is removing it
+        except BlockingIOError:  # another writer locked the new file first, and is removing it
             pass
         except OSError:  # this disk has no locks, so no writer removes files there
             return beside, handle
@@ -113,7 +113,7 @@ def keep_access(handle: int, old: os.stat_result) -> None:
 
 
 def sweep(folder: Path, name: str) -> None:
-    """Remove temporary files of killed writers: any with ".minigrad" in the name, and those of this file without it."""
+    """Remove killed writers' temporary files: all named `.*.minigrad.tmp`, and those of this file named `.*.tmp`."""
     with suppress(OSError):
         for path in [*folder.iterdir()]:
             ours = TEMPORARY.fullmatch(path.name)

@@ -21,8 +21,8 @@ def pullback(order: Sequence[Node], grads: Grads, pull: Pull, keep: Collection[N
 
     order    every op between results and leaves, inputs before users
     grads    node → the gradient that arrives there from outside; emptied by the loop
-    pull     (node, gy) → the gradients of its inputs, None for an input that gets none
-    plus     adds to a sum that was made in this loop, so it may work in place
+    pull     (node, gy) → the gradients of the node's inputs; None for an input that gets no gradient
+    plus     adds a gradient to a sum that this loop made, so `plus` may work in place
     """
     sums: set[Node] = set()
     for node in reversed(order):
@@ -43,9 +43,9 @@ def pullback(order: Sequence[Node], grads: Grads, pull: Pull, keep: Collection[N
 
 
 def run_backward(order: list[Record], grads: Grads, retain: bool, create_graph: bool, keep: Any) -> Grads:
-    """Run `pullback` over recorded ops: on arrays, or on tensors if create_graph asks for a graph of the gradients.
+    """Run `pullback` over recorded ops: on arrays; with create_graph on tensors, so that the gradients have a graph.
 
-    keep    the nodes whose gradients are requested; None for the leaves, which accumulate theirs
+    keep    the nodes whose gradients are requested; None to accumulate the gradients in the leaves
     Raises FreedError or EditedError, before changing anything, if an array that a rule reads is freed or edited.
     """
     refuse_freed(order)
@@ -66,7 +66,7 @@ def compiled_pull(node: Record, gy: Any) -> tuple[Any, ...]:
 
 
 def freeing_pull(node: Record, gy: Any) -> tuple[Any, ...]:
-    """As compiled_pull, and frees the saved arrays."""
+    """As compiled_pull, but also frees the node's saved arrays."""
     saved = node.saved
     if saved:
         node.saved = None
@@ -79,7 +79,7 @@ def tensor_pull(node: Record, gy: Any) -> tuple[Any, ...]:
 
 
 def freeing_tensor_pull(node: Record, gy: Any) -> tuple[Any, ...]:
-    """As tensor_pull, and frees the saved arrays; those the gradient's own graph reads live on in its records."""
+    """As tensor_pull, but also frees the node's saved arrays. The gradient's own graph keeps the arrays it reads."""
     saved = node.saved
     if saved:
         node.saved = None
@@ -87,7 +87,7 @@ def freeing_tensor_pull(node: Record, gy: Any) -> tuple[Any, ...]:
 
 
 def watch_pullbacks(pull: Pull) -> Pull:
-    """`pull`, which also notifies the watchers, by the function that `passing()` returns or by `pulled`."""
+    """Extend `pull` to notify each watcher: by the function that its `passing()` returns, or by its `pulled`."""
     watchers = modes.current.mode.watchers
     if not watchers:
         return pull

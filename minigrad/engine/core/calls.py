@@ -1,6 +1,6 @@
-"""Track the path of the module that is being called, inside `following()`; every graph under construction does so.
+"""Track which module is being called, as a path, inside a `following()` block. Building a graph opens such a block.
 
-Also named blocks, such as an optimiser's step: watchers with an `on_block` method are notified of them.
+Named blocks, such as an optimiser's step, notify the watchers that have an `on_block` method.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ def following() -> AbstractContextManager[None]:
 
 
 def module_path() -> str:
-    """The path of the module being called, as `GPT.blocks.0.mlp`; it starts with a class. Empty outside of calls."""
+    """The path of the module being called, as `GPT.blocks.0.mlp`, starting at a class name. Empty outside of calls."""
     calls = current.mode.calls
     return calls[-1][1] if calls else ""
 
 
 @contextmanager
 def calling(module: Any) -> Iterator[None]:
-    """A block that is a call of the module."""
+    """A block that counts as a call of the module: it extends the module path, and notes the module in errors."""
     calls = current.mode.calls or ()
     path = path_of(module, calls)
     with in_mode(calls=(*calls, (module, path))), named_scope("module", path):
@@ -39,7 +39,7 @@ def calling(module: Any) -> Iterator[None]:
 
 
 class named_scope(ContextDecorator):
-    """A named block or function. A watcher's `on_block(kind, name)` returns the function to call at its end."""
+    """A named block or function. At the start, a watcher's `on_block(kind, name)` returns what to call at the end."""
 
     def __init__(self, kind: str, name: str):
         self.kind, self.name = kind, name
@@ -59,7 +59,7 @@ class named_scope(ContextDecorator):
 
 
 def path_of(module: Any, calls: tuple[tuple[Any, str], ...]) -> str:
-    """The module's path, below the innermost open call that contains it; its class name if none does."""
+    """The module's path, relative to the innermost open call of a module that contains it; else its class name."""
     with in_mode(builder=None):  # so that a trace does not record this walk as reads
         inside = ((path, name) for caller, path in reversed(calls) for name, x in caller.named_modules() if x is module)
         path, name = next(inside, (type(module).__name__, ""))

@@ -44,7 +44,7 @@ class Ink:
 
 
 class Call(Ink):
-    """The name of a function that can be called with arguments, or of a plain attribute."""
+    """An attribute: either a plain value, or a function that can be called with arguments."""
 
     __slots__ = ()
 

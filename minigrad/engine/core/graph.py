@@ -14,7 +14,7 @@ class Graph:
     """A program that is a pure function of its inputs.
 
     inputs     Input nodes, in the order of the arguments
-    outputs    what a run returns; None where it returns None
+    outputs    the nodes whose values a run returns; None for an output that is None
     """
 
     inputs: tuple[Node, ...]
@@ -27,7 +27,7 @@ class Graph:
 
     @cached_property
     def readers(self) -> dict[Node, list[Node]]:
-        """Node → the nodes that read it, in order, each once."""
+        """Node → the nodes that read its result, in order, each once."""
         readers: dict[Node, list[Node]] = {node: [] for node in self.nodes}
         for node in self.nodes:
             for x in dict.fromkeys(node.inputs):
@@ -36,12 +36,12 @@ class Graph:
 
     def with_outputs(self, outputs: tuple[Node | None, ...]) -> Graph:
         """The graph with these outputs, each a node of the graph or computed from its nodes."""
-        return self if outputs == self.outputs else replace(self, outputs=outputs)  # self has its nodes cached
+        return self if outputs == self.outputs else replace(self, outputs=outputs)  # self may have cached its nodes
 
     def rebuild(self, make: Callable[[Node, tuple[Node, ...]], Node]) -> Graph:
         """Rebuild the graph: each node becomes make(node, its new inputs), inputs first.
 
-        A node that replaces several named nodes takes over the name and the line of the first of them.
+        If one new node replaces several named nodes, it gets the name and the line of the first of them.
         Nodes that are no longer used are not reached, so dead code needs no pass.
         """
         new: dict[Node, Node] = {}

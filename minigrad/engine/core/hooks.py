@@ -18,12 +18,12 @@ _ticket = itertools.count().__next__
 class Hooks:
     """The hooks of one tensor.
 
-    arriving    called with the gradient, which they may replace; in the order of registration
+    arriving    called with the gradient, in the order of registration; each may return another gradient
     retain      stores the gradient that the arriving hooks return: retain_grad()
-    sent        called with the operands' gradients and the arriving one; return the operands' gradients to use
+    sent        called with the operands' gradients and the arriving gradient; returns the operands' gradients to use
     after       called with the leaf, once the gradient has been added to its `.grad`
-    sending     runs the `sent` hooks; None until a node gets one: engine/tensor/grad_fn.py
-    early       runs the `after` hooks during a backward pass; None until a leaf gets one: engine/tensor/early.py
+    sending     runs the `sent` hooks; None until a node has such a hook: engine/tensor/grad_fn.py
+    early       runs the `after` hooks during backward; None until a leaf has such a hook: engine/tensor/early.py
     """
 
     __slots__ = ("after", "arriving", "retain", "sent")

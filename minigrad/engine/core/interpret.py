@@ -1,7 +1,7 @@
 """The interpreter: run a graph op by op. All functions share one walk over the nodes.
 
-interpret(graph, *arrays)           runs each op's own `forward`: slow, and the oracle for everything faster. Every
-                                    compiler pass and all generated code must give the same results
+interpret(graph, *arrays)           runs each op's own `forward`. It is slow, but the oracle: every compiler pass and
+                                    all generated code must give the same results
 apply_graph(graph, xs, leaf)        applies each op to tensors or symbols: runs and records it, or adds it to
                                     another graph
 walk_graph(graph, xs, value_of)     computes each node by a given function: to time it, draw it or search for a NaN

@@ -1,6 +1,6 @@
 """The mode that every op reads when it runs: is it recorded, and which watchers are notified?
 
-A mode applies to a `with` block, to a decorated function, or from a call on, in one thread or task. Blocks nest.
+A mode applies to one thread or asyncio task: in a `with` block, in a decorated function or from a call on. Blocks nest.
 """
 
 from __future__ import annotations
@@ -26,19 +26,19 @@ class Watcher(Protocol):
         """Forward: y is the result of op on xs."""
 
     def pulled(self, node: Node, gy: Any, gxs: tuple[Any, ...]) -> None:
-        """Backward: gradient gy reached `node`, whose inputs get the gradients gxs (None for an input without one)."""
+        """Backward: gradient gy reached `node`; gxs has a gradient for each input, None if the input gets none."""
 
 
-@dataclass(slots=True)  # neither frozen nor a tuple: each op reads it four times, and each block makes one
+@dataclass(slots=True)  # for speed neither frozen nor a tuple: each op reads it four times, each block makes one
 class Mode:
     """How ops run at the moment.
 
     recording    whether ops are recorded for backward
-    tracked      `tracked` of a result that is not recorded: False, or None if it may never be part of a recorded op
+    tracked      the attribute `tracked` of results that are not recorded: False; None in inference_mode
     watchers     the objects to notify, the outermost first
-    builder      the graph under construction, which takes ops instead of running them; None if there is none
-    autocast     the object that casts the operands of each op (nn/amp/autocast.py); None outside of autocast
-    door         the object that gets each op first: autocast, which forwards it, or the builder
+    builder      the graph under construction, which records ops instead of running them; None if no graph is built
+    autocast     the object that casts the operands of each op: nn/amp/autocast.py; None outside of autocast blocks
+    door         the object that receives each op first: `autocast`, which passes the op on, or else `builder`
     calls        (module, its path) of the open module calls, the innermost last; None if calls are not tracked
     """
 
@@ -60,11 +60,11 @@ class Mode:
 
 
 class Current(Mode):
-    """Holds the mode of this thread or asyncio task, by default itself. It is set by C functions only: see Exit."""
+    """Holds the mode of this thread or asyncio task; the default mode is this object. Only C code sets it: see Exit."""
 
     opened: ClassVar[ContextVar[Mode]] = ContextVar("mode")
     __call__ = opened.set
-    mode: Mode = property(opened.get, call)  # type: ignore[assignment]  # opened.get(current), and current(mode)
+    mode: Mode = property(opened.get, call)  # type: ignore[assignment]  # calls opened.get(current) or current(mode)
 
 
 current = Current()
@@ -82,16 +82,16 @@ class Exit:
 
 
 class in_mode:
-    """A block with some fields of the mode changed. At its end these fields are restored; other changes stay.
+    """A block with some fields of the mode changed. At its end these fields are restored; changes of others stay.
 
     As a decorator it wraps every call of a function, and every step of a generator.
     """
 
     def __init__(self, **changes: Any):
         self.changes = changes
-        self.open: Any = None  # a linked list, one entry per entry into the block: (mode before, mode inside, next)
+        self.open: Any = None  # a linked list, one item per time the block was entered: (mode before, inside, next)
 
-    # Python raises KeyboardInterrupt when a function begins and when a call ends: change the mode after all of them.
+    # Python raises KeyboardInterrupt as a function starts and as a call ends, so change the mode after the last call.
 
     def __enter__(self) -> None:
         self.open = current.mode, replace(current.mode, **self.changes), self.open
@@ -103,7 +103,7 @@ class in_mode:
         is_open = True
         try:
             yield 0
-        except GeneratorExit:  # it was never opened
+        except GeneratorExit:  # the block was never entered
             is_open = False
             raise
         finally:
@@ -145,17 +145,17 @@ class in_mode:
 
 
 def no_grad(f: Callable[..., Any] | None = None) -> Any:
-    """A block, or a function, whose ops are not recorded: they cannot be differentiated, and save no memory for it."""
+    """A block, or a function, whose ops are not recorded: they cannot be differentiated, and save no arrays for it."""
     return block(f, recording=False)
 
 
 def enable_grad(f: Callable[..., Any] | None = None) -> Any:
-    """A block, or a function, whose ops are recorded again, inside a no_grad block."""
+    """A block, or a function, whose ops are recorded, even inside a no_grad block."""
     return block(f, recording=True)
 
 
 def inference_mode(mode: Callable[..., Any] | bool = True) -> Any:
-    """As no_grad, for ever: a tensor made in the block, or the function, can never take part in a recorded op."""
+    """As no_grad, but permanent: a tensor made in the block, or the function, can never take part in a recorded op."""
     return block(mode if callable(mode) else None, recording=not mode, tracked=None if mode else False)
 
 
@@ -188,7 +188,7 @@ def watching(watcher: Any) -> Iterator[Any]:
 
 
 def has_backward_watcher() -> bool:
-    """Whether a watcher must see the ops of backward itself, so that it has to run on tensors: forward over reverse."""
+    """Whether a watcher must see the ops of backward too, so backward has to run on tensors: forward over reverse."""
     return any(getattr(watcher, "follows", False) for watcher in current.mode.watchers)
 
 

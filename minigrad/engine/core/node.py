@@ -26,7 +26,7 @@ class BackwardRule(Protocol):
     """The derivative of a recorded op: compiled from the op (engine/tensor/rules.py), or written by hand.
 
     spec     the spec of the gradient that arrives
-    reads    the saved slots: 0 is the result, 1, 2, … the operands; None for another array
+    reads    what each saved array is: 0 the result, 1, 2, … an operand, None another array
     """
 
     @property
@@ -36,7 +36,7 @@ class BackwardRule(Protocol):
     def reads(self) -> tuple[int | None, ...]: ...
 
     def pull(self, gy: Any, *saved: Any) -> tuple[Any, ...]:
-        """One gradient for each input, as arrays; None for an input without one."""
+        """One gradient for each input, as an array; None for an input without a gradient."""
 
     def trace(self, node: Any, gy: Any, *saved: Any) -> tuple[Any, ...]:
         """As pull, for a gradient gy that is a tensor: returns tensors, and records the computation."""
@@ -69,7 +69,7 @@ class Node:
         return self if inputs == self.inputs else Node(self.op, inputs)
 
     def naming(self, node: Node, suffix: str = "") -> Node:
-        """`node` with the name and place of this one, if it has any; the suffix is added to the name."""
+        """`node` with this node's name and place, if this node has them, and with the suffix added to the name."""
         return node
 
     def __repr__(self) -> str:
@@ -77,7 +77,7 @@ class Node:
 
 
 class Place(NamedTuple):
-    """A line of the user's code, and the module whose call it belongs to, if calls are tracked: see calls.py."""
+    """A line of the user's code, and the path of the module being called there, if calls are tracked: see calls.py."""
 
     file: str
     line: int
@@ -107,8 +107,8 @@ def place() -> Place | None:
 class NamedNode(Node):
     """A node of a graph that is built before it runs. It records its name, and where and when it was built.
 
-    name     unique in its graph; `place` is the user's line, `worker` the process of the device block it was built in
-    part     the checkpoint it belongs to, which backward computes again; None outside of checkpoints
+    name     unique in its graph. `place` is the user's line; `worker`, the process whose device block it was built in
+    part     the checkpoint it belongs to, whose nodes backward computes again; None outside of checkpoints
     """
 
     __slots__ = ("born", "name", "part", "place", "worker")
@@ -121,7 +121,7 @@ class NamedNode(Node):
         return self if inputs == self.inputs else self.naming(Node(self.op, inputs))
 
     def naming(self, node: Node, suffix: str = "") -> Node:
-        """`node` with this name, place and part."""
+        """`node` with this node's name (plus the suffix), place, part and worker."""
         named = NamedNode(node.op, node.inputs, node.spec, self.name + suffix, self.place, self.born)
         named.part, named.worker = self.part, self.worker
         return named
@@ -132,7 +132,7 @@ class Source(Node):
 
     needs_grad    whether the tensor requires a gradient
     tensor        a weak reference to the tensor
-    saved         its array, if small, so that a graph of numbers can always be drawn
+    saved         its array, if small: drawings show its numbers even after the tensor is gone
     hooks         the hooks on its gradient: see hooks.py
     """
 
@@ -149,7 +149,7 @@ class Record(Node):
 
     rule     its compiled derivative
     saved    the arrays that the rule reads; None once a backward has freed them
-    born     when it ran, by the engine's clock: later than everything it depends on
+    born     when the op ran, by the engine's clock: later than every op it depends on
     hooks    the hooks on its gradient, or None
     """
 
@@ -205,7 +205,7 @@ def toposort(*outputs: Node) -> list[Node]:
 
 
 def depending_on(order: Iterable[Node], sources: Iterable[Node]) -> set[Node]:
-    """The nodes of `order` (inputs before users) that are sources or depend on one."""
+    """The sources, and the nodes of `order` (inputs before users) that depend on a source."""
     found = set(sources)
     for node in order:
         if not found.isdisjoint(node.inputs):

@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 class InternMeta(type):
     """Equal calls return the same instance: `Sum((0,)) is Sum((0,))`, so an op finds the plans made for it earlier.
 
-    The cache is bounded: of thousands of ops with different parameters, the oldest are dropped and planned again.
+    The cache holds 4096 ops. The least recently used ops are dropped, and must be planned again when they return.
     """
 
     __call__ = lru_cache(maxsize=4096, typed=True)(type.__call__)
@@ -56,11 +56,11 @@ class Op(metaclass=InternMeta):
 
     symbol    the symbol in drawings; None for the class name in lower case
     method    its name in `x.exp()` and `mg.exp(x)`, which scripts/phrasebook generates; None if written by hand
-    inline    whether `forward` is one expression, which compiled code may insert in place of a call
+    inline    whether `forward` is a single expression, which compiled code may insert in place of a call
     is_view   whether the result may share the operand's memory
     effect    whether it has side effects: such an op is neither shared nor folded
     autocast   the dtype it runs in under autocast: "lower" or "float32"; None for the dtypes of its operands
-    is_product    whether it sums products: a GPU's tensor cores do that in float32 by themselves
+    is_product    whether it sums products: a GPU's tensor cores sum half-precision products in float32 by themselves
     """
 
     symbol: ClassVar[str | None] = None
@@ -101,7 +101,7 @@ class Op(metaclass=InternMeta):
         )
 
     def widens(self, y: Spec, *xs: Spec) -> bool:
-        """Whether half-precision operands are computed in float32 and rounded once. Ops that only move data do not.
+        """Whether the op computes half precision in float32 and rounds once. Ops that only move data do not.
 
         A GPU widens by itself in products, and in the ufuncs of its array module.
         """
@@ -120,7 +120,7 @@ class Op(metaclass=InternMeta):
 
     @property
     def label(self) -> str:
-        """Its text in drawings: its symbol, or its class name in lower case."""
+        """The op's text in drawings: its symbol, or its class name in lower case."""
         return self.symbol or type(self).__name__.lower()
 
     @property
@@ -138,7 +138,7 @@ class Elementwise(Op):
     inline = True
 
     def partials(self, y: Any, *xs: Any) -> tuple[Any, ...]:
-        """∂y/∂x₁, ∂y/∂x₂, …: one per operand, None for an operand without one; a boolean mask for slopes of 1 and 0."""
+        """The slopes ∂y/∂x₁, ∂y/∂x₂, …: None for an operand without a slope, a boolean mask for slopes of 1 and 0."""
         raise NoGradientError(f"{self} has no derivative: write {type(self).__name__}.partials")
 
     def infer(self, *xs: Spec) -> Spec:
@@ -167,7 +167,7 @@ class Elementwise(Op):
 
 
 def scale_gradient(g: Any, p: Any) -> Any:
-    """g · ∂y/∂x. Where a slope is 0, by a mask or everywhere, so is the result, also for infinite g: 0 · ∞ is NaN."""
+    """g · ∂y/∂x. Where the slope is 0, by a mask or everywhere, the result is 0, even if g is ∞: 0 · ∞ would be NaN."""
     if isinstance(p, int) and p == 0:
         return g.where(False, 0)
     return g.where(p, 0) if not isinstance(p, int | float) and p.dtype == np.bool_ else g * p
@@ -198,7 +198,7 @@ class Linear(Op):
 
 
 def one_each(op: Op, rule: str, said: Any, xs: tuple[Any, ...]) -> tuple[Any, ...]:
-    """The result of a rule, if it is a tuple with one entry per operand; else TypeError: a comma is soon forgotten."""
+    """The result of a rule. Raises TypeError unless it is a tuple, one entry per operand: a comma is soon forgotten."""
     if isinstance(said, tuple) and len(said) == len(xs) and not any(isinstance(entry, tuple) for entry in said):
         return said
     entries = "gradient" if rule == "vjp" else "slope"
@@ -220,13 +220,13 @@ class UfuncProbe(NDArrayOperatorsMixin):
 
 @lru_cache(maxsize=4096)
 def ufunc_of(op: Op, arity: int) -> Callable[..., Any] | None:
-    """The ufunc that op.forward calls on its operands, in order, and returns; None if it does anything else."""
+    """The ufunc, if all that op.forward does is to apply one to its operands, in order; otherwise None."""
     if not (isinstance(op, Elementwise) and op.inline):
         return None
     operands = tuple(UfuncProbe() for _ in range(arity))
     try:
         result = op.forward(np, *operands)
-    except (TypeError, AttributeError):  # something that is not a ufunc
+    except (TypeError, AttributeError):  # forward does more than call ufuncs
         return None
     if isinstance(result, UfuncProbe) and len(result.inputs) == arity and all(map(is_same, result.inputs, operands)):
         return result.ufunc

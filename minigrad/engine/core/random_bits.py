@@ -2,7 +2,7 @@
 
     Salmon, Moraes, Dror, Shaw 2011, "Parallel random numbers: as easy as 1, 2, 3", section 3.3
 
-A generator with a state must be called in a fixed order. This one acts as a table too long to store: entry
+A generator with a state must be called in a fixed order. Philox acts as a table too long to store: entry
 `counter` of table `key` is computed on demand, so it is the same on every device, in any order, and when a
 forward pass runs again. An entry is four words. Ten rounds of
 
@@ -39,9 +39,9 @@ DRAW, SPLIT, FOLD, SEQUENCE = range(4)
 
 
 def scramble(xp: Any, counter: tuple[Any, Any, Any, Any], keys: Any) -> None:
-    """Ten rounds, in place, on counters given as their four words: uint64[n] each, of which the low 32 bits are used.
+    """Scramble n counters in place, in ten rounds. Each of their four words is a uint64[n] whose low 32 bits are used.
 
-    The words have one axis and the constants are 0-d arrays, so NumPy broadcasts without an iterator: half the time.
+    The words have one axis and the constants are 0-d arrays, so NumPy needs no iterator, which halves the time.
     """
     c0, c1, c2, c3 = counter
     p0, p1 = xp.empty_like(c0), xp.empty_like(c0)
@@ -99,7 +99,7 @@ def draws(xp: Any, key: Any, n: int, width: int = 1) -> Iterator[tuple[slice, An
 
 
 def subkeys(xp: Any, key: Any, numbers: Any, purpose: int) -> Any:
-    """One key for each uint64 in `numbers`, uint32[n, 2]: the first half of its entry.
+    """One key for each uint64 in `numbers`, together uint32[n, 2]. A key is the first half of that number's entry.
 
     Half an entry has 64 bits, so two of n keys are equal with probability n² / 2⁶⁵.
     """
@@ -113,11 +113,11 @@ class Sequence:
     """A sequence of keys, two words each. The n-th key is a function of the seed and n, and is returned once.
 
     A lock guards the count, so no two threads get the same key. Which thread gets which key is not determined:
-    threads that must be reproducible split a key and take one part each. The sequence belongs to the process, not to
-    a context: in a notebook each cell may run in its own context, and a seed set in one must hold in the next.
+    threads that must be reproducible split a key and use one part each. The sequence belongs to the process, not to
+    a context: in a notebook each cell may run in its own context, and a seed set in one cell must hold in the next.
     """
 
-    BATCH = 64  # making one key costs as much as making sixty-four
+    BATCH = 64  # keys are made in batches: making 64 takes as long as making 1
 
     def __init__(self, seed: int = 0):
         self.lock = Lock()
@@ -155,7 +155,7 @@ class Sequence:
 
 
 def words(seed: int) -> tuple[int, int]:
-    """A seed's lower and upper 32 bits. Raises ValueError if it has more than 64."""
+    """A seed's lower and upper 32 bits. Raises ValueError if the seed has more than 64 bits."""
     if not -(2**63) <= seed < 2**64:
         raise ValueError(f"a seed has at most 64 bits, and got {seed}")
     return seed & WORD, seed >> 32 & WORD

@@ -1,4 +1,4 @@
-"""The interface of a module as graphs see it: its parameters, and whether it has changed. It does not import nn.
+"""The interface of a module as graphs see it: its parameters, and whether it has changed. This file does not import nn.
 
 While a function is traced, the builder is notified of each attribute of a module that Python reads.
 """
@@ -16,14 +16,14 @@ from .modes import current
 class Stateful:
     """A minigrad object whose attributes a traced function may read; the trace records these reads."""
 
-    unnoted: ClassVar[frozenset[str]] = frozenset()  # attributes that a graph reads at each run, so not recorded
+    unnoted: ClassVar[frozenset[str]] = frozenset()  # attributes that a graph reads at each run: not recorded
 
 
 class ModuleLike(Stateful):
-    """A callable with parameters, such as nn.Module, as a traced function uses it.
+    """A callable with parameters, such as an nn.Module, in the form that a traced function uses.
 
     forward             the function that a call runs, and that AutoGraph converts
-    modules             itself and all submodules
+    modules             the module itself and all its submodules
     named_parameters    prefix → (name, tensor) of its parameters
     named_buffers       prefix → (name, tensor) of its other state
     _changes            how often an attribute or a submodule was set or removed

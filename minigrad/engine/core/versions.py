@@ -1,7 +1,7 @@
-"""One clock for ops and in-place edits: which came first, and which arrays were edited since.
+"""One clock for ops and in-place edits. It shows which came first, and which arrays were edited since.
 
 An op is younger than everything it reads, so the order of birth is a topological order. If an array was
-edited after an op saved it, that op's derivative can no longer use it.
+edited after an op saved it, the op's derivative can no longer use the array.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ now = itertools.count(1).__next__
 class Edits:
     """The in-place edits of one piece of memory.
 
-    memory    a weak reference to the array that owns it
+    memory    a weak reference to the array that owns the memory
     count     the number of edits: PyTorch's `_version`
     last      the time of the last edit
     """
@@ -59,12 +59,12 @@ def edits_of(array: Any) -> int:
 
 
 def any_edit_since(birth: int) -> bool:
-    """Whether any array was edited after that moment."""
+    """Whether any array was edited after the moment `birth`."""
     return any(edits.last > birth for edits in [*edited.values()])
 
 
 def edited_since(array: Any, birth: int) -> bool:
-    """Whether the array's memory was edited after that moment."""
+    """Whether the array's memory was edited after the moment `birth`."""
     edits = edited.get(id(owner(array)))
     return edits is not None and edits.last > birth
 

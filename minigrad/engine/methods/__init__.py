@@ -1,8 +1,8 @@
 """Operand: the base class of everything that ops apply to. Most operators and methods are one line that applies an op.
 
-There are two operands: a Tensor, which has a value (engine/tensor/tensor.py), and a Symbol, which only has a place
+There are two kinds: a Tensor, which has a value (engine/tensor/tensor.py), and a Symbol, which only has a place
 in a graph (engine/tensor/symbol.py). Derivative rules use only the methods defined in this folder, so they work
-on both. This file contains the basics of every operand, the others its methods:
+on both. This file contains the basics of every operand; the other files contain the methods:
 
     pointwise     functions of each element
     movement      moving elements: other shapes, other orders, pieces
@@ -77,7 +77,7 @@ class Operand(Pointwise, Movement, Indexing, Reductions, Algebra):
         raise NotImplementedError
 
     def lift(self, o: Any) -> Self:
-        """o as an operand of self's kind; a Python number takes the dtype it has next to self (NEP 50)."""
+        """o as an operand of self's kind; a Python number gets the dtype that it has next to self (NEP 50)."""
         raise NotImplementedError
 
     shape = property(lambda self: self.spec.lengths, doc="Length of each axis.")
@@ -104,7 +104,7 @@ class Operand(Pointwise, Movement, Indexing, Reductions, Algebra):
 
     def __iter__(self) -> Iterator[Self]: return (self[i] for i in range(len(self)))
 
-    # -- its dtype, its device, others like it ------------------------------------------------------
+    # -- dtype, device, similar tensors -------------------------------------------------------------
 
     def astype(self, dtype: Any) -> Self:
         """The same numbers in another dtype; self if that is its dtype already."""
@@ -133,7 +133,7 @@ class Operand(Pointwise, Movement, Indexing, Reductions, Algebra):
     def to(
         self: Any, *where: Any, dtype: Any = None, device: Any = None, non_blocking: Any = False, copy: Any = False
     ) -> Any:
-        """The same numbers on another device, in another dtype, or both; self if nothing changes, unless copy.
+        """The same numbers on another device, in another dtype, or both. If nothing changes: self; with copy, a clone.
 
         non_blocking is accepted and ignored: nothing waits for a device until a value is read.
         """
@@ -155,7 +155,7 @@ class Operand(Pointwise, Movement, Indexing, Reductions, Algebra):
     def new_full(
         self, size: Any, fill_value: Any, *, dtype: Any = None, device: Any = None, requires_grad: Any = False
     ) -> Any:
-        """A tensor of one value in that shape; dtype and device are self's unless given."""
+        """A tensor of shape `size` filled with one value; dtype and device are self's unless given."""
         raise NotImplementedError
 
     def new_zeros(self, *lengths: Any, size: Any = None, **options: Any) -> Any:
@@ -167,7 +167,7 @@ class Operand(Pointwise, Movement, Indexing, Reductions, Algebra):
         return self.new_full(integers(lengths if size is None else (size,)), 1, **options)
 
     def new_empty(self, *lengths: Any, size: Any = None, **options: Any) -> Any:
-        """A tensor to be filled, of zeros until then; options as in new_full."""
+        """A tensor to be filled later; until then it holds zeros. Options as in new_full."""
         return self.new_zeros(*lengths, size=size, **options)
 
     # -- reading arguments ------------------------------------------------------------------
@@ -177,10 +177,10 @@ class Operand(Pointwise, Movement, Indexing, Reductions, Algebra):
         return axis_of(self.spec, axis)
 
     def axes(self, axis: Any) -> tuple[builtins.int, ...]:
-        """One axis, several, or all if None: counted from the left, sorted, each once."""
+        """The given axis or axes, or all for None: counted from the left, sorted, each once."""
         chosen = range(self.ndim) if axis is None else integers((axis,))
         return tuple(sorted({self.axis(a) for a in chosen}))
 
     def _read(self) -> np.ndarray:
-        """The array. Raises NoValueError for a symbol, which has none."""
+        """The operand's array. Raises NoValueError for a symbol, which has no array."""
         return self.value if hasattr(self, "value") else self.numpy()

@@ -6,7 +6,7 @@ First the operands are simplified until one op can express each product:
     …                 is replaced by new letters, aligned from the right
     ii                the diagonal is taken
     length 1          an axis that broadcasts is dropped
-    a single operand  a letter that occurs there only, and not in the result, is summed at once
+    one operand only  a letter that occurs in a single operand, and not in the result, is summed at once
 
 Then operands are contracted in pairs, from the left. Each pair is one matrix product (engine/ops/matmul.py).
 """
@@ -23,7 +23,7 @@ from .arguments import autocast_to, integers
 
 
 def einsum(equation: str, *xs: Any) -> Any:
-    """The sum of products of elements of xs given by the equation. Raises ShapeError if it does not fit them."""
+    """The sum of products that the equation specifies. Raises ShapeError if the equation does not fit the operands."""
     terms, out = parse_equation(equation, tuple([x.ndim for x in xs]))
     sizes: dict[str, int] = {}
     for term, x in zip(terms, xs):
@@ -43,21 +43,21 @@ def einsum(equation: str, *xs: Any) -> Any:
 
 
 def contract_pair(left: str, x: Any, right: str, y: Any, out: str) -> Any:
-    """Contract x and y. A letter that only one of them has, and the result lacks, is summed first."""
+    """Contract x and y. A letter that occurs only in x or only in y, and not in the result, is summed first."""
     left, x = without(left, x, [i for i in left if i not in right + out])
     right, y = without(right, y, [i for i in right if i not in left + out])
     return x.apply(ops.Contract(left, right, out), y)
 
 
 def without(term: str, x: Any, gone: list[str]) -> tuple[str, Any]:
-    """x summed over the letters in `gone`, with its new term."""
+    """Sum x over the letters in `gone`. Returns the remaining letters, and the sum."""
     if not gone:
         return term, x
     return "".join(i for i in term if i not in gone), x.sum(tuple(term.index(i) for i in gone))
 
 
 def single(term: str, x: Any, sizes: dict[str, int]) -> tuple[str, Any]:
-    """x with each letter once and without axes that broadcast, with its new term."""
+    """Reduce x until each letter occurs once and no axis broadcasts. Returns the new letters, and the new x."""
     while len(set(term)) < len(term):
         letter = next(i for i in term if term.count(i) > 1)
         i, j = term.index(letter), term.rindex(letter)
@@ -150,7 +150,7 @@ class Algebra:
     vdot = dot
 
     def _of_axes(self, name: str, left: int, o: Self, right: int) -> Self:
-        """self @ o. Raises ShapeError if they do not have the number of axes that this method requires."""
+        """self @ o. Raises ShapeError unless self has `left` axes and o `right` axes; 3 axes need equal batches too."""
         batched = left == 3 and self.shape[:1] != o.shape[:1]
         if (self.ndim, o.ndim) != (left, right) or batched:
             promise = f"{left} and {right} axes" + ", the first of equal length" * (left == 3)
@@ -170,7 +170,7 @@ class Algebra:
         return self.tensordot(y, ([-1], [-1])) if self.ndim and y.ndim else self.apply(ops.Mul(), y)
 
     def tensordot(self, other: Any, dims: Any = 2) -> Self:
-        """Σ over pairs of axes: the last `dims` of self with the first of the other, or two lists of axes."""
+        """Σ over pairs of axes: the last `dims` axes of self with the first ones of the other; or two lists of axes."""
         y = self.lift(other)
         lists = (range(self.ndim - dims, self.ndim), range(dims)) if isinstance(dims, int) else dims
         left, right = (
@@ -204,7 +204,7 @@ class Algebra:
 
     @autocast_to("lower")
     def _plus(self, product: Any, beta: float = 1, alpha: float = 1) -> Self:
-        """β self + α times a product, in its shape; if β is 0, self may contain NaN."""
+        """β self + α · product, in the product's shape. If β is 0, self is ignored, even if it contains NaN."""
         x: Any = self.broadcast_to(product.shape)
         y = product if alpha == 1 else product * alpha
         return y if beta == 0 else y + (x if beta == 1 else x * beta)
@@ -241,13 +241,13 @@ class Algebra:
     def slogdet(self) -> SignLog: return SignLog(self.apply(ops.SignDet()), self.apply(ops.LogAbsDet()))
 
     def cholesky(self, upper: bool = False) -> Self:
-        """L with x = L Lᵀ, lower triangular, for x symmetric and positive definite; or its transpose."""
+        """The lower triangular L with x = L Lᵀ, for x symmetric and positive definite; with `upper`, Lᵀ."""
         factor = self.apply(ops.Cholesky())
         return factor.mT if upper else factor
 
     def cholesky_inverse(self, upper: bool = False) -> Any: return self._ones_on_diagonal().cholesky_solve(self, upper)
     def cholesky_solve(self, L: Any, upper: bool = False) -> Any:
-        """x with L Lᵀ x = self, L being one triangle, the lower or the upper."""
+        """Solve L Lᵀ x = self for x. L is read from one triangle, the lower or the upper."""
         L = self.lift(L).triu().mT if upper else self.lift(L).tril()
         return (L @ L.mT).solve(self)
 
@@ -257,7 +257,7 @@ class Algebra:
         return self.apply(ops.LogAbsDet()).where(sign >= 0, float("nan"))
 
     def solve(self, B: Any, *, left: bool = True) -> Self:
-        """x with self x = b, or x self = b, for b (…, n, k), or vectors (…, n), one for each matrix."""
+        """Solve self x = B, or with left=False x self = B, for B (…, n, k), or vectors (…, n), one for each matrix."""
         b = self.lift(B)
         if not left:
             return self.mT.solve(b.mT).mT
@@ -266,9 +266,9 @@ class Algebra:
         return x.reshape(x.shape[:-1]) if vector else x
 
     def solve_triangular(self, b: Any, upper: bool, left: bool = True, unitriangular: bool = False) -> Self:
-        """x with self x = b, or x self = b if not left; self is triangular, and its other triangle is not read.
+        """Solve self x = b, or x self = b if not left. Only the upper or the lower triangle of self is read.
 
-        NumPy has no triangular solver. Its general one gives the same result: there is nothing to eliminate.
+        NumPy has no triangular solver. Its general solver gives the same result, as there is nothing to eliminate.
         """
         b = self.lift(b)
         if not left:
@@ -279,9 +279,9 @@ class Algebra:
         return a.apply(ops.Solve(), b)
 
     def eigh(self, UPLO: str | None = None) -> Eigen:
-        """Eigenvalues, in ascending order, and orthonormal eigenvectors, as columns, of a symmetric matrix.
+        """The eigenvalues of a symmetric matrix, in ascending order, and its orthonormal eigenvectors, as columns.
 
-        UPLO    'L' or 'U': the triangle that is read, and mirrored to the other; if None, the mean of the two
+        UPLO    'L' or 'U': the triangle that is read, and mirrored; None for the mean of both triangles
         """
         x = self._mirror_triangle(UPLO)
         return Eigen(x.apply(ops.Eigenvalues()), x.apply(ops.Eigenvectors()))
@@ -289,7 +289,7 @@ class Algebra:
     def eigvalsh(self, UPLO: str | None = None) -> Self: return self._mirror_triangle(UPLO).apply(ops.Eigenvalues())
 
     def _mirror_triangle(self, UPLO: str | None) -> Self:
-        """The symmetric matrix that has this triangle."""
+        """The symmetric matrix that has self's lower ('L') or upper ('U') triangle; self for None."""
         if UPLO not in (None, "L", "U"):
             raise ValueError(f"UPLO must be 'L', the lower triangle, or 'U', the upper, and got {UPLO!r}")
         if UPLO is None:

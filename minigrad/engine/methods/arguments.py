@@ -33,34 +33,34 @@ def axis_of(spec: Spec, axis: Any) -> int:
 
 
 def whole(n: Any) -> int:
-    """An axis or a length. Raises DTypeError on True and False, which Python counts as 1 and 0."""
+    """n as an int: an axis or a length. Raises DTypeError on True and False, which Python counts as 1 and 0."""
     if isinstance(n, bool):
         raise DTypeError(f"an axis or a length is a number, and got {n}: pass a flag by name, as in keepdims={n}")
     return operator.index(n)
 
 
 def length(n: Any) -> Any:
-    """As whole(), for a length that may be unknown."""
+    """As whole(), but for a length, which may be unknown."""
     n = unwrap_dimension(n)
     return n if is_unknown(n) else whole(n)
 
 
 def flag(given: Any) -> bool:
-    """A flag. Raises DTypeError unless it is True or False: in sum(0, 1), the user meant 1 as an axis."""
+    """The flag as a bool. Raises DTypeError unless it is True or False: in sum(0, 1), the user meant 1 as an axis."""
     if isinstance(given, bool | np.bool_):
         return bool(given)
     raise DTypeError(f"a flag is True or False, and got {given!r}: pass several axes as a tuple, as in sum((0, 1))")
 
 
 def integers(given: tuple[Any, ...]) -> tuple[int, ...]:
-    """Integers given one by one, or as one sequence: `(2, 3)` of both `f(2, 3)` and `f((2, 3))`."""
+    """Integers passed one by one, or as one sequence: both `f(2, 3)` and `f((2, 3))` give `(2, 3)`."""
     if len(given) == 1 and isinstance(given[0], tuple | list):
         given = tuple(given[0])
     return tuple([n if type(n) is int else length(n) for n in given])
 
 
 def lengths(given: tuple[Any, ...]) -> tuple[int, ...]:
-    """A shape, given as `integers` are. Raises ShapeError on a negative length."""
+    """A shape, passed as one sequence or as separate lengths. Raises ShapeError on a negative length."""
     shape = integers(given)
     if min(shape, default=0) < 0:
         raise ShapeError(f"a shape has lengths of 0 or more, and this is {shape}")
@@ -80,7 +80,7 @@ SYNONYMS = {
 
 
 def accept_synonyms(**synonyms: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Decorate a function to accept other names for its parameters: other name → its own name."""
+    """Decorate a function to accept other names for its parameters. `synonyms` maps each to the function's own name."""
 
     def decorate(method: Callable[..., Any]) -> Callable[..., Any]:
         @wraps(method)
@@ -101,7 +101,7 @@ accept_dim = accept_synonyms(**SYNONYMS)
 
 
 def autocast_to(to: str) -> Callable[[F], F]:
-    """Decorate a function of several ops: autocast casts its operands to `to` (see Op.autocast), but nothing inside."""
+    """Decorate a function of several ops: autocast casts the function's operands to `to`, and not the ops inside."""
 
     def decorate(f: F) -> F:
         @wraps(f)
@@ -121,7 +121,7 @@ def autocast_to(to: str) -> Callable[[F], F]:
 
 
 def compare(x: Any, op: Op, o: Any) -> Any:
-    """op of each element; NotImplemented if o holds no numbers, so that Python returns False for == and True for !=."""
+    """Compare elementwise by op. If o holds no numbers, NotImplemented: Python then returns False for == (!=: True)."""
     if isinstance(o, Number | Dimension) or hasattr(o, "lift") or hasattr(o, "__array__"):
         return x.apply(op, o)
     try:
@@ -137,13 +137,13 @@ def shift_left(x: Any, o: Any) -> Any:
 
 
 def shift_right(x: Any, o: Any) -> Any:
-    """⌊x / 2ⁿ⌋; −1 or 0, by the sign of x, if n is negative, or at least the number of bits of x."""
+    """⌊x / 2ⁿ⌋. If n is negative, or at least the number of bits of x, −1 for negative x and 0 otherwise."""
     x, factor, fits = shift(x, o, left=False)
     return x // factor if fits is True else (x // factor).where(fits, -(x < 0).astype(x.dtype))
 
 
 def shift(x: Any, o: Any, left: bool) -> tuple[Any, Any, Any]:
-    """x, 2ⁿ in x's dtype, and whether n is the index of a bit of x: for a right shift, not that of the sign bit."""
+    """x, 2ⁿ in x's dtype, and whether n is the index of a bit of x. For a right shift the sign bit does not count."""
     n = int(o) if isinstance(o, int) and not (o is True and x.dtype == bool) else x.lift(o)
     dtype = result_type(x.dtype, n if isinstance(n, int) else n.dtype)
     if kind(dtype) not in "iu":

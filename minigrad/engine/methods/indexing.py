@@ -7,8 +7,8 @@
     by flat index     take put
     counting          unique unique_consecutive bincount histc isin
 
-No method changes its operand: those that write return a new tensor, with gradients for the old elements and for the
-written ones. Indices outside their axis are refused. Negative ones count from the end, except in gather and scatter.
+No method changes its operand: methods that write return a new tensor, with gradients for the old and for the written
+elements. Indices outside their axis are refused. Negative indices count from the end, except in gather and scatter.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from .arguments import accept_dim
 
 
 class At:
-    """The places x.at[index]. Its methods return a new tensor and leave x unchanged."""
+    """`x.at` and `x.at[index]`. The methods get, set and add read or write at the index, and leave x unchanged."""
 
     def __init__(self, x: Any, index: Any = None):
         self.x, self.index = x, index
@@ -52,7 +52,7 @@ class At:
 
 
 class Indexing:
-    """Some of the elements, by index."""
+    """Methods that read or write some of the elements, by index."""
 
     __slots__ = ()
 
@@ -80,7 +80,7 @@ class Indexing:
         return self.apply(ops.IndexSet(pattern), value, *arrays)
 
     def index_put(self, indices: tuple[Any, ...], values: Any, accumulate: bool = False) -> Self:
-        """index_set for a tuple of index tensors; with `accumulate` the values are added."""
+        """As index_set, for a tuple of index tensors. With `accumulate`, add the values instead of writing them."""
         if not accumulate:
             return self.index_set(tuple(indices), values)
         pattern, arrays = ops.pattern_of(tuple(indices), self.shape)
@@ -101,8 +101,8 @@ class Indexing:
         first, length = unwrap_dimension(start) + n if start < 0 else unwrap_dimension(start), unwrap_dimension(length)
         if out_of_order(0, first, first + length, n):
             raise BoundsError(f"narrow asks for {length} from {start} on, of the {n} along axis {axis} of {self.spec}")
-        if min(bounds(m)[0] for m in (first, length, n - first - length)) < 0:  # a slice would just be shorter
-            if isinstance(start, int) and start < 0:  # unknown length: each run refuses places before the axis
+        if min(bounds(m)[0] for m in (first, length, n - first - length)) < 0:  # a slice would just be cut short
+            if isinstance(start, int) and start < 0:  # unknown length: each run refuses places out of bounds
                 places = np.arange(start, start + max(length, 1))  # even if empty, the start must be inside
                 return self[(*_before(axis), places)].narrow(axis, 0, length)
             require_known(f"narrow of {self.spec}, to say whether it is inside,", first, length)
@@ -111,14 +111,14 @@ class Indexing:
 
     @accept_dim
     def index_select(self, axis: int, index: Any) -> Self:
-        """The slices at the places of an axis given by the index, a vector of integers."""
+        """The slices of an axis at the places in `index`, a vector of integers."""
         (x, axis), index = self._single(axis), self._places(index, "index_select")
         y = x.apply(ops.Index(_along(axis)), index)
         return y if self.ndim else y.reshape(())
 
     @accept_dim
     def index_add(self, axis: int, index: Any, source: Any, *, alpha: float = 1) -> Self:
-        """A copy with alpha · source added at the places of an axis; repeated indices add up."""
+        """A copy with alpha · source added at the places `index` of an axis; repeated indices add up."""
         (x, axis), index = self._single(axis), self._places(index, "index_add")
         source = x._beside(source, axis, index.size, "index_add")
         scaled = source if alpha == 1 else source * alpha
@@ -126,14 +126,14 @@ class Indexing:
 
     @accept_dim
     def index_copy(self, axis: int, index: Any, source: Any) -> Self:
-        """A copy with source written at the places of an axis."""
+        """A copy with source written at the places `index` of an axis."""
         (x, axis), index = self._single(axis), self._places(index, "index_copy")
         source = x._beside(source, axis, index.size, "index_copy")
         return x.apply(ops.IndexSet(_along(axis)), source, index).reshape(self.shape)
 
     @accept_dim
     def index_fill(self, axis: int, index: Any, value: Any) -> Self:
-        """A copy with one number written at the places of an axis."""
+        """A copy with one number written at the places `index` of an axis."""
         (x, axis), index = self._single(axis), self._places(index, "index_fill")
         return x.apply(ops.IndexSet(_along(axis)), self._number(value, "index_fill"), index).reshape(self.shape)
 
@@ -147,14 +147,14 @@ class Indexing:
 
     @accept_dim
     def take_along_dim(self, indices: Any, axis: int | None = None) -> Self:
-        """`gather` with an index that broadcasts against x along the other axes; without an axis, of all elements."""
+        """As `gather`, but the index broadcasts against x along the other axes. Without an axis, x is flattened."""
         index: Any = self.lift(indices)
         if axis is None:
             return self.ravel().gather(0, index.ravel())
         axis = self.axis(axis)
         if index.ndim != self.ndim:
             raise ShapeError(f"take_along_dim needs an index with as many axes as {self.spec}, and got {index.spec}")
-        index = index.where(index >= 0, index + self.shape[axis])  # negative ones count from the end
+        index = index.where(index >= 0, index + self.shape[axis])  # negative indices count from the end
         ours, its = list(self.spec.shape), list(index.spec.shape)
         ours[axis] = its[axis] = 1
         shape = list(np.broadcast_shapes(tuple(ours), tuple(its)))
@@ -172,7 +172,7 @@ class Indexing:
     def scatter(self, axis: int, index: Any, src: Any = None, *, value: Any = None, reduce: str | None = None) -> Self:
         """A copy with src[i, j], or a number, written at [index[i, j], j] along axis 0, and likewise along others.
 
-        reduce    'add' adds instead
+        reduce    'add' adds instead of overwriting
         """
         (x, axis), index = self._single(axis), _row(self.lift(index))
         source = self._cut(src if value is None else value, index)
@@ -184,7 +184,7 @@ class Indexing:
 
     @accept_dim
     def scatter_reduce(self, axis: int, index: Any, src: Any, reduce: str, *, include_self: bool = True) -> Any:
-        """Reduce each element and all src[i, j] whose index[i, j] names it: 'sum', 'prod', 'mean', 'amax' or 'amin'.
+        """Reduce each element with all src[i, j] whose index[i, j] is its place: 'sum', 'prod', 'mean', 'amax', 'amin'.
 
         include_self    whether the old element counts too. Memory grows with elements times indices along the axis.
         """
@@ -208,7 +208,7 @@ class Indexing:
 
     @accept_dim
     def index_reduce(self, axis: int, index: Any, source: Any, reduce: str, *, include_self: bool = True) -> Self:
-        """scatter_reduce of slices of the source, to the places of an axis given by the index."""
+        """As scatter_reduce, for whole slices of the source, to the places `index` of an axis."""
         (x, axis), index = self._single(axis), self._places(index, "index_reduce")
         source = x._beside(source, axis, index.size, "index_reduce")
         index = index.reshape(-1, *(1,) * (x.ndim - axis - 1)).broadcast_to(source.shape)
@@ -234,15 +234,15 @@ class Indexing:
     # -- by a mask ----------------------------------------------------------------------------
 
     def masked_select(self, mask: Any) -> Self:
-        """The elements where the mask is True, in one axis; both broadcast."""
+        """The elements where the mask is True, as a vector. The tensor and the mask broadcast."""
         mask = self._mask(mask, "masked_select")
         require_known("choosing by a mask, to count the elements,", *self.spec.shape, *mask.spec.shape)
         shape = np.broadcast_shapes(self.shape, mask.shape)
-        pattern, arrays = ops.pattern_of(mask.broadcast_to(shape).ravel(), (prod(shape),))  # one axis: the fastest
+        pattern, arrays = ops.pattern_of(mask.broadcast_to(shape).ravel(), (prod(shape),))  # a single axis is fastest
         return self.broadcast_to(shape).ravel().apply(ops.Index(pattern), *arrays)
 
     def masked_fill(self, mask: Any, value: Any) -> Self:
-        """A copy with one number where the mask is True; both broadcast."""
+        """A copy with one number where the mask is True. The tensor and the mask broadcast."""
         return self._mask(mask, "masked_fill").apply(ops.Where(), self._number(value, "masked_fill"), self)
 
     def masked_scatter(self, mask: Any, source: Any) -> Any:
@@ -253,7 +253,7 @@ class Indexing:
         return self._cast_value(source).take(places).reshape(mask.shape).where(mask, self)
 
     def nonzero(self, as_tuple: bool = False) -> Any:
-        """The indices of the nonzero elements, a row for each element; or one vector of indices for each axis."""
+        """The indices of the nonzero elements, one row per element; as_tuple, one vector of indices per axis."""
         require_known(f"nonzero of {self.spec}, to count the elements,", *self.spec.shape)
         array = self._read()
         if as_tuple:
@@ -271,7 +271,7 @@ class Indexing:
 
     @accept_dim
     def take(self, index: Any, axis: int | None = None) -> Self:
-        """The elements at flat indices into the whole tensor, in the index's shape; or slices along an axis."""
+        """The elements at flat indices into the whole tensor, in the index's shape; with an axis, slices along it."""
         if axis is None:
             return self.ravel().apply(ops.Index(_along(0)), index)
         return self.apply(ops.Index(_along(self.axis(axis))), index)
@@ -287,10 +287,10 @@ class Indexing:
     def unique(
         self, sorted: bool = True, return_inverse: bool = False, return_counts: bool = False, axis: int | None = None
     ) -> Any:
-        """The distinct elements, or slices along an axis. They are always sorted, also if `sorted` is False.
+        """The distinct elements, or distinct slices along an axis. They are always sorted, even if `sorted` is False.
 
-        return_inverse    also return the index of each element of x among them
-        return_counts     also return how often each of them occurs in x
+        return_inverse    also return, for each element of x, its index among the distinct elements
+        return_counts     also return how often each distinct element occurs in x
         """
         xp, a = self.spec.device.xp, None if axis is None else self.axis(axis)
         x = self._read().astype(wide(self.dtype))  # bfloat16 defines no order for NaN
@@ -302,7 +302,7 @@ class Indexing:
     def unique_consecutive(
         self, return_inverse: bool = False, return_counts: bool = False, axis: int | None = None
     ) -> Any:
-        """The elements, or slices along an axis, with each run of equal ones reduced to one; results as in unique."""
+        """Reduce each run of equal elements, or of equal slices along an axis, to its first. Results as in unique."""
         xp, a = self.spec.device.xp, None if axis is None else self.axis(axis)
         x = self._read().reshape(-1) if a is None else xp.moveaxis(self._read(), a, 0)
         begins = xp.ones(len(x), bool)
@@ -314,14 +314,14 @@ class Indexing:
         return self._lift_results(found, inverse, counts)
 
     def bincount(self, weights: Any = None, minlength: int = 0) -> Self:
-        """How often each of 0, 1, 2, … occurs in a vector of integers, or the sum of its weights."""
+        """How often each of 0, 1, 2, … occurs in a vector of integers; with weights, the sum of the weights of each."""
         if self.dtype.kind not in "iub" or self.ndim != 1:
             raise DTypeError(f"bincount needs a vector of integers, and got {self.spec}: use .astype(int) or .ravel()")
         w = None if weights is None else self.lift(weights)._read()
         return self.lift(self.spec.device.xp.bincount(self._read(), w, minlength))
 
     def histc(self, bins: int = 100, min: float = 0, max: float = 0) -> Self:
-        """The number of elements in each of `bins` equal parts of min … max; of the data's range if min == max."""
+        """Count the elements in each of `bins` equal parts of min … max, or of the data's range if min == max."""
         x = self._read()
         low, high = (min, max) if min != max or not x.size else (float(x.min()), float(x.max()))
         counts, _ = self.spec.device.xp.histogram(x, bins, (low - (low == high), high + (low == high)))
@@ -335,7 +335,7 @@ class Indexing:
     # -- reading arguments --------------------------------------------------------------------
 
     def _places(self, index: Any, name: str) -> Self:
-        """An index as a vector of integers; a single number becomes a vector of one."""
+        """An index as a vector of integers; a single number becomes a vector of one element."""
         index = self.lift(np.asarray(index, np.int64) if isinstance(index, int | list | tuple) else index)
         if index.dtype.kind not in "iu" or index.ndim > 1:
             raise DTypeError(f"{name} needs a vector of integers for its index, and got {index.spec}")
@@ -347,14 +347,14 @@ class Indexing:
         return kind == "b" and index.ndim == self.ndim > 1 and index.shape == self.shape
 
     def _mask(self, mask: Any, name: str) -> Self:
-        """A mask of booleans. Raises DTypeError if it contains numbers."""
+        """The mask as a tensor of booleans. Raises DTypeError if it contains numbers."""
         mask = self.lift(np.asarray(mask) if isinstance(mask, bool | list | tuple) else mask)
         if mask.dtype.kind != "b":
             raise DTypeError(f"{name} needs a mask of booleans, and got {mask.spec}: compare, as in x > 0")
         return mask
 
     def _cast_value(self, value: Any) -> Self:
-        """A value to be written, in self's dtype."""
+        """The value to write, converted to self's dtype."""
         return self.lift(value).astype(self.dtype)
 
     def _stretching(self, value: Any) -> Self:
@@ -364,14 +364,14 @@ class Indexing:
         return value.reshape(value.shape[extra:])
 
     def _number(self, value: Any, name: str) -> Self:
-        """A value of one element, in self's dtype."""
+        """The value in self's dtype. Raises ShapeError unless it is a single number."""
         value = self._cast_value(value)
         if value.ndim:
             raise ShapeError(f"{name} writes one number, and got {value.spec}")
         return value
 
     def _cut(self, src: Any, index: Self) -> Self:
-        """The values a scatter writes: src cut to the shape of the index. A single number stays one."""
+        """The values that a scatter writes: src cut to the shape of the index. A single number is left as it is."""
         src = self._cast_value(src)
         if src.ndim != index.ndim or src.shape == index.shape:
             return src
@@ -380,7 +380,7 @@ class Indexing:
         return src.apply(ops.Index(tuple(ops.Slice(0, n) for n in index.shape)))
 
     def _beside(self, source: Any, axis: int, length: int, name: str) -> Self:
-        """A source with self's shape, except for one place per index along the axis. Raises ShapeError otherwise."""
+        """Check that a source has self's shape, but `length` places along the axis. Raises ShapeError if not."""
         source = self._cast_value(source)
         wanted = (*self.shape[:axis], length, *self.shape[axis + 1 :])
         if source.shape != wanted and not (length == 1 and source.shape == self.shape[:axis] + self.shape[axis + 1 :]):
@@ -388,13 +388,13 @@ class Indexing:
         return source.reshape(wanted)
 
     def _lift_results(self, found: Any, *more: Any) -> Any:
-        """The arrays that are not None as tensors: a tuple, or a single tensor."""
+        """Convert the arrays that are not None to tensors: a tuple, or a single tensor."""
         given = [self.lift(array) for array in (found, *more) if array is not None]
         return given[0] if len(given) == 1 else tuple(given)
 
 
 def _row(x: Any) -> Any:
-    """x with at least one axis: a 0-d tensor becomes a row of one."""
+    """x with at least one axis: a 0-d tensor becomes a row of one element."""
     return x if x.ndim else x.reshape(1)
 
 

@@ -22,7 +22,7 @@ from .arguments import accept_dim, integers, whole
 
 
 class Movement:
-    """Other shapes, other orders, pieces. No arithmetic, except in sum_to, which undoes a broadcast."""
+    """Methods for shape, order and pieces. They do no arithmetic, except for sum_to, which undoes a broadcast."""
 
     __slots__ = ()
 
@@ -41,11 +41,11 @@ class Movement:
     def view_as(self, other: Any) -> Self: return self.view(other.shape)
 
     def clone(self) -> Self:
-        """The same numbers in memory of their own."""
+        """A copy: the same numbers in new memory."""
         return self.apply(ops.Clone())
 
     def contiguous(self) -> Self:
-        """The same numbers in memory in axis order, so that `view` can reshape them; copied if necessary."""
+        """The same numbers, laid out in memory in axis order, so that `view` can reshape them; copied if necessary."""
         return self.apply(ops.Contiguous())
 
     @accept_dim
@@ -79,7 +79,7 @@ class Movement:
 
     @accept_dim
     def unsqueeze(self, axis: int) -> Self:
-        """Insert an axis of length 1 at that place of the result."""
+        """Insert an axis of length 1, which becomes axis `axis` of the result."""
         place = self._new_axis(axis)
         return self.reshape((*self.shape[:place], 1, *self.shape[place:]))
 
@@ -87,7 +87,7 @@ class Movement:
 
     @accept_dim
     def permute(self, *order: Any, axes: Any = None) -> Self:
-        """The axes in another order; each must be given once."""
+        """The axes in another order. Each axis must be given once."""
         order = integers(order if axes is None else (axes,))
         return self.apply(ops.Transpose(tuple(a % self.ndim if -self.ndim <= a < self.ndim else a for a in order)))
 
@@ -139,7 +139,7 @@ class Movement:
 
     @accept_dim
     def flip(self, *along: Any, axes: Any = None) -> Self:
-        """The order along some axes reversed."""
+        """Reverse the order of the elements along some axes."""
         along = integers(along if axes is None else (axes,))
         chosen = self._reduction(along, False, ())[0]
         if len(chosen) < len(along) and self.ndim:
@@ -178,7 +178,7 @@ class Movement:
     # -- copies -------------------------------------------------------------------------------
 
     def broadcast_to(self, *shape: Any) -> Self:
-        """Axes of length 1 repeated to fill the shape."""
+        """Repeat axes of length 1 to fill the shape."""
         shape = integers(shape)
         return self if shape == self.spec.shape else self.apply(ops.BroadcastTo(shape))
 
@@ -194,7 +194,7 @@ class Movement:
 
     @accept_dim
     def tile(self, *times: Any, axes: Any = None) -> Self:
-        """The tensor repeated along each axis. Fewer numbers than axes apply to the last axes."""
+        """Repeat the tensor along each axis. If there are fewer numbers than axes, they apply to the last axes."""
         times = integers(times if axes is None else (axes,))
         times = (1,) * (self.ndim - len(times)) + times
         shape = (1,) * (len(times) - self.ndim) + self.spec.shape
@@ -205,7 +205,7 @@ class Movement:
         return laid.clone().reshape(tuple(r * n for r, n in zip(times, shape)))
 
     def repeat(self, *sizes: Any) -> Self:
-        """The tensor repeated along each axis, as PyTorch's repeat does. NumPy's repeat is repeat_interleave."""
+        """Repeat the tensor along each axis, as PyTorch's repeat does. NumPy's repeat is repeat_interleave."""
         if len(integers(sizes)) < self.ndim:
             raise ShapeError(f"repeat needs a number for each axis of {self.spec}, and got {sizes}: tile needs fewer")
         return self.tile(*sizes)
@@ -214,8 +214,8 @@ class Movement:
     def repeat_interleave(self, repeats: Any, axis: Any = None, *, output_size: int | None = None) -> Self:
         """Repeat each element along an axis, one copy after the other; without an axis, along the flattened tensor.
 
-        repeats        one number for all elements, or one for each
-        output_size    the length of the result, if known: it is checked
+        repeats        one number for all elements, or a number for each element
+        output_size    the length of the result, if known; the actual length is checked against it
         """
         if output_size is not None:
             y = self.repeat_interleave(repeats, axis)
@@ -240,7 +240,7 @@ class Movement:
 
     @accept_dim
     def split(self, split_size: Any, axis: int = 0) -> tuple[Self, ...]:
-        """Pieces of that length along an axis, of which the last may be shorter; or of the given lengths."""
+        """Cut an axis into pieces of length split_size, the last possibly shorter; or into pieces of given lengths."""
         axis = self.axis(axis)
         n = self.spec.shape[axis]
         if isinstance(split_size, tuple | list):
@@ -260,7 +260,7 @@ class Movement:
 
     @accept_dim
     def chunk(self, chunks: int, axis: int = 0) -> tuple[Self, ...]:
-        """That many pieces, or fewer, all of one length except the last."""
+        """Cut an axis into `chunks` pieces or fewer, all of one length except the last."""
         axis = self.axis(axis)
         if chunks < 1:
             raise ShapeError(f"chunk needs at least one piece, and got {chunks}")
@@ -269,7 +269,7 @@ class Movement:
 
     @accept_dim
     def tensor_split(self, indices_or_sections: Any, axis: int = 0) -> tuple[Self, ...]:
-        """That many pieces, the first ones longer by 1 if needed; or pieces cut at the given indices."""
+        """Cut an axis into that many pieces, the first ones longer by 1 if needed; or cut it at the given indices."""
         axis = self.axis(axis)
         n = self.shape[axis]
         if hasattr(indices_or_sections, "spec"):
@@ -299,7 +299,7 @@ class Movement:
         return tuple(self.select(axis, i) for i in range(self.shape[axis]))
 
     def unfold(self, dimension: int, size: int, step: int = 1) -> Self:
-        """The windows of `size` along an axis, one every `step`; their elements become the last axis."""
+        """The windows of length `size` along an axis, one every `step` places; their elements form the last axis."""
         x, axis = self._single(dimension)
         n = x.shape[axis]
         if not 0 <= size <= n or step < 1:
@@ -316,32 +316,32 @@ class Movement:
 
     @accept_dim
     def diagonal(self, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Self:
-        """The elements i, i + offset of two axes, as the last axis."""
+        """The elements at (i, i + offset) of two axes, as a new last axis."""
         return self.movedim((axis1, axis2), (-2, -1)).apply(ops.Diagonal(whole(offset)))
 
     @accept_dim
     def diag_embed(self, offset: int = 0, axis1: int = -2, axis2: int = -1) -> Self:
-        """A matrix of two new axes with the last axis on its diagonal, and zeros elsewhere."""
+        """Matrices, in two new axes, with the elements of the last axis on their diagonal, and zeros elsewhere."""
         if not self.ndim:
             raise ShapeError(f"diag_embed needs an axis for the diagonal, and this is {self.spec}")
         n = self.spec.shape[-1] + abs(whole(offset))
         return self.apply(ops.OnDiagonal((n, n), whole(offset))).movedim((-2, -1), (axis1, axis2))
 
     def diag(self, diagonal: int = 0) -> Self:
-        """Of a vector, the matrix with it on the diagonal; of a matrix, its diagonal."""
+        """For a vector, the matrix that has it on the diagonal; for a matrix, its diagonal."""
         return self.diag_embed(diagonal) if self.ndim == 1 else self._matrix("diag").diagonal(diagonal).clone()
 
     # -- undoing a broadcast, and parsing arguments -----------------------------------------------
 
     def sum_to(self, shape: tuple[int, ...]) -> Self:
-        """The adjoint of a broadcast from `shape`: sum over the axes that it added or stretched."""
+        """The adjoint of a broadcast from `shape`: sum over the axes that the broadcast added or stretched."""
         shape = integers((shape,))
         if shape == self.spec.shape:
             return self
         added = self.ndim - len(shape)
         stretched = tuple(a for a, n in enumerate(self.spec.shape) if a < added or shape[a - added] != n)
         total = self.sum(stretched, keepdims=True)
-        if any(is_unknown(shape[a - added]) for a in stretched if a >= added):  # as of x[:1], which may be empty
+        if any(is_unknown(shape[a - added]) for a in stretched if a >= added):  # as in x[:1], which may be empty
             return total.reshape(total.shape[added:])[tuple(slice(0, wrap_dimension(n)) for n in shape)]
         return total.reshape(shape)
 
@@ -357,7 +357,7 @@ class Movement:
         return shape if is_open else ops.resolve_shape(shape, self.spec)
 
     def _new_axis(self, axis: Any) -> int:
-        """The place of a new axis, counted from the left."""
+        """The position of a new axis, counted from the left. Raises AxisError if out of range."""
         n = whole(axis)
         if not -self.ndim - 1 <= n <= self.ndim:
             raise AxisError(f"{self.spec} has room for a new axis at {-self.ndim - 1} to {self.ndim}, and not at {n}")
@@ -369,7 +369,7 @@ class Movement:
         return tuple(self.narrow(axis, end - length, length) for end, length in zip(ends, lengths))
 
     def _matrix(self, name: str) -> Self:
-        """self. Raises ShapeError if it is not a matrix."""
+        """Return self. Raises ShapeError if self is not a matrix."""
         if self.ndim != 2:
             raise ShapeError(f"{name} needs a matrix, and this is {self.spec}: diagonal takes two axes of any tensor")
         return self

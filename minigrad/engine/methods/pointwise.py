@@ -1,6 +1,6 @@
 """Elementwise operators, comparisons, logic, functions and activations. Names and semantics are PyTorch's.
 
-Softmax and standardising are here too: they keep the shape, and are used like activations.
+Softmax and standardising are here too, since they keep the shape and are used like activations.
 """
 
 from __future__ import annotations
@@ -105,7 +105,7 @@ class Pointwise:
         """Whether every element is close, in the sense of `isclose`: a single bool."""
         return bool(self.isclose(other, rtol, atol, equal_nan).numpy().all())
 
-    # -- in words ---------------------------------------------------------------------------
+    # -- operators as methods ---------------------------------------------------------------
 
     def add(self, other: Any, *, alpha: Any = 1) -> Self: return self + self._times(other, alpha)
     def sub(self, other: Any, *, alpha: Any = 1) -> Self: return self - self._times(other, alpha)
@@ -147,7 +147,7 @@ class Pointwise:
     def fmin(self, other: Any) -> Self: return self.where((self <= other) | self.lift(other).isnan(), other)
 
     def lerp(self, end: Any, weight: Any) -> Self:
-        """x + w (y − x), computed from the nearer end, so that it is exactly y for w = 1."""
+        """x + w (y − x), computed from the nearer end, so that the result is exactly y for w = 1."""
         x: Any = self.real_valued()
         end, w = x.lift(end), x.lift(weight)
         step = end - x
@@ -217,7 +217,7 @@ class Pointwise:
     absolute, sgn, fix = abs, sign, trunc
     arcsin, arccos, arctan, arcsinh, arccosh, arctanh, arctan2 = asin, acos, atan, asinh, acosh, atanh, atan2
 
-    # -- of one op, or of several -----------------------------------------------------------------
+    # -- composed of a few ops --------------------------------------------------------------------
 
     def square(self) -> Self: return self.apply(ops.Pow(2))
     @autocast_to("float32")
@@ -266,7 +266,7 @@ class Pointwise:
     def isposinf(self: Any) -> Any: return self.isinf() & (self > 0)
 
     def nan_to_num(self, nan: float = 0.0, posinf: float | None = None, neginf: float | None = None) -> Self:
-        """Replace NaN, ∞ and −∞ by numbers; by default by 0, the largest and the smallest number of the dtype."""
+        """Replace NaN, ∞ and −∞ by numbers: by default 0, and the largest and the smallest number of the dtype."""
         M = float(finfo(self.dtype).max) if self.dtype in HALVES else None  # half precision is computed in float32
         return self.apply(ops.NanToNum(nan, M if posinf is None else posinf, -M if M and neginf is None else neginf))
 
@@ -298,7 +298,7 @@ class Pointwise:
         return self.real_valued().apply(ops.Softplus(float(beta), float(threshold)))
 
     def gelu(self, approximate: str = "none") -> Self:
-        """x Φ(x), or with approximate="tanh" a faster formula close to it."""
+        """x Φ(x), or with approximate="tanh" a faster approximation."""
         if approximate not in ("none", "tanh"):
             raise ValueError(f'gelu takes approximate="none" or "tanh", and got {approximate!r}')
         return self.real_valued().apply(ops.GeluTanh() if approximate == "tanh" else ops.Gelu())
@@ -329,7 +329,7 @@ class Pointwise:
 
     @accept_dim
     def standardise(self, axis: Any = -1, eps: float = 1e-5) -> Self:
-        """(x − mean) / √(var + ε) along an axis, several, or all; the variance is that of all n, not n − 1."""
+        """(x − mean) / √(var + ε) along an axis, several, or all. The variance divides by n, not by n − 1."""
         axes = self._floating("standardise")._reduction(axis, False)[0]
         return self.apply(ops.Standardise(axes, float(eps)))
 
@@ -347,7 +347,7 @@ class Pointwise:
         return x.apply(op(a)).reshape(self.shape)
 
     def _floating(self, name: str) -> Self:
-        """self. Raises DTypeError unless it holds floats."""
+        """Return self. Raises DTypeError unless self holds floats."""
         if not self.spec.is_float:
             raise DTypeError(f"{name} needs floating numbers, and this is {self.spec}: use .astype(float)")
         return self

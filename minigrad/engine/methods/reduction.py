@@ -11,8 +11,8 @@ Over an axis of length 0, a sum is 0, a product 1 and a mean NaN; a minimum or m
 all axes, as None does, except for all and any, which then apply to each element. A 0-d tensor may be reduced along
 axis 0 or −1, like a row of one element.
 
-Methods that find elements return a named tuple (values, indices). Gradients pass through the values, each back to
-its place. `max`, `min` and `median` have two meanings, as in PyTorch: without arguments they return one number;
+Methods that find elements return a named tuple (values, indices). The gradient of a value goes to the element that
+was found. `max`, `min` and `median` have two meanings, as in PyTorch: without arguments they return one number;
 along `dim` they return values and indices. With the array API's name, `axis`, max and min return values only.
 """
 
@@ -97,7 +97,7 @@ class Reductions:
     def std(
         self, axis: Any = None, unbiased: Any = None, keepdims: bool = False, *, correction: Any = 1, **torch: Any
     ) -> Self:
-        """√var; its slope is 0 where all elements are equal."""
+        """The standard deviation, √var; its slope is 0 where all elements are equal."""
         return self.real_valued().apply(ops.Std(*self._spread(axis, unbiased, keepdims, correction, **torch)))
 
     def var_mean(self, *given: Any, **options: Any) -> tuple[Self, Self]:
@@ -110,7 +110,7 @@ class Reductions:
 
     @autocast_to("float32")
     def norm(self, p: Any = 2, axis: Any = None, keepdims: bool = False, *, dtype: Any = None, **torch: Any) -> Self:
-        """(Σ |x|ᵖ)^(1/p): of the elements as one vector, or of each vector along the axes; 'fro' is 2.
+        """(Σ |x|ᵖ)^(1/p) of all elements as one vector, or of each vector along the axes. p = 'fro' means 2.
 
         p    0 counts nonzero elements; inf and −inf give the largest and smallest |x|; 'nuc' sums singular values
         """
@@ -133,7 +133,7 @@ class Reductions:
         return (self.real_valued() - other).norm(p)
 
     def cov(self, *, correction: float = 1, fweights: Any = None, aweights: Any = None) -> Self:
-        """The covariance of each pair of rows: a row is a variable, a column an observation. A number for a single row.
+        """The covariance of each pair of rows; a row is a variable, a column an observation. One row gives one number.
 
         fweights    how often each observation was made, integers
         aweights    how much each observation counts
@@ -146,7 +146,7 @@ class Reductions:
         if aweights is not None:
             a = x.lift(aweights).astype(x.dtype)
             w, n = w * a, (w * a).sum()
-            freedom = n - correction * (w * a).sum() / n  # of NumPy's cov
+            freedom = n - correction * (w * a).sum() / n  # as in NumPy's cov
         centred = x - (x * w).sum(1, keepdims=True) / n
         y = (centred * w) @ centred.mT / x.lift(freedom).clamp(min=0)
         return y if len(x) > 1 else y.reshape(())
@@ -187,10 +187,10 @@ class Reductions:
         """Whether some element is not 0."""
         return self.apply(ops.Any(*self._reduction(axis, keepdims, (), **torch)))
 
-    # -- the larger, and where -----------------------------------------------------------------------------
+    # -- extremes with their indices -----------------------------------------------------------------------
 
     def max(self, dim: Any = None, keepdim: bool = False, *, axis: Any = None, keepdims: bool = False) -> Any:
-        """The largest of all elements, or along `axis`; along `dim` (values, indices); max(tensor) is maximum.
+        """The largest element, of all or along `axis`; along `dim`, (values, indices). max(tensor) means maximum.
 
         Tied elements share the gradient equally; along `dim` the first one gets all of it.
         """
@@ -201,7 +201,7 @@ class Reductions:
         return self._extreme(ops.ArgMax, dim, keepdim or keepdims)
 
     def min(self, dim: Any = None, keepdim: bool = False, *, axis: Any = None, keepdims: bool = False) -> Any:
-        """The smallest of all elements, or along `axis`; along `dim` (values, indices); min(tensor) is minimum.
+        """The smallest element, of all or along `axis`; along `dim`, (values, indices). min(tensor) means minimum.
 
         Tied elements share the gradient equally; along `dim` the first one gets all of it.
         """
@@ -240,7 +240,7 @@ class Reductions:
 
     @accept_dim
     def topk(self, k: int, axis: int = -1, largest: bool = True, sorted: bool = True) -> ValuesIndices:
-        """The k largest (or smallest) elements along the axis, and their indices. They are always sorted."""
+        """The k largest (or smallest) elements along the axis, and their indices. The elements are always sorted."""
         x, a = self._single(axis)
         return x._take_places(a, x.apply(ops.ArgTopK(a, unwrap_dimension(k), flag(largest))), keepdims=bool(self.ndim))
 
@@ -255,9 +255,9 @@ class Reductions:
 
     @accept_dim
     def median(self, axis: int | None = None, keepdims: bool = False) -> Any:
-        """The middle element, the lower of two: of all, or along an axis (values, indices). NaN if any element is NaN.
+        """The middle element, the lower of two; along an axis, (values, indices). NaN if any element is NaN.
 
-        Of all elements, tied ones share the gradient equally; along an axis one of them gets all of it.
+        Without an axis, tied elements share the gradient equally; along an axis, one of them gets all of it.
         """
         if axis is None:
             middle = self.reshape(self.size).median(0).values
@@ -279,7 +279,7 @@ class Reductions:
     ) -> Self:
         """The q-quantile, 0 ≤ q ≤ 1, by default interpolated linearly (Hyndman and Fan 1996, type 7).
 
-        q                a number, or a vector or list, which becomes the first axis; with 'linear', q has a gradient
+        q                a number, or a vector or list (the result's first axis). With 'linear', q gets a gradient
         interpolation    'linear', 'lower', 'higher', 'nearest' or 'midpoint': the value between two elements
         """
         level, learns = q.tolist() if hasattr(q, "tolist") else q, getattr(q, "requires_grad", False)
@@ -334,16 +334,16 @@ class Reductions:
 
     @accept_dim
     def cummax(self, axis: int) -> ValuesIndices:
-        """The largest element so far, and its index: the last one, if tied."""
+        """The largest element so far, and its index; of tied elements, the last index."""
         return self._gather_by(ops.ArgCumMax, axis)
 
     @accept_dim
     def cummin(self, axis: int) -> ValuesIndices:
-        """The smallest element so far, and its index: the last one, if tied."""
+        """The smallest element so far, and its index; of tied elements, the last index."""
         return self._gather_by(ops.ArgCumMin, axis)
 
     def trapezoid(self, x: Any = None, *, dx: float = 1.0, dim: int = -1) -> Any:
-        """∫ y dx along an axis by the trapezoidal rule; the samples are at places x, or dx apart."""
+        """∫ y dx along an axis, by the trapezoidal rule. The samples are at the points x, or dx apart."""
         return self._trapezoids(x, dx, dim).sum(dim)
 
     trapz = trapezoid
@@ -361,7 +361,7 @@ class Reductions:
 
     @accept_dim
     def diff(self, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = None) -> Self:
-        """x₁ − x₀, x₂ − x₁, …, applied n times; each time the result has one element less."""
+        """x₁ − x₀, x₂ − x₁, …, applied n times. Each time, the result has one element less than before."""
         axis = self.axis(axis)
         ends = [self.lift(e) for e in (prepend, append) if e is not None]
         if ends and n:
@@ -398,21 +398,21 @@ class Reductions:
     def _spread(
         self, axis: Any = None, unbiased: Any = None, keepdims: bool = False, correction: Any = 1, **torch: Any
     ) -> tuple[Any, ...]:
-        """The axes, keepdims, and the correction; a bool alone is `unbiased`."""
+        """The axes, keepdims, and the correction. A bool as the only argument means `unbiased`."""
         if isinstance(axis, bool) and unbiased is None:
             axis, unbiased = None, axis
         correction = 1 if correction is None else correction
         return *self._reduction(axis, keepdims, **torch), correction if unbiased is None else int(flag(unbiased))
 
     def _single(self, axis: Any) -> tuple[Self, int]:
-        """self and one of its axes. A 0-d tensor becomes a row of one, with axis 0 or −1."""
+        """self, and the axis counted from the left. A 0-d tensor becomes a row of one element for axis 0 or −1."""
         return (self, self.axis(axis)) if self.ndim or whole(axis) not in (0, -1) else (self.reshape(1), 0)
 
     def _as(self, dtype: Any) -> Self:
         return self if dtype is None else self.astype(dtype)
 
     def _summand(self, dtype: Any) -> Self:
-        """self in the dtype for sums: unsigned integers in int64, except uint64, which does not fit into it."""
+        """self in the dtype for sums: int64 for unsigned integers, except for uint64, which does not fit into int64."""
         if dtype is None and self.dtype.kind == "u" and self.dtype.itemsize < 8:
             dtype = np.int64
         return self._as(dtype)
@@ -429,7 +429,7 @@ class Reductions:
         return x.apply(op(a, flag(keepdims) and bool(self.ndim)))  # type: ignore[call-arg]
 
     def _take_places(self, axis: int, places: Any, keepdims: bool) -> ValuesIndices:
-        """The elements at places of an axis. Without keepdims there is one place, and the axis is removed."""
+        """The elements at the places of an axis. Without keepdims there is a single place, and the axis is removed."""
         values = self.gather(axis, places)
         if keepdims:
             return ValuesIndices(values, places)
@@ -448,7 +448,7 @@ class Reductions:
 
 
 def interpolate_sorted(ordered: Any, axis: int, level: float, interpolation: str, q: Any) -> Any:
-    """The quantile at a level of sorted elements along an axis, with a gradient for the tensor q if it is given."""
+    """The quantile at `level` of elements sorted along an axis; with a gradient for q, if q is a tensor."""
     last = ordered.shape[axis] - 1
     up = level * last
     low = min(floor(up), max(last - 1, 0))
@@ -460,7 +460,7 @@ def interpolate_sorted(ordered: Any, axis: int, level: float, interpolation: str
 
 
 def element(x: Any, axis: int, place: Any) -> Any:
-    """The element at one place of an axis, which keeps length 1. The place may depend on the run."""
+    """The element at one place of an axis. The axis keeps length 1. The place may differ from run to run."""
     if is_unknown(unwrap_dimension(place)):
         return x.index_select(axis, x.lift(np.zeros(1, np.int64)) + place)
     return x.narrow(axis, place, 1)

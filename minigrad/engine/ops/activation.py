@@ -1,6 +1,6 @@
 """Activations, used between the layers of a network, and a loss that cannot be composed well from other ops.
 
-They take floats. An exponential may overflow to ∞ without a warning: 1 / ∞ is 0, the correct limit.
+Activations take floats. An exponential may overflow to ∞ without a warning, since 1 / ∞ is 0, the correct limit.
 """
 
 from __future__ import annotations
@@ -177,7 +177,7 @@ class Mish(Elementwise):
 
     @blockwise
     def forward(self, xp, x):
-        e = xp.exp(xp.minimum(x, 20))  # from there on the quotient is 1
+        e = xp.exp(xp.minimum(x, 20))  # for x ≥ 20 the quotient is 1
         n = e * (e + 2)
         return x * (n / (n + 2))
 
@@ -205,9 +205,9 @@ class Gelu(Elementwise):
 
 
 class GeluTanh(Elementwise):
-    """y = ½ x (1 + tanh u) = x σ(2u) with u = √(2/π) (x + 0.044715 x³): nearly `Gelu`, and faster. Same source.
+    """y = ½ x (1 + tanh u) = x σ(2u) with u = √(2/π) (x + 0.044715 x³): nearly `Gelu`, and faster. Source: as for Gelu.
 
-    Where tanh u is nearly −1, 1 + tanh u would lose digits.
+    The form with σ is used: where tanh u is nearly −1, 1 + tanh u would lose digits.
     """
 
     symbol = "gelu"
@@ -227,7 +227,7 @@ CUBE = LINE * 0.044715
 
 
 class Differential(Elementwise):
-    """z = f′(x) t, which maps tangents forwards and gradients backwards: this map is its own adjoint."""
+    """z = f′(x) t: maps a tangent t forwards or a gradient t backwards, as this map of t is its own adjoint."""
 
     inline = False
 
@@ -262,7 +262,7 @@ class GeluTanhDifferential(Differential):
     @np.errstate(over="ignore")
     @blockwise
     def forward(self, xp, t, x):
-        # In place: every additional array would occupy cache.
+        # Compute in place: every additional array would occupy cache.
         v = x * x
         p = v * (-2 * CUBE)
         p -= 2 * LINE
@@ -288,7 +288,7 @@ class GeluTanhDifferential(Differential):
     def flops(self, z, t, x): return 16 * z.size
 
 
-LEAST = -100.0  # ln of a probability is at least this, so that one certain mistake leaves the mean finite
+LEAST = -100.0  # ln of a probability is clamped to this, so that a mistake made with certainty leaves the mean finite
 TINY = 3.7e-44  # e to the LEAST
 
 
@@ -300,7 +300,7 @@ class BinaryCrossEntropy(Elementwise):
     inline = False
 
     def forward(self, xp, x, t):
-        least = xp.finfo(x.dtype).smallest_subnormal  # its ln is finite, so there is no warning of a division by zero
+        least = xp.finfo(x.dtype).smallest_subnormal  # ln of it is finite, so NumPy does not warn of a division by zero
         hit = xp.maximum(xp.log(xp.maximum(x, least)), x.dtype.type(LEAST))
         sure = xp.greater_equal(x, 1)
         miss = xp.where(sure, x.dtype.type(LEAST), xp.log1p(xp.where(sure, x.dtype.type(0), -x)))

@@ -80,11 +80,11 @@ class Pow(Elementwise):
         return super().infer(x)
 
     def forward(self, xp, x):
-        integers = {*"biu"} if isinstance(self.exponent, float) else {"b"}  # kinds whose power has another dtype
+        integers = {*"biu"} if isinstance(self.exponent, float) else {"b"}  # kinds for which it has another dtype
         return x * x * x if self.exponent == 3 and x.dtype.kind not in integers else x ** self.exponent
 
     def partials(self, y, x):
-        # x⁰ is 1 everywhere. It is a case of its own, since 0 · x⁻¹ is NaN at 0.
+        # x⁰, which is 1 everywhere, is a special case, since 0 · x⁻¹ is NaN at 0.
         return 0 if self.exponent == 0 else self.exponent * x ** (self.exponent - 1),
 
 
@@ -97,7 +97,7 @@ class Power(Elementwise):
     def forward(self, xp, x, y): return xp.power(x, y)
 
     def partials(self, z, x, y):
-        # Where the formula would be 0 · ∞, the base is replaced by 1: then the product is 0, not NaN.
+        # Where the formula would give 0 · ∞, the base is replaced by 1, so that the product is 0, not NaN.
         base = x.where((abs(x) > 0) | (y != 0), 1)
         argument = x.where((x != 0) | (y < 0), 1)
         return y * base ** (y - 1), z * argument.log()
@@ -137,7 +137,7 @@ class Fmod(Elementwise):
 
 
 class Hypot(Elementwise):
-    """z = √(x² + y²), without forming a large square"""
+    """z = √(x² + y²), without forming a square that could overflow"""
 
     method = "hypot"
 
@@ -169,7 +169,7 @@ class CopySign(Elementwise):
 
 
 class LogAddExp(Elementwise):
-    """z = ln(eˣ + eʸ), without forming a large e"""
+    """z = ln(eˣ + eʸ), without forming an exponential that could overflow"""
 
     method = "logaddexp"
 
@@ -178,7 +178,7 @@ class LogAddExp(Elementwise):
 
 
 class XLogY(Elementwise):
-    """z = x ln y, and 0 where x is 0: the limit of x ln x"""
+    """z = x ln y; 0 where x is 0, as is the limit of x ln x"""
 
     method = "xlogy"
 

@@ -129,7 +129,7 @@ class Not(Question):
 
 
 class Kept(Elementwise):
-    """z = t where c holds, 0 elsewhere: `Where` with 0, which is also how a gradient passes through a choice"""
+    """z = t where c holds, 0 elsewhere: `Where` with 0, which is also the gradient's path through a `Where`"""
 
     inline = False
 
@@ -141,8 +141,8 @@ class Kept(Elementwise):
 
 
 def select_or_zero(xp, t, c):
-    """t where c holds, else 0. Bit operations avoid a branch per element: mispredicted ones take ten times as long."""
-    if xp is not np and (own := getattr(xp, "kept", None)):  # C has one
+    """t where c holds, else 0. Bit operations avoid branches, which take ten times as long when mispredicted."""
+    if xp is not np and (own := getattr(xp, "kept", None)):  # C has its own
         return own(t, c)
     bits = np.dtype(f"i{t.dtype.itemsize}")
     return (-c.astype(bits) & t.view(bits)).view(t.dtype)
@@ -246,7 +246,7 @@ class Quantize(Elementwise):
 class FakeQuantize(Elementwise):
     """y = (q − z) s, where q is the result of `Quantize`: x after quantisation and back.
 
-    Its true slope is 0 wherever it exists. The rule returns the slope of x clamped to the range, so that earlier
+    The true slope of y is 0 wherever it exists. The rule returns the slope of x clamped to the range, so that earlier
     layers can learn: the straight-through estimate. Bengio et al. 2013, “Estimating or Propagating Gradients Through
     Stochastic Neurons for Conditional Computation”, section 3. https://arxiv.org/abs/1308.3432
     """
@@ -267,7 +267,7 @@ class FakeQuantize(Elementwise):
 
 
 def nearest(xp, x, s, z, low, high):
-    """x / s + z as an integer from low to high, computed by x · (1 / s) as in PyTorch; halves round to even."""
+    """x / s, rounded half to even, plus z, clamped to low … high. x / s is computed as x · (1 / s), as in PyTorch."""
     q = xp.rint(x * (1 / s)) + z
     q = xp.where(q >= low, q, low)  # also for NaN
     return xp.where(q <= high, q, high)

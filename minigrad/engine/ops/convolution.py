@@ -4,7 +4,7 @@ Along one axis a window of k taps stands at places o = 0, 1, …, and its tap t 
 
     o · stride + t · dilation − before
 
-of x. Reads outside of x are padding, which is never stored: for each tap only the places that read inside
+of x. Reads outside of x are padding, which is never stored: for each tap, only the places whose reads lie inside x
 are listed. So a sum or a maximum over windows is a loop over the few taps, each reading a whole slab of x,
 without a loop over places or over the batch.
 
@@ -12,18 +12,18 @@ Slabs are copied with the batch as the innermost axis in memory, (C, *spatial, N
 contiguous runs of N · width elements. Results are views with their axes in the usual order, and elementwise
 ops keep the memory order of their operands, so a network of convolutions transposes its batch only once.
 
-All windows together read each element of x as often as a window has taps. So their contents are laid out in blocks
-that fit into the cache, and each block is used before the next is made. The windows at places a, a + 1, … equal those
-at 0, 1, … of a window with a · stride less padding before, so a block is a window like any other.
+All windows together read an element of x up to once per tap. So the contents of the windows are laid out in blocks
+that fit into the cache, and each block is used before the next is made. A block from place a on is a window like any
+other: it reads the same elements as a window that starts at place 0 with a · stride less padding before x.
 
 The three ops are the derivatives of one trilinear form:
 
     T(x, w, gy) = Σ gy · (x ⋆ w)        x (N, C, *size)   w (O, C / groups, *kernel)   y (N, O, *places)
 
-It is linear in x, in w and in gy. Its gradient in gy is the convolution y = x ⋆ w, its gradient in x the
-transposed convolution, its gradient in w the filter's. So each op's derivatives, of every order, are the other two.
+T is linear in x, in w and in gy. Its gradient in gy is the convolution y = x ⋆ w; in x, ConvolutionTranspose; in w,
+ConvolutionFilter. So the derivatives of each of these ops, of every order, are the other two ops.
 
-Each is one matrix product (one per group) with the windows of x as columns: Chellapilla, Puri and Simard 2006,
+Each op is one matrix product (one per group) with the windows of x as columns: Chellapilla, Puri and Simard 2006,
 “High Performance Convolutional Neural Networks for Document Processing”. As usual in deep learning, the kernel is
 not mirrored.
 """
@@ -45,7 +45,7 @@ from ..base.errors import ShapeError
 from ..base.spec import Spec, common_device
 from ..core.op import Linear, Op
 
-PER_BLOCK = 16  # device blocks per block of columns: with smaller ones, calls cost more than the cache saves
+PER_BLOCK = 16  # device blocks per block of columns: in smaller blocks, calls cost more than the cache saves
 
 
 @dataclass(frozen=True)
@@ -98,7 +98,7 @@ class Window:
         return reach(size, places, self.kernel[i], self.stride[i], self.padding[i][0], self.dilation[i])
 
     def slabs(self, size: tuple[int, ...], places: tuple[int, ...]) -> list[Any]:
-        """For each tap of all axes, the last axis fastest: its position, the slices of x it reads, and their places."""
+        """For each tap, the last axis fastest: its position, the slices of x it reads, the places that read them."""
         return slabs(self, size, places)
 
 
@@ -109,7 +109,7 @@ def reach(n: int, places: int, k: int, stride: int, before: int, dilation: int) 
     for t in range(k):
         shift = t * dilation - before
         first = min(max(0, -(shift // stride)), places)  # the first place that reads no padding before x
-        last = max(first, min(places, (n - 1 - shift) // stride + 1))  # the end of those that read none after x
+        last = max(first, min(places, (n - 1 - shift) // stride + 1))  # the end of the places that read none after x
         start = first * stride + shift
         read = slice(start, start + (last - first - 1) * stride + 1, stride) if last > first else slice(0, 0)
         taps.append((read, slice(first, last)))
@@ -118,7 +118,7 @@ def reach(n: int, places: int, k: int, stride: int, before: int, dilation: int) 
 
 @lru_cache(maxsize=1024)
 def slabs(window: Window, size: tuple[int, ...], places: tuple[int, ...]) -> list[Any]:
-    """See `Window.slabs`: computed once for each size."""
+    """Window.slabs, cached: computed once for each size."""
     axes = [enumerate(window.axis(i, n, p)) for i, (n, p) in enumerate(zip(size, places))]
     return [
         (tuple(t for t, _ in tap), tuple(read for _, (read, _) in tap), tuple(at for _, (_, at) in tap))
@@ -143,13 +143,13 @@ def batch_first(y):
 
 
 def blocks(x, window: Window, places: tuple[int, ...]) -> list[Any]:
-    """The columns of x (C, *size, N) in blocks: for each, its slice of the columns, its window and its places."""
+    """Cut the columns of x (C, *size, N) into blocks: for each, its slice of the columns, its window and its places."""
     return cut(window, places, len(x), x.shape[-1], PER_BLOCK * device_of(x).block)
 
 
 @lru_cache(maxsize=1024)
 def cut(window: Window, places: tuple[int, ...], channels: int, batch: int, most: int) -> list[Any]:
-    """See `blocks`: cut evenly along the first axis, into blocks of at most `most` elements, or of a single place."""
+    """Cut evenly along the first axis, for `blocks`: each block has at most `most` elements, or a single place."""
     if window.plain:  # the columns are x itself
         return [(slice(None), window, places)]
     width = prod(places[1:]) * batch
@@ -178,7 +178,7 @@ def columns(xp, x, window: Window, places: tuple[int, ...]):
 def fold_columns(xp, columns_at, window: Window, places: tuple[int, ...], shape: tuple[int, ...], dtype):
     """The adjoint of `columns`: x of shape (C, *size, N), where each element is the sum over the taps that read it.
 
-    columns_at    slice → these columns, (C · taps, places · N)
+    columns_at    slice → the columns in this slice, (C · taps, places · N)
     """
     if window.plain:
         return columns_at(slice(None)).reshape(shape)
@@ -195,7 +195,7 @@ def fold_into(x, cols, window: Window, places: tuple[int, ...]):
         x[(slice(None), *read)] += cols[(slice(None), *tap, *at)]
 
 
-# -- windows as rows of a matrix ------------------------------------------------------------------
+# -- windows as columns of a matrix ---------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -237,7 +237,7 @@ class Windows(Linear):
             shape, (*outer, step) = self.infer(Spec(x.shape, x.dtype)).shape, x.strides
             return xp.lib.stride_tricks.as_strided(x, shape, (*outer, step * self.step, step))
         windows = xp.lib.stride_tricks.sliding_window_view
-        if isinstance(x, np.ndarray) and self.step >= self.size:  # overlapping windows would share elements
+        if isinstance(x, np.ndarray) and self.step >= self.size:  # writeable only if no two windows share elements
             windows = partial(windows, writeable=x.flags.writeable)
         return windows(x, self.size, -1)[..., :: self.step, :]
 
@@ -288,7 +288,7 @@ class Trilinear(Op):
     is_product = True
 
     def spec(self, shape: tuple[int, ...], *operands: Spec) -> Spec:
-        """The spec of a result of that shape."""
+        """The spec of a result of this shape, with the operands' common dtype and device."""
         return Spec(shape, result_type(*(s.dtype for s in operands)), common_device(self, *operands))
 
     def filters(self, xp, w):
@@ -360,7 +360,7 @@ class Convolution(Trilinear):
 class ConvolutionTranspose(Trilinear):
     """x[n, c, i] = Σ y[n, o, p] w[o, c, t] over p · stride + t · dilation − padding = i: each y adds a copy of w to x.
 
-    size    the spatial size of the result: several sizes have the same number of places
+    size    the spatial size of x, which must be given, since several sizes have the same number of places
     """
 
     size: tuple[int, ...] = ()

@@ -1,11 +1,11 @@
 """Ops with several results, with control dependencies or with side effects.
 
-An op usually has one result. If it has several (those of a loop or a branch), the result is a tuple, its
-spec is a Specs, and `TupleGet(i)` selects one. Their gradients are collected in a `Cotangents`.
+An op usually has one result. If it has several, as a loop or a branch has, the result is a tuple, its spec is
+a Specs, and `TupleGet(i)` selects a single result. The gradients of the results are collected in a `Cotangents`.
 
-An op with an effect prints, stores a value for inspection, or calls a user's function. Reads and assignments of a
-variable name it, and exist only in the graph that the user builds: since a graph that runs is a function, a read
-becomes an input, and an assignment a result (graph/pruning.py).
+An op with an effect prints, stores a value for inspection, or calls a user's function. `Read` and `Assign` refer to a
+variable by name, and exist only in the graph that the user builds: since a graph that runs is a function, a read
+becomes an input of it, and an assignment a result (graph/pruning.py).
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ from ..core.op import Op
 
 
 class Cotangents:
-    """The gradients of an op's results, one each; None for a result without one.
+    """The gradients of the results of an op, one for each result; None for a result without a gradient.
 
-    Two Cotangents add entry by entry, so that backpropagation treats them like any other gradient.
+    Two Cotangents add entry by entry, so that backpropagation treats a Cotangents like any other gradient.
     """
 
     def __init__(self, gys: tuple[Any, ...]):
@@ -56,7 +56,7 @@ class TupleGet(Op):
 
 @dataclass(frozen=True)
 class StopGradient(Op):
-    """y = x without a gradient to x; with a second operand, x before an unrecorded edit, that one gets the gradient"""
+    """y = x, with no gradient to x. A second operand, x before an unrecorded edit, if given, gets the gradient"""
 
     inline = True
     is_view = True
@@ -82,13 +82,13 @@ class ControlDep(Op):
 
 
 class Barrier(ControlDep):
-    """y = x, once each of the other operands has been computed. No pass replaces y by x, so ops on y are recomputed"""
+    """A ControlDep that no pass replaces by x, so an op on y is computed again instead of shared with the op on x"""
 
 
 class Effect(Op):
     """An op with a side effect.
 
-    repeats    whether it runs again when a failed run is repeated to find the op that failed
+    repeats    whether the effect happens again when a failed run is repeated to find the op that failed
     """
 
     effect = True
@@ -165,7 +165,7 @@ class PyFunc(Effect):
         return tuple(self.check(y, spec) for y, spec in zip(ys, self.specs))
 
     def check(self, y, spec):
-        """A result of f, as an array of its declared dtype. Raises ShapeError or DTypeError if it does not fit."""
+        """A result y of f, as an array of the declared dtype. Raises ShapeError or DTypeError if y does not fit."""
         array = np.asarray(getattr(y, "value", y))
         if not fits(array.shape, spec.shape):
             raise ShapeError(f"{self} promised {spec}, and gave an array of shape {array.shape}")
@@ -202,19 +202,19 @@ class Assign(Op):
 
 
 class AssignAdd(Assign):
-    """variable ← variable + x, with its value at that moment; y = the sum"""
+    """variable ← variable + x, with the variable's value at that moment; y = the sum"""
 
     symbol = "+←"
 
 
 class AssignSub(Assign):
-    """variable ← variable − x, with its value at that moment; y = the difference"""
+    """variable ← variable − x, with the variable's value at that moment; y = the difference"""
 
     symbol = "−←"
 
 
 class Group(Op):
-    """Runs all its operands, and has no result"""
+    """Computes all its operands, and has no result"""
 
     def infer(self, *xs): return Specs(())
     def flops(self, y, *xs): return 0

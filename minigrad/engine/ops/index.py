@@ -1,7 +1,7 @@
 """Indexing, and its adjoint, which adds the gradient at the elements that `x[i]` reads.
 
 An index consists of a pattern, which is part of the op, and of integer arrays, which are operands:
-`x[:, rows]` is `Index((Slice(), ARRAY))` of x and rows. So one op serves every batch of rows.
+`x[:, rows]` is `Index((Slice(), ARRAY))` of x and rows. So the same op serves every batch of rows.
 
     Index       y = x[pattern]
     IndexAdd    zeros, with x added at the pattern
@@ -13,7 +13,7 @@ Gather, Scatter and ScatterAdd have one index per element:
     scatter_add    y[index[i, j], j] += x[i, j]             into zeros
     scatter        y = x, but y[index[i, j], j] = src[i, j]
 
-As in PyTorch an index counts from the front only, and may be shorter than x along the other axes.
+As in PyTorch, such an index counts from the front only, and may be shorter than x along the other axes.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from .pattern import ARRAY, Pattern, array_axes, fill, fits_region, index_text, 
 
 @dataclass(frozen=True)
 class PatternOp(Op):
-    """The base class of Index, IndexAdd and IndexSet: the pattern, and helpers for the arrays that go into it."""
+    """The base class of Index, IndexAdd and IndexSet: holds the pattern, and applies it to the index arrays."""
 
     pattern: Pattern
 
@@ -48,7 +48,7 @@ class PatternOp(Op):
 
     @cached_property
     def along(self) -> int:
-        """The axis that a single array indexes, if all other axes are taken whole; otherwise −1."""
+        """The axis that the array indexes, if there is one array and all other axes are taken whole; otherwise −1."""
         last = len(self.pattern) - 1
         return last if self.pattern == (*((None, None, None),) * last, ARRAY) else -1
 
@@ -59,7 +59,7 @@ class PatternOp(Op):
 
     @cached_property
     def first(self) -> tuple[Any, ...] | None:
-        """The index of the integers alone, if there are arrays too, which are applied after it; otherwise None."""
+        """The index of only the integers, which is applied before the arrays; None unless there are both."""
         return integers_first(self.pattern)
 
     def select_integers(self, x: Any) -> Any:
@@ -82,23 +82,23 @@ class PatternOp(Op):
         return region(self.pattern, x, arrays)
 
     def check(self, shape: tuple[int, ...], arrays: tuple[Any, ...]) -> None:
-        """Raises BoundsError naming the index outside its axis. NumPy does not name it, and a GPU does not check."""
+        """Raises BoundsError with the index that is out of bounds. NumPy does not name it, and a GPU does not check."""
         for axis, array in zip(array_axes(self.pattern, len(shape)), arrays, strict=True):
             refuse_outside(index_text(self.pattern), array, axis, shape[axis], -shape[axis])
 
 
 @dataclass(frozen=True)
 class Index(PatternOp):
-    """y = x[pattern], with integer arrays i₁, i₂, … where the pattern says ARRAY.
+    """y = x[pattern], with integer arrays i₁, i₂, … in place of each ARRAY in the pattern.
 
-    Raises BoundsError (an IndexError) on an integer outside its axis; negative ones count from the end.
+    Raises BoundsError (an IndexError) on an integer outside its axis; negative integers count from the end.
     """
 
     symbol = "[ ]"
 
     @cached_property
     def is_view(self):
-        """Whether it shares x's memory: if the index contains no array."""
+        """Whether y shares x's memory, which is so if the index contains no array."""
         return self.basic is not None
 
     def infer(self, x, *arrays): return Spec(self.region(x, arrays), x.dtype, common_device(self, x, *arrays))
@@ -113,7 +113,7 @@ class Index(PatternOp):
             if self.along >= 0:
                 return x.take(as_places(arrays[0]), self.along)
             return xp.asarray(self.select_integers(x)[self.at(arrays)], order="C")
-        except IndexError:  # NumPy's, also on the simulated device
+        except IndexError:  # raised by NumPy, also on the simulated device
             self.check(x.shape, tuple(map(CPU.array, arrays)))
             raise
 
@@ -128,7 +128,7 @@ class Index(PatternOp):
 class IndexAdd(PatternOp):
     """y = zeros of `shape` with x added at y[pattern]; repeated indices add up.
 
-    inside    whether the indices are known to be in bounds, since forward has read with them
+    inside    whether the indices are known to be in bounds, since the forward pass has read elements at them
     """
 
     shape: tuple[int, ...]
@@ -153,7 +153,7 @@ class IndexAdd(PatternOp):
                 there = x if x.shape == places.shape else xp.broadcast_to(x, places.shape)
                 # With flat indices NumPy adds six times as fast as with several axes.
                 device_of(y).scatter_add(y.reshape(-1), places.reshape(-1), there.reshape(-1))
-        except IndexError:  # NumPy's, also on the simulated device
+        except IndexError:  # raised by NumPy, also on the simulated device
             self.check(self.shape, tuple(map(CPU.array, arrays)))
             raise
         return y
@@ -169,8 +169,8 @@ class IndexAdd(PatternOp):
 class IndexSet(PatternOp):
     """y = x, but y[pattern] = value: `x[pattern] = value` as a function. The operands are x, value, i₁, i₂, …
 
-    value broadcasts, and takes x's dtype. At a repeated index the last value is written, as in NumPy, and only that
-    one gets a gradient; on a GPU it is not determined which one is last.
+    value broadcasts, and is cast to x's dtype. At a repeated index the last value is written, as in NumPy, and only
+    the value written gets a gradient; on a GPU it is not determined which value is last.
     """
 
     symbol = "[ ]="
@@ -185,7 +185,7 @@ class IndexSet(PatternOp):
         y = xp.array(x)
         try:
             self.select_integers(y)[self.at(arrays)] = value
-        except IndexError:  # NumPy's, also on the simulated device
+        except IndexError:  # raised by NumPy, also on the simulated device
             self.check(x.shape, tuple(map(CPU.array, arrays)))
             raise
         return y
@@ -202,7 +202,7 @@ class IndexSet(PatternOp):
 
 @dataclass(frozen=True)
 class Last(Op):
-    """For each index, whether it does not occur again later: then the value written there is the one that stays.
+    """For each index, whether this is its last occurrence: then the value written by it is the value that stays.
 
     writer    the op that writes; its method `places` computes the flat indices
     shape     the shape of the tensor it writes into
@@ -234,7 +234,7 @@ class AlongAxis(Op):
     def flops(self, y, *xs): return 0
 
     def fits(self, x: Spec, index: Spec) -> None:
-        """Raises ShapeError or DTypeError if an index does not fit x."""
+        """Raises ShapeError or DTypeError if the index does not fit x."""
         if index.dtype.kind not in "iu":
             raise DTypeError(f"{self} needs an index of integers, and got {index}: use .astype(int)")
         others = [a for a in range(x.ndim) if a != self.axis]
@@ -244,9 +244,9 @@ class AlongAxis(Op):
             )
 
     def places(self, xp: Any, shape: tuple[int, ...], arrays: tuple[Any, ...], checked: bool = False) -> Any:
-        """The flat indices that the index stands for in an array of that shape: integers, in the shape of the index.
+        """Convert the index to flat indices into an array of that shape. They are integers, in the shape of the index.
 
-        checked    refuse indices out of bounds: NumPy and CuPy would accept negative ones
+        checked    refuse indices out of bounds: NumPy and CuPy would accept negative indices
         """
         (index,) = arrays
         if checked:
@@ -280,7 +280,7 @@ class Gather(AlongAxis):
 class ScatterAdd(AlongAxis):
     """y = zeros of `shape` with x added at the index; repeated indices add up.
 
-    inside    whether the index is known to be in bounds, since forward has read with it
+    inside    whether the index is known to be in bounds, since the forward pass has read elements at it
     """
 
     shape: tuple[int, ...]
@@ -310,8 +310,8 @@ class ScatterAdd(AlongAxis):
 class Scatter(AlongAxis):
     """y = x with src written at the index. The operands are x, src, index.
 
-    src broadcasts, and takes x's dtype. At a repeated index the last value is written, and only that one gets a
-    gradient; on a GPU it is not determined which one is last.
+    src broadcasts, and is cast to x's dtype. At a repeated index the last value is written, and only the value written
+    gets a gradient; on a GPU it is not determined which value is last.
     """
 
     symbol = "scatter="
@@ -338,7 +338,7 @@ class Scatter(AlongAxis):
 class SearchSorted(Op):
     """y[i] = how many numbers of a sorted row are < x[i]; with `right`, how many are ≤ x[i].
 
-    The operands are the row, of one axis, and x.
+    The operands are the row, which has one axis, and x.
     """
 
     right: bool = False

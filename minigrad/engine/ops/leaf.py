@@ -53,7 +53,7 @@ class Alias(Linear):
 
 @dataclass(frozen=True)
 class Several(Alias):
-    """y = x, checked not to have just one element along `axes`, for which a statistic would be undefined.
+    """y = x, checked to have more than one element along `axes`: a statistic of one element would be undefined.
 
     rule    the reason for the check, for the error message
     """
@@ -94,7 +94,7 @@ class OfShape(Linear):
 
 @dataclass(frozen=True)
 class Within(Op):
-    """y = x, checked to be in low … high. Else raises `wanted`, as BoundsError for integers, ValueError for floats."""
+    """y = x. Raises an error with text `wanted` outside low … high: BoundsError for integers, ValueError for floats."""
 
     low: float
     high: float
@@ -115,7 +115,7 @@ class Within(Op):
 
 
 class Clone(Linear):
-    """y = x, in memory of its own."""
+    """y = x, copied to new memory."""
 
     def infer(self, x): return x
     def forward(self, xp, x): return x.copy()
@@ -130,7 +130,7 @@ class Move(Linear):
 
     symbol = "to"
     inline = False
-    is_view = True  # on its own device it is x itself
+    is_view = True  # if x is on that device already, y is x itself
 
     def infer(self, x): return Spec(x.shape, x.dtype, self.device)
     def forward(self, xp, x): return self.device.array(x)

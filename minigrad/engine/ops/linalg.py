@@ -1,8 +1,8 @@
 """Linear algebra: inverses, equations, determinants, factors. Matrices are in the last two axes, batches before them.
 
 Derivative rules that are not one line of calculus are from Giles 2008, “Collected matrix derivative results for forward
-and reverse mode algorithmic differentiation”, with the section given; those for matrices that are not square from
-Townsend 2016, “Differentiating the SVD”; Walter and Lehmann 2010, arXiv:1001.1654; Golub and Pereyra 1973, eq. 4.12.
+and reverse mode algorithmic differentiation”, cited by section. The rules for non-square matrices are from Townsend
+2016, “Differentiating the SVD”; Walter and Lehmann 2010, arXiv:1001.1654; Golub and Pereyra 1973, eq. 4.12.
 """
 
 from __future__ import annotations
@@ -83,9 +83,9 @@ class Det(OfSquare):
 
 
 class Cofactors(OfSquare):
-    """y = ∂ det x / ∂x. It is det(x) x⁻ᵀ if x has an inverse, and exists even if x has none.
+    """y = ∂ det x / ∂x: det(x) x⁻ᵀ if x has an inverse, but y exists even if x has none.
 
-    From x = U S Vᵀ: cof x = det(U) det(V) U cof(S) Vᵀ, where cof(S) has the product of all other singular values.
+    From x = U S Vᵀ: cof x = det(U) det(V) U cof(S) Vᵀ, where entry i of cof(S) is the product of all Sⱼ with j ≠ i.
     """
 
     symbol = "cof"
@@ -132,9 +132,9 @@ class SignDet(OfSquare):
 
 
 class MatrixExp(OfSquare):
-    """y = eˣ = Σ xᵏ / k!: the Taylor series of x / 2ˢ, which is smaller than ½, squared s times; NaN if s is above 30.
+    """y = eˣ = Σ xᵏ / k!: the Taylor series at x / 2ˢ, where s makes x / 2ˢ smaller than ½, squared s times.
 
-    To avoid reading s from a device, there are always 30 products: s squarings, then products with the unit matrix.
+    y is NaN if s > 30. To avoid reading s from a device, there are always 30 products: s squarings, then by identities.
 
     The derivative is a block of a larger exponential: exp [[x, dx], [0, x]] = [[y, dy], [0, y]]. Higham 2008,
     “Functions of matrices”, eq. 3.16 and section 10.3.
@@ -152,12 +152,12 @@ class MatrixExp(OfSquare):
             y = xp.where(i < s, y, one) @ y
         return xp.where(s <= 30, y, xp.nan).astype(x.dtype)
 
-    def vjp(self, gy, y, x): return self.jvp((gy,), y, x.mT),  # the derivative at xᵀ is the adjoint of the one at x
+    def vjp(self, gy, y, x): return self.jvp((gy,), y, x.mT),  # the derivative at xᵀ is the adjoint of that at x
 
     def jvp(self, dxs, y, x):
         n, columns, rows = x.shape[-1], Concatenate(x.ndim - 1), Concatenate(x.ndim - 2)
         size = dxs[0].apply(StopGradient()).abs().sum((-2, -1), keepdims=True)
-        size = size + (size == 0)  # scaled, since a large dx would cost a small x its digits
+        size = size + (size == 0)  # dx is scaled: next to a large dx, a small x would lose its digits
         return x.apply(columns, dxs[0] / size).apply(rows, (x * 0).apply(columns, x)).apply(self)[..., :n, n:] * size
 
     def flops(self, y, x): return 2 * (18 + 30) * x.size * x.shape[-1]
@@ -167,7 +167,7 @@ class MatrixExp(OfSquare):
 
 
 class OfSymmetric(OfSquare):
-    """An op of the symmetric part of a matrix, (x + xᵀ) / 2. For a symmetric x that is x. The gradient is symmetric."""
+    """An op of the symmetric part of x, (x + xᵀ) / 2: x itself, if x is symmetric. The gradient is symmetric."""
 
     def part(self, x): return (x + x.swapaxes(-1, -2)) * x.dtype.type(0.5)
 
@@ -235,7 +235,7 @@ def check_square(op, x):
 
 
 def check_matrix(op, x):
-    """As check_square, for matrices of any shape."""
+    """Raises ShapeError unless x contains matrices, DTypeError if LAPACK does not support their dtype."""
     if x.ndim < 2:
         raise ShapeError(f"{op} needs matrices (…, m, n), and got {x}")
     if not x.is_float or x.dtype.itemsize < 4:
@@ -243,7 +243,7 @@ def check_matrix(op, x):
 
 
 def call_lapack(op, function, *xs):
-    """Call a LAPACK function. Raises SingularError if it fails; CuPy checks that, and waits, only inside errstate."""
+    """Call a LAPACK function. Raises SingularError if it fails. CuPy checks this, and waits, only inside errstate."""
     on_gpu = device_of(xs[0]) is GPU
     try:
         with importlib.import_module("cupyx").errstate(linalg="raise") if on_gpu else nullcontext():
@@ -256,7 +256,7 @@ def call_lapack(op, function, *xs):
 
 
 def across(y):
-    """y with two axes of length 1 added: a number for each matrix, to multiply the matrix by."""
+    """y with two axes of length 1 added, so that it can multiply each matrix of a batch by a number."""
     return y.reshape(*y.shape, 1, 1)
 
 
@@ -271,12 +271,12 @@ def symmetric(x):
 
 
 def lower_half(x):
-    """The lower triangle with its diagonal halved; with its transpose it sums to the symmetric matrix."""
+    """The lower triangle of a symmetric x with its diagonal halved. This matrix plus its transpose is x."""
     return x.apply(Tril()) - on_diagonal(x.apply(Diagonal())) * 0.5
 
 
 class OfMatrix(Op):
-    """An op of one float matrix; `shape` computes the last two lengths of the result."""
+    """An op of one float matrix. Its method `shape` computes the last two lengths of the result."""
 
     shape: ClassVar[Any]
 
@@ -368,7 +368,7 @@ class PseudoInverse(OfMatrix):
 
 
 class Pivots(OfMatrix):
-    """y[…, k] = the row that is exchanged with row k, as it is largest in column k; counted from 1, as in LAPACK"""
+    """y[…, k] = the row, counted from 1 as in LAPACK, that is exchanged with row k: the row largest in column k"""
 
     def infer(self, x):
         check_matrix(self, x)
@@ -399,7 +399,7 @@ class Exchanged(Op):
 
 
 class Lu(OfSquare):
-    """L and U of x = L U in one matrix, without the ones on L's diagonal; without row exchanges."""
+    """L and U of x = L U, without row exchanges, in one matrix. The 1s on L's diagonal are omitted."""
 
     symbol = "LU"
 
@@ -420,7 +420,7 @@ class Lu(OfSquare):
 
 
 def gauss_eliminate(xp, x, pivoting=True):
-    """Gaussian elimination, column by column: one matrix with U and, below its diagonal, L; and the row exchanges."""
+    """Gaussian elimination, column by column. Returns a matrix (U, and L below the diagonal), and the row exchanges."""
     y, count = x.copy(), min(x.shape[-2:])
     pivots = xp.zeros((*x.shape[:-2], count), np.int32)
     for k in range(count):
@@ -428,7 +428,7 @@ def gauss_eliminate(xp, x, pivoting=True):
         if pivoting:
             exchange(xp, y.swapaxes(-1, -2), k, pivots[..., None, k] - 1)
         pivot = y[..., k, None, k]
-        y[..., k + 1 :, k] /= xp.where(pivot == 0, 1, pivot)  # a pivot of 0 means that all below it are 0
+        y[..., k + 1 :, k] /= xp.where(pivot == 0, 1, pivot)  # a pivot of 0 means that all elements below are 0
         y[..., k + 1 :, k + 1 :] -= y[..., k + 1 :, k, None] * y[..., k, None, k + 1 :]
     return y, pivots
 
@@ -445,7 +445,7 @@ def exchange(xp, y, i, j):
 
 
 def quotient(x, y):
-    """x / y, and 0 where x is 0, for any y."""
+    """x / y; 0 where x is 0, even if y is 0."""
     return x / y.where(x != 0, inf)
 
 

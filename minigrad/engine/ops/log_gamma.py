@@ -1,6 +1,6 @@
 """ln |Γ| where the usual series loses digits: near its zeros at 1 and 2, and near its zeros below 0.
 
-The series for the zeros below 0 need tables. A GPU kernel has none, and loses digits there, as CUDA's lgamma does.
+The series for the zeros below 0 need tables. A GPU kernel has no tables and loses digits there, as CUDA's lgamma does.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def log_gamma_below_8(xp, z):
 
 
 def near_zeros(xp, polygamma):
-    """For each zero −n + δ of ln |Γ|: δ, its rounding error as a float, the Taylor series of ln |Γ(x) (x + n)|."""
+    """For each zero −n + δ of ln |Γ|: δ, the rounding error of δ, and the Taylor series of ln |Γ(x) (x + n)|."""
     zeros = [Fraction(d) for d in ZEROS.split()]
     d = np.array([*map(float, zeros)])
     rest = [float(zero - Fraction(float(zero))) for zero in zeros]
@@ -55,7 +55,7 @@ def near_zeros(xp, polygamma):
 
 
 def log_gamma_near_zeros(xp, x, y, zeros):
-    """y, or near a zero of ln |Γ| below 0 the series there: y, a difference of larger numbers, is inaccurate."""
+    """y, or near a zero of ln |Γ| below 0 a Taylor series: there y, a difference of larger numbers, is inaccurate."""
     if not hasattr(type(x), "take"):  # in a GPU kernel
         return y
     there, beside = (x > -17.5) & (x < -2), x - xp.rint(x)

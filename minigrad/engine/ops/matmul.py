@@ -5,14 +5,14 @@ Contract computes an einsum of two operands, such as `ij,jk->ik`, as one batched
 Every letter is of one of four kinds, and each kind becomes one axis of the product:
 
     batch      in x, in y and in the result     (B, ·, ·) @ (B, ·, ·)
-    left       in x and in the result           rows of x
-    right      in y and in the result           columns of y
-    summed     in x and in y only               the axis shared by rows and columns
+    left       in x and in the result           the rows of x
+    right      in y and in the result           the columns of y
+    summed     in x and in y only               the columns of x, and the rows of y
 
 So the gradients are contractions too, with the roles of x, y and the result exchanged.
 
 Attention does not save its weights, L × S per head, which are the largest array of a transformer. Backward computes
-them again: the memory saved is worth the time.
+the weights again: the memory saved is worth the time.
 
 Vaswani et al. 2017, “Attention Is All You Need”, eq. 1. https://arxiv.org/abs/1706.03762
 Rabe and Staats 2021, “Self-attention Does Not Need O(n²) Memory”. https://arxiv.org/abs/2112.05682
@@ -54,7 +54,7 @@ class MatMul(Op):
     def forward(self, xp, x, y): return x @ y
 
     def vjp(self, gz, z, x, y):
-        if y.ndim == 2:  # the batch shares y, so its gradient is a single product instead of a sum of products
+        if y.ndim == 2:  # the batch shares y, so y's gradient is a single product instead of a sum of products
             return gz @ y.mT, rows(x).mT @ rows(gz)
         return (gz @ y.mT).sum_to(x.shape), (x.mT @ gz).sum_to(y.shape)
 
@@ -137,7 +137,7 @@ class Contract(Op):
 
     @cached_property
     def order(self):
-        """The permutations of x, y and the product, and the axes where one kind of letter ends and the next begins."""
+        """The permutations of x, y and the product; and the axes at which the next kind of letter begins."""
         batch = [i for i in self.left if i in self.right and i in self.out]
         rows = [i for i in self.left if i not in self.right]
         columns = [i for i in self.right if i not in self.left]
@@ -177,7 +177,7 @@ class AttentionWeights(Op):
     scale     s
     causal    whether query i attends to keys 0 to i only
 
-    If all scores of a query are −∞, it may attend to no key, and its weights are 0.
+    If all scores of a query are −∞, the query attends to no key, and its weights are 0.
     """
 
     scale: float
@@ -214,7 +214,7 @@ class AttentionWeights(Op):
         return self.project_gradient(sum(dmask, (dq @ k.mT + q @ dk.mT) * self.scale), w)
 
     def project_gradient(self, g, w):
-        """w (g − Σ g w): the derivative of softmax, the same for vjp and jvp."""
+        """w (g − Σ g w): the derivative of softmax, which is the same for vjp and jvp."""
         return w * (g - g.apply(SumOfProducts((w.ndim - 1,)), w))
 
     def flops(self, w, q, k, *mask):

@@ -1,4 +1,4 @@
-"""Movement ops: the same elements in other places, possibly with zeros between. They are linear, without arithmetic.
+"""Movement ops: the same elements in other places, possibly with zeros between. They are linear; no arithmetic is done.
 
 The adjoint of each op moves the gradient back:
 
@@ -8,8 +8,8 @@ The adjoint of each op moves the gradient back:
     flip          ↔  flip
     roll          ↔  roll the other way
     cat, stack    ↔  a split at the joints
-    pad           ↔  the middle
-    diagonal      ↔  a matrix that is zero but for its diagonal
+    pad           ↔  cutting out the middle
+    diagonal      ↔  a matrix that is zero except on its diagonal
     tril, triu    ↔  themselves
 """
 
@@ -34,7 +34,7 @@ from .pattern import Slice
 class Reshape(Linear):
     """y has x's elements, in the same order, in another shape.
 
-    shape    may contain −1 for a length that each run infers: if lengths are unknown, as in x.reshape(n, −1)
+    shape    if lengths are unknown, may contain −1 for a length that each run infers, as in x.reshape(n, −1)
     """
 
     shape: tuple[int, ...]
@@ -53,7 +53,7 @@ class Reshape(Linear):
 
 
 def resolve_shape(shape: tuple[int, ...], x: Spec) -> tuple[int, ...]:
-    """The shape with its −1 replaced by the length that fits. Raises ShapeError if no length fits, or if all do."""
+    """The shape with its −1 replaced by the length that fits. Raises ShapeError if no length or every length fits."""
     known = -prod(shape)
     n = quotient(x.size, known) if known else None
     if n is None and not (is_unknown(known) or (known and is_unknown(x.size))):
@@ -126,7 +126,7 @@ class BroadcastTo(Linear):
 
 @dataclass(frozen=True)
 class Flip(Linear):
-    """The order along some axes reversed."""
+    """Reverse the order of the elements along some axes."""
 
     axes: tuple[int, ...]
 
@@ -137,7 +137,7 @@ class Flip(Linear):
 
 @dataclass(frozen=True)
 class Roll(Linear):
-    """y[i + shift] = x[i] along each of the axes; what falls off the end comes in at the front."""
+    """y[i + shift] = x[i] along each of the axes, cyclically: elements shifted past the end come in at the front."""
 
     shifts: tuple[int, ...]
     axes: tuple[int, ...]
@@ -149,9 +149,9 @@ class Roll(Linear):
 
 @dataclass(frozen=True)
 class Joining(Op):
-    """The base class of Concatenate and Stack: the axis, and no arithmetic.
+    """The base class of Concatenate and Stack.
 
-    axis    counted from the left, in the result
+    axis    the axis of the result, counted from the left
     """
 
     axis: int
@@ -160,7 +160,7 @@ class Joining(Op):
     def flops(self, y, *xs): return 0
 
     def join_spec(self, shape: tuple[int, ...], *xs: Spec) -> Spec:
-        """The spec of a result of that shape, with the common dtype of all operands."""
+        """The spec of a result of this shape, with the operands' common dtype and device."""
         return Spec(shape, result_type(*(x.dtype for x in xs)), common_device(self, *xs))
 
 
@@ -204,9 +204,9 @@ class Stack(Joining):
 
 @dataclass(frozen=True)
 class Pad(Linear):
-    """x with a margin of one value.
+    """x with a margin filled with one value.
 
-    widths    (before, after) for each axis
+    widths    the margin's width (before, after) along each axis
     """
 
     widths: tuple[tuple[int, int], ...]
@@ -233,7 +233,7 @@ class Pad(Linear):
 
 
 def diagonal_length(rows: Any, columns: Any, offset: int) -> Any:
-    """The length of a diagonal; `offset` counts upwards from the main one."""
+    """The length of a diagonal; `offset` counts upwards from the main diagonal."""
     down, across = rows + min(offset, 0), columns - max(offset, 0)
     least, other = sorted((down, across))  # an unknown length sorts as the larger
     low, high = bounds(other - least) if is_unknown(least) else (0, 0)
@@ -298,7 +298,7 @@ class OnDiagonal(Linear):
 class Triangle(Linear):
     """The base class of Tril and Triu.
 
-    offset    the diagonal that bounds the triangle, and belongs to it; counted upwards from the main one
+    offset    the diagonal that bounds the triangle, and belongs to it; counted upwards from the main diagonal
     """
 
     offset: int = 0
@@ -347,7 +347,7 @@ class ViewScatter(Op):
         return gz.apply(self, gz.lift(0).astype(gz.dtype).broadcast_to(part.shape)), self.apply_view(gz)
 
     def apply_view(self, z):
-        """The view of z: ops applied to it in turn."""
+        """The view of z: self.ops applied to z, one after the other."""
         for op in self.ops:
             z = z.apply(op)
         return z

@@ -1,15 +1,15 @@
 """Rescaling of rows: to sum 1 by softmax, or to mean 0 and mean square 1 by standardising.
 
-The largest x of a row is subtracted before exp, so that no exp overflows. A row of only −inf, as attention has where
+The largest x of a row is subtracted before exp, so that no exp overflows. A row of only −inf, as in attention if
 a mask hides all keys, has no softmax: the result is NaN, as in PyTorch. Layer, batch, group and instance
-normalisation share
+normalisation are composed of these ops:
 
     c = x − mean x                   Centre
     r = 1 / √(mean c² + ε)           InverseRMS
     y = c r w + b                    Standardise
     y = x / √(mean x² + ε)           RMSNormalise, which does not subtract the mean
 
-Only x is saved for backward, and c and r are computed again: three fast passes save one array.
+Only x is saved for backward, and c and r are computed again: three fast passes save the memory of one array.
 
 Ioffe and Szegedy 2015, “Batch normalization”, https://arxiv.org/abs/1502.03167
 Ba, Kiros and Hinton 2016, “Layer normalization”, https://arxiv.org/abs/1607.06450
@@ -51,7 +51,7 @@ def subtract_max(xp: Any, x: Any, axis: int) -> Any:
 
 def largest(xp: Any, x: Any, axis: int) -> Any:
     """max x along the axis, which keeps length 1."""
-    # fmax skips NaN, but exp gets it anyway; for short rows fmax is 4 times as fast as max.
+    # fmax skips NaN, but exp still sees the NaN; for short rows fmax is 4 times as fast as max.
     return np.fmax.reduce(x, axis, keepdims=True) if xp is np else x.max(axis, keepdims=True)
 
 
@@ -64,7 +64,7 @@ def total(xp: Any, x: Any, axis: int) -> Any:
 def from_the_largest(x, axes):
     """x − top, and top: the largest x along the axes, clamped to finite numbers, since ∞ − ∞ is NaN.
 
-    Results computed from the two do not depend on top, so no gradient passes to it.
+    Results computed from x − top and top do not depend on top, so no gradient passes to it.
     """
     limit = float(np.finfo(x.dtype).max)
     top = x.apply(Max(axes, True)).apply(Clamp(-limit, limit)).apply(StopGradient())
@@ -72,7 +72,7 @@ def from_the_largest(x, axes):
 
 
 def weights(x, axes):
-    """e^(x − ln Σ eˣ), computed from the parts of ln Σ eˣ."""
+    """softmax(x) along the axes, e^(x − top) / Σ e^(x − top), in differentiable ops."""
     e = from_the_largest(x, axes)[0].exp()
     return e / e.sum(axes, keepdims=True)
 
@@ -166,8 +166,7 @@ class LogSumExp(Reduction):
 class CrossEntropy(Op):
     """y = −ln softmax(x)[k] for each row: logits x (N, C), integer classes k (N,) → losses (N,)
 
-    More accurate than logsumexp(x) − x[k] for large logits, where two large numbers would be
-    rounded before they are subtracted.
+    More accurate for large logits than logsumexp(x) − x[k], which subtracts two large, rounded numbers.
     """
 
     autocast = "float32"
@@ -359,7 +358,7 @@ class Standardise(Op):
 
 
 def across(g, n, axes):
-    """g − n · mean(g n): g without its component along n, which has mean square 1."""
+    """g − n · mean(g n): g without its component along n, for n of mean square 1."""
     return g - n * (g.apply(SumOfProducts(axes), n) / count(axes, n))
 
 
@@ -377,7 +376,7 @@ def summing(shape: tuple[int, ...], axes: tuple[int, ...]) -> tuple[str, tuple[i
     return f"{all_axes}->{kept}", reduced, max(prod(shape[a] for a in axes), 1)
 
 
-SHORT = 1024  # up to this row length einsum is 3 times as fast as sum, which is more accurate for longer rows
+SHORT = 1024  # up to this row length einsum, 3 times as fast as sum; for longer rows sum, which is more accurate
 
 
 def count(axes: tuple[int, ...], x) -> Any:

@@ -1,4 +1,4 @@
-"""Parse the index of `x[index]` into a pattern, which is hashable, and the integer arrays that go into it."""
+"""Parse the index of `x[index]` into a hashable pattern, and the integer arrays that replace its ARRAY entries."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Slice(NamedTuple):
 
 WHOLE = (int, Length)  # types of integers in a pattern
 ARRAY = "array"  # stands for an operand in a pattern
-PLACES = "places"  # stands for an operand made from a mask, whose places are all different
+PLACES = "places"  # stands for an operand made from a mask: its places are all different
 
 Pattern = tuple[Slice | int | EllipsisType | str | None, ...]
 
@@ -48,7 +48,7 @@ def pattern_of(index: Any, shape: tuple[int, ...]) -> tuple[Pattern, list[Any]]:
             parts.extend([mark] * len(found))
             arrays.extend(found)
     if arrays and sum(p is not None and p is not Ellipsis for p in parts) == len(shape):
-        parts = [p for p in parts if p is not Ellipsis]  # an empty ellipsis: for NumPy it would separate the arrays
+        parts = [p for p in parts if p is not Ellipsis]  # empty ellipsis: for NumPy it would separate the arrays
     return tuple(parts), arrays
 
 
@@ -65,14 +65,14 @@ def arrays_of(part: Any, whole: tuple[Any, ...], position: int, shape: tuple[int
 
 
 def place(n: Any) -> Any:
-    """A place, or a bound of a slice, which may be an unknown length. Raises GraphError for a float."""
+    """A place or a slice bound, which may be an unknown length. Raises GraphError for an unknown float."""
     if isinstance(n, Dimension):
         return n.number if is_unknown(n.number) else operator.index(n)
     return n
 
 
 def steps_of(index: Any, shape: tuple[int, ...]) -> list[tuple[Pattern, list[Any]]]:
-    """As pattern_of, but as two steps if there are 0-d and longer arrays: like integers, 0-d arrays apply first."""
+    """As pattern_of, but in two steps if there are 0-d and longer arrays: 0-d arrays apply first, as integers do."""
     pattern, arrays = pattern_of(index, shape)
     sizes = iter([array.ndim for array in arrays])
     is_number = [isinstance(p, WHOLE) or (isinstance(p, str) and not next(sizes)) for p in pattern]
@@ -85,7 +85,7 @@ def steps_of(index: Any, shape: tuple[int, ...]) -> list[tuple[Pattern, list[Any
 
 
 def places_of(mask: Any, whole: tuple[Any, ...], position: int, shape: tuple[int, ...]) -> tuple[Any, ...]:
-    """The places where the mask at that position of an index is True: one integer array per axis of the mask."""
+    """The places where the mask at a position of an index is True: one integer array per axis of the mask."""
     taken = [axes_taken(part) for part in whole]
     axis = sum(taken[:position])
     if any(part is Ellipsis for part in whole[:position]):
@@ -101,7 +101,7 @@ def places_of(mask: Any, whole: tuple[Any, ...], position: int, shape: tuple[int
 
 
 def axes_taken(part: Any) -> int:
-    """The number of axes that one part of an index consumes; 0 for the ellipsis, which takes the rest."""
+    """The number of axes that one part of an index consumes; 0 for the ellipsis, which takes the remaining axes."""
     if part is None or part is Ellipsis:
         return 0
     dtype = getattr(part, "dtype", None) or np.asarray(part).dtype
@@ -121,7 +121,7 @@ def integers_first(pattern: Pattern) -> tuple[Any, ...] | None:
 
 
 def fill(pattern: Pattern, arrays: tuple[Any, ...]) -> tuple[Any, ...]:
-    """The index in NumPy's form; with arrays, without the integers, which are applied before."""
+    """The index in NumPy's form. If there are arrays, it omits the integers, which are applied before."""
     return index_of(tuple(p for p in pattern if not isinstance(p, WHOLE)) if arrays else pattern, arrays)
 
 
@@ -156,7 +156,7 @@ def array_axes(pattern: Pattern, ndim: int) -> list[int]:
 
 
 def refuse_outside(name: str, index: Any, axis: int, size: int, lowest: int = 0) -> None:
-    """Raises BoundsError if an index array leaves lowest … size − 1; on a device when the result is read."""
+    """Raises BoundsError if an index lies outside lowest … size − 1; on a GPU, only when the result is read."""
     allowed = f"axis {axis} with size {size}, which allows {f'{lowest} to {size - 1}' if size else 'none'}"
     if (home := device_of(index)) is not CPU:
         home.check_range(index, lowest, size - 1, BoundsError, f"{name}: an index is out of bounds for {allowed}")
@@ -166,7 +166,7 @@ def refuse_outside(name: str, index: Any, axis: int, size: int, lowest: int = 0)
 
 
 def region(pattern: Pattern, x: Spec, arrays: tuple[Spec, ...]) -> tuple[int, ...]:
-    """The shape of x[pattern]. Raises BoundsError if the specs show that x has no such place."""
+    """The shape of x[pattern]. Raises BoundsError if the specs alone show that an index is out of bounds."""
     bounds = [n for p in pattern if isinstance(p, Slice) for n in p]
     if not all(spec.is_known for spec in (x, *arrays)) or any(map(is_unknown, bounds)):
         return open_region(pattern, x, arrays)
@@ -183,7 +183,7 @@ def region(pattern: Pattern, x: Spec, arrays: tuple[Spec, ...]) -> tuple[int, ..
 
 
 def open_region(pattern: Pattern, x: Spec, arrays: tuple[Spec, ...]) -> tuple[int, ...]:
-    """As region, for unknown lengths: NumPy shows where the axes of arrays go, and the other lengths are computed."""
+    """As region, for unknown lengths: NumPy decides where the arrays' axes go, and the other lengths are computed."""
     try:
         where = chosen_at(pattern, x.ndim)
     except IndexError as reason:
@@ -225,7 +225,7 @@ def remaining_lengths(pattern: Pattern, x: Spec) -> list[int]:
 
 
 def extent(n: Any, start: Any, stop: Any, step: Any) -> Any:
-    """The number of places that a slice takes out of n; a Length with a formula if that depends on the run."""
+    """The number of places that a slice selects out of n; a Length with a formula if the number depends on the run."""
     if not any(map(is_unknown, (n, start, stop, step))):
         return len(range(*slice(start, stop, step).indices(n)))
     if start is stop is None and step == -1:
@@ -235,7 +235,7 @@ def extent(n: Any, start: Any, stop: Any, step: Any) -> Any:
 
 
 def run_length(n: Any, start: Any, stop: Any) -> Any:
-    """As extent, for step 1; None if that needs a formula. An unknown stop is taken to be inside; runs check that."""
+    """As extent, for step 1; None if it needs a formula. An unknown stop is assumed to be inside; runs check this."""
     before, whole = 0 if start is None else start, n if stop is None else stop
     if all(bounds(m)[0] >= 0 for m in (before, whole - before, n - whole)):
         return whole - before
@@ -252,7 +252,7 @@ def run_length(n: Any, start: Any, stop: Any) -> Any:
 
 
 def from_end(bound: int | None, n: int, whole: int) -> tuple[int, bool] | None:
-    """A bound of a slice of n places as (distance from the start, False) or (distance from the end, True), or None."""
+    """A slice bound as (distance from the start, False) or (distance from the end, True); None if neither is known."""
     bound = whole if bound is None else bound
     if not is_unknown(bound):
         return abs(bound), bound < 0

@@ -1,6 +1,6 @@
 """Functions of one number: y = f(x) on each element, and dy/dx.
 
-A rule uses y if that is shorter, otherwise x, but not both if one is enough.
+A rule reads y if this makes the formula shorter, otherwise x; both only if it must, as each array read is saved.
 """
 
 from __future__ import annotations

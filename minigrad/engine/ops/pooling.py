@@ -1,10 +1,10 @@
 """Pooling: each window of x (N, C, *size) becomes one number, its largest element or its mean.
 
 A window is a box, so it can be reduced along one axis after the other. The gradient of a maximum goes to one
-element, the first largest in reading order. `ArgMaxPool` computes its number in the window, an integer tensor.
+element, the first largest in reading order. `ArgMaxPool` computes this element's number in the window, an integer.
 `TakeTaps` and `PutTaps`, which read and write these elements, are linear ops and each other's adjoint. So pooling has
 derivatives of every order, and none needs a scatter.
-In adaptive pooling the number of windows is given, and their lengths follow from it.
+In adaptive pooling the number of windows is given, and the lengths of the windows follow from it.
 """
 
 from __future__ import annotations
@@ -50,15 +50,15 @@ class MaxPool(Pooling):
 
 @dataclass(frozen=True)
 class ArgMaxPool(Pooling):
-    """The number of the tap that y = max x comes from, the first that equals y: 0, 1, … with the last axis fastest.
+    """The number of the first tap that equals the maximum y. Taps are counted 0, 1, … with the last axis fastest.
 
-    A maximum of NaN equals nothing, and gets the number of the last tap.
+    If the maximum is NaN, no tap equals it, and the result is the number of the last tap.
     """
 
     def infer(self, x, y): return y.with_dtype(counter(self.window))
 
     def forward(self, xp, x, y):
-        # Count the taps before the first that equals y: selecting by a mask would take ten times as long.
+        # Count the taps before the first tap that equals y: selecting by a mask would take ten times as long.
         number = xp.zeros_like(y, dtype=counter(self.window))
         missed = xp.ones_like(y, dtype=bool)
         for _, read, at in self.window.slabs(x.shape[2:], y.shape[2:])[:-1]:
@@ -116,7 +116,7 @@ class PutTaps(Pooling):
 
 @dataclass(frozen=True)
 class TapPlaces(Pooling):
-    """The flat index in a plane of `size` of the tap with the given number in each window"""
+    """For each window, the flat index, in a plane of `size`, of the tap with the given number"""
 
     size: tuple[int, ...]
 
@@ -140,7 +140,7 @@ class TapPlaces(Pooling):
 
 @dataclass(frozen=True)
 class AvgPool(Pooling, Linear):
-    """y = the mean of each window, over its elements in x and in `counted` = (before, after) places of padding"""
+    """y = the mean of each window. It counts elements of x, and the padding in `counted` = (before, after) places"""
 
     counted: tuple[tuple[int, int], ...]
 
@@ -151,7 +151,7 @@ class AvgPool(Pooling, Linear):
         return x * self.weight(xp, size, dtype)
 
     def weight(self, xp, size, dtype):
-        """1 / the number of elements counted in each window: a number if all windows are alike, else an array."""
+        """1 / the number of elements counted in each window: a number if all windows count alike, else an array."""
         counts = [self.count(i, n, p) for i, (n, p) in enumerate(zip(size, self.window.places(self, size)))]
         if all(len(set(c)) == 1 for c in counts):
             return dtype.type(1 / prod(c[0] for c in counts))
@@ -169,7 +169,7 @@ class AvgPool(Pooling, Linear):
 
 @dataclass(frozen=True)
 class AvgUnpool(AvgPool):
-    """x of `size` = each mean's gradient spread evenly over its window: AvgPool's adjoint"""
+    """AvgPool's adjoint: x, of shape `size`, gets each mean's gradient, spread evenly over the window of the mean"""
 
     size: tuple[int, ...]
 
@@ -189,13 +189,13 @@ class AvgUnpool(AvgPool):
 
 @lru_cache(maxsize=256)
 def shares(xp, counts, dtype):
-    """1 / the number of elements in each window, a product of one number per axis. Cached, to copy it to a GPU once."""
+    """1 / the number of elements in each window, from counts per axis. Cached, so that a GPU gets the array once."""
     table = prod(np.array(c, dtype=float).reshape(-1, *[1] * (len(counts) - 1 - i)) for i, c in enumerate(counts))
     return xp.asarray(1 / table, dtype=dtype)
 
 
 def lying_as(xp, y, x):
-    """y in the memory order of x: one copy avoids that every tap reads y with large strides."""
+    """y in the memory order of x: otherwise every tap would read y with large strides, which costs more than a copy."""
     if order(y) == order(x):
         return y
     copy = xp.empty_like(x, dtype=y.dtype)
@@ -240,7 +240,7 @@ def spread(xp, y, axis, taps, size):
 
 
 def along(axis, part):
-    """The index that takes a slice of one axis."""
+    """The index that applies the slice `part` to one axis."""
     return (*[slice(None)] * axis, part)
 
 
@@ -250,7 +250,7 @@ def resize_axis(x, axis, n):
 
 
 def counter(window: Window):
-    """The smallest dtype that holds the number of a window's taps."""
+    """The smallest dtype that can hold the number of taps of a window."""
     return np.min_scalar_type(window.taps)
 
 
@@ -276,7 +276,7 @@ class AdaptiveAvgPool(Linear):
 
 @dataclass(frozen=True)
 class AdaptiveAvgUnpool(AdaptiveAvgPool):
-    """AdaptiveAvgPool's adjoint. Element j is in windows ⌊j n / m⌋ to ⌈(j + 1) n / m⌉: pooling with m, n swapped."""
+    """AdaptiveAvgPool's adjoint: pooling with m and n swapped, since windows ⌊j n / m⌋ to ⌈(j + 1) n / m⌉ contain j."""
 
     symbol = "avgunpool"
 
@@ -296,9 +296,9 @@ def adaptive_sum(xp, x, axis, n):
 
 @lru_cache(maxsize=256)
 def reads(xp, m, n, dtype):
-    """For each of n adaptive windows over m elements: its places, which of them it contains, and its length.
+    """For each of n adaptive windows over m elements: a row of places, which of these it contains, and its length.
 
-    All rows are as long as the longest window; shorter ones are padded. Cached, to copy it to a GPU once.
+    All rows are as long as the longest window; shorter windows are padded. Cached, to copy it to a GPU once.
     """
     start, stop = adaptive(m, n)
     places = start[:, None] + np.arange(max(stop - start, default=0))
@@ -312,6 +312,6 @@ def standing(lengths, x, axis):
 
 
 def adaptive(m: int, n: int) -> tuple[np.ndarray, np.ndarray]:
-    """Where each of n windows over m elements starts and stops: evenly, and just long enough to leave no gap."""
+    """Where each of n windows over m elements starts and stops: spaced evenly, and just long enough to leave no gap."""
     i = np.arange(n)
     return i * m // n, -(-(i + 1) * m // n)

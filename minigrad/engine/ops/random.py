@@ -1,8 +1,8 @@
 """Random ops: numbers that are a function of their key.
 
 A key is an operand, uint32[2]. Equal keys give equal numbers, so repeating a forward pass gives the same
-numbers; other numbers need another key. The bits are those of engine/core/random_bits.py on every device.
-Numbers computed from them by + − × ÷ and √ are equal too; log, sin and cos may differ in the last place
+numbers; other numbers need another key. The bits come from engine/core/random_bits.py, the same on every device.
+Numbers computed from the bits by + − × ÷ and √ are the same too; log, sin and cos may differ in the last place
 between the libraries of different machines.
 
 No gradient passes to a key, since keys are integers.
@@ -47,7 +47,7 @@ class Random(Op):
 
 
 def a_key(op: object, key: Spec) -> None:
-    """Raises ShapeError or DTypeError if an operand is not a key."""
+    """Raises ShapeError or DTypeError if `key` is not the spec of a key."""
     if key.dtype != np.uint32 or key.shape != (2,):
         raise (ShapeError if key.dtype == np.uint32 else DTypeError)(
             f"{op} draws from a key, u32[2], and got {key}: make one with mg.random.key(seed), or split another"
@@ -55,7 +55,7 @@ def a_key(op: object, key: Spec) -> None:
 
 
 class RandomBits(Random):
-    """y uniform over all values of an unsigned integer."""
+    """y uniform over all values of an unsigned integer dtype."""
 
     kinds = "u"
 
@@ -84,7 +84,7 @@ class RandomNormal(Random):
     """y from N(0, 1): √(−2 ln u) cos 2πv and √(−2 ln u) sin 2πv, for u in (0, 1] and v uniform.
 
     Box and Muller 1958, "A note on the generation of random normal deviates".
-    No deviate exceeds 6.7 in single precision, which draws u from 2³² values, and 8.6 in double, from 2⁵³.
+    No deviate exceeds 6.7 in single precision, where u is one of 2³² values, or 8.6 in double, where u is one of 2⁵³.
     """
 
     def forward(self, xp, key):
@@ -119,7 +119,7 @@ class RandomTruncatedNormal(Random):
         return super().infer(key)
 
     def forward(self, xp, key):
-        # Above 0, use the mirror image: floats are denser near Φ = 0 than near 1.
+        # For bounds above 0, use their mirror image: floats are denser near Φ = 0 than near 1.
         mirrored = self.low > 0
         low, high = (-self.high, -self.low) if mirrored else (self.low, self.high)
         start, end = (math.erfc(-bound / math.sqrt(2)) / 2 for bound in (low, high))
@@ -185,7 +185,7 @@ class RandomIntegers(Random):
 class RandomPermutation(Op):
     """y = 0, …, n − 1 in random order: the order that sorts n random 64-bit numbers.
 
-    Two of these numbers are equal with probability n² / 2⁶⁵.
+    The probability that two of these numbers are equal is n² / 2⁶⁵.
     """
 
     n: int
@@ -245,7 +245,7 @@ class RandomChoice(Op):
     """y = `count` indices along the last axis of w, each drawn with a probability in proportion to w ≥ 0.
 
     Exponential races: index i gets an exponential arrival time of rate wᵢ, and is the first with probability
-    wᵢ / Σ w. Without replacement, the first `count` of one race are drawn; with it, the winners of `count` races.
+    wᵢ / Σ w. Without replacement, the first `count` of one race are drawn; with replacement, `count` races' winners.
     """
 
     count: int
@@ -262,7 +262,7 @@ class RandomChoice(Op):
     def forward(self, xp, key, w):
         races = (*w.shape[:-1], self.count, w.shape[-1]) if self.replacement else w.shape
         u = RandomUniform(races, np.dtype("f8")).forward(xp, key)
-        with np.errstate(divide="ignore"):  # a weight of 0 never arrives
+        with np.errstate(divide="ignore"):  # an index of weight 0 never arrives
             arrival = -xp.log(1 - u) / (w[..., None, :] if self.replacement else w)
         return xp.argmin(arrival, axis=-1) if self.replacement else xp.argsort(arrival, axis=-1)[..., : self.count]
 

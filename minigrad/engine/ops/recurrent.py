@@ -11,9 +11,9 @@ propagates from step to step by a linear recurrence that has the same form for a
     change      ds[t] = db[t] + J[t] ds[t − 1]        from the first step on
     gradient    gs[t] = gb[t] + J[t + 1]ᵀ gs[t + 1]   from the last: backpropagation through time
 
-(Werbos 1990, “Backpropagation through time: what it does and how to do it”.) Each is the transpose of the other, so the
-two are each other's derivative, and one op, run in either direction, has derivatives of every order. The Jacobian J is
-never formed: it is given by the slopes.
+(Werbos 1990, “Backpropagation through time: what it does and how to do it”.) The two recurrences are transposes of each
+other, so one op, LinearRecurrence, run in either direction, computes derivatives of every order. The Jacobian J is
+never formed: the slopes determine it.
 """
 
 from __future__ import annotations
@@ -41,15 +41,15 @@ class Stepping(Op):
     batch_sizes: tuple[int, ...] | None = None
 
     def steps(self, T: int, N: int) -> Sequence[tuple[int, int]]:
-        """Each step, with the number of sequences that have it. The states of the other sequences are 0."""
+        """Each step, with the number of sequences that reach it. The states of the other sequences are 0."""
         return list(enumerate(self.batch_sizes or (N,) * T))
 
 
 class Slopes(NamedTuple):
     """The derivatives of the states of one step, where u = U h[t − 1] is the previous state's contribution.
 
-        dc[t] = F dc[t−1] + Σ K du        over the gates; with P, over all but the last, and
-        dh[t] = P dc[t] + K du            of the last gate. Without P there is one state, h = c
+        dc[t] = F dc[t−1] + Σ K du        Σ over the gates; if there is P, over all but the last gate, and
+        dh[t] = P dc[t] + K du            with K du of the last gate. Without P there is one state, h = c
 
     before    h[t − 1]
     K         (T, N, g, H)  ∂/∂u
@@ -146,7 +146,7 @@ def flat(w):
 
 
 def at_gates(s, K):
-    """The state of s (S, T, N, H) that each gate acts on (T, N, g, H): c; with two states, h for the last gate."""
+    """For each gate (T, N, g, H), the state of s (S, T, N, H) it acts on: c; of two states, h for the last gate."""
     if len(s) == 1:
         return s[0].unsqueeze(2).broadcast_to(K.shape)
     T, N, g, H = K.shape
@@ -183,7 +183,7 @@ class Recurrent(Stepping):
         return Spec((self.states, *a.shape[:2], H), dtype, common_device(self, a, U, start, *c))
 
     def blank(self, xp, a, U, start, *c):
-        """An array of zeros for the states y, and the states before the first step."""
+        """An array of zeros for the states y; and `start`, the states before the first step, in y's dtype."""
         y = xp.zeros((*start.shape[:1], *a.shape[:2], *U.shape[1:]), xp.result_type(a, U, start, *c))
         return y, start.astype(y.dtype, copy=False)
 
@@ -258,7 +258,7 @@ class ElmanRelu(Elman):
 class Gru(Recurrent):
     """h' = (1 − z) n + z h, with r, z = σ(a + u) and n = tanh(a + r u), where u = U h + c and the gates are r, z, n.
 
-    Cho et al. 2014, “Learning Phrase Representations using RNN Encoder–Decoder”, eq. 5 to 8, but that r is applied
+    Cho et al. 2014, “Learning Phrase Representations using RNN Encoder–Decoder”, eq. 5 to 8, except that r is applied
     after U. https://arxiv.org/abs/1406.1078
     """
 
@@ -333,7 +333,7 @@ class Lstm(Recurrent):
 
 
 def sigmoid(xp: Any, x: Any) -> None:
-    """σ(x) in place, as (1 + tanh x/2) / 2: faster than with eˣ, and it cannot overflow."""
+    """Compute σ(x) in place, as (1 + tanh x/2) / 2, which is faster than with eˣ and cannot overflow."""
     x *= 0.5
     xp.tanh(x, out=x)
     x *= 0.5

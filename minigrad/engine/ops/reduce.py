@@ -47,7 +47,7 @@ class Reduction(Op):
         return y.reshape(tuple(1 if a in self.axes else n for a, n in enumerate(x.shape)))
 
     def total(self, x):
-        """Σ x along the same axes, for derivatives. Without axes it is x, whereas `x.sum(())` sums over all."""
+        """Σ x along self.axes, for derivatives. If self.axes is (), this is x, but `x.sum(())` sums all elements."""
         return x.apply(Sum(self.axes, self.keepdims))
 
     def count(self, x) -> int:
@@ -95,7 +95,7 @@ def subscripts(ndim: int, axes: tuple[int, ...]) -> tuple[str, str]:
 
 @dataclass(frozen=True)
 class SumOfProducts(Op):
-    """z = Σ x y along `axes`, which keep length 1: one pass, without an array of products."""
+    """z = Σ x y along `axes`, which keep length 1. It takes one pass, without an array of products."""
 
     axes: tuple[int, ...]
 
@@ -129,7 +129,7 @@ class Prod(Reduction):
     def jvp(self, dxs, y, x): return self.total(dxs[0] * self.others(x))
 
     def others(self, x):
-        """For each x, the product of those before it times the product of those after it. Shape of x."""
+        """For each x, the product of the elements before it times the product of the elements after it. Shape of x."""
         (axis,) = self.axes
         return x.apply(CumProd(axis, exclusive=True)) * x.apply(CumProd(axis, exclusive=True, reverse=True))
 
@@ -139,7 +139,7 @@ class Prod(Reduction):
 
 @dataclass(frozen=True)
 class Var(Reduction):
-    """y = Σ (x − mean x)² / (n − correction), in two passes, which avoids subtracting large squares"""
+    """y = Σ (x − mean x)² / (n − correction), in two passes: one pass would subtract large squares"""
 
     correction: float = 1
 
@@ -149,7 +149,7 @@ class Var(Reduction):
         c = x - x.sum(self.axes, keepdims=True) / clamped(self.count(x), 1)
         y = (c * c).sum(self.axes, keepdims=self.keepdims)
         with np.errstate(divide="ignore", invalid="ignore"):
-            return y / clamped(self.freedom(x), 0)  # NaN where 0 is divided by 0, as it should be
+            return y / clamped(self.freedom(x), 0)  # 0 / 0 is NaN, as it should be
 
     def vjp(self, gy, y, x): return self.spread(gy * divided(2, self.freedom(x)), x) * self.centre(x),
 
@@ -197,14 +197,14 @@ class Norm(Reduction):
             return xp.sqrt((x * x).sum(self.axes, keepdims=self.keepdims))
         if self.p == 1:
             return xp.abs(x).sum(self.axes, keepdims=self.keepdims)
-        with np.errstate(divide="ignore"):  # 0 to a negative power is infinite, and the norm 0
+        with np.errstate(divide="ignore"):  # 0 to a negative power is infinite, and then the norm is 0
             return xp.power(xp.power(xp.abs(x), self.p).sum(self.axes, keepdims=self.keepdims), 1 / self.p)
 
     def vjp(self, gy, y, x): return self.spread(gy, x) * self.slope(y, x),
     def jvp(self, dxs, y, x): return self.total(dxs[0] * self.slope(y, x))
 
     def slope(self, y, x):
-        """sign x · (|x| / y)ᵖ⁻¹, and 0 where x is 0."""
+        """The slope sign x · (|x| / y)ᵖ⁻¹; 0 where x is 0."""
         if self.p == 1:
             return x.sign()
         if self.p < 1:
@@ -236,7 +236,7 @@ class Extreme(Reduction):
         return wins / wins.apply(Sum(self.axes, True))
 
     def is_surpassed(self, x, y):
-        """Where y is strictly better than x. If y is NaN this is False everywhere, so that k is never 0."""
+        """Where y is strictly better than x. If y is NaN: False everywhere, so that the number k of ties is never 0."""
         raise NotImplementedError
 
 

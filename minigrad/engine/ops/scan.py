@@ -2,8 +2,8 @@
 
     y₀ = x₀    y₁ = x₀ ∘ x₁    y₂ = x₀ ∘ x₁ ∘ x₂    …
 
-Where ∘ is associative, n elements need log₂ n steps, each of them on the whole array: after a step of
-width s, y[t] holds the 2s elements that end at t (Hillis and Steele 1986, “Data parallel algorithms”).
+If ∘ is associative, n elements need log₂ n steps, each on the whole array: after a step of width s,
+y[t] combines the 2s elements that end at t (Hillis and Steele 1986, “Data parallel algorithms”).
 
 The derivative of every scan here is a linear recurrence in the other direction, and the derivative of a linear
 recurrence is one too (Martin and Cundy 2018, “Parallelizing linear recurrent neural nets over sequence
@@ -25,7 +25,7 @@ from ..core.op import Linear, Op
 
 
 def along(axis: int, start: int | None, stop: int | None) -> tuple[Any, ...]:
-    """The index that takes start:stop of one axis, and all of the others."""
+    """The index that takes start:stop of one axis, and the whole of all other axes."""
     return (*(slice(None),) * axis, slice(start, stop))
 
 
@@ -78,7 +78,7 @@ class Shift(Linear):
 
 @dataclass(frozen=True)
 class Recurrence(Op):
-    """y[t] = b[t] + a[t] y[t − 1] along the axis, of operands (b, a); from the end if reverse"""
+    """y[t] = b[t] + a[t] y[t − 1] along the axis, for operands (b, a); from the end if reverse"""
 
     axis: int
     reverse: bool = False
@@ -176,7 +176,7 @@ class LogCumSumExp(Op):
     def jvp(self, dxs, y, x): return (dxs[0] * (x - y).exp()).apply(Recurrence(self.axis), self.step(y, 1))
 
     def step(self, y, by: int):
-        """exp(−d), where d ≥ 0 is the difference of y from its neighbour."""
+        """exp(−d), where d ≥ 0 is the difference of each y from its neighbour `by` places back."""
         beside = y.apply(Shift(self.axis, by))
         return (-abs(y - beside).where(y != beside, 0)).exp()  # 1 between two infinities, where d would be NaN
 
@@ -185,7 +185,7 @@ class LogCumSumExp(Op):
 
 @dataclass(frozen=True)
 class ArgCumMax(Op):
-    """y[t] = the index of the largest of x[≤ t] along the axis: the last one, if tied. NaN counts as largest."""
+    """y[t] = the index of the largest of x[≤ t] along the axis; the last index, if tied. NaN counts as largest."""
 
     axis: int
 
@@ -208,7 +208,7 @@ class ArgCumMax(Op):
 
 @dataclass(frozen=True)
 class ArgCumMin(ArgCumMax):
-    """y[t] = the index of the smallest of x[≤ t] along the axis: the last one, if tied. NaN counts as smallest."""
+    """y[t] = the index of the smallest of x[≤ t] along the axis; the last index, if tied. NaN counts as smallest."""
 
     symbol = "argcummin"
 

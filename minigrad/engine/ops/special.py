@@ -2,18 +2,18 @@
 
 The error function, which NumPy lacks: erf x = 2/√π ∫₀ˣ e^(−t²) dt.
 
-It is a Taylor series about the nearest point a of a fine grid, where Python's `math.erf` gives the value. With
-h = x − a, |h| ≤ 1/1024, five terms are exact to the last digit or two (the accurate tables of S. Gal, 1986,
+It is computed by a Taylor series about the nearest point a of a fine grid, where Python's `math.erf` gives the value.
+With h = x − a, |h| ≤ 1/1024, five terms are exact to the last digit or two (the accurate tables of S. Gal, 1986,
 "Computing elementary functions: a new approach for achieving high accuracy and good performance"):
 
     erf(a + h) = erf a + 2/√π e^(−a²) (h − a h² + (2a² − 1)/3 h³ − a(2a² − 3)/6 h⁴ + (4a⁴ − 12a² + 3)/30 h⁵ − …)
 
-The coefficients are Hermite polynomials in a: https://dlmf.nist.gov/7.10.E1. One formula for all x, without branches.
+The coefficients are Hermite polynomials in a: https://dlmf.nist.gov/7.10.E1. A single formula, without branches.
 
 Φ⁻¹, the quantile of the normal distribution, turns a uniform number into a normal one.
 
-Wichura 1988, "Algorithm AS 241: the percentage points of the normal distribution", Applied Statistics 37:
-a quotient of two polynomials of degree 7 in the middle, another in the tail, a third far out.
+Wichura 1988, "Algorithm AS 241: the percentage points of the normal distribution", Applied Statistics 37, uses
+three quotients of two polynomials of degree 7: in the middle, in the tails and far out.
 
 Functions defined by an integral or a series: the inverse error function, ln Γ and its derivatives, Bessel's I.
 
@@ -58,7 +58,7 @@ def blockwise(forward: Callable[..., Any]) -> Callable[..., Any]:
 
 
 PER_ONE = 512  # points of the grid from 0 to 1
-LOW, HIGH = -6, 28  # below, erf is −1 to the last digit; above, erfc is too small for float64
+LOW, HIGH = -6, 28  # below LOW, erf is −1 to the last digit; above HIGH, erfc is too small for float64
 
 
 class Erf(Elementwise):
@@ -105,7 +105,7 @@ def erf(xp, x):
 def erfc(xp, x):
     """erfc of an array, in its own float dtype: the same series, with more terms in float64, since a is up to 28.
 
-    Its terms s₁ = h, s₂, … obey (k + 1)(k + 2) sₖ₊₂ = −2 (a h (k + 1) sₖ₊₁ + h² k sₖ).
+    The terms of the series, s₁ = h, s₂, …, obey (k + 1)(k + 2) sₖ₊₂ = −2 (a h (k + 1) sₖ₊₁ + h² k sₖ).
     """
     own = getattr(xp, "erfc", None)
     if own is not None:
@@ -133,9 +133,8 @@ def nearest(xp, x):
 
 
 def tables(make):
-    """Cache make(xp, …), which returns arrays, once per array module. Modules that record programs convert NumPy's.
-
-    Caching by such a module would keep it alive, with everything it has recorded.
+    """Cache make(xp, …), which returns arrays, once per array module. A module that records a program converts NumPy's
+    arrays instead: as a key of the cache, it would stay alive, with everything it has recorded.
     """
     once = lru_cache(make)
     return lambda xp, *key: [*map(xp.asarray, once(np, *key))] if hasattr(xp, "records") else once(xp, *key)
@@ -143,7 +142,7 @@ def tables(make):
 
 @tables
 def table(xp, function, dtype):
-    """The function and 2/√π e^(−a²), its slope, at the points of the grid."""
+    """The values of `function` (erf or erfc) and the slope of erf, 2/√π e^(−a²), at the points a of the grid."""
     grid = [i / PER_ONE for i in range(LOW * PER_ONE, HIGH * PER_ONE + 1)]
     slope = [2 / sqrt(pi) * exp(-a * a) for a in grid]
     return xp.asarray([function(a) for a in grid], dtype), xp.asarray(slope, dtype)
@@ -155,14 +154,14 @@ def quantile(xp, p):
 
 
 def deviate(xp, q, tail):
-    """Φ⁻¹(½ + q), with tail = ½ − |q|: ±∞ for a tail of 0, NaN for a negative one."""
+    """Φ⁻¹(½ + q), with tail = ½ − |q|: ±∞ for a tail of 0, NaN for a negative tail."""
     r = xp.sqrt(-xp.log(tail))
     outside = xp.where(r <= 5, rational(TAIL, r - 1.6), xp.where(r < inf, rational(FAR, r - 5), r)) * xp.sign(q)
     return xp.where(xp.abs(q) <= 0.425, q * rational(MIDDLE, 0.180625 - q * q), outside)
 
 
 def rational(coefficients, x):
-    """A quotient of two polynomials, by Horner's rule."""
+    """The quotient of two polynomials at x, by Horner's rule."""
     above, below = (x * 0 + c[0] for c in coefficients)
     for a, b in zip(coefficients[0][1:], coefficients[1][1:], strict=True):
         above, below = above * x + a, below * x + b
@@ -201,7 +200,7 @@ class Special(Elementwise):
 
     @blockwise
     def forward(self, xp, x):
-        with np.errstate(all="ignore"):  # poles are values here
+        with np.errstate(all="ignore"):  # poles give ∞ or NaN without a warning
             return self.double(xp, x.astype(np.float64)).astype(x.dtype if x.dtype.kind == "f" else float)
 
     def flops(self, y, x): return y.size
@@ -265,7 +264,7 @@ def near_zeros(xp):
 class BesselI(Special):
     """y = Iₙ(x), times e^(−|x|) if scaled: ∫ e^(x cos θ) cos nθ dθ / π, a series beyond 30 (A & S 9.6.19, 9.7.1)
 
-    Equal steps integrate a periodic function to the last digit.
+    The integral is a sum with equal steps, which for a periodic function is exact to the last digit.
     """
 
     n: int = 0

@@ -5,8 +5,8 @@
         t1 = gy * x0                            # f64[3]
         return t0, t1
 
-Each line is an op's own `forward`, written as a formula. An op that is not a single expression is called. An
-array that the function made itself is overwritten after its last read: `t1 = xp.subtract(c0, t0, out=t0)`.
+Each line is an op's own `forward`, written as a formula. An op that is not a single expression becomes a call. An
+array that the function made itself is overwritten at its last read: `t1 = xp.subtract(c0, t0, out=t0)`.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ def expression(node: Node, name: str, args: list[str]) -> str:
 
 
 def written_over(graph: Graph) -> dict[Node, Node]:
-    """Node → the operand that its result overwrites: made here, of the same spec, and not read after this node.
+    """Node → the operand that its result overwrites: made by this code, of the same spec, and not read after this node.
 
     An op that is not a view makes a new array. If no reader of it is a view either, nothing else shares its memory.
     """
@@ -79,7 +79,7 @@ def written_over(graph: Graph) -> dict[Node, Node]:
 
 
 def let_go(graph: Graph, over: set[Node]) -> dict[Node, list[Node]]:
-    """Node → the large arrays made here whose last reader it is. Freeing them lets the next array reuse their memory.
+    """Node → the large arrays made here that this node reads last. Freeing them lets the next array reuse their memory.
 
     over    the operands that are overwritten, whose memory stays in use
     """
@@ -101,7 +101,7 @@ def name_of_ufunc(node: Node) -> str | None:
 
 
 def function_name(node: Node, name: str) -> str:
-    """The name in the code for the function of an op that is not inlined."""
+    """The name that the code uses for the `forward` of an op that is not inlined."""
     return f"{type(node.op).__name__.lower()}_{name}"
 
 
@@ -110,7 +110,7 @@ def function(graph: Graph, name: str, device: Device) -> Callable[..., tuple[Any
     called, text = names(graph), source(graph, name)
     scope: dict[str, Any] = {"xp": device.xp, "dtype": device.xp.dtype, "inf": float("inf"), "bfloat16": bfloat16}
     for node in graph.nodes:
-        if isinstance(node.op, Const):  # as a 0-d array: in NumPy twice as fast as a Python number
+        if isinstance(node.op, Const):  # as a 0-d array: for NumPy twice as fast as a Python number
             scope[called[node]] = device.array(node.op.value, node.spec.dtype)
         elif node.inputs and not node.op.inline:
             scope[function_name(node, called[node])] = node.op.forward
@@ -124,5 +124,5 @@ def function(graph: Graph, name: str, device: Device) -> Callable[..., tuple[Any
 
 @lru_cache(maxsize=4096)
 def code(text: str) -> CodeType:
-    """The compiled text. Without comments many texts are equal: x[0], x[1], … call different ops by the same name."""
+    """Compile the text. Without comments many texts are equal: x[0], x[1], … call different ops by the same name."""
     return compile(text, "<minigrad>", "exec")

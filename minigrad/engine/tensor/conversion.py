@@ -32,7 +32,7 @@ def array_of(data: Any, dtype: Any, where: Device | str | None) -> Any:
 
 
 def refuse_data(x: Any, data: Any) -> NoReturn:
-    """Raises GraphError for x.data = data in a graph."""
+    """Raises GraphError for the assignment x.data = data in a graph."""
     raise GraphError(
         f"x.data = … replaces the value of {x.spec} at once, and runs of the graph would not repeat that: write "
         "x.copy_(…) inside `with no_grad():`, or assign a tensor to a buffer itself, as in self.buf = …"
@@ -40,7 +40,7 @@ def refuse_data(x: Any, data: Any) -> NoReturn:
 
 
 def unwrap_tensors(data: Any) -> Any:
-    """Nested lists with the tensors in them replaced by their arrays. Raises DTypeError for masked arrays."""
+    """The nested lists, with each tensor in them replaced by its array. Raises DTypeError for masked arrays."""
     if isinstance(data, list | tuple):
         return [unwrap_tensors(d) for d in data]
     if isinstance(data, np.ndarray) and hasattr(data, "mask") and data.mask.any():  # np.ma is loaded where it is used
@@ -51,11 +51,11 @@ def unwrap_tensors(data: Any) -> Any:
     return data._read() if isinstance(data, Operand) else data
 
 
-WIDTH, MOST, EDGE = 80, 1000, 3  # characters per line; elements shown in full; otherwise shown at each end of an axis
+WIDTH, MOST, EDGE = 80, 1000, 3  # characters per line; most elements shown in full; beyond, how many at each end
 
 
 def text(array: Any, prefix: str) -> str:
-    """The elements in brackets, aligned after the prefix; of more than a thousand only those at the corners."""
+    """The elements in brackets, aligned after the prefix. If there are more than 1000, only the corners are shown."""
     if device_of(array) is META:
         return f"..., device='meta', size={array.shape}"
     array = CPU.array(array)
@@ -68,7 +68,7 @@ def text(array: Any, prefix: str) -> str:
 
 
 def corners(array: np.ndarray) -> np.ndarray:
-    """The elements that are shown."""
+    """The elements to show: all, or those at the corners."""
     if array.size <= MOST:
         return array
     places = [np.r_[:EDGE, n - EDGE : n] if n > 2 * EDGE else np.arange(n) for n in array.shape]
@@ -76,7 +76,7 @@ def corners(array: np.ndarray) -> np.ndarray:
 
 
 def form(array: np.ndarray) -> Callable[[float], str]:
-    """The format of these floats: 1. if all are integers, else 1.5000, or 1.0000e+00 if their sizes differ widely."""
+    """The format for these floats: 1. if all are integers, else 1.5000, or 1.0000e+00 if their sizes differ widely."""
     told = array[np.isfinite(array) & (array != 0)].astype(np.float64)
     sizes = np.abs(told) if told.size else np.ones(1)
     whole = bool((sizes == np.ceil(sizes)).all())

@@ -1,7 +1,7 @@
-"""Post-accumulate hooks: leaves with such hooks get their `.grad` during backward, all others at its end.
+"""Post-accumulate hooks: a leaf with such a hook gets its `.grad` during backward, all other leaves at the end.
 
-A leaf with a hook is inserted into the order of the pass before the oldest op that uses it. When backward, which goes
-from the youngest op to the oldest, reaches the leaf, its gradient is complete.
+A leaf with a hook is inserted into the order of the pass before the oldest op that uses it. Backward goes from the
+youngest op to the oldest, so the leaf's gradient is complete when backward reaches the leaf.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _calls: ContextVar[dict[Callable[[], None], None]] = ContextVar("calls")
 def at_end(call: Callable[[], None]) -> bool:
     """Register `call` to run once, when the running backward pass has reached all leaves that have hooks.
 
-    Returns whether it is new in this pass. Raises NoGradientError in backward(inputs=…), where hooks run afterwards.
+    Returns whether `call` is new in this pass. Raises NoGradientError in backward(inputs=…): its hooks run afterwards.
     """
     calls = _calls.get(None)
     if calls is None:
@@ -35,7 +35,7 @@ def at_end(call: Callable[[], None]) -> bool:
 
 
 def schedule_leaves(order: Sequence[Record], grads: Grads, pull: Pull) -> tuple[Sequence[Any], Pull]:
-    """The order with these leaves and a pull that adds their gradients. Its first node, reached last, ends the pass."""
+    """The order with the leaves that have hooks, and a pull for them. Its first node, reached last, ends the pass."""
     nodes = [*with_leaves(order)]
     if len(nodes) == len(order):
         return order, pull
@@ -48,7 +48,7 @@ def schedule_leaves(order: Sequence[Record], grads: Grads, pull: Pull) -> tuple[
             for call in calls:
                 call()
         elif not node.inputs and (x := node.tensor()) is not None and x.tracked:  # type: ignore[attr-defined]
-            accumulate(x, gy, {id(gy)})  # as a copy: other nodes may get the same array
+            accumulate(x, gy, {id(gy)})  # makes a copy, as other nodes may get the same array
         return pull(node, gy) if node.inputs else ()
 
     return [end, *nodes], pull_or_accumulate

@@ -1,4 +1,4 @@
-"""The start and the end of a backward pass: the gradients that the user passes in, and those that leaves accumulate."""
+"""The two ends of a backward pass: the gradients that the user passes in, and the gradients that leaves accumulate."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from ..core.node import Node, Record, Source, depending_on, history
 from ..methods import Operand
 
 _accumulating = RLock()  # the backward passes of two threads may reach the same leaf
-SMALL_BYTES = 256  # a node keeps the array of a leaf this small, so that a graph of numbers can always be drawn
+SMALL_BYTES = 256  # a node keeps the array of a leaf up to this size, to draw its numbers even after the tensor is gone
 
 
 # -- the two ends of a backward pass ---------------------------------------------------------------
@@ -30,7 +30,7 @@ def backward(
     create_graph: bool = False,
     inputs: Any = None,
 ) -> None:
-    """Run backward from several outputs in one pass, and add to `.grad` of the leaves, or of `inputs` if given."""
+    """Run one backward pass from several outputs. It adds to the `.grad` of the leaves, or of `inputs` if given."""
     for y in outputs:
         if not y.tracked:
             raise NoGradientError(
@@ -70,7 +70,7 @@ def towards(order: list[Record], wrt: Any) -> list[Record]:
 
 
 def received_gradients(wrt: Iterable[Node], grads: Grads, order: list[Record]) -> Grads:
-    """Node → the gradient that arrived there, after its hooks. For nodes in `order`, backward has run them already."""
+    """Node → the gradient that arrived there, after the node's hooks. Backward has run those of nodes in `order`."""
     reached = {node: grads[node] for node in wrt if node in grads}
     hooked = [node for node in reached if node.hooks is not None]
     passed = set(order) if hooked else ()
@@ -78,7 +78,7 @@ def received_gradients(wrt: Iterable[Node], grads: Grads, order: list[Record]) -
 
 
 def seed_gradients(outputs: Sequence[Any], gradients: Sequence[Any], create_graph: bool) -> Grads:
-    """Node → the gradient that the user passes in there: an array, or a tensor for create_graph."""
+    """Output node → the gradient that the user passes in there: an array, or a tensor for create_graph."""
     seeds: Grads = {}
     for y, gradient in zip(outputs, gradients, strict=True):
         seed = y.seed_gradient(gradient) if create_graph else y.seed_gradient(gradient).value
@@ -87,9 +87,9 @@ def seed_gradients(outputs: Sequence[Any], gradients: Sequence[Any], create_grap
 
 
 def accumulate(x: Any, g: Any, taken: set[int]) -> None:
-    """Add g to x.grad, which never shares its array with another tensor.
+    """Add g to x.grad. The array of x.grad is never shared with another tensor.
 
-    taken    ids of the arrays that are in use elsewhere: a rule may return the array it was given
+    taken    ids of arrays in use elsewhere, which must be copied: a rule may return the very array it was given
     """
     with _accumulating:
         before = x.grad
@@ -122,7 +122,7 @@ def replacing(x: Any, hook: Hook) -> Hook:
     made, spec = x.wrap_array, x.spec
 
     def replace(gy: Any) -> Any:
-        is_tensor = isinstance(gy, Operand)  # with a value, or in a graph
+        is_tensor = isinstance(gy, Operand)  # a Tensor, or a Symbol in a graph
         new = hook(gy if is_tensor else made(gy.copy(), spec))  # a copy, since the hook may keep it
         if new is None:
             return gy

@@ -19,7 +19,7 @@ from .grad import replacing
 class GradFn:
     """The derivative of one recorded op. All GradFns of the same node are equal.
 
-    wrap_array    (array, spec) → the tensor that is passed to hooks
+    made    wraps an array and its spec in the tensor that is passed to hooks
     """
 
     node: Any
@@ -36,7 +36,7 @@ class GradFn:
 
     @property
     def next_functions(self) -> tuple[tuple[GradFn | None, int], ...]:
-        """For each operand a pair: its GradFn, or None if it needs no gradient, and 0."""
+        """A pair for each operand: its GradFn (None if the operand needs no gradient), and 0."""
         return tuple((GradFn(x, self.wrap_array) if x.needs_grad else None, 0) for x in self.node.inputs)
 
     def register_prehook(self, hook: Callable[[tuple[Any, ...]], Any]) -> Handle:
@@ -87,7 +87,7 @@ class GradFn:
 
 
 def sending(pull: Pull) -> Pull:
-    """`pull` followed by the node's hooks, each of which may replace the gradients."""
+    """Extend `pull` to run the node's `sent` hooks afterwards; each may replace the operands' gradients."""
 
     def pull_and_call_hooks(node: Any, gy: Any) -> tuple[Any, ...]:
         gxs = pull(node, gy)

@@ -1,12 +1,12 @@
-"""In-place operations: the op is the same, but its result is written into the memory of its first operand.
+"""In-place operations: an ordinary op whose result is written into the memory of its first operand.
 
 `x.add_(y)` computes x + y, writes it into x's memory, and gives x the history of the sum. Other tensors may share
 that memory, so their history is updated too: the tensor that owns it becomes `ViewScatter(its old value, x)`, and
-each of its views becomes a view of that. Arrays saved for backward are not updated: their version shows that they
-were saved before the edit, and backward raises EditedError (engine/core/backward.py).
+each of its views becomes a view of that new value. Arrays saved for backward are not updated: their version shows that
+they were saved before the edit, and backward raises EditedError (engine/core/backward.py).
 
-Each method with an underscore has a twin without: `exp_` is `exp` in place. A method that changes shape or dtype has
-no such twin. `uniform_`, `normal_` and others draw by the sequence of mg.manual_seed, or by a `generator`.
+`exp_` is `exp` in place, and so on; methods that change shape or dtype have no in-place twin. `uniform_`, `normal_`
+and similar methods take keys from the sequence of mg.manual_seed, or from a `generator`.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from ..core.random_bits import default_sequence
 from ..methods import Operand
 from .grad import origin
 
-KINDS = {"b": 0, "u": 1, "i": 1, "f": 2}  # a number fits into its own kind, and into kinds with a larger number
+KINDS = {"b": 0, "u": 1, "i": 1, "f": 2}  # a result fits into its own kind, and into kinds with a larger number
 
 
 class ViewInfo(NamedTuple):
@@ -50,7 +50,7 @@ def view(y: Any, x: Any, op: Op) -> None:
     root, way = getattr(x, "alias", None) or (x, ())
     y.alias = ViewInfo(root, (*way, op))
     if root.tracked and root.is_leaf:
-        return  # a leaf is edited unrecorded or not at all, so its views keep their place in the graph
+        return  # edits of a leaf are unrecorded or refused, so its views keep their place in the graph
     views = root.views = getattr(root, "views", None) or []
     if len(views) & (len(views) - 1) == 0:  # at 1, 2, 4, 8, … entries: drop the dead ones
         views[:] = [v for v in views if v() is not None]
@@ -58,7 +58,7 @@ def view(y: Any, x: Any, op: Op) -> None:
 
 
 def owns(x: Any) -> bool:
-    """Whether x is a result that shares its memory with no view, so that its layout may be changed."""
+    """Whether x is neither a tracked leaf nor a view, and has no views, so that its layout may be changed."""
     looked_at = any(v() is not None for v in getattr(x, "views", None) or ())
     return getattr(x, "alias", None) is None and not looked_at and not (x.tracked and x.is_leaf)
 
@@ -66,8 +66,8 @@ def owns(x: Any) -> bool:
 def become(x: Any, y: Any) -> None:
     """Write y's value into x's memory, and give x the history of y.
 
-    Raises ShapeError or DTypeError if y does not fit, EditedError if x is a leaf that is being recorded, or was
-    made in inference_mode.
+    Raises ShapeError or DTypeError if y does not fit; EditedError if x is a leaf that is being recorded, or if x was
+    made in inference_mode and is edited outside of it.
     """
     builder = modes.current.mode.builder or getattr(x, "builder", None)
     if builder is not None:
@@ -94,7 +94,7 @@ def become(x: Any, y: Any) -> None:
 
 
 def settle(x: Any, y: Any) -> None:
-    """Give x the place of y in the graph, if there is one. retain_grad() stays with x, and x takes y's tangent."""
+    """Give x the place that y has in the graph, if any, and y's tangent. A retain_grad() of x stays in force."""
     is_own_leaf = x.tracked and x.is_leaf and not y.tracked  # a view that itself requires a gradient stays a leaf
     if modes.current.mode.recording and not is_own_leaf:
         before = None if x.node is None else x.node.hooks
@@ -107,7 +107,7 @@ def settle(x: Any, y: Any) -> None:
 
 
 def write(x: Any, value: Any) -> None:
-    """Write a value into x's memory, unrecorded. Arrays of it saved for backward are now out of date."""
+    """Write a value into x's memory without recording it. Arrays of this memory saved for backward become stale."""
     if value.shape != x.shape and np.broadcast_shapes(value.shape, x.shape) != x.shape:
         raise ShapeError(f"the result has shape {value.shape}, and {x.spec} is edited in place: its shape stays")
     try:
@@ -134,13 +134,13 @@ def renew(root: Any, x: Any) -> None:
 
 
 def as_it_was(x: Any) -> Any:
-    """x before an edit: a copy if a watcher `holds` the arrays that rules save, which is the default."""
+    """x before an edit: a copy if any watcher keeps the arrays that rules save, as all do unless `holds` is False."""
     hold = [getattr(watcher, "holds", True) for watcher in current.mode.watchers if current.mode.builder is None]
     return x.with_node(x.value.copy(), origin(x)) if any(hold) else x
 
 
 def in_place(names: str) -> list[Callable[..., Any]]:
-    """The in-place twins of methods: `add_` is `add` with the result written into the tensor itself."""
+    """The in-place twins of these methods: `add_` is `add`, but writes the result into the tensor itself."""
     return [twin(getattr(Operand, name)) for name in names.split()]
 
 
@@ -157,7 +157,7 @@ def twin(method: Callable[..., Any]) -> Callable[..., Any]:
 
 
 class InPlace:
-    """Methods that edit in place: fill with values, a number or random numbers, and every method with an underscore."""
+    """Methods that edit in place: those that fill with values or random numbers, and in-place twins such as `exp_`."""
 
     __slots__ = ()
 
@@ -195,7 +195,7 @@ class InPlace:
         return self
 
     def bernoulli_(self: Any, p: float = 0.5, *, generator: Any = None) -> Any:
-        """Fill with 1 with probability p, and 0 otherwise."""
+        """Fill with random numbers that are 1 with probability p, else 0."""
         drawn = self._draw(ops.RandomBernoulli(self.shape, np.dtype(bool), float(p)), generator)
         become(self, drawn.astype(self.dtype))
         return self
@@ -215,19 +215,19 @@ class InPlace:
         return self
 
     def cauchy_(self: Any, median: float = 0.0, sigma: float = 1.0, *, generator: Any = None) -> Any:
-        """Fill with numbers of the Cauchy distribution, which has no mean: half of them are within σ of the median."""
+        """Fill with random numbers from the Cauchy distribution, which has no mean: half lie within σ of the median."""
         angle = (self._draw(ops.RandomUniform(self.shape, self.dtype), generator) - 0.5) * pi
         become(self, angle.tan() * above_0("sigma of cauchy_", sigma) + median)
         return self
 
     def geometric_(self: Any, p: float, *, generator: Any = None) -> Any:
-        """Fill with random numbers of trials up to the first success, of probability p: the geometric distribution."""
+        """Fill from the geometric distribution: numbers of trials up to the first success, of probability p each."""
         drawn = self._draw(ops.RandomUniform(self.shape, np.dtype(float)), generator)
         become(self, ((-drawn).log1p() / log1p(-above_0("p of geometric_", p, 1))).floor().astype(self.dtype) + 1)
         return self
 
     def fill_diagonal_(self: Any, fill_value: float) -> Any:
-        """Set the elements whose indices are all equal to one number."""
+        """Set the diagonal to one number: the elements x[i, i, …] whose indices are all equal."""
         if self.ndim < 2 or (self.ndim > 2 and len(set(self.shape)) > 1):
             raise ShapeError(f"fill_diagonal_ needs a matrix, or more axes of equal length, and got {self.spec}")
         self[(np.arange(min(self.shape)),) * self.ndim] = fill_value

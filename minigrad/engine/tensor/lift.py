@@ -14,7 +14,7 @@ from .tensor import Tensor
 
 
 def operand(x: Any, beside: Any = None) -> Any:
-    """x if it is an operand, else a tensor of it. With `beside`, a number takes the dtype it has next to that operand.
+    """x if it is an operand, else a tensor made from x. A number gets the dtype it has next to the operand `beside`.
 
     Raises TypeError for a list of tensors: a new tensor of their numbers would lose their history.
     """
@@ -26,7 +26,7 @@ def operand(x: Any, beside: Any = None) -> Any:
 
 
 def operands(xs: Any, name: str) -> list[Any]:
-    """The list xs as operands of one kind. Raises ShapeError if it is empty."""
+    """The elements of xs as operands of one kind, Tensor or Symbol. Raises ShapeError if xs is empty."""
     xs = list(xs)
     if not xs:
         raise ShapeError(f"{name} needs at least one tensor, and got none")
@@ -36,9 +36,9 @@ def operands(xs: Any, name: str) -> list[Any]:
 
 
 def function(method: Callable[..., Any], name: str = "") -> Callable[..., Any]:
-    """The method as a function of anything that can become an operand; `name` is its name, if not the method's.
+    """Make the method a function of anything that can become an operand. `name` is its name, if not the method's.
 
-    A number takes the dtype it has next to the first tensor: `mg.pow(2, x)` of float32 is float32, as 2 ** x is.
+    A number gets the dtype it has next to the first tensor: for x in float32, `mg.pow(2, x)` is float32, as 2 ** x is.
     """
 
     @wraps(method)

@@ -1,4 +1,4 @@
-"""Half precision in graphs: make the conversions explicit that eager ops apply to float16 and bfloat16.
+"""Half precision in graphs: add casts for the conversions of float16 and bfloat16 that eager ops make implicitly.
 
     t0 = Cast(float32)(x0)            # bf16[64, 10] → f32[64, 10]
     t1 = Exp(t0)

@@ -1,12 +1,12 @@
 """Algebraic simplification and common subexpressions: rewrite rules for single nodes, and the passes that apply them.
 
-A rule is a function from a node to a better node, or None. Its docstring states its algebra. If the new node has
-another spec, the rule is not applied.
+A rule is a function from a node to a simpler node, or to None if it does not apply. Its docstring states its algebra.
+A new node with another spec is dropped.
 Const(c, sign) is a number; its sign distinguishes 0 from −0.
 
 RULES are exact to the last bit in floating-point arithmetic (IEEE 754). Many identities of real numbers are not, so
 they are not rules for floats: x + 0 turns −0 into 0; x · 0 is not 0 for ∞; x − x is not 0 for ∞; −(x − y) and y − x
-are zeros of different sign for x = y. For integers they hold, and are applied. NaN counts as equal to NaN.
+are zeros of different sign for x = y. For integers such identities hold and are applied. NaN counts as equal to NaN.
 
 Rules that round differently, or change the sign of a 0, are in graph/compiler/passes/fast_math.py, and apply only on
 request.
@@ -82,7 +82,7 @@ def negate(node: Node) -> Node | None:
 def signs(node: Node) -> Node | None:
     """x + (−y)  →  x − y;  (−x) + y  →  y − x;  x − (−y)  →  x + y;  (−x) · (−y)  →  x · y;  (−x) / (−y)  →  x / y
 
-    For floats only; for the least of the integers, −x is x.
+    For floats only: for the least integer of a dtype, −x is x.
     """
     if not all(x.spec.is_float for x in node.inputs):
         return None
@@ -158,7 +158,7 @@ def same_twice(node: Node) -> Node | None:
 def merge_moves(node: Node) -> Node | None:
     """Two movement ops in a row  →  one;  a movement op that changes nothing  →  its operand
 
-    A reshape of an array that is not in axis order copies it, and a sum over the copy adds in another order. It stays.
+    A reshape of an array not in axis order stays: it makes a copy, and a sum over the copy adds in another order.
     """
     match node:
         case Node(Reshape(shape) | OfShape(shape, _), (x,)) if shape == x.spec.shape:
@@ -181,7 +181,7 @@ def merge_moves(node: Node) -> Node | None:
 
 
 def in_order(x: Node, depth: int = 4) -> bool:
-    """Whether x is known to lie in memory in the order of its axes; inputs are assumed to."""
+    """Whether x is known to be stored in the order of its axes. Inputs are assumed to be stored in this order."""
     match x:
         case Node(_, ()) | Node(Affine() | Contiguous() | Clone()):
             return True
@@ -194,7 +194,7 @@ def in_order(x: Node, depth: int = 4) -> bool:
 
 @applies_to(Cast)
 def cast(node: Node) -> Node | None:
-    """x cast to its own dtype  →  x;  x cast to a wider dtype and then to another  →  x cast to the latter"""
+    """x cast to its own dtype  →  x;  x cast to a wider dtype and then to a third  →  x cast to the third"""
     match node:
         case Node(Cast(dtype), (x,)) if dtype == x.spec.dtype:
             return x
@@ -224,12 +224,12 @@ def simplify(graph: Graph, rules: tuple[Rewrite, ...] = RULES) -> Graph:
 
 @lru_cache
 def tried_on(op: type[Op], rules: tuple[Rewrite, ...]) -> tuple[Rewrite, ...]:
-    """The rules for this type of op. A rule without `applies_to` is tried on all."""
+    """The rules for this type of op. A rule without `applies_to` is tried on all ops."""
     return tuple(rule for rule in rules if op in getattr(rule, "ops", (op,)))
 
 
 def again(node: Node, inputs: tuple[Node, ...]) -> Node:
-    """The node on other inputs of the same specs, under its name; the node itself if the inputs are unchanged."""
+    """The node's op on other inputs of the same specs, with the node's name; the node itself for unchanged inputs."""
     return node if inputs == node.inputs else node.naming(Node(node.op, inputs, node.spec))
 
 

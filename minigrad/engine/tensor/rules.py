@@ -1,12 +1,11 @@
 """Plans: everything about an op that depends only on the specs of its operands, computed once and cached.
 
 An op defines its derivative as one expression on tensors. Interpreting that expression at every backward
-would be slow, and a second version for arrays could contradict the first. So it is *staged*: run once on
-symbols, which builds the graph of the derivative; simplified; and compiled into a plain function on arrays.
+would be slow, and a second version for arrays could contradict the first. So the expression is *staged*: run once
+on symbols, which builds the graph of the derivative; simplified; and compiled into a plain function on arrays.
 That is partial evaluation, and the op table stays the only place that contains mathematics.
 
-The slots that the staged rule reads, of the result and the operands, are what forward must save. No op has
-to declare them.
+Forward saves the operands that the staged rule reads, and the result if the rule reads it. No op has to declare these.
 """
 
 from __future__ import annotations
@@ -29,7 +28,7 @@ from .precision import widen_graph
 from .rewrite import optimise
 from .symbol import placeholder
 
-MOST_PLANS = 256  # per op; beyond that its plans are dropped, so programs with ever new shapes do not grow
+MOST_PLANS = 256  # per op; an op with more drops its plans, so that memory stays bounded if shapes keep changing
 
 
 @dataclass(frozen=True)
@@ -37,12 +36,12 @@ class CompiledRule:
     """A compiled derivative.
 
     spec     the spec of the op's result, and so of the gradient that arrives
-    reads    the slots it needs: 0 is the result, 1, 2, … are the operands
-    keep     (y, x₁, x₂, …) → the arrays at those slots, for backward
+    reads    the slots that the derivative reads: 0 is the result, 1, 2, … are the operands
+    keep     (y, x₁, x₂, …) → the arrays at these slots, for backward
     graph    the derivative as a graph of (gy, *kept), which `create_graph` runs on tensors
     pull     the same graph compiled: (gy, *kept) → one gradient per operand, None if none is wanted
     source   the Python source of `pull`
-    lasts    whether it holds for every call; False if the rule contains arrays of its own
+    lasts    whether the compiled rule holds for every call; False if the rule contains arrays of its own
     """
 
     spec: Spec
@@ -54,7 +53,7 @@ class CompiledRule:
     lasts: bool = True
 
     def trace(self, node: Any, gy: Any, *saved: Any) -> tuple[Any, ...]:
-        """The gradients of the node's inputs for a tensor gy: runs the graph on tensors, each with its node."""
+        """The gradients of the node's inputs for a tensor gy: runs the graph on tensors, which records the ops."""
         slots = (node, *node.inputs)
         kept = (gy.with_node(array, slots[slot]) for slot, array in zip(self.reads, saved))
         return apply_graph(self.graph, (gy, *kept), lambda constant: gy.with_node(value(constant), constant))
@@ -95,7 +94,7 @@ class OpPlan:
 
 
 def plan(op: Op, operands: tuple[Spec, ...]) -> OpPlan:
-    """Make the plan, and store it in the op. Raises what `op.infer` raises on operands that do not fit."""
+    """Make the plan, and store it in the op. Raises the errors of `op.infer` if the operands do not fit."""
     spec = op.infer(*operands)
     if not isinstance(spec, Spec):
         raise TypeError(f"{op}.infer must return a Spec, such as x.with_shape(shape); it returned {spec!r}")
@@ -122,7 +121,7 @@ def stage_rule(plan: OpPlan, wanted: tuple[bool, ...]) -> CompiledRule | None:
     gy = placeholder("gy", plan.spec)
     try:
         gxs, lasts = plan.op.gradients(gy, *slots), True
-    except (GraphError, TypeError):  # the rule combined a tensor with a symbol
+    except (GraphError, TypeError):  # the rule combines a tensor of its own with a symbol
         from .slot import gradients
 
         gxs, lasts = gradients(plan.op, gy, slots), False  # that tensor may hold other numbers next time
@@ -138,6 +137,6 @@ def stage_rule(plan: OpPlan, wanted: tuple[bool, ...]) -> CompiledRule | None:
 
 @lru_cache
 def keeper(count: int, reads: tuple[int, ...]) -> Callable[..., tuple[Any, ...]]:
-    """The function that selects, of `count` arguments (result, operand, …), those that the rule reads."""
+    """Make the function that returns, out of `count` arguments (result, operand, …), those that the rule reads."""
     names = [f"x{i}" for i in range(count)]
     return eval(f"lambda {', '.join(names)}: ({''.join(f'{names[i]}, ' for i in reads)})")  # type: ignore[no-any-return]

@@ -1,4 +1,4 @@
-"""Stage a rule that contains arrays of its own, as `mg.tensor(matrix) @ gy`: they become constants of its graph."""
+"""Stage a derivative rule that contains arrays of its own, as `mg.tensor(matrix) @ gy`: the arrays become constants."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from .symbol import Symbol, number
 
 
 def gradients(op: Op, gy: Symbol, slots: Sequence[Symbol]) -> tuple[Any, ...]:
-    """The results of the op's rule on these symbols, one for each operand."""
+    """Run the op's rule on these symbols. Returns one gradient for each operand."""
     with in_mode(builder=SlotBuilder(Slot(gy.node))):
         return op.gradients(*(Slot(each.node) for each in (gy, *slots)))
 
 
 class Slot(Symbol):
-    """A symbol that turns arrays it is combined with into constants."""
+    """A symbol that turns an array into a constant when the two are combined."""
 
     __slots__ = ()
 
@@ -47,7 +47,7 @@ class FrozenArray:
 
 
 class SlotBuilder:
-    """Takes the place of a graph's builder, for an op whose first operand is such an array."""
+    """Takes the place of a graph's builder, for an op whose first operand is an array of the rule."""
 
     once, outer = True, None
 

@@ -49,7 +49,7 @@ class Symbol(Operand):
         raise self.note_error(NoValueError(said))
 
     def note_error(self, error: NoValueError) -> NoValueError:
-        """The error to raise; subclasses may add to it."""
+        """The error to raise; a subclass may add a note to the error."""
         return error
 
     __bool__ = __float__ = __int__ = __index__ = item = numpy
@@ -59,7 +59,7 @@ class Symbol(Operand):
 
 
 def number(value: float | Dimension, beside: Spec) -> Node:
-    """A Python number as a node, with the dtype it has next to an operand of that spec (NEP 50)."""
+    """A Python number as a constant node, with the dtype that it gets next to an operand of spec `beside` (NEP 50)."""
     said = unwrap_dimension(value)
     plain = type(said)(0) if isinstance(said, bool | float) else 0.0 if isinstance(said, Formula) else 0
     return Node(ops.const(said), (), Spec((), result_type(beside.dtype, plain), beside.device))

@@ -38,10 +38,10 @@ class Tensor(InPlace, Operand):
 
     value      the array
     spec       its shape, dtype and device
-    node       where it came from; None until it is needed
-    tracked    whether backward will pass through it; None if it was made in inference_mode
-    alias      if it is a view: the memory it shares
-    views      the views of its memory (inplace.py)
+    node       records where the tensor came from; None until the node is needed
+    tracked    whether backward will pass through this tensor; None for a tensor made in inference_mode
+    alias      for a view, the memory that it shares: ViewInfo in inplace.py
+    views      weak references to the views of its memory
     """
 
     __slots__ = ("__weakref__", "_grad", "alias", "node", "spec", "tracked", "value", "views")
@@ -60,7 +60,7 @@ class Tensor(InPlace, Operand):
 
     @unroll_operands
     def apply(self, op: Op, *others: Any) -> Tensor:
-        """The result of `op` on self and others. Raises what `op.infer` raises on operands that do not fit."""
+        """The result of `op` on self and others. Raises the errors of `op.infer` if the operands do not fit."""
         if (mode := current.mode).door is not None:
             return mode.door.apply(op, (self, *others))  # type: ignore[no-any-return]
         xs = (self, *[o if isinstance(o, Tensor) else self.lift(o) for o in others])
@@ -108,7 +108,7 @@ class Tensor(InPlace, Operand):
         return given.astype(self.dtype)
 
     def with_node(self, value: Any, node: Node) -> Tensor:
-        """A tensor of this value, with its node in the graph."""
+        """A tensor with this value and this node."""
         x = wrap_array(value, node.spec)
         x.node, x.tracked = node, node.needs_grad
         return x
@@ -127,7 +127,7 @@ class Tensor(InPlace, Operand):
         return CPU.array(self.value)  # type: ignore[no-any-return]
 
     def item(self) -> Any:
-        """The one element as a Python number."""
+        """The single element as a Python number."""
         if self.spec.size != 1:
             raise ShapeError(f"item() needs a tensor of one element, and this is {self.spec}: index or reduce it first")
         return self.numpy().item()
@@ -155,7 +155,7 @@ class Tensor(InPlace, Operand):
 
     @property
     def data(self) -> Tensor:
-        """The same memory with no origin, as detach() returns it. Assigning to it replaces the value, unrecorded."""
+        """The same memory with no origin, as detach() returns it. Assigning to it replaces x's value, unrecorded."""
         return self.detach()
 
     @data.setter
@@ -168,9 +168,9 @@ class Tensor(InPlace, Operand):
         self.value = value
 
     def view(self, *shape: Any) -> Tensor:
-        """The same memory in another shape. Raises ShapeError if that needs a copy: reshape makes one.
+        """The same memory in another shape. Raises ShapeError if that needs a copy; reshape makes the copy.
 
-        A result that shares no memory is first rearranged to axis order: convolutions return another order.
+        A result that shares no memory is first rearranged to axis order, since convolutions return another order.
         """
         if current.mode.builder is not None:
             return super().view(*shape)
@@ -179,7 +179,7 @@ class Tensor(InPlace, Operand):
         return self.apply(ops.View(self._resolve_shape(integers(shape))))
 
     def is_inference(self) -> bool:
-        """Whether it was made in inference_mode, and so can never have a gradient."""
+        """Whether this tensor was made in inference_mode, and so can never have a gradient."""
         return self.tracked is None
 
     # -- as text --------------------------------------------------------------------------------
@@ -200,7 +200,7 @@ class Tensor(InPlace, Operand):
     # -- in memory ------------------------------------------------------------------------------
 
     def stride(self, dim: int | None = None) -> Any:
-        """The distance in elements between neighbours along each axis, or along one."""
+        """The distance in elements between neighbours along each axis, or along `dim` only."""
         steps = tuple(step // self.spec.dtype.itemsize for step in self.value.strides)
         return steps if dim is None else steps[axis_of(self.spec, dim)]
 
@@ -239,13 +239,13 @@ class Tensor(InPlace, Operand):
             before, self.node, self.tracked = self.node, leaf(self, requires_grad), bool(requires_grad)
             if before is not None:
                 self.node.hooks = before.hooks
-                for watcher in current.mode.watchers:  # it keeps its tangent
+                for watcher in current.mode.watchers:  # the leaf keeps its tangent
                     watcher.saw(ops.Alias(), self, (self.with_node(self.value, before),))
         return self
 
     @property
     def is_leaf(self) -> bool:
-        """Whether it is not the result of a recorded op."""
+        """Whether this tensor is not the result of a recorded op."""
         return self.node is None or not self.node.inputs
 
     @property
@@ -326,7 +326,7 @@ class Tensor(InPlace, Operand):
         return wrap_array(self.value, self.spec)
 
     def detach_(self) -> Self:
-        """Forget where this came from: it becomes a leaf."""
+        """Forget this tensor's origin: the tensor becomes a leaf."""
         if getattr(self, "alias", None) is not None:
             raise EditedError("a view cannot be detached in place, since it shares its base's history: use x.detach()")
         self.node, self.tracked = None, False
@@ -341,7 +341,7 @@ class Tensor(InPlace, Operand):
             self.node.hooks = Hooks()
         return self.node.hooks  # type: ignore[no-any-return]
 
-    # -- others like it ---------------------------------------------------------------
+    # -- similar tensors --------------------------------------------------------------
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Any:
         kind, data, requires_grad = self._parts("copied")
@@ -367,7 +367,7 @@ class Tensor(InPlace, Operand):
         device: Device | str | None = None,
         requires_grad: bool = False,
     ) -> Any:
-        """A tensor of one value in that shape; dtype and device are self's unless given."""
+        """A tensor of shape `size` filled with one value; dtype and device are self's unless given."""
         shape = lengths((size,))
         where = self.spec.device if device is None else device_called(device)
         spec = Spec(shape, self.spec.dtype if dtype is None else dtype, where)
@@ -407,7 +407,7 @@ def length_tensor(n: Dimension, dtype: Any) -> Any:
 
 
 def wrap_array(value: Any, spec: Spec) -> Tensor:
-    """A tensor around a value whose spec is known, with no origin yet."""
+    """Wrap an array whose spec is known in a tensor, with no origin yet."""
     y: Tensor = _new(Tensor)
     y.value = np.asarray(value) if isinstance(value, np.generic) else value  # NumPy may return a scalar
     y.spec, y.node, y.tracked = spec, None, False
@@ -416,18 +416,18 @@ def wrap_array(value: Any, spec: Spec) -> Tensor:
 
 @lru_cache(maxsize=1024, typed=True)
 def constant(number: float, beside: Spec, sign: float) -> Tensor:
-    """A Python number as a tensor, with the dtype it has next to a tensor of that spec.
+    """A Python number as a tensor, with the dtype that it gets next to a tensor of spec `beside`.
 
-    sign    distinguishes 0.0 from −0.0: they are equal, so the cache would return one for the other
+    sign    distinguishes 0.0 from −0.0 in the cache, where the two would otherwise be equal
     """
     dtype = result_type(beside.dtype, number if isinstance(number, bool) else +number)  # + makes an int of a Count
     y = Tensor(number, dtype, device=beside.device)
-    y.node, y.tracked = Node(ops.const(number), (), y.spec), False  # it is shared by all modes
+    y.node, y.tracked = Node(ops.const(number), (), y.spec), False  # the cached tensor is used in all modes
     return y
 
 
 def rebuilt(kind: type, data: Any, requires_grad: bool) -> Any:
-    """A leaf of that class: copying and unpickling call this."""
+    """A leaf of class `kind`; copying and unpickling call this function."""
     return kind(data).requires_grad_(requires_grad)
 
 

@@ -1,7 +1,7 @@
 """Unroll a function of any number of operands for one, two and three operands.
 
-In Python a loop over two operands costs as much as adding ten numbers, and `Tensor.apply` has five such
-loops. Few ops have more than three operands. So the function's source is transformed:
+In Python a loop over two operands takes as long as adding ten numbers, and `Tensor.apply` has five such
+loops. Few ops have more than three operands. So the source of `apply` is transformed:
 
     def apply(self, op, *others):               def apply(self, op, second=NONE, third=NONE, *others):
         [f(x) for x in (self, *others)]             if second is NONE:
@@ -11,8 +11,8 @@ loops. Few ops have more than three operands. So the function's source is transf
                                                     …
                                                     else:                         unchanged
 
-The source contains no duplicate code, and a traceback still shows the original line. This is partial evaluation,
-as in rules.py: there of a rule for known specs, here of a loop for a known length.
+The source contains no duplicate code, and a traceback still shows the original line. This is partial evaluation:
+rules.py evaluates a rule for known specs, this file a loop for a known length.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ NAMES = ("self", "second", "third")
 
 
 def unroll_operands(f: F) -> F:
-    """f(self, op, *others) with its loops unrolled for one to three operands; f itself if it has no source text."""
+    """f(self, op, *others) with its loops unrolled for one to three operands; f itself if its source is unavailable."""
     try:
         read = ast.parse(textwrap.dedent(inspect.getsource(f))).body[0]
     except OSError:
