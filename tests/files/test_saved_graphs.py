@@ -658,7 +658,7 @@ def test_any_change_of_a_graph_gives_one_that_runs_or_is_refused(whole):
 def is_taken(text, arrays):
     """Whether a text is taken; each node of it is then what its op infers."""
     try:
-        found = mg.saving.files.understood(text, arrays)
+        found = mg.saving.files.decode_contents(text, arrays)
     except SavedFileError:
         return False
     for node in found.graph.nodes if isinstance(found, mg.saving.SavedFunction) else ():

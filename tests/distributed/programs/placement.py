@@ -130,7 +130,7 @@ class Counter:
     def __init__(self):
         self.calls = []
 
-    def transferred(self, call, nbytes):
+    def on_transfer(self, call, nbytes):
         self.calls.append((call, nbytes))
 
 
