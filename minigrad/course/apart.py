@@ -91,7 +91,7 @@ def in_a_copy(asked: list[Probe], namespace: dict[str, Any], seconds: float) -> 
 
 
 def read_outcomes(child: int, reader: int, seconds: float) -> Iterator[Outcome]:
-    """Yield each outcome that the copy writes, then `endless` or `died`, unless the copy is alive and only waits."""
+    """Yield each outcome that the copy writes, then `endless` or `died`, or nothing if the copy is alive but idle."""
     clock = Clock(child, seconds, BUSY)
 
     def waits() -> bool:

@@ -217,6 +217,6 @@ def is_next_key(node: Node) -> bool:
 
 
 def constant(node: Node) -> Any:
-    """A constant of the graph of one slice, as an operand outside it."""
+    """A constant of one slice's graph, as an operand for ops outside that graph."""
     outer = modes.current.mode.builder
     return wrap_array(value(node), node.spec) if outer is None else Tracer(outer.node(node.op, (), node.spec), outer)

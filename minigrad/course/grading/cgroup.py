@@ -56,7 +56,7 @@ class Group:
     folders: dict[str, Path]
 
     def limit(self, limits: Limits) -> None:
-        settings = {  # of version 2, then of version 1, where the order matters
+        settings = {  # files of both versions; version 1 takes its two memory limits only in this order
             "memory.max": limits.memory, "memory.swap.max": 0,
             "memory.limit_in_bytes": limits.memory, "memory.memsw.limit_in_bytes": limits.memory,
             "pids.max": limits.processes + OWN, "cpu.max": PERIOD, "cpu.cfs_quota_us": PERIOD,

@@ -47,9 +47,9 @@ def is_there() -> bool:
 
 
 def write(out: Path, results: Sequence[Result], submissions: Submissions = MappingProxyType({})) -> None:
-    """Update the gradebook in a folder. Grading a submission again changes its scores and adds none.
+    """Update the gradebook in a folder. Grading a submission again replaces its scores instead of adding new ones.
 
-    submissions    path of a submission → its content: a person must read a changed text again
+    submissions    path of a submission → its content, to find changed answers, which a person must grade again
     """
     rows = [row for result in results for row in entries(result, changed_parts(out, result, submissions))]
     with closing(sqlite3.connect(out / FILE)) as book:

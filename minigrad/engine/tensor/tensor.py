@@ -235,7 +235,7 @@ class Tensor(InPlace, Operand):
             )
         if requires_grad and self.tracked is None and not is_inference_mode_enabled():
             raise NoGradientError("a tensor made in inference_mode has no gradient: use x.clone() outside the block")
-        if requires_grad != bool(self.tracked):  # a leaf that is in a graph already stays in it
+        if requires_grad != bool(self.tracked):  # if nothing changes, the leaf stays in its graph
             before, self.node, self.tracked = self.node, leaf(self, requires_grad), bool(requires_grad)
             if before is not None:
                 self.node.hooks = before.hooks

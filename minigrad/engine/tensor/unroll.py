@@ -70,7 +70,7 @@ def with_operands(body: list[ast.stmt], names: tuple[str, ...]) -> list[ast.stmt
 
 
 class WithOperands(ast.NodeTransformer):
-    """Unrolls `[f(x) for x in xs]` and `[f(x) for x in others]`, also after a star, and `*others` in a tuple."""
+    """Unrolls list comprehensions over `xs` or `others`, even starred, and expands `*others` in a tuple or call."""
 
     def __init__(self, names: tuple[str, ...]):
         self.names = names

@@ -268,7 +268,7 @@ def if_(
 ) -> None:
     """if test: then() else: otherwise()
 
-    names    the names of the state. Further values of get() are dead after the `if`, and only reset between branches
+    names    of the first values of get(), the state. The rest are unused after the `if`; each branch resets them first
     """
     if not symbolic(test):
         if (block := then if test else otherwise) is not None:

@@ -179,7 +179,7 @@ def channel_shuffle(input: Any, groups: int) -> Any:
 def grid_sample(
     input: Any, grid: Any, mode: str = "bilinear", padding_mode: str = "zeros", align_corners: bool | None = None
 ) -> Any:
-    """Samples x (N, C, *size), where size has n = 2 or 3 axes, at the points of a grid (N, *size', n): (N, C, *size').
+    """Sample x (N, C, *size) at the points of a grid (N, *size', n), n = 2 or 3 axes. The result is (N, C, *size').
 
     mode             'bilinear', 'nearest', or, for two axes, 'bicubic'
     padding_mode     the values outside x: 'zeros'; 'border', the nearest element; 'reflection', x mirrored

@@ -125,7 +125,7 @@ class Blas:
         self.stream: int | None = None
 
     def use(self, stream: int) -> None:
-        """Use this stream for the next calls. Changing the stream resets the workspace, so set it again."""
+        """Use this stream for the next calls. A change of stream resets the workspace, so this method sets it again."""
         if stream == self.stream:
             return
         self.check_status(self.library.cublasSetStream_v2(self.handle, ctypes.c_void_p(stream)), "cublasSetStream")
