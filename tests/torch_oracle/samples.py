@@ -208,6 +208,7 @@ OF_FUNCTION = {  # where a name means something else, or what is wanted has a fo
     "linear": {"input": [MATRIX, LONGER], "weight": [normal(2, 4), LONGER], "bias": [normal(2), NUMBER]},
     "linspace": {"start": [-5, 0.0, NUMBER], "end": [5, 1.0, NUMBER]},
     "logspace": {"start": [-1, 0.0], "end": [2, 1.5]},
+    "max_unpool1d": {"input": [normal(2, 2)], "indices": [np.array([[0, 3], [1, 2]])], "kernel_size": [2]},
     "max_unpool2d": {"input": [normal(1, 2, 2)], "indices": [np.array([[[0, 2], [8, 10]]])], "kernel_size": [2]},
     "max_unpool3d": {"input": [normal(1, 1, 1, 2)], "indices": [np.array([[[[0, 3]]]])], "kernel_size": [2]},
     "multinomial": {"input": [part(3, 4)]},

@@ -9,7 +9,8 @@ from .programs import PROGRAMS, gradients, networks, tensors, training  # noqa: 
 
 
 @pytest.mark.filterwarnings("ignore::UserWarning:torch", "ignore::DeprecationWarning", "ignore::RuntimeWarning")
-@pytest.mark.filterwarnings("ignore:Full backward hook is firing:UserWarning")  # PyTorch's, as is the next
+@pytest.mark.filterwarnings("ignore:Using a target size:UserWarning")  # PyTorch's, as are the next two
+@pytest.mark.filterwarnings("ignore:Full backward hook is firing:UserWarning")
 @pytest.mark.filterwarnings("ignore:Anomaly Detection has been enabled:UserWarning")
 @pytest.mark.parametrize("name", PROGRAMS)
 @pytest.mark.usefixtures("doubles")

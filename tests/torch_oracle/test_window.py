@@ -187,7 +187,7 @@ MISTAKES = {
     "bias": ("one bias for each of 4", lambda x: F.conv2d(x, np.ones((4, 3, 3, 3)), np.ones(3))),
     "same with strides": ("same", lambda x: F.conv2d(x, np.ones((4, 3, 3, 3)), padding="same", stride=2)),
     "an unknown padding": ("'sam'", lambda x: F.conv2d(x, np.ones((4, 3, 3, 3)), padding="sam")),
-    "too many strides": ("stride is a number", lambda x: F.conv2d(x, np.ones((4, 3, 3, 3)), stride=(1, 2, 3))),
+    "too many strides": ("stride must be a number", lambda x: F.conv2d(x, np.ones((4, 3, 3, 3)), stride=(1, 2, 3))),
     "stride of 0": ("1 or more", lambda x: F.conv2d(x, np.ones((4, 3, 3, 3)), stride=0)),
     "output_padding": ("output_padding", lambda x: F.conv_transpose2d(x, np.ones((3, 4, 3, 3)), output_padding=1)),
     "transposed channels": ("transposed", lambda x: F.conv_transpose2d(x, np.ones((4, 4, 3, 3)))),

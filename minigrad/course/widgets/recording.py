@@ -78,7 +78,7 @@ class Recording:
 
 
 class PrintRecorder(StringIO):
-    """A standard output that records each write with its line in the user's code. Other threads' writes are passed on."""
+    """A standard output that records each write with its line in the user's code. Others' writes are passed on."""
 
     def __init__(self, events: list[Event]):
         super().__init__()

@@ -287,7 +287,7 @@ def loop_functions(lines: Lines, loop: TiledLoop) -> str:
 
 
 def worker_memory(lines: Lines, loop: TiledLoop, body: Block) -> list[list[str]]:
-    """For each worker of a loop, the names of its own arrays. These lie after the workspace of the surrounding lines."""
+    """For each worker of a loop, the names of its own arrays. They lie after the workspace of the surrounding lines."""
     workers = max(1, min(lines.threads, loop.length // loop.rows // 2))
     size = -(-loop.plan.size // 64) * 64
     if body.scratch:
