@@ -56,7 +56,7 @@ class Arrays:
         return Run({"step": step}, lambda: self.read(*of(**batch, **P)), finish=self.finish)
 
     def read(self, loss: Any, G: dict[str, Any]) -> tuple[float, dict[str, Any]]:
-        return self.device.item(loss), {name: self.device.read(g) for name, g in G.items()}
+        return float(self.device.read(loss)), {name: self.device.read(g) for name, g in G.items()}
 
     # -- the workloads ------------------------------------------------------------------------------------
 

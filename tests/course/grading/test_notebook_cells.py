@@ -1,5 +1,7 @@
 """What is made of a cell that is no Python: the same as in IPython."""
 
+import builtins
+
 import pytest
 from IPython.core.inputtransformer2 import TransformerManager
 from IPython.core.interactiveshell import InteractiveShell
@@ -152,8 +154,9 @@ HISTORY = [
 TOLD = "[[_, __, ___, _i, _ii, _iii, In[:-1], {n: x for n, x in Out.items() if n < 99}, '_8' in globals()]]"
 
 
-def test_history_is_that_of_a_kernel():
+def test_history_is_that_of_a_kernel(monkeypatch):
     """`Out`, `In`, `_1` and `_i` did not exist, and a cell that ends in a semicolon changed `_`."""
+    monkeypatch.delattr(builtins, "_", raising=False)  # where another test has set it, IPython leaves `_` alone
     keep = f"told = globals().get('told', [])\nif '_' in globals(): told += copy.deepcopy({TOLD})"
     cells = ["import copy"] + [each for cell in HISTORY for each in (cell, keep)]
     config = Config({"HistoryManager": {"enabled": False}})
