@@ -121,9 +121,8 @@ def apply_in_graph(function: type[Function], ctx: Context, args: tuple[Any, ...]
     operands = [x for x in args if isinstance(x, Operand)]
     ys = clone_operands(ctx, builder, operands, given if isinstance(given, tuple) else (given,))
     zs = add_custom_op(function.__name__, builder, operands, ys, *rules_in_graph(function, ctx, args))
-    if not isinstance(given, tuple):
-        return zs[0]
-    return tuple(z.detach() if any(y is flat for flat in ctx._flat) else z for z, y in zip(zs, ys))
+    zs = tuple(z.detach() if any(y is flat for flat in ctx._flat) else z for z, y in zip(zs, ys))
+    return zs if isinstance(given, tuple) else zs[0]
 
 
 def rules_in_graph(function: type[Function], ctx: Context, args: tuple[Any, ...]) -> tuple[Any, Any]:

@@ -259,6 +259,21 @@ def test_a_result_marked_non_differentiable_stops_the_gradient():
     assert x.grad.tolist() == [2, 2]
 
 
+def test_a_single_result_marked_non_differentiable_stops_the_gradient_in_a_graph_too():
+    """In a traced function the mark was ignored, and the gradient was 6."""
+
+    def forward(ctx, x):
+        y = x * 2
+        ctx.mark_non_differentiable(y)
+        return y
+
+    f = written(forward, lambda ctx, g: g * 5)
+    for call in (lambda x: (f(x) + x).sum(), mg.function(lambda x: (f(x) + x).sum())):
+        x = leaf(3.0, 1.0)
+        call(x).backward()
+        assert x.grad.tolist() == [1, 1]
+
+
 def test_an_argument_passed_through_becomes_a_result_with_memory_of_its_own():
     """It shared the argument's: an edit of the result changed the argument's value, and not its gradient."""
     for through in (lambda ctx, x: x, lambda ctx, x: x.reshape(2, 1), lambda ctx, x: x[...]):
