@@ -1,5 +1,5 @@
-// Training: the loss, the boundary and the layers at a frame. While the kernel trains, each new frame is shown; without
-// a kernel there are no training buttons.
+// Training: the loss, the boundary and the layers at a frame. While the kernel trains, each new frame is
+// shown; without a kernel, no button.
 
 const SVG = "http://www.w3.org/2000/svg";
 const SIDE = 24, SHARP = 8; // grid points along each side, and pixels for each
