@@ -235,10 +235,12 @@ def test_no_process_is_left_of_a_launcher_that_was_ended(tmp_path, n, end):
 def test_a_launcher_that_is_ended_before_its_ranks_are_there_leaves_no_folder(tmp_path, end):
     """Later the guards of the ranks would remove it."""
     (tmp_path / "p.py").write_text(SLEEPS)
+    before = signal.signal(end, signal.SIG_DFL)  # under nohup SIGHUP is ignored, and a child inherits that
     launcher = subprocess.Popen(
         [sys.executable, "-m", "minigrad", "run", "-n", "1", "p.py"],
         cwd=tmp_path, env={**SURROUNDINGS, "TMPDIR": str(tmp_path)}, stderr=subprocess.DEVNULL,
     )  # fmt: skip
+    signal.signal(end, before)
     assert soon(lambda: [*tmp_path.glob("minigrad-*/job.json")], pause=0.001)
 
     launcher.send_signal(end)
