@@ -32,7 +32,7 @@ def exercise(name: str, root: Path | None = None) -> Path:
         )
     path = root / "solutions" / "source" / f"{name}.py"
     if path.exists():
-        raise CourseError(f"{path} exists already and is unchanged: choose another name")
+        raise CourseError(f"{path} already exists and was left as it is: choose another name")
     function = name.partition("_")[2]
     taken = {part.name for each in all_exercises() for part in each.parts} & {f"{function}_slopes", f"{function}_count"}
     if taken:

@@ -219,7 +219,7 @@ class TransferBuffer:
         if current.mode.builder is not None or not isinstance(tensor, Tensor):
             raise GraphError(
                 f"{call} edits memory as it runs, and got {type(tensor).__name__} while a graph is built: "
-                f"mg.distributed.functional.{call} is an op, and part of the graph"
+                f"use mg.distributed.functional.{call}, which is an op of the graph"
             )
         if writes and tensor.tracked and not tensor.is_leaf:
             raise NoGradientError(

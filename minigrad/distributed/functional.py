@@ -30,7 +30,7 @@ class Collective(Effect):
 
     group: str
 
-    repeats = False  # a search for an error does not run it again: other members would not take part
+    repeats = False  # find_failing_op() does not run it again: the other members would not take part
 
     @property
     def call(self) -> str:

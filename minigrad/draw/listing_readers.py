@@ -180,7 +180,7 @@ def name_of(node: Node) -> str:
     return getattr(node, "name", "")
 
 
-# -- both -------------------------------------------------------------------------------------------------------------
+# -- both kinds of graph ----------------------------------------------------------------------------------------------
 
 
 def entry_of(node: Node, name: str, value: Any, path: Path | None) -> Entry:

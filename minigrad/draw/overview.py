@@ -37,7 +37,7 @@ class Overview:
         return found[1:]
 
     def picture(self, boxes: int) -> Picture:
-        """A box for each node or closed group while open_groups(boxes) are open; arrows join boxes that pass values."""
+        """Boxes for nodes and closed groups, with open_groups(boxes) open; arrows join boxes that pass values."""
         is_open = {self.root, *self.open_groups(boxes)}
         shown: dict[int, str] = {}
         drawn: list[Box] = []

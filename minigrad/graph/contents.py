@@ -49,7 +49,7 @@ def is_plain(x: Any, seen: Mapping[int, Any]) -> bool:
 
 
 def contents(x: Any, seen: dict[int, tuple[int, Any]] | None = None) -> Any:
-    """The contents of a value that can be edited in place, as nested tuples; of any other, a (weak) reference.
+    """The contents of a value as nested tuples, if they can be edited in place; else a (weak) reference to the value.
 
     seen    id → (number, object) of the objects visited so far
     """

@@ -59,7 +59,7 @@ class NameSnapshot:
     read, assigned    the attributes that the code of all functions reads, and those that it assigns
     found             (name, key) of each relevant value: snapshots are compared by this
     leads             id of a container or an object → whether it leads to a relevant value
-    looks             functions in C that return all values
+    looks             C functions that together return all watched values
     ids               the ids of all values. A deleted object is appended, as a new object may get the same id
     """
 

@@ -1,4 +1,4 @@
-"""In a branch or a loop of a graph, refuse to read a tensor that would miss an edit of another with the same memory.
+"""In a branch or loop of a graph, refuse to read a tensor after an edit of another tensor that shares its memory.
 
 In Python, an edit of one of two tensors that share memory changes the other too. Values that a graph passes to a branch
 or a loop share no memory, so the other tensor would miss the edit. This module finds pairs of inputs that may share

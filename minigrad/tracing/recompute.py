@@ -73,7 +73,7 @@ class Recomputation:
         self.made: dict[Key, Any] = {}
 
     def operands(self, node: Node, gy: Any) -> list[Any]:
-        """The node and its inputs as its derivative reads them, when the gradient gy arrives."""
+        """The symbols of the node and its inputs that the node's derivative reads; gy is the gradient that arrives."""
         home = node.part and node.part.home
         for part in home or ():
             self.arrived.setdefault(part, gy)

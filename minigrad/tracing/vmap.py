@@ -178,8 +178,8 @@ class Slices(GraphBuilder):
         edited += [c.what for c in self.edited.values()]
         if edited:
             raise EditedError(
-                f"a function under vmap edited {edited[0].spec} in place, which is not its own: an argument, or a "
-                "tensor from outside. Write x = x + 1, or edit x.clone(), and return the result"
+                f"a function under vmap edited {edited[0].spec} in place, but that tensor is an argument or comes "
+                "from outside. Write x = x + 1, or edit x.clone(), and return the result"
             )
 
     def effect(self, op: Op, *xs: Any) -> Tracer:

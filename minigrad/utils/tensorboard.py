@@ -356,7 +356,7 @@ def hyperparameters(
     settings = {name: value for name, value in settings.items() if value is not None}
     for name, values in domains.items():
         if name not in settings or any(hparam_value(value)[0] != hparam_value(settings[name])[0] for value in values):
-            raise TypeError(f"hparam_domain_discrete needs values of a setting and of its type, got {name}: {values!r}")
+            raise TypeError(f"hparam_domain_discrete maps a setting to values of its type, got {name}: {values!r}")
     listed = {name: {1: [hparam_value(value)[1] for value in values]} for name, values in domains.items()}
     infos = [{1: name.encode(), 4: hparam_value(value)[0], 5: listed.get(name)} for name, value in settings.items()]
     return {

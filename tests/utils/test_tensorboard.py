@@ -345,8 +345,8 @@ def test_writers_in_one_folder_do_not_share_a_file(folder):
         (lambda w: w.add_images("i", np.zeros((2, 1, 4, 4)), 0, dataformats="CHW"), "NCHW or NHWC"),
         (lambda w: w.add_hparams({"layers": [1, 2]}, {}), "a number, a string or a bool"),
         (lambda w: w.add_hparams({"lr": 0.1}, {"loss": [1.0, 2.0]}), "one number, and loss got"),
-        (lambda w: w.add_hparams({"lr": 0.1}, {}, {"lr": ["a"]}), "values of a setting .* got lr"),
-        (lambda w: w.add_hparams({"lr": 0.1}, {}, {"n": [1]}), "values of a setting .* got n"),
+        (lambda w: w.add_hparams({"lr": 0.1}, {}, {"lr": ["a"]}), "a setting to values .* got lr"),
+        (lambda w: w.add_hparams({"lr": 0.1}, {}, {"n": [1]}), "a setting to values .* got n"),
         (
             lambda w: w.add_pr_curve("p", [0, 1], [0.5]),
             "a probability 0 to 1 for each.* 2 labels, 0 of them others, and 1",

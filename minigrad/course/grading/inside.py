@@ -238,7 +238,7 @@ class Kernel:
         except BaseException as error:  # sys.exit too ends only its cell
             return describe_error(error, file)
         finally:
-            self.is_running = False  # only these two statements: builtins may be gone
+            self.is_running = False  # use no builtins here: the cell may have deleted them
             signal.alarm(0)  # an alarm of this cell would strike in the next
         return ""
 

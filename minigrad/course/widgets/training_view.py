@@ -273,7 +273,7 @@ class TrainingView(SteppedWidget):
         return value
 
     def _may_go_on(self) -> Generator[Wait, None, bool]:
-        """Wait for the pace, and while paused. Returns False if training must end."""
+        """Wait as `speed` requires and, if paused, for resume() or step(). Returns False if training must end."""
         yield lambda: self._ending or self._paused, 1 / self.speed if self.speed and not self._paused else 0.0
         with self._turn:
             was_paused, waits = self._paused, self._paused and not self._credit and not self._ending

@@ -59,8 +59,8 @@ class named_scope(ContextDecorator):
 
 
 def path_of(module: Any, calls: tuple[tuple[Any, str], ...]) -> str:
-    """The module's path, relative to the innermost open call of a module that contains it; else its class name."""
-    with in_mode(builder=None):  # so that a trace does not record this walk as reads
+    """The path of the innermost running module that contains `module`, then the name in it; else its class name."""
+    with in_mode(builder=None):  # so that a trace does not record the attribute reads of this search
         inside = ((path, name) for caller, path in reversed(calls) for name, x in caller.named_modules() if x is module)
         path, name = next(inside, (type(module).__name__, ""))
     return f"{path}.{name}" if name else path

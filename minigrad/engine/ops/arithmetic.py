@@ -80,7 +80,7 @@ class Pow(Elementwise):
         return super().infer(x)
 
     def forward(self, xp, x):
-        integers = {*"biu"} if isinstance(self.exponent, float) else {"b"}  # kinds for which it has another dtype
+        integers = {*"biu"} if isinstance(self.exponent, float) else {"b"}  # kinds of x whose power has another dtype
         return x * x * x if self.exponent == 3 and x.dtype.kind not in integers else x ** self.exponent
 
     def partials(self, y, x):

@@ -33,7 +33,7 @@ def spells(*kinds: type[Op]) -> Callable[[Spelling], Spelling]:
 
 
 def alike(kind: str, **attributes: Any) -> Spelling:
-    """A spelling that writes one node, for floats only. The result has the operand's shape and dtype."""
+    """A spelling that writes an op as one ONNX node, for floats only. The result has the operand's shape and dtype."""
 
     def emit_alike(g: Any, op: Any, x: NamedArray) -> Any:
         if x.dtype.kind in "iub":

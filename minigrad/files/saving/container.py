@@ -53,7 +53,7 @@ def encode_arrays(arrays: Mapping[str, np.ndarray], header: dict[str, Any]) -> t
     codes = {dtype: code for code, dtype in DTYPES.items()}
     for name, array in arrays.items():
         if array.dtype.newbyteorder("=") not in codes:
-            raise DTypeError(f"{name} holds {array.dtype}, but a file only {', '.join(map(str, codes))}")
+            raise DTypeError(f"{name} holds {array.dtype}, but this file can only hold {', '.join(map(str, codes))}")
         header[name] = {"dtype": codes[array.dtype.newbyteorder("=")], "shape": array.shape, "data_offsets": (0, 0)}
     start = 0
     pieces = sorted(arrays, key=lambda name: -arrays[name].itemsize)  # so that each is aligned to its itemsize

@@ -244,7 +244,7 @@ def subject(x: Any) -> Any:
     """The subject of a `match`. Raises ConversionError if it holds a symbolic number, which patterns cannot match."""
     if any(isinstance(leaf, Number) for leaf in leaves(x)):
         raise ConversionError(
-            f"{user_line()}: this `match` is of a number that only a run of the graph knows: write `if` and =="
+            f"{user_line()}: this `match` tests a number that is known only when the graph runs: write `if` and =="
         )
     return x
 

@@ -61,7 +61,7 @@ class Expressions(ast.NodeTransformer):
         nothing = ast.arguments(posonlyargs=[], args=[], kwonlyargs=[], kw_defaults=[], defaults=[])
         return ast.copy_location(ast.Lambda(nothing, self.visit(value)), value)
 
-    # -- expressions that choose ----------------------------------------------------------------------
+    # -- boolean and conditional expressions ----------------------------------------------------------
 
     def visit_BoolOp(self, node: ast.BoolOp) -> Any:
         if assigns(node):

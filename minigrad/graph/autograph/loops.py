@@ -172,7 +172,7 @@ def len_(x: Any) -> Any:
 class TracedLoop:
     """Traces a loop into the graph.
 
-    start     variable → the value that it starts with instead of its own: a number as a tensor, or a dummy value
+    start     variable → a start value that replaces its own: a tensor instead of a number, or a dummy value
     edited    indices of the carried values that the body edits in place
     sure      whether every run has at least one turn
     """

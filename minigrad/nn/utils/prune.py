@@ -63,7 +63,7 @@ class BasePruningMethod:
 
     @classmethod
     def apply(cls, module: Any, name: str, *args: Any, importance_scores: Any = None, **options: Any) -> Any:
-        """Prune a parameter of a module. The method ranks its numbers, or, if given, their importance_scores."""
+        """Prune a parameter of a module. The pruning method sees the parameter, or importance_scores if given."""
         method, x = cls(*args, **options), prunable(module, name)
         scores, mask = array(x if importance_scores is None else importance_scores), mask_of(module, name)
         if scores.shape != x.shape:

@@ -43,7 +43,7 @@ def hull(spec: Spec) -> np.ndarray:
 
 
 def reshape_view(x: np.ndarray, shape: Shape) -> np.ndarray | None:
-    """A view of x in another shape; None where reshaping would copy (a shell must not be copied)."""
+    """A view of x in another shape; None if that needs a copy (x may be a shell, which has no elements to copy)."""
     try:
         if HEARS_COPY:
             return x.reshape(shape, copy=False)
