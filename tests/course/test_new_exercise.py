@@ -80,7 +80,7 @@ def test_an_exercise_that_is_there_is_left_as_it_is(root):
     path = new.exercise("02_slopes", root)
     path.write_text("mine", "utf-8")
 
-    with pytest.raises(CourseError, match="left as it was"):
+    with pytest.raises(CourseError, match="left as it is"):
         new.exercise("02_slopes", root)
 
     assert path.read_text("utf-8") == "mine"
