@@ -42,6 +42,7 @@ from minigrad.course.errors import CourseError as CourseError
 from minigrad.course.feedback import check as check
 from minigrad.course.feedback import solution as solution
 from minigrad.course.prediction import reveal as reveal
+from minigrad.course.prediction import reveal_range as reveal_range
 from minigrad.course.scoring import score as score
 from minigrad.course.standing import dashboard as dashboard
 from minigrad.course.stopwatch import Rounds as Rounds
@@ -50,13 +51,14 @@ from minigrad.course.stopwatch import in_turns as in_turns
 if TYPE_CHECKING:
     from minigrad.course.gates import Gates as Gates
     from minigrad.course.plots import follow_theme as follow_theme
+    from minigrad.course.widgets import Guess as Guess
     from minigrad.course.widgets import Predict as Predict
     from minigrad.course.widgets import Quiz as Quiz
 
 
 HOMES = {
-    "Predict": "minigrad.course.widgets", "Quiz": "minigrad.course.widgets", "Gates": "minigrad.course.gates",
-    "follow_theme": "minigrad.course.plots",
+    "Guess": "minigrad.course.widgets", "Predict": "minigrad.course.widgets", "Quiz": "minigrad.course.widgets",
+    "Gates": "minigrad.course.gates", "follow_theme": "minigrad.course.plots",
 }  # fmt: skip
 
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import html
 import sys
+from bisect import bisect_right
 from dataclasses import dataclass, field
 from threading import RLock
 from typing import Any
@@ -22,6 +23,7 @@ from minigrad.course.question import CONFIDENCE, Question, question
 
 AGAIN = "To predict, restart the kernel and run from the top, cell by cell."
 NOT_LOCKED = "No prediction was locked."
+UNCOUNTED = "This was a guess, so it is not counted."
 FEWEST = 3  # answers at one confidence before the learner sees how many of these were right
 
 # (whether the prediction was right, the learner's confidence) -> note
@@ -122,15 +124,22 @@ class Prediction:
             note = f"What is locked under this name answers another question: {other.text}" if other else NOT_LOCKED
             return {"predicted": "", "came": came, "gap": f"it is {came}.", "note": note}
         right = self.question.right(kept["answer"], self.came)
-        note = " ".join(filter(None, [NOTES[right, kept["confidence"]], self.calibration(kept["confidence"])]))
+        note = self.note(right, kept["confidence"])
         gap = self.question.gap(kept["answer"], self.came)
         if right and not gap.startswith("and so"):
             gap = f"it is {came}: near enough."
         return {"predicted": self.question.format_answer(kept["answer"]), "came": came, "gap": gap, "note": note}
 
+    def note(self, right: bool, confidence: str) -> str:
+        """What a right or wrong answer says about the learner's rules: nothing if it was only a guess."""
+        if not self.question.counted:
+            return UNCOUNTED
+        return " ".join(filter(None, [NOTES[right, confidence], self.calibration(confidence)]))
+
     def calibration(self, confidence: str) -> str:
-        """How often the learner was right at this confidence."""
-        known = [r["right"] for r in self.ledger.records() if r["confidence"] == confidence and r["right"] is not None]
+        """How often the learner was right at this confidence. Guesses that are not counted are left out."""
+        counted = [r for r in self.ledger.records() if r.get("counted", True) and r["right"] is not None]
+        known = [r["right"] for r in counted if r["confidence"] == confidence]
         if len(known) < FEWEST:
             return ""
         sure = "that you called a guess" if confidence == "guess" else f"that you were {confidence} of"
@@ -157,6 +166,26 @@ def asked_in(record: Record) -> Question:
 def reveal(name: str, actual: Any) -> PredictionNote:
     """Compare the code's result with the prediction locked under this name."""
     return reveal_answer(name, actual, sys._getframe(1).f_globals)
+
+
+def reveal_range(name: str, value: float, *edges: float) -> PredictionNote:
+    """Reveal the option in whose range a number lies: `reveal_range("times", 7.3, 4, 20)` is the second of three.
+
+    The options of the question are the ranges in rising order. An edge belongs to the range above it.
+    Raises ValueError if the edges do not rise, the value is NaN, or the number of options is not one more than of edges.
+    """
+    namespace = sys._getframe(1).f_globals
+    if value != value or list(edges) != sorted(set(edges)):
+        raise ValueError(f"{name!r} needs a number and rising edges, got {value!r} and {list(edges)}")
+    asked = state_of(namespace).predictions.get(name)
+    if asked is None:
+        return reveal_answer(name, value, namespace)
+    options = asked.question.options
+    if len(options) != len(edges) + 1:
+        raise ValueError(
+            f"{name!r} has {len(options)} options, so it needs {len(options) - 1} edges; got {list(edges)}"
+        )
+    return reveal_answer(name, options[bisect_right(edges, value)], namespace)
 
 
 def reveal_answer(name: str, actual: Any, namespace: dict[str, Any]) -> PredictionNote:

@@ -33,6 +33,7 @@ class Question:
     options      the options to choose from, or to sort
     unit         the unit written after a number
     tolerance    the largest error of a number that still counts as right, in that unit
+    counted      False for a guess at what the text does not let you know: it is left out of the learner's calibration
     """
 
     name: str
@@ -41,6 +42,7 @@ class Question:
     options: tuple[str, ...] = ()
     unit: str = ""
     tolerance: float = 0.0
+    counted: bool = True
 
     def __post_init__(self) -> None:
         asked = f"the question {self.name!r}"

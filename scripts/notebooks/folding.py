@@ -17,7 +17,7 @@ from notebooks.source import CLOSED
 HEADING = re.compile(r"^(#{1,6}) ", re.M)
 FENCED = re.compile(r"^```.*?^```", re.M | re.S)
 NO_HEADING = 7
-ASKS = re.compile(r"^(Predict|reveal|Quiz)\(", re.M)
+ASKS = re.compile(r"^(Predict|Guess|reveal|reveal_range|Quiz)\(", re.M)
 
 
 def level(cell: NotebookNode) -> int:

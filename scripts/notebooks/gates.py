@@ -24,6 +24,7 @@ from nbformat import NotebookNode
 from notebooks.source import BuildError
 
 ASKED = {"text", "kind", "options", "unit", "tolerance"}
+UNANSWERED = re.compile(r"Not (predicted|guessed) yet[.:]")
 CAME = re.compile(r": it is (.*)\. No prediction was locked\.\Z")
 DIGITS = 3
 
@@ -45,14 +46,14 @@ def problems(nb: NotebookNode) -> Iterator[str]:
             continue
         for call in calls(cell.source):
             match call:
-                case ast.Call(func=ast.Name("Predict"), args=[ast.Constant(str(one)), *_]):
+                case ast.Call(func=ast.Name("Predict" | "Guess"), args=[ast.Constant(str(one)), *_]):
                     asked[one] = number
                     yield from (f"cell {number}: {problem}" for problem in told_too_much(call))
-                    if "Not predicted yet." not in text(cell):
+                    if not UNANSWERED.search(text(cell)):
                         yield f"cell {number}: {one!r} is not shown unanswered"
                 case ast.Call(func=ast.Name("Quiz")) if " 0 of " not in text(cell):
                     yield f"cell {number}: the quiz is not shown unanswered"
-                case ast.Call(func=ast.Name("reveal"), args=[ast.Constant(str(one)), value]):
+                case ast.Call(func=ast.Name("reveal" | "reveal_range"), args=[ast.Constant(str(one)), value, *_]):
                     gates[one] = number
                     if asked.get(one, number) >= number:
                         yield f"cell {number}: {one!r} is revealed, but no cell above asks for it"

@@ -25,7 +25,7 @@ MOST_CELLS = 60
 PAGES = range(10, 16)
 FEWEST_NOTES = 5
 WANTED = {
-    "a prediction": re.compile(r"^Predict\(", re.M),
+    "a prediction": re.compile(r"^(Predict|Guess)\(", re.M),
     "a place where it breaks": re.compile(r"\*\*Where it breaks\.\*\*|^## When something goes wrong", re.M),
     "the spelling of other frameworks": re.compile(r"^## The same elsewhere", re.M),
     "sources": re.compile(r"\*\*Sources\.\*\*"),

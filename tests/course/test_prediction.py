@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from minigrad.course import Predict, reveal
+from minigrad.course import Guess, Predict, reveal, reveal_range
 from minigrad.course.prediction import AGAIN
 from minigrad.course.progress import FILE, answers
 
@@ -17,7 +17,12 @@ class Kernel:
     """The cells of a notebook, run one by one; a new one is a restart."""
 
     def __init__(self) -> None:
-        self.names: dict[str, Any] = {"Predict": Predict, "reveal": reveal}
+        self.names: dict[str, Any] = {
+            "Guess": Guess,
+            "Predict": Predict,
+            "reveal": reveal,
+            "reveal_range": reveal_range,
+        }
 
     def __call__(self, *cells: str) -> Any:
         return [eval(cell, self.names) for cell in cells][-1]
@@ -159,7 +164,7 @@ def test_what_is_kept_is_plain_data_with_the_verdict(kernel, tmp_path):
     del record["when"]
     assert record == {
         "version": 1, "notebook": "", "name": "boxes", "kind": "number", "question": "How many boxes?", "options": [],
-        "unit": "boxes", "tolerance": 0.0, "answer": 5, "confidence": "fairly sure", "right": True, "actual": "5 boxes",
+        "unit": "boxes", "tolerance": 0.0, "counted": True, "answer": 5, "confidence": "fairly sure", "right": True, "actual": "5 boxes",
     }  # fmt: skip
     assert len((tmp_path / FILE).read_text().splitlines()) == 2
 
@@ -172,6 +177,29 @@ def test_how_often_a_confidence_was_right_is_told_from_the_third_answer_on(kerne
 
     assert "answers" not in notes[1]
     assert notes[2].endswith("Of 3 answers that you were certain of, 2 were right.")
+
+
+def test_a_guess_is_compared_kept_and_not_counted(kernel):
+    for name in "abc":
+        press(kernel(f"Guess('{name}', 'How many times?')"), 1, "guess")
+        told = repr(kernel(f"reveal('{name}', 2)"))
+
+    assert (
+        told == "c: you predicted 1 (guess); it is 2: 1 too few, a factor of 2. This was a guess, so it is not counted."
+    )
+    press(kernel("Predict('d', 'How many?')"), 1, "guess")
+    assert "answers" not in repr(kernel("reveal('d', 1)"))
+
+
+def test_reveal_range_picks_the_option_in_whose_range_the_number_lies(kernel):
+    kernel("Predict('r', 'How many times?', options=['under 4', '4 to 20', 'over 20']).lock('4 to 20', 'certain')")
+
+    assert "and so it is." in repr(kernel("reveal_range('r', 4, 4, 20)"))
+    assert "it is under 4." in repr(kernel("reveal_range('r', 3.9, 4, 20)"))
+    assert "it is over 20." in repr(kernel("reveal_range('r', 20, 4, 20)"))
+    for value, edges in (("float('nan')", "4, 20"), ("1", "20, 4"), ("1", "4")):
+        with pytest.raises(ValueError, match="'r'"):
+            kernel(f"reveal_range('r', {value}, {edges})")
 
 
 def test_the_typed_face_is_the_same_lock(kernel):
@@ -212,7 +240,7 @@ def test_before_the_gate_the_widget_knows_no_answer(kernel):
         "label": "boxes",
         "question": {
             "name": "boxes", "text": "How many boxes?", "kind": "number",
-            "options": [], "unit": "boxes", "tolerance": 0.0,
+            "options": [], "unit": "boxes", "tolerance": 0.0, "counted": True,
         },
         "confidences": ["guess", "fairly sure", "certain"],
         "locked": {"answer": 4, "confidence": "certain"},

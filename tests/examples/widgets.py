@@ -72,6 +72,7 @@ WIDGETS = {
     "PassViewer": lambda: widgets.PassViewer(mg.function(network), *ARRAYS),
     "Pipeline": widgets.Pipeline,
     "Precision": lambda: widgets.Precision(model(), squared_error, *BATCH),
+    "Guess": lambda: widgets.Guess("a_guess", "How many times as fast is the traced call?"),
     "Predict": lambda: widgets.Predict("an_example", "How many boxes has the graph of x * y?", unit="boxes"),
     "Quiz": lambda: widgets.Quiz("00_start_here"),
     "Roofline": lambda: widgets.Roofline(branches, mg.ones(16, 16), machine=MACHINE),

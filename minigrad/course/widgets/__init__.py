@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from .pass_viewer import PassViewer as PassViewer
     from .pipeline import Pipeline as Pipeline
     from .precision import Precision as Precision
+    from .predict import Guess as Guess
     from .predict import Predict as Predict
     from .quiz import Quiz as Quiz
     from .roofline import Roofline as Roofline
@@ -27,6 +28,7 @@ HOMES = {
     "ForwardAndReverse": "forward_and_reverse",
     "GradientDescent": "gradient_descent",
     "GraphView": "graph_view",
+    "Guess": "predict",
     "MemoryTimeline": "memory_timeline",
     "PassViewer": "pass_viewer",
     "Pipeline": "pipeline",

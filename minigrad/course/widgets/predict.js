@@ -1,7 +1,7 @@
 // A prediction: the form, and below it the predicted answer, the actual one and the gap.
 
 function render({ model, el }) {
-  const root = box(el, `Prediction: ${model.get("label")}`);
+  const root = box(el, `${model.get("confidences").length > 1 ? "Prediction" : "Guess"}: ${model.get("label")}`);
   let alone = null;
   const { el: asked, show, stop } = form(model.get("question"), model.get("confidences"), sender(model, (given) => { alone = given; refresh(); }));
   const result = make("dl", { className: "mg-result" });

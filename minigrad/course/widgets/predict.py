@@ -34,6 +34,8 @@ class Predict(Form):
     """
 
     _esm = javascript("question", "predict")
+    counted = True
+    verb, unanswered = "You predict", "Not predicted yet."
 
     shown = ("label", "question", "confidences", "locked", "outcome", "say")
     question: traitlets.Dict[str, Any] = traitlets.Dict().tag(sync=True)
@@ -54,7 +56,8 @@ class Predict(Form):
             raise TypeError(f"options must be a list, such as ['yes', 'no'], not the string {options!r}")
         if options and kind not in (None, "option", "order"):
             raise ValueError(f"the question {name!r} is of kind {kind!r}, which takes no options; got {options!r}")
-        asked = Question(name, text, kind or ("option" if options else "number"), tuple(options), unit, tolerance)
+        kind = kind or ("option" if options else "number")
+        asked = Question(name, text, kind, tuple(options), unit, tolerance, self.counted)
         self._namespace = sys._getframe(1).f_globals
         self.prediction = prediction(asked, self._namespace)
         super().__init__(label=name, question=(self.prediction.other or asked).plain())
@@ -100,14 +103,30 @@ class Predict(Form):
         kept, asked = self.prediction.locked_record, self.prediction.other or self.prediction.question
         if kept:
             more = f" {self.say}" if self.prediction.other else ""
-            state = f"You predict {asked.format_answer(kept['answer'])} ({kept['confidence']}).{more}"
+            state = f"{self.verb} {asked.format_answer(kept['answer'])} ({kept['confidence']}).{more}"
         elif self.outcome:
-            state = "Not predicted. The answer has been shown."
+            state = "No answer was locked. The answer has been shown."
         else:
             state = (
-                f"Not predicted yet. The answer is {asked.expected_form}{f', in {asked.unit}' if asked.unit else ''}."
+                f"{self.unanswered} The answer is {asked.expected_form}{f', in {asked.unit}' if asked.unit else ''}."
             )
         return f"{self.label}: {asked.text}\n{state}"
 
     def __repr__(self) -> str:
-        return f"Predict({self.label!r}: {'locked' if self.locked else 'open'})"
+        return f"{type(self).__name__}({self.label!r}: {'locked' if self.locked else 'open'})"
+
+
+class Guess(Predict):
+    """Guess("ratio", "How many times faster?"): a Predict for what the text does not let you know.
+
+    It takes what Predict takes. The answer is compared and kept, and is left out of the learner's calibration; so the
+    form does not ask how sure you are.
+    """
+
+    counted = False
+    verb, unanswered = "You guess", "Not guessed yet: it is not counted."
+    confidences: traitlets.List[str] = traitlets.List(["guess"]).tag(sync=True)
+
+    def lock(self, answer: Any, confidence: str = "guess") -> Guess:
+        super().lock(answer, confidence)
+        return self

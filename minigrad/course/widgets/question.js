@@ -80,6 +80,11 @@ function form(question, confidences, send) {
   const sure = radios("How sure are you?", confidences, `${group}-sure`);
   const button = make("button", { type: "submit" }, "Lock");
   const say = make("p", { className: "mg-say", "aria-live": "polite", "aria-atomic": "true" });
+  if (confidences.length === 1) { // a guess is not counted
+    sure.set(confidences[0]);
+    sure.el.replaceChildren(make("small", {}, "A guess: it is not counted."));
+    sure.el.removeAttribute("role");
+  }
   const fields = make("fieldset", { className: "mg-fields" }, make("legend", {}, question.text), answer.el, sure.el);
   const el = make("form", { className: "mg-question", noValidate: true }, fields, make("div", { className: "mg-controls" }, button, say));
   el.dataset.name = question.name;
