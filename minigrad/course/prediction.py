@@ -172,7 +172,7 @@ def reveal_range(name: str, value: float, *edges: float) -> PredictionNote:
     """Reveal the option in whose range a number lies: `reveal_range("times", 7.3, 4, 20)` is the second of three.
 
     The options of the question are the ranges in rising order. An edge belongs to the range above it.
-    Raises ValueError if the edges do not rise, the value is NaN, or the number of options is not one more than of edges.
+    Raises ValueError if the edges do not rise, the value is NaN, or there is not one option more than there are edges.
     """
     namespace = sys._getframe(1).f_globals
     if value != value or list(edges) != sorted(set(edges)):

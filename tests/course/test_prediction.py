@@ -164,7 +164,8 @@ def test_what_is_kept_is_plain_data_with_the_verdict(kernel, tmp_path):
     del record["when"]
     assert record == {
         "version": 1, "notebook": "", "name": "boxes", "kind": "number", "question": "How many boxes?", "options": [],
-        "unit": "boxes", "tolerance": 0.0, "counted": True, "answer": 5, "confidence": "fairly sure", "right": True, "actual": "5 boxes",
+        "unit": "boxes", "tolerance": 0.0, "counted": True, "answer": 5, "confidence": "fairly sure",
+        "right": True, "actual": "5 boxes",
     }  # fmt: skip
     assert len((tmp_path / FILE).read_text().splitlines()) == 2
 
