@@ -33,6 +33,7 @@ DEPTH = 64
 PARTS = {MethodType: ("__func__", "__self__"), partial: ("func", "args", "keywords"), property: ("fget",)}
 PARTS |= dict.fromkeys((staticmethod, classmethod), ("__func__",))
 OF_FUNCTIONS = "__code__", "__defaults__", "__kwdefaults__"
+CALLED_BY_LAYERS = frozenset({"forward"})  # the name that Module.__call__ reads, which is a library's code
 UNCALLED = {"__init__", "__new__", "__post_init__", "__repr__", "__str__"}
 VARIABLES = {"LOAD_GLOBAL", "LOAD_NAME", "LOAD_DEREF", "LOAD_CLASSDEREF", "LOAD_FROM_DICT_OR_DEREF"}
 ATTRIBUTES = {"LOAD_ATTR", "LOAD_METHOD", "LOAD_SUPER_ATTR"}
@@ -67,7 +68,7 @@ class NameSnapshot:
         self,
         f: Any,
         classes: Iterable[type | IdentityRef],
-        read: frozenset[str] = frozenset(),
+        read: frozenset[str] = CALLED_BY_LAYERS,
         assigned: frozenset[str] = frozenset(),
     ):
         self.f, self.classes, self.read, self.assigned = f, classes, read, assigned
@@ -160,6 +161,9 @@ class NameSnapshot:
         """The attributes of a user's object, class or module that some function reads."""
         bases = x.__mro__ if isinstance(x, type) else (x,)
         classes: tuple[Any, ...] = (*bases, *type.mro(type(x)))
+        if type(x).__weakrefoffset__ and not isinstance(x, type | ModuleType):
+            here = ref(x)
+            yield from self.look_at([f"the class of {name}"], lambda: (type(here()),), True)
         for holder in [x] if isinstance(x, ModuleType) else classes:
             is_object = not isinstance(holder, type | ModuleType)
             if hasattr(holder, "__dict__") and (is_object or not is_library(holder)):

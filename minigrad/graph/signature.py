@@ -99,7 +99,14 @@ def key_of_object(x: Any, tensors: list[Tensor]) -> Key:
             return object()
         case np.ndarray():  # a subclass, such as np.matrix
             return key_of(Tensor(x), tensors)
+        case bytearray():
+            return kind, bytes(x)
     by_itself = kind.__hash__ is None or kind.__eq__ is object.__eq__
+    if kind.__hash__ is None and not kind.__weakrefoffset__:
+        raise TypeError(
+            f"an argument of a traced function is a {kind.__name__}, which has neither a hash nor weak references, so "
+            "calls with it cannot be compared: pass what it holds, such as vars(x), or an object of a class of your own"
+        )
     return IdentityRef(x) if by_itself and kind.__weakrefoffset__ else (kind, x, repr(object.__getstate__(x)))
 
 
