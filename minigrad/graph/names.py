@@ -187,13 +187,9 @@ def key_of(x: Any) -> Any:
     """The key by which snapshots compare a value: the repr of a number or string, the identity of any other object."""
     if type(x) is tuple:
         return tuple(map(key_of, x))
-    return (
-        repr(x)
-        if type(x) in IMMUTABLE or isinstance(x, Number)
-        else IdentityRef(x)
-        if type(x).__weakrefoffset__
-        else id(x)
-    )
+    if type(x) in IMMUTABLE or isinstance(x, Number):
+        return repr(x)
+    return IdentityRef(x) if type(x).__weakrefoffset__ else id(x)
 
 
 def is_library(holder: Any) -> bool:

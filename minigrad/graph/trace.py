@@ -239,15 +239,9 @@ class Results:
 
     def assignments(self, values: Sequence[Any]) -> list[tuple[Any, str, Any, list[tuple[str, Any]]]]:
         """(module, attribute, structure, places of its leaves) for each attribute that a run assigns."""
-        return [
-            (
-                ref(module),
-                name,
-                unflatten_like(value, repeat(None)),
-                [self.place_of_part(leaf) for leaf in leaves(value)],
-            )
-            for ((_, name), (module, _)), value in zip(self.builder.assigned.items(), values)
-        ]
+        assigned = [(ref(module), name) for (_, name), (module, _) in self.builder.assigned.items()]
+        places = [[self.place_of_part(leaf) for leaf in leaves(value)] for value in values]
+        return [(*to, unflatten_like(value, repeat(None)), at) for to, value, at in zip(assigned, values, places)]
 
     def edits(self) -> list[Edit]:
         """The arguments and captured tensors that a run edits, except tensors that were created in the trace."""

@@ -27,7 +27,7 @@ DOUBLE = part_of(
                 "shows": "It squares.",
                 "hint": "Add, do not multiply.",
                 "outcomes": [["gave", 9], ["raised", "TypeError"], ["raised", "TypeError"]],
-            },
+            }
         ],
     },
 )

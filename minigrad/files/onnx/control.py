@@ -67,11 +67,7 @@ def scan(g: Any, op: Scan, *xs: NamedArray) -> Any:
     n, m = op.carried, op.carried + op.sliced
     counter = () if op.sliced else (g.as_operand(np.zeros(op.length or 0, np.int64)),)  # sets the number of steps
     return emit_scan(
-        g,
-        xs[:n],
-        (*xs[n:m], *counter),
-        lambda cs, slices: g.run(op.body, (*cs, *slices[: m - n], *xs[m:])),
-        op.reverse,
+        g, xs[:n], (*xs[n:m], *counter), lambda cs, slices: g.run(op.body, (*cs, *slices[: m - n], *xs[m:])), op.reverse
     )
 
 

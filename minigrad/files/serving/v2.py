@@ -142,9 +142,4 @@ def tensor_metadata(name: str, spec: TensorSpec) -> dict[str, Any]:
 
 INFER, EXAMPLE = "/infer", ', with a body such as {"inputs": [{"name", "shape", "datatype", "data"}, …]}'
 MODEL = {"/ready": ready, "": metadata}  # paths after /v2/models/NAME, or after one of its versions
-SERVER = {
-    "/v2": server,
-    "/v2/health/live": live,
-    "/v2/health/ready": all_ready,
-    "/v2/models": names,
-}
+SERVER = {"/v2": server, "/v2/health/live": live, "/v2/health/ready": all_ready, "/v2/models": names}

@@ -15,7 +15,7 @@
     },
     "right: running_total: all, less what came before": {"[::-1].apply(self)[::-1]": ".sum() - gy.cumsum(0) + gy"},
     "wrong: running_total: of up to five": {
-        "gy[::-1].apply(self)[::-1]": "mg.stack([gy[i : i + 5].sum() for i in range(x.shape[0])])",
+        "gy[::-1].apply(self)[::-1]": "mg.stack([gy[i : i + 5].sum() for i in range(x.shape[0])])"
     },
     "right: own: a quotient": {"xp.exp(-x * x)": "x / (1 + abs(x))", "(-2 * x * y,)": "((1 + x.abs()) ** -2,)"},
     "right: own: a power": {"xp.exp(-x * x)": "x**3 + x", "(-2 * x * y,)": "(3 * x * x + 1,)"},
@@ -30,7 +30,7 @@
     "wrong: softplus: half of it NumPy's": {
         "return xp.log(1 + xp.exp(self.beta * x))": (
             "import numpy as np\n\n        return xp.log(1 + np.exp(self.beta * x))"
-        ),
+        )
     },
     "wrong: own: a square": {"xp.exp(-x * x)": "x * x", "(-2 * x * y,)": "(2 * x,)"},
     "wrong: own: a reciprocal": {"xp.exp(-x * x)": "1 / x", "2 * x * y": "1 / (x * x)"},

@@ -34,7 +34,7 @@
         "x.abs().abs() + (-x).abs()": "mg.minimum(mg.maximum(x, x.exp()), x)",
     },
     "right: bytes_budget: from the left": {
-        "return (A @ (B @ v) * 5).sum()": "ones = mg.ones(A.shape[0])\n    return ((ones @ A) @ (B @ v)) * 5",
+        "return (A @ (B @ v) * 5).sum()": "ones = mg.ones(A.shape[0])\n    return ((ones @ A) @ (B @ v)) * 5"
     },
     "wrong: bytes_budget: of matrices that commute": {"(A @ (B @ v) * 5)": "5 * (A.T @ (B @ v))"},
 }

@@ -4,7 +4,7 @@
         "feeds[value]": "feeds.get(value, value)",
     },
     "wrong: onnx_words: silu in three": {
-        '("Mul", ["x", "s"], "y")': '("Mul", ["x", "s"], "p"), ("Mul", ["p", 1], "y")',
+        '("Mul", ["x", "s"], "y")': '("Mul", ["x", "s"], "p"), ("Mul", ["p", 1], "y")'
     },
     "wrong: refuses: all is refused": "def load(text):\n    raise BadFile(text)",
     "right: round_trip: bytes that can be edited": {"return len(header)": "return bytearray() + len(header)"},
@@ -212,10 +212,5 @@ def unpack(data):
 
 # %% wrong: onnx_words: softplus as x less the logarithm of its sigmoid
 silu = [("Sigmoid", ["x"], "s"), ("Mul", ["x", "s"], "y")]
-variance = [
-    ("ReduceMean", ["x"], "m"),
-    ("Sub", ["x", "m"], "d"),
-    ("Mul", ["d", "d"], "q"),
-    ("ReduceMean", ["q"], "y"),
-]
+variance = [("ReduceMean", ["x"], "m"), ("Sub", ["x", "m"], "d"), ("Mul", ["d", "d"], "q"), ("ReduceMean", ["q"], "y")]
 softplus = [("Sigmoid", ["x"], "s"), ("Log", ["s"], "l"), ("Sub", ["x", "l"], "y")]

@@ -333,11 +333,7 @@ class Replay:
     """
 
     def __init__(
-        self,
-        graph: Graph,
-        threads: int = 1,
-        into: Mapping[int, int] | None = None,
-        machine: Machine | None = None,
+        self, graph: Graph, threads: int = 1, into: Mapping[int, int] | None = None, machine: Machine | None = None
     ):
         self.into = dict(into or {})
         targets = {i: graph.inputs[x] for i, x in self.into.items() if graph.outputs[i] is not None}
