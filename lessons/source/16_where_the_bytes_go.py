@@ -242,10 +242,8 @@ thousand = mg.tensor(np.linspace(0, 1, 1000), dtype=mg.float32, requires_grad=Tr
 with mg.profiler.memory(inputs=[thousand], exact=False) as eight_ledger:
     eight(thousand).backward()
 saved_by_op = eight_ledger.table("op")
+print(saved_by_op)
 reveal("keepers", sum(row[-1] == 4000 for row in saved_by_op.rows))
-
-# %%
-saved_by_op
 
 # %% [markdown]
 # Four. `exp` and `tanh` keep their results, and `sin` keeps its operand. The product keeps both operands: `tanh` keeps
@@ -255,7 +253,7 @@ saved_by_op
 # ## Without a gradient
 #
 # In evaluation nothing is saved for backward. We run our network forward only, inside `no_grad`. How much of the peak
-# of a training step is left? Another guess: you have seen the hill, but not its first slope on its own.
+# of a training step is left? This is a guess again.
 
 # %%
 Guess("no_grad", "The peak of forward alone, in percent?", options=["under 10", "10 to 50", "over 50"])
@@ -376,11 +374,8 @@ with mg.profiler.memory(inputs=[tokens], exact=False) as attention_ledger:
     attention(tokens, *matrices).sum().backward()
 saved_by_op = attention_ledger.table("op")
 largest = max(saved_by_op.rows, key=lambda row: row[-1])
-print(f"{tokens.nbytes:,} bytes of tokens; the largest array that is kept: {largest[-1]:,} bytes, at {largest[0]}")
+print(saved_by_op)
 reveal("largest", "the result of softmax" if largest[0] == "softmax" else "q, k, v together")
-
-# %%
-saved_by_op
 
 # %% [markdown]
 # The result of the softmax, with 8 · 128 · 128 numbers: more than q, k and v together. Those three grow with $L$, and
