@@ -242,7 +242,7 @@ thousand = mg.tensor(np.linspace(0, 1, 1000), dtype=mg.float32, requires_grad=Tr
 with mg.profiler.memory(inputs=[thousand], exact=False) as eight_ledger:
     eight(thousand).backward()
 saved_by_op = eight_ledger.table("op")
-print(saved_by_op)
+display(saved_by_op)
 reveal("keepers", sum(row[-1] == 4000 for row in saved_by_op.rows))
 
 # %% [markdown]
@@ -374,7 +374,7 @@ with mg.profiler.memory(inputs=[tokens], exact=False) as attention_ledger:
     attention(tokens, *matrices).sum().backward()
 saved_by_op = attention_ledger.table("op")
 largest = max(saved_by_op.rows, key=lambda row: row[-1])
-print(saved_by_op)
+display(saved_by_op)
 reveal("largest", "the result of softmax" if largest[0] == "softmax" else "q, k, v together")
 
 # %% [markdown]
