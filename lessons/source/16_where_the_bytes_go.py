@@ -51,6 +51,7 @@
 # %% slideshow={"slide_type": "skip"}
 import matplotlib.pyplot as plt
 import numpy as np
+from IPython.display import display
 
 import minigrad as mg
 from minigrad.course import Guess, Predict, Quiz, follow_theme, reveal, reveal_range
