@@ -355,9 +355,10 @@ reveal("skip", places[rises[0] > 0, rises[1] > 0])
 # ## An attention block
 #
 # The GPT of lesson 25 reads *Alice* letter by letter. Each letter is a *token*, a row of numbers. In attention each
-# token looks at every other token, so a text of $L$ tokens has a matrix of $L × L$ weights, made by a softmax. (A layer
-# may do this several times side by side, in several *heads*.) Here is one head, for 8 passages of 128 tokens with 32
-# numbers each. Which of its arrays is the largest?
+# token looks at every other token: it asks with a query `q`, every token answers with a key `k`, and a softmax of their
+# products says how much of each token's value `v` is added up. So a text of $L$ tokens has a matrix of $L × L$ weights.
+# (A layer may do this several times in parallel, in several *heads*.) Here is one head, for 8 passages of 128 tokens
+# with 32 numbers each. Which of its arrays is the largest?
 
 
 # %%
