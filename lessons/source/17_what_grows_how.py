@@ -320,7 +320,7 @@ for values, color, marker, name in (
 ):
     ax.loglog(tokens, values, color=color, marker=marker, label=name, base=2)
 ax.axvline(6 * 64, color="gray", linestyle=":")
-ax.set(xlabel="tokens", ylabel="MACs, or bytes", xticks=tokens[::2], xticklabels=tokens[::2])
+ax.set(xlabel="tokens", ylabel="MACs, or bytes", xticks=[64, 256, 1024, 4096], xticklabels=[64, 256, 1024, 4096])
 ax.legend(loc="center left", bbox_to_anchor=(1, 0.5))
 plt.show()
 ends = np.log2(saved[1] / saved[0]), np.log2(saved[-1] / saved[-2])
