@@ -64,7 +64,7 @@ follow_theme()
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## A network that looks at pictures
 #
-# We go back to the digits of lesson 03, now as pictures of 8 × 8 pixels. A convolution slides a window of 3 × 3
+# Our pictures are the handwritten digits of lesson 03, with 8 × 8 pixels each. A convolution slides a window of 3 × 3
 # weights over a picture. Each set of weights, a *kernel*, makes a new picture, and each such picture is called a
 # **channel**. Our first convolution makes 16 channels out of one, and the second makes 16 out of those 16. *Pooling*
 # then keeps only the largest number of each 2 × 2, and a linear layer reads off the digit.

@@ -428,7 +428,7 @@ Quiz("19_smaller")
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## What we saw
 #
-# - A weight is an integer times a scale. With four bits this network reads as well as with sixty-four.
+# - A weight is an integer times a scale. With four bits for each weight this network reads as well as with sixty-four.
 # - The largest number sets the scale: one outlier costs all others their digits. A scale for each row helps.
 # - int8 is a quarter of the bytes of float32, and a little more. Whether it is quicker depends on the machine.
 # - Nine of ten weights can go if the rest learns again. Zeros alone make nothing quicker.

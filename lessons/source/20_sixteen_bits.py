@@ -202,7 +202,7 @@ reveal("first layer", "as many as in float32" if same else "all" if every else "
 #
 # The gradient of $s · \text{loss}$ is $s$ times the gradient of the loss. So multiply the loss by a large $s$, and all
 # gradients on the way back are $s$ times as large. Before the step, divide them by $s$ in float32. If $s$ is a power of
-# two, this costs no digit. It is called **loss scaling**.
+# two, this costs no digit. The trick is called **loss scaling**.
 # Can $s$ be too large? Try six of them:
 
 # %%
@@ -310,8 +310,9 @@ plt.show()
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## Who computes in sixteen bits
 #
-# Not every operation should. An $e^x$ overflows in float16 above $x = 11$, and a sum of many small numbers stops
-# growing. So `mg.autocast` decides for each operation, by three lists. They are those of PyTorch on GPUs:
+# Not every operation should be computed in sixteen bits. An $e^x$ overflows in float16 above $x = 11$, and a sum of
+# many small numbers stops growing. So `mg.autocast` decides for each operation, by three lists. PyTorch has the same
+# lists for GPUs:
 #
 # | operations | are computed in |
 # |---|---|
