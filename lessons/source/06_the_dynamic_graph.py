@@ -138,7 +138,7 @@ StaticVsDynamic(f, x, w, k)
 # 3 minutes. Step with the class; before each step ask which box comes next.
 
 # %% [markdown] slideshow={"slide_type": "slide"}
-# ## What a tensor knows about its past
+# ## What a tensor knows of its past
 #
 # Three attributes tell you. `requires_grad` says whether backward will come here. `grad_fn` is the entry of the
 # operation that made the tensor. `is_leaf` says that no recorded operation made it. Take `z = x * y` from lesson 02, at
