@@ -15,7 +15,8 @@
 #     terms:
 #       FLOP: a floating-point operation, such as an addition or a multiplication of two numbers
 #       MAC: a multiplication and the addition of what comes out, a multiply-add; two FLOPs
-#       slope: of a line on axes where each step is a factor, the power with which the cost grows
+#       slope: how many times as far a result moves as what it is computed from; of a line on axes where each step is a
+#         factor (lesson 17), the power with which the cost grows
 #       stride: by how many pixels the window of a convolution moves on
 # ---
 
