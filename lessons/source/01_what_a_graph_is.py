@@ -16,7 +16,8 @@
 #       node: One operation with its result, or a number that was given; a box of the picture
 #       edge: An arrow from a node to one that needs its value
 #       parents: The nodes whose values a node was made from
-#       leaf: A node that no operation made; an input, a parameter, or a constant
+#       leaf: A node that no operation of the graph made, such as an input, a parameter or a constant; also a result that
+#         was computed without being recorded (lesson 06)
 #       constant: A number written in the expression itself, which is a leaf that needs no gradient
 #       intermediate node: An operation and its result, on the way from the leaves to the output
 #       output: The node that was asked for, and that the graph belongs to; in training, the loss
