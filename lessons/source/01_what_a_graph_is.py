@@ -44,8 +44,8 @@
 # - say in which orders a graph can be computed, and why it has no cycle;
 # - predict which graph a function leaves behind: with a branch, a loop, or a value used twice.
 #
-# **Builds on** [00 Start here](00_start_here.ipynb). It opens these parts of [the picture of lesson
-# 00](00_start_here.ipynb#Where-this-leads:-Alice): the arrows, and the walk back.
+# **Builds on** [00 Start here](00_start_here.ipynb). What it opens in [the picture of lesson
+# 00](00_start_here.ipynb#Where-this-leads:-Alice): arrows, and the walk back.
 
 # %% slideshow={"slide_type": "skip"}
 import gc

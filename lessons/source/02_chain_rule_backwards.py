@@ -39,8 +39,8 @@
 # - say what goes wrong without a topological order, with a count and with a number;
 # - use finite differences to judge a derivative, and know how far to trust them.
 #
-# **Builds on** [01 What a computation graph is](01_what_a_graph_is.ipynb). It opens these parts of [the picture of
-# lesson 00](00_start_here.ipynb#Where-this-leads:-Alice): the arrows, and the walk back.
+# **Builds on** [01 What a computation graph is](01_what_a_graph_is.ipynb). What it opens in [the picture of lesson
+# 00](00_start_here.ipynb#Where-this-leads:-Alice): arrows, and the walk back.
 
 # %% slideshow={"slide_type": "skip"}
 import inspect

@@ -42,8 +42,8 @@
 # - watch a network learn, and read its path on the loss surface;
 # - train on arrays to read handwritten digits, and judge the result on digits it never saw.
 #
-# **Builds on** [02 The chain rule, backwards](02_chain_rule_backwards.ipynb). It opens these parts of [the picture of
-# lesson 00](00_start_here.ipynb#Where-this-leads:-Alice): *gelu*; *cross entropy*, *mean*.
+# **Builds on** [02 The chain rule, backwards](02_chain_rule_backwards.ipynb). What it opens in [the picture of lesson
+# 00](00_start_here.ipynb#Where-this-leads:-Alice): *gelu*; *cross entropy*, *mean*.
 
 # %% slideshow={"slide_type": "skip"}
 import random
