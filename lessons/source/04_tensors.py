@@ -204,9 +204,9 @@ reveal("b.grad[0]", b.grad[0])
 
 # %% [markdown]
 # There is only one b[0], and it is used four times. The drawing is the scalar graph of the first column of X + b, added
-# up: four arrows leave b[0], each brings back a 1, and they add. It is the fan-out of lesson 02 and the 60 points of
-# lesson 03. **Forwards, broadcasting copies; backwards, the gradients of the copies add up.** So a gradient always has
-# the shape of its leaf, whatever shape came back to it.
+# up: four arrows leave b[0], each brings back a 1, and they add. It is fan-out again, as with the 60 points of lesson
+# 03. **Forwards, broadcasting copies; backwards, the gradients of the copies add up.** So a gradient always has the
+# shape of its leaf, whatever shape came back to it.
 
 # %% [markdown] slideshow={"slide_type": "notes"}
 # Six minutes. Instead of 4 many guess 1 (the slope) or 12 (all elements). Both are one question away from being right:
@@ -265,8 +265,8 @@ for shape_u, shape_v in [((4, 3), (3,)), ((4, 1), (3,)), ((2, 4, 3), (4, 1)), ((
 # j] · xⱼ over all j. So the arrow from xⱼ to yᵢ has the slope A[i, j]. On the way back, xⱼ adds up what comes along its
 # arrows, which goes down a *column* of A. The table with these columns as its rows is the *transpose*, Aᵀ.
 #
-# So the way back through a linear y = A x is the transposed matrix, gx = Aᵀ gy. It is called the **adjoint**. Here it
-# is for the sum of three numbers (`@` is the product of matrices, `.T` transposes):
+# So the way back through a linear y = A x is the transposed matrix, gx = Aᵀ gy. It is called the **adjoint**. For the
+# sum of three numbers (`@` is the product of matrices, `.T` transposes):
 
 # %%
 A = np.ones((1, 3))
@@ -363,10 +363,10 @@ print("gW, from the scalars:", gradients(W).tolist(), "  X.T @ G:", (numbers(X).
 # %% [markdown] folded=true slideshow={"slide_type": "skip"}
 # ### Further: a convolution, all eight products, and what the way back costs
 #
-# You can follow the lesson without this section. One of its terms will return. A **convolution** slides a few weights k
-# along x, and takes the sum of products at each place. With three weights, the first result is x[0] · k[0] + x[1] ·
-# k[1] + x[2] · k[2], and the next one begins at x[1]. It is linear, like the matrix product. Each weight is used at
-# every place, so on the way back it collects from all of them.
+# You can follow the lesson without this section. A **convolution** slides a few weights k along x, and takes the sum of
+# products at each place. With three weights, the first result is x[0] · k[0] + x[1] · k[1] + x[2] · k[2], and the next
+# one begins at x[1]. It is linear, like the matrix product. Each weight is used at every place, so on the way back it
+# collects from all of them.
 
 # %% [markdown]
 # Six numbers have four places for three weights, and k[0] meets x[0] to x[3]. So its gradient is 0 + 1 + 2 + 3.
@@ -452,7 +452,7 @@ for step in range(101):
     W, b = W - 0.1 * gW, b - 0.1 * gb
 
 # %% [markdown] slideshow={"slide_type": "slide"}
-# ## A gradient that is there, and wrong
+# ## The same answer to every question
 #
 # **Where it breaks.** We take the same data and the same layer, with one difference: somebody stored the targets t as a
 # plain list of 100 numbers, shape (100,). The predictions p have the shape (100, 1). What is the shape of p − t?
@@ -482,7 +482,7 @@ reveal("p minus t", (p - flat).shape)
 
 # %% [markdown]
 # There is no error: (100, 1) and (100,) fit, both are stretched, and every prediction is compared with *every* target.
-# There is a gradient, and the loss falls and settles.
+# The loss falls and settles.
 
 # %% [markdown] slideshow={"slide_type": "subslide"}
 # Is it a good gradient? We ask the referee of lesson 02, `gradcheck`, and plot what the layer has learned, next to a
