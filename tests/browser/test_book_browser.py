@@ -239,7 +239,7 @@ def test_a_prediction_can_be_locked_and_what_came_is_hidden_until_asked_for(less
     question.get_by_role("button", name="Lock").click()
 
     expect(question.get_by_role("button", name="Locked")).to_be_disabled()
-    came = page.get_by_text("nudge x: it is 3.")
+    came = page.get_by_text("x.grad by hand: it is 12.")
     expect(came).to_be_hidden()
     page.locator("details", has=came).locator("summary").click()
     expect(came).to_be_visible()
