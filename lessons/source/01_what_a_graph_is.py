@@ -16,8 +16,7 @@
 #       node: One operation with its result, or a number that was given; a box of the picture
 #       edge: An arrow from a node to one that needs its value
 #       parents: The nodes whose values a node was made from
-#       leaf: A node that no operation of the graph made, such as an input, a parameter or a constant; also a result that
-#         was computed without being recorded (lesson 06)
+#       leaf: A node that no recorded operation made; an input, a parameter, or a constant
 #       constant: A number written in the expression itself, which is a leaf that needs no gradient
 #       intermediate node: An operation and its result, on the way from the leaves to the output
 #       output: The node that was asked for, and that the graph belongs to; in training, the loss
@@ -111,7 +110,7 @@ z.op, [parent.data for parent, slope in z.parents]
 # | rounded box with a thick border | the **output**: what we asked for; in training, the loss | `z` |
 # | `saved` | the walk back will read this value again: lesson 02 | `x`, `y` |
 #
-# A leaf is a node that no operation made. So it has no parents, and that is how you find it:
+# A leaf is a node that no recorded operation made. So it has no parents, and that is how you find it:
 
 # %% slideshow={"slide_type": "fragment"}
 [v.data for v in history(z) if not v.parents]
@@ -423,9 +422,10 @@ print("same value:", cut.data == z.data, "  x is in its graph:", x in history(cu
 mg.draw(cut)
 
 # %% [markdown] slideshow={"slide_type": "fragment"}
-# The value is the same 7, and `x` is not in the picture. So no gradient can reach it: after `cut.backward()`, `x.grad`
-# would be 0, although `x` did influence the result. (Lesson 02 says what a 0 there means, and what it does not mean.)
-# When a gradient surprises you, draw the graph first: *what is missing from the picture gets no gradient*.
+# The value is the same 7, and `x` is not in the picture: the 6 is a leaf there, because no *recorded* operation made
+# it. So no gradient can reach it: after `cut.backward()`, `x.grad` would be 0, although `x` did influence the result.
+# (Lesson 02 says what a 0 there means, and what it does not mean.) When a gradient surprises you, draw the graph first:
+# *what is missing from the picture gets no gradient*.
 #
 # If every thread is cut, PyTorch refuses to go back: `element 0 of tensors does not require grad and does not have a
 # grad_fn`. When you meet this message one day, you know which picture to draw.
