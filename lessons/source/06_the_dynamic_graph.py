@@ -27,8 +27,8 @@
 # %% [markdown] slideshow={"slide_type": "slide"}
 # # 06 The dynamic graph
 #
-# A model is trained overnight. It learns well, and in the morning it is dead: out of memory, at batch 4,311. The model
-# did not grow, and neither did the batches. The culprit is one harmless line, `losses.append(loss)`.
+# A model is trained overnight. It learns well, and in the morning it is dead: out of memory, some thousand batches
+# in. The model did not grow, and neither did the batches. The culprit is one harmless line, `losses.append(loss)`.
 #
 # Everyone who trains with PyTorch meets this accident, and these two messages:
 #
