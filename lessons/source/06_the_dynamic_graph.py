@@ -524,7 +524,7 @@ Predict("refused edits", "For how many of exp, sin, 2 * x and tanh does backward
 
 # %% [markdown] slideshow={"slide_type": "notes"}
 # 4 minutes. Point at the table of saved values: it has the answer. Then work out with them what the gradient of exp
-# *would* be if the edit went unnoticed: its slope is read off h, which is now e^x + 1. It would be off by one, without
+# *would* be if the edit went unnoticed: its slope is read off h, which is now eˣ + 1. It would be off by one, without
 # a word. That is what the error saves you from.
 
 
