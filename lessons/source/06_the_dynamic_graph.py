@@ -27,8 +27,8 @@
 # %% [markdown] slideshow={"slide_type": "slide"}
 # # 06 The dynamic graph
 #
-# A model is trained overnight. It learns well, and in the morning it is dead: out of memory, at batch 4,311. The model
-# did not grow, and neither did the batches. The culprit is one harmless line, `losses.append(loss)`.
+# A model is trained overnight. It learns well, and in the morning it is dead: out of memory, some thousand batches
+# in. The model did not grow, and neither did the batches. The culprit is one harmless line, `losses.append(loss)`.
 #
 # Everyone who trains with PyTorch meets this accident, and these two messages:
 #
@@ -524,7 +524,7 @@ Predict("refused edits", "For how many of exp, sin, 2 * x and tanh does backward
 
 # %% [markdown] slideshow={"slide_type": "notes"}
 # 4 minutes. Point at the table of saved values: it has the answer. Then work out with them what the gradient of exp
-# *would* be if the edit went unnoticed: its slope is read off h, which is now e^x + 1. It would be off by one, without
+# *would* be if the edit went unnoticed: its slope is read off h, which is now eˣ + 1. It would be off by one, without
 # a word. That is what the error saves you from.
 
 

@@ -64,10 +64,10 @@ from minigrad.widgets import GraphView, StaticVsDynamic
 # ## Building
 #
 # Eager mode is like Python's prompt, which answers every line at once. A **static graph** is like a script, which you
-# write to the end before you run it. To work with such a graph is to **define then run**.
+# write to the end before you run it. Working with such a graph is called **define then run**.
 #
-# A script has parameters. In a graph, a parameter is a **placeholder**: this one, for example, says that three numbers
-# will come in here. Inside the block `with graph.as_default()`, every operation becomes a node of the graph.
+# A script has inputs. The input of a graph is a **placeholder**. It says, for example, that three numbers will come in
+# here. Inside the block `with graph.as_default()`, every operation becomes a node of the graph.
 
 # %%
 graph = mg.Graph()
