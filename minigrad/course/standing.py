@@ -62,13 +62,15 @@ class Work:
 class QuestionCounts:
     """The counts of questions in one lesson or quiz: locked, known to be right, and in total.
 
-    of    the total; None for predictions, whose number is unknown
+    of           the total; None for predictions, whose number is unknown
+    uncounted    answers in neither number: guesses, and answers that were locked late
     """
 
     name: str
     locked: int
     right: int
     of: int | None
+    uncounted: int = 0
 
 
 @dataclass(frozen=True)
@@ -94,7 +96,7 @@ class Standing:
     @property
     def next(self) -> str:
         """The notebook to continue with: a lesson, or its exercise once either is begun; "" when all is done."""
-        begun = {each.name for each in (*self.predictions, *self.quizzes) if each.locked}
+        begun = {each.name for each in (*self.predictions, *self.quizzes) if each.locked or each.uncounted}
         for work in self.exercises:
             if work.points + work.revealed_points < work.of:
                 mine = [each.name for each in self.quizzes if each.name[:2] == work.name[:2]]
@@ -162,7 +164,9 @@ def part_standing(part: Part, tried: AttemptSummary) -> PartStanding:
 
 
 def count_questions(name: str, records: Sequence[Record], of: int | None = None) -> QuestionCounts:
-    return QuestionCounts(name, len(records), sum(record["right"] is True for record in records), of)
+    counted = [record for record in records if progress.is_counted(record)]
+    right = sum(record["right"] is True for record in counted)
+    return QuestionCounts(name, len(counted), right, of, len(records) - len(counted))
 
 
 # -- display ----------------------------------------------------------------------------------
@@ -189,7 +193,8 @@ def tries(part: PartStanding) -> str:
 
 def format_counts(each: QuestionCounts) -> str:
     locked = f"{each.locked} locked" if each.of is None else f"{each.locked} of {each.of} locked"
-    return f"{each.name or 'elsewhere'}: {locked}, {each.right} right"
+    uncounted = f", {each.uncounted} not counted" if each.uncounted else ""
+    return f"{each.name or 'elsewhere'}: {locked}, {each.right} right{uncounted}"
 
 
 def table(standing: Standing) -> str:

@@ -65,6 +65,17 @@ def test_predictions_and_quizzes_are_told_apart(home):
     assert {(each.locked, each.right) for each in others} == {(0, 0)}
 
 
+def test_guesses_and_late_answers_are_not_counted(home):
+    asked = {"kind": "number", "answer": 1, "confidence": "guess", "right": True, "question": "?"}
+    for name, more in (("guessed", {"counted": False}), ("late", {"late": True})):
+        Ledger(home / ANSWERS, notebook="02_chain_rule_backwards").add({**asked, "name": name, **more})
+    now = standing(home)
+    (each,) = [each for each in now.predictions if each.name == "02_chain_rule_backwards"]
+
+    assert (each.locked, each.right, each.uncounted) == (0, 0, 2)
+    assert "02_chain_rule_backwards: 0 locked, 0 right, 2 not counted" in repr(now)
+
+
 def test_all_that_is_counted_is_in_the_text_and_in_the_table(home):
     bundle = dashboard()._repr_mimebundle_()
 
@@ -152,7 +163,9 @@ def test_the_command_says_the_same_as_data(checkout):
     assert (work["name"], work["points"], work["of"], work["passed"]) == ("01_scalar_engine", 2, 10, 1)
     assert work["parts"][0] == {"name": "product", "state": "passed", "points": 2, "of": 2, "attempts": 1}
     assert data["predictions"] == []
-    assert json.dumps(data["quizzes"][0]) == '{"name": "00_start_here", "locked": 0, "right": 0, "of": 4}'
+    assert (
+        json.dumps(data["quizzes"][0]) == '{"name": "00_start_here", "locked": 0, "right": 0, "of": 4, "uncounted": 0}'
+    )
     assert "✓ product (1 attempt)" in checkout.minigrad("status").stdout
 
 
