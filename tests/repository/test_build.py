@@ -169,6 +169,31 @@ UNFIT = {
 }
 
 
+QUESTION = """\
+# %%
+from minigrad.course import Predict, reveal
+Predict("five", "How many?")
+
+# %%
+reveal("five", len("12345"))
+
+# %% [markdown]
+# Five letters.
+"""
+
+
+def test_what_follows_a_reveal_is_folded_and_its_output_needs_no_lock(course):
+    course.write(QUESTION)
+    assert course.build()[0] == 0
+
+    (note,) = course.cells()[1]["outputs"]
+    assert note["data"]["text/plain"] == ["five: it is 5. No prediction was locked."]
+    first, *lines = course.cells()[2]["source"]
+    assert first == '<details class="mg-answer mg-answer-five"><summary>Locked? Then read why.</summary>\n'
+    assert lines == ["\n", "Five letters.\n", "\n", "</details>"]
+    assert course.build("--check")[0] == 0
+
+
 def test_what_a_clock_measured_is_not_kept(course):
     course.write("# %% tags=['measured', 'nbval-ignore-output']\nimport time; print(time.time())\n")
     assert course.build()[0] == 0
