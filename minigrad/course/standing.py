@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from minigrad.course import attempts, exercise, progress, quiz
+from minigrad.course import attempts, exercise, progress, quiz, road
 from minigrad.course.attempts import AttemptSummary
 from minigrad.course.exercise import Exercise, Part
 from minigrad.course.journal import Record, place
@@ -179,11 +179,13 @@ def text(standing: Standing) -> list[str]:
     for each in standing.exercises:
         shown = f", {each.revealed_points} shown" if each.revealed_points else ""
         parts = ", ".join(part.marked_name + tries(part) for part in each.parts)
-        lines.append(f"  {each.name:{width}}  {each.points:2} of {each.of} points{shown}: {parts}")
+        sign = road.SIGN if road.is_on_road(each.name) else ""
+        lines.append(f"  {each.name:{width}}  {sign:4}  {each.points:2} of {each.of} points{shown}: {parts}")
     lines += [f"Predictions, {format_counts(each)}" for each in standing.predictions] or [
         "No prediction is locked yet."
     ]
     lines += [f"Quiz, {format_counts(each)}" for each in standing.quizzes]
+    lines.append(f"{road.MEANING}.")
     return [*lines, f"Go on with {standing.next}."] if standing.next else lines
 
 
@@ -200,7 +202,8 @@ def format_counts(each: QuestionCounts) -> str:
 def table(standing: Standing) -> str:
     """The progress as an HTML table. The text says everything, so a screen reader can skip the bars."""
     rows = [
-        row(link(standing, f"exercises/{work.name}.ipynb", f"{work.name.partition('_')[0]} {work.title}"),
+        row(link(standing, f"exercises/{work.name}.ipynb", f"{work.name.partition('_')[0]} {work.title}")
+            + (f" ({road.SIGN})" if road.is_on_road(work.name) else ""),
             bar(work.points, work.revealed_points, work.of), f"{work.points} of {work.of} points",
             "<br>".join(escape(part.marked_name + tries(part)) for part in work.parts))
         for work in standing.exercises
@@ -214,7 +217,7 @@ def table(standing: Standing) -> str:
             f"{each.right} right", escape(format_counts(each).partition(": ")[2]))
         for title, each in asked
     ]  # fmt: skip
-    key = "✓ passed, … tried, ○ not tried, ◇ its solution was shown, which counts 0 points"
+    key = f"✓ passed, … tried, ○ not tried, ◇ its solution was shown, which counts 0 points; {road.MEANING}"
     head = "".join(
         f'<th scope="col" style="text-align:left">{name}</th>'
         for name in ("course", "so far", "in numbers", "in parts")

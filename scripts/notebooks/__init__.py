@@ -6,6 +6,7 @@
     gates.py           checks that no cell above a gate shows what the gate reveals
     answer_folding.py  folds the prose below each reveal; a click opens it
     difference.py      whether two notebooks are the same to a reader
+    minutes.py         how long a notebook takes, computed from its words, questions, code and widgets
     course_map.py      the table of lessons
 
 The package is for authors: a learner's copy of the course has only the notebooks.

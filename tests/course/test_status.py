@@ -83,6 +83,10 @@ def test_all_that_is_counted_is_in_the_text_and_in_the_table(home):
         for words in ("✓ product (1 attempt)", "… order (2 attempts)", "◇ visits (1 attempt)", "2 of 10 points"):
             assert words in said, words
     assert "01_what_a_graph_is: 2 locked, 1 right" in bundle["text/plain"]
+    for said in bundle.values():
+        assert "road: one of the 9 lessons that stand alone" in said
+    assert re.search(r"02_backward_by_hand +road +0 of 10", bundle["text/plain"])
+    assert re.search(r"03_a_new_op +0 of 10", bundle["text/plain"])
     quizzes = len(standing(home).quizzes)
     assert bundle["text/html"].count("<svg") == len(list(exercise.all_exercises())) + 2 + quizzes
     assert "<b>" not in bundle["text/html"]

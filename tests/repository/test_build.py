@@ -134,7 +134,7 @@ def test_a_build_says_what_a_notebook_holds_and_changes_nothing_the_second_time(
         "".join(f"same    lessons/{name}\n" for name in MADE),
     )
     assert course.path.read_bytes() == first
-    assert "| [95 This \\| that](95_try.ipynb) |  | 5 | see; do | A1 |  |  |\n" in readme(course)
+    assert "| [95 This \\| that](95_try.ipynb) |  |  | 5 | see; do | A1 |  |  |\n" in readme(course)
 
 
 def readme(course) -> str:
