@@ -23,6 +23,7 @@ and used in the lessons themselves:
     plots.py            plots that follow the theme of the notebook
     journal.py          the append-only file of JSON lines that progress.py and attempts.py use
     standing.py         the learner's progress as data, as text and as a table with bars
+    road.py             the nine lessons that stand alone
     exercise.py         the data of an exercise, and the verdict on an answer
     stopwatch.py        compares running times, and detects when the machine is too busy to tell
     probe.py            evaluates expressions on a learner's work and returns plain data
