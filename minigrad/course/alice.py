@@ -17,7 +17,7 @@ import sys
 import numpy as np
 
 import minigrad as mg
-from minigrad.zoo.transformers import GPT, Size
+from minigrad.nn.zoo.transformers import GPT, Size
 
 CONTEXT, ROWS = 32, 8  # letters that it sees at once; rows of a step
 SHOWN = (0, 25, 50)  # steps after which it shows what it writes, and after each EVERY
@@ -89,7 +89,7 @@ class Alice:
         return written
 
     def percent_of_words(self, letters: int = 500) -> int:
-        """How many percent of the words that it writes are in the book, too, counting words of three letters or more."""
+        """How many percent of the words of three letters or more that it writes are in the book, too."""
         written = self.write(START, letters)[len(START) :]
         words = WORD.findall(written.lower())
         return round(100 * sum(word in self.vocabulary for word in words) / max(1, len(words)))
