@@ -3,13 +3,17 @@
     Predict("boxes", "How many boxes will the picture have?")     the widget, widgets/predict.py; it holds no answer
     reveal("boxes", len(history(z)))                              a later cell: the result of the learner's own code
 
-A guess teaches only if it was written down before the answer. So the learner's cell computes the answer, and it
-is stored nowhere before. Once it has been shown, nothing can be locked until the kernel is restarted.
+A guess teaches only if it was written down before the answer. So the learner's cell computes the answer, and it is
+stored nowhere before. If nothing is locked, the first `reveal` holds the answer back and asks for a lock. The form then
+shows it when an answer is locked, or on request; a second `reveal` shows it too. An answer that is locked after the
+right one was shown is marked late, and is not counted.
 """
 
 from __future__ import annotations
 
 import html
+import os
+import re
 import sys
 from bisect import bisect_right
 from dataclasses import dataclass, field
@@ -18,10 +22,14 @@ from typing import Any
 
 from minigrad.course.journal import Record
 from minigrad.course.notebook_state import state_of
-from minigrad.course.progress import Ledger
+from minigrad.course.progress import Ledger, is_counted
 from minigrad.course.question import CONFIDENCE, Question, question
 
-AGAIN = "To predict, restart the kernel and run from the top, cell by cell."
+AT_ONCE = "MINIGRAD_REVEAL_AT_ONCE"  # if this is in the environment, reveal never asks: a lecturer's room has voted
+LOCK_FIRST = "Lock your answer first, and its form shows the result; or run this cell again to see it."
+HELD = "The result is there. Lock your answer to see both, or see it without."
+LATE = "You locked it late, after the answer was shown, so it is not counted."
+LOCK_LATE = "You can still lock yours: it is marked late, and not counted."
 NOT_LOCKED = "No prediction was locked."
 UNCOUNTED = "This was a guess, so it is not counted."
 FEWEST = 3  # answers at one confidence before the learner sees how many of these were right
@@ -48,22 +56,25 @@ class PredictionNote:
         return f"{self.name}: {' '.join(self.sentences)}"
 
     def _repr_mimebundle_(self, **options: Any) -> dict[str, str]:
+        text = re.sub("`([^`]+)`", r"<code>\1</code>", html.escape(repr(self)))
         style = "border-left:4px solid #6d6d6d;padding:.3em .8em;max-width:50em"
-        return {"text/plain": repr(self), "text/html": f'<div style="{style}">{html.escape(repr(self))}</div>'}
+        return {"text/plain": repr(self), "text/html": f'<div style="{style}">{text}</div>'}
 
 
 @dataclass
 class Prediction:
     """The state of one prediction in a kernel.
 
-    came    the result of the learner's code, once it was revealed; `...` before
-    face    the widget that displays it, with refresh()
+    came     the result of the learner's code, once it was revealed; `...` before
+    face     the widget that displays it, with refresh()
+    held     the result that reveal held back, because no answer was locked; `...` before
     """
 
     question: Question
     ledger: Ledger
     came: Any = ...
     face: Any = None
+    held: Any = ...
     guard: RLock = field(default_factory=RLock)  # a button click may arrive on another thread than the cell's
 
     @property
@@ -83,12 +94,14 @@ class Prediction:
             if kept:
                 answer = (self.other or self.question).format_answer(kept["answer"])
                 raise ValueError(f"It is locked: {answer}, {kept['confidence']}.")
-            if self.came is not ...:
-                raise ValueError(f"The answer has been shown. {AGAIN}")
             value = self.question.read(answer)
             if confidence not in CONFIDENCE:
                 raise ValueError(f"Say how sure you are: {', '.join(CONFIDENCE)}.")
-            trouble = self.ledger.add(self.record(value, confidence, None))
+            late = {} if self.came is ... else {"late": True}
+            trouble = self.ledger.add(self.record(value, confidence, None) | late)
+            if late or self.held is not ...:
+                self.came = self.came if late else self.question.came(self.held)
+                self.store_verdict()
         self.refresh()
         return trouble
 
@@ -96,12 +109,40 @@ class Prediction:
         """Show the actual result with the locked answer, and store whether the answer was right."""
         with self.guard:
             self.came = self.question.came(actual)
-            kept = self.locked_record
-            if kept and kept["right"] is None and not self.other:
-                right = self.question.right(kept["answer"], self.came)
-                came = self.question.format_answer(self.came)
-                self.ledger.add({**self.record(kept["answer"], kept["confidence"], right), "actual": came})
+            self.store_verdict()
         self.refresh()
+
+    def store_verdict(self) -> None:
+        """Store whether the locked answer was right, unless that is known already."""
+        kept = self.locked_record
+        if kept and kept["right"] is None and not self.other:
+            right = self.question.right(kept["answer"], self.came)
+            came = self.question.format_answer(self.came)
+            self.ledger.add({**self.record(kept["answer"], kept["confidence"], right), "actual": came})
+
+    def hold(self, actual: Any) -> bool:
+        """Hold the result back and ask for a lock: once, and only where there is a form to lock an answer in.
+
+        Returns False if the result must be shown now. In the repository, where lessons are built and tested, nothing
+        is stored, so nothing is held back either.
+        """
+        with self.guard:
+            if self.held is not ... or self.came is not ... or self.face is None or self.locked_record:
+                return False
+            if self.ledger.path is None or AT_ONCE in os.environ:
+                return False
+            self.held = actual
+        self.refresh()
+        return True
+
+    def skip(self) -> None:
+        """Show the result that was held back, without a lock."""
+        if self.is_held:
+            self.show(self.held)
+
+    @property
+    def is_held(self) -> bool:
+        return self.held is not ... and self.came is ...
 
     def record(self, answer: Any, confidence: str, right: bool | None) -> Record:
         said = self.question.plain()
@@ -124,7 +165,7 @@ class Prediction:
             note = f"What is locked under this name answers another question: {other.text}" if other else NOT_LOCKED
             return {"predicted": "", "came": came, "gap": f"it is {came}.", "note": note}
         right = self.question.right(kept["answer"], self.came)
-        note = self.note(right, kept["confidence"])
+        note = LATE if kept.get("late") else self.note(right, kept["confidence"])
         gap = self.question.gap(kept["answer"], self.came)
         if right and not gap.startswith("and so"):
             gap = f"it is {came}: near enough."
@@ -137,8 +178,8 @@ class Prediction:
         return " ".join(filter(None, [NOTES[right, confidence], self.calibration(confidence)]))
 
     def calibration(self, confidence: str) -> str:
-        """How often the learner was right at this confidence. Guesses that are not counted are left out."""
-        counted = [r for r in self.ledger.records() if r.get("counted", True) and r["right"] is not None]
+        """How often the learner was right at this confidence, in the answers that are counted."""
+        counted = [r for r in self.ledger.records() if is_counted(r) and r["right"] is not None]
         known = [r["right"] for r in counted if r["confidence"] == confidence]
         if len(known) < FEWEST:
             return ""
@@ -172,7 +213,7 @@ def reveal_range(name: str, value: float, *edges: float) -> PredictionNote:
     """Reveal the option in whose range a number lies: `reveal_range("times", 7.3, 4, 20)` is the second of three.
 
     The options of the question are the ranges in rising order. An edge belongs to the range above it.
-    Raises ValueError if the edges do not rise, the value is NaN, or the number of options is not one more than of edges.
+    Raises ValueError if the edges do not rise, the value is NaN, or there is not one option more than there are edges.
     """
     namespace = sys._getframe(1).f_globals
     if value != value or list(edges) != sorted(set(edges)):
@@ -195,6 +236,8 @@ def reveal_answer(name: str, actual: Any, namespace: dict[str, Any]) -> Predicti
     if found is None:
         stored = (kept.ledger or Ledger()).find(name)
         found = prediction(asked_in(stored) if stored else Question(name, ""), namespace)
+    if found.hold(actual):
+        return PredictionNote(name, (LOCK_FIRST,))
     found.show(actual)
     told, locked = found.outcome, found.locked_record
     said = told["gap"]

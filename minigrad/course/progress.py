@@ -5,7 +5,8 @@
      "when": "2026-11-21T16:00:00+00:00"}
 
 A line is written when an answer is locked, with `right` null, and again when `right` is known. Only the first answer
-under a name counts. journal.py explains how lines survive crashes.
+under a name counts. An answer that was locked after the result was shown also has "late": true. journal.py explains how
+lines survive crashes.
 """
 
 from __future__ import annotations
@@ -24,6 +25,11 @@ def answers(folder: Path) -> list[Record]:
     """All answers in a course folder, in the order of answering, merged: the first answer under each name, with its
     first `right`, or None if that is not known yet."""
     return merge_answers(lines(folder / FILE, KEYS))
+
+
+def is_counted(record: Record) -> bool:
+    """Whether an answer counts in the learner's calibration and status: a guess does not, nor does a late answer."""
+    return bool(record.get("counted", True)) and not record.get("late", False)
 
 
 def notebook() -> str:

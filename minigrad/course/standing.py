@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from minigrad.course import attempts, exercise, progress, quiz
+from minigrad.course import attempts, exercise, progress, quiz, road
 from minigrad.course.attempts import AttemptSummary
 from minigrad.course.exercise import Exercise, Part
 from minigrad.course.journal import Record, place
@@ -62,13 +62,15 @@ class Work:
 class QuestionCounts:
     """The counts of questions in one lesson or quiz: locked, known to be right, and in total.
 
-    of    the total; None for predictions, whose number is unknown
+    of           the total; None for predictions, whose number is unknown
+    uncounted    answers in neither number: guesses, and answers that were locked late
     """
 
     name: str
     locked: int
     right: int
     of: int | None
+    uncounted: int = 0
 
 
 @dataclass(frozen=True)
@@ -94,7 +96,7 @@ class Standing:
     @property
     def next(self) -> str:
         """The notebook to continue with: a lesson, or its exercise once either is begun; "" when all is done."""
-        begun = {each.name for each in (*self.predictions, *self.quizzes) if each.locked}
+        begun = {each.name for each in (*self.predictions, *self.quizzes) if each.locked or each.uncounted}
         for work in self.exercises:
             if work.points + work.revealed_points < work.of:
                 mine = [each.name for each in self.quizzes if each.name[:2] == work.name[:2]]
@@ -162,7 +164,9 @@ def part_standing(part: Part, tried: AttemptSummary) -> PartStanding:
 
 
 def count_questions(name: str, records: Sequence[Record], of: int | None = None) -> QuestionCounts:
-    return QuestionCounts(name, len(records), sum(record["right"] is True for record in records), of)
+    counted = [record for record in records if progress.is_counted(record)]
+    right = sum(record["right"] is True for record in counted)
+    return QuestionCounts(name, len(counted), right, of, len(records) - len(counted))
 
 
 # -- display ----------------------------------------------------------------------------------
@@ -175,11 +179,13 @@ def text(standing: Standing) -> list[str]:
     for each in standing.exercises:
         shown = f", {each.revealed_points} shown" if each.revealed_points else ""
         parts = ", ".join(part.marked_name + tries(part) for part in each.parts)
-        lines.append(f"  {each.name:{width}}  {each.points:2} of {each.of} points{shown}: {parts}")
+        sign = road.SIGN if road.is_on_road(each.name) else ""
+        lines.append(f"  {each.name:{width}}  {sign:4}  {each.points:2} of {each.of} points{shown}: {parts}")
     lines += [f"Predictions, {format_counts(each)}" for each in standing.predictions] or [
         "No prediction is locked yet."
     ]
     lines += [f"Quiz, {format_counts(each)}" for each in standing.quizzes]
+    lines.append(f"{road.MEANING}.")
     return [*lines, f"Go on with {standing.next}."] if standing.next else lines
 
 
@@ -189,13 +195,15 @@ def tries(part: PartStanding) -> str:
 
 def format_counts(each: QuestionCounts) -> str:
     locked = f"{each.locked} locked" if each.of is None else f"{each.locked} of {each.of} locked"
-    return f"{each.name or 'elsewhere'}: {locked}, {each.right} right"
+    uncounted = f", {each.uncounted} not counted" if each.uncounted else ""
+    return f"{each.name or 'elsewhere'}: {locked}, {each.right} right{uncounted}"
 
 
 def table(standing: Standing) -> str:
     """The progress as an HTML table. The text says everything, so a screen reader can skip the bars."""
     rows = [
-        row(link(standing, f"exercises/{work.name}.ipynb", f"{work.name.partition('_')[0]} {work.title}"),
+        row(link(standing, f"exercises/{work.name}.ipynb", f"{work.name.partition('_')[0]} {work.title}")
+            + (f" ({road.SIGN})" if road.is_on_road(work.name) else ""),
             bar(work.points, work.revealed_points, work.of), f"{work.points} of {work.of} points",
             "<br>".join(escape(part.marked_name + tries(part)) for part in work.parts))
         for work in standing.exercises
@@ -209,7 +217,7 @@ def table(standing: Standing) -> str:
             f"{each.right} right", escape(format_counts(each).partition(": ")[2]))
         for title, each in asked
     ]  # fmt: skip
-    key = "✓ passed, … tried, ○ not tried, ◇ its solution was shown, which counts 0 points"
+    key = f"✓ passed, … tried, ○ not tried, ◇ its solution was shown, which counts 0 points; {road.MEANING}"
     head = "".join(
         f'<th scope="col" style="text-align:left">{name}</th>'
         for name in ("course", "so far", "in numbers", "in parts")

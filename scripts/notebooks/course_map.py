@@ -12,6 +12,7 @@ from pathlib import Path
 
 from nbformat import NotebookNode
 
+from minigrad.course import road
 from notebooks import needs
 from notebooks.source import BuildError
 
@@ -22,12 +23,15 @@ Read them in this order, or along the arrows: each stands on those that an arrow
 the same. Words are explained in the [glossary](GLOSSARY.md). PyTorch, TensorFlow and JAX are [compared](COMPARISON.md),
 question by question, and [spelt](CHEATSHEET.md), line by line. The last tables say what the letters under *concepts*
 stand for, and what many believe at first.
+
+If you have no time for all of them, take the **road**: NINE lessons that stand alone, in HOURS hours without exercises.
+The column *road* marks them.
 <!-- made by `python scripts/build` -->
 
 ![The lessons as a graph: an arrow leads from a lesson to those that need it.](map.svg)
 
-| lesson | needs | minutes | what you will be able to do | concepts | widgets | exercise |
-|---|---|---|---|---|---|---|
+| lesson | road | needs | minutes | what you will be able to do | concepts | widgets | exercise |
+|---|---|---|---|---|---|---|---|
 """
 CONCEPTS = """
 ## What is taught where
@@ -56,7 +60,14 @@ def course_map(lessons: Notebooks, solutions: Notebooks, concepts: Path) -> str:
         line(one, idea, teaching(one, lessons), practising(one, solutions)) for one, idea in known["concepts"].items()
     ]
     met = [line(one, belief, meeting(one, solutions)) for one, belief in known["misconceptions"].items()]
-    return "".join([HEAD, *rows, CONCEPTS, *taught, MISCONCEPTIONS, *met])
+    return "".join([head(lessons), *rows, CONCEPTS, *taught, MISCONCEPTIONS, *met])
+
+
+def head(lessons: Notebooks) -> str:
+    """The text above the first table, with how long the road is."""
+    on_road = [nb for name, nb in lessons.items() if road.is_on_road(name)]
+    hours = sum(nb.metadata.minigrad["minutes"] for nb in on_road) / 60
+    return HEAD.replace("NINE", str(len(on_road))).replace("HOURS", f"{hours:.1f}")
 
 
 def row(name: str, facts: dict, before: needs.Needs, solutions: Notebooks) -> str:
@@ -67,6 +78,7 @@ def row(name: str, facts: dict, before: needs.Needs, solutions: Notebooks) -> st
     ]
     return line(
         f"[{name.partition('_')[0]} {facts['title']}]({name}.ipynb)",
+        road.SIGN if road.is_on_road(name) else "",
         needs.in_words(before, name),
         str(facts["minutes"]),
         "; ".join(facts["objectives"]),

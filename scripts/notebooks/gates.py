@@ -27,6 +27,7 @@ ASKED = {"text", "kind", "options", "unit", "tolerance"}
 UNANSWERED = re.compile(r"Not (predicted|guessed) yet[.:]")
 CAME = re.compile(r": it is (.*)\. No prediction was locked\.\Z")
 DIGITS = 3
+REVEALS = ("reveal", "reveal_range")
 
 
 def refuse_open(nb: NotebookNode, name: str) -> None:
@@ -53,7 +54,7 @@ def problems(nb: NotebookNode) -> Iterator[str]:
                         yield f"cell {number}: {one!r} is not shown unanswered"
                 case ast.Call(func=ast.Name("Quiz")) if " 0 of " not in text(cell):
                     yield f"cell {number}: the quiz is not shown unanswered"
-                case ast.Call(func=ast.Name("reveal" | "reveal_range"), args=[ast.Constant(str(one)), value, *_]):
+                case ast.Call(func=ast.Name(gate), args=[ast.Constant(str(one)), value, *_]) if gate in REVEALS:
                     gates[one] = number
                     if asked.get(one, number) >= number:
                         yield f"cell {number}: {one!r} is revealed, but no cell above asks for it"

@@ -2,7 +2,8 @@
 
 nbval runs each cell as a test. This adds what a course needs:
 
-- The kernel is this Python in a fixed environment, so that numbers and pictures come out the same everywhere.
+- The kernel is this Python in a fixed environment, so that numbers and pictures come out the same everywhere. There
+  `reveal` shows an answer at once, without asking for a lock.
 - Every part of an output is compared: text, HTML, errors, and pictures up to a few stray pixels.
 - A cell of an exercise may raise NotImplementedError, where the answer is still missing, and nothing else.
 
@@ -25,6 +26,7 @@ from nbformat import from_dict
 from nbval.kernel import CURRENT_ENV_KERNEL_NAME, NbvalKernelspecManager, RunningKernel
 from nbval.plugin import IPyNbCell, IPyNbFile
 
+from minigrad.course.prediction import AT_ONCE
 from notebooks.difference import excerpts, same
 from notebooks.forked_kernels import kernel_environment, use_forks
 from notebooks.outputs import sanitize
@@ -52,7 +54,7 @@ class Kernel(RunningKernel):
             transport="ipc" if os.name == "posix" else "tcp",
         )
         use_forks(self.km)
-        environment = kernel_environment() | {"IPYTHONDIR": self.scratch.name}
+        environment = kernel_environment() | {"IPYTHONDIR": self.scratch.name, AT_ONCE: "1"}
         with Path(os.devnull).open("w") as quiet:
             self.km.start_kernel(cwd=str(folder), env=environment, stderr=quiet, extra_arguments=["--log-level=ERROR"])
         self.kc = self.km.client()

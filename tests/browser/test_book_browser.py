@@ -15,6 +15,7 @@ from pathlib import Path
 from urllib.parse import unquote, urljoin, urlsplit
 
 import pytest
+from notebooks.answer_folding import slug
 from playwright.sync_api import Page, expect
 
 from tests.browser.conftest import ROOT, Pages, Visit
@@ -230,8 +231,10 @@ def test_a_widget_steps_by_click_and_by_key(lesson):
 
 
 @pytest.mark.daily
-def test_a_prediction_can_be_locked_and_what_came_is_hidden_until_asked_for(lesson):
+def test_a_lock_opens_the_answer_which_is_folded_until_then(lesson):
+    """What the cell printed, and the prose below it; any other answer stays closed."""
     page = lesson
+    assert page.locator("details.hide[open], details.mg-answer[open]").count() == 0
     question = page.locator(".widget").first
     question.scroll_into_view_if_needed()
     question.get_by_role("textbox").fill("3")
@@ -239,10 +242,14 @@ def test_a_prediction_can_be_locked_and_what_came_is_hidden_until_asked_for(less
     question.get_by_role("button", name="Lock").click()
 
     expect(question.get_by_role("button", name="Locked")).to_be_disabled()
-    came = page.get_by_text("nudge x: it is 3.")
-    expect(came).to_be_hidden()
-    page.locator("details", has=came).locator("summary").click()
-    expect(came).to_be_visible()
+    name = question.get_by_role("group", name="Prediction: ").get_attribute("aria-label").partition(": ")[2]
+    answer = page.locator(f"details.mg-answer-{slug(name)}").first
+    expect(answer.locator("p").first).to_be_visible()
+    expect(page.get_by_text(f"{name}: it is ")).to_be_visible()
+    assert page.locator("details.mg-answer[open]").count() == 1
+    page.locator("details.mg-answer").last.locator("summary").click()
+    expect(page.locator("details.mg-answer").last.locator("p").first).to_be_visible()
+    assert Visit(page).violations("details.mg-answer[open]") == []
 
 
 def test_all_widgets_of_the_gallery_come_when_the_reader_does(book, reader):

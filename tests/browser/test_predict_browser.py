@@ -10,6 +10,7 @@ import pytest
 from playwright.sync_api import Locator, expect
 
 from minigrad.course import Predict, Quiz
+from minigrad.course.question import Question
 from tests.browser.conftest import ROOT, press
 
 ASK = """
@@ -45,14 +46,20 @@ def test_a_prediction_is_locked_by_keyboard_revealed_and_locked_still_after_a_re
     widget = page.locator(".mg-widget")
     cells = page.locator(".jp-Notebook .jp-Cell").count()
 
-    # Not a number, then one; b and d are letters here, and no commands of JupyterLab.
+    # Not a number, which is said while it is typed, then one; b and d are letters here, and no commands of JupyterLab.
     widget.get_by_role("textbox").focus()
+    slip, field = widget.locator(".mg-slip"), widget.get_by_role("textbox")
     page.keyboard.type("bdd")
+    expect(slip).to_have_text("'bdd' is not a number, such as 2 or 0.5.")
+    expect(field).to_have_attribute("aria-invalid", "true")
     press(page, "Tab", "Space", "ArrowRight", "ArrowRight", "Enter")
-    expect(widget.locator(".mg-say")).to_have_text("'bdd' is not a number, such as 2 or 0.5.")
+    assert notebook.told("print(p.locked)", "{}")
     assert page.locator(".jp-Notebook .jp-Cell").count() == cells
-    press(page, "Shift+Tab", "ControlOrMeta+a")
+    expect(field).to_be_focused()
+    press(page, "ControlOrMeta+a")
     page.keyboard.type("4")
+    expect(slip).to_have_text("")
+    expect(field).to_have_attribute("aria-invalid", "false")
     press(page, "Tab", "Tab", "Enter")
     expect(widget).to_have_attribute("data-phase", "locked")
     expect(widget.locator(".mg-say")).to_have_text("Locked. Now run on.")
@@ -126,6 +133,95 @@ def test_every_kind_of_answer_can_be_given_by_keyboard(lab):
     }""")
     expect(choice.locator(".mg-say")).to_have_text("It is locked: down, fairly sure.")
     assert notebook.told("print(c.locked['answer'])", "down")
+
+
+TYPED = {
+    "number": ("2", " 0.5 ", ".5", "2.", "-3", "−3", "+4", "1e5", "1E-5", "1_000", "bdd", "1,5", "-1,5", "1/3", "2 3",
+               "-", "e5", "1e", "--1", "1.2.3", "inf", "nan", "1000 boxes", "(2)", "½"),
+    "shape": ("(2, 3)", "[2, 3]", "(4,)", "()", "2, 3", "2x3", "2 × 3", "7", "2", "(2; 3)", "two", "(-1, 2)",
+              "(2.5,)", "{2}"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", TYPED)
+def test_the_form_names_the_slips_that_the_kernel_would_refuse_in_the_same_words(show, kind, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    page = show(Predict(f"typed {kind}", "What will it be?", kind)).page
+    field, slip = page.get_by_role("textbox"), page.locator(".mg-slip")
+    said, refused = {}, {}
+    for text in TYPED[kind]:
+        field.fill(text)
+        field.blur()
+        said[text] = slip.text_content()
+        try:
+            Question("q", "?", kind).read(text)
+            refused[text] = ""
+        except ValueError as error:
+            refused[text] = str(error).replace(repr(text), f"'{text}'")
+    assert said == refused
+
+
+def test_what_may_still_become_a_number_is_no_slip_while_it_is_typed(show, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    page = show(Predict("typed", "How many?")).page
+    field, slip = page.get_by_role("textbox"), page.locator(".mg-slip")
+    for text in ("-", "-0.", "1e", "1e-"):
+        field.fill(text)
+        assert slip.text_content() == "", text
+        field.blur()
+        assert slip.text_content() == ("" if text == "-0." else f"'{text}' is not a number, such as 2 or 0.5.")
+    field.fill("4")
+    assert (slip.text_content(), field.get_attribute("aria-invalid")) == ("", "false")
+
+
+MARKED = """
+[[questions]]
+name = "code"
+ask = "What does `x.exp()` <b>save</b>?"
+kind = "option"
+options = ["`x`", "its result", "`<i>x</i>`"]
+right = "its result"
+why = "exp is its own slope: `y`."
+{wrong}
+[[questions]]
+name = "many"
+ask = "How many?"
+kind = "number"
+right = 3
+why = "Count."
+[[questions]]
+name = "order"
+ask = "Which first?"
+kind = "order"
+options = ["`a`", "b", "c"]
+right = ["`a`", "c", "b"]
+why = "So."
+"""
+WRONG = '[[questions.wrong]]\nanswer = "{}"\nshows = "No: `z`."\nhint = "Look."\n'
+
+
+def test_a_quiz_marks_right_and_wrong_where_they_stand_and_sets_code_as_code(show, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    file = tmp_path / "marked.toml"
+    file.write_text(MARKED.format(wrong="".join(map(WRONG.format, ("`x`", "`<i>x</i>`")))), "utf-8")
+    quiz = Quiz("marked", file)
+    before = show(quiz).page
+    assert before.locator("legend code").all_text_contents() == ["x.exp()"]
+    assert before.locator(".mg-option code").all_text_contents() == ["x", "<i>x</i>", "a"]
+    assert before.locator(".mg-mark, legend b, i").count() == 0
+
+    for name, answer in (("code", "`x`"), ("many", 3), ("order", ["`a`", "b", "c"])):
+        quiz.lock(name, answer, "guess")
+    visit = show(quiz)
+    choice, number, order = (visit.page.locator(".mg-asked").nth(n) for n in range(3))
+    assert choice.locator("label:has(.mg-mark)").all_text_contents() == [
+        "x ✗ (wrong)", "its result ✓ (right)", "<i>x</i> ✗ (wrong)"
+    ]  # fmt: skip
+    expect(choice.get_by_role("radio", name="its result (right)")).not_to_be_checked()
+    assert number.locator(".mg-mark").all_text_contents() == [" ✓ (right)"]
+    assert order.locator(".mg-mark").all_text_contents() == [" ✓ (right)", " ✗ (wrong)", " ✗ (wrong)"]
+    assert choice.locator(".mg-feedback code").all_text_contents() == ["z", "y"]
+    assert visit.violations("html") == []
 
 
 def test_a_quiz_tells_what_is_right_once_all_is_locked_and_again_after_a_restart(lab):

@@ -291,10 +291,11 @@ def test_what_has_no_room_is_turned_over_to_cell_by_cell_and_nothing_scrolls(lab
     assert seen(opened) == [0, 1, 2, 3]
 
 
-def test_what_is_below_a_question_comes_with_the_next_press(lab):
+@pytest.mark.parametrize("kind", ["Predict", "Guess"])
+def test_what_is_below_a_question_comes_with_the_next_press(lab, kind):
     """Whatever the metadata say: here they say nothing of it."""
-    asks = 'Predict("sum", "What is 1 + 1?")'
-    notebook = lab.open_cells("from minigrad.course import Predict, reveal", asks, 'reveal("sum", 1 + 1)', "3")
+    asks = f'{kind}("sum", "What is 1 + 1?")'
+    notebook = lab.open_cells(f"from minigrad.course import {kind}, reveal", asks, 'reveal("sum", 1 + 1)', "3")
     present(notebook)
     assert seen(notebook) == [0, 1]
     assert notebook.cell(1).locator(".cm-content").is_visible()  # until it has run there is nothing else of it

@@ -12,7 +12,7 @@ from functools import cache
 
 import pytest
 
-from minigrad.course import exercise, quiz
+from minigrad.course import exercise, quiz, road
 from minigrad.course.lessons import shipped_names
 from tests.support.root import ROOT
 from tests.support.table import table
@@ -130,6 +130,15 @@ def test_the_map_names_every_lesson_exercise_concept_and_misconception():
         assert f"(../exercises/{name}.ipynb)" in text
     for one in (*KNOWN["concepts"], *KNOWN["misconceptions"]):
         assert f"\n| {one} | " in text
+
+
+def test_the_map_marks_the_road_and_says_how_long_it_takes():
+    text = course_map.course_map(sources("lessons"), sources("solutions"), CONCEPTS)
+    marked = re.findall(r"^\| \[(\d\d) [^|]+\| road \|", text, re.MULTILINE)
+    minutes = [nb.metadata.minigrad["minutes"] for name, nb in sources("lessons").items() if name[:2] in road.ROAD]
+
+    assert marked == list(road.ROAD)
+    assert f"**road**: 9 lessons that stand alone, in {sum(minutes) / 60:.1f} hours" in text
 
 
 def test_a_concept_or_misconception_that_is_none_is_refused():

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+import minigrad
 from minigrad.course import Guess, Predict, reveal, reveal_range
-from minigrad.course.prediction import AGAIN
+from minigrad.course.prediction import AT_ONCE, HELD, LATE, LOCK_FIRST, LOCK_LATE
 from minigrad.course.progress import FILE, answers
 
 ASK = "Predict('boxes', 'How many boxes?', unit='boxes')"
@@ -32,6 +34,7 @@ class Kernel:
 def kernel(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("JPY_SESSION_NAME", raising=False)
+    monkeypatch.delenv(AT_ONCE, raising=False)
     return Kernel()
 
 
@@ -47,7 +50,51 @@ def test_an_unanswered_prediction_says_so_the_same_way_every_time(kernel):
     assert asked._repr_mimebundle_()[0]["text/plain"] == (
         "boxes: How many boxes?\nNot predicted yet. The answer is a number, such as 2 or 0.5, in boxes."
     )
-    assert repr(kernel("reveal('boxes', 5)")) == "boxes: it is 5 boxes. No prediction was locked."
+
+
+def test_without_a_lock_reveal_asks_for_it_once(kernel):
+    asked = kernel(ASK)
+
+    assert repr(kernel("reveal('boxes', 5)")) == f"boxes: {LOCK_FIRST}"
+    assert (asked.outcome, asked.held, asked.locked) == ({}, True, {})
+    assert asked.say == HELD
+    assert repr(kernel("reveal('boxes', 6)")) == "boxes: it is 6 boxes. No prediction was locked."
+    assert (asked.outcome["came"], asked.held) == ("6 boxes", False)
+
+
+def test_a_lock_shows_the_result_that_was_held_back(kernel, tmp_path):
+    """The cell with the reveal need not run again, which a cell with `backward()` may refuse."""
+    asked = kernel(ASK)
+    kernel("reveal('boxes', 5)")
+    press(asked, 4)
+
+    assert (asked.outcome["came"], asked.held) == ("5 boxes", False)
+    assert asked.say.startswith("It is 5 boxes: 1 too few")
+    (record,) = answers(tmp_path)
+    assert (record["right"], "late" in record) == (False, False)
+    assert "you predicted 4 boxes" in repr(kernel("reveal('boxes', 5)"))
+
+
+def test_the_form_shows_the_result_on_request(kernel):
+    asked = kernel(ASK)
+    asked._handle_custom_msg({"do": "skip"}, [])
+    assert asked.outcome == {}
+
+    kernel("reveal('boxes', 5)")
+    asked._handle_custom_msg({"do": "skip"}, [])
+    assert asked.say == f"It is 5 boxes. No prediction was locked. {LOCK_LATE}"
+
+
+@pytest.mark.parametrize("why", ["no form", "a lecture", "the repository"])
+def test_reveal_asks_for_no_lock(kernel, monkeypatch, why):
+    if why == "a lecture":
+        monkeypatch.setenv(AT_ONCE, "1")
+    if why == "the repository":
+        monkeypatch.chdir(Path(minigrad.__file__).parents[1])
+    if why != "no form":
+        kernel(ASK)
+
+    assert repr(kernel("reveal('boxes', 5)")).startswith("boxes: it is 5")
 
 
 def test_what_is_locked_is_compared_with_what_the_learners_code_gives(kernel):
@@ -116,14 +163,34 @@ def test_reveal_alone_after_a_restart_knows_the_question(kernel):
     assert "you predicted (2, 3) (certain); it is (3, 2)" in repr(Kernel()("reveal('s', (3, 2))"))
 
 
-def test_after_the_answer_was_shown_nothing_can_be_locked_until_a_restart(kernel):
-    asked = kernel(ASK)
+def test_after_the_answer_was_shown_a_lock_is_late_and_not_counted(kernel, tmp_path):
     kernel("reveal('boxes', 5)")
+    asked = kernel(ASK)
+    assert asked.text.endswith(f"No answer was locked. The answer has been shown. {LOCK_LATE}")
     press(asked, 5)
 
-    assert asked.say == f"The answer has been shown. {AGAIN}"
-    assert asked.locked == {}
-    assert "The answer has been shown." in kernel(ASK).text
+    assert asked.locked == {"answer": 5, "confidence": "certain"}
+    assert asked.say == f"And so it is. {LATE}"
+    (record,) = answers(tmp_path)
+    assert (record["answer"], record["right"], record["late"]) == (5, True, True)
+    assert repr(kernel("reveal('boxes', 5)")).endswith(LATE)
+    assert repr(Kernel()(ASK, "reveal('boxes', 5)")).endswith(LATE)
+
+
+def test_late_answers_do_not_change_how_often_a_confidence_was_right(kernel):
+    for name in "abcd":
+        kernel(f"Predict('{name}', 'How many?')")
+        if name == "a":
+            kernel("reveal('a', 1)", "reveal('a', 1)")
+        press(kernel(f"Predict('{name}', 'How many?')"), 1)
+        told = repr(kernel(f"reveal('{name}', 1)"))
+        assert ("answers" in told) == (name == "d")
+
+    assert told.endswith("Of 3 answers that you were certain of, 3 were right.")
+
+
+def test_a_restart_forgets_that_the_answer_was_shown(kernel):
+    kernel("reveal('boxes', 5)")
     assert Kernel()(ASK).lock(5, "guess").locked["answer"] == 5
 
 
@@ -164,7 +231,8 @@ def test_what_is_kept_is_plain_data_with_the_verdict(kernel, tmp_path):
     del record["when"]
     assert record == {
         "version": 1, "notebook": "", "name": "boxes", "kind": "number", "question": "How many boxes?", "options": [],
-        "unit": "boxes", "tolerance": 0.0, "counted": True, "answer": 5, "confidence": "fairly sure", "right": True, "actual": "5 boxes",
+        "unit": "boxes", "tolerance": 0.0, "counted": True, "answer": 5, "confidence": "fairly sure",
+        "right": True, "actual": "5 boxes",
     }  # fmt: skip
     assert len((tmp_path / FILE).read_text().splitlines()) == 2
 
@@ -246,6 +314,7 @@ def test_before_the_gate_the_widget_knows_no_answer(kernel):
         "locked": {"answer": 4, "confidence": "certain"},
         "outcome": {},
         "say": "Locked. Now run on.",
+        "held": False,
     }  # fmt: skip
     assert {trait for trait in asked.trait_names(sync=True) if trait[0] != "_"} - set(asked.shown) == {
         "layout", "tabbable", "tooltip"
@@ -265,10 +334,17 @@ def test_names_and_questions_are_safe_to_show(kernel):
     shown = kernel("Predict('<b>', 'Is <i>x</i> it?', 'truth')")._repr_mimebundle_()[0]["text/html"]
 
     assert "&lt;b&gt;: Is &lt;i&gt;x&lt;/i&gt; it?" in shown
-    assert "&lt;b&gt;" in kernel("reveal('<b>', True)")._repr_mimebundle_()["text/html"]
+    assert "&lt;b&gt;" in Kernel()("reveal('<b>', True)")._repr_mimebundle_()["text/html"]
 
 
 def test_two_notebooks_of_one_process_do_not_share_what_was_shown(kernel, monkeypatch):
     kernel("reveal('boxes', 3)")
 
     assert Kernel()(ASK).lock(3, "guess").locked["answer"] == 3
+
+
+def test_code_in_a_note_is_set_as_code(kernel):
+    shown = kernel("reveal('boxes', '`<b>`')")._repr_mimebundle_()
+
+    assert "it is <code>&lt;b&gt;</code>." in shown["text/html"]
+    assert "it is `<b>`." in shown["text/plain"]

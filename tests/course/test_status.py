@@ -65,6 +65,17 @@ def test_predictions_and_quizzes_are_told_apart(home):
     assert {(each.locked, each.right) for each in others} == {(0, 0)}
 
 
+def test_guesses_and_late_answers_are_not_counted(home):
+    asked = {"kind": "number", "answer": 1, "confidence": "guess", "right": True, "question": "?"}
+    for name, more in (("guessed", {"counted": False}), ("late", {"late": True})):
+        Ledger(home / ANSWERS, notebook="02_chain_rule_backwards").add({**asked, "name": name, **more})
+    now = standing(home)
+    (each,) = [each for each in now.predictions if each.name == "02_chain_rule_backwards"]
+
+    assert (each.locked, each.right, each.uncounted) == (0, 0, 2)
+    assert "02_chain_rule_backwards: 0 locked, 0 right, 2 not counted" in repr(now)
+
+
 def test_all_that_is_counted_is_in_the_text_and_in_the_table(home):
     bundle = dashboard()._repr_mimebundle_()
 
@@ -72,6 +83,10 @@ def test_all_that_is_counted_is_in_the_text_and_in_the_table(home):
         for words in ("✓ product (1 attempt)", "… order (2 attempts)", "◇ visits (1 attempt)", "2 of 10 points"):
             assert words in said, words
     assert "01_what_a_graph_is: 2 locked, 1 right" in bundle["text/plain"]
+    for said in bundle.values():
+        assert "road: one of the 9 lessons that stand alone" in said
+    assert re.search(r"02_backward_by_hand +road +0 of 10", bundle["text/plain"])
+    assert re.search(r"03_a_new_op +0 of 10", bundle["text/plain"])
     quizzes = len(standing(home).quizzes)
     assert bundle["text/html"].count("<svg") == len(list(exercise.all_exercises())) + 2 + quizzes
     assert "<b>" not in bundle["text/html"]
@@ -152,7 +167,9 @@ def test_the_command_says_the_same_as_data(checkout):
     assert (work["name"], work["points"], work["of"], work["passed"]) == ("01_scalar_engine", 2, 10, 1)
     assert work["parts"][0] == {"name": "product", "state": "passed", "points": 2, "of": 2, "attempts": 1}
     assert data["predictions"] == []
-    assert json.dumps(data["quizzes"][0]) == '{"name": "00_start_here", "locked": 0, "right": 0, "of": 4}'
+    assert (
+        json.dumps(data["quizzes"][0]) == '{"name": "00_start_here", "locked": 0, "right": 0, "of": 4, "uncounted": 0}'
+    )
     assert "✓ product (1 attempt)" in checkout.minigrad("status").stdout
 
 

@@ -134,7 +134,7 @@ def test_a_build_says_what_a_notebook_holds_and_changes_nothing_the_second_time(
         "".join(f"same    lessons/{name}\n" for name in MADE),
     )
     assert course.path.read_bytes() == first
-    assert "| [95 This \\| that](95_try.ipynb) |  | 5 | see; do | A1 |  |  |\n" in readme(course)
+    assert "| [95 This \\| that](95_try.ipynb) |  |  | 5 | see; do | A1 |  |  |\n" in readme(course)
 
 
 def readme(course) -> str:
@@ -167,6 +167,31 @@ UNFIT = {
     "import os; os.getcwd()": ["cell 1 shows ", "Übung eins, which differs in each run"],
     "import time; time.sleep(60)": ["cell 1 fails", "Timeout of 3 seconds exceeded"],
 }
+
+
+QUESTION = """\
+# %%
+from minigrad.course import Predict, reveal
+Predict("five", "How many?")
+
+# %%
+reveal("five", len("12345"))
+
+# %% [markdown]
+# Five letters.
+"""
+
+
+def test_what_follows_a_reveal_is_folded_and_its_output_needs_no_lock(course):
+    course.write(QUESTION)
+    assert course.build()[0] == 0
+
+    (note,) = course.cells()[1]["outputs"]
+    assert note["data"]["text/plain"] == ["five: it is 5. No prediction was locked."]
+    first, *lines = course.cells()[2]["source"]
+    assert first == '<details class="mg-answer mg-answer-five"><summary>Locked? Then read why.</summary>\n'
+    assert lines == ["\n", "Five letters.\n", "\n", "</details>"]
+    assert course.build("--check")[0] == 0
 
 
 def test_what_a_clock_measured_is_not_kept(course):

@@ -26,9 +26,14 @@ class Form(Widget):
         """Take an answer from the browser. Any other message is ignored: it must not break the kernel."""
         if isinstance(given, dict) and {"name", "answer", "confidence"} <= given.keys():
             self.on_answer(given)
+        elif given == {"do": "skip"}:
+            self.on_skip()
 
     def on_answer(self, given: dict[str, Any]) -> None:
         raise NotImplementedError(f"{type(self).__name__} does not handle answers")
+
+    def on_skip(self) -> None:
+        """Called when the learner wants to see the result without an answer. Most forms have no such button."""
 
     @property
     def fallback(self) -> dict[str, str]:

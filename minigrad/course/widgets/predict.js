@@ -2,20 +2,33 @@
 
 function render({ model, el }) {
   const root = box(el, `${model.get("confidences").length > 1 ? "Prediction" : "Guess"}: ${model.get("label")}`);
-  let alone = null;
+  let alone = null, unfolded = false;
   const { el: asked, show, stop } = form(model.get("question"), model.get("confidences"), sender(model, (given) => { alone = given; refresh(); }));
+  const skip = make("button", { type: "button", hidden: true }, "Show the result");
+  skip.addEventListener("click", () => model.send?.({ do: "skip" }));
+  asked.querySelector(".mg-say").before(skip);
   const result = make("dl", { className: "mg-result" });
   root.append(asked, result);
 
   function refresh() {
-    const outcome = model.get("outcome");
+    const outcome = model.get("outcome"), locked = model.get("locked");
     const known = "came" in outcome;
-    show(alone ? { locked: alone, say: ALONE, closed: false } : { locked: model.get("locked"), say: model.get("say"), closed: known });
+    const late = known && !("answer" in locked);
+    show(alone ? { locked: alone, say: ALONE } : { locked, say: model.get("say"), late });
+    skip.hidden = !model.get("held");
     const rows = known && outcome.predicted ? [["predicted", outcome.predicted], ["came", outcome.came]] : [];
-    result.replaceChildren(...rows.map(([term, words]) => make("div", {}, make("dt", {}, term), make("dd", {}, words))));
-    root.dataset.phase = known ? "revealed" : "answer" in model.get("locked") ? "locked" : "open";
+    result.replaceChildren(...rows.map(([term, words]) => make("div", {}, make("dt", {}, term), make("dd", {}, ...marked(words)))));
+    root.dataset.phase = known ? "revealed" : "answer" in locked ? "locked" : "open";
+    if (alone || (known && !late)) unfold();
   }
-  const watched = ["change:locked", "change:say", "change:outcome"];
+
+  // Once, so that the reader can close it: the answer below the reveal, folded by scripts/notebooks/answer_folding.py.
+  function unfold() {
+    const kind = `mg-answer-${model.get("label").toLowerCase().replaceAll(/[^a-z0-9]+/g, "-")}`;
+    if (!unfolded) for (const answer of document.getElementsByClassName(kind)) answer.open = true;
+    unfolded = true;
+  }
+  const watched = ["change:locked", "change:say", "change:outcome", "change:held"];
   for (const event of watched) model.on(event, refresh);
   refresh();
   return () => { for (const event of watched) model.off(event, refresh); stop(); root.remove(); };

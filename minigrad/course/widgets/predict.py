@@ -12,7 +12,7 @@ from typing import Any
 
 import traitlets
 
-from ..prediction import PredictionNote, prediction, reveal_answer
+from ..prediction import HELD, LOCK_LATE, PredictionNote, prediction, reveal_answer
 from ..question import Question
 from .form import Form
 from .widget import Plain, javascript
@@ -28,7 +28,8 @@ class Predict(Form):
 
     A locked answer stays locked when the cell runs again and when the kernel restarts. If a locked prediction has the
     same name but another kind of answer, the widget shows that prediction and says so. A later cell calls
-    `reveal("boxes", value)` with the value that it found. Without a browser, call `lock` instead of the button.
+    `reveal("boxes", value)` with the value that it found. After that, an answer can still be locked: it is marked late,
+    and not counted. Without a browser, call `lock` instead of the button.
 
     Raises ValueError for a question that cannot be answered.
     """
@@ -37,11 +38,12 @@ class Predict(Form):
     counted = True
     verb, unanswered = "You predict", "Not predicted yet."
 
-    shown = ("label", "question", "confidences", "locked", "outcome", "say")
+    shown = ("label", "question", "confidences", "locked", "outcome", "say", "held")
     question: traitlets.Dict[str, Any] = traitlets.Dict().tag(sync=True)
     locked: traitlets.Dict[str, Any] = traitlets.Dict().tag(sync=True)
     outcome: traitlets.Dict[str, str] = traitlets.Dict().tag(sync=True)
     say = traitlets.Unicode().tag(sync=True)
+    held = traitlets.Bool().tag(sync=True)  # whether reveal holds the result back until an answer is locked
 
     def __init__(
         self,
@@ -75,6 +77,9 @@ class Predict(Form):
         """Call `reveal` for this prediction."""
         return reveal_answer(self.label, actual, self._namespace)
 
+    def on_skip(self) -> None:
+        self.prediction.skip()
+
     def on_answer(self, given: Plain) -> None:
         try:
             self.lock(given["answer"], given["confidence"])
@@ -87,15 +92,18 @@ class Predict(Form):
         kept, outcome, asked = self.prediction.locked_record, self.prediction.outcome, self.prediction.question
         self.locked = {key: kept[key] for key in ("answer", "confidence")} if kept else {}
         self.outcome = outcome
+        self.held = self.prediction.is_held
         if outcome:
-            self.say = " ".join(filter(None, [f"{outcome['gap'][0].upper()}{outcome['gap'][1:]}", outcome["note"]]))
+            late = LOCK_LATE if not kept else ""
+            gap = f"{outcome['gap'][0].upper()}{outcome['gap'][1:]}"
+            self.say = " ".join(filter(None, [gap, outcome["note"], late, more]))
         elif self.prediction.other:
             self.say = f"Locked, for this question. Another has its name: {asked.text} Give that one a name of its own."
         elif kept:
             words = "" if kept["question"] == asked.text else f"It was asked in other words: {kept['question']}"
             self.say = " ".join(filter(None, ["Locked. Now run on.", words, more]))
         else:
-            self.say = more
+            self.say = more or (HELD if self.held else "")
 
     @property
     def text(self) -> str:
@@ -105,7 +113,7 @@ class Predict(Form):
             more = f" {self.say}" if self.prediction.other else ""
             state = f"{self.verb} {asked.format_answer(kept['answer'])} ({kept['confidence']}).{more}"
         elif self.outcome:
-            state = "No answer was locked. The answer has been shown."
+            state = f"No answer was locked. The answer has been shown. {LOCK_LATE}"
         else:
             state = (
                 f"{self.unanswered} The answer is {asked.expected_form}{f', in {asked.unit}' if asked.unit else ''}."

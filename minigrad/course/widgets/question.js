@@ -3,13 +3,19 @@
 //   form(question, confidences, send)  →  { el, show, stop }
 //     question    { name, text, kind, options, unit }
 //     send        called with { name, answer, confidence } by the button; the kernel replies through the traits
-//     show        ({ locked: { answer, confidence } or {}, say, closed }): a locked answer cannot be changed
+//     show        ({ locked: { answer, confidence } or {}, say, late, result }): a locked answer cannot be changed
+//                 late: the answer has been shown; result: { answer, right } of a quiz, for the marks ✓ and ✗
 //     stop        stops waiting for the kernel's reply
 //
-// Every word of a question is set as text, never as HTML. Only the kernel checks and keeps an answer.
+// Every word of a question is set as text, never as HTML; words in `backquotes` are set as code. Only the kernel checks
+// and keeps an answer. The form has the kernel's rules for numbers and shapes (course/question.py), to name a slip early.
 
 const PATIENCE = 5000; // ms without a reply until the kernel counts as gone
 const HOW = { number: "a number; a decimal fraction has a point", shape: "a shape, such as (2, 3)" };
+const FORMS = { // whole answers; what may still become one while it is typed; the same in words
+  number: [/^[+-]?(\d[\d_]*\.?[\d_]*|\.\d[\d_]*)(e[+-]?\d[\d_]*)?$/i, /^[+-]?[\d_]*\.?[\d_]*(e[+-]?[\d_]*)?$/i, "a number, such as 2 or 0.5"],
+  shape: [/^[(\[]?[\d\s,x×]*[)\]]?$/, /^$/, "a shape, such as (2, 3), (4,) or ()"],
+};
 let serial = 0;
 
 function make(tag, attributes = {}, ...children) {
@@ -22,13 +28,34 @@ function make(tag, attributes = {}, ...children) {
   return node;
 }
 
+// Text as nodes: words in `backquotes` as code.
+function marked(text) {
+  return String(text).split(/(`[^`]+`)/).filter(Boolean).map((part) => (/^`.+`$/s.test(part) ? make("code", {}, part.slice(1, -1)) : part));
+}
+const bare = (text) => String(text).replaceAll("`", "");
+
+// The sign of a right or a wrong answer, with a word for those who do not see it.
+function mark(right) {
+  return make("span", { className: "mg-mark" }, make("span", { "aria-hidden": "true" }, right ? " ✓" : " ✗"),
+    make("span", { className: "mg-heard" }, right ? " (right)" : " (wrong)"));
+}
+
+// What is wrong with a typed answer, in a sentence; "" for a valid one, or for one that is not finished yet.
+function slip(kind, text, isFinished) {
+  const [whole, begun, words] = FORMS[kind], value = text.trim().replaceAll("−", "-");
+  if (!value || whole.test(value) || (!isFinished && begun.test(value))) return "";
+  const point = kind === "number" && /^-?\d+,\d+$/.test(value) ? ` A decimal fraction has a point: ${value.replace(",", ".")}.` : "";
+  return `'${text.trim()}' is not ${words}.${point}`;
+}
+
 function radios(legend, options, group) {
   const inputs = options.map((value) => make("input", { type: "radio", name: group, value }));
   const el = make("div", { className: "mg-radios", role: "radiogroup", "aria-label": legend },
     make("span", { className: "mg-asks", "aria-hidden": "true" }, legend),
-    ...inputs.map((input, i) => make("label", {}, input, make("span", { className: "mg-option" }, options[i]))));
+    ...inputs.map((input, i) => make("label", {}, input, make("span", { className: "mg-option" }, ...marked(options[i])))));
   return {
     el,
+    mark: ({ answer }) => inputs.forEach((input) => input.parentElement.append(mark(input.value === String(answer)))),
     get: () => inputs.find((input) => input.checked)?.value ?? null,
     set: (value) => { for (const input of inputs) input.checked = input.value === String(value); },
   };
@@ -36,16 +63,33 @@ function radios(legend, options, group) {
 
 function typed({ kind, unit }) {
   const input = make("input", { type: "text", inputMode: kind === "number" ? "decimal" : "text", autocomplete: "off", size: 12, maxLength: 60 });
-  const el = make("label", { className: "mg-typed" }, "Your answer ", input, unit ? ` ${unit} ` : " ", make("small", {}, HOW[kind]));
+  const sentence = make("p", { className: "mg-slip", id: `mg-slip-${serial++}`, "aria-live": "polite" });
+  const label = make("label", { className: "mg-typed" }, "Your answer ", input, unit ? ` ${unit} ` : " ", make("small", {}, HOW[kind]));
+  const el = make("div", {}, label, sentence);
   const asText = (value) => (Array.isArray(value) ? `(${value.join(", ")}${value.length === 1 ? "," : ""})` : String(value));
-  return { el, get: () => input.value.trim() || null, set: (value) => { input.value = asText(value); } };
+  const check = (isFinished) => {
+    const words = slip(kind, input.value, isFinished);
+    if (sentence.textContent !== words) sentence.textContent = words;
+    input.setAttribute("aria-invalid", String(Boolean(words)));
+    return words;
+  };
+  input.setAttribute("aria-describedby", sentence.id);
+  input.addEventListener("input", () => check(false));
+  input.addEventListener("change", () => check(true));
+  return {
+    el,
+    slip: () => check(true) && (input.focus(), true),
+    get: () => input.value.trim() || null,
+    set: (value) => { input.value = asText(value); check(true); },
+    mark: ({ right }) => input.after(mark(right)),
+  };
 }
 
 // Items with two buttons each; the button keeps the focus while its item moves.
 function sortable({ options }) {
   const el = make("ol", { className: "mg-order", "aria-label": "Your order" });
   const button = (item, way, words, face) => {
-    const pressed = make("button", { type: "button", "aria-label": `Move ${item} ${words}` }, face);
+    const pressed = make("button", { type: "button", "aria-label": `Move ${bare(item)} ${words}` }, face);
     pressed.addEventListener("click", () => {
       const row = pressed.closest("li"), other = way < 0 ? row.previousElementSibling : row.nextElementSibling;
       if (!other) return;
@@ -55,12 +99,13 @@ function sortable({ options }) {
     return pressed;
   };
   const fill = (items) => el.replaceChildren(...items.map((item) => {
-    const row = make("li", {}, button(item, -1, "up", "↑"), button(item, 1, "down", "↓"), make("span", {}, item));
+    const row = make("li", {}, button(item, -1, "up", "↑"), button(item, 1, "down", "↓"), make("span", { className: "mg-option" }, ...marked(item)));
     row.dataset.item = item;
     return row;
   }));
   fill(options);
-  return { el, get: () => [...el.children].map((row) => row.dataset.item), set: fill };
+  const inPlace = ({ answer }) => [...el.children].forEach((row, i) => row.append(mark(row.dataset.item === answer[i])));
+  return { el, get: () => [...el.children].map((row) => row.dataset.item), set: fill, mark: inPlace };
 }
 
 function answering(question, group) {
@@ -85,7 +130,7 @@ function form(question, confidences, send) {
     sure.el.replaceChildren(make("small", {}, "A guess: it is not counted."));
     sure.el.removeAttribute("role");
   }
-  const fields = make("fieldset", { className: "mg-fields" }, make("legend", {}, question.text), answer.el, sure.el);
+  const fields = make("fieldset", { className: "mg-fields" }, make("legend", {}, ...marked(question.text)), answer.el, sure.el);
   const el = make("form", { className: "mg-question", noValidate: true }, fields, make("div", { className: "mg-controls" }, button, say));
   el.dataset.name = question.name;
   const f = { el, answer, sure, button, say, waiting: 0 }; // waiting for the kernel's reply: the timer's id
@@ -101,7 +146,8 @@ function submit(f, given, send) {
     clearTimeout(f.waiting);
     f.say.textContent = "The kernel does not answer, so nothing is locked. Run this cell again.";
   };
-  if (given.answer === null) f.say.textContent = "There is no answer yet.";
+  if (f.answer.slip?.()) f.say.textContent = "";
+  else if (given.answer === null) f.say.textContent = "There is no answer yet.";
   else if (given.confidence === null) f.say.textContent = "Say how sure you are.";
   else {
     f.say.textContent = "";
@@ -111,7 +157,7 @@ function submit(f, given, send) {
   }
 }
 
-function show(f, { locked, say, closed }) {
+function show(f, { locked, say, late, result }) {
   clearTimeout(f.waiting);
   const done = "answer" in locked;
   if (done) {
@@ -119,10 +165,12 @@ function show(f, { locked, say, closed }) {
     f.sure.set(locked.confidence);
   }
   const had = f.el.contains(document.activeElement) && document.activeElement === f.button;
-  for (const control of f.el.querySelectorAll("input, button")) control.disabled = done || Boolean(closed);
-  f.button.textContent = done ? "Locked" : "Lock";
+  for (const control of f.el.querySelectorAll("input, button")) control.disabled = done;
+  f.button.textContent = done ? "Locked" : late ? "Lock late" : "Lock";
   f.el.dataset.locked = done;
   f.say.textContent = say;
+  f.el.querySelectorAll(".mg-mark").forEach((old) => old.remove());
+  if (result) f.answer.mark(result);
   if (had && f.button.disabled) { f.say.tabIndex = -1; f.say.focus(); } // keeps the keyboard focus in this form
 }
 

@@ -19,10 +19,10 @@ function render({ model, el }) {
     const lone = Object.keys(alone).length;
     score.textContent = lone ? `${lone + Object.keys(locked).length} of ${asked.length} locked. ${ALONE}` : model.get("score");
     for (const { name, show, feedback, section } of asked) {
-      show(alone[name] ? { locked: alone[name], say: ALONE } : { locked: locked[name] ?? {}, say: says[name] ?? "" });
       const result = results[name];
+      show(alone[name] ? { locked: alone[name], say: ALONE } : { locked: locked[name] ?? {}, say: says[name] ?? "", result });
       if (result) section.dataset.right = result.right;
-      feedback.replaceChildren(...(result?.says ?? []).map((words) => make("p", {}, words)));
+      feedback.replaceChildren(...(result?.says ?? []).map((words) => make("p", {}, ...marked(words))));
     }
     root.dataset.phase = Object.keys(results).length ? "revealed" : "open";
   }

@@ -86,6 +86,7 @@ class Quiz(Form):
             assert kept is not None
             results[item.question.name] = {
                 "right": item.question.right(kept["answer"], item.right),
+                "answer": item.right,
                 "says": item.said_of(kept["answer"]),
             }
         self.results = results  # before `show`, which calls refresh again

@@ -58,6 +58,7 @@ class Site:
     has_numpy: bool = False
 
 
+HIDDEN = ("reveal(", "reveal_range(", "dashboard(")  # calls whose cells hide their output until a click
 Asked = tuple[Any, str]  # a widget, and for a question its state before the answer
 
 
@@ -125,7 +126,7 @@ def run(nb: NotebookNode, path: Path) -> tuple[dict[str, list[Asked]], dict[str,
 def show(cell: NotebookNode, widgets: list[Asked], printed: str, files: Path, lesson: str) -> None:
     """Prepare a cell's outputs: widgets in place of their pictures, pictures as files."""
     tags = cell.metadata.setdefault("tags", [])
-    if any(call in cell.source for call in ("reveal(", "dashboard(")):  # an answer to a prediction; a table of zeros
+    if any(call in cell.source for call in HIDDEN):
         tags.append("hide-output")
     if "measured" in tags and not cell.outputs:
         note = f'<p class="caption">Measured where this page was made.</p><pre>{escape(printed)}</pre>'

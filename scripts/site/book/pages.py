@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
 from book import glossary
+from minigrad.course import road
 
 ROOT = Path(__file__).resolve().parents[3]
 LESSONS = sorted((ROOT / "lessons").glob("*.ipynb"))
@@ -28,7 +31,7 @@ def pages(widget: str) -> dict[str, str]:
     made["lessons/README"] = PICTURE.sub(lambda one: course_map(one[1]), made["lessons/README"])
     parts = {part: [path for path in LESSONS if part == part_of(path)] for part in PARTS}
     shown = [
-        tree(f"{part}, {hours(paths):.1f} hours", [f"lessons/{path.stem}" for path in paths], ":maxdepth: 1")
+        tree(f"{part}, {hours(paths):.1f} hours", map(entry, paths), ":maxdepth: 1")
         for part, paths in parts.items()
         if part != LAST
     ]
@@ -39,8 +42,9 @@ def pages(widget: str) -> dict[str, str]:
         "More": MORE,
     }
     index = (Path(__file__).with_name("text") / "index.md").read_text("utf-8")
+    on_road = f"{hours([path for path in LESSONS if road.is_on_road(path.stem)]):.1f}"
     return made | {
-        "index": index.replace("WIDGET", widget).replace("LESSONS", "".join(shown))
+        "index": index.replace("WIDGET", widget).replace("LESSONS", "".join(shown)).replace("ROAD", on_road)
         + "".join(tree(caption, names) for caption, names in hidden.items())
     }
 
@@ -49,11 +53,24 @@ def part_of(lesson: Path) -> str:
     return [part for part, first in PARTS.items() if int(lesson.stem[:2]) >= first][-1]
 
 
+def entry(lesson: Path) -> str:
+    """A lesson in the list of pages, marked if it is on the road."""
+    page = f"lessons/{lesson.stem}"
+    title = f"{lesson.stem[:2]} {facts(lesson)['title']} ({road.SIGN})"
+    return f"{title} <{page}>" if road.is_on_road(lesson.stem) else page
+
+
+def facts(lesson: Path) -> dict[str, Any]:
+    """The header of a lesson."""
+    header: dict[str, Any] = json.loads(lesson.read_text("utf-8"))["metadata"]["minigrad"]
+    return header
+
+
 def hours(lessons: list[Path]) -> float:
-    return sum(json.loads(path.read_text("utf-8"))["metadata"]["minigrad"]["minutes"] for path in lessons) / 60
+    return sum(facts(path)["minutes"] for path in lessons) / 60
 
 
-def tree(caption: str, names: list[str], option: str = ":hidden:") -> str:
+def tree(caption: str, names: Iterable[str], option: str = ":hidden:") -> str:
     return f"```{{toctree}}\n:caption: {caption}\n{option}\n\n{chr(10).join(names)}\n```\n\n"
 
 

@@ -66,6 +66,11 @@ function explain({ type, target, key = "Escape" }) {
 }
 for (const event of ["pointerover", "focusin", "focusout", "keydown"]) addEventListener(event, explain);
 
+// An answer that is opened opens the output above it too: what the cell with the reveal printed.
+addEventListener("toggle", ({ target }) => {
+  if (target.open && target.matches(".mg-answer")) target.previousElementSibling?.querySelector("details.hide")?.setAttribute("open", "");
+}, true);
+
 theme();
 dark.addEventListener("change", theme);
 new MutationObserver(theme).observe(document.body, { attributeFilter: ["data-theme"] });

@@ -8,11 +8,11 @@
 //
 // What is under a folded heading is on no page, nor is that heading: a lecturer who wants it unfolds it.
 //
-// What is below a question, Predict(…), comes with the next press too: no answer is on the screen before it.
+// What is below a question, Predict(…) or Guess(…), comes with the next press too: no answer is on the screen before it.
 // In a notebook without such metadata each heading of the first and second level begins a page.
 
 const BEGINS = new Set(["slide", "subslide"]);
-const ASKS = /^Predict\(/m;
+const ASKS = /^(Predict|Guess)\(/m;
 const HEADING = /^#{1,2} +(.+)$/m;
 const FENCED = /^```[^]*?^```/gm;
 const NO_HEADING = 7;

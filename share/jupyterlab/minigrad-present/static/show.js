@@ -18,7 +18,8 @@ const LEAST_CODE = 16; // pixels; smaller than this nobody reads it from the las
 const NARROWEST = 720; // pixels of a page before it is enlarged: a page of one heading grows no further
 const HALVINGS = 6; // of the interval in which the largest size that fits is looked for
 const RUNS_OVER = ".cm-scroller, .jp-OutputArea-output";
-const ASKS = /^Predict\(/; // a cell that is a question and nothing else: its form says all that its code does
+const ASKS = /^(Predict|Guess)\(/; // a cell that is a question and nothing else: its form says all that its code does
+const ANSWERS = "details.mg-answer:not([open])"; // closed below a question, and open in a lecture, which turns pages instead
 const BAR = `
   <progress value="0" max="1" aria-hidden="true"></progress>
   <button type="button" data-do="back" aria-label="Back">◀</button>
@@ -58,6 +59,7 @@ export class Show {
   constructor({ panel, ran, run, themes, left }) {
     Object.assign(this, { panel, notebook: panel.content, ran, runCells: run, themes, left });
     this.at = this.step = 0;
+    this.opened = new Set();
     this.turned = this.from = 0; // cells of the page that a press has turned over; and that are not on the screen
     this.zoom = 1;
     this.live = false;
@@ -117,6 +119,7 @@ export class Show {
     panel.node.style.removeProperty("--mg-zoom");
     if (document.fullscreenElement) document.exitFullscreen();
     this.left();
+    this.opened.forEach((answer) => { answer.open = false; });
     if (panel.isDisposed) return;
     notebook.model.cells.changed.disconnect(this.changed);
     notebook.widgets.forEach((cell) => cell.node.classList.remove("mg-off", "mg-asks"));
@@ -192,6 +195,9 @@ export class Show {
   // A page is as large as the screen has room for, and its code no smaller than can be read.
   fit() {
     if (!this.bar) return;
+    for (const { node } of this.cells) {
+      for (const answer of node.querySelectorAll(ANSWERS)) this.opened.add(Object.assign(answer, { open: true }));
+    }
     const { clientHeight, clientWidth } = this.notebook.node;
     const scale = (zoom) => this.panel.node.style.setProperty("--mg-zoom", zoom);
     const height = () => this.onScreen.at(-1).node.getBoundingClientRect().bottom - this.onScreen[0].node.getBoundingClientRect().top + MARGIN;
