@@ -2,21 +2,23 @@
 # jupyter:
 #   minigrad:
 #     title: Start here
-#     minutes: 25
+#     minutes: 40
 #     objectives:
 #     - run a cell, predict before you run, and compare
 #     - draw the graph of an expression and read its first gradients
+#     - train a small GPT, stop it, and change one number of its training
 #     - find your files, the keys, and help
 #     concepts: [A1]
 #     builds_on: []
 #     widgets: [ChainRule, GraphView, Predict, Quiz]
 #     terms:
-#       notebook: A column of cells, some of prose and some of code, in which each cell of code is run where it stands
-#         and shows its result below
-#       GPT: A network that reads a text, piece by piece, and says how likely each piece is to come next; it writes by
-#         drawing one, adding it to the text and reading on. In use, pieces are parts of words; in this course, letters
+#       notebook: A column of cells, some of prose and some of code. Each code cell runs where it stands and shows its
+#         result below
+#       GPT: A network that reads a text, piece by piece, and says how likely each piece is to come next. It writes by
+#         drawing a piece, adding it to the text and reading on. In use, pieces are parts of words; in this course,
+#         letters
 #       gradient: How many times as far the result moves as one of its numbers does, for a small nudge of that number;
-#         and the row of all of these together, one for each number
+#         also the list of these for all the numbers
 # ---
 
 # %% [markdown] slideshow={"slide_type": "slide"}
@@ -24,12 +26,14 @@
 #
 # You have a formula, and you change one of its numbers a little. How much does the result move? Training a neural
 # network means asking that question about a million numbers at once. This course builds, and takes apart, the device
-# that answers it: the *computation graph*. On this page you draw one that has five boxes. Further down is the graph of
-# a small network that will one day carry on writing where a chapter of *Alice's Adventures in Wonderland* breaks off,
-# and you will be able to read it.
+# that answers it: the *computation graph*.
 #
-# **About 25 minutes.** Afterwards you can run a cell, predict before you run, draw the graph of a formula, read its
-# first gradients, and find your files, the keys and help.
+# On this page you draw a graph of five boxes. Then you let the same machinery loose on *Alice's Adventures in
+# Wonderland*: a network of 56,320 random numbers reads the book, and you watch what it writes as it learns.
+#
+# **About 40 minutes.** Afterwards you can run a cell, predict before you run, draw the graph of a formula and read its
+# first gradients. You can train a small network, stop it and change one number of its training. And you know where your
+# files, the keys and help are.
 #
 # **Builds on** a little Python and school algebra. The course explains along the way what a derivative is.
 
@@ -46,16 +50,16 @@
 
 # %% slideshow={"slide_type": "skip"}
 import minigrad as mg
-from minigrad.course import Predict, Quiz, reveal
+from minigrad.course import Guess, Predict, Quiz, reveal, reveal_range
 from minigrad.widgets import ChainRule
 
 "ready"
 
 # %% [markdown] slideshow={"slide_type": "skip"}
-# The number in the brackets beside a cell, `[1]`, says when it ran; `[*]` says that it is running. What you see here
-# stays as you left it, so a result may belong to code that has changed since. When in doubt, start over: *Kernel →
-# Restart Kernel…* in the menu, then cell by cell from the top. (*Run All Cells* shows every answer, and then it is too
-# late to predict.)
+# The number in brackets to the left of a cell, `[1]`, tells you the order in which cells ran; `[*]` means that the cell
+# is running or waits its turn. A result stays until you run its cell again, so it may belong to code that has changed
+# since. When in doubt, start over: choose *Kernel → Restart Kernel…* in the menu, then run cell by cell from the top.
+# (*Run All Cells* shows every answer before you can predict it.)
 #
 # | key | what it does |
 # |---|---|
@@ -63,13 +67,22 @@ from minigrad.widgets import ChainRule
 # | <kbd>Ctrl</kbd>+<kbd>Enter</kbd> | run this cell, stay |
 # | <kbd>Enter</kbd>, then <kbd>Esc</kbd> | go into a cell to write, and come out again |
 # | <kbd>↑</kbd> <kbd>↓</kbd> | outside a cell: go from cell to cell |
-# | <kbd>→</kbd> <kbd>←</kbd> | on a heading with *cells hidden*: open or close them; a lesson works without them |
-# | <kbd>B</kbd>, and <kbd>D</kbd> <kbd>D</kbd> | outside a cell: add one below; delete this one |
-# | <kbd>Z</kbd> | outside a cell: undo that |
-# | <kbd>Tab</kbd>, <kbd>Shift</kbd>+<kbd>Tab</kbd> | inside code: complete a name; show what it means |
+# | <kbd>I</kbd> <kbd>I</kbd> | outside a cell: stop the cell that is running (or press ■ above the page) |
 #
 # Each lesson has the same rhythm: a question, *your prediction*, the smallest code that answers it, a picture, and the
 # gap between what you said and what happened. The gap is where the learning is. A wrong prediction costs nothing.
+
+# %% [markdown] folded=true slideshow={"slide_type": "skip"}
+# ### More keys
+#
+# You have just opened a folded heading. Lessons work without the cells inside: they hold what you can look up.
+#
+# | key | what it does |
+# |---|---|
+# | <kbd>→</kbd> <kbd>←</kbd> | on a heading with *cells hidden*: open or close them |
+# | <kbd>B</kbd>, and <kbd>D</kbd> <kbd>D</kbd> | outside a cell: add a cell below; delete this cell |
+# | <kbd>Z</kbd> | outside a cell: undo that |
+# | <kbd>Tab</kbd>, <kbd>Shift</kbd>+<kbd>Tab</kbd> | inside code: complete a name; show what it means |
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## A first graph
@@ -84,16 +97,16 @@ z = x * y + w
 z.data
 
 # %% [markdown] slideshow={"slide_type": "fragment"}
-# A plain float would have given 7 too, and forgotten the rest. `z` has not: here is everything that it came from.
+# A plain float would have given 7 too, and forgotten the rest. `z` remembers everything that it came from:
 
 # %% slideshow={"slide_type": "subslide"}
 mg.draw(z)
 
 # %% [markdown] slideshow={"slide_type": "fragment"}
-# Read it from left to right. The tinted squares are the numbers we gave. A rounded box is an operation: its sign on the
-# left, its result on the right. An arrow says *this number goes in there*. The thick border marks the result. We gave
-# `x * y` no name, so the picture calls it by a number with a `#`, its place in the order: x is 1, y is 2, and this is
-# `#3`. (Lesson 02 explains the badge *saved*.)
+# Read it from left to right. The tinted squares are the numbers we gave. A rounded box is an operation: its symbol is
+# on the left and its result on the right. An arrow says *this number goes in there*. The thick border marks the final
+# result. We gave `x * y` no name, so the picture numbers it: x is 1, y is 2, and this is `#3`. (Lesson 02 explains the
+# badge *saved*.)
 
 # %% [markdown] slideshow={"slide_type": "notes"}
 # Let somebody read the picture aloud from left to right, arrows included. Many read a box as a step of the program;
@@ -103,20 +116,20 @@ mg.draw(z)
 # ## Your first prediction
 #
 # We nudge `x` from 2 to 2.5 and leave `y` and `w` alone. **By how much does `z` move?** Run the cell, write your
-# number, say how sure you are of it, and press *Lock*: from then on it stays as it is. Then run the next cell, which
-# finds the answer. (Without a mouse: <kbd>Tab</kbd> leads from field to field, the arrow keys choose, <kbd>Enter</kbd>
-# locks.)
+# number, choose how sure you are, and press *Lock*: you cannot change the answer after that. Then run the next cell,
+# which computes the right answer. (Without a mouse: <kbd>Tab</kbd> leads from field to field, the arrow keys choose,
+# <kbd>Enter</kbd> locks.)
 
 # %% slideshow={"slide_type": "fragment"}
 Predict("z moves by", "By how much does z move?")
 
 # %% slideshow={"slide_type": "fragment"}
-nudged = mg.Value(2.5) * y + w
-reveal("z moves by", nudged.data - z.data)
+z_after = mg.Value(2.5) * y + w
+reveal("z moves by", z_after.data - z.data)
 
 # %% [markdown] slideshow={"slide_type": "fragment"}
-# The nudge was 0.5, and `z` moved three times as far. Three, because `x` goes into `z` multiplied by `y`, and `y` is
-# 3.
+# The nudge was 0.5, and `z` moved three times as far. Why three? Because `x` goes into `z` multiplied by `y`, and `y`
+# is 3.
 
 # %% [markdown] slideshow={"slide_type": "notes"}
 # Wait until everyone has locked. The commonest wrong answer is 8.5, the new z instead of how far it moved (the quiz
@@ -125,7 +138,7 @@ reveal("z moves by", nudged.data - z.data)
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## Your first gradient
 #
-# That 3, *how many times as far does the result move*, is the **gradient** of `z` with respect to `x`. (Where a
+# That number, *how many times as far does the result move*, is the **gradient** of `z` with respect to `x`. (Where a
 # formula bends, it is true of small nudges only; lesson 02 says how small.) To find it we ran the formula again with
 # another `x`. A million numbers would take a million runs. The graph does it in one walk, backwards from `z`, and
 # finds the gradient of every number it passes.
@@ -136,33 +149,165 @@ reveal("z moves by", nudged.data - z.data)
 Predict("w.grad", "What will the gradient of w be?")
 
 # %% slideshow={"slide_type": "subslide"}
-x, y, w = mg.Value(2.0), mg.Value(3.0), mg.Value(1.0)  # anew, so that this cell can be run twice
+x, y, w = mg.Value(2.0), mg.Value(3.0), mg.Value(1.0)  # new Values, so that you can run this cell twice
 z = x * y + w
 z.backward()
-x.grad, y.grad, w.grad
-
-# %% slideshow={"slide_type": "fragment"}
 reveal("w.grad", w.grad)
+
+# %% [markdown] slideshow={"slide_type": "fragment"}
+# Whatever is added to `w` is added to `z`: nudge `w` by 0.5, and `z` moves by 0.5, just as far. So its gradient is 1.
 
 # %% slideshow={"slide_type": "fragment"}
 mg.draw(z)
 
 # %% [markdown] slideshow={"slide_type": "fragment"}
-# Whatever is added to `w` is added to `z`: nudge it by 0.5, and `z` moves by 0.5, just as far. So its gradient is 1.
-#
-# It is the same graph, now with a gradient beside each value. In the first picture a dot stood there instead: a dot is
-# a number that has not been computed yet, which is not the same as 0.
+# It is the same graph, and now each value shows its gradient. In the first picture a dot stood there instead. A dot
+# means that the number has not been computed yet, which is not the same as 0.
 
 # %% [markdown] slideshow={"slide_type": "notes"}
 # Five minutes, counting the page before. Point at the dots of the first picture and the numbers here: a dot says that
-# no gradient was asked for. Lesson 02 makes much of that.
+# nobody has asked for a gradient. Lesson 02 makes much of that.
+
+# %% [markdown] slideshow={"slide_type": "slide"}
+# ## Where this leads: Alice
+#
+# A **GPT** reads a text and says how likely each letter is to come next. To write, it draws a letter, adds it to the
+# text and reads on. (Large ones use parts of words instead of letters.) Here is a small one. It has just been made, and
+# its 56,320 numbers are random. Let it carry on from *Alice was*. (The smaller browser edition lacks NumPy: there the
+# cells of this section end in an error, and you go on at [Watch it happen](#Watch-it-happen).)
+
+# %% slideshow={"slide_type": "fragment"}
+from minigrad.course.alice import Alice
+from minigrad.widgets import GraphView
+
+alice = Alice()
+print(alice.write("Alice was ", letters=60))
+
+# %% [markdown] slideshow={"slide_type": "fragment"}
+# It has never read anything. So let it read 32 letters of the book and guess, at each of them, which letter comes next.
+# How badly it guessed is one number, the *loss*. From the loss, one walk back finds the gradient of all 56,320 numbers,
+# as it did for `x`, `y` and `w`. Now move every number a little *against* its gradient: the loss gets a little smaller.
+# That is one step of training. The next cell takes 800, each with 8 other pieces of the book.
+#
+# Nothing else teaches it: it has no dictionary and no grammar. We count how many of the words it writes are in the
+# book, too. (Words of one or two letters do not count: they come about by chance.)
+
+# %% slideshow={"slide_type": "fragment"}
+Guess(
+    "words",
+    "After 800 steps, how many of 100 words that it writes will be in the book?",
+    options=["fewer than 20", "20 to 59", "60 or more"],
+)
+
+# %% [markdown] slideshow={"slide_type": "fragment"}
+# You could not know this, so it was a *guess*: nobody counts it. Now run the training. It takes a few seconds on a
+# quiet laptop, longer on a busy one. You may stop it at any time with ■ above the page, or <kbd>Esc</kbd> and
+# <kbd>I</kbd> <kbd>I</kbd>; it keeps what it has learned until then.
+
+# %% tags=["nbval-ignore-output"] slideshow={"slide_type": "subslide"}
+alice = Alice()
+loss = alice.train(steps=800, rate=0.004)
+
+# %% slideshow={"slide_type": "fragment"}
+reveal_range("words", alice.percent_of_words(), 20, 60)
+
+# %% [markdown] slideshow={"slide_type": "fragment"}
+# First it learns which letters are common, then which letters follow each other, then whole words. It makes no sense,
+# and nobody told it what a word is. Every bit of it came from one walk back, 800 times.
+
+# %% [markdown] slideshow={"slide_type": "notes"}
+# Six minutes. Let the room call out the first English word as the lines appear. Stop it once, on purpose, and run it
+# again. Not a word about attention.
+
+# %% [markdown] slideshow={"slide_type": "slide"}
+# ### Change one number
+#
+# `rate` says how far each number moves in a step. So why not take longer steps and be done sooner? Below are 150 steps,
+# each 25 times as long. (The table above tells you what 100 and 200 of the shorter steps reached.)
+
+# %% slideshow={"slide_type": "fragment"}
+Guess(
+    "longer steps",
+    "With steps 25 times as long, where is the loss after 150 of them?",
+    options=["lower than with the shorter steps", "about the same", "higher"],
+)
+
+# %% tags=["nbval-ignore-output"] slideshow={"slide_type": "fragment"}
+other = Alice()
+other_loss = other.train(steps=150, rate=0.1)
+
+# %% slideshow={"slide_type": "fragment"}
+reveal_range("longer steps", other_loss, 2.3, 2.6)
+
+# %% [markdown] slideshow={"slide_type": "fragment"}
+# A gradient is true of small moves only. A long step outruns it: the numbers land where the gradient knew nothing, and
+# the loss stays high, however many steps you take. Lesson 03 shows such a step in a picture.
+#
+# Now it is yours. Go back to the cell that trains `alice`, change *one* number, run it again, and see:
+#
+# | change | what to look for |
+# |---|---|
+# | `rate=0.0001` | can steps be too short? |
+# | `rate=0.004`, `steps=3000` | half a minute on a laptop; do the words get better, or the sentences? |
+# | `Alice(seed=1)` | other random numbers to begin with: is it as good in the end? |
+#
+# And let it write more. The `temperature` says how daring it is: at 0.2 it takes the likeliest letter nearly always,
+# at 1.5 it takes risks.
+
+# %% tags=["nbval-ignore-output"] slideshow={"slide_type": "fragment"}
+print(alice.write("Alice was ", letters=200, temperature=0.5))
+
+# %% [markdown] slideshow={"slide_type": "slide"}
+# ### The graph behind it
+#
+# Each step built a graph and walked it backwards. Here is the graph of the loss on the first 32 letters of the book,
+# for a network that is still random:
+
+# %% slideshow={"slide_type": "fragment"}
+untrained = Alice()
+loss = untrained.loss()
+graph = GraphView(loss)
+loss.backward()
+print(f"numbers that have a gradient now: {sum(p.grad.size for p in untrained.net.parameters()):,}")
+graph
+
+# %% [markdown] slideshow={"slide_type": "fragment"}
+# It is a graph like that of `z`: tinted squares for what was given, operations, arrows. The difference is that each box
+# holds a whole table of numbers; *norm* is one number that says how large they are. (A dot on the right: the numbers
+# were computed and not kept. Lesson 06 says what is kept, and for how long.) What repeats is drawn as one box, marked
+# *×3*. Click it to open it, and walk about; *Fit* brings everything into view.
+#
+# **This box will be opened, lesson by lesson.** Each part of the picture has its lesson:
+#
+# | in the picture | what it is | opened in |
+# |---|---|---|
+# | arrows, and the walk back | one number for how much each number matters | 01, 02, 06 |
+# | `+` | tables added, number by number; a way around what comes before | 04, 16 |
+# | `[ ]` | a row of a table for each letter, and for each place | 17 |
+# | *affine* | a product of tables of numbers, and an addition | 04 |
+# | *reshape*, *transpose* | the same numbers in another shape | 04, 14 |
+# | *attention* | which earlier letters each letter looks at | 16, 17 |
+# | *gelu* | a curve: why there must be a curve (03), and what this one computes (13) | 03, 13 |
+# | *standardise* | numbers rescaled to a common size | 21 |
+# | *cross entropy*, *mean* | the loss; and, not drawn, a step against the gradients | 03 |
+# | the whole, written down beforehand | a graph without numbers; a compiler | 09 to 15 |
+# | the bytes of each box, and its time | what needs most, and how to need less | 16 to 21 |
+# | the same graph elsewhere | several workers; a file | 22, 23, 24 |
+#
+# The lessons on the way also use smaller networks; one that reads names stays with you through lessons 08 to 15. In
+# lesson 25 you meet Alice again. There she has two blocks instead of one, sees 64 letters instead of 32, and goes
+# through every tool of the course.
+
+# %% [markdown] slideshow={"slide_type": "notes"}
+# Four minutes. The point is that nothing in the picture is new: let somebody find a leaf, a plus, and the arrow into
+# the loss.
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## Watch it happen
 #
-# Where do 3, 2 and 1 come from? Lesson 02 answers that. For now, look: the widget below runs your graph forward, box
-# by box, then backward, arrow by arrow, with a sentence for each step. It writes ∂z/∂x for *how many times as far `z`
-# moves as `x`*.
+# Back to five boxes. Where do the gradients 3, 2 and 1 come from? Lesson 02 answers that. For now, look: the widget
+# below runs your first graph forward, box by box, then backward, arrow by arrow, with a sentence for each step. It
+# writes ∂z/∂x for *how many times as far `z` moves as `x`*.
 #
 # Click *Step*. Or press <kbd>Tab</kbd> until the widget has a frame, then use <kbd>→</kbd> and <kbd>←</kbd> to step,
 # <kbd>space</kbd> to play, <kbd>Home</kbd> and <kbd>End</kbd> to jump; <kbd>Shift</kbd>+<kbd>Tab</kbd> leads out again.
@@ -172,14 +317,7 @@ ChainRule(z)
 
 # %% [markdown] slideshow={"slide_type": "notes"}
 # Step through it yourself, slowly, and stop before the first arrow back: what will it bring? Do not explain the chain
-# rule yet; the next hour does.
-
-# %% [markdown] slideshow={"slide_type": "skip"}
-# Whatever this course shows as a picture, it also says in words, for screen readers and for everyone who likes to read.
-# Drawings and widgets keep their words in `.text`.
-
-# %% slideshow={"slide_type": "skip"}
-print(mg.draw(z).text)
+# rule yet; lesson 02 does.
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## Your turn
@@ -210,97 +348,17 @@ print(f"a.grad is {a.grad:g}:", "reached" if a.grad == 5 else "5 is wanted")
 # <details><summary>An answer</summary>
 #
 # `a.grad` is the value of `b`, so `b` is 5. Then `a * 5 + 4` is 14 when `a` is 2. The 4 has a dotted frame in the
-# picture: a *constant*, which needs no gradient.
+# picture: it is a *constant*, which needs no gradient.
 # </details>
 #
-# The exercises have a cell that checks your answer in the same way, and says what it expected, what it got, and where
+# The exercises have a cell that checks your answer in the same way. It says what it expected, what it got, and where
 # to look. It works without a network and sends nothing anywhere.
-
-# %% [markdown] slideshow={"slide_type": "slide"}
-# ## Where this leads: Alice
-#
-# A **GPT** reads a text and says how likely each letter is to come next; it writes by drawing one, adding it, and
-# reading on. (Large ones use parts of words instead of letters.) Here is a small one, for *Alice's Adventures in
-# Wonderland*. You need not read the code today. Run it, and let it write: it has just been made, and its numbers are
-# random.
-
-
-# %% slideshow={"slide_type": "skip"}
-import numpy as np
-
-from minigrad.widgets import GraphView
-from minigrad.zoo.transformers import GPT, Size
-
-text = mg.data.text()
-LETTERS = sorted(set(text))
-rng = np.random.default_rng(0)
-mg.manual_seed(0)
-gpt = GPT(Size(layers=2, heads=4, channels=64), len(LETTERS), 64, dropout=0.0, dtype=mg.float32)
-
-
-# %% slideshow={"slide_type": "fragment"}
-def numbers(letters):
-    return mg.tensor([[LETTERS.index(letter) for letter in letters]])
-
-
-written = "Alice was "
-for _ in range(40):
-    with mg.no_grad():
-        likely = gpt(numbers(written[-64:]))[0, -1].softmax(-1).numpy().astype(float)
-    written += rng.choice(LETTERS, p=likely / likely.sum())
-print(written)
-
-# %% [markdown] slideshow={"slide_type": "fragment"}
-# Noise. To write better it needs better numbers, and to find those it needs the gradient of each number it has. So we
-# let it read 64 letters of the book and guess, at each of them, which letter comes next. How badly it guessed is one
-# number, the *loss*; and from there we walk back.
-
-# %% slideshow={"slide_type": "subslide"}
-start = text.index("Alice was beginning")
-read, came = numbers(text[start : start + 64]), numbers(text[start + 1 : start + 65])
-loss = mg.cross_entropy(gpt(read).reshape(-1, len(LETTERS)), came.reshape(-1))
-graph = GraphView(loss)
-loss.backward()
-print(f"numbers that have a gradient now: {sum(p.grad.size for p in gpt.parameters()):,}")
-graph
-
-# %% [markdown] slideshow={"slide_type": "fragment"}
-# One walk back, and 108,352 numbers have their gradient, as `x`, `y` and `w` had. It is a graph like that of `z`:
-# tinted squares for what was given, operations, arrows. Here each box holds a whole table of numbers, and *norm* is one
-# number that says how large they are. (A dot on the right: the numbers were computed and not kept. What is kept, and
-# how long, is lesson 06.) What repeats is drawn as one box: *×2* stands for two blocks that are built alike. Open it,
-# then one of the two, and walk about; *Fit* brings all of it into view.
-#
-# Each box of this picture is opened in a lesson:
-#
-# | in the picture | what it is | opened in |
-# |---|---|---|
-# | arrows, and the walk back | one number for how much each number matters | 01, 02, 06 |
-# | `+` | tables added, number by number; a way around what comes before | 04, 16 |
-# | `[ ]` | a row of a table for each letter, and for each place | 17 |
-# | *affine* | a product of tables of numbers, and an addition | 04 |
-# | *reshape*, *transpose* | the same numbers in another shape | 04, 14 |
-# | *attention* | which earlier letters each letter looks at | 16, 17 |
-# | *gelu* | a curve; without it, two *affine* in a row would be one | 03, 13 |
-# | *standardise* | numbers brought to one size | 21 |
-# | *cross entropy*, *mean* | the loss; and, not drawn, a step against the gradients | 03 |
-# | the whole, written down beforehand | a graph without numbers; a compiler | 09 to 15 |
-# | the bytes of each box, and its time | what needs most, and how to need less | 16 to 21 |
-# | the same graph elsewhere | several workers; a file | 22, 23, 24 |
-#
-# The lessons on the way work with smaller networks; one that reads names stays with you through lessons 08 to 15. Alice
-# waits at the end: in lesson 25 this GPT is trained, and writes something better.
-
-# %% [markdown] slideshow={"slide_type": "notes"}
-# Four minutes, and not a word about attention. The point is that nothing in the picture is new: let somebody find a
-# leaf, a plus, and the arrow into the loss. If somebody asks: half a minute of training gives letters that look like
-# words.
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## When something goes wrong
 #
-# Now do something wrong, on purpose. An error message is long; its *last line* says what was wanted and what came, so
-# read that line first.
+# Now do something wrong, on purpose. An error message is long. Its *last line* says what was expected and what it got,
+# so read that line first.
 
 # %% tags=["raises-exception"] slideshow={"slide_type": "fragment"}
 x + "3"
@@ -309,8 +367,9 @@ x + "3"
 # Read the last line aloud together, and nothing above it. The habit is the whole lesson of this page.
 
 # %% [markdown] slideshow={"slide_type": "skip"}
-# Nothing is broken: go on with the next cell. To learn what a thing is, ask it. `help(mg.Value)` tells you everything;
-# the cell below prints the part that says what a `Value` *is*.
+# Nothing is broken: go on with the next cell. `help(mg.Value)` would tell you everything about Values; this cell prints
+# the part that says what a `Value` *is*. (Every picture of this course can be read as text, too: try
+# `print(mg.draw(z).text)`.)
 
 # %% slideshow={"slide_type": "skip"}
 from inspect import getdoc
@@ -318,31 +377,10 @@ from inspect import getdoc
 print(getdoc(mg.Value))
 
 # %% [markdown] slideshow={"slide_type": "skip"}
-# ## Your files
-#
-# - These notebooks are *your own copies*: the folder at the left has `lessons` and `exercises`. Write in them, add
-#   cells, take notes.
-# - **Nothing that you edit is ever overwritten.** When the course is updated, a new edition of a lesson you have
-#   edited is put beside yours, as `00_start_here.new.ipynb`.
-# - What you lock is kept beside them, in `.minigrad-answers.jsonl`, and what you try in the exercises in
-#   `.minigrad-attempts.jsonl`; both are still there when you come back. They are plain text, one line for each answer.
-# - To get a lesson back as it was, close it, open a terminal (*File → New → Terminal*) and type `minigrad reset
-#   lessons/00`. Yours is moved to the folder `backup`, not deleted.
-# - Nothing here needs a network, and nothing you write leaves your machine.
-# - If something about the installation seems wrong, `minigrad doctor` in a terminal says what.
-#
-# ## Your eyes and hands
-#
-# *Settings → Theme → JupyterLab Dark* makes it dark, drawings and widgets too. <kbd>Ctrl</kbd> and <kbd>+</kbd> makes
-# everything larger (<kbd>⌘</kbd> and <kbd>+</kbd> on a Mac). You need no mouse: the keys above reach everything, and
-# *View → Activate Command Palette* (<kbd>Ctrl</kbd>+<kbd>Shift</kbd>+<kbd>C</kbd>,
-# <kbd>⌘</kbd><kbd>⇧</kbd><kbd>C</kbd>) lists every command by name. Widgets stand still until you step them.
-
-# %% [markdown] slideshow={"slide_type": "skip"}
 # ## What do you remember?
 #
-# Answer from memory, without scrolling back up, and lock each answer. When all are locked you are told what is right,
-# and what a wrong answer shows. The right answers are not in this file, so no peeping.
+# Answer from memory, without scrolling back up, and lock each answer. When you have locked them all, you are told what
+# is right, and what a wrong answer shows. The right answers are not in this file, so no peeping.
 
 # %% slideshow={"slide_type": "skip"}
 Quiz("00_start_here")
@@ -350,13 +388,32 @@ Quiz("00_start_here")
 # %% [markdown] slideshow={"slide_type": "skip"}
 # ## How far you are
 #
-# Whenever you come back here, run this cell. It reads what you have locked, tried and passed, in all lessons and
-# exercises; `minigrad status` in a terminal says the same.
+# Whenever you come back here, run this cell. It reads what you have locked, tried and passed in all lessons and
+# exercises, and says where to go on. `minigrad status` in a terminal says the same.
 
 # %% slideshow={"slide_type": "skip"}
 from minigrad.course import dashboard
 
 dashboard()
+
+# %% [markdown] folded=true slideshow={"slide_type": "skip"}
+# ## Your files, your eyes and your hands
+#
+# - These notebooks are *your own copies*: the folder at the left has `lessons` and `exercises`. Write in them, add
+#   cells, take notes.
+# - **Nothing that you edit is ever overwritten.** When the course is updated, a new edition of a lesson that you have
+#   edited is saved next to yours, as `00_start_here.new.ipynb`.
+# - What you lock is saved in the same folder, in `.minigrad-answers.jsonl`, and what you try in the exercises in
+#   `.minigrad-attempts.jsonl`. Both are plain text, one line for each answer.
+# - To get a lesson back as it was, close it, open a terminal (*File → New → Terminal*) and type `minigrad reset
+#   lessons/00`. Your copy is moved to the folder `backup`, not deleted.
+# - Nothing here needs a network, and nothing you write leaves your machine.
+# - If something about the installation seems wrong, type `minigrad doctor` in a terminal: it says what is missing.
+#
+# *Settings → Theme → JupyterLab Dark* makes everything dark, drawings and widgets too. <kbd>Ctrl</kbd> and <kbd>+</kbd>
+# makes everything larger (<kbd>⌘</kbd> and <kbd>+</kbd> on a Mac). You need no mouse: the keys above reach everything,
+# and *View → Activate Command Palette* (<kbd>Ctrl</kbd>+<kbd>Shift</kbd>+<kbd>C</kbd>,
+# <kbd>⌘</kbd><kbd>⇧</kbd><kbd>C</kbd>) lists every command by name. Widgets stand still until you step them.
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## The same elsewhere
@@ -370,7 +427,7 @@ dashboard()
 # | TensorFlow | `x = tf.Variable(2.0)` | `z = x * y + w`, on a `tape` | `gx = tape.gradient(z, x)` | `gx` |
 # | JAX | `x = 2.0`, and a function `f` | `z = f(x, y, w)` | `gx = jax.grad(f)(x, y, w)` | `gx` |
 
-# %% [markdown] slideshow={"slide_type": "slide"}
+# %% [markdown] folded=true slideshow={"slide_type": "slide"}
 # ## The way ahead
 #
 # | | lesson | its question |
@@ -379,7 +436,7 @@ dashboard()
 # | | [02 The chain rule, backwards](02_chain_rule_backwards.ipynb) | How does one walk back find every gradient? |
 # | | [03 Train a network](03_train_a_network.ipynb) | What are gradients good for? |
 # | | [04 A whole array is one node](04_tensors.ipynb) | What changes when a node is a whole array? |
-# | | [05 Two directions](05_two_directions.ipynb) | Must one walk backwards? And who checks the result? |
+# | | [05 Two directions](05_two_directions.ipynb) | Must we walk backwards? And how do we check the result? |
 # | | [06 The dynamic graph](06_the_dynamic_graph.ipynb) | What does a run keep, and for how long? |
 # | | [07 Tapes and transforms](07_tapes_and_transforms.ipynb) | Can a function be turned into its derivative? |
 # | | [08 A graph for each input](08_a_graph_for_each_input.ipynb) | What do `if` and `for` do to the graph? |
@@ -390,6 +447,9 @@ dashboard()
 # | faster | [13 Optimising a graph](13_optimising_a_graph.ipynb) | Which work can be left out? |
 # | | [14 Memory and schedule](14_memory_and_schedule.ipynb) | How little memory is enough, and what can run at once? |
 # | | [15 Compiled code](15_compiled_code.ipynb) | What does a compiler write, and when does it pay? |
+#
+# In the lessons on *one run* the graph is made while Python computes, as here. *Graph first* means that the graph is
+# built before there are numbers to compute with. Once the whole graph is there, it can be made *faster*.
 
 # %% [markdown] slideshow={"slide_type": "subslide"}
 # | | the second half | its question |
@@ -399,24 +459,24 @@ dashboard()
 # | | [18 FLOPs are not time](18_flops_are_not_time.ipynb) | Where does the time go, if not into the arithmetic? |
 # | | [19 Smaller](19_smaller.ipynb) | Can 90 % of the weights go? |
 # | | [20 Sixteen bits](20_sixteen_bits.ipynb) | Where did the gradients go? |
-# | | [21 Twice, to keep less](21_twice_to_keep_less.ipynb) | Can a batch fit in half? |
+# | | [21 Twice, to keep less](21_twice_to_keep_less.ipynb) | Can a batch fit in half the memory? |
 # | together | [22 Many workers, one gradient](22_many_workers_one_gradient.ipynb) | Of eight workers, who sends most? |
 # | | [23 One model, many workers](23_one_model_many_workers.ipynb) | Where is a model cut, and who waits? |
 # | out | [24 Out of Python](24_out_of_python.ipynb) | What is left when the source is deleted? |
-# | all of it | [25 A small GPT](25_a_small_gpt.ipynb) | Can you do it all, on Alice? |
+# | all of it | [25 A small GPT](25_a_small_gpt.ipynb) | Can you do everything, on Alice? |
+#
+# What a graph *costs* is counted in bytes and in operations. Several workers compute it *together*, a file takes it
+# *out* of Python, and the last lesson does all of this with Alice's GPT.
 
 # %% [markdown] slideshow={"slide_type": "skip"}
-# In the lessons on *one run* the graph is made while Python computes, as here. *Graph first* means that it is built
-# before there are numbers to compute with. Once the whole graph is there, it can be made *faster*. What it *costs* is
-# counted, in bytes and in operations. Several workers do it *together*, a file takes it *out* of Python, and the last
-# lesson does all of it with Alice's GPT.
+# ## What we saw
 #
-# An exercise has the number of the lesson that it belongs to; the first is [01 The pieces of a scalar
+# A formula made of Values leaves a graph behind. A gradient says how many times as far the result moves as one of its
+# numbers. One walk backwards finds them all, for five boxes and for a network that learns to write words.
+#
+# Each exercise has the number of the lesson that it belongs to; the first is [01 The pieces of a scalar
 # engine](../exercises/01_scalar_engine.ipynb). All terms are in the [glossary](GLOSSARY.md), and [the map of the
 # course](README.md) says what is taught where.
-#
-# **What we saw.** A formula made of Values leaves a graph behind. A gradient says how many times as far the result
-# moves as one of its numbers. One walk backwards finds them all.
 #
 # **Sources.** The walk back was published by Seppo Linnainmaa, who followed rounding errors through long
 # computations: *Taylor expansion of the accumulated rounding error*, BIT 16 (1976), 146-160. Predicting before

@@ -22,6 +22,8 @@ and used in the lessons themselves:
     attempts.py         stores the attempts at exercises, also as plain data
     plots.py            plots that follow the theme of the notebook
     journal.py          the append-only file of JSON lines that progress.py and attempts.py use
+    mine.py             loads what the learner wrote and `check` passed, so that later lessons run it
+    alice.py            the small GPT that lesson 00 trains
     standing.py         the learner's progress as data, as text and as a table with bars
     road.py             the nine lessons that stand alone
     exercise.py         the data of an exercise, and the verdict on an answer

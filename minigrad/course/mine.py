@@ -1,0 +1,338 @@
+"""What you built in an exercise goes on working: later lessons run your code where `check` passed it.
+
+    from minigrad.course.mine import mine
+
+    Value = mine("01", "Value")        of exercise 01: your multiply, order and gradients, with operators around them
+    my_pass = mine("13", "my_pass")    of exercise 13: your own pass over a graph
+    chunk = mine("22", "chunk")        of exercise 22: which chunk a worker in a ring sends in which round
+
+Each call prints one sentence that says whose code runs. It is yours if `.minigrad-attempts.jsonl` says that the parts
+passed, and if the cells of your notebook in `exercises` pass `check` again now. Otherwise it is the course's, which
+does the same. A lesson never fails because of your code: if yours raises an exception or runs for too long, the
+course's takes its place, with a sentence. In the repository, where lessons are built and tested, it is always the
+course's, so that outputs are the same.
+
+Only the code cells of your own notebook of that exercise are run, in the kernel of the lesson, as they were run in the
+exercise. Nothing is unpickled, no other file is run, and nothing is recorded.
+"""
+
+from __future__ import annotations
+
+import functools
+import json
+import math
+import re
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from minigrad.course import attempts, exercise
+from minigrad.course.attempts import Attempts
+from minigrad.course.errors import CourseError
+from minigrad.course.exercise import Exercise, Part
+from minigrad.course.journal import place
+from minigrad.course.notebook_state import NAME, NotebookState
+from minigrad.course.probe import Outcome, run_limited
+from minigrad.course.scoring import run, source_of
+
+CALL_SECONDS = 5.0  # for one call of a learner's function
+LOAD_SECONDS = 20.0  # for all cells of their notebook
+FEEDBACK = re.compile(r"^\s*(check|solution)\(", re.M)
+Names = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """How to get something that a learner builds in an exercise.
+
+    parts      the parts of the exercise that must have passed
+    course     makes the course's own version
+    learner    makes the learner's version from the names of their notebook and the course's version
+    """
+
+    parts: tuple[str, ...]
+    course: Callable[[], Any]
+    learner: Callable[[Names, Any], Any]
+
+
+class NotUsable(Exception):
+    """Why the learner's code cannot run here: the end of a sentence."""
+
+
+def mine(number: str, name: str) -> Any:
+    """What you built under this name in the exercise of this number, or the course's own version."""
+    wanted = BUILT.get((number, name))
+    if wanted is None:
+        offered = ", ".join(f'mine("{number}", "{name}")' for number, name in BUILT)
+        raise CourseError(f'there is no mine("{number}", "{name}"): choose one of {offered}')
+    course = wanted.course()
+    try:
+        built = wanted.learner(load(number, wanted.parts), course)
+    except NotUsable as why:
+        print(f"{name}: the course's code runs here{why}.")
+        return course
+    print(f"{name}: your own code of exercise {number} runs here.")
+    return built
+
+
+def load(number: str, parts: tuple[str, ...]) -> Names:
+    """The names that the learner's notebook defines. Raises NotUsable unless these parts passed, and pass now."""
+    file = place(attempts.FILE)
+    the_exercise = next(each for each in exercise.all_exercises() if each.name.startswith(f"{number}_"))
+    records = [] if file is None else attempts.attempts(file.parent)
+    tried = {name: attempts.summarize(records, name) for name in parts}
+    missing = [name for name, summary in tried.items() if not summary.passed or summary.broken]
+    if file is None or missing:
+        raise NotUsable(f"; yours does once `check` has passed {in_words(missing)} in exercise {number}")
+    names = run_notebook(file.parent / "exercises" / f"{the_exercise.name}.ipynb", parts, the_exercise)
+    for part in (part for part in the_exercise.parts if part.name in parts):
+        if exercise.check_answer(part, names, []).state != "pass":
+            raise NotUsable(f", because what your notebook defines now does not pass `check` ({part.name})")
+    return names
+
+
+def in_words(names: list[str]) -> str:
+    return " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
+
+
+def run_notebook(path: Path, parts: tuple[str, ...], the_exercise: Exercise) -> Names:
+    """Run the code cells of a notebook up to the last that answers one of these parts. Returns their names."""
+    try:
+        cells = [cell for cell in json.loads(path.read_text("utf-8"))["cells"] if cell["cell_type"] == "code"]
+        sources = [source_of(cell) for cell in cells]
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        raise NotUsable(f", because exercises/{path.name} cannot be read") from None
+    answered = [part for part in the_exercise.parts if part.name in parts]
+    last = max((n for n, cell in enumerate(cells) if any(answers(cell, part) for part in answered)), default=-1)
+    names: Names = {"__name__": "__main__", NAME: NotebookState(attempts=Attempts(path=None))}
+    began = time.monotonic()
+    for source in sources[: last + 1]:
+        if not FEEDBACK.search(source):
+            run(source, names)  # a cell that raises may belong to another part; check judges what is defined
+        if time.monotonic() - began > LOAD_SECONDS:
+            raise NotUsable(f", because exercises/{path.name} runs for too long")
+    return names
+
+
+def answers(cell: Names, part: Part) -> bool:
+    """Whether this cell is the answer to a part: by its id, or because it defines one of the part's names."""
+    source = "".join(cell["source"])
+    defined = any(re.search(rf"^(?:def|class) {name}\b|^{name}\b.*=", source, re.M) for name in part.defines)
+    return defined or cell.get("id") == part.name
+
+
+def guard(name: str, theirs: Callable[..., Any], course: Callable[..., Any]) -> Callable[..., Any]:
+    """The learner's function; from the first call that fails or takes too long on, the course's."""
+    failed: list[str] = []
+
+    @functools.wraps(theirs)
+    def call(*arguments: Any) -> Any:
+        if not failed:
+            came, why = call_limited(lambda: theirs(*arguments))
+            if not why:
+                return came
+            failed.append(why)
+            print(f"{name}: the course's code goes on here, because yours {why}.")
+        return course(*arguments)
+
+    return call
+
+
+def call_limited(work: Callable[[], Any]) -> tuple[Any, str]:
+    """The result of a call, and "" or why there is none, as in "raised ValueError"."""
+    results: list[Any] = []
+
+    def outcome() -> Outcome:
+        try:
+            results.append(work())
+        except Exception as error:
+            return Outcome("raised", type(error).__name__)
+        return Outcome("gave")
+
+    came = run_limited(outcome, CALL_SECONDS)
+    if came.kind == "gave":
+        return results[0], ""
+    return None, f"raised {came.value}" if came.kind == "raised" else "ran for too long"
+
+
+# -- exercise 01 ----------------------------------------------------------------------------------
+
+
+class Node:
+    """A number, and the nodes that it was made from, each with its slope. As exercise 01 gives it."""
+
+    def __init__(self, data: float, parents: tuple[tuple[Any, float], ...] = ()):
+        self.data = data
+        self.parents = parents
+
+
+def add(a: Node, b: Node) -> Node:
+    return Node(a.data + b.data, ((a, 1.0), (b, 1.0)))
+
+
+def multiply(a: Node, b: Node) -> Node:
+    return Node(a.data * b.data, ((a, b.data), (b, a.data)))
+
+
+def order(y: Node) -> list[Node]:
+    placed, seen = [], set()
+
+    def visit(node: Node) -> None:
+        if node not in seen:
+            seen.add(node)
+            for parent, _ in node.parents:
+                visit(parent)
+            placed.append(node)
+
+    visit(y)
+    return placed
+
+
+def gradients(y: Node) -> dict[Node, float]:
+    grad = dict.fromkeys(order(y), 0.0)
+    grad[y] = 1.0
+    for node in reversed(grad):
+        for parent, slope in node.parents:
+            grad[parent] += grad[node] * slope
+    return grad
+
+
+class ValueOfNodes:
+    """A Value like mg.Value, made of the functions of exercise 01; a subclass says whose.
+
+    Sums, products and the walk back are theirs. The other operations have one parent, and their slopes are given.
+    """
+
+    Node: Any = Node
+    add: Any = staticmethod(add)
+    multiply: Any = staticmethod(multiply)
+    gradients: Any = staticmethod(gradients)
+
+    def __init__(self, data: float, node: Any = None):
+        self.node = self.Node(float(data)) if node is None else node
+
+    @property
+    def data(self) -> float:
+        number: float = self.node.data
+        return number
+
+    @data.setter
+    def data(self, number: float) -> None:
+        self.node.data = number
+
+    @property
+    def grad(self) -> float:
+        return float(getattr(self.node, "grad", 0.0))
+
+    @grad.setter
+    def grad(self, number: float) -> None:
+        self.node.grad = number
+
+    def backward(self) -> None:
+        """Add to the grad of each node how much this value moves for a nudge of it."""
+        for node, slope in self.gradients(self.node).items():
+            node.grad = getattr(node, "grad", 0.0) + slope
+
+    def with_slope(self, data: float, slope: float) -> ValueOfNodes:
+        """A new value made from this one."""
+        return type(self)(data, self.Node(data, ((self.node, slope),)))
+
+    def __add__(self, other: Any) -> ValueOfNodes:
+        return type(self)(0.0, self.add(self.node, self.node_of(other)))
+
+    def __mul__(self, other: Any) -> ValueOfNodes:
+        return type(self)(0.0, self.multiply(self.node, self.node_of(other)))
+
+    __radd__, __rmul__ = __add__, __mul__
+
+    def node_of(self, other: Any) -> Any:
+        return other.node if isinstance(other, ValueOfNodes) else self.Node(float(other))
+
+    def __neg__(self) -> ValueOfNodes:
+        return self * -1.0
+
+    def __sub__(self, other: Any) -> ValueOfNodes:
+        return self + -other
+
+    def __rsub__(self, other: Any) -> ValueOfNodes:
+        return -self + other
+
+    def __truediv__(self, other: Any) -> ValueOfNodes:
+        return self * (other**-1.0)
+
+    def __pow__(self, n: float) -> ValueOfNodes:
+        return self.with_slope(self.data**n, n * self.data ** (n - 1))
+
+    def exp(self) -> ValueOfNodes:
+        return self.with_slope(math.exp(self.data), math.exp(self.data))
+
+    def log(self) -> ValueOfNodes:
+        return self.with_slope(math.log(self.data), 1 / self.data)
+
+    def tanh(self) -> ValueOfNodes:
+        return self.with_slope(math.tanh(self.data), 1 - math.tanh(self.data) ** 2)
+
+    def relu(self) -> ValueOfNodes:
+        return self.with_slope(max(self.data, 0.0), float(self.data > 0))
+
+    def __repr__(self) -> str:
+        return f"Value({self.data:g}, grad={self.grad:g})"
+
+
+def course_value() -> type[ValueOfNodes]:
+    return type("Value", (ValueOfNodes,), {})
+
+
+def learner_value(names: Names, course: type[ValueOfNodes]) -> type[ValueOfNodes]:
+    """A Value of the learner's functions. Raises NotUsable if it computes anything else than the course's."""
+    functions = {name: staticmethod(names[name]) for name in ("add", "multiply", "gradients")}
+    theirs = type("Value", (ValueOfNodes,), {"Node": names["Node"], **functions})
+    came, why = call_limited(lambda: small_network(theirs))
+    if why:
+        raise NotUsable(f", because yours {why}")
+    if not all(math.isclose(a, b, rel_tol=1e-9) for a, b in zip(came, small_network(course))):
+        raise NotUsable(", because yours gives other numbers for a small network")
+    return theirs
+
+
+def small_network(value: type[ValueOfNodes]) -> list[float]:
+    """The loss of a small network, and its gradients. The sum is long, as in a lesson."""
+    x, w, b = value(0.5), value(-1.5), value(0.25)
+    loss = sum((((x * w + b).tanh() * n - x) ** 2 for n in range(60)), value(0.0))
+    loss.backward()
+    return [loss.data, x.grad, w.grad, b.grad]
+
+
+# -- exercises 13 and 22 --------------------------------------------------------------------------
+
+
+def my_pass(graph: Any) -> Any:
+    """The pass | |x| | → |x| and |−x| → |x|, over a graph of minigrad.compiler."""
+    from minigrad import ops
+    from minigrad.graph.compiler import Node
+
+    def make(node: Any, inputs: Any) -> Any:
+        match node.op, inputs:
+            case ops.Abs(), (Node(ops.Abs() | ops.Neg(), (x,)),):
+                return Node(ops.Abs(), (x,))
+        return node.with_inputs(inputs)
+
+    return graph.rebuild(make)
+
+
+def chunk(rank: int, r: int, p: int) -> int:
+    """The number of the chunk that a rank in a ring of p sends in round r."""
+    return (rank - r) % p
+
+
+def function_of(name: str, course: Callable[..., Any], *parts: str) -> Recipe:
+    return Recipe(parts, lambda: course, lambda names, own: guard(name, names[name], own))
+
+
+BUILT = {
+    ("01", "Value"): Recipe(("product", "order", "gradients"), course_value, learner_value),
+    ("13", "my_pass"): function_of("my_pass", my_pass, "own_pass"),
+    ("22", "chunk"): function_of("chunk", chunk, "ring_by_hand"),
+}
