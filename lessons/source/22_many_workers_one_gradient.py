@@ -94,8 +94,7 @@ print(x)
 
 # %% [markdown]
 # Rank 0 added 1 to *its* x; the other three still have 10. The processes share no memory. If one process needs
-# something from another, it has to be sent: through the memory of one machine, or over a network. On a cluster each
-# process has a GPU of its own, and the program looks the same.
+# something from another, it has to be sent: through the memory of one machine, or over a network.
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## One gradient
@@ -222,7 +221,7 @@ AllReduce(bias)
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## Do eight workers send eight times as much?
 #
-# Let us count. For each rank, `traffic` returns its messages and the numbers in them. Between star and ring there is a
+# For each rank, `traffic` returns its messages and the numbers in them. Between star and ring there is a
 # third way, a tree: vectors are added in pairs, then pairs of pairs, and so on, and the sum comes back down the same
 # way.
 #
@@ -356,7 +355,7 @@ reveal("leaves", left[0][0.06][0])
 #
 # With one bucket of 25 MB nothing overlaps: the wire is idle while backward computes, and then everybody waits. With
 # eight buckets the first leaves early, but each bucket pays for the rounds of a ring: $2(p-1)\,\alpha$, eight times. So
-# the best size lies in between. PyTorch's default is 25 MB, which is small for the networks it is meant for. The bytes
+# the best size lies in between. PyTorch's default is 25 MB. The bytes
 # are always the same; what changes is who waits.
 
 # %% [markdown] slideshow={"slide_type": "notes"}
@@ -468,8 +467,6 @@ reveal("sharded", f"{times[0]:g} and {times[1]:g}")
 # The example in its paper has 7.5 billion parameters on 64 GPUs, at 16 bytes each: float16 weights and gradients, and
 # 12 bytes for a float32 copy and Adam's two numbers (lesson 20). Without ZeRO each GPU would need 120 GB; with the
 # three stages it needs 31.4, 16.6 and 1.9 GB (figure 1). The last line above agrees.
-#
-# What is saved for backward is not counted here.
 
 # %% [markdown] slideshow={"slide_type": "notes"}
 # Five minutes. Ask what the other 63 GB of an 80 GB card are for with stage 2: activations. And who wants stage 3 on
