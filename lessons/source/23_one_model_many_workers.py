@@ -7,7 +7,7 @@
 #       - cut a product of matrices by columns or by rows, and say how the parts become the whole, forward and backward
 #       - cut two layers, and attention, so that little has to be sent, and count it in real processes
 #       - say how many messages a graph needs when it is placed on two workers
-#       - find the bubble of a pipeline by its formula, in a schedule, and in a run
+#       - find the bubble of a pipeline by its formula and in a schedule
 #       - say when more stages are no faster, and what 1F1B saves and what it does not
 #       - choose how many workers share the data, the layers, and the stages of a large model
 #     concepts: [F3, F4]
@@ -38,7 +38,7 @@
 # - cut a product of matrices by columns or by rows, and say how the parts become the whole, forward and backward;
 # - cut two layers, and attention, so that little has to be sent, and count it in real processes;
 # - say how many messages a graph needs when it is placed on two workers;
-# - find the bubble of a pipeline by its formula, in a schedule, and in a run;
+# - find the bubble of a pipeline by its formula and in a schedule;
 # - say when more stages are no faster, and what 1F1B saves and what it does not;
 # - choose how many workers share the data, the layers, and the stages of a large model.
 #
@@ -462,15 +462,23 @@ Pipeline(schedule("1f1b", 4, 8))
 # stages from it to the end, 4, 3, 2, 1, however many there are in all. So *many* micro-batches no longer cost memory,
 # and they are what makes the bubble small.
 
-# %% [markdown] slideshow={"slide_type": "slide"}
-# ## The same in four processes
+# %% [markdown] slideshow={"slide_type": "notes"}
+# Seven minutes for what is kept and the run that is folded below. Ask what a table of timings would have looked like if
+# the four had computed on two cores: two of them would have waited for a core, and not for a message.
+
+# %% [markdown] folded=true slideshow={"slide_type": "skip"}
+# ### The same in four processes
 #
+# You can follow the lesson without what is folded here: four real processes run the 1F1B schedule, and we measure how
+# long they wait.
+
+# %% [markdown] slideshow={"slide_type": "skip"}
 # Does a real run do what the schedule says? Each of four processes has a stage, works through its list, and sends
 # activations and gradients. Each stage also *sleeps*, 20 ms forward and 40 ms backward. It stands for an accelerator
 # that is busy that long, and four sleepers do not need four cores. Messages and gradients are real, and so is the
 # waiting.
 
-# %% tags=["measured", "nbval-ignore-output"]
+# %% tags=["measured", "nbval-ignore-output"] slideshow={"slide_type": "skip"}
 # %%parallel -n 4 -o ran
 import time
 import minigrad as mg
@@ -497,17 +505,13 @@ pipe.step(*([x] if rank == 0 else []), target=t if rank == 3 else None)
 ran = dist.schedules.bubble(pipe.measured())
 print(f"{max(kept)} micro-batches kept at most; as on one machine: {mg.allclose(net[rank].weight.grad, whole)}")
 
-# %% tags=["measured", "nbval-ignore-output"]
+# %% tags=["measured", "nbval-ignore-output"] slideshow={"slide_type": "skip"}
 print(f"bubble: {ran[0]:.0%} measured, {bubble_fraction(4, 8):.0%} by the formula")
 
-# %% [markdown]
+# %% [markdown] slideshow={"slide_type": "skip"}
 # Each stage kept as many micro-batches as the schedule said, and the gradients are those of the whole batch on one
 # machine. The measured bubble is a little larger than the formula's, because messages take time and sleepers wake up
 # late. On a busy machine it is more than a little.
-
-# %% [markdown] slideshow={"slide_type": "notes"}
-# Seven minutes for what is kept and the run. Ask what a table of timings would have looked like if the four had
-# computed on two cores: two of them would have waited for a core, and not for a message.
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## A plan for 145.6 billion
