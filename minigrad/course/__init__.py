@@ -18,6 +18,7 @@ and used in the lessons themselves:
     feedback.py         check gives a verdict on an answer and a hint; solution shows a worked solution
     scoring.py          score runs check on a whole notebook
     gates.py            named requirements of a piece of work, checked one by one
+    server.py           a server that answers with a saved model, and lets it write
     comparison.py       plots expected against actual numbers
     attempts.py         stores the attempts at exercises, also as plain data
     plots.py            plots that follow the theme of the notebook
