@@ -256,22 +256,6 @@ def example(x):
     return (x.tanh() * 2.0) / 2.0
 
 
-# %% wrong: own_pass: exp of log of exp
-def my_pass(graph):
-    def make(node, inputs):
-        match node.op, inputs:
-            case ops.Exp(), (Node(ops.Log(), (Node(ops.Exp(), (a,)),)),):
-                return Node(ops.Exp(), (a,))
-        return node.with_inputs(inputs)
-
-    return graph.rebuild(make)
-
-
-def example(x):
-    y = x - x
-    return y.exp().log().exp()
-
-
 # %% right: own_pass: minus times minus
 def my_pass(graph):
     def make(node, inputs):
