@@ -13,9 +13,9 @@
 # You count what passes leave, write one, repair one that shares too much, do what no pass may do for you, and design a
 # pass that never changes a bit. About 40 minutes, 10 points, in five parts.
 #
-# Write where it says *Your code here*, or in place of the dots; run the cell, and then the `check` cell below it. It
-# tells you what came out, what is wrong with it, and where to look next. You may ask as often as you like: a new
-# attempt brings a new hint, and after the last one `solution` shows a way.
+# Write where it says *Your code here*, or in place of the dots. Run that cell, then the `check` cell below it. `check`
+# says what came out, what is wrong with it, and where to look next. Ask as often as you like. After some different
+# attempts `solution` shows a way.
 
 # %%
 import numpy as np
@@ -591,7 +591,8 @@ import minigrad as engine
 from minigrad.compiler import interpret
 from minigrad.saving import evidence
 
-FLOATS = numeric.array([0.0, -0.0, 0.1, -0.3, 7.0, -1e300, 1.7e308, 800.0, numeric.inf, -numeric.inf, numeric.nan])
+EDGES = [0.0, -0.0, 0.1, -0.3, 7.0, -1e300, 1.7e308, 800.0, numeric.inf, -numeric.inf, numeric.nan]
+FLOATS = numeric.array([*EDGES, 5e-324, 1e-310, 1e16, 1 / 3, *numeric.random.default_rng(0).normal(size=25)])
 OTHERS = [
     lambda x: (x - x) + x * 0.0 + 0.0,
     lambda x: x / x + x / 3.0 + (x + 1.0) - 1.0,
@@ -612,6 +613,93 @@ OTHERS = [
     lambda x: engine.maximum(engine.minimum(x, engine.log(x)), x),
     lambda x: x * -1.0 + (-x) * (-x) + x.sum(),
 ]
+
+
+TWO_SIDED = {
+    "+": lambda a, b: a + b,
+    "-": lambda a, b: a - b,
+    "*": lambda a, b: a * b,
+    "/": lambda a, b: a / b,
+    "max": engine.maximum,
+    "min": engine.minimum,
+}
+ONE_SIDED = [lambda a: -a, lambda a: a.abs(), lambda a: a.relu(), engine.exp, engine.log]
+
+
+def awkward(seed):
+    """Floats of all sizes, with those among them at which rules from school fail."""
+    rng = numeric.random.default_rng(seed)
+    sizes = 10.0 ** rng.integers(-300, 300, 20)
+    edges = [*EDGES, 1 / 3, 5e-324, -3e-308, -1.7e308, 1e16, 3.0]
+    return numeric.concatenate([rng.choice(edges, 80), rng.normal(size=40), rng.normal(size=20) * sizes])
+
+
+THREE = [awkward(seed) for seed in range(3)]
+
+
+def two_in_a_row(x, y, z, *names):
+    """(x + y) - 2, 2 - (x + y) and all others of this form whose first operation has one of these names."""
+    made = [TWO_SIDED[name](a, b) for name in names for a, b in ((x, y), (x, x), (x, 2.0), (2.0, x))]
+    return [s for t in made for g in TWO_SIDED.values() for c in (x, y, 2.0) for s in (g(t, c), g(c, t))]
+
+
+def two_by_two(x, y, z):
+    """x * z + y * z and all others of this form."""
+    leaves = [
+        ((x, z), (y, z)),
+        ((z, x), (z, y)),
+        ((x, z), (z, y)),
+        ((x, y), (x, y)),
+        ((x, y), (y, x)),
+        ((x, x), (y, y)),
+    ]
+    pairs = [(f(*left), f(*right)) for f in TWO_SIDED.values() for left, right in leaves]
+    crossed = [(x + y, x - y), (x * y, x / y), (engine.maximum(x, y), engine.minimum(x, y))]
+    return [g(*pair) for pair in [*pairs, *crossed] for g in TWO_SIDED.values()]
+
+
+def functions(x, y, z):
+    """-(x + y), -x + y, -x + -y, -x + x and all others of this form."""
+    pairs = [(h, f) for h in ONE_SIDED for f in TWO_SIDED.values()]
+    outside = [h(f(a, b)) for h, f in pairs for a, b in ((x, y), (x, x), (2.0, x))]
+    return outside + [s for h, f in pairs for s in (f(h(x), y), f(y, h(x)), f(h(x), x), f(h(x), h(y)), f(h(x), -x))]
+
+
+def functions_in_a_row(x, y, z):
+    """-(|x|), exp(log(exp(x))) and all others of this form."""
+    twice = [g(k(x)) for g in ONE_SIDED for k in ONE_SIDED]
+    return twice + [h(t) for h in ONE_SIDED for t in twice]
+
+
+def numbers(x, y, z, *several):
+    """x * 3 / 3, (x + x) / 3 and others, for several numbers."""
+    return [
+        each
+        for k in several
+        for each in (
+            *(x * k / k, x / k * k, x + k - k, x - k + k, k - (k - x), k / (k / x), (x + x) / k, x * k + x, x + k * x),
+            *((x * k) * k, (x / k) / k, (x + k) + k, x / k, k / x, k - x, x - k, k + x, k * x, x * k - y * k),
+            *(engine.maximum(x, k), engine.minimum(k, x), engine.maximum(k, x) - k, x.relu() * k, x.abs() + k),
+            *(engine.minimum(engine.maximum(x, k), k), (x * k).relu(), (x / k).abs(), -(x - k), (x * k).exp()),
+        )
+    ]
+
+
+def graph_of_three(f, names):
+    return engine.function(lambda *xs: tuple(f(*xs, *names)), autograph=False).graph_for(*map(engine.tensor, THREE))
+
+
+def keeps_every_bit_of(f, *names):
+    return evidence.sent_graph(my_pass(graph_of_three(f, names)))
+
+
+@referee
+def keeps_every_bit_of(sent, f, *names):
+    """Zeros of both signs are equal here: which of them is the larger is not the same on all machines."""
+    with numeric.errstate(all="ignore"):
+        before, after = (interpret(g, *THREE) for g in (graph_of_three(f, names), evidence.graph_of(sent)))
+    pairs = list(zip(before, after, strict=True))
+    return all(y.dtype == z.dtype and numeric.array_equal(y, z, equal_nan=True) for y, z in pairs)
 
 
 def graph_for(f):
@@ -671,9 +759,30 @@ def leaves_alone():
     return [size(my_pass(graph_for(f))) for f in (lambda x: x * 1.0, two_signs)]
 
 
+# Hint: After the pass, your example has as many operations as before. Does the pattern match what stands in its graph?
 saves()
+# Hint: In your example a result changes. Try the rule on −0, ∞ and nan, on 1.7e308, and on numbers such as 0.1 and 1/3.
 keeps_every_bit_of_the_example()
+# Hint: The rule holds in your example, but not in other graphs. It fails for some float, such as −0, ∞ or nan, or its
+# pattern matches more than the rule says.
 keeps_every_bit_of_others()
+# Hint: The rule is true of real numbers, but floats round and overflow: x * z + y * z is not (x + y) * z, and
+# (x − y) + y is not always x. Choose a rule in which nothing is rounded, such as one that changes nothing the second
+# time.
+keeps_every_bit_of(two_in_a_row, "+", "-")
+keeps_every_bit_of(two_in_a_row, "*", "/")
+keeps_every_bit_of(two_by_two)
+# Hint: The rule holds for numbers, but not for nan: the larger of nan and any number is nan.
+keeps_every_bit_of(two_in_a_row, "max", "min")
+# Hint: A rule for exp, log, relu, | | or − is true of real numbers only. exp and log round, and relu and | | lose a
+# sign.
+keeps_every_bit_of(functions)
+keeps_every_bit_of(functions_in_a_row)
+# Hint: The rule fails for a number such as 0.1, 3, 0 or −0, even if it holds for 1 or 2: dividing by 2 is exact,
+# dividing by 3 rounds.
+keeps_every_bit_of(numbers, -1.0, 0.0, -0.0, 0.1)
+keeps_every_bit_of(numbers, 0.25, 0.5, 1.0, 3.0, 10.0)
+# Hint: Your pass changes x · 1 or −(−x). The rule must be another one, and leave these two alone.
 leaves_alone()
 
 # %% [markdown] hints="own_pass"
