@@ -203,12 +203,13 @@ Predict("random numbers", "How many different numbers are there among the six ra
 # %%
 random.seed(0)
 mg.manual_seed(0)
-drawn = set()
+numbers = set()
 for number in (10.0, 20.0, 30.0):
-    python, minigrad = busy(mg.tensor(number))
-    drawn |= {python, minigrad.item()}
-    print(f"calls {count['calls']}, log of {len(log)}, random: Python's {python:.3f}, minigrad's {minigrad.item():.3f}")
-reveal("random numbers", len(drawn))
+    from_python, from_minigrad = busy(mg.tensor(number))
+    numbers |= {from_python, from_minigrad.item()}
+    print(f"calls {count['calls']}, log of {len(log)}; random: ", end="")
+    print(f"Python's {from_python:.3f}, minigrad's {from_minigrad.item():.3f}")
+reveal("random numbers", len(numbers))
 
 # %% [markdown]
 # What Python does happened once, during the trace: it counted to 1, appended once and rolled its die once. The number
