@@ -203,12 +203,13 @@ Predict("random numbers", "How many different numbers are there among the six ra
 # %%
 random.seed(0)
 mg.manual_seed(0)
-drawn = set()
+numbers = set()
 for number in (10.0, 20.0, 30.0):
-    python, minigrad = busy(mg.tensor(number))
-    drawn |= {python, minigrad.item()}
-    print(f"calls {count['calls']}, log of {len(log)}, random: Python's {python:.3f}, minigrad's {minigrad.item():.3f}")
-reveal("random numbers", len(drawn))
+    from_python, from_minigrad = busy(mg.tensor(number))
+    numbers |= {from_python, from_minigrad.item()}
+    print(f"calls {count['calls']}, log of {len(log)}; random: ", end="")
+    print(f"Python's {from_python:.3f}, minigrad's {from_minigrad.item():.3f}")
+reveal("random numbers", len(numbers))
 
 # %% [markdown]
 # What Python does happened once, during the trace: it counted to 1, appended once and rolled its die once. The number
@@ -344,13 +345,21 @@ print(f"\n{results} traces: {traced.trace_count}")
 # Each branch has become a function, as you would have written it for `mg.cond`; `nonlocal y` says that the y in it is
 # the y of `bent`. Then `ag.if_` looks at the condition. If it is a symbol, `ag.if_` builds a `cond`. If it is a Python
 # bool, `ag.if_` does what Python's own `if` does. So one trace serves both 3 and −1. (The other generated lines are
-# housekeeping: both branches must start with the same y, or without one.)
+# housekeeping: both branches must start with the same y, or without one.) In the same way a `while` or a `for` over a
+# tensor becomes a loop node.
+
+# %% [markdown] slideshow={"slide_type": "notes"}
+# The rule for every construct: what Python can decide during the trace, Python decides, and the graph never knows. Only
+# what depends on a tensor becomes a node. Ask: what happens to `if training:` with a Python bool? It vanishes.
+
+# %% [markdown] folded=true slideshow={"slide_type": "skip"}
+# ### Further: a famous walk
 #
-# In the same way a `while` on a tensor becomes a loop node. Here is a famous walk, in plain Python: halve an even
-# number, triple an odd number and add 1, until you reach 1. How many steps it takes, nobody can tell beforehand.
+# Here is a `while` on a tensor, with an `if` inside. Halve an even number, triple an odd number and add 1, until you
+# reach 1. Nobody can tell beforehand how many steps that takes.
 
 
-# %%
+# %% slideshow={"slide_type": "skip"}
 @mg.function
 def collatz(n):
     count = 0
@@ -364,10 +373,6 @@ def collatz(n):
 
 
 print([collatz(mg.tensor(number)).item() for number in (6, 27, 97)], "traces:", collatz.trace_count)
-
-# %% [markdown] slideshow={"slide_type": "notes"}
-# The rule for every construct: what Python can decide during the trace, Python decides, and the graph never knows. Only
-# what depends on a tensor becomes a node. Ask: what happens to `if training:` with a Python bool? It vanishes.
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## The names, in plain Python

@@ -24,9 +24,8 @@
 # # 12 Three ways to run one model
 #
 # In 2019 TensorFlow changed its mind. Until then you had to build a graph and run it in a session; from version 2 on,
-# each line computes at once, as in PyTorch. Programs all over the world had to be rewritten, because somebody had
-# chosen a way to run them before the first line was written. You will have to choose as well. **Which way should you
-# take?**
+# each line computes at once, as in PyTorch. Programs all over the world were rewritten, because somebody had chosen a
+# way to run them before the first line was written. You will have to choose as well. **Which way should you take?**
 #
 # You know three. In eager mode a graph grows at every run (lesson 08). In a session you run a static graph that you
 # built line by line (09, 10). And a traced Python function leaves a static graph behind (11). Each way has people who
@@ -159,8 +158,8 @@ def traced(model, data, steps, start=start):
 # %% [markdown]
 # A word about a word. You will read that TensorFlow 1 built its graph *dynamically*, because a Python program put it
 # together while it ran. That is a misunderstanding. The graph was complete before the first number flowed, and every
-# run used the same graph: it was static, like that of our second program. *Dynamic* means that the run that computes
-# also builds the graph, so that the next run may build another one. That is our first program.
+# run used that graph: it was static, like that of our second program. *Dynamic* means that the run that computes also
+# builds the graph, so that the next run may build another one. That is our first program.
 
 # %% [markdown] slideshow={"slide_type": "notes"}
 # Four minutes for the three programs. Do not read them aloud. Ask where the weights live in each, where the gradient is

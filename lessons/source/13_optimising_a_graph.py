@@ -533,10 +533,10 @@ print("FAST    ", unrounded)
 reveal("rounded, FAST", str(unrounded) if unrounded[0] else "[0, 2, 2]")
 
 # %% [markdown]
-# FAST took (a + b) − a for b, which is true of numbers and not of floats, and the rounding is gone. The same rule kills
-# sums that correct their own error, and the tricks with which libraries compute exp and log. C compilers have the same
-# switch, `-ffast-math`, and the same victims. To find such a fault, run both versions and compare the bits. Then look
-# for the pass that did it in the table of `mg.compiler.steps`.
+# FAST took (x + big) − big for x, which is right for numbers and wrong for floats, and the rounding is gone. The same
+# rule kills sums that correct their own error, and the tricks with which libraries compute exp and log. C compilers
+# have the same switch, `-ffast-math`, and the same victims. To find such a fault, run both versions and compare the
+# bits. Then look for the pass that did it in the table of `mg.compiler.steps`.
 
 # %%
 mg.compiler.steps(graph_of(rounded, fractions), mg.compiler.FAST)

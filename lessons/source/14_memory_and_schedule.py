@@ -334,14 +334,15 @@ def read(letters, E, W, V):
     return state @ V
 
 
-def spelled(name):
+def spell(name):
+    """The letters of a name as numbers, a = 0."""
     return [LETTERS.index(letter) for letter in name]
 
 
 train = [name for name, _ in names.train]
 long, six = ["sopuruchukwu"], [name for name in train if len(name) == 6]
 for what, some in ("one", long), ("it and nine others", long + train[::75][:9]), ("ten of six letters", six[::19][:10]):
-    work, span = work_and_span(graph_of(lambda *weights, some=some: [read(spelled(n), *weights) for n in some], *start))
+    work, span = work_and_span(graph_of(lambda *weights, some=some: [read(spell(n), *weights) for n in some], *start))
     print(f"{what:19} work {work:3}, span {span:g}, bound {work / span:.1f}")
 
 # %% [markdown]
@@ -436,9 +437,10 @@ reveal("fourth batch", "as many as in the first" if to_system[3] == to_system[0]
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## Without a graph: by hand
 #
-# You know the future, even if the engine does not. You may say *where* a result should lie: `np.add(y, 1, out=y)` works
-# in NumPy, CuPy and PyTorch (lesson 15 does so, and counts). And you may keep less for backward: `checkpoint` runs a
-# part of the network again, which is rematerialisation by hand.
+# You know the future, even if the engine does not. You may say *where* a result should lie: `np.add(y, 1, out=y)`
+# writes it over y, and CuPy and PyTorch have the same `out=` (lesson 15 uses it, and counts). And you may keep less for
+# backward: `checkpoint` runs a part of the network again, which is rematerialisation by hand. (A file with the state of
+# a training run is called a checkpoint, too. That is something else.)
 #
 # The widget shows two training steps of a deep network. Turn on *checkpointing* alone, then *micro-batches* alone, then
 # *planned buffers* alone. Which of them lower the peak, and which one does not? Step to the peak, and read what takes

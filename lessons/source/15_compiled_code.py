@@ -617,8 +617,8 @@ Quiz("15_compiled_code")
 # language called *HLO*, with a line for each operation and its shape; after its passes a single line, `fusion(…)`,
 # calls a whole group such as our kernel. From this XLA makes machine code for a CPU, PTX for a GPU, or a program for a
 # *TPU*: Google's processor for matrix products. A TPU has a grid of many thousand cells that multiply and add, and the
-# numbers move from cell to cell. So a number that has been fetched from memory once is used many times. That is the
-# idea of fusion, built in hardware.
+# numbers move from cell to cell. So a number that has been fetched from memory once is used many times. Fusion has the
+# same aim: fewer trips to memory.
 #
 # XLA makes a program for each shape, as minigrad does. PyTorch's compiler writes programs with the length as a
 # variable, once it has seen a second one. In the column of JAX, f is a `jax.jit(f)`; `jax_log_compiles` is set by
