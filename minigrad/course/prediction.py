@@ -27,8 +27,8 @@ from minigrad.course.question import CONFIDENCE, Question, question
 from minigrad.course.stopwatch import Rounds
 
 AT_ONCE = "MINIGRAD_REVEAL_AT_ONCE"  # if this is in the environment, reveal never asks: a lecturer's room has voted
-LOCK_FIRST = "Lock your answer first, and its form shows the result; or run this cell again to see it."
-HELD = "The result is there. Lock your answer to see both, or see it without."
+LOCK_FIRST = "Lock your answer first, and its form will show the result. Or run this cell again to see it."
+HELD = "The result is ready: lock your answer and compare, or show the result without one."
 LATE = "You locked it late, after the answer was shown, so it is not counted."
 LOCK_LATE = "You can still lock yours: it is marked late, and not counted."
 NOT_LOCKED = "No prediction was locked."
