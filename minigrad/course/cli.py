@@ -140,7 +140,7 @@ def open_course(arguments: argparse.Namespace) -> int:
     for address in lab.addresses(folder):
         print(f"This folder is already open in JupyterLab: {address}")
         print("Use that one if you can: two would edit the same notebooks. Starting another on its own port.")
-    return lab.open_lab(folder, arguments.options, presented)
+    return lab.open_lab(folder, arguments.options, presented, lab.first_notebook(folder))
 
 
 def copy_course(arguments: argparse.Namespace) -> int:
