@@ -190,6 +190,25 @@ def reset(folder: Path, name: str) -> tuple[str, Path | None]:
     return name, backup
 
 
+def hand_in(folder: Path, name: str) -> Path:
+    """Copy the learner's notebook of an exercise to the folder `submit`. Returns the path of the copy.
+
+    name    the number of the exercise, the start of its name, or a path to it
+    """
+    full = resolve_name(f"exercises/{name}" if re.match(r"\d\d", name) else name, destination(folder))
+    path = folder / full
+    if not full.startswith("exercises/"):
+        raise CourseError(f"{full} is not an exercise: name one by its number, such as 02")
+    if not path.is_file():
+        raise CourseError(f"there is no {path}: `minigrad copy` brings it back")
+    data = path.read_bytes()
+    if cell_sources(data) is None:
+        raise CourseError(f"{path} is damaged: open it in JupyterLab, or get it back with `minigrad reset {full}`")
+    with writing_in(folder):
+        write(folder / "submit" / path.name, data)
+    return folder / "submit" / path.name
+
+
 @contextmanager
 def back_up(folder: Path, name: str) -> Iterator[Path]:
     """Link or copy a file into a new folder of backup/. Remove that folder if the block raises OSError."""
