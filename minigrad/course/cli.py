@@ -258,7 +258,9 @@ def serve_model(arguments: argparse.Namespace) -> int:
         from minigrad.files.serving.batcher import Limits  # imported on use: serving is an optional extra
         from minigrad.files.serving.command import serve
     except ModuleNotFoundError as missing:
-        raise CourseError(f"serve needs {missing.name}: pip install 'minigrad-course[serve]'") from None
+        raise CourseError(
+            f"serve needs {missing.name}: python3 start.py add serve, or pip install 'minigrad-course[serve]'"
+        ) from None
     body, memory = (int(megabytes * (1 << 20)) for megabytes in (arguments.max_body, arguments.max_memory))
     limits = Limits(
         arguments.max_batch, arguments.max_wait / 1000, arguments.max_queue, body, arguments.timeout, memory
