@@ -1,17 +1,28 @@
 #!/usr/bin/env python3
 """Set the course up, once, and open it. Needs Python 3.11 or newer, and nothing else.
 
-    python3 start.py                 open the course in JupyterLab   (on Windows: py start.py)
-    python3 start.py status          or another verb of `minigrad`, such as grade, reset, doctor and lab --present
-    python3 start.py --no-browser    or any option of JupyterLab
-    python3 start.py site OUT        write the course as a web site: a book, and the course that runs in a browser
-    python3 start.py add EXTRA       install an extra too: gpu-cu12, gpu-cu13, instructor, mpi, serve or another
-    python3 start.py test            run the tests; --browser, --changed and --all run others, see scripts/check
-    python3 start.py python FILE     run anything else with the Python that the tests run with, such as scripts/build
+    python3 start.py                   open the course where you left off   (on Windows: py start.py)
+    python3 start.py status            where you left off, what comes next, and a map of the lessons
+    python3 start.py submit 02         make the file of exercise 02 to hand in, and say where it is
+    python3 start.py reset lessons/02  get a lesson back as it was; yours goes to the folder backup
+    python3 start.py add EXTRA         install an extra too: mpi, native, onnx, serve, gpu-cu12, gpu-cu13 or another
+    python3 start.py doctor            say what this machine has and lacks for the course
+    python3 start.py copy              bring the lessons up to date without opening them; your edits stay
+    python3 start.py lab --present 05  show a lesson as slides; other options go to JupyterLab, such as --no-browser
+    python3 start.py run FILE          run a program on several processes that use mg.distributed
+    python3 start.py serve MODEL       serve a saved model over HTTP
+
+For teachers and authors:
+
+    python3 start.py grade PLACE       grade the submissions of a class
+    python3 start.py new exercise NAME write a new exercise
+    python3 start.py site OUT          write the course as a web site: a book, and the course that runs in a browser
+    python3 start.py test              run the tests; --browser, --changed and --all run others, see scripts/check
+    python3 start.py python FILE       run anything else with the Python that the tests run with, such as scripts/build
 
 The course is installed into the folder .venv beside this file, and what tests need into .venv-test, so that they change
-nobody's JupyterLab. A stamp in there says what was installed; an environment without one was left half-way and is made
-anew, so whatever went wrong, run this again.
+nobody's JupyterLab. A stamp in there says what was installed; an environment without a stamp was left half-way and is
+made again, so whatever went wrong, run this again.
 """
 
 import json
@@ -21,10 +32,12 @@ import shutil
 import signal
 import subprocess
 import sys
+from difflib import get_close_matches
 from hashlib import sha256
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent
+VERBS = re.findall(r"^    python3 start\.py ([a-z]+)", __doc__, re.M)
 LONGEST_ROOT = 90  # characters: Windows allows 259, and the deepest file in .venv takes 163 of them
 PROOF = {
     "course": ["minigrad", "lazy_loader", "jupyterlab", "anywidget", "numpy"],
@@ -70,7 +83,7 @@ TESTS = Environment(".venv-test", "about two minutes, 720 MB")
 def main(arguments: list) -> int:
     if sys.version_info < (3, 11):
         sys.exit(f"Python 3.11 or newer is needed, and this is {sys.version.split()[0]}: see https://www.python.org")
-    if arguments[:1] in (["-h"], ["--help"]):
+    if arguments[:1] in (["-h"], ["--help"], ["help"]):
         print(__doc__)
         return 0
     if os.name == "nt" and too_long(str(ROOT)):
@@ -78,6 +91,10 @@ def main(arguments: list) -> int:
     if not arguments or arguments[0].startswith("-"):
         arguments = ["lab", *arguments]
     verb, *rest = arguments
+    if verb not in VERBS:
+        near = get_close_matches(verb, VERBS, 1, 0.5)
+        meant = f"did you mean {near[0]}? " if near else ""
+        sys.exit(f"There is no verb {verb}: {meant}The verbs are {', '.join(VERBS)}; --help says what they do.")
     environment = TESTS if verb in ("test", "python") else COURSE
     try:
         if environment is TESTS:

@@ -1,4 +1,4 @@
-"""The command `minigrad`: lab, copy, reset, status, grade, new, doctor, serve, run.
+"""The command `minigrad`: lab, copy, reset, status, submit, add, grade, new, doctor, serve, run.
 
 The exit status is 0 for success and 2 for a usage error. It is 1 for a failure; then a sentence on stderr says why and
 what to do. With --json the result is JSON on stdout.
@@ -9,14 +9,16 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import subprocess
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import asdict
+from difflib import get_close_matches
 from functools import partial
 from pathlib import Path
 
 from minigrad import __version__
-from minigrad.course import CourseError, doctor, lab, lessons, new, rescue, standing
+from minigrad.course import CourseError, doctor, extras, lab, lessons, new, rescue, standing
 from minigrad.course.errors import CommandInterrupt
 from minigrad.engine.base.errors import MinigradError
 
@@ -26,6 +28,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     for stream in (sys.stdout, sys.stderr):
         stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]  # a folder's name may not fit a pipe's encoding
     parser = command_line()
+    refuse_typo(parser, sys.argv[1:] if argv is None else argv)
     arguments, rest = parser.parse_known_args(argv)
     if arguments.verb is None:
         parser.print_help()
@@ -43,6 +46,15 @@ def main(argv: Sequence[str] | None = None) -> int:
     except CourseError as error:
         print(f"minigrad: {error}", file=sys.stderr)
         return 130 if isinstance(error, CommandInterrupt) else 1  # 130: a program ended by Ctrl-C
+
+
+def refuse_typo(parser: argparse.ArgumentParser, argv: Sequence[str]) -> None:
+    """End with the nearest verb if the first argument is none."""
+    (verbs,) = (action.choices for action in parser._actions if isinstance(action, argparse._SubParsersAction))
+    if argv and not argv[0].startswith("-") and argv[0] not in verbs:
+        near = get_close_matches(argv[0], verbs, 1, 0.5)
+        meant = f"did you mean {near[0]}? " if near else ""
+        parser.error(f"there is no verb {argv[0]!r}: {meant}The verbs are {', '.join(verbs)}")
 
 
 def command_line() -> argparse.ArgumentParser:
@@ -64,6 +76,10 @@ def command_line() -> argparse.ArgumentParser:
     reset = verb("reset", reset_lesson, "Restore a lesson as it was shipped; your copy goes to backup/.")
     reset.add_argument("name", help="a file such as lessons/00_start_here.ipynb, or the start of its name")
     told = verb("status", tell_status, "Show your progress: exercises, predictions, quizzes.")
+    handed = verb("submit", submit_exercise, "Make the file of an exercise to hand in, and print where it is.")
+    handed.add_argument("name", help="the number of the exercise, such as 02, or the start of its name")
+    added = verb("add", add_extras, "Install extras of the course, such as mpi, into the Python that runs it.")
+    added.add_argument("extras", nargs="+", metavar="EXTRA", help="mpi, native, onnx, serve, gpu-cu12, gpu-cu13, …")
     graded = verb("grade", grade_submissions, "Grade the submissions of a class.")
     add_grading(graded)
     begun = verb("new", begin_exercise, "Write a new exercise, with an example of every kind of cell (for authors).")
@@ -79,7 +95,7 @@ def command_line() -> argparse.ArgumentParser:
     ranked.add_argument("script", help="a Python file")
     ranked.add_argument("arguments", nargs=argparse.REMAINDER, help="arguments for the program")
     copied.add_argument("dir", nargs="?", type=Path, metavar="DIR", help=FOLDER)
-    for parsed in (opened, reset, told, examined):
+    for parsed in (opened, reset, told, examined, handed):
         parsed.add_argument("--dir", type=Path, help=FOLDER)
     return parser
 
@@ -140,7 +156,7 @@ def open_course(arguments: argparse.Namespace) -> int:
     for address in lab.addresses(folder):
         print(f"This folder is already open in JupyterLab: {address}")
         print("Use that one if you can: two would edit the same notebooks. Starting another on its own port.")
-    return lab.open_lab(folder, arguments.options, presented)
+    return lab.open_lab(folder, arguments.options, presented, lab.first_notebook(folder))
 
 
 def copy_course(arguments: argparse.Namespace) -> int:
@@ -192,6 +208,32 @@ def tell_status(arguments: argparse.Namespace) -> int:
     return 0
 
 
+def submit_exercise(arguments: argparse.Namespace) -> int:
+    folder = rescued_folder(arguments)
+    path = lessons.hand_in(folder, arguments.name)
+    (work,) = (each for each in standing.standing(folder).exercises if each.name == path.stem)
+    if arguments.json:
+        print(json.dumps({"path": str(path), "points": work.points, "of": work.of}))
+    else:
+        print(f"The file to hand in is {path}")
+        print(
+            f"It is your exercise {path.name[:2]} as saved; `check` has given {work.points} of {work.of} points so far."
+        )
+    return 0
+
+
+def add_extras(arguments: argparse.Namespace) -> int:
+    command = extras.command(arguments.extras)
+    status = subprocess.run(command, check=False, stdout=sys.stderr if arguments.json else None).returncode
+    if status:
+        raise CourseError(f"could not install {' '.join(arguments.extras)}: see above; it needs the network")
+    if arguments.json:
+        print(json.dumps({"installed": arguments.extras}))
+    else:
+        print(f"Installed: {' '.join(arguments.extras)}. Restart the kernels of open notebooks.")
+    return 0
+
+
 def grade_submissions(arguments: argparse.Namespace) -> int:
     from minigrad.course.grading import command  # imported on use: learners do not need it
 
@@ -216,7 +258,9 @@ def serve_model(arguments: argparse.Namespace) -> int:
         from minigrad.files.serving.batcher import Limits  # imported on use: serving is an optional extra
         from minigrad.files.serving.command import serve
     except ModuleNotFoundError as missing:
-        raise CourseError(f"serve needs {missing.name}: pip install 'minigrad-course[serve]'") from None
+        raise CourseError(
+            f"serve needs {missing.name}: python3 start.py add serve, or pip install 'minigrad-course[serve]'"
+        ) from None
     body, memory = (int(megabytes * (1 << 20)) for megabytes in (arguments.max_body, arguments.max_memory))
     limits = Limits(
         arguments.max_batch, arguments.max_wait / 1000, arguments.max_queue, body, arguments.timeout, memory

@@ -15,16 +15,17 @@ from importlib.util import find_spec
 from pathlib import Path
 from urllib.parse import quote
 
-from minigrad.course import CourseError
+from minigrad.course import CourseError, standing
 from minigrad.course.lessons import FIRST, writing_in
 from minigrad.course.prediction import AT_ONCE
 from minigrad.course.terminal import quietly
 
 
-def open_lab(folder: Path, options: Sequence[str] = (), presented: str = "") -> int:
+def open_lab(folder: Path, options: Sequence[str] = (), presented: str = "", opened: str = FIRST) -> int:
     """Replace this process with JupyterLab. On Windows, start JupyterLab, wait, and return its exit status.
 
     presented    the name of a notebook to open as slides
+    opened       the name of the notebook to open otherwise
     """
     if find_spec("jupyterlab") is None:
         raise CourseError(
@@ -33,7 +34,7 @@ def open_lab(folder: Path, options: Sequence[str] = (), presented: str = "") -> 
     with writing_in(folder):
         log(folder).parent.mkdir(exist_ok=True)
         log(folder).touch(mode=0o600)  # readable by its owner only: it contains a token
-    command = lab_command(folder, options, presented)
+    command = lab_command(folder, options, presented, opened)
     environment = os.environ | lab_environment(folder) | ({AT_ONCE: "1"} if presented else {})
     sys.stdout.flush()
     if os.name == "posix":
@@ -47,14 +48,20 @@ def log(folder: Path) -> Path:
     return folder.absolute() / ".jupyter" / "log.txt"
 
 
-def lab_command(folder: Path, options: Sequence[str], presented: str = "") -> list[str]:
+def first_notebook(folder: Path) -> str:
+    """The notebook where the learner goes on: where they left off, or what comes next if that is done."""
+    now = standing.standing(folder)
+    return next((name for name in (now.next, now.left_off) if name and (folder / name).is_file()), FIRST)
+
+
+def lab_command(folder: Path, options: Sequence[str], presented: str = "", opened: str = FIRST) -> list[str]:
     """The command line. The user's own options come last and so take precedence."""
     shell = os.environ.get("SHELL") if os.name == "posix" else None
     return [
         *(sys.executable, "-P", "-m", "jupyterlab"),  # -P: do not import json.py from the current folder
         *(["--allow-root"] if os.name == "posix" and os.geteuid() == 0 else []),
         f"--ServerApp.root_dir={folder.absolute()}",
-        f"--LabApp.default_url=/lab/tree/{quote(presented or FIRST)}",
+        f"--LabApp.default_url=/lab/tree/{quote(presented or opened)}",
         "--LabApp.check_for_updates_class=jupyterlab.NeverCheckForUpdate",
         "--LabApp.extension_manager=readonly",
         f"--Application.logging_config={quietly(str(log(folder)))!r}",

@@ -4,6 +4,8 @@
 
     Value = mine("01", "Value")        of exercise 01: your multiply, order and gradients, with operators around them
     my_pass = mine("13", "my_pass")    of exercise 13: your own pass over a graph
+    example = mine("13", "example")    of exercise 13: the function on which that pass has something to do
+    ring = mine("22", "ring")          of exercise 22: an all-reduce, like those of distributed.algorithms
     chunk = mine("22", "chunk")        of exercise 22: which chunk a worker in a ring sends in which round
 
 Each call prints one sentence that says whose code runs. It is yours if `.minigrad-attempts.jsonl` says that the parts
@@ -327,6 +329,24 @@ def chunk(rank: int, r: int, p: int) -> int:
     return (rank - r) % p
 
 
+def ring_of(chunk: Callable[[int, int, int], int]) -> Callable[[int, int, int], Any]:
+    """The ring in which each rank sends these chunks, as an algorithm like those of minigrad.distributed.algorithms."""
+    from minigrad.distributed.algorithms import Recv, Send, parts
+
+    def ring(rank: int, p: int, n: int) -> Any:
+        before, after = (rank - 1) % p, (rank + 1) % p
+        for r in range(2 * (p - 1)):
+            gone, comes = (parts(n, p, chunk(sender, r, p)) for sender in (rank, before))
+            yield Send(after, gone), Recv(before, comes, add=r < p - 1)
+
+    return ring
+
+
+def example(x: Any) -> Any:
+    """A function that my_pass has something to do on."""
+    return x.abs().abs() + (-x).abs()
+
+
 def function_of(name: str, course: Callable[..., Any], *parts: str) -> Recipe:
     return Recipe(parts, lambda: course, lambda names, own: guard(name, names[name], own))
 
@@ -334,5 +354,11 @@ def function_of(name: str, course: Callable[..., Any], *parts: str) -> Recipe:
 BUILT = {
     ("01", "Value"): Recipe(("product", "order", "gradients"), course_value, learner_value),
     ("13", "my_pass"): function_of("my_pass", my_pass, "own_pass"),
+    ("13", "example"): function_of("example", example, "own_pass"),
     ("22", "chunk"): function_of("chunk", chunk, "ring_by_hand"),
+    ("22", "ring"): Recipe(
+        ("ring_by_hand",),
+        lambda: ring_of(chunk),
+        lambda names, _: ring_of(guard("chunk", names["chunk"], chunk)),
+    ),
 }

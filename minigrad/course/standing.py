@@ -1,4 +1,4 @@
-"""The learner's progress, read from the files in their folder: as data, as text and as a table with bars.
+"""The learner's progress, read from the files in their folder: as data, as text and as a page, each on one screen.
 
 `minigrad status` prints it, and `dashboard()` shows it on the start page. It counts only recorded events, and skips
 exercises and quizzes that the course no longer has.
@@ -10,7 +10,9 @@ import os
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from html import escape
+from itertools import zip_longest
 from pathlib import Path
+from textwrap import wrap
 from typing import Any
 from urllib.parse import quote
 
@@ -18,10 +20,15 @@ from minigrad.course import attempts, exercise, progress, quiz, road
 from minigrad.course.attempts import AttemptSummary
 from minigrad.course.exercise import Exercise, Part
 from minigrad.course.journal import Record, place
+from minigrad.course.lessons import FIRST, TITLES
 
-WIDTH, HEIGHT = 160, 12  # of a bar, in pixels
-DONE, SHOWN = "#009e73", "#cc79a7"  # Okabe and Ito's green and purple
-MARKS = {"passed": "✓", "broken": "✗", "revealed": "◇", "tried": "…", "untried": "○"}
+COLUMNS = 80
+KEY = f"✓ done  … begun  ○ not begun  ✗ now wrong  * {road.SIGN}: {len(road.ROAD)} lessons that stand alone"
+PART_KEY = "✓ passed, … tried, ○ not tried, ◇ its solution was shown, which counts 0 points"
+COUNTED = ("locked", "right", "uncounted")
+COLOURS = {"done": "#009e73", "begun": "#e69f00", "untried": "#767676", "broken": "#d55e00"}  # Okabe and Ito's
+BUTTON = "display:inline-block;border:1px solid;border-radius:.3em;padding:.2em .8em;margin-left:.6em"
+MARKS = {"passed": "✓", "broken": "✗", "revealed": "◇", "tried": "…", "untried": "○", "done": "✓", "begun": "…"}
 
 
 @dataclass(frozen=True)
@@ -74,15 +81,42 @@ class QuestionCounts:
 
 
 @dataclass(frozen=True)
+class Box:
+    """A lesson on the map, with its exercise.
+
+    state       done, begun, untried, or broken (a part of the exercise passed before, and is wrong now)
+    exercise    the file of its exercise; "" if it has none
+    score       the points of the exercise, such as "7/10"; "" before the first
+    """
+
+    name: str
+    title: str
+    state: str
+    exercise: str
+    score: str
+
+    @property
+    def mark(self) -> str:
+        return MARKS[self.state]
+
+    @property
+    def star(self) -> str:
+        """What follows the number: a star on the road."""
+        return "*" if road.is_on_road(self.name) else " "
+
+
+@dataclass(frozen=True)
 class Standing:
     """The whole progress of one learner.
 
-    home    the path from the running notebook to the course folder, for links
+    left_off    the notebook in which the learner last locked an answer or ran check; "" if there is none
+    home        the path from the running notebook to the course folder, for links
     """
 
     exercises: tuple[Work, ...]
     predictions: tuple[QuestionCounts, ...]
     quizzes: tuple[QuestionCounts, ...]
+    left_off: str = ""
     home: str = ".."
 
     def plain(self) -> dict[str, Any]:
@@ -91,18 +125,50 @@ class Standing:
         del data["home"]
         for said, work in zip(data["exercises"], self.exercises):
             said["passed"] = work.passed_parts
-        return data | {"points": self.points, "of": self.of, "next": self.next}
+        boxes = {box.name: box.state for box in self.boxes}
+        return data | {"points": self.points, "of": self.of, "next": self.next, "boxes": boxes}
 
     @property
     def next(self) -> str:
-        """The notebook to continue with: a lesson, or its exercise once either is begun; "" when all is done."""
-        begun = {each.name for each in (*self.predictions, *self.quizzes) if each.locked or each.uncounted}
-        for work in self.exercises:
+        """The notebook to go on with, from where the learner left off; "" when all is done.
+
+        A lesson comes before its exercise, unless its quiz is locked or the exercise is begun.
+        """
+        if not self.left_off:
+            return FIRST
+        at = self.left_off.partition("/")[2][:2]
+        for work in sorted(self.exercises, key=lambda work: work.name[:2] < at):
             if work.points + work.revealed_points < work.of:
-                mine = [each.name for each in self.quizzes if each.name[:2] == work.name[:2]]
-                is_begun = begun.intersection(mine) or any(part.state != "untried" for part in work.parts)
-                return f"lessons/{mine[0]}.ipynb" if mine and not is_begun else f"exercises/{work.name}.ipynb"
+                lesson = next((each for each in self.quizzes if each.name[:2] == work.name[:2]), None)
+                is_begun = any(part.state != "untried" for part in work.parts)
+                if lesson is None or is_begun or lesson.locked + lesson.uncounted >= (lesson.of or 0):
+                    return f"exercises/{work.name}.ipynb"
+                return f"lessons/{lesson.name}.ipynb"
         return ""
+
+    @property
+    def current_work(self) -> Work | None:
+        """The exercise of the notebook to go on with, if it is begun."""
+        begun = (work for work in self.exercises if any(part.state != "untried" for part in work.parts))
+        return next((work for work in begun if self.next == f"exercises/{work.name}.ipynb"), None)
+
+    @property
+    def boxes(self) -> tuple[Box, ...]:
+        """The map: all lessons in order."""
+        works = {work.name[:2]: work for work in self.exercises}
+        return tuple(self.box(name, title, works.get(name[:2])) for name, title in TITLES.items())
+
+    def box(self, name: str, title: str, work: Work | None) -> Box:
+        asked = [each for each in (*self.predictions, *self.quizzes) if each.name == name]
+        begun = any(each.locked or each.uncounted for each in asked)
+        done = any(each.of and each.locked + each.uncounted >= each.of for each in asked)  # where there is no exercise
+        if work:
+            begun = begun or any(part.state != "untried" for part in work.parts)
+            done = work.points + work.revealed_points >= work.of
+        broken = work is not None and any(part.state == "broken" for part in work.parts)
+        state = "broken" if broken else "done" if done else "begun" if begun else "untried"
+        file = f"exercises/{work.name}.ipynb" if work else ""
+        return Box(name, title, state, file, f"{work.points}/{work.of}" if work and (begun or done) else "")
 
     @property
     def points(self) -> int:
@@ -116,7 +182,7 @@ class Standing:
         return "\n".join(text(self))
 
     def _repr_mimebundle_(self, **options: Any) -> dict[str, str]:
-        return {"text/plain": repr(self), "text/html": table(self)}
+        return {"text/plain": repr(self), "text/html": page(self)}
 
 
 def dashboard() -> Standing:
@@ -143,7 +209,18 @@ def standing(folder: Path | None) -> Standing:
         tuple(
             count_questions(name, [r for r in answers if quiz_of(r, quizzes) == name], n) for name, n in quizzes.items()
         ),
+        last_notebook(tried, answers),
     )
+
+
+def last_notebook(tried: list[Record], answers: list[Record]) -> str:
+    """The notebook of the latest record that belongs to a notebook of the course; "" if there is none."""
+    files = {part.name: f"exercises/{each.name}.ipynb" for each in exercise.all_exercises() for part in each.parts}
+    known = {file.partition("/")[2].removesuffix(".ipynb"): file for file in files.values()}
+    known |= {name: f"lessons/{name}.ipynb" for name in TITLES}
+    dated = [(record["when"], known.get(record["notebook"])) for record in answers]
+    dated += [(record.get("when", ""), files.get(record["part"])) for record in tried]
+    return max(((str(when), file) for when, file in dated if file), key=lambda each: each[0], default=("", ""))[1]
 
 
 def quiz_of(record: Record, quizzes: dict[str, int]) -> str | None:
@@ -173,81 +250,77 @@ def count_questions(name: str, records: Sequence[Record], of: int | None = None)
 
 
 def text(standing: Standing) -> list[str]:
-    """The progress as lines of text."""
-    width = max((len(work.name) for work in standing.exercises), default=0)
-    lines = [f"{standing.points} of {standing.of} points in {len(standing.exercises)} exercises."]
-    for each in standing.exercises:
-        shown = f", {each.revealed_points} shown" if each.revealed_points else ""
-        parts = ", ".join(part.marked_name + tries(part) for part in each.parts)
-        sign = road.SIGN if road.is_on_road(each.name) else ""
-        lines.append(f"  {each.name:{width}}  {sign:4}  {each.points:2} of {each.of} points{shown}: {parts}")
-    lines += [f"Predictions, {format_counts(each)}" for each in standing.predictions] or [
-        "No prediction is locked yet."
-    ]
-    lines += [f"Quiz, {format_counts(each)}" for each in standing.quizzes]
-    lines.append(f"{road.MEANING}.")
-    return [*lines, f"Go on with {standing.next}."] if standing.next else lines
+    """The progress as at most 23 lines of 80 columns."""
+    lines = [sentence(standing), *(f"Next: {name_of(standing, file)}" for file in [standing.next] if file)]
+    lines += totals(standing)
+    if work := standing.current_work:
+        parts = ", ".join(part.marked_name + tries(part) for part in work.parts)
+        lines += wrap(f"Exercise {work.name[:2]}, {work.points} of {work.of} points: {parts}", COLUMNS)
+    cells = [f"{box.mark} {box.name[:2]}{box.star}{box.title:27} {box.score:5}" for box in standing.boxes]
+    half = (len(cells) + 1) // 2
+    rows = ("   ".join(pair).rstrip() for pair in zip_longest(cells[:half], cells[half:], fillvalue=""))
+    return [*lines, "", *rows, KEY]
+
+
+def sentence(standing: Standing) -> str:
+    """Where the learner left off, in a sentence."""
+    if not standing.left_off:
+        return "You have not begun yet."
+    return f"You left off in {name_of(standing, standing.left_off)}."
+
+
+def name_of(standing: Standing, file: str) -> str:
+    """A notebook by its title, as in `lesson 06 The dynamic graph`."""
+    folder, _, name = file.removesuffix(".ipynb").partition("/")
+    titles = {work.name: work.title for work in standing.exercises} if folder == "exercises" else TITLES
+    return f"{folder.removesuffix('s')} {name[:2]} {titles.get(name, name[3:])}"
+
+
+def totals(standing: Standing) -> list[str]:
+    """The points, predictions and quiz answers so far, in a line or two."""
+    lines = [f"{standing.points} of {standing.of} points in {len(standing.exercises)} exercises"]
+    for name, counts in ("predictions", standing.predictions), ("quiz answers", standing.quizzes):
+        locked, right, uncounted = (sum(getattr(each, key) for each in counts) for key in COUNTED)
+        if locked or uncounted:
+            more = f", {uncounted} not counted" if uncounted else ""
+            lines.append(f"{locked} {name}, {right} right{more}")
+    return wrap("; ".join(lines) + ".", COLUMNS)
 
 
 def tries(part: PartStanding) -> str:
     return f" ({part.attempts} attempt{'' if part.attempts == 1 else 's'})" if part.attempts else ""
 
 
-def format_counts(each: QuestionCounts) -> str:
-    locked = f"{each.locked} locked" if each.of is None else f"{each.locked} of {each.of} locked"
-    uncounted = f", {each.uncounted} not counted" if each.uncounted else ""
-    return f"{each.name or 'elsewhere'}: {locked}, {each.right} right{uncounted}"
-
-
-def table(standing: Standing) -> str:
-    """The progress as an HTML table. The text says everything, so a screen reader can skip the bars."""
-    rows = [
-        row(link(standing, f"exercises/{work.name}.ipynb", f"{work.name.partition('_')[0]} {work.title}")
-            + (f" ({road.SIGN})" if road.is_on_road(work.name) else ""),
-            bar(work.points, work.revealed_points, work.of), f"{work.points} of {work.of} points",
-            "<br>".join(escape(part.marked_name + tries(part)) for part in work.parts))
-        for work in standing.exercises
-    ]  # fmt: skip
-    asked = [(f"Predictions, {each.name or 'elsewhere'}", each) for each in standing.predictions]
-    asked += [(f"Quiz, {each.name}", each) for each in standing.quizzes]
-    lessons = {each.name for each in standing.quizzes}
-    rows += [
-        row(link(standing, f"lessons/{each.name}.ipynb", title) if each.name in lessons else escape(title),
-            bar(each.right, each.locked - each.right, each.locked if each.of is None else each.of),
-            f"{each.right} right", escape(format_counts(each).partition(": ")[2]))
-        for title, each in asked
-    ]  # fmt: skip
-    key = f"✓ passed, … tried, ○ not tried, ◇ its solution was shown, which counts 0 points; {road.MEANING}"
-    head = "".join(
-        f'<th scope="col" style="text-align:left">{name}</th>'
-        for name in ("course", "so far", "in numbers", "in parts")
-    )
-    caption = f"{standing.points} of {standing.of} points in {len(standing.exercises)} exercises"
+def page(standing: Standing) -> str:
+    """The progress as HTML that is less than 600 pixels high, with each exercise part by part below a fold."""
+    go_on = ""
     if standing.next:
-        caption += f". Go on with {link(standing, standing.next, standing.next)}"
+        go_on = f" {link(standing, standing.next, f'Go on with {name_of(standing, standing.next)}', BUTTON)}"
+    parts = "".join(
+        f"<li>{escape(f'{work.name[:2]} {work.title}, {work.points} of {work.of} points')}: "
+        f"{escape(', '.join(part.marked_name + tries(part) for part in work.parts))}</li>"
+        for work in standing.exercises
+    )
+    grid = "display:grid;grid-template-columns:repeat(auto-fill,minmax(11em,1fr));gap:.3em;margin:.6em 0"
     return (
-        f'<div style="overflow-x:auto"><table><caption style="text-align:left"><strong>{caption}</strong></caption>'
-        f"<thead><tr>{head}</tr></thead><tbody>{''.join(rows)}</tbody></table><div>{key}</div></div>"
+        f'<section aria-label="Your progress"><div><strong>{escape(sentence(standing))}</strong>{go_on}</div>'
+        f'<div style="margin-top:.4em">{escape(" ".join(totals(standing)))}</div>'
+        f'<div style="{grid}">{"".join(tile(standing, box) for box in standing.boxes)}</div><div>{KEY}</div>'
+        f"<details><summary>The exercises, part by part</summary><ul>{parts}</ul>{PART_KEY}</details></section>"
     )
 
 
-def link(standing: Standing, file: str, words: str) -> str:
-    return f'<a href="{quote(f"{standing.home}/{file}")}">{escape(words)}</a>'
+def tile(standing: Standing, box: Box) -> str:
+    """A lesson as a box with links to the lesson and to its exercise."""
+    edge = f"border:1px solid #767676;border-left:5px solid {COLOURS[box.state]};padding:.15em .4em"
+    lesson = link(standing, f"lessons/{box.name}.ipynb", f"{box.name[:2]} {box.title}")
+    exercise = ""
+    if box.exercise:
+        label = f"{name_of(standing, box.exercise)}, {box.score} points"
+        exercise = " " + link(standing, box.exercise, box.score, aria=label)
+    return f'<div style="{edge}">{escape(box.mark)}{box.star}{lesson}{exercise}</div>'
 
 
-def row(title: str, bar: str, said: str, parts: str) -> str:
-    cells = "".join(f'<td style="text-align:left">{cell}</td>' for cell in (bar, said, parts))
-    return f'<tr><th scope="row" style="text-align:left">{title}</th>{cells}</tr>'
-
-
-def bar(done: int, shown: int, of: int) -> str:
-    """A bar as SVG: a solid part for `done`, and a dashed outline for `shown` (or locked but not right)."""
-    step = WIDTH / max(of, 1)
-    marks = f'<rect x="1" y="1" width="{done * step:.1f}" height="{HEIGHT}" fill="{DONE}"/>' if done else ""
-    if shown:
-        x, width = 1 + done * step, shown * step - 1
-        look = f'fill="none" stroke="{SHOWN}" stroke-width="2" stroke-dasharray="3 2"'
-        marks += f'<rect x="{x + 0.5:.1f}" y="2" width="{width:.1f}" height="{HEIGHT - 2}" {look}/>'
-    frame = f'<rect x="1" y="1" width="{WIDTH}" height="{HEIGHT}" fill="none" stroke="currentColor" opacity="0.5"/>'
-    size = f'width="{WIDTH + 2}" height="{HEIGHT + 2}" viewBox="0 0 {WIDTH + 2} {HEIGHT + 2}"'
-    return f'<svg xmlns="http://www.w3.org/2000/svg" aria-hidden="true" {size}>{frame}{marks}</svg>'
+def link(standing: Standing, file: str, words: str, style: str = "", aria: str = "") -> str:
+    more = (f' style="{style}"' if style else "") + (f' aria-label="{escape(aria)}"' if aria else "")
+    return f'<a href="{quote(f"{standing.home}/{file}")}"{more}>{escape(words)}</a>'

@@ -169,8 +169,8 @@ def starter(n: int) -> list[str]:
     found = str(beside) if beside.exists() else shutil.which("mpiexec")
     if found is None or importlib.util.find_spec("mpi4py") is None:
         raise NoRanksError(
-            f"{n} ranks need MPI, and {'mpi4py' if found else 'mpiexec'} is missing: pip install "
-            f"'minigrad-course[mpi]', for {sys.executable}; -n 1 works without"
+            f"{n} ranks need MPI, and {'mpi4py' if found else 'mpiexec'} is missing: python3 start.py add mpi "
+            f"brings both, or pip install 'minigrad-course[mpi]' for {sys.executable}; -n 1 works without"
         )
     return [found, "-n", str(n)]
 

@@ -36,7 +36,8 @@ def init_process_group(backend: str | None = None, timeout: timedelta = timedelt
         from . import mpi, nccl, reference  # they need mpi4py, which is optional
     except ImportError as missing:
         raise DistributedError(
-            f"many processes need MPI ({missing}): pip install 'minigrad-course[mpi]', in the Python that runs them"
+            f"many processes need MPI ({missing}): python3 start.py add mpi, or pip install 'minigrad-course[mpi]' in "
+            f"the Python that runs them"
         ) from None
     seconds = timeout.total_seconds()
     everyone = mpi.world(seconds)

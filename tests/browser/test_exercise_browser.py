@@ -82,4 +82,4 @@ def test_a_gradient_is_drawn_hints_outlive_the_kernel_and_the_start_page_tells(l
     expect(shown.nth(0).locator("pre").first).to_contain_text("gy[::-1].apply(self)[::-1]")
     expect(shown.nth(1)).to_contain_text("the solution is shown after 4 different attempts; so far there was none")
     expect(shown.nth(2)).to_contain_text("◇ running_total (4 attempts)")
-    assert pages.violations_by_theme(".jp-OutputArea-output table") == []
+    assert pages.violations_by_theme(".jp-OutputArea-output section") == []

@@ -14,7 +14,7 @@ from minigrad.course import dashboard, exercise, lessons, quiz
 from minigrad.course.attempts import FILE, Attempts
 from minigrad.course.progress import FILE as ANSWERS
 from minigrad.course.progress import Ledger
-from minigrad.course.standing import bar, standing
+from minigrad.course.standing import last_notebook, standing
 from tests.support.root import ROOT
 
 
@@ -73,23 +73,84 @@ def test_guesses_and_late_answers_are_not_counted(home):
     (each,) = [each for each in now.predictions if each.name == "02_chain_rule_backwards"]
 
     assert (each.locked, each.right, each.uncounted) == (0, 0, 2)
-    assert "02_chain_rule_backwards: 0 locked, 0 right, 2 not counted" in repr(now)
+    assert "3 predictions, 1 right, 2 not counted" in repr(now)
 
 
-def test_all_that_is_counted_is_in_the_text_and_in_the_table(home):
-    bundle = dashboard()._repr_mimebundle_()
+def test_the_text_fits_one_screen_and_says_where_to_go_on(home):
+    said = repr(replace(standing(home), left_off="exercises/01_scalar_engine.ipynb")).splitlines()
 
-    for said in bundle.values():
-        for words in ("✓ product (1 attempt)", "… order (2 attempts)", "◇ visits (1 attempt)", "2 of 10 points"):
-            assert words in said, words
-    assert "01_what_a_graph_is: 2 locked, 1 right" in bundle["text/plain"]
-    for said in bundle.values():
-        assert "road: one of the 9 lessons that stand alone" in said
-    assert re.search(r"02_backward_by_hand +road +0 of 10", bundle["text/plain"])
-    assert re.search(r"03_a_new_op +0 of 10", bundle["text/plain"])
-    quizzes = len(standing(home).quizzes)
-    assert bundle["text/html"].count("<svg") == len(list(exercise.all_exercises())) + 2 + quizzes
-    assert "<b>" not in bundle["text/html"]
+    assert said[:2] == [
+        "You left off in exercise 01 The pieces of a scalar engine.",
+        "Next: exercise 01 The pieces of a scalar engine",
+    ]
+    assert said[2] == "2 of 250 points in 25 exercises; 3 predictions, 1 right; 2 quiz answers, 1"
+    begun = " ".join(said[4:6])
+    assert begun.startswith("Exercise 01, 2 of 10 points: ✓ product (1 attempt), … order (2 attempts), ◇ visits (1")
+    assert re.search(r"^… 00\*Start here {18} +○ 14 Memory and schedule$", "\n".join(said), re.M)
+    assert re.search(r"^… 01 What a computation graph is +2/10 +○ 15 Compiled code$", "\n".join(said), re.M)
+    assert "* road: 9 lessons that stand alone" in said[-1]
+
+
+def test_the_text_fits_one_screen_whatever_is_next(home):
+    now = standing(home)
+    for work in now.exercises:
+        parts = tuple(replace(part, state="tried", attempts=10) for part in work.parts)
+        works = tuple(replace(w, parts=parts) if w is work else w for w in now.exercises)
+        file = f"exercises/{work.name}.ipynb"
+        said = repr(replace(now, exercises=works, left_off=file)).splitlines()
+        assert said[0] == f"You left off in exercise {work.name[:2]} {work.title}."
+        assert len(said) <= 23, said  # the command says the folder first
+        assert max(map(len, said)) <= 80, said
+
+
+def test_the_page_has_a_box_for_each_lesson_and_all_parts_below_a_fold(home):
+    said = dashboard()._repr_mimebundle_()["text/html"]
+
+    for words in ("✓ product (1 attempt)", "… order (2 attempts)", "◇ visits (1 attempt)", "2 of 10 points"):
+        assert words in said.partition("<details>")[2], words
+    assert said.count("border-left:5px") == len(lessons.TITLES) == 27
+    assert 'aria-label="exercise 01 The pieces of a scalar engine, 2/10 points">2/10</a>' in said
+    assert ">Go on with exercise 01 The pieces of a scalar engine</a>" in said
+    assert "* road: 9 lessons that stand alone" in said
+    assert "<b>" not in said
+
+
+def test_you_left_off_where_the_latest_record_is():
+    answers = [
+        {"when": "2026-11-29T10:00:00+00:00", "notebook": "02_chain_rule_backwards"},
+        {"when": "2026-11-29T12:00:00+00:00", "notebook": "a notebook of my own"},
+    ]
+    assert last_notebook([], []) == ""
+    assert last_notebook([], answers) == "lessons/02_chain_rule_backwards.ipynb"
+    tried = [{"when": "2026-11-29T11:00:00+00:00", "part": "product"}, {"when": "2026-11-30", "part": "no part"}]
+    assert last_notebook(tried, answers) == "exercises/01_scalar_engine.ipynb"
+
+
+def test_a_box_says_how_a_lesson_stands(home):
+    states = {box.name: box.state for box in standing(home).boxes}
+    assert [states.pop(name) for name in ("00_start_here", "01_what_a_graph_is")] == ["begun"] * 2
+    assert {*states.values()} == {"untried"}
+
+    ask_all(home, "00_start_here")
+    for part in standing(home).exercises[0].parts:
+        Attempts(home / FILE).note(part.name, "passed")
+    assert [box.state for box in standing(home).boxes[:2]] == ["done", "done"]
+    Attempts(home / FILE).note("product", "broken")
+    assert standing(home).boxes[1].state == "broken"
+
+
+def test_the_titles_are_those_of_the_headers():
+    header = re.compile(r"^#     title: (.*)$", re.M)
+    sources = sorted((ROOT / "lessons" / "source").glob("[0-9]*.py"))
+
+    assert {file.stem: header.search(file.read_text("utf-8"))[1] for file in sources} == lessons.TITLES
+
+
+def ask_all(home, lesson):
+    """Lock all answers of a lesson's quiz."""
+    answer = {"kind": "number", "answer": 4, "confidence": "certain", "right": None}
+    for item in quiz.quiz(lesson):
+        Ledger(home / ANSWERS, notebook=lesson).add({**answer, "name": item.question.name})
 
 
 def test_where_nothing_is_done_the_dashboard_is_the_same_everywhere(tmp_path, monkeypatch):
@@ -100,7 +161,7 @@ def test_where_nothing_is_done_the_dashboard_is_the_same_everywhere(tmp_path, mo
     monkeypatch.chdir(ROOT / "lessons")
 
     assert here == dashboard()._repr_mimebundle_() == standing(None)._repr_mimebundle_()
-    assert here["text/plain"].startswith("0 of ")
+    assert here["text/plain"].startswith("You have not begun yet.\nNext: lesson 00 Start here\n0 of ")
     assert str(tmp_path) not in here["text/plain"] + here["text/html"]
 
 
@@ -109,18 +170,27 @@ def test_it_leads_to_the_lesson_then_to_its_exercise_and_then_to_the_next(home, 
     for part in standing(home).exercises[0].parts:
         Attempts(home / FILE).note(part.name, "passed")
     assert standing(home).next == "lessons/02_chain_rule_backwards.ipynb"
-    Ledger(home / ANSWERS, notebook="02_chain_rule_backwards").add(
-        {"kind": "number", "answer": 4, "confidence": "certain", "name": "steps", "right": None}
-    )
+    ask_all(home, "02_chain_rule_backwards")
     assert standing(home).next == "exercises/02_backward_by_hand.ipynb"
-    assert "Go on with exercises/02_backward_by_hand.ipynb." in repr(dashboard())
+    assert "Next: exercise 02 Backward, by hand" in repr(dashboard())
     (home / "lessons").mkdir()
     monkeypatch.chdir(home / "lessons")
     assert 'href="../exercises/02_backward_by_hand.ipynb"' in dashboard()._repr_mimebundle_()["text/html"]
     for part in (part for work in standing(home).exercises for part in work.parts):
         Attempts(home / FILE).note(part.name, "passed")
     assert standing(home).next == ""
-    assert "Go on" not in repr(dashboard())
+    assert "Next:" not in repr(dashboard())
+
+
+def test_it_leads_on_from_where_you_left_off_and_back_to_what_was_left_out_at_the_end(home):
+    """Somebody on the road, who has left out lesson 01's exercise, was sent back to it after each lesson."""
+    now = standing(home)
+    at = {name: f"lessons/{name}.ipynb" for name in ("06_the_dynamic_graph", "25_a_small_gpt", "90_gallery")}
+
+    assert replace(now, left_off=at["06_the_dynamic_graph"]).next == "lessons/06_the_dynamic_graph.ipynb"
+    done = tuple(replace(work, points=10) if work.name[:2] == "25" else work for work in now.exercises)
+    assert replace(now, exercises=done, left_off=at["25_a_small_gpt"]).next == "exercises/01_scalar_engine.ipynb"
+    assert replace(now, left_off=at["90_gallery"]).next == "exercises/01_scalar_engine.ipynb"
 
 
 def test_of_an_exercise_that_belongs_to_no_lesson_it_leads_to_the_exercise(home):
@@ -145,16 +215,9 @@ def test_every_link_of_the_dashboard_leads_to_a_notebook_of_the_course(tmp_path,
     monkeypatch.chdir(tmp_path)
     links = re.findall('href="([^"]*)"', dashboard()._repr_mimebundle_()["text/html"])
 
-    assert len(links) == len(list(exercise.all_exercises())) + len(list(quiz.FOLDER.glob("*.toml"))) + 1
+    assert links[0] == "./lessons/00_start_here.ipynb"
+    assert len(links) == 1 + len(lessons.TITLES) + len(list(exercise.all_exercises()))
     assert all((lessons.course() / link).is_file() for link in links)
-
-
-def test_a_bar_is_as_long_as_what_it_tells():
-    assert 'width="80.0"' in bar(5, 0, 10)
-    assert 'width="80.0"' in bar(5, 5, 10)
-    assert 'width="79.0"' in bar(5, 5, 10)
-    assert 'fill="#009e73"' not in bar(0, 0, 10)
-    assert bar(0, 0, 0)
 
 
 def test_the_command_says_the_same_as_data(checkout):

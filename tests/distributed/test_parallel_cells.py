@@ -116,7 +116,7 @@ parallel.course = lambda: launcher.Path({str(lessons.parent)!r})
 
     said, *run = "".join(map(text, shown)).splitlines()
     assert run == ["2 ranks", "[0] here", "[1] here"]
-    assert said.startswith("Recorded, not run here: 2 ranks need MPI, and mpi4py is missing: pip install")
+    assert said.startswith("Recorded, not run here: 2 ranks need MPI, and mpi4py is missing: python3 start.py add mpi ")
     assert text(place[0]) == "[0.5, 1.5]"
     assert "A lesson's own cells, unchanged" in other[0].evalue
 

@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 
+from minigrad.course.cli import command_line
 from tests.support.fresh_machine import INSTALLER, PYTHON, SITE, Fresh, module
 from tests.support.miniature_checkout import Checkout
 from tests.support.root import ROOT
@@ -227,9 +228,31 @@ def test_a_path_too_long_for_windows_is_refused_with_a_way_out() -> None:
     assert start.too_long("C:\\" + "x" * 87) == ""
 
 
-def test_help_sets_nothing_up(fresh: Fresh) -> None:
-    assert "python3 start.py test" in fresh.start("--help").stdout
+@pytest.mark.parametrize("asked", ["--help", "-h", "help"])
+def test_help_sets_nothing_up(fresh: Fresh, asked: str) -> None:
+    assert "python3 start.py test" in fresh.start(asked).stdout
     assert not (fresh.root / ".venv").exists()
+
+
+def test_a_typo_is_refused_before_anything_is_set_up(fresh: Fresh) -> None:
+    """It took a minute of installing until minigrad said so."""
+    process = fresh.start("stauts")
+
+    assert process.returncode == 1
+    assert process.stderr.startswith("There is no verb stauts: did you mean status? The verbs are status, submit,")
+    assert "did you mean" not in fresh.start("zzz").stderr
+    assert not (fresh.root / ".venv").exists()
+
+
+def test_help_lists_every_verb_of_minigrad(fresh: Fresh) -> None:
+    (choices,) = (action.choices for action in command_line()._actions if action.choices)
+    listed = re.findall(r"^    python3 start\.py ([a-z]+)", fresh.start("--help").stdout, re.M)
+
+    assert sorted(listed) == sorted([*choices, "site", "test", "python"])
+
+
+def test_a_verb_of_minigrad_is_handed_on(fresh: Fresh) -> None:
+    assert "Course folder: " in fresh.start("status").stdout
 
 
 def test_start_is_written_in_the_grammar_of_python_3_8() -> None:

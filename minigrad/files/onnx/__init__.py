@@ -18,6 +18,8 @@ def __getattr__(name: str) -> Any:
     except ModuleNotFoundError as missing:
         if missing.name != "onnx":
             raise
-        raise ImportError("mg.onnx needs the onnx package: pip install 'minigrad-course[onnx]'") from missing
+        raise ImportError(
+            "mg.onnx needs the onnx package: python3 start.py add onnx, or pip install 'minigrad-course[onnx]'"
+        ) from missing
     globals()[name] = found = getattr(module, name)
     return found

@@ -572,7 +572,7 @@ def numpys(why):
 
 def test_where_there_is_no_compiler_numpy_runs_and_one_line_says_so(fresh, monkeypatch):
     monkeypatch.setattr(toolchain, "candidates", list)
-    f = numpys(r"there is no working C\+\+ compiler: python -m pip install")
+    f = numpys(r"there is no working C\+\+ compiler: python3 start\.py add native")
     with warnings.catch_warnings(action="error"):  # said once
         f(mg.zeros(6))
 

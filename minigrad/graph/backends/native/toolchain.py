@@ -60,7 +60,10 @@ def compiler() -> tuple[str, ...] | None:
                 return command
         except (OSError, subprocess.SubprocessError, AttributeError):
             continue
-    warn_no_compiler("there is no working C++ compiler: python -m pip install 'minigrad-course[native]' installs one")
+    warn_no_compiler(
+        "there is no working C++ compiler: python3 start.py add native installs one, or python -m pip install "
+        "'minigrad-course[native]'"
+    )
     return None
 
 
