@@ -55,8 +55,8 @@ from minigrad.widgets import ChainRule
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## Nudge and see
 #
-# Take `z = x * y + w` at x = 2, y = 3, w = 4. Push x up by 0.001 and leave the others alone. How many times as far does
-# z move? The plainest way to find out is to run the formula again.
+# Take `z = x * y + w` at x = 2, y = 3, w = −4. Push x up by 0.001 and leave the others alone. How many times as far
+# does z move? The plainest way to find out is to run the formula again.
 
 
 # %% slideshow={"slide_type": "fragment"}
@@ -65,8 +65,8 @@ def f(x, y, w):
 
 
 h = 0.001
-z = f(2, 3, 4)
-after_a_nudge = {"x": f(2 + h, 3, 4), "y": f(2, 3 + h, 4), "w": f(2, 3, 4 + h)}
+z = f(2, 3, -4)
+after_a_nudge = {"x": f(2 + h, 3, -4), "y": f(2, 3 + h, -4), "w": f(2, 3, -4 + h)}
 for name, moved_z in after_a_nudge.items():
     print(f"nudge {name}: z moves {(moved_z - z) / h:.3f} times as far")
 

@@ -13,7 +13,8 @@
 #     builds_on: [02_chain_rule_backwards]
 #     widgets: [GradientDescent, TrainingView, Predict, Quiz]
 #     terms:
-#       gradient descent: Step after step against the gradient, each a fraction of it; forward, clear, backward, step
+#       gradient descent: Taking step after step against the gradient, each a fraction of it; forward, clear,
+#         backward, step
 #       learning rate: The fraction of the gradient that a step takes
 #       parameters: The numbers in a network that training may change
 #       neuron: A unit that weighs its inputs, adds a bias, and bends the sum
@@ -21,7 +22,7 @@
 #       loss surface: The loss as a height over the parameters
 #       momentum: A step that keeps a part of the step before it, so that steps gather speed, with a friction that you
 #         choose
-#       softmax: The way from scores to probabilities; e to each score, divided by the sum of that over all scores
+#       softmax: A function from scores to probabilities; e to each score, divided by the sum of that over all scores
 #       mini-batch: The few examples that one step of training looks at
 #       epoch: One pass of training over all examples
 # ---
@@ -281,8 +282,7 @@ show_moons(ax, "The boundary bends around the moons")
 # *The plots: on the left the loss, steep in the first steps, then a slow slope downwards. On the right the plane in two
 # colours, their border a wave between the moons.*
 #
-# Nine neurons have drawn a curve that nobody told them. All that they had was a slope for each of 33 numbers, two
-# hundred times over.
+# Nobody showed the network this curve. It had nothing but a slope for each of its 33 numbers, two hundred times over.
 
 # %% [markdown] slideshow={"slide_type": "notes"}
 # While it trains, ask what the border could look like with two neurons instead of eight.
