@@ -535,6 +535,9 @@ unseen = accuracy(model, digits.test_x, digits.test_y)
 print("over 95 %" if unseen > 0.95 else "not over 95 %: try a smaller learning rate, more neurons or more epochs")
 reveal("per cent right", round(100 * unseen))
 
+# %% [markdown] slideshow={"slide_type": "fragment"}
+# Two layers and a few seconds of training, and it reads handwriting. Nobody wrote a rule for what a 7 looks like.
+
 # %% [markdown] slideshow={"slide_type": "notes"}
 # Guesses run from 60 to 99. Ask why the digits that it learned from are the wrong ones to judge it by; then show some
 # that it misreads.
@@ -570,8 +573,7 @@ print("better than 95 %:", careless_unseen > 0.95, "  better than 20 %:", carele
 # The slip that looked like a gift on the moons ruins this network. So we clear. When we want speed, we ask for it by
 # its name, momentum, with a friction that we choose.
 #
-# Trained with clearing, two layers learned in a few seconds to read handwriting. Nobody wrote a rule for what a 7 looks
-# like.
+# ### When training is interrupted
 #
 # Large networks train for weeks, and machines fail. So a training program regularly writes a *checkpoint*: the
 # parameters, the state of the optimiser (such as the last step, for momentum), and the number of the step. To resume,
@@ -616,8 +618,7 @@ Quiz("03_train_a_network")
 # - A rate that is too large for one loss surface may do on another: a bowl throws the ball out, flat ends hold it.
 # - With arrays as nodes, thousands of scalar values become a handful, and the chain rule stays what it was.
 # - A network is judged by examples that it has not learned from.
-
-# %% [markdown] slideshow={"slide_type": "skip"}
+#
 # **Sources.** D. E. Rumelhart, G. E. Hinton, R. J. Williams, *Learning representations by back-propagating errors*,
 # Nature 323 (1986), 533-536: equation 8 is the step against the gradient, equation 9 momentum. B. T. Polyak, *Some
 # methods of speeding up the convergence of iteration methods*, USSR Computational Mathematics and Mathematical Physics
