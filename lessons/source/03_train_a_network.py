@@ -198,6 +198,7 @@ def new_network():
 
 
 def weigh(layer, xs):
+    """For each row: its weights times xs, plus its bias."""
     return [sum((w * x for w, x in zip(row, xs)), row[-1]) for row in layer]
 
 
@@ -207,10 +208,10 @@ def score(network, xs):
 
 
 # %% [markdown] slideshow={"slide_type": "subslide"}
-# The loss must fall when scores move to the right side. For a lower point with the score s we take ln(1 + e⁻ˢ), and for
-# an upper point ln(1 + eˢ). This is near 0 if the score is far on the right side, and grows steadily on the wrong side.
-# The loss is the mean over all points. Its graph contains every operation for every point. How many values is that, for
-# 60 points and 8 × 3 + 9 parameters?
+# The loss must fall when scores move to the correct side of 0. For a lower point with the score s we take ln(1 + e⁻ˢ),
+# and for an upper point ln(1 + eˢ). This is near 0 for a score far on the correct side, and grows steadily on the wrong
+# side. The loss is the mean over all points. Its graph contains every operation for every point. How many values is
+# that, for 60 points and 33 parameters (8 × 3 in the neurons, 9 in the last row)?
 
 # %% slideshow={"slide_type": "fragment"}
 Predict(
@@ -232,8 +233,8 @@ def loss_on_moons(network):
 network = new_network()
 graph = history(loss_on_moons(network))
 weight = network[0][0][0]
-print("arrows that leave one weight:", sum(parent is weight for v in graph for parent, _ in v.parents))
-print("values:", len(graph))
+arrows = sum(parent is weight for v in graph for parent, _ in v.parents)
+print("values:", len(graph), "  arrows that leave one weight:", arrows)
 reveal_range("values in the graph", len(graph), 100, 1000, 10_000)
 
 # %% [markdown] slideshow={"slide_type": "fragment"}
@@ -243,7 +244,7 @@ reveal_range("values in the graph", len(graph), 100, 1000, 10_000)
 # drops it.
 
 # %% [markdown] slideshow={"slide_type": "notes"}
-# Several thousand values for nine neurons and sixty points. Count the operations of one neuron on the board, then
+# Several thousand values for eight neurons and sixty points. Count the operations of one neuron on the board, then
 # multiply.
 
 
@@ -269,7 +270,7 @@ network, curve = train_on_moons(learning_rate=1.5, steps=200)
 
 # %% slideshow={"slide_type": "fragment"}
 right = sum((score(network, xs).data > 0) == (label == 1) for xs, label in zip(points.tolist(), labels))
-print(f"loss: {curve[0]:.2f} before, {curve[-1]:.2f} after; {right} of {len(points)} points on the right side")
+print(f"loss: {curve[0]:.2f} before, {curve[-1]:.2f} after; {right} of {len(points)} points on the correct side")
 fig, (left, ax) = plt.subplots(1, 2, figsize=(9, 3.2), layout="constrained")
 left.plot(curve, color=BLUE)
 left.set(xlabel="step", ylabel="loss", ylim=0, title="The loss falls")
@@ -282,7 +283,7 @@ show_moons(ax, "The boundary bends around the moons")
 # *The plots: on the left the loss, steep in the first steps, then a slow slope downwards. On the right the plane in two
 # colours, their border a wave between the moons.*
 #
-# Nobody showed the network this curve. It had nothing but a slope for each of its 33 numbers, two hundred times over.
+# Nobody showed the network this curve. It had sixty points, and a slope for each of its 33 numbers, two hundred times.
 
 # %% [markdown] slideshow={"slide_type": "notes"}
 # While it trains, ask what the border could look like with two neurons instead of eight.
@@ -356,8 +357,8 @@ mg.draw(loss)
 
 # %% [markdown] slideshow={"slide_type": "fragment"}
 # Fourteen boxes. Each is a whole array, with its shape written in it; *norm* is the length of its numbers taken as one
-# vector. An *affine* box is a whole layer: the inputs times the weights, plus the biases. *ln σ* of a score s is −ln(1
-# + e⁻ˢ). The loss of a point is #1 × s − ln σ, where #1 is 0 for a lower point and 1 for an upper point: the two
+# vector. An *affine* box is a whole layer: the inputs times the weights, plus the biases. *ln σ* of a score s is
+# −ln(1 + e⁻ˢ). The loss of a point is #1 × s − ln σ, where #1 is 0 for a lower point and 1 for an upper point: the two
 # formulas from above in one. The chain rule is still the one you stepped through.
 #
 # With 6,000 points instead of 60, the scalar graph would have a hundred times as many values. And this one?
