@@ -413,17 +413,17 @@ print("backward:", x.grad)
 reveal("best step", max(["1e-1", "1e-5", "1e-15"], key=digits.get))
 
 # %% [markdown] slideshow={"slide_type": "skip"}
-# The number of correct digits rises, then falls. With a large step the curve bends between the two points that we
-# compare; this error shrinks with h². With a tiny step we subtract two nearly equal numbers of 16 digits, and what is
-# left is mostly their rounding; this error grows as h shrinks. At its best, nudging gets 11 digits; backward gets them
-# all. Finite differences are a good referee but a poor player: they need a run or two for each input.
+# The number of correct digits rises, then falls. With a large step, the curve bends too much between the two points
+# that we compare; this error shrinks with h². With a tiny step we subtract two nearly equal numbers of 16 digits, and
+# what is left is mostly their rounding; this error grows as h shrinks. At its best, nudging gets 11 digits; backward
+# gets them all. Finite differences are a good referee but a poor player: they need a run or two for each input.
 
 # %% [markdown] slideshow={"slide_type": "fragment"}
 # School teaches a third way to a derivative: rewrite the formula into another formula, which is called **symbolic
 # differentiation**. Written out without sharing, the formula of our 16 doublings names x once for each path, 65,536
-# times. The engine does neither of the two. **Automatic differentiation** applies the chain rule to the numbers of one
-# run; it is exact up to rounding, and it shares what the run shared. In this direction, from the output back, it is
-# called **reverse mode**, or backpropagation.
+# times. The engine neither nudges nor rewrites formulas. **Automatic differentiation** applies the chain rule to the
+# numbers of one run; it is exact up to rounding, and it shares what the run shared. In this direction, from the output
+# back, it is called **reverse mode**, or backpropagation.
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## The same with arrays
