@@ -24,7 +24,8 @@
 #       forward pass: The computation of all values, from the leaves to the output, parents first
 #       topological order: A row of all nodes in which each stands after its parents
 #       define by run: The graph is made while the program computes, one node for each operation that ran
-#       eager: Of code, or of the mode it runs in; each operation computes its result at once, where it stands
+#       eager: Said of code, or of the mode it runs in, if each operation computes its result as soon as Python
+#         reaches it
 #       acyclic: With no path along the arrows that leads back to where it began
 # ---
 
@@ -287,8 +288,8 @@ reveal("orders", len(orders))
 # ## What does an `if` leave behind?
 #
 # Nobody *built* these graphs. Each operation computed its number at once, which is called **eager** execution, and left
-# a node behind. So the graph grew while Python ran: **define by run**. Here is a function with two branches. Its graph
-# is drawn after calling `f(3)`. Will there be an exp in it?
+# a node behind. So the graph grew while Python ran: **define by run**. Here is a function with two branches. After
+# `f(3)` has run, is there an exp in the graph of its result?
 
 
 # %% slideshow={"slide_type": "fragment"}

@@ -55,8 +55,8 @@ from minigrad.widgets import ChainRule
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## Nudge and see
 #
-# Take `z = x * y + w` at x = 2, y = 3, w = 4. Push x up by 0.001 and leave the others alone. How many times as far does
-# z move? The plainest way to find out is to run the formula again.
+# Take `z = x * y + w` at x = 2, y = 3, w = −4. Push x up by 0.001 and leave the others alone. How many times as far
+# does z move? The plainest way to find out is to run the formula again.
 
 
 # %% slideshow={"slide_type": "fragment"}
@@ -65,8 +65,8 @@ def f(x, y, w):
 
 
 h = 0.001
-z = f(2, 3, 4)
-after_a_nudge = {"x": f(2 + h, 3, 4), "y": f(2, 3 + h, 4), "w": f(2, 3, 4 + h)}
+z = f(2, 3, -4)
+after_a_nudge = {"x": f(2 + h, 3, -4), "y": f(2, 3 + h, -4), "w": f(2, 3, -4 + h)}
 for name, moved_z in after_a_nudge.items():
     print(f"nudge {name}: z moves {(moved_z - z) / h:.3f} times as far")
 
@@ -413,17 +413,17 @@ print("backward:", x.grad)
 reveal("best step", max(["1e-1", "1e-5", "1e-15"], key=digits.get))
 
 # %% [markdown] slideshow={"slide_type": "skip"}
-# The number of correct digits rises, then falls. With a large step the curve bends between the two points that we
-# compare; this error shrinks with h². With a tiny step we subtract two nearly equal numbers of 16 digits, and what is
-# left is mostly their rounding; this error grows as h shrinks. At its best, nudging gets 11 digits; backward gets them
-# all. Finite differences are a good referee but a poor player: they need a run or two for each input.
+# The number of correct digits rises, then falls. With a large step, the curve bends too much between the two points
+# that we compare; this error shrinks with h². With a tiny step we subtract two nearly equal numbers of 16 digits, and
+# what is left is mostly their rounding; this error grows as h shrinks. At its best, nudging gets 11 digits; backward
+# gets them all. Finite differences are a good referee but a poor player: they need a run or two for each input.
 
 # %% [markdown] slideshow={"slide_type": "fragment"}
 # School teaches a third way to a derivative: rewrite the formula into another formula, which is called **symbolic
 # differentiation**. Written out without sharing, the formula of our 16 doublings names x once for each path, 65,536
-# times. The engine does neither of the two. **Automatic differentiation** applies the chain rule to the numbers of one
-# run; it is exact up to rounding, and it shares what the run shared. In this direction, from the output back, it is
-# called **reverse mode**, or backpropagation.
+# times. The engine neither nudges nor rewrites formulas. **Automatic differentiation** applies the chain rule to the
+# numbers of one run; it is exact up to rounding, and it shares what the run shared. In this direction, from the output
+# back, it is called **reverse mode**, or backpropagation.
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## The same with arrays

@@ -13,7 +13,8 @@
 #     builds_on: [02_chain_rule_backwards]
 #     widgets: [GradientDescent, TrainingView, Predict, Quiz]
 #     terms:
-#       gradient descent: Step after step against the gradient, each a fraction of it; forward, clear, backward, step
+#       gradient descent: Taking step after step against the gradient, each a fraction of it; forward, clear,
+#         backward, step
 #       learning rate: The fraction of the gradient that a step takes
 #       parameters: The numbers in a network that training may change
 #       neuron: A unit that weighs its inputs, adds a bias, and bends the sum
@@ -21,7 +22,7 @@
 #       loss surface: The loss as a height over the parameters
 #       momentum: A step that keeps a part of the step before it, so that steps gather speed, with a friction that you
 #         choose
-#       softmax: The way from scores to probabilities; e to each score, divided by the sum of that over all scores
+#       softmax: A function from scores to probabilities; e to each score, divided by the sum of that over all scores
 #       mini-batch: The few examples that one step of training looks at
 #       epoch: One pass of training over all examples
 # ---
@@ -197,6 +198,7 @@ def new_network():
 
 
 def weigh(layer, xs):
+    """For each row: its weights times xs, plus its bias."""
     return [sum((w * x for w, x in zip(row, xs)), row[-1]) for row in layer]
 
 
@@ -206,10 +208,10 @@ def score(network, xs):
 
 
 # %% [markdown] slideshow={"slide_type": "subslide"}
-# The loss must fall when scores move to the right side. For a lower point with the score s we take ln(1 + e⁻ˢ), and for
-# an upper point ln(1 + eˢ). This is near 0 if the score is far on the right side, and grows steadily on the wrong side.
-# The loss is the mean over all points. Its graph contains every operation for every point. How many values is that, for
-# 60 points and 8 × 3 + 9 parameters?
+# The loss must fall when scores move to the correct side of 0. For a lower point with the score s we take ln(1 + e⁻ˢ),
+# and for an upper point ln(1 + eˢ). This is near 0 for a score far on the correct side, and grows steadily on the wrong
+# side. The loss is the mean over all points. Its graph contains every operation for every point. How many values is
+# that, for 60 points and 33 parameters (8 × 3 in the neurons, 9 in the last row)?
 
 # %% slideshow={"slide_type": "fragment"}
 Predict(
@@ -231,8 +233,8 @@ def loss_on_moons(network):
 network = new_network()
 graph = history(loss_on_moons(network))
 weight = network[0][0][0]
-print("arrows that leave one weight:", sum(parent is weight for v in graph for parent, _ in v.parents))
-print("values:", len(graph))
+arrows = sum(parent is weight for v in graph for parent, _ in v.parents)
+print("values:", len(graph), "  arrows that leave one weight:", arrows)
 reveal_range("values in the graph", len(graph), 100, 1000, 10_000)
 
 # %% [markdown] slideshow={"slide_type": "fragment"}
@@ -242,7 +244,7 @@ reveal_range("values in the graph", len(graph), 100, 1000, 10_000)
 # drops it.
 
 # %% [markdown] slideshow={"slide_type": "notes"}
-# Several thousand values for nine neurons and sixty points. Count the operations of one neuron on the board, then
+# Several thousand values for eight neurons and sixty points. Count the operations of one neuron on the board, then
 # multiply.
 
 
@@ -268,7 +270,7 @@ network, curve = train_on_moons(learning_rate=1.5, steps=200)
 
 # %% slideshow={"slide_type": "fragment"}
 right = sum((score(network, xs).data > 0) == (label == 1) for xs, label in zip(points.tolist(), labels))
-print(f"loss: {curve[0]:.2f} before, {curve[-1]:.2f} after; {right} of {len(points)} points on the right side")
+print(f"loss: {curve[0]:.2f} before, {curve[-1]:.2f} after; {right} of {len(points)} points on the correct side")
 fig, (left, ax) = plt.subplots(1, 2, figsize=(9, 3.2), layout="constrained")
 left.plot(curve, color=BLUE)
 left.set(xlabel="step", ylabel="loss", ylim=0, title="The loss falls")
@@ -281,8 +283,7 @@ show_moons(ax, "The boundary bends around the moons")
 # *The plots: on the left the loss, steep in the first steps, then a slow slope downwards. On the right the plane in two
 # colours, their border a wave between the moons.*
 #
-# Nine neurons have drawn a curve that nobody told them. All that they had was a slope for each of 33 numbers, two
-# hundred times over.
+# Nobody showed the network this curve. It had sixty points, and a slope for each of its 33 numbers, two hundred times.
 
 # %% [markdown] slideshow={"slide_type": "notes"}
 # While it trains, ask what the border could look like with two neurons instead of eight.
@@ -356,8 +357,8 @@ mg.draw(loss)
 
 # %% [markdown] slideshow={"slide_type": "fragment"}
 # Fourteen boxes. Each is a whole array, with its shape written in it; *norm* is the length of its numbers taken as one
-# vector. An *affine* box is a whole layer: the inputs times the weights, plus the biases. *ln σ* of a score s is −ln(1
-# + e⁻ˢ). The loss of a point is #1 × s − ln σ, where #1 is 0 for a lower point and 1 for an upper point: the two
+# vector. An *affine* box is a whole layer: the inputs times the weights, plus the biases. *ln σ* of a score s is
+# −ln(1 + e⁻ˢ). The loss of a point is #1 × s − ln σ, where #1 is 0 for a lower point and 1 for an upper point: the two
 # formulas from above in one. The chain rule is still the one you stepped through.
 #
 # With 6,000 points instead of 60, the scalar graph would have a hundred times as many values. And this one?
@@ -535,6 +536,9 @@ unseen = accuracy(model, digits.test_x, digits.test_y)
 print("over 95 %" if unseen > 0.95 else "not over 95 %: try a smaller learning rate, more neurons or more epochs")
 reveal("per cent right", round(100 * unseen))
 
+# %% [markdown] slideshow={"slide_type": "fragment"}
+# Two layers and a few seconds of training, and it reads handwriting. Nobody wrote a rule for what a 7 looks like.
+
 # %% [markdown] slideshow={"slide_type": "notes"}
 # Guesses run from 60 to 99. Ask why the digits that it learned from are the wrong ones to judge it by; then show some
 # that it misreads.
@@ -570,8 +574,7 @@ print("better than 95 %:", careless_unseen > 0.95, "  better than 20 %:", carele
 # The slip that looked like a gift on the moons ruins this network. So we clear. When we want speed, we ask for it by
 # its name, momentum, with a friction that we choose.
 #
-# Trained with clearing, two layers learned in a few seconds to read handwriting. Nobody wrote a rule for what a 7 looks
-# like.
+# ### When training is interrupted
 #
 # Large networks train for weeks, and machines fail. So a training program regularly writes a *checkpoint*: the
 # parameters, the state of the optimiser (such as the last step, for momentum), and the number of the step. To resume,
@@ -616,8 +619,7 @@ Quiz("03_train_a_network")
 # - A rate that is too large for one loss surface may do on another: a bowl throws the ball out, flat ends hold it.
 # - With arrays as nodes, thousands of scalar values become a handful, and the chain rule stays what it was.
 # - A network is judged by examples that it has not learned from.
-
-# %% [markdown] slideshow={"slide_type": "skip"}
+#
 # **Sources.** D. E. Rumelhart, G. E. Hinton, R. J. Williams, *Learning representations by back-propagating errors*,
 # Nature 323 (1986), 533-536: equation 8 is the step against the gradient, equation 9 momentum. B. T. Polyak, *Some
 # methods of speeding up the convergence of iteration methods*, USSR Computational Mathematics and Mathematical Physics

@@ -119,9 +119,9 @@ reveal("scalar nodes", len(history(scalar_graph(100)[2])))
 # gradients in the last two lines above.
 
 # %% [markdown]
-# The difference is how often Python makes a call: once for each operation. For a thousand pairs that is 2,000 calls, or
-# 2. Inside the one call for ×, a loop in machine code does the thousand products. On most machines arrays are more than
-# twenty times as fast. They do not save arithmetic; they save Python's work around it.
+# The difference is how often Python makes a call: once for each operation. For a thousand pairs that is 2,000 calls,
+# or 2. Inside the one call for ×, a loop in machine code does the thousand products. On most machines arrays are more
+# than twenty times as fast. They do not save arithmetic; they save Python's work around it.
 #
 # (A busy machine blurs every timing, so `in_turns` lets both take turns for several rounds. Where the rounds disagree,
 # the line says *somewhere between*: then this run cannot tell.)
@@ -204,9 +204,9 @@ reveal("b.grad[0]", b.grad[0])
 
 # %% [markdown]
 # There is only one b[0], and it is used four times. The drawing is the scalar graph of the first column of X + b, added
-# up: four arrows leave b[0], each brings back a 1, and they add. It is fan-out again, as with the 60 points of lesson
-# 03. **Forwards, broadcasting copies; backwards, the gradients of the copies add up.** So a gradient always has the
-# shape of its leaf, whatever shape came back to it.
+# up: four arrows leave b[0], each brings back a 1, and they add. It is fan-out again, as with the 60 points of
+# lesson 03. **Forwards, broadcasting copies; backwards, the gradients of the copies add up.** So a gradient always has
+# the shape of its leaf, whatever shape came back to it.
 
 # %% [markdown] slideshow={"slide_type": "notes"}
 # Six minutes. Instead of 4 many guess 1 (the slope) or 12 (all elements). Both are one question away from being right:

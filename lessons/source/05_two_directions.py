@@ -12,7 +12,8 @@
 #     builds_on: [04_tensors]
 #     widgets: [ForwardAndReverse]
 #     terms:
-#       forward mode: Automatic differentiation from the inputs onwards, which finds how everything moves when they do
+#       forward mode: Automatic differentiation from the inputs to the outputs, which finds how far everything
+#         moves for a nudge of the inputs
 #       tangent: How far a value moves for a nudge of the inputs, carried along with the value in forward mode
 #       dual number: A number together with its tangent, written x + dx ε with ε times ε equal to 0
 #       Jacobian: The table of all derivatives of a function, a row for each output and a column for each input
@@ -377,7 +378,7 @@ for n in (1, 2, 4, 8, 10):
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## Who checks whom?
 #
-# Two directions give us a check that needs no nudge. Take any nudge dx of the inputs and any weights gy for the
+# Two directions give us a check without finite differences. Take any nudge dx of the inputs and any weights gy for the
 # outputs. Push dx forwards and add up the results with the weights gy. Or pull gy back and multiply what arrives by dx.
 # Both are the same number, found in two ways: gy · (J dx) = (gy J) · dx. This is the **dot test**.
 
