@@ -303,8 +303,8 @@ GraphView(step)
 # ## Bytes
 #
 # A compiler that sees the whole graph can plan its memory. An eager step takes memory as it goes. How do their peaks
-# compare? We repeat the names a hundred times, which makes 19,100 columns, and measure in *states*: one state is 19,100
-# × 24 numbers. Again you can only guess.
+# compare? We repeat the names a hundred times, which makes 19,100 columns, and measure in *states*: one state is
+# 19,100 × 24 numbers. Again you can only guess.
 
 # %% slideshow={"slide_type": "skip"}
 Guess(

@@ -232,10 +232,10 @@ print("in order, each once:", executed == sorted(set(executed)))
 # ## Another target
 #
 # The compiler can write the same graph in another language. On a GPU thousands of small cores do the same work on
-# different elements, and each start of such a piece of work, a *launch*, has its price (lesson 13). Op by op, `tanh(x *
-# w + b)` takes three launches, and each one reads its operands from memory and writes its result back. Fused, it is one
-# piece of work, a *kernel*. The simulated GPU shows the text that the compiler writes for it, in CUDA C. You need no
-# GPU to read it.
+# different elements, and each start of such a piece of work, a *launch*, has its price (lesson 13). Op by op,
+# `tanh(x * w + b)` takes three launches, and each one reads its operands from memory and writes its result back. Fused,
+# it is one piece of work, a *kernel*. The simulated GPU shows the text that the compiler writes for it, in CUDA C. You
+# need no GPU to read it.
 
 # %%
 big = mg.ones(1024, 128), mg.ones(128), mg.ones(128)
@@ -418,8 +418,8 @@ unclear if n.among(10, 1000) is None else reveal_range("a name", n.quartiles[1],
 
 # %% [markdown] slideshow={"slide_type": "notes"}
 # Five minutes. First let the room work out the break-even point for C = 50, r = 0.8 and c = 0.2. Then: "what if the
-# network were a hundred times as large?" C grows with the nodes, r and c with the arrays. Larger arrays pay sooner if r
-# − c grows, which it need not. That comes next.
+# network were a hundred times as large?" C grows with the nodes, r and c with the arrays. Larger arrays pay sooner if
+# r − c grows, which it need not. That comes next.
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## When it does not pay
