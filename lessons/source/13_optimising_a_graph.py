@@ -327,7 +327,8 @@ for rule, (left, _) in RULES.items():
 
 # %% [markdown] folded=true slideshow={"slide_type": "skip"}
 # ### Further: moves that move nothing
-#
+
+# %% [markdown] slideshow={"slide_type": "skip"}
 # A transpose copies nothing: it reads the same memory the other way round. But it is in the way of other passes. The
 # pass `transposes` moves transposes past elementwise operations until two of them meet, or until a matrix product takes
 # one in. The lesson goes on without it.

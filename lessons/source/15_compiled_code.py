@@ -196,7 +196,8 @@ for number, line in enumerate(inspect.getsource(step.python_function).splitlines
 
 # %% [markdown] folded=true slideshow={"slide_type": "skip"}
 # ### Further: is this what runs?
-#
+
+# %% [markdown] slideshow={"slide_type": "skip"}
 # We could show you one text and run another. But we can ask Python to report every line that it executes
 # (`sys.settrace`, which debuggers use), and write down which lines of the program are executed in one call.
 
@@ -268,7 +269,8 @@ reveal("traffic", round(table[0].bytes_moved / array, 1))
 
 # %% [markdown] folded=true slideshow={"slide_type": "skip"}
 # ### Further: the same loop in C++
-#
+
+# %% [markdown] slideshow={"slide_type": "skip"}
 # The compiler can also write loops for an ordinary processor: `mg.function(bend, jit_compile="native")` writes them in
 # C++, asks a C++ compiler on your machine to translate them, and calls them from the same Python. (If there is none,
 # NumPy runs, and a warning says so; `python3 start.py add native` installs one.) You need no compiler to read the text:
