@@ -354,7 +354,8 @@ print(f"\n{results} traces: {traced.trace_count}")
 
 # %% [markdown] folded=true slideshow={"slide_type": "skip"}
 # ### Further: a famous walk
-#
+
+# %% [markdown] slideshow={"slide_type": "skip"}
 # Here is a `while` on a tensor, with an `if` inside. Halve an even number, triple an odd number and add 1, until you
 # reach 1. Nobody can tell beforehand how many steps that takes.
 
@@ -500,7 +501,8 @@ for name, way in {"eager": scores, "traced": traced}.items():
 
 # %% [markdown] folded=true slideshow={"slide_type": "skip"}
 # ## What it cost, and what it saves
-#
+
+# %% [markdown] slideshow={"slide_type": "skip"}
 # Tracing is work: Python runs on symbols, AutoGraph writes code, and the graph is compiled. We measure the first call,
 # a later call and an eager call, all for the scores of *katarzyna*. They take turns for several rounds. Where the
 # rounds disagree, the line says *somewhere between*: then this run cannot tell.

@@ -303,8 +303,8 @@ GraphView(step)
 # ## Bytes
 #
 # A compiler that sees the whole graph can plan its memory. An eager step takes memory as it goes. How do their peaks
-# compare? We repeat the names a hundred times, which makes 19,100 columns, and measure in *states*: one state is 19,100
-# × 24 numbers. Again you can only guess.
+# compare? We repeat the names a hundred times, which makes 19,100 columns, and measure in *states*: one state is
+# 19,100 × 24 numbers. Again you can only guess.
 
 # %% slideshow={"slide_type": "skip"}
 Guess(
@@ -342,7 +342,8 @@ reveal_range("peak", peaks["traced"] / peaks["eager"], 0.5, 2)
 
 # %% [markdown] folded=true slideshow={"slide_type": "skip"}
 # ### Further: seconds
-#
+
+# %% [markdown] slideshow={"slide_type": "skip"}
 # Last, time. We want to leave out the building of the graphs, so we time many steps and few, and take the difference.
 # Then we time the first step alone. A clock also counts whatever else this machine is doing. So the three take turns
 # for several rounds, and where the rounds disagree, the line says *somewhere between*: then this run cannot tell. What

@@ -166,11 +166,11 @@ reveal("folded of fading_too", count_operations(graph) - left)
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## Who writes `x * 1`?
 #
-# Nobody does. But rules do. A derivative rule is written for all cases and knows nothing about yours: the rule for a +
-# b multiplies the gradient by 1 and sends it on. Here is the gradient of the name network of lesson 08, as the rules
-# wrote it. The network reads a name letter by letter, and says which language it comes from. We take the three letters
-# of *yui*, and look for the lines of the graph that multiply by 1. (The letters are Python numbers, so the loop is
-# unrolled. `mg.func.grad(f)` is the function that computes the gradient of f.)
+# Nobody does. But rules do. A derivative rule is written for all cases and knows nothing about yours: the rule for
+# a + b multiplies the gradient by 1 and sends it on. Here is the gradient of the name network of lesson 08, as the
+# rules wrote it. The network reads a name letter by letter, and says which language it comes from. We take the three
+# letters of *yui*, and look for the lines of the graph that multiply by 1. (The letters are Python numbers, so the loop
+# is unrolled. `mg.func.grad(f)` is the function that computes the gradient of f.)
 
 # %%
 names = mg.data.names()
@@ -206,8 +206,8 @@ mg.compiler.steps(yui)
 #
 # Most of what a compiler finds was not written by a human.
 #
-# Simplifying works by rules. A **rewrite rule** is one identity of algebra, used from left to right: x · 1 → x, x² →
-# x·x, two transposes → none. Each rule looks at one node, and returns a better one or nothing.
+# Simplifying works by rules. A **rewrite rule** is one identity of algebra, used from left to right: x · 1 → x,
+# x² → x·x, two transposes → none. Each rule looks at one node, and returns a better one or nothing.
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## A pass of your own: x · 1 → x
@@ -327,7 +327,8 @@ for rule, (left, _) in RULES.items():
 
 # %% [markdown] folded=true slideshow={"slide_type": "skip"}
 # ### Further: moves that move nothing
-#
+
+# %% [markdown] slideshow={"slide_type": "skip"}
 # A transpose copies nothing: it reads the same memory the other way round. But it is in the way of other passes. The
 # pass `transposes` moves transposes past elementwise operations until two of them meet, or until a matrix product takes
 # one in. The lesson goes on without it.
@@ -484,8 +485,9 @@ Roofline(letter, mg.ones(256, 256), mg.ones(256, 256), mg.ones(256, 256))
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## To the last bit
 #
-# `mg.function(f)` promises the same bits as eager code. `jit_compile=True` does not: it may turn (x + 0.1) + 0.2 into x
-# + 0.3, which is one operation less. We do that for x = 1, 2, …, 1000. How many of the thousand results change? Guess.
+# `mg.function(f)` promises the same bits as eager code. `jit_compile=True` does not: it may turn (x + 0.1) + 0.2 into
+# x + 0.3, which is one operation less. We do that for x = 1, 2, …, 1000. How many of the thousand results change?
+# Guess.
 
 
 # %%

@@ -360,7 +360,8 @@ Schedule(branches, mg.ones(300, 300))
 
 # %% [markdown] folded=true slideshow={"slide_type": "skip"}
 # ### Further: two real threads
-#
+
+# %% [markdown] slideshow={"slide_type": "skip"}
 # How much of the 1.75 do we get? Two threads compute `branches` for two million numbers, and give the same bits as one
 # thread alone.
 
