@@ -645,7 +645,7 @@ Quiz("25_a_small_gpt")
 # | `mg.profiler.profile()` | `torch.profiler.profile()` | `tf.profiler.experimental` | `jax.profiler.trace` |
 # | `checkpoint(block, x)` | `torch.utils.checkpoint.checkpoint` | `tf.recompute_grad` | `jax.checkpoint` |
 # | `mg.quantization.quantize_dynamic` | torchao | LiteRT's converter | `aqt`, `qwix` |
-# | `mg.onnx.export` | `torch.onnx.export` | `tf2onnx` | `jax.export`, and StableHLO |
+# | `mg.onnx.export` | `torch.onnx.export` | `tf2onnx` | `jax2onnx` |
 # | `minigrad serve` | Triton, vLLM | TensorFlow Serving | `jax2tf`, and TensorFlow Serving |
 #
 # On a phone there are ExecuTorch, which replaced PyTorch Mobile; LiteRT, which was called TF Lite; and ONNX Runtime.
