@@ -503,8 +503,10 @@ reveal("changes", outcome)
 # shapes.
 
 # %% [markdown]
-# But they do *not* notice a second run that keeps other numbers in the same shapes, because the part reads a list, a
-# clock or a file. Then the gradient is wrong, and no message says so:
+# ### What nobody notices
+#
+# But a second run may keep other numbers in the same shapes, because the part reads a list, a clock or a file. Then the
+# gradient is wrong, and no message says so:
 
 # %%
 factor = [2.0]
