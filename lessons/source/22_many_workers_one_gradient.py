@@ -585,7 +585,7 @@ Quiz("22_many_workers_one_gradient")
 # | `%%parallel`, `minigrad run -n 4` | `torchrun --nproc-per-node 4` | `TF_CONFIG` | `jax.distributed.initialize()` |
 # | `dist.all_reduce(g)` | the same | `replica_context.all_reduce` | `jax.lax.psum(g, "i")` |
 # | `DistributedDataParallel` | the same | `MirroredStrategy` | `jax.jit` of a sharded batch |
-# | `FullyShardedDataParallel` | the same; `fully_shard` | none | sharded parameters |
+# | `FullyShardedDataParallel` | the same; `fully_shard` | `tf.experimental.dtensor` | sharded parameters |
 # | `CommDebugMode` | the same | none | the compiled program's text |
 #
 # PyTorch's backends are *gloo* for CPUs and *NCCL* for NVIDIA's GPUs, a library of collectives that JAX and TensorFlow

@@ -106,7 +106,9 @@ mg.draw(first + second)
 # the sum (lesson 22).
 
 # %% [markdown]
-# What happens on the way back? Let `gy` be the gradient that arrives at y. Then the gradient of x is `gy @ W.T` (lesson
+# ### And on the way back?
+#
+# Let `gy` be the gradient that arrives at y. Then the gradient of x is `gy @ W.T` (lesson
 # 04), and each worker can compute what its half of W contributes. For which of the two cuts is the gradient of x a
 # *sum* over the workers?
 

@@ -176,7 +176,9 @@ reveal("think", sum(weight in node.inputs for node in nodes))
 # class was needed to load it.
 
 # %% [markdown]
-# Here is the whole graph. A picture comes in at one end, is multiplied, shifted and read. Two rounds of `think` follow,
+# ### The whole graph
+#
+# A picture comes in at one end, is multiplied, shifted and read. Two rounds of `think` follow,
 # each added to its own input. Two arrows leave the weights of `think`.
 
 # %%
@@ -438,9 +440,12 @@ reveal("runtime", ["exactly 0", "about 0.000001", "about 0.01"][np.digitize(diff
 # process that runs it needs no Python.
 
 # %% [markdown]
-# Lengths are decided here, too, unless we say otherwise. We exported with `dynamic_axes={"picture": {0: "batch"}}`:
-# axis 0 of `picture` is a **dynamic axis**, named "batch". Without that, the example's shape, (1, 64), is part of the
-# file. If it then gets three pictures, ONNX Runtime refuses. An engine that does not check would return some numbers.
+# ### Any number of pictures
+#
+# Lengths are decided for good in ONNX, too, unless we say otherwise. We exported with `dynamic_axes={"picture": {0:
+# "batch"}}`: axis 0 of `picture` is a **dynamic axis**, named "batch". Without that, the example's shape, (1, 64), is
+# part of the file. If it then gets three pictures, ONNX Runtime refuses. An engine that does not check would return
+# some numbers.
 
 # %%
 export("one.onnx")
@@ -551,7 +556,9 @@ reveal("greys", round(100 * share))
 # what was done *before* the graph is missing.
 
 # %% [markdown]
-# So save the whole function, from what the caller has to what the caller wants:
+# ### Save the whole function
+#
+# So save everything from what the caller has to what the caller wants:
 
 
 # %%

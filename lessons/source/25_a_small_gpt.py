@@ -161,8 +161,11 @@ reveal("begins", round(loss.item(), 1))
 # method: the table `token` looks the letters up at the beginning, and the same table makes the scores at the end. So an
 # untrained network prefers the letter that it has just read. A loss far above 4.17 would mean that some numbers begin
 # too large. This is the cheapest gate there is.
+
+# %% [markdown]
+# ### The boxes of lesson 00
 #
-# And here is the picture of lesson 00 again:
+# Here is the picture of lesson 00 again:
 
 # %%
 GraphView(loss)
@@ -329,6 +332,13 @@ per_parameter = cost.train_flops / (cost.parameters * x.size)
 print(f"{per_parameter:.1f} FLOPs for each parameter and letter")
 display(reveal_range("rule", per_parameter, 5.8, 6.2), cost)
 
+# %% [markdown]
+# It is about 7. The rule leaves out the two products of attention that have no parameters, the part that grows with the
+# square of the length.
+#
+# *The picture: the FLOPs of a step, forward in blue, backward in brown and dashed. There are two equal blocks, and in
+# each the network after the attention (`mlp`) has more than half.*
+
 # %% tags=["measured", "nbval-ignore-output"] slideshow={"slide_type": "subslide"}
 with mg.profiler.profile(with_flops=True) as prof:
     step(scores_of(gpt), mg.optim.Adam(gpt.parameters(), 0.0), x, y)
@@ -337,11 +347,9 @@ gates("FLOPs as run", abs(ran / cost.train_flops - 1) < 1e-3, "those of the esti
 prof
 
 # %% [markdown]
-# *The pictures: the FLOPs of a step, forward in blue, backward in brown and dashed: two equal blocks, and in each the
-# network after the attention (`mlp`) has more than half; and the time of a step, operation by operation.*
+# *The picture: the time of a step, operation by operation.*
 #
-# The rule leaves out the two products of attention that have no parameters, the part that grows with the square of the
-# length. Then look for what is wide in the second picture and narrow in the first. GELU and LayerNorm (`standardise`)
+# Look for what is wide in this picture and narrow in the one before. GELU and LayerNorm (`standardise`)
 # have few FLOPs and take much more of the time, because they read and write a lot of memory and do little with each
 # number. That is lesson 18, on your own model.
 
@@ -573,6 +581,9 @@ for name, time in times.items():
     print(f"{name:18} answers in {time / times['GPT']:.2f} of the GPT's time")
 reveal("quick", min(times, key=lambda name: times[name].quartiles[1]))
 
+# %% [markdown]
+# The table of pairs: it only looks up one row for each letter.
+
 # %%
 table = {name: (nbytes(net), held_out(net)) for name, net in models.items()}
 table["the table of pairs"] = (65 * 65 * 4, by_pairs)
@@ -583,9 +594,8 @@ for name, (size, loss) in table.items():
     print(f"{name:18} {size:8,}   {next(grade for grade, most in grades.items() if loss < most):13} {steps:8}")
 
 # %% [markdown]
-# The table answers first, with a loss of 2.35. The GPT after 100 steps does not even reach that: it was trained in a
-# fifth of the time, and it is worse than a table. How quick a model is, is one number among others. Which of them
-# counts depends on what you *need*.
+# The GPT after 100 steps was trained in a fifth of the time, and it is worse than a table of counted pairs. How quick a
+# model is, is one number among others. Which of them counts depends on what you *need*.
 #
 # You may use 200,000 bytes? Then take int8, though in NumPy it is not quicker. You have a microsecond for each letter?
 # Take the table. Is the reader's patience the only limit? Take the GPT. If you ask "which is the fastest?", you have
@@ -624,6 +634,9 @@ reveal("leak", noticed.get((bool(first_notices), bool(second_notices)), "neither
 # A loss that is too good is a finding, not a success. So there is a gate on the *other* side, and here it fails, as it
 # should. People who guessed the next letter of a book reached 0.6 to 1.3 bits. Times ln 2, that is a loss of 0.4 to
 # 0.9.
+
+# %% [markdown]
+# ### All gates
 #
 # Here are all the gates of this lesson. Only the last one should fail:
 
@@ -645,7 +658,7 @@ Quiz("25_a_small_gpt")
 # | `mg.profiler.profile()` | `torch.profiler.profile()` | `tf.profiler.experimental` | `jax.profiler.trace` |
 # | `checkpoint(block, x)` | `torch.utils.checkpoint.checkpoint` | `tf.recompute_grad` | `jax.checkpoint` |
 # | `mg.quantization.quantize_dynamic` | torchao | LiteRT's converter | `aqt`, `qwix` |
-# | `mg.onnx.export` | `torch.onnx.export` | `tf2onnx` | `jax.export`, and StableHLO |
+# | `mg.onnx.export` | `torch.onnx.export` | `tf2onnx` | `jax2onnx` |
 # | `minigrad serve` | Triton, vLLM | TensorFlow Serving | `jax2tf`, and TensorFlow Serving |
 #
 # On a phone there are ExecuTorch, which replaced PyTorch Mobile; LiteRT, which was called TF Lite; and ONNX Runtime.
