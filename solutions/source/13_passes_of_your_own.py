@@ -59,9 +59,15 @@ moved = 16_000
 check("passes_counted")
 
 # %% probes="passes_counted"
+# Hint: `in_graph`: walk back from the result and count the operations that you meet. Each call makes one, even if it
+# looks like another.
 in_graph
+# Hint: `after_share`: x + 3 and 3 + x are the same float, and then both exp have the same operand.
 after_share
+# Hint: `after_simplify`: which of a * 1 and a / a may go for every float, 0, ∞ and nan included?
 after_simplify
+# Hint: `moved`: all that is left is one loop. It reads x once and writes the result once; numbers such as 3 are in the
+# loop itself.
 moved
 
 # %% [markdown] hints="passes_counted"
@@ -172,13 +178,20 @@ def left(sent, f, count=1):
     with numeric.errstate(all="ignore"):
         ys, zs = (interpret(each, *[NUMBERS] * count) for each in (graph, after))
     same = all(y.tobytes() == z.tobytes() for y, z in zip(ys, zs))
-    return len([node for node in after.nodes if node.inputs]), len(ys) == len(zs) and same
+    left = len([node for node in after.nodes if node.inputs])
+    return {"operations left": left, "results as before": len(ys) == len(zs) and same}
 
 
+# Hint: Rows of one, two and three signs: one, none and one should be left. A single sign stays.
 [left(row(n)) for n in (1, 2, 3)]
+# Hint: Rows of four, five and eight signs: none, one and none should be left. Look at `inputs`, which are the operands
+# as they are by now, not at `node.inputs`.
 [left(row(n)) for n in (4, 5, 8)]
+# Hint: Two signs inside other operations: the others should stay, on the operands as they are by now.
 left(lambda x: row(2)(x).abs() * 3 - (-x).abs())
+# Hint: Two results and two inputs: both results are kept, and a single sign stays.
 left(lambda x, y: (row(2)(x * y), -x), 2)
+# Hint: Two signs with another operation between them do not cancel.
 left(lambda x: -((-x).abs()))
 
 # %% [markdown] hints="double_signs"
@@ -321,7 +334,7 @@ def once(sent, _, count=1):
     """How many operations are left, and the result."""
     after = evidence.graph_of(sent)
     (y,) = interpret(after, *SQUARES[:count])
-    return len([node for node in after.nodes if node.inputs]), y.tolist()
+    return {"operations left": len([node for node in after.nodes if node.inputs]), "result": y.tolist()}
 
 
 def printed_twice():
@@ -331,13 +344,22 @@ def printed_twice():
     return len([node for node in shared(Graph((x,), (Node(engine.ops.Add(), lines),))).nodes if node.inputs])
 
 
+# Hint: x · 2 twice is one operation.
 once(lambda x: x * 2 + x * 2)
+# Hint: 2 and 3 are different constants, and the products differ. The type of an operation does not say its number.
 once(lambda x: x * 2 + x * 3)
+# Hint: Sums over different axes are different operations of one type.
 once(lambda x: x.sum(0) + x.sum(1))
+# Hint: x − y is not y − x: the order of the operands counts.
 once(lambda x, y: (x - y) * (y - x), 2)
+# Hint: Two tanh of what has become one node are one, too: compare operands as they are by now, and keep them in the
+# key.
 once(lambda x, y: (x * y).tanh() + (x * y).tanh() - (x * y), 2)
+# Hint: The same operand twice is not the operand once: a set loses that.
 once(lambda x: (x + x) - x.exp() * x.exp())
+# Hint: x − e^x is not e^x − x, and the two exp are one.
 once(lambda x: (x - x.exp()) * (x.exp() - x))
+# Hint: What has an effect should happen as often as it stands there: ask `node.op.effect`.
 printed_twice()
 
 # %% [markdown] hints="shared_right"
@@ -495,8 +517,12 @@ def price(sent):
     return "within the budget" if moved <= 170_000 else f"about {round(moved, -3):,} bytes"
 
 
+# Hint: The result should be the same number, except for rounding: the order of the factors, the weights 2 and 3, and
+# the sum at the end.
 result(100, 0)
+# Hint: The result should be right for other sizes, too.
 result(3, 1)
+# Hint: More than 170,000 bytes are moved: A @ B is a third matrix. Move the brackets, and read each matrix once.
 price()
 
 # %% [markdown] hints="bytes_budget"
@@ -738,7 +764,7 @@ def saves(sent):
 @referee
 def keeps_every_bit_of_the_example(sent):
     graph, once, twice = map(evidence.graph_of, sent)
-    return same(graph, once), same(graph, twice)
+    return {"after the pass": same(graph, once), "after the pass, twice": same(graph, twice)}
 
 
 def keeps_every_bit_of_others():

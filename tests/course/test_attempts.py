@@ -1,4 +1,4 @@
-"""What was tried outlives the kernel, brings the hints one by one, and after them a solution that has its price."""
+"""Attempts outlive the kernel, and enough of them bring a solution that has its price."""
 
 from __future__ import annotations
 

@@ -137,6 +137,15 @@ def test_no_hint_and_no_name_of_a_mistake_is_anywhere_in_the_file_of_the_exercis
 
 
 @table("name", NAMES)
+def test_every_probe_has_a_hint(name):
+    """A hint that went by the number of attempts was about `second` where `fourth` was wrong."""
+    for part in exercise.load_exercise(name).parts:
+        assert part.manual or len(part.probe_hints) == len(part.expected)
+        assert all(part.probe_hints), part.name
+        assert not set(part.probe_hints) & set(part.hints), part.name
+
+
+@table("name", NAMES)
 def test_every_part_says_its_points_and_minutes_to_the_learner_too(name):
     header = notebook(ROOT / "solutions" / "source" / f"{name}.py").metadata.minigrad
     tasks = {cell["id"]: "".join(cell["source"]) for cell in cells("exercises", name)}

@@ -21,6 +21,16 @@
     "right: product: parents in lists": {"((a, b.data), (b, a.data))": "[[a, b.data], [b, a.data]]"},
     "wrong: product: whole numbers only": {"a.data * b.data": "int(a.data * b.data)"},
     "wrong: product: parents in the other order": {"((a, b.data), (b, a.data))": "((b, a.data), (a, b.data))"},
+    "right: visits: fractions": "from fractions import Fraction\ntimes_at_x, nodes = Fraction(2) ** 10, Fraction(11)",
+    "wrong: order: without the second parent": {"for parent, _ in node.parents:": "for parent, _ in node.parents[:1]:"},
+    "wrong: gradients: kept from call to call": {
+        "grad = dict.fromkeys(order(y), 0.0)": "grad = globals().setdefault('kept', {})\n    for node in order(y):\n        grad.setdefault(node, 0.0)"
+    },
+    "wrong: gradients: the last pair of arrows": {
+        "grad[parent] += grad[node] * slope": "grad[parent] = grad[parent] + grad[node] * slope if parent is not node.parents[0][0] else grad[node] * slope"
+    },
+    "right: order: a tuple": {"return placed": "return tuple(placed)"},
+    "wrong: product: rounded": {"Node(a.data * b.data,": "Node(round(a.data * b.data, 1),"},
 }
 
 
