@@ -117,12 +117,9 @@ def trouble(array: Any) -> str:
 
 
 def listing_of_nodes(
-    outputs: Sequence[Node],
-    namespace: Mapping[str, object],
-    calls: Calls | None = None,
-    given: Sequence[Node] = (),
-    own: Mapping[Node, str] | None = None,
-) -> Listing:
+    outputs: Sequence[Node], namespace: Mapping[str, object], calls: Calls | None = None,
+    given: Sequence[Node] = (), own: Mapping[Node, str] | None = None,
+) -> Listing:  # fmt: skip
     """The graph behind some nodes, in the order in which it was built, if that is known.
 
     own    the names that the graph gives its inputs
