@@ -354,12 +354,8 @@ def function(
     """
     if func is None:
         return lambda f: function(
-            f,
-            input_signature=input_signature,
-            autograph=autograph,
-            reduce_retracing=reduce_retracing,
-            jit_compile=jit_compile,
-            threads=threads,
-        )
+            f, input_signature=input_signature, autograph=autograph,
+            reduce_retracing=reduce_retracing, jit_compile=jit_compile, threads=threads,
+        )  # fmt: skip
     compile_options = CompileOptions.from_jit_compile(jit_compile, threads)
     return TracedFunction(func, input_signature, autograph, reduce_retracing, compile_options)
