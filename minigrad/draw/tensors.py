@@ -63,15 +63,11 @@ class TensorGraph:
     def box(self, node: Node) -> Box:
         value = self.values.get(node)
         return Box(
-            id="",
-            kind=kind_of(node),
-            name=self.names.get(node, own_name(node)),
-            op=sign_of(node.op) if node.inputs else "",
-            spec="" if is_constant(node) else str(node.spec),
+            id="", kind=kind_of(node), name=self.names.get(node, own_name(node)),
+            op=sign_of(node.op) if node.inputs else "", spec="" if is_constant(node) else str(node.spec),
             value=UNKNOWN if value is None else format_array(value),
-            grad=grad_of(node) if node.needs_grad else "",
-            kept=node in self.kept,
-        )
+            grad=grad_of(node) if node.needs_grad else "", kept=node in self.kept,
+        )  # fmt: skip
 
     @np.errstate(all="ignore")
     def replay(self, seed: Any) -> Replay:
@@ -121,19 +117,13 @@ class TensorGraph:
             collected[x] = gx if before is None else before + gx
             shares.append(
                 Share(
-                    arrow=arrow.id,
-                    incoming=format_array(gy),
-                    rule=rule.text,
-                    is_whole=rule.is_whole,
+                    arrow=arrow.id, incoming=format_array(gy), rule=rule.text, is_whole=rule.is_whole,
                     slope="" if partial is None or partial.size > FEW else format_array(partial),
-                    outgoing=format_array(gx),
-                    before="" if before is None else format_array(before),
-                    after=format_array(collected[x]),
-                    entry=entry_of(before, gx, collected[x]),
+                    outgoing=format_array(gx), before="" if before is None else format_array(before),
+                    after=format_array(collected[x]), entry=entry_of(before, gx, collected[x]),
                     spread="" if partial is None or partial.size <= FEW else spread(partial),
-                    heat=heat_of(collected[x]),
-                    terms=terms_of(before, gx, collected[x]),
-                )
+                    heat=heat_of(collected[x]), terms=terms_of(before, gx, collected[x]),
+                )  # fmt: skip
             )
         return gxs, shares
 

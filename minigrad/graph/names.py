@@ -65,12 +65,9 @@ class NameSnapshot:
     """
 
     def __init__(
-        self,
-        f: Any,
-        classes: Iterable[type | IdentityRef],
-        read: frozenset[str] = CALLED_BY_LAYERS,
-        assigned: frozenset[str] = frozenset(),
-    ):
+        self, f: Any, classes: Iterable[type | IdentityRef],
+        read: frozenset[str] = CALLED_BY_LAYERS, assigned: frozenset[str] = frozenset(),
+    ):  # fmt: skip
         self.f, self.classes, self.read, self.assigned = f, classes, read, assigned
         known = None
         while known != (self.read, self.assigned):  # a function that is found late may read more attributes

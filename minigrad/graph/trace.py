@@ -475,13 +475,9 @@ def update_tensor(x: Any, y: Tensor) -> None:
 
 
 def build_trace(
-    call: Callable[[list[Tracer]], Any],
-    tensors: Sequence[tuple[str, Tensor, Spec]],
-    known: Mapping[int, str],
-    name: str,
-    reason: str,
-    compile_options: CompileOptions,
-) -> Trace:
+    call: Callable[[list[Tracer]], Any], tensors: Sequence[tuple[str, Tensor, Spec]],
+    known: Mapping[int, str], name: str, reason: str, compile_options: CompileOptions,
+) -> Trace:  # fmt: skip
     """Trace one call: run `call` on symbols for the argument tensors, each given as (name, tensor, spec)."""
     builder = TraceBuilder(known)
     symbols = [builder.add_argument(path, x, spec) for path, x, spec in tensors]

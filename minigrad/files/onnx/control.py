@@ -72,12 +72,9 @@ def scan(g: Any, op: Scan, *xs: NamedArray) -> Any:
 
 
 def emit_scan(
-    g: Any,
-    carries: Sequence[NamedArray],
-    xs: Sequence[NamedArray],
-    step: Callable[..., Sequence[NamedArray]],
-    reverse: bool = False,
-) -> Any:
+    g: Any, carries: Sequence[NamedArray], xs: Sequence[NamedArray],
+    step: Callable[..., Sequence[NamedArray]], reverse: bool = False,
+) -> Any:  # fmt: skip
     """Scan step(carries, slices) over the first axis of xs; return the final carries, and the other results stacked."""
     n, T = len(carries), xs[0].shape[0]
     inner, slices = [subgraph_input(g, x) for x in carries], [subgraph_input(g, x, x.shape[1:]) for x in xs]

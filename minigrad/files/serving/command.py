@@ -22,15 +22,9 @@ from .repository import Repository
 
 
 def serve(
-    model: Path,
-    host: str,
-    port: int,
-    limits: Limits,
-    poll: float,
-    tell: Callable[[str], None],
-    page: Path = PAGE,
-    names: Iterable[str] = (),
-) -> None:
+    model: Path, host: str, port: int, limits: Limits, poll: float,
+    tell: Callable[[str], None], page: Path = PAGE, names: Iterable[str] = (),
+) -> None:  # fmt: skip
     """Serve until SIGINT or SIGTERM, then answer the requests already received.
 
     poll    seconds between two checks for new versions
@@ -60,13 +54,9 @@ def bind(host: str, port: int) -> socket.socket:
 
 
 async def run_server(
-    repository: Repository,
-    at: socket.socket,
-    poll: float,
-    tell: Callable[[str], None],
-    page: Path = PAGE,
-    hosts: frozenset[str] = frozenset(LOOPBACK),
-) -> None:
+    repository: Repository, at: socket.socket, poll: float, tell: Callable[[str], None],
+    page: Path = PAGE, hosts: frozenset[str] = frozenset(LOOPBACK),
+) -> None:  # fmt: skip
     await repository.look()
     if not repository.table:
         reasons = "; ".join(reason for _, reason in repository.failed.values()) or "no file is there"

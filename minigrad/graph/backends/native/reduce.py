@@ -29,12 +29,9 @@ STARTS = {np.add: 0, np.maximum: -inf, np.minimum: inf}  # no multiply: lanes ma
 
 
 def emit_accumulation(
-    outer: Sequence[Axis],
-    inner: Sequence[Axis],
-    numbers: Mapping[str, Reducer],
-    each: Callable[[Named], Iterable[str]],
-    end: Iterable[str],
-) -> list[str]:
+    outer: Sequence[Axis], inner: Sequence[Axis], numbers: Mapping[str, Reducer],
+    each: Callable[[Named], Iterable[str]], end: Iterable[str],
+) -> list[str]:  # fmt: skip
     """Loops over the outer axes; at each point, numbers are accumulated over the inner axes.
 
     numbers    name → its Reducer; the variable total_name holds the result
