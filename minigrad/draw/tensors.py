@@ -117,13 +117,19 @@ class TensorGraph:
             collected[x] = gx if before is None else before + gx
             shares.append(
                 Share(
-                    arrow=arrow.id, incoming=format_array(gy), rule=rule.text, is_whole=rule.is_whole,
+                    arrow=arrow.id,
+                    incoming=format_array(gy),
+                    rule=rule.text,
+                    is_whole=rule.is_whole,
                     slope="" if partial is None or partial.size > FEW else format_array(partial),
-                    outgoing=format_array(gx), before="" if before is None else format_array(before),
-                    after=format_array(collected[x]), entry=entry_of(before, gx, collected[x]),
+                    outgoing=format_array(gx),
+                    before="" if before is None else format_array(before),
+                    after=format_array(collected[x]),
+                    entry=entry_of(before, gx, collected[x]),
                     spread="" if partial is None or partial.size <= FEW else spread(partial),
-                    heat=heat_of(collected[x]), terms=terms_of(before, gx, collected[x]),
-                )  # fmt: skip
+                    heat=heat_of(collected[x]),
+                    terms=terms_of(before, gx, collected[x]),
+                )
             )
         return gxs, shares
 
