@@ -90,10 +90,7 @@ def command_line() -> argparse.ArgumentParser:
     served = verb("serve", serve_model, "Serve a saved model over HTTP until Ctrl-C (needs the extra `serve`).")
     add_serving(served)
     ranked = verb("run", run_ranks, "Run a program on several processes that use mg.distributed (-n > 1: extra `mpi`).")
-    ranked.add_argument("-n", type=int, default=2, metavar="N", help="number of processes, called ranks (default: 2)")
-    ranked.add_argument("--max-restarts", type=int, default=0, metavar="K", help="times to restart all after one fails")
-    ranked.add_argument("script", help="a Python file")
-    ranked.add_argument("arguments", nargs=argparse.REMAINDER, help="arguments for the program")
+    add_running(ranked)
     copied.add_argument("dir", nargs="?", type=Path, metavar="DIR", help=FOLDER)
     for parsed in (opened, reset, told, examined, handed):
         parsed.add_argument("--dir", type=Path, help=FOLDER)
@@ -108,6 +105,13 @@ def add_grading(graded: argparse.ArgumentParser) -> None:
     graded.add_argument("--workers", type=int, default=0, metavar="N", help="jobs at once (default: cores + 1)")
     graded.add_argument("--cluster", default="", metavar="ADDRESS", help="a dask cluster, such as tcp://10.0.0.1:8786")
     graded.add_argument("--unsafe", action="store_true", help="use no sandbox: submissions can do all that you can")
+
+
+def add_running(ranked: argparse.ArgumentParser) -> None:
+    ranked.add_argument("-n", type=int, default=2, metavar="N", help="number of processes, called ranks (default: 2)")
+    ranked.add_argument("--max-restarts", type=int, default=0, metavar="K", help="times to restart all after one fails")
+    ranked.add_argument("script", help="a Python file")
+    ranked.add_argument("arguments", nargs=argparse.REMAINDER, help="arguments for the program")
 
 
 def add_serving(served: argparse.ArgumentParser) -> None:

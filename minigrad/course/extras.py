@@ -20,7 +20,7 @@ def command(extras: Sequence[str]) -> list[str]:
 
     In the environment that start.py made, start.py installs, so that the next update keeps the extras.
     """
-    known = offered()
+    known = declared_extras()
     if unknown := [extra for extra in extras if extra not in known]:
         raise CourseError(f"there is no extra {unknown[0]!r}: choose from {', '.join(known)}")
     repository = checkout()
@@ -35,7 +35,7 @@ def command(extras: Sequence[str]) -> list[str]:
     raise CourseError(f"{sys.executable} has neither pip nor uv: run `{sys.executable} -m ensurepip`, then this again")
 
 
-def offered() -> list[str]:
+def declared_extras() -> list[str]:
     """The extras that the package declares."""
     try:
         return sorted(metadata(NAME).get_all("Provides-Extra") or [])

@@ -93,7 +93,7 @@ def test_the_course_opens_where_you_left_off(home):
 @pytest.fixture
 def declared(monkeypatch):
     """The extras that the package declares, whatever is installed here."""
-    monkeypatch.setattr(extras, "offered", lambda: ["mpi", "onnx"])
+    monkeypatch.setattr(extras, "declared_extras", lambda: ["mpi", "onnx"])
 
 
 def test_in_the_environment_of_start_py_start_py_installs(declared, monkeypatch):
