@@ -16,7 +16,8 @@
 #       node: One operation with its result, or a number that was given; a box of the picture
 #       edge: An arrow from a node to one that needs its value
 #       parents: The nodes whose values a node was made from
-#       leaf: A node that no recorded operation made; an input, a parameter, or a constant
+#       leaf: A node that no operation of the graph made, such as an input, a parameter or a constant; also a result
+#         that was computed without being recorded (lesson 06)
 #       constant: A number written in the expression itself, which is a leaf that needs no gradient
 #       intermediate node: An operation and its result, on the way from the leaves to the output
 #       output: The node that was asked for, and that the graph belongs to; in training, the loss
@@ -319,6 +320,8 @@ reveal("exp in the graph of f(3)", "yes" if "exp" in operations(f(p)) else "no")
 # number. The loop below, which halves, is for those who ask.
 
 # %% [markdown] slideshow={"slide_type": "skip"}
+# ### Loops
+#
 # A loop is no different. Its operations are recorded once for each time round, and the number of rounds may depend on
 # the data:
 
@@ -359,6 +362,8 @@ reveal("nodes after three", len(history(y)))
 # from box to box.
 
 # %% [markdown] slideshow={"slide_type": "skip"}
+# ### A forged cycle
+#
 # To get a cycle, we have to forge one: we change the parents of `egg` by hand. Now `egg` and `hen` wait for each other.
 # No order of the two and the constant 2 is topological, and `history` cannot find one either.
 

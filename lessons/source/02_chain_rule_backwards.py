@@ -130,8 +130,10 @@ reveal("x.grad by hand", x.grad)
 # number. Anyone who says 3 for the last row has left out what comes in; anyone who says 4 has left out the slope.
 
 # %% [markdown] slideshow={"slide_type": "skip"}
-# But is it right? Nudging knows nothing of arrows, so we make it our *referee*. It finds the same three numbers, up to
-# the size of the nudge. The drawing shows the whole walk.
+# ### But is it right?
+#
+# Nudging knows nothing of arrows, so we make it our *referee*. It finds the same three numbers, up to the size of the
+# nudge. The drawing shows the whole walk.
 #
 # The badge *saved* marks the values from which local slopes are made. For ×, the slope towards each operand is the
 # other operand. For s², it is 2 × s. A sum needs no value. (A `mg.Value` stores the finished slope. From lesson 04 on,
@@ -419,6 +421,8 @@ reveal("best step", max(["1e-1", "1e-5", "1e-15"], key=digits.get))
 # gets them all. Finite differences are a good referee but a poor player: they need a run or two for each input.
 
 # %% [markdown] slideshow={"slide_type": "fragment"}
+# ### The way from school
+#
 # School teaches a third way to a derivative: rewrite the formula into another formula, which is called **symbolic
 # differentiation**. Written out without sharing, the formula of our 16 doublings names x once for each path, 65,536
 # times. The engine neither nudges nor rewrites formulas. **Automatic differentiation** applies the chain rule to the

@@ -319,7 +319,9 @@ reveal_range("not cleared", growth(not_cleared), 0.95, 1.05)
 # is that on the moons the slip makes the loss smaller.
 
 # %% [markdown] slideshow={"slide_type": "skip"}
-# And the moons? Before you run the cell, say whether their loss will be higher or lower than with clearing.
+# ### And on the moons?
+#
+# Before you run the cell, say whether the loss of the moons will be higher or lower than with clearing.
 
 # %% tags=["nbval-ignore-output"] slideshow={"slide_type": "skip"}
 forgotten = train_on_moons(learning_rate=1.5, steps=200, clear=False)[1]

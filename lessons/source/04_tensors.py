@@ -119,9 +119,11 @@ reveal("scalar nodes", len(history(scalar_graph(100)[2])))
 # gradients in the last two lines above.
 
 # %% [markdown]
-# The difference is how often Python makes a call: once for each operation. For a thousand pairs that is 2,000 calls,
-# or 2. Inside the one call for ×, a loop in machine code does the thousand products. On most machines arrays are more
-# than twenty times as fast. They do not save arithmetic; they save Python's work around it.
+# ### What an array saves
+#
+# Python makes a call once for each operation. For a thousand pairs that is 2,000 calls, or 2. Inside the one call for
+# ×, a loop in machine code does the thousand products. On most machines arrays are over twenty times as fast. They save
+# not arithmetic but Python's work around it.
 #
 # (A busy machine blurs every timing, so `in_turns` lets both take turns for several rounds. Where the rounds disagree,
 # the line says *somewhere between*: then this run cannot tell.)
@@ -229,6 +231,8 @@ reveal("(4, 1) with (3,)", (c + b).shape)
 # Both were stretched: c along its axis 1, and b along a new axis 0.
 
 # %% [markdown]
+# ### The way back through a broadcast
+#
 # On the way back, an axis that was stretched has to go again, and adding up along it removes it. `sum(axis=0)` adds the
 # four rows of X up into one. With `keepdims=True` the axis stays, with length 1. That is all we need for the gradient
 # of any broadcast: `sum_to` below adds up over every axis along which the array was stretched.
@@ -296,6 +300,8 @@ reveal("bytes copied by W.T", f"{copied:,}")
 # single stride leads down a column and then on to the next column.
 
 # %% [markdown]
+# ### Views
+#
 # A **view** is another way to look at the same numbers. It has no numbers of its own, so writing into it writes into W
 # as well; lesson 06 shows how the engine keeps watch over that. Backwards a gradient moves home: through `reshape` by
 # reshaping it back, through a transpose by transposing it back. Each number of x below gets the gradient that arrived
@@ -338,6 +344,8 @@ reveal("arrows from x00", len(arrows))
 # what arrived at that row of Z, added up: 65 is 1 · 5 + 10 · 6.
 
 # %% [markdown]
+# ### The rule
+#
 # Products added up along a row: that is a matrix product again. With Σⱼ for "added up over all j", the gradient of X is
 #
 # > gx[i, k] = Σⱼ gz[i, j] · w[k, j], which in matrices is gX = gZ Wᵀ.

@@ -271,6 +271,8 @@ reveal("3 inputs, 100 outputs", "forward mode" if forward_work < reverse_work el
 # them reverse mode costs no more than forward mode.)
 
 # %% [markdown]
+# ### One loss
+#
 # A loss is one output of all parameters. So training walks back, and PyTorch asks for a single number. We draw this
 # last case together with the nudging of lesson 02, which takes two runs for each input.
 
