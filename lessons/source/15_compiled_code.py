@@ -293,7 +293,7 @@ print(in_cpp.source)
 #
 # All of this takes time before the first result. Python runs on symbols, the passes go over the graph, the text is
 # written, and Python compiles the text. Each pass looks at each node once or twice, and each node becomes a line of
-# text, so ten times the nodes take about ten times as long.
+# text. So the time grows with the number of nodes.
 #
 # So compiling is an investment. It costs C once. After that each call takes c, where an eager call would take r. After
 # n calls you have paid C + n·c, in place of n·r. The two are equal at the **break-even point**:
@@ -478,8 +478,8 @@ for n in times:
     print(f"{n:>5} operations: {times[n] / times['10']:.1f} times as long as 10")
 
 # %% [markdown] slideshow={"slide_type": "skip"}
-# Every graph costs something before its first node. From there on, on most machines, the time grows with the number of
-# nodes.
+# Every graph costs something before its first node. From there on, on most quiet machines, ten times the nodes take
+# about ten times as long.
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## The fourth case
