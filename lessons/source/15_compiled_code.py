@@ -2,7 +2,7 @@
 # jupyter:
 #   minigrad:
 #     title: Compiled code
-#     minutes: 55
+#     minutes: 50
 #     objectives:
 #       - read the program that a compiler writes for a training step, line by line, and say where each line comes from
 #       - say what an interpreter does at every run that straight-line code does not
@@ -33,7 +33,7 @@
 # was a plan. Something has to carry it out, again and again, as fast as the machine can. **What is left to do at the
 # thousandth run that could not have been done before the first?** And when is it not worth the trouble?
 #
-# **About 55 minutes.** Afterwards you can
+# **About 50 minutes.** Afterwards you can
 #
 # - read the program that a compiler writes for a training step, line by line, and say where each line comes from;
 # - say what an interpreter does at every run that straight-line code does not;
@@ -292,38 +292,8 @@ print(in_cpp.source)
 # ## What it costs
 #
 # All of this takes time before the first result. Python runs on symbols, the passes go over the graph, the text is
-# written, and Python compiles the text. How does that time grow with the graph? We time the first call for chains of
-# 10, 100 and 1000 operations. They take turns for several rounds, because other programs use this machine, too. If a
-# ratio differs from round to round, it is printed as *somewhere between*: then this run cannot tell.
-
-
-# %%
-def chain(n):
-    """A function of n operations, one after another."""
-
-    def run(x):
-        for i in range(n):
-            x = mg.tanh(x) if i % 2 else x * 1.1
-        return x
-
-    return run
-
-
-small = mg.ones(10)
-
-
-def first_call(n):
-    return lambda: mg.function(chain(n), autograph=False)(small)
-
-
-# %% tags=["measured", "nbval-ignore-output"]
-times = in_turns(rounds=3, **{str(n): first_call(n) for n in (10, 100, 1000)})
-for n in times:
-    print(f"{n:>5} operations: {times[n] / times['10']:.1f} times as long as 10")
-
-# %% [markdown]
-# Every graph costs something before its first node. From there on, on most machines, ten times the nodes take about ten
-# times as long: each pass looks at each node once or twice, and each node becomes a line of text.
+# written, and Python compiles the text. Each pass looks at each node once or twice, and each node becomes a line of
+# text. So the time grows with the number of nodes.
 #
 # So compiling is an investment. It costs C once. After that each call takes c, where an eager call would take r. After
 # n calls you have paid C + n·c, in place of n·r. The two are equal at the **break-even point**:
@@ -367,7 +337,8 @@ plt.show()
 # may be small.
 #
 # Now to the real thing, on your machine: a training step of the name network, with one name of six letters. In lesson
-# 08 most of its time was overhead. After how many steps has compiling paid? Guess.
+# 08 most of its time was overhead. We measure in several rounds. Where they disagree, the line says *somewhere
+# between*: then this run cannot tell. After how many steps has compiling paid? Guess.
 
 # %% slideshow={"slide_type": "skip"}
 names = mg.data.names()
@@ -449,12 +420,14 @@ def count_calls(f, x):
     return len(events) - 1  # setprofile itself
 
 
-matrix = mg.tensor(np.random.default_rng(0).normal(size=(500, 500)))
-cases = {
-    "one product": (lambda a: a @ a, matrix),
-    "one addition": (lambda a: a + a, small),
-    "a chain": (chain(20), small),
-}
+def chain(x):
+    for i in range(20):
+        x = mg.tanh(x) if i % 2 else x * 1.1
+    return x
+
+
+matrix, small = mg.tensor(np.random.default_rng(0).normal(size=(500, 500))), mg.ones(10)
+cases = {"one product": (lambda a: a @ a, matrix), "one addition": (lambda a: a + a, small), "a chain": (chain, small)}
 
 # %% tags=["nbval-ignore-output"]
 counts = {name: (count_calls(f, x), count_calls(mg.function(f), x)) for name, (f, x) in cases.items()}
@@ -479,7 +452,38 @@ for name, (f, x) in cases.items():
 # This is where most people learn something. Before measuring, let them defend their answers. The usual wrong rule is
 # "the biggest model gains most": the biggest *products* gain least.
 
+# %% [markdown] folded=true slideshow={"slide_type": "skip"}
+# ### Further: how the cost grows
+
+# %% [markdown] slideshow={"slide_type": "skip"}
+# We time the first call for chains of 10, 100 and 1000 operations. They take turns for several rounds, because other
+# programs use this machine, too. If a ratio differs from round to round, it is printed as *somewhere between*: then
+# this run cannot tell.
+
+
+# %% slideshow={"slide_type": "skip"} tags=["measured", "nbval-ignore-output"]
+def first_call(n):
+    """The first call of a function of n operations, one after another."""
+
+    def run(x):
+        for i in range(n):
+            x = mg.tanh(x) if i % 2 else x * 1.1
+        return x
+
+    return lambda: mg.function(run, autograph=False)(small)
+
+
+times = in_turns(rounds=3, **{str(n): first_call(n) for n in (10, 100, 1000)})
+for n in times:
+    print(f"{n:>5} operations: {times[n] / times['10']:.1f} times as long as 10")
+
+# %% [markdown] slideshow={"slide_type": "skip"}
+# Every graph costs something before its first node. From there on, on most quiet machines, ten times the nodes take
+# about ten times as long.
+
 # %% [markdown] slideshow={"slide_type": "slide"}
+# ## The fourth case
+#
 # **Where it breaks.** One product, one small operation, ten steps of a training: these are three cases in which
 # compiling never pays. The fourth creeps up on you. A program is made for *shapes*: the numbers in `empty((4, 3), …)`
 # are in its text. With an open length (lesson 11) a function is traced only once. How many *programs* are made from
@@ -555,7 +559,7 @@ for f in (bend, bend_probed):
 # it, and why a probed run does not take the same time.
 #
 # Errors, though, find the way back, as in lesson 12. A program that fails is run again, op by op, and the message names
-# your line. A traceback through `<program …>` shows the generated line, and a note below it names yours.
+# your line.
 
 # %% [markdown] slideshow={"slide_type": "notes"}
 # Three minutes. The sentence to leave: what you look at has to exist. In C compilers it is the same: with -O2 the
