@@ -37,8 +37,8 @@
 # - add up gradients over micro-batches so that they are those of the whole batch, unequal ones too;
 # - say which layers make micro-batches and a whole batch differ.
 #
-# **Builds on** [17 What grows how](17_what_grows_how.ipynb). The part of [the picture of lesson
-# 00](00_start_here.ipynb#Where-this-leads:-Alice) that it opens: *standardise*; the bytes of each box, and its time.
+# **Builds on** [17 What grows how](17_what_grows_how.ipynb). What it opens in [the picture of lesson
+# 00](00_start_here.ipynb#Where-this-leads:-Alice): *standardise*; the bytes of each box, and its time.
 
 # %% [markdown] slideshow={"slide_type": "notes"}
 # Two minutes. Ask who has halved a batch because of memory, and whether they changed anything else. Somebody changed

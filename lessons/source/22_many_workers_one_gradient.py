@@ -43,8 +43,8 @@
 # - read the message that processes print when they wait for one another.
 #
 # **Builds on** [06 The dynamic graph](06_the_dynamic_graph.ipynb), [16 Where the bytes go](16_where_the_bytes_go.ipynb)
-# and [21 Twice, to keep less](21_twice_to_keep_less.ipynb). The part of [the picture of lesson
-# 00](00_start_here.ipynb#Where-this-leads:-Alice) that it opens: the same graph on several machines.
+# and [21 Twice, to keep less](21_twice_to_keep_less.ipynb). What it opens in [the picture of lesson
+# 00](00_start_here.ipynb#Where-this-leads:-Alice): the same graph elsewhere.
 
 # %% [markdown] slideshow={"slide_type": "notes"}
 # Two minutes. Ask what two computers, each with half of the batch, have to tell each other: the rows, the losses, the

@@ -43,8 +43,8 @@
 # - choose how many workers share the data, the layers, and the stages of a large model.
 #
 # **Builds on** [09 Define, then run](09_define_then_run.ipynb), [21 Twice, to keep less](21_twice_to_keep_less.ipynb)
-# and [22 Many workers, one gradient](22_many_workers_one_gradient.ipynb). The part of [the picture of lesson
-# 00](00_start_here.ipynb#Where-this-leads:-Alice) that it opens: the same graph on several machines.
+# and [22 Many workers, one gradient](22_many_workers_one_gradient.ipynb). What it opens in [the picture of lesson
+# 00](00_start_here.ipynb#Where-this-leads:-Alice): the same graph elsewhere.
 
 # %% [markdown] slideshow={"slide_type": "notes"}
 # Two minutes. Ask where the room would cut. "Between the layers" comes at once, because networks are drawn that way.

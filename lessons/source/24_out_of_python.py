@@ -37,8 +37,8 @@
 # - export a graph to ONNX, run it in another engine, and compare the numbers;
 # - say what a graph no longer knows of the Python that it came from.
 #
-# **Builds on** [09 Define, then run](09_define_then_run.ipynb) and [11 Tracing](11_tracing.ipynb). The part of [the
-# picture of lesson 00](00_start_here.ipynb#Where-this-leads:-Alice) that it opens: the same graph, somewhere else.
+# **Builds on** [09 Define, then run](09_define_then_run.ipynb) and [11 Tracing](11_tracing.ipynb). What it opens in
+# [the picture of lesson 00](00_start_here.ipynb#Where-this-leads:-Alice): the same graph elsewhere.
 
 # %% [markdown] slideshow={"slide_type": "notes"}
 # Two minutes. Ask who has loaded somebody else's model, and what they needed besides the file. "The repository, in the
