@@ -447,7 +447,7 @@ mg.draw(cut)
 # %% slideshow={"slide_type": "skip"}
 Quiz("01_what_a_graph_is")
 
-# %% [markdown] slideshow={"slide_type": "skip"}
+# %% [markdown] folded=true slideshow={"slide_type": "skip"}
 # ## The same elsewhere
 #
 # | | is it a leaf? | what made it | its parents | the whole graph |
@@ -461,6 +461,39 @@ Quiz("01_what_a_graph_is")
 # kind of leaf, the *placeholder*: an input that has no value yet. JAX's own operations leave nothing behind: when JAX
 # needs the graph, it calls the function `f` with stand-ins for its numbers and writes down what happens. Lessons 09 and
 # 11 do both.
+#
+# ### The same in PyTorch
+#
+# A value that is used twice is one node, and an expression that is written twice is two nodes. We follow
+# `next_functions`, and count.
+
+
+# %% slideshow={"slide_type": "skip"}
+from minigrad.course import in_pytorch
+
+
+@in_pytorch
+def count_nodes(torch):
+    """
+    used twice:    4 nodes
+    written twice: 5 nodes
+    x is a leaf: True   s is a leaf: False
+    """
+
+    def history(z):
+        nodes = [z.grad_fn]
+        for node in nodes:  # the list grows while the loop runs along it
+            for parent, _ in node.next_functions:
+                if parent not in nodes:
+                    nodes.append(parent)
+        return nodes
+
+    x, y = torch.tensor(2.0, requires_grad=True), torch.tensor(3.0, requires_grad=True)
+    s = x * y
+    print("used twice:   ", len(history(s + s)), "nodes")
+    print("written twice:", len(history(x * y + x * y)), "nodes")
+    print("x is a leaf:", x.is_leaf, "  s is a leaf:", s.is_leaf)
+
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## What we saw

@@ -485,7 +485,7 @@ print("\na Value, walked back twice:", v.grad)
 # %% slideshow={"slide_type": "skip"}
 Quiz("02_chain_rule_backwards")
 
-# %% [markdown] slideshow={"slide_type": "skip"}
+# %% [markdown] folded=true slideshow={"slide_type": "skip"}
 # ## The same elsewhere
 #
 # | minigrad | PyTorch | TensorFlow 2 | JAX |
@@ -499,6 +499,38 @@ Quiz("02_chain_rule_backwards")
 # TensorFlow's tape is a block, `with tf.GradientTape() as tape:`, in which the loss is computed. JAX differentiates a
 # function, here `f`, and not a graph that a run left behind. PyTorch's referee needs float64 inputs, `x.double()`.
 # JAX's needs an import of its own, `import jax.test_util`.
+#
+# ### The same in PyTorch
+#
+# Gradients that meet in a value add, and a second pass adds to `.grad`. PyTorch visits each value once, too: it would
+# not live to see the end of 2⁶⁰ paths.
+
+
+# %% slideshow={"slide_type": "skip"}
+from minigrad.course import in_pytorch
+
+
+@in_pytorch
+def gradients_that_add(torch):
+    """
+    x * x + x: 7.0
+    one pass:   27.0
+    two passes: 54.0
+    60 doublings give 2 to the power 60: True
+    """
+    x = torch.tensor(3.0, requires_grad=True)
+    (x * x + x).backward()
+    print("x * x + x:", x.grad.item())
+    x.grad = None
+    for name in ("one pass:  ", "two passes:"):
+        (x**3).backward()
+        print(name, x.grad.item())
+    y = x = torch.tensor(1.0, requires_grad=True)
+    for _ in range(60):
+        y = y + y
+    y.backward()
+    print("60 doublings give 2 to the power 60:", x.grad.item() == 2**60)
+
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## What we saw

@@ -595,7 +595,7 @@ print("better than 95 %:", careless_unseen > 0.95, "  better than 20 %:", carele
 # %% slideshow={"slide_type": "skip"}
 Quiz("03_train_a_network")
 
-# %% [markdown] slideshow={"slide_type": "skip"}
+# %% [markdown] folded=true slideshow={"slide_type": "skip"}
 # ## The same elsewhere
 #
 # | minigrad | PyTorch | TensorFlow 2 (Keras) | JAX |
@@ -610,6 +610,36 @@ Quiz("03_train_a_network")
 #
 # Keras's loss needs `from_logits=True`, or it takes the scores for probabilities. Optax gives a loss for each example:
 # take the mean.
+#
+# ### The same in PyTorch
+#
+# The loss is (w − 3)² again. At 0.1 w settles, at 1.1 it runs away, and without `zero_grad` it swings.
+
+
+# %% slideshow={"slide_type": "skip"}
+from minigrad.course import in_pytorch
+
+
+@in_pytorch
+def descend_in_pytorch(torch):
+    """
+    0.1, cleared: 0.0 1.5 2.2 2.6 2.8 2.9 2.9
+    1.1, cleared: 0.0 8.2 -6.0 18.5 -23.7 49.2 -76.9
+    0.1, not cleared: 0.0 3.0 6.0 4.3 0.5 0.7 4.4
+    """
+    for rate, clear in [(0.1, True), (1.1, True), (0.1, False)]:
+        w = torch.tensor(0.0, requires_grad=True)
+        optimizer = torch.optim.SGD([w], lr=rate)
+        path = []
+        for _ in range(20):
+            path.append(w.item())
+            loss = (w - 3) ** 2
+            if clear:
+                optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+        print(f"{rate}, {'cleared' if clear else 'not cleared'}:", " ".join(f"{w:.1f}" for w in path[::3]))
+
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## What we saw

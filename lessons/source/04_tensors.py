@@ -566,7 +566,7 @@ for line in ("X @ W", "X + b", "X.reshape(5, 2)"):
 # %% slideshow={"slide_type": "skip"}
 Quiz("04_tensors")
 
-# %% [markdown] slideshow={"slide_type": "skip"}
+# %% [markdown] folded=true slideshow={"slide_type": "skip"}
 # ## The same elsewhere
 #
 # | minigrad | PyTorch | TensorFlow 2 | JAX |
@@ -579,6 +579,38 @@ Quiz("04_tensors")
 # | `mse_loss` refuses (n, 1), (n,) | it warns, and goes on | Keras makes them equal | `optax.squared_error` refuses |
 #
 # All four broadcast by the same rule, NumPy's.
+#
+# ### The same in PyTorch
+#
+# Here is the warning from the top of this lesson, and what comes of it: every prediction becomes the mean of all
+# targets, and the loss that remains is their variance.
+
+
+# %% slideshow={"slide_type": "skip"}
+from minigrad.course import in_pytorch
+
+
+@in_pytorch
+def one_answer_to_all(torch):
+    """
+    shape of p - t: (4, 4)
+    warned: True   loss: 3.5   p: [3.0, 3.0, 3.0, 3.0]
+    """
+    import warnings
+
+    t = torch.tensor([1.0, 2.0, 3.0, 6.0])
+    p = torch.zeros(4, 1, requires_grad=True)
+    print("shape of p - t:", tuple((p - t).shape))
+    optimizer = torch.optim.SGD([p], lr=1.0)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        for _ in range(50):
+            loss = torch.nn.functional.mse_loss(p, t)
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+    print("warned:", len(caught) > 0, "  loss:", round(loss.item(), 3), "  p:", [round(x, 3) for x in p[:, 0].tolist()])
+
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## What we saw

@@ -516,7 +516,7 @@ for n in (10, 100, 1000):
 # %% slideshow={"slide_type": "skip"}
 Quiz("05_two_directions")
 
-# %% [markdown] slideshow={"slide_type": "skip"}
+# %% [markdown] folded=true slideshow={"slide_type": "skip"}
 # ## The same elsewhere
 #
 # | minigrad | PyTorch | TensorFlow 2 | JAX |
@@ -529,6 +529,35 @@ Quiz("05_two_directions")
 # TensorFlow's accumulator is a block, like its tape: `with tf.autodiff.ForwardAccumulator(x, dx) as acc:`, and then
 # `acc.jvp(y)`. `tf.test.compute_gradient` returns both tables and leaves the comparison to you. JAX's check needs an
 # import of its own: `import jax.test_util`.
+#
+# ### The same in PyTorch
+#
+# Forward mode takes a pass for each input of the loss. Reverse mode finds all three derivatives in one pass.
+
+
+# %% slideshow={"slide_type": "skip"}
+from minigrad.course import in_pytorch
+
+
+@in_pytorch
+def both_directions(torch):
+    """
+    a pass forwards, for x: 12.0
+    a pass forwards, for y: 8.0
+    a pass forwards, for w: 4.0
+    one pass back: [12.0, 8.0, 4.0]
+    """
+
+    def loss(x, y, w):
+        return (x * y + w) ** 2
+
+    at = torch.tensor(2.0), torch.tensor(3.0), torch.tensor(-4.0)
+    for name, nudge in zip("xyw", torch.eye(3)):
+        _, move = torch.func.jvp(loss, at, tuple(nudge))
+        print(f"a pass forwards, for {name}:", move.item())
+    _, pull = torch.func.vjp(loss, *at)
+    print("one pass back:", [slope.item() for slope in pull(torch.tensor(1.0))])
+
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## What we saw

@@ -613,7 +613,7 @@ print("five plain numbers keep", alive() - alive_before)
 # %% slideshow={"slide_type": "skip"}
 Quiz("06_the_dynamic_graph")
 
-# %% [markdown] slideshow={"slide_type": "skip"}
+# %% [markdown] folded=true slideshow={"slide_type": "skip"}
 # ## The same elsewhere
 #
 # | minigrad | PyTorch | TensorFlow 2 | JAX |
@@ -631,6 +631,40 @@ Quiz("06_the_dynamic_graph")
 # TensorFlow and JAX cannot edit a tensor in place; PyTorch and minigrad allow it, to save memory, and check. A jaxpr is
 # JAX's record of a traced function. A residual is its word for a saved value; `print_saved_residuals`, in
 # `jax.ad_checkpoint`, lists them.
+#
+# ### The same in PyTorch
+#
+# A second backward fails where values were saved, and an edit is refused where it wrote over a saved value. Which of
+# the four lines will PyTorch refuse?
+
+
+# %% slideshow={"slide_type": "skip"}
+from minigrad.course import in_pytorch
+
+
+@in_pytorch
+def what_pytorch_refuses(torch):
+    """
+    x * x, second backward refused
+    x + x, second backward no error
+    x.exp(), edited        refused
+    x.sin(), edited        no error
+    """
+
+    def go_back(what, y):
+        try:
+            y.backward()
+            print(f"{what:22} no error")
+        except RuntimeError:
+            print(f"{what:22} refused")
+
+    x = torch.tensor(2.0, requires_grad=True)
+    for what, y in {"x * x, second backward": x * x, "x + x, second backward": x + x}.items():
+        y.backward()
+        go_back(what, y)
+    go_back("x.exp(), edited", x.exp().add_(1))
+    go_back("x.sin(), edited", x.sin().add_(1))
+
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## What we saw

@@ -588,7 +588,7 @@ print("nudging agrees:", mg.gradcheck(leaves_the_graph, mg.tensor(3.0), raise_ex
 # %% slideshow={"slide_type": "skip"}
 Quiz("07_tapes_and_transforms")
 
-# %% [markdown] slideshow={"slide_type": "skip"}
+# %% [markdown] folded=true slideshow={"slide_type": "skip"}
 # ## The same elsewhere
 #
 # | minigrad | PyTorch | TensorFlow 2 | JAX |
@@ -607,6 +607,36 @@ Quiz("07_tapes_and_transforms")
 #
 # PyTorch's `grad_and_value` returns the gradient first. `tfp` is TensorFlow Probability, and the name is
 # `value_and_gradient(f, x)`. In the last row x left through `x.item()`; JAX refuses `float(x)` at once.
+#
+# ### The same in PyTorch
+#
+# Transforms return functions, so they nest. And a transform believes that your function is pure: where x leaves the
+# graph through `.item()`, the gradient is 0, and no error says so.
+
+
+# %% slideshow={"slide_type": "skip"}
+from minigrad.course import in_pytorch
+
+
+@in_pytorch
+def nested_transforms(torch):
+    """
+    x³ and its derivatives at 5: 125.0 75.0 30.0
+    by hand, at 3: 27.0 18.0
+    through .item(): 0.0
+    """
+    from torch.func import grad
+
+    def cube(x):
+        return x**3
+
+    x = torch.tensor(5.0)
+    print("x³ and its derivatives at 5:", *(f(x).item() for f in (cube, grad(cube), grad(grad(cube)))))
+    a = torch.tensor(3.0, requires_grad=True)
+    (slope,) = torch.autograd.grad(a**3, a, create_graph=True)
+    print("by hand, at 3:", slope.item(), torch.autograd.grad(slope, a)[0].item())
+    print("through .item():", grad(lambda x: torch.tensor(x.item() ** 2))(x).item())
+
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## What we saw

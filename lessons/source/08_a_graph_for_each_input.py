@@ -533,7 +533,7 @@ reveal("operations that ran", len(log.names))
 # %% slideshow={"slide_type": "skip"}
 Quiz("08_a_graph_for_each_input")
 
-# %% [markdown] slideshow={"slide_type": "skip"}
+# %% [markdown] folded=true slideshow={"slide_type": "skip"}
 # ## The same elsewhere
 #
 # | minigrad | PyTorch | TensorFlow 2 | JAX |
@@ -546,6 +546,37 @@ Quiz("08_a_graph_for_each_input")
 #
 # (TensorFlow's is in `tf.debugging`; JAX's is a setting of `jax.config`.) All four have the trap of `where`, though
 # TensorFlow's root, in eager mode, avoids it: try its `log`.
+#
+# ### The same in PyTorch
+#
+# Python's `if` and `while` shape the graph here too: each start takes another road and gets its own gradient. And the
+# trap of `where` is the same: the value is right, and the gradient is NaN.
+
+
+# %% slideshow={"slide_type": "skip"}
+from minigrad.course import in_pytorch
+
+
+@in_pytorch
+def roads_in_pytorch(torch):
+    """
+    from 4: 2 steps, gradient 0.250000
+    from 6: 8 steps, gradient 0.140625
+    from 8: 3 steps, gradient 0.125000
+    where: values [2.0, 0.0]   gradients [0.25, nan]
+    """
+    for start in (4.0, 6.0, 8.0):
+        y = x = torch.tensor(start, requires_grad=True)
+        steps = 0
+        while y.item() > 1:
+            y, steps = (y / 2 if y.item() % 2 == 0 else 3 * y + 1), steps + 1
+        y.backward()
+        print(f"from {start:g}: {steps} steps, gradient {x.grad.item():.6f}")
+    x = torch.tensor([4.0, 0.0], requires_grad=True)
+    y = torch.where(x > 0, x.sqrt(), 0 * x)
+    y.sum().backward()
+    print("where: values", y.tolist(), "  gradients", x.grad.tolist())
+
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## What we saw

@@ -504,7 +504,7 @@ print(f"the first run of its kind takes {times['first_run'] / times['in_session'
 # %% slideshow={"slide_type": "skip"}
 Quiz("09_define_then_run")
 
-# %% [markdown] slideshow={"slide_type": "skip"}
+# %% [markdown] folded=true slideshow={"slide_type": "skip"}
 # ## The same elsewhere
 #
 # | minigrad | TensorFlow 1 | PyTorch | JAX |
@@ -523,6 +523,40 @@ Quiz("09_define_then_run")
 # You may read that TensorFlow 1 built its graph *dynamically*, because a Python program builds it, line by line. That
 # is a misunderstanding. The program built the graph before the first run, and every run used the same one: it is the
 # standard example of a *static* graph. Dynamic means that each run records a graph of its own, as in lesson 06.
+#
+# ### The same in PyTorch
+#
+# `torch.fx` runs a function once, with placeholders instead of tensors, and writes a graph down. Building computes
+# nothing, running does not call your function again, and a node that nobody needs can be removed before the first run.
+
+
+# %% slideshow={"slide_type": "skip"}
+from minigrad.course import in_pytorch
+
+
+@in_pytorch
+def define_then_run(torch):
+    """
+    ['placeholder', 'placeholder', 'call_function', 'call_method', 'call_function', 'call_method', 'output']
+    5 nodes are left
+    run: 14.0   calls of f: 1
+    run: 41.0   calls of f: 1
+    """
+    calls = []
+
+    def f(x, y):
+        calls.append("called")
+        (x - y).exp()  # nobody uses the result
+        return (x * y).sum()
+
+    program = torch.fx.symbolic_trace(f)
+    print([node.op for node in program.graph.nodes])
+    program.graph.eliminate_dead_code()
+    program.recompile()
+    print(len(program.graph.nodes), "nodes are left")
+    for x in (torch.tensor([1.0, 2.0, 3.0]), torch.tensor([4.0, 5.0])):
+        print("run:", program(x, x).item(), "  calls of f:", len(calls))
+
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## What we saw

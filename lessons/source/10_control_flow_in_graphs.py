@@ -592,7 +592,7 @@ print(f"alive between the loops: {alive[0]:.0f} rows; at the end: {alive[1]:.0f}
 # %% slideshow={"slide_type": "skip"}
 Quiz("10_control_flow_in_graphs")
 
-# %% [markdown] slideshow={"slide_type": "skip"}
+# %% [markdown] folded=true slideshow={"slide_type": "skip"}
 # ## The same elsewhere
 #
 # Here t is a loop's test, b its body, and c what it carries.
@@ -611,6 +611,35 @@ Quiz("10_control_flow_in_graphs")
 # gradient of a `while_loop` backwards, because it does not know beforehand how large the stack would be. `mg.lax` has
 # these functions in JAX's form: operands for `cond`, and one carry, of any structure, for `while_loop`. In `tf.scan`, f
 # returns the state alone, and all states come back.
+#
+# ### The same in PyTorch
+#
+# A placeholder of `torch.fx` cannot answer an `if` either. `where` can be written down, but it computes both sides, so
+# its gradient at −1 is NaN. Python's `if`, outside of any graph, enters one branch only.
+
+
+# %% slideshow={"slide_type": "skip"}
+from minigrad.course import in_pytorch
+
+
+@in_pytorch
+def branches_in_pytorch(torch):
+    """
+    if: refused, because a placeholder has no value
+        eagerly, the gradient at -1 is 0
+    where: a graph of 6 nodes
+        eagerly, the gradient at -1 is nan
+    """
+    functions = {"if": lambda x: x.sqrt() if x > 0 else 0 * x, "where": lambda x: torch.where(x > 0, x.sqrt(), 0 * x)}
+    for name, f in functions.items():
+        try:
+            print(f"{name}: a graph of {len(torch.fx.symbolic_trace(f).graph.nodes)} nodes")
+        except torch.fx.proxy.TraceError:
+            print(f"{name}: refused, because a placeholder has no value")
+        x = torch.tensor(-1.0, requires_grad=True)
+        f(x).backward()
+        print(f"    eagerly, the gradient at -1 is {x.grad.item():g}")
+
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## What we saw

@@ -484,7 +484,7 @@ reveal("repairs", stopped)
 # %% slideshow={"slide_type": "skip"}
 Quiz("16_where_the_bytes_go")
 
-# %% [markdown] slideshow={"slide_type": "skip"}
+# %% [markdown] folded=true slideshow={"slide_type": "skip"}
 # ## The same elsewhere
 #
 # | minigrad | PyTorch | TensorFlow | JAX |
@@ -499,6 +499,39 @@ Quiz("16_where_the_bytes_go")
 # TensorFlow's second is in `tf.config.experimental`; JAX's are in `jax.profiler` and `jax.ad_checkpoint`, and `device`
 # is one of `jax.devices()`. PyTorch's first two and TensorFlow's second count the memory of GPUs, and not that of the
 # CPU; minigrad's count the CPU's.
+#
+# ### The same in PyTorch
+#
+# These are the eight operations from *Who keeps what*. PyTorch calls `note` with each array that an operation saves,
+# and finds the same four.
+
+
+# %% slideshow={"slide_type": "skip"}
+from minigrad.course import in_pytorch
+
+
+@in_pytorch
+def saved_in_pytorch(torch):
+    """
+    arrays of 4,000 bytes that are saved: 4
+    inside no_grad: 0   the result has a past: False
+    """
+    saved = {}
+
+    def note(t):
+        saved[t.data_ptr()] = t.nbytes
+        return t
+
+    x = torch.linspace(0, 1, 1000, requires_grad=True)
+    with torch.autograd.graph.saved_tensors_hooks(note, lambda t: t):
+        e = ((x + 1).exp() * 2).sin().reshape(10, 100)
+        y = (e.tanh() * e).sum()
+    print("arrays of 4,000 bytes that are saved:", sum(size == 4000 for size in saved.values()))
+    saved.clear()
+    with torch.no_grad(), torch.autograd.graph.saved_tensors_hooks(note, lambda t: t):
+        y = (x.exp() * x).sum()
+    print("inside no_grad:", len(saved), "  the result has a past:", y.grad_fn is not None)
+
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## What we saw

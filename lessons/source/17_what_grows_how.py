@@ -418,7 +418,7 @@ reveal("rule", "all three" if all(holds) else "the linear one" if holds == [True
 # %% slideshow={"slide_type": "skip"}
 Quiz("17_what_grows_how")
 
-# %% [markdown] slideshow={"slide_type": "skip"}
+# %% [markdown] folded=true slideshow={"slide_type": "skip"}
 # ## The same elsewhere
 #
 # | minigrad | PyTorch | TensorFlow | JAX |
@@ -432,6 +432,40 @@ Quiz("17_what_grows_how")
 # nothing else: two FLOPs for each MAC. thop, fvcore and keras-flops are packages of their own: thop counts MACs, fvcore
 # counts MACs and calls them "flops", and keras-flops asks TensorFlow's profiler about a Keras model. `compiled` is
 # `jax.jit(f).lower(x).compile()`.
+#
+# ### The same in PyTorch
+#
+# PyTorch's own counter gives two FLOPs for each MAC. It finds the 147,456 MACs of the convolution, and a training step
+# that costs 2.5 times forward for two layers, and more for eight.
+
+
+# %% slideshow={"slide_type": "skip"}
+from minigrad.course import in_pytorch
+
+
+@in_pytorch
+def flops_in_pytorch(torch):
+    """
+    convolution: 294,912 FLOPs
+    layers: 1, a training step is 2.000 times forward
+    layers: 2, a training step is 2.500 times forward
+    layers: 8, a training step is 2.875 times forward
+    """
+    from torch.utils.flop_counter import FlopCounterMode
+
+    def count(work):
+        with FlopCounterMode(display=False) as counter:
+            work()
+        return counter.get_total_flops()
+
+    conv, picture = torch.nn.Conv2d(16, 16, 3, padding=1), torch.ones(1, 16, 8, 8)
+    print(f"convolution: {count(lambda: conv(picture)):,} FLOPs")
+    x = torch.zeros(32, 64)
+    for depth in (1, 2, 8):
+        stack = torch.nn.Sequential(*(torch.nn.Linear(64, 64) for _ in range(depth)))
+        times = count(lambda stack=stack: stack(x).sum().backward()) / count(lambda stack=stack: stack(x))
+        print(f"layers: {depth}, a training step is {times:.3f} times forward")
+
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## What we saw

@@ -390,7 +390,7 @@ for n in (1_000, 10_000_000) if works else ():
 # %% slideshow={"slide_type": "skip"}
 Quiz("18_flops_are_not_time")
 
-# %% [markdown] slideshow={"slide_type": "skip"}
+# %% [markdown] folded=true slideshow={"slide_type": "skip"}
 # ## The same elsewhere
 #
 # | minigrad | PyTorch | TensorFlow | JAX |
@@ -401,6 +401,40 @@ Quiz("18_flops_are_not_time")
 # | `record_function("data")` | the same | `tf.profiler.experimental.Trace` | `TraceAnnotation` |
 # | `mg.profiler.roofline(f, x)` | none; Nsight Compute draws one | roofline of XProf | roofline of XProf |
 # | `Conv2d(64, 64, 3, groups=64)` | the same | `DepthwiseConv2D(3)` | `feature_group_count=64` |
+#
+# ### The same in PyTorch
+#
+# FLOPs for each byte: the full convolution does much with every byte, the depthwise one little, and an addition almost
+# nothing. Bytes are counted as above: operands are read once, results are written once.
+
+
+# %% slideshow={"slide_type": "skip"}
+from minigrad.course import in_pytorch
+
+
+@in_pytorch
+def intensity_in_pytorch(torch):
+    """
+    full       137.67 FLOPs a byte
+    depthwise    2.25 FLOPs a byte
+    pointwise   15.92 FLOPs a byte
+    a + b        0.08 FLOPs a byte
+    """
+    from torch.utils.flop_counter import FlopCounterMode
+
+    x = torch.ones(8, 64, 28, 28)
+    layers = {
+        "full": torch.nn.Conv2d(64, 64, 3, padding=1),
+        "depthwise": torch.nn.Conv2d(64, 64, 3, padding=1, groups=64),
+        "pointwise": torch.nn.Conv2d(64, 64, 1),
+    }
+    for name, layer in layers.items():
+        with FlopCounterMode(display=False) as counter, torch.no_grad():
+            y = layer(x)
+        moved = x.nbytes + y.nbytes + sum(p.nbytes for p in layer.parameters())
+        print(f"{name:9} {counter.get_total_flops() / moved:7.2f} FLOPs a byte")
+    print(f"a + b     {x.numel() / (3 * x.nbytes):7.2f} FLOPs a byte")
+
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## What we saw

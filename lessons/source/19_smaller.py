@@ -412,7 +412,7 @@ reveal("dark", 100 * share_right(badly_calibrated))
 # %% slideshow={"slide_type": "skip"}
 Quiz("19_smaller")
 
-# %% [markdown] slideshow={"slide_type": "skip"}
+# %% [markdown] folded=true slideshow={"slide_type": "skip"}
 # ## The same elsewhere
 #
 # | minigrad | PyTorch | TensorFlow | JAX |
@@ -424,6 +424,39 @@ Quiz("19_smaller")
 #
 # PyTorch warns that `torch.ao.quantization` and `torch.quantize_per_tensor` will be removed. TF-MOT is the TensorFlow
 # Model Optimization Toolkit. LiteRT was called TensorFlow Lite until 2024.
+#
+# ### The same in PyTorch
+#
+# `prune` sets nine of ten weights to 0, and the array stays as large as it was. One large weight makes the scale of
+# int8 so coarse that all the small weights become 0.
+
+
+# %% slideshow={"slide_type": "skip"}
+from minigrad.course import in_pytorch
+
+
+@in_pytorch
+def smaller_in_pytorch(torch):
+    """
+    weights that are not 0: 1000 of 10000
+    bytes before and after: 40000 40000
+    [0.1, -0.2, 0.3, 0.4] become [0.1, -0.2, 0.3, 0.4]
+    [0.1, -0.2, 0.3, 100.0] become [0.0, 0.0, 0.0, 100.0]
+    """
+    from torch.nn.utils import prune
+
+    layer = torch.nn.Linear(100, 100)
+    bytes_before = layer.weight.nbytes
+    prune.l1_unstructured(layer, "weight", 0.9)
+    print("weights that are not 0:", int((layer.weight != 0).sum()), "of", layer.weight.numel())
+    print("bytes before and after:", bytes_before, layer.weight.nbytes)
+
+    for weights in ([0.1, -0.2, 0.3, 0.4], [0.1, -0.2, 0.3, 100.0]):
+        w = torch.tensor(weights)
+        scale = w.abs().max() / 127
+        integers = (w / scale).round().to(torch.int8)
+        print(weights, "become", [round(x, 2) for x in (integers * scale).tolist()])
+
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## What we saw

@@ -535,7 +535,7 @@ reveal("clipped", "far less" if lengths[False] < 0.05 else "0.1" if lengths[Fals
 # %% slideshow={"slide_type": "skip"}
 Quiz("20_sixteen_bits")
 
-# %% [markdown] slideshow={"slide_type": "skip"}
+# %% [markdown] folded=true slideshow={"slide_type": "skip"}
 # ## The same elsewhere
 #
 # | minigrad | PyTorch | TensorFlow | JAX |
@@ -549,6 +549,38 @@ Quiz("20_sixteen_bits")
 # `"mixed_float16"` and `"float16"` are policies of Keras: after
 # `keras.mixed_precision.set_global_policy("mixed_float16")` layers compute in float16, and the variables stay in
 # float32. `jmp` is a library by DeepMind. TPUs, Google's own chips, multiply in bfloat16, and need no scale.
+#
+# ### The same in PyTorch
+#
+# A gradient that underflows is 0 in float16, and a factor on the loss saves it. A weight of 1 does not move when the
+# step is too small for its digits.
+
+
+# %% slideshow={"slide_type": "skip"}
+from minigrad.course import in_pytorch
+
+
+@in_pytorch
+def sixteen_bits_in_pytorch(torch):
+    """
+    scale     1: gradient 0.0e+00
+    scale 4,096: gradient 1.0e-08
+    float32   largest 3.4e+38  1,000 steps of 0.0001 from 1 end at 0.9000
+    bfloat16  largest 3.4e+38  1,000 steps of 0.0001 from 1 end at 1.0000
+    float16   largest 6.6e+04  1,000 steps of 0.0001 from 1 end at 1.0000
+    """
+    for scale in (1, 2**12):
+        w = torch.tensor(1.0, dtype=torch.float16, requires_grad=True)
+        loss = w * 1e-4 * 1e-4
+        (loss * scale).backward()
+        print(f"scale {scale:5,}: gradient {w.grad.item() / scale:.1e}")
+    for name in ("float32", "bfloat16", "float16"):
+        dtype = getattr(torch, name)
+        w = torch.tensor(1.0, dtype=dtype)
+        for _ in range(1000):
+            w = w - 1e-4
+        print(f"{name:8}  largest {torch.finfo(dtype).max:.1e}  1,000 steps of 0.0001 from 1 end at {w.item():.4f}")
+
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## What we saw

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import inspect
 import io
+import warnings
 from collections.abc import Callable
 from contextlib import redirect_stdout
 from importlib import import_module
@@ -24,6 +25,7 @@ from minigrad.course.journal import place
 
 RECORDED = "PyTorch is not installed here. It printed:\n"
 DIFFERENT = "The lesson's author saw something else:\n"
+RAISED = "This PyTorch cannot run it ({}).\nIt printed, when the lesson was written:\n"
 
 
 def in_pytorch(f: Callable[[Any], object]) -> None:
@@ -37,8 +39,12 @@ def in_pytorch(f: Callable[[Any], object]) -> None:
     elif find_spec("torch") is None:
         print(RECORDED + recorded)
     else:
-        printed = run_in_pytorch(f)
-        print(printed if printed == recorded else f"{printed}\n{DIFFERENT}{recorded}")
+        try:
+            printed = run_in_pytorch(f)
+        except Exception as error:  # an older PyTorch, or one that does not support this Python
+            print(RAISED.format(type(error).__name__) + recorded)
+        else:
+            print(printed if printed == recorded else f"{printed}\n{DIFFERENT}{recorded}")
 
 
 def recording(f: Callable[[Any], object]) -> str:
@@ -49,7 +55,9 @@ def recording(f: Callable[[Any], object]) -> str:
 
 
 def run_in_pytorch(f: Callable[[Any], object]) -> str:
-    """What f(torch) prints, without trailing spaces."""
-    with redirect_stdout(io.StringIO()) as printed:
+    """What f(torch) prints, without trailing spaces. PyTorch's warnings that something is deprecated are hidden."""
+    with redirect_stdout(io.StringIO()) as printed, warnings.catch_warnings():
+        for category in (DeprecationWarning, FutureWarning):
+            warnings.simplefilter("ignore", category)
         f(import_module("torch"))
     return "\n".join(line.rstrip() for line in printed.getvalue().rstrip().splitlines())

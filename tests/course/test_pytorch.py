@@ -1,6 +1,7 @@
 """Lines for PyTorch are run where it is installed, and elsewhere shown as they were recorded."""
 
 import sys
+import warnings
 from types import ModuleType
 
 import pytest
@@ -34,6 +35,21 @@ def test_it_runs_where_pytorch_is(torch, tmp_path, monkeypatch, capsys):
     torch.double = lambda x: 3 * x
     in_pytorch(doubled)
     assert capsys.readouterr().out == "6.0\ndone\nThe lesson's author saw something else:\n4.0\ndone\n"
+
+
+def test_it_is_shown_as_recorded_where_this_pytorch_cannot_run_it(torch, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)  # the module torch has no double
+    in_pytorch(doubled)
+    assert capsys.readouterr().out == (
+        "This PyTorch cannot run it (AttributeError).\nIt printed, when the lesson was written:\n4.0\ndone\n"
+    )
+
+
+def test_a_deprecation_inside_pytorch_is_not_shown(torch, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    torch.double = lambda x: warnings.warn("use another word", DeprecationWarning, stacklevel=1) or 2 * x
+    in_pytorch(doubled)
+    assert capsys.readouterr().out == "4.0\ndone\n"
 
 
 def test_it_is_shown_as_recorded_where_pytorch_is_missing(tmp_path, monkeypatch, capsys):
