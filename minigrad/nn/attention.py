@@ -218,10 +218,8 @@ class Layer(Module):
         norms = {f"norm{i + 1}": LayerNorm(d_model, layer_norm_eps, bias=bias, **where) for i in range(self._parts)}
         for name, part in (norms | {f"dropout{i + 1}": Dropout(dropout) for i in range(self._parts)}).items():
             setattr(self, name, part)
-        self.norm_first, self.activation = (
-            norm_first,
-            activation_function(activation) if isinstance(activation, str) else activation,
-        )
+        self.norm_first = norm_first
+        self.activation = activation_function(activation) if isinstance(activation, str) else activation
 
     @property
     def _parts(self) -> int:

@@ -185,10 +185,8 @@ class ConvBase(Module):
         self.output_padding, self.padding_mode = (0,) * self.n, padding_mode
         self.in_channels, self.out_channels, self.groups = in_channels, out_channels, groups
         self.kernel_size = ints_per_axis("kernel_size", kernel_size, self.n)
-        self.stride, self.dilation = (
-            ints_per_axis("stride", stride, self.n),
-            ints_per_axis("dilation", dilation, self.n),
-        )
+        self.stride = ints_per_axis("stride", stride, self.n)
+        self.dilation = ints_per_axis("dilation", dilation, self.n)
         self.padding = padding if isinstance(padding, str) else ints_per_axis("padding", padding, self.n)
         first, second = (in_channels, out_channels) if self.transposed else (out_channels, in_channels)
         self.weight = parameter(first, second // groups, *self.kernel_size, dtype=dtype, device=device)
