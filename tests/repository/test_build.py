@@ -188,6 +188,22 @@ def test_what_follows_a_reveal_is_folded_and_its_output_needs_no_lock(course):
     assert course.build("--check")[0] == 0
 
 
+@pytest.mark.parametrize(("minutes", "lines", "words"), [
+    (10, 80, None),
+    (5, 80, "the header says 5 minutes, and it takes 10.0: say 10"),
+    (65, 488, "it takes 61.0 minutes, and 60 are allowed: shorten it, or fold side topics"),
+])  # fmt: skip
+def test_a_lesson_is_built_only_if_its_header_states_honest_minutes(course, minutes, lines, words):
+    course.write(
+        "# %%\n" + "x = 1\n" * lines, header=HEADER.replace("minutes: 5", f"minutes: {minutes}"), name="07_try"
+    )
+    status, said = course.build("07")
+
+    assert status == 1  # it lacks all else that a lesson needs
+    assert ("lessons/07_try.ipynb is not finished" in said) == (words is None)
+    assert words is None or f"FAILED  lessons/07_try.ipynb: {words}" in said
+
+
 def test_what_a_clock_measured_is_not_kept(course):
     course.write("# %% tags=['measured', 'nbval-ignore-output']\nimport time; print(time.time())\n")
     assert course.build()[0] == 0
