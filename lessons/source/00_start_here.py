@@ -242,7 +242,8 @@ reveal_range("longer steps", other_loss, 2.3, 2.6)
 # %% [markdown] slideshow={"slide_type": "fragment"}
 # A gradient is true of small moves only. A long step outruns it: the numbers land where the gradient knew nothing, and
 # the loss stays high, however many steps you take. Lesson 03 shows such a step in a picture.
-#
+
+# %% [markdown] slideshow={"slide_type": "fragment"}
 # Now it is yours. Go back to the cell that trains `alice`, change *one* number, run it again, and see:
 #
 # | change | what to look for |
