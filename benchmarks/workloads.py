@@ -141,10 +141,7 @@ def cnn(e: Any, x: Any, y: Any, K1: Any, b1: Any, K2: Any, b2: Any, W3: Any, b3:
 
 def transformer_data(rng: np.random.Generator) -> tuple[Arrays, Arrays]:
     D = WIDTH
-    parameters = {
-        "embedding": normal(rng, CHARACTERS, D, fan_in=25),
-        "position": normal(rng, LENGTH, D, fan_in=25),
-    }
+    parameters = {"embedding": normal(rng, CHARACTERS, D, fan_in=25), "position": normal(rng, LENGTH, D, fan_in=25)}
     for i in range(LAYERS):
         for name, n_in, n_out in [("qkv", D, 3 * D), ("out", D, D), ("up", D, 4 * D), ("down", 4 * D, D)]:
             parameters[f"W{i}{name}"] = normal(rng, n_out, n_in, fan_in=n_in)

@@ -103,14 +103,9 @@ def compiled_rule_is_the_rule(op: Op, *xs: Tensor) -> None:
 
 
 ALL = (
-    infer_foretells_forward,
-    only_a_view_shares_memory,
-    gradients_fit_operands,
-    vjp_is_adjoint,
-    jvp_is_slope,
-    compiled_rule_is_the_rule,
-    expanded_is_forward,
-)
+    infer_foretells_forward, only_a_view_shares_memory, gradients_fit_operands,
+    vjp_is_adjoint, jvp_is_slope, compiled_rule_is_the_rule, expanded_is_forward,
+)  # fmt: skip
 
 
 def check(op: Op, *shapes: tuple[int, ...]) -> None:

@@ -20,10 +20,7 @@ from tests.support.root import ROOT
 # The same examples in every run, so that a change is judged by what it changes. EXPLORE=1 looks for new ones.
 # Hypothesis's limits of time are off: on a busy machine a right example is slow, too.
 settings.register_profile(
-    "repeated",
-    derandomize=not os.environ.get("EXPLORE"),
-    deadline=None,
-    suppress_health_check=[HealthCheck.too_slow],
+    "repeated", derandomize=not os.environ.get("EXPLORE"), deadline=None, suppress_health_check=[HealthCheck.too_slow]
 )
 settings.load_profile("repeated")
 

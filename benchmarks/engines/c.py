@@ -73,8 +73,5 @@ class Compiled:
         given = x.ctypes.data_as(ctypes.c_void_p), gx.ctypes.data_as(ctypes.c_void_p), ctypes.c_long(x.size)
         for function in (self.library.forward, self.library.gradient):
             function.restype = ctypes.c_double
-        stages = {
-            "forward": lambda: self.library.forward(*given),
-            "gradient": lambda: self.library.gradient(*given),
-        }
+        stages = {"forward": lambda: self.library.forward(*given), "gradient": lambda: self.library.gradient(*given)}
         return Run(stages, lambda: (stages["gradient"](), {"x": gx.copy()}))

@@ -16,7 +16,8 @@
 #       node: One operation with its result, or a number that was given; a box of the picture
 #       edge: An arrow from a node to one that needs its value
 #       parents: The nodes whose values a node was made from
-#       leaf: A node that no operation made; an input, a parameter, or a constant
+#       leaf: A node that no operation of the graph made, such as an input, a parameter or a constant; also a result
+#         that was computed without being recorded (lesson 06)
 #       constant: A number written in the expression itself, which is a leaf that needs no gradient
 #       intermediate node: An operation and its result, on the way from the leaves to the output
 #       output: The node that was asked for, and that the graph belongs to; in training, the loss
@@ -24,7 +25,8 @@
 #       forward pass: The computation of all values, from the leaves to the output, parents first
 #       topological order: A row of all nodes in which each stands after its parents
 #       define by run: The graph is made while the program computes, one node for each operation that ran
-#       eager: Of code, or of the mode it runs in; each operation computes its result at once, where it stands
+#       eager: Said of code, or of the mode it runs in, if each operation computes its result as soon as Python
+#         reaches it
 #       acyclic: With no path along the arrows that leads back to where it began
 # ---
 
@@ -33,7 +35,10 @@
 #
 # Python computes `z = x * y + w`, hands you a 7, and forgets how it got there. **What must be remembered, so that the
 # computation can be run again, walked backwards, drawn, or made faster?** The answer is a graph, and every
-# deep-learning framework keeps one.
+# deep-learning framework builds one before it sends gradients back.
+#
+# This lesson takes that graph apart. You will see why `y = y + 1` does not go round in a circle, what an `if` leaves
+# behind, and how a single innocent `.data` can cut a graph in two while every number stays right.
 #
 # **About 40 minutes.** Afterwards you can
 #
@@ -45,6 +50,9 @@
 # 00](00_start_here.ipynb#Where-this-leads:-Alice): arrows, and the walk back.
 
 # %% slideshow={"slide_type": "skip"}
+import gc
+from itertools import permutations
+
 from IPython.display import display
 
 import minigrad as mg
@@ -55,31 +63,36 @@ from minigrad.widgets import ChainRule
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## Nodes and edges
 #
-# We give the product a name of its own, `temp`. How many boxes will the picture of `z` have?
+# In lesson 00 the picture of `z = x * y + w` had five boxes. Now we compute it in two lines: `temp = x * y`, and then
+# `z = temp + w`. How many boxes will the picture of `z` have?
 
 # %% slideshow={"slide_type": "fragment"}
 Predict("boxes", "How many boxes will the picture of z have?")
 
 # %% [markdown] slideshow={"slide_type": "notes"}
-# Collect guesses aloud: 2 (the operations), 3 (the leaves) and 5 all come. Each counts something real; ask its owner
+# Collect guesses aloud: 2 (the operations), 5 and 6 (one more for temp) all come. Each counts something; ask its owner
 # what. Four minutes with the next page.
 
 # %% slideshow={"slide_type": "fragment"}
 x, y, w = mg.Value(2.0), mg.Value(3.0), mg.Value(1.0)
 temp = x * y
 z = temp + w
-display(mg.draw(z))  # a picture, though the last line has something else to show
+display(mg.draw(z))
 reveal("boxes", len(history(z)))
+
+# %% [markdown] slideshow={"slide_type": "fragment"}
+# Still five. The name `temp` is for us: the product has a box with or without a name. In lesson 00, the picture called
+# it `#3`.
 
 # %% [markdown] slideshow={"slide_type": "subslide"}
 # A **computation graph** is a directed graph without cycles. A **node** is an operation, or a variable or constant that
-# operations work on. An **edge** is an arrow: a number flows along it, and it is a *data dependency*, "`z` needs
-# `temp`". An operation and its result share a box, because each operation here makes one number.
+# operations work on. An operation and its result share a box, because each operation here makes one number. An **edge**
+# is an arrow along which a number flows. It is a *data dependency*: "`z` needs `temp`".
 #
-# An arrow is stored at the end where it arrives: a node remembers its **parents**, the values it was made from. That is
-# all there is to the data structure: a number, a sign, and references to the parents. (The `slope` beside each parent
-# is for the walk back, in lesson 02.) `history(z)` follows the references until there are none left, and so finds the
-# graph. The name `temp` is for us: without it the node is still there, and the picture calls it by a number.
+# An arrow is stored at the end where it arrives: a node remembers its **parents**, the values it was made from. So the
+# whole data structure is a number, a symbol, and references to the parents. (The `slope` that comes with each parent is
+# for the walk back, in lesson 02.) `history(z)` follows the references until there are none left, and returns all nodes
+# of the graph.
 
 # %% slideshow={"slide_type": "fragment"}
 z.op, [parent.data for parent, slope in z.parents]
@@ -93,13 +106,13 @@ z.op, [parent.data for parent, slope in z.parents]
 #
 # | in the picture | what it is | here |
 # |---|---|---|
-# | tinted square | a **leaf**: given, not computed; an input, or a parameter that is to be trained | `x`, `y`, `w` |
-# | small box with a dotted frame | a **constant**: a number written in the expression; a leaf, too | none |
-# | rounded box with a sign | an **intermediate node**: an operation, and its result | `temp` |
-# | rounded box with a thick border | the **output**, what we asked for; in training, the loss | `z` |
+# | tinted square | a **leaf**: given, not computed; an input, or a parameter that training changes | `x`, `y`, `w` |
+# | small box with a dotted frame | a **constant**: a number written in the expression; it is a leaf too | none |
+# | rounded box with a symbol | an **intermediate node**: an operation, and its result | `temp` |
+# | rounded box with a thick border | the **output**: what we asked for; in training, the loss | `z` |
 # | `saved` | the walk back will read this value again: lesson 02 | `x`, `y` |
 #
-# A leaf is a node that no operation made. So it has no parents, and that is how to find it:
+# A leaf is a node that no recorded operation made. So it has no parents, and that is how you find it:
 
 # %% slideshow={"slide_type": "fragment"}
 [v.data for v in history(z) if not v.parents]
@@ -109,41 +122,41 @@ z.op, [parent.data for parent, slope in z.parents]
 # this page alone: write an expression, and pick its leaves before running it.
 
 # %% [markdown] slideshow={"slide_type": "skip"}
-# **Your own graph.** Write an expression into the second line below: `+`, `-`, `*`, `/`, `** 2`, `.exp()`, `.tanh()`,
-# `.relu()`. (tanh turns every number into one between −1 and 1; relu(x) is x above 0, and 0 below.) Then, *before you
-# run the cell*, list its leaves by name in `picked`.
+# **Your own graph.** Write an expression into the second line below, with `+`, `-`, `*`, `/`, `** 2`, `.exp()`,
+# `.tanh()` or `.relu()`. (tanh turns every number into a number between −1 and 1; relu(x) is x above 0, and 0 below.)
+# *Before you run the cell*, list the leaves of your expression in `picked`.
 
 # %% slideshow={"slide_type": "skip"}
 a, b, c = mg.Value(4.0), mg.Value(-1.0), mg.Value(0.5)
-mine = (a + b) * c - b
-picked = []  # such as [a, mine]
+my_graph = (a + b) * c - b
+picked = []  # such as [a, my_graph]
 
 
 def leaves(output):
     return [v for v in history(output) if not v.parents]
 
 
-right = {v for v in picked if v in leaves(mine)}
-print(f"{len(leaves(mine))} leaves; you picked {len(right)} of them, and {len(set(picked) - right)} that are none")
-mg.draw(mine)
+right = {v for v in picked if v in leaves(my_graph)}
+wrong = set(picked) - right
+print(f"{len(leaves(my_graph))} leaves; you picked {len(right)} of them, and {len(wrong)} nodes that are not leaves")
+mg.draw(my_graph)
 
 # %% [markdown] slideshow={"slide_type": "skip"}
-# If you missed a leaf that has no name, look for a dotted frame: a number that you wrote in the expression is a leaf.
-# (The one exception is the 2 of `** 2`: it is part of the sign, `^2`, and that operation has one parent.) And a value
-# that is used twice is still one leaf; we will come to that.
+# Did you miss a leaf that has no name? Look for a dotted frame: a number that you wrote in the expression is a leaf.
+# (The one exception is the 2 of `** 2`. It belongs to the symbol of the operation, which has a single parent.) A value
+# that is used twice is still one leaf; we come to that below.
 
 # %% [markdown] slideshow={"slide_type": "skip"}
 # ## Operations on nodes, or on edges?
 #
-# Some books draw it the other way: a node is a value and nothing else, and the operation is written *on the edges*.
-# Both pictures show one graph. But an operation on two operands has two edges, so on edges each sign is written twice:
-# four signs for two operations. This course draws *operations on nodes*: one operation, one node, one place for
-# everything that belongs to it.
+# Some books draw the graph the other way: a node is a value and nothing else, and the operation is written *on the
+# edges*. Both pictures show the same graph. But an operation on two operands has two edges, so on edges each symbol is
+# written twice: four symbols for two operations. This course draws *operations on nodes*: one operation, one node.
 
 # %% slideshow={"slide_type": "skip"}
-signs_on_nodes = [v.op for v in history(z) if v.op]
-signs_on_edges = [v.op for v in history(z) for _ in v.parents]
-print("on nodes:", signs_on_nodes, "  on edges:", signs_on_edges)
+symbols_on_nodes = [v.op for v in history(z) if v.op]
+symbols_on_edges = [v.op for v in history(z) for _ in v.parents]
+print("on nodes:", symbols_on_nodes, "  on edges:", symbols_on_edges)
 mg.draw(z, ops="edges")
 
 # %% [markdown] slideshow={"slide_type": "slide"}
@@ -154,24 +167,24 @@ mg.draw(z, ops="edges")
 # %% slideshow={"slide_type": "fragment"}
 Predict("more operations", "How many more operations does the second graph have?")
 
-# %% slideshow={"slide_type": "fragment"}
-factored = x * (y + w)
-expanded = x * y + x * w
-display(mg.draw(factored), mg.draw(expanded))
-
 
 # %% slideshow={"slide_type": "subslide"}
 def operations(output):
+    """The symbols of all operations in a graph."""
     return [v.op for v in history(output) if v.parents]
 
 
+factored = x * (y + w)
+expanded = x * y + x * w
+display(mg.draw(factored), mg.draw(expanded))
 print(factored.data, operations(factored))
 print(expanded.data, operations(expanded))
 reveal("more operations", len(operations(expanded)) - len(operations(factored)))
 
 # %% [markdown] slideshow={"slide_type": "fragment"}
-# The same number, at the price of one more operation. A graph is not a function: it is *one way to compute it*. Whoever
-# holds the graph can look for a cheaper one. That is what graph compilers do, and what lesson 13 is about.
+# Both give the same number, but the second needs one more operation. A graph is not a function: it is *one way to
+# compute it*. With the graph in hand, a program can look for a cheaper way. That is what graph compilers do, and what
+# lesson 13 is about.
 
 # %% [markdown] slideshow={"slide_type": "notes"}
 # Most say 1, and some say 3 because they count nodes; the shared leaves are not new. One sentence on compilers is
@@ -180,7 +193,7 @@ reveal("more operations", len(operations(expanded)) - len(operations(factored)))
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## Used twice, or written twice?
 #
-# Both lines below compute `2 * x * y`. How many nodes does each graph have?
+# Both `s + s`, with `s = x * y`, and `x * y + x * y` compute 2xy. How many nodes does each graph have?
 
 # %% slideshow={"slide_type": "fragment"}
 Predict("nodes, used twice", "How many nodes does the graph of s + s have, where s = x * y?")
@@ -197,25 +210,26 @@ display(reveal("nodes, used twice", len(history(used_twice))))
 reveal("nodes, written twice", len(history(written_twice)))
 
 # %% [markdown] slideshow={"slide_type": "fragment"}
-# A value that is *used twice is one node with two arrows* leaving it; an expression that is *written twice is two
+# A value that is *used twice is one node with two arrows* leaving it. An expression that is *written twice is two
 # nodes*, because Python computed it twice. The graph knows objects, not formulas.
 #
-# Two arrows that leave one node are called **fan-out**. Remember the picture: on the way back, two things will come
-# together there.
+# Two or more arrows that leave one node are called **fan-out**. Remember the picture: on the way back, something will
+# come along each of those arrows, and meet in that node.
 
 # %% [markdown] slideshow={"slide_type": "notes"}
-# This is the picture that the next lesson hangs on. Point at the two arrows, and ask what comes back along them.
-# Leave the question open.
+# The next lesson hangs on this picture. Point at the two arrows, and ask what comes back along them. Leave the question
+# open.
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## Forward: parents first
 #
 # The **forward pass** computes the values, from the leaves to the output. It needs nothing but what the graph
-# remembers. Here it is, for the two operations that we have:
+# remembers. Here it is, for the two operations in the graph of `z`:
 
 
 # %% slideshow={"slide_type": "skip"}
 def forward(order):
+    """Compute the nodes in this order, and return the value of the last one."""
     compute = {"+": lambda a, b: a + b, "×": lambda a, b: a * b}
     known = {}
     for v in order:
@@ -227,60 +241,56 @@ def forward(order):
 forward([x, y, temp, w, z])
 
 # %% [markdown] slideshow={"slide_type": "skip"}
-# A node can be computed when all its parents are known, and not before. Ask for `temp` first, and `x`, the Value 2,
-# is not known yet. (In the error that Value prints itself with `grad=0`, where the picture has a dot. No gradient has
-# been computed; 0 is what each Value starts with.)
+# A node can be computed when all its parents are known, and not before. Now ask for `temp` first. Its parent `x`, the
+# Value 2, is not known yet, and Python says so in the last line of the error. (It prints `grad=0`, where the picture
+# has a dot: every Value starts with 0.)
 
 # %% tags=["raises-exception"] slideshow={"slide_type": "skip"}
 forward([temp, x, y, w, z])
 
 # %% [markdown] slideshow={"slide_type": "fragment"}
-# An order that respects every arrow is a **topological order**. Step through the *forward* half of the widget, up to
-# the word *backward*. Before each step, say which boxes could be next: there may be more than one.
+# An order in which every node comes after its parents is a **topological order**. Step through the *forward* half of
+# the widget, up to the word *backward*. Before each step, say which boxes could be next: there may be more than one.
 
 # %% slideshow={"slide_type": "fragment"}
 ChainRule(expanded)
 
 # %% [markdown] slideshow={"slide_type": "notes"}
-# Five minutes. Before each step the room says which boxes could be next; where there are two, take a vote, and let
-# the widget disagree. Then show the cells below it that count: 8 of 120 orders.
+# Five minutes. Before each step the room says which boxes could be next; where there are two, take a vote, and let the
+# widget disagree. Then show the cells below it, which count the orders.
 
 # %% [markdown] slideshow={"slide_type": "skip"}
-# One product was computed first, and it might as well have been the other. So how many orders are there? The rule is
-# written as code below. The five nodes of `z` can be put in a row in 120 ways. In how many of them do parents come
-# first? (`z` must be last; `w` may be anywhere before it.)
-
-
-# %% slideshow={"slide_type": "skip"}
-def is_topological(order):
-    place = {v: i for i, v in enumerate(order)}
-    return all(place[parent] < place[v] for v in order for parent, _ in v.parents)
-
-
-is_topological(history(z)), is_topological([x, y, temp, w, z]), is_topological([temp, x, y, w, z])
+# The widget computed one product first; it could just as well have started with the other. So how many orders are
+# there? The five nodes of `z` can be put in a row in 120 ways. In how many of these rows do parents come first? (`z`
+# must be last; `w` may be anywhere before it.)
 
 # %% slideshow={"slide_type": "skip"}
 Predict("orders", "In how many of the 120 rows are parents first?")
 
+
 # %% slideshow={"slide_type": "skip"}
-from itertools import permutations
+def is_topological(order):
+    """Whether every node stands after its parents."""
+    place = {v: i for i, v in enumerate(order)}
+    return all(place[parent] < place[v] for v in order for parent, _ in v.parents)
+
 
 rows = list(permutations(history(z)))
 orders = [row for row in rows if is_topological(row)]
-print(len(rows), "rows; results of the good ones:", {forward(order) for order in orders})
+print(len(rows), "rows; results of the topological ones:", {forward(order) for order in orders})
 reveal("orders", len(orders))
 
 # %% [markdown] slideshow={"slide_type": "skip"}
-# All of them give the same 7. The arrows say what *must* come first, and leave the rest open: `w` and the product do
-# not wait for each other, so two workers could see to them at the same time. Freedom of order is what parallel machines
-# live on.
+# All of them give the same 7. The arrows say what *must* come first, and leave the rest open. `w` and the product do
+# not wait for each other, so two workers could handle them at the same time. Parallel machines live on this freedom of
+# order.
 
 # %% [markdown] slideshow={"slide_type": "slide"}
-# ## The graph records what ran
+# ## What does an `if` leave behind?
 #
-# There was no separate act of *building* a graph. Each operation computed its number at once, which is called **eager**
-# execution, and left a node behind. So the graph grew as Python ran. That is **define by run**. What does an `if` leave
-# behind?
+# Nobody *built* these graphs. Each operation computed its number at once, which is called **eager** execution, and left
+# a node behind. So the graph grew while Python ran: **define by run**. Here is a function with two branches. After
+# `f(3)` has run, is there an exp in the graph of its result?
 
 
 # %% slideshow={"slide_type": "fragment"}
@@ -302,13 +312,18 @@ display(mg.draw(f(p)), mg.draw(f(q)))
 reveal("exp in the graph of f(3)", "yes" if "exp" in operations(f(p)) else "no")
 
 # %% [markdown] slideshow={"slide_type": "fragment"}
-# **One function, two inputs, two graphs.** Only the branch that ran is recorded. The `if` itself is nowhere to be
-# seen: it was Python's, and it looked at a plain number. A loop is no different. It is recorded once for each time
-# round, and how often that is may depend on the data:
+# **One function, two inputs, two graphs.** Only the branch that ran is recorded. You cannot see the `if` itself: it
+# belonged to Python, and it looked at a plain number.
 
 # %% [markdown] slideshow={"slide_type": "notes"}
 # Many are certain that both branches are in the graph, and they are wrong: the if is Python's, and it saw a plain
 # number. The loop below, which halves, is for those who ask.
+
+# %% [markdown] slideshow={"slide_type": "skip"}
+# ### Loops
+#
+# A loop is no different. Its operations are recorded once for each time round, and the number of rounds may depend on
+# the data:
 
 
 # %% slideshow={"slide_type": "skip"}
@@ -323,29 +338,34 @@ def halved(x):
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## Why there is no cycle
 #
-# `y = y + 1` mentions `y` on both sides. Does that not make a node that needs itself? Do it three times in a row,
-# starting from one leaf: how many nodes does that make, counting the constants?
+# `y = y + 1` mentions `y` on both sides. Is that not a node that needs itself? Do it three times in a row, starting
+# from one leaf. How many nodes does that make, counting the constants?
 
 # %% slideshow={"slide_type": "fragment"}
 Predict("nodes after three", "How many nodes are there after three additions?")
 
 # %% slideshow={"slide_type": "fragment"}
 start = mg.Value(0.0)
-count = start
+y = start
 for _ in range(3):
-    count = count + 1
-display(mg.draw(count))
-reveal("nodes after three", len(history(count)))
+    y = y + 1
+display(mg.draw(y))
+reveal("nodes after three", len(history(y)))
 
 # %% [markdown] slideshow={"slide_type": "fragment"}
-# No node changed. Each `count + 1` made a *new* node from an old one, with a new constant for its 1, and the *name*
-# moved on to it. Parents exist before their children, so arrows point from older to newer, and never back. Computing
-# cannot make a cycle. We have to forge one, by changing the parents by hand: then `egg` and `hen` wait for each other,
-# no order of the two and the constant 2 is topological, and `history` finds none either.
+# No node changed. Each `y + 1` made a *new* node from an old one, with a new constant for its 1, and the *name* y moved
+# on to it. Parents exist before their children, so arrows point from older nodes to newer ones, never back. Computing
+# cannot make a cycle.
 
 # %% [markdown] slideshow={"slide_type": "notes"}
 # Write y = y + 1 on the board, and let somebody defend that it is a cycle. Then draw the names as stickers that move
 # from box to box.
+
+# %% [markdown] slideshow={"slide_type": "skip"}
+# ### A forged cycle
+#
+# To get a cycle, we have to forge one: we change the parents of `egg` by hand. Now `egg` and `hen` wait for each other.
+# No order of the two and the constant 2 is topological, and `history` cannot find one either.
 
 # %% tags=["raises-exception"] slideshow={"slide_type": "skip"}
 egg = mg.Value(1.0)
@@ -357,64 +377,64 @@ history(hen)
 
 # %% [markdown] slideshow={"slide_type": "skip"}
 # That is why the definition says **acyclic**, and why such graphs are called DAGs, directed acyclic graphs. A recurrent
-# network, which feeds its output back to its input, has no cycle either: its next moment is a new node, as with
-# `count`.
+# network, which feeds its output back to its input, has no cycle either: its next moment is a new node, as with `y`.
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## What it costs
 #
-# Each operation makes a node, and none is forgotten as long as the output lives. Here are a thousand rounds of two
+# Each operation makes a node, and every node is kept as long as the output lives. Here are a thousand rounds of two
 # operations each:
 
 # %% slideshow={"slide_type": "fragment"}
 long = x
 for _ in range(1000):
     long = long * w + 1
-unused = x.exp() * y
-len(operations(long)), len(history(long)), unused in history(long)
+unused = x.exp()
+print(len(operations(long)), "operations,", len(history(long)), "nodes, unused included:", unused in history(long))
 
 # %% [markdown] slideshow={"slide_type": "fragment"}
-# 2000 operations, and 3002 nodes: add the two leaves, and a new constant for every round. `unused` was computed too,
-# but `long` does not depend on it: it is not in the history of `long`.
+# There are 2000 operations and 3002 nodes: the two leaves, and a new constant for every round, come on top. `unused`
+# was computed too, but `long` does not depend on it, so it is not in the history of `long`.
 #
-# How long do the nodes live? We count all Values in memory, make the one name `long` stand for something else, and
-# count again.
+# How long do the nodes live? We count all Values in memory, let the name `long` stand for something else, and count
+# again.
 
 
 # %% slideshow={"slide_type": "skip"}
-import gc
-
-
-def alive():
+def count_values():
+    """How many Values are in memory now."""
     gc.collect()
     return sum(isinstance(thing, mg.Value) for thing in gc.get_objects())
 
 
-before = alive()
+count_before = count_values()
 long = None
-before - alive()
+print("freed:", count_before - count_values())
 
 # %% [markdown] slideshow={"slide_type": "skip"}
 # That one name had kept 3000 nodes alive. Memory grows with the *length of the run*, not with the length of the
-# program: this is the price of being able to walk back.
+# program. This is the price of being able to walk back.
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## A thread that was cut
 #
 # **Where it breaks.** Only operations on Values are recorded. Take the plain number out with `.data`, compute with
-# that, and the thread is cut. The result is right all the same, which makes this mistake a quiet one.
+# that, and the thread is cut. The result is still right, so this mistake makes no noise.
 
 # %% slideshow={"slide_type": "fragment"}
+x, y, w = mg.Value(2.0), mg.Value(3.0), mg.Value(1.0)
 cut = mg.Value(x.data * y.data) + w
 print("same value:", cut.data == z.data, "  x is in its graph:", x in history(cut))
 mg.draw(cut)
 
 # %% [markdown] slideshow={"slide_type": "fragment"}
-# The value is the same 7, and `x` is not in the picture. So a gradient cannot reach it: after `cut.backward()`,
-# `x.grad` would be 0, although `x` did influence the result. Lesson 02 says what a 0 there means, and what it does not
-# mean. When a gradient surprises you, draw the graph first: *what is missing from the picture gets no gradient*. (If
-# every thread is cut, PyTorch refuses to go back: `element 0 of tensors does not require grad and does not have a
-# grad_fn`.)
+# The value is the same 7, and `x` is not in the picture: the 6 is a leaf there, because no *recorded* operation made
+# it. So no gradient can reach it: after `cut.backward()`, `x.grad` would be 0, although `x` did influence the result.
+# (Lesson 02 says what a 0 there means, and what it does not mean.) When a gradient surprises you, draw the graph first:
+# *what is missing from the picture gets no gradient*.
+#
+# If every thread is cut, PyTorch refuses to go back: `element 0 of tensors does not require grad and does not have a
+# grad_fn`. When you meet this message one day, you know which picture to draw.
 
 # %% [markdown] slideshow={"slide_type": "notes"}
 # Nothing fails and the number is right: ask how anyone would ever notice. This course's answer: draw it.
@@ -422,13 +442,12 @@ mg.draw(cut)
 # %% [markdown] slideshow={"slide_type": "skip"}
 # ## What do you remember?
 #
-# Answer from memory, and lock each answer. When all are locked you are told what is right, and what a wrong answer
-# shows.
+# Answer from memory, and lock each answer. When all are locked you see which are right, and what a wrong answer shows.
 
 # %% slideshow={"slide_type": "skip"}
 Quiz("01_what_a_graph_is")
 
-# %% [markdown] slideshow={"slide_type": "skip"}
+# %% [markdown] folded=true slideshow={"slide_type": "skip"}
 # ## The same elsewhere
 #
 # | | is it a leaf? | what made it | its parents | the whole graph |
@@ -439,25 +458,59 @@ Quiz("01_what_a_graph_is")
 # | JAX | in `jaxpr.invars` | `eqn.primitive` | `eqn.invars` | `jax.make_jaxpr(f)(2., 3., 1.)` |
 #
 # PyTorch records as we did here. The TensorFlow row is about a graph `g` that exists before it runs. It has a third
-# kind of leaf, the *placeholder*: an input that has no value yet. JAX writes the graph down by calling the function `f`
-# with stand-ins for its numbers. Lessons 09 and 11 do both.
+# kind of leaf, the *placeholder*: an input that has no value yet. JAX's own operations leave nothing behind: when JAX
+# needs the graph, it calls the function `f` with stand-ins for its numbers and writes down what happens. Lessons 09 and
+# 11 do both.
+#
+# ### The same in PyTorch
+#
+# A value that is used twice is one node, and an expression that is written twice is two nodes. We follow
+# `next_functions`, and count.
+
+
+# %% slideshow={"slide_type": "skip"}
+from minigrad.course import in_pytorch
+
+
+@in_pytorch
+def count_nodes(torch):
+    """
+    used twice:    4 nodes
+    written twice: 5 nodes
+    x is a leaf: True   s is a leaf: False
+    """
+
+    def history(z):
+        nodes = [z.grad_fn]
+        for node in nodes:  # the list grows while the loop runs along it
+            for parent, _ in node.next_functions:
+                if parent not in nodes:
+                    nodes.append(parent)
+        return nodes
+
+    x, y = torch.tensor(2.0, requires_grad=True), torch.tensor(3.0, requires_grad=True)
+    s = x * y
+    print("used twice:   ", len(history(s + s)), "nodes")
+    print("written twice:", len(history(x * y + x * y)), "nodes")
+    print("x is a leaf:", x.is_leaf, "  s is a leaf:", s.is_leaf)
+
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## What we saw
 #
 # - A computation graph has operations, variables and constants as nodes, and data dependencies as edges.
 # - Leaves are given, intermediate nodes are computed, the output is what we asked for.
-# - It is one way to compute a function, recorded as it ran: sharing, branches and loops included.
+# - A graph is one way to compute a function, recorded as it ran, with its sharing, branches and loops.
 # - It has no cycle, so it has topological orders, often many.
 #
 # **Sources.** F. L. Bauer, *Computational graphs and rounding error*, SIAM Journal on Numerical Analysis 11 (1974),
-# 87-96: graphs of computations, asked how errors travel through them. A. B. Kahn, *Topological sorting of large
+# 87-96: graphs of computations, used to ask how errors travel through them. A. B. Kahn, *Topological sorting of large
 # networks*, Communications of the ACM 5 (1962), 558-562. S. Tokui and others, *Chainer: a deep learning framework for
 # accelerating the research cycle*, KDD 2019: define by run. A. G. Baydin and others, *Automatic differentiation in
 # machine learning: a survey*, JMLR 18 (2018), section 3.
 #
-# **Exercise.** [01 The pieces of a scalar engine](../exercises/01_scalar_engine.ipynb): build the pieces of
-# `mg.Value` yourself. Parts 1 to 3 and 6 need this lesson, 4 and 5 the next.
+# **Exercise.** [01 The pieces of a scalar engine](../exercises/01_scalar_engine.ipynb): build the pieces of `mg.Value`
+# yourself. Parts 1 to 3 and 6 need this lesson, 4 and 5 the next.
 #
 # **Next:** [02 The chain rule, backwards](02_chain_rule_backwards.ipynb) walks this graph from the output to the
 # leaves, and brings every gradient along.

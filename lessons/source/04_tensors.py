@@ -2,7 +2,7 @@
 # jupyter:
 #   minigrad:
 #     title: A whole array is one node
-#     minutes: 45
+#     minutes: 50
 #     objectives:
 #       - read a graph whose nodes are arrays, with shape, dtype and grad_fn, and say which scalar graph it stands for
 #       - derive the gradient of a broadcast, a sum, a view and a matrix product from the scalar graph
@@ -30,17 +30,16 @@
 # > UserWarning: Using a target size (torch.Size([100])) that is different to the input size (torch.Size([100, 1])).
 # > This will likely lead to incorrect results due to broadcasting.
 #
-# PyTorch says this once, and then trains on, towards a model that gives one answer to every question. At the end of
-# this lesson you will train that model, and see why no gradient was wrong.
+# PyTorch says this once and then trains on, towards a model that gives the same answer to every question. At the end of
+# this lesson you will train that model, and you will find that none of its gradients is wrong.
 #
 # In lesson 03 sixty points took thousands of nodes as scalars, and a handful as arrays. In the scalar graph you could
-# follow every arrow. **Where have the arrows gone, and who adds up what they bring back?**
+# follow every arrow. **Where have the arrows gone, and what adds up the gradients that they bring back?**
 #
-# The rules that a linear layer needs are in this lesson: elementwise operations, broadcasting, sums, views and the
-# matrix product. None of them is new. Each is a scalar graph, read in bulk, and so are those that come later: indexing,
-# maxima, softmax, convolution.
+# The lesson covers the rules that a linear layer needs: elementwise operations, broadcasting, sums, transposing and the
+# matrix product. None of them is new: each is a scalar graph, handled in bulk.
 #
-# **About 45 minutes.** Afterwards you can
+# **About 50 minutes.** Afterwards you can
 #
 # - read a graph of arrays, and say which scalar graph it stands for;
 # - derive the gradient of a broadcast, a sum, a view and a matrix product from the scalar graph;
@@ -80,12 +79,13 @@ follow_theme()
 
 
 # %%
-def scalars(n):
+def scalar_graph(n):
+    """Two lists of n Values, and the sum of their products."""
     xs, ys = [mg.Value(i) for i in range(1, n + 1)], [mg.Value(n + i) for i in range(1, n + 1)]
     return xs, ys, sum(x * y for x, y in zip(xs, ys))
 
 
-xs, ys, total = scalars(3)
+xs, ys, total = scalar_graph(3)
 x = mg.tensor([1.0, 2.0, 3.0], requires_grad=True)
 y = mg.tensor([4.0, 5.0, 6.0], requires_grad=True)
 loss = (x * y).sum()
@@ -96,28 +96,34 @@ Predict("scalar nodes", "How many nodes does the scalar graph have for 100 pairs
 
 
 # %% slideshow={"slide_type": "subslide"}
-def arrays(n):
+def array_graph(n):
+    """Two tensors of n numbers, and the sum of their products."""
     x, y = (mg.tensor(np.arange(start, start + n, dtype=float), requires_grad=True) for start in (1, n + 1))
     return x, y, (x * y).sum()
 
 
 print("pairs   scalars: nodes, operations   arrays: nodes, operations")
 for n in (3, 100, 1000):
-    s, a = history(scalars(n)[2]), toposort(arrays(n)[2].node)
-    counts = len(s), sum(1 for v in s if v.parents), len(a), sum(1 for node in a if node.inputs)
+    values, nodes = history(scalar_graph(n)[2]), toposort(array_graph(n)[2].node)
+    counts = len(values), sum(1 for v in values if v.parents), len(nodes), sum(1 for node in nodes if node.inputs)
     print("{:5}            {:5,} {:11,}           {:5} {:11}".format(n, *counts))
 total.backward()
 loss.backward()
 print("scalars:", [v.grad for v in xs], [v.grad for v in ys])
 print("arrays: ", x.grad, y.grad)
-reveal("scalar nodes", len(history(scalars(100)[2])))
+reveal("scalar nodes", len(history(scalar_graph(100)[2])))
 
 # %% [markdown]
-# In the second drawing the three x have become one box, and so have the three y, the three products and the additions.
-# The arithmetic is the same, and so are the gradients, in the last lines above. What differs is how often Python makes
-# a call: once for each operation. For a thousand pairs that is 2,000 calls, or 2; inside the one call for ×, a loop in
-# machine code does the thousand products. On most machines that is more than twenty times as fast: what it saves is not
-# arithmetic but Python's work around it.
+# Each pair adds four nodes: two leaves, a product and an addition. In the second drawing the three x have become one
+# box, and so have the three y, the three products and the additions. The arithmetic is the same, and so are the
+# gradients in the last two lines above.
+
+# %% [markdown]
+# ### What an array saves
+#
+# Python makes a call once for each operation. For a thousand pairs that is 2,000 calls, or 2. Inside the one call for
+# ×, a loop in machine code does the thousand products. On most machines arrays are over twenty times as fast. They save
+# not arithmetic but Python's work around it.
 #
 # (A busy machine blurs every timing, so `in_turns` lets both take turns for several rounds. Where the rounds disagree,
 # the line says *somewhere between*: then this run cannot tell.)
@@ -125,11 +131,10 @@ reveal("scalar nodes", len(history(scalars(100)[2])))
 
 # %% tags=["measured", "nbval-ignore-output"] slideshow={"slide_type": "skip"}
 def forward_and_backward(make):
-    total = make(1000)[2]
-    total.backward()
+    make(1000)[2].backward()
 
 
-times = in_turns(scalars=lambda: forward_and_backward(scalars), arrays=lambda: forward_and_backward(arrays))
+times = in_turns(scalars=lambda: forward_and_backward(scalar_graph), arrays=lambda: forward_and_backward(array_graph))
 print(f"1,000 pairs, forward and backward: arrays are {times['scalars'] / times['arrays']:.0f} times as fast")
 
 # %% [markdown] slideshow={"slide_type": "notes"}
@@ -140,13 +145,14 @@ print(f"1,000 pairs, forward and backward: arrays are {times['scalars'] / times[
 # ## What a tensor knows
 #
 # A **tensor** is an array of numbers that remembers where it came from. Its **shape** says how many numbers there are
-# along each **axis**, and its **dtype** what kind of number they are. One number alone has the shape `()`: no axes.
-# `grad_fn` is the operation that made it, as the walk back will meet it, and `next_functions` leads on to the
-# operations before that: they are the `op` and the `parents` of a Value under PyTorch's names. No operation made a
+# along each **axis**, and its **dtype** says what kind of number they are. A single number has the shape `()`: no axes.
+#
+# `grad_fn` is the operation that made the tensor, as the walk back will meet it, and `next_functions` leads on to the
+# operations before that. They are the `op` and the `parents` of a Value under PyTorch's names. No operation made a
 # leaf, so its `grad_fn` is None.
 #
-# You ask for a gradient with `requires_grad=True`, and not every dtype can have one. Read the message in the last lines
-# aloud. In such messages, and in drawings, `i64[3]` is short for dtype int64 and shape (3,), and `f64[2, 3]` is a
+# You ask for a gradient with `requires_grad=True`, but integers cannot have one. Read the message in the last lines
+# aloud. In such messages and in drawings, `i64[3]` is short for dtype int64 and shape (3,), and `f64[2, 3]` is a
 # float64 array of two rows and three columns.
 
 # %%
@@ -161,14 +167,14 @@ except mg.errors.DTypeError as error:
     print(textwrap.fill(str(error), 90))
 
 # %% [markdown] slideshow={"slide_type": "skip"}
-# ## Side by side: elementwise operations
+# ## Operations number by number
 #
-# ×, +, tanh and their like are **elementwise**: the number at place i of the result is made from the numbers at place
-# i and no others. In the scalar graph these are separate little graphs side by side; no arrow crosses over. So the
-# local slopes are an array of the same shape, and incoming × local = outgoing is one product of arrays.
+# ×, +, tanh and the like are **elementwise**: the number at place i of the result is made only from the numbers at
+# place i. In the scalar graph these are separate little graphs, and no arrow crosses from one to another. So the local
+# slopes are an array of the same shape, and incoming × local = outgoing is one product of arrays.
 #
-# A walk back starts with a 1 at one number. Here it starts in the middle instead: `gradient=` gives one number for each
-# element, as the operations after y would have sent them back. (`detach` gives the numbers without their history.)
+# A walk back usually starts with a 1 at one number. Here we start it in the middle: `gradient=` says what has arrived
+# at each element of y, as if further operations had sent it. (`detach` returns the numbers without their history.)
 
 # %% slideshow={"slide_type": "skip"}
 x = mg.tensor([-2.0, -1.0, 0.0, 1.0, 2.0], requires_grad=True)
@@ -180,11 +186,10 @@ print("local slope", (2 * x).detach())
 print("x.grad     ", x.grad)
 
 # %% [markdown] slideshow={"slide_type": "slide"}
-# ## One number, used many times
+# ## When shapes differ
 #
-# What if the shapes differ? Take X of shape (4, 3) and b of shape (3,). In X + b the three numbers of b are added to
-# each of the four rows: this is **broadcasting**. There is only one b[0], and it is used four times. Add up all twelve
-# numbers of X + b: what is in `b.grad[0]` afterwards?
+# Take X of shape (4, 3) and b of shape (3,). In X + b the three numbers of b are added to each of the four rows of X.
+# This is **broadcasting**. Now add up all twelve numbers of X + b and walk back. What is in `b.grad[0]`?
 
 # %%
 Predict("b.grad[0]", "What is b.grad[0] after (X + b).sum().backward()?")
@@ -195,17 +200,15 @@ b = mg.tensor([100.0, 200.0, 300.0], requires_grad=True)
 (X + b).sum().backward()
 print("X + b =", X + b)
 print("b.grad has shape", b.grad.shape, "and is", b.grad)
+b0, column = mg.Value(100.0), [mg.Value(0.0), mg.Value(3.0), mg.Value(6.0), mg.Value(9.0)]
+display(mg.draw(sum([v + b0 for v in column[1:]], column[0] + b0)))
 reveal("b.grad[0]", b.grad[0])
 
-# %%
-b0, column = mg.Value(100.0), [mg.Value(0.0), mg.Value(3.0), mg.Value(6.0), mg.Value(9.0)]
-mg.draw(sum([v + b0 for v in column[1:]], column[0] + b0))
-
 # %% [markdown]
-# The drawing is the scalar graph of the first column of X + b, added up. Four arrows leave b[0], each brings back a 1,
-# and they add. It is the fan-out of lesson 02 and the 60 points of lesson 03. **Forwards, broadcasting copies;
-# backwards, the gradients of the copies add up.** A gradient therefore has the shape of its leaf, always, whatever
-# shape came back to it.
+# There is only one b[0], and it is used four times. The drawing is the scalar graph of the first column of X + b, added
+# up: four arrows leave b[0], each brings back a 1, and they add. It is fan-out again, as with the 60 points of
+# lesson 03. **Forwards, broadcasting copies; backwards, the gradients of the copies add up.** So a gradient always has
+# the shape of its leaf, whatever shape came back to it.
 
 # %% [markdown] slideshow={"slide_type": "notes"}
 # Six minutes. Instead of 4 many guess 1 (the slope) or 12 (all elements). Both are one question away from being right:
@@ -214,8 +217,8 @@ mg.draw(sum([v + b0 for v in column[1:]], column[0] + b0))
 # %% [markdown] slideshow={"slide_type": "subslide"}
 # ### Which shapes go together?
 #
-# Line them up on the right. Two axes fit if they are equal, or if one of them is 1, or missing: then it is stretched.
-# What is the shape of c + b, for c of shape (4, 1) and b of shape (3,)?
+# Line the shapes up on the right. Two axes fit if they are equal, or if one of them is 1 or missing: then that one is
+# stretched. What is the shape of c + b, for c of shape (4, 1) and b of shape (3,)?
 
 # %%
 Predict("(4, 1) with (3,)", "What is the shape of c + b?", kind="shape")
@@ -225,15 +228,14 @@ c = mg.tensor([[10.0], [20.0], [30.0], [40.0]], requires_grad=True)
 reveal("(4, 1) with (3,)", (c + b).shape)
 
 # %% [markdown]
-# Both were stretched: c along its axis 1, b along a new axis 0. On the way back a stretched axis has to go, and adding
-# up along it removes it: `sum(axis=0)` adds the four rows of X up into one. With `keepdims=True` the axis stays, with
-# length 1. That is all we need for the gradient of any broadcast, `sum_to` below: add up over every axis along which
-# the array was stretched.
+# Both were stretched: c along its axis 1, and b along a new axis 0.
 
-# %% slideshow={"slide_type": "skip"}
-sums = {"(axis=0)": X.sum(axis=0), "(axis=1)": X.sum(axis=1), "(axis=1, keepdims=True)": X.sum(axis=1, keepdims=True)}
-for how, y in sums.items():
-    print(f"X.sum{how:23}  shape {y.shape!s:6}  {y.tolist()}")
+# %% [markdown]
+# ### The way back through a broadcast
+#
+# On the way back, an axis that was stretched has to go again, and adding up along it removes it. `sum(axis=0)` adds the
+# four rows of X up into one. With `keepdims=True` the axis stays, with length 1. That is all we need for the gradient
+# of any broadcast: `sum_to` below adds up over every axis along which the array was stretched.
 
 
 # %% slideshow={"slide_type": "fragment"}
@@ -244,37 +246,31 @@ def sum_to(g, shape):
     return g.sum(axis=stretched, keepdims=True)
 
 
+for arguments in ({"axis": 0}, {"axis": 1}, {"axis": 1, "keepdims": True}):
+    total = X.sum(**arguments)
+    print(f"X.sum with {arguments}: shape {total.shape}, {total.tolist()}")
 rng = np.random.default_rng(0)
-for one, other in [((4, 3), (3,)), ((4, 1), (3,)), ((2, 4, 3), (4, 1)), ((5,), ())]:
-    u, v = (mg.tensor(rng.normal(size=shape), requires_grad=True) for shape in (one, other))
-    g = rng.normal(size=np.broadcast_shapes(one, other))
+for shape_u, shape_v in [((4, 3), (3,)), ((4, 1), (3,)), ((2, 4, 3), (4, 1)), ((5,), ())]:
+    u, v = (mg.tensor(rng.normal(size=shape), requires_grad=True) for shape in (shape_u, shape_v))
+    g = rng.normal(size=np.broadcast_shapes(shape_u, shape_v))
     (u + v).backward(gradient=g)
-    agree = np.allclose(sum_to(g, one), u.grad) and np.allclose(sum_to(g, other), v.grad)
-    print(f"{str(one):9} + {str(other):6} → {str(g.shape):9}  ours and the engine's agree: {agree}")
+    agree = np.allclose(sum_to(g, shape_u), u.grad) and np.allclose(sum_to(g, shape_v), v.grad)
+    print(f"{str(shape_u):9} + {str(shape_v):6} → {str(g.shape):9}  ours and the engine's agree: {agree}")
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## Sums, and the way back through them
 #
-# Now the other way round. `sum` turns many numbers into one, each with the slope 1. Backwards, then, each of them gets
-# what arrived: a copy. For `mean` of eight numbers, what does each get when a 1 arrives?
-
-# %%
-Predict("mean of eight", "What does each of the eight numbers get?")
-
-# %%
-x = mg.tensor(np.arange(8.0), requires_grad=True)
-x.mean().backward()
-reveal("mean of eight", x.grad[0])
-
-# %% [markdown]
-# The mean is the sum, divided by 8, so each gets an eighth. A sum copies backwards, and broadcasting adds up backwards:
-# each is the other's way back. Both are *linear*: each result is a sum of inputs, each times a fixed number. These
-# numbers make a table, the matrix A, with a row for each result. y = A x goes along its rows: yᵢ is the sum of A[i, j]
-# · xⱼ over all j. So the arrow from xⱼ to yᵢ has the slope A[i, j], and on the way back xⱼ adds up what comes along its
-# arrows, down a *column* of A. The table that has these columns as its rows is the *transpose*, Aᵀ.
+# Now the other way round. `sum` turns many numbers into one, each with the slope 1. So on the way back, each of them
+# gets a copy of what arrived. (The mean of eight numbers is the sum divided by 8, so there each gets an eighth.) A sum
+# copies backwards, and broadcasting adds up backwards: each is the other's way back.
 #
-# So the way back through a linear y = A x is the transposed matrix, gx = Aᵀ gy, which is called the **adjoint**. For
-# the sum of three numbers (`@` is the product of matrices, `.T` transposes):
+# That is no accident. Both are *linear*: each result is a sum of inputs, each times a fixed number. These fixed numbers
+# make a table, the matrix A, with a row for each result. Forwards, y = A x goes along the rows: yᵢ is the sum of A[i,
+# j] · xⱼ over all j. So the arrow from xⱼ to yᵢ has the slope A[i, j]. On the way back, xⱼ adds up what comes along its
+# arrows, which goes down a *column* of A. The table with these columns as its rows is the *transpose*, Aᵀ.
+#
+# So the way back through a linear y = A x is the transposed matrix, gx = Aᵀ gy. It is called the **adjoint**. For the
+# sum of three numbers (`@` is the product of matrices, `.T` transposes):
 
 # %%
 A = np.ones((1, 3))
@@ -282,11 +278,10 @@ print("A, the sum:        ", A @ [5, 6, 7])
 print("Aᵀ, three copies:  ", A.T @ [2])
 
 # %% [markdown] slideshow={"slide_type": "slide"}
-# ## Views: to move is not to compute
+# ## Transpose and reshape
 #
-# Transposing turns columns into rows; `reshape` reads the numbers off, row by row, into rows of another length. Neither
-# computes anything: every number is an old one, in another place. Take W of shape (1000, 1000), a million numbers of 8
-# bytes each. How many of these 8,000,000 bytes does `W.T` copy?
+# Transposing turns columns into rows. `reshape` reads the numbers off, row by row, into rows of another length. Take W
+# of shape (1000, 1000): a million numbers of 8 bytes each. How many of these 8,000,000 bytes does `W.T` copy?
 
 # %%
 Predict("bytes copied by W.T", "How many bytes does W.T copy?", options=["0", "8,000", "8,000,000"])
@@ -300,13 +295,17 @@ for name, t in {"W": W, "W.T": W.T, "W.reshape(-1)": W.reshape(-1), "W.T.reshape
 reveal("bytes copied by W.T", f"{copied:,}")
 
 # %% [markdown]
-# A **view** is another way to look at the same numbers. (In `reshape`, −1 stands for as many as there are left.) The
-# strides say how many bytes away the next number along each axis is, and transposing swaps the two. The last line could
-# not be a view: no single stride leads both down a column and on to the next one. So that one was copied.
+# W.T computes nothing and copies nothing. The *strides* say how many bytes away the next number along each axis is, and
+# transposing only swaps the two. (In `reshape`, −1 stands for as many as there are left.) The last line had to copy: no
+# single stride leads down a column and then on to the next column.
+
+# %% [markdown]
+# ### Views
 #
-# Because a view has no numbers of its own, writing into it writes into W as well; lesson 06 shows how the engine keeps
-# watch over that. Backwards a gradient moves home: through `reshape` by reshaping it back, through a transpose by
-# transposing it back. Each number of x below gets the gradient that arrived at the place to which it had moved:
+# A **view** is another way to look at the same numbers. It has no numbers of its own, so writing into it writes into W
+# as well; lesson 06 shows how the engine keeps watch over that. Backwards a gradient moves home: through `reshape` by
+# reshaping it back, through a transpose by transposing it back. Each number of x below gets the gradient that arrived
+# at the place to which it had moved:
 
 # %%
 x = mg.tensor(np.arange(6.0).reshape(2, 3), requires_grad=True)
@@ -317,9 +316,9 @@ print(x.grad)
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## The matrix product, from its scalar graph
 #
-# In Z = X @ W, each number of Z is a row of X times a column of W. NumPy's `@` runs on Values too, if we put them into
-# its arrays, and so we can look at it. The drawing has one of the four numbers of a 2 × 2 product. In the graph of all
-# four together, how many arrows leave x00?
+# In Z = X @ W, each number of Z is a row of X times a column of W. NumPy's `@` also works on arrays of Values, so we
+# can look at the scalar graph. The drawing shows one of the four numbers of a 2 × 2 product. In the graph of all four
+# together, how many arrows leave x00?
 
 # %%
 X = np.array([[mg.Value(1.0), mg.Value(2.0)], [mg.Value(3.0), mg.Value(4.0)]])
@@ -342,12 +341,16 @@ reveal("arrows from x00", len(arrows))
 
 # %% [markdown]
 # x00 meets w00 on its way into z00, and w01 on its way into z01: a whole row of W. So its gradient is that row, times
-# what arrived at that row of Z, added up: 65 is 1 · 5 + 10 · 6. Adding up products along a row is a matrix product
-# again:
+# what arrived at that row of Z, added up: 65 is 1 · 5 + 10 · 6.
+
+# %% [markdown]
+# ### The rule
 #
-# > gx[i, k] = Σⱼ gz[i, j] · w[k, j] (Σⱼ: added up over all j), which in matrices is gX = gZ Wᵀ.
+# Products added up along a row: that is a matrix product again. With Σⱼ for "added up over all j", the gradient of X is
 #
-# And in the same way, down a column of X, gW = Xᵀ gZ.
+# > gx[i, k] = Σⱼ gz[i, j] · w[k, j], which in matrices is gX = gZ Wᵀ.
+#
+# In the same way, down a column of X, the gradient of W is gW = Xᵀ gZ.
 
 # %% slideshow={"slide_type": "skip"}
 numbers = np.vectorize(lambda v: v.data)
@@ -360,31 +363,31 @@ print("gW, from the scalars:", gradients(W).tolist(), "  X.T @ G:", (numbers(X).
 # leave gW to the room: the same argument down a column.
 
 # %% [markdown] slideshow={"slide_type": "subslide"}
-# You need not remember which one is transposed: *the shapes tell you*. Let X be (5, 3) and W (3, 2); gZ has the shape
-# of Z, (5, 2). Of the eight products of gZ or gZᵀ with W or Wᵀ, in either order, only gZ Wᵀ has the shape of X, (5, 3).
-# But when all sizes are equal, as in our 2 × 2, every one of them fits, and shapes say nothing. **Test with sizes that
-# differ.**
+# You need not remember which factor is transposed: *the shapes tell you*. Let X be (5, 3) and W (3, 2); gZ has the
+# shape of Z, (5, 2). There are eight products of gZ or gZᵀ with W or Wᵀ, in either order. Only gZ Wᵀ has the shape of
+# X, (5, 3). But when all sizes are equal, as in our 2 × 2, all eight fit, and shapes say nothing. **Test with sizes
+# that differ.**
 
 # %% [markdown] folded=true slideshow={"slide_type": "skip"}
 # ### Further: a convolution, all eight products, and what the way back costs
 #
-# You can follow the lesson without what is folded here. One term in it will return. A **convolution** slides a few
-# weights k along x, and takes the sum of products at each place: with three weights, the first result is x[0] · k[0] +
-# x[1] · k[1] + x[2] · k[2], and the next one begins at x[1]. It is linear, like the matrix product, and each weight is
-# used at every place: on the way back it collects from all of them.
+# You can follow the lesson without this section. A **convolution** slides a few weights k along x, and takes the sum of
+# products at each place. With three weights, the first result is x[0] · k[0] + x[1] · k[1] + x[2] · k[2], and the next
+# one begins at x[1]. It is linear, like the matrix product. Each weight is used at every place, so on the way back it
+# collects from all of them.
 
 # %% [markdown]
-# For six numbers there are four places, and k[0] meets x[0] to x[3]: its gradient is 0 + 1 + 2 + 3.
+# Six numbers have four places for three weights, and k[0] meets x[0] to x[3]. So its gradient is 0 + 1 + 2 + 3.
 
 # %%
-numbers_in_a_row = mg.tensor([[[0.0, 1.0, 2.0, 3.0, 4.0, 5.0]]])  # one example, one channel, six numbers
+six_numbers = mg.tensor([[[0.0, 1.0, 2.0, 3.0, 4.0, 5.0]]])  # one example, one channel, six numbers
 k = mg.tensor([[[1.0, 0.0, -1.0]]], requires_grad=True)
-slid = mg.nn.functional.conv1d(numbers_in_a_row, k)
-slid.sum().backward()
-print("y:", slid.tolist(), "  k.grad:", k.grad.tolist())
+y = mg.nn.functional.conv1d(six_numbers, k)
+y.sum().backward()
+print("y:", y.tolist(), "  k.grad:", k.grad.tolist())
 
 # %% [markdown]
-# The eight products, and their shapes. (One that has the shape of Xᵀ is gX too, transposed.)
+# Here are the eight products and their shapes. (The product with the shape of Xᵀ is gX too, transposed.)
 
 # %%
 gz, w = np.ones((5, 2)), np.ones((3, 2))
@@ -395,9 +398,9 @@ for left, right in pairs + [(b, a) for a, b in pairs]:
     print(f"{left:3} {right:3}", (factors[left] @ factors[right]).shape if fits else "does not fit")
 
 # %% [markdown]
-# What the way back costs: forwards, each × in Z is one multiplication. Backwards it has two arrows, and each is a
-# multiplication. So for one matrix product forward there are two back, and a training step costs about three times what
-# a prediction does.
+# What does the way back cost? Forwards, each × in Z is one multiplication. Backwards it has two arrows, and each is a
+# multiplication. So one matrix product forward means two on the way back, and a training step costs about three times
+# as much as a prediction.
 
 # %%
 products = [v for row in Z for z in row for v in history(z) if v.op == "×"]
@@ -406,8 +409,8 @@ print("multiplications forward:", len(products), "  backward:", sum(len(v.parent
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## A linear layer
 #
-# P = X W + b: each row of X is an example, W has the weights, b the biases. Step through it. In the backward phase, say
-# the *shape* of what comes next before you press the key, and where something is added up.
+# P = X W + b: each row of X is an example, W has the weights, and b has the biases. Step through it. In the backward
+# phase, say the *shape* of what comes next before you press the key, and say where something is added up.
 
 # %%
 X = mg.tensor([[1.0, -1.0], [0.0, 2.0], [0.5, 1.0]])
@@ -421,10 +424,12 @@ ChainRule(loss)
 # and one goes on.
 
 # %% [markdown] slideshow={"slide_type": "subslide"}
-# You have all the rules, so take paper before you read on. The errors are e = X W + b − t, and the loss is the mean of
-# e². What goes back to e? From there to W, and to b? The last two lines of `by_hand` are our answer, and we compare
-# them with the engine's. (The targets t are made by a rule that we know: weights of 2 and −3, and a bias of 4.) Then
-# the layer has to find that rule with our gradients. With a framework you need not write them.
+# You have all the rules now, so take paper before you read on. The errors are e = X W + b − t, and the loss is the mean
+# of e². What goes back to e? From there to W, and to b? The last two lines of `by_hand` are our answer, and we compare
+# it with the engine's.
+#
+# The targets t come from a rule that we know: weights of 2 and −3, and a bias of 4. In the second cell, the layer has
+# to find that rule with our own gradients.
 
 # %%
 rng = np.random.default_rng(0)
@@ -455,10 +460,10 @@ for step in range(101):
     W, b = W - 0.1 * gW, b - 0.1 * gb
 
 # %% [markdown] slideshow={"slide_type": "slide"}
-# ## A gradient that is there, and wrong
+# ## The same answer to every question
 #
-# **Where it breaks.** The same data and the same layer, with one difference: the targets t were stored as a plain
-# list of 100 numbers, shape (100,). The predictions p have the shape (100, 1). What is the shape of p − t?
+# **Where it breaks.** We take the same data and the same layer, with one difference: somebody stored the targets t as a
+# plain list of 100 numbers, shape (100,). The predictions p have the shape (100, 1). What is the shape of p − t?
 
 # %%
 Predict("p minus t", "What is the shape of p − t?", kind="shape")
@@ -466,7 +471,7 @@ Predict("p minus t", "What is the shape of p − t?", kind="shape")
 
 # %%
 def train(t, steps=300):
-    """A layer trained on targets t by the engine, its losses, and its predictions."""
+    """Train a layer on the targets t; return its weights, bias, losses and predictions."""
     W, b = mg.zeros(2, 1, requires_grad=True), mg.zeros(1, requires_grad=True)
     optimizer, curve = mg.optim.SGD([W, b], lr=0.1), []
     for _ in range(steps):
@@ -484,17 +489,20 @@ W, b, curve, p = train(flat)
 reveal("p minus t", (p - flat).shape)
 
 # %% [markdown]
-# No error: (100, 1) and (100,) fit, each is stretched, and every prediction is compared with *every* target. There is a
-# gradient, and the loss falls and settles. Is it a good gradient? We ask the referee of lesson 02.
+# There is no error: (100, 1) and (100,) fit, both are stretched, and every prediction is compared with *every* target.
+# The loss falls and settles.
 
-# %% slideshow={"slide_type": "subslide"}
-right = train(mg.tensor(t))
+# %% [markdown] slideshow={"slide_type": "subslide"}
+# Is it a good gradient? We ask the referee of lesson 02, `gradcheck`, and plot what the layer has learned, next to a
+# layer with targets of shape (100, 1).
+
+# %% slideshow={"slide_type": "fragment"}
+intended = train(mg.tensor(t))
 fig, axes = plt.subplots(1, 2, figsize=(8, 3.2), sharey=True, layout="constrained")
-for ax, predicted, shape, colour in zip(axes, (right[3], p), ("(100, 1)", "(100,)"), (BLUE, VERMILION)):
+for ax, predicted, shape, colour in zip(axes, (intended[3], p), ("(100, 1)", "(100,)"), (BLUE, VERMILION)):
     ax.plot(t[:, 0], predicted.detach().numpy()[:, 0], ".", color=colour)
     ax.axline((0, 0), slope=1, color="gray", linewidth=0.8, linestyle="--")
-    ax.set(xlabel="target", title=f"targets of shape {shape}")
-axes[0].set_ylabel("prediction")
+    ax.set(xlabel="target", ylabel="prediction", title=f"targets of shape {shape}")
 plt.show()
 print("W.grad is not None:", W.grad is not None, "  its shape:", W.grad.shape)
 print(f"loss: {curve[0]:.2f} at first, {curve[100]:.2f} after 100 steps, {curve[-1]:.2f} after 300")
@@ -506,23 +514,24 @@ print(f"the mean of all targets: {t.mean():.3f}, and their variance: {t.var():.2
 # *The plots: predictions over targets, with a dashed diagonal on which both are equal. On the left all points lie on
 # it. On the right all lie on a level line: the layer predicts one number for everything.*
 #
-# When a prediction is compared with all targets at once, the best it can be is their mean. The layer learned it
-# perfectly, and its loss is what is left, the variance: the mean of their squared distances from the mean. Every
-# gradient was exact, for a loss that nobody meant: the referee compares backward with the function that you *wrote*.
-# **A gradient that is not None, has the right shape and passes the referee is still no better than its loss.**
+# If a prediction is compared with all targets at once, the best it can be is their mean. The layer learned that
+# perfectly. The loss that remains is the variance: the mean of the squared distances from the mean. Every gradient was
+# exact, for a loss that nobody meant. The referee compares backward with the function that you *wrote*. **A gradient
+# that is not None, has the right shape and passes the referee is still no better than its loss.**
 
 # %% [markdown] slideshow={"slide_type": "fragment"}
-# To see it in time, look at the shape that is easily overlooked, the one before `mean`. Print `(p - t).shape`, or draw
-# the loss: `f64[100, 100]` at the minus gives it away. (A dot at *value* in this picture says that the drawing does not
-# know the numbers: `mg.tensor(X)` has no name, and was gone when the line had run. The shapes are known all the same.)
-# Or use a loss that refuses, as `mse_loss` does below.
+# How could you have seen it in time? Look at the shape before `mean`, which nobody looks at. Print `(p - t).shape`, or
+# draw the loss: `f64[100, 100]` at the minus gives it away. Or use a loss that refuses, as `mse_loss` does below.
+#
+# (The drawing shows a dot where it does not know the numbers. `mg.tensor(X)` has no name, so it is freed when the line
+# ends. The drawing knows the shapes all the same.)
 
 # %%
 try:
     mg.nn.functional.mse_loss(p, flat)
 except mg.errors.ShapeError as error:
     print(error)
-print("bytes of p − t:", (p - flat).numpy().nbytes, "where", (p - mg.tensor(t)).numpy().nbytes, "were meant")
+print("bytes of p − t:", (p - flat).numpy().nbytes, "instead of", (p - mg.tensor(t)).numpy().nbytes)
 W0, b0 = mg.zeros(2, 1, requires_grad=True), mg.zeros(1, requires_grad=True)
 mg.draw(((mg.tensor(X) @ W0 + b0 - flat) ** 2).mean())
 
@@ -533,14 +542,14 @@ mg.draw(((mg.tensor(X) @ W0 + b0 - flat) ** 2).mean())
 # %% [markdown] slideshow={"slide_type": "skip"}
 # ## Shape errors, read aloud
 #
-# A shape error is a kind one: it stops you. Read each as a sentence: *who wanted what, and what came*. Then say, for
-# each of the three, which axis is meant, and what you would write instead.
+# A shape error is a kind error: it stops you. Read each message as a sentence: *which operation needs which shapes, and
+# which shapes did it get?* Then say, for each of the three, which axis is meant, and what you would write instead.
 #
 # <details><summary>What helps (open it after you have read the three)</summary>
 #
-# `X @ W.T`: both have 3 as their last axis, and a product needs it last in X and first in W. `X + b.reshape(4, 1)`: one
-# number for each row, so its axis must stand on the left, with a 1 on the right. `X.reshape(6, 2)`, or `(-1, 2)`, which
-# leaves the counting to the engine: twelve numbers stay twelve.
+# `X @ W.T`: both have 3 as their last axis, and a product needs it last in X and first in W. `X + b.reshape(4, 1)`: b
+# has one number for each row, so its axis must stand on the left, with a 1 on the right. `X.reshape(6, 2)`, or `(-1,
+# 2)`, which leaves the counting to the engine: twelve numbers stay twelve.
 # </details>
 
 # %% slideshow={"slide_type": "skip"}
@@ -557,7 +566,7 @@ for line in ("X @ W", "X + b", "X.reshape(5, 2)"):
 # %% slideshow={"slide_type": "skip"}
 Quiz("04_tensors")
 
-# %% [markdown] slideshow={"slide_type": "skip"}
+# %% [markdown] folded=true slideshow={"slide_type": "skip"}
 # ## The same elsewhere
 #
 # | minigrad | PyTorch | TensorFlow 2 | JAX |
@@ -570,12 +579,44 @@ Quiz("04_tensors")
 # | `mse_loss` refuses (n, 1), (n,) | it warns, and goes on | Keras makes them equal | `optax.squared_error` refuses |
 #
 # All four broadcast by the same rule, NumPy's.
+#
+# ### The same in PyTorch
+#
+# Here is the warning from the top of this lesson, and what comes of it: every prediction becomes the mean of all
+# targets, and the loss that remains is their variance.
+
+
+# %% slideshow={"slide_type": "skip"}
+from minigrad.course import in_pytorch
+
+
+@in_pytorch
+def one_answer_to_all(torch):
+    """
+    shape of p - t: (4, 4)
+    warned: True   loss: 3.5   p: [3.0, 3.0, 3.0, 3.0]
+    """
+    import warnings
+
+    t = torch.tensor([1.0, 2.0, 3.0, 6.0])
+    p = torch.zeros(4, 1, requires_grad=True)
+    print("shape of p - t:", tuple((p - t).shape))
+    optimizer = torch.optim.SGD([p], lr=1.0)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        for _ in range(50):
+            loss = torch.nn.functional.mse_loss(p, t)
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+    print("warned:", len(caught) > 0, "  loss:", round(loss.item(), 3), "  p:", [round(x, 3) for x in p[:, 0].tolist()])
+
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## What we saw
 #
-# - An array as a node is a scalar graph in bulk: a few calls in place of thousands, and the same gradients.
-# - Elementwise: incoming × local, place by place. Broadcasting copies, and its gradient adds up over what was
+# - An array as a node is a scalar graph in bulk: a few calls instead of thousands, and the same gradients.
+# - Elementwise: incoming × local, place by place. Broadcasting copies, and its gradient adds up over the axes that were
 #   stretched.
 # - Sum and broadcast, transpose and transpose back: linear operations come in pairs, each the adjoint of the other.
 # - gX = gZ Wᵀ and gW = Xᵀ gZ, from the scalar graph; shapes confirm it, if the sizes differ.

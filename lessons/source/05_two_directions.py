@@ -12,14 +12,15 @@
 #     builds_on: [04_tensors]
 #     widgets: [ForwardAndReverse]
 #     terms:
-#       forward mode: Automatic differentiation from the inputs onwards, which finds how everything moves when they do
+#       forward mode: Automatic differentiation from the inputs to the outputs, which finds how far everything
+#         moves for a nudge of the inputs
 #       tangent: How far a value moves for a nudge of the inputs, carried along with the value in forward mode
 #       dual number: A number together with its tangent, written x + dx ε with ε times ε equal to 0
 #       Jacobian: The table of all derivatives of a function, a row for each output and a column for each input
 #       jvp: The Jacobian times a nudge of the inputs, found by one pass of forward mode
 #       vjp: The gradient that arrives at the outputs times the Jacobian, found by one pass of reverse mode
 #       expression swell: The growth of a derivative that is written out as a formula, equal parts repeated
-#       dot test: Checking that forward and reverse mode give the same number for a nudge dx weighed by gy
+#       dot test: Checking that forward and reverse mode give the same number for a nudge dx and weights gy
 # ---
 
 # %% [markdown] slideshow={"slide_type": "slide"}
@@ -27,10 +28,12 @@
 #
 # > RuntimeError: grad can be implicitly created only for scalar outputs
 #
-# PyTorch says this when `backward()` is asked to begin at several numbers. What is special about one? Reverse mode
-# finds every derivative of a loss in one walk, from the end. Yet every engine can also walk the other way, from the
-# inputs, and PyTorch, TensorFlow and JAX each have a name for it. **What is the second direction good for, and which of
-# the two is cheaper?** And now that there are several ways to one derivative: who checks whom?
+# PyTorch says this when you ask `backward()` to begin at several numbers. Why does it want exactly one? Reverse mode
+# finds every derivative of *one* loss in one walk, from the end. But PyTorch, TensorFlow and JAX can also walk the
+# other way, from the inputs. **What is the second direction good for, and which of the two is cheaper?**
+#
+# Two ways to the same derivative can also check each other. Near the end of this lesson we plant mistakes, and see
+# which check catches which.
 #
 # **About 45 minutes.** Afterwards you can
 #
@@ -54,7 +57,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 import minigrad as mg
-from minigrad.course import Predict, Quiz, reveal
+from minigrad.course import Predict, Quiz, reveal, reveal_range
 from minigrad.course.plots import follow_theme
 from minigrad.core.op import Elementwise, Linear
 from minigrad.scalar.value import history
@@ -66,29 +69,28 @@ follow_theme()
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## The same slopes, read forwards
 #
-# The graph of lesson 02 has a local slope on each arrow. Going back, we multiplied along the arrows, and added where
-# arrows *leave* a value. Nothing stops us from going forwards: nudge the leaves, multiply along the arrows, and add
-# where arrows *arrive*.
+# The graph of lesson 02 has a local slope on each arrow. On the way back, we multiplied along the arrows and added
+# where arrows *leave* a value. We can also go forwards: nudge the leaves, multiply along the arrows, and add where
+# arrows *arrive*.
 
 
 # %%
 def pushed(y, nudges):
     """How far y moves when each leaf moves by its nudge."""
-    moved = {}
+    moves = {}
     for v in history(y):
-        moved[v] = sum((slope * moved[parent] for parent, slope in v.parents), nudges.get(v, 0.0))
-    return moved[y]
+        moves[v] = sum((slope * moves[parent] for parent, slope in v.parents), nudges.get(v, 0.0))
+    return moves[y]
 
 
 x, y, w = mg.Value(2.0), mg.Value(3.0), mg.Value(-4.0)
-temp = x * y
-s = temp + w
-loss = s**2
+loss = (x * y + w) ** 2
 print("nudge x alone: loss moves", pushed(loss, {x: 1.0}), "times as far")
 
+
 # %% [markdown]
-# This is **forward mode**, and what it carries along, the number in `moved`, is a **tangent**. Nudge y alone, and the
-# answer is 8. Now nudge x *and* y, both by the same amount: how many times as far does the loss move?
+# This is **forward mode**. The number that it carries along with each value is called a **tangent**. Nudging y alone
+# gives 8. Now nudge x *and* y, both by the same amount. How many times as far does the loss move?
 
 # %%
 Predict("x and y together", "How many times as far does the loss move?")
@@ -96,29 +98,31 @@ Predict("x and y together", "How many times as far does the loss move?")
 # %%
 reveal("x and y together", pushed(loss, {x: 1.0, y: 1.0}))
 
+# %% [markdown]
+# Tangents add, as small nudges do: 12 + 8.
+
 # %%
 loss.backward()
 print("one pass back:   ", {"x": x.grad, "y": y.grad, "w": w.grad})
 print("a pass for each: ", {name: pushed(loss, {v: 1.0}) for name, v in {"x": x, "y": y, "w": w}.items()})
 
 # %% [markdown]
-# Tangents add, as small nudges do. And here is the difference between the two directions: one pass back gave three
-# derivatives, and forwards it took a pass for each.
+# One pass back gave all three derivatives. Forwards, it took a pass for each.
 
 # %% [markdown] slideshow={"slide_type": "notes"}
-# Five minutes. Put `pushed` beside the loop of lesson 02: the order is reversed, and it adds what arrives from the
+# Five minutes. Put `pushed` next to the loop of lesson 02: the order is reversed, and it adds what arrives from the
 # parents, not what comes back from the users. A common mistake: a tangent is not "the derivative", it is the derivative
 # *in the direction of the nudge*.
 
 # %% [markdown] slideshow={"slide_type": "slide"}
-# ## Dual numbers: no graph at all
+# ## Dual numbers
 #
-# Forward mode goes in the order in which the program runs. So the tangent can travel *with* the value: a pair, x + dx
+# Forward mode goes in the order in which the program runs. So the tangent can travel *with* the value, as a pair x + dx
 # ε, where ε is a nudge so small that ε · ε counts as 0. Multiply out two such pairs:
 #
 # > (x + dx ε)(y + dy ε) = x y + (x dy + dx y) ε
 #
-# Such a pair is a **dual number**. Computing with them takes a rule for + and a rule for ×:
+# Such a pair is a **dual number**. To compute with dual numbers you need a rule for + and a rule for ×:
 
 
 # %%
@@ -144,49 +148,44 @@ y = cubed_and_more(Dual(3.0, 1.0))
 print("x³ + x at 3:", y.x, "  its slope:", y.dx)
 
 # %% [markdown]
-# 3x² + 1 = 28, with an ordinary loop, and with no graph. What does that save? We multiply a thousand times, with dual
-# numbers and with Values, and count the numbers that are alive afterwards. There are 1,001 Values, one for each product
-# and one for x. How many Duals?
+# The slope is 3x² + 1 = 28, from an ordinary loop and without a graph. What does that save? We multiply a thousand
+# times, first Values and then Duals, and count how many of them are in memory afterwards. There are 1,001 Values, one
+# for each product and one for x. How many Duals are there?
 
 # %%
 Predict("duals alive", "How many Duals are alive after a thousand products, x included?")
 
 
 # %%
-def alive(kind):
+def count_alive(kind):
     gc.collect()
     return sum(type(thing) is kind for thing in gc.get_objects())
 
 
-def thousand(x):
-    y = x
+def multiply_a_thousand_times(x):
+    """The product, and how many numbers of this kind are alive then, x included."""
+    others, y = count_alive(type(x)) - 1, x
     for _ in range(1000):
         y = y * x
-    return y
+    return y, count_alive(type(x)) - others
 
 
-counts = {}
-for start in (mg.Value(1.0), Dual(1.0, 1.0)):
-    kind, before = type(start), alive(type(start)) - 1
-    end = thousand(start)
-    counts[kind.__name__] = alive(kind) - before
-reveal("duals alive", counts["Dual"])
-
-# %%
-print("alive after a thousand products:", counts)
-print("and the slope is the same:", end.dx)
+value, values_alive = multiply_a_thousand_times(mg.Value(1.0))
+dual, duals_alive = multiply_a_thousand_times(Dual(1.0, 1.0))
+print("Values alive:", values_alive, "  Duals alive:", duals_alive, "  the slope:", dual.dx)
+reveal("duals alive", duals_alive)
 
 # %% [markdown]
-# Two: where it began, and where it is. **Forward mode keeps nothing.** Reverse mode must keep the whole way, because it
-# begins at its end. That is the price of reverse mode, and we now look at what it buys.
+# There are two: the number where it began, and the number where it is now. **Forward mode keeps nothing.** Reverse mode
+# must keep the whole way, because it starts at the end of it. That is the price of reverse mode.
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## A table of derivatives
 #
-# Give the function two outputs, s and s². With three inputs there are six derivatives. The table of them, a row for
-# each output and a column for each input, is the **Jacobian**. Step through it, and before each pass write down what it
-# will fill in: on the left a column, on the right a row. (What travels backwards is the gradient of one output with
-# respect to a value; the widget calls it that value's *cotangent*.)
+# And what does reverse mode buy? Give the function two outputs, s and s². With three inputs there are six derivatives.
+# The table of them, a row for each output and a column for each input, is called the **Jacobian**. Step through the
+# widget, and before each pass write down what it will fill in: on the left a column, on the right a row. (What travels
+# backwards is the gradient of one output with respect to a value. The widget calls it the *cotangent* of that value.)
 
 
 # %%
@@ -203,11 +202,13 @@ ForwardAndReverse(f, 2.0, 3.0, -4.0)
 # the first pass fill in, and which of them have you seen?"
 
 # %% [markdown] slideshow={"slide_type": "subslide"}
-# We do not want the table for its own sake. Training needs a product: the Jacobian J times a nudge, J dx, called
-# **jvp**; or what arrives at the outputs times the Jacobian, gy J, called **vjp**. Each takes one pass, without the
-# table. `mg.func.jvp(f, (x,), (dx,))` gives f(x) and J dx. `mg.func.vjp(f, x)` gives f(x) and a function `pull`: the
-# way back, to be called with what arrives. With a 1 in one place and 0 elsewhere, a jvp *is* a column, and a vjp a row.
-# (The rows of `mg.eye(3)` are [1, 0, 0], [0, 1, 0] and [0, 0, 1].)
+# We rarely want the whole table. Training needs a product with it: the Jacobian J times a nudge, J dx, called **jvp**;
+# or the gradient that arrives at the outputs times the Jacobian, gy J, called **vjp**. Each takes one pass and never
+# makes the table.
+#
+# `mg.func.jvp(f, (x,), (dx,))` returns f(x) and J dx. `mg.func.vjp(f, x)` returns f(x) and a function `pull`, which
+# walks back from whatever you pass to it. If you pass a 1 in one place and 0 elsewhere, a jvp *is* a column, and a vjp
+# is a row. (The rows of `mg.eye(3)` are [1, 0, 0], [0, 1, 0] and [0, 0, 1].)
 
 # %%
 W = mg.tensor(np.arange(6.0).reshape(3, 2) / 4 - 0.5)
@@ -225,15 +226,14 @@ print("3 columns, by jvp:\n", np.stack([c.numpy() for c in columns], axis=1).rou
 print("2 rows, by vjp:\n", np.stack([r.numpy() for r in rows]).round(4))
 
 # %% [markdown]
-# Each rule of lesson 04, such as gX = gZ Wᵀ, was a vjp: it gives the product without ever making the table.
-# (`mg.func.jacfwd` and `jacrev` make the whole table, by columns and by rows.)
+# Each rule of lesson 04, such as gX = gZ Wᵀ, was a vjp.
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## Counting passes
 #
-# A pass forwards walks every arrow once, and a pass back every arrow that leads to its output, with one multiplication
-# for each. Take a function of 3 inputs and 100 outputs, which share most of the way. Which mode is cheaper, if you want
-# all the derivatives?
+# A pass forwards walks every arrow once. A pass back walks every arrow that leads to its output. Both do one
+# multiplication for each arrow. Take a function of 3 inputs and 100 outputs that share most of the way. Which mode is
+# cheaper, if you want all the derivatives?
 
 # %%
 Predict("3 inputs, 100 outputs", "Which is cheaper?", options=["forward mode", "reverse mode", "no difference"])
@@ -249,34 +249,39 @@ def network(n, m):
     return xs, [shared * j for j in range(m)]
 
 
-def arrows(ys):
+def count_arrows(ys):
     return sum(len(v.parents) for v in {v for y in ys for v in history(y)})
 
 
 def work(n, m):
     """Multiplications for all derivatives: by forward mode, and by reverse mode."""
     xs, ys = network(n, m)
-    return n * arrows(ys), sum(arrows([y]) for y in ys)
+    return n * count_arrows(ys), sum(count_arrows([y]) for y in ys)
 
 
 print("inputs  outputs     forward     reverse")
 for n, m in [(1, 100), (3, 100), (10, 10), (100, 1), (1000, 1)]:
     print(f"{n:6} {m:8} {work(n, m)[0]:11,} {work(n, m)[1]:11,}")
-few_inputs = work(3, 100)
-reveal("3 inputs, 100 outputs", "forward mode" if few_inputs[0] < few_inputs[1] else "reverse mode")
+forward_work, reverse_work = work(3, 100)
+reveal("3 inputs, 100 outputs", "forward mode" if forward_work < reverse_work else "reverse mode")
 
 # %% [markdown]
-# A pass for each input, or a pass for each output. Few inputs: forward. Few outputs: reverse. (Outputs that share
-# nothing are separate functions, each with a short way back: for them reverse mode is no more expensive.) A loss
-# is one output of all parameters, and so training walks back. We draw that last case, one output, with the nudging of
-# lesson 02 beside it: two runs for each input.
+# Forward mode takes a pass for each input, reverse mode a pass for each output. So forward mode wins with few inputs,
+# and reverse mode with few outputs. (Outputs that share nothing are separate functions, each with a short way back; for
+# them reverse mode costs no more than forward mode.)
+
+# %% [markdown]
+# ### One loss
+#
+# A loss is one output of all parameters. So training walks back, and PyTorch asks for a single number. We draw this
+# last case together with the nudging of lesson 02, which takes two runs for each input.
 
 # %% slideshow={"slide_type": "subslide"}
 inputs = [1, 3, 10, 30, 100, 300, 1000]
 operations = [sum(1 for v in history(network(n, 1)[1][0]) if v.parents) for n in inputs]
-nudges = [2 * n * each for n, each in zip(inputs, operations)]
+nudging = [2 * n * count for n, count in zip(inputs, operations)]
 fig, ax = plt.subplots(figsize=(6.5, 3.4), layout="constrained")
-ax.loglog(inputs, nudges, "^", color=GREEN, markersize=12, fillstyle="none", label="nudging")
+ax.loglog(inputs, nudging, "^", color=GREEN, markersize=12, fillstyle="none", label="nudging")
 ax.loglog(inputs, [work(n, 1)[0] for n in inputs], "s--", color=VERMILION, label="forward mode")
 ax.loglog(inputs, [work(n, 1)[1] for n in inputs], "o-", color=BLUE, label="reverse mode")
 ax.loglog(inputs, operations, ".-", color="gray", label="the function itself")
@@ -288,19 +293,19 @@ plt.show()
 # *The plot: rising lines, both axes logarithmic. Reverse mode stays twice as high as the function itself and parallel
 # to it. Forward mode and nudging lie on top of each other, rise twice as steeply, and end a thousand times higher.*
 #
-# **The cheap gradient:** an operation of two operands has two arrows, so the walk back takes at most two
-# multiplications for each operation, however many inputs there are. Forward mode and nudging cost the same here. But
-# nudging gives 11 digits at its best (lesson 02), and forward mode all of them.
+# This is called **the cheap gradient:** an operation of two operands has two arrows, so the walk back takes at most two
+# multiplications for each operation, however many inputs there are. Forward mode and nudging cost the same here, but
+# nudging gives 11 digits at its best (lesson 02), and forward mode gives all of them.
 
 # %% [markdown] slideshow={"slide_type": "notes"}
-# Six minutes. The knobs and dials of the beginning: one dial, many knobs is reverse mode. Then ask when one would have
-# few knobs and many dials: a picture that depends on one angle; a whole simulation on one constant of nature.
+# Six minutes. The knobs and dials of the beginning: one dial, many knobs is reverse mode. Then ask for a case with few
+# knobs and many dials: a picture that depends on one angle; a whole simulation that depends on one constant of nature.
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## The way from school, counted
 #
-# The third way to a derivative is symbolic: rewrite the formula by the rules from school. Here a formula is the letter
-# x, or a sign with two formulas, such as ("×", "x", "x").
+# The third way to a derivative is symbolic: rewrite the formula by the rules from school. In the code below, a formula
+# is the letter x, or a symbol with two formulas, such as ("×", "x", "x").
 
 
 # %%
@@ -309,8 +314,8 @@ def derivative(e):
     if e == "x":
         return "1"
     op, a, b = e
-    sides = (derivative(a), derivative(b))
-    return ("+", *sides) if op == "+" else ("+", ("×", sides[0], b), ("×", a, sides[1]))
+    da, db = derivative(a), derivative(b)
+    return ("+", da, db) if op == "+" else ("+", ("×", da, b), ("×", a, db))
 
 
 def written(e):
@@ -320,66 +325,69 @@ def written(e):
 print("x × x + x has the derivative", written(derivative(("+", ("×", "x", "x"), "x"))))
 
 # %% [markdown]
-# Right, if long-winded: 2x + 1. Now put the result y = x × x + x back in, as y × y + x, and so on, n times in all. We
-# count the symbols of the derivative: the signs, the letters and the 1s, but not the brackets.
+# It is right, if long-winded: 2x + 1. Now put the result y = x × x + x back in, as y × y + x, and so on, n times in
+# all. We count the length of the derivative: every +, ×, x and 1, but not the brackets.
 
 
 # %%
-def symbols(e):
-    return 1 if isinstance(e, str) else 1 + symbols(e[1]) + symbols(e[2])
+def length(e):
+    return 1 if isinstance(e, str) else 1 + length(e[1]) + length(e[2])
 
 
 formulas = ["x"]
 for _ in range(10):
     formulas.append(("+", ("×", formulas[-1], formulas[-1]), "x"))
 print("n = 2:", written(derivative(formulas[2])))
-print("symbols for n = 1 to 4:", [symbols(derivative(e)) for e in formulas[1:5]])
+print("length for n = 1 to 4:", [length(derivative(e)) for e in formulas[1:5]])
 
 # %%
-Predict("symbols, n = 10", "How many symbols does the derivative have for n = 10?", tolerance=5000)
+Predict("length, n = 10", "How long is it for n = 10?", options=["under 1,000", "1,000 to 10,000", "over 10,000"])
 
 # %%
-reveal("symbols, n = 10", symbols(derivative(formulas[10])))
+print("length for n = 10:", length(derivative(formulas[10])))
+reveal_range("length, n = 10", length(derivative(formulas[10])), 1000, 10_000)
+
+# %% [markdown]
+# This is **expression swell**. Each round writes both y and y′ out twice, (y′ × y) + (y × y′), so the length more than
+# doubles.
 
 # %% [markdown] slideshow={"slide_type": "subslide"}
-# This is **expression swell**. Each round writes both y and y′ out twice, (y′ × y) + (y × y′), and so it more than
-# doubles the symbols. Why does the engine not suffer from it? Because it shares: y is used twice and computed once. Do
-# the same for the formula, and count each *different* part once:
+# Why does the engine not suffer from swell? Because it shares: y is used twice and computed once. Let us do the same
+# for the formula, and count each *different* part once:
 
 
 # %%
-def numbered(e, seen):
-    """The number of this part among those that differ."""
-    key = e if isinstance(e, str) else (e[0], numbered(e[1], seen), numbered(e[2], seen))
-    return seen.setdefault(key, len(seen))
+def part_number(e, parts):
+    """The number of this formula among the different parts; a new part gets a new number."""
+    key = e if isinstance(e, str) else (e[0], part_number(e[1], parts), part_number(e[2], parts))
+    return parts.setdefault(key, len(parts))
 
 
 print(" n   written out   different parts   arrows of the engine's graph")
 for n in (1, 2, 4, 8, 10):
-    different: dict = {}
-    numbered(derivative(formulas[n]), different)
+    parts: dict = {}
+    part_number(derivative(formulas[n]), parts)
     v = x = mg.Value(0.5)
     for _ in range(n):
         v = v * v + x
-    arrows = sum(len(u.parents) for u in history(v))
-    print(f"{n:2} {symbols(derivative(formulas[n])):13,} {len(different):17} {arrows:30}")
+    print(f"{n:2} {length(derivative(formulas[n])):13,} {len(parts):17} {count_arrows([v]):30}")
 
 # %% [markdown]
-# So the swell is not a fault of the rules from school, which are the engine's rules too. It comes from *writing out*.
-# With equal parts shared, symbolic differentiation is automatic differentiation of the whole formula at once, and a
-# compiler of graphs does that: lesson 13.
+# So the rules from school are not to blame; they are the engine's rules too. The swell comes from *writing out*. With
+# equal parts shared, symbolic differentiation is automatic differentiation of the whole formula at once. A compiler of
+# graphs does just that: lesson 13.
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## Who checks whom?
 #
-# Two directions give us a check without a nudge. Take any dx at the inputs and any gy at the outputs. Push dx forwards
-# and weigh the result with gy; or pull gy back and weigh the result with dx. gy · (J dx) = (gy J) · dx: one number,
-# found twice. This is the **dot test**.
+# Two directions give us a check without finite differences. Take any nudge dx of the inputs and any weights gy for the
+# outputs. Push dx forwards and add up the results with the weights gy. Or pull gy back and multiply what arrives by dx.
+# Both are the same number, found in two ways: gy · (J dx) = (gy J) · dx. This is the **dot test**.
 
 
 # %%
 def dot_test(f, x, seed=0):
-    """gy · (J dx) and (gy J) · dx, for a random nudge and a random weighing."""
+    """gy · (J dx) and (gy J) · dx, for random dx and gy."""
     rng = np.random.default_rng(seed)
     y, pull = mg.func.vjp(f, x)
     dx, gy = mg.tensor(rng.normal(size=x.shape)), mg.tensor(rng.normal(size=y.shape))
@@ -391,10 +399,11 @@ dot_test(layer, mg.tensor([[0.5, -1.0, 2.0]]))
 
 
 # %% [markdown]
-# An operation of the engine says how to compute, `forward`, and how to go back: by its `adjoint` if it is linear, by
-# its slopes, `partials`, if it is elementwise. Forwards, a linear one pushes a nudge through itself. In exercise 03 you
-# may have met the running total, whose way back must run from the end. The one below forgets that. (`infer` says which
-# shape and dtype come out: here those of x. `xp` is NumPy, or whatever computes in its place.)
+# An operation of the engine says how to compute, in `forward`, and how to go back: a linear operation by its `adjoint`,
+# an elementwise operation by its slopes, `partials`. Forwards, a linear operation pushes a nudge through itself.
+#
+# In exercise 03 you may have met the running total, whose way back must run from the end. The operation below forgets
+# that. (`infer` says which shape and dtype come out: here those of x. `xp` is NumPy, or another array library.)
 
 
 # %%
@@ -412,8 +421,8 @@ class RunningTotal(Linear):
 dot_test(lambda x: x.apply(RunningTotal()), mg.tensor([1.0, 2.0, 3.0]))
 
 # %% [markdown] slideshow={"slide_type": "subslide"}
-# Two numbers where one was due: caught. Now an operation that is given by its slope. swish(x) = x · σ(x), with σ(x) = 1
-# / (1 + e⁻ˣ), has the slope σ + x σ (1 − σ). Here the last factor is missing. What does the dot test say?
+# The two numbers differ: caught. Now an operation that is given by its slope. swish(x) = x · σ(x), with σ(x) = 1 / (1 +
+# e⁻ˣ), has the slope σ + x σ (1 − σ). In the code below, the last factor is missing. What does the dot test say?
 
 
 # %%
@@ -435,13 +444,14 @@ Predict("dot test of the wrong swish", "Do the two numbers of the dot test agree
 
 # %%
 x = mg.tensor([0.5, -1.0, 2.0])
-one, other = dot_test(swish, x)
-print(one, other)
-reveal("dot test of the wrong swish", "yes" if one == other else "no")
+pushed_forwards, pulled_back = dot_test(swish, x)
+print(pushed_forwards, pulled_back)
+reveal("dot test of the wrong swish", "yes" if pushed_forwards == pulled_back else "no")
 
 # %% [markdown]
-# They agree, and both are wrong. Both directions read the *same* slope, so they make the same mistake. **Two witnesses
-# who have read the same paper are one witness.** The referee has not read it: it nudges.
+# They agree to six digits, and both are wrong. The two directions read the *same* slope, so they make the same mistake.
+# **Two witnesses who have read the same paper are one witness.** We need a witness who has not read it: the referee of
+# lesson 02, which nudges.
 
 # %%
 try:
@@ -451,13 +461,13 @@ except mg.errors.GradcheckError as error:
 
 # %% [markdown] slideshow={"slide_type": "notes"}
 # Six minutes. Take a vote before the reveal; "no" usually wins. The sentence about witnesses is worth a pause: ask
-# where else in their work two checks share a source. (A test that copies the formula from the code, for one.)
+# where else in their work two checks share a source. (A test that copies the formula from the code, for instance.)
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## What the referee cannot see
 #
-# **Where it breaks.** The referee has its limits, and each looks like an answer. Run the wrong swish past it at another
-# point, 0; and then a correct function, relu, at its kink.
+# **Where it breaks.** The referee has limits too, and each of them looks like an answer. Show it the wrong swish at
+# another point, 0; then a correct function, relu, at its kink; then swish in float32.
 
 # %%
 print("the wrong swish, at 0:", mg.gradcheck(swish, mg.zeros(3)))
@@ -468,12 +478,12 @@ for name, g, at in [("relu", mg.Tensor.relu, mg.tensor([1.0, 0.0])), ("swish", s
         print(textwrap.fill(f"{name}: {type(error).__name__}: {error}", 90, subsequent_indent="    "))
 
 # %% [markdown]
-# - At 0 the forgotten factor does not show: x σ is 0 there, with it or without. A mistake can be right at a point, so
-#   **check at random points, several.**
-# - relu has no slope at 0. Backward says 0; a central difference sees one flat side and one steep side, and says a
+# - At 0 the forgotten factor does not show: x σ is 0 there, with it or without it. A mistake can be right at a point,
+#   so **check at random points, several.**
+# - relu has no slope at 0. Backward says 0. A central difference sees one flat side and one steep side, and says a
 #   half. Neither is wrong. **Stay away from kinks.**
-# - float32 has seven digits, and a nudge needs more (lesson 02): the referee refuses. **Check in float64.**
-# - And it takes two runs for each input, and three more, so it is for small shapes:
+# - float32 has seven digits, and a nudge needs more (lesson 02), so the referee refuses. **Check in float64.**
+# - The referee takes two runs for each input, and three more. So it is for small shapes:
 
 # %%
 runs = []
@@ -490,7 +500,7 @@ for n in (10, 100, 1000):
     print(f"{n:4} inputs: the referee ran the function {len(runs):4} times")
 
 # %% [markdown] slideshow={"slide_type": "subslide"}
-# What each check knows, from the least to the most:
+# The checks, from the weakest to the strongest:
 #
 # | it says "fine" if | what it compares | what it cannot see |
 # |---|---|---|
@@ -506,7 +516,7 @@ for n in (10, 100, 1000):
 # %% slideshow={"slide_type": "skip"}
 Quiz("05_two_directions")
 
-# %% [markdown] slideshow={"slide_type": "skip"}
+# %% [markdown] folded=true slideshow={"slide_type": "skip"}
 # ## The same elsewhere
 #
 # | minigrad | PyTorch | TensorFlow 2 | JAX |
@@ -517,8 +527,37 @@ Quiz("05_two_directions")
 # | `mg.gradcheck` | `torch.autograd.gradcheck` | `tf.test.compute_gradient` | `jax.test_util.check_grads` |
 #
 # TensorFlow's accumulator is a block, like its tape: `with tf.autodiff.ForwardAccumulator(x, dx) as acc:`, and then
-# `acc.jvp(y)`. `tf.test.compute_gradient` gives both tables, and leaves the comparison to you. JAX's check has to be
-# imported separately: `import jax.test_util`.
+# `acc.jvp(y)`. `tf.test.compute_gradient` returns both tables and leaves the comparison to you. JAX's check needs an
+# import of its own: `import jax.test_util`.
+#
+# ### The same in PyTorch
+#
+# Forward mode takes a pass for each input of the loss. Reverse mode finds all three derivatives in one pass.
+
+
+# %% slideshow={"slide_type": "skip"}
+from minigrad.course import in_pytorch
+
+
+@in_pytorch
+def both_directions(torch):
+    """
+    a pass forwards, for x: 12.0
+    a pass forwards, for y: 8.0
+    a pass forwards, for w: 4.0
+    one pass back: [12.0, 8.0, 4.0]
+    """
+
+    def loss(x, y, w):
+        return (x * y + w) ** 2
+
+    at = torch.tensor(2.0), torch.tensor(3.0), torch.tensor(-4.0)
+    for name, nudge in zip("xyw", torch.eye(3)):
+        _, move = torch.func.jvp(loss, at, tuple(nudge))
+        print(f"a pass forwards, for {name}:", move.item())
+    _, pull = torch.func.vjp(loss, *at)
+    print("one pass back:", [slope.item() for slope in pull(torch.tensor(1.0))])
+
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## What we saw
@@ -526,7 +565,7 @@ Quiz("05_two_directions")
 # - One graph, one set of slopes, two directions: a nudge pushed forwards, or a gradient pulled back.
 # - Forward mode gives a column for each pass and keeps nothing; reverse mode gives a row and keeps the way.
 # - A loss is one row: one pass back, at two multiplications for each operation, whatever the number of inputs.
-# - Symbolic differentiation swells when it is written out, and not when equal parts are shared.
+# - A symbolic derivative swells when it is written out, and not when equal parts are shared.
 # - A check is worth what it does *not* share with what it checks. The referee nudges, at random points, in float64.
 #
 # **Sources.** R. E. Wengert, *A simple automatic derivative evaluation program*, Communications of the ACM 7 (1964),

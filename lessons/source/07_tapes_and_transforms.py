@@ -2,9 +2,9 @@
 # jupyter:
 #   minigrad:
 #     title: Tapes and transforms
-#     minutes: 45
+#     minutes: 55
 #     objectives:
-#     - ask for a derivative with a tape, and say what the tape has heard and what it has not
+#     - ask for a derivative with a tape, and say what the tape has recorded and what it has not
 #     - turn a function into its gradient, its Jacobian or its second derivative, and say what each costs
 #     - differentiate a gradient, and multiply with a Hessian that is never made
 #     - choose between backward, a tape and a transform, and recognise a function that no transform can trust
@@ -12,9 +12,9 @@
 #     builds_on: [05_two_directions, 06_the_dynamic_graph]
 #     widgets: [ForwardAndReverse, Predict, Quiz]
 #     terms:
-#       gradient tape: a block of code in which some tensors are watched, so that it can be asked for derivatives later
-#       persistent tape: a tape that may be asked more than once, and so keeps all that it has saved
-#       functional transform: a function that takes a function and gives another, such as its gradient
+#       gradient tape: a block of code in which some tensors are watched, so that you can ask it for derivatives later
+#       persistent tape: a tape that you may ask more than once, and that therefore keeps everything it has saved
+#       functional transform: a function that takes a function and returns another, such as its gradient
 #       pure function: a function whose result depends on its arguments alone, and that changes nothing else
 #       Hessian: the table of all second derivatives of a number, with a row and a column for each input
 #       Hessian-vector product: the Hessian times a direction, which is how the gradient changes along that direction
@@ -23,18 +23,22 @@
 # %% [markdown] slideshow={"slide_type": "slide"}
 # # 07 Tapes and transforms
 #
+# How large may a learning rate be? In lesson 03 you tried values until one worked. At the end of this lesson you
+# compute the limit before the first step of training, to four digits. For that you need the slope of a *slope*, and a
+# plain `loss.backward()` does not give it to you.
+#
+# There are other ways to ask. `backward()` leaves its answer in `.grad` of the leaves; that is PyTorch's way.
+# TensorFlow asks a *tape*. JAX turns a function into another *function*. **Are these three engines, or three
+# questions to one engine?** They even fail differently. PyTorch says
+#
 # > RuntimeError: The differentiated Tensor at index 0 appears to not have been used in the graph.
 #
-# PyTorch says this where a TensorFlow tape answers `None`, and a JAX function 0. All three say the same thing: between
-# these two no path was recorded. After this lesson you will know where to look for it.
+# where a TensorFlow tape returns `None`, and a JAX function 0. All three mean the same: no path was recorded between
+# these two tensors. After this lesson you know where to look for the path.
 #
-# `loss.backward()` leaves its answer in `.grad` of the leaves. That is one way to ask for a derivative, and it is
-# PyTorch's. TensorFlow asks a *tape*. JAX turns a function into another *function*. **Are these three engines, or three
-# questions to one engine?** And which question is the right one, when you want the slope of a slope?
+# **About 55 minutes.** Afterwards you can
 #
-# **About 45 minutes.** Afterwards you can
-#
-# - ask for a derivative with a tape, and say what the tape has heard and what it has not;
+# - ask for a derivative with a tape, and say what the tape has recorded and what it has not;
 # - turn a function into its gradient, its Jacobian or its second derivative, and say what each costs;
 # - differentiate a gradient, and multiply with a Hessian that is never made;
 # - choose between backward, a tape and a transform, and recognise a function that no transform can trust.
@@ -46,10 +50,9 @@ import textwrap
 
 import matplotlib.pyplot as plt
 import numpy as np
-from IPython.display import display
 
 import minigrad as mg
-from minigrad.course import Predict, Quiz, reveal
+from minigrad.course import Predict, Quiz, reveal, reveal_range
 from minigrad.course.plots import follow_theme
 from minigrad.func import grad, hessian, jacfwd, jacrev, jvp, value_and_grad, vjp, vmap
 from minigrad.core.modes import watching
@@ -60,8 +63,8 @@ follow_theme()
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## A tape
 #
-# A **gradient tape** is a block of code in which you say what to watch. Afterwards you ask it, and it *returns* the
-# derivatives. The example is the old one, x · y at 2 and 3; note that there is no `requires_grad=True`.
+# A **gradient tape** is a block of code in which you say what to watch. Afterwards you ask the tape, and it *returns*
+# the derivatives. We take x · y at 2 and 3 again. Note that there is no `requires_grad=True`.
 
 # %%
 x, y = mg.tensor(2.0), mg.tensor(3.0)
@@ -78,26 +81,27 @@ print("from the tape:", gx, gy)
 Predict("x.grad", "What is in x.grad now?", options=["3", "0", "None"])
 
 # %% [markdown] slideshow={"slide_type": "notes"}
-# 3 minutes. Show of hands. Anyone who says 3 thinks of a tape as another spelling of backward(). It is a question whose
-# answer is handed back, and nothing is left behind: no account, nothing to clear.
+# 3 minutes. Show of hands. If you say 3, you think of a tape as another spelling of backward(). It returns its answer
+# and leaves nothing behind: no account, nothing to clear.
 
 # %% slideshow={"slide_type": "fragment"}
-print("z.grad_fn:", z.grad_fn, " x wants a gradient after the block:", x.requires_grad)
+print("z.grad_fn:", z.grad_fn, " x requires a gradient after the block:", x.requires_grad)
 reveal("x.grad", str(x.grad))
 
 # %% [markdown]
-# There is a graph, and it is the one that you know: an entry called MulBackward. A tape is not another record. It is *a
-# span of time* on the same one: inside it some tensors count as wanting a gradient, and later it looks only at what was
-# recorded while it listened. Because the answer is returned, there is nothing to clear: no `zero_grad` here.
+# There is a graph, and you know it: its entry is called MulBackward. A tape is not a second record. It is *a span of
+# time* on the same record. Inside the span, the watched tensors count as requiring a gradient; later, the tape looks
+# only at what was recorded in that span. It returns its answer, so there is no `zero_grad` here, and nothing to clear.
 
 # %% [markdown] slideshow={"slide_type": "slide"}
-# ## What the tape has heard
+# ## What a tape records
 #
-# A leaf that wants gradients anyway, as parameters do, is watched without your asking. But a tape hears only what runs
-# inside its block. Here h = w² was computed *before*. The derivative of z = w³ at 2 is 12; what does the tape say?
+# A leaf with `requires_grad=True`, such as a parameter, is watched without your asking. But a tape records only what
+# runs inside its block. Here h = w² was computed *before* the block. The derivative of z = w³ at 2 is 12. What does the
+# tape say?
 
 # %% slideshow={"slide_type": "fragment"}
-Predict("heard", "h = w * w before the block, z = h * w inside, w = 2. What is tape.gradient(z, w)?")
+Predict("h too early", "h = w * w before the block, z = h * w inside, w = 2. What is tape.gradient(z, w)?")
 
 # %% slideshow={"slide_type": "fragment"}
 w = mg.tensor(2.0, requires_grad=True)
@@ -109,22 +113,23 @@ c = mg.tensor(2.0)
 with mg.GradientTape() as tape:
     z = c * c
 print("c * c, where c was not watched:", tape.gradient(z, c))
-reveal("heard", g)
+reveal("h too early", g)
 
 # %% [markdown]
-# It heard one multiplication, and in that one `h` was given: ∂z/∂w = h = 4. Neither an error nor the number you wanted.
-# Forget to watch, as with c above, and there is no number at all.
-#
-# **Where it breaks.** `None` from a tape says: *between this target and this source I have heard nothing.* Look for a
-# forgotten `watch`, for a line above the block, and for a value that left the graph through `.numpy()` or `.item()` on
-# its way. `unconnected_gradients="zero"` turns the `None` into a 0, and you lose the only warning.
+# The tape recorded one multiplication, and for that one `h` was a given number: ∂z/∂w = h = 4. You get no error, and
+# not the number that you wanted. If you forget to watch, as with c above, you get no number at all.
+
+# %% [markdown]
+# **Where it breaks.** `None` from a tape says: *I have recorded no path between this target and this source.* Look
+# for a forgotten `watch`, for a line above the block, and for a value that left the graph through `.numpy()` or
+# `.item()`. `unconnected_gradients="zero"` turns the `None` into a 0, and takes away the only warning.
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## Two questions to one tape
 #
-# A tape gives one answer and lets go, for the reason that you know from lesson 06: what was saved is freed on the way.
-# Ask for both at once, `tape.gradient(z, [h, x])`, or make a **persistent tape**. It keeps what was saved until you let
-# go of it, which is `retain_graph=True` under another name, at the same price. Here are the error and the way out:
+# A tape answers once. You know the reason from lesson 06: saved values are freed on the way back. Ask for everything at
+# once, `tape.gradient(z, [h, x])`, or make a **persistent tape**. It keeps what was saved until you delete it, which is
+# `retain_graph=True` under another name, at the same price. Here are the error and the way out:
 
 # %%
 with mg.GradientTape() as tape:
@@ -146,51 +151,52 @@ del tape
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## A tape inside a tape
 #
-# The answer of a tape is a tensor, computed by operations. If another tape is listening at the time, it hears them. So
-# the slope of a slope needs two tapes, and the question is *where* the inner one is asked. We ask it too late:
+# A tape computes its answer with operations, and another tape can record those. So the slope of a slope needs two
+# tapes, an inner and an outer one. It matters *where* you ask the inner tape. This function can ask it inside the
+# outer block, or after it.
 
 
 # %%
-def second(x, inside):
+def slope_and_its_slope(x, ask_inside):
+    """Derive x³ with an inner tape, and the result with an outer tape."""
     with mg.GradientTape() as outer:
         outer.watch(x)
         with mg.GradientTape() as inner:
             inner.watch(x)
             z = x**3
-        if inside:
+        if ask_inside:
             slope = inner.gradient(z, x)
-    if not inside:
+    if not ask_inside:
         slope = inner.gradient(z, x)
     return slope, outer.gradient(slope, x)
 
 
-# %%
 Predict(
-    "asked too late",
-    "inside=False, at x = 3: the slope is 27. What is the second derivative?",
+    "asked after",
+    "ask_inside=False, at x = 3: the slope is 27. What is the second derivative?",
     options=["18", "0", "None"],
 )
 
 # %% [markdown] slideshow={"slide_type": "notes"}
 # 4 minutes. Draw two nested brackets on the board, and put `inner.gradient` first inside, then outside the outer one.
-# The outer tape hears what runs between its brackets, and the backward pass runs too.
+# The outer tape records what runs between its brackets, and the backward pass runs too.
 
 # %% slideshow={"slide_type": "fragment"}
-late = second(mg.tensor(3.0), inside=False)
-print("too late: ", *late)
-print("in time:  ", *second(mg.tensor(3.0), inside=True))
-reveal("asked too late", str(late[1]))
+after = slope_and_its_slope(mg.tensor(3.0), ask_inside=False)
+print("asked after: ", *after)
+print("asked inside:", *slope_and_its_slope(mg.tensor(3.0), ask_inside=True))
+reveal("asked after", str(after[1]))
 
 # %% [markdown]
-# At 3, x³ has the slope 3x² = 27 and the second derivative 6x = 18. The number of the slope is right both times. But in
-# the first case the outer block had closed before it was computed.
+# At 3, x³ has the slope 3x² = 27 and the second derivative 6x = 18. The slope is right both times. But in the first
+# case it was computed after the outer block had closed, so the outer tape knows no path from it to x.
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## From functions to functions
 #
-# The third way of asking has no graph in sight, no block, no leaf. `grad(f)` is a function: give it a point, and it
-# gives the slope of f there. It is a **functional transform**, and since it gives a function, it can be applied to what
-# it gave. For f(x) = x³, what is `grad(grad(grad(f)))` at 5?
+# The third way of asking needs no block and no leaf, and shows you no graph. `grad(f)` is itself a function: give it a
+# point, and it returns the slope of f there. A function that makes functions from functions is a **functional
+# transform**, and you can apply it to its own result. For f(x) = x³, what is `grad(grad(grad(f)))` at 5?
 
 
 # %%
@@ -198,7 +204,6 @@ def cube(x):
     return x**3
 
 
-# %% slideshow={"slide_type": "fragment"}
 Predict("three times", "What is grad(grad(grad(cube)))(5.0)?")
 
 # %% slideshow={"slide_type": "fragment"}
@@ -208,7 +213,11 @@ reveal("three times", third)
 
 # %% [markdown]
 # 5³, 3 · 5², 6 · 5, and 6. Each `grad` makes an alias of its argument, records the run from there, goes back over it
-# and returns the result: one run forward, one back, on the engine that you know. The rest is a matter of what you want:
+# and returns the result. It is one run forward and one back, on the engine that you know.
+
+# %% [markdown]
+# `grad` can also return the value together with the slope, the slopes by several arguments, or the slopes by all
+# parameters in a dictionary:
 
 # %% slideshow={"slide_type": "skip"}
 print("value and slope from one run:", *value_and_grad(cube)(2.0))
@@ -223,8 +232,8 @@ p = {"w": mg.tensor([1.0, 2.0]), "b": mg.tensor(0.5)}
 print("by all parameters of a model:", grad(prediction_error)(p, mg.tensor([3.0, -1.0])))
 
 # %% [markdown] slideshow={"slide_type": "subslide"}
-# `grad` wants a function that gives one number. To follow a curve, map it: `vmap(f)` applies f to each slice of an
-# array. So the curves of tanh and of its first three derivatives take one expression each.
+# `grad` needs a function that returns a single number. To get a whole curve, map it: `vmap(f)` applies f to each
+# element of an array. So tanh and its first three derivatives take one loop of three lines.
 
 # %%
 points = mg.linspace(-3, 3, 121)
@@ -248,9 +257,9 @@ plt.show()
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## More than one number
 #
-# Lesson 05 went in two directions: `vjp` goes back from the outputs, `jvp` forward from the inputs. As transforms, they
-# are what all the other derivatives are made of. `vjp` returns a *function* that you may call again: the graph in it is
-# kept.
+# Lesson 05 went in two directions: `vjp` goes back from the outputs, `jvp` forward from the inputs. All other
+# transforms are made of these two. `vjp` returns a *function* that you may call more than once, because it keeps its
+# graph.
 #
 # The whole Jacobian has an entry for each pair of an output and an input. Below, x has shape (2, 3), and `waves(x)` has
 # 4 numbers. What is the shape of the Jacobian?
@@ -269,27 +278,38 @@ print("forward along x[0, 0]:", jvp(waves, (x,), (mg.tensor([[1.0, 0.0, 0.0], [0
 # %% slideshow={"slide_type": "fragment"}
 Predict("shape of J", "What is the shape of jacrev(waves)(x)?", kind="shape")
 
+
 # %% slideshow={"slide_type": "fragment"}
+def counting_calls(f):
+    """Return a copy of f that counts its calls, and the list that grows with each."""
+    calls = []
+
+    def counted(x):
+        calls.append(x)
+        return f(x)
+
+    return counted, calls
+
+
 J = jacrev(waves)(x)
 for transform in (jacrev, jacfwd):
-    runs = []
-    found = transform(lambda x, runs=runs: runs.append(x) or waves(x))(x)  # append gives None: "or" goes on to waves
-    same = np.allclose(found.numpy(), J.numpy())
-    print(f"{transform.__name__}: runs of the function: {len(runs)}; the same J: {same}")
+    counted, calls = counting_calls(waves)
+    same = np.allclose(transform(counted)(x).numpy(), J.numpy())
+    print(f"{transform.__name__}: calls of waves: {len(calls)}; the same J: {same}")
 reveal("shape of J", J.shape)
 
 # %% [markdown]
-# The output's shape comes first, then the input's. Both ran the function once. `jacrev` then computed 4 rows side by
-# side, one for each output; `jacfwd` 6 columns, one for each input. So its arrays were longer. Here rows are cheaper;
-# for a tall Jacobian, of many outputs and few inputs, it is the other way round.
+# The shape of the output comes first, then that of the input. Both transforms called the function once. Then `jacrev`
+# computed 4 rows side by side, one for each output; `jacfwd` computed 6 columns, one for each input. With fewer outputs
+# than inputs, rows are cheaper; with more outputs than inputs, columns are.
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## The backward pass is a computation, too
 #
-# How can a gradient be differentiated? By recording the backward pass while it runs. With `backward()` and `mg.grad`
-# you say so: `create_graph=True`. Without it, the slope is a number without a past. The drawing is the graph of the
-# *slope* of x³, 3 · x², times the 1 that backward starts from. It ends in the same leaf, and we can go back over it as
-# over any other.
+# How can a gradient be differentiated at all? By recording the backward pass while it runs. With `backward()` and
+# `mg.grad` you ask for that: `create_graph=True`. Without it, the slope is a number without a past. This is the graph
+# of the *slope* of x³, which is 3 · x², times the 1 that backward starts from. It ends in the same leaf x, and we can
+# go back over it as over any other graph.
 
 # %%
 x = mg.tensor(3.0, requires_grad=True)
@@ -301,10 +321,10 @@ print("second derivative of x³ at 3:", gg)
 mg.draw(g)
 
 # %% [markdown] slideshow={"slide_type": "subslide"}
-# All second derivatives of a function are the Jacobian of its gradient: the **Hessian**. Let us watch one being filled.
-# For f = y · eˣ the gradient has two numbers, and the table is 2 by 2. On the left it fills column by column (forward
-# over reverse), on the right row by row (reverse over reverse). Step to the end of the first column, and predict the
-# rest. (An *alias* box is the copy of an argument that each transform makes for itself.)
+# All second derivatives of a function together are the Jacobian of its gradient, the **Hessian**. Watch the widget fill
+# one. For f = y · eˣ the gradient has two numbers, so the table is 2 by 2. On the left it fills column by column
+# (forward over reverse), on the right row by row (reverse over reverse). Step to the end of the first column, and work
+# out the rest before you go on. (An *alias* box is the copy of an argument that each transform makes for itself.)
 
 
 # %%
@@ -323,15 +343,16 @@ ForwardAndReverse(grad(f, argnums=(0, 1)), mg.tensor(0.0), mg.tensor(3.0))
 #
 # For n inputs the Hessian has n² numbers. A network with a million weights would need a million million of them, 8
 # terabytes. But often you want only its product with a direction v: how the *gradient* changes when x moves along v.
-# That is a `jvp` of the gradient, and the Hessian is never made: the **Hessian-vector product**.
+# That is a `jvp` of the gradient, and it never makes the table: the **Hessian-vector product**.
 #
-# Take n = 200 points on a chain of springs. `hessian(f)` runs forward over reverse, and gives 200 columns. How often
-# does it run `springs`, and how often does `hvp`? `Count` counts operations, and the numbers that they give. Like
-# `Steps` in lesson 06 it watches: the engine calls its `saw` for each operation.
+# We take a chain of springs with n points, for n = 50, 100 and 200. `hessian` runs forward over reverse, all columns
+# side by side. `Count` watches the engine, as the counter in lesson 06 did, and adds up how many numbers are computed.
+# From n = 100 to 200, how many times as many numbers does `hvp` compute?
 
 
 # %%
 def hvp(f, x, v):
+    """Multiply the Hessian of f at x by v, without making the Hessian."""
     return jvp(grad(f), (x,), (v,))[1]
 
 
@@ -341,7 +362,7 @@ def springs(x):
 
 # %% slideshow={"slide_type": "skip"}
 class Count:
-    """Operations that ran, also those of a backward pass on tensors, and the numbers that they gave."""
+    """Counts the operations that run, in forward and backward passes, and the numbers that they compute."""
 
     def __init__(self):
         self.operations = self.numbers = 0
@@ -354,52 +375,55 @@ class Count:
         pass
 
 
-# %% slideshow={"slide_type": "fragment"}
-Predict("runs for the Hessian", "How often does hessian(springs)(x) run springs, for 200 inputs?")
+def cost(derivative):
+    """Return how often a derivative calls springs, the numbers it computes, and the bytes of its result."""
+    counted, calls = counting_calls(springs)
+    with watching(Count()) as count:
+        result = derivative(counted)
+    return len(calls), count.numbers, result.numpy().nbytes
+
 
 # %% slideshow={"slide_type": "fragment"}
-Predict("runs for a product", "How often does hvp(springs, x, v) run it?")
+Predict(
+    "growth of a product",
+    "From n = 100 to n = 200: how many times as many numbers does hvp compute?",
+    options=["about as many", "about 2 times", "about 4 times", "about 8 times"],
+)
 
 # %% [markdown] slideshow={"slide_type": "notes"}
-# 5 minutes. For the first question many say 200, a run for each column. But the columns are moved side by side. For the
-# second many say 2, one run for the gradient and one for the change. Forward mode carries the change along.
-
+# 5 minutes. If you say 4, you think that the table is made somewhere. Then ask how often each derivative calls springs.
+# For the Hessian many say 200, once for each column; for the product many say 2, once for the gradient and once for the
+# change. It is once for both: columns move side by side, and forward mode carries the change along.
 
 # %% slideshow={"slide_type": "fragment"}
-def cost(derivative, x):
-    runs = []
-    with watching(Count()) as count:
-        found = derivative(lambda x: runs.append(x) or springs(x), x)
-    return len(runs), count.numbers, found.numpy().nbytes
-
-
-print("  n   Hessian: runs   computed      bytes    product: runs   computed  bytes")
+print("  n   Hessian: calls   computed     bytes   product: calls   computed   bytes")
+computed = {}
 for n in (50, 100, 200):
     x, v = mg.tensor(np.linspace(-1, 1, n)), mg.ones(n, dtype=mg.float64)
-    whole, product = cost(lambda f, x: hessian(f)(x), x), cost(lambda f, x, v=v: hvp(f, x, v), x)
-    print(f"{n:3} {whole[0]:15} {whole[1]:10,} {whole[2]:10,} {product[0]:16} {product[1]:10,} {product[2]:6,}")
+    table, product = cost(lambda f, x=x: hessian(f)(x)), cost(lambda f, x=x, v=v: hvp(f, x, v))
+    computed[n] = product[1]
+    print(f"{n:3} {table[0]:16} {table[1]:10,} {table[2]:9,} {product[0]:16} {product[1]:10,} {product[2]:7,}")
 same = np.allclose(hessian(springs)(x).numpy() @ v.numpy(), hvp(springs, x, v).numpy())
 print("the same product:", same)
-display(reveal("runs for the Hessian", whole[0]))
-reveal("runs for a product", product[0])
+reveal_range("growth of a product", computed[200] / computed[100], 1.5, 3, 6)
 
 # %% [markdown]
-# One run each, whatever n is. But the Hessian grows with n², and so do the numbers that are computed on the way to it.
-# For the product they grow with n, and it has as many bytes as the gradient. Reverse over reverse does it as well:
-# weigh the gradient with v, add up, and take the gradient of that number. PyTorch and TensorFlow users write it that
-# way, with `create_graph=True` or with two tapes.
+# About twice as many. Both call the function once, whatever n is. But for the Hessian the computed numbers grow with
+# n², and for the product only with n, and its result has as many bytes as the gradient.
+#
+# Reverse over reverse can do it too: multiply the gradient by v, add up, and take the gradient of that number. PyTorch
+# and TensorFlow users often write it that way, with `create_graph=True` or with two tapes.
 
 # %% [markdown] folded=true slideshow={"slide_type": "skip"}
 # ### Further: a gradient for each example, and what another order costs
 #
-# You can follow the lesson without what is folded here: two more uses of the same transforms. A loss over a batch gives
-# one gradient, the sum over all examples. `vmap` of `grad` gives one for each example, and a cell below counts what the
-# second, third and fourth derivative cost.
+# A loss over a batch gives one gradient, the sum over all examples. `vmap` of `grad` gives one for each example. A
+# second cell counts what the second, third and fourth derivative cost. You can follow the lesson without this section.
 
 # %% [markdown]
-# To know how hard each example pulls, you need the gradients apart, and `backward()` cannot tell: it has added them up.
-# With transforms it is one line. (`in_dims` says along which axis each argument is sliced: X and Y along axis 0, and w,
-# with `None`, not at all.)
+# To see how hard each example pulls, you need the gradients apart, and `backward()` has already added them up. With
+# transforms it is one line. (`in_dims` says along which axis each argument is sliced: X and Y along axis 0, and w, with
+# `None`, not at all.)
 
 
 # %%
@@ -410,13 +434,13 @@ def error(w, x, y):
 w = mg.tensor([1.0, 2.0])
 X = mg.tensor([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]])
 Y = mg.tensor([0.0, 2.0, 0.0])
-each = vmap(grad(error), in_dims=(None, 0, 0))(w, X, Y)
-print(each)
-print("added up:", each.sum(axis=0), " the batch:", grad(lambda w: error(w, X, Y).sum())(w))
+gradients = vmap(grad(error), in_dims=(None, 0, 0))(w, X, Y)
+print(gradients)
+print("added up:", gradients.sum(axis=0), " the batch:", grad(lambda w: error(w, X, Y).sum())(w))
 
 # %% [markdown]
-# The second example is fitted already, and its row is 0; the third pulls on both weights. `vmap` called the function
-# once, on symbols that stand for one example, and then applied each operation once, to all three side by side.
+# The weights fit the second example already, so its row is 0; the third pulls on both weights. `vmap` called the
+# function once, on symbols that stand for one example, and then applied each operation once, to all three side by side.
 #
 # What does a derivative of one more order cost? We count the operations that run, forward and back.
 
@@ -429,18 +453,19 @@ for order in range(6):
     f = grad(f)
 
 # %% [markdown]
-# Each order runs all that the one before ran, and a backward pass over it, so the work about doubles from order to
-# order. Two is common, three is rare, and nobody computes a tenth derivative in this way.
+# Each order runs everything that the order before ran, and a backward pass over it, so the work about doubles each
+# time. Two orders are common, three are rare, and nobody computes a tenth derivative in this way.
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## How fast may it learn?
 #
-# In lesson 03 the learning rate was found by trying. Curvature says more. Along the direction in which a quadratic
-# bends most, by λ, a step of gradient descent multiplies the distance from the minimum by 1 − rate · λ. (There it was 1
-# − 2 · rate: (w − 3)² has the second derivative 2.) Beyond rate = 2/λ that factor is below −1, and each step lands
-# farther off. To find λ, multiply a vector by the Hessian again and again: the direction that bends most wins.
+# Back to the learning rate. Curvature tells you how large it may be. Take a quadratic, and the direction in which it
+# bends most, by λ. Along that direction, a step of gradient descent multiplies the distance from the minimum by 1 −
+# rate · λ. (In lesson 03 the factor was 1 − 2 · rate, because (w − 3)² has the second derivative 2.) Beyond rate = 2/λ
+# the factor is below −1. To find λ, multiply a vector by the Hessian again and again: the direction that bends most
+# wins.
 #
-# 2 % below the limit that the cell finds, the loss should fall. And 2 % above it, after 100 steps?
+# The loss starts at about 1. What is it after 100 steps with a rate 2 % *above* the limit?
 
 # %%
 rng = np.random.default_rng(0)
@@ -459,8 +484,6 @@ for _ in range(10):
     bend, v = (v * Hv).sum().item(), Hv
 limit = 2 / bend
 print(f"λ = {bend:.3f} from 10 products, so the limit is {limit:.5f}")
-
-# %% slideshow={"slide_type": "fragment"}
 Predict(
     "beyond the limit",
     "Where is the loss after 100 steps at 1.02 × limit?",
@@ -469,7 +492,7 @@ Predict(
 
 # %% [markdown] slideshow={"slide_type": "notes"}
 # 4 minutes. Ten products, each as cheap as a gradient or two, found what is otherwise found by trial. Point out that
-# nothing of this made a 50 by 50 table.
+# none of this made a 50 by 50 table.
 
 # %% slideshow={"slide_type": "fragment"}
 start, losses = loss(w).item(), {}
@@ -478,24 +501,26 @@ for factor in (0.5, 0.98, 1.02, 1.1):
     for _ in range(100):
         u = u - factor * limit * grad(loss)(u)
     losses[factor] = loss(u).item()
-    each = 1 - 2 * factor
-    print(f"{factor:4} × limit: from {start:.2f} to {losses[factor]:.3g}", f"  ({each:.2f})¹⁰⁰ = {each**100:.3g}")
+    per_step = 1 - 2 * factor
+    print(f"{factor:4} × limit: from {start:.2f} to {losses[factor]:.3g}   ({per_step:.2f})¹⁰⁰ = {per_step**100:.3g}")
 reveal("beyond the limit", "above its start" if losses[1.02] > start else "below its start")
 
 # %% [markdown]
-# 2 % above the limit the factor is 1 − 1.02 · 2 = −1.04. A hundred such steps multiply the distance by 50.5, and the
-# part of the loss that comes from this direction by the square of that. It was a small part at the start. For a loss
-# that is not quadratic the limit holds near a minimum, and moves as the weights do. That is one reason why a rate that
-# was good at first can turn bad.
+# 2 % below the limit training works, 2 % above it the loss climbs, and ten cheap products knew it beforehand. Above
+# the limit the factor is 1 − 1.02 · 2 = −1.04. A hundred such steps multiply the distance by 50.5, and that part of
+# the loss by the square of 50.5. (It was a small part at the start, so after 100 steps the loss is only 5.25.)
+#
+# If a loss is not quadratic, the limit holds near a minimum, and moves as the weights move. This is one reason why a
+# rate that was good at first can turn bad.
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## Which to ask
 #
 # | you want | ask | because |
 # |---|---|---|
-# | to train a network | `loss.backward()`, an optimizer | the parameters live on, and so may their accounts |
+# | to train a network | `loss.backward()`, an optimizer | parameters survive each step, and so may their accounts |
 # | a gradient in the middle of other work | `mg.grad(z, x)`, or a tape | it is returned; no `.grad` is touched |
-# | control over what counts as recorded | a tape | it is a block: what is outside is not heard |
+# | control over what counts as recorded | a tape | it is a block: it ignores what runs outside |
 # | a derivative of a derivative | transforms | they nest, and each keeps its arguments apart |
 # | a derivative for each example | `vmap(grad(f))` | `backward()` has added them up |
 # | products with a Jacobian or a Hessian | `vjp`, `jvp` | the table is never made |
@@ -505,9 +530,10 @@ reveal("beyond the limit", "above its start" if losses[1.02] > start else "below
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## A function that is not one
 #
-# Transforms take you at your word that f is a function: same arguments, same result, nothing else changed. Such a
-# function is called a **pure function**. This one is not; it counts its calls, and the count gets into the result. The
-# Hessian of n · (x₁² + x₂² + x₃²) has 2n all along its diagonal, and 0 elsewhere. And here?
+# A transform believes you that f is a function: the same arguments give the same result, and nothing else changes. That
+# is a **pure function**. The next one is not. It counts its calls, and the count gets into the result. If the count
+# stood still at n, the Hessian of n · (x₁² + x₂² + x₃²) would have 2n along its diagonal, and 0 elsewhere. What do you
+# get here?
 
 # %%
 calls = []
@@ -524,20 +550,21 @@ print(hessian(impure)(one))
 print("the gradient, asked twice:", grad(impure)(one), grad(impure)(one))
 
 # %% [markdown]
-# The same question, asked twice, gets two answers: each run is a run of a different function. No error: each number is
-# the right derivative of *something*. A cache is a more common way to get here: at 1, below, the factor e⁰ of the
-# earlier call comes along as a constant. And a value that leaves the graph on its way is a constant too, and `grad`
-# gives 0 where nothing arrives.
+# You ask the same question twice and get two answers, because each call runs a different function. There is no error:
+# each number is the right derivative of *something*.
+#
+# More often, a cache gets you into this trouble. Below, the function stores eˣ at its first call, at 0. At 1 it uses
+# the stored e⁰ again, as a constant. And a value that leaves the graph on its way becomes a constant too:
 
 
 # %%
-kept = {}
+cache = {}
 
 
 def cached(x):
-    if "h" not in kept:
-        kept["h"] = x.exp()
-    return kept["h"] * x
+    if "h" not in cache:
+        cache["h"] = x.exp()
+    return cache["h"] * x
 
 
 print("slope of x·eˣ at 0:", grad(cached)(0.0), " at 1:", grad(cached)(1.0))
@@ -552,8 +579,8 @@ print("grad says", grad(leaves_the_graph)(mg.tensor(3.0)))
 print("nudging agrees:", mg.gradcheck(leaves_the_graph, mg.tensor(3.0), raise_exception=False))
 
 # %% [markdown]
-# A tape would have said `None` here; a transform says 0, and 0 looks like an answer. Call the referee when a gradient
-# is 0 and should not be: it nudges, and does not believe anyone.
+# Where no path arrives, a tape says `None`. A transform says 0, and 0 looks like an answer. If a gradient is 0 and
+# should not be, call the referee, `gradcheck`: it nudges the input, and believes nobody.
 
 # %% [markdown] slideshow={"slide_type": "skip"}
 # ## What do you remember?
@@ -561,7 +588,7 @@ print("nudging agrees:", mg.gradcheck(leaves_the_graph, mg.tensor(3.0), raise_ex
 # %% slideshow={"slide_type": "skip"}
 Quiz("07_tapes_and_transforms")
 
-# %% [markdown] slideshow={"slide_type": "skip"}
+# %% [markdown] folded=true slideshow={"slide_type": "skip"}
 # ## The same elsewhere
 #
 # | minigrad | PyTorch | TensorFlow 2 | JAX |
@@ -578,20 +605,50 @@ Quiz("07_tapes_and_transforms")
 # | `mg.grad(z, x, create_graph=True)` | the same, in `torch.autograd` | a tape in a tape | nest `jax.grad` |
 # | 0 where x left the graph | the same, in `torch.func` | `None` | 0; in `jax.jit` an error |
 #
-# PyTorch's `grad_and_value` gives the gradient first. `tfp` is TensorFlow Probability, and the name is
+# PyTorch's `grad_and_value` returns the gradient first. `tfp` is TensorFlow Probability, and the name is
 # `value_and_gradient(f, x)`. In the last row x left through `x.item()`; JAX refuses `float(x)` at once.
+#
+# ### The same in PyTorch
+#
+# Transforms return functions, so they nest. And a transform believes that your function is pure: where x leaves the
+# graph through `.item()`, the gradient is 0, and no error says so.
+
+
+# %% slideshow={"slide_type": "skip"}
+from minigrad.course import in_pytorch
+
+
+@in_pytorch
+def nested_transforms(torch):
+    """
+    x³ and its derivatives at 5: 125.0 75.0 30.0
+    by hand, at 3: 27.0 18.0
+    through .item(): 0.0
+    """
+    from torch.func import grad
+
+    def cube(x):
+        return x**3
+
+    x = torch.tensor(5.0)
+    print("x³ and its derivatives at 5:", *(f(x).item() for f in (cube, grad(cube), grad(grad(cube)))))
+    a = torch.tensor(3.0, requires_grad=True)
+    (slope,) = torch.autograd.grad(a**3, a, create_graph=True)
+    print("by hand, at 3:", slope.item(), torch.autograd.grad(slope, a)[0].item())
+    print("through .item():", grad(lambda x: torch.tensor(x.item() ** 2))(x).item())
+
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## What we saw
 #
 # - `.backward()`, a tape and a transform are three questions to one engine. They differ in where the answer goes and in
 #   what counts as recorded.
-# - A tape hears what runs inside its block, from what it watches. `None` means that it has heard nothing in between.
-# - Transforms give functions and so nest. `jacrev` goes back with a row for each output, `jacfwd` forward with a
-#   column for each input.
-# - The backward pass can be recorded too: that is all there is to a second derivative. A product with the Hessian costs
-#   one run, and the bytes of a gradient.
-# - A transform trusts that your function is one. The referee does not.
+# - A tape records what runs inside its block, starting from what it watches. `None` means that it recorded no path.
+# - Transforms return functions, and so they nest. `jacrev` goes back with a row for each output, `jacfwd` forward
+#   with a column for each input.
+# - The backward pass can be recorded too, and this is how second derivatives are made. A product with the Hessian costs
+#   one run, and the bytes of a gradient; ten of them find the largest learning rate.
+# - A transform believes that your function is pure. The referee checks.
 #
 # **Sources.** B. A. Pearlmutter, *Fast exact multiplication by the Hessian*, Neural Computation 6 (1994), 147-160: the
 # product without the table, from its equation 1. Y. LeCun, P. Simard, B. A. Pearlmutter, *Automatic learning rate

@@ -2,51 +2,54 @@
 # jupyter:
 #   minigrad:
 #     title: A graph for each input
-#     minutes: 45
+#     minutes: 50
 #     objectives:
 #       - say which graph a function leaves for a given input, and what its gradient does not know
 #       - train a network on sequences of any length, each with a graph of its own
 #       - find a fault with print, assert and the traceback, and a NaN with anomaly detection
-#       - count what building a graph at every run costs, and name what nobody can see while it grows
+#       - count what it costs to build a graph in every run, and name what nobody can see while it grows
 #     concepts: [B8, B9, B10]
 #     builds_on: [06_the_dynamic_graph]
 #     widgets: [StaticVsDynamic, GraphView, Predict, Quiz]
 #     terms:
 #       recurrent network: a network that reads a sequence item by item, with the same weights at each, and carries a
 #         state from one to the next
-#       state: the numbers that a recurrent network keeps of what it has read so far
+#       state: the numbers in which a recurrent network keeps what it has read so far
 #       confusion matrix: a table that says, for each true class (the row), how often its examples were taken for each
 #         class (the column)
 #       anomaly detection: a way to run in which every operation notes the line that ran it, so that the first gradient
-#         that is NaN can be blamed on a line
-#       overhead: the time an operation takes on top of its arithmetic, the same for small arrays and large ones
+#         that is NaN can be traced to a line
+#       overhead: the time that an operation takes on top of its arithmetic, the same for small arrays and large ones
 # ---
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # # 08 A graph for each input
 #
-# A network has to read names and say which language they come from. *Yui* has three letters, *Sopuruchukwu* has twelve.
-# How can *one* graph serve both? If the graph is recorded while Python runs, it need not: every input gets a graph of
-# its own. This lesson shows what that buys. It costs 700 graphs for 700 names, and the next seven lessons bring that
-# cost down.
+# Which language is the name *Yui* from? And *Sopuruchukwu?* You may have an idea, from the sound alone. In this lesson
+# you train a network that has one too. It reads a name letter by letter, and at the end you can type in your own.
 #
-# **About 45 minutes.** Afterwards you can
+# But *Yui* has three letters, and *Sopuruchukwu* has twelve. How can *one* graph read both? If Python records the graph
+# while it runs, it need not: **every input gets a graph of its own.** That makes almost everything easy, from loops to
+# debugging. It also costs 700 graphs for 700 names, and the next seven lessons bring that cost down.
+#
+# **About 50 minutes.** Afterwards you can
 #
 # - say which graph a function leaves for a given input, and what its gradient does not know;
 # - train a network on sequences of any length, each with a graph of its own;
 # - find a fault with `print`, `assert` and the traceback, and a NaN with anomaly detection;
-# - count what building a graph at every run costs, and name what cannot be seen while it grows.
+# - count what it costs to build a graph in every run, and name what nobody can see while it grows.
 #
 # **Builds on** [06 The dynamic graph](06_the_dynamic_graph.ipynb).
 
 # %% slideshow={"slide_type": "skip"}
+import textwrap
 from collections import Counter
 
 import matplotlib.pyplot as plt
 import numpy as np
 
 import minigrad as mg
-from minigrad.course import Predict, Quiz, follow_theme, in_turns, reveal
+from minigrad.course import Guess, Predict, Quiz, follow_theme, in_turns, reveal, reveal_range
 from minigrad.core.modes import watching
 from minigrad.core.node import toposort
 from minigrad.widgets import GraphView, StaticVsDynamic
@@ -56,8 +59,12 @@ follow_theme()
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## A loop that nobody can count beforehand
 #
-# First something smaller than a network. Halve an even number; multiply an odd one by 3 and add 1; stop at 1. After how
-# many rounds? There is no known formula: one has to go and see. Python goes and sees, and what ran is recorded.
+# First something smaller than a network. Halve an even number; multiply an odd one by 3 and add 1; stop at 1. How many
+# rounds does that take? No formula is known for it. You have to start and count, and so does Python. The engine records
+# what ran. (`y.item()` is the plain number in the tensor, as in lesson 06.)
+#
+# The road from 4 is 4, 2, 1: two operations. The road from 6 begins with 3 and 10. How many operations are in its
+# graph? (Walk it with a pencil: a halving is one operation, `3 * y + 1` is two.)
 
 
 # %%
@@ -72,19 +79,15 @@ def road(x):
 
 
 def operations(y):
+    """List the operations in the graph of y."""
     return [type(node.op).__name__ for node in toposort(y.node) if node.inputs]
 
 
 def number(value):
+    """Make a tensor of one number that requires a gradient."""
     return mg.tensor(float(value), requires_grad=True)
 
 
-# %% [markdown]
-# `y.item()` is the plain number in the tensor, as in lesson 06. The road from 4 is 4, 2, 1: two operations. The road
-# from 6 begins with 3 and 10. How many operations are in its graph? (Walk it with a pencil: a halving is one
-# operation, `3 * y + 1` is two.)
-
-# %%
 Predict("operations for 6", "How many operations are in the graph of road(6)?")
 
 # %%
@@ -95,13 +98,16 @@ reveal("operations for 6", len(operations(road(number(6)))))
 
 # %% [markdown] slideshow={"slide_type": "notes"}
 # About 6 minutes. Let two people walk 6 and 7 at the board, one calling out "even" or "odd". The point to draw out:
-# the calls are not in the graph, their consequences are. If someone asks whether every road ends: nobody knows
-# (Collatz, 1937); `while` does not care.
+# the tests of `while` and `if` are not in the graph, but what follows from them is. If someone asks whether every
+# road ends: nobody knows (Collatz, 1937); `while` does not care.
+
+# %% [markdown]
+# 6, 3, 10, 5, 16, 8, 4, 2, 1: six halvings, and twice a product and a sum. The road from 7 is more than twice as long.
 
 # %% [markdown] slideshow={"slide_type": "subslide"}
-# One function, three inputs, three graphs. Step through them; *input* switches between the three. Watch the line that
-# runs, and the boxes that it adds. (The words to the right of the graph say that this function cannot be written down
-# beforehand. Lesson 11 explains why not, and what can be done about it.)
+# One function and three inputs make three graphs. Step through them; *input* switches between the three. Watch the line
+# that runs, and the boxes that it adds. (The words to the right say that this function cannot be written down
+# beforehand. Lesson 11 explains why, and what you can do about it.)
 
 # %%
 StaticVsDynamic(road, cases=[(number(8),), (number(3),), (number(5),)])
@@ -120,15 +126,17 @@ x = number(8)
 road(x).backward()
 reveal("gradient at 8", x.grad.item())
 
-# %%
-mg.draw(road(number(8)))
+# %% [markdown]
+# It is 1/8: three halvings ran, and the gradient is the product of their slopes. There is no trace of the other branch.
+# **What did not run is not recorded.** It is not even a node that is switched off. The `while` and the `if` are not in
+# the graph either: they were Python's, and looked at plain numbers.
+#
+# (How far does the end move if x moves a little? That is another question: 8.001 is not even, and takes another road.
+# `gradcheck` nudges, and would tell you so.)
 
 # %% [markdown]
-# Three halvings, 1/8: the slope of the three lines that ran. (To ask how far the end moves if x moves a little would be
-# another question: 8.001 is not even, and takes another road. `gradcheck` nudges, and says so.) There is no trace of
-# the other branch. **What did not run is not recorded.** It is not even there as a node that is switched off. The
-# `while` and the `if` are not there either: they were Python's, and looked at plain numbers. On every road the gradient
-# is a product, with a factor 3 for each odd number and a factor 1/2 for each even one:
+# On every road the gradient is a product, with a factor 3 for each odd number and a factor 1/2 for each even one. The
+# drawing is the whole graph of the road from 8.
 
 # %%
 for start in (4, 6, 7, 8):
@@ -138,17 +146,17 @@ for start in (4, 6, 7, 8):
     kinds = Counter(operations(y))
     print(f"{start}: 3^{kinds['Mul']} / 2^{kinds['Div']} = {3 ** kinds['Mul'] / 2 ** kinds['Div']:.6f}", end="  ")
     print(f"backward: {x.grad.item():.6f}")
+mg.draw(road(number(8)))
 
 # %% [markdown] slideshow={"slide_type": "notes"}
-# 5 minutes. The misconception to look for: "it records all branches and uses one of them". Ask where in the picture
-# the other branch would be. A second one: that the gradient somehow includes the condition. The next cells are about
-# that.
+# 5 minutes. The misconception to look for: "it records all branches and uses one of them". Ask where in the picture the
+# other branch would be. A second one: that the gradient somehow includes the condition. The next cells are about that.
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ### What the gradient does not know
 #
-# Below a threshold we heat, at one price; above it we put up with the cold, at another. Which threshold is best? Let us
-# ask the engine for its gradient, on a day of 14 degrees.
+# Below a threshold we heat, at one price; above it we put up with the cold, at another. Which threshold is best? We ask
+# the engine for its gradient, on a day of 14 degrees.
 
 
 # %%
@@ -165,35 +173,34 @@ for t in (15, 14.5, 13.5, 13):
     print(f"threshold {t:4}: cost {cost(degrees, number(t)).item():.1f}")
 
 # %% [markdown]
-# **Where it breaks.** The threshold decides what the day costs, and yet its gradient is `None`: Python looked at it,
+# **Where it breaks.** The threshold decides what the day costs, and yet its gradient is `None`. Python looked at it,
 # but no operation did, so it is not in the graph at all. The gradient of a run is the gradient *of the road that was
-# taken*. It does not know that there are other roads, or where they begin. A parameter that occurs only in the test of
-# an `if` is never trained, without any error; `None` is the sign to look for.
+# taken*. It does not know that there are other roads, or where they begin. If a parameter occurs only in the test of
+# an `if`, it is never trained, and no error tells you. Look for a `None`.
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## Names of every length
 #
-# Now the network: it reads a given name, letter by letter, and says which language the name is from.
-
-# %%
-names = mg.data.names()
-print(len(names.train), "names to learn from,", len(names.test), "to judge by")
-for number_of_it, language in enumerate(names.languages):
-    some = [name for name, label in names.train if label == number_of_it][10:14]
-    print(f"{language:9}", ", ".join(some))
-
-# %% [markdown]
-# The shortest has 3 letters, the longest 12. A **recurrent network** carries a **state**, here 24 numbers, from letter
-# to letter. Each letter has a row of E, with which it pushes the state; W says what becomes of the previous state; V
-# turns the last state into a score for each language. The same W is used at every letter, however many there are. The
-# `for` is Python's:
+# Now the network. It reads a given name, letter by letter, and says which language the name is from.
 
 # %%
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
+names = mg.data.names()
+print(len(names.train), "names to learn from,", len(names.test), "to judge by")
+for label, language in enumerate(names.languages):
+    examples = [name for name, its_label in names.train if its_label == label][10:14]
+    print(f"{language:9}", ", ".join(examples))
+
+# %% [markdown]
+# The shortest name has 3 letters, the longest 12. A **recurrent network** carries a **state**, here 24 numbers, from
+# letter to letter. Each letter has a row of E, which pushes the state; W says what becomes of the previous state; V
+# turns the last state into a score for each language. The same W is used at every letter, however many there are. The
+# loop is Python's `for`:
 
 
+# %% slideshow={"slide_type": "subslide"}
 def spelled(name):
-    """The letters of a name, each as its place in the alphabet: a tensor of whole numbers."""
+    """Turn a name's letters into numbers."""
     return mg.tensor([LETTERS.index(letter) for letter in name])
 
 
@@ -204,23 +211,24 @@ def new_network(seed):
 
 
 def scores(letters, E, W, V):
-    """A score for each language, as a row."""
+    """Compute a score for each language, as a row."""
     state = mg.zeros(1, 24)
     for letter in letters:
         state = (E[letter] + state @ W).tanh()
     return state @ V
 
 
-# %% slideshow={"slide_type": "subslide"}
 E, W, V = network = new_network(seed=0)
 y = scores(spelled("yui"), E, W, V)
 print(len(toposort(y.node)), "nodes for the 3 letters of yui")
 mg.draw(y)
 
 # %% [markdown]
-# Scroll it sideways. The same four operations come three times: look up a row of E (its sign is `[ ]`), multiply the
-# state by W, add, bend; and a small leaf, the letter's number. W is one node with three arrows: on the way back its
-# three gradients add, as in lesson 02. How many nodes does the graph of *sopuruchukwu* have, with its 12 letters?
+# Scroll it sideways. The same four operations come three times: look up a row of E (the symbol is `[ ]`), multiply the
+# state by W, add, and bend (tanh). Each time there is also a small leaf, the number of the letter. W is one node with
+# three arrows; on the way back its three gradients add, as in lesson 02.
+#
+# How many nodes does the graph of *sopuruchukwu* have, with its 12 letters?
 
 # %%
 Predict("nodes for 12 letters", "How many nodes are there for the 12 letters of sopuruchukwu?")
@@ -230,13 +238,15 @@ y = scores(spelled("sopuruchukwu"), *network)
 reveal("nodes for 12 letters", len(toposort(y.node)))
 
 # %% [markdown] slideshow={"slide_type": "notes"}
-# 8 minutes with the picture of yui. Let them find W, count its arrows, and say what will happen there on the way back.
-# A frequent slip is to count the leaves again for every letter: 3 letters are 20 nodes, and 12 are not four times
-# that.
+# 8 minutes with the picture of yui. Let them find W, count its arrows, and say what will happen there on the way
+# back. A frequent slip is to count the leaves again for every letter: 3 letters are 20 nodes, and 12 are not four
+# times that.
+
+# %% [markdown]
+# Each letter adds five nodes. E, W, V, the state at the start and the last product are there once: 12 · 5 + 5 = 65.
 
 # %% [markdown] slideshow={"slide_type": "subslide"}
-# Five more for each letter; E, W, V, the state at the start and the last product are there once. The view below finds
-# the repetition by itself: open the group *×12*, and then one of its twelve.
+# The view below finds the repetition by itself. Open the group *×12*, and then one of its twelve.
 
 # %%
 GraphView(y)
@@ -246,6 +256,16 @@ GraphView(y)
 #
 # This is the loop of lesson 03. Ten names are ten graphs, of different lengths; their gradients add up in the
 # parameters, and then comes one step. (Adam is gradient descent that fits the length of the step to each parameter.)
+#
+# There are seven languages, so guessing blindly gets 20 of the 140 unseen names right. All that the network ever learns
+# about a letter is a number from 0 to 25. How many names will it get right? You cannot know this, so guess.
+
+# %%
+Guess(
+    "names right",
+    "How many of the 140 unseen names does the network get right?",
+    options=["under 30", "30 to 60", "60 to 120", "over 120"],
+)
 
 
 # %%
@@ -262,24 +282,28 @@ def train(network, epochs):
                 optimizer.zero_grad()
 
 
-def guess(name):
+def believed(name):
+    """Return the label that the network believes in."""
     with mg.no_grad():
         return scores(spelled(name), *network).numpy().argmax()
 
 
 train(network, epochs=4)
-right = sum(guess(name) == label for name, label in names.test)
+right = sum(believed(name) == label for name, label in names.test)
 print("names it never saw, more than half right:", right > len(names.test) / 2)
-print("by guessing, it would be one in", len(names.languages))
+reveal_range("names right", right, 30, 60, 120)
 
 # %% [markdown]
-# It has seen 100 names of each language, and all that it knows about a letter is a number from 0 to 25. Where does it
-# go wrong? In a **confusion matrix** a row is the language a name is from, a column the one that it was taken for.
+# More than half, from 100 names of each language, and nobody told it what a vowel is.
+
+# %% [markdown]
+# Where does it go wrong? In a **confusion matrix** a row is the language that a name is from, and a column the language
+# that it was taken for.
 
 # %% slideshow={"slide_type": "subslide"}
 table = np.zeros((7, 7), int)
 for name, label in names.test:
-    table[label, guess(name)] += 1
+    table[label, believed(name)] += 1
 fig, ax = plt.subplots(figsize=(5.4, 4.2), layout="constrained")
 ax.imshow(table, cmap="Blues", vmax=20)
 for (row, column), count in np.ndenumerate(table):
@@ -290,30 +314,30 @@ ax.set(xlabel="taken for", ylabel="is", title="20 unseen names of each language"
 plt.show()
 
 # %% [markdown]
-# *The plot: a table of seven rows and seven columns, dark along the diagonal, where the guess is right. Off the
+# *The plot: a table of seven rows and seven columns, dark along the diagonal, where the network is right. Off the
 # diagonal the counts are small; the largest is for Japanese names taken for Finnish ones.*
 #
 # Both like a vowel after every consonant: akira, aino. And what does the network believe while it reads? There is a
-# state after every letter, so we can ask after each. Put in your own name, in plain small letters.
+# state after every letter, so we can ask after each. Put in your own name, in lower-case letters from a to z.
 
 # %% tags=["nbval-ignore-output"]
 name = "katarzyna"
 for length in range(1, len(name) + 1):
-    print(f"{name[:length]:10} {names.languages[guess(name[:length])]}")
+    print(f"{name[:length]:10} {names.languages[believed(name[:length])]}")
 
 # %% [markdown] slideshow={"slide_type": "notes"}
 # 8 minutes. Ask for names from the room; the belief after each letter is the best part. Names of other languages are
-# forced into the seven: say so before somebody is disappointed. One name in six was kept from learning; with 20 for
-# each language the table is rough.
+# forced into the seven: say so before somebody is disappointed. One name in six was kept for the test; with 20 for each
+# language the table is rough.
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## Ordinary tools
 #
-# That loop over prefixes was a small act of debugging: the graph grows in Python, so every tool that looks into Python
-# looks into the graph as well. `print` shows a state on the way. `assert` stops where something begins to be wrong.
-# After an error, `%debug` in a cell of its own opens the very line, with all its variables; a line with `breakpoint()`
-# stops there, in pdb, Python's debugger. Each tensor that you print has its value, because the graph has been built up
-# to the point where the program stands.
+# That loop over the letters was a small act of debugging. The graph grows in Python, so every tool that looks into
+# Python looks into the graph as well. `print` shows a state on the way. `assert` stops where something begins to be
+# wrong. After an error, `%debug` in a new cell opens the very line, with all its variables. A line with `breakpoint()`
+# stops there, in pdb, Python's debugger. And each tensor that you print has its value, because the engine has computed
+# everything up to the line where the program stands.
 
 
 # %% tags=["raises-exception"]
@@ -327,15 +351,14 @@ scores(checked("małgorzata"), *network)
 
 # %% [markdown]
 # The arrow points at the line that failed, and that line is *ours*; the message names the letter and the name. Nothing
-# stands between us and the mistake. Keep this picture: in the next lesson the line that fails and the line that is
+# stands between us and the mistake. Remember this picture: in the next lesson, the line that fails and the line that is
 # wrong will be two different lines.
 
 # %% [markdown] slideshow={"slide_type": "slide"}
-# ### A NaN stops at no line
+# ### A fault without a line
 #
-# NaN, *not a number*, is what arithmetic gives where it has no answer, as for ∞ − ∞. (Python writes ∞ as `inf`.) An
-# error stops. A NaN goes on, through every operation that it meets, and surfaces far away. Here is the root of x where
-# x is positive, and 0 elsewhere. `mg.where` picks element by element. What is the gradient at x = 0?
+# Some faults raise no error. Here is the root of x where x is positive, and 0 elsewhere: `mg.where` picks element by
+# element. At x = 0 it gives 0, as it should. What is its gradient there?
 
 
 # %%
@@ -354,18 +377,17 @@ print("forward:", root(x).detach(), "  backward:", x.grad)
 reveal("gradient of root at 0", str(x.grad[1].item()))
 
 # %% [markdown]
-# Forward is right, and backward is not. The `where` sends 0 back to the branch that was not picked. The slope of the
-# root at 0 is infinite: a nudge of 0.0001 moves it by 0.01, a hundred times as far, and for a smaller nudge the factor
-# is larger still. And 0 × ∞ is NaN. An `if` leaves one branch in the graph; `where` computes both, and differentiates
-# both. One step of training with this gradient, and the parameters are NaN.
+# Forward is right, and backward is not. The result is NaN, *not a number*, which is what arithmetic gives where it has
+# no answer. An `if` leaves one branch in the graph; `where` computes both, and differentiates both. So it sends the
+# gradient 0 back to the root, the branch that was not picked. The slope of the root at 0 is infinite: a nudge of 0.0001
+# moves it by 0.01, a hundred times as far, and a smaller nudge by an even larger factor. And 0 × ∞ is NaN.
 
 # %% [markdown]
-# In a network of a thousand operations, which one made it? Under **anomaly detection** each operation notes the line
-# that ran it, and `backward` stops at the first gradient that is NaN:
+# An error stops. A NaN goes on, through every operation that it meets: take one training step with this gradient, and
+# the parameters are NaN. In a network of a thousand operations, which one made it? Under **anomaly detection** each
+# operation notes the line that ran it, and `backward` stops at the first gradient that is NaN:
 
 # %%
-import textwrap
-
 try:
     with mg.autograd.detect_anomaly(), np.errstate(all="ignore"):
         root(mg.tensor([4.0, 0.0], requires_grad=True)).sum().backward()
@@ -374,8 +396,8 @@ except mg.errors.AnomalyError as error:
 
 # %% [markdown]
 # (We left out the line with the file's name. PyTorch's words are `Function 'SqrtBackward0' returned nan values in its
-# 0th output.`) The culprit is the root, its gradient came in as 0, and the line is named. The repair is to choose
-# *before* the dangerous operation, so that it never sees the 0:
+# 0th output.`) The message names the culprit, the root, and the line that ran it. The repair is to choose *before* the
+# dangerous operation, so that it never sees the 0:
 
 
 # %%
@@ -389,13 +411,13 @@ safe_root(x).sum().backward()
 print("forward:", safe_root(x).detach(), "  backward:", x.grad)
 
 # %% [markdown] slideshow={"slide_type": "notes"}
-# 7 minutes. Most guess 0. Let the room multiply 0 by infinity aloud. The same trap waits in log, division and norm;
-# the two wheres are worth copying down. Noting lines takes time, so the block is for hunting, not for every day.
+# 7 minutes. Most guess 0. Let the room multiply 0 by infinity aloud. The same trap waits in log, division and norm; the
+# two wheres are worth copying down. Noting lines takes time, so the block is for hunting, not for every day.
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## What it costs
 #
-# First, the graph is built again and again. One epoch over the 700 names:
+# First, Python builds the graph again and again. This is one epoch over the 700 names:
 
 # %%
 sizes = [len(toposort(scores(spelled(name), *network).node)) for name, _ in names.train]
@@ -403,14 +425,13 @@ print(f"graphs built in one epoch: {len(sizes)}, with {sum(sizes):,} nodes")
 print(f"graphs that differ in more than their numbers: {len(set(sizes))}")
 
 # %% [markdown]
-# Seven hundred graphs, of ten shapes: one for each length from 3 to 12. Whatever is worked out for one of them, an
-# order, a plan, is forgotten with it, and the next name of five letters starts from nothing. Keep these two numbers in
-# mind: lessons 09, 10 and 11 bring the 700 down to one, each in its own way.
+# Seven hundred graphs, but only ten shapes, one for each length from 3 to 12. Suppose that you work out something for a
+# graph, such as an order or a plan. You lose it with the graph, and the next name of five letters starts from nothing.
+# Keep these two numbers in mind: lessons 09, 10 and 11 bring the 700 down to one, each in its own way.
 #
 # Second, each operation has **overhead**: Python looks up what to do, notes the parents, keeps what backward needs. It
-# is the same for one number and for a million. We time `a * b` against plain NumPy, which has less of it, here on your
-# machine. (The two take turns, for several rounds. Where the rounds disagree the line says *somewhere between*: this
-# run cannot tell.)
+# does the same work for one number and for a million. We time `a * b` against plain NumPy, which has less overhead, on
+# your machine. (The two take turns, for several rounds. Where the rounds disagree, the line says *somewhere between*.)
 
 
 # %% tags=["measured", "nbval-ignore-output"]
@@ -420,54 +441,66 @@ def product(a, b):
 
 for size in (1, 1_000, 1_000_000):
     tensors = mg.ones(size, requires_grad=True), mg.ones(size)
-    times = in_turns(ours=product(*tensors), numpys=product(np.ones(size), np.ones(size)))
-    print(f"{size:9,} numbers: {times['ours'] / times['numpys']:.1f} times as long as NumPy")
+    times = in_turns(minigrad=product(*tensors), numpy=product(np.ones(size), np.ones(size)))
+    print(f"{size:9,} numbers: {times['minigrad'] / times['numpy']:.1f} times as long as NumPy")
+
+# %% [markdown]
+# On most machines a product of two numbers takes several times as long as NumPy's, and a product of a million numbers
+# little longer. The states of our network have 24 numbers, so it spends its time on overhead. This is why people who
+# work in eager mode make arrays large: they put many examples into one.
+
+# %% [markdown] folded=true slideshow={"slide_type": "skip"}
+# #### Further: the calls that Python makes
+#
+# Overhead can also be counted, without a clock. This cell counts the calls that Python sees during one product, in
+# minigrad and in NumPy. You can follow the lesson without it.
 
 # %% tags=["measured", "nbval-ignore-output"]
 import sys
 
 
-def calls(work):
-    seen = []
-    sys.setprofile(lambda frame, event, what: seen.append(event) if "call" in event else None)
+def count_calls(work):
+    events = []
+    sys.setprofile(lambda frame, event, what: events.append(event) if "call" in event else None)
     work()
     sys.setprofile(None)
-    return len(seen) - 2  # work itself, and setprofile
+    return len(events) - 2  # without work itself, and setprofile
 
 
-def of_a_product(a, b):
-    return [calls(lambda: a * b) for _ in range(2)][1]  # the first time, more is looked up
+def calls_of_a_product(a, b):
+    count_calls(lambda: a * b)  # the first time, more is looked up
+    return count_calls(lambda: a * b)
 
 
 for size in (1, 1_000_000):
-    ours, numpys = of_a_product(mg.ones(size, requires_grad=True), mg.ones(size)), of_a_product(*np.ones((2, size)))
+    ours = calls_of_a_product(mg.ones(size, requires_grad=True), mg.ones(size))
+    numpys = calls_of_a_product(*np.ones((2, size)))
     print(f"{size:9,} numbers: {ours} calls for one product, and in NumPy {numpys}")
 
 # %% [markdown]
-# The calls that Python makes do not depend on the size, either: a handful for one product here, none that Python sees
-# in NumPy. On most machines a product of two numbers takes several times as long as NumPy's, and one of a million
-# numbers little longer than NumPy's. The states of our network have 24 numbers: it spends its time on overhead. So
-# people who work in eager mode make arrays large: they put many examples into one.
+# The number of calls does not depend on the size of the arrays.
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ### Nobody sees the whole
 #
-# Third, each operation runs before Python has read the next line. A watcher is told about each as it runs. How many run
-# in `careless`?
+# Third, each operation runs before Python has read the next line. The engine tells a watcher about each operation as it
+# runs. How many operations run in `careless`?
 
 
 # %%
-class Seen:
+class OperationLog:
+    """Notes each operation that runs: the engine calls saw for it."""
+
     def __init__(self):
-        self.ops = []
+        self.names = []
 
     def saw(self, op, y, xs):
-        self.ops.append(type(op).__name__)
+        self.names.append(type(op).__name__)
 
 
 def careless(x):
     left = (x * 2).exp()
-    (x * 3).tanh()  # and it is dropped
+    (x * 3).tanh()  # nobody uses the result
     right = (x * 2).exp()
     return left + right
 
@@ -475,21 +508,22 @@ def careless(x):
 Predict("operations that ran", "How many operations run in careless(x)?")
 
 # %%
-with watching(Seen()) as seen:
+with watching(OperationLog()) as log:
     y = careless(mg.ones(3, requires_grad=True))
-print(len(seen.ops), "operations ran:", ", ".join(seen.ops))
+print(len(log.names), "operations ran:", ", ".join(log.names))
 print(len(operations(y)), "are in the graph of the result:", ", ".join(operations(y)))
-reveal("operations that ran", len(seen.ops))
+reveal("operations that ran", len(log.names))
 
 # %% [markdown]
-# The tanh is not in the graph, so backward will never visit it, and yet it was computed: when it ran, Python could not
-# know that nothing would come of it. And of the five, two repeat what two others have done. Three would do. Whoever
-# sees the whole function *before* it runs can leave out the other four. Seeing it before it runs is what the next
-# lesson is about.
+# Seven ran, and five are in the graph. Backward will never visit the tanh, and yet it was computed: when it ran, Python
+# could not know that nobody would use it. And of the five, two repeat what two others have done. Three would be enough.
+#
+# If you see the whole function *before* it runs, you can leave out the other four. That is what the next lesson is
+# about.
 
 # %% [markdown] slideshow={"slide_type": "notes"}
 # 6 minutes. Counting by hand before the reveal: 2, 2, 2 and 1. Ask what would have to be known, and when, to skip the
-# tanh. Leave the answer standing as the way into lesson 09.
+# tanh. Leave the question open as the way into lesson 09.
 
 # %% [markdown] slideshow={"slide_type": "skip"}
 # ## What do you remember?
@@ -499,7 +533,7 @@ reveal("operations that ran", len(seen.ops))
 # %% slideshow={"slide_type": "skip"}
 Quiz("08_a_graph_for_each_input")
 
-# %% [markdown] slideshow={"slide_type": "skip"}
+# %% [markdown] folded=true slideshow={"slide_type": "skip"}
 # ## The same elsewhere
 #
 # | minigrad | PyTorch | TensorFlow 2 | JAX |
@@ -510,8 +544,39 @@ Quiz("08_a_graph_for_each_input")
 # | `mg.autograd.detect_anomaly()` | `torch.autograd.detect_anomaly()` | `enable_check_numerics()` | `jax_debug_nans` |
 # | the `for` over letters | `torch.nn.RNNCell` in a `for` | `SimpleRNNCell` in a `for` | a `for`, or `lax.scan` |
 #
-# (TensorFlow's is in `tf.debugging`; JAX's is a setting of `jax.config`.) The trap of `where` is in all four,
-# though TensorFlow's root, in eager mode, steps round it: try its `log`.
+# (TensorFlow's is in `tf.debugging`; JAX's is a setting of `jax.config`.) All four have the trap of `where`, though
+# TensorFlow's root, in eager mode, avoids it: try its `log`.
+#
+# ### The same in PyTorch
+#
+# Python's `if` and `while` shape the graph here too: each start takes another road and gets its own gradient. And the
+# trap of `where` is the same: the value is right, and the gradient is NaN.
+
+
+# %% slideshow={"slide_type": "skip"}
+from minigrad.course import in_pytorch
+
+
+@in_pytorch
+def roads_in_pytorch(torch):
+    """
+    from 4: 2 steps, gradient 0.250000
+    from 6: 8 steps, gradient 0.140625
+    from 8: 3 steps, gradient 0.125000
+    where: values [2.0, 0.0]   gradients [0.25, nan]
+    """
+    for start in (4.0, 6.0, 8.0):
+        y = x = torch.tensor(start, requires_grad=True)
+        steps = 0
+        while y.item() > 1:
+            y, steps = (y / 2 if y.item() % 2 == 0 else 3 * y + 1), steps + 1
+        y.backward()
+        print(f"from {start:g}: {steps} steps, gradient {x.grad.item():.6f}")
+    x = torch.tensor([4.0, 0.0], requires_grad=True)
+    y = torch.where(x > 0, x.sqrt(), 0 * x)
+    y.sum().backward()
+    print("where: values", y.tolist(), "  gradients", x.grad.tolist())
+
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## What we saw
@@ -519,7 +584,7 @@ Quiz("08_a_graph_for_each_input")
 # - Python's control flow shapes the graph: one function, three inputs, three graphs. Only what ran is in them.
 # - A gradient is that of the road taken. A value that was only tested in an `if` has none.
 # - Sequences of any length need nothing but a `for`. The weights are shared, and their gradients add.
-# - Errors stop at the line that is wrong; a NaN does not, and anomaly detection finds its line.
+# - An error stops at the line that is wrong. A NaN does not, and anomaly detection finds its line.
 # - The price: 700 graphs for 700 names, overhead for each operation, and nobody who sees the whole.
 #
 # **Sources.** J. L. Elman, *Finding structure in time*, Cognitive Science 14 (1990), 179-211: the recurrent network.

@@ -2,7 +2,7 @@
 # jupyter:
 #   minigrad:
 #     title: Define, then run
-#     minutes: 45
+#     minutes: 50
 #     objectives:
 #       - write a graph down with placeholders, and run it in a session with feeds and fetches
 #       - predict which nodes a run computes, and check it by the engine's own count
@@ -13,32 +13,34 @@
 #     widgets: [StaticVsDynamic, GraphView, Predict, Quiz]
 #     terms:
 #       define then run: to write the whole graph down before any value is in it, and to run it afterwards, as often as
-#         one likes
+#         you like
 #       static graph: a graph that is built before it is run, and stays the same from run to run
-#       placeholder: a leaf of a graph that has a type and a shape but no value; each run is told which value to take
-#         for it
-#       session: what runs a graph, and remembers what its variables hold from run to run
-#       fetch: what a run is asked for
-#       feed: what a run is told to take for a node
-#       pruning: to leave out of a run every node that no fetch depends on
-#       variable: a leaf of a graph whose value stays in the session from run to run, until an operation assigns another
+#       placeholder: a leaf of a graph that has a type and a shape but no value; each run is given a value for it
+#       session: the object that runs a graph, and stores the values of its variables from run to run
+#       fetch: a node whose value a run is asked for
+#       feed: the values that a run is given for some of the nodes
+#       pruning: leaving out of a run every node that no fetch depends on
+#       variable: a leaf of a graph whose value stays in the session from run to run, until an operation changes it
 #       initializer: the operation that gives a variable its first value
 # ---
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # # 09 Define, then run
 #
-# In lesson 08 a network that reads names built 700 graphs in one epoch, of only ten shapes, and threw each of them
-# away. Let us turn that round: write the graph down *first*, without any numbers, and then run it again and again. What
-# can be done with a graph that is complete before the first name comes?
+# It is 2016, and you write your first program in TensorFlow. It adds 1 and 2, and prints the result:
 #
-# Few people today build graphs by hand, as this lesson does, and yet such graphs are everywhere. A graph that is there
-# before the run can *leave Python*: ONNX Runtime, on a telephone or a server, loads one from a file, and runs it with
-# `session.run(["scores"], {"letters": …})`. The words of that line, a session, a run, what is wanted, what is fed, are
-# the words of this lesson. Such a graph can be *split across several machines*, which is what TensorFlow was made for.
-# It can be *compiled*, which is lesson 15.
+# > Tensor("add:0", shape=(), dtype=int32)
 #
-# **About 45 minutes.** Afterwards you can
+# There is no 3 anywhere. You have not added two numbers, you have *written down* that two numbers are to be added. The
+# adding comes later, when you ask for it. Why would anyone build it like this?
+#
+# Take the network from lesson 08 that reads names. Python built 700 graphs in one epoch, of only ten shapes, and threw
+# each of them away. Write the graph down *first*, without any numbers, and you can use it 700 times. You can also take
+# it away from Python: on a phone, ONNX Runtime loads such a graph from a file and runs it with `session.run(["scores"],
+# {"letters": …})`. You can split it across machines, which is what TensorFlow was made for, or compile it (lesson 15).
+# **What can you do with a graph that is complete before the first name arrives?**
+#
+# **About 50 minutes.** Afterwards you can
 #
 # - write a graph down with placeholders, and run it in a session with feeds and fetches;
 # - predict which nodes a run computes, and check it by the engine's own count;
@@ -61,10 +63,11 @@ from minigrad.widgets import GraphView, StaticVsDynamic
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## Building
 #
-# To **define then run** is to build a **static graph**: first the whole graph, then the runs. Eager mode is like
-# Python's prompt, where every line is answered at once; a static graph is like a script, which is written to its end
-# before it runs. For that we need leaves without values. A **placeholder** says, for example: three numbers will come
-# in here. Inside the block `with graph.as_default()`, every operation becomes a node of this graph.
+# Eager mode is like Python's prompt, which answers every line at once. A **static graph** is like a script, which you
+# write to the end before you run it. Working with such a graph is called **define then run**.
+#
+# A script has inputs. The input of a graph is a **placeholder**. It says, for example, that three numbers will come in
+# here. Inside the block `with graph.as_default()`, every operation becomes a node of the graph.
 
 # %%
 graph = mg.Graph()
@@ -76,22 +79,21 @@ with graph.as_default():
 mg.draw(total)
 
 # %% [markdown]
-# A dot is a number that has not been computed yet: you know it from lesson 00. Here there are only dots, and yet the
-# shapes are known: three numbers times three numbers are three numbers, and their sum is one. Nothing has been
-# multiplied.
+# A dot is a number that has not been computed yet. Here there are only dots: nothing has been multiplied. And yet the
+# graph knows its shapes. Three numbers times three numbers are three numbers, and their sum is one.
 
 # %% [markdown] slideshow={"slide_type": "subslide"}
 # ## Running
 #
-# A **session** runs the graph. We say what we want, the **fetch**, and what to take for the placeholders, the
-# **feed**:
+# A **session** runs the graph. We tell it which node we want, the **fetch**, and which values to use for the
+# placeholders, the **feed**:
 
 # %%
 session = mg.Session(graph)
 print(session.run(total, {x: [1, 2, 3], y: [4, 5, 6]}))
 
 # %% [markdown]
-# 4 + 10 + 18. The feed is a dictionary whose keys are nodes. x was fed with [1, 2, 3] a moment ago. What does
+# 4 + 10 + 18 = 32. The feed is a dictionary, and its keys are nodes. We have just fed x with [1, 2, 3]. What does
 # `x.numpy()` give now?
 
 # %%
@@ -99,32 +101,33 @@ Predict("what x holds", "What does x.numpy() give now?", options=["[0, 0, 0]", "
 
 
 # %%
-def said(ask):
-    """What `ask` gives; of an error its message."""
+def outcome(call):
+    """Call a function and return its result as text, or the message of its error."""
     try:
-        return str(ask())
+        return str(call())
     except mg.errors.MinigradError as error:
         message = re.sub(r"at \S*ipykernel\S*:", "at line ", str(error))
         return f"{type(error).__name__}\n{textwrap.fill(message, 90)}"
 
 
-print(said(x.numpy))
-reveal("what x holds", "an error" if "Error" in said(x.numpy) else said(x.numpy))
+print(outcome(x.numpy))
+reveal("what x holds", "an error" if "Error" in outcome(x.numpy) else outcome(x.numpy))
 
 # %% [markdown]
-# Read it aloud: *x has no value; a session gives it one.* A placeholder never holds a value, not even after a run. What
-# was fed belonged to that run, flowed through, and is gone; the graph is as empty as before. x is not a box that holds
-# numbers. It is a name for a place.
+# Read it aloud: *x has no value; a session gives it one.* A placeholder never holds a value, not even after a run. The
+# numbers that we fed belonged to that run; they flowed through and are gone, and the graph is as empty as before. x is
+# not a box for numbers. It is the name of a place.
 
 # %% [markdown] slideshow={"slide_type": "notes"}
-# 8 minutes up to here. Ask who expected [1, 2, 3], and what the drawing would have to show then. The comparison that
-# helps: a placeholder is the x in f(x), not a variable of the program. Two threads may run one graph with two feeds.
+# 8 minutes up to here. Ask who expected [1, 2, 3], and what the drawing would have to show then. A comparison that
+# helps: a placeholder is the x in f(x), not a variable of the program. Two threads may run the same graph with two
+# feeds.
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ### Two times, side by side
 #
-# On the left, eager mode; on the right, the same lines build a static graph. Step through them: on the left numbers
-# appear at once; on the right empty boxes appear, and values flow only when all lines are done.
+# On the left, eager mode; on the right, the same lines build a static graph. Step through them. On the left, numbers
+# appear at once. On the right, empty boxes appear, and values flow only after the last line.
 
 
 # %%
@@ -139,43 +142,43 @@ StaticVsDynamic(sum_of_products, mg.tensor([1.0, 2.0, 3.0]), mg.tensor([4.0, 5.0
 # ## What stays: variables
 #
 # Feeds are gone after a run, but the parameters of a network must stay. A **variable** is a leaf whose value lives in
-# the session. Changing it is an operation, too, which does its work when it is *run*. So is giving it its first value,
-# by its **initializer**.
+# the session. To change it, you build an operation, and the change happens when that operation is *run*. Even its first
+# value comes from such an operation, its **initializer**.
 
 # %%
 with mg.Graph().as_default() as graph:
     w = mg.Variable(0.0, name="w")
     step = w.assign_add(1.0)
 
-first, second = mg.Session(graph), mg.Session(graph)
-print(said(lambda: first.run(w)))
+session_a, session_b = mg.Session(graph), mg.Session(graph)
+print(outcome(lambda: session_a.run(w)))
 
 # %% [markdown]
-# Not yet: building the variable did not run its initializer. Now we run it in both sessions, then `step` three times in
-# the first and once in the second. What is w in the second?
+# Building the variable did not run its initializer, so w has no value yet. Now we run the initializer in both sessions,
+# then `step` three times in A and once in B. What is w in B?
 
 # %%
-Predict("w in the second", "What is w in the second session?")
+Predict("w in B", "What is w in session B?")
 
 # %%
-for each in (first, second):
-    each.run(w.initializer)
+for session in (session_a, session_b):
+    session.run(w.initializer)
 for _ in range(3):
-    first.run(step)
-second.run(step)
-print("w in the first session:", first.run(w))
-reveal("w in the second", second.run(w))
+    session_a.run(step)
+session_b.run(step)
+print("w in session A:", session_a.run(w))
+reveal("w in B", session_b.run(w))
 
 # %% [markdown]
-# One graph, two sessions, two values. The graph is the recipe, and holds no state; each session has a kitchen of its
-# own.
+# We have one graph, two sessions and two values. The graph is a recipe, which never changes however often you cook.
+# Each session is a kitchen with its own pots.
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## The names, written down
 #
-# Now the network of lesson 08. Its weights are variables; each letter gets a placeholder, whose `None` leaves the
-# number of names open. The longest name has twelve letters, so Python's `for` writes twelve letters down; and because
-# any of them may be the last, there is an answer after each.
+# Now we write down the network of lesson 08. Its weights are variables. Each letter gets a placeholder, and the
+# `None` in its shape leaves the number of names open. The longest name in our data has twelve letters, so Python's
+# `for` writes down twelve letters. Any of them may be a name's last, so there is an answer after each.
 
 # %%
 names = mg.data.names()
@@ -198,12 +201,13 @@ with mg.Graph().as_default() as graph:
 print(len(graph.get_operations()), "nodes, and not one number computed")
 
 # %% [markdown] slideshow={"slide_type": "slide"}
-# ## A run takes what it needs
+# ## What does a run compute?
 #
-# Each letter has five operations: look up, multiply, add, bend, and the product with V for its answer. That makes 60.
-# (The other nodes are placeholders, the state at the start, variables, and what gives these their first values.) *yui*
-# has three letters, so we feed three, each as a list of one number, because there is one name; and we fetch the third
-# answer. How many of the 60 run?
+# Each letter has five operations: look up, multiply, add, bend (tanh), and the product with V for its answer. Twelve
+# letters make 60. (The other nodes are placeholders, variables with their first values, and the state at the start.)
+#
+# *yui* has three letters, so we feed three placeholders and fetch the third answer. Each letter goes in as a list of
+# one number, because we feed one name. How many of the 60 operations run?
 
 # %%
 Predict("operations for yui", "How many of the 60 operations run when the third answer is fetched?")
@@ -213,20 +217,23 @@ session = mg.Session(graph)
 session.run([weight.initializer for weight in weights])
 yui = {place: [number] for place, number in zip(letters, spelled("yui"))}
 print(session.run(answers[2], yui).round(2))
-ran = [name for name in session.last_run.executed if name not in {"E", "W", "V", "start"}]
-print(", ".join(ran))
-reveal("operations for yui", len(ran))
+operations = [name for name in session.last_run.executed if name not in {"E", "W", "V", "start"}]
+print(", ".join(operations))
+reveal("operations for yui", len(operations))
+
+# %% [markdown]
+# The run starts at the fetch, follows the arrows backwards, and computes what it meets: four operations for each of
+# three letters, and one answer. The answers after the first and the second letter are not on the way, so they do not
+# run. The other nine letters are left alone too, and need no feed. This is **pruning**.
+#
+# Now *one* graph is enough for all 700 names. The ten shapes of lesson 08 have become ten fetches.
 
 # %%
 mg.draw(answers[2])
 
 # %% [markdown]
-# The run follows the arrows backwards from what is fetched, and computes what it meets: three letters, and one answer.
-# The rest of the graph is left alone, and needs no feed. This is called **pruning**. So *one* graph serves for all 700
-# names: what took ten shapes in lesson 08 is ten fetches now.
-#
-# Back to the small graph from the beginning, with its products and their sum (`total.graph` is that graph). What if we
-# feed a value for `products`, and none for x and y?
+# Go back to the small graph from the beginning, with its products and their sum (`total.graph` is that graph). What
+# happens if we feed a value for `products`, and none for x and y?
 
 # %%
 Predict("products fed", "What does the run give?", options=["3.0", "32.0", "an error: x is not fed"])
@@ -238,62 +245,63 @@ print(small.last_run)
 reveal("products fed", str(result))
 
 # %% [markdown]
-# Any node may be fed, not only placeholders. What is fed is not computed, so what made it is not needed either, and the
-# run is a single sum. That is how to look at a part of a large graph, or to replace it.
-#
-# And `careless` from lesson 08, where seven operations ran? Here it is, as a graph. The 2 and the 3 in it become
-# constants: known when the graph is built, the same at every run. (`mg.constant`, as for the first state above, makes
-# one of an array.)
+# You may feed any node, not only a placeholder. A node that is fed is not computed, so nothing before it is needed:
+# this run is a single sum. This is how you test a part of a large graph, or replace it.
+
+# %% [markdown]
+# And what about `careless` from lesson 08, which ran seven operations? Here it is as a graph. The 2 and the 3 become
+# constants: they are known when the graph is built, and the same in every run.
 
 
 # %%
 def careless(x):
     left = (x * 2).exp()
-    (x * 3).tanh()  # and it is dropped
+    (x * 3).tanh()  # nobody uses the result
     right = (x * 2).exp()
     return left + right
 
 
-with mg.Graph().as_default() as whole:
+with mg.Graph().as_default() as careless_graph:
     z = mg.placeholder("float64", (3,), name="z")
     result = careless(z)
-one_run = mg.Session(whole)
-one_run.run(result, {z: [1, 2, 3]})
-print("operations built:", sum(bool(op.node.inputs) for op in whole.get_operations()))
-print("that a run needs:", sum("Const" not in name for name in one_run.last_run.executed))
+careless_session = mg.Session(careless_graph)
+careless_session.run(result, {z: [1, 2, 3]})
+print("operations built:", sum(bool(op.node.inputs) for op in careless_graph.get_operations()))
+print("that a run needs:", sum("Const" not in name for name in careless_session.last_run.executed))
 
 # %% [markdown]
-# The tanh and its product were built, and never ran: two of the seven are saved, and we did not have to think of it.
-# (The five that are left still say something twice. Finding that takes a search of its own: lesson 13.)
+# The tanh and its product were built, and never ran. Pruning saved two of the seven operations without being asked.
+# (The five that are left still compute `(x * 2).exp()` twice. Finding that takes a search of its own: lesson 13.)
 
 # %% [markdown] slideshow={"slide_type": "notes"}
-# 8 minutes. Before the reveal, let them shade the nodes that are needed, from the fetch backwards. Whoever says 60
-# thinks that the session runs the program from top to bottom; whoever says 15, that the answers on the way are computed
-# too. Feeding an intermediate surprises most; ask what would happen if only x were fed.
+# 8 minutes. Before the reveal, let them shade the nodes that are needed, from the fetch backwards. If you hear 60, the
+# session is thought to run the program from top to bottom; if you hear 15, it is thought to compute the earlier answers
+# too. Feeding an intermediate node surprises most; ask what would happen if only x were fed.
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## Gradients are more nodes
 #
-# In eager mode `backward()` walked back over a graph full of values. Here there are none. So `mg.gradients` does the
-# one thing it can: it writes the backward pass down as *more nodes of the same graph*.
+# In eager mode, `backward()` walked back over a graph full of values. This graph has none. So `mg.gradients` does the
+# only thing that it can do: it writes the backward pass down as *more nodes of the same graph*.
 
 # %%
 with mg.Graph().as_default() as bend:
     x = mg.placeholder("float64", name="x")
     w = mg.placeholder("float64", name="w")
     loss = (w * x).tanh()
-    before = len(bend.get_operations())
+    nodes_before = len(bend.get_operations())
     (gw,) = mg.gradients(loss, [w])
-print("nodes:", before, "and with the gradient", len(bend.get_operations()))
+print("nodes:", nodes_before, "and with the gradient", len(bend.get_operations()))
 mg.draw(gw)
 
 # %% [markdown]
-# Forward and backward in one drawing. From left to right: the product, and its tanh, which is the loss. There the way
-# back begins: 1, times 1 − loss × loss, the local slope of tanh, times x, the local slope of the product. (The 11th
-# node leads on from the product to x. Nothing here needs it, and no run below computes it.) The way back *uses* the
-# loss of the forward pass, and does not compute it again. There is no `.grad`, and nothing to clear: a gradient is a
-# result like any other, there when it is fetched. If you want the loss alone, you pay for the loss alone. And since a
-# gradient is made of nodes, it has a gradient itself:
+# Forward and backward are in one drawing. From left to right: the product, then its tanh, which is the loss. There the
+# way back begins: 1, times 1 − loss × loss, which is the slope of tanh, times x, which is the slope of the product
+# towards w. (The 11th node is the gradient of x. Nothing here asks for it, so no run below computes it.)
+#
+# The way back *uses* the loss of the forward pass, and does not compute it again. There is no `.grad`, and nothing to
+# clear. A gradient is a result like any other, and if you fetch only the loss, you pay only for the loss. And because a
+# gradient is made of nodes, it has a gradient too:
 
 # %% slideshow={"slide_type": "subslide"}
 with bend.as_default():
@@ -308,40 +316,39 @@ low, high = (small.run(gw, {x: 0.5, w: 1.0 + nudge}) for nudge in (-h, h))
 print(f"its gradient, by nodes: {small.run(curvature, {x: 0.5, w: 1.0}):.6f}, by nudging: {(high - low) / (2 * h):.6f}")
 
 # %% [markdown]
-# Walk about in it. Each call of `mg.gradients` is a group; close the groups, and what is left is what you wrote
-# yourself.
+# Explore the whole graph. Each call of `mg.gradients` is a group. Close the groups, and what is left is what you wrote.
 
 # %%
 GraphView(bend)
 
 # %% [markdown] slideshow={"slide_type": "notes"}
-# 7 minutes. In the drawing, find the two arrows that leave the loss: the forward value is shared with the way back.
-# Ask what has become of retain_graph and zero_grad (nothing is freed, nothing adds up).
+# 7 minutes. In the drawing, find the two arrows that leave the loss: the way back shares the forward value. Ask what
+# has become of retain_graph and zero_grad (nothing is freed, nothing adds up).
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## Training, on one graph
 #
-# We open the graph of the names once more, and add a loss for each length. An optimizer does not take a step here: it
-# adds the operations *of* a step to the graph, gradients first, and `minimize` gives the node that stands for all of
-# them.
+# We open the graph of the names again, and add a loss for each length. An optimizer takes no step here. Its `minimize`
+# adds the operations *of* a step to the graph, gradients first, and returns the node that stands for all of them.
 
 # %%
 with graph.as_default():
-    before = len(graph.get_operations())
+    nodes_before = len(graph.get_operations())
     label = mg.placeholder("int64", (None,), name="label")
     optimizer = mg.optim.Adam(weights, lr=0.01)
     losses = {n: mg.cross_entropy(answers[n - 1], label) for n in range(3, 13)}
     steps = {n: optimizer.minimize(loss) for n, loss in losses.items()}
-    start = mg.graph.global_variables_initializer()  # last, for the optimizer brings variables of its own
-print(f"{before} nodes of ours, {len(graph.get_operations()):,} with ten losses, ten steps and the initializer")
+    start = mg.graph.global_variables_initializer()  # last, because the optimizer adds variables too
+print(f"{nodes_before} nodes of ours, {len(graph.get_operations()):,} with ten losses, ten steps and the initializer")
 
 # %% [markdown]
-# All of it is there: forward passes, gradients, updates. All that is left for Python is to say which names go in. Names
-# of one length can share a run, ten at a time (eagerly, they could have shared a graph, too).
+# Now the graph holds everything: forward passes, gradients and updates. All that Python still does is choose which
+# names go in. Names of the same length can share a run, up to ten at a time.
 
 
 # %%
-def of_one_length(pairs, most=10):
+def group_by_length(pairs, most=10):
+    """Put names of the same length together, at most ten in a group."""
     groups = {}
     for pair in pairs:
         groups.setdefault(len(pair[0]), []).append(pair)
@@ -349,31 +356,35 @@ def of_one_length(pairs, most=10):
 
 
 def feed(pairs):
+    """Make the feed for names of one length, with their labels."""
     columns = map(list, zip(*(spelled(name) for name, _ in pairs)))
-    return dict(zip(letters, columns)) | {label: [which for _, which in pairs]}
+    return dict(zip(letters, columns)) | {label: [language for _, language in pairs]}
 
 
-def right(pairs):
-    found = session.run(answers[len(pairs[0][0]) - 1], feed(pairs)).argmax(1)
-    return sum(found == [which for _, which in pairs])
+def count_right(pairs):
+    guesses = session.run(answers[len(pairs[0][0]) - 1], feed(pairs)).argmax(1)
+    return sum(guesses == [language for _, language in pairs])
 
 
 # %% slideshow={"slide_type": "subslide"}
-nodes, unseen = len(graph.get_operations()), of_one_length(names.test)
+nodes_before = len(graph.get_operations())
 session.run(start)
 for epoch in range(4):
-    groups = of_one_length([names.train[i] for i in rng.permutation(700)])
-    found = []
+    groups = group_by_length([names.train[i] for i in rng.permutation(700)])
+    epoch_losses = []
     for i in rng.permutation(len(groups)):
         n = len(groups[i][0][0])
-        found.append(session.run([losses[n], steps[n]], feed(groups[i]))[0])
-    print(f"epoch {epoch}: {len(found)} runs, mean loss {np.mean(found):.2f}")
-print("names it never saw, more than half right:", sum(map(right, unseen)) > len(names.test) / 2)
-print("nodes built by these runs:", len(graph.get_operations()) - nodes)
+        loss_value, _ = session.run([losses[n], steps[n]], feed(groups[i]))
+        epoch_losses.append(loss_value)
+    print(f"epoch {epoch}: {len(epoch_losses)} runs, mean loss {np.mean(epoch_losses):.2f}")
+right = sum(map(count_right, group_by_length(names.test)))
+print("names it never saw, more than half right:", right > len(names.test) / 2)
+print("nodes built by these runs:", len(graph.get_operations()) - nodes_before)
 
 # %% [markdown]
-# Not one node more than before; in lesson 08 each epoch built 700 graphs. And the same graph, fed a name and asked for
-# nine of its answers, says in *one* run what it believes after each letter; losses and steps are pruned.
+# Not one node was built; in lesson 08 each epoch built 700 graphs. And the same graph can show its beliefs. We feed
+# it a name and fetch nine of its answers, and *one* run says what it believes after each letter. Losses and steps are
+# pruned. Put in your own name, in lower-case letters from a to z.
 
 # %% tags=["nbval-ignore-output"]
 name = "katarzyna"
@@ -382,19 +393,20 @@ for length, belief in enumerate(beliefs, 1):
     print(f"{name[:length]:10} {names.languages[belief.argmax()]}")
 
 # %% [markdown]
-# There is one thing it cannot do. *Oluwatobiloba* has thirteen letters, and this graph ends after twelve: Python's
-# `for` had come to its end when the graph was built. Lesson 10 begins there.
+# There is one name that this graph cannot read. *Oluwatobiloba* has thirteen letters, and the graph ends after twelve:
+# Python's `for` finished long ago, when the graph was built. Lesson 10 begins there.
 
 # %% [markdown] slideshow={"slide_type": "notes"}
 # 8 minutes. Let them say which nodes `session.run(answers[2], …)` needs, and why `label` need not be fed. If somebody
-# forgets to run `start`, the error from above comes back: that is worth doing on purpose. Names of up to twelve letters
-# from the room are worth a try.
+# forgets to run `start`, the error from above comes back: do that once on purpose. Try names from the room, up to
+# twelve letters long.
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## What goes wrong here
 #
-# Here are four mistakes that this style invites, and what the engine says about them. Before you run the cell, guess
-# for each: does it come up when the graph is built, or when it runs?
+# This style invites four mistakes: (1) we fetch an answer and forget to feed a letter; (2) we feed a letter with the
+# wrong shape; (3) we fetch a node of another graph; (4) we multiply two matrices that do not fit. Before you run the
+# cell, decide for each: does the error come when the graph is built, or when it runs?
 
 # %% tags=["nbval-ignore-output"]
 with mg.Graph().as_default():
@@ -402,20 +414,20 @@ with mg.Graph().as_default():
     wide = mg.placeholder("float64", (2, 3), name="wide")
 
 yu = {place: [number] for place, number in zip(letters, spelled("yu"))}
-print("1.", said(lambda: session.run(answers[2], yu)), "\n")
-print("2.", said(lambda: session.run(answers[2], yui | {letters[0]: [[24]]})), "\n")
-print("3.", said(lambda: session.run(stranger, {stranger: [1, 2, 3]})), "\n")
-print("4.", said(lambda: wide @ wide))
+print("1.", outcome(lambda: session.run(answers[2], yu)), "\n")
+print("2.", outcome(lambda: session.run(answers[2], yui | {letters[0]: [[24]]})), "\n")
+print("3.", outcome(lambda: session.run(stranger, {stranger: [1, 2, 3]})), "\n")
+print("4.", outcome(lambda: wide @ wide))
 
 # %% [markdown]
-# A letter that was not fed, a wrong shape, a node of another graph: these three come up when it *runs*, and the first
-# and third name the line that *built* the node, which may be far from the line that ran it. (TensorFlow's words for the
-# first are `You must feed a value for placeholder tensor 'letter_3' with dtype int64`. `batch` is the number that
-# `None` left open.) The fourth comes up when it is *built*: the lengths in a product of (2, 3) and (2, 3) do not match,
-# and no number is needed to see that.
+# The first three come only when the graph *runs*. The first and the third name the line that *built* the node, which
+# may be far from the line that ran it. (`batch` is the number that `None` left open. TensorFlow 1 says of the first:
+# `You must feed a value for placeholder tensor 'letter_3' with dtype int64 and shape [?]`.) The fourth comes when the
+# graph is *built*: a (2, 3) matrix does not multiply a (2, 3) matrix, and you need no numbers to see that.
 
 # %% [markdown] slideshow={"slide_type": "slide"}
-# **Where it breaks.** Here is a loop that works, but its graph grows for as long as it runs. Where does it build nodes?
+# **Where it breaks.** This loop works, and every number that it prints is right. But its graph grows for as long as it
+# runs. Which line builds nodes?
 
 # %%
 sizes = []
@@ -426,59 +438,59 @@ for rate in (0.5, 0.6, 0.7, 0.8):
     sizes.append(len(graph.get_operations()))
 print("nodes in the graph:", sizes)
 graph.finalize()
-print(said(lambda: losses[5] + 0.5 * (W * W).sum()))
+print(outcome(lambda: losses[5] + 0.5 * (W * W).sum()))
 
 # %% [markdown]
-# In every round: `*` and `+` on nodes make nodes, even outside the `with` block, and the graph never forgets one.
-# Besides, each round asks for a node that was never asked for before; what that costs comes next. The rate should have
-# been a placeholder, built once and fed four times. `finalize` closes a graph that is complete; from then on the
-# mistake is reported, as in the last lines.
+# Two lines do, in every round: `*` and `+` on nodes make nodes, even outside the `with` block, and the graph never
+# forgets one. Each round also fetches a node that no run has fetched before, and below we see what that costs. The
+# rate should have been a placeholder, built once and fed four times. `finalize` closes a graph that is complete. From
+# then on the engine reports the mistake, as in the last lines.
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## What it costs, and what it brings
 #
-# We time a step with ten names of five letters, in a session and in eager mode, on your machine. The first run of its
-# kind in a session, here one with a number of names that has not come up before, also works out a plan, which later
-# runs use again. (The three take turns, for several rounds. Where the rounds disagree the line says *somewhere
-# between*: this run cannot tell.)
+# We time a training step with ten names of five letters, in a session and in eager mode, on your machine. We also time
+# the *first* run of its kind: a run with a number of names that the session has not met. Such a run also works out a
+# plan, which later runs use again. (The three take turns, for several rounds. Where the rounds disagree, the line says
+# *somewhere between*.) How much quicker would you guess a step in a session is?
 
 # %% tags=["measured", "nbval-ignore-output"]
 tensors = [mg.tensor(value, requires_grad=True) for value in session.run(weights)]
 eager_optimizer = mg.optim.Adam(tensors, lr=0.01)
-five, fed = [pair for pair in names.train if len(pair[0]) == 5], feed(ten)
-more = iter(range(11, len(five)))  # numbers of names for which there is no plan yet
+five_letters, ten_fed = [pair for pair in names.train if len(pair[0]) == 5], feed(ten)
+new_numbers = iter(range(11, len(five_letters)))  # numbers of names for which there is no plan yet
 
 
-def eager():
+def eager_step():
     E, W, V = tensors
     state = mg.zeros(1, 24)
     for place in letters[:5]:
-        state = (E[fed[place]] + state @ W).tanh()
+        state = (E[ten_fed[place]] + state @ W).tanh()
     eager_optimizer.zero_grad()
-    mg.cross_entropy(state @ V, fed[label]).backward()
+    mg.cross_entropy(state @ V, ten_fed[label]).backward()
     eager_optimizer.step()
 
 
 def first_run():
-    session.run([losses[5], steps[5]], feed(five[: next(more)]))
+    session.run([losses[5], steps[5]], feed(five_letters[: next(new_numbers)]))
 
 
-times = in_turns(eager=eager, in_session=lambda: session.run([losses[5], steps[5]], fed), first_run=first_run)
+times = in_turns(eager=eager_step, in_session=lambda: session.run([losses[5], steps[5]], ten_fed), first_run=first_run)
 print(f"an eager step takes {times['eager'] / times['in_session']:.1f} times as long as one in a session")
 print(f"the first run of its kind takes {times['first_run'] / times['in_session']:.0f} times as long as a later one")
 
 # %% [markdown]
-# On most machines the eager step takes more than twice as long: with arrays this small, overhead is most of it, and the
-# session pays it once. The first run takes much longer than a later one. So defining first pays where the same graph
-# runs many times, and not where every input needs a different one.
+# On most machines the eager step takes more than twice as long. With arrays this small, most of the time is overhead,
+# and a session pays that once. The first run takes much longer than a later one. So defining first pays where the same
+# graph runs many times, and not where every input needs a different graph.
 #
 # | | eager: define by run | static: define, then run |
 # |---|---|---|
-# | the graph | is built anew by each run | is built once |
-# | values | are there at once: `print` them | are there in a run: fetch them |
+# | the graph | each run builds a new one | is built once |
+# | values | are there at once: `print` them | exist during a run: fetch them |
 # | control flow | is Python's | Python's is over when the graph is built: lesson 10 |
 # | a mistake | stops at its line | may stop at a run, far from its line |
-# | what is not needed | is computed | is pruned |
+# | what nobody needs | is computed | is pruned |
 
 # %% [markdown] slideshow={"slide_type": "notes"}
 # 5 minutes. Cover the right column of the table and let the room fill it in. The question to end with: what would an
@@ -492,31 +504,69 @@ print(f"the first run of its kind takes {times['first_run'] / times['in_session'
 # %% slideshow={"slide_type": "skip"}
 Quiz("09_define_then_run")
 
-# %% [markdown] slideshow={"slide_type": "skip"}
+# %% [markdown] folded=true slideshow={"slide_type": "skip"}
 # ## The same elsewhere
 #
 # | minigrad | TensorFlow 1 | PyTorch | JAX |
 # |---|---|---|---|
 # | `mg.placeholder("float64", (3,))` | `tf.placeholder(tf.float64, (3,))` | an argument | an argument |
-# | `mg.Session(graph)` | `tf.Session(graph=graph)` | none: it runs at once | none: one calls the function |
+# | `mg.Session(graph)` | `tf.Session(graph=graph)` | none: it runs at once | none: you call the function |
 # | `session.run(y, {x: a})` | `sess.run(y, {x: a})` | `f(a)` | `jax.jit(f)(a)` |
 # | `w = mg.Variable(0.0)`, `w.initializer` | `w = tf.Variable(0.0)`, the same | a leaf | an argument |
 # | `mg.gradients(y, [x])` | `tf.gradients(y, [x])` | `torch.autograd.grad(y, [x])` | `jax.grad(f)` |
 # | `SGD([w], lr).minimize(loss)` | `GradientDescentOptimizer(lr).minimize(loss)` | `optimizer.step()` | Optax |
 #
-# In TensorFlow 2 these names are in `tf.compat.v1`; the optimizer was in `tf.train`. PyTorch and JAX have no
-# placeholders: they get a whole graph by watching a function as it runs, which is lesson 11. A graph that came from any
-# of them can be run by ONNX Runtime, whose sessions take fetches and feeds by name, as in the line at the top.
+# TensorFlow 2 keeps these names in `tf.compat.v1`; the optimizer was in `tf.train`. PyTorch and JAX have no
+# placeholders: they get a whole graph by watching a function run, which is lesson 11. ONNX Runtime can run graphs that
+# come from any of them, with fetches and feeds by name, as in the line at the top.
+#
+# You may read that TensorFlow 1 built its graph *dynamically*, because a Python program builds it, line by line. That
+# is a misunderstanding. The program built the graph before the first run, and every run used the same one: it is the
+# standard example of a *static* graph. Dynamic means that each run records a graph of its own, as in lesson 06.
+#
+# ### The same in PyTorch
+#
+# `torch.fx` runs a function once, with placeholders instead of tensors, and writes a graph down. Building computes
+# nothing, running does not call your function again, and a node that nobody needs can be removed before the first run.
+
+
+# %% slideshow={"slide_type": "skip"}
+from minigrad.course import in_pytorch
+
+
+@in_pytorch
+def define_then_run(torch):
+    """
+    ['placeholder', 'placeholder', 'call_function', 'call_method', 'call_function', 'call_method', 'output']
+    5 nodes are left
+    run: 14.0   calls of f: 1
+    run: 41.0   calls of f: 1
+    """
+    calls = []
+
+    def f(x, y):
+        calls.append("called")
+        (x - y).exp()  # nobody uses the result
+        return (x * y).sum()
+
+    program = torch.fx.symbolic_trace(f)
+    print([node.op for node in program.graph.nodes])
+    program.graph.eliminate_dead_code()
+    program.recompile()
+    print(len(program.graph.nodes), "nodes are left")
+    for x in (torch.tensor([1.0, 2.0, 3.0]), torch.tensor([4.0, 5.0])):
+        print("run:", program(x, x).item(), "  calls of f:", len(calls))
+
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## What we saw
 #
-# - Building is not running. A placeholder has a shape and never a value; each run is told what to take for it.
+# - Building is not running. A placeholder has a shape and never a value; each run brings its own.
 # - A run computes what its fetches need, up to what is fed, and nothing else.
-# - Gradients are more nodes, and an optimizer's step is more nodes still. They share what the forward pass computes.
+# - Gradients are more nodes, and so is an optimizer's step. They share what the forward pass computes.
 # - Variables live in a session. The graph is the recipe; two sessions are two kitchens.
-# - Built once, run often: one graph for 700 names, and the overhead of building is paid once. But a loop that builds
-#   makes the graph grow, and the thirteenth letter has no place in it.
+# - Built once, run often: one graph for 700 names, and its overhead is paid once. But a loop that builds makes the
+#   graph grow, and the thirteenth letter has no place in it.
 #
 # **Sources.** M. Abadi and others, *TensorFlow: large-scale machine learning on heterogeneous distributed systems*,
 # arXiv:1603.04467 (2015), section 2 for graph, session and variables, 4.1 for gradients as nodes, 4.2 for feeds,
@@ -526,5 +576,5 @@ Quiz("09_define_then_run")
 # **Exercise.** [09 Build once, run often](../exercises/09_build_once_run_often.ipynb): graphs that do no more than
 # they must.
 #
-# **Next:** [10 Control flow in graphs](10_control_flow_in_graphs.ipynb): an `if` and a loop that are there when it
+# **Next:** [10 Control flow in graphs](10_control_flow_in_graphs.ipynb): an `if` and a loop that decide when the graph
 # runs.

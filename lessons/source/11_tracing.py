@@ -2,7 +2,7 @@
 # jupyter:
 #   minigrad:
 #     title: Tracing
-#     minutes: 45
+#     minutes: 50
 #     objectives:
 #       - say when Python runs and when the graph alone does, and predict how often a function is traced
 #       - choose between a Python number and a tensor as argument, and say unknown lengths in a signature
@@ -12,12 +12,12 @@
 #     builds_on: [10_control_flow_in_graphs]
 #     widgets: [GraphView, StaticVsDynamic]
 #     terms:
-#       tracing: running a Python function once on symbols without values, to write what it computes down as a graph
-#       signature: what it is about the arguments that tells one call of a traced function from another, and so decides
-#         which graph the call needs
-#       retracing: tracing a function once more, because a call has a signature that was not met before
-#       side effect: what a function does besides computing its result, such as printing or counting
-#       captured: of a tensor, read by a graph without being one of its arguments; its value is looked up at each run
+#       tracing: running a Python function once on symbols without values, to write down what it computes as a graph
+#       signature: what decides which graph a call needs, namely the dtype and shape of its tensors, and the values of
+#         its other arguments
+#       retracing: tracing a function again, because a call has a signature that it has not had before
+#       side effect: anything a function does apart from returning its result, such as printing or counting
+#       captured: of a tensor, read by a graph without being an argument; its value is looked up at each run
 #       AutoGraph: the step that rewrites Python's if, while and for, so that they work on tensors of a graph
 # ---
 
@@ -28,15 +28,14 @@
 # > excessive number of tracings could be due to […] (2) passing tensors with different shapes, (3) passing Python
 # > objects instead of tensors.`
 #
-# This is TensorFlow's warning, in a training run that gets slower and slower. What is tracing, and what is wrong with
-# Python objects?
+# A training run gets slower and slower, and its log is full of this warning from TensorFlow. The network is fine, and
+# so are the data. One argument of one call is to blame, and after this lesson you will spot it at a glance.
 #
-# Lesson 10 brought the 700 graphs of the names down to one, at a price: a placeholder for the letters, a session, a
-# function for each decision. In lesson 08 the network was four lines of Python. **Can one write ordinary Python, and
-# get the graph?** One word in front of the function does it. It has a consequence, which is the subject of this lesson:
-# from then on Python runs only at *some* of the calls.
+# In lesson 09 you built a graph by hand, with placeholders and a session, and it felt like programming through a
+# keyhole. **Can we write ordinary Python, and get the graph?** Yes: it takes one word above the function. The word has
+# a consequence, which is the subject of this lesson. From then on Python runs only at *some* of the calls.
 #
-# **About 45 minutes.** Afterwards you can
+# **About 50 minutes.** Afterwards you can
 #
 # - say when Python runs and when the graph alone does, and predict how often a function is traced;
 # - choose between a Python number and a tensor as argument, and say unknown lengths in a signature;
@@ -63,44 +62,45 @@ from minigrad.widgets import GraphView, StaticVsDynamic
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## One word
 #
-# The word is `@mg.function`. This function notes each time that Python goes through it. We call it three times, with
-# different numbers each time. How many entries will `ran` have?
+# The word is `@mg.function`. The function below adds an entry to a list whenever Python runs through it. We call it
+# three times, with different numbers each time.
 
 # %%
-ran = []
+python_ran = []
 
 
 @mg.function
 def f(x):
-    ran.append("Python was here")
+    python_ran.append("Python was here")
     return (x * x + 1).sum()
 
 
-Predict("Python ran", "How many entries will the list ran have after three calls?")
-
-# %%
 for x in ([1.0, 1.0, 1.0], [1.0, 2.0, 3.0], [0.0, 0.0, 5.0]):
-    print(f(mg.tensor(x)).item(), ran, "traces:", f.trace_count)
-reveal("Python ran", len(ran))
+    print(f(mg.tensor(x)).item(), python_ran, "traces:", f.trace_count)
 
 # %% [markdown]
-# Three right results, and Python was there for the first. At the first call the function ran on a symbol, like the
-# placeholders that you know; each op wrote a node down. This is called **tracing**. Then the graph was run with the
-# numbers, at this call and at all later ones. The graph is kept with the function, and `f.trace_count` says how often
-# the function was traced.
+# Three right results, but Python was there only once. At the first call the function ran on a *symbol*, which has a
+# shape and a dtype but no numbers, like the placeholders of lesson 09. Each op wrote a node down. This is called
+# **tracing**. Then the graph ran with the numbers of that call. The second and the third call found the graph, and ran
+# it without Python. `f.trace_count` says how often a function has been traced.
 
 # %% [markdown] slideshow={"slide_type": "notes"}
-# Three minutes. The whole lesson follows from this cell. Whoever predicted 3 has a picture of a decorator that wraps
-# each call; draw two lanes on the board, "trace" and "run", and keep them there until the end.
+# Three minutes. The whole lesson follows from this cell. Before you run it, ask how long the list will be. If somebody
+# says 3, they think of a decorator that wraps each call. Draw two lanes on the board, "trace" and "run", and keep them
+# there until the end.
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## Which calls share a graph?
 #
-# A graph is made for inputs of one shape and one dtype. So the **signature** of a call consists of the dtype and shape
-# of each tensor or NumPy array, and whether it requires a gradient; of the value of everything else; and of how lists
-# and dictionaries are nested. If a call has a signature that was met before, its graph is there already. If not, the
-# function is traced again: **retracing**. We go on with the same `f`. It has been traced once, for f64[3]. How often
-# will it have been traced after these five calls?
+# A graph is made for inputs of one shape and one dtype. Each call has a **signature**. It consists of
+#
+# - the dtype and the shape of each tensor or NumPy array, and whether it requires a gradient;
+# - the *value* of everything else, such as a Python number or a string;
+# - how lists and dictionaries are nested.
+#
+# If the function has met the signature before, it has a graph for it. If not, the function is traced again. That is
+# called **retracing**. Let us go on with the same `f`: it has been traced once, for three numbers in float64. How often
+# will it have been traced after five more calls?
 
 # %%
 calls = {
@@ -119,24 +119,28 @@ for name, x in calls.items():
 reveal("five calls", f.trace_count)
 
 # %% [markdown]
-# Other *numbers* are no reason to trace again; another shape is, and so is another dtype. You need not guess:
-# `explain()` gives a reason for each trace. It says much more, which is for a later lesson; here we look at a few of
-# its lines.
+# Other *numbers* are no reason to trace again. Another shape is a reason, and so is another dtype. The NumPy array has
+# the signature of the three ones, so its graph is there already.
+
+# %% [markdown]
+# If you wonder why a function was traced, ask it: `explain()` gives a reason for each trace. It says much more, but
+# here we print only a few of its lines.
 
 
 # %%
-def story(f):
+def print_traces(f):
+    """Print the lines of f.explain() about traces and what they read."""
     begins = ("trace", "  arguments", "  captured", "  changes", "  effects", "  control")
     print(*(line for line in f.explain().splitlines() if line.startswith(begins)), sep="\n")
 
 
-story(f)
+print_traces(f)
 
 # %% [markdown] slideshow={"slide_type": "slide"}
-# ## A number is not a tensor
+# ## A falling learning rate
 #
-# Think of a learning rate that falls from step to step. We call `step` with the rates 0.3, 0.2 and 0.1: first as Python
-# numbers, then as tensors. How many traces do the first three calls make?
+# Many training runs lower their learning rate from step to step. We call `step` with the rates 0.3, 0.2 and 0.1. First
+# they are Python numbers, then tensors. How many traces do the three calls with Python numbers make?
 
 
 # %%
@@ -150,84 +154,98 @@ Predict("three rates", "How many traces do the three calls with Python numbers m
 # %%
 for rate in (0.3, 0.2, 0.1):
     step(mg.ones(2), rate)
-numbers = step.trace_count
+traces_of_numbers = step.trace_count
 for rate in (0.3, 0.2, 0.1):
     step(mg.ones(2), mg.tensor(rate))
-print(f"Python numbers: {numbers} traces; tensors: {step.trace_count - numbers}")
-reveal("three rates", numbers)
+print(f"Python numbers: {traces_of_numbers} traces; tensors: {step.trace_count - traces_of_numbers}")
+reveal("three rates", traces_of_numbers)
 
 # %% [markdown]
-# A Python number is written *into* the graph, as a constant; so another number needs another graph. A tensor is an
-# input. Neither is wrong. A number that decides the form of the graph, such as the number of layers, *should* be a
-# Python number. One that changes from call to call should be a tensor. `graph_for` gives the graph that a call with
-# these arguments runs: here it is for 0.3. (For a tensor, the leaf `rate` stands where 0.3 does.)
+# Here is the culprit of our slow training run: a learning rate that is a Python number. It is written *into* the graph
+# as a constant, so each new rate needs a new graph. A tensor is an input of the graph, and one graph is enough.
+#
+# Neither way is wrong. A number that decides the form of the graph, such as the number of layers, *should* be a Python
+# number. A number that changes from call to call should be a tensor.
+
+# %% [markdown]
+# `graph_for` returns the graph that a call with these arguments would run. Here it is for the Python number 0.3. For a
+# tensor, there would be a leaf `rate` in its place.
 
 # %%
 mg.draw(step.graph_for(mg.ones(2), 0.3))
 
 # %% [markdown] slideshow={"slide_type": "notes"}
 # "A Python number never retraces" is the costliest belief about tf.function and its kind: training gets slower and
-# slower, and nobody sees why. JAX is the exception in the room: its jit turns numbers into arguments. Say so if asked.
+# slower, and nobody sees why. JAX is the exception: its jit turns numbers into arguments. Say so if somebody asks.
 
 # %% [markdown] slideshow={"slide_type": "slide"}
-# ## What happens once
+# ## Side effects
 #
-# A **side effect** is what a function does besides giving a result. Here are five: a count, a list, a random number
-# from Python, one from minigrad, and a print that goes into the graph. We call it three times, with 10, 20 and 30.
-# What will `tally["calls"]` be?
+# A **side effect** is anything that a function does apart from returning its result. Here are some: `busy` counts its
+# calls, appends to a list, and prints with `mg.print`, which is an op. It also draws two random numbers, one from
+# Python and one from minigrad, whose `mg.rand` is an op as well. We call it three times, so we see six random numbers.
+# How many *different* ones are there among the six?
 
 # %%
-tally, log = Counter(), []
+count, log = Counter(), []
 
 
 @mg.function
 def busy(x):
-    tally["calls"] += 1
+    count["calls"] += 1
     log.append(x)
     mg.print("   in the graph: x is", x)
     return random.random(), mg.rand(())
 
 
-Predict("tally", "What will tally['calls'] be after three calls?")
+Predict("random numbers", "How many different numbers are there among the six random numbers?")
 
 # %%
 random.seed(0)
 mg.manual_seed(0)
+numbers = set()
 for number in (10.0, 20.0, 30.0):
-    python, minigrad = busy(mg.tensor(number))
-    print(f"tally {tally['calls']}, log of {len(log)}, random: Python's {python:.3f}, minigrad's {minigrad.item():.3f}")
-reveal("tally", tally["calls"])
+    from_python, from_minigrad = busy(mg.tensor(number))
+    numbers |= {from_python, from_minigrad.item()}
+    print(f"calls {count['calls']}, log of {len(log)}; random: ", end="")
+    print(f"Python's {from_python:.3f}, minigrad's {from_minigrad.item():.3f}")
+reveal("random numbers", len(numbers))
 
 # %% [markdown]
-# What Python does was done while tracing: it counted to 1, appended once, and rolled its die once; the number that came
-# up is in the graph for ever. An *op* happens at every run: `mg.print` is one, and so is `mg.rand`. It is the same with
-# `time.time()`, with reading a file, with everything that Python does by itself; and the same in TensorFlow and JAX.
-# `torch.compile` repeats at each call what it can see of this (see the table at the end of the lesson).
+# What Python does happened once, during the trace: it counted to 1, appended once and rolled its die once. The number
+# that came up is in the graph for ever. An *op* happens at every run, and `mg.print` and `mg.rand` are ops: so we see
+# three numbers from minigrad and one from Python.
+#
+# It is the same with `time.time()`, with reading a file, and with everything else that only Python does. It is also the
+# same in TensorFlow and JAX. (`torch.compile` goes to some length to repeat Python's part at each call: see the table
+# at the end of the lesson.)
 
 # %% [markdown] slideshow={"slide_type": "notes"}
-# Let them sort more effects into the two lanes: print, time.time(), np.random.rand(), opening a file, dropout of
+# Let them sort more effects into the two lanes: print, time.time(), np.random.rand(), opening a file, the dropout of
 # mg.nn. The rule: is it an op, or is it Python?
 
 # %% [markdown] slideshow={"slide_type": "subslide"}
-# See it line by line. The widget calls `told` eagerly, on the left, and traces it, on the right. Go through the first
-# input, then through the second, and compare what each side *prints*: where does the line "Python says" appear, and
-# where is it missing?
+# See it line by line. The widget calls `talkative` eagerly on the left, and traces it on the right. Go through the
+# first input, then through the second, and compare what each side *prints*. When does the line "Python says" appear on
+# the right, and when is it missing?
 
 
 # %%
-def told(x):
+def talkative(x):
     print("Python says: called")
     y = x * 2
     mg.print("the graph says:", y)
     return y + 1
 
 
-StaticVsDynamic(told, cases=[(mg.tensor(1.0),), (mg.tensor(5.0),)])
+StaticVsDynamic(talkative, cases=[(mg.tensor(1.0),), (mg.tensor(5.0),)])
 
 # %% [markdown] slideshow={"slide_type": "subslide"}
-# In eager mode the line appears for both inputs. On the right it appears for the first, while the function is traced.
-# For the second there is a graph already, and all that is left is what `mg.print` prints. And the list `log` from
-# above? Its one entry is what `x` was while `busy` was traced: a symbol. It is of no use now, and says so.
+# Eagerly the line appears for both inputs. On the right it appears for the first one, while the function is traced. For
+# the second there is a graph already, and only `mg.print` is left to print.
+#
+# And the list `log` of `busy`? Its one entry is what `x` was during the trace: a symbol. It is of no use now, and says
+# so.
 
 # %%
 try:
@@ -236,27 +254,27 @@ except mg.errors.GraphError as error:
     print(textwrap.fill(str(error), 100))
 
 # %% [markdown]
-# Whatever should happen at each call has to be made of ops. The count becomes a tensor that is edited in place, because
-# that is an op, too; whatever should be kept is returned.
+# Anything that must happen at every call must be an op. So we count in a tensor, because `add_` is an op, and what we
+# want to keep is returned.
 
 # %%
-seen = mg.tensor(0)
+call_count = mg.tensor(0)
 
 
 @mg.function
-def counted(x):
-    seen.add_(1)
+def double(x):
+    call_count.add_(1)
     return x * 2
 
 
-kept = [counted(mg.tensor(number)).item() for number in (10.0, 20.0, 30.0)]
-print(f"seen: {seen.item()}, traces: {counted.trace_count}, kept: {kept}")
+log = [double(mg.tensor(number)).item() for number in (10.0, 20.0, 30.0)]
+print(f"calls: {call_count.item()}, traces: {double.trace_count}, log: {log}")
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## What is read from outside
 #
-# `affine` reads two names that are not arguments: `w`, a tensor, and `b`, a Python number. After the first call both
-# change: 10 is written into the tensor, and `b` becomes 100. What does the second call give?
+# `affine` reads two names that are not arguments: `w` is a tensor, and `b` is a Python number. After the first call we
+# change both: we write 10 into the tensor, and set `b` to 100. What does the second call give?
 
 # %%
 w, b = mg.tensor(2.0), 1.0
@@ -274,12 +292,15 @@ Predict("outside", "First w = 2, b = 1 gave 7. What is affine(3) when w holds 10
 w.fill_(10.0)
 b = 100.0
 second = affine(mg.tensor(3.0)).item()
-story(affine)
+print_traces(affine)
 reveal("outside", second)
 
 # %% [markdown]
-# 10 × 3 + 1. The tensor is **captured**: the graph has an input that looks into it at every run, and sees what was
-# written there. This is how the parameters of a layer are read, and trained. The number 1 was copied into the graph.
+# 10 × 3 + 1 = 31. The tensor is **captured**: the graph has an input that looks into the tensor at every run, and sees
+# what has been written there. Layers read their parameters in this way, so training works. The number 1, however, was
+# copied into the graph during the trace.
+
+# %% [markdown]
 # One question is left. We give the *name* `w` to another tensor, which holds 1000. What does a third call give?
 
 # %%
@@ -287,21 +308,23 @@ w = mg.tensor(1000.0)
 affine(mg.tensor(3.0)).item()
 
 # %% [markdown]
-# 1000 × 3 + 100. The graph still holds the old tensor. But before each run the function checks whether its names still
-# stand for the same tensors, and traces again if not. Python runs once more, and this time it reads 100 for `b`.
+# 1000 × 3 + 100. The old graph still looks into the old tensor. But before each run the function checks whether its
+# names still stand for the same tensors, and if not, it is traced again. So Python runs once more, and this time it
+# reads 100 for `b`.
 
 # %% [markdown] slideshow={"slide_type": "notes"}
-# The last cell surprises the experienced most: TensorFlow and JAX keep the old one without a word. Numbers are copied
-# silently; tensors, modules, and what modules hold are checked. Still, write into a tensor (`fill_`, `copy_`, a step
-# of an optimiser), or pass it as an argument: a trace for each new tensor is slow.
+# The last cell surprises the most experienced people: TensorFlow and JAX keep the old tensor without a word. Numbers
+# are copied silently; tensors, modules, and what modules hold are checked. Still, write into a tensor (`fill_`,
+# `copy_`, a step of an optimiser), or pass it as an argument: a trace for each new tensor is slow.
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## `if` again: AutoGraph
 #
-# In lesson 10 such a function was an error, because Python's `if` asked a symbol for its truth. When it is traced, it
-# works. What became of the `if`? **AutoGraph** read the source of the function and wrote another function, which is the
-# one that was traced. Below, the source is on the left and the generated function on the right; the numbers on the
-# right are those of the lines on the left.
+# A symbol has no value. So what should Python do with `if x > 0`, while the function is traced? It cannot know which
+# way to go. (In lesson 10 it was an error, and we wrote `mg.cond(condition, f, g)` instead: a node that runs one of two
+# functions when the graph runs.) Yet if you trace `bent`, it works. **AutoGraph** reads the source of your function and
+# writes another function, and that one is traced. Below, your source is on the left and the generated function on the
+# right. The numbers on the right are those of your lines.
 
 
 # %%
@@ -314,25 +337,30 @@ def bent(x):
 
 
 print(beside(bent))
+traced = mg.function(bent)
+results = [round(traced(mg.tensor(number)).item(), 3) for number in (3.0, -1.0)]
+print(f"\n{results} traces: {traced.trace_count}")
 
 # %% [markdown]
 # Each branch has become a function, as you would have written it for `mg.cond`; `nonlocal y` says that the y in it is
-# the y of `bent`. `ag.if_` looks at the condition. If that is a symbol, `ag.if_` builds a `cond`; if it is a Python
-# truth value, `ag.if_` does what Python's own `if` does. One trace serves both ways:
+# the y of `bent`. Then `ag.if_` looks at the condition. If it is a symbol, `ag.if_` builds a `cond`. If it is a Python
+# bool, `ag.if_` does what Python's own `if` does. So one trace serves both 3 and −1. (The other generated lines are
+# housekeeping: both branches must start with the same y, or without one.) In the same way a `while` or a `for` over a
+# tensor becomes a loop node.
 
-# %%
-traced = mg.function(bent)
-print([round(traced(mg.tensor(number)).item(), 3) for number in (3.0, -1.0)], "traces:", traced.trace_count)
-GraphView(traced, mg.tensor(3.0))
+# %% [markdown] slideshow={"slide_type": "notes"}
+# The rule for every construct: what Python can decide during the trace, Python decides, and the graph never knows. Only
+# what depends on a tensor becomes a node. Ask: what happens to `if training:` with a Python bool? It vanishes.
 
-# %% [markdown]
-# The rest of the generated lines is housekeeping: `ag.Undefined` stands for a name without a value yet, and through the
-# `lambda` and `set_2` both branches start with the same y. (A `return` in a branch, as lesson 10 had it, is rewritten
-# as well.) A `while` on a tensor becomes a `while_loop`: the names that a turn assigns are the carries. Here is the
-# road of lesson 10, in plain Python:
+# %% [markdown] folded=true slideshow={"slide_type": "skip"}
+# ### Further: a famous walk
+
+# %% [markdown] slideshow={"slide_type": "skip"}
+# Here is a `while` on a tensor, with an `if` inside. Halve an even number, triple an odd number and add 1, until you
+# reach 1. Nobody can tell beforehand how many steps that takes.
 
 
-# %%
+# %% slideshow={"slide_type": "skip"}
 @mg.function
 def collatz(n):
     count = 0
@@ -347,15 +375,13 @@ def collatz(n):
 
 print([collatz(mg.tensor(number)).item() for number in (6, 27, 97)], "traces:", collatz.trace_count)
 
-# %% [markdown] slideshow={"slide_type": "notes"}
-# The rule for every construct: what Python can decide while tracing, Python decides, and it leaves no trace of itself.
-# Only what depends on a tensor becomes a node. Ask: `if training:` with a Python bool? It vanishes.
-
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## The names, in plain Python
 #
-# Now the network of lesson 08: `scores` is what it was there, four lines, with its `for`. We trace it, and read all 700
-# names, each as a tensor of its letters. How many traces will there be?
+# Now a real network: the one of lesson 08, which reads a name letter by letter and says which language it comes from.
+# In eager mode it built a graph for each of its 700 names. Its function `scores` has not changed: four lines, with a
+# `for`. The names have 3 to 12 letters. We trace `scores` and read all 700 names, each as a tensor of its letters. How
+# many traces will there be?
 
 # %%
 names = mg.data.names()
@@ -364,7 +390,8 @@ rng = np.random.default_rng(0)
 weights = [mg.tensor(rng.normal(0, 0.2, shape), requires_grad=True) for shape in ((26, 24), (24, 24), (24, 7))]
 
 
-def spelled(name):
+def spell(name):
+    """The letters of a name as numbers, a = 0."""
     return [LETTERS.index(letter) for letter in name]
 
 
@@ -380,41 +407,50 @@ Predict("traces for 700 names", "How many traces do 700 names make, as tensors o
 # %%
 traced = mg.function(scores)
 for name, _ in names.train:
-    traced(mg.tensor(spelled(name)), *weights)
+    traced(mg.tensor(spell(name)), *weights)
 reveal("traces for 700 names", traced.trace_count)
 
+# %% [markdown]
+# Ten: one for each length from 3 to 12.
+
+# %% [markdown]
+# Since the `for` goes over a tensor, AutoGraph makes a loop node of it. Look inside: where is the state carried from
+# letter to letter?
+
 # %%
-GraphView(traced, mg.tensor(spelled("yui")), *weights)
+GraphView(traced, mg.tensor(spell("yui")), *weights)
 
 # %% [markdown] slideshow={"slide_type": "subslide"}
-# One trace for each length: ten, for the ten shapes of lesson 08. And the graph that we wrote by hand in lesson 10 now
-# comes from the `for`: where it goes over a tensor, AutoGraph makes a loop node. What if it goes over a Python list?
-# Here are the first thirty names once more, each as a *list* of Python numbers.
+# And what if the `for` goes over a Python list? Here are the first thirty names again, each as a *list* of Python
+# numbers.
 
 
 # %%
 def kinds(graph):
-    return [node.op.kind for node in graph.nodes if node.inputs]
+    """The kinds of the graph's ops, in order."""
+    return ", ".join(node.op.kind for node in graph.nodes if node.inputs)
 
 
-by_list = mg.function(scores)
-with warnings.catch_warnings(record=True) as heard:
+traced_lists = mg.function(scores)
+with warnings.catch_warnings(record=True) as caught:
     warnings.simplefilter("always")
     for name, _ in names.train[:30]:
-        by_list(spelled(name), *weights)
-print("thirty names as lists:", by_list.trace_count, "traces")
-print("ops for yui, as a list:", ", ".join(kinds(by_list.graph_for(spelled("yui"), *weights))))
-print("ops for yui, as a tensor:", ", ".join(kinds(traced.graph_for(mg.tensor(spelled("yui")), *weights))), "\n")
-print(textwrap.fill(str(heard[0].message), 100))
+        traced_lists(spell(name), *weights)
+print("thirty names as lists:", traced_lists.trace_count, "traces")
+print("ops for yui, as a list:", kinds(traced_lists.graph_for(spell("yui"), *weights)))
+print("ops for yui, as a tensor:", kinds(traced.graph_for(mg.tensor(spell("yui")), *weights)), "\n")
+print(textwrap.fill(str(caught[0].message), 100))
 
 # %% [markdown]
-# A trace for each name, and no loop in any of them: Python ran it while tracing, letter by letter, and each letter is
-# written into the graph. All 700 names would be 700 graphs, as in lesson 08, and each of them costs more, because
-# tracing is work. The warning comes at the fifth trace in a row; it is the one from the top of this page, in our words.
+# There is a trace for each name, and no loop in any of them. Python ran the loop during the trace, letter by letter,
+# and wrote each letter into the graph. All 700 names would make 700 graphs, and each costs more than an eager run,
+# because tracing is work. The warning came at the fifth trace in a row. It is the one from the top of this page, in our
+# words.
 #
-# At the other end is *one* graph. Say what is known about the argument, and `None` for a length that is not known: then
-# there is one trace, whatever comes. (A single number has the shape `()`, and where the signature asks for a tensor, a
-# Python number is turned into one. That helps with the falling rate.)
+# We can also go the other way, down to a *single* graph. In `input_signature` you say what is known about an argument,
+# and put `None` for a length that is not known. Then the function is traced once, whatever comes. (A single number has
+# the shape `()`. Where the signature asks for a tensor, a Python number is turned into one, which mends the falling
+# learning rate, too.)
 
 
 # %%
@@ -423,54 +459,56 @@ def read(letters):
     return scores(letters, *weights)
 
 
-@mg.function(input_signature=[mg.TensorSpec((None,)), mg.TensorSpec(())])  # float64, where no dtype is said
+@mg.function(input_signature=[mg.TensorSpec((None,)), mg.TensorSpec(())])  # float64, unless you say another dtype
 def any_step(w, rate):
     return w - rate * w
 
 
 for name in ("oluwatobiloba", *(name for name, _ in names.train)):
-    read(mg.tensor(spelled(name), mg.int64))
+    read(mg.tensor(spell(name), mg.int64))
 for rows, rate in ((2, 0.3), (2, 0.2), (5, mg.tensor(0.1))):
     any_step(mg.ones(rows), rate)
 print("traces of read:", read.trace_count, "  traces of any_step:", any_step.trace_count)
 try:
-    read(mg.tensor([spelled("yui")], mg.int64))
+    read(mg.tensor([spell("yui")], mg.int64))
 except mg.errors.ShapeError as error:
     print(textwrap.fill(str(error), 100))
 
 # %% [markdown]
-# 701 names, with thirteen letters or three, and one trace. A signature is a promise that works both ways: there is one
-# graph, and whoever brings something else is told so.
+# One trace for 701 names, from three letters to the thirteen of *oluwatobiloba*. A signature is a promise in both
+# directions: you get one graph, and anything else that you bring is refused.
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## Gradients pass through
 #
-# We ask for the loss of *katarzyna*, who is Polish, and its gradients, eagerly and traced. Eagerly each letter leaves
-# its ops behind for backward. What does the traced call leave?
+# Can we still train? We compute the loss of *katarzyna*, who is Polish, and its gradients, once eagerly and once
+# traced. The eager run leaves all its ops behind for backward. What does the traced call leave?
 
 # %%
-letters, label = mg.tensor(spelled("katarzyna")), [names.languages.index("Polish")]
+letters, label = mg.tensor(spell("katarzyna")), [names.languages.index("Polish")]
 for name, way in {"eager": scores, "traced": traced}.items():
     y = way(letters, *weights)
-    left = sum(1 for node in toposort(y.node) if node.inputs)
+    ops_left = sum(1 for node in toposort(y.node) if node.inputs)
     loss = mg.cross_entropy(y, label)
     lengths = [round(float(np.linalg.norm(g)), 6) for g in mg.grad(loss, weights)]
-    print(f"{name}: loss {loss.item():.6f}, lengths of the gradients {lengths}, ops left for backward: {left}")
+    print(f"{name}: loss {loss.item():.6f}, lengths of the gradients {lengths}, ops left for backward: {ops_left}")
 
 # %% [markdown]
-# From outside, a traced call is *one* op, whose backward is a graph of its own. The two ops here are the call, and the
-# part of its results that we took. So traced and untraced code can be mixed, and a whole training step may be one
-# traced function: lesson 12 writes one such step in three ways.
+# The same loss and the same gradients. From outside, a traced call is *one* op, whose backward is a graph of its own.
+# (The second op takes the result out of the call.) So you can mix traced and untraced code, and you can trace a whole
+# training step: lesson 12 does. (Tracing is work, and the first call is slow. The folded section below measures after
+# how many calls it has paid.)
 
-# %% [markdown] slideshow={"slide_type": "subslide"}
+# %% [markdown] folded=true slideshow={"slide_type": "skip"}
 # ## What it cost, and what it saves
-#
-# Tracing is work: Python runs on symbols, AutoGraph generates code, the graph is compiled. We measure the first call, a
-# later call and an eager one, all for the scores of *katarzyna*. They take turns, for several rounds; where the rounds
-# disagree the line says *somewhere between*, and this run cannot tell.
+
+# %% [markdown] slideshow={"slide_type": "skip"}
+# Tracing is work: Python runs on symbols, AutoGraph writes code, and the graph is compiled. We measure the first call,
+# a later call and an eager call, all for the scores of *katarzyna*. They take turns for several rounds. Where the
+# rounds disagree, the line says *somewhere between*: then this run cannot tell.
 
 
-# %% tags=["measured", "nbval-ignore-output"]
+# %% slideshow={"slide_type": "skip"} tags=["measured", "nbval-ignore-output"]
 first, later, eager = in_turns(
     first=lambda: mg.function(scores)(letters, *weights),
     later=lambda: traced(letters, *weights),
@@ -479,14 +517,17 @@ first, later, eager = in_turns(
 print(f"eager 1; traced {later / eager:.2f}; the first call {first / eager:.0f}")
 print(f"calls until the trace has paid for itself: {(first - later) / (eager - later):.0f}")
 
-# %% [markdown]
-# On most machines the first call takes tens of times as long as an eager one, and each later call less than half as
-# long. So a function that is called once, or traced again at each call, loses; one that is called thousands of times
-# wins. On large arrays the gain is smaller, because there the ops themselves take the time: lesson 15 measures when.
+# %% [markdown] slideshow={"slide_type": "skip"}
+# On most machines the first call takes tens of times as long as an eager call, and each later call less than half as
+# long. So you lose if you call a function once, or if it is traced again at each call. You win if you call it thousands
+# of times. On large arrays you win less, because there the ops themselves take the time: lesson 15 measures when.
 
 # %% [markdown] slideshow={"slide_type": "slide"}
-# **Where it breaks.** A graph decides while it runs, so after a decision every name must be something on which both
-# ways agree. Where AutoGraph cannot arrange that, it refuses, and tells you the line, the name and the way out.
+# ## When it cannot be a graph
+#
+# **Where it breaks.** A graph decides while it runs. So after a decision each name must stand for something on which
+# both branches agree. Where AutoGraph cannot arrange that, it refuses, and tells you the line, the name and the way
+# out.
 
 
 # %% tags=["nbval-ignore-output"]
@@ -510,17 +551,17 @@ def looks_inside(x):
     return x * x.item()
 
 
-for refused, x in ((one_branch, mg.tensor(1.0)), (growing, mg.ones(3)), (looks_inside, mg.tensor(1.0))):
+for function, x in ((one_branch, mg.tensor(1.0)), (growing, mg.ones(3)), (looks_inside, mg.tensor(1.0))):
     try:
-        refused(x)
+        function(x)
     except mg.errors.MinigradError as error:
         print(textwrap.fill(f"{type(error).__name__}: {error}", 100), end="\n\n")
 
 # %% [markdown]
-# Three ways out: give `y` a value in both branches; let a tensor or `mg.lax.scan` collect what a loop gives; return
-# what you want to look at. To see what is going on inside, run the function eagerly: `f.python_function(x)` calls your
-# own function, where every `print` and debugger works as in lesson 08; `mg.graph.run_functions_eagerly(True)` does it
-# for all.
+# The three ways out: give `y` a value in both branches; let a tensor or `mg.lax.scan` collect the results of a loop;
+# return what you want to look at. And if you want to see what happens inside, run the function eagerly.
+# `f.python_function(x)` calls your own function, where every `print` and every debugger works.
+# `mg.graph.run_functions_eagerly(True)` does that for all functions.
 
 # %% [markdown] slideshow={"slide_type": "skip"}
 # ## What do you remember?
@@ -541,33 +582,32 @@ Quiz("11_tracing")
 # | `if` on a tensor | AutoGraph: a `cond` | the graph is cut in two | AutoGraph: a `cond` | an error: `lax.cond` |
 # | a tensor from outside | read at each run | read at each run | a `tf.Variable`: at each run | a constant |
 # | a number from outside, changed | the old one | the new one | the old one | the old one |
-# | a name from outside, given another tensor | the old one | the new one | the old one | the old one |
+# | a name from outside, given another tensor | the new one | the new one | the old one | the old one |
 # | `log.append(x)`, a counter | while tracing | at each call | while tracing | while tracing |
 # | Python's `random.random()` | while tracing | at each call | while tracing | while tracing |
-# | a graph that leaves Python | `f.graph_for(x)` | `torch.export.export` | SavedModel | `jax.export.export` |
 # | how often | `f.trace_count` | `counters` of Dynamo | `f.experimental_get_tracing_count()` | `jax_log_compiles` |
 #
-# PyTorch reads Python's bytecode rather than its source, and falls back to Python where it does not know how to go on.
-# In JAX a number is an argument unless it is named in `static_argnums`; then another value is another trace;
+# PyTorch reads Python's bytecode instead of its source, and falls back to Python where it does not know how to go on.
+# In JAX a number is an argument unless it is named in `static_argnums`; then another value means another trace.
 # `jax_log_compiles` is set by `jax.config.update`, and logs a few lines at each compilation. `counters` are in
 # `torch._dynamo.utils`. Older PyTorch code has *TorchScript* instead: `torch.jit.trace` recorded one run, and
-# `torch.jit.script` translated the source, as AutoGraph does. Both are deprecated: `torch.compile` has taken their
-# place where speed is wanted, and `torch.export` where the graph has to leave Python. In MXNet the word was
+# `torch.jit.script` translated the source, as AutoGraph does. Both are deprecated. `torch.compile` has taken their
+# place where you want speed, and `torch.export` where the graph has to leave Python. In MXNet the word was
 # `net.hybridize()`: a network written in eager style was traced at its next call.
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## What we saw
 #
 # - A traced function runs in Python once for each signature: dtype and shape of tensors, values of everything else.
-# - A Python number is a constant of the graph, a tensor an input. `None` in a signature leaves a length open. The 700
-#   names: a trace for each as lists, ten as tensors, one with an open length.
-# - What is not an op happens while tracing: prints, counters, lists, Python's random numbers. Tensors from outside are
-#   read at each run; numbers from outside are copied once.
-# - AutoGraph makes nodes of an `if`, `while` or `for` that depends on a tensor; everything else is Python's, and
+# - A Python number is a constant of the graph, and a tensor is an input. `None` in a signature leaves a length open.
+#   The 700 names need a trace each as lists, ten traces as tensors, and one with an open length.
+# - What is not an op happens during the trace: prints, counters, lists, Python's random numbers. Tensors from outside
+#   are read at each run; numbers from outside are copied once.
+# - AutoGraph makes nodes of an `if`, `while` or `for` that depends on a tensor. Everything else is Python's, and
 #   vanishes.
 #
-# **Sources.** A. Agrawal and others, *TensorFlow Eager: a multi-stage, Python-embedded DSL for machine learning*,
-# MLSys 2019: tracing by signature, captured state. D. Moldovan and others, *AutoGraph: imperative-style coding with
+# **Sources.** A. Agrawal and others, *TensorFlow Eager: a multi-stage, Python-embedded DSL for machine learning*, MLSys
+# 2019: tracing by signature, captured state. D. Moldovan and others, *AutoGraph: imperative-style coding with
 # graph-based performance*, MLSys 2019. R. Frostig, M. Johnson, C. Leary, *Compiling machine learning programs via
 # high-level tracing*, SysML 2018.
 #

@@ -2,7 +2,7 @@
 # jupyter:
 #   minigrad:
 #     title: Three ways to run one model
-#     minutes: 45
+#     minutes: 55
 #     objectives:
 #       - write one training step in eager mode, in a session and traced, and show that all three give the same bits
 #       - compare the three by what can be counted, in lines, words, calls, nodes and bytes, and by a measured ratio
@@ -12,22 +12,27 @@
 #     builds_on: [11_tracing]
 #     widgets: [GraphView, Predict, Quiz]
 #     terms:
-#       boilerplate: lines that a program needs for the way it is run, and that say nothing about what it computes
-#       probe: something attached to a value of a graph, which keeps what that value was at every run
+#       boilerplate: lines that a program needs only because of the way it is run, and that say nothing about what it
+#         computes
+#       probe: something attached to a value of a graph, which records that value at every run
 #       NaN trap: a way to run a graph operation by operation, which stops at the first that makes a NaN or an infinity
 #         out of finite numbers
-#       deployment: bringing a trained model to where it is used, often without the Python that wrote it
+#       deployment: bringing a trained model to where it is used, often without the Python program that wrote it
 # ---
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # # 12 Three ways to run one model
 #
-# You have run the name network in three ways: eagerly, and a graph grows at every run (lesson 08); in a session, from a
-# static graph that was built line by line (09, 10); and traced, from a static graph that a Python function left behind
-# (11). Each has people who swear by it. **Which one should you take?** Opinions on this fill the internet. We have one
-# engine that does all three, so we can train the same network in each, and count.
+# In 2019 TensorFlow changed its mind. Until then you had to build a graph and run it in a session; from version 2 on,
+# each line computes at once, as in PyTorch. Programs all over the world were rewritten, because somebody had chosen a
+# way to run them before the first line was written. You will have to choose as well. **Which way should you take?**
 #
-# **About 45 minutes.** Afterwards you can
+# You know three. In eager mode a graph grows at every run (lesson 08). In a session you run a static graph that you
+# built line by line (09, 10). And a traced Python function leaves a static graph behind (11). Each way has people who
+# swear by it, and their opinions fill the internet. We need no opinions: one engine does all three, so we can train the
+# same name network in each way, and count.
+#
+# **About 55 minutes.** Afterwards you can
 #
 # - write one training step in eager mode, in a session and traced, and show that all three give the same bits;
 # - compare the three by what can be counted, in lines, words, calls, nodes and bytes, and by a measured ratio;
@@ -38,8 +43,8 @@
 # 00](00_start_here.ipynb#Where-this-leads:-Alice): the whole, written down beforehand.
 
 # %% [markdown] slideshow={"slide_type": "notes"}
-# Two minutes. Ask for a show of hands for "the fastest", "the shortest", "the easiest to debug", and write the votes on
-# the board. Compare them with the table at the end.
+# Two minutes. Ask for a show of hands for "the fastest", "the shortest" and "the easiest to debug", and write the votes
+# on the board. Compare them with the table at the end.
 
 # %% slideshow={"slide_type": "skip"}
 import inspect
@@ -52,23 +57,23 @@ from functools import partial
 import numpy as np
 
 import minigrad as mg
-from minigrad.course import Predict, Quiz, in_turns, reveal
+from minigrad.course import Guess, Predict, Quiz, in_turns, reveal, reveal_range
 from minigrad.widgets import GraphView
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## The model, written once
 #
-# The name network of lesson 08, for many names at a time: the 191 names of six letters. Their letters are an array of 6
-# rows, with a column for each name. `letters.unbind()` is Python's tuple of the six rows, so Python's `for` walks it in
-# all three ways; and the state has a row for each name. The formulas are in one function, because an operation does not
-# care whether it is given tensors or placeholders.
+# This is the name network of lesson 08, for many names at a time: the 191 names that have six letters. Their letters
+# are an array of 6 rows, with a column for each name, and the state has a row for each name. The formulas are in one
+# function, `model`, because an operation does not care whether it gets tensors or placeholders. `letters.unbind()` is a
+# Python tuple of the six rows, so Python's `for` can go through it in all three ways.
 
 # %%
 names = mg.data.names()
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
 six = [(name, label) for name, label in names.train if len(name) == 6]
-spelled = np.array([[LETTERS.index(letter) for letter in name] for name, _ in six]).T
-data = spelled, np.array([label for _, label in six])
+columns = np.array([[LETTERS.index(letter) for letter in name] for name, _ in six]).T
+data = columns, np.array([label for _, label in six])
 
 rng = np.random.default_rng(0)
 start = [rng.normal(0, 0.2, shape) for shape in ((26, 24), (24, 24), (24, 7))]  # E, W and V
@@ -84,8 +89,8 @@ def model(letters, label, E, W, V):
 # %% [markdown] slideshow={"slide_type": "skip"}
 # ### One: eager
 #
-# Each program takes the formulas, the data, a number of steps and the weights to begin with. It returns the losses, the
-# trained weights, and what it has built. Here Python runs all of it, at every step.
+# Each of the three programs takes the formulas, the data, a number of steps and the first weights. It returns the
+# losses, the trained weights, and what it has built. Here Python runs through all of it at every step.
 
 
 # %% slideshow={"slide_type": "skip"}
@@ -106,14 +111,15 @@ def eager(model, data, steps, start=start):
 # %% [markdown] slideshow={"slide_type": "subslide"}
 # ### Two: in a session
 #
-# Everything is a node: the inputs, the weights, the step, and the setting of the weights to their first values.
+# Everything is a node: the inputs, the weights, the training step, and even the op that gives the weights their first
+# values.
 
 
 # %%
 def in_session(model, data, steps, start=start, **options):
     graph = mg.Graph()
     with graph.as_default():
-        fed = [mg.placeholder("int64", each.shape) for each in data]
+        fed = [mg.placeholder("int64", array.shape) for array in data]
         weights = [mg.Variable(w) for w in start]
         loss = model(*fed, *weights)
         train = mg.optim.SGD(weights, lr=1.0).minimize(loss)
@@ -128,7 +134,7 @@ def in_session(model, data, steps, start=start, **options):
 # %% [markdown] slideshow={"slide_type": "subslide"}
 # ### Three: traced
 #
-# The loop of the first, with the step in a function of its own, and one word above it.
+# This is the loop of the first program. The step has a function of its own, with one word above it.
 
 
 # %%
@@ -149,19 +155,25 @@ def traced(model, data, steps, start=start):
     return losses, [w.numpy() for w in weights], step
 
 
+# %% [markdown]
+# A word about a word. You will read that TensorFlow 1 built its graph *dynamically*, because a Python program put it
+# together while it ran. That is a misunderstanding. The graph was complete before the first number flowed, and every
+# run used that graph: it was static, like that of our second program. *Dynamic* means that the run that computes also
+# builds the graph, so that the next run may build another one. That is our first program.
+
 # %% [markdown] slideshow={"slide_type": "notes"}
-# Four minutes for the three programs. Do not read them aloud: ask where in each the weights live, where the gradient is
+# Four minutes for the three programs. Do not read them aloud. Ask where the weights live in each, where the gradient is
 # asked for, and which line is executed 100 times. Leave the three side by side on the board.
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## The same numbers?
 #
-# One walks a graph that has just been recorded. The other two run a program that was compiled from a graph; the graph
-# was simplified first, and its gradients are nodes. We train 100 steps in each way, from the same start. How well will
-# the three agree at the end?
+# The eager program walks back through a graph that it has just recorded. The other two run a program that was compiled
+# from a graph; before that the graph was simplified, and its gradients are nodes of it. We train 100 steps in each way,
+# from the same first weights. How well will the three agree at the end? You cannot know, so guess.
 
 # %%
-Predict(
+Guess(
     "agreement",
     "After 100 steps, the losses and weights of the three agree",
     options=["to about 3 digits", "to about 12 digits", "to the last bit"],
@@ -171,203 +183,218 @@ Predict(
 ways = {"eager": eager, "session": in_session, "traced": traced}
 results = {name: way(model, data, 100) for name, way in ways.items()}
 numbers = {name: np.concatenate([losses, *map(np.ravel, w)]) for name, (losses, w, _) in results.items()}
-for name, found in numbers.items():
-    differing = int((found != numbers["eager"]).sum())
-    print(f"{name:10}  loss {found[0]:.6f} → {found[99]:.6f}   {differing} of {len(found)} numbers differ")
-same = all(np.array_equal(found, numbers["eager"]) for found in numbers.values())
+for name, values in numbers.items():
+    differing = int((values != numbers["eager"]).sum())
+    print(f"{name:10}  loss {values[0]:.6f} → {values[99]:.6f}   {differing} of {len(values)} numbers differ")
+same = all(np.array_equal(values, numbers["eager"]) for values in numbers.values())
 reveal("agreement", "to the last bit" if same else "to about 12 digits")
 
 # %% [markdown] slideshow={"slide_type": "fragment"}
-# To the last bit, in all 100 losses and 1368 weights, after 100 steps in which a difference in the sixteenth digit
-# could have grown. This is not luck. All three run the *same operations*, and by default the compiler makes only
-# changes that leave every bit alone. So **which way you take makes no difference to what comes out.** What differs is
-# what it takes to get there, and that is what we count now. (With `jit_compile=True` a traced function may add in
-# another order, as other compilers do. Then this no longer holds, here for the gradients:)
+# To the last bit, in all 100 losses and 1368 weights. A difference in the sixteenth digit had 100 steps in which to
+# grow, and there is none. This is not luck: all three run the *same operations*, and by default minigrad's compiler
+# makes only changes that leave every bit alone. So here the way you take makes no difference to the result, as long as
+# the model is made of operations. What differs is the effort, and that is what we count in this lesson.
 
-# %%
-letters, label = map(mg.tensor, data)
+# %% [markdown] slideshow={"slide_type": "notes"}
+# Most people say 12 digits, from experience with other frameworks on a GPU, where that is a fair guess. Ask what must
+# be true for bits to be equal: the same operations, on the same operands, and each sum taken in the same order.
+
+# %% [markdown] folded=true slideshow={"slide_type": "skip"}
+# ### # ### Further: where the bits differ
+#
+# Equal bits are a promise of minigrad's default, and not a law. `torch.compile` and XLA make no such promise. minigrad
+# does not make it either with `jit_compile=True`, which lets the compiler add in another order. Here are the gradients
+# of the first step, computed in eager mode and with `jit_compile=True`.
+
+# %% slideshow={"slide_type": "skip"}
 tensors = [mg.tensor(w, requires_grad=True) for w in start]
 
 
 def gradients(*weights):
-    return mg.grad(model(letters, label, *weights), weights)
+    return mg.grad(model(*map(mg.tensor, data), *weights), weights)
 
 
-exact, loose = gradients(*tensors), mg.function(gradients, jit_compile=True)(*tensors)
-for name, a, b in zip("EWV", exact, loose):
-    apart = abs(a.numpy() - b.numpy()).max()
-    print(f"gradient of {name}: length {np.linalg.norm(a.numpy()):.6f}; within 0.000000000001: {apart < 1e-12}")
-print("jit_compile=True: equal bits:", all(mg.equal(a, b) for a, b in zip(exact, loose)))
-
-# %% [markdown] slideshow={"slide_type": "notes"}
-# Most people say 12 digits, from experience with other frameworks on a GPU: it is a fair guess there. Ask what must be
-# true for bits to be equal: the same operations, on the same operands, each sum taken in the same order.
+exact, fast = gradients(*tensors), mg.function(gradients, jit_compile=True)(*tensors)
+for name, a, b in zip("EWV", exact, fast):
+    difference = abs(a.numpy() - b.numpy()).max()
+    print(f"gradient of {name}: length {np.linalg.norm(a.numpy()):.6f}; within 0.000000000001: {difference < 1e-12}")
+print("jit_compile=True: equal bits:", all(mg.equal(a, b) for a, b in zip(exact, fast)))
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## What it takes to write
 #
-# We count each program's lines, and the different words of the engine that its author had to know. Lines that a program
-# needs for its way of running, and that say nothing about what it computes, are **boilerplate**. Which of the three
-# needs the most of it?
+# We count the lines of each program, and the different words of the engine that its author had to know. Some lines are
+# **boilerplate**: a program needs them only because of the way it is run, and they say nothing about what it computes.
+# Which of the three needs the most?
 
 
 # %%
-def written(way):
+def count_lines_and_words(way):
+    """The number of lines of a program, and the names of the engine that stand in it."""
     lines = [line for line in inspect.getsource(way).splitlines() if line.strip()]
     return len(lines), sorted(set(re.findall(r"mg\.[\w.]+", inspect.getsource(way))))
 
 
 for name, way in ways.items():
-    lines, words = written(way)
+    lines, words = count_lines_and_words(way)
     print(f"{name:10} {lines:3} lines, {len(words)} words: {', '.join(words)}")
 
 # %% [markdown]
-# The session's program is not much longer; but there is more to *know*: a graph, a block to be in, placeholders,
-# variables, an initializer, a session. Forget the initializer and nothing runs. That is a learning curve. Tracing costs
-# one word more than eager code, and a few rules that cannot be seen in the program (lesson 11).
+# The session's program is hardly longer, but there is more to *know*: a graph, a block to be in, placeholders,
+# variables, an initializer, a session. Forget the initializer, and nothing runs. Tracing costs one word more than eager
+# code, and a few rules that you cannot see in the program (lesson 11).
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## Calls and nodes
 #
-# How often does Python call `model` in 100 steps? And how many nodes are made?
+# We train for 100 steps in each of the three ways. How often does Python call `model`, in all three programs together?
 
 # %%
-Predict("calls, traced", "How often does Python call model in 100 traced steps?")
+Predict("calls together", "How often does Python call model, in all three programs together?")
 
 
 # %%
-def calls_of(way, steps):
-    called = []
+def count_calls(way, steps):
+    """How often the program calls the function with the formulas."""
+    calls = []
 
-    def counted(*args):
-        called.append(1)
+    def counting_model(*args):
+        calls.append(1)
         return model(*args)
 
-    way(counted, data, steps)
-    return len(called)
+    way(counting_model, data, steps)
+    return len(calls)
 
 
+letters, label = map(mg.tensor, data)
 loss, graph, step = (results[name][2] for name in ways)
-made = {
+nodes = {
     "eager": 100 * len(mg.compiler.toposort(loss.node)),
     "session": len(graph.get_operations()),
     "traced": len(step.graph_for(letters, label).nodes),
 }
-for name, way in ways.items():
-    print(f"{name:10}  calls of model in 100 steps: {calls_of(way, 100):3};  nodes made: {made[name]:5,}")
-reveal("calls, traced", calls_of(traced, 100))
+calls = {name: count_calls(way, 100) for name, way in ways.items()}
+for name in ways:
+    print(f"{name:10}  calls of model in 100 steps: {calls[name]:3};  nodes made: {nodes[name]:5,}")
+reveal("calls together", sum(calls.values()))
 
 # %% [markdown]
-# In eager mode 38 nodes are recorded at each step, and let go again. They are the forward pass alone: backward is not
-# recorded, it is walked. The other two graphs have the forward pass, the gradients and the update in them, and are made
-# once. That Python calls `model` only once has another consequence: all that a run needs is the graph, and the values
-# of its variables. These are data, which can be written to a file and sent to a telephone that has no Python. This is
-# called **deployment**; the names for it elsewhere are in the table at the end. With eager code you would have to send
-# the program, and Python to run it.
+# 100 calls in eager mode, and one in each of the other two. In eager mode 38 nodes are recorded at each step, and
+# dropped again. These 38 are the forward pass alone: eager backward walks over them and records nothing. The other two
+# graphs hold the forward pass, the gradients and the update, and they are made once.
 #
-# Walk about in the trace: where does the loss leave, and which boxes are the three updates? (Look for a `+` of each
-# weight's shape, to which a product with `lr` leads.)
+# That Python calls `model` only once has a consequence outside this notebook. All that a run needs is the graph, and
+# the values of its variables. Both are data: you can write them to a file and send them to a phone that has no Python.
+# This is called **deployment**. (The table at the end has its names elsewhere.) With eager code you would have to send
+# the program, and a Python to run it.
+
+# %% [markdown]
+# Look around in the trace. Where does the loss leave the graph? Which boxes are the updates of the three weights? (Look
+# for a `+` that has the shape of a weight, and that reads a product with `lr`.)
 
 # %%
 GraphView(step)
 
 # %% [markdown] slideshow={"slide_type": "notes"}
-# Three minutes. "100, 1, 1" is the row to remember. Ask: your colleague wants the trained model in a web page; what do
-# you send in each of the three cases?
+# Three minutes. "100, 1, 1" is the row to remember. Ask: a colleague wants the trained model in a web page. What do you
+# send in each of the three cases?
 
 # %% [markdown] slideshow={"slide_type": "skip"}
 # ## Bytes
 #
-# A compiler that sees the whole graph plans its memory. So a step of such a graph should hold less at its peak than an
-# eager step, which takes memory as it goes. We repeat the names a hundred times, 19,100 columns, and measure the peak
-# in states: one state is 19,100 × 24 numbers.
+# A compiler that sees the whole graph can plan its memory. An eager step takes memory as it goes. How do their peaks
+# compare? We repeat the names a hundred times, which makes 19,100 columns, and measure in *states*: one state is
+# 19,100 × 24 numbers. Again you can only guess.
 
 # %% slideshow={"slide_type": "skip"}
-Predict("peak", "At its peak, a traced step holds", options=["less than half", "about the same", "more than twice"])
+Guess(
+    "peak",
+    "At its peak, a traced step holds, compared with an eager step",
+    options=["less than half", "about the same", "more than twice"],
+)
 
 # %% slideshow={"slide_type": "skip"}
-many = tuple(np.tile(each, 100) for each in data)
+many = tuple(np.tile(array, 100) for array in data)
 STATE = 19_100 * 24 * 8
 
 
-def states(way, data, steps=3):
-    """The most memory that is taken at a time, and what is still taken when all is done, in states."""
+def measure_states(way, data, steps=3):
+    """The most memory that a run takes, and the memory that it still holds at the end, in states."""
     tracemalloc.start()
-    kept = way(model, data, steps)  # a name for it, so that what was built is still there when we look
-    left, most = (taken / STATE for taken in tracemalloc.get_traced_memory())
+    result = way(model, data, steps)  # named, so that what was built is still there when we look
+    end, peak = (taken / STATE for taken in tracemalloc.get_traced_memory())
     tracemalloc.stop()
-    return most, left, kept
+    return peak, end, result
 
 
 peaks = {}
 for name, way in ways.items():
-    peaks[name], left, _ = states(way, many)
-    print(f"{name:10}  peak about {round(peaks[name], -1):.0f} states; more than two when all is done: {left > 2}")
-ratio = peaks["traced"] / peaks["eager"]
-reveal("peak", "less than half" if ratio < 0.5 else "more than twice" if ratio > 2 else "about the same")
+    peaks[name], end, _ = measure_states(way, many)
+    print(f"{name:10}  peak about {round(peaks[name], -1):.0f} states; more than two at the end: {end > 2}")
+reveal_range("peak", peaks["traced"] / peaks["eager"], 0.5, 2)
 
 # %% [markdown] slideshow={"slide_type": "skip"}
-# About the same, all three. A plan cannot let go of what backward will read, and here that is every state. What differs
-# is what is still held when the steps are done. In eager mode memory comes and goes. A compiled program keeps the
-# memory it works in for the next call, and each shape has a program with memory of its own. So what it needs is the
-# same at every call and known before the first; what an eager step needs follows the input. Names of all lengths are a
-# topic of lesson 14.
+# About the same, all three. No plan can drop what backward will read, and in this network that is every state. What
+# differs is the memory that is still held at the end. In eager mode memory comes and goes. A compiled program keeps the
+# memory in which it works for the next call, and there is a program for each shape. So its memory is the same at every
+# call, and known before the first; the memory of an eager step follows the input. Lesson 14 looks at names of all
+# lengths.
 
-# %% [markdown] slideshow={"slide_type": "notes"}
-# A measurement against the expectation: let it stand, and ask what would have to change for a plan to win. (A deeper
-# graph with long elementwise chains, in which backward reads little; or recomputing, lesson 14.)
+# %% [markdown] folded=true slideshow={"slide_type": "skip"}
+# ### Further: seconds
 
 # %% [markdown] slideshow={"slide_type": "skip"}
-# ## Seconds
-#
-# Last, time. To leave the building out of it we time many steps and few, and take the difference. Then we time the
-# building alone. A clock also counts whatever else this machine is doing. So the three take turns, for several rounds,
-# and where the rounds disagree the line says *somewhere between*: then this run cannot tell. What do you expect of ten
-# names, and what of 3820?
+# Last, time. We want to leave out the building of the graphs, so we time many steps and few, and take the difference.
+# Then we time the first step alone. A clock also counts whatever else this machine is doing. So the three take turns
+# for several rounds, and where the rounds disagree, the line says *somewhere between*: then this run cannot tell. What
+# do you expect of ten names, and of 3820?
 
 
 # %% slideshow={"slide_type": "skip"} tags=["measured", "nbval-ignore-output"]
 def seconds(data, steps):
+    """The seconds that each of the three ways takes."""
     return in_turns(rounds=3, **{name: partial(way, model, data, steps) for name, way in ways.items()})
 
 
-ten = tuple(each[..., ::19][..., :10] for each in data)  # from all languages
-for some, more in ((ten, 30), (tuple(each[..., :3820] for each in many), 3)):
-    few, all_of_them = seconds(some, 1), seconds(some, 1 + more)
-    each = {name: all_of_them[name] - few[name] for name in ways}
-    times = (f"{name} {each['eager'] / each[name]:.1f}×" for name in ("session", "traced"))
-    print(f"{len(some[1]):6} names:", "; ".join(times), "as fast as eager")
+ten = tuple(array[..., ::19][..., :10] for array in data)  # from all languages
+for some, more in ((ten, 30), (tuple(array[..., :3820] for array in many), 3)):
+    few, all_steps = seconds(some, 1), seconds(some, 1 + more)
+    later = {name: all_steps[name] - few[name] for name in ways}
+    speeds = (f"{name} {later['eager'] / later[name]:.1f}×" for name in ("session", "traced"))
+    print(f"{len(some[1]):6} names:", "; ".join(speeds), "as fast as eager")
 first = seconds(ten, 1)
 print("the first step:", "; ".join(f"{name} {first[name] / first['eager']:.0f}×" for name in ways), "as long")
 
 # %% [markdown] slideshow={"slide_type": "skip"}
 # With ten names overhead is most of a step, and on most quiet machines the two graphs are two to five times as fast.
-# With 3820 arithmetic is most of it, and little is left to gain. The first step of the two graphs takes many times as
-# long as the eager one. How many calls it takes to pay that back, and when it is never paid back, is the subject of
-# lesson 15.
+# With 3820 names arithmetic is most of it, and there is little left to gain. The first step of the two graphs takes
+# many times as long as the eager one. Lesson 15 asks how many calls it takes to pay that back, and when it is never
+# paid back.
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## The same slip, three times
 #
-# Now to what costs more than seconds: mistakes. Somebody has swapped V and the state. `told` runs a program and prints
-# its error, with those lines of ours that the traceback passes through; it returns the last of them.
+# Now to what costs more than seconds: mistakes. Somebody has swapped V and the state. `show_error` runs a program, and
+# prints its error below those lines of ours that the traceback passes through.
 
 
-# %%
-def told(way, *args, **options):
+# %% slideshow={"slide_type": "skip"}
+def show_error(way, *args, **options):
+    """Run a program that fails, and print our lines of the traceback, and the message. Returns the lines."""
     try:
         way(*args, **options)
     except (ValueError, ArithmeticError) as error:
         engine = re.compile(f"{re.escape(mg.__path__[0])}|<(?!ipython)")  # as a browser calls a notebook's cells
         frames = [f for f in traceback.extract_tb(error.__traceback__)[1:] if not engine.match(f.filename)]
-        passed = list(dict.fromkeys(f.line for f in frames))
-        print(textwrap.indent("\n".join(passed), "    "))
+        lines = list(dict.fromkeys(f.line for f in frames))
+        print(textwrap.indent("\n".join(lines), "    "))
         print(textwrap.fill(f"{type(error).__name__}: {error}", 110), end="\n\n")
-        return passed[-1]
+        return lines
     print("No error: in a browser NumPy is not told of an overflow, nor of a division by zero, and cannot raise.\n")
-    return ""
+    return []
 
 
+# %%
 def swapped(letters, label, E, W, V):
     state = mg.zeros(letters.shape[1], 24)
     for letter in letters.unbind():
@@ -376,7 +403,6 @@ def swapped(letters, label, E, W, V):
     return mg.cross_entropy(scores, label)
 
 
-# %%
 Predict(
     "which line",
     "In which of the three does the traceback lead to the line scores = V @ state?",
@@ -384,22 +410,21 @@ Predict(
 )
 
 # %%
-reached = [told(way, swapped, data, 1) for way in ways.values()]
-answers = ["eager only", "eager and traced", "in all three"]
-reveal("which line", answers[sum("V @ state" in line for line in reached) - 1])
+reached = sum("scores = V @ state" in show_error(way, swapped, data, 1) for way in ways.values())
+reveal_range("which line", reached, 2, 3)
 
 # %% [markdown]
-# In all three: shapes are checked when a node is *built*, and then Python stands at that line. In the session the error
-# comes even before any name has been looked at. So the bug that everybody fears in graphs is no worse there than in
-# eager code. The one to fear is in the *values*.
+# In all three. Shapes are checked when a node is *built*, and at that moment Python stands at that line. In the session
+# the error comes even before the first name is fed. So a shape that does not fit is no harder to find in a graph than
+# in eager code. The errors to fear are those in the *values*.
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## A NaN, in eager mode
 #
-# A colleague prefers relu, and writes the cross-entropy out: e to the power of each score, divided by the sum of these,
-# is a probability; the loss is minus the logarithm of the right language's probability. (`gather` takes it out of each
-# row.) And a row of E was typed without its decimal points, so it is ten thousand times too large. (The cell says
-# which. Forget it: the tools will find it.)
+# A colleague prefers relu, and writes the cross-entropy out: a probability is e to the power of a score, divided by the
+# sum of these over all languages, and the loss is minus the logarithm of the right language's probability. (`gather`
+# takes it out of each row.) Also, one row of E was typed without its decimal points, so it is ten thousand times too
+# large. (The cell says which row. Forget it: the tools will find it.)
 
 
 # %%
@@ -418,52 +443,62 @@ for name, way in ways.items():
     with np.errstate(all="ignore"):
         print(f"{name:10} ", *way(careless, data, 3, typed)[0])
 with np.errstate(over="raise"):
-    told(eager, careless, data, 1, typed)
+    show_error(eager, careless, data, 1, typed)
 
 # %% [markdown] slideshow={"slide_type": "fragment"}
-# NaN in all three, and silently: NumPy would warn, but in a long log a warning is overlooked. NumPy can also be told to
-# raise, as in the last two lines of the cell. In eager mode that is all it takes, because the line that computes is the
-# line that was written. In 64 bits e to the power of a score above 709 is infinite, and ∞/∞ is NaN. `print(e)` on the
-# next line, or a debugger, would have shown it, too. Now the same in a session, where `told` prints the lines that the
-# traceback passes through. Will one of `careless` be among them?
+# The losses are NaN in all three, and no error says so. (NumPy would warn, but who reads a warning in a long log?) In
+# the last two lines of the cell we asked NumPy to raise an error instead. In eager mode that is enough, because the
+# line that computes is the line that you wrote: it is `mg.exp`. In 64 bits e to the power of a score above 709 is
+# infinite, and ∞/∞ is NaN.
+#
+# Now the same in a session and traced. There the graph was built long before it runs. Where will the line with `mg.exp`
+# be named?
 
 # %%
-Predict("NaN in a session", "Does the traceback lead to a line in careless?", options=["yes", "no"])
+Predict(
+    "NaN in a session",
+    "In the session, where is the line with mg.exp named?",
+    options=["in the traceback", "in the message", "in neither"],
+)
 
 # %% tags=["nbval-ignore-output"]
 with np.errstate(over="raise"):
-    last = told(in_session, careless, data, 1, typed)
-    told(traced, careless, data, 1, typed)
-reveal("NaN in a session", "yes" if "mg.exp" in last else "no")
+    lines = show_error(in_session, careless, data, 1, typed)
+    show_error(traced, careless, data, 1, typed)
+in_traceback = any("mg.exp" in line for line in lines)
+reveal("NaN in a session", "in the traceback" if in_traceback else "in the message")
 
 # %% [markdown]
-# No: it leads to the line that *ran* the graph, `session.run` or `step(letters, label)`, and these are innocent. But
-# read the message to its end. A node of a graph remembers who *built* it: *built at Cell In[…], line 5, in careless*,
-# as a traceback of this notebook would put it, with the name of the operation and the range of what it read: scores of
-# more than two thousand. **The traceback says who ran it, the message says who built it.** Look up that cell and line.
+# The traceback leads to the line that *ran* the graph, `session.run` or `step(letters, label)`, and that line is
+# innocent. But read the message to its end. A node remembers where it was *built*: *built at Cell In[…], line 5, in
+# careless*. The message also names the operation and the range of what it read: scores of more than two thousand. **The
+# traceback says who ran it, the message says who built it.** Look up that cell and that line.
+#
+# (TensorFlow 1 named the line, too, below pages of traceback through its own code. Much of the bad reputation of graphs
+# comes from there: the line was not missing, but nobody scrolled down to it.)
 
 # %% [markdown] slideshow={"slide_type": "notes"}
 # Six minutes for the NaN. Let somebody find the cell on the screen from the message alone. People who used TensorFlow 1
-# will remember pages of traceback without this line; that is where the reputation comes from.
+# will remember pages of traceback. The line was there, at the very end.
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## Tools for a graph
 #
-# **1. The trap.** A **NaN trap** runs a graph operation by operation, and stops at the first that makes a NaN or an
-# infinity out of finite numbers. It needs no warning from NumPy, and is slower, so it is switched on when something is
-# wrong. For traced functions it is a `with` block.
+# **1. The trap.** A **NaN trap** runs a graph operation by operation, and stops at the first one that makes a NaN or an
+# infinity out of finite numbers. It needs no help from NumPy. It is slow, so you switch it on when something is wrong.
+# For traced functions it is a `with` block.
 
 # %% tags=["nbval-ignore-output"]
-told(in_session, careless, data, 1, typed, trap_nan=True)
+show_error(in_session, careless, data, 1, typed, trap_nan=True)
 with mg.graph.trap_nan():
-    told(traced, careless, data, 1, typed)
+    show_error(traced, careless, data, 1, typed)
 
 # %% [markdown] slideshow={"slide_type": "skip"}
-# Read it like this: this exp was given numbers from −2733 to 2455; of its results the largest finite one has 300
-# digits, and 21 are infinite.
+# Read it like this: exp got numbers from −2733 to 2455. Of its results, 21 are infinite, and the largest finite one has
+# 300 digits.
 #
-# **2. The probe.** We know the operation; which *names* are to blame? A **probe** keeps what a value was at every run
-# that computes it. The same line works in all three worlds.
+# **2. The probe.** Now we know the operation. Which *names* are to blame? A **probe** records a value at every run that
+# computes it. The same line works in all three ways.
 
 
 # %% slideshow={"slide_type": "skip"}
@@ -472,27 +507,27 @@ def probed(letters, label, E, W, V):
     for letter in letters.unbind():
         state = mg.relu(E[letter] + state @ W)
     scores = state @ V
-    seen.append(mg.probe(scores))
+    probes.append(mg.probe(scores))
     e = mg.exp(scores)
     return -mg.log((e / e.sum(1, keepdim=True)).gather(1, label[:, None])).mean()
 
 
 for name, way in ways.items():
-    seen = []
+    probes = []
     with np.errstate(all="ignore"):
         way(probed, data, 3, typed)
-    first = seen[0].values[0]
-    print(f"{name:10}  probes {len(seen)}, with {len(seen[0].values)} values; names with a score above 709:")
-    print("           ", *(six[i][0] for i in np.flatnonzero(first.max(axis=1) > 709)))
+    scores = probes[0].values[0]
+    print(f"{name:10}  probes {len(probes)}, with {len(probes[0].values)} values; names with a score above 709:")
+    print("           ", *(six[i][0] for i in np.flatnonzero(scores.max(axis=1) > 709)))
 
 # %% [markdown] slideshow={"slide_type": "skip"}
-# Every one of them has a z: the row of E is found. And count: eagerly each step made a probe of its own, with one
-# value; in a graph one probe saw all three steps.
+# What do these ten names have in common? A z. We have found the row of E. And look at the counts: in eager mode each of
+# the three steps made a probe of its own, with one value. In a graph a single probe saw all three steps.
 
 # %% [markdown] slideshow={"slide_type": "subslide"}
-# **3. Print, as an operation.** `mg.print` prints when it is run, Python's `print` when it is traced.
-# **4. Back to eager.** `run_functions_eagerly` runs every traced function as plain Python: the traceback of the first
-# world is back, and so are breakpoints.
+# **3. Print, as an operation.** `mg.print` prints at every run; Python's `print` prints only during the trace. **4.
+# Back to eager.** Inside `run_functions_eagerly` every traced function runs as plain Python. Then tracebacks lead to
+# the right line again, and breakpoints work.
 
 
 # %% tags=["nbval-ignore-output"]
@@ -506,68 +541,70 @@ def fraction(score):
 
 with np.errstate(divide="raise"):
     fraction(mg.tensor(3.0))
-    told(lambda: fraction(mg.tensor(40.0)))
+    show_error(lambda: fraction(mg.tensor(40.0)))
     with mg.graph.run_functions_eagerly():
-        told(lambda: fraction(mg.tensor(40.0)))
+        show_error(lambda: fraction(mg.tensor(40.0)))
 
 # %% [markdown]
-# In the first block Python's own line came once, without a number, and the graph's came with one. In the last, both
-# have numbers, and the traceback ends at `mg.log(1 - p)`. (The cure for `careless`, besides mending the row of z, is
-# `mg.cross_entropy` as in `model`: it subtracts the largest score from all of them before it raises e to them.)
+# First the traced function: Python's line came once, without a number, and the graph's line came with one. At the end,
+# run eagerly, both lines have numbers, and the traceback ends at `mg.log(1 - p)`. (How do we cure `careless`? We mend
+# the row of z, and we use `mg.cross_entropy`, as `model` does. It subtracts the largest score from all of them before
+# it raises e to them.)
 
 # %% [markdown] slideshow={"slide_type": "notes"}
 # Five minutes. A rule of thumb to leave on the board: develop in eager mode, trace when it works, and when a traced
-# thing breaks, run it eagerly first. The trap and the probe are for what cannot be run that way.
+# function breaks, run it eagerly first. The trap and the probe are for what you cannot run that way.
 
 # %% [markdown] slideshow={"slide_type": "slide"}
-# **Where it breaks.** The three give the same bits as long as `model` is made of operations. Here it asks Python for a
-# random number, as one might to make training more robust. In 10 steps, how many different numbers will the traced
-# program have used?
+# **Where it breaks.** The three give the same bits as long as `model` is made of operations. `noisy` is not: to make
+# training more robust, it asks Python for a random number at each call, and shifts E by it. In 10 steps, how many
+# different random numbers does the traced program use?
 
 # %%
 Predict("draws", "How many different random numbers does the traced program use in 10 steps?")
 
 # %%
 for name, way in ways.items():
-    drawn, dice = [], np.random.default_rng(0)
+    shifts, dice = [], np.random.default_rng(0)
 
-    def shaken(letters, label, E, *others, drawn=drawn, dice=dice):
-        drawn.append(dice.normal(0, 0.1))
-        return model(letters, label, E + drawn[-1], *others)
+    def noisy(letters, label, E, *others, shifts=shifts, dice=dice):
+        shifts.append(dice.normal(0, 0.1))
+        return model(letters, label, E + shifts[-1], *others)
 
-    losses = way(shaken, data, 10)[0]
-    print(f"{name:10}  {len(drawn):2} drawn, last loss {losses[-1]:.4f}")
-reveal("draws", len(drawn))
+    losses = way(noisy, data, 10)[0]
+    print(f"{name:10}  {len(shifts):2} random numbers, last loss {losses[-1]:.4f}")
+reveal("draws", len(shifts))
 
 # %% [markdown]
-# No error, and another result. In the graphs the first number became a constant: E is shifted by the same amount at
-# every step. How to see it: compare with an eager run, as we did here. The way out is an operation that draws, such as
-# `mg.randn`, which draws in each run (and after the same `mg.manual_seed` the same numbers, eagerly and traced).
+# No error, and another result. In the graphs the first number has become a constant, so E is shifted by the same amount
+# at every step. To find such a fault, compare with an eager run, as we did here. The way out is an operation that
+# draws, such as `mg.randn`. It draws at every run, and after the same `mg.manual_seed` it draws the same numbers
+# eagerly and traced.
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## Which one, then?
 #
-# What we counted and what we saw, in one table. Before you run the cell: which of the three do you think wins most of
-# its rows?
+# Here is everything that we counted, in one table. Before you run the cell: which of the three do you think wins most
+# of the rows?
 
 # %%
 head = f"{'':34}" + "".join(f"{name:>12}" for name in ways)
 rows = {
-    "lines": [written(way)[0] for way in ways.values()],
-    "words of the engine": [len(written(way)[1]) for way in ways.values()],
-    "calls of model in 100 steps": [calls_of(way, 100) for way in ways.values()],
-    "nodes made in 100 steps": list(made.values()),
+    "lines": [count_lines_and_words(way)[0] for way in ways.values()],
+    "words of the engine": [len(count_lines_and_words(way)[1]) for way in ways.values()],
+    "calls of model in 100 steps": list(calls.values()),
+    "nodes made in 100 steps": list(nodes.values()),
     "peak, in states, about": [f"{round(peak, -1):.0f}" for peak in peaks.values()],
-    "a NaN's line is told by the": ["traceback", "message", "message"],
-    "Python walks your code each step": ["yes", "no", "no"],
+    "what names the line of a NaN": ["traceback", "message", "message"],
+    "Python runs your code each step": ["yes", "no", "no"],
 }
 print(head)
 for what, row in rows.items():
-    print(f"{what:36}" + "".join(f"{each!s:>{w}}" for each, w in zip(row, (10, 12, 12))))
+    print(f"{what:36}" + "".join(f"{cell!s:>{w}}" for cell, w in zip(row, (10, 12, 12))))
 
 # %% [markdown]
-# None wins the whole table, and that is the answer to the question of the lesson: it depends on what you do *next*.
-# Fill in the last column before you unfold it.
+# None of them wins the whole table. So the answer to the question of this lesson is: it depends on what you do *next*.
+# Fill in the last column before you unfold our answer.
 #
 # | you | take |
 # |---|---|
@@ -580,7 +617,7 @@ for what, row in rows.items():
 # <details><summary>What we would take</summary>
 #
 # Eager; traced; eager, or traced with an open length if there are many; traced or a session's graph; a session. Most
-# people today write eager code and trace what works: TensorFlow 2, JAX and PyTorch all ended up there.
+# people today write eager code and trace what works: TensorFlow 2, JAX and PyTorch have all ended up there.
 # </details>
 
 # %% [markdown] slideshow={"slide_type": "skip"}
@@ -608,10 +645,12 @@ Quiz("12_three_ways")
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## What we saw
 #
-# - One model in three ways: the same bits in loss, gradients and weights, because they run the same operations.
-# - Eager code needs the fewest words and calls Python at each step; a session asks you to know the most; tracing adds
-#   one word, and rules. Graphs are data, and can be sent.
-# - Memory was about the same. A static graph's is planned and kept; in eager mode it comes and goes.
+# - One model in three ways gives the same bits in loss, gradients and weights, because all three run the same
+#   operations.
+# - Eager code needs the fewest words, and calls Python at each step. A session asks you to know the most. Tracing adds
+#   one word, and rules. Graphs are data, so you can send them.
+# - The memory at the peak was about the same. A static graph's memory is planned and kept; in eager mode it comes and
+#   goes.
 # - Shape errors come at their line in all three. Where a value is wrong, the traceback says who ran the graph, and the
 #   message who built the node. Trap, probe, `mg.print` and running eagerly are the tools.
 #

@@ -2,7 +2,7 @@
 # jupyter:
 #   minigrad:
 #     title: Where the bytes go
-#     minutes: 40
+#     minutes: 50
 #     objectives:
 #       - name the five things that hold memory in a training step, and count each before anything runs
 #       - read a ledger, and say which operation keeps what for backward
@@ -13,25 +13,27 @@
 #     builds_on: [06_the_dynamic_graph]
 #     widgets: [MemoryTimeline, Predict, Quiz]
 #     terms:
-#       activation: a result of a layer, on its way forward
-#       channel: one of the pictures that a convolution reads, or makes
+#       activation: the result of a layer in the forward pass
+#       channel: one of the pictures that a convolution reads or makes
 #       optimizer state: what an optimiser remembers from step to step, such as Adam's two averages of each gradient
 #       ledger: a list of who holds which memory, and when
-#       workspace: memory that an operation needs while it runs, and gives back at its end
-#       skip connection: an edge past some layers, on which their operand is added to their result
+#       workspace: memory that an operation needs while it runs, and frees at its end
+#       skip connection: an edge that leads past some layers, so that their input is added to their result
 # ---
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # # 16 Where the bytes go
 #
+# You start a training run in the evening. In the morning there is no trained network. There is this:
+#
 # > `torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 20.00 MiB.`
 #
-# Lesson 14 planned the memory of small graphs. Everybody who trains networks meets the message above sooner or later.
-# The file with the weights takes 20 kilobytes, the machine has room for a thousand such files and more, and still
-# training stops. **The weights fit. Why does training not?** Something else holds the memory. In this lesson we ask
-# what, and for how long.
+# You look at the file with the weights. It fits into the memory of the GPU with plenty of room to spare. So **the
+# weights fit, and training does not. Who holds the memory?** Lesson 14 planned the memory of small graphs. Here we
+# make a whole training step write down every byte, with its owner, and learn to predict the total before anything
+# runs.
 #
-# **About 40 minutes.** Afterwards you can
+# **About 50 minutes.** Afterwards you can
 #
 # - name the five things that hold memory in a training step, and count each before anything runs;
 # - read a ledger, and say which operation keeps what for backward;
@@ -43,15 +45,16 @@
 # 00](00_start_here.ipynb#Where-this-leads:-Alice): `+`; *attention*; the bytes of each box, and its time.
 
 # %% [markdown] slideshow={"slide_type": "notes"}
-# Two minutes. Ask who has read this message, and what they did: a smaller batch, as everybody does. Why did that help,
-# if the weights were the problem?
+# Two minutes. Ask who has seen this message, and what they did about it. Nearly everybody will say: a smaller batch.
+# Why did that help, if the weights were the problem? Leave the question open.
 
 # %% slideshow={"slide_type": "skip"}
 import matplotlib.pyplot as plt
 import numpy as np
+from IPython.display import display
 
 import minigrad as mg
-from minigrad.course import Predict, Quiz, follow_theme, reveal
+from minigrad.course import Guess, Predict, Quiz, follow_theme, reveal, reveal_range
 from minigrad.widgets import MemoryTimeline
 
 BLUE, VERMILION = "#0072B2", "#D55E00"
@@ -61,11 +64,13 @@ follow_theme()
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## A network that looks at pictures
 #
-# The digits of lesson 03 once more, as pictures of 8 × 8 pixels. A convolution slides a window of 3 × 3 weights over
-# them. Each set of weights, a kernel, makes a new picture, and such a picture is called a **channel**. Here the first
-# convolution makes 16 channels out of one, and the second 16 out of those; then only the largest number of each 2 × 2
-# is kept (that is pooling), and a linear layer reads off the digit. At its peak, how many times the bytes of all the
-# weights does one training step with 64 pictures need?
+# Our pictures are the handwritten digits of lesson 03, with 8 × 8 pixels each. A convolution slides a window of 3 × 3
+# weights over a picture. Each set of weights, a *kernel*, makes a new picture, and each such picture is called a
+# **channel**. Our first convolution makes 16 channels out of one, and the second makes 16 out of those 16. *Pooling*
+# then keeps only the largest number of each 2 × 2, and a linear layer reads off the digit.
+#
+# One training step takes 64 pictures. At the moment when it holds the most memory, its *peak*, how many times the
+# bytes of all the weights does it need? You have no rule for this yet, so it is a guess.
 
 # %%
 digits = mg.data.digits()
@@ -78,7 +83,7 @@ def network():
     return mg.nn.Sequential(*conv, mg.nn.MaxPool2d(2), mg.nn.Flatten(), mg.nn.Linear(256, 10)).float()
 
 
-Predict("times the weights", "How many times the bytes of the weights?", options=["under 4", "4 to 20", "over 20"])
+Guess("times the weights", "How many times the bytes of the weights?", options=["under 10", "10 to 30", "over 30"])
 
 
 # %%
@@ -89,98 +94,106 @@ def step(net, optimizer):
 
 
 def ledger_of_a_step(net, optimizer, exact=False):
-    step(net, optimizer)  # the first step is not like the others: it makes compiled rules, and Adam's averages
+    """The ledger of the second step; the first also compiles rules, and creates Adam's averages."""
+    step(net, optimizer)
     with mg.profiler.memory(net, optimizer, [x, label], exact) as ledger:
         step(net, optimizer)
     return ledger
 
 
 net = network()
-adam = mg.optim.Adam(net.parameters())
-ledger = ledger_of_a_step(net, adam)
+ledger = ledger_of_a_step(net, mg.optim.Adam(net.parameters()))
 weights = sum(p.nbytes for p in net.parameters())
-print(f"{weights:,} bytes of weights; at the peak {ledger.peak.total:,} bytes, {ledger.peak.total / weights:.0f} times")
 times = ledger.peak.total / weights
-reveal("times the weights", ["under 4", "4 to 20", "over 20"][(times > 4) + (times > 20)])
+print(f"{weights:,} bytes of weights; at the peak {ledger.peak.total:,} bytes, {times:.0f} times")
+reveal_range("times the weights", times, 10, 30)
 
 # %% [markdown]
-# Forty-seven times. (The network is in float32, four bytes for a number, as is usual in training. minigrad's own
-# default is NumPy's float64, with eight; `.float()` changed that.)
+# Forty-seven times. A file of 20 kilobytes needs nearly a million bytes to be trained. (The network is in float32, four
+# bytes for a number, which is usual in training. minigrad's own default is NumPy's float64, with eight; `.float()`
+# changed that.)
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## Five things that hold memory
 #
-# `mg.profiler.memory` watches a block of code, and writes a **ledger**: who holds each array, and from when until when.
-# Read the column *at the peak*. Which two lines are nearly all of it?
+# `mg.profiler.memory` watches a block of code and writes a **ledger**: who holds each array, and from when until when.
+# Read the column *at the peak*. Which two lines make up nearly all of it?
 
 # %%
 ledger
 
 # %% [markdown]
-# There are five, in every framework:
+# In every framework, five things hold memory:
 #
 # 1. the *parameters*;
-# 2. their *gradients* and, during backward, those of everything else on the way;
-# 3. **optimizer state**: what the optimiser remembers from step to step;
-# 4. each **activation**, a layer's result, that backward will read: *saved for backward*;
-# 5. **workspace**: what an operation needs inside, and gives back at its end. We come to it below. (*Compiler's
-#    workspace* is that of a program that was planned, as in lesson 14; here nothing is compiled.)
+# 2. the *gradients* of the parameters and, during backward, those of everything on the way back;
+# 3. the **optimizer state**: what the optimiser remembers from step to step;
+# 4. each **activation**, the result of a layer, that backward will read: *saved for backward*;
+# 5. **workspace**: what an operation needs inside, and frees at its end. We come to it below. (*Compiler's workspace*
+#    is the workspace of a planned program, as in lesson 14. Nothing is compiled here.)
 #
-# The batch itself is a sixth, and small. The weights are 2 % of the peak. What fills the memory is what
-# *flows*: activations on the way forward, gradients on the way back.
+# The batch itself is a sixth, and small. The weights are 2 % of the peak. The memory is full of what *flows*:
+# activations on the way forward, gradients on the way back.
 
 # %% [markdown] slideshow={"slide_type": "subslide"}
-# Step through it: each column is one operation, or one derivative. Where does the part that is saved for backward stop
-# growing, and who lets go of it?
+# Step through the run: each column is one operation, or the derivative of one. Where does the part that is saved for
+# backward stop growing, and what frees it?
 
 # %%
 MemoryTimeline(ledger)
 
 # %% [markdown]
-# *The picture: a hill. Each of the two relus leaves 262,144 bytes that stay. The top is where backward reaches the
-# pooling: both are still there, and beside them a gradient of the same size. From then on each derivative lets go of
-# what was kept for it, and the hill goes down to where it began.*
+# *The picture: a hill. Each of the two relus leaves behind a large array that stays. The top of the hill is where
+# backward reaches the pooling: both arrays are still there, and a gradient of the same size joins them. From then on
+# each derivative frees what was kept for it, and the hill goes down to where it began.*
 
 # %% [markdown] slideshow={"slide_type": "notes"}
-# Ten minutes up to here. Let the room find the line in which the weights are. Then: which of the five change if the
-# batch is halved? (Activations, and their gradients; neither parameters nor state. That is why a smaller batch helps.)
+# Ten minutes up to here. Let the room find the line with the weights. Then ask: which of the five change if the batch
+# is halved? (Activations and their gradients; neither parameters nor state. That is why a smaller batch helps.)
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## Counted on paper
 #
-# None of this needs a run. For a convolution from $C$ to $D$ channels with windows of $K × K$, on $B$ pictures that
-# come out as $H × W$, in float32:
+# You can know all of this before you run anything. Take a convolution from $C$ to $D$ channels with windows of
+# $K × K$, on $B$ pictures that come out as $H × W$. In float32:
 #
 # | | how many numbers | here, the second convolution |
 # |---|---|---|
 # | parameters | $D · C · K · K + D$ | 16 · 16 · 3 · 3 + 16 = 2,320 |
-# | its gradients | as many | 2,320 |
+# | gradients of the parameters | as many | 2,320 |
 # | Adam's state | twice as many | 4,640 |
 # | its activation | $B · D · H · W$ | 64 · 16 · 8 · 8 = 65,536 |
 #
-# $H × W$ and $B$ are in the last row alone. A larger picture, a larger batch: more activations, and not one parameter
-# more. Let us ask the engine whether the table is right. What will the second number be, in bytes?
+# The size of the pictures and the batch are in the last row only. Larger pictures or a larger batch make more
+# activations, and not one parameter more.
+#
+# Now use the table. The digits become photos of 28 × 28 pixels, and a batch has 32 of them. How many *bytes* does the
+# activation of the second convolution take?
 
 # %%
-Predict("bytes of one activation", "Bytes of the activation of the second convolution, in float32:", unit="bytes")
+Predict("bytes of one activation", "Bytes of the activation, 32 pictures of 28 × 28:", unit="bytes")
 
 # %%
-conv = net[2]
-B, C, D, K, H, W = 64, 16, 16, 3, 8, 8
+photos = mg.ones(32, 1, 28, 28, dtype=mg.float32)
+B, C, D, K, H, W = 32, 16, 16, 3, 28, 28
 counted = 4 * (D * C * K * K + D), 4 * B * D * H * W
-measured = sum(p.nbytes for p in conv.parameters()), net[:3](x).nbytes
-print("on paper", counted, " measured", measured)
+measured = sum(p.nbytes for p in net[2].parameters()), net[:3](photos).nbytes
+print("parameters and activation, on paper", counted, " measured", measured)
 reveal("bytes of one activation", measured[1])
 
+# %% [markdown]
+# The parameters take 9,280 bytes, as before. The activation has grown from 262,144 bytes to 1.6 million, although the
+# batch is only half as large: a photo has twelve times as many pixels.
+
 # %% [markdown] slideshow={"slide_type": "slide"}
-# ## Does Adam double everything?
+# ## What Adam costs
 #
-# One often hears that training with Adam takes twice the memory of plain SGD. Adam keeps two averages for each
-# parameter: one of its gradient, and one of the square of its gradient. So by how many percent does the peak of our
-# step grow if Adam takes the place of SGD?
+# People often say that training with Adam takes twice the memory of training with plain SGD. Adam keeps two averages
+# for each parameter: one of its gradient, and one of the square of its gradient. Go back to the training step with 64
+# digits. By how many percent does its peak grow if Adam takes the place of SGD?
 
 # %%
-Predict("adam", "By how many percent?", tolerance=2)
+Predict("adam", "By how many percent does the peak grow?", tolerance=2)
 
 # %%
 peaks = {}
@@ -193,24 +206,22 @@ print(f"{more:,} bytes more: {more / weights:g} times the weights")
 reveal("adam", 100 * more / peaks[mg.optim.SGD].total)
 
 # %% [markdown]
-# Two more copies *of the parameters*, and nothing else: 4.5 % here. The belief comes from elsewhere. A language model
-# of billions of parameters with a small batch is nearly all parameters, gradients and state; with SGD that is two
-# copies, with Adam four, and *that* is double. Adam adds one line to the ledger, and how much of the whole that is
-# depends on what else is in it.
+# Adam costs two more copies *of the parameters* and nothing else. Here that is 4.5 %. The saying comes from another
+# kind of network. A language model of billions of parameters, trained with a small batch, holds almost only parameters,
+# gradients and state. With SGD that is two copies, with Adam four, and *that* is double. Adam adds one line to the
+# ledger. How much it matters depends on the other lines.
 
 # %% [markdown] slideshow={"slide_type": "notes"}
-# Five minutes. Ask for a network where it is true: one linear layer of 4000 by 4000, and a batch of one. Somebody may
-# name mixed precision: with float32 master weights beside float16 ones, "half the memory" is as wrong as this one.
+# Five minutes. Ask for a network where the saying is true: one linear layer of 4000 by 4000, and a batch of one. If
+# somebody brings up mixed precision: "it halves the memory" is wrong in the same way, and lesson 20 counts why.
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## Who keeps what
 #
-# Backward needs the numbers that a derivative reads (lesson 06): the derivative of $x^2$ reads $x$, that of $e^x$ its
-# own result, that of $x + y$ nothing. Here are eight operations on 1000 numbers each. How many of them keep an array of
-# 4,000 bytes that no earlier operation has kept already?
-
-# %%
-Predict("keepers", "How many of the eight are the first to keep an array of 4,000 bytes?")
+# Backward needs the numbers that a derivative reads (lesson 06). The derivative of $x^2$ reads $x$, that of $e^x$ reads
+# its own result, and that of $x + y$ reads nothing. Below are eight operations on 1,000 numbers each. Count those that
+# are the *first* to keep an array of 4,000 bytes: an array that an earlier operation keeps already does not count
+# again.
 
 
 # %%
@@ -225,40 +236,45 @@ def eight(x):
     return g.sum()
 
 
-thousand = mg.tensor(np.linspace(0, 1, 1000), dtype=mg.float32, requires_grad=True)
-with mg.profiler.memory(inputs=[thousand], exact=False) as kept:
-    eight(thousand).backward()
-kept.table("op")
+Predict("keepers", "How many of the eight are the first to keep an array of 4,000 bytes?")
 
 # %%
-reveal("keepers", sum(row[-1] == 4000 for row in kept.table("op").rows))
+thousand = mg.tensor(np.linspace(0, 1, 1000), dtype=mg.float32, requires_grad=True)
+with mg.profiler.memory(inputs=[thousand], exact=False) as eight_ledger:
+    eight(thousand).backward()
+saved_by_op = eight_ledger.table("op")
+display(saved_by_op)
+reveal("keepers", sum(row[-1] == 4000 for row in saved_by_op.rows))
 
 # %% [markdown]
-# Four. `exp` and `tanh` keep their results, `sin` its operand. The product keeps both of its operands: one of them tanh
-# keeps already, and the other is new. `+ 1`, `reshape` and the sum keep nothing; `* 2` keeps the 2.
+# Four. `exp` and `tanh` keep their results, and `sin` keeps its operand. The product keeps both operands: `tanh` keeps
+# the first already, and the second is new. `+ 1`, `reshape` and the sum keep nothing, and `* 2` keeps only the 2.
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## Without a gradient
 #
-# In evaluation nothing is saved for backward. We run our network forward only, in `no_grad`. How much of a training
-# step's peak is left?
+# In evaluation nothing is saved for backward. We run our network forward only, inside `no_grad`. How much of the peak
+# of a training step is left? This is a guess again.
 
 # %%
-Predict("no_grad", "The peak of forward alone is …", options=["next to nothing", "under a half", "over a half"])
+Guess("no_grad", "The peak of forward alone, in percent?", options=["under 10", "10 to 50", "over 50"])
 
 # %%
 net = network()
-with mg.profiler.memory(net, inputs=[x, label], exact=False) as forward_alone, mg.no_grad():
+with mg.profiler.memory(net, inputs=[x, label], exact=False) as forward_ledger, mg.no_grad():
     net(x)
-share = 100 * forward_alone.peak.total / peaks[mg.optim.SGD].total
-print(f"{forward_alone.peak.total:,} bytes, {share:.0f} % of the training step: {forward_alone.peak.what}")
-reveal("no_grad", ["next to nothing", "under a half", "over a half"][(share > 10) + (share > 50)])
+percent = 100 * forward_ledger.peak.total / peaks[mg.optim.SGD].total
+print(f"{forward_ledger.peak.total:,} bytes, {percent:.0f} % of the training step: {forward_ledger.peak.what}")
+reveal_range("no_grad", percent, 10, 50)
 
 # %% [markdown]
-# More than half, although nothing is kept: this network is shallow. While an operation runs, its operand and its result
-# are both there, and two arrays of 262,144 bytes are more than half of what training holds. With depth that changes: in
-# a chain of layers, forward alone needs room for the batch and for two neighbours at a time, and training keeps them
-# all.
+# More than half, although nothing is kept. While an operation runs, its operand and its result must both be there, and
+# two arrays of 262,144 bytes are already more than half of what training holds. This network is too shallow for
+# `no_grad` to make a large difference.
+
+# %% [markdown]
+# Now let the network grow deeper. In a chain of layers, forward alone needs room for the batch and for two neighbours
+# at a time. Training keeps the result of every layer.
 
 # %%
 depths = [2, 4, 8, 16]
@@ -267,9 +283,9 @@ for depth in depths:
     layers = [part for _ in range(depth) for part in (mg.nn.Conv2d(16, 16, 3, padding=1), mg.nn.ReLU())]
     deep = mg.nn.Sequential(*layers).float()
     for way, recorded in (("training", True), ("forward alone", False)):
-        with mg.profiler.memory(deep, exact=False) as each, mg.set_grad_enabled(recorded):
+        with mg.profiler.memory(deep, exact=False) as deep_ledger, mg.set_grad_enabled(recorded):
             deep(mg.ones(64, 16, 8, 8, dtype=mg.float32))
-        bytes_at_peak[way].append(each.peak.total / 1e6)
+        bytes_at_peak[way].append(deep_ledger.peak.total / 1e6)
 fig, ax = plt.subplots(figsize=(6, 2.6), layout="constrained")
 for (way, megabytes), color, marker in zip(bytes_at_peak.items(), (VERMILION, BLUE), "os"):
     ax.plot(depths, megabytes, color=color, marker=marker, label=way)
@@ -279,14 +295,16 @@ plt.show()
 
 # %% [markdown]
 # *The plot: bytes at the peak over the depth. Forward alone is nearly flat, from 0.80 million bytes for two
-# convolutions to 0.93 for sixteen: what climbs are the weights. Training is a steep line, from 1.07 to 4.87.*
+# convolutions to 0.93 million for sixteen; only the weights climb. Training is a steep line, from 1.07 to 4.87
+# million.*
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## An edge past the layers
 #
-# A residual block adds its operand to its result: `x + layers(x)`. The edge from x to the sum is a **skip connection**.
-# It has no parameters, and its sum keeps nothing. Below it leads from the first of three layers to the end, past the
-# other two. Does it cost memory in evaluation? And in training?
+# A residual block adds its input to its result: `x + layers(x)`. The edge from x to the sum is a **skip connection**.
+# It has no parameters, and its sum keeps nothing. The skip below leads from the result of the first of three layers to
+# the end, past the other two. Does it raise the peak of the forward pass in evaluation, where nothing is recorded? And
+# in training?
 
 
 # %%
@@ -297,7 +315,7 @@ def three_layers(x, skips):
     x = convs[0](x).relu()
     early = x if skips else None
     for conv in convs[1:]:
-        x = conv(x).relu()  # the name x lets go of the array before
+        x = conv(x).relu()  # x is now the new array; the old one is freed if nothing else needs it
     return x + early if skips else x
 
 
@@ -309,34 +327,38 @@ mg.draw(three_layers(mg.ones(64, 16, 8, 8, dtype=mg.float32), skips=True))
 # %%
 rises = []
 for recorded in (False, True):
-    found = []
+    peak_bytes, saved_bytes = [], []
     for skips in (False, True):
-        with mg.profiler.memory(convs, exact=False) as each, mg.set_grad_enabled(recorded):
+        with mg.profiler.memory(convs, exact=False) as skip_ledger, mg.set_grad_enabled(recorded):
             three_layers(mg.ones(64, 16, 8, 8, dtype=mg.float32), skips)
-        found.append(each)
-    rises.append(found[1].peak.total - found[0].peak.total)
-    saved = [each.peak.by_consumer["saved for backward"] for each in found]
-    print("training  " if recorded else "evaluation", f"peak {rises[-1]:+,} bytes, saved for backward {saved}")
-reveal("skip", ["neither", "evaluation", "training", "both"][(rises[0] > 0) + 2 * (rises[1] > 0)])
+        peak_bytes.append(skip_ledger.peak.total)
+        saved_bytes.append(skip_ledger.peak.by_consumer["saved for backward"])
+    rises.append(peak_bytes[1] - peak_bytes[0])
+    print("training  " if recorded else "evaluation", f"peak {rises[-1]:+,} bytes, saved for backward {saved_bytes}")
+places = {(False, False): "neither", (True, False): "evaluation", (False, True): "training", (True, True): "both"}
+reveal("skip", places[rises[0] > 0, rises[1] > 0])
 
 # %% [markdown]
-# In evaluation alone, by one array of 262,144 bytes: the result of the first layer could have been let go after the
-# second convolution, and now it waits for the sum. In training it is kept anyway, because the derivative of the second
-# convolution reads it; what is *saved for backward* is the same with and without the skip. The more layers a skip leads
-# past, the longer its array waits. In a U-Net the longest one leads from the first layers to the last, and holds its
-# array for nearly the whole run.
+# Only in evaluation, by one array of 262,144 bytes. Without the skip, the result of the first layer is freed after the
+# second convolution; with it, the array has to wait for the sum. In training the array is kept anyway, because the
+# derivative of the second convolution reads it. That is why *saved for backward* is the same with and without the skip.
+#
+# The more layers a skip passes, the longer its array waits. In a U-Net the longest skip leads from the first layers to
+# the last and holds its array for nearly the whole run.
 
 # %% [markdown] slideshow={"slide_type": "notes"}
-# Six minutes. The surprise is that nothing of the skip is saved for backward: adding has slopes of 1. What it costs is
-# a longer lifetime, as in lesson 14. In backward it is the gradient that waits: it goes past the layers at once, and
-# has to stay until their gradient has come back.
+# Six minutes. The surprise: nothing of the skip is saved for backward, because adding has slopes of 1. A skip costs a
+# longer lifetime, as in lesson 14. In backward it is the gradient that waits: it passes the layers at once, and must
+# stay until the gradient of the layers has come back.
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## An attention block
 #
-# A transformer reads a text as $L$ pieces, its *tokens*, each a row of numbers. Each token looks at every other one,
-# and so there is a matrix of $L × L$ weights. (A layer may do this several times side by side, in several *heads*.)
-# Here is one head written out, for 8 texts of 128 tokens of 32 numbers. Which of its arrays is the largest?
+# The GPT of lesson 25 reads *Alice* letter by letter. Each letter is a *token*, a row of numbers. In attention each
+# token looks at every other token: it asks with a query `q`, every token answers with a key `k`, and a softmax of their
+# products says how much of each token's value `v` is added up. So a text of $L$ tokens has a matrix of $L × L$ weights.
+# (A layer may do this several times in parallel, in several *heads*.) Here is one head, for 8 passages of 128 tokens
+# with 32 numbers each. Which of its arrays is the largest?
 
 
 # %%
@@ -345,85 +367,116 @@ def attention(t, Wq, Wk, Wv):
     return (q @ k.mT / 32**0.5).softmax(-1) @ v
 
 
-Predict("largest", "Which array is the largest?", options=["the tokens t", "q, k, v together", "the softmax"])
+Predict("largest", "Which is the largest?", options=["the tokens t", "q, k, v together", "the result of softmax"])
 
 # %%
 matrices = [mg.randn(32, 32, dtype=mg.float32, requires_grad=True) for _ in range(3)]
-tokens = mg.ones(8, 128, 32, dtype=mg.float32)
-with mg.profiler.memory(inputs=[tokens], exact=False) as looking:
+tokens = mg.ones(8, 128, 32, dtype=mg.float32)  # for memory it does not matter which letters they stand for
+with mg.profiler.memory(inputs=[tokens], exact=False) as attention_ledger:
     attention(tokens, *matrices).sum().backward()
-looking.table("op")
-
-# %%
-largest = max(looking.table("op").rows, key=lambda row: row[-1])
-reveal("largest", "the softmax" if largest[0] == "softmax" else "q, k, v together")
+saved_by_op = attention_ledger.table("op")
+largest = max(saved_by_op.rows, key=lambda row: row[-1])
+display(saved_by_op)
+reveal("largest", "the result of softmax" if largest[0] == "softmax" else "q, k, v together")
 
 # %% [markdown]
-# The softmax, with 8 · 128 · 128 numbers: more than q, k and v together. Those grow with $L$, the softmax with $L^2$;
-# lesson 17 comes back to that. (`scaled_dot_product_attention` computes the weights again in backward, and does not
-# keep them. FlashAttention never has them whole at all.)
+# The result of the softmax, with 8 · 128 · 128 numbers: more than q, k and v together. Those three grow with $L$, and
+# the softmax grows with $L^2$; lesson 17 comes back to that. (`scaled_dot_product_attention` does not keep the weights
+# here: it computes them again in backward. FlashAttention never holds the whole matrix at all.)
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## The fifth: inside an operation
 #
-# So far the ledger has counted arrays that go from operation to operation. What an operation makes and drops again
-# inside itself is neither operand nor result. With `exact=True` the ledger consults Python's own count of memory, too:
+# So far the ledger has counted the arrays that pass from operation to operation. Arrays that an operation makes and
+# drops inside itself are neither operands nor results. With `exact=True` the ledger also asks Python's own count of
+# memory:
 
 # %%
 net = network()
-exact = ledger_of_a_step(net, mg.optim.Adam(net.parameters()), exact=True)
-print(f"{exact.peak.inside / exact.peak.total:.0%} of the peak is made and dropped inside the op: {exact.peak.what}")
+exact_ledger = ledger_of_a_step(net, mg.optim.Adam(net.parameters()), exact=True)
+peak = exact_ledger.peak
+print(f"{peak.inside / peak.total:.0%} of the peak is made and dropped inside the op: {peak.what}")
 
 # %% tags=["measured", "nbval-ignore-output"]
-exact
+exact_ledger
 
 # %% [markdown]
-# The peak has doubled, and has moved: it is in the derivative of the second convolution now, and more than half is
-# *made and dropped inside the op*. To become one matrix product, a convolution lays the windows side by side: each
-# pixel is written up to nine times. Libraries for GPUs do this or something cleverer, and the size of their workspace
-# depends on the algorithm that they choose. That is one reason why a sum on paper is a lower bound, and why the message
-# at the top may come in the middle of an operation.
+# The peak has doubled, and it has moved. It is now in the derivative of the second convolution, and more than half of
+# it is *made and dropped inside the op*. A convolution lays its windows side by side to become one matrix product, and
+# so it writes each pixel up to nine times. Libraries for GPUs do this or something cleverer, and the size of their
+# workspace depends on the algorithm that they choose. So a sum on paper is a lower bound, and the message from the
+# beginning may come in the middle of an operation.
 
 # %% [markdown] slideshow={"slide_type": "notes"}
-# Four minutes. cuDNN has several algorithms for a convolution, and each wants another workspace; PyTorch tries them out
-# if `torch.backends.cudnn.benchmark` is set. Ask why a training that survived its first forward pass may fail in its
-# second step: Adam's state is created at the end of the first.
+# Four minutes. cuDNN has several algorithms for a convolution, each with its own workspace; PyTorch tries them out if
+# `torch.backends.cudnn.benchmark` is set. Ask why training can survive its first forward pass and fail in its second
+# step: Adam's state is created at the end of the first.
 
 # %% [markdown] slideshow={"slide_type": "slide"}
-# **Where it breaks.** A loop adds up the loss over five batches, to print its mean. It runs, and the number is right.
-# By roughly how many bytes does the memory grow with each batch: by none, by those of a loss, or by those of a whole
-# forward pass?
+# **Where it breaks.** You want the mean loss over many batches, and you train nothing. The loop adds up the losses. It
+# runs, the number is right, and some hundred batches later the message from the beginning is back. Here are the first
+# five batches:
 
 # %%
-Predict("leak", "What grows with each batch?", options=["nothing", "4 bytes", "all that forward saved"])
-
-# %%
-net, total, alive = network(), 0.0, []
-with mg.profiler.memory(net, inputs=[x, label], exact=False) as leak:
+net, total = network(), 0.0
+with mg.profiler.memory(net, inputs=[x, label], exact=False) as leak_ledger:
     for batch in range(5):
-        total = total + mg.cross_entropy(net(x), label)
-        alive.append(leak.timeline()[-1].by_consumer["saved for backward"])
-        print(f"after batch {batch}: {alive[-1]:9,} bytes saved for backward")
-grown = alive[-1] - alive[-2]
-reveal("leak", "all that forward saved" if grown > 500_000 else "4 bytes" if grown else "nothing")
+        loss = mg.cross_entropy(net(x), label)
+        total = total + loss
+        saved = leak_ledger.timeline()[-1].by_consumer["saved for backward"]
+        print(f"after batch {batch}: {saved:9,} bytes saved for backward")
 
 # %% [markdown]
-# `total` is a tensor, and remembers where it came from: all five graphs hang from it, with everything they saved.
-# Nothing calls backward, so nothing is let go. `total += loss.item()` adds a number, and the loop belongs inside
-# `no_grad`. The ledger shows such a leak: *saved for backward* grows from step to step, while a healthy run ends each
-# step where it began.
+# `total` is a tensor, and it remembers where it came from. All five graphs hang from it, with everything that they
+# saved, and since nothing calls backward, nothing is freed. Four repairs are proposed:
+#
+# | repair | what changes in the loop |
+# |---|---|
+# | `item` | `total = total + loss.item()` |
+# | `detach` | `total = total + loss.detach()` |
+# | `del` | the same sum as above, and then `del loss` |
+# | `no_grad` | the same sum as above, and the whole loop inside `with mg.no_grad():` |
+#
+# How many of the four stop the growth?
 
 # %%
-total, alive = 0.0, []
-with mg.profiler.memory(net, inputs=[x, label], exact=False) as sound, mg.no_grad():
-    for _ in range(5):
-        total += mg.cross_entropy(net(x), label).item()
-        alive.append(sound.timeline()[-1].by_consumer["saved for backward"])
-print(alive)
+Predict("repairs", "How many of the four repairs stop the growth?")
+
+
+# %%
+def bytes_still_saved(repair, batches):
+    """What is saved for backward when a loop over so many batches has ended."""
+    total = 0.0
+    with mg.profiler.memory(net, inputs=[x, label], exact=False) as ledger, mg.set_grad_enabled(repair != "no_grad"):
+        for _ in range(batches):
+            loss = mg.cross_entropy(net(x), label)
+            if repair == "item":
+                total = total + loss.item()
+            else:
+                total = total + (loss.detach() if repair == "detach" else loss)
+            if repair == "del":
+                del loss
+    return ledger.timeline()[-1].by_consumer["saved for backward"]
+
+
+stopped = 0
+for repair in ("item", "detach", "del", "no_grad"):
+    after_one, after_five = bytes_still_saved(repair, 1), bytes_still_saved(repair, 5)
+    stopped += after_five == after_one
+    print(f"{repair:8} {after_one:9,} bytes after one batch, {after_five:9,} after five")
+reveal("repairs", stopped)
+
+# %% [markdown]
+# Three. `del loss` removes a name, and the graph hangs from `total` as before. `item` and `detach` cut the sum off from
+# the graph, so only the graph of the latest batch is alive. Inside `no_grad` there is no graph at all, and that is the
+# best repair: an evaluation needs none.
+#
+# You can see such a leak in a ledger: *saved for backward* grows from step to step, while a healthy run ends each step
+# where it began.
 
 # %% [markdown] slideshow={"slide_type": "notes"}
-# Four minutes. The most common leak there is. Others: a list of losses, predictions kept for a plot without detach, a
-# retain_graph=True that somebody left in.
+# Five minutes. This is the most common leak there is. Others: a list of losses, predictions kept for a plot without
+# detach, a retain_graph=True that somebody left in.
 
 # %% [markdown] slideshow={"slide_type": "skip"}
 # ## What do you remember?
@@ -431,7 +484,7 @@ print(alive)
 # %% slideshow={"slide_type": "skip"}
 Quiz("16_where_the_bytes_go")
 
-# %% [markdown] slideshow={"slide_type": "skip"}
+# %% [markdown] folded=true slideshow={"slide_type": "skip"}
 # ## The same elsewhere
 #
 # | minigrad | PyTorch | TensorFlow | JAX |
@@ -443,18 +496,53 @@ Quiz("16_where_the_bytes_go")
 # | `p.nbytes` | `p.nbytes` | `p.numpy().nbytes` | `p.nbytes` |
 #
 # PyTorch's first is in `torch.cuda.memory`, its second in `torch.cuda`, its third in `torch.autograd.graph`;
-# TensorFlow's is in `tf.config.experimental`; JAX's are in `jax.profiler` and `jax.ad_checkpoint`, and `device` is one
-# of `jax.devices()`. PyTorch's and TensorFlow's first two do not count memory of the CPU; minigrad's do.
+# TensorFlow's second is in `tf.config.experimental`; JAX's are in `jax.profiler` and `jax.ad_checkpoint`, and `device`
+# is one of `jax.devices()`. PyTorch's first two and TensorFlow's second count the memory of GPUs, and not that of the
+# CPU; minigrad's count the CPU's.
+#
+# ### The same in PyTorch
+#
+# These are the eight operations from *Who keeps what*. PyTorch calls `note` with each array that an operation saves,
+# and finds the same four.
+
+
+# %% slideshow={"slide_type": "skip"}
+from minigrad.course import in_pytorch
+
+
+@in_pytorch
+def saved_in_pytorch(torch):
+    """
+    arrays of 4,000 bytes that are saved: 4
+    inside no_grad: 0   the result has a past: False
+    """
+    saved = {}
+
+    def note(t):
+        saved[t.data_ptr()] = t.nbytes
+        return t
+
+    x = torch.linspace(0, 1, 1000, requires_grad=True)
+    with torch.autograd.graph.saved_tensors_hooks(note, lambda t: t):
+        e = ((x + 1).exp() * 2).sin().reshape(10, 100)
+        y = (e.tanh() * e).sum()
+    print("arrays of 4,000 bytes that are saved:", sum(size == 4000 for size in saved.values()))
+    saved.clear()
+    with torch.no_grad(), torch.autograd.graph.saved_tensors_hooks(note, lambda t: t):
+        y = (x.exp() * x).sum()
+    print("inside no_grad:", len(saved), "  the result has a past:", y.grad_fn is not None)
+
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## What we saw
 #
 # - Five things hold memory: parameters, gradients, optimizer state, what is saved for backward, workspace.
-# - Parameters know nothing of the batch; activations are $B · D · H · W$, and in a network like this most of the whole.
+# - Parameters do not depend on the batch. Activations are $B · D · H · W$, and in a network like this they are most of
+#   the total.
 # - Adam adds two copies of the parameters: much for a large language model, little for a network on pictures.
-# - An operation keeps what its derivative reads. Adding keeps nothing; a skip only makes an array live longer, and in
-#   training it lives as long anyway.
-# - Memory that grows from step to step hangs from a tensor that remembers where it came from.
+# - An operation keeps what its derivative reads. Adding keeps nothing. A skip only makes an array live longer, and in
+#   training that array lives as long anyway.
+# - If memory grows from step to step, look for a tensor that remembers where it came from.
 #
 # **Sources.** D. P. Kingma, J. Ba, *Adam: a method for stochastic optimization*, arXiv:1412.6980 (2014), algorithm 1:
 # the two averages. K. He and others, *Deep residual learning for image recognition*, arXiv:1512.03385 (2015), section
@@ -463,7 +551,7 @@ Quiz("16_where_the_bytes_go")
 # arXiv:2205.14135 (2022), section 3.1: the matrix that is never kept.
 #
 # **Exercise.** [16 A ledger of your own](../exercises/16_where_the_bytes_go.ipynb): count a network on paper, say who
-# keeps what, let go of an array in time, and train under a limit.
+# keeps what, free an array in time, and train under a limit.
 #
 # **Next:** [17 What grows how](17_what_grows_how.ipynb). Before that, change something here: give the first convolution
 # a `stride=2`, so that it makes pictures of 4 × 4. By how much does the peak fall, and how many fewer parameters are

@@ -2,7 +2,7 @@
 # jupyter:
 #   minigrad:
 #     title: Smaller
-#     minutes: 40
+#     minutes: 45
 #     objectives:
 #       - write a weight as a small integer and a scale, and say how far it is rounded
 #       - say which range a scale must cover, and what one large weight does to all the others
@@ -16,19 +16,22 @@
 #       scale: of quantised numbers, what one step of the integer stands for
 #       calibration: running a network on some data, to see which range its activations have
 #       weight pruning: setting weights to zero, usually the smallest ones, and keeping them there
-#       fine-tuning: training a network a little more, after it was changed
+#       fine-tuning: training a network a little more after it was changed
 #       structured pruning: taking whole channels or neurons away, so that the arrays become smaller
 # ---
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # # 19 Smaller
 #
-# The network is trained, and it is to run on a phone. It has more bytes than fit, and does more work than the battery
-# likes. **Can 90 % of the weights go?** There are three ways to make a trained network smaller: fewer bits for each
-# number, fewer numbers, and another design. All three are advertised with large factors. We count what is left: how
-# often the network is right, how many bytes it has, and whether it is quicker.
+# A courier photographs the number on a parcel, and an app on her phone reads it. There is no time to ask a server. The
+# network is trained, and it reads well. But its file is too large for the app, and it drains the battery. **Can 90 % of
+# the weights go?**
 #
-# **About 40 minutes.** Afterwards you can
+# There are three ways to make a trained network smaller: fewer bits for each number, fewer numbers, and another design.
+# All three are advertised with large factors. We measure what is left: how often the network is right, how many bytes
+# it has, and whether it is quicker.
+#
+# **About 45 minutes.** Afterwards you can
 #
 # - write a weight as a small integer and a scale, and say how far it is rounded;
 # - say which range a scale must cover, and what one large weight does to all the others;
@@ -40,17 +43,18 @@
 # its time.
 
 # %% [markdown] slideshow={"slide_type": "notes"}
-# Two minutes. Ask for guesses: how many bits does a weight need? How many of the weights does nobody miss? Keep the
-# numbers on the board: fewer bits are needed than most people say, and more weights can go.
+# Two minutes. Ask for guesses: how many bits does a weight need? How many of the weights would nobody miss? Leave the
+# numbers on the board, and come back to them.
 
 # %% slideshow={"slide_type": "skip"}
+import zlib
 from copy import deepcopy
 
 import matplotlib.pyplot as plt
 import numpy as np
 
 import minigrad as mg
-from minigrad.course import Predict, Quiz, follow_theme, in_turns, reveal
+from minigrad.course import Guess, Predict, Quiz, follow_theme, in_turns, reveal, reveal_range
 from minigrad.nn.utils import prune
 from minigrad.profiler import estimate
 from minigrad.quantization import convert, prepare, quantize_per_channel, quantize_per_tensor
@@ -62,7 +66,8 @@ follow_theme()
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## A network that works
 #
-# A reader of digits with 17,226 parameters, trained for 400 steps. This is the network that we make smaller.
+# Here is the network that we make smaller: a reader of digits with 17,226 parameters, trained for 400 steps. Its layers
+# take 64 numbers to 128, then to 64, then to 10.
 
 # %%
 digits = mg.data.digits()
@@ -80,11 +85,11 @@ def train(net, steps):
     return net
 
 
-def right(net):
-    """The share of digits that it reads, of 360 that it has never seen."""
+def share_right(net):
+    """The share of digits that it reads correctly, of 360 that it has never seen."""
     with mg.no_grad():
-        found = net(unseen.astype(net[0].bias.dtype)).argmax(1)
-    return float((found.numpy() == digits.test_y).mean())
+        guessed = net(unseen.astype(net[0].bias.dtype)).argmax(1)
+    return float((guessed.numpy() == digits.test_y).mean())
 
 
 # %% slideshow={"slide_type": "skip"}
@@ -94,48 +99,53 @@ def network(width=128):
 
 
 net = train(network(), 400)
-print(f"{sum(p.size for p in net.parameters()):,} parameters, right: {right(net):.0%}")
+print(f"{sum(p.size for p in net.parameters()):,} parameters, right: {share_right(net):.0%}")
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## Fewer bits
 #
 # **Quantisation** writes each weight as an integer $k$ of a few bits, times a **scale** $s$ that all of them share: $w
-# ≈ s · k$. With $b$ bits there are $2^b$ integers, of which we use the $2^{b-1} - 1$ below zero and as many above it.
-# So the scale is the largest weight, without its sign, divided by $2^{b-1} - 1$, and each weight is off by half a step
-# at most. How few bits are enough to be right 90 % of the time?
+# ≈ s · k$. With $b$ bits there are $2^b$ integers. We use the $2^{b-1} - 1$ above zero and as many below it. So the
+# scale is the largest weight, without its minus, divided by $2^{b-1} - 1$, and each weight is off by half a step at
+# most.
+#
+# Our weights have 64 bits each. With how few bits is the network still right 90 % of the time? Nothing so far tells
+# you, so guess.
 
 
 # %%
 def rounded(net, bits):
     """A copy whose weights are multiples of a scale, one for each layer."""
-    other = deepcopy(net)
+    copy = deepcopy(net)
     with mg.no_grad():
-        for layer in other[::2]:
+        for layer in copy[::2]:
             w = layer.weight.numpy()
             scale = abs(w).max() / (2 ** (bits - 1) - 1)
             layer.weight.copy_(mg.tensor(np.round(w / scale) * scale))
-    return other
+    return copy
 
 
-Predict("bits", "The fewest bits with which it is right 90 % of the time:")
+Guess("bits", "The fewest bits with which it is right 90 % of the time:")
 
 # %%
-shares = {bits: right(rounded(net, bits)) for bits in (8, 6, 5, 4, 3, 2)}
+shares = {bits: share_right(rounded(net, bits)) for bits in (8, 6, 5, 4, 3, 2)}
 for bits, share in shares.items():
     print(f"{bits} bits: {2**bits - 1:3} different weights, right: {share:.0%}")
 reveal("bits", min(bits for bits, share in shares.items() if share >= 0.9))
 
 # %% [markdown]
-# With four bits there are fifteen different weights in a layer, and the network reads as well as before. Each neuron
-# adds up many products, and their errors, up to half a step either way, mostly cancel. Two bits leave −s, 0 and s,
-# where s is the largest weight: nearly all others become 0. That is too few, unless the network is trained with them.
+# Four bits are enough: with only fifteen different weights in a layer, the network reads as well as before. Each neuron
+# adds up many products, and their errors, half a step either way at most, mostly cancel. Two bits leave only −s, 0 and
+# s, where s is the largest weight, and nearly all weights become 0. That is too few, unless the network is trained with
+# them.
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## One large weight
 #
-# Everything depends on the scale, and the scale on the *largest* weight. Suppose one weight of the first layer were a
-# hundred times as large as the largest is now. What becomes of all the others at eight bits? (`quantize_per_tensor`
-# takes the scale, and the integer that stands for 0, which is 0 here; `int_repr` shows the integers.)
+# Everything depends on the scale, and the scale depends on the *largest* weight. Suppose one weight of the first layer
+# were a hundred times as large as the largest is now. What becomes of all the others at eight bits?
+# (`quantize_per_tensor` takes the scale and the integer that stands for 0, which is 0 here. `int_repr` shows the
+# integers.)
 
 # %%
 Predict("outlier", "Of 8,191 others, how many percent become 0?", tolerance=15)
@@ -144,39 +154,43 @@ Predict("outlier", "Of 8,191 others, how many percent become 0?", tolerance=15)
 w = net[0].weight.detach().clone()
 with mg.no_grad():
     w[3, 5] = 100 * abs(w.numpy()).max()
-biggest = abs(w.numpy()).max(1, keepdims=True)  # of each row
-one = quantize_per_tensor(w, float(biggest.max() / 127), 0, mg.int8).int_repr().numpy()
-each = quantize_per_channel(w, mg.tensor(biggest[:, 0] / 127), mg.zeros(128, dtype=mg.int64), 0, mg.int8)
-print(f"a scale for all:      {(one == 0).mean():.0%} are 0, {len(np.unique(one))} different integers are used")
-print(f"a scale for each row: {(each.int_repr().numpy() == 0).mean():.0%} are 0")
-reveal("outlier", 100 * (one == 0).mean())
+largest = abs(w.numpy()).max(1, keepdims=True)  # of each row
+one_scale = quantize_per_tensor(w, float(largest.max() / 127), 0, mg.int8).int_repr().numpy()
+scales = mg.tensor(largest[:, 0] / 127)
+row_scales = quantize_per_channel(w, scales, mg.zeros(128, dtype=mg.int64), 0, mg.int8).int_repr().numpy()
+print(f"a scale for all:      {(one_scale == 0).mean():.0%} are 0, {len(np.unique(one_scale))} integers are used")
+print(f"a scale for each row: {(row_scales == 0).mean():.0%} are 0")
+reveal("outlier", 100 * (one_scale == 0).mean())
 
 # %% [markdown]
-# The steps became a hundred times as wide, and most weights round to nothing. A scale for each row, *per channel*,
-# keeps the damage in one row of 128: it costs 127 numbers more, and is what most frameworks do for weights. With
-# activations it cannot be done: a product adds up over their channels, so all of these have to share a scale. And large
-# language models have outliers in a few channels of their activations. Much of the work on quantising them is about
-# those.
+# The steps became a hundred times as wide, and most weights round to nothing. With a scale for each row, *per channel*,
+# the damage stays in one row of 128. It costs 127 numbers more, and most frameworks do it for weights.
+
+# %% [markdown]
+# For activations it cannot be done: a product adds up over their channels, so all channels have to share a scale. And
+# large language models have outliers in a few channels of their activations. Much of the work on quantising such models
+# is about those few channels.
 
 # %% [markdown] slideshow={"slide_type": "notes"}
 # Seven minutes up to here. Draw the number line: 255 marks, and a weight far out to the right that pulls them all
-# apart. Clipping it is the other remedy: then one weight is off by a lot, and all the others by little.
+# apart. Clipping is the other remedy: then one weight is off by a lot, and all the others by little.
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## A network in int8
 #
-# Weights are known; activations are not. So the network runs on some data first, while observers note the range of what
-# reaches each layer: **calibration**. Then `convert` gives layers that multiply integers. In float32 the network has
-# 68,904 bytes, four for each number. What fraction of them is left?
+# Weights are known in advance, and activations are not. So the network first runs on some data, while observers note
+# the range of what reaches each layer: **calibration**. Then `convert` makes layers that multiply integers. Each weight
+# takes one byte. Biases stay in floats, and each row of weights has a scale, which is a float, too. In float32 the
+# network has 68,904 bytes, four for each number. How many percent of them are left?
 
 # %%
-Predict("int8", "Bytes in int8, as a fraction of those in float32:", tolerance=0.02)
+Predict("int8", "Percent of the bytes that are left:", options=["under 25", "25 to 40", "over 40"])
 
 
 # %%
 def in_int8(net):
     prepared = prepare(deepcopy(net).float().eval())
-    prepared(x[:256].astype(mg.float32))  # the observers look on
+    prepared(x[:256].astype(mg.float32))  # the observers note the ranges
     return convert(prepared)
 
 
@@ -184,69 +198,86 @@ def nbytes(net):
     return sum(tensor.nbytes for tensor in net.state_dict().values())
 
 
-floats, integers = deepcopy(net).float().eval(), in_int8(net)
-
-print(f"float32 {nbytes(floats):,} bytes, right {right(floats):.0%}")
-print(f"int8    {nbytes(integers):,} bytes, right {right(integers):.0%}")
-reveal("int8", nbytes(integers) / nbytes(floats))
+in_floats, in_integers = deepcopy(net).float().eval(), in_int8(net)
+print(f"float32 {nbytes(in_floats):,} bytes, right {share_right(in_floats):.0%}")
+print(f"int8    {nbytes(in_integers):,} bytes, right {share_right(in_integers):.0%}")
+reveal_range("int8", 100 * nbytes(in_integers) / nbytes(in_floats), 25, 40)
 
 # %% tags=["measured", "nbval-ignore-output"]
-given = x.astype(mg.float32)
+inputs = x.astype(mg.float32)
 with mg.no_grad():
-    times = in_turns(int8=lambda: integers(given), float32=lambda: floats(given))
+    times = in_turns(int8=lambda: in_integers(inputs), float32=lambda: in_floats(inputs))
 print(f"in NumPy int8 takes {times['int8'] / times['float32']:.1f} times as long as float32")
 
 # %% [markdown]
-# A little more than a quarter: biases and scales stay in floats. Is it quicker? Not in NumPy, which has no quick
-# product of integers. On a processor that has one, the time can fall as well: lesson 24 exports such a network, and
-# measures. The bytes are certain, the time depends on the machine.
+# A little more than a quarter of the bytes is left, 28 %. Is it quicker? Not in NumPy, which has no quick product of
+# integers. On a processor that has one, the time can fall as well: lesson 24 exports such a network, and measures. The
+# bytes are certain, and the time depends on the machine.
+
+# %% [markdown]
+# Some machines are made for small numbers.
+#
+# - *Edge devices* compute where the data is made: phones, cameras, watches, and microcontrollers with a few hundred
+#   kilobytes of memory. Many phones have units that multiply int8. A microcontroller often has no operating system that
+#   it could ask for memory. So LiteRT, TensorFlow's runtime for such devices, places every array in one fixed block
+#   before the first run. That is the memory plan of lesson 14.
+# - A *TPU* is Google's chip for neural networks: a grid of multiply-adds through which the numbers of a matrix product
+#   flow. The first one, in 2015, multiplied eight-bit integers and only ran trained networks. Since the second, TPUs
+#   multiply bfloat16 (lesson 20) and can train. They run graphs that a compiler, XLA, has compiled, as in lesson 15.
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## Fewer weights
 #
-# **Weight pruning** sets weights to zero, the smallest first: they matter least, one hopes. `prune` keeps the weights
-# as they were, and beside them a *mask* of zeros and ones; the layer computes with the product of the two. Nine of ten
-# weights of each layer go. How often is the network still right?
+# **Weight pruning** sets weights to zero, the smallest first, in the hope that they matter least. `prune` keeps the
+# weights as they were, together with a *mask* of zeros and ones. The layer computes with the product of the two. Now
+# nine of ten weights of each layer go. Guess how often the network is still right.
 
 # %%
-Predict("pruned", "Right after 90 % of the weights are gone, in percent:", tolerance=12)
+Guess("pruned", "Right after 90 % of the weights are gone, in percent:", tolerance=12)
 
 
 # %%
 def pruned(net, amount, by=prune.l1_unstructured):
-    other = deepcopy(net)
-    for layer in other[::2]:
+    copy = deepcopy(net)
+    for layer in copy[::2]:
         by(layer, "weight", amount)
-    return other
+    return copy
+
+
+def weights_left(net):
+    return sum(int((layer.weight != 0).sum()) for layer in net[::2])
 
 
 thin = pruned(net, 0.9)
-print(
-    f"right: {right(thin):.0%}; weights that are not 0: {sum(int((layer.weight != 0).sum()) for layer in thin[::2]):,}"
-)
-reveal("pruned", 100 * right(thin))
+print(f"right: {share_right(thin):.0%}; weights that are not 0: {weights_left(thin):,}")
+reveal("pruned", 100 * share_right(thin))
 
 # %% [markdown]
-# It is close to guessing, which is right in one case of ten. So no, 90 % cannot go. But the weights that are left may
-# *learn* again: **fine-tuning**. The mask stays, and with it the zeros. The network gets half as many steps as its
-# training had. How often is it right now?
+# That is close to chance, which is right in one case of ten. So no, 90 % cannot go.
+
+# %% [markdown]
+# Not yet. The weights that are left have never had to do the work alone, and they may *learn* it: **fine-tuning**. The
+# mask stays, and with it the zeros. The network gets half as many steps as its training had. Guess how often it is
+# right after that.
 
 # %%
-Predict("tuned", "Right after 200 more steps, in percent:", tolerance=4)
+Guess("tuned", "Right after 200 more steps, in percent:", tolerance=4)
 
 # %%
 train(thin, 200)
-print(
-    f"right: {right(thin):.0%}; weights that are not 0: {sum(int((layer.weight != 0).sum()) for layer in thin[::2]):,}"
-)
-reveal("tuned", 100 * right(thin))
+print(f"right: {share_right(thin):.0%}; weights that are not 0: {weights_left(thin):,}")
+reveal("tuned", 100 * share_right(thin))
+
+# %% [markdown]
+# The network reads as well with a tenth of its weights as it did with all of them. So 90 % can go, if the rest may
+# learn again.
 
 # %% slideshow={"slide_type": "subslide"}
 amounts = [0.5, 0.7, 0.8, 0.9, 0.95, 0.98]
 ways = {
-    "random": [right(pruned(net, amount, prune.random_unstructured)) for amount in amounts],
-    "smallest": [right(pruned(net, amount)) for amount in amounts],
-    "smallest, fine-tuned": [right(train(pruned(net, amount), 200)) for amount in amounts],
+    "random": [share_right(pruned(net, amount, prune.random_unstructured)) for amount in amounts],
+    "smallest": [share_right(pruned(net, amount)) for amount in amounts],
+    "smallest, fine-tuned": [share_right(train(pruned(net, amount), 200)) for amount in amounts],
 }
 fig, ax = plt.subplots(figsize=(6.5, 3), layout="constrained")
 for (way, shares), color, marker in zip(ways.items(), (VERMILION, BLUE, GREEN), "so^"):
@@ -256,129 +287,123 @@ ax.legend(loc="center left", bbox_to_anchor=(1, 0.5))
 plt.show()
 
 # %% [markdown]
-# *The plot: the share that is right over the share of weights that are gone. Chosen at random, half of the weights cost
-# a third of the digits. Of the smallest, half can go for nothing, and then the line falls steeply. Fine-tuned, the
-# network stays above nine of ten up to 95 %, and falls only at 98 %.*
+# *The plot: how often the network is right over the share of weights that are gone. If half of the weights go at
+# random, a third of the digits is lost. Of the smallest weights half can go for nothing, and then the line falls
+# steeply. Fine-tuned, the network stays above nine of ten up to 95 %, and falls only at 98 %.*
 
 # %% [markdown] slideshow={"slide_type": "notes"}
-# Eight minutes for pruning. Two thoughts to leave: small is not the same as unimportant until one has looked; and most
-# of a trained network is there to make training easy, not to read digits.
+# Eight minutes for pruning. Two thoughts to leave with them: small does not mean unimportant until you have looked; and
+# most of a trained network is there to make training easy, not to read digits.
 
 # %% [markdown] slideshow={"slide_type": "slide"}
-# ## Are zeros fast?
+# ## What zeros cost
 #
-# Nine of ten weights are 0. How many MACs does the pruned network need, as a fraction of the whole one's? And how long
-# does it take, compared with it?
+# Nine of ten weights are 0, and the network is as good as before. The whole network needs 24.5 million MACs for the
+# digits in `x`. How many does the pruned one need?
 
 # %%
-Predict("zeros", "The time of the pruned network is …", options=["a tenth", "about half", "the same or more"])
+Predict("zeros", "The MACs of the pruned network:", options=["a tenth", "about half", "as many as before"])
+
+# %%
+macs = {}
+for name, version in (("whole", net), ("pruned", thin)):
+    macs[name] = estimate(version, x).macs
+    packed = zlib.compress(np.concatenate([layer.weight.numpy().astype(np.float32).ravel() for layer in version[::2]]))
+    print(f"{name:7} {macs[name]:11,} MACs, {nbytes(version):8,} bytes; zipped about {round(len(packed), -3):,} bytes")
+fraction = macs["pruned"] / macs["whole"]
+reveal("zeros", "a tenth" if fraction < 0.2 else "about half" if fraction < 0.8 else "as many as before")
 
 # %% tags=["measured", "nbval-ignore-output"]
 with mg.no_grad():
     times = in_turns(pruned=lambda: thin(x), whole=lambda: net(x))
-ratio = times["pruned"] / times["whole"]
-print(f"the pruned network takes {ratio:.2f} times as long")
-place = ratio.among(0.3, 0.75)
-unclear = "The rounds disagree: run this cell again when the machine has less to do."
-unclear if place is None else reveal("zeros", ["a tenth", "about half", "the same or more"][place])
-
-# %%
-for name, each in (("whole", net), ("pruned", thin)):
-    cost = estimate(each, x)
-    print(f"{name:7} {cost.macs:11,} MACs, {nbytes(each):8,} bytes")
+print(f"the pruned network takes {times['pruned'] / times['whole']:.2f} times as long as the whole one")
 
 # %% [markdown]
-# All of the MACs are still there, and there are twice the bytes: a 0 is multiplied like any number, and the mask takes
-# as much room as the weights. Zeros are fast where somebody leaves them out: in a format that stores only the others,
-# each with its place, which pays where there are few of them; or on a GPU that can leave out two of every four weights.
-# Zeros help at once in a file that is compressed:
-
-# %%
-import zlib
-
-for name, each in (("whole", net), ("pruned", thin)):
-    weights = [layer.weight.numpy().astype(np.float32).ravel() for layer in each[::2]]
-    packed = zlib.compress(np.concatenate(weights).tobytes())
-    print(f"{name:7} about {round(len(packed), -3):,} bytes, compressed")
+# All of the MACs are still there, and the bytes have doubled: a 0 is multiplied like any other number, and the mask
+# takes as much room as the weights. Zeros help at once only in a compressed file; the last column is a file of the
+# weights in float32. They save time where somebody leaves them out: in a format that stores only the other weights,
+# each with its place, which pays if they are few; or on the Tensor Cores of newer NVIDIA GPUs, which can leave out two
+# of every four weights.
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## Whole neurons
 #
-# What makes a network quicker on any machine is smaller *arrays*. **Structured pruning** takes whole neurons away: rows
-# of one weight, and the columns of the next that read them. Of the 128 neurons of the first layer the 64 with the
+# Smaller *arrays* make a network quicker on any machine. **Structured pruning** takes whole neurons away: rows of one
+# weight matrix, and the columns of the next that read them. Of the 128 neurons of the first layer, the 64 with the
 # largest weights stay. How many of the 17,226 parameters are left?
 
 # %%
-Predict("structured", "Parameters that are left:", tolerance=400)
+Predict("structured", "Parameters that are left:", tolerance=50)
 
 
 # %%
 def halved(net):
-    """The same network with the 64 neurons of its first layer whose weights are largest."""
-    other = network(64)
+    """The same network with only the 64 neurons of its first layer whose weights are largest."""
+    small = network(64)
     strength = np.linalg.norm(net[0].weight.numpy(), axis=1)
     stay = mg.tensor(np.sort(strength.argsort()[-64:]))
     with mg.no_grad():
-        other[0].weight.copy_(net[0].weight[stay])
-        other[0].bias.copy_(net[0].bias[stay])
-        other[2].weight.copy_(net[2].weight[:, stay])
-        other[2].bias.copy_(net[2].bias)
-        other[4].load_state_dict(net[4].state_dict())
-    return other
+        small[0].weight.copy_(net[0].weight[stay])
+        small[0].bias.copy_(net[0].bias[stay])
+        small[2].weight.copy_(net[2].weight[:, stay])
+        small[2].bias.copy_(net[2].bias)
+        small[4].load_state_dict(net[4].state_dict())
+    return small
 
 
 half = halved(net)
-before = right(half)
+right_before = share_right(half)
 train(half, 200)
 left = sum(p.size for p in half.parameters())
-macs = estimate(half, x).macs / estimate(net, x).macs
-print(f"{left:,} parameters, {macs:.2f} of the MACs; right {before:.0%}, fine-tuned {right(half):.0%}")
+share_of_macs = estimate(half, x).macs / estimate(net, x).macs
+print(f"{left:,} parameters, {share_of_macs:.2f} of the MACs; right {right_before:.0%}, tuned {share_right(half):.0%}")
 reveal("structured", left)
 
 # %% [markdown]
-# Half of the parameters, half of the work, no mask: on any machine it is a smaller network. Fewer weights can go this
-# way than one by one, but those that go are really gone.
+# Half of the parameters, half of the work, no mask: it is a smaller network, and any machine runs it in less time.
+# Fewer weights can go in this way than one by one, but those that go are really gone.
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## All of them in a table
 #
-# How often it is right, bytes and MACs, for everything we have made. The third way, another design, is lesson 18's: a
-# convolution in two steps has an eighth of the work from the beginning, and MobileNet and EfficientNet are built of it.
+# Here is everything that we have made: how often it is right, its bytes, and its MACs. The third way, another design,
+# was in lesson 18: a convolution in two steps has an eighth of the work from the beginning, and MobileNet and
+# EfficientNet are built of it.
 
 # %%
-table = {"float64": net, "float32": floats, "int8": integers, "90 % pruned": thin, "half of the neurons": half}
-table["half, in int8"] = in_int8(half)
-for name, each in table.items():
-    cost = "" if "int8" in name else f"{estimate(each, x.astype(each[0].bias.dtype)).macs:12,} MACs"
-    print(f"{name:20} right {right(each):4.0%}  {nbytes(each):8,} bytes  {cost}")
+versions = {"float64": net, "float32": in_floats, "int8": in_integers, "90 % pruned": thin, "half of the neurons": half}
+versions["half, in int8"] = in_int8(half)
+for name, version in versions.items():
+    cost = "" if "int8" in name else f"{estimate(version, x.astype(version[0].bias.dtype)).macs:12,} MACs"
+    print(f"{name:20} right {share_right(version):4.0%}  {nbytes(version):8,} bytes  {cost}")
 
 # %% [markdown]
-# The ways can be combined: the last line has 15 % of the bytes that the whole network has in float32. Which of them to
-# begin with depends on what is too large: the file, the memory, or the time.
+# The ways can be combined: the last line has 15 % of the bytes that the whole network has in float32, and reads better.
+# The courier's app gets that network. Where to begin depends on what is too large: the file, the memory, or the time.
 
 # %% [markdown] slideshow={"slide_type": "notes"}
 # Four minutes. Let the room choose for a phone, for a web page, for a data centre. There are three different answers.
 
 # %% [markdown] slideshow={"slide_type": "slide"}
-# **Where it breaks.** The calibration saw pictures that were too dark by a factor of twenty: somebody had scaled them
-# differently. Everything else is as above. How often is the int8 network right on proper pictures?
+# **Where it breaks.** The calibration saw pictures that were too dark by a factor of twenty, because somebody had
+# scaled them differently. Everything else is as above. Guess how often the int8 network is right on proper pictures.
 
 # %%
-Predict("dark", "Right, in percent, after calibration on dark pictures:", tolerance=20)
+Guess("dark", "Right, in percent, after calibration on dark pictures:", tolerance=20)
 
 # %%
-badly = prepare(deepcopy(floats))
-badly(x[:256].astype(mg.float32) / 20)
-badly = convert(badly)
-print(f"right: {right(badly):.0%}, where it was {right(integers):.0%}")
-reveal("dark", 100 * right(badly))
+prepared = prepare(deepcopy(in_floats))
+prepared(x[:256].astype(mg.float32) / 20)
+badly_calibrated = convert(prepared)
+print(f"right: {share_right(badly_calibrated):.0%}, where it was {share_right(in_integers):.0%}")
+reveal("dark", 100 * share_right(badly_calibrated))
 
 # %% [markdown]
-# No error, no warning: numbers above the range that the observers saw are cut off at its end. Calibrate on data like
-# the data that will come, and compare how often both networks are right on data that neither has seen.
+# There is no error and no warning: numbers above the range that the observers saw are cut off at its end. Calibrate on
+# data like the data that will come. Then compare how often the two networks are right, on data that neither has seen.
 
 # %% [markdown] slideshow={"slide_type": "notes"}
-# Three minutes. The same happens when a camera is replaced after a year. A number in a report says nothing if nobody
+# Three minutes. The same happens when a camera is replaced after a year. A number in a report means nothing if nobody
 # looks again.
 
 # %% [markdown] slideshow={"slide_type": "skip"}
@@ -387,7 +412,7 @@ reveal("dark", 100 * right(badly))
 # %% slideshow={"slide_type": "skip"}
 Quiz("19_smaller")
 
-# %% [markdown] slideshow={"slide_type": "skip"}
+# %% [markdown] folded=true slideshow={"slide_type": "skip"}
 # ## The same elsewhere
 #
 # | minigrad | PyTorch | TensorFlow | JAX |
@@ -397,24 +422,58 @@ Quiz("19_smaller")
 # | `prune.l1_unstructured(layer, "weight", 0.9)` | the same, `torch.nn.utils.prune` | TF-MOT | JaxPruner |
 # | `prepare_qat(net)` | `prepare_qat` | TF-MOT | AQT |
 #
-# PyTorch warns that `torch.ao.quantization` and `torch.quantize_per_tensor` will be removed. TF-MOT is the
-# TensorFlow Model Optimization Toolkit; LiteRT was called TensorFlow Lite.
+# PyTorch warns that `torch.ao.quantization` and `torch.quantize_per_tensor` will be removed. TF-MOT is the TensorFlow
+# Model Optimization Toolkit. LiteRT was called TensorFlow Lite until 2024.
+#
+# ### The same in PyTorch
+#
+# `prune` sets nine of ten weights to 0, and the array stays as large as it was. One large weight makes the scale of
+# int8 so coarse that all the small weights become 0.
+
+
+# %% slideshow={"slide_type": "skip"}
+from minigrad.course import in_pytorch
+
+
+@in_pytorch
+def smaller_in_pytorch(torch):
+    """
+    weights that are not 0: 1000 of 10000
+    bytes before and after: 40000 40000
+    [0.1, -0.2, 0.3, 0.4] become [0.1, -0.2, 0.3, 0.4]
+    [0.1, -0.2, 0.3, 100.0] become [0.0, 0.0, 0.0, 100.0]
+    """
+    from torch.nn.utils import prune
+
+    layer = torch.nn.Linear(100, 100)
+    bytes_before = layer.weight.nbytes
+    prune.l1_unstructured(layer, "weight", 0.9)
+    print("weights that are not 0:", int((layer.weight != 0).sum()), "of", layer.weight.numel())
+    print("bytes before and after:", bytes_before, layer.weight.nbytes)
+
+    for weights in ([0.1, -0.2, 0.3, 0.4], [0.1, -0.2, 0.3, 100.0]):
+        w = torch.tensor(weights)
+        scale = w.abs().max() / 127
+        integers = (w / scale).round().to(torch.int8)
+        print(weights, "become", [round(x, 2) for x in (integers * scale).tolist()])
+
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## What we saw
 #
-# - A weight is an integer times a scale; with four bits this network reads as well as with sixty-four.
-# - The scale is set by the largest number: one outlier costs all others their digits. A scale for each row helps.
-# - int8 is a quarter of the bytes of float32; whether it is quicker depends on the machine.
-# - Nine of ten weights can go, if what is left learns again. Zeros alone make nothing quicker.
-# - Whole neurons that go make smaller arrays, and those are quicker everywhere.
+# - A weight is an integer times a scale. With four bits for each weight this network reads as well as with sixty-four.
+# - The largest number sets the scale: one outlier costs all others their digits. A scale for each row helps.
+# - int8 is a quarter of the bytes of float32, and a little more. Whether it is quicker depends on the machine.
+# - Nine of ten weights can go if the rest learns again. Zeros alone make nothing quicker.
+# - Taking whole neurons away makes smaller arrays, and those are quicker everywhere.
 #
 # **Sources.** S. Han and others, *Learning both weights and connections for efficient neural networks*,
 # arXiv:1506.02626 (2015), section 3: prune, then train again. B. Jacob and others, *Quantization and training of neural
 # networks for efficient integer-arithmetic-only inference*, arXiv:1712.05877 (2017), section 2: scales and integers. M.
 # Nagel and others, *A white paper on neural network quantization*, arXiv:2106.08295 (2021), section 2: ranges and per
 # channel. T. Dettmers and others, *LLM.int8()*, arXiv:2208.07339 (2022), section 4: outliers. J. Frankle, M. Carbin,
-# *The lottery ticket hypothesis*, arXiv:1803.03635 (2018): why so much can go.
+# *The lottery ticket hypothesis*, arXiv:1803.03635 (2018): why so much can go. N. Jouppi and others, *In-datacenter
+# performance analysis of a tensor processing unit*, arXiv:1704.04760 (2017): the first TPU.
 #
 # **Exercise.** [19 Smaller, by hand](../exercises/19_smaller.ipynb): quantise, choose a scale, prune, read a table, and
 # build a network within a budget.

@@ -2,7 +2,7 @@
 # jupyter:
 #   minigrad:
 #     title: Sixteen bits
-#     minutes: 40
+#     minutes: 55
 #     objectives:
 #       - say of float32, float16 and bfloat16 how far each reaches, and how many digits it has
 #       - find out which gradients of a network are lost in sixteen bits, and save them with a scale
@@ -16,21 +16,22 @@
 #       mantissa: the bits of a number that say where it lies between two powers of two
 #       underflow: a result so small that it becomes 0
 #       overflow: a result so large that it becomes infinite
-#       subnormal: below the smallest number with all its digits, and not yet 0
+#       subnormal: below the smallest number that has all its digits, and not yet 0
 #       mixed precision: training with products in sixteen bits, and weights and sums in thirty-two
 #       master weights: the weights in float32 that an optimiser moves, while products read a rounded copy
-#       loss scaling: taking the gradient of the loss times a large number, and dividing by it before the step
+#       loss scaling: taking the gradient of the loss times a large number, and dividing by that number before the step
 # ---
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # # 20 Sixteen bits
 #
-# A number in float32 has 32 bits. With 16 there is room for twice as many, half of the bytes are moved, and GPUs have
-# units that multiply them many times as fast. The price, one hears, is a digit or two. Here is a network that learns in
-# float32. In float16 it does not learn at all: its first layer gets 2,048 gradients, and each of them is exactly 0.
-# **Where did the gradients go?**
+# A number in float32 has 32 bits. Give it 16, and twice as many numbers fit into memory, each takes half the time to
+# move, and a GPU can multiply them many times as fast. The price, people say, is a digit or two.
 #
-# **About 40 minutes.** Afterwards you can
+# Here is a network that learns to read digits in float32. In float16 it does not learn at all. There is no error
+# message. Its first layer gets 2,048 gradients, and every one of them is exactly 0. **Where did the gradients go?**
+#
+# **About 55 minutes.** Afterwards you can
 #
 # - say of float32, float16 and bfloat16 how far each reaches, and how many digits it has;
 # - find out which gradients of a network are lost in sixteen bits, and save them with a scale;
@@ -41,15 +42,15 @@
 # 00](00_start_here.ipynb#Where-this-leads:-Alice): the bytes of each box, and its time.
 
 # %% [markdown] slideshow={"slide_type": "notes"}
-# Two minutes. Ask what one loses with half of the bits. "Half of the digits" will be the answer; keep it on the board,
-# and come back to it after the fourth page.
+# Two minutes. Ask what a number loses with half of its bits. The answer will be "half of the digits". Leave it on the
+# board, and come back to it after the fourth page.
 
 # %% slideshow={"slide_type": "skip"}
 import matplotlib.pyplot as plt
 import numpy as np
 
 import minigrad as mg
-from minigrad.course import Predict, Quiz, follow_theme, reveal
+from minigrad.course import Guess, Predict, Quiz, follow_theme, reveal, reveal_range
 from minigrad.profiler import estimate
 from minigrad.widgets import Precision
 
@@ -61,13 +62,19 @@ follow_theme()
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## Two parts of a number
 #
-# A number is stored as $±1.\text{something} · 2^k$. The bits of $k$ are its **exponent**, those of the something its
-# **mantissa**; one bit is the sign. More exponent is more *range*, more mantissa more *digits*. There are two ways to
-# spend sixteen bits. float16 gives 5 to the exponent and 10 to the mantissa, bfloat16 8 and 7. What is the largest
-# number of float16?
+# A number is stored as $±1.\text{something} · 2^k$. One bit holds the plus or minus. The bits of $k$ are the
+# **exponent**, and those of the something are the **mantissa**. More exponent gives more *range*, more mantissa gives
+# more *digits*. There are two ways to spend sixteen bits:
+#
+# | | exponent | mantissa | largest $k$ |
+# |---|---|---|---|
+# | float16 | 5 bits | 10 bits | 15 |
+# | bfloat16 | 8 bits | 7 bits | 127 |
+#
+# The largest number of float16 has all ten bits of its mantissa set, and the largest $k$. Which number is it, exactly?
 
 # %%
-Predict("largest", "The largest number of float16:", tolerance=100)
+Predict("largest", "The largest number of float16:", tolerance=10)
 
 # %%
 formats = {"float64": mg.float64, "float32": mg.float32, "bfloat16": mg.bfloat16, "float16": mg.float16}
@@ -79,15 +86,19 @@ for name, dtype in formats.items():
 reveal("largest", float(mg.finfo(mg.float16).max))
 
 # %% [markdown]
-# 65,504, which is $(2 - 2^{-10}) · 2^{15}$. (The engine's own default is float64, NumPy's; frameworks train in float32,
-# and this lesson says `.float()`.) bfloat16 is float32 with the last sixteen bits cut off: the same range, and 8
-# binary digits, the leading one among them, instead of 24. float16 has 11 digits, and a far smaller range.
+# 65,504. Ten bits of 1 after the point are just short of 2: the number is $(2 - 2^{-10}) · 2^{15}$, and not $2^{16} =
+# 65{,}536$.
+
+# %% [markdown]
+# bfloat16 is float32 with the last sixteen bits cut off. It keeps the range of float32, and 8 of its 24 binary digits,
+# counting the leading 1. float16 has 11 digits and a far smaller range. (The engine's own default is NumPy's float64.
+# Frameworks train in float32, and this lesson asks for it with `.float()`.)
 
 # %%
 fig, ax = plt.subplots(figsize=(8, 2.2), layout="constrained")
 for y, (name, color) in enumerate({"float16": VERMILION, "bfloat16": BLUE, "float32": GREEN}.items()):
     f = mg.finfo(formats[name])
-    least, normal, end = (np.log2(float(each)) for each in (f.smallest_subnormal, f.smallest_normal, f.max))
+    least, normal, end = (np.log2(float(number)) for number in (f.smallest_subnormal, f.smallest_normal, f.max))
     ax.barh(y, end - normal, left=normal, color=color)
     ax.barh(y, normal - least, left=least, color="none", edgecolor=color, hatch="///")
     ax.text(end + 3, y, f"{f.nmant + 1} digits", va="center")
@@ -96,18 +107,19 @@ plt.show()
 
 # %% [markdown]
 # *The plot: which powers of two each format reaches. The bars of bfloat16 and float32 go from −126 to 128, that of
-# float16 from −14 to 16. A hatched tail goes on to the left of each, to −24 for float16: numbers there are
-# **subnormal**, they lose a digit with each step to the left, until nothing is left.*
+# float16 from −14 to 16. Each bar has a hatched tail to the left, which ends at −24 for float16. Numbers in the tail
+# are **subnormal**: they lose a digit with each step to the left, until nothing is left.*
 
 # %% [markdown] slideshow={"slide_type": "notes"}
-# Five minutes. The exponent's 5 bits are 32 values, two of which mean something else: 0 and the subnormals, infinity
-# and "not a number". Ask which of the two one would use for pictures (float16), and which for gradients.
+# Five minutes. The 5 bits of the exponent are 32 values. Two of them mean something else: 0 and the subnormals,
+# infinity and NaN. Ask which of the two formats suits pictures (float16), and which suits gradients.
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## Beyond the ends
 #
-# What is below the smallest number becomes 0, an **underflow**; what is above the largest becomes infinite, an
-# **overflow**. Seven numbers are rounded to each format below. How many of the seven become 0 or infinite in float16?
+# A result below the smallest number becomes 0: an **underflow**. A result above the largest becomes infinite: an
+# **overflow**. The next cell rounds seven numbers to each format: $10^{-30}$, $10^{-8}$, $10^{-5}$, 0.1, 2,049, 70,000
+# and $10^{30}$. How many of the seven become 0 or infinite in float16?
 
 # %%
 Predict("lost", "How many of the seven are 0 or infinite in float16?")
@@ -120,18 +132,22 @@ for i, value in enumerate(seven):
 reveal("lost", sum(v == 0 or np.isinf(v) for v in rounded["float16"]))
 
 # %% [markdown]
-# Four, and none in bfloat16. What bfloat16 has fewer of is digits: 0.1 is 0.100098, and 70,000 is 70,144. (2,049 is
-# 2,048 in both: from there on float16 has the even numbers alone, and bfloat16 every sixteenth.) An error in the third
-# digit is noise, and training is full of noise. A 0 is not noise: whatever it is multiplied by, it stays 0. So float16
-# loses *range*, and that is worse than digits.
+# Four in float16, and none in bfloat16. bfloat16 has fewer digits instead: 0.1 becomes 0.100098, and 70,000 becomes
+# 70,144. (2,049 becomes 2,048 in both. From 2,048 on, float16 has only the even numbers, and bfloat16 only every
+# sixteenth.)
+#
+# An error in the third digit is noise, and training is full of noise. A 0 is not noise: whatever you multiply it by,
+# it stays 0. That is why losing range is worse than losing digits.
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## Where did the gradients go?
 #
-# Eight linear layers with sigmoids in between, for the digits. The slope of a sigmoid is a quarter at most, so that the
-# gradient gets smaller with every layer on the way back. In a `with mg.autocast` block products are computed in sixteen
-# bits, and so are their gradients; what it does with the rest comes below. In float16, as we said at the beginning, all
-# gradients of the first layer are 0. bfloat16 has three binary digits *fewer*. How many are 0 there?
+# Here is the network from the beginning: eight linear layers with sigmoids in between. The slope of a sigmoid is at
+# most a quarter, so the gradient shrinks with every layer on the way back. Inside a `with mg.autocast` block, products
+# and their gradients are computed in sixteen bits; we come to the other operations below.
+#
+# In float16 all gradients of the first layer are 0. bfloat16 has three binary digits *fewer*. How many of them are 0
+# there?
 
 # %%
 digits = mg.data.digits()
@@ -145,90 +161,83 @@ def network():
     return mg.nn.Sequential(*layers[:-1]).float()
 
 
-def matrices(net):
-    return [part.weight for part in net if isinstance(part, mg.nn.Linear)]
-
-
 Predict("first layer", "In bfloat16, 0 are …", options=["all", "about half", "as many as in float32"])
 
 
 # %%
 def gradients(net, dtype=None, scale=1):
-    """Of each layer's weights, of the loss times a scale; products in sixteen bits if a dtype is given."""
+    """The gradients of each layer's weights, with the loss times a scale; products in this dtype, if there is one."""
     net.zero_grad()
     with mg.autocast(dtype=dtype, enabled=dtype is not None):
         loss = mg.cross_entropy(net(x), label)
     (loss * scale).backward()
-    return [w.grad.numpy() for w in matrices(net)]
+    return [part.weight.grad.numpy() for part in net if isinstance(part, mg.nn.Linear)]
 
 
 net = network()
 zeros = {}
 for name, dtype in (("float32", None), ("bfloat16", mg.bfloat16), ("float16", mg.float16)):
-    found = gradients(net, dtype)
-    zeros[name] = int((found[0] == 0).sum())
-    print(f"{name:8} zeros in each layer:", " ".join(f"{(g == 0).mean():5.0%}" for g in found))
+    by_layer = gradients(net, dtype)
+    zeros[name] = int((by_layer[0] == 0).sum())
+    print(f"{name:8} zeros in each layer:", " ".join(f"{(g == 0).mean():5.0%}" for g in by_layer))
 powers = (f"2^{np.log2(np.abs(g).max()):.0f}" for g in gradients(net))
 print("largest in float32:          ", " ".join(f"{power:>5}" for power in powers))
-same, every = zeros["bfloat16"] == zeros["float32"], zeros["bfloat16"] == found[0].size
+same, every = zeros["bfloat16"] == zeros["float32"], zeros["bfloat16"] == by_layer[0].size
 reveal("first layer", "as many as in float32" if same else "all" if every else "about half")
 
 # %% [markdown]
-# bfloat16 has lost none: the 16 % belong to pixels at the edge, which are blank in all of these pictures, and there
-# nothing can be learned in any format. float16 has lost all of the first layer, and half of the second. The last line
-# says how large the largest gradient of each layer is: with each layer on the way back it is some six times smaller. In
-# the first it is near $2^{-23}$, where float16 has two digits left, and what it is computed from was rounded to 0 on
-# the way.
+# bfloat16 has lost none. The 16 % belong to pixels at the edge, which are blank in all of these pictures; nothing can
+# be learned there in any format. float16 has lost the whole first layer and half of the second.
+#
+# The last line solves the case. It shows the largest gradient of each layer: with each layer on the way back it is
+# about six times smaller. In the first layer it is near $2^{-23}$. There float16 has two digits left, and the numbers
+# from which that gradient is computed had been rounded to 0 before.
 
 # %% [markdown] slideshow={"slide_type": "notes"}
-# Six minutes. A sceptic says: gradients that small do not matter. With plain SGD that is true; Adam divides each
-# gradient by its usual size, and moves a weight just as far for a small one. The training below is with Adam.
+# Six minutes. A sceptic says that gradients this small do not matter. With plain SGD that is true. Adam divides each
+# gradient by its usual size, and moves a weight just as far for a small gradient. The training below uses Adam.
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## Loss scaling
 #
-# The gradient of $s · \text{loss}$ is $s$ times the gradient. So multiply the loss by a large $s$, a power of two,
-# which costs no digit; all gradients on the way are $s$ times as large; and divide by $s$ in float32, before the step.
-# This is **loss scaling**. Can $s$ be too large? Which of these is the smallest at which a gradient overflows?
+# The gradient of $s · \text{loss}$ is $s$ times the gradient of the loss. So multiply the loss by a large $s$, and all
+# gradients on the way back are $s$ times as large. Before the step, divide them by $s$ in float32. If $s$ is a power of
+# two, this costs no digit. The trick is called **loss scaling**.
+# Can $s$ be too large? Try six of them:
 
 # %%
-Predict("too large", "Overflow begins at", options=["2^8", "2^12", "2^16", "2^20", "2^24"])
-
-# %%
-overflows = []
 for k in (0, 8, 12, 16, 20, 24):
-    found = gradients(net, mg.float16, 2.0**k)
+    by_layer = gradients(net, mg.float16, 2.0**k)
     finite = all(np.isfinite(p.grad.numpy()).all() for p in net.parameters())
-    overflows += [] if finite else [k]
-    print(f"scale 2^{k:<2}:", f"{(found[0] == 0).mean():4.0%} zeros in the first layer" if finite else "overflow")
-reveal("too large", f"2^{overflows[0]}")
+    print(f"scale 2^{k:<2}:", f"{(by_layer[0] == 0).mean():4.0%} zeros in the first layer" if finite else "overflow")
 
 # %% [markdown]
-# There is a window between losing the small and losing the large, and it is wide: $2^{12}$ will do, and $2^{16}$ too.
-# It moves during training, because gradients grow and shrink. Nobody wants to look for it by hand.
+# Between losing the small gradients and losing the large ones there is a window, and it is wide: $2^{12}$ works, and so
+# does $2^{16}$. But it moves during training, because gradients grow and shrink.
 
 # %% [markdown] slideshow={"slide_type": "subslide"}
-# The widget takes the gradients of float32, and shows what is left of them in sixteen bits if the loss is multiplied by
-# a power of two first. Step through it: with which scales are the fewest lost? (It casts finished gradients. On the way
-# back each gradient in between is cast as well: so more are lost than the widget shows.)
+# The widget takes the gradients of float32. It multiplies the loss by a power of two and shows what is left in sixteen
+# bits. Step through it: with which scale are the fewest lost? (It rounds finished gradients. In a real backward pass
+# the gradients in between are rounded as well, so more are lost than the widget shows.)
 
 # %%
 Precision(net, mg.cross_entropy, x, label)
 
 # %% [markdown]
-# *The picture: a heap of gradients over their size, which a larger scale moves to the right. As it is, a fifth of the
-# heap is 0 in float16, and half is subnormal. With 2¹⁶ nearly all of it has all its digits; with 2²⁴ its right end is
-# infinite. bfloat16 holds all of it without a scale.*
+# *The picture: a heap of gradients, sorted by size. A larger scale moves the heap to the right. Without a scale, a
+# fifth of the heap is 0 in float16, and half of it is subnormal. With 2¹⁶ nearly all of it has all its digits. With 2²⁴
+# its right end is infinite. bfloat16 holds all of it without a scale.*
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## A scaler that looks for itself
 #
-# `mg.amp.GradScaler` begins with a scale that is too large rather than too small. If a gradient is not finite, it
-# *skips the step*, and halves the scale. After a number of steps in a row without that, it doubles the scale: 2,000
-# steps in practice, 3 here. It begins at $2^{24}$, and there are 12 steps. How many of them does it skip?
+# Nobody wants to look for the scale by hand. `mg.amp.GradScaler` starts with a scale that is too large rather than too
+# small. If a gradient is not finite, it *skips the step* and halves the scale. After several good steps in a row it
+# doubles the scale: after 2,000 in practice, after 3 here. It starts at $2^{24}$. Guess how many of the first 12 steps
+# it skips.
 
 # %%
-Predict("skipped", "How many of 12 steps are skipped?")
+Guess("skipped", "How many of 12 steps are skipped?")
 
 
 # %%
@@ -256,23 +265,19 @@ for i in range(12):
 reveal("skipped", skipped)
 
 # %% [markdown]
-# Six: five on the way down, and one after the scale had doubled twice. A skipped step is not an error: the scaler asks
-# "may it be larger?" now and then, and pays one batch for the answer. With an interval of 2,000 that is one in two
-# thousand.
+# Six: five on the way down, and one after the scale had doubled twice. A skipped step is not an error. Now and then the
+# scaler tries whether the scale may be larger, and pays one batch for the answer. With an interval of 2,000 that is one
+# batch in two thousand.
 
 # %% [markdown] slideshow={"slide_type": "subslide"}
-# Now the whole training, four times: in float32; in float16; in float16 with a scaler; in bfloat16. Guess: how many of
-# the four learn anything in 300 steps? (At ln 10 = 2.30 the network knows nothing: it gives each digit a probability of
-# a tenth.)
-
-# %%
-Predict("learn", "How many of the four get below a loss of 2?")
+# Now the whole training, four times: in float32, in float16, in float16 with a scaler, and in bfloat16. A loss of ln 10
+# = 2.30 means that the network knows nothing: it gives each digit a probability of a tenth.
 
 # %%
 ways = {
     "float32": (None, False),
     "float16": (mg.float16, False),
-    "float16, scaled": (mg.float16, True),
+    "float16 with a scaler": (mg.float16, True),
     "bfloat16": (mg.bfloat16, False),
 }
 losses = {}
@@ -283,11 +288,7 @@ for way, (dtype, scales) in ways.items():
     for i in range(300):
         rows = slice(64 * i % 1344, 64 * i % 1344 + 64)
         losses[way].append(step(net, adam, scaler, dtype, rows))
-learned = [way for way, values in losses.items() if np.mean(values[-20:]) < 2]
-print("below 2:", ", ".join(learned))
-reveal("learn", len(learned))
-
-# %%
+print("loss below 2:", ", ".join(way for way, values in losses.items() if np.mean(values[-20:]) < 2))
 fig, ax = plt.subplots(figsize=(7, 2.8), layout="constrained")
 for (way, values), color, style in zip(losses.items(), (GREEN, VERMILION, VERMILION, BLUE), ("-", ":", "-", "--")):
     ax.plot(np.convolve(values, np.ones(21) / 21, "valid"), style, color=color, label=way)
@@ -296,22 +297,31 @@ ax.legend(loc="center left", bbox_to_anchor=(1, 0.5))
 plt.show()
 
 # %% [markdown]
-# *The plot: four losses over 300 steps. Three begin at 2.3 and fall below 2. That of float16 alone stays at 2.3 to the
-# end.*
+# *The plot: four losses over 300 steps. Three begin at 2.3 and fall below 2. The loss of float16 without a scale stays
+# at 2.3 to the end.*
 #
-# Nothing failed: no error, no infinity, a loss that is a number. It looks like a bad network. The same float16 with one
-# factor learns; bfloat16 needs no factor.
+# Nothing failed in that fourth run: no error, no infinity, a loss that is a number. It looks like a bad network. The
+# same float16 with one factor learns, and bfloat16 needs no factor.
 
 # %% [markdown] slideshow={"slide_type": "notes"}
 # Eight minutes for the scale, the scaler and the training. Ask what a skipped step looks like in a curve (nothing), and
-# what Adam's averages would be after a step with an infinite gradient (infinite, or not a number, for ever).
+# what Adam's averages would be after a step with an infinite gradient (infinity or NaN, for ever).
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## Who computes in sixteen bits
 #
-# Not everything should. A product of matrices is the bulk of the work, and its sums are kept in float32 inside. But an
-# $e^x$ overflows above $x = 11$ in float16, and a sum of many small numbers stops growing. `mg.autocast` decides for
-# each operation. Here are six, on the result of a product. How many of the six come out in float16?
+# Not every operation should be computed in sixteen bits. An $e^x$ overflows in float16 above $x = 11$, and a sum of
+# many small numbers stops growing. So `mg.autocast` decides for each operation, by three lists. PyTorch has the same
+# lists for GPUs:
+#
+# | operations | are computed in |
+# |---|---|
+# | products: `@`, linear layers, convolutions | sixteen bits, even if their operands are in float32 |
+# | exponentials, powers, sums, norms, losses | float32 |
+# | all others | the format of their operands; if the formats differ, the wider one |
+#
+# Below, `a` is in float32, and `h` is the product `a @ a`. How many of the six results come out in float16: `a @ a`,
+# `h.relu()`, `h + h`, `h + a`, `h.softmax(-1)`, `h.sum()`?
 
 # %%
 Predict("autocast", "How many of the six come out in float16?")
@@ -328,15 +338,23 @@ with mg.autocast(dtype=mg.float16):
         "h.softmax(-1)": h.softmax(-1),
         "h.sum()": h.sum(),
     }
-for said, result in six.items():
-    print(f"{said:14} {result.dtype}")
+for expression, result in six.items():
+    print(f"{expression:14} {result.dtype}")
 reveal("autocast", sum(result.dtype == mg.float16 for result in six.values()))
 
 # %% [markdown]
-# Three. There are three lists, and they are those of PyTorch on GPUs. Products: in sixteen bits. Exponentials, powers,
-# sums, norms and losses: in float32. All others: in the format that their operands have, and in float32 if these
-# differ. `a` itself is float32 before and after; it is results that are in sixteen bits. A cast is an operation like
-# any other: the graph shows it, and its derivative casts back.
+# Three. `h + a` has operands of both formats, so it comes out in float32; a softmax is made of exponentials. `a` itself
+# stays in float32: autocast changes results, and not the tensors that you have.
+
+# %% [markdown]
+# Why do products come first? An NVIDIA GPU has special units for them, its *Tensor Cores*. A Tensor Core multiplies
+# small matrices of float16 or bfloat16 and adds up the products in float32. By the data sheet of an H100 SXM, its
+# Tensor Cores do about 990 · 10¹² FLOPs a second in bfloat16; its other units do 67 · 10¹² in float32. Nearly all the
+# work of a network is products, and autocast lets those units do it.
+#
+# A cast is an operation like any other. The graph below shows two, and their derivatives cast back, so the gradient
+# arrives at `w` in float32. This way of training is called **mixed precision**. It is nearly always what people mean by
+# "trained in float16".
 
 # %%
 w = mg.ones(4, 4, dtype=mg.float32, requires_grad=True)
@@ -344,19 +362,15 @@ with mg.autocast(dtype=mg.float16):
     y = (a @ w).relu().sum()
 mg.draw(y)
 
-# %% [markdown]
-# So the gradient arrives at `w` in float32. This is **mixed precision**, and it is what people nearly always mean by
-# "trained in float16".
-
 # %% [markdown] slideshow={"slide_type": "notes"}
-# Four minutes. Let them find the two casts in the picture. Then: why must relu not be on the float32 list? It loses
+# Four minutes. Let them find the two casts in the picture. Then ask why relu must not be on the float32 list: it loses
 # nothing, and would cost two casts.
 
 # %% [markdown] slideshow={"slide_type": "slide"}
-# ## A step that is no step
+# ## Weights in sixteen bits
 #
-# Why not put the weights in sixteen bits as well? A weight of 1 takes 1,000 steps of 0.0001 downwards. Where does it
-# arrive, in bfloat16?
+# Why not put the weights in sixteen bits as well? Take a weight of 1 and move it 1,000 times by 0.0001, downwards.
+# Where does it arrive in bfloat16?
 
 # %%
 Predict("weight", "After 1,000 steps of 0.0001 from 1 downwards, in bfloat16:", tolerance=0.004)
@@ -372,105 +386,114 @@ for name in ("float32", "bfloat16", "float16"):
 reveal("weight", ends["bfloat16"])
 
 # %% [markdown]
-# Below 1 the numbers of bfloat16 are 1/256 apart, those of float16 1/2048. A step of less than half of that is rounded
-# away, a thousand times. Here it *is* digits that are missing. And no factor helps: the step is not too small for the
-# format, it is too small *beside the weight*.
-#
-# Hence **master weights**: the optimiser moves weights in float32, and each product reads a rounded copy. Under
-# autocast the model's own parameters are the master weights. How many weights move in one step, with and without?
+# It never leaves 1. Just below 1 the numbers of bfloat16 are 1/256 apart, those of float16 1/2048. A step of less than
+# half of that is rounded away, a thousand times. Here the missing *digits* do the harm, and no factor helps: the step
+# is not too small for the format, it is too small *compared with the weight*.
+
+# %% [markdown]
+# Hence **master weights**. The optimiser moves weights in float32, and each product reads a rounded copy. Under
+# autocast the model's own parameters are the master weights. Here is one step of a network, with master weights and
+# without:
+
 
 # %%
-Predict("moved", "All in float16, how many of the weights that have a gradient move?", options=["all", "half", "few"])
-
-# %%
-moved = {}
-for way in ("master weights", "all in float16"):
+def two_layers():
     mg.manual_seed(0)
-    net = mg.nn.Sequential(mg.nn.Linear(64, 256), mg.nn.ReLU(), mg.nn.Linear(256, 10)).float()
-    if way == "all in float16":
-        net = net.half()
+    return mg.nn.Sequential(mg.nn.Linear(64, 256), mg.nn.ReLU(), mg.nn.Linear(256, 10)).float()
+
+
+def share_moved(net):
+    """Of the weights that have a gradient, the share that one step of SGD moves."""
     before = [p.numpy().copy() for p in net.parameters()]
     with mg.autocast(dtype=mg.float16):
         loss = mg.cross_entropy(net(x), label)
     loss.backward()
     mg.optim.SGD(net.parameters(), lr=0.001).step()
-    changed = sum((p.numpy() != old).sum() for p, old in zip(net.parameters(), before))
-    moved[way] = 100 * changed / sum((p.grad.numpy() != 0).sum() for p in net.parameters())
-    print(f"{way}: {moved[way]:.0f} % of the weights that have a gradient moved")
-reveal("moved", ["few", "half", "all"][np.digitize(moved["all in float16"], [25, 75])])
+    moved = sum((p.numpy() != old).sum() for p, old in zip(net.parameters(), before))
+    return moved / sum((p.grad.numpy() != 0).sum() for p in net.parameters())
+
+
+print(f"master weights: {share_moved(two_layers()):.0%} of the weights that have a gradient moved")
+print(f"all in float16: {share_moved(two_layers().half()):.0%} of the weights that have a gradient moved")
 
 # %% [markdown]
-# Nine of ten stand still, and the loss gives no sign of it. With master weights all of them move, if only in digits
-# that the rounded copies do not show yet.
+# Nine of ten stand still, and again no error says so. With master weights all of them move, if only in digits that the
+# rounded copies do not show yet.
 
 # %% [markdown] slideshow={"slide_type": "notes"}
 # Five minutes. The first problem was range, and a factor cures it. The second is digits, and only more digits cure it.
-# Ask which of the two bfloat16 has: the second alone, and worse.
+# Ask which of the two bfloat16 has: only the second, and worse.
 
 # %% [markdown] slideshow={"slide_type": "slide"}
-# ## Does float16 halve the memory?
+# ## The bytes of a parameter
 #
-# Half of the bytes for each number, so half of the memory. Count instead: weight, gradient, and Adam's two averages,
-# for each parameter. In float32 that is 4 + 4 + 4 + 4 = 16 bytes. How many are there in mixed precision?
+# Half the bytes for each number should mean half the memory. Let us count. For each parameter, training with Adam holds
+# a weight, a gradient and two averages. In float32 that is 4 + 4 + 4 + 4 = 16 bytes. How many bytes is it in mixed
+# precision, under autocast?
 
 # %%
 Predict("bytes", "Bytes for each parameter, mixed precision with Adam:", unit="bytes")
 
 # %%
-net = mg.nn.Sequential(mg.nn.Linear(64, 256), mg.nn.ReLU(), mg.nn.Linear(256, 10)).float()
-in_float32 = estimate(net, mg.zeros(1, 64, dtype=mg.float32)).bytes_per_parameter
-in_float16 = estimate(net.half(), mg.zeros(1, 64, dtype=mg.float16)).bytes_per_parameter
+in_float32 = estimate(two_layers(), mg.zeros(1, 64, dtype=mg.float32)).bytes_per_parameter
+in_float16 = estimate(two_layers().half(), mg.zeros(1, 64, dtype=mg.float16)).bytes_per_parameter
 print(f"float32              {in_float32['Adam']:2.0f}")
 print(f"mixed precision      {in_float32['Adam, mixed precision']:2.0f}")
 print(f"all in float16       {in_float16['Adam']:2.0f}, and its weights hardly move")
 reveal("bytes", in_float32["Adam, mixed precision"])
 
 # %% [markdown]
-# Sixteen again. A model in float16 with a master copy has 2 + 2 for weight and gradient, and 4 + 4 + 4 for the copy and
-# the averages. Under autocast it is 4 + 4 + 8, and for a while 2 more for each rounded copy. What *is* halved is most
-# of what is saved for backward. So the whole depends on the batch, as with Adam in lesson 16. Ask the ledger.
+# Sixteen again. Under autocast weight, gradient and averages are all in float32, 4 + 4 + 8, and for a while each
+# rounded copy takes 2 more. (Some libraries keep the model in float16 and a master copy next to it: 2 + 2 for weight
+# and gradient, 4 + 4 + 4 for the copy and the averages. That is sixteen, too.)
+
+# %% [markdown]
+# So where are bytes saved? In most of what is kept for backward. How much that is depends on the batch, as with Adam in
+# lesson 16. Ask the ledger, for batches from 16 to 4,096. Guess first: with the batch of 16, how high is the peak in
+# mixed precision, as a percentage of the peak in float32?
 
 
 # %%
 def peak(batch, dtype):
+    """The bytes at the peak of a training step; the first step is left out, since it creates Adam's averages."""
     mg.manual_seed(0)
     net = mg.nn.Sequential(mg.nn.Linear(64, 256), mg.nn.ReLU(), mg.nn.Linear(256, 256), mg.nn.ReLU()).float()
     adam = mg.optim.Adam(net.parameters())
-    given = mg.ones(batch, 64, dtype=mg.float32)
-    for _ in range(2):  # the first step is different: it creates Adam's averages
-        with mg.profiler.memory(net, adam, [given], exact=False) as ledger:
+    rows = mg.ones(batch, 64, dtype=mg.float32)
+    for _ in range(2):
+        with mg.profiler.memory(net, adam, [rows], exact=False) as ledger:
             adam.zero_grad()
             with mg.autocast(dtype=dtype, enabled=dtype is not None):
-                loss = net(given).mean()
+                loss = net(rows).mean()
             loss.backward()
             adam.step()
     return ledger.peak.total
 
 
-Predict("small batch", "With a batch of 16 mixed precision has a peak …", options=["half as high", "lower", "higher"])
+Guess("small batch", "The peak with a batch of 16, in percent?", options=["under 60", "60 to 100", "over 100"])
 
 # %%
-batches = [16, 64, 256, 1024, 4096]
-parts = []
-for batch in batches:
+percents = []
+for batch in (16, 64, 256, 1024, 4096):
     full, mixed = peak(batch, None), peak(batch, mg.float16)
-    parts.append(100 * mixed / full)
-    print(f"batch {batch:4}: {full:10,} bytes in float32, {mixed:10,} mixed: {parts[-1]:3.0f} %")
-reveal("small batch", "half as high" if parts[0] < 55 else "lower" if parts[0] < 100 else "higher")
+    percents.append(100 * mixed / full)
+    print(f"batch {batch:4}: {full:10,} bytes in float32, {mixed:10,} mixed: {percents[-1]:3.0f} %")
+reveal_range("small batch", percents[0], 60, 100)
 
 # %% [markdown]
-# With a small batch it is *more* than in float32, because of the rounded copies and their gradients; with a large one
+# With a small batch it is *more* than in float32, because of the rounded copies and their gradients. With a large batch
 # it comes down towards a half. "float16 halves the memory" is true of activations, and of a network that only answers
 # and does not learn.
 
 # %% [markdown] slideshow={"slide_type": "notes"}
-# Five minutes. This is the sum that ZeRO begins with: 16 bytes for each parameter, 12 of which are float32 for the
+# Five minutes. The ZeRO paper begins with this sum: 16 bytes for each parameter, 12 of which are float32 for the
 # optimiser alone. A model of 7 billion parameters takes 112 GB before the first activation.
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # **Where it breaks.** Gradients are often clipped: if all of them together, as one vector, are longer than 0.1, they
-# are scaled down to a length of 0.1. Somebody writes `clip_grad_norm_` between `backward` and `scaler.step`, where it
-# always was. How long is the gradient with which the optimiser steps?
+# are scaled down to a length of 0.1. Somebody adds a scaler with a scale of 65,536 to a training loop that worked. The
+# call of `clip_grad_norm_` stays where it always was, after `backward` and before the step, which is now `scaler.step`.
+# How long is the gradient with which the optimiser steps?
 
 # %%
 Predict("clipped", "The length with which the optimiser steps is", options=["0.1", "far less", "far more"])
@@ -478,6 +501,7 @@ Predict("clipped", "The length with which the optimiser steps is", options=["0.1
 
 # %%
 def length(net):
+    """The length of all gradients together, as one vector."""
     return float(np.sqrt(sum((p.grad.numpy().astype(float) ** 2).sum() for p in net.parameters())))
 
 
@@ -497,13 +521,13 @@ for unscales in (False, True):
 reveal("clipped", "far less" if lengths[False] < 0.05 else "0.1" if lengths[False] < 0.2 else "far more")
 
 # %% [markdown]
-# The gradients were clipped while they were still 65,536 times too long, and divided afterwards. The network learns
-# next to nothing, and again no error says so. To look at gradients, to clip or to print them, call `scaler.unscale_`
-# first; `step` notices, and does not divide twice.
+# The gradients were clipped while they were still 65,536 times too long, and divided by 65,536 afterwards. The network
+# learns next to nothing, and no error says so. Call `scaler.unscale_` before you look at gradients, whether you clip
+# them or print them. `scaler.step` notices that, and does not divide twice.
 
 # %% [markdown] slideshow={"slide_type": "notes"}
-# Three minutes. Another place: a mask of −10⁹ in an attention is −∞ in float16, and a row that is masked altogether
-# becomes "not a number". Take the most negative number of the format instead, finfo(dtype).min.
+# Three minutes. Another trap: a mask of −10⁹ in attention is −∞ in float16, and a row that is masked altogether becomes
+# NaN. Use the most negative number of the format instead, finfo(dtype).min.
 
 # %% [markdown] slideshow={"slide_type": "skip"}
 # ## What do you remember?
@@ -511,7 +535,7 @@ reveal("clipped", "far less" if lengths[False] < 0.05 else "0.1" if lengths[Fals
 # %% slideshow={"slide_type": "skip"}
 Quiz("20_sixteen_bits")
 
-# %% [markdown] slideshow={"slide_type": "skip"}
+# %% [markdown] folded=true slideshow={"slide_type": "skip"}
 # ## The same elsewhere
 #
 # | minigrad | PyTorch | TensorFlow | JAX |
@@ -522,27 +546,62 @@ Quiz("20_sixteen_bits")
 # | `mg.finfo(mg.float16)` | `torch.finfo(torch.float16)` | `tf.float16.max` | `jnp.finfo(jnp.float16)` |
 # | `net.half()` | `net.half()` | `"float16"` | `tree.map` with `astype` |
 #
-# The two policies are Keras's: `keras.mixed_precision.set_global_policy("mixed_float16")`, and the variables stay in
-# float32. `jmp` is a library of DeepMind's. TPUs multiply in bfloat16, and there nobody needs a scale.
+# `"mixed_float16"` and `"float16"` are policies of Keras: after
+# `keras.mixed_precision.set_global_policy("mixed_float16")` layers compute in float16, and the variables stay in
+# float32. `jmp` is a library by DeepMind. TPUs, Google's own chips, multiply in bfloat16, and need no scale.
+#
+# ### The same in PyTorch
+#
+# A gradient that underflows is 0 in float16, and a factor on the loss saves it. A weight of 1 does not move when the
+# step is too small for its digits.
+
+
+# %% slideshow={"slide_type": "skip"}
+from minigrad.course import in_pytorch
+
+
+@in_pytorch
+def sixteen_bits_in_pytorch(torch):
+    """
+    scale     1: gradient 0.0e+00
+    scale 4,096: gradient 1.0e-08
+    float32   largest 3.4e+38  1,000 steps of 0.0001 from 1 end at 0.9000
+    bfloat16  largest 3.4e+38  1,000 steps of 0.0001 from 1 end at 1.0000
+    float16   largest 6.6e+04  1,000 steps of 0.0001 from 1 end at 1.0000
+    """
+    for scale in (1, 2**12):
+        w = torch.tensor(1.0, dtype=torch.float16, requires_grad=True)
+        loss = w * 1e-4 * 1e-4
+        (loss * scale).backward()
+        print(f"scale {scale:5,}: gradient {w.grad.item() / scale:.1e}")
+    for name in ("float32", "bfloat16", "float16"):
+        dtype = getattr(torch, name)
+        w = torch.tensor(1.0, dtype=dtype)
+        for _ in range(1000):
+            w = w - 1e-4
+        print(f"{name:8}  largest {torch.finfo(dtype).max:.1e}  1,000 steps of 0.0001 from 1 end at {w.item():.4f}")
+
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## What we saw
 #
-# - float16 has 11 binary digits and ends at $2^{-24}$ and 65,504; bfloat16 has 8, and the range of float32.
+# - float16 has 11 binary digits and reaches from $2^{-24}$ to 65,504. bfloat16 has 8, and the range of float32.
 # - A gradient that underflows is 0, and no error says so. A factor on the loss saves it.
-# - A scaler looks for the factor: it skips a step when one overflows, halves, and doubles now and then.
+# - A scaler looks for the factor: it skips a step and halves the scale when a gradient overflows, and doubles the scale
+#   now and then.
 # - Autocast computes products in sixteen bits, and sums, exponentials and losses in float32.
-# - The weights stay in float32, because a step must not be rounded away beside its weight; so it is still 16 bytes a
-#   parameter, and what is halved is activations.
+# - The weights stay in float32, or their small steps would be rounded away. So a parameter still takes 16 bytes, and
+#   what is halved is activations.
 #
 # **Sources.** P. Micikevicius and others, *Mixed precision training*, arXiv:1710.03740 (2017), section 3.1: master
 # weights, section 3.2: loss scaling, section 3.3: which sums in float32. D. Kalamkar and others, *A study of BFLOAT16
 # for deep learning training*, arXiv:1905.12322 (2019), section 2. S. Rajbhandari and others, *ZeRO*, arXiv:1910.02054
-# (2019), section 3.1: the sixteen bytes. IEEE 754-2019, section 3.6: the formats, but for bfloat16.
+# (2019), section 3.1: the sixteen bytes. NVIDIA, *H100 Tensor Core GPU*, data sheet. IEEE 754-2019, section 3.6: the
+# formats, except bfloat16.
 #
 # **Exercise.** [20 Lost and found](../exercises/20_sixteen_bits.ipynb): the ends of a format, what is lost in it, a
 # weight that stands still, a scaler by hand, and a training step of your own.
 #
-# **Next:** [21 Twice, to keep less](21_twice_to_keep_less.ipynb). Before that, change something here: in `network`, let
-# relus take the place of the sigmoids. How many gradients of the first layer are then 0 in float16, and is a scale
-# still needed? Write it down before you run it.
+# **Next:** [21 Twice, to keep less](21_twice_to_keep_less.ipynb). Before that, change something here: in `network`,
+# replace the sigmoids by relus. How many gradients of the first layer are then 0 in float16, and is a scale still
+# needed? Write it down before you run it.

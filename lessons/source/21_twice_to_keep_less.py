@@ -2,7 +2,7 @@
 # jupyter:
 #   minigrad:
 #     title: Twice, to keep less
-#     minutes: 40
+#     minutes: 55
 #     objectives:
 #       - say what a checkpoint keeps, what it computes again, and when
 #       - find the number of parts that keeps the least, with a pencil and with a ledger
@@ -21,12 +21,15 @@
 # %% [markdown] slideshow={"slide_type": "slide"}
 # # 21 Twice, to keep less
 #
-# In lesson 16 nearly all the memory of a training step was *saved for backward*. A batch of 1024 does not fit, one of
-# 512 does, and the recipe that you want to follow says 1024. **Can a batch fit in half the memory?** It can, in two
-# ways: forget what can be computed again, or take the batch in parts. Both give the gradients of the whole batch, and
-# each goes wrong in its own way if it is done carelessly. In this lesson we count what each saves and what it costs.
+# You found the perfect recipe for your network. It says: batches of 1024. You start it, and after a second it stops:
+# out of memory. With 512 it runs. Do you have to buy a larger machine, or change the recipe?
 #
-# **About 40 minutes.** Afterwards you can
+# In lesson 16 nearly all the memory of a training step was *saved for backward*. **Can a batch fit in half the
+# memory?** It can, in two ways. You can forget what can be computed again, or you can take the batch in parts. Both
+# give the gradients of the whole batch, and each goes wrong in its own way if you are careless. In this lesson we count
+# what each of them saves, and what it costs.
+#
+# **About 55 minutes.** Afterwards you can
 #
 # - say what a checkpoint keeps, what it computes again, and when;
 # - find the number of parts that keeps the least, with a pencil and with a ledger;
@@ -46,7 +49,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 import minigrad as mg
-from minigrad.course import Predict, Quiz, follow_theme, reveal
+from minigrad.course import Predict, Quiz, follow_theme, reveal, reveal_range
 from minigrad.utils.checkpoint import checkpoint, checkpoint_sequential
 from minigrad.widgets import MemoryTimeline
 
@@ -57,15 +60,17 @@ follow_theme()
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## Sixty-four layers
 #
-# A chain of 64 layers, each a linear layer and a tanh, on a batch of 1024 rows of 32 numbers. Everything is float32, so
-# each result has 1024 · 32 · 4 = 131,072 bytes; in this lesson we call that *an array*. The derivative of tanh reads
-# the result of tanh, and that of a linear layer reads its operand, which is the tanh before it. How many arrays are
-# saved for backward at one time, at most?
+# Our network is a chain of 64 layers, each a linear layer and a tanh, for a batch of 1024 rows of 32 numbers.
+# Everything is float32, so each result has 1024 · 32 · 4 = 131,072 bytes. In this lesson we call that *an array*.
+#
+# The derivative of tanh reads the result of tanh. The derivative of a linear layer reads its operand, which is the tanh
+# before it. How many arrays are saved for backward at one time, at most?
 
 
 # %%
-def chain(layers):
-    return [mg.nn.Sequential(mg.nn.Linear(32, 32), mg.nn.Tanh()).float() for _ in range(layers)]
+def chain(n):
+    """n layers, each a linear layer and a tanh."""
+    return [mg.nn.Sequential(mg.nn.Linear(32, 32), mg.nn.Tanh()).float() for _ in range(n)]
 
 
 layers = chain(64)
@@ -75,33 +80,38 @@ Predict("saved", "Arrays saved for backward at one time, at most:", unit="arrays
 
 
 # %%
-def watched(run, *holders):
-    for layer in holders:
+def watch(run, *layers):
+    """The ledger of a step, forward and backward, through these layers."""
+    for layer in layers:
         layer.zero_grad()
-    with mg.profiler.memory(mg.nn.Sequential(*holders), inputs=[x], exact=False) as ledger:
+    with mg.profiler.memory(mg.nn.Sequential(*layers), inputs=[x], exact=False) as ledger:
         run().sum().backward()
     return ledger
 
 
-def saved_at_most(ledger):
+def most_saved(ledger):
+    """The most arrays that were saved for backward at one time."""
     return max(moment.by_consumer["saved for backward"] for moment in ledger.timeline()) / array
 
 
-plain = watched(lambda: mg.nn.Sequential(*layers)(x), *layers)
-print(f"{saved_at_most(plain):g} arrays saved; the peak is {plain.peak.total:,} bytes")
-reveal("saved", saved_at_most(plain))
+plain = watch(lambda: mg.nn.Sequential(*layers)(x), *layers)
+print(f"{most_saved(plain):g} arrays saved; the peak is {plain.peak.total:,} bytes")
+reveal("saved", most_saved(plain))
 
 # %% [markdown]
-# One for each layer: 64. (x itself is there anyway, so it does not count as saved.) They are 94 % of the peak, and they
-# are all there at the same time only because forward ends before backward begins.
+# 64, one for each layer. (x itself is there anyway, so it does not count as saved.) They are 94 % of the peak. All of
+# them are there at the same time, because forward ends before backward begins.
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## A checkpoint
 #
-# A **checkpoint** is a part of a network for which only the operand is kept. `checkpoint(f, x)` gives what `f(x)`
-# gives. When backward reaches it, the part runs a second time on the operand that was kept, and this time it keeps what
-# its derivatives read; backward goes through it, and everything is let go again. Here are sixteen layers; the first
-# eight are one checkpoint. How many arrays are saved when *forward* is done?
+# A **checkpoint** is a part of a network for which only the operand is kept. `checkpoint(f, x)` returns what `f(x)`
+# returns, and forgets what happened inside. When backward reaches the part, it runs `f` a second time on the kept
+# operand, and this time it keeps what the derivatives read. Backward goes through the part, and everything is freed
+# again. (The word has a second meaning: a file with the state of a training run, from which you can resume it. Here it
+# always has the first.)
+#
+# Here are sixteen layers; the first eight are one checkpoint. How many arrays are saved when *forward* is done?
 
 # %%
 front, back = mg.nn.Sequential(*layers[:8]), mg.nn.Sequential(*layers[8:16])
@@ -112,13 +122,13 @@ with mg.profiler.memory(mg.nn.Sequential(front, back), inputs=[x], exact=False) 
     y = back(checkpoint(front, x))
     after_forward = ledger.timeline()[-1].by_consumer["saved for backward"] / array
     y.sum().backward()
-print(f"after forward {after_forward:g} arrays, at most {saved_at_most(ledger):g}")
+print(f"after forward {after_forward:g} arrays, at most {most_saved(ledger):g}")
 reveal("after forward", after_forward)
 
 # %% [markdown]
 # Nine: eight in the back half, and one between the halves, which the first linear layer of the back half reads. The
-# checkpoint has kept nothing but its operand x, which is there anyway. Look at it over time: two hills, of nine arrays
-# and of eight, in place of one of sixteen.
+# checkpoint has kept nothing but its operand x, which is there anyway. Over time you see two hills, of nine arrays and
+# of eight, in place of one of sixteen:
 
 # %%
 MemoryTimeline(ledger)
@@ -130,13 +140,14 @@ MemoryTimeline(ledger)
 # %% [markdown] slideshow={"slide_type": "notes"}
 # Five minutes. Step to the valley between the hills, and ask what is alive there: the operand of the checkpoint, and
 # one gradient. Then: which line of Python asks for the second run? None. The engine does, when backward reads the first
-# thing that was promised.
+# saved array that is not there.
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## The same numbers?
 #
-# The part ran twice. Now we put a dropout into it, which draws a random mask each time it runs. Are the gradients with
-# and without the checkpoint the same: to the last bit, up to rounding, or not at all, because there were two masks?
+# The part runs twice. Now put a dropout into it, which draws a random mask each time it runs. Two runs, two masks? With
+# different masks the gradient would belong to another function than the value. Think of what a `checkpoint` has to do
+# to be of any use. Then say: how do the gradients with and without it compare?
 
 # %%
 Predict("bits", "With dropout inside, the gradients are …", options=["the same bits", "near each other", "different"])
@@ -146,6 +157,7 @@ part = mg.nn.Sequential(*layers[:4], mg.nn.Dropout(0.5))
 
 
 def gradients(run):
+    """The gradients of the part's parameters, from a fixed seed."""
     part.zero_grad()
     mg.manual_seed(1)
     run().square().sum().backward()
@@ -158,20 +170,20 @@ print("the same bits:", same)
 reveal("bits", "the same bits" if same else "different")
 
 # %% [markdown]
-# To the last bit. The second run does the same operations on the same numbers in the same order, and the checkpoint
-# first puts the random generator back to where it was before the first. PyTorch does that too
-# (`preserve_rng_state=True`).
+# They are the same to the last bit. Before the second run, the checkpoint puts the random generator back to where it
+# was before the first run. So the second run does the same operations on the same numbers in the same order. PyTorch
+# does this too (`preserve_rng_state=True`).
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## How many parts?
 #
-# Cut the 64 layers into $k$ parts of equal length; each is called a **segment**, and all but the last are checkpoints.
+# Cut the 64 layers into $k$ parts of equal length. Each is called a **segment**, and all but the last are checkpoints.
 # `checkpoint_sequential(layers, k, x)` does this. Between the parts $k − 1$ arrays are kept, and while backward is in
-# one part it needs the $64 / k$ of that part:
+# one part it needs the $64 / k$ arrays of that part:
 #
 # $$\text{saved}(k) = k - 1 + \frac{64}{k}$$
 #
-# Few long parts or many short ones? Which of these numbers of parts keeps the least?
+# Should you take few long parts, or many short ones? Which of these numbers of parts keeps the least?
 
 # %%
 Predict("parts", "The fewest arrays are saved with … parts", options=[2, 4, 8, 16, 32])
@@ -180,109 +192,107 @@ Predict("parts", "The fewest arrays are saved with … parts", options=[2, 4, 8,
 parts = [1, 2, 4, 8, 16, 32, 64]
 saved = {}
 for k in parts:
-    ledger = watched(lambda k=k: checkpoint_sequential(layers, k, x), *layers)
-    saved[k] = saved_at_most(ledger)
+    ledger = watch(lambda k=k: checkpoint_sequential(layers, k, x), *layers)
+    saved[k] = most_saved(ledger)
     print(f"{k:2} parts: {k - 1 + 64 / k:g} arrays on paper, {saved[k]:g} measured; peak {ledger.peak.total:9,} bytes")
 reveal("parts", min(saved, key=saved.get))
 
+# %% [markdown]
+# With one part everything is inside it, 64 arrays; with 64 parts everything is between them, 64 again. The best is 8
+# parts, with 15 arrays. Eight is $\sqrt{64}$, and that is no accident: $k + n/k$ is smallest where its two terms are
+# equal. So a chain of $n$ layers needs about $2\sqrt{n}$ arrays in place of $n$.
+#
+# The peak falls less, from 8.9 to 2.5 million bytes. Weights and gradients are in it too, and no checkpoint makes those
+# smaller.
+
 # %%
 fig, ax = plt.subplots(figsize=(6, 2.6), layout="constrained")
-ax.plot(parts, [k - 1 for k in parts], color=GREEN, linestyle=":", marker="^", label="between the parts: k − 1")
-ax.plot(parts, [64 / k for k in parts], color=VERMILION, linestyle="--", marker="s", label="inside one part: 64 / k")
-ax.plot(parts, list(saved.values()), color=BLUE, marker="o", label="measured")
-ax.set_xscale("log", base=2)
+ax.semilogx(parts, [k - 1 for k in parts], ":^", base=2, color=GREEN, label="between the parts: k − 1")
+ax.plot(parts, [64 / k for k in parts], "--s", color=VERMILION, label="inside one part: 64 / k")
+ax.plot(parts, list(saved.values()), "-o", color=BLUE, label="measured")
 ax.set(xlabel="number of parts k", ylabel="arrays saved", xticks=parts, xticklabels=parts, ylim=0)
 ax.legend()
 plt.show()
 
 # %% [markdown]
-# *The plot: a valley. On the left, with one part, everything is inside it, 64 arrays; on the right, with 64 parts,
-# nearly everything is between them, 64 again. The lowest point is where the two lines cross, at 8 parts: 15 arrays.*
-#
-# Eight is $\sqrt{64}$, and that is no accident: $k + n/k$ is smallest where its two terms are equal. So a chain of $n$
-# layers needs about $2\sqrt{n}$ arrays in place of $n$. The peak falls less, from 8.9 to 2.5 million bytes here:
-# weights and gradients are in it too, and no checkpoint makes those smaller.
+# *The plot: a valley, whose lowest point is where the two lines cross, at 8 parts.*
 
 # %% [markdown] slideshow={"slide_type": "notes"}
 # Six minutes. Let the room derive the minimum: slope 1 − n/k² = 0. If somebody asks "why not checkpoint every layer,
 # then it keeps nothing?", point at the right end of the plot: an operand is kept for each.
 
-# %% [markdown] slideshow={"slide_type": "slide"}
-# ## Four times as deep
+# %% [markdown] folded=true slideshow={"slide_type": "skip"}
+# ### Four times as deep, and parts of parts
 #
-# A network of four times the depth keeps four times as much for backward. With $\sqrt{n}$ parts, 256 layers need how
-# many times as many arrays as 64 layers do?
+# You can follow the lesson without what is folded here: how $\sqrt{n}$ grows, and a way that grows even more slowly.
 
-# %%
-Predict("deeper", "256 layers over 64 layers, arrays saved, √n parts each:", tolerance=0.2)
-
-# %%
-for n, k in ((16, 4), (64, 8), (256, 16)):
-    many = chain(n)
-    saved[n, k] = saved_at_most(watched(lambda many=many, k=k: checkpoint_sequential(many, k, x), *many))
-    print(f"{n:3} layers in {k:2} parts: {saved[n, k]:g} arrays in place of {n}")
-reveal("deeper", saved[256, 16] / saved[64, 8])
-
-# %% [markdown]
-# About twice. On axes where each step is a factor this is a line of slope ½ (lesson 17). Parts may have parts, too:
-# halve the chain, make the first half a checkpoint, and do the same inside each half.
+# %% [markdown] slideshow={"slide_type": "skip"}
+# A network of four times the depth keeps four times as much for backward. With $\sqrt{n}$ parts, how many times as many
+# arrays do 256 layers need as 64? Write down a number, and run the cell.
+#
+# Parts may have parts, too. Halve the chain, make the first half a checkpoint, and do the same inside each half: that
+# is `halve`.
 
 
-# %%
-def halves(layers):
+# %% slideshow={"slide_type": "skip"}
+def halve(layers):
+    """The chain as a function: its first half a checkpoint, and so on inside each half."""
     if len(layers) == 1:
         return layers[0]
-    first, second = halves(layers[: len(layers) // 2]), halves(layers[len(layers) // 2 :])
+    first, second = halve(layers[: len(layers) // 2]), halve(layers[len(layers) // 2 :])
     return lambda h: second(checkpoint(first, h))
 
 
-for n in (16, 64, 256):
-    many = chain(n)
-    most = saved_at_most(watched(lambda many=many: halves(many)(x), *many))
-    print(f"{n:3} layers, halved and halved: {most:g} arrays")
+for n, k in ((16, 4), (64, 8), (256, 16)):
+    deep = chain(n)
+    by_parts = most_saved(watch(lambda deep=deep, k=k: checkpoint_sequential(deep, k, x), *deep))
+    by_halves = most_saved(watch(lambda deep=deep: halve(deep)(x), *deep))
+    print(f"{n:3} layers: {by_parts:g} arrays in {k:2} parts, {by_halves:g} halved and halved, in place of {n}")
 
-# %% [markdown]
-# One more for each doubling: $\log_2 n + 1$ arrays. What that costs is counted next.
+# %% [markdown] slideshow={"slide_type": "skip"}
+# About twice as many. On axes where each step is a factor this is a line of slope ½ (lesson 17). Halved and halved, it
+# is one more for each doubling: $\log_2 n + 1$ arrays. But then half of the layers run again on each of the six levels
+# of our chain, which is three forward passes in all. So $\sqrt{n}$ parts are usually the better bargain.
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## What it costs
 #
-# Checkpointing lets a network train on a machine that was too small for it, and so people say that it "saves compute".
-# Let us count all the FLOPs of a step, forward and backward, once with 8 parts and once without checkpoints. Does the
-# step with 8 parts have fewer, just as many, a third more, or twice as many?
+# With checkpoints a network trains on a machine that was too small for it. So people say that checkpointing "saves
+# compute". Let us count all the FLOPs of a step, forward and backward. A step without checkpoints costs about three
+# forward passes (lesson 17). Does a step with 8 parts have fewer FLOPs, just as many, a third more, or twice as many?
 
 # %%
 Predict("flops", "The FLOPs of a step with 8 parts are …", options=["fewer", "equal", "a third more", "twice"])
 
 
 # %%
-def flops(run):
+def count_flops(run):
+    """The FLOPs of everything that a call does."""
     with mg.profiler.profile(with_flops=True) as prof:
         run()
     return sum(event.flops or 0 for event in prof.events())
 
 
-forward = flops(lambda: checkpoint_sequential(layers, 1, x))
-step = flops(lambda: checkpoint_sequential(layers, 1, x).sum().backward())
+forward = count_flops(lambda: checkpoint_sequential(layers, 1, x))
+step = count_flops(lambda: checkpoint_sequential(layers, 1, x).sum().backward())
 print(f"forward {forward:,} FLOPs, a step {step / forward:.2f} times as many")
 times = {}
 for k in (2, 8, 64):
-    again = flops(lambda k=k: checkpoint_sequential(layers, k, x).sum().backward())
+    again = count_flops(lambda k=k: checkpoint_sequential(layers, k, x).sum().backward())
     times[k] = again / step
     print(f"{k:2} parts: a step {times[k]:.2f} times as many as without, {(again - step) / forward:.2f} forwards more")
-again = flops(lambda: halves(layers)(x).sum().backward())
-print(f"halves:   a step {again / step:.2f} times as many as without, {(again - step) / forward:.2f} forwards more")
-reveal("flops", ["fewer", "equal", "a third more", "twice"][np.digitize(times[8], [0.99, 1.01, 1.6])])
+reveal_range("flops", times[8], 0.99, 1.01, 1.6)
 
 # %% [markdown]
-# A step costs about three forward passes (lesson 17), and now nearly four: almost a third more. With 8 parts, 7 of them
-# run again, which adds 7/8 of a forward pass, as counted; with more parts it comes closer to a whole one, and never
-# exceeds it. Halves of halves run half of the layers again on each of their six levels, three forward passes in all, so
-# $\sqrt{n}$ parts are usually the better bargain. *Memory* is saved, and it is paid for in compute. Checkpoints can
-# still save *time*, where a machine could otherwise take only a small batch and would stand idle half the time; then
-# the machine is used better, and the work is no less (lesson 18). If your batch fits, leave checkpoints out. (There is
-# a way in between, *selective* checkpointing: the results of matrix products are kept, because they cost the most to
-# compute, and only the rest runs again.)
+# A step costs about three forward passes, and now nearly four: almost a third more. With 8 parts, 7 of them run again,
+# which adds 7/8 of a forward pass, as counted. With more parts it comes closer to a whole one, and never exceeds it.
+#
+# So checkpoints save *memory*, and you pay for it in compute. They can still save *time*, if your machine could
+# otherwise take only a small batch, and would be idle half the time. Then the machine is used better, but the work is
+# no less (lesson 18). If your batch fits, leave checkpoints out.
+#
+# There is a way in between, *selective* checkpointing: it keeps the results of matrix products, because they cost the
+# most to compute, and runs only the rest again.
 
 # %% [markdown] slideshow={"slide_type": "notes"}
 # Five minutes. The belief comes from papers whose tables have "with checkpointing: larger batch, more samples per
@@ -293,141 +303,145 @@ reveal("flops", ["fewer", "equal", "a third more", "twice"][np.digitize(times[8]
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## The other way: in parts
 #
-# Gradients add up in `.grad` until somebody clears them (lesson 06). So a batch may be cut: each **micro-batch** goes
-# forward and backward on its own, and the optimiser takes one step at the end. This is called gradient accumulation.
-# Nothing is computed twice, and the arrays of only one micro-batch are saved for backward at a time.
+# Gradients add up in `.grad` until somebody clears them (lesson 06). So you may cut the batch. Each **micro-batch**
+# goes forward and backward on its own, and the optimiser takes one step at the end. This is called gradient
+# accumulation. Nothing is computed twice, and only the arrays of one micro-batch are saved for backward at a time.
 #
-# Below, 256 digits go through in 4 parts of 64. `cross_entropy` gives the mean loss over the rows that it gets. What
-# adds up in `.grad` is how many times the gradient of the whole batch?
+# Below, a small network guesses the next letter of *Alice*. A batch of 256 letters goes through in 4 parts of 64.
+# `cross_entropy` returns the mean loss over the letters that it gets. What adds up in `.grad` is how many times the
+# gradient of the whole batch?
 
 # %%
-digits = mg.data.digits()
-pictures, labels = mg.tensor(digits.train_x[:256]), mg.tensor(digits.train_y[:256])
-net = mg.nn.Sequential(mg.nn.Linear(64, 32), mg.nn.Tanh(), mg.nn.Linear(32, 10))
+text = mg.data.text()
+letters = sorted(set(text))
+alice = mg.tensor([letters.index(letter) for letter in text[:257]])
+net = mg.nn.Sequential(mg.nn.Embedding(65, 32), mg.nn.Tanh(), mg.nn.Linear(32, 65))
 Predict("undivided", "Added up over 4 micro-batches, as a multiple of the whole batch's gradient:")
 
 
 # %%
-def accumulated(net, sizes, weight):
-    """The gradients that add up over micro-batches of these sizes, each loss times weight(rows in it)."""
+def accumulate(net, sizes, weight):
+    """The gradients that add up over micro-batches of these sizes, each loss times weight(letters in it)."""
     net.zero_grad()
     start = 0
-    for rows in sizes:
-        part = slice(start, start + rows)
-        loss = mg.cross_entropy(net(pictures[part]), labels[part])
-        (loss * weight(rows)).backward()
-        start += rows
+    for size in sizes:
+        stop = start + size
+        loss = mg.cross_entropy(net(alice[start:stop]), alice[start + 1 : stop + 1])
+        (loss * weight(size)).backward()
+        start = stop
     return np.concatenate([p.grad.numpy().ravel() for p in net.parameters()])
 
 
-whole = accumulated(net, [256], lambda rows: 1)
-undivided = accumulated(net, [64] * 4, lambda rows: 1)
-divided = accumulated(net, [64] * 4, lambda rows: 1 / 4)
+whole = accumulate(net, [256], lambda size: 1)
+undivided = accumulate(net, [64] * 4, lambda size: 1)
+divided = accumulate(net, [64] * 4, lambda size: 1 / 4)
 ratio = undivided @ whole / (whole @ whole)
 print(f"undivided: {ratio:.4f} times the whole batch's; divided by 4: equal is {np.allclose(divided, whole)}")
 reveal("undivided", round(ratio, 4))
 
 # %% [markdown]
-# Four times. A mean of 256 is a quarter of the sum of four means of 64. Whoever forgets `loss / 4` has a learning rate
-# four times as large, and no message says so. (With a loss that is a *sum* over rows there is nothing to divide. And
-# Adam hides the mistake, because it divides by the size of the gradient itself; with SGD, or where gradients are
-# clipped, it shows.)
+# Four times. A mean over 256 is a quarter of the sum of four means over 64. If you forget `loss / 4`, your learning
+# rate is four times as large, and no message says so. (If the loss is a *sum*, there is nothing to divide. Adam hides
+# the mistake, because it divides by the size of the gradient itself. With SGD, or where gradients are clipped, it
+# shows.)
 
 # %% [markdown] slideshow={"slide_type": "notes"}
 # Five minutes. "Up to rounding": the rows are added in another order, and floats are not associative, so the last
 # digits may differ. A checkpoint changes no bit, an accumulation does.
 
 # %% [markdown] slideshow={"slide_type": "subslide"}
-# What do micro-batches save, and what do they cost? The chain of 64 layers again. In 4 parts, is its peak a quarter of
-# the whole batch's?
+# What do micro-batches save, and what do they cost? Take the chain of 64 layers again. In 4 parts, is its peak a
+# quarter of the whole batch's peak?
 
 # %%
-Predict("quarter", "The peak with 4 micro-batches is … of the whole batch's", options=["a quarter", "more", "less"])
+Predict("quarter", "The peak with 4 micro-batches, of the whole batch's:", options=["less", "a quarter", "more"])
 
 
 # %%
-def in_parts(k, call):
+def run_in_parts(k, call):
+    """Forward and backward for each of k micro-batches."""
     for part in x.split(len(x) // k):
         call(part).sum().backward()
 
 
 def peak(run):
+    """The most bytes that are alive in a call."""
     for layer in layers:
         layer.zero_grad()
     with mg.profiler.memory(mg.nn.Sequential(*layers), inputs=[x], exact=False) as ledger:
         run()
-    return ledger.peak
+    return ledger.peak.total
 
 
 whole_chain = mg.nn.Sequential(*layers)
 
 most = {}
 for k in (1, 2, 4, 8):
-    most[k] = peak(lambda k=k: in_parts(k, whole_chain)).total
-    work = flops(lambda k=k: in_parts(k, whole_chain)) / step
+    most[k] = peak(lambda k=k: run_in_parts(k, whole_chain))
+    work = count_flops(lambda k=k: run_in_parts(k, whole_chain)) / step
     print(f"{k} micro-batches: {most[k]:9,} bytes, {most[k] / most[1]:.0%} of the whole; {work:.2f} times the FLOPs")
-reveal("quarter", ["less", "a quarter", "more"][np.digitize(most[4] / most[1], [0.24, 0.26])])
+reveal_range("quarter", most[4] / most[1], 0.24, 0.26)
 
 # %% [markdown]
-# More than a quarter: what is saved for backward is divided by 4, and the weights and their gradients are not. The
-# FLOPs stay the same. The price does not show in these counts: there are more operations, and smaller ones, which may
+# It is more than a quarter. What is saved for backward is divided by 4, and the weights and their gradients are not.
+# The FLOPs stay the same. These counts do not show the price: there are more operations, and smaller ones, which may
 # leave most of a GPU idle (lesson 18).
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## When the last one is smaller
 #
-# 100 digits in micro-batches of 32: three of them have 32 rows, and the last has 4. We divide each loss by 4, the
-# number of micro-batches. Do they add up to the gradient of the mean over the 100?
+# Now there are 100 letters, in micro-batches of 32: three of them have 32 letters, and the last has 4. We divide each
+# loss by 4, the number of micro-batches. Do they add up to the gradient of the mean over the 100?
 
 # %%
 Predict("unequal", "Each loss divided by 4: the whole batch's gradient?", options=["yes", "no"])
 
 # %%
 sizes = [32, 32, 32, 4]
-pictures, labels = mg.tensor(digits.train_x[:100]), mg.tensor(digits.train_y[:100])
-whole = accumulated(net, [100], lambda rows: 1)
-by_count = accumulated(net, sizes, lambda rows: 1 / 4)
-by_rows = accumulated(net, sizes, lambda rows: rows / 100)
-off = np.linalg.norm(by_count - whole) / np.linalg.norm(whole)
-print(f"divided by the number of parts: off by {off:.0%}, in length")
-print(f"each by its share of the rows: equal is {np.allclose(by_rows, whole)}")
+whole = accumulate(net, [100], lambda size: 1)
+by_count = accumulate(net, sizes, lambda size: 1 / 4)
+by_size = accumulate(net, sizes, lambda size: size / 100)
+error = np.linalg.norm(by_count - whole) / np.linalg.norm(whole)
+print(f"divided by the number of parts: off by {error:.0%}, in length")
+print(f"each by its share of the rows: equal is {np.allclose(by_size, whole)}")
 reveal("unequal", "yes" if np.allclose(by_count, whole) else "no")
 
 # %% [markdown]
-# No. Each of the last four rows weighs 1/16, and each of the others 1/128, an eighth of that. The right factor is the
-# share of the rows, `rows / 100`. In a language model it is the share of the *tokens* that count, and hardly two
+# No. Each of the last four letters weighs 1/16, and each of the others 1/128, an eighth of that. The right factor is
+# the share of the batch, `size / 100`. In a language model it is the share of the *tokens* that count, and hardly two
 # micro-batches have equally many, because shorter sentences are padded to one length. Widely used training loops
 # divided by the number of micro-batches until 2024, when somebody compared the losses.
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## Where a row looks at its neighbours
 #
-# All of this holds because the loss is a sum or a mean over rows, and each row goes through the network by itself.
-# Batch normalisation subtracts the mean *of the batch*. For which of these two networks do 4 micro-batches of 64,
-# divided by 4, give the gradient of the 256?
+# All of this is right because the loss is a sum or a mean over rows, and each row goes through the network by itself.
+# Layer normalisation subtracts the mean of the numbers in *one row*, and batch normalisation the mean of each number
+# over *the batch*. For which of these two networks do 4 micro-batches of 64, divided by 4, give the gradient of the
+# 256?
 
 # %%
-pictures, labels = mg.tensor(digits.train_x[:256]), mg.tensor(digits.train_y[:256])
 norms = {"LayerNorm": mg.nn.LayerNorm(32), "BatchNorm": mg.nn.BatchNorm1d(32)}
 Predict("norms", "Equal for …", options=["both", "LayerNorm alone", "BatchNorm alone", "neither"])
 
 # %%
 equal = []
 for name, norm in norms.items():
-    normed = mg.nn.Sequential(mg.nn.Linear(64, 32), norm, mg.nn.Tanh(), mg.nn.Linear(32, 10))
-    whole = accumulated(normed, [256], lambda rows: 1)
-    divided = accumulated(normed, [64] * 4, lambda rows: 1 / 4)
+    normed = mg.nn.Sequential(mg.nn.Embedding(65, 32), norm, mg.nn.Tanh(), mg.nn.Linear(32, 65))
+    whole = accumulate(normed, [256], lambda size: 1)
+    divided = accumulate(normed, [64] * 4, lambda size: 1 / 4)
     equal += [name] if np.allclose(divided, whole) else []
     print(f"{name}: off by {np.linalg.norm(divided - whole) / np.linalg.norm(whole):.0%}")
 print(int(norms["BatchNorm"].num_batches_tracked), "batches seen: 1 whole, and 4 in parts")
 reveal("norms", {0: "neither", 2: "both"}.get(len(equal), f"{equal[0]} alone" if equal else ""))
 
 # %% [markdown]
-# Layer normalisation looks at one row at a time, and the gradients are equal. With batch normalisation they are not,
-# and no factor mends that: mean and variance are those of 64 rows, which makes it another function. Its running
-# statistics also move four times in one step. So with small micro-batches people use another normalisation, or freeze
-# this one with `.eval()`. A checkpoint changes nothing here: it sees the whole batch, twice. (minigrad's second run
-# leaves the running statistics alone; PyTorch's moves them again.)
+# With layer normalisation the gradients are equal. With batch normalisation they are not, and no factor mends that:
+# mean and variance are those of 64 rows, which makes it another function. Its running statistics also move four times
+# in one step. So with small micro-batches people use another normalisation, or freeze this one with `.eval()`.
+#
+# A checkpoint changes nothing here: it sees the whole batch, twice. (minigrad's second run leaves the running
+# statistics alone; PyTorch's moves them again.)
 
 # %% [markdown] slideshow={"slide_type": "notes"}
 # Four minutes. What else looks at neighbours? Contrastive losses, where the other rows are the wrong answers: with
@@ -436,31 +450,29 @@ reveal("norms", {0: "neither", 2: "both"}.get(len(equal), f"{equal[0]} alone" if
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## Can a batch fit in half the memory?
 #
-# Here are both ways, and the two together, on the chain of 64 layers: all 1024 rows go through, and the gradients are
-# those of all of them.
+# Here are both ways, and the two together, on the chain of 64 layers. All 1024 rows go through each time, and the
+# gradients are those of all of them.
 
 # %%
-ways = {
-    "the whole batch": (1, 1),
-    "2 micro-batches": (2, 1),
-    "8 segments": (1, 8),
-    "both": (2, 8),
-}
+ways = {"the whole batch": (1, 1), "2 micro-batches": (2, 1), "8 segments": (1, 8), "both": (2, 8)}
 for name, (micro, segments) in ways.items():
 
     def run(micro=micro, segments=segments):
-        in_parts(micro, lambda part: checkpoint_sequential(layers, segments, part))
+        run_in_parts(micro, lambda part: checkpoint_sequential(layers, segments, part))
 
-    print(f"{name:16} {peak(run).total / plain.peak.total:4.0%} of the bytes, {flops(run) / step:.2f} of the FLOPs")
+    print(f"{name:16} {peak(run) / plain.peak.total:4.0%} of the bytes, {count_flops(run) / step:.2f} of the FLOPs")
 
 # %% [markdown]
 # Two micro-batches alone do not get down to half, because the weights stay. Segments alone get far below half, for
 # almost a third more work. Both together need the least, but more than the product of the two: while the second
-# micro-batch runs, the gradients of the first wait in `.grad`. Try micro-batches first, if no layer looks at the batch
-# and the parts are large enough to keep the machine busy. Use checkpoints where even a single row is too large, such as
-# a long sentence.
+# micro-batch runs, the gradients of the first wait in `.grad`.
+#
+# So your 1024 rows fit. Try micro-batches first, if no layer looks at the batch, and the parts are large enough to keep
+# the machine busy. Use checkpoints if even a single row is too large, such as a long text.
 
 # %% [markdown] slideshow={"slide_type": "slide"}
+# ## A part that changes its mind
+#
 # **Where it breaks.** A part that is run twice must do the same thing both times. This one counts its calls, and leaves
 # its layer out every second time, to regularise. What does backward do?
 
@@ -471,12 +483,13 @@ Predict("changes", "Backward …", options=["raises an error", "gives a gradient
 calls = []
 
 
-def every_second(h):
+def skip_every_second(h):
+    """The first layer, but only in every second call."""
     calls.append(1)
     return layers[0](h) if len(calls) % 2 else h * 2
 
 
-y = checkpoint(every_second, x)
+y = checkpoint(skip_every_second, x)
 try:
     y.sum().backward()
     outcome = "gives a gradient"
@@ -487,8 +500,13 @@ reveal("changes", outcome)
 
 # %% [markdown]
 # It raises an error: the second run kept other arrays than the first. Frameworks compare how many there are, and their
-# shapes. What they do *not* see is a second run that keeps other numbers in the same shapes, because the part reads a
-# list, a clock or a file. Then the gradient is wrong, and nothing says so:
+# shapes.
+
+# %% [markdown]
+# ### What nobody notices
+#
+# But a second run may keep other numbers in the same shapes, because the part reads a list, a clock or a file. Then the
+# gradient is wrong, and no message says so:
 
 # %%
 factor = [2.0]
@@ -499,8 +517,8 @@ y.backward()
 print(f"y = {y.item():.2f}; its slope is {2 * y.item():.2f}, and backward says {w.grad.item():.2f}")
 
 # %% [markdown]
-# The value is $e^2$, and the slope is that of $e^{3w}$. Let nothing but its arguments decide what a part computes: then
-# the second run is the same as the first.
+# The value is that of $e^{2w}$, and the slope that of $e^{3w}$. Let nothing but its arguments decide what a part
+# computes. Then the second run is the same as the first.
 
 # %% [markdown] slideshow={"slide_type": "skip"}
 # ## What do you remember?
@@ -528,7 +546,7 @@ Quiz("21_twice_to_keep_less")
 # - A checkpoint keeps its operand, and runs again in backward. The bits are the same, if the part does the same thing
 #   both times.
 # - $k$ parts keep $k − 1 + n/k$ arrays; with $\sqrt{n}$ parts that is about $2\sqrt{n}$ in place of $n$.
-# - It costs up to one forward pass more, a third of a step. Memory is saved; compute is spent.
+# - It costs up to one forward pass more, a third of a step. You save memory, and pay in compute.
 # - Micro-batches save memory, and cost no FLOPs. Losses that are means are weighted by their share of the rows.
 # - Where rows look at each other, as in batch normalisation, micro-batches compute another function.
 #

@@ -2,50 +2,53 @@
 # jupyter:
 #   minigrad:
 #     title: Many workers, one gradient
-#     minutes: 45
+#     minutes: 55
 #     objectives:
-#       - start several processes, and give all of them the gradient of one whole batch
-#       - count what a star, a tree and a ring send, and who has to send the most
-#       - work out how long an all-reduce takes, and when more workers are slower
+#       - start several processes, and give each of them the gradient of one whole batch
+#       - count what a star, a tree and a ring send, and which worker has to send the most
+#       - work out how long an all-reduce takes, and when more workers make training slower
 #       - say when the first gradients leave, and what buckets are for
-#       - cut the optimiser's state into parts, and say what has to be sent for that
-#       - read the message that processes give when they wait for one another
+#       - split the optimiser's state between workers, and say what has to be sent for that
+#       - read the message that processes print when they wait for one another
 #     concepts: [F2, F5]
 #     builds_on: [06_the_dynamic_graph, 16_where_the_bytes_go, 21_twice_to_keep_less]
 #     widgets: [AllReduce, Predict, Quiz]
 #     terms:
-#       rank: the number of a process among those that were started together, from 0 on
+#       rank: the number of a process among those that were started together, counted from 0
 #       data parallelism: each worker has the whole network and a part of the batch
 #       all-reduce: a call after which each worker has the sum of what all of them had
 #       bucket: gradients that travel together
-#       shard: one worker's part of what all of them would otherwise hold in full
-#       deadlock: processes wait for each other, so that none can go on
+#       shard: one worker's part of what would otherwise be stored in full by each worker
+#       deadlock: processes wait for each other, so that none of them can continue
 # ---
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # # 22 Many workers, one gradient
 #
-# In lesson 21 a batch went through in parts, one after the other, and the gradients were added up. The parts do not
-# need each other, so several workers can each take one, at the same time. Then the gradients have to come together, and
-# each worker needs the sum. **Do eight workers send eight times as much?** In this lesson we start real processes,
-# count what they send to each other, and find out what that costs and when it is not worth it.
+# In 2017 a team at Facebook trained an image network on ImageNet in one hour. One GPU would have needed days; they used
+# 256. Each GPU took 32 pictures of every batch and computed a gradient of 100 MB. Then came the hard part: 256
+# gradients had to become one sum, on all 256 GPUs, in about an eighth of a second. And then again.
 #
-# **About 45 minutes.** Afterwards you can
+# Who adds them up? If one machine collects them, it has to receive 25 GB for every batch. **With eight workers, does
+# each have to send eight times as much?** You start real processes, count what they send to each other, and find out
+# when more workers are worth it.
 #
-# - start several processes, and give all of them the gradient of one whole batch;
-# - count what a star, a tree and a ring send, and who has to send the most;
-# - work out how long an all-reduce takes, and when more workers are slower;
+# **About 55 minutes.** Afterwards you can
+#
+# - start several processes, and give each of them the gradient of one whole batch;
+# - count what a star, a tree and a ring send, and which worker has to send the most;
+# - work out how long an all-reduce takes, and when more workers make training slower;
 # - say when the first gradients leave, and what buckets are for;
-# - cut the optimiser's state into parts, and say what has to be sent for that;
-# - read the message that processes give when they wait for one another.
+# - split the optimiser's state between workers, and say what has to be sent for that;
+# - read the message that processes print when they wait for one another.
 #
 # **Builds on** [06 The dynamic graph](06_the_dynamic_graph.ipynb), [16 Where the bytes go](16_where_the_bytes_go.ipynb)
 # and [21 Twice, to keep less](21_twice_to_keep_less.ipynb). What it opens in [the picture of lesson
 # 00](00_start_here.ipynb#Where-this-leads:-Alice): the same graph elsewhere.
 
 # %% [markdown] slideshow={"slide_type": "notes"}
-# Two minutes. Ask what two computers with half of the batch each would have to tell each other: the rows, the losses,
-# the gradients, or the weights? And how often? Leave the answers on the board.
+# Two minutes. Ask what two computers, each with half of the batch, have to tell each other: the rows, the losses, the
+# gradients, or the weights? And how often? Leave the answers on the board.
 
 # %% slideshow={"slide_type": "skip"}
 import matplotlib.pyplot as plt
@@ -58,7 +61,7 @@ from minigrad.distributed import DistributedSampler, cost
 from minigrad.distributed.algorithms import Recv, Send, messages, ring, traffic, tree
 from minigrad.widgets import AllReduce
 
-BLUE, VERMILION, GREEN = "#0072B2", "#D55E00", "#009E73"
+BLUE, VERMILION = "#0072B2", "#D55E00"
 mg.manual_seed(0)
 follow_theme()
 # %load_ext minigrad.course.parallel
@@ -66,16 +69,15 @@ follow_theme()
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## Four processes
 #
-# A cell that begins with `%%parallel -n 4` does not run in this notebook. It is run four times, at once, by four Python
-# processes that end with the cell. Each is told its number, its **rank**: 0, 1, 2 or 3. The four know nothing of the
-# notebook, which is why such a cell begins with its imports. `-o x` brings their x back, as a list with one value for
-# each rank. (The processes are started by MPI, the standard for programs that send each other messages. Where MPI is
-# missing, such a cell shows what it did when the lesson was made; `python3 start.py add mpi` adds it.)
+# A cell that begins with `%%parallel -n 4` does not run in this notebook. Four new Python processes run it, all at the
+# same time, and they end with the cell. Each process has a number, its **rank**: 0, 1, 2 or 3. The four know nothing of
+# the notebook, so such a cell begins with its own imports. `-o x` brings their x back as a list, one value for each
+# rank.
 #
-# All run the same lines; only rank 0 does what is under the `if`. What is the sum of their four x?
-
-# %%
-Predict("memory", "The sum of the four x:")
+# MPI starts the processes; it is the standard for programs that send each other messages. If MPI is missing on your
+# machine, the cell shows what it printed when the lesson was made. `python3 start.py add mpi` installs it.
+#
+# All four run the same lines. Only rank 0 runs the line under the `if`.
 
 # %%
 # %%parallel -n 4 -o x
@@ -89,78 +91,83 @@ print(f"rank {dist.get_rank()} of {dist.get_world_size()} has {x}")
 
 # %%
 print(x)
-reveal("memory", sum(x))
 
 # %% [markdown]
-# 41: they share no memory. (The number before a line says which rank has printed it.) Whatever one process needs to
-# know from another has to be sent, through the memory of one machine or over a wire. On a cluster each process has a
-# GPU of its own, and the program looks the same.
+# Rank 0 added 1 to *its* x; the other three still have 10. The processes share no memory. If one process needs
+# something from another, it has to be sent: through the memory of one machine, or over a network.
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## One gradient
 #
-# Now all have the same network, and each has its own 64 of 256 digits: that is **data parallelism**.
-# `dist.all_reduce(g)` is an **all-reduce**: the processes add up what each of them has in g, and afterwards all have
-# the sum there. Each loss is the *mean* over 64 rows. What all of them get is how many times the gradient of the whole
-# batch?
+# Now all four have the same network, which guesses the next letter of *Alice*, and each reads its own 64 of 256
+# letters. This is **data parallelism**. Then they call `dist.all_reduce(g)`. An **all-reduce** adds up what each
+# process has in g, and afterwards *every* process has the sum in its g.
+#
+# Each loss is the *mean* over 64 letters. The gradient that all four have at the end is how many times the gradient of
+# the mean over all 256?
 
 # %%
 Predict("sum", "The sum of the four gradients, as a multiple of the whole batch's gradient:")
 
 # %%
 # %%parallel -n 4 -o ratio,equal,bias
-import numpy as np
-
 import minigrad as mg
 import minigrad.distributed as dist
 
 dist.init_process_group()
 rank, p = dist.get_rank(), dist.get_world_size()
-digits = mg.data.digits()
-pictures, labels = mg.tensor(digits.train_x[:256]), mg.tensor(digits.train_y[:256])
+text = mg.data.text()
+letters = sorted(set(text))
+alice = mg.tensor([letters.index(letter) for letter in text[:257]])
 mg.manual_seed(0)
-net = mg.nn.Sequential(mg.nn.Linear(64, 32), mg.nn.Tanh(), mg.nn.Linear(32, 10))
+net = mg.nn.Sequential(mg.nn.Embedding(65, 32), mg.nn.Tanh(), mg.nn.Linear(32, 65))
 
 
-def gradient(rows):
+def gradient(start, stop):
+    """The gradient of the mean loss over these letters, in one vector; the bias of the last layer is at its end."""
     net.zero_grad()
-    mg.cross_entropy(net(pictures[rows]), labels[rows]).backward()
+    mg.cross_entropy(net(alice[start:stop]), alice[start + 1 : stop + 1]).backward()
     return mg.cat([w.grad.reshape(-1) for w in net.parameters()])
 
 
-g = gradient(slice(64 * rank, 64 * (rank + 1)))
-bias = g[-10:].clone().numpy()
+g = gradient(64 * rank, 64 * rank + 64)
+bias = g[-65:].clone().numpy()
 dist.all_reduce(g)
-whole = gradient(slice(0, 256))
-ratio, equal = ((g @ whole) / (whole @ whole)).item(), np.allclose(g.numpy() / p, whole.numpy())
+whole = gradient(0, 256)
+ratio, equal = ((g @ whole) / (whole @ whole)).item(), mg.allclose(g / p, whole)
 
 # %%
-print("the sum:", ", ".join(f"{each:.4f}" for each in ratio), "times the whole batch's")
+print("the sum:", ", ".join(f"{multiple:.4f}" for multiple in ratio), "times the whole batch's")
 print("the sum divided by 4: equal is", all(equal), "in all four processes")
 reveal("sum", round(ratio[0], 4))
 
 # %% [markdown]
-# Four times, as with micro-batches, and with the same way out: if the loss is a mean, take the mean of the gradients
-# (`op=ReduceOp.AVG`, or a division by 4), and if it is a sum, their sum. Now let all begin with the same weights, and
-# take the same steps. Then their weights stay the same for ever, and nobody needs to send weights, only gradients.
+# It is four times too large, as with the micro-batches of lesson 21, and the cure is the same. If the loss is a mean,
+# take the mean of the gradients (`op=ReduceOp.AVG`, or divide by 4). If the loss is a sum, take their sum.
+#
+# Now let all four begin with the same weights. They take the same step, because they have the same gradient, so their
+# weights are the same again. This goes on for ever: **only gradients have to be sent, never weights.**
 
 # %% [markdown] slideshow={"slide_type": "notes"}
-# Five minutes. What if one worker draws other weights at the start? All go on, each from its own place, with a gradient
-# that belongs to none of them, and nothing says so. That is why DistributedDataParallel sends rank 0's weights to all
-# when it is made. Dropout may differ between ranks, and should.
+# Five minutes. What if one worker starts from other weights? All of them continue, each from its own place, with a
+# gradient that belongs to none of them, and no message says so. That is why DistributedDataParallel sends rank 0's
+# weights to all when it is created. Dropout may differ between ranks, and should.
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## One in the middle
 #
-# How does an all-reduce work? What comes to mind first is a star: all send their gradients to rank 0; it adds them up,
-# and sends the sum to each. We write down what *one* rank does, round by round: what it sends and what it receives, or
-# `()` for nothing. With `add=True`, what comes is added to what is there; without, it takes its place. From this
-# `messages` finds who sends what to whom; it does not even need a vector. Here p is the number of ranks, and n the
-# length of the gradient.
+# How does an all-reduce work inside? The first idea is a star. All workers send their gradients to rank 0; rank 0 adds
+# them up and sends the sum back to each of them.
+#
+# The function below describes what *one* rank does. Each `yield` is one round: what this rank sends or receives, or
+# `()` for nothing. p is the number of ranks, and n the length of the gradient. With `add=True` the numbers that arrive
+# are added to those that are there; without it they replace them. From this description `messages` works out who sends
+# what to whom.
 
 
 # %%
 def star(rank, p, n):
+    """All send to rank 0, one after the other; then rank 0 sends the sum to each."""
     whole = slice(0, n)
     for other in range(1, p):
         yield (Send(0, whole),) if rank == other else (Recv(other, whole, add=True),) if rank == 0 else ()
@@ -172,49 +179,54 @@ for number, sent in enumerate(messages(star, 4, 8), 1):
     print(f"round {number}:", ", ".join(f"rank {m.source} sends {m.size} numbers to rank {m.to}" for m in sent))
 
 # %% [markdown]
-# Six rounds for four workers, and in each of them two are busy and two wait. With eight workers, rank 0 receives seven
-# gradients and sends seven sums. A ninth worker makes it slower. Whoever expects eight workers to send eight times as
-# much has this in mind. There is a better way:
+# Four workers need six rounds, and in each round two of them only wait. With eight workers, rank 0 receives seven
+# gradients and sends seven sums. If you expected eight workers to send eight times as much, you had a star in mind.
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## Round in a ring
 #
-# Each worker talks to its neighbours only: it sends to the next, and receives from the one before. The gradient is cut
-# into as many chunks as there are workers. In each round *every* worker sends one chunk, each of them a different one.
-# Below are the gradients that the four processes have just found for the ten biases of the last layer; of each chunk
-# you see one number, the sum of what is in it. After which round is a chunk complete for the first time?
+# There is a better way. The workers stand in a ring. Each sends only to the next one, and receives only from the one
+# before. The gradient is cut into as many chunks as there are workers. In every round *each* worker sends one chunk,
+# and each sends a different one, so nobody waits.
+#
+# Below are the real gradients that our four processes found for the 65 biases of the last layer. In the film, each
+# chunk is shown as one number: the sum of what is in it. The first message carries a chunk of one gradient. After which
+# round does some worker hold a chunk that contains all four?
 
 # %%
 Predict("complete", "A chunk first holds the sum of all four after round …")
 
 # %%
-held = [vector.copy() for vector in bias]
+vectors = [vector.copy() for vector in bias]
 total, complete = sum(bias), []
 for number, sent in enumerate(messages(ring, 4, len(total)), 1):
-    came = [held[m.source][m.part].copy() for m in sent]
-    for m, chunk in zip(sent, came):
-        held[m.to][m.part] = held[m.to][m.part] + chunk if m.add else chunk
-    complete.append(sum(int(np.allclose(vector[m.part], total[m.part])) for vector in held for m in sent))
+    chunks = [vectors[m.source][m.part].copy() for m in sent]
+    for m, chunk in zip(sent, chunks):
+        vectors[m.to][m.part] = vectors[m.to][m.part] + chunk if m.add else chunk
+    complete.append(sum(int(np.allclose(vector[m.part], total[m.part])) for vector in vectors for m in sent))
     sizes = sorted({m.size for m in sent})
     print(f"round {number}: {len(sent)} messages of {sizes} numbers; {complete[-1]:2} of 16 chunks are complete")
 display(reveal("complete", 1 + complete.index(4)))
 AllReduce(bias)
 
 # %% [markdown]
-# Step through the film. After round 3 each worker has *one* chunk of the sum: this half is called reduce-scatter. In
-# three more rounds the complete chunks travel once around: all-gather. With p workers that makes $2(p-1)$ rounds, as
-# many as with the star; but each message is only a $p$-th of a gradient.
+# Step through the film. After round 3 each worker has *one* complete chunk of the sum. This half is called
+# reduce-scatter. In three more rounds the complete chunks travel once around the ring: all-gather. With p workers that
+# makes $2(p-1)$ rounds, as many as with the star. But each message is only a $p$-th of a gradient.
 
 # %% [markdown] slideshow={"slide_type": "notes"}
-# Six minutes. Have six people stand in a ring with sheets of paper, if there is room; the film is the same. If somebody
-# asks which chunk should end where: that does not matter, as long as each worker gets a different one.
+# Six minutes. If there is room, have six people stand in a ring with sheets of paper; the film is the same. If somebody
+# asks which chunk should end where: it does not matter, as long as each worker gets a different one.
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## Do eight workers send eight times as much?
 #
-# Let us count: for each rank, `traffic` gives its messages, and the numbers in them. Beside star and ring there is a
-# third way, a tree: vectors are added in pairs, then pairs of pairs, …, and the sum comes back the same way. With *one*
-# worker nothing is sent. In a ring of eight, what does each of the workers send, as a multiple of its own gradient?
+# For each rank, `traffic` returns its messages and the numbers in them. Between star and ring there is a
+# third way, a tree: vectors are added in pairs, then pairs of pairs, and so on, and the sum comes back down the same
+# way.
+#
+# A ring of p workers takes $2(p-1)$ rounds, and in each round every worker sends a $p$-th of a gradient. In a ring of
+# eight, how much does each worker send, as a multiple of its own gradient?
 
 # %%
 Predict("eight", "In a ring of 8, each worker sends … times its gradient", tolerance=0.05)
@@ -228,33 +240,31 @@ for algorithm in (star, tree, ring):
         rounds = len(list(messages(algorithm, p, n)))
         print(f"{algorithm.__name__:5} of {p:2}   {rounds:4}   {max(sent):13.2f} n   {sum(sent):10.2f} n")
 sent = [elements / n for _, elements in traffic(ring, 8, n)]
-
-workers = [2, 3, 4, 6, 8, 12, 16]
-fig, ax = plt.subplots(figsize=(6, 2.6), layout="constrained")
-for algorithm, color, marker in ((star, VERMILION, "s"), (tree, GREEN, "^"), (ring, BLUE, "o")):
-    busiest = [max(elements for _, elements in traffic(algorithm, p, n)) / n for p in workers]
-    ax.plot(workers, busiest, color=color, marker=marker, label=algorithm.__name__)
-ax.set(xlabel="workers", ylabel="gradients sent\nby the busiest", xticks=workers, ylim=0)
-ax.legend()
-plt.show()
 reveal("eight", max(sent))
 
 # %% [markdown]
-# *The plot: the star climbs in a straight line, one gradient for each worker more. The tree climbs by one for each
-# doubling. The ring starts at 1 and bends: it stays below 2 for any number of workers.*
+# Each sends 1.75 times its gradient: $2(p-1)/p$. That is 1.5 with four workers, 1.97 with 64, and it never reaches 2.
+# A thousand workers send hardly more *each* than eight.
 #
-# With eight workers 1.75 times: $2(p-1)/p$. That is 1.5 with four workers, 1.97 with 64, and never 2. *All together*
-# send $2(p-1)$ gradients, whichever of these ways they take: the gradients of $p-1$ others have to come in, and the sum
-# has to go out to $p-1$ others. What the ring changes is that nobody has more to do than anybody else, and that all the
-# wires work at the same time. (The tree has few rounds, of whole gradients.)
+# *All together* send $2(p-1)$ gradients, whichever of the three ways they take: the gradients of $p-1$ others have to
+# come in, and the sum has to go out to $p-1$ others. The ring cannot change that. It changes who does the work: nobody
+# sends more than anybody else, and all the wires are busy at the same time.
 
-# %% [markdown] slideshow={"slide_type": "subslide"}
-# That was on paper. In a real process, `CommDebugMode` counts what it sends. For the sums above, MPI chose the way by
-# itself. With "ring" as the backend (what carries the messages), an all-reduce takes exactly the rounds that we have
-# stepped through. On paper each process sends 6 messages, and 1.5 times the 6,720 bytes of 840 numbers (float64, the
-# engine's default): 10,080.
+# %% [markdown] slideshow={"slide_type": "notes"}
+# Five minutes. "All-reduce sends k times the data for k workers" is the belief to test: ask who sends it. For one
+# worker it is wrong. All together send nearly twice that, whichever way they take.
 
-# %%
+# %% [markdown] folded=true slideshow={"slide_type": "skip"}
+# ### The same count in real processes
+#
+# You can follow the lesson without what is folded here: four processes count their own messages.
+
+# %% [markdown] slideshow={"slide_type": "skip"}
+# In a real process, `CommDebugMode` counts what is sent. For the all-reduce above, MPI chose a way by itself. With
+# "ring" as the backend (the part that carries the messages) it takes exactly the rounds of our film. On paper, each of
+# four processes sends 6 messages. 840 numbers of 8 bytes are 6,720 bytes, and 1.5 times that is 10,080.
+
+# %% slideshow={"slide_type": "skip"}
 # %%parallel -n 4
 import minigrad as mg
 import minigrad.distributed as dist
@@ -266,21 +276,17 @@ with dist.CommDebugMode() as comm:
 sizes = [size for _, size in comm.messages]
 print(f"{len(sizes)} messages to rank {comm.messages[0][0]}, {sum(sizes):,} bytes; sum {gradient[0].item():g}")
 
-# %% [markdown] slideshow={"slide_type": "notes"}
-# Five minutes. "All-reduce sends k times the data for k workers" is the belief of the day: ask who sends it. For one
-# worker it is wrong; all together send even twice that, nearly, whichever way they take.
-
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## How long it takes
 #
-# A message takes $\alpha + n\beta$ seconds: $\alpha$ until its first byte arrives, and $\beta$ for each of its n bytes.
-# A ring has $2(p-1)$ rounds, each of an $n/p$-th:
+# A message takes $\alpha + n\beta$ seconds: $\alpha$ until its first byte arrives (the latency), and $\beta$ for each
+# of its n bytes. A ring has $2(p-1)$ rounds, each with an $n/p$-th. A tree has about $2\log_2 p$ rounds, each with all
+# n:
 #
-# $$2(p-1)\,\alpha + \frac{2(p-1)}{p}\,n\beta$$
+# $$\text{ring: } 2(p-1)\,\alpha + \frac{2(p-1)}{p}\,n\beta \qquad \text{tree: } 2\log_2 p\;(\alpha + n\beta)$$
 #
-# The second part hardly depends on how many workers there are; the first grows with each of them. Between machines with
-# A100s $\alpha$ is about 9.6 µs, and 25 GB go over a wire in a second. With 64 workers and a vector of 1 kB, is the
-# tree or the ring faster? And for 100 MB, the gradient of a ResNet-50?
+# Between machines with A100 GPUs, $\alpha$ is about 9.6 µs, and a wire carries 25 GB in a second. There are 64 workers.
+# For a vector of 1 kB, is the tree or the ring faster? And for 100 MB, the gradient of a ResNet-50?
 
 # %%
 Predict("which", "1 kB and 100 MB:", options=["ring, ring", "ring, tree", "tree, ring", "tree, tree"])
@@ -289,39 +295,38 @@ Predict("which", "1 kB and 100 MB:", options=["ring, ring", "ring, tree", "tree,
 alpha, beta = cost.hardware("A100").between
 faster = []
 for size, name in ((1e3, "1 kB"), (1e6, "1 MB"), (1e8, "100 MB")):
-    ms = {each: 1e3 * cost.all_reduce(size, 64, alpha, beta, algorithm=each) for each in ("tree", "ring", "halving")}
-    faster.append(min(("tree", "ring"), key=ms.get))
-    print(f"{name:6} ", ", ".join(f"{each} {time:.2f} ms" for each, time in ms.items()))
+    ms = {way: 1e3 * cost.all_reduce(size, 64, alpha, beta, algorithm=way) for way in ("tree", "ring")}
+    faster.append(min(ms, key=ms.get))
+    print(f"{name:6} ", ", ".join(f"{way} {time:.2f} ms" for way, time in ms.items()))
 bits = 8 * cost.all_reduce(1e8, 256, alpha=0.0, beta=1.0)
 print(f"100 MB, 256 workers, 0.12 s: {bits / 0.12 / 1e9:.1f} Gbit/s")
 reveal("which", f"{faster[0]}, {faster[-1]}")
 
 # %% [markdown]
-# Small vectors wait for rounds, large ones for bytes. So libraries (MPI, and NCCL, NVIDIA's for its GPUs) choose by
-# size. ("halving" has about as few rounds as the tree and the bytes of the ring, but it talks to workers far away,
-# where wires are shared; the formula does not know that.)
+# Small vectors wait for rounds, and large ones for bytes. So libraries choose by size; MPI does, and so does NCCL,
+# NVIDIA's library for its GPUs.
 #
-# Is such a formula any good? Goyal and others trained a ResNet-50 on 256 GPUs in one hour. They write that the 100 MB
-# of gradients have to be summed up while backward runs, in about 0.12 s, and that each worker needs 15 Gbit/s for that,
-# overhead included (section 4). The formula says 13.3, without overhead.
+# Can you trust such a formula? Back to the 256 GPUs. The paper says that 100 MB have to be summed up in about 0.12 s,
+# while backward runs, and that each worker needs 15 Gbit/s for that, overhead included (section 4). The formula says
+# 13.3, without overhead.
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## While backward goes on
 #
-# The last layer's gradients are there first, when backward has just begun. They can leave while the others are being
-# computed. `DistributedDataParallel(net)` (DDP for short) does this: it puts the parameters, in reverse order, into
-# groups. The gradients of such a **bucket** travel together: when all of them are there, their all-reduce starts.
-# Nobody waits for it until backward ends.
+# The gradients of the last layer are ready first, when backward has just begun. They can leave while the others are
+# still being computed. `DistributedDataParallel(net)` (DDP for short) does this. It puts the parameters into groups, in
+# reverse order. The gradients of such a group, a **bucket**, travel together: as soon as the last of them is ready,
+# their all-reduce starts. Nobody waits for it until backward ends.
 #
-# There are eight layers, each a linear layer and a tanh, and a loss of two operations, a mean of squares: 18
-# derivatives in all. A bucket is full when it has about 63,000 bytes; a layer has 33,280. How many of the 18 are done
-# when the first bucket leaves?
+# The network below has eight layers, each with a linear layer and a tanh: two derivatives for each. The loss is a mean
+# of squares, two more. That makes 18. A bucket is full when it has about 63,000 bytes, and a layer has 33,280. How many
+# of the 18 derivatives are done when the first bucket leaves?
 
 # %%
-Predict("leaves", "Derivatives that are done when the first of 4 buckets leaves:", tolerance=2)
+Predict("leaves", "Derivatives that are done when the first bucket leaves:", tolerance=2)
 
 # %%
-# %%parallel -n 2 -o left,done,total
+# %%parallel -n 2 -o left
 import minigrad as mg
 import minigrad.distributed as dist
 
@@ -330,53 +335,40 @@ mg.manual_seed(0)
 left = {}
 for megabytes in (25, 0.06, 0.01):
     net = mg.nn.Sequential(*[mg.nn.Sequential(mg.nn.Linear(64, 64), mg.nn.Tanh()) for _ in range(8)])
-    many = dist.DistributedDataParallel(net, bucket_cap_mb=megabytes)
-    loss = many(mg.randn(16, 64)).square().mean()
-    with mg.profiler.profile() as prof, dist.CommDebugMode() as comm:
+    parallel_net = dist.DistributedDataParallel(net, bucket_cap_mb=megabytes)
+    loss = parallel_net(mg.randn(16, 64)).square().mean()
+    with mg.profiler.profile() as prof:
         loss.backward()
     done, left[megabytes] = 0, []
     for event in sorted(prof.events(), key=lambda event: event.begin):
         done += event.kind == "backward"
         if (event.kind, event.name) == ("collective", "all_reduce"):
             left[megabytes].append(done)
-    total = comm.comm_bytes["all_reduce"]
 
 # %%
 for megabytes, counts in left[0].items():
-    print(f"full at {megabytes:5} MB: {len(counts)} buckets leave after {counts} of {done[0]} derivatives")
-print(f"{total[0]:,} bytes of gradients, each time; both ranks alike: {left[0] == left[1]}")
-
-fig, ax = plt.subplots(figsize=(6, 1.9), layout="constrained")
-for y, counts in enumerate(left[0].values()):
-    ax.plot([0, done[0]], [y, y], color="gray", linewidth=1)
-    ax.plot(counts, [y] * len(counts), "o", color=BLUE)
-ax.set(xlabel="derivatives done", xticks=range(0, done[0] + 1, 2), ylim=(-0.6, 2.6))
-ax.set_yticks(range(3), [f"{len(counts)} bucket{'s' if len(counts) > 1 else ''}" for counts in left[0].values()])
-plt.show()
+    print(f"buckets of {megabytes:5} MB leave after {counts} of 18 derivatives")
 reveal("leaves", left[0][0.06][0])
 
 # %% [markdown]
-# *The plot: three lines from the beginning of backward to its end, with a dot where a bucket leaves. With one bucket
-# the only dot is at the end. With four, the first leaves after 7 of 18 derivatives, and with eight after 5; the last
-# always leaves at the end.*
+# Two layers and the loss are 6 derivatives. (A gradient is written into `.grad` one step later, so it is 7.)
 #
-# (Two layers and the loss are 6 derivatives. A gradient is put into `.grad` when its turn comes, here one later: 7.)
-#
-# With one bucket nothing overlaps: the wire is idle while backward computes, and then all wait. With a bucket for each
-# layer the first leaves early, but each bucket pays the rounds of a ring: $2(p-1)\,\alpha$, eight times. Hence buckets
-# of a size in between, 25 MB by default in PyTorch. The bytes are the same; what changes is who waits.
+# With one bucket of 25 MB nothing overlaps: the wire is idle while backward computes, and then everybody waits. With
+# eight buckets the first leaves early, but each bucket pays for the rounds of a ring: $2(p-1)\,\alpha$, eight times. So
+# the best size lies in between. PyTorch's default is 25 MB. The bytes
+# are always the same; what changes is who waits.
 
 # %% [markdown] slideshow={"slide_type": "notes"}
 # Five minutes. The last bucket never overlaps: it holds the first layer, whose gradient comes last. Ask what would
-# happen if two ranks started their buckets in different orders. (They would add up what does not belong together; so
-# all start them in the same order, whatever comes first.)
+# happen if two ranks started their buckets in different orders. (They would add up gradients that do not belong
+# together. So all of them start the buckets in one fixed order, whichever is ready first.)
 
 # %% [markdown] slideshow={"slide_type": "slide"}
-# ## When more workers do not help
+# ## How many workers?
 #
-# One worker needs 0.8 s for a batch. With p workers each has a p-th of it, and then there are 100 MB to sum up; let us
+# One worker needs 0.8 s for a batch. p workers each need a $p$-th of that, and then they have 100 MB to sum up. Let us
 # say that nothing overlaps. There are two networks: the one from above, with 25 GB a second, and the Gigabit Ethernet
-# of an office, with 0.125 GB a second. With Gigabit Ethernet, which number of workers is fastest?
+# of an office, with 0.125 GB a second. With Gigabit Ethernet, which number of workers is the fastest?
 
 # %%
 Predict("gigabit", "Fastest with Gigabit Ethernet:", options=[1, 2, 8, 64, 256])
@@ -387,17 +379,14 @@ networks = {"25 GB/s": cost.hardware("A100").between, "Gigabit": cost.hardware("
 seconds = {
     name: [0.8 / p + cost.all_reduce(1e8, p, alpha, beta) for p in workers] for name, (alpha, beta) in networks.items()
 }
-for name, each in seconds.items():
-    print(f"{name:7}  0.8 s for each: 1024 workers compute {0.8 / (0.8 + each[-1] - 0.8 / 1024):.0%} of the time")
-    some = ", ".join(f"{p}: {0.8 / s:.2f}" for p, s in zip(workers, each) if p in (2, 8, 64, 256, 1024))
-    print(f"{name:7}  times as fast as one worker, with {some}")
-
 fig, ax = plt.subplots(figsize=(6, 2.8), layout="constrained")
-ax.plot(workers, workers, color="gray", linestyle=":", label="p times as fast")
-for (name, each), color, marker in zip(seconds.items(), (BLUE, VERMILION), "os"):
-    ax.plot(workers, 0.8 / np.array(each), color=color, marker=marker, label=name)
-ax.set_xscale("log", base=2)
-ax.set_yscale("log", base=2)
+ax.loglog(workers, workers, base=2, color="gray", linestyle=":", label="p times as fast")
+for (name, times), color, marker in zip(seconds.items(), (BLUE, VERMILION), "os"):
+    speedups = 0.8 / np.array(times)
+    print(f"{name:7}  2 workers: {speedups[1]:.2f} times as fast; 64: {speedups[6]:.2f}; 1024: {speedups[-1]:.2f}")
+    ax.plot(workers, speedups, color=color, marker=marker, label=name)
+all_reduce = seconds["25 GB/s"][-1] - 0.8 / 1024
+print(f"25 GB/s, 1024 workers with 0.8 s of work each: they compute for {0.8 / (0.8 + all_reduce):.0%} of the time")
 ax.set(xlabel="workers", ylabel="times as fast", xticks=workers[::2], xticklabels=workers[::2], ylim=(0.25, 300))
 ax.set_yticks([0.5, 1, 4, 16, 64, 256], ["0.5", "1", "4", "16", "64", "256"])
 ax.legend()
@@ -406,143 +395,142 @@ reveal("gigabit", workers[int(np.argmin(seconds["Gigabit"]))])
 
 # %% [markdown]
 # *The plot: the fast network stays near the dotted line up to 16 workers, is flat at 256 and falls after that. Gigabit
-# Ethernet is below 1 everywhere: two workers are slower than one.*
+# Ethernet is below 1 everywhere.*
 #
-# One worker. With Gigabit Ethernet the sum alone takes 0.8 s with two workers, and 1.6 s with many. On the fast
-# network, too, the rounds decide in the end: what each worker computes shrinks with p, and $2(p-1)\,\alpha$ grows. It
-# helps to give each worker *more* to do between two sums: if each keeps its 0.8 s of work, in a batch that grows with
-# the workers, then 1024 of them lose only 3 % on the fast network. But with 1024 times as many rows in a batch,
-# training is not the same any more: it has fewer steps, and needs another learning rate.
+# One worker. With Gigabit Ethernet the sum alone takes 0.8 s with two workers, as long as all the work, and 1.6 s with
+# many. You bought a second computer, and training got slower.
+#
+# On the fast network, too, the rounds decide in the end: the work of each worker shrinks with p, while $2(p-1)\,\alpha$
+# grows. It helps to give each worker *more* to do between two sums. If each keeps its 0.8 s of work, in a batch that
+# grows with the workers, then 1024 of them lose only 3 % of their time. But with 1024 times as many rows in a batch,
+# training is not the same any more: it takes fewer steps, and needs another learning rate.
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## Everybody's copy of Adam
 #
-# After the all-reduce all workers take the same step of the optimiser, on the same numbers, and all keep the same
-# state. With Adam that is twice the size of the parameters, p times over. Instead, let each worker keep one p-th of the
-# state and of the gradients, its **shard**, and if you like one of the parameters, too. `FullyShardedDataParallel` does
-# this:
+# After the all-reduce all workers take the same step of the optimiser with the same numbers, so all of them store the
+# same state. With Adam that is twice the size of the parameters, and it is stored p times. Why not store it once?
+# Each worker keeps one $p$-th of the state and of the gradients, its **shard**, and perhaps one $p$-th of the
+# parameters too. `FullyShardedDataParallel` does this:
 #
-# - `NO_SHARD`: all have everything, as with DDP: an all-reduce of the gradients;
-# - `SHARD_GRAD_OP`: gradients are reduce-scattered, each worker updates its p-th of the parameters, and these are
-#   all-gathered;
-# - `FULL_SHARD`: the parameters are in shards, too; all are gathered for forward, let go, and gathered again for
-#   backward.
+# - `NO_SHARD`: each worker has everything, as with DDP; the gradients are all-reduced;
+# - `SHARD_GRAD_OP`: the gradients are reduce-scattered, each worker updates its $p$-th of the parameters, and the
+#   parameters are all-gathered;
+# - `FULL_SHARD`: the parameters are in shards too. They are all-gathered for forward, freed, and all-gathered again for
+#   backward; the gradients are reduce-scattered.
 #
-# An all-reduce is a reduce-scatter and an all-gather: twice around the ring. How many times as many bytes as with
-# `NO_SHARD` are sent with `SHARD_GRAD_OP`, and with `FULL_SHARD`?
+# Remember the film: an all-reduce is a reduce-scatter and then an all-gather. Compared with `NO_SHARD`, how many times
+# as many bytes are sent with `SHARD_GRAD_OP`, and with `FULL_SHARD`?
 
 # %%
 Predict("sharded", "Times as many bytes:", options=["0.25 and 0.25", "1 and 1", "1 and 1.5", "1.5 and 2"])
 
 # %%
-# %%parallel -n 4 -o held,bytes_sent,psi
+# %%parallel -n 4 -o stored,bytes_sent,parameter_bytes
 import minigrad as mg
 import minigrad.distributed as dist
 
 dist.init_process_group("ring")
-held, bytes_sent = {}, {}
+stored, bytes_sent = {}, {}
 for strategy in ("NO_SHARD", "SHARD_GRAD_OP", "FULL_SHARD"):
     mg.manual_seed(0)
     net = mg.nn.Sequential(mg.nn.Linear(64, 64), mg.nn.Tanh(), mg.nn.Linear(64, 64)).float()
-    psi = sum(p.nbytes for p in net.parameters())
-    many = dist.FullyShardedDataParallel(net, sharding_strategy=dist.ShardingStrategy[strategy])
-    adam = mg.optim.Adam(many.parameters())
+    parameter_bytes = sum(p.nbytes for p in net.parameters())
+    sharded = dist.FullyShardedDataParallel(net, sharding_strategy=dist.ShardingStrategy[strategy])
+    adam = mg.optim.Adam(sharded.parameters())
     x = mg.randn(16, 64, dtype=mg.float32)
-    for _ in range(2):  # the second step is the one that is looked at
+    for _ in range(2):  # we look at the second step
         adam.zero_grad()
-        with mg.profiler.memory(many, adam, inputs=[x], exact=False) as ledger, dist.CommDebugMode() as comm:
-            many(x).square().mean().backward()
+        with mg.profiler.memory(sharded, adam, inputs=[x], exact=False) as ledger, dist.CommDebugMode() as comm:
+            sharded(x).square().mean().backward()
             adam.step()
-    held[strategy] = ledger.timeline()[-1].by_consumer
+    stored[strategy] = ledger.timeline()[-1].by_consumer
     bytes_sent[strategy] = sum(size for _, size in comm.messages)
 
 # %%
-names = "parameters", "gradients", "optimizer state"
-print(f"The parameters have {psi[0]:,} bytes. Rank 0 keeps, after a step, and sends in it:")
-for strategy, kept in held[0].items():
-    parts = ", ".join(f"{name} {kept[name]:6,}" for name in names)
-    once = bytes_sent[0][strategy] / (psi[0] * 3 / 4)
-    print(f"{strategy:13}  {parts}; sends {bytes_sent[0][strategy]:,}, {once:g} times around")
+print(f"The parameters have {parameter_bytes[0]:,} bytes. After a step rank 0 stores, and in the step it sends:")
+for strategy, bytes_of in stored[0].items():
+    parts = ", ".join(f"{name} {bytes_of[name]:6,}" for name in ("parameters", "gradients", "optimizer state"))
+    rounds = bytes_sent[0][strategy] / (parameter_bytes[0] * 3 / 4)
+    print(f"{strategy:13}  {parts}; sends {bytes_sent[0][strategy]:,}, {rounds:g} times around")
 times = [bytes_sent[0][strategy] / bytes_sent[0]["NO_SHARD"] for strategy in ("SHARD_GRAD_OP", "FULL_SHARD")]
 gigabytes = [f"{cost.zero_bytes(7.5e9, 64, stage) / 1e9:.1f}" for stage in range(4)]
 print("ZeRO, 7.5 billion parameters, 64 workers, GB on each:", ", ".join(gigabytes))
 reveal("sharded", f"{times[0]:g} and {times[1]:g}")
 
 # %% [markdown]
-# Twice, twice, and three times around. Sharding state and gradients adds *nothing* to the bytes sent: the two halves of
-# the all-reduce have only moved apart. Sharding the parameters costs half as much again, and then no worker holds more
-# than a quarter of anything between two steps. This is called ZeRO (its first stage cuts the state, the second the
-# gradients, the third the parameters). The paper's example has 7.5 billion parameters on 64 GPUs, and 16 bytes for
-# each: float16 weights and gradients, and 12 bytes for a float32 copy and Adam's two numbers (lesson 20). It gives 120,
-# 31.4, 16.6 and 1.9 GB (figure 1), as does the last line above.
+# The data goes around the ring twice, twice, and three times. So splitting the state and the gradients is *free*: it
+# adds no byte, because the two halves of the all-reduce have only moved apart. Splitting the parameters costs half as
+# much again; after a step, no worker then stores more than a quarter of anything.
 #
-# This leaves out what is saved for backward: that shrinks with the rows that each worker has, or with checkpoints
-# (lesson 21).
+# This is called ZeRO. Its first stage splits the state, the second also the gradients, the third also the parameters.
+# The example in its paper has 7.5 billion parameters on 64 GPUs, at 16 bytes each: float16 weights and gradients, and
+# 12 bytes for a float32 copy and Adam's two numbers (lesson 20). Without ZeRO each GPU would need 120 GB; with the
+# three stages it needs 31.4, 16.6 and 1.9 GB (figure 1). The last line above agrees.
 
 # %% [markdown] slideshow={"slide_type": "notes"}
 # Five minutes. Ask what the other 63 GB of an 80 GB card are for with stage 2: activations. And who wants stage 3 on
-# slow wires: nobody.
+# slow wires? Nobody.
 
-# %% [markdown] slideshow={"slide_type": "slide"}
+# %% [markdown] folded=true slideshow={"slide_type": "skip"}
 # ## When rows cannot be dealt evenly
 #
-# All workers must make the same number of calls, so all need the same number of batches. `DistributedSampler` deals out
-# the rows. There are 10 rows, and 4 workers. How many rows go through the network in all? Say a number, and run it.
+# You can follow the lesson without what is folded here: ten rows for four workers, and batch normalisation.
 
-# %%
+# %% [markdown] slideshow={"slide_type": "skip"}
+# All workers must make the same number of calls, so all of them need the same number of batches. `DistributedSampler`
+# deals out the rows. There are 10 rows and 4 workers. How many rows go through the network in all? Write down a number
+# before you run the cell.
+
+# %% slideshow={"slide_type": "skip"}
 dealt = [list(DistributedSampler(range(10), num_replicas=4, rank=rank, shuffle=False)) for rank in range(4)]
 for rank, rows in enumerate(dealt):
     print(f"rank {rank} gets rows {rows}")
 print(sum(map(len, dealt)), "rows go through")
 
-# %% [markdown]
-# Twelve: rows 0 and 1 come a second time, so that all have three. For training that does little harm; an accuracy that
-# is averaged this way counts two rows twice. (`drop_last=True` leaves two out.) If you deal by hand, and ranks have
-# different numbers of rows, the mean of their means is not the mean of all: weigh each by its share, as in lesson 21.
+# %% [markdown] slideshow={"slide_type": "skip"}
+# Twelve: rows 0 and 1 come twice, so that each worker has three. This does little harm in training. But an accuracy
+# that is averaged this way counts two rows twice. (`drop_last=True` leaves two rows out instead.) If you deal the rows
+# yourself and ranks have different numbers of them, the mean of their means is not the mean of all: weight each mean by
+# its share of the rows, as in lesson 21.
 #
-# And batch normalisation takes its mean over the rows of *one* worker, as with micro-batches; `SyncBatchNorm` takes it
-# over all of them, at the price of an all-gather in each such layer forward, and a reduce-scatter backward.
+# Batch normalisation takes its mean over the rows of *one* worker, as with micro-batches. `SyncBatchNorm` takes it over
+# the rows of all. The price is an all-gather in each such layer forward, and a reduce-scatter backward.
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## All call, or none
 #
-# A mistake that everybody makes once: rank 0 should print the mean loss, so the sum of the losses is asked for only
-# where the rank is 0. The next all-reduce, of the gradients, is called by all. What happens to rank 0's call?
+# Everybody makes this mistake once. Rank 0 should print the mean loss, so you write the all-reduce of the losses under
+# `if rank == 0`. The next all-reduce, of the gradients, is called by all four. What happens to the lonely call of rank
+# 0? Does it get the sum of the losses, a part of the gradients, or an error? Say what you expect, and run it.
 
 # %%
-Predict("only", "Rank 0 …", options=["gets the sum of the losses", "gets a part of the gradients", "gets an error"])
-
-# %%
-# %%parallel -n 4 -o outcome
+# %%parallel -n 4
 import minigrad as mg
 import minigrad.distributed as dist
 
 dist.init_process_group()
 rank = dist.get_rank()
 loss, gradient = mg.ones(1), mg.ones(3)
-outcome = "gets the sum of the losses"
 try:
     if rank == 0:
         dist.all_reduce(loss)
     dist.all_reduce(gradient)
 except mg.distributed.group.DistributedError as error:
-    outcome = "gets an error"
     if rank == 0:
         print(error)
 
-# %%
-reveal("only", outcome[0])
-
 # %% [markdown]
-# It gets an error, and so do all the others. An all-reduce and its kin (*collectives*, for short) must be called by
-# *all*, in the same order. minigrad's ranks tell each other what they are about to move before anything moves, and
-# refuse if that differs. Under PyTorch, with NCCL or with gloo (its library for CPUs), a sum of one number and of three
-# may hang or add up what does not belong together, unless `TORCH_DISTRIBUTED_DEBUG=DETAIL` is set, which does the same
-# check.
+# Rank 0 gets an error, and so do all the others. An all-reduce and its relatives (*collectives*, for short) must be
+# called by *all* ranks, in the same order. In minigrad the ranks first tell each other what they are about to move, and
+# refuse if that differs. PyTorch, with NCCL or with gloo (its library for CPUs), does not check by default. One rank
+# sums one number and the others three: the program may hang, fail, or add up numbers that do not belong together. With
+# `TORCH_DISTRIBUTED_DEBUG=DETAIL` PyTorch makes the same check.
 
 # %% [markdown] slideshow={"slide_type": "slide"}
-# **Where it breaks.** We make a ring by hand: each rank sends to the next, and then receives from the one before. We
-# try it with 8 numbers, and with 300,000. What happens?
+# **Where it breaks.** We build a ring by hand: each rank sends to the next one, and then receives from the one before.
+# `send` returns when you may change the tensor again: either MPI has copied the message aside, or the other side has
+# received it. MPI copies only messages of some kilobytes. We try 8 numbers, and then 300,000. What happens?
 
 # %%
 Predict("send first", "Each sends first:", options=["both arrive", "8 arrive, 300,000 do not", "neither arrives"])
@@ -557,9 +545,9 @@ rank, p = dist.get_rank(), dist.get_world_size()
 arrived = 0
 try:
     for n in (8, 300_000):
-        came = mg.zeros(n)
+        received = mg.zeros(n)
         dist.send(mg.ones(n), (rank + 1) % p)
-        dist.recv(came, (rank - 1) % p)
+        dist.recv(received, (rank - 1) % p)
         arrived += 1
 except dist.group.DistributedError as error:
     if rank == 0:
@@ -570,17 +558,18 @@ print("arrived:", arrived)
 reveal("send first", ["neither arrives", "8 arrive, 300,000 do not", "both arrive"][max(arrived)])
 
 # %% [markdown]
-# MPI puts a small message aside, and the sender goes on; a large one waits until the other side receives. All four
-# send, and none receives: a **deadlock**. So a program may pass all its tests, and hang with the first large network.
-# Most systems say nothing and wait: PyTorch ten minutes with NCCL, and half an hour with gloo. Here the ranks write on
-# a board whom they wait for, and where; if none of those who wait can ever go on, each raises an error that shows where
-# all of them are. The way out: `isend`, which does not wait, then `recv`, then `wait`; or let one of them receive
-# first.
+# With 300,000 numbers all four send, and none of them gets as far as receiving: a **deadlock**. So a program may pass
+# all its tests, and hang with the first large network.
+#
+# Most systems say nothing and wait: PyTorch for ten minutes with NCCL, and for half an hour with gloo. Here each rank
+# writes on a shared board whom it waits for, and where. If none of those who wait can ever continue, each raises an
+# error that shows where all of them are. The cure: `isend`, which does not wait, then `recv`, then `wait`. Or let one
+# of the ranks receive first.
 
 # %% [markdown] slideshow={"slide_type": "notes"}
 # Five minutes. Read the message aloud as a circle: 0 waits for 1, 1 for 2, 2 for 3, 3 for 0. To wait for a rank that is
-# still computing is no deadlock: that one may still come. Ask what happens if only rank 3 receives first: all is well,
-# one after the other.
+# still computing is no deadlock: its message may still come. Ask what happens if only rank 3 receives first: all is
+# well, one after the other.
 
 # %% [markdown] slideshow={"slide_type": "skip"}
 # ## What do you remember?
@@ -596,38 +585,41 @@ Quiz("22_many_workers_one_gradient")
 # | `%%parallel`, `minigrad run -n 4` | `torchrun --nproc-per-node 4` | `TF_CONFIG` | `jax.distributed.initialize()` |
 # | `dist.all_reduce(g)` | the same | `replica_context.all_reduce` | `jax.lax.psum(g, "i")` |
 # | `DistributedDataParallel` | the same | `MirroredStrategy` | `jax.jit` of a sharded batch |
-# | `FullyShardedDataParallel` | the same; `fully_shard` | none | sharded parameters |
+# | `FullyShardedDataParallel` | the same; `fully_shard` | `tf.experimental.dtensor` | sharded parameters |
 # | `CommDebugMode` | the same | none | the compiled program's text |
 #
 # PyTorch's backends are *gloo* for CPUs and *NCCL* for NVIDIA's GPUs, a library of collectives that JAX and TensorFlow
-# call as well. `fully_shard` is the newer form of `FullyShardedDataParallel`; with `SHARD_GRAD_OP`, PyTorch keeps the
-# parameters in shards between two steps as well, and gathers them for forward. In TensorFlow all of it is
-# `tf.distribute`. JAX had `jax.pmap` for this; today one shards arrays under `jax.jit`, or writes what each device does
-# with `jax.shard_map`. Horovod (2017) brought the ring to TensorFlow and then to PyTorch; most of what it did is in the
-# frameworks now, and it is hardly developed any more.
+# call as well. `fully_shard` is the newer form of `FullyShardedDataParallel`.
+#
+# TensorFlow's `tf.distribute` is this lesson behind one object, a *strategy*: you build the model under
+# `strategy.scope()`, and the strategy copies the variables and all-reduces the gradients. `MirroredStrategy` does it
+# for the GPUs of one machine, `MultiWorkerMirroredStrategy` for several machines, and `TPUStrategy` for Google's TPUs.
+# `ParameterServerStrategy` is our star: servers keep the weights, and workers send them gradients.
+#
+# In JAX you shard arrays under `jax.jit`, or write what each device does with `jax.shard_map`.
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## What we saw
 #
-# - Processes share nothing. Each has a part of the batch; after an all-reduce all have the gradient of the whole batch,
-#   as a mean if the loss is one.
+# - Processes share nothing. Each has a part of the batch; after an all-reduce each has the gradient of the whole batch
+#   (as a mean, if the loss is a mean).
 # - In a ring each worker sends $2(p-1)/p$ of a gradient: less than two, for any number of workers. All together send
 #   $2(p-1)$, as in a star.
 # - An all-reduce takes rounds × latency + bytes / bandwidth. Trees are for small vectors, rings for large ones.
-# - Buckets leave while backward runs. More workers are faster only while computing outweighs the sum.
-# - Sharding state and gradients sends no byte more; sharding parameters sends half as much again.
-# - A collective is called by all, in the same order.
+# - Buckets leave while backward runs. More workers are faster only while computing takes longer than the sum.
+# - Splitting state and gradients sends no more bytes; splitting parameters sends half as many again.
+# - A collective is called by all ranks, in the same order.
 #
 # **Sources.** P. Patarasuk, X. Yuan, *Bandwidth optimal all-reduce algorithms for clusters of workstations*, J.
 # Parallel Distrib. Comput. 69 (2009), section 3: the ring. R. Thakur, R. Rabenseifner, W. Gropp, *Optimization of
-# collective communication operations in MPICH*, IJHPCA 19 (2005), sections 3 and 4: costs, tree, halving. P. Goyal and
+# collective communication operations in MPICH*, IJHPCA 19 (2005), sections 3 and 4: costs and the tree. P. Goyal and
 # others, *Accurate, large minibatch SGD*, arXiv:1706.02677 (2017), sections 3 and 4. S. Li and others, *PyTorch
 # Distributed*, arXiv:2006.15704 (2020), section 3.2: buckets. S. Rajbhandari and others, *ZeRO*, arXiv:1910.02054
 # (2020), figure 1 and section 7: bytes and what moves.
 #
 # **Exercise.** [22 Eight of us](../exercises/22_many_workers_one_gradient.ipynb): bytes on paper, a ring by hand, a
-# mean of unequal parts, a deadlock mended, and buckets of your own.
+# mean of unequal parts, a deadlock to mend, and buckets of your own.
 #
 # **Next:** [23 One model, many workers](23_one_model_many_workers.ipynb). Before that, change something here: turn the
-# star of eight into two stars of four, whose middles form a third star. How many rounds, and what does the busiest
-# send?
+# star of eight into two stars of four, whose middles form a third star. How many rounds does it take, and what does the
+# busiest worker send?

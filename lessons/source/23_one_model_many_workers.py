@@ -2,12 +2,12 @@
 # jupyter:
 #   minigrad:
 #     title: One model, many workers
-#     minutes: 45
+#     minutes: 60
 #     objectives:
 #       - cut a product of matrices by columns or by rows, and say how the parts become the whole, forward and backward
 #       - cut two layers, and attention, so that little has to be sent, and count it in real processes
 #       - say how many messages a graph needs when it is placed on two workers
-#       - find the bubble of a pipeline by its formula, in a schedule, and in a run
+#       - find the bubble of a pipeline by its formula and in a schedule
 #       - say when more stages are no faster, and what 1F1B saves and what it does not
 #       - choose how many workers share the data, the layers, and the stages of a large model
 #     concepts: [F3, F4]
@@ -25,18 +25,20 @@
 # %% [markdown] slideshow={"slide_type": "slide"}
 # # 23 One model, many workers
 #
-# A table in a paper of 2021 lists a model of 145.6 billion parameters. Training takes 16 bytes for each (lesson 20):
-# the weight, its gradient, and what Adam keeps. An accelerator has 80 GB. **It fits nowhere: where do you cut?** There
-# are two places, *through* each layer or *between* two of them. Each needs messages, each makes some workers wait for
-# others, and the numbers must stay those of one machine. In this lesson we cut both ways in real processes, count the
-# messages, and end with a plan for that model.
+# A paper of 2021 trains a model with 145.6 billion parameters. Training takes 16 bytes for each of them (lesson 20):
+# the weight, its gradient, and what Adam stores. That is more than 2,300 GB, and one accelerator has 80. **The model
+# fits nowhere: where do you cut it?** There are two places: *through* each layer, or *between* two layers. Each cut
+# needs messages, and each makes some workers wait for others. And the numbers must stay the same as on one machine.
 #
-# **About 45 minutes.** Afterwards you can
+# You make both cuts in real processes, count the messages, and end with a plan for that model, which you can compare
+# with what its authors did.
+#
+# **About 60 minutes.** Afterwards you can
 #
 # - cut a product of matrices by columns or by rows, and say how the parts become the whole, forward and backward;
 # - cut two layers, and attention, so that little has to be sent, and count it in real processes;
 # - say how many messages a graph needs when it is placed on two workers;
-# - find the bubble of a pipeline by its formula, in a schedule, and in a run;
+# - find the bubble of a pipeline by its formula and in a schedule;
 # - say when more stages are no faster, and what 1F1B saves and what it does not;
 # - choose how many workers share the data, the layers, and the stages of a large model.
 #
@@ -45,8 +47,9 @@
 # 00](00_start_here.ipynb#Where-this-leads:-Alice): the same graph elsewhere.
 
 # %% [markdown] slideshow={"slide_type": "notes"}
-# Two minutes. Ask where one would cut. "Between the layers" comes at once, for it is how networks are drawn. Ask what
-# the worker with the first layers does while the one with the last layers is busy, and leave it open.
+# Two minutes. Ask where the room would cut. "Between the layers" comes at once, because networks are drawn that way.
+# Ask what the worker with the first layers does while the worker with the last layers is busy, and leave the question
+# open.
 
 # %% slideshow={"slide_type": "skip"}
 import matplotlib.pyplot as plt
@@ -57,21 +60,20 @@ import minigrad.distributed as dist
 from minigrad.course import Predict, Quiz, follow_theme, reveal
 from minigrad.distributed import cost
 from minigrad.distributed.cost.plan import Workload
-from minigrad.distributed.schedules import Schedule, ScheduleError, Step, Task, bubble, bubble_fraction
+from minigrad.distributed.schedules import Schedule, ScheduleError, Step, bubble, bubble_fraction
 from minigrad.distributed.schedules import makespan, most_kept, schedule
 from minigrad.widgets import Pipeline
 
 # %load_ext minigrad.course.parallel
-BLUE, VERMILION, GREEN = "#0072B2", "#D55E00", "#009E73"
 mg.manual_seed(0)
 follow_theme()
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## Two ways to cut a product
 #
-# Nearly all of those parameters are in products `x @ W`. Two workers share it, and each has half of W. If W is cut *by
-# columns*, into a left and a right half, each worker multiplies the whole x by its half, and gets half of the columns
-# of the result. Side by side, the two are the whole:
+# Nearly all of those parameters are in products `x @ W`. Two workers share such a product, and each has half of W. Cut
+# W *by columns* first, into a left and a right half. Each worker multiplies the whole x by its half, and gets half of
+# the columns of the result. Put side by side, the two are the whole:
 
 # %%
 x, W = mg.randn(2, 4), mg.randn(4, 6, requires_grad=True)
@@ -97,13 +99,18 @@ display(reveal("by rows", "the sum" if adds_up else "the two side by side"))
 mg.draw(first + second)
 
 # %% [markdown]
-# The sum: an entry of `x @ W` is a sum over the rows of W, and each worker has some of its terms. Putting them side by
-# side may cost nothing, if what comes next wants only a part. A sum costs messages: nobody can go on with *some* of the
-# terms. To give all workers the sum of what they have takes an `all_reduce` (lesson 22).
+# The whole is the sum. An entry of `x @ W` is a sum over the rows of W, and each worker has some of its terms.
 #
-# And on the way back? Let `gy` be the gradient that arrives at y. Then the gradient of x is `gy @ W.T` (lesson 04), and
-# each worker can compute what its half of W contributes. For which of the two cuts is the gradient of x a *sum* over
-# the workers?
+# This decides what has to be sent. Columns side by side may cost nothing, if the next operation needs only a part of
+# them. A sum costs messages, because nobody can continue with *some* of the terms. An `all_reduce` gives all workers
+# the sum (lesson 22).
+
+# %% [markdown]
+# ### And on the way back?
+#
+# Let `gy` be the gradient that arrives at y. Then the gradient of x is `gy @ W.T` (lesson
+# 04), and each worker can compute what its half of W contributes. For which of the two cuts is the gradient of x a
+# *sum* over the workers?
 
 # %%
 Predict("gradient", "The gradient of x is a sum for the cut …", options=["by columns", "by rows", "both", "neither"])
@@ -111,22 +118,23 @@ Predict("gradient", "The gradient of x is a sum for the cut …", options=["by c
 # %%
 gy = mg.randn(2, 6)
 gx = gy @ W.T
-found = {"by columns": [gy[:, :3] @ left.T, gy[:, 3:] @ right.T], "by rows": [gy @ upper.T, gy @ lower.T]}
+parts = {"by columns": [gy[:, :3] @ left.T, gy[:, 3:] @ right.T], "by rows": [gy @ upper.T, gy @ lower.T]}
 
 
-def same(x, y):
+def equal(x, y):
+    """Whether two tensors have the same shape and the same numbers."""
     return x.shape == y.shape and bool(mg.allclose(x, y))
 
 
-sums = [cut for cut, (one, two) in found.items() if same(one + two, gx)]
-for cut, (one, two) in found.items():
-    beside = same(mg.cat([one, two], dim=1), gx)
-    print(f"{cut:10} each worker has {one.shape} of {gx.shape}; a sum: {cut in sums}, side by side: {beside}")
+sums = [cut for cut, (part1, part2) in parts.items() if equal(part1 + part2, gx)]
+for cut, (part1, part2) in parts.items():
+    side_by_side = equal(mg.cat([part1, part2], dim=1), gx)
+    print(f"{cut:10} each worker has {part1.shape} of {gx.shape}; sum: {cut in sums}, side by side: {side_by_side}")
 reveal("gradient", sums[0] if len(sums) == 1 else "both" if sums else "neither")
 
 # %% [markdown]
-# It is the other way round, and it has to be. By columns, all workers *read* the same x, and where a value is used
-# twice the gradients add up (lesson 02). By rows, each reads its own part.
+# It is the other way round, and it has to be. When W is cut by columns, all workers *read* the same x, and where a
+# value is used twice its gradients add up (lesson 02). When W is cut by rows, each worker reads its own part.
 #
 # | W is cut | a worker reads | y is | the gradient of x is |
 # |---|---|---|---|
@@ -140,18 +148,17 @@ reveal("gradient", sums[0] if len(sums) == 1 else "both" if sums else "neither")
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## Two layers, two cuts
 #
-# Now the two layers that make up half of a transformer, `gelu(x @ A) @ B`. Cut A by columns: each worker has some
-# columns of the result, and gelu works on each number by itself. Cut B by rows: a worker's rows want just those
-# columns. Cutting each weight of a network like this is **tensor parallelism**. How many calls of `all_reduce` are
-# there in forward, and how many in backward?
+# Now take the two layers that make up half of a transformer block, `gelu(x @ A) @ B`. Cut A by columns: each worker has
+# some columns of the result, and gelu works on each number by itself. Cut B by rows: the rows of a worker need exactly
+# the columns that it has. When every weight of a network is cut like this, it is **tensor parallelism**. How many calls
+# of `all_reduce` do the two layers need, forward and backward?
 #
-# Below, `%%parallel -n 2` starts two real processes, as in lesson 22: they know nothing of this notebook, and each runs
-# the cell. A line that begins with `[1]` is from worker 1, and what `-o` names comes back as a list, with one value for
+# `%%parallel -n 2` starts two real processes, as in lesson 22. They know nothing of this notebook, and each runs the
+# whole cell. A line that begins with `[1]` is from worker 1. What `-o` names comes back as a list, with one value for
 # each worker.
 
 # %%
-display(Predict("forward", "all_reduce in forward, of the two layers:"))
-Predict("backward", "and in backward:")
+Predict("sums", "all_reduce, forward and backward:", options=["1 and 1", "1 and 0", "2 and 1", "2 and 2"])
 
 # %%
 # %%parallel -n 2 -o counts
@@ -176,39 +183,39 @@ print("as on one machine:", bool(mg.allclose(y, whole)), bool(mg.allclose(x.grad
 
 # %%
 print("forward:", counts[0][0], " backward:", counts[0][1])
-display(reveal("forward", counts[0][0].get("all_reduce", 0)))
-display(reveal("backward", counts[0][1].get("all_reduce", 0)))
-off = (first + second).gelu() - (first.gelu() + second.gelu())  # the two results of the cut by rows, above
-print(f"gelu of a sum, and the sum of gelus: up to {abs(off).max().item():.2f} apart")
+gap = (first + second).gelu() - (first.gelu() + second.gelu())  # the two results of the cut by rows, above
+print(f"gelu of a sum, and the sum of gelus: up to {abs(gap).max().item():.2f} apart")
+reveal("sums", " and ".join(str(count.get("all_reduce", 0)) for count in counts[0]))
 
 # %% [markdown]
-# One and one. Each worker has half of both weights (`Linear` keeps them as (out, in), so the columns of A are the rows
-# of `weight`). Forward needs the sum after B, backward the sum before A, and in between nothing is sent. There are no
-# other messages: gradients of the *weights* are computed where the weights are.
+# One and one. Each worker has half of both weights. (`Linear` stores them as (out, in), so the columns of A are the
+# rows of `weight`.) Forward needs the sum after B, and backward the sum before A. In between nothing is sent. The
+# gradients of the *weights* are computed where the weights are, so they need no messages.
 #
-# Would the other order do, A by rows and B by columns? After A each worker would have *some of the terms* of every
-# number, and gelu of a sum is not the sum of gelus, as the last line says. So it would take a sum before gelu, and then
-# another message after B, to put the columns side by side. The right order of the cuts halves the messages. Biases
-# follow their columns: A's is cut with it. B's belongs to the sum, and is added *once*, after it; if each worker added
-# it before the sum, two workers would add it twice.
+# Would the other order work, A by rows and B by columns? After A each worker would have *some of the terms* of every
+# number, and gelu of a sum is not the sum of gelus, as the last line shows. So you would need a sum before gelu, and
+# another message after B. The right order of the cuts halves the messages.
+#
+# A's bias is cut with A's columns. B's bias is added *once*, after the sum. If each worker added it before the sum, two
+# workers would add it twice.
 
 # %% [markdown] slideshow={"slide_type": "notes"}
 # Seven minutes with the run. Ask for the shape of the message: it is that of y, whatever the number of workers, so a
-# hundred workers do not make it smaller. And ask what stays whole in every worker: x, y, and all between such pairs.
+# hundred workers do not make it smaller. And ask what every worker has in full: x, y, and all between such pairs.
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## Attention, by heads
 #
-# The heads of an attention (lesson 16) do not look at each other. So give each worker some of the *heads*: the product
-# that makes the queries q, the keys k and the values v of all heads is cut by columns, the one after the heads by rows,
-# and in between nothing has to be sent. A block of a transformer is attention, and then the two layers from above. How
-# many calls of `all_reduce` does it need, forward and backward together?
+# The heads of an attention (lesson 16) do not look at each other. So give each worker some of the *heads*. The product
+# that makes the queries q, the keys k and the values v of all heads is cut by columns, the product after the heads by
+# rows, and in between nothing has to be sent. A block of a transformer is attention, and then the two layers from
+# above. How many calls of `all_reduce` does it need, forward and backward together?
 
 # %%
 Predict("block", "all_reduce of a block, forward and backward:")
 
 # %%
-# %%parallel -n 2 -o told
+# %%parallel -n 2 -o counts
 import minigrad as mg
 import minigrad.distributed as dist
 from minigrad.zoo.transformers import TransformerBlock
@@ -218,49 +225,55 @@ mg.manual_seed(0)
 block, x = TransformerBlock(16, heads=4, dropout=0.0), mg.randn(2, 8, 16, requires_grad=True)
 y, whole = block(x), sum(p.size for p in block.parameters())
 dist.parallel_block(block)
-here = sum(p.size for p in block.parameters())
-with dist.CommDebugMode() as said:
+part = sum(p.size for p in block.parameters())
+with dist.CommDebugMode() as comm:
     z = block(x)
     z.sum().backward()
-told = {**said.get_comm_counts(), "bytes": said.comm_bytes["all_reduce"], "x": x.nbytes}
-print(block.attention.heads, "heads,", f"{here:,} of {whole:,} parameters; as before:", bool(mg.allclose(y, z)))
+counts = {**comm.get_comm_counts(), "bytes": comm.comm_bytes["all_reduce"], "bytes of x": x.nbytes}
+print(block.attention.heads, "heads,", f"{part:,} of {whole:,} parameters; as before:", bool(mg.allclose(y, z)))
 
 # %%
-print(told[0])
-reveal("block", told[0]["all_reduce"])
+print(counts[0])
+reveal("block", counts[0]["all_reduce"])
 
 # %% [markdown]
 # Four, each with as many bytes as x: two forward and two backward. A worker has a little more than half of the
-# parameters, since the norms, and the biases added after sums, are whole in both. What a worker *saves for backward* is
-# halved too, except what lies between the pairs of layers. Four sums in each block are a lot to send, so tensor
-# parallelism reaches as far as the fast links do, which usually join eight accelerators in one box.
+# parameters, since both workers store the norms and the biases that are added after sums. What a worker *saves for
+# backward* is halved too, except what lies between the pairs of layers.
+#
+# Four sums in each block are a lot to send. So tensor parallelism reaches only as far as the fast links. In the
+# machines of that paper they join the eight accelerators of one box; since 2024 a rack called NVL72 joins 72.
 
 # %% [markdown] folded=true slideshow={"slide_type": "skip"}
 # ### How many workers are too many?
 #
-# There are four sums in each block, for each micro-batch, and nobody can go on before they are done. On paper, for a
-# block of the 145.6-billion model on A100s, eight of which are in one box with fast links between them:
+# You can follow the lesson without what is folded here: sending against computing, for 2 to 32 workers.
 
-# %%
-tokens, hidden, gpu = 2048, 12288, cost.hardware("A100")
-flops = cost.transformer_flops(1, tokens, 1, hidden, 1, recompute=False)
+# %% [markdown] slideshow={"slide_type": "skip"}
+# There are four sums in each block, for each micro-batch, and nobody can continue before they are done. Here is what
+# they cost on paper, for a block of the model with 145.6 billion parameters. The machines are A100s, with fast links
+# between the eight in one box:
+
+# %% slideshow={"slide_type": "skip"}
+length, width, gpu = 2048, 12288, cost.hardware("A100")
+flops = cost.transformer_flops(1, length, 1, width, 1, recompute=False)
 for p in (2, 4, 8, 16, 32):
     computing = flops / (p * 0.6 * gpu.flops[2])  # at 0.6 of what the hardware can do at best
-    sending = 4 * cost.all_reduce(2 * tokens * hidden, p, *gpu.link(p))
+    sending = 4 * cost.all_reduce(2 * length * width, p, *gpu.link(p))
     where = "one box" if p <= gpu.per_node else "several boxes"
     print(f"{p:2} workers in {where:13}: computing {1e3 * computing:5.1f} ms, sending {1e3 * sending:5.1f} ms")
 
-# %% [markdown]
-# The computing is divided among the workers; the sending is not, and beyond one box it takes twice as long. With 32
-# workers it takes longer than the computing. (The bandwidths are those of data sheets; nothing was timed.)
+# %% [markdown] slideshow={"slide_type": "skip"}
+# The computing is divided among the workers, and the sending is not. Beyond one box sending takes twice as long. With
+# 32 workers it takes longer than the computing. (The bandwidths are those of data sheets; nothing was timed.)
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## Between the layers
 #
-# The other place to cut is an *edge of the graph*. In a graph that is built before it runs (lesson 09), each node can
-# be told where to run: `with mg.device("worker:1")`. Then a run has one graph for each worker, and where an edge goes
-# from one to the other there is a `send` and a `receive`. Below, h is made on worker 0, and *two* nodes on worker 1
-# read it. How often is h sent?
+# The other place to cut is an *edge of the graph*. In a graph that is built before it runs (lesson 09), you can tell
+# each node where to run: `with mg.device("worker:1")`. A run then has one graph for each worker. Where an edge goes
+# from one worker to the other, there is a `send` and a `receive`. Below, h is made on worker 0, and *two* nodes on
+# worker 1 read it. How often is h sent?
 
 # %%
 Predict("edges", "Messages from worker 0 to worker 1:")
@@ -273,29 +286,30 @@ with graph.as_default():
         h = x.tanh()
     with mg.device("worker:1"):
         y = h.exp().sum() + h.square().sum()
-parts = dist.worker_graphs([y], 2)
-sent = [node.op.label for node in parts[0].nodes if type(node.op).__name__ == "Send"]
+graphs = dist.worker_graphs([y], 2)
+sent = [node.op.label for node in graphs[0].nodes if type(node.op).__name__ == "Send"]
 print("worker 0:", "; ".join(sent))
 display(reveal("edges", len(sent)))
-mg.draw(parts[1])
+mg.draw(graphs[1])
 
 # %% [markdown]
-# Once: there is a message for each value that a worker needs, and not for each reader. The drawing shows worker 1's
-# part. It begins with `receive`, and sends y back, since in a run both workers ask for y.
+# Once. There is a message for each value that a worker needs, not for each reader. The drawing shows worker 1's part.
+# It begins with `receive`, and it sends y back, since in a run both workers ask for y.
 #
-# The messages are few, and small: one activation for each edge that is cut, where tensor parallelism has four sums for
-# each block. That is why people cut *between* layers where links are slow. The price is of another kind.
+# These messages are few and small: one activation for each edge that is cut, where tensor parallelism has four sums for
+# each block. That is why people cut *between* layers where links are slow. But this cut has a price of another kind.
 
 # %% [markdown] slideshow={"slide_type": "notes"}
-# Four minutes. TensorFlow 1 did this for any graph, and it is where the idea of device scopes comes from. Ask which of
-# the two workers works while the other does. Neither: worker 1 needs h. That is the next page.
+# Four minutes. TensorFlow 1 did this for any graph; the idea of device scopes comes from there. Ask which of the two
+# workers works while the other does. Neither: worker 1 needs h. That is the next page.
 
 # %% [markdown] folded=true slideshow={"slide_type": "skip"}
 # ### The same graph in two processes
 #
-# `dist.Session` is one session for all workers. Each makes the same graph, and runs its part of it.
+# You can follow the lesson without what is folded here. `dist.Session` is one session for all workers: each makes the
+# same graph, and runs its part of it.
 
-# %%
+# %% slideshow={"slide_type": "skip"}
 # %%parallel -n 2 -o messages
 import minigrad as mg
 import minigrad.distributed as dist
@@ -308,23 +322,26 @@ with graph.as_default():
         h = x.tanh()
     with mg.device("worker:1"):
         y = h.exp().sum() + h.square().sum()
-with dist.Session(graph) as session, dist.CommDebugMode() as said:
+with dist.Session(graph) as session, dist.CommDebugMode() as comm:
     value = session.run(y, {x: mg.ones(2, 3).numpy()})
-messages = said.get_comm_counts()
+messages = comm.get_comm_counts()
 print(f"y = {value:.4f}; I sent {messages['send']} message")
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## Who waits?
 #
-# Cut a network of many layers into four pieces, each a **stage** that belongs to one worker. A batch goes up through
-# the four, its gradient comes back down, and at each moment only *one* of them works: three of four machines are idle.
-# So cut the batch as well, into micro-batches (lesson 21): when stage 0 has done the first, it hands it on and takes
-# the second. That is **pipeline parallelism**. The part of the time in which workers wait is called the **bubble**.
+# Cut a network of many layers into four pieces. Each piece is a **stage**, and belongs to one worker. A batch goes up
+# through the four stages, and its gradient comes back down. At each moment only *one* of the four works: you pay for
+# four machines, and three are idle.
 #
-# Who does what, in which order, is a list for each worker: a **schedule of a pipeline**, which is data. Here is one for
-# four stages and four micro-batches: first all the forward passes, and then all the backward passes (it is called
-# GPipe). A forward takes one unit of time, a backward two; a *slot* is one unit of one worker. In what share of the
-# slots does a worker wait?
+# So cut the batch as well, into micro-batches (lesson 21). When stage 0 is done with the first, it passes it on and
+# takes the second. This is **pipeline parallelism**. The part of the time in which workers wait is called the
+# **bubble**.
+#
+# Each worker has a list that says what it does, in which order. The lists together are a **schedule of a pipeline**.
+# Here is a schedule for four stages and four micro-batches: first all the forward passes, and then all the backward
+# passes (it is called GPipe). A forward takes one unit of time, and a backward two. A *slot* is one unit of one worker.
+# In what share of the slots does a worker wait?
 
 # %%
 Predict("bubble", "The bubble of 4 stages and 4 micro-batches, in percent:", tolerance=3)
@@ -332,7 +349,7 @@ Predict("bubble", "The bubble of 4 stages and 4 micro-batches, in percent:", tol
 # %%
 plan = schedule("gpipe", 4, 4)
 print("worker 0:", " ".join(f"{step.kind[0]}{step.microbatch}" for step in plan.steps[0]))
-tasks = plan.timeline()  # each step as early as its worker and what it needs let it
+tasks = plan.timeline()  # each step begins as early as possible
 slots = 4 * makespan(tasks)
 worked = sum(task.end - task.start for task in tasks)
 print(f"{slots:g} slots: in {worked:g} a worker works, in {slots - worked:g} it waits, {bubble(tasks):.1%}")
@@ -345,27 +362,32 @@ Pipeline(plan)
 # bubble: stage 3 waits at the beginning and at the end, stage 0 in the middle.*
 #
 # The first micro-batch reaches the last stage after $p − 1$ steps. So each worker waits for $p − 1$ forwards and as
-# many backwards, and works on $m$ of each. The bubble is $\frac{p − 1}{m + p − 1}$: with $p = m = 4$ it is 3/7.
+# many backwards, and works on $m$ of each. The bubble is $\frac{p − 1}{m + p − 1}$. With $p = m = 4$ that is 3/7.
 
-# %%
+# %% [markdown] slideshow={"slide_type": "notes"}
+# Six minutes. Play the widget until stage 3 begins, and count what is free above it. Rule of thumb: four times as many
+# micro-batches as stages leaves a bubble of a fifth. Ask why we do not take very many micro-batches: they get small.
+
+# %% [markdown] folded=true slideshow={"slide_type": "skip"}
+# ### The formula and the schedules
+#
+# You can follow the lesson without what is folded here: the bubble of 21 pipelines, counted and computed.
+
+# %% slideshow={"slide_type": "skip"}
 fig, ax = plt.subplots(figsize=(7, 2.8), layout="constrained")
 micro = [1, 2, 4, 8, 16, 32, 64]
-for p, color, mark in ((2, GREEN, "s"), (4, BLUE, "o"), (8, VERMILION, "^")):
-    ax.plot(micro, [100 * bubble_fraction(p, m) for m in micro], ":", color=color)
-    ax.plot(
-        micro, [100 * bubble(schedule("gpipe", p, m).timeline()) for m in micro], mark, color=color, label=f"p = {p}"
-    )
+for stages, color, mark in ((2, "#009E73", "s"), (4, "#0072B2", "o"), (8, "#D55E00", "^")):
+    counted = [100 * bubble(schedule("gpipe", stages, m).timeline()) for m in micro]
+    ax.plot(micro, [100 * bubble_fraction(stages, m) for m in micro], ":", color=color)
+    ax.plot(micro, counted, mark, color=color, label=f"p = {stages}")
 ax.set(xscale="log", xticks=micro, xticklabels=micro, xlabel="micro-batches m", ylabel="bubble in percent")
 ax.legend()
 plt.show()
 
-# %% [markdown]
+# %% [markdown] slideshow={"slide_type": "skip"}
 # *The plot: dots are counted in schedules, dotted lines are the formula, and the dots lie on them. All fall with m.
-# With 8 stages it begins at 87.5 percent, and takes some 60 micro-batches to come down to 10; with 2 it begins at 50.*
-
-# %% [markdown] slideshow={"slide_type": "notes"}
-# Six minutes. Play the widget until stage 3 begins, and count what is free above it. Rule of thumb: four times as many
-# micro-batches as stages leaves a bubble of a fifth. Ask what is in the way of very many: they get small.
+# With 8 stages the bubble begins at 87.5 percent, and takes some 60 micro-batches to come down to 10; with 2 stages it
+# begins at 50.*
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## More stages, faster?
@@ -390,11 +412,12 @@ for p in (1, 2, 4, 8, 16, 32, 64):
 reveal("doubled", round(times[8][0] / times[16][0], 2))
 
 # %% [markdown]
-# 1.3 times, with twice the workers. However many stages there are, a step is never more than 8 times as fast as on one
-# worker: that is the number of micro-batches, since the speedup is $\frac{m p}{m + p − 1}$. And this is with messages
-# that take no time. In the second column each message takes a twentieth of the time of a whole forward, and then 32
-# stages are *slower* than 16. More stages make a model *fit*. They make it fast only with more micro-batches, and those
-# have to come from a larger batch.
+# 1.3 times, with twice the workers. The speedup is $\frac{m p}{m + p − 1}$. However many stages there are, a step is
+# never more than 8 times as fast as on one worker: that is the number of micro-batches.
+#
+# And this is with messages that take no time. In the second column each message takes a twentieth of the time of a
+# whole forward, and then 32 stages are *slower* than 16. More stages make a model *fit*. They make it fast only with
+# more micro-batches, and those need a larger batch.
 
 # %% [markdown] slideshow={"slide_type": "notes"}
 # Five minutes. The belief comes from assembly lines, which never stop. A step of training stops: all gradients have to
@@ -403,106 +426,102 @@ reveal("doubled", round(times[8][0] / times[16][0], 2))
 # %% [markdown] folded=true slideshow={"slide_type": "skip"}
 # ### When stages are not equal
 #
-# So far all stages were equal. They are not if a network has 6 layers and 4 stages, or a last layer that is heavier
-# than the others. The slowest sets the pace:
+# You can follow the lesson without what is folded here. So far all stages were equal. They are not, if a network has 6
+# layers and 4 stages, or a last layer that is heavier than the others. The slowest stage sets the pace:
 
-# %%
+# %% slideshow={"slide_type": "skip"}
 for layers in ((2, 2, 2, 2), (3, 2, 2, 1), (5, 1, 1, 1)):
-    one = {"forward": 1, "backward": 2}
-    tasks = schedule("gpipe", 4, 8).timeline(lambda worker, step, n=layers, one=one: n[worker] * one[step.kind])
+    unit = {"forward": 1, "backward": 2}
+    tasks = schedule("gpipe", 4, 8).timeline(lambda worker, step, n=layers, unit=unit: n[worker] * unit[step.kind])
     print(f"layers {layers}: {makespan(tasks):3g} units of time, bubble {bubble(tasks):.0%}")
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## What is kept
 #
-# GPipe does all the forwards first, so each stage keeps the activations of all micro-batches. **1F1B** begins with
-# backward as soon as there is one to do, and then does one forward and one backward in turn. Compared with GPipe, for 4
-# stages and 8 micro-batches, is its bubble smaller? And how many micro-batches' activations does stage 0 keep at once?
+# GPipe does all the forwards first, so each stage keeps the activations of all micro-batches until backward. **1F1B**
+# begins with backward as soon as there is one to do, and then does one forward and one backward in turn. What is better
+# than with GPipe, for 4 stages and 8 micro-batches?
 
 # %%
-display(Predict("1f1b", "The bubble of 1F1B is …", options=["smaller", "as large", "larger"]))
-Predict("kept", "Micro-batches of which stage 0 keeps activations, with 1F1B:")
+Predict("1f1b", "With 1F1B …", options=["the bubble is smaller", "fewer activations are kept", "both", "neither"])
 
 # %%
-found = {}
+bubbles, most = {}, {}
 for name in ("gpipe", "1f1b"):
     plan = schedule(name, 4, 8)
-    kept = [most_kept(steps) for steps in plan.steps]
-    found[name] = bubble(plan.timeline()), kept
-    print(f"{plan.name:5}: bubble {found[name][0]:.1%}, activations kept at most, by stage: {kept}")
-(gpipe, _), (one, kept) = found["gpipe"], found["1f1b"]
-display(reveal("1f1b", "as large" if abs(one - gpipe) < 1e-9 else "smaller" if one < gpipe else "larger"))
-display(reveal("kept", kept[0]))
+    bubbles[name], most[name] = bubble(plan.timeline()), [most_kept(steps) for steps in plan.steps]
+    print(f"{plan.name:5}: bubble {bubbles[name]:.1%}, activations kept at most, by stage: {most[name]}")
+faster, leaner = bubbles["1f1b"] < bubbles["gpipe"] - 1e-9, sum(most["1f1b"]) < sum(most["gpipe"])
+only = "the bubble is smaller" if faster else "fewer activations are kept"
+display(reveal("1f1b", "both" if faster and leaner else only if faster or leaner else "neither"))
 Pipeline(schedule("1f1b", 4, 8))
 
 # %% [markdown]
 # *The picture: counted again. Stage 0 does four forwards, and from then on backward and forward in turn. There are as
 # many free slots as with GPipe, in other places.*
 #
-# It is just as large: 1F1B saves *memory* and no time. A stage keeps as many micro-batches as there are stages from it
-# to the end, 4, 3, 2, 1, however many there are in all. So now *many* micro-batches cost no memory, and those are what
-# makes the bubble small.
+# 1F1B saves *memory* and no time: the bubble is as large as before. A stage keeps as many micro-batches as there are
+# stages from it to the end, 4, 3, 2, 1, however many there are in all. So *many* micro-batches no longer cost memory,
+# and they are what makes the bubble small.
 
-# %% [markdown] slideshow={"slide_type": "slide"}
-# ## The same in four processes
+# %% [markdown] slideshow={"slide_type": "notes"}
+# Seven minutes for what is kept and the run that is folded below. Ask what a table of timings would have looked like if
+# the four had computed on two cores: two of them would have waited for a core, and not for a message.
+
+# %% [markdown] folded=true slideshow={"slide_type": "skip"}
+# ### The same in four processes
 #
-# Now we run it. Each of four processes has a stage, and works through its list; activations and gradients are sent.
-# Each stage also *sleeps*, 20 ms forward and 40 ms backward, in place of an accelerator that would be busy that long;
-# four sleepers do not mind if there are only two cores. Messages and gradients are real, and so is the waiting.
+# You can follow the lesson without what is folded here: four real processes run the 1F1B schedule, and we measure how
+# long they wait.
 
-# %% tags=["measured", "nbval-ignore-output"]
+# %% [markdown] slideshow={"slide_type": "skip"}
+# Does a real run do what the schedule says? Each of four processes has a stage, works through its list, and sends
+# activations and gradients. Each stage also *sleeps*, 20 ms forward and 40 ms backward. It stands for an accelerator
+# that is busy that long, and four sleepers do not need four cores. Messages and gradients are real, and so is the
+# waiting.
+
+# %% tags=["measured", "nbval-ignore-output"] slideshow={"slide_type": "skip"}
 # %%parallel -n 4 -o ran
 import time
 import minigrad as mg
 import minigrad.distributed as dist
 
 
-def slow(layer, xs, y):
+def sleep_and_count(layer, xs, y):
     time.sleep(0.02)
     kept.append(kept[-1] + 1)
     y.register_hook(lambda gy: time.sleep(0.04))
     y.register_hook(lambda gy: kept.append(kept[-1] - 1))
 
 
-kept = [0]  # micro-batches whose activations are here
+kept = [0]  # how many micro-batches have their activations here
 dist.init_process_group()
 rank = dist.get_rank()
 mg.manual_seed(0)
 net, x, t = mg.nn.Sequential(*(mg.nn.Linear(8, 8) for _ in range(4))), mg.randn(16, 8), mg.zeros(16, 8)
 mg.mse_loss(net(x), t).backward()
 whole, net[rank].weight.grad = net[rank].weight.grad, None
-net[rank].register_forward_hook(slow)
+net[rank].register_forward_hook(sleep_and_count)
 pipe = dist.Pipeline([dist.PipelineStage(net[rank : rank + 1], rank, 4)], dist.schedule("1f1b", 4, 8), mg.mse_loss)
 pipe.step(*([x] if rank == 0 else []), target=t if rank == 3 else None)
-ran = [(task.worker, *task.step, task.start, task.end) for task in pipe.measured() if rank == 0]
+ran = dist.schedules.bubble(pipe.measured())
 print(f"{max(kept)} micro-batches kept at most; as on one machine: {mg.allclose(net[rank].weight.grad, whole)}")
 
-# %% tags=["measured", "nbval-ignore-output"]
-tasks = [Task(worker, Step(kind, i, chunk), start, end) for worker, kind, i, chunk, start, end in ran[0]]
-print(f"bubble: {bubble(tasks):.0%} measured, {bubble_fraction(4, 8):.0%} by the formula")
-Pipeline(tasks)
+# %% tags=["measured", "nbval-ignore-output"] slideshow={"slide_type": "skip"}
+print(f"bubble: {ran[0]:.0%} measured, {bubble_fraction(4, 8):.0%} by the formula")
 
-# %% [markdown]
-# *The picture: measured, in milliseconds by the clock of the four processes. It is the picture of the schedule, with
-# edges that are not quite straight: a message takes time, and a sleeper wakes up late. So the measured bubble is a
-# little larger than the formula's 27 percent; on a machine that has much else to do, more than a little.*
-#
-# What is kept is what the schedule said, counted as the run went on, and the gradients are those of the whole batch on
-# one machine.
-
-# %% [markdown] slideshow={"slide_type": "notes"}
-# Seven minutes for what is kept and the run. Compare the two widgets side by side. Ask what a table of timings would
-# have looked like if the four had computed on two cores: two of them would have waited for a core, and not for a
-# message.
+# %% [markdown] slideshow={"slide_type": "skip"}
+# Each stage kept as many micro-batches as the schedule said, and the gradients are those of the whole batch on one
+# machine. The measured bubble is a little larger than the formula's, because messages take time and sleepers wake up
+# late. On a busy machine it is more than a little.
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## A plan for 145.6 billion
 #
-# In practice all three are used at once: `tensor` workers share each layer, `pipeline` stages follow one another, and
-# `data` such groups each take a part of the batch. The model is the one from the beginning; for it Narayanan and others
-# had 1,536 A100s and batches of 2,304. `cost.plans` works out each way to divide the workers, by the formulas: how long
-# a step takes, and how many bytes a worker has. Links are fast between 8 workers. Which three numbers do you think are
-# best?
+# In practice all three are used at once. `tensor` workers share each layer, `pipeline` stages follow one another, and
+# `data` such groups each take a part of the batch. Back to the model of the beginning: its authors had 1,536 A100s,
+# with fast links between 8 of them, and batches of 2,304. You have seen what tensor parallelism sends, and what a
+# pipeline waits for. Which three numbers would you choose?
 
 # %%
 Predict("plan", "data × tensor × pipeline:", options=["192 × 8 × 1", "96 × 1 × 16", "6 × 32 × 8", "24 × 8 × 8"])
@@ -519,19 +538,37 @@ model = Workload(
     heads=heads,
 )
 print(f"whole: {cost.zero_bytes(model.parameters) / 1e9:,.0f} GB of weights, gradients and Adam's numbers")
-found = cost.plans(model, "A100", workers=1536, batch=2304, efficiency=0.6)
-fits = [plan for plan in found if plan.nbytes <= 80e9]
+plans = cost.plans(model, "A100", workers=1536, batch=2304, efficiency=0.6)
+fits = [plan for plan in plans if plan.nbytes <= 80e9]
 best = fits[0]
-print(f"{len(found)} plans, {len(fits)} fit; the quickest: {best}")
+print(f"{len(plans)} plans, {len(fits)} fit; the quickest: {best}")
 reveal("plan", f"{best.data} × {best.tensor} × {best.pipeline}")
 
 # %% [markdown]
-# The paper's table says 24, 8 and 8. (The search also chose ZeRO 1, which divides what Adam keeps among the 24;
-# the paper's run did without.) Why those? Here are four ways, each with the quickest settings that fit in 80 GB:
+# `cost.plans` has worked out each way to divide the workers, by formulas: how long a step takes, and how many bytes a
+# worker has. The paper's table says 24, 8 and 8, too. (The search also chose ZeRO 1, which splits Adam's state among
+# the 24; the paper's run did without.)
+#
+# Each of the others loses somewhere. *Without a pipeline*, activations fit only if forward is run a second time (lesson
+# 21), and many gradients have to be added up. *Without tensor parallelism* there are many groups, so each gets few
+# micro-batches, and has a large bubble. *With 32 workers to a layer*, sending takes longer than computing.
+
+# %% [markdown] slideshow={"slide_type": "notes"}
+# Six minutes. The order to keep: first tensor, up to the box; then as few stages as fit; all the rest data. Ask what
+# changes with 40 GB, and let somebody run `cost.best_plan` with `memory=40e9`.
+
+# %% [markdown] folded=true slideshow={"slide_type": "skip"}
+# ### Where the others lose
+#
+# You can follow the lesson without what is folded here: the four plans in seconds, and the published run.
+
+# %% [markdown] slideshow={"slide_type": "skip"}
+# Here are the four plans, each with the quickest settings that fit in 80 GB:
 
 
-# %%
+# %% slideshow={"slide_type": "skip"}
 def quickest(data, tensor, pipeline):
+    """The quickest settings of a plan that fit in 80 GB."""
     shares = {"data": data, "tensor": tensor, "pipeline": pipeline}
     settings = [{"zero": zero, "recompute": again} for zero in (0, 1) for again in (False, True)]
     ways = [cost.step(model, "A100", 2304, 0.6, **shares, **setting) for setting in settings]
@@ -540,30 +577,24 @@ def quickest(data, tensor, pipeline):
 
 for shape in ((192, 8, 1), (96, 1, 16), (6, 32, 8), (24, 8, 8)):
     plan = quickest(*shape)
-    lost = ", ".join(f"{name} {plan.seconds_of[name]:.1f}" for name in ("compute", "tensor", "bubble", "data"))
+    spent = ", ".join(f"{name} {plan.seconds_of[name]:.1f}" for name in ("compute", "tensor", "bubble", "data"))
     again = ", forward twice" if plan.recompute else ""
-    print(f"{' × '.join(map(str, shape)):11}: {plan.seconds:.1f} s ({lost}), {plan.nbytes / 1e9:.0f} GB{again}")
+    print(f"{' × '.join(map(str, shape)):11}: {plan.seconds:.1f} s ({spent}), {plan.nbytes / 1e9:.0f} GB{again}")
 published = cost.step(model, "A100", 2304, 0.6, data=24, tensor=8, pipeline=8, recompute=True)
 rate = cost.transformer_flops(2304, tokens, layers, hidden, vocabulary) / published.seconds / 1536 / 1e12
 print(f"as published: {published.seconds:.1f} s, {rate:.0f} TFLOP/s for each A100; 148 were measured")
 
-# %% [markdown]
-# Each of the others loses somewhere. Without a pipeline, activations fit only if forward is run a second time (lesson
-# 21), and many gradients have to be added up. Without tensor parallelism there are many groups, so few micro-batches
-# for each, and a large bubble. With 32 workers to a layer, sending takes longer than computing.
-#
-# The last line is the published run, in which forward was run twice: the formulas are within a tenth of what was
-# measured. The one number put in by hand was that a worker alone reaches 0.6 of what its data sheet says. The formulas
-# know nothing of slow machines or a busy network, so take them as a sketch: they can tell 17 seconds from 30, but not
+# %% [markdown] slideshow={"slide_type": "skip"}
+# The last line is the published run, in which forward was run twice. The formulas are within a tenth of what was
+# measured. One number was put in by hand: that a worker alone reaches 0.6 of what its data sheet says. The formulas
+# know nothing of slow machines or a busy network, so take them as a sketch. They can tell 17 seconds from 30, but not
 # 17 from 18.
 
-# %% [markdown] slideshow={"slide_type": "notes"}
-# Six minutes. The order to keep: first tensor, up to the box; then as few stages as fit; all the rest data. Ask what
-# changes with 40 GB, and let somebody run `cost.best_plan` with `memory=40e9`.
-
 # %% [markdown] slideshow={"slide_type": "slide"}
-# **Where it breaks.** It is easy to write a schedule of one's own. In this one, worker 0 does forward and backward of
-# micro-batch 0, then of 1; worker 1 does both forwards first. What happens?
+# ## A schedule of your own
+#
+# **Where it breaks.** It is easy to write a schedule of your own. In this one, worker 0 does forward and backward of
+# micro-batch 0, and then of 1. Worker 1 does both forwards first. What happens?
 
 # %%
 Predict("own", "A run of this schedule …", options=["works", "is slow", "would wait for ever"])
@@ -571,19 +602,20 @@ Predict("own", "A run of this schedule …", options=["works", "is slow", "would
 # %%
 f0, f1, b0, b1 = (Step(kind, i) for kind in ("forward", "backward") for i in (0, 1))
 try:
-    outcome = (
-        "works" if bubble(Schedule("mine", [[f0, b0, f1, b1], [f0, f1, b0, b1]], 2).timeline()) < 0.5 else "is slow"
-    )
+    tasks = Schedule("mine", [[f0, b0, f1, b1], [f0, f1, b0, b1]], 2).timeline()
+    outcome = "works" if bubble(tasks) < 0.5 else "is slow"
 except ScheduleError as error:
     print(error)
     outcome = "would wait for ever"
 reveal("own", outcome)
 
 # %% [markdown]
-# Worker 0 waits for a gradient, which worker 1 will send only after one more forward, and for that forward it waits for
-# worker 0. In processes such a run hangs, without an error. Because a schedule is data, the mistake is found before
-# anything runs. (`stages_of`, which cuts a network, refuses another trap: a weight that two stages share, as in a GPT
-# whose table of tokens is its first layer and its last. Each stage would learn a copy of its own.)
+# Worker 0 waits for a gradient. Worker 1 will send it only after one more forward, and for that forward it waits for
+# worker 0. In real processes such a run hangs, without an error. Because a schedule is data, the mistake is found
+# before anything runs.
+#
+# (`stages_of`, which cuts a network, refuses another trap: a weight that two stages share, as in a GPT whose table of
+# letters is its first layer and its last. Each stage would train a copy of its own.)
 
 # %% [markdown] slideshow={"slide_type": "skip"}
 # ## What do you remember?
@@ -603,20 +635,20 @@ Quiz("23_one_model_many_workers")
 #
 # - *PyTorch*: the first two are in `torch.distributed.tensor`, whose `DTensor` knows how it is cut: `Shard`,
 #   `Replicate`, or `Partial`, which is "some of the terms". Pipelines are in `torch.distributed.pipelining`.
-# - *JAX*: with `jax.sharding` one says how arrays lie, and the compiler puts the messages in; in `jax.shard_map` one
-#   writes them, as `psum`.
-# - *Megatron-LM*, NVIDIA's, from which the two layers have their names, lives on as the library Megatron Core.
-# - *GPipe* is a paper and was a part of Lingvo, on TensorFlow; PyTorch's first version of it, `Pipe`, is gone.
-#   *PipeDream*, from which 1F1B comes, was a research project: with weights that are some steps old it has no bubble.
-# - *TensorFlow*: placement comes from `tf.device("/job:worker/task:1")` in TensorFlow 1, and is history along with its
-#   sessions. Mesh TensorFlow is history too; `tf.experimental.dtensor` is what there is today.
+# - *JAX*: with `jax.sharding` you say how arrays are cut, and the compiler adds the messages. In `jax.shard_map` you
+#   write them yourself, as `psum`.
+# - *Megatron-LM* by NVIDIA, from which the two layers have their names, lives on as the library Megatron Core.
+# - *GPipe* is a paper and was a part of Lingvo, on TensorFlow. *PipeDream*, from which 1F1B comes, was a research
+#   project: it has no bubble, because it uses weights that are some steps old.
+# - *TensorFlow*: placement comes from `tf.device("/job:worker/task:1")` in TensorFlow 1, and went with its sessions.
+#   Today there is `tf.experimental.dtensor`; `tf.distribute` (lesson 22) shares only the batch.
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## What we saw
 #
-# - A product cut by columns needs a sum backward, one cut by rows a sum forward.
+# - A product cut by columns needs a sum backward; a product cut by rows needs a sum forward.
 # - Columns, then rows: two layers, or attention by heads, with one `all_reduce` forward and one backward.
-# - A graph cut by placement sends one message for each value and each worker that reads it.
+# - A graph that is cut by placement sends one message for each value and each worker that reads it.
 # - The bubble is $(p − 1) / (m + p − 1)$, in schedules as in processes. With $m$ micro-batches no number of stages
 #   makes a step more than $m$ times as fast.
 # - 1F1B has the same bubble, and a worker keeps the activations of at most as many micro-batches as there are stages.

@@ -2,7 +2,7 @@
 # jupyter:
 #   minigrad:
 #     title: The gallery of widgets
-#     minutes: 30
+#     minutes: 45
 #     objectives:
 #     - find the widget that shows what you want to see, and drive it with the keyboard
 #     - point a widget at code of your own
@@ -29,12 +29,14 @@
 # %% [markdown] slideshow={"slide_type": "slide"}
 # # The gallery of widgets
 #
-# Here is each widget of the course, with an example that fits on a screen. All are made from what the engine itself
-# recorded, so each works on **your** code: change a cell and run it again.
+# Here is each widget of the course, with an example that fits on a screen. Look up the one you need; nobody reads this
+# page from top to bottom. Most widgets are made from what the engine recorded or traced of a function or a network, so
+# they work on **your** code: change a cell and run it again. `Pipeline` and `AllReduce` draw a plan, which is counted
+# and not run.
 #
-# **Keys** are the same everywhere: click a widget, or reach it with Tab. **→** and **←** step, **Home** and **End**
-# go to the ends, **space** plays. Every picture has a twin in words: `print(widget.text)`. `widget.save("page.html")`
-# writes a page that steps without Python and without a network.
+# **Keys** are the same everywhere. Click a widget, or reach it with Tab. **→** and **←** step, **Home** and **End** go
+# to the ends, and **space** plays. `print(widget.text)` says in words what the picture shows.
+# `widget.save("page.html")` writes a page that steps without Python and without a network.
 
 # %%
 import numpy as np
@@ -45,7 +47,7 @@ from minigrad import nn, widgets
 # %% [markdown]
 # ## A graph to walk about in
 #
-# Drag, zoom, search; open and close modules; pick a node, and `view.selected` is the Python object.
+# Drag, zoom and search. Open and close modules. Select a node, and `view.selected` is its Python object.
 
 # %%
 model = nn.Sequential(nn.Linear(8, 16), nn.Tanh(), nn.Linear(16, 16), nn.Tanh(), nn.Linear(16, 1))
@@ -55,8 +57,8 @@ view
 # %% [markdown]
 # ## The chain rule, step by step
 #
-# Forward box by box, backward arrow by arrow. It can ask before it shows: turn on **ask me first**, and guess each
-# gradient. Drag a leaf, and values and gradients follow, even in a notebook that is opened without a kernel.
+# It goes forward box by box, and backward arrow by arrow. Turn on **ask me first**, and it asks you for each gradient
+# before it shows it. Drag a leaf, and values and gradients follow, even in a notebook without a kernel.
 
 # %%
 x, y, w = mg.Value(2.0), mg.Value(-3.0), mg.Value(4.0)
@@ -75,8 +77,9 @@ widgets.ChainRule(loss)
 # %% [markdown]
 # ## Downhill
 #
-# A ball on a curve of yours, or on a surface seen from above: darker is higher. Drag the learning rate, the
-# momentum, the start, or press on the picture; the page makes the steps itself, from the graph that minigrad traced.
+# A ball rolls on a curve of yours, or on a surface seen from above, where darker is higher. Drag the learning rate, the
+# momentum or the start, or click on the picture. The page computes the steps itself, from the graph that minigrad
+# traced.
 
 
 # %%
@@ -87,9 +90,9 @@ def valley(x, y):
 widgets.GradientDescent(valley, start=(-1.5, 2), rate=0.02, low=(-2, -1), high=(2, 3))
 
 # %% [markdown]
-# ## Forward mode beside reverse mode
+# ## Forward mode and reverse mode
 #
-# One pass for each input, or one for each output: which is cheaper?
+# Forward mode needs one pass for each input, and reverse mode one for each output. Which is cheaper here?
 
 
 # %%
@@ -102,8 +105,9 @@ widgets.ForwardAndReverse(polar, 2.0, 0.5)
 # %% [markdown]
 # ## Eager, and as a static graph
 #
-# The same function twice. On the left, eager, each line that runs adds its nodes, and values are there at once. On the
-# right the graph is built first, and values flow when it is run. Press a line, and its nodes light up on both sides.
+# You see the same function twice. On the left it runs eagerly: each line adds its nodes, and values are there at once.
+# On the right the graph is built first, and values flow when it is run. Click a line, and its nodes light up on both
+# sides.
 
 
 # %%
@@ -122,7 +126,7 @@ widgets.StaticVsDynamic(f, cases=[(mg.tensor(1.0),), (mg.tensor(-1.0),), (mg.ten
 # %% [markdown]
 # ## What a compiler does to a graph
 #
-# Pass by pass: what each takes out, what it puts in, and what that is worth.
+# Pass by pass, it shows what the pass removes, what it adds, and how much time that saves.
 
 
 # %% tags=["measured", "nbval-ignore-output"]
@@ -136,8 +140,8 @@ passes
 # %% [markdown]
 # ## Where the memory goes
 #
-# Live bytes over the steps of a real run. The switches are checkpointing, micro-batches, and memory that is planned
-# ahead. Checkpoints pay where the model is deep and its activations outweigh its weights.
+# It shows the live bytes over the steps of a real run. The switches are checkpointing, micro-batches, and memory that
+# is planned ahead. Checkpoints pay off if the model is deep and its activations are larger than its weights.
 
 
 # %%
@@ -151,6 +155,8 @@ widgets.MemoryTimeline(deep, squared_error, mg.ones(256, 8), mg.zeros(256, 1))
 
 # %% [markdown]
 # ## Work for several workers
+#
+# Two branches of a graph can run at the same time. What is gained with two workers, or with three?
 
 
 # %%
@@ -165,8 +171,8 @@ widgets.Schedule(branches, mg.ones(64, 64))
 # %% [markdown]
 # ## Under which roof?
 #
-# What bounds each op on *this* machine: how fast it calculates, or how fast it reads memory. Making it takes a second
-# or two.
+# What limits each op on *this* machine: how fast it calculates, or how fast it reads memory? The widget measures that
+# first, which takes a second or two.
 
 # %% tags=["measured", "nbval-ignore-output"]
 widgets.Roofline(layer, mg.ones(256, 256), mg.ones(256, 256), mg.ones(256))
@@ -174,8 +180,8 @@ widgets.Roofline(layer, mg.ones(256, 256), mg.ones(256, 256), mg.ones(256))
 # %% [markdown]
 # ## Gradients in sixteen bits
 #
-# These are the gradients of eight sigmoid layers, the first of which get almost none. What does float16 make of them,
-# and which scale of the loss saves most?
+# These are the gradients of eight sigmoid layers. The first layers get almost none. What is left of them in float16,
+# and which scale of the loss saves most of them?
 
 # %%
 layers = [layer for _ in range(8) for layer in (nn.Linear(8, 8), nn.Sigmoid())]
@@ -184,6 +190,8 @@ widgets.Precision(deep, squared_error, mg.ones(16, 8), mg.zeros(16, 1))
 
 # %% [markdown]
 # ## A network in stages, and gradients in a ring
+#
+# The first shows who waits in a pipeline (lesson 23), the second how a ring adds up gradients (lesson 22).
 
 # %%
 widgets.Pipeline()
@@ -194,8 +202,8 @@ widgets.AllReduce()
 # %% [markdown]
 # ## Training, live
 #
-# It trains while you read on. You have **Pause**, **One step** and **Resume**, the pace, and the learning rate, which
-# takes effect at once.
+# It trains while you read on. **Pause**, **One step** and **Resume** do what they say. You can also change the pace,
+# and the learning rate, which takes effect at once.
 
 # %%
 rng = np.random.default_rng(0)
@@ -212,8 +220,8 @@ training.run(300)
 # %% [markdown]
 # ## Questions
 #
-# `Predict` asks before a cell gives the answer away, and `reveal` compares. `Quiz` asks at the end of a lesson. What is
-# locked stays locked, even after a restart.
+# `Predict` asks before a cell shows the answer, and `reveal` compares. `Quiz` asks at the end of a lesson. What you
+# lock stays locked, even after a restart.
 
 # %%
 widgets.Predict("gallery_boxes", "How many boxes does the graph of x * x + x have?", unit="boxes")

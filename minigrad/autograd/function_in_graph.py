@@ -93,13 +93,9 @@ class Derivative:
 
 
 def add_custom_op(
-    name: str,
-    builder: GraphBuilder,
-    args: Sequence[Any],
-    results: Sequence[Any],
-    backward: Callable[..., Sequence[Any]],
-    jvp: Callable[..., Sequence[Any]] | None = None,
-) -> tuple[Any, ...]:
+    name: str, builder: GraphBuilder, args: Sequence[Any], results: Sequence[Any],
+    backward: Callable[..., Sequence[Any]], jvp: Callable[..., Sequence[Any]] | None = None,
+) -> tuple[Any, ...]:  # fmt: skip
     """The results, with the user's derivatives. `backward` maps gradients of the results to gradients (or None) of the
     arguments; `jvp` maps tangents of the arguments to tangents of the results, and is None without forward mode.
     """

@@ -20,13 +20,9 @@ NUDGE = 6e-6
 
 
 def gradcheck(
-    f: Callable[..., Any],
-    inputs: Any,
-    eps: float = NUDGE,
-    rtol: float = 1e-4,
-    atol: float = 1e-6,
-    raise_exception: bool = True,
-) -> bool:
+    f: Callable[..., Any], inputs: Any, eps: float = NUDGE,
+    rtol: float = 1e-4, atol: float = 1e-6, raise_exception: bool = True,
+) -> bool:  # fmt: skip
     """Whether f's gradients agree with finite differences at `inputs`, for every output and every input.
 
     f returns one tensor or several. Floating point inputs are nudged, and must be float64; integer tensors and other
@@ -60,14 +56,9 @@ def gradcheck(
 
 
 def gradgradcheck(
-    f: Callable[..., Any],
-    inputs: Any,
-    grad_outputs: Any = None,
-    eps: float = NUDGE,
-    rtol: float = 1e-4,
-    atol: float = 1e-6,
-    raise_exception: bool = True,
-) -> bool:
+    f: Callable[..., Any], inputs: Any, grad_outputs: Any = None, eps: float = NUDGE,
+    rtol: float = 1e-4, atol: float = 1e-6, raise_exception: bool = True,
+) -> bool:  # fmt: skip
     """Whether the gradients of f's gradients agree with finite differences of f's gradients.
 
     grad_outputs    the gradients that arrive at f's outputs; random numbers with a fixed seed if None

@@ -22,12 +22,9 @@ from ..tracing.vmap import Slices, vmap
 
 
 def backward(
-    tensors: Tensor | Sequence[Tensor],
-    grad_tensors: Any = None,
-    retain_graph: bool | None = None,
-    create_graph: bool = False,
-    inputs: Any = None,
-) -> None:
+    tensors: Tensor | Sequence[Tensor], grad_tensors: Any = None,
+    retain_graph: bool | None = None, create_graph: bool = False, inputs: Any = None,
+) -> None:  # fmt: skip
     """Add the gradients of several tensors to `.grad` of the leaves, in one pass.
 
     grad_tensors    the gradient that arrives at each tensor; None means 1 for a tensor of one element
@@ -42,16 +39,10 @@ def backward(
 
 
 def grad(
-    outputs: Tensor | Sequence[Tensor],
-    inputs: Tensor | Sequence[Tensor],
-    grad_outputs: Any = None,
-    retain_graph: bool | None = None,
-    create_graph: bool = False,
-    only_inputs: bool = True,
-    allow_unused: bool | None = None,
-    is_grads_batched: bool = False,
-    materialize_grads: bool = False,
-) -> tuple[Any, ...]:
+    outputs: Tensor | Sequence[Tensor], inputs: Tensor | Sequence[Tensor], grad_outputs: Any = None,
+    retain_graph: bool | None = None, create_graph: bool = False, only_inputs: bool = True,
+    allow_unused: bool | None = None, is_grads_batched: bool = False, materialize_grads: bool = False,
+) -> tuple[Any, ...]:  # fmt: skip
     """∂(Σ outputs)/∂x for each x of inputs. Changes no `.grad`.
 
     grad_outputs         the gradient that arrives at each output; None means 1 for a tensor of one element
@@ -83,13 +74,9 @@ def grad(
 
 
 def gradients(
-    ys: list[Tensor],
-    wrt: list[Any],
-    gys: list[Any],
-    retain_graph: bool | None = None,
-    create_graph: bool = False,
-    through: Callable[[Record], bool] | None = None,
-) -> list[Tensor | None]:
+    ys: list[Tensor], wrt: list[Any], gys: list[Any], retain_graph: bool | None = None,
+    create_graph: bool = False, through: Callable[[Record], bool] | None = None,
+) -> list[Tensor | None]:  # fmt: skip
     """Σ ⟨gy, ∂y/∂node⟩ over the ys, for each node of wrt; None if there is no gradient. Constant ys are skipped.
 
     through    record → whether gradients pass through it; by default, they pass through every record

@@ -12,11 +12,13 @@ and used in the lessons themselves:
 
     question.py         a question: its kind, how to parse an answer, and how to measure its error
     prediction.py       an answer that is locked before the code computes the result; reveal compares the two
+    pytorch.py          the same lines in PyTorch: run if it is installed, else shown as recorded
     quiz.py             the questions at the end of a lesson, with right answers and explanations of wrong ones
     progress.py         stores predictions and quiz answers as plain data in the learner's folder
     feedback.py         check gives a verdict on an answer and a hint; solution shows a worked solution
     scoring.py          score runs check on a whole notebook
     gates.py            named requirements of a piece of work, checked one by one
+    server.py           a server that answers with a saved model, and lets it write
     comparison.py       plots expected against actual numbers
     attempts.py         stores the attempts at exercises, also as plain data
     plots.py            plots that follow the theme of the notebook
@@ -46,6 +48,7 @@ from minigrad.course.feedback import check as check
 from minigrad.course.feedback import solution as solution
 from minigrad.course.prediction import reveal as reveal
 from minigrad.course.prediction import reveal_range as reveal_range
+from minigrad.course.pytorch import in_pytorch as in_pytorch
 from minigrad.course.scoring import score as score
 from minigrad.course.standing import dashboard as dashboard
 from minigrad.course.stopwatch import Rounds as Rounds

@@ -7,7 +7,7 @@ event      tried: a wrong answer that differs from earlier ones; passed: the fir
 attempt    a digest of the probes' outcomes: a repeated attempt has the same digest
 known      whether it is a known-wrong answer, which has a hint of its own
 
-So a kernel restart does not reset the hints, or the attempts that unlock the worked solution. The file is read again
+So a kernel restart does not reset the attempts that unlock the worked solution. The file is read again
 at each call, so two notebooks agree, and so do a kernel and the one started after it.
 """
 
@@ -34,14 +34,12 @@ class AttemptSummary:
     """The attempts at one part.
 
     different    the distinct wrong attempts, oldest first
-    general      the attempts in `different` that match no known-wrong answer: each brought a general hint
     passed       whether a right answer was checked before the solution was shown
     revealed     whether the solution was shown before any right answer
     broken       whether the part passed, but the latest checked answer was wrong
     """
 
     different: tuple[str, ...] = ()
-    general: tuple[str, ...] = ()
     passed: bool = False
     revealed: bool = False
     broken: bool = False
@@ -82,15 +80,11 @@ def attempts(folder: Path) -> list[Record]:
 def summarize(records: list[Record], part: str) -> AttemptSummary:
     """Summarize these records for one part. Of `passed` and `revealed`, the event that came first counts."""
     mine = [record for record in records if record["part"] == part and str(record["event"]) in EVENTS]
-    known: dict[str, bool] = {}
-    for record in mine:
-        if record["event"] == "tried":
-            known.setdefault(str(record["attempt"]), bool(record["known"]))
+    different = dict.fromkeys(str(record["attempt"]) for record in mine if record["event"] == "tried")
     end = next((record["event"] for record in mine if record["event"] in ("passed", "revealed")), "")
-    general = tuple(attempt for attempt in known if not known[attempt])
     last = next((record["event"] for record in reversed(mine) if record["event"] in ("passed", "broken")), "")
     broken = end == "passed" and last == "broken"
-    return AttemptSummary(tuple(known), general, end == "passed", end == "revealed", broken)
+    return AttemptSummary(tuple(different), end == "passed", end == "revealed", broken)
 
 
 def add_broken(notebook: Path, result: dict[str, Any]) -> None:

@@ -15,10 +15,11 @@ from pathlib import Path
 from typing import Any
 
 from minigrad.course.apart import observe
-from minigrad.course.probe import UNENDED, Outcome, Probe
+from minigrad.course.probe import SECONDS, UNENDED, Outcome, Probe, equal
 from minigrad.course.referee import inner_probe, parse_probes
 
 SLIPS = ("NameError", "UnboundLocalError")  # raised by a mistyped name, which costs no attempt and no hint
+SAME = "A known mistake has the same results: "  # another mistake may have them, too
 ANSWERS = Path(__file__).resolve().parent / "answers"
 
 
@@ -45,7 +46,8 @@ class Part:
     open        whether the learner sees the expected value: yes for a function, no where the answer is a number
     probes      the source text of the probes
     expected    the outcomes of the probes on the solution
-    hints       from a nudge to nearly the whole answer
+    hints       about the whole part, from a nudge to nearly the whole answer
+    probe_hints the hint for each probe that may fail; "" for a probe without one
     minutes     about how long it takes; 0 if unknown
     solution    the code of the worked solution; "" if it is kept elsewhere
     manual      whether the answer is prose, which a person reads: then there are no probes
@@ -60,6 +62,7 @@ class Part:
     expected: tuple[Outcome, ...]
     wrong: tuple[Wrong, ...]
     hints: tuple[str, ...]
+    probe_hints: tuple[str, ...] = ()
     minutes: int = 0
     solution: str = ""
     manual: bool = False
@@ -67,7 +70,7 @@ class Part:
 
     @property
     def patience(self) -> int:
-        """The number of different wrong attempts that unlock the worked solution: one for each hint, and one more."""
+        """The number of different wrong attempts that unlock the worked solution."""
         return len(self.hints) + 1
 
 
@@ -135,6 +138,7 @@ def part_of(name: str, facts: dict[str, Any]) -> Part:
         "defines": tuple(facts["defines"]),
         "expected": outcomes_of(facts["expected"]),
         "hints": tuple(facts["hints"]),
+        "probe_hints": tuple(facts.get("probe_hints", ())),
         "wrong": tuple(Wrong(**{**w, "outcomes": outcomes_of(w["outcomes"])}) for w in facts["wrong"]),
     }
     return Part(name, **{**facts, **read})
@@ -144,16 +148,16 @@ def outcomes_of(pairs: list[list[Any]]) -> tuple[Outcome, ...]:
     return tuple(Outcome(kind, value) for kind, value in pairs)
 
 
-def check_answer(part: Part, namespace: dict[str, Any], earlier: list[str]) -> Verdict:
-    """Run the probes on an answer. Returns the verdict; a new wrong attempt is appended to `earlier`."""
+def check_answer(part: Part, namespace: dict[str, Any]) -> Verdict:
+    """Run the probes on an answer. Returns the verdict."""
     missing = [f"no `{name}`" for name in part.defines if namespace.get(name, ...) is ...]
     if missing:
         names = " and ".join(filter(None, [", ".join(missing[:-1]), missing[-1]]))
         return Verdict(part, "todo", (f"There is {names} yet.",))
-    return verdict(part, observe(part.probes, namespace), earlier)
+    return verdict(part, observe(part.probes, namespace))
 
 
-def verdict(part: Part, outcomes: list[Outcome], earlier: list[str]) -> Verdict:
+def verdict(part: Part, outcomes: list[Outcome]) -> Verdict:
     """The verdict on an answer, from the outcomes of the part's probes."""
     if part.manual:
         return Verdict(part, "wait", ("A person reads this part and awards its points.",))
@@ -161,13 +165,13 @@ def verdict(part: Part, outcomes: list[Outcome], earlier: list[str]) -> Verdict:
         if outcome.kind == "todo":
             return Verdict(part, "todo", (f"`{outcome.told}` is not written yet.",) if outcome.told else ())
     if not alike(outcomes, part.expected):
-        return explain_failure(part, outcomes, earlier)
+        return explain_failure(part, outcomes)
     right = f"Probes that give what they should: {len(outcomes)} of {len(outcomes)}."
     return Verdict(part, "pass", (right, *filter(None, [part.shows])))
 
 
-def explain_failure(part: Part, outcomes: list[Outcome], earlier: list[str]) -> Verdict:
-    """The verdict on a wrong answer: a failed probe, and the hint for its known-wrong answer, or else the next hint."""
+def explain_failure(part: Part, outcomes: list[Outcome]) -> Verdict:
+    """The verdict on a wrong answer: a failed probe, and the hint for its known-wrong answer, or else for the probe."""
     rows = [*zip((probe.expression for probe in parse_probes(part.probes)), part.expected, outcomes)]
     places = [i for i, (_, wanted, came) in enumerate(rows) if not wanted.matches(came)]
     place = next((i for i in places if outcomes[i].kind in UNENDED), places[0])
@@ -176,8 +180,10 @@ def explain_failure(part: Part, outcomes: list[Outcome], earlier: list[str]) -> 
     attempt = "" if came.kind == "raised" and came.value in SLIPS else known_by(outcomes)
     for wrong in part.wrong:
         if alike(outcomes, wrong.outcomes):
-            return Verdict(part, "fail", (*says, wrong.shows), f"Hint: {wrong.hint}", wrong, probe, attempt, apart)
-    hint = next_hint(part, attempt, earlier) if attempt else ""  # where no attempt is counted, `says` is hint enough
+            return Verdict(
+                part, "fail", (*says, f"{SAME}{wrong.shows}"), f"Hint: {wrong.hint}", wrong, probe, attempt, apart
+            )
+    hint = probe_hint(part, place) if attempt else ""  # where no attempt is counted, `says` is hint enough
     return Verdict(part, "fail", says, hint, None, probe, attempt, apart)
 
 
@@ -189,13 +195,10 @@ def known_by(outcomes: list[Outcome]) -> str:
     return hashlib.sha256(came.encode(errors="replace")).hexdigest()[:16]
 
 
-def next_hint(part: Part, attempt: str, earlier: list[str]) -> str:
-    """The hint for an attempt: each different attempt brings the next hint."""
-    if attempt not in earlier:
-        earlier.append(attempt)
-    number = min(earlier.index(attempt), len(part.hints) - 1)
-    more = " Another attempt brings the next." if number + 1 < len(part.hints) else ""
-    return f"Hint {number + 1} of {len(part.hints)}: {part.hints[number]}{more}"
+def probe_hint(part: Part, place: int) -> str:
+    """The hint for the probe that failed; where it has none, the first hint about the part."""
+    own = part.probe_hints[place] if place < len(part.probe_hints) else ""
+    return f"Hint: {own}" if own else f"Hint on `{part.name}` in general: {part.hints[0]}"
 
 
 def alike(outcomes: Any, others: Any) -> bool:
@@ -204,6 +207,8 @@ def alike(outcomes: Any, others: Any) -> bool:
 
 def difference(part: Part, probe: str, wanted: Outcome, came: Outcome) -> str:
     """The expected and the actual outcome of a probe, in words."""
+    if part.open and (rows := different_rows(wanted.value, came.value)):
+        return f"`{probe}` differs in {'; '.join(rows)}."
     write = repr if format_value(wanted.value) == format_value(came.value) else format_value
     asked, got = write(wanted.value), write(came.value)
     if part.open:
@@ -214,6 +219,17 @@ def difference(part: Part, probe: str, wanted: Outcome, came: Outcome) -> str:
     return f"`{probe}` {describe_outcome(came, 'is', got)}"
 
 
+def different_rows(wanted: Any, came: Any) -> list[str]:
+    """What differs between two dictionaries with the same keys, by key; empty for other values."""
+    if not (isinstance(wanted, dict) and isinstance(came, dict) and wanted.keys() == came.keys()):
+        return []
+    return [
+        f"`{key}`, which should be {format_value(wanted[key])} and is {format_value(came[key])}"
+        for key in wanted
+        if not equal(wanted[key], came[key])
+    ]
+
+
 def describe_outcome(came: Outcome, gave: str, got: str) -> str:
     """The outcome of a probe as the end of a sentence, with its likely cause; `gave` is the verb, "gave" or "is"."""
     match came.kind:
@@ -221,9 +237,9 @@ def describe_outcome(came: Outcome, gave: str, got: str) -> str:
             return f"{gave} {got}." + (" Is a `return` missing?" if came.value is None else "")
         case "odd":
             wanted = "where plain numbers, text or lists of them are expected"
-            return f"{gave} an object, of type {came.value}, {wanted}.{accessor_hint(came)}"
+            return f"{gave} an object, of type {came.value}, {wanted}."
         case "endless":
-            return "was still running after a few seconds, and was stopped: is there a loop that never ends?"
+            return f"was stopped after {SECONDS:g} seconds of computing: it is too slow, or a loop in it never ends."
         case "stuck":
             return "is still running, and could not be stopped: restart the kernel, and look for an endless loop."
         case "died":
@@ -233,12 +249,6 @@ def describe_outcome(came: Outcome, gave: str, got: str) -> str:
     told = f" ({came.told})" if came.told else ""
     missing = " Something is None there: is a `return` missing?" if "'NoneType'" in came.told else ""
     return f"raised {came.value}{told}.{missing}"
-
-
-def accessor_hint(came: Outcome) -> str:
-    """How to get the number out of a Value or Tensor that was given as the answer; "" for other types."""
-    number = {"Value": ".data", "Tensor": ".item()"}.get(came.value)
-    return f" The number in a {came.value} is its `{number}`." if number else ""
 
 
 def form(wanted: Outcome, came: Outcome) -> str:

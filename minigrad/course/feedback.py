@@ -16,6 +16,7 @@ from typing import Any
 
 from minigrad.course import exercise
 from minigrad.course.attempts import BROKEN, Attempts, AttemptSummary
+from minigrad.course.cell_errors import cell_error, watch_cells
 from minigrad.course.comparison import CAME, WANTED, Comparison, comparison
 from minigrad.course.exercise import Part, Verdict
 from minigrad.course.notebook_state import state_of
@@ -26,12 +27,16 @@ CODE = re.compile(r"`([^`]+)`")
 MARKS = {"todo": "○", "fail": "✗", "pass": "✓", "wait": "…"}
 COLOURS = {"todo": "#767676", "fail": "#c2410c", "pass": "#15803d", "wait": "#767676"}
 
+watch_cells()
+
 
 @dataclass(frozen=True)
 class Note:
     """Sentences, displayed as text or as a box for light and dark themes. The first sentence is the headline.
 
     code      the code of the failed probe, to run it again
+    part      the name of the part that the hints are about
+    hints     hints about the whole part, each folded until the learner opens it
     picture   the plot of expected against actual numbers
     worked    a worked solution
     """
@@ -39,6 +44,8 @@ class Note:
     state: str
     sentences: tuple[str, ...]
     code: str = ""
+    part: str = ""
+    hints: tuple[str, ...] = ()
     picture: Comparison | None = None
     worked: str = ""
 
@@ -48,17 +55,21 @@ class Note:
 
     def __repr__(self) -> str:
         told = list(self.sentences)
+        if self.hints:
+            told.append(hint_offer(self.part, len(self.hints)))
         if self.picture:
             told.append(f"`{self.picture.of}`: {self.picture.words.replace('Of', 'of', 1)}")
         return "\n  ".join(told) + (f"\n\n{self.worked}" if self.worked else "")
 
     def _repr_mimebundle_(self, **options: Any) -> dict[str, str]:
-        first, *rest = (CODE.sub(r"<code>\1</code>", html.escape(sentence)) for sentence in self.sentences)
+        first, *rest = map(as_html, self.sentences)
         lines = "".join(f'<div style="margin-top:.3em">{line}</div>' for line in rest)
         box = f"border-left:4px solid {COLOURS[self.state]};padding:.4em .8em;max-width:50em"
         news = f'<strong><span aria-hidden="true">{MARKS[self.state]} </span>{first}</strong>'
         if self.picture:
             lines += figure(self.picture)
+        if self.hints:
+            lines += folded_hints(self.part, self.hints)
         if self.worked:
             lines += f'<pre style="margin-top:.6em;overflow-x:auto">{html.escape(self.worked)}</pre>'
         if self.code:
@@ -66,8 +77,11 @@ class Note:
         return {"text/plain": repr(self), "text/html": f'<div role="status" style="{box}">{news}{lines}</div>'}
 
 
-def check(part: str | None = None) -> Note:
-    """Is what I wrote for this part of the exercise right? check() lists the parts."""
+def check(part: str | None = None, hint: int | None = None) -> Note:
+    """Is what I wrote for this part of the exercise right? check() lists the parts.
+
+    hint    the number of a general hint on the part, to show that hint instead: 1 for the first
+    """
     namespace = sys._getframe(1).f_globals
     try:
         known = part_called(part)
@@ -75,8 +89,12 @@ def check(part: str | None = None) -> Note:
         return report_damage(error)
     if known is None:
         return parts_there_are(part)
+    if hint is not None:
+        return general_hint(known, hint)
+    if error := cell_error(known.defines, namespace):
+        return Note("todo", (f"{known.name}: not checked.", error))
     attempts = attempts_in(namespace)
-    verdict = exercise.check_answer(known, namespace, list(attempts.at(known.name).general))
+    verdict = exercise.check_answer(known, namespace)
     trouble = attempts.add(verdict)
     said = note(verdict)
     news, *rest = said.sentences
@@ -199,7 +217,33 @@ def note(verdict: Verdict) -> Note:
     ran = verdict.probe if verdict.probe and part.open else None
     code = f"{ran.preparation}\n{ran.expression}".strip() if ran else ""
     picture = comparison(verdict.apart) if part.open else None
-    return Note(verdict.state, tuple(filter(None, [news, *says, verdict.hint])), code, picture)
+    hints = part.hints if verdict.state == "fail" and not verdict.wrong else ()
+    return Note(verdict.state, tuple(filter(None, [news, *says, verdict.hint])), code, part.name, hints, picture)
+
+
+def as_html(sentence: str) -> str:
+    return CODE.sub(r"<code>\1</code>", html.escape(sentence))
+
+
+def general_hint(part: Part, number: int) -> Note:
+    """One of the hints on a whole part, by its number."""
+    if number not in range(1, len(part.hints) + 1):
+        return Note("todo", (f"{part.name}: its general hints have the numbers 1 to {len(part.hints)}.",))
+    return Note("todo", (f"{part.name}: general hint {number} of {len(part.hints)}.", part.hints[number - 1]))
+
+
+def hint_offer(part: str, many: int) -> str:
+    last = f" to `hint={many}`" if many > 1 else ""
+    return f'General hints on {part}, the last nearly the whole answer: `check("{part}", hint=1)`{last}.'
+
+
+def folded_hints(part: str, hints: tuple[str, ...]) -> str:
+    """The hints on a whole part, each in a fold of its own."""
+    folds = [
+        f"<details><summary>General hint {n} of {len(hints)} on {html.escape(part)}</summary>{as_html(hint)}</details>"
+        for n, hint in enumerate(hints, 1)
+    ]
+    return f'<div style="margin-top:.3em">{"".join(folds)}</div>'
 
 
 def figure(picture: Comparison) -> str:

@@ -357,8 +357,6 @@ BUILT = {
     ("13", "example"): function_of("example", example, "own_pass"),
     ("22", "chunk"): function_of("chunk", chunk, "ring_by_hand"),
     ("22", "ring"): Recipe(
-        ("ring_by_hand",),
-        lambda: ring_of(chunk),
-        lambda names, _: ring_of(guard("chunk", names["chunk"], chunk)),
+        ("ring_by_hand",), lambda: ring_of(chunk), lambda names, _: ring_of(guard("chunk", names["chunk"], chunk))
     ),
 }

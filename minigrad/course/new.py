@@ -88,9 +88,9 @@ TEMPLATE = """\
 #
 # What you do here, and what you can do afterwards: two sentences. About 15 minutes, 10 points, in two parts.
 #
-# Write where it says *Your code here*, or in place of the dots; run the cell, and then the `check` cell below it. It
-# tells you what came out, what is wrong with it, and where to look next. You may ask as often as you like: a new
-# attempt brings a new hint, and after the last one `solution` shows a way.
+# Write where it says *Your code here*, or in place of the dots. Run that cell, then the `check` cell below it. `check`
+# says what came out, what is wrong with it, and where to look next. Ask as often as you like. After some different
+# attempts `solution` shows a way.
 
 # %%
 from minigrad.course import check, solution
@@ -113,7 +113,9 @@ def NAME_slopes(xs):
 check("NAME_slopes")
 
 # %% probes="NAME_slopes"
+# Hint: Shown when this probe, or a probe below it, is the first that fails. Name the mistake that it finds.
 NAME_slopes([2.0])
+# Hint: At −2 the slope of x³ is 12: the sign of x matters to x³, but not to its slope.
 NAME_slopes([-2.0, -1.0, 0.0, 1.0, 2.0])
 NAME_slopes([])
 
@@ -162,6 +164,7 @@ NAME_count = 2
 check("NAME_count")
 
 # %% probes="NAME_count"
+# Hint: Put your numbers into 3x² = 3, and count those that fit.
 NAME_count
 
 # %% [markdown] hints="NAME_count"

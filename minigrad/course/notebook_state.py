@@ -20,11 +20,15 @@ NAME = "_minigrad_memory"
 
 @dataclass
 class NotebookState:
-    """The predictions by name, the ledger that stores them, and the attempts at exercises."""
+    """The predictions by name, the ledger that stores them, the attempts at exercises, and the errors of cells.
+
+    errors    for each name that a cell failed to define, the error that ended the cell
+    """
 
     predictions: dict[str, Prediction] = field(default_factory=dict)
     ledger: Ledger | None = None
     attempts: Attempts | None = None
+    errors: dict[str, str] = field(default_factory=dict)
 
 
 def state_of(namespace: dict[str, Any]) -> NotebookState:

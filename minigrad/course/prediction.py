@@ -24,13 +24,15 @@ from minigrad.course.journal import Record
 from minigrad.course.notebook_state import state_of
 from minigrad.course.progress import Ledger, is_counted
 from minigrad.course.question import CONFIDENCE, Question, question
+from minigrad.course.stopwatch import Rounds
 
 AT_ONCE = "MINIGRAD_REVEAL_AT_ONCE"  # if this is in the environment, reveal never asks: a lecturer's room has voted
-LOCK_FIRST = "Lock your answer first, and its form shows the result; or run this cell again to see it."
-HELD = "The result is there. Lock your answer to see both, or see it without."
+LOCK_FIRST = "Lock your answer first, and its form will show the result. Or run this cell again to see it."
+HELD = "The result is ready: lock your answer and compare, or show the result without one."
 LATE = "You locked it late, after the answer was shown, so it is not counted."
 LOCK_LATE = "You can still lock yours: it is marked late, and not counted."
 NOT_LOCKED = "No prediction was locked."
+UNCLEAR = "The rounds disagree: run this cell again when the machine has less to do."
 UNCOUNTED = "This was a guess, so it is not counted."
 FEWEST = 3  # answers at one confidence before the learner sees how many of these were right
 
@@ -209,10 +211,11 @@ def reveal(name: str, actual: Any) -> PredictionNote:
     return reveal_answer(name, actual, sys._getframe(1).f_globals)
 
 
-def reveal_range(name: str, value: float, *edges: float) -> PredictionNote:
+def reveal_range(name: str, value: float | Rounds, *edges: float) -> PredictionNote:
     """Reveal the option in whose range a number lies: `reveal_range("times", 7.3, 4, 20)` is the second of three.
 
     The options of the question are the ranges in rising order. An edge belongs to the range above it.
+    A measured number of in_turns() is revealed only if its rounds agree on the range.
     Raises ValueError if the edges do not rise, the value is NaN, or there is not one option more than there are edges.
     """
     namespace = sys._getframe(1).f_globals
@@ -226,7 +229,10 @@ def reveal_range(name: str, value: float, *edges: float) -> PredictionNote:
         raise ValueError(
             f"{name!r} has {len(options)} options, so it needs {len(options) - 1} edges; got {list(edges)}"
         )
-    return reveal_answer(name, options[bisect_right(edges, value)], namespace)
+    place = value.among(*edges) if isinstance(value, Rounds) else bisect_right(edges, value)
+    if place is None:
+        return PredictionNote(name, (UNCLEAR,))
+    return reveal_answer(name, options[place], namespace)
 
 
 def reveal_answer(name: str, actual: Any, namespace: dict[str, Any]) -> PredictionNote:

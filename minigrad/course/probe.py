@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 BUSY = 10  # the wall-clock limit, as a multiple of the limit on CPU time
 SLEEPING = 0.02  # share of a core below which a thread is blocked, not starved
-SECONDS = 2.0  # limit for a probe: most take milliseconds, but may load a module from a slow disk
+SECONDS = 6.0  # limit for a probe: most take milliseconds, but a right answer may be slow
 GRACE = 2.0  # CPU seconds for code to unwind after Stop is raised: unwinding 10⁵ calls takes that long
 UNENDED = ("endless", "stuck", "died")  # the probe was stopped, could not be stopped, or ended its process
 MOST_ITEMS = 10_000
@@ -283,7 +283,7 @@ def copy_plain(x: Any, items: Iterator[int], depth: int) -> Any:
             return short(copy(x))
     if issubclass(kind, dict):
         return {str(copy_plain(k, items, DEEPEST)): copy_plain(v, items, depth + 1) for k, v in dict.items(x)}
-    return copy_plain(from_numpy(x), items, depth)
+    return copy_plain(from_engine(x), items, depth)
 
 
 def short(x: Any) -> Any:
@@ -293,6 +293,21 @@ def short(x: Any) -> Any:
     if isinstance(x, str) and len(x) > MOST_ITEMS:
         raise Odd(f"str of {len(x)} characters")
     return x
+
+
+def from_engine(x: Any) -> Any:
+    """The number in a Fraction, a Decimal or a Value, or the numbers in a Tensor. Raises Odd for any other object."""
+    kind, module = type(x), sys.modules.get
+    if kind is getattr(module("fractions"), "Fraction", None) or kind is getattr(module("decimal"), "Decimal", None):
+        return int(x) if x == x and abs(x) < 1e30 and x == int(x) else float(x)
+    if kind is getattr(module("minigrad.scalar.value"), "Value", None):
+        return kind.data.__get__(x)
+    if kind.__name__ in ("Tensor", "Parameter") and kind.__module__.startswith("minigrad."):
+        try:
+            return x.detach().numpy()
+        except Exception:  # it has no numbers yet: it stands in a graph
+            raise Odd(kind.__name__) from None
+    return from_numpy(x)
 
 
 def from_numpy(x: Any) -> Any:

@@ -180,13 +180,7 @@ def order_read(given: Any, options: Sequence[str]) -> list[str] | None:
     return order if sorted(order) == sorted(options) else None
 
 
-READERS = {
-    "number": number_read,
-    "option": option_read,
-    "truth": truth_read,
-    "shape": shape_read,
-    "order": order_read,
-}
+READERS = {"number": number_read, "option": option_read, "truth": truth_read, "shape": shape_read, "order": order_read}
 
 
 def remark(given: Any) -> str:

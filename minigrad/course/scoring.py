@@ -51,7 +51,7 @@ def score(work: str | Path | dict[str, Any], name: str | None = None) -> dict[st
 
 
 def marks(the_exercise: Exercise, namespace: dict[str, Any]) -> dict[str, Any]:
-    verdicts = [exercise.check_answer(part, namespace, []) for part in the_exercise.parts]
+    verdicts = [exercise.check_answer(part, namespace) for part in the_exercise.parts]
     parts = {
         v.part.name: {"state": v.state, "points": v.points, "of": v.part.points, "says": repr(note(v))}
         for v in verdicts

@@ -117,24 +117,12 @@ class DataLoader(Stateful):
     """
 
     def __init__(
-        self,
-        dataset: Samples | IterableDataset,
-        batch_size: int = 1,
-        shuffle: bool = False,
-        sampler: Iterable[Any] | None = None,
-        batch_sampler: Iterable[list[Any]] | None = None,
-        num_workers: int = 0,
-        collate_fn: Callable[[list[Any]], Any] | None = None,
-        pin_memory: bool = False,
-        drop_last: bool = False,
-        timeout: float = 0,
-        worker_init_fn: Any = None,
-        *,
-        generator: Source = None,
-        prefetch_factor: int = 2,
-        persistent_workers: bool = False,
-        progress: bool = False,
-    ):
+        self, dataset: Samples | IterableDataset, batch_size: int = 1, shuffle: bool = False,
+        sampler: Iterable[Any] | None = None, batch_sampler: Iterable[list[Any]] | None = None,
+        num_workers: int = 0, collate_fn: Callable[[list[Any]], Any] | None = None,
+        pin_memory: bool = False, drop_last: bool = False, timeout: float = 0, worker_init_fn: Any = None,
+        *, generator: Source = None, prefetch_factor: int = 2, persistent_workers: bool = False, progress: bool = False,
+    ):  # fmt: skip
         refuse_numbers(batch_size=(batch_size, 1), num_workers=(num_workers, 0), prefetch_factor=(prefetch_factor, 1))
         refuse_two_orders(dataset, shuffle, sampler, batch_sampler, batch_size != 1 or drop_last)
         self.dataset, self.batch_size, self.drop_last = dataset, batch_size, drop_last

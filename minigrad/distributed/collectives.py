@@ -94,12 +94,9 @@ def all_gather(
 
 
 def gather(
-    tensor: Tensor,
-    gather_list: Sequence[Tensor] | None = None,
-    dst: int = 0,
-    group: ProcessGroup | None = None,
-    async_op: bool = False,
-) -> Work | None:
+    tensor: Tensor, gather_list: Sequence[Tensor] | None = None,
+    dst: int = 0, group: ProcessGroup | None = None, async_op: bool = False,
+) -> Work | None:  # fmt: skip
     """Write the tensor of each process into its place in the `gather_list` of rank `dst`; others pass no list."""
     g = resolve_group(group)
     x = TransferBuffer(g, tensor, "gather")
@@ -112,12 +109,9 @@ def gather(
 
 
 def scatter(
-    tensor: Tensor,
-    scatter_list: Sequence[Tensor] | None = None,
-    src: int = 0,
-    group: ProcessGroup | None = None,
-    async_op: bool = False,
-) -> Work | None:
+    tensor: Tensor, scatter_list: Sequence[Tensor] | None = None,
+    src: int = 0, group: ProcessGroup | None = None, async_op: bool = False,
+) -> Work | None:  # fmt: skip
     """Give each process its tensor of the `scatter_list` of rank `src`; others pass no list."""
     g = resolve_group(group)
     y = TransferBuffer(g, tensor, "scatter", writes=True)
@@ -130,12 +124,9 @@ def scatter(
 
 
 def reduce_scatter_tensor(
-    output: Tensor,
-    input: Tensor,
-    op: ReduceOp = ReduceOp.SUM,
-    group: ProcessGroup | None = None,
-    async_op: bool = False,
-) -> Work | None:
+    output: Tensor, input: Tensor, op: ReduceOp = ReduceOp.SUM,
+    group: ProcessGroup | None = None, async_op: bool = False,
+) -> Work | None:  # fmt: skip
     """Give each process its part of the sum of all inputs, which are cut along their first axis."""
     g = resolve_group(group)
     x, y = TransferBuffer(g, input, "reduce_scatter"), TransferBuffer(g, output, "reduce_scatter", writes=True)

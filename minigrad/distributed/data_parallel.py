@@ -56,14 +56,9 @@ class DistributedDataParallel(Module):
     """
 
     def __init__(
-        self,
-        module: Module,
-        process_group: ProcessGroup | None = None,
-        bucket_cap_mb: float = 25,
-        find_unused_parameters: bool = False,
-        broadcast_buffers: bool = True,
-        gradient_as_bucket_view: bool = False,
-    ):
+        self, module: Module, process_group: ProcessGroup | None = None, bucket_cap_mb: float = 25,
+        find_unused_parameters: bool = False, broadcast_buffers: bool = True, gradient_as_bucket_view: bool = False,
+    ):  # fmt: skip
         self.module, self.group = module, resolve_group(process_group)
         self.find_unused, self.broadcast_buffers = find_unused_parameters, broadcast_buffers
         self.names = {id(p): name for name, p in module.named_parameters() if p.requires_grad}

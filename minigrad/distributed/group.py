@@ -40,12 +40,9 @@ class Work:
     pending: ClassVar[set[Work]] = set()  # kept alive: MPI writes to their memory
 
     def __init__(
-        self,
-        is_done: Callable[[], bool],
-        finish: Callable[[], None],
-        until: Callable[..., None],
-        what: Callable[[], str],
-    ):
+        self, is_done: Callable[[], bool], finish: Callable[[], None],
+        until: Callable[..., None], what: Callable[[], str],
+    ):  # fmt: skip
         self.is_done, self.finish, self.until, self.what = is_done, finish, until, what
         self.pending.add(self)
 

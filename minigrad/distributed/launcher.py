@@ -29,13 +29,10 @@ from .watch import LAUNCHED, Board
 
 LOOK, GRACE, LEAVING = 0.1, 0.3, 5.0  # seconds: between polls; for other ranks' reports of a failure; to leave MPI
 SURROUNDINGS = {  # let Open MPI run as root, with more ranks than cores; one thread for each rank
-    "OMPI_ALLOW_RUN_AS_ROOT": "1",
-    "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
+    "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
     "PRTE_MCA_rmaps_default_mapping_policy": ":oversubscribe",
-    "OMP_NUM_THREADS": "1",
-    "OPENBLAS_NUM_THREADS": "1",
-    "PYTHONUNBUFFERED": "1",
-}
+    "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "PYTHONUNBUFFERED": "1",
+}  # fmt: skip
 RESTART = "MINIGRAD_RESTART"  # the environment variable with the number of restarts so far
 Say = Callable[[int, str], None]
 

@@ -38,12 +38,9 @@ def reduction(extremum: np.ufunc) -> MPI.Op:
 
 
 REDUCE = {
-    ReduceOp.SUM: MPI.SUM,
-    ReduceOp.AVG: MPI.SUM,
-    ReduceOp.PRODUCT: MPI.PROD,
-    ReduceOp.MIN: reduction(np.minimum),
-    ReduceOp.MAX: reduction(np.maximum),
-}
+    ReduceOp.SUM: MPI.SUM, ReduceOp.AVG: MPI.SUM, ReduceOp.PRODUCT: MPI.PROD,
+    ReduceOp.MIN: reduction(np.minimum), ReduceOp.MAX: reduction(np.maximum),
+}  # fmt: skip
 MOVED: dict[Any, Any] = {bfloat16: np.uint16, np.dtype(bool): np.uint8}
 SIGNED = 64  # bytes of a call's signature
 BURST = 100  # tests in C before Python reads the clock: testing progresses the transfer

@@ -17,12 +17,9 @@ from .group import DistributedError, ProcessGroup, ReduceOp
 from .mpi import MPIGroup
 
 REDUCE = {
-    ReduceOp.SUM: "NCCL_SUM",
-    ReduceOp.AVG: "NCCL_SUM",
-    ReduceOp.PRODUCT: "NCCL_PROD",
-    ReduceOp.MIN: "NCCL_MIN",
-    ReduceOp.MAX: "NCCL_MAX",
-}
+    ReduceOp.SUM: "NCCL_SUM", ReduceOp.AVG: "NCCL_SUM", ReduceOp.PRODUCT: "NCCL_PROD",
+    ReduceOp.MIN: "NCCL_MIN", ReduceOp.MAX: "NCCL_MAX",
+}  # fmt: skip
 TYPES = "int8 uint8 int32 uint32 int64 uint64 float16 float32 float64".split()  # noqa: SIM905  (NCCL has no int16)
 
 

@@ -69,12 +69,9 @@ class Pipeline:
     """
 
     def __init__(
-        self,
-        stages: Sequence[PipelineStage],
-        schedule: Schedule,
-        loss_fn: Callable[..., Tensor] | None = None,
-        scale_grads: bool = True,
-    ):
+        self, stages: Sequence[PipelineStage], schedule: Schedule,
+        loss_fn: Callable[..., Tensor] | None = None, scale_grads: bool = True,
+    ):  # fmt: skip
         g, v = stages[0].group, schedule.chunks
         wanted = [(c * g.size + g.rank, g.size * v) for c in range(v)]
         got = [(stage.stage_index, stage.num_stages) for stage in stages]

@@ -29,12 +29,9 @@ from .group import ProcessGroup, ReduceOp
 from .mpi import MPIGroup, copy_when_done, wire_view
 
 REDUCE: dict[ReduceOp, Callable[..., Any]] = {
-    ReduceOp.SUM: np.add,
-    ReduceOp.AVG: np.add,
-    ReduceOp.PRODUCT: np.multiply,
-    ReduceOp.MIN: np.minimum,
-    ReduceOp.MAX: np.maximum,
-}
+    ReduceOp.SUM: np.add, ReduceOp.AVG: np.add, ReduceOp.PRODUCT: np.multiply,
+    ReduceOp.MIN: np.minimum, ReduceOp.MAX: np.maximum,
+}  # fmt: skip
 under_way: list[Iterator[bool]] = []  # algorithms of all groups: waiting for one progresses all, as others may need it
 
 

@@ -109,12 +109,9 @@ class FullyShardedDataParallel(Module):
     """
 
     def __init__(
-        self,
-        module: Module,
-        process_group: ProcessGroup | None = None,
-        sharding_strategy: ShardingStrategy = FULL_SHARD,
-        auto_wrap_policy: Iterable[type[Module]] = (),
-    ):
+        self, module: Module, process_group: ProcessGroup | None = None,
+        sharding_strategy: ShardingStrategy = FULL_SHARD, auto_wrap_policy: Iterable[type[Module]] = (),
+    ):  # fmt: skip
         wrap_inner(module, tuple(auto_wrap_policy), process_group, sharding_strategy)
         self.module, self.group, self.strategy = module, resolve_group(process_group), sharding_strategy
         own = {name: p for name, p in module.named_parameters() if not isinstance(p, FlatParameter)}

@@ -14,14 +14,9 @@ from .group import ProcessGroup, Work
 
 
 def run_transfer(
-    g: ProcessGroup,
-    call: str,
-    x: Spec,
-    begin: Callable[[], Callable[[], bool]],
-    finish: Callable[[], None],
-    async_op: bool = False,
-    detail: str = "",
-) -> Work | None:
+    g: ProcessGroup, call: str, x: Spec, begin: Callable[[], Callable[[], bool]],
+    finish: Callable[[], None], async_op: bool = False, detail: str = "",
+) -> Work | None:  # fmt: skip
     """Run a transfer that all members begin, and wait for it; with async_op return it as Work instead.
 
     x         the larger of input and output, whose bytes are counted, as in nccl-tests

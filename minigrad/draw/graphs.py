@@ -153,17 +153,13 @@ def node_label(node: Node, names: Mapping[Node, str], read: Mapping[Node, Sequen
 
 def box_of(node: Node, names: Mapping[Node, str], read: Mapping[Node, Sequence[Node]]) -> Box:
     """The box of a node, labelled by the learner's name for it; an input that has none keeps its name in the graph."""
+    kind, name = kind_of(node), node_label(node, names, read) or own_name(node)
+    specs = ", ".join(str(result.spec) for result in read.get(node, [node])) + worker(node)
     return Box(
-        id="",
-        kind=kind_of(node),
-        name=node_label(node, names, read) or own_name(node),
-        op=sign_of(node.op) if kind_of(node) == "op" else "",
-        spec=""
-        if is_constant(node)
-        else ", ".join(str(result.spec) for result in read.get(node, [node])) + worker(node),
-        value=constant(node.op.value) if isinstance(node.op, Const) else UNKNOWN,
-        grad="",
-    )
+        id="", kind=kind, name=name, op=sign_of(node.op) if kind == "op" else "",
+        spec="" if is_constant(node) else specs,
+        value=constant(node.op.value) if isinstance(node.op, Const) else UNKNOWN, grad="",
+    )  # fmt: skip
 
 
 def kind_of(node: Node) -> str:

@@ -117,12 +117,9 @@ def trouble(array: Any) -> str:
 
 
 def listing_of_nodes(
-    outputs: Sequence[Node],
-    namespace: Mapping[str, object],
-    calls: Calls | None = None,
-    given: Sequence[Node] = (),
-    own: Mapping[Node, str] | None = None,
-) -> Listing:
+    outputs: Sequence[Node], namespace: Mapping[str, object], calls: Calls | None = None,
+    given: Sequence[Node] = (), own: Mapping[Node, str] | None = None,
+) -> Listing:  # fmt: skip
     """The graph behind some nodes, in the order in which it was built, if that is known.
 
     own    the names that the graph gives its inputs
@@ -188,16 +185,11 @@ def entry_of(node: Node, name: str, value: Any, path: Path | None) -> Entry:
     if isinstance(node.op, Const):
         return Entry("constant", "", name, "", node, value=constant(node.op.value), path=path)
     return Entry(
-        kind=kind_of(node),
-        sign=sign_of(node.op) if node.inputs else "",
-        name=name or own_name(node),
+        kind=kind_of(node), sign=sign_of(node.op) if node.inputs else "", name=name or own_name(node),
         spec=str(node.spec) if isinstance(node.spec, Spec) else " ".join(map(str, node.spec)),
-        thing=node,
-        nbytes=bytes_of(node.spec),
-        value=UNKNOWN if value is None else format_array(value),
-        trouble="" if value is None else trouble(value),
-        path=path,
-    )
+        thing=node, nbytes=bytes_of(node.spec), value=UNKNOWN if value is None else format_array(value),
+        trouble="" if value is None else trouble(value), path=path,
+    )  # fmt: skip
 
 
 def bytes_of(spec: Any) -> int | None:

@@ -18,15 +18,9 @@ from ..engine.tensor.symbol import Symbol, placeholder
 from .words import format_op, number
 
 ARRIVING = "g"  # the gradient that arrives at the result
-TIGHTNESS = {
-    **dict.fromkeys(("=", "≠", ">", "≥", "<", "≤"), 0),
-    "+": 1,
-    "−": 1,
-    "×": 2,
-    "÷": 2,
-    "@": 2,
-    "neg": 3,
-}  # precedence of operators, as in school; any other op is a function
+TIGHTNESS = {  # precedence of operators, as in school; any other op is a function
+    "=": 0, "≠": 0, ">": 0, "≥": 0, "<": 0, "≤": 0, "+": 1, "−": 1, "×": 2, "÷": 2, "@": 2, "neg": 3,
+}  # fmt: skip
 TIGHTEST = 9
 
 

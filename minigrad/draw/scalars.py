@@ -155,13 +155,7 @@ def shares_of(
         before = collected.get(parent)
         after = collected[parent] = outgoing if before is None else before + outgoing
         yield Share(
-            arrow=arrow.id,
-            incoming=number(incoming),
-            rule=rule,
-            is_whole=False,
-            slope=number(slope),
-            outgoing=number(outgoing),
-            before="" if before is None else number(before),
-            after=number(after),
-            entry=Entry("", before, outgoing, after),
-        )
+            arrow=arrow.id, incoming=number(incoming), rule=rule, is_whole=False, slope=number(slope),
+            outgoing=number(outgoing), before="" if before is None else number(before),
+            after=number(after), entry=Entry("", before, outgoing, after),
+        )  # fmt: skip

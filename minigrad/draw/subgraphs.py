@@ -52,12 +52,9 @@ class NestedEntries:
     """
 
     def __init__(
-        self,
-        outside: Callable[[Node], Entry],
-        inside: Callable[[Node, str, Path, Sequence[Node]], Entry],
-        names: Mapping[Node, str],
-        read: Mapping[Node, Sequence[Node]],
-    ):
+        self, outside: Callable[[Node], Entry], inside: Callable[[Node, str, Path, Sequence[Node]], Entry],
+        names: Mapping[Node, str], read: Mapping[Node, Sequence[Node]],
+    ):  # fmt: skip
         self.outside, self.inside, self.names, self.read = outside, inside, names, dict(read)
         self.scopes: dict[InnerNode | Part, Scope] = {}
 

@@ -26,11 +26,9 @@ BESIDE = {"LR": "0.3", "TB": "0.12"}  # inches between boxes of a rank; from top
 PHONE = 260  # width of a notebook's output on a phone
 BOLD = 1.1  # width of bold text relative to normal: names, and numbers at the step that changes them
 EMS = {
-    **dict.fromkeys("ijl.,:;'|!· ", 0.34),
-    **dict.fromkeys("ftr[]()/", 0.41),
-    **dict.fromkeys("#−+×=<>→", 0.84),
-    **dict.fromkeys("mwMW@%…", 1.0),
-}
+    **dict.fromkeys("ijl.,:;'|!· ", 0.34), **dict.fromkeys("ftr[]()/", 0.41),
+    **dict.fromkeys("#−+×=<>→", 0.84), **dict.fromkeys("mwMW@%…", 1.0),
+}  # fmt: skip
 LONGEST_NAME = 24  # characters; longer names end in an ellipsis, but are complete in Drawing.text
 NAMESPACE = {"svg": "http://www.w3.org/2000/svg"}
 
@@ -121,20 +119,10 @@ def svg(
     scale = max(LEAST, min(1, ROOM / width))
     frame = f'width="{scale * width:g}" height="{scale * height:g}" viewBox="{left:g} {top:g} {width:g} {height:g}"'
     classes = "mg-picture" + " mg-down" * (direction == "TB")
-    return "\n".join(
-        [
-            f'<svg xmlns="http://www.w3.org/2000/svg" class="{classes}" role="img" {frame}>',
-            f"<title>{escape(title)}</title>",
-            f"<desc>{escape(description)}</desc>",
-            f"<style>{STYLE}{HEAT_STYLE if any(map(heats, picture.boxes)) else ''}</style>",
-            f'<g transform="{move[0]}">',
-            *arrows,
-            *boxes,
-            "</g>",
-            "</svg>",
-            "",
-        ]
-    )
+    start = f'<svg xmlns="http://www.w3.org/2000/svg" class="{classes}" role="img" {frame}>'
+    words = f"<title>{escape(title)}</title>\n<desc>{escape(description)}</desc>"
+    style = f"<style>{STYLE}{HEAT_STYLE if any(map(heats, picture.boxes)) else ''}</style>"
+    return "\n".join([start, words, style, f'<g transform="{move[0]}">', *arrows, *boxes, "</g>", "</svg>", ""])
 
 
 def dot(picture: Picture, sizes: dict[str, tuple[float, float]], room: dict[str, str], direction: str = "LR") -> str:

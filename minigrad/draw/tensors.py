@@ -63,15 +63,11 @@ class TensorGraph:
     def box(self, node: Node) -> Box:
         value = self.values.get(node)
         return Box(
-            id="",
-            kind=kind_of(node),
-            name=self.names.get(node, own_name(node)),
-            op=sign_of(node.op) if node.inputs else "",
-            spec="" if is_constant(node) else str(node.spec),
+            id="", kind=kind_of(node), name=self.names.get(node, own_name(node)),
+            op=sign_of(node.op) if node.inputs else "", spec="" if is_constant(node) else str(node.spec),
             value=UNKNOWN if value is None else format_array(value),
-            grad=grad_of(node) if node.needs_grad else "",
-            kept=node in self.kept,
-        )
+            grad=grad_of(node) if node.needs_grad else "", kept=node in self.kept,
+        )  # fmt: skip
 
     @np.errstate(all="ignore")
     def replay(self, seed: Any) -> Replay:
@@ -92,12 +88,8 @@ class TensorGraph:
         boxes = {box.id: box for box in self.picture.boxes}
         for node, box in self.box_of.items():
             gx = collected.get(node)
-            boxes[box.id] = replace(
-                box,
-                grad=box.grad if gx is None else format_array(gx),
-                value_heat=heat_of(self.values[node]),
-                grad_heat=None if gx is None else heat_of(gx),
-            )
+            grad, gx_heat = (box.grad, None) if gx is None else (format_array(gx), heat_of(gx))
+            boxes[box.id] = replace(box, grad=grad, value_heat=heat_of(self.values[node]), grad_heat=gx_heat)
         reads = {
             box.id: tuple(self.box_of[x].id for x in read_by(node)) for node, box in self.box_of.items() if node.inputs
         }
@@ -119,22 +111,15 @@ class TensorGraph:
                 continue
             before = collected.get(x)
             collected[x] = gx if before is None else before + gx
-            shares.append(
-                Share(
-                    arrow=arrow.id,
-                    incoming=format_array(gy),
-                    rule=rule.text,
-                    is_whole=rule.is_whole,
-                    slope="" if partial is None or partial.size > FEW else format_array(partial),
-                    outgoing=format_array(gx),
-                    before="" if before is None else format_array(before),
-                    after=format_array(collected[x]),
-                    entry=entry_of(before, gx, collected[x]),
-                    spread="" if partial is None or partial.size <= FEW else spread(partial),
-                    heat=heat_of(collected[x]),
-                    terms=terms_of(before, gx, collected[x]),
-                )
-            )
+            share = Share(
+                arrow=arrow.id, incoming=format_array(gy), rule=rule.text, is_whole=rule.is_whole,
+                slope="" if partial is None or partial.size > FEW else format_array(partial),
+                outgoing=format_array(gx), before="" if before is None else format_array(before),
+                after=format_array(collected[x]), entry=entry_of(before, gx, collected[x]),
+                spread="" if partial is None or partial.size <= FEW else spread(partial),
+                heat=heat_of(collected[x]), terms=terms_of(before, gx, collected[x]),
+            )  # fmt: skip
+            shares.append(share)
         return gxs, shares
 
     def partials(self, node: Node, gy: Any, kept: tuple[Any, ...]) -> list[Any]:

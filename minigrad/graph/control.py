@@ -92,13 +92,9 @@ def refuse_uncallable(**ways: Any) -> None:
 
 
 def while_loop(
-    cond: Function,
-    body: Function,
-    loop_vars: Any,
-    shape_invariants: Any = None,
-    maximum_iterations: Any = None,
-    name: str | None = None,
-) -> Any:
+    cond: Function, body: Function, loop_vars: Any, shape_invariants: Any = None,
+    maximum_iterations: Any = None, name: str | None = None,
+) -> Any:  # fmt: skip
     """Repeat loop_vars = body(*loop_vars) while cond(*loop_vars) holds; return the last loop_vars.
 
     shape_invariants      a shape for each variable; an axis that is None may change its length at each step
@@ -219,12 +215,9 @@ def case(
 
 
 def scan(
-    f: Callable[[Any, Any], tuple[Any, Any]],
-    init: Any,
-    xs: Any = None,
-    length: int | None = None,
-    reverse: bool = False,
-) -> tuple[Any, Any]:
+    f: Callable[[Any, Any], tuple[Any, Any]], init: Any,
+    xs: Any = None, length: int | None = None, reverse: bool = False,
+) -> tuple[Any, Any]:  # fmt: skip
     """c, y[t] = f(c, x[t]) for each t, starting from c = init. Returns the last c, and all y stacked.
 
     xs         tensors in any structure; t runs along their first axis

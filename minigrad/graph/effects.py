@@ -57,12 +57,11 @@ def tuple_(tensors: Sequence[Any], name: str | None = None, control_inputs: Iter
     with builder.building():
         waits = [builder.lift(x).node for x in (*tensors, *control_inputs) if x is not None]
         called = "tuple" if name is None else name
-        return [
-            None
-            if x is None
-            else Tracer(builder.node(ops.ControlDep(), (builder.lift(x).node, *waits), name=called), builder)
-            for x in tensors
-        ]
+
+        def wait(x: Any) -> Tracer:
+            return Tracer(builder.node(ops.ControlDep(), (builder.lift(x).node, *waits), name=called), builder)
+
+        return [None if x is None else wait(x) for x in tensors]
 
 
 def stop_gradient(input: Any, name: str | None = None) -> Any:

@@ -99,14 +99,10 @@ class TracedFunction:
     """
 
     def __init__(
-        self,
-        f: Callable[..., Any],
-        input_signature: Sequence[Any] | None = None,
-        autograph: bool = True,
-        reduce_retracing: bool = False,
-        compile_options: CompileOptions | None = None,
-        parameters: Parameters | None = None,
-    ):
+        self, f: Callable[..., Any], input_signature: Sequence[Any] | None = None,
+        autograph: bool = True, reduce_retracing: bool = False,
+        compile_options: CompileOptions | None = None, parameters: Parameters | None = None,
+    ):  # fmt: skip
         if not callable(f):
             raise TypeError(f"mg.function needs something that can be called, and got {f!r}")
         code = inspect.unwrap(f.func if isinstance(f, partial) else f)
@@ -343,13 +339,9 @@ def kind_of_call(args: tuple[Any, ...], options: dict[str, Any]) -> list[Any]:
 
 def function(
     func: Callable[..., Any] | None = None,
-    *,
-    input_signature: Sequence[Any] | None = None,
-    autograph: bool = True,
-    reduce_retracing: bool = False,
-    jit_compile: bool | str = False,
-    threads: int = 1,
-) -> Any:
+    *, input_signature: Sequence[Any] | None = None, autograph: bool = True,
+    reduce_retracing: bool = False, jit_compile: bool | str = False, threads: int = 1,
+) -> Any:  # fmt: skip
     """The function, traced once for each kind of call and run as a graph. A decorator, with or without options.
 
     input_signature     a TensorSpec for each argument: one trace serves all calls; None in a shape is any length
@@ -362,12 +354,8 @@ def function(
     """
     if func is None:
         return lambda f: function(
-            f,
-            input_signature=input_signature,
-            autograph=autograph,
-            reduce_retracing=reduce_retracing,
-            jit_compile=jit_compile,
-            threads=threads,
-        )
+            f, input_signature=input_signature, autograph=autograph,
+            reduce_retracing=reduce_retracing, jit_compile=jit_compile, threads=threads,
+        )  # fmt: skip
     compile_options = CompileOptions.from_jit_compile(jit_compile, threads)
     return TracedFunction(func, input_signature, autograph, reduce_retracing, compile_options)

@@ -400,13 +400,7 @@ def add_to_collection(name: str, value: Any) -> None:
     get_default_graph().add_to_collection(name, value)
 
 
-def gradients(
-    ys: Any,
-    xs: Any,
-    grad_ys: Any = None,
-    name: str = "gradients",
-    stop_gradients: Any = None,
-) -> list[Any]:
+def gradients(ys: Any, xs: Any, grad_ys: Any = None, name: str = "gradients", stop_gradients: Any = None) -> list[Any]:
     """Σ ⟨grad_y, ∂y/∂x⟩ for each x, over all ys; None where no y depends on x.
 
     ys, xs            one tensor or several; an x may be any symbol of the graph

@@ -141,6 +141,8 @@ def observe(what: Any, attribute: str) -> Any:
     if isinstance(what, Stateful):
         is_slot = isinstance(getattr(type(what), attribute, None), MemberDescriptorType)
         return contents(getattr(what, attribute, MISSING) if is_slot else vars(what).get(attribute, MISSING))
+    if attribute == "()":
+        return what()
     if attribute in ("value", "contents"):
         return contents(what.numpy() if attribute == "value" else what)
     found = getattr(what, attribute, None)
@@ -173,6 +175,8 @@ def change(what: Any, attribute: str, before: Any, now: Any) -> str:
             return f"a tensor {'no longer requires a gradient' if before else 'now requires a gradient'}"
         case "together":
             return "parameters that had made the same number of steps with an optimiser no longer have"
+        case "()":
+            return f"{what.__name__}() was {before} and is {now}"
         case "groups()":
             changed = {name: (old, new) for (name, old), (_, new) in zip(before, now) if old != new}
             if len(before) != len(now) or "params" in changed:

@@ -60,11 +60,8 @@ class JitFunction(TracedFunction):
 
 def jit(
     fun: Callable[..., Any] | None = None,
-    *,
-    static_argnums: int | Iterable[int] = (),
-    static_argnames: str | Iterable[str] = (),
-    backend: str | None = None,
-) -> Any:
+    *, static_argnums: int | Iterable[int] = (), static_argnames: str | Iterable[str] = (), backend: str | None = None,
+) -> Any:  # fmt: skip
     """The function, traced once for each kind of call and run as a graph. A decorator, with or without options.
 
     Like XLA, it may reorder sums, so that results differ by rounding from those of the ops run one by one. mg.function

@@ -33,6 +33,7 @@ DEPTH = 64
 PARTS = {MethodType: ("__func__", "__self__"), partial: ("func", "args", "keywords"), property: ("fget",)}
 PARTS |= dict.fromkeys((staticmethod, classmethod), ("__func__",))
 OF_FUNCTIONS = "__code__", "__defaults__", "__kwdefaults__"
+CALLED_BY_LAYERS = frozenset({"forward"})  # the name that Module.__call__ reads, which is a library's code
 UNCALLED = {"__init__", "__new__", "__post_init__", "__repr__", "__str__"}
 VARIABLES = {"LOAD_GLOBAL", "LOAD_NAME", "LOAD_DEREF", "LOAD_CLASSDEREF", "LOAD_FROM_DICT_OR_DEREF"}
 ATTRIBUTES = {"LOAD_ATTR", "LOAD_METHOD", "LOAD_SUPER_ATTR"}
@@ -64,12 +65,9 @@ class NameSnapshot:
     """
 
     def __init__(
-        self,
-        f: Any,
-        classes: Iterable[type | IdentityRef],
-        read: frozenset[str] = frozenset(),
-        assigned: frozenset[str] = frozenset(),
-    ):
+        self, f: Any, classes: Iterable[type | IdentityRef],
+        read: frozenset[str] = CALLED_BY_LAYERS, assigned: frozenset[str] = frozenset(),
+    ):  # fmt: skip
         self.f, self.classes, self.read, self.assigned = f, classes, read, assigned
         known = None
         while known != (self.read, self.assigned):  # a function that is found late may read more attributes
@@ -160,6 +158,9 @@ class NameSnapshot:
         """The attributes of a user's object, class or module that some function reads."""
         bases = x.__mro__ if isinstance(x, type) else (x,)
         classes: tuple[Any, ...] = (*bases, *type.mro(type(x)))
+        if type(x).__weakrefoffset__ and not isinstance(x, type | ModuleType):
+            here = ref(x)
+            yield from self.look_at([f"the class of {name}"], lambda: (type(here()),), True)
         for holder in [x] if isinstance(x, ModuleType) else classes:
             is_object = not isinstance(holder, type | ModuleType)
             if hasattr(holder, "__dict__") and (is_object or not is_library(holder)):
@@ -183,13 +184,9 @@ def key_of(x: Any) -> Any:
     """The key by which snapshots compare a value: the repr of a number or string, the identity of any other object."""
     if type(x) is tuple:
         return tuple(map(key_of, x))
-    return (
-        repr(x)
-        if type(x) in IMMUTABLE or isinstance(x, Number)
-        else IdentityRef(x)
-        if type(x).__weakrefoffset__
-        else id(x)
-    )
+    if type(x) in IMMUTABLE or isinstance(x, Number):
+        return repr(x)
+    return IdentityRef(x) if type(x).__weakrefoffset__ else id(x)
 
 
 def is_library(holder: Any) -> bool:

@@ -236,13 +236,9 @@ class SessionCallable:
 
 
 def build_plan(
-    graph: StaticGraph,
-    nodes: tuple[Node, ...],
-    fed: tuple[Node, ...],
-    arrays: Sequence[Any],
-    compile_options: CompileOptions,
-    part_of: Callable[[PrunedGraph, int], PrunedGraph],
-) -> RunPlan:
+    graph: StaticGraph, nodes: tuple[Node, ...], fed: tuple[Node, ...], arrays: Sequence[Any],
+    compile_options: CompileOptions, part_of: Callable[[PrunedGraph, int], PrunedGraph],
+) -> RunPlan:  # fmt: skip
     """Make the plan of a run: prune the graph, fill in the lengths, compile."""
     whole = prune_graph(graph, nodes, fed)
     place = {node: i for i, node in enumerate(fed)}

@@ -99,8 +99,21 @@ def key_of_object(x: Any, tensors: list[Tensor]) -> Key:
             return object()
         case np.ndarray():  # a subclass, such as np.matrix
             return key_of(Tensor(x), tensors)
-    by_itself = kind.__hash__ is None or kind.__eq__ is object.__eq__
-    return IdentityRef(x) if by_itself and kind.__weakrefoffset__ else (kind, x, repr(object.__getstate__(x)))
+        case bytearray():
+            return kind, bytes(x)
+    return key_by_identity_or_value(x, kind)
+
+
+def key_by_identity_or_value(x: Any, kind: Any) -> Key:
+    """Raises TypeError for an object that has neither a hash nor weak references."""
+    if kind.__weakrefoffset__ and (kind.__hash__ is None or kind.__eq__ is object.__eq__):
+        return IdentityRef(x)
+    if kind.__hash__ is None:
+        raise TypeError(
+            f"an argument of a traced function is a {kind.__name__}, which has neither a hash nor weak references, so "
+            "calls with it cannot be compared: pass what it holds, such as vars(x), or an object of a class of your own"
+        )
+    return kind, x, repr(object.__getstate__(x))
 
 
 def objects_in(key: Key) -> Iterator[IdentityRef]:

@@ -257,13 +257,9 @@ class Variables:
     """
 
     def __init__(
-        self,
-        builder: GraphBuilder,
-        tree: Any,
-        invariants: Any = None,
-        row: bool = False,
-        names: Sequence[str] | None = None,
-    ):
+        self, builder: GraphBuilder, tree: Any, invariants: Any = None,
+        row: bool = False, names: Sequence[str] | None = None,
+    ):  # fmt: skip
         self.tree = tree
         values = [(path, leaf) for path, leaf in zip(paths(tree, "loop_vars"), leaves(tree)) if is_value(leaf)]
         self.start = [builder.lift(leaf) for _, leaf in values]
@@ -317,13 +313,9 @@ class Variables:
 
 
 def apply_control(
-    builder: GraphBuilder,
-    op: Control,
-    operands: Sequence[Any],
-    edited: Sequence[Any],
-    counts: tuple[int, int],
-    name: str | None,
-) -> list[Tracer]:
+    builder: GraphBuilder, op: Control, operands: Sequence[Any],
+    edited: Sequence[Any], counts: tuple[int, int], name: str | None,
+) -> list[Tracer]:  # fmt: skip
     """Add the op, take its results as the new values of the edited tensors, and return the other results.
 
     counts    how many results come before those of the edited tensors, and how many after

@@ -58,6 +58,7 @@ class TraceBuilder(GraphBuilder):
     assigned    (id, attribute) → (module, value before the first assignment)
     recorded    ids of the tensors that were edited in place while gradients were recorded
     pulled      whether backward() was called
+    recording   whether the call that is traced records gradients
     closed      whether tracing is over
     """
 
@@ -66,7 +67,6 @@ class TraceBuilder(GraphBuilder):
         "mg.while_loop or lax.fori_loop; or write Python's if and for in the function itself, and let mg.function "
         "convert them, as it does unless autograph=False"
     )
-
     way_in = (
         "a traced function reads tensors that have a value, such as mg.tensor(2.0, requires_grad=True) or a Parameter, "
         "at each run; a Variable and a placeholder have theirs in a session. " + GraphBuilder.way_in.capitalize()
@@ -81,6 +81,7 @@ class TraceBuilder(GraphBuilder):
         self.assigned: dict[tuple[int, str], tuple[Any, Any]] = {}
         self.recorded: set[int] = set()
         self.pulled = self.closed = False
+        self.recording = modes.current.mode.recording
 
     def apply(self, op: Op, operands: tuple[Any, ...]) -> Tracer:
         if self.closed:
@@ -123,6 +124,10 @@ class TraceBuilder(GraphBuilder):
             with modes.in_mode(builder=None):
                 self.noted[key] = what, observe(what, attribute)
 
+    def is_grad_enabled(self) -> bool:
+        self.noted[id(modes.is_grad_enabled), "()"] = modes.is_grad_enabled, self.recording
+        return self.recording
+
     def note_assignment(self, module: Any, name: str, before: Any) -> None:
         self.assigned.setdefault((id(module), name), (module, before))
 
@@ -156,8 +161,7 @@ class TraceBuilder(GraphBuilder):
         super().backward(y, gradient)
 
     def note_backward(self) -> None:
-        wanting = [symbol.name for x, symbol in self.arguments if x.tracked]
-        if wanting:
+        if wanting := [symbol.name for x, symbol in self.arguments if x.tracked]:
             raise NoGradientError(
                 "backward() inside a traced function sets .grad of the parameters that it reaches, and not of the "
                 f"arguments, of which {', '.join(wanting)} requires a gradient: use mg.autograd.grad(loss, x) inside, "
@@ -235,19 +239,13 @@ class Results:
 
     def assignments(self, values: Sequence[Any]) -> list[tuple[Any, str, Any, list[tuple[str, Any]]]]:
         """(module, attribute, structure, places of its leaves) for each attribute that a run assigns."""
-        return [
-            (
-                ref(module),
-                name,
-                unflatten_like(value, repeat(None)),
-                [self.place_of_part(leaf) for leaf in leaves(value)],
-            )
-            for ((_, name), (module, _)), value in zip(self.builder.assigned.items(), values)
-        ]
+        assigned = [(ref(module), name) for (_, name), (module, _) in self.builder.assigned.items()]
+        places = [[self.place_of_part(leaf) for leaf in leaves(value)] for value in values]
+        return [(*to, unflatten_like(value, repeat(None)), at) for to, value, at in zip(assigned, values, places)]
 
     def edits(self) -> list[Edit]:
         """The arguments and captured tensors that a run edits, except tensors that were created in the trace."""
-        arguments = [(x, symbol, node) for (x, symbol), node in zip(self.builder.arguments, self.builder.inputs)]
+        arguments = [(*pair, node) for pair, node in zip(self.builder.arguments, self.builder.inputs)]
         captured = [(c.what, c.symbol, c.input) for c in self.builder.captured.values()]
         return [
             Edit(i, self.number(symbol), id(x) in self.builder.recorded)
@@ -477,13 +475,9 @@ def update_tensor(x: Any, y: Tensor) -> None:
 
 
 def build_trace(
-    call: Callable[[list[Tracer]], Any],
-    tensors: Sequence[tuple[str, Tensor, Spec]],
-    known: Mapping[int, str],
-    name: str,
-    reason: str,
-    compile_options: CompileOptions,
-) -> Trace:
+    call: Callable[[list[Tracer]], Any], tensors: Sequence[tuple[str, Tensor, Spec]],
+    known: Mapping[int, str], name: str, reason: str, compile_options: CompileOptions,
+) -> Trace:  # fmt: skip
     """Trace one call: run `call` on symbols for the argument tensors, each given as (name, tensor, spec)."""
     builder = TraceBuilder(known)
     symbols = [builder.add_argument(path, x, spec) for path, x, spec in tensors]

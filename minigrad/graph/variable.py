@@ -105,13 +105,9 @@ class GraphVariable(Variable, Tracer):
     is_leaf = True
 
     def __init__(
-        self,
-        initial_value: Any,
-        trainable: bool = True,
-        name: str | None = None,
-        dtype: Any = None,
-        collections: tuple[str, ...] = (GLOBAL_VARIABLES,),
-    ):
+        self, initial_value: Any, trainable: bool = True, name: str | None = None,
+        dtype: Any = None, collections: tuple[str, ...] = (GLOBAL_VARIABLES,),
+    ):  # fmt: skip
         graph = get_default_graph()
         if current.mode.builder is not None and not open_graph():
             raise GraphError(

@@ -49,21 +49,10 @@ class MultiheadAttention(Module):
     bias_v: Any
 
     def __init__(
-        self,
-        embed_dim: int,
-        num_heads: int,
-        dropout: float = 0.0,
-        bias: bool = True,
-        add_bias_kv: bool = False,
-        add_zero_attn: bool = False,
-        kdim: int | None = None,
-        vdim: int | None = None,
-        batch_first: bool = False,
-        *,
-        device: Device | str | None = None,
-        dtype: Any = None,
-        rng: np.random.Generator | None = None,
-    ):
+        self, embed_dim: int, num_heads: int, dropout: float = 0.0, bias: bool = True, add_bias_kv: bool = False,
+        add_zero_attn: bool = False, kdim: int | None = None, vdim: int | None = None, batch_first: bool = False,
+        *, device: Device | str | None = None, dtype: Any = None, rng: np.random.Generator | None = None,
+    ):  # fmt: skip
         if num_heads < 1 or embed_dim % num_heads:
             raise ValueError(f"embed_dim must be a multiple of num_heads, got {embed_dim} and {num_heads}")
         self.embed_dim, self.num_heads, self.dropout, self.batch_first = embed_dim, num_heads, dropout, batch_first
@@ -95,16 +84,9 @@ class MultiheadAttention(Module):
             init.zeros_(self.out_proj.bias)
 
     def forward(
-        self,
-        query: Any,
-        key: Any,
-        value: Any,
-        key_padding_mask: Any = None,
-        need_weights: bool = True,
-        attn_mask: Any = None,
-        average_attn_weights: bool = True,
-        is_causal: bool = False,
-    ) -> tuple[Any, Any]:
+        self, query: Any, key: Any, value: Any, key_padding_mask: Any = None, need_weights: bool = True,
+        attn_mask: Any = None, average_attn_weights: bool = True, is_causal: bool = False,
+    ) -> tuple[Any, Any]:  # fmt: skip
         """The attention output, and the weights (N, L, S) of each query, or None without need_weights.
 
         query                   (L, N, embed_dim), or (N, L, embed_dim) with batch_first; (L, embed_dim) of one example
@@ -221,21 +203,11 @@ class Layer(Module):
     attentions: ClassVar[tuple[str, ...]]
 
     def __init__(
-        self,
-        d_model: int,
-        nhead: int,
-        dim_feedforward: int = 2048,
-        dropout: float = 0.1,
-        activation: str | Callable[[Any], Any] = "relu",
-        layer_norm_eps: float = 1e-5,
-        batch_first: bool = False,
-        norm_first: bool = False,
-        bias: bool = True,
-        *,
-        device: Device | str | None = None,
-        dtype: Any = None,
-        rng: np.random.Generator | None = None,
-    ):
+        self, d_model: int, nhead: int, dim_feedforward: int = 2048, dropout: float = 0.1,
+        activation: str | Callable[[Any], Any] = "relu", layer_norm_eps: float = 1e-5,
+        batch_first: bool = False, norm_first: bool = False, bias: bool = True,
+        *, device: Device | str | None = None, dtype: Any = None, rng: np.random.Generator | None = None,
+    ):  # fmt: skip
         where: dict[str, Any] = {"device": device, "dtype": dtype}
         for name in self.attentions:
             attention = MultiheadAttention(d_model, nhead, dropout, bias, batch_first=batch_first, rng=rng, **where)
@@ -246,10 +218,8 @@ class Layer(Module):
         norms = {f"norm{i + 1}": LayerNorm(d_model, layer_norm_eps, bias=bias, **where) for i in range(self._parts)}
         for name, part in (norms | {f"dropout{i + 1}": Dropout(dropout) for i in range(self._parts)}).items():
             setattr(self, name, part)
-        self.norm_first, self.activation = (
-            norm_first,
-            activation_function(activation) if isinstance(activation, str) else activation,
-        )
+        self.norm_first = norm_first
+        self.activation = activation_function(activation) if isinstance(activation, str) else activation
 
     @property
     def _parts(self) -> int:
@@ -288,16 +258,9 @@ class TransformerDecoderLayer(Layer):
     attentions = "self_attn", "multihead_attn"
 
     def forward(
-        self,
-        tgt: Any,
-        memory: Any,
-        tgt_mask: Any = None,
-        memory_mask: Any = None,
-        tgt_key_padding_mask: Any = None,
-        memory_key_padding_mask: Any = None,
-        tgt_is_causal: Any = False,
-        memory_is_causal: Any = False,
-    ) -> Any:
+        self, tgt: Any, memory: Any, tgt_mask: Any = None, memory_mask: Any = None, tgt_key_padding_mask: Any = None,
+        memory_key_padding_mask: Any = None, tgt_is_causal: Any = False, memory_is_causal: Any = False,
+    ) -> Any:  # fmt: skip
         own = None, tgt_mask, tgt_key_padding_mask, tgt_is_causal
         return self._through(tgt, own, (memory, memory_mask, memory_key_padding_mask, memory_is_causal))
 
@@ -332,24 +295,12 @@ class Transformer(Module):
     """An encoder, and a decoder that attends to its output; matrices are drawn from Xavier's uniform."""
 
     def __init__(
-        self,
-        d_model: int = 512,
-        nhead: int = 8,
-        num_encoder_layers: int = 6,
-        num_decoder_layers: int = 6,
-        dim_feedforward: int = 2048,
-        dropout: float = 0.1,
-        activation: str | Callable[[Any], Any] = "relu",
-        custom_encoder: Module | None = None,
-        custom_decoder: Module | None = None,
-        layer_norm_eps: float = 1e-5,
-        batch_first: bool = False,
-        norm_first: bool = False,
-        bias: bool = True,
-        *,
-        rng: np.random.Generator | None = None,
-        **where: Any,
-    ):
+        self, d_model: int = 512, nhead: int = 8, num_encoder_layers: int = 6, num_decoder_layers: int = 6,
+        dim_feedforward: int = 2048, dropout: float = 0.1, activation: str | Callable[[Any], Any] = "relu",
+        custom_encoder: Module | None = None, custom_decoder: Module | None = None,
+        layer_norm_eps: float = 1e-5, batch_first: bool = False, norm_first: bool = False, bias: bool = True,
+        *, rng: np.random.Generator | None = None, **where: Any,
+    ):  # fmt: skip
         shape: Any = d_model, nhead, dim_feedforward, dropout, activation
         options: Any = layer_norm_eps, batch_first, norm_first, bias
 
@@ -367,19 +318,10 @@ class Transformer(Module):
                 init.xavier_uniform_(p, generator=rng)
 
     def forward(
-        self,
-        src: Any,
-        tgt: Any,
-        src_mask: Any = None,
-        tgt_mask: Any = None,
-        memory_mask: Any = None,
-        src_key_padding_mask: Any = None,
-        tgt_key_padding_mask: Any = None,
-        memory_key_padding_mask: Any = None,
-        src_is_causal: Any = False,
-        tgt_is_causal: Any = False,
-        memory_is_causal: Any = False,
-    ) -> Any:
+        self, src: Any, tgt: Any, src_mask: Any = None, tgt_mask: Any = None, memory_mask: Any = None,
+        src_key_padding_mask: Any = None, tgt_key_padding_mask: Any = None, memory_key_padding_mask: Any = None,
+        src_is_causal: Any = False, tgt_is_causal: Any = False, memory_is_causal: Any = False,
+    ) -> Any:  # fmt: skip
         memory = self.encoder(src, src_mask, src_key_padding_mask, src_is_causal)
         masks = tgt_mask, memory_mask, tgt_key_padding_mask, memory_key_padding_mask
         return self.decoder(tgt, memory, *masks, tgt_is_causal, memory_is_causal)

@@ -35,15 +35,9 @@ class Linear(Module):
     bias: Tensor | None
 
     def __init__(
-        self,
-        in_features: int,
-        out_features: int,
-        bias: bool = True,
-        *,
-        device: Device | str | None = None,
-        dtype: Any = None,
-        rng: np.random.Generator | None = None,
-    ):
+        self, in_features: int, out_features: int, bias: bool = True,
+        *, device: Device | str | None = None, dtype: Any = None, rng: np.random.Generator | None = None,
+    ):  # fmt: skip
         self.in_features, self.out_features = in_features, out_features
         self.weight = parameter(out_features, in_features, dtype=dtype, device=device)
         self.register_parameter("bias", parameter(out_features, dtype=dtype, device=device) if bias else None)
@@ -72,16 +66,9 @@ class Bilinear(Module):
     bias: Tensor | None
 
     def __init__(
-        self,
-        in1_features: int,
-        in2_features: int,
-        out_features: int,
-        bias: bool = True,
-        *,
-        device: Device | str | None = None,
-        dtype: Any = None,
-        rng: np.random.Generator | None = None,
-    ):
+        self, in1_features: int, in2_features: int, out_features: int, bias: bool = True,
+        *, device: Device | str | None = None, dtype: Any = None, rng: np.random.Generator | None = None,
+    ):  # fmt: skip
         self.in1_features, self.in2_features, self.out_features = in1_features, in2_features, out_features
         self.weight = parameter(out_features, in1_features, in2_features, dtype=dtype, device=device)
         self.register_parameter("bias", parameter(out_features, dtype=dtype, device=device) if bias else None)
@@ -114,19 +101,10 @@ class Embedding(Module):
     """
 
     def __init__(
-        self,
-        num_embeddings: int,
-        embedding_dim: int,
-        padding_idx: int | None = None,
-        max_norm: float | None = None,
-        norm_type: float = 2.0,
-        scale_grad_by_freq: bool = False,
-        sparse: bool = False,
-        *,
-        device: Device | str | None = None,
-        dtype: Any = None,
-        rng: np.random.Generator | None = None,
-    ):
+        self, num_embeddings: int, embedding_dim: int, padding_idx: int | None = None, max_norm: float | None = None,
+        norm_type: float = 2.0, scale_grad_by_freq: bool = False, sparse: bool = False,
+        *, device: Device | str | None = None, dtype: Any = None, rng: np.random.Generator | None = None,
+    ):  # fmt: skip
         if padding_idx is not None and not -num_embeddings <= padding_idx < num_embeddings:
             raise IndexError(f"padding_idx must be one of the {num_embeddings} rows, got {padding_idx}")
         self.num_embeddings, self.embedding_dim = num_embeddings, embedding_dim
@@ -165,19 +143,10 @@ class EmbeddingBag(Embedding):
     """Reduces the rows of each bag to their 'mean', 'sum' or 'max': see functional.embedding_bag."""
 
     def __init__(
-        self,
-        num_embeddings: int,
-        embedding_dim: int,
-        max_norm: float | None = None,
-        norm_type: float = 2.0,
-        scale_grad_by_freq: bool = False,
-        mode: str = "mean",
-        sparse: bool = False,
-        *,
-        include_last_offset: bool = False,
-        padding_idx: int | None = None,
-        **where: Any,
-    ):
+        self, num_embeddings: int, embedding_dim: int, max_norm: float | None = None,
+        norm_type: float = 2.0, scale_grad_by_freq: bool = False, mode: str = "mean", sparse: bool = False,
+        *, include_last_offset: bool = False, padding_idx: int | None = None, **where: Any,
+    ):  # fmt: skip
         super().__init__(num_embeddings, embedding_dim, padding_idx, max_norm, norm_type, scale_grad_by_freq, **where)
         self.mode, self.include_last_offset = mode, include_last_offset
 
@@ -201,21 +170,11 @@ class ConvBase(Module):
     bias: Tensor | None
 
     def __init__(
-        self,
-        in_channels: int,
-        out_channels: int,
-        kernel_size: Lengths,
-        stride: Lengths = 1,
-        padding: Lengths | str = 0,
-        dilation: Lengths = 1,
-        groups: int = 1,
-        bias: bool = True,
-        padding_mode: str = "zeros",
-        *,
-        device: Device | str | None = None,
-        dtype: Any = None,
-        rng: np.random.Generator | None = None,
-    ):
+        self, in_channels: int, out_channels: int, kernel_size: Lengths,
+        stride: Lengths = 1, padding: Lengths | str = 0, dilation: Lengths = 1,
+        groups: int = 1, bias: bool = True, padding_mode: str = "zeros",
+        *, device: Device | str | None = None, dtype: Any = None, rng: np.random.Generator | None = None,
+    ):  # fmt: skip
         if padding_mode not in ("zeros", *MARGINS):
             raise ValueError(f"padding_mode must be one of zeros, {', '.join(MARGINS)}, got {padding_mode!r}")
         if groups < 1 or in_channels % groups or out_channels % groups:
@@ -226,10 +185,8 @@ class ConvBase(Module):
         self.output_padding, self.padding_mode = (0,) * self.n, padding_mode
         self.in_channels, self.out_channels, self.groups = in_channels, out_channels, groups
         self.kernel_size = ints_per_axis("kernel_size", kernel_size, self.n)
-        self.stride, self.dilation = (
-            ints_per_axis("stride", stride, self.n),
-            ints_per_axis("dilation", dilation, self.n),
-        )
+        self.stride = ints_per_axis("stride", stride, self.n)
+        self.dilation = ints_per_axis("dilation", dilation, self.n)
         self.padding = padding if isinstance(padding, str) else ints_per_axis("padding", padding, self.n)
         first, second = (in_channels, out_channels) if self.transposed else (out_channels, in_channels)
         self.weight = parameter(first, second // groups, *self.kernel_size, dtype=dtype, device=device)
@@ -293,18 +250,9 @@ class ConvTransposeNd(ConvBase):
     transposed = True
 
     def __init__(
-        self,
-        in_channels: int,
-        out_channels: int,
-        kernel_size: Lengths,
-        stride: Lengths = 1,
-        padding: Lengths = 0,
-        output_padding: Lengths = 0,
-        groups: int = 1,
-        bias: bool = True,
-        dilation: Lengths = 1,
-        **where: Any,
-    ):
+        self, in_channels: int, out_channels: int, kernel_size: Lengths, stride: Lengths = 1, padding: Lengths = 0,
+        output_padding: Lengths = 0, groups: int = 1, bias: bool = True, dilation: Lengths = 1, **where: Any,
+    ):  # fmt: skip
         super().__init__(in_channels, out_channels, kernel_size, stride, padding, dilation, groups, bias, **where)
         self.output_padding = ints_per_axis("output_padding", output_padding, self.n)
 

@@ -44,15 +44,10 @@ class LayerNorm(AffineNorm):
     _shown = "normalized_shape", "eps=", "elementwise_affine=", "bias="
 
     def __init__(
-        self,
-        normalized_shape: int | tuple[int, ...],
-        eps: float = 1e-5,
-        elementwise_affine: bool = True,
-        bias: bool = True,
-        *,
-        device: Device | str | None = None,
-        dtype: Any = None,
-    ):
+        self, normalized_shape: int | tuple[int, ...], eps: float = 1e-5,
+        elementwise_affine: bool = True, bias: bool = True,
+        *, device: Device | str | None = None, dtype: Any = None,
+    ):  # fmt: skip
         self.normalized_shape, self.eps = integers((normalized_shape,)), eps
         self.elementwise_affine = elementwise_affine
         self._affine(self.normalized_shape, elementwise_affine, elementwise_affine and bias, device=device, dtype=dtype)
@@ -67,14 +62,9 @@ class RMSNorm(AffineNorm):
     _shown = "normalized_shape", "eps=", "elementwise_affine="
 
     def __init__(
-        self,
-        normalized_shape: int | tuple[int, ...],
-        eps: float | None = None,
-        elementwise_affine: bool = True,
-        *,
-        device: Device | str | None = None,
-        dtype: Any = None,
-    ):
+        self, normalized_shape: int | tuple[int, ...], eps: float | None = None, elementwise_affine: bool = True,
+        *, device: Device | str | None = None, dtype: Any = None,
+    ):  # fmt: skip
         self.normalized_shape, self.eps = integers((normalized_shape,)), eps
         self.elementwise_affine = elementwise_affine
         self._affine(self.normalized_shape, elementwise_affine, False, device=device, dtype=dtype)
@@ -92,16 +82,9 @@ class GroupNorm(AffineNorm):
     _shown = "num_groups", "num_channels", "eps=", "affine=", "bias="
 
     def __init__(
-        self,
-        num_groups: int,
-        num_channels: int,
-        eps: float = 1e-5,
-        affine: bool = True,
-        *,
-        bias: bool = True,
-        device: Device | str | None = None,
-        dtype: Any = None,
-    ):
+        self, num_groups: int, num_channels: int, eps: float = 1e-5, affine: bool = True,
+        *, bias: bool = True, device: Device | str | None = None, dtype: Any = None,
+    ):  # fmt: skip
         if num_channels % num_groups:
             raise ValueError(
                 f"GroupNorm needs groups of equal size: {num_channels} channels do not divide into {num_groups} groups"
@@ -129,17 +112,10 @@ class RunningNorm(AffineNorm):
     num_batches_tracked: Tensor | None
 
     def __init__(
-        self,
-        num_features: int,
-        eps: float = 1e-5,
-        momentum: float | None = 0.1,
-        affine: bool = True,
-        track_running_stats: bool = True,
-        *,
-        bias: bool = True,
-        device: Device | str | None = None,
-        dtype: Any = None,
-    ):
+        self, num_features: int, eps: float = 1e-5, momentum: float | None = 0.1,
+        affine: bool = True, track_running_stats: bool = True,
+        *, bias: bool = True, device: Device | str | None = None, dtype: Any = None,
+    ):  # fmt: skip
         self.num_features, self.eps, self.momentum = num_features, eps, momentum
         self.affine, self.track_running_stats = affine, track_running_stats
         where = {"device": device, "dtype": dtype}
@@ -204,14 +180,9 @@ class InstanceNormNd(RunningNorm):
     """(x − μ) / √(σ² + ε) · w + b for each channel of each example: see functional.instance_norm."""
 
     def __init__(
-        self,
-        num_features: int,
-        eps: float = 1e-5,
-        momentum: float = 0.1,
-        affine: bool = False,
-        track_running_stats: bool = False,
-        **where: Any,
-    ):
+        self, num_features: int, eps: float = 1e-5, momentum: float = 0.1,
+        affine: bool = False, track_running_stats: bool = False, **where: Any,
+    ):  # fmt: skip
         super().__init__(num_features, eps, momentum, affine, track_running_stats, **where)
 
     def forward(self, input: Any) -> Any:

@@ -98,15 +98,9 @@ class RNNCellBase(RecurrentBase):
     """One step: input (N, input_size) or (input_size,), and states (N, hidden_size) or (hidden_size,)."""
 
     def __init__(
-        self,
-        input_size: int,
-        hidden_size: int,
-        bias: bool = True,
-        *,
-        device: Device | str | None = None,
-        dtype: Any = None,
-        rng: np.random.Generator | None = None,
-    ):
+        self, input_size: int, hidden_size: int, bias: bool = True,
+        *, device: Device | str | None = None, dtype: Any = None, rng: np.random.Generator | None = None,
+    ):  # fmt: skip
         self.input_size, self.hidden_size = input_size, hidden_size
         self._make(input_size, bias, device=device, dtype=dtype)
         self.reset_parameters(rng)
@@ -155,20 +149,10 @@ class RNNBase(RecurrentBase):
     """
 
     def __init__(
-        self,
-        input_size: int,
-        hidden_size: int,
-        num_layers: int = 1,
-        bias: bool = True,
-        batch_first: bool = False,
-        dropout: float = 0.0,
-        bidirectional: bool = False,
-        proj_size: int = 0,
-        *,
-        device: Device | str | None = None,
-        dtype: Any = None,
-        rng: np.random.Generator | None = None,
-    ):
+        self, input_size: int, hidden_size: int, num_layers: int = 1, bias: bool = True,
+        batch_first: bool = False, dropout: float = 0.0, bidirectional: bool = False, proj_size: int = 0,
+        *, device: Device | str | None = None, dtype: Any = None, rng: np.random.Generator | None = None,
+    ):  # fmt: skip
         if proj_size and (self.op is not ops.Lstm or not 0 < proj_size < hidden_size):
             raise ValueError(f"proj_size needs an LSTM, and must be below hidden_size {hidden_size}, got {proj_size}")
         self.input_size, self.hidden_size, self.num_layers = input_size, hidden_size, num_layers

@@ -204,13 +204,9 @@ class Optimizer(Stateful):
     # -- in a graph, with TensorFlow's names ----------------------------------------------
 
     def minimize(
-        self,
-        loss: Any,
-        global_step: Any = None,
-        var_list: list[Any] | None = None,
-        grad_loss: Any = None,
-        name: str | None = None,
-    ) -> Any:
+        self, loss: Any, global_step: Any = None, var_list: list[Any] | None = None,
+        grad_loss: Any = None, name: str | None = None,
+    ) -> Any:  # fmt: skip
         """The op that takes one step to reduce the loss when a session runs it."""
         return self.apply_gradients(self.compute_gradients(loss, var_list, grad_loss), global_step, name)
 

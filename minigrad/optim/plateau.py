@@ -23,17 +23,9 @@ class ReduceLROnPlateau(Stateful):
     changing = "best", "num_bad_epochs", "cooldown_counter", "last_epoch"
 
     def __init__(
-        self,
-        optimizer: Optimizer,
-        mode: str = "min",
-        factor: float = 0.1,
-        patience: int = 10,
-        threshold: float = 1e-4,
-        threshold_mode: str = "rel",
-        cooldown: int = 0,
-        min_lr: float | list[float] = 0.0,
-        eps: float = 1e-8,
-    ):
+        self, optimizer: Optimizer, mode: str = "min", factor: float = 0.1, patience: int = 10, threshold: float = 1e-4,
+        threshold_mode: str = "rel", cooldown: int = 0, min_lr: float | list[float] = 0.0, eps: float = 1e-8,
+    ):  # fmt: skip
         refuse_stranger(self, optimizer)
         if not 0 <= factor < 1:
             raise ValueError(f"ReduceLROnPlateau needs a factor of at least 0 and below 1, got {factor}")

@@ -16,14 +16,9 @@ from ..engine.core.node import Place
 from ..engine.core.versions import owner
 
 CONSUMERS = (
-    "parameters",
-    "optimizer state",
-    "inputs",
-    "gradients",
-    "saved for backward",
-    "other activations",
-    "compiler's workspace",
-)
+    "parameters", "optimizer state", "inputs", "gradients",
+    "saved for backward", "other activations", "compiler's workspace",
+)  # fmt: skip
 Live = tuple[int, ...]  # bytes of each of CONSUMERS
 NOTHING: Live = (0,) * len(CONSUMERS)
 PYTHONS = 1 << 13  # bytes: a smaller rise is Python objects, not arrays

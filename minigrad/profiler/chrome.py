@@ -51,12 +51,9 @@ def names(threads: Mapping[int, str]) -> Iterator[dict[str, Any]]:
 def complete(event: FunctionEvent, at: Callable[[int], float]) -> dict[str, Any]:
     """An event with its start and duration."""
     told = {
-        "Module": event.module,
-        "Call stack": "\n".join(event.stack),
-        "Input Dims": event.input_shapes,
-        "FLOPs": event.flops,
-        "Bytes": event.cpu_memory_usage,
-    }
+        "Module": event.module, "Call stack": "\n".join(event.stack),
+        "Input Dims": event.input_shapes, "FLOPs": event.flops, "Bytes": event.cpu_memory_usage,
+    }  # fmt: skip
     ts, args = at(event.begin), {name: value for name, value in told.items() if value}
     category = CATEGORIES.get(event.kind, "cpu_op")
     return record("X", event.name, event.thread, cat=category, ts=ts, dur=at(event.end) - ts, args=args)

@@ -105,12 +105,8 @@ class Estimate:
         its master copy, m and v. Rajbhandari et al. 2020, “ZeRO”, §3.1. https://arxiv.org/abs/1910.02054
         """
         size = sum(p.spec.nbytes for p in self.parameter_tensors if p.tracked) / max(self.trainable, 1)
-        return {
-            "SGD": 2 * size,
-            "SGD with momentum": 3 * size,
-            "Adam": 4 * size,
-            "Adam, mixed precision": 16.0 * (size > 0),
-        }
+        mixed = 16.0 * (size > 0)
+        return {"SGD": 2 * size, "SGD with momentum": 3 * size, "Adam": 4 * size, "Adam, mixed precision": mixed}
 
     # -- the cost of a run ----------------------------------------------------------------------------
 

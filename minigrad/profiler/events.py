@@ -134,13 +134,9 @@ def step(nodes: Sequence[Node], counted: Iterable[Node], name: str = "") -> Func
     places = [place for node in nodes if (place := getattr(node, "place", None)) is not None]
     paths = takewhile(lambda names: len({*names}) == 1, zip(*[place.module.split(".") for place in places]))
     return FunctionEvent(
-        name or event_name(nodes[-1].op),
-        "step",
-        ".".join(names[0] for names in paths),
-        tuple(map(str, places[-1:])),
-        shapes_of(x.spec for x in nodes[0].inputs) if len(nodes) == 1 else [],
-        total(map(cost_of, counted)),
-    )
+        name or event_name(nodes[-1].op), "step", ".".join(names[0] for names in paths), tuple(map(str, places[-1:])),
+        shapes_of(x.spec for x in nodes[0].inputs) if len(nodes) == 1 else [], total(map(cost_of, counted)),
+    )  # fmt: skip
 
 
 def event_name(op: Op, backward: bool = False) -> str:

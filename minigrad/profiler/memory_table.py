@@ -79,10 +79,8 @@ class Saving:
         """The array's role (operand or result); its spec, and its consumer at k, if parameters, state or inputs."""
         part = "" if self.slot is None else f"operand {self.slot - 1}" if self.slot else "its result"
         consumer = self.holding.consumer(k)
-        return (
-            part,
-            f"{Spec(self.shape, self.dtype)}{f', of the {CONSUMERS[consumer]}' * (consumer <= Consumer.INPUTS)}",
-        )
+        belongs = f", of the {CONSUMERS[consumer]}" * (consumer <= Consumer.INPUTS)
+        return part, f"{Spec(self.shape, self.dtype)}{belongs}"
 
 
 def by_consumer(ledger: Ledger) -> Table:

@@ -59,16 +59,10 @@ class profile(ContextDecorator):
     """
 
     def __init__(
-        self,
-        activities: Iterable[ProfilerActivity] | None = None,
-        schedule: Schedule | None = None,
-        on_trace_ready: Callable[[profile], Any] | None = None,
-        record_shapes: bool = False,
-        profile_memory: bool = False,
-        with_stack: bool = False,
-        with_flops: bool = False,
-        with_modules: bool = False,
-    ):
+        self, activities: Iterable[ProfilerActivity] | None = None, schedule: Schedule | None = None,
+        on_trace_ready: Callable[[profile], Any] | None = None, record_shapes: bool = False,
+        profile_memory: bool = False, with_stack: bool = False, with_flops: bool = False, with_modules: bool = False,
+    ):  # fmt: skip
         if activities is not None and not all(isinstance(a, ProfilerActivity) for a in activities):
             raise ValueError(f"activities are of ProfilerActivity.CPU and .CUDA, and got {activities!r}")
         for name, f in (("schedule", schedule), ("on_trace_ready", on_trace_ready)):

@@ -29,12 +29,9 @@ APART = 2.0  # report where counted and measured differ by more than this factor
 POWERS = {0: "constant", 1: "linear", 2: "quadratic", 3: "cubic"}
 NEAR = 0.15  # a slope this close to an integer gets that power's name
 COLUMNS = {
-    "flops": "FLOPs counted",
-    "saved": "saved for backward",
-    "parameters": "parameters",
-    "seconds": "time measured",
-    "peak": "peak bytes measured",
-}
+    "flops": "FLOPs counted", "saved": "saved for backward", "parameters": "parameters",
+    "seconds": "time measured", "peak": "peak bytes measured",
+}  # fmt: skip
 TOGETHER = {"seconds": ("flops", "Time and FLOPs"), "peak": ("saved", "The peak and bytes saved")}  # measured → counted
 
 

@@ -90,19 +90,14 @@ def row(event: FunctionEvent, whole: float, width: int) -> dict[str, str]:
     flops = f"{event.flops:,}" if event.flops else "--"
     return {
         "Name": shorten(event.name, width),
-        "Self CPU %": f"{event.self_cpu_time_total / whole:.2%}",
-        "Self CPU": duration(event.self_cpu_time_total),
-        "CPU total %": f"{event.cpu_time_total / whole:.2%}",
-        "CPU total": duration(event.cpu_time_total),
+        "Self CPU %": f"{event.self_cpu_time_total / whole:.2%}", "Self CPU": duration(event.self_cpu_time_total),
+        "CPU total %": f"{event.cpu_time_total / whole:.2%}", "CPU total": duration(event.cpu_time_total),
         "CPU time avg": duration(event.cpu_time),
-        "CPU Mem": size(event.cpu_memory_usage),
-        "Self CPU Mem": size(event.self_cpu_memory_usage),
-        "# of Calls": str(event.count),
-        "Total FLOPs": "unknown" if event.flops is None else flops,
-        "Module": event.module,
-        "Input Shapes": str(event.input_shapes or ""),
+        "CPU Mem": size(event.cpu_memory_usage), "Self CPU Mem": size(event.self_cpu_memory_usage),
+        "# of Calls": str(event.count), "Total FLOPs": "unknown" if event.flops is None else flops,
+        "Module": event.module, "Input Shapes": str(event.input_shapes or ""),
         "Source Location": " < ".join(event.stack),
-    }
+    }  # fmt: skip
 
 
 def duration(us: float) -> str:

@@ -319,6 +319,10 @@ class GraphBuilder(PullbackBuilder):
         """Whether x was created while building. Each run starts with the value that x had then."""
         return id(x) in self.born
 
+    def is_grad_enabled(self) -> bool:
+        """Whether gradients are recorded outside of the graph."""
+        return self.outer is None or self.outer.is_grad_enabled()
+
     def note_read(self, what: Any, attribute: str) -> None:
         """Called when Python reads something that the graph then depends on; subclasses that keep the graph note it."""
         if self.outer is not None:

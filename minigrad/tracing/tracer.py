@@ -69,18 +69,8 @@ class Tracer(InPlace, Symbol):
     """
 
     __slots__ = (
-        "apart",
-        "base",
-        "edited",
-        "is_given",
-        "is_sure_view",
-        "look",
-        "passed",
-        "place",
-        "root",
-        "builder",
-        "views",
-    )
+        "builder", "root", "look", "base", "is_sure_view", "views", "passed", "place", "is_given", "apart", "edited",
+    )  # fmt: skip
 
     def __init__(self, node: Node, builder: GraphBuilder, root: Tracer | None = None):
         super().__init__(node)

@@ -33,13 +33,9 @@ from .builder import GraphBuilder, Tracer
 
 
 def vmap(
-    f: Callable[..., Any],
-    in_dims: Any = 0,
-    out_dims: Any = 0,
-    randomness: str = "error",
-    *,
-    chunk_size: int | None = None,
-) -> Callable[..., Any]:
+    f: Callable[..., Any], in_dims: Any = 0, out_dims: Any = 0, randomness: str = "error",
+    *, chunk_size: int | None = None,
+) -> Callable[..., Any]:  # fmt: skip
     """f mapped over an axis of its arguments, with stacked results. f is called once, for all slices.
 
     in_dims       the mapped axis: one for all arguments, or one for each argument or part of it; None if not mapped

@@ -44,13 +44,9 @@ def noop_context_fn() -> Contexts:
 
 def checkpoint(
     function: Callable[..., Any],
-    *args: Any,
-    use_reentrant: bool | None = False,
-    preserve_rng_state: bool = True,
-    context_fn: Callable[[], Contexts] = noop_context_fn,
-    determinism_check: str = "default",
-    **options: Any,
-) -> Any:
+    *args: Any, use_reentrant: bool | None = False, preserve_rng_state: bool = True,
+    context_fn: Callable[[], Contexts] = noop_context_fn, determinism_check: str = "default", **options: Any,
+) -> Any:  # fmt: skip
     """Call function(*args, **options), and save only the arguments for backward, which runs the function again.
 
     preserve_rng_state    draw the same random numbers in the second run; in a graph they are always the same
@@ -91,12 +87,9 @@ def checkpoint_in_graph(builder: Any, first: Any, function: Callable[..., Any], 
 
 
 def checkpoint_sequential(
-    functions: Sequence[Callable[..., Any]],
-    segments: int,
-    input: Any,
-    use_reentrant: bool | None = False,
-    preserve_rng_state: bool = True,
-) -> Any:
+    functions: Sequence[Callable[..., Any]], segments: int, input: Any,
+    use_reentrant: bool | None = False, preserve_rng_state: bool = True,
+) -> Any:  # fmt: skip
     """Call the functions in order, in `segments` parts of about equal length. All parts but the last are checkpoints.
 
     A checkpoint of the last part would not save memory, since backward would run it again immediately.

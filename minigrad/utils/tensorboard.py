@@ -46,14 +46,9 @@ class SummaryWriter:
     """
 
     def __init__(
-        self,
-        log_dir: str | Path | None = None,
-        comment: str = "",
-        *,
-        max_queue: int = 10,
-        flush_secs: float = 120,
-        filename_suffix: str = "",
-    ):
+        self, log_dir: str | Path | None = None, comment: str = "",
+        *, max_queue: int = 10, flush_secs: float = 120, filename_suffix: str = "",
+    ):  # fmt: skip
         default = Path("runs") / f"{datetime.now():%b%d_%H-%M-%S}{comment}"
         self.log_dir = Path(default if log_dir is None else log_dir)
         self.max_queue, self.flush_secs = max_queue, flush_secs

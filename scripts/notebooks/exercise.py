@@ -3,8 +3,9 @@
 In the source of a solution, the first line of a cell gives its kind:
 
     # %% answer="product" points=2 minutes=5    what the learner writes, between BEGIN SOLUTION and END SOLUTION
-    # %% probes="product"                       expressions over the learner's names, after their set-up
-    # %% [markdown] hints="product"             a numbered list, from a nudge to nearly all of it
+    # %% probes="product"                       expressions over the learner's names, after their set-up; a comment
+                                                `# Hint: …` before one is shown when it, or one below it, fails first
+    # %% [markdown] hints="product"             a numbered list about the whole part, from a nudge to nearly all of it
     # %% [markdown] shows="product"             a sentence on what the right answer shows, for learners who have it
     # %% wrong="product" misconception="M3"     in place of the answer; opens with `# Shows:` and `# Hint:`
     # %% [markdown] answer="why" points=2 minutes=5    prose, the whole cell, graded by a person
@@ -178,9 +179,27 @@ def facts_of(nb: NotebookNode, part: str, name: str, outcomes: Outcomes) -> dict
         "probes": probes,
         "expected": stored(expected),
         "hints": [" ".join(hint.split()) for hint in hints],
+        "probe_hints": probe_hints(probes),
         "shows": sentence(the_one(nb, "shows", part, where).source, where),
         "wrong": [{**w, "outcomes": stored(w["outcomes"])} for w in known],
     }
+
+
+def probe_hints(probes: str) -> list[str]:
+    """For each probe the comment `# Hint: …` that stands above it, or above a probe before it; "" without one."""
+    lines = probes.splitlines()
+    starts = {each.lineno: isinstance(each, ast.Expr) for each in ast.parse(probes).body}
+    found, hint, inside = list[str](), "", False
+    for number, line in enumerate(lines, 1):
+        if line.startswith("# Hint: "):
+            hint, inside = line.removeprefix("# Hint: ").strip(), True
+        elif inside and line.startswith("# "):
+            hint += f" {line.removeprefix('# ').strip()}"
+        else:
+            inside = False
+        if starts.get(number):
+            found.append(hint)
+    return found
 
 
 def sentence(text: str, where: str) -> str:

@@ -14,9 +14,9 @@
 # that remembers, an order to walk in, and the walk backwards; and last, a graph of your own. About 40 minutes, 10
 # points, in six parts.
 #
-# Write where it says *Your code here*, or in place of the dots; run the cell, and then the `check` cell below it. It
-# tells you what came out, what is wrong with it, and where to look next. You may ask as often as you like: a new
-# attempt brings a new hint, and after the last one `solution` shows a way.
+# Write where it says *Your code here*, or in place of the dots. Run that cell, then the `check` cell below it. `check`
+# says what came out, what is wrong with it, and where to look next. Ask as often as you like. After some different
+# attempts `solution` shows a way.
 
 # %%
 from minigrad.course import check, solution
@@ -43,8 +43,8 @@ def add(a, b):
 # ## 1. A product that remembers
 #
 # **2 points, 5 minutes.** Given two nodes, `multiply(a, b)` is a new node: its number is the product, its parents are
-# `a` and `b`, in this order, each with its slope. Nudge a by 0.001 in a · b with b = 7: by how much does the product
-# move?
+# `a` and `b`, in this order, each with its slope. Nudge a by 0.001 in a · b with b = 7: by how much does
+# the product move?
 
 
 # %% answer="product" points=2 minutes=5
@@ -66,13 +66,20 @@ def parents_of(y, *leaves):
     return [next((i for i, leaf in enumerate(leaves) if parent is leaf), None) for parent, _ in y.parents]
 
 
+# Hint: The number of the new node should be the product of both numbers.
 multiply(a, b).data
 multiply(Node(-1.5), Node(0.25)).data
+# Hint: A slope says how much the product moves for a small nudge of that parent. Nudge a by 0.001 and b stays as it is:
+# the product moves by 0.001 times the number of b.
 [slope for _, slope in multiply(a, b).parents]
 [slope for _, slope in multiply(Node(0.0), Node(2.5)).parents]
+# Hint: The parents should be the nodes `a` and `b` themselves, in this order, not copies and not numbers.
 parents_of(multiply(a, b), a, b)
+# Hint: A node may be multiplied by itself: then it stands among the parents twice, each time with a slope.
 [slope for _, slope in multiply(a, a).parents]
+# Hint: `multiply` should leave `a` and `b` as they were.
 (multiply(a, b), a.data, b.data)[1:]
+# Hint: Two calls with equal numbers are still two products: each has the parents that it was called with.
 parents_of(multiply(Node(3.0), Node(-2.0)), a, b)
 
 # %% [markdown] hints="product"
@@ -195,14 +202,26 @@ def twice_the_same_graph():
     return [len(order(y)), len(order(y))]
 
 
+# Hint: A leaf alone: `order(y)` should be a list with y in it.
 told(Node(5.0))
+# Hint: A sum of two leaves: three nodes, and y is the last.
 told(add(Node(1.0), Node(2.0)))
+# Hint: In y = x + x one node is used twice, and it should be in the list once.
 told(diamonds(1, 3.0))
+# Hint: In x + (x + (x + x)) x is met early and needed late. Place each node when all its parents are placed: after the
+# walk to them, not before.
 told(lopsided())
+# Hint: Equal numbers are not the same node. Remember the nodes themselves, not their numbers.
 told(twins())
+# Hint: Zeros are numbers like any others: no node may be left out because its number is 0 or equal to another.
 told(add(diamonds(3, 0.0), Node(0.0)))
+# Hint: In a chain of 250 sums every node should be in the list, from the first leaf to y.
 told(chain(250))
+# Hint: A second call on the same graph should give the same list. What did the first call leave behind: a set that is
+# kept, or a mark on the nodes?
 twice_the_same_graph()
+# Hint: Forty doublings are 41 nodes, but 2 to the power 40 paths. Ask whether a node was seen before you walk to its
+# parents.
 told(diamonds(40, 3.0))
 
 # %% [markdown] hints="order"
@@ -351,7 +370,9 @@ nodes = 11
 check("visits")
 
 # %% probes="visits"
+# Hint: `times_at_x`: each of the ten steps offers two ways to the node before it, so the ways multiply.
 times_at_x
+# Hint: `nodes`: each call of `add` makes one node, and x is a node, too.
 nodes
 
 # %% [markdown] hints="visits"
@@ -441,14 +462,26 @@ def towards(y, *nodes):
     return [gradients(y)[node] for node in nodes]
 
 
+# Hint: y itself moves by 1 for a nudge of 1: its gradient is 1.0.
 towards(x, x)
+# Hint: In x · w + w two arrows leave w. What each of them brings is added.
 towards(line, x, w)
+# Hint: Along a chain the slopes multiply: pass on the node's own gradient times the slope.
 towards(chain, x, w)
+# Hint: In x · x both arrows lead to the same node, and each brings a piece.
 towards(square, x)
+# Hint: A node passes its gradient on only when all its pieces have arrived. Go through `order(y)` from its end.
 towards(kite, x, w, t)
+# Hint: Ten doublings: the gradient of x is 2 to the power 10.
 towards(tower, x)
+# Hint: Two nodes with equal numbers have two gradients. Keep the gradients by node, not by number.
 towards(add(product(Node(2.0), Node(2.0)), twin), twin)
+# Hint: A hundred sums in a row: every node needs its turn, and w gets a piece from each sum.
 towards(tall, x, w)
+# Hint: A second call on the same graph should give the same gradients: start again from 0.
+[towards(line, x, w) for _ in range(2)]
+# Hint: Every node of the graph is a key of the dictionary, those between the leaves and y included.
+[len(gradients(y)) for y in (x, line, chain)]
 
 # %% [markdown] hints="gradients"
 # 1. Begin with a dictionary in which y has 1.0 and every other node 0.0.
@@ -543,6 +576,8 @@ zero_says = "b"
 check("zero")
 
 # %% probes="zero"
+# Hint: `zero_says`: run it, and look at x.grad before and after `y.backward()`. Answer with one small letter in
+# quotation marks.
 zero_says
 
 # %% [markdown] hints="zero"
@@ -649,8 +684,12 @@ def made_of_sums_and_differences(graph):
     return all(fits(*row) for row in rows if row[1])
 
 
+# Hint: The properties are listed by name. Count the arrows of your graph: each operation has two, and each bears its
+# sign.
 properties(2.0, -3.5)
+# Hint: The graph should have the same shape for all numbers a and b.
 properties(0.5, 4.0)
+# Hint: Each node's number should be the sum or the difference of its parents' numbers: use `add` and `subtract` only.
 made_of_sums_and_differences(2.0, -3.5)
 
 # %% [markdown] hints="eight_signs"

@@ -13,9 +13,9 @@
 # You compute gradients with a pencil, say what a second backward pass does, repair a walk that goes wrong, call in a
 # referee, and set a trap of your own. About 40 minutes, 10 points, in five parts.
 #
-# Write where it says *Your code here*, or in place of the dots; run the cell, and then the `check` cell below it. It
-# tells you what came out, what is wrong with it, and where to look next. You may ask as often as you like: a new
-# attempt brings a new hint, and after the last one `solution` shows a way.
+# Write where it says *Your code here*, or in place of the dots. Run that cell, then the `check` cell below it. `check`
+# says what came out, what is wrong with it, and where to look next. Ask as often as you like. After some different
+# attempts `solution` shows a way.
 
 # %%
 import minigrad as mg
@@ -43,10 +43,15 @@ dL_dx = 16
 check("by_hand")
 
 # %% probes="by_hand"
+# Hint: `dL_ds`: in L = s · x the slope towards s is the value of x.
 dL_ds
+# Hint: `dL_dp`: in s = p + w a nudge of p moves s by as much. What arrives at s goes on to p unchanged.
 dL_dp
+# Hint: `dL_dw`: in s = p + w a nudge of w moves s by as much. What arrives at s goes on to w unchanged.
 dL_dw
+# Hint: `dL_dy`: multiply what arrives at p by the slope of p = x · y towards y.
 dL_dy
+# Hint: `dL_dx`: two arrows leave x, one straight to L and one through p and s. Add what both bring.
 dL_dx
 
 # %% [markdown] hints="by_hand"
@@ -134,8 +139,11 @@ first, second, third = 7, 14, 7
 check("twice")
 
 # %% probes="twice"
+# Hint: `first`: three arrows leave x, two into x · x and one into the sum.
 first
+# Hint: `second`: the second pass adds to what is in x.grad already.
 second
+# Hint: `third`: x.grad was set to 0 before this pass, and the print comes after it.
 third
 
 # %% [markdown] hints="twice"
@@ -285,12 +293,19 @@ def early_and_late(x, w):
     return t.tanh() * x + t
 
 
+# Hint: x * w + w: w is used twice, and `.grad` of y starts at 1.
 after(lambda x, w: x * w + w, 2.0, 5.0)
+# Hint: t * t with t = x + w: t is used twice, and should pass its gradient on once, when both pieces have arrived.
 after(squared_sum, 2.0, 5.0)
+# Hint: Ten doublings: each value should pass its gradient on once. The gradient of x is 2 to the power 10.
 after(chain, 1.0)
+# Hint: tanh(t) · x + t: t is met early and gets its last piece late. In which order are the values visited?
 after(early_and_late, 0.5, -1.5)
+# Hint: y may be the leaf itself: then its `.grad` is 1.
 after(lambda x: x, 4.0)
+# Hint: (x + 0) · (w + 0) + x at equal numbers: values with equal numbers are still different values.
 after(lambda x, w: (x + 0) * (w + 0) + x, 2.0, 2.0)
+# Hint: A chain of 3000 values is deeper than a function that calls itself can go. Use a loop.
 after(long, 1.5)
 
 # %% [markdown] hints="repair"
@@ -405,8 +420,8 @@ def backward(y):
 
 
 # %% wrong="repair"
-# Shows: Nothing arrives anywhere: the gradient of y itself was never set, and it is 0.
-# Hint: Keep the first line of the original, y.grad = 1.0.
+# Shows: Nothing arrives anywhere: after the walk the gradient of every leaf is still 0.
+# Hint: Does y.grad start as 1.0, as in the original, and does the loop pass it on?
 def backward(y):
     for v in reversed(history(y)):
         for parent, slope in v.parents:
@@ -490,15 +505,26 @@ def parabola(x):
     return x * x
 
 
+# Hint: Three functions, and only the backward of `cube` is wrong.
 suspects({"sine": sine, "cube": cube, "parabola": parabola}, [2.0])
+# Hint: All functions are right here, so the list is empty.
 suspects({"sine": sine, "parabola": parabola}, [0.5, 2.0])
+# Hint: Both are wrong: both names should be in the list, sorted.
 suspects({"slow": slow, "cube": cube}, [0.5, 2.0])
+# Hint: At 1 the wrong backward of `cube` is right by chance: no suspect at this point.
 suspects({"cube": cube}, [1.0])
+# Hint: A function is a suspect if it is wrong at one point or more, even if it is right at another. Ask about all
+# points.
 suspects({"cube": cube, "slow": slow}, [1.0, 0.0])
+# Hint: At 0 the wrong backward of `slow` is right by chance: no suspect at this point.
 suspects({"slow": slow, "sine": sine}, [0.0])
+# Hint: At 0 and at 1 the wrong backward of `cube` is right by chance: no suspect at these points.
 suspects({"cube": cube}, [0.0, 1.0])
+# Hint: A point may be a whole number, such as 3: make it a float before it becomes a tensor.
 suspects({"cube": cube, "parabola": parabola}, [1.0, 3])
+# Hint: At −1.5 only `slow` is wrong.
 suspects({"slow": slow, "sine": sine}, [-1.5])
+# Hint: Without functions, or without points, there is nothing to suspect: the list is empty.
 suspects({}, [2.0])
 suspects({"cube": cube}, [])
 
@@ -718,9 +744,12 @@ def more_than_five_boxes(boxes):
     return boxes > 5
 
 
+# Hint: The walks that are not caught yet have False. A walk is caught if its gradient of x differs from the right one.
 caught(0.5)
+# Hint: The trap should work for every x between 0.5 and 2: at this x one of the walks is right by chance.
 caught(1.25)
 caught(2.0)
+# Hint: The picture may have five boxes at most: count x, each constant and each operation.
 more_than_five_boxes()
 
 # %% [markdown] hints="trap"

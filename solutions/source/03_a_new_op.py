@@ -14,9 +14,9 @@
 # three ops as if it did not have them, and then one of your own. The judge is `mg.laws`, which tests the engine's own
 # ops: it nudges, and compares. About 40 minutes, 10 points, in four parts.
 #
-# Write where it says *Your code here*; run the cell, and then the `check` cell below it. It tells you what came out,
-# what is wrong with it, and where to look next. You may ask as often as you like: a new attempt brings a new hint,
-# and after the last one `solution` shows a way.
+# Write where it says *Your code here*, or in place of the dots. Run that cell, then the `check` cell below it. `check`
+# says what came out, what is wrong with it, and where to look next. Ask as often as you like. After some different
+# attempts `solution` shows a way.
 
 # %%
 from dataclasses import dataclass
@@ -133,12 +133,20 @@ def what_partials_gives():
     return type(Softplus(1.0).partials(mg.tensor(1.0), mg.tensor(0.5))).__name__
 
 
+# Hint: At 0 with β = 1: the value is ln 2, the slope 1/2. The first number is what `forward` gives, the second comes
+# from `partials`.
 value_and_slope(1.0, 0.0)
+# Hint: At −1.5 with β = 1: the value comes from `forward`, the slope from `partials`.
 value_and_slope(1.0, -1.5)
+# Hint: With β = 3: divide the value by β, and multiply x by β inside. The slope is the sigmoid of β x: no factor stands
+# before it.
 value_and_slope(3.0, 0.7)
+# Hint: `mg.laws` nudges forward and compares the slope of `partials`, on arrays. Its message says which law is broken.
 laws(Softplus(1.0), (3,))
 laws(Softplus(2.5), (2, 3))
+# Hint: `partials` should return a tuple with one tensor: mind the comma.
 what_partials_gives()
+# Hint: `forward` should use the functions of `xp`, not those of `np` or `math`.
 forward_asks_xp()
 
 # %% [markdown] hints="softplus"
@@ -326,13 +334,21 @@ def laws(sent, _, *shapes):
     evidence.obeys(sent, *shapes)
 
 
+# Hint: `forward`: square first, then sum over `self.axes`.
 mg.tensor([[1.0, 2.0], [3.0, 4.0]]).apply(SumOfSquares((1,))).numpy()
+# Hint: `vjp`: a nudge of one x moves its square by 2x.
 gradient((0,), [1.0, -2.0, 3.0], 1.0)
+# Hint: `vjp`: multiply by the gradient that arrives, `gy`.
 gradient((0,), [1.0, -2.0, 3.0], 10.0)
+# Hint: `vjp` on a matrix: each row has its own arriving number. `self.spread(gy, x)` brings it to the shape of x.
 gradient((1,), [[1.0, 2.0], [3.0, 4.0]], [1.0, 100.0])
+# Hint: `mg.laws` compares `forward`, `vjp` and `infer` on arrays of any shape. Its message says which law is broken.
 laws(SumOfSquares((1,)), (2, 3))
+# Hint: With keepdims the summed axes stay, with length 1: pass `keepdims=self.keepdims` on in `forward`.
 laws(SumOfSquares((0, 2), keepdims=True), (2, 3, 2))
+# Hint: `vjp` should return a tuple with one tensor.
 what_vjp_gives()
+# Hint: `forward`: the second thing that an array's sum takes is a dtype, so write `axis=` and `keepdims=`.
 keepdims_is_taken_for_a_dtype()
 
 # %% [markdown] hints="squares"
@@ -513,13 +529,20 @@ def what_adjoint_gives():
     return type(RunningTotal().adjoint(mg.tensor([1.0, 2.0]), mg.tensor([5.0, 5.0]))).__name__
 
 
+# Hint: `forward`: the running total of the row.
 mg.tensor([1.0, 2.0, 3.0]).apply(RunningTotal()).numpy()
+# Hint: `infer`: the result has as many elements as x.
 mg.tensor([1.0, 2.0, 3.0]).apply(RunningTotal()).shape
+# Hint: `adjoint`: only the first total is asked, and only x₁ went into it.
 gradient([5.0, 5.0, 5.0], [1.0, 0.0, 0.0])
+# Hint: `adjoint`: only the last total is asked, and every x went into it.
 gradient([5.0, 5.0, 5.0], [0.0, 0.0, 1.0])
+# Hint: `adjoint`: xᵢ went into the totals from its own place to the end. Add what arrives at these.
 gradient([1.0, 2.0, 3.0], [1.0, 10.0, 100.0])
 gradient([3.0, 1.0, 4.0, 1.0, 5.0, 9.0], [1.0, -1.0, 2.0, 0.5, -2.0, 3.0])
+# Hint: `mg.laws` compares `infer`, `forward` and `adjoint`. Its message says which law is broken.
 laws(RunningTotal(), (4,))
+# Hint: `adjoint` should return one tensor, not a tuple.
 what_adjoint_gives()
 
 # %% [markdown] hints="running_total"
@@ -704,9 +727,13 @@ def laws(sent, _, *shapes):
     evidence.obeys(sent, *shapes)
 
 
+# Hint: `mg.laws` nudges `forward` and compares the slope of `partials`. Its message says which law is broken.
 laws(MyOp(), (3,))
+# Hint: `MyOp` should work on arrays with two axes, too: every element on its own.
 laws(MyOp(), (2, 2))
+# Hint: The engine has this op already, or it is a power of x: choose another formula.
 the_engine_has_it()
+# Hint: This op is a straight line: its slope is the same everywhere.
 it_is_a_straight_line()
 
 # %% [markdown] hints="own"

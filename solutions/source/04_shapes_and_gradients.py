@@ -13,9 +13,9 @@
 # You predict shapes and gradients, write the way back through a layer, find out why a loss trains wrongly, and measure
 # distances on a budget; in the end you design a loss of your own. About 40 minutes, 10 points, in five parts.
 #
-# Write where it says *Your code here*, or in place of the dots; run the cell, and then the `check` cell below it. It
-# tells you what came out, what is wrong with it, and where to look next. You may ask as often as you like: a new
-# attempt brings a new hint, and after the last one `solution` shows a way.
+# Write where it says *Your code here*, or in place of the dots. Run that cell, then the `check` cell below it. `check`
+# says what came out, what is wrong with it, and where to look next. Ask as often as you like. After some different
+# attempts `solution` shows a way.
 
 # %%
 import numpy as np
@@ -56,10 +56,15 @@ c_grad = [[30], [30], [30]]
 check("shapes_by_hand")
 
 # %% probes="shapes_by_hand"
+# Hint: `first`: line the shapes up on the right. Where one of them has 1, or nothing, the other decides.
 first
+# Hint: `second`: line the shapes up on the right. Where one of them has 1, or nothing, the other decides.
 second
+# Hint: `third`: the sum removes axis 0 of the product's shape.
 third
+# Hint: `b_grad` has the shape of b. Each number of b is in three products: add up what it was multiplied by.
 b_grad
+# Hint: `c_grad` has the shape of c, three rows of one number. Each number of c is in two products.
 c_grad
 
 # %% [markdown] hints="shapes_by_hand"
@@ -168,19 +173,35 @@ def how_many():
     return len(layer_back(numpy.eye(3), numpy.arange(9.0).reshape(3, 3), numpy.ones((3, 3))))
 
 
+# Hint: gx has the shape of x, (n, k): gy is (n, m), so W must be turned round.
 back("gx", 4, 3, 2)
+# Hint: gW has the shape of W, (k, m): each row of x meets W, so the n rows are added up inside the product.
 back("gW", 4, 3, 2)
+# Hint: gb has the shape of b, (m,): b is added to every row, so add gy up over the rows.
 back("gb", 4, 3, 2)
+# Hint: gx on square matrices, where a wrong product still fits: which of the two is turned round, and
+# which stands first?
 back("gx", 2, 2, 2)
+# Hint: gW on square matrices, where a wrong product still fits: which of the two is turned round, and
+# which stands first?
 back("gW", 2, 2, 2)
+# Hint: gb on a square gy: add up down each column, not along each row.
 back("gb", 2, 2, 2)
+# Hint: gx with a single row.
 back("gx", 1, 5, 3)
+# Hint: gW with a single row.
 back("gW", 1, 5, 3)
+# Hint: gb with a single row: it still has the shape (m,).
 back("gb", 1, 5, 3)
+# Hint: gx with k = m = 1.
 back("gx", 3, 1, 1)
+# Hint: gW with k = m = 1.
 back("gW", 3, 1, 1)
+# Hint: gb with m = 1: one number, in a list.
 back("gb", 3, 1, 1)
+# Hint: Three arrays are wanted: gx, gW and gb.
 how_many()
+# Hint: `layer_back` should leave x, W and gy as they were.
 untouched()
 
 # %% [markdown] hints="layer_back"
@@ -325,14 +346,24 @@ def refused(sent):
     return "refused" if "ValueError" in family else f"no error: {shape}"
 
 
+# Hint: Both (4, 1): the loss has the shape (), and its gradient has the shape of p. Is it a mean, and does it go back
+# to p?
 loss_and_gradient((4, 1), (4, 1))
+# Hint: Both (4,): the loss has the shape (), and its gradient has the shape of p.
 loss_and_gradient((4,), (4,))
+# Hint: p is (4, 1) and t is (4,): their difference is (4, 4) unless both get one shape first.
 loss_and_gradient((4, 1), (4,))
+# Hint: p is (4,) and t is (4, 1): their difference is (4, 4) unless both get one shape first.
 loss_and_gradient((4,), (4, 1))
+# Hint: A single pair, in two shapes.
 loss_and_gradient((1, 1), (1,))
 loss_and_gradient((7,), (7, 1))
+# Hint: Five predictions and four targets: raise a ValueError.
 refused((5, 1), (4,))
+# Hint: Four predictions and one target: broadcasting would stretch the target, so compare the counts yourself and raise
+# a ValueError.
 refused((4, 1), (1,))
+# Hint: One prediction and four targets: raise a ValueError.
 refused((1, 1), (4,))
 
 # %% [markdown] hints="squared_error"
@@ -492,12 +523,20 @@ def budget(nodes, n, m, d):
     return ["within", "over"][max(sizes) > max(n * m, m * d)], ["within", "over"][len(nodes) > 16]
 
 
+# Hint: The shape should be (n, m): one distance for each pair of points.
 list(distances(*points(3, 2, 4)).shape)
+# Hint: The numbers are the distances, then the gradients of a and b. Line |a|² up with the rows of the result, |b|²
+# with its columns, and mind the sign and the 2 of a·b.
 found(3, 2, 4)
+# Hint: With n = m, a sum that lies along the wrong axis still fits. |a|² belongs to the rows.
 found(4, 4, 4)
+# Hint: A single point in a: the result is (1, 3).
 found(1, 3, 2)
+# Hint: A single point in b, and points of one number: the result is (5, 1).
 found(5, 1, 1)
+# Hint: Some array on the way has more than n × m numbers, or the graph has more than 16 nodes.
 budget(40, 50, 3)
+# Hint: Some array on the way has more than n × m numbers, or the graph has more than 16 nodes.
 budget(6, 5, 2)
 
 # %% [markdown] hints="distances"
@@ -673,14 +712,23 @@ def nodes(listed):
     return ["within", "over"][len(listed) > 12]
 
 
+# Hint: The loss should be one number, of shape ().
 list(mine(minigrad.ones(3, 4)).shape)
+# Hint: Move each row by a number of its own: the loss should stay the same. Subtract something from each row that moves
+# with it, and keep its axis.
 unmoved(3, 4)
+# Hint: The same for a single row with two scores.
 unmoved(1, 2)
+# Hint: Move one score alone: the loss should change, for each of the scores.
 moved(3, 4)
+# Hint: Move one of two scores alone: the loss should change.
 moved(1, 2)
+# Hint: The gradient of each row should add up to 0, and should not be 0 itself.
 row_sums(3, 4)
 row_sums(2, 5)
+# Hint: The graph has more than 12 nodes.
 nodes(3, 4)
+# Hint: The graph may not grow with the number of rows or columns: no loop.
 nodes(20, 10)
 
 # %% [markdown] hints="own_loss"

@@ -14,9 +14,9 @@
 # direction of an operation is wrong; in the end you design a function by the pattern of its derivatives. About 40
 # minutes, 10 points, in five parts.
 #
-# Write where it says *Your code here*, or in place of the dots; run the cell, and then the `check` cell below it. It
-# tells you what came out, what is wrong with it, and where to look next. You may ask as often as you like: a new
-# attempt brings a new hint, and after the last one `solution` shows a way.
+# Write where it says *Your code here*, or in place of the dots. Run that cell, then the `check` cell below it. `check`
+# says what came out, what is wrong with it, and where to look next. Ask as often as you like. After some different
+# attempts `solution` shows a way.
 
 # %%
 import math
@@ -57,10 +57,15 @@ reverse_passes = 3
 check("columns_and_rows")
 
 # %% probes="columns_and_rows"
+# Hint: `column`: nudge x by 1, and follow it to p and to q. Where two arrows meet, add.
 column
+# Hint: `row`: start from q with 1 and go back, to x and to y.
 row
+# Hint: `both`: z moves by y · 1 + x · (−1). Follow this to p and to q, and do not forget the arrow from x to p.
 both
+# Hint: `forward_passes`: one pass of forward mode nudges one input.
 forward_passes
+# Hint: `reverse_passes`: one pass of reverse mode asks one output.
 reverse_passes
 
 # %% [markdown] hints="columns_and_rows"
@@ -170,15 +175,25 @@ def runs(x):
     return [slope(f, x), len(seen)]
 
 
+# Hint: `__truediv__`: the second number is (u′ v − u v′) / v², with u = self.x and u′ = self.dx.
 pair(Dual(6.0, 1.0) / Dual(2.0, 5.0))
+# Hint: `exp`: the second number is e^u times u′, how far the operand moves.
 pair(Dual(0.5, 3.0).exp())
+# Hint: `slope`: run f on Dual(x, 1.0) and read the dx of what comes back.
 slope(lambda x: x * x / (x + Dual(1.0)), 2.0)
+# Hint: `slope` of 1 / e^(x²): division and `exp` together.
 slope(bell, 0.7)
+# Hint: f may look at the number in the Dual and choose: run f on a Dual, not on a number.
 [slope(bent, 0.5), slope(bent, 2.0)]
+# Hint: f may ignore x: then its slope is 0.
 slope(lambda x: Dual(4.0) / Dual(2.0), 1.0)
+# Hint: `__truediv__` with negative numbers: check the signs of the rule (u′ v − u v′) / v².
 pair(Dual(1.0, -2.0) / Dual(-4.0, 3.0))
+# Hint: `slope` of e^x · x + x / 2 · x: division and `exp` together.
 slope(lambda x: x.exp() * x + x / Dual(2.0) * x, 0.5)
+# Hint: x may be a whole number.
 slope(lambda x: x * x, 3)
+# Hint: f should run once.
 runs(1.5)
 
 # %% [markdown] hints="dual_numbers"
@@ -394,11 +409,18 @@ def spent(n, m):
     return len(passes)
 
 
+# Hint: n = 3 inputs and m = 2 outputs: the table has the shape (2, 3). Row j holds the derivatives of output j.
 table(3, 2)
+# Hint: n = 2 inputs and m = 3 outputs: the table has the shape (3, 2). A pass of `push` gives a column of it.
 table(2, 3)
+# Hint: A square table: is it transposed?
 table(2, 2)
+# Hint: One input: the table has the shape (3, 1).
 table(1, 3)
+# Hint: One output: the table has the shape (1, 3).
 table(3, 1)
+# Hint: The number of passes should be the smaller of n and m: `push` once for each input, or `pull` once for each
+# output.
 [spent(2, 6), spent(6, 2), spent(7, 1), spent(1, 7), spent(3, 3)]
 
 # %% [markdown] hints="jacobian_on_a_budget"
@@ -562,12 +584,19 @@ def report(f, n):
     return sorted(wrong_directions(f, x))
 
 
+# Hint: Both directions of this function are right: the list is empty. A nudge is good to some digits only.
 report(lambda x: x.tanh() * x, 3)
+# Hint: Only the way back is wrong here: compare `vjp` with the nudge, too.
 report(lambda x: x.apply(OwnTurned()), 4)
+# Hint: Both directions are wrong here, in the same way: compare each of them with the nudge, not with the other.
 report(lambda x: x.apply(OwnBent()), 3)
+# Hint: Only the forward rule is wrong here: compare `jvp` with the nudge.
 report(lambda x: x.apply(Cubed()), 3)
+# Hint: Both directions are wrong here, each in its own way.
 report(lambda x: x.apply(OwnTurned()).apply(Cubed()), 4)
+# Hint: f may give a single number: gy has the shape of f(x).
 report(lambda x: (x * x).sum(), 5)
+# Hint: f may give a matrix: gy has the shape of f(x).
 report(lambda x: x.reshape(2, 3).T @ x.reshape(2, 3), 6)
 
 # %% [markdown] hints="wrong_directions"
@@ -742,16 +771,27 @@ def nodes(listed):
     return ["within", "over"][len(listed) > 12]
 
 
+# Hint: The result should have the shape of x.
 list(causal(point(5, 0)).shape)
+# Hint: Output i should depend on input i.
 looks_at_itself(4)
+# Hint: Output i should depend on every input before i.
 looks_back(4)
+# Hint: Output i should not depend on an input after i.
 looks_ahead(4)
+# Hint: The derivatives are the same for every x: the function is linear. Add something bent.
 same_everywhere(4)
+# Hint: Output i should depend on every input before i, for any n: here n is 2.
 looks_back(2)
+# Hint: Output i should depend on every input before i, for any n: here n is 20.
 looks_back(20)
+# Hint: Output i should not depend on an input after i, for any n: here n is 7.
 looks_ahead(7)
+# Hint: x may have a single number.
 list(causal(point(1, 0)).shape)
+# Hint: The graph has more than 12 nodes.
 nodes(3)
+# Hint: The graph may not grow with n: no loop.
 nodes(30)
 
 # %% [markdown] hints="causal"

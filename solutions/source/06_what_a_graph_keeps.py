@@ -13,9 +13,9 @@
 # You say what is in an account, take a census of a record, repair an edit, pay in many losses for the price of one, and
 # design a curve that keeps little. About 40 minutes, 10 points, in five parts.
 #
-# Write where it says *Your code here*, or in place of the dots; run the cell, and then the `check` cell below it. It
-# tells you what came out, what is wrong with it, and where to look next. You may ask as often as you like: a new
-# attempt brings a new hint, and after the last one `solution` shows a way.
+# Write where it says *Your code here*, or in place of the dots. Run that cell, then the `check` cell below it. `check`
+# says what came out, what is wrong with it, and where to look next. Ask as often as you like. After some different
+# attempts `solution` shows a way.
 
 # %%
 import minigrad as mg
@@ -58,10 +58,15 @@ c_grad = 12
 check("accounts")
 
 # %% probes="accounts"
+# Hint: `x_after_two`: one run pays 2h · 3 into x.grad with h = 6, and two runs pay twice.
 x_after_two
+# Hint: `x_grad`: `zero_grad` empties x.grad before the third run.
 x_grad
+# Hint: `a_grad`: each run makes an h of its own, and pays into it once. The optimizer knows only x.
 a_grad
+# Hint: `b_grad`: each run makes an h of its own, and pays into it once. The optimizer knows only x.
 b_grad
+# Hint: `c_grad`: each run makes an h of its own, and pays into it once.
 c_grad
 
 # %% [markdown] hints="accounts"
@@ -183,13 +188,21 @@ def chain(x, times):
     return x
 
 
+# Hint: x · y + x: x is used twice, and its entry counts once. Each leaf has an AccumulateGrad.
 dict(sorted(census(both(leaf(2.0), leaf(3.0))).items()))
+# Hint: y wants no gradient here: there is None in its place among `next_functions`. Skip it.
 dict(sorted(census(both(leaf(2.0), minigrad.tensor(3.0))).items()))
+# Hint: Each doubling uses one entry twice, and it counts once. Remember the entries, not their names.
 dict(sorted(census(folded(leaf(1.0), 3)).items()))
+# Hint: Forty doublings have 2 to the power 40 paths. Skip an entry that was seen.
 dict(sorted(census(folded(leaf(1.0), 40)).items()))
+# Hint: 2000 entries in a row are deeper than a function that calls itself can go. Use a loop.
 dict(sorted(census(chain(leaf(1.0), 2000)).items()))
+# Hint: Two tanh are two entries with one name: count both.
 dict(sorted(census((leaf([1.0, 2.0]).tanh() * leaf([3.0, 4.0]).tanh()).sum()).items()))
+# Hint: A tensor that was not recorded gives {}: its `grad_fn` is None.
 dict(sorted(census(minigrad.tensor(2.0) * 3).items()))
+# Hint: A leaf itself has no `grad_fn`: it gives {}.
 dict(sorted(census(leaf(2.0)).items()))
 
 # %% [markdown] hints="census"
@@ -354,12 +367,19 @@ def untouched(numbers):
     return x.tolist()
 
 
+# Hint: The values: e to the power of each number, divided by their sum.
 [round(y, 6) for y in shares(minigrad.tensor([0.0, 1.0, -1.0])).tolist()]
+# Hint: A single number has the share 1.
 [round(y, 6) for y in shares(minigrad.tensor([-3.0])).tolist()]
+# Hint: The shares should add up to 1.
 round(shares(minigrad.tensor([0.3, 2.0])).sum().item(), 6)
+# Hint: x belongs to the caller: leave it as it is.
 untouched([0.5, -0.5])
+# Hint: The gradient: e is used in two places, above and below the line, and the gradient passes through both.
 slopes([0.0, 0.0], [1.0, 0.0])
+# Hint: The gradient: what `exp` saved must not be changed, and nothing may be cut off from the record.
 slopes([0.0, 1.0, -1.0], [1.0, 2.0, 5.0])
+# Hint: The slopes of backward differ from those of a nudge.
 nudging_agrees(0.2, -0.4, 0.1)
 
 # %% [markdown] hints="shares"
@@ -502,12 +522,20 @@ def nothing_is_kept(error):
     return error == "FreedError"
 
 
+# Hint: One loss: its gradient should be added to x.grad.
 gradient(1)
+# Hint: Three losses: x.grad should be the sum of their gradients, not their mean and not the last one.
 gradient(3)
+# Hint: Seven losses: x.grad should be the sum of their gradients.
 gradient(7)
+# Hint: x.grad may hold something already: add to it.
 gradient(2, minigrad.tensor(10.0))
+# Hint: Each operation of the trunk ran its derivative more than once. One backward pass for all losses is enough: on
+# their sum.
 within_budget(8)
+# Hint: With one loss: what was saved is still kept afterwards. Leave out `retain_graph`.
 nothing_is_kept(1)
+# Hint: With three losses: what was saved is still kept afterwards. Leave out `retain_graph` in the last pass.
 nothing_is_kept(3)
 
 # %% [markdown] hints="pay_in"
@@ -652,11 +680,18 @@ def nudging_agrees(rows):
     return evidence.slopes_agree(rows)
 
 
+# Hint: The curve should give one number for each element of x.
 result()[1].shape == (101,)
+# Hint: At least four operations should be recorded.
 operations() >= 4
+# Hint: The slope should be positive everywhere between −2 and 2.
 rises()
+# Hint: The slope is the same everywhere: this is a straight line.
 bends()
+# Hint: More than one array of x's size is kept for backward. exp and tanh keep one each, their result; a square keeps
+# its operand; + and a number times x keep none.
 arrays_kept() <= 1
+# Hint: Backward and a nudge give different slopes: is a part of the curve cut off?
 nudging_agrees()
 
 # %% [markdown] hints="thrifty"

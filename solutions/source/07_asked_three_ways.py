@@ -13,9 +13,9 @@
 # You predict what a tape says, climb a ladder of derivatives, mend two tapes, ask for a curvature on a budget, and
 # design a landscape. About 40 minutes, 10 points, in five parts.
 #
-# Write where it says *Your code here*, or in place of the dots; run the cell, and then the `check` cell below it. It
-# tells you what came out, what is wrong with it, and where to look next. You may ask as often as you like: a new
-# attempt brings a new hint, and after the last one `solution` shows a way.
+# Write where it says *Your code here*, or in place of the dots. Run that cell, then the `check` cell below it. `check`
+# says what came out, what is wrong with it, and where to look next. Ask as often as you like. After some different
+# attempts `solution` shows a way.
 
 # %%
 import minigrad as mg
@@ -54,9 +54,13 @@ w_grad = None
 check("heard")
 
 # %% probes="heard"
+# Hint: `by_w`: to the tape, whatever ran before the block is a given number. Here that is h = 9.
 by_w
+# Hint: `by_c`: a plain tensor is watched only if somebody calls `tape.watch`.
 by_c
+# Hint: `by_w_again`: a persistent tape may be asked twice, and nothing is added up.
 by_w_again
+# Hint: `w_grad`: a tape returns its answers. Who writes into `.grad`?
 w_grad
 
 # %% [markdown] hints="heard"
@@ -141,12 +145,19 @@ def bent(x):
     return x.tanh() * x + x.exp()
 
 
+# Hint: n = 0: the ladder is [f(x)], a plain number in a list.
 [round(y, 6) for y in ladder(cube, 2.0, 0)]
+# Hint: n = 1: f(x), then the first derivative.
 [round(y, 6) for y in ladder(cube, 2.0, 1)]
+# Hint: n = 3: each rung is the derivative of the one below it, so `grad` is applied once more at each rung.
 [round(y, 6) for y in ladder(cube, 2.0, 3)]
+# Hint: The derivatives of sin: sin, cos, −sin, −cos.
 [round(y, 6) for y in ladder(sine, 0.5, 3)]
+# Hint: n = 3 at a negative x, for a function of several operations.
 [round(y, 6) for y in ladder(bent, -0.7, 3)]
+# Hint: e^x is its own derivative: five equal rungs.
 [round(y, 6) for y in ladder(lambda x: x.exp(), 1.0, 4)]
+# Hint: n = 6: seven rungs.
 [round(y, 6) for y in ladder(sine, -1.0, 6)]
 
 # %% [markdown] hints="ladder"
@@ -259,16 +270,21 @@ import minigrad
 
 
 def number(y):
-    return None if y is None else round(y.item(), 6)
+    return None if y is None else round(float(y), 6)
 
 
 def both(f, x, wanted=False):
     return [number(y) for y in slope_and_bend(f, minigrad.tensor(x, requires_grad=wanted))]
 
 
+# Hint: x is a plain tensor: both tapes must be told to watch it, and the outer tape must hear how the slope is
+# computed.
 both(lambda x: x**3, 2.0)
+# Hint: x is a leaf that wants a gradient: the slope comes first, then the bend.
 both(lambda x: x**3, 2.0, True)
+# Hint: A plain tensor again, with another function.
 both(lambda x: x.tanh() * x, 0.5)
+# Hint: A leaf again, with another function.
 both(lambda x: (x * x).exp(), -0.5, True)
 
 # %% [markdown] hints="two_tapes"
@@ -428,11 +444,17 @@ def largest(n):
     return largest.numbers
 
 
+# Hint: For f = Σ x² the Hessian is 2 on the diagonal, so vᵀ H v is 2 Σ v².
 number(lambda x: (x * x).sum(), 3)
+# Hint: vᵀ H v is one number: H v says how the gradient changes along v, and then it is multiplied by v and added up.
 number(hill, 4)
+# Hint: For another function.
 number(lambda x: x.tanh().sum() * x[0], 5)
+# Hint: The number should be exact up to rounding: a nudge is not.
 exact_to_rounding(6)
+# Hint: f ran more than twice.
 runs(30) <= 2
+# Hint: An array with more than 10 · n numbers was made: the whole Hessian has n².
 largest(30) <= 300
 
 # %% [markdown] hints="along"
@@ -579,10 +601,16 @@ def nudging_agrees(places):
     return all(map(evidence.slopes_agree, places))
 
 
+# Hint: `land` should give one number.
 it_is_one_number()
+# Hint: At (1, 2) the gradient should be zero.
 steepness_at_the_pass() < 1e-6
+# Hint: At (1, 2) it should bend upwards in one direction and downwards in another: the determinant of the Hessian is
+# below zero.
 it_bends_both_ways()
+# Hint: The Hessian is the same at (0, 0) and at (1, 2): add something that bends elsewhere, such as u³.
 it_is_a_quadratic()
+# Hint: Backward and a nudge give different slopes: did a part leave the graph, through `item()` or `detach`?
 nudging_agrees()
 
 # %% [markdown] hints="landscape"

@@ -13,9 +13,9 @@
 # You say what a run leaves behind, keep a graph short, hunt a NaN, and design a function whose graph changes with its
 # input. About 36 minutes, 10 points, in four parts.
 #
-# Write where it says *Your code here*, or in place of the dots; run the cell, and then the `check` cell below it. It
-# tells you what came out, what is wrong with it, and where to look next. You may ask as often as you like: a new
-# attempt brings a new hint, and after the last one `solution` shows a way.
+# Write where it says *Your code here*, or in place of the dots. Run that cell, then the `check` cell below it. `check`
+# says what came out, what is wrong with it, and where to look next. Ask as often as you like. After some different
+# attempts `solution` shows a way.
 
 # %%
 import numpy as np
@@ -56,9 +56,13 @@ operations_at_4, gradient_at_4 = 7, 8
 check("left_behind")
 
 # %% probes="left_behind"
+# Hint: `operations_at_2`: write down the lines that Python runs at x = 2. A test or a count is no operation.
 operations_at_2
+# Hint: `gradient_at_2`: derive what ran at x = 2: x · x + x + x.
 gradient_at_2
+# Hint: `operations_at_4`: write down the lines that Python runs at x = 4: both lines of the `if`, and four rounds.
 operations_at_4
+# Hint: `gradient_at_4`: derive what ran at x = 4: x · x / 2 − 1 + x + x + x + x.
 gradient_at_4
 
 # %% [markdown] hints="left_behind"
@@ -175,13 +179,21 @@ def power_at(sent, _, n):
     }
 
 
+# Hint: n = 1: the result is x itself, and the gradient comes back to it.
 power_at(3.0, 1)
+# Hint: n = 2: x · x.
 power_at(3.0, 2)
+# Hint: n = 3 is odd: one more factor x, which is not squared.
 power_at(1.5, 3)
+# Hint: n = 7 is odd at each halving: 7, 3, 1.
 power_at(-1.5, 7)
+# Hint: n = 13: odd and even halves in turn: 13, 6, 3, 1.
 power_at(1.1, 13)
+# Hint: n = 64: six squarings are enough. Compute each half once.
 power_at(1.01, 64)
+# Hint: n = 100: at most 15 multiplications.
 power_at(1.01, 100)
+# Hint: n = 255 is odd at each halving: at most 17 multiplications, and none but `*`.
 power_at(-1.0, 255)
 
 # %% [markdown] hints="short_road"
@@ -317,12 +329,19 @@ def quiet(*probabilities):
     return "nothing to warn of"
 
 
+# Hint: Where every p is positive, the value is ln 2 here, and the gradient −ln p − 1.
 surprise_at(0.5, 0.5)
+# Hint: Where p is 0, the gradient should be 0, not NaN and not large: the logarithm must not see the 0.
 surprise_at(1.0, 0.0)
+# Hint: Some p are 0: the others should keep their value and gradient.
 surprise_at(0.25, 0.0, 0.75, 0.0)
+# Hint: A small p is still possible: change nothing there.
 surprise_at(0.001, 0.999)
+# Hint: A single p = 1: value 0, gradient −1.
 surprise_at(1.0)
+# Hint: If nothing is possible, the value is 0 and all gradients are 0.
 surprise_at(0.0, 0.0)
+# Hint: NumPy warned: somewhere a logarithm of 0, or a division by 0, is still computed.
 quiet(0.5, 0.0, 0.5)
 
 # %% [markdown] hints="nan_hunt"
@@ -456,11 +475,18 @@ def moves(slope):
     return isfinite(slope) and slope != 0
 
 
+# Hint: `inputs` should hold three floats.
 len(inputs)
+# Hint: The three graphs should have three different numbers of operations.
 len({len(graph) for graph in graphs_of()})
+# Hint: One of the graphs has more than 12 operations.
 max(len(graph) for graph in graphs_of()) <= 12
+# Hint: All three graphs have the same kinds of operations. Some kind should be in one graph and not in another.
 len({frozenset(graph) for graph in graphs_of()}) > 1
+# Hint: At one of the inputs, backward and a nudge differ. Does a nudge change the road there, or was a number taken out
+# of the graph?
 [nudging_agrees(number) for number in inputs]
+# Hint: At one of the inputs the gradient is 0, or not finite.
 [moves(number) for number in inputs]
 
 # %% [markdown] hints="own_road"

@@ -13,9 +13,9 @@
 # You say what a run computes, build a graph that learns, mend a program that builds in its loop, and design a graph of
 # which each run computes only a part. About 38 minutes, 10 points, in four parts.
 #
-# Write where it says *Your code here*, or in place of the dots; run the cell, and then the `check` cell below it. It
-# tells you what came out, what is wrong with it, and where to look next. You may ask as often as you like: a new
-# attempt brings a new hint, and after the last one `solution` shows a way.
+# Write where it says *Your code here*, or in place of the dots. Run that cell, then the `check` cell below it. `check`
+# says what came out, what is wrong with it, and where to look next. Ask as often as you like. After some different
+# attempts `solution` shows a way.
 
 # %%
 import minigrad as mg
@@ -68,9 +68,13 @@ first, second, third, fourth = 3, 5, 2, 0
 check("what_runs")
 
 # %% probes="what_runs"
+# Hint: `first`: go backwards from q. Each node that it needs is computed once, and placeholders are no operations.
 first
+# Hint: `second`: q and r in one run. What both need is computed once.
 second
+# Hint: `third`: p is fed, so neither p nor what made it is computed.
 third
+# Hint: `fourth`: a placeholder that is fed needs no operation.
 fourth
 
 # %% [markdown] hints="what_runs"
@@ -137,6 +141,8 @@ def line():
 check("learning_line")
 
 # %% probes="learning_line"
+from unittest import mock
+
 from minigrad import Session as NewSession
 
 
@@ -172,12 +178,28 @@ def two_sessions():
     return [round(float(each.run(parts["w"])), 6) for each in (session, other)]
 
 
+def runs_while_building():
+    """How many sessions run, and how many tensors are computed at once, while `line` builds."""
+    runs = []
+    with mock.patch.object(NewSession, "run", lambda *args, **others: runs.append(args)):
+        line()
+    return len(runs)
+
+
+# Hint: Before any step w and b are 0, and the loss is the mean of y². `start` gives both variables their first value.
 after_steps(0, [1.0, 2.0], [3.0, 5.0])
+# Hint: One step moves both w and b by −0.1 times their gradient; the loss is a mean, not a sum.
 after_steps(1, [1.0, 2.0], [3.0, 5.0])
+# Hint: Three steps on three points: x and y take any number of floats.
 after_steps(3, [1.0, 2.0, -1.0], [3.0, 5.0, -1.0])
+# Hint: After 50 steps on one point the loss is nearly 0.
 after_steps(50, [2.0], [1.0])
+# Hint: Runs should add no node: make the step and the gradient while you build.
 nodes_added_by_runs()
+# Hint: The variables live in the session: another session still has w = 0.
 two_sessions()
+# Hint: `line` should only build: no session may run in it.
+runs_while_building()
 
 # %% [markdown] hints="learning_line"
 # 1. Everything inside `with mg.Graph().as_default() as graph:`. A variable is `mg.Variable(0.0, name="w")`.
@@ -304,9 +326,12 @@ def distances(session, x, centres):
 check("loop_that_builds")
 
 # %% probes="loop_that_builds"
+from unittest import mock
+
 from minigrad import Graph as NewGraph
 from minigrad import Session as NewSession
 from minigrad import placeholder as new_placeholder
+import numpy as numeric
 
 
 def distances_of(*centres):
@@ -317,23 +342,41 @@ def distances_of(*centres):
     before = len(graph.get_operations())
     found = distances(session, x, list(centres))
     added = len(graph.get_operations()) - before
-    return [round(float(d), 6) for d in found], added
+    return [round(float(d), 6) for d in found], added, where_x_is_four(session, x, centres)
+
+
+def where_x_is_four(session, x, centres):
+    """The distances that come out if 4 is fed for x, whatever is asked for: those of a graph that reads x."""
+
+    def run(fetches, feed_dict=None, **others):
+        feeds = {k: numeric.full_like(v, 4.0) if k is x else v for k, v in (feed_dict or {}).items()}
+        return NewSession.run(session, fetches, feeds, **others)
+
+    with mock.patch.object(session, "run", run):
+        return [round(float(d), 6) for d in distances(session, x, list(centres))]
 
 
 @referee
 def distances_of(sent):
-    found, added = sent
+    found, added, at_four = sent
     return {
         "distances": found,
+        "distances if 4 is fed for x": at_four,
         "nodes added": "within the budget" if added <= 4 else "a few too many" if added <= 8 else "many",
         "in the graph": added > 0,
     }
 
 
+# Hint: The distances are those of x = 3, computed in the graph from x and from a placeholder for the centre. The nodes
+# are made before the loop.
 distances_of(1.0, 2.0, 5.0)
+# Hint: A single centre.
 distances_of(1.0)
+# Hint: No centre at all: the list is empty.
 distances_of()
+# Hint: Negative centres, and the same centre twice.
 distances_of(-0.5, 3.0, 3.0)
+# Hint: Twenty centres, which are whole numbers: still at most 4 new nodes.
 distances_of(*range(20))
 
 # %% [markdown] hints="loop_that_builds"
@@ -462,12 +505,22 @@ def slope_is_that_of_dear(values):
     return abs(slope - (up - down) / 2e-5) < 1e-4
 
 
+# Hint: `cheap` should depend on x.
+value("cheap", 0.5) != value("cheap", 0.8)
+# Hint: Fetching `cheap` should run one or two operations.
 1 <= len(ran("cheap")) <= 2
+# Hint: Fetching `dear` should run at least 8 operations. The same operation on the same operands, written twice, is
+# two.
 len(ran("dear")) >= 8
+# Hint: `cheap` and `dear` have no operation in common: build `dear` on top of `cheap`.
 len(ran("cheap") & ran("dear")) > 0
+# Hint: With `way` fed, `dear` should run at most half as many operations: put `way` near its end.
 2 * len(ran("dear", feed_way=True)) <= len(ran("dear"))
+# Hint: `way` should be a node between x and `dear`, neither of these two itself.
 way_is_inside()
+# Hint: `slope` is 0 at x = 0.5.
 abs(value("slope", 0.5)) > 1e-9
+# Hint: `slope` is not the gradient of `dear` with respect to x.
 slope_is_that_of_dear()
 
 # %% [markdown] hints="own_graph"

@@ -13,9 +13,9 @@
 # You say what is built and what is run, write a loop that no Python `while` could be, repair a gradient that is nan,
 # keep a budget of nodes, and make a loop of your own. About 40 minutes, 10 points, in five parts.
 #
-# Write where it says *Your code here*, or in place of the dots; run the cell, and then the `check` cell below it. It
-# tells you what came out, what is wrong with it, and where to look next. You may ask as often as you like: a new
-# attempt brings a new hint, and after the last one `solution` shows a way.
+# Write where it says *Your code here*, or in place of the dots. Run that cell, then the `check` cell below it. `check`
+# says what came out, what is wrong with it, and where to look next. Ask as often as you like. After some different
+# attempts `solution` shows a way.
 
 # %%
 import minigrad as mg
@@ -53,9 +53,13 @@ double_ran = 5
 check("counts")
 
 # %% probes="counts"
+# Hint: `called`: Python calls a function to write it down. How often is each of the three written down?
 called
+# Hint: `up_ran`: in how many of the two runs is y computed?
 up_ran
+# Hint: `down_ran`: both branches are built, but how many of them run?
 down_ran
+# Hint: `double_ran`: count the doublings from 6 to the first number that is not below 100.
 double_ran
 
 # %% [markdown] hints="counts"
@@ -132,8 +136,12 @@ def divisors(*pairs):
         return [int(session.run(result, {first: p, second: q})) for p, q in pairs]
 
 
+# Hint: a and b are nodes without a value: a Python `while` cannot ask them. The loop is a node, `mg.while_loop`, and
+# the answer is a at its end.
 divisors((48, 18), (18, 48), (7, 7))
+# Hint: b may be 0 at once, a may be 0, and a remainder of 1 is not the end yet.
 divisors((5, 0), (17, 4), (0, 5), (1, 1))
+# Hint: Large numbers need many turns: let the test end the loop, not a number of turns.
 divisors((832040, 514229), (2**20, 2**12), (3 * 5 * 7 * 11, 5 * 11 * 13), (2880067194370816120, 1779979416004714189))
 
 # %% [markdown] hints="euclid"
@@ -244,10 +252,15 @@ def value_and_slope(*numbers):
         return [[round(float(part), 9) + 0.0 for part in session.run(wanted, {given: each})] for each in numbers]
 
 
+# Hint: For x above 0 the value is x · log x and the gradient log x + 1.
 value_and_slope(2.0, 0.5)
+# Hint: For x below 0 the value and the gradient are 0. The log must not be entered at all.
 value_and_slope(-3.0, -0.25)
+# Hint: At 0 the value and the gradient are 0.
 value_and_slope(0.0)
+# Hint: A small x above 0 is still above 0: change nothing there.
 value_and_slope(1e-3)
+# Hint: Very near 0, on both sides: the border is 0 itself.
 value_and_slope(1e-9, -1e-9)
 
 # %% [markdown] hints="xlogx"
@@ -363,11 +376,14 @@ def polynomial(length, *cases):
 @referee
 def polynomial(sent):
     values, nodes = sent
-    return values, nodes <= 30
+    return {"values": values, "within 30 nodes": nodes <= 30}
 
 
+# Hint: Three coefficients, the highest power first: begin with 0, multiply by x, then add the next one.
 polynomial(3, ([1.0, 2.0, 3.0], 2.0), ([0.5, 0.0, -1.0], -3.0))
+# Hint: The number of coefficients is unknown while the graph is built: loop in the graph, along the axis.
 polynomial(None, ([1.0, 2.0, 3.0], 2.0), ([4.0], 10.0), ([1.0, 0.0, 0.0, 0.0, 1.0], 3.0))
+# Hint: Forty coefficients, and still at most 30 nodes.
 polynomial(40, ([1.0] * 40, 0.5))
 
 # %% [markdown] hints="horner"
@@ -515,8 +531,12 @@ def slopes(looked):
     return len(fair) > 2 and agree, any(abs(s) > 1e-12 for s, _ in fair)
 
 
+# Hint: From one of the starts the loop takes more than 1000 turns: does each turn lead towards the end?
 ends()
+# Hint: The number of turns is the same for all starts: let `go_on` look at x.
 decided_by_values()
+# Hint: The first verdict says whether the gradients agree with nudges, the second whether one of them is not 0.
+# Rounding and comparing have no slope.
 slopes()
 
 # %% [markdown] hints="own_loop"

@@ -13,9 +13,9 @@
 # You count traces, write a decision for AutoGraph, make effects happen at every call, keep a training step to one
 # trace, and design a function for which one trace must do. About 40 minutes, 10 points, in five parts.
 #
-# Write where it says *Your code here*, or in place of the dots; run the cell, and then the `check` cell below it. It
-# tells you what came out, what is wrong with it, and where to look next. You may ask as often as you like: a new
-# attempt brings a new hint, and after the last one `solution` shows a way.
+# Write where it says *Your code here*, or in place of the dots. Run that cell, then the `check` cell below it. `check`
+# says what came out, what is wrong with it, and where to look next. Ask as often as you like. After some different
+# attempts `solution` shows a way.
 
 # %%
 import math
@@ -53,9 +53,13 @@ after_tensors = 5
 check("traces")
 
 # %% probes="traces"
+# Hint: `after_values`: the numbers in a tensor are no reason for a trace.
 after_values
+# Hint: `after_shapes`: a new shape is one trace more. A shape that was met before has its graph already.
 after_shapes
+# Hint: `after_numbers`: each new Python number is one trace more.
 after_numbers
+# Hint: `after_tensors`: a tensor in place of a number is another signature, and its value does not count.
 after_tensors
 
 # %% [markdown] hints="traces"
@@ -164,10 +168,15 @@ def traces_more(*numbers):
     return huber.trace_count - before
 
 
+# Hint: For |x| up to 1 the value is x² / 2. Is `huber` decorated, and is it without a text that the branches choose?
 values(0.0, 0.5, 1.0)
+# Hint: Beyond 1 the value is |x| − ½, for negative x as well.
 values(3.0, -2.0, -0.5)
-values(0.95, -0.95, 1.05)
-slopes(0.5, -0.5, 3.0, -2.0)
+# Hint: Near the borders, on both sides.
+values(0.95, -0.95, 1.01, 1.05)
+# Hint: The slope is x inside, and 1 or −1 beyond.
+slopes(0.5, -0.5, 3.0, -2.0, 1.02)
+# Hint: One trace should do for all numbers: the graph must decide, not Python.
 traces_more(5.0, -5.0, 0.1)
 
 # %% [markdown] hints="huber"
@@ -301,7 +310,7 @@ def record(*rows):
     fresh()
     for row in rows:
         watched(engine.tensor(row))
-    return now("calls").item(), now("largest").item()
+    return {"calls": now("calls").item(), "largest": now("largest").item()}
 
 
 def noises(*rows):
@@ -314,7 +323,11 @@ def noises(results, *rows):
     found = [[b - 2 * a for a, b in zip(row, y)] for row, y in zip(rows, results)]
     flat = [each for row in found for each in row]
     same = all(max(row) - min(row) < 1e-9 for row in found)
-    return len({round(row[0], 9) for row in found}) == len(found), same, min(flat) >= 0 and max(flat) <= 1
+    return {
+        "different at each call": len({round(row[0], 9) for row in found}) == len(found),
+        "one number for a row": same,
+        "from 0 to 1": min(flat) >= 0 and max(flat) <= 1,
+    }
 
 
 def traces_of_three():
@@ -326,10 +339,17 @@ def traces_of_three():
     return watched.trace_count - before
 
 
+# Hint: Three calls: `calls` should count each of them, and `largest` should hold the largest number so far. What
+# happens at every call must be an op on the tensor.
 record([1.0, 5.0], [2.0, 3.0], [4.0, -1.0])
+# Hint: All numbers may be negative: `largest` starts at minus infinity.
 record([-3.0, -2.0])
+# Hint: `largest` is the largest number of all calls so far, not of the last one.
 record([1.0, 1.0], [1.0, 1.0], [9.0, 9.0], [7.0, 9.5])
+# Hint: The noise: a new number at each call, one for the whole of x, from 0 to 1. Python's random numbers are drawn
+# only while tracing.
 noises([1.0, 2.0], [1.0, 2.0], [5.0, 6.0])
+# Hint: Three calls with one shape should need no new trace.
 traces_of_three()
 
 # %% [markdown] hints="effects"
@@ -408,8 +428,10 @@ def watched(x):
 
 
 # %% wrong="effects"
-# Shows: Counting and the largest number are right, and the noise is the same at every call: it is Python's.
-# Hint: random.random() gave one number while tracing, and that is a constant now. mg.rand(()) is an op.
+# Shows: Counting and the largest number are right, and the noise is the same at every call: it is a constant of the
+# graph.
+# Hint: What Python draws while tracing, or a tensor made beforehand, stays what it is. mg.rand(()) is an op, and draws
+# at each call.
 import random
 
 calls, largest = mg.tensor(0), mg.tensor(-math.inf)
@@ -518,8 +540,12 @@ def by_tensor():
     return step(engine.tensor(1.0), x, x * 2, engine.tensor(0.5)).item()
 
 
+# Hint: w after four steps: w − rate · 2 · mean((w · x − y) · x), for batches of any length.
 trained(4, 4, 2, 1)
+# Hint: The rate may come as a tensor.
 by_tensor()
+# Hint: The new traces for another length, for another rate, and for another rate that is a tensor: all should be 0. A
+# signature with open lengths, and a spec for the rate, does it.
 budget()
 
 # %% [markdown] hints="one_trace"
@@ -675,7 +701,7 @@ def holds():
 
 @referee
 def holds(ops):
-    return "While" in ops, "Cond" in ops
+    return {"a loop in the graph": "While" in ops, "a branch in the graph": "Cond" in ops}
 
 
 def both_ways(start):
@@ -707,9 +733,14 @@ def not_constant(results):
     return len({round(each, 6) for each in results}) > 1
 
 
+# Hint: All starts together should make one trace: the loop and the branch must be decided by tensors, not by Python.
 one_trace()
+# Hint: The graph should hold a loop and a branch, both decided by x: a `while` and an `if` on a tensor.
 holds()
+# Hint: The traced function and the Python function differ, in values or in gradients. Does the result have a gradient
+# at all?
 alike()
+# Hint: The result is the same for all starts.
 not_constant()
 
 # %% [markdown] hints="own_function"

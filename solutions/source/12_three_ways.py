@@ -13,9 +13,9 @@
 # You count what three programs do, move one of them into a session, hunt a NaN that is in two places, keep a budget of
 # calls, and bring a model of your own that all three ways agree on. About 40 minutes, 10 points, in five parts.
 #
-# Write where it says *Your code here*, or in place of the dots; run the cell, and then the `check` cell below it. It
-# tells you what came out, what is wrong with it, and where to look next. You may ask as often as you like: a new
-# attempt brings a new hint, and after the last one `solution` shows a way.
+# Write where it says *Your code here*, or in place of the dots. Run that cell, then the `check` cell below it. `check`
+# says what came out, what is wrong with it, and where to look next. Ask as often as you like. After some different
+# attempts `solution` shows a way.
 
 # %%
 import numpy as np
@@ -56,9 +56,14 @@ equal = True
 check("three_counts")
 
 # %% probes="three_counts"
+# Hint: `calls`: eager runs the formula for each batch, a session's graph is built once, and a function is traced once
+# for each shape.
 list(calls)
+# Hint: `first`: in which of the three is a formula checked before there is any data?
 first
+# Hint: `innocent`: the traceback shows where Python is when it happens. A run of a graph is one call.
 innocent
+# Hint: `equal`: the three do the same operations in the same order.
 equal
 
 # %% [markdown] hints="three_counts"
@@ -189,7 +194,12 @@ def fitted(sent, formula, n, steps):
         with engine.no_grad():
             v -= 0.1 * g
         wanted.append(loss.item())
-    return [round(each, 4) for each in found[:3]], found == wanted, w == v.item(), calls
+    return {
+        "the first losses": [round(each, 4) for each in found[:3]],
+        "all losses as in eager mode": found == wanted,
+        "w as in eager mode": w == v.item(),
+        "calls of the formula": calls,
+    }
 
 
 def runs_in_a_session():
@@ -203,9 +213,14 @@ def runs_in_a_session(calls):
     return calls > 0
 
 
+# Hint: Fetch the loss and the step in one run, so that the loss is that of the w before the step. The formula is called
+# once, while you build.
 fitted(squares, 20, 5)
+# Hint: Thirty steps of another formula, to the bit.
 fitted(absolute, 7, 30)
+# Hint: A single step: w has moved when the run is over.
 fitted(squares, 3, 1)
+# Hint: No session ran.
 runs_in_a_session()
 
 # %% [markdown] hints="into_session"
@@ -401,7 +416,7 @@ def moving():
 def moving(sent):
     """Values and gradients where every column moves: as they were, to the bit?"""
     (y, g), (wanted, slope) = map(numeric.array, sent), with_slope(original, READINGS)
-    return (y == wanted).all(), abs(g - slope).max() < 1e-12
+    return {"values as before": (y == wanted).all(), "gradients as before": abs(g - slope).max() < 1e-12}
 
 
 def tiny():
@@ -424,12 +439,12 @@ def stuck(sent):
     y, g = map(numeric.array, sent)
     wanted, slope = with_slope(original, STUCK)
     others = [0, 1, 3]
-    return (
-        [float(v) + 0.0 for v in y[:, 2]],
-        bool(numeric.isfinite(g).all()),
-        bool((y[:, others] == wanted[:, others]).all()),
-        bool(abs(g[:, others] - slope[:, others]).max() < 1e-12),
-    )
+    return {
+        "the stuck column": [float(v) + 0.0 for v in y[:, 2]],
+        "gradients are numbers": bool(numeric.isfinite(g).all()),
+        "other columns as before": bool((y[:, others] == wanted[:, others]).all()),
+        "other gradients as before": bool(abs(g[:, others] - slope[:, others]).max() < 1e-12),
+    }
 
 
 def in_a_graph():
@@ -440,9 +455,14 @@ def in_a_graph():
         return [[round(float(v), 6) + 0.0 for v in row] for row in session.run(y, {x: STUCK})[:2]]
 
 
+# Hint: Where every column moves, values and gradients should stay as they are, to the bit: add nothing to the spread.
 moving()
+# Hint: The stuck column should become 0, and no gradient may be NaN. `where` computes both sides, so make the number
+# harmless before the root.
 stuck()
+# Hint: A column that moves very little still has a spread: ask for more than 0, not for more than some small number.
 tiny()
+# Hint: It should work in a graph, where the spread has no value that Python's `if` could look at.
 in_a_graph()
 
 # %% [markdown] hints="stuck_meter"
@@ -558,12 +578,20 @@ def judged(sent, formula, lengths):
     found, calls = sent
     wanted = [formula(engine.tensor(batch)).item() for batch in batches_of(lengths)]
     close = len(found) == len(wanted) and all(abs(a - b) < 1e-12 for a, b in zip(found, wanted))
-    return [round(each, 4) for each in found[:3]], close, calls
+    return {
+        "the first numbers": [round(each, 4) for each in found[:3]],
+        "all numbers as in eager mode": close,
+        "calls of the formula": calls,
+    }
 
 
+# Hint: Batches of different lengths: one trace for all of them, if the length is open in the signature.
 judged(centred, [3, 5, 8])
+# Hint: The formula looks at a batch as a whole: each batch goes in alone, with no rows added.
 judged(distance, [1, 4, 2, 7])
+# Hint: Three batches of one length.
 judged(centred, [4, 4, 4])
+# Hint: A single batch.
 judged(centred, [30])
 
 # %% [markdown] hints="judged_once"
@@ -697,7 +725,7 @@ def shape():
 @referee
 def shape(sent):
     size, nodes = sent
-    return size == [100, 1], len(nodes) <= 20
+    return {"a score for each point, (100, 1)": size == [100, 1], "within 20 nodes": len(nodes) <= 20}
 
 
 def same_start():
@@ -739,10 +767,15 @@ def learned(scores):
     return ((numeric.array(scores) > 0) == (SIDES > 0)).sum() >= 95
 
 
+# Hint: `score` should give (rows, 1), with at most 20 nodes.
 shape()
+# Hint: `weights()` should give the same numbers at every call: make the generator with a fixed seed inside it.
 same_start()
+# Hint: Traced and eager differ: does `score` do something in Python that a trace does only once?
 traced_as_eager()
+# Hint: The session and eager mode differ, or `score` does not work on symbols.
 session_as_eager()
+# Hint: After 300 steps fewer than 95 of the 100 points are on their right side.
 learned()
 
 # %% [markdown] hints="own_model"

@@ -13,9 +13,9 @@
 # You count what passes leave, write one, repair one that shares too much, do what no pass may do for you, and design a
 # pass that never changes a bit. About 40 minutes, 10 points, in five parts.
 #
-# Write where it says *Your code here*, or in place of the dots; run the cell, and then the `check` cell below it. It
-# tells you what came out, what is wrong with it, and where to look next. You may ask as often as you like: a new
-# attempt brings a new hint, and after the last one `solution` shows a way.
+# Write where it says *Your code here*, or in place of the dots. Run that cell, then the `check` cell below it. `check`
+# says what came out, what is wrong with it, and where to look next. Ask as often as you like. After some different
+# attempts `solution` shows a way.
 
 # %%
 import numpy as np
@@ -59,9 +59,15 @@ moved = 16_000
 check("passes_counted")
 
 # %% probes="passes_counted"
+# Hint: `in_graph`: walk back from the result and count the operations that you meet. Each call makes one, even if it
+# looks like another.
 in_graph
+# Hint: `after_share`: x + 3 and 3 + x are the same float, and then both exp have the same operand.
 after_share
+# Hint: `after_simplify`: which of a * 1 and a / a may go for every float, 0, ∞ and nan included?
 after_simplify
+# Hint: `moved`: all that is left is one loop. It reads x once and writes the result once; numbers such as 3 are in the
+# loop itself.
 moved
 
 # %% [markdown] hints="passes_counted"
@@ -172,13 +178,20 @@ def left(sent, f, count=1):
     with numeric.errstate(all="ignore"):
         ys, zs = (interpret(each, *[NUMBERS] * count) for each in (graph, after))
     same = all(y.tobytes() == z.tobytes() for y, z in zip(ys, zs))
-    return len([node for node in after.nodes if node.inputs]), len(ys) == len(zs) and same
+    left = len([node for node in after.nodes if node.inputs])
+    return {"operations left": left, "results as before": len(ys) == len(zs) and same}
 
 
+# Hint: Rows of one, two and three signs: one, none and one should be left. A single sign stays.
 [left(row(n)) for n in (1, 2, 3)]
+# Hint: Rows of four, five and eight signs: none, one and none should be left. Look at `inputs`, which are the operands
+# as they are by now, not at `node.inputs`.
 [left(row(n)) for n in (4, 5, 8)]
+# Hint: Two signs inside other operations: the others should stay, on the operands as they are by now.
 left(lambda x: row(2)(x).abs() * 3 - (-x).abs())
+# Hint: Two results and two inputs: both results are kept, and a single sign stays.
 left(lambda x, y: (row(2)(x * y), -x), 2)
+# Hint: Two signs with another operation between them do not cancel.
 left(lambda x: -((-x).abs()))
 
 # %% [markdown] hints="double_signs"
@@ -321,7 +334,7 @@ def once(sent, _, count=1):
     """How many operations are left, and the result."""
     after = evidence.graph_of(sent)
     (y,) = interpret(after, *SQUARES[:count])
-    return len([node for node in after.nodes if node.inputs]), y.tolist()
+    return {"operations left": len([node for node in after.nodes if node.inputs]), "result": y.tolist()}
 
 
 def printed_twice():
@@ -331,13 +344,22 @@ def printed_twice():
     return len([node for node in shared(Graph((x,), (Node(engine.ops.Add(), lines),))).nodes if node.inputs])
 
 
+# Hint: x · 2 twice is one operation.
 once(lambda x: x * 2 + x * 2)
+# Hint: 2 and 3 are different constants, and the products differ. The type of an operation does not say its number.
 once(lambda x: x * 2 + x * 3)
+# Hint: Sums over different axes are different operations of one type.
 once(lambda x: x.sum(0) + x.sum(1))
+# Hint: x − y is not y − x: the order of the operands counts.
 once(lambda x, y: (x - y) * (y - x), 2)
+# Hint: Two tanh of what has become one node are one, too: compare operands as they are by now, and keep them in the
+# key.
 once(lambda x, y: (x * y).tanh() + (x * y).tanh() - (x * y), 2)
+# Hint: The same operand twice is not the operand once: a set loses that.
 once(lambda x: (x + x) - x.exp() * x.exp())
+# Hint: x − e^x is not e^x − x, and the two exp are one.
 once(lambda x: (x - x.exp()) * (x.exp() - x))
+# Hint: What has an effect should happen as often as it stands there: ask `node.op.effect`.
 printed_twice()
 
 # %% [markdown] hints="shared_right"
@@ -495,8 +517,12 @@ def price(sent):
     return "within the budget" if moved <= 170_000 else f"about {round(moved, -3):,} bytes"
 
 
+# Hint: The result should be the same number, except for rounding: the order of the factors, the weights 2 and 3, and
+# the sum at the end.
 result(100, 0)
+# Hint: The result should be right for other sizes, too.
 result(3, 1)
+# Hint: More than 170,000 bytes are moved: A @ B is a third matrix. Move the brackets, and read each matrix once.
 price()
 
 # %% [markdown] hints="bytes_budget"
@@ -591,7 +617,8 @@ import minigrad as engine
 from minigrad.compiler import interpret
 from minigrad.saving import evidence
 
-FLOATS = numeric.array([0.0, -0.0, 0.1, -0.3, 7.0, -1e300, 1.7e308, 800.0, numeric.inf, -numeric.inf, numeric.nan])
+EDGES = [0.0, -0.0, 0.1, -0.3, 7.0, -1e300, 1.7e308, 800.0, numeric.inf, -numeric.inf, numeric.nan]
+FLOATS = numeric.array([*EDGES, 5e-324, 1e-310, 1e16, 1 / 3, *numeric.random.default_rng(0).normal(size=25)])
 OTHERS = [
     lambda x: (x - x) + x * 0.0 + 0.0,
     lambda x: x / x + x / 3.0 + (x + 1.0) - 1.0,
@@ -612,6 +639,93 @@ OTHERS = [
     lambda x: engine.maximum(engine.minimum(x, engine.log(x)), x),
     lambda x: x * -1.0 + (-x) * (-x) + x.sum(),
 ]
+
+
+TWO_SIDED = {
+    "+": lambda a, b: a + b,
+    "-": lambda a, b: a - b,
+    "*": lambda a, b: a * b,
+    "/": lambda a, b: a / b,
+    "max": engine.maximum,
+    "min": engine.minimum,
+}
+ONE_SIDED = [lambda a: -a, lambda a: a.abs(), lambda a: a.relu(), engine.exp, engine.log]
+
+
+def awkward(seed):
+    """Floats of all sizes, with those among them at which rules from school fail."""
+    rng = numeric.random.default_rng(seed)
+    sizes = 10.0 ** rng.integers(-300, 300, 20)
+    edges = [*EDGES, 1 / 3, 5e-324, -3e-308, -1.7e308, 1e16, 3.0]
+    return numeric.concatenate([rng.choice(edges, 80), rng.normal(size=40), rng.normal(size=20) * sizes])
+
+
+THREE = [awkward(seed) for seed in range(3)]
+
+
+def two_in_a_row(x, y, z, *names):
+    """(x + y) - 2, 2 - (x + y) and all others of this form whose first operation has one of these names."""
+    made = [TWO_SIDED[name](a, b) for name in names for a, b in ((x, y), (x, x), (x, 2.0), (2.0, x))]
+    return [s for t in made for g in TWO_SIDED.values() for c in (x, y, 2.0) for s in (g(t, c), g(c, t))]
+
+
+def two_by_two(x, y, z):
+    """x * z + y * z and all others of this form."""
+    leaves = [
+        ((x, z), (y, z)),
+        ((z, x), (z, y)),
+        ((x, z), (z, y)),
+        ((x, y), (x, y)),
+        ((x, y), (y, x)),
+        ((x, x), (y, y)),
+    ]
+    pairs = [(f(*left), f(*right)) for f in TWO_SIDED.values() for left, right in leaves]
+    crossed = [(x + y, x - y), (x * y, x / y), (engine.maximum(x, y), engine.minimum(x, y))]
+    return [g(*pair) for pair in [*pairs, *crossed] for g in TWO_SIDED.values()]
+
+
+def functions(x, y, z):
+    """-(x + y), -x + y, -x + -y, -x + x and all others of this form."""
+    pairs = [(h, f) for h in ONE_SIDED for f in TWO_SIDED.values()]
+    outside = [h(f(a, b)) for h, f in pairs for a, b in ((x, y), (x, x), (2.0, x))]
+    return outside + [s for h, f in pairs for s in (f(h(x), y), f(y, h(x)), f(h(x), x), f(h(x), h(y)), f(h(x), -x))]
+
+
+def functions_in_a_row(x, y, z):
+    """-(|x|), exp(log(exp(x))) and all others of this form."""
+    twice = [g(k(x)) for g in ONE_SIDED for k in ONE_SIDED]
+    return twice + [h(t) for h in ONE_SIDED for t in twice]
+
+
+def numbers(x, y, z, *several):
+    """x * 3 / 3, (x + x) / 3 and others, for several numbers."""
+    return [
+        each
+        for k in several
+        for each in (
+            *(x * k / k, x / k * k, x + k - k, x - k + k, k - (k - x), k / (k / x), (x + x) / k, x * k + x, x + k * x),
+            *((x * k) * k, (x / k) / k, (x + k) + k, x / k, k / x, k - x, x - k, k + x, k * x, x * k - y * k),
+            *(engine.maximum(x, k), engine.minimum(k, x), engine.maximum(k, x) - k, x.relu() * k, x.abs() + k),
+            *(engine.minimum(engine.maximum(x, k), k), (x * k).relu(), (x / k).abs(), -(x - k), (x * k).exp()),
+        )
+    ]
+
+
+def graph_of_three(f, names):
+    return engine.function(lambda *xs: tuple(f(*xs, *names)), autograph=False).graph_for(*map(engine.tensor, THREE))
+
+
+def keeps_every_bit_of(f, *names):
+    return evidence.sent_graph(my_pass(graph_of_three(f, names)))
+
+
+@referee
+def keeps_every_bit_of(sent, f, *names):
+    """Zeros of both signs are equal here: which of them is the larger is not the same on all machines."""
+    with numeric.errstate(all="ignore"):
+        before, after = (interpret(g, *THREE) for g in (graph_of_three(f, names), evidence.graph_of(sent)))
+    pairs = list(zip(before, after, strict=True))
+    return all(y.dtype == z.dtype and numeric.array_equal(y, z, equal_nan=True) for y, z in pairs)
 
 
 def graph_for(f):
@@ -650,7 +764,7 @@ def saves(sent):
 @referee
 def keeps_every_bit_of_the_example(sent):
     graph, once, twice = map(evidence.graph_of, sent)
-    return same(graph, once), same(graph, twice)
+    return {"after the pass": same(graph, once), "after the pass, twice": same(graph, twice)}
 
 
 def keeps_every_bit_of_others():
@@ -671,9 +785,30 @@ def leaves_alone():
     return [size(my_pass(graph_for(f))) for f in (lambda x: x * 1.0, two_signs)]
 
 
+# Hint: After the pass, your example has as many operations as before. Does the pattern match what stands in its graph?
 saves()
+# Hint: In your example a result changes. Try the rule on −0, ∞ and nan, on 1.7e308, and on numbers such as 0.1 and 1/3.
 keeps_every_bit_of_the_example()
+# Hint: The rule holds in your example, but not in other graphs. It fails for some float, such as −0, ∞ or nan, or its
+# pattern matches more than the rule says.
 keeps_every_bit_of_others()
+# Hint: The rule is true of real numbers, but floats round and overflow: x * z + y * z is not (x + y) * z, and
+# (x − y) + y is not always x. Choose a rule in which nothing is rounded, such as one that changes nothing the second
+# time.
+keeps_every_bit_of(two_in_a_row, "+", "-")
+keeps_every_bit_of(two_in_a_row, "*", "/")
+keeps_every_bit_of(two_by_two)
+# Hint: The rule holds for numbers, but not for nan: the larger of nan and any number is nan.
+keeps_every_bit_of(two_in_a_row, "max", "min")
+# Hint: A rule for exp, log, relu, | | or − is true of real numbers only. exp and log round, and relu and | | lose a
+# sign.
+keeps_every_bit_of(functions)
+keeps_every_bit_of(functions_in_a_row)
+# Hint: The rule fails for a number such as 0.1, 3, 0 or −0, even if it holds for 1 or 2: dividing by 2 is exact,
+# dividing by 3 rounds.
+keeps_every_bit_of(numbers, -1.0, 0.0, -0.0, 0.1)
+keeps_every_bit_of(numbers, 0.25, 0.5, 1.0, 3.0, 10.0)
+# Hint: Your pass changes x · 1 or −(−x). The rule must be another one, and leave these two alone.
 leaves_alone()
 
 # %% [markdown] hints="own_pass"

@@ -14,9 +14,9 @@
 # it still reads, find an order for a budget of bytes, and design a graph for two workers. About 40 minutes, 10 points,
 # in five parts.
 #
-# Write where it says *Your code here*, or in place of the dots; run the cell, and then the `check` cell below it. It
-# tells you what came out, what is wrong with it, and where to look next. You may ask as often as you like: a new
-# attempt brings a new hint, and after the last one `solution` shows a way.
+# Write where it says *Your code here*, or in place of the dots. Run that cell, then the `check` cell below it. `check`
+# says what came out, what is wrong with it, and where to look next. Ask as often as you like. After some different
+# attempts `solution` shows a way.
 
 # %%
 import numpy as np
@@ -56,9 +56,14 @@ bound = 5 / 4
 check("counted_by_hand")
 
 # %% probes="counted_by_hand"
+# Hint: `peak`: at each step, count the result, its operands, and what a later step still reads.
 peak
+# Hint: `buffers`: the number of arrays that are alive at the same time, if a result never takes the place of its own
+# operand.
 buffers
+# Hint: `buffers_in_place`: an elementwise operation may write over an operand that it reads for the last time.
 buffers_in_place
+# Hint: `bound`: the number of operations divided by the length of the longest chain.
 round(float(bound), 6)
 
 # %% [markdown] hints="counted_by_hand"
@@ -144,15 +149,27 @@ SQUARED = [("a", 10, []), ("b", 4, ["a", "a"])]
 SHARED = [("a", 10, []), ("b", 4, ["a"]), ("c", 3, ["a", "b", "a"]), ("d", 5, ["b"])]
 SUMMED = [("a", 100, []), ("s", 1, ["a"]), ("b", 90, []), ("t", 1, ["b"]), ("y", 1, ["s", "t"])]
 
+# Hint: A chain: while a step runs, its operand is still alive.
 peak_of_steps(CHAIN, ["c"])
+# Hint: a is read by the second and by the last step: it is alive from the first of its readers to the last.
 peak_of_steps(WAITS, ["e"])
+# Hint: What `results` names is alive to the very end.
 peak_of_steps(KEPT, ["a", "d"])
+# Hint: Each result is alive up to its last reader.
 peak_of_steps(KEPT, ["d"])
+# Hint: A result that nobody reads is alive at the step that makes it.
 peak_of_steps(UNREAD, ["c"])
+# Hint: Two large arrays, one after the other: the first is gone when the second is made.
 peak_of_steps(SUMMED, ["y"])
+# Hint: An operand that is read twice by one step lies in one place.
 peak_of_steps(SQUARED, ["b"])
+# Hint: A single step.
 peak_of_steps(SQUARED[:1], ["a"])
+# Hint: Nothing is asked for: each result still lives to its last reader.
 peak_of_steps(KEPT, [])
+# Hint: Three results are asked for: each of them is alive to the end.
+peak_of_steps(KEPT, ["d", "b", "a"])
+# Hint: Two results are asked for, and one operand is named twice among three.
 peak_of_steps(SHARED, ["c", "d"])
 
 # %% [markdown] hints="peak_of_steps"
@@ -327,13 +344,19 @@ def judged(row, lives, kinds):
         for b in list(lives)[i + 1 :]
         if row[a] == row[b] and (lives[a][1] > lives[b][0] or (lives[a][1] == lives[b][0] and kinds[b] == "product"))
     )
-    return clashes[:2], len({row[name] for name in lives})
+    return {"written over while still read": clashes[:2], "buffers": len({row[name] for name in lives})}
 
 
+# Hint: A matrix product reads its operand many times, so it may not write over it. An elementwise operation may.
 judged(LAYER, LAYER_KINDS)
+# Hint: Four products in a row: two buffers are enough, in turns.
 judged(POWERS, dict.fromkeys(POWERS, "product"))
+# Hint: Four elementwise operations in a row: one buffer is enough.
 judged(POWERS, dict.fromkeys(POWERS, "elementwise"))
+# Hint: Twenty elementwise operations in a row: one buffer is enough.
 judged(CURVES, dict.fromkeys(CURVES, "elementwise"))
+# Hint: Lifetimes by lot: a buffer is free if it was last read before the new result is made; at the same step only if
+# the new result is elementwise.
 [judged(*drawn_by_lot(seed)) for seed in range(4)]
 
 # %% [markdown] hints="plan_repaired"
@@ -474,7 +497,10 @@ def bytes_at_most(order):
     return "within the budget" if most <= 63 else f"{most} bytes"
 
 
+# Hint: `order` should have the eight names, each after all that it reads.
 is_an_order()
+# Hint: This order is right, but too much is alive at its peak. Two of b, d and f must never be alive together, and
+# little should wait while b is there.
 bytes_at_most()
 
 # %% [markdown] hints="order_on_a_budget"
@@ -576,7 +602,11 @@ def work_and_bound(sent):
     time = {node: 1 if node.inputs else 0 for node in graph.nodes}
     work = sum(time.values())
     span = max(ways(graph, time.__getitem__).values())
-    return work >= 10, "one chain" if span == work else "two can work", work >= 1.7 * span
+    return {
+        "10 operations or more": work >= 10,
+        "workers": "one chain" if span == work else "two can work",
+        "work / span is 1.7 or more": work >= 1.7 * span,
+    }
 
 
 @referee
@@ -596,11 +626,14 @@ def depends_on_x():
 def depends_on_x(sent):
     shape, y, slope = sent
     moves = slope is not None and (abs(numeric.array(slope)) > 0).sum() > 990
-    return shape == [1000], numeric.isfinite(y).all(), moves
+    return {"the shape of x": shape == [1000], "finite": numeric.isfinite(y).all(), "depends on x": moves}
 
 
+# Hint: Count after `simplify` and `share`: equal branches become one, and a chain has work / span = 1.
 work_and_bound()
+# Hint: One worker needs more than three arrays: each finished branch waits as one array.
 within_three_arrays()
+# Hint: The result should have the shape of x, be finite everywhere, and depend on every x.
 depends_on_x()
 
 # %% [markdown] hints="for_two"

@@ -13,9 +13,9 @@
 # You predict what pays, write a compiler of ten lines, mend a program whose memory was planned wrongly, keep a budget
 # of programs, and give a compiler something to do. About 42 minutes, 10 points, in five parts.
 #
-# Write where it says *Your code here*, or in place of the dots; run the cell, and then the `check` cell below it. It
-# tells you what came out, what is wrong with it, and where to look next. You may ask as often as you like: a new
-# attempt brings a new hint, and after the last one `solution` shows a way.
+# Write where it says *Your code here*, or in place of the dots. Run that cell, then the `check` cell below it. `check`
+# says what came out, what is wrong with it, and where to look next. Ask as often as you like. After some different
+# attempts `solution` shows a way.
 
 # %%
 import numpy as np
@@ -52,10 +52,16 @@ same_shape = 269_850
 check("worth_it")
 
 # %% probes="worth_it"
+# Hint: `from_call`: how much does one call save, and how many calls pay for the compiling? Cheaper means more than
+# even.
 from_call
+# Hint: `product`: what does a compiled call of the product save?
 product
+# Hint: `twenty`: compare what 20 calls save with the price of compiling.
 twenty
+# Hint: `shapes`: every new shape pays for its own compiling, and then saves one call.
 shapes
+# Hint: `same_shape`: one price, and the savings of 1000 calls.
 same_shape
 
 # %% [markdown] hints="worth_it"
@@ -166,10 +172,17 @@ def run_of(inputs, nodes, result, *values):
     return round(float(scope["program"](*values)), 6), called, kinds
 
 
+# Hint: The text is a function with one line for each node that the result depends on, in the order of the list, and a
+# `return`.
 run_of(["x", "w", "b"], CHAIN, "t3", 0.5, 2.0, -0.25)
+# Hint: What the result does not depend on has no line, even if it stands among nodes that it needs. The operands keep
+# their order.
 run_of(["p", "q"], DIAMOND, "e", 0.5, 3.0)
+# Hint: Another result of the same list: now the result needs other nodes.
 run_of(["p", "q"], DIAMOND, "deader", 0.5, 3.0)
+# Hint: A result early in the list: the later nodes are not needed.
 run_of(["p", "q"], DIAMOND, "a", 0.5, 3.0)
+# Hint: The result may be an input: then there is nothing but the `return`.
 run_of(["p", "q"], DIAMOND, "q", 0.5, 3.0)
 
 # %% [markdown] hints="tiny_compiler"
@@ -323,7 +336,7 @@ def stepped(sent, n, w):
     wanted = (y * y).sum()
     wanted.backward()
     agree = abs(loss - wanted.item()) < 1e-9 * n, abs(slope - v.grad.item()) < 1e-9 * n
-    return round(loss, 4), round(slope, 4), agree
+    return {"loss": round(loss, 4), "derivative": round(slope, 4), "as the engine's": agree}
 
 
 def untouched():
@@ -353,9 +366,14 @@ def within_two(arrays):
     return arrays < 2.5
 
 
+# Hint: For each line, ask what a and b hold at that moment. y is needed for 1 − y², and y² still is in b after the
+# loss.
 stepped(5, 0.5)
+# Hint: Another length, and a negative w.
 stepped(40, -1.3)
+# Hint: x belongs to the caller: no line may write into it.
 untouched()
+# Hint: More than two arrays of the size of x are there at a time: give every operation a place to write to.
 within_two()
 
 # %% [markdown] hints="wrong_buffer"
@@ -508,12 +526,20 @@ def seen_by(sent, lengths, shift):
     batches = batches_of(lengths, shift)
     right = len(found) == len(batches) and all(abs(a - b.sum(1).max()) < 1e-12 for a, b in zip(found, batches))
     wasteful = len(saw) != len(batches) or any(s[0] >= 2 * n for s, n in zip(saw, lengths))
-    return right, len(set(map(tuple, saw))) <= 7, not wasteful
+    return {
+        "numbers are right": right,
+        "7 shapes at most": len(set(map(tuple, saw))) <= 7,
+        "one call a batch, none twice as long": not wasteful,
+    }
 
 
+# Hint: Batches of 1 to 64 rows: seven lengths are enough for all, and none may be twice as long as its batch.
 seen_by(range(1, 65), 0.0)
+# Hint: All sums are below 0 here: a row of zeros would be the largest. Fill up with a row that is there already.
 seen_by([3, 5, 6, 7, 9, 30], -10.0)
+# Hint: These lengths are powers of two already: they stay as they are.
 seen_by([1, 2, 4, 8, 16, 32, 64], 0.0)
+# Hint: Lengths between two powers of two.
 seen_by([21, 29, 24], 5.0)
 
 # %% [markdown] hints="few_programs"
@@ -646,7 +672,7 @@ def of_the_program(sent):
     lines = [line for line in body if not expressions.match(r" *(return|y\d+ = (empty|new)|[tv]\d+ = .*reshape)", line)]
     count = sum(1 for line in lines if line.strip())
     length = "4 or fewer" if count <= 4 else "5 to 11" if count < 12 else "12 or more"
-    return length, numeric.array_equal(got, wanted)
+    return {"lines that compute": length, "the same bits": numeric.array_equal(got, wanted)}
 
 
 def bend():
@@ -656,11 +682,18 @@ def bend():
 @referee
 def bend(at):
     """Whether x moves the result, and whether it does so along no straight line."""
-    return bool(abs(at[1] - at[0]) > 1e-6), bool(abs(at[0] - 2 * at[1] + at[2]) > 1e-6 * abs(at[0]))
+    return {
+        "x moves the result": bool(abs(at[1] - at[0]) > 1e-6),
+        "not along a straight line": bool(abs(at[0] - 2 * at[1] + at[2]) > 1e-6 * abs(at[0])),
+    }
 
 
+# Hint: Before any pass the graph should have at least 12 operations: what nobody reads is in no graph.
 written_down()
+# Hint: The program should have at most 4 lines that compute, and give the same bits. What do the passes merge,
+# drop and fuse?
 of_the_program()
+# Hint: The result should depend on x, and not along a straight line.
 bend()
 
 # %% [markdown] hints="own_saving"

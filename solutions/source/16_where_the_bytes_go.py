@@ -13,9 +13,9 @@
 # You count a network on paper, write a function that counts any network, say who keeps what, let go of an array in
 # time, and build a network that trains under a limit. About 40 minutes, 10 points, in five parts.
 #
-# Write where it says *Your code here*, or in place of the dots; run the cell, and then the `check` cell below it. It
-# tells you what came out, what is wrong with it, and where to look next. You may ask as often as you like: a new
-# attempt brings a new hint, and after the last one `solution` shows a way.
+# Write where it says *Your code here*, or in place of the dots. Run that cell, then the `check` cell below it. `check`
+# says what came out, what is wrong with it, and where to look next. Ask as often as you like. After some different
+# attempts `solution` shows a way.
 
 # %%
 import minigrad as mg
@@ -44,9 +44,14 @@ batch_of_20 = 4 * weights
 check("on_paper")
 
 # %% probes="on_paper"
+# Hint: `weights`: each of the 32 channels has a window of 3 × 3 for each of 3 channels, and a bias. Four bytes a
+# number.
 int(weights)
+# Hint: `state`: Adam remembers two numbers for each parameter.
 int(state)
+# Hint: `activation`: one number for each picture, each channel that is made and each pixel.
 int(activation)
+# Hint: `batch_of_20`: parameters, gradients and Adam's state do not know how many pictures there are.
 int(batch_of_20)
 
 # %% [markdown] hints="on_paper"
@@ -124,11 +129,17 @@ LENET = [("conv", 1, 6, 5), ("relu",), ("pool", 2), ("conv", 6, 16, 5), ("relu",
 ONE = [("conv", 3, 8, 1)]
 DEEP = [("conv", 4, 4, 3), ("relu",)] * 5
 
+# Hint: A single convolution: its weights with a bias for each channel that it makes, and its result.
 count(ONE, 1, 2, 2)
+# Hint: Ten pictures: the results grow with them, the parameters do not.
 count(ONE, 10, 2, 2)
+# Hint: A network with relu and pooling: each layer has a result, and pooling by 2 halves both H and W.
 count(LENET, 2, 28, 28)
+# Hint: Height and width may differ.
 count(LENET, 2, 56, 28)
+# Hint: Five convolutions, each with a relu.
 count(DEEP, 3, 8, 4)
+# Hint: Pooling by 4 keeps one pixel of 16.
 count([("conv", 2, 3, 3), ("pool", 4), ("conv", 3, 5, 3)], 1, 16, 16)
 
 # %% [markdown] hints="any_network"
@@ -275,6 +286,8 @@ def said():
     return [same.get(word, word) for word in words]
 
 
+# Hint: Write each derivative down, and look at which letters are in it: x, y, the result, or none. Eight words, from a
+# to h.
 said()
 
 # %% [markdown] hints="who_keeps"
@@ -400,7 +413,10 @@ def alive_at_the_peak(peak):
     return "within the limit" if peak <= 1_800_000 else f"{round(peak / 80_000)} times ten columns"
 
 
+# Hint: The result should have the same shape and the same bits as the function that was given.
 to_the_last_bit()
+# Hint: A third wide array is still alive: by the name `early`, or by a view of it. A slice is a view; `.clone()` is a
+# copy.
 alive_at_the_peak()
 
 # %% [markdown] hints="in_time"
@@ -568,7 +584,7 @@ def what_it_is(sent):
     convolves, reached = sent
     matters = any(moved > 1e-4 for moved in convolves)
     used = "a Conv2d in it" if matters else "a Conv2d that changes nothing" if convolves else "no Conv2d"
-    return used, reached >= 4000
+    return {"convolution": used, "4000 parameters are reached": reached >= 4000}
 
 
 what_it_needs_and_reads = trained
@@ -578,10 +594,17 @@ what_it_needs_and_reads = trained
 def what_it_needs_and_reads(sent):
     peak, found = sent
     right = sum(a == b for a, b in zip(found, framework.data.digits().test_y))
-    return "within the limit" if peak <= 300_000 else f"over by {peak - 300_000:,} bytes", right >= 85
+    return {
+        "peak": "within the limit" if peak <= 300_000 else f"over by {peak - 300_000:,} bytes",
+        "85 digits are read": right >= 85,
+    }
 
 
+# Hint: The network should have a Conv2d whose result changes the answer, and backward should reach 4,000 parameters or
+# more.
 what_it_is()
+# Hint: The step should stay within 300,000 bytes, and 85 of 100 digits be read. The result of the first convolution is
+# the largest array: fewer channels, or a stride.
 what_it_needs_and_reads()
 
 # %% [markdown] hints="under_a_limit"

@@ -13,9 +13,9 @@
 # You count multiply-adds with a pencil, read powers off measurements, find where attention overtakes the rest, count
 # what backward adds, and design a network within a budget. About 40 minutes, 10 points, in five parts.
 #
-# Write where it says *Your code here*, or in place of the dots; run the cell, and then the `check` cell below it. It
-# tells you what came out, what is wrong with it, and where to look next. You may ask as often as you like: a new
-# attempt brings a new hint, and after the last one `solution` shows a way.
+# Write where it says *Your code here*, or in place of the dots. Run that cell, then the `check` cell below it. `check`
+# says what came out, what is wrong with it, and where to look next. Ask as often as you like. After some different
+# attempts `solution` shows a way.
 
 # %%
 import minigrad as mg
@@ -42,9 +42,13 @@ per_weight = 2 * 6 * 6
 check("pencil")
 
 # %% probes="pencil"
+# Hint: `linear_flops`: rows · inputs · outputs are MACs, and a MAC is two FLOPs.
 int(linear_flops)
+# Hint: `conv_macs`: each number that comes out needs one MAC for each of the 3 × 3 pixels of each of the 4 channels.
 int(conv_macs)
+# Hint: `strided`: fewer numbers come out, and each needs as many MACs as before.
 int(strided)
+# Hint: `per_weight`: a weight meets each pixel that comes out, in each picture.
 int(per_weight)
 
 # %% [markdown] hints="pencil"
@@ -109,13 +113,21 @@ def power(ns, costs):
 check("power_of")
 
 # %% probes="power_of"
+# Hint: The two largest lengths are 2 and 4: the cost grows fourfold from 9 to 36 where the length doubles.
 power([1, 2, 4], [5, 9, 36])
+# Hint: The lengths may be in any order: sort them together with their costs.
 power([4, 1, 2], [36, 5, 9])
+# Hint: Costs that do not grow have the power 0.
 power([10, 20, 40], [100, 100, 100])
+# Hint: The length grows threefold here, not twofold.
 power([100, 300], [7.0, 63.0])
+# Hint: The two largest lengths are 5 and 8, and the costs are cubes.
 power([2, 3, 5, 8], [8, 27, 125, 512])
+# Hint: Costs that fall have a power below 0.
 power([8, 16, 24], [100, 40, 160 / 6])
+# Hint: Divide the logarithms of the two quotients, and round to two decimals.
 power([3, 7], [2, 9])
+# Hint: Small lengths do not count: only the two largest.
 power([1, 10, 100], [1, 1, 31.6227766])
 
 # %% [markdown] hints="power_of"
@@ -201,11 +213,17 @@ def length_for(share, d):
 check("two_parts")
 
 # %% probes="two_parts"
+# Hint: `attention_share`: attention divided by the whole, at the length where both parts are equal.
 round(float(attention_share(768, 128)), 6)
+# Hint: `attention_share` for a wide model: d counts as well as L.
 round(float(attention_share(2048, 12_288)), 6)
+# Hint: `attention_share` for a narrow model.
 round(float(attention_share(100, 10)), 6)
+# Hint: `length_for`: at a share of one half both parts are equal.
 round(float(length_for(0.5, 128)), 3)
+# Hint: `length_for` for another share than one half: solve share = L / (L + 6d) for L.
 round(float(length_for(0.25, 50)), 3)
+# Hint: `length_for` of the share at some length should give this length back.
 round(float(length_for(attention_share(333, 64), 64)), 3)
 
 # %% [markdown] hints="two_parts"
@@ -283,11 +301,18 @@ def training_macs(widths, rows):
 check("and_backward")
 
 # %% probes="and_backward"
+# Hint: Forward has rows · n · m MACs a layer; backward has two such products for each layer, but only one for the
+# first.
 training_macs([64, 32, 10], 5)
+# Hint: Twice the rows are twice the MACs, forward and backward.
 training_macs([64, 32, 10], 10)
+# Hint: A single layer is the first one: two products in all.
 training_macs([7, 3], 2)
+# Hint: It is the first layer whose input needs no gradient, not the last and not the largest.
 training_macs([10, 100, 10, 100, 10], 1)
+# Hint: It is the first layer whose input needs no gradient.
 training_macs([100, 10, 100, 10, 100], 1)
+# Hint: Four layers of different sizes.
 training_macs([1, 2, 3, 4, 5], 1)
 
 # %% [markdown] hints="and_backward"
@@ -391,10 +416,10 @@ def what_it_costs():
 def what_it_costs(sent):
     macs, *parameters = sent
     over = max(0, macs - 1_000_000)
-    return (
-        "enough parameters" if min(parameters) >= 20_000 else "too few",
-        "within" if not over else f"over by {over:,}",
-    )
+    return {
+        "parameters": "enough" if min(parameters) >= 20_000 else "too few",
+        "MACs": "within" if not over else f"over by {over:,}",
+    }
 
 
 def reached():
@@ -421,7 +446,11 @@ def how_it_is_built(ran):
     """Whether two convolutions run, the first layer that runs is one, and it reads all of the picture's pixels."""
     convs = {part for part, kernel, _ in ran if kernel >= 3}
     first, _, shape = ran[0]
-    return len(convs) >= 2, first in convs, min(shape[-2:]) >= 64
+    return {
+        "two convolutions run": len(convs) >= 2,
+        "the first layer is one": first in convs,
+        "it reads all 64 × 64 pixels": min(shape[-2:]) >= 64,
+    }
 
 
 def what_it_reads():
@@ -436,11 +465,16 @@ def what_it_reads():
 @referee
 def what_it_reads(sent):
     shape, seen = sent
-    return shape, seen > 0.98
+    return {"shape": shape, "every pixel counts": seen > 0.98}
 
 
+# Hint: At least 20,000 parameters that backward reaches, and at most 1,000,000 MACs. Parameters are cheap in a linear
+# layer, where no pixels multiply them.
 what_it_costs()
+# Hint: Two convolutions of 3 × 3 or larger, the first of them before any other layer.
 how_it_is_built()
+# Hint: The result should have the shape (8, 10) for 8 pictures, and every pixel should be able to change it: does a
+# stride skip some?
 what_it_reads()
 
 # %% [markdown] hints="budget"

@@ -13,9 +13,9 @@
 # You work out bounds with a pencil, write a roofline, add up the time of a program of many launches, read a profile,
 # and make a slow loop quick. About 40 minutes, 10 points, in five parts.
 #
-# Write where it says *Your code here*, or in place of the dots; run the cell, and then the `check` cell below it. It
-# tells you what came out, what is wrong with it, and where to look next. You may ask as often as you like: a new
-# attempt brings a new hint, and after the last one `solution` shows a way.
+# Write where it says *Your code here*, or in place of the dots. Run that cell, then the `check` cell below it. `check`
+# says what came out, what is wrong with it, and where to look next. Ask as often as you like. After some different
+# attempts `solution` shows a way.
 
 # %%
 import numpy as np
@@ -46,9 +46,14 @@ copy = 1000 * 2 * 4 * 250e6 / 20e9
 check("bounds")
 
 # %% probes="bounds"
+# Hint: `edge`: FLOPs in a second divided by bytes in a second.
 round(float(edge), 3)
+# Hint: `relu`: compare the time of its FLOPs with that of its bytes, read and written, four for each number. The larger
+# counts. In milliseconds.
 round(float(relu), 3)
+# Hint: `product`: compare the time of its FLOPs with that of its bytes. The larger counts. In milliseconds.
 round(float(product), 3)
+# Hint: `copy`: there is nothing to compute; each number is read and written, four bytes each time. In milliseconds.
 round(float(copy), 3)
 
 # %% [markdown] hints="bounds"
@@ -110,12 +115,19 @@ def bound(flops, nbytes, peak, bandwidth):
 check("roofline")
 
 # %% probes="roofline"
+# Hint: The FLOPs take 10 seconds and the bytes 1: the larger counts, and names the bound.
 bound(100, 10, 10, 10)
+# Hint: The FLOPs take 1 second and the bytes 10: memory is the bound.
 bound(10, 100, 10, 10)
+# Hint: Nothing to compute: memory is the bound.
 bound(0, 50, 10, 5)
+# Hint: Both take equally long: arithmetic.
 bound(40, 20, 4, 2)
+# Hint: Compare times, not FLOPs with bytes.
 bound(1e9, 1e9, 2e9, 4e9)
+# Hint: Compare times, not FLOPs with bytes: few bytes, and much to compute.
 bound(30, 1, 10, 100)
+# Hint: There are more bytes than FLOPs, and arithmetic is the bound all the same: compare the times.
 bound(30, 40, 1, 100)
 
 # %% [markdown] hints="roofline"
@@ -197,12 +209,19 @@ check("launches")
 CHAIN = [(10, 40, 40)] * 5
 MIXED = [(1000, 8, 4), (1, 4, 4), (2, 4, 1)]
 
+# Hint: `run_time`: each operation takes its launch, and the larger of computing and moving.
 round(run_time(CHAIN, 10, 10, 2), 6)
+# Hint: `fused_time`: one launch, all the FLOPs, what the first reads and what the last writes.
 round(fused_time(CHAIN, 10, 10, 2), 6)
+# Hint: `run_time` where the first is bound by arithmetic and the others by memory: take the larger for each one.
 round(run_time(MIXED, 10, 1, 0.5), 6)
+# Hint: `fused_time`: the FLOPs of all operations are added.
 round(fused_time(MIXED, 10, 1, 0.5), 6)
+# Hint: A single operation takes as long fused as it does alone.
 round(run_time(CHAIN[:1], 10, 10, 2) - fused_time(CHAIN[:1], 10, 10, 2), 6)
+# Hint: `run_time` of two operations, with a long launch.
 round(run_time([(3, 1, 6), (1, 6, 2)], 1, 1, 10), 6)
+# Hint: `fused_time` of two operations: what passes between them never reaches memory.
 round(fused_time([(3, 1, 6), (1, 6, 2)], 1, 1, 10), 6)
 
 # %% [markdown] hints="launches"
@@ -293,9 +312,13 @@ fewer_calls = 80 + 20 / 40
 check("profile")
 
 # %% probes="profile"
+# Hint: `at_most`: the step takes 100 ms now. How long does it take without the convolutions?
 round(float(at_most), 2)
+# Hint: `first`: what takes most of the time, whatever its name promises?
 str(first).strip().lower()
+# Hint: `per_call`: 20 ms are 20,000 microseconds, for 4000 calls.
 round(float(per_call), 3)
+# Hint: `fewer_calls`: the whole step: the other 80 ms, and a fortieth of the additions.
 round(float(fewer_calls), 3)
 
 # %% [markdown] hints="profile"
@@ -386,7 +409,9 @@ def right(rows, others, width):
 def right(sent, rows, others, width):
     x, c = pair(rows, others, width)
     found, wanted = numeric.array(sent), numeric.sqrt(((x[:, None] - c[None]) ** 2).sum(2).min(1))
-    return found.shape, found.shape == wanted.shape and numeric.allclose(found, wanted, rtol=1e-10, atol=1e-12)
+    close = found.shape == wanted.shape and numeric.allclose(found, wanted, rtol=1e-10, atol=1e-12)
+    first = round(float(found.flat[0]), 4) if found.size else None
+    return {"shape": found.shape, "the first number": first, "right to 10 digits": close}
 
 
 def few_operations(rows, others):
@@ -401,10 +426,15 @@ def few_operations(n):
     return "12 or fewer" if n <= 12 else "more than 12, and more with more rows" if n > 40 else "more than 12"
 
 
+# Hint: One distance for each row of x: the least over the rows of c, with the root.
 right(6, 5, 3)
+# Hint: More rows in c than in x: which axis is left?
 right(4, 9, 2)
+# Hint: A single row in each.
 right(1, 1, 7)
+# Hint: More than 12 operations run. Take all pairs at once, by broadcasting.
 few_operations(6, 5)
+# Hint: The operations grow with the rows: is there a loop left?
 few_operations(20, 5)
 
 # %% [markdown] hints="no_loop"
@@ -444,7 +474,7 @@ def nearest(x, c):
 
 
 # %% wrong="no_loop"
-# Shows: The distance is a different one: the root is missing, or the squares are.
+# Shows: These are the squares of the distances: the root is missing.
 # Hint: A distance is the root of the sum of the squares.
 def nearest(x, c):
     apart = x.unsqueeze(1) - c.unsqueeze(0)

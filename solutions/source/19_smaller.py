@@ -13,9 +13,9 @@
 # You choose a scale with a pencil, write quantisation and pruning yourself, read a table, and build a network that is
 # small from the beginning. About 40 minutes, 10 points, in five parts.
 #
-# Write where it says *Your code here*, or in place of the dots; run the cell, and then the `check` cell below it. It
-# tells you what came out, what is wrong with it, and where to look next. You may ask as often as you like: a new
-# attempt brings a new hint, and after the last one `solution` shows a way.
+# Write where it says *Your code here*, or in place of the dots. Run that cell, then the `check` cell below it. `check`
+# says what came out, what is wrong with it, and where to look next. Ask as often as you like. After some different
+# attempts `solution` shows a way.
 
 # %%
 import minigrad as mg
@@ -40,9 +40,13 @@ nbytes = 1000 + 4
 check("eight_bits")
 
 # %% probes="eight_bits"
+# Hint: `scale`: the weight farthest from 0 becomes the integer 127 or −127.
 round(float(scale), 6)
+# Hint: `integer`: how many scales are 1.0?
 int(integer)
+# Hint: `farthest`: rounding goes to the nearer of two steps.
 round(float(farthest), 6)
+# Hint: `nbytes`: one byte for each weight, and four for the scale.
 int(nbytes)
 
 # %% [markdown] hints="eight_bits"
@@ -123,12 +127,20 @@ def written(weights, bits):
     return [int(k) for k in pair[0]], round(float(pair[1]), 9)
 
 
+# Hint: 8 bits: the integers reach 127, the scale is the largest size divided by 127, and each weight is rounded to the
+# nearest integer.
 written([1.27, -0.5, 0.004, 0.006], 8)
+# Hint: The largest size may be that of a weight below 0. With 3 bits the integers reach 3.
 written([-3.0, 1.4, 0.4], 3)
+# Hint: With 4 bits the integers reach 7.
 written([-3.0, 1.4, 0.4], 4)
+# Hint: All weights may be above 0: the integers still go from −7 to 7, and 0 stays 0.
 written([7, 1, 2, 3], 4)
+# Hint: All weights are 0: the scale is 1.0.
 written([0.0, 0.0], 8)
+# Hint: A single weight with 2 bits: the integers are −1, 0 and 1.
 written([-1.0], 2)
+# Hint: Two weights of equal size on both sides of 0.
 written([5.0, -5.0, 2.6], 2)
 
 # %% [markdown] hints="quantise"
@@ -240,16 +252,24 @@ def left(weights, amount):
 @referee
 def left(sent, weights, amount):
     found, given = sent
-    return found, given == weights
+    return {"pruned": found, "the given list is as it was": given == weights}
 
 
+# Hint: The half that is nearest to 0 becomes 0, in its place; the sign does not count.
 left([3.0, -1.0, 2.0, -4.0], 0.5)
+# Hint: Equally near: those that come first go, and no more than were asked for.
 left([0.1, -0.1, 0.1, 0.1], 0.5)
+# Hint: int(0.34 · 3) is 1: one weight goes.
 left([-5.0, 0.5, 4.0], 0.34)
+# Hint: int(0.3 · 3) is 0: none goes.
 left([-5.0, 0.5, 4.0], 0.3)
+# Hint: Nothing goes, and the list is a new one.
 left([1.0, 2.0, 3.0], 0)
+# Hint: All go.
 left([1.0, -2.0], 1)
+# Hint: Weights that are 0 already are the nearest.
 left([0.0, 5.0, 1.0, 0.0], 0.5)
+# Hint: Two that are equally near, in the middle of the list.
 left([2.0, 0.5, 0.5, 3.0], 0.5)
 
 # %% [markdown] hints="prune_by_hand"
@@ -382,9 +402,14 @@ choice = "B"
 check("table_read")
 
 # %% probes="table_read"
+# Hint: `b_bytes`, `c_bytes`, `d_bytes`: an int8 has a quarter of the bytes of a float32; a zero in an array has as many
+# as any number; a weight has a channel at each end.
 round(float(b_bytes)), round(float(c_bytes)), round(float(d_bytes))
+# Hint: `c_time`: this processor does nothing special for zeros.
 round(float(c_time), 1)
+# Hint: `d_macs`: half the channels are read, and half are made.
 round(float(d_macs), 3)
+# Hint: `choice`: 12 million bytes and 91 of 100: strike out what does not fit.
 str(choice).strip(" '\"()").upper()[:1]
 
 # %% [markdown] hints="table_read"
@@ -489,7 +514,11 @@ def size():
 def size(sent):
     n, zeros, weights = sent
     few = "few enough" if n <= 2500 else f"{n - 2500:,} too many"
-    return few, "a hidden layer" if weights >= 2 else "no hidden layer", "no zeros" if zeros < 50 else "zeros"
+    return {
+        "parameters": few,
+        "hidden layer": "there is one" if weights >= 2 else "there is none",
+        "weights that are 0": "none" if zeros < 50 else "many",
+    }
 
 
 def bends():
@@ -513,7 +542,7 @@ def bends():
 @referee
 def bends(sent):
     curved, shape = sent
-    return "bends" if curved > 1e-6 else "linear, whatever its depth", shape
+    return {"between the layers": "it bends" if curved > 1e-6 else "linear, whatever its depth", "shape": shape}
 
 
 def reads():
@@ -541,8 +570,11 @@ def reads(found):
     return sum(a == b for a, b in zip(found, engine.data.digits().test_y)) >= 88
 
 
+# Hint: At most 2,500 parameters, a hidden layer, and no weights that are set to 0.
 size()
+# Hint: Something that is not linear should stand between the layers, and the result should be (B, 10).
 bends()
+# Hint: After 400 steps the network reads fewer than 88 of 100 digits.
 reads()
 
 # %% [markdown] hints="small_network"

@@ -13,9 +13,9 @@
 # You compute the ends of a format from its bits, say what is lost in it, get a weight that stands still to move, and
 # write a scaler by hand and a training step of your own. About 40 minutes, 10 points, in five parts.
 #
-# Write where it says *Your code here*, or in place of the dots; run the cell, and then the `check` cell below it. It
-# tells you what came out, what is wrong with it, and where to look next. You may ask as often as you like: a new
-# attempt brings a new hint, and after the last one `solution` shows a way.
+# Write where it says *Your code here*, or in place of the dots. Run that cell, then the `check` cell below it. `check`
+# says what came out, what is wrong with it, and where to look next. Ask as often as you like. After some different
+# attempts `solution` shows a way.
 
 # %%
 import numpy as np
@@ -52,9 +52,14 @@ def each(e, m):
     return [f"{float(number):.6g}" for number in ends(e, m)]
 
 
+# Hint: The four numbers of float16, in this order: the largest, the smallest with all its digits, the smallest above 0,
+# and the distance from 1 to the next. b is 15.
 each(5, 10)
+# Hint: bfloat16 has another e and m: use them, and no constants of float16.
 each(8, 7)
+# Hint: float32.
 each(8, 23)
+# Hint: A format of 8 bits: b is 7.
 each(4, 3)
 
 # %% [markdown] hints="ends"
@@ -183,9 +188,14 @@ def of(names):
     return [str(said["abcdefgh".index(name)]).strip().lower() for name in names]
 
 
+# Hint: Lines a, f and g are small: above 6e-5 all digits stay, down to 6e-8 some get lost, and only what is nearer to 0
+# than to 6e-8 becomes 0. 2^−24 is the smallest above 0.
 of("afg")
+# Hint: Lines d and h are large: 65,504 is the largest, on both sides of 0.
 of("dh")
+# Hint: Lines b, c and e are in range: which of them has no more than 11 binary digits?
 of("bce")
+# Hint: `bfloat16` reaches as far as float32.
 int(bfloat16)
 
 # %% [markdown] hints="lost"
@@ -309,19 +319,30 @@ def went(sent, start, slopes, lr):
         return None
     found, dtype, w = sent
     exact = half(start).astype(float) - lr * sum(half(g).astype(float) for g in slopes)
-    return numeric.array_equal(half(found), half(exact)), dtype, w == half(start).tolist()
+    return {
+        "as exact steps, rounded once": numeric.array_equal(half(found), half(exact)),
+        "dtype": dtype,
+        "`w` is as it was": w == half(start).tolist(),
+    }
 
 
+# Hint: A thousand steps of 0.0001: each of them is too small for float16 near 1. Keep the sum in float32, round once at
+# the end, and leave `w` as it was.
 went([1.0, 2.0], [[1.0, 1.0]] * 1000, 0.0001)
+# Hint: Five hundred steps of 0.009 from 100.
 went([100.0], [[3.0]] * 500, 0.003)
+# Hint: A single step.
 went([0.5], [[0.25]], 1.0)
+# Hint: The rate is too small for float16: multiply in float32.
 went([0.0001], [[100.0]], 1e-9)
+# Hint: 1500 gradients of 3: their sum is too coarse in float16.
 went([1.0], [[3.0]] * 1500, 0.0001)
+# Hint: Small gradients and a large rate: multiply in float32.
 went([1.0, -1.0], [[2e-7, 3e-7]] * 300, 1000.0)
 
 # %% [markdown] hints="follow"
-# 1. Below 1 the numbers of float16 are 0.0005 apart: a step of 0.0001 is rounded away each time. Where must the sum be
-# kept?
+# 1. Below 1 the numbers of float16 are 0.0005 apart: a step of 0.0001 is rounded away each time. Where must the
+# sum be kept?
 # 2. `master = w.astype(np.float32)`, once and before the loop; each gradient to float32 as well, then the product.
 # 3. Round once, at the end: `return master.astype(np.float16)`.
 
@@ -439,12 +460,20 @@ def lived(steps):
     return [(used, bool(taken)) for used, taken in steps]
 
 
+# Hint: Nothing overflows: the scale stays, and each step is taken.
 lived([1.0, 1.0, 1.0], 1024.0, 100)
+# Hint: An overflow skips the step and halves the scale for the next one. The pair has the scale that the step was
+# computed with.
 lived([1.0, 1.0, 1.0, 1.0], 262144.0, 100)
+# Hint: Every two steps in a row double the scale, and the count begins again.
 lived([0.001] * 7, 8.0, 2)
+# Hint: A skipped step begins the count again.
 lived([1.0, 1.0, 100.0, 1.0, 1.0, 1.0, 1.0], 1024.0, 3)
+# Hint: Doubling leads to an overflow, and the scale comes down again.
 lived([1.0] * 8, 32768.0, 2)
+# Hint: 65,504 itself does not overflow.
 lived([65504.0, 65505.0], 1.0, 9)
+# Hint: No steps: an empty list.
 lived([], 2.0, 1)
 
 # %% [markdown] hints="scaler"
@@ -777,7 +806,7 @@ def lengths():
 def lengths(found):
     """The longest, and the first, beside what is wanted."""
     longest = "0.1 at most" if max(found) <= 0.1001 else "too long"
-    return longest, "not too short" if found[0] >= 0.05 else "too short"
+    return {"the longest": longest, "the first": "not too short" if found[0] >= 0.05 else "too short"}
 
 
 def near_float32(labelled=None):
@@ -798,12 +827,21 @@ def cleared(leftovers):
     return "gradients of earlier batches are left" if any(leftovers) else "each batch begins with none"
 
 
+# Hint: The last layer should give float16 while it trains, and the weights stay float32: autocast around the loss,
+# nothing else.
 formats()
+# Hint: Gradients of an earlier batch are still there when backward begins: clear them for each batch.
 cleared()
+# Hint: Too many batches were skipped, or the optimiser did not step once for each batch: is the scale too large, and
+# are `step` and `update` both there?
 of_twelve()
+# Hint: Many gradients of the first layer are 0: scale the loss before backward.
 zeros()
+# Hint: The gradients with which it steps are longer than 0.1, or far shorter: divide by the scale before clipping.
 lengths()
+# Hint: The gradients with which it steps are far from those of float32.
 near_float32()
+# Hint: Gradients that are shorter than 0.1 should stay as they are.
 near_float32(short)
 
 # %% [markdown] hints="recipe"

@@ -14,9 +14,9 @@
 # that are not equal, say what is equal to what, and cut a chain so that it keeps less than the square root allows.
 # About 40 minutes, 10 points, in five parts.
 #
-# Write where it says *Your code here*, or in place of the dots; run the cell, and then the `check` cell below it. It
-# tells you what came out, what is wrong with it, and where to look next. You may ask as often as you like: a new
-# attempt brings a new hint, and after the last one `solution` shows a way.
+# Write where it says *Your code here*, or in place of the dots. Run that cell, then the `check` cell below it. `check`
+# says what came out, what is wrong with it, and where to look next. Ask as often as you like. After some different
+# attempts `solution` shows a way.
 
 # %%
 import minigrad as mg
@@ -47,9 +47,13 @@ step = 1 + 2 + 8 / 9
 check("segments_on_paper")
 
 # %% probes="segments_on_paper"
+# Hint: `saved`: one array between each two segments, and the 16 of the segment in which backward is.
 int(saved)
+# Hint: `best`: k segments keep about k + 144 / k arrays.
 int(best)
+# Hint: `again`: all segments but the last run a second time.
 round(float(again), 2)
+# Hint: `step`: one forward, twice as much for backward, and what runs again.
 round(float(step), 2)
 
 # %% [markdown] hints="segments_on_paper"
@@ -132,12 +136,19 @@ def kept(lengths):
 check("segment_lengths")
 
 # %% probes="segment_lengths"
+# Hint: A single segment is no checkpoint: its 16 arrays.
 kept([16])
+# Hint: Backward begins with the last segment: its 8 arrays, and one operand that is kept.
 kept([8, 8])
+# Hint: While backward is in segment i, counted from 0, the operands of segments 1 to i are kept.
 kept([4, 4, 4, 4])
+# Hint: The first segment may be the longest.
 kept([10, 1])
+# Hint: The last segment may be the longest, and one operand is kept with it.
 kept([1, 10])
+# Hint: The largest of i + lengths[i] counts, not the last and not the longest segment.
 kept([5, 4, 3, 2])
+# Hint: The largest of i + lengths[i] is in the middle here.
 kept([2, 9, 3, 3, 3])
 
 # %% [markdown] hints="segment_lengths"
@@ -270,15 +281,21 @@ def compared(sent, n):
     found, whole = [*map(numeric.array, found)], [gy.T @ x, gy.sum(0)]
     saved = f"{most} saved at a time"
     if all(map(numeric.allclose, found, whole)):
-        return "equal", seen, saved
+        return {"gradient": "equal", "rows of each part": seen, "at a time": saved}
     factor = sum((a * b).sum() for a, b in zip(found, whole)) / sum((b * b).sum() for b in whole)
-    return f"not equal, about {factor:.2f} times", seen, saved
+    return {"gradient": f"not equal, about {factor:.2f} times", "rows of each part": seen, "at a time": saved}
 
 
+# Hint: Three equal parts: weight each mean loss so that the sum is the mean over all rows, and call backward for each
+# part.
 compared(96, 32)
+# Hint: The last part has only 4 rows: each row of x should weigh the same.
 compared(100, 32)
+# Hint: A single part.
 compared(100, 100)
+# Hint: Parts of 3, 3 and 1 rows.
 compared(7, 3)
+# Hint: A second call: what was in `.grad` before does not count.
 compared(96, 32, times=2)
 
 # %% [markdown] hints="unequal_parts"
@@ -414,8 +431,13 @@ def of(names):
     return [str(said["abcdefgh".index(name)]).strip().lower() for name in names]
 
 
+# Hint: Lines a, b and g are checkpoints: the same operations run again, on the same rows in the same order, with the
+# same random numbers.
 of("abg")
+# Hint: Lines c, d and h are equal micro-batches: does a row see other rows of its batch, or another mask? And in which
+# order are rows added up?
 of("cdh")
+# Hint: Lines e and f have a small last part: does each row weigh the same?
 of("ef")
 
 # %% [markdown] hints="equal_to_what"
@@ -522,7 +544,7 @@ def layers():
 
 @referee
 def layers(cut):
-    return sum(cut), "each has a layer" if min(cut) >= 1 else "one is empty"
+    return {"layers": sum(cut), "segments": "each has a layer" if min(cut) >= 1 else "one is empty"}
 
 
 def most_saved():
@@ -546,7 +568,9 @@ def within(most):
     return "within the limit" if most <= 11 else f"over the limit: {most:g} arrays"
 
 
+# Hint: The lengths should add up to 64, and each should be 1 or more.
 layers()
+# Hint: More than 11 arrays are saved. Segment i costs i plus its length: which segments may be longer?
 within()
 
 # %% [markdown] hints="below_the_root"

@@ -14,9 +14,9 @@
 # choose buckets that finish in time. All of it runs in this one process: the workers are lists, or generators that are
 # run in turns. About 40 minutes, 10 points, in five parts.
 #
-# Write where it says *Your code here*, or in place of the dots; run the cell, and then the `check` cell below it. It
-# tells you what came out, what is wrong with it, and where to look next. You may ask as often as you like: a new
-# attempt brings a new hint, and after the last one `solution` shows a way.
+# Write where it says *Your code here*, or in place of the dots. Run that cell, then the `check` cell below it. `check`
+# says what came out, what is wrong with it, and where to look next. Ask as often as you like. After some different
+# attempts `solution` shows a way.
 
 # %%
 import numpy as np
@@ -45,10 +45,15 @@ middle = 15 * 400
 check("ring_on_paper")
 
 # %% probes="ring_on_paper"
+# Hint: `rounds`: 15 until each has one finished chunk, and 15 more until all have all.
 round(float(rounds), 2)
+# Hint: `message`: the gradient is cut into as many chunks as there are workers.
 round(float(message), 2)
+# Hint: `each`: one message in each round.
 round(float(each), 2)
+# Hint: `together`: 16 workers send as much.
 round(float(together), 2)
+# Hint: `middle`: the sum goes to each of the 15 others, whole.
 round(float(middle), 2)
 
 # %% [markdown] hints="ring_on_paper"
@@ -175,9 +180,13 @@ def tried(rounds, p):
     return "all have the sum" if n == p * p else f"in the end {n} of {p * p} chunks hold the sum"
 
 
+# Hint: Two workers. In round 0 let each send its own chunk; from then on, each sends on what has just arrived.
 tried(2)
+# Hint: Three workers: what arrived in one round is sent on in the next, with a number between 0 and p − 1.
 tried(3)
+# Hint: Four workers: after p − 1 rounds each has one finished chunk, and that is the one to send then.
 tried(4)
+# Hint: Seven workers: the rule should hold for any p.
 tried(7)
 
 # %% [markdown] hints="ring_by_hand"
@@ -298,8 +307,11 @@ def run_all(program, *lists):
     return [arrays.round(arrays.asarray(results[i], float), 4).tolist() for i in range(len(ranks))]
 
 
+# Hint: Two workers with equal rows: the mean of their gradients. Hand out what can be added up, and return the result.
 run_all(mean_gradient, [arrays.array([1.0, 2.0]), arrays.array([3.0, -2.0])], [8, 8])
+# Hint: Unequal rows: weight each gradient by its rows, and divide by the rows of all, which takes an all-reduce, too.
 run_all(mean_gradient, [arrays.array([1.0, 2.0]), arrays.array([3.0, -2.0]), arrays.array([6.0, 0.0])], [40, 40, 20])
+# Hint: A worker without rows has to take part in every all-reduce, and does not divide by its own rows.
 run_all(mean_gradient, [arrays.array([4.0, 1.0]), arrays.array([0.0, 0.0])], [3, 0])
 
 # %% [markdown] hints="unequal_shares"
@@ -472,9 +484,14 @@ def met(program, p):
     return [results[rank] for rank in range(p)]
 
 
+# Hint: Two ranks: one of them should receive first. Each sends its own x to the next rank and returns what came from
+# the one before.
 met(shift, 2)
+# Hint: Three ranks: it is enough that one rank receives first, and that this rank exists for every p.
 met(shift, 3)
+# Hint: Four ranks.
 met(shift, 4)
+# Hint: Seven ranks.
 met(shift, 7)
 
 # %% [markdown] hints="deadlock_mended"
@@ -618,7 +635,7 @@ sizes = in_time = listed
 
 @referee
 def sizes(buckets):
-    return sum(buckets), all(layers in range(1, 17) for layers in buckets)
+    return {"layers": sum(buckets), "whole numbers from 1 on": all(layers in range(1, 17) for layers in buckets)}
 
 
 def until(buckets):
@@ -649,7 +666,10 @@ def in_time(buckets):
     return "in time" if until(buckets) <= 23 else f"too late: {cause(buckets)}"
 
 
+# Hint: The buckets should be whole numbers that add up to 16.
 sizes()
+# Hint: It is too late. A small first bucket lets the wire begin early, a few that grow keep it busy, and the last must
+# not be too large.
 in_time()
 
 # %% [markdown] hints="own_buckets"

@@ -14,9 +14,9 @@
 # plan for a model of 39 billion parameters under a limit. About 40 minutes, 10 points, in five parts. Everything runs
 # in this one process: workers are entries of a list.
 #
-# Write where it says *Your code here*, or in place of the dots; run the cell, and then the `check` cell below it. It
-# tells you what came out, what is wrong with it, and where to look next. You may ask as often as you like: a new
-# attempt brings a new hint, and after the last one `solution` shows a way.
+# Write where it says *Your code here*, or in place of the dots. Run that cell, then the `check` cell below it. `check`
+# says what came out, what is wrong with it, and where to look next. Ask as often as you like. After some different
+# attempts `solution` shows a way.
 
 # %%
 import numpy as np
@@ -80,9 +80,13 @@ def workers(sent, n, h, k):
     return said, f"{len(parts)} workers, parts {shapes}"
 
 
+# Hint: Two workers: columns of A with their part of a, the rows of B that meet those columns, and b once in the sum.
 workers(3, 8, 4, 2)
+# Hint: Three workers: does the sum have b once?
 workers(5, 12, 2, 3)
+# Hint: Six workers with one column of A each.
 workers(4, 6, 3, 6)
+# Hint: A single worker has everything.
 workers(2, 4, 3, 1)
 
 # %% [markdown] hints="cut_by_hand"
@@ -190,8 +194,12 @@ def messages():
     return [str(word).strip().lower() for word in said]
 
 
+# Hint: Each word should be "sum", "beside" or "nothing".
 sorted({*messages()} - {"sum", "beside", "nothing"})
+# Hint: Eight words, from a to h. For each line ask: does a worker have whole columns, or terms of a sum? Does the
+# next step need more than it has?
 messages()
+# Hint: There are eight lines, a to h.
 len(needs)
 
 # %% [markdown] hints="which_message"
@@ -270,9 +278,13 @@ limit = 24
 check("pipeline_on_paper")
 
 # %% probes="pipeline_on_paper"
+# Hint: `waits`: of m + p − 1 steps each worker works in m.
 round(float(waits), 2)
+# Hint: `faster`: eight workers that each work in 24 of 31 steps.
 round(float(faster), 1)
+# Hint: `fewest`: 7 / (m + 7) should be a tenth or less.
 float(fewest)
+# Hint: `limit`: m p / (m + p − 1) for a very large p.
 float(limit)
 
 # %% [markdown] hints="pipeline_on_paper"
@@ -383,13 +395,20 @@ def comes_to(sent, p, m):
         return "waits for ever"
     kept = [schedules.most_kept(steps) for steps in plan.steps]
     allowed = all(n <= p - worker for worker, n in enumerate(kept))
-    return f"{schedules.makespan(plan.timeline()):g} units of time", "kept within p − w" if allowed else f"keeps {kept}"
+    time = f"{schedules.makespan(plan.timeline()):g} units"
+    return {"time": time, "micro-batches kept": "p − w at most" if allowed else f"{kept}"}
 
 
+# Hint: 4 stages and 8 micro-batches: worker w begins with p − w forwards, then one backward and one forward in turn,
+# then the backwards that are left.
 comes_to(4, 8)
+# Hint: 2 stages and 5 micro-batches: each forward and each backward once.
 comes_to(2, 5)
+# Hint: Fewer micro-batches than stages: there are no more than m forwards to begin with.
 comes_to(4, 2)
+# Hint: As many micro-batches as stages.
 comes_to(3, 3)
+# Hint: A single stage: forward 0, backward 0, forward 1, backward 1, and so on.
 comes_to(1, 4)
 
 # %% [markdown] hints="one_forward_one_backward"
@@ -560,9 +579,12 @@ def judged(plan):
     except ValueError as error:
         return f"no plan: {error}"
     seconds = "quick enough" if found.seconds <= 7.8 else f"too slow: {found.seconds:.1f} s"
-    return seconds, "fits" if found.nbytes <= 20e9 else f"does not fit: {found.nbytes / 1e9:.0f} GB"
+    memory = "fits" if found.nbytes <= 20e9 else f"does not fit: {found.nbytes / 1e9:.0f} GB"
+    return {"a step": seconds, "a worker's memory": memory}
 
 
+# Hint: data × tensor × pipeline should be 256, with tensor at most 8. More stages leave fewer weights to each worker,
+# and `zero` divides what Adam keeps; both cost time.
 judged()
 
 # %% [markdown] hints="plan_of_your_own"

@@ -14,9 +14,9 @@
 # nothing of them is lost, spell operations in ONNX's words, and refuse files that are bad. About 40 minutes, 10 points,
 # in five parts. Nothing has to be installed for it.
 #
-# Write where it says *Your code here*, or in place of the dots; run the cell, and then the `check` cell below it. It
-# tells you what came out, what is wrong with it, and where to look next. You may ask as often as you like: a new
-# attempt brings a new hint, and after the last one `solution` shows a way.
+# Write where it says *Your code here*, or in place of the dots. Run that cell, then the `check` cell below it. `check`
+# says what came out, what is wrong with it, and where to look next. Ask as often as you like. After some different
+# attempts `solution` shows a way.
 
 # %%
 import json
@@ -76,9 +76,13 @@ def letters(said):
     return sorted(set("".join(said).lower().replace("and", "")) & set("abcdef"))
 
 
+# Hint: `needs`, files a, e and f: these hold arrays. Do arrays say what to compute with them?
 beside("aef")
+# Hint: `needs`, files b, c and d: which of them holds a graph, and which holds only the name of a class?
 beside("bcd")
+# Hint: `runs`: for each file, ask who decides which functions are called when it is loaded: the file, or the loader?
 letters(runs)
+# Hint: `free`: what was Python when b was saved is decided. A length left open and a named array are not.
 sorted(words(free))
 
 # %% [markdown] hints="what_is_left"
@@ -229,20 +233,46 @@ def order(rows):
     return all(type(i) is int and 0 <= i < n for n, (_, reads, _) in enumerate(rows) for i in reads)
 
 
+def long_chain(times):
+    first = node = Node("input", value="x")
+    for _ in range(times):
+        node = Node("add", node, first)
+    return node
+
+
 A, B = Node("input", value="a"), Node("input", value="b")
 DIFFERENCE = Node("sub", Node("neg", A), Node("mul", B, A))
 PRODUCTS = Node("sub", Node("mul", A, B), Node("mul", B, B))
 
+# Hint: `run` on a text that we wrote: a row's numbers are the places of the rows that it reads, in the order of its
+# operands. For an `input` the value is `feeds[name]`, for a `const` it stands in the row.
 round(float(run(GIVEN, {"a": 5.0, "b": 1.0})), 6)
+# Hint: `run`: look up each input in `feeds` by its name, not by its place.
 round(float(run(GIVEN, {"b": 1.0, "a": 5.0})), 6)
+# Hint: `as_text` should return text: `json.dumps(rows)`.
 type(as_text(doubled(1))).__name__
+# Hint: `as_text`: each node has one row, however many nodes read it. Look up whether a node has its number already.
 [len(json.loads(as_text(doubled(n)))) for n in (0, 1, 2, 10)]
+# Hint: `as_text`: a row may only read rows before it, so write a node's inputs first.
 order(DIFFERENCE), order(doubled(3))
+# Hint: `as_text`: the row of y itself comes last.
 json.loads(as_text(DIFFERENCE))[-1][0]
+# Hint: `as_text` and `run` together change a difference: is the order of the operands kept?
 round(float(run(as_text(DIFFERENCE), {"a": 5.0, "b": 2.0})), 6)
+# Hint: `as_text`: two nodes with the same op are still two nodes if they read different rows.
 round(float(run(as_text(PRODUCTS), {"a": 5.0, "b": 2.0})), 6), len(json.loads(as_text(PRODUCTS)))
+# Hint: `as_text` and `run` together: ten doublings of 1.5 are 1536.
 round(float(run(as_text(doubled(10)), {"x": 1.5})), 6)
+# Hint: `run` on arrays: apply the op to whatever `feeds` holds, and do not turn it into a number.
 run(as_text(DIFFERENCE), {"a": np.array([1.0, 2.0]), "b": np.array([0.5, 0.0])}).tolist()
+# Hint: A `const` of 0.0, or one with many digits, is a number like any other: test the op, not whether the value is
+# true, and keep all digits.
+run(as_text(Node("add", Node("const", value=0.0), Node("const", value=1e9 + 1 / 3))), {}) - 1e9
+run(as_text(Node("const", value=0)), {})
+# Hint: The name of an input may be any text, with spaces and quotation marks in it.
+run(as_text(Node("neg", Node("input", value='the "x", [0]'))), {'the "x", [0]': 2.5})
+# Hint: A graph may have hundreds of rows, and a row may read one far before it.
+run(as_text(long_chain(300)), {"x": 1.0})
 
 # %% [markdown] hints="graph_as_text"
 # 1. Visit what a node reads, and then write the node itself: then its inputs already have their numbers.
@@ -445,7 +475,12 @@ SETS = {
     "no axis": {"step": numeric.array(41.5)},
     "no element": {"none": numeric.zeros((0, 3), "f4"), "after": GRID},
     "no arrays": {},
-    "large": {"w": numeric.random.default_rng(0).normal(size=(30, 100))},  # which no packing makes much shorter
+    "a long name": {"encoder.layers." * 20 + "weight": GRID, "after": GRID * 2},
+    "other letters": {"größe, Ω": GRID, "": GRID * 2, 'a "b"\n|c': GRID * 3},
+    "sixty": {f"layer{i}": GRID[:1, : 1 + i % 3] for i in range(60)},
+    "all bytes": {"a": numeric.arange(256, dtype="u1"), "b": numeric.arange(255, -1, -1, dtype="u1")},
+    "wide numbers": {"u": numeric.array([2**64 - 1, 0], "u8"), "h": numeric.array([0.1, -0.0], "f2")},
+    "large": {"w": numeric.random.default_rng(0).normal(size=(90, 100))},  # which no packing makes much shorter
 }
 
 
@@ -475,17 +510,32 @@ def survives(sent, arrays):
         if a.tolist() != elements:
             return f"{name} has other elements"
     more = length - sum(a.nbytes for a in arrays.values())
-    if arrays is SETS["large"] and length < 16_000:
-        return f"{length} bytes cannot hold the 24000 of the elements"
-    return "the same" if more <= 300 * (len(arrays) + 1) else f"{more} bytes beside the elements"
+    if arrays is SETS["large"] and length < 48_000:
+        return f"{length} bytes cannot hold the 72000 of the elements"
+    names = sum(len(name.encode()) for name in arrays)
+    return "the same" if more <= 300 * (len(arrays) + 1) + 6 * names else f"{more} bytes beside the elements"
 
 
+# Hint: Names, dtypes and shapes go into the header, in the order of the dictionary; the elements follow in that order.
 [survives(SETS[name]) for name in ("float32", "two, in order")]
+# Hint: Each array has its own dtype and its own number of bytes: keep both in the header.
 survives(SETS["integers and bools"])
+# Hint: This dtype writes the large byte of a number first. `array.dtype.str` says so; `array.dtype.name` does not.
 survives(SETS["the large byte first"])
+# Hint: A transposed array lies in memory in another order: `tobytes()` without an argument gives its elements row by
+# row.
 survives(SETS["a transposed one"])
+# Hint: An array may have no axis, or no element, and the dictionary may be empty.
 [survives(SETS[name]) for name in ("no axis", "no element", "no arrays")]
+# Hint: The elements go after the header as they are, and 72,000 bytes need a length with more than two bytes.
 survives(SETS["large"])
+# Hint: The header may be long: with a long name, or with sixty arrays, its length does not fit into one byte.
+[survives(SETS[name]) for name in ("a long name", "sixty")]
+# Hint: A name may have any letters. The header's length is counted in bytes, after `.encode()`, and a letter such as ö
+# takes two. No letter is free to separate one field from the next.
+survives(SETS["other letters"])
+# Hint: The elements may contain every byte, so no byte can mark where an array ends: keep its length.
+[survives(SETS[name]) for name in ("all bytes", "wide numbers")]
 
 # %% [markdown] hints="round_trip"
 # 1. What has to be known to read elements again: name, dtype, shape, and how many bytes. Put a row of these for each
@@ -746,10 +796,15 @@ def said_of(nodes, _, x, right, most):
 WIDE = POINTS.astype("f8")
 SILU, SOFTPLUS = WIDE / (1 + numeric.exp(-WIDE)), numeric.logaddexp(0, WIDE)
 VARIANCE = ROWS.astype("f8").var(-1, keepdims=True)
+# Hint: `silu` is x times the sigmoid of x: two nodes, and the last gives "y".
 said_of(silu, POINTS, SILU, 2)
+# Hint: `variance`: take the mean away from x first, then square, and take the mean of the squares, with its axis kept.
 said_of(variance, ROWS, VARIANCE, 4)
+# Hint: `softplus` near 0: the sum of max(x, 0) and log(1 + e^(−|x|)).
 said_of(softplus, POINTS[:-3], SOFTPLUS[:-3], 7)
+# Hint: `softplus` at 100 and 500: e^100 is infinite in float32. Raise e only to −|x|.
 said_of(softplus, POINTS[:-1], SOFTPLUS[:-1], 7)
+# Hint: `softplus` at −100: the sigmoid of −100 raises e to 100, and gives 0, which has no logarithm.
 said_of(softplus, POINTS, SOFTPLUS, 7)
 
 # %% [markdown] hints="onnx_words"
@@ -948,7 +1003,7 @@ def outcome(sent, _, culprit=""):
     """How many rows there are, or whether BadFile refused the text with the culprit's name."""
     match sent:
         case ["BadFile", words]:
-            return "refused" if culprit in words else f"refused, and {culprit!r} is not in the message"
+            return "refused" if culprit.lower() in words.lower() else f"refused, and {culprit!r} is not in the message"
         case ["error", name]:
             return name
         case ["list", rows]:
@@ -956,16 +1011,43 @@ def outcome(sent, _, culprit=""):
     return f"{sent[0]}, and no list of rows"
 
 
+# Hint: This text is good: `load` should return its list of rows.
 outcome(f'[{FIRST}["const", [], 2.5], ["mul", [0, 1], null], ["tanh", [2], null], ["add", [3, 3], null]]')
 outcome('[["input", [], "x"]]')
-[outcome(text) for text in ("pickle", "", "[]", '{"op": "add"}', "3")]
-[outcome(f"[{FIRST}{row}]") for row in ("7", "[]", '["tanh", [0]]', '["tanh", 0, null]')]
+# Hint: The whole text: refuse what is no JSON, what is no list, and an empty list, each with BadFile.
+[
+    outcome(text)
+    for text in ("pickle", "", "[]", '{"op": "add"}', "3", "null", "true", '"abc"', '{"a": 1, "b": 2, "c": 3}')
+]
+# Hint: The form of a row: it is a list of three, and its second entry is a list.
+[
+    outcome(f"[{FIRST}{row}]")
+    for row in ("7", "[]", '["tanh", [0]]', '["tanh", 0, null]', "null", '["tanh", [0], null, 1]')
+]
+[
+    outcome(f"[{FIRST}{row}]")
+    for row in ('"neg"', '["tanh", "0", null]', '["tanh", {"0": 0}, null]', '{"a": 1, "b": 2, "c": 3}')
+]
+# Hint: The op: it must be in `READS`, and the message has its name.
 outcome(f'[{FIRST}["system", [0], null]]', "system"), outcome('[["eval", [], "1 + 1"]]', "eval")
+# Hint: An op may be no text at all. A list or a dictionary cannot be looked up in `READS`: check `isinstance(op, str)`
+# first.
+[outcome(f"[{FIRST}[{op}, [0], null]]") for op in ('["tanh"]', '{"tanh": 1}', "null", "1")]
+# Hint: How many rows an op reads: compare `len(reads)` with `READS[op]`, for every op, `input` included.
 outcome(f'[{FIRST}["add", [0], null]]', "add"), outcome(f'[{FIRST}["tanh", [0, 0], null]]', "tanh")
+outcome(f'[{FIRST}["input", [0], "y"]]', "input"), outcome(f'[{FIRST}["const", [0], 1.0]]', "const")
+# Hint: A number that is read must be that of an earlier row, and the message has this number.
 outcome(f'[{FIRST}["tanh", [17], null]]', "17"), outcome(f'[{FIRST}["neg", [2], null], ["neg", [0], null]]', "2")
-outcome('[["tanh", [0], null]]', "0")
+# Hint: A row must not read itself.
+outcome('[["tanh", [0], null]]', "0"), outcome(f'[{FIRST}["add", [0, 1], null]]', "1")
+# Hint: −1 is no row, although Python finds the last element of a list with it.
 outcome(f'[{FIRST}["tanh", [-1], null]]', "-1")
+# Hint: A number that is read must be a whole number: no text, no 0.5, no 0.0, no `true` and no `false`, which Python
+# takes for 1 and 0. `type(each) is int` tells.
 outcome(f'[{FIRST}["tanh", ["x"], null]]', "x"), outcome(f'[{FIRST}["tanh", [0.5], null]]', "0.5")
+[outcome(f'[{FIRST}["tanh", [{index}], null]]', index) for index in ("0.0", "false", "[0]")]
+outcome(f'[{FIRST}["neg", [0], null], ["tanh", [true], null]]', "true")
+[outcome(f'[{FIRST}["tanh", [{index}], null]]') for index in ("null", "{}", "1e400")]
 
 # %% [markdown] hints="refuses"
 # 1. Check from the outside inwards: JSON, a list, each row, its op, how many it reads, each number. Each check may rely

@@ -14,9 +14,9 @@
 # for each of six needs, and find the sizes of a GPT of your own that pass four gates. About 40 minutes, 10 points, in
 # five parts.
 #
-# Write where it says *Your code here*, or in place of the dots; run the cell, and then the `check` cell below it. It
-# tells you what came out, what is wrong with it, and where to look next. You may ask as often as you like: a new
-# attempt brings a new hint, and after the last one `solution` shows a way.
+# Write where it says *Your code here*, or in place of the dots. Run that cell, then the `check` cell below it. `check`
+# says what came out, what is wrong with it, and where to look next. Ask as often as you like. After some different
+# attempts `solution` shows a way.
 
 # %%
 import numpy as np
@@ -36,7 +36,8 @@ from minigrad.zoo.transformers import GPT, Size
 # - `u` is a random number from 0 to 1. Go through the letters by their indices, the first one first, and add up
 #   probabilities: the first letter with which the sum is *more* than u is drawn.
 #
-# `scores` is a NumPy array in which no two numbers are equal, and it must be left as it is.
+# `scores` is a NumPy array in which no two numbers are equal, and it must be left as it is. Scores may be large, such
+# as 900, or small, such as −900, and e⁹⁰⁰ is infinite: a softmax is the same if the same number is subtracted from all.
 
 
 # %% answer="letter_drawn" points=2 minutes=10
@@ -64,16 +65,32 @@ def letters(scores, temperature, k):
 def letters(sent, scores):
     """The letters for some u, and whether the scores are as they were."""
     found, given = sent
-    return found, given == scores
+    return {"letters": found, "`scores` are as they were": given == scores}
 
 
+# Hint: All letters may be drawn, at temperature 1: go through them by index, and take the first with which the sum of
+# probabilities is more than u.
 letters([1.0, 3.0, 2.0, 0.0], 1.0, 4)
+# Hint: Only the two largest scores may be drawn, and their probabilities add up to 1.
 letters([1.0, 3.0, 2.0, 0.0], 1.0, 2)
+# Hint: A temperature of 5 brings the probabilities closer together: divide by it.
 letters([1.0, 3.0, 2.0, 0.0], 5.0, 3)
+# Hint: A temperature of 0.3 makes the likely likelier: divide by it.
 letters([1.0, 3.0, 2.0, 0.0], 0.3, 4)
+# Hint: Scores below 0: a letter that is left out has the probability 0, not the score 0.
 letters([-5.0, -7.0, -6.0, -5.5, -9.0], 1.0, 3)
+# Hint: k = 1: only the likeliest letter can be drawn.
 letters([4.0, 1.0], 1.0, 1)
+# Hint: A score far below the others has nearly no chance.
 letters([-800.0, 0.0], 1.0, 2)
+# Hint: Large scores: e⁹⁰⁰ is infinite. Subtract the largest score from all, before e is raised to them.
+letters([900.0, 901.0, 899.5], 1.0, 3)
+# Hint: All scores may be far below 0: then every e to a score is 0, unless the largest score is subtracted first.
+letters([-900.0, -902.0, -901.0, -2000.0], 1.0, 4)
+# Hint: A low temperature makes scores large when they are divided by it.
+letters([3.0, 2.9985, 1.0], 0.001, 3)
+# Hint: The scores may be far apart: it is the largest that has to be subtracted, not the mean.
+letters([-1500.0, 1500.0, 1499.0, -1500.5], 1.0, 4)
 
 # %% [markdown] hints="letter_drawn"
 # 1. Three steps: which letters are left, their probabilities, which add up to 1, and the sum that goes past u.
@@ -160,10 +177,16 @@ def counted(learn, held):
 check("counted_pairs")
 
 # %% probes="counted_pairs"
+# Hint: Each pair counts as often as it is in `learn`, plus one; each row is divided by its own sum; the loss is a mean
+# in bits.
 round(float(counted("abcabcabc", "abcab")), 4)
+# Hint: A pair that `learn` never shows still has a count of one.
 round(float(counted("aaaa", "ab")), 4)
+# Hint: After c nothing was seen: all three letters are equally likely, log₂ 3 bits each.
 round(float(counted("ab", "cccc")), 4)
+# Hint: A longer text: rows are the letter before, columns the one that comes.
 round(float(counted("aabacabbca", "acbbaccab")), 4)
+# Hint: A long text of one pattern.
 round(float(counted("babababa" * 20, "bababc")), 4)
 
 # %% [markdown] hints="counted_pairs"
@@ -263,9 +286,14 @@ def work(p, n, layers, channels):
 check("cached_work")
 
 # %% probes="cached_work"
+# Hint: Without a cache the runs have p, p + 1, … rows; with one p, and then 1 each. The last letter is written, but
+# never read.
 [int(number) for number in work(10, 5, 2, 64)]
+# Hint: A text that begins with one letter.
 [int(number) for number in work(1, 63, 2, 64)]
+# Hint: A single new letter: one run, with and without a cache.
 [int(number) for number in work(100, 1, 12, 768)]
+# Hint: One layer and one channel: a key and a value of four bytes for each row.
 [int(number) for number in work(7, 2, 1, 1)]
 
 # %% [markdown] hints="cached_work"
@@ -349,6 +377,8 @@ chosen = {"a": "compiled", "b": "int8", "c": "checkpointed", "d": "pairs", "e": 
 check("which_need")
 
 # %% probes="which_need"
+# Hint: For each need, strike out what does not fit, and choose among what is left. Your six answers stand beside the
+# letters a to f in this order.
 [str(chosen.get(need)).strip().lower() for need in "abcdef"]
 
 # %% [markdown] hints="which_need"
@@ -457,6 +487,8 @@ def gates(numbers):
     return f"too many bytes: {cost.saved_bytes}" if cost.saved_bytes > 5_100_000 else "all gates passed"
 
 
+# Hint: The first gate that does not open is named. Parameters grow with the square of the channels, bytes and FLOPs
+# with channels and context.
 gates()
 
 # %% [markdown] hints="gpt_within"

@@ -27,7 +27,7 @@ ONCE = {  # what programs such as these found, or should have: each gave a wrong
         of([((400, 400), False), ((400,), False)], "v0 = (x0*x1.exp()).tanh()@(x1-1)", results=("v0",)),
     ],
     "an edit of one result did not reach its view, another result": [
-        of([((3,), True)], "v0 = x0*2", "v1 = v0[1:]", "v0.mul_(3)", results=("v0", "v1")),
+        of([((3,), True)], "v0 = x0*2", "v1 = v0[1:]", "v0.mul_(3)", results=("v0", "v1"))
     ],
     "an argument that was edited under no_grad lost its gradient in a trace": [
         of([((2, 2), True)], "with L.no_grad():\n        x0.mul_(0.5)", "v0 = x0.t()+1", results=("v0",)),
@@ -35,7 +35,7 @@ ONCE = {  # what programs such as these found, or should have: each gave a wrong
     ],
     "a session took the edit of a placeholder for what is fed": [of([((3,), False)], "x0.add_(1)", results=("x0",))],
     "a branch's result had memory of its own": [
-        of([((3,), True)], "v0 = x0*1", "v1 = v0 if x0.sum() > -9 else v0*2", "v0 += 10", results=("v1",)),
+        of([((3,), True)], "v0 = x0*1", "v1 = v0 if x0.sum() > -9 else v0*2", "v0 += 10", results=("v1",))
     ],
 }
 

@@ -14,7 +14,8 @@ from tests.browser.conftest import Visit, press
 ASK = """
 from minigrad.course import Predict, reveal
 
-Predict("ran. `one`", "How many of `f(x)` ran?")
+p = Predict("ran. `one`", "How many of `f(x)` ran?")
+p
 """
 REVEAL = "reveal('ran. `one`', len('12345'))"
 WHY = """\
@@ -83,7 +84,8 @@ def test_without_a_lock_the_answer_stays_folded_until_one_is_locked(lab, name):
     expect(page.get_by_role("button", name="Show the result")).to_be_hidden()
     expect(page.locator(ANSWER)).to_have_attribute("open", "")
     page.locator(f"{ANSWER} summary").click()
-    notebook.page.evaluate("() => { window.jupyterapp.commands.execute('notebook:run-cell'); }")
+    notebook.kernel("p.say = 'Changed later.'")
+    expect(page.locator(".mg-say")).to_have_text("Changed later.")
     assert is_folded(page)  # the reader closed it
 
 

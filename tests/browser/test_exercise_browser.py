@@ -36,7 +36,7 @@ def test_what_froze_the_notebook_has_its_verdict_and_the_notebook_goes_on(lab):
 
     for body in ("7 ** 10 ** 8", "sum(iter(int, 1))", "__import__('re').match('(a+)+$', 'a' * 60 + 'b')"):
         said = answer(notebook, f"kept = 42\ndef multiply(a, b):\n    return {body}")
-        expect(said).to_contain_text("is there a loop that never ends?")
+        expect(said).to_contain_text("a loop in it never ends")
         assert notebook.kernel("print(kept)") == "42"
         said = answer(notebook, "def multiply(a, b):\n    raise ValueError('\\ud800')")
         expect(said).to_contain_text("raised ValueError (\\ud800")
@@ -71,7 +71,7 @@ def test_a_gradient_is_drawn_hints_outlive_the_kernel_and_the_start_page_tells(l
     assert notebook.violations_by_theme(".jp-OutputArea-output [role=status]") == []
 
     notebook.restart()
-    expect(total(notebook, OTHERS[1])).to_contain_text("Hint 2 of 3")
+    expect(total(notebook, OTHERS[1])).to_contain_text("only the first total is asked")
     expect(total(notebook, OTHERS[2])).to_contain_text("One more attempt")
     expect(total(notebook, OTHERS[3])).to_contain_text('solution("running_total") shows a way now')
 

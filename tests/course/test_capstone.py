@@ -9,23 +9,23 @@ from nbformat.v4 import new_code_cell
 from tests.support.root import ROOT
 
 LESSONS = ROOT / "lessons"
-PARALLEL, SERVER = "%%parallel", "server = subprocess"
+PARALLEL, SERVER = "%%parallel", "server, address = start_server"
 
 # A gate → what is broken in its cell, and in one that runs before it. The one that makes the trained gpt anew is last.
 BREAKS = {
-    "three ways agree": {"net.parameters(), 0.003)": "net.parameters(), 0.003 + len(found) / 1000)"},
-    "better than pairs": {"by_gpt = held_out(gpt)": "by_gpt = held_out(new())"},
+    "three ways agree": {"net.parameters(), 0.003)": "net.parameters(), 0.003 + len(losses) / 1000)"},
+    "better than pairs": {"by_gpt = held_out(gpt)": "by_gpt = held_out(new_gpt())"},
     "FLOPs as on paper": {"L, C = 64, 64": "L, C = 64, 48"},
     "FLOPs as run": {"ran = sum(": "ran = 2 * sum("},
     "checkpoints: same gradient": {
-        "again, thrifty = measured(gpt)": "x = x + 1; again, thrifty = measured(gpt); x = x - 1"
+        "again, twice = measure_step(gpt)": "x = x + 1; again, twice = measure_step(gpt); x = x - 1"
     },
     "sixteen bits: same learning": {"adam.step()": "enabled or adam.step()"},
     "two processes: same gradient": {"dist.DistributedDataParallel(net)": "net"},
     "ONNX: same scores": {"there(x)": "there(1 - x % 2)"},
     "int8: smaller, and as good": {"nbytes(tiny) / nbytes(gpt)": "nbytes(gpt) / nbytes(gpt)"},
     "served: same scores": {"gpt(x[:2])": "gpt(x[1:3])"},
-    "the server has ended": {"server.terminate()": "", "server.wait(20)": "server.wait(1)"},
+    "the server has ended": {"stop_server(server)": "server.poll() is not None"},
     "knows nothing yet": {"scores_of(gpt)(x), y)": "8 * scores_of(gpt)(x), y)"},
 }
 

@@ -127,7 +127,7 @@ def outcomes(*values: object) -> list[Outcome]:
 
 
 def test_check_draws_the_first_list_that_differs_and_says_it_in_words():
-    note = feedback.note(verdict(OPEN, outcomes(0, [1, 2, 3, 4], [5, 6, 7, 9]), []))
+    note = feedback.note(verdict(OPEN, outcomes(0, [1, 2, 3, 4], [5, 6, 7, 9])))
 
     assert note.picture is not None
     assert (note.picture.of, note.picture.came) == ("f(3)", (5, 6, 7, 9))
@@ -136,7 +136,7 @@ def test_check_draws_the_first_list_that_differs_and_says_it_in_words():
 
 
 def test_where_the_numbers_are_the_answer_nothing_is_drawn():
-    note = feedback.note(verdict(CLOSED, outcomes(1, [1, 2, 3, 9], [0, 0, 0, 0]), []))
+    note = feedback.note(verdict(CLOSED, outcomes(1, [1, 2, 3, 9], [0, 0, 0, 0])))
 
     assert note.picture is None
     assert "svg" not in note._repr_mimebundle_()["text/html"]
@@ -145,5 +145,5 @@ def test_where_the_numbers_are_the_answer_nothing_is_drawn():
 def test_what_raised_is_not_drawn():
     came = [Outcome("gave", 1), Outcome("raised", "ValueError"), Outcome("gave", [1, 1, 1, 1])]
 
-    assert comparison(verdict(OPEN, came, []).apart).of == "f(3)"
-    assert comparison(verdict(OPEN, came[:2], []).apart) is None
+    assert comparison(verdict(OPEN, came).apart).of == "f(3)"
+    assert comparison(verdict(OPEN, came[:2]).apart) is None

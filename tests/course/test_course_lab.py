@@ -18,7 +18,19 @@ import pytest
 
 from tests.browser.listening import end, free_port
 from tests.support.miniature_checkout import Checkout
+from tests.support.root import ROOT
 
+REPORTS = """
+import os, sys
+from pathlib import Path
+from minigrad.course import lab
+
+def report(program, command, environment):
+    raise SystemExit(environment.get("MINIGRAD_REVEAL_AT_ONCE", "unset"))
+
+os.execve = report
+lab.open_lab(Path(sys.argv[1]), presented=sys.argv[2])
+"""
 LOG = Path(".jupyter") / "log.txt"
 SECONDS = 150  # JupyterLab takes three on a quick machine, and many on a busy one
 
@@ -159,3 +171,13 @@ def test_without_jupyterlab_the_way_to_get_it_is_said(checkout: Checkout) -> Non
     advice = "has no JupyterLab: run `python3 start.py`, or `pip install minigrad-course` again\n"
     assert process.stderr.endswith(advice)
     assert process.stderr.count("\n") == 1
+
+
+@pytest.mark.skipif(os.name != "posix", reason="elsewhere JupyterLab is a process of its own")
+def test_reveal_asks_for_no_lock_in_a_lecture(tmp_path):
+    """The room has voted by hand, and nobody has locked an answer on the screen."""
+    for presented, value in (("", "unset"), ("lessons/a.ipynb", "1")):
+        command = [sys.executable, "-c", REPORTS, str(tmp_path), presented]
+        environment = os.environ | {"PYTHONPATH": str(ROOT)}
+        said = subprocess.run(command, env=environment, capture_output=True, text=True, check=False, timeout=60).stderr
+        assert said.strip() == value

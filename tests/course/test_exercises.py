@@ -90,7 +90,7 @@ def test_a_known_wrong_answer_loses_its_part_and_gets_its_own_hint(source, numbe
 
     for part in tried:
         mine = marks["parts"][part.name]
-        told = f"\n  {part.wrong[number].shows}\n  Hint: {part.wrong[number].hint}"
+        told = f"\n  {exercise.SAME}{part.wrong[number].shows}\n  Hint: {part.wrong[number].hint}"
         if told not in mine["says"]:
             alone = with_answers("solutions", source.stem, {part.name: answers[part.name]}, tmp_path)
             mine = score(alone)["parts"][part.name]
@@ -130,9 +130,19 @@ def test_no_hint_and_no_name_of_a_mistake_is_anywhere_in_the_file_of_the_exercis
     nb = json.loads((ROOT / "exercises" / f"{name}.ipynb").read_text("utf-8"))
     everything = [json.dumps(nb, ensure_ascii=False), *("".join(cell["source"]) for cell in nb["cells"])]
     for part in exercise.load_exercise(name).parts:
-        told = [part.shows, *part.hints, *(text for wrong in part.wrong for text in (wrong.shows, wrong.hint))]
+        known = [text for wrong in part.wrong for text in (wrong.shows, wrong.hint)]
+        told = [part.shows, *part.hints, *filter(None, part.probe_hints), *known]
         for secret in [*told, part.solution, part.probes]:
             assert secret in part.defines or not any(secret in text for text in everything), secret
+
+
+@table("name", NAMES)
+def test_every_probe_has_a_hint(name):
+    """A hint that went by the number of attempts was about `second` where `fourth` was wrong."""
+    for part in exercise.load_exercise(name).parts:
+        assert part.manual or len(part.probe_hints) == len(part.expected)
+        assert all(part.probe_hints), part.name
+        assert not set(part.probe_hints) & set(part.hints), part.name
 
 
 @table("name", NAMES)
@@ -269,14 +279,14 @@ def test_what_cannot_be_scored_says_why(tmp_path):
     assert score({}, NAME)["points"] == 0
 
 
-def test_feedback_never_tells_a_learner_more_than_the_next_hint(tmp_path):
+def test_feedback_tells_no_more_than_one_hint(tmp_path):
     path = with_answers("solutions", NAME, {"product": "def multiply(a, b): return add(a, b)"}, tmp_path)
 
     says = score(path)["parts"]["product"]["says"]
 
     hints = next(iter(exercise.load_exercise(NAME).parts)).hints
-    assert hints[0] in says
-    assert hints[1] not in says
+    assert "Hint: " in says
+    assert not any(hint in says for hint in hints)
     assert feedback.WORDS["fail"] in says
 
 

@@ -37,6 +37,14 @@ def test_a_gate_that_is_asked_again_has_its_last_answer():
     assert gates.table.rows == [("small", "failed", "a size", "9")]
 
 
+def test_without_names_any_gate_is_accepted_in_the_order_of_the_checks():
+    gates = Gates()
+    gates("small", True, "a size")
+    gates.left_out("there", "it needs a server")
+
+    assert [row[:2] for row in gates.table.rows] == [("small", "passed"), ("there", "left out")]
+
+
 def test_a_name_that_is_none_of_them_is_refused():
     gates = Gates("small", "quick")
     for ask in (lambda: gates("smal", True, "a size"), lambda: gates.left_out("smal", "no reason")):

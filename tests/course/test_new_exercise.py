@@ -41,9 +41,9 @@ def test_what_is_begun_builds_and_is_judged_as_an_exercise_is(root):
         "slopes_again_slopes": (6, 10, True), "slopes_again_count": (4, 5, False)
     }  # fmt: skip
     for part in parts.values():
-        assert verdict(part, list(part.expected), []).state == "pass"
+        assert verdict(part, list(part.expected)).state == "pass"
         for wrong in part.wrong:
-            assert verdict(part, list(wrong.outcomes), []).wrong == wrong
+            assert verdict(part, list(wrong.outcomes)).wrong == wrong
         assert part.solution not in made
     assert nb.metadata.minigrad["lesson"] == "02_chain_rule_backwards"
     assert "NAME" not in made
@@ -141,8 +141,8 @@ PROBE = "slopes_slopes([2.0])\n"
         (PROBE, "import time\ntime.time()\n", "and the second time"),
         (PROBE, "slops([2.0])\n", r"`slops\(\[2.0\]\)` raises NameError: name 'slops' is not defined"),
         (PROBE, "lambda: 3\n", "`lambda: 3` gives no plain data: odd function"),
-        (PROBE, "slopes_slopes([2.0)\n", "line 1 of the probes is not valid Python"),
-        ('probes="slopes_count"\nslopes_count', 'probes="slopes_count"\n', "there is no probe"),
+        (PROBE, "slopes_slopes([2.0)\n", "line 2 of the probes is not valid Python"),
+        ("those that fit.\nslopes_count", "those that fit.\n", "there is no probe"),
         ("slopes_count", "product", "01_scalar_engine has a part 'product' already"),
         (
             'hints="slopes_slopes"',

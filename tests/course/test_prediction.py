@@ -11,6 +11,7 @@ import minigrad
 from minigrad.course import Guess, Predict, reveal, reveal_range
 from minigrad.course.prediction import AT_ONCE, HELD, LATE, LOCK_FIRST, LOCK_LATE
 from minigrad.course.progress import FILE, answers
+from minigrad.course.stopwatch import Rounds
 
 ASK = "Predict('boxes', 'How many boxes?', unit='boxes')"
 
@@ -268,6 +269,14 @@ def test_reveal_range_picks_the_option_in_whose_range_the_number_lies(kernel):
     for value, edges in (("float('nan')", "4, 20"), ("1", "20, 4"), ("1", "4")):
         with pytest.raises(ValueError, match="'r'"):
             kernel(f"reveal_range('r', {value}, {edges})")
+
+
+def test_a_measured_number_is_revealed_only_if_its_rounds_agree_on_the_range(kernel):
+    kernel.names["Rounds"] = Rounds
+    kernel("Guess('r', 'How many times?', options=['under 4', '4 to 20', 'over 20']).lock('4 to 20')")
+
+    assert "The rounds disagree" in repr(kernel("reveal_range('r', Rounds((3.0, 3.5, 4.5, 5.0)), 4, 20)"))
+    assert "and so it is." in repr(kernel("reveal_range('r', Rounds((4.2, 4.5, 5.0)), 4, 20)"))
 
 
 def test_the_typed_face_is_the_same_lock(kernel):

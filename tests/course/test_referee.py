@@ -115,12 +115,7 @@ def test_whatever_is_sent_has_an_outcome(sent):
         assert came.kind in ("gave", "raised", "odd")
 
 
-@table(
-    "exercise, part, sent",
-    [
-        ("02_backward_by_hand", "trap", [0, [[[-1, 1.0]]]]),
-    ],
-)
+@table("exercise, part, sent", [("02_backward_by_hand", "trap", [0, [[[-1, 1.0]]]])])
 def test_no_graph_that_is_sent_keeps_a_referee_busy(exercise, part, sent):
     """A node that named -1 as its parent was its own parent: the walk never ended, and neither did the grader."""
     (probes,) = (each.probes for each in load_exercise(exercise).parts if each.name == part)

@@ -77,7 +77,7 @@ def test_an_answer_has_the_verdict_it_deserves(name, deserves, part, what, answe
 
     outcomes = making.outcomes(nb, part, code(parts[part], answer), parts[part].probes, what)
 
-    said = exercise.verdict(parts[part], outcomes, [])
+    said = exercise.verdict(parts[part], outcomes)
     assert said.state == STATES[deserves], said.says
 
 
@@ -95,7 +95,7 @@ def test_what_is_infinite_is_not_said_to_stand_on_a_border():
     nb, parts = known("08_the_road_taken")
     part, source = parts["own_road"], DIVIDED_BY_0
 
-    said = exercise.verdict(part, making.outcomes(nb, "own_road", source, part.probes, "infinite"), [])
+    said = exercise.verdict(part, making.outcomes(nb, "own_road", source, part.probes, "infinite"))
 
     assert said.state == "fail"
     assert not any("border" in sentence for sentence in (*said.says, said.hint))

@@ -9,11 +9,7 @@ pytestmark = pytest.mark.tool
 
 
 @pytest.mark.parametrize(
-    ("seconds", "clients"),
-    [
-        (8, 16),
-        pytest.param(600, 64, marks=[pytest.mark.night, pytest.mark.timeout(900)]),
-    ],
+    ("seconds", "clients"), [(8, 16), pytest.param(600, 64, marks=[pytest.mark.night, pytest.mark.timeout(900)])]
 )
 def test_no_answer_is_wrong_and_memory_is_flat(tmp_path, seconds, clients):
     found = soak.run(tmp_path, seconds, clients)

@@ -267,8 +267,7 @@ def test_a_net_with_small_gradients_learns_by_the_scale():
 
 
 @pytest.mark.parametrize(
-    "change",
-    [{"scale": -1.0}, {"growth_factor": 0.5}, {"_growth_tracker": -3}, {"_growth_tracker": "x"}],
+    "change", [{"scale": -1.0}, {"growth_factor": 0.5}, {"_growth_tracker": -3}, {"_growth_tracker": "x"}]
 )
 def test_a_spoilt_state_is_refused_and_nothing_of_it_is_loaded(change):
     """The rule and the count were loaded before the scale was refused."""

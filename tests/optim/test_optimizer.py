@@ -415,8 +415,7 @@ def adafactor(p, g, t, past, lr=0.1):
 
 
 @pytest.mark.parametrize(
-    ("kind", "rule"),
-    [(mg.optim.NAdam, nadam), (mg.optim.Adadelta, adadelta), (mg.optim.Adafactor, adafactor)],
+    ("kind", "rule"), [(mg.optim.NAdam, nadam), (mg.optim.Adadelta, adadelta), (mg.optim.Adafactor, adafactor)]
 )
 def test_an_update_is_that_of_the_paper(kind, rule):
     w, past = leaf(rng.normal(size=(3, 2))), {}

@@ -106,10 +106,7 @@ raise minigrad.engine.base.errors.ShapeError("as it should")
 def test_a_build_says_what_a_notebook_holds_and_changes_nothing_the_second_time(course):
     course.write(PYTHON, PLOT, SLIDER, RAISES)
 
-    assert course.build() == (
-        0,
-        "".join(f"written lessons/{name}\n" for name in MADE),
-    )
+    assert course.build() == (0, "".join(f"written lessons/{name}\n" for name in MADE))
     first = course.path.read_bytes()
     python, plot, slider, raises = course.cells()
 
@@ -129,10 +126,7 @@ def test_a_build_says_what_a_notebook_holds_and_changes_nothing_the_second_time(
     assert first.endswith(b"}\n")
     assert "é".encode() in first
 
-    assert course.build() == (
-        0,
-        "".join(f"same    lessons/{name}\n" for name in MADE),
-    )
+    assert course.build() == (0, "".join(f"same    lessons/{name}\n" for name in MADE))
     assert course.path.read_bytes() == first
     assert "| [95 This \\| that](95_try.ipynb) |  |  | 5 | see; do | A1 |  |  |\n" in readme(course)
 
@@ -310,11 +304,7 @@ def test_every_lesson_is_stored_with_its_outputs():
         ("times_at_x = 10\n", "times_at_x = 1 / 0\n", "a cell ends with ZeroDivisionError"),
         ('hints="visits"\n# 1. ', 'hints="visits"\n# ', "the hints must be a numbered list"),
         ('shows="visits"', 'shows="zero"', "'visits': it has 0 shows cells, and needs one"),
-        (
-            "would come to x more\n# than",
-            "would. It would come to x more\n# than",
-            "`shows` must be one sentence, not",
-        ),
+        ("would come to x more\n# than", "would. It would come to x more\n# than", "`shows` must be one sentence, not"),
     ],
 )
 def test_a_defective_exercise_is_not_built(old, new, words, tmp_path):

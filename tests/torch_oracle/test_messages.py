@@ -46,6 +46,11 @@ def lesson_06_a_recorded_step():
     x -= 1
 
 
+def lesson_06_a_window():
+    """Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead."""
+    torch.ones(2, requires_grad=True).sigmoid().numpy()
+
+
 def lesson_07():
     """The differentiated Tensor at index 0 appears to not have been used in the graph."""
     torch.autograd.grad(torch.ones((), requires_grad=True) * 3, torch.ones((), requires_grad=True))

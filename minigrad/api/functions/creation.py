@@ -98,14 +98,9 @@ def empty_like(input: Any, dtype: Any = None, device: Place = None, requires_gra
 
 
 def arange(
-    start: Any = None,
-    end: Any = None,
-    step: Any = 1,
-    *,
-    dtype: Any = None,
-    device: Place = None,
-    requires_grad: bool = False,
-) -> Tensor:
+    start: Any = None, end: Any = None, step: Any = 1,
+    *, dtype: Any = None, device: Place = None, requires_grad: bool = False,
+) -> Tensor:  # fmt: skip
     """start, start + step, … before end; `arange(n)` is 0 … n − 1. Integers if start, end and step are."""
     first, last = (0, start) if end is None else (0 if start is None else start, end)
     numbers = bounds(dtype, first, last, step)
@@ -136,15 +131,9 @@ def linspace(
 
 
 def logspace(
-    start: Any,
-    end: Any,
-    steps: int,
-    base: float = 10.0,
-    *,
-    dtype: Any = None,
-    device: Place = None,
-    requires_grad: bool = False,
-) -> Tensor:
+    start: Any, end: Any, steps: int, base: float = 10.0,
+    *, dtype: Any = None, device: Place = None, requires_grad: bool = False,
+) -> Tensor:  # fmt: skip
     """baseˣ for the x of linspace: successive numbers have a constant ratio."""
     return in_a_row("logspace", start, end, steps, dtype, device, requires_grad, base=base)
 

@@ -22,17 +22,12 @@ linear inv solve solve_triangular eigh eigvalsh standardise rms_normalise polyga
 expit logsigmoid silu mish softplus gelu softmin
 """
 HEARD = {  # function → {argument name that only PyTorch's function has: argument name of the method}
-    "max": {"other": "dim"},
-    "min": {"other": "dim"},
-    "vdot": {"other": "tensor"},
-    "tensordot": {"a": "input", "b": "other"},
-    "trapezoid": {"y": "input"},
-    "trapz": {"y": "input"},
-    "cumulative_trapezoid": {"y": "input"},
-    "isin": {"elements": "input"},
+    "max": {"other": "dim"}, "min": {"other": "dim"}, "vdot": {"other": "tensor"},
+    "tensordot": {"a": "input", "b": "other"}, "trapezoid": {"y": "input"},
+    "trapz": {"y": "input"}, "cumulative_trapezoid": {"y": "input"}, "isin": {"elements": "input"},
     "split": {"tensor": "input", "split_size_or_sections": "split_size"},
     "tensor_split": {"sections": "indices_or_sections", "indices": "indices_or_sections"},
-}
+}  # fmt: skip
 
 for name in sorted({*dir(Operand)} - {*ALONE.split()}):
     if not name.startswith("_") and isfunction(method := getattr(Operand, name)):

@@ -62,14 +62,9 @@ def one_hot(x: Any, num_classes: int = -1) -> Any:
 
 
 def searchsorted(
-    sorted_sequence: Any,
-    values: Any,
-    *,
-    out_int32: bool = False,
-    right: bool = False,
-    side: str = "",
-    sorter: Any = None,
-) -> Any:
+    sorted_sequence: Any, values: Any,
+    *, out_int32: bool = False, right: bool = False, side: str = "", sorter: Any = None,
+) -> Any:  # fmt: skip
     """For each value, the index at which to insert it into a sorted row so that the row stays sorted.
 
     sorted_sequence    one row, or one for each row of values; unsorted if `sorter` has the indices that sort it

@@ -170,7 +170,7 @@ def looked_at(part: Part, came: list[Outcome], private: bool) -> dict[str, Any]:
     forged = right == min(len(came), wanted) and len(came) != wanted  # honest code answers each probe once
     if forged or any(outcome.kind == "died" for outcome in came):
         return nothing(part) | {"state": "died", "says": [ENDED["died"]]}
-    judged = verdict(part, came, [])
+    judged = verdict(part, came)
     says = [f"{right} of {wanted} hidden probes give what they should."] if private else list(judged.says)
     shows = judged.wrong.shows if judged.wrong else ""
     said = {"state": judged.state, "points": judged.points, "says": says, "hint": judged.hint, "shows": shows}

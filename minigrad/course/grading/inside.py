@@ -187,11 +187,8 @@ def run(job: dict[str, Any], wanted: list[Any], left_out: set[str], writer: int)
                 tell("cell", name, error)
     for name, defines, probes in wanted:
         tell("part", name)
-        tell(
-            "part",
-            name,
-            in_a_process_of_its_own(partial(observe_part, defines, probes, kernel.namespace), job["limits"]),
-        )
+        look = partial(observe_part, defines, probes, kernel.namespace)
+        tell("part", name, in_a_process_of_its_own(look, job["limits"]))
     tell("over", "")
 
 

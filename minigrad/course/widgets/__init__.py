@@ -1,5 +1,6 @@
 """Widgets: .py files define their traits, .js files draw them, .css files style them, `minigrad.draw` has the data."""
 
+import re
 from importlib import import_module
 from typing import TYPE_CHECKING
 
@@ -22,24 +23,11 @@ if TYPE_CHECKING:
     from .training_view import TrainingView as TrainingView
 
 
-HOMES = {
-    "AllReduce": "all_reduce",
-    "ChainRule": "chain_rule",
-    "ForwardAndReverse": "forward_and_reverse",
-    "GradientDescent": "gradient_descent",
-    "GraphView": "graph_view",
-    "Guess": "predict",
-    "MemoryTimeline": "memory_timeline",
-    "PassViewer": "pass_viewer",
-    "Pipeline": "pipeline",
-    "Precision": "precision",
-    "Predict": "predict",
-    "Quiz": "quiz",
-    "Roofline": "roofline",
-    "Schedule": "schedule",
-    "StaticVsDynamic": "static_vs_dynamic",
-    "TrainingView": "training_view",
-}
+NAMES = (
+    "AllReduce", "ChainRule", "ForwardAndReverse", "GradientDescent", "GraphView", "MemoryTimeline", "PassViewer",
+    "Pipeline", "Precision", "Predict", "Quiz", "Roofline", "Schedule", "StaticVsDynamic", "TrainingView",
+)  # fmt: skip
+HOMES = {name: re.sub(r"\B(?=[A-Z])", "_", name).lower() for name in NAMES} | {"Guess": "predict"}
 
 
 def __getattr__(name: str) -> object:

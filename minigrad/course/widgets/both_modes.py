@@ -80,10 +80,7 @@ class BothModes:
         self.pulled, self.reverse = self.pull()
 
     def refuse_too_many(self, f: Callable[..., Any]) -> None:
-        for found, what, way in (
-            (self.columns, "input", "inputs"),
-            (self.rows, "output", "outputs"),
-        ):
+        for found, what, way in ((self.columns, "input", "inputs"), (self.rows, "output", "outputs")):
             if not 1 <= len(found) <= MOST:
                 raise ValueError(
                     f"each {what} number costs a pass, so 1 to {MOST} can be shown, but {f.__name__} has {len(found)}: "

@@ -59,13 +59,7 @@ class ChainRule(SteppedWidget):
     near = traitlets.Float(NEAR).tag(sync=True)
     answers: traitlets.Dict[Any, Any] = traitlets.Dict().tag(sync=True)
 
-    def __init__(
-        self,
-        y: object,
-        names: Mapping[str, object] | None = None,
-        asks: bool = False,
-        view: str = VIEWS[0],
-    ):
+    def __init__(self, y: object, names: Mapping[str, object] | None = None, asks: bool = False, view: str = VIEWS[0]):
         """names    names of values, as {"x": x, "loss": loss}; by default, the variable names of the calling code"""
         namespace = variables(sys._getframe(1)) if names is None else names
         graph = picture_of([y], namespace)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Mapping, Sequence
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
@@ -33,6 +34,7 @@ from .widget import Plain, Widget, javascript
 LARGEST = 50_000  # nodes; a page with so many has 5 MB
 BOXES = 60  # boxes shown at first; more do not fit a screen at a readable size
 STILL = 60  # boxes of the static picture
+FIELDS = "kind", "sign", "name", "spec", "kept", "value", "trouble", "line"  # of an entry, as the browser gets them
 
 
 class GraphView(Widget):
@@ -180,19 +182,9 @@ def rows(overview: Overview, number: Mapping[Group, int]) -> list[Plain]:
     """Each entry, then each group, without empty fields. Field `in` is the number of the enclosing group, or −1."""
     entries = overview.listing.entries
     around = {child: number.get(group, -1) for group in [overview.root, *number] for child in group.children}
+    fields = attrgetter(*FIELDS)
     nodes = (
-        {
-            "in": around[i],
-            "kind": entry.kind,
-            "sign": entry.sign,
-            "name": entry.name,
-            "spec": entry.spec,
-            "bytes": -1 if entry.nbytes is None else entry.nbytes,
-            "kept": entry.kept,
-            "value": entry.value,
-            "trouble": entry.trouble,
-            "line": entry.line,
-        }
+        {"in": around[i], **dict(zip(FIELDS, fields(entry))), "bytes": -1 if entry.nbytes is None else entry.nbytes}
         for i, entry in enumerate(entries)
     )
     groups = (

@@ -117,13 +117,7 @@ def key_of(node: Node, operands: Sequence[str]) -> str:
 def cuts(scenes: Sequence[Scene], idle: Sequence[str], worth: Callable[[PassResult], str]) -> Iterator[Cut]:
     """A cut before each pass with the ops it removes, and one after it with the ops it adds and the graph's cost."""
     first = scenes[0]
-    yield Cut(
-        "",
-        f"As written: {worth(first.step)}.",
-        scene=first.name,
-        on={"gone": ["code"]},
-        hot={"hot": ["row 0"]},
-    )
+    yield Cut("", f"As written: {worth(first.step)}.", scene=first.name, on={"gone": ["code"]}, hot={"hot": ["row 0"]})
     for before, after in pairwise(scenes):
         old, new = before.ops(), after.ops()
         out = [key for key in old if key not in new]

@@ -162,11 +162,7 @@ def best(found: Sequence[tuple[int, ...]]) -> int:
 
 
 def reel(
-    format: Format,
-    gradients: np.ndarray,
-    given: int,
-    counts: Mapping[tuple[str, int], tuple[int, ...]],
-    chosen: int,
+    format: Format, gradients: np.ndarray, given: int, counts: Mapping[tuple[str, int], tuple[int, ...]], chosen: int
 ) -> Reel:
     """The film of one format, scale after scale."""
     sizes = exponents(gradients)

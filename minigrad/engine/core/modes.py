@@ -193,8 +193,9 @@ def has_backward_watcher() -> bool:
 
 
 def is_grad_enabled() -> bool:
-    """Whether an op that ran now would be recorded."""
-    return current.mode.recording
+    """Whether an op that ran now would be recorded; while tracing, whether the call that is traced would be."""
+    mode = current.mode
+    return mode.recording and (mode.builder is None or mode.builder.is_grad_enabled())
 
 
 def is_inference_mode_enabled() -> bool:

@@ -68,15 +68,9 @@ def lengths(given: tuple[Any, ...]) -> tuple[int, ...]:
 
 
 SYNONYMS = {
-    "dim": "axis",
-    "dims": "axes",
-    "keepdim": "keepdims",
-    "dim0": "axis0",
-    "dim1": "axis1",
-    "dim2": "axis2",
-    "start_dim": "start_axis",
-    "end_dim": "end_axis",
-}
+    "dim": "axis", "dims": "axes", "keepdim": "keepdims", "dim0": "axis0",
+    "dim1": "axis1", "dim2": "axis2", "start_dim": "start_axis", "end_dim": "end_axis",
+}  # fmt: skip
 
 
 def accept_synonyms(**synonyms: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:

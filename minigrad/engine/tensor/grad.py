@@ -24,12 +24,9 @@ SMALL_BYTES = 256  # a node keeps the array of a leaf up to this size, to draw i
 
 
 def backward(
-    outputs: Sequence[Any],
-    gradients: Sequence[Any],
-    retain_graph: bool | None = None,
-    create_graph: bool = False,
-    inputs: Any = None,
-) -> None:
+    outputs: Sequence[Any], gradients: Sequence[Any],
+    retain_graph: bool | None = None, create_graph: bool = False, inputs: Any = None,
+) -> None:  # fmt: skip
     """Run one backward pass from several outputs. It adds to the `.grad` of the leaves, or of `inputs` if given."""
     for y in outputs:
         if not y.tracked:

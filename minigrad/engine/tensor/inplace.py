@@ -207,11 +207,8 @@ class InPlace:
 
     def exponential_(self: Any, lambd: float = 1.0, *, generator: Any = None) -> Any:
         """Fill with random waiting times for an event of rate λ: the exponential distribution."""
-        become(
-            self,
-            -(-self._draw(ops.RandomUniform(self.shape, self.dtype), generator)).log1p()
-            / above_0("lambd of exponential_", lambd),
-        )
+        below_1 = self._draw(ops.RandomUniform(self.shape, self.dtype), generator)
+        become(self, -(-below_1).log1p() / above_0("lambd of exponential_", lambd))
         return self
 
     def cauchy_(self: Any, median: float = 0.0, sigma: float = 1.0, *, generator: Any = None) -> Any:

@@ -272,11 +272,7 @@ class Tensor(InPlace, Operand):
     # -- backward -----------------------------------------------------------------------
 
     def backward(
-        self,
-        gradient: Any = None,
-        retain_graph: bool | None = None,
-        create_graph: bool = False,
-        inputs: Any = None,
+        self, gradient: Any = None, retain_graph: bool | None = None, create_graph: bool = False, inputs: Any = None,
     ) -> None:
         """Add ∂self/∂leaf to `.grad` of every leaf that requires it, and free the saved arrays.
 
@@ -359,13 +355,8 @@ class Tensor(InPlace, Operand):
         return type(self), self.value, self.requires_grad
 
     def new_full(
-        self,
-        size: Any,
-        fill_value: Any,
-        *,
-        dtype: Any = None,
-        device: Device | str | None = None,
-        requires_grad: bool = False,
+        self, size: Any, fill_value: Any,
+        *, dtype: Any = None, device: Device | str | None = None, requires_grad: bool = False,
     ) -> Any:
         """A tensor of shape `size` filled with one value; dtype and device are self's unless given."""
         shape = lengths((size,))

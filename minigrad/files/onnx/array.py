@@ -91,11 +91,8 @@ class NamedArray(NDArrayOperatorsMixin):
         self.value = x.astype(self.dtype).name
         if self.base is not None:
             array, look, _ = self.base
-            array.write(
-                self.recorder.scatter_view(
-                    array.as_it_is(), look, NamedArray(self.recorder, self.value, self.shape, self.dtype)
-                )
-            )
+            new = NamedArray(self.recorder, self.value, self.shape, self.dtype)
+            array.write(self.recorder.scatter_view(array.as_it_is(), look, new))
             self.base = (array, look, array.name)
         return self
 

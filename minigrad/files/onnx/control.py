@@ -67,21 +67,14 @@ def scan(g: Any, op: Scan, *xs: NamedArray) -> Any:
     n, m = op.carried, op.carried + op.sliced
     counter = () if op.sliced else (g.as_operand(np.zeros(op.length or 0, np.int64)),)  # sets the number of steps
     return emit_scan(
-        g,
-        xs[:n],
-        (*xs[n:m], *counter),
-        lambda cs, slices: g.run(op.body, (*cs, *slices[: m - n], *xs[m:])),
-        op.reverse,
+        g, xs[:n], (*xs[n:m], *counter), lambda cs, slices: g.run(op.body, (*cs, *slices[: m - n], *xs[m:])), op.reverse
     )
 
 
 def emit_scan(
-    g: Any,
-    carries: Sequence[NamedArray],
-    xs: Sequence[NamedArray],
-    step: Callable[..., Sequence[NamedArray]],
-    reverse: bool = False,
-) -> Any:
+    g: Any, carries: Sequence[NamedArray], xs: Sequence[NamedArray],
+    step: Callable[..., Sequence[NamedArray]], reverse: bool = False,
+) -> Any:  # fmt: skip
     """Scan step(carries, slices) over the first axis of xs; return the final carries, and the other results stacked."""
     n, T = len(carries), xs[0].shape[0]
     inner, slices = [subgraph_input(g, x) for x in carries], [subgraph_input(g, x, x.shape[1:]) for x in xs]

@@ -51,14 +51,9 @@ FAILURES = (NotImplementedError, TypeError, AttributeError, ValueError, IndexErr
 
 
 def export(
-    func: Callable[..., Any],
-    args: Any,
-    path: str | os.PathLike[str],
-    input_names: Sequence[str] | None = None,
-    output_names: Sequence[str] | None = None,
-    dynamic_axes: Mapping[str, Any] | None = None,
-    opset: int = 21,
-) -> None:
+    func: Callable[..., Any], args: Any, path: str | os.PathLike[str], input_names: Sequence[str] | None = None,
+    output_names: Sequence[str] | None = None, dynamic_axes: Mapping[str, Any] | None = None, opset: int = 21,
+) -> None:  # fmt: skip
     """Export a module or a function of tensors, traced with example arguments, to an ONNX file.
 
     args            a tensor or a tuple of arguments; arguments that are not tensors become constants of the graph

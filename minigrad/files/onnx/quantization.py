@@ -119,12 +119,8 @@ class QDQStep(NodeReading):
 def is_qdq_step(step: NodeReading) -> bool:
     """Whether the node is a QuantizeLinear or DequantizeLinear with no attribute beyond those of our ops."""
     node, few = step.node, {"QuantizeLinear": 3, "DequantizeLinear": 2}
-    return (
-        len(node.input) >= few.get(node.op_type, 4)
-        and all(node.input)
-        and not node.domain
-        and {*step.options} <= {"axis"}
-    )
+    has_inputs = len(node.input) >= few.get(node.op_type, 4) and all(node.input)
+    return has_inputs and not node.domain and {*step.options} <= {"axis"}
 
 
 def is_static(layer: Any) -> bool:

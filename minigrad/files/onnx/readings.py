@@ -289,7 +289,4 @@ def gemm(a: Any, b: Any, c: Any = None, alpha: float = 1.0, beta: float = 1.0, t
     return y if c is None else y + (c if beta == 1.0 else c * beta)
 
 
-READINGS |= {
-    "MatMul": lambda a, b: a @ b,
-    "Einsum": lambda *xs, equation: einsum(equation.replace(" ", ""), *xs),
-}
+READINGS |= {"MatMul": lambda a, b: a @ b, "Einsum": lambda *xs, equation: einsum(equation.replace(" ", ""), *xs)}

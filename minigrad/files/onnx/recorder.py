@@ -395,12 +395,11 @@ class OnnxNumPy:
         at = next((i for i, p in enumerate(parts) if p is Ellipsis), len(parts))
         lengths = iter(x.shape)
         wholes = [(p, None if p is None else next(lengths)) for p in (*parts[:at], *missing, *parts[at + 1 :])]
-        return tuple(
-            slice(None)
-            if isinstance(p, slice) and p.step is None and p.start in (None, 0) and p.stop in (None, n)
-            else p
-            for p, n in wholes
-        )
+
+        def is_whole(p: Any, n: Any) -> bool:
+            return isinstance(p, slice) and p.step is None and p.start in (None, 0) and p.stop in (None, n)
+
+        return tuple(slice(None) if is_whole(p, n) else p for p, n in wholes)
 
     def split_index(self, x: NamedArray, parts: tuple[Any, ...]) -> tuple[tuple[Any, ...], list[Any], list[int], bool]:
         """The index with slices in place of its arrays, the arrays, their axes, and whether these axes are adjacent."""

@@ -138,14 +138,10 @@ def standardise(g: Any, op: Any, x: NamedArray, *affine: NamedArray) -> Any:
 def geometry(window: Any) -> dict[str, Any]:
     """A window as attributes. Raises Unrecordable for negative padding, which would crop: ONNX cannot express it."""
     before, after = zip(*window.padding) if window.padding else ((), ())
-    if min((*before, *after), default=0) < 0:
+    pads = (*before, *after)
+    if min(pads, default=0) < 0:
         raise Unrecordable("negative padding")
-    return {
-        "kernel_shape": window.kernel,
-        "strides": window.stride,
-        "dilations": window.dilation,
-        "pads": (*before, *after),
-    }
+    return {"kernel_shape": window.kernel, "strides": window.stride, "dilations": window.dilation, "pads": pads}
 
 
 @spells(ops.Convolution)

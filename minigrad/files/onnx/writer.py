@@ -48,11 +48,8 @@ class NodeWriter:
 
     def within(self, name: str, place: Place | None) -> None:
         """Set the names of the nodes written next, from the name and the module of this node of the engine's graph."""
-        self.place, self.prefix, self.scope = (
-            place,
-            name,
-            place.module.replace(".", "/") + "/" if place and place.module else "",
-        )
+        self.place, self.prefix = place, name
+        self.scope = place.module.replace(".", "/") + "/" if place and place.module else ""
 
     def fresh(self, name: str) -> str:
         """A unique name: this name, with a number added if it is taken."""

@@ -33,11 +33,8 @@ STARTS = {
     **{bytes((0x80, version)): PICKLE for version in range(2, 6)},
 }
 SUFFIXES = {
-    ".onnx": "it is an ONNX model; load it with mg.onnx.load(path)",
-    ".pb": TENSORFLOW,
-    ".pt": TORCH,
-    ".pth": TORCH,
-}
+    ".onnx": "it is an ONNX model; load it with mg.onnx.load(path)", ".pb": TENSORFLOW, ".pt": TORCH, ".pth": TORCH,
+}  # fmt: skip
 
 
 def origin(path: str | os.PathLike[str]) -> str:

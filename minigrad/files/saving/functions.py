@@ -282,17 +282,11 @@ class FunctionEncoder(GraphEncoder):
     """Encodes values, graphs, and functions."""
 
     def function(self, saved: SavedFunction) -> dict[str, Any]:
-        parts = [
-            {
-                "graph": self.graph(part.graph),
-                "arguments": part.arguments,
-                "reads": part.reads,
-                "edits": [[*edit] for edit in part.edits],
-                "result": self.value(part.result),
-                **({} if part.grads is None else {"grads": [[*grad] for grad in part.grads]}),
-            }
-            for part in saved.parts
-        ]
+        parts = [{
+            "graph": self.graph(part.graph), "arguments": part.arguments, "reads": part.reads,
+            "edits": [[*edit] for edit in part.edits], "result": self.value(part.result),
+            **({} if part.grads is None else {"grads": [[*grad] for grad in part.grads]}),
+        } for part in saved.parts]  # fmt: skip
         first = {id(x): name for name, x in reversed(saved.variables.items())}
         learned: dict[str, Any] = {}
         for name, x in saved.variables.items():

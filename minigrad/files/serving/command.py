@@ -9,6 +9,7 @@ import socket
 from collections.abc import Callable, Iterable
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import uvicorn
 
@@ -22,15 +23,9 @@ from .repository import Repository
 
 
 def serve(
-    model: Path,
-    host: str,
-    port: int,
-    limits: Limits,
-    poll: float,
-    tell: Callable[[str], None],
-    page: Path = PAGE,
-    names: Iterable[str] = (),
-) -> None:
+    model: Path, host: str, port: int, limits: Limits, poll: float,
+    tell: Callable[[str], None], page: Path = PAGE, names: Iterable[str] = (),
+) -> None:  # fmt: skip
     """Serve until SIGINT or SIGTERM, then answer the requests already received.
 
     poll    seconds between two checks for new versions
@@ -60,13 +55,9 @@ def bind(host: str, port: int) -> socket.socket:
 
 
 async def run_server(
-    repository: Repository,
-    at: socket.socket,
-    poll: float,
-    tell: Callable[[str], None],
-    page: Path = PAGE,
-    hosts: frozenset[str] = frozenset(LOOPBACK),
-) -> None:
+    repository: Repository, at: socket.socket, poll: float, tell: Callable[[str], None],
+    page: Path = PAGE, hosts: frozenset[str] = frozenset(LOOPBACK),
+) -> None:  # fmt: skip
     await repository.look()
     if not repository.table:
         reasons = "; ".join(reason for _, reason in repository.failed.values()) or "no file is there"
@@ -86,15 +77,12 @@ def configuration(
     repository: Repository, poll: float, page: Path = PAGE, hosts: frozenset[str] = frozenset(LOOPBACK)
 ) -> uvicorn.Config:
     """uvicorn's settings for this server."""
+    limits = repository.limits
+    http: Any = partial(Connection, limits.seconds, limits.connections)  # a class to mypy; uvicorn only calls it
     return uvicorn.Config(
-        app(repository, poll, page, hosts),
-        log_level="warning",
-        access_log=False,
-        server_header=False,
-        ws="none",
-        timeout_graceful_shutdown=int(repository.limits.seconds) + 1,
-        http=partial(Connection, repository.limits.seconds, repository.limits.connections),  # type: ignore[arg-type]  # uvicorn only calls it
-    )
+        app(repository, poll, page, hosts), http=http, ws="none", log_level="warning", access_log=False,
+        server_header=False, timeout_graceful_shutdown=int(limits.seconds) + 1,
+    )  # fmt: skip
 
 
 class Server(uvicorn.Server):

@@ -51,26 +51,20 @@ ANSWERS: dict[Callable[..., Any], Schema] = {
     v2.names: table(models=array(TEXT)),
     v2.server: table(name=TEXT, version=TEXT, extensions=array(TEXT)),
 }
+IN_V1: Schema = {
+    "instances": {"type": "array", "items": {}, "minItems": 1},
+    "inputs": {},
+    "signature_name": {"type": "string", "enum": ["", v1.SIGNATURE]},
+}
+IN_V2: Schema = {
+    "inputs": array(TENSOR | {"properties": TENSOR["properties"] | {"data": array({})}}),
+    "outputs": array(table(name=TEXT)),
+    "id": TEXT,
+    "parameters": {"type": "object", "properties": {"binary_data_output": YES}},
+}
 ASKED: dict[str, Schema] = {
-    "v1": {
-        "type": "object",
-        "properties": {
-            "instances": {"type": "array", "items": {}, "minItems": 1},
-            "inputs": {},
-            "signature_name": {"type": "string", "enum": ["", v1.SIGNATURE]},
-        },
-        "oneOf": [{"required": ["instances"]}, {"required": ["inputs"]}],
-    },
-    "v2": {
-        "type": "object",
-        "properties": {
-            "inputs": array(TENSOR | {"properties": TENSOR["properties"] | {"data": array({})}}),
-            "outputs": array(table(name=TEXT)),
-            "id": TEXT,
-            "parameters": {"type": "object", "properties": {"binary_data_output": YES}},
-        },
-        "required": ["inputs"],
-    },
+    "v1": {"type": "object", "properties": IN_V1, "oneOf": [{"required": ["instances"]}, {"required": ["inputs"]}]},
+    "v2": {"type": "object", "properties": IN_V2, "required": ["inputs"]},
 }
 ANSWERED: dict[str, Schema] = {
     "v1": {"type": "object", "oneOf": [{"required": ["predictions"]}, {"required": ["outputs"]}]},
@@ -106,28 +100,20 @@ def openapi(repository: Repository) -> Schema:
     """The document, with an example for each model whose inputs are small."""
     text = {"200": {"description": "Counters and histograms.", "content": {"text/plain": {"schema": TEXT}}}}
     metrics = {"summary": "Metrics for Prometheus.", "tags": ["server"], "operationId": "metrics", "responses": text}
-    return {
-        "openapi": "3.0.3",
-        "info": {
-            "title": "minigrad serve",
-            "version": __version__,
-            "description": "Saved models, by the protocols of TensorFlow Serving (v1) and Open Inference Protocol "
-            f"(v2). Models here: {', '.join(v2.names(repository)['models'])}.",
-        },
-        "paths": {path: operation(repository, path, found) for path, found in paths()} | {"/metrics": {"get": metrics}},
-        "components": {"schemas": {"Error": table(error=TEXT)}},
-    }
+    words = "Saved models, by the protocols of TensorFlow Serving (v1) and Open Inference Protocol (v2)."
+    words += f" Models here: {', '.join(v2.names(repository)['models'])}."
+    info = {"title": "minigrad serve", "version": __version__, "description": words}
+    entries = {path: operation(repository, path, found) for path, found in paths()} | {"/metrics": {"get": metrics}}
+    components = {"schemas": {"Error": table(error=TEXT)}}
+    return {"openapi": "3.0.3", "info": info, "paths": entries, "components": components}
 
 
 def operation(repository: Repository, path: str, found: Any) -> Schema:
     """The OpenAPI entry of one path."""
     version = path.split("/")[1]
     parameters = path_parameters(repository, path)
-    said: Schema = {
-        "tags": [version if parameters else "server"],
-        "operationId": path.strip("/").translate(str.maketrans("/:{}", "____")),
-        "parameters": parameters,
-    }
+    name, tags = path.strip("/").translate(str.maketrans("/:{}", "____")), [version if parameters else "server"]
+    said: Schema = {"tags": tags, "operationId": name, "parameters": parameters}
     if found in PROTOCOLS.values():
         return {"post": said | inference(repository, version, parameters)}
     refused = error("There is no such model or version.") if parameters else error("No model is loaded.")
@@ -157,12 +143,8 @@ def inference(repository: Repository, version: str, parameters: list[Schema]) ->
     refused = {str(status): error(why) for status, why in REFUSED.items()}
     body = {"required": True, "content": {JSON: {"schema": ASKED[version], "examples": examples}, **binary}}
     answer = {"description": "The outputs.", "content": {JSON: {"schema": ANSWERED[version]}, **binary}}
-    return {
-        "summary": "Run a model.",
-        "parameters": parameters + ([length] if version == "v2" else []),
-        "requestBody": body,
-        "responses": {"200": answer, **refused},
-    }
+    parameters, answers = parameters + [length] * (version == "v2"), {"200": answer, **refused}
+    return {"summary": "Run a model.", "parameters": parameters, "requestBody": body, "responses": answers}
 
 
 def error(why: str) -> Schema:

@@ -49,11 +49,8 @@ def length_of_json(body: Body, headers: Mapping[str, str]) -> int:
 
 def read_json(
     inputs: Callable[[Any, Model], Mapping[str, Any]],
-    wishes: Callable[[Any], dict[str, Any]],
-    body: Body,
-    length: str | None,
-    model: Model,
-) -> tuple[dict[str, Any], Arrays]:
+    wishes: Callable[[Any], dict[str, Any]], body: Body, length: str | None, model: Model,
+) -> tuple[dict[str, Any], Arrays]:  # fmt: skip
     """The request's options for the answer, and its inputs."""
     said = with_elements(body, length)
     arrays = model.fitting(inputs(said, model))  # first, since wishes() relies on rows being a list

@@ -144,11 +144,8 @@ def of_function(
 
     lengths = {spec.shape[0] if spec.shape else 1 for spec in (*inputs.values(), *returned.values())}
     one_length = len(lengths) == 1 and all(map(is_unknown, lengths))
-    model = Model(
-        {name: tensor_spec_of(x) for name, x in inputs.items()},
-        {name: tensor_spec_of(x) for name, x in returned.items()},
-        run,
-    )
+    given, outputs = ({name: tensor_spec_of(x) for name, x in xs.items()} for xs in (inputs, returned))
+    model = Model(given, outputs, run)
     if not one_length or part.edits or not rows_are_apart(model):
         return model
     return replace(model, run=partial(in_slices, run), by_rows=True)

@@ -57,11 +57,8 @@ def tensor(said: Any, model: Model) -> tuple[str, np.ndarray]:
                 raise Refusal(f"expected the inputs {[*model.inputs]}, got {name}")
             if datatype != TYPES[str(spec.dtype)]:
                 raise Refusal(f"{name} must be {TYPES[str(spec.dtype)]}, got {datatype}")
-            array = (
-                of_bytes(name, data, spec.dtype)
-                if isinstance(data, bytes)
-                else array_from_lists(name, data, spec.dtype)
-            )
+            read: Any = of_bytes if isinstance(data, bytes) else array_from_lists
+            array: np.ndarray = read(name, data, spec.dtype)
             whole = all(type(n) is int and n >= 0 for n in shape)
             if whole and prod(shape) == array.size and array.shape in ((array.size,), tuple(shape)):
                 with suppress(ValueError, OverflowError):  # more or longer axes than NumPy supports
@@ -109,13 +106,9 @@ def live(_: Repository) -> dict[str, Any]:
 def metadata(repository: Repository, name: str, number: str | None = None) -> dict[str, Any]:
     """The inputs and outputs of a model."""
     model = repository.version(name, number).batcher.model
-    return {
-        "name": name,
-        "versions": [str(key.number) for key in sorted(repository.table) if key.name == name],
-        "platform": "minigrad",
-        "inputs": [tensor_metadata(*each) for each in model.inputs.items()],
-        "outputs": [tensor_metadata(*each) for each in model.outputs.items()],
-    }
+    versions = [str(key.number) for key in sorted(repository.table) if key.name == name]
+    inputs, outputs = ([tensor_metadata(*each) for each in specs.items()] for specs in (model.inputs, model.outputs))
+    return {"name": name, "versions": versions, "platform": "minigrad", "inputs": inputs, "outputs": outputs}
 
 
 def ready(repository: Repository, name: str, number: str | None = None) -> dict[str, Any]:
@@ -142,9 +135,4 @@ def tensor_metadata(name: str, spec: TensorSpec) -> dict[str, Any]:
 
 INFER, EXAMPLE = "/infer", ', with a body such as {"inputs": [{"name", "shape", "datatype", "data"}, …]}'
 MODEL = {"/ready": ready, "": metadata}  # paths after /v2/models/NAME, or after one of its versions
-SERVER = {
-    "/v2": server,
-    "/v2/health/live": live,
-    "/v2/health/ready": all_ready,
-    "/v2/models": names,
-}
+SERVER = {"/v2": server, "/v2/health/live": live, "/v2/health/ready": all_ready, "/v2/models": names}

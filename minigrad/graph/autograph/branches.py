@@ -259,13 +259,9 @@ def ignore(state: Sequence[Any]) -> None:
 
 
 def if_(
-    test: Any,
-    then: Callable[[], None],
-    otherwise: Callable[[], None] | None = None,
-    get: Callable[[], Sequence[Any]] = nothing,
-    set_: Callable[[Any], None] = ignore,
-    names: Sequence[str] = (),
-) -> None:
+    test: Any, then: Callable[[], None], otherwise: Callable[[], None] | None = None,
+    get: Callable[[], Sequence[Any]] = nothing, set_: Callable[[Any], None] = ignore, names: Sequence[str] = (),
+) -> None:  # fmt: skip
     """if test: then() else: otherwise()
 
     names    of the first values of get(), the state. The rest are unused after the `if`; each branch resets them first

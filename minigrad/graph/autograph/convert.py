@@ -112,11 +112,8 @@ def call(function: Any) -> Any:
 def convert_callee(function: Any) -> Any:
     if not stays(function):
         return build_converted(function)
-    return (
-        with_converted_arguments(function)
-        if is_engine(function) and not hasattr(function, "do_not_convert")
-        else function
-    )
+    is_wrapper = is_engine(function) and not hasattr(function, "do_not_convert")
+    return with_converted_arguments(function) if is_wrapper else function
 
 
 def stays(function: Any) -> bool:

@@ -410,13 +410,9 @@ def number(x: Any, y: Any) -> Any:
 
 
 def while_(
-    test: Callable[[], Any],
-    body: Callable[[], None],
-    get: Callable[[], Sequence[Any]] = nothing,
-    set_: Callable[[Any], None] = ignore,
-    names: Sequence[str] = (),
-    assigns: bool = False,
-) -> None:
+    test: Callable[[], Any], body: Callable[[], None], get: Callable[[], Sequence[Any]] = nothing,
+    set_: Callable[[Any], None] = ignore, names: Sequence[str] = (), assigns: bool = False,
+) -> None:  # fmt: skip
     """while test(): body()
 
     assigns    whether the test assigns variables, as in `while (y := f(x)) > 0:`
@@ -437,13 +433,9 @@ def while_(
 
 
 def for_(
-    over: Any,
-    body: Callable[[Any], None],
-    get: Callable[[], Sequence[Any]] = nothing,
-    set_: Callable[[Any], None] = ignore,
-    names: Sequence[str] = (),
-    test: Callable[[], Any] | None = None,
-) -> None:
+    over: Any, body: Callable[[Any], None], get: Callable[[], Sequence[Any]] = nothing,
+    set_: Callable[[Any], None] = ignore, names: Sequence[str] = (), test: Callable[[], Any] | None = None,
+) -> None:  # fmt: skip
     """for item in over: body(item)
 
     test    returns whether the loop continues after a turn, because no break or return was reached

@@ -312,11 +312,8 @@ def warn_of_leaks(function: Any) -> Iterator[None]:
         yield
         return
     function, opened.found = getattr(function, "__func__", function), []
-    opened.outer = (
-        frozenset(id(its.holder) for its in reachable_locations(function))
-        if isinstance(function, FunctionType)
-        else frozenset()
-    )
+    outer = reachable_locations(function) if isinstance(function, FunctionType) else ()
+    opened.outer = frozenset(id(its.holder) for its in outer)
     try:
         yield
         found = {(id(its.of()), its.path): its for its in opened.found}
@@ -328,14 +325,12 @@ def warn_of_leaks(function: Any) -> Iterator[None]:
         is_state = isinstance(its.of(), ModuleLike)  # each run assigns the attribute
         symbols = [x for x in leaves(its.value()) if isinstance(x, Tracer) and not is_state]
         if symbols and its.at is not None:
-            warnings.warn_explicit(
+            text = (
                 f"`{its.path}` is assigned in the {its.kind} over tensors here, and holds {symbols[0]} when the trace "
                 "is over: a symbol, which has a value only while the graph runs. Return what it counts, and assign it "
-                "outside the traced function; or let it be a tensor, and edit it in place: x.add_(1)",
-                UserWarning,
-                its.at.file,
-                its.at.line,
+                "outside the traced function; or let it be a tensor, and edit it in place: x.add_(1)"
             )
+            warnings.warn_explicit(text, UserWarning, its.at.file, its.at.line)
 
 
 def note_assignments(names: Sequence[str], set_: Any, kind: str, at: Any = None) -> None:

@@ -26,19 +26,10 @@ from ...engine.core.formula import is_wrapped
 from ..compiler.program.record import kind_of, ufunc_dtypes
 
 TYPES = {
-    "b1": "bool",
-    "f2": "unsigned short",
-    "f4": "float",
-    "f8": "double",
-    "i1": "signed char",
-    "i2": "short",
-    "i4": "int",
-    "i8": "long long",
-    "u1": "unsigned char",
-    "u2": "unsigned short",
-    "u4": "unsigned int",
-    "u8": "unsigned long long",
-}
+    "b1": "bool", "f2": "unsigned short", "f4": "float", "f8": "double",
+    "i1": "signed char", "i2": "short", "i4": "int", "i8": "long long",
+    "u1": "unsigned char", "u2": "unsigned short", "u4": "unsigned int", "u8": "unsigned long long",
+}  # fmt: skip
 CALLS = {  # ufunc → C function; its single-precision version ends in f
     "absolute": "fabs",
     "power": "pow",
@@ -49,59 +40,27 @@ CALLS = {  # ufunc → C function; its single-precision version ends in f
     **{name: name for name in ("erf", "erfc")},
 }
 FORMS = {  # ufunc → C, for every kind of number
-    "add": "({0} + {1})",
-    "subtract": "({0} - {1})",
-    "multiply": "({0} * {1})",
-    "divide": "({0} / {1})",
-    "negative": "(-{0})",
-    "positive": "{0}",
-    "square": "({0} * {0})",
-    "reciprocal": "(1 / {0})",
-    "greater": "({0} > {1})",
-    "greater_equal": "({0} >= {1})",
-    "less": "({0} < {1})",
-    "less_equal": "({0} <= {1})",
-    "equal": "({0} == {1})",
-    "not_equal": "({0} != {1})",
-    "invert": "(~{0})",
-    "bitwise_and": "({0} & {1})",
-    "bitwise_or": "({0} | {1})",
-    "bitwise_xor": "({0} ^ {1})",
-    "isnan": "({0} != {0})",
-    "isinf": "(fabs({0}) == INFINITY)",
-    "isfinite": "(fabs({0}) < INFINITY)",
-    "sign": "sign({0})",
-    "maximum": "maximum({0}, {1})",
-    "minimum": "minimum({0}, {1})",
-    "heaviside": "step({0}, {1})",
-    "floor_divide": "floor_quotient({0}, {1})",
-    "remainder": "floor_remainder({0}, {1})",
-    "logaddexp": "log_of_sum({0}, {1})",
-}
+    "add": "({0} + {1})", "subtract": "({0} - {1})", "multiply": "({0} * {1})", "divide": "({0} / {1})",
+    "negative": "(-{0})", "positive": "{0}", "square": "({0} * {0})", "reciprocal": "(1 / {0})",
+    "greater": "({0} > {1})", "greater_equal": "({0} >= {1})", "less": "({0} < {1})",
+    "less_equal": "({0} <= {1})", "equal": "({0} == {1})", "not_equal": "({0} != {1})", "invert": "(~{0})",
+    "bitwise_and": "({0} & {1})", "bitwise_or": "({0} | {1})", "bitwise_xor": "({0} ^ {1})",
+    "isnan": "({0} != {0})", "isinf": "(fabs({0}) == INFINITY)", "isfinite": "(fabs({0}) < INFINITY)",
+    "sign": "sign({0})", "maximum": "maximum({0}, {1})", "minimum": "minimum({0}, {1})",
+    "heaviside": "step({0}, {1})", "floor_divide": "floor_quotient({0}, {1})",
+    "remainder": "floor_remainder({0}, {1})", "logaddexp": "log_of_sum({0}, {1})",
+}  # fmt: skip
 OF_INTEGERS = {  # unsigned arithmetic wraps round; signed overflow is undefined in C
-    "add": "(0ull + {0} + {1})",
-    "subtract": "(0ull + {0} - {1})",
-    "multiply": "(1ull * {0} * {1})",
-    "negative": "(0ull - {0})",
-    "square": "(1ull * {0} * {0})",
-    "floor_divide": "floor_integer_quotient({0}, {1})",
-    "remainder": "floor_integer_remainder({0}, {1})",
-    "fmod": "integer_remainder({0}, {1})",
-    "power": "integer_power({0}, {1})",
-    "absolute": "magnitude({0})",
-    "isnan": "false",
-    "isinf": "false",
-    "isfinite": "true",
-    **dict.fromkeys(("floor", "ceil", "trunc"), "{0}"),
-}
+    "add": "(0ull + {0} + {1})", "subtract": "(0ull + {0} - {1})", "multiply": "(1ull * {0} * {1})",
+    "negative": "(0ull - {0})", "square": "(1ull * {0} * {0})",
+    "floor_divide": "floor_integer_quotient({0}, {1})", "remainder": "floor_integer_remainder({0}, {1})",
+    "fmod": "integer_remainder({0}, {1})", "power": "integer_power({0}, {1})", "absolute": "magnitude({0})",
+    "isnan": "false", "isinf": "false", "isfinite": "true", **dict.fromkeys(("floor", "ceil", "trunc"), "{0}"),
+}  # fmt: skip
 OF_BOOLEANS = OF_INTEGERS | {
-    "add": "({0} || {1})",
-    "maximum": "({0} || {1})",
-    "multiply": "({0} && {1})",
-    "minimum": "({0} && {1})",
-    "invert": "(!{0})",
-    "absolute": "{0}",
-}
+    "add": "({0} || {1})", "maximum": "({0} || {1})", "multiply": "({0} && {1})",
+    "minimum": "({0} && {1})", "invert": "(!{0})", "absolute": "{0}",
+}  # fmt: skip
 
 FUNCTIONS = {
     # -- maximum, minimum: NaN propagates, as in NumPy (C's fmax drops it); of 0 and -0 the second is returned

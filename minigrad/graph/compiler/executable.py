@@ -83,13 +83,10 @@ class Executable:
 
 
 def compile_graph(
-    graph: Graph,
-    passes: Sequence[Pass] = STANDARD,
-    threads: int = 1,
+    graph: Graph, passes: Sequence[Pass] = STANDARD, threads: int = 1,
     program: Callable[..., Callable[..., tuple[Any, ...]]] | None = None,
-    into: Mapping[int, int] | None = None,
-    finish: Callable[[Graph], Graph] = lambda graph: graph,
-) -> Executable:
+    into: Mapping[int, int] | None = None, finish: Callable[[Graph], Graph] = lambda graph: graph,
+) -> Executable:  # fmt: skip
     """The graph, compiled for its device.
 
     program   builds the program if the graph runs on the CPU; by default Program

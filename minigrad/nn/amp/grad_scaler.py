@@ -70,14 +70,9 @@ class GradScaler(Stateful):
     """
 
     def __init__(
-        self,
-        device: Any = None,
-        init_scale: float = 65536.0,
-        growth_factor: float = 2.0,
-        backoff_factor: float = 0.5,
-        growth_interval: int = 2000,
-        enabled: bool = True,
-    ):
+        self, device: Any = None, init_scale: float = 65536.0, growth_factor: float = 2.0,
+        backoff_factor: float = 0.5, growth_interval: int = 2000, enabled: bool = True,
+    ):  # fmt: skip
         self.factor: Tensor = tensor(1.0, np.float32, device=device if enabled and device is not None else "cpu")
         self.enabled, self.growth_tracker = enabled, 0
         self.rule = Rule(growth_factor, backoff_factor, growth_interval)

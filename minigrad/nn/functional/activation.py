@@ -106,14 +106,9 @@ def apply_alpha_dropout(x: Any, shape: tuple[int, ...], p: float, training: bool
 
 
 def rrelu(
-    input: Any,
-    lower: float = 1 / 8,
-    upper: float = 1 / 3,
-    training: bool = False,
-    inplace: bool = False,
-    *,
-    key: Any = None,
-) -> Any:
+    input: Any, lower: float = 1 / 8, upper: float = 1 / 3, training: bool = False, inplace: bool = False,
+    *, key: Any = None,
+) -> Any:  # fmt: skip
     """x where x > 0, a x elsewhere. In training, each element draws a from lower … upper; else a = (lower + upper) / 2.
 
     Xu et al. 2015, “Empirical Evaluation of Rectified Activations in Convolutional Network”, §2.4.
@@ -143,17 +138,10 @@ def gumbel_softmax(
 
 
 def scaled_dot_product_attention(
-    query: Any,
-    key: Any,
-    value: Any,
-    attn_mask: Any = None,
-    dropout_p: float = 0.0,
-    is_causal: bool = False,
-    scale: float | None = None,
-    enable_gqa: bool = False,
-    *,
-    dropout_key: Any = None,
-) -> Any:
+    query: Any, key: Any, value: Any, attn_mask: Any = None, dropout_p: float = 0.0,
+    is_causal: bool = False, scale: float | None = None, enable_gqa: bool = False,
+    *, dropout_key: Any = None,
+) -> Any:  # fmt: skip
     """softmax(q kᵀ · scale + mask) v
 
     query        q (…, L, E)

@@ -63,15 +63,9 @@ def over_axes(f: Callable[..., Any], name: str = "") -> tuple[Callable[..., Any]
 
 
 def conv(
-    n: int,
-    input: Any,
-    weight: Any,
-    bias: Any = None,
-    stride: Lengths = 1,
-    padding: Lengths | str = 0,
-    dilation: Lengths = 1,
-    groups: int = 1,
-) -> Any:
+    n: int, input: Any, weight: Any, bias: Any = None, stride: Lengths = 1,
+    padding: Lengths | str = 0, dilation: Lengths = 1, groups: int = 1,
+) -> Any:  # fmt: skip
     """x (N, C, *size) ⋆ weight (O, C / groups, *kernel) + bias (O,) → (N, O, *size'). padding: also 'same', 'valid'."""
     x = operand(input)
     w = x.lift(weight)
@@ -82,16 +76,9 @@ def conv(
 
 
 def conv_transpose(
-    n: int,
-    input: Any,
-    weight: Any,
-    bias: Any = None,
-    stride: Lengths = 1,
-    padding: Lengths = 0,
-    output_padding: Lengths = 0,
-    groups: int = 1,
-    dilation: Lengths = 1,
-) -> Any:
+    n: int, input: Any, weight: Any, bias: Any = None, stride: Lengths = 1,
+    padding: Lengths = 0, output_padding: Lengths = 0, groups: int = 1, dilation: Lengths = 1,
+) -> Any:  # fmt: skip
     """The gradient of conv w.r.t. its input: x (N, C, *size), weight (C, O / groups, *kernel) → (N, O, *size')."""
     x = operand(input)
     w = x.lift(weight)
@@ -123,13 +110,9 @@ def unfold(input: Any, kernel_size: Lengths, dilation: Lengths = 1, padding: Len
 
 
 def fold(
-    input: Any,
-    output_size: Lengths,
-    kernel_size: Lengths,
-    dilation: Lengths = 1,
-    padding: Lengths = 0,
-    stride: Lengths = 1,
-) -> Any:
+    input: Any, output_size: Lengths, kernel_size: Lengths,
+    dilation: Lengths = 1, padding: Lengths = 0, stride: Lengths = 1,
+) -> Any:  # fmt: skip
     """The adjoint of unfold: (N, C · kh · kw, places) → (N, C, *output_size). Adds each column to its window."""
     op = ops.Fold(window(2, kernel_size, stride, padding, dilation), ints_per_axis("output_size", output_size, 2))
     return with_batch_axis(1, operand(input), lambda x: x.apply(op))

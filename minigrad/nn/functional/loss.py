@@ -202,14 +202,9 @@ def reduce_loss(loss: Any, reduction: str) -> Any:
 
 @autocast_to("float32")
 def cross_entropy(
-    input: Any,
-    target: Any,
-    weight: Any = None,
-    *,
-    ignore_index: int = -100,
-    reduction: str = "mean",
-    label_smoothing: float = 0.0,
-) -> Any:
+    input: Any, target: Any, weight: Any = None,
+    *, ignore_index: int = -100, reduction: str = "mean", label_smoothing: float = 0.0,
+) -> Any:  # fmt: skip
     """−ln softmax(input)[target], from scores: the negative log-likelihood of the target class.
 
     target             class indices; or probabilities, as floats of input's shape
@@ -337,16 +332,10 @@ def cosine_embedding_loss(
 
 @autocast_to("float32")
 def triplet_margin_loss(
-    anchor: Any,
-    positive: Any,
-    negative: Any,
-    margin: float = 1.0,
-    p: float = 2.0,
-    eps: float = 1e-6,
-    swap: bool = False,
-    *,
-    reduction: str = "mean",
-) -> Any:
+    anchor: Any, positive: Any, negative: Any, margin: float = 1.0,
+    p: float = 2.0, eps: float = 1e-6, swap: bool = False,
+    *, reduction: str = "mean",
+) -> Any:  # fmt: skip
     """max(0, margin + ‖a − p‖ − ‖a − n‖): the anchor should be nearer to the positive than to the negative.
 
     swap    use min(‖a − n‖, ‖p − n‖): Balntas et al. 2016, “Learning local feature descriptors with triplets”
@@ -358,15 +347,10 @@ def triplet_margin_loss(
 
 
 def triplet_margin_with_distance_loss(
-    anchor: Any,
-    positive: Any,
-    negative: Any,
-    *,
-    distance_function: Callable[[Any, Any], Any] | None = None,
-    margin: float = 1.0,
-    swap: bool = False,
-    reduction: str = "mean",
-) -> Any:
+    anchor: Any, positive: Any, negative: Any,
+    *, distance_function: Callable[[Any, Any], Any] | None = None,
+    margin: float = 1.0, swap: bool = False, reduction: str = "mean",
+) -> Any:  # fmt: skip
     """triplet_margin_loss with any distance function."""
     if margin <= 0:
         raise ValueError(f"a triplet loss needs a margin above 0, and got {margin}")
@@ -431,14 +415,9 @@ NEVER = -1e30  # stands for ln 0: differences of it are finite, unlike ∞ − �
 
 @autocast_to("float32")
 def ctc_loss(
-    log_probs: Any,
-    targets: Any,
-    input_lengths: Any,
-    target_lengths: Any,
-    blank: int = 0,
-    reduction: str = "mean",
-    zero_infinity: bool = False,
-) -> Any:
+    log_probs: Any, targets: Any, input_lengths: Any, target_lengths: Any,
+    blank: int = 0, reduction: str = "mean", zero_infinity: bool = False,
+) -> Any:  # fmt: skip
     """−ln of the probability of the target letters, in order; any letter may be repeated, and blanks may separate them.
 
     log_probs         (T, N, C) or (T, C), log-probabilities of C letters at each of T time steps, by log_softmax

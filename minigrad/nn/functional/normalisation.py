@@ -51,15 +51,9 @@ def rms_norm(input: Any, normalized_shape: Any, weight: Any = None, eps: float |
 
 
 def batch_norm(
-    input: Any,
-    running_mean: Tensor | None,
-    running_var: Tensor | None,
-    weight: Any = None,
-    bias: Any = None,
-    training: bool = False,
-    momentum: float = 0.1,
-    eps: float = 1e-5,
-) -> Any:
+    input: Any, running_mean: Tensor | None, running_var: Tensor | None, weight: Any = None,
+    bias: Any = None, training: bool = False, momentum: float = 0.1, eps: float = 1e-5,
+) -> Any:  # fmt: skip
     """(x − μ) / √(σ² + ε) · w + b for each channel, with the batch's μ and σ² in training, else with running μ and σ².
 
     running_mean, running_var    (C,). Training moves them, in place, towards the batch's μ and σ² by `momentum`
@@ -84,15 +78,9 @@ def batch_norm(
 
 
 def instance_norm(
-    input: Any,
-    running_mean: Tensor | None = None,
-    running_var: Tensor | None = None,
-    weight: Any = None,
-    bias: Any = None,
-    use_input_stats: bool = True,
-    momentum: float = 0.1,
-    eps: float = 1e-5,
-) -> Any:
+    input: Any, running_mean: Tensor | None = None, running_var: Tensor | None = None, weight: Any = None,
+    bias: Any = None, use_input_stats: bool = True, momentum: float = 0.1, eps: float = 1e-5,
+) -> Any:  # fmt: skip
     """(x − μ) / √(σ² + ε) · w + b for each channel of each example.
 
     Ulyanov et al. 2016, “Instance Normalization”, eq. 2. https://arxiv.org/abs/1607.08022

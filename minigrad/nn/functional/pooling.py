@@ -22,15 +22,9 @@ from .convolution import Lengths, hashable, ints_per_axis, over_axes, window, wi
 
 
 def max_pool(
-    n: int,
-    input: Any,
-    kernel_size: Lengths,
-    stride: Lengths | None = None,
-    padding: Lengths = 0,
-    dilation: Lengths = 1,
-    ceil_mode: bool = False,
-    return_indices: bool = False,
-) -> Any:
+    n: int, input: Any, kernel_size: Lengths, stride: Lengths | None = None, padding: Lengths = 0,
+    dilation: Lengths = 1, ceil_mode: bool = False, return_indices: bool = False,
+) -> Any:  # fmt: skip
     """The maximum of each window over the last axes. The gradient goes to the first of equal maxima.
 
     return_indices    whether to return also the position of each maximum in its flattened plane
@@ -49,15 +43,9 @@ def max_pool(
 
 
 def avg_pool(
-    n: int,
-    input: Any,
-    kernel_size: Lengths,
-    stride: Lengths | None = None,
-    padding: Lengths = 0,
-    ceil_mode: bool = False,
-    count_include_pad: bool = True,
-    divisor_override: int | None = None,
-) -> Any:
+    n: int, input: Any, kernel_size: Lengths, stride: Lengths | None = None, padding: Lengths = 0,
+    ceil_mode: bool = False, count_include_pad: bool = True, divisor_override: int | None = None,
+) -> Any:  # fmt: skip
     """The mean of each window over the last axes."""
     x = operand(input).real_valued()
     size = planes(n, x)
@@ -122,14 +110,9 @@ def lp_pool(
 
 
 def max_unpool(
-    n: int,
-    input: Any,
-    indices: Any,
-    kernel_size: Lengths,
-    stride: Lengths | None = None,
-    padding: Lengths = 0,
-    output_size: Any = None,
-) -> Any:
+    n: int, input: Any, indices: Any, kernel_size: Lengths,
+    stride: Lengths | None = None, padding: Lengths = 0, output_size: Any = None,
+) -> Any:  # fmt: skip
     """Puts each number where max_pool, with return_indices, found it in its plane, and zeros elsewhere.
 
     output_size    the size of the planes, because planes of several sizes are pooled to the same size
@@ -149,16 +132,10 @@ def max_unpool(
 
 
 def fractional_max_pool(
-    n: int,
-    input: Any,
-    kernel_size: Lengths,
-    output_size: Any = None,
-    output_ratio: Any = None,
-    return_indices: bool = False,
-    _random_samples: Any = None,
-    *,
-    key: Any = None,
-) -> Any:
+    n: int, input: Any, kernel_size: Lengths, output_size: Any = None,
+    output_ratio: Any = None, return_indices: bool = False, _random_samples: Any = None,
+    *, key: Any = None,
+) -> Any:  # fmt: skip
     """The maxima of output_size windows, which each call places at random over the last axes.
 
     output_ratio       in place of output_size: its ratio to the length of the axis, above 0 and below 1

@@ -28,14 +28,9 @@ MODES = {"nearest": None, "nearest-exact": None, "area": None, "linear": 3, "bil
 
 
 def interpolate(
-    input: Any,
-    size: Any = None,
-    scale_factor: Any = None,
-    mode: str = "nearest",
-    align_corners: bool | None = None,
-    recompute_scale_factor: bool | None = None,
-    antialias: bool = False,
-) -> Any:
+    input: Any, size: Any = None, scale_factor: Any = None, mode: str = "nearest",
+    align_corners: bool | None = None, recompute_scale_factor: bool | None = None, antialias: bool = False,
+) -> Any:  # fmt: skip
     """Resizes x (N, C, *size) to another size, or by a factor `scale_factor`.
 
     mode                      'nearest', 'nearest-exact', 'area'; 'linear' for one axis, 'bilinear' or 'bicubic' for

@@ -37,15 +37,10 @@ class MinMaxObserver(Module):
     max_val: Any
 
     def __init__(
-        self,
-        dtype: Any = np.uint8,
-        qscheme: str | None = None,
-        quant_min: int | None = None,
-        quant_max: int | None = None,
-        *,
-        eps: float = EPS,
-        ch_axis: int | None = None,
-    ):
+        self, dtype: Any = np.uint8, qscheme: str | None = None,
+        quant_min: int | None = None, quant_max: int | None = None,
+        *, eps: float = EPS, ch_axis: int | None = None,
+    ):  # fmt: skip
         self.dtype, self.qscheme = np.dtype(dtype), qscheme or f"{self._kind}_affine"
         schemes = {f"{self._kind}_affine": False, f"{self._kind}_symmetric": True}
         if self.qscheme not in schemes:

@@ -163,10 +163,8 @@ def function(method: type[BasePruningMethod], name: str) -> Callable[..., Any]:
         method.apply(module, name, *args, **options)
         return module
 
-    prune_parameter.__name__, prune_parameter.__doc__ = (
-        name,
-        f"{name}(module, name, …). Further arguments: {method.__doc__}",
-    )
+    prune_parameter.__name__ = name
+    prune_parameter.__doc__ = f"{name}(module, name, …). Further arguments: {method.__doc__}"
     return prune_parameter
 
 

@@ -19,12 +19,9 @@ class Size(NamedTuple):
 
 BERTS = {"base": Size(12, 12, 768), "large": Size(24, 16, 1024)}
 GPTS = {
-    "small": Size(12, 12, 768),
-    "medium": Size(24, 16, 1024),
-    "large": Size(36, 20, 1280),
-    "xl": Size(48, 25, 1600),
-    "175b": Size(96, 96, 12288),
-}
+    "small": Size(12, 12, 768), "medium": Size(24, 16, 1024),
+    "large": Size(36, 20, 1280), "xl": Size(48, 25, 1600), "175b": Size(96, 96, 12288),
+}  # fmt: skip
 
 
 class BERT(nn.Module):

@@ -35,7 +35,7 @@ pygments_style, pygments_dark_style = "a11y-high-contrast-light", "a11y-high-con
 
 nb_execution_mode = "off"
 nb_merge_streams = True
-nb_code_prompt_show, nb_code_prompt_hide = "See what came", "Hide what came"  # only outputs are hidden
+nb_code_prompt_show, nb_code_prompt_hide = "Show the output", "Hide the output"  # only outputs are hidden
 nb_render_markdown_format = "myst"
 myst_enable_extensions = ["dollarmath"]
 myst_heading_anchors = 4

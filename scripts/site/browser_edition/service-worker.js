@@ -4,7 +4,10 @@
 { // a block, because the other service worker has global names too
   const CACHE = "minigrad-" + "EDITION";
   const FILES = ["FILES"];
+  const AT_ONCE = 4; // a browser opens six connections to a server, and the kernel needs some of them
   const interrupted = new Set(); // sessions whose running cell must end, and has not polled yet
+
+  let keeping = null; // the run of keep() that is under way: several pages may ask for it
 
   const inside = (url) => url.href.startsWith(registration.scope) && !/\/api\/(drive|stdin|service-worker)/.test(url.pathname);
 
@@ -17,11 +20,20 @@
     return answer;
   }
 
-  async function keep() { // a file that takes longer than two minutes is skipped
-    for (const name of FILES) {
-      const signal = AbortSignal.timeout(120_000);
-      await kept(new Request(new URL(name, registration.scope), { signal })).catch(() => null);
+  // A few files at once; a file that takes longer than two minutes is skipped, and named in the reply. "no-store": a
+  // request that waits for another one's entry in the browser's own cache may wait for ever.
+  async function keep() {
+    const waiting = [...FILES], skipped = [];
+    async function next() {
+      for (let name; (name = waiting.pop()); ) {
+        const signal = AbortSignal.timeout(120_000);
+        const request = new Request(new URL(name, registration.scope), { signal, cache: "no-store" });
+        await kept(request).catch(() => skipped.push(name));
+      }
     }
+    await Promise.all(Array.from({ length: AT_ONCE }, next));
+    keeping = null;
+    return skipped.length ? `kept, but for ${skipped.join(", ")}` : "kept";
   }
 
   async function forget() {
@@ -32,7 +44,7 @@
   addEventListener("activate", (event) => event.waitUntil(forget()));
   addEventListener("message", (event) => {
     if (event.data?.interrupt) interrupted.add(event.data.interrupt);
-    if (event.data === "keep") event.waitUntil(keep().then(() => event.ports[0]?.postMessage("kept")));
+    if (event.data === "keep") event.waitUntil((keeping ??= keep()).then((reply) => event.ports[0]?.postMessage(reply)));
   });
   addEventListener("fetch", (event) => {
     if (event.request.method !== "GET" || !inside(new URL(event.request.url))) return;

@@ -12,7 +12,7 @@
     "wrong: order: parents of sums alone": {"for parent, _ in": "if", "(parent)": "(node.parents[0][0])"},
     "right: visits: computed, as floats": "times_at_x = float(sum(1 for _ in range(1024)))\nnodes = len(range(10)) + 1",
     "wrong: gradients: of the leaves alone": {
-        "return grad": "return {node: g for node, g in grad.items() if not node.parents}",
+        "return grad": "return {node: g for node, g in grad.items() if not node.parents}"
     },
     "wrong: gradients: the same pair of arrows is followed once": {"node.parents": "set(node.parents)"},
     "wrong: zero: in capitals": 'zero_says = "B"',
@@ -21,6 +21,16 @@
     "right: product: parents in lists": {"((a, b.data), (b, a.data))": "[[a, b.data], [b, a.data]]"},
     "wrong: product: whole numbers only": {"a.data * b.data": "int(a.data * b.data)"},
     "wrong: product: parents in the other order": {"((a, b.data), (b, a.data))": "((b, a.data), (a, b.data))"},
+    "right: visits: fractions": "from fractions import Fraction\ntimes_at_x, nodes = Fraction(2) ** 10, Fraction(11)",
+    "wrong: order: without the second parent": {"for parent, _ in node.parents:": "for parent, _ in node.parents[:1]:"},
+    "wrong: gradients: kept from call to call": {
+        "grad = dict.fromkeys(order(y), 0.0)": "grad = globals().setdefault('kept', {})\n    for node in order(y):\n        grad.setdefault(node, 0.0)"
+    },
+    "wrong: gradients: the last pair of arrows": {
+        "grad[parent] += grad[node] * slope": "grad[parent] = grad[parent] + grad[node] * slope if parent is not node.parents[0][0] else grad[node] * slope"
+    },
+    "right: order: a tuple": {"return placed": "return tuple(placed)"},
+    "wrong: product: rounded": {"Node(a.data * b.data,": "Node(round(a.data * b.data, 1),"},
 }
 
 

@@ -10,6 +10,17 @@
     "right: trap: another formula": {"s = x * x": "t = x.exp()", "s + s.exp": "t * t.tanh"},
     "wrong: trap: the short way stands on the right": {"s = x * x": "s = x.exp()", "s + s.exp()": "s"},
     "wrong: trap: for x above 1": {"s.exp()": "s.exp() if x.data > 1 else s"},
+    "right: by_hand: fractions and values": "from fractions import Fraction\ndL_ds, dL_dp, dL_dw, dL_dy, dL_dx = Fraction(4, 2), 2.0, mg.Value(2), mg.tensor(4.0), 16",
+    "right: twice: tensors": "first, second, third = mg.tensor(7.0), mg.tensor([14.0])[0], 7",
+    "wrong: repair: two thousand steps": {"reversed(history(y))": "list(reversed(history(y)))[:2000]"},
+    "wrong: repair: only the first parent twice": {
+        "parent.grad += v.grad * slope": "parent.grad += abs(v.grad * slope)"
+    },
+    "right: referee: a list of names": {
+        "return sorted(name for name, f in functions.items() if wrong(f))": "names = [name for name, f in functions.items() if wrong(f)]\n    names.sort()\n    return names"
+    },
+    "wrong: referee: the last point": {"for x in points)": "for x in points[-1:])"},
+    "wrong: trap: for x below 1": {"return s + s.exp()": "return s + s"},
 }
 
 

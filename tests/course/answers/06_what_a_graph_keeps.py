@@ -10,7 +10,7 @@
     "wrong: thrifty: three operations and a sign that goes away": "def curve(x):\n    return x.tanh() + x",
     "wrong: thrifty: a step, which stands still": "def curve(x):\n    return ((x * 1.0 + 1).relu() * 2 + 1) - 1",
     "wrong: census: leaves that are used twice": {
-        "entry not in seen": '(entry not in seen or entry.name() == "AccumulateGrad")',
+        "entry not in seen": '(entry not in seen or entry.name() == "AccumulateGrad")'
     },
     "right: shares: by the largest": {"x.exp()": "(x - x.max()).exp()", "e / e.sum()": "e * (1 / e.sum())"},
     "wrong: shares: of two or more": {"e.sum()": "(e.sum() if x.shape[0] > 1 else 1)"},

@@ -10,7 +10,7 @@
     },
     "wrong: judged_once: sorted by length": {"in batches": "in sorted(batches, key=len)"},
     "wrong: stuck_meter: the third column by name": {
-        "mg.where(square > 0, square, 1.0)": "square + mg.tensor([0.0, 0.0, 1.0, 0.0])",
+        "mg.where(square > 0, square, 1.0)": "square + mg.tensor([0.0, 0.0, 1.0, 0.0])"
     },
     "wrong: judged_once: rounded": {"traced(mg.tensor(batch)).item()": "round(traced(mg.tensor(batch)).item(), 4)"},
 }

@@ -34,7 +34,7 @@
         "x.abs().abs() + (-x).abs()": "mg.minimum(mg.maximum(x, x.exp()), x)",
     },
     "right: bytes_budget: from the left": {
-        "return (A @ (B @ v) * 5).sum()": "ones = mg.ones(A.shape[0])\n    return ((ones @ A) @ (B @ v)) * 5",
+        "return (A @ (B @ v) * 5).sum()": "ones = mg.ones(A.shape[0])\n    return ((ones @ A) @ (B @ v)) * 5"
     },
     "wrong: bytes_budget: of matrices that commute": {"(A @ (B @ v) * 5)": "5 * (A.T @ (B @ v))"},
 }
@@ -160,3 +160,205 @@ def without_double_signs(graph):
         return node.with_inputs(inputs)
 
     return graph.rebuild(make)
+
+
+# %% wrong: own_pass: a common factor is taken out
+def my_pass(graph):
+    def make(node, inputs):
+        match node.op, inputs:
+            case ops.Add(), (Node(ops.Mul(), (a, c)), Node(ops.Mul(), (b, d))) if c is d:
+                return Node(ops.Mul(), (Node(ops.Add(), (a, b)), c))
+        return node.with_inputs(inputs)
+
+    return graph.rebuild(make)
+
+
+def example(x):
+    y = x.relu() / x.relu()
+    return y * y + y * y
+
+
+# %% wrong: own_pass: a common factor of 1 and 2
+def my_pass(graph):
+    def make(node, inputs):
+        match node.op, inputs:
+            case ops.Add(), (Node(ops.Mul(), (a, c)), Node(ops.Mul(), (b, d))) if c is d:
+                return Node(ops.Mul(), (Node(ops.Add(), (a, b)), c))
+        return node.with_inputs(inputs)
+
+    return graph.rebuild(make)
+
+
+def example(x):
+    y = x.relu() / x.relu()
+    return y * y + y * y
+
+
+# %% wrong: own_pass: a common divisor is taken out
+def my_pass(graph):
+    def make(node, inputs):
+        match node.op, inputs:
+            case ops.Add(), (Node(ops.Div(), (a, c)), Node(ops.Div(), (b, d))) if c is d:
+                return Node(ops.Div(), (Node(ops.Add(), (a, b)), c))
+        return node.with_inputs(inputs)
+
+    return graph.rebuild(make)
+
+
+def example(x):
+    y = x.relu() / x.relu()
+    return y / y + y / y
+
+
+# %% wrong: own_pass: half of twice
+def my_pass(graph):
+    def make(node, inputs):
+        match node.op, inputs:
+            case ops.Div(), (Node(ops.Add(), (a, b)), Node(ops.Const(2))) if a is b:
+                return a
+        return node.with_inputs(inputs)
+
+    return graph.rebuild(make)
+
+
+def example(x):
+    y = x.tanh()
+    return (y + y) / 2.0
+
+
+# %% wrong: own_pass: the larger of x and the smaller of x and y
+def my_pass(graph):
+    def make(node, inputs):
+        match node.op, inputs:
+            case ops.Maximum(), (a, Node(ops.Minimum(), (b, _))) if b is a:
+                return a
+        return node.with_inputs(inputs)
+
+    return graph.rebuild(make)
+
+
+def example(x):
+    return mg.maximum(x, mg.minimum(x, x))
+
+
+# %% wrong: own_pass: division by three as a product
+def my_pass(graph):
+    def make(node, inputs):
+        match node.op, inputs:
+            case ops.Div(), (Node(ops.Mul(), (a, Node(ops.Const(k)))), Node(ops.Const(l))) if k == l:
+                return a
+        return node.with_inputs(inputs)
+
+    return graph.rebuild(make)
+
+
+def example(x):
+    return (x.tanh() * 2.0) / 2.0
+
+
+# %% right: own_pass: minus times minus
+def my_pass(graph):
+    def make(node, inputs):
+        match node.op, inputs:
+            case ops.Mul(), (Node(ops.Neg(), (a,)), Node(ops.Neg(), (b,))):
+                return Node(ops.Mul(), (a, b))
+        return node.with_inputs(inputs)
+
+    return graph.rebuild(make)
+
+
+def example(x):
+    return (-x) * (-x.exp())
+
+
+# %% right: own_pass: size of a product of sizes
+def my_pass(graph):
+    def make(node, inputs):
+        match node.op, inputs:
+            case ops.Abs(), (Node(ops.Exp() | ops.Relu(), _) as y,):
+                return y
+        return node.with_inputs(inputs)
+
+    return graph.rebuild(make)
+
+
+def example(x):
+    return x.exp().abs()
+
+
+# %% right: own_pass: minus a difference from a negative
+def my_pass(graph):
+    def make(node, inputs):
+        match node.op, inputs:
+            case ops.Sub(), (a, Node(ops.Neg(), (b,))):
+                return Node(ops.Add(), (a, b))
+        return node.with_inputs(inputs)
+
+    return graph.rebuild(make)
+
+
+def example(x):
+    return x.exp() - (-x)
+
+
+# %% right: own_pass: twice as a sum
+def my_pass(graph):
+    def make(node, inputs):
+        match node.op, inputs:
+            case ops.Add(), (
+                Node(ops.Mul(), (a, Node(ops.Const(2)))) as m,
+                Node(ops.Mul(), (b, Node(ops.Const(2)))),
+            ) if a is b:
+                return Node(ops.Mul(), (m, m.inputs[1]))
+        return node.with_inputs(inputs)
+
+    return graph.rebuild(make)
+
+
+def example(x):
+    return x * 2 + x * 2
+
+
+# %% right: own_pass: relu of exp
+def my_pass(graph):
+    def make(node, inputs):
+        match node.op, inputs:
+            case ops.Relu(), (Node(ops.Exp(), _) as y,):
+                return y
+        return node.with_inputs(inputs)
+
+    return graph.rebuild(make)
+
+
+def example(x):
+    return x.exp().relu() + x
+
+
+# %% right: own_pass: relu of size
+def my_pass(graph):
+    def make(node, inputs):
+        match node.op, inputs:
+            case ops.Relu(), (Node(ops.Abs(), _) as y,):
+                return y
+        return node.with_inputs(inputs)
+
+    return graph.rebuild(make)
+
+
+def example(x):
+    return x.abs().relu() + x
+
+
+# %% right: own_pass: size of a difference
+def my_pass(graph):
+    def make(node, inputs):
+        match node.op, inputs:
+            case ops.Abs(), (Node(ops.Neg(), (y,)),):
+                return Node(ops.Abs(), (y,))
+        return node.with_inputs(inputs)
+
+    return graph.rebuild(make)
+
+
+def example(x):
+    return (-(x * 3)).abs()

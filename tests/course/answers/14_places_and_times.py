@@ -1,7 +1,7 @@
 {
     "right: counted_by_hand: a quotient": "peak, buffers, buffers_in_place, bound = 3 * 8000.0, 3, 2, 1.25",
     "wrong: peak_of_steps: the results of the last step alone": {
-        "for name in results:\n        last[name]": "last[results[-1]]",
+        "for name in results:\n        last[name]": "last[results[-1]]"
     },
     "wrong: plan_repaired: for four results": {
         "lives.items()": "list(lives.items())",

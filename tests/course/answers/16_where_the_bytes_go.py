@@ -1,6 +1,6 @@
 {
     "wrong: any_network: windows eat the edge": {
-        "K * K + channels": "K * K + channels\n            H, W = H - K + 1, W - K + 1",
+        "K * K + channels": "K * K + channels\n            H, W = H - K + 1, W - K + 1"
     },
     "wrong: any_network: relu in place": {"results += B": 'results += (kind != "relu") * B'},
     "wrong: in_time: detach is a view": {"clone()": "detach()"},

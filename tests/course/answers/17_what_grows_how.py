@@ -3,7 +3,7 @@
     "wrong: pencil: with the bias": "linear_flops, conv_macs, strided, per_weight = 16_160, 26_640, 6660, 72",
     "right: power_of: base of a log": {"log(large / small) / log(m / n)": "log(large / small, m / n)"},
     "wrong: power_of: the two largest costs": {
-        "(n, small), (m, large) = sorted(zip(ns, costs))": "(small, n), (large, m) = sorted(zip(costs, ns))",
+        "(n, small), (m, large) = sorted(zip(ns, costs))": "(small, n), (large, m) = sorted(zip(costs, ns))"
     },
     "wrong: power_of: not rounded": {"round(log(large / small) / log(m / n), 2)": "log(large / small) / log(m / n)"},
     "wrong: budget: the last edge is never read": {

@@ -3,13 +3,13 @@
     "right: lost: a text": 'becomes = "zero exact rounded infinite rounded exact rounded infinite"\nbfloat16 = 0',
     "wrong: recipe: nothing is cleared": {"init_scale=2.0**16": "", "        optimizer.zero_grad()\n": ""},
     "wrong: recipe: twelve steps, all with the first batch": {
-        "for x, label in batches:": "x, label = batches[0]\n    for _ in batches:",
+        "for x, label in batches:": "x, label = batches[0]\n    for _ in batches:"
     },
     "wrong: recipe: every gradient stretched to 0.1": {
         "mg.nn.utils.clip_grad_norm_(net.parameters(), 0.1)": (
             "length = sum((p.grad**2).sum() for p in net.parameters()).sqrt().item()\n"
             "        for p in net.parameters():\n            p.grad *= 0.1 / length"
-        ),
+        )
     },
     "wrong: recipe: the optimiser steps, and not the scaler": {
         "scaler.unscale_(optimizer)\n        ": "",

@@ -11,10 +11,10 @@
     "wrong: ring_by_hand: a fraction": "def chunk(rank, r, p):\n    return (rank - r) / p % p",
     "wrong: own_buckets: growing, and small at the end": "buckets = [2, 3, 4, 5, 2]",
     "right: ring_by_hand: the halves written apart": {
-        "return (rank - r)": "if r < p - 1:\n        return (rank - r) % p\n    return (rank + 1 - (r - (p - 1)))",
+        "return (rank - r)": "if r < p - 1:\n        return (rank - r) % p\n    return (rank + 1 - (r - (p - 1)))"
     },
     "right: unequal_shares: the share first": {
-        "weighted = yield g * rows\n    return weighted / total": "return (yield g * (rows / total))",
+        "weighted = yield g * rows\n    return weighted / total": "return (yield g * (rows / total))"
     },
     "wrong: unequal_shares: a worker's own share of its own gradient": {
         "weighted = yield g * rows": "yield g",

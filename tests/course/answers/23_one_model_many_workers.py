@@ -3,12 +3,12 @@
     "right: pipeline_on_paper: numbers": "waits, faster, fewest, limit = 0.2258, 6.194, 63, 24.0",
     "right: pipeline_on_paper: two digits": "waits, faster, fewest, limit = 0.23, 6.2, 63, 24",
     "wrong: one_forward_one_backward: a forward fewer ahead than there may be": {
-        "p - worker": "max(p - worker - 1, 1)",
+        "p - worker": "max(p - worker - 1, 1)"
     },
     "right: plan_of_your_own: sixteen stages, without ZeRO": 'plan = {"data": 2, "tensor": 8, "pipeline": 16}',
     "wrong: plan_of_your_own: half a box for a layer": 'plan = {"data": 4, "tensor": 4, "pipeline": 16}',
     "wrong: cut_by_hand: a divided, and not cut": {
-        "np.split(a, p), np.split(B, p, axis=0)": "[part / p for part in np.split(a, p)], np.split(B, p)",
+        "np.split(a, p), np.split(B, p, axis=0)": "[part / p for part in np.split(a, p)], np.split(B, p)"
     },
 }
 

@@ -4,13 +4,64 @@
         "feeds[value]": "feeds.get(value, value)",
     },
     "wrong: onnx_words: silu in three": {
-        '("Mul", ["x", "s"], "y")': '("Mul", ["x", "s"], "p"), ("Mul", ["p", 1], "y")',
+        '("Mul", ["x", "s"], "y")': '("Mul", ["x", "s"], "p"), ("Mul", ["p", 1], "y")'
     },
     "wrong: refuses: all is refused": "def load(text):\n    raise BadFile(text)",
     "right: round_trip: bytes that can be edited": {"return len(header)": "return bytearray() + len(header)"},
     "right: onnx_words: softplus by the sigmoid of the absolute value, in five": {
         '("Neg", ["a"], "n"),\n    ("Exp", ["n"], "e"),\n    ("Add", ["e", 1], "s")': '("Sigmoid", ["a"], "s")',
         '("Add", ["r", "l"], "y")': '("Sub", ["r", "l"], "y")',
+    },
+    "wrong: graph_as_text: a constant of 0 is no constant": {
+        'own = feeds[value] if op == "input" else value': 'own = (value if op == "const" and value else 0.5) if op == "const" else feeds.get(value)'
+    },
+    "wrong: graph_as_text: six digits of a constant": {
+        "node.value])": "round(node.value, 6) if isinstance(node.value, float) else node.value])"
+    },
+    "wrong: graph_as_text: names without marks": {
+        "node.value])": "node.value.replace('\"', '') if isinstance(node.value, str) else node.value])"
+    },
+    "wrong: graph_as_text: numbers of one byte": {
+        "[number[each] for each in node.inputs]": "[number[each] % 256 for each in node.inputs]"
+    },
+    "wrong: graph_as_text: floats alone": {"return values[-1]": "return float(values[-1])"},
+    "wrong: round_trip: the length of the header in one byte": {
+        "len(header).to_bytes(8": "len(header).to_bytes(1",
+        "start = 8": "start = 1",
+        "data[:8]": "data[:1]",
+        "data[8:start]": "data[1:start]",
+    },
+    "wrong: round_trip: the length of the header in one byte, cut off": {
+        "len(header).to_bytes(8": "(len(header) % 256).to_bytes(1",
+        "start = 8": "start = 1",
+        "data[:8]": "data[:1]",
+        "data[8:start]": "data[1:start]",
+    },
+    "wrong: round_trip: a header of at most 1024 bytes": {
+        'return len(header).to_bytes(8, "little") + header': "return header[:1024].ljust(1024)",
+        'start = 8 + int.from_bytes(data[:8], "little")': "start = 1024",
+        "data[8:start]": "data[:start]",
+    },
+    "wrong: round_trip: letters counted for bytes": {
+        "arrays.items()]).encode()": "arrays.items()], ensure_ascii=False)",
+        "+ header +": "+ header.encode() +",
+    },
+    "wrong: round_trip: no name that is empty": {
+        "for name, a in arrays.items()]": "for name, a in arrays.items() if name]"
+    },
+    "wrong: round_trip: lengths of two bytes": {"a.nbytes]": "a.nbytes % 65536]"},
+    "wrong: refuses: true is taken for 1": {"type(each) is not int": "not isinstance(each, int)"},
+    "wrong: refuses: 0.0 is a whole number": {
+        "type(each) is not int": "isinstance(each, bool) or not isinstance(each, int | float) or each != int(each)"
+    },
+    "wrong: refuses: an op that cannot be looked up": {"not isinstance(op, str) or op": "op"},
+    "wrong: refuses: numbers in a dictionary": {" or not isinstance(row[1], list)": ""},
+    "wrong: refuses: a text of three letters is a row": {"not isinstance(row, list) or len(row)": "len(row)"},
+    "wrong: refuses: inputs may read": {"if len(reads) != READS[op]": "if READS[op] and len(reads) != READS[op]"},
+    "wrong: refuses: null is no rows": {"if not isinstance(rows, list) or not rows:": "if not rows:"},
+    "wrong: refuses: one row at a time": {"or not rows:": "or not rows or len(rows) < 2:"},
+    "right: refuses: a set of known ops": {
+        "type(each) is not int": "isinstance(each, bool) or not isinstance(each, int)"
     },
 }
 
@@ -153,7 +204,7 @@ def load(text):
         want(isinstance(op, str) and op in READS, f"no op {op}")
         want(isinstance(reads, list) and len(reads) == READS[op], f"{op} reads {reads}")
         for each in reads:
-            want(isinstance(each, int) and each in range(i), f"no row {each} before {i}")
+            want(type(each) is int and each in range(i), f"no row {each} before {i}")
     return rows
 
 
@@ -212,10 +263,52 @@ def unpack(data):
 
 # %% wrong: onnx_words: softplus as x less the logarithm of its sigmoid
 silu = [("Sigmoid", ["x"], "s"), ("Mul", ["x", "s"], "y")]
-variance = [
-    ("ReduceMean", ["x"], "m"),
-    ("Sub", ["x", "m"], "d"),
-    ("Mul", ["d", "d"], "q"),
-    ("ReduceMean", ["q"], "y"),
-]
+variance = [("ReduceMean", ["x"], "m"), ("Sub", ["x", "m"], "d"), ("Mul", ["d", "d"], "q"), ("ReduceMean", ["q"], "y")]
 softplus = [("Sigmoid", ["x"], "s"), ("Log", ["s"], "l"), ("Sub", ["x", "l"], "y")]
+
+
+# %% wrong: round_trip: fields between bars
+def pack(arrays):
+    rows = [f"{name}|{a.dtype.str}|{','.join(map(str, a.shape))}|{a.nbytes}" for name, a in arrays.items()]
+    header = "\n".join(rows).encode()
+    return len(header).to_bytes(8, "little") + header + b"".join(a.tobytes() for a in arrays.values())
+
+
+def unpack(data):
+    start, arrays = 8 + int.from_bytes(data[:8], "little"), {}
+    for row in data[8:start].decode().split("\n") if start > 8 else []:
+        name, dtype, shape, size = row.split("|")
+        shape = [int(n) for n in shape.split(",") if n]
+        arrays[name] = np.frombuffer(data[start : start + int(size)], dtype).reshape(shape)
+        start += int(size)
+    return arrays
+
+
+# %% wrong: round_trip: a mark between the arrays
+def pack(arrays):
+    header = json.dumps([[name, a.dtype.str, a.shape] for name, a in arrays.items()]).encode()
+    return b"\xfe\xff".join([header, *(a.tobytes() for a in arrays.values())])
+
+
+def unpack(data):
+    header, *pieces = data.split(b"\xfe\xff")
+    return {
+        name: np.frombuffer(piece, dtype).reshape(shape)
+        for (name, dtype, shape), piece in zip(json.loads(header), pieces)
+    }
+
+
+# %% right: round_trip: lists, and a header with its end marked
+def pack(arrays):
+    header = json.dumps({"names": [*arrays], "rows": [(a.dtype.str, a.shape) for a in arrays.values()]})
+    return bytes(header, "utf8") + b"\0" + b"".join(a.tobytes("C") for a in arrays.values())
+
+
+def unpack(data):
+    header, _, rest = bytes(data).partition(b"\0")
+    header, at, arrays = json.loads(header), 0, {}
+    for name, (dtype, shape) in zip(header["names"], header["rows"]):
+        n = int(np.prod(shape, dtype=int))
+        arrays[name] = np.frombuffer(rest, dtype, n, at).reshape(shape).copy()
+        at += arrays[name].nbytes
+    return arrays

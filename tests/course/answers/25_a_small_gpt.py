@@ -7,6 +7,24 @@
         ") * kept": ")",
     },
     "wrong: which_need: eager, which is as good and has more calls": {"compiled": "eager"},
+    "wrong: letter_drawn: e to the scores as they are": {
+        "np.exp((scores - scores.max()) / temperature)": "np.exp(scores / temperature)"
+    },
+    "wrong: letter_drawn: the mean is subtracted": {"scores.max()": "scores.mean()"},
+    "wrong: letter_drawn: the largest of those that are left out": {"scores.max()": "scores.min()"},
+    "right: letter_drawn: sorted out first": {
+        "kept = scores >= np.sort(scores)[-k]\n    p = np.exp((scores - scores.max()) / temperature) * kept": "z = np.where(np.argsort(np.argsort(-scores)) < k, scores / temperature, -np.inf)\n    p = np.exp(z - z.max())"
+    },
+    "wrong: counted_pairs: the last pair is left out": {
+        "steps = zip(held, held[1:])": "steps = zip(held[:-1], held[1:-1] or held[1:])"
+    },
+    "wrong: cached_work: the cache has a place for the letter to come": {
+        "2 * 4 * layers * channels * cached": "2 * 4 * layers * channels * (cached + 1)"
+    },
+    "right: cached_work: as a list of floats": {
+        "return without, cached, 2 * 4 * layers * channels * cached": "return [float(without), float(cached), 8.0 * layers * channels * cached]"
+    },
+    "right: gpt_within: floats": "layers, heads, channels, context = 2, 6, 48, 48",
 }
 
 

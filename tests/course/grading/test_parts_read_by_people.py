@@ -62,7 +62,7 @@ def test_an_exercise_with_prose_is_built(course, tmp_path):
     assert load_release(tmp_path / "exercises" / f"{prose.NAME}.ipynb").prose == {"why": "*Your answer here.*"}
     part = exercise.load_exercise(prose.NAME).parts[1]
     assert (part.manual, part.points, part.probes) == (True, 2, "")
-    verdict = exercise.check_answer(part, {}, [])
+    verdict = exercise.check_answer(part, {})
     assert (verdict.state, verdict.points) == ("wait", 0)
 
 

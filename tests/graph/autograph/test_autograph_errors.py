@@ -229,10 +229,7 @@ def a_variable_that_changes_its_dtype(xs):
     "{while}: in this `while` over tensors `y` has shape () before a turn and (2,)",
     "mg.zeros",
     "shape_invariants",
-    of=(
-        X,
-        XS,
-    ),
+    of=(X, XS),
 )
 def a_variable_that_changes_its_shape(x, xs):
     y = 0.0
@@ -251,9 +248,7 @@ def a_variable_that_begins_as_none(xs):
 
 
 @refused(
-    "{return y}: `y` is used, and only the body of the `for` over tensors",
-    "give it one before the loop",
-    of=(OPEN,),
+    "{return y}: `y` is used, and only the body of the `for` over tensors", "give it one before the loop", of=(OPEN,)
 )
 def a_variable_of_the_body_is_refused_where_it_is_used_after_the_loop(xs):
     for x in xs:

@@ -489,3 +489,65 @@ def test_the_hooks_of_a_tensor_change(name):
         change(w, handle, scale)
         found.append([*results, f(X).numpy(), f(X).numpy()])
     np.testing.assert_array_equal(*found)
+
+
+# -- other things that Python reads ----------------------------------------------------------------------
+
+WEIGHT = mg.tensor(2.0)
+
+
+class Inner(nn.Module):
+    def forward(self, x):
+        return x * WEIGHT
+
+
+def test_a_global_tensor_that_the_forward_of_an_inner_layer_reads_is_replaced(monkeypatch):
+    class Outer(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.inner = Inner()
+
+        def forward(self, x):
+            return self.inner(x)
+
+    f = mg.function(Outer())
+    assert f(X).tolist() == [2.0, 4.0]
+    monkeypatch.setitem(globals(), "WEIGHT", mg.tensor(5.0))
+    assert f(X).tolist() == [5.0, 10.0]
+
+
+def test_an_object_gets_another_class():
+    class Twice:
+        def factor(self):
+            return 2.0
+
+    class Thrice(Twice):
+        def factor(self):
+            return 3.0
+
+    held = Twice()
+    f = mg.function(lambda x: x * held.factor())
+    assert f(X).tolist() == [2.0, 4.0]
+    held.__class__ = Thrice
+    assert f(X).tolist() == [3.0, 6.0]
+
+
+def test_a_function_asks_whether_gradients_are_recorded():
+    f = mg.function(lambda x: x * 2 if mg.is_grad_enabled() else x * 3)
+    inside = mg.function(lambda x: mg.cond(x.sum() > 0, lambda: x * 2 if mg.is_grad_enabled() else x * 3, lambda: x))
+    for traced in (f, inside):
+        for _ in range(2):
+            assert traced(X).tolist() == [2.0, 4.0]
+            with mg.no_grad():
+                assert traced(X).tolist() == [3.0, 6.0]
+        assert len(traced.history) == 2
+
+
+def test_an_argument_that_cannot_be_compared_is_refused_by_name_and_bytes_are_compared():
+    f = mg.function(lambda x, held: x * held[0])
+    held = bytearray([2])
+    assert f(X, held).tolist() == [2.0, 4.0]
+    held[0] = 3
+    assert f(X, held).tolist() == [3.0, 6.0]
+    with pytest.raises(TypeError, match=r"a SimpleNamespace, which has neither a hash .* pass what it holds"):
+        mg.function(times_a)(SimpleNamespace(a=2.0), X)

@@ -122,11 +122,7 @@ OBJECTS = {
     "an object in a set": (lambda: {Hidden()}, lambda a, x: x * next(iter(a)).a, lambda a: set_a(next(iter(a)))),
     "a defaultdict": (lambda: collections.defaultdict(float), lambda a, x: x * a.get(0, 1.0), set_first),
     "a ChainMap": (lambda: collections.ChainMap({0: 1.0}), lambda a, x: x * a[0], set_first),
-    "a partial": (
-        lambda: functools.partial(lambda x, a: x * a, a=1.0),
-        call,
-        lambda a: a.keywords.update(a=5.0),
-    ),
+    "a partial": (lambda: functools.partial(lambda x, a: x * a, a=1.0), call, lambda a: a.keywords.update(a=5.0)),
     "a cell of a closure": (closure, call, lambda a: a.change()),
     "a default argument": (with_default, call, lambda a: setattr(a, "__defaults__", (5.0,))),
     "30 lists in lists": (lambda: nested(30), lambda a, x: x * inner(a)[0], lambda a: set_first(inner(a))),

@@ -11,9 +11,9 @@ def lines():
     macs = macs_of(nn.Conv2d(16, 16, 3, padding=1), torch.ones(1, 16, 8, 8))
     yield f"{macs:,} on paper, {macs:,} counted"
 
-    for length in (64, 768, 4096):
-        block, tokens = Block(128), torch.zeros(1, length, 128, device="meta")
-        linear, looks = macs_of(block.to("meta"), tokens), 2 * length**2 * 128
+    for length in (64, 384, 4096):
+        block, tokens = Block(64), torch.zeros(1, length, 64, device="meta")
+        linear, looks = macs_of(block.to("meta"), tokens), 2 * length**2 * 64
         yield f"{length:5} tokens: linear {linear - looks:13,}  attention {looks:13,}"
 
     for depth in (1, 2, 8, 64):

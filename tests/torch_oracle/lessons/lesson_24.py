@@ -24,7 +24,7 @@ class Recogniser(nn.Module):
         return self.answer(h)
 
 
-class Guess(Recogniser):
+class HerRecogniser(Recogniser):
     def forward(self, x):
         return self.answer(self.think(self.read(x).relu()).relu())
 
@@ -34,7 +34,7 @@ def lines():
     for name, array in net.state_dict().items():
         yield f"{name:14} {tuple(array.shape)}"
     yield f"{sum(p.nbytes for p in net.parameters()):,} bytes of weights"
-    yield str(Guess().load_state_dict(net.state_dict()))
+    yield str(HerRecogniser().load_state_dict(net.state_dict()))
 
     program = torch.export.export(net, (x,), dynamic_shapes=({0: torch.export.Dim("batch")},))
     called = Counter(node.target.__name__.split(".")[0] for node in program.graph.nodes if node.op == "call_function")

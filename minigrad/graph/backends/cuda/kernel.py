@@ -185,12 +185,9 @@ class Writer:
     """Writes the text of one kernel."""
 
     def __init__(
-        self,
-        fused: Fused,
-        specs: tuple[Spec, ...],
-        strides: tuple[tuple[int, ...], ...],
-        over: frozenset[tuple[int, int]],
-    ):
+        self, fused: Fused, specs: tuple[Spec, ...],
+        strides: tuple[tuple[int, ...], ...], over: frozenset[tuple[int, int]],
+    ):  # fmt: skip
         self.body = fused.body
         self.specs, self.strides, self.over = specs, strides, over
         self.outputs = [y for y in fused.body.outputs if y is not None]

@@ -292,13 +292,9 @@ class NodeRunner:
             self.machine.xp.add(out, b, out=out)
 
     def kernel(
-        self,
-        node: Node,
-        values: Mapping[Node, Any],
-        outs: list[Any],
-        over: frozenset[tuple[int, int]],
-        left: dict[Kernel, list[Any]],
-    ) -> None:
+        self, node: Node, values: Mapping[Node, Any], outs: list[Any],
+        over: frozenset[tuple[int, int]], left: dict[Kernel, list[Any]],
+    ) -> None:  # fmt: skip
         """Run a fused group into `outs`.
 
         left    kernel → arrays for the partial results of its first pass, kept between calls
@@ -333,11 +329,7 @@ class Replay:
     """
 
     def __init__(
-        self,
-        graph: Graph,
-        threads: int = 1,
-        into: Mapping[int, int] | None = None,
-        machine: Machine | None = None,
+        self, graph: Graph, threads: int = 1, into: Mapping[int, int] | None = None, machine: Machine | None = None
     ):
         self.into = dict(into or {})
         targets = {i: graph.inputs[x] for i, x in self.into.items() if graph.outputs[i] is not None}

@@ -122,13 +122,8 @@ def is_across(node: Node, x: Buffer, w: Buffer) -> bool:
     """Whether a product is large, and multiplies a few rows by a matrix stored by columns."""
     xs, ws = x.shell, w.shell.T if getattr(node.op, "transposed", False) else w.shell
     plain = xs.ndim == ws.ndim == 2 and xs.dtype == ws.dtype and xs.dtype.kind == "f" and xs.dtype.itemsize > 2
-    return (
-        plain
-        and xs.flags.c_contiguous
-        and ws.T.flags.c_contiguous
-        and xs.size * ws.shape[1] > SMALL_PRODUCT
-        and len(xs) < ws.shape[1]
-    )
+    contiguous = plain and xs.flags.c_contiguous and ws.T.flags.c_contiguous
+    return contiguous and xs.size * ws.shape[1] > SMALL_PRODUCT and len(xs) < ws.shape[1]
 
 
 def body_of(node: Node) -> Graph | None:

@@ -124,11 +124,9 @@ class ArrayObject(ctypes.Structure):
     """The C struct of a NumPy array, as functions.h reads it."""
 
     _fields_: ClassVar = [
-        ("data", ctypes.c_void_p),
-        ("ndim", ctypes.c_int),
-        *((name, ctypes.c_void_p) for name in ("shape", "strides", "base", "dtype")),
-        ("flags", ctypes.c_int),
-    ]
+        ("data", ctypes.c_void_p), ("ndim", ctypes.c_int),
+        *((name, ctypes.c_void_p) for name in ("shape", "strides", "base", "dtype")), ("flags", ctypes.c_int),
+    ]  # fmt: skip
 
 
 @cache
@@ -155,15 +153,12 @@ def split_rows(step: Step, threads: int) -> list[Step]:
     if rows < 2 or rows % block:
         return [step]
     bounds = [rows // block * t // threads * block for t in range(threads + 1)]
-    return [
-        replace(
-            step,
-            operands=tuple(rows_of(v, a, b) if c else v for v, c in zip(step.operands, cut)),
-            loop=loop and replace(loop, length=b - a),
-        )
-        for a, b in pairwise(bounds)
-        if a < b
-    ]
+
+    def part(a: int, b: int) -> Step:
+        operands = tuple(rows_of(v, a, b) if c else v for v, c in zip(step.operands, cut))
+        return replace(step, operands=operands, loop=loop and replace(loop, length=b - a))
+
+    return [part(a, b) for a, b in pairwise(bounds) if a < b]
 
 
 def rows_of(v: Buffer, first: int, stop: int) -> Buffer:

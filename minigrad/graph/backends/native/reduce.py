@@ -29,12 +29,9 @@ STARTS = {np.add: 0, np.maximum: -inf, np.minimum: inf}  # no multiply: lanes ma
 
 
 def emit_accumulation(
-    outer: Sequence[Axis],
-    inner: Sequence[Axis],
-    numbers: Mapping[str, Reducer],
-    each: Callable[[Named], Iterable[str]],
-    end: Iterable[str],
-) -> list[str]:
+    outer: Sequence[Axis], inner: Sequence[Axis], numbers: Mapping[str, Reducer],
+    each: Callable[[Named], Iterable[str]], end: Iterable[str],
+) -> list[str]:  # fmt: skip
     """Loops over the outer axes; at each point, numbers are accumulated over the inner axes.
 
     numbers    name → its Reducer; the variable total_name holds the result
@@ -85,11 +82,8 @@ def in_lanes(
         lines += [f"{register_type(r.dtype)} {name}[{LANES}];" for name, r in numbers.items()]
         lines += [f"EACH(j, {LANES}) {name}[j] = {literal(r.start, r.dtype)};" for name, r in numbers.items()]
         lines += [f"for (index i = 0; i < {evenly}; i += {LANES})", f"    EACH(j, {LANES}) {{"]
-        lines += [
-            f"        const index {i} = i + j;",
-            *indent_code(indent_code(each(lambda name: f"{name}[j]"))),
-            "    }",
-        ]
+        body = indent_code(indent_code(each(lambda name: f"{name}[j]")))
+        lines += [f"        const index {i} = i + j;", *body, "    }"]
         for name, r in numbers.items():
             lines += [f"EACH(j, {half}) {emit_join(r, f'{name}[j]', f'{name}[j + {half}]')}" for half in HALVES]
             lines.append(emit_join(r, f"total_{name}", r.both(*(Expr(f"{name}[{j}]", r.dtype) for j in (0, 1)))))
@@ -126,11 +120,8 @@ def reduced_group(step: Step, does: GroupStep) -> list[str]:
     stores = [f"{element(k, axes)} = {emit_store(values[y])};" for k, y in results.items() if k not in numbers]
 
     def each(named: Named) -> list[str]:
-        return [
-            *lines,
-            *stores,
-            *(emit_join(r, named(f"r{k}"), values[results[k].inputs[0]]) for k, r in numbers.items()),
-        ]
+        joins = [emit_join(r, named(f"r{k}"), values[results[k].inputs[0]]) for k, r in numbers.items()]
+        return [*lines, *stores, *joins]
 
     end = []
     for k, r in numbers.items():

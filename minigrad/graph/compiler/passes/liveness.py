@@ -48,11 +48,8 @@ def memory_of(order: Sequence[Node]) -> dict[Node, Node]:
     """Node → the node whose memory it uses: itself, or a view's operand. Each of several results owns its memory."""
     home: dict[Node, Node] = {}
     for node in order:
-        is_view = (
-            (node.op.is_view or isinstance(node.op, PassThroughEffect))
-            and node.inputs
-            and not isinstance(node.op, TupleGet)
-        )
+        passes_on = (node.op.is_view or isinstance(node.op, PassThroughEffect)) and node.inputs
+        is_view = passes_on and not isinstance(node.op, TupleGet)
         home[node] = home[node.inputs[0]] if is_view else node
     return home
 

@@ -36,18 +36,10 @@ STANDARD: tuple[Pass, ...] = (
 )
 BEGIN: tuple[Pass, ...] = (dce, narrow, decompose, fold)
 END: tuple[Pass, ...] = (share, epilogues, partial(remat, ops=QUICK), partial(fuse, reductions=True), ordered)
-FAST: tuple[Pass, ...] = (
-    *BEGIN,
-    partial(simplify, rules=RULES + FAST_MATH),
-    partial(transposes, rules=FAST_TRANSPOSES + BY_BLAS),
-    *END,
-)
-NATIVE: tuple[Pass, ...] = (  # native code sums directly, without a product with ones
-    *BEGIN,
-    partial(simplify, rules=RULES + FAST_MATH),
-    partial(transposes, rules=FAST_TRANSPOSES),
-    *END,
-)
+BY_FAST_MATH = partial(simplify, rules=RULES + FAST_MATH)
+FAST: tuple[Pass, ...] = (*BEGIN, BY_FAST_MATH, partial(transposes, rules=FAST_TRANSPOSES + BY_BLAS), *END)
+# Native code sums directly, without a product with ones.
+NATIVE: tuple[Pass, ...] = (*BEGIN, BY_FAST_MATH, partial(transposes, rules=FAST_TRANSPOSES), *END)
 
 
 def optimised(graph: Graph, passes: Sequence[Pass] = STANDARD) -> Graph:

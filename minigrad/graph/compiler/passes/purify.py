@@ -66,11 +66,9 @@ def graphs_of(op: Op) -> dict[str, Graph]:
 def without_effects(op: Any) -> Any:
     """The op with effects removed from its graphs; unchanged if it reads values that effects produce."""
     graphs = graphs_of(op)
-    return (
-        op
-        if any(map(find_effect_values, graphs.values()))
-        else replace(op, **{name: purify(g)[0] for name, g in graphs.items()})
-    )
+    if any(map(find_effect_values, graphs.values())):
+        return op
+    return replace(op, **{name: purify(g)[0] for name, g in graphs.items()})
 
 
 def with_values(graph: Graph, before: Mapping[Node, Node], values: Mapping[Output, Node], op: Any) -> Graph:

@@ -31,12 +31,9 @@ FEW = 256  # elements: below this, the overhead of the call dominates
 
 
 def text_of(
-    plan: MemoryPlan,
-    arguments: Sequence[Buffer],
-    names: Sequence[str],
-    threads: int,
-    write: Callable[..., Lines] | None = None,
-) -> Text:
+    plan: MemoryPlan, arguments: Sequence[Buffer], names: Sequence[str],
+    threads: int, write: Callable[..., Lines] | None = None,
+) -> Text:  # fmt: skip
     """The program of a plan. `Lines`, or the class `write`, emits its lines."""
     text = Text(plan.size)
     body = (write or Lines)(text, plan, dict(zip(arguments, names)), threads)

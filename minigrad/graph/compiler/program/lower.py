@@ -188,11 +188,9 @@ def can_record(node: Node, xs: list[Any]) -> bool:
 def constant(node: Node) -> Buffer:
     """A constant as a buffer. A number is a 0-d array, which NumPy reads twice as fast as a Python number."""
     array = np.asarray(computed(node))
-    return (
-        scalar_constant(array.item(), str(array), array.dtype)
-        if not array.ndim
-        else Buffer(array, "constant", array=array)
-    )
+    if not array.ndim:
+        return scalar_constant(array.item(), str(array), array.dtype)
+    return Buffer(array, "constant", array=array)
 
 
 @lru_cache(maxsize=4096)

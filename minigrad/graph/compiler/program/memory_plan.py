@@ -206,12 +206,9 @@ def lies_over(step: Step, root: Buffer, x: Buffer) -> bool:
 
 
 def assign_allocations(
-    steps: list[Step],
-    wanted: Mapping[Buffer, Buffer],
-    leaving: set[Buffer],
-    first: Mapping[Buffer, int],
-    last: Mapping[Buffer, int],
-) -> dict[Buffer, Allocation]:
+    steps: list[Step], wanted: Mapping[Buffer, Buffer], leaving: set[Buffer],
+    first: Mapping[Buffer, int], last: Mapping[Buffer, int],
+) -> dict[Buffer, Allocation]:  # fmt: skip
     """Root → its allocation: inherited from an operand last read by the step that first writes the root, or new."""
     allocations: dict[Buffer, Allocation] = {}
     for k, step in enumerate(steps):
@@ -232,14 +229,9 @@ def assign_allocations(
 
 
 def inherit_allocation(
-    step: Step,
-    k: int,
-    out: Buffer,
-    allocations: Mapping[Buffer, Allocation],
-    argument: Buffer | None,
-    end: int | None,
-    last: Mapping[Buffer, int],
-) -> Allocation | None:
+    step: Step, k: int, out: Buffer, allocations: Mapping[Buffer, Allocation],
+    argument: Buffer | None, end: int | None, last: Mapping[Buffer, int],
+) -> Allocation | None:  # fmt: skip
     """The allocation that `out`, a result of step k, inherits from an operand last read there; None if none fits."""
     if argument is not None and last.get(argument) == k:
         return None  # the argument itself is overwritten

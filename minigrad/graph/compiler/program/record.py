@@ -77,15 +77,9 @@ class Recorder:
         return self.steps[-1]
 
     def call(
-        self,
-        text: str,
-        out: Buffer,
-        *operands: Buffer,
-        over: Any = frozenset(),
-        leads: Any = None,
-        does: Any = None,
-        **scope: Any,
-    ) -> AbstractArray:
+        self, text: str, out: Buffer,
+        *operands: Buffer, over: Any = frozenset(), leads: Any = None, does: Any = None, **scope: Any,
+    ) -> AbstractArray:  # fmt: skip
         """Record a call that writes into `out`, the last operand in its text."""
         self.step(text, *operands, out, writes=(len(operands),), over=over, leads=leads, does=does, scope=scope)
         return self.abstract(out)

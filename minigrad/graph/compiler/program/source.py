@@ -37,13 +37,9 @@ if TYPE_CHECKING:
 LARGE = 1 << 16  # bytes: an array of at least this size is deleted after its last use
 RECYCLED = 1 << 20  # bytes: an array of at least this size is reused once the caller has released it
 KNOWN: dict[str, Any] = {
-    "empty": np.empty,
-    "errstate": np.errstate,
-    "len": len,
-    "range": range,
-    "reversed": reversed,
+    "empty": np.empty, "errstate": np.errstate, "len": len, "range": range, "reversed": reversed,
     **dict.fromkeys(("at", "handed", "together")),  # the program defines these
-}
+}  # fmt: skip
 
 
 @dataclass
@@ -233,15 +229,10 @@ def while_loop(op: Any, lines: Lines, step: Step) -> list[Line]:
     puts = [(f"{s}.put({y})", None) for s, y in zip(stacks, body.names[op.carried :]) if s is not None]
     go = f"while {'True' if test.lines else test.names[0]}:"
     check = [*test.lines, (f"if not {test.names[0]}:", None), ("    break", None)] if test.lines else []
-    return [
-        *before,
-        *starting(op, carries, given, body, may_not_run=True),
-        *made,
-        opening(go, read, step),
-        *indent_lines([*check, *body.lines, *puts, *emit_step_end(carries, body, body.large)]),
-        *ending(carries, body),
-        *((f"{s} = {s}.filled", step.node) for s in stacks if s is not None),
-    ]
+    start = starting(op, carries, given, body, may_not_run=True)
+    inside = indent_lines([*check, *body.lines, *puts, *emit_step_end(carries, body, body.large)])
+    filled = [(f"{s} = {s}.filled", step.node) for s in stacks if s is not None]
+    return [*before, *start, *made, opening(go, read, step), *inside, *ending(carries, body), *filled]
 
 
 def for_loop(op: Any, lines: Lines, step: Step) -> list[Line]:
@@ -263,14 +254,10 @@ def for_loop(op: Any, lines: Lines, step: Step) -> list[Line]:
     cuts = [(f"{x} = {whole}[{t}, ...]", None) for x, whole in zip(slices, given[n:m])]
     done = body.large + [x for x, v in zip(slices, step.operands[n:m]) if v.root.kind == "made"]
     puts = [(f"{s}[{t}] = {y}", None) for s, y in zip(stacks, body.names[n:]) if s is not None]
-    return [
-        *before,
-        *starting(op, carries, given, body, may_not_run=is_unknown(length) or not length),
-        *made,
-        opening(f"for {t} in {steps}:", read, step),
-        *indent_lines([*cuts, *body.lines, *puts, *emit_step_end(carries, body, done)] or [("pass", None)]),
-        *ending(carries, body),
-    ]
+    start = starting(op, carries, given, body, may_not_run=is_unknown(length) or not length)
+    go = opening(f"for {t} in {steps}:", read, step)
+    inside = [*cuts, *body.lines, *puts, *emit_step_end(carries, body, done)]
+    return [*before, *start, *made, go, *indent_lines(inside or [("pass", None)]), *ending(carries, body)]
 
 
 # -- parts of branches and loops -------------------------------------------------------------------------
