@@ -187,7 +187,7 @@ print(alice.write("Alice was ", letters=60))
 # It has never read anything. So let it read 32 letters of the book and guess, at each of them, which letter comes next.
 # How badly it guessed is one number, the *loss*. From the loss, one walk back finds the gradient of all 56,320 numbers,
 # as it did for `x`, `y` and `w`. Now move every number a little *against* its gradient: the loss gets a little smaller.
-# That is one step of training. The next cell takes 800, each with 8 other pieces of the book.
+# That is one step of training. The next cell takes 800 steps, each with eight new pieces of the book.
 #
 # Nothing else teaches it: it has no dictionary and no grammar. We count how many of the words it writes are in the
 # book, too. (Words of one or two letters do not count: they come about by chance.)
@@ -242,13 +242,14 @@ reveal_range("longer steps", other_loss, 2.3, 2.6)
 # %% [markdown] slideshow={"slide_type": "fragment"}
 # A gradient is true of small moves only. A long step outruns it: the numbers land where the gradient knew nothing, and
 # the loss stays high, however many steps you take. Lesson 03 shows such a step in a picture.
-#
+
+# %% [markdown] slideshow={"slide_type": "fragment"}
 # Now it is yours. Go back to the cell that trains `alice`, change *one* number, run it again, and see:
 #
 # | change | what to look for |
 # |---|---|
 # | `rate=0.0001` | can steps be too short? |
-# | `rate=0.004`, `steps=3000` | half a minute on a laptop; do the words get better, or the sentences? |
+# | `rate=0.004`, `steps=3000` | half a minute or less on a laptop; do the words get better, or the sentences? |
 # | `Alice(seed=1)` | other random numbers to begin with: is it as good in the end? |
 #
 # And let it write more. The `temperature` says how daring it is: at 0.2 it takes the likeliest letter nearly always,

@@ -90,7 +90,7 @@ def load(number: str, parts: tuple[str, ...]) -> Names:
         raise NotUsable(f"; yours does once `check` has passed {in_words(missing)} in exercise {number}")
     names = run_notebook(file.parent / "exercises" / f"{the_exercise.name}.ipynb", parts, the_exercise)
     for part in (part for part in the_exercise.parts if part.name in parts):
-        if exercise.check_answer(part, names, []).state != "pass":
+        if exercise.check_answer(part, names).state != "pass":
             raise NotUsable(f", because what your notebook defines now does not pass `check` ({part.name})")
     return names
 

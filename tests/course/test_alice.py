@@ -59,5 +59,5 @@ def test_a_browser_takes_fewer_steps_and_says_so(monkeypatch, capsys):
 
     Alice().train(steps=20)
     said = capsys.readouterr().out.splitlines()
-    assert said[0] == "In a browser a step takes many times as long, so these are only 2 steps."
+    assert said[0] == "In a browser a step takes many times as long, so these are 2 steps. Raise `steps` for more."
     assert said[-1].startswith("step    2 ")
