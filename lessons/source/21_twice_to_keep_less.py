@@ -128,7 +128,7 @@ reveal("after forward", after_forward)
 # %% [markdown]
 # Nine: eight in the back half, and one between the halves, which the first linear layer of the back half reads. The
 # checkpoint has kept nothing but its operand x, which is there anyway. Over time you see two hills, of nine arrays and
-# of eight, in place of one of sixteen:
+# of eight, instead of one of sixteen:
 
 # %%
 MemoryTimeline(ledger)
@@ -200,7 +200,7 @@ reveal("parts", min(saved, key=saved.get))
 # %% [markdown]
 # With one part everything is inside it, 64 arrays; with 64 parts everything is between them, 64 again. The best is 8
 # parts, with 15 arrays. Eight is $\sqrt{64}$, and that is no accident: $k + n/k$ is smallest where its two terms are
-# equal. So a chain of $n$ layers needs about $2\sqrt{n}$ arrays in place of $n$.
+# equal. So a chain of $n$ layers needs about $2\sqrt{n}$ arrays instead of $n$.
 #
 # The peak falls less, from 8.9 to 2.5 million bytes. Weights and gradients are in it too, and no checkpoint makes those
 # smaller.
@@ -247,7 +247,7 @@ for n, k in ((16, 4), (64, 8), (256, 16)):
     deep = chain(n)
     by_parts = most_saved(watch(lambda deep=deep, k=k: checkpoint_sequential(deep, k, x), *deep))
     by_halves = most_saved(watch(lambda deep=deep: halve(deep)(x), *deep))
-    print(f"{n:3} layers: {by_parts:g} arrays in {k:2} parts, {by_halves:g} halved and halved, in place of {n}")
+    print(f"{n:3} layers: {by_parts:g} arrays in {k:2} parts, {by_halves:g} halved and halved, instead of {n}")
 
 # %% [markdown] slideshow={"slide_type": "skip"}
 # About twice as many. On axes where each step is a factor this is a line of slope ½ (lesson 17). Halved and halved, it
@@ -545,7 +545,7 @@ Quiz("21_twice_to_keep_less")
 #
 # - A checkpoint keeps its operand, and runs again in backward. The bits are the same, if the part does the same thing
 #   both times.
-# - $k$ parts keep $k − 1 + n/k$ arrays; with $\sqrt{n}$ parts that is about $2\sqrt{n}$ in place of $n$.
+# - $k$ parts keep $k − 1 + n/k$ arrays; with $\sqrt{n}$ parts that is about $2\sqrt{n}$ instead of $n$.
 # - It costs up to one forward pass more, a third of a step. You save memory, and pay in compute.
 # - Micro-batches save memory, and cost no FLOPs. Losses that are means are weighted by their share of the rows.
 # - Where rows look at each other, as in batch normalisation, micro-batches compute another function.

@@ -221,9 +221,8 @@ AllReduce(bias)
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## Do eight workers send eight times as much?
 #
-# For each rank, `traffic` returns its messages and the numbers in them. Between star and ring there is a
-# third way, a tree: vectors are added in pairs, then pairs of pairs, and so on, and the sum comes back down the same
-# way.
+# For each rank, `traffic` returns its messages and the numbers in them. Between star and ring there is a third way, a
+# tree: vectors are added in pairs, then pairs of pairs, and so on, and the sum comes back down the same way.
 #
 # A ring of p workers takes $2(p-1)$ rounds, and in each round every worker sends a $p$-th of a gradient. In a ring of
 # eight, how much does each worker send, as a multiple of its own gradient?
@@ -354,9 +353,8 @@ reveal("leaves", left[0][0.06][0])
 # Two layers and the loss are 6 derivatives. (A gradient is written into `.grad` one step later, so it is 7.)
 #
 # With one bucket of 25 MB nothing overlaps: the wire is idle while backward computes, and then everybody waits. With
-# eight buckets the first leaves early, but each bucket pays for the rounds of a ring: $2(p-1)\,\alpha$, eight times. So
-# the best size lies in between. PyTorch's default is 25 MB. The bytes
-# are always the same; what changes is who waits.
+# eight small buckets the first leaves early, but each pays for the rounds of a ring: $2(p-1)\,\alpha$, eight times. So
+# the best size lies in between. PyTorch's default is 25 MB. The bytes are always the same; what changes is who waits.
 
 # %% [markdown] slideshow={"slide_type": "notes"}
 # Five minutes. The last bucket never overlaps: it holds the first layer, whose gradient comes last. Ask what would
@@ -419,8 +417,8 @@ reveal("gigabit", workers[int(np.argmin(seconds["Gigabit"]))])
 # - `FULL_SHARD`: the parameters are in shards too. They are all-gathered for forward, freed, and all-gathered again for
 #   backward; the gradients are reduce-scattered.
 #
-# Remember the film: an all-reduce is a reduce-scatter and then an all-gather. Compared with `NO_SHARD`, how many times
-# as many bytes are sent with `SHARD_GRAD_OP`, and with `FULL_SHARD`?
+# Remember the film: an all-reduce is a reduce-scatter, its first half, and an all-gather, its second. Compared with
+# `NO_SHARD`, how many times as many bytes are sent with `SHARD_GRAD_OP`, and with `FULL_SHARD`?
 
 # %%
 Predict("sharded", "Times as many bytes:", options=["0.25 and 0.25", "1 and 1", "1 and 1.5", "1.5 and 2"])

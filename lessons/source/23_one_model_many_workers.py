@@ -396,7 +396,7 @@ plt.show()
 # $1 / p$ of the time. With 16 stages, how many times as fast is a step as with 8?
 
 # %%
-Predict("doubled", "16 stages in place of 8, with 8 micro-batches: how many times as fast?", tolerance=0.1)
+Predict("doubled", "16 stages instead of 8, with 8 micro-batches: how many times as fast?", tolerance=0.1)
 
 # %%
 alone = makespan(schedule("gpipe", 1, 8).timeline())
@@ -664,5 +664,5 @@ Quiz("23_one_model_many_workers")
 # message belongs where, write 1F1B down, and plan for a model under a limit.
 #
 # **Next:** [24 Out of Python](24_out_of_python.ipynb). Before that, change something here:
-# `schedule("1f1b", 4, 8, chunks=2)` gives each worker two short stages in place of a long one. What does it do to the
+# `schedule("1f1b", 4, 8, chunks=2)` gives each worker two short stages instead of a long one. What does it do to the
 # bubble, and to `.messages`?

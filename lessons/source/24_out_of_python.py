@@ -301,7 +301,7 @@ result = pickle.loads(surprise)  # harmless: print is all that it names
 reveal("pickle", "gives back a Surprise" if isinstance(result, Surprise) else "calls print")
 
 # %% [markdown]
-# It calls print, and no Surprise comes out at all. In place of `builtins` and `print` there could be `os` and `system`,
+# It calls print, and no Surprise comes out at all. Instead of `builtins` and `print` there could be `os` and `system`,
 # and then any command. **A pickle is a program, and to load it is to run it.** If a file of weights from a stranger is
 # a pickle, it is a stranger's program.
 #
