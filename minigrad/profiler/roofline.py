@@ -264,10 +264,8 @@ def dots(marks: Sequence[tuple[int, float, float]], *taken: Place) -> list[str]:
         if heap is None:
             heaps.append(heap := [])
         heap.append((i, x, y))
-    circles = [
-        f'<g class="mg-dot" data-id="p{i}"><circle class="mg-point" cx="{x:.1f}" cy="{y:.1f}" r="5"/></g>'
-        for i, x, y in sorted(marks)
-    ]
+    circle = '<g class="mg-dot" data-id="p{}"><circle class="mg-point" cx="{:.1f}" cy="{:.1f}" r="5"/></g>'
+    circles = [circle.format(*mark) for mark in sorted(marks)]
     places = [*taken, *((x - 6, x + 6, y + 4) for _, x, y in marks)]
     return [*circles, *(label(heap, places) for heap in heaps)]
 

@@ -360,10 +360,8 @@ class Reader:
                     seen.add(key)
                     reader = Reader(function.opset_import, self.functions, self.opsets)
                     found |= reader.unread(function.node, seen)
-            elif title(node) not in READINGS and not (
-                schema and (schema.has_function or schema.has_context_dependent_function)
-            ):
-                found.add(title(node))
+            elif not (schema and (schema.has_function or schema.has_context_dependent_function)):
+                found |= {title(node)} - READINGS.keys()
             for a in node.attribute:
                 found |= self.unread(a.g.node, seen)
         return found

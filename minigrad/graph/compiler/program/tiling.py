@@ -369,13 +369,9 @@ class RowRun:
 
     def takes(self, step: Step) -> bool:
         """Add the step to the loop if possible. Returns whether it was added."""
-        if (
-            step.leads is None
-            or step.loop is not None
-            or not step.writes
-            or not self.fits(step)
-            or not self.keeps_bits(step)
-        ):
+        if step.leads is None or step.loop is not None or not step.writes:
+            return False
+        if not self.fits(step) or not self.keeps_bits(step):
             return False
         rows, made = step.write_operands[0].shell.shape[0], {out.root for out in step.write_operands}
         byrow: dict[Buffer, bool] = {}
