@@ -185,9 +185,8 @@ class Estimate:
     def by_module(self) -> dict[str, Cost]:
         """Path → the cost of that module's calls, including the modules inside it."""
         empty = {path: Cost() for part in self.parts for path in path_prefixes(part)}
-        return empty | sum_by_name(
-            (path, each) for node, each in self.costs.items() for path in path_prefixes(module_of(node))
-        )
+        pairs = ((path, each) for node, each in self.costs.items() for path in path_prefixes(module_of(node)))
+        return empty | sum_by_name(pairs)
 
     @cached_property
     def by_op(self) -> dict[str, Cost]:

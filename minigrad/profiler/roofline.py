@@ -243,9 +243,8 @@ def draw_roofline(found: Sequence[Point], machine: Machine, x: Axis, y: Axis) ->
         ridge = min(max(machine.peak / speed, x.low), x.high)
         start, left = (x.low, speed * x.low) if speed * x.low >= y.low else (y.low / speed, y.low)
         corner = f"L{x.at(ridge):.1f},{y.at(machine.peak):.1f}H{x.end}"
-        roofs.append(
-            f'<path class="mg-roof{look}" d="M{x.at(start):.1f},{y.at(min(left, machine.peak)):.1f}{corner}"/>'
-        )
+        begin = f"M{x.at(start):.1f},{y.at(min(left, machine.peak)):.1f}"
+        roofs.append(f'<path class="mg-roof{look}" d="{begin}{corner}"/>')
     peak, above = f"peak {rate(machine.peak)}", y.at(machine.peak) - 6
     roofs.append(text("mg-number mg-halo", x.end, above, peak))
     marks = [(i, x.at(p.intensity), y.at(p.speed)) for i, p in slowest(found) if p.flops]

@@ -179,9 +179,8 @@ def convolution_filter(g: Any, op: Any, x: NamedArray, gy: NamedArray) -> Any:
     after = [n - before - m for n, (before, _), m in zip(reach, w.padding, size)]
     keep = tuple(slice(0, n + min(a, 0)) for n, a in zip(size, after))
     seen = x[(slice(None), slice(None), *keep)].swapaxes(0, 1)
-    turned = ops.Window(
-        gy.shape[2:], w.dilation, tuple((b, max(a, 0)) for (b, _), a in zip(w.padding, after)), w.stride
-    )
+    padding = tuple((before, max(a, 0)) for (before, _), a in zip(w.padding, after))
+    turned = ops.Window(gy.shape[2:], w.dilation, padding, w.stride)
     parts = []
     for i in range(op.groups):
         mine, theirs = seen[i * channels : (i + 1) * channels], gy[:, i * outputs : (i + 1) * outputs].swapaxes(0, 1)
