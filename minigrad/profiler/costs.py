@@ -323,9 +323,8 @@ def peak(ran: ForwardPass, kept: Iterable[Node]) -> int:
     last, ends = dict.fromkeys([*kept, *(ran.home[y] for y in ran.outputs)], len(ran.nodes)), dict[str, int]()
     for i, node in reversed([*enumerate(ran.nodes)]):
         if node.inputs:
-            ends = {
-                path: ends.get(path, i) for path in path_prefixes(module_of(node))
-            }  # path of an open call → its last node
+            # Path of an open call → its last node.
+            ends = {path: ends.get(path, i) for path in path_prefixes(module_of(node))}
             for x in node.inputs:
                 entered = [end for path, end in ends.items() if path not in path_prefixes(module_of(x))]
                 last[ran.home[x]] = max(last.get(ran.home[x], 0), *entered[:1], i)

@@ -416,9 +416,8 @@ def standard(schema: Any, node: onnx.NodeProto, xs: Sequence[Any]) -> onnx.Funct
     else:
         version = schema.context_dependent_function_opset_versions[-1]
         types = [type_of(x).SerializeToString() for x in xs]
-        function.ParseFromString(
-            schema.get_context_dependent_function_with_opset_version(version, node.SerializeToString(), types)
-        )
+        text = node.SerializeToString()
+        function.ParseFromString(schema.get_context_dependent_function_with_opset_version(version, text, types))
     return function
 
 

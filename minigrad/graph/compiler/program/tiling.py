@@ -275,9 +275,8 @@ class BlockLowering(Lowering):
         recorder = Recorder(self.steps)
         out = recorder.new((), dtype)
         if len(xs) == 1:
-            return recorder.reduce(
-                COMBINE[type(op)], recorder.abstract(xs[0]), None, None, recorder.abstract(out)
-            ).buffer
+            x, y = recorder.abstract(xs[0]), recorder.abstract(out)
+            return recorder.reduce(COMBINE[type(op)], x, None, None, y).buffer
         # The last block may be shorter, so the text must not contain the length.
         flat = [x.shell.size for x in xs]
         lines = [
