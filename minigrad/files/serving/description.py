@@ -161,9 +161,8 @@ def example(version: str, model: Model) -> Schema:
     rows = noise(model, 1)
     if version == "v2":
         tensors = [v2.tensor_metadata(name, spec) for name, spec in model.inputs.items()]
-        return {
-            "inputs": [t | {"shape": [*x.shape], "data": x.ravel().tolist()} for t, x in zip(tensors, rows.values())]
-        }
+        pairs = zip(tensors, rows.values())
+        return {"inputs": [t | {"shape": [*x.shape], "data": x.ravel().tolist()} for t, x in pairs]}
     columns = {name: x.tolist() for name, x in rows.items()}
     return {"inputs": columns if len(columns) > 1 else next(iter(columns.values()))}
 

@@ -160,9 +160,8 @@ def build_converted(function: Any) -> Any:
     cells = dict(zip(function.__code__.co_freevars, function.__closure__ or ()))
     cells[conversion.ag] = CellType(AG)
     code = conversion.code
-    new = FunctionType(
-        code, function.__globals__, function.__name__, function.__defaults__, tuple(cells[n] for n in code.co_freevars)
-    )
+    closure = tuple(cells[n] for n in code.co_freevars)
+    new = FunctionType(code, function.__globals__, function.__name__, function.__defaults__, closure)
     new.__kwdefaults__ = function.__kwdefaults__
     return update_wrapper(new, function)
 
