@@ -289,6 +289,8 @@ reveal("calls together", sum(calls.values()))
 # the program, and a Python to run it.
 
 # %% [markdown]
+# ### Inside the trace
+#
 # Look around in the trace. Where does the loss leave the graph? Which boxes are the updates of the three weights? (Look
 # for a `+` that has the shape of a weight, and that reads a product with `lr`.)
 

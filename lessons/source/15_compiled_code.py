@@ -515,6 +515,8 @@ reveal("programs", len(open_length.history[-1].run.variants))
 # `RetracingWarning` of lesson 11 does not come, because there is only one trace.)
 
 # %% [markdown]
+# ### The way out
+#
 # The usual way out is **bucketing**: fill the input up to one of a few lengths, with something that does not count.
 
 
