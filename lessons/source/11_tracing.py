@@ -123,6 +123,8 @@ reveal("five calls", f.trace_count)
 # the signature of the three ones, so its graph is there already.
 
 # %% [markdown]
+# ### Ask for the reason
+#
 # If you wonder why a function was traced, ask it: `explain()` gives a reason for each trace. It says much more, but
 # here we print only a few of its lines.
 
@@ -168,6 +170,8 @@ reveal("three rates", traces_of_numbers)
 # number. A number that changes from call to call should be a tensor.
 
 # %% [markdown]
+# ### The number in the graph
+#
 # `graph_for` returns the graph that a call with these arguments would run. Here it is for the Python number 0.3. For a
 # tensor, there would be a leaf `rate` in its place.
 
@@ -301,6 +305,8 @@ reveal("outside", second)
 # copied into the graph during the trace.
 
 # %% [markdown]
+# ### A new tensor under the old name
+#
 # One question is left. We give the *name* `w` to another tensor, which holds 1000. What does a third call give?
 
 # %%
@@ -414,6 +420,8 @@ reveal("traces for 700 names", traced.trace_count)
 # Ten: one for each length from 3 to 12.
 
 # %% [markdown]
+# ### The loop in the graph
+#
 # Since the `for` goes over a tensor, AutoGraph makes a loop node of it. Look inside: where is the state carried from
 # letter to letter?
 

@@ -200,7 +200,7 @@ reveal("agreement", "to the last bit" if same else "to about 12 digits")
 # be true for bits to be equal: the same operations, on the same operands, and each sum taken in the same order.
 
 # %% [markdown] folded=true slideshow={"slide_type": "skip"}
-# ### # ### Further: where the bits differ
+# ### Further: where the bits differ
 #
 # Equal bits are a promise of minigrad's default, and not a law. `torch.compile` and XLA make no such promise. minigrad
 # does not make it either with `jit_compile=True`, which lets the compiler add in another order. Here are the gradients
@@ -289,6 +289,8 @@ reveal("calls together", sum(calls.values()))
 # the program, and a Python to run it.
 
 # %% [markdown]
+# ### Inside the trace
+#
 # Look around in the trace. Where does the loss leave the graph? Which boxes are the updates of the three weights? (Look
 # for a `+` that has the shape of a weight, and that reads a product with `lr`.)
 

@@ -300,6 +300,8 @@ reveal("rules that hold", sum(len(floats) == 0 for floats in fails.values()))
 # shifts the exponent. A third is not even a float.
 
 # %% [markdown]
+# ### The rules that minigrad uses
+#
 # And which rules does minigrad use? `STANDARD`, the passes of `mg.function`, has only rules that hold. `FAST`, the
 # passes of `mg.function(f, jit_compile=True)`, also has some that are off by a rounding or by the sign of a 0. Are
 # there rules that even `FAST` refuses?
@@ -389,6 +391,8 @@ reveal("bytes of the chain", mg.compiler.bytes_moved(links))
 # never see memory, and the 2 and the 1 stand in the loop itself. The longer the chain, the more there is to save.
 
 # %% [markdown]
+# ### Longer chains
+#
 # gelu, the activation of many language models, is such a chain, of eight operations. A matrix product is not
 # elementwise, so it ends a chain. But its result is still close at hand when it has just been computed, and what
 # follows can be done to it right there. Bias and activation are its **epilogue**. Here are gelu, one letter of the name

@@ -235,6 +235,8 @@ reveal("good orders", sum(peak < 100_000 for peak in peaks.values()))
 # fewest bytes next.
 
 # %% [markdown]
+# ### The worst order, put in order
+#
 # Does `ordered` find a good order, even if we give it the worst one?
 
 # %%
@@ -317,6 +319,8 @@ reveal("bound of branches", work / span)
 # to do.
 
 # %% [markdown]
+# ### One name, and ten
+#
 # And the name network? It reads a name letter by letter, and each letter waits for the letter before. What is the bound
 # for one name of twelve letters? And for ten names in one graph?
 

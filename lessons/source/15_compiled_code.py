@@ -176,10 +176,9 @@ reveal("arrays of a step", program.count("empty("))
 # - *Nodes are missing.* 1 + exp is computed once, and both the logarithm and its derivative read it (lesson 13).
 # - *The order* is not yours. The gradient of the score is there before the loss is finished, and V is updated before W
 #   has a gradient. The compiler always takes next what adds the fewest bytes (lesson 14), so that little has to wait.
-#
-# How many lines of the program did each of your lines become? The notes at the ends of the lines tell us:
 
 # %%
+# How many lines of the program did each of your lines become? The notes at the ends of the lines tell.
 lines_from = Counter(int(number) for number in re.findall(r"line (\d+)$", program, flags=re.M))
 start_line = step.python_function.__code__.co_firstlineno
 for number, line in enumerate(inspect.getsource(step.python_function).splitlines(), start_line):
@@ -515,6 +514,8 @@ reveal("programs", len(open_length.history[-1].run.variants))
 # `RetracingWarning` of lesson 11 does not come, because there is only one trace.)
 
 # %% [markdown]
+# ### The way out
+#
 # The usual way out is **bucketing**: fill the input up to one of a few lengths, with something that does not count.
 
 
