@@ -45,12 +45,9 @@ ANSWERS: dict[Callable[..., Any], Schema] = {
         metadata=table(signature_def=table(signature_def=table(serving_default=SIGNATURE))),
     ),
     v2.metadata: table(name=TEXT, versions=array(TEXT), platform=TEXT, inputs=array(TENSOR), outputs=array(TENSOR)),
-    v2.ready: table(name=TEXT, ready=YES),
-    v2.all_ready: table(ready=YES),
-    v2.live: table(live=YES),
-    v2.names: table(models=array(TEXT)),
-    v2.server: table(name=TEXT, version=TEXT, extensions=array(TEXT)),
-}
+    v2.ready: table(name=TEXT, ready=YES), v2.all_ready: table(ready=YES), v2.live: table(live=YES),
+    v2.names: table(models=array(TEXT)), v2.server: table(name=TEXT, version=TEXT, extensions=array(TEXT)),
+}  # fmt: skip
 IN_V1: Schema = {
     "instances": {"type": "array", "items": {}, "minItems": 1},
     "inputs": {},

@@ -71,11 +71,8 @@ def convert(function: Any) -> Any:
 
 
 def left_alone(function: FunctionType, reason: str) -> None:
-    warnings.warn(
-        f"{function.__qualname__}() runs as it is written, without AutoGraph: {reason}. Mark it with "
-        "@minigrad.graph.autograph.do_not_convert if this is meant",
-        stacklevel=3,
-    )
+    text = f"{function.__qualname__}() runs as it is written, without AutoGraph: {reason}. Mark it with "
+    warnings.warn(text + "@minigrad.graph.autograph.do_not_convert if this is meant", stacklevel=3)
 
 
 def with_leak_warnings(function: Any) -> Any:
