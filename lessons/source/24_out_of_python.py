@@ -178,8 +178,8 @@ reveal("think", sum(weight in node.inputs for node in nodes))
 # %% [markdown]
 # ### The whole graph
 #
-# A picture comes in at one end, is multiplied, shifted and read. Two rounds of `think` follow,
-# each added to its own input. Two arrows leave the weights of `think`.
+# A picture comes in at one end, is multiplied, shifted and read. Then comes what the loop did. Find the weights of
+# `think`, and follow each arrow that leaves them.
 
 # %%
 GraphView(loaded.graph)
