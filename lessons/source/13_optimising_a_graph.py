@@ -553,7 +553,7 @@ mg.compiler.steps(graph_of(rounded, fractions), mg.compiler.FAST)
 # %% slideshow={"slide_type": "skip"}
 Quiz("13_optimising_a_graph")
 
-# %% [markdown] slideshow={"slide_type": "skip"}
+# %% [markdown] folded=true slideshow={"slide_type": "skip"}
 # ## The same elsewhere
 #
 # | minigrad | PyTorch | TensorFlow | JAX |
@@ -567,6 +567,40 @@ Quiz("13_optimising_a_graph")
 #
 # The table compares names, not promises: neither `torch.compile` nor XLA promises the bits of an eager run. In the row
 # of `f.source`, f is what the second row makes.
+#
+# ### The same in PyTorch
+#
+# The pass x · 1 → x takes two nodes out of a graph of `torch.fx`, and the result has the same bits. Two other rules are
+# not true of PyTorch's floats either: x · 0 → 0 fails at infinity, and x + 0 → x fails at −0.
+
+
+# %% slideshow={"slide_type": "skip"}
+from minigrad.course import in_pytorch
+
+
+@in_pytorch
+def a_pass_in_pytorch(torch):
+    """
+    6 nodes, then 4
+    the same bits: True
+    x * 0 at infinity: nan
+    x + 0 at -0.0: 0.0
+    """
+    import operator
+
+    program = torch.fx.symbolic_trace(lambda x: (x * 1).exp() * 1 + x)
+    x = torch.linspace(-2, 2, 5)
+    nodes_before, result_before = len(program.graph.nodes), program(x)
+    for node in program.graph.nodes:
+        if node.target is operator.mul and node.args[1] == 1:
+            node.replace_all_uses_with(node.args[0])
+            program.graph.erase_node(node)
+    program.recompile()
+    print(nodes_before, "nodes, then", len(program.graph.nodes))
+    print("the same bits:", torch.equal(program(x), result_before))
+    print("x * 0 at infinity:", (torch.tensor(torch.inf) * 0).item())
+    print("x + 0 at -0.0:", (torch.tensor(-0.0) + 0.0).item())
+
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## What we saw

@@ -607,7 +607,7 @@ for way in (with_new_arrays, in_one_place):
 # %% slideshow={"slide_type": "skip"}
 Quiz("15_compiled_code")
 
-# %% [markdown] slideshow={"slide_type": "skip"}
+# %% [markdown] folded=true slideshow={"slide_type": "skip"}
 # ## The same elsewhere
 #
 # | minigrad | PyTorch | TensorFlow | JAX |
@@ -629,6 +629,38 @@ Quiz("15_compiled_code")
 # XLA makes a program for each shape, as minigrad does. PyTorch's compiler writes programs with the length as a
 # variable, once it has seen a second one. In the column of JAX, f is a `jax.jit(f)`; `jax_log_compiles` is set by
 # `jax.config.update`.
+#
+# ### The same in PyTorch
+#
+# Five calls bring five lengths: with `dynamic=False` PyTorch compiles five times, with `dynamic=True` once.
+
+
+# %% slideshow={"slide_type": "skip"}
+from minigrad.course import in_pytorch
+
+
+@in_pytorch
+def compilations_in_pytorch(torch):
+    """
+    dynamic=False: 5 graphs compiled
+    dynamic=True: 1 graphs compiled
+    """
+    for dynamic in (False, True):
+        torch.compiler.reset()
+        graphs = []
+
+        def compiler(graph, inputs, graphs=graphs):
+            graphs.append(graph)
+            return graph.forward
+
+        @torch.compile(backend=compiler, dynamic=dynamic)
+        def f(x):
+            return (x.exp() + 1).sum()
+
+        for n in (4, 5, 6, 7, 8):
+            f(torch.ones(n))
+        print(f"dynamic={dynamic}: {len(graphs)} graphs compiled")
+
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## What we saw

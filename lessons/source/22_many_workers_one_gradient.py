@@ -575,7 +575,7 @@ reveal("send first", ["neither arrives", "8 arrive, 300,000 do not", "both arriv
 # %% slideshow={"slide_type": "skip"}
 Quiz("22_many_workers_one_gradient")
 
-# %% [markdown] slideshow={"slide_type": "skip"}
+# %% [markdown] folded=true slideshow={"slide_type": "skip"}
 # ## The same elsewhere
 #
 # | minigrad | PyTorch | TensorFlow | JAX |
@@ -595,6 +595,40 @@ Quiz("22_many_workers_one_gradient")
 # `ParameterServerStrategy` is our star: servers keep the weights, and workers send them gradients.
 #
 # In JAX you shard arrays under `jax.jit`, or write what each device does with `jax.shard_map`.
+#
+# ### The same in PyTorch
+#
+# Four workers of *gloo*, here threads of one process, add up their gradients. Each loss is a mean over 64 rows, so each
+# worker gets four times the gradient of the whole batch.
+
+
+# %% slideshow={"slide_type": "skip"}
+from minigrad.course import in_pytorch
+
+
+@in_pytorch
+def all_reduce_in_pytorch(torch):
+    """times the whole batch's gradient: 4.000 4.000 4.000 4.000"""
+    from concurrent.futures import ThreadPoolExecutor
+
+    torch.manual_seed(0)
+    net, store = torch.nn.Linear(64, 10), torch.distributed.HashStore()
+    x, y = torch.randn(256, 64), torch.randint(0, 10, (256,))
+
+    def gradient(rows):
+        loss = torch.nn.functional.cross_entropy(net(x[rows]), y[rows])
+        return torch.autograd.grad(loss, net.weight)[0].flatten()
+
+    def work(rank):
+        g = gradient(slice(64 * rank, 64 * (rank + 1)))
+        torch.distributed.ProcessGroupGloo(store, rank, 4).allreduce([g]).wait()
+        return g
+
+    whole = gradient(slice(0, 256))
+    with ThreadPoolExecutor(4) as workers:
+        sums = list(workers.map(work, range(4)))
+    print("times the whole batch's gradient:", *(f"{g @ whole / (whole @ whole):.3f}" for g in sums))
+
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## What we saw

@@ -627,6 +627,41 @@ Quiz("24_out_of_python")
 # | Triton Inference Server | NVIDIA's server for ONNX, PyTorch, TensorRT and others |
 # | safetensors | arrays and names in a file, and no code: what `mg.save` writes, too |
 
+# %% [markdown] folded=true slideshow={"slide_type": "skip"}
+# ### The same in PyTorch
+#
+# Weights fit into a class that computes something else, and nobody complains. A careful loader refuses the pickle of a
+# whole network. A graph with its arrays gives the same bits, and needs no class.
+
+
+# %% slideshow={"slide_type": "skip"}
+from minigrad.course import in_pytorch
+
+
+@in_pytorch
+def files_in_pytorch(torch):
+    """
+    <All keys matched successfully> the same answers: False
+    the pickle of the network: refused
+    the same bits from the graph: True
+    """
+    import io
+    import pickle
+
+    nn, x = torch.nn, torch.ones(3, 64)
+    net = nn.Sequential(nn.Linear(64, 32), nn.Tanh(), nn.Linear(32, 10))
+    guess = nn.Sequential(nn.Linear(64, 32), nn.ReLU(), nn.Linear(32, 10))
+    print(guess.load_state_dict(net.state_dict()), "the same answers:", torch.allclose(guess(x), net(x)))
+    torch.save(net, file := io.BytesIO())
+    try:
+        torch.load(io.BytesIO(file.getvalue()), weights_only=True)
+    except pickle.UnpicklingError:
+        print("the pickle of the network: refused")
+    torch.export.save(torch.export.export(net, (x,)), file := io.BytesIO())
+    loaded = torch.export.load(io.BytesIO(file.getvalue())).module()
+    print("the same bits from the graph:", torch.equal(loaded(x), net(x)))
+
+
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## What we saw
 #
