@@ -263,14 +263,11 @@ def test_a_cell_put_in_between_changes_the_id_of_no_other(course):
     assert len(set(after)) == 4
 
 
-@pytest.mark.parametrize(
-    ("header", "words"),
-    [
-        ("", "95_try.py: no header"),
-        (HEADER.replace("minutes: 5", "minutes: five"), "the header's 'minutes' is 'five'; expected a int"),
-        (HEADER.replace("#     title: This | that\n", ""), "the header's 'title' is None"),
-    ],
-)
+@pytest.mark.parametrize(("header", "words"), [
+    ("", "95_try.py: no header"),
+    (HEADER.replace("minutes: 5", "minutes: five"), "the header's 'minutes' is 'five'; expected a int"),
+    (HEADER.replace("#     title: This | that\n", ""), "the header's 'title' is None"),
+])  # fmt: skip
 def test_a_lesson_without_its_facts_is_not_built(course, header, words):
     course.write("# %%\n1", header=header)
 
@@ -310,19 +307,16 @@ def test_every_lesson_is_stored_with_its_outputs():
 # -- what the author of an exercise may get wrong -----------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("old", "new", "words"),
-    [
-        ('# %% probes="visits"', '# %% probes="visit"', "probes='visit' names no part"),
-        ('# %% wrong="visits"\n# Shows: ', '# %% wrong="visits"\n# Sees: ', "a wrong answer begins with"),
-        ("times_at_x = 10\n", "times_at_x = 20\n", "the probes cannot tell apart"),
-        ("times_at_x = 10\n", "times_at_x = 1024\n", "the probes cannot tell apart 'the solution' and"),
-        ("times_at_x = 10\n", "times_at_x = 1 / 0\n", "a cell ends with ZeroDivisionError"),
-        ('hints="visits"\n# 1. ', 'hints="visits"\n# ', "the hints must be a numbered list"),
-        ('shows="visits"', 'shows="zero"', "'visits': it has 0 shows cells, and needs one"),
-        ("would come to x more\n# than", "would. It would come to x more\n# than", "`shows` must be one sentence, not"),
-    ],
-)
+@pytest.mark.parametrize(("old", "new", "words"), [
+    ('# %% probes="visits"', '# %% probes="visit"', "probes='visit' names no part"),
+    ('# %% wrong="visits"\n# Shows: ', '# %% wrong="visits"\n# Sees: ', "a wrong answer begins with"),
+    ("times_at_x = 10\n", "times_at_x = 20\n", "the probes cannot tell apart"),
+    ("times_at_x = 10\n", "times_at_x = 1024\n", "the probes cannot tell apart 'the solution' and"),
+    ("times_at_x = 10\n", "times_at_x = 1 / 0\n", "a cell ends with ZeroDivisionError"),
+    ('hints="visits"\n# 1. ', 'hints="visits"\n# ', "the hints must be a numbered list"),
+    ('shows="visits"', 'shows="zero"', "'visits': it has 0 shows cells, and needs one"),
+    ("would come to x more\n# than", "would. It would come to x more\n# than", "`shows` must be one sentence, not"),
+])  # fmt: skip
 def test_a_defective_exercise_is_not_built(old, new, words, tmp_path):
     text = SOLUTION.read_text("utf-8")
     assert old in text

@@ -30,24 +30,15 @@ def made(*cells, minutes=5, **facts):
     return new_notebook(cells=nodes, metadata={"minigrad": {"minutes": minutes, **facts}})
 
 
-@table(
-    "cells, minutes",
-    [
-        ((prose(360),), 2),
-        ((new_markdown_cell("# Two\n\nwords"),), 3 / 180),
-        (("x = 1\n\n# a remark\ny = 2\n" * 4,), 1),
-        (("Predict('a', '?')", "Guess('b', '?')"), 3 + 2 / 8),
-        (("ChainRule(z)", 'Quiz("07_small")', "mg.widgets.GraphView(z)"), 6 + 3 / 8),
-        (("from minigrad.course import Predict, Quiz",), 1 / 8),
-        ((new_raw_cell("for authors " * 90),), 0),
-        ((prose(180, slideshow={"notes": "for the lecturer " * 90}),), 1),
-        ((new_markdown_cell("## Further", metadata=FOLDED), prose(900), "ChainRule(z)"), 2 / 180),
-        (
-            (new_markdown_cell("## Further", metadata=FOLDED), prose(900), new_markdown_cell("## On"), prose(180)),
-            184 / 180,
-        ),
-    ],
-)
+@table("cells, minutes", [
+    ((prose(360),), 2), ((new_markdown_cell("# Two\n\nwords"),), 3 / 180), (("x = 1\n\n# a remark\ny = 2\n" * 4,), 1),
+    (("Predict('a', '?')", "Guess('b', '?')"), 3 + 2 / 8),
+    (("ChainRule(z)", 'Quiz("07_small")', "mg.widgets.GraphView(z)"), 6 + 3 / 8),
+    (("from minigrad.course import Predict, Quiz",), 1 / 8), ((new_raw_cell("for authors " * 90),), 0),
+    ((prose(180, slideshow={"notes": "for the lecturer " * 90}),), 1),
+    ((new_markdown_cell("## Further", metadata=FOLDED), prose(900), "ChainRule(z)"), 2 / 180),
+    ((new_markdown_cell("## Further", metadata=FOLDED), prose(900), new_markdown_cell("## On"), prose(180)), 184 / 180),
+])  # fmt: skip
 def test_the_minutes_of_a_lesson(cells, minutes):
     assert minutes_of(made(*cells)) == pytest.approx(minutes)
 
@@ -71,19 +62,14 @@ def test_a_header_states_whole_minutes_rounded_up_to_the_next_five(minutes, stat
     assert rounded_up(minutes) == stated
 
 
-@table(
-    "words, minutes, facts, problem",
-    [
-        (41 * 180, 45, {}, None),
-        (41 * 180, 40, {}, "the header says 40 minutes, and it takes 41.0: say 45"),
-        (41 * 180, 50, {}, "the header says 50 minutes, and it takes 41.0: say 45"),
-        (60 * 180, 60, {}, None),
-        (61 * 180, 65, {}, "it takes 61.0 minutes, and 60 are allowed: shorten it, or fold side topics"),
-        (41 * 180, 50, {"lesson": "07_small"}, None),
-        (41 * 180, 40, {"lesson": "07_small"}, "the header says 40 minutes, and it takes 41.0: say 45"),
-        (61 * 180, 65, {"lesson": "07_small"}, None),
-    ],
-)
+@table("words, minutes, facts, problem", [
+    (41 * 180, 45, {}, None), (41 * 180, 40, {}, "the header says 40 minutes, and it takes 41.0: say 45"),
+    (41 * 180, 50, {}, "the header says 50 minutes, and it takes 41.0: say 45"), (60 * 180, 60, {}, None),
+    (61 * 180, 65, {}, "it takes 61.0 minutes, and 60 are allowed: shorten it, or fold side topics"),
+    (41 * 180, 50, {"lesson": "07_small"}, None),
+    (41 * 180, 40, {"lesson": "07_small"}, "the header says 40 minutes, and it takes 41.0: say 45"),
+    (61 * 180, 65, {"lesson": "07_small"}, None),
+])  # fmt: skip
 def test_a_header_that_states_other_minutes_is_refused(words, minutes, facts, problem):
     nb = made(prose(words), minutes=minutes, **facts)
 
