@@ -159,8 +159,8 @@ reveal("begins", round(loss.item(), 1))
 # %% [markdown]
 # The loss is a little above ln 65 = 4.17. This network does not give each letter the same score. Look at the first
 # method: the table `token` looks the letters up at the beginning, and the same table makes the scores at the end. So an
-# untrained network prefers the letter that it has just read, which is rarely the next. A loss far above 4.17 would mean that some numbers begin
-# too large. This is the cheapest gate there is.
+# untrained network prefers the letter that it has just read, which is rarely the next. A loss far above 4.17 would mean
+# that some numbers begin too large. This is the cheapest gate there is.
 
 # %% [markdown]
 # ### The boxes of lesson 00
