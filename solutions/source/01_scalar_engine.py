@@ -171,7 +171,7 @@ def lopsided():
     return add(x, add(x, add(x, x)))
 
 
-def told(y):
+def describe_order(y):
     """For each node of the order: its last place there, and its parents' places."""
     placed = order(y)
     where = {id(node): i for i, node in enumerate(placed)}
@@ -179,7 +179,7 @@ def told(y):
 
 
 @referee
-def told(places):
+def describe_order(places):
     after = all(p is not None and p < own for own, parents in places for p in parents)
     different = len({own for own, _ in places})
     return {"nodes": len(places), "different nodes": different, "each after its parents": after}
@@ -203,26 +203,26 @@ def twice_the_same_graph():
 
 
 # Hint: A leaf alone: `order(y)` should be a list with y in it.
-told(Node(5.0))
-# Hint: A sum of two leaves: three nodes, and y is the last.
-told(add(Node(1.0), Node(2.0)))
+describe_order(Node(5.0))
+# Hint: A sum of two leaves: three nodes, the leaves first and y last.
+describe_order(add(Node(1.0), Node(2.0)))
 # Hint: In y = x + x one node is used twice, and it should be in the list once.
-told(diamonds(1, 3.0))
+describe_order(diamonds(1, 3.0))
 # Hint: In x + (x + (x + x)) x is met early and needed late. Place each node when all its parents are placed: after the
 # walk to them, not before.
-told(lopsided())
+describe_order(lopsided())
 # Hint: Equal numbers are not the same node. Remember the nodes themselves, not their numbers.
-told(twins())
+describe_order(twins())
 # Hint: Zeros are numbers like any others: no node may be left out because its number is 0 or equal to another.
-told(add(diamonds(3, 0.0), Node(0.0)))
+describe_order(add(diamonds(3, 0.0), Node(0.0)))
 # Hint: In a chain of 250 sums every node should be in the list, from the first leaf to y.
-told(chain(250))
+describe_order(chain(250))
 # Hint: A second call on the same graph should give the same list. What did the first call leave behind: a set that is
 # kept, or a mark on the nodes?
 twice_the_same_graph()
 # Hint: Forty doublings are 41 nodes, but 2 to the power 40 paths. Ask whether a node was seen before you walk to its
 # parents.
-told(diamonds(40, 3.0))
+describe_order(diamonds(40, 3.0))
 
 # %% [markdown] hints="order"
 # 1. To place a node, first place its parents. That is a function that calls itself.

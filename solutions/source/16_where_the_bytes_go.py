@@ -273,7 +273,7 @@ check("who_keeps")
 
 
 # %% probes="who_keeps"
-def said():
+def eight_words():
     """The eight words, from a list, from a dictionary by letter, or from a text."""
     words = [w for w in keeps.replace(",", " ").split() if len(w) > 1] if isinstance(keeps, str) else keeps
     if hasattr(words, "items"):
@@ -288,7 +288,7 @@ def said():
 
 # Hint: Write each derivative down, and look at which letters are in it: x, y, the result, or none. Eight words, from a
 # to h.
-said()
+eight_words()
 
 # %% [markdown] hints="who_keeps"
 # 1. Write down each derivative. Which letters are in it: x, y, the result, or none?

@@ -92,7 +92,7 @@ linear_flops, conv_macs, strided, per_weight = 16_000, 25_920, 6480, 1
 # %% [markdown]
 # ## 2. The power
 #
-# **2 points, 8 minutes.** Write `power(ns, costs)`: the costs were found at the lengths ns. The two lists are equally
+# **2 points, 8 minutes.** Write `power(ns, costs)`: the costs were measured at the lengths ns. The lists are equally
 # long and in no special order, and all numbers are above 0. With what power of n does the cost grow? Take the **two
 # largest lengths**, since at small ones something else may be in the way: divide the logarithm of the quotient of their
 # costs by the logarithm of the quotient of the lengths, and round to two decimals. For `power([1, 2, 4], [5, 9, 36])`

@@ -768,12 +768,12 @@ WORD = {
 }  # fmt: skip
 
 
-def said_of(nodes, *_):
+def result_of(nodes, *_):
     return nodes
 
 
 @referee
-def said_of(nodes, _, x, right, most):
+def result_of(nodes, _, x, right, most):
     """What comes of a spelling: right, too long, a word that is none, or the first place of another number."""
     values = {"x": x}
     with numeric.errstate(all="ignore"):
@@ -800,15 +800,15 @@ WIDE = POINTS.astype("f8")
 SILU, SOFTPLUS = WIDE / (1 + numeric.exp(-WIDE)), numeric.logaddexp(0, WIDE)
 VARIANCE = ROWS.astype("f8").var(-1, keepdims=True)
 # Hint: `silu` is x times the sigmoid of x: two nodes, and the last gives "y".
-said_of(silu, POINTS, SILU, 2)
+result_of(silu, POINTS, SILU, 2)
 # Hint: `variance`: take the mean away from x first, then square, and take the mean of the squares, with its axis kept.
-said_of(variance, ROWS, VARIANCE, 4)
+result_of(variance, ROWS, VARIANCE, 4)
 # Hint: `softplus` near 0: the sum of max(x, 0) and log(1 + e^(−|x|)).
-said_of(softplus, POINTS[:-3], SOFTPLUS[:-3], 7)
+result_of(softplus, POINTS[:-3], SOFTPLUS[:-3], 7)
 # Hint: `softplus` at 100 and 500: e^100 is infinite in float32. Raise e only to −|x|.
-said_of(softplus, POINTS[:-1], SOFTPLUS[:-1], 7)
+result_of(softplus, POINTS[:-1], SOFTPLUS[:-1], 7)
 # Hint: `softplus` at −100: the sigmoid of −100 raises e to 100, and gives 0, which has no logarithm.
-said_of(softplus, POINTS, SOFTPLUS, 7)
+result_of(softplus, POINTS, SOFTPLUS, 7)
 
 # %% [markdown] hints="onnx_words"
 # 1. silu: one node gives the sigmoid, and the next one multiplies it by x.
