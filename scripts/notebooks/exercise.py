@@ -290,7 +290,7 @@ class Stored:
             message = "" if number is None else facts["wrong"][number].get("message", "")
         except (KeyError, IndexError):
             raise BuildError(f"{where}: its outcomes are not stored yet: run `python scripts/build`") from None
-        return [Outcome(*outcome, told=message) for outcome in kept]
+        return [Outcome(kind, value, message) for kind, value in kept]
 
 
 def outcomes(nb: NotebookNode, part: str, answer: str, probes: str, where: str) -> list[Outcome]:
