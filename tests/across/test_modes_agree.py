@@ -10,15 +10,11 @@ A = np.random.default_rng(0).normal(size=(4, 3))
 PLACES = np.array([[0, 0, 1], [3, 0, 1]])
 CALLS = {
     "svd": lambda x: mg.linalg.svd(x).S,
-    "its vectors": lambda x: mg.linalg.svd(x)[0][:, :3] @ mg.linalg.svd(x, False).Vh,
-    "qr": lambda x: mg.linalg.qr(x).R,
+    "its vectors": lambda x: mg.linalg.svd(x)[0][:, :3] @ mg.linalg.svd(x, False).Vh, "qr": lambda x: mg.linalg.qr(x).R,
     "lu": lambda x: mg.linalg.lu(x)[1] @ mg.linalg.lu_solve(*mg.linalg.lu_factor(x[:3]), x.mT),
-    "matrix_exp": lambda x: x[:3].matrix_exp(),
-    "pinv": mg.linalg.pinv,
-    "lstsq": lambda x: mg.linalg.lstsq(x, x[:, :1] * 2)[0],
-    "inv_ex": lambda x: mg.linalg.inv_ex(x[:3]).result,
-    "cond": lambda x: mg.linalg.cond(x[:3], 1),
-    "cholesky_inverse": lambda x: x[:3].tril().cholesky_inverse(),
+    "matrix_exp": lambda x: x[:3].matrix_exp(), "pinv": mg.linalg.pinv,
+    "lstsq": lambda x: mg.linalg.lstsq(x, x[:, :1] * 2)[0], "inv_ex": lambda x: mg.linalg.inv_ex(x[:3]).result,
+    "cond": lambda x: mg.linalg.cond(x[:3], 1), "cholesky_inverse": lambda x: x[:3].tril().cholesky_inverse(),
     "scatter_reduce": lambda x: x.scatter_reduce(0, mg.tensor(PLACES), x[:2] * 2, "prod"),
     "index_reduce": lambda x: x.index_reduce(0, mg.tensor([0, 0, 2]), x[1:], "mean", include_self=False),
     "masked_scatter": lambda x: x.masked_scatter(x > 0, x.flip(0)),
@@ -27,7 +23,7 @@ CALLS = {
     "Γ": lambda x: x.lgamma() + x.digamma() + mg.polygamma(2, x) + (x.abs() + 2).mvlgamma(2),
     "erfinv": lambda x: (x / 10).erfinv(),
     "of two": lambda x: x.copysign(x.flip(0)) + x.fmax(x.flip(1)) + x.logaddexp2(x * 2) + x.sinc(),
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("name", CALLS)

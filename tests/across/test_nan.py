@@ -18,16 +18,11 @@ PAIRS = np.stack([ROWS[:, :-1], ROWS[:, 1:]])
 
 # name → our function of the rows, and NumPy's, in which NaN wins
 EXTREMA = {
-    "max": (lambda x: x.max(), np.nan),
-    "min": (lambda x: x.min(), np.nan),
-    "max of rows": (lambda x: x.max(1)[0], ROWS.max(1)),
-    "its places": (lambda x: x.max(1)[1], ROWS.argmax(1)),
-    "min of rows": (lambda x: x.min(1)[0], ROWS.min(1)),
-    "its places, of min": (lambda x: x.min(1)[1], ROWS.argmin(1)),
-    "amax": (lambda x: x.amax(0), ROWS.max(0)),
-    "amin": (lambda x: x.amin(0), ROWS.min(0)),
-    "argmax": (lambda x: x.argmax(1), ROWS.argmax(1)),
-    "argmin": (lambda x: x.argmin(1), ROWS.argmin(1)),
+    "max": (lambda x: x.max(), np.nan), "min": (lambda x: x.min(), np.nan),
+    "max of rows": (lambda x: x.max(1)[0], ROWS.max(1)), "its places": (lambda x: x.max(1)[1], ROWS.argmax(1)),
+    "min of rows": (lambda x: x.min(1)[0], ROWS.min(1)), "its places, of min": (lambda x: x.min(1)[1], ROWS.argmin(1)),
+    "amax": (lambda x: x.amax(0), ROWS.max(0)), "amin": (lambda x: x.amin(0), ROWS.min(0)),
+    "argmax": (lambda x: x.argmax(1), ROWS.argmax(1)), "argmin": (lambda x: x.argmin(1), ROWS.argmin(1)),
     "sort": (lambda x: x.sort(1)[0], IN_ORDER),
     "sort, descending": (lambda x: mg.sort(x, dim=1, descending=True)[0], IN_ORDER[:, ::-1]),
     "topk": (lambda x: x.topk(2, 1)[0], IN_ORDER[:, :-3:-1]),
@@ -37,8 +32,7 @@ EXTREMA = {
     "clamp": (lambda x: x.clamp(-1.0, 2.0), ROWS.clip(-1, 2)),
     "maximum": (lambda x: mg.maximum(x, x.flip(0)), np.maximum(ROWS, ROWS[::-1])),
     "minimum": (lambda x: mg.minimum(x, x.flip(0)), np.minimum(ROWS, ROWS[::-1])),
-    "relu": (F.relu, np.maximum(ROWS, 0)),
-    "hardtanh": (F.hardtanh, ROWS.clip(-1, 1)),
+    "relu": (F.relu, np.maximum(ROWS, 0)), "hardtanh": (F.hardtanh, ROWS.clip(-1, 1)),
     "max_pool1d": (lambda x: F.max_pool1d(x[None], 2, 1)[0], PAIRS.max(0)),
     "max_pool2d": (lambda x: F.max_pool2d(x[None, None], (1, 2), 1)[0, 0], PAIRS.max(0)),
     "adaptive_max_pool1d": (lambda x: F.adaptive_max_pool1d(x[None], 2)[0], PAIRS[:, :, ::2].max(0)),
@@ -46,7 +40,7 @@ EXTREMA = {
     "cummin": (lambda x: x.cummin(1)[0], np.minimum.accumulate(ROWS, 1)),
     "the largest size": (lambda x: mg.linalg.vector_norm(x, float("inf"), 1), abs(ROWS).max(1)),
     "the smallest size": (lambda x: mg.linalg.vector_norm(x, -float("inf"), 1), abs(ROWS).min(1)),
-}
+}  # fmt: skip
 
 
 @pytest.mark.share(5)

@@ -165,11 +165,9 @@ def test_erf_falls_as_steep_as_it_should_near_0_and_far_out():
 def test_what_has_no_meaning_says_so():
     truth, whole = mg.tensor([True, False]), mg.tensor([1, 2])
     mistakes = {
-        "a minus sign before a boolean": lambda: -truth,
-        "booleans subtracted": lambda: truth - truth,
-        "bits of a float": lambda: mg.tensor([1.0]) & 1,
-        "an integer to a negative power": lambda: whole**-1,
-    }
+        "a minus sign before a boolean": lambda: -truth, "booleans subtracted": lambda: truth - truth,
+        "bits of a float": lambda: mg.tensor([1.0]) & 1, "an integer to a negative power": lambda: whole**-1,
+    }  # fmt: skip
     for mistake in mistakes.values():
         with pytest.raises(errors.DTypeError):
             mistake()

@@ -10,12 +10,10 @@ from minigrad.draw.words import number
 from minigrad.scalar.value import Value, history
 
 GRAPHS = {
-    "a product and a sum": lambda x, y, w: x * y + w,
-    "used twice": lambda x, y, w: (x * y + w).tanh() * x,
-    "a quotient": lambda x, y, w: x.exp() / (y - w),
-    "powers": lambda x, y, w: x**3 - y**-1.5 * (w**2 + 1),
+    "a product and a sum": lambda x, y, w: x * y + w, "used twice": lambda x, y, w: (x * y + w).tanh() * x,
+    "a quotient": lambda x, y, w: x.exp() / (y - w), "powers": lambda x, y, w: x**3 - y**-1.5 * (w**2 + 1),
     "a logarithm": lambda x, y, w: (x * x).log() * y + (-w).relu() + (x + w).relu(),
-}
+}  # fmt: skip
 GIVEN, DRAGGED = (2.0, 3.0, 0.5), (2.65, 1.1, -0.425)
 TEXTS = "parts => Object.fromEntries(parts.map((part) => [part.dataset.id, part.querySelector('.mg-{}').textContent]))"
 

@@ -84,8 +84,7 @@ def test_a_number_within_the_tolerance_is_right_and_one_beyond_is_not():
     ({"kind": "option", "options": ("a",)}, "at least two options"),
     ({"tolerance": float("nan")}, "tolerance of 0 or more, got nan"),
     ({"tolerance": -1.0}, "tolerance of 0 or more, got -1"),
-    ({"kind": "order", "options": ("a", "a")}, "at least two options"),
-    ({"name": ""}, "needs a name"),
+    ({"kind": "order", "options": ("a", "a")}, "at least two options"), ({"name": ""}, "needs a name"),
 ])  # fmt: skip
 def test_a_question_without_an_answer_is_refused(said, words):
     with pytest.raises(ValueError, match=words):

@@ -18,13 +18,11 @@ def pruned():
 
 
 LAYERS = {
-    "LSTM": (lambda: mg.nn.LSTM(3, 4, 2), (5, 2, 3)),
-    "GRU": (lambda: mg.nn.GRU(3, 4, bidirectional=True), (5, 2, 3)),
+    "LSTM": (lambda: mg.nn.LSTM(3, 4, 2), (5, 2, 3)), "GRU": (lambda: mg.nn.GRU(3, 4, bidirectional=True), (5, 2, 3)),
     "attention": (lambda: mg.nn.TransformerEncoderLayer(8, 2, 16, dropout=0.0), (5, 2, 8)),
     "batch norm": (lambda: mg.nn.Sequential(mg.nn.Conv2d(2, 3, 3), mg.nn.BatchNorm2d(3)), (4, 2, 5, 5)),
-    "PReLU": (mg.nn.PReLU, (4, 5)),
-    "pruned": (pruned, (2, 3)),
-}
+    "PReLU": (mg.nn.PReLU, (4, 5)), "pruned": (pruned, (2, 3)),
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("strategy", dist.ShardingStrategy)

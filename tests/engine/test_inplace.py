@@ -222,13 +222,11 @@ def kept_then(edit):
 
 
 REFUSED = {
-    "the tensor itself": lambda y: y.add_(1),
-    "a view": lambda y: y[0:1].add_(1),
+    "the tensor itself": lambda y: y.add_(1), "a view": lambda y: y[0:1].add_(1),
     "a view of a view": lambda y: y.reshape(3, 1)[1:].zero_(),
     "what was detached from it": lambda y: y.detach().add_(1),
-    "without recording": lambda y: unrecorded(lambda: y.add_(1)),
-    "an element": lambda y: y.__setitem__(0, 1.0),
-}
+    "without recording": lambda y: unrecorded(lambda: y.add_(1)), "an element": lambda y: y.__setitem__(0, 1.0),
+}  # fmt: skip
 
 
 def unrecorded(f):

@@ -18,13 +18,11 @@ def told(mode, setting, f=None):
 
 
 MODES = {
-    "no_grad": (mg.no_grad, False),
-    "enable_grad": (mg.enable_grad, True),
-    "inference_mode": (mg.inference_mode, False),
+    "no_grad": (mg.no_grad, False), "enable_grad": (mg.enable_grad, True), "inference_mode": (mg.inference_mode, False),
     "inference_mode(False)": (partial(told, mg.inference_mode, False), True),
     "set_grad_enabled(False)": (partial(told, mg.set_grad_enabled, False), False),
     "set_grad_enabled(True)": (partial(told, mg.set_grad_enabled, True), True),
-}
+}  # fmt: skip
 each_mode = pytest.mark.parametrize(("mode", "recording"), MODES.values(), ids=MODES)
 each_outside = pytest.mark.parametrize("outside", [True, False], ids=["recorded outside", "unrecorded outside"])
 

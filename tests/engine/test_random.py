@@ -148,20 +148,18 @@ def test_a_seed_has_64_bits():
 KEY = random.key(0)
 
 
-test_what_makes_no_sense_is_refused_by_name = mistakes(
-    [
-        (lambda: random.normal(mg.tensor([1, 2]), (3,)), DTypeError, r"draws from a key, u32\[2\], and got i64\[2\]"),
-        (lambda: random.bits(random.split(KEY), (3,)), ShapeError, r"u32\[2, 2\]"),
-        (lambda: random.uniform(KEY, (3,), "i8"), DTypeError, "and got dtype int64"),
-        (lambda: random.bernoulli(KEY, 1.5, (3,)), ValueError, "probability from 0 to 1"),
-        (lambda: random.randint(KEY, (3,), 4, 4), ValueError, "low < high"),
-        (lambda: random.randint(KEY, (3,), 0, 300, "u1"), DTypeError, "0 to 299, which do not all fit into uint8"),
-        (lambda: random.uniform(KEY, (-1,)), ValueError, "lengths of 0 or more"),
-        (lambda: random.choice(KEY, mg.tensor([1.0, 2.0]), 3), ShapeError, "cannot draw 3 of 2"),
-        (lambda: random.fold_in(KEY, mg.tensor([1.5])), DTypeError, "takes an integer"),
-        (lambda: mg.randint(5), TypeError, "needs a size"),
-    ]
-)
+test_what_makes_no_sense_is_refused_by_name = mistakes([
+    (lambda: random.normal(mg.tensor([1, 2]), (3,)), DTypeError, r"draws from a key, u32\[2\], and got i64\[2\]"),
+    (lambda: random.bits(random.split(KEY), (3,)), ShapeError, r"u32\[2, 2\]"),
+    (lambda: random.uniform(KEY, (3,), "i8"), DTypeError, "and got dtype int64"),
+    (lambda: random.bernoulli(KEY, 1.5, (3,)), ValueError, "probability from 0 to 1"),
+    (lambda: random.randint(KEY, (3,), 4, 4), ValueError, "low < high"),
+    (lambda: random.randint(KEY, (3,), 0, 300, "u1"), DTypeError, "0 to 299, which do not all fit into uint8"),
+    (lambda: random.uniform(KEY, (-1,)), ValueError, "lengths of 0 or more"),
+    (lambda: random.choice(KEY, mg.tensor([1.0, 2.0]), 3), ShapeError, "cannot draw 3 of 2"),
+    (lambda: random.fold_in(KEY, mg.tensor([1.5])), DTypeError, "takes an integer"),
+    (lambda: mg.randint(5), TypeError, "needs a size"),
+])  # fmt: skip
 
 
 def test_no_gradient_reaches_a_key_but_it_passes_by():

@@ -26,10 +26,6 @@ EXAMPLES = {
         (ops.LinearRecurrence(sizes, reverse), signed(S, T, N, H), signed(T, N, g, H), signed(g * H, H), *rest)
         for sizes in (None, FEWER)
         for reverse in (False, True)
-        for S, g, rest in (
-            (1, 1, ()),
-            (1, 3, (signed(T, N, H),)),
-            (2, 4, (signed(T, N, H), signed(T, N, H))),
-        )
+        for S, g, rest in ((1, 1, ()), (1, 3, (signed(T, N, H),)), (2, 4, (signed(T, N, H), signed(T, N, H))))
     ],
 }  # fmt: skip

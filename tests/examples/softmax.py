@@ -17,8 +17,7 @@ EXAMPLES = {
     ops.Centre: [(ops.Centre((1,)), signed(2, 3)), (ops.Centre((0, 2)), signed(2, 3, 4))],
     ops.InverseRMS: [(ops.InverseRMS((1,), 0.1), signed(2, 3)), (ops.InverseRMS((0, 2), 0.0), signed(2, 3, 4))],
     ops.Standardise: [
-        (ops.Standardise((1,), 0.1), signed(2, 3)),
-        (ops.Standardise((1, 2), 0.1), signed(2, 3, 2), signed(3, 2)),
+        (ops.Standardise((1,), 0.1), signed(2, 3)), (ops.Standardise((1, 2), 0.1), signed(2, 3, 2), signed(3, 2)),
         (ops.Standardise((0, 2), 0.0), signed(2, 3, 4), signed(3, 1), signed(3, 1)),
     ],
     ops.AttentionWeights: [

@@ -63,20 +63,17 @@ BATCH = mg.tensor(np.linspace(-1, 1, 32).reshape(8, 4)), mg.zeros(8, 1)
 MACHINE = Machine(peak=1e10, memory=1e10, cache=1e11, call=1e-6)
 
 WIDGETS = {
-    "AllReduce": widgets.AllReduce,
-    "ChainRule": lambda: widgets.ChainRule(graph()),
+    "AllReduce": widgets.AllReduce, "ChainRule": lambda: widgets.ChainRule(graph()),
     "ForwardAndReverse": lambda: widgets.ForwardAndReverse(polar, 2.0, 0.5),
     "GradientDescent": lambda: widgets.GradientDescent(valley, start=(-1.5, 2), rate=0.02, low=(-2, -1), high=(2, 3)),
     "GraphView": lambda: widgets.GraphView(model(), BATCH[0], names={}),
     "MemoryTimeline": lambda: widgets.MemoryTimeline(model(), squared_error, *BATCH),
-    "PassViewer": lambda: widgets.PassViewer(mg.function(network), *ARRAYS),
-    "Pipeline": widgets.Pipeline,
+    "PassViewer": lambda: widgets.PassViewer(mg.function(network), *ARRAYS), "Pipeline": widgets.Pipeline,
     "Precision": lambda: widgets.Precision(model(), squared_error, *BATCH),
     "Guess": lambda: widgets.Guess("a_guess", "How many times as fast is the traced call?"),
     "Predict": lambda: widgets.Predict("an_example", "How many boxes has the graph of x * y?", unit="boxes"),
     "Quiz": lambda: widgets.Quiz("00_start_here"),
     "Roofline": lambda: widgets.Roofline(branches, mg.ones(16, 16), machine=MACHINE),
     "Schedule": lambda: widgets.Schedule(branches, mg.ones(16, 16)),
-    "StaticVsDynamic": lambda: widgets.StaticVsDynamic(branching, mg.tensor(2.0)),
-    "TrainingView": training,
-}
+    "StaticVsDynamic": lambda: widgets.StaticVsDynamic(branching, mg.tensor(2.0)), "TrainingView": training,
+}  # fmt: skip

@@ -163,14 +163,12 @@ class GPT(nn.Module):
 
 
 NETWORKS = {
-    "MLP": (mlp, lambda n: f4(n, 4)),
-    "CNN": (cnn, lambda n: f4(n, 1, 28, 28)[..., :20, :20]),
+    "MLP": (mlp, lambda n: f4(n, 4)), "CNN": (cnn, lambda n: f4(n, 1, 28, 28)[..., :20, :20]),
     "ResNet block": (lambda: Residual(3).float().eval(), lambda n: f4(n, 3, 6, 6)),
     "LSTM": (lambda: Speller().float(), lambda n: classes(11, n, 7)),
     "GRU": (lambda: nn.GRU(4, 5, batch_first=True).float(), lambda n: f4(n, 3, 4)),
-    "Transformer": (
-        lambda: nn.TransformerEncoderLayer(16, 2, 32, batch_first=True).float().eval(), lambda n: f4(n, 5, 16)
-    ),
+    "Transformer":
+        (lambda: nn.TransformerEncoderLayer(16, 2, 32, batch_first=True).float().eval(), lambda n: f4(n, 5, 16)),
     "GPT": (lambda: GPT().float(), lambda n: classes(13, n, 8)),
 }  # fmt: skip
 

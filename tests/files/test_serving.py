@@ -315,10 +315,8 @@ def test_what_does_not_fit_is_refused_with_the_reason(client, path, body, why):
 
 
 @pytest.mark.parametrize(("body", "kind", "why"), [
-    (npy(X.astype("f8")), NPY, "got float64"),
-    (npy(X)[:-1], NPY, "but 47 bytes follow"),
-    (npy(np.array([{}])), NPY, "npy says object"),
-    (npy(X).replace(b"(3, 4)", b"(3e9,)"), NPY, "expected an npy file"),
+    (npy(X.astype("f8")), NPY, "got float64"), (npy(X)[:-1], NPY, "but 47 bytes follow"),
+    (npy(np.array([{}])), NPY, "npy says object"), (npy(X).replace(b"(3, 4)", b"(3e9,)"), NPY, "expected an npy file"),
     (long_npy(b"1," * 70, 1), NPY, "this is no array of numbers"),
     (long_npy(b"0,%d" % (1 << 62), 0), NPY, "this is no array of numbers"),
     (npy(np.array([True]))[:-1] + b"\x02", NPY, "this is no array of numbers"),

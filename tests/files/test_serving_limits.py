@@ -442,13 +442,11 @@ def test_every_request_whose_head_was_read_is_answered_when_the_server_ends(tmp_
     done, seen = threading.Event(), []
     with served(saved(tmp_path / "net.mg", 2.0), read=waiting(done)) as client, ExitStack() as opened:
         cases = {
-            "waits for the model": (request(), b""),
-            "three at once": (request() * 3, b""),
-            "half a body": (request()[:-5], BODY[-5:]),
-            "half a head": (request()[:20], request()[20:]),
+            "waits for the model": (request(), b""), "three at once": (request() * 3, b""),
+            "half a body": (request()[:-5], BODY[-5:]), "half a head": (request()[:20], request()[20:]),
             "behind one that waits": (request(), request() * 2),
             "silent": (request("/v2/health/live", b"", "GET"), b""),
-        }
+        }  # fmt: skip
         ends = {name: opened.enter_context(connected(client)) for name in cases}
         for name, (begun, _) in cases.items():
             ends[name].sendall(begun)

@@ -12,12 +12,10 @@ from minigrad.engine.base.errors import DTypeError
 from tests.support.table import table
 
 CALLS = {
-    "allReduce": "sendbuf recvbuf count datatype op stream",
-    "reduce": "sendbuf recvbuf count datatype op root stream",
-    "broadcast": "sendbuff recvbuff count datatype root stream",
-    "allGather": "sendbuf recvbuf count datatype stream",
+    "allReduce": "sendbuf recvbuf count datatype op stream", "reduce": "sendbuf recvbuf count datatype op root stream",
+    "broadcast": "sendbuff recvbuff count datatype root stream", "allGather": "sendbuf recvbuf count datatype stream",
     "reduceScatter": "sendbuf recvbuf recvcount datatype op stream",
-}
+}  # fmt: skip
 
 
 @table("name", CALLS)

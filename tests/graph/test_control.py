@@ -476,9 +476,8 @@ def test_an_op_made_of_graphs_refuses_operands_that_they_were_not_made_for(f):
 
 PLACE = r"after it \(.*test_control\.py:\d+\)"
 REFUSED = {
-    "a condition of several numbers": (
-        lambda x: mg.cond(x > 0, lambda: x, lambda: x), *(GraphError, r"one number; got bool\[3\]"),
-    ),
+    "a condition of several numbers":
+        (lambda x: mg.cond(x > 0, lambda: x, lambda: x), *(GraphError, r"one number; got bool\[3\]")),
     "a body of fori_loop that changes a dtype": (
         lambda x: fori_loop(0, 3, lambda i, y: y.astype("float32"), x[0]),
         *(DTypeError, r"a variable of fori_loop\(\) keeps .*: result\[1\] is f64\[\] before"),
@@ -488,9 +487,8 @@ REFUSED = {
     "where steps are counted too": (
         lambda x: mg.while_loop(lambda y: y < 9, lambda y: y * x[0], (1,), maximum_iterations=3), *(DTypeError, PLACE),
     ),
-    "a step of scan that gives no pair": (
-        lambda x: scan(lambda c, x: c + x, 0.0, x), *(ShapeError, r"returns \(carry, y\)"),
-    ),
+    "a step of scan that gives no pair":
+        (lambda x: scan(lambda c, x: c + x, 0.0, x), *(ShapeError, r"returns \(carry, y\)")),
 }  # fmt: skip
 
 

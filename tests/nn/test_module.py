@@ -432,12 +432,10 @@ MISTAKES = {
         lambda: nn.LSTM(4, 5, proj_size=2)(mg.ones(3, 1, 4), (mg.ones(1, 1, 5), mg.ones(1, 1, 5))), ShapeError,
         "h of 2 features",
     ),
-    "a plain tensor for a parameter": (
-        lambda: setattr(nn.Linear(3, 2), "weight", mg.ones(2, 3)), TypeError, "requires no gradient",
-    ),
-    "a result for a parameter": (
-        lambda: setattr(layer := nn.Linear(3, 2), "weight", layer.weight * 2), TypeError, "result of an op",
-    ),
+    "a plain tensor for a parameter":
+        (lambda: setattr(nn.Linear(3, 2), "weight", mg.ones(2, 3)), TypeError, "requires no gradient"),
+    "a result for a parameter":
+        (lambda: setattr(layer := nn.Linear(3, 2), "weight", layer.weight * 2), TypeError, "result of an op"),
     "a number for a buffer": (lambda: setattr(nn.BatchNorm1d(3), "running_mean", 0.5), TypeError, "buffer"),
     "an array for a buffer": (lambda: nn.Identity().register_buffer("b", np.ones(2)), TypeError, r"mg\.tensor"),
     "a dotted name": (lambda: nn.Identity().register_buffer("a.b", None), KeyError, "without a dot"),
@@ -450,15 +448,13 @@ MISTAKES = {
     "groups that do not divide": (lambda: nn.Conv2d(3, 2, 3, groups=2), ValueError, "do not divide into 2 groups"),
     "rows for images": (lambda: nn.BatchNorm2d(3)(ROWS), ShapeError, "4 axes"),
     "a sequence of another width": (lambda: nn.GRU(4, 2)(ROWS), ShapeError, r"\(T, 4\)"),
-    "a state of another size": (
-        lambda: nn.GRU(3, 2)(np.ones((5, 4, 3)), np.ones((1, 4, 3))), ShapeError, r"\(1, 4, 2\)",
-    ),
+    "a state of another size":
+        (lambda: nn.GRU(3, 2)(np.ones((5, 4, 3)), np.ones((1, 4, 3))), ShapeError, r"\(1, 4, 2\)"),
     "one state for two": (lambda: nn.LSTM(3, 2)(ROWS, [np.ones((1, 2))]), ShapeError, "2 initial states"),
     "an empty sequence": (lambda: nn.RNN(3, 2)(np.ones((0, 1, 3))), ShapeError, "at least one"),
     "an unknown nonlinearity": (lambda: nn.RNN(3, 2, nonlinearity="sin"), ValueError, "'tanh' or 'relu'"),
-    "lengths in no order": (
-        lambda: rnn.pack_padded_sequence(np.ones((4, 2, 3)), [2, 4]), ValueError, "enforce_sorted=False",
-    ),
+    "lengths in no order":
+        (lambda: rnn.pack_padded_sequence(np.ones((4, 2, 3)), [2, 4]), ValueError, "enforce_sorted=False"),
     "a length too long": (lambda: rnn.pack_padded_sequence(ROWS, [5, 1, 1]), ValueError, "1 to 4"),
     "heads that do not divide": (lambda: nn.MultiheadAttention(5, 2), ValueError, "num_heads, got 5 and 2"),
     "a query of another width": (lambda: nn.MultiheadAttention(4, 2)(ROWS, ROWS, ROWS), ShapeError, "needs 4, 4 and 4"),
@@ -467,9 +463,8 @@ MISTAKES = {
     "a vector with fans": (lambda: nn.init.xavier_normal_(mg.tensor(np.ones(3))), ShapeError, r"\(out, in, …\)"),
     "a span that is none": (lambda: nn.init.trunc_normal_(mg.tensor(ROWS), a=1, b=0), ValueError, "a < b"),
     "a span out of reach": (lambda: nn.init.trunc_normal_(mg.tensor(ROWS), a=99, b=100), ValueError, "for ever"),
-    "a vector too long": (
-        lambda: nn.utils.vector_to_parameters(np.ones(9), nn.Linear(3, 2).parameters()), ShapeError, "8 elements",
-    ),
+    "a vector too long":
+        (lambda: nn.utils.vector_to_parameters(np.ones(9), nn.Linear(3, 2).parameters()), ShapeError, "8 elements"),
     "a norm without end": (
         lambda: nn.utils.clip_grad_norm_([exploded()], 1.0, error_if_nonfinite=True), RuntimeError,
         "cannot make it finite",

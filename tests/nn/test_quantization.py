@@ -609,10 +609,8 @@ REFUSED = {
     "only floats can be quantised": (DTypeError, lambda: mg.quantize_per_tensor([1], 0.1, 0)),
     r"shape \(2,\)": (ShapeError, lambda: mg.quantize_per_channel([[1.0], [2.0]], [0.1] * 3, [0] * 3, 0)),
     "contains NaN": (ValueError, lambda: mg.quantize_per_tensor([np.nan], 0.1, 0)),
-    "per_channel_affine, per_channel_sym": (
-        ValueError,
-        lambda: mq.PerChannelMinMaxObserver(qscheme="per_tensor_affine"),
-    ),
+    "per_channel_affine, per_channel_sym":
+        (ValueError, lambda: mq.PerChannelMinMaxObserver(qscheme="per_tensor_affine")),
     "percentile": (ValueError, lambda: mq.PercentileObserver(0)),
     "averaging_constant": (ValueError, lambda: mq.MovingAverageMinMaxObserver(2.0)),
     "Sequential was not prepared": (StateError, lambda: mq.convert(network())),
@@ -623,7 +621,7 @@ REFUSED = {
     "not LSTM in int8": (DTypeError, lambda: mq.quantize_dynamic(network(), {nn.LSTM})),
     "Linear in float16": (DTypeError, lambda: mq.quantize_dynamic(network(), dtype=np.float16)),
     r"seen no data: call .* in train\(\)": (StateError, lambda: mq.prepare_qat(network()).eval()(images())),
-}
+}  # fmt: skip
 
 
 @table("said", REFUSED)

@@ -104,14 +104,12 @@ def test_gpt_3_has_175_billion_parameters_by_the_formula():
 
 
 TINY = {
-    "AlexNet": (lambda: zoo.AlexNet(5, 2, **F32), 63),
-    "VGG": (lambda: zoo.VGG(11, 5, 2, **F32), 32),
-    "ResNet-18": (lambda: zoo.resnet(18, 5, 4, **F32), 32),
-    "ResNet-50": (lambda: zoo.resnet(50, 5, 4, **F32), 32),
+    "AlexNet": (lambda: zoo.AlexNet(5, 2, **F32), 63), "VGG": (lambda: zoo.VGG(11, 5, 2, **F32), 32),
+    "ResNet-18": (lambda: zoo.resnet(18, 5, 4, **F32), 32), "ResNet-50": (lambda: zoo.resnet(50, 5, 4, **F32), 32),
     "MobileNetV1": (lambda: zoo.MobileNetV1(0.125, 5, **F32), 32),
     "MobileNetV2": (lambda: zoo.MobileNetV2(0.125, 5, **F32), 32),
     "EfficientNet": (lambda: zoo.EfficientNet(Scale(0.25, 0.3, 32, 0.2), 5, **F32), 32),
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize(("make", "size"), TINY.values(), ids=TINY)

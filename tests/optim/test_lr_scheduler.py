@@ -74,9 +74,8 @@ MISTAKEN = {
     "a plateau that rises": (lambda: lr_scheduler.ReduceLROnPlateau(sgd(), factor=1.0), ValueError, "below 1"),
     "a mode": (lambda: lr_scheduler.ReduceLROnPlateau(sgd(), "low"), ValueError, "'low'"),
     "a cycle of unknown length": (lambda: lr_scheduler.OneCycleLR(sgd(), 1.0), ValueError, "epochs"),
-    "a cycle without momentum": (
-        lambda: lr_scheduler.OneCycleLR(mg.optim.Adagrad([leaf(1.0)]), 1.0, 10), ValueError, "cycle_momentum=False",
-    ),
+    "a cycle without momentum":
+        (lambda: lr_scheduler.OneCycleLR(mg.optim.Adagrad([leaf(1.0)]), 1.0, 10), ValueError, "cycle_momentum=False"),
     "a resumed stranger": (lambda: lr_scheduler.StepLR(sgd(), 1, last_epoch=3), ValueError, "initial_lr"),
     "a step before the first": (lambda: lr_scheduler.StepLR(sgd(), 1).step(-1), ValueError, "epoch must be 0 or more"),
     "a milestone missing": (
@@ -87,9 +86,8 @@ MISTAKEN = {
         lambda: lr_scheduler.ChainedScheduler([lr_scheduler.StepLR(sgd(), 1), lr_scheduler.StepLR(sgd(), 1)]),
         ValueError, "number 1",
     ),
-    "a joined plateau": (
-        lambda: lr_scheduler.ChainedScheduler([lr_scheduler.ReduceLROnPlateau(sgd())]), ValueError, "time alone",
-    ),
+    "a joined plateau":
+        (lambda: lr_scheduler.ChainedScheduler([lr_scheduler.ReduceLROnPlateau(sgd())]), ValueError, "time alone"),
 }  # fmt: skip
 test_a_schedule_says_what_is_wrong_with_it = mistakes(MISTAKEN)
 

@@ -328,14 +328,12 @@ def test_an_optimiser_refuses_the_state_of_every_other_kind(kind):
 
 
 SPOILT_OPTIONS = {
-    "a negative rate": ({"lr": -5}, "lr.*-5"),
-    "a rate in letters": ({"lr": "0.1"}, "lr.*'0.1'"),
-    "no rate": ({"lr": float("nan")}, "lr.*nan"),
-    "betas": ({"betas": (0.9, 1.0)}, "betas"),
+    "a negative rate": ({"lr": -5}, "lr.*-5"), "a rate in letters": ({"lr": "0.1"}, "lr.*'0.1'"),
+    "no rate": ({"lr": float("nan")}, "lr.*nan"), "betas": ({"betas": (0.9, 1.0)}, "betas"),
     "a flag in letters": ({"maximize": "no"}, "maximize.*True or False"),
     "an unknown option": ({"learning_rate": 1}, "another kind.*learning_rate"),
     "a flag without its array": ({"amsgrad": True}, "keeps.*max_exp_avg_sq"),
-}
+}  # fmt: skip
 SPOILT_STATES = {
     "steps below 0": {"step": -1}, "half a step": {"step": 2.5}, "steps in letters": {"step": "two"},
     "no steps": {"step": None}, "a mean less": {"exp_avg": None}, "a mean in letters": {"exp_avg": "x"},

@@ -445,13 +445,11 @@ class Branches(mg.nn.Module):
 
 
 KEEPS_STATISTICS = {
-    "BatchNorm1d": lambda: mg.nn.BatchNorm1d(3),
-    "BatchNorm1d, plain mean": lambda: mg.nn.BatchNorm1d(3, momentum=None),
+    "BatchNorm1d": lambda: mg.nn.BatchNorm1d(3), "BatchNorm1d, plain mean": lambda: mg.nn.BatchNorm1d(3, momentum=None),
     "BatchNorm1d in eval()": lambda: mg.nn.BatchNorm1d(3).eval(),
     "in a Sequential": lambda: mg.nn.Sequential(mg.nn.Linear(3, 3), mg.nn.BatchNorm1d(3), mg.nn.BatchNorm1d(3)),
-    "an edit that nothing reads": EditsLast,
-    "in a branch": Branches,
-}
+    "an edit that nothing reads": EditsLast, "in a branch": Branches,
+}  # fmt: skip
 
 
 @table("name", KEEPS_STATISTICS)

@@ -169,13 +169,11 @@ def test_the_last_window_would_start_in_the_padding(x):
 
 
 @report(
-    "pytorch/pytorch#183528",
-    np.arange(1, 17, dtype="f4").reshape(1, 1, 4, 4),
+    "pytorch/pytorch#183528", np.arange(1, 17, dtype="f4").reshape(1, 1, 4, 4),
     value=np.array([14, 30, 12, 57, 99, 36, 27, 45, 16]).reshape(1, 1, 3, 3)
     / np.array([9, 9, 6, 9, 9, 6, 6, 6, 4]).reshape(1, 1, 3, 3),
-    modes=MODES,
-    rtol=1e-6,
-)
+    modes=MODES, rtol=1e-6,
+)  # fmt: skip
 def test_the_mean_of_a_window_beyond_the_padding(x):
     """Elements beyond the padding count for nothing; the exported file counted them."""
     return F.avg_pool2d(x, 3, 2, 1, ceil_mode=True)
@@ -231,11 +229,9 @@ def shadow_layer(gate):
 
 
 CHANGES = {
-    "pytorch/pytorch#98928": disable,
-    "pytorch/pytorch#124717": disable,
-    "pytorch/pytorch#120958": add_layer,
+    "pytorch/pytorch#98928": disable, "pytorch/pytorch#124717": disable, "pytorch/pytorch#120958": add_layer,
     "pytorch/pytorch#197859": shadow_layer,
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("mode", COMPILED)

@@ -36,14 +36,12 @@ CASES = {
     "an op": ("minigrad/engine/ops/pointwise.py", "    y = 1\n\n", "    y = 2\n\n", LAWS | {"tests/test_pointwise.py"}),
     "a widget": ("minigrad/course/widgets/chain_rule.js", "one", "two", {"tests/test_chain_rule.py"}),
     "a lesson": ("lessons/source/01_graph.py", "1", "2", {"lessons/01_graph.ipynb"}),
-    "a solution": (
-        *("solutions/source/02_slopes.py", "1", "2"),
-        {"solutions/02_slopes.ipynb", "exercises/02_slopes.ipynb"},
-    ),
+    "a solution":
+        (*("solutions/source/02_slopes.py", "1", "2"), {"solutions/02_slopes.ipynb", "exercises/02_slopes.ipynb"}),
     "a script": ("start.py", "1", "2", {"tests/test_start.py"}),
     "a helper": ("tests/helper.py", "1", "2", {"tests/test_helped.py::test_f"}),
     "a test": ("tests/test_nn.py", "nn.Tanh", "nn.ReLU", {"tests/test_nn.py"}),
-}
+}  # fmt: skip
 ALSO = {
     "an op": {"tests/test_nn.py::test_a", "tests/test_graph.py::test_d"},
     "a widget": {"tests/browser/test_chain_rule_browser.py"},

@@ -10,12 +10,10 @@ import pytest
 from tests.support.root import ROOT
 
 CHECKS = {
-    "lint": ["-m", "ruff", "check"],
-    "layout": ["-m", "ruff", "format", "--check"],
-    "types": ["-m", "mypy"],
+    "lint": ["-m", "ruff", "check"], "layout": ["-m", "ruff", "format", "--check"], "types": ["-m", "mypy"],
     "the phrasebook follows from the ops and the methods": ["scripts/phrasebook", "--check"],
     "notebooks follow from their sources": ["scripts/build", "--check"],
-}
+}  # fmt: skip
 
 
 @pytest.mark.timeout(900)

@@ -47,14 +47,12 @@ def test_every_part_of_an_output_is_compared(tmp_path):
     raised = new_output("error", ename="KeyError", evalue="'x'", traceback=["KeyError: 'x'"])
     cells = [
         cell("print(1 + 1)", new_output("stream", name="stdout", text="2\n")),
-        cell("print(1 + 1)", new_output("stream", name="stdout", text="3\n")),
-        cell("1 + 1"),
-        cell("{}['x']", raised, tags=("raises-exception",)),
-        cell("{}['y']", raised, tags=("raises-exception",)),
+        cell("print(1 + 1)", new_output("stream", name="stdout", text="3\n")), cell("1 + 1"),
+        cell("{}['x']", raised, tags=("raises-exception",)), cell("{}['y']", raised, tags=("raises-exception",)),
         cell(DRAW.format("white"), result(6, text_plain=shown, image_png=DOT)),
         cell(DRAW.format("black"), result(7, text_plain=shown, image_png=DOT)),
         cell("import warnings; warnings.warn('old')"),
-    ]
+    ]  # fmt: skip
 
     *passed, printed = results(tmp_path, "lessons", cells)
 

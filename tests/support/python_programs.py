@@ -22,12 +22,10 @@ scalars = st.one_of(
     st.builds("wave({}, {})".format, scalar, constants),
 )  # fmt: skip
 vectors = st.one_of(
-    vector,
-    st.builds("{}.{}()".format, vector, st.sampled_from(["sin", "tanh", "clone", "relu", "detach"])),
+    vector, st.builds("{}.{}()".format, vector, st.sampled_from(["sin", "tanh", "clone", "relu", "detach"])),
     st.builds("({} {} {}).tanh()".format, vector, st.sampled_from("+-*"), vector | scalar | constants),
-    st.builds("turned({}, {})".format, vector, scalar),
-    st.builds("{}.flip(0).cumsum(0)".format, vector),
-)
+    st.builds("turned({}, {})".format, vector, scalar), st.builds("{}.flip(0).cumsum(0)".format, vector),
+)  # fmt: skip
 plain = st.one_of(
     st.builds("{} {} {}".format, scalar, st.sampled_from(["<", ">", ">="]), scalar | constants),
     st.builds("0.1 < {} < {}".format, scalar, scalar),

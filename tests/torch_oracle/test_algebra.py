@@ -59,8 +59,7 @@ SQUARE = {
     "eigenvalues": (mg.linalg.eigvalsh, lambda t: torch.linalg.eigvalsh((t + t.mT) / 2), definite),
     "eigenvectors": (
         lambda x: mg.linalg.eigh(x)[1].abs(),  # each is there up to its sign
-        lambda t: torch.linalg.eigh((t + t.mT) / 2)[1].abs(),
-        definite,
+        lambda t: torch.linalg.eigh((t + t.mT) / 2)[1].abs(), definite,
     ),
     "the singular value decomposition, up to its signs": (
         lambda x: mg.linalg.svd(x[..., :-1, :], False).U.abs() @ mg.linalg.svd(x[..., :-1, :])[2][..., :2, :].abs(),
@@ -72,17 +71,15 @@ SQUARE = {
     "Q, square": (lambda x: mg.linalg.qr(x, "complete").Q, lambda t: torch.linalg.qr(t).Q, invertible),
     "pseudo-inverse": (lambda x: mg.linalg.pinv(x[..., :2]), lambda t: torch.linalg.pinv(t[..., :2]), invertible),
     "pseudo-inverse of rank 1": (
-        lambda x: mg.linalg.pinv(x[..., :1] @ x[..., :1, :]),
-        lambda t: torch.linalg.pinv(t[..., :1] @ t[..., :1, :]),
+        lambda x: mg.linalg.pinv(x[..., :1] @ x[..., :1, :]), lambda t: torch.linalg.pinv(t[..., :1] @ t[..., :1, :]),
         invertible,
     ),
     "exp": (mg.matrix_exp, torch.matrix_exp, normal),
     "L": (lambda x: mg.linalg.lu(x)[1], lambda t: torch.linalg.lu(t)[1], normal),
     "U": (lambda x: mg.linalg.lu(x).U, lambda t: torch.linalg.lu(t).U, normal),
     "LU, tall": (lambda x: mg.linalg.lu_factor(x[..., :2]).LU, lambda t: torch.linalg.lu_factor(t[..., :2]).LU, normal),
-    "LU, wide": (
-        lambda x: mg.linalg.lu_factor(x[..., :2, :]).LU, lambda t: torch.linalg.lu_factor(t[..., :2, :]).LU, normal
-    ),
+    "LU, wide":
+        (lambda x: mg.linalg.lu_factor(x[..., :2, :]).LU, lambda t: torch.linalg.lu_factor(t[..., :2, :]).LU, normal),
     "powers": (lambda x: mg.linalg.vander(x, 4), lambda t: torch.linalg.vander(t, N=4), invertible),
     "singular values": (mg.linalg.svdvals, torch.linalg.svdvals, lambda *shape: normal(*shape)[..., :-1, :]),
     **{f"to the power {n}": (lambda x, n=n: x.matrix_power(n), lambda t, n=n: t.matrix_power(n), invertible)
@@ -152,10 +149,8 @@ def test_a_chain_of_products_is_pytorchs():
 def test_norms_of_matrices_are_pytorchs(ord, keepdim):
     agrees(
         lambda x: mg.linalg.matrix_norm(x, ord, (0, 2), keepdim),
-        lambda t: torch.linalg.matrix_norm(t, ord, (0, 2), keepdim),
-        [normal(3, 2, 4)],
-        rtol=1e-8,
-    )
+        lambda t: torch.linalg.matrix_norm(t, ord, (0, 2), keepdim), [normal(3, 2, 4)], rtol=1e-8,
+    )  # fmt: skip
 
 
 @pytest.mark.parametrize("axes", [(1, 2), (0, 2)])

@@ -72,10 +72,8 @@ CALLS |= {
         "triplet, distance": (lambda f, c, *xs, **o: f.triplet_margin_with_distance_loss(*xs, **o), (X[0], Y[0], Z[0])),
         "multi_margin": (lambda f, c, x, **o: f.multi_margin_loss(x, c(CLASSES), 2, 0.7, c(W), **o), (X,)),
         "multilabel_margin": (lambda f, c, x, **o: f.multilabel_margin_loss(x, c(LABELS), **o), (X,)),
-        "multilabel_soft": (
-            lambda f, c, x, **o: f.multilabel_soft_margin_loss(x, c((SIGNS > 0) * 1.0), c(W), **o),
-            (X,),
-        ),
+        "multilabel_soft":
+            (lambda f, c, x, **o: f.multilabel_soft_margin_loss(x, c((SIGNS > 0) * 1.0), c(W), **o), (X,)),
         "poisson": (lambda f, c, x, **o: f.poisson_nll_loss(x, c(abs(Y) * 3), full=True, **o), (X,)),
         "poisson of rates": (lambda f, c, x, **o: f.poisson_nll_loss(x, c(abs(Y)), log_input=False, **o), (abs(X),)),
         "ctc": (lambda f, c, x, **o: f.ctc_loss(x.log_softmax(2), c(LETTERS), (9, 7, 5), (4, 2, 0), **o), (SAID,)),
@@ -90,7 +88,7 @@ CALLS |= {
             (SAID[:, 0],),
         ),
     }.items()
-}
+}  # fmt: skip
 CALLS |= {
     "grid_sample, 3d": sampled("bilinear", "reflection", False, VOLUME, POINTS3),
     "affine_grid": (lambda f, c, t: f.affine_grid(t, (2, 3, 4, 5), True), (rng.normal(size=(2, 2, 3)),)),
@@ -113,15 +111,13 @@ CALLS |= {
         lambda f, c, w, s: f.embedding_bag(c(BAGS), w, mode="sum", per_sample_weights=s),
         (TABLE, rng.normal(size=(2, 4))),
     ),
-    "embedding_bag with its end": (
-        lambda f, c, w: f.embedding_bag(c(WORDS), w, c(np.array([0, 3, 3, 10])), include_last_offset=True),
-        (TABLE,),
-    ),
+    "embedding_bag with its end":
+        (lambda f, c, w: f.embedding_bag(c(WORDS), w, c(np.array([0, 3, 3, 10])), include_last_offset=True), (TABLE,)),
     "rrelu": (lambda f, c, x: f.rrelu(x), (X,)),
     "multi_margin of one number": (lambda f, c, x: f.multi_margin_loss(x, c(np.array(0))), (np.array(0.3),)),
     "multilabel_margin of one": (lambda f, c, x: f.multilabel_margin_loss(x, c(np.array(0))), (np.array(0.3),)),
     "pdist": (lambda f, c, x: f.pdist(x, 3.0), (X,)),
-}
+}  # fmt: skip
 CALLS |= {
     f"embedding_bag, {mode}, padding {padding}": (
         lambda f, c, w, mode=mode, padding=padding: f.embedding_bag(

@@ -58,14 +58,12 @@ CALLS = {
     "cross entropy of images, none": (lambda f, c, x: f.cross_entropy(x, c(PLANES), reduction="none"), (SCORES,)),
     "cross entropy, ignoring": (lambda f, c, x: f.cross_entropy(x, c(IGNORING)), (SCORES,)),
     "cross entropy, ignoring a class": (lambda f, c, x: f.cross_entropy(x, c(PLANES), ignore_index=1), (SCORES,)),
-    "cross entropy, ignoring, none": (
-        lambda f, c, x: f.cross_entropy(x, c(IGNORING), c(W), reduction="none"), (SCORES,),
-    ),
+    "cross entropy, ignoring, none":
+        (lambda f, c, x: f.cross_entropy(x, c(IGNORING), c(W), reduction="none"), (SCORES,)),
     "cross entropy, weighted": (lambda f, c, x: f.cross_entropy(x, c(CLASSES), c(W)), (X,)),
     "cross entropy, smoothed": (lambda f, c, x: f.cross_entropy(x, c(CLASSES), label_smoothing=0.2), (X,)),
-    "cross entropy, everything": (
-        lambda f, c, x: f.cross_entropy(x, c(IGNORING), c(W), label_smoothing=0.2), (SCORES,),
-    ),
+    "cross entropy, everything":
+        (lambda f, c, x: f.cross_entropy(x, c(IGNORING), c(W), label_smoothing=0.2), (SCORES,)),
     "cross entropy of shares": (lambda f, c, x, t: f.cross_entropy(x, t, c(W), label_smoothing=0.1), (X, SHARES)),
     "nll": (lambda f, c, x: f.nll_loss(x.log_softmax(1), c(IGNORING), c(W)), (SCORES,)),
     "nll, sum": (lambda f, c, x: f.nll_loss(x, c(CLASSES), reduction="sum"), (X,)),
@@ -90,9 +88,8 @@ CALLS = {
     "attention, scaled": (lambda f, c, q, k, v: f.scaled_dot_product_attention(q, k, v, scale=2.0), (Q, K, V)),
     "attention, allowed": (lambda f, c, q, k, v: f.scaled_dot_product_attention(q, k, v, c(MASK)), (Q, K, V)),
     "attention, biased": (lambda f, c, q, k, v, b: f.scaled_dot_product_attention(q, k, v, b), (Q, K, V, BIAS)),
-    "attention, a head of keys for 3": (
-        lambda f, c, q, k, v: f.scaled_dot_product_attention(q, k, v, enable_gqa=True), (Q, K[:, :1], V[:, :1]),
-    ),
+    "attention, a head of keys for 3":
+        (lambda f, c, q, k, v: f.scaled_dot_product_attention(q, k, v, enable_gqa=True), (Q, K[:, :1], V[:, :1])),
     "attention, heads of keys for 1 and for 2": (
         lambda f, c, q, k, v: f.scaled_dot_product_attention(q, k, v, c(MASK), scale=0.4, enable_gqa=True),
         (np.concatenate([Q, Q[:, :1]], 1), K[:, :2], V[:, :1]),
@@ -166,10 +163,8 @@ def test_a_gradient_passes_a_row_of_minus_infinity_and_reaches_the_mask(form):
     mask[2] = -np.inf
     agree(
         lambda m, *given: m.nn.functional.scaled_dot_product_attention(*given).square(),
-        *(Q, K, V, mask > -np.inf if form == "boolean" else mask),
-        rtol=1e-10,
-        atol=1e-14,
-    )
+        *(Q, K, V, mask > -np.inf if form == "boolean" else mask), rtol=1e-10, atol=1e-14,
+    )  # fmt: skip
 
 
 @pytest.mark.parametrize("shape", [(4, 6), (6, 4), (1, 3), (3, 1)])
@@ -277,16 +272,13 @@ MISTAKES = {
     "a padding outside the table": (lambda: F.embedding([0], X, padding_idx=9), IndexError, "4 rows"),
     "a layer of another width": (lambda: F.layer_norm(X, (4,)), mg.errors.ShapeError, r"\(…, 4\)"),
     "groups that do not divide": (lambda: F.group_norm(IMAGES, 3), mg.errors.ShapeError, "multiple of 3"),
-    "a batch of one value": (
-        lambda: F.batch_norm(np.ones((1, 3)), None, None, training=True), mg.errors.ShapeError, "more than one value",
-    ),
+    "a batch of one value":
+        (lambda: F.batch_norm(np.ones((1, 3)), None, None, training=True), mg.errors.ShapeError, "more than one value"),
     "no running statistics": (lambda: F.batch_norm(X, None, None), ValueError, "running_mean"),
-    "keys of another width": (
-        lambda: F.scaled_dot_product_attention(Q, K[..., :4], V), mg.errors.ShapeError, r"\(…, S, E\)",
-    ),
-    "heads that do not share": (
-        lambda: F.scaled_dot_product_attention(Q, K[:, :2], V, enable_gqa=True), mg.errors.ShapeError, "shares heads",
-    ),
+    "keys of another width":
+        (lambda: F.scaled_dot_product_attention(Q, K[..., :4], V), mg.errors.ShapeError, r"\(…, S, E\)"),
+    "heads that do not share":
+        (lambda: F.scaled_dot_product_attention(Q, K[:, :2], V, enable_gqa=True), mg.errors.ShapeError, "shares heads"),
     "two masks": (lambda: F.scaled_dot_product_attention(Q, K, V, MASK, is_causal=True), ValueError, "one mask"),
     "more dropped than there is": (lambda: F.dropout(X, 1.5), ValueError, "0 to 1"),
 }  # fmt: skip

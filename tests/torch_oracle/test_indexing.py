@@ -42,9 +42,8 @@ SAME_TEXT = {
     "a mask behind an ellipsis": (lambda m, x: x[..., m.tensor([True, False, True])], A),
     "a mask of two axes behind an ellipsis": (lambda m, x: x[..., m.tensor(C[0] > 0)], C),
     "a mask behind one of two axes": (lambda m, x: x[m.tensor(PAIRS), m.tensor([False, True] * 2)], C),
-    "a mask behind one of two axes, apart": (
-        lambda m, x: x[None, m.tensor(PAIRS), ..., [True, True, False, False], None], C,
-    ),
+    "a mask behind one of two axes, apart":
+        (lambda m, x: x[None, m.tensor(PAIRS), ..., [True, True, False, False], None], C),
     "a mask of nothing": (lambda m, x: x[m.tensor(MASK) & m.tensor(~MASK)], A),
     "an integer apart from an array": (lambda m, x: x[1, :, m.tensor([3, 3, 0])], C),
     "a 0-d array": (lambda m, x: x[m.tensor(1)] * x[:, m.tensor(-1)].sum(), A),
@@ -83,9 +82,8 @@ SAME_TEXT = {
         )
         for how in ("sum", "prod", "mean", "amax", "amin")
     },
-    "scatter_reduce of less": (
-        lambda m, x, y: x.scatter_reduce(1, m.tensor([[0, 0], [2, 0]]), y, "prod"), A, B[:2, :2],
-    ),
+    "scatter_reduce of less":
+        (lambda m, x, y: x.scatter_reduce(1, m.tensor([[0, 0], [2, 0]]), y, "prod"), A, B[:2, :2]),
     "index_reduce": (lambda m, x, y: x.index_reduce(1, m.tensor([2, 0, 2]), y, "amax", include_self=False), A, B),
     "masked_scatter": (lambda m, x, y: x.masked_scatter(m.tensor(MASK), y.reshape(-1)), A, C),
     "masked_scatter that broadcasts": (lambda m, x, y: x.masked_scatter(m.tensor(MASK[0]), y), A, C),
@@ -115,17 +113,15 @@ def test_values_and_two_gradients_are_pytorchs(case):
 
 
 WRITES = {
-    "an integer": (lambda m: 1, (4, 3), (3,)),
-    "an element": (lambda m: (1, -1), (4, 3), ()),
+    "an integer": (lambda m: 1, (4, 3), (3,)), "an element": (lambda m: (1, -1), (4, 3), ()),
     "a slice": (lambda m: slice(None, None, 2), (4, 3), (3,)),
     "a stretched value": (lambda m: (slice(1), slice(None)), (4, 3), (1, 1, 3)),
-    "an ellipsis": (lambda m: (..., 0), (2, 3, 4), (2, 3)),
-    "an array": (lambda m: m.tensor([3, 0]), (4, 3), (2, 3)),
+    "an ellipsis": (lambda m: (..., 0), (2, 3, 4), (2, 3)), "an array": (lambda m: m.tensor([3, 0]), (4, 3), (2, 3)),
     "an array behind a slice": (lambda m: (slice(None), m.tensor([2, 0])), (4, 3), (2,)),
     "a mask": (lambda m: m.tensor(MASK), (4, 3), (int(MASK.sum()),)),
     "a mask, one number": (lambda m: m.tensor(MASK), (4, 3), ()),
     "arrays and slices": (lambda m: (1, m.tensor([0, 2]), slice(1, 3)), (2, 3, 4), (2, 2)),
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("case", WRITES)
@@ -183,10 +179,8 @@ OUTSIDE = {
     "an array behind a slice": (lambda m, x: x[:, m.tensor([[3]])], r"x\[:, i\]: index 3 .* axis 1 with size 3"),
     "an array behind an ellipsis": (lambda m, x: x[..., m.tensor([7])], r"index 7 .* axis 1 with size 3"),
     "a mask of another length": (lambda m, x: x[m.tensor([True, False])], "boolean index"),
-    "a mask behind one of two axes": (
-        lambda m, x: x[None][m.tensor([[True] + [False] * 3]), m.tensor([True] + [False] * 3)],
-        "boolean index",
-    ),
+    "a mask behind one of two axes":
+        (lambda m, x: x[None][m.tensor([[True] + [False] * 3]), m.tensor([True] + [False] * 3)], "boolean index"),
     "an axis too many": (lambda m, x: x[0, 0, 0], "too many indices"),
     "index_select": (lambda m, x: x.index_select(1, m.tensor([0, 3])), "index 3 .* axis 1 with size 3"),
     "gather": (lambda m, x: x.gather(1, m.tensor([[0, 3]])), "Gather.*index 3 .* 0 to 2"),
@@ -201,7 +195,7 @@ OUTSIDE = {
     "take": (lambda m, x: x.take(m.tensor([12])), "index 12 .* size 12"),
     "narrow": (lambda m, x: x.narrow(0, 2, 3), "narrow asks for 3 from 2 on"),
     "select": (lambda m, x: x.select(1, 3), "3 is out of bounds for axis 1 with size 3"),
-}
+}  # fmt: skip
 
 
 @table("case", OUTSIDE)

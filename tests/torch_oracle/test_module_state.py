@@ -48,9 +48,8 @@ def test_a_state_that_is_assigned_is_held_itself_in_its_dtype():
             state["a.weight"][0, 0] = 7.0
         facts.append((
             [*result], net.a.weight is before, isinstance(net.a.weight, library.nn.Parameter),
-            net.norm.running_mean is state["norm.running_mean"],
-            array(net.a.weight).tolist(), array(net.b.weight).tolist(),
-            {name: array(x).dtype for name, x in net.state_dict().items()},
+            net.norm.running_mean is state["norm.running_mean"], array(net.a.weight).tolist(),
+            array(net.b.weight).tolist(), {name: array(x).dtype for name, x in net.state_dict().items()},
             {name: p.requires_grad for name, p in net.named_parameters(remove_duplicate=False)},
         ))  # fmt: skip
     assert facts[0] == facts[1]
@@ -115,11 +114,9 @@ def words(library):
     yield [*named.copy()], named.copy()["b"] is named["b"], [*named | {"y": t(1), "x": t(2)}]
     named |= {"k": t(0)}
     yield (
-        [*named],
-        [*named.fromkeys(["u", "v"], t(1))],
-        named.setdefault("b").tolist(),
+        [*named], [*named.fromkeys(["u", "v"], t(1))], named.setdefault("b").tolist(),
         named.setdefault("n", t(8)).tolist(),
-    )
+    )  # fmt: skip
     del named["n"]
     named.update([("z", t(1)), ("e", t(2))])
     yield [*named]

@@ -9,11 +9,9 @@ from tests.support.table import table
 from .oracle import torch
 
 NAMESPACES = {
-    "": (mg, torch),
-    "nn.functional.": (mg.nn.functional, torch.nn.functional),
-    "linalg.": (mg.linalg, torch.linalg),
+    "": (mg, torch), "nn.functional.": (mg.nn.functional, torch.nn.functional), "linalg.": (mg.linalg, torch.linalg),
     "special.": (mg.special, torch.special),
-}
+}  # fmt: skip
 
 
 def first_of(function):

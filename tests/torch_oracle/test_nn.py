@@ -64,16 +64,14 @@ LAYERS = {
     "CosineSimilarity": (lambda nn: nn.CosineSimilarity(-1), (ROWS, ROWS + 1), {}),
     "PairwiseDistance": (lambda nn: nn.PairwiseDistance(3.0, keepdim=True), (ROWS, ROWS + 1), {}),
     "LPPool2d": (lambda nn: nn.LPPool2d(2, 3, 2), (IMAGE,), {}),
-    "MaxUnpool1d": (
-        lambda nn: nn.MaxUnpool1d(2), (LINE[..., :4],), {"indices": np.array([0, 3, 4, 7]) * np.ones((2, 4, 1), int)},
-    ),
+    "MaxUnpool1d":
+        (lambda nn: nn.MaxUnpool1d(2), (LINE[..., :4],), {"indices": np.array([0, 3, 4, 7]) * np.ones((2, 4, 1), int)}),
     "EmbeddingBag": (lambda nn: nn.EmbeddingBag(7, 3, mode="max", padding_idx=-2), (), {"indices": INDICES}),
     "ConstantPad1d": (lambda nn: nn.ConstantPad1d((2, -1), 3.5), (LINE,), {}),
     **{
         f"{kind}{n}d": (lambda nn, kind=kind, n=n: getattr(nn, f"{kind}{n}d")(1), (x,), {})
         for kind in ("ZeroPad", "ReflectionPad", "ReplicationPad", "CircularPad")
-        for n,
-        x in enumerate((LINE, IMAGE, VOLUME), 1)
+        for n, x in enumerate((LINE, IMAGE, VOLUME), 1)
     },
     "BatchNorm1d": (lambda nn: nn.BatchNorm1d(4), (ROWS,), {}),
     "BatchNorm1d of lines": (lambda nn: nn.BatchNorm1d(4, momentum=None), (LINE,), {}),
@@ -91,12 +89,10 @@ LAYERS = {
     "RNN, unbatched": (lambda nn: nn.RNN(4, 5, bidirectional=True), (SEQUENCE[:, 0],), {}),
     "RNN, unbatched, with a state": (lambda nn: nn.RNN(4, 5, 2, bidirectional=True), (SEQUENCE[:, 0], STATE[:, 0]), {}),
     "LSTM": (lambda nn: nn.LSTM(4, 5, 2, bidirectional=True), (SEQUENCE, (STATE, CELL)), {}),
-    "LSTM, projected": (
-        lambda nn: nn.LSTM(4, 5, 2, bidirectional=True, proj_size=3), (SEQUENCE, (STATE[..., :3], CELL)), {},
-    ),
-    "LSTM, projected, without a bias": (
-        lambda nn: nn.LSTM(4, 5, bias=False, batch_first=True, proj_size=1), (SEQUENCE,), {},
-    ),
+    "LSTM, projected":
+        (lambda nn: nn.LSTM(4, 5, 2, bidirectional=True, proj_size=3), (SEQUENCE, (STATE[..., :3], CELL)), {}),
+    "LSTM, projected, without a bias":
+        (lambda nn: nn.LSTM(4, 5, bias=False, batch_first=True, proj_size=1), (SEQUENCE,), {}),
     "LSTM, unbatched": (lambda nn: nn.LSTM(4, 5, 4), (SEQUENCE[:, 0], (STATE[:, 0], CELL[:, 0])), {}),
     "LSTM, batch first": (lambda nn: nn.LSTM(4, 5, bias=False, batch_first=True), (SEQUENCE,), {}),
     "GRU": (lambda nn: nn.GRU(4, 5, 2, bidirectional=True), (SEQUENCE, STATE), {}),
@@ -110,9 +106,8 @@ LAYERS = {
         lambda nn: nn.MultiheadAttention(8, 2, bias=False, batch_first=True), (Q,),
         {"thrice": True, "average_attn_weights": False},
     ),
-    "MultiheadAttention, masked": (
-        lambda nn: nn.MultiheadAttention(8, 2), (Q, K, V), {"attn_mask": LOOK, "key_padding_mask": PADDING},
-    ),
+    "MultiheadAttention, masked":
+        (lambda nn: nn.MultiheadAttention(8, 2), (Q, K, V), {"attn_mask": LOOK, "key_padding_mask": PADDING}),
     "MultiheadAttention, no weights": (
         lambda nn: nn.MultiheadAttention(8, 4, kdim=5, vdim=7), (Q, K5, V7),
         {"key_padding_mask": PADDING, "need_weights": False},

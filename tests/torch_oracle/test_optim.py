@@ -212,15 +212,12 @@ def test_lbfgs_is_refused_in_a_graph_and_without_a_closure():
 # -- schedules ----------------------------------------------------------------------------------
 
 SCHEDULES = {
-    "StepLR": {"step_size": 7, "gamma": 0.5},
-    "MultiStepLR": {"milestones": [30, 5, 5, 12], "gamma": 0.5},
-    "ExponentialLR": {"gamma": 0.9},
-    "CosineAnnealingLR": {"T_max": 20, "eta_min": 1e-3},
+    "StepLR": {"step_size": 7, "gamma": 0.5}, "MultiStepLR": {"milestones": [30, 5, 5, 12], "gamma": 0.5},
+    "ExponentialLR": {"gamma": 0.9}, "CosineAnnealingLR": {"T_max": 20, "eta_min": 1e-3},
     "CosineAnnealingWarmRestarts": {"T_0": 7, "eta_min": 1e-3},
     "CosineAnnealingWarmRestarts twice as long": {"T_0": 5, "T_mult": 2},
     "LinearLR": {"start_factor": 0.1, "end_factor": 0.8, "total_iters": 9},
-    "ConstantLR": {"factor": 0.25, "total_iters": 9},
-    "PolynomialLR": {"total_iters": 30, "power": 2.0},
+    "ConstantLR": {"factor": 0.25, "total_iters": 9}, "PolynomialLR": {"total_iters": 30, "power": 2.0},
     "LambdaLR": {"lr_lambda": lambda t: 1 / (t + 1)},
     "LambdaLR for each": {"lr_lambda": [lambda t: 1 / (t + 1), lambda t: 0.9**t]},
     "MultiplicativeLR": {"lr_lambda": [lambda t: 0.95, lambda t: 1 - 1 / (t + 3)]},
@@ -232,7 +229,7 @@ SCHEDULES = {
     "OneCycleLR": {"max_lr": 0.3, "total_steps": 51},
     "OneCycleLR linear": {"max_lr": [0.3, 0.1], "epochs": 3, "steps_per_epoch": 17, "anneal_strategy": "linear"},
     "OneCycleLR three": {"max_lr": 0.3, "total_steps": 51, "three_phase": True, "pct_start": 0.4, "div_factor": 10.0},
-}
+}  # fmt: skip
 
 
 def sides(kind="SGD", **options):

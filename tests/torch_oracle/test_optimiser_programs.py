@@ -20,10 +20,8 @@ DECOUPLED = {"decoupled_weight_decay": [False, True]}
 MEANS = {"betas": BETAS, "eps": [1e-8, 1e-3], **DECAY}
 OPTIONS = {
     "SGD": {"momentum": [0.0, 0.5, 0.9], "dampening": [0.0, 0.4, 1.0], **DECAY},
-    "Adam": {**MEANS, "amsgrad": [False, True], **DECOUPLED},
-    "AdamW": {**MEANS, "amsgrad": [False, True]},
-    "Adamax": MEANS,
-    "NAdam": {**MEANS, "momentum_decay": [4e-3, 0.0, 1.0], **DECOUPLED},
+    "Adam": {**MEANS, "amsgrad": [False, True], **DECOUPLED}, "AdamW": {**MEANS, "amsgrad": [False, True]},
+    "Adamax": MEANS, "NAdam": {**MEANS, "momentum_decay": [4e-3, 0.0, 1.0], **DECOUPLED},
     "RAdam": {**MEANS, **DECOUPLED},
     "RMSprop": {"alpha": [0.99, 0.5, 0.0], "eps": [1e-8, 1e-2], "momentum": [0.0, 0.9], **DECAY}
     | {"centered": [False, True]},
@@ -32,7 +30,7 @@ OPTIONS = {
     "Adagrad": {"lr_decay": [0.0, 0.1], "initial_accumulator_value": [0.0, 0.5], "eps": [1e-10, 1e-2], **DECAY},
     "Adadelta": {"rho": [0.9, 0.0, 1.0], "eps": [1e-6, 1e-2], **DECAY},
     "Adafactor": {"beta2_decay": [-0.8, -0.5], "d": [1.0, 2.0], "eps": [(None, 1e-3), (1e-4, 1e-2)], **DECAY},
-}
+}  # fmt: skip
 SHARED = {"betas", "etas", "step_sizes", "eps", "weight_decay"}  # options that a group may override
 
 # name → arguments; the first ones accept groups that are added later, in PyTorch too

@@ -59,11 +59,9 @@ def written(library, index, shape):
 def test_what_is_written_and_its_gradients_are_pytorchs(index, stretched, library):
     shape = INDICES[index][1]
     shape = {
-        "as it is": shape,
-        "a number": (),
-        "leading ones": (1, *shape),
+        "as it is": shape, "a number": (), "leading ones": (1, *shape),
         "stretched": (*shape[:-1], 1) if shape and shape[-1] else shape,
-    }[stretched]
+    }[stretched]  # fmt: skip
 
     for ours, theirs in zip(written(library, index, shape), written(PYTORCH, index, shape), strict=True):
         np.testing.assert_allclose(ours, theirs, rtol=1e-12)

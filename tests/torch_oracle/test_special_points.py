@@ -49,17 +49,15 @@ def first(names):
 ONE = {
     **of("exp exp2 expm1 log log2 log10 log1p sqrt rsqrt square reciprocal neg abs sign nan_to_num"),
     **of("sin cos tan asin acos atan sinh cosh tanh asinh acosh atanh erf erfc sigmoid logit"),
-    **of("floor ceil trunc round frac isnan isinf isfinite"),
-    **of("ndtr entr", lambda lib: lib.special),
+    **of("floor ceil trunc round frac isnan isinf isfinite"), **of("ndtr entr", lambda lib: lib.special),
     **functional("relu relu6 leaky_relu elu selu celu gelu silu mish softplus softsign logsigmoid"),
     **functional("hardtanh hardswish hardsigmoid tanhshrink softshrink hardshrink"),
     "threshold": lambda x, lib, F: F.threshold(x, 0.5, 7.0),
-    "gelu tanh": lambda x, lib, F: F.gelu(x, approximate="tanh"),
-    "clamp": lambda x, lib, F: x.clamp(-1, 2),
+    "gelu tanh": lambda x, lib, F: F.gelu(x, approximate="tanh"), "clamp": lambda x, lib, F: x.clamp(-1, 2),
     "clamp min": lambda x, lib, F: x.clamp(min=0),
     **{f"x ** {p}": lambda x, lib, F, p=p: x**p for p in (0, 1, 2, 3, -1, -2, 0.5, -0.5, 1.5, -1.5)},
     **{f"{p} ** x": lambda x, lib, F, p=p: p**x for p in (0, 2, 0.5)},
-}
+}  # fmt: skip
 TWO = {
     **of("add sub mul div pow maximum minimum atan2 hypot logaddexp xlogy fmod remainder"),
     "xlog1py": lambda x, y, lib, F: lib.special.xlog1py(x, y), "where": lambda x, y, lib, F: lib.where(x > y, x, y),
@@ -79,13 +77,10 @@ TWO = {
 ROWS = {
     **along("sum mean prod amax amin cumsum cumprod logcumsumexp logsumexp var std"),
     **along("nansum nanmean diff softmax log_softmax argmax argmin all any"),
-    **first("max min cummax cummin sort median"),
-    "std of all": lambda x, lib, F: x.std(dim=-1, correction=0),
+    **first("max min cummax cummin sort median"), "std of all": lambda x, lib, F: x.std(dim=-1, correction=0),
     **{f"norm {p}": lambda x, lib, F, p=p: x.norm(p, dim=-1) for p in (0, 1, 2, 3, inf, -inf, 0.5, -1, 1.5)},
-    "normalize": lambda x, lib, F: F.normalize(x, dim=-1),
-    "layer_norm": lambda x, lib, F: F.layer_norm(x, (3,)),
-    "rms_norm": lambda x, lib, F: F.rms_norm(x, (3,)),
-    "group_norm": lambda x, lib, F: F.group_norm(x[:, None], 1),
+    "normalize": lambda x, lib, F: F.normalize(x, dim=-1), "layer_norm": lambda x, lib, F: F.layer_norm(x, (3,)),
+    "rms_norm": lambda x, lib, F: F.rms_norm(x, (3,)), "group_norm": lambda x, lib, F: F.group_norm(x[:, None], 1),
     "cosine_similarity": lambda x, lib, F: F.cosine_similarity(x, lib.flip(x, (1,)), -1),
     "pairwise_distance": lambda x, lib, F: F.pairwise_distance(x, lib.flip(x, (1,))),
     "quantile": lambda x, lib, F: lib.quantile(x, 0.3, dim=-1),
@@ -93,7 +88,7 @@ ROWS = {
     "avg_pool1d": lambda x, lib, F: F.avg_pool1d(x[:, None], 2, 1),
     "cross_entropy": lambda x, lib, F: F.cross_entropy(x, lib.zeros(len(x), dtype=lib.int64), reduction="none"),
     "glu": lambda x, lib, F: F.glu(lib.cat([x, x], 1)),
-}
+}  # fmt: skip
 
 
 def rows(dtype):

@@ -32,8 +32,7 @@ CONVOLUTIONS = {
     "no bias": ("conv2d", (normal(2, 3, 6, 5), normal(4, 3, 3, 2)), {}),
     "strides": ("conv2d", (normal(2, 3, 7, 6), normal(4, 3, 3, 2), normal(4)), {"stride": (2, 3)}),
     "everything": (
-        "conv2d",
-        (normal(2, 4, 7, 8), normal(6, 2, 3, 2), normal(6)),
+        "conv2d", (normal(2, 4, 7, 8), normal(6, 2, 3, 2), normal(6)),
         {"stride": (2, 1), "padding": (2, 1), "dilation": (2, 3), "groups": 2},
     ),
     "depthwise": ("conv2d", (normal(2, 3, 5, 5), normal(3, 1, 3, 3), normal(3)), {"groups": 3, "padding": 1}),
@@ -48,14 +47,13 @@ CONVOLUTIONS = {
     "a box": ("conv3d", (normal(2, 2, 4, 5, 3), normal(3, 2, 2, 3, 2), normal(3)), {"stride": (1, 2, 1), "padding": 1}),
     "transposed": ("conv_transpose2d", (normal(2, 4, 3, 4), normal(4, 3, 3, 2), normal(3)), {}),
     "transposed, everything": (
-        "conv_transpose2d",
-        (normal(2, 4, 3, 4), normal(4, 3, 3, 2), normal(6)),
+        "conv_transpose2d", (normal(2, 4, 3, 4), normal(4, 3, 3, 2), normal(6)),
         {"stride": (3, 2), "padding": (1, 1), "output_padding": (2, 1), "groups": 2, "dilation": (1, 2)},
     ),
     "transposed line": ("conv_transpose1d", (normal(2, 4, 5), normal(4, 2, 3), normal(2)), {"stride": 2}),
     "transposed example": ("conv_transpose2d", (normal(4, 3, 4), normal(4, 3, 3, 2)), {"padding": 1}),
     "transposed box": ("conv_transpose3d", (normal(1, 2, 2, 3, 2), normal(2, 1, 2, 2, 2)), {"stride": 2}),
-}
+}  # fmt: skip
 
 
 @pytest.mark.filterwarnings("ignore:Using padding='same' with even kernel:UserWarning")  # PyTorch's own cost
@@ -82,9 +80,7 @@ POOLS = {
     "padding not counted": ("avg_pool2d", normal(2, 3, 7, 5), (3,), {"padding": 1, "count_include_pad": False}),
     "means, ceiling": ("avg_pool2d", normal(2, 3, 7, 6), (3,), {"stride": 2, "padding": 1, "ceil_mode": True}),
     "means, ceiling, padding not counted": (
-        "avg_pool2d",
-        normal(2, 3, 6, 8),
-        (3,),
+        "avg_pool2d", normal(2, 3, 6, 8), (3,),
         {"stride": 2, "padding": 1, "ceil_mode": True, "count_include_pad": False},
     ),
     "a divisor": ("avg_pool2d", normal(2, 3, 6, 5), (2,), {"padding": 1, "divisor_override": 3}),
@@ -103,9 +99,8 @@ POOLS = {
     "unfold": ("unfold", normal(2, 3, 6, 5), ((2, 3),), {"stride": (2, 1), "padding": (1, 2), "dilation": (2, 1)}),
     "unfold an example": ("unfold", normal(3, 6, 5), (2,), {}),
     "fold": ("fold", normal(2, 12, 20), ((5, 6), 2), {}),
-    "fold, everything": (
-        "fold", normal(2, 18, 12), ((6, 5), (2, 3)), {"stride": (2, 2), "padding": (1, 1), "dilation": (1, 1)}
-    ),
+    "fold, everything":
+        ("fold", normal(2, 18, 12), ((6, 5), (2, 3)), {"stride": (2, 2), "padding": (1, 1), "dilation": (1, 1)}),
 }  # fmt: skip
 
 

@@ -62,15 +62,13 @@ class Runs:
 
 W = mg.tensor(np.linspace(-1, 1, 9).reshape(3, 3), requires_grad=True)
 FUNCTIONS = {
-    "a chain": lambda x: deep(x, 3),
-    "weights it closes over": lambda x: (x @ W).tanh() @ W,
-    "its argument itself": lambda x: x,
-    "an inner gradient": lambda x: mg.func.grad(lambda x: (x**3).sum())(x) * x,
+    "a chain": lambda x: deep(x, 3), "weights it closes over": lambda x: (x @ W).tanh() @ W,
+    "its argument itself": lambda x: x, "an inner gradient": lambda x: mg.func.grad(lambda x: (x**3).sum())(x) * x,
     "an edit in place": lambda x: (x * 1).mul_(x.sin()).exp_(),
     "two results": lambda x: sum(y * k for k, y in enumerate((x.sin(), x.cos() * x), 1)),
     "a part inside it": lambda x: checkpoint(lambda x: (x @ W).tanh(), x.sin()) * x,
     "a constant": lambda x: mg.tensor([1.0, 2.0, 3.0]) * x,
-}
+}  # fmt: skip
 
 
 @table("case", FUNCTIONS)

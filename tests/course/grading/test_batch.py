@@ -229,8 +229,7 @@ def test_a_class_in_tables():
     results = [result("ada"), result("bob", 0, "unreadable", state="wait"), result("eve", 1, exercise="02_x")]
     canvas = list(csv.DictReader(io.StringIO(tables.tables(results)["canvas.csv"])))
     assert [(row["ID"], row[NAME], row["02_x"]) for row in canvas] == [
-        ("", "2", "2"),
-        ("ada", "2", ""), ("bob", "", ""), ("eve", "", "1"),
+        ("", "2", "2"), ("ada", "2", ""), ("bob", "", ""), ("eve", "", "1"),
     ]  # fmt: skip
     plain = list(csv.DictReader(io.StringIO(tables.tables(results)["scores.csv"])))
     assert [(row["student"], row["status"], row[f"{NAME}: product"]) for row in plain] == [

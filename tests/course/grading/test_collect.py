@@ -247,8 +247,7 @@ def test_honest_names_that_look_as_a_systems_are_their_owners(tmp_path):
 
 
 @pytest.mark.parametrize("names", [
-    ("week1/alice/01_a.ipynb", "week1/bob/01_a.ipynb"),
-    ("week1/alice_4_9_01_a.ipynb", "week1/bob_5_8_01_a.ipynb"),
+    ("week1/alice/01_a.ipynb", "week1/bob/01_a.ipynb"), ("week1/alice_4_9_01_a.ipynb", "week1/bob_5_8_01_a.ipynb"),
     ("week1/Alice_4_assignsubmission_file_/01_a.ipynb", "week1/Bob_5_assignsubmission_file_/02_b.ipynb"),
     ("canvas.zip/alice_4_9_01_a.ipynb", "canvas.zip/bob_5_8_01_a.ipynb"),
 ])  # fmt: skip

@@ -257,8 +257,7 @@ def nested(depth):
 
 
 @pytest.mark.parametrize(
-    "said",
-    [nested(500), [[1] * 20_000], {"k": "v" * 10**6}, "x" * 10**6, [{}] * 20_000, ["\x1b[2J\u202e"]],
+    "said", [nested(500), [[1] * 20_000], {"k": "v" * 10**6}, "x" * 10**6, [{}] * 20_000, ["\x1b[2J\u202e"]],
     ids=["deep", "wide", "an object", "long", "many objects", "escapes"],
 )  # fmt: skip
 @pytest.mark.parametrize("kind", ["gave", "raised", "odd"])

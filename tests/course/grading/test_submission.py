@@ -54,13 +54,10 @@ def test_the_name_that_nbgrader_gave_counts_before_the_id():
     assert known.name == "part"
 
 
-@pytest.mark.parametrize(
-    ("data", "words"),
-    [
-        (b"", "empty"), (b"[]", "not a notebook"), (b"{}", "without cells"), (b'{"cells": 3}', "without cells"),
-        (b"{", "not a notebook"), (b"\xff\xfe\x00", "no"), (notebook(*[cell("1")] * 3000), "3000 cells; at most"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("data", "words"), [
+    (b"", "empty"), (b"[]", "not a notebook"), (b"{}", "without cells"), (b'{"cells": 3}', "without cells"),
+    (b"{", "not a notebook"), (b"\xff\xfe\x00", "no"), (notebook(*[cell("1")] * 3000), "3000 cells; at most"),
+])  # fmt: skip
 def test_what_is_no_notebook_says_why(data, words):
     with pytest.raises(Unreadable, match=words):
         read(data)

@@ -31,11 +31,9 @@ def polar(t):
 
 
 CASES = [
-    (two_of_three, (2.0, 0.5, -1.0)),
-    (loss, (mg.tensor([1.0, 2.0, -1.0]), mg.tensor([0.3, 0.5, 0.1]))),
-    (polar, (0.3,)),
-    (lambda x: x * x, (mg.tensor([1.0, 2.0, 3.0]),)),
-]
+    (two_of_three, (2.0, 0.5, -1.0)), (loss, (mg.tensor([1.0, 2.0, -1.0]), mg.tensor([0.3, 0.5, 0.1]))),
+    (polar, (0.3,)), (lambda x: x * x, (mg.tensor([1.0, 2.0, 3.0]),)),
+]  # fmt: skip
 
 
 def screen(film: ForwardAndReverse, upto: int = -1) -> dict[str, str]:

@@ -90,11 +90,9 @@ def test_a_measured_run_is_drawn_as_it_ran():
     widget = Pipeline([Task(*task) for task in tasks])
 
     assert [step["say"] for step in widget.steps[1:-1]] == [
-        "Time 0 ms: stage 0 takes micro-batch 0 forward.",
-        "Time 3 ms: stage 1 takes micro-batch 0 forward.",
-        "Time 5 ms: stage 1 takes micro-batch 0 backward.",
-        "Time 10 ms: stage 0 takes micro-batch 0 backward.",
-    ]
+        "Time 0 ms: stage 0 takes micro-batch 0 forward.", "Time 3 ms: stage 1 takes micro-batch 0 forward.",
+        "Time 5 ms: stage 1 takes micro-batch 0 backward.", "Time 10 ms: stage 0 takes micro-batch 0 backward.",
+    ]  # fmt: skip
     assert widget.steps[-1]["say"] == (
         "15 ms, of which a stage waits for 53.3 percent, the bubble; (p − 1) / (m + p − 1) is 50 percent. The most "
         "micro-batches whose activations are kept: stage 0: 1, stage 1: 1."

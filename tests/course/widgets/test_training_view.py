@@ -201,8 +201,7 @@ def page_state(watched: TrainingView) -> str:
 @pytest.mark.parametrize(("loss", "words"), [
     (lambda output, y: undefined, "Step 1 raised NameError: name 'undefined' is not defined."),  # noqa: F821
     (lambda output, y: 0.5, "Step 1 raised TypeError: loss_fn must return a tensor of one element, got 0.5."),
-    (lambda output, y: output, "Step 1 raised"),
-    (lambda output, y: mg.tensor(1.0), "Step 1 raised NoGradientError"),
+    (lambda output, y: output, "Step 1 raised"), (lambda output, y: mg.tensor(1.0), "Step 1 raised NoGradientError"),
     (lambda output, y: raised(SystemExit), "Step 1 raised SystemExit. Training stopped"),
     (lambda output, y: raised(KeyboardInterrupt), "Step 1 raised KeyboardInterrupt"),
 ])  # fmt: skip

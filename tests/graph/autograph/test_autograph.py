@@ -588,14 +588,12 @@ def test_the_square_root_is_right():
 
 PAIRS = [(1.0, 1.0), (1.0, 2.0), (2.0, 1.0), (1.0, np.nan), (np.nan, 1.0), (0.0, -0.0), (-0.0, 0.0)]
 CHOICES = {
-    "max": lambda a, b: max(a * 1, b),
-    "min": lambda a, b: min(a * 1, b),
-    "max of a list": lambda a, b: max([a * 1, b * 1, a * 1]),
-    "max of a vector": lambda a, b: max(mg.stack([a, b, b])),
+    "max": lambda a, b: max(a * 1, b), "min": lambda a, b: min(a * 1, b),
+    "max of a list": lambda a, b: max([a * 1, b * 1, a * 1]), "max of a vector": lambda a, b: max(mg.stack([a, b, b])),
     "max by a key": lambda a, b: max(a * 1, b * 1, key=lambda x: -x * x),
     "max with a default": lambda a, b: max([a * 1, b * 1], default=5.0),
     "max beside a number": lambda a, b: max(0.0, a * 1, b * 1) * a,
-}
+}  # fmt: skip
 
 
 @table("choice, pair", [(choice, pair) for choice in CHOICES for pair in PAIRS])

@@ -165,11 +165,9 @@ refused("`self.rows` is a Python list, and grows", of=(XS,))(Recorder().record)
 
 
 @refused(
-    "{for x}: in this `for` over tensors `out` is a list of 0 before a turn and a list",
-    "mg.lax.scan",
-    "at most 256 rows",
-    of=(OPEN,),
-)
+    "{for x}: in this `for` over tensors `out` is a list of 0 before a turn and a list", "mg.lax.scan",
+    "at most 256 rows", of=(OPEN,),
+)  # fmt: skip
 def a_list_that_grows_in_a_loop(xs):
     out = []
     for x in xs:
@@ -226,11 +224,9 @@ def a_variable_that_changes_its_dtype(xs):
 
 
 @refused(
-    "{while}: in this `while` over tensors `y` has shape () before a turn and (2,)",
-    "mg.zeros",
-    "shape_invariants",
+    "{while}: in this `while` over tensors `y` has shape () before a turn and (2,)", "mg.zeros", "shape_invariants",
     of=(X, XS),
-)
+)  # fmt: skip
 def a_variable_that_changes_its_shape(x, xs):
     y = 0.0
     while x > 0:

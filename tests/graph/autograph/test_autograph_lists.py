@@ -320,12 +320,9 @@ PARTS = {
     "one that calls a method made in C": (re.finditer(r"\d", "1234"), next, lambda a: int(next(a)[0])),
     "one that another hides": (chain(csv.reader("1234")), next, lambda a: int(next(a)[0])),
     "a list beside an iterator": ({"a": [0], "i": iter(())}, lambda a: a["a"].append(1), lambda a: len(a["a"])),
-    "a list beside a number that becomes state": (
-        {"n": 0, "a": [0]},
-        lambda a: (a.update(n=1), a["a"].__setitem__(0, 1)),
-        lambda a: a["n"] + a["a"][0],
-    ),
-}
+    "a list beside a number that becomes state":
+        ({"n": 0, "a": [0]}, lambda a: (a.update(n=1), a["a"].__setitem__(0, 1)), lambda a: a["n"] + a["a"][0]),
+}  # fmt: skip
 
 
 def inner(a):

@@ -463,11 +463,9 @@ def test_arrays_of_another_byte_order_are_numpys(dtype):
 def test_what_c_cannot_read_numpy_does(name, capsys):
     """An array of which only the run can tell where it lies: the group after it was a line that nobody knew."""
     made = {
-        "unfold": lambda x: x.unfold(0, 2, 1),
-        "print": mg.print,
-        "py_func": lambda x: mg.py_func(lambda a: a, [x], mg.float32),
-        "longdouble": lambda x: x,
-    }[name]
+        "unfold": lambda x: x.unfold(0, 2, 1), "print": mg.print,
+        "py_func": lambda x: mg.py_func(lambda a: a, [x], mg.float32), "longdouble": lambda x: x,
+    }[name]  # fmt: skip
     x = np.arange(6, dtype=np.longdouble if name == "longdouble" else np.float32)
     y = np.lib.stride_tricks.sliding_window_view(x, 2) if name == "unfold" else x
     f = mg.function(lambda x: made(x) * 2 + (made(x) > 1), jit_compile="native", autograph=False)

@@ -118,11 +118,8 @@ def test_the_least_integer_is_its_own_negative_and_no_rule_forgets_it():
 
 
 FAST_MATH = {
-    "x + 0": (lambda x: x + 0, []),
-    "0 − x": (lambda x: 0 - x, ["Neg"]),
-    "x / 3": (lambda x: x / 3, ["Mul"]),
-    "(x · 3) · 5": (lambda x: x * 3 * 5, ["Mul"]),
-    "a sum of sums": (lambda x: x.sum(1).sum(0), ["Sum"]),
+    "x + 0": (lambda x: x + 0, []), "0 − x": (lambda x: 0 - x, ["Neg"]), "x / 3": (lambda x: x / 3, ["Mul"]),
+    "(x · 3) · 5": (lambda x: x * 3 * 5, ["Mul"]), "a sum of sums": (lambda x: x.sum(1).sum(0), ["Sum"]),
     "a sum of sums, the first axis first": (lambda x: x.sum(0).sum(0), ["Sum"]),
     "a sum of sums that keep their axes": (lambda x: x.sum(1, keepdims=True).sum(0), ["Sum"]),
     "a sum of products": (lambda x: (x * x.exp()).sum(1), ["Exp", "SumOfProducts"]),
@@ -131,7 +128,7 @@ FAST_MATH = {
     "a mean of products": (lambda x: (x * x.exp()).mean(), ["Exp", "Affine", "Mul"]),
     "a sum of one": (lambda x: x.reshape(3, 1, 4).sum(1), []),
     "a sum of copies": (lambda x: x.reshape(3, 1, 4).broadcast_to(3, 5, 4).sum(1), ["Mul"]),
-}
+}  # fmt: skip
 
 
 @table("case", FAST_MATH)

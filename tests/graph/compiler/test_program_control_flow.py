@@ -68,10 +68,8 @@ def test_a_scan_is_read_as_a_for():
     program = compiled(lambda x: scan(lambda c, x: (c + x, c * x), x.sum() * 0, x, reverse=True), X)
 
     assert [line.strip() for line in code(program) if "for " in line or "k0" in line] == [
-        "for k0 in reversed(range(3)):",
-        "t2 = x0[k0, ...]",
-        "t1[k0] = y1",
-    ]
+        "for k0 in reversed(range(3)):", "t2 = x0[k0, ...]", "t1[k0] = y1",
+    ]  # fmt: skip
 
 
 def test_lengths_that_a_run_tells_are_written_as_unknown():

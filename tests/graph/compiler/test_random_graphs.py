@@ -169,11 +169,9 @@ def test_several_workers_compute_every_bit_of_it(program, workers):
 
 
 LOOSENED = {
-    "simplify": partial(simplify, rules=FAST_MATH),
-    "layout": partial(transposes, rules=FAST_TRANSPOSES),
-    "fuse": partial(fuse, reductions=True),
-    "fast": partial(optimised, passes=FAST),
-}
+    "simplify": partial(simplify, rules=FAST_MATH), "layout": partial(transposes, rules=FAST_TRANSPOSES),
+    "fuse": partial(fuse, reductions=True), "fast": partial(optimised, passes=FAST),
+}  # fmt: skip
 
 
 @pytest.mark.share(4)

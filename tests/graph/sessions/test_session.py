@@ -385,17 +385,13 @@ CONTROL = {
     "the other branch": (lambda v: mg.cond(mg.constant(False), lambda: v * 1, lambda: v.assign_add(1.0)), 1),
     "a branch that leaves it": (lambda v: mg.cond(mg.constant(False), lambda: v.assign_add(1.0), lambda: v * 1), 0),
     "cond in cond": (lambda v: mg.cond(mg.constant(True), lambda: CONTROL["cond"][0](v), lambda: v * 1), 1),
-    "switch_case": (
-        lambda v: G.switch_case(mg.constant(1), [lambda: v * 1, lambda: v.assign_add(2.0), lambda: v * 1]),
-        2,
-    ),
-    "while_loop": (
-        lambda v: mg.while_loop(lambda i: i < 3, lambda i: (v.assign_add(1.0), i + 1)[1], [mg.constant(0)]),
-        3,
-    ),
+    "switch_case":
+        (lambda v: G.switch_case(mg.constant(1), [lambda: v * 1, lambda: v.assign_add(2.0), lambda: v * 1]), 2),
+    "while_loop":
+        (lambda v: mg.while_loop(lambda i: i < 3, lambda i: (v.assign_add(1.0), i + 1)[1], [mg.constant(0)]), 3),
     "scan": (lambda v: mg.lax.scan(lambda c, x: (c + v.assign_add(1.0), None), mg.constant(0.0), length=3)[0], 3),
     "a traced function": (lambda v: mg.function(lambda: v.assign_add(1.0))(), 1),
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize(("f", "more"), CONTROL.values(), ids=CONTROL)

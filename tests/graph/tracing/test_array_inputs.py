@@ -21,13 +21,11 @@ def by_session(f, x, dtype=None):
 
 
 WAYS = {
-    "tensor": lambda f, x: f(mg.tensor(x)),
-    "operand": lambda f, x: f(mg.zeros(x.shape, dtype=x.dtype) + x),
-    "function": lambda f, x: mg.function(f)(x),
-    "jit": lambda f, x: mg.function(f, jit_compile=True)(x),
+    "tensor": lambda f, x: f(mg.tensor(x)), "operand": lambda f, x: f(mg.zeros(x.shape, dtype=x.dtype) + x),
+    "function": lambda f, x: mg.function(f)(x), "jit": lambda f, x: mg.function(f, jit_compile=True)(x),
     "signature": lambda f, x: mg.function(f, input_signature=[mg.TensorSpec((None,) * x.ndim, x.dtype)])(x),
     "session": by_session,
-}
+}  # fmt: skip
 ways = pytest.mark.parametrize("way", WAYS.values(), ids=WAYS)
 
 

@@ -207,11 +207,9 @@ def test_a_number_that_only_a_loop_decides_is_refused_and_not_guessed():
     with mg.Graph().as_default() as graph:
         x = mg.placeholder("float64", (2,))
         _, doubled = mg.while_loop(
-            lambda i, y: i < 3,
-            lambda i, y: (i + 1, mg.cat([y, y])),
-            (mg.constant(0), x),
+            lambda i, y: i < 3, lambda i, y: (i + 1, mg.cat([y, y])), (mg.constant(0), x),
             shape_invariants=((), (None,)),
-        )
+        )  # fmt: skip
         mean, counted = doubled.mean(), doubled.sum() * doubled.shape[0]
     with mg.Session(graph) as session:
         assert session.run(mean, {x: [1.0, 2.0]}) == 1.5

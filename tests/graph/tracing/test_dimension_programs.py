@@ -367,17 +367,14 @@ STEPS = st.one_of(
     st.builds("v.repeat({})".format, st.sampled_from(["2", "m"])),
     st.builds("F.pad(v, ({}, {}))".format, st.integers(0, 2), st.integers(0, 2)),
     st.builds("v.roll({})".format, st.integers(-2, 2)),
-    st.sampled_from(
-        [
-            "v[1:] - v[:-1]", "mg.cat([v, x])", "mg.cat([x[:2], v, y])", "mg.cat([v, y])[v.shape[0] :]", "v + x",
-            "v.reshape(-1, 2).sum(1)", "v.reshape(2, -1).sum(0)", "v.reshape(v.shape[0], -1).sum(1)", "v - v[:1]",
-            "v.expand(2, -1).sum(0)", "v.unsqueeze(0).squeeze()", "v.cumsum(0)", "v.flip(0)", "mg.ones_like(v) + v",
-            "mg.arange(v.shape[0]) * v", "mg.outer(v, x).diagonal()", "mg.outer(v, y).mean(1)", "v.sum() + x",
-            "v.sort().values", "mg.eye(v.shape[0]) @ v", "v.softmax(0)", "x[: v.shape[0]] + v", "v[v.shape[0] - 1]",
-            "mg.func.grad(lambda u: (u[:2] ** 2).sum() + u.mean())(v)", "v.mean() * x",
-            "v * 2 if v.shape[0] > 2 else v",
-        ]
-    ),
+    st.sampled_from([
+        "v[1:] - v[:-1]", "mg.cat([v, x])", "mg.cat([x[:2], v, y])", "mg.cat([v, y])[v.shape[0] :]", "v + x",
+        "v.reshape(-1, 2).sum(1)", "v.reshape(2, -1).sum(0)", "v.reshape(v.shape[0], -1).sum(1)", "v - v[:1]",
+        "v.expand(2, -1).sum(0)", "v.unsqueeze(0).squeeze()", "v.cumsum(0)", "v.flip(0)", "mg.ones_like(v) + v",
+        "mg.arange(v.shape[0]) * v", "mg.outer(v, x).diagonal()", "mg.outer(v, y).mean(1)", "v.sum() + x",
+        "v.sort().values", "mg.eye(v.shape[0]) @ v", "v.softmax(0)", "x[: v.shape[0]] + v", "v[v.shape[0] - 1]",
+        "mg.func.grad(lambda u: (u[:2] ** 2).sum() + u.mean())(v)", "v.mean() * x", "v * 2 if v.shape[0] > 2 else v",
+    ]),
 )  # fmt: skip
 
 

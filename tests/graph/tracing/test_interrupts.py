@@ -38,15 +38,13 @@ def stop(signum, frame, error=TimeLimit):
 
 
 HANDLERS = {
-    "a function": (stop, TimeLimit),
-    "a method": (Handler().method, TimeLimit),
-    "an object": (Handler(), TimeLimit),
+    "a function": (stop, TimeLimit), "a method": (Handler().method, TimeLimit), "an object": (Handler(), TimeLimit),
     "a lambda": (lambda *given: stop(14, None), TimeLimit),
     "an error that ops raise too": (partial(stop, error=ValueError), ValueError),
     "an error of the engine": (partial(stop, error=GraphError), GraphError),
     "TimeoutError": (partial(stop, error=TimeoutError), TimeoutError),
     "Ctrl-C": (signal.default_int_handler, KeyboardInterrupt),
-}
+}  # fmt: skip
 
 
 class Turns:

@@ -142,9 +142,8 @@ HELD = {
         lambda: collections.defaultdict(one()), lambda held, x: x * held.default_factory(),
         give(lambda: 5.0, "default_factory"),
     ),
-    "a list in a tuple in a tuple": (
-        lambda: (([1.0],),), lambda held, x: x * held[0][0][0], lambda h: put(5.0)(h[0][0]),
-    ),
+    "a list in a tuple in a tuple":
+        (lambda: (([1.0],),), lambda held, x: x * held[0][0][0], lambda h: put(5.0)(h[0][0])),
     "an attribute of an array": (lambda: with_attributes(np.ones(2).view(Array), a=1.0), times_a, give(5.0)),
     "the mask of an array": (lambda: np.ma.array([1e20, 2.0]), lambda h, x: x * float(h.sum()), put(np.ma.masked)),
     "the names of fields": (
@@ -166,9 +165,8 @@ HELD = {
         lambda held: put(5.0)(held.a),
     ),
     "an attribute of a metaclass": (lambda: meta(False), times_a, lambda held: give(5.0)(type(held))),
-    "an attribute of an object's metaclass": (
-        lambda: meta(True), lambda held, x: x * type(held).a, lambda held: give(5.0)(type(type(held))),
-    ),
+    "an attribute of an object's metaclass":
+        (lambda: meta(True), lambda held, x: x * type(held).a, lambda held: give(5.0)(type(type(held)))),
     "the code of a function": (one, called, give((lambda *_: 5.0).__code__, "__code__")),
     "a default of a function that had none": (
         lambda: lambda *xs: 1.0 + len(one().__defaults__ or xs), lambda held, x: x * len(held.__defaults__ or ()),
@@ -177,19 +175,16 @@ HELD = {
     "an attribute of a function": (lambda: with_attributes(one(), a=1.0), times_a, give(5.0)),
     "an attribute that a function had not": (one, lambda held, x: x * getattr(held, "a", 1.0), give(5.0)),
     "a function for another type": (generic, lambda h, x: x * h(3), lambda h: h.register(int, lambda _: 5.0)),
-    "the sign of a complex zero": (
-        lambda: SimpleNamespace(a=0j), lambda held, x: x * math.copysign(1, held.a.imag), give(complex(0.0, -0.0)),
-    ),
+    "the sign of a complex zero":
+        (lambda: SimpleNamespace(a=0j), lambda held, x: x * math.copysign(1, held.a.imag), give(complex(0.0, -0.0))),
 }  # fmt: skip
 for base in (list, dict, set, tuple, float, int, str, object, collections.deque, Exception):
     of = f"of a class derived from {base.__name__}"
     HELD[f"an attribute {of}"] = instance(base, a=1.0), times_a, lambda held: give(5.0)(type(held))
     HELD[f"a method {of}"] = instance(base, m=one()), lambda held, x: x * held.m(), lambda held: five(type(held))
     HELD[f"a property {of}"] = (
-        instance(base, a=property(one())),
-        times_a,
-        lambda held: give(property(lambda _: 5.0))(type(held)),
-    )
+        instance(base, a=property(one())), times_a, lambda held: give(property(lambda _: 5.0))(type(held)),
+    )  # fmt: skip
     HELD[f"__call__ {of}"] = instance(base, __call__=one()), called, lambda h: give(lambda _: 5.0, "__call__")(type(h))
 
 
@@ -264,9 +259,8 @@ ARGUMENTS = {
     "a deque": (lambda: collections.deque([1.0]), times_first, put(5.0)),
     "a list of a closure": (bound_list, called, lambda held: put(5.0)(held.__closure__[0].cell_contents)),
     "the code of a function": (one, called, give((lambda *_: 5.0).__code__, "__code__")),
-    "a list of a partial": (
-        lambda: functools.partial(lambda a: a[0], [1.0]), called, lambda held: put(5.0)(held.args[0]),
-    ),
+    "a list of a partial":
+        (lambda: functools.partial(lambda a: a[0], [1.0]), called, lambda held: put(5.0)(held.args[0])),
     "an attribute of a class": (lambda: type("Kind", (), {"a": 1.0}), times_a, give(5.0)),
     "the keys of a dictionary": (
         lambda: {1: 0.0}, lambda held, x: x * isinstance(next(iter(held)), int),
@@ -360,28 +354,24 @@ MODULES = {
     "its dictionary": (module(lambda m: m.a), lambda m: vars(m).update(a=5.0)),
     "read from its dictionary": (module(lambda m: vars(m)["a"]), give(5.0)),
     "read from its dictionary, and not there": (module(lambda m: vars(m).get("b", 1.0)), give(5.0, "b")),
-    "a list read from its dictionary": (
-        lambda: with_attributes(module(lambda m: m.__dict__["b"][0])(), b=[1.0]), lambda m: put(5.0)(m.b),
-    ),
+    "a list read from its dictionary":
+        (lambda: with_attributes(module(lambda m: m.__dict__["b"][0])(), b=[1.0]), lambda m: put(5.0)(m.b)),
     "how many attributes": (module(lambda m: len([n for n in dir(m) if n[:2] == "zz"])), give(1.0, "zz")),
     "a slot": (lambda: with_attributes(module(lambda m: m.s, __slots__=("s",))(), s=1.0), give(5.0, "s")),
-    "an attribute with underscores": (
-        lambda: with_attributes(module(lambda m: m.__scale__)(), __scale__=1.0), give(5.0, "__scale__"),
-    ),
+    "an attribute with underscores":
+        (lambda: with_attributes(module(lambda m: m.__scale__)(), __scale__=1.0), give(5.0, "__scale__")),
     "one of the class with underscores": (module(lambda m: m.__b__, __b__=1.0), set_in_class("__b__", 5.0)),
     "read of type(self)": (module(lambda m: type(m).b, b=1.0), set_in_class("b", 5.0)),
     "read of self.__class__": (module(lambda m: m.__class__.b, b=1.0), set_in_class("b", 5.0)),
-    "read by a class method": (
-        module(lambda m: m.m(), b=1.0, m=classmethod(lambda kind: kind.b)), set_in_class("b", 5.0),
-    ),
+    "read by a class method":
+        (module(lambda m: m.m(), b=1.0, m=classmethod(lambda kind: kind.b)), set_in_class("b", 5.0)),
     "__len__": (module(len, __len__=lambda _: 1), set_in_class("__len__", lambda _: 5)),
     "__getitem__": (module(lambda m: m[0], __getitem__=one()), set_in_class("__getitem__", lambda *_: 5.0)),
     "a hook's cell": (hook_with_cell, lambda m: put(5.0)(m.scales)),
     "a hook's default": (hook_with_default, lambda m: give((5.0,), "__defaults__")(m.hook)),
     "an object that is a hook": (hook_of_object, lambda m: give(5.0)(m.hook)),
-    "how many parameters learn": (
-        layer(lambda m: sum(p.requires_grad for p in m.parameters())), lambda m: m.layer.requires_grad_(False),
-    ),
+    "how many parameters learn":
+        (layer(lambda m: sum(p.requires_grad for p in m.parameters())), lambda m: m.layer.requires_grad_(False)),
     "whether a tensor learns": (
         lambda: with_attributes(module(lambda m: 1.0 if m.b.requires_grad else 5.0)(), b=mg.ones(1)),
         lambda m: m.b.requires_grad_(),
@@ -438,11 +428,9 @@ HOOKS = {
     "one more hook": (lambda w: w.register_hook(lambda g: g * 2), lambda w, _, scale: w.register_hook(lambda g: g * 5)),
     "a hook is removed": (lambda w: w.register_hook(lambda g: g * 5), lambda w, handle, scale: handle.remove()),
     "what a hook reads": (None, lambda w, _, scale: put(5.0)(scale)),
-    "a hook after the gradient": (
-        lambda w: None,
-        lambda w, _, scale: w.register_post_accumulate_grad_hook(lambda p: p.grad.mul_(5)),
-    ),
-}
+    "a hook after the gradient":
+        (lambda w: None, lambda w, _, scale: w.register_post_accumulate_grad_hook(lambda p: p.grad.mul_(5))),
+}  # fmt: skip
 
 
 def gradient_of(w):

@@ -135,17 +135,15 @@ OBJECTS = {
     "a count": (itertools.count, lambda a, x: x * next(a), None),
     "random numbers of Python": (lambda: random.Random(3), lambda a, x: x * a.random(), None),
     "random numbers of NumPy": (lambda: np.random.default_rng(3), lambda a, x: x * a.random(), None),
-    "an array of objects": (
-        lambda: np.array([[1.0], 2], dtype=object), lambda a, x: x * a[0][0], lambda a: set_first(a[0]),
-    ),
+    "an array of objects":
+        (lambda: np.array([[1.0], 2], dtype=object), lambda a, x: x * a[0][0], lambda a: set_first(a[0])),
     "a part of an array": (lambda: np.ones((40, 40))[::2, ::3], lambda a, x: x * a[0, 0], lambda a: a.fill(5)),
     "a long array": (lambda: np.ones(40000), lambda a, x: x * a[0], set_first),
     "a long list": (lambda: [1.0] * 1000, lambda a, x: x * a[0], set_first),
     "a long list of lists": (lambda: [[1.0]] * 1000, lambda a, x: x * a[0][0], lambda a: set_first(a[0])),
     "a long list, another type": (lambda: [5] * 1000, lambda a, x: x * (type(a[0]) is int), set_first),
-    "a long list, another sign": (
-        lambda: [0.0] * 1000, lambda a, x: x * np.copysign(1.0, a[0]), lambda a: a.__setitem__(0, -0.0),
-    ),
+    "a long list, another sign":
+        (lambda: [0.0] * 1000, lambda a, x: x * np.copysign(1.0, a[0]), lambda a: a.__setitem__(0, -0.0)),
     "a long dictionary": (lambda: dict.fromkeys(range(1000), 1.0), lambda a, x: x * a[0], set_first),
 }  # fmt: skip
 

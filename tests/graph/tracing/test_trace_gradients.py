@@ -520,12 +520,10 @@ def test_gradients_add_up_in_the_order_of_eager_mode():
         fed = mg.placeholder("float64", (1000,))
         (by_session,) = mg.gradients(f(fed), [fed])
     ways = {
-        "eager": slope(x),
-        "traced": mg.function(slope)(x),
-        "through a traced call": mg.grad(mg.function(f)(x), [x])[0],
+        "eager": slope(x), "traced": mg.function(slope)(x), "through a traced call": mg.grad(mg.function(f)(x), [x])[0],
         "traced by func": mg.function(mg.func.grad(f))(x),
         "in a session": mg.Session(graph).run(by_session, {fed: x.numpy()}),
-    }
+    }  # fmt: skip
 
     eager = np.asarray(ways["eager"])
     assert {name: int((np.asarray(way) != eager).sum()) for name, way in ways.items()} == dict.fromkeys(ways, 0)

@@ -98,11 +98,9 @@ def as_list(f):
 
 
 INSIDE = {
-    "value": as_list,
-    "gradient": slope,
-    "tangent": push,
+    "value": as_list, "gradient": slope, "tangent": push,
     "slope of a slope": lambda f: slope(lambda *xs: slope(f)(*xs)[0]),
-}
+}  # fmt: skip
 
 
 def trouble(program):
