@@ -19,6 +19,23 @@
     },
     "wrong: dual_numbers: the sign of what is divided by is lost": {"other.x -": "abs(other.x) -"},
     "wrong: jacobian_on_a_budget: the smaller side, transposed": {"if n <= m": "if n < m", ", axis=1": ""},
+    "right: columns_and_rows: tensors and tuples": "column, row, both, forward_passes, reverse_passes = mg.tensor([4.0, 36.0]), (36, 24), [2.0, 12.0], 5.0, 3",
+    "wrong: dual_numbers: f runs twice": {
+        "return f(Dual(x, 1.0)).dx": "f(Dual(x, 0.0))\n    return f(Dual(x, 1.0)).dx"
+    },
+    "wrong: dual_numbers: absolute": {"/ other.x**2": "/ abs(other.x) ** 2 * (1 if other.x > 0 else -1)"},
+    "right: dual_numbers: by the quotient": {
+        "Dual(self.x / other.x, (self.dx * other.x - self.x * other.dx) / other.x**2)": "Dual(self.x / other.x, (self.dx - self.x / other.x * other.dx) / other.x)"
+    },
+    "right: jacobian_on_a_budget: lists": {
+        "return np.stack([pull(f, x, gy).numpy() for gy in mg.eye(m)])": "return [pull(f, x, gy).tolist() for gy in mg.eye(m)]"
+    },
+    "right: jacobian_on_a_budget: a tensor": {
+        "return np.stack([push(f, x, dx).numpy() for dx in mg.eye(n)], axis=1)": "return mg.tensor(np.stack([push(f, x, dx).numpy() for dx in mg.eye(n)], axis=1))"
+    },
+    "right: wrong_directions: a set": {"return wrong if": "return set(wrong) if"},
+    "wrong: causal: it ignores its input": {"return x.tanh().cumsum(0)": "return (x * 0 + 1).cumsum(0)"},
+    "right: causal: squares": {"x.tanh().cumsum(0)": "(x * x).cumsum(0)"},
 }
 
 

@@ -16,6 +16,14 @@
     "wrong: shares: of two or more": {"e.sum()": "(e.sum() if x.shape[0] > 1 else 1)"},
     "right: thrifty: sigmoid": {"return 3 * (x + 1).tanh() + x": "y = (x * 2 - 0.5).sigmoid()\n    return y * 4 + 1"},
     "wrong: shares: as if the total did not move": {"e.sum()": "e.sum().detach()"},
+    "right: accounts: tensors": "x_after_two, x_grad, a_grad, b_grad, c_grad = mg.tensor(72.0), 36.0, 12, mg.tensor(12.0), 12",
+    "wrong: shares: of the sizes": {"x.exp()": "x.abs().exp()"},
+    "right: shares: without the largest": {"e = x.exp()": "e = (x - x.max().detach()).exp()"},
+    "wrong: shares: the gradient of e alone": {"e.sum()": "e.sum().detach()"},
+    "wrong: pay_in: of two losses": {"sum(losses).backward()": "sum(losses[:2]).backward()"},
+    "right: pay_in: as a stack": {"sum(losses).backward()": "mg.stack(losses).sum().backward()"},
+    "wrong: thrifty: it ignores x": {"3 * (x + 1).tanh() + x": "(x * 0 + 1).tanh() * 3 + 1"},
+    "wrong: census: one for each name": {"counts.get(entry.name(), 0) + 1": "1"},
 }
 
 

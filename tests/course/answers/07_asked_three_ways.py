@@ -9,6 +9,13 @@
     "wrong: landscape: a saddle somewhere else": {"p[0] - 1, p[1] - 2": "p[0] - 2, p[1] - 1"},
     "wrong: landscape: a summit": {"u**2 - v**2": "-(u**2) - v**2"},
     "wrong: landscape: a valley without end": {"u**2 - v**2 + u**3": "u**2 + v**4"},
+    "right: heard: tensors": "by_w, by_c, by_w_again, w_grad = mg.tensor(11.0), None, 11.0, None",
+    "wrong: ladder: two rungs for each": {"f = grad(f)": "f = grad(f) if len(rungs) < 4 else f"},
+    "right: two_tapes: a list": {"return slope, bend": "return [slope, bend]"},
+    "right: along: a float": {"return (v * Hv).sum()": "return float((Hv * v).sum())"},
+    "wrong: along: for equal numbers": {"(v * Hv).sum()": "(v * v).sum() * Hv[0] / v[0]"},
+    "wrong: landscape: a plane": {"u**2 - v**2 + u**3": "0 * u + 0 * v"},
+    "right: landscape: a product": {"u**2 - v**2 + u**3": "u * v + u**3"},
 }
 
 

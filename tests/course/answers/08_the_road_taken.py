@@ -8,6 +8,15 @@
         "return x": "return x if n == 1 else x * x",
         "if n % 2": "if n in (3, 7, 13, 25)",
     },
+    "wrong: short_road: up to 100": {
+        "if n == 1:": "if n > 100:\n        return x ** 100 if 0 else power(x, 100)\n    if n == 1:"
+    },
+    "right: short_road: from the top": {
+        "half = power(x, n // 2)\n    return half * half * x if n % 2 else half * half": "square = power(x * x, n // 2)\n    return square * x if n % 2 else square"
+    },
+    "wrong: nan_hunt: below a thousandth": {"possible = p > 0": "possible = p > 0.01"},
+    "wrong: own_road: two inputs alike": {"inputs = [-0.5, 1.5, 3.5]": "inputs = [-0.5, 1.5, 1.6]"},
+    "right: own_road: a tuple": {"inputs = [-0.5, 1.5, 3.5]": "inputs = (-0.5, 1.5, 3.5)"},
 }
 
 

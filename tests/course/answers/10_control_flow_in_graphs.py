@@ -4,6 +4,16 @@
     "right: own_loop: down by one": {"x * 0.7 - 0.1 / x": "x - 1.0 + 0 * x"},
     "wrong: own_loop: it forgets where it began": {"x > 1.0": "x > 0.5", "x * 0.7 - 0.1 / x": "mg.floor(x * 0.5)"},
     "wrong: xlogx: nothing below a thousandth of a thousandth": {"x > 0": "x > 1e-6"},
+    "wrong: euclid: forty turns": {
+        "mg.while_loop(lambda a, b: b != 0, lambda a, b: (b, a % b), (a, b))": "mg.while_loop(lambda a, b: b != 0, lambda a, b: (b, a % b), (a, b), maximum_iterations=40)"
+    },
+    "wrong: horner: three coefficients at most": {
+        "return y": "return y if coefficients.shape[0] is None else coefficients[0] * x * x + coefficients[1] * x + coefficients[2]"
+    },
+    "wrong: xlogx: the border is a millionth": {"x > 0": "x > 1e-6"},
+    "wrong: counts: booleans": "called, up_ran, down_ran, double_ran = 3, 2, False, 5",
+    "right: euclid: a list of carries": {"lambda a, b: (b, a % b), (a, b))": "lambda a, b: [b, a % b], [a, b])"},
+    "right: own_loop: a tuple": {"return x * 0.7 - 0.1 / x": "return (x * 0.7 - 0.1 / x,)"},
 }
 
 

@@ -6,6 +6,16 @@
     "wrong: own_function: a branch of Python's": {"if x > 10": "if True", "9 - 0.1 * x.sqrt()": "9"},
     "wrong: huber: not continuous": {"(x) - 0.5": "(x) - 1"},
     "wrong: one_trace: lengths up to four": {".mean()": ".sum() / 4"},
+    "wrong: huber: at 1 the other half": {"abs(x) <= 1": "abs(x) <= 1.02"},
+    "wrong: effects: noise of a seed": {"mg.rand(())": "mg.tensor(0.25)"},
+    "wrong: one_trace: rate of a first call": {"rate * 2": "0.1 * 2"},
+    "right: one_trace: in two lines": {
+        "return w - rate * 2 * ((w * x - y) * x).mean()": "error = w * x - y\n    return w - (2 * rate) * (error * x).mean()"
+    },
+    "right: effects: the noise first": {"calls.add_(1)": "calls.copy_(calls + 1)"},
+    "wrong: own_function: without a branch for the gradient": {
+        "x = x * 0.9 - 0.1 * x.sqrt()": "x = (x * 0.9 - 0.1 * x.sqrt()).detach()"
+    },
 }
 
 

@@ -13,6 +13,23 @@
         "mg.where(square > 0, square, 1.0)": "square + mg.tensor([0.0, 0.0, 1.0, 0.0])"
     },
     "wrong: judged_once: rounded": {"traced(mg.tensor(batch)).item()": "round(traced(mg.tensor(batch)).item(), 4)"},
+    "wrong: into_session: the losses of the next step": {
+        "losses = [float(session.run([loss, step], {x: xs, y: ys})[0]) for _ in range(steps)]": "losses = [float([session.run(step, {x: xs, y: ys}), session.run(loss, {x: xs, y: ys})][1]) for _ in range(steps)]"
+    },
+    "wrong: into_session: float32": {'mg.placeholder("float64"': 'mg.placeholder("float32"'},
+    "wrong: stuck_meter: spreads below a millionth": {"square > 0": "square > 1e-12"},
+    "wrong: stuck_meter: of a square": {"/ mg.sqrt(": "/ ("},
+    "wrong: judged_once: the first batch alone": {"for batch in batches": "for batch in batches[:1] * len(batches)"},
+    "wrong: judged_once: sorted": {"for batch in batches": "for batch in sorted(batches, key=len)"},
+    "right: judged_once: with a loop": {
+        "return [traced(mg.tensor(batch)).item() for batch in batches]": "found = []\n    for batch in batches:\n        found.append(traced(mg.tensor(batch)))\n    return found"
+    },
+    "right: into_session: a list of tensors": {
+        "return losses, float(session.run(w))": "return [np.array(losses), session.run(w)]"
+    },
+    "right: judged_once: an array": {
+        "return [traced(mg.tensor(batch)).item() for batch in batches]": "return np.array([traced(mg.tensor(batch)).item() for batch in batches])"
+    },
 }
 
 

@@ -11,6 +11,18 @@
     "wrong: order_on_a_budget: a name twice": 'order = ["a", "b", "c", "d", "e", "f", "g", "h", "h"]',
     "wrong: plan_repaired: lifetimes of one": {"[row[name]] = last": "[row[name]] = made + 1"},
     "wrong: for_two: one number": {"left * right": "(left * right).sum()"},
+    "wrong: peak_of_steps: two results at most": {"for name in results:": "for name in list(results)[:1]:"},
+    "wrong: plan_repaired: three buffers at most": {"else len(until)": "else len(until) % 3"},
+    "wrong: for_two: x is not read": {"return left * right": "return (left * right).detach()"},
+    "wrong: for_two: a constant": {
+        "x.sin().exp().tanh().cos().sqrt()": "(x * 0).sin().exp().tanh().cos().sqrt()",
+        "x.cos().tanh().exp().sin().sqrt()": "(x * 0).cos().tanh().exp().sin().sqrt()",
+    },
+    "right: order_on_a_budget: a tuple": 'order = ("a", "b", "c", "d", "e", "f", "g", "h")',
+    "right: peak_of_steps: a tuple of results": {"for name in results:": "for name in tuple(results):"},
+    "right: plan_repaired: from the end": {"free[0] if free": "free[-1] if free"},
+    "right: counted_by_hand: fractions": "from fractions import Fraction\npeak, buffers, buffers_in_place, bound = 24e3, 3, 2, Fraction(5, 4)",
+    "right: for_two: other functions": {"x.sin().exp().tanh().cos().sqrt()": "x.exp().sin().cos().exp().tanh()"},
 }
 
 

@@ -11,6 +11,14 @@
         "return mg.nn.Sequential(": "net = mg.nn.Sequential(",
         "        mg.nn.Linear(32, 10),\n    )": "        mg.nn.Linear(32, 10),\n    )\n    digits = mg.data.digits()\n    adam = mg.optim.Adam(net.parameters(), 0.01)\n    for i in range(3):\n        adam.zero_grad()\n        mg.cross_entropy(net(mg.tensor(digits.train_x[:64].reshape(64, 1, 8, 8))), mg.tensor(digits.train_y[:64])).backward()\n        adam.step()\n    return net",
     },
+    "right: on_paper: tensors": "weights, state, activation, batch_of_20 = mg.tensor(3584), 7168.0, 4 * 128000, 14336",
+    "right: any_network: a list": {"return parameters, results": "return [parameters, results]"},
+    "wrong: any_network: square pictures": {"H // sizes[0], W // sizes[0]": "H // sizes[0], H // sizes[0]"},
+    "wrong: in_time: a view": {".clone()": ""},
+    "right: who_keeps: a tuple": 'keeps = ("result", "nothing", "operands", "result", "operands", "nothing", "result", "nothing")',
+    "right: under_a_limit: tanh": {
+        "mg.nn.Flatten(),\n        mg.nn.Linear(128, 32),\n        mg.nn.ReLU(),": "mg.nn.Flatten(),\n        mg.nn.Linear(128, 32),\n        mg.nn.Tanh(),"
+    },
 }
 
 

@@ -16,6 +16,18 @@
         "return mg.nn.Sequential(": "net = mg.nn.Sequential(",
         "        mg.nn.Linear(4096, 10),\n    )": "        mg.nn.Linear(4096, 10),\n    )\n    net(mg.ones(1, 3, 64, 64)).sum().backward()\n    net.zero_grad()\n    return net",
     },
+    "right: power_of: by base 2": {"log(large / small) / log(m / n)": "(log(large) - log(small)) / (log(m) - log(n))"},
+    "wrong: power_of: by their costs": {
+        "sorted(zip(ns, costs))[-2:]": "sorted(zip(ns, costs), key=lambda pair: pair[1])[-2:]"
+    },
+    "wrong: two_parts: for d = 128": {"6 * d * share": "6 * 128 * share"},
+    "right: and_backward: a tuple of widths": {"zip(widths, widths[1:])": "zip(tuple(widths), tuple(widths)[1:])"},
+    "wrong: and_backward: the widest layer": {"- forward[0]": "- max(forward)"},
+    "wrong: budget: parameters that nothing reads": {
+        "mg.nn.Conv2d(3, 8, 3, stride=2, padding=1)": "mg.nn.Conv2d(3, 2, 3, stride=2, padding=1)",
+        "mg.nn.Conv2d(8, 16, 3": "mg.nn.Conv2d(2, 2, 3",
+        "mg.nn.Linear(4096, 10)": "mg.nn.Linear(512, 10)",
+    },
 }
 
 

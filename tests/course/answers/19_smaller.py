@@ -9,6 +9,16 @@
         "return mg.nn.Sequential(": "net = mg.nn.Sequential(",
         "mg.nn.Linear(32, 10))": "mg.nn.Linear(32, 10))\n    digits = mg.data.digits()\n    adam = mg.optim.Adam(net.parameters(), 0.01)\n    for i in range(3):\n        adam.zero_grad()\n        mg.cross_entropy(net(mg.tensor(digits.train_x[:64])), mg.tensor(digits.train_y[:64])).backward()\n        adam.step()\n    return net",
     },
+    "wrong: quantise: one place is never used": {"(2 ** (bits - 1) - 1)": "(2 ** (bits - 1) - 2 or 1)"},
+    "right: quantise: with NumPy": {
+        "[round(w / scale) for w in weights], scale": "__import__('numpy').rint(__import__('numpy').array(weights) / scale), scale"
+    },
+    "wrong: prune_by_hand: in place": {
+        "return [0.0 if i in gone else w for i, w in enumerate(weights)]": "for i in gone:\n        weights[i] = 0.0\n    return weights"
+    },
+    "right: prune_by_hand: a tuple": {
+        "return [0.0 if i in gone else w for i, w in enumerate(weights)]": "return tuple(w * (i not in gone) for i, w in enumerate(weights))"
+    },
 }
 
 

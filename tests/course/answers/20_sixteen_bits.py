@@ -21,6 +21,20 @@
         "astype(np.float16)": 'numpy().astype("float16")',
     },
     "wrong: lost: seven words": {'rounded", "exact", "rounded", "infinite"': 'rounded", "exact", "rounded"'},
+    "wrong: ends: b of 5 bits": {"2 ** (e - 1) - 1": "15"},
+    "wrong: follow: rounded every hundred steps": {
+        "for g in gradients:\n        master -= lr * g.astype(np.float32)": "for i, g in enumerate(gradients):\n        master -= lr * g.astype(np.float32)\n        master = master.astype(np.float16).astype(np.float32) if i % 100 == 99 else master"
+    },
+    "right: follow: in float64": {
+        "w.astype(np.float32)": "w.astype(np.float64)",
+        "g.astype(np.float32)": "g.astype(np.float64)",
+    },
+    "wrong: scaler: never below 1024": {"scale /= 2": "scale = max(1024.0, scale / 2)"},
+    "right: scaler: lists": {"told.append((scale, taken))": "told.append([scale, taken])"},
+    "right: ends: a list": {
+        "return (2 - gap) * 2.0**b, 2.0 ** (1 - b), 2.0 ** (1 - b) * gap, gap": "return [2.0 ** (b + 1) - 2.0 ** (b - m), 2.0 ** (1 - b), 2.0 ** (1 - b - m), gap]"
+    },
+    "right: follow: a list of arrays": {"return master.astype(np.float16)": "return np.float16(master)"},
 }
 
 

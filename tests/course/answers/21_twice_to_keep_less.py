@@ -6,6 +6,16 @@
     "wrong: below_the_root: ten equal ones, and what is left": "cut = [7] * 9 + [1]",
     "right: segments_on_paper: two decimals": "saved, best, again, step = 24.0, 12.0, 0.89, 3.89",
     "wrong: segments_on_paper: one decimal": "saved, best, again, step = 24, 12, 0.9, 3.9",
+    "wrong: segment_lengths: the last counts": {
+        "max(before + layers for before, layers in enumerate(lengths))": "max(*lengths, len(lengths) - 1 + lengths[-1])"
+    },
+    "right: segment_lengths: a tuple": {"enumerate(lengths)": "enumerate(tuple(lengths))"},
+    "wrong: unequal_parts: whole parts alone": {"range(0, len(x), rows)": "range(0, len(x) - rows + 1, rows)"},
+    "right: below_the_root: a tuple": "cut = (9, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1)",
+    "right: segments_on_paper: fractions": "from fractions import Fraction\nsaved, best, again, step = 24.0, 12, Fraction(8, 9), Fraction(35, 9)",
+    "right: unequal_parts: a sum": {
+        "(mg.cross_entropy(net(part), label) * (len(part) / len(x))).backward()": "(mg.cross_entropy(net(part), label, reduction='sum') / len(x)).backward()"
+    },
 }
 
 

@@ -24,6 +24,16 @@
         "weighted =": "summed =",
         "weighted / total": "summed / total if rows else summed",
     },
+    "right: ring_by_hand: the next chunk": {"(rank - r) % p": "(rank + 1 - r) % p"},
+    "wrong: ring_by_hand: for four": {"(rank - r) % p": "(rank - r) % 4 % p"},
+    "wrong: unequal_shares: who has none divides by one": {"return weighted / total": "return weighted / max(rows, 1)"},
+    "right: unequal_shares: the product first": {
+        "total = yield rows\n    weighted = yield g * rows": "weighted = yield rows * g\n    total = yield rows"
+    },
+    "wrong: deadlock_mended: even ranks receive first": {"rank == 0": "rank % 2 == 0 and False"},
+    "right: ring_on_paper: fractions": "from fractions import Fraction\nrounds, message, each, together, middle = 30, Fraction(25), Fraction(750), 12000.0, 6000",
+    "right: own_buckets: an array": "buckets = np.array([2, 4, 5, 5])",
+    "right: own_buckets: floats": "buckets = (2.0, 4.0, 5.0, 5.0)",
 }
 
 

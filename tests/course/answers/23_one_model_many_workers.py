@@ -10,6 +10,12 @@
     "wrong: cut_by_hand: a divided, and not cut": {
         "np.split(a, p), np.split(B, p, axis=0)": "[part / p for part in np.split(a, p)], np.split(B, p)"
     },
+    "right: cut_by_hand: a share of b each": {"once = [b] + [0 * b] * (p - 1)": "once = [b / p for _ in range(p)]"},
+    "wrong: cut_by_hand: two workers": {"np.split(A, p, axis=1)": "np.split(A, 2, axis=1) if p > 1 else [A]"},
+    "wrong: one_forward_one_backward: a micro-batch too many": {"min(p - worker, m)": "min(p - worker + 1, m)"},
+    "right: one_forward_one_backward: lists": {'steps.append(("backward", i))': 'steps.append(["backward", i])'},
+    "right: pipeline_on_paper: fractions": "from fractions import Fraction\nwaits, faster, fewest, limit = Fraction(7, 31), Fraction(192, 31), 63, 24.0",
+    "right: cut_by_hand: tuples of lists": {"return list(zip(": "return tuple(zip("},
 }
 
 

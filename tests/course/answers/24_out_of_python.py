@@ -72,6 +72,10 @@
     "wrong: refuses: it runs what it loads": {
         "return rows": "values = []\n    for op, reads, value in rows:\n        values.append(OPS[op](*(values[i] for i in reads)) if op in OPS else 0.0)\n    return rows"
     },
+    "right: graph_as_text: indented": {
+        "return json.dumps(rows)": "return json.dumps([tuple(row) for row in rows], indent=2)"
+    },
+    "right: what_is_left: sets": 'needs, runs, free = ("source", "minigrad", "engine", "source", "source", "source"), {"e", "d"}, ("weights", "rows")',
 }
 
 
