@@ -19,6 +19,5 @@ EXAMPLES = {
     ops.RandomIntegers: [(ops.RandomIntegers((2, 3), I8, -2, 5), KEY)],
     ops.RandomPermutation: [(ops.RandomPermutation(5), KEY)],
     ops.RandomChoice: [(ops.RandomChoice(2, replacement), KEY, positive(2, 3)) for replacement in (False, True)],
-    ops.SplitKey: [(ops.SplitKey(3), KEY)],
-    ops.FoldIn: [(ops.FoldIn(), KEY, Tensor(np.arange(4)))],
+    ops.SplitKey: [(ops.SplitKey(3), KEY)], ops.FoldIn: [(ops.FoldIn(), KEY, Tensor(np.arange(4)))],
 }  # fmt: skip

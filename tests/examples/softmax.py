@@ -12,8 +12,7 @@ EXAMPLES = {
     ops.LogSoftmax: [(ops.LogSoftmax(1), signed(2, 3)), (ops.LogSoftmax(0), signed(4, 2))],
     ops.CrossEntropy: [(ops.CrossEntropy(), signed(3, 4), CLASSES)],
     ops.SoftmaxMinusOneHot: [(ops.SoftmaxMinusOneHot(), signed(3, 4), CLASSES)],
-    ops.Chosen: [(ops.Chosen(), signed(3, 4), CLASSES)],
-    ops.MinusOneHot: [(ops.MinusOneHot(), signed(3, 4), CLASSES)],
+    ops.Chosen: [(ops.Chosen(), signed(3, 4), CLASSES)], ops.MinusOneHot: [(ops.MinusOneHot(), signed(3, 4), CLASSES)],
     ops.Centre: [(ops.Centre((1,)), signed(2, 3)), (ops.Centre((0, 2)), signed(2, 3, 4))],
     ops.InverseRMS: [(ops.InverseRMS((1,), 0.1), signed(2, 3)), (ops.InverseRMS((0, 2), 0.0), signed(2, 3, 4))],
     ops.Standardise: [

@@ -229,21 +229,14 @@ def test_a_function_of_containers_takes_them_and_its_results_have_their_keys(tmp
         assert found["sum"].numpy().tolist() == [31.0, 42.0]
         assert found["rest"][0].numpy().tolist() == [10.0]
     for args, options in [
-        (({"a": a}, s), {}),
-        ((), {"scale": s, "d": {"a": a}}),
-        (({"a": a},), {"scale": s}),
-        ((a, s), {}),
+        (({"a": a}, s), {}), ((), {"scale": s, "d": {"a": a}}), (({"a": a},), {"scale": s}), ((a, s), {}),
         ((), {"d['a']": a, "scale": s}),
-    ]:
+    ]:  # fmt: skip
         assert other(*args, **options).numpy().tolist() == [10.0, 20.0]
     for args, options in [
-        (({"b": a}, s), {}),
-        (({"a": a}, s, s), {}),
-        (([a], s), {}),
-        ((a, s), {"scale": s}),
-        (({"a": a, "b": b}, s), {}),
-        (({"a": a},), {}),
-    ]:
+        (({"b": a}, s), {}), (({"a": a}, s, s), {}), (([a], s), {}), ((a, s), {"scale": s}),
+        (({"a": a, "b": b}, s), {}), (({"a": a},), {}),
+    ]:  # fmt: skip
         with pytest.raises(ShapeError, match="was saved for"):
             other(*args, **options)
 

@@ -332,11 +332,9 @@ def test_what_is_binary_is_not_believed(client, body, kind, why):
 def test_random_bytes_are_refused_and_never_an_error_of_the_server(client):
     rng = np.random.default_rng(0)
     for kind, good in [
-        (NPY, npy(X)),
-        (SAFETENSORS, save({"input": X})),
-        ({}, json.dumps({"inputs": X.tolist()}).encode()),
+        (NPY, npy(X)), (SAFETENSORS, save({"input": X})), ({}, json.dumps({"inputs": X.tolist()}).encode()),
         ({LENGTH: "120"}, json.dumps({"inputs": [WEIGHT]}).ljust(120).encode() + ELEMENTS[1]),
-    ]:
+    ]:  # fmt: skip
         for _ in range(60):
             body = bytearray(good)
             for at in rng.integers(0, len(body), 3):
@@ -351,17 +349,13 @@ def test_random_bytes_are_refused_and_never_an_error_of_the_server(client):
 
 def test_what_is_not_there_is_said(client):
     for path, why in [
-        (
-            "/v1/models/nett",
-            "there is no model 'nett' here; there are ['brief', 'net', 'two', 'whole', 'whole64', 'yes']",
-        ),
+        ("/v1/models/nett",
+         "there is no model 'nett' here; there are ['brief', 'net', 'two', 'whole', 'whole64', 'yes']"),
         ("/v2/models/net/versions/2", "net has the versions 1, but no '2'"),
-        ("/v2/models/net/versions/x/ready", "no 'x'"),
-        ("/v1/models/net/versions/01", "no '01'"),
-        (f"/v1/models/net/versions/{'9' * 5000}", "no '999"),
-        (f"/v1/models/{'x' * 5000}", "there is no model 'xxx"),
+        ("/v2/models/net/versions/x/ready", "no 'x'"), ("/v1/models/net/versions/01", "no '01'"),
+        (f"/v1/models/net/versions/{'9' * 5000}", "no '999"), (f"/v1/models/{'x' * 5000}", "there is no model 'xxx"),
         ("/v3", "Not Found"),
-    ]:
+    ]:  # fmt: skip
         answer = client.get(path)
         check_refusal(answer, why, 404)
         assert len(answer.text) < 200
@@ -721,12 +715,10 @@ def test_what_cannot_be_served_is_told_in_a_sentence(tmp_path, capsys, monkeypat
         taken.listen()
         port = str(taken.getsockname()[1])
         for model, arguments, why in [
-            ("nothing.mg", [], "nothing.mg"),
-            ("empty", [], "has no model to serve: no file is there"),
-            ("state.mg", [], "holds values but no graph"),
-            ("state.mg", ["--port", port], "in use"),
+            ("nothing.mg", [], "nothing.mg"), ("empty", [], "has no model to serve: no file is there"),
+            ("state.mg", [], "holds values but no graph"), ("state.mg", ["--port", port], "in use"),
             ("state.mg", ["--page", str(tmp_path / "nothing.html")], "nothing.html"),
-        ]:
+        ]:  # fmt: skip
             assert in_a_thread(main, ["serve", str(tmp_path / model), "--port", "0", *arguments]) == 1
             assert why in capsys.readouterr().err
     monkeypatch.setitem(sys.modules, "minigrad.files.serving.command", None)

@@ -90,10 +90,8 @@ def test_the_page_asks_for_nothing_but_its_own_files(client):
     assert (page.status_code, "http" in page.text) == (200, False)
     assert "default-src 'none'" in page.headers["content-security-policy"]
     for name, kind in [
-        ("swagger-ui.css", "text/css"),
-        ("swagger-ui-bundle.js", "javascript"),
-        ("start.js", "javascript"),
-    ]:
+        ("swagger-ui.css", "text/css"), ("swagger-ui-bundle.js", "javascript"), ("start.js", "javascript"),
+    ]:  # fmt: skip
         answer = client.get(f"/docs/{name}")
         assert (answer.status_code, kind in answer.headers["content-type"]) == (200, True)
     for name in ("..%2F__init__.py", "index.html", "x" * 5000):

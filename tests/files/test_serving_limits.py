@@ -402,10 +402,8 @@ def test_who_sends_too_much_reads_why(client, head):
 
 def test_urllib_reads_why_its_body_is_refused(client):
     for path, body, status in [
-        (PREDICT, bytes(20 * MB), 413),
-        ("/nowhere", bytes(20 * MB), 404),
-        ("/", bytes(MB), 405),
-    ]:
+        (PREDICT, bytes(20 * MB), 413), ("/nowhere", bytes(20 * MB), 404), ("/", bytes(MB), 405),
+    ]:  # fmt: skip
         with pytest.raises(urllib.error.HTTPError) as raised:
             urllib.request.urlopen(str(client.base_url.join(path)), body, timeout=60)
         assert (raised.value.code, "error" in json.load(raised.value)) == (status, True)

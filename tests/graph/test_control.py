@@ -478,10 +478,9 @@ PLACE = r"after it \(.*test_control\.py:\d+\)"
 REFUSED = {
     "a condition of several numbers":
         (lambda x: mg.cond(x > 0, lambda: x, lambda: x), *(GraphError, r"one number; got bool\[3\]")),
-    "a body of fori_loop that changes a dtype": (
-        lambda x: fori_loop(0, 3, lambda i, y: y.astype("float32"), x[0]),
-        *(DTypeError, r"a variable of fori_loop\(\) keeps .*: result\[1\] is f64\[\] before"),
-    ),
+    "a body of fori_loop that changes a dtype":
+        (lambda x: fori_loop(0, 3, lambda i, y: y.astype("float32"), x[0]),
+         *(DTypeError, r"a variable of fori_loop\(\) keeps .*: result\[1\] is f64\[\] before")),
     "it is named by its place": (lambda x: fori_loop(0, 3, lambda i, y: y * x[0], 1), DTypeError, PLACE),
     "with an open end too": (lambda x: fori_loop(0, x[2].astype(int), lambda i, y: y * x[0], 1), DTypeError, PLACE),
     "where steps are counted too": (

@@ -428,10 +428,9 @@ def replaced_gradient():
 MISTAKES = {
     "a projection of a GRU": (lambda: nn.GRU(4, 5, proj_size=2), ValueError, "proj_size needs an LSTM"),
     "a projection that is no smaller": (lambda: nn.LSTM(4, 5, proj_size=5), ValueError, "below hidden_size 5"),
-    "a state as wide as the cell": (
-        lambda: nn.LSTM(4, 5, proj_size=2)(mg.ones(3, 1, 4), (mg.ones(1, 1, 5), mg.ones(1, 1, 5))), ShapeError,
-        "h of 2 features",
-    ),
+    "a state as wide as the cell":
+        (lambda: nn.LSTM(4, 5, proj_size=2)(mg.ones(3, 1, 4), (mg.ones(1, 1, 5), mg.ones(1, 1, 5))), ShapeError,
+         "h of 2 features"),
     "a plain tensor for a parameter":
         (lambda: setattr(nn.Linear(3, 2), "weight", mg.ones(2, 3)), TypeError, "requires no gradient"),
     "a result for a parameter":
@@ -465,10 +464,9 @@ MISTAKES = {
     "a span out of reach": (lambda: nn.init.trunc_normal_(mg.tensor(ROWS), a=99, b=100), ValueError, "for ever"),
     "a vector too long":
         (lambda: nn.utils.vector_to_parameters(np.ones(9), nn.Linear(3, 2).parameters()), ShapeError, "8 elements"),
-    "a norm without end": (
-        lambda: nn.utils.clip_grad_norm_([exploded()], 1.0, error_if_nonfinite=True), RuntimeError,
-        "cannot make it finite",
-    ),
+    "a norm without end":
+        (lambda: nn.utils.clip_grad_norm_([exploded()], 1.0, error_if_nonfinite=True), RuntimeError,
+         "cannot make it finite"),
     "two inputs and one replaced gradient": (replaced_gradient, TypeError, "hook the tensors themselves"),
 }  # fmt: skip
 test_a_clear_sentence_answers = mistakes(MISTAKES)

@@ -78,14 +78,12 @@ MISTAKEN = {
         (lambda: lr_scheduler.OneCycleLR(mg.optim.Adagrad([leaf(1.0)]), 1.0, 10), ValueError, "cycle_momentum=False"),
     "a resumed stranger": (lambda: lr_scheduler.StepLR(sgd(), 1, last_epoch=3), ValueError, "initial_lr"),
     "a step before the first": (lambda: lr_scheduler.StepLR(sgd(), 1).step(-1), ValueError, "epoch must be 0 or more"),
-    "a milestone missing": (
-        lambda: lr_scheduler.SequentialLR(o := sgd(), [lr_scheduler.StepLR(o, 1)] * 3, [4]), ValueError,
-        r"2 for these 3, got \[4\]",
-    ),
-    "schedules of strangers": (
-        lambda: lr_scheduler.ChainedScheduler([lr_scheduler.StepLR(sgd(), 1), lr_scheduler.StepLR(sgd(), 1)]),
-        ValueError, "number 1",
-    ),
+    "a milestone missing":
+        (lambda: lr_scheduler.SequentialLR(o := sgd(), [lr_scheduler.StepLR(o, 1)] * 3, [4]), ValueError,
+         r"2 for these 3, got \[4\]"),
+    "schedules of strangers":
+        (lambda: lr_scheduler.ChainedScheduler([lr_scheduler.StepLR(sgd(), 1), lr_scheduler.StepLR(sgd(), 1)]),
+         ValueError, "number 1"),
     "a joined plateau":
         (lambda: lr_scheduler.ChainedScheduler([lr_scheduler.ReduceLROnPlateau(sgd())]), ValueError, "time alone"),
 }  # fmt: skip

@@ -19,10 +19,9 @@ REFUSED = {
     "Nesterov at rest": (lambda w: SGD([w], nesterov=True), ValueError, "momentum=0"),
     "a negative lr of a group": (lambda w: SGD([{"params": w, "lr": -1}]), ValueError, "lr"),
     "the same twice": (lambda w: SGD([w, leaf(1.0), w]), ValueError, "parameter 2 .* parameter 0"),
-    "the same in two groups": (
-        lambda w: SGD([{"params": w}, {"params": [leaf(1.0), w]}]), ValueError,
-        "parameter 1 of group 1 .* parameter 0 of group 0",
-    ),
+    "the same in two groups":
+        (lambda w: SGD([{"params": w}, {"params": [leaf(1.0), w]}]), ValueError,
+         "parameter 1 of group 1 .* parameter 0 of group 0"),
     "an unknown option": (
         lambda w: SGD([{"params": w, "learning_rate": 1}]), ValueError, "no option learning_rate; it has lr, momentum",
     ),

@@ -506,10 +506,9 @@ MISTAKES = {
         (lambda: estimate(mlp(), mg.TensorSpec((None, 10), np.float32)), *(ShapeError, "has unknown lengths")),
     "a length below 0": (lambda: estimate(mlp(), (-1, 10)), ShapeError, "whole numbers, 0 or more"),
     "no length": (lambda: estimate(mlp(), (None, 10)), ShapeError, "whole numbers, 0 or more"),
-    "a setting that is taken for a shape": (
-        lambda: estimate(nn.functional.max_pool2d, (1, 3, 8, 8), kernel_size=(2, 2)),
-        *(NoValueError, "tuple of integers is taken as the shape of a tensor"),
-    ),
+    "a setting that is taken for a shape":
+        (lambda: estimate(nn.functional.max_pool2d, (1, 3, 8, 8), kernel_size=(2, 2)),
+         *(NoValueError, "tuple of integers is taken as the shape of a tensor")),
 }  # fmt: skip
 
 test_a_clear_sentence_answers = mistakes(MISTAKES)

@@ -195,11 +195,9 @@ def test_inputs_that_are_no_leaves_of_the_graph_are_refused_by_their_place():
 
     for result, inputs, error, words in [
         (y, [x, foreign], ValueError, r"input 1, .* not in the graph"),
-        (y, [y], ValueError, r"input 0, .* computed, by 'tanh'"),
-        (y, [x, w, x], ValueError, r"input 2, .* twice"),
-        (y, [2.0], TypeError, r"2\.0 of type float"),
-        (3, [x], TypeError, "of type int"),
-    ]:
+        (y, [y], ValueError, r"input 0, .* computed, by 'tanh'"), (y, [x, w, x], ValueError, r"input 2, .* twice"),
+        (y, [2.0], TypeError, r"2\.0 of type float"), (3, [x], TypeError, "of type int"),
+    ]:  # fmt: skip
         with pytest.raises(error, match=words):
             replay(result, inputs)
 

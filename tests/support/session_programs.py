@@ -262,10 +262,8 @@ def trouble(text, jit_compile=False):
             after = {name: float(session.run(v)) for name, v in static.variables.items()}
             log = static.file.getvalue().splitlines()
             for what, one, other in (
-                ("results", seen, expected),
-                ("variables", after, held),
-                ("log", log, reference.log),
-            ):
+                ("results", seen, expected), ("variables", after, held), ("log", log, reference.log),
+            ):  # fmt: skip
                 if one != other:
                     return f"fed {fed}, {what}: {one}, and the reference has {other}"
     return None

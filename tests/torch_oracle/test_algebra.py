@@ -49,10 +49,8 @@ def test_einsum_is_pytorchs(equation):
 
 
 SQUARE = {
-    "inverse": (mg.inverse, torch.inverse, invertible),
-    "inv": (mg.linalg.inv, torch.linalg.inv, invertible),
-    "det": (mg.det, torch.det, invertible),
-    "logdet": (mg.logdet, torch.logdet, definite),
+    "inverse": (mg.inverse, torch.inverse, invertible), "inv": (mg.linalg.inv, torch.linalg.inv, invertible),
+    "det": (mg.det, torch.det, invertible), "logdet": (mg.logdet, torch.logdet, definite),
     "slogdet": (lambda x: mg.slogdet(x)[1], lambda t: torch.slogdet(t)[1], invertible),
     "cholesky": (mg.cholesky, torch.linalg.cholesky, definite),
     "cholesky, upper": (lambda x: x.cholesky(upper=True), lambda t: torch.linalg.cholesky(t, upper=True), definite),
@@ -61,19 +59,17 @@ SQUARE = {
         lambda x: mg.linalg.eigh(x)[1].abs(),  # each is there up to its sign
         lambda t: torch.linalg.eigh((t + t.mT) / 2)[1].abs(), definite,
     ),
-    "the singular value decomposition, up to its signs": (
-        lambda x: mg.linalg.svd(x[..., :-1, :], False).U.abs() @ mg.linalg.svd(x[..., :-1, :])[2][..., :2, :].abs(),
-        lambda t: torch.svd(t[..., :-1, :])[0].abs() @ torch.linalg.svd(t[..., :-1, :])[2][..., :2, :].abs(),
-        invertible,
-    ),
+    "the singular value decomposition, up to its signs":
+        (lambda x: mg.linalg.svd(x[..., :-1, :], False).U.abs() @ mg.linalg.svd(x[..., :-1, :])[2][..., :2, :].abs(),
+         lambda t: torch.svd(t[..., :-1, :])[0].abs() @ torch.linalg.svd(t[..., :-1, :])[2][..., :2, :].abs(),
+         invertible),
     "Q": (lambda x: mg.linalg.qr(x[..., :2])[0], lambda t: torch.linalg.qr(t[..., :2])[0], invertible),
     "R": (lambda x: mg.linalg.qr(x[..., :2, :], "r").R, lambda t: torch.linalg.qr(t[..., :2, :])[1], invertible),
     "Q, square": (lambda x: mg.linalg.qr(x, "complete").Q, lambda t: torch.linalg.qr(t).Q, invertible),
     "pseudo-inverse": (lambda x: mg.linalg.pinv(x[..., :2]), lambda t: torch.linalg.pinv(t[..., :2]), invertible),
-    "pseudo-inverse of rank 1": (
-        lambda x: mg.linalg.pinv(x[..., :1] @ x[..., :1, :]), lambda t: torch.linalg.pinv(t[..., :1] @ t[..., :1, :]),
-        invertible,
-    ),
+    "pseudo-inverse of rank 1":
+        (lambda x: mg.linalg.pinv(x[..., :1] @ x[..., :1, :]), lambda t: torch.linalg.pinv(t[..., :1] @ t[..., :1, :]),
+         invertible),
     "exp": (mg.matrix_exp, torch.matrix_exp, normal),
     "L": (lambda x: mg.linalg.lu(x)[1], lambda t: torch.linalg.lu(t)[1], normal),
     "U": (lambda x: mg.linalg.lu(x).U, lambda t: torch.linalg.lu(t).U, normal),

@@ -300,16 +300,14 @@ def test_a_program_means_the_same(name):
 
 
 REFUSED = {
-    "editing a leaf": lambda m: leaf(m).add_(1),
-    "editing a view of a leaf": lambda m: leaf(m)[1:].add_(1),
+    "editing a leaf": lambda m: leaf(m).add_(1), "editing a view of a leaf": lambda m: leaf(m)[1:].add_(1),
     "setting an element of a leaf": lambda m: leaf(m).__setitem__(0, 1.0),
     "editing what backward reads": lambda m: saved_then_edited(m, lambda y: y.add_(1)),
     "editing it through detach": lambda m: saved_then_edited(m, lambda y: y.detach().add_(1)),
     "editing it through a view": lambda m: saved_then_edited(m, lambda y: y[0:1].add_(1)),
     "editing what was broadcast": lambda m: m.broadcast_to(leaf(m) * 1, (2, 3)).add_(1),
     "backward twice": lambda m: [(y := (leaf(m) ** 2).sum()).backward(), y.backward()],
-    "backward from many": lambda m: leaf(m).backward(),
-    "backward from data": lambda m: m.tensor([1.0]).backward(),
+    "backward from many": lambda m: leaf(m).backward(), "backward from data": lambda m: m.tensor([1.0]).backward(),
     "retain_grad without a gradient": lambda m: m.tensor([1.0]).retain_grad(),
     "a hook without a gradient": lambda m: m.tensor([1.0]).register_hook(print),
     "an inference tensor in a graph": lambda m: leaf(m) * inferred(m),
@@ -317,7 +315,7 @@ REFUSED = {
     "requires_grad_ on a result": lambda m: (leaf(m) * 2).requires_grad_(False),
     "a hook that gives another shape": lambda m: hooked(m, lambda g: g.sum()),
     "detaching a view in place": lambda m: (leaf(m) * 1)[1:].detach_(),
-}
+}  # fmt: skip
 
 
 def saved_then_edited(m, edit):

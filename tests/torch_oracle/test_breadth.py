@@ -83,10 +83,9 @@ CALLS |= {
             ),
             (SAID,),
         ),
-        "ctc of one": (
-            lambda f, c, x, **o: f.ctc_loss(x.log_softmax(1), c(LETTERS[0, :3]), c(np.array(9)), c(np.array(3)), **o),
-            (SAID[:, 0],),
-        ),
+        "ctc of one":
+            (lambda f, c, x, **o: f.ctc_loss(x.log_softmax(1), c(LETTERS[0, :3]), c(np.array(9)), c(np.array(3)), **o),
+             (SAID[:, 0],)),
     }.items()
 }  # fmt: skip
 CALLS |= {
@@ -107,10 +106,9 @@ CALLS |= {
     "max_unpool3d": unpooled(3, VOLUME[0], 2, output_size=VOLUME.shape[2:]),
     "adaptive_max_pool2d": (lambda f, c, x: f.adaptive_max_pool2d(x, (3, 4), return_indices=True)[0], (IMAGE,)),
     "embedding, by frequency": (lambda f, c, w: f.embedding(c(BAGS), w, 2, scale_grad_by_freq=True), (TABLE,)),
-    "embedding_bag, weighted": (
-        lambda f, c, w, s: f.embedding_bag(c(BAGS), w, mode="sum", per_sample_weights=s),
-        (TABLE, rng.normal(size=(2, 4))),
-    ),
+    "embedding_bag, weighted":
+        (lambda f, c, w, s: f.embedding_bag(c(BAGS), w, mode="sum", per_sample_weights=s),
+         (TABLE, rng.normal(size=(2, 4)))),
     "embedding_bag with its end":
         (lambda f, c, w: f.embedding_bag(c(WORDS), w, c(np.array([0, 3, 3, 10])), include_last_offset=True), (TABLE,)),
     "rrelu": (lambda f, c, x: f.rrelu(x), (X,)),

@@ -45,10 +45,9 @@ CALLS = {
     "bce, to the target too": (lambda f, c, x, t: f.binary_cross_entropy(x, t), (P, T)),
     "bce, weighted": (lambda f, c, x: f.binary_cross_entropy(x, c(T), weight=c(W), reduction="none"), (P,)),
     "bce with logits": (lambda f, c, x, t: f.binary_cross_entropy_with_logits(x * 30, t), (X, T)),
-    "bce with logits, weighted": (
-        lambda f, c, x, t: f.binary_cross_entropy_with_logits(x, t, weight=c(W), pos_weight=c(W + 1), reduction="sum"),
-        (X, T),
-    ),
+    "bce with logits, weighted":
+        (lambda f, c, x, t: f.binary_cross_entropy_with_logits(x, t, weight=c(W), pos_weight=c(W + 1), reduction="sum"),
+         (X, T)),
     "kl_div": (lambda f, c, x, t: f.kl_div(x.log_softmax(1), t, reduction="batchmean"), (X, P)),
     "kl_div, log target": (lambda f, c, x, t: f.kl_div(x, t, reduction="sum", log_target=True), (X, Y)),
     "gaussian_nll": (lambda f, c, x, y, v: f.gaussian_nll_loss(x, y, v, full=True), (X, Y, P)),
@@ -90,10 +89,9 @@ CALLS = {
     "attention, biased": (lambda f, c, q, k, v, b: f.scaled_dot_product_attention(q, k, v, b), (Q, K, V, BIAS)),
     "attention, a head of keys for 3":
         (lambda f, c, q, k, v: f.scaled_dot_product_attention(q, k, v, enable_gqa=True), (Q, K[:, :1], V[:, :1])),
-    "attention, heads of keys for 1 and for 2": (
-        lambda f, c, q, k, v: f.scaled_dot_product_attention(q, k, v, c(MASK), scale=0.4, enable_gqa=True),
-        (np.concatenate([Q, Q[:, :1]], 1), K[:, :2], V[:, :1]),
-    ),
+    "attention, heads of keys for 1 and for 2":
+        (lambda f, c, q, k, v: f.scaled_dot_product_attention(q, k, v, c(MASK), scale=0.4, enable_gqa=True),
+         (np.concatenate([Q, Q[:, :1]], 1), K[:, :2], V[:, :1])),
     "attention, causal": (lambda f, c, q, k, v: f.scaled_dot_product_attention(q, k, v, is_causal=True), (Q, K, V)),
 }  # fmt: skip
 

@@ -139,19 +139,17 @@ def test_writing_at_an_index_is_pytorchs_assignment(case):
 
 INTEGERS = {
     "nonzero": lambda m: m.nonzero(m.tensor([[0.0, 2.0], [1.0, 0.0]])),
-    "nonzero of a number": lambda m: m.tensor(3.0).nonzero(),
-    "nonzero of zero": lambda m: m.tensor(0).nonzero(),
+    "nonzero of a number": lambda m: m.tensor(3.0).nonzero(), "nonzero of zero": lambda m: m.tensor(0).nonzero(),
     "nonzero of booleans": lambda m: m.tensor([True, False, True]).nonzero(),
     "argwhere": lambda m: m.argwhere(m.tensor([0, 5])),
     "searchsorted": lambda m: m.searchsorted(m.tensor([1.0, 3.0, 3.0, 7.0]), m.tensor([[0.0, 3.0], [8.0, 5.0]])),
     "searchsorted on the right": lambda m: m.searchsorted(m.tensor([1, 3, 3, 7]), m.tensor([3, 7]), right=True),
     "searchsorted in rows": lambda m: m.searchsorted(m.tensor([[1, 3], [5, 7]]), m.tensor([[3, 4, 0], [5, 7, 9]])),
-    "searchsorted in rows on the right": lambda m: m.searchsorted(
-        m.tensor([[1, 3], [5, 7]]), m.tensor([[3, 4], [5, 7]]), right=True
-    ),
+    "searchsorted in rows on the right":
+        lambda m: m.searchsorted(m.tensor([[1, 3], [5, 7]]), m.tensor([[3, 4], [5, 7]]), right=True),
     "bucketize": lambda m: m.bucketize(m.tensor([3, 6, 9]), m.tensor([1, 3, 5, 7, 9])),
     "bucketize on the right": lambda m: m.bucketize(m.tensor([3, 6, 9]), m.tensor([1, 3, 5, 7, 9]), right=True),
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("case", INTEGERS)

@@ -102,33 +102,27 @@ LAYERS = {
     "LSTMCell": (lambda nn: nn.LSTMCell(4, 5), (SEQUENCE[0], (STATE[0], CELL[0])), {}),
     "GRUCell": (lambda nn: nn.GRUCell(4, 5), (SEQUENCE[0, 0], STATE[0, 0]), {}),
     "MultiheadAttention": (lambda nn: nn.MultiheadAttention(8, 2), (Q, K, V), {}),
-    "MultiheadAttention to itself": (
-        lambda nn: nn.MultiheadAttention(8, 2, bias=False, batch_first=True), (Q,),
-        {"thrice": True, "average_attn_weights": False},
-    ),
+    "MultiheadAttention to itself":
+        (lambda nn: nn.MultiheadAttention(8, 2, bias=False, batch_first=True), (Q,),
+         {"thrice": True, "average_attn_weights": False}),
     "MultiheadAttention, masked":
         (lambda nn: nn.MultiheadAttention(8, 2), (Q, K, V), {"attn_mask": LOOK, "key_padding_mask": PADDING}),
-    "MultiheadAttention, no weights": (
-        lambda nn: nn.MultiheadAttention(8, 4, kdim=5, vdim=7), (Q, K5, V7),
-        {"key_padding_mask": PADDING, "need_weights": False},
-    ),
+    "MultiheadAttention, no weights":
+        (lambda nn: nn.MultiheadAttention(8, 4, kdim=5, vdim=7), (Q, K5, V7),
+         {"key_padding_mask": PADDING, "need_weights": False}),
     "MultiheadAttention of one": (lambda nn: nn.MultiheadAttention(8, 4), (Q[:, 0], K[:, 0], V[:, 0]), {}),
-    "MultiheadAttention, more keys": (
-        lambda nn: nn.MultiheadAttention(8, 2, 0.0, True, True, True), (Q, K, V),
-        {"attn_mask": LOOK, "key_padding_mask": PADDING},
-    ),
-    "TransformerDecoderLayer": (
-        lambda nn: nn.TransformerDecoderLayer(8, 2, 16, 0.0, norm_first=True), (WORDS, Q),
-        {"tgt_mask": CAUSAL, "memory_key_padding_mask": PADDING[:, 1:]},
-    ),
-    "TransformerDecoder": (
-        lambda nn: nn.TransformerDecoder(nn.TransformerDecoderLayer(8, 2, 16, 0.0), 2, nn.LayerNorm(8)), (WORDS, Q),
-        {"tgt_mask": CAUSAL},
-    ),
-    "Transformer": (
-        lambda nn: nn.Transformer(8, 2, 2, 1, 16, 0.0, "gelu", batch_first=True), (WORDS, Q[:, :, :].repeat(2, 0)[:6]),
-        {"src_key_padding_mask": np.zeros((6, 3), bool), "tgt_mask": ~np.tri(3, dtype=bool)},
-    ),
+    "MultiheadAttention, more keys":
+        (lambda nn: nn.MultiheadAttention(8, 2, 0.0, True, True, True), (Q, K, V),
+         {"attn_mask": LOOK, "key_padding_mask": PADDING}),
+    "TransformerDecoderLayer":
+        (lambda nn: nn.TransformerDecoderLayer(8, 2, 16, 0.0, norm_first=True), (WORDS, Q),
+         {"tgt_mask": CAUSAL, "memory_key_padding_mask": PADDING[:, 1:]}),
+    "TransformerDecoder":
+        (lambda nn: nn.TransformerDecoder(nn.TransformerDecoderLayer(8, 2, 16, 0.0), 2, nn.LayerNorm(8)), (WORDS, Q),
+         {"tgt_mask": CAUSAL}),
+    "Transformer":
+        (lambda nn: nn.Transformer(8, 2, 2, 1, 16, 0.0, "gelu", batch_first=True), (WORDS, Q[:, :, :].repeat(2, 0)[:6]),
+         {"src_key_padding_mask": np.zeros((6, 3), bool), "tgt_mask": ~np.tri(3, dtype=bool)}),
     "TransformerEncoderLayer": (lambda nn: nn.TransformerEncoderLayer(8, 2, 16, 0.0), (WORDS,), {}),
     "TransformerEncoder": (
         lambda nn: nn.TransformerEncoder(

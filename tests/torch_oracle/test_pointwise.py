@@ -226,13 +226,8 @@ def test_a_python_number_takes_the_width_of_its_tensor_as_in_pytorch(width):
     x, t = mg.tensor(np.array([0.5, 2], width)), torch.tensor(np.array([0.5, 2], width))
 
     for f in (
-        lambda x: 2 * x,
-        lambda x: x**2.5,
-        lambda x: 2.0**x,
-        lambda x: x % 0.3,
-        lambda x: 1 / x,
-        lambda x: x // 2,
-    ):
+        lambda x: 2 * x, lambda x: x**2.5, lambda x: 2.0**x, lambda x: x % 0.3, lambda x: 1 / x, lambda x: x // 2,
+    ):  # fmt: skip
         assert f(x).dtype == array(f(t)).dtype
 
 

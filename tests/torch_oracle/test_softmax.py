@@ -22,10 +22,9 @@ FUNCTIONS = {
     "log_softmax": (lambda x: x.log_softmax(dim=-1), lambda t: t.log_softmax(-1), X),
     "log_softmax down": (lambda x: x.log_softmax(0), lambda t: t.log_softmax(0), X),
     "softmin": (lambda x: x.softmin(1), lambda t: F.softmin(t, 1), X),
-    "cross entropy": (
-        lambda x: x.apply(ops.CrossEntropy(), CLASSES),
-        lambda t: F.cross_entropy(t, torch.tensor(CLASSES), reduction="none"), X,
-    ),
+    "cross entropy":
+        (lambda x: x.apply(ops.CrossEntropy(), CLASSES),
+         lambda t: F.cross_entropy(t, torch.tensor(CLASSES), reduction="none"), X),
     "layer norm": (lambda x: x.standardise(1), lambda t: F.layer_norm(t, (5,)), X),
     "layer norm of two axes":
         (lambda x: x.standardise((2, 3), 0.1), lambda t: F.layer_norm(t, (2, 2), eps=0.1), IMAGES),

@@ -68,9 +68,8 @@ TWO = {
     **functional("mse_loss l1_loss smooth_l1_loss huber_loss kl_div", reduction="none"),
     **functional("binary_cross_entropy_with_logits", reduction="none"),
     "kl_div of logarithms": lambda x, y, lib, F: F.kl_div(x, y, reduction="none", log_target=True),
-    "binary_cross_entropy": lambda x, y, lib, F: F.binary_cross_entropy(
-        *(p.clamp(0, 1).nan_to_num(0.3) for p in (x, y)), reduction="none"
-    ),
+    "binary_cross_entropy":
+        lambda x, y, lib, F: F.binary_cross_entropy(*(p.clamp(0, 1).nan_to_num(0.3) for p in (x, y)), reduction="none"),
 }  # fmt: skip
 
 

@@ -31,10 +31,9 @@ CONVOLUTIONS = {
     "plain": ("conv2d", (normal(2, 3, 6, 5), normal(4, 3, 3, 2), normal(4)), {}),
     "no bias": ("conv2d", (normal(2, 3, 6, 5), normal(4, 3, 3, 2)), {}),
     "strides": ("conv2d", (normal(2, 3, 7, 6), normal(4, 3, 3, 2), normal(4)), {"stride": (2, 3)}),
-    "everything": (
-        "conv2d", (normal(2, 4, 7, 8), normal(6, 2, 3, 2), normal(6)),
-        {"stride": (2, 1), "padding": (2, 1), "dilation": (2, 3), "groups": 2},
-    ),
+    "everything":
+        ("conv2d", (normal(2, 4, 7, 8), normal(6, 2, 3, 2), normal(6)),
+         {"stride": (2, 1), "padding": (2, 1), "dilation": (2, 3), "groups": 2}),
     "depthwise": ("conv2d", (normal(2, 3, 5, 5), normal(3, 1, 3, 3), normal(3)), {"groups": 3, "padding": 1}),
     "depthwise, twice as many": ("conv2d", (normal(2, 3, 5, 5), normal(6, 1, 3, 3)), {"groups": 3}),
     "pointwise": ("conv2d", (normal(2, 3, 4, 5), normal(4, 3, 1, 1), normal(4)), {}),
@@ -46,10 +45,9 @@ CONVOLUTIONS = {
     "a line": ("conv1d", (normal(2, 3, 9), normal(4, 3, 3), normal(4)), {"stride": 2, "padding": 1, "dilation": 2}),
     "a box": ("conv3d", (normal(2, 2, 4, 5, 3), normal(3, 2, 2, 3, 2), normal(3)), {"stride": (1, 2, 1), "padding": 1}),
     "transposed": ("conv_transpose2d", (normal(2, 4, 3, 4), normal(4, 3, 3, 2), normal(3)), {}),
-    "transposed, everything": (
-        "conv_transpose2d", (normal(2, 4, 3, 4), normal(4, 3, 3, 2), normal(6)),
-        {"stride": (3, 2), "padding": (1, 1), "output_padding": (2, 1), "groups": 2, "dilation": (1, 2)},
-    ),
+    "transposed, everything":
+        ("conv_transpose2d", (normal(2, 4, 3, 4), normal(4, 3, 3, 2), normal(6)),
+         {"stride": (3, 2), "padding": (1, 1), "output_padding": (2, 1), "groups": 2, "dilation": (1, 2)}),
     "transposed line": ("conv_transpose1d", (normal(2, 4, 5), normal(4, 2, 3), normal(2)), {"stride": 2}),
     "transposed example": ("conv_transpose2d", (normal(4, 3, 4), normal(4, 3, 3, 2)), {"padding": 1}),
     "transposed box": ("conv_transpose3d", (normal(1, 2, 2, 3, 2), normal(2, 1, 2, 2, 2)), {"stride": 2}),
@@ -79,10 +77,9 @@ POOLS = {
     "overlapping means": ("avg_pool2d", normal(2, 3, 7, 5), ((3, 2),), {"stride": (2, 1), "padding": (1, 0)}),
     "padding not counted": ("avg_pool2d", normal(2, 3, 7, 5), (3,), {"padding": 1, "count_include_pad": False}),
     "means, ceiling": ("avg_pool2d", normal(2, 3, 7, 6), (3,), {"stride": 2, "padding": 1, "ceil_mode": True}),
-    "means, ceiling, padding not counted": (
-        "avg_pool2d", normal(2, 3, 6, 8), (3,),
-        {"stride": 2, "padding": 1, "ceil_mode": True, "count_include_pad": False},
-    ),
+    "means, ceiling, padding not counted":
+        ("avg_pool2d", normal(2, 3, 6, 8), (3,),
+         {"stride": 2, "padding": 1, "ceil_mode": True, "count_include_pad": False}),
     "a divisor": ("avg_pool2d", normal(2, 3, 6, 5), (2,), {"padding": 1, "divisor_override": 3}),
     "means of a line": ("avg_pool1d", normal(2, 3, 9), (3,), {"stride": 2, "padding": 1}),
     "means of a box": ("avg_pool3d", normal(2, 2, 4, 5, 4), (2,), {"stride": 1}),

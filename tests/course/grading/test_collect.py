@@ -121,15 +121,11 @@ def test_of_files_that_a_system_has_numbered_the_last_counts(tmp_path):
     assert [each.data() for each in submissions(tmp_path / "folder")] == [b"01_a-10.ipynb"]
 
 
-@pytest.mark.parametrize(
-    "names",
-    [
-        ("HW_ada_attempt_2026-11-09-10-00-00_01_a.ipynb", "HW_ada_attempt_2026-11-10-09-00-00_01_a.ipynb"),
-        ("1-2 - Ada - Nov 30, 2026 1159 PM/01_a.ipynb", "1-2 - Ada - Dec 1, 2026 905 AM/01_a.ipynb"),
-        ("1-2 - Ada - Dec 1, 2026 905 AM - 01_a.ipynb", "1-2 - Ada - Dec 1, 2026 1201 PM - 01_a.ipynb"),
-    ],
-    ids=["Blackboard", "Brightspace", "Brightspace, without folders"],
-)
+@pytest.mark.parametrize("names", [
+    ("HW_ada_attempt_2026-11-09-10-00-00_01_a.ipynb", "HW_ada_attempt_2026-11-10-09-00-00_01_a.ipynb"),
+    ("1-2 - Ada - Nov 30, 2026 1159 PM/01_a.ipynb", "1-2 - Ada - Dec 1, 2026 905 AM/01_a.ipynb"),
+    ("1-2 - Ada - Dec 1, 2026 905 AM - 01_a.ipynb", "1-2 - Ada - Dec 1, 2026 1201 PM - 01_a.ipynb"),
+], ids=["Blackboard", "Brightspace", "Brightspace, without folders"])  # fmt: skip
 def test_of_several_attempts_of_one_student_the_last_counts(names, tmp_path):
     """Each attempt was listed as another student."""
     for name in names:

@@ -269,18 +269,14 @@ def test_an_answer_that_no_probe_gives_is_a_wrong_one(tmp_path, kind, said):
     assert texts.isprintable()
 
 
-@pytest.mark.parametrize(
-    ("data", "why"),
-    [
-        (b'{"cells":[' + b"{}," * 6_900_000 + b"{}]}", "6900003 lists and objects; at most 250000 are allowed"),
-        (b'{"cells":[' + b"[]," * 6_900_000 + b"[]]}", "6900003 lists and objects"),
-        (('{"cells":[' + "{}," * 300_000 + "{}]}").encode("utf-16"), "300003 lists and objects"),
-        (b"\xef\xbb\xbf" + b'{"a":' * 200_000, "JSON that is nested too deep"),
-        (b"[" * 249_000, "JSON that is nested too deep"),
-        (b'"' + rb"\"" * 9_000_000, "not a notebook: Unterminated string"),
-    ],
-    ids=["objects", "lists", "utf-16", "deep", "deep lists", "a text without end"],
-)
+@pytest.mark.parametrize(("data", "why"), [
+    (b'{"cells":[' + b"{}," * 6_900_000 + b"{}]}", "6900003 lists and objects; at most 250000 are allowed"),
+    (b'{"cells":[' + b"[]," * 6_900_000 + b"[]]}", "6900003 lists and objects"),
+    (('{"cells":[' + "{}," * 300_000 + "{}]}").encode("utf-16"), "300003 lists and objects"),
+    (b"\xef\xbb\xbf" + b'{"a":' * 200_000, "JSON that is nested too deep"),
+    (b"[" * 249_000, "JSON that is nested too deep"),
+    (b'"' + rb"\"" * 9_000_000, "not a notebook: Unterminated string"),
+], ids=["objects", "lists", "utf-16", "deep", "deep lists", "a text without end"])  # fmt: skip
 def test_json_that_would_fill_the_memory_is_refused_by_name(data, why):
     with pytest.raises(Unreadable, match="the file") as error:
         read(data)

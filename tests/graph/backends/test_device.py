@@ -246,21 +246,19 @@ def test_only_the_simulated_device_counts():
 
 ONES = xp.ones(3)
 BREACHES = {
-    "converting": (lambda: np.asarray(ONES), TypeError),
-    "device + host": (lambda: ONES + np.ones(3), TypeError),
+    "converting": (lambda: np.asarray(ONES), TypeError), "device + host": (lambda: ONES + np.ones(3), TypeError),
     "host + device": (lambda: np.ones(3) + ONES, TypeError),
     "a host operand of a function": (lambda: xp.maximum(ONES, np.ones(3)), TypeError),
     "assigning from the host": (lambda: ONES.__setitem__(slice(2), np.ones(2)), TypeError),
     "indexing by a host array": (lambda: ONES[np.array([0])], TypeError),
-    "a list": (lambda: xp.add(ONES, [1, 2, 3]), TypeError),
-    "a name CuPy has not": (lambda: xp.block, AttributeError),
+    "a list": (lambda: xp.add(ONES, [1, 2, 3]), TypeError), "a name CuPy has not": (lambda: xp.block, AttributeError),
     "a method CuPy has not": (lambda: ONES.setflags, AttributeError),
     "a parameter CuPy has not": (lambda: xp.sum(ONES, where=ONES > 0), TypeError),
     "a parameter a ufunc has not": (lambda: xp.add(ONES, ONES, where=ONES > 0), TypeError),
     "a parameter a method has not": (lambda: ONES.sum(initial=1), TypeError),
     "atomics on bytes": (lambda: xp.add.at(xp.zeros(2, "i1"), xp.asarray([0]), xp.ones(1, "i1")), TypeError),
     "atomics of a product": (lambda: xp.multiply.at(ONES, xp.asarray([0]), 2.0), NotImplementedError),
-}
+}  # fmt: skip
 
 
 @table("breach", BREACHES)

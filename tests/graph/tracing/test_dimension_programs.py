@@ -359,8 +359,7 @@ NUMBERS = formulas(["2", "0.5"], ["+", "-", "*", "/", "//", "%", "**"])
 STEPS = st.one_of(
     st.builds("v[{}:{}]".format, BOUNDS, BOUNDS),
     st.builds("v[{}:{}:{}]".format, BOUNDS, BOUNDS, st.sampled_from(["1", "2", "3", "-1", "-2"])),
-    st.builds("v * {}".format, NUMBERS),
-    st.builds("mg.full(({},), 2.0)[: v.shape[0]] + v".format, WHOLE),
+    st.builds("v * {}".format, NUMBERS), st.builds("mg.full(({},), 2.0)[: v.shape[0]] + v".format, WHOLE),
     st.builds("mg.arange({}) + v.sum()".format, WHOLE),
     st.builds("v.narrow(0, {}, {})".format, st.integers(-2, 2), st.integers(0, 3)),
     st.builds("v.topk({}).values".format, st.integers(0, 3)),

@@ -126,10 +126,9 @@ OBJECTS = {
     "a cell of a closure": (closure, call, lambda a: a.change()),
     "a default argument": (with_default, call, lambda a: setattr(a, "__defaults__", (5.0,))),
     "30 lists in lists": (lambda: nested(30), lambda a, x: x * inner(a)[0], lambda a: set_first(inner(a))),
-    "an object of objects": (
-        lambda: SimpleNamespace(b=SimpleNamespace(b=SimpleNamespace(b=SimpleNamespace(b=SimpleNamespace(a=1.0))))),
-        lambda a, x: x * a.b.b.b.b.a, lambda a: set_a(a.b.b.b.b),
-    ),
+    "an object of objects":
+        (lambda: SimpleNamespace(b=SimpleNamespace(b=SimpleNamespace(b=SimpleNamespace(b=SimpleNamespace(a=1.0))))),
+         lambda a, x: x * a.b.b.b.b.a, lambda a: set_a(a.b.b.b.b)),
     "an iterator": (lambda: iter([1.0, 2.0, 3.0, 4.0, 5.0]), lambda a, x: x * next(a), None),
     "a generator": (lambda: (float(i) for i in range(9)), lambda a, x: x * next(a), None),
     "a count": (itertools.count, lambda a, x: x * next(a), None),
@@ -320,17 +319,15 @@ def sampler(w, v):
 # name: (what a variable of a closure is bound to at first, and what then, and what is made of it)
 REBOUND = {
     "optimizer": (lambda w, v: sgd(w), lambda w, v: sgd(w, v, lr=0.02), learn),
-    "partial": (
-        lambda w, v: functools.partial(learn, sgd(w), w, v),
-        lambda w, v: functools.partial(learn, sgd(w, v, lr=0.02), w, v),
-        lambda f, w, v: f(),
-    ),
+    "partial":
+        (lambda w, v: functools.partial(learn, sgd(w), w, v),
+         lambda w, v: functools.partial(learn, sgd(w, v, lr=0.02), w, v), lambda f, w, v: f()),
     "function": (lambda w, v: mg.exp, lambda w, v: mg.sin, lambda f, w, v: w.data.sub_(f(v))),
     "none": (lambda w, v: None, lambda w, v: nn.Tanh(), lambda f, w, v: w.data.sub_(v if f is None else f(v))),
     "tensor": (lambda w, v: mg.ones(2), lambda w, v: mg.full((2,), 4.0), lambda t, w, v: w.data.sub_(v * t)),
     "scaler": (lambda w, v: scaler(4.0), lambda w, v: scaler(8.0), lambda a, w, v: w.data.sub_(a.scale(v.sum()))),
     "generator": (lambda w, v: seeded(1), lambda w, v: seeded(7), lambda a, w, v: w.data.sub_(mg.rand(2, generator=a))),
-}
+}  # fmt: skip
 
 
 def scaler(scale):

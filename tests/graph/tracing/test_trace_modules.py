@@ -21,8 +21,7 @@ MASK = ~np.tri(6, dtype=bool)
 
 # Name → (what makes the module, the arrays it is called with).
 LAYERS = {
-    "Linear": (lambda: nn.Linear(4, 3), (ROWS,)),
-    "Bilinear": (lambda: nn.Bilinear(4, 4, 3), (ROWS, ROWS + 1)),
+    "Linear": (lambda: nn.Linear(4, 3), (ROWS,)), "Bilinear": (lambda: nn.Bilinear(4, 4, 3), (ROWS, ROWS + 1)),
     "Sequential": (lambda: nn.Sequential(nn.Linear(4, 3), nn.Tanh(), nn.Linear(3, 2)), (ROWS,)),
     "Flatten": (lambda: nn.Sequential(nn.Flatten(), nn.Unflatten(1, (8, 21))), (IMAGE,)),
     "Conv1d": (lambda: nn.Conv1d(4, 6, 3, stride=2, padding=1, groups=2), (LINE,)),
@@ -40,14 +39,11 @@ LAYERS = {
     "BatchNorm2d, nothing kept": (lambda: nn.BatchNorm2d(4, track_running_stats=False), (IMAGE,)),
     "BatchNorm2d, float32": (lambda: nn.BatchNorm2d(4).float(), (IMAGE.astype("f4"),)),
     "InstanceNorm2d": (lambda: nn.InstanceNorm2d(4, affine=True, track_running_stats=True), (IMAGE,)),
-    "LayerNorm": (lambda: nn.LayerNorm((3, 4)), (SEQUENCE,)),
-    "GroupNorm": (lambda: nn.GroupNorm(2, 4), (IMAGE,)),
+    "LayerNorm": (lambda: nn.LayerNorm((3, 4)), (SEQUENCE,)), "GroupNorm": (lambda: nn.GroupNorm(2, 4), (IMAGE,)),
     "RMSNorm": (lambda: nn.RMSNorm(4), (SEQUENCE,)),
     "Embedding": (lambda: nn.Embedding(7, 3, padding_idx=-2), (INDICES,)),
-    "Dropout": (lambda: nn.Dropout(0.5), (IMAGE,)),
-    "Dropout2d": (lambda: nn.Dropout2d(0.5), (IMAGE,)),
-    "PReLU": (lambda: nn.PReLU(4), (IMAGE,)),
-    "RNN": (lambda: nn.RNN(4, 5, 2, nonlinearity="relu"), (SEQUENCE,)),
+    "Dropout": (lambda: nn.Dropout(0.5), (IMAGE,)), "Dropout2d": (lambda: nn.Dropout2d(0.5), (IMAGE,)),
+    "PReLU": (lambda: nn.PReLU(4), (IMAGE,)), "RNN": (lambda: nn.RNN(4, 5, 2, nonlinearity="relu"), (SEQUENCE,)),
     "LSTM": (lambda: nn.LSTM(4, 5, 2, bidirectional=True), (SEQUENCE, (STATE, CELL))),
     "LSTM, dropout": (lambda: nn.LSTM(4, 5, 2, dropout=0.5), (SEQUENCE,)),
     "GRU": (lambda: nn.GRU(4, 5, 2, bidirectional=True), (SEQUENCE, STATE)),
@@ -62,7 +58,7 @@ LAYERS = {
         ),
         (WORDS, MASK),
     ),
-}
+}  # fmt: skip
 LAYERS |= {
     name: (lambda name=name, options=options: getattr(nn, name)(*options), (ROWS * 3,))
     for name, options in ACTIVATIONS.items()

@@ -221,25 +221,24 @@ def pulls(x):
 NORM = mg.nn.BatchNorm1d(3).double()
 
 REFUSED = {
-    "if": (
-        lambda: func.vmap(lambda x: x if x[0] > 0 else -x)(X), errors.NoValueError, r"once for all slices.*where\(\)"),
-    "while": (
-        lambda: func.vmap(lambda x: mg.lax.while_loop(lambda v: v.sum() < 9, lambda v: v * v + 1, x))(X),
-        errors.NoValueError, r"where\(\)"),
+    "if":
+        (lambda: func.vmap(lambda x: x if x[0] > 0 else -x)(X), errors.NoValueError, r"once for all slices.*where\(\)"),
+    "while":
+        (lambda: func.vmap(lambda x: mg.lax.while_loop(lambda v: v.sum() < 9, lambda v: v * v + 1, x))(X),
+         errors.NoValueError, r"where\(\)"),
     "cond": (lambda: func.vmap(lambda x: mg.cond(x[0] > 0, lambda: x, lambda: -x))(X), errors.NoValueError, "where"),
     "item": (lambda: func.vmap(lambda x: x[0].item())(X), errors.NoValueError, "once for all slices"),
     "numpy": (lambda: func.vmap(lambda x: x.numpy())(X), errors.NoValueError, "loop over the slices"),
     "a mask": (lambda: func.vmap(lambda x: x[x > 0])(X), errors.NoValueError, "once for all slices"),
     "an edit of an argument": (lambda: func.vmap(edits)(X), errors.EditedError, r"f64\[3\] in place.*x\.clone"),
-    "an edit of what is outside": (
-        lambda: func.vmap(edits_outside, (0, None))(X, mg.zeros(3, dtype=mg.float64)), errors.EditedError, "outside"),
+    "an edit of what is outside":
+        (lambda: func.vmap(edits_outside, (0, None))(X, mg.zeros(3, dtype=mg.float64)), errors.EditedError, "outside"),
     "running statistics": (lambda: func.vmap(NORM)(mg.stack([X, X])), errors.EditedError, "in place"),
     "backward": (lambda: func.vmap(pulls)(X), errors.NoGradientError, r"mg\.func\.grad"),
     "a hook": (lambda: func.vmap(lambda x: (x * 2).register_hook(print))(X), errors.GraphError, "custom_gradient"),
     "a structure": (lambda: func.vmap(lambda x: x, ((0, 0),))([X]), errors.ShapeError, "structure"),
     "an axis for what differs": (lambda: func.vmap(lambda x: x, out_dims=None)(X), errors.ShapeError, "out_dims=None"),
-    "no slice": (
-        lambda: func.vmap(Cube.apply)(X[:0]), errors.ShapeError, "there are no slices"),
+    "no slice": (lambda: func.vmap(Cube.apply)(X[:0]), errors.ShapeError, "there are no slices"),
 }  # fmt: skip
 
 
