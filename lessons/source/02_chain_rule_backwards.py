@@ -502,8 +502,8 @@ Quiz("02_chain_rule_backwards")
 #
 # ### The same in PyTorch
 #
-# Gradients that meet in a value add, and a second pass adds to `.grad`. PyTorch visits each value once, too: it would
-# not live to see the end of 2⁶⁰ paths.
+# Gradients that meet in a value add, and a second pass adds to `.grad`. PyTorch visits each value once, too: no machine
+# would get to the end of 2⁶⁰ paths.
 
 
 # %% slideshow={"slide_type": "skip"}

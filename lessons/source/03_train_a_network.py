@@ -634,7 +634,8 @@ Quiz("03_train_a_network")
 #
 # ### The same in PyTorch
 #
-# The loss is (w − 3)² again. At 0.1 w settles, at 1.1 it runs away, and without `zero_grad` it swings.
+# The loss is (w − 3)² again, and we print every third w. At the rate 0.1 it settles, at 1.1 it runs away, and without
+# `zero_grad` it swings.
 
 
 # %% slideshow={"slide_type": "skip"}
@@ -644,9 +645,9 @@ from minigrad.course import in_pytorch
 @in_pytorch
 def descend_in_pytorch(torch):
     """
-    0.1, cleared: 0.0 1.5 2.2 2.6 2.8 2.9 2.9
-    1.1, cleared: 0.0 8.2 -6.0 18.5 -23.7 49.2 -76.9
-    0.1, not cleared: 0.0 3.0 6.0 4.3 0.5 0.7 4.4
+    rate 0.1, cleared: 0.0 1.5 2.2 2.6 2.8 2.9 2.9
+    rate 1.1, cleared: 0.0 8.2 -6.0 18.5 -23.7 49.2 -76.9
+    rate 0.1, not cleared: 0.0 3.0 6.0 4.3 0.5 0.7 4.4
     """
     for rate, clear in [(0.1, True), (1.1, True), (0.1, False)]:
         w = torch.tensor(0.0, requires_grad=True)
@@ -659,7 +660,7 @@ def descend_in_pytorch(torch):
                 optimizer.zero_grad()
             loss.backward()
             optimizer.step()
-        print(f"{rate}, {'cleared' if clear else 'not cleared'}:", " ".join(f"{w:.1f}" for w in path[::3]))
+        print(f"rate {rate}, {'cleared' if clear else 'not cleared'}:", " ".join(f"{w:.1f}" for w in path[::3]))
 
 
 # %% [markdown] slideshow={"slide_type": "slide"}

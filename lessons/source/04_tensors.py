@@ -582,7 +582,7 @@ Quiz("04_tensors")
 #
 # ### The same in PyTorch
 #
-# Here is the warning from the top of this lesson, and what comes of it: every prediction becomes the mean of all
+# PyTorch gives the warning from the top of this lesson, and then trains on: every prediction becomes the mean of all
 # targets, and the loss that remains is their variance.
 
 

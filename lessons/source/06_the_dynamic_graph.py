@@ -645,18 +645,18 @@ from minigrad.course import in_pytorch
 @in_pytorch
 def what_pytorch_refuses(torch):
     """
-    x * x, second backward refused
-    x + x, second backward no error
-    x.exp(), edited        refused
-    x.sin(), edited        no error
+    x * x, second backward   refused
+    x + x, second backward   no error
+    x.exp(), edited          refused
+    x.sin(), edited          no error
     """
 
     def go_back(what, y):
         try:
             y.backward()
-            print(f"{what:22} no error")
+            print(f"{what:24} no error")
         except RuntimeError:
-            print(f"{what:22} refused")
+            print(f"{what:24} refused")
 
     x = torch.tensor(2.0, requires_grad=True)
     for what, y in {"x * x, second backward": x * x, "x + x, second backward": x + x}.items():

@@ -622,7 +622,7 @@ from minigrad.course import in_pytorch
 def nested_transforms(torch):
     """
     x³ and its derivatives at 5: 125.0 75.0 30.0
-    by hand, at 3: 27.0 18.0
+    with create_graph, x³ at 3: 27.0 18.0
     through .item(): 0.0
     """
     from torch.func import grad
@@ -634,7 +634,7 @@ def nested_transforms(torch):
     print("x³ and its derivatives at 5:", *(f(x).item() for f in (cube, grad(cube), grad(grad(cube)))))
     a = torch.tensor(3.0, requires_grad=True)
     (slope,) = torch.autograd.grad(a**3, a, create_graph=True)
-    print("by hand, at 3:", slope.item(), torch.autograd.grad(slope, a)[0].item())
+    print("with create_graph, x³ at 3:", slope.item(), torch.autograd.grad(slope, a)[0].item())
     print("through .item():", grad(lambda x: torch.tensor(x.item() ** 2))(x).item())
 
 

@@ -123,6 +123,8 @@ reveal("five calls", f.trace_count)
 # the signature of the three ones, so its graph is there already.
 
 # %% [markdown]
+# ### Ask for the reason
+#
 # If you wonder why a function was traced, ask it: `explain()` gives a reason for each trace. It says much more, but
 # here we print only a few of its lines.
 
@@ -168,6 +170,8 @@ reveal("three rates", traces_of_numbers)
 # number. A number that changes from call to call should be a tensor.
 
 # %% [markdown]
+# ### The number in the graph
+#
 # `graph_for` returns the graph that a call with these arguments would run. Here it is for the Python number 0.3. For a
 # tensor, there would be a leaf `rate` in its place.
 
@@ -301,6 +305,8 @@ reveal("outside", second)
 # copied into the graph during the trace.
 
 # %% [markdown]
+# ### A new tensor under the old name
+#
 # One question is left. We give the *name* `w` to another tensor, which holds 1000. What does a third call give?
 
 # %%
@@ -414,6 +420,8 @@ reveal("traces for 700 names", traced.trace_count)
 # Ten: one for each length from 3 to 12.
 
 # %% [markdown]
+# ### The loop in the graph
+#
 # Since the `for` goes over a tensor, AutoGraph makes a loop node of it. Look inside: where is the state carried from
 # letter to letter?
 
@@ -569,7 +577,7 @@ for function, x in ((one_branch, mg.tensor(1.0)), (growing, mg.ones(3)), (looks_
 # %% slideshow={"slide_type": "skip"}
 Quiz("11_tracing")
 
-# %% [markdown] slideshow={"slide_type": "skip"}
+# %% [markdown] folded=true slideshow={"slide_type": "skip"}
 # ## The same elsewhere
 #
 # | | minigrad | PyTorch | TensorFlow 2 | JAX |
@@ -594,6 +602,42 @@ Quiz("11_tracing")
 # `torch.jit.script` translated the source, as AutoGraph does. Both are deprecated. `torch.compile` has taken their
 # place where you want speed, and `torch.export` where the graph has to leave Python. In MXNet the word was
 # `net.hybridize()`: a network written in eager style was traced at its next call.
+# The cells that are folded below show the row of *another shape* in PyTorch.
+
+# %% [markdown] slideshow={"slide_type": "skip"}
+# ### The same in PyTorch
+#
+# Our compiler counts how often `torch.compile` hands it a graph, and runs each graph as it is. Other numbers need no
+# new graph. A second length does, and after that PyTorch leaves the length open.
+
+
+# %% slideshow={"slide_type": "skip"}
+from minigrad.course import in_pytorch
+
+
+@in_pytorch
+def traces_in_pytorch(torch):
+    """
+    three ones: 6, graphs so far: 1
+    three twos: 15, graphs so far: 1
+    four ones: 8, graphs so far: 2
+    five ones: 10, graphs so far: 2
+    """
+    torch.compiler.reset()
+    graphs = []
+
+    def compiler(graph, inputs):
+        graphs.append(graph)
+        return graph.forward
+
+    @torch.compile(backend=compiler)
+    def f(x):
+        return (x * x + 1).sum()
+
+    calls = {"three ones": torch.ones(3), "three twos": 2 * torch.ones(3)}
+    for name, x in (calls | {"four ones": torch.ones(4), "five ones": torch.ones(5)}).items():
+        print(f"{name}: {f(x).item():g}, graphs so far: {len(graphs)}")
+
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## What we saw

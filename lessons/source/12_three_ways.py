@@ -200,7 +200,7 @@ reveal("agreement", "to the last bit" if same else "to about 12 digits")
 # be true for bits to be equal: the same operations, on the same operands, and each sum taken in the same order.
 
 # %% [markdown] folded=true slideshow={"slide_type": "skip"}
-# ### # ### Further: where the bits differ
+# ### Further: where the bits differ
 #
 # Equal bits are a promise of minigrad's default, and not a law. `torch.compile` and XLA make no such promise. minigrad
 # does not make it either with `jit_compile=True`, which lets the compiler add in another order. Here are the gradients
@@ -289,6 +289,8 @@ reveal("calls together", sum(calls.values()))
 # the program, and a Python to run it.
 
 # %% [markdown]
+# ### Inside the trace
+#
 # Look around in the trace. Where does the loss leave the graph? Which boxes are the updates of the three weights? (Look
 # for a `+` that has the shape of a weight, and that reads a product with `lr`.)
 
@@ -626,7 +628,7 @@ for what, row in rows.items():
 # %% slideshow={"slide_type": "skip"}
 Quiz("12_three_ways")
 
-# %% [markdown] slideshow={"slide_type": "skip"}
+# %% [markdown] folded=true slideshow={"slide_type": "skip"}
 # ## The same elsewhere
 #
 # | minigrad | PyTorch | TensorFlow | JAX |
@@ -641,6 +643,39 @@ Quiz("12_three_ways")
 #
 # PyTorch's anomaly detection looks at the backward pass, the others at each operation. `jax_debug_nans` is set by
 # `jax.config.update`.
+#
+# ### The same in PyTorch
+#
+# Loss and gradient have the same bits in three ways: eagerly, from a graph of `torch.fx`, and from `torch.compile` with
+# a backend that runs the same operations. (The default backend writes programs of its own, and promises no bits.)
+
+
+# %% slideshow={"slide_type": "skip"}
+from minigrad.course import in_pytorch
+
+
+@in_pytorch
+def three_ways_in_pytorch(torch):
+    """
+    the graph gives the same bits:     True
+    torch.compile gives the same bits: True
+    """
+
+    def loss_of(x, w):
+        return (x @ w).tanh().square().mean()
+
+    torch.manual_seed(0)
+    x, start = torch.randn(3, 4), torch.randn(4, 3)
+    graph, compiled = torch.fx.symbolic_trace(loss_of), torch.compile(loss_of, backend="eager")
+    results = []
+    for f in (loss_of, graph, compiled):
+        w = start.clone().requires_grad_()
+        loss = f(x, w)
+        loss.backward()
+        results.append(torch.cat([loss.detach().reshape(1), w.grad.flatten()]))
+    print("the graph gives the same bits:    ", torch.equal(results[0], results[1]))
+    print("torch.compile gives the same bits:", torch.equal(results[0], results[2]))
+
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## What we saw

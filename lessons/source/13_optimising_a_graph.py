@@ -300,6 +300,8 @@ reveal("rules that hold", sum(len(floats) == 0 for floats in fails.values()))
 # shifts the exponent. A third is not even a float.
 
 # %% [markdown]
+# ### The rules that minigrad uses
+#
 # And which rules does minigrad use? `STANDARD`, the passes of `mg.function`, has only rules that hold. `FAST`, the
 # passes of `mg.function(f, jit_compile=True)`, also has some that are off by a rounding or by the sign of a 0. Are
 # there rules that even `FAST` refuses?
@@ -403,6 +405,8 @@ reveal("bytes of the chain", mg.compiler.bytes_moved(links))
 # never see memory, and the 2 and the 1 stand in the loop itself. The longer the chain, the more there is to save.
 
 # %% [markdown]
+# ### Longer chains
+#
 # gelu, the activation of many language models, is such a chain, of eight operations. A matrix product is not
 # elementwise, so it ends a chain. But its result is still close at hand when it has just been computed, and what
 # follows can be done to it right there. Bias and activation are its **epilogue**. Here are gelu, one letter of the name
@@ -563,7 +567,7 @@ mg.compiler.steps(graph_of(rounded, fractions), mg.compiler.FAST)
 # %% slideshow={"slide_type": "skip"}
 Quiz("13_optimising_a_graph")
 
-# %% [markdown] slideshow={"slide_type": "skip"}
+# %% [markdown] folded=true slideshow={"slide_type": "skip"}
 # ## The same elsewhere
 #
 # | minigrad | PyTorch | TensorFlow | JAX |
@@ -577,6 +581,40 @@ Quiz("13_optimising_a_graph")
 #
 # The table compares names, not promises: neither `torch.compile` nor XLA promises the bits of an eager run. In the row
 # of `f.source`, f is what the second row makes.
+#
+# ### The same in PyTorch
+#
+# The pass x · 1 → x takes two nodes out of a graph of `torch.fx`, and the result has the same bits. Two other rules are
+# not true of PyTorch's floats either: x · 0 → 0 fails at infinity, and x + 0 → x fails at −0.
+
+
+# %% slideshow={"slide_type": "skip"}
+from minigrad.course import in_pytorch
+
+
+@in_pytorch
+def a_pass_in_pytorch(torch):
+    """
+    6 nodes, then 4
+    the same bits: True
+    x * 0 at infinity: nan
+    x + 0 at -0.0: 0.0
+    """
+    import operator
+
+    program = torch.fx.symbolic_trace(lambda x: (x * 1).exp() * 1 + x)
+    x = torch.linspace(-2, 2, 5)
+    nodes_before, result_before = len(program.graph.nodes), program(x)
+    for node in program.graph.nodes:
+        if node.target is operator.mul and node.args[1] == 1:
+            node.replace_all_uses_with(node.args[0])
+            program.graph.erase_node(node)
+    program.recompile()
+    print(nodes_before, "nodes, then", len(program.graph.nodes))
+    print("the same bits:", torch.equal(program(x), result_before))
+    print("x * 0 at infinity:", (torch.tensor(torch.inf) * 0).item())
+    print("x + 0 at -0.0:", (torch.tensor(-0.0) + 0.0).item())
+
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## What we saw

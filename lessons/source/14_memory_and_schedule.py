@@ -235,6 +235,8 @@ reveal("good orders", sum(peak < 100_000 for peak in peaks.values()))
 # fewest bytes next.
 
 # %% [markdown]
+# ### The worst order, put in order
+#
 # Does `ordered` find a good order, even if we give it the worst one?
 
 # %%
@@ -317,6 +319,8 @@ reveal("bound of branches", work / span)
 # to do.
 
 # %% [markdown]
+# ### One name, and ten
+#
 # And the name network? It reads a name letter by letter, and each letter waits for the letter before. What is the bound
 # for one name of twelve letters? And for ten names in one graph?
 
@@ -582,7 +586,7 @@ reveal("middle by name", by_names[1])
 # %% slideshow={"slide_type": "skip"}
 Quiz("14_memory_and_schedule")
 
-# %% [markdown] slideshow={"slide_type": "skip"}
+# %% [markdown] folded=true slideshow={"slide_type": "skip"}
 # ## The same elsewhere
 #
 # | minigrad | PyTorch | TensorFlow | JAX |
@@ -596,6 +600,38 @@ Quiz("14_memory_and_schedule")
 #
 # `compiled` is `jax.jit(f).lower(x).compile()`; `get_memory_info` is in `tf.config.experimental`; `device` is
 # `jax.devices()[0]`. In the row of `tracemalloc` the other three count on GPUs only.
+#
+# ### The same in PyTorch
+#
+# A lifetime lasts until the last reader is gone, through any view: one number that looks into an array of 8,000,000
+# bytes keeps all of them. And an edit in place needs no new array.
+
+
+# %% slideshow={"slide_type": "skip"}
+from minigrad.course import in_pytorch
+
+
+@in_pytorch
+def lifetimes_in_pytorch(torch):
+    """
+    a view keeps 8,000,000 bytes
+    a copy keeps 8 bytes
+    y + 1 is in the memory of y:     False
+    y.add_(1) is in the memory of y: True
+    """
+
+    def first_number(copy):
+        large = torch.ones(1000, 1000, dtype=torch.float64)
+        return large[0, 0].clone() if copy else large[0, 0]
+
+    for copy in (False, True):
+        kept = first_number(copy).untyped_storage().nbytes()
+        print("a copy keeps" if copy else "a view keeps", f"{kept:,} bytes")
+    y = torch.ones(1000)
+    place = y.data_ptr()
+    print("y + 1 is in the memory of y:    ", (y + 1).data_ptr() == place)
+    print("y.add_(1) is in the memory of y:", y.add_(1).data_ptr() == place)
+
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## What we saw

@@ -176,10 +176,9 @@ reveal("arrays of a step", program.count("empty("))
 # - *Nodes are missing.* 1 + exp is computed once, and both the logarithm and its derivative read it (lesson 13).
 # - *The order* is not yours. The gradient of the score is there before the loss is finished, and V is updated before W
 #   has a gradient. The compiler always takes next what adds the fewest bytes (lesson 14), so that little has to wait.
-#
-# How many lines of the program did each of your lines become? The notes at the ends of the lines tell us:
 
 # %%
+# How many lines of the program did each of your lines become? The notes at the ends of the lines tell.
 lines_from = Counter(int(number) for number in re.findall(r"line (\d+)$", program, flags=re.M))
 start_line = step.python_function.__code__.co_firstlineno
 for number, line in enumerate(inspect.getsource(step.python_function).splitlines(), start_line):
@@ -515,6 +514,8 @@ reveal("programs", len(open_length.history[-1].run.variants))
 # `RetracingWarning` of lesson 11 does not come, because there is only one trace.)
 
 # %% [markdown]
+# ### The way out
+#
 # The usual way out is **bucketing**: fill the input up to one of a few lengths, with something that does not count.
 
 
@@ -606,7 +607,7 @@ for way in (with_new_arrays, in_one_place):
 # %% slideshow={"slide_type": "skip"}
 Quiz("15_compiled_code")
 
-# %% [markdown] slideshow={"slide_type": "skip"}
+# %% [markdown] folded=true slideshow={"slide_type": "skip"}
 # ## The same elsewhere
 #
 # | minigrad | PyTorch | TensorFlow | JAX |
@@ -628,6 +629,38 @@ Quiz("15_compiled_code")
 # XLA makes a program for each shape, as minigrad does. PyTorch's compiler writes programs with the length as a
 # variable, once it has seen a second one. In the column of JAX, f is a `jax.jit(f)`; `jax_log_compiles` is set by
 # `jax.config.update`.
+#
+# ### The same in PyTorch
+#
+# Five calls bring five lengths: with `dynamic=False` PyTorch compiles five times, with `dynamic=True` once.
+
+
+# %% slideshow={"slide_type": "skip"}
+from minigrad.course import in_pytorch
+
+
+@in_pytorch
+def compilations_in_pytorch(torch):
+    """
+    dynamic=False: 5 graphs compiled
+    dynamic=True: 1 graphs compiled
+    """
+    for dynamic in (False, True):
+        torch.compiler.reset()
+        graphs = []
+
+        def compiler(graph, inputs, graphs=graphs):
+            graphs.append(graph)
+            return graph.forward
+
+        @torch.compile(backend=compiler, dynamic=dynamic)
+        def f(x):
+            return (x.exp() + 1).sum()
+
+        for n in (4, 5, 6, 7, 8):
+            f(torch.ones(n))
+        print(f"dynamic={dynamic}: {len(graphs)} graphs compiled")
+
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## What we saw

@@ -404,8 +404,8 @@ Quiz("18_flops_are_not_time")
 #
 # ### The same in PyTorch
 #
-# FLOPs for each byte: the full convolution does much with every byte, the depthwise one little, and an addition almost
-# nothing. Bytes are counted as above: operands are read once, results are written once.
+# For each byte that it moves, the full convolution does many FLOPs, the depthwise convolution few, and an addition
+# almost none. We count bytes as above: operands are read once, and results are written once.
 
 
 # %% slideshow={"slide_type": "skip"}

@@ -128,7 +128,7 @@ reveal("after forward", after_forward)
 # %% [markdown]
 # Nine: eight in the back half, and one between the halves, which the first linear layer of the back half reads. The
 # checkpoint has kept nothing but its operand x, which is there anyway. Over time you see two hills, of nine arrays and
-# of eight, in place of one of sixteen:
+# of eight, instead of one of sixteen:
 
 # %%
 MemoryTimeline(ledger)
@@ -200,7 +200,7 @@ reveal("parts", min(saved, key=saved.get))
 # %% [markdown]
 # With one part everything is inside it, 64 arrays; with 64 parts everything is between them, 64 again. The best is 8
 # parts, with 15 arrays. Eight is $\sqrt{64}$, and that is no accident: $k + n/k$ is smallest where its two terms are
-# equal. So a chain of $n$ layers needs about $2\sqrt{n}$ arrays in place of $n$.
+# equal. So a chain of $n$ layers needs about $2\sqrt{n}$ arrays instead of $n$.
 #
 # The peak falls less, from 8.9 to 2.5 million bytes. Weights and gradients are in it too, and no checkpoint makes those
 # smaller.
@@ -247,7 +247,7 @@ for n, k in ((16, 4), (64, 8), (256, 16)):
     deep = chain(n)
     by_parts = most_saved(watch(lambda deep=deep, k=k: checkpoint_sequential(deep, k, x), *deep))
     by_halves = most_saved(watch(lambda deep=deep: halve(deep)(x), *deep))
-    print(f"{n:3} layers: {by_parts:g} arrays in {k:2} parts, {by_halves:g} halved and halved, in place of {n}")
+    print(f"{n:3} layers: {by_parts:g} arrays in {k:2} parts, {by_halves:g} halved and halved, instead of {n}")
 
 # %% [markdown] slideshow={"slide_type": "skip"}
 # About twice as many. On axes where each step is a factor this is a line of slope ½ (lesson 17). Halved and halved, it
@@ -526,7 +526,7 @@ print(f"y = {y.item():.2f}; its slope is {2 * y.item():.2f}, and backward says {
 # %% slideshow={"slide_type": "skip"}
 Quiz("21_twice_to_keep_less")
 
-# %% [markdown] slideshow={"slide_type": "skip"}
+# %% [markdown] folded=true slideshow={"slide_type": "skip"}
 # ## The same elsewhere
 #
 # | minigrad | PyTorch | TensorFlow | JAX |
@@ -539,13 +539,45 @@ Quiz("21_twice_to_keep_less")
 #
 # minigrad's and PyTorch's first two are in `utils.checkpoint`, and JAX's policies in `jax.checkpoint_policies`. Across
 # several GPUs, `SyncBatchNorm` takes mean and variance over all of their rows; across micro-batches nothing does.
+#
+# ### The same in PyTorch
+#
+# Sixteen layers keep sixteen arrays. With a checkpoint over the first eight, nine are kept after forward, and the
+# gradient has the same bits.
+
+
+# %% slideshow={"slide_type": "skip"}
+from minigrad.course import in_pytorch
+
+
+@in_pytorch
+def checkpoint_in_pytorch(torch):
+    """
+    arrays saved: 16
+    arrays saved: 9
+    the same bits: True
+    """
+    from torch.utils.checkpoint import checkpoint
+
+    layers = [torch.nn.Sequential(torch.nn.Linear(32, 32), torch.nn.Tanh()) for _ in range(16)]
+    front, back = torch.nn.Sequential(*layers[:8]), torch.nn.Sequential(*layers[8:])
+    x, saved, gradients = torch.randn(1024, 32), [], []
+    for run in (front, lambda x: checkpoint(front, x, use_reentrant=False)):
+        saved.clear()
+        with torch.autograd.graph.saved_tensors_hooks(lambda t: saved.append(t) or t, lambda t: t):
+            y = back(run(x))
+        places = {t.data_ptr() for t in saved if t.shape == x.shape} - {x.data_ptr()}
+        print("arrays saved:", len(places))
+        gradients += torch.autograd.grad(y.sum(), layers[0][0].weight)
+    print("the same bits:", torch.equal(*gradients))
+
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## What we saw
 #
 # - A checkpoint keeps its operand, and runs again in backward. The bits are the same, if the part does the same thing
 #   both times.
-# - $k$ parts keep $k − 1 + n/k$ arrays; with $\sqrt{n}$ parts that is about $2\sqrt{n}$ in place of $n$.
+# - $k$ parts keep $k − 1 + n/k$ arrays; with $\sqrt{n}$ parts that is about $2\sqrt{n}$ instead of $n$.
 # - It costs up to one forward pass more, a third of a step. You save memory, and pay in compute.
 # - Micro-batches save memory, and cost no FLOPs. Losses that are means are weighted by their share of the rows.
 # - Where rows look at each other, as in batch normalisation, micro-batches compute another function.

@@ -221,9 +221,8 @@ AllReduce(bias)
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## Do eight workers send eight times as much?
 #
-# For each rank, `traffic` returns its messages and the numbers in them. Between star and ring there is a
-# third way, a tree: vectors are added in pairs, then pairs of pairs, and so on, and the sum comes back down the same
-# way.
+# For each rank, `traffic` returns its messages and the numbers in them. Between star and ring there is a third way, a
+# tree: vectors are added in pairs, then pairs of pairs, and so on, and the sum comes back down the same way.
 #
 # A ring of p workers takes $2(p-1)$ rounds, and in each round every worker sends a $p$-th of a gradient. In a ring of
 # eight, how much does each worker send, as a multiple of its own gradient?
@@ -370,9 +369,8 @@ reveal("leaves", left[0][0.06][0])
 # Two layers and the loss are 6 derivatives. (A gradient is written into `.grad` one step later, so it is 7.)
 #
 # With one bucket of 25 MB nothing overlaps: the wire is idle while backward computes, and then everybody waits. With
-# eight buckets the first leaves early, but each bucket pays for the rounds of a ring: $2(p-1)\,\alpha$, eight times. So
-# the best size lies in between. PyTorch's default is 25 MB. The bytes
-# are always the same; what changes is who waits.
+# eight small buckets the first leaves early, but each pays for the rounds of a ring: $2(p-1)\,\alpha$, eight times. So
+# the best size lies in between. PyTorch's default is 25 MB. The bytes are always the same; what changes is who waits.
 
 # %% [markdown] slideshow={"slide_type": "notes"}
 # Five minutes. The last bucket never overlaps: it holds the first layer, whose gradient comes last. Ask what would
@@ -435,8 +433,8 @@ reveal("gigabit", workers[int(np.argmin(seconds["Gigabit"]))])
 # - `FULL_SHARD`: the parameters are in shards too. They are all-gathered for forward, freed, and all-gathered again for
 #   backward; the gradients are reduce-scattered.
 #
-# Remember the film: an all-reduce is a reduce-scatter and then an all-gather. Compared with `NO_SHARD`, how many times
-# as many bytes are sent with `SHARD_GRAD_OP`, and with `FULL_SHARD`?
+# Remember the film: an all-reduce is a reduce-scatter, its first half, and an all-gather, its second. Compared with
+# `NO_SHARD`, how many times as many bytes are sent with `SHARD_GRAD_OP`, and with `FULL_SHARD`?
 
 # %%
 Predict("sharded", "Times as many bytes:", options=["0.25 and 0.25", "1 and 1", "1 and 1.5", "1.5 and 2"])
@@ -593,7 +591,7 @@ reveal("send first", ["neither arrives", "8 arrive, 300,000 do not", "both arriv
 # %% slideshow={"slide_type": "skip"}
 Quiz("22_many_workers_one_gradient")
 
-# %% [markdown] slideshow={"slide_type": "skip"}
+# %% [markdown] folded=true slideshow={"slide_type": "skip"}
 # ## The same elsewhere
 #
 # | minigrad | PyTorch | TensorFlow | JAX |
@@ -613,6 +611,40 @@ Quiz("22_many_workers_one_gradient")
 # `ParameterServerStrategy` is our star: servers keep the weights, and workers send them gradients.
 #
 # In JAX you shard arrays under `jax.jit`, or write what each device does with `jax.shard_map`.
+#
+# ### The same in PyTorch
+#
+# Four workers of *gloo*, here threads of one process, add up their gradients. Each loss is a mean over 64 rows, so each
+# worker gets four times the gradient of the whole batch.
+
+
+# %% slideshow={"slide_type": "skip"}
+from minigrad.course import in_pytorch
+
+
+@in_pytorch
+def all_reduce_in_pytorch(torch):
+    """times the whole batch's gradient: 4.000 4.000 4.000 4.000"""
+    from concurrent.futures import ThreadPoolExecutor
+
+    torch.manual_seed(0)
+    net, store = torch.nn.Linear(64, 10), torch.distributed.HashStore()
+    x, y = torch.randn(256, 64), torch.randint(0, 10, (256,))
+
+    def gradient(rows):
+        loss = torch.nn.functional.cross_entropy(net(x[rows]), y[rows])
+        return torch.autograd.grad(loss, net.weight)[0].flatten()
+
+    def work(rank):
+        g = gradient(slice(64 * rank, 64 * (rank + 1)))
+        torch.distributed.ProcessGroupGloo(store, rank, 4).allreduce([g]).wait()
+        return g
+
+    whole = gradient(slice(0, 256))
+    with ThreadPoolExecutor(4) as workers:
+        sums = list(workers.map(work, range(4)))
+    print("times the whole batch's gradient:", *(f"{g @ whole / (whole @ whole):.3f}" for g in sums))
+
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## What we saw

@@ -396,7 +396,7 @@ plt.show()
 # $1 / p$ of the time. With 16 stages, how many times as fast is a step as with 8?
 
 # %%
-Predict("doubled", "16 stages in place of 8, with 8 micro-batches: how many times as fast?", tolerance=0.1)
+Predict("doubled", "16 stages instead of 8, with 8 micro-batches: how many times as fast?", tolerance=0.1)
 
 # %%
 alone = makespan(schedule("gpipe", 1, 8).timeline())
@@ -623,7 +623,7 @@ reveal("own", outcome)
 # %% slideshow={"slide_type": "skip"}
 Quiz("23_one_model_many_workers")
 
-# %% [markdown] slideshow={"slide_type": "skip"}
+# %% [markdown] folded=true slideshow={"slide_type": "skip"}
 # ## The same elsewhere
 #
 # | minigrad | PyTorch | JAX |
@@ -642,6 +642,35 @@ Quiz("23_one_model_many_workers")
 #   project: it has no bubble, because it uses weights that are some steps old.
 # - *TensorFlow*: placement comes from `tf.device("/job:worker/task:1")` in TensorFlow 1, and went with its sessions.
 #   Today there is `tf.experimental.dtensor`; `tf.distribute` (lesson 22) shares only the batch.
+#
+# ### The same in PyTorch
+#
+# A is cut by columns and B by rows, and each half is what one worker computes. Forward needs one sum, backward needs
+# one sum, and gelu in between needs none. `ColwiseParallel` and `RowwiseParallel` make the same two cuts.
+
+
+# %% slideshow={"slide_type": "skip"}
+from minigrad.course import in_pytorch
+
+
+@in_pytorch
+def two_cuts_in_pytorch(torch):
+    """
+    forward, the sum is the whole:     True
+    backward, the sum is the whole:    True
+    gelu of a sum is the sum of gelus: False
+    """
+    gelu = torch.nn.functional.gelu
+    torch.manual_seed(0)
+    A, B = torch.randn(8, 32, dtype=torch.float64), torch.randn(32, 8, dtype=torch.float64)
+    x = torch.randn(4, 8, dtype=torch.float64, requires_grad=True)
+    whole = gelu(x @ A) @ B
+    first, second = (gelu(x @ A[:, half]) @ B[half] for half in (slice(0, 16), slice(16, 32)))
+    print("forward, the sum is the whole:    ", torch.allclose(first + second, whole))
+    gx, gx1, gx2 = (torch.autograd.grad(y.sum(), x)[0] for y in (whole, first, second))
+    print("backward, the sum is the whole:   ", torch.allclose(gx1 + gx2, gx))
+    print("gelu of a sum is the sum of gelus:", torch.allclose(gelu(first + second), gelu(first) + gelu(second)))
+
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## What we saw
@@ -664,5 +693,5 @@ Quiz("23_one_model_many_workers")
 # message belongs where, write 1F1B down, and plan for a model under a limit.
 #
 # **Next:** [24 Out of Python](24_out_of_python.ipynb). Before that, change something here:
-# `schedule("1f1b", 4, 8, chunks=2)` gives each worker two short stages in place of a long one. What does it do to the
+# `schedule("1f1b", 4, 8, chunks=2)` gives each worker two short stages instead of a long one. What does it do to the
 # bubble, and to `.messages`?

@@ -178,8 +178,8 @@ reveal("think", sum(weight in node.inputs for node in nodes))
 # %% [markdown]
 # ### The whole graph
 #
-# A picture comes in at one end, is multiplied, shifted and read. Two rounds of `think` follow,
-# each added to its own input. Two arrows leave the weights of `think`.
+# A picture comes in at one end, is multiplied, shifted and read. Then comes what the loop did. Find the weights of
+# `think`, and follow each arrow that leaves them.
 
 # %%
 GraphView(loaded.graph)
@@ -301,7 +301,7 @@ result = pickle.loads(surprise)  # harmless: print is all that it names
 reveal("pickle", "gives back a Surprise" if isinstance(result, Surprise) else "calls print")
 
 # %% [markdown]
-# It calls print, and no Surprise comes out at all. In place of `builtins` and `print` there could be `os` and `system`,
+# It calls print, and no Surprise comes out at all. Instead of `builtins` and `print` there could be `os` and `system`,
 # and then any command. **A pickle is a program, and to load it is to run it.** If a file of weights from a stranger is
 # a pickle, it is a stranger's program.
 #
@@ -626,6 +626,41 @@ Quiz("24_out_of_python")
 # | StableHLO | a list of ops with editions, like ONNX; `jax.export` writes it, and XLA compiles it |
 # | Triton Inference Server | NVIDIA's server for ONNX, PyTorch, TensorRT and others |
 # | safetensors | arrays and names in a file, and no code: what `mg.save` writes, too |
+
+# %% [markdown] folded=true slideshow={"slide_type": "skip"}
+# ### The same in PyTorch
+#
+# Weights fit into a class that computes something else, and nobody complains. A careful loader refuses the pickle of a
+# whole network. A graph with its arrays gives the same bits, and needs no class.
+
+
+# %% slideshow={"slide_type": "skip"}
+from minigrad.course import in_pytorch
+
+
+@in_pytorch
+def files_in_pytorch(torch):
+    """
+    <All keys matched successfully> the same answers: False
+    the pickle of the network: refused
+    the same bits from the graph: True
+    """
+    import io
+    import pickle
+
+    nn, x = torch.nn, torch.ones(3, 64)
+    net = nn.Sequential(nn.Linear(64, 32), nn.Tanh(), nn.Linear(32, 10))
+    guess = nn.Sequential(nn.Linear(64, 32), nn.ReLU(), nn.Linear(32, 10))
+    print(guess.load_state_dict(net.state_dict()), "the same answers:", torch.allclose(guess(x), net(x)))
+    torch.save(net, file := io.BytesIO())
+    try:
+        torch.load(io.BytesIO(file.getvalue()), weights_only=True)
+    except pickle.UnpicklingError:
+        print("the pickle of the network: refused")
+    torch.export.save(torch.export.export(net, (x,)), file := io.BytesIO())
+    loaded = torch.export.load(io.BytesIO(file.getvalue())).module()
+    print("the same bits from the graph:", torch.equal(loaded(x), net(x)))
+
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## What we saw

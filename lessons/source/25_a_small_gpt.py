@@ -159,8 +159,8 @@ reveal("begins", round(loss.item(), 1))
 # %% [markdown]
 # The loss is a little above ln 65 = 4.17. This network does not give each letter the same score. Look at the first
 # method: the table `token` looks the letters up at the beginning, and the same table makes the scores at the end. So an
-# untrained network prefers the letter that it has just read. A loss far above 4.17 would mean that some numbers begin
-# too large. This is the cheapest gate there is.
+# untrained network prefers the letter that it has just read, which is rarely the next. A loss far above 4.17 would mean
+# that some numbers begin too large. This is the cheapest gate there is.
 
 # %% [markdown]
 # ### The boxes of lesson 00
@@ -700,7 +700,7 @@ gates
 # %% slideshow={"slide_type": "skip"}
 Quiz("25_a_small_gpt")
 
-# %% [markdown] slideshow={"slide_type": "skip"}
+# %% [markdown] folded=true slideshow={"slide_type": "skip"}
 # ## The same elsewhere
 #
 # | minigrad | PyTorch | TensorFlow | JAX |
@@ -714,6 +714,40 @@ Quiz("25_a_small_gpt")
 #
 # On a phone there are ExecuTorch, which replaced PyTorch Mobile; LiteRT, which was called TF Lite; and ONNX Runtime.
 # [Four frameworks, side by side](COMPARISON.md) goes through all of this, question by question.
+#
+# ### The same in PyTorch
+#
+# PyTorch's own blocks make the same GPT: it has as many parameters, begins near ln 65 = 4.17, and no letter sees what
+# comes after it.
+
+
+# %% slideshow={"slide_type": "skip"}
+from minigrad.course import in_pytorch
+
+
+@in_pytorch
+def gpt_in_pytorch(torch):
+    """
+    108,352 parameters
+    loss before training: 4.2
+    the earlier scores stay: True
+    """
+    nn = torch.nn
+    torch.manual_seed(0)
+    token, place, norm = nn.Embedding(65, 64), nn.Embedding(64, 64), nn.LayerNorm(64)
+    blocks = [nn.TransformerEncoderLayer(64, 4, 256, 0.0, "gelu", batch_first=True, norm_first=True) for _ in range(2)]
+    print(f"{sum(p.numel() for part in (token, place, norm, *blocks) for p in part.parameters()):,} parameters")
+    nn.init.normal_(token.weight, std=0.02)
+    mask = nn.Transformer.generate_square_subsequent_mask(64)
+
+    def scores(letters):
+        h = blocks[0](token(letters) + place.weight, mask)
+        return (norm(blocks[1](h, mask)) @ token.weight.T)[:-1]
+
+    x, y = torch.arange(64), torch.tensor([*range(63), 0])  # y has another last letter
+    print(f"loss before training: {nn.functional.cross_entropy(scores(x), x[1:]).item():.1f}")
+    print("the earlier scores stay:", torch.allclose(scores(x), scores(y), atol=1e-5))
+
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## What we saw

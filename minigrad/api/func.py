@@ -204,18 +204,16 @@ def jacfwd(f: Function, argnums: Argnums = 0, has_aux: bool = False) -> Function
             """∂y/∂xs[i] for each leaf of y: J dx for the unit vectors dx of xs[i], and 0 for the other arguments."""
 
             def pushforward(dx: Any) -> list[Any]:
-                return leaves(
-                    push(*unflatten_like(shape, iter([dx if j == i else zeros_like(x) for j, x in enumerate(xs)])))
-                )
+                tangents = [dx if j == i else zeros_like(x) for j, x in enumerate(xs)]
+                return leaves(push(*unflatten_like(shape, iter(tangents))))
 
             return [dy.movedim(0, -1) for dy in pull_stacked(pushforward, [basis(xs[i])])]
 
         slopes = [columns(i) for i in range(len(xs))]
 
         def by_arguments(k: int, each: Any) -> Any:
-            found = unflatten_like(
-                shape, (drop_history(slope[k].reshape(each.shape + x.shape)) for slope, x in zip(slopes, xs))
-            )
+            parts = (drop_history(slope[k].reshape(each.shape + x.shape)) for slope, x in zip(slopes, xs))
+            found = unflatten_like(shape, parts)
             return found[0] if isinstance(argnums, int) else found
 
         J = unflatten_like(y, (by_arguments(k, each) for k, each in enumerate(leaves(y))))

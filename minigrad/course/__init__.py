@@ -34,6 +34,7 @@ and used in the lessons themselves:
     apart.py            runs probes in a forked copy of the notebook's process
     child.py            forks a process, reads its output, times it and kills it
     notebook_state.py   the course's state in one notebook
+    cell_errors.py      which cells ended with an error before they defined an answer
 
 Importing this package needs only the standard library, so a broken installation can still report what is broken.
 """

@@ -9,8 +9,10 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from difflib import SequenceMatcher
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +21,9 @@ from minigrad.course.probe import SECONDS, UNENDED, Outcome, Probe, equal
 from minigrad.course.referee import inner_probe, parse_probes
 
 SLIPS = ("NameError", "UnboundLocalError")  # raised by a mistyped name, which costs no attempt and no hint
+COMMON = ("TypeError", "AttributeError", "ValueError", "IndexError", "KeyError")  # each has a hundred causes
+MOST_ROWS = 4  # named in a sentence
+PLACE = re.compile(r",? ?in line \d+ of the cell of `\w+`$|0x[0-9a-f]+")
 SAME = "A known mistake has the same results: "  # another mistake may have them, too
 ANSWERS = Path(__file__).resolve().parent / "answers"
 
@@ -28,12 +33,14 @@ class Wrong:
     """A known-wrong answer: what it shows, the hint that helps, and the outcomes of the probes on it.
 
     misconception    the id of the misconception, if it has one
+    message          what the first failing probe raises, if its exception has many causes; "" otherwise
     """
 
     shows: str
     hint: str
     outcomes: tuple[Outcome, ...]
     misconception: str = ""
+    message: str = ""
 
 
 @dataclass(frozen=True)
@@ -179,12 +186,22 @@ def explain_failure(part: Part, outcomes: list[Outcome]) -> Verdict:
     apart = tuple(rows[i] for i in places)
     attempt = "" if came.kind == "raised" and came.value in SLIPS else known_by(outcomes)
     for wrong in part.wrong:
-        if alike(outcomes, wrong.outcomes):
+        if alike(outcomes, wrong.outcomes) and similar(wrong.message, common_message(came)):
             return Verdict(
                 part, "fail", (*says, f"{SAME}{wrong.shows}"), f"Hint: {wrong.hint}", wrong, probe, attempt, apart
             )
     hint = probe_hint(part, place) if attempt else ""  # where no attempt is counted, `says` is hint enough
     return Verdict(part, "fail", says, hint, None, probe, attempt, apart)
+
+
+def common_message(came: Outcome) -> str:
+    """The message of an exception that has many causes, without the place where it was raised; else ""."""
+    return PLACE.sub("", came.told) if came.kind == "raised" and came.value in COMMON else ""
+
+
+def similar(message: str, other: str) -> bool:
+    """Whether two messages of exceptions may have one cause; their wording differs between versions of Python."""
+    return SequenceMatcher(None, message, other).ratio() > 0.6
 
 
 def known_by(outcomes: list[Outcome]) -> str:
@@ -219,14 +236,25 @@ def difference(part: Part, probe: str, wanted: Outcome, came: Outcome) -> str:
     return f"`{probe}` {describe_outcome(came, 'is', got)}"
 
 
+def verdicts(value: Any) -> bool:
+    """Whether this is a list of two or more dictionaries, texts or truth values: numbers are drawn instead."""
+    return isinstance(value, list) and len(value) > 1 and all(isinstance(row, dict | str | bool) for row in value)
+
+
+def told_apart(wanted: Any, came: Any) -> str:
+    return f"should be {format_value(wanted)} and is {format_value(came)}"
+
+
 def different_rows(wanted: Any, came: Any) -> list[str]:
-    """What differs between two dictionaries with the same keys, by key; empty for other values."""
+    """What differs between two dictionaries with the same keys, or two lists of verdicts; empty for other values."""
+    if verdicts(wanted) and verdicts(came) and len(wanted) == len(came):
+        pairs = enumerate(zip(wanted, came), 1)
+        rows = [[f"entry {i}: {row}" for row in different_rows(a, b) or [told_apart(a, b)]] for i, (a, b) in pairs]
+        return [row for rows, a, b in zip(rows, wanted, came) for row in rows if not equal(a, b)][:MOST_ROWS]
     if not (isinstance(wanted, dict) and isinstance(came, dict) and wanted.keys() == came.keys()):
         return []
     return [
-        f"`{key}`, which should be {format_value(wanted[key])} and is {format_value(came[key])}"
-        for key in wanted
-        if not equal(wanted[key], came[key])
+        f"`{key}`, which {told_apart(wanted[key], came[key])}" for key in wanted if not equal(wanted[key], came[key])
     ]
 
 

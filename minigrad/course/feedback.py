@@ -91,8 +91,8 @@ def check(part: str | None = None, hint: int | None = None) -> Note:
         return parts_there_are(part)
     if hint is not None:
         return general_hint(known, hint)
-    if error := cell_error(known.defines, namespace):
-        return Note("todo", (f"{known.name}: not checked.", error))
+    if why := cell_error(known.defines, namespace):
+        return Note("todo", (f"{known.name}: not checked.", why))
     attempts = attempts_in(namespace)
     verdict = exercise.check_answer(known, namespace)
     trouble = attempts.add(verdict)

@@ -146,9 +146,8 @@ class DataLoader(Stateful):
     def __iter__(self) -> Iterator[Any]:
         skipped, self.skipped = self.skipped, 0
         every = islice(self.batch_sampler, skipped, None)
-        batches = self.track_batches(
-            self.ahead(every) if self.num_workers else (self.load(rows) for rows in every), skipped
-        )
+        loaded = self.ahead(every) if self.num_workers else (self.load(rows) for rows in every)
+        batches = self.track_batches(loaded, skipped)
         if not self.progress:
             return batches
         counted = isinstance(self.sampler, Sized) and isinstance(self.batch_sampler, Sized)

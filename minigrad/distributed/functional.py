@@ -47,6 +47,16 @@ class Collective(Effect):
         g.until(begin(y, x), lambda: f"{self.call} at {place()}")
         return y
 
+    def cut_length(self, x: Spec) -> int:
+        """The length of a member's part of x, which is cut along the first axis."""
+        p = self.members.size
+        if not x.shape or x.shape[0] % p:
+            raise ShapeError(f"{self.call} cuts the first axis into {p} equal parts, and got {x}")
+        return x.shape[0] // p
+
+    def jvp(self, dxs: Any, y: Any, x: Any) -> Any:
+        return dxs[0].apply(self)
+
 
 @dataclass(frozen=True)
 class AllReduce(Collective):
@@ -92,19 +102,13 @@ class AllGather(Collective):
     def vjp(self, gy: Any, y: Any, x: Any) -> tuple[Any]:
         return (gy.apply(ReduceScatter(self.group)),)
 
-    def jvp(self, dxs: Any, y: Any, x: Any) -> Any:
-        return dxs[0].apply(self)
-
 
 @dataclass(frozen=True)
 class ReduceScatter(Collective):
     """y = this process's part of Σ x, cut along the first axis"""
 
     def infer(self, x: Spec) -> Spec:
-        p = self.members.size
-        if not x.shape or x.shape[0] % p:
-            raise ShapeError(f"reduce_scatter cuts the first axis into {p} equal parts, and got {x}")
-        return x.with_shape((x.shape[0] // p, *x.shape[1:]))
+        return x.with_shape((self.cut_length(x), *x.shape[1:]))
 
     def forward(self, xp: Any, x: Any) -> Any:
         x = np.ascontiguousarray(CPU.array(x))
@@ -113,9 +117,6 @@ class ReduceScatter(Collective):
 
     def vjp(self, gy: Any, y: Any, x: Any) -> tuple[Any]:
         return (gy.apply(AllGather(self.group)),)
-
-    def jvp(self, dxs: Any, y: Any, x: Any) -> Any:
-        return dxs[0].apply(self)
 
 
 @dataclass(frozen=True)
@@ -135,18 +136,13 @@ class Broadcast(Collective):
         total = gy.apply(AllReduce(self.group, ReduceOp.SUM))
         return (total if self.members.rank == self.root else total * 0,)
 
-    def jvp(self, dxs: Any, y: Any, x: Any) -> Any:
-        return dxs[0].apply(self)
-
 
 @dataclass(frozen=True)
 class AllToAll(Collective):
     """y = part i of every x in process i; each x is cut along the first axis"""
 
     def infer(self, x: Spec) -> Spec:
-        p = self.members.size
-        if not x.shape or x.shape[0] % p:
-            raise ShapeError(f"all_to_all cuts the first axis into {p} equal parts, and got {x}")
+        self.cut_length(x)
         return x
 
     def forward(self, xp: Any, x: Any) -> Any:
@@ -155,9 +151,6 @@ class AllToAll(Collective):
 
     def vjp(self, gy: Any, y: Any, x: Any) -> tuple[Any]:
         return (gy.apply(self),)
-
-    def jvp(self, dxs: Any, y: Any, x: Any) -> Any:
-        return dxs[0].apply(self)
 
 
 def all_reduce(x: Any, op: ReduceOp = ReduceOp.SUM, group: ProcessGroup | None = None) -> Any:

@@ -116,12 +116,9 @@ def make_magic() -> Any:
     """The magic with its options, declared as in IPython's own magics; `%%parallel?` shows them."""
     read = "the notebook's names that the cell reads, as x,y: values that mg.save takes"
     give = "the cell's names to return: the notebook gets a list of each, by rank"
-    for name, usual, kind, about in (
-        ("-t", None, float, "seconds after which all ranks are ended"),
-        ("-o", "", str, give),
-        ("-i", "", str, read),
-        ("-n", 2, int, "number of ranks"),
-    ):
+    after, count = "seconds after which all ranks are ended", "number of ranks"
+    options = ("-t", None, float, after), ("-o", "", str, give), ("-i", "", str, read), ("-n", 2, int, count)
+    for name, usual, kind, about in options:
         magic.argument(name, default=usual, type=kind, help=about)(parallel)
     return magic.magic_arguments()(parallel)
 

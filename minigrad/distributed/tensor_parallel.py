@@ -137,9 +137,8 @@ class SequenceParallelNorm(Parallel):
     eps: float
 
     def forward(self, x: Any) -> Any:
-        return functional.layer_norm(
-            x, self.normalized_shape, self.shared_parameter("weight"), self.shared_parameter("bias"), self.eps
-        )
+        weight, bias = self.shared_parameter("weight"), self.shared_parameter("bias")
+        return functional.layer_norm(x, self.normalized_shape, weight, bias, self.eps)
 
 
 class VocabParallelEmbedding(Parallel):

@@ -50,9 +50,8 @@ class Timeline(Report):
             for kind, group in groupby(self.sample_lane(name, PIXELS)):
                 start, at = at, at + len([*group])
                 if kind:
-                    parts.append(
-                        bars(KINDS[kind], [(LEFT + start * size, low - 2, low - LANE + 2)], (at - start) * size)
-                    )
+                    place = LEFT + start * size, low - 2, low - LANE + 2
+                    parts.append(bars(KINDS[kind], [place], (at - start) * size))
         bottom = TOP + len(self.lanes) * LANE
         parts.append(text("mg-number mg-dim", RIGHT, bottom + 16, took(self.until)))
         return [picture(self.title, WIDTH, bottom + 24, parts)]

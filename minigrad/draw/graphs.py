@@ -83,9 +83,8 @@ def place_boxes(
     end = ending(outputs, boxed)
     names = {**(own or {}), **names_in(namespace, lambda x: x.node if isinstance(x, Symbol) else None)}
     read = pieces(order)
-    picture, place = arrange(
-        [*(node for node in boxed if node is not end), end], lambda node: box_of(node, names, read)
-    )
+    others = [node for node in boxed if node is not end]
+    picture, place = arrange([*others, end], lambda node: box_of(node, names, read))
     return picture, {node: place[whole(node)] for node in order if whole(node) in place}
 
 

@@ -165,10 +165,8 @@ def fold_repetitions(children: list[int | Group], entries: Sequence[Entry]) -> l
 def structure(ops: Sequence[int], entries: Sequence[Entry]) -> Any:
     """A key of the ops and how they are connected, which is equal for equal blocks anywhere in the graph."""
     place = {op: i for i, op in enumerate(ops)}
-    return tuple(
-        (entry.sign, entry.spec, *(place.get(x, entries[x].spec) for x in entry.inputs))
-        for entry in (entries[op] for op in ops)
-    )
+    listed = [entries[op] for op in ops]
+    return tuple((x.sign, x.spec, *(place.get(y, entries[y].spec) for y in x.inputs)) for x in listed)
 
 
 def runs(keys: Sequence[int], ops: Sequence[Sequence[int]], entries: Sequence[Entry]) -> Iterator[tuple[int, int, int]]:

@@ -48,10 +48,8 @@ def rules_of(node: Node, names: list[str]) -> list[Rule]:
     if not isinstance(op, Elementwise):
         return [Rule(text_of(gx), True) for gx in whole]
     # The gradient of a broadcast operand is also summed, so the whole formula is shown.
-    return [
-        Rule(text_of(p), False) if x.shape == y.shape else Rule(text_of(gx), True)
-        for x, p, gx in zip(xs, op.partials(y, *xs), whole, strict=True)
-    ]
+    triples = zip(xs, op.partials(y, *xs), whole, strict=True)
+    return [Rule(text_of(p), False) if x.shape == y.shape else Rule(text_of(gx), True) for x, p, gx in triples]
 
 
 @singledispatch

@@ -142,9 +142,8 @@ def shares_of(
     v: Value, incoming: float, picture: Picture, box: Mapping[Value, Box], collected: dict[Value, float]
 ) -> Iterator[Share]:
     """What v passes back to each of its operands; adds it to `collected`."""
-    symbols = dict(
-        zip("ab", (box[parent].display_name for parent, _ in v.parents), strict=False), y=box[v].display_name
-    )
+    names = [box[parent].display_name for parent, _ in v.parents]
+    symbols = dict(zip("ab", names, strict=False), y=box[v].display_name)
     words = [rule.format(**symbols) for rule in rules(v.op)]
     if len(words) != len(v.parents):  # the learner's own operation, whose rule we do not know
         words = [""] * len(v.parents)

@@ -96,10 +96,8 @@ class CompiledGraph:
             return on_tensors(self.graph, xs)
         variant = self.select_variant(xs)
         arrays = variant.run(*[x.value for x in xs])
-        ys = [
-            None if spec is None else wrap_array(array, result_spec(array, spec))
-            for array, spec in zip(arrays, variant.specs)
-        ]
+        pairs = zip(arrays, variant.specs)
+        ys = [None if spec is None else wrap_array(x, result_spec(x, spec)) for x, spec in pairs]
         if variant.split is not None:
             variant.connect(self.op, xs, ys, arrays)
         elif mode.tracked is None:

@@ -249,9 +249,8 @@ def traced_scan(
     op = Scan(graph, n + len(edited), m, reverse, None if m else steps)
     operands = (*carries.start, *edited, *slices.start, *outside)
     found = apply_control(builder, op, operands, edited, (n, len(ys)), None)
-    last = carries.loop_results(
-        body, found[:n], pairs, may_skip=type(steps) is not int or is_unknown(steps) or steps == 0
-    )
+    may_skip = type(steps) is not int or is_unknown(steps) or steps == 0
+    last = carries.loop_results(body, found[:n], pairs, may_skip)
     return fill_tree(init, last), fill_tree(body.result[1], found[n:])
 
 

@@ -108,10 +108,8 @@ def about(trace: Trace, number: int) -> str:
     parts = {
         "arguments": format_specs(given, trace.graph.inputs),
         "captured": format_specs(captured, trace.graph.inputs[trace.given :]),
-        "changes": trace.list_changes(),
-        "effects": effects,
-        "control": inside,
-    }
+        "changes": trace.list_changes(), "effects": effects, "control": inside,
+    }  # fmt: skip
     lines = [f"trace {number}: {'traced' if number == 1 else 'retraced'} because {trace.reason}"]
     for name, found in parts.items():
         if found:

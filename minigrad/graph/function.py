@@ -213,12 +213,9 @@ class TracedFunction:
         before = [(x, "contents", observe(x(), "contents")) for x in objects if is_library(type(x()))]
         made = build_trace(
             lambda symbols: self.call_converted(*replace_leaves((args, options), is_tensor, symbols)),
-            list(zip(names, tensors, specs, strict=True)),
-            names_of(self.python_function, named),
-            self.__name__,
-            why(arguments, self.history),
-            self.compile_options,
-        )
+            list(zip(names, tensors, specs, strict=True)), names_of(self.python_function, named),
+            self.__name__, why(arguments, self.history), self.compile_options,
+        )  # fmt: skip
         made.arguments = arguments
         made.guards.watched += before
         made.guards.reached = NameSnapshot(self.python_function, [*made.guards.classes, *objects])
@@ -258,13 +255,12 @@ class TracedFunction:
         self.trace_count += 1
         self.in_a_row += 1
         if self.in_a_row == IN_A_ROW:
-            warnings.warn(
+            text = (
                 f"{self.__name__} was traced {self.in_a_row} times in a row, the last time because {made.reason}. "
                 "Tracing is slow: pass numbers that change as tensors, and say unknown lengths in input_signature, as "
-                "in TensorSpec((None, 3))",
-                RetracingWarning,
-                stacklevel=4,
+                "in TensorSpec((None, 3))"
             )
+            warnings.warn(text, RetracingWarning, stacklevel=4)
 
     # -- as a method, and for inspection ---------------------------------------------------------------
 

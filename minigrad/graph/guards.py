@@ -191,10 +191,8 @@ def change_of_module(module: Any, attribute: str, before: Any, now: Any) -> str:
         old, new = ({name: part for _, (_, name), part, _ in value[1:-1]} for value in (before, now))
         names = [name for name in {**old, **new} if old.get(name, MISSING) != new.get(name, MISSING)]
         pairs = [(name, old.get(name, MISSING), new.get(name, MISSING)) for name in names]
-        return (
-            ", ".join(change_of_module(module, *pair) for pair in pairs)
-            or f"the order of the parts of {module!r} has changed"
-        )
+        changes = ", ".join(change_of_module(module, *pair) for pair in pairs)
+        return changes or f"the order of the parts of {module!r} has changed"
     whose = module.__name__ if isinstance(module, type) else f"a {type(module).__name__}"
     was, is_now = describe(before), describe(now)
     return f"{attribute} of {whose} was {was} and is {'another' if was == is_now else is_now}"

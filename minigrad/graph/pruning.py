@@ -142,12 +142,9 @@ def prune_graph(graph: StaticGraph, fetches: Sequence[Node], fed: Sequence[Node]
     results = [None if is_nothing(node) else walk.new[node] for node in fetches]
     effects = [] if walk.last is None else [Node(ops.ControlDep(), (DONE, walk.last))]
     outputs = [*results, *(walk.holds[name] for name in walk.written), *effects]
-    return PrunedGraph(
-        Graph(tuple(walk.inputs.values()), tuple(outputs)),
-        tuple(walk.inputs),
-        tuple(walk.written),
-        tuple(name_of(node) for node in order if node not in chosen),
-    )
+    pruned = Graph(tuple(walk.inputs.values()), tuple(outputs))
+    names = tuple(name_of(node) for node in order if node not in chosen)
+    return PrunedGraph(pruned, tuple(walk.inputs), tuple(walk.written), names)
 
 
 def is_nothing(node: Node) -> bool:

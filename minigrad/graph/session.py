@@ -242,10 +242,8 @@ def build_plan(
     """Make the plan of a run: prune the graph, fill in the lengths, compile."""
     whole = prune_graph(graph, nodes, fed)
     place = {node: i for i, node in enumerate(fed)}
-    specs = [
-        x.spec.with_shape(arrays[place[what]].shape) if isinstance(what, Node) else x.spec
-        for x, what in zip(whole.graph.inputs, whole.reads)
-    ]
+    pairs = zip(whole.graph.inputs, whole.reads)
+    specs = [x.spec.with_shape(arrays[place[y]].shape) if isinstance(y, Node) else x.spec for x, y in pairs]
     part = part_of(replace(whole, graph=specialise_graph(whole.graph, specs)), len(nodes))
     sources = tuple(place[what] if isinstance(what, Node) else what for what in part.reads)
     return RunPlan(part, compile_graph(part.graph, *compile_options, finish=unalias_outputs), sources, len(nodes))

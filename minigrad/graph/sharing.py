@@ -113,9 +113,8 @@ def refuse_read(part: Subgraph, ys: Sequence[Tracer], x: Any, moment: int, edite
         is_look = not looks.isdisjoint(node.inputs[:1] if is_view else passed.get(node, ()))
         if is_look:
             looks.add(node)
-        if (node in looks and node in results) or (
-            node.born > moment and not is_look and not looks.isdisjoint(node.inputs)
-        ):
+        reads_later = node.born > moment and not is_look and not looks.isdisjoint(node.inputs)
+        if (node in looks and node in results) or reads_later:
             raise EditedError(
                 f"{part.title} edits {edited.name} in place, and reads {x.name}, which may share its memory, at "
                 f"{node.place}: a graph passes each value separately, so {x.name} would miss the edit. Clone one of "  # type: ignore[attr-defined]

@@ -155,9 +155,8 @@ class Parameters:
         try:
             signature: inspect.Signature | None = inspect.signature(f)
             self.signature = signature
-            if hasattr(
-                f, "__wrapped__"
-            ):  # vmap(f) treats a keyword differently from the same argument of f by position
+            # vmap(f) treats a keyword differently from the same argument of f by position.
+            if hasattr(f, "__wrapped__"):
                 self.signature = inspect.signature(f, follow_wrapped=False)
         except (TypeError, ValueError):  # a function written in C may have no signature
             signature = self.signature = None

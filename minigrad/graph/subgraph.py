@@ -424,9 +424,8 @@ def match_sides(one: Side, other: Side, law: str, hint: str = "", opened: Collec
             differ = f"{law}: {path} is {a} {one.words}, and {b} {other.words}"
             if a.dtype != b.dtype:
                 raise DTypeError(f"{differ}. Use .astype(), or begin with mg.tensor(…, dtype=…)")
-            if (a.ndim, a.device) != (b.ndim, b.device) or any(
-                n != m and n not in opened for n, m in zip(a.shape, b.shape)
-            ):
+            same_lengths = all(n == m or n in opened for n, m in zip(a.shape, b.shape))
+            if (a.ndim, a.device) != (b.ndim, b.device) or not same_lengths:
                 raise ShapeError(differ + hint)
         elif x is not y and (is_value(x) or is_value(y) or x != y):
             raise GraphError(f"{law}: {path} is {format_leaf(x)} {one.words}, and {format_leaf(y)} {other.words}")

@@ -227,9 +227,8 @@ class Layer(Module):
 
     def _through(self, x: Any, *looks: tuple[Any, ...]) -> Any:
         """x after all parts. `looks` holds, for each attention, the memory (None for x), the masks and is_causal."""
-        parts: list[Any] = [
-            partial(self._attend, getattr(self, name), *look) for name, look in zip(self.attentions, looks)
-        ]
+        layers = (getattr(self, name) for name in self.attentions)
+        parts: list[Any] = [partial(self._attend, layer, *look) for layer, look in zip(layers, looks)]
         for i, part in enumerate([*parts, self._feed_forward], 1):
             norm, dropout = getattr(self, f"norm{i}"), getattr(self, f"dropout{i}")
             x = x + dropout(part(norm(x))) if self.norm_first else norm(x + dropout(part(x)))

@@ -318,9 +318,8 @@ class Whole(UpdateRule):
         with no_grad():
             cells = [Cell(Tensor(x)) for x in (p, *means)]
             pad = Scratch(Words(), Cell(), Cell(), Cell())
-            self.move(
-                cells[0], effective_gradient(cells[0], Cell(Tensor(g)), pad, options), pad, options, state, *cells[1:]
-            )
+            gradient = effective_gradient(cells[0], Cell(Tensor(g)), pad, options)
+            self.move(cells[0], gradient, pad, options, state, *cells[1:])
         for array, cell in zip((p, *means), cells):
             array[...] = cell.symbol.value
 

@@ -185,9 +185,8 @@ class Estimate:
     def by_module(self) -> dict[str, Cost]:
         """Path → the cost of that module's calls, including the modules inside it."""
         empty = {path: Cost() for part in self.parts for path in path_prefixes(part)}
-        return empty | sum_by_name(
-            (path, each) for node, each in self.costs.items() for path in path_prefixes(module_of(node))
-        )
+        pairs = ((path, each) for node, each in self.costs.items() for path in path_prefixes(module_of(node)))
+        return empty | sum_by_name(pairs)
 
     @cached_property
     def by_op(self) -> dict[str, Cost]:
@@ -324,9 +323,8 @@ def peak(ran: ForwardPass, kept: Iterable[Node]) -> int:
     last, ends = dict.fromkeys([*kept, *(ran.home[y] for y in ran.outputs)], len(ran.nodes)), dict[str, int]()
     for i, node in reversed([*enumerate(ran.nodes)]):
         if node.inputs:
-            ends = {
-                path: ends.get(path, i) for path in path_prefixes(module_of(node))
-            }  # path of an open call → its last node
+            # Path of an open call → its last node.
+            ends = {path: ends.get(path, i) for path in path_prefixes(module_of(node))}
             for x in node.inputs:
                 entered = [end for path, end in ends.items() if path not in path_prefixes(module_of(x))]
                 last[ran.home[x]] = max(last.get(ran.home[x], 0), *entered[:1], i)

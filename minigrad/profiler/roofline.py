@@ -243,9 +243,8 @@ def draw_roofline(found: Sequence[Point], machine: Machine, x: Axis, y: Axis) ->
         ridge = min(max(machine.peak / speed, x.low), x.high)
         start, left = (x.low, speed * x.low) if speed * x.low >= y.low else (y.low / speed, y.low)
         corner = f"L{x.at(ridge):.1f},{y.at(machine.peak):.1f}H{x.end}"
-        roofs.append(
-            f'<path class="mg-roof{look}" d="M{x.at(start):.1f},{y.at(min(left, machine.peak)):.1f}{corner}"/>'
-        )
+        begin = f"M{x.at(start):.1f},{y.at(min(left, machine.peak)):.1f}"
+        roofs.append(f'<path class="mg-roof{look}" d="{begin}{corner}"/>')
     peak, above = f"peak {rate(machine.peak)}", y.at(machine.peak) - 6
     roofs.append(text("mg-number mg-halo", x.end, above, peak))
     marks = [(i, x.at(p.intensity), y.at(p.speed)) for i, p in slowest(found) if p.flops]
@@ -264,10 +263,8 @@ def dots(marks: Sequence[tuple[int, float, float]], *taken: Place) -> list[str]:
         if heap is None:
             heaps.append(heap := [])
         heap.append((i, x, y))
-    circles = [
-        f'<g class="mg-dot" data-id="p{i}"><circle class="mg-point" cx="{x:.1f}" cy="{y:.1f}" r="5"/></g>'
-        for i, x, y in sorted(marks)
-    ]
+    circle = '<g class="mg-dot" data-id="p{}"><circle class="mg-point" cx="{:.1f}" cy="{:.1f}" r="5"/></g>'
+    circles = [circle.format(*mark) for mark in sorted(marks)]
     places = [*taken, *((x - 6, x + 6, y + 4) for _, x, y in marks)]
     return [*circles, *(label(heap, places) for heap in heaps)]
 

@@ -23,10 +23,9 @@ def schedule(*, wait: int, warmup: int, active: int, repeat: int = 0, skip_first
 
     repeat    number of cycles; 0 for no limit
     """
-    for name, n, least in (
-        *(("wait", wait, 0), ("warmup", warmup, 0), ("active", active, 1)),
-        *(("repeat", repeat, 0), ("skip_first", skip_first, 0)),
-    ):
+    numbers = {"wait": wait, "warmup": warmup, "active": active, "repeat": repeat, "skip_first": skip_first}
+    for name, n in numbers.items():
+        least = int(name == "active")
         if not isinstance(n, int) or n < least:
             raise ValueError(f"a schedule needs {name} to be a whole number of at least {least}, and got {n!r}")
     cycle = wait + warmup + active

@@ -4,9 +4,11 @@ A browser shows `<details>` closed, and a click opens it: in JupyterLab, in Note
 without an extension and without JavaScript. Sources have ordinary cells; only built notebooks have the fold.
 
 The answer is the first Markdown cell below the reveal, and those after it up to a code cell, a heading or a page of a
-lecture. A first cell that begins a slide, or has a heading, is no answer. The second class of a fold names its
-question. So the question's form can open the fold, once an answer is locked and the result is shown
-(widgets/predict.js).
+lecture. Code between the reveal and that cell, such as a plot, is passed over, but not another question. A first cell
+that begins a slide, or has a heading, is no answer.
+
+The second class of a fold names its question. So the question's form can open the fold, once an answer is locked and
+the result is shown (widgets/predict.js).
 """
 
 from __future__ import annotations
@@ -16,7 +18,7 @@ import re
 
 from nbformat import NotebookNode
 
-from notebooks.folding import FENCED, HEADING
+from notebooks.folding import ASKS, FENCED, HEADING
 from notebooks.gates import REVEALS, calls
 
 SUMMARY, AGAIN = "Locked? Then read why.", "Read on."
@@ -29,7 +31,8 @@ def fold_answers(nb: NotebookNode) -> NotebookNode:
     ends = ENDS_AT_ONCE
     for cell in nb.cells:
         if cell.cell_type == "code":
-            question, ends = (revealed(cell.source) or [""])[-1], ENDS_AT_ONCE
+            waits = question if ends is ENDS_AT_ONCE and not ASKS.search(cell.source) else ""
+            question, ends = (revealed(cell.source) or [waits])[-1], ENDS_AT_ONCE
             continue
         if cell.metadata.get("slideshow", {}).get("slide_type") in ends:
             question = ""

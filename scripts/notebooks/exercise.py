@@ -33,8 +33,8 @@ from nbformat import NotebookNode
 from nbformat.v4 import new_raw_cell
 from traitlets.config import Config
 
-from minigrad.course.exercise import SLIPS, alike, all_exercises
-from minigrad.course.probe import Outcome, observe
+from minigrad.course.exercise import SLIPS, alike, all_exercises, common_message
+from minigrad.course.probe import UNENDED, Outcome, observe
 from minigrad.course.referee import inner_probes, judge, parse_probes
 from minigrad.course.scoring import run, source_of
 from notebooks.source import BuildError
@@ -166,7 +166,9 @@ def facts_of(nb: NotebookNode, part: str, name: str, outcomes: Outcomes) -> dict
     expected = outcomes(nb, part, answer.source, probes, f"{where}, the solution")
     again = outcomes(nb, part, answer.source, probes, f"{where}, the solution")
     refuse_unfit(probes, expected, again, where)
-    known = [wrong(nb, cell, probes, where, outcomes) for cell in nb.cells if cell.metadata.get("wrong") == part]
+    known = [
+        wrong(nb, cell, probes, where, outcomes, expected) for cell in nb.cells if cell.metadata.get("wrong") == part
+    ]
     refuse_alike([("the solution", expected), *((w["shows"], w["outcomes"]) for w in known)], where)
     if len(known) < FEWEST_WRONG:
         raise BuildError(f"{where}: {len(known)} known-wrong answers, and at least {FEWEST_WRONG} are needed")
@@ -245,14 +247,25 @@ def whole(cell: NotebookNode, key: str, where: str) -> int:
     return number
 
 
-def wrong(nb: NotebookNode, cell: NotebookNode, probes: str, where: str, outcomes: Outcomes) -> dict[str, Any]:
+def wrong(
+    nb: NotebookNode, cell: NotebookNode, probes: str, where: str, outcomes: Outcomes, expected: list[Outcome]
+) -> dict[str, Any]:
     found = WRONG.fullmatch(cell.source)
     if not found:
         raise BuildError(f"{where}: a wrong answer begins with `# Shows: …` and `# Hint: …`, not {cell.source[:60]!r}")
     shows, hint = (" ".join(found[key].replace("\n# ", " ").split()) for key in ("shows", "hint"))
     came = outcomes(nb, cell.metadata["wrong"], found["code"], probes, f"{where}: {shows}")
     named = {"misconception": cell.metadata.misconception} if "misconception" in cell.metadata else {}
+    message = common_message(first_failure(expected, came))
+    if message:
+        named["message"] = message
     return {"shows": shows, "hint": hint, **named, "outcomes": came}
+
+
+def first_failure(expected: list[Outcome], came: list[Outcome]) -> Outcome:
+    """The outcome that `check` tells: the first that differs, or one that never ended."""
+    unlike = [outcome for wanted, outcome in zip(expected, came) if not wanted.matches(outcome)]
+    return next((outcome for outcome in unlike if outcome.kind in UNENDED), unlike[0] if unlike else Outcome("gave"))
 
 
 def digest(nb: NotebookNode) -> str:
@@ -274,9 +287,10 @@ class Stored:
         try:
             facts = self.parts[part]
             kept = facts["expected"] if number is None else facts["wrong"][number]["outcomes"]
+            message = "" if number is None else facts["wrong"][number].get("message", "")
         except (KeyError, IndexError):
             raise BuildError(f"{where}: its outcomes are not stored yet: run `python scripts/build`") from None
-        return [Outcome(*outcome) for outcome in kept]
+        return [Outcome(*outcome, told=message) for outcome in kept]
 
 
 def outcomes(nb: NotebookNode, part: str, answer: str, probes: str, where: str) -> list[Outcome]:

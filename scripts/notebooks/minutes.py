@@ -4,9 +4,9 @@
     an exercise    words of prose / 180 + lines of given code / 8 + 5 for each part
 
 What is folded and what is for the lecturer is not counted, nor are empty lines and comments. A header states the figure
-rounded up to five minutes, and so does the text, if it says "About 45 minutes". The header of an exercise may state
-more, because its parts have minutes of their own. Lessons from 90 on are reference material, which nobody reads from
-top to bottom: they are not checked.
+in whole minutes, rounded up to the next five; so does the text, if it says "About 45 minutes". The header of an
+exercise may state more, because its parts have minutes of their own. Lessons from 90 on are reference material, which
+nobody reads from top to bottom: they are not checked.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ def minutes_of(nb: NotebookNode) -> float:
 
 def rounded_up(minutes: float) -> int:
     """The minutes that a header states."""
-    return STEP * math.ceil(round(minutes, 6) / STEP)
+    return STEP * math.ceil(max(round(minutes), 1) / STEP)
 
 
 def refuse_dishonest(nb: NotebookNode, name: str) -> None:
@@ -77,7 +77,7 @@ def problems(nb: NotebookNode, stem: str) -> Iterator[str]:
         return
     facts, minutes = nb.metadata.minigrad, minutes_of(nb)
     honest = rounded_up(minutes)
-    if minutes > LONGEST and "lesson" not in facts:
+    if round(minutes) > LONGEST and "lesson" not in facts:
         yield f"it takes {minutes:.1f} minutes, and {LONGEST} are allowed: shorten it, or fold side topics"
     stated = facts["minutes"]
     if stated < honest or (stated > honest and "lesson" not in facts):

@@ -42,9 +42,9 @@ def add(a, b):
 # %% [markdown]
 # ## 1. A product that remembers
 #
-# **2 points, 5 minutes.** Given two nodes, `multiply(a, b)` is a new node: its number is the product, its parents are
-# `a` and `b`, in this order, each with its slope. Nudge a by 0.001 in a · b with b = 7: by how much does
-# the product move?
+# **2 points, 5 minutes.** Given two nodes, `multiply(a, b)` returns a new node. Its number is the product. Its parents
+# are `a` and `b`, in this order, each with its slope. Nudge a by 0.001 in a · b with b = 7: by how much does the
+# product move?
 
 
 # %% answer="product" points=2 minutes=5
@@ -171,7 +171,7 @@ def lopsided():
     return add(x, add(x, add(x, x)))
 
 
-def told(y):
+def describe_order(y):
     """For each node of the order: its last place there, and its parents' places."""
     placed = order(y)
     where = {id(node): i for i, node in enumerate(placed)}
@@ -179,7 +179,7 @@ def told(y):
 
 
 @referee
-def told(places):
+def describe_order(places):
     after = all(p is not None and p < own for own, parents in places for p in parents)
     different = len({own for own, _ in places})
     return {"nodes": len(places), "different nodes": different, "each after its parents": after}
@@ -203,26 +203,26 @@ def twice_the_same_graph():
 
 
 # Hint: A leaf alone: `order(y)` should be a list with y in it.
-told(Node(5.0))
-# Hint: A sum of two leaves: three nodes, and y is the last.
-told(add(Node(1.0), Node(2.0)))
+describe_order(Node(5.0))
+# Hint: A sum of two leaves: three nodes, the leaves first and y last.
+describe_order(add(Node(1.0), Node(2.0)))
 # Hint: In y = x + x one node is used twice, and it should be in the list once.
-told(diamonds(1, 3.0))
+describe_order(diamonds(1, 3.0))
 # Hint: In x + (x + (x + x)) x is met early and needed late. Place each node when all its parents are placed: after the
 # walk to them, not before.
-told(lopsided())
+describe_order(lopsided())
 # Hint: Equal numbers are not the same node. Remember the nodes themselves, not their numbers.
-told(twins())
+describe_order(twins())
 # Hint: Zeros are numbers like any others: no node may be left out because its number is 0 or equal to another.
-told(add(diamonds(3, 0.0), Node(0.0)))
+describe_order(add(diamonds(3, 0.0), Node(0.0)))
 # Hint: In a chain of 250 sums every node should be in the list, from the first leaf to y.
-told(chain(250))
+describe_order(chain(250))
 # Hint: A second call on the same graph should give the same list. What did the first call leave behind: a set that is
 # kept, or a mark on the nodes?
 twice_the_same_graph()
 # Hint: Forty doublings are 41 nodes, but 2 to the power 40 paths. Ask whether a node was seen before you walk to its
 # parents.
-told(diamonds(40, 3.0))
+describe_order(diamonds(40, 3.0))
 
 # %% [markdown] hints="order"
 # 1. To place a node, first place its parents. That is a function that calls itself.
@@ -585,7 +585,7 @@ zero_says
 # 2. `zero_says` is one small letter in quotes: "a", "b", "c" or "d".
 
 # %% [markdown] shows="zero"
-# A gradient is what a backward pass leaves behind: before one has arrived, `.grad` says nothing about the slope.
+# A gradient is what a backward pass leaves behind: before a pass has arrived, `.grad` says nothing about the slope.
 
 # %% wrong="zero" misconception="M4"
 # Shows: The 0 is read as "no influence". But x at 3 moves y by 6 times a nudge.
@@ -610,7 +610,7 @@ zero_says = "d"
 # with `subtract`, which is in the next cell. The formula is up to you, but its graph must have these four properties:
 #
 # - its leaves are `a` and `b`, both of them, and no other;
-# - drawn with the operations written *on the edges*, it has exactly eight signs;
+# - drawn with the operations written *on the edges*, it has exactly eight symbols;
 # - a node that is *not* a leaf is used twice: two arrows leave it;
 # - nothing is written twice: no two nodes are the same operation on the same parents.
 #
@@ -667,7 +667,7 @@ def properties(graph):
     return {
         "a and b are its leaves": all(one in leaves for one in given),
         "other leaves": sum(leaf not in given for leaf in leaves),
-        "signs on the edges": len(arrows),
+        "symbols on the edges": len(arrows),
         "a node that is no leaf is used twice": any(arrows.count(i) > 1 for i, _ in inner),
         "nodes written twice": sum(made.count(one) > 1 for one in made),
     }
@@ -693,8 +693,8 @@ properties(0.5, 4.0)
 made_of_sums_and_differences(2.0, -3.5)
 
 # %% [markdown] hints="eight_signs"
-# 1. Each of your operations has two operands. With operations on the edges, how often is each sign written? How many
-# operations make eight signs?
+# 1. Each of your operations has two operands. With operations on the edges, how often is each symbol written? How many
+# operations make eight symbols?
 # 2. Give a difference a name, such as `t = subtract(a, b)`, and use t in two places. One node, two arrows.
 # 3. Four operations: t, one that uses t and a, one that uses t and b, and one that joins these two.
 
@@ -704,7 +704,7 @@ made_of_sums_and_differences(2.0, -3.5)
 
 
 # %% wrong="eight_signs"
-# Shows: There are eight operations, and so sixteen signs: on the edges each sign is written once for each operand.
+# Shows: There are eight operations, and so sixteen symbols: on the edges each symbol is written once for each operand.
 # Hint: Count arrows, not operations. A sum of two has two edges, and its + stands on both.
 def mine(a, b):
     t = subtract(a, b)
@@ -737,7 +737,7 @@ def mine(a, b):
 
 
 # %% wrong="eight_signs"
-# Shows: The graph is too small: two operations, four signs.
+# Shows: The graph is too small: two operations, four symbols.
 # Hint: Each operation has two edges, so it takes four of them. You may use t once more.
 def mine(a, b):
     t = subtract(a, b)

@@ -117,7 +117,7 @@ dL_ds, dL_dp, dL_dw, dL_dy, dL_dx = 10, 10, 10, 30, 22
 # ## 2. Twice
 #
 # **1 point, 4 minutes.** Before you run anything, write down what the three prints will say, as the numbers `first`,
-# `second` and `third`. `loss` builds the same graph anew at each call; `x` is the same leaf each time.
+# `second` and `third`. `loss` builds the same graph again at each call; `x` is the same leaf each time.
 #
 # ```python
 # def loss(x):
@@ -594,7 +594,7 @@ def suspects(functions, points):
 
 # %% wrong="referee"
 # Shows: The right names are there, in the order of the dictionary.
-# Hint: They are wanted in alphabetical order: `sorted(...)` gives a list back.
+# Hint: The names should be in alphabetical order: `sorted(...)` returns a list.
 def suspects(functions, points):
     def wrong(f):
         return not all(mg.gradcheck(f, mg.tensor(float(x)), raise_exception=False) for x in points)

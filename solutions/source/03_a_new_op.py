@@ -10,9 +10,9 @@
 # %% [markdown]
 # # 03 A new op
 #
-# An op says its mathematics once: how to compute, and the derivative. The engine works out everything else. You write
-# three ops as if it did not have them, and then one of your own. The judge is `mg.laws`, which tests the engine's own
-# ops: it nudges, and compares. About 40 minutes, 10 points, in four parts.
+# An op states its mathematics once: how to compute its result, and its derivative. The engine derives everything else
+# from that. You write three ops as if it did not have them, and then one of your own. The judge is `mg.laws`, which
+# tests the engine's own ops: it nudges, and compares. About 40 minutes, 10 points, in four parts.
 #
 # Write where it says *Your code here*, or in place of the dots. Run that cell, then the `check` cell below it. `check`
 # says what came out, what is wrong with it, and where to look next. Ask as often as you like. After some different
@@ -614,7 +614,7 @@ class RunningTotal(Linear):
 
 
 # %% wrong="running_total"
-# Shows: `infer` foretells one number, as for a sum. A running total has as many as x.
+# Shows: `infer` says that the result is one number, as for a sum. A running total has as many numbers as x.
 # Hint: infer returns the spec of the result: the same as that of x, so return x.
 class RunningTotal(Linear):
     def infer(self, x):

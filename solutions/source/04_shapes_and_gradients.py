@@ -107,7 +107,7 @@ first, second, third = (5, 2), (3, 2), (5,)
 b_grad, c_grad = [6, 6], [[30], [30], [30]]
 
 # %% wrong="shapes_by_hand"
-# Shows: `third` is a number, but a shape is wanted.
+# Shows: `third` is a number, but it should be a shape.
 # Hint: A shape with one axis is a tuple of one number, and is written with a comma: (2,). To Python (2) is the number
 # 2.
 first, second, third = (5, 2), (3, 2), 2
@@ -432,7 +432,7 @@ def squared_error(p, t):
 
 
 # %% wrong="squared_error"
-# Shows: The right cases are refused, with an AssertionError where a ValueError is wanted.
+# Shows: The right cases are refused, with an AssertionError in place of a ValueError.
 # Hint: `if p.numel() != t.numel(): raise ValueError(...)`.
 def squared_error(p, t):
     assert p.numel() == t.numel()
@@ -479,9 +479,9 @@ def squared_error(p, t):
 # ```
 #
 # But on the way, that line makes arrays of n × m × d numbers. The budget: **no array of more than n × m numbers**, and
-# **at most 16 nodes** in the graph, so no loop. (d is small beside n and m: arrays as large as a or b are within it.)
-# What helps: |a − b|² = |a|² − 2 a·b + |b|², where |a|² is the sum of the squares of a point's numbers, a·b the sum of
-# the products of two points' numbers, and a·b for all pairs is a matrix product.
+# **at most 16 nodes** in the graph, so no loop. (d is small compared with n and m: arrays as large as a or b are
+# allowed.) What helps: |a − b|² = |a|² − 2 a·b + |b|², where |a|² is the sum of the squares of a point's numbers, a·b
+# the sum of the products of two points' numbers, and a·b for all pairs is a matrix product.
 
 
 # %% answer="distances" points=2 minutes=8
@@ -540,7 +540,7 @@ budget(40, 50, 3)
 budget(6, 5, 2)
 
 # %% [markdown] hints="distances"
-# 1. `(a * a).sum(axis=1)` has one number for each point of a. It is to stand beside each *row* of the result.
+# 1. `(a * a).sum(axis=1)` has one number for each point of a. It belongs to each *row* of the result.
 # 2. `keepdims=True` keeps the summed axis with length 1: (n, 1). With (m,) on the other side it is stretched to (n, m).
 # 3. `(a * a).sum(axis=1, keepdims=True) - 2 * (a @ b.T) + (b * b).sum(axis=1)`.
 
@@ -573,7 +573,7 @@ def distances(a, b):
 
 # %% wrong="distances"
 # Shows: The sign before 2 a·b is a plus.
-# Hint: a² + 2ab + b² is the square of a + b. The difference is wanted.
+# Hint: a² + 2ab + b² is the square of a + b, but the distance is that of a − b.
 def distances(a, b):
     return (a * a).sum(axis=1, keepdims=True) + 2 * (a @ b.T) + (b * b).sum(axis=1)
 
@@ -600,7 +600,7 @@ def distances(a, b):
 
 
 # %% wrong="distances"
-# Shows: The root was taken, but the *squared* distance is wanted.
+# Shows: The root was taken, but the task asks for the *squared* distance.
 # Hint: Leave the root out: |a − b|² is the result.
 def distances(a, b):
     return ((a * a).sum(axis=1, keepdims=True) - 2 * (a @ b.T) + (b * b).sum(axis=1)).sqrt()
@@ -766,14 +766,14 @@ def mine(s):
 
 # %% wrong="own_loss"
 # Shows: The means of the columns were subtracted. It is the rows that may move.
-# Hint: axis=1 runs along a row. Keep the axis, so that the means stand beside their rows.
+# Hint: axis=1 runs along a row. Keep the axis, so that each mean is subtracted from its own row.
 def mine(s):
     return ((s - s.mean(axis=0)) ** 2).sum()
 
 
 # %% wrong="own_loss"
-# Shows: The means have lost their axis: (n,) beside (n, k) is lined up with the columns, and does not fit.
-# Hint: Keep the axis, so that each mean stands beside its row: s.mean(axis=1, keepdims=True) is (n, 1).
+# Shows: The means have lost their axis: (n,) is lined up with the columns of (n, k), and does not fit.
+# Hint: Keep the axis, so that each mean is subtracted from its own row: s.mean(axis=1, keepdims=True) is (n, 1).
 def mine(s):
     return ((s - s.mean(axis=1)) ** 2).sum()
 

@@ -542,7 +542,7 @@ nothing_is_kept(3)
 # 1. The gradient of a sum is the sum of the gradients. What, then, could you call backward() on?
 # 2. Make one number out of all losses. Backward from there meets each operation of the trunk once, when all that
 # arrives there has been added.
-# 3. `sum(losses)` is a tensor, with a record that leads to all of them. Without retain_graph, what was saved is let go.
+# 3. `sum(losses)` is a tensor, with a record that leads to all of them. Without retain_graph, what was saved is freed.
 
 # %% [markdown] shows="pay_in"
 # The gradient of a sum is the sum of the gradients, and so many losses need one walk through what they share.

@@ -219,7 +219,7 @@ def ladder(f, x, n):
 
 
 # %% wrong="ladder"
-# Shows: The rungs are tensors, but plain numbers are wanted.
+# Shows: The rungs are tensors, but they should be plain numbers.
 # Hint: `.item()` turns a tensor of one number into a plain number.
 def ladder(f, x, n):
     rungs = []
@@ -460,7 +460,7 @@ largest(30) <= 300
 # %% [markdown] hints="along"
 # 1. H v is how the gradient changes when x moves along v. Which transform says how the result of a function changes
 # along a direction?
-# 2. `jvp(grad(f), (x,), (v,))` gives the gradient, and H v beside it.
+# 2. `jvp(grad(f), (x,), (v,))` gives the gradient and, second, H v.
 # 3. Then multiply by v and add up: `(v * Hv).sum()`.
 
 # %% [markdown] shows="along"

@@ -68,7 +68,7 @@ gradient_at_4
 # %% [markdown] hints="left_behind"
 # 1. Write down the lines that Python runs at x = 2, one after another: a product, and then the loop, twice. The test
 # of the `if` and the counting of the `for` are no operations.
-# 2. Along that road y is x·x + x + x. At x = 4 it is x·x / 2 − 1 + x + x + x + x. Count the signs.
+# 2. Along that road y is x·x + x + x. At x = 4 it is x·x / 2 − 1 + x + x + x + x. Count the symbols.
 # 3. Derive what you have written, with as many x as there are: 2x + 2 at x = 2. The graph does not know that there
 #    might be more rounds at another x.
 
@@ -625,7 +625,7 @@ inputs = [-0.5, 1.5, 1e6]
 
 # %% wrong="own_road"
 # Shows: Two of the three graphs have the same number of operations.
-# Hint: Three different lengths are wanted. Choose inputs for which the loop goes round 0, 1 and 2 times.
+# Hint: The three lengths should differ. Choose inputs for which the loop goes round 0, 1 and 2 times.
 def f(x):
     y = x
     while y.item() > 1:
@@ -638,7 +638,7 @@ inputs = [-0.5, 0.5, 3.5]
 # %% [markdown]
 # ## What you have now
 #
-# A graph is as long as the run that made it, so whoever writes the Python decides its price. What did not run is not
-# there, what was only tested in an `if` has no gradient, and `where` is not an `if`.
+# A graph is as long as the run that made it, so the Python code decides its price. What did not run is not there, what
+# was only tested in an `if` has no gradient, and `where` is not an `if`.
 #
 # **Next**: [09 Define, then run](../lessons/09_define_then_run.ipynb).

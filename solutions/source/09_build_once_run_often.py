@@ -22,8 +22,8 @@ import minigrad as mg
 from minigrad.course import check, solution
 
 # %% [markdown]
-# Here are the words once more: a graph, which holds a variable and an operation that changes it; a session, which runs
-# the initializer, then the operation, and says what it computed.
+# A reminder of the words: the graph holds a variable and an operation that changes it. The session runs the
+# initializer, then the operation, and `last_run` says what it computed.
 
 # %% name="reminder"
 with mg.Graph().as_default() as reminder:
@@ -437,8 +437,8 @@ def distances(session, x, centres):
 # %% [markdown]
 # ## 4. Design your own
 #
-# **3 points, 11 minutes.** Design a graph of which each run computes only a part: write `my_graph()`, which builds it
-# and returns a dictionary of
+# **3 points, 11 minutes.** Design a graph of which each run computes only a part. Write `my_graph()`, which builds the
+# graph, runs nothing, and returns a dictionary with
 #
 # - `"x"`: a placeholder for one float, and `cheap` and `dear`: results, one number each, that depend on it;
 # - `"way"`: a node inside, so that feeding it makes `dear` cheap;
@@ -468,6 +468,8 @@ def my_graph():
 check("own_graph")
 
 # %% probes="own_graph"
+from unittest import mock
+
 from minigrad import Session as NewSession
 
 
@@ -482,6 +484,14 @@ def ran(fetch, feed_way=False):
 def value(fetch, at):
     parts = my_graph()
     return float(NewSession(parts["x"].graph).run(parts[fetch], {parts["x"]: at}))
+
+
+def runs_of_my_graph():
+    """How many sessions run while `my_graph` builds."""
+    runs = []
+    with mock.patch.object(NewSession, "run", lambda *args, **others: runs.append(args)):
+        my_graph()
+    return len(runs)
 
 
 def way_is_inside():
@@ -522,6 +532,8 @@ way_is_inside()
 abs(value("slope", 0.5)) > 1e-9
 # Hint: `slope` is not the gradient of `dear` with respect to x.
 slope_is_that_of_dear()
+# Hint: `my_graph` should only build: no session may run in it.
+runs_of_my_graph()
 
 # %% [markdown] hints="own_graph"
 # 1. Begin with `cheap = x * x`, and build `dear` on top of it, with a Python loop that adds operations.

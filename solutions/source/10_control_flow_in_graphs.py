@@ -97,7 +97,7 @@ called, up_ran, down_ran, double_ran = 3, 1, 0, 5
 called, up_ran, down_ran, double_ran = 3, 2, 0, 6
 
 # %% wrong="counts"
-# Shows: You thought that the body runs once, because it is built once.
+# Shows: This fits the belief that the body runs once, because it is built once.
 # Hint: Built once, and run at every turn: count the doublings from 6 until 100 is passed.
 called, up_ran, down_ran, double_ran = 3, 2, 0, 1
 
@@ -164,7 +164,7 @@ def gcd(a, b):
 
 
 # %% wrong="euclid"
-# Shows: Both carries came back, but one number is wanted.
+# Shows: Both carries came back, but the answer is one number.
 # Hint: mg.while_loop gives all its carries, in their order. Return the one that holds the answer.
 def gcd(a, b):
     return mg.while_loop(lambda a, b: b != 0, lambda a, b: (b, a % b), (a, b))
@@ -444,7 +444,7 @@ def horner(coefficients, x):
 
 
 # %% wrong="horner"
-# Shows: The function of the scan returns the carry alone, but a pair is wanted.
+# Shows: The function of the scan returns the carry alone, but it should return a pair.
 # Hint: Return (y * x + c, None): the next carry, and nothing to stack.
 def horner(coefficients, x):
     return mg.lax.scan(lambda y, c: y * x + c, mg.tensor(0.0), coefficients)[0]

@@ -72,7 +72,7 @@ after_tensors
 # one is a new trace.
 
 # %% wrong="traces" misconception="M7"
-# Shows: You thought that another Python number is no reason for a trace.
+# Shows: This fits the belief that another Python number is no reason for a trace.
 # Hint: A Python number as argument is not an input of the graph: it is written into the graph as a constant. So each
 # new value makes the function trace again.
 after_values, after_shapes, after_numbers, after_tensors = 1, 2, 2, 3
@@ -93,7 +93,7 @@ after_values, after_shapes, after_numbers, after_tensors = 1, 4, 7, 8
 after_values, after_shapes, after_numbers, after_tensors = 1, 2, 4, 6
 
 # %% wrong="traces"
-# Shows: You thought that the graph for a number can also take a tensor in its place.
+# Shows: This fits the belief that the graph for a number can also take a tensor in its place.
 # Hint: In the graph for k = 4 there is no place to put a tensor: 4 is a constant there. One more trace is needed.
 after_values, after_shapes, after_numbers, after_tensors = 1, 2, 4, 4
 
@@ -103,7 +103,7 @@ after_values, after_shapes, after_numbers, after_tensors = 1, 2, 4, 4
 after_values, after_shapes, after_numbers, after_tensors = 1, 1, 2, 1
 
 # %% wrong="traces"
-# Shows: You thought that another shape is no reason for a trace.
+# Shows: This fits the belief that another shape is no reason for a trace.
 # Hint: Without an input_signature that leaves a length open, a graph is made for one shape.
 after_values, after_shapes, after_numbers, after_tensors = 1, 1, 3, 4
 
@@ -266,7 +266,7 @@ def huber(x):
 # Write it again, traced: `calls` is a tensor that holds how often `watched` was called, `largest` a tensor that holds
 # the largest number that was in any x so far, and the noise, one number between 0 and 1 for the whole of x, is
 # different at each call. Begin your cell with `calls = mg.tensor(0)` and `largest = mg.tensor(-math.inf)`: then running
-# the cell again starts the record anew. `mg.maximum(a, b)` gives the larger of two, and `x.copy_(y)` writes y into x.
+# the cell again starts a new record. `mg.maximum(a, b)` gives the larger of two, and `x.copy_(y)` writes y into x.
 
 
 # %% answer="effects" points=2 minutes=8
@@ -445,7 +445,7 @@ def watched(x):
 
 
 # %% wrong="effects"
-# Shows: Each number of x got a noise of its own, and one is wanted for the whole.
+# Shows: Each number of x got a noise of its own, but all of x should get the same noise.
 # Hint: mg.rand(()) is one number; mg.rand(x.shape) is as many as x has.
 calls, largest = mg.tensor(0), mg.tensor(-math.inf)
 
@@ -645,7 +645,7 @@ def step(w, x, y, rate):
 #
 # - all calls together make **one** trace;
 # - its graph holds a loop *and* a branch, both decided by tensors: in a graph for x there is a `while` node, and an
-#   `if` node in it or beside it;
+#   `if` node, inside the loop or outside it;
 # - it does what your function does eagerly (`mine.python_function`), to six digits, and so do the gradients;
 # - the result is not the same for all starts.
 

@@ -76,7 +76,7 @@ equal
 # same operations.
 
 # %% wrong="three_counts"
-# Shows: You thought that the function is traced once, whatever comes.
+# Shows: This fits the belief that the function is traced once, whatever comes.
 # Hint: Its signature has the shape in it, and the last ten batches have another.
 calls, first, innocent, equal = [50, 1, 1], "session", "session.run", True
 
@@ -86,17 +86,17 @@ calls, first, innocent, equal = [50, 1, 1], "session", "session.run", True
 calls, first, innocent, equal = [50, 50, 50], "session", "session.run", True
 
 # %% wrong="three_counts"
-# Shows: You thought that the session's graph is built once for each shape, as a trace is.
+# Shows: This fits the belief that the session's graph is built once for each shape, as a trace is.
 # Hint: Its placeholder has None for the number of rows: one graph serves for all of them.
 calls, first, innocent, equal = [50, 2, 2], "session", "session.run", True
 
 # %% wrong="three_counts"
-# Shows: You thought that the traceback of a run leads to the line that wrote the node.
+# Shows: This fits the belief that the traceback of a run leads to the line that wrote the node.
 # Hint: Python left the formula long before the run. It is the message that names the line; the traceback shows who ran.
 calls, first, innocent, equal = [50, 1, 2], "session", "formula", True
 
 # %% wrong="three_counts"
-# Shows: You thought that the three agree to some digits only.
+# Shows: This fits the belief that the three agree to some digits only.
 # Hint: They run the same operations, each sum in the same order. How many of the lesson's 1468 numbers differed?
 calls, first, innocent, equal = [50, 1, 2], "session", "session.run", False
 
@@ -802,7 +802,7 @@ def score(x, W, b):
 
 
 # %% wrong="own_model"
-# Shows: The ways disagree: the noise is drawn by Python, anew in eager mode, and once for all in a graph.
+# Shows: The ways disagree, because Python draws the noise: at each step in eager mode, but only once in a graph.
 # Hint: What is drawn outside the operations becomes a constant of the graph. Leave it out.
 _dice = np.random.default_rng()
 

@@ -752,13 +752,19 @@ def of_the_example():
     return [evidence.sent_graph(each) for each in (graph, my_pass(graph), my_pass(my_pass(graph)))]
 
 
-saves = keeps_every_bit_of_the_example = of_the_example
+saves = reads_x = keeps_every_bit_of_the_example = of_the_example
 
 
 @referee
 def saves(sent):
     graph, once, _ = map(evidence.graph_of, sent)
     return size(once) < size(graph)
+
+
+@referee
+def reads_x(sent):
+    graph = evidence.graph_of(sent[0])
+    return any(graph.inputs[0] in node.inputs for node in graph.nodes)
 
 
 @referee
@@ -787,6 +793,8 @@ def leaves_alone():
 
 # Hint: After the pass, your example has as many operations as before. Does the pattern match what stands in its graph?
 saves()
+# Hint: The graph of your example does not read x.
+reads_x()
 # Hint: In your example a result changes. Try the rule on −0, ∞ and nan, on 1.7e308, and on numbers such as 0.1 and 1/3.
 keeps_every_bit_of_the_example()
 # Hint: The rule holds in your example, but not in other graphs. It fails for some float, such as −0, ∞ or nan, or its
@@ -896,7 +904,8 @@ def my_pass(graph):
     def make(node, inputs):
         match node.op, inputs:
             case ops.Sub(), (x, y) if x is y:
-                return Node(ops.BroadcastTo(node.spec.shape), (Node(ops.Const(0.0), (), x.spec.with_shape(())),))
+                zero = Node(ops.Const(0.0, 1.0), (), x.spec.with_shape(()))
+                return Node(ops.BroadcastTo(node.spec.shape), (zero,))
         return node.with_inputs(inputs)
 
     return graph.rebuild(make)

@@ -76,22 +76,22 @@ round(float(bound), 6)
 # is not read again needs no buffer.
 
 # %% wrong="counted_by_hand"
-# Shows: All five results were counted at the same time, as if none were ever let go.
+# Shows: All five results were counted at the same time, as if none were ever freed.
 # Hint: What nobody will read any more is not alive. At d, who still needs a?
 peak, buffers, buffers_in_place, bound = 40_000, 5, 2, 1.25
 
 # %% wrong="counted_by_hand"
-# Shows: a was let go after exp, and the line c = a * 3 reads it, too.
+# Shows: a was freed after exp, and the line c = a * 3 reads it, too.
 # Hint: A lifetime ends with the last reader. At c, three arrays are there: a, b and c.
 peak, buffers, buffers_in_place, bound = 16_000, 2, 1, 1.25
 
 # %% wrong="counted_by_hand"
-# Shows: The result of a step was not counted beside its operands.
+# Shows: The operands of a step were counted without its result.
 # Hint: While d is computed, b and c are read and d is written: all three need a place, unless it is done in place.
 peak, buffers, buffers_in_place, bound = 16_000, 3, 2, 1.25
 
 # %% wrong="counted_by_hand"
-# Shows: You thought that in place only one buffer is needed; but b and c are both needed for d.
+# Shows: This fits the belief that in place only one buffer is needed; but b and c are both needed for d.
 # Hint: Two results that a step reads lie in two places.
 peak, buffers, buffers_in_place, bound = 24_000, 3, 1, 1.25
 
@@ -184,15 +184,15 @@ peak_of_steps(SHARED, ["c", "d"])
 
 
 # %% wrong="peak_of_steps"
-# Shows: Nothing is ever let go: this is the sum of all results.
+# Shows: Nothing is ever freed: this is the sum of all results.
 # Hint: A result is alive up to its last reader. Find that step for each name first.
 def peak_of_steps(steps, results):
     return sum(size for _, size, _ in steps)
 
 
 # %% wrong="peak_of_steps"
-# Shows: An operand is let go before the step that reads it for the last time.
-# Hint: While a step runs it reads its operands: they are alive then, beside its result.
+# Shows: An operand is freed before the step that reads it for the last time.
+# Hint: While a step runs it reads its operands: they are alive then, together with its result.
 def peak_of_steps(steps, results):
     last = {}
     for i, (name, _, reads) in enumerate(steps):
@@ -208,7 +208,7 @@ def peak_of_steps(steps, results):
 
 
 # %% wrong="peak_of_steps"
-# Shows: A result that is asked for was let go before the end.
+# Shows: A result that is asked for was freed before the end.
 # Hint: The names in `results` are handed out when all is done: their last step is the last of all.
 def peak_of_steps(steps, results):
     last = {}
@@ -219,7 +219,7 @@ def peak_of_steps(steps, results):
 
 
 # %% wrong="peak_of_steps"
-# Shows: A result is let go after its first reader.
+# Shows: A result is freed after its first reader.
 # Hint: Later readers need it, too: let the last one overwrite what you noted.
 def peak_of_steps(steps, results):
     last = {}
@@ -262,7 +262,7 @@ def peak_of_steps(steps, results):
 
 
 # %% wrong="peak_of_steps"
-# Shows: Names were counted, but bytes are wanted.
+# Shows: Names were counted, but the answer is in bytes.
 # Hint: Add up the second entry of each step that is alive.
 def peak_of_steps(steps, results):
     last = {}

@@ -34,10 +34,11 @@ from minigrad.course import check, solution
 # | a training step | 500 | 200 | 30,150 |
 # | one big product of matrices | 8,000 | 8,000 | 2,000 |
 #
-# `from_call`: from which number of calls on is the training step, all told, *cheaper* compiled? `product`: the same
-# for the product, or None if there is no such number. `twenty`: is it worth compiling the step for 20 calls, True or
-# False? `shapes`: the step is called 1000 times, and every call has another shape; how many microseconds are saved by
-# compiling, all told? (Below 0, if they are lost.) `same_shape`: the same for 1000 calls of one shape.
+# `from_call`: from which number of calls on is the training step *cheaper* compiled, tracing and compiling included?
+# `product`: the same for the product, or None if there is no such number. `twenty`: is it worth compiling the step for
+# 20 calls, True or False? `shapes`: the step is called 1000 times, and every call has another shape; how many
+# microseconds are saved by compiling in all? (Give a number below 0 if time is lost.) `same_shape`: the same for 1000
+# calls of one shape.
 
 # %% answer="worth_it" points=2 minutes=7
 ### BEGIN SOLUTION
@@ -75,18 +76,18 @@ same_shape
 # call saves nothing, it never does.
 
 # %% wrong="worth_it" misconception="M8"
-# Shows: You thought that compiled is always faster: what compiling itself costs was left out.
+# Shows: This fits the belief that compiled is always faster: what compiling itself costs was left out.
 # Hint: Compiled is faster only where each call saves something, and only after the savings have paid for the compiling.
 # Which of the four cases saves nothing at all, and which never gets its price back?
 from_call, product, twenty, shapes, same_shape = 1, 1, True, 300_000, 300_000
 
 # %% wrong="worth_it" misconception="M8"
-# Shows: You thought that a product which is no faster compiled pays after some calls.
+# Shows: This fits the belief that a product which is no faster compiled pays after some calls.
 # Hint: Compiled is not always faster: one product is one call of a library, before and after. What do n calls save?
 from_call, product, twenty, shapes, same_shape = 101, 2001, False, -29_850_000, 269_850
 
 # %% wrong="worth_it"
-# Shows: You thought that all calls share one program, though each has another shape.
+# Shows: This fits the belief that all calls share one program, though each has another shape.
 # Hint: A program is made for shapes. How many are made in these 1000 calls?
 from_call, product, twenty, shapes, same_shape = 101, None, False, 269_850, 269_850
 
@@ -480,8 +481,8 @@ def step(x, w):
 #
 # **2 points, 8 minutes.** `f` is a traced function of one tensor (rows, 3) that gives one number, the largest sum of a
 # row; the arrays that come have 1 to 64 rows. Write `judged(f, batches)`, which returns the list of the numbers, as
-# floats, with these budgets: `f` sees at most 7 different shapes, and none of them has twice as many rows as the batch,
-# or more. Take care what you fill up with: all numbers of a batch may be below 0.
+# floats, with these budgets: `f` sees at most 7 different shapes, and each shape has fewer than twice as many rows as
+# its batch. Take care what you fill up with: all numbers of a batch may be below 0.
 
 
 # %% answer="few_programs" points=2 minutes=8
@@ -737,7 +738,7 @@ def f(x):
 
 # %% wrong="own_saving"
 # Shows: Most of what is computed is read by nobody, and was never in the graph: there is nothing to take out.
-# Hint: Let the result go through all of the twelve: y = y.neg().neg() in a loop, and not beside it.
+# Hint: Let the result go through all of the twelve: y = y.neg().neg() in a loop.
 def f(x):
     for _ in range(12):
         x.tanh()

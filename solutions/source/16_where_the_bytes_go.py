@@ -10,8 +10,8 @@
 # %% [markdown]
 # # 16 A ledger of your own
 #
-# You count a network on paper, write a function that counts any network, say who keeps what, let go of an array in
-# time, and build a network that trains under a limit. About 40 minutes, 10 points, in five parts.
+# You count a network on paper, write a function that counts any network, say who keeps what, free an array in time, and
+# build a network that trains under a limit. About 40 minutes, 10 points, in five parts.
 #
 # Write where it says *Your code here*, or in place of the dots. Run that cell, then the `check` cell below it. `check`
 # says what came out, what is wrong with it, and where to look next. Ask as often as you like. After some different
@@ -273,7 +273,7 @@ check("who_keeps")
 
 
 # %% probes="who_keeps"
-def said():
+def eight_words():
     """The eight words, from a list, from a dictionary by letter, or from a text."""
     words = [w for w in keeps.replace(",", " ").split() if len(w) > 1] if isinstance(keeps, str) else keeps
     if hasattr(words, "items"):
@@ -288,7 +288,7 @@ def said():
 
 # Hint: Write each derivative down, and look at which letters are in it: x, y, the result, or none. Eight words, from a
 # to h.
-said()
+eight_words()
 
 # %% [markdown] hints="who_keeps"
 # 1. Write down each derivative. Which letters are in it: x, y, the result, or none?
@@ -324,11 +324,11 @@ keeps = dict.fromkeys("acdg", "result") | dict.fromkeys("e", "operands") | dict.
 keeps = dict.fromkeys("a", "result") | dict.fromkeys("cdeg", "operands") | dict.fromkeys("bfh", "nothing")
 
 # %% [markdown]
-# ## 4. Let go in time
+# ## 4. Free it in time
 #
 # **2 points, 9 minutes.** This function is run in `no_grad`, on an x of 1000 rows and 100 columns (float64: 800,000
 # bytes). At the end only the first ten columns of the wide array `early` are needed, and yet all of its 800,000 bytes
-# wait until everything else is done.
+# stay in memory until everything else is done.
 #
 # ```python
 # def features(x):
@@ -430,7 +430,7 @@ alive_at_the_peak()
 
 
 # %% wrong="in_time"
-# Shows: `early` waits to the end, by its name or by a view, beside what sin reads and what it writes.
+# Shows: `early` stays to the end, by its name or by a view, while sin has an operand and a result as well.
 # Hint: Ten of its columns are read at the end. A slice of them is a view, and holds all of its memory.
 def features(x):
     early = x.exp()
@@ -531,6 +531,25 @@ check("under_a_limit")
 
 # %% probes="under_a_limit"
 import minigrad as framework
+from minigrad.core.modes import watching
+
+
+class Pulls:
+    """Counts the derivatives that run."""
+
+    count = 0
+
+    def saw(self, op, y, xs):
+        pass
+
+    def pulled(self, node, gy, gxs):
+        self.count += 1
+
+
+def training_while_building():
+    with watching(Pulls()) as pulls:
+        build()
+    return pulls.count
 
 
 def trained():
@@ -606,6 +625,8 @@ what_it_is()
 # Hint: The step should stay within 300,000 bytes, and 85 of 100 digits be read. The result of the first convolution is
 # the largest array: fewer channels, or a stride.
 what_it_needs_and_reads()
+# Hint: `build` should only return a new network. Here backward runs while it builds.
+training_while_building()
 
 # %% [markdown] hints="under_a_limit"
 # 1. The largest array is what the first convolution makes: 64 · D · 8 · 8 numbers. Fewer channels, or fewer pixels?

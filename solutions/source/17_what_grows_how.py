@@ -92,7 +92,7 @@ linear_flops, conv_macs, strided, per_weight = 16_000, 25_920, 6480, 1
 # %% [markdown]
 # ## 2. The power
 #
-# **2 points, 8 minutes.** Write `power(ns, costs)`: the costs were found at the lengths ns. The two lists are equally
+# **2 points, 8 minutes.** Write `power(ns, costs)`: the costs were measured at the lengths ns. The lists are equally
 # long and in no special order, and all numbers are above 0. With what power of n does the cost grow? Take the **two
 # largest lengths**, since at small ones something else may be in the way: divide the logarithm of the quotient of their
 # costs by the logarithm of the quotient of the lengths, and round to two decimals. For `power([1, 2, 4], [5, 9, 36])`
@@ -404,7 +404,26 @@ check("budget")
 import numpy as numeric
 
 import minigrad as engine
+from minigrad.core.modes import watching
 from minigrad.profiler import estimate as costs_of
+
+
+class Pulls:
+    """Counts the derivatives that run."""
+
+    count = 0
+
+    def saw(self, op, y, xs):
+        pass
+
+    def pulled(self, node, gy, gxs):
+        self.count += 1
+
+
+def training_while_building():
+    with watching(Pulls()) as pulls:
+        build()
+    return pulls.count
 
 
 def what_it_costs():
@@ -476,6 +495,8 @@ how_it_is_built()
 # Hint: The result should have the shape (8, 10) for 8 pictures, and every pixel should be able to change it: does a
 # stride skip some?
 what_it_reads()
+# Hint: `build` should only return a new network. Here backward runs while it builds.
+training_while_building()
 
 # %% [markdown] hints="budget"
 # 1. The first convolution works on 64 × 64 pixels: with 8 channels and no stride that is 884,736 MACs already.

@@ -26,9 +26,9 @@ from minigrad.course import check, solution
 # %% [markdown]
 # ## 1. With a pencil
 #
-# **2 points, 7 minutes.** A machine does 60 · 10⁹ FLOPs in a second, and moves 20 · 10⁹ bytes. `edge`: at how many
-# FLOPs a byte, and above, is arithmetic the bound? Then three operations on float32; give the least number of
-# **milliseconds** that each takes on this machine.
+# **2 points, 7 minutes.** A machine does 60 · 10⁹ FLOPs in a second, and moves 20 · 10⁹ bytes. `edge`: from how many
+# FLOPs a byte on is arithmetic the bound? Then three operations on float32; give the least number of **milliseconds**
+# that each takes on this machine.
 #
 # - `relu`: 60 million numbers, one FLOP for each, read and written.
 # - `product`: two matrices of 1500 × 1500; $2n^3$ FLOPs, and each of the three matrices is moved once.
@@ -100,7 +100,7 @@ edge, relu, product, copy = 1 / 3, 24, 112.5, 100
 #
 # **2 points, 7 minutes.** Write `bound(flops, nbytes, peak, bandwidth)`, which gives a pair: the least number of
 # seconds, and what bounds it, `"arithmetic"` or `"memory"`; where both take equally long, `"arithmetic"`. `peak` is in
-# FLOPs, `bandwidth` in bytes per second.
+# FLOPs per second, `bandwidth` in bytes per second.
 
 
 # %% answer="roofline" points=2 minutes=7
@@ -323,7 +323,7 @@ round(float(fewer_calls), 3)
 
 # %% [markdown] hints="profile"
 # 1. What is left if 30 of 100 ms are gone? And the other 70 do not change.
-# 2. One looks first at what takes most of the time, whatever its name promises. 20 ms are 20,000 microseconds.
+# 2. Look first at what takes most of the time, whatever its name promises. 20 ms are 20,000 microseconds.
 # 3. 4,000 calls become 100, of 5 microseconds each: half a millisecond instead of 20.
 
 # %% [markdown] shows="profile"
@@ -483,7 +483,7 @@ def nearest(x, c):
 
 # %% wrong="no_loop"
 # Shows: It is the mean distance, or another one, and not the least.
-# Hint: Of the distances of a row the least is wanted: amin.
+# Hint: Each row needs its smallest distance: amin.
 def nearest(x, c):
     apart = x.unsqueeze(1) - c.unsqueeze(0)
     return (apart * apart).sum(2).sqrt().mean(1)

@@ -146,7 +146,7 @@ written([5.0, -5.0, 2.6], 2)
 # %% [markdown] hints="quantise"
 # 1. The largest of `abs(w)`, and the largest integer: 127 for 8 bits, 3 for 3 bits, 1 for 2 bits.
 # 2. `scale = largest / (2 ** (bits - 1) - 1)`; each integer is `round(w / scale)`.
-# 3. Ask `if largest` first: 0 / 127 is 0, and one cannot divide by that.
+# 3. Ask `if largest` first: 0 / 127 is 0, and nothing can be divided by 0.
 
 # %% [markdown] shows="quantise"
 # Quantisation is a division and a rounding; all the art is in the scale.
@@ -501,6 +501,25 @@ check("small_network")
 import numpy as numeric
 
 import minigrad as engine
+from minigrad.core.modes import watching
+
+
+class Pulls:
+    """Counts the derivatives that run."""
+
+    count = 0
+
+    def saw(self, op, y, xs):
+        pass
+
+    def pulled(self, node, gy, gxs):
+        self.count += 1
+
+
+def training_while_building():
+    with watching(Pulls()) as pulls:
+        build()
+    return pulls.count
 
 
 def size():
@@ -576,6 +595,8 @@ size()
 bends()
 # Hint: After 400 steps the network reads fewer than 88 of 100 digits.
 reads()
+# Hint: `build` should only return a new network. Here backward runs while it builds.
+training_while_building()
 
 # %% [markdown] hints="small_network"
 # 1. One hidden layer of n neurons has 64 · n + n weights before it, and 10 · n + 10 behind it.

@@ -503,7 +503,7 @@ def scaler(largest, scale, interval):
 
 
 # %% wrong="scaler"
-# Shows: The count was not begun anew after doubling: the scale was doubled once, and never again.
+# Shows: The count did not start again after doubling: the scale was doubled once, and never again.
 # Hint: After doubling, another `interval` steps have to be taken.
 def scaler(largest, scale, interval):
     told, calm = [], 0

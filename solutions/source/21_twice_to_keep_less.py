@@ -92,7 +92,7 @@ saved, best, again, step = 24, 144, 8 / 9, 3 + 8 / 9
 
 # %% wrong="segments_on_paper"
 # Shows: All the segments were counted as there at once.
-# Hint: Backward is in one segment at a time, and lets go of it before it comes to the one before.
+# Hint: Backward is in one segment at a time, and frees it before it comes to the one before.
 saved, best, again, step = 144, 12, 8 / 9, 3 + 8 / 9
 
 # %% wrong="segments_on_paper"
@@ -121,8 +121,8 @@ saved, best, again, step = 24, 12, 8 / 9, 1 + 8 / 9
 # **2 points, 8 minutes.** Now the segments need not be equal. `lengths` says how many layers each has, in order; all
 # but the last are checkpoints. Write `kept(lengths)`: the arrays saved for backward at one time, at most.
 #
-# Backward comes to the last segment first. When it is done with one, it lets go of that segment's operand, too; that of
-# the first segment is the chain's own, and is not counted.
+# Backward comes to the last segment first. When it is done with a segment, it also frees that segment's operand. The
+# operand of the first segment is the chain's own, and is not counted.
 
 
 # %% answer="segment_lengths" points=2 minutes=8
@@ -182,7 +182,7 @@ def kept(lengths):
 
 
 # %% wrong="segment_lengths"
-# Shows: All is added up, as if nothing were let go.
+# Shows: All is added up, as if nothing were freed.
 # Hint: Two segments are never complete at the same time.
 def kept(lengths):
     return sum(lengths)
@@ -197,13 +197,13 @@ def kept(lengths):
 
 # %% wrong="segment_lengths"
 # Shows: The order is reversed: the later segments were counted, and it is the earlier ones that are still kept.
-# Hint: Backward goes from the last to the first. Which operands are let go first?
+# Hint: Backward goes from the last to the first. Which operands are freed first?
 def kept(lengths):
     return max(behind + layers for behind, layers in enumerate(reversed(lengths)))
 
 
 # %% wrong="segment_lengths"
-# Shows: The operand of a segment was let go before backward came to it, and it is needed to begin again.
+# Shows: The operand of a segment was freed before backward came to it, and it is needed to begin again.
 # Hint: It goes when backward is done with its segment.
 def kept(lengths):
     return max(max(before - 1, 0) + layers for before, layers in enumerate(lengths))
@@ -213,7 +213,7 @@ def kept(lengths):
 # ## 3. In parts, the last one smaller
 #
 # **2 points, 9 minutes.** Write `accumulate(net, x, y, rows)`. It sends x through the network in micro-batches of
-# `rows` rows (the last one may have fewer), and leaves in `.grad` of each parameter the gradient of
+# `rows` rows (the last one may have fewer). Afterwards `.grad` of each parameter holds the gradient of
 # `mg.cross_entropy(net(x), y)`, which is the *mean* over all rows of x. What was in `.grad` before does not count. No
 # micro-batch is larger than `rows`, and no more than one of them is saved for backward at a time.
 
@@ -588,7 +588,7 @@ within()
 cut = [8] * 8
 
 # %% wrong="below_the_root"
-# Shows: The segments get longer towards the end, where most operands are kept beside them.
+# Shows: The segments get longer towards the end, where most operands are kept at the same time.
 # Hint: Reverse the list.
 cut = [2, 3, 4, 5, 6, 7, 8, 9, 10, 10]
 

@@ -191,7 +191,7 @@ tried(7)
 
 # %% [markdown] hints="ring_by_hand"
 # 1. In round 0 let rank r send chunk r. What has just arrived at a rank in round 0, and has to be sent on in round 1?
-# 2. Rank 3 receives chunk 2 in round 0, and sends that in round 1: one less in each round. Below 0 one comes to p − 1.
+# 2. Rank 3 receives chunk 2 in round 0, and sends that in round 1: one less in each round. After 0 comes p − 1.
 # 3. `(rank - r) % p`. Look whether the second half needs another formula: which chunk is complete at a rank after the
 # first one?
 
@@ -240,10 +240,10 @@ def chunk(rank, r, p):
 # **2 points, 9 minutes.** Each worker has some rows, and g: the gradient of the *mean* loss over its rows (zeros, if it
 # has none). All must return the gradient of the mean over all rows of all workers.
 #
-# A worker is written as a generator here: `total = yield x` is an all-reduce. It hands out x, and when all have come to
-# a `yield` it gets the sum of all their x; its result is what it returns at the end. `workers` runs them in turns, and
-# says so if some have ended while others wait. Below it, three workers that have 1, 2 and 3 each return their share of
-# the sum.
+# A worker is written as a generator here: `total = yield x` is an all-reduce. The worker sends x, waits until all
+# workers have come to a `yield`, and receives the sum of all x. What the generator returns is the worker's result.
+# `workers` runs the generators in turns, and raises an error if some have ended while others wait. In the example,
+# three workers hold 1, 2 and 3, and each returns its share of the sum.
 
 
 # %% name="workers"
@@ -346,7 +346,7 @@ def mean_gradient(g, rows):
 
 
 # %% wrong="unequal_shares"
-# Shows: The sum was divided by the worker's own rows, and one has none.
+# Shows: The sum was divided by the worker's own rows, and one worker has none.
 # Hint: Divide by the rows of all: no worker knows how many these are, before it has asked.
 def mean_gradient(g, rows):
     return (yield g * rows) / rows
@@ -396,9 +396,9 @@ def mean_gradient(g, rows):
 # %% [markdown]
 # ## 4. A deadlock
 #
-# **2 points, 9 minutes.** Now a worker sends to one other: `yield "send", to, x` is done when `to` has received, and
-# `came = yield "recv", source` when something has come. MPI does the same with large messages. In `stuck` each should
-# get the x of the rank before it, in a ring. Run it, and read who waits for whom.
+# **2 points, 9 minutes.** Now a worker sends to one other: `yield "send", to, x` returns when rank `to` has received x,
+# and `came = yield "recv", source` returns when a message from `source` has come. MPI does the same with large
+# messages. In `stuck` each rank should get the x of the rank before it, in a ring. Run it, and read who waits for whom.
 #
 # Then write `shift`, which does what `stuck` was meant to do, for any number of ranks from two on. Every rank still
 # sends once to the next, and receives once from the one before.

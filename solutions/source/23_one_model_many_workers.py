@@ -263,8 +263,8 @@ needs = dict(zip("abcdefgh", ["beside", "sum", "nothing", "sum", "beside", "noth
 #
 # `waits`: the share of all the time in which a worker waits, from 0 to 1. `faster`: how many times as fast a step is as
 # on one worker that has all the layers (if they fitted). `fewest`: the least number of micro-batches with which 8
-# stages wait for a tenth of the time or less. `limit`: with 24 micro-batches, and as many stages as one likes, a step
-# is always less than how many times as fast?
+# stages wait for a tenth of the time or less. `limit`: with 24 micro-batches, and as many stages as you like, a step is
+# always less than how many times as fast?
 
 # %% answer="pipeline_on_paper" points=2 minutes=6
 ### BEGIN SOLUTION

@@ -38,11 +38,11 @@ from minigrad.course import check, solution
 # - e: `pickle.dump(net.state_dict(), file)`
 # - f: a safetensors file with the weights of the same network in PyTorch
 #
-# Write three lists. `needs`: six words, from a to f: what there has to be beside the file to get answers, `"source"`
-# (the network's own Python code), `"minigrad"` (and no code of yours), or `"engine"` (any engine for such files).
-# `runs`: the letters of the files that could run a stranger's code when they are loaded in the usual way (pickles by
-# `pickle.load`). `free`: which of `"turns"`, `"rows"`, `"dropout"` and `"weights"` may still be chosen, or replaced,
-# after b was loaded.
+# Write three lists. `needs` has six words, for the files a to f: what you need besides the file to get answers from it.
+# That is `"source"` (the network's own Python code), `"minigrad"` (and no code of yours), or `"engine"` (any engine for
+# such files). `runs`: the letters of the files that could run a stranger's code when they are loaded in the usual way
+# (pickles by `pickle.load`). `free`: which of `"turns"`, `"rows"`, `"dropout"` and `"weights"` may still be chosen, or
+# replaced, after b was loaded.
 
 # %% answer="what_is_left" points=2 minutes=5
 ### BEGIN SOLUTION
@@ -91,7 +91,7 @@ sorted(words(free))
 # 3. Ask of each thing in b: was it Python (then it is decided), a length that was left open, or an array?
 
 # %% [markdown] shows="what_is_left"
-# Arrays are not a model, a pickle of one has only the name of its class, and a graph has what was computed.
+# Arrays are not a model, a pickle of a model has only the name of its class, and a graph has what was computed.
 
 # %% wrong="what_is_left" misconception="M23"
 # Shows: The weights were taken for the model: files of arrays alone were thought to answer.
@@ -146,7 +146,7 @@ needs, runs, free = ["minigrad", "minigrad", "engine", "source", "source", "sour
 needs, runs, free = ["source", "minigrad", "engine", "source", "source", "engine"], ["d", "e"], ["rows", "weights"]
 
 # %% wrong="what_is_left"
-# Shows: The weights were thought to be built into the graph, but they are inputs of it, kept beside it by name.
+# Shows: The weights were thought to be built into the graph, but they are its inputs, kept by name.
 # Hint: What would `load_state_dict` do on what was loaded?
 needs, runs, free = ["source", "minigrad", "engine", "source", "source", "source"], ["d", "e"], ["rows"]
 
@@ -161,10 +161,10 @@ needs, runs, free = ["source", "minigrad", "engine", "source", "source", "source
 # **2 points, 10 minutes.** The next cell has a graph in memory: nodes that hold the nodes they read. An `input` has its
 # name for its value, a `const` a number.
 #
-# Write `as_text(y)`: JSON, a list of rows `[op, numbers, value]`. The numbers are those of the rows that it reads,
-# counted from 0; all of these come before it. Each node is there once, however many read it, and the last row is y's.
-# And write `run(text, feeds)`, the value of the last row, where `feeds` is a dictionary from names of inputs to values.
-# For the y of that cell one right text is
+# Write `as_text(y)`. It returns JSON: a list of rows `[op, numbers, value]`. The numbers say which rows this row reads,
+# counted from 0; these rows come before it. Each node has one row, however many nodes read it, and the last row is that
+# of y. And write `run(text, feeds)`, the value of the last row, where `feeds` is a dictionary from names of inputs to
+# values. For the y of that cell one right text is
 #
 #     [["input", [], "x"], ["const", [], 2.0], ["mul", [0, 1], null], ["tanh", [2], null], ["add", [3, 3], null]]
 
@@ -379,7 +379,7 @@ def run(text, feeds):
 
 
 # %% wrong="graph_as_text"
-# Shows: This is a list, and a text is wanted: a list lives in this process, a text can be sent.
+# Shows: This is a list, but it should be text: a list lives in this process, a text can be sent.
 # Hint: `json.dumps(rows)` at the end of `as_text`, and `json.loads(text)` at the beginning of `run`.
 def as_text(y):
     rows, number = [], {}
@@ -432,8 +432,8 @@ def run(text, feeds):
 #
 # **2 points, 8 minutes.** Write `pack(arrays)`, which makes bytes of a dictionary of NumPy's arrays, and
 # `unpack(data)`, which makes the dictionary again: the same names in the same order, the same shapes, dtypes and
-# elements. No pickle. And at most 300 bytes beside the elements for each array, so numbers cannot be written as
-# decimals.
+# elements. No pickle. And at most 300 bytes for each array in addition to its elements and its name, so numbers cannot
+# be written as decimals.
 #
 # One way: a header in JSON, then the elements. `array.dtype.str`, `array.shape`, `array.tobytes()` and
 # `np.frombuffer(data, dtype).reshape(shape)` may help; and eight bytes at the front can say how long the header is:
@@ -477,6 +477,7 @@ SETS = {
     "no arrays": {},
     "a long name": {"encoder.layers." * 20 + "weight": GRID, "after": GRID * 2},
     "other letters": {"größe, Ω": GRID, "": GRID * 2, 'a "b"\n|c': GRID * 3},
+    "very long names": {f"{i}" * 7000: GRID + i for i in range(10)},
     "sixty": {f"layer{i}": GRID[:1, : 1 + i % 3] for i in range(60)},
     "all bytes": {"a": numeric.arange(256, dtype="u1"), "b": numeric.arange(255, -1, -1, dtype="u1")},
     "wide numbers": {"u": numeric.array([2**64 - 1, 0], "u8"), "h": numeric.array([0.1, -0.0], "f2")},
@@ -531,6 +532,8 @@ survives(SETS["a transposed one"])
 survives(SETS["large"])
 # Hint: The header may be long: with a long name, or with sixty arrays, its length does not fit into one byte.
 [survives(SETS[name]) for name in ("a long name", "sixty")]
+# Hint: The header may be longer than 65,535 bytes, too: ten names have 7,000 letters each here.
+survives(SETS["very long names"])
 # Hint: A name may have any letters. The header's length is counted in bytes, after `.encode()`, and a letter such as ö
 # takes two. No letter is free to separate one field from the next.
 survives(SETS["other letters"])
@@ -765,12 +768,12 @@ WORD = {
 }  # fmt: skip
 
 
-def said_of(nodes, *_):
+def result_of(nodes, *_):
     return nodes
 
 
 @referee
-def said_of(nodes, _, x, right, most):
+def result_of(nodes, _, x, right, most):
     """What comes of a spelling: right, too long, a word that is none, or the first place of another number."""
     values = {"x": x}
     with numeric.errstate(all="ignore"):
@@ -797,15 +800,15 @@ WIDE = POINTS.astype("f8")
 SILU, SOFTPLUS = WIDE / (1 + numeric.exp(-WIDE)), numeric.logaddexp(0, WIDE)
 VARIANCE = ROWS.astype("f8").var(-1, keepdims=True)
 # Hint: `silu` is x times the sigmoid of x: two nodes, and the last gives "y".
-said_of(silu, POINTS, SILU, 2)
+result_of(silu, POINTS, SILU, 2)
 # Hint: `variance`: take the mean away from x first, then square, and take the mean of the squares, with its axis kept.
-said_of(variance, ROWS, VARIANCE, 4)
+result_of(variance, ROWS, VARIANCE, 4)
 # Hint: `softplus` near 0: the sum of max(x, 0) and log(1 + e^(−|x|)).
-said_of(softplus, POINTS[:-3], SOFTPLUS[:-3], 7)
+result_of(softplus, POINTS[:-3], SOFTPLUS[:-3], 7)
 # Hint: `softplus` at 100 and 500: e^100 is infinite in float32. Raise e only to −|x|.
-said_of(softplus, POINTS[:-1], SOFTPLUS[:-1], 7)
+result_of(softplus, POINTS[:-1], SOFTPLUS[:-1], 7)
 # Hint: `softplus` at −100: the sigmoid of −100 raises e to 100, and gives 0, which has no logarithm.
-said_of(softplus, POINTS, SOFTPLUS, 7)
+result_of(softplus, POINTS, SOFTPLUS, 7)
 
 # %% [markdown] hints="onnx_words"
 # 1. silu: one node gives the sigmoid, and the next one multiplies it by x.
@@ -935,13 +938,13 @@ softplus = [
 # %% [markdown]
 # ## 5. A loader that refuses
 #
-# **2 points, 9 minutes.** Texts of part 2 now come from strangers. Write `load(text)`: it gives the list of rows, or
-# raises `BadFile` with a message that names the culprit. Nothing is run. It is to refuse
+# **2 points, 9 minutes.** Texts of part 2 now come from strangers. Write `load(text)`. It returns the list of rows, or
+# raises `BadFile` with a message that names the culprit. It runs nothing. It refuses
 #
 # - what is no JSON, no list, or an empty list;
 # - a row that is not `[op, numbers, value]`;
 # - an op that is not in `READS`: the message has the op's name in it;
-# - a wrong number of things that are read (`READS` says how many): the message has the op's name in it;
+# - a wrong number of rows that an op reads (`READS` says how many): the message has the op's name in it;
 # - a number that is not that of an *earlier* row, or is no whole number: the message has that number in it. Mind −1,
 #   with which Python finds the last element of a list.
 
@@ -998,6 +1001,17 @@ def outcome(text, culprit=""):
         return "error", type(error).__name__
 
 
+def what_runs(text):
+    """The ops that are called while `load` reads a text."""
+    called, before = [], dict(OPS)
+    OPS.update({name: lambda *operands, name=name: called.append(name) or 0.0 for name in before})
+    try:
+        load(text)
+    finally:
+        OPS.update(before)
+    return called
+
+
 @referee
 def outcome(sent, _, culprit=""):
     """How many rows there are, or whether BadFile refused the text with the culprit's name."""
@@ -1014,6 +1028,8 @@ def outcome(sent, _, culprit=""):
 # Hint: This text is good: `load` should return its list of rows.
 outcome(f'[{FIRST}["const", [], 2.5], ["mul", [0, 1], null], ["tanh", [2], null], ["add", [3, 3], null]]')
 outcome('[["input", [], "x"]]')
+# Hint: `load` should run nothing: it looks at the rows, and calls no op.
+what_runs('[["const", [], 1.0], ["neg", [0], null], ["add", [0, 1], null]]')
 # Hint: The whole text: refuse what is no JSON, what is no list, and an empty list, each with BadFile.
 [
     outcome(text)
@@ -1124,7 +1140,7 @@ def load(text):
 
 
 # %% wrong="refuses"
-# Shows: The text was given back, and the list of rows is wanted.
+# Shows: The text was returned, not the list of rows.
 # Hint: What does `json.loads` give?
 def load(text):
     try:

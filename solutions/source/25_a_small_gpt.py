@@ -259,11 +259,11 @@ def counted(learn, held):
 # ## 3. What is computed again
 #
 # **2 points, 8 minutes.** `write` in the lesson runs the network on the whole text for each new letter. (It fills the
-# text up with zeros, too; ignore those here: a text of p letters is p rows.) But rows of earlier letters do not change:
-# each letter looks only at those before it. Of the three parts that attention makes of a row, `q`, `k` and `v`, the
-# *query* `q` is needed by this letter alone, the *key* `k` and the *value* `v` by all that come after it. A *cache*
-# keeps keys and values, in each layer, of every letter that went through; then a new letter is a single row, which
-# reads them.
+# text up with zeros, too; ignore those here: a text of p letters is p rows.) But the rows of earlier letters do not
+# change, because each letter looks only at the letters before it. Of the three parts that attention makes of a row,
+# `q`, `k` and `v`, the *query* `q` is needed by this letter alone, the *key* `k` and the *value* `v` by all that come
+# after it. A *cache* keeps keys and values, in each layer, of every letter that went through; then a new letter is a
+# single row, which reads them.
 #
 # A text of p letters is there, and n letters are written after it, one by one; p + n fits into the context. The last
 # one of them is never read. Write `work(p, n, layers, channels)`, three numbers:
@@ -382,7 +382,7 @@ check("which_need")
 [str(chosen.get(need)).strip().lower() for need in "abcdef"]
 
 # %% [markdown] hints="which_need"
-# 1. Strike out what does not fit, for each need anew; choose among what is left.
+# 1. Strike out what does not fit, for each need; choose among what is left.
 # 2. A loss below 2 strikes out "short" and "pairs"; 200,000 bytes leave "int8" and "pairs"; 100 steps "short" and
 #    "pairs".
 # 3. Three of the six are "pairs", and "short" is never the answer.
@@ -514,16 +514,16 @@ layers, heads, channels, context = 3, 4, 40, 48
 
 # %% wrong="gpt_within"
 # Shows: Within the limits, but with one layer only.
-# Hint: Two layers are wanted, each of fewer channels.
+# Hint: Take two layers, each with fewer channels.
 layers, heads, channels, context = 1, 4, 72, 48
 
 # %% wrong="gpt_within"
 # Shows: It was made narrow until it fits, and has too few parameters now.
-# Hint: A little wider: 60,000 are wanted.
+# Hint: Make it a little wider: the gate is at 60,000.
 layers, heads, channels, context = 2, 4, 40, 48
 
 # %% wrong="gpt_within"
-# Shows: The context was cut below what is wanted.
+# Shows: The context is shorter than the gate allows.
 # Hint: 48 letters at least.
 layers, heads, channels, context = 2, 4, 56, 32
 

@@ -190,13 +190,10 @@ def test_the_logarithm_of_gamma_has_its_digits_near_its_zeros_below_0(mode):
 
 
 SUMS = {
-    "softmax": lambda x: x.softmax(-1),
-    "log_softmax": lambda x: x.log_softmax(-1),
-    "columns": lambda x: x.softmax(0),
+    "softmax": lambda x: x.softmax(-1), "log_softmax": lambda x: x.log_softmax(-1), "columns": lambda x: x.softmax(0),
     "cross entropy": lambda x: F.cross_entropy(x, mg.tensor(np.zeros(x.shape[0], int))),
-    "layer norm": lambda x: F.layer_norm(x, x.shape[-1:]),
-    "sums": lambda x: (x * x).sum(-1),
-}
+    "layer norm": lambda x: F.layer_norm(x, x.shape[-1:]), "sums": lambda x: (x * x).sum(-1),
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("shape", [(300, 300), (3, 20_000), (8, 8193), (9, 5000)])

@@ -163,59 +163,37 @@ def test_every_gradient_is_that_of_float32_rounded_once(dtype):
 # -- beside PyTorch ----------------------------------------------------------------------------------
 
 EXACT = {
-    "add": lambda m, x, y: x + y,
-    "subtract": lambda m, x, y: x - y,
-    "multiply": lambda m, x, y: x * y,
-    "divide": lambda m, x, y: x / y,
-    "number": lambda m, x, y: (x + 0.1) * 3 / 7,
-    "sqrt": lambda m, x, y: m.sqrt(abs(x)),
-    "neg": lambda m, x, y: -x,
-    "maximum": lambda m, x, y: m.maximum(x, y),
-    "where": lambda m, x, y: m.where(x > y, x, y * 2),
-    "clamp": lambda m, x, y: m.clamp(x, -0.5, 0.7),
-    "relu": lambda m, x, y: m.relu(x),
-    "square": lambda m, x, y: x**2,
-    "floor": lambda m, x, y: m.floor(x * 5),
-    "compare": lambda m, x, y: (x <= y) | (x == x),
-    "index": lambda m, x, y: x[1:, ::2],
-    "gather": lambda m, x, y: x.T.reshape(-1)[3:9],
-    "sort": lambda m, x, y: m.sort(x, -1)[0],
-    "max": lambda m, x, y: m.amax(x, 1),
-    "cat": lambda m, x, y: m.cat([x, y], 1),
-    "to float16": lambda m, x, y: x.half() * y.half(),
-    "beside float16": lambda m, x, y: x.half() + y,
-}
+    "add": lambda m, x, y: x + y, "subtract": lambda m, x, y: x - y, "multiply": lambda m, x, y: x * y,
+    "divide": lambda m, x, y: x / y, "number": lambda m, x, y: (x + 0.1) * 3 / 7,
+    "sqrt": lambda m, x, y: m.sqrt(abs(x)), "neg": lambda m, x, y: -x, "maximum": lambda m, x, y: m.maximum(x, y),
+    "where": lambda m, x, y: m.where(x > y, x, y * 2), "clamp": lambda m, x, y: m.clamp(x, -0.5, 0.7),
+    "relu": lambda m, x, y: m.relu(x), "square": lambda m, x, y: x**2, "floor": lambda m, x, y: m.floor(x * 5),
+    "compare": lambda m, x, y: (x <= y) | (x == x), "index": lambda m, x, y: x[1:, ::2],
+    "gather": lambda m, x, y: x.T.reshape(-1)[3:9], "sort": lambda m, x, y: m.sort(x, -1)[0],
+    "max": lambda m, x, y: m.amax(x, 1), "cat": lambda m, x, y: m.cat([x, y], 1),
+    "to float16": lambda m, x, y: x.half() * y.half(), "beside float16": lambda m, x, y: x.half() + y,
+}  # fmt: skip
 CLOSE = {
     **{
         name: lambda m, x, y, name=name: getattr(m, name)(x)
         for name in ("exp", "tanh", "sigmoid", "sin", "erf", "expm1")
     },
     **{name: lambda m, x, y, name=name: getattr(m, name)(abs(x) + 0.1) for name in ("log", "log1p", "rsqrt", "lgamma")},
-    "gelu": lambda m, x, y: functions(m).gelu(x),
-    "silu": lambda m, x, y: functions(m).silu(x),
-    "softplus": lambda m, x, y: functions(m).softplus(x),
-    "power": lambda m, x, y: abs(x) ** y,
-    "sum": lambda m, x, y: x.sum(1),
-    "mean": lambda m, x, y: x.mean(),
-    "var": lambda m, x, y: x.var(1),
-    "prod": lambda m, x, y: x.prod(1),
-    "norm": lambda m, x, y: x.norm(),
-    "cumsum": lambda m, x, y: x.cumsum(1),
-    "logsumexp": lambda m, x, y: x.logsumexp(1),
-    "softmax": lambda m, x, y: x.softmax(1) * y,
-    "log_softmax": lambda m, x, y: x.log_softmax(1),
-    "matmul": lambda m, x, y: x @ y.T,
-    "einsum": lambda m, x, y: m.einsum("ij,kj->ik", x, y),
-    "linear": lambda m, x, y: functions(m).linear(x, y, y[:, 0]),
+    "gelu": lambda m, x, y: functions(m).gelu(x), "silu": lambda m, x, y: functions(m).silu(x),
+    "softplus": lambda m, x, y: functions(m).softplus(x), "power": lambda m, x, y: abs(x) ** y,
+    "sum": lambda m, x, y: x.sum(1), "mean": lambda m, x, y: x.mean(), "var": lambda m, x, y: x.var(1),
+    "prod": lambda m, x, y: x.prod(1), "norm": lambda m, x, y: x.norm(), "cumsum": lambda m, x, y: x.cumsum(1),
+    "logsumexp": lambda m, x, y: x.logsumexp(1), "softmax": lambda m, x, y: x.softmax(1) * y,
+    "log_softmax": lambda m, x, y: x.log_softmax(1), "matmul": lambda m, x, y: x @ y.T,
+    "einsum": lambda m, x, y: m.einsum("ij,kj->ik", x, y), "linear": lambda m, x, y: functions(m).linear(x, y, y[:, 0]),
     "layer_norm": lambda m, x, y: functions(m).layer_norm(x, (x.shape[-1],)) * y,
     "conv": lambda m, x, y: functions(m).conv2d(x.reshape(1, 2, 6, 8), y.reshape(2, 2, 4, 6)),
     "avg_pool": lambda m, x, y: functions(m).avg_pool2d(x.reshape(1, 2, 6, 8), 2),
     "max_pool": lambda m, x, y: functions(m).max_pool2d(x.reshape(1, 2, 6, 8), 2),
     "attention": lambda m, x, y: functions(m).scaled_dot_product_attention(x[None], y[None], x[None]),
-    "mse": lambda m, x, y: functions(m).mse_loss(x, y),
-    "huber": lambda m, x, y: functions(m).smooth_l1_loss(x, y),
+    "mse": lambda m, x, y: functions(m).mse_loss(x, y), "huber": lambda m, x, y: functions(m).smooth_l1_loss(x, y),
     "cross entropy": lambda m, x, y: functions(m).cross_entropy(x, m.arange(8) % 3),
-}
+}  # fmt: skip
 
 
 def both(torch, f, dtype):

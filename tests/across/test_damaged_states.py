@@ -48,20 +48,14 @@ def sequence():
 
 
 MAKERS = {
-    "module": net,
-    "SGD": lambda: optimizer("SGD", lr=0.1, momentum=0.9),
-    "Adam": lambda: optimizer("Adam"),
-    "Adafactor": lambda: optimizer("Adafactor"),
-    "LBFGS": lambda: optimizer("LBFGS"),
-    "StepLR": lambda: schedule("StepLR", 2),
-    "LambdaLR": lambda: schedule("LambdaLR", lambda t: 1.0),
-    "OneCycleLR": lambda: schedule("OneCycleLR", 1.0, 10),
-    "ReduceLROnPlateau": lambda: schedule("ReduceLROnPlateau"),
-    "SequentialLR": sequence,
-    "GradScaler": mg.amp.GradScaler,
+    "module": net, "SGD": lambda: optimizer("SGD", lr=0.1, momentum=0.9), "Adam": lambda: optimizer("Adam"),
+    "Adafactor": lambda: optimizer("Adafactor"), "LBFGS": lambda: optimizer("LBFGS"),
+    "StepLR": lambda: schedule("StepLR", 2), "LambdaLR": lambda: schedule("LambdaLR", lambda t: 1.0),
+    "OneCycleLR": lambda: schedule("OneCycleLR", 1.0, 10), "ReduceLROnPlateau": lambda: schedule("ReduceLROnPlateau"),
+    "SequentialLR": sequence, "GradScaler": mg.amp.GradScaler,
     "DistributedSampler": lambda: mg.distributed.DistributedSampler(range(10), 2, 1),
     "DataLoader": lambda: DataLoader(TensorDataset(mg.zeros(10, 2)), batch_size=2, shuffle=True, generator=1),
-}
+}  # fmt: skip
 
 
 def ways(x, way=()):

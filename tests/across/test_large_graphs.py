@@ -100,16 +100,10 @@ def build(n):
 
 
 @pytest.mark.share(8)
-@pytest.mark.parametrize(
-    "work",
-    [
-        lambda y, leaves: y.backward(),
-        lambda y, leaves: Tape(None, y, computed_from(leaves, history(y)), leaves),
-        lambda y, leaves: mg.draw(y, names={}).text,
-        lambda y, leaves: refused(ChainRule, y),
-    ],
-    ids=["backward", "replay", "draw", "ChainRule"],
-)
+@pytest.mark.parametrize("work", [
+    lambda y, leaves: y.backward(), lambda y, leaves: Tape(None, y, computed_from(leaves, history(y)), leaves),
+    lambda y, leaves: mg.draw(y, names={}).text, lambda y, leaves: refused(ChainRule, y),
+], ids=["backward", "replay", "draw", "ChainRule"])  # fmt: skip
 def test_a_graph_of_values_takes_the_same_calls_and_bytes_a_value_however_many(work):
     """Of a million, as of a few. Straight lines of Python take 6 kB a value, and a box for each took 1 kB."""
 

@@ -210,29 +210,20 @@ def names_of_what_is_kept(y, known):
 
 
 KEPT = {
-    "x + w, x − w, −x": (lambda x, w, d: x + w - (-x), set()),
-    "x w": (lambda x, w, d: x * w, {"x", "w"}),
-    "x d": (lambda x, w, d: x * d, {"d"}),
-    "3 x": (lambda x, w, d: x * 3, {"f8[]"}),
-    "x / d": (lambda x, w, d: x / d, {"d"}),
-    "x²": (lambda x, w, d: x**2, {"x"}),
-    "of the result: exp": (lambda x, w, d: x.exp(), {"y"}),
-    "of the result: tanh": (lambda x, w, d: x.tanh(), {"y"}),
+    "x + w, x − w, −x": (lambda x, w, d: x + w - (-x), set()), "x w": (lambda x, w, d: x * w, {"x", "w"}),
+    "x d": (lambda x, w, d: x * d, {"d"}), "3 x": (lambda x, w, d: x * 3, {"f8[]"}),
+    "x / d": (lambda x, w, d: x / d, {"d"}), "x²": (lambda x, w, d: x**2, {"x"}),
+    "of the result: exp": (lambda x, w, d: x.exp(), {"y"}), "of the result: tanh": (lambda x, w, d: x.tanh(), {"y"}),
     "of the result: sigmoid": (lambda x, w, d: x.sigmoid(), {"y"}),
-    "of the result: sqrt": (lambda x, w, d: x.sqrt(), {"y"}),
-    "of the result: relu": (lambda x, w, d: x.relu(), {"y"}),
+    "of the result: sqrt": (lambda x, w, d: x.sqrt(), {"y"}), "of the result: relu": (lambda x, w, d: x.relu(), {"y"}),
     "of the result: softmax": (lambda x, w, d: x.softmax(1), {"y"}),
     "of the result: log_softmax": (lambda x, w, d: x.log_softmax(1), {"y"}),
-    "of the operand: log": (lambda x, w, d: x.log(), {"x"}),
-    "of the operand: sin": (lambda x, w, d: x.sin(), {"x"}),
-    "of the operand: gelu": (lambda x, w, d: F.gelu(x), {"x"}),
-    "of the operand: var": (lambda x, w, d: x.var(), {"x"}),
+    "of the operand: log": (lambda x, w, d: x.log(), {"x"}), "of the operand: sin": (lambda x, w, d: x.sin(), {"x"}),
+    "of the operand: gelu": (lambda x, w, d: F.gelu(x), {"x"}), "of the operand: var": (lambda x, w, d: x.var(), {"x"}),
     "of the operand: layer_norm": (lambda x, w, d: F.layer_norm(x, (4,)), {"x"}),
     "of both: logsumexp": (lambda x, w, d: x.logsumexp(1), {"x", "y"}),
-    "of both: amax": (lambda x, w, d: x.amax(1), {"x", "y"}),
-    "x W": (lambda x, w, d: x @ w.t(), {"x", "f8[4, 4]"}),
-    "d W": (lambda x, w, d: d @ w.t(), {"d"}),
-    "sums and means": (lambda x, w, d: x.sum(1) + w.mean(1), set()),
+    "of both: amax": (lambda x, w, d: x.amax(1), {"x", "y"}), "x W": (lambda x, w, d: x @ w.t(), {"x", "f8[4, 4]"}),
+    "d W": (lambda x, w, d: d @ w.t(), {"d"}), "sums and means": (lambda x, w, d: x.sum(1) + w.mean(1), set()),
     "cumsum": (lambda x, w, d: x.cumsum(1), set()),
     "moves": (lambda x, w, d: x.reshape(2, 8).t().flip(0).unsqueeze(1).broadcast_to(8, 3, 2), set()),
     "pieces": (lambda x, w, d: mg.cat([x[1:], w[:2].tril(), mg.stack([x[0], w[0]])]), set()),
@@ -242,7 +233,7 @@ KEPT = {
     "cross-entropy": (lambda x, w, d: F.cross_entropy(x, mg.tensor([0, 1, 2, 3])), {"x", "i8[4]"}),
     "mean squared error": (lambda x, w, d: F.mse_loss(x, d), {"f8[4, 4]"}),
     "edits in place that need no old value": (lambda x, w, d: (x + 1).add_(w).sub_(d), set()),
-}
+}  # fmt: skip
 
 
 @table("case", KEPT)

@@ -9,17 +9,11 @@ from tests.support.table import table
 
 SMALL = ["bool", "int8", "uint8", "int16", "int64"]
 BINARY = {
-    "add": lambda n, x: n + x,
-    "subtract": lambda n, x: n - x,
-    "multiply": lambda n, x: n * x,
-    "divide": lambda n, x: n / x,
-    "power": lambda n, x: x**n,
-    "maximum": mg.maximum,
-    "atan2": lambda n, x: mg.atan2(n, x) + mg.atan2(x, n),
-    "hypot": mg.hypot,
-    "logaddexp": mg.logaddexp,
+    "add": lambda n, x: n + x, "subtract": lambda n, x: n - x, "multiply": lambda n, x: n * x,
+    "divide": lambda n, x: n / x, "power": lambda n, x: x**n, "maximum": mg.maximum,
+    "atan2": lambda n, x: mg.atan2(n, x) + mg.atan2(x, n), "hypot": mg.hypot, "logaddexp": mg.logaddexp,
     "xlogy": lambda n, x: mg.xlogy(x, n),
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("dtype", SMALL)

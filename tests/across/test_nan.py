@@ -9,12 +9,9 @@ from tests.support.table import table
 F = mg.nn.functional
 DTYPES = ["float64", "float32", "float16", "bfloat16"]
 WAYS = {
-    "eagerly": lambda f: f,
-    "traced": mg.function,
-    "compiled": mg.function(jit_compile=True),
-    "in C++": mg.function(jit_compile="native"),
-    "batched": lambda f: lambda x: mg.vmap(f)(x[None])[0],
-}
+    "eagerly": lambda f: f, "traced": mg.function, "compiled": mg.function(jit_compile=True),
+    "in C++": mg.function(jit_compile="native"), "batched": lambda f: lambda x: mg.vmap(f)(x[None])[0],
+}  # fmt: skip
 ROWS = np.array([[1.0, np.nan, -2.0, 3.0], [np.nan] * 4, [0.0, 5.0, np.inf, -1.0], [-np.inf, 2.0, -np.nan, np.nan]])
 IN_ORDER = np.sort(ROWS, 1)
 PAIRS = np.stack([ROWS[:, :-1], ROWS[:, 1:]])
@@ -88,17 +85,11 @@ def test_infinity_becomes_the_largest_number_of_the_dtype(dtype, way):
 # -- integers that wrap ------------------------------------------------------------------------------
 
 MEANS = {
-    "mean": lambda x: x.mean(),
-    "mean of rows": lambda x: x.mean(1),
-    "var": lambda x: x.var(),
-    "std": lambda x: x.std(1),
-    "var_mean": lambda x: x.var_mean()[1],
-    "std_mean": lambda x: x.std_mean()[1],
-    "nanmean": lambda x: x.nanmean(1),
-    "trapezoid": mg.trapezoid,
-    "cumulative_trapezoid": mg.cumulative_trapezoid,
+    "mean": lambda x: x.mean(), "mean of rows": lambda x: x.mean(1), "var": lambda x: x.var(),
+    "std": lambda x: x.std(1), "var_mean": lambda x: x.var_mean()[1], "std_mean": lambda x: x.std_mean()[1],
+    "nanmean": lambda x: x.nanmean(1), "trapezoid": mg.trapezoid, "cumulative_trapezoid": mg.cumulative_trapezoid,
     "embedding_bag": lambda x: F.embedding_bag(mg.tensor([[0, 1]]), x, mode="mean"),
-}
+}  # fmt: skip
 
 
 @pytest.mark.share(2)

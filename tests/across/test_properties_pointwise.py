@@ -91,16 +91,8 @@ def test_a_python_number_leaves_the_width_of_a_float_alone(xs, number):
     x = Tensor(xs[0])
     with quietly():
         made = [
-            x + number,
-            number - x,
-            x * number,
-            x / number,
-            number / x,
-            x**number,
-            number**x,
-            x // number,
-            x % number,
-        ]
+            x + number, number - x, x * number, x / number, number / x, x**number, number**x, x // number, x % number,
+        ]  # fmt: skip
         made += [mg.maximum(x, number), mg.maximum(number, x), x.clamp(-number, number), x.where(x > number, number)]
 
     assert {y.dtype for y in made} == {x.dtype}

@@ -73,17 +73,14 @@ def loaded(f, args, tmp_path):
 
 
 WORLDS = {
-    "eager": lambda f, args, _: f,
-    "traced": lambda f, args, _: mg.function(f),
+    "eager": lambda f, args, _: f, "traced": lambda f, args, _: mg.function(f),
     "compiled": lambda f, args, _: mg.function(f, jit_compile=True),
-    "native": lambda f, args, _: mg.function(f, jit_compile="native"),
-    "session": lambda f, args, _: session(f, args),
-    "loaded": loaded,
-    "vmap": lambda f, args, _: lambda *xs: mg.vmap(f)(*(mg.stack([x, x]) for x in xs)),
+    "native": lambda f, args, _: mg.function(f, jit_compile="native"), "session": lambda f, args, _: session(f, args),
+    "loaded": loaded, "vmap": lambda f, args, _: lambda *xs: mg.vmap(f)(*(mg.stack([x, x]) for x in xs)),
     "gradient": lambda f, args, _: mg.function(
         lambda *xs: mg.func.grad(lambda s, *rest: (f(*rest) * s).sum())(mg.ones(()), *xs)
     ),
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("world", WORLDS)

@@ -82,16 +82,10 @@ def test_jacobians_by_rows_and_by_columns_are_one():
         near(J.select(1, i), moved(curve, [x], [UNITS[i]]), 1e-6)
 
 
-@table(
-    "derivative",
-    [
-        lambda f, x: func.jacrev(f)(x),
-        lambda f, x: func.jacfwd(f)(x),
-        lambda f, x: func.hessian(lambda x: f(x).sum())(x),
-        mg.autograd.functional.jacobian,
-        lambda f, x: mg.autograd.functional.hessian(lambda x: f(x).sum(), x),
-    ],
-)
+@table("derivative", [
+    lambda f, x: func.jacrev(f)(x), lambda f, x: func.jacfwd(f)(x), lambda f, x: func.hessian(lambda x: f(x).sum())(x),
+    mg.autograd.functional.jacobian, lambda f, x: mg.autograd.functional.hessian(lambda x: f(x).sum(), x),
+])  # fmt: skip
 def test_a_jacobian_runs_the_function_once(derivative):
     """By columns it was once for each input, and there were as many backward passes as rows."""
     runs = []

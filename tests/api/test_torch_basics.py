@@ -14,27 +14,21 @@ CLASSES = np.array([0, 4, 4, 2])
 FUNCTIONS = {
     "an MLP with cross entropy": (
         lambda a, b: mg.cross_entropy(a.tanh() @ b, CLASSES),
-        lambda a, b: torch.nn.functional.cross_entropy(a.tanh() @ b, torch.tensor(CLASSES)),
-        (A, B),
+        lambda a, b: torch.nn.functional.cross_entropy(a.tanh() @ b, torch.tensor(CLASSES)), (A, B),
     ),
     "softmax": (lambda a: (mg.softmax(a, 1) * a).sum(), lambda a: (torch.softmax(a, 1) * a).sum(), (A,)),
     "means and maxima": (lambda a: (a.mean(0) * a.max(axis=0)).sum(), lambda a: (a.mean(0) * a.amax(0)).sum(), (A,)),
     "ties": (
-        lambda a: (a * 0).max(axis=1).sum() + a.relu().sum(),
-        lambda a: (a * 0).amax(1).sum() + a.relu().sum(),
-        (A,),
+        lambda a: (a * 0).max(axis=1).sum() + a.relu().sum(), lambda a: (a * 0).amax(1).sum() + a.relu().sum(), (A,),
     ),
     "maximum and minimum of equals": (
         lambda a: (a.maximum(a * 1) * 2 + a.minimum(a * 1)).sum(),
-        lambda a: (torch.maximum(a, a * 1) * 2 + torch.minimum(a, a * 1)).sum(),
-        (A,),
+        lambda a: (torch.maximum(a, a * 1) * 2 + torch.minimum(a, a * 1)).sum(), (A,),
     ),
     "choices": (
-        lambda a, p: mg.where(a > 0, a * p, -p).sum(),
-        lambda a, p: torch.where(a > 0, a * p, -p).sum(),
-        (A, P),
+        lambda a, p: mg.where(a > 0, a * p, -p).sum(), lambda a, p: torch.where(a > 0, a * p, -p).sum(), (A, P),
     ),
-}
+}  # fmt: skip
 SAME_TEXT = {
     "broadcasting": (lambda a, p: (a / p[0] - p[:, :1] * a).sum(), (A, P)),
     "indexing twice": (lambda a: (a[[0, 2, 2], [1, 1, 1]] ** 2).sum(), (A,)),

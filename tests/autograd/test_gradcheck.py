@@ -55,17 +55,13 @@ WRONG = {
     "the second result": lambda x: (x * 1, x.apply(SineOffByALittle())),
 }
 RIGHT = {
-    "an op": lambda x: x.sin(),
-    "a number": lambda x: x.sum(),
-    "several results": lambda x: (x.sum(), x * x, [x][0]),
+    "an op": lambda x: x.sin(), "a number": lambda x: x.sum(), "several results": lambda x: (x.sum(), x * x, [x][0]),
     "a result of integers beside one": lambda x: (x * x, (x > 1).astype("i8")),
     "edits in place": lambda x: (x * 1).mul_(x).exp_(),
     "a checkpoint": lambda x: mg.utils.checkpoint.checkpoint(lambda x: x.sin().exp(), x),
-    "a gradient": mg.func.grad(lambda x: (x.sin() * x).sum()),
-    "nothing that moves": lambda x: (x + 0.2).floor(),
-    "a constant": lambda x: mg.tensor([1.0, 2.0]),
-    "an unrecorded part": lambda x: x * x.numpy().size,
-}
+    "a gradient": mg.func.grad(lambda x: (x.sin() * x).sum()), "nothing that moves": lambda x: (x + 0.2).floor(),
+    "a constant": lambda x: mg.tensor([1.0, 2.0]), "an unrecorded part": lambda x: x * x.numpy().size,
+}  # fmt: skip
 
 
 @table("case", WRONG)

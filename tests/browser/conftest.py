@@ -346,33 +346,22 @@ def server(tmp_path_factory: pytest.TempPathFactory, browser: Browser) -> Iterat
         (home / path).parent.mkdir(parents=True, exist_ok=True)
         (home / path).write_text(text, encoding="utf-8")
     own = {
-        "JUPYTER_CONFIG_DIR": home / "config",
-        "JUPYTER_DATA_DIR": home / "data",
+        "JUPYTER_CONFIG_DIR": home / "config", "JUPYTER_DATA_DIR": home / "data",
         "JUPYTER_PATH": home / "data",  # before the environment of this Python
-        "JUPYTER_RUNTIME_DIR": home / "runtime",
-        "JUPYTERLAB_SETTINGS_DIR": home / "settings",
-        "JUPYTERLAB_WORKSPACES_DIR": home / "workspaces",
-        "IPYTHONDIR": home / "ipython",
+        "JUPYTER_RUNTIME_DIR": home / "runtime", "JUPYTERLAB_SETTINGS_DIR": home / "settings",
+        "JUPYTERLAB_WORKSPACES_DIR": home / "workspaces", "IPYTHONDIR": home / "ipython",
         "PYTHONPATH": f"{ROOT}{os.pathsep}{home}",
-    }
+    }  # fmt: skip
     # An optional check of addresses, which compiles a grammar for three seconds when a server starts.
     (home / "rfc3987_syntax.py").write_text("raise ImportError", encoding="utf-8")
     environment = {**os.environ, **{key: str(value) for key, value in own.items()}}
     port = free_port()
     options = [
-        "--no-browser",
-        "--allow-root",
-        "--ip=127.0.0.1",
-        f"--port={port}",
-        "--ServerApp.port_retries=0",
-        f"--ServerApp.root_dir={folder}",
-        "--IdentityProvider.token=",
-        "--ServerApp.password=",
-        "--expose-app-in-browser",
-        "--LabApp.check_for_updates_class=jupyterlab.NeverCheckForUpdate",
-        "--LabApp.extension_manager=readonly",
-        f"--LabApp.extra_labextensions_path={ROOT / 'share' / 'jupyterlab'}",
-    ]
+        "--no-browser", "--allow-root", "--ip=127.0.0.1", f"--port={port}", "--ServerApp.port_retries=0",
+        f"--ServerApp.root_dir={folder}", "--IdentityProvider.token=", "--ServerApp.password=",
+        "--expose-app-in-browser", "--LabApp.check_for_updates_class=jupyterlab.NeverCheckForUpdate",
+        "--LabApp.extension_manager=readonly", f"--LabApp.extra_labextensions_path={ROOT / 'share' / 'jupyterlab'}",
+    ]  # fmt: skip
     log = home / "log.txt"
     with log.open("w", encoding="utf-8") as out:
         command = [sys.executable, "-m", "jupyterlab", *options]

@@ -14,8 +14,7 @@ from tests.browser.conftest import Visit, press
 ASK = """
 from minigrad.course import Predict, reveal
 
-p = Predict("ran. `one`", "How many of `f(x)` ran?")
-p
+Predict("ran. `one`", "How many of `f(x)` ran?")
 """
 REVEAL = "reveal('ran. `one`', len('12345'))"
 WHY = """\
@@ -84,7 +83,7 @@ def test_without_a_lock_the_answer_stays_folded_until_one_is_locked(lab, name):
     expect(page.get_by_role("button", name="Show the result")).to_be_hidden()
     expect(page.locator(ANSWER)).to_have_attribute("open", "")
     page.locator(f"{ANSWER} summary").click()
-    notebook.kernel("p.say = 'Changed later.'")
+    notebook.kernel("_minigrad_memory.predictions['ran. `one`'].face.say = 'Changed later.'")
     expect(page.locator(".mg-say")).to_have_text("Changed later.")
     assert is_folded(page)  # the reader closed it
 

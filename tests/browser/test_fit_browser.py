@@ -71,16 +71,12 @@ def untrained():
 
 
 WIDGETS = {
-    "GraphView": network,
-    "ChainRule": scalars,
-    "ChainRule of arrays": matrices,
+    "GraphView": network, "ChainRule": scalars, "ChainRule of arrays": matrices,
     "ForwardAndReverse": lambda: ForwardAndReverse(polar, 2.0, 0.5),
     "StaticVsDynamic": lambda: StaticVsDynamic(f, mg.tensor(1.0)),
     "PassViewer": lambda: PassViewer(mg.function(layer), mg.ones(32, 64), mg.ones(64, 16), mg.ones(16)),
-    "Pipeline": Pipeline,
-    "AllReduce": AllReduce,
-    "TrainingView": untrained,
-}
+    "Pipeline": Pipeline, "AllReduce": AllReduce, "TrainingView": untrained,
+}  # fmt: skip
 GRAPHS = sorted(WIDGETS.keys() - {"Pipeline", "TrainingView"})  # not a timetable, and not a curve
 
 

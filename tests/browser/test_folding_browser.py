@@ -7,14 +7,10 @@ import pytest
 from playwright.sync_api import expect
 
 CELLS = [
-    "# A lesson",
-    "x = 3",
-    "### Further: the square, without which the road goes on",
-    "from minigrad.course import Predict, reveal\nPredict('square', 'What is x * x?')",
-    "y = x * x\ny",
-    "## The road",
+    "# A lesson", "x = 3", "### Further: the square, without which the road goes on",
+    "from minigrad.course import Predict, reveal\nPredict('square', 'What is x * x?')", "y = x * x\ny", "## The road",
     "x + 1",
-]
+]  # fmt: skip
 HEADING, QUESTION, SQUARE, ROAD = 2, 3, 4, 5
 
 

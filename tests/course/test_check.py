@@ -141,6 +141,22 @@ def test_a_known_wrong_answer_gets_its_own_hint_and_no_points():
     assert verdict.says == ("`double(3)` should give 6, and gave 9.", f"{exercise.SAME}It squares.")
 
 
+def test_a_mistake_is_named_after_an_exception_only_if_the_exception_says_the_same():
+    """Any TypeError in all probes was taken for the one known mistake that raises a TypeError."""
+    facts = {"points": 1, "defines": ["f"], "open": True, "probes": "f(1)\nf([2])", "hints": ["Think."]}
+    known = {
+        "shows": "It adds text to numbers.",
+        "hint": "Leave the text out.",
+        "outcomes": [["raised", "TypeError"]] * 2,
+        "message": "unsupported operand type(s) for +: 'int' and 'str'",
+    }
+    told = part_of("f", facts | {"expected": [["gave", 1], ["gave", 2]], "wrong": [known]})
+
+    assert answered("def f(x): return 3 + 'x'", told).hint == "Hint: Leave the text out."
+    for other in ("len(3)", "x.append(1, 2) if isinstance(x, list) else x()", "f()"):
+        assert answered(f"def f(x): return {other}", told).wrong is None
+
+
 def test_a_hint_goes_by_the_probe_that_failed_and_not_by_the_number_of_attempts():
     """A third attempt was told how `second` is found, when `fourth` was wrong."""
     attempts = ["x + 3", "x + 1", "x + 3", "x + 2"]
@@ -170,6 +186,12 @@ def test_rows_that_differ_are_named():
     (told,) = answered("def f(): return {'nodes': 4, 'each after its parents': True}", table).says
 
     assert told == "`f()` differs in `nodes`, which should be 3 and is 4."
+    listed = part("f()", [{"left": 1}, {"left": 2}, {"left": 3}], defines="f", is_open=True)
+    (told,) = answered("def f(): return [{'left': 1}, {'left': 0}, {'left': 3}]", listed).says
+    assert told == "`f()` differs in entry 2: `left`, which should be 2 and is 0."
+    words = part("f()", ["refused", "refused"], defines="f", is_open=True)
+    (told,) = answered("def f(): return ['2 rows', 'refused']", words).says
+    assert told == "`f()` differs in entry 1: should be 'refused' and is '2 rows'."
 
 
 def test_equal_numbers_of_other_types_are_accepted():

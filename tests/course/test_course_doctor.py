@@ -44,16 +44,13 @@ def test_what_is_said_to_people_is_a_line_for_each_finding(checkout: Checkout) -
     ("name", "version", "about", "words", "advice"),
     [
         (
-            "minigrad",
-            "0.0.6",
-            "its name",
-            "another project's minigrad 0.0.6 is installed too",
+            "minigrad", "0.0.6", "its name", "another project's minigrad 0.0.6 is installed too",
             "pip uninstall minigrad",
         ),
         ("numpy", "1.26.4", "packages", "needed: numpy>=2 (found 1.26.4)", "start.py"),
     ],
     ids=["another minigrad", "a package that is too old"],
-)
+)  # fmt: skip
 def test_what_is_installed_wrongly_is_found_out(checkout: Checkout, name, version, about, words, advice) -> None:
     status, found = findings(checkout, env=other_distribution(checkout.root, name, version))
 

@@ -51,17 +51,10 @@ def test_two_notebooks_may_ask_under_one_name(home, monkeypatch):
     assert [(r["notebook"], r["answer"]) for r in answers(home)] == [("01_what", 4), ("02_chain", 7)]
 
 
-@pytest.mark.parametrize(
-    "damage",
-    [
-        b'{"version": 1, "name": "bo',
-        b"\xff\xfe\n",
-        b"[]\n",
-        b'{"version": 99, "name": "boxes"}\n',
-        b"\n\n",
-        b'{"version": 1}',
-    ],
-)
+@pytest.mark.parametrize("damage", [
+    b'{"version": 1, "name": "bo', b"\xff\xfe\n", b"[]\n", b'{"version": 99, "name": "boxes"}\n', b"\n\n",
+    b'{"version": 1}',
+])  # fmt: skip
 def test_a_line_that_a_crash_cut_short_costs_that_line_only(home, damage):
     Ledger().add(ANSWER)
     with (home / FILE).open("ab") as file:

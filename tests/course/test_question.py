@@ -18,26 +18,12 @@ KINDS = {
 }
 
 
-@table(
-    "kind, given, value",
-    [
-        ("number", "4", 4),
-        ("number", " −2.5 ", -2.5),
-        ("number", "1e-3", 0.001),
-        ("number", np.int64(3), 3),
-        ("number", 10**400, 10**400),
-        ("option", "same", "same"),
-        ("truth", "True", True),
-        ("truth", False, False),
-        ("shape", "(2, 3)", [2, 3]),
-        ("shape", "2x3", [2, 3]),
-        ("shape", "4", [4]),
-        ("shape", "()", []),
-        ("shape", (2, 3), [2, 3]),
-        ("shape", 7, [7]),
-        ("order", ["c", "a", "b"], ["c", "a", "b"]),
-    ],
-)
+@table("kind, given, value", [
+    ("number", "4", 4), ("number", " −2.5 ", -2.5), ("number", "1e-3", 0.001), ("number", np.int64(3), 3),
+    ("number", 10**400, 10**400), ("option", "same", "same"), ("truth", "True", True), ("truth", False, False),
+    ("shape", "(2, 3)", [2, 3]), ("shape", "2x3", [2, 3]), ("shape", "4", [4]), ("shape", "()", []),
+    ("shape", (2, 3), [2, 3]), ("shape", 7, [7]), ("order", ["c", "a", "b"], ["c", "a", "b"]),
+])  # fmt: skip
 def test_an_answer_is_read_from_text_and_from_values(kind, given, value):
     read = KINDS[kind].read(given)
 
@@ -45,26 +31,16 @@ def test_an_answer_is_read_from_text_and_from_values(kind, given, value):
     assert type(read) is type(value)
 
 
-@table(
-    "kind, given, words",
-    [
-        ("number", "four", "'four' is not a number, such as 2 or 0.5."),
-        ("number", "1,5", "A decimal fraction has a point: 1.5."),
-        ("number", "nan", "is not a number"),
-        ("number", "9" * 5000, "is not a number"),
-        ("number", True, "True is not a number"),
-        ("number", int, "is not a number"),
-        ("option", "smaller", "'smaller' is not one of 'same', 'larger'."),
-        ("truth", "perhaps", "is not true or false."),
-        ("shape", "(2, -3)", "is not a shape"),
-        ("shape", "(2.5,)", "is not a shape"),
-        ("shape", "", "is not a shape"),
-        ("shape", [True], "is not a shape"),
-        ("order", ["a", "b"], "is not all of 'a', 'b', 'c', in an order."),
-        ("order", ["a", "a", "b"], "is not all of"),
-        ("order", "a", "is not all of"),
-    ],
-)
+@table("kind, given, words", [
+    ("number", "four", "'four' is not a number, such as 2 or 0.5."),
+    ("number", "1,5", "A decimal fraction has a point: 1.5."), ("number", "nan", "is not a number"),
+    ("number", "9" * 5000, "is not a number"), ("number", True, "True is not a number"),
+    ("number", int, "is not a number"), ("option", "smaller", "'smaller' is not one of 'same', 'larger'."),
+    ("truth", "perhaps", "is not true or false."), ("shape", "(2, -3)", "is not a shape"),
+    ("shape", "(2.5,)", "is not a shape"), ("shape", "", "is not a shape"), ("shape", [True], "is not a shape"),
+    ("order", ["a", "b"], "is not all of 'a', 'b', 'c', in an order."), ("order", ["a", "a", "b"], "is not all of"),
+    ("order", "a", "is not all of"),
+])  # fmt: skip
 def test_what_is_no_answer_is_refused_with_what_is_wanted(kind, given, words):
     with pytest.raises(ValueError) as refused:
         KINDS[kind].read(given)
@@ -72,25 +48,15 @@ def test_what_is_no_answer_is_refused_with_what_is_wanted(kind, given, words):
     assert words in str(refused.value)
 
 
-@table(
-    "guess, actual, words",
-    [
-        (6, 6.0, "and so it is."),
-        (0.3, 0.1 + 0.2, "and so it is."),
-        (4, 2, "it is 2: 2 too many, a factor of 2."),
-        (1, 3, "it is 3: 2 too few, a factor of 3."),
-        (0.5, 2.0, "it is 2: 1.5 too little, a factor of 4."),
-        (-2, 2, "it is 2: 4 too few, and of the other sign."),
-        (0, 5, "it is 5: 5 too few."),
-        (3, mg.tensor(1.0), "it is 1: 2 too many, a factor of 3."),
-        (3, mg.Value(1.0), "it is 1: 2 too many, a factor of 3."),
-        (3, np.float64(1.5), "it is 1.5: 1.5 too much, a factor of 2."),
-        (3, float("nan"), "it is nan."),
-        (3, float("inf"), "it is inf."),
-        (3, [1, 2], "it is [1, 2]."),
-        (3, None, "it is None."),
-    ],
-)
+@table("guess, actual, words", [
+    (6, 6.0, "and so it is."), (0.3, 0.1 + 0.2, "and so it is."), (4, 2, "it is 2: 2 too many, a factor of 2."),
+    (1, 3, "it is 3: 2 too few, a factor of 3."), (0.5, 2.0, "it is 2: 1.5 too little, a factor of 4."),
+    (-2, 2, "it is 2: 4 too few, and of the other sign."), (0, 5, "it is 5: 5 too few."),
+    (3, mg.tensor(1.0), "it is 1: 2 too many, a factor of 3."),
+    (3, mg.Value(1.0), "it is 1: 2 too many, a factor of 3."),
+    (3, np.float64(1.5), "it is 1.5: 1.5 too much, a factor of 2."), (3, float("nan"), "it is nan."),
+    (3, float("inf"), "it is inf."), (3, [1, 2], "it is [1, 2]."), (3, None, "it is None."),
+])  # fmt: skip
 def test_the_gap_between_numbers_is_told_in_words(guess, actual, words):
     asked = Question("n", "How much?")
 
@@ -113,17 +79,14 @@ def test_a_number_within_the_tolerance_is_right_and_one_beyond_is_not():
     assert not KINDS["number"].right(4.4, float("nan"))
 
 
-@table(
-    "said, words",
-    [
-        ({"kind": "essay"}, "number, option, truth, shape, order, got 'essay'"),
-        ({"kind": "option", "options": ("a",)}, "at least two options"),
-        ({"tolerance": float("nan")}, "tolerance of 0 or more, got nan"),
-        ({"tolerance": -1.0}, "tolerance of 0 or more, got -1"),
-        ({"kind": "order", "options": ("a", "a")}, "at least two options"),
-        ({"name": ""}, "needs a name"),
-    ],
-)
+@table("said, words", [
+    ({"kind": "essay"}, "number, option, truth, shape, order, got 'essay'"),
+    ({"kind": "option", "options": ("a",)}, "at least two options"),
+    ({"tolerance": float("nan")}, "tolerance of 0 or more, got nan"),
+    ({"tolerance": -1.0}, "tolerance of 0 or more, got -1"),
+    ({"kind": "order", "options": ("a", "a")}, "at least two options"),
+    ({"name": ""}, "needs a name"),
+])  # fmt: skip
 def test_a_question_without_an_answer_is_refused(said, words):
     with pytest.raises(ValueError, match=words):
         Question(**{"name": "n", "text": "How much?", **said})

@@ -84,16 +84,11 @@ def test_a_difference_that_is_lost_in_noise_gives_no_verdict():
     assert f"{ratio:.0f}".startswith("anything up to")
 
 
-@table(
-    "rounds, place",
-    [
-        ((0.9, 1.0, 1.1, 1.0), 0),
-        ((1.3, 1.5, 1.4, 1.6), 1),
-        ((4.0, 3.0, 9.0, 8.0), 2),  # uneven, and yet far from any limit
-        ((1.0, 1.1, 1.2, 1.3), None),
-        ((1.9, 1.8, 2.2, 2.4), None),
-    ],
-)
+@table("rounds, place", [
+    ((0.9, 1.0, 1.1, 1.0), 0), ((1.3, 1.5, 1.4, 1.6), 1),
+    ((4.0, 3.0, 9.0, 8.0), 2),  # uneven, and yet far from any limit
+    ((1.0, 1.1, 1.2, 1.3), None), ((1.9, 1.8, 2.2, 2.4), None),
+])  # fmt: skip
 def test_a_place_among_limits_is_told_where_the_rounds_agree(rounds, place):
     assert Rounds(rounds).among(1.15, 2) == place
 

@@ -234,27 +234,16 @@ Pair = namedtuple("Pair", "x y")
 
 def test_samples_of_every_kind_become_batches():
     kinds = {
-        "array": np.ones((2, 3), np.float32),
-        "tensor": mg.tensor([1, 2]),
-        "float": 0.5,
-        "integer": 3,
-        "truth": True,
-        "scalar": np.float16(2),
-        "text": "cat",
-        "pair": Pair(1.0, (2, "b")),
-        "list": [1, 2],
-    }
+        "array": np.ones((2, 3), np.float32), "tensor": mg.tensor([1, 2]), "float": 0.5, "integer": 3, "truth": True,
+        "scalar": np.float16(2), "text": "cat", "pair": Pair(1.0, (2, "b")), "list": [1, 2],
+    }  # fmt: skip
     batch = next(iter(DataLoader([kinds] * 4, 4)))
 
     shapes = {name: (part.shape, str(part.dtype)) for name, part in batch.items() if isinstance(part, mg.Tensor)}
     assert shapes == {
-        "array": ((4, 2, 3), "float32"),
-        "tensor": ((4, 2), "int64"),
-        "float": ((4,), "float64"),
-        "integer": ((4,), "int64"),
-        "truth": ((4,), "bool"),
-        "scalar": ((4,), "float16"),
-    }
+        "array": ((4, 2, 3), "float32"), "tensor": ((4, 2), "int64"), "float": ((4,), "float64"),
+        "integer": ((4,), "int64"), "truth": ((4,), "bool"), "scalar": ((4,), "float16"),
+    }  # fmt: skip
     assert batch["text"] == ["cat"] * 4
     assert type(batch["pair"]) is Pair
     assert batch["pair"].y[1] == ["b"] * 4

@@ -286,34 +286,31 @@ def test_layers_that_are_not_most_of_a_model_are_no_stages():
 # -- what is refused ---------------------------------------------------------------------------------------
 
 
-test_nonsense_is_refused_in_words = mistakes(
-    [
-        (lambda: cost.all_reduce(8, 0, 1.0, 1.0), "p ≥ 1 workers"),
-        (lambda: cost.all_reduce(-8, 2, 1.0, 1.0), "n ≥ 0 bytes"),
-        (lambda: cost.all_reduce(8, 2, -1.0, 1.0), "α, β, γ ≥ 0"),
-        (lambda: cost.all_reduce(8, 2.5, 1.0, 1.0), "got n=8, p=2.5"),
-        (lambda: cost.all_reduce(8, 2, 1.0, 1.0, algorithm="rings"), "are ring, tree, halving, and got 'rings'"),
-        (lambda: cost.bus_bandwidth(8, 2, 0.0), "seconds must be above 0, and got 0"),
-        (lambda: cost.zero_bytes(1e9, 4, 4), "stages 0, 1, 2 and 3, and got 4"),
-        (lambda: cost.zero_bytes(1e9, -4, 3), "workers must be above 0, and got -4"),
-        (lambda: cost.activation_bytes(1, 1, 1, 1, recompute="half"), "and got 'half'"),
-        (lambda: cost.checkpoint_interval(0, 1), "checkpoint must be above 0"),
-        (lambda: cost.hardware("B300"), "hardware is one of H100, A100, laptop, or your own .* got 'B300'"),
-        (lambda: cost.hardware(ROW._replace(memory=0)), "links of a machine must be above 0"),
-        (lambda: cost.step(TOY, "H100", 8, pipeline=3), "must divide the 4 equal layers, and got 3"),
-        (lambda: cost.step(TOY, "H100", 8, tensor=3), "tensor must divide the 8 heads of each layer"),
-        (lambda: cost.step(TOY, "H100", 8, data=3), "must divide the batch of 8, and got 3 × 1"),
-        (lambda: cost.step(TOY, "H100", 8, zero=3, pipeline=2), "ZeRO 3 moves everything for each micro-batch"),
-        (lambda: cost.step(TOY, "H100", 8, zero=4), "stages 0, 1, 2 and 3, and got 4"),
-        (lambda: cost.step(TOY, "H100", 8, zero=-1), "stages 0, 1, 2 and 3, and got -1"),
-        (lambda: cost.step(TOY, "H100", 8, 40), "efficiency is a share of the peak"),
-        (lambda: cost.step(TOY, "H100", 8, data=0), "data must be above 0, and got 0"),
-        (lambda: cost.step(TOY._replace(width=8), "H100", 8), "bytes, and the model's numbers have 8"),
-        (lambda: cost.best_plan(TOY, "H100", 7, 8), "no plan divides a batch of 8 among 7 workers"),
-        (lambda: workload(mg.profiler.estimate(lambda x: x + 1, (2, 3))), "a model with parameters"),
-    ],
-    ValueError,
-)
+test_nonsense_is_refused_in_words = mistakes([
+    (lambda: cost.all_reduce(8, 0, 1.0, 1.0), "p ≥ 1 workers"),
+    (lambda: cost.all_reduce(-8, 2, 1.0, 1.0), "n ≥ 0 bytes"),
+    (lambda: cost.all_reduce(8, 2, -1.0, 1.0), "α, β, γ ≥ 0"),
+    (lambda: cost.all_reduce(8, 2.5, 1.0, 1.0), "got n=8, p=2.5"),
+    (lambda: cost.all_reduce(8, 2, 1.0, 1.0, algorithm="rings"), "are ring, tree, halving, and got 'rings'"),
+    (lambda: cost.bus_bandwidth(8, 2, 0.0), "seconds must be above 0, and got 0"),
+    (lambda: cost.zero_bytes(1e9, 4, 4), "stages 0, 1, 2 and 3, and got 4"),
+    (lambda: cost.zero_bytes(1e9, -4, 3), "workers must be above 0, and got -4"),
+    (lambda: cost.activation_bytes(1, 1, 1, 1, recompute="half"), "and got 'half'"),
+    (lambda: cost.checkpoint_interval(0, 1), "checkpoint must be above 0"),
+    (lambda: cost.hardware("B300"), "hardware is one of H100, A100, laptop, or your own .* got 'B300'"),
+    (lambda: cost.hardware(ROW._replace(memory=0)), "links of a machine must be above 0"),
+    (lambda: cost.step(TOY, "H100", 8, pipeline=3), "must divide the 4 equal layers, and got 3"),
+    (lambda: cost.step(TOY, "H100", 8, tensor=3), "tensor must divide the 8 heads of each layer"),
+    (lambda: cost.step(TOY, "H100", 8, data=3), "must divide the batch of 8, and got 3 × 1"),
+    (lambda: cost.step(TOY, "H100", 8, zero=3, pipeline=2), "ZeRO 3 moves everything for each micro-batch"),
+    (lambda: cost.step(TOY, "H100", 8, zero=4), "stages 0, 1, 2 and 3, and got 4"),
+    (lambda: cost.step(TOY, "H100", 8, zero=-1), "stages 0, 1, 2 and 3, and got -1"),
+    (lambda: cost.step(TOY, "H100", 8, 40), "efficiency is a share of the peak"),
+    (lambda: cost.step(TOY, "H100", 8, data=0), "data must be above 0, and got 0"),
+    (lambda: cost.step(TOY._replace(width=8), "H100", 8), "bytes, and the model's numbers have 8"),
+    (lambda: cost.best_plan(TOY, "H100", 7, 8), "no plan divides a batch of 8 among 7 workers"),
+    (lambda: workload(mg.profiler.estimate(lambda x: x + 1, (2, 3))), "a model with parameters"),
+], ValueError)  # fmt: skip
 
 
 @pytest.mark.parametrize("name", cost.machines.HARDWARE)

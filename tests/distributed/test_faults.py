@@ -15,15 +15,12 @@ from minigrad.distributed.watch import WAITING
 from minigrad.distributed.world import groups
 
 CALLS = {
-    "all_reduce": dist.all_reduce,
-    "broadcast": lambda x: dist.broadcast(x, 0),
+    "all_reduce": dist.all_reduce, "broadcast": lambda x: dist.broadcast(x, 0),
     "all_gather": lambda x: dist.all_gather_into_tensor(mg.zeros(8), x),
     "reduce_scatter": lambda x: dist.reduce_scatter_tensor(mg.zeros(2), x),
-    "all_to_all": lambda x: dist.all_to_all_single(mg.zeros(4), x),
-    "barrier": lambda x: dist.barrier(),
-    "send": lambda x: dist.send(mg.zeros(1 << 20), 0),
-    "recv": lambda x: dist.recv(x, 0),
-}
+    "all_to_all": lambda x: dist.all_to_all_single(mg.zeros(4), x), "barrier": lambda x: dist.barrier(),
+    "send": lambda x: dist.send(mg.zeros(1 << 20), 0), "recv": lambda x: dist.recv(x, 0),
+}  # fmt: skip
 
 
 def killed_in(call):

@@ -64,16 +64,11 @@ def test_the_largest_stage_is_as_small_as_can_be():
         assert largest(balance_stages(costs, n)) == min(map(largest, combinations(range(1, len(costs)), n - 1)))
 
 
-@pytest.mark.parametrize(
-    ("stages", "match"),
-    [
-        (5, "4 parts can be cut into 1 to 4 stages, not 5"),
-        (0, "stages, not 0"),
-        (["d", "c"], r"in order, among \['b', 'c', 'd'\]: got \['d', 'c'\]"),
-        (["a"], "begin with different parts"),
-        (["e"], "begin with different parts"),
-    ],
-)
+@pytest.mark.parametrize(("stages", "match"), [
+    (5, "4 parts can be cut into 1 to 4 stages, not 5"), (0, "stages, not 0"),
+    (["d", "c"], r"in order, among \['b', 'c', 'd'\]: got \['d', 'c'\]"), (["a"], "begin with different parts"),
+    (["e"], "begin with different parts"),
+])  # fmt: skip
 def test_what_is_no_cut_is_refused(stages, match):
     with pytest.raises(ValueError, match=match):
         stages_of(network(), stages)

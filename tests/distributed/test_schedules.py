@@ -98,30 +98,22 @@ def test_steps_are_in_the_order_of_pytorch():
             assert [(found.stage(self.rank, s), s.kind == "forward", s.microbatch) for s in steps] == wanted
 
 
-@pytest.mark.parametrize(
-    ("arguments", "match"),
-    [
-        (("zigzag", 2, 2), "'gpipe' or '1f1b'.*'zigzag'"),
-        (("1f1b", 0, 2), "at least 1, and got 0, 2 and 1"),
-        (("1f1b", 4, 6, 2), "rounds of 4 microbatches.*got 6: use 8, or chunks=1"),
-        (("1f1b", 4, 2, 2), "use 4, or"),
-    ],
-)
+@pytest.mark.parametrize(("arguments", "match"), [
+    (("zigzag", 2, 2), "'gpipe' or '1f1b'.*'zigzag'"), (("1f1b", 0, 2), "at least 1, and got 0, 2 and 1"),
+    (("1f1b", 4, 6, 2), "rounds of 4 microbatches.*got 6: use 8, or chunks=1"), (("1f1b", 4, 2, 2), "use 4, or"),
+])  # fmt: skip
 def test_what_is_no_schedule_is_refused(arguments, match):
     with pytest.raises(ScheduleError, match=match):
         schedule(*arguments)
 
 
-@pytest.mark.parametrize(
-    ("steps", "match"),
-    [
-        ([[Step("forward", 0)], []], "worker 1 does forward of microbatch 0, 0 times; it must do, once, forward of "),
-        ([[Step("forward", 0)] * 2], "forward of microbatch 0, 2 times"),
-        ([[Step("forward", 0), Step("forward", 1)]], "forward of microbatch 1, 1 times"),
-        ([[Step("forward", 0), Step("sideways", 0)]], "does sideways of microbatch 0, 1 times"),
-        ([[Step("backward", 0), Step("forward", 0)]], "worker 0 for forward of microbatch 0 on worker 0"),
-    ],
-)
+@pytest.mark.parametrize(("steps", "match"), [
+    ([[Step("forward", 0)], []], "worker 1 does forward of microbatch 0, 0 times; it must do, once, forward of "),
+    ([[Step("forward", 0)] * 2], "forward of microbatch 0, 2 times"),
+    ([[Step("forward", 0), Step("forward", 1)]], "forward of microbatch 1, 1 times"),
+    ([[Step("forward", 0), Step("sideways", 0)]], "does sideways of microbatch 0, 1 times"),
+    ([[Step("backward", 0), Step("forward", 0)]], "worker 0 for forward of microbatch 0 on worker 0"),
+])  # fmt: skip
 def test_a_schedule_that_is_no_run_is_refused(steps, match):
     with pytest.raises(ScheduleError, match=match):
         Schedule("mine", steps, 1)

@@ -243,23 +243,20 @@ TWO = schedule("1f1b", 2, 2)
 OPTIONS = {"checkpoint": 60.0, "restart": 60.0, "mtbf": 1e6, "key": mg.random.key(0)}
 
 
-test_nonsense_is_refused_in_words = mistakes(
-    [
-        (lambda: all_reduce([0.0] * 4, 8, 1.0, 1.0, "rings"), "are ring, tree, halving, and got 'rings'"),
-        (lambda: all_reduce([0.0] * 4, -8, 1.0, 1.0), "n ≥ 0 bytes"),
-        (lambda: all_reduce([0.0] * 4, 8, -1.0, 1.0), "α, β, γ ≥ 0"),
-        (lambda: simulate(TWO, 0), "replicas must be above 0, and got 0"),
-        (lambda: simulate(TWO, transfer=-1.0), "transfer must be at least 0, .* got -1.0 and"),
-        (lambda: simulate(TWO, 2, slowdown=[[1.0, 0.0], [1.0, 1.0]]), "slowdown must be above 0, and got 0"),
-        (lambda: simulate(TWO, 2, slowdown=np.ones((3, 2))), "a number or of shape .2, 2., and got 0.0 and .3, 2."),
-        (
-            lambda: failures(1e6, 1e5, workers=1000, **OPTIONS),
-            "1000 workers fail every 1e[+]03 s: 1e[+]05 s of work, 60 s to save and 60 s to restart would never finish",
-        ),
-        (lambda: failures(1e6, 0.0, workers=10, **OPTIONS), "interval must be above 0"),
-    ],
-    ValueError,
-)
+test_nonsense_is_refused_in_words = mistakes([
+    (lambda: all_reduce([0.0] * 4, 8, 1.0, 1.0, "rings"), "are ring, tree, halving, and got 'rings'"),
+    (lambda: all_reduce([0.0] * 4, -8, 1.0, 1.0), "n ≥ 0 bytes"),
+    (lambda: all_reduce([0.0] * 4, 8, -1.0, 1.0), "α, β, γ ≥ 0"),
+    (lambda: simulate(TWO, 0), "replicas must be above 0, and got 0"),
+    (lambda: simulate(TWO, transfer=-1.0), "transfer must be at least 0, .* got -1.0 and"),
+    (lambda: simulate(TWO, 2, slowdown=[[1.0, 0.0], [1.0, 1.0]]), "slowdown must be above 0, and got 0"),
+    (lambda: simulate(TWO, 2, slowdown=np.ones((3, 2))), "a number or of shape .2, 2., and got 0.0 and .3, 2."),
+    (
+        lambda: failures(1e6, 1e5, workers=1000, **OPTIONS),
+        "1000 workers fail every 1e[+]03 s: 1e[+]05 s of work, 60 s to save and 60 s to restart would never finish",
+    ),
+    (lambda: failures(1e6, 0.0, workers=10, **OPTIONS), "interval must be above 0"),
+], ValueError)  # fmt: skip
 
 
 def test_examples_in_docstrings_run():

@@ -8,15 +8,10 @@ from minigrad.draw.charts import BOTTOM, LEFT, RIGHT, STRIPES, TOP, across, bars
 from tests.support.table import table
 
 
-@pytest.mark.parametrize(
-    ("low", "high", "ticks"),
-    [
-        (0, 10, [0, 2, 4, 6, 8, 10]),
-        (0, 1, [0, 0.2, 0.4, 0.6, 0.8, 1.0]),
-        (3, 17, [5, 10, 15]),
-        (0, 449_192, [0, 1e5, 2e5, 3e5, 4e5]),
-    ],
-)
+@pytest.mark.parametrize(("low", "high", "ticks"), [
+    (0, 10, [0, 2, 4, 6, 8, 10]), (0, 1, [0, 0.2, 0.4, 0.6, 0.8, 1.0]), (3, 17, [5, 10, 15]),
+    (0, 449_192, [0, 1e5, 2e5, 3e5, 4e5]),
+])  # fmt: skip
 def test_ticks_are_round_numbers(low, high, ticks):
     assert across(low, high, "").ticks == pytest.approx(ticks)
 

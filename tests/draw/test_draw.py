@@ -70,12 +70,9 @@ def test_a_drawing_calls_values_what_the_learner_calls_them():
 
     assert lines[0] == "z = 10: 5 boxes, 4 arrows"
     assert set(lines[1:]) == {
-        "x = 2, a leaf, grad ·, saved for backward",
-        "y = 3, a leaf, grad ·, saved for backward",
-        "w = 4, a leaf, grad ·",
-        "temp = x × y = 6, grad ·",
-        "z = temp + w = 10, grad ·",
-    }
+        "x = 2, a leaf, grad ·, saved for backward", "y = 3, a leaf, grad ·, saved for backward",
+        "w = 4, a leaf, grad ·", "temp = x × y = 6, grad ·", "z = temp + w = 10, grad ·",
+    }  # fmt: skip
 
 
 def test_the_first_name_wins_and_names_of_the_notebook_itself_are_not_names():
@@ -129,18 +126,9 @@ def test_what_is_not_yet_computed_is_a_dot_and_never_zero():
     assert {box.name: box.grad for box in draw(z).picture.boxes} == {"x": "0", "y": "2", "z": "1"}
 
 
-@table(
-    "x, text",
-    [
-        (2.0, "2"),
-        (-1.5, "−1.5"),
-        (1 / 3, "0.3333"),
-        (-0.0, "0"),
-        (1e-9, "1e−09"),
-        (math.inf, "inf"),
-        (-math.inf, "−inf"),
-    ],
-)
+@table("x, text", [
+    (2.0, "2"), (-1.5, "−1.5"), (1 / 3, "0.3333"), (-0.0, "0"), (1e-9, "1e−09"), (math.inf, "inf"), (-math.inf, "−inf"),
+])  # fmt: skip
 def test_a_number_is_written_in_a_few_digits(x, text):
     assert number(x) == text
 
@@ -419,12 +407,9 @@ def test_several_values_are_drawn_together_and_each_is_marked_as_an_output():
     z = y + x
 
     assert draw(y, z).text.splitlines() == [
-        "y = 6 and z = 8: 4 boxes, 4 arrows",
-        "x = 2, a leaf, grad ·",
-        "3, a constant",
-        "y = x × 3 = 6, grad ·, an output",
-        "z = y + x = 8, grad ·, an output",
-    ]
+        "y = 6 and z = 8: 4 boxes, 4 arrows", "x = 2, a leaf, grad ·", "3, a constant",
+        "y = x × 3 = 6, grad ·, an output", "z = y + x = 8, grad ·, an output",
+    ]  # fmt: skip
     assert draw(y, z).svg == draw([y, z]).svg == draw((y, [z])).svg
     assert draw(y, z).svg.count("mg-op mg-output") == 2
     assert draw(y, y).text == draw(y).text

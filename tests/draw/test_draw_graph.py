@@ -21,15 +21,9 @@ def test_a_graph_before_its_run_has_shapes_and_no_values():
     _, x, w, loss, _ = built()
 
     assert mg.draw(loss, {"x": x, "w": w, "loss": loss}).text.splitlines() == [
-        "loss = ·: 7 boxes, 6 arrows",
-        "x = · f64[3], a leaf",
-        "w = · f64[3], a leaf",
-        "#3 = x × w = · f64[3]",
-        "1, a constant",
-        "#5 = #3 + 1 = · f64[3]",
-        "#6 = #5^3 = · f64[3]",
-        "loss = sum(#6) = · f64[]",
-    ]
+        "loss = ·: 7 boxes, 6 arrows", "x = · f64[3], a leaf", "w = · f64[3], a leaf", "#3 = x × w = · f64[3]",
+        "1, a constant", "#5 = #3 + 1 = · f64[3]", "#6 = #5^3 = · f64[3]", "loss = sum(#6) = · f64[]",
+    ]  # fmt: skip
 
 
 def test_forward_and_gradient_stand_in_one_drawing():

@@ -157,11 +157,8 @@ def test_several_tensors_are_drawn_together_and_each_is_marked_as_an_output():
 
     for drawing in (mg.draw(y, z), mg.draw([y, z]), mg.draw((y, z)), mg.draw({"y": y, "z": z}), mg.draw(y, [z])):
         assert drawing.text.splitlines() == [
-            "y = [2, 4] and z = 6: 4 boxes, 3 arrows",
-            "x = [1, 2] f64[2], a leaf, grad ·",
-            "2, a constant",
-            "y = x × 2 = [2, 4] f64[2], grad ·, an output",
-            "z = sum(y) = 6 f64[], grad ·, an output",
-        ]
+            "y = [2, 4] and z = 6: 4 boxes, 3 arrows", "x = [1, 2] f64[2], a leaf, grad ·", "2, a constant",
+            "y = x × 2 = [2, 4] f64[2], grad ·, an output", "z = sum(y) = 6 f64[], grad ·, an output",
+        ]  # fmt: skip
         assert drawing.svg.count("mg-op mg-output") == drawing.dot.count("penwidth=3") == 2
         assert "<title>Computation graph of y and z</title>" in drawing.svg

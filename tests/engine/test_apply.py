@@ -17,13 +17,9 @@ from tests.support.table import table
 
 X = np.array([[0.5, -1.0], [2.0, 0.25]])
 CALLS = {
-    "one operand": (ops.Tanh(), 1),
-    "two": (ops.Mul(), 2),
-    "two, of a method": (ops.MatMul(), 2),
-    "three": (ops.Where(), 3),
-    "four": (ops.Concatenate(1), 4),
-    "five": (ops.Stack(0), 5),
-}
+    "one operand": (ops.Tanh(), 1), "two": (ops.Mul(), 2), "two, of a method": (ops.MatMul(), 2),
+    "three": (ops.Where(), 3), "four": (ops.Concatenate(1), 4), "five": (ops.Stack(0), 5),
+}  # fmt: skip
 
 
 @table("name", CALLS)
@@ -118,21 +114,14 @@ def test_a_thread_that_comes_second_to_make_a_spec_takes_the_firsts():
     assert Spec._intern((5, 3, 17), np.dtype(float), CPU) is first
 
 
-@table(
-    "op, found",
-    [
-        (ops.Add(), np.add),
-        (ops.Mul(), np.multiply),
-        (ops.Tanh(), np.tanh),
-        (ops.Neg(), np.negative),
-        (ops.Greater(), np.greater),
-        (ops.Relu(), None),  # maximum(x, 0): more than its operands
-        (ops.Pow(2), None),
-        (ops.MatMul(), None),  # `infer` decides its shapes, not broadcasting
-        (ops.Sum((0,)), None),
-    ],
-    ids=str,
-)
+@table("op, found", [
+    (ops.Add(), np.add), (ops.Mul(), np.multiply), (ops.Tanh(), np.tanh), (ops.Neg(), np.negative),
+    (ops.Greater(), np.greater),
+    (ops.Relu(), None),  # maximum(x, 0): more than its operands
+    (ops.Pow(2), None),
+    (ops.MatMul(), None),  # `infer` decides its shapes, not broadcasting
+    (ops.Sum((0,)), None),
+], ids=str)  # fmt: skip
 def test_an_op_that_is_one_ufunc_is_found_out(op, found):
     assert ufunc_of(op, 2 if op in (ops.Add(), ops.Mul(), ops.Greater(), ops.MatMul()) else 1) is found
 

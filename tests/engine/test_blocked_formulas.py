@@ -13,13 +13,10 @@ from tests.support.table import table
 rng = np.random.default_rng(4)
 WHOLE = rng.normal(size=(CPU.block // 100, 7, 25)) * 3  # more than a block, and no multiple of one
 LAYOUTS = {
-    "in order": lambda a: a,
-    "transposed": lambda a: a.T,
-    "channels last": lambda a: a.transpose(1, 2, 0),
-    "every other": lambda a: np.repeat(a, 2, 1)[:, ::2],
-    "backwards": lambda a: a[::-1],
+    "in order": lambda a: a, "transposed": lambda a: a.T, "channels last": lambda a: a.transpose(1, 2, 0),
+    "every other": lambda a: np.repeat(a, 2, 1)[:, ::2], "backwards": lambda a: a[::-1],
     "one row repeated": lambda a: np.broadcast_to(a[:1], a.shape),
-}
+}  # fmt: skip
 UNARY = [ops.Sigmoid, ops.Silu, ops.Mish, ops.Gelu, ops.GeluTanh, ops.Erf, ops.Erfc]
 BINARY = [ops.ReluDifferential, ops.GeluDifferential, ops.GeluTanhDifferential]
 

@@ -17,13 +17,10 @@ FILLED = {
     "bernoulli": lambda x, **source: x.bernoulli_(0.25, **source),
 }
 MOMENTS = {
-    "log_normal": (np.exp(1 + 1 / 32), np.exp(1 + 1 / 32) * np.sqrt(np.exp(1 / 16) - 1)),
-    "exponential": (0.25, 0.25),
-    "geometric": (4, np.sqrt(12)),
-    "uniform": (1, 4 / np.sqrt(12)),
-    "normal": (2, 0.5),
+    "log_normal": (np.exp(1 + 1 / 32), np.exp(1 + 1 / 32) * np.sqrt(np.exp(1 / 16) - 1)), "exponential": (0.25, 0.25),
+    "geometric": (4, np.sqrt(12)), "uniform": (1, 4 / np.sqrt(12)), "normal": (2, 0.5),
     "bernoulli": (0.25, np.sqrt(3) / 4),
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("place", PLACES)

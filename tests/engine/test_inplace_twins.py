@@ -12,16 +12,12 @@ X, Y, Z = np.random.default_rng(0).uniform(0.2, 0.8, (3, 2, 2))
 ROWS, PLACES = np.array([1, 0]), np.array([[1, 0], [0, 1]])
 BITWISE = [f"bitwise_{name}" for name in ("and", "or", "xor", "left_shift", "right_shift")]
 OPERANDS = {
-    **dict.fromkeys(BITWISE, (np.array([[1, 2], [3, 4]]),)),
-    **dict.fromkeys(["clamp", "clip"], (0.3, 0.6)),
-    **dict.fromkeys(["clamp_min", "clamp_max"], (0.5,)),
-    **dict.fromkeys(["cumsum", "cumprod"], (0,)),
+    **dict.fromkeys(BITWISE, (np.array([[1, 2], [3, 4]]),)), **dict.fromkeys(["clamp", "clip"], (0.3, 0.6)),
+    **dict.fromkeys(["clamp_min", "clamp_max"], (0.5,)), **dict.fromkeys(["cumsum", "cumprod"], (0,)),
     **dict.fromkeys(["index_add", "index_copy"], (0, ROWS, Y)),
-    **dict.fromkeys(["scatter", "scatter_add"], (0, PLACES, Y)),
-    "masked_fill": (X > 0.5, 2.0),
-    "index_fill": (0, ROWS[:1], 2.0),
-    "index_put": ((ROWS, ROWS), Y[0]),
-}
+    **dict.fromkeys(["scatter", "scatter_add"], (0, PLACES, Y)), "masked_fill": (X > 0.5, 2.0),
+    "index_fill": (0, ROWS[:1], 2.0), "index_put": ((ROWS, ROWS), Y[0]),
+}  # fmt: skip
 STARTS = {"acosh": X + 1, "arccosh": X + 1} | dict.fromkeys([*BITWISE, "bitwise_not"], np.array([[5, 6], [7, 8]]))
 TWINS = [n.removesuffix("_") for n, f in vars(InPlace).items() if hasattr(f, "__wrapped__") and not n.startswith("_")]
 

@@ -28,15 +28,9 @@ def tensors_and_axes(draw, shapes=SHAPES, dtypes=FLOATS):
 
 FILLED = tensors_and_axes(arrays.array_shapes(min_dims=1, max_dims=3, min_side=1, max_side=5))
 REDUCTIONS = {
-    "sum": np.sum,
-    "prod": np.prod,
-    "amax": np.max,
-    "amin": np.min,
-    "all": np.all,
-    "any": np.any,
-    "mean": np.mean,
+    "sum": np.sum, "prod": np.prod, "amax": np.max, "amin": np.min, "all": np.all, "any": np.any, "mean": np.mean,
     "count_nonzero": np.count_nonzero,
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("name", REDUCTIONS)

@@ -32,14 +32,11 @@ def scrambled(counter, key):
 PI = 0x243F6A88, 0x85A308D3, 0x13198A2E, 0x03707344, 0xA4093822, 0x299F31D0  # the first digits of its fraction
 
 
-@pytest.mark.parametrize(
-    ("counter", "key", "answer"),
-    [
-        ((0, 0, 0, 0), (0, 0), "6627e8d5 e169c58d bc57ac4c 9b00dbd8"),
-        ((2**32 - 1,) * 4, (2**32 - 1,) * 2, "408f276d 41c83b0e a20bc7c6 6d5451fd"),
-        (PI[:4], PI[4:], "d16cfe09 94fdcceb 5001e420 24126ea1"),
-    ],
-)
+@pytest.mark.parametrize(("counter", "key", "answer"), [
+    ((0, 0, 0, 0), (0, 0), "6627e8d5 e169c58d bc57ac4c 9b00dbd8"),
+    ((2**32 - 1,) * 4, (2**32 - 1,) * 2, "408f276d 41c83b0e a20bc7c6 6d5451fd"),
+    (PI[:4], PI[4:], "d16cfe09 94fdcceb 5001e420 24126ea1"),
+])  # fmt: skip
 def test_philox_gives_the_known_answers_of_random123(counter, key, answer):
     """https://github.com/DEShawResearch/random123, tests/kat_vectors, philox4x32 10"""
     assert " ".join(f"{n:08x}" for n in scrambled(counter, key)) == answer
@@ -57,19 +54,16 @@ def test_bits_are_the_entries_of_counters_0_1_2_and_so_on():
 
 
 DRAWS = {
-    "bits": random.bits,
-    "bytes": lambda key, shape: random.bits(key, shape, "u1"),
-    "uniform": random.uniform,
+    "bits": random.bits, "bytes": lambda key, shape: random.bits(key, shape, "u1"), "uniform": random.uniform,
     "uniform f4": lambda key, shape: random.uniform(key, shape, "f4"),
-    "uniform f2": lambda key, shape: random.uniform(key, shape, "f2"),
-    "normal": random.normal,
+    "uniform f2": lambda key, shape: random.uniform(key, shape, "f2"), "normal": random.normal,
     "normal f4": lambda key, shape: random.normal(key, shape, "f4"),
     "normal f2": lambda key, shape: random.normal(key, shape, "f2"),
     "truncated normal": lambda key, shape: random.truncated_normal(key, -2, 2, shape),
     "bernoulli": lambda key, shape: random.bernoulli(key, 0.3, shape),
     "bernoulli of a tensor": lambda key, shape: random.bernoulli(key, mg.Tensor(0.3, device=key.spec.device), shape),
     "randint": lambda key, shape: random.randint(key, shape, -5, 5),
-}
+}  # fmt: skip
 
 
 @table("name", DRAWS)

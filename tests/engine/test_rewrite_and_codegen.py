@@ -25,16 +25,10 @@ def ran(graph, *arrays):
 
 
 ALGEBRA = {
-    "x + 0, which makes 0 of −0": (lambda x: x + 0, 1),
-    "x + (−0)": (lambda x: x + -0.0, 0),
-    "x − 0": (lambda x: x - 0, 0),
-    "x · 1": (lambda x: x * 1, 0),
-    "1 · x": (lambda x: 1 * x, 0),
-    "x / 1": (lambda x: x / 1, 0),
-    "x¹": (lambda x: x**1, 0),
-    "x · −1": (lambda x: x * -1, 1),
-    "−(−x)": (lambda x: (x * -1) * -1, 0),
-    "x²": (lambda x: x**2, 1),
+    "x + 0, which makes 0 of −0": (lambda x: x + 0, 1), "x + (−0)": (lambda x: x + -0.0, 0),
+    "x − 0": (lambda x: x - 0, 0), "x · 1": (lambda x: x * 1, 0), "1 · x": (lambda x: 1 * x, 0),
+    "x / 1": (lambda x: x / 1, 0), "x¹": (lambda x: x**1, 0), "x · −1": (lambda x: x * -1, 1),
+    "−(−x)": (lambda x: (x * -1) * -1, 0), "x²": (lambda x: x**2, 1),
     "a reshape of a reshape": (lambda x: x.reshape(24).reshape(4, 6), 1),
     "there and back": (lambda x: x.reshape(24).reshape(2, 3, 4), 0),
     "a transpose of a transpose": (lambda x: x.transpose(1, 2, 0).transpose(1, 2, 0), 1),
@@ -42,7 +36,7 @@ ALGEBRA = {
     "turned three times": (lambda x: x.transpose(1, 2, 0).transpose(1, 2, 0).transpose(1, 2, 0), 0),
     "what is no identity": (lambda x: x * 2 + 1 - x**3, 4),
     "the same twice": (lambda x: (x * 3).exp() + (x * 3).exp(), 3),
-}
+}  # fmt: skip
 
 
 @table("case", ALGEBRA)
@@ -78,13 +72,10 @@ def test_generated_code_is_read_as_it_is_written():
 KEPT_APART = {
     "a view looks at it": lambda x: (t := x * 2).reshape(24) + (t + 1).reshape(24) * t.reshape(24),
     "a view of it is read later": lambda x: (t := x * 2).reshape(24) + (t + 1).reshape(24),
-    "it is read again": lambda x: ((t := x * 2) + 1) * t,
-    "it is read twice at once": lambda x: (t := x * 2) * t + 1,
-    "it is broadcast": lambda x: (x[0] * 2) + x,
-    "the dtype changes": lambda x: (x * 2).astype("f4") + (x > 0),
-    "it has no axes": lambda x: x.sum() * 2 + 1,
-    "it is an input": lambda x: x + x,
-}
+    "it is read again": lambda x: ((t := x * 2) + 1) * t, "it is read twice at once": lambda x: (t := x * 2) * t + 1,
+    "it is broadcast": lambda x: (x[0] * 2) + x, "the dtype changes": lambda x: (x * 2).astype("f4") + (x > 0),
+    "it has no axes": lambda x: x.sum() * 2 + 1, "it is an input": lambda x: x + x,
+}  # fmt: skip
 
 
 @table("case", KEPT_APART)

@@ -416,23 +416,16 @@ def test_what_a_run_would_change_is_refused(path):
         mg.onnx.export(nn.BatchNorm1d(3), f4(4, 3), path)
 
 
-@pytest.mark.parametrize(
-    ("options", "words"),
-    [
-        ({"opset": 19}, "opset 20 to 24"),
-        ({"opset": 21.0}, "opset 20 to 24"),
-        ({"input_names": ["a", "b"]}, "input_names needs 1"),
-        ({"input_names": [""]}, "input_names needs 1"),
-        ({"input_names": "x"}, "input_names needs 1"),
-        ({"input_names": [1]}, "input_names needs 1"),
-        ({"dynamic_axes": {"x": [9]}}, r"must be axes, \[0\].* for x, f32\[2\], got \[9\]"),
-        ({"dynamic_axes": {"x": ["a"]}}, "must be axes"),
-        ({"dynamic_axes": {"x": 0}}, "must be axes"),
-        ({"dynamic_axes": {"x": {0: 5}}}, "must name a length by an identifier; for x, got 5"),
-        ({"output_names": []}, "output_names needs 1"),
-        ({"dynamic_axes": {"y": [0]}}, "dynamic_axes names y, but the inputs are x"),
-    ],
-)
+@pytest.mark.parametrize(("options", "words"), [
+    ({"opset": 19}, "opset 20 to 24"), ({"opset": 21.0}, "opset 20 to 24"),
+    ({"input_names": ["a", "b"]}, "input_names needs 1"), ({"input_names": [""]}, "input_names needs 1"),
+    ({"input_names": "x"}, "input_names needs 1"), ({"input_names": [1]}, "input_names needs 1"),
+    ({"dynamic_axes": {"x": [9]}}, r"must be axes, \[0\].* for x, f32\[2\], got \[9\]"),
+    ({"dynamic_axes": {"x": ["a"]}}, "must be axes"), ({"dynamic_axes": {"x": 0}}, "must be axes"),
+    ({"dynamic_axes": {"x": {0: 5}}}, "must name a length by an identifier; for x, got 5"),
+    ({"output_names": []}, "output_names needs 1"),
+    ({"dynamic_axes": {"y": [0]}}, "dynamic_axes names y, but the inputs are x"),
+])  # fmt: skip
 def test_options_that_do_not_fit_are_refused(options, words, path):
     with pytest.raises(ValueError, match=words):
         mg.onnx.export(lambda x: x + 1, f4(2), path, **options)

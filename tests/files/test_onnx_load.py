@@ -372,15 +372,12 @@ def test_inputs_come_in_order_or_by_name():
     assert repr(f) == "OnnxFunction(a, b → y)"
 
 
-@pytest.mark.parametrize(
-    ("error", "words", "call"),
-    [
-        (TypeError, "toy takes a, b, but was called with 1 by place", lambda f, x: f(x)),
-        (TypeError, "called with 2 by place, and b", lambda f, x: f(x, x, b=x)),
-        (DTypeError, "the input a must be float32, got float64", lambda f, x: f(x.double(), x)),
-        (ShapeError, r"the input b must have shape \[2\]", lambda f, x: f(x, x[:1])),
-    ],
-)
+@pytest.mark.parametrize(("error", "words", "call"), [
+    (TypeError, "toy takes a, b, but was called with 1 by place", lambda f, x: f(x)),
+    (TypeError, "called with 2 by place, and b", lambda f, x: f(x, x, b=x)),
+    (DTypeError, "the input a must be float32, got float64", lambda f, x: f(x.double(), x)),
+    (ShapeError, r"the input b must have shape \[2\]", lambda f, x: f(x, x[:1])),
+])  # fmt: skip
 def test_a_call_that_does_not_fit_says_what_was_wanted(error, words, call):
     with pytest.raises(error, match=words):
         call(loaded(one_node("Sub", "a", "b")), f4(2))
@@ -409,15 +406,12 @@ def test_a_shape_that_only_a_run_tells_is_refused_in_a_graph_and_works_outside()
 # -- what is refused, and hostile files -----------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("words", "model"),
-    [
-        ("toy needs me.Frobnicate, which mg.onnx.load cannot read", lambda: one_node("Frobnicate", "a", domain="me")),
-        ("toy needs RandomNormalLike, which mg.onnx.load cannot read", lambda: one_node("RandomNormalLike", "a")),
-        ("has opset 99, and mg.onnx.load reads opsets up to", lambda: one_node("Neg", "a", opset=99)),
-        ("Cast: the result is of dtype FLOAT8E4M3FN", lambda: one_node("Cast", "a", to=TensorProto.FLOAT8E4M3FN)),
-    ],
-)
+@pytest.mark.parametrize(("words", "model"), [
+    ("toy needs me.Frobnicate, which mg.onnx.load cannot read", lambda: one_node("Frobnicate", "a", domain="me")),
+    ("toy needs RandomNormalLike, which mg.onnx.load cannot read", lambda: one_node("RandomNormalLike", "a")),
+    ("has opset 99, and mg.onnx.load reads opsets up to", lambda: one_node("Neg", "a", opset=99)),
+    ("Cast: the result is of dtype FLOAT8E4M3FN", lambda: one_node("Cast", "a", to=TensorProto.FLOAT8E4M3FN)),
+])  # fmt: skip
 def test_what_is_not_understood_is_refused_by_name(words, model):
     with pytest.raises(GraphError, match=words):
         loaded(model())(f4(2))

@@ -73,18 +73,12 @@ def test_names_that_meet_are_kept_apart(tmp_path):
     assert repr(saved(state, tmp_path / "s")) == repr(state)
 
 
-@pytest.mark.parametrize(
-    ("what", "error", "words"),
-    [
-        ({"net": {"f": len}}, StateError, r"^net\.f is <built-in function len>"),
-        ([Counter("a")], StateError, "a Counter"),
-        ([namedtuple("P", "x")(1)], StateError, "a P, which"),
-        ([2**64], StateError, "64-bit numbers"),
-        ([np.array([None])], StateError, "a ndarray"),
-        ([np.array([1j])], DTypeError, "0 holds complex128"),
-        ([mg.nn.Linear(1, 1)], StateError, "state_dict"),
-    ],
-)
+@pytest.mark.parametrize(("what", "error", "words"), [
+    ({"net": {"f": len}}, StateError, r"^net\.f is <built-in function len>"), ([Counter("a")], StateError, "a Counter"),
+    ([namedtuple("P", "x")(1)], StateError, "a P, which"), ([2**64], StateError, "64-bit numbers"),
+    ([np.array([None])], StateError, "a ndarray"), ([np.array([1j])], DTypeError, "0 holds complex128"),
+    ([mg.nn.Linear(1, 1)], StateError, "state_dict"),
+])  # fmt: skip
 def test_what_a_file_cannot_hold_is_refused_by_its_way(tmp_path, what, error, words):
     with pytest.raises(error, match=words):
         mg.save(tmp_path / "s", what)
@@ -376,26 +370,18 @@ def state(value, **more):
 
 
 BAD = {
-    "empty": b"",
-    "seven bytes": b"1234567",
-    "no header": container(b""),
+    "empty": b"", "seven bytes": b"1234567", "no header": container(b""),
     "a header of gigabytes": container(b"{}", length=2**62),
     "a header of megabytes": container(b"{}", length=33_000_000),
-    "a header beyond the file": container(b"{}", length=3),
-    "no JSON": container(b"}{"),
-    "no UTF-8": container(b'{"\xff": 1}'),
-    "deep JSON": container(b"[" * 100_000),
-    "deep tables": container(b'{"a":' * 100_000 + b"1" + b"}" * 100_000),
-    "a list": container([]),
-    "NaN": container(b'{"a": NaN}'),
-    "a huge number": container(b'{"a": ' + b"9" * 5000 + b"}"),
+    "a header beyond the file": container(b"{}", length=3), "no JSON": container(b"}{"),
+    "no UTF-8": container(b'{"\xff": 1}'), "deep JSON": container(b"[" * 100_000),
+    "deep tables": container(b'{"a":' * 100_000 + b"1" + b"}" * 100_000), "a list": container([]),
+    "NaN": container(b'{"a": NaN}'), "a huge number": container(b'{"a": ' + b"9" * 5000 + b"}"),
     "a name twice": container(
         b'{"a":{"dtype":"F32","shape":[0],"data_offsets":[0,0]},"a":{"dtype":"F32","shape":[0],"data_offsets":[0,0]}}'
     ),
-    "no table": container({"a": 1}),
-    "an unknown dtype": container(one("F4"), bytes(8)),
-    "another dtype": container(one("F64"), bytes(8)),
-    "a negative length": container(one(shape=(-2,)), bytes(8)),
+    "no table": container({"a": 1}), "an unknown dtype": container(one("F4"), bytes(8)),
+    "another dtype": container(one("F64"), bytes(8)), "a negative length": container(one(shape=(-2,)), bytes(8)),
     "two negative lengths": container(one(shape=(-1, -2)), bytes(8)),
     "a length that is no number": container(one(shape=(True, 2)), bytes(8)),
     "a shape of terabytes": container(one(shape=(2**40,), offsets=(0, 2**42)), bytes(8)),
@@ -403,34 +389,23 @@ BAD = {
     "an empty shape that overflows": container(one(shape=(2**63, 2**63, 0), offsets=(0, 0))),
     "65 axes": container(one(shape=(1,) * 64 + (2,)), bytes(8)),
     "offsets backwards": container(one(offsets=(8, 0)), bytes(8)),
-    "an offset too many": container(one(offsets=(0, 8, 8)), bytes(8)),
-    "another key": container(one(more=1), bytes(8)),
-    "a gap": container(one(offsets=(8, 16)), bytes(16)),
-    "a rest": container(one(), bytes(9)),
-    "too short": container(one(), bytes(7)),
-    "overlapping": container(one() | {"b": one()["a"]}, bytes(8)),
+    "an offset too many": container(one(offsets=(0, 8, 8)), bytes(8)), "another key": container(one(more=1), bytes(8)),
+    "a gap": container(one(offsets=(8, 16)), bytes(16)), "a rest": container(one(), bytes(9)),
+    "too short": container(one(), bytes(7)), "overlapping": container(one() | {"b": one()["a"]}, bytes(8)),
     "no boolean": container(one("BOOL", (8,)), b"\x02" * 8),
     "metadata that is no table": container({"__metadata__": 3}),
-    "metadata of numbers": container({"__metadata__": {"minigrad": 3}}),
-    "no text of ours": ours("{"),
-    "no version": ours({}),
-    "a later version": ours({"version": 2, "kind": "state", "value": 1}),
-    "another kind": ours({"version": 1, "kind": "code", "value": "import os"}),
-    "more than a state": state(1, more=2),
-    "an unknown value": state({"pickle": "gASV"}),
-    "two values in one": state({"tuple": [], "dict": []}),
+    "metadata of numbers": container({"__metadata__": {"minigrad": 3}}), "no text of ours": ours("{"),
+    "no version": ours({}), "a later version": ours({"version": 2, "kind": "state", "value": 1}),
+    "another kind": ours({"version": 1, "kind": "code", "value": "import os"}), "more than a state": state(1, more=2),
+    "an unknown value": state({"pickle": "gASV"}), "two values in one": state({"tuple": [], "dict": []}),
     "a name that is not there": state({"tensor": "../../etc/passwd"}),
-    "a name that is no name": state({"tensor": ["a"]}),
-    "a number of three axes": state({"scalar": "a"}),
-    "a float that is a word": state({"float": "1e400"}),
-    "a tuple that is none": state({"tuple": "ab"}),
-    "a pair of three": state({"dict": [[1, 2, 3]]}),
-    "a key that is a list": state({"dict": [[[1], 2]]}),
-    "a key twice": state({"dict": [[1, 2], [1, 3]]}),
-    "a number of 65 bits": state(2**64),
+    "a name that is no name": state({"tensor": ["a"]}), "a number of three axes": state({"scalar": "a"}),
+    "a float that is a word": state({"float": "1e400"}), "a tuple that is none": state({"tuple": "ab"}),
+    "a pair of three": state({"dict": [[1, 2, 3]]}), "a key that is a list": state({"dict": [[[1], 2]]}),
+    "a key twice": state({"dict": [[1, 2], [1, 3]]}), "a number of 65 bits": state(2**64),
     "deep values": ours('{"version":1,"kind":"state","value":' + "[" * 50_000 + "]" * 50_000 + "}"),
     "values as deep as JSON goes": ours('{"version":1,"kind":"state","value":' + "[" * 900 + "]" * 900 + "}"),
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("name", BAD)

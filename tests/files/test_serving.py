@@ -314,22 +314,19 @@ def test_what_does_not_fit_is_refused_with_the_reason(client, path, body, why):
     check_refusal(client.post(path, content=body if isinstance(body, bytes) else json.dumps(body)), why)
 
 
-@pytest.mark.parametrize(
-    ("body", "kind", "why"),
-    [
-        (npy(X.astype("f8")), NPY, "got float64"),
-        (npy(X)[:-1], NPY, "but 47 bytes follow"),
-        (npy(np.array([{}])), NPY, "npy says object"),
-        (npy(X).replace(b"(3, 4)", b"(3e9,)"), NPY, "expected an npy file"),
-        (long_npy(b"1," * 70, 1), NPY, "this is no array of numbers"),
-        (long_npy(b"0,%d" % (1 << 62), 0), NPY, "this is no array of numbers"),
-        (npy(np.array([True]))[:-1] + b"\x02", NPY, "this is no array of numbers"),
-        (long_npy(b"0,%d" % (1 << 70), 0), NPY, "this is no array of numbers"),
-        (b"\x93NUMPY\x09\x00", NPY, "version 1 or 2"),
-        (save({"x": X}), SAFETENSORS, "expected the inputs ['input'], got ['x']"),
-        (save({"input": X})[:-1], SAFETENSORS, "its arrays take 48 bytes, and 47 are there"),
-    ],
-)
+@pytest.mark.parametrize(("body", "kind", "why"), [
+    (npy(X.astype("f8")), NPY, "got float64"),
+    (npy(X)[:-1], NPY, "but 47 bytes follow"),
+    (npy(np.array([{}])), NPY, "npy says object"),
+    (npy(X).replace(b"(3, 4)", b"(3e9,)"), NPY, "expected an npy file"),
+    (long_npy(b"1," * 70, 1), NPY, "this is no array of numbers"),
+    (long_npy(b"0,%d" % (1 << 62), 0), NPY, "this is no array of numbers"),
+    (npy(np.array([True]))[:-1] + b"\x02", NPY, "this is no array of numbers"),
+    (long_npy(b"0,%d" % (1 << 70), 0), NPY, "this is no array of numbers"),
+    (b"\x93NUMPY\x09\x00", NPY, "version 1 or 2"),
+    (save({"x": X}), SAFETENSORS, "expected the inputs ['input'], got ['x']"),
+    (save({"input": X})[:-1], SAFETENSORS, "its arrays take 48 bytes, and 47 are there"),
+])  # fmt: skip
 def test_what_is_binary_is_not_believed(client, body, kind, why):
     check_refusal(client.post(INFER, content=body, headers=kind), why)
 
@@ -550,19 +547,12 @@ def test_a_request_that_fails_fails_none_of_those_beside_it(tmp_path):
     assert answers[1].status == 400
 
 
-@pytest.mark.parametrize(
-    ("f", "apart"),
-    [
-        (lambda x: x.relu() @ mg.ones(2, 2).float(), True),
-        (lambda x: x.softmax(1), True),
-        (lambda x: x - x.mean(0), False),
-        (lambda x: x.sum(0), False),
-        (lambda x: x.flip(0), False),
-        (mg.nn.BatchNorm1d(2).float(), False),
-        (mg.nn.BatchNorm1d(2).float().eval(), True),
-        (mg.nn.Sequential(mg.nn.Dropout(0.5)), False),
-    ],
-)
+@pytest.mark.parametrize(("f", "apart"), [
+    (lambda x: x.relu() @ mg.ones(2, 2).float(), True), (lambda x: x.softmax(1), True),
+    (lambda x: x - x.mean(0), False), (lambda x: x.sum(0), False), (lambda x: x.flip(0), False),
+    (mg.nn.BatchNorm1d(2).float(), False), (mg.nn.BatchNorm1d(2).float().eval(), True),
+    (mg.nn.Sequential(mg.nn.Dropout(0.5)), False),
+])  # fmt: skip
 def test_only_rows_that_are_answered_apart_run_together(tmp_path, f, apart):
     """A batch norm in training would mix the rows of strangers."""
     assert load_model(keep(tmp_path / "f.mg", f, ((None, 2), mg.float32))).by_rows == apart

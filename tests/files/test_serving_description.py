@@ -122,14 +122,11 @@ def test_instances_that_are_no_list_are_refused(client):
 
 
 @pytest.mark.skipif(find_spec("schemathesis") is None, reason="schemathesis is in the extra `test`")
-@pytest.mark.parametrize(
-    "phases",
-    [
-        ["--phases", "examples,fuzzing", "-n", "3"],
-        pytest.param(["--phases", "examples,coverage"], marks=pytest.mark.share(12)),
-        pytest.param(["--phases", "examples,coverage,fuzzing,stateful", "-n", "100"], marks=pytest.mark.night),
-    ],
-)
+@pytest.mark.parametrize("phases", [
+    ["--phases", "examples,fuzzing", "-n", "3"],
+    pytest.param(["--phases", "examples,coverage"], marks=pytest.mark.share(12)),
+    pytest.param(["--phases", "examples,coverage,fuzzing,stateful", "-n", "100"], marks=pytest.mark.night),
+])  # fmt: skip
 def test_schemathesis_finds_no_failure(client, tmp_path, phases):
     """With the names of models that are there; without them nearly every request would be a 404."""
     document = client.get("/openapi.json").json()

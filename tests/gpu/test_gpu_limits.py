@@ -50,16 +50,10 @@ def test_a_nan_is_trapped_and_named(device):
         f(there([0.5], device))
 
 
-@pytest.mark.parametrize(
-    ("op", "matrix"),
-    [
-        (mg.linalg.cholesky, -np.eye(3)),
-        (mg.linalg.cholesky, np.stack([np.eye(3), -np.eye(3)])),
-        (mg.linalg.inv, np.zeros((3, 3))),
-        (lambda x: mg.linalg.solve(x, x), np.zeros((2, 3, 3))),
-    ],
-    ids=["cholesky", "of several", "inv", "solve"],
-)
+@pytest.mark.parametrize(("op", "matrix"), [
+    (mg.linalg.cholesky, -np.eye(3)), (mg.linalg.cholesky, np.stack([np.eye(3), -np.eye(3)])),
+    (mg.linalg.inv, np.zeros((3, 3))), (lambda x: mg.linalg.solve(x, x), np.zeros((2, 3, 3))),
+], ids=["cholesky", "of several", "inv", "solve"])  # fmt: skip
 def test_a_matrix_without_an_answer_is_refused(op, matrix, device):
     with pytest.raises(SingularError):
         op(there(matrix, device))

@@ -112,16 +112,13 @@ def test_results_have_any_structure_and_numbers_become_constants_of_it():
     assert [y.tolist() for y in written(-X)] == [(-2 * X).tolist(), 2, 0.0, False]
 
 
-@table(
-    "yes, no, error, words",
-    [
-        (lambda x: (x, x), lambda x: [x], ShapeError, "structure of (·, ·), and got that of [·]"),
-        (lambda x: {"h": x}, lambda x: {"h": x.sum()}, ShapeError, "result['h'] is f64[3] in the true branch"),
-        (lambda x: (x, x), lambda x: (x, x > 0), DTypeError, "result[1] is f64[3] in the true branch"),
-        (lambda x: x, lambda x: None, GraphError, "f64[3] in the true branch"),
-        (lambda x: 1, lambda x: 2.5, DTypeError, "result is i64[] in the true branch"),
-    ],
-)
+@table("yes, no, error, words", [
+    (lambda x: (x, x), lambda x: [x], ShapeError, "structure of (·, ·), and got that of [·]"),
+    (lambda x: {"h": x}, lambda x: {"h": x.sum()}, ShapeError, "result['h'] is f64[3] in the true branch"),
+    (lambda x: (x, x), lambda x: (x, x > 0), DTypeError, "result[1] is f64[3] in the true branch"),
+    (lambda x: x, lambda x: None, GraphError, "f64[3] in the true branch"),
+    (lambda x: 1, lambda x: 2.5, DTypeError, "result is i64[] in the true branch"),
+])  # fmt: skip
 def test_branches_that_differ_are_refused_naming_the_leaf_both_specs_and_both_places(yes, no, error, words):
     with pytest.raises(error) as raised:
         Written(lambda x: mg.cond(x.sum() > 0, yes, no, (x,)), X)
@@ -319,16 +316,13 @@ def test_every_length_of_a_run_runs_by_one_graph():
         np.testing.assert_allclose(written.compiled(x)[0], f(mg.tensor(x)).numpy(), rtol=0, atol=1e-15)
 
 
-@table(
-    "body, error, words",
-    [
-        (lambda i, x: (i + 1, x.sum()), ShapeError, "result[1] is f64[3] before the step, and f64[] after it"),
-        (lambda i, x: (i + 1, mg.cat([x, x])), ShapeError, "None in shape_invariants="),
-        (lambda i, x: (i + 0.5, x), DTypeError, "result[0] is i64[] before the step, and f64[] after it"),
-        (lambda i, x: (i, x, x), ShapeError, "structure of (·, ·), and got that of (·, ·, ·)"),
-        (lambda i, x: (i, None), GraphError, "result[1] is f64[3] before the step, and None after it"),
-    ],
-)
+@table("body, error, words", [
+    (lambda i, x: (i + 1, x.sum()), ShapeError, "result[1] is f64[3] before the step, and f64[] after it"),
+    (lambda i, x: (i + 1, mg.cat([x, x])), ShapeError, "None in shape_invariants="),
+    (lambda i, x: (i + 0.5, x), DTypeError, "result[0] is i64[] before the step, and f64[] after it"),
+    (lambda i, x: (i, x, x), ShapeError, "structure of (·, ·), and got that of (·, ·, ·)"),
+    (lambda i, x: (i, None), GraphError, "result[1] is f64[3] before the step, and None after it"),
+])  # fmt: skip
 def test_a_body_that_changes_a_variable_is_refused_naming_it_and_its_place(body, error, words):
     with pytest.raises(error) as raised:
         Written(lambda x: mg.while_loop(lambda i, x: i < 3, body, (0, x)), X)
@@ -465,15 +459,11 @@ def test_a_loop_over_numbers_knows_how_many_steps_it_takes():
     assert not written.ops(While)
 
 
-@pytest.mark.parametrize(
-    "f",
-    [
-        lambda x: mg.cond(x.sum() > 0, lambda: x * 2, lambda: x),
-        lambda x: mg.while_loop(lambda c: c.sum() < 9, lambda c: c + x.sum(), (x[0],))[0],
-        lambda x: scan(lambda c, row: (c + row, c), 0.0, x)[0],
-    ],
-    ids=["cond", "while_loop", "scan"],
-)
+@pytest.mark.parametrize("f", [
+    lambda x: mg.cond(x.sum() > 0, lambda: x * 2, lambda: x),
+    lambda x: mg.while_loop(lambda c: c.sum() < 9, lambda c: c + x.sum(), (x[0],))[0],
+    lambda x: scan(lambda c, row: (c + row, c), 0.0, x)[0],
+], ids=["cond", "while_loop", "scan"])  # fmt: skip
 def test_an_op_made_of_graphs_refuses_operands_that_they_were_not_made_for(f):
     written = Written(f, X)
     (node,) = (node for node in written.graph.nodes if isinstance(node.op, Control))
@@ -487,8 +477,7 @@ def test_an_op_made_of_graphs_refuses_operands_that_they_were_not_made_for(f):
 PLACE = r"after it \(.*test_control\.py:\d+\)"
 REFUSED = {
     "a condition of several numbers": (
-        lambda x: mg.cond(x > 0, lambda: x, lambda: x),
-        *(GraphError, r"one number; got bool\[3\]"),
+        lambda x: mg.cond(x > 0, lambda: x, lambda: x), *(GraphError, r"one number; got bool\[3\]"),
     ),
     "a body of fori_loop that changes a dtype": (
         lambda x: fori_loop(0, 3, lambda i, y: y.astype("float32"), x[0]),
@@ -497,14 +486,12 @@ REFUSED = {
     "it is named by its place": (lambda x: fori_loop(0, 3, lambda i, y: y * x[0], 1), DTypeError, PLACE),
     "with an open end too": (lambda x: fori_loop(0, x[2].astype(int), lambda i, y: y * x[0], 1), DTypeError, PLACE),
     "where steps are counted too": (
-        lambda x: mg.while_loop(lambda y: y < 9, lambda y: y * x[0], (1,), maximum_iterations=3),
-        *(DTypeError, PLACE),
+        lambda x: mg.while_loop(lambda y: y < 9, lambda y: y * x[0], (1,), maximum_iterations=3), *(DTypeError, PLACE),
     ),
     "a step of scan that gives no pair": (
-        lambda x: scan(lambda c, x: c + x, 0.0, x),
-        *(ShapeError, r"returns \(carry, y\)"),
+        lambda x: scan(lambda c, x: c + x, 0.0, x), *(ShapeError, r"returns \(carry, y\)"),
     ),
-}
+}  # fmt: skip
 
 
 @table("f, error, sentence", REFUSED.values(), ids=REFUSED)

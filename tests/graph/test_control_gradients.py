@@ -62,8 +62,7 @@ PROGRAMS = {
     "branches in branches": (lambda x: mg.cond(x[0] > 0, lambda: mg.cond(x[1] > 0, lambda: x, lambda: x**3), x.exp), X),
     "a loop": (lambda x: mg.while_loop(lambda i, x: i < 3, lambda i, x: (i + 1, x * x.sin()), (0, x))[1], X),
     "a loop of as many steps as it takes": (
-        lambda x: mg.while_loop(lambda y: y.sum() < 20, lambda y: y * x.exp() + x * x, (x,))[0],
-        X,
+        lambda x: mg.while_loop(lambda y: y.sum() < 20, lambda y: y * x.exp() + x * x, (x,))[0], X,
     ),
     "a loop of many steps": (lambda x: mg.while_loop(lambda i, x: i < 11, lambda i, x: (i + 1, x.sin()), (0, x))[1], X),
     "a loop of no steps": (lambda x: mg.while_loop(lambda x: x.sum() > 99, lambda x: x * x, (x,))[0] ** 3, X),
@@ -76,14 +75,12 @@ PROGRAMS = {
     "loops in loops": (nested, X, H),
     "a recurrent network": (recurrent, H, SEQUENCE, W),
     "backwards along a sequence": (
-        lambda h, x: scan(lambda h, x: (h * x + 1, h.sin()), h, x, reverse=True)[1],
-        H,
-        SEQUENCE,
+        lambda h, x: scan(lambda h, x: (h * x + 1, h.sin()), h, x, reverse=True)[1], H, SEQUENCE,
     ),
     "a scan that reads no row": (lambda h, x: scan(lambda h, x: (h * h, h.sum()), h, x)[1], H, SEQUENCE),
     "a scan without a carry": (lambda x: scan(lambda c, x: (c, x.exp().sum()), None, x)[1] ** 2, SEQUENCE),
     "something that is not differentiable": (lambda x: fori_loop(0, 3, lambda i, y: y * y.detach() + x.round(), x), X),
-}
+}  # fmt: skip
 
 
 def tower(f, gradients, orders):

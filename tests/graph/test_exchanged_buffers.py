@@ -198,17 +198,10 @@ def another_name_that_a_loop_passes_on(x, n):
     return total
 
 
-@pytest.mark.parametrize(
-    "f",
-    [
-        another_name_that_a_branch_passes_on,
-        another_name_that_a_loop_passes_on,
-        another_name_of_a_buffer,
-        another_name_around_two_loops,
-        the_base_of_a_buffer,
-        one_tensor_under_two_names,
-    ],
-)
+@pytest.mark.parametrize("f", [
+    another_name_that_a_branch_passes_on, another_name_that_a_loop_passes_on, another_name_of_a_buffer,
+    another_name_around_two_loops, the_base_of_a_buffer, one_tensor_under_two_names,
+])  # fmt: skip
 @way
 def test_another_name_of_a_buffer_that_a_loop_edits_is_refused(f, way):
     """`b = whole[:]`, then a loop that edits b and gives it another tensor: traced, `whole` missed the edit."""

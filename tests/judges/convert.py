@@ -63,15 +63,9 @@ def module(m):
     if not hasattr(m, "self_attn"):
         return layer(*(getattr(m, name) for name in m.__constants__))
     return layer(
-        m.self_attn.embed_dim,
-        m.self_attn.num_heads,
-        m.linear1.out_features,
-        m.dropout.p,
-        converted(m.activation, []),
-        norm_first=m.norm_first,
-        batch_first=m.self_attn.batch_first,
-        bias=m.linear1.bias is not None,
-    )
+        m.self_attn.embed_dim, m.self_attn.num_heads, m.linear1.out_features, m.dropout.p, converted(m.activation, []),
+        norm_first=m.norm_first, batch_first=m.self_attn.batch_first, bias=m.linear1.bias is not None,
+    )  # fmt: skip
 
 
 def cloned(x):

@@ -143,15 +143,10 @@ def test_the_dtype_is_pytorchs(f, wanted, on_the_cpu_too):
 
 
 WITHIN = {
-    "cdist": mg.cdist,
-    "dist": mg.dist,
-    "pdist": lambda x, y: F.pdist(x),
-    "rms_norm": lambda x, y: F.rms_norm(x, (12,)),
-    "cosine_similarity": F.cosine_similarity,
-    "reciprocal": lambda x, y: y.reciprocal(),
-    "bicubic": lambda x, y: F.interpolate(x[None, None], scale_factor=2, mode="bicubic"),
-    "mse_loss": F.mse_loss,
-}
+    "cdist": mg.cdist, "dist": mg.dist, "pdist": lambda x, y: F.pdist(x), "rms_norm": lambda x, y: F.rms_norm(x, (12,)),
+    "cosine_similarity": F.cosine_similarity, "reciprocal": lambda x, y: y.reciprocal(),
+    "bicubic": lambda x, y: F.interpolate(x[None, None], scale_factor=2, mode="bicubic"), "mse_loss": F.mse_loss,
+}  # fmt: skip
 
 
 @table("f", WITHIN.values(), ids=WITHIN)
@@ -425,21 +420,17 @@ def test_under_vmap_each_slice_is_cast():
 
 
 MAPPED = {
-    "vmap": lambda f, x: mg.vmap(f)(x),
-    "grad of each slice": lambda f, x: mg.vmap(mg.func.grad(f))(x),
-    "one after the other": lambda f, x: mg.vmap(f, chunk_size=1)(x),
-    "jacrev": lambda f, x: mg.func.jacrev(f)(x),
-    "jacfwd": lambda f, x: mg.func.jacfwd(f)(x),
-    "hessian": lambda f, x: mg.func.hessian(f)(x[0]),
+    "vmap": lambda f, x: mg.vmap(f)(x), "grad of each slice": lambda f, x: mg.vmap(mg.func.grad(f))(x),
+    "one after the other": lambda f, x: mg.vmap(f, chunk_size=1)(x), "jacrev": lambda f, x: mg.func.jacrev(f)(x),
+    "jacfwd": lambda f, x: mg.func.jacfwd(f)(x), "hessian": lambda f, x: mg.func.hessian(f)(x[0]),
     "linearize": lambda f, x: mg.vmap(mg.func.linearize(f, x)[1])(mg.stack([x, x])),
-    "jacobian": mg.autograd.functional.jacobian,
-    "hessian of Fs": lambda f, x: mg.autograd.functional.hessian(f, x[0]),
+    "jacobian": mg.autograd.functional.jacobian, "hessian of Fs": lambda f, x: mg.autograd.functional.hessian(f, x[0]),
     "hvp": lambda f, x: mg.autograd.functional.hvp(f, x, x)[1],
     "vhp": lambda f, x: mg.autograd.functional.vhp(f, x, x)[1],
     "jvp": lambda f, x: mg.autograd.functional.jvp(f, x, x)[1],
     "jvp of a graph": lambda f, x: mg.func.jvp(mg.function(f), (x,), (x,))[1],  # whose op is met with the block open
     "vjp": lambda f, x: mg.autograd.functional.vjp(f, x)[1],
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("wrap", [lambda f: f, mg.function], ids=["eager", "traced"])

@@ -133,14 +133,10 @@ def test_a_state_is_loaded_into_the_same_tensors_in_their_own_dtype():
     assert layer.bias.numpy().tolist() == [1, 2]
 
 
-@pytest.mark.parametrize(
-    ("change", "sentence"),
-    [
-        ({"weight": np.ones((3, 2))}, r"weight is \(2, 3\) here and \(3, 2\) there"),
-        ({"bias": None}, "missing: bias"),
-        ({"biass": np.ones(2)}, "unexpected: biass"),
-    ],
-)
+@pytest.mark.parametrize(("change", "sentence"), [
+    ({"weight": np.ones((3, 2))}, r"weight is \(2, 3\) here and \(3, 2\) there"), ({"bias": None}, "missing: bias"),
+    ({"biass": np.ones(2)}, "unexpected: biass"),
+])  # fmt: skip
 def test_a_state_that_does_not_fit_is_not_loaded_at_all(change, sentence):
     layer = nn.Linear(3, 2)
     before = layer.state_dict()
@@ -433,19 +429,14 @@ MISTAKES = {
     "a projection of a GRU": (lambda: nn.GRU(4, 5, proj_size=2), ValueError, "proj_size needs an LSTM"),
     "a projection that is no smaller": (lambda: nn.LSTM(4, 5, proj_size=5), ValueError, "below hidden_size 5"),
     "a state as wide as the cell": (
-        lambda: nn.LSTM(4, 5, proj_size=2)(mg.ones(3, 1, 4), (mg.ones(1, 1, 5), mg.ones(1, 1, 5))),
-        ShapeError,
+        lambda: nn.LSTM(4, 5, proj_size=2)(mg.ones(3, 1, 4), (mg.ones(1, 1, 5), mg.ones(1, 1, 5))), ShapeError,
         "h of 2 features",
     ),
     "a plain tensor for a parameter": (
-        lambda: setattr(nn.Linear(3, 2), "weight", mg.ones(2, 3)),
-        TypeError,
-        "requires no gradient",
+        lambda: setattr(nn.Linear(3, 2), "weight", mg.ones(2, 3)), TypeError, "requires no gradient",
     ),
     "a result for a parameter": (
-        lambda: setattr(layer := nn.Linear(3, 2), "weight", layer.weight * 2),
-        TypeError,
-        "result of an op",
+        lambda: setattr(layer := nn.Linear(3, 2), "weight", layer.weight * 2), TypeError, "result of an op",
     ),
     "a number for a buffer": (lambda: setattr(nn.BatchNorm1d(3), "running_mean", 0.5), TypeError, "buffer"),
     "an array for a buffer": (lambda: nn.Identity().register_buffer("b", np.ones(2)), TypeError, r"mg\.tensor"),
@@ -460,17 +451,13 @@ MISTAKES = {
     "rows for images": (lambda: nn.BatchNorm2d(3)(ROWS), ShapeError, "4 axes"),
     "a sequence of another width": (lambda: nn.GRU(4, 2)(ROWS), ShapeError, r"\(T, 4\)"),
     "a state of another size": (
-        lambda: nn.GRU(3, 2)(np.ones((5, 4, 3)), np.ones((1, 4, 3))),
-        ShapeError,
-        r"\(1, 4, 2\)",
+        lambda: nn.GRU(3, 2)(np.ones((5, 4, 3)), np.ones((1, 4, 3))), ShapeError, r"\(1, 4, 2\)",
     ),
     "one state for two": (lambda: nn.LSTM(3, 2)(ROWS, [np.ones((1, 2))]), ShapeError, "2 initial states"),
     "an empty sequence": (lambda: nn.RNN(3, 2)(np.ones((0, 1, 3))), ShapeError, "at least one"),
     "an unknown nonlinearity": (lambda: nn.RNN(3, 2, nonlinearity="sin"), ValueError, "'tanh' or 'relu'"),
     "lengths in no order": (
-        lambda: rnn.pack_padded_sequence(np.ones((4, 2, 3)), [2, 4]),
-        ValueError,
-        "enforce_sorted=False",
+        lambda: rnn.pack_padded_sequence(np.ones((4, 2, 3)), [2, 4]), ValueError, "enforce_sorted=False",
     ),
     "a length too long": (lambda: rnn.pack_padded_sequence(ROWS, [5, 1, 1]), ValueError, "1 to 4"),
     "heads that do not divide": (lambda: nn.MultiheadAttention(5, 2), ValueError, "num_heads, got 5 and 2"),
@@ -481,17 +468,14 @@ MISTAKES = {
     "a span that is none": (lambda: nn.init.trunc_normal_(mg.tensor(ROWS), a=1, b=0), ValueError, "a < b"),
     "a span out of reach": (lambda: nn.init.trunc_normal_(mg.tensor(ROWS), a=99, b=100), ValueError, "for ever"),
     "a vector too long": (
-        lambda: nn.utils.vector_to_parameters(np.ones(9), nn.Linear(3, 2).parameters()),
-        ShapeError,
-        "8 elements",
+        lambda: nn.utils.vector_to_parameters(np.ones(9), nn.Linear(3, 2).parameters()), ShapeError, "8 elements",
     ),
     "a norm without end": (
-        lambda: nn.utils.clip_grad_norm_([exploded()], 1.0, error_if_nonfinite=True),
-        RuntimeError,
+        lambda: nn.utils.clip_grad_norm_([exploded()], 1.0, error_if_nonfinite=True), RuntimeError,
         "cannot make it finite",
     ),
     "two inputs and one replaced gradient": (replaced_gradient, TypeError, "hook the tensors themselves"),
-}
+}  # fmt: skip
 test_a_clear_sentence_answers = mistakes(MISTAKES)
 
 

@@ -32,18 +32,15 @@ def parameters_of(make, *options):
 # Parameters; and multiply-adds of convolutions and dense layers, in G, as in the papers and in PyTorch's tables of
 # pretrained weights (docs.pytorch.org/vision/stable/models.html, columns Params and GFLOPS, which are GMACs).
 PUBLISHED = {
-    "AlexNet": (zoo.AlexNet, {}, 61_100_840, 0.71),
-    "VGG11": (zoo.VGG, {"depth": 11}, 132_863_336, 7.61),
-    "VGG16": (zoo.VGG, {"depth": 16}, 138_357_544, 15.47),
-    "VGG19": (zoo.VGG, {"depth": 19}, 143_667_240, 19.63),
+    "AlexNet": (zoo.AlexNet, {}, 61_100_840, 0.71), "VGG11": (zoo.VGG, {"depth": 11}, 132_863_336, 7.61),
+    "VGG16": (zoo.VGG, {"depth": 16}, 138_357_544, 15.47), "VGG19": (zoo.VGG, {"depth": 19}, 143_667_240, 19.63),
     "ResNet-18": (zoo.resnet, {"depth": 18}, 11_689_512, 1.81),
     "ResNet-34": (zoo.resnet, {"depth": 34}, 21_797_672, 3.66),
     "ResNet-50": (zoo.resnet, {"depth": 50}, 25_557_032, 4.09),
     "ResNet-101": (zoo.resnet, {"depth": 101}, 44_549_160, 7.80),
     "ResNet-152": (zoo.resnet, {"depth": 152}, 60_192_808, 11.51),
-    "MobileNetV2": (zoo.MobileNetV2, {}, 3_504_872, 0.30),
-    "EfficientNet-B0": (zoo.efficientnet, {}, 5_288_548, 0.39),
-}
+    "MobileNetV2": (zoo.MobileNetV2, {}, 3_504_872, 0.30), "EfficientNet-B0": (zoo.efficientnet, {}, 5_288_548, 0.39),
+}  # fmt: skip
 
 
 @pytest.mark.share(6)

@@ -75,28 +75,22 @@ MISTAKEN = {
     "a mode": (lambda: lr_scheduler.ReduceLROnPlateau(sgd(), "low"), ValueError, "'low'"),
     "a cycle of unknown length": (lambda: lr_scheduler.OneCycleLR(sgd(), 1.0), ValueError, "epochs"),
     "a cycle without momentum": (
-        lambda: lr_scheduler.OneCycleLR(mg.optim.Adagrad([leaf(1.0)]), 1.0, 10),
-        ValueError,
-        "cycle_momentum=False",
+        lambda: lr_scheduler.OneCycleLR(mg.optim.Adagrad([leaf(1.0)]), 1.0, 10), ValueError, "cycle_momentum=False",
     ),
     "a resumed stranger": (lambda: lr_scheduler.StepLR(sgd(), 1, last_epoch=3), ValueError, "initial_lr"),
     "a step before the first": (lambda: lr_scheduler.StepLR(sgd(), 1).step(-1), ValueError, "epoch must be 0 or more"),
     "a milestone missing": (
-        lambda: lr_scheduler.SequentialLR(o := sgd(), [lr_scheduler.StepLR(o, 1)] * 3, [4]),
-        ValueError,
+        lambda: lr_scheduler.SequentialLR(o := sgd(), [lr_scheduler.StepLR(o, 1)] * 3, [4]), ValueError,
         r"2 for these 3, got \[4\]",
     ),
     "schedules of strangers": (
         lambda: lr_scheduler.ChainedScheduler([lr_scheduler.StepLR(sgd(), 1), lr_scheduler.StepLR(sgd(), 1)]),
-        ValueError,
-        "number 1",
+        ValueError, "number 1",
     ),
     "a joined plateau": (
-        lambda: lr_scheduler.ChainedScheduler([lr_scheduler.ReduceLROnPlateau(sgd())]),
-        ValueError,
-        "time alone",
+        lambda: lr_scheduler.ChainedScheduler([lr_scheduler.ReduceLROnPlateau(sgd())]), ValueError, "time alone",
     ),
-}
+}  # fmt: skip
 test_a_schedule_says_what_is_wrong_with_it = mistakes(MISTAKEN)
 
 
@@ -169,15 +163,12 @@ def test_a_plateau_reduces_a_group_that_was_added_later():
     assert plateau.get_last_lr() == pytest.approx([0.01, 0.05])
 
 
-@pytest.mark.parametrize(
-    ("make", "words"),
-    [
-        (lambda o: lr_scheduler.OneCycleLR(o, 1.0, 10), "bounds for 1 groups.*has 2"),
-        (lambda o: lr_scheduler.CyclicLR(o, 0.1, 1.0, 10), "bounds for 1 groups.*has 2"),
-        (lambda o: lr_scheduler.LambdaLR(o, [lambda t: 1.0]), "lr_lambda needs one value.*2 groups"),
-        (lambda o: lr_scheduler.LambdaLR(o, lambda t: 0.0), "no base rate gives its rate 0.1"),
-    ],
-)
+@pytest.mark.parametrize(("make", "words"), [
+    (lambda o: lr_scheduler.OneCycleLR(o, 1.0, 10), "bounds for 1 groups.*has 2"),
+    (lambda o: lr_scheduler.CyclicLR(o, 0.1, 1.0, 10), "bounds for 1 groups.*has 2"),
+    (lambda o: lr_scheduler.LambdaLR(o, [lambda t: 1.0]), "lr_lambda needs one value.*2 groups"),
+    (lambda o: lr_scheduler.LambdaLR(o, lambda t: 0.0), "no base rate gives its rate 0.1"),
+])  # fmt: skip
 def test_a_late_group_is_refused_by_a_schedule_without_a_curve_for_it(make, words):
     optimizer = sgd()
     schedule = make(optimizer)
@@ -190,16 +181,11 @@ def test_a_late_group_is_refused_by_a_schedule_without_a_curve_for_it(make, word
 # -- states of others ------------------------------------------------------------------------------
 
 SPOILT = {
-    "a negative step": {"last_epoch": -5},
-    "a step that is a text": {"last_epoch": "3"},
-    "half a step": {"last_epoch": 2.5},
-    "a negative base": {"base_lrs": [-0.1]},
-    "bases for more groups": {"base_lrs": [0.1, 0.1]},
-    "no bases": {"base_lrs": None},
-    "another option": {"gamma": 0.7},
-    "an option of another kind": {"T_max": 3},
-    "another kind": {"schedule": "CosineAnnealingLR"},
-}
+    "a negative step": {"last_epoch": -5}, "a step that is a text": {"last_epoch": "3"},
+    "half a step": {"last_epoch": 2.5}, "a negative base": {"base_lrs": [-0.1]},
+    "bases for more groups": {"base_lrs": [0.1, 0.1]}, "no bases": {"base_lrs": None}, "another option": {"gamma": 0.7},
+    "an option of another kind": {"T_max": 3}, "another kind": {"schedule": "CosineAnnealingLR"},
+}  # fmt: skip
 
 
 @table("change", SPOILT.values(), ids=SPOILT)

@@ -20,14 +20,11 @@ REFUSED = {
     "a negative lr of a group": (lambda w: SGD([{"params": w, "lr": -1}]), ValueError, "lr"),
     "the same twice": (lambda w: SGD([w, leaf(1.0), w]), ValueError, "parameter 2 .* parameter 0"),
     "the same in two groups": (
-        lambda w: SGD([{"params": w}, {"params": [leaf(1.0), w]}]),
-        ValueError,
+        lambda w: SGD([{"params": w}, {"params": [leaf(1.0), w]}]), ValueError,
         "parameter 1 of group 1 .* parameter 0 of group 0",
     ),
     "an unknown option": (
-        lambda w: SGD([{"params": w, "learning_rate": 1}]),
-        ValueError,
-        "no option learning_rate; it has lr, momentum",
+        lambda w: SGD([{"params": w, "learning_rate": 1}]), ValueError, "no option learning_rate; it has lr, momentum",
     ),
     "a group without parameters": (lambda w: SGD([{"lr": 1.0}]), ValueError, "params"),
     "nothing": (lambda w: Adam([]), ValueError, "no parameters"),
@@ -39,7 +36,7 @@ REFUSED = {
     "a pair": (lambda w: Adam([("w", w)]), TypeError, "parameter 0"),
     "a result": (lambda w: Adam([w * 2]), TypeError, "leaves"),
     "only data": (lambda w: Adam([mg.tensor(1.0)]), TypeError, "require a gradient"),
-}
+}  # fmt: skip
 
 
 def used_up():

@@ -337,15 +337,10 @@ SPOILT_OPTIONS = {
     "a flag without its array": ({"amsgrad": True}, "keeps.*max_exp_avg_sq"),
 }
 SPOILT_STATES = {
-    "steps below 0": {"step": -1},
-    "half a step": {"step": 2.5},
-    "steps in letters": {"step": "two"},
-    "no steps": {"step": None},
-    "a mean less": {"exp_avg": None},
-    "a mean in letters": {"exp_avg": "x"},
-    "a complex mean": {"exp_avg": np.ones((2, 2), complex)},
-    "an array too many": {"exp_inf": np.ones((2, 2))},
-}
+    "steps below 0": {"step": -1}, "half a step": {"step": 2.5}, "steps in letters": {"step": "two"},
+    "no steps": {"step": None}, "a mean less": {"exp_avg": None}, "a mean in letters": {"exp_avg": "x"},
+    "a complex mean": {"exp_avg": np.ones((2, 2), complex)}, "an array too many": {"exp_inf": np.ones((2, 2))},
+}  # fmt: skip
 
 
 @table("change, words", SPOILT_OPTIONS.values(), ids=SPOILT_OPTIONS)

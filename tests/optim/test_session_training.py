@@ -17,20 +17,12 @@ from tests.support.table import table
 G = mg.graph
 F = mg.nn.functional
 RULES = [
-    ("SGD", {}),
-    ("SGD", {"momentum": 0.9, "dampening": 0.3, "weight_decay": 0.1}),
-    ("SGD", {"momentum": 0.9, "nesterov": True, "maximize": True}),
-    ("Adam", {"amsgrad": True, "weight_decay": 0.1}),
-    ("AdamW", {}),
-    ("Adamax", {"weight_decay": 0.1}),
-    ("NAdam", {"decoupled_weight_decay": True, "weight_decay": 0.1}),
-    ("RAdam", {}),
-    ("RAdam", {"betas": (0.9, 0.6)}),
-    ("RMSprop", {}),
-    ("RMSprop", {"momentum": 0.9, "centered": True}),
-    ("Adagrad", {"lr_decay": 0.1, "initial_accumulator_value": 0.1}),
-    ("Adadelta", {"lr": 1.0}),
-]
+    ("SGD", {}), ("SGD", {"momentum": 0.9, "dampening": 0.3, "weight_decay": 0.1}),
+    ("SGD", {"momentum": 0.9, "nesterov": True, "maximize": True}), ("Adam", {"amsgrad": True, "weight_decay": 0.1}),
+    ("AdamW", {}), ("Adamax", {"weight_decay": 0.1}), ("NAdam", {"decoupled_weight_decay": True, "weight_decay": 0.1}),
+    ("RAdam", {}), ("RAdam", {"betas": (0.9, 0.6)}), ("RMSprop", {}), ("RMSprop", {"momentum": 0.9, "centered": True}),
+    ("Adagrad", {"lr_decay": 0.1, "initial_accumulator_value": 0.1}), ("Adadelta", {"lr": 1.0}),
+]  # fmt: skip
 rng = np.random.default_rng(2)
 W = rng.normal(size=(3, 4))
 XS = rng.normal(size=(20, 5, 3))
@@ -400,13 +392,10 @@ def test_a_schedule_is_made_and_goes_on_in_the_block_of_a_graph():
 
 
 MODULES = {
-    "Linear": lambda: mg.nn.Sequential(mg.nn.Linear(2, 2)),
-    "Conv2d": lambda: mg.nn.Conv2d(2, 3, 2),
-    "LSTM": lambda: mg.nn.LSTM(2, 3),
-    "Embedding": lambda: mg.nn.Embedding(3, 2),
-    "BatchNorm1d": lambda: mg.nn.BatchNorm1d(3),
-    "MultiheadAttention": lambda: mg.nn.MultiheadAttention(4, 2),
-}
+    "Linear": lambda: mg.nn.Sequential(mg.nn.Linear(2, 2)), "Conv2d": lambda: mg.nn.Conv2d(2, 3, 2),
+    "LSTM": lambda: mg.nn.LSTM(2, 3), "Embedding": lambda: mg.nn.Embedding(3, 2),
+    "BatchNorm1d": lambda: mg.nn.BatchNorm1d(3), "MultiheadAttention": lambda: mg.nn.MultiheadAttention(4, 2),
+}  # fmt: skip
 
 
 @table("module", MODULES)

@@ -521,14 +521,11 @@ def test_what_was_not_begun_cannot_be_read(asked):
         asked(mg.profiler.memory())
 
 
-@pytest.mark.parametrize(
-    ("given", "match"),
-    [
-        ({"model": lambda x: x}, "takes a Module and an optimizer"),
-        ({"optimizer": "Adam"}, r"an optimizer of mg\.optim, and got 'Adam'"),
-        ({"inputs": [np.ones(3)]}, "inputs are tensors"),
-    ],
-)
+@pytest.mark.parametrize(("given", "match"), [
+    ({"model": lambda x: x}, "takes a Module and an optimizer"),
+    ({"optimizer": "Adam"}, r"an optimizer of mg\.optim, and got 'Adam'"),
+    ({"inputs": [np.ones(3)]}, "inputs are tensors"),
+])  # fmt: skip
 def test_what_is_no_model_optimiser_or_input_is_refused(given, match):
     with pytest.raises(TypeError, match=match):
         mg.profiler.memory(**given)

@@ -318,15 +318,10 @@ def test_ops_and_their_derivatives_are_in_the_module_that_called_them():
     found = {(row.key, row.module) for row in prof.key_averages(group_by_module=True)}
 
     assert {
-        ("affine", "Sequential.0"),
-        ("tanh", "Sequential.1"),
-        ("affine", "Sequential.2"),
-        ("AffineBackward", "Sequential.0"),
-        ("AffineBackward", "Sequential.2"),
-        ("TanhBackward", "Sequential.1"),
-        ("SumBackward", ""),
-        ("nn.Module: Sequential.1", "Sequential.1"),
-    } <= found
+        ("affine", "Sequential.0"), ("tanh", "Sequential.1"), ("affine", "Sequential.2"),
+        ("AffineBackward", "Sequential.0"), ("AffineBackward", "Sequential.2"), ("TanhBackward", "Sequential.1"),
+        ("SumBackward", ""), ("nn.Module: Sequential.1", "Sequential.1"),
+    } <= found  # fmt: skip
 
 
 def test_ops_are_at_the_line_of_the_user_that_asked_for_them():
@@ -498,12 +493,9 @@ def test_each_step_of_a_traced_function_is_told_under_its_module_and_line():
 
     assert Counter(event.name for event in steps) == {"affine": 2, "add": 2, "tanh": 1, "mul": 1, "sum": 1}
     assert {(event.name, event.module) for event in steps if event.module} == {
-        ("affine", "Sequential.0"),
-        ("add", "Sequential.0"),
-        ("tanh", "Sequential.1"),
-        ("affine", "Sequential.2"),
+        ("affine", "Sequential.0"), ("add", "Sequential.0"), ("tanh", "Sequential.1"), ("affine", "Sequential.2"),
         ("add", "Sequential.2"),
-    }
+    }  # fmt: skip
     assert all("test_profiler.py" in event.stack[0] for event in steps)
     assert {event.cpu_parent.name for event in steps} == {"program"}
     assert {event.cpu_parent.cpu_parent.name for event in steps} == {"<lambda>"}
@@ -975,13 +967,8 @@ def test_words_of_a_table_begin_at_the_left_and_numbers_end_at_the_right():
     table = Table({"name": "", "bytes": ",", "where": "<"}, [("a", 1000, "here"), ("longer", 5, "")], "one\ntwo")
 
     assert str(table).splitlines() == [
-        "name    bytes  where",
-        "------  -----  -----",
-        "a       1,000  here",
-        "longer      5",
-        "one",
-        "two",
-    ]
+        "name    bytes  where", "------  -----  -----", "a       1,000  here", "longer      5", "one", "two",
+    ]  # fmt: skip
     sides = re.findall(r'style="text-align:(left|right);white-space:nowrap"', table._repr_html_())
     assert sides == ["left", "right", "left"] * 3
     assert '<p style="white-space:pre-line">one\ntwo</p>' in table._repr_html_()

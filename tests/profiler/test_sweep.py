@@ -260,13 +260,10 @@ def test_progress_is_shown_where_it_is_wanted(capsys):
     assert "n=6" in capsys.readouterr().err
 
 
-@table(
-    "lengths",
-    [
-        *({"n": 5}, {"n": [1, 2]}, {"n": [2, 2, 2]}, {"n": [0, 1, 2]}, {"n": [1, 2, "3"]}),
-        *({"n": [1, 2, 3], "m": [1]}, {"n": [1, 2, 3], "repeat": 0}, {}),
-    ],
-)
+@table("lengths", [
+    *({"n": 5}, {"n": [1, 2]}, {"n": [2, 2, 2]}, {"n": [0, 1, 2]}, {"n": [1, 2, "3"]}),
+    *({"n": [1, 2, 3], "m": [1]}, {"n": [1, 2, 3], "repeat": 0}, {}),
+])  # fmt: skip
 def test_nonsense_is_refused_before_anything_runs(lengths):
     with pytest.raises(ValueError, match=r"3 values|a length to vary|1 or more, and got 0"):
         sweep(lambda **_: pytest.fail("it ran"), progress=False, **lengths)
@@ -281,15 +278,12 @@ def test_what_is_no_function_of_lengths_is_refused(f):
 # -- to look at ------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("given", "error", "match"),
-    [
-        (lambda net, x: [net, x], TypeError, r"the tuple \(model, \*inputs\), and f gave \[Linear"),
-        (lambda net, x: (x, net), TypeError, r"the tuple \(model, \*inputs\), and f gave \(tensor"),
-        (lambda net, x: net, TypeError, "and f gave Linear"),
-        (lambda net, x: None, ValueError, r"none did in .* at \{'batch': 2\}"),
-    ],
-)
+@pytest.mark.parametrize(("given", "error", "match"), [
+    (lambda net, x: [net, x], TypeError, r"the tuple \(model, \*inputs\), and f gave \[Linear"),
+    (lambda net, x: (x, net), TypeError, r"the tuple \(model, \*inputs\), and f gave \(tensor"),
+    (lambda net, x: net, TypeError, "and f gave Linear"),
+    (lambda net, x: None, ValueError, r"none did in .* at \{'batch': 2\}"),
+])  # fmt: skip
 def test_a_model_that_would_not_run_is_refused(given, error, match):
     """0 FLOPs were counted, and the time of making the batch was measured."""
     net, batches = mg.nn.Linear(4, 3), [mg.ones(n, 4) for n in range(5)]

@@ -59,33 +59,22 @@ def prune(reader):
 
 
 SURGERY = {
-    "item": lambda r: r.net.__setitem__(3, nn.Tanh()),
-    "append": lambda r: r.net.append(Double()),
-    "insert": lambda r: r.net.insert(0, Double()),
-    "delete": lambda r: r.net.__delitem__(3),
-    "list append": lambda r: r.blocks.append(Double()),
-    "list item": lambda r: r.blocks.__setitem__(0, nn.Identity()),
-    "dict item": lambda r: r.named.__setitem__("b", Double()),
-    "dict delete": lambda r: r.named.__delitem__("a"),
-    "hook": add_hook,
-    "hook before": add_pre_hook,
-    "layer": lambda r: setattr(r, "lora", nn.Linear(2, 2)),
-    "tensor": lambda r: setattr(r, "cache", mg.full((2,), 5.0)),
-    "parametrisation": prune,
-    "eps": lambda r: setattr(r.net[1], "eps", 0.5),
-    "train": lambda r: r.eval(),
-    "p": lambda r: setattr(r.net[2], "p", 1.0),
-    "flag": lambda r: setattr(r.net, "flag", True),
-    "number": lambda r: setattr(r, "power", 2),
-    "function": lambda r: setattr(r, "act", mg.tanh),
+    "item": lambda r: r.net.__setitem__(3, nn.Tanh()), "append": lambda r: r.net.append(Double()),
+    "insert": lambda r: r.net.insert(0, Double()), "delete": lambda r: r.net.__delitem__(3),
+    "list append": lambda r: r.blocks.append(Double()), "list item": lambda r: r.blocks.__setitem__(0, nn.Identity()),
+    "dict item": lambda r: r.named.__setitem__("b", Double()), "dict delete": lambda r: r.named.__delitem__("a"),
+    "hook": add_hook, "hook before": add_pre_hook, "layer": lambda r: setattr(r, "lora", nn.Linear(2, 2)),
+    "tensor": lambda r: setattr(r, "cache", mg.full((2,), 5.0)), "parametrisation": prune,
+    "eps": lambda r: setattr(r.net[1], "eps", 0.5), "train": lambda r: r.eval(),
+    "p": lambda r: setattr(r.net[2], "p", 1.0), "flag": lambda r: setattr(r.net, "flag", True),
+    "number": lambda r: setattr(r, "power", 2), "function": lambda r: setattr(r, "act", mg.tanh),
     "element of a list": lambda r: r.net.factors.__setitem__(0, 7.0),
-    "element of a dict": lambda r: r.net.table.update(shift=3.0),
-    "array in place": lambda r: r.array.fill(4),
+    "element of a dict": lambda r: r.net.table.update(shift=3.0), "array in place": lambda r: r.array.fill(4),
     "parameter": lambda r: setattr(r.net[0], "weight", nn.Parameter(mg.full((2, 2), 3.0))),
     "no bias": lambda r: setattr(r.net[0], "bias", None),
     "forward": lambda r: setattr(r.blocks[0], "forward", lambda x: x - 1),
     "class": lambda r: setattr(r.blocks[0], "__class__", nn.Tanh),
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("way", COMPILED)
@@ -271,13 +260,9 @@ def test_the_sign_of_zero(f, way):
 
 
 @report(
-    "minigrad",
-    np.array([-18, -20, -50, -80], "f4"),
-    value=[-18, -20, -50, -80],
-    gradients=[np.ones(4)],
-    modes=["eager", *COMPILED],
-    rtol=1e-6,
-)
+    "minigrad", np.array([-18, -20, -50, -80], "f4"), value=[-18, -20, -50, -80], gradients=[np.ones(4)],
+    modes=["eager", *COMPILED], rtol=1e-6,
+)  # fmt: skip
 def test_the_logarithm_of_a_small_sigmoid(x):
     return x.sigmoid().log()
 

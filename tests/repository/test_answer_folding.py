@@ -45,6 +45,8 @@ def test_an_answer_is_wrapped_with_empty_lines_so_that_it_stays_markdown():
         ((REVEALS, prose("Why."), prose("And why."), "1 + 1", prose("More.")), ".xx.."),
         ((REVEALS, prose("Why."), prose("## Next"), prose("More.")), ".x.."),
         ((REVEALS, prose("## Next"), prose("More.")), "..."),
+        ((REVEALS, "plot(y)", prose("Why."), "1 + 1", prose("More.")), "..x.."),
+        ((REVEALS, ASKS, prose("How to find out.")), "..."),
         ((REVEALS, prose("Why.", "fragment"), prose("Next.", "slide"), prose("More.")), ".x.."),
         ((REVEALS, prose("Why.", "subslide"), prose("Next.", "subslide"), prose("More.")), ".x.."),
         ((REVEALS, prose("Next.", "slide"), prose("More.")), "..."),

@@ -188,6 +188,22 @@ def test_what_follows_a_reveal_is_folded_and_its_output_needs_no_lock(course):
     assert course.build("--check")[0] == 0
 
 
+@pytest.mark.parametrize(("minutes", "lines", "words"), [
+    (10, 80, None),
+    (5, 80, "the header says 5 minutes, and it takes 10.0: say 10"),
+    (65, 488, "it takes 61.0 minutes, and 60 are allowed: shorten it, or fold side topics"),
+])  # fmt: skip
+def test_a_lesson_is_built_only_if_its_header_states_honest_minutes(course, minutes, lines, words):
+    course.write(
+        "# %%\n" + "x = 1\n" * lines, header=HEADER.replace("minutes: 5", f"minutes: {minutes}"), name="07_try"
+    )
+    status, said = course.build("07")
+
+    assert status == 1  # it lacks all else that a lesson needs
+    assert ("lessons/07_try.ipynb is not finished" in said) == (words is None)
+    assert words is None or f"FAILED  lessons/07_try.ipynb: {words}" in said
+
+
 def test_what_a_clock_measured_is_not_kept(course):
     course.write("# %% tags=['measured', 'nbval-ignore-output']\nimport time; print(time.time())\n")
     assert course.build()[0] == 0
@@ -247,14 +263,11 @@ def test_a_cell_put_in_between_changes_the_id_of_no_other(course):
     assert len(set(after)) == 4
 
 
-@pytest.mark.parametrize(
-    ("header", "words"),
-    [
-        ("", "95_try.py: no header"),
-        (HEADER.replace("minutes: 5", "minutes: five"), "the header's 'minutes' is 'five'; expected a int"),
-        (HEADER.replace("#     title: This | that\n", ""), "the header's 'title' is None"),
-    ],
-)
+@pytest.mark.parametrize(("header", "words"), [
+    ("", "95_try.py: no header"),
+    (HEADER.replace("minutes: 5", "minutes: five"), "the header's 'minutes' is 'five'; expected a int"),
+    (HEADER.replace("#     title: This | that\n", ""), "the header's 'title' is None"),
+])  # fmt: skip
 def test_a_lesson_without_its_facts_is_not_built(course, header, words):
     course.write("# %%\n1", header=header)
 
@@ -294,19 +307,16 @@ def test_every_lesson_is_stored_with_its_outputs():
 # -- what the author of an exercise may get wrong -----------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("old", "new", "words"),
-    [
-        ('# %% probes="visits"', '# %% probes="visit"', "probes='visit' names no part"),
-        ('# %% wrong="visits"\n# Shows: ', '# %% wrong="visits"\n# Sees: ', "a wrong answer begins with"),
-        ("times_at_x = 10\n", "times_at_x = 20\n", "the probes cannot tell apart"),
-        ("times_at_x = 10\n", "times_at_x = 1024\n", "the probes cannot tell apart 'the solution' and"),
-        ("times_at_x = 10\n", "times_at_x = 1 / 0\n", "a cell ends with ZeroDivisionError"),
-        ('hints="visits"\n# 1. ', 'hints="visits"\n# ', "the hints must be a numbered list"),
-        ('shows="visits"', 'shows="zero"', "'visits': it has 0 shows cells, and needs one"),
-        ("would come to x more\n# than", "would. It would come to x more\n# than", "`shows` must be one sentence, not"),
-    ],
-)
+@pytest.mark.parametrize(("old", "new", "words"), [
+    ('# %% probes="visits"', '# %% probes="visit"', "probes='visit' names no part"),
+    ('# %% wrong="visits"\n# Shows: ', '# %% wrong="visits"\n# Sees: ', "a wrong answer begins with"),
+    ("times_at_x = 10\n", "times_at_x = 20\n", "the probes cannot tell apart"),
+    ("times_at_x = 10\n", "times_at_x = 1024\n", "the probes cannot tell apart 'the solution' and"),
+    ("times_at_x = 10\n", "times_at_x = 1 / 0\n", "a cell ends with ZeroDivisionError"),
+    ('hints="visits"\n# 1. ', 'hints="visits"\n# ', "the hints must be a numbered list"),
+    ('shows="visits"', 'shows="zero"', "'visits': it has 0 shows cells, and needs one"),
+    ("would come to x more\n# than", "would. It would come to x more\n# than", "`shows` must be one sentence, not"),
+])  # fmt: skip
 def test_a_defective_exercise_is_not_built(old, new, words, tmp_path):
     text = SOLUTION.read_text("utf-8")
     assert old in text

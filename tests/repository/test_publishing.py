@@ -139,12 +139,7 @@ def test_the_first_cell_of_a_hosted_copy_installs_what_the_others_need(hosted, t
     notebook = hosted / "lessons" / "01_what_a_graph_is.ipynb"
     execute = [python, "-m", "jupyter", "execute", "--timeout=500", notebook]
 
-    process = run(
-        *execute,
-        env={
-            "PIP_FIND_LINKS": str(wheels),
-            "PYTHONPATH": "",
-            "PATH": f"{python.parent}{os.pathsep}{os.environ['PATH']}",
-        },
-    )
+    process = run(*execute, env={
+        "PIP_FIND_LINKS": str(wheels), "PYTHONPATH": "", "PATH": f"{python.parent}{os.pathsep}{os.environ['PATH']}",
+    })  # fmt: skip
     assert process.returncode == 0, process.stderr

@@ -61,13 +61,8 @@ def lose_everything(venv: Path) -> None:
 
 
 BREAKAGES = [
-    lose_python,
-    lose_the_base_python,
-    lose_a_package,
-    be_of_another_machine,
-    garble_the_stamp,
-    lose_everything,
-]
+    lose_python, lose_the_base_python, lose_a_package, be_of_another_machine, garble_the_stamp, lose_everything,
+]  # fmt: skip
 
 
 @pytest.mark.skipif(os.name != "posix", reason="the programs of a Windows environment cannot be broken like this")

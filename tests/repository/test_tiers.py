@@ -151,17 +151,11 @@ def test_every_row_of_a_long_table_has_its_turn_and_a_share_can_be_repeated(proj
     assert all(rows)
 
 
-@pytest.mark.parametrize(
-    ("file", "tests", "status"),
-    [
-        ("browser/test_page.py", {"once": 1}, 0),
-        ("browser/test_page.py", {"twice": 2}, 1),
-        ("browser/test_page.py", {"a": 1, "b": 1}, 0),
-        ("browser/test_page.py", {"a": 1, "b": 1, "c": 1}, 1),
-        ("browser/test_page.py", {"once": 1, "twice": 2}, 1),
-        ("test_engine.py", {"once": 1}, 1),
-    ],
-)
+@pytest.mark.parametrize(("file", "tests", "status"), [
+    ("browser/test_page.py", {"once": 1}, 0), ("browser/test_page.py", {"twice": 2}, 1),
+    ("browser/test_page.py", {"a": 1, "b": 1}, 0), ("browser/test_page.py", {"a": 1, "b": 1, "c": 1}, 1),
+    ("browser/test_page.py", {"once": 1, "twice": 2}, 1), ("test_engine.py", {"once": 1}, 1),
+])  # fmt: skip
 def test_only_a_browser_test_is_run_again_and_only_twice_a_run(project, file, tests, status):
     project.write(file, "".join(FLAKY.format(name=name, failures=failures) for name, failures in tests.items()))
 

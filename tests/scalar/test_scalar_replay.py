@@ -23,16 +23,10 @@ BACKENDS = [None, "native"] if has_compiler else [None]
 backends = pytest.mark.parametrize("backend", [None, pytest.param("native", marks=compiled)])
 
 UNARY = {
-    "neg": lambda a: -a,
-    "exp": lambda a: a.exp(),
-    "log": lambda a: a.log(),
-    "tanh": lambda a: a.tanh(),
-    "relu": lambda a: a.relu(),
-    "square": lambda a: a**2,
-    "root": lambda a: a**0.5,
-    "to the 0": lambda a: a**0,
+    "neg": lambda a: -a, "exp": lambda a: a.exp(), "log": lambda a: a.log(), "tanh": lambda a: a.tanh(),
+    "relu": lambda a: a.relu(), "square": lambda a: a**2, "root": lambda a: a**0.5, "to the 0": lambda a: a**0,
     "odd power": lambda a: a**-1.123456789,
-}
+}  # fmt: skip
 BINARY = {"+": lambda a, b: a + b, "-": lambda a, b: a - b, "*": lambda a, b: a * b, "/": lambda a, b: a / b}
 # A program is a list of (operation, operand, operand): operands are counted back from the newest value, so that one is
 # often used again. A number instead of an operand is a constant.
@@ -340,15 +334,10 @@ def test_every_rule_is_two_cases_of_the_c():
 
 
 @compiled
-@pytest.mark.parametrize(
-    ("f", "x", "error"),
-    [
-        (lambda x: 1 / x, 0.0, ZeroDivisionError),
-        (lambda x: x.exp(), 710.0, OverflowError),
-        (lambda x: x.log(), 0.0, ValueError),
-        (lambda x: x**0.5, -1.0, ValueError),
-    ],
-)
+@pytest.mark.parametrize(("f", "x", "error"), [
+    (lambda x: 1 / x, 0.0, ZeroDivisionError), (lambda x: x.exp(), 710.0, OverflowError),
+    (lambda x: x.log(), 0.0, ValueError), (lambda x: x**0.5, -1.0, ValueError),
+])  # fmt: skip
 def test_what_python_refuses_is_refused_in_its_words_and_the_next_call_is_right(f, x, error):
     leaf = Value(2.0)
     steps = [replay(f(leaf) * leaf, [leaf], backend) for backend in (None, "native")]

@@ -82,28 +82,19 @@ EDITS = """
 {a}.unsqueeze(0).mul_(2) {a}.detach().mul_(0.5)
 """
 BLOCKS = (
-    "with L.no_grad():\n        {edit}",
-    "with L.no_grad():\n        {v} = {a} * 2",
+    "with L.no_grad():\n        {edit}", "with L.no_grad():\n        {v} = {a} * 2",
     "with L.no_grad():\n        {v} = {a}[1:]",
-    "if {c}.sum() > 0:\n        {v} = {a}\n    else:\n        {v} = {b} * 2",
-    "{v} = {a} if {c}.mean() > 0 else {b}",
-    "if {c}.sum() > 0:\n        {edit}",
-    "{v} = {a}\n    for _ in range(2):\n        {v} = {v}.sin() + {b}",
+    "if {c}.sum() > 0:\n        {v} = {a}\n    else:\n        {v} = {b} * 2", "{v} = {a} if {c}.mean() > 0 else {b}",
+    "if {c}.sum() > 0:\n        {edit}", "{v} = {a}\n    for _ in range(2):\n        {v} = {v}.sin() + {b}",
     "{v}, = L.autograd.grad(({a} * 0.7).cos().sum(), [{x}], create_graph=True, materialize_grads=True)",
     "{v}, = L.autograd.grad({a}.sum(), [{x}], create_graph=True, materialize_grads=True)",
     "{v}, = L.autograd.grad({a}.tanh().sum(), [{b}], create_graph=True, materialize_grads=True)",
     "{v} = L.utils.checkpoint.checkpoint(lambda t: t.sin() * t, {a}, use_reentrant=False)",
-)
+)  # fmt: skip
 TABLES = {
-    "each": EACH.split(),
-    "along": ALONG.split(),
-    "one": ONE.split(),
-    "view": VIEWS.split(),
-    "both": BOTH.split(),
-    "two": TWO.split(),
-    "edit": EDITS.split(),
-    "block": BLOCKS,
-}
+    "each": EACH.split(), "along": ALONG.split(), "one": ONE.split(), "view": VIEWS.split(), "both": BOTH.split(),
+    "two": TWO.split(), "edit": EDITS.split(), "block": BLOCKS,
+}  # fmt: skip
 LIKELY = {"each": 4, "along": 3, "one": 3, "view": 6, "both": 5, "two": 4, "edit": 6, "block": 3}
 LOOPS = {"each": 4, "along": 1, "both": 5, "two": 2, "view": 0.3, "edit": 0.3}  # what is fused, and cut into blocks
 

@@ -15,15 +15,12 @@ vector, scalar = map(st.sampled_from, (VECTORS, SCALARS))
 constants = st.sampled_from(["0.5", "2", "-1.5", "k", "n"])
 
 scalars = st.one_of(
-    scalar,
-    vector.map("{}.sum()".format),
-    st.builds("{}[{}]".format, vector, st.sampled_from(["0", "-1", "n"])),
+    scalar, vector.map("{}.sum()".format), st.builds("{}[{}]".format, vector, st.sampled_from(["0", "-1", "n"])),
     st.builds("({} @ {}).sin()".format, vector, vector),
     st.builds("({} {} {}).tanh()".format, scalar, st.sampled_from("+-*"), scalar | constants),
-    st.builds("sum([v * {} for v in {}])".format, scalar, vector),
-    st.builds("max({}, {})".format, scalar, scalar),
+    st.builds("sum([v * {} for v in {}])".format, scalar, vector), st.builds("max({}, {})".format, scalar, scalar),
     st.builds("wave({}, {})".format, scalar, constants),
-)
+)  # fmt: skip
 vectors = st.one_of(
     vector,
     st.builds("{}.{}()".format, vector, st.sampled_from(["sin", "tanh", "clone", "relu", "detach"])),

@@ -11,18 +11,10 @@ from .oracle import array, flat, torch
 
 rng = np.random.default_rng(14)
 ARRAYS = {
-    "x": rng.normal(size=(3, 4)),
-    "y": rng.normal(size=(3, 4)),
-    "b": rng.normal(size=(2, 3, 4)),
-    "n": np.array(2.5),
-    "i": np.array(1),
-    "i0": np.array(0),
-    "i1": np.array([0]),
-    "j": np.array([2, 0]),
-    "k": np.array([1, 0]),
-    "counts": np.array([1, 2, 3, 1]),
-    "weights": np.array([0.5, 1.0, 2.0, 0.1]),
-}
+    "x": rng.normal(size=(3, 4)), "y": rng.normal(size=(3, 4)), "b": rng.normal(size=(2, 3, 4)), "n": np.array(2.5),
+    "i": np.array(1), "i0": np.array(0), "i1": np.array([0]), "j": np.array([2, 0]), "k": np.array([1, 0]),
+    "counts": np.array([1, 2, 3, 1]), "weights": np.array([0.5, 1.0, 2.0, 0.1]),
+}  # fmt: skip
 
 
 def given(library):

@@ -274,13 +274,9 @@ def functional_derivatives(m):
         return (x**3).sum() * x[0]
 
     return (
-        functional.jacobian(lambda x: x * x.sum(), x),
-        functional.hessian(f, x),
-        functional.hvp(f, x, x)[1],
-        functional.vhp(f, x, x)[1],
-        functional.vjp(lambda x: x * x, x, x)[1],
-        functional.jvp(lambda x: x * x, x, x)[1],
-    )
+        functional.jacobian(lambda x: x * x.sum(), x), functional.hessian(f, x), functional.hvp(f, x, x)[1],
+        functional.vhp(f, x, x)[1], functional.vjp(lambda x: x * x, x, x)[1], functional.jvp(lambda x: x * x, x, x)[1],
+    )  # fmt: skip
 
 
 @program
@@ -291,15 +287,10 @@ def transforms(m):
         return (x**3).sum() * x[0]
 
     return (
-        func.grad(f)(x),
-        func.grad(lambda x: func.grad(f)(x).sum())(x),
-        func.hessian(f)(x),
-        func.jacrev(lambda x: x * x.sum())(x),
-        func.jacfwd(lambda x: x * x.sum())(x),
-        func.jvp(f, (x,), (x,))[1],
-        func.vjp(f, x)[1](m.tensor(2.0))[0],
-        func.vmap(lambda x: x * x)(x),
-    )
+        func.grad(f)(x), func.grad(lambda x: func.grad(f)(x).sum())(x), func.hessian(f)(x),
+        func.jacrev(lambda x: x * x.sum())(x), func.jacfwd(lambda x: x * x.sum())(x), func.jvp(f, (x,), (x,))[1],
+        func.vjp(f, x)[1](m.tensor(2.0))[0], func.vmap(lambda x: x * x)(x),
+    )  # fmt: skip
 
 
 @pytest.mark.filterwarnings("ignore::DeprecationWarning:torch")

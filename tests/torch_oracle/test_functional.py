@@ -33,8 +33,7 @@ REDUCTIONS = ("mean", "sum", "none")
 # Name → (the call, given the module of functions and a maker of constants; what is differentiated).
 CALLS = {
     f"{name}, {reduction}": (
-        lambda f, c, x, y, name=name, reduction=reduction: getattr(f, name)(x, y, reduction=reduction),
-        (X, Y),
+        lambda f, c, x, y, name=name, reduction=reduction: getattr(f, name)(x, y, reduction=reduction), (X, Y),
     )
     for name in ("mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss")
     for reduction in REDUCTIONS
@@ -60,14 +59,12 @@ CALLS = {
     "cross entropy, ignoring": (lambda f, c, x: f.cross_entropy(x, c(IGNORING)), (SCORES,)),
     "cross entropy, ignoring a class": (lambda f, c, x: f.cross_entropy(x, c(PLANES), ignore_index=1), (SCORES,)),
     "cross entropy, ignoring, none": (
-        lambda f, c, x: f.cross_entropy(x, c(IGNORING), c(W), reduction="none"),
-        (SCORES,),
+        lambda f, c, x: f.cross_entropy(x, c(IGNORING), c(W), reduction="none"), (SCORES,),
     ),
     "cross entropy, weighted": (lambda f, c, x: f.cross_entropy(x, c(CLASSES), c(W)), (X,)),
     "cross entropy, smoothed": (lambda f, c, x: f.cross_entropy(x, c(CLASSES), label_smoothing=0.2), (X,)),
     "cross entropy, everything": (
-        lambda f, c, x: f.cross_entropy(x, c(IGNORING), c(W), label_smoothing=0.2),
-        (SCORES,),
+        lambda f, c, x: f.cross_entropy(x, c(IGNORING), c(W), label_smoothing=0.2), (SCORES,),
     ),
     "cross entropy of shares": (lambda f, c, x, t: f.cross_entropy(x, t, c(W), label_smoothing=0.1), (X, SHARES)),
     "nll": (lambda f, c, x: f.nll_loss(x.log_softmax(1), c(IGNORING), c(W)), (SCORES,)),
@@ -94,15 +91,14 @@ CALLS = {
     "attention, allowed": (lambda f, c, q, k, v: f.scaled_dot_product_attention(q, k, v, c(MASK)), (Q, K, V)),
     "attention, biased": (lambda f, c, q, k, v, b: f.scaled_dot_product_attention(q, k, v, b), (Q, K, V, BIAS)),
     "attention, a head of keys for 3": (
-        lambda f, c, q, k, v: f.scaled_dot_product_attention(q, k, v, enable_gqa=True),
-        (Q, K[:, :1], V[:, :1]),
+        lambda f, c, q, k, v: f.scaled_dot_product_attention(q, k, v, enable_gqa=True), (Q, K[:, :1], V[:, :1]),
     ),
     "attention, heads of keys for 1 and for 2": (
         lambda f, c, q, k, v: f.scaled_dot_product_attention(q, k, v, c(MASK), scale=0.4, enable_gqa=True),
         (np.concatenate([Q, Q[:, :1]], 1), K[:, :2], V[:, :1]),
     ),
     "attention, causal": (lambda f, c, q, k, v: f.scaled_dot_product_attention(q, k, v, is_causal=True), (Q, K, V)),
-}
+}  # fmt: skip
 
 
 @table("name", CALLS)
@@ -282,24 +278,18 @@ MISTAKES = {
     "a layer of another width": (lambda: F.layer_norm(X, (4,)), mg.errors.ShapeError, r"\(…, 4\)"),
     "groups that do not divide": (lambda: F.group_norm(IMAGES, 3), mg.errors.ShapeError, "multiple of 3"),
     "a batch of one value": (
-        lambda: F.batch_norm(np.ones((1, 3)), None, None, training=True),
-        mg.errors.ShapeError,
-        "more than one value",
+        lambda: F.batch_norm(np.ones((1, 3)), None, None, training=True), mg.errors.ShapeError, "more than one value",
     ),
     "no running statistics": (lambda: F.batch_norm(X, None, None), ValueError, "running_mean"),
     "keys of another width": (
-        lambda: F.scaled_dot_product_attention(Q, K[..., :4], V),
-        mg.errors.ShapeError,
-        r"\(…, S, E\)",
+        lambda: F.scaled_dot_product_attention(Q, K[..., :4], V), mg.errors.ShapeError, r"\(…, S, E\)",
     ),
     "heads that do not share": (
-        lambda: F.scaled_dot_product_attention(Q, K[:, :2], V, enable_gqa=True),
-        mg.errors.ShapeError,
-        "shares heads",
+        lambda: F.scaled_dot_product_attention(Q, K[:, :2], V, enable_gqa=True), mg.errors.ShapeError, "shares heads",
     ),
     "two masks": (lambda: F.scaled_dot_product_attention(Q, K, V, MASK, is_causal=True), ValueError, "one mask"),
     "more dropped than there is": (lambda: F.dropout(X, 1.5), ValueError, "0 to 1"),
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("mistake", MISTAKES)

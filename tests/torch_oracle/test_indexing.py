@@ -43,8 +43,7 @@ SAME_TEXT = {
     "a mask of two axes behind an ellipsis": (lambda m, x: x[..., m.tensor(C[0] > 0)], C),
     "a mask behind one of two axes": (lambda m, x: x[m.tensor(PAIRS), m.tensor([False, True] * 2)], C),
     "a mask behind one of two axes, apart": (
-        lambda m, x: x[None, m.tensor(PAIRS), ..., [True, True, False, False], None],
-        C,
+        lambda m, x: x[None, m.tensor(PAIRS), ..., [True, True, False, False], None], C,
     ),
     "a mask of nothing": (lambda m, x: x[m.tensor(MASK) & m.tensor(~MASK)], A),
     "an integer apart from an array": (lambda m, x: x[1, :, m.tensor([3, 3, 0])], C),
@@ -70,8 +69,7 @@ SAME_TEXT = {
             lambda m, x, y, how=how, own=own: x.scatter_reduce(
                 0, m.tensor([[3, 3, 3], [3, 0, 3]]), y, how, include_self=own
             ),
-            A,
-            B[:2],
+            A, B[:2],
         )
         for how in ("sum", "prod", "mean", "amax", "amin")
         for own in (True, False)
@@ -86,9 +84,7 @@ SAME_TEXT = {
         for how in ("sum", "prod", "mean", "amax", "amin")
     },
     "scatter_reduce of less": (
-        lambda m, x, y: x.scatter_reduce(1, m.tensor([[0, 0], [2, 0]]), y, "prod"),
-        A,
-        B[:2, :2],
+        lambda m, x, y: x.scatter_reduce(1, m.tensor([[0, 0], [2, 0]]), y, "prod"), A, B[:2, :2],
     ),
     "index_reduce": (lambda m, x, y: x.index_reduce(1, m.tensor([2, 0, 2]), y, "amax", include_self=False), A, B),
     "masked_scatter": (lambda m, x, y: x.masked_scatter(m.tensor(MASK), y.reshape(-1)), A, C),
@@ -108,7 +104,7 @@ SAME_TEXT = {
     "masked_select": (lambda m, x: m.masked_select(x, m.tensor(MASK)), A),
     "masked_select that broadcasts": (lambda m, x: x.masked_select(m.tensor([[True], [False]])), V),
     "masked_fill": (lambda m, x: x.masked_fill(m.tensor(MASK), 0.25) * m.masked_fill(x, m.tensor(MASK[0]), 2), A),
-}
+}  # fmt: skip
 
 
 @pytest.mark.filterwarnings("ignore:index_reduce")  # which is in beta there

@@ -107,13 +107,9 @@ def words(library):
     yield [*named]
     named["c"], named["b"], named["f"] = t(4, 5), t(9, 9), 2.5
     yield (
-        [*named],
-        [*named.state_dict()],
-        [n for n, _ in named.named_parameters()],
-        len(named),
-        "a" in named,
+        [*named], [*named.state_dict()], [n for n, _ in named.named_parameters()], len(named), "a" in named,
         "z" in named,
-    )
+    )  # fmt: skip
     yield [type(value).__name__ for value in named.values()], named.get("q", 7), [*reversed(named)], named["f"]
     yield named.popitem(), named.pop("a").tolist(), [*named.keys()]
     yield [*named.copy()], named.copy()["b"] is named["b"], [*named | {"y": t(1), "x": t(2)}]

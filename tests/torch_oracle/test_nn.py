@@ -65,16 +65,15 @@ LAYERS = {
     "PairwiseDistance": (lambda nn: nn.PairwiseDistance(3.0, keepdim=True), (ROWS, ROWS + 1), {}),
     "LPPool2d": (lambda nn: nn.LPPool2d(2, 3, 2), (IMAGE,), {}),
     "MaxUnpool1d": (
-        lambda nn: nn.MaxUnpool1d(2),
-        (LINE[..., :4],),
-        {"indices": np.array([0, 3, 4, 7]) * np.ones((2, 4, 1), int)},
+        lambda nn: nn.MaxUnpool1d(2), (LINE[..., :4],), {"indices": np.array([0, 3, 4, 7]) * np.ones((2, 4, 1), int)},
     ),
     "EmbeddingBag": (lambda nn: nn.EmbeddingBag(7, 3, mode="max", padding_idx=-2), (), {"indices": INDICES}),
     "ConstantPad1d": (lambda nn: nn.ConstantPad1d((2, -1), 3.5), (LINE,), {}),
     **{
         f"{kind}{n}d": (lambda nn, kind=kind, n=n: getattr(nn, f"{kind}{n}d")(1), (x,), {})
         for kind in ("ZeroPad", "ReflectionPad", "ReplicationPad", "CircularPad")
-        for n, x in enumerate((LINE, IMAGE, VOLUME), 1)
+        for n,
+        x in enumerate((LINE, IMAGE, VOLUME), 1)
     },
     "BatchNorm1d": (lambda nn: nn.BatchNorm1d(4), (ROWS,), {}),
     "BatchNorm1d of lines": (lambda nn: nn.BatchNorm1d(4, momentum=None), (LINE,), {}),
@@ -93,14 +92,10 @@ LAYERS = {
     "RNN, unbatched, with a state": (lambda nn: nn.RNN(4, 5, 2, bidirectional=True), (SEQUENCE[:, 0], STATE[:, 0]), {}),
     "LSTM": (lambda nn: nn.LSTM(4, 5, 2, bidirectional=True), (SEQUENCE, (STATE, CELL)), {}),
     "LSTM, projected": (
-        lambda nn: nn.LSTM(4, 5, 2, bidirectional=True, proj_size=3),
-        (SEQUENCE, (STATE[..., :3], CELL)),
-        {},
+        lambda nn: nn.LSTM(4, 5, 2, bidirectional=True, proj_size=3), (SEQUENCE, (STATE[..., :3], CELL)), {},
     ),
     "LSTM, projected, without a bias": (
-        lambda nn: nn.LSTM(4, 5, bias=False, batch_first=True, proj_size=1),
-        (SEQUENCE,),
-        {},
+        lambda nn: nn.LSTM(4, 5, bias=False, batch_first=True, proj_size=1), (SEQUENCE,), {},
     ),
     "LSTM, unbatched": (lambda nn: nn.LSTM(4, 5, 4), (SEQUENCE[:, 0], (STATE[:, 0], CELL[:, 0])), {}),
     "LSTM, batch first": (lambda nn: nn.LSTM(4, 5, bias=False, batch_first=True), (SEQUENCE,), {}),
@@ -112,39 +107,31 @@ LAYERS = {
     "GRUCell": (lambda nn: nn.GRUCell(4, 5), (SEQUENCE[0, 0], STATE[0, 0]), {}),
     "MultiheadAttention": (lambda nn: nn.MultiheadAttention(8, 2), (Q, K, V), {}),
     "MultiheadAttention to itself": (
-        lambda nn: nn.MultiheadAttention(8, 2, bias=False, batch_first=True),
-        (Q,),
+        lambda nn: nn.MultiheadAttention(8, 2, bias=False, batch_first=True), (Q,),
         {"thrice": True, "average_attn_weights": False},
     ),
     "MultiheadAttention, masked": (
-        lambda nn: nn.MultiheadAttention(8, 2),
-        (Q, K, V),
-        {"attn_mask": LOOK, "key_padding_mask": PADDING},
+        lambda nn: nn.MultiheadAttention(8, 2), (Q, K, V), {"attn_mask": LOOK, "key_padding_mask": PADDING},
     ),
     "MultiheadAttention, no weights": (
-        lambda nn: nn.MultiheadAttention(8, 4, kdim=5, vdim=7),
-        (Q, K5, V7),
+        lambda nn: nn.MultiheadAttention(8, 4, kdim=5, vdim=7), (Q, K5, V7),
         {"key_padding_mask": PADDING, "need_weights": False},
     ),
     "MultiheadAttention of one": (lambda nn: nn.MultiheadAttention(8, 4), (Q[:, 0], K[:, 0], V[:, 0]), {}),
     "MultiheadAttention, more keys": (
-        lambda nn: nn.MultiheadAttention(8, 2, 0.0, True, True, True),
-        (Q, K, V),
+        lambda nn: nn.MultiheadAttention(8, 2, 0.0, True, True, True), (Q, K, V),
         {"attn_mask": LOOK, "key_padding_mask": PADDING},
     ),
     "TransformerDecoderLayer": (
-        lambda nn: nn.TransformerDecoderLayer(8, 2, 16, 0.0, norm_first=True),
-        (WORDS, Q),
+        lambda nn: nn.TransformerDecoderLayer(8, 2, 16, 0.0, norm_first=True), (WORDS, Q),
         {"tgt_mask": CAUSAL, "memory_key_padding_mask": PADDING[:, 1:]},
     ),
     "TransformerDecoder": (
-        lambda nn: nn.TransformerDecoder(nn.TransformerDecoderLayer(8, 2, 16, 0.0), 2, nn.LayerNorm(8)),
-        (WORDS, Q),
+        lambda nn: nn.TransformerDecoder(nn.TransformerDecoderLayer(8, 2, 16, 0.0), 2, nn.LayerNorm(8)), (WORDS, Q),
         {"tgt_mask": CAUSAL},
     ),
     "Transformer": (
-        lambda nn: nn.Transformer(8, 2, 2, 1, 16, 0.0, "gelu", batch_first=True),
-        (WORDS, Q[:, :, :].repeat(2, 0)[:6]),
+        lambda nn: nn.Transformer(8, 2, 2, 1, 16, 0.0, "gelu", batch_first=True), (WORDS, Q[:, :, :].repeat(2, 0)[:6]),
         {"src_key_padding_mask": np.zeros((6, 3), bool), "tgt_mask": ~np.tri(3, dtype=bool)},
     ),
     "TransformerEncoderLayer": (lambda nn: nn.TransformerEncoderLayer(8, 2, 16, 0.0), (WORDS,), {}),
@@ -152,10 +139,9 @@ LAYERS = {
         lambda nn: nn.TransformerEncoder(
             nn.TransformerEncoderLayer(8, 2, 16, 0.0, activation="gelu", norm_first=True), 2, nn.LayerNorm(8)
         ),
-        (WORDS,),
-        {"mask": CAUSAL},
+        (WORDS,), {"mask": CAUSAL},
     ),
-}
+}  # fmt: skip
 LAYERS |= {
     name: (lambda nn, name=name, options=options: getattr(nn, name)(*options), (ROWS * 3,), {})
     for name, options in ACTIVATIONS.items()
@@ -268,18 +254,10 @@ REPRS = [
     *("MaxPool2d", "AvgPool2d", "AdaptiveAvgPool2d", "RMSNorm", "Embedding", "RNN", "LSTM", "GRU"),
     *("PixelShuffle", "Softmax2d", "LPPool2d", "ConstantPad1d", "ZeroPad2d", "AdaptiveMaxPool3d", "GLU", "CELU"),
     *(
-        "Threshold",
-        "LSTM, batch first",
-        "LSTMCell",
-        "LeakyReLU",
-        "GELU",
-        "ELU",
-        "Softmax",
-        "ReLU",
-        "Hardtanh",
+        "Threshold", "LSTM, batch first", "LSTMCell", "LeakyReLU", "GELU", "ELU", "Softmax", "ReLU", "Hardtanh",
         "Softplus",
     ),
-]
+]  # fmt: skip
 
 
 @table("name", REPRS)
@@ -436,14 +414,11 @@ def test_orthogonal_matrices_are_orthogonal_and_gains_are_pytorchs():
 @pytest.mark.parametrize("name", ["Linear", "Conv2d", "Bilinear", "GRU", "LSTMCell", "MultiheadAttention", "Embedding"])
 def test_layers_start_from_pytorchs_distributions(name):
     makes = {
-        "Linear": lambda nn: nn.Linear(100, 300),
-        "Conv2d": lambda nn: nn.Conv2d(20, 40, 5, groups=2),
-        "Bilinear": lambda nn: nn.Bilinear(20, 30, 40),
-        "GRU": lambda nn: nn.GRU(60, 70),
-        "LSTMCell": lambda nn: nn.LSTMCell(60, 70),
-        "MultiheadAttention": lambda nn: nn.MultiheadAttention(80, 4),
+        "Linear": lambda nn: nn.Linear(100, 300), "Conv2d": lambda nn: nn.Conv2d(20, 40, 5, groups=2),
+        "Bilinear": lambda nn: nn.Bilinear(20, 30, 40), "GRU": lambda nn: nn.GRU(60, 70),
+        "LSTMCell": lambda nn: nn.LSTMCell(60, 70), "MultiheadAttention": lambda nn: nn.MultiheadAttention(80, 4),
         "Embedding": lambda nn: nn.Embedding(100, 90, padding_idx=3),
-    }
+    }  # fmt: skip
     mg.manual_seed(1)
     torch.manual_seed(1)
     ours, theirs = (dict(makes[name](library.nn).named_parameters()) for library in (mg, torch))

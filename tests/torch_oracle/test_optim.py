@@ -17,37 +17,29 @@ SHAPES = [(), (3,), (0, 2), (300, 301)]  # the last is moved in two pieces
 STARTS = [rng.normal(size=shape) for shape in SHAPES]
 
 OPTIMISERS = {
-    "SGD": {"lr": 0.01},
-    "SGD momentum": {"lr": 0.01, "momentum": 0.9},
+    "SGD": {"lr": 0.01}, "SGD momentum": {"lr": 0.01, "momentum": 0.9},
     "SGD dampening": {"lr": 0.01, "momentum": 0.9, "dampening": 0.3, "weight_decay": 0.1},
     "SGD Nesterov": {"lr": 0.01, "momentum": 0.9, "nesterov": True, "weight_decay": 0.1},
-    "SGD maximize": {"lr": 0.001, "momentum": 0.9, "maximize": True, "weight_decay": 0.1},
-    "Adam": {"lr": 0.1},
+    "SGD maximize": {"lr": 0.001, "momentum": 0.9, "maximize": True, "weight_decay": 0.1}, "Adam": {"lr": 0.1},
     "Adam options": {"lr": 0.1, "betas": (0.8, 0.9), "eps": 1e-3, "weight_decay": 0.1},
     "Adam amsgrad": {"lr": 0.1, "betas": (0.5, 0.6), "amsgrad": True, "maximize": True},
-    "Adam decoupled": {"lr": 0.1, "weight_decay": 0.1, "decoupled_weight_decay": True},
-    "AdamW": {"lr": 0.1},
+    "Adam decoupled": {"lr": 0.1, "weight_decay": 0.1, "decoupled_weight_decay": True}, "AdamW": {"lr": 0.1},
     "AdamW options": {"lr": 0.1, "weight_decay": 0.3, "amsgrad": True, "maximize": True},
-    "Adamax": {"lr": 0.1, "weight_decay": 0.1},
-    "NAdam": {"lr": 0.1, "weight_decay": 0.1},
+    "Adamax": {"lr": 0.1, "weight_decay": 0.1}, "NAdam": {"lr": 0.1, "weight_decay": 0.1},
     "NAdam decoupled": {"lr": 0.1, "weight_decay": 0.1, "decoupled_weight_decay": True, "maximize": True},
     "RAdam": {"lr": 0.1, "weight_decay": 0.1},
-    "RAdam decoupled": {"lr": 0.1, "weight_decay": 0.1, "decoupled_weight_decay": True},
-    "RMSprop": {"lr": 0.01},
+    "RAdam decoupled": {"lr": 0.1, "weight_decay": 0.1, "decoupled_weight_decay": True}, "RMSprop": {"lr": 0.01},
     "RMSprop momentum": {"lr": 0.01, "momentum": 0.9, "weight_decay": 0.1, "maximize": True},
     "RMSprop centered": {"lr": 0.01, "centered": True, "alpha": 0.9},
-    "RMSprop both": {"lr": 0.01, "centered": True, "momentum": 0.5, "eps": 1e-3},
-    "Adafactor": {"lr": 0.1},
+    "RMSprop both": {"lr": 0.01, "centered": True, "momentum": 0.5, "eps": 1e-3}, "Adafactor": {"lr": 0.1},
     "Adafactor options": {"lr": 0.5, "d": 1.5, "weight_decay": 0.1, "eps": (1e-4, 1e-2), "maximize": True},
     "Rprop": {"lr": 0.01, "step_sizes": (1e-6, 0.1)},
-    "Rprop options": {"etas": (0.4, 1.5), "step_sizes": (1e-3, 0.05), "maximize": True},
-    "ASGD": {"lr": 0.01},
+    "Rprop options": {"etas": (0.4, 1.5), "step_sizes": (1e-3, 0.05), "maximize": True}, "ASGD": {"lr": 0.01},
     "ASGD options": {"lr": 0.1, "lambd": 0.1, "alpha": 0.5, "t0": 5, "weight_decay": 0.1, "maximize": True},
     "Adagrad": {"lr": 0.1},
     "Adagrad options": {"lr": 0.1, "lr_decay": 0.1, "weight_decay": 0.1, "initial_accumulator_value": 0.5},
-    "Adadelta": {},
-    "Adadelta options": {"lr": 0.5, "rho": 0.8, "eps": 1e-3, "weight_decay": 0.1, "maximize": True},
-}
+    "Adadelta": {}, "Adadelta options": {"lr": 0.5, "rho": 0.8, "eps": 1e-3, "weight_decay": 0.1, "maximize": True},
+}  # fmt: skip
 
 
 def pair(name, dtype=np.float64):

@@ -37,21 +37,15 @@ SHARED = {"betas", "etas", "step_sizes", "eps", "weight_decay"}  # options that 
 
 # name → arguments; the first ones accept groups that are added later, in PyTorch too
 SCHEDULES = {
-    "none": {},
-    "StepLR": {"step_size": 4, "gamma": 0.5},
-    "MultiStepLR": {"milestones": [3, 9, 9], "gamma": 0.5},
-    "ExponentialLR": {"gamma": 0.95},
-    "LinearLR": {"start_factor": 0.1, "end_factor": 0.8, "total_iters": 9},
-    "ConstantLR": {"factor": 0.25, "total_iters": 9},
-    "PolynomialLR": {"total_iters": 40, "power": 2.0},
+    "none": {}, "StepLR": {"step_size": 4, "gamma": 0.5}, "MultiStepLR": {"milestones": [3, 9, 9], "gamma": 0.5},
+    "ExponentialLR": {"gamma": 0.95}, "LinearLR": {"start_factor": 0.1, "end_factor": 0.8, "total_iters": 9},
+    "ConstantLR": {"factor": 0.25, "total_iters": 9}, "PolynomialLR": {"total_iters": 40, "power": 2.0},
     "ReduceLROnPlateau": {"patience": 1, "factor": 0.5, "cooldown": 1},
-    "CosineAnnealingLR": {"T_max": 12, "eta_min": 1e-3},
-    "CosineAnnealingWarmRestarts": {"T_0": 5, "T_mult": 2},
-    "LambdaLR": {"lr_lambda": lambda t: 1 / (t + 1)},
-    "MultiplicativeLR": {"lr_lambda": lambda t: 0.95},
+    "CosineAnnealingLR": {"T_max": 12, "eta_min": 1e-3}, "CosineAnnealingWarmRestarts": {"T_0": 5, "T_mult": 2},
+    "LambdaLR": {"lr_lambda": lambda t: 1 / (t + 1)}, "MultiplicativeLR": {"lr_lambda": lambda t: 0.95},
     "OneCycleLR": {"max_lr": 0.3, "total_steps": STEPS + 1, "cycle_momentum": False},
     "CyclicLR": {"base_lr": 0.01, "max_lr": 0.1, "step_size_up": 6, "cycle_momentum": False},
-}
+}  # fmt: skip
 LATE = list(SCHEDULES)[:8]
 
 

@@ -29,36 +29,22 @@ def each(names, *calls):
 SAME_NAME = {
     **each("exp exp2 expm1 sin cos tan atan sinh cosh tanh asinh erf erfc sigmoid relu", (X,)),
     **each("abs neg sign floor ceil trunc round frac square reciprocal", (X,)),
-    **each("sinc deg2rad rad2deg sgn", (X,)),
-    **each("copysign fmax fmin logaddexp2 ldexp", (X, Y), (X, ROW)),
-    "float_power": [(P, Y), (X, 2), (P, -1.5)],
-    **each("log log2 log10 log1p sqrt rsqrt", (P,)),
+    **each("sinc deg2rad rad2deg sgn", (X,)), **each("copysign fmax fmin logaddexp2 ldexp", (X, Y), (X, ROW)),
+    "float_power": [(P, Y), (X, 2), (P, -1.5)], **each("log log2 log10 log1p sqrt rsqrt", (P,)),
     **each("asin acos atanh", (UNIT,)),
     **each("add sub mul div maximum minimum hypot atan2 logaddexp", (X, Y), (X, ROW)),
-    **each("remainder fmod", (X, P), (X, ROW)),
-    "acosh": [(P + 1,)],
-    "logit": [(P / 3,), (P / 3, 0.3)],
-    "pow": [(P, Y), (X, 2), (X, 3), (P, -1.5), (P, 0.5), (X, 0)],
-    "xlogy": [(X, P), (P, ROW)],
-    "lerp": [(X, Y, 0.3), (X, Y, P)],
-    "addcmul": [(X, Y, P)],
-    "addcdiv": [(X, Y, P)],
-    "clamp": [(X, -0.5, 0.7), (X, None, 0.7), (X, -0.5), (X, Y, P), (X, ROW - 1.5, ROW)],
-    "nan_to_num": [(X,)],
-}
+    **each("remainder fmod", (X, P), (X, ROW)), "acosh": [(P + 1,)], "logit": [(P / 3,), (P / 3, 0.3)],
+    "pow": [(P, Y), (X, 2), (X, 3), (P, -1.5), (P, 0.5), (X, 0)], "xlogy": [(X, P), (P, ROW)],
+    "lerp": [(X, Y, 0.3), (X, Y, P)], "addcmul": [(X, Y, P)], "addcdiv": [(X, Y, P)],
+    "clamp": [(X, -0.5, 0.7), (X, None, 0.7), (X, -0.5), (X, Y, P), (X, ROW - 1.5, ROW)], "nan_to_num": [(X,)],
+}  # fmt: skip
 ACTIVATIONS = {
     **each("relu sigmoid tanh logsigmoid gelu silu mish leaky_relu elu selu celu relu6", ()),
     **each("hardtanh hardsigmoid hardswish softsign tanhshrink hardshrink softshrink glu", ()),
-    "softplus": [(), (2.0, 1.0), (0.5,)],
-    "gelu": [(), ("tanh",)],
-    "leaky_relu": [(), (0.3,), (1.7,)],
-    "elu": [(), (0.4,)],
-    "celu": [(), (0.4,)],
-    "hardtanh": [(), (-0.3, 0.8)],
-    "threshold": [(0.2, -3.0)],
-    "hardshrink": [(), (0.9,)],
-    "softshrink": [(), (0.9,)],
-}
+    "softplus": [(), (2.0, 1.0), (0.5,)], "gelu": [(), ("tanh",)], "leaky_relu": [(), (0.3,), (1.7,)],
+    "elu": [(), (0.4,)], "celu": [(), (0.4,)], "hardtanh": [(), (-0.3, 0.8)], "threshold": [(0.2, -3.0)],
+    "hardshrink": [(), (0.9,)], "softshrink": [(), (0.9,)],
+}  # fmt: skip
 
 
 def ours(name):
@@ -290,12 +276,9 @@ def test_a_shift_in_place_keeps_the_dtype_as_in_pytorch():
 
 
 REFUSED = [
-    lambda m, x: x << 1,
-    lambda m, x: x.long() >> 1.0,
-    lambda m, x: (x > 1) << (x > 1),
-    lambda m, x: m.bitwise_left_shift(x, 1),
-    lambda m, x: m.bitwise_right_shift(m.tensor([1]), x),
-]
+    lambda m, x: x << 1, lambda m, x: x.long() >> 1.0, lambda m, x: (x > 1) << (x > 1),
+    lambda m, x: m.bitwise_left_shift(x, 1), lambda m, x: m.bitwise_right_shift(m.tensor([1]), x),
+]  # fmt: skip
 
 
 @table("shift", REFUSED)

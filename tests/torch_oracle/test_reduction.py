@@ -21,34 +21,20 @@ ALONG = [{"dim": 0}, {"dim": -1}]
 
 # Method → the arguments it is called with, on X or on the operand named after it.
 METHODS = {
-    ("sum", "x"): OVER,
-    ("mean", "x"): OVER,
-    ("var", "x"): [*OVER, {"dim": 1, "correction": 0}, {"unbiased": False}],
-    ("std", "x"): [*OVER, {"dim": 1, "correction": 0}, {"unbiased": False}],
-    ("amax", "x"): OVER,
-    ("amin", "x"): OVER,
-    ("amax", "tied"): [{}, {"dim": 0}, {"dim": 1}],
-    ("amin", "tied"): [{}, {"dim": 0}, {"dim": 1}],
-    ("logsumexp", "x"): OVER[1:],
-    ("prod", "x"): [{}, *ONE],
-    ("prod", "zeros"): [{}, {"dim": 0}, {"dim": 1}],
+    ("sum", "x"): OVER, ("mean", "x"): OVER, ("var", "x"): [*OVER, {"dim": 1, "correction": 0}, {"unbiased": False}],
+    ("std", "x"): [*OVER, {"dim": 1, "correction": 0}, {"unbiased": False}], ("amax", "x"): OVER, ("amin", "x"): OVER,
+    ("amax", "tied"): [{}, {"dim": 0}, {"dim": 1}], ("amin", "tied"): [{}, {"dim": 0}, {"dim": 1}],
+    ("logsumexp", "x"): OVER[1:], ("prod", "x"): [{}, *ONE], ("prod", "zeros"): [{}, {"dim": 0}, {"dim": 1}],
     ("max", "tied"): [{}, {"dim": 0}, {"dim": 1, "keepdim": True}],
     ("min", "tied"): [{}, {"dim": 0}, {"dim": 1, "keepdim": True}],
     ("aminmax", "tied"): [{}, {"dim": 0}, {"dim": 1, "keepdim": True}],
     ("var_mean", "x"): [{}, {"dim": 1}, {"dim": (0, 1), "keepdim": True, "correction": 0}],
     ("std_mean", "x"): [{}, {"dim": 1}],
     ("norm", "x"): [{"p": p, **over} for p in (1, 2, 3, 0.5, inf, -inf) for over in OVER[:4]] + [{}],
-    ("norm", "tied"): [{"p": p, "dim": 1} for p in (inf, -inf)],
-    ("cumsum", "x"): ALONG,
-    ("cumprod", "x"): ALONG,
-    ("cumprod", "zeros"): ALONG,
-    ("logcumsumexp", "x"): ALONG,
-    ("cummax", "tied"): ALONG,
-    ("cummin", "tied"): ALONG,
-    ("diff", "x"): [{}, {"n": 2, "dim": 0}, {"n": 0}, {"n": 5}],
-    ("sort", "x"): [{}, {"dim": 0, "descending": True}],
-    ("sort", "tied"): [{"stable": True, "descending": True}, {"stable": True, "dim": 0}],
-    ("msort", "x"): [{}],
+    ("norm", "tied"): [{"p": p, "dim": 1} for p in (inf, -inf)], ("cumsum", "x"): ALONG, ("cumprod", "x"): ALONG,
+    ("cumprod", "zeros"): ALONG, ("logcumsumexp", "x"): ALONG, ("cummax", "tied"): ALONG, ("cummin", "tied"): ALONG,
+    ("diff", "x"): [{}, {"n": 2, "dim": 0}, {"n": 0}, {"n": 5}], ("sort", "x"): [{}, {"dim": 0, "descending": True}],
+    ("sort", "tied"): [{"stable": True, "descending": True}, {"stable": True, "dim": 0}], ("msort", "x"): [{}],
     ("topk", "x"): [{"k": 2, "dim": 0}, {"k": 1}, {"k": 2, "dim": 1, "largest": False}, {"k": 0}],
     ("kthvalue", "x"): [{"k": 2, "dim": 0}, {"k": 1, "keepdim": True}],
     ("median", "x"): [{}, {"dim": 0}, {"dim": 1, "keepdim": True}],
@@ -60,7 +46,7 @@ METHODS = {
     ("all", "zeros"): [{}, {"dim": 0}, {"dim": 1, "keepdim": True}],
     ("any", "zeros"): [{}, {"dim": 0}, {"dim": 1, "keepdim": True}],
     ("count_nonzero", "zeros"): [{}, {"dim": 0}, {"dim": (0, 1)}],
-}
+}  # fmt: skip
 OPERANDS = {"x": X, "tied": TIED, "zeros": ZEROS}
 CASES = [(name, on, options) for (name, on), calls in METHODS.items() for options in calls]
 
@@ -70,13 +56,9 @@ def test_values_and_two_gradients_are_pytorchs(name, on, options):
     ours = getattr(mg.Tensor, name)
     theirs = getattr(torch if name.endswith("_mean") else torch.Tensor, name)
     agree_twice(
-        partial(ours, **options),
-        partial(theirs, **options),
-        [OPERANDS[on]],
-        (1e-12, 1e-14),
-        (1e-10, 1e-12),
+        partial(ours, **options), partial(theirs, **options), [OPERANDS[on]], (1e-12, 1e-14), (1e-10, 1e-12),
         (1e-9, 1e-10),
-    )
+    )  # fmt: skip
 
 
 WHOLE = ["sum", "prod", "cumsum", "cumprod", "amax", "amin", "argmax", "argmin", "all", "any", "count_nonzero", "sort"]

@@ -27,12 +27,9 @@ from .signatures import NEEDED, Argument, signatures, written
 
 pytestmark = pytest.mark.usefixtures("doubles")
 PLACES = {
-    "mg.": (mg, torch),
-    "F.": (mg.nn.functional, torch.nn.functional),
-    "linalg.": (mg.linalg, torch.linalg),
-    "special.": (mg.special, torch.special),
-    "x.": (mg.Tensor, torch.Tensor),
-}
+    "mg.": (mg, torch), "F.": (mg.nn.functional, torch.nn.functional), "linalg.": (mg.linalg, torch.linalg),
+    "special.": (mg.special, torch.special), "x.": (mg.Tensor, torch.Tensor),
+}  # fmt: skip
 UNDOCUMENTED = {  # what PyTorch hears too, and what it says nowhere
     **{
         name: ["input, unbiased", "input, dim, unbiased, keepdim=False"]

@@ -24,18 +24,15 @@ FUNCTIONS = {
     "softmin": (lambda x: x.softmin(1), lambda t: F.softmin(t, 1), X),
     "cross entropy": (
         lambda x: x.apply(ops.CrossEntropy(), CLASSES),
-        lambda t: F.cross_entropy(t, torch.tensor(CLASSES), reduction="none"),
-        X,
+        lambda t: F.cross_entropy(t, torch.tensor(CLASSES), reduction="none"), X,
     ),
     "layer norm": (lambda x: x.standardise(1), lambda t: F.layer_norm(t, (5,)), X),
     "layer norm of two axes": (
-        lambda x: x.standardise((2, 3), 0.1),
-        lambda t: F.layer_norm(t, (2, 2), eps=0.1),
-        IMAGES,
+        lambda x: x.standardise((2, 3), 0.1), lambda t: F.layer_norm(t, (2, 2), eps=0.1), IMAGES,
     ),
     "batch norm": (lambda x: x.standardise((0, 2, 3)), lambda t: F.batch_norm(t, None, None, training=True), IMAGES),
     "RMS norm": (lambda x: x.rms_normalise(-1, 1e-3), lambda t: F.rms_norm(t, (5,), eps=1e-3), X),
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("name", FUNCTIONS)

@@ -62,21 +62,18 @@ ONE = {
 }
 TWO = {
     **of("add sub mul div pow maximum minimum atan2 hypot logaddexp xlogy fmod remainder"),
-    "xlog1py": lambda x, y, lib, F: lib.special.xlog1py(x, y),
-    "where": lambda x, y, lib, F: lib.where(x > y, x, y),
-    "lerp": lambda x, y, lib, F: lib.lerp(x, y, 0.3),
-    "lerp far": lambda x, y, lib, F: lib.lerp(x, y, 0.7),
+    "xlog1py": lambda x, y, lib, F: lib.special.xlog1py(x, y), "where": lambda x, y, lib, F: lib.where(x > y, x, y),
+    "lerp": lambda x, y, lib, F: lib.lerp(x, y, 0.3), "lerp far": lambda x, y, lib, F: lib.lerp(x, y, 0.7),
     "clamp by a tensor": lambda x, y, lib, F: x.clamp(min=y),
     "clamp by a number and a tensor": lambda x, y, lib, F: x.clamp(max=y),
-    "prelu": lambda x, y, lib, F: F.prelu(x, y[:1]),
-    "eq": lambda x, y, lib, F: lib.eq(x, y),
+    "prelu": lambda x, y, lib, F: F.prelu(x, y[:1]), "eq": lambda x, y, lib, F: lib.eq(x, y),
     **functional("mse_loss l1_loss smooth_l1_loss huber_loss kl_div", reduction="none"),
     **functional("binary_cross_entropy_with_logits", reduction="none"),
     "kl_div of logarithms": lambda x, y, lib, F: F.kl_div(x, y, reduction="none", log_target=True),
     "binary_cross_entropy": lambda x, y, lib, F: F.binary_cross_entropy(
         *(p.clamp(0, 1).nan_to_num(0.3) for p in (x, y)), reduction="none"
     ),
-}
+}  # fmt: skip
 
 
 ROWS = {

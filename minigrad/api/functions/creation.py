@@ -71,9 +71,8 @@ def full(size: Any, fill_value: Any, dtype: Any = None, device: Place = None, re
 def full_like(input: Any, fill_value: Any, dtype: Any = None, device: Place = None, requires_grad: bool = False) -> Any:
     """A tensor filled with one value, with the shape, dtype and device of input."""
     if isinstance(input, Symbol):  # in a graph: one number, broadcast when an op reads it
-        return own_memory(
-            input.lift(fill_value).astype(input.dtype if dtype is None else dtype).broadcast_to(input.shape)
-        )
+        dtype = input.dtype if dtype is None else dtype
+        return own_memory(input.lift(fill_value).astype(dtype).broadcast_to(input.shape))
     spec = (input if isinstance(input, Tensor) else Tensor(input)).spec
     where = spec.device if device is None else device
     return from_shape((spec.shape,), fill_value, spec.dtype if dtype is None else dtype, where, requires_grad)

@@ -31,6 +31,5 @@ HEARD = {  # function → {argument name that only PyTorch's function has: argum
 
 for name in sorted({*dir(Operand)} - {*ALONE.split()}):
     if not name.startswith("_") and isfunction(method := getattr(Operand, name)):
-        globals()[name] = (
-            accept_synonyms(**HEARD[name])(function(method, name)) if name in HEARD else function(method, name)
-        )
+        face = function(method, name)
+        globals()[name] = accept_synonyms(**HEARD[name])(face) if name in HEARD else face

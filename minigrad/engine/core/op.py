@@ -95,10 +95,8 @@ class Op(metaclass=InternMeta):
         if self.widens(y.spec, *(x.spec for x in xs)):
             slots = tuple(x.astype(float32) if x.spec.is_half else x for x in slots)
         gxs = one_each(self, "vjp", self.vjp(*slots), xs)
-        return tuple(
-            None if gx is None or not x.spec.is_float else gx.astype(x.spec.dtype)
-            for gx, x in zip(gxs, xs, strict=True)
-        )
+        pairs = zip(gxs, xs, strict=True)
+        return tuple(None if gx is None or not x.spec.is_float else gx.astype(x.spec.dtype) for gx, x in pairs)
 
     def widens(self, y: Spec, *xs: Spec) -> bool:
         """Whether the op computes half precision in float32 and rounds once. Ops that only move data do not.

@@ -123,16 +123,14 @@ class NamedArray(NDArrayOperatorsMixin):
         wanted = (
             shape[0] if len(shape) == 1 and not isinstance(shape[0], int) and hasattr(shape[0], "__len__") else shape
         )
-        return self.make_view(
-            lambda a: a.reshape(wanted) if isinstance(a, np.ndarray) else self.recorder.emit_reshape(a, wanted)
-        )
+        g = self.recorder
+        return self.make_view(lambda a: a.reshape(wanted) if isinstance(a, np.ndarray) else g.emit_reshape(a, wanted))
 
     def transpose(self, *axes: Any) -> NamedArray:
         order = axes[0] if len(axes) == 1 and not isinstance(axes[0], int) else axes
         order = tuple(a % self.ndim for a in order) if order else tuple(range(self.ndim))[::-1]
-        return self.make_view(
-            lambda a: a.transpose(order) if isinstance(a, np.ndarray) else self.recorder.emit_transpose(a, order)
-        )
+        g = self.recorder
+        return self.make_view(lambda a: a.transpose(order) if isinstance(a, np.ndarray) else g.emit_transpose(a, order))
 
     def swapaxes(self, a: int, b: int) -> NamedArray:
         order = [*range(self.ndim)]

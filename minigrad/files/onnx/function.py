@@ -360,10 +360,8 @@ class Reader:
                     seen.add(key)
                     reader = Reader(function.opset_import, self.functions, self.opsets)
                     found |= reader.unread(function.node, seen)
-            elif title(node) not in READINGS and not (
-                schema and (schema.has_function or schema.has_context_dependent_function)
-            ):
-                found.add(title(node))
+            elif not (schema and (schema.has_function or schema.has_context_dependent_function)):
+                found |= {title(node)} - READINGS.keys()
             for a in node.attribute:
                 found |= self.unread(a.g.node, seen)
         return found
@@ -418,9 +416,8 @@ def standard(schema: Any, node: onnx.NodeProto, xs: Sequence[Any]) -> onnx.Funct
     else:
         version = schema.context_dependent_function_opset_versions[-1]
         types = [type_of(x).SerializeToString() for x in xs]
-        function.ParseFromString(
-            schema.get_context_dependent_function_with_opset_version(version, node.SerializeToString(), types)
-        )
+        text = node.SerializeToString()
+        function.ParseFromString(schema.get_context_dependent_function_with_opset_version(version, text, types))
     return function
 
 

@@ -490,9 +490,8 @@ def qlinear_conv(
 def conv_integer(x: Any, w: Any, zx: Any = None, zw: Any = None, **options: Any) -> Any:
     """Convolve in float64, in which products of small integers are exact."""
     first = None if zw is None else zw.reshape(-1, *[1] * (w.ndim - 1))
-    return conv(
-        subtract_zero_point(x, zx).astype(np.float64), subtract_zero_point(w, first).astype(np.float64), **options
-    ).astype(np.int32)
+    x, w = (subtract_zero_point(v, zero).astype(np.float64) for v, zero in ((x, zx), (w, first)))
+    return conv(x, w, **options).astype(np.int32)
 
 
 READINGS["MatMulInteger"] = lambda a, b, za=None, zb=None: (

@@ -114,9 +114,8 @@ def eye_like(x: Any, dtype: Any = None, k: int = 0) -> Any:
 
 @reads("ConstantOfShape")
 def constant_of_shape(shape: Any, value: Any = None) -> Any:
-    return full(
-        tuple(ints(shape)), 0.0 if value is None else number(value), np.float32 if value is None else value.dtype
-    )
+    fill, dtype = (0.0, np.float32) if value is None else (number(value), value.dtype)
+    return full(tuple(ints(shape)), fill, dtype)
 
 
 @reads("Range")

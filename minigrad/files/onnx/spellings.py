@@ -71,6 +71,12 @@ SPELLINGS |= {
     ops.ReluDifferential: lambda g, op, t, x: g.where(x <= 0, t.dtype.type(0), t),
     ops.Move: lambda g, op, x: x,
     ops.Windows: lambda g, op, x: x[..., windows(op, x.shape[-1])],
+    ops.Softmax: lambda g, op, x: g.call("Softmax", [x], x.shape, x.dtype, axis=op.axis),
+    ops.LogSoftmax: lambda g, op, x: g.call("LogSoftmax", [x], x.shape, x.dtype, axis=op.axis),
+    ops.Gather: lambda g, op, x, index: gather(g, op, x, nonnegative_index(g, index, x.shape[op.axis])),
+    ops.Chosen: lambda g, op, x, k: g.take_along_axis(x, k[:, None], 1)[:, 0],
+    ops.AvgUnpool: lambda g, op, y: each_channel(
+        g, op, y * shares(op, op.size, y.dtype), ops.ConvolutionTranspose, op.size),
 }  # fmt: skip
 
 
@@ -93,11 +99,6 @@ def mean(g: Any, op: Any, x: NamedArray) -> Any:
 def gelu_differential(g: Any, op: Any, t: NamedArray, x: NamedArray) -> Any:
     cdf = alike("Erf")(g, op, x * 0.5**0.5) * 0.5 + 0.5
     return t * (cdf + x * g.exp(x * x * -0.5) * (2 * np.pi) ** -0.5)
-
-
-@spells(ops.Softmax, ops.LogSoftmax)
-def softmax(g: Any, op: Any, x: NamedArray) -> Any:
-    return g.call(type(op).__name__, [x], x.shape, x.dtype, axis=op.axis)
 
 
 @spells(ops.Affine)
@@ -178,9 +179,8 @@ def convolution_filter(g: Any, op: Any, x: NamedArray, gy: NamedArray) -> Any:
     after = [n - before - m for n, (before, _), m in zip(reach, w.padding, size)]
     keep = tuple(slice(0, n + min(a, 0)) for n, a in zip(size, after))
     seen = x[(slice(None), slice(None), *keep)].swapaxes(0, 1)
-    turned = ops.Window(
-        gy.shape[2:], w.dilation, tuple((b, max(a, 0)) for (b, _), a in zip(w.padding, after)), w.stride
-    )
+    padding = tuple((before, max(a, 0)) for (before, _), a in zip(w.padding, after))
+    turned = ops.Window(gy.shape[2:], w.dilation, padding, w.stride)
     parts = []
     for i in range(op.groups):
         mine, theirs = seen[i * channels : (i + 1) * channels], gy[:, i * outputs : (i + 1) * outputs].swapaxes(0, 1)
@@ -213,11 +213,6 @@ def adaptive_average_pool(g: Any, op: Any, x: NamedArray) -> Any:
     if op.n != 1:
         raise NotImplementedError
     return g.reduce("ReduceMean", x, op.axis, keepdims=True)
-
-
-@spells(ops.AvgUnpool)
-def average_unpool(g: Any, op: Any, y: NamedArray) -> Any:
-    return each_channel(g, op, y * shares(op, op.size, y.dtype), ops.ConvolutionTranspose, op.size)
 
 
 def shares(op: Any, size: tuple[int, ...], dtype: np.dtype) -> Any:
@@ -263,19 +258,9 @@ def nonnegative_index(g: Any, index: NamedArray, n: Any) -> Any:
     return g.where(index < 0, g.as_operand(n, index.dtype), index)
 
 
-@spells(ops.Gather)
-def gather_in_front(g: Any, op: Any, x: NamedArray, index: NamedArray) -> Any:
-    return gather(g, op, x, nonnegative_index(g, index, x.shape[op.axis]))
-
-
 def gather(g: Any, op: Any, x: NamedArray, index: NamedArray) -> Any:
     kept = tuple(slice(None) if a == op.axis else slice(0, n) for a, n in enumerate(index.shape))
     return g.call("GatherElements", [x[kept], g.as_int64(index)], index.shape, x.dtype, axis=op.axis)
-
-
-@spells(ops.Chosen)
-def select_per_row(g: Any, op: Any, x: NamedArray, k: NamedArray) -> Any:
-    return g.take_along_axis(x, k[:, None], 1)[:, 0]
 
 
 @spells(ops.MinusOneHot)

@@ -45,12 +45,9 @@ ANSWERS: dict[Callable[..., Any], Schema] = {
         metadata=table(signature_def=table(signature_def=table(serving_default=SIGNATURE))),
     ),
     v2.metadata: table(name=TEXT, versions=array(TEXT), platform=TEXT, inputs=array(TENSOR), outputs=array(TENSOR)),
-    v2.ready: table(name=TEXT, ready=YES),
-    v2.all_ready: table(ready=YES),
-    v2.live: table(live=YES),
-    v2.names: table(models=array(TEXT)),
-    v2.server: table(name=TEXT, version=TEXT, extensions=array(TEXT)),
-}
+    v2.ready: table(name=TEXT, ready=YES), v2.all_ready: table(ready=YES), v2.live: table(live=YES),
+    v2.names: table(models=array(TEXT)), v2.server: table(name=TEXT, version=TEXT, extensions=array(TEXT)),
+}  # fmt: skip
 IN_V1: Schema = {
     "instances": {"type": "array", "items": {}, "minItems": 1},
     "inputs": {},
@@ -161,9 +158,8 @@ def example(version: str, model: Model) -> Schema:
     rows = noise(model, 1)
     if version == "v2":
         tensors = [v2.tensor_metadata(name, spec) for name, spec in model.inputs.items()]
-        return {
-            "inputs": [t | {"shape": [*x.shape], "data": x.ravel().tolist()} for t, x in zip(tensors, rows.values())]
-        }
+        pairs = zip(tensors, rows.values())
+        return {"inputs": [t | {"shape": [*x.shape], "data": x.ravel().tolist()} for t, x in pairs]}
     columns = {name: x.tolist() for name, x in rows.items()}
     return {"inputs": columns if len(columns) > 1 else next(iter(columns.values()))}
 

@@ -194,9 +194,8 @@ def noise(model: Model, rows: int) -> Arrays:
     found = {}
     for name, spec in model.inputs.items():
         shape = [n if n is not None else 2 if axis else rows for axis, n in enumerate(spec.shape)]
-        found[name] = (rng.normal(size=shape) if kind(spec.dtype) == "f" else rng.integers(0, 2, shape)).astype(
-            spec.dtype
-        )
+        x: np.ndarray = rng.normal(size=shape) if kind(spec.dtype) == "f" else rng.integers(0, 2, shape)
+        found[name] = x.astype(spec.dtype)
     return found
 
 

@@ -79,9 +79,8 @@ class Repository:
             yield from [*versions(folder)]
         except OSError as error:
             log.warning("%s cannot be read: %s", folder, error)
-            yield from (
-                (key, version.stamp[0]) for key, version in self.table.items() if key.name == name_of(folder.name)
-            )
+            name = name_of(folder.name)
+            yield from ((key, version.stamp[0]) for key, version in self.table.items() if key.name == name)
 
     async def look(self) -> None:
         """Bring the table up to date with the disk."""

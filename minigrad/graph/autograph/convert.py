@@ -71,11 +71,8 @@ def convert(function: Any) -> Any:
 
 
 def left_alone(function: FunctionType, reason: str) -> None:
-    warnings.warn(
-        f"{function.__qualname__}() runs as it is written, without AutoGraph: {reason}. Mark it with "
-        "@minigrad.graph.autograph.do_not_convert if this is meant",
-        stacklevel=3,
-    )
+    text = f"{function.__qualname__}() runs as it is written, without AutoGraph: {reason}. Mark it with "
+    warnings.warn(text + "@minigrad.graph.autograph.do_not_convert if this is meant", stacklevel=3)
 
 
 def with_leak_warnings(function: Any) -> Any:
@@ -160,9 +157,8 @@ def build_converted(function: Any) -> Any:
     cells = dict(zip(function.__code__.co_freevars, function.__closure__ or ()))
     cells[conversion.ag] = CellType(AG)
     code = conversion.code
-    new = FunctionType(
-        code, function.__globals__, function.__name__, function.__defaults__, tuple(cells[n] for n in code.co_freevars)
-    )
+    closure = tuple(cells[n] for n in code.co_freevars)
+    new = FunctionType(code, function.__globals__, function.__name__, function.__defaults__, closure)
     new.__kwdefaults__ = function.__kwdefaults__
     return update_wrapper(new, function)
 

@@ -206,9 +206,8 @@ def exits(block: Sequence[ast.stmt]) -> bool:
         case ast.While(test=ast.Constant(value=value)) as loop:
             return bool(value) and not any(isinstance(jump, ast.Break) for jump in jumps_in(loop.body))
         case ast.Try() | ast.TryStar() as s:
-            return exits(s.finalbody) or (
-                (exits(s.body) or exits(s.orelse)) and all(exits(handler.body) for handler in s.handlers)
-            )
+            body_exits = exits(s.body) or exits(s.orelse)
+            return exits(s.finalbody) or (body_exits and all(exits(handler.body) for handler in s.handlers))
     return False
 
 

@@ -204,9 +204,8 @@ class TracedLoop:
                     x = self.before[self.names.index(name)]
                     self.start[name] = filling(y) if isinstance(x, Undefined) else self.typed_start(name, x, turn)
                 self.write_loop(test, turn)
-                return note_assignments(
-                    self.names[: len(self.names) - len(self.followed.all)], self.owner[1], self.kind, self.line
-                )
+                own = self.names[: len(self.names) - len(self.followed.all)]
+                return note_assignments(own, self.owner[1], self.kind, self.line)
             except Unlike as its:
                 unlike = its
             except ContainerChange as its:

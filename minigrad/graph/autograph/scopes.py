@@ -119,12 +119,8 @@ def attributes_written(nodes: Iterable[ast.AST]) -> list[str]:
     """The attributes, such as `self.h`, that these nodes assign, if the nodes do not rebind the object."""
     nodes = list(nodes)
     bound = set(bound_names(nodes))
-    found = (
-        ast.unparse(node)
-        for node in inside(nodes)
-        if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store) and root(node) not in bound | {None}
-    )
-    return list(dict.fromkeys(found))
+    assigned = (node for node in inside(nodes) if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store))
+    return list(dict.fromkeys(ast.unparse(node) for node in assigned if root(node) not in bound | {None}))
 
 
 def root(node: ast.expr) -> str | None:

@@ -147,9 +147,8 @@ class Before:
 
     def __init__(self, block: Any, kind: str, at: str, get: Callable[[], Any], set_: Any):
         self.kind, self.at, self.get, self.set_, self.state = kind, at, get, set_, get()
-        places = {
-            (id(its.holder), its.key): (its, its.now()) for its in reachable_locations(getattr(block, "func", block))
-        }
+        found = reachable_locations(getattr(block, "func", block))
+        places = {(id(its.holder), its.key): (its, its.now()) for its in found}
         self.places = places.values()
         self.containers = [(its, x, x.copy()) for its, x in self.places if isinstance(x, list | dict | set)]
         self.values = [(its.path, x) for its, x in self.places if not isinstance(x, list | dict | set)]

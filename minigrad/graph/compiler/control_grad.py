@@ -71,12 +71,9 @@ def loop_gradients(op: Any, scan: Any, gy: Any, y: Any, *xs: Any) -> tuple[Any, 
     like = next(g for g in gy.gys if g is not None)
     stacks = steps.stacks(xs)
     carried = (*steps.moving.values(), *steps.sums.values())
-    operands = (
-        *(zeros(like, g.spec) if gy.gys[i] is None else gy.gys[i] for i, g in steps.moving.items()),
-        *(zeros(like, total.spec) for total in steps.sums.values()),
-        *stacks.values(),
-        *xs[op.carried + op.sliced :],
-    )
+    moving = [zeros(like, g.spec) if gy.gys[i] is None else gy.gys[i] for i, g in steps.moving.items()]
+    sums = [zeros(like, total.spec) for total in steps.sums.values()]
+    operands = (*moving, *sums, *stacks.values(), *xs[op.carried + op.sliced :])
     inputs = (*(g.node for g in carried), *stacks, *steps.read)
     before = tuple(g.node for g in steps.moving.values())  # kept for the gradient of this Scan
     back = scan(Graph(inputs, (*steps.outputs, *before)), len(carried), len(stacks), not op.reverse, op.length)
@@ -112,12 +109,10 @@ class Reverse:
         self.sums = {x: argument(next(names), x.spec) for x in self.read if x in found}
         self.reached = [x for x in self.slices if x in found]
         like = next(iter((self.moving | self.rows).values()))
-        moved = [self.carries[i] for i in self.moving]
-        outputs = (
-            *(found[x].node if x in found else zeros(like, x.spec).node for x in moved),
-            *((total + found[x]).node for x, total in self.sums.items()),
-            *(found[x].node for x in self.reached),
-        )
+        carries = [self.carries[i] for i in self.moving]
+        moved = [found[x] if x in found else zeros(like, x.spec) for x in carries]
+        sums = [total + found[x] for x, total in self.sums.items()]
+        outputs = tuple(g.node for g in (*moved, *sums, *(found[x] for x in self.reached)))
         self.outputs = with_values(Graph((), outputs), before, values_in(graph, self.kept), op).outputs
 
     def row(self, i: int) -> Symbol:

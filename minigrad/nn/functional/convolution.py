@@ -104,9 +104,8 @@ conv_transpose1d, conv_transpose2d, conv_transpose3d = over_axes(conv_transpose)
 
 def unfold(input: Any, kernel_size: Lengths, dilation: Lengths = 1, padding: Lengths = 0, stride: Lengths = 1) -> Any:
     """The windows of x (N, C, H, W) as columns: (N, C · kh · kw, places). Known as im2col."""
-    return with_batch_axis(
-        2, operand(input), lambda x: x.apply(ops.Unfold(window(2, kernel_size, stride, padding, dilation)))
-    )
+    op = ops.Unfold(window(2, kernel_size, stride, padding, dilation))
+    return with_batch_axis(2, operand(input), lambda x: x.apply(op))
 
 
 def fold(

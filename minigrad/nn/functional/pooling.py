@@ -31,9 +31,8 @@ def max_pool(
     """
     x = operand(input)
     size = planes(n, x)
-    window = pool(
-        n, sizes(size) if ceil_mode else (), *map(hashable, (kernel_size, stride, padding, dilation)), ceil_mode
-    )
+    lengths = map(hashable, (kernel_size, stride, padding, dilation))
+    window = pool(n, sizes(size) if ceil_mode else (), *lengths, ceil_mode)
     y = with_batch_axis(n, x, lambda x: x.apply(ops.MaxPool(window)))
     if not return_indices:
         return y
@@ -52,9 +51,8 @@ def avg_pool(
     window = pool(n, sizes(size) if ceil_mode else (), *map(hashable, (kernel_size, stride, padding)), 1, ceil_mode)
     if divisor_override is not None:
         everywhere = tuple((max(window.kernel), max(window.kernel) + sum(p)) for p in window.padding)
-        return with_batch_axis(n, x, lambda x: x.apply(ops.AvgPool(window, everywhere))) * (
-            window.taps / divisor_override
-        )
+        means = with_batch_axis(n, x, lambda x: x.apply(ops.AvgPool(window, everywhere)))
+        return means * (window.taps / divisor_override)
     ends = tuple((p, p) for p in ints_per_axis("padding", padding, n)) if count_include_pad else ((0, 0),) * n
     return with_batch_axis(n, x, lambda x: x.apply(ops.AvgPool(window, ends)))
 
@@ -102,9 +100,8 @@ def lp_pool(
     if np.isinf(norm_type):
         side = 1.0 if norm_type > 0 else -1.0
         return max_pool(n, x.abs() * side, kernel_size, stride, 0, 1, ceil_mode) * side
-    total = avg_pool(n, x**norm_type, kernel_size, stride, 0, ceil_mode) * prod(
-        ints_per_axis("kernel_size", kernel_size, n)
-    )
+    means = avg_pool(n, x**norm_type, kernel_size, stride, 0, ceil_mode)
+    total = means * prod(ints_per_axis("kernel_size", kernel_size, n))
     some = total != 0
     return (total.where(some, 1.0) ** (1 / norm_type)).where(some, 0.0 if norm_type > 0 else np.inf)
 

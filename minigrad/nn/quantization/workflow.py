@@ -61,9 +61,8 @@ def convert(model: Module, inplace: bool = False) -> Any:
         kind: Any = QUANTIZED[Conv2d if isinstance(layer, Conv2d) else Linear]
         return kind.from_float(layer, layer.qconfig, layer.activation)
 
-    return replace_modules(
-        model, change, None, inplace, "was not prepared: prepare(model), or prepare_qat(model), comes first"
-    )
+    missing = "was not prepared: prepare(model), or prepare_qat(model), comes first"
+    return replace_modules(model, change, None, inplace, missing)
 
 
 SPEC = "the QConfig in qconfig_spec"

@@ -47,6 +47,12 @@
     "wrong: own: a straight line": {"xp.exp(-x * x)": "3 * x + 1", "-2 * x * y": "3 + 0 * x"},
     "wrong: own: a constant": {"xp.exp(-x * x)": "0 * x + 2", "-2 * x * y": "0 * x"},
     "wrong: own: a power": {"xp.exp(-x * x)": "x ** 2.5", "-2 * x * y": "2.5 * x ** 1.5"},
+    "right: softplus: by logaddexp": {
+        "xp.log(1 + xp.exp(self.beta * x)) / self.beta": "xp.logaddexp(0, self.beta * x) / self.beta"
+    },
+    "right: softplus: by parts": {
+        "xp.log(1 + xp.exp(self.beta * x)) / self.beta": "(xp.maximum(self.beta * x, 0) + xp.log1p(xp.exp(-abs(self.beta * x)))) / self.beta"
+    },
 }
 
 

@@ -23,6 +23,9 @@
     "right: loop_that_builds: all centres at once": {
         "squared = (x - centre).square()": "d = x - centre\n        squared = d * d"
     },
+    "wrong: own_graph: a run while building": {
+        "(slope,) = mg.gradients(dear, [x])": "(slope,) = mg.gradients(dear, [x])\n    mg.Session(x.graph).run(cheap, {x: 1.0})"
+    },
 }
 
 

@@ -37,6 +37,9 @@
         "return (A @ (B @ v) * 5).sum()": "ones = mg.ones(A.shape[0])\n    return ((ones @ A) @ (B @ v)) * 5"
     },
     "wrong: bytes_budget: of matrices that commute": {"(A @ (B @ v) * 5)": "5 * (A.T @ (B @ v))"},
+    "wrong: own_pass: the example ignores x": {
+        "return x.abs().abs() + (-x).abs()": "y = mg.tensor([1.0, -2.0])\n    return y.abs().abs()"
+    },
 }
 
 

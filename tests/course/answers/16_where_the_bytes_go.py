@@ -7,6 +7,10 @@
     "right: under_a_limit: few channels on all pixels": {"8, 3, stride=2": "2, 3"},
     "wrong: in_time: three sines": {"range(4)": "range(3)"},
     "wrong: who_keeps: seven words": {', "result", "nothing"': ', "result"'},
+    "wrong: under_a_limit: it is trained while it is built": {
+        "return mg.nn.Sequential(": "net = mg.nn.Sequential(",
+        "        mg.nn.Linear(32, 10),\n    )": "        mg.nn.Linear(32, 10),\n    )\n    digits = mg.data.digits()\n    adam = mg.optim.Adam(net.parameters(), 0.01)\n    for i in range(3):\n        adam.zero_grad()\n        mg.cross_entropy(net(mg.tensor(digits.train_x[:64].reshape(64, 1, 8, 8))), mg.tensor(digits.train_y[:64])).backward()\n        adam.step()\n    return net",
+    },
 }
 
 

@@ -12,6 +12,10 @@
         "4096, 10": "3600, 10",
     },
     "wrong: and_backward: backward alone": {"3 * sum(forward) - forward": "2 * sum(forward) - forward"},
+    "wrong: budget: backward runs while it is built": {
+        "return mg.nn.Sequential(": "net = mg.nn.Sequential(",
+        "        mg.nn.Linear(4096, 10),\n    )": "        mg.nn.Linear(4096, 10),\n    )\n    net(mg.ones(1, 3, 64, 64)).sum().backward()\n    net.zero_grad()\n    return net",
+    },
 }
 
 

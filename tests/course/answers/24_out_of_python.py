@@ -63,6 +63,15 @@
     "right: refuses: a set of known ops": {
         "type(each) is not int": "isinstance(each, bool) or not isinstance(each, int)"
     },
+    "wrong: round_trip: the length of the header in two bytes": {
+        "len(header).to_bytes(8": "len(header).to_bytes(2",
+        "start = 8": "start = 2",
+        "data[:8]": "data[:2]",
+        "data[8:start]": "data[2:start]",
+    },
+    "wrong: refuses: it runs what it loads": {
+        "return rows": "values = []\n    for op, reads, value in rows:\n        values.append(OPS[op](*(values[i] for i in reads)) if op in OPS else 0.0)\n    return rows"
+    },
 }
 
 

@@ -31,18 +31,12 @@ def grade_all(tmp_path, monkeypatch):
 
 
 STAGES = {
-    "to open its zip": (collect, "expand"),
-    "to tell whose it is": (collect, "owner"),
-    "to look for several students": (collect, "several_students"),
-    "to choose the newest": (collect, "newest"),
-    "to tell which exercise it answers": (batch.Course, "exercise_of"),
-    "to read it": (batch, "digest_of"),
-    "to grade it": (batch, "grade"),
-    "to cut its texts": (batch, "sanitize"),
-    "to read it again": (command, "read"),
-    "to write its page": (command, "feedback"),
-    "to give it back": (giving, "for_nbgrader"),
-}
+    "to open its zip": (collect, "expand"), "to tell whose it is": (collect, "owner"),
+    "to look for several students": (collect, "several_students"), "to choose the newest": (collect, "newest"),
+    "to tell which exercise it answers": (batch.Course, "exercise_of"), "to read it": (batch, "digest_of"),
+    "to grade it": (batch, "grade"), "to cut its texts": (batch, "sanitize"), "to read it again": (command, "read"),
+    "to write its page": (command, "feedback"), "to give it back": (giving, "for_nbgrader"),
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("stage", STAGES)

@@ -52,15 +52,11 @@ def test_a_table_of_the_public_answers_is_worth_nothing_under_others(tmp_path):
     assert says == ["1 of 4 hidden probes give what they should."]
 
 
-@pytest.mark.parametrize(
-    ("probes", "words"),
-    [
-        ('# %% probes="nothing"\n1\n', "there is no part nothing: there are product, order"),
-        ("x = 1\n", "there is no cell that opens with"),
-        ("# %% other\n1\n", "a cell opens with # %% probes="),
-        ('# %% probes="product"\n1\n', "the probes cannot tell apart"),
-    ],
-)
+@pytest.mark.parametrize(("probes", "words"), [
+    ('# %% probes="nothing"\n1\n', "there is no part nothing: there are product, order"),
+    ("x = 1\n", "there is no cell that opens with"), ("# %% other\n1\n", "a cell opens with # %% probes="),
+    ('# %% probes="product"\n1\n', "the probes cannot tell apart"),
+])  # fmt: skip
 def test_probes_that_cannot_be_are_refused_in_words(probes, words, tmp_path):
     done = made(probes, tmp_path)
     assert done.returncode == 1
@@ -88,22 +84,14 @@ def test_a_spy_tells_no_private_probe(tmp_path):
     assert (kept["points"], "multiply" in json.dumps(kept)) == (10, False)
 
 
-@pytest.mark.parametrize(
-    ("said", "kept"),
-    [
-        ("ValueError: SECRET", "ValueError"),
-        ("ValueError: SECRET\nSECRET, in line 2", "ValueError, in line 2"),
-        ("ValueError: SECRET, in line 1, in line 3", "ValueError, in line 3"),
-        ("ValueError, in line 123456", "ValueError"),
-        ("ValueError, in line SECRET", "an error of its own kind"),
-        ("SECRET: x, in line 1", "an error of its own kind, in line 1"),
-        ("SECRET", "an error of its own kind"),
-        ("print: SECRET", "an error of its own kind"),
-        ("Value\x1bError\u202e: SECRET", "an error of its own kind"),
-        ("ended the process", "ended the process"),
-        ("ended the process SECRET", "an error of its own kind"),
-    ],
-)
+@pytest.mark.parametrize(("said", "kept"), [
+    ("ValueError: SECRET", "ValueError"), ("ValueError: SECRET\nSECRET, in line 2", "ValueError, in line 2"),
+    ("ValueError: SECRET, in line 1, in line 3", "ValueError, in line 3"), ("ValueError, in line 123456", "ValueError"),
+    ("ValueError, in line SECRET", "an error of its own kind"),
+    ("SECRET: x, in line 1", "an error of its own kind, in line 1"), ("SECRET", "an error of its own kind"),
+    ("print: SECRET", "an error of its own kind"), ("Value\x1bError\u202e: SECRET", "an error of its own kind"),
+    ("ended the process", "ended the process"), ("ended the process SECRET", "an error of its own kind"),
+])  # fmt: skip
 def test_under_private_probes_an_error_is_its_kind_and_its_line(said, kept):
     assert describe_cell_error(Cell("extra", "a = 1\nb = 2\n1 / 0"), said, PRIVATE) == kept
 

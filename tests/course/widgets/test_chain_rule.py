@@ -351,13 +351,8 @@ def test_heat_maps_hold_the_engines_numbers_and_mark_what_is_none():
     heat = heat_of(array)
 
     assert heat.cells == (
-        ("1", "", 0.5),
-        ("−2", "−", -1.0),
-        ("0", "", 0.0),
-        ("nan", "?", 0.0),
-        ("inf", "∞", 0.0),
-        ("−inf", "−∞", 0.0),
-    )
+        ("1", "", 0.5), ("−2", "−", -1.0), ("0", "", 0.0), ("nan", "?", 0.0), ("inf", "∞", 0.0), ("−inf", "−∞", 0.0),
+    )  # fmt: skip
     assert heat_of(np.ones((9, 2))) is heat_of(np.ones((2, 2, 2))) is heat_of(np.ones(())) is None
     assert heat_of(np.zeros(3)).cells == (("0", "", 0.0),) * 3
 

@@ -95,15 +95,11 @@ def test_tangents_and_cotangents_stand_at_the_boxes():
     assert [y_owes[box[name]] for name in "abcsyz"] == [*map(number, (0.5 * slope, 2 * slope, 1, slope)), "1", "0"]
 
 
-@pytest.mark.parametrize(
-    ("case", "words"),
-    [
-        (0, "Forward mode took 3 passes, one for each input; reverse mode 2 passes"),
-        (1, "reverse mode 1 pass, one for each output. With fewer outputs than inputs reverse mode is cheaper."),
-        (2, "With fewer inputs than outputs forward mode is cheaper"),
-        (3, "Neither is cheaper in passes"),
-    ],
-)
+@pytest.mark.parametrize(("case", "words"), [
+    (0, "Forward mode took 3 passes, one for each input; reverse mode 2 passes"),
+    (1, "reverse mode 1 pass, one for each output. With fewer outputs than inputs reverse mode is cheaper."),
+    (2, "With fewer inputs than outputs forward mode is cheaper"), (3, "Neither is cheaper in passes"),
+])  # fmt: skip
 def test_it_says_which_mode_is_cheaper(case, words):
     f, inputs = CASES[case]
     film = ForwardAndReverse(f, *inputs)
@@ -136,23 +132,20 @@ def broken(x):
     raise IndexError(f"no {x}")
 
 
-@table(
-    "f, inputs, error, match",
-    [
-        (endless, (1.0,), ValueError, "did not finish: TooLong: endless has run 2000 lines"),
-        (stubborn, (1.0,), ValueError, "did not finish: TooLong: stubborn has run 2000 lines"),
-        (broken, (1.0,), ValueError, "broken did not finish: IndexError"),
-        (lambda x: x * 2, (mg.ones(7),), ValueError, "each input number .* 1 to 6 can be shown, but <lambda> has 7"),
-        (lambda x: mg.stack([x] * 7), (1.0,), ValueError, "each output number .* has 7"),
-        (lambda: mg.tensor(1.0, requires_grad=True) * 2, (), ValueError, "each input number .* has 0"),
-        (lambda x: 2.0, (1.0,), TypeError, "2.0 depends on none of them"),
-        (lambda x: mg.tensor(1.0), (1.0,), TypeError, "depends on none of them"),
-        (lambda x: x, (mg.tensor([1, 2]),), TypeError, "floating-point tensors"),
-        (lambda x: x, ("a",), TypeError, "floating-point tensors"),
-        (3.0, (1.0,), TypeError, "expects a Python function of tensors, got 3.0"),
-        (lambda x: sum([x * i for i in range(20)]), (1.0,), ValueError, "up to 24 boxes"),
-    ],
-)
+@table("f, inputs, error, match", [
+    (endless, (1.0,), ValueError, "did not finish: TooLong: endless has run 2000 lines"),
+    (stubborn, (1.0,), ValueError, "did not finish: TooLong: stubborn has run 2000 lines"),
+    (broken, (1.0,), ValueError, "broken did not finish: IndexError"),
+    (lambda x: x * 2, (mg.ones(7),), ValueError, "each input number .* 1 to 6 can be shown, but <lambda> has 7"),
+    (lambda x: mg.stack([x] * 7), (1.0,), ValueError, "each output number .* has 7"),
+    (lambda: mg.tensor(1.0, requires_grad=True) * 2, (), ValueError, "each input number .* has 0"),
+    (lambda x: 2.0, (1.0,), TypeError, "2.0 depends on none of them"),
+    (lambda x: mg.tensor(1.0), (1.0,), TypeError, "depends on none of them"),
+    (lambda x: x, (mg.tensor([1, 2]),), TypeError, "floating-point tensors"),
+    (lambda x: x, ("a",), TypeError, "floating-point tensors"),
+    (3.0, (1.0,), TypeError, "expects a Python function of tensors, got 3.0"),
+    (lambda x: sum([x * i for i in range(20)]), (1.0,), ValueError, "up to 24 boxes"),
+])  # fmt: skip
 def test_what_cannot_be_shown_is_refused_in_a_sentence(f, inputs, error, match):
     with pytest.raises(error, match=match):
         ForwardAndReverse(f, *inputs)

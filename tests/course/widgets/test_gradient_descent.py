@@ -50,19 +50,11 @@ def test_what_it_depends_on_can_be_set_and_the_words_follow():
         widget.momentum = 1.0
 
 
-@pytest.mark.parametrize(
-    ("f", "start", "rate", "words"),
-    [
-        (
-            bowl,
-            0.0,
-            1.1,
-            r"It runs away: after 18 steps the next one is ten pictures off\. Take a smaller learning rate\.",
-        ),
-        (lambda x: (x**2).exp(), 3.0, 1.0, r"It runs away: after 0 steps"),
-        (lambda x: x.log(), 1.0, 0.9, r"It stops after \d+ steps: the next one leads to where value .* is no number\."),
-    ],
-)
+@pytest.mark.parametrize(("f", "start", "rate", "words"), [
+    (bowl, 0.0, 1.1, r"It runs away: after 18 steps the next one is ten pictures off\. Take a smaller learning rate\."),
+    (lambda x: (x**2).exp(), 3.0, 1.0, r"It runs away: after 0 steps"),
+    (lambda x: x.log(), 1.0, 0.9, r"It stops after \d+ steps: the next one leads to where value .* is no number\."),
+])  # fmt: skip
 def test_an_end_before_the_last_step_is_a_sentence_and_no_number(f, start, rate, words):
     widget = GradientDescent(f, start, rate, low=-2.0, high=6.0)
 

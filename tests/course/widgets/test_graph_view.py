@@ -360,16 +360,11 @@ def test_two_runs_of_one_cell_say_the_same():
     assert GraphView(net, X).text == GraphView(net, X).text
 
 
-@table(
-    "x, args, error, match",
-    [
-        (3, (), TypeError, "3 of type int has no graph"),
-        (nn.Linear(2, 2), (), TypeError, r"GraphView\(linear, x\)"),
-        (mg.ones(2), (1,), TypeError, "example arguments are for"),
-        (mg.Graph(), (), TypeError, "it is still empty"),
-        (mg.function(lambda x: x), (), TypeError, "was traced 0 times"),
-    ],
-)
+@table("x, args, error, match", [
+    (3, (), TypeError, "3 of type int has no graph"), (nn.Linear(2, 2), (), TypeError, r"GraphView\(linear, x\)"),
+    (mg.ones(2), (1,), TypeError, "example arguments are for"), (mg.Graph(), (), TypeError, "it is still empty"),
+    (mg.function(lambda x: x), (), TypeError, "was traced 0 times"),
+])  # fmt: skip
 def test_what_has_no_graph_is_refused(x, args, error, match):
     with pytest.raises(error, match=match):
         GraphView(x, *args)
@@ -461,13 +456,9 @@ def test_a_loop_is_a_group_with_what_is_carried_and_a_branch_in_it():
 
     lines = [line.strip() for line in view.text.splitlines()]
     assert [line for line in lines if ":" in line] == [
-        "while: loop, 12 ops",
-        "test: before each turn, 1 op",
-        "body: at each turn, 8 ops",
-        "if: branch, 4 ops",
-        "true: if it holds, 1 op",
-        "false: if not, 2 ops",
-    ]
+        "while: loop, 12 ops", "test: before each turn, 1 op", "body: at each turn, 8 ops", "if: branch, 4 ops",
+        "true: if it holds, 1 op", "false: if not, 2 ops",
+    ]  # fmt: skip
     assert {"carry → n, i64[]", "carry → count, i64[]"} <= {*lines}
     assert lines.count("print, i64[]") == 1
     assert around(view, item(view, sign="//")) == ["true", "if", "body", "while"]

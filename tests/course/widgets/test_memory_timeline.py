@@ -226,20 +226,17 @@ class Endless(nn.Linear):
             x = (x + super().forward(x)).tanh()
 
 
-@table(
-    "change, error, match",
-    [
-        ({"model": lambda x: x}, TypeError, "trains a Module"),
-        ({"x": np.ones((64, 16))}, TypeError, r"got ndarray and f32\[64, 1\]"),
-        ({"y": mg.zeros(3, 1)}, TypeError, "one row for each example"),
-        ({"optimizer": 3}, TypeError, "optimizer must be one of mg.optim"),
-        ({"steps": 0}, ValueError, "an integer, 1 or more; got steps=0"),
-        ({"steps": 1.5}, ValueError, r"1 or more; got steps=1\.5"),
-        ({"optimizer": mg.optim.SGD(mg.nn.Linear(2, 1).parameters(), lr=0.1)}, ValueError, "belongs to another model"),
-        ({"model": Endless(16, 16).float()}, ValueError, "up to 400 moments"),
-        ({"loss_fn": lambda h, y: h - y}, mg.errors.NoGradientError, "starts from one number"),
-    ],
-)
+@table("change, error, match", [
+    ({"model": lambda x: x}, TypeError, "trains a Module"),
+    ({"x": np.ones((64, 16))}, TypeError, r"got ndarray and f32\[64, 1\]"),
+    ({"y": mg.zeros(3, 1)}, TypeError, "one row for each example"),
+    ({"optimizer": 3}, TypeError, "optimizer must be one of mg.optim"),
+    ({"steps": 0}, ValueError, "an integer, 1 or more; got steps=0"),
+    ({"steps": 1.5}, ValueError, r"1 or more; got steps=1\.5"),
+    ({"optimizer": mg.optim.SGD(mg.nn.Linear(2, 1).parameters(), lr=0.1)}, ValueError, "belongs to another model"),
+    ({"model": Endless(16, 16).float()}, ValueError, "up to 400 moments"),
+    ({"loss_fn": lambda h, y: h - y}, mg.errors.NoGradientError, "starts from one number"),
+])  # fmt: skip
 def test_what_cannot_be_run_is_refused_in_words(change, error, match):
     x, y = batch()
     given = {"model": chain(1), "loss_fn": MSE, "x": x, "y": y} | change

@@ -96,17 +96,14 @@ def test_arrays_and_lists_of_tensors_are_arguments_too(f, arg):
     assert PassViewer(mg.function(f), arg).steps[0]["say"].startswith("As written: 1 op, ")
 
 
-@pytest.mark.parametrize(
-    ("f", "error", "match"),
-    [
-        (lambda x: x, TypeError, "expects a traced function"),
-        (mg.function(lambda x: sum([x * i for i in range(50)])), ValueError, "up to 60 boxes"),
-        (mg.function(endless), TooLong, "endless has run 2000 lines while it was traced"),
-        (mg.function(lambda x: x), ValueError, "a graph of at least 1 op, but <lambda> computes nothing"),
-        (mg.function(lambda x: print(x.shape)), ValueError, "at least 1 op"),
-        (mg.function(lambda x: 3.0), ValueError, "at least 1 op"),
-    ],
-)
+@pytest.mark.parametrize(("f", "error", "match"), [
+    (lambda x: x, TypeError, "expects a traced function"),
+    (mg.function(lambda x: sum([x * i for i in range(50)])), ValueError, "up to 60 boxes"),
+    (mg.function(endless), TooLong, "endless has run 2000 lines while it was traced"),
+    (mg.function(lambda x: x), ValueError, "a graph of at least 1 op, but <lambda> computes nothing"),
+    (mg.function(lambda x: print(x.shape)), ValueError, "at least 1 op"),
+    (mg.function(lambda x: 3.0), ValueError, "at least 1 op"),
+])  # fmt: skip
 def test_what_cannot_be_shown_is_refused(f, error, match):
     with pytest.raises(error, match=match):
         PassViewer(f, mg.ones(2))

@@ -17,37 +17,22 @@ def spread(n=4000):
     return np.exp2(rng.normal(-20, 5, n)).astype(np.float32) * rng.choice([-1, 1], n).astype(np.float32)
 
 
-@table(
-    "value, fate",
-    [
-        (2.0**-26, "zero"),
-        (2.0**-25, "zero"),  # half of the smallest, to even
-        (1.1 * 2.0**-25, "subnormal"),
-        (2.0**-24, "subnormal"),
-        (1023 * 2.0**-24, "subnormal"),
-        (2.0**-14, "normal"),
-        (65504.0, "normal"),
-        (65519.0, "normal"),  # nearer to 65504 than to 65536
-        (65520.0, "infinite"),
-        (-1e6, "infinite"),
-    ],
-)
+@table("value, fate", [
+    (2.0**-26, "zero"),
+    (2.0**-25, "zero"),  # half of the smallest, to even
+    (1.1 * 2.0**-25, "subnormal"), (2.0**-24, "subnormal"), (1023 * 2.0**-24, "subnormal"), (2.0**-14, "normal"),
+    (65504.0, "normal"),
+    (65519.0, "normal"),  # nearer to 65504 than to 65536
+    (65520.0, "infinite"), (-1e6, "infinite"),
+])  # fmt: skip
 def test_the_ends_of_float16(value, fate):
     assert FATES[fates(FLOAT16, np.array([value], np.float64), 0)[0]] == fate
 
 
-@table(
-    "value, fate",
-    [
-        (2.0**-24, "normal"),
-        (2.0**-126, "normal"),
-        (2.0**-127, "subnormal"),
-        (2.0**-133, "subnormal"),
-        (2.0**-135, "zero"),
-        (3.38e38, "normal"),
-        (3.4e38, "infinite"),
-    ],
-)
+@table("value, fate", [
+    (2.0**-24, "normal"), (2.0**-126, "normal"), (2.0**-127, "subnormal"), (2.0**-133, "subnormal"),
+    (2.0**-135, "zero"), (3.38e38, "normal"), (3.4e38, "infinite"),
+])  # fmt: skip
 def test_the_ends_of_bfloat16(value, fate):
     assert FATES[fates(BFLOAT16, np.array([value], np.float32), 0)[0]] == fate
 
@@ -131,18 +116,13 @@ def test_of_one_gradient_its_words_are_in_the_singular():
     assert "0 are subnormal and lose bits, 1 is normal, 0 overflow to infinity" in Precision(np.ones(1)).text
 
 
-@table(
-    "args, error, match",
-    [
-        ((nn.Linear(2, 2),), TypeError, "call backward"),
-        ((np.ones(3, int),), TypeError, "floating-point"),
-        ((None,), TypeError, "floating-point"),
-        (([],), TypeError, "floating-point"),
-        ((np.zeros(3),), ValueError, "all 3 are 0"),
-        ((nn.Linear(2, 2), nn.functional.mse_loss), TypeError, "needs a batch too"),
-        ((3, nn.functional.mse_loss), TypeError, "expects a Module"),
-    ],
-)
+@table("args, error, match", [
+    ((nn.Linear(2, 2),), TypeError, "call backward"), ((np.ones(3, int),), TypeError, "floating-point"),
+    ((None,), TypeError, "floating-point"), (([],), TypeError, "floating-point"),
+    ((np.zeros(3),), ValueError, "all 3 are 0"),
+    ((nn.Linear(2, 2), nn.functional.mse_loss), TypeError, "needs a batch too"),
+    ((3, nn.functional.mse_loss), TypeError, "expects a Module"),
+])  # fmt: skip
 def test_what_has_no_gradients_is_refused_in_words(args, error, match):
     with pytest.raises(error, match=match):
         Precision(*args)

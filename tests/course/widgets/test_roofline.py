@@ -81,18 +81,15 @@ def test_points_lie_where_they_were_measured(widget):
             assert float(cy) == pytest.approx(BOTTOM - up * (BOTTOM - TOP), abs=0.06)
 
 
-@table(
-    "point, says",
-    [
-        (Point("@", 10**9, 10**7, 0.0125), "80 percent of what main memory and peak allow. Arithmetic bounds it"),
-        (Point("+", 10**6, 10**7, 0.00125), "80 percent of what main memory and peak allow. Main memory bounds it"),
-        (Point("+", 10**6, 10**7, 0.000125), "80 percent of what the cache and peak allow. The cache bounds it: left"),
-        (Point("@", 2 * 10**6, 2 * 10**5, 4e-5), "50 percent of what the cache and peak allow. Arithmetic bounds it"),
-        (Point("exp", 10**6, 10**7, 0.01), "10 percent of what main memory and peak allow: neither roof is near"),
-        (Point("+", 10, 160, 1.5e-6), "the call itself is the bound"),
-        (Point("gather", 0, 10**7, 0.001), "It moves 10 GB/s: main memory bounds it."),
-    ],
-)
+@table("point, says", [
+    (Point("@", 10**9, 10**7, 0.0125), "80 percent of what main memory and peak allow. Arithmetic bounds it"),
+    (Point("+", 10**6, 10**7, 0.00125), "80 percent of what main memory and peak allow. Main memory bounds it"),
+    (Point("+", 10**6, 10**7, 0.000125), "80 percent of what the cache and peak allow. The cache bounds it: left"),
+    (Point("@", 2 * 10**6, 2 * 10**5, 4e-5), "50 percent of what the cache and peak allow. Arithmetic bounds it"),
+    (Point("exp", 10**6, 10**7, 0.01), "10 percent of what main memory and peak allow: neither roof is near"),
+    (Point("+", 10, 160, 1.5e-6), "the call itself is the bound"),
+    (Point("gather", 0, 10**7, 0.001), "It moves 10 GB/s: main memory bounds it."),
+])  # fmt: skip
 def test_what_bounds_an_op_is_said(point, says):
     assert says in verdict(point, MACHINE)
 
@@ -160,14 +157,11 @@ def test_this_machine_has_roofs():
     assert machine.call > 0
 
 
-@pytest.mark.parametrize(
-    ("args", "error", "match"),
-    [
-        ((3, X), TypeError, "expects a function"),
-        ((lambda x: x, X), ValueError, "1 to 60 ops, not counting views; this one has 0"),
-        ((lambda x: x[[1, 0]], X), ValueError, "only move elements"),
-    ],
-)
+@pytest.mark.parametrize(("args", "error", "match"), [
+    ((3, X), TypeError, "expects a function"),
+    ((lambda x: x, X), ValueError, "1 to 60 ops, not counting views; this one has 0"),
+    ((lambda x: x[[1, 0]], X), ValueError, "only move elements"),
+])  # fmt: skip
 def test_what_has_no_roofline_is_refused_in_words(args, error, match):
     with pytest.raises(error, match=match):
         Roofline(*args, machine=MACHINE)

@@ -120,18 +120,15 @@ def deep(x):
     return x
 
 
-@table(
-    "args, options, error, match",
-    [
-        ((3, A), {}, TypeError, "expects a function"),
-        ((endless, A), {}, TooLong, "has run 2000 lines while it was traced"),
-        ((stubborn, A), {}, TooLong, "has run 2000 lines while it was traced"),
-        ((deep, A), {}, ValueError, "1 to 60 ops, not counting views; this one has 100"),
-        ((lambda x: x, A), {}, ValueError, "; this one has 0"),
-        ((branches, A, B, C), {"workers": 0}, ValueError, "from 1 to 8"),
-        ((branches, A, B, C), {"workers": ()}, ValueError, "from 1 to 8"),
-    ],
-)
+@table("args, options, error, match", [
+    ((3, A), {}, TypeError, "expects a function"),
+    ((endless, A), {}, TooLong, "has run 2000 lines while it was traced"),
+    ((stubborn, A), {}, TooLong, "has run 2000 lines while it was traced"),
+    ((deep, A), {}, ValueError, "1 to 60 ops, not counting views; this one has 100"),
+    ((lambda x: x, A), {}, ValueError, "; this one has 0"),
+    ((branches, A, B, C), {"workers": 0}, ValueError, "from 1 to 8"),
+    ((branches, A, B, C), {"workers": ()}, ValueError, "from 1 to 8"),
+])  # fmt: skip
 def test_what_cannot_be_scheduled_is_refused_in_words(args, options, error, match):
     with pytest.raises(error, match=match):
         Schedule(*args, **options)

@@ -246,13 +246,10 @@ def many(x):
     return x
 
 
-@pytest.mark.parametrize(
-    ("f", "sentence"),
-    [
-        (raising, "Here it ends: it raised RuntimeError: the learner's own. So it is not traced."),
-        (spinning, "Here it ends: spinning has run 2000 lines, and was stopped. So it is not traced."),
-    ],
-)
+@pytest.mark.parametrize(("f", "sentence"), [
+    (raising, "Here it ends: it raised RuntimeError: the learner's own. So it is not traced."),
+    (spinning, "Here it ends: spinning has run 2000 lines, and was stopped. So it is not traced."),
+])  # fmt: skip
 def test_what_does_not_come_to_its_end_is_shown_as_far_as_it_came(f, sentence):
     widget = StaticVsDynamic(f, TWO)
 
@@ -295,14 +292,11 @@ def test_what_was_in_time_is_not_stopped_later():
         time.sleep(0.01)
 
 
-@pytest.mark.parametrize(
-    ("f", "match"),
-    [
-        (endless, "this run makes more: endless has run 2000 lines, and was stopped"),
-        (many, "a graph of up to 60 boxes, and this run makes more: take a part"),
-        (eval("lambda x: x * 2"), "source of .* cannot be read"),
-    ],
-)
+@pytest.mark.parametrize(("f", "match"), [
+    (endless, "this run makes more: endless has run 2000 lines, and was stopped"),
+    (many, "a graph of up to 60 boxes, and this run makes more: take a part"),
+    (eval("lambda x: x * 2"), "source of .* cannot be read"),
+])  # fmt: skip
 def test_what_cannot_be_shown_is_refused_in_a_sentence(f, match):
     for cases in ([], [ONE, TWO]):
         with pytest.raises(TypeError, match="cases must be tuples of arguments, one or more"):

@@ -198,17 +198,14 @@ def page_state(watched: TrainingView) -> str:
     return watched.page().partition('id="state">')[2].partition("</script>")[0]
 
 
-@pytest.mark.parametrize(
-    ("loss", "words"),
-    [
-        (lambda output, y: undefined, "Step 1 raised NameError: name 'undefined' is not defined."),  # noqa: F821
-        (lambda output, y: 0.5, "Step 1 raised TypeError: loss_fn must return a tensor of one element, got 0.5."),
-        (lambda output, y: output, "Step 1 raised"),
-        (lambda output, y: mg.tensor(1.0), "Step 1 raised NoGradientError"),
-        (lambda output, y: raised(SystemExit), "Step 1 raised SystemExit. Training stopped"),
-        (lambda output, y: raised(KeyboardInterrupt), "Step 1 raised KeyboardInterrupt"),
-    ],
-)
+@pytest.mark.parametrize(("loss", "words"), [
+    (lambda output, y: undefined, "Step 1 raised NameError: name 'undefined' is not defined."),  # noqa: F821
+    (lambda output, y: 0.5, "Step 1 raised TypeError: loss_fn must return a tensor of one element, got 0.5."),
+    (lambda output, y: output, "Step 1 raised"),
+    (lambda output, y: mg.tensor(1.0), "Step 1 raised NoGradientError"),
+    (lambda output, y: raised(SystemExit), "Step 1 raised SystemExit. Training stopped"),
+    (lambda output, y: raised(KeyboardInterrupt), "Step 1 raised KeyboardInterrupt"),
+])  # fmt: skip
 def test_what_the_learners_loss_raises_is_shown_and_nothing_else_ends(view, loss, words):
     watched = view(loss).run(5).wait()
 
@@ -392,15 +389,11 @@ def test_the_boundary_is_what_the_network_says():
     assert [point[2] for point in boundary.points] == y.tolist()
 
 
-@pytest.mark.parametrize(
-    ("model", "data"),
-    [
-        (network(3), points()),
-        (network(), (mg.tensor(np.ones((6, 2))), np.arange(6))),
-        (network(1), (mg.tensor(np.ones((6, 2))), np.array([3.7, 7.1] * 3))),
-        (mg.nn.Linear(3, 2), (mg.tensor(np.ones((6, 3))), np.arange(6) % 2)),
-    ],
-)
+@pytest.mark.parametrize(("model", "data"), [
+    (network(3), points()), (network(), (mg.tensor(np.ones((6, 2))), np.arange(6))),
+    (network(1), (mg.tensor(np.ones((6, 2))), np.array([3.7, 7.1] * 3))),
+    (mg.nn.Linear(3, 2), (mg.tensor(np.ones((6, 3))), np.arange(6) % 2)),
+])  # fmt: skip
 def test_where_there_is_no_plane_with_two_classes_there_is_no_boundary(view, model, data):
     watched = view(lambda output, y: (output * output).mean(), data, model).run(3).wait()
 

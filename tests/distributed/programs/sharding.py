@@ -73,11 +73,8 @@ def check_bytes_are_those_of_the_formulas():
             psi = 8 * (size if strategy is ShardingStrategy.NO_SHARD else padded)
             wanted = [psi * share for share in shares[:2]] + [k * psi * shares[2]]
             assert [last[Consumer.PARAMETERS], last[Consumer.GRADIENTS], last[Consumer.STATE]] == wanted, (
-                strategy,
-                k,
-                last,
-                wanted,
-            )
+                strategy, k, last, wanted,
+            )  # fmt: skip
 
 
 def check_no_parameters_are_kept_between_forward_and_backward():

@@ -494,17 +494,10 @@ def test_what_is_not_to_be_converted_is_called_as_it_is():
     assert in_graph(lambda x: x * asks(x), 2.0) == 2
 
 
-@pytest.mark.parametrize(
-    ("source", "reason"),
-    [
-        ("def f(x):\n    yield x\n", "generator"),
-        ("async def f(x):\n    return x\n", "async"),
-        (
-            "def f(x):\n    for i in x:\n        try:\n            pass\n        finally:\n            break\n",
-            "finally",
-        ),
-    ],
-)
+@pytest.mark.parametrize(("source", "reason"), [
+    ("def f(x):\n    yield x\n", "generator"), ("async def f(x):\n    return x\n", "async"),
+    ("def f(x):\n    for i in x:\n        try:\n            pass\n        finally:\n            break\n", "finally"),
+])  # fmt: skip
 def test_a_function_that_cannot_be_converted_stays_as_it_is_with_a_warning(source, reason):
     f = written(source)
 

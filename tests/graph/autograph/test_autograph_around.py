@@ -382,15 +382,10 @@ def test_a_loop_of_no_turns_has_a_gradient():
 # -- comprehensions ----------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    "f",
-    [
-        lambda x: sum(v for v in x if v > 0),
-        lambda x: [v for v in x if v > 0],
-        lambda x: {i: v for i, v in enumerate(x) if v > 0},
-        lambda x: [v for v in x if not v > 0],
-    ],
-)
+@pytest.mark.parametrize("f", [
+    lambda x: sum(v for v in x if v > 0), lambda x: [v for v in x if v > 0],
+    lambda x: {i: v for i, v in enumerate(x) if v > 0}, lambda x: [v for v in x if not v > 0],
+])  # fmt: skip
 def test_a_filter_on_tensors_in_a_comprehension_is_refused(f):
     said = refusal(f, mg.tensor([1.0, -2.0]))
 

@@ -189,19 +189,12 @@ def test_the_index_of_an_operand_is_where_its_element_lies(loop, data):
     assert found == np.broadcast_to(x, loop).reshape(-1).tolist()
 
 
-@table(
-    "loop, shape, order, index",
-    [
-        ((4, 8), (4, 8), None, "i"),
-        ((4, 8), (8,), None, "i % 8u"),
-        ((4, 8), (4, 1), None, "i / 8u"),
-        ((4, 8), (1, 1), None, "0"),
-        ((2, 3, 4, 5), (3, 4, 5), None, "i % 60u"),
-        ((2, 3, 4, 5), (2, 1, 4, 5), None, "(i / 60u) * 20u + i % 20u"),
-        ((4, 8), (4, 8), (1, 4), "i / 8u + (i % 8u) * 4u"),
-        ((2, 2), (2, 2), (2, 4), "(i / 2u) * 2u + (i % 2u) * 4u"),
-    ],
-)
+@table("loop, shape, order, index", [
+    ((4, 8), (4, 8), None, "i"), ((4, 8), (8,), None, "i % 8u"), ((4, 8), (4, 1), None, "i / 8u"),
+    ((4, 8), (1, 1), None, "0"), ((2, 3, 4, 5), (3, 4, 5), None, "i % 60u"),
+    ((2, 3, 4, 5), (2, 1, 4, 5), None, "(i / 60u) * 20u + i % 20u"), ((4, 8), (4, 8), (1, 4), "i / 8u + (i % 8u) * 4u"),
+    ((2, 2), (2, 2), (2, 4), "(i / 2u) * 2u + (i % 2u) * 4u"),
+])  # fmt: skip
 def test_an_index_is_as_short_as_it_can_be(loop, shape, order, index):
     assert place(loop, shape, order or contiguous(shape), "u") == index
 
@@ -212,14 +205,11 @@ def test_operands_broadcast_and_lie_in_any_order():
     x, b, c = rng.normal(size=(3, 5, 7)), rng.normal(size=(5, 1)), rng.normal(size=())
     turned = rng.normal(size=(7, 5, 3)).transpose(2, 1, 0)[:, ::-1]
 
-    compared(
-        [
-            (group(lambda x, b, c: (x * b + c).tanh(), *(Spec(a.shape, "f8") for a in (x, b, c))), [x, b, c]),
-            (group(lambda x, t, b: x * t - b, *(Spec(a.shape, "f8") for a in (x, turned, b))), [x, turned, b]),
-            (group(lambda b: (b + 1).broadcast_to((3, 5, 7)) * 2, Spec((5, 1), "f8")), [b]),
-        ],
-        rtol=1e-14,
-    )
+    compared([
+        (group(lambda x, b, c: (x * b + c).tanh(), *(Spec(a.shape, "f8") for a in (x, b, c))), [x, b, c]),
+        (group(lambda x, t, b: x * t - b, *(Spec(a.shape, "f8") for a in (x, turned, b))), [x, turned, b]),
+        (group(lambda b: (b + 1).broadcast_to((3, 5, 7)) * 2, Spec((5, 1), "f8")), [b]),
+    ], rtol=1e-14)  # fmt: skip
 
 
 @needs_compiler
@@ -364,21 +354,11 @@ def test_what_an_op_uses_twice_is_computed_once():
     assert sum(str(part).count("expf") for _, part in lines) + str(result).count("expf") == 1
 
 
-@table(
-    "number, dtype, text",
-    [
-        (0.1, "f4", "0.1f"),
-        (0.1, "f8", "0.1"),
-        (0.1, "f2", "0.1f"),
-        (-2, "f4", "(-2.0f)"),
-        (3, "i8", "3ll"),
-        (3, "u4", "3u"),
-        (-(2**31), "i4", "(-2147483647 - 1)"),
-        (True, "?", "true"),
-        (np.inf, "f4", "INFINITY"),
-        (-np.inf, "f8", "(-INFINITY)"),
-    ],
-)
+@table("number, dtype, text", [
+    (0.1, "f4", "0.1f"), (0.1, "f8", "0.1"), (0.1, "f2", "0.1f"), (-2, "f4", "(-2.0f)"), (3, "i8", "3ll"),
+    (3, "u4", "3u"), (-(2**31), "i4", "(-2147483647 - 1)"), (True, "?", "true"), (np.inf, "f4", "INFINITY"),
+    (-np.inf, "f8", "(-INFINITY)"),
+])  # fmt: skip
 def test_a_number_is_written_in_its_own_type(number, dtype, text):
     assert str(literal(number, np.dtype(dtype))) == text
 

@@ -215,26 +215,18 @@ def test_another_word_is_refused():
 # -- the numbers --------------------------------------------------------------------------------------------
 
 MANY = {
-    "bias": lambda x, row, col: mg.tanh(x + row),
-    "column": lambda x, row, col: x * col - row,
-    "transposed": lambda x, row, col: mg.exp(-x.mT) + col.mT,
-    "sum": lambda x, row, col: (x * x).sum(),
-    "mean of rows": lambda x, row, col: x.mean(-1),
-    "sum of columns": lambda x, row, col: (x * col).sum(0),
-    "largest": lambda x, row, col: x.amax(),
-    "largest of rows": lambda x, row, col: x.amax(-1),
-    "least of columns": lambda x, row, col: x.amin(0),
-    "softmax": lambda x, row, col: mg.softmax(x, -1),
+    "bias": lambda x, row, col: mg.tanh(x + row), "column": lambda x, row, col: x * col - row,
+    "transposed": lambda x, row, col: mg.exp(-x.mT) + col.mT, "sum": lambda x, row, col: (x * x).sum(),
+    "mean of rows": lambda x, row, col: x.mean(-1), "sum of columns": lambda x, row, col: (x * col).sum(0),
+    "largest": lambda x, row, col: x.amax(), "largest of rows": lambda x, row, col: x.amax(-1),
+    "least of columns": lambda x, row, col: x.amin(0), "softmax": lambda x, row, col: mg.softmax(x, -1),
     "softmax of columns": lambda x, row, col: mg.softmax(x, 0),
     "layer norm": lambda x, row, col: F.layer_norm(x, x.shape[-1:]),
-    "log": lambda x, row, col: mg.log(1 + x * x) + mg.sqrt(abs(x)),
-    "logsumexp": lambda x, row, col: x.logsumexp(-1),
-    "where": lambda x, row, col: mg.where(x > 0, x, row) + (x >= col),
-    "product": lambda x, row, col: row @ x.mT,
-    "cut": lambda x, row, col: x[1:] * x[:-1] + x[::2].sum(),
-    "integers": lambda x, row, col: (x * 10).long() % 7 + 1,
+    "log": lambda x, row, col: mg.log(1 + x * x) + mg.sqrt(abs(x)), "logsumexp": lambda x, row, col: x.logsumexp(-1),
+    "where": lambda x, row, col: mg.where(x > 0, x, row) + (x >= col), "product": lambda x, row, col: row @ x.mT,
+    "cut": lambda x, row, col: x[1:] * x[:-1] + x[::2].sum(), "integers": lambda x, row, col: (x * 10).long() % 7 + 1,
     "powers": lambda x, row, col: abs(x) ** 1.5 + mg.sin(x),
-}
+}  # fmt: skip
 
 
 @compiled
@@ -272,15 +264,10 @@ def test_a_table_that_every_row_reads_is_given_to_the_loop_over_rows():
 
 
 FUNCTIONS = {
-    "gelu": lambda x: x.gelu(),
-    "erfc": lambda x: x.erfc(),
-    "wave": lambda x: (3 * x.tanh()).sin() + x.sigmoid().cos(),
-    "softplus": lambda x: x.softplus(),
-    "expm1": lambda x: x.expm1(),
-    "log1p": lambda x: (x * x).log1p(),
-    "power": lambda x: abs(x) ** 1.5,
-    "half": lambda x: x.half(),
-}
+    "gelu": lambda x: x.gelu(), "erfc": lambda x: x.erfc(), "wave": lambda x: (3 * x.tanh()).sin() + x.sigmoid().cos(),
+    "softplus": lambda x: x.softplus(), "expm1": lambda x: x.expm1(), "log1p": lambda x: (x * x).log1p(),
+    "power": lambda x: abs(x) ** 1.5, "half": lambda x: x.half(),
+}  # fmt: skip
 
 
 @compiled

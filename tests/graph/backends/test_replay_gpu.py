@@ -459,24 +459,16 @@ def test_what_a_recording_doubts_is_asked_again_at_each_replay():
 # -- the simulated recording ------------------------------------------------------------------------
 
 
-@table(
-    "refused, what",
-    [
-        (lambda x: x.get(), "reading a value"),
-        (lambda x: float(x.sum()), "reading a value"),
-        (lambda x: xp.asarray(np.ones(3)), "a copy between host and device"),
-        (lambda x: x @ x, "__matmul__"),
-        (xp.linalg.inv, "linalg"),
-        (xp.sort, "sort"),
-        (lambda x: xp.stack([x] * 9), "stack"),
-        (lambda x: x.__setitem__(xp.arange(2), 1.0), "a copy between host and device"),
-        (lambda x: xp.add.at(x, xp.arange(2), 1.0), "a copy between host and device"),
-        (lambda x: x.__setitem__(x > 0, x[0]), "reading a value"),
-        (xp.nan_to_num, "nan_to_num"),
-        (lambda x: xp.lib.stride_tricks.sliding_window_view(x, 2, 0), "reading a value"),
-        (lambda x: x[x > 0], "reading a value"),
-    ],
-)
+@table("refused, what", [
+    (lambda x: x.get(), "reading a value"), (lambda x: float(x.sum()), "reading a value"),
+    (lambda x: xp.asarray(np.ones(3)), "a copy between host and device"), (lambda x: x @ x, "__matmul__"),
+    (xp.linalg.inv, "linalg"), (xp.sort, "sort"), (lambda x: xp.stack([x] * 9), "stack"),
+    (lambda x: x.__setitem__(xp.arange(2), 1.0), "a copy between host and device"),
+    (lambda x: xp.add.at(x, xp.arange(2), 1.0), "a copy between host and device"),
+    (lambda x: x.__setitem__(x > 0, x[0]), "reading a value"), (xp.nan_to_num, "nan_to_num"),
+    (lambda x: xp.lib.stride_tricks.sliding_window_view(x, 2, 0), "reading a value"),
+    (lambda x: x[x > 0], "reading a value"),
+])  # fmt: skip
 def test_what_cuda_or_cupy_cannot_record_the_simulated_device_refuses(refused, what):
     (x,) = there(np.eye(3))
 

@@ -68,29 +68,20 @@ class Noise(Elementwise):
 STRANGE = np.broadcast_to([0.0, -0.0, 1.5, np.inf, -np.inf, np.nan], (6, 6))
 
 EXACT = {
-    "x + 0, which makes 0 of −0": (lambda x, y: x + 0, ["Add"]),
-    "x + (−0)": (lambda x, y: x + -0.0, []),
-    "x − 0": (lambda x, y: x - 0, []),
-    "x − (−0)": (lambda x, y: x - -0.0, ["Sub"]),
-    "x + (−y)": (lambda x, y: x + (-y), ["Sub"]),
-    "(−x) + y": (lambda x, y: (-x) + y, ["Sub"]),
-    "x − (−y)": (lambda x, y: x - (-y), ["Add"]),
-    "(−x)(−y)": (lambda x, y: (-x) * (-y), ["Mul"]),
-    "(−x) · 3": (lambda x, y: (-x) * 3, ["Mul"]),
-    "−(x · 3)": (lambda x, y: -(x * 3), ["Mul"]),
-    "x / 4": (lambda x, y: x / 4, ["Mul"]),
-    "x / 3": (lambda x, y: x / 3, ["Div"]),
+    "x + 0, which makes 0 of −0": (lambda x, y: x + 0, ["Add"]), "x + (−0)": (lambda x, y: x + -0.0, []),
+    "x − 0": (lambda x, y: x - 0, []), "x − (−0)": (lambda x, y: x - -0.0, ["Sub"]),
+    "x + (−y)": (lambda x, y: x + (-y), ["Sub"]), "(−x) + y": (lambda x, y: (-x) + y, ["Sub"]),
+    "x − (−y)": (lambda x, y: x - (-y), ["Add"]), "(−x)(−y)": (lambda x, y: (-x) * (-y), ["Mul"]),
+    "(−x) · 3": (lambda x, y: (-x) * 3, ["Mul"]), "−(x · 3)": (lambda x, y: -(x * 3), ["Mul"]),
+    "x / 4": (lambda x, y: x / 4, ["Mul"]), "x / 3": (lambda x, y: x / 3, ["Div"]),
     "−(x − y), which is −0 where they are equal": (lambda x, y: -(x - y), ["Sub", "Neg"]),
-    "x · 0, which ∞ would not make 0": (lambda x, y: x * 0, ["Mul"]),
-    "x − x": (lambda x, y: x - x, ["Sub"]),
-    "max(x, x)": (lambda x, y: x.maximum(x), []),
-    "x or x": (lambda x, y: x.where(y > 0, x), []),
-    "||x||": (lambda x, y: abs(abs(x)), ["Abs"]),
-    "|−x|": (lambda x, y: abs(-x), ["Abs"]),
+    "x · 0, which ∞ would not make 0": (lambda x, y: x * 0, ["Mul"]), "x − x": (lambda x, y: x - x, ["Sub"]),
+    "max(x, x)": (lambda x, y: x.maximum(x), []), "x or x": (lambda x, y: x.where(y > 0, x), []),
+    "||x||": (lambda x, y: abs(abs(x)), ["Abs"]), "|−x|": (lambda x, y: abs(-x), ["Abs"]),
     "¬¬": (lambda x, y: ~~(x > y), ["Greater"]),
     "narrower and back": (lambda x, y: x.float().double(), ["Cast", "Cast"]),
     "a copy's copy": (lambda x, y: x.flip(0).flip(0), []),
-}
+}  # fmt: skip
 
 
 @table("case", EXACT)
@@ -155,17 +146,13 @@ def test_loose_rules_apply_only_where_they_are_asked_for(case):
 
 
 OUT_OF_RANGE = {
-    "x / y with one y for many x": lambda x: x / x[:1],
-    "x · (1 / y)": lambda x: x * (1 / x[:1]),
-    "x / a subnormal number": lambda x: x / 1e-39,
-    "x / a number with a subnormal inverse": lambda x: x / 3e38,
-    "two small factors": lambda x: (x * 1e-30) * 1e-30,
-    "two large factors": lambda x: (x * 1e30) * 1e30,
+    "x / y with one y for many x": lambda x: x / x[:1], "x · (1 / y)": lambda x: x * (1 / x[:1]),
+    "x / a subnormal number": lambda x: x / 1e-39, "x / a number with a subnormal inverse": lambda x: x / 3e38,
+    "two small factors": lambda x: (x * 1e-30) * 1e-30, "two large factors": lambda x: (x * 1e30) * 1e30,
     "a small factor and a large one": lambda x: (x * 1e-30) * 1e25,
-    "a large factor and a small one": lambda x: (x * 1e30) * 1e-25,
-    "two large summands": lambda x: (x + 3e38) + -3e38,
+    "a large factor and a small one": lambda x: (x * 1e30) * 1e-25, "two large summands": lambda x: (x + 3e38) + -3e38,
     "a factor of 0": lambda x: (x * 0.0) * 2.0,
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("case", OUT_OF_RANGE)

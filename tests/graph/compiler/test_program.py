@@ -99,16 +99,9 @@ def test_a_program_is_read_as_one_writes_it_by_hand():
     lines = [line.split("#")[0].strip() for line in made([x], (x.sigmoid() * 2).tanh()).source.splitlines()]
 
     assert lines[lines.index("def program(x):") + 1 :] == [
-        "with errstate(over='ignore'):",
-        "y0 = empty((3,), float64)",
-        "negative(x, y0)",
-        "exp(y0, y0)",
-        "add(c0, y0, y0)",
-        "divide(c0, y0, y0)",
-        "multiply(y0, c1, y0)",
-        "tanh(y0, y0)",
-        "return (y0,)",
-    ]
+        "with errstate(over='ignore'):", "y0 = empty((3,), float64)", "negative(x, y0)", "exp(y0, y0)",
+        "add(c0, y0, y0)", "divide(c0, y0, y0)", "multiply(y0, c1, y0)", "tanh(y0, y0)", "return (y0,)",
+    ]  # fmt: skip
 
 
 def test_what_was_handed_out_is_not_written_over_by_the_next_call():

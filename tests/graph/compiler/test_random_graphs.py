@@ -35,47 +35,22 @@ DTYPES = ["f8", "f4", "i8", "?"]
 NUMBERS = [0, 1, -1, 2, 0.5, 3.0, -0.0]
 
 ONE = {
-    "neg": lambda x: -x,
-    "abs": abs,
-    "tanh": lambda x: x.tanh(),
-    "exp": lambda x: x.exp(),
-    "relu": lambda x: x.relu(),
-    "sigmoid": lambda x: x.sigmoid(),
-    "square": lambda x: x**2,
-    "cube": lambda x: x**3,
-    "inverse": lambda x: 1 / x,
-    "not": lambda x: ~x,
-    "double": lambda x: x.double(),
-    "single": lambda x: x.float(),
-    "flat": lambda x: x.reshape(x.size),
-    "row": lambda x: x.reshape((1, *x.shape)),
-    "halved": lambda x: x.reshape((2, x.spec.size // 2)),
-    "turned": lambda x: x.permute(*reversed(range(x.ndim))),
-    "swapped": lambda x: x.swapaxes(-1, -2),
-    "flipped": lambda x: x.flip(0),
-    "spread": lambda x: x.broadcast_to((2, *x.shape)),
-    "cloned": lambda x: x.apply(ops.Clone()),
-    "total": lambda x: x.sum(),
-    "sum of rows": lambda x: x.sum(-1, keepdims=True),
-    "sum of columns": lambda x: x.sum(0),
-    "mean": lambda x: x.mean(),
-    "largest": lambda x: x.amax(-1),
-    "softmax": lambda x: x.softmax(-1),
-    "logsumexp": lambda x: x.logsumexp(-1),
-    "standardised": lambda x: x.standardise(-1),
-}
+    "neg": lambda x: -x, "abs": abs, "tanh": lambda x: x.tanh(), "exp": lambda x: x.exp(), "relu": lambda x: x.relu(),
+    "sigmoid": lambda x: x.sigmoid(), "square": lambda x: x**2, "cube": lambda x: x**3, "inverse": lambda x: 1 / x,
+    "not": lambda x: ~x, "double": lambda x: x.double(), "single": lambda x: x.float(),
+    "flat": lambda x: x.reshape(x.size), "row": lambda x: x.reshape((1, *x.shape)),
+    "halved": lambda x: x.reshape((2, x.spec.size // 2)), "turned": lambda x: x.permute(*reversed(range(x.ndim))),
+    "swapped": lambda x: x.swapaxes(-1, -2), "flipped": lambda x: x.flip(0),
+    "spread": lambda x: x.broadcast_to((2, *x.shape)), "cloned": lambda x: x.apply(ops.Clone()),
+    "total": lambda x: x.sum(), "sum of rows": lambda x: x.sum(-1, keepdims=True), "sum of columns": lambda x: x.sum(0),
+    "mean": lambda x: x.mean(), "largest": lambda x: x.amax(-1), "softmax": lambda x: x.softmax(-1),
+    "logsumexp": lambda x: x.logsumexp(-1), "standardised": lambda x: x.standardise(-1),
+}  # fmt: skip
 TWO = {
-    "add": lambda x, y: x + y,
-    "sub": lambda x, y: x - y,
-    "mul": lambda x, y: x * y,
-    "div": lambda x, y: x / y,
-    "max": lambda x, y: x.maximum(y),
-    "less": lambda x, y: x < y,
-    "where": lambda x, y: y.where(x > 0, x),
-    "product": lambda x, y: x @ y,
-    "gram": lambda x, y: x @ x.mT,
-    "layer": lambda x, y: x.linear(y),
-}
+    "add": lambda x, y: x + y, "sub": lambda x, y: x - y, "mul": lambda x, y: x * y, "div": lambda x, y: x / y,
+    "max": lambda x, y: x.maximum(y), "less": lambda x, y: x < y, "where": lambda x, y: y.where(x > 0, x),
+    "product": lambda x, y: x @ y, "gram": lambda x, y: x @ x.mT, "layer": lambda x, y: x.linear(y),
+}  # fmt: skip
 
 
 @st.composite

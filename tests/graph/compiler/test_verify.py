@@ -74,20 +74,13 @@ def body(what):
 
 
 BROKEN = {
-    "spec": "is f64.3., but its node says f64.4.",
-    "unlisted": "not among the graph's arguments",
-    "twice": "is listed more than once",
-    "no input": "every argument of a graph must be an Input",
-    "input names": "2 nodes are named 'x'",
-    "staged names": "2 nodes are named 'y'",
-    "leaf": "is no Input, no constant",
-    "piece": "but its node says",
-    "body names": "a0, a1",
-    "body op": "must be elementwise",
-    "body shape": "loops over one shape",
-    "body reduction": "a reduction must end a fused body",
+    "spec": "is f64.3., but its node says f64.4.", "unlisted": "not among the graph's arguments",
+    "twice": "is listed more than once", "no input": "every argument of a graph must be an Input",
+    "input names": "2 nodes are named 'x'", "staged names": "2 nodes are named 'y'", "leaf": "is no Input, no constant",
+    "piece": "but its node says", "body names": "a0, a1", "body op": "must be elementwise",
+    "body shape": "loops over one shape", "body reduction": "a reduction must end a fused body",
     "body spec": "but its node says",
-}
+}  # fmt: skip
 
 
 @table("what", BROKEN)

@@ -40,23 +40,17 @@ def turns(body, v):
 
 
 PLACES = {
-    "a branch": branch,
-    "the false branch": lambda body, v: mg.cond(number(False), lambda: v * 0, body),
-    "a switch": lambda body, v: switch_case(number(1), [lambda: v * 0, body]),
-    "a branch in a branch": nested,
-    "a branch in a loop": lambda body, v: turns(lambda: branch(body, v), v),
-    "while_loop": turns,
+    "a branch": branch, "the false branch": lambda body, v: mg.cond(number(False), lambda: v * 0, body),
+    "a switch": lambda body, v: switch_case(number(1), [lambda: v * 0, body]), "a branch in a branch": nested,
+    "a branch in a loop": lambda body, v: turns(lambda: branch(body, v), v), "while_loop": turns,
     "fori_loop": lambda body, v: fori_loop(0, 3, lambda i, a: a * 0 + body(), number(0.0)),
     "fori_loop to a symbol": lambda body, v: fori_loop(0, number(3), lambda i, a: a * 0 + body(), number(0.0)),
     "scan": lambda body, v: scan(lambda a, _: (a * 0 + body(), None), number(0.0), length=3)[0],
-}
+}  # fmt: skip
 READS = {
-    "a product": lambda v: v * 1,
-    "read_value": lambda v: v.read_value(),
-    "identity": identity,
-    "print": mg.print,
+    "a product": lambda v: v * 1, "read_value": lambda v: v.read_value(), "identity": identity, "print": mg.print,
     "py_func": lambda v: py_func(lambda x: x, [v]),
-}
+}  # fmt: skip
 WAITS = {
     "the op": lambda inc: [inc],
     "a group made inside": lambda inc: [group(inc)],

@@ -658,16 +658,13 @@ def test_a_view_of_a_leaf_is_not_edited_where_that_is_recorded(way):
             way(edit)(leaf(1, 2, 3))
 
 
-@table(
-    "edit, reason",
-    [
-        (lambda y: y.T.reshape(-1).mul_(2), "a view or a copy"),
-        (lambda y: y.T.contiguous()[0].mul_(2), "a view or a copy"),
-        (lambda y: y[:, 1:].reshape(-1)[0].mul_(2), "a view or a copy"),
-        (lambda y: y.expand(2, 2, 3)[0].mul_(2), "several of its elements share memory"),
-        (lambda y: y.unfold(1, 2, 1)[0].mul_(2), "several of its elements share memory"),
-    ],
-)
+@table("edit, reason", [
+    (lambda y: y.T.reshape(-1).mul_(2), "a view or a copy"),
+    (lambda y: y.T.contiguous()[0].mul_(2), "a view or a copy"),
+    (lambda y: y[:, 1:].reshape(-1)[0].mul_(2), "a view or a copy"),
+    (lambda y: y.expand(2, 2, 3)[0].mul_(2), "several of its elements share memory"),
+    (lambda y: y.unfold(1, 2, 1)[0].mul_(2), "several of its elements share memory"),
+])  # fmt: skip
 def test_an_edit_of_a_possible_copy_or_of_repeated_elements_is_refused(edit, reason):
     with pytest.raises(EditedError, match=reason):
         mg.function(lambda x: edit(x * 1))(mg.ones(2, 3))

@@ -93,19 +93,10 @@ def test_what_has_no_value_before_a_run_is_refused():
         math.sqrt(B)
 
 
-@table(
-    "halved",
-    [
-        lambda n: (n + 1) // 2,
-        lambda n: (n - 1) // 2 + 1,
-        lambda n: -(-(n + 1) // 2),
-        lambda n: (n + 1) >> 1,
-        lambda n: (n + 1) % 2,
-        lambda n: n * (n + 1) // 2,
-        lambda n: n // (n + 2),
-        lambda n: 7 % (n + 1) + n**2 - 2**n,
-    ],
-)
+@table("halved", [
+    lambda n: (n + 1) // 2, lambda n: (n - 1) // 2 + 1, lambda n: -(-(n + 1) // 2), lambda n: (n + 1) >> 1,
+    lambda n: (n + 1) % 2, lambda n: n * (n + 1) // 2, lambda n: n // (n + 2), lambda n: 7 % (n + 1) + n**2 - 2**n,
+])  # fmt: skip
 def test_a_quotient_is_halved_in_the_run(halved):
     """(n + 1) // 2 · 2 is not n + 1: a quotient is a length of its own, and its rule is Python's own."""
     for n in range(7):
@@ -160,19 +151,16 @@ def graph_of(f, *specs):
 
 
 PROGRAMS = {
-    "mean": lambda x: x.mean() * x.var() + x.std(),
-    "divided by a length": lambda x: x.sum() / x.shape[0],
+    "mean": lambda x: x.mean() * x.var() + x.std(), "divided by a length": lambda x: x.sum() / x.shape[0],
     "reshaped": lambda x: x.reshape(-1, 2).tanh().sum(0).prod(),
     "flattened by arithmetic": lambda x: x.reshape(x.shape[0] * x.shape[1]).exp().sum(),
     "sliced": lambda x: (x[1:] * x[:-1]).sum(),
     "every second": lambda x: (x[::2] ** 2).mean() + x[::-2].reshape(-1, 2).exp().sum(),
-    "rows": lambda x: x.softmax(1).log().mean(),
-    "columns": lambda x: x.softmax(0).max(0).values.sum(),
+    "rows": lambda x: x.softmax(1).log().mean(), "columns": lambda x: x.softmax(0).max(0).values.sum(),
     "broadcast": lambda x: (x - x.mean(0, keepdims=True)).square().sum(),
-    "product": lambda x: (x.T @ x).trace() + (x @ x.T).mean(),
-    "joined": lambda x: mg.cat([x, x * 2]).cumsum(0).mean(),
+    "product": lambda x: (x.T @ x).trace() + (x @ x.T).mean(), "joined": lambda x: mg.cat([x, x * 2]).cumsum(0).mean(),
     "normalised": lambda x: mg.nn.functional.layer_norm(x, (4,)).square().mean(),
-}
+}  # fmt: skip
 
 
 @table("program", PROGRAMS.values(), ids=PROGRAMS)

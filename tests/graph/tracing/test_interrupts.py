@@ -113,16 +113,12 @@ def in_a_branch(turn, x):
 
 
 RUNS = {
-    "while_loop": partial(by_function, endless),
-    "fori_loop": partial(by_function, fori),
-    "scan": partial(by_function, scan),
-    "a branch": partial(by_function, in_a_branch),
-    "a print": partial(by_function, printing),
-    "compiled": partial(by_function, endless, jit_compile=True),
-    "a gradient": partial(by_gradient, endless),
-    "a session": partial(by_session, endless),
+    "while_loop": partial(by_function, endless), "fori_loop": partial(by_function, fori),
+    "scan": partial(by_function, scan), "a branch": partial(by_function, in_a_branch),
+    "a print": partial(by_function, printing), "compiled": partial(by_function, endless, jit_compile=True),
+    "a gradient": partial(by_gradient, endless), "a session": partial(by_session, endless),
     "a session that traps NaN": partial(by_session, endless, trap_nan=True),
-}
+}  # fmt: skip
 
 
 @pytest.fixture

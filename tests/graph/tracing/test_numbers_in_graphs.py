@@ -102,22 +102,16 @@ def test_a_number_read_from_a_tensor_has_no_gradient():
 
 
 KINDS = {
-    "is False": "flag is False",
-    "is not True": "flag is not True",
-    "is True, compared twice": "False is flag is False",
+    "is False": "flag is False", "is not True": "flag is not True", "is True, compared twice": "False is flag is False",
     "isinstance": "isinstance(flag, bool) and isinstance(k, (int, str)) and not isinstance(k, float | mg.Tensor)",
-    "type": "type(k) is int and type(flag) == bool",
-    "a number of another type": "k is not False",
-    "None": "k is not None",
-    "in a set": "k in {1, 3}",
-    "in a dictionary": "k in {1: 0, 'a': 1} or k not in range(3)",
-    "hasattr": "not hasattr(k, 'shape')",
-    "getattr": "getattr(k, 'shape', 3) == 3 and getattr(x, 'shape', 3) != 3",
+    "type": "type(k) is int and type(flag) == bool", "a number of another type": "k is not False",
+    "None": "k is not None", "in a set": "k in {1, 3}", "in a dictionary": "k in {1: 0, 'a': 1} or k not in range(3)",
+    "hasattr": "not hasattr(k, 'shape')", "getattr": "getattr(k, 'shape', 3) == 3 and getattr(x, 'shape', 3) != 3",
     "__class__": "k.__class__ is int and getattr(flag, '__class__') in (bool, str) and k.__class__(2.5) == 2",
     "map": "list(map(type, [k, flag, x])) == [int, bool, mg.Tensor]",
     "a tensor": "isinstance(x, int | mg.Tensor) and type(v) is mg.Tensor and x.__class__.__name__ == 'Tensor'",
     "singledispatch": "class_name(k) + class_name(flag) + class_name(x) == 'int int Tensor '",
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("way", WAYS.values(), ids=WAYS)

@@ -139,20 +139,16 @@ HELD = {
     "a slot of a list": (lambda: with_attributes(Slots(), a=1.0), times_a, give(5.0)),
     "a slot that pickle does not see": (Hidden, times_a, give(5.0)),
     "the default factory of a dictionary": (
-        lambda: collections.defaultdict(one()),
-        lambda held, x: x * held.default_factory(),
+        lambda: collections.defaultdict(one()), lambda held, x: x * held.default_factory(),
         give(lambda: 5.0, "default_factory"),
     ),
     "a list in a tuple in a tuple": (
-        lambda: (([1.0],),),
-        lambda held, x: x * held[0][0][0],
-        lambda h: put(5.0)(h[0][0]),
+        lambda: (([1.0],),), lambda held, x: x * held[0][0][0], lambda h: put(5.0)(h[0][0]),
     ),
     "an attribute of an array": (lambda: with_attributes(np.ones(2).view(Array), a=1.0), times_a, give(5.0)),
     "the mask of an array": (lambda: np.ma.array([1e20, 2.0]), lambda h, x: x * float(h.sum()), put(np.ma.masked)),
     "the names of fields": (
-        lambda: np.array([(1.0, 5.0)], [("a", float), ("b", float)]),
-        lambda held, x: x * held["a"][0],
+        lambda: np.array([(1.0, 5.0)], [("a", float), ("b", float)]), lambda held, x: x * held["a"][0],
         lambda held: setattr(held.dtype, "names", ("b", "a")),
     ),
     "what a pointer points to": (lambda: ctypes.pointer(ctypes.c_double(1.0)), times_first, put(5.0)),
@@ -160,38 +156,31 @@ HELD = {
     "a proxy of a dictionary": (proxy_of_dict, lambda h, x: x * h[0][0], lambda h: put(5.0)(h[1])),
     "a method of a list": (lambda: [1.0].__getitem__, lambda h, x: x * h(0), lambda h: put(5.0)(h.__self__)),
     "what a weak reference leads to": (
-        lambda: (lambda kept: (weakref.ref(kept), kept))(Gain(1.0)),
-        lambda held, x: x * held[0]().a,
+        lambda: (lambda kept: (weakref.ref(kept), kept))(Gain(1.0)), lambda held, x: x * held[0]().a,
         lambda held: give(5.0)(held[1]),
     ),
     "a context variable": (variable, lambda held, x: x * held.get(), lambda held: held.set(5.0)),
     "a Python module": (lambda: with_attributes(types.ModuleType("settings"), a=1.0), times_a, give(5.0)),
     "a list of a Python module": (
-        lambda: with_attributes(types.ModuleType("settings"), a=[1.0]),
-        lambda held, x: x * held.a[0],
+        lambda: with_attributes(types.ModuleType("settings"), a=[1.0]), lambda held, x: x * held.a[0],
         lambda held: put(5.0)(held.a),
     ),
     "an attribute of a metaclass": (lambda: meta(False), times_a, lambda held: give(5.0)(type(held))),
     "an attribute of an object's metaclass": (
-        lambda: meta(True),
-        lambda held, x: x * type(held).a,
-        lambda held: give(5.0)(type(type(held))),
+        lambda: meta(True), lambda held, x: x * type(held).a, lambda held: give(5.0)(type(type(held))),
     ),
     "the code of a function": (one, called, give((lambda *_: 5.0).__code__, "__code__")),
     "a default of a function that had none": (
-        lambda: lambda *xs: 1.0 + len(one().__defaults__ or xs),
-        lambda held, x: x * len(held.__defaults__ or ()),
+        lambda: lambda *xs: 1.0 + len(one().__defaults__ or xs), lambda held, x: x * len(held.__defaults__ or ()),
         give((5.0,), "__defaults__"),
     ),
     "an attribute of a function": (lambda: with_attributes(one(), a=1.0), times_a, give(5.0)),
     "an attribute that a function had not": (one, lambda held, x: x * getattr(held, "a", 1.0), give(5.0)),
     "a function for another type": (generic, lambda h, x: x * h(3), lambda h: h.register(int, lambda _: 5.0)),
     "the sign of a complex zero": (
-        lambda: SimpleNamespace(a=0j),
-        lambda held, x: x * math.copysign(1, held.a.imag),
-        give(complex(0.0, -0.0)),
+        lambda: SimpleNamespace(a=0j), lambda held, x: x * math.copysign(1, held.a.imag), give(complex(0.0, -0.0)),
     ),
-}
+}  # fmt: skip
 for base in (list, dict, set, tuple, float, int, str, object, collections.deque, Exception):
     of = f"of a class derived from {base.__name__}"
     HELD[f"an attribute {of}"] = instance(base, a=1.0), times_a, lambda held: give(5.0)(type(held))
@@ -276,25 +265,21 @@ ARGUMENTS = {
     "a list of a closure": (bound_list, called, lambda held: put(5.0)(held.__closure__[0].cell_contents)),
     "the code of a function": (one, called, give((lambda *_: 5.0).__code__, "__code__")),
     "a list of a partial": (
-        lambda: functools.partial(lambda a: a[0], [1.0]),
-        called,
-        lambda held: put(5.0)(held.args[0]),
+        lambda: functools.partial(lambda a: a[0], [1.0]), called, lambda held: put(5.0)(held.args[0]),
     ),
     "an attribute of a class": (lambda: type("Kind", (), {"a": 1.0}), times_a, give(5.0)),
     "the keys of a dictionary": (
-        lambda: {1: 0.0},
-        lambda held, x: x * isinstance(next(iter(held)), int),
+        lambda: {1: 0.0}, lambda held, x: x * isinstance(next(iter(held)), int),
         lambda held: (held.clear(), held.update({1.0: 0.0})),
     ),
     "the type of a number in a set": (
-        lambda: {True},
-        lambda held, x: x * (2.0 if True is next(iter(held)) else 3.0),
+        lambda: {True}, lambda held, x: x * (2.0 if True is next(iter(held)) else 3.0),
         lambda held: (held.clear(), held.add(1)),
     ),
     "an iterator": (lambda: itertools.count(1.0), lambda held, x: x * next(held), None),
     "random numbers of NumPy": (lambda: np.random.default_rng(3), lambda held, x: x * held.random(), None),
     "random numbers of Python": (lambda: random.Random(3), lambda held, x: x * held.random(), None),
-}
+}  # fmt: skip
 
 
 @table("name", ARGUMENTS)
@@ -376,21 +361,18 @@ MODULES = {
     "read from its dictionary": (module(lambda m: vars(m)["a"]), give(5.0)),
     "read from its dictionary, and not there": (module(lambda m: vars(m).get("b", 1.0)), give(5.0, "b")),
     "a list read from its dictionary": (
-        lambda: with_attributes(module(lambda m: m.__dict__["b"][0])(), b=[1.0]),
-        lambda m: put(5.0)(m.b),
+        lambda: with_attributes(module(lambda m: m.__dict__["b"][0])(), b=[1.0]), lambda m: put(5.0)(m.b),
     ),
     "how many attributes": (module(lambda m: len([n for n in dir(m) if n[:2] == "zz"])), give(1.0, "zz")),
     "a slot": (lambda: with_attributes(module(lambda m: m.s, __slots__=("s",))(), s=1.0), give(5.0, "s")),
     "an attribute with underscores": (
-        lambda: with_attributes(module(lambda m: m.__scale__)(), __scale__=1.0),
-        give(5.0, "__scale__"),
+        lambda: with_attributes(module(lambda m: m.__scale__)(), __scale__=1.0), give(5.0, "__scale__"),
     ),
     "one of the class with underscores": (module(lambda m: m.__b__, __b__=1.0), set_in_class("__b__", 5.0)),
     "read of type(self)": (module(lambda m: type(m).b, b=1.0), set_in_class("b", 5.0)),
     "read of self.__class__": (module(lambda m: m.__class__.b, b=1.0), set_in_class("b", 5.0)),
     "read by a class method": (
-        module(lambda m: m.m(), b=1.0, m=classmethod(lambda kind: kind.b)),
-        set_in_class("b", 5.0),
+        module(lambda m: m.m(), b=1.0, m=classmethod(lambda kind: kind.b)), set_in_class("b", 5.0),
     ),
     "__len__": (module(len, __len__=lambda _: 1), set_in_class("__len__", lambda _: 5)),
     "__getitem__": (module(lambda m: m[0], __getitem__=one()), set_in_class("__getitem__", lambda *_: 5.0)),
@@ -398,15 +380,14 @@ MODULES = {
     "a hook's default": (hook_with_default, lambda m: give((5.0,), "__defaults__")(m.hook)),
     "an object that is a hook": (hook_of_object, lambda m: give(5.0)(m.hook)),
     "how many parameters learn": (
-        layer(lambda m: sum(p.requires_grad for p in m.parameters())),
-        lambda m: m.layer.requires_grad_(False),
+        layer(lambda m: sum(p.requires_grad for p in m.parameters())), lambda m: m.layer.requires_grad_(False),
     ),
     "whether a tensor learns": (
         lambda: with_attributes(module(lambda m: 1.0 if m.b.requires_grad else 5.0)(), b=mg.ones(1)),
         lambda m: m.b.requires_grad_(),
     ),
     "the dtype of a weight": (layer(lambda m: m.layer.weight.dtype.itemsize), lambda m: m.half()),
-}
+}  # fmt: skip
 
 
 @table("name", MODULES)

@@ -128,8 +128,7 @@ OBJECTS = {
     "30 lists in lists": (lambda: nested(30), lambda a, x: x * inner(a)[0], lambda a: set_first(inner(a))),
     "an object of objects": (
         lambda: SimpleNamespace(b=SimpleNamespace(b=SimpleNamespace(b=SimpleNamespace(b=SimpleNamespace(a=1.0))))),
-        lambda a, x: x * a.b.b.b.b.a,
-        lambda a: set_a(a.b.b.b.b),
+        lambda a, x: x * a.b.b.b.b.a, lambda a: set_a(a.b.b.b.b),
     ),
     "an iterator": (lambda: iter([1.0, 2.0, 3.0, 4.0, 5.0]), lambda a, x: x * next(a), None),
     "a generator": (lambda: (float(i) for i in range(9)), lambda a, x: x * next(a), None),
@@ -137,9 +136,7 @@ OBJECTS = {
     "random numbers of Python": (lambda: random.Random(3), lambda a, x: x * a.random(), None),
     "random numbers of NumPy": (lambda: np.random.default_rng(3), lambda a, x: x * a.random(), None),
     "an array of objects": (
-        lambda: np.array([[1.0], 2], dtype=object),
-        lambda a, x: x * a[0][0],
-        lambda a: set_first(a[0]),
+        lambda: np.array([[1.0], 2], dtype=object), lambda a, x: x * a[0][0], lambda a: set_first(a[0]),
     ),
     "a part of an array": (lambda: np.ones((40, 40))[::2, ::3], lambda a, x: x * a[0, 0], lambda a: a.fill(5)),
     "a long array": (lambda: np.ones(40000), lambda a, x: x * a[0], set_first),
@@ -147,12 +144,10 @@ OBJECTS = {
     "a long list of lists": (lambda: [[1.0]] * 1000, lambda a, x: x * a[0][0], lambda a: set_first(a[0])),
     "a long list, another type": (lambda: [5] * 1000, lambda a, x: x * (type(a[0]) is int), set_first),
     "a long list, another sign": (
-        lambda: [0.0] * 1000,
-        lambda a, x: x * np.copysign(1.0, a[0]),
-        lambda a: a.__setitem__(0, -0.0),
+        lambda: [0.0] * 1000, lambda a, x: x * np.copysign(1.0, a[0]), lambda a: a.__setitem__(0, -0.0),
     ),
     "a long dictionary": (lambda: dict.fromkeys(range(1000), 1.0), lambda a, x: x * a[0], set_first),
-}
+}  # fmt: skip
 
 
 class Holder(nn.Module):

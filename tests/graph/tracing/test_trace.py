@@ -41,27 +41,12 @@ def test_python_runs_once_for_each_kind_of_call():
     assert len(runs) == f.trace_count == 1
 
 
-@table(
-    "other",
-    [
-        lambda: mg.tensor(X[0]),
-        lambda: mg.tensor(X.astype("f4")),
-        lambda: mg.tensor(X, requires_grad=True),
-        lambda: [mg.tensor(X)],
-        lambda: (mg.tensor(X), 1),
-        lambda: {"a": mg.tensor(X)},
-        lambda: 2,
-        lambda: 2.0,
-        lambda: True,
-        lambda: "text",
-        lambda: None,
-        lambda: slice(0, 1),
-        lambda: {1, 2},
-        lambda: np.float32(2),
-        lambda: len,
-        lambda: mg.float32,
-    ],
-)
+@table("other", [
+    lambda: mg.tensor(X[0]), lambda: mg.tensor(X.astype("f4")), lambda: mg.tensor(X, requires_grad=True),
+    lambda: [mg.tensor(X)], lambda: (mg.tensor(X), 1), lambda: {"a": mg.tensor(X)}, lambda: 2, lambda: 2.0,
+    lambda: True, lambda: "text", lambda: None, lambda: slice(0, 1), lambda: {1, 2}, lambda: np.float32(2), lambda: len,
+    lambda: mg.float32,
+])  # fmt: skip
 def test_another_spec_structure_or_value_is_another_trace(other):
     f, runs = counted(lambda x: 0)
     f(mg.tensor(X))
@@ -211,14 +196,11 @@ def test_one_trace_serves_every_length_that_the_signature_leaves_open():
     assert f.trace_count == 1
 
 
-@pytest.mark.parametrize(
-    ("x", "error", "sentence"),
-    [
-        (np.ones((2, 4)), ValueError, r"argument x has shape \(None, 3\) in input_signature, and came as f64\[2, 4\]"),
-        (mg.tensor(np.ones((2, 3), "f4")), TypeError, r"argument x is float64 in input_signature, and came as f32"),
-        ([np.ones((2, 3))], ValueError, "wanted the structure of"),
-    ],
-)
+@pytest.mark.parametrize(("x", "error", "sentence"), [
+    (np.ones((2, 4)), ValueError, r"argument x has shape \(None, 3\) in input_signature, and came as f64\[2, 4\]"),
+    (mg.tensor(np.ones((2, 3), "f4")), TypeError, r"argument x is float64 in input_signature, and came as f32"),
+    ([np.ones((2, 3))], ValueError, "wanted the structure of"),
+])  # fmt: skip
 def test_what_does_not_fit_the_signature_is_refused(x, error, sentence):
     f = mg.function(lambda x: x, input_signature=[TensorSpec((None, 3))])
     with pytest.raises(error, match=sentence):

@@ -177,14 +177,10 @@ def test_a_trace_keeps_no_argument_alive():
 def reads_and_edits(seed, w):
     """A function that at random computes, edits w in place, and reads it again."""
     ways = {
-        "read": lambda a, b: w + a,
-        "edit": lambda a, b: w.add_(a.tanh()) * b,
-        "multiply": lambda a, b: w.mul_(a.tanh()) + b,
-        "add": lambda a, b: a + b,
-        "product": lambda a, b: a * b.tanh(),
-        "sum": lambda a, b: a.sum(0) + b,
-        "matrices": lambda a, b: (a @ b).tanh(),
-    }
+        "read": lambda a, b: w + a, "edit": lambda a, b: w.add_(a.tanh()) * b,
+        "multiply": lambda a, b: w.mul_(a.tanh()) + b, "add": lambda a, b: a + b, "product": lambda a, b: a * b.tanh(),
+        "sum": lambda a, b: a.sum(0) + b, "matrices": lambda a, b: (a @ b).tanh(),
+    }  # fmt: skip
     rng = random.Random(seed)
     steps = [(rng.choice([*ways]), rng.random(), rng.random()) for _ in range(rng.randint(4, 12))]
 

@@ -22,17 +22,10 @@ def here(word):
 kept = []
 
 
-@table(
-    "use",
-    [
-        lambda y: y + 1,
-        lambda y: mg.tensor(X) * y,
-        lambda y: y.max(),
-        lambda y: mg.function(lambda x: x + y)(X),
-        mg.function(lambda x: x),
-        lambda y: y.backward(),
-    ],
-)
+@table("use", [
+    lambda y: y + 1, lambda y: mg.tensor(X) * y, lambda y: y.max(), lambda y: mg.function(lambda x: x + y)(X),
+    mg.function(lambda x: x), lambda y: y.backward(),
+])  # fmt: skip
 def test_a_symbol_that_was_kept_says_where_it_was_built(use):
     @mg.function
     def f(x):
@@ -64,18 +57,12 @@ class Remembers(mg.nn.Module):
         return self.buf + self.w + x
 
 
-@pytest.mark.parametrize(
-    "change",
-    [
-        lambda m, x: setattr(m.buf, "data", m.buf.data + x),
-        lambda m, x: setattr(m.buf, "data", x),
-        lambda m, x: setattr(m.buf, "data", np.full(2, 3.0)),  # was done once, in silence, and not by later calls
-        lambda m, x: setattr(m.buf, "data", mg.ones(2)),
-        lambda m, x: setattr(m.w, "data", m.w.data * 0.5),
-        lambda m, x: setattr(x, "data", np.ones(2)),
-        lambda m, x: setattr(x * 2, "data", x),
-    ],
-)
+@pytest.mark.parametrize("change", [
+    lambda m, x: setattr(m.buf, "data", m.buf.data + x), lambda m, x: setattr(m.buf, "data", x),
+    lambda m, x: setattr(m.buf, "data", np.full(2, 3.0)),  # was done once, in silence, and not by later calls
+    lambda m, x: setattr(m.buf, "data", mg.ones(2)), lambda m, x: setattr(m.w, "data", m.w.data * 0.5),
+    lambda m, x: setattr(x, "data", np.ones(2)), lambda m, x: setattr(x * 2, "data", x),
+])  # fmt: skip
 @pytest.mark.parametrize("traced", [mg.function, mg.jit])
 def test_data_that_is_replaced_in_a_trace_is_refused_with_the_way_out(change, traced):
     module = Remembers(change)
@@ -88,16 +75,11 @@ def test_data_that_is_replaced_in_a_trace_is_refused_with_the_way_out(change, tr
     assert (module.buf.tolist(), module.w.tolist()) == ([0.0, 0.0], [1.0, 1.0])
 
 
-@table(
-    "change",
-    [
-        lambda m, x: setattr(m, "buf", m.buf + x),
-        lambda m, x: m.buf.copy_(m.buf + x),
-        lambda m, x: m.register_buffer("buf", m.buf + x),
-        lambda m, x: m.w.copy_(m.w * 0.5 + x),
-        lambda m, x: setattr(mg.zeros(2), "data", np.ones(2)),
-    ],
-)
+@table("change", [
+    lambda m, x: setattr(m, "buf", m.buf + x), lambda m, x: m.buf.copy_(m.buf + x),
+    lambda m, x: m.register_buffer("buf", m.buf + x), lambda m, x: m.w.copy_(m.w * 0.5 + x),
+    lambda m, x: setattr(mg.zeros(2), "data", np.ones(2)),
+])  # fmt: skip
 def test_the_ways_out_do_in_a_trace_what_they_do_eagerly(change):
     eager, module = Remembers(change), Remembers(change)
     f = mg.function(module)

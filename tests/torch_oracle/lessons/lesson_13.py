@@ -3,16 +3,13 @@
 import torch
 
 RULES = {
-    "x + 0 → x": (lambda x: x + 0.0, lambda x: x),
-    "x · 1 → x": (lambda x: x * 1.0, lambda x: x),
-    "x · 0 → 0": (lambda x: x * 0.0, torch.zeros_like),
-    "x − x → 0": (lambda x: x - x, torch.zeros_like),
-    "x / x → 1": (lambda x: x / x, torch.ones_like),
-    "−(−x) → x": (lambda x: torch.neg(-x), lambda x: x),
+    "x + 0 → x": (lambda x: x + 0.0, lambda x: x), "x · 1 → x": (lambda x: x * 1.0, lambda x: x),
+    "x · 0 → 0": (lambda x: x * 0.0, torch.zeros_like), "x − x → 0": (lambda x: x - x, torch.zeros_like),
+    "x / x → 1": (lambda x: x / x, torch.ones_like), "−(−x) → x": (lambda x: torch.neg(-x), lambda x: x),
     "x / 4 → x · ¼": (lambda x: x / 4.0, lambda x: x * 0.25),
     "x / 3 → x · ⅓": (lambda x: x / 3.0, lambda x: x * (1 / 3)),
     "x + 1 + −1 → x": (lambda x: x + 1.0 + -1.0, lambda x: x),
-}
+}  # fmt: skip
 
 
 def lines():

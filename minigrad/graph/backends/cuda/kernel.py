@@ -254,9 +254,8 @@ class Writer:
         yield "    }"
         for j, r in self.reducers.items():
             total = r.finish_total(Expr(f"s{j}[0]", r.dtype), self.outputs[j].spec.dtype)
-            yield from tree(
-                j, r, BLOCK, f"p{j}[blockIdx.x] = s{j}[0]" if self.two_passes else f"y{j}[0] = {emit_store(total)}"
-            )
+            store = f"p{j}[blockIdx.x] = s{j}[0]" if self.two_passes else f"y{j}[0] = {emit_store(total)}"
+            yield from tree(j, r, BLOCK, store)
         yield "}"
 
     def parameters(self) -> Iterator[str]:
@@ -269,9 +268,8 @@ class Writer:
         for j, y in enumerate(self.outputs):
             alone = "" if any(j == result for result, _ in self.over) else " __restrict__"
             if j in self.reducers and self.two_passes:
-                lines.append(
-                    (f"{storage_type(self.reducers[j].dtype)}*{alone} p{j}", f"one for each of {self.grid} blocks")
-                )
+                partial = f"{storage_type(self.reducers[j].dtype)}*{alone} p{j}"
+                lines.append((partial, f"one for each of {self.grid} blocks"))
             else:
                 lines.append((f"{storage_type(y.spec.dtype)}*{alone} y{j}", str(y.spec)))
         for n, (declared, note) in enumerate(lines):

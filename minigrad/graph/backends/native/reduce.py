@@ -196,9 +196,8 @@ def contraction(step: Step, does: EinsumStep) -> list[str]:
         return lengths[c], strides
 
     gone = [c for c in lengths if c not in right]
-    return reduce_products(
-        [*map(axis, right)], [*map(axis, gone)], step.operands, Reducer("add", shells[-1].dtype, 0, None)
-    )
+    sums = Reducer("add", shells[-1].dtype, 0, None)
+    return reduce_products([*map(axis, right)], [*map(axis, gone)], step.operands, sums)
 
 
 def reduce_products(left: list[Axis], gone: list[Axis], operands: Sequence[Buffer], r: Reducer) -> list[str]:

@@ -126,9 +126,8 @@ def key(command: tuple[str, ...], text: str, *flags: str) -> str:
     """A hash of everything a library depends on."""
     tool = Path(find_spec("ziglang").origin or "") if "ziglang" in command else Path(command[0])  # type: ignore[union-attr]
     stamp = (str(tool), tool.stat().st_mtime_ns, tool.stat().st_size)
-    return blake2s(
-        repr((text, (*FLAGS, *flags), stamp, processor(), sys.platform)).encode(), digest_size=12
-    ).hexdigest()
+    all_of_it = repr((text, (*FLAGS, *flags), stamp, processor(), sys.platform))
+    return blake2s(all_of_it.encode(), digest_size=12).hexdigest()
 
 
 @cache

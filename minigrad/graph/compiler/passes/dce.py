@@ -95,10 +95,8 @@ def with_carries(
     """`results` and all carries that they need; `needed` and the operands that the graphs read; the narrowed graphs."""
     while True:
         given = sorted(results)
-        small = {
-            name: narrow_graph(select_outputs(g, given) if g in op.gives else g, known)
-            for name, g in graphs_of(op).items()
-        }
+        selected = {name: select_outputs(g, given) if g in op.gives else g for name, g in graphs_of(op).items()}
+        small = {name: narrow_graph(g, known) for name, g in selected.items()}
         used = needed.union(*map(reads, small.values()))
         more = {j for j in used if j < parts(op)[0]} - results
         if not more:

@@ -58,10 +58,8 @@ def inputs_are_listed(graph: Graph, nodes: Iterable[Node]) -> None:
 
 def names_are_unique(nodes: Iterable[Node]) -> None:
     """Check that no two inputs and no two named nodes share a name."""
-    for names in (
-        Counter(n.op.name for n in nodes if isinstance(n.op, Input)),
-        Counter(n.name for n in nodes if isinstance(n, NamedNode)),
-    ):
+    inputs = Counter(n.op.name for n in nodes if isinstance(n.op, Input))
+    for names in (inputs, Counter(n.name for n in nodes if isinstance(n, NamedNode))):
         for name, count in names.items():
             if count > 1:
                 raise GraphError(f"node names must be unique, but {count} nodes are named {name!r}")

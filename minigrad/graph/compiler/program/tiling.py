@@ -275,9 +275,8 @@ class BlockLowering(Lowering):
         recorder = Recorder(self.steps)
         out = recorder.new((), dtype)
         if len(xs) == 1:
-            return recorder.reduce(
-                COMBINE[type(op)], recorder.abstract(xs[0]), None, None, recorder.abstract(out)
-            ).buffer
+            x, y = recorder.abstract(xs[0]), recorder.abstract(out)
+            return recorder.reduce(COMBINE[type(op)], x, None, None, y).buffer
         # The last block may be shorter, so the text must not contain the length.
         flat = [x.shell.size for x in xs]
         lines = [
@@ -369,13 +368,9 @@ class RowRun:
 
     def takes(self, step: Step) -> bool:
         """Add the step to the loop if possible. Returns whether it was added."""
-        if (
-            step.leads is None
-            or step.loop is not None
-            or not step.writes
-            or not self.fits(step)
-            or not self.keeps_bits(step)
-        ):
+        if step.leads is None or step.loop is not None or not step.writes:
+            return False
+        if not self.fits(step) or not self.keeps_bits(step):
             return False
         rows, made = step.write_operands[0].shell.shape[0], {out.root for out in step.write_operands}
         byrow: dict[Buffer, bool] = {}
