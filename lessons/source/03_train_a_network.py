@@ -546,7 +546,7 @@ reveal("per cent right", round(100 * unseen))
 # that it misreads.
 
 # %% [markdown] slideshow={"slide_type": "skip"} folded=true
-# ### Further: the digits that it misreads
+# ### Further: the digits that it misreads, and the engine that you wrote
 #
 # The cell shows at most ten of them.
 
@@ -560,6 +560,27 @@ show_digits(digits.test_x[wrong], [f"{digits.test_y[i]}, read {answers[i]}" for 
 # %% [markdown] slideshow={"slide_type": "skip"}
 # *The plots: the digits that it misread, each under "what was written, read as what". You might misread several of them
 # yourself.*
+
+# %% [markdown] slideshow={"slide_type": "skip"}
+# #### The engine that you wrote
+#
+# In exercise 01 you wrote a product that remembers, an order, and a walk backwards. `mine` puts operators around them,
+# so that they work like `mg.Value`, and the moons train on them. Until `check` has passed all three, the course's own
+# pieces run here.
+
+# %% slideshow={"slide_type": "skip"}
+from minigrad.course.mine import mine
+
+for name, Value in {"mg.Value": mg.Value, "the Value of exercise 01": mine("01", "Value")}.items():
+    moons = [[[Value(p.data) for p in row] for row in layer] for layer in new_network()]
+    for _ in range(20):
+        moons_loss = loss_on_moons(moons)
+        for p in (p for layer in moons for row in layer for p in row):
+            p.grad = 0.0
+        moons_loss.backward()
+        for p in (p for layer in moons for row in layer for p in row):
+            p.data -= 1.5 * p.grad
+    print(f"loss after 20 steps on {name}: {moons_loss.data:.6f}")
 
 # %% [markdown] slideshow={"slide_type": "fragment"}
 # ### The forgotten clearing, on digits

@@ -254,6 +254,22 @@ reveal("eight", max(sent))
 # worker it is wrong. All together send nearly twice that, whichever way they take.
 
 # %% [markdown] folded=true slideshow={"slide_type": "skip"}
+# ### The ring that you wrote
+#
+# Come back here after exercise 22: this counts what your own ring sends.
+
+# %% [markdown] slideshow={"slide_type": "skip"}
+# In exercise 22 you write `chunk`, which says which chunk a worker sends in which round. `mine` makes an all-reduce of
+# it. Until `check` has passed it, the course's `chunk` runs here.
+
+# %% slideshow={"slide_type": "skip"}
+from minigrad.course.mine import mine
+
+own_ring = mine("22", "ring")
+own_sent = [elements / 840 for _, elements in traffic(own_ring, 8, 840)]
+print(f"{len(list(messages(own_ring, 8, 840)))} rounds; each worker sends {max(own_sent):.2f} times its gradient")
+
+# %% [markdown] folded=true slideshow={"slide_type": "skip"}
 # ### The same count in real processes
 #
 # You can follow the lesson without what is folded here: four processes count their own messages.

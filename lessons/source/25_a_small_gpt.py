@@ -476,6 +476,57 @@ print("equal to that of one process:", "to the bit" if np.array_equal(some[0], a
 # rounding to that of one process, which adds up sixteen rows in another order. If the two were not equal to the bit,
 # the weights of the two processes would drift apart with each step.
 
+# %% [markdown] folded=true slideshow={"slide_type": "skip"}
+# ## What you built
+#
+# Optional: your ring, your Value and your pass, at work on this GPT.
+
+# %% [markdown] slideshow={"slide_type": "skip"}
+# In exercises 01, 13 and 22 you wrote parts of an engine. Here they meet the GPT. Where `check` has not passed yours
+# yet, the course's code runs, and a sentence says so. First your ring: four workers have 4 of 16 rows each, and it adds
+# up their gradients of 108,352 numbers. Does each worker end with the gradient of all 16 rows?
+
+# %% slideshow={"slide_type": "skip"}
+from minigrad.course.mine import mine
+from minigrad.distributed.algorithms import messages
+
+own_ring, own_gpt, own_rows = mine("22", "ring"), new_gpt(), numbers[: 65 * 16].reshape(16, 65)
+
+
+def flat_gradient(rows):
+    """The gradient of the mean loss over these rows, in one vector."""
+    own_gpt.zero_grad()
+    mg.cross_entropy(own_gpt(mg.tensor(rows[:, :-1])).flatten(0, 1), mg.tensor(rows[:, 1:].ravel())).backward()
+    return np.concatenate([p.grad.numpy().ravel() for p in own_gpt.parameters()])
+
+
+workers = np.stack([flat_gradient(own_rows[first : first + 4]) for first in range(0, 16, 4)])
+for sent in messages(own_ring, 4, workers.shape[1]):
+    chunks = [workers[m.source, m.part].copy() for m in sent]
+    for m, chunk in zip(sent, chunks):
+        workers[m.to, m.part] = workers[m.to, m.part] + chunk if m.add else chunk
+ring_agrees = np.allclose(workers / 4, flat_gradient(own_rows), rtol=1e-3, atol=1e-6)
+gates("your ring: same gradient", ring_agrees, "in each worker the gradient of 16 rows", ring_agrees)
+
+# %% [markdown] slideshow={"slide_type": "skip"}
+# Then your Value. The last step of the forward pass turns 65 scores into a loss, and backward starts there. The same
+# formula with 65 Values must give the same 65 gradients. And your pass takes operations out of the graph of your
+# example.
+
+# %% slideshow={"slide_type": "skip"}
+Value = mine("01", "Value")
+gpt_scores = own_gpt(mg.tensor(own_rows[:1, :-1]))[0, 0].detach().requires_grad_()
+mg.cross_entropy(gpt_scores.reshape(1, 65), mg.tensor(own_rows[0, 1:2])).backward()
+own_scores = [Value(score) for score in gpt_scores.tolist()]
+own_loss = sum(score.exp() for score in own_scores).log() - own_scores[own_rows[0, 1]]
+own_loss.backward()
+value_agrees = np.allclose([score.grad for score in own_scores], gpt_scores.grad.numpy(), atol=1e-5)
+gates("your Value: same gradient", value_agrees, "the gradients of 65 scores", value_agrees)
+
+my_pass, example = mine("13", "my_pass"), mine("13", "example")
+own_graph = mg.function(example).graph_for(mg.ones(65))
+print(f"your pass: {len(own_graph.nodes)} nodes before, {len(my_pass(own_graph).nodes)} after")
+
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## Out of Python, and smaller
 #

@@ -26,6 +26,8 @@ BREAKS = {
     "int8: smaller, and as good": {"nbytes(tiny) / nbytes(gpt)": "nbytes(gpt) / nbytes(gpt)"},
     "served: same scores": {"gpt(x[:2])": "gpt(x[1:3])"},
     "the server has ended": {"stop_server(server)": "server.poll() is not None"},
+    "your ring: same gradient": {"workers / 4": "workers / 3"},
+    "your Value: same gradient": {"- own_scores[": "+ own_scores["},
     "knows nothing yet": {"scores_of(gpt)(x), y)": "8 * scores_of(gpt)(x), y)"},
 }
 
