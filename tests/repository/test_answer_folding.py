@@ -47,8 +47,7 @@ def test_an_answer_is_wrapped_with_empty_lines_so_that_it_stays_markdown():
     ((REVEALS, prose("Why.", "subslide"), prose("Next.", "subslide"), prose("More.")), ".x.."),
     ((REVEALS, prose("Next.", "slide"), prose("More.")), "..."),
     ((REVEALS, prose("Why: ```\n# no heading\n```")), ".x"),
-    (("reveal_range('five ran', y, 1, 2)", prose("Why.")), ".x"),
-    (("print('reveal(1)')", prose("Why.")), ".."),
+    (("reveal_range('five ran', y, 1, 2)", prose("Why.")), ".x"), (("print('reveal(1)')", prose("Why.")), ".."),
     (("conceal('five ran', y)", prose("Why.")), ".."),
 ])  # fmt: skip
 def test_an_answer_ends_where_the_next_topic_begins(cells, pattern):
