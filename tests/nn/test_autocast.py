@@ -76,14 +76,12 @@ SAID = {
     "addbmm": (lambda m, x, y: m.addbmm(x[:, :8], x[None], y.T[None]), "half", True),
     "vecdot": (lambda m, x, y: m.linalg.vecdot(x, y), "half", True),
     "prelu": (lambda m, x, y: functions(m).prelu(x, y[0, :1]), "half", False),
-    "relu": (lambda m, x, y: m.relu(x @ y.T), "half", True),
-    "tanh": (lambda m, x, y: m.tanh(x @ y.T), "half", True),
+    "relu": (lambda m, x, y: m.relu(x @ y.T), "half", True), "tanh": (lambda m, x, y: m.tanh(x @ y.T), "half", True),
     "gelu": (lambda m, x, y: functions(m).gelu(x @ y.T), "half", True),
     "add": (lambda m, x, y: (x @ y.T) + (y @ x.T), "half", True),
     "add float32": (lambda m, x, y: (x @ y.T) + x[:, :8], "float32", True),
     "cat": (lambda m, x, y: m.cat([x @ y.T, x], 1), "float32", True),
-    "mean": (lambda m, x, y: (x @ y.T).mean(), "half", True),
-    "max": (lambda m, x, y: (x @ y.T).amax(), "half", True),
+    "mean": (lambda m, x, y: (x @ y.T).mean(), "half", True), "max": (lambda m, x, y: (x @ y.T).amax(), "half", True),
     "max_pool": (lambda m, x, y: functions(m).max_pool2d((x @ y.T)[None], 2), "half", True),
     "embedding": (lambda m, x, y: functions(m).embedding(m.arange(3), x), "float32", True),
     "exp": (lambda m, x, y: m.exp(x @ y.T), "float32", False),
@@ -103,10 +101,9 @@ SAID = {
     "pdist": (lambda m, x, y: functions(m).pdist(x @ y.T), "float32", False),
     "rms_norm": (lambda m, x, y: functions(m).rms_norm(x @ y.T, (8,)), "float32", False),
     "nearest": (lambda m, x, y: functions(m).interpolate((x @ y.T)[None], scale_factor=2), "float32", False),
-    "bilinear": (
-        lambda m, x, y: functions(m).interpolate((x @ y.T)[None, None], scale_factor=2, mode="bilinear"),
-        *("float32", False),
-    ),
+    "bilinear":
+        (lambda m, x, y: functions(m).interpolate((x @ y.T)[None, None], scale_factor=2, mode="bilinear"),
+         *("float32", False)),
     "softmax": (lambda m, x, y: (x @ y.T).softmax(1), "float32", False),
     "log_softmax": (lambda m, x, y: (x @ y.T).log_softmax(1), "float32", False),
     "softplus": (lambda m, x, y: functions(m).softplus(x @ y.T), "float32", False),
@@ -120,7 +117,7 @@ SAID = {
     "kl_div": (lambda m, x, y: functions(m).kl_div(x @ y.T, abs(y @ x.T)), "float32", False),
     "cosine": (lambda m, x, y: functions(m).cosine_similarity(x @ y.T, y @ x.T), "float32", False),
     "sum as told": (lambda m, x, y: (x @ y.T).sum(1, dtype=m.float64), "float64", True),
-}
+}  # fmt: skip
 
 
 def functions(m):

@@ -17,18 +17,15 @@ V, ONE, NONE = rng.normal(size=3), rng.normal(size=()), rng.normal(size=(0, 3))
 MASK, PAIRS = A > 0, np.array([[True, False, False], [False, False, True]])
 
 SAME_TEXT = {
-    "an integer": (lambda m, x: x[1] * x[-1], A),
-    "all integers": (lambda m, x: x[1, -2], A),
+    "an integer": (lambda m, x: x[1] * x[-1], A), "all integers": (lambda m, x: x[1, -2], A),
     "slices": (lambda m, x: x[1:, ::2] * x[-3:, :2], A),
     "an ellipsis": (lambda m, x: x[..., 1] * x[0, ..., 2] * x[..., None].sum(), C),
-    "of a number": (lambda m, x: x[None] * x[...] * x[()], ONE),
-    "a slice of nothing": (lambda m, x: x[3:2], A),
+    "of a number": (lambda m, x: x[None] * x[...] * x[()], ONE), "a slice of nothing": (lambda m, x: x[3:2], A),
     "one array": (lambda m, x: x[m.tensor([0, 3, 3, -1])], A),
     "one array of two axes": (lambda m, x: x[m.tensor([[0, 1], [1, 1]])], A),
     "an array behind a slice": (lambda m, x: x[:, m.tensor([1, 1, 0])], A),
     "an empty array": (lambda m, x: x[m.tensor([], dtype=m.int64)], A),
-    "an array of none": (lambda m, x: x[m.tensor([], dtype=m.int64)], NONE),
-    "a list": (lambda m, x: x[[0, 2, 2]], A),
+    "an array of none": (lambda m, x: x[m.tensor([], dtype=m.int64)], NONE), "a list": (lambda m, x: x[[0, 2, 2]], A),
     "an array of a narrow type": (lambda m, x: x[m.tensor([0, 2, 2], dtype=m.int32)], A),
     "two arrays": (lambda m, x: x[m.tensor([0, 1, 1]), m.tensor([2, -1, 2])], A),
     "two arrays that broadcast": (lambda m, x: x[m.tensor([[0], [1]]), m.tensor([2, 0])], A),

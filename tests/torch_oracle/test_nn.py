@@ -136,16 +136,14 @@ LAYERS |= {
     for name, options in ACTIVATIONS.items()
 }
 LOSSES = {
-    "MSELoss": ({}, (ROWS, ROWS + 1)),
-    "L1Loss": ({"reduction": "sum"}, (ROWS, ROWS[::-1].copy())),
+    "MSELoss": ({}, (ROWS, ROWS + 1)), "L1Loss": ({"reduction": "sum"}, (ROWS, ROWS[::-1].copy())),
     "SmoothL1Loss": ({"beta": 0.3}, (ROWS, ROWS[::-1].copy())),
     "HuberLoss": ({"delta": 0.3}, (ROWS, ROWS[::-1].copy())),
     "KLDivLoss": ({"reduction": "batchmean"}, (ROWS, np.abs(ROWS))),
     "GaussianNLLLoss": ({}, (ROWS, ROWS + 1, np.abs(ROWS))),
     "BCELoss": ({"weight": np.ones(4)}, (1 / (1 + np.exp(-ROWS)), np.abs(np.sin(ROWS)))),
     "BCEWithLogitsLoss": ({"pos_weight": np.arange(4.0)}, (ROWS, np.abs(np.sin(ROWS)))),
-    "SoftMarginLoss": ({}, (ROWS, np.sign(ROWS))),
-    "HingeEmbeddingLoss": ({"margin": 0.4}, (ROWS, np.sign(ROWS))),
+    "SoftMarginLoss": ({}, (ROWS, np.sign(ROWS))), "HingeEmbeddingLoss": ({"margin": 0.4}, (ROWS, np.sign(ROWS))),
     "MarginRankingLoss": ({"reduction": "sum"}, (ROWS, ROWS[::-1].copy(), np.sign(ROWS))),
     "CosineEmbeddingLoss": ({"margin": 0.1}, (ROWS, ROWS[::-1].copy(), np.sign(ROWS[:, 0]))),
     "TripletMarginLoss": ({"swap": True}, (ROWS, ROWS[::-1].copy(), ROWS + 1)),
@@ -157,7 +155,7 @@ LOSSES = {
     "CTCLoss": ({"blank": 3}, (SEQUENCE, np.array([[0, 1], [2, 2], [1, 0]]), np.array([5, 4, 5]), np.array([2, 2, 1]))),
     "NLLLoss": ({"ignore_index": 3}, (ROWS, np.array([0, 1, 2, 3, 0, 1]))),
     "CrossEntropyLoss": ({"weight": np.arange(4.0), "label_smoothing": 0.1}, (ROWS, np.array([0, 1, 2, 3, 0, 1]))),
-}
+}  # fmt: skip
 
 
 def pair_of(make, dtype="f8"):
