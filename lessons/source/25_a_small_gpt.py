@@ -33,10 +33,10 @@
 # answers. Is it good? Is the small version that you serve still the same model? Would you notice if it had cheated in
 # training?
 #
-# In lesson 00 a smaller one learned to write words, and you saw it as a picture of closed boxes. Since then each lesson has opened one of them. **Can you
-# now do all of it?** You train this GPT, profile it, make it smaller in three ways, take it out of Python, and let it
-# answer over HTTP. At each step there is a **gate**: a condition that a program checks before the work goes on. If a
-# gate fails, it says what was wanted and what it got.
+# In lesson 00 a smaller one learned to write words, and you saw it as a picture of closed boxes. Since then each lesson
+# has opened one of them. **Can you now do all of it?** You train this GPT, profile it, make it smaller in three ways,
+# take it out of Python, and let it answer over HTTP. At each step there is a **gate**: a condition that a program
+# checks before the work goes on. If a gate fails, it says what was wanted and what it got.
 #
 # **About 60 minutes.** Afterwards you can
 #
