@@ -42,10 +42,9 @@ READS = {
     "py_func": lambda v: G.py_func(lambda x: x, [v]),
 }  # fmt: skip
 WAITS = {
-    "the op": lambda inc: [inc],
-    "a group made inside": lambda inc: [G.group(inc)],
+    "the op": lambda inc: [inc], "a group made inside": lambda inc: [G.group(inc)],
     "a value made inside": lambda inc: [inc * 2],
-}
+}  # fmt: skip
 
 
 def outcome(build, value=1.0):
