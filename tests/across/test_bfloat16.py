@@ -287,14 +287,13 @@ def test_the_interpreter_and_the_program_agree():
 
 
 EMPTY = {
-    "matmul": lambda x: x @ mg.ones((3, 2), dtype=x.dtype),
-    "of no inner axis": lambda x: x.T @ x,
+    "matmul": lambda x: x @ mg.ones((3, 2), dtype=x.dtype), "of no inner axis": lambda x: x.T @ x,
     **{name: lambda x, name=name: getattr(x, name)() for name in ("exp", "erf", "lgamma", "gelu", "sigmoid", "cos")},
     **{name: lambda x, name=name: getattr(x, name)(1) for name in ("softmax", "logsumexp", "cumsum", "sum", "var")},
     "sum of nothing": lambda x: x.sum(0),
     "norms": lambda x: mg.nn.functional.layer_norm(x, (3,)) * mg.nn.functional.rms_norm(x, (3,)),
     "attention": lambda x: mg.nn.functional.scaled_dot_product_attention(*[x.reshape(0, 1, 3)] * 3),
-}
+}  # fmt: skip
 
 
 @half

@@ -29,10 +29,9 @@ BINARY = {
     **{name: getattr(np, name) for name in ("maximum", "minimum", "hypot", "arctan2", "logaddexp", "heaviside")},
     **{name: getattr(np, name) for name in ("greater", "greater_equal", "less", "less_equal", "not_equal")},
     **{name: getattr(np, name) for name in ("logical_and", "logical_or", "logical_xor")},
-    **{name: getattr(np, name) for name in ("bitwise_and", "bitwise_or", "bitwise_xor")},
-    "eq": np.equal,
+    **{name: getattr(np, name) for name in ("bitwise_and", "bitwise_or", "bitwise_xor")}, "eq": np.equal,
     "floor_divide": np.floor_divide,
-}
+}  # fmt: skip
 MODEST = st.floats(-2, 2, width=16)
 quietly = partial(np.errstate, all="ignore")
 

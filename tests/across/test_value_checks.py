@@ -4,19 +4,7 @@ import numpy as np
 import pytest
 
 import minigrad as mg
-from minigrad.nn.functional import (
-    binary_cross_entropy,
-    cross_entropy,
-    ctc_loss,
-    embedding,
-    embedding_bag,
-    gaussian_nll_loss,
-    max_unpool2d,
-    multi_margin_loss,
-    multilabel_margin_loss,
-    nll_loss,
-    one_hot,
-)
+from minigrad.nn import functional as F
 from minigrad.nn.quantization import quantize_per_tensor
 from tests.support.onnx_engines import session_of
 from tests.support.table import table
@@ -34,25 +22,25 @@ W, SCORES, PLANE = f8(5, 2), f8(2, 3), f8(1, 1, 2, 2)
 LETTERS = f8(4, 1, 3).log_softmax(-1)
 # name → (function, arguments that are right, arguments that are not)
 CASES = {
-    "embedding": (lambda i: embedding(i, W), (ints(0, 1),), (ints(0, -1),)),
-    "embedding, far": (lambda i: embedding(i, W), (ints(0, 1),), (ints(0, 5),)),
-    "embedding_bag": (lambda i: embedding_bag(i, W), (ints([0, 1]),), (ints([0, -1]),)),
-    "one_hot": (lambda i: one_hot(i, 3), (ints(0, 1),), (ints(0, -1),)),
-    "cross_entropy": (cross_entropy, (SCORES, ints(0, 2)), (SCORES, ints(0, -1))),
-    "cross_entropy, far": (cross_entropy, (SCORES, ints(0, -100)), (SCORES, ints(0, 3))),
-    "smoothed": (lambda x, t: cross_entropy(x, t, label_smoothing=0.1), (SCORES, ints(0, 2)), (SCORES, ints(0, -1))),
-    "nll_loss": (nll_loss, (SCORES, ints(0, 2)), (SCORES, ints(0, -3))),
-    "multi_margin_loss": (multi_margin_loss, (SCORES, ints(0, 2)), (SCORES, ints(0, -1))),
-    "multilabel_margin_loss": (multilabel_margin_loss, (SCORES[0], ints(0, 2, -1)), (SCORES[0], ints(0, 2, -2))),
-    "max_unpool2d": (lambda x, i: max_unpool2d(x, i, 2), (PLANE, ints([[[0, 2], [8, 10]]])),
+    "embedding": (lambda i: F.embedding(i, W), (ints(0, 1),), (ints(0, -1),)),
+    "embedding, far": (lambda i: F.embedding(i, W), (ints(0, 1),), (ints(0, 5),)),
+    "embedding_bag": (lambda i: F.embedding_bag(i, W), (ints([0, 1]),), (ints([0, -1]),)),
+    "one_hot": (lambda i: F.one_hot(i, 3), (ints(0, 1),), (ints(0, -1),)),
+    "cross_entropy": (F.cross_entropy, (SCORES, ints(0, 2)), (SCORES, ints(0, -1))),
+    "cross_entropy, far": (F.cross_entropy, (SCORES, ints(0, -100)), (SCORES, ints(0, 3))),
+    "smoothed": (lambda x, t: F.cross_entropy(x, t, label_smoothing=0.1), (SCORES, ints(0, 2)), (SCORES, ints(0, -1))),
+    "nll_loss": (F.nll_loss, (SCORES, ints(0, 2)), (SCORES, ints(0, -3))),
+    "multi_margin_loss": (F.multi_margin_loss, (SCORES, ints(0, 2)), (SCORES, ints(0, -1))),
+    "multilabel_margin_loss": (F.multilabel_margin_loss, (SCORES[0], ints(0, 2, -1)), (SCORES[0], ints(0, 2, -2))),
+    "max_unpool2d": (lambda x, i: F.max_unpool2d(x, i, 2), (PLANE, ints([[[0, 2], [8, 10]]])),
                      (PLANE, ints([[[0, 2], [8, -1]]]))),
     "gather": (lambda x, i: x.gather(1, i), (SCORES, ints([0], [2])), (SCORES, ints([0], [-1]))),
     "scatter": (lambda x, i: x.scatter(1, i, 9.0), (SCORES, ints([0], [2])), (SCORES, ints([0], [-1]))),
     "scatter_add": (lambda x, i: x.scatter_add(1, i, x[:, :1]), (SCORES, ints([0], [2])), (SCORES, ints([0], [-1]))),
-    "binary_cross_entropy": (binary_cross_entropy, (f8(2).sigmoid(), f8(2).sigmoid()), (f8(2) + 2, f8(2).sigmoid())),
-    "no number": (binary_cross_entropy, (f8(2).sigmoid(), f8(2).sigmoid()), (f8(2) * np.nan, f8(2).sigmoid())),
-    "gaussian_nll_loss": (gaussian_nll_loss, (f8(2), f8(2), f8(2) ** 2), (f8(2), f8(2), -(f8(2) ** 2))),
-    "ctc_loss": (lambda t: ctc_loss(LETTERS, t, [4], [2]), (ints([1, 2]),), (ints([1, -1]),)),
+    "binary_cross_entropy": (F.binary_cross_entropy, (f8(2).sigmoid(), f8(2).sigmoid()), (f8(2) + 2, f8(2).sigmoid())),
+    "no number": (F.binary_cross_entropy, (f8(2).sigmoid(), f8(2).sigmoid()), (f8(2) * np.nan, f8(2).sigmoid())),
+    "gaussian_nll_loss": (F.gaussian_nll_loss, (f8(2), f8(2), f8(2) ** 2), (f8(2), f8(2), -(f8(2) ** 2))),
+    "ctc_loss": (lambda t: F.ctc_loss(LETTERS, t, [4], [2]), (ints([1, 2]),), (ints([1, -1]),)),
     "quantize": (lambda x: quantize_per_tensor(x, 0.5, 0, np.int8).int_repr(), (f8(2),), (f8(2) * np.nan,)),
 }  # fmt: skip
 OF_NUMBERS = {"binary_cross_entropy", "no number", "gaussian_nll_loss"}
@@ -118,7 +106,7 @@ def test_an_exported_graph_refuses_an_index_and_gives_nan_for_a_number(name, tmp
 
 def test_a_device_tells_of_it_when_a_value_is_next_read():
     there = W.to("simulated")
-    run = mg.function(lambda i: embedding(i, there))
+    run = mg.function(lambda i: F.embedding(i, there))
 
     assert run(ints(0, 1).to("simulated")).shape == (2, 2)
     y = run(ints(0, -1).to("simulated"))
@@ -127,8 +115,8 @@ def test_a_device_tells_of_it_when_a_value_is_next_read():
 
 
 def test_a_check_is_not_folded_away_and_not_left_out_with_the_value_it_passes_on():
-    f = mg.function(lambda: embedding(mg.tensor([0, -1]), W), jit_compile=True)
-    slope = mg.function(lambda i, w: mg.func.grad(lambda w: embedding(i, w).sum())(w))  # for which no row is read
+    f = mg.function(lambda: F.embedding(mg.tensor([0, -1]), W), jit_compile=True)
+    slope = mg.function(lambda i, w: mg.func.grad(lambda w: F.embedding(i, w).sum())(w))  # for which no row is read
 
     with pytest.raises(IndexError, match="0 to 4, and got -1"):
         f()
@@ -138,7 +126,7 @@ def test_a_check_is_not_folded_away_and_not_left_out_with_the_value_it_passes_on
 
 def test_a_captured_target_that_is_edited_is_asked_again():
     target = ints(0, 2)
-    f = mg.function(lambda x: cross_entropy(x, target))
+    f = mg.function(lambda x: F.cross_entropy(x, target))
     f(SCORES)
 
     target[0] = -1

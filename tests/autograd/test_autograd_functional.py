@@ -98,13 +98,12 @@ def test_products_are_those_with_the_whole_jacobian_and_hessian():
 
 
 ALL = {
-    "vjp": functional.vjp,
-    "jvp": lambda f, x, **o: functional.jvp(f, x, x * 1, **o),
+    "vjp": functional.vjp, "jvp": lambda f, x, **o: functional.jvp(f, x, x * 1, **o),
     "jacobian": lambda f, x, **o: (functional.jacobian(f, x, **o),),
     "hessian": lambda f, x, **o: (functional.hessian(f, x, **o),),
     "hvp": lambda f, x, **o: functional.hvp(f, x, x * 1, **o),
     "vhp": lambda f, x, **o: functional.vhp(f, x, x * 1, **o),
-}
+}  # fmt: skip
 each = pytest.mark.parametrize("derivative", ALL.values(), ids=ALL)
 
 

@@ -81,13 +81,12 @@ def written(forward, backward):
 
 
 CASES = {
-    "cube": (Cube.apply, lambda x: x**3),
-    "exp": (Exp.apply, lambda x: x.exp()),
+    "cube": (Cube.apply, lambda x: x**3), "exp": (Exp.apply, lambda x: x.exp()),
     "the other style": (lambda x: InTheOtherStyle.apply(x, 3.0), lambda x: 3 * x**3),
     "one of two results": (lambda x: Polar.apply(x, x * x)[1], lambda x: mg.atan2(x * x, x)),
     "both": (lambda x: mg.stack(Polar.apply(x, x.sin())).prod(0), lambda x: x.hypot(x.sin()) * x.sin().atan2(x)),
     "one inside another": (lambda x: Cube.apply(Exp.apply(x)), lambda x: (3 * x).exp()),
-}
+}  # fmt: skip
 
 
 @table("case", CASES)

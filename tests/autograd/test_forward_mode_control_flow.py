@@ -136,13 +136,12 @@ class Grown(mg.autograd.Function):
 
 
 WRITTEN = {
-    "custom_jvp": thrice,
-    "several results": lambda x: pair(x * 2, x)["power"] + pair(x, 3.0 * x)["product"],
+    "custom_jvp": thrice, "several results": lambda x: pair(x * 2, x)["power"] + pair(x, 3.0 * x)["product"],
     "a Function that saves its result": lambda x: Grown.apply(x, 2),
     "in a loop": lambda x: mg.lax.fori_loop(0, 2, lambda i, y: thrice(y), x),
     "in a branch": lambda x: mg.cond(x.sum() > 0, lambda: thrice(x), lambda: x),
     "one in another's argument": lambda x: thrice(Grown.apply(x * x, 2)),
-}
+}  # fmt: skip
 ASKED = {
     "jvp": lambda f: mg.func.jvp(f, (X,), (DX,))[1],
     "jacfwd of jacfwd": lambda f: mg.func.jacfwd(mg.func.jacfwd(f))(X),

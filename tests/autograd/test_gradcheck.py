@@ -50,10 +50,9 @@ WRONG = {
     "a sign": written(lambda ctx, x: -x, lambda ctx, g: g),
     "a gradient that is not there": written(lambda ctx, x: x * 1, lambda ctx, g: None),
     "elements exchanged": written(lambda ctx, x: x.flip(0) * 1, lambda ctx, g: g),
-    "a connection that was cut": lambda x: x.detach() * x,
-    "a result that was cut off": lambda x: x.detach() * 1,
+    "a connection that was cut": lambda x: x.detach() * x, "a result that was cut off": lambda x: x.detach() * 1,
     "the second result": lambda x: (x * 1, x.apply(SineOffByALittle())),
-}
+}  # fmt: skip
 RIGHT = {
     "an op": lambda x: x.sin(), "a number": lambda x: x.sum(), "several results": lambda x: (x.sum(), x * x, [x][0]),
     "a result of integers beside one": lambda x: (x * x, (x > 1).astype("i8")),

@@ -85,9 +85,8 @@ def test_the_image_for_grading_runs_probes_and_holds_no_answers(tmp_path):
     command = [word.replace("/opt/grading", str(tmp_path)) for word in program]
     job = {
         "cells": [["one", "import minigrad as mg\nx = mg.Value(3.0)\n(x * x).backward()"]],
-        "parts": [["slope", ["x"], parse_probes("x.grad\nmg.__file__")]],
-        "limits": asdict(Limits()),
-    }
+        "parts": [["slope", ["x"], parse_probes("x.grad\nmg.__file__")]], "limits": asdict(Limits()),
+    }  # fmt: skip
     streams = {"input": json.dumps(job), "capture_output": True, "text": True}
     ran = subprocess.run([sys.executable, *command[1:]], **streams, check=True)
 

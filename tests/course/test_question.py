@@ -11,11 +11,10 @@ from tests.support.table import table
 
 KINDS = {
     "number": Question("n", "How much?", tolerance=0.5, unit="m"),
-    "option": Question("o", "Which?", "option", ("same", "larger")),
-    "truth": Question("t", "Is it?", "truth"),
+    "option": Question("o", "Which?", "option", ("same", "larger")), "truth": Question("t", "Is it?", "truth"),
     "shape": Question("s", "Which shape?", "shape"),
     "order": Question("r", "In which order?", "order", ("a", "b", "c")),
-}
+}  # fmt: skip
 
 
 @table("kind, given, value", [

@@ -37,11 +37,10 @@ CONTINUOUS = {
     "uniform 2 to 5": (random.uniform(random.key(3), N, minval=2, maxval=5), lambda x: (x - 2) / 3),
     "normal f8": (random.normal(random.key(4), N), NormalDist().cdf),
     "normal f4": (random.normal(random.key(5), N, "f4"), NormalDist().cdf),
-    "truncated": (
-        random.truncated_normal(random.key(6), -0.5, 2, N),
-        lambda x: (NormalDist().cdf(x) - NormalDist().cdf(-0.5)) / (NormalDist().cdf(2) - NormalDist().cdf(-0.5)),
-    ),
-}
+    "truncated":
+        (random.truncated_normal(random.key(6), -0.5, 2, N),
+         lambda x: (NormalDist().cdf(x) - NormalDist().cdf(-0.5)) / (NormalDist().cdf(2) - NormalDist().cdf(-0.5))),
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("name", CONTINUOUS)

@@ -86,11 +86,10 @@ NETS = {
         ),
         lambda: [mg.randn(2, 1, 8, 8)],
     ),
-    "gpt": (
-        lambda: mg.zoo.GPT(mg.zoo.transformers.Size(2, 2, 8), vocabulary=11, context=8),
-        lambda: [mg.randint(0, 11, (2, 6))],
-    ),
-}
+    "gpt":
+        (lambda: mg.zoo.GPT(mg.zoo.transformers.Size(2, 2, 8), vocabulary=11, context=8),
+         lambda: [mg.randint(0, 11, (2, 6))]),
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("name", NETS)

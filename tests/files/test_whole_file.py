@@ -47,12 +47,11 @@ def write_trace(path):
 
 
 WRITERS = {
-    "state": lambda path: mg.save(path, {"a": 1}),
-    "trace": write_trace,
+    "state": lambda path: mg.save(path, {"a": 1}), "trace": write_trace,
     "drawing": lambda path: mg.draw(mg.tensor(1.0, requires_grad=True) * 2).save(path),
     "lesson": lambda path: lessons.write(path, b"{}"),
     "onnx": lambda path: mg.onnx.export(lambda x: x + 1, mg.ones(2), path),
-}
+}  # fmt: skip
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="owners are POSIX's")

@@ -142,10 +142,9 @@ def test_where_memory_is_short_that_is_told_and_then_it_goes_on(cupy):
 def test_a_key_draws_the_same_numbers_everywhere(shape, device):
     key = mg.random.key(5)
     draws = {
-        "bits": lambda k: mg.random.bits(k, shape),
-        "uniform": lambda k: mg.random.uniform(k, shape, "float32"),
+        "bits": lambda k: mg.random.bits(k, shape), "uniform": lambda k: mg.random.uniform(k, shape, "float32"),
         "integers": lambda k: mg.random.randint(k, shape, -3, 100),
-    }
+    }  # fmt: skip
     for draw in draws.values():
         np.testing.assert_array_equal(draw(key.to(device)).numpy(), draw(key).numpy())
     found, wanted = (mg.random.normal(k, shape, "float64").numpy() for k in (key.to(device), key))

@@ -13,9 +13,8 @@ from tests.support.all_close import assert_all_close
 from tests.support.table import table
 
 OPTIMISERS = {
-    "momentum": lambda ps: mg.optim.SGD(ps, lr=0.1, momentum=0.9),
-    "adam": lambda ps: mg.optim.Adam(ps, lr=0.1),
-}
+    "momentum": lambda ps: mg.optim.SGD(ps, lr=0.1, momentum=0.9), "adam": lambda ps: mg.optim.Adam(ps, lr=0.1),
+}  # fmt: skip
 WAYS = {"traced": mg.function, "compiled": mg.function(jit_compile=True)}
 
 
@@ -443,10 +442,9 @@ def of_an_argument(w, o, x):
 
 NOT_ALL = {
     vector_from_outside: "computed outside: that is only supported for one number",
-    through_the_turn_before: "comes from the previous turn",
-    begun_by_a_turn: "comes from the previous turn",
+    through_the_turn_before: "comes from the previous turn", begun_by_a_turn: "comes from the previous turn",
     of_an_argument: "comes from the previous turn",
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("f", NOT_ALL, ids=lambda f: f.__name__)

@@ -275,13 +275,12 @@ def test_zeros_take_the_bytes_and_the_operations_of_other_numbers():
 
 
 WRITES = {
-    "mul_": lambda layer: layer.weight.mul_(2),
-    "an initialiser": lambda layer: nn.init.zeros_(layer.weight),
+    "mul_": lambda layer: layer.weight.mul_(2), "an initialiser": lambda layer: nn.init.zeros_(layer.weight),
     "data.zero_": lambda layer: layer.weight.data.zero_(),
     "data": lambda layer: setattr(layer.weight, "data", mg.zeros(3, 4)),
     "an index": lambda layer: layer.weight.__setitem__(0, 1.0),
     "a parameter": lambda layer: setattr(layer, "weight", nn.Parameter(mg.ones(3, 4))),
-}
+}  # fmt: skip
 
 
 @table("write", WRITES.values(), ids=WRITES)

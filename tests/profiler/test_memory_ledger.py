@@ -80,10 +80,9 @@ def classes(most, *shape):
 
 
 BATCHES = {
-    MLP: lambda: (numbers(1024, 256), classes(10, 1024)),
-    CNN: lambda: (numbers(48, 3, 32, 32), classes(10, 48)),
+    MLP: lambda: (numbers(1024, 256), classes(10, 1024)), CNN: lambda: (numbers(48, 3, 32, 32), classes(10, 48)),
     Transformer: lambda: (classes(100, 16, 64), classes(100, 16 * 64)),
-}
+}  # fmt: skip
 
 
 def training(kind, way):

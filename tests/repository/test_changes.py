@@ -15,22 +15,16 @@ import changes
 
 FILES = {
     "minigrad/engine/ops/pointwise.py": "class Tanh:\n    y = 1\n\n\nclass Exp:\n    y = 1\n",
-    "minigrad/course/widgets/chain_rule.js": "one",
-    "lessons/01_graph.ipynb": "{}",
-    "lessons/source/01_graph.py": "1",
-    "solutions/source/02_slopes.py": "1",
-    "solutions/02_slopes.ipynb": "{}",
-    "exercises/02_slopes.ipynb": "{}",
-    "start.py": "1",
-    "tests/helper.py": "1",
-    "tests/test_pointwise.py": "def test_a(): pass\n",
+    "minigrad/course/widgets/chain_rule.js": "one", "lessons/01_graph.ipynb": "{}", "lessons/source/01_graph.py": "1",
+    "solutions/source/02_slopes.py": "1", "solutions/02_slopes.ipynb": "{}", "exercises/02_slopes.ipynb": "{}",
+    "start.py": "1", "tests/helper.py": "1", "tests/test_pointwise.py": "def test_a(): pass\n",
     "tests/test_nn.py": "OPS = [ops.Tanh]\n\n\ndef test_a():\n    OPS\n\n\ndef test_b():\n    nn.Tanh\n",
     "tests/test_graph.py": "def test_c():\n    ops.Exp\n\n\ndef test_d():\n    ops.Tanh\n",
     "tests/test_start.py": "def test_e():\n    run('start.py')\n",
     "tests/test_helped.py": "import helper\n\n\ndef test_f():\n    helper\n",
     "tests/test_chain_rule.py": "def test_g(): pass\n",
     "tests/browser/test_chain_rule_browser.py": "def test_h(): pass\n",
-}
+}  # fmt: skip
 LAWS = {*changes.ALWAYS, *changes.LAWS}
 CASES = {
     "an op": ("minigrad/engine/ops/pointwise.py", "    y = 1\n\n", "    y = 2\n\n", LAWS | {"tests/test_pointwise.py"}),

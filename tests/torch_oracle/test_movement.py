@@ -96,10 +96,9 @@ def test_pad_is_pytorchs(widths, mode, value):
 
 
 COUNTS = {
-    "split": [(5, 2), (4, 4), (0, 3), (7, 10)],
-    "chunk": [(5, 2), (6, 4), (0, 3), (3, 7), (13, 5)],
+    "split": [(5, 2), (4, 4), (0, 3), (7, 10)], "chunk": [(5, 2), (6, 4), (0, 3), (3, 7), (13, 5)],
     "tensor_split": [(5, 2), (6, 4), (0, 3), (3, 7), (5, [1, 4]), (5, (3, 2)), (5, [-2, 9]), (5, [])],
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize(("name", "n", "how"), [(name, *c) for name, cs in COUNTS.items() for c in cs])

@@ -610,12 +610,11 @@ MISTAKES = {
     "a part too many": (lambda: checkpoint_sequential([mg.sin] * 3, 4, leaf(1.0)), ValueError, "1 to 3 segments"),
     "the older form": (lambda: checkpoint(deep, leaf(1.0), use_reentrant=True), ValueError, "use_reentrant=False"),
     "another check": (lambda: checkpoint(deep, leaf(1.0), determinism_check="strict"), ValueError, "default"),
-    "a policy that says no policy": (
-        lambda: checkpoint(deep, leaf(1.0), context_fn=selecting(lambda ctx, op, *specs: "yes")),
-        *(TypeError, "CheckpointPolicy"),
-    ),
+    "a policy that says no policy":
+        (lambda: checkpoint(deep, leaf(1.0), context_fn=selecting(lambda ctx, op, *specs: "yes")),
+         *(TypeError, "CheckpointPolicy")),
     "an op by its name": (lambda: create_selective_checkpoint_contexts(["matmul"]), TypeError, "classes of ops"),
-}
+}  # fmt: skip
 
 test_a_clear_sentence_answers = mistakes(MISTAKES)
 

@@ -223,10 +223,9 @@ CONTROL = {
     "a function of one's own": lambda x: cube(x.sin()) * x,
     "a gradient inside": lambda x: mg.func.grad(lambda x: (x**3).sum())(x) * x,
     "an edit of its own": lambda x: (x * 1).mul_(x.sin()).exp_(),
-    "no argument used": lambda x: mg.tensor([2.0, 3.0, 4.0]).exp(),
-    "its argument": lambda x: x,
+    "no argument used": lambda x: mg.tensor([2.0, 3.0, 4.0]).exp(), "its argument": lambda x: x,
     "two results": lambda x: sum(checkpoint(lambda x: (x.sin(), x * x), x)),
-}
+}  # fmt: skip
 
 
 @mg.custom_vjp

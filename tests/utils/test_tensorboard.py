@@ -228,9 +228,8 @@ TOLD = {
     "weights": lambda w: w.add_pr_curve("p", LABELS == 1, CHANCES, 5, num_thresholds=11, weights=CHANCES + 1),
     "curve raw": lambda w: w.add_pr_curve_raw("p", [5, 3], [4, 2], [1, 3], [0, 2], [0.5, 0.6], [1, 0.6], 7, 2),
     "histogram": lambda w: w.add_histogram_raw("h", 0.0, 4.0, 4, 6.5, 19.25, [1.0, 2.0, 4.0], [1, 2, 1], 5),
-    "text": lambda w: w.add_text("t", "hello", 1),
-    "beyond float32": lambda w: w.add_scalar("loss", -1e39, 1),
-}
+    "text": lambda w: w.add_text("t", "hello", 1), "beyond float32": lambda w: w.add_scalar("loss", -1e39, 1),
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("tell", TOLD.values(), ids=TOLD)

@@ -6,25 +6,15 @@ import numpy as np
 import pytest
 
 import minigrad as mg
+from minigrad import graph as G
 from minigrad.graph import control_dependencies as after
-from minigrad.graph import (
-    global_variables_initializer,
-    gradients,
-    group,
-    identity,
-    no_op,
-    placeholder_with_default,
-    py_func,
-    switch_case,
-    tuple_,
-)
 from minigrad.graph.lax import fori_loop, scan
 from tests.support.session_programs import text_of, trouble
 from tests.support.table import table
 
 
 def number(value):
-    return placeholder_with_default(value, ())
+    return G.placeholder_with_default(value, ())
 
 
 def branch(body, v):
@@ -41,21 +31,20 @@ def turns(body, v):
 
 PLACES = {
     "a branch": branch, "the false branch": lambda body, v: mg.cond(number(False), lambda: v * 0, body),
-    "a switch": lambda body, v: switch_case(number(1), [lambda: v * 0, body]), "a branch in a branch": nested,
+    "a switch": lambda body, v: G.switch_case(number(1), [lambda: v * 0, body]), "a branch in a branch": nested,
     "a branch in a loop": lambda body, v: turns(lambda: branch(body, v), v), "while_loop": turns,
     "fori_loop": lambda body, v: fori_loop(0, 3, lambda i, a: a * 0 + body(), number(0.0)),
     "fori_loop to a symbol": lambda body, v: fori_loop(0, number(3), lambda i, a: a * 0 + body(), number(0.0)),
     "scan": lambda body, v: scan(lambda a, _: (a * 0 + body(), None), number(0.0), length=3)[0],
 }  # fmt: skip
 READS = {
-    "a product": lambda v: v * 1, "read_value": lambda v: v.read_value(), "identity": identity, "print": mg.print,
-    "py_func": lambda v: py_func(lambda x: x, [v]),
+    "a product": lambda v: v * 1, "read_value": lambda v: v.read_value(), "identity": G.identity, "print": mg.print,
+    "py_func": lambda v: G.py_func(lambda x: x, [v]),
 }  # fmt: skip
 WAITS = {
-    "the op": lambda inc: [inc],
-    "a group made inside": lambda inc: [group(inc)],
+    "the op": lambda inc: [inc], "a group made inside": lambda inc: [G.group(inc)],
     "a value made inside": lambda inc: [inc * 2],
-}
+}  # fmt: skip
 
 
 def outcome(build, value=1.0):
@@ -63,7 +52,7 @@ def outcome(build, value=1.0):
     with mg.Graph().as_default() as graph:
         v = mg.Variable(np.float64(value), name="v")
         fetched = build(v)
-        start = global_variables_initializer()
+        start = G.global_variables_initializer()
     with mg.Session(graph) as session:
         session.run(start)
         return session.run(fetched), session.run(v)
@@ -88,10 +77,10 @@ def test_a_read_in_a_block_of_a_branch_or_a_loop_sees_what_the_block_waits_for(p
 @table("place", PLACES)
 def test_an_op_without_a_value_runs_where_a_branch_or_a_loop_waits_for_it(place):
     def build(v):
-        inc = group(v.assign_add(1.0))
+        inc = G.group(v.assign_add(1.0))
 
         def body():
-            with after([group(inc), no_op()]):
+            with after([G.group(inc), G.no_op()]):
                 return mg.tensor(5.0) * 1
 
         return PLACES[place](body, v)
@@ -101,12 +90,12 @@ def test_an_op_without_a_value_runs_where_a_branch_or_a_loop_waits_for_it(place)
 
 def test_an_op_outside_that_a_branch_returns_runs():
     def returned(v):
-        inc = group(v.assign_add(1.0))
-        return mg.cond(number(False), lambda: (inc, v * 3), lambda: (no_op(), v * 3))[1]
+        inc = G.group(v.assign_add(1.0))
+        return mg.cond(number(False), lambda: (inc, v * 3), lambda: (G.no_op(), v * 3))[1]
 
     def tied(v):
-        inc = group(v.assign_add(1.0))
-        return branch(lambda: tuple_([v * 3], control_inputs=[inc])[0], v)
+        inc = G.group(v.assign_add(1.0))
+        return branch(lambda: G.tuple_([v * 3], control_inputs=[inc])[0], v)
 
     assert outcome(returned) == (3, 2)
     assert outcome(tied) == (3, 2)
@@ -184,14 +173,14 @@ def test_gradients_reach_a_variable_that_is_read_in_a_block():
 
     def inside(v):
         with after([v.assign_add(1.0)]):
-            return gradients(v * v, [v])[0]
+            return G.gradients(v * v, [v])[0]
 
     def in_a_branch(v):
         inc = v.assign_add(1.0)
 
         def body():
             with after([inc]):
-                return gradients(v * v, [v])[0]
+                return G.gradients(v * v, [v])[0]
 
         return branch(body, v)
 
@@ -202,7 +191,7 @@ def test_gradients_reach_a_variable_that_is_read_in_a_block():
             with after([inc]):
                 return v * v
 
-        return gradients(turns(lambda: branch(body, v), v), [v])[0]
+        return G.gradients(turns(lambda: branch(body, v), v), [v])[0]
 
     for build in (inside, in_a_branch, of_a_branch):
         assert outcome(build) == (4, 2), build
@@ -217,7 +206,7 @@ def test_an_effect_without_operands_waits_and_is_given_none():
 
     def called(v):
         with after([v.assign_add(1.0)]):
-            return [py_func(lambda: np.float64(7), [], float), py_func(lambda: np.float64(8), [], float)]
+            return [G.py_func(lambda: np.float64(7), [], float), G.py_func(lambda: np.float64(8), [], float)]
 
     assert outcome(waiting) == (None, 2)
     assert outcome(called) == ([7, 8], 2)

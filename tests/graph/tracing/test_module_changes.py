@@ -173,15 +173,14 @@ CHANGES = {
 }  # fmt: skip
 # How the module is called: `trace` is mg.function, or gives the function back for the twin.
 CALLS = {
-    "function": (mg.function, lambda trace, m: trace(m)),
-    "jit": (mg.jit, lambda trace, m: trace(m)),
+    "function": (mg.function, lambda trace, m: trace(m)), "jit": (mg.jit, lambda trace, m: trace(m)),
     "jit_compile": (lambda f: mg.function(f, jit_compile=True), lambda trace, m: trace(m)),
     "closure": (mg.function, lambda trace, m: trace(lambda x: m(x) * 2)),
     "method": (mg.function, lambda trace, m: trace(m.forward)),
     "inside another": (mg.function, lambda trace, m: trace(nn.Sequential(nn.Identity(), m))),
     "argument": (mg.function, lambda trace, m: partial(trace(lambda m, x: m(x)), m)),
     "without autograph": (lambda f: mg.function(f, autograph=False), lambda trace, m: trace(m)),
-}
+}  # fmt: skip
 
 
 def twins(make=Net):

@@ -251,9 +251,8 @@ def test_a_whole_step_with_an_optimizer_and_clipping_is_one_program(optimizer):
 
 INSIDE = {
     "autograd.grad": lambda x: mg.autograd.grad((x.sin() * x).sum(), x)[0],
-    "autograd.grad twice": lambda x: mg.autograd.grad(
-        (mg.autograd.grad((x.sin() * x).sum(), x, create_graph=True)[0] ** 2).sum(), x
-    )[0],
+    "autograd.grad twice":
+        lambda x: mg.autograd.grad((mg.autograd.grad((x.sin() * x).sum(), x, create_graph=True)[0] ** 2).sum(), x)[0],
     "func.grad": mg.func.grad(lambda y: (y.sin() * y).sum()),
     "func.value_and_grad": mg.func.value_and_grad(lambda y: (y.sin() * y).sum()),
     "func.vjp": lambda x: mg.func.vjp(lambda y: y.sin() * y, x)[1](x + 1)[0],
@@ -265,7 +264,7 @@ INSIDE = {
     "functional.hessian": lambda x: mg.autograd.functional.hessian(lambda y: (y.sin() * y).sum(), x[0]),
     "functional.hvp": lambda x: mg.autograd.functional.hvp(lambda y: (y.sin() * y).sum(), x, x + 1),
     "checkpoint": lambda x: mg.utils.checkpoint.checkpoint(lambda y: y.sin() * y, x).sum(),
-}
+}  # fmt: skip
 
 
 def with_tape(x):

@@ -64,8 +64,7 @@ LAYERS |= {
     for name, options in ACTIVATIONS.items()
 }
 LOSSES = {
-    "MSELoss": ({}, (ROWS, ROWS + 1)),
-    "L1Loss": ({"reduction": "sum"}, (ROWS, ROWS[::-1].copy())),
+    "MSELoss": ({}, (ROWS, ROWS + 1)), "L1Loss": ({"reduction": "sum"}, (ROWS, ROWS[::-1].copy())),
     "SmoothL1Loss": ({"beta": 0.3}, (ROWS, ROWS[::-1].copy())),
     "HuberLoss": ({"delta": 0.3}, (ROWS, ROWS[::-1].copy())),
     "KLDivLoss": ({"reduction": "batchmean"}, (ROWS, np.abs(ROWS))),
@@ -74,7 +73,7 @@ LOSSES = {
     "BCEWithLogitsLoss": ({}, (ROWS, np.abs(np.sin(ROWS)))),
     "NLLLoss": ({"ignore_index": 3}, (ROWS, np.array([0, 1, 2, 3, 0, 1]))),
     "CrossEntropyLoss": ({"label_smoothing": 0.1}, (ROWS, np.array([0, 1, 2, 3, 0, 1]))),
-}
+}  # fmt: skip
 LAYERS |= {name: (lambda n=name, o=options: getattr(nn, n)(**o), xs) for name, (options, xs) in LOSSES.items()}
 
 

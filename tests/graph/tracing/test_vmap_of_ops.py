@@ -107,9 +107,8 @@ REDUCTIONS = {
     **{f"{name} of all": lambda x, name=name: getattr(x, name)(correction=0) for name in ("var", "std")},
     **{f"{name} of none": lambda x, name=name: getattr(x, name)() for name in ("var", "std")},
     **{f"norm {p}": lambda x, p=p: x.norm(p) for p in (2, 1, 3, 0.5, np.inf, -np.inf)},
-    "logsumexp": lambda x: x.logsumexp(0),
-    "softmax": lambda x: x.softmax(0),
-}
+    "logsumexp": lambda x: x.logsumexp(0), "softmax": lambda x: x.softmax(0),
+}  # fmt: skip
 
 
 @pytest.mark.filterwarnings("ignore:invalid value", "ignore:divide by zero")

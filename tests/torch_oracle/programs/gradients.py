@@ -115,8 +115,7 @@ def requires_grad_spreads(torch):
     x, y = torch.rand(5, 5), torch.rand((5, 5), requires_grad=True)
     return (
         (x + x).requires_grad, (x + y).requires_grad, y.requires_grad_().requires_grad,
-        x.requires_grad_(True).requires_grad, (y > 0).requires_grad, y.argmax().requires_grad,
-        y.detach().requires_grad,
+        x.requires_grad_(True).requires_grad, (y > 0).requires_grad, y.argmax().requires_grad, y.detach().requires_grad,
     )
 
 
@@ -321,11 +320,7 @@ def gradient_penalty(torch):
     interpolates = (alpha * real.data + (1 - alpha) * fake.data).requires_grad_(True)
     d = D(interpolates)
     gradients = torch.autograd.grad(
-        outputs=d,
-        inputs=interpolates,
-        grad_outputs=torch.ones(d.size()),
-        create_graph=True,
-        retain_graph=True,
+        outputs=d, inputs=interpolates, grad_outputs=torch.ones(d.size()), create_graph=True, retain_graph=True,
         only_inputs=True,
     )[0]
     gradients = gradients.view(gradients.size(0), -1)
@@ -525,41 +520,28 @@ def mistakes(torch):
         (IndexError, lambda: F.cross_entropy(torch.zeros(2, 3), torch.tensor([0, 5]))),
         (RuntimeError, lambda: torch.ones(2, 3) @ torch.ones(2, 3)),
         (RuntimeError, lambda: torch.ones(2) + torch.ones(3)),
-        (RuntimeError, lambda: nn.Linear(3, 2)(torch.ones(1, 4))),
-        (RuntimeError, lambda: torch.ones(2, 3).view(4)),
+        (RuntimeError, lambda: nn.Linear(3, 2)(torch.ones(1, 4))), (RuntimeError, lambda: torch.ones(2, 3).view(4)),
         (RuntimeError, lambda: torch.tensor([1, 2], requires_grad=True)),
         (RuntimeError, lambda: torch.cat([torch.ones(2, 2), torch.ones(2, 3)])),
-        (RuntimeError, lambda: torch.stack([torch.ones(2), torch.ones(3)])),
-        (RuntimeError, lambda: torch.stack([])),
-        (RuntimeError, lambda: torch.ones(3).item()),
-        (RuntimeError, lambda: bool(torch.ones(3))),
-        (ValueError, lambda: float(torch.zeros(2))),
-        (RuntimeError, lambda: torch.zeros(2).backward()),
+        (RuntimeError, lambda: torch.stack([torch.ones(2), torch.ones(3)])), (RuntimeError, lambda: torch.stack([])),
+        (RuntimeError, lambda: torch.ones(3).item()), (RuntimeError, lambda: bool(torch.ones(3))),
+        (ValueError, lambda: float(torch.zeros(2))), (RuntimeError, lambda: torch.zeros(2).backward()),
         (RuntimeError, lambda: torch.zeros(3).gather(0, torch.tensor([3]))),
         (RuntimeError, lambda: torch.einsum("ij,jk", torch.ones(2, 3), torch.ones(2, 3))),
         (RuntimeError, lambda: F.mse_loss(torch.ones(2), torch.ones(3))),
         (RuntimeError, lambda: nn.Conv2d(3, 4, 3)(torch.ones(1, 2, 5, 5))),
         (RuntimeError, lambda: nn.Linear(2, 2).load_state_dict({})),
         (RuntimeError, lambda: torch.linalg.inv(torch.zeros(2, 2))),
-        (RuntimeError, lambda: torch.linalg.cholesky(-torch.eye(2))),
-        (RuntimeError, lambda: torch.arange(0, 5, -1)),
-        (RuntimeError, lambda: torch.ones(-1)),
-        (IndexError, lambda: nn.Embedding(3, 2)(torch.tensor([3]))),
-        (IndexError, lambda: torch.zeros(2)[5]),
-        (IndexError, lambda: torch.zeros(2)[torch.tensor([5])]),
-        (IndexError, lambda: torch.zeros(2, 3).squeeze(5)),
-        (IndexError, lambda: torch.zeros(2, 3).sum(5)),
-        (IndexError, lambda: torch.ones(2, 3).unsqueeze(7)),
-        (IndexError, lambda: torch.ones(2, 3).transpose(0, 4)),
-        (ValueError, lambda: torch.tensor([[1.0], [1.0, 2.0]])),
-        (ValueError, lambda: torch.optim.SGD([], lr=0.1)),
+        (RuntimeError, lambda: torch.linalg.cholesky(-torch.eye(2))), (RuntimeError, lambda: torch.arange(0, 5, -1)),
+        (RuntimeError, lambda: torch.ones(-1)), (IndexError, lambda: nn.Embedding(3, 2)(torch.tensor([3]))),
+        (IndexError, lambda: torch.zeros(2)[5]), (IndexError, lambda: torch.zeros(2)[torch.tensor([5])]),
+        (IndexError, lambda: torch.zeros(2, 3).squeeze(5)), (IndexError, lambda: torch.zeros(2, 3).sum(5)),
+        (IndexError, lambda: torch.ones(2, 3).unsqueeze(7)), (IndexError, lambda: torch.ones(2, 3).transpose(0, 4)),
+        (ValueError, lambda: torch.tensor([[1.0], [1.0, 2.0]])), (ValueError, lambda: torch.optim.SGD([], lr=0.1)),
         (ValueError, lambda: torch.optim.SGD([torch.ones(1, requires_grad=True)], lr=-0.1)),
-        (ValueError, lambda: nn.Dropout(2.0)),
-        (TypeError, lambda: torch.from_numpy([1.0])),
-        (TypeError, lambda: len(torch.tensor(1.0))),
-        (TypeError, lambda: [1, 2][torch.tensor(1.5)]),
-        (AttributeError, lambda: torch.ones(2).no_such_thing),
-        (NotImplementedError, lambda: nn.Module()(1)),
+        (ValueError, lambda: nn.Dropout(2.0)), (TypeError, lambda: torch.from_numpy([1.0])),
+        (TypeError, lambda: len(torch.tensor(1.0))), (TypeError, lambda: [1, 2][torch.tensor(1.5)]),
+        (AttributeError, lambda: torch.ones(2).no_such_thing), (NotImplementedError, lambda: nn.Module()(1)),
     ):
         try:
             mistake()

@@ -63,22 +63,12 @@ def lenet_of_the_blitz(torch):
 @program
 def sequentials_printed(torch):
     nn = torch.nn
-    model = nn.Sequential(
-        OrderedDict(
-            [
-                ("conv1", nn.Conv2d(1, 20, 5)),
-                ("relu1", nn.ReLU()),
-                ("conv2", nn.Conv2d(20, 64, 5, padding=2, stride=2, bias=False)),
-            ]
-        )
-    )
+    model = nn.Sequential(OrderedDict([
+        ("conv1", nn.Conv2d(1, 20, 5)), ("relu1", nn.ReLU()),
+        ("conv2", nn.Conv2d(20, 64, 5, padding=2, stride=2, bias=False)),
+    ]))
     deep = nn.Sequential(
-        nn.Flatten(),
-        nn.Linear(28 * 28, 512),
-        nn.ReLU(),
-        nn.Dropout(0.5),
-        nn.BatchNorm1d(512),
-        nn.Softmax(dim=1),
+        nn.Flatten(), nn.Linear(28 * 28, 512), nn.ReLU(), nn.Dropout(0.5), nn.BatchNorm1d(512), nn.Softmax(dim=1),
         nn.LayerNorm(512),
     )
     return (
@@ -241,8 +231,7 @@ def initialisers(torch):
     init.orthogonal_(w)
     return (
         found, (w.t() @ w), init.eye_(torch.empty(2, 3)), init.zeros_(w).sum(), init.ones_(w).sum(),
-        init.calculate_gain("relu"),
-        init.kaiming_normal_(torch.empty(3, 3), mode="fan_out", nonlinearity="relu").shape,
+        init.calculate_gain("relu"), init.kaiming_normal_(torch.empty(3, 3), mode="fan_out", nonlinearity="relu").shape,
     )
 
 
@@ -499,11 +488,8 @@ def a_generator_of_images(torch):
         nn.ConvTranspose2d(8, 1, 4, 2, 1, bias=False), nn.Tanh(),
     )
     D = nn.Sequential(
-        nn.Conv2d(1, 4, 4, 2, 1, bias=False),
-        nn.LeakyReLU(0.2, inplace=True),
-        nn.BatchNorm2d(4),
-        nn.Conv2d(4, 1, 4, 1, 0, bias=False),
-        nn.Sigmoid(),
+        nn.Conv2d(1, 4, 4, 2, 1, bias=False), nn.LeakyReLU(0.2, inplace=True), nn.BatchNorm2d(4),
+        nn.Conv2d(4, 1, 4, 1, 0, bias=False), nn.Sigmoid(),
     )
     fill_all(torch, G), fill_all(torch, D)
     criterion = nn.BCELoss()

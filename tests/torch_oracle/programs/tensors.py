@@ -30,8 +30,7 @@ def sizes(torch):
     x = torch.zeros(2, 3, 4)
     b, t, c = x.size()
     return (
-        x.size(), x.size(0), x.size(-1), x.shape[1], x.numel(), x.dim(), x.nelement(), b * t * c, len(x),
-        list(x.shape),
+        x.size(), x.size(0), x.size(-1), x.shape[1], x.numel(), x.dim(), x.nelement(), b * t * c, len(x), list(x.shape),
     )
 
 
@@ -183,15 +182,9 @@ def numpy_functions_of_tensors(torch):
 @program
 def printed(torch):
     return (
-        repr(torch.tensor([1.0, 2.0, 3.0])),
-        repr(torch.tensor([[1, 2], [3, 4]])),
-        repr(torch.tensor([True, False])),
-        repr(torch.tensor(2.5)),
-        repr(torch.tensor([1.5, 2.25])),
-        repr(torch.tensor([0.1234567, 12.5])),
-        repr(torch.tensor([])),
-        repr(torch.tensor(3)),
-        repr(torch.zeros(0, 3)),
+        repr(torch.tensor([1.0, 2.0, 3.0])), repr(torch.tensor([[1, 2], [3, 4]])), repr(torch.tensor([True, False])),
+        repr(torch.tensor(2.5)), repr(torch.tensor([1.5, 2.25])), repr(torch.tensor([0.1234567, 12.5])),
+        repr(torch.tensor([])), repr(torch.tensor(3)), repr(torch.zeros(0, 3)),
     )
 
 
@@ -332,8 +325,7 @@ def shapes_changed(torch):
     return (
         x.view(2, 3, 4).shape, x.view(-1, 8).shape, x.reshape(4, 6).T.shape, x.view(2, 3, 4).permute(2, 0, 1).shape,
         x.view(2, 3, 4).transpose(1, 2).shape, x.view(1, 24).squeeze().shape, x.unsqueeze(1).shape,
-        x.view(2, 12).flatten().shape, x.view(2, 3, 4).flatten(1).shape, x.view(2, 3, 4).mT.shape,
-        x.view(4, 6).H.shape,
+        x.view(2, 12).flatten().shape, x.view(2, 3, 4).flatten(1).shape, x.view(2, 3, 4).mT.shape, x.view(4, 6).H.shape,
     )
 
 
@@ -437,11 +429,10 @@ def matrices(torch):
     a = torch.tensor([[4.0, 1.0], [1.0, 3.0]])
     b = torch.tensor([1.0, 2.0])
     return (
-        torch.linalg.solve(a, b), torch.linalg.inv(a), torch.linalg.det(a), torch.linalg.cholesky(a), a.mv(b),
-        a.mm(a), torch.bmm(a[None], a[None]), torch.linalg.norm(a), torch.linalg.eigh(a).eigenvalues,
-        torch.linalg.eigvalsh(a), torch.linalg.matrix_rank(a), torch.linalg.cond(a), a.inverse(), a.trace(), a.diag(),
-        torch.linalg.svdvals(a), torch.baddbmm(a[None], a[None], a[None]), torch.addmv(b, a, b),
-        torch.linalg.vector_norm(b, ord=1),
+        torch.linalg.solve(a, b), torch.linalg.inv(a), torch.linalg.det(a), torch.linalg.cholesky(a), a.mv(b), a.mm(a),
+        torch.bmm(a[None], a[None]), torch.linalg.norm(a), torch.linalg.eigh(a).eigenvalues, torch.linalg.eigvalsh(a),
+        torch.linalg.matrix_rank(a), torch.linalg.cond(a), a.inverse(), a.trace(), a.diag(), torch.linalg.svdvals(a),
+        torch.baddbmm(a[None], a[None], a[None]), torch.addmv(b, a, b), torch.linalg.vector_norm(b, ord=1),
     )
 
 

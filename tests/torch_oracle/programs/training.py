@@ -47,12 +47,10 @@ def the_mnist_example(torch):
             loss.backward()
             optimizer.step()
             if batch_idx % 2 == 0:
-                said.append(
-                    "Train Epoch: {} [{}/{} ({:.0f}%)]\tLoss: {:.6f}".format(
-                        epoch, batch_idx * len(data), len(train_loader.dataset),
-                        100.0 * batch_idx / len(train_loader), loss.item(),
-                    )
-                )
+                said.append("Train Epoch: {} [{}/{} ({:.0f}%)]\tLoss: {:.6f}".format(
+                    epoch, batch_idx * len(data), len(train_loader.dataset), 100.0 * batch_idx / len(train_loader),
+                    loss.item(),
+                ))
 
     def test(model, device, test_loader):
         model.eval()
@@ -200,15 +198,11 @@ def optimizers(torch):
     found = []
     for make in (
         lambda ps: torch.optim.SGD(ps, lr=0.1, momentum=0.9, nesterov=True, weight_decay=0.01),
-        lambda ps: torch.optim.Adam(ps, lr=0.1, amsgrad=True, weight_decay=0.1),
-        lambda ps: torch.optim.AdamW(ps),
+        lambda ps: torch.optim.Adam(ps, lr=0.1, amsgrad=True, weight_decay=0.1), lambda ps: torch.optim.AdamW(ps),
         lambda ps: torch.optim.RMSprop(ps, lr=0.01, alpha=0.9, centered=True, momentum=0.5),
-        lambda ps: torch.optim.Adagrad(ps, lr=0.1),
-        lambda ps: torch.optim.Adadelta(ps, lr=0.5),
-        lambda ps: torch.optim.Adamax(ps, lr=0.1),
-        lambda ps: torch.optim.NAdam(ps, lr=0.1),
-        lambda ps: torch.optim.RAdam(ps, lr=0.1),
-        lambda ps: torch.optim.SGD(ps, lr=0.1, maximize=True),
+        lambda ps: torch.optim.Adagrad(ps, lr=0.1), lambda ps: torch.optim.Adadelta(ps, lr=0.5),
+        lambda ps: torch.optim.Adamax(ps, lr=0.1), lambda ps: torch.optim.NAdam(ps, lr=0.1),
+        lambda ps: torch.optim.RAdam(ps, lr=0.1), lambda ps: torch.optim.SGD(ps, lr=0.1, maximize=True),
         lambda ps: torch.optim.SGD(ps, 1e-2),
         lambda ps: torch.optim.Adam([{"params": ps[:1]}, {"params": ps[1:], "lr": 0.5}], lr=0.1),
     ):
@@ -227,8 +221,7 @@ def optimizers_printed(torch):
     p = torch.nn.Parameter(torch.ones(1))
     o = torch.optim.SGD([p], lr=0.1, momentum=0.9)
     return (
-        o.param_groups[0]["lr"], o.param_groups[0]["momentum"], o.defaults["lr"], sorted(o.state_dict()),
-        len(o.state),
+        o.param_groups[0]["lr"], o.param_groups[0]["momentum"], o.defaults["lr"], sorted(o.state_dict()), len(o.state),
     )
 
 
@@ -265,17 +258,14 @@ def schedules(torch):
     S = torch.optim.lr_scheduler
     found = {}
     for name, make in {
-        "step": lambda o: S.StepLR(o, 2, 0.5),
-        "multi": lambda o: S.MultiStepLR(o, [2, 4], gamma=0.1),
-        "exp": lambda o: S.ExponentialLR(o, 0.9),
-        "cosine": lambda o: S.CosineAnnealingLR(o, T_max=5, eta_min=0.01),
+        "step": lambda o: S.StepLR(o, 2, 0.5), "multi": lambda o: S.MultiStepLR(o, [2, 4], gamma=0.1),
+        "exp": lambda o: S.ExponentialLR(o, 0.9), "cosine": lambda o: S.CosineAnnealingLR(o, T_max=5, eta_min=0.01),
         "lambda": lambda o: S.LambdaLR(o, lr_lambda=lambda e: 0.95**e),
         "linear": lambda o: S.LinearLR(o, start_factor=0.1, total_iters=4),
         "onecycle": lambda o: S.OneCycleLR(o, max_lr=1.0, total_steps=8),
         "restarts": lambda o: S.CosineAnnealingWarmRestarts(o, T_0=3),
         "warm": lambda o: S.SequentialLR(o, [S.LinearLR(o, 0.1, total_iters=2), S.CosineAnnealingLR(o, 4)], [2]),
-        "poly": lambda o: S.PolynomialLR(o, total_iters=5, power=2.0),
-        "constant": lambda o: S.ConstantLR(o, 0.5, 3),
+        "poly": lambda o: S.PolynomialLR(o, total_iters=5, power=2.0), "constant": lambda o: S.ConstantLR(o, 0.5, 3),
     }.items():
         o = torch.optim.SGD([torch.ones(1, requires_grad=True)], lr=0.5, momentum=0.9)
         s, rates = make(o), []
