@@ -27,17 +27,20 @@ import re
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from operator import itemgetter
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 from minigrad.course import attempts, exercise
 from minigrad.course.attempts import Attempts
 from minigrad.course.errors import CourseError
-from minigrad.course.exercise import Exercise, Part
+from minigrad.course.exercise import Part
 from minigrad.course.journal import place
 from minigrad.course.notebook_state import NAME, NotebookState
 from minigrad.course.probe import Outcome, run_limited
 from minigrad.course.scoring import run, source_of
+from minigrad.draw.words import join_names
 
 CALL_SECONDS = 5.0  # for one call of a learner's function
 LOAD_SECONDS = 20.0  # for all cells of their notebook
@@ -50,13 +53,13 @@ class Recipe:
     """How to get something that a learner builds in an exercise.
 
     parts      the parts of the exercise that must have passed
-    course     makes the course's own version
-    learner    makes the learner's version from the names of their notebook and the course's version
+    build      makes it from the names that these parts define
+    trust      makes the learner's names, given with the course's, safe for a lesson, or raises NotUsable
     """
 
     parts: tuple[str, ...]
-    course: Callable[[], Any]
-    learner: Callable[[Names, Any], Any]
+    build: Callable[[Names], Any]
+    trust: Callable[[Names, Names], Names]
 
 
 class NotUsable(Exception):
@@ -69,44 +72,56 @@ def mine(number: str, name: str) -> Any:
     if wanted is None:
         offered = ", ".join(f'mine("{number}", "{name}")' for number, name in BUILT)
         raise CourseError(f'there is no mine("{number}", "{name}"): choose one of {offered}')
-    course = wanted.course()
+    course = solutions(number, wanted.parts)
     try:
-        built = wanted.learner(load(number, wanted.parts), course)
+        built = wanted.build(wanted.trust(load(number, wanted.parts), course))
     except NotUsable as why:
         print(f"{name}: the course's code runs here{why}.")
-        return course
+        return wanted.build(course)
     print(f"{name}: your own code of exercise {number} runs here.")
     return built
+
+
+def find_parts(number: str, names: tuple[str, ...]) -> tuple[str, list[Part]]:
+    """The name of the exercise with this number, and its parts of these names."""
+    found = next(each for each in exercise.all_exercises() if each.name.startswith(f"{number}_"))
+    return found.name, [part for part in found.parts if part.name in names]
+
+
+def solutions(number: str, parts: tuple[str, ...]) -> Names:
+    """The names that the worked solutions of these parts define, among those that the exercise gives."""
+    from minigrad import ops
+    from minigrad.graph import compiler
+
+    names: Names = {"Node": Node, "add": add} if number == "01" else {"Node": compiler.Node, "ops": ops}
+    for part in find_parts(number, parts)[1]:
+        run(part.solution, names)
+    return names
 
 
 def load(number: str, parts: tuple[str, ...]) -> Names:
     """The names that the learner's notebook defines. Raises NotUsable unless these parts passed, and pass now."""
     file = place(attempts.FILE)
-    the_exercise = next(each for each in exercise.all_exercises() if each.name.startswith(f"{number}_"))
     records = [] if file is None else attempts.attempts(file.parent)
     tried = {name: attempts.summarize(records, name) for name in parts}
     missing = [name for name, summary in tried.items() if not summary.passed or summary.broken]
     if file is None or missing:
-        raise NotUsable(f"; yours does once `check` has passed {in_words(missing)} in exercise {number}")
-    names = run_notebook(file.parent / "exercises" / f"{the_exercise.name}.ipynb", parts, the_exercise)
-    for part in (part for part in the_exercise.parts if part.name in parts):
+        raise NotUsable(f"; yours does once `check` has passed {join_names(missing)} in exercise {number}")
+    the_exercise, answered = find_parts(number, parts)
+    names = run_notebook(file.parent / "exercises" / f"{the_exercise}.ipynb", answered)
+    for part in answered:
         if exercise.check_answer(part, names).state != "pass":
             raise NotUsable(f", because what your notebook defines now does not pass `check` ({part.name})")
     return names
 
 
-def in_words(names: list[str]) -> str:
-    return " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
-
-
-def run_notebook(path: Path, parts: tuple[str, ...], the_exercise: Exercise) -> Names:
+def run_notebook(path: Path, answered: list[Part]) -> Names:
     """Run the code cells of a notebook up to the last that answers one of these parts. Returns their names."""
     try:
         cells = [cell for cell in json.loads(path.read_text("utf-8"))["cells"] if cell["cell_type"] == "code"]
         sources = [source_of(cell) for cell in cells]
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         raise NotUsable(f", because exercises/{path.name} cannot be read") from None
-    answered = [part for part in the_exercise.parts if part.name in parts]
     last = max((n for n, cell in enumerate(cells) if any(answers(cell, part) for part in answered)), default=-1)
     names: Names = {"__name__": "__main__", NAME: NotebookState(attempts=Attempts(path=None))}
     began = time.monotonic()
@@ -123,6 +138,10 @@ def answers(cell: Names, part: Part) -> bool:
     source = "".join(cell["source"])
     defined = any(re.search(rf"^(?:def|class) {name}\b|^{name}\b.*=", source, re.M) for name in part.defines)
     return defined or cell.get("id") == part.name
+
+
+def guard_functions(names: Names, course: Names) -> Names:
+    return {name: guard(name, names[name], course[name]) for name in ("my_pass", "example", "chunk") if name in course}
 
 
 def guard(name: str, theirs: Callable[..., Any], course: Callable[..., Any]) -> Callable[..., Any]:
@@ -174,51 +193,20 @@ def add(a: Node, b: Node) -> Node:
     return Node(a.data + b.data, ((a, 1.0), (b, 1.0)))
 
 
-def multiply(a: Node, b: Node) -> Node:
-    return Node(a.data * b.data, ((a, b.data), (b, a.data)))
-
-
-def order(y: Node) -> list[Node]:
-    placed, seen = [], set()
-
-    def visit(node: Node) -> None:
-        if node not in seen:
-            seen.add(node)
-            for parent, _ in node.parents:
-                visit(parent)
-            placed.append(node)
-
-    visit(y)
-    return placed
-
-
-def gradients(y: Node) -> dict[Node, float]:
-    grad = dict.fromkeys(order(y), 0.0)
-    grad[y] = 1.0
-    for node in reversed(grad):
-        for parent, slope in node.parents:
-            grad[parent] += grad[node] * slope
-    return grad
-
-
 class ValueOfNodes:
-    """A Value like mg.Value, made of the functions of exercise 01; a subclass says whose.
+    """A Value like mg.Value, made of the functions of exercise 01; a subclass says whose, in `code`.
 
     Sums, products and the walk back are theirs. The other operations have one parent, and their slopes are given.
     """
 
-    Node: Any = Node
-    add: Any = staticmethod(add)
-    multiply: Any = staticmethod(multiply)
-    gradients: Any = staticmethod(gradients)
+    code: Any
 
     def __init__(self, data: float, node: Any = None):
-        self.node = self.Node(float(data)) if node is None else node
+        self.node = self.code.Node(float(data)) if node is None else node
 
     @property
     def data(self) -> float:
-        number: float = self.node.data
-        return number
+        return self.node.data
 
     @data.setter
     def data(self, number: float) -> None:
@@ -226,7 +214,7 @@ class ValueOfNodes:
 
     @property
     def grad(self) -> float:
-        return float(getattr(self.node, "grad", 0.0))
+        return getattr(self.node, "grad", 0.0)
 
     @grad.setter
     def grad(self, number: float) -> None:
@@ -234,23 +222,23 @@ class ValueOfNodes:
 
     def backward(self) -> None:
         """Add to the grad of each node how much this value moves for a nudge of it."""
-        for node, slope in self.gradients(self.node).items():
+        for node, slope in self.code.gradients(self.node).items():
             node.grad = getattr(node, "grad", 0.0) + slope
 
     def with_slope(self, data: float, slope: float) -> ValueOfNodes:
         """A new value made from this one."""
-        return type(self)(data, self.Node(data, ((self.node, slope),)))
+        return type(self)(data, self.code.Node(data, ((self.node, slope),)))
 
     def __add__(self, other: Any) -> ValueOfNodes:
-        return type(self)(0.0, self.add(self.node, self.node_of(other)))
+        return type(self)(0.0, self.code.add(self.node, self.node_of(other)))
 
     def __mul__(self, other: Any) -> ValueOfNodes:
-        return type(self)(0.0, self.multiply(self.node, self.node_of(other)))
+        return type(self)(0.0, self.code.multiply(self.node, self.node_of(other)))
 
     __radd__, __rmul__ = __add__, __mul__
 
     def node_of(self, other: Any) -> Any:
-        return other.node if isinstance(other, ValueOfNodes) else self.Node(float(other))
+        return other.node if isinstance(other, ValueOfNodes) else self.code.Node(float(other))
 
     def __neg__(self) -> ValueOfNodes:
         return self * -1.0
@@ -283,20 +271,19 @@ class ValueOfNodes:
         return f"Value({self.data:g}, grad={self.grad:g})"
 
 
-def course_value() -> type[ValueOfNodes]:
-    return type("Value", (ValueOfNodes,), {})
+def value_of(code: Names) -> type[ValueOfNodes]:
+    """The Value of this Node, add, multiply and gradients."""
+    return type("Value", (ValueOfNodes,), {"code": SimpleNamespace(**code)})
 
 
-def learner_value(names: Names, course: type[ValueOfNodes]) -> type[ValueOfNodes]:
-    """A Value of the learner's functions. Raises NotUsable if it computes anything else than the course's."""
-    functions = {name: staticmethod(names[name]) for name in ("add", "multiply", "gradients")}
-    theirs = type("Value", (ValueOfNodes,), {"Node": names["Node"], **functions})
-    came, why = call_limited(lambda: small_network(theirs))
+def compare_values(names: Names, course: Names) -> Names:
+    """The learner's names. Raises NotUsable if their Value computes anything else than the course's."""
+    came, why = call_limited(lambda: small_network(value_of(names)))
     if why:
         raise NotUsable(f", because yours {why}")
-    if not all(math.isclose(a, b, rel_tol=1e-9) for a, b in zip(came, small_network(course))):
+    if not all(math.isclose(a, b, rel_tol=1e-9) for a, b in zip(came, small_network(value_of(course)))):
         raise NotUsable(", because yours gives other numbers for a small network")
-    return theirs
+    return names
 
 
 def small_network(value: type[ValueOfNodes]) -> list[float]:
@@ -307,26 +294,7 @@ def small_network(value: type[ValueOfNodes]) -> list[float]:
     return [loss.data, x.grad, w.grad, b.grad]
 
 
-# -- exercises 13 and 22 --------------------------------------------------------------------------
-
-
-def my_pass(graph: Any) -> Any:
-    """The pass | |x| | → |x| and |−x| → |x|, over a graph of minigrad.compiler."""
-    from minigrad import ops
-    from minigrad.graph.compiler import Node
-
-    def make(node: Any, inputs: Any) -> Any:
-        match node.op, inputs:
-            case ops.Abs(), (Node(ops.Abs() | ops.Neg(), (x,)),):
-                return Node(ops.Abs(), (x,))
-        return node.with_inputs(inputs)
-
-    return graph.rebuild(make)
-
-
-def chunk(rank: int, r: int, p: int) -> int:
-    """The number of the chunk that a rank in a ring of p sends in round r."""
-    return (rank - r) % p
+# -- exercise 22 ----------------------------------------------------------------------------------
 
 
 def ring_of(chunk: Callable[[int, int, int], int]) -> Callable[[int, int, int], Any]:
@@ -342,21 +310,10 @@ def ring_of(chunk: Callable[[int, int, int], int]) -> Callable[[int, int, int], 
     return ring
 
 
-def example(x: Any) -> Any:
-    """A function that my_pass has something to do on."""
-    return x.abs().abs() + (-x).abs()
-
-
-def function_of(name: str, course: Callable[..., Any], *parts: str) -> Recipe:
-    return Recipe(parts, lambda: course, lambda names, own: guard(name, names[name], own))
-
-
 BUILT = {
-    ("01", "Value"): Recipe(("product", "order", "gradients"), course_value, learner_value),
-    ("13", "my_pass"): function_of("my_pass", my_pass, "own_pass"),
-    ("13", "example"): function_of("example", example, "own_pass"),
-    ("22", "chunk"): function_of("chunk", chunk, "ring_by_hand"),
-    ("22", "ring"): Recipe(
-        ("ring_by_hand",), lambda: ring_of(chunk), lambda names, _: ring_of(guard("chunk", names["chunk"], chunk))
-    ),
+    ("01", "Value"): Recipe(("product", "order", "gradients"), value_of, compare_values),
+    ("13", "my_pass"): Recipe(("own_pass",), itemgetter("my_pass"), guard_functions),
+    ("13", "example"): Recipe(("own_pass",), itemgetter("example"), guard_functions),
+    ("22", "chunk"): Recipe(("ring_by_hand",), itemgetter("chunk"), guard_functions),
+    ("22", "ring"): Recipe(("ring_by_hand",), lambda names: ring_of(names["chunk"]), guard_functions),
 }
