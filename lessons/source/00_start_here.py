@@ -15,8 +15,8 @@
 #       notebook: A column of cells, some of prose and some of code. Each code cell runs where it stands and shows its
 #         result below
 #       GPT: A network that reads a text, piece by piece, and says how likely each piece is to come next. It writes by
-#         drawing a piece, adding it to the text and reading on. In use, pieces are parts of words; in this course,
-#         letters
+#         picking a piece by chance, adding it to the text and reading on. In use, pieces are parts of words; in this
+#         course, letters
 #       gradient: How many times as far the result moves as one of its numbers does, for a small nudge of that number;
 #         also the list of these for all the numbers
 # ---
@@ -162,7 +162,7 @@ mg.draw(z)
 
 # %% [markdown] slideshow={"slide_type": "fragment"}
 # It is the same graph, and now each value shows its gradient. In the first picture a dot stood there instead. A dot
-# means that the number has not been computed yet, which is not the same as 0.
+# means: there is no number here. (Here, because nobody has computed it yet.) That is not the same as 0.
 
 # %% [markdown] slideshow={"slide_type": "notes"}
 # Five minutes, counting the page before. Point at the dots of the first picture and the numbers here: a dot says that
@@ -171,10 +171,11 @@ mg.draw(z)
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## Where this leads: Alice
 #
-# A **GPT** reads a text and says how likely each letter is to come next. To write, it draws a letter, adds it to the
-# text and reads on. (Large ones use parts of words instead of letters.) Here is a small one. It has just been made, and
-# its 56,320 numbers are random. Let it carry on from *Alice was*. (The smaller browser edition lacks NumPy: there the
-# cells of this section end in an error, and you go on at [Watch it happen](#Watch-it-happen).)
+# A **GPT** reads a text and says how likely each letter is to come next. To write, it picks a letter by chance, the
+# likelier ones more often, adds it to the text and reads on. (Large ones use parts of words instead of letters.) Here
+# is a small one. It has just been made, and its 56,320 numbers are random. Let it carry on from *Alice was*. (The
+# smaller browser edition lacks NumPy: there the cells of this section end in an error, and you go on at [Watch it
+# happen](#Watch-it-happen).)
 
 # %% slideshow={"slide_type": "fragment"}
 from minigrad.course.alice import Alice
@@ -186,7 +187,8 @@ print(alice.write("Alice was ", letters=60))
 # %% [markdown] slideshow={"slide_type": "fragment"}
 # It has never read anything. So let it read 32 letters of the book and guess, at each of them, which letter comes next.
 # How badly it guessed is one number, the *loss*. From the loss, one walk back finds the gradient of all 56,320 numbers,
-# as it did for `x`, `y` and `w`. Now move every number a little *against* its gradient: the loss gets a little smaller.
+# as it did for `x`, `y` and `w`. Now move every number a little *against* its gradient, down if its gradient is
+# positive, up if it is negative: the loss gets a little smaller.
 # That is one step of training. The next cell takes 800 steps, each with eight new pieces of the book.
 #
 # Nothing else teaches it: it has no dictionary and no grammar. We count how many of the words it writes are in the
@@ -208,8 +210,10 @@ Guess(
 alice = Alice()
 loss = alice.train(steps=800, rate=0.004)
 
-# %% slideshow={"slide_type": "fragment"}
-reveal_range("words", alice.percent_of_words(), 20, 60)
+# %% tags=["nbval-ignore-output"] slideshow={"slide_type": "fragment"}
+percent = alice.percent_of_words()
+print(f"{percent} of 100 words are in the book.")
+reveal_range("words", percent, 20, 60)
 
 # %% [markdown] slideshow={"slide_type": "fragment"}
 # First it learns which letters are common, then which letters follow each other, then whole words. It makes no sense,
@@ -223,7 +227,7 @@ reveal_range("words", alice.percent_of_words(), 20, 60)
 # ### Change one number
 #
 # `rate` says how far each number moves in a step. So why not take longer steps and be done sooner? Below are 150 steps,
-# each 25 times as long. (The table above tells you what 100 and 200 of the shorter steps reached.)
+# each 25 times as long. (The lines above tell you what 100 and 200 of the shorter steps reached.)
 
 # %% slideshow={"slide_type": "fragment"}
 Guess(
@@ -274,9 +278,8 @@ graph
 
 # %% [markdown] slideshow={"slide_type": "fragment"}
 # It is a graph like that of `z`: tinted squares for what was given, operations, arrows. The difference is that each box
-# holds a whole table of numbers; *norm* is one number that says how large they are. (A dot on the right: the numbers
-# were computed and not kept. Lesson 06 says what is kept, and for how long.) What repeats is drawn as one box, marked
-# *×3*. Click it to open it, and walk about; *Fit* brings everything into view.
+# holds a whole table of numbers; *norm* is one number that says how large they are. What repeats is drawn as one box,
+# marked *×3*. Click it to open it, and walk about; *Fit* brings everything into view.
 #
 # **This box will be opened, lesson by lesson.** Each part of the picture has its lesson:
 #
@@ -284,7 +287,7 @@ graph
 # |---|---|---|
 # | arrows, and the walk back | one number for how much each number matters | 01, 02, 06 |
 # | `+` | tables added, number by number; a way around what comes before | 04, 16 |
-# | `[ ]` | a row of a table for each letter, and for each place | 17 |
+# | `[ ]` | a row of a table for each letter, and for each place; or a part of a table | 17 |
 # | *affine* | a product of tables of numbers, and an addition | 04 |
 # | *reshape*, *transpose* | the same numbers in another shape | 04, 14 |
 # | *attention* | which earlier letters each letter looks at | 16, 17 |

@@ -25,9 +25,9 @@
 # %% [markdown] slideshow={"slide_type": "slide"}
 # # 02 The chain rule, backwards
 #
-# The small GPT of lesson 00 contains more than a hundred thousand numbers. One more number says how wrong its guesses
-# are: the **loss**. Which way should each of the hundred thousand move, and how much does each of them matter? You
-# could try them one at a time, but that takes a hundred thousand runs, and then training has made a single step.
+# The small GPT of lesson 00 contains 56,320 numbers. One more number says how wrong its guesses are: the **loss**.
+# Which way should each of the 56,320 move, and how much does each of them matter? You could try them one at a time, but
+# that takes 56,320 runs, and then training has made a single step.
 #
 # This lesson finds all the answers in one walk over the graph, backwards. The walk is a dozen lines of code. It can
 # also go wrong without any error message, so we build a referee that catches it.
@@ -71,9 +71,9 @@ for name, moved_z in after_a_nudge.items():
     print(f"nudge {name}: z moves {(moved_z - z) / h:.3f} times as far")
 
 # %% [markdown] slideshow={"slide_type": "fragment"}
-# The derivative of z with respect to x, written ∂z/∂x, is this ratio for smaller and smaller nudges. The three ratios
-# together are the *gradient* of z. Nudging took four runs of `f`: one to start from, and one for each input. A million
-# inputs would take a million and one.
+# The derivative of z with respect to x, written ∂z/∂x, is this ratio for smaller and smaller nudges. Lesson 00 called
+# it the gradient of z with respect to x; all three together are also called *the gradient* of z. Nudging took four runs
+# of `f`: one to start from, and one for each input. A million inputs would take a million and one.
 
 # %% [markdown] slideshow={"slide_type": "notes"}
 # Ask before the loop runs: which of the three ratios depends on w? None of them, because a nudge passes through a sum
@@ -179,6 +179,9 @@ reveal("x + x", x.grad)
 # %% [markdown] slideshow={"slide_type": "subslide"}
 # The next cell first prints the whole of backpropagation as the engine does it. Look for the line in the middle,
 # `parent.grad += v.grad * slope`: there the gradients meet. (We come back to the lines about `before` and `earlier`.)
+#
+# `history(y)` lists y and everything it came from, parents before children; `[::-1]` turns it round. Such a list is
+# called a *topological order*.
 #
 # Suppose that line had `=` instead of `+=`. Then the later arrow would wipe out what the earlier one had brought. The
 # cell tries it on two graphs, `x * w + 1` and `x * x + x`. On which of the two will you notice?
@@ -313,7 +316,8 @@ print(f"every path, at a million visits a second: {visits * 2**44 / 1e6 / (3600 
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # Can we keep the short program, and visit each value only once, when we first meet it? That would be fast. Take s = 2x
-# and y = s + 3s, which is 8x. The function below lists the values in the order in which the program meets them.
+# and y = s + 3s, which is 8x. The function below visits first y, then its parents, then theirs, and each value only
+# once.
 
 
 # %% slideshow={"slide_type": "fragment"}
@@ -336,7 +340,7 @@ print("in topological order:", gradients(y, history(y)[::-1])[x])
 reveal("each value once", gradients(y, as_first_met(y))[x])
 
 # %% [markdown] slideshow={"slide_type": "fragment"}
-# The program met s early, along its direct arrow to y. So s passed on its 1 before the 3 had arrived by the longer
+# The walk met s early, along its direct arrow to y. So s passed on its 1 before the 3 had arrived by the longer
 # route. Walking every path is slow; visiting in the wrong order is *wrong*. A topological order, read backwards, has
 # every user before the values it uses, so a gradient is complete when it is passed on.
 
@@ -460,8 +464,8 @@ mg.draw(loss)
 # %% [markdown] slideshow={"slide_type": "subslide"}
 # **Where it breaks.** Walk back over the same graph a second time, and read the message aloud. × needs x and y for its
 # slopes, so the forward pass keeps both arrays. `backward()` frees them as it goes, because in a deep network they take
-# up most of the memory. A `mg.Value` keeps only its slopes, which are small, so it allows a second walk: v × v has the
-# derivative 6 at 3, and `.grad` adds up.
+# up most of the memory. (You still hold x and y; the graph has let go of them.) A `mg.Value` keeps only its slopes,
+# which are small, so it allows a second walk: v × v has the derivative 6 at 3, and `.grad` adds up.
 
 # %% slideshow={"slide_type": "fragment"}
 try:

@@ -66,11 +66,12 @@ from minigrad.widgets import MemoryTimeline, StaticVsDynamic
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## The graph grows line by line
 #
-# You never call a function named *build the graph*. Each operation computes its result, as in NumPy, and then writes an
-# entry into a record: which operation it was, and which operands it had. These entries are the **dynamic graph**, and
-# every run leaves a new one.
+# You never call a function named *build the graph*. Each operation computes its result, as in NumPy, and then it may
+# write an entry into a record: which operation it was, and which operands it had. These entries are the **dynamic
+# graph**, and every run leaves a new one.
 #
-# Not every operation ends up in it. This function runs five. How many of them will be in the graph of `y`?
+# Not every operation ends up in it. This function runs five. After `y = f(x, w, k)`, how many of them will be in the
+# graph of `y`?
 
 
 # %%
@@ -127,9 +128,10 @@ reveal("five ran", len(recorded(y)))
 
 # %% [markdown] slideshow={"slide_type": "subslide"}
 # Watch it grow. Click the widget, press → line by line, and look at the left-hand side. After which line is there a
-# graph, and from which line on does it hold values? The widget shows everything that runs, `k * k` and `x.exp()` too;
-# the record is the part that leads from `y` back to `x` and `w`. (On the right, the same lines build a graph first and
-# compute later. That is lesson 09.)
+# graph, and from which line on does it hold values? (From the first line on, both: there, building and computing are
+# one step.) The widget shows everything that runs, `k * k` and `x.exp()` too; the record is the part that leads from
+# `y` back to `x` and `w`, so it begins with `h = x * w`. (On the right, the same lines build a graph first and compute
+# later. That is lesson 09.)
 
 # %%
 StaticVsDynamic(f, x, w, k)
@@ -226,8 +228,8 @@ print("two losses, a pass each:", two_passes, "  their sum, one pass:", x.grad)
 # ## What forward keeps
 #
 # An entry in the record is small. What it *holds on to* can be large. Backward computes the slope of tanh from tanh's
-# result, for example, so the entry must keep that result until backward comes by. An array kept like this is a **saved
-# value**.
+# result, for example, so the entry must keep that result until backward comes by. (eˣ is its own slope.) An array kept
+# like this is a **saved value**.
 #
 # Now we measure. `x` has a million numbers, 8 MB, and Python's own tracer tells us how many arrays of that size are
 # alive. `forward` runs four operations, and three of them make an array of 8 MB. How many arrays, not counting x, are
@@ -340,10 +342,7 @@ MemoryTimeline(model, mg.nn.functional.mse_loss, mg.ones(256, 8), mg.zeros(256, 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## A second backward
 #
-# You met this error in lesson 02. Now you can read it word by word. *Reached Mul a second time*: the entry is still
-# there. *Freed what it had saved*: the arrays x and y are not.
-#
-# That was a product. What happens if we do the same with a **sum?**
+# You met this error in lesson 02, on a product:
 
 # %%
 x = mg.tensor(2.0, requires_grad=True)
@@ -354,6 +353,12 @@ try:
     product.backward()
 except mg.errors.FreedError as error:
     print(textwrap.fill(str(error), 80))
+
+# %% [markdown] slideshow={"slide_type": "fragment"}
+# Now you can read it word by word. *Reached Mul a second time*: the entry is still there. *Freed what it had saved*:
+# the entry has let go of x and y. (You still hold them; the entry cannot reach them.)
+#
+# What happens if we do the same with a **sum?**
 
 # %% slideshow={"slide_type": "fragment"}
 Predict("sum, twice", "total = x + y. What does a second total.backward() do?", options=["an error", "no error"])

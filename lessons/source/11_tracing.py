@@ -7,7 +7,7 @@
 #       - say when Python runs and when the graph alone does, and predict how often a function is traced
 #       - choose between a Python number and a tensor as argument, and say unknown lengths in a signature
 #       - find the side effects of a function that will happen once, and write them so that they happen at every call
-#       - read what AutoGraph makes of an if or a loop, and what its errors say
+#       - read what an if or a loop becomes in a graph, and what the errors say
 #     concepts: [C6, C7, C8]
 #     builds_on: [10_control_flow_in_graphs]
 #     widgets: [GraphView, StaticVsDynamic]
@@ -40,7 +40,7 @@
 # - say when Python runs and when the graph alone does, and predict how often a function is traced;
 # - choose between a Python number and a tensor as argument, and say unknown lengths in a signature;
 # - find the side effects of a function that will happen once, and write them so that they happen at every call;
-# - read what AutoGraph makes of an `if` or a loop, and what its errors say.
+# - read what an `if` or a loop becomes in a graph, and what the errors say.
 #
 # **Builds on** [10 Control flow in graphs](10_control_flow_in_graphs.ipynb). What it opens in [the picture of lesson
 # 00](00_start_here.ipynb#Where-this-leads:-Alice): the whole, written down beforehand.
@@ -230,8 +230,8 @@ reveal("random numbers", len(numbers))
 
 # %% [markdown] slideshow={"slide_type": "subslide"}
 # See it line by line. The widget calls `talkative` eagerly on the left, and traces it on the right. Go through the
-# first input, then through the second, and compare what each side *prints*. When does the line "Python says" appear on
-# the right, and when is it missing?
+# first input, then choose the second (text in place of the widget shows the first only), and compare what each side
+# *prints*. When does the line "Python says" appear on the right, and when is it missing?
 
 
 # %%
@@ -353,6 +353,8 @@ print(f"\n{results} traces: {traced.trace_count}")
 # bool, `ag.if_` does what Python's own `if` does. So one trace serves both 3 and −1. (The other generated lines are
 # housekeeping: both branches must start with the same y, or without one.) In the same way a `while` or a `for` over a
 # tensor becomes a loop node.
+#
+# So a first call has three steps: AutoGraph writes code, Python runs that code on symbols, and the graph is compiled.
 
 # %% [markdown] slideshow={"slide_type": "notes"}
 # The rule for every construct: what Python can decide during the trace, Python decides, and the graph never knows. Only
@@ -472,7 +474,9 @@ def any_step(w, rate):
     return w - rate * w
 
 
-for name in ("oluwatobiloba", *(name for name, _ in names.train)):
+every_name = [name for name, _ in names.train]
+every_name.append("oluwatobiloba")
+for name in every_name:
     read(mg.tensor(spell(name), mg.int64))
 for rows, rate in ((2, 0.3), (2, 0.2), (5, mg.tensor(0.1))):
     any_step(mg.ones(rows), rate)
@@ -511,8 +515,8 @@ for name, way in {"eager": scores, "traced": traced}.items():
 # ## What it cost, and what it saves
 
 # %% [markdown] slideshow={"slide_type": "skip"}
-# Tracing is work: Python runs on symbols, AutoGraph writes code, and the graph is compiled. We measure the first call,
-# a later call and an eager call, all for the scores of *katarzyna*. They take turns for several rounds. Where the
+# Tracing is work: AutoGraph writes code, Python runs it on symbols, and the graph is compiled. We measure the first
+# call, a later call and an eager call, all for the scores of *katarzyna*. They take turns for several rounds. Where the
 # rounds disagree, the line says *somewhere between*: then this run cannot tell.
 
 
@@ -546,7 +550,7 @@ def one_branch(x):
     return y
 
 
-@mg.function
+@mg.function(input_signature=[mg.TensorSpec((None,))])
 def growing(xs):
     out = []
     for x in xs:
@@ -563,13 +567,14 @@ for function, x in ((one_branch, mg.tensor(1.0)), (growing, mg.ones(3)), (looks_
     try:
         function(x)
     except mg.errors.MinigradError as error:
-        print(textwrap.fill(f"{type(error).__name__}: {error}", 100), end="\n\n")
+        print(textwrap.fill(f"{function.__name__}: {type(error).__name__}: {error}", 100), end="\n\n")
 
 # %% [markdown]
 # The three ways out: give `y` a value in both branches; let a tensor or `mg.lax.scan` collect the results of a loop;
-# return what you want to look at. And if you want to see what happens inside, run the function eagerly.
-# `f.python_function(x)` calls your own function, where every `print` and every debugger works.
-# `mg.graph.run_functions_eagerly(True)` does that for all functions.
+# return what you want to look at. (For a tensor of known length, up to 256 rows, the loop is unrolled and the list may
+# grow.) And if you want to see what happens inside, run the function eagerly. `f.python_function(x)` calls your own
+# function, where every `print` and every debugger works. `mg.graph.run_functions_eagerly(True)` does that for all
+# functions.
 
 # %% [markdown] slideshow={"slide_type": "skip"}
 # ## What do you remember?
