@@ -173,14 +173,12 @@ def copy_course(arguments: argparse.Namespace) -> int:
 
 
 def report(copied: lessons.CopyReport) -> None:
-    counts = {
-        "new": len(copied.new),
-        "restored": len(copied.restored),
-        "updated": len(copied.updated),
-        "edited by you and kept": len(copied.kept),
-        "as they were": len(copied.same),
-    }
-    print(f"Course folder: {copied.folder} ({', '.join(f'{n} {what}' for what, n in counts.items() if n)})")
+    files = {
+        "new": copied.new, "restored": copied.restored, "updated": copied.updated,
+        "edited by you and kept": copied.kept, "as they were": copied.same,
+    }  # fmt: skip
+    counts = ", ".join(f"{len(names)} {what}" for what, names in files.items() if names)
+    print(f"Course folder: {copied.folder} ({counts})")
     for name in copied.beside:
         print(f"A file that you edited has a new edition, saved as {name}")
 

@@ -136,15 +136,10 @@ def draw_comparison(c: Comparison) -> str:
     frame = f'width="{WIDTH}" height="{bottom + BELOW}" viewBox="0 0 {WIDTH} {bottom + BELOW}"'
     look = f'{FONT} fill="currentColor" style="max-width:100%;height:auto;display:block"'
     label = escape(f"{c.of}: what it should give, and what it gave. {c.words}", quote=True)
-    return "".join(
-        [
-            f'<svg xmlns="http://www.w3.org/2000/svg" role="img" aria-label="{label}" {frame} {look}>',
-            axis(low, high, y),
-            f'<g stroke="{WANTED}" fill="none" stroke-width="2">{wanted}</g>',
-            f'<g stroke="{CAME}" fill="{CAME}">{line}{apart}{came}</g>',
-            marks(c, across, bottom),
-            "</svg>",
-        ]
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" role="img" aria-label="{label}" {frame} {look}>'
+        f'{axis(low, high, y)}<g stroke="{WANTED}" fill="none" stroke-width="2">{wanted}</g>'
+        f'<g stroke="{CAME}" fill="{CAME}">{line}{apart}{came}</g>{marks(c, across, bottom)}</svg>'
     )
 
 

@@ -57,6 +57,7 @@ def first_notebook(folder: Path) -> str:
 def lab_command(folder: Path, options: Sequence[str], presented: str = "", opened: str = FIRST) -> list[str]:
     """The command line. The user's own options come last and so take precedence."""
     shell = os.environ.get("SHELL") if os.name == "posix" else None
+    page_config = {"page_config_data": {"minigradPresent": presented}}
     return [
         *(sys.executable, "-P", "-m", "jupyterlab"),  # -P: do not import json.py from the current folder
         *(["--allow-root"] if os.name == "posix" and os.geteuid() == 0 else []),
@@ -68,11 +69,7 @@ def lab_command(folder: Path, options: Sequence[str], presented: str = "", opene
         # Without a tty, JupyterLab's terminals would be login shells, which set their own PATH, without `minigrad`.
         *([f"--ServerApp.terminado_settings={ {'shell_command': [shell]}!r}"] if shell else []),
         # The name is not part of the URL, because Jupyter appends a token to the URL.
-        *(
-            [f"--ServerApp.tornado_settings={ {'page_config_data': {'minigradPresent': presented}}!r}"]
-            if presented
-            else []
-        ),
+        *([f"--ServerApp.tornado_settings={page_config!r}"] if presented else []),
         *options,
     ]
 
@@ -100,8 +97,5 @@ def addresses(folder: Path) -> list[str]:
         return []  # jupyter_server takes two seconds to import
     from jupyter_server.serverapp import list_running_servers
 
-    return [
-        f"{server['url']}lab?token={server['token']}"
-        for server in list_running_servers()
-        if Path(server["root_dir"]).resolve() == folder.resolve()
-    ]
+    servers = [each for each in list_running_servers() if Path(each["root_dir"]).resolve() == folder.resolve()]
+    return [f"{server['url']}lab?token={server['token']}" for server in servers]

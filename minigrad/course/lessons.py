@@ -32,54 +32,31 @@ from minigrad.course.errors import CourseError
 from minigrad.engine.base.whole_file import replace_file
 
 SHIPPED = (
-    "lessons/*.ipynb",
-    "lessons/*.md",
-    "lessons/*.svg",
-    "lessons/data/**/*",
-    "exercises/*.ipynb",
-    "exercises/data/**/*",
-)
+    "lessons/*.ipynb", "lessons/*.md", "lessons/*.svg", "lessons/data/**/*", "exercises/*.ipynb", "exercises/data/**/*",
+)  # fmt: skip
 STATE = ".minigrad.json"  # in the learner's folder: the digest of each file as it was last shipped
 FIRST = "lessons/00_start_here.ipynb"
 TITLES = {  # of the lessons, in order; the headers in lessons/source say the same
-    "00_start_here": "Start here",
-    "01_what_a_graph_is": "What a computation graph is",
-    "02_chain_rule_backwards": "The chain rule, backwards",
-    "03_train_a_network": "Train a network",
-    "04_tensors": "A whole array is one node",
-    "05_two_directions": "Two directions",
-    "06_the_dynamic_graph": "The dynamic graph",
-    "07_tapes_and_transforms": "Tapes and transforms",
-    "08_a_graph_for_each_input": "A graph for each input",
-    "09_define_then_run": "Define, then run",
-    "10_control_flow_in_graphs": "Control flow in graphs",
-    "11_tracing": "Tracing",
-    "12_three_ways": "Three ways to run one model",
-    "13_optimising_a_graph": "Optimising a graph",
-    "14_memory_and_schedule": "Memory and schedule",
-    "15_compiled_code": "Compiled code",
-    "16_where_the_bytes_go": "Where the bytes go",
-    "17_what_grows_how": "What grows how",
-    "18_flops_are_not_time": "FLOPs are not time",
-    "19_smaller": "Smaller",
-    "20_sixteen_bits": "Sixteen bits",
-    "21_twice_to_keep_less": "Twice, to keep less",
+    "00_start_here": "Start here", "01_what_a_graph_is": "What a computation graph is",
+    "02_chain_rule_backwards": "The chain rule, backwards", "03_train_a_network": "Train a network",
+    "04_tensors": "A whole array is one node", "05_two_directions": "Two directions",
+    "06_the_dynamic_graph": "The dynamic graph", "07_tapes_and_transforms": "Tapes and transforms",
+    "08_a_graph_for_each_input": "A graph for each input", "09_define_then_run": "Define, then run",
+    "10_control_flow_in_graphs": "Control flow in graphs", "11_tracing": "Tracing",
+    "12_three_ways": "Three ways to run one model", "13_optimising_a_graph": "Optimising a graph",
+    "14_memory_and_schedule": "Memory and schedule", "15_compiled_code": "Compiled code",
+    "16_where_the_bytes_go": "Where the bytes go", "17_what_grows_how": "What grows how",
+    "18_flops_are_not_time": "FLOPs are not time", "19_smaller": "Smaller",
+    "20_sixteen_bits": "Sixteen bits", "21_twice_to_keep_less": "Twice, to keep less",
     "22_many_workers_one_gradient": "Many workers, one gradient",
-    "23_one_model_many_workers": "One model, many workers",
-    "24_out_of_python": "Out of Python",
-    "25_a_small_gpt": "A small GPT",
-    "90_gallery": "The gallery of widgets",
-}
+    "23_one_model_many_workers": "One model, many workers", "24_out_of_python": "Out of Python",
+    "25_a_small_gpt": "A small GPT", "90_gallery": "The gallery of widgets",
+}  # fmt: skip
 FEW = 3  # names listed in a message
 KERNEL_SAYS = {  # as the kernel reports it; if a notebook lacks this, JupyterLab adds it and asks to save
-    "name": "python",
-    "version": sys.version.split()[0],
-    "mimetype": "text/x-python",
-    "codemirror_mode": {"name": "ipython", "version": 3},
-    "pygments_lexer": "ipython3",
-    "nbconvert_exporter": "python",
-    "file_extension": ".py",
-}
+    "name": "python", "version": sys.version.split()[0], "mimetype": "text/x-python", "file_extension": ".py",
+    "codemirror_mode": {"name": "ipython", "version": 3}, "pygments_lexer": "ipython3", "nbconvert_exporter": "python",
+}  # fmt: skip
 
 PACKAGE = Path(__file__).resolve().parents[1]
 

@@ -199,16 +199,12 @@ def standing(folder: Path | None) -> Standing:
     answers = [] if folder is None else progress.answers(folder)
     quizzes = {path.stem: len(quiz.quiz(path.stem)) for path in sorted(quiz.FOLDER.glob("*.toml"))}
     asked = [record for record in answers if quiz_of(record, quizzes) is None]
-    lessons = dict.fromkeys(record["notebook"] for record in asked)
+    of_lesson = {name: [r for r in asked if r["notebook"] == name] for name in sorted({r["notebook"] for r in asked})}
+    of_quiz = {name: [r for r in answers if quiz_of(r, quizzes) == name] for name in quizzes}
     return Standing(
         tuple(work(each, tried) for each in exercise.all_exercises()),
-        tuple(
-            count_questions(name, [record for record in asked if record["notebook"] == name])
-            for name in sorted(lessons)
-        ),
-        tuple(
-            count_questions(name, [r for r in answers if quiz_of(r, quizzes) == name], n) for name, n in quizzes.items()
-        ),
+        tuple(count_questions(name, records) for name, records in of_lesson.items()),
+        tuple(count_questions(name, records, quizzes[name]) for name, records in of_quiz.items()),
         last_notebook(tried, answers),
     )
 

@@ -83,13 +83,9 @@ def round_cut(say: str, sent: Sequence[Message], held: np.ndarray, total: np.nda
     """The cut after one round: the chunks that changed, and which of them are complete."""
     to = dict.fromkeys((m.to, c) for m in sent for c in range(len(held))[m.part])
     source = [part(m.source, c) for m in sent for c in range(len(held))[m.part]]
-    return Cut(
-        PHASES[1] if any(m.add for m in sent) else PHASES[2],
-        say,
-        text={part(i, c): number(held[i, c]) for i, c in to},
-        on={"forward": [part(i, c) for i, c in to if np.isclose(held[i, c], total[c], equal_nan=True)]},
-        hot={"hot": [part(i, c) for i, c in to], "source": source},
-    )
+    phase, text = PHASES[1 if any(m.add for m in sent) else 2], {part(i, c): number(held[i, c]) for i, c in to}
+    complete = [part(i, c) for i, c in to if np.isclose(held[i, c], total[c], equal_nan=True)]
+    return Cut(phase, say, text=text, on={"forward": complete}, hot={"hot": [*text], "source": source})
 
 
 def describe_message(m: Message, n: int) -> str:

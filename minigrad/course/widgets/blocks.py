@@ -42,17 +42,9 @@ def grid(
     beside = [text("mg-number", LABEL - 8, middle + i * (height + 6), words) for i, words in enumerate(rows)]
     above = [text("mg-sign mg-dim", LABEL + (i + 0.5) * width, HEAD - 8, words) for i, words in enumerate(columns)]
     shape = f'width="{frame[0]}" height="{frame[1]}" viewBox="0 0 {frame[0]} {frame[1]}"'
-    return "\n".join(
-        [
-            f'<svg xmlns="http://www.w3.org/2000/svg" class="mg-picture" role="img" {shape}>',
-            f"<title>{escape(title)}</title>",
-            f"<style>{STYLE}</style>",
-            *beside,
-            *above,
-            *(draw_block(block, width, height) for block in blocks),
-            "</svg>",
-        ]
-    )
+    head = f'<svg xmlns="http://www.w3.org/2000/svg" class="mg-picture" role="img" {shape}>'
+    labels = [f"<title>{escape(title)}</title>", f"<style>{STYLE}</style>", *beside, *above]
+    return "\n".join([head, *labels, *(draw_block(block, width, height) for block in blocks), "</svg>"])
 
 
 def draw_block(block: Block, width: float, height: float) -> str:

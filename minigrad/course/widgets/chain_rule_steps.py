@@ -67,14 +67,8 @@ class Step:
 def steps_of(replay: Replay) -> list[Step]:
     """The whole run: built, forward box by box, backward arrow by arrow, done."""
     picture = replay.picture
-    computed = [box for box in picture.boxes if box.kind == "op"]
-    steps = [
-        opening_step(picture),
-        *leaf_steps(picture),
-        *(forward(replay, box) for box in computed),
-        *backward(replay),
-        final_step(replay),
-    ]
+    computed = [forward(replay, box) for box in picture.boxes if box.kind == "op"]
+    steps = [opening_step(picture), *leaf_steps(picture), *computed, *backward(replay), final_step(replay)]
     return with_bytes(steps, replay.sizes) if replay.frees else steps
 
 
@@ -128,17 +122,9 @@ def forward(replay: Replay, box: Box) -> Step:
         say += " Backward needs no number from here: nothing is saved."
     arrows = tuple(arrow.id for arrow in picture.arrows_into[box.id])
     sources = tuple(x.id for x in operands)
-    return Step(
-        "forward",
-        say,
-        box.id,
-        arrows,
-        sources,
-        values={box.id: box.value},
-        value_heats=heats([box]),
-        kept=read,
-        equations=equations,
-    )
+    values, hot = {box.id: box.value}, heats([box])
+    about = "forward", say, box.id, arrows, sources
+    return Step(*about, values=values, value_heats=hot, kept=read, equations=equations)
 
 
 def backward(replay: Replay) -> list[Step]:
@@ -199,19 +185,12 @@ def share_step(replay: Replay, share: Share, more_to_come: bool, freed: list[str
     if freed:
         say += describe_freed(replay, freed)
     return Step(
-        "backward",
-        say,
-        arrow.tail,
-        (arrow.id,),
-        (arrow.head,),
+        "backward", say, arrow.tail, (arrow.id,), (arrow.head,),
         grads={arrow.tail: f"{share.after} + …" if more_to_come else share.after},
         grad_heats={arrow.tail: share.heat} if share.heat is not None else {},
-        numbers={arrow.id: shorten(label, LONGEST_LABEL)},
-        formulas={arrow.id: shorten(formula, LONGEST_FORMULA)},
-        freed=tuple(freed),
-        equations=equations,
-        question=share_question(picture, share),
-    )
+        numbers={arrow.id: shorten(label, LONGEST_LABEL)}, formulas={arrow.id: shorten(formula, LONGEST_FORMULA)},
+        freed=tuple(freed), equations=equations, question=share_question(picture, share),
+    )  # fmt: skip
 
 
 def describe_sum(called: str, uses: int, share: Share) -> tuple[str, tuple[Equation, ...]]:

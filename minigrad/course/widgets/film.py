@@ -113,14 +113,9 @@ class Film(SteppedWidget):
         """reels    one for each combination of the choices; the last choice varies fastest"""
         assert len(reels) == prod(len(each.options) for each in choices)
         films = [reel.plain() for reel in reels]
-        super().__init__(
-            label=label,
-            phases=list(phases),
-            films=films,
-            choices=[{"label": each.label, "options": list(each.options)} for each in choices],
-            choice=[0] * len(choices),
-            steps=films[0]["steps"],
-        )
+        options = [{"label": each.label, "options": list(each.options)} for each in choices]
+        traits = {"films": films, "choices": options, "choice": [0] * len(choices), "steps": films[0]["steps"]}
+        super().__init__(label=label, phases=list(phases), **traits)
 
     @property
     def svg(self) -> str:

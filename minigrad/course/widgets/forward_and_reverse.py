@@ -41,13 +41,10 @@ class ForwardAndReverse(Film):
     def __init__(self, f: Callable[..., Any], *inputs: Any):
         both = BothModes(f, inputs)
         name = getattr(f, "__name__", "f")
-        n, m = len(both.columns), len(both.rows)
-        super().__init__(
-            f"{name if name.isidentifier() else 'f'}, {pluralize(n, 'input', 'inputs')} and "
-            f"{pluralize(m, 'output', 'outputs')}: forward mode beside reverse mode",
-            PHASES,
-            [Reel([*panels(both, TANGENT), *panels(both, COTANGENT)], list(cuts(both)))],
-        )
+        called = name if name.isidentifier() else "f"
+        ends = f"{pluralize(len(both.columns), 'input', 'inputs')} and {pluralize(len(both.rows), 'output', 'outputs')}"
+        reel = Reel([*panels(both, TANGENT), *panels(both, COTANGENT)], list(cuts(both)))
+        super().__init__(f"{called}, {ends}: forward mode beside reverse mode", PHASES, [reel])
 
 
 # -- the panels -----------------------------------------------------------------------------------------------
@@ -88,13 +85,10 @@ def jacobian(both: BothModes, side: str) -> str:
 def cuts(both: BothModes) -> Iterator[Cut]:
     n, m = len(both.columns), len(both.rows)
     one, other = "it" if m == 1 else f"each of the {m}", "that" if n == 1 else f"each of the {n}"
+    ends = f"What goes in: {join_names(both.columns)}. What comes out: {join_names(both.rows)}."
+    asks = f"How does {one} move with {other}? That is {pluralize(n * m, 'derivative', 'derivatives')}"
     counts = {"fcount": f"passes: 0 of {n}", "rcount": f"passes: 0 of {m}"}
-    yield Cut(
-        PHASES[0],
-        f"What goes in: {join_names(both.columns)}. What comes out: {join_names(both.rows)}. How does {one} move "
-        f"with {other}? That is {pluralize(n * m, 'derivative', 'derivatives')}, found in two ways.",
-        text=counts,
-    )
+    yield Cut(PHASES[0], f"{ends} {asks}, found in two ways.", text=counts)
     for i, each in enumerate(both.pushed):
         yield from forward_pass_cuts(both, i, each)
     for j, each in enumerate(both.pulled):
@@ -108,22 +102,16 @@ def forward_pass_cuts(both: BothModes, i: int, each: Pass) -> Iterator[Cut]:
     given = [box for box in picture.boxes if box.kind == "leaf" and box.id in each.moved]
     texts = {f"f{box.id} moved": each.moved[box.id] if box in given else UNKNOWN for box in moving(picture, each)}
     others = " All others stand still: 0." if len(both.columns) > 1 else ""
-    yield Cut(
-        PHASES[1],
-        f"Pass {i + 1} of {len(both.pushed)}: nudge {each.of}. Its tangent is 1.{others}",
-        text={**texts, "fcount": f"passes: {i + 1} of {len(both.pushed)}"},
-        hot={"hot": [f"f{box.id}" for box in given]},
-    )
+    texts["fcount"] = f"passes: {i + 1} of {len(both.pushed)}"
+    say = f"Pass {i + 1} of {len(both.pushed)}: nudge {each.of}. Its tangent is 1.{others}"
+    yield Cut(PHASES[1], say, text=texts, hot={"hot": [f"f{box.id}" for box in given]})
     for box in picture.boxes:
         if box.kind == "op":
-            arrows = picture.arrows_into[box.id]
-            yield Cut(
-                PHASES[1],
-                f"The tangent of {box.display_name} = {picture.formula(box)} is {each.moved[box.id]}, "
-                f"for each 1 that {each.of} moves.",
-                text={f"f{box.id} moved": each.moved[box.id]},
-                hot={"hot": [f"f{box.id}", *(f"f{arrow.id}" for arrow in arrows)]},
-            )
+            arrows, moved = picture.arrows_into[box.id], each.moved[box.id]
+            tangent = f"The tangent of {box.display_name} = {picture.formula(box)} is {moved}"
+            say, texts = f"{tangent}, for each 1 that {each.of} moves.", {f"f{box.id} moved": moved}
+            hot = [f"f{box.id}", *(f"f{arrow.id}" for arrow in arrows)]
+            yield Cut(PHASES[1], say, text=texts, hot={"hot": hot})
     column = {f"fJ{j},{i}": number(float(x)) for j, x in enumerate(both.forward[:, i])}
     entries = join_names([f"∂{y}/∂{each.of} = {x}" for y, x in zip(both.rows, column.values())])
     yield Cut(PHASES[1], f"A column of the Jacobian: {entries}.", text=column, hot={"hot": [*column]})
@@ -135,25 +123,19 @@ def reverse_pass_cuts(both: BothModes, j: int, each: Pass) -> Iterator[Cut]:
     texts = {f"r{box.id} moved": UNKNOWN for box in moving(picture, each)}
     ends = [both.place[node] for node in both.ends]
     others = " The cotangents of all other outputs are 0." if len(both.rows) > 1 else ""
-    yield Cut(
-        PHASES[2],
-        f"Pass {j + 1} of {len(both.pulled)}: ask what {each.of} owes to everything. Its own cotangent is 1.{others}",
-        text=texts
-        | {f"r{end} moved": each.moved[end] for end in ends if not picture.uses[end]}
-        | {"rcount": f"passes: {j + 1} of {len(both.pulled)}"},
-        hot={"back": [f"r{end}" for end in ends]},
-    )
+    texts |= {f"r{end} moved": each.moved[end] for end in ends if not picture.uses[end]}
+    texts["rcount"] = f"passes: {j + 1} of {len(both.pulled)}"
+    asks = f"Pass {j + 1} of {len(both.pulled)}: ask what {each.of} owes to everything."
+    say = f"{asks} Its own cotangent is 1.{others}"
+    yield Cut(PHASES[2], say, text=texts, hot={"back": [f"r{end}" for end in ends]})
     for box in reversed(moving(picture, each)):
         users = [arrow for arrow in picture.arrows if arrow.tail == box.id]
         if users:
             added = f" Its {len(users)} shares were added." if len(users) > 1 else ""
-            yield Cut(
-                PHASES[2],
-                f"The cotangent of {box.display_name} is {each.moved[box.id]}: what {each.of} moves for each 1 that "
-                f"{box.display_name} moves.{added}",
-                text={f"r{box.id} moved": each.moved[box.id]},
-                hot={"back": [f"r{box.id}", *(f"r{arrow.id}" for arrow in users)]},
-            )
+            name, moved = box.display_name, each.moved[box.id]
+            say = f"The cotangent of {name} is {moved}: what {each.of} moves for each 1 that {name} moves.{added}"
+            back = [f"r{box.id}", *(f"r{arrow.id}" for arrow in users)]
+            yield Cut(PHASES[2], say, text={f"r{box.id} moved": moved}, hot={"back": back})
     row = {f"rJ{j},{i}": number(float(x)) for i, x in enumerate(both.reverse[j])}
     entries = join_names([f"∂{each.of}/∂{x} = {g}" for x, g in zip(both.columns, row.values())])
     yield Cut(PHASES[2], f"A row of the Jacobian: {entries}.", text=row, hot={"back": [*row]})

@@ -67,15 +67,8 @@ class GradientDescent(SteppedWidget):
     sheets = "stepper", "charts", "slider", "gradient_descent"
     looks = STYLE + LOOKS + TRAIL
 
-    shown = (
-        *SteppedWidget.shown,
-        "names",
-        "words",
-        "axes",
-        "picture",
-        "program",
-        *("start", "rate", "momentum", "longest"),
-    )
+    settings = ("start", "rate", "momentum", "longest")
+    shown = (*SteppedWidget.shown, "names", "words", "axes", "picture", "program", *settings)
     names: traitlets.List[str] = traitlets.List().tag(sync=True)
     words: traitlets.Dict[str, str] = traitlets.Dict().tag(sync=True)
     axes: traitlets.List[Any] = traitlets.List().tag(sync=True)  # [low, high, pixel of low, pixel of high]
@@ -118,7 +111,7 @@ class GradientDescent(SteppedWidget):
             longest=longest,
         )
 
-    @traitlets.observe("start", "rate", "momentum", "longest")
+    @traitlets.observe(*settings)
     def _walk(self, _: Any) -> None:
         points = [{"at": at, "value": value_at(self.f, at)} for at in self._path] if self._path else self._descend()
         if not points:
@@ -202,11 +195,10 @@ def words(names: Sequence[str], value: str, is_walked: bool) -> dict[str, str]:
     """Format strings: the sentence about a step, and a sentence for each way in which the descent can end."""
     where, height = f"{format_tuple(names)} = {{at}}{{where}}", f"{value} {{value}}."
     slopes = "slope {slopes}" if len(names) == 1 else "gradient {slopes}"
+    step = f"Step {{n}}: {where}; {slopes}, {height} It moves by {{move}}."
     return {
         "value": value,
-        "step": f"Step {{n}}: {where}; {slopes}, {height} It moves by {{move}}."
-        if is_walked
-        else f"Point {{n}}: {where}; {height}",
+        "step": step if is_walked else f"Point {{n}}: {where}; {height}",
         "outside": ", outside the picture",
         "end": f"{'After {n} steps' if is_walked else 'The path ends'}: {where}; {height}",
         "away": "It runs away: after {n} steps the next one is ten pictures off. Take a smaller learning rate.",

@@ -187,17 +187,11 @@ def rows(overview: Overview, number: Mapping[Group, int]) -> list[Plain]:
         {"in": around[i], **dict(zip(FIELDS, fields(entry))), "bytes": -1 if entry.nbytes is None else entry.nbytes}
         for i, entry in enumerate(entries)
     )
-    groups = (
-        {
-            "in": around[group],
-            "kind": group.kind,
-            "sign": group.label if group.kind == "repeat" else "",
-            "name": group.of if group.kind == "repeat" else group.label,
-            "spec": overview.size(group),
-            "ops": len(group.ops(entries)),
-        }
-        for group in number
-    )
+    groups = []
+    for group in number:
+        sign, name = (group.label, group.of) if group.kind == "repeat" else ("", group.label)
+        about = {"in": around[group], "kind": group.kind, "sign": sign, "name": name}
+        groups.append({**about, "spec": overview.size(group), "ops": len(group.ops(entries))})
     return [{key: value for key, value in row.items() if value not in ("", False)} for row in (*nodes, *groups)]
 
 

@@ -256,14 +256,9 @@ def cuts(names: dict[int, str], entries: Sequence[Moment]) -> list[Cut]:
         words = {f"now {name}": f"{entry.live[i]:,}" for i, name in names.items()}
         words |= {"now total": f"{entry.total:,}", "so far": f"{peak:,}"}
         so_far = "the peak so far" if rises else f"peak so far {peak:,}"
-        found.append(
-            Cut(
-                entry.phase,
-                f"{entry.what[0].upper()}{entry.what[1:]}. Alive: {entry.total:,} bytes, {so_far}.",
-                text={key: each for key, each in words.items() if shown.get(key) != each},
-                hot={"here": [f"at {k}"]},
-            )
-        )
+        say = f"{entry.what[0].upper()}{entry.what[1:]}. Alive: {entry.total:,} bytes, {so_far}."
+        changed = {key: each for key, each in words.items() if shown.get(key) != each}
+        found.append(Cut(entry.phase, say, text=changed, hot={"here": [f"at {k}"]}))
         shown = words
     return found
 
@@ -323,9 +318,8 @@ def numbers(names: dict[int, str], entries: Sequence[Moment]) -> str:
 
 def peak_table(way: Any, peaks: dict[Any, int]) -> str:
     """A table of the peak of each run; the row of the run shown is marked."""
-    rows = [
-        f'<tr{" aria-current=true" * (each == way)}><th scope="row">{each}{" (shown)" * (each == way)}</th>'
-        f"<td>{peak:,}</td></tr>"
-        for each, peak in peaks.items()
-    ]
+    rows = []
+    for each, peak in peaks.items():
+        mark, shown = (" aria-current=true", " (shown)") if each == way else ("", "")
+        rows.append(f'<tr{mark}><th scope="row">{each}{shown}</th><td>{peak:,}</td></tr>')
     return table(["run", "peak bytes"], rows)

@@ -129,13 +129,8 @@ def cuts(scenes: Sequence[Scene], idle: Sequence[str], worth: Callable[[PassResu
         fresh = [after.id(new[key]) for key in changed]
         rest = "puts nothing in" if out else "puts the ops into another order"
         puts = f"puts in, or changes, {signs(new, changed)}" if changed else rest
-        yield Cut(
-            "",
-            f"{name} {puts}. Now: {worth(after.step)}.",
-            scene=after.name,
-            on={"ran": [f"row {before.n}"]},
-            hot={"hot": [*fresh, f"row {after.n}"]},
-        )
+        say, looks = f"{name} {puts}. Now: {worth(after.step)}.", {"hot": [*fresh, f"row {after.n}"]}
+        yield Cut("", say, scene=after.name, on={"ran": [f"row {before.n}"]}, hot=looks)
     rest = f" Nothing to change for {join_names(list(idle))}." if idle else ""
     yield Cut("", f"The code that is generated from it is below.{rest}", off={"gone": ["code"]})
 

@@ -170,26 +170,16 @@ def reel(
     x = across(low, high, "size of the scaled gradient", words=power, marks=range(low + -low % 8, high, 8))
     most = int(np.bincount(sizes - sizes.min()).max())
     y = upwards(0, most * 1.2, "gradients", words=compact)
-    pictures = [draw_histogram(format, gradients, sizes, k, x, y) for k in EXPONENTS]
-    scenes = "".join(
-        f'<div data-scene="scale {k}"{" hidden" * (k > 0)}>{each}</div>' for k, each in zip(EXPONENTS, pictures)
-    )
+    pictures = ((k, draw_histogram(format, gradients, sizes, k, x, y)) for k in EXPONENTS)
+    scenes = "".join(f'<div data-scene="scale {k}"{" hidden" * (k > 0)}>{each}</div>' for k, each in pictures)
     panels = [
         Panel(f"How large they are, and what {format.name} makes of them", scenes),
         Panel("The same in numbers", listing(format, counts, chosen)),
     ]
-    left_out = given - gradients.size
-    cuts = [
-        Cut(
-            "",
-            f"{describe_fates(format, k, counts[format.name, k])}{opening(format, left_out) if k == 0 else ''}",
-            scene=f"scale {k}",
-            hot={"hot": [f"scale {k}"]},
-        )
-        for k in EXPONENTS
-    ]
-    last = f"scale {chosen}"
-    return Reel(panels, [*cuts, Cut("", verdict(format, counts, chosen), scene=last, hot={"hot": [last]})])
+    say = {f"scale {k}": describe_fates(format, k, counts[format.name, k]) for k in EXPONENTS}
+    say["scale 0"] += opening(format, given - gradients.size)
+    cuts = [*say.items(), (f"scale {chosen}", verdict(format, counts, chosen))]
+    return Reel(panels, [Cut("", words, scene=scale, hot={"hot": [scale]}) for scale, words in cuts])
 
 
 def power(k: float) -> str:

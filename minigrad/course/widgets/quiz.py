@@ -84,11 +84,8 @@ class Quiz(Form):
             one = self._predictions[item.question.name]
             kept = one.locked_record
             assert kept is not None
-            results[item.question.name] = {
-                "right": item.question.right(kept["answer"], item.right),
-                "answer": item.right,
-                "says": item.said_of(kept["answer"]),
-            }
+            right, says = item.question.right(kept["answer"], item.right), item.said_of(kept["answer"])
+            results[item.question.name] = {"right": right, "answer": item.right, "says": says}
         self.results = results  # before `show`, which calls refresh again
         for item in self._items:
             self._predictions[item.question.name].show(item.right)
@@ -99,11 +96,9 @@ class Quiz(Form):
         lines = [f"Quiz {self.label}. {self.score}"]
         for n, item in enumerate(self._items, 1):
             asked, kept = item.question, self._predictions[item.question.name].locked_record
-            state = (
-                f"You say {asked.format_answer(kept['answer'])} ({kept['confidence']})."
-                if kept
-                else f"{asked.expected_form}."
-            )
+            state = f"{asked.expected_form}."
+            if kept:
+                state = f"You say {asked.format_answer(kept['answer'])} ({kept['confidence']})."
             lines += [f"{n}. {asked.text}", f"   {state[0].upper()}{state[1:]}"]
             lines += [f"   {' '.join(self.results[asked.name]['says'])}"] if self.results else []
         return "\n".join(lines)

@@ -29,13 +29,11 @@ class Roofline(ChartFilm):
     """
 
     def __init__(self, f: Callable[..., Any] | Found, *args: Any, machine: Machine | None = None):
-        found = (
-            f
-            if isinstance(f, Found)
-            else under_roofs(
-                getattr(f, "__name__", type(f).__name__), *trace_for_widget("Roofline", f, args, LARGEST), machine
-            )
-        )
+        if isinstance(f, Found):
+            found = f
+        else:
+            traced = trace_for_widget("Roofline", f, args, LARGEST)
+            found = under_roofs(getattr(f, "__name__", type(f).__name__), *traced, machine)
         most = max(map(len, found.points.values()), default=0)
         if not 1 <= most <= LARGEST:
             raise ValueError(f"Roofline shows 1 to {LARGEST} ops, and this graph has {most}: trace another part")
@@ -68,26 +66,14 @@ class Roofline(ChartFilm):
 
 def reel(found: Sequence[Point], machine: Machine, xy: tuple[Axis, Axis]) -> Reel:
     """The film of one graph."""
-    panels = [
-        Panel("Measured, under the roofs", draw_roofline(found, machine, *xy)),
-        Panel("The same in numbers", listing(found)),
-    ]
+    drawn, s = draw_roofline(found, machine, *xy), "s" * (len(found) == 1)
     total, whole = sum(point.seconds for point in found), sum(point.nbytes for point in found)
-    first = Cut(
-        "",
-        f"{machine.summary} {pluralize(len(found), 'op', 'ops')} "
-        f"move{'s' * (len(found) == 1)} {whole:,} bytes and together take{'s' * (len(found) == 1)} {took(total)}.",
-    )
-    cuts = [
-        Cut(
-            "",
-            f"{accounts(point)}. {verdict(point, machine)}",
-            on={"ran": [f"p{i}"]},
-            hot={"here": [f"p{i}", f"row {i}"]},
-        )
-        for i, point in enumerate(found)
-    ]
-    return Reel(panels, [first, *cuts])
+    ops = f"{pluralize(len(found), 'op', 'ops')} move{s} {whole:,} bytes and together take{s} {took(total)}."
+    cuts = [Cut("", f"{machine.summary} {ops}")]
+    for i, point in enumerate(found):
+        say = f"{accounts(point)}. {verdict(point, machine)}"
+        cuts.append(Cut("", say, on={"ran": [f"p{i}"]}, hot={"here": [f"p{i}", f"row {i}"]}))
+    return Reel([Panel("Measured, under the roofs", drawn), Panel("The same in numbers", listing(found))], cuts)
 
 
 def listing(found: Sequence[Point]) -> str:

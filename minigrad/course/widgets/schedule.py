@@ -60,10 +60,11 @@ class Schedule(ChartFilm):
             raise ValueError(f"workers must be distinct integers from 1 to 8, such as (1, 2, 4); got {workers!r}")
         graph, arrays = trace_for_widget("Schedule", f, args, LARGEST)
         taken = measure_ops(graph, arrays)
-        sources: list[tuple[str, Seconds]] = [
-            (TIMES[0], estimate),
-            (TIMES[1], lambda node: taken.get(node, 0.0) if node.inputs and not node.op.is_view else 0.0),
-        ]
+
+        def seconds_of(node: Node) -> float:
+            return taken.get(node, 0.0) if node.inputs and not node.op.is_view else 0.0
+
+        sources: list[tuple[str, Seconds]] = [*zip(TIMES, (estimate, seconds_of))]
         self.schedules = {(n, times): schedule(graph, n, seconds) for n in counts for times, seconds in sources}
         paths = {
             times: [node for node in critical_path(graph, seconds) if not node.op.is_view] for times, seconds in sources
@@ -109,26 +110,20 @@ def cuts(plan: Planned, slots: Sequence[ScheduledNode], path: Sequence[Node], ti
     of = {slot.node: slot for slot in slots}
     lines = {i: [f"d{place[x]}.{i}" for x in before[slot.node] if x in place] for i, slot in enumerate(slots)}
     every = [f"o{i}" for i in place.values()]
-    found = [
-        Cut(
-            "",
-            f"{pluralize(len(slots), 'op', 'ops')}, {plan.workers} worker{'s' * (plan.workers > 1)}. {basis(times)} "
-            f"One worker alone takes {took(plan.alone)}. The critical path, "
-            f"{join_names([sign_of(node.op) for node in path])}, takes {took(plan.path)}: no number of workers is "
-            f"quicker, so none is more than {speedup_bound(plan)} times as fast.",
-            on={"hidden": [*every, *(line for each in lines.values() for line in each)], "gone": ["idle"]},
-        )
-    ]
+    say = (
+        f"{pluralize(len(slots), 'op', 'ops')}, {plan.workers} worker{'s' * (plan.workers > 1)}. {basis(times)} "
+        f"One worker alone takes {took(plan.alone)}. The critical path, "
+        f"{join_names([sign_of(node.op) for node in path])}, takes {took(plan.path)}: no number of workers is "
+        f"quicker, so none is more than {speedup_bound(plan)} times as fast."
+    )
+    hidden = [*every, *(line for each in lines.values() for line in each)]
+    found = [Cut("", say, on={"hidden": hidden, "gone": ["idle"]})]
     for i, slot in enumerate(slots):
-        found.append(
-            Cut(
-                "",
-                f"At {took(slot.start)} worker {slot.worker} begins {sign_of(slot.node.op)}, {slot.node.spec}, which "
-                f"takes {took(slot.end - slot.start)}{on_path(slot, path)}. {waiting(slot, before[slot.node], of)}",
-                off={"hidden": [f"o{i}", *lines[i]]},
-                hot={"hot": [f"o{i}", f"row {i}", *lines[i]]},
-            )
+        say = (
+            f"At {took(slot.start)} worker {slot.worker} begins {sign_of(slot.node.op)}, {slot.node.spec}, which "
+            f"takes {took(slot.end - slot.start)}{on_path(slot, path)}. {waiting(slot, before[slot.node], of)}"
         )
+        found.append(Cut("", say, off={"hidden": [f"o{i}", *lines[i]]}, hot={"hot": [f"o{i}", f"row {i}", *lines[i]]}))
     idle = plan.workers * plan.seconds - plan.alone
     share = number(100 * idle / (plan.workers * plan.seconds), 3) if plan.seconds else "0"
     found.append(

@@ -105,15 +105,10 @@ def cuts(f: Callable[..., Any], source: dict[int, str], left: EagerRun, right: A
 def call_cuts(f: Callable[..., Any], left: EagerRun, right: AsGraph) -> Iterator[Cut]:
     """The opening cuts: nothing has run, and there is a graph only if an earlier call traced it."""
     there = "" if right.is_new else " On the right the graph is there already: a call of the same kind built it."
-    yield Cut(
-        PHASES[0],
-        f"{f.__name__} is called. On the left it runs; on the right the same lines are traced.{there}",
-        text={f"r{box.id}": UNKNOWN for box in right.picture.boxes if box.kind != "constant"},
-        on={
-            "hidden": [*to_come(left), *to_be_built(right)],
-            "outlined": [f"r{box.id}" for box in right.picture.boxes if box.kind == "op"],
-        },
-    )
+    say = f"{f.__name__} is called. On the left it runs; on the right the same lines are traced.{there}"
+    unknown = {f"r{box.id}": UNKNOWN for box in right.picture.boxes if box.kind != "constant"}
+    outlined = [f"r{box.id}" for box in right.picture.boxes if box.kind == "op"]
+    yield Cut(PHASES[0], say, text=unknown, on={"hidden": [*to_come(left), *to_be_built(right)], "outlined": outlined})
     if right.is_new:
         names = right.parts(right.source_nodes())
         yield Cut(PHASES[0], "What is given has a value on the left, and a place on the right.", off={"hidden": names})
@@ -140,11 +135,8 @@ def built_cut(left: EagerRun, right: AsGraph) -> Cut:
     """The cut after the last line."""
     boxes = pluralize(sum(box.kind == "op" for box in left.boxes), "op", "ops")
     nodes = pluralize(sum(box.kind == "op" for box in right.picture.boxes), "op is", "ops are")
-    return Cut(
-        PHASES[1],
-        f"On the left everything is done: {boxes} ran. On the right {nodes} built, and nothing is computed yet.",
-        off={"hidden": to_be_built(right)},
-    )
+    say = f"On the left everything is done: {boxes} ran. On the right {nodes} built, and nothing is computed yet."
+    return Cut(PHASES[1], say, off={"hidden": to_be_built(right)})
 
 
 def run_cuts(right: AsGraph, printed: str) -> Iterator[Cut]:
@@ -159,27 +151,18 @@ def run_cuts(right: AsGraph, printed: str) -> Iterator[Cut]:
             box, text = f"r{right.place[node]}", right.said.get(node, "")
             printed += text
             tells = f" It prints: {text.strip()}" if text else ""
-            yield Cut(
-                PHASES[1],
-                f"{sign_of(node.op)} gives {right.values[node]}.{tells}",
-                text={box: right.values[node], "right says": truncate_text(printed)},
-                off={"outlined": [box]},
-                hot={"hot": right.parts([node])},
-            )
+            say = f"{sign_of(node.op)} gives {right.values[node]}.{tells}"
+            texts = {box: right.values[node], "right says": truncate_text(printed)}
+            yield Cut(PHASES[1], say, text=texts, off={"outlined": [box]}, hot={"hot": right.parts([node])})
 
 
 def eager_alone(source: dict[int, str], left: EagerRun, end: str) -> Iterator[Cut]:
     """The film of a run without a graph; `end` says why there is none."""
     yield Cut(PHASES[0], "It runs.", on={"hidden": to_come(left)})
     for moment in left.moments[:MOST_MOMENTS]:
-        yield Cut(
-            PHASES[0],
-            source.get(moment.line, "").strip(),
-            text={"left says": moment.printed},
-            off={"hidden": moment.parts},
-            on={"ran": [f"line {moment.line}"]},
-            hot={"hot": [f"line {moment.line}", *moment.parts]},
-        )
+        say, texts, line = source.get(moment.line, "").strip(), {"left says": moment.printed}, f"line {moment.line}"
+        off, on, hot = {"hidden": moment.parts}, {"ran": [line]}, {"hot": [line, *moment.parts]}
+        yield Cut(PHASES[0], say, text=texts, off=off, on=on, hot=hot)
     yield Cut(PHASES[1], end)
 
 

@@ -107,14 +107,11 @@ class TrainingView(SteppedWidget):
         self.error = ""
         self._ration = Ration(clock)
         self._boundary = boundary_of(model, x, y, self.threshold)
-        seen = self._boundary
-        super().__init__(
-            label="Training",
-            points=seen.points if seen else [],
-            corners=[*seen.low.tolist(), *seen.high.tolist()] if seen else [],
-            speed=speed,
-            rate=getattr(optimizer, "lr", 0.0),
-        )
+        points, corners = [], []
+        if seen := self._boundary:
+            points, corners = seen.points, [*seen.low.tolist(), *seen.high.tolist()]
+        rate = getattr(optimizer, "lr", 0.0)
+        super().__init__(label="Training", points=points, corners=corners, speed=speed, rate=rate)
         self.on_msg(self._on_message)
         self._look()
         self._show("ready", "Nothing is trained yet.")
@@ -311,16 +308,12 @@ class TrainingView(SteppedWidget):
 
     def _frame(self, n: int) -> Plain:
         loss, right = (self.losses[-1], self._right()) if n else (None, None)
-        layers = [
-            {"name": name, "weights": spread(p), "gradients": spread(p.grad)}
-            for name, p in parameters(self.model, self.optimizer)
-        ]
+        found = parameters(self.model, self.optimizer)
+        layers = [{"name": name, "weights": spread(p), "gradients": spread(p.grad)} for name, p in found]
         share = "" if right is None else f", {number(100 * right, 3)} % of the batch right"
-        say = (
-            "Before the first step."
-            if loss is None
-            else f"After {pluralize(n, 'step', 'steps')}: loss {number(loss)}{share}."
-        )
+        say = "Before the first step."
+        if loss is not None:
+            say = f"After {pluralize(n, 'step', 'steps')}: loss {number(loss)}{share}."
         heat = self._boundary.levels() if self._boundary else ""
         curve = sample_losses(self.losses, self.steps[-1]["step"] if self.steps else 0)
         told = {"step": n, "phase": "", "say": say, "loss": loss, "right": right}
