@@ -823,7 +823,7 @@ result_of(softplus, POINTS, SOFTPLUS, 7)
 # Hint: Raise e to nothing above 0; the `Sigmoid` of −100 raises it to 100.
 silu = [("Sigmoid", ["x"], "s"), ("Mul", ["x", "s"], "y")]
 variance = [
-    *[("ReduceMean", ["x"], "m"), ("Sub", ["x", "m"], "d"), ("Mul", ["d", "d"], "q"), ("ReduceMean", ["q"], "y")],
+    *[("ReduceMean", ["x"], "m"), ("Sub", ["x", "m"], "d"), ("Mul", ["d", "d"], "q"), ("ReduceMean", ["q"], "y")]
 ]
 softplus = [("Exp", ["x"], "e"), ("Add", ["e", 1], "s"), ("Log", ["s"], "y")]
 
@@ -845,7 +845,7 @@ softplus = [
 # Hint: The sigmoid is multiplied by x.
 silu = [("Sigmoid", ["x"], "y")]
 variance = [
-    *[("ReduceMean", ["x"], "m"), ("Sub", ["x", "m"], "d"), ("Mul", ["d", "d"], "q"), ("ReduceMean", ["q"], "y")],
+    *[("ReduceMean", ["x"], "m"), ("Sub", ["x", "m"], "d"), ("Mul", ["d", "d"], "q"), ("ReduceMean", ["q"], "y")]
 ]
 softplus = [
     *[("Abs", ["x"], "a"), ("Neg", ["a"], "n"), ("Exp", ["n"], "e"), ("Add", ["e", 1], "s"), ("Log", ["s"], "l")],
@@ -857,7 +857,7 @@ softplus = [
 # Hint: Which of the three that reduce gives a mean?
 silu = [("Sigmoid", ["x"], "s"), ("Mul", ["x", "s"], "y")]
 variance = [
-    *[("ReduceMean", ["x"], "m"), ("Sub", ["x", "m"], "d"), ("Mul", ["d", "d"], "q"), ("ReduceSum", ["q"], "y")],
+    *[("ReduceMean", ["x"], "m"), ("Sub", ["x", "m"], "d"), ("Mul", ["d", "d"], "q"), ("ReduceSum", ["q"], "y")]
 ]
 softplus = [
     *[("Abs", ["x"], "a"), ("Neg", ["a"], "n"), ("Exp", ["n"], "e"), ("Add", ["e", 1], "s"), ("Log", ["s"], "l")],
@@ -868,9 +868,7 @@ softplus = [
 # Shows: The words are ours, and an engine knows its own list.
 # Hint: Look the words up in WORDS: there is neither Silu nor Square.
 silu = [("Silu", ["x"], "y")]
-variance = [
-    *[("ReduceMean", ["x"], "m"), ("Sub", ["x", "m"], "d"), ("Square", ["d"], "q"), ("ReduceMean", ["q"], "y")],
-]
+variance = [*[("ReduceMean", ["x"], "m"), ("Sub", ["x", "m"], "d"), ("Square", ["d"], "q"), ("ReduceMean", ["q"], "y")]]
 softplus = [
     *[("Abs", ["x"], "a"), ("Neg", ["a"], "n"), ("Exp", ["n"], "e"), ("Add", ["e", 1], "s"), ("Log", ["s"], "l")],
     *[("Relu", ["x"], "r"), ("Add", ["r", "l"], "y")],
@@ -881,10 +879,10 @@ softplus = [
 # Hint: Two things are added at the end.
 silu = [("Sigmoid", ["x"], "s"), ("Mul", ["x", "s"], "y")]
 variance = [
-    *[("ReduceMean", ["x"], "m"), ("Sub", ["x", "m"], "d"), ("Mul", ["d", "d"], "q"), ("ReduceMean", ["q"], "y")],
+    *[("ReduceMean", ["x"], "m"), ("Sub", ["x", "m"], "d"), ("Mul", ["d", "d"], "q"), ("ReduceMean", ["q"], "y")]
 ]
 softplus = [
-    *[("Abs", ["x"], "a"), ("Neg", ["a"], "n"), ("Exp", ["n"], "e"), ("Add", ["e", 1], "s"), ("Log", ["s"], "y")],
+    *[("Abs", ["x"], "a"), ("Neg", ["a"], "n"), ("Exp", ["n"], "e"), ("Add", ["e", 1], "s"), ("Log", ["s"], "y")]
 ]
 
 # %% wrong="onnx_words"
@@ -892,7 +890,7 @@ softplus = [
 # Hint: Where x is large, softplus is nearly x itself: which of the words gives that?
 silu = [("Sigmoid", ["x"], "s"), ("Mul", ["x", "s"], "y")]
 variance = [
-    *[("ReduceMean", ["x"], "m"), ("Sub", ["x", "m"], "d"), ("Mul", ["d", "d"], "q"), ("ReduceMean", ["q"], "y")],
+    *[("ReduceMean", ["x"], "m"), ("Sub", ["x", "m"], "d"), ("Mul", ["d", "d"], "q"), ("ReduceMean", ["q"], "y")]
 ]
 softplus = [("Exp", ["x"], "e"), ("Add", ["e", 1], "s"), ("Log", ["s"], "l"), ("Min", ["l", 100], "y")]
 
@@ -901,7 +899,7 @@ softplus = [("Exp", ["x"], "e"), ("Add", ["e", 1], "s"), ("Log", ["s"], "l"), ("
 # Hint: The sigmoid of |x| is never small. What are max(x, 0) and −log σ(|x|) together?
 silu = [("Sigmoid", ["x"], "s"), ("Mul", ["x", "s"], "y")]
 variance = [
-    *[("ReduceMean", ["x"], "m"), ("Sub", ["x", "m"], "d"), ("Mul", ["d", "d"], "q"), ("ReduceMean", ["q"], "y")],
+    *[("ReduceMean", ["x"], "m"), ("Sub", ["x", "m"], "d"), ("Mul", ["d", "d"], "q"), ("ReduceMean", ["q"], "y")]
 ]
 softplus = [("Sigmoid", ["x"], "s"), ("Log", ["s"], "l"), ("Sub", ["x", "l"], "y")]
 
@@ -923,12 +921,7 @@ softplus = [
 # Hint: The third of the last triple is `"y"`, in each of the lists.
 silu = [("Sigmoid", ["x"], "s"), ("Mul", ["x", "s"], "silu")]
 variance = [
-    *[
-        ("ReduceMean", ["x"], "m"),
-        ("Sub", ["x", "m"], "d"),
-        ("Mul", ["d", "d"], "q"),
-        ("ReduceMean", ["q"], "var"),
-    ],
+    *[("ReduceMean", ["x"], "m"), ("Sub", ["x", "m"], "d"), ("Mul", ["d", "d"], "q"), ("ReduceMean", ["q"], "var")]
 ]
 softplus = [
     *[("Abs", ["x"], "a"), ("Neg", ["a"], "n"), ("Exp", ["n"], "e"), ("Add", ["e", 1], "s"), ("Log", ["s"], "l")],
