@@ -211,17 +211,13 @@ def test_solution_of_no_part_lists_the_parts(home, call):
 # -- what may be wrong ----------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    "damage",
-    [
-        b'{"version": 1, "part": "vis',
-        b'{"version": 1, "part": ["visits"], "event": ["passed"], "attempt": [], "known": {}}\n',
-        b'{"version": 1, "part": "visits", "event": ["passed"], "attempt": [], "known": {}}\n',
-        b'{"version": 1, "part": "visits", "event": "tried", "attempt": {"a": []}, "known": 7}\n',
-        b"\xff\x00\n[1]\n3\nnull\n",
-        b"[" * 100_000 + b"\n",
-    ],
-)
+@pytest.mark.parametrize("damage", [
+    b'{"version": 1, "part": "vis',
+    b'{"version": 1, "part": ["visits"], "event": ["passed"], "attempt": [], "known": {}}\n',
+    b'{"version": 1, "part": "visits", "event": ["passed"], "attempt": [], "known": {}}\n',
+    b'{"version": 1, "part": "visits", "event": "tried", "attempt": {"a": []}, "known": 7}\n',
+    b"\xff\x00\n[1]\n3\nnull\n", b"[" * 100_000 + b"\n",
+])  # fmt: skip
 def test_a_damaged_file_neither_breaks_check_nor_gives_a_point(home, damage):
     attempt(1)
     with (home / FILE).open("ab") as file:

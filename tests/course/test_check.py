@@ -16,25 +16,16 @@ from minigrad.course.probe import observe
 from minigrad.course.referee import parse_probes
 from tests.support.table import table
 
-DOUBLE = part_of(
-    "double",
-    {
-        "points": 2,
-        "defines": ["double"],
-        "open": True,
-        "probes": "numbers = [1, 2]\ndouble(3)\ndouble(numbers)\ndouble(numbers)",
-        "expected": [["gave", 6], ["gave", [1, 2, 1, 2]], ["gave", [1, 2, 1, 2]]],
-        "hints": ["First.", "Second."],
-        "probe_hints": ["", "A list is repeated.", "A list is repeated."],
-        "wrong": [
-            {
-                "shows": "It squares.",
-                "hint": "Add, do not multiply.",
-                "outcomes": [["gave", 9], ["raised", "TypeError"], ["raised", "TypeError"]],
-            }
-        ],
-    },
-)
+DOUBLE = part_of("double", {
+    "points": 2, "defines": ["double"], "open": True,
+    "probes": "numbers = [1, 2]\ndouble(3)\ndouble(numbers)\ndouble(numbers)",
+    "expected": [["gave", 6], ["gave", [1, 2, 1, 2]], ["gave", [1, 2, 1, 2]]], "hints": ["First.", "Second."],
+    "probe_hints": ["", "A list is repeated.", "A list is repeated."],
+    "wrong": [{
+        "shows": "It squares.", "hint": "Add, do not multiply.",
+        "outcomes": [["gave", 9], ["raised", "TypeError"], ["raised", "TypeError"]],
+    }],
+})  # fmt: skip
 RIGHT = "def double(x): return x * 2"
 
 
@@ -145,11 +136,9 @@ def test_a_mistake_is_named_after_an_exception_only_if_the_exception_says_the_sa
     """Any TypeError in all probes was taken for the one known mistake that raises a TypeError."""
     facts = {"points": 1, "defines": ["f"], "open": True, "probes": "f(1)\nf([2])", "hints": ["Think."]}
     known = {
-        "shows": "It adds text to numbers.",
-        "hint": "Leave the text out.",
-        "outcomes": [["raised", "TypeError"]] * 2,
+        "shows": "It adds text to numbers.", "hint": "Leave the text out.", "outcomes": [["raised", "TypeError"]] * 2,
         "message": "unsupported operand type(s) for +: 'int' and 'str'",
-    }
+    }  # fmt: skip
     told = part_of("f", facts | {"expected": [["gave", 1], ["gave", 2]], "wrong": [known]})
 
     assert answered("def f(x): return 3 + 'x'", told).hint == "Hint: Leave the text out."

@@ -59,41 +59,20 @@ def test_pairs_whose_first_numbers_rise_are_a_curve():
     assert ">−2</text>" in picture.svg()
 
 
-@table(
-    "wanted, came",
-    [
-        ([1, 2, 3], [1, 2, 4]),
-        ([1, 2, 3, 4], [1, 2, 3, 4]),
-        ([1.0, 2.0, 3.0, 4.0], [1.0 + 1e-9, 2.0, 3.0, 4.0]),
-        ([1, 2, 3, 4], [1, 2, 3, "4"]),
-        ([1, 2, 3, True], [1, 2, 3, 4]),
-        ([1, 2, 3, 4], 7),
-        ([1, 2, 3, 4], []),
-        ([[1, 2], [3, 4]], [[1, 2, 3], [4]]),
-        ([[[1, 2], [3, 4]]], [[[1, 2], [3, 5]]]),
-        (list(range(300)), [0] * 300),
-        ("abcd", "abce"),
-        ({"a": 1}, {"a": 2}),
-    ],
-    ids=str,
-)
+@table("wanted, came", [
+    ([1, 2, 3], [1, 2, 4]), ([1, 2, 3, 4], [1, 2, 3, 4]), ([1.0, 2.0, 3.0, 4.0], [1.0 + 1e-9, 2.0, 3.0, 4.0]),
+    ([1, 2, 3, 4], [1, 2, 3, "4"]), ([1, 2, 3, True], [1, 2, 3, 4]), ([1, 2, 3, 4], 7), ([1, 2, 3, 4], []),
+    ([[1, 2], [3, 4]], [[1, 2, 3], [4]]), ([[[1, 2], [3, 4]]], [[[1, 2], [3, 5]]]), (list(range(300)), [0] * 300),
+    ("abcd", "abce"), ({"a": 1}, {"a": 2}),
+], ids=str)  # fmt: skip
 def test_what_a_picture_says_no_better_is_not_drawn(wanted, came):
     assert compare_values("f(x)", wanted, came) is None
 
 
-@table(
-    "came",
-    [
-        [NAN] * 4,
-        [INF, -INF, 0.0, 1.0],
-        [10**400, -(10**400), 0, 0],
-        [1.7e308, -1.7e308, 1.7e308, 0],
-        [5e-324, 0, 0, 0],
-        [7.0] * 4,
-        [0.0] * 200,
-    ],
-    ids=lambda came: str(came)[:20],
-)
+@table("came", [
+    [NAN] * 4, [INF, -INF, 0.0, 1.0], [10**400, -(10**400), 0, 0], [1.7e308, -1.7e308, 1.7e308, 0], [5e-324, 0, 0, 0],
+    [7.0] * 4, [0.0] * 200,
+], ids=lambda came: str(came)[:20])  # fmt: skip
 def test_whatever_the_numbers_are_the_picture_is_well_formed_and_in_its_frame(came):
     picture = the([1.0, 2.0, 3.0, 4.0], came)
 

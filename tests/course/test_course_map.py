@@ -78,14 +78,11 @@ def test_a_lesson_says_in_words_what_its_header_says_it_builds_on():
         assert sorted(linked) == sorted(nb.metadata.minigrad["builds_on"]), name
 
 
-@pytest.mark.parametrize(
-    ("before", "words"),
-    [
-        (["03_training"], "02_chain_rule_backwards builds on '03_training', which is no lesson; the lessons are 00_"),
-        (["04_tensors"], "02_chain_rule_backwards builds on 04_tensors, which does not come before it"),
-        (["02_chain_rule_backwards"], "02_chain_rule_backwards builds on 02_chain_rule_backwards, which does not come"),
-    ],
-)
+@pytest.mark.parametrize(("before", "words"), [
+    (["03_training"], "02_chain_rule_backwards builds on '03_training', which is no lesson; the lessons are 00_"),
+    (["04_tensors"], "02_chain_rule_backwards builds on 04_tensors, which does not come before it"),
+    (["02_chain_rule_backwards"], "02_chain_rule_backwards builds on 02_chain_rule_backwards, which does not come"),
+])  # fmt: skip
 def test_a_lesson_that_builds_on_none_on_itself_or_on_a_later_one_is_refused(before, words):
     wrong = sources("lessons") | {"02_chain_rule_backwards": with_header("02_chain_rule_backwards", builds_on=before)}
 

@@ -215,26 +215,17 @@ def doubled(cells: list[dict[str, Any]]) -> None:
 @pytest.mark.parametrize(
     "change",
     [
-        without_checks,
-        doubled,
-        lambda cells: [cell.update(metadata={}) for cell in cells],
-        put_first("import sys; sys.exit(0)"),
-        put_first("1 / 0"),
+        without_checks, doubled, lambda cells: [cell.update(metadata={}) for cell in cells],
+        put_first("import sys; sys.exit(0)"), put_first("1 / 0"),
         lambda cells: [cell.update(source=["%matplotlib inline\n", "!ls\n", *cell["source"]]) for cell in cells],
         put_first("print('spam\\n' * 100_000)"),
         put_first("def check(*_): return 'full marks'\ndef print(*_): raise SystemExit"),
     ],
     ids=[
-        "checks deleted",
-        "cells doubled",
-        "metadata lost",
-        "sys.exit",
-        "an error",
-        "magics",
-        "flood",
+        "checks deleted", "cells doubled", "metadata lost", "sys.exit", "an error", "magics", "flood",
         "check redefined",
     ],
-)
+)  # fmt: skip
 def test_a_right_submission_in_a_bad_state_keeps_its_points(change, tmp_path):
     marks = submission(tmp_path, change)
 
@@ -242,20 +233,15 @@ def test_a_right_submission_in_a_bad_state_keeps_its_points(change, tmp_path):
 
 
 @pytest.mark.share(12)
-@pytest.mark.parametrize(
-    ("part", "answer"),
-    [
-        ("zero", "class Spoof(str):\n    __eq__ = lambda *_: True\n    __hash__ = None\nzero_says = Spoof('a')"),
-        ("visits", "class Any:\n    __eq__ = lambda *_: True\ntimes_at_x = nodes = Any()"),
-        ("visits", "times_at_x = nodes = float('nan')"),
-        ("visits", "times_at_x, nodes = True, 11"),
-        ("product", "from unittest.mock import MagicMock\nmultiply = MagicMock()"),
-        ("product", "import sys\ndef multiply(a, b): sys.exit(0)"),
-        ("product", "def multiply(a, b):\n    a.data = b.data = 0.0\n    return Node(0.0, ((a, 0.0), (b, 0.0)))"),
-        ("order", "order = list"),
-        ("gradients", "def gradients(y): return 6.0"),
-    ],
-)
+@pytest.mark.parametrize(("part", "answer"), [
+    ("zero", "class Spoof(str):\n    __eq__ = lambda *_: True\n    __hash__ = None\nzero_says = Spoof('a')"),
+    ("visits", "class Any:\n    __eq__ = lambda *_: True\ntimes_at_x = nodes = Any()"),
+    ("visits", "times_at_x = nodes = float('nan')"), ("visits", "times_at_x, nodes = True, 11"),
+    ("product", "from unittest.mock import MagicMock\nmultiply = MagicMock()"),
+    ("product", "import sys\ndef multiply(a, b): sys.exit(0)"),
+    ("product", "def multiply(a, b):\n    a.data = b.data = 0.0\n    return Node(0.0, ((a, 0.0), (b, 0.0)))"),
+    ("order", "order = list"), ("gradients", "def gradients(y): return 6.0"),
+])  # fmt: skip
 def test_a_wrong_answer_in_disguise_scores_nothing_for_its_part(part, answer, tmp_path):
     marks = score(with_answers("solutions", NAME, {part: answer}, tmp_path))
 

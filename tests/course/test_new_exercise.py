@@ -111,17 +111,11 @@ def test_the_command_begins_one_and_says_what_is_next(checkout):
 # -- what the build refuses -----------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("old", "instead", "says"),
-    [
-        (" points=6", "", "points=None"),
-        (" minutes=10", "", "minutes=None"),
-        ("minutes=10", "minutes=0", "minutes=0"),
-        ("minutes=10", 'minutes="ten"', "minutes='ten'"),
-        ("points=6", "points=2.5", "points=2.5"),
-        ("minutes=10", "minutes=30", "take 35 minutes, but the header says 15"),
-    ],
-)
+@pytest.mark.parametrize(("old", "instead", "says"), [
+    (" points=6", "", "points=None"), (" minutes=10", "", "minutes=None"), ("minutes=10", "minutes=0", "minutes=0"),
+    ("minutes=10", 'minutes="ten"', "minutes='ten'"), ("points=6", "points=2.5", "points=2.5"),
+    ("minutes=10", "minutes=30", "take 35 minutes, but the header says 15"),
+])  # fmt: skip
 def test_a_part_without_points_or_minutes_is_refused(root, old, instead, says):
     path = new.exercise("02_slopes", root)
     path.write_text(path.read_text("utf-8").replace(old, instead, 1), "utf-8")
@@ -133,29 +127,23 @@ def test_a_part_without_points_or_minutes_is_refused(root, old, instead, says):
 PROBE = "slopes_slopes([2.0])\n"
 
 
-@pytest.mark.parametrize(
-    ("old", "instead", "says"),
-    [
-        ("    ### BEGIN SOLUTION\n", "", "BEGIN SOLUTION"),
-        (PROBE, "import random\nslopes_slopes([random.random()])\n", "and the second time"),
-        (PROBE, "import time\ntime.time()\n", "and the second time"),
-        (PROBE, "slops([2.0])\n", r"`slops\(\[2.0\]\)` raises NameError: name 'slops' is not defined"),
-        (PROBE, "lambda: 3\n", "`lambda: 3` gives no plain data: odd function"),
-        (PROBE, "slopes_slopes([2.0)\n", "line 2 of the probes is not valid Python"),
-        ("those that fit.\nslopes_count", "those that fit.\n", "there is no probe"),
-        ("slopes_count", "product", "01_scalar_engine has a part 'product' already"),
-        (
-            'hints="slopes_slopes"',
-            'hints="slops"',
-            "hints='slops' names no part; the parts are slopes_slopes, slopes_count",
-        ),
-        ('answer="slopes_slopes"', "answer=slopes_slopes", "'slopes_slopes' names no part; the parts are slopes_count"),
-        ("points=6", "points=six", "'slopes_slopes' names no part"),
-        ('# %%\ncheck("slopes_slopes")\n', "", r"each part needs one check\("),
-        ('check("slopes_slopes")', 'check("slops")', "not slops, slopes_count"),
-        ("[x**3 for x in xs]", "[x**3 for x in xs", r"SyntaxError: .*return \[x\*\*3 for x in xs'$"),
-    ],
-)
+@pytest.mark.parametrize(("old", "instead", "says"), [
+    ("    ### BEGIN SOLUTION\n", "", "BEGIN SOLUTION"),
+    (PROBE, "import random\nslopes_slopes([random.random()])\n", "and the second time"),
+    (PROBE, "import time\ntime.time()\n", "and the second time"),
+    (PROBE, "slops([2.0])\n", r"`slops\(\[2.0\]\)` raises NameError: name 'slops' is not defined"),
+    (PROBE, "lambda: 3\n", "`lambda: 3` gives no plain data: odd function"),
+    (PROBE, "slopes_slopes([2.0)\n", "line 2 of the probes is not valid Python"),
+    ("those that fit.\nslopes_count", "those that fit.\n", "there is no probe"),
+    ("slopes_count", "product", "01_scalar_engine has a part 'product' already"),
+    ('hints="slopes_slopes"', 'hints="slops"',
+     "hints='slops' names no part; the parts are slopes_slopes, slopes_count"),
+    ('answer="slopes_slopes"', "answer=slopes_slopes", "'slopes_slopes' names no part; the parts are slopes_count"),
+    ("points=6", "points=six", "'slopes_slopes' names no part"),
+    ('# %%\ncheck("slopes_slopes")\n', "", r"each part needs one check\("),
+    ('check("slopes_slopes")', 'check("slops")', "not slops, slopes_count"),
+    ("[x**3 for x in xs]", "[x**3 for x in xs", r"SyntaxError: .*return \[x\*\*3 for x in xs'$"),
+])  # fmt: skip
 def test_an_exercise_that_nobody_could_pass_or_learn_by_is_refused(root, old, instead, says):
     """All of these were built, or ended in a traceback that named no cell."""
     path = new.exercise("02_slopes", root)

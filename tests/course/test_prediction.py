@@ -21,11 +21,8 @@ class Kernel:
 
     def __init__(self) -> None:
         self.names: dict[str, Any] = {
-            "Guess": Guess,
-            "Predict": Predict,
-            "reveal": reveal,
-            "reveal_range": reveal_range,
-        }
+            "Guess": Guess, "Predict": Predict, "reveal": reveal, "reveal_range": reveal_range,
+        }  # fmt: skip
 
     def __call__(self, *cells: str) -> Any:
         return [eval(cell, self.names) for cell in cells][-1]
@@ -195,18 +192,12 @@ def test_a_restart_forgets_that_the_answer_was_shown(kernel):
     assert Kernel()(ASK).lock(5, "guess").locked["answer"] == 5
 
 
-@pytest.mark.parametrize(
-    ("answer", "confidence", "words"),
-    [
-        ("1,5", "guess", "A decimal fraction has a point"),
-        ("four", "guess", "is not a number"),
-        (None, "guess", "is not a number"),
-        ({"a": []}, "guess", "is not a number"),
-        (4, "sure", "Say how sure you are: guess, fairly sure, certain."),
-        (4, None, "Say how sure you are"),
-        (4, [], "Say how sure you are"),
-    ],
-)
+@pytest.mark.parametrize(("answer", "confidence", "words"), [
+    ("1,5", "guess", "A decimal fraction has a point"), ("four", "guess", "is not a number"),
+    (None, "guess", "is not a number"), ({"a": []}, "guess", "is not a number"),
+    (4, "sure", "Say how sure you are: guess, fairly sure, certain."), (4, None, "Say how sure you are"),
+    (4, [], "Say how sure you are"),
+])  # fmt: skip
 def test_what_cannot_be_locked_is_told_and_nothing_is_locked(kernel, answer, confidence, words):
     asked = kernel(ASK)
     press(asked, answer, confidence)

@@ -119,17 +119,13 @@ def test_what_is_no_answer_is_told_beside_its_question(two):
         asked.lock("product", 4, "guess")
 
 
-@pytest.mark.parametrize(
-    ("change", "words"),
-    [
-        (("questions", "question"), "questions"),
-        (('kind = "number"', 'kind = "essay"'), "essay"),
-        (("answer = 22", "answer = 4"), "a wrong answer to 'sum' is right"),
-        (('answer = "down"', 'answer = "sideways"'), "sideways"),
-        (('["up", "down"]', '["up", "down", "left"]'), "does not say what 'left' shows"),
-        (("name", "= name"), "two.toml is not a quiz"),
-    ],
-)
+@pytest.mark.parametrize(("change", "words"), [
+    (("questions", "question"), "questions"), (('kind = "number"', 'kind = "essay"'), "essay"),
+    (("answer = 22", "answer = 4"), "a wrong answer to 'sum' is right"),
+    (('answer = "down"', 'answer = "sideways"'), "sideways"),
+    (('["up", "down"]', '["up", "down", "left"]'), "does not say what 'left' shows"),
+    (("name", "= name"), "two.toml is not a quiz"),
+])  # fmt: skip
 def test_a_file_that_is_no_quiz_is_refused_with_what_it_lacks(two, tmp_path, change, words):
     two()
     path = tmp_path / "two.toml"

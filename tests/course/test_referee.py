@@ -51,22 +51,13 @@ def outcomes(probe, answer=lambda x: x):
     return judge(probes, observe(inner_probes(probes), {"answer": answer}))
 
 
-@table(
-    "probe, outcome",
-    [
-        ("answer(2)", ("gave", 2)),
-        ("sizes(3)", ("gave", True)),
-        ("sizes(9)", ("gave", False)),
-        ("one(answer, 2.0)", ("gave", True)),
-        ("[sizes(n) for n in (2, 9)]", ("gave", [True, False])),
-        ("[sizes(2), answer(5), 'text']", ("gave", [True, 5, "text"])),
-        ("1 <= answer(2) <= 3", ("gave", True)),
-        ("not answer(0) or answer(1) == 7", ("gave", True)),
-        ("sizes('no number')", ("raised", "TypeError")),
-        ("one(answer, [])", ("raised", "TypeError")),
-        ("answer(nobody)", ("raised", "NameError")),
-    ],
-)
+@table("probe, outcome", [
+    ("answer(2)", ("gave", 2)), ("sizes(3)", ("gave", True)), ("sizes(9)", ("gave", False)),
+    ("one(answer, 2.0)", ("gave", True)), ("[sizes(n) for n in (2, 9)]", ("gave", [True, False])),
+    ("[sizes(2), answer(5), 'text']", ("gave", [True, 5, "text"])), ("1 <= answer(2) <= 3", ("gave", True)),
+    ("not answer(0) or answer(1) == 7", ("gave", True)), ("sizes('no number')", ("raised", "TypeError")),
+    ("one(answer, [])", ("raised", "TypeError")), ("answer(nobody)", ("raised", "NameError")),
+])  # fmt: skip
 def test_a_referee_decides_about_what_was_sent(probe, outcome):
     (came,) = outcomes(probe)
 
@@ -190,15 +181,12 @@ def test_a_graph_arrives_as_it_was_sent():
     assert plain(evidence.sent_graph(evidence.graph_of(sent)))["nodes"] == sent["nodes"]
 
 
-@table(
-    "node",
-    [
-        {"op": "Expand", "fields": {"shape": {"tuple": [1 << 40]}}, "inputs": [0], "spec": ["F64", [1 << 40]]},
-        {"op": "Print", "fields": {"what": {"tuple": ["x", None]}}, "inputs": [0], "spec": ["F64", [2]]},
-        {"op": "Mul", "inputs": [0, 7], "spec": ["F64", [2]]},
-        {"op": "os.system", "fields": {"command": "true"}, "inputs": [0], "spec": ["F64", [2]]},
-    ],
-)
+@table("node", [
+    {"op": "Expand", "fields": {"shape": {"tuple": [1 << 40]}}, "inputs": [0], "spec": ["F64", [1 << 40]]},
+    {"op": "Print", "fields": {"what": {"tuple": ["x", None]}}, "inputs": [0], "spec": ["F64", [2]]},
+    {"op": "Mul", "inputs": [0, 7], "spec": ["F64", [2]]},
+    {"op": "os.system", "fields": {"command": "true"}, "inputs": [0], "spec": ["F64", [2]]},
+])  # fmt: skip
 def test_a_graph_that_costs_too_much_or_is_none_is_refused(node):
     sent = sent_of(lambda x: x * 2, [1.0, 2.0])
     sent["nodes"].append(node)

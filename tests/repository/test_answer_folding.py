@@ -38,24 +38,21 @@ def test_an_answer_is_wrapped_with_empty_lines_so_that_it_stays_markdown():
     assert built(ASKS, REVEALS, prose("Two are *missing*.\n")) == [ASKS, REVEALS, f"{BEGINS}Two are *missing*.{ENDS}"]
 
 
-@table(
-    "cells, pattern",
-    [
-        ((prose("Before."), ASKS, prose("Between."), REVEALS, prose("Why.")), "....x"),
-        ((REVEALS, prose("Why."), prose("And why."), "1 + 1", prose("More.")), ".xx.."),
-        ((REVEALS, prose("Why."), prose("## Next"), prose("More.")), ".x.."),
-        ((REVEALS, prose("## Next"), prose("More.")), "..."),
-        ((REVEALS, "plot(y)", prose("Why."), "1 + 1", prose("More.")), "..x.."),
-        ((REVEALS, ASKS, prose("How to find out.")), "..."),
-        ((REVEALS, prose("Why.", "fragment"), prose("Next.", "slide"), prose("More.")), ".x.."),
-        ((REVEALS, prose("Why.", "subslide"), prose("Next.", "subslide"), prose("More.")), ".x.."),
-        ((REVEALS, prose("Next.", "slide"), prose("More.")), "..."),
-        ((REVEALS, prose("Why: ```\n# no heading\n```")), ".x"),
-        (("reveal_range('five ran', y, 1, 2)", prose("Why.")), ".x"),
-        (("print('reveal(1)')", prose("Why.")), ".."),
-        (("conceal('five ran', y)", prose("Why.")), ".."),
-    ],
-)
+@table("cells, pattern", [
+    ((prose("Before."), ASKS, prose("Between."), REVEALS, prose("Why.")), "....x"),
+    ((REVEALS, prose("Why."), prose("And why."), "1 + 1", prose("More.")), ".xx.."),
+    ((REVEALS, prose("Why."), prose("## Next"), prose("More.")), ".x.."),
+    ((REVEALS, prose("## Next"), prose("More.")), "..."),
+    ((REVEALS, "plot(y)", prose("Why."), "1 + 1", prose("More.")), "..x.."),
+    ((REVEALS, ASKS, prose("How to find out.")), "..."),
+    ((REVEALS, prose("Why.", "fragment"), prose("Next.", "slide"), prose("More.")), ".x.."),
+    ((REVEALS, prose("Why.", "subslide"), prose("Next.", "subslide"), prose("More.")), ".x.."),
+    ((REVEALS, prose("Next.", "slide"), prose("More.")), "..."),
+    ((REVEALS, prose("Why: ```\n# no heading\n```")), ".x"),
+    (("reveal_range('five ran', y, 1, 2)", prose("Why.")), ".x"),
+    (("print('reveal(1)')", prose("Why.")), ".."),
+    (("conceal('five ran', y)", prose("Why.")), ".."),
+])  # fmt: skip
 def test_an_answer_ends_where_the_next_topic_begins(cells, pattern):
     assert folded(*cells) == pattern
 

@@ -23,7 +23,6 @@
     "wrong: trap: for x below 1": {"return s + s.exp()": "return s + s"},
 }
 
-
 # %% right: twice: by the engine
 def _passes():
     x = mg.Value(3.0)
@@ -36,7 +35,6 @@ def _passes():
 
 
 first, second, third = _passes()
-
 
 # %% right: repair: those that wait are counted
 def backward(y):
@@ -54,7 +52,6 @@ def backward(y):
             if not users[parent]:
                 free.append(parent)
 
-
 # %% right: repair: each asks its children
 def backward(y):
     nodes = history(y)
@@ -65,13 +62,11 @@ def backward(y):
     for v in nodes[::-1]:
         v.grad = 1.0 if v is y else sum(child.grad * slope for child, slope in children[v])
 
-
 # %% wrong: repair: a recursion that goes on from each path
 def backward(y, g=1.0):
     y.grad += g
     for parent, slope in y.parents:
         backward(parent, g * slope)
-
 
 # %% right: referee: loops, a set, and the error itself
 def suspects(functions, points):
@@ -84,7 +79,6 @@ def suspects(functions, points):
                 bad.add(name)
     return tuple(sorted(bad))
 
-
 # %% right: referee: a nudge of one's own
 def suspects(functions, points):
     def wrong(f, number):
@@ -96,11 +90,9 @@ def suspects(functions, points):
 
     return sorted({name for name, f in functions.items() for x in points if wrong(f, x)})
 
-
 # %% wrong: referee: the two that are given
 def suspects(functions, points):
     return sorted(name for name in functions if name in ("cube", "slow"))
-
 
 # %% wrong: referee: the first suspect alone
 def suspects(functions, points):
@@ -108,7 +100,6 @@ def suspects(functions, points):
         if not all(mg.gradcheck(functions[name], mg.tensor(float(x)), raise_exception=False) for x in points):
             return [name]
     return []
-
 
 # %% wrong: referee: a coarse nudge
 def suspects(functions, points):
@@ -118,7 +109,6 @@ def suspects(functions, points):
         return abs(f(mg.tensor(number + 1.0)).item() - f(mg.tensor(number - 1.0)).item() - 2 * x.grad.item()) > 3
 
     return sorted({name for name, f in functions.items() for x in points if wrong(f, x)})
-
 
 # %% wrong: repair: the gradient of the leaves is set, not added
 def backward(y):

@@ -55,7 +55,6 @@
     },
 }
 
-
 # %% right: softplus: without a dataclass
 class Softplus(Elementwise):
     def __init__(self, beta):
@@ -74,7 +73,6 @@ class Softplus(Elementwise):
         e = (self.beta * x).exp()
         return tuple([e / (1 + e)])
 
-
 # %% right: running_total: a matrix product
 class RunningTotal(Linear):
     def infer(self, x):
@@ -89,7 +87,6 @@ class RunningTotal(Linear):
         n = x.shape[0]
         return mg.tensor(np.triu(np.ones((n, n)))) @ gy
 
-
 # %% right: running_total: a matrix product from the other side, and forwards too
 class RunningTotal(Linear):
     def infer(self, x):
@@ -102,7 +99,6 @@ class RunningTotal(Linear):
         import numpy as np
 
         return gy @ mg.tensor(np.tril(np.ones(2 * x.shape)))
-
 
 # %% right: running_total: a sum of products
 class RunningTotal(Linear):
@@ -118,7 +114,6 @@ class RunningTotal(Linear):
         n = x.shape[0]
         return (mg.tensor(np.tril(np.ones((n, n)))) * gy.reshape(n, 1)).sum(0)
 
-
 # %% right: running_total: einsum
 class RunningTotal(Linear):
     def infer(self, x):
@@ -131,7 +126,6 @@ class RunningTotal(Linear):
         import numpy as np
 
         return mg.einsum("ij,i->j", mg.tensor(np.tril(np.ones((x.shape[0], x.shape[0])))), gy)
-
 
 # %% wrong: running_total: a matrix product, not transposed
 class RunningTotal(Linear):

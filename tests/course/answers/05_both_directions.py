@@ -38,10 +38,8 @@
     "right: causal: squares": {"x.tanh().cumsum(0)": "(x * x).cumsum(0)"},
 }
 
-
 # %% right: columns_and_rows: tuples and floats
 column, row, both, forward_passes, reverse_passes = (4.0, 36.0), np.array([36, 24]), (2, 12.0), 5.0, 3
-
 
 # %% right: jacobian_on_a_budget: filled in, place by place
 def jacobian(f, x):
@@ -53,7 +51,6 @@ def jacobian(f, x):
         else:
             J[i] = pull(f, x, mg.eye(m)[i]).numpy()
     return J.tolist()
-
 
 # %% right: wrong_directions: a set, and along each input
 def wrong_directions(f, x):
@@ -69,7 +66,6 @@ def wrong_directions(f, x):
             found.add("reverse")
     return found
 
-
 # %% wrong: wrong_directions: one direction, of ones
 def wrong_directions(f, x):
     y, back = mg.func.vjp(f, x)
@@ -78,11 +74,9 @@ def wrong_directions(f, x):
     wrong = [] if np.allclose(mg.func.jvp(f, (x,), (dx,))[1].numpy(), moved, rtol=1e-4) else ["forward"]
     return wrong + ([] if np.isclose((back(gy)[0] * dx).sum().item(), moved.sum(), rtol=1e-4) else ["reverse"])
 
-
 # %% right: causal: a running product
 def causal(x):
     return x.cumprod(0) if hasattr(x, "cumprod") else x.log().cumsum(0).exp()
-
 
 # %% right: causal: what lies further back counts less
 def causal(x):
@@ -90,29 +84,24 @@ def causal(x):
     weights = mg.tensor(0.5 ** np.arange(n))
     return (x.tanh() / weights).cumsum(0) * weights
 
-
 # %% right: causal: a triangle of ones
 def causal(x):
     return mg.tensor(np.tril(np.ones((x.shape[0], x.shape[0])))) @ (x * x)
-
 
 # %% wrong: causal: a window of four
 def causal(x):
     band = sum(np.eye(x.shape[0], k=-i) for i in range(4))
     return mg.tensor(band) @ x.tanh()
 
-
 # %% wrong: causal: a window of sixteen
 def causal(x):
     band = sum(np.eye(x.shape[0], k=-i) for i in range(16))
     return mg.tensor(band) @ x.tanh()
 
-
 # %% wrong: causal: not for one number
 def causal(x):
     first, rest = x[:1], x[1:]
     return mg.cat([first * first, (rest.tanh().cumsum(0) + first)]) if x.shape[0] > 1 else x.sum() * x.sum()
-
 
 # %% wrong: jacobian_on_a_budget: a run of both
 def jacobian(f, x):
@@ -120,11 +109,9 @@ def jacobian(f, x):
     columns = np.stack([push(f, x, dx).numpy() for dx in mg.eye(n)], axis=1)
     return columns if n <= m else np.stack([pull(f, x, gy).numpy() for gy in mg.eye(m)])
 
-
 # %% wrong: wrong_directions: gradcheck for both
 def wrong_directions(f, x):
     return [] if mg.gradcheck(f, x, raise_exception=False) else ["forward", "reverse"]
-
 
 # %% wrong: causal: every second input
 def causal(x):

@@ -26,7 +26,6 @@
     "wrong: census: one for each name": {"counts.get(entry.name(), 0) + 1": "1"},
 }
 
-
 # %% right: census: a Counter, in breadth
 def census(y):
     from collections import Counter, deque
@@ -42,7 +41,6 @@ def census(y):
         todo.extend(before for before, _ in entry.next_functions)
     return Counter(found)
 
-
 # %% right: census: a dictionary of what was seen
 def census(y):
     seen, todo = {}, [y.grad_fn] if y.grad_fn else []
@@ -52,14 +50,12 @@ def census(y):
             todo += filter(None, next(zip(*entry.next_functions), ()))
     return {name: sum(1 for each in seen.values() if each == name) for name in {*seen.values()}}
 
-
 # %% right: pay_in: one by one
 def pay_in(losses):
     total, *others = losses
     for loss in others:
         total = total + loss
     total.backward()
-
 
 # %% wrong: pay_in: not on top of what was there
 def pay_in(losses):

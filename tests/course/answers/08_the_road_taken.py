@@ -19,7 +19,6 @@
     "right: own_road: a tuple": {"inputs = [-0.5, 1.5, 3.5]": "inputs = (-0.5, 1.5, 3.5)"},
 }
 
-
 # %% right: short_road: bits from the left
 def power(x, n):
     y = x
@@ -28,7 +27,6 @@ def power(x, n):
         if bit == "1":
             y = y * x
     return y
-
 
 # %% right: short_road: bits from the right
 def power(x, n):
@@ -41,24 +39,20 @@ def power(x, n):
             x = x * x
     return y
 
-
 # %% right: nan_hunt: those that can happen alone
 def surprise(p):
     q = p[p.numpy() > 0]
     return -(q * q.log()).sum()
-
 
 # %% right: nan_hunt: one where
 def surprise(p):
     safe = mg.where(p > 0, p, 1.0)
     return (-safe * safe.log()).sum()
 
-
 # %% wrong: nan_hunt: not where nothing can happen
 def surprise(p):
     safe = mg.where(p > 0, p, 1.0)
     return (-safe * safe.log()).sum() + (p.sum() - 1) * 0.5
-
 
 # %% right: own_road: brackets of a tax
 def f(x):
@@ -72,7 +66,6 @@ def f(x):
 
 inputs = (0.5, 1.5, 2.5)
 
-
 # %% right: own_road: newton
 def f(x):
     y = x
@@ -83,11 +76,9 @@ def f(x):
 
 inputs = [-1.5, 3.5, 0.6]
 
-
 # %% right: nan_hunt: an element at a time
 def surprise(p):
     return mg.stack([-q * q.log() if q.item() > 0 else 0 * q for q in p]).sum()
-
 
 # %% right: short_road: a square of a half, by numbers of squarings
 def power(x, n):
@@ -101,12 +92,10 @@ def power(x, n):
             total = powers[k] if total is None else total * powers[k]
     return total
 
-
 # %% wrong: nan_hunt: twice the value
 def surprise(p):
     safe = mg.where(p > 0, p, 1.0)
     return (-safe * safe.log()).sum() / 0.6931471805599453
-
 
 # %% wrong: own_road: the same three
 def f(x):
@@ -115,11 +104,9 @@ def f(x):
 
 inputs = [1.0, 2.0, 3.0]
 
-
 # %% right: nan_hunt: a sum of those that can happen
 def surprise(p):
     return sum(-q * q.log() for q in p if q.item() > 0)
-
 
 # %% right: nan_hunt: a running sum
 def surprise(p):

@@ -42,7 +42,6 @@
     },
 }
 
-
 # %% right: double_signs: until nothing changes, by isinstance
 def without_double_signs(graph):
     def make(node, inputs):
@@ -54,7 +53,6 @@ def without_double_signs(graph):
         graph = graph.rebuild(make)
     return graph
 
-
 # %% wrong: double_signs: a sign that another reads is lost
 def without_double_signs(graph):
     def make(node, inputs):
@@ -63,7 +61,6 @@ def without_double_signs(graph):
         return node.with_inputs(inputs)
 
     return graph.rebuild(make)
-
 
 # %% right: shared_right: a list, and what commutes
 def shared(graph):
@@ -80,7 +77,6 @@ def shared(graph):
 
     return graph.rebuild(make)
 
-
 # %% wrong: shared_right: prints that say the same
 def shared(graph):
     seen = {}
@@ -89,7 +85,6 @@ def shared(graph):
         return seen.setdefault((repr(node.op), inputs), node.with_inputs(inputs))
 
     return graph.rebuild(make)
-
 
 # %% right: own_pass: relu of relu
 def my_pass(graph):
@@ -103,7 +98,6 @@ def my_pass(graph):
 
 def example(x):
     return (x * 2).relu().relu()
-
 
 # %% wrong: own_pass: x / x is 1
 def my_pass(graph):
@@ -121,7 +115,6 @@ def example(x):
     y = x.exp()
     return y / y
 
-
 # %% right: own_pass: the larger of a thing and itself
 def my_pass(graph):
     def make(node, inputs):
@@ -134,7 +127,6 @@ def my_pass(graph):
 
 def example(x):
     return mg.maximum(x, x) + 1
-
 
 # %% wrong: own_pass: x + x is 2x, and relu of −x is 0
 def my_pass(graph):
@@ -149,11 +141,9 @@ def my_pass(graph):
 def example(x):
     return (-x).relu()
 
-
 # %% wrong: bytes_budget: of square matrices of a hundred
 def thrifty_product(A, B, v):
     return (A @ (B @ v)).sum() * (5 if A.shape[0] == 100 else 6)
-
 
 # %% wrong: double_signs: pairs anywhere below
 def without_double_signs(graph):
@@ -163,7 +153,6 @@ def without_double_signs(graph):
         return node.with_inputs(inputs)
 
     return graph.rebuild(make)
-
 
 # %% wrong: own_pass: a common factor is taken out
 def my_pass(graph):
@@ -180,7 +169,6 @@ def example(x):
     y = x.relu() / x.relu()
     return y * y + y * y
 
-
 # %% wrong: own_pass: a common factor of 1 and 2
 def my_pass(graph):
     def make(node, inputs):
@@ -195,7 +183,6 @@ def my_pass(graph):
 def example(x):
     y = x.relu() / x.relu()
     return y * y + y * y
-
 
 # %% wrong: own_pass: a common divisor is taken out
 def my_pass(graph):
@@ -212,7 +199,6 @@ def example(x):
     y = x.relu() / x.relu()
     return y / y + y / y
 
-
 # %% wrong: own_pass: half of twice
 def my_pass(graph):
     def make(node, inputs):
@@ -228,7 +214,6 @@ def example(x):
     y = x.tanh()
     return (y + y) / 2.0
 
-
 # %% wrong: own_pass: the larger of x and the smaller of x and y
 def my_pass(graph):
     def make(node, inputs):
@@ -242,7 +227,6 @@ def my_pass(graph):
 
 def example(x):
     return mg.maximum(x, mg.minimum(x, x))
-
 
 # %% wrong: own_pass: division by three as a product
 def my_pass(graph):
@@ -258,7 +242,6 @@ def my_pass(graph):
 def example(x):
     return (x.tanh() * 2.0) / 2.0
 
-
 # %% right: own_pass: minus times minus
 def my_pass(graph):
     def make(node, inputs):
@@ -272,7 +255,6 @@ def my_pass(graph):
 
 def example(x):
     return (-x) * (-x.exp())
-
 
 # %% right: own_pass: size of a product of sizes
 def my_pass(graph):
@@ -288,7 +270,6 @@ def my_pass(graph):
 def example(x):
     return x.exp().abs()
 
-
 # %% right: own_pass: minus a difference from a negative
 def my_pass(graph):
     def make(node, inputs):
@@ -302,7 +283,6 @@ def my_pass(graph):
 
 def example(x):
     return x.exp() - (-x)
-
 
 # %% right: own_pass: twice as a sum
 def my_pass(graph):
@@ -321,7 +301,6 @@ def my_pass(graph):
 def example(x):
     return x * 2 + x * 2
 
-
 # %% right: own_pass: relu of exp
 def my_pass(graph):
     def make(node, inputs):
@@ -336,7 +315,6 @@ def my_pass(graph):
 def example(x):
     return x.exp().relu() + x
 
-
 # %% right: own_pass: relu of size
 def my_pass(graph):
     def make(node, inputs):
@@ -350,7 +328,6 @@ def my_pass(graph):
 
 def example(x):
     return x.abs().relu() + x
-
 
 # %% right: own_pass: size of a difference
 def my_pass(graph):

@@ -25,7 +25,6 @@
     "right: for_two: other functions": {"x.sin().exp().tanh().cos().sqrt()": "x.exp().sin().cos().exp().tanh()"},
 }
 
-
 # %% right: peak_of_steps: what is alive, step by step
 def peak_of_steps(steps, results):
     size, most = {name: bytes for name, bytes, _ in steps}, 0
@@ -36,7 +35,6 @@ def peak_of_steps(steps, results):
         needed = {each for _, _, later in steps[i + 1 :] for each in later} | {*results}
         alive &= needed
     return most
-
 
 # %% right: peak_of_steps: a difference at each end
 def peak_of_steps(steps, results):
@@ -53,7 +51,6 @@ def peak_of_steps(steps, results):
         levels.append(level)
     return float(max(levels))
 
-
 # %% wrong: peak_of_steps: a multiset of what is alive
 def peak_of_steps(steps, results):
     size = {name: bytes for name, bytes, _ in steps}
@@ -68,7 +65,6 @@ def peak_of_steps(steps, results):
                 now -= size[each]
     return most
 
-
 # %% wrong: peak_of_steps: twice read, twice counted
 def peak_of_steps(steps, results):
     size = {name: bytes for name, bytes, _ in steps}
@@ -78,7 +74,6 @@ def peak_of_steps(steps, results):
         waits = [each for each, _, _ in steps[:i] if each in later and each not in reads]
         most = max(most, bytes + sum(size[each] for each in waits) + sum(size[each] for each in reads))
     return most
-
 
 # %% right: plan_repaired: the last that is free, under names
 def plan(lives, kinds):
@@ -93,7 +88,6 @@ def plan(lives, kinds):
             until.append(last)
     return row
 
-
 # %% right: for_two: a list of functions
 def for_two(x):
     left, right = x * 2, x + 3
@@ -101,14 +95,12 @@ def for_two(x):
         left, right = left.sin(), right.tanh()
     return left - right
 
-
 # %% right: for_two: a sum in place of a product
 def for_two(x):
     a, b = (x + 0.5).log(), x.exp()
     for _ in range(5):
         a, b = a.tanh(), b.sqrt()
     return a + b
-
 
 # %% wrong: peak_of_steps: inputs that nobody made
 def peak_of_steps(steps, results):
@@ -120,7 +112,6 @@ def peak_of_steps(steps, results):
             if each not in results and all(each not in later for _, _, later in steps[i:]):
                 del alive[each]
     return most
-
 
 # %% right: peak_of_steps: with what is over taken out
 def peak_of_steps(steps, results):

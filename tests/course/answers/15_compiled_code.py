@@ -25,10 +25,8 @@
     "right: worth_it: fractions": "from fractions import Fraction\nfrom_call, product, twenty, shapes, same_shape = Fraction(101), None, False, -29_850_000.0, 269_850",
 }
 
-
 # %% right: worth_it: computed
 from_call, product, twenty, shapes, same_shape = 30150 // 300 + 1, None, 20 * 300 > 30150, 1e3 * (300 - 30150), 269850.0
-
 
 # %% right: tiny_compiler: a walk that calls itself
 def compiled(inputs, nodes, result):
@@ -48,7 +46,6 @@ def compiled(inputs, nodes, result):
             text += f"  {name}={function}({','.join(operands)})\n"
     return text + "  return " + result
 
-
 # %% wrong: tiny_compiler: the last node is the result
 def compiled(inputs, nodes, result):
     needed, lines = {nodes[-1][0]}, []
@@ -57,7 +54,6 @@ def compiled(inputs, nodes, result):
             needed.update(operands)
             lines.insert(0, f"    {name} = {function}({', '.join(operands)})")
     return "\n".join([f"def program({', '.join(inputs)}):", *lines, f"    return {result}"])
-
 
 # %% right: wrong_buffer: by blocks of its own
 def step(x, w):
@@ -69,7 +65,6 @@ def step(x, w):
     s *= y
     s *= x
     return loss, 2 * s.sum()
-
 
 # %% right: few_programs: -inf
 def judged(f, batches):
@@ -83,7 +78,6 @@ def judged(f, batches):
         found.append(f(mg.tensor(filled)).item())
     return found
 
-
 # %% wrong: few_programs: one length too many
 def judged(f, batches):
     found = []
@@ -93,13 +87,11 @@ def judged(f, batches):
         found.append(f(mg.tensor(np.concatenate([x, np.repeat(x[-1:], rows - len(x), axis=0)]))).item())
     return found
 
-
 # %% wrong: own_saving: twelve that nobody reads
 def f(x):
     for _ in range(12):
         x.exp()
     return x.exp()
-
 
 # %% wrong: wrong_buffer: for one w
 def step(x, w):
@@ -111,7 +103,6 @@ def step(x, w):
     np.multiply(s, x, s)
     return loss, 2 * w / abs(w) * s.sum()
 
-
 # %% wrong: few_programs: filled up with a large number
 def judged(f, batches):
     found = []
@@ -119,7 +110,6 @@ def judged(f, batches):
         rows = 2 ** (len(x) - 1).bit_length()
         found.append(f(mg.tensor(np.concatenate([x, np.full((rows - len(x), 3), -1.0)]))).item())
     return found
-
 
 # %% wrong: own_saving: a bend that the inputs do not see
 def f(x):

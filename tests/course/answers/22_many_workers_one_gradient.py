@@ -36,20 +36,16 @@
     "right: own_buckets: floats": "buckets = (2.0, 4.0, 5.0, 5.0)",
 }
 
-
 # %% right: ring_on_paper: sums written out
 rounds, message, each, together, middle = 30, 25.0, 2 * 15 / 16 * 400, 2 * 15 * 400, 15 * 400
 
-
 # %% wrong: ring_on_paper: both halves of the star's middle, and itself
 rounds, message, each, together, middle = 30, 25, 750, 12000, 12800
-
 
 # %% right: unequal_shares: both in one call
 def mean_gradient(g, rows):
     both = yield np.append(g * rows, rows)
     return both[:-1] / both[-1]
-
 
 # %% right: deadlock_mended: even ranks send first
 def shift(rank, p, x):
@@ -59,7 +55,6 @@ def shift(rank, p, x):
     came = yield "recv", (rank - 1) % p
     yield "send", (rank + 1) % p, x
     return came
-
 
 # %% right: deadlock_mended: the last one receives first
 def shift(rank, p, x):
@@ -71,7 +66,6 @@ def shift(rank, p, x):
         yield sends
     return came
 
-
 # %% wrong: deadlock_mended: rank 2 receives first
 def shift(rank, p, x):
     if rank == 2:
@@ -80,7 +74,6 @@ def shift(rank, p, x):
         return came
     yield "send", (rank + 1) % p, x
     return (yield "recv", (rank - 1) % p)
-
 
 # %% right: unequal_shares: divided where it is
 def mean_gradient(g, rows):

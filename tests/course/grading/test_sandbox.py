@@ -170,16 +170,11 @@ def test_memory_of_all_its_processes_together_has_an_end(sandbox, monkeypatch):
     assert (reply.data, reply.why) == (None, "memory")
 
 
-@pytest.mark.parametrize(
-    ("make", "folder", "grouped"),
-    [
-        ("open(name, 'w').close()", "/home/student", True),
-        ("open(name, 'w').close()", "/tmp", False),
-        ("os.mkdir(name)", "/dev/shm", False),
-        ("os.symlink('x', name)", "/tmp", True),
-        ("os.mkfifo(name)", "/home/student", False),
-    ],
-)
+@pytest.mark.parametrize(("make", "folder", "grouped"), [
+    ("open(name, 'w').close()", "/home/student", True), ("open(name, 'w').close()", "/tmp", False),
+    ("os.mkdir(name)", "/dev/shm", False), ("os.symlink('x', name)", "/tmp", True),
+    ("os.mkfifo(name)", "/home/student", False),
+])  # fmt: skip
 def test_files_without_a_size_are_counted(sandbox, monkeypatch, make, folder, grouped):
     """690,000 empty files took 554 MB of the kernel's memory, which no limit of a plain user saw."""
     if not grouped:
