@@ -190,7 +190,8 @@ def explain_failure(part: Part, outcomes: list[Outcome]) -> Verdict:
             return Verdict(
                 part, "fail", (*says, f"{SAME}{wrong.shows}"), f"Hint: {wrong.hint}", wrong, probe, attempt, apart
             )
-    hint = probe_hint(part, place) if attempt else ""  # where no attempt is counted, `says` is hint enough
+    # Where no attempt is counted, or the form of the answer is wrong, `says` is hint enough.
+    hint = probe_hint(part, place) if attempt and not form(rows[place][1], came) else ""
     return Verdict(part, "fail", says, hint, None, probe, attempt, apart)
 
 
@@ -284,6 +285,8 @@ def form(wanted: Outcome, came: Outcome) -> str:
     if isinstance(came.value, str) and isinstance(wanted.value, int | float):
         kind = "True or False" if isinstance(wanted.value, bool) else "a number"
         return f" It is text, and {kind} is expected: no quotation marks."
+    if isinstance(came.value, list) and len(came.value) == 1 and isinstance(wanted.value, int | float):
+        return " It is a list of one number: give the number."
     if not (isinstance(came.value, str) and isinstance(wanted.value, str)):
         return ""
     if " " not in came.value and came.value != came.value.lower() and wanted.value == wanted.value.lower():

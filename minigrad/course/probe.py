@@ -39,6 +39,7 @@ UNENDED = ("endless", "stuck", "died")  # the probe was stopped, could not be st
 MOST_ITEMS = 10_000
 MOST_BITS = 4096  # of an integer
 DEEPEST = 20
+LONGEST = 300  # characters of an exception's message
 BASES: Any = ((int, int.__int__), (float, float.__float__), (str, str.__str__))
 SEQUENCES = (list, tuple)
 compile_cached = lru_cache(2)(compile)  # probes of one part share their preparation
@@ -111,7 +112,7 @@ def evaluate_probe(probe: Probe, namespace: dict[str, Any]) -> Outcome:
 def words(error: BaseException, namespace: dict[str, Any]) -> str:
     """The message of an exception, and the line of the learner's code that raised it."""
     try:
-        said = " ".join(str(error).split())[:300]
+        said = cut(" ".join(str(error).split()))
     except Exception:
         said = ""
     said = said.encode("utf-8", "backslashreplace").decode()  # a lone surrogate cannot be shown or sent
@@ -120,10 +121,19 @@ def words(error: BaseException, namespace: dict[str, Any]) -> str:
     return ", ".join(filter(None, [said, where]))
 
 
+def cut(message: str) -> str:
+    """The message, cut after a word if it is too long."""
+    return message if len(message) <= LONGEST else f"{message[:LONGEST].rsplit(' ', 1)[0]} …"
+
+
 def place(error: BaseException, namespace: dict[str, Any]) -> tuple[str, int]:
-    """The learner's innermost function that the exception passed through, and the line; ("", 0) if there is none."""
+    """The learner's innermost named function that the exception passed through, and the innermost line.
+
+    ("", 0) if there is none.
+    """
     calls = [(frame.f_code.co_name, line) for frame, line in walk(error.__traceback__) if frame.f_globals is namespace]
-    return calls[-1] if calls else ("", 0)
+    names = [name for name, _ in calls if not name.startswith("<")]  # a <lambda> is in the function around it
+    return ((names or [calls[-1][0]])[-1], calls[-1][1]) if calls else ("", 0)
 
 
 def walk(traceback: Any) -> Iterator[tuple[Any, int]]:

@@ -75,7 +75,7 @@ class Question:
     def expected_form(self) -> str:
         """The expected form of an answer, in words."""
         wanted = {
-            "number": "a number, such as 2 or 0.5",
+            "number": "a number, such as 12 or 0.25",
             "option": f"one of {', '.join(map(repr, self.options))}",
             "truth": "true or false",
             "shape": "a shape, such as (2, 3), (4,) or ()",

@@ -32,7 +32,7 @@ from itertools import zip_longest
 from types import CodeType
 from typing import Any
 
-from minigrad.course.probe import Odd, Outcome, Probe, plain
+from minigrad.course.probe import Odd, Outcome, Probe, cut, plain
 
 MARK = "referee"  # the name of the decorator that marks a referee
 
@@ -212,6 +212,6 @@ def decide(rule: tuple[CodeType, int] | None, came: Outcome, scope: dict[str, An
     except Odd as odd:
         return Outcome("odd", str(odd))
     except AssertionError as broken:  # the message is the referee's own
-        return Outcome("raised", "AssertionError", " ".join(str(broken).split())[:300])
+        return Outcome("raised", "AssertionError", cut(" ".join(str(broken).split())))
     except Exception as error:
         return Outcome("raised", type(error).__name__)

@@ -217,9 +217,9 @@ first, second, third = 4, 8, 4
 # ```
 #
 # Try it on `t = x + w; y = t * t`, whose gradient towards x is 2t, and on a chain of ten `y = y + y`. Then write it so
-# that it is right on every graph of values whose `.grad` is 0. `history(y)` lists y and everything it came from,
-# parents before children, each once; a value `v` has `v.parents`, pairs of a value and a slope. Write the walk
-# yourself: the engine's own, `y.backward()`, may not be called.
+# that it is right on every graph of values whose `.grad` is 0, with one visit to each value. `history(y)` lists y and
+# everything it came from, parents before children, each once; a value `v` has `v.parents`, pairs of a value and a
+# slope. Write the walk yourself: the engine's own, `y.backward()`, may not be called.
 
 
 # %% answer="repair" points=3 minutes=10
@@ -246,10 +246,15 @@ class NotYourOwnWalk(Exception):
     pass
 
 
+class TooManyVisits(Exception):
+    pass
+
+
 class Unwalked(Value):
     """A value with no walk of its own, along which the engine's does not go either, wherever it was kept."""
 
     __slots__ = ()
+    most = visits = 0
 
     def backward(self):
         raise NotYourOwnWalk("y.backward() may not be called here: write the walk")
@@ -259,14 +264,18 @@ class Unwalked(Value):
         asks = sys._getframe(1).f_code
         if asks.co_name == "backward" and asks.co_filename.endswith("value.py"):
             self.backward()
+        Unwalked.visits += 1
+        if Unwalked.visits > Unwalked.most:
+            raise TooManyVisits(f"the parents of values were read more than {Unwalked.most} times")
         return Value.parents.fget(self)
 
 
-def after(build, *numbers):
+def after(build, *numbers, visits=10**9):
     leaves = [Value(number) for number in numbers]
     y = build(*leaves)
     for value in all_of(y):
         value.__class__ = Unwalked
+    Unwalked.most, Unwalked.visits = visits, 0
     backward(y)
     return [leaf.grad for leaf in leaves]
 
@@ -278,6 +287,12 @@ def squared_sum(x, w):
 
 def chain(x):
     for _ in range(10):
+        x = x + x
+    return x
+
+
+def forty_doublings(x):
+    for _ in range(40):
         x = x + x
     return x
 
@@ -299,6 +314,9 @@ after(lambda x, w: x * w + w, 2.0, 5.0)
 after(squared_sum, 2.0, 5.0)
 # Hint: Ten doublings: each value should pass its gradient on once. The gradient of x is 2 to the power 10.
 after(chain, 1.0)
+# Hint: Each path is walked on its own: 40 doublings have 41 values and 2 to the power 40 paths, which never end. Visit
+# each value once.
+after(forty_doublings, 1.0, visits=10_000)
 # Hint: tanh(t) · x + t: t is met early and gets its last piece late. In which order are the values visited?
 after(early_and_late, 0.5, -1.5)
 # Hint: y may be the leaf itself: then its `.grad` is 1.
@@ -380,6 +398,19 @@ def backward(y):
         for parent, slope in v.parents:
             parent.grad += v.grad * slope
             waiting.append(parent)
+
+
+# %% wrong="repair"
+# Shows: The gradients of short walks are right, but each path is walked on its own: 40 doublings never end.
+# Hint: Let what arrives at a value add up in its `.grad`, and pass the sum on once, in an order that has children
+# before parents.
+def backward(y):
+    waiting = [(y, 1.0)]
+    while waiting:
+        v, g = waiting.pop()
+        v.grad += g
+        for parent, slope in v.parents:
+            waiting.append((parent, g * slope))
 
 
 # %% wrong="repair"
@@ -600,6 +631,26 @@ def suspects(functions, points):
         return not all(mg.gradcheck(f, mg.tensor(float(x)), raise_exception=False) for x in points)
 
     return [name for name, f in functions.items() if wrong(f)]
+
+
+# %% wrong="referee"
+# Shows: It gives a set, and a set has no order.
+# Hint: The answer should be a sorted list: wrap the set in `sorted(...)`.
+def suspects(functions, points):
+    def wrong(f):
+        return not all(mg.gradcheck(f, mg.tensor(float(x)), raise_exception=False) for x in points)
+
+    return {name for name, f in functions.items() if wrong(f)}
+
+
+# %% wrong="referee"
+# Shows: It gives a generator, which has not looked at any function yet.
+# Hint: The answer should be a sorted list: wrap the generator in `sorted(...)`.
+def suspects(functions, points):
+    def wrong(f):
+        return not all(mg.gradcheck(f, mg.tensor(float(x)), raise_exception=False) for x in points)
+
+    return (name for name, f in functions.items() if wrong(f))
 
 
 # %% wrong="referee"

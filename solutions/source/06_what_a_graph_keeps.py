@@ -172,6 +172,68 @@ def leaf(number):
     return minigrad.tensor(number, requires_grad=True)
 
 
+class TooManyEntries(Exception):
+    pass
+
+
+class Entry:
+    """An entry of the record. It is equal to another Entry for the same entry."""
+
+    def __init__(self, entry, record):
+        self.entry, self.record = entry, record
+
+    @property
+    def next_functions(self):
+        return tuple((self.record.hold(entry), zero) for entry, zero in self.entry.next_functions)
+
+    def __getattr__(self, name):
+        return getattr(self.entry, name)
+
+    def __eq__(self, other):
+        return self.entry.__eq__(getattr(other, "entry", other))
+
+    def __hash__(self):
+        return hash(self.entry)
+
+
+class Recorded:
+    """A tensor whose entries are all kept, so that no two of them share an id.
+
+    same    whether an entry is the same object each time
+    """
+
+    def __init__(self, y, same):
+        self.y, self.same, self.kept, self.first = y, same, [], {}
+        seen, waiting = set(), [y.grad_fn]
+        while waiting:
+            entry = waiting.pop()
+            if entry is not None and entry not in seen:
+                seen.add(entry)
+                waiting += [before for before, _ in entry.next_functions]
+        self.there_are = len(seen)
+
+    @property
+    def grad_fn(self):
+        return self.hold(self.y.grad_fn)
+
+    def __getattr__(self, name):
+        return getattr(self.y, name)
+
+    def hold(self, entry):
+        if entry is None:
+            return None
+        if self.same and entry in self.first:
+            return self.first[entry]
+        if len(self.kept) > 1000 + 30 * self.there_are:
+            raise TooManyEntries(f"{len(self.kept)} entries were taken from a record of {self.there_are}")
+        self.kept.append(Entry(entry, self))
+        return self.first.setdefault(entry, self.kept[-1]) if self.same else self.kept[-1]
+
+
+def census_of(y, same=False):
+    return dict(sorted(census(Recorded(y, same)).items()))
+
+
 def both(x, y):
     return x * y + x
 
@@ -189,21 +251,23 @@ def chain(x, times):
 
 
 # Hint: x · y + x: x is used twice, and its entry counts once. Each leaf has an AccumulateGrad.
-dict(sorted(census(both(leaf(2.0), leaf(3.0))).items()))
+census_of(both(leaf(2.0), leaf(3.0)))
+# Hint: An entry that several others lead to is one entry: remember the entries that were seen.
+census_of(both(leaf(2.0), leaf(3.0)), same=True)
 # Hint: y wants no gradient here: there is None in its place among `next_functions`. Skip it.
-dict(sorted(census(both(leaf(2.0), minigrad.tensor(3.0))).items()))
+census_of(both(leaf(2.0), minigrad.tensor(3.0)))
 # Hint: Each doubling uses one entry twice, and it counts once. Remember the entries, not their names.
-dict(sorted(census(folded(leaf(1.0), 3)).items()))
+census_of(folded(leaf(1.0), 3))
 # Hint: Forty doublings have 2 to the power 40 paths. Skip an entry that was seen.
-dict(sorted(census(folded(leaf(1.0), 40)).items()))
+census_of(folded(leaf(1.0), 40))
 # Hint: 2000 entries in a row are deeper than a function that calls itself can go. Use a loop.
-dict(sorted(census(chain(leaf(1.0), 2000)).items()))
+census_of(chain(leaf(1.0), 2000))
 # Hint: Two tanh are two entries with one name: count both.
-dict(sorted(census((leaf([1.0, 2.0]).tanh() * leaf([3.0, 4.0]).tanh()).sum()).items()))
+census_of((leaf([1.0, 2.0]).tanh() * leaf([3.0, 4.0]).tanh()).sum())
 # Hint: A tensor that was not recorded gives {}: its `grad_fn` is None.
-dict(sorted(census(minigrad.tensor(2.0) * 3).items()))
+census_of(minigrad.tensor(2.0) * 3)
 # Hint: A leaf itself has no `grad_fn`: it gives {}.
-dict(sorted(census(leaf(2.0)).items()))
+census_of(leaf(2.0))
 
 # %% [markdown] hints="census"
 # 1. You need a list of entries that are still waiting, and a set of those that were seen.
@@ -224,6 +288,21 @@ def census(y):
     while waiting:
         entry = waiting.pop()
         if entry is not None:
+            counts[entry.name()] = counts.get(entry.name(), 0) + 1
+            waiting += [before for before, _ in entry.next_functions]
+    return counts
+
+
+# %% wrong="census"
+# Shows: The entries that were seen are remembered, but not recognised. You compare with `is` or `id`, and an entry is a
+# new object each time.
+# Hint: Use `in`, or a set of the entries: an entry is equal to itself, `==`, wherever you meet it.
+def census(y):
+    counts, seen, waiting = {}, [], [y.grad_fn]
+    while waiting:
+        entry = waiting.pop()
+        if entry is not None and not any(entry is other for other in seen):
+            seen.append(entry)
             counts[entry.name()] = counts.get(entry.name(), 0) + 1
             waiting += [before for before, _ in entry.next_functions]
     return counts
@@ -471,6 +550,10 @@ import minigrad
 from minigrad.core.modes import watching
 
 
+class NothingPaidIn(Exception):
+    pass
+
+
 class Steps:
     count = 0
 
@@ -492,6 +575,8 @@ def gradient(how_many, before=None):
     x = minigrad.tensor(0.5, requires_grad=True)
     x.grad = before
     pay_in(losses_of(x, how_many))
+    if x.grad is None:
+        raise NothingPaidIn("x.grad is None: nothing was paid into it")
     return round(x.grad.item(), 9)
 
 
@@ -505,6 +590,12 @@ def within_budget(how_many):
 @referee
 def within_budget(steps, how_many):
     return steps <= 30 + 4 * how_many
+
+
+def losses_left(how_many):
+    losses = losses_of(minigrad.tensor(0.5, requires_grad=True), how_many)
+    pay_in([*losses])
+    return [round(loss.item(), 9) for loss in losses]
 
 
 def nothing_is_kept(how_many):
@@ -537,6 +628,8 @@ within_budget(8)
 nothing_is_kept(1)
 # Hint: With three losses: what was saved is still kept afterwards. Leave out `retain_graph` in the last pass.
 nothing_is_kept(3)
+# Hint: The losses belong to the caller: `+=` on a tensor writes into it. Use `total = total + loss`.
+losses_left(3)
 
 # %% [markdown] hints="pay_in"
 # 1. The gradient of a sum is the sum of the gradients. What, then, could you call backward() on?
@@ -581,6 +674,23 @@ def pay_in(losses):
 # Hint: If you go back only once, you have no use for retain_graph.
 def pay_in(losses):
     sum(losses).backward(retain_graph=True)
+
+
+# %% wrong="pay_in"
+# Shows: The gradients are right, and the first loss has become the sum of all: it belongs to the caller.
+# Hint: `+=` on a tensor writes into it. Use `total = total + loss`, or `sum(losses)`.
+def pay_in(losses):
+    total = losses[0]
+    for loss in losses[1:]:
+        total += loss
+    total.backward()
+
+
+# %% wrong="pay_in"
+# Shows: Nothing was paid in: x.grad is None after the call.
+# Hint: backward() pays into `.grad`. Call it once, on the sum of the losses.
+def pay_in(losses):
+    return sum(losses)
 
 
 # %% wrong="pay_in"
@@ -684,6 +794,8 @@ def nudging_agrees(rows):
 result()[1].shape == (101,)
 # Hint: At least four operations should be recorded.
 operations() >= 4
+# Hint: Backward and a nudge give different slopes: is a part of the curve cut off, by `detach` or `no_grad`?
+nudging_agrees()
 # Hint: The slope should be positive everywhere between −2 and 2.
 rises()
 # Hint: The slope is the same everywhere: this is a straight line.
@@ -691,8 +803,6 @@ bends()
 # Hint: More than one array of x's size is kept for backward. exp and tanh keep one each, their result; a square keeps
 # its operand; + and a number times x keep none.
 arrays_kept() <= 1
-# Hint: Backward and a nudge give different slopes: is a part of the curve cut off?
-nudging_agrees()
 
 # %% [markdown] hints="thrifty"
 # 1. Go through the table of the lesson: which operations keep nothing? With those you can make as many entries as you

@@ -57,7 +57,7 @@ check("traces")
 after_values
 # Hint: `after_shapes`: a new shape is one trace more. A shape that was met before has its graph already.
 after_shapes
-# Hint: `after_numbers`: each new Python number is one trace more.
+# Hint: `after_numbers`: each new Python number is one trace more. A number that was met before has its graph already.
 after_numbers
 # Hint: `after_tensors`: a tensor in place of a number is another signature, and its value does not count.
 after_tensors
@@ -86,6 +86,11 @@ after_values, after_shapes, after_numbers, after_tensors = 3, 6, 9, 11
 # Shows: Going back to a signature from before was counted as a new trace.
 # Hint: A graph is kept when another one is made. The second f64[5], and the second 3, find theirs.
 after_values, after_shapes, after_numbers, after_tensors = 1, 4, 7, 8
+
+# %% wrong="traces"
+# Shows: The second 3 in the third line was counted as a new trace.
+# Hint: 3 was met before, in the first call of that line, and its graph is still there.
+after_values, after_shapes, after_numbers, after_tensors = 1, 2, 5, 6
 
 # %% wrong="traces"
 # Shows: Each number in a tensor was taken for a signature of its own.
@@ -168,7 +173,7 @@ def traces_more(*numbers):
     return huber.trace_count - before
 
 
-# Hint: For |x| up to 1 the value is x² / 2. Is `huber` decorated, and is it without a text that the branches choose?
+# Hint: For |x| up to 1 the value is x² / 2.
 values(0.0, 0.5, 1.0)
 # Hint: Beyond 1 the value is |x| − ½, for negative x as well.
 values(3.0, -2.0, -0.5)
@@ -186,8 +191,8 @@ traces_more(5.0, -5.0, 0.1)
 # 3. `if abs(x) <= 1: y = x * x / 2`, `else: y = abs(x) - 0.5`, and return y after both.
 
 # %% [markdown] shows="huber"
-# An `if` on a tensor becomes a node that holds both ways, so one trace serves all numbers, and the gradient is that
-# of the way taken.
+# An `if`, a `cond` or a `where` on a tensor keeps both ways in the graph, so one trace serves all numbers, and the
+# gradient is that of the way taken.
 
 
 # %% wrong="huber"
@@ -231,6 +236,18 @@ def huber(x):
         y = x * x / 2
     else:
         y = x - 0.5
+    return y
+
+
+# %% wrong="huber"
+# Shows: Numbers inside get the value for those beyond 1, and the other way round.
+# Hint: Did you swap the two ways? x²/2 is for |x| ≤ 1.
+@mg.function
+def huber(x):
+    if abs(x) > 1:
+        y = x * x / 2
+    else:
+        y = abs(x) - 0.5
     return y
 
 

@@ -50,7 +50,7 @@ def test_a_prediction_is_locked_by_keyboard_revealed_and_locked_still_after_a_re
     widget.get_by_role("textbox").focus()
     slip, field = widget.locator(".mg-slip"), widget.get_by_role("textbox")
     page.keyboard.type("bdd")
-    expect(slip).to_have_text("'bdd' is not a number, such as 2 or 0.5.")
+    expect(slip).to_have_text("'bdd' is not a number, such as 12 or 0.25.")
     expect(field).to_have_attribute("aria-invalid", "true")
     press(page, "Tab", "Space", "ArrowRight", "ArrowRight", "Enter")
     assert notebook.told("print(p.locked)", "{}")
@@ -169,7 +169,7 @@ def test_what_may_still_become_a_number_is_no_slip_while_it_is_typed(show, tmp_p
         field.fill(text)
         assert slip.text_content() == "", text
         field.blur()
-        assert slip.text_content() == ("" if text == "-0." else f"'{text}' is not a number, such as 2 or 0.5.")
+        assert slip.text_content() == ("" if text == "-0." else f"'{text}' is not a number, such as 12 or 0.25.")
     field.fill("4")
     assert (slip.text_content(), field.get_attribute("aria-invalid")) == ("", "false")
 

@@ -10,7 +10,7 @@ IMPORTS = "import textwrap\n\nimport minigrad as mg\n\n"
 
 
 def test_each_function_that_cannot_be_a_graph_is_refused(capsys, tmp_path):
-    """The list of known length was accepted once lists could grow, and the lesson printed two errors instead of three."""
+    """A list of known length was accepted once lists could grow, so the lesson printed two errors instead of three."""
     source = (ROOT / "lessons" / "source" / "11_tracing.py").read_text("utf-8")
     cell = next(cell for cell in source.split("\n# %%") if "def looks_inside" in cell)
     script = tmp_path / "cell.py"  # AutoGraph reads the source of a function from its file

@@ -46,7 +46,7 @@ def test_an_unanswered_prediction_says_so_the_same_way_every_time(kernel):
 
     assert repr(asked) == "Predict('boxes': open)"
     assert asked._repr_mimebundle_()[0]["text/plain"] == (
-        "boxes: How many boxes?\nNot predicted yet. The answer is a number, such as 2 or 0.5, in boxes."
+        "boxes: How many boxes?\nNot predicted yet. The answer is a number, such as 12 or 0.25, in boxes."
     )
 
 

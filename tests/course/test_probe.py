@@ -178,3 +178,15 @@ def test_what_sleeps_has_its_seconds_by_the_clock_on_the_wall():
     awake = threading.Event()
     assert run_limited(awake.wait, 0.2).kind in ("endless", "stuck")
     awake.set()
+
+
+def test_a_long_message_is_cut_after_a_word():
+    """It was cut after 300 characters, in the middle of a word, and nothing showed that more had followed."""
+    message = "so the list grows in the loop " * 12
+
+    told = probe.cut(message)
+
+    assert len(told) <= 302
+    assert told.endswith(" …")
+    assert message.startswith(told.removesuffix(" …") + " ")
+    assert probe.cut("a short message") == "a short message"

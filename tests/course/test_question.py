@@ -31,7 +31,7 @@ def test_an_answer_is_read_from_text_and_from_values(kind, given, value):
 
 
 @table("kind, given, words", [
-    ("number", "four", "'four' is not a number, such as 2 or 0.5."),
+    ("number", "four", "'four' is not a number, such as 12 or 0.25."),
     ("number", "1,5", "A decimal fraction has a point: 1.5."), ("number", "nan", "is not a number"),
     ("number", "9" * 5000, "is not a number"), ("number", True, "True is not a number"),
     ("number", int, "is not a number"), ("option", "smaller", "'smaller' is not one of 'same', 'larger'."),

@@ -36,6 +36,79 @@ def f(x):
 
 inputs = [0.5, 1.5, 3.5]
 """
+BY_IDENTITY = """
+def census(y):
+    counts, seen, waiting = {}, set(), [y.grad_fn]
+    while waiting:
+        entry = waiting.pop()
+        if entry is not None and id(entry) not in seen:
+            seen.add(id(entry))
+            counts[entry.name()] = counts.get(entry.name(), 0) + 1
+            waiting += [before for before, _ in entry.next_functions]
+    return counts
+"""
+BY_NAME = """
+def census(y):
+    counts, seen, waiting = {}, set(), [y.grad_fn]
+    while waiting:
+        entry = waiting.pop()
+        if entry is not None and entry not in seen:
+            seen.add(entry.name())
+            counts[entry.name()] = counts.get(entry.name(), 0) + 1
+            waiting += [before for before, _ in entry.next_functions]
+    return counts
+"""
+EACH_PATH = """
+def backward(y, g=1.0):
+    waiting = [(y, g)]
+    while waiting:
+        v, g = waiting.pop(0)
+        v.grad = v.grad + g
+        waiting += [(parent, slope * g) for parent, slope in v.parents]
+"""
+SWAPPED = """
+@mg.function
+def huber(x):
+    if abs(x) >= 1:
+        return x * x / 2
+    return abs(x) - 0.5
+"""
+LAMBDA = """
+@mg.function
+def mine(x):
+    half = lambda t: t.item() / 2
+    while x > 1:
+        x = half(x)
+    return x
+"""
+PENCIL = "import numpy as np\ndL_ds, dL_dp, dL_dw, dL_dy, dL_dx = 2, 2, 2, 4, np.array([16])"
+SUSPECTS = """
+def suspects(functions, points):
+    agree = lambda f, x: mg.gradcheck(f, mg.tensor(float(x)), raise_exception=False)
+    return {name for name, f in functions.items() for x in points if not agree(f, x)}
+"""
+AGAIN = "after_values, after_shapes, after_numbers, after_tensors = 1, 2, 5, 6"
+BENT_UNSEEN = "def curve(x):\n    return x.exp().detach() + x + 1 + 1 + 1"
+ON_TOP = """
+def pay_in(losses):
+    total = losses[0]
+    for loss in losses[1:]:
+        total += loss
+    total.backward()
+"""
+TOLD = [  # exercise, part, wrong answer, what the learner is told, what must not be said
+    ("02_backward_by_hand", "by_hand", PENCIL, "It is a list of one number: give the number.", "arrow"),
+    ("02_backward_by_hand", "repair", EACH_PATH, "each path is walked on its own: 40 doublings never end", "loop"),
+    ("02_backward_by_hand", "referee", SUSPECTS, "wrap the set in `sorted(...)`", "Three functions"),
+    ("06_what_a_graph_keeps", "census", BY_IDENTITY, "You compare with `is` or `id`", "Every path"),
+    ("06_what_a_graph_keeps", "census", BY_NAME, "Remember the entries that were seen", "`is`"),
+    ("06_what_a_graph_keeps", "pay_in", "def pay_in(losses):\n    pass", "nothing was paid into it", "`return`"),
+    ("06_what_a_graph_keeps", "pay_in", ON_TOP, "belongs to the caller", "retain_graph"),
+    ("06_what_a_graph_keeps", "thrifty", BENT_UNSEEN, "is a part of the curve cut off", "straight line"),
+    ("11_tracing", "traces", AGAIN, "3 was met", "each new"),
+    ("11_tracing", "huber", SWAPPED, "Did you swap the two ways?", "decorated"),
+    ("11_tracing", "own_function", LAMBDA, "of the cell of `mine`", "<lambda>"),
+]
 STATES = {"right": "pass", "wrong": "fail"}
 
 
@@ -87,6 +160,20 @@ def test_every_part_has_a_right_answer_besides_its_solution():
 
     assert parts <= answered
     assert len(ANSWERS) >= 550
+
+
+@table("name, part, answer, expected, absent", TOLD)
+def test_a_wrong_answer_is_told_its_own_mistake(name, part, answer, expected, absent):
+    """Each of these answers passed, or was told about a mistake that it does not have."""
+    nb, parts = known(name)
+
+    outcomes = making.outcomes(nb, part, answer.strip(), parts[part].probes, "told")
+
+    said = exercise.verdict(parts[part], outcomes)
+    told = " ".join((*said.says, said.hint))
+    assert said.state == "fail"
+    assert expected in told
+    assert absent not in told
 
 
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")

@@ -339,7 +339,7 @@ def describe_error(error: BaseException, file: str) -> str:
     """An error in one line: type, message and line of the cell. The message of a SyntaxError names its own line."""
     kind = vars(type)["__name__"].__get__(type(error))  # like `through` below, safe from overrides by the cell
     try:
-        said = str(error)[:300]
+        said = probe.cut(str(error))
     except BaseException:
         said = ""
     through = probe.walk(vars(BaseException)["__traceback__"].__get__(error))

@@ -13,7 +13,7 @@
 const PATIENCE = 5000; // ms without a reply until the kernel counts as gone
 const HOW = { number: "a number; a decimal fraction has a point", shape: "a shape, such as (2, 3)" };
 const FORMS = { // whole answers; what may still become one while it is typed; the same in words
-  number: [/^[+-]?(\d[\d_]*\.?[\d_]*|\.\d[\d_]*)(e[+-]?\d[\d_]*)?$/i, /^[+-]?[\d_]*\.?[\d_]*(e[+-]?[\d_]*)?$/i, "a number, such as 2 or 0.5"],
+  number: [/^[+-]?(\d[\d_]*\.?[\d_]*|\.\d[\d_]*)(e[+-]?\d[\d_]*)?$/i, /^[+-]?[\d_]*\.?[\d_]*(e[+-]?[\d_]*)?$/i, "a number, such as 12 or 0.25"],
   shape: [/^[(\[]?[\d\s,x×]*[)\]]?$/, /^$/, "a shape, such as (2, 3), (4,) or ()"],
 };
 let serial = 0;

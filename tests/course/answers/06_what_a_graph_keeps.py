@@ -72,3 +72,49 @@ def _leaves(entry):
         yield entry.variable
     for before, _ in entry.next_functions:
         yield from _leaves(before)
+
+
+# %% wrong: census: by id
+def census(y):
+    counts, seen, waiting = {}, set(), [y.grad_fn]
+    while waiting:
+        entry = waiting.pop()
+        if entry is not None and id(entry) not in seen:
+            seen.add(id(entry))
+            counts[entry.name()] = counts.get(entry.name(), 0) + 1
+            waiting += [before for before, _ in entry.next_functions]
+    return counts
+
+
+# %% right: census: a list of what was seen
+def census(y):
+    seen, waiting = [], [y.grad_fn]
+    while waiting:
+        entry = waiting.pop(0)
+        if entry is None or entry in seen:
+            continue
+        seen.append(entry)
+        waiting.extend(pair[0] for pair in entry.next_functions)
+    names = [entry.name() for entry in seen]
+    return {name: names.count(name) for name in names}
+
+
+# %% wrong: pay_in: on top of the first loss
+def pay_in(losses):
+    total = losses[0]
+    for loss in losses[1:]:
+        total += loss
+    total.backward()
+
+
+# %% right: pay_in: a total that starts at nothing
+def pay_in(losses):
+    total = 0
+    for loss in losses:
+        total += loss
+    total.backward()
+
+
+# %% wrong: thrifty: straight for backward, and bent
+def curve(x):
+    return x.exp().detach() + x + 1 + 1 + 1
