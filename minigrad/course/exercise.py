@@ -7,6 +7,7 @@ the solution's. If its outcomes equal those of a known-wrong answer, it shows th
 
 from __future__ import annotations
 
+import ast
 import hashlib
 import json
 import re
@@ -179,7 +180,7 @@ def verdict(part: Part, outcomes: list[Outcome]) -> Verdict:
 
 def explain_failure(part: Part, outcomes: list[Outcome]) -> Verdict:
     """The verdict on a wrong answer: a failed probe, and the hint for its known-wrong answer, or else for the probe."""
-    rows = [*zip((probe.expression for probe in parse_probes(part.probes)), part.expected, outcomes)]
+    rows = [*zip((asked_for(probe.expression) for probe in parse_probes(part.probes)), part.expected, outcomes)]
     places = [i for i, (_, wanted, came) in enumerate(rows) if not wanted.matches(came)]
     place = next((i for i in places if outcomes[i].kind in UNENDED), places[0])
     says, probe, came = (difference(part, *rows[place]),), inner_probe(part.probes, place), outcomes[place]
@@ -193,6 +194,23 @@ def explain_failure(part: Part, outcomes: list[Outcome]) -> Verdict:
     # Where no attempt is counted, or the form of the answer is wrong, `says` is hint enough.
     hint = probe_hint(part, place) if attempt and not form(rows[place][1], came) else ""
     return Verdict(part, "fail", says, hint, None, probe, attempt, apart)
+
+
+def asked_for(expression: str) -> str:
+    """A probe's expression without conversions around it, which say nothing to a learner."""
+    node = ast.parse(expression, mode="eval").body
+    while isinstance(node, ast.Call):
+        match node:
+            case ast.Call(ast.Name("float" | "round" | "str"), [inner, *_]):
+                node = inner
+            case ast.Call(ast.Attribute(inner, "strip" | "lower"), []):
+                node = inner
+            case ast.Call(ast.Attribute(ast.Name() as table, "get"), [ast.Constant() as key]):
+                node = ast.Subscript(table, key, ast.Load())
+            case _:
+                break
+    whole = ast.get_source_segment(expression, node)
+    return whole or ast.unparse(node).replace("'", '"')
 
 
 def common_message(came: Outcome) -> str:

@@ -66,7 +66,10 @@ class Question:
             given = plain(answer)
         except Odd:
             given = None
-        value = READERS[self.kind](given, self.options)
+        if self.kind == "number" and isinstance(given, str):
+            value = number_read(numeral(given, f"{self.unit} {self.text}"), ())
+        else:
+            value = READERS[self.kind](given, self.options)
         if value is None:
             raise ValueError(f"{answer!r:.60} is not {self.expected_form}.{remark(given)}")
         return value
@@ -136,6 +139,25 @@ def question(said: dict[str, Any]) -> Question:
     """A question from the data of plain(). Other keys are ignored."""
     names = {field.name for field in fields(Question)}
     return Question(**{key: value for key, value in said.items() if key in names})
+
+
+def numeral(text: str, question: str) -> str:
+    """A typed number as Python writes it: "24,000 bytes" is 24000, and "7/4" is 1.75. question.js has the same rule.
+
+    question    the unit and the text of the question: the word after a number must occur in it. A percent sign may
+                follow if the question has one, or the word "percent".
+    """
+    text = text.strip()[: LONGEST + 1].replace("−", "-")
+    words = set(re.findall(r"%|[^\W\d_]+", question.lower()))
+    words |= {"%"} if "percent" in words else set()
+    if (last := re.fullmatch(r"(.*\d[\d_.,]*)\s*(%|[^\W\d_]+)", text)) and last[2].lower() in words:
+        text = last[1]
+    if re.fullmatch(r"[+-]?[1-9]\d{0,2}(,\d{3})+(\.\d*)?", text, re.ASCII):
+        return text.replace(",", "")
+    if (fraction := re.fullmatch(r"([+-]?\d+)\s*/\s*(\d+)", text, re.ASCII)) and int(fraction[2]):
+        above, below = int(fraction[1]), int(fraction[2])
+        return str(above // below if above % below == 0 else above / below)
+    return text
 
 
 def number_read(given: Any, _: Sequence[str]) -> int | float | None:

@@ -81,6 +81,11 @@ rounds, message, each, together, middle = 30, 25, 6000, 96000, 6000
 rounds, message, each, together, middle = 15, 25, 375, 6000, 6000
 
 # %% wrong="ring_on_paper"
+# Shows: Only the rounds of the first half were counted, after which each worker has one finished chunk.
+# Hint: How do the finished chunks reach the other workers?
+rounds, message, each, together, middle = 15, 25, 750, 12000, 6000
+
+# %% wrong="ring_on_paper"
 # Shows: The messages were taken for whole gradients.
 # Hint: Into how many chunks is the gradient cut?
 rounds, message, each, together, middle = 30, 400, 12000, 192000, 6000
@@ -121,7 +126,7 @@ rounds, message, each, together, middle = 30, 25, 750, 12000, 6400
 # **2 points, 8 minutes.** p workers stand in a ring, and each sends to the next: rank r to rank r + 1, the last one to
 # rank 0. Each has p chunks. In rounds 0 to p − 2 what arrives is *added* to the receiver's chunk of that number; in
 # rounds p − 1 to 2p − 3 it *takes its place*. Write `chunk(rank, r, p)`: the number of the chunk that this rank sends
-# in round r, so that in the end all have the sum in all chunks. It must lie between 0 and p − 1.
+# in round r, so that in the end all have the sum in all chunks. It must be an int between 0 and p − 1.
 #
 # `around(chunk, p)` tries it. There is more than one right answer.
 
@@ -165,9 +170,8 @@ def tried(rounds, p):
     held = numeric.arange(1.0, p * p + 1).reshape(p, p) ** 2
     total = held.sum(0)
     for r, numbers in enumerate(rounds):
-        if any(c is not None and int(c) != c for c in numbers):
-            return f"round {r}: {next(c for c in numbers if int(c) != c)} is no whole number"
-        numbers = [None if c is None else int(c) for c in numbers]
+        if floats := [c for c in numbers if isinstance(c, float)]:
+            return f"round {r}: {floats[0]} is a float, and the number of a chunk is an int"
         if not all(0 <= c < p for c in numbers):
             return f"round {r}: there is no chunk {[c for c in numbers if not 0 <= c < p][0]}"
         came = [held[rank, c] for rank, c in enumerate(numbers)]
@@ -180,7 +184,7 @@ def tried(rounds, p):
     return "all have the sum" if n == p * p else f"in the end {n} of {p * p} chunks hold the sum"
 
 
-# Hint: Two workers. In round 0 let each send its own chunk; from then on, each sends on what has just arrived.
+# Hint: Two workers. The number of a chunk is an int. In round 0 let each send its own chunk; from then on, each sends on what has just arrived.
 tried(2)
 # Hint: Three workers: what arrived in one round is sent on in the next, with a number between 0 and p − 1.
 tried(3)
@@ -225,6 +229,13 @@ def chunk(rank, r, p):
 # Hint: In each round every rank sends another chunk.
 def chunk(rank, r, p):
     return r % p
+
+
+# %% wrong="ring_by_hand"
+# Shows: The formula is right, but it gives a float, and a float cannot be the index of a chunk.
+# Hint: `/` gives a float; `//` and `%` of ints give an int. `int(…)` makes one.
+def chunk(rank, r, p):
+    return float((rank - r) % p)
 
 
 # %% wrong="ring_by_hand"
@@ -548,10 +559,31 @@ def shift(rank, p, x):
 
 
 # %% wrong="deadlock_mended"
-# Shows: Nothing was sent: the number was worked out, in place of a message.
+# Shows: There is no `yield` in the function, so nothing was sent.
 # Hint: Every rank says `yield "send", …` once, and `yield "recv", …` once, in one order or the other.
 def shift(rank, p, x):
     return 10 * ((rank - 1) % p)
+
+
+# %% wrong="deadlock_mended"
+# Shows: No message was sent: the function never comes to a `yield`.
+# Hint: Every rank says `yield "send", …` once, and `yield "recv", …` once, in one order or the other.
+def shift(rank, p, x):
+    if False:
+        yield
+    return x
+
+
+# %% wrong="deadlock_mended"
+# Shows: The messages are right, and nothing is given back.
+# Hint: Is a `return` missing?
+def shift(rank, p, x):
+    if rank == 0:
+        yield "recv", (rank - 1) % p
+        yield "send", (rank + 1) % p, x
+    else:
+        yield "send", (rank + 1) % p, x
+        yield "recv", (rank - 1) % p
 
 
 # %% wrong="deadlock_mended"

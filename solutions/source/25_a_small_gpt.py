@@ -58,14 +58,14 @@ import numpy as numeric
 
 def letters(scores, temperature, k):
     given = numeric.array(scores, float)
-    return [int(drawn(given, temperature, k, u)) for u in (0.0, 0.1, 0.3, 0.5, 0.7, 0.9, 0.999)], given
+    return [int(drawn(given.copy(), temperature, k, u)) for u in (0.0, 0.1, 0.3, 0.5, 0.7, 0.9, 0.999)]
 
 
-@referee
-def letters(sent, scores):
-    """The letters for some u, and whether the scores are as they were."""
-    found, given = sent
-    return {"letters": found, "`scores` are as they were": given == scores}
+def scores_afterwards(scores):
+    """The scores after a call."""
+    given = numeric.array(scores)
+    drawn(given, 2.0, 2, 0.5)
+    return given
 
 
 # Hint: All letters may be drawn, at temperature 1: go through them by index, and take the first with which the sum of
@@ -91,11 +91,14 @@ letters([-900.0, -902.0, -901.0, -2000.0], 1.0, 4)
 letters([3.0, 2.9985, 1.0], 0.001, 3)
 # Hint: The scores may be far apart: it is the largest that has to be subtracted, not the mean.
 letters([-1500.0, 1500.0, 1499.0, -1500.5], 1.0, 4)
+# Hint: `scores` must be left as it is: `scores -= …` and `scores[…] = …` write into the array of the caller.
+scores_afterwards([1.0, 3.0, 2.0, 0.0])
 
 # %% [markdown] hints="letter_drawn"
 # 1. Three steps: which letters are left, their probabilities, which add up to 1, and the sum that goes past u.
 # 2. `np.sort(scores)[-k]` is the smallest score that is left. A probability of 0 for the others is enough.
-# 3. `p = np.exp(scores / temperature) * (scores >= least)`, then `np.cumsum(p / p.sum()) > u`, and its first True.
+# 3. `p = np.exp((scores - scores.max()) / temperature) * (scores >= least)`, then `np.cumsum(p / p.sum()) > u`, and its
+# first True.
 
 # %% [markdown] shows="letter_drawn"
 # One trained model writes in many voices: how careful it is is decided here, after it.
@@ -140,6 +143,32 @@ def drawn(scores, temperature, k, u):
 # Hint: u decides: a letter of probability 0.2 should come in a fifth of the cases.
 def drawn(scores, temperature, k, u):
     return int(scores.argmax())
+
+
+# %% wrong="letter_drawn"
+# Shows: The place among the k that are left was returned, and not the index among all letters.
+# Hint: If letters 1 and 2 are left, the answer is 1 or 2, not 0 or 1.
+def drawn(scores, temperature, k, u):
+    left = np.flatnonzero(scores >= np.sort(scores)[-k])
+    p = np.exp((scores[left] - scores.max()) / temperature)
+    return int((np.cumsum(p / p.sum()) > u).argmax())
+
+
+# %% wrong="letter_drawn"
+# Shows: The first letter with which the sum reaches u was taken: `>= u`.
+# Hint: The task says *more than* u.
+def drawn(scores, temperature, k, u):
+    p = np.exp((scores - scores.max()) / temperature) * (scores >= np.sort(scores)[-k])
+    return int((np.cumsum(p / p.sum()) >= u).argmax())
+
+
+# %% wrong="letter_drawn"
+# Shows: The letters are right, but `scores` is changed in place.
+# Hint: `scores -= …` and `scores[…] = …` write into the array of the caller. Make a new array.
+def drawn(scores, temperature, k, u):
+    scores -= scores.max()
+    p = np.exp(scores / temperature) * (scores >= np.sort(scores)[-k])
+    return int((np.cumsum(p / p.sum()) > u).argmax())
 
 
 # %% wrong="letter_drawn"
@@ -240,6 +269,15 @@ def counted(learn, held):
     for text in (learn, held):
         for before, after in zip(text, text[1:]):
             table["abc".index(before), "abc".index(after)] += 1
+    table /= table.sum(1, keepdims=True)
+    return float(np.mean([-np.log2(table["abc".index(a), "abc".index(b)]) for a, b in zip(held, held[1:])]))
+
+
+# %% wrong="counted_pairs"
+# Shows: Pairs that overlap were left out: `str.count` does not see them.
+# Hint: `'aaaa'.count('aa')` is 2: str.count leaves out pairs that overlap. Go through `zip(learn, learn[1:])`.
+def counted(learn, held):
+    table = np.array([[1.0 + learn.count(a + b) for b in "abc"] for a in "abc"])
     table /= table.sum(1, keepdims=True)
     return float(np.mean([-np.log2(table["abc".index(a), "abc".index(b)]) for a, b in zip(held, held[1:])]))
 
@@ -377,9 +415,18 @@ chosen = {"a": "compiled", "b": "int8", "c": "checkpointed", "d": "pairs", "e": 
 check("which_need")
 
 # %% probes="which_need"
-# Hint: For each need, strike out what does not fit, and choose among what is left. Your six answers stand beside the
-# letters a to f in this order.
-[str(chosen.get(need)).strip().lower() for need in "abcdef"]
+# Hint: `a`: two versions have a single call and are not tables. Which of them has a loss below 2?
+str(chosen.get("a")).strip().lower()
+# Hint: `b`: strike out what has more than 200,000 bytes, and compare the losses of what is left.
+str(chosen.get("b")).strip().lower()
+# Hint: `c`: strike out what saves more than 3 MB, and what has a loss of 2 or more.
+str(chosen.get("c")).strip().lower()
+# Hint: `d`: strike out what takes more than 100 steps, and compare the losses of what is left.
+str(chosen.get("d")).strip().lower()
+# Hint: `e`: strike out what has a loss of 2.5 or more, and compare the bytes of what is left.
+str(chosen.get("e")).strip().lower()
+# Hint: `f`: which version needs no step of training?
+str(chosen.get("f")).strip().lower()
 
 # %% [markdown] hints="which_need"
 # 1. Strike out what does not fit, for each need; choose among what is left.
@@ -433,8 +480,8 @@ chosen = {"a": "int8", "b": "int8", "c": "checkpointed", "d": "pairs", "e": "pai
 #
 # - at least 2 layers, 4 heads, and a context of 48 letters;
 # - at least **60,000 parameters**;
-# - at most **115,000,000 FLOPs** for a forward pass over 16 rows as long as the context;
-# - at most **5,100,000 bytes** saved for backward.
+# - at most **120,000,000 FLOPs** for a forward pass over 16 rows as long as the context;
+# - at most **5,350,000 bytes** saved for backward.
 #
 # `asked(layers, heads, channels, context)` says where you are; nothing is trained. Before you try: which of the four
 # numbers adds parameters faster than bytes, and which one bytes and hardly any parameters?
@@ -482,9 +529,9 @@ def gates(numbers):
     cost = estimated(net, framework.TensorSpec((16, context), framework.int64))
     if cost.parameters < 60_000:
         return f"too few parameters: {cost.parameters}"
-    if cost.flops > 115_000_000:
+    if cost.flops > 120_000_000:
         return f"too many FLOPs: {cost.flops}"
-    return f"too many bytes: {cost.saved_bytes}" if cost.saved_bytes > 5_100_000 else "all gates passed"
+    return f"too many bytes: {cost.saved_bytes}" if cost.saved_bytes > 5_350_000 else "all gates passed"
 
 
 # Hint: The first gate that does not open is named. Parameters grow with the square of the channels, bytes and FLOPs

@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+import json
+import shutil
+import subprocess
+from pathlib import Path
+
 import numpy as np
 import pytest
 
 import minigrad as mg
+from minigrad.course import question as questions
 from minigrad.course.question import Question, question
 from tests.support.table import table
 
@@ -28,6 +34,48 @@ def test_an_answer_is_read_from_text_and_from_values(kind, given, value):
 
     assert read == value
     assert type(read) is type(value)
+
+
+# What is typed, and what is read: of a question "How many bytes?", or of "How many percent?".
+TYPED = [
+    ("24,000", 24_000), ("1,234,567.5", 1_234_567.5), ("-24,000", -24_000), ("24,000 bytes", 24_000),
+    ("24 Bytes", 24), ("0.5bytes", 0.5), ("7/4", 1.75), ("8 / 4", 2), ("−1/2", -0.5), ("1e3", 1000.0), ("4_000", 4000),
+]  # fmt: skip
+NOT_TYPED = ["24 kB", "24 %", "0,250", "2,5", "24,00", "1,2345", "7/0", "7/4/2", "bytes", "1/2.5", "24e", "a 24"]
+
+
+@table("given, value", TYPED)
+def test_a_number_may_be_typed_as_the_lessons_print_it(given, value):
+    read = Question("b", "How many bytes?").read(given)
+
+    assert (read, type(read)) == (value, type(value))
+
+
+def test_a_percent_sign_is_read_where_the_question_asks_for_percent():
+    assert Question("p", "By how many percent?").read("4.5 %") == 4.5
+    assert Question("p", "Which part?", unit="%").read("45%") == 45
+
+
+@table("given", [(given,) for given in NOT_TYPED])
+def test_what_is_no_such_number_is_refused(given):
+    with pytest.raises(ValueError, match="is not a number"):
+        Question("b", "How many bytes?").read(given)
+
+
+@pytest.mark.skipif(not shutil.which("node"), reason="node runs the form's code")
+def test_the_form_accepts_the_same_numbers():
+    form = Path(questions.__file__).with_name("widgets") / "question.js"
+    asked = json.dumps([*[given for given, _ in TYPED], *NOT_TYPED])
+    run = f"""{form.read_text("utf-8")}
+    const asked = {{ kind: "number", unit: "", text: "How many bytes?" }};
+    const begins = (text) => [...text].every((_, i) => !slip(asked, text.slice(0, i + 1), false));
+    console.log(JSON.stringify({asked}.map((text) => [slip(asked, text, true) === "", begins(text)])));"""
+
+    said = subprocess.run(["node", "-"], input=run, capture_output=True, text=True, encoding="utf-8", check=True)
+
+    accepted = json.loads(said.stdout)
+    assert accepted[: len(TYPED)] == [[True, True]] * len(TYPED)
+    assert [whole for whole, _ in accepted[len(TYPED) :]] == [False] * len(NOT_TYPED)
 
 
 @table("kind, given, words", [

@@ -176,6 +176,15 @@ def test_a_wrong_answer_is_told_its_own_mistake(name, part, answer, expected, ab
     assert absent not in told
 
 
+@table("expression, shown", [
+    ("round(float(bound), 6)", "bound"), ('str(chosen.get("a")).strip().lower()', 'chosen["a"]'),
+    ("round(float(counted('ab', 'c')), 4)", "counted('ab', 'c')"), ("int(weights)", "int(weights)"),
+    ("letters([1.0], 1.0, 4)", "letters([1.0], 1.0, 4)"),
+])  # fmt: skip
+def test_a_probe_is_shown_without_the_conversions_around_it(expression, shown):
+    assert exercise.asked_for(expression) == shown
+
+
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
 def test_what_is_infinite_is_not_said_to_stand_on_a_border():
     """In 08 a function that divides by 0 was told to move its inputs off the numbers that an `if` asks for."""

@@ -40,9 +40,25 @@ function mark(right) {
     make("span", { className: "mg-heard" }, right ? " (right)" : " (wrong)"));
 }
 
+// A typed number as Python writes it: "24,000 bytes" is 24000, and "7/4" is 1.75. question.py has the same rule: the word
+// after a number must occur in the question. While a number is typed, its last part may be missing.
+function numeral(text, { unit, text: asked }, isFinished) {
+  let value = text.trim().replaceAll("−", "-");
+  const words = `${unit} ${asked}`.toLowerCase().match(/%|\p{L}+/gu) ?? [];
+  if (words.includes("percent")) words.push("%");
+  const last = value.match(/^(.*\d[\d_.,]*)\s*(%|\p{L}+)$/u), word = last?.[2].toLowerCase();
+  if (last && words.some((known) => (isFinished ? known === word : known.startsWith(word)))) value = last[1];
+  if (/^[+-]?[1-9]\d{0,2}(,\d{3})+(\.\d*)?$/.test(value)) return value.replaceAll(",", "");
+  if (!isFinished && /^[+-]?[1-9]\d{0,2}(,\d{3})*,\d{0,2}$/.test(value)) return value.replaceAll(",", "");
+  const fraction = value.match(/^([+-]?\d+)\s*\/\s*(\d*)$/);
+  if (fraction && Number(fraction[2])) return String(fraction[1] / fraction[2]);
+  return fraction && !isFinished ? fraction[1] : value;
+}
+
 // What is wrong with a typed answer, in a sentence; "" for a valid one, or for one that is not finished yet.
-function slip(kind, text, isFinished) {
-  const [whole, begun, words] = FORMS[kind], value = text.trim().replaceAll("−", "-");
+function slip(question, text, isFinished) {
+  const { kind } = question, [whole, begun, words] = FORMS[kind];
+  const value = kind === "number" ? numeral(text, question, isFinished) : text.trim();
   if (!value || whole.test(value) || (!isFinished && begun.test(value))) return "";
   const point = kind === "number" && /^-?\d+,\d+$/.test(value) ? ` A decimal fraction has a point: ${value.replace(",", ".")}.` : "";
   return `'${text.trim()}' is not ${words}.${point}`;
@@ -61,14 +77,15 @@ function radios(legend, options, group) {
   };
 }
 
-function typed({ kind, unit }) {
+function typed(question) {
+  const { kind, unit } = question;
   const input = make("input", { type: "text", inputMode: kind === "number" ? "decimal" : "text", autocomplete: "off", size: 12, maxLength: 60 });
   const sentence = make("p", { className: "mg-slip", id: `mg-slip-${serial++}`, "aria-live": "polite" });
   const label = make("label", { className: "mg-typed" }, "Your answer ", input, unit ? ` ${unit} ` : " ", make("small", {}, HOW[kind]));
   const el = make("div", {}, label, sentence);
   const asText = (value) => (Array.isArray(value) ? `(${value.join(", ")}${value.length === 1 ? "," : ""})` : String(value));
   const check = (isFinished) => {
-    const words = slip(kind, input.value, isFinished);
+    const words = slip(question, input.value, isFinished);
     if (sentence.textContent !== words) sentence.textContent = words;
     input.setAttribute("aria-invalid", String(Boolean(words)));
     return words;

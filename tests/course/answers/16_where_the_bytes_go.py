@@ -235,3 +235,27 @@ keeps = "a result, b nothing, c operands, d result, e operands, f nothing, g res
 
 # %% right: who_keeps: None keeps nothing
 keeps = ("result", None, "operands", "result", "operands", None, "result", None)
+
+
+# %% wrong: under_a_limit: one network for all calls
+network = mg.nn.Sequential(
+    mg.nn.Conv2d(1, 8, 3, stride=2, padding=1), mg.nn.ReLU(), mg.nn.Flatten(), mg.nn.Linear(128, 32), mg.nn.ReLU(),
+    mg.nn.Linear(32, 10),
+)  # fmt: skip
+
+
+def build():
+    return network
+
+
+# %% wrong: any_network: the pair the wrong way round
+def count(layers, B, H, W):
+    parameters = results = 0
+    for kind, *sizes in layers:
+        if kind == "conv":
+            C, channels, K = sizes
+            parameters += channels * C * K * K + channels
+        if kind == "pool":
+            H, W = H // sizes[0], W // sizes[0]
+        results += B * channels * H * W
+    return results, parameters

@@ -82,3 +82,21 @@ def mean_gradient(g, rows):
     count = yield rows
     total /= count
     return total
+
+
+# %% wrong: ring_by_hand: a float
+def chunk(rank, r, p):
+    return (rank - r) % p / 1
+
+
+# %% wrong: deadlock_mended: a generator without messages
+def shift(rank, p, x):
+    return x
+    yield
+
+
+# %% wrong: deadlock_mended: nothing is returned
+def shift(rank, p, x):
+    order = [("send", (rank + 1) % p, x), ("recv", (rank - 1) % p)]
+    for call in reversed(order) if rank == 0 else order:
+        yield call

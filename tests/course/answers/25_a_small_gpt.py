@@ -1,4 +1,5 @@
 {
+    "right: gpt_within: three letters more": "layers, heads, channels, context = 2, 4, 48, 51",
     "right: gpt_within: more heads": "layers, heads, channels, context = 2, 8, 48, 48",
     "wrong: gpt_within: two heads": "layers, heads, channels, context = 2, 2, 48, 48",
     "wrong: gpt_within: a longer context": "layers, heads, channels, context = 2, 4, 48, 64",
