@@ -51,11 +51,9 @@ class Comparison:
     @property
     def words(self) -> str:
         """The differences in words."""
-        named = [
-            f"at {self.places[i]}: {format_number(self.came[i])} instead of {format_number(self.wanted[i])}"
-            for i in self.apart[:MOST_NAMED]
-        ]
-        n = len(self.apart)
+        n, row = len(self.apart), "at {}: {} instead of {}"
+        rows = ((self.places[i], self.came[i], self.wanted[i]) for i in self.apart[:MOST_NAMED])
+        named = [row.format(place, format_number(came), format_number(wanted)) for place, came, wanted in rows]
         rest = [f"and {n - MOST_NAMED} more"] if n > MOST_NAMED else []
         return f"Of {len(self.places)} numbers {n} {'differs' if n == 1 else 'differ'}: {'; '.join(named + rest)}."
 
@@ -211,7 +209,5 @@ def marks(c: Comparison, across: list[float], bottom: float) -> str:
         *((across[i], 17, f' fill="{CAME}" aria-hidden="true"', "✗") for i in crossed),
         *((across[i], -4, ' font-weight="bold"', format_number(c.came[i])) for i in odd),
     ]
-    return "".join(
-        f'<text x="{x:.1f}" y="{bottom + below}" text-anchor="middle"{look}>{escape(words)}</text>'
-        for x, below, look, words in texts
-    )
+    text = '<text x="{:.1f}" y="{}" text-anchor="middle"{}>{}</text>'
+    return "".join(text.format(x, bottom + below, look, escape(words)) for x, below, look, words in texts)

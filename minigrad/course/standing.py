@@ -289,14 +289,12 @@ def tries(part: PartStanding) -> str:
 
 def page(standing: Standing) -> str:
     """The progress as HTML that is less than 600 pixels high, with each exercise part by part below a fold."""
-    go_on = ""
+    go_on, parts = "", ""
     if standing.next:
         go_on = f" {link(standing, standing.next, f'Go on with {name_of(standing, standing.next)}', BUTTON)}"
-    parts = "".join(
-        f"<li>{escape(f'{work.name[:2]} {work.title}, {work.points} of {work.of} points')}: "
-        f"{escape(', '.join(part.marked_name + tries(part) for part in work.parts))}</li>"
-        for work in standing.exercises
-    )
+    for work in standing.exercises:
+        names = ", ".join(part.marked_name + tries(part) for part in work.parts)
+        parts += f"<li>{escape(f'{work.name[:2]} {work.title}, {work.points} of {work.of} points: {names}')}</li>"
     grid = "display:grid;grid-template-columns:repeat(auto-fill,minmax(11em,1fr));gap:.3em;margin:.6em 0"
     return (
         f'<section aria-label="Your progress"><div><strong>{escape(sentence(standing))}</strong>{go_on}</div>'

@@ -75,9 +75,8 @@ class Group:
         """The CPU seconds of the group; None if they are not counted."""
         if "cpuacct" in self.folders:
             return int(read_or_empty(self.folders["cpuacct"] / "cpuacct.usage") or 0) / 1e9
-        counts = (
-            re.search(r"usage_usec (\d+)", read_or_empty(folder / "cpu.stat")) for folder in self.folders.values()
-        )
+        files = (read_or_empty(folder / "cpu.stat") for folder in self.folders.values())
+        counts = (re.search(r"usage_usec (\d+)", file) for file in files)
         return next((int(count[1]) / 1e6 for count in counts if count), None)
 
     def processes(self) -> list[int]:
@@ -91,10 +90,9 @@ class Group:
 
 
 def read_or_empty(file: Path) -> str:
-    try:
+    with contextlib.suppress(OSError):
         return file.read_text()
-    except OSError:
-        return ""
+    return ""
 
 
 @contextlib.contextmanager

@@ -48,6 +48,7 @@ AGAIN = re.compile(r"-(\d+)$| ?\((\d+)\)$")  # the suffix that a system adds to 
 
 Read = Callable[[int], bytes]  # reads up to n bytes of a file, or n + 1 if it is longer
 Files = list[tuple[PurePosixPath, Read]]
+Warn = Callable[[str], None]
 
 
 class NothingFound(Exception):
@@ -112,10 +113,7 @@ Key = Callable[[Upload], Any]
 
 
 def submissions(
-    place: Path,
-    warn: Callable[[str], None] = lambda sentence: None,
-    subject: Callable[[Upload], str] = attrgetter("file"),
-    rank: Callable[[Upload], Any] = bool,
+    place: Path, warn: Warn = lambda sentence: None, subject: Key = attrgetter("file"), rank: Key = bool
 ) -> list[Upload]:
     """The newest file of each student for each subject, sorted by student. Raises NothingFound.
 

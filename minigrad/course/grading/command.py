@@ -86,9 +86,8 @@ def startable(course: Course, place: Path, out: Path, workers: int) -> None:
     if course.only not in ("", *names):
         raise CourseError(f"there is no exercise {course.only!r}: there are {', '.join(names)}")
     if workers < 0:
-        raise CourseError(
-            f"--workers must be the number of jobs at once, or 0 for one more than the cores; got {workers}"
-        )
+        jobs = "the number of jobs at once, or 0 for one more than the cores"
+        raise CourseError(f"--workers must be {jobs}; got {workers}")
     if course.answers and not any((course.answers / f"{name}.json").is_file() for name in course.names()):
         first = f"{course.names()[0]}.json"
         raise CourseError(f"--answers must be a folder of files such as {first}, but {course.answers} has none")

@@ -36,6 +36,7 @@ STOPPED = {"ended the process", "was stopped: its time was up"}
 ERROR = re.compile(r"(?P<kind>\w{1,40})(?:: .*?)?(?:, in line (?P<line>\d{1,6}))?", re.DOTALL)
 BUILTIN = {name for name, kind in vars(builtins).items() if isinstance(kind, type) and issubclass(kind, BaseException)}
 EDITED = "Cell {!r} belongs to the exercise but was changed: the changed cell ran first, and then the original."
+Result = dict[str, Any]
 ENDED = {
     "died": "Checking it ended the process: is there an exit(), or an infinite structure?",
     "memory": "Its processes together exceeded the memory limit, and the largest of them was killed.",
@@ -64,7 +65,7 @@ def task(name: str, exercises: Path, answers: Path | None = None) -> Task:
     return Task(load_exercise(name, answers), load_release(exercises / f"{name}.ipynb"), answers is not None)
 
 
-def grade(data: bytes, task: Task, sandbox: Sandbox) -> dict[str, Any]:
+def grade(data: bytes, task: Task, sandbox: Sandbox) -> Result:
     """Grade a submission. Returns its result; no content of the file makes this raise."""
     result = unseen(task)
     try:
@@ -77,9 +78,8 @@ def grade(data: bytes, task: Task, sandbox: Sandbox) -> dict[str, Any]:
     changed = dict.fromkeys(cell.name for cell in submission.cells if is_edited(cell, task.released))
     result["notes"] += [EDITED.format(name) for name in changed]
     cells = to_run(submission, task.released)
-    parts = [
-        [part.name, list(part.defines), inner_probes(part.probes)] for part in task.exercise.parts if not part.manual
-    ]
+    asked = [part for part in task.exercise.parts if not part.manual]
+    parts = [[part.name, list(part.defines), inner_probes(part.probes)] for part in asked]
     result["parts"] |= {part.name: to_be_read(part, submission, task) for part in task.exercise.parts if part.manual}
     missing = len(task.released.given.keys() - {cell.name for cell in submission.cells})
     job = {"cells": [[cell.name, cell.source] for cell in cells], "missing": missing, "parts": parts}
@@ -87,25 +87,19 @@ def grade(data: bytes, task: Task, sandbox: Sandbox) -> dict[str, Any]:
     return grade_reply(result, task, reply, sandbox, cells)
 
 
-def unseen(task: Task) -> dict[str, Any]:
+def unseen(task: Task) -> Result:
     """A result before grading: each part waits for a person, so none has a 0."""
-    return {
-        "exercise": task.exercise.name,
-        "status": "graded",
-        "points": 0,
-        "of": task.exercise.points,
-        "notes": [],
-        "stopped": [],
-        "parts": {part.name: nothing(part) | {"state": "wait"} for part in task.exercise.parts},
-    }
+    about = {"exercise": task.exercise.name, "status": "graded", "points": 0, "of": task.exercise.points}
+    parts = {part.name: nothing(part) | {"state": "wait"} for part in task.exercise.parts}
+    return about | {"notes": [], "stopped": [], "parts": parts}
 
 
-def nothing(part: Part) -> dict[str, Any]:
+def nothing(part: Part) -> Result:
     plain = {"state": "todo", "points": 0, "of": part.points, "says": [], "hint": "", "shows": ""}
     return plain | ({"manual": True} if part.manual else {})
 
 
-def to_be_read(part: Part, submission: Submission, task: Task) -> dict[str, Any]:
+def to_be_read(part: Part, submission: Submission, task: Task) -> Result:
     """A part that a person reads: it waits, unless the student wrote nothing for it."""
     written = [cell.source.strip() for cell in submission.texts if cell.name == part.name]
     untouched = "", task.released.prose.get(part.name, "").strip()
@@ -113,9 +107,7 @@ def to_be_read(part: Part, submission: Submission, task: Task) -> dict[str, Any]
     return nothing(part) | {"state": "wait" if waits else "todo"}
 
 
-def grade_reply(
-    result: dict[str, Any], task: Task, reply: Reply, sandbox: Sandbox, run: Sequence[Cell]
-) -> dict[str, Any]:
+def grade_reply(result: Result, task: Task, reply: Reply, sandbox: Sandbox, run: Sequence[Cell]) -> Result:
     """The result, from the sandbox's reply. Errors that it reports for cells it was not asked to run are ignored."""
     result["seconds"] = round(reply.seconds, 2)
     cells, parts = within(reply.data, "cells"), within(reply.data, "parts")
@@ -164,7 +156,7 @@ def trouble(why: str, limits: Limits) -> str:
     return f"Nothing could be checked: {reasons[why]}."
 
 
-def looked_at(part: Part, came: list[Outcome], private: bool) -> dict[str, Any]:
+def looked_at(part: Part, came: list[Outcome], private: bool) -> Result:
     """The result of one part."""
     right, wanted = sum(map(Outcome.matches, part.expected, came)), len(part.expected)
     forged = right == min(len(came), wanted) and len(came) != wanted  # honest code answers each probe once
@@ -172,9 +164,8 @@ def looked_at(part: Part, came: list[Outcome], private: bool) -> dict[str, Any]:
         return nothing(part) | {"state": "died", "says": [ENDED["died"]]}
     judged = verdict(part, came)
     says = [f"{right} of {wanted} hidden probes give what they should."] if private else list(judged.says)
-    shows = judged.wrong.shows if judged.wrong else ""
-    said = {"state": judged.state, "points": judged.points, "says": says, "hint": judged.hint, "shows": shows}
-    return nothing(part) | said
+    said = {"state": judged.state, "points": judged.points, "says": says, "hint": judged.hint}
+    return nothing(part) | said | {"shows": judged.wrong.shows if judged.wrong else ""}
 
 
 def outcomes(part: Part, said: Any) -> list[Outcome]:

@@ -66,9 +66,8 @@ def class_report(results: Sequence[Result], sources: dict[str, str], missing: Se
     exercises = [report(name, [r for r in results if r["exercise"] == name], sources) for name in names]
     students = [row(r) for r in sorted(results, key=lambda r: (r["student"], r["exercise"], r["file"]))]
     count = Counter(r["status"] for r in results)
-    return template("class.html").render(
-        title="The class", count=count, look=look, students=students, missing=missing, exercises=exercises
-    )
+    found = {"count": count, "look": look, "students": students, "missing": missing, "exercises": exercises}
+    return template("class.html").render(found, title="The class")
 
 
 def row(result: Result) -> tuple[Any, ...]:

@@ -339,8 +339,7 @@ class Cluster(Sandbox):
         self.asked = unsafe, self.limits
 
     def run(self, job: dict[str, Any]) -> Reply:
-        future = self.client.submit(on_worker, "run", *self.asked, job, pure=False, retries=3)
-        reply: Reply = future.result()
+        reply: Reply = self.client.submit(on_worker, "run", *self.asked, job, pure=False, retries=3).result()
         return reply
 
     def missing(self) -> list[str]:
@@ -353,9 +352,7 @@ class Cluster(Sandbox):
         self.client.close(timeout=1)
 
 
-@cache
-def sandbox_of(unsafe: bool, limits: Limits) -> Sandbox:
-    return find_sandbox(unsafe, limits)
+sandbox_of = cache(find_sandbox)
 
 
 def on_worker(method: str, unsafe: bool, limits: Limits, *job: Any) -> Any:

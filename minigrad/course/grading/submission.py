@@ -84,11 +84,9 @@ def parse(data: bytes) -> dict[str, Any]:
     else:
         raise Unreadable("the file is not text")
     bare = STRING.sub("", text)
-    lists, items = bare.count("[") + bare.count("{"), bare.count(",")
-    if lists > MOST_LISTS:
-        raise Unreadable(f"the file has {lists} lists and objects; at most {MOST_LISTS} are allowed: clear the outputs")
-    if items > MOST_ITEMS:
-        raise Unreadable(f"the file has {items} lines and numbers; at most {MOST_ITEMS} are allowed: clear the outputs")
+    for what, signs, most in (("lists and objects", "[{", MOST_LISTS), ("lines and numbers", ",", MOST_ITEMS)):
+        if (n := sum(map(bare.count, signs))) > most:
+            raise Unreadable(f"the file has {n} {what}; at most {most} are allowed: clear the outputs")
     try:
         nb = json.loads(text)
     except RecursionError:

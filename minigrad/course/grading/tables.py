@@ -25,12 +25,8 @@ Result = dict[str, Any]
 def tables(results: Sequence[Result]) -> dict[str, str]:
     """The tables: file name → text."""
     results = blank_missing_points(results)
-    return {
-        "scores.csv": plain(results),
-        "canvas.csv": canvas(results),
-        "moodle.csv": moodle(results),
-        "results.json": json.dumps(results, indent=1, ensure_ascii=False) + "\n",
-    }
+    sheets = {"scores.csv": plain(results), "canvas.csv": canvas(results), "moodle.csv": moodle(results)}
+    return sheets | {"results.json": json.dumps(results, indent=1, ensure_ascii=False) + "\n"}
 
 
 def blank_missing_points(results: Sequence[Result]) -> list[Result]:

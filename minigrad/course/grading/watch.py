@@ -23,12 +23,11 @@ ENDING = 10  # seconds to wait for a killed process to end
 REPLY = 8 << 20  # bytes
 HOME = "/home/student"
 IN_MEMORY = ("/dev/shm", "/tmp", HOME)  # the folders that a submission can write to
+Process = subprocess.Popen[bytes]
 STILL = (psutil.STATUS_STOPPED, psutil.STATUS_ZOMBIE, psutil.STATUS_DEAD)
 
 
-def answer(
-    process: subprocess.Popen[bytes], limits: Limits, group: Group, first: int | None = None
-) -> tuple[bytes, str]:
+def answer(process: Process, limits: Limits, group: Group, first: int | None = None) -> tuple[bytes, str]:
     """The reply of a process, and the name of the limit that stopped it, or "".
 
     first    the pidfd of its first process, from `first_inside`
@@ -46,7 +45,7 @@ def answer(
     return bytes(said), "memory" if group.out_of_memory() else why
 
 
-def overdone(process: subprocess.Popen[bytes], limits: Limits, group: Group, past: float) -> str:
+def overdone(process: Process, limits: Limits, group: Group, past: float) -> str:
     """The name of a limit that the sandbox has exceeded, or "". `past` is its wall-clock time in seconds."""
     seconds, memory = group.seconds(), 0
     if seconds is None or "memory" not in group.folders:
@@ -97,7 +96,7 @@ def share(process: psutil.Process) -> int:
         return int(process.memory_info().rss)
 
 
-def stop(process: subprocess.Popen[bytes], first: int | None = None) -> None:
+def stop(process: Process, first: int | None = None) -> None:
     """End a sandbox with all its processes, and close `first`.
 
     first    as in `answer`
@@ -108,7 +107,7 @@ def stop(process: subprocess.Popen[bytes], first: int | None = None) -> None:
         os.close(first)
 
 
-def kill(process: subprocess.Popen[bytes]) -> None:
+def kill(process: Process) -> None:
     """Kill a sandbox at any moment, even while it starts and its processes do not yet die with their parent."""
     if process.poll() is not None:
         return
@@ -122,7 +121,7 @@ def kill(process: subprocess.Popen[bytes]) -> None:
     process.kill()
 
 
-def first_inside(process: subprocess.Popen[bytes]) -> int | None:
+def first_inside(process: Process) -> int | None:
     """A pidfd of a sandbox's first process, which ends last: readable once it has ended. None if it is gone already."""
     children = Path(f"/proc/{process.pid}/task/{process.pid}/children")
     with contextlib.suppress(OSError):

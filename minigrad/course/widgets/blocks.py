@@ -52,8 +52,6 @@ def draw_block(block: Block, width: float, height: float) -> str:
     x, y = LABEL + block.column * width, HEAD + block.row * (height + 6)
     wide = block.columns * width
     look = f" mg-{block.look}" if block.look else ""
-    return (
-        f'<g class="mg-box{look}" data-id="{block.id}">'
-        f'<rect class="mg-frame" x="{x + 1:g}" y="{y:g}" width="{wide - 2:g}" height="{height:g}" rx="4"/>'
-        f"{text('mg-sign mg-value', x + wide / 2, y + height / 2 + 4, block.words)}</g>"
-    )
+    frame = f'<rect class="mg-frame" x="{x + 1:g}" y="{y:g}" width="{wide - 2:g}" height="{height:g}" rx="4"/>'
+    label = text("mg-sign mg-value", x + wide / 2, y + height / 2 + 4, block.words)
+    return f'<g class="mg-box{look}" data-id="{block.id}">{frame}{label}</g>'

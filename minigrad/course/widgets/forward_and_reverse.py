@@ -70,12 +70,10 @@ def panels(both: BothModes, what: str) -> list[Panel]:
 def jacobian(both: BothModes, side: str) -> str:
     """The empty Jacobian: a row for each output element, a column for each input element."""
     head = "".join(f'<th scope="col">∂ {escape(name)}</th>' for name in both.columns)
-    body = "".join(
-        f'<tr><th scope="row">∂ {escape(name)}</th>'
-        + "".join(f'<td data-id="{side}J{j},{i}">{UNKNOWN}</td>' for i in range(len(both.columns)))
-        + "</tr>"
-        for j, name in enumerate(both.rows)
-    )
+    body = ""
+    for j, name in enumerate(both.rows):
+        cells = "".join(f'<td data-id="{side}J{j},{i}">{UNKNOWN}</td>' for i in range(len(both.columns)))
+        body += f'<tr><th scope="row">∂ {escape(name)}</th>{cells}</tr>'
     return f'<table class="mg-table"><thead><tr><td></td>{head}</tr></thead><tbody>{body}</tbody></table>'
 
 

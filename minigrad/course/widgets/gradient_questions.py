@@ -99,9 +99,8 @@ def verdict(answer: dict[str, Any] | None) -> str:
 def listed_questions(steps: list[dict[str, Any]], answers: dict[int, dict[str, Any]]) -> str:
     """All questions in words, without the right answers, for a reader to work out first."""
     asked = [(n, step["question"]) for n, step in enumerate(steps) if "question" in step]
-    lines = (
-        f"{n:2} {question['ask']} {join_names(list(question['choices'])) + ' ' if question['choices'] else ''}"
-        f"({verdict(answers.get(n))})"
-        for n, question in asked
-    )
-    return "\n".join(["Questions, to be answered before reading on:", *lines])
+    lines = ["Questions, to be answered before reading on:"]
+    for n, question in asked:
+        choices = f"{join_names(list(question['choices']))} " if question["choices"] else ""
+        lines.append(f"{n:2} {question['ask']} {choices}({verdict(answers.get(n))})")
+    return "\n".join(lines)

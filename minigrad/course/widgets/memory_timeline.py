@@ -277,10 +277,8 @@ def draw_timeline(names: dict[int, str], entries: Sequence[Moment], most: int) -
     peak = max(entry.total for entry in entries)
     parts.append(f'<path class="mg-rule" stroke-dasharray="4 3" d="M{LEFT},{y.at(peak):.1f}H{RIGHT}"/>')
     parts.append(text("mg-number mg-halo", RIGHT, y.at(peak) - 5, f"peak {peak:,} bytes"))
-    parts += [
-        f'<path class="mg-cursor" data-id="at {k}" d="M{x.at(k + 0.5):.1f},{TOP - 6}V{BOTTOM}m0,24v16"/>'
-        for k in range(len(entries))
-    ]
+    cursor = '<path class="mg-cursor" data-id="at {}" d="M{:.1f},{}V{}m0,24v16"/>'
+    parts += [cursor.format(k, x.at(k + 0.5), TOP - 6, BOTTOM) for k in range(len(entries))]
     held, below = legend({i: name for i, name in names.items() if any(entry.live[i] for entry in entries)}, 320)
     parts += strip(entries, x.at) + held
     return chart(f"Live bytes by consumer over the run; at most {peak:,}", x, y, *parts, height=318, below=below + 6)
@@ -294,10 +292,8 @@ def strip(entries: Sequence[Moment], at: Callable[[float], float]) -> list[str]:
         left, right = at(k), at(k + n)
         k += n
         look = f" mg-{phase}" if phase in ("forward", "backward") else ""
-        parts.append(
-            f'<g class="mg-box{look}"><rect class="mg-frame" x="{left:.1f}" y="{BOTTOM + 24}" '
-            f'width="{right - left:.1f}" height="16"/></g>'
-        )
+        place = f'x="{left:.1f}" y="{BOTTOM + 24}" width="{right - left:.1f}" height="16"'
+        parts.append(f'<g class="mg-box{look}"><rect class="mg-frame" {place}/></g>')
         if right - left > 7 * len(phase):
             parts.append(text("mg-sign", (left + right) / 2, BOTTOM + 36, phase))
     return parts
@@ -306,11 +302,8 @@ def strip(entries: Sequence[Moment], at: Callable[[float], float]) -> list[str]:
 def numbers(names: dict[int, str], entries: Sequence[Moment]) -> str:
     """A table of the bytes that each consumer holds now, and held at the peak."""
     peak = max(entries, key=lambda entry: entry.total)
-    rows = [
-        f'<tr><th scope="row">{swatch(i)}{escape(name)}</th><td data-id="now {escape(name)}"></td>'
-        f"<td>{peak.live[i]:,}</td></tr>"
-        for i, name in reversed(names.items())
-    ]
+    row = '<tr><th scope="row">{}{}</th><td data-id="now {}"></td><td>{:,}</td></tr>'
+    rows = [row.format(swatch(i), escape(name), escape(name), peak.live[i]) for i, name in reversed(names.items())]
     rows.append(f'<tr><th scope="row">all</th><td data-id="now total"></td><td>{peak.total:,}</td></tr>')
     rows.append('<tr><th scope="row">peak so far</th><td data-id="so far"></td><td></td></tr>')
     return table(["bytes", "now", "at the peak"], rows)

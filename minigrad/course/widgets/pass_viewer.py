@@ -72,11 +72,9 @@ def reel(scenes: Sequence[Scene], way: PassResults) -> Reel:
     """The film of all passes that change the graph."""
     pictures = "".join(scene.html for scene in scenes)
     source = COMMENT.sub("  # ", Program(way[-1].graph).source).splitlines()
-    panels = [
-        Panel("The graph", pictures, wide=True),
-        Panel("What it costs", figures([scene.step for scene in scenes])),
-        Panel("", f'<div data-id="code"><p class="mg-title">The code, in the end</p>{code(source, 1)}</div>', True),
-    ]
+    costs = Panel("What it costs", figures([scene.step for scene in scenes]))
+    end = f'<div data-id="code"><p class="mg-title">The code, in the end</p>{code(source, 1)}</div>'
+    panels = [Panel("The graph", pictures, wide=True), costs, Panel("", end, wide=True)]
     return Reel(panels, list(cuts(scenes, way.idle, worth)))
 
 

@@ -32,11 +32,8 @@ class Pipeline(Film):
             super().__init__("A pipeline of stages", (), [reel(*ran)])
             self.index = len(self.steps) - 1
             return
-        choices = [
-            Choice("stages", [*map(str, STAGES)]),
-            Choice("micro-batches", [*map(str, MICRO)]),
-            Choice("schedule", SCHEDULES),
-        ]
+        sizes = [Choice("stages", [*map(str, STAGES)]), Choice("micro-batches", [*map(str, MICRO)])]
+        choices = [*sizes, Choice("schedule", SCHEDULES)]
         plans = [schedule(SCHEDULES[k], STAGES[s], MICRO[m]) for s, m, k in combinations(choices)]
         super().__init__("A pipeline of stages", (), [reel(plan.name, plan.timeline()) for plan in plans], choices)
         self.choice = [STAGES.index(4), MICRO.index(4), 0]

@@ -172,10 +172,8 @@ def reel(
     y = upwards(0, most * 1.2, "gradients", words=compact)
     pictures = ((k, draw_histogram(format, gradients, sizes, k, x, y)) for k in EXPONENTS)
     scenes = "".join(f'<div data-scene="scale {k}"{" hidden" * (k > 0)}>{each}</div>' for k, each in pictures)
-    panels = [
-        Panel(f"How large they are, and what {format.name} makes of them", scenes),
-        Panel("The same in numbers", listing(format, counts, chosen)),
-    ]
+    sizes_drawn = Panel(f"How large they are, and what {format.name} makes of them", scenes)
+    panels = [sizes_drawn, Panel("The same in numbers", listing(format, counts, chosen))]
     say = {f"scale {k}": describe_fates(format, k, counts[format.name, k]) for k in EXPONENTS}
     say["scale 0"] += opening(format, given - gradients.size)
     cuts = [*say.items(), (f"scale {chosen}", verdict(format, counts, chosen))]

@@ -66,9 +66,8 @@ class Schedule(ChartFilm):
 
         sources: list[tuple[str, Seconds]] = [*zip(TIMES, (estimate, seconds_of))]
         self.schedules = {(n, times): schedule(graph, n, seconds) for n in counts for times, seconds in sources}
-        paths = {
-            times: [node for node in critical_path(graph, seconds) if not node.op.is_view] for times, seconds in sources
-        }
+        found = ((times, critical_path(graph, seconds)) for times, seconds in sources)
+        paths = {times: [node for node in path if not node.op.is_view] for times, path in found}
         reels = [reel(plan, paths[times], times) for (_, times), plan in self.schedules.items()]
         choices = [Choice("workers", [str(n) for n in counts]), Choice("times", TIMES)]
         name = getattr(f, "__name__", type(f).__name__)
@@ -93,11 +92,9 @@ def reel(plan: Planned, path: Sequence[Node], times: str) -> Reel:
     """The film of one schedule."""
     working = (slot for slot in plan.slots if not slot.node.op.is_view)
     slots = sorted(working, key=lambda slot: (slot.start, slot.worker))
-    panels = [
-        Panel(f"Who runs what, and when, by {times} times", lanes(plan, slots, set(path))),
-        Panel("The same in numbers", listing(slots, set(path))),
-    ]
-    return Reel(panels, [*cuts(plan, slots, path, times)])
+    drawn = Panel(f"Who runs what, and when, by {times} times", lanes(plan, slots, set(path)))
+    numbers = Panel("The same in numbers", listing(slots, set(path)))
+    return Reel([drawn, numbers], cuts(plan, slots, path, times))
 
 
 # -- the cuts ----------------------------------------------------------------------------------------------
@@ -126,16 +123,11 @@ def cuts(plan: Planned, slots: Sequence[ScheduledNode], path: Sequence[Node], ti
         found.append(Cut("", say, off={"hidden": [f"o{i}", *lines[i]]}, hot={"hot": [f"o{i}", f"row {i}", *lines[i]]}))
     idle = plan.workers * plan.seconds - plan.alone
     share = number(100 * idle / (plan.workers * plan.seconds), 3) if plan.seconds else "0"
-    found.append(
-        Cut(
-            "",
-            f"All is done after {took(plan.seconds)}: {number(plan.alone / (plan.seconds or 1.0), 3)} times as fast as "
-            f"one worker alone; the bound is {speedup_bound(plan)}. Hatched is idle, {share} percent "
-            "of the workers' time.",
-            off={"gone": ["idle"]},
-        )
+    end = (
+        f"All is done after {took(plan.seconds)}: {number(plan.alone / (plan.seconds or 1.0), 3)} times as fast as one "
+        f"worker alone; the bound is {speedup_bound(plan)}. Hatched is idle, {share} percent of the workers' time."
     )
-    return found
+    return [*found, Cut("", end, off={"gone": ["idle"]})]
 
 
 def needs(plan: Planned) -> dict[Node, list[Node]]:
