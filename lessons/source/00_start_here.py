@@ -175,7 +175,7 @@ mg.draw(z)
 # likelier ones more often, adds it to the text and reads on. (Large ones use parts of words instead of letters.) Here
 # is a small one. It has just been made, and its 56,320 numbers are random. Let it carry on from *Alice was*. (The
 # smaller browser edition lacks NumPy: there the cells of this section end in an error, and you go on at [Watch it
-# happen](#Watch-it-happen).)
+# happen](00_start_here.ipynb#Watch-it-happen).)
 
 # %% slideshow={"slide_type": "fragment"}
 from minigrad.course.alice import Alice
@@ -431,7 +431,7 @@ dashboard()
 # | TensorFlow | `x = tf.Variable(2.0)` | `z = x * y + w`, on a `tape` | `gx = tape.gradient(z, x)` | `gx` |
 # | JAX | `x = 2.0`, and a function `f` | `z = f(x, y, w)` | `gx = jax.grad(f)(x, y, w)` | `gx` |
 
-# %% [markdown] folded=true slideshow={"slide_type": "slide"}
+# %% [markdown] folded=true slideshow={"slide_type": "skip"}
 # ## The way ahead
 #
 # | | lesson | its question |
@@ -455,7 +455,7 @@ dashboard()
 # In the lessons on *one run* the graph is made while Python computes, as here. *Graph first* means that the graph is
 # built before there are numbers to compute with. Once the whole graph is there, it can be made *faster*.
 
-# %% [markdown] slideshow={"slide_type": "subslide"}
+# %% [markdown] slideshow={"slide_type": "skip"}
 # | | the second half | its question |
 # |---|---|---|
 # | cost | [16 Where the bytes go](16_where_the_bytes_go.ipynb) | The weights fit. Why does training not? |

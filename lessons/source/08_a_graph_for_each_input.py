@@ -450,7 +450,7 @@ for size in (1, 1_000, 1_000_000):
 # work in eager mode make arrays large: they put many examples into one.
 
 # %% [markdown] folded=true slideshow={"slide_type": "skip"}
-# #### Further: the calls that Python makes
+# ### Further: the calls that Python makes
 #
 # Overhead can also be counted, without a clock. This cell counts the calls that Python sees during one product, in
 # minigrad and in NumPy. You can follow the lesson without it.

@@ -23,6 +23,7 @@
 #     - AllReduce
 #     - TrainingView
 #     - Predict
+#     - Guess
 #     - Quiz
 # ---
 
@@ -225,6 +226,12 @@ training.run(300)
 
 # %%
 widgets.Predict("gallery_boxes", "How many boxes does the graph of x * x + x have?", unit="boxes")
+
+# %% [markdown]
+# A `Guess` asks for what the text cannot tell you, such as a time on your machine. It is compared, and not counted.
+
+# %%
+widgets.Guess("gallery_seconds", "How long does it take to draw this page?", unit="seconds")
 
 # %%
 widgets.Quiz("00_start_here")

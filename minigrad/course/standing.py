@@ -310,8 +310,8 @@ def tile(standing: Standing, box: Box) -> str:
     lesson = link(standing, f"lessons/{box.name}.ipynb", f"{box.name[:2]} {box.title}")
     exercise = ""
     if box.exercise:
-        label = f"{name_of(standing, box.exercise)}, {box.score} points"
-        exercise = " " + link(standing, box.exercise, box.score, aria=label)
+        label = name_of(standing, box.exercise) + (f", {box.score} points" if box.score else "")
+        exercise = " " + link(standing, box.exercise, box.score or "exercise", aria=label)
     return f'<div style="{edge}">{escape(box.mark)}{box.star}{lesson}{exercise}</div>'
 
 

@@ -80,7 +80,7 @@ function radios(legend, options, group) {
 function typed(question) {
   const { kind, unit } = question;
   const input = make("input", { type: "text", inputMode: kind === "number" ? "decimal" : "text", autocomplete: "off", size: 12, maxLength: 60 });
-  const sentence = make("p", { className: "mg-slip", id: `mg-slip-${serial++}`, "aria-live": "polite" });
+  const sentence = make("p", { className: "mg-slip", "aria-live": "polite" });
   const label = make("label", { className: "mg-typed" }, "Your answer ", input, unit ? ` ${unit} ` : " ", make("small", {}, HOW[kind]));
   const el = make("div", {}, label, sentence);
   const asText = (value) => (Array.isArray(value) ? `(${value.join(", ")}${value.length === 1 ? "," : ""})` : String(value));
@@ -88,9 +88,9 @@ function typed(question) {
     const words = slip(question, input.value, isFinished);
     if (sentence.textContent !== words) sentence.textContent = words;
     input.setAttribute("aria-invalid", String(Boolean(words)));
+    input.setAttribute("aria-description", words);
     return words;
   };
-  input.setAttribute("aria-describedby", sentence.id);
   input.addEventListener("input", () => check(false));
   input.addEventListener("change", () => check(true));
   return {
