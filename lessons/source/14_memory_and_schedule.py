@@ -172,8 +172,8 @@ reveal("buffers of small", len(set(over.values())))
 # result before it.
 
 # %% [markdown] slideshow={"slide_type": "subslide"}
-# The compiler plans in the same way. Here is its program for `small`. In each line the *last* operand is the place to
-# which the line writes. Find the two buffers.
+# The compiler plans in the same way. Here is its program for `small`. In each line that calculates, the *last* operand
+# is the place to which the line writes. Find the two buffers.
 
 # %%
 program = mg.compiler.Program(graph)
@@ -182,8 +182,8 @@ print(program.buffers)
 
 # %% [markdown]
 # The buffers are `b0`, which the program keeps from call to call, and `y0`, which it hands to the caller. Together they
-# have 16,000 bytes, and we knew that *before anything ran*. Each call allocates only y0, which it returns. (Every
-# result has an offset in one block of memory: "at 0". The steps in this list count the six operations only, from 0.)
+# have 16,000 bytes, and we knew that *before anything ran*. Each call allocates only y0, which it returns. (b0 lies at
+# offset 0 of the program's own block of memory. The steps in this list count the six operations only, from 0.)
 #
 # A matrix product is never done in place. It reads each element many times, so it would read what it had just written.
 
@@ -343,11 +343,22 @@ def spell(name):
     return [LETTERS.index(letter) for letter in name]
 
 
-train = [name for name, _ in names.train]
-long, six = ["sopuruchukwu"], [name for name in train if len(name) == 6]
-for what, some in ("one", long), ("it and nine others", long + train[::75][:9]), ("ten of six letters", six[::19][:10]):
-    work, span = work_and_span(graph_of(lambda *weights, some=some: [read(spell(n), *weights) for n in some], *start))
+# %%
+def print_bound(what, some):
+    """Print the bound of one graph that reads some names."""
+
+    def read_all(*weights):
+        return [read(spell(name), *weights) for name in some]
+
+    work, span = work_and_span(graph_of(read_all, *start))
     print(f"{what:19} work {work:3}, span {span:g}, bound {work / span:.1f}")
+
+
+train = [name for name, _ in names.train]
+six = [name for name in train if len(name) == 6]
+print_bound("one", ["sopuruchukwu"])
+print_bound("it and nine others", ["sopuruchukwu", *train[::75][:9]])  # every 75th name: any nine will do
+print_bound("ten of six letters", six[::19][:10])
 
 # %% [markdown]
 # One name is almost a chain, so several workers are of little use to it. Ten names do not wait for each other. But if
@@ -448,9 +459,9 @@ reveal("fourth batch", "as many as in the first" if to_system[3] == to_system[0]
 # a training run is called a checkpoint, too. That is something else.)
 #
 # The widget shows two training steps of a deep network. Turn on *checkpointing* alone, then *micro-batches* alone, then
-# *planned buffers* alone. Which of them lower the peak, and which one does not? Step to the peak, and read what takes
-# up the memory. (Micro-batches are parts of the batch. They go forward and backward one after the other, while `.grad`
-# adds up their gradients.)
+# *planned buffers* alone. Which of them lower the peak? Step to the peak, and read what takes up the memory.
+# (Micro-batches are parts of the batch. They go forward and backward one after the other, while `.grad` adds up their
+# gradients.)
 
 
 # %%
@@ -465,7 +476,8 @@ timeline
 
 # %%
 for way, entries in timeline.runs.items():
-    if (way.micro > 1) + way.planned + way.checkpointing <= 1:  # at most one switch is on
+    switches = [way.micro > 1, way.planned, way.checkpointing]
+    if sum(switches) <= 1:  # at most one of them is on
         print(f"{way!s:32} peak {max(entry.total for entry in entries):,} bytes")
 
 # %% [markdown]

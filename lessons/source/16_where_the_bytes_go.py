@@ -94,7 +94,7 @@ def step(net, optimizer):
 
 
 def ledger_of_a_step(net, optimizer, exact=False):
-    """The ledger of the second step; the first also compiles rules, and creates Adam's averages."""
+    """The ledger of the second step; the first is special: it creates Adam's averages."""
     step(net, optimizer)
     with mg.profiler.memory(net, optimizer, [x, label], exact) as ledger:
         step(net, optimizer)
@@ -132,8 +132,9 @@ ledger
 # 5. **workspace**: what an operation needs inside, and frees at its end. We come to it below. (*Compiler's workspace*
 #    is the workspace of a planned program, as in lesson 14. Nothing is compiled here.)
 #
-# The batch itself is a sixth, and small. The weights are 2 % of the peak. The memory is full of what *flows*:
-# activations on the way forward, gradients on the way back.
+# The batch itself is a sixth, and small. (*Other activations* are results that backward will not read, such as the
+# loss.) The weights are 2 % of the peak. The memory is full of what *flows*: activations on the way forward, gradients
+# on the way back.
 
 # %% [markdown] slideshow={"slide_type": "subslide"}
 # Step through the run: each column is one operation, or the derivative of one. Where does the part that is saved for
@@ -143,6 +144,8 @@ ledger
 MemoryTimeline(ledger)
 
 # %% [markdown]
+# (⋆ is the symbol for a convolution.)
+#
 # *The picture: a hill. Each of the two relus leaves behind a large array that stays. The top of the hill is where
 # backward reaches the pooling: both arrays are still there, and a gradient of the same size joins them. From then on
 # each derivative frees what was kept for it, and the hill goes down to where it began.*
@@ -193,7 +196,7 @@ reveal("bytes of one activation", measured[1])
 # digits. By how many percent does its peak grow if Adam takes the place of SGD?
 
 # %%
-Predict("adam", "By how many percent does the peak grow?", tolerance=2)
+Predict("adam", "By how many percent does the peak grow?", tolerance=1)
 
 # %%
 peaks = {}

@@ -30,8 +30,7 @@
 # gradients had to become one sum, on all 256 GPUs, in about an eighth of a second. And then again.
 #
 # Who adds them up? If one machine collects them, it has to receive 25 GB for every batch. **With eight workers, does
-# each have to send eight times as much?** You start real processes, count what they send to each other, and find out
-# when more workers are worth it.
+# each have to send eight times as much?**
 #
 # **About 55 minutes.** Afterwards you can
 #
@@ -56,7 +55,7 @@ import numpy as np
 from IPython.display import display
 
 import minigrad as mg
-from minigrad.course import Predict, Quiz, follow_theme, reveal
+from minigrad.course import Guess, Predict, Quiz, follow_theme, reveal
 from minigrad.distributed import DistributedSampler, cost
 from minigrad.distributed.algorithms import Recv, Send, messages, ring, traffic, tree
 from minigrad.widgets import AllReduce
@@ -76,8 +75,6 @@ follow_theme()
 #
 # MPI starts the processes; it is the standard for programs that send each other messages. If MPI is missing on your
 # machine, the cell shows what it printed when the lesson was made. `python3 start.py add mpi` installs it.
-#
-# All four run the same lines. Only rank 0 runs the line under the `if`.
 
 # %%
 # %%parallel -n 4 -o x
@@ -160,19 +157,24 @@ reveal("sum", round(ratio[0], 4))
 # them up and sends the sum back to each of them.
 #
 # The function below describes what *one* rank does. Each `yield` is one round: what this rank sends or receives, or
-# `()` for nothing. p is the number of ranks, and n the length of the gradient. With `add=True` the numbers that arrive
-# are added to those that are there; without it they replace them. From this description `messages` works out who sends
-# what to whom.
+# `()` for nothing. p is the number of ranks, and n how many numbers the gradient has. With `add=True` the numbers that
+# arrive are added to those that are there; without it they replace them. From this description `messages` works out who
+# sends what to whom.
 
 
 # %%
 def star(rank, p, n):
     """All send to rank 0, one after the other; then rank 0 sends the sum to each."""
     whole = slice(0, n)
-    for other in range(1, p):
-        yield (Send(0, whole),) if rank == other else (Recv(other, whole, add=True),) if rank == 0 else ()
-    for other in range(1, p):
-        yield (Recv(0, whole),) if rank == other else (Send(other, whole),) if rank == 0 else ()
+    to_rank_0 = [(other, 0, True) for other in range(1, p)]
+    back = [(0, other, False) for other in range(1, p)]
+    for sender, receiver, add in to_rank_0 + back:
+        if rank == sender:
+            yield (Send(receiver, whole),)
+        elif rank == receiver:
+            yield (Recv(sender, whole, add=add),)
+        else:
+            yield ()
 
 
 for number, sent in enumerate(messages(star, 4, 8), 1):
@@ -185,13 +187,13 @@ for number, sent in enumerate(messages(star, 4, 8), 1):
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## Round in a ring
 #
-# There is a better way. The workers stand in a ring. Each sends only to the next one, and receives only from the one
-# before. The gradient is cut into as many chunks as there are workers. In every round *each* worker sends one chunk,
-# and each sends a different one, so nobody waits.
+# The workers stand in a ring. Each sends only to the next one, and receives only from the one before. The gradient is
+# cut into as many chunks as there are workers. In every round *each* worker sends one chunk, and each sends a different
+# one, so nobody waits.
 #
-# Below are the real gradients that our four processes found for the 65 biases of the last layer. In the film, each
-# chunk is shown as one number: the sum of what is in it. The first message carries a chunk of one gradient. After which
-# round does some worker hold a chunk that contains all four?
+# Below are the real gradients that our four processes found for the 65 biases of the last layer. In the film below,
+# each chunk is shown as one number: the sum of what is in it. The first message carries a chunk of one gradient. After
+# which round does some worker hold a chunk that contains all four?
 
 # %%
 Predict("complete", "A chunk first holds the sum of all four after round …")
@@ -222,10 +224,9 @@ AllReduce(bias)
 # ## Do eight workers send eight times as much?
 #
 # For each rank, `traffic` returns its messages and the numbers in them. Between star and ring there is a third way, a
-# tree: vectors are added in pairs, then pairs of pairs, and so on, and the sum comes back down the same way.
+# tree: vectors are added in pairs, then pairs of pairs, and the sum comes back down the same way.
 #
-# A ring of p workers takes $2(p-1)$ rounds, and in each round every worker sends a $p$-th of a gradient. In a ring of
-# eight, how much does each worker send, as a multiple of its own gradient?
+# In a ring of eight, how much does each worker send, as a multiple of its own gradient?
 
 # %%
 Predict("eight", "In a ring of 8, each worker sends … times its gradient", tolerance=0.05)
@@ -246,8 +247,8 @@ reveal("eight", max(sent))
 # A thousand workers send hardly more *each* than eight.
 #
 # *All together* send $2(p-1)$ gradients, whichever of the three ways they take: the gradients of $p-1$ others have to
-# come in, and the sum has to go out to $p-1$ others. The ring cannot change that. It changes who does the work: nobody
-# sends more than anybody else, and all the wires are busy at the same time.
+# come in, and the sum has to go out to $p-1$ others. The ring only changes who does the work: nobody sends more than
+# anybody else, and all the wires are busy at the same time.
 
 # %% [markdown] slideshow={"slide_type": "notes"}
 # Five minutes. "All-reduce sends k times the data for k workers" is the belief to test: ask who sends it. For one
@@ -295,8 +296,8 @@ print(f"{len(sizes)} messages to rank {comm.messages[0][0]}, {sum(sizes):,} byte
 # ## How long it takes
 #
 # A message takes $\alpha + n\beta$ seconds: $\alpha$ until its first byte arrives (the latency), and $\beta$ for each
-# of its n bytes. A ring has $2(p-1)$ rounds, each with an $n/p$-th. A tree has about $2\log_2 p$ rounds, each with all
-# n:
+# byte. Here n counts *bytes*. A ring has $2(p-1)$ rounds, each with an $n/p$-th. A tree has about $2\log_2 p$ rounds,
+# each with all n:
 #
 # $$\text{ring: } 2(p-1)\,\alpha + \frac{2(p-1)}{p}\,n\beta \qquad \text{tree: } 2\log_2 p\;(\alpha + n\beta)$$
 #
@@ -313,7 +314,7 @@ for size, name in ((1e3, "1 kB"), (1e6, "1 MB"), (1e8, "100 MB")):
     ms = {way: 1e3 * cost.all_reduce(size, 64, alpha, beta, algorithm=way) for way in ("tree", "ring")}
     faster.append(min(ms, key=ms.get))
     print(f"{name:6} ", ", ".join(f"{way} {time:.2f} ms" for way, time in ms.items()))
-bits = 8 * cost.all_reduce(1e8, 256, alpha=0.0, beta=1.0)
+bits = 8 * cost.all_reduce(1e8, 256, alpha=0.0, beta=1.0)  # that each worker sends
 print(f"100 MB, 256 workers, 0.12 s: {bits / 0.12 / 1e9:.1f} Gbit/s")
 reveal("which", f"{faster[0]}, {faster[-1]}")
 
@@ -321,9 +322,9 @@ reveal("which", f"{faster[0]}, {faster[-1]}")
 # Small vectors wait for rounds, and large ones for bytes. So libraries choose by size; MPI does, and so does NCCL,
 # NVIDIA's library for its GPUs.
 #
-# Can you trust such a formula? Back to the 256 GPUs. The paper says that 100 MB have to be summed up in about 0.12 s,
-# while backward runs, and that each worker needs 15 Gbit/s for that, overhead included (section 4). The formula says
-# 13.3, without overhead.
+# Can you trust such a formula? The paper on the 256 GPUs says that 100 MB have to be summed up in about 0.12 s, while
+# backward runs, and that each worker needs 15 Gbit/s for that, overhead included (section 4). The formula says 13.3,
+# without overhead.
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## While backward goes on
@@ -425,13 +426,13 @@ reveal("gigabit", workers[int(np.argmin(seconds["Gigabit"]))])
 # After the all-reduce all workers take the same step of the optimiser with the same numbers, so all of them store the
 # same state. With Adam that is twice the size of the parameters, and it is stored p times. Why not store it once?
 # Each worker keeps one $p$-th of the state and of the gradients, its **shard**, and perhaps one $p$-th of the
-# parameters too. `FullyShardedDataParallel` does this:
+# parameters too. `FullyShardedDataParallel` has three strategies for this:
 #
-# - `NO_SHARD`: each worker has everything, as with DDP; the gradients are all-reduced;
-# - `SHARD_GRAD_OP`: the gradients are reduce-scattered, each worker updates its $p$-th of the parameters, and the
-#   parameters are all-gathered;
-# - `FULL_SHARD`: the parameters are in shards too. They are all-gathered for forward, freed, and all-gathered again for
-#   backward; the gradients are reduce-scattered.
+# | strategy | what each worker keeps | what is sent in a step |
+# |---|---|---|
+# | `NO_SHARD` | everything, as with DDP | gradients: all-reduce |
+# | `SHARD_GRAD_OP` | all parameters; shards of the rest | gradients: reduce-scatter; parameters: all-gather |
+# | `FULL_SHARD` | shards of everything | parameters: all-gather, twice; gradients: reduce-scatter |
 #
 # Remember the film: an all-reduce is a reduce-scatter, its first half, and an all-gather, its second. Compared with
 # `NO_SHARD`, how many times as many bytes are sent with `SHARD_GRAD_OP`, and with `FULL_SHARD`?
@@ -478,9 +479,8 @@ reveal("sharded", f"{times[0]:g} and {times[1]:g}")
 # much again; after a step, no worker then stores more than a quarter of anything.
 #
 # This is called ZeRO. Its first stage splits the state, the second also the gradients, the third also the parameters.
-# The example in its paper has 7.5 billion parameters on 64 GPUs, at 16 bytes each: float16 weights and gradients, and
-# 12 bytes for a float32 copy and Adam's two numbers (lesson 20). Without ZeRO each GPU would need 120 GB; with the
-# three stages it needs 31.4, 16.6 and 1.9 GB (figure 1). The last line above agrees.
+# The example in its paper has 7.5 billion parameters of 16 bytes (lesson 20) on 64 GPUs. Without ZeRO each GPU would
+# need 120 GB; with the three stages it needs 31.4, 16.6 and 1.9 GB (figure 1). The last line above agrees.
 
 # %% [markdown] slideshow={"slide_type": "notes"}
 # Five minutes. Ask what the other 63 GB of an 80 GB card are for with stage 2: activations. And who wants stage 3 on
@@ -516,7 +516,7 @@ print(sum(map(len, dealt)), "rows go through")
 #
 # Everybody makes this mistake once. Rank 0 should print the mean loss, so you write the all-reduce of the losses under
 # `if rank == 0`. The next all-reduce, of the gradients, is called by all four. What happens to the lonely call of rank
-# 0? Does it get the sum of the losses, a part of the gradients, or an error? Say what you expect, and run it.
+# 0? Does it get the sum of the losses, a part of the gradients, or an error?
 
 # %%
 # %%parallel -n 4
@@ -543,11 +543,10 @@ except mg.distributed.group.DistributedError as error:
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # **Where it breaks.** We build a ring by hand: each rank sends to the next one, and then receives from the one before.
-# `send` returns when you may change the tensor again: either MPI has copied the message aside, or the other side has
-# received it. MPI copies only messages of some kilobytes. We try 8 numbers, and then 300,000. What happens?
+# We try 8 numbers, and then 300,000. What happens? This is a guess.
 
 # %%
-Predict("send first", "Each sends first:", options=["both arrive", "8 arrive, 300,000 do not", "neither arrives"])
+Guess("send first", "Each sends first:", options=["both arrive", "8 arrive, 300,000 do not", "neither arrives"])
 
 # %%
 # %%parallel -n 4 -o arrived
@@ -572,8 +571,9 @@ print("arrived:", arrived)
 reveal("send first", ["neither arrives", "8 arrive, 300,000 do not", "both arrive"][max(arrived)])
 
 # %% [markdown]
-# With 300,000 numbers all four send, and none of them gets as far as receiving: a **deadlock**. So a program may pass
-# all its tests, and hang with the first large network.
+# `send` returns when you may change the tensor again: either MPI has copied the message aside, or the other side has
+# received it. MPI copies only messages of some kilobytes. With 300,000 numbers all four send, and none of them gets as
+# far as receiving: a **deadlock**. So a program may pass all its tests, and hang with the first large network.
 #
 # Most systems say nothing and wait: PyTorch for ten minutes with NCCL, and for half an hour with gloo. Here each rank
 # writes on a shared board whom it waits for, and where. If none of those who wait can ever continue, each raises an

@@ -391,8 +391,8 @@ check_plan(POWERS, dict.fromkeys(POWERS, "product"))
 check_plan(POWERS, dict.fromkeys(POWERS, "elementwise"))
 # Hint: Twenty elementwise operations in a row: one buffer is enough.
 check_plan(CURVES, dict.fromkeys(CURVES, "elementwise"))
-# Hint: Four sets of random lifetimes: a buffer is free if it was last read before the new result is made; at the same step only if
-# the new result is elementwise.
+# Hint: Four sets of random lifetimes: a buffer is free if it was last read before the new result is made; at the same
+# step only if the new result is elementwise.
 check_random_plans()
 
 # %% [markdown] hints="plan_repaired"

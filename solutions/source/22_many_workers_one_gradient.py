@@ -184,7 +184,8 @@ def tried(rounds, p):
     return "all have the sum" if n == p * p else f"in the end {n} of {p * p} chunks hold the sum"
 
 
-# Hint: Two workers. The number of a chunk is an int. In round 0 let each send its own chunk; from then on, each sends on what has just arrived.
+# Hint: Two workers. The number of a chunk is an int. In round 0 let each send its own chunk; from then on, each sends
+# on what has just arrived.
 tried(2)
 # Hint: Three workers: what arrived in one round is sent on in the next, with a number between 0 and p − 1.
 tried(3)
