@@ -248,7 +248,7 @@ reveal("eight", max(sent))
 #
 # *All together* send $2(p-1)$ gradients, whichever of the three ways they take: the gradients of $p-1$ others have to
 # come in, and the sum has to go out to $p-1$ others. The ring only changes who does the work: nobody sends more than
-# anybody else, and all the wires are busy at the same time.
+# anybody else, and all wires are busy at once.
 
 # %% [markdown] slideshow={"slide_type": "notes"}
 # Five minutes. "All-reduce sends k times the data for k workers" is the belief to test: ask who sends it. For one
@@ -515,8 +515,8 @@ print(sum(map(len, dealt)), "rows go through")
 # ## All call, or none
 #
 # Everybody makes this mistake once. Rank 0 should print the mean loss, so you write the all-reduce of the losses under
-# `if rank == 0`. The next all-reduce, of the gradients, is called by all four. What happens to the lonely call of rank
-# 0? Does it get the sum of the losses, a part of the gradients, or an error?
+# `if rank == 0`. The next all-reduce, of the gradients, is called by all four. Does the lonely call of rank 0 get the
+# sum of the losses, a part of the gradients, or an error?
 
 # %%
 # %%parallel -n 4

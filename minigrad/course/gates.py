@@ -24,7 +24,7 @@ class Gates:
         """Record and print whether the gate holds. A pass does not print `came`, so outputs agree across machines."""
         self._refuse_unknown(name)
         self.rows[name] = ("passed", wanted, "") if holds else ("failed", wanted, str(came))
-        print(f"gate passed: {name}" if holds else f"GATE FAILED: {name}: wanted {wanted}, and {came} came")
+        print(f"gate passed: {name}" if holds else f"GATE FAILED: {name}: wanted {wanted}; {came} came")
 
     def left_out(self, name: str, why: str) -> None:
         """Record that the gate cannot be checked here."""

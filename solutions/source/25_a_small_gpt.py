@@ -484,7 +484,7 @@ chosen = {"a": "int8", "b": "int8", "c": "checkpointed", "d": "pairs", "e": "pai
 # - at most **5,350,000 bytes** saved for backward.
 #
 # `asked(layers, heads, channels, context)` says where you are; nothing is trained. Before you try: which of the four
-# numbers adds parameters faster than bytes, and which one bytes and hardly any parameters?
+# numbers adds parameters faster than bytes? Which one adds bytes, and hardly any parameters?
 
 
 # %% name="asked"

@@ -12,7 +12,7 @@ def test_a_gate_prints_what_came_only_where_it_does_not_hold(capsys):
 
     passed, failed = capsys.readouterr().out.splitlines()
     assert passed == "gate passed: small"
-    assert failed == "GATE FAILED: quick: wanted fewer than 5 steps, and 7 came"
+    assert failed == "GATE FAILED: quick: wanted fewer than 5 steps; 7 came"
 
 
 def test_what_was_not_asked_or_left_out_is_not_passed(capsys):
