@@ -66,10 +66,8 @@ class Question:
             given = plain(answer)
         except Odd:
             given = None
-        if self.kind == "number" and isinstance(given, str):
-            value = number_read(numeral(given, f"{self.unit} {self.text}"), ())
-        else:
-            value = READERS[self.kind](given, self.options)
+        is_typed = self.kind == "number" and isinstance(given, str)
+        value = READERS[self.kind](numeral(given, f"{self.unit} {self.text}") if is_typed else given, self.options)
         if value is None:
             raise ValueError(f"{answer!r:.60} is not {self.expected_form}.{remark(given)}")
         return value

@@ -32,7 +32,6 @@
     "right: order: a tuple": {"return placed": "return tuple(placed)"},
     "wrong: product: rounded": {"Node(a.data * b.data,": "Node(round(a.data * b.data, 1),"},
 }
-
 # %% right: product: a lambda, and a class of its own
 class Product(Node):
     def __init__(self, a, b):
@@ -40,7 +39,6 @@ class Product(Node):
 
 
 multiply = lambda a, b: Product(a, b)
-
 # %% wrong: product: nodes of equal numbers are taken for one
 made = {}
 
@@ -48,17 +46,14 @@ made = {}
 def multiply(a, b):
     key = a.data, b.data
     return made.setdefault(key, Node(a.data * b.data, ((a, b.data), (b, a.data))))
-
 # %% wrong: product: a zero has no parents
 def multiply(a, b):
     return Node(a.data * b.data, ((a, b.data), (b, a.data)) if a.data and b.data else ())
-
 # %% wrong: product: a factor is written over
 def multiply(a, b):
     y = Node(a.data * b.data, ((a, b.data), (b, a.data)))
     a.data = y.data
     return y
-
 # %% right: order: a stack and a set of numbers of objects
 def order(y):
     placed, done, stack = [], set(), [(y, False)]
@@ -73,7 +68,6 @@ def order(y):
             stack.append((node, True))
             stack.extend((parent, False) for parent, _ in node.parents)
     return placed
-
 # %% right: order: a generator that calls itself, and a list that remembers
 def order(y):
     def walk(node, seen):
@@ -84,7 +78,6 @@ def order(y):
             yield node
 
     return list(walk(y, []))
-
 # %% right: order: by height above the leaves
 def order(y):
     height = {}
@@ -96,7 +89,6 @@ def order(y):
 
     high(y)
     return sorted(height, key=height.get)
-
 # %% right: order: those that wait are counted, and the list turned round
 def order(y):
     from collections import Counter, deque
@@ -117,7 +109,6 @@ def order(y):
             if users[parent] == 0:
                 free.append(parent)
     return tuple(reversed(placed))
-
 # %% wrong: order: fifty steps down, and no more
 def order(y, deep=50):
     placed = {}
@@ -125,7 +116,6 @@ def order(y, deep=50):
         for parent, _ in y.parents:
             placed |= dict.fromkeys(order(parent, deep - 1)) if parent not in placed else {}
     return [*placed, y]
-
 # %% right: gradients: by what comes from each child
 def gradients(y):
     placed = order(y)
@@ -134,7 +124,6 @@ def gradients(y):
         pieces = [grad[child] * slope for child in grad for parent, slope in child.parents if parent is node]
         grad[node] = sum(pieces) if node is not y else 1
     return grad
-
 # %% right: gradients: a dictionary that starts at nothing, and whole numbers
 def gradients(y):
     from collections import defaultdict
@@ -145,7 +134,6 @@ def gradients(y):
         for parent, slope in node.parents:
             grad[parent] = grad[parent] + slope * g
     return grad
-
 # %% wrong: gradients: kept by number
 def gradients(y):
     by_number = {node.data: 0.0 for node in order(y)}
@@ -154,7 +142,6 @@ def gradients(y):
         for parent, slope in node.parents:
             by_number[parent.data] += by_number[node.data] * slope
     return {node: by_number[node.data] for node in order(y)}
-
 # %% wrong: gradients: a sum kept on the nodes from call to call
 def gradients(y):
     for node in order(y):
@@ -164,23 +151,19 @@ def gradients(y):
         for parent, slope in node.parents:
             parent.grad += node.grad * slope
     return {node: node.grad for node in order(y)}
-
 # %% right: eight_signs: another formula
 def mine(a, b):
     u = add(b, a)
     v = subtract(u, a)
     return add(subtract(v, u), b)
-
 # %% wrong: eight_signs: a product on the way
 def mine(a, b):
     t = Node(a.data * b.data, ((a, b.data), (b, a.data)))
     return subtract(add(t, a), add(t, b))
-
 # %% wrong: eight_signs: one of the leaves does not count
 def mine(a, b):
     t = add(a, a)
     return subtract(add(t, a), subtract(t, a))
-
 # %% wrong: eight_signs: a leaf is never used
 def mine(a, b):
     t = add(a, a)

@@ -22,7 +22,6 @@
     "wrong: referee: the last point": {"for x in points)": "for x in points[-1:])"},
     "wrong: trap: for x below 1": {"return s + s.exp()": "return s + s"},
 }
-
 # %% right: twice: by the engine
 def _passes():
     x = mg.Value(3.0)
@@ -35,7 +34,6 @@ def _passes():
 
 
 first, second, third = _passes()
-
 # %% right: repair: those that wait are counted
 def backward(y):
     users = {}
@@ -51,7 +49,6 @@ def backward(y):
             users[parent] -= 1
             if not users[parent]:
                 free.append(parent)
-
 # %% right: repair: each asks its children
 def backward(y):
     nodes = history(y)
@@ -61,13 +58,11 @@ def backward(y):
             children[parent].append((v, slope))
     for v in nodes[::-1]:
         v.grad = 1.0 if v is y else sum(child.grad * slope for child, slope in children[v])
-
 # %% wrong: repair: a recursion that goes on from each path
 def backward(y, g=1.0):
     y.grad += g
     for parent, slope in y.parents:
         backward(parent, g * slope)
-
 # %% right: referee: loops, a set, and the error itself
 def suspects(functions, points):
     bad = set()
@@ -78,7 +73,6 @@ def suspects(functions, points):
             except Exception:
                 bad.add(name)
     return tuple(sorted(bad))
-
 # %% right: referee: a nudge of one's own
 def suspects(functions, points):
     def wrong(f, number):
@@ -89,18 +83,15 @@ def suspects(functions, points):
         return abs(nudged - x.grad.item()) > 1e-4
 
     return sorted({name for name, f in functions.items() for x in points if wrong(f, x)})
-
 # %% wrong: referee: the two that are given
 def suspects(functions, points):
     return sorted(name for name in functions if name in ("cube", "slow"))
-
 # %% wrong: referee: the first suspect alone
 def suspects(functions, points):
     for name in sorted(functions):
         if not all(mg.gradcheck(functions[name], mg.tensor(float(x)), raise_exception=False) for x in points):
             return [name]
     return []
-
 # %% wrong: referee: a coarse nudge
 def suspects(functions, points):
     def wrong(f, number):
@@ -109,7 +100,6 @@ def suspects(functions, points):
         return abs(f(mg.tensor(number + 1.0)).item() - f(mg.tensor(number - 1.0)).item() - 2 * x.grad.item()) > 3
 
     return sorted({name for name, f in functions.items() for x in points if wrong(f, x)})
-
 # %% wrong: repair: the gradient of the leaves is set, not added
 def backward(y):
     grad = dict.fromkeys(history(y), 0.0)
@@ -119,8 +109,6 @@ def backward(y):
             grad[parent] += grad[v] * slope
     for v in history(y)[:1]:
         v.grad = grad[v]
-
-
 # %% wrong: repair: each path on its own, with a stack
 def backward(y):
     waiting = [(y, 1.0)]
@@ -129,8 +117,6 @@ def backward(y):
         v.grad += g
         for parent, slope in v.parents:
             waiting.append((parent, g * slope))
-
-
 # %% right: repair: the parents of each value are read again and again
 def backward(y):
     y.grad = 1.0

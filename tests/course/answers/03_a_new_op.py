@@ -54,7 +54,6 @@
         "xp.log(1 + xp.exp(self.beta * x)) / self.beta": "(xp.maximum(self.beta * x, 0) + xp.log1p(xp.exp(-abs(self.beta * x)))) / self.beta"
     },
 }
-
 # %% right: softplus: without a dataclass
 class Softplus(Elementwise):
     def __init__(self, beta):
@@ -72,7 +71,6 @@ class Softplus(Elementwise):
     def partials(self, y, x):
         e = (self.beta * x).exp()
         return tuple([e / (1 + e)])
-
 # %% right: running_total: a matrix product
 class RunningTotal(Linear):
     def infer(self, x):
@@ -86,7 +84,6 @@ class RunningTotal(Linear):
 
         n = x.shape[0]
         return mg.tensor(np.triu(np.ones((n, n)))) @ gy
-
 # %% right: running_total: a matrix product from the other side, and forwards too
 class RunningTotal(Linear):
     def infer(self, x):
@@ -99,7 +96,6 @@ class RunningTotal(Linear):
         import numpy as np
 
         return gy @ mg.tensor(np.tril(np.ones(2 * x.shape)))
-
 # %% right: running_total: a sum of products
 class RunningTotal(Linear):
     def infer(self, x):
@@ -113,7 +109,6 @@ class RunningTotal(Linear):
 
         n = x.shape[0]
         return (mg.tensor(np.tril(np.ones((n, n)))) * gy.reshape(n, 1)).sum(0)
-
 # %% right: running_total: einsum
 class RunningTotal(Linear):
     def infer(self, x):
@@ -126,7 +121,6 @@ class RunningTotal(Linear):
         import numpy as np
 
         return mg.einsum("ij,i->j", mg.tensor(np.tril(np.ones((x.shape[0], x.shape[0])))), gy)
-
 # %% wrong: running_total: a matrix product, not transposed
 class RunningTotal(Linear):
     def infer(self, x):

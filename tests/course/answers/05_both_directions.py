@@ -37,10 +37,8 @@
     "wrong: causal: it ignores its input": {"return x.tanh().cumsum(0)": "return (x * 0 + 1).cumsum(0)"},
     "right: causal: squares": {"x.tanh().cumsum(0)": "(x * x).cumsum(0)"},
 }
-
 # %% right: columns_and_rows: tuples and floats
 column, row, both, forward_passes, reverse_passes = (4.0, 36.0), np.array([36, 24]), (2, 12.0), 5.0, 3
-
 # %% right: jacobian_on_a_budget: filled in, place by place
 def jacobian(f, x):
     (n,), (m,) = x.shape, f(x).shape
@@ -51,7 +49,6 @@ def jacobian(f, x):
         else:
             J[i] = pull(f, x, mg.eye(m)[i]).numpy()
     return J.tolist()
-
 # %% right: wrong_directions: a set, and along each input
 def wrong_directions(f, x):
     found = set()
@@ -65,7 +62,6 @@ def wrong_directions(f, x):
         if abs((gy.numpy() * moved).sum() - gx[i]) > 1e-4:
             found.add("reverse")
     return found
-
 # %% wrong: wrong_directions: one direction, of ones
 def wrong_directions(f, x):
     y, back = mg.func.vjp(f, x)
@@ -73,46 +69,37 @@ def wrong_directions(f, x):
     moved = ((f(x + 1e-5 * dx) - f(x - 1e-5 * dx)) / 2e-5).numpy()
     wrong = [] if np.allclose(mg.func.jvp(f, (x,), (dx,))[1].numpy(), moved, rtol=1e-4) else ["forward"]
     return wrong + ([] if np.isclose((back(gy)[0] * dx).sum().item(), moved.sum(), rtol=1e-4) else ["reverse"])
-
 # %% right: causal: a running product
 def causal(x):
     return x.cumprod(0) if hasattr(x, "cumprod") else x.log().cumsum(0).exp()
-
 # %% right: causal: what lies further back counts less
 def causal(x):
     n = x.shape[0]
     weights = mg.tensor(0.5 ** np.arange(n))
     return (x.tanh() / weights).cumsum(0) * weights
-
 # %% right: causal: a triangle of ones
 def causal(x):
     return mg.tensor(np.tril(np.ones((x.shape[0], x.shape[0])))) @ (x * x)
-
 # %% wrong: causal: a window of four
 def causal(x):
     band = sum(np.eye(x.shape[0], k=-i) for i in range(4))
     return mg.tensor(band) @ x.tanh()
-
 # %% wrong: causal: a window of sixteen
 def causal(x):
     band = sum(np.eye(x.shape[0], k=-i) for i in range(16))
     return mg.tensor(band) @ x.tanh()
-
 # %% wrong: causal: not for one number
 def causal(x):
     first, rest = x[:1], x[1:]
     return mg.cat([first * first, (rest.tanh().cumsum(0) + first)]) if x.shape[0] > 1 else x.sum() * x.sum()
-
 # %% wrong: jacobian_on_a_budget: a run of both
 def jacobian(f, x):
     n, m = x.shape[0], f(x).shape[0]
     columns = np.stack([push(f, x, dx).numpy() for dx in mg.eye(n)], axis=1)
     return columns if n <= m else np.stack([pull(f, x, gy).numpy() for gy in mg.eye(m)])
-
 # %% wrong: wrong_directions: gradcheck for both
 def wrong_directions(f, x):
     return [] if mg.gradcheck(f, x, raise_exception=False) else ["forward", "reverse"]
-
 # %% wrong: causal: every second input
 def causal(x):
     mask = np.tril(np.ones((x.shape[0], x.shape[0])))

@@ -25,7 +25,6 @@
     "wrong: thrifty: it ignores x": {"3 * (x + 1).tanh() + x": "(x * 0 + 1).tanh() * 3 + 1"},
     "wrong: census: one for each name": {"counts.get(entry.name(), 0) + 1": "1"},
 }
-
 # %% right: census: a Counter, in breadth
 def census(y):
     from collections import Counter, deque
@@ -40,7 +39,6 @@ def census(y):
         found.append(entry.name())
         todo.extend(before for before, _ in entry.next_functions)
     return Counter(found)
-
 # %% right: census: a dictionary of what was seen
 def census(y):
     seen, todo = {}, [y.grad_fn] if y.grad_fn else []
@@ -49,14 +47,12 @@ def census(y):
             seen[entry] = entry.name()
             todo += filter(None, next(zip(*entry.next_functions), ()))
     return {name: sum(1 for each in seen.values() if each == name) for name in {*seen.values()}}
-
 # %% right: pay_in: one by one
 def pay_in(losses):
     total, *others = losses
     for loss in others:
         total = total + loss
     total.backward()
-
 # %% wrong: pay_in: not on top of what was there
 def pay_in(losses):
     total = sum(losses)
@@ -72,8 +68,6 @@ def _leaves(entry):
         yield entry.variable
     for before, _ in entry.next_functions:
         yield from _leaves(before)
-
-
 # %% wrong: census: by id
 def census(y):
     counts, seen, waiting = {}, set(), [y.grad_fn]
@@ -84,8 +78,6 @@ def census(y):
             counts[entry.name()] = counts.get(entry.name(), 0) + 1
             waiting += [before for before, _ in entry.next_functions]
     return counts
-
-
 # %% right: census: a list of what was seen
 def census(y):
     seen, waiting = [], [y.grad_fn]
@@ -97,24 +89,18 @@ def census(y):
         waiting.extend(pair[0] for pair in entry.next_functions)
     names = [entry.name() for entry in seen]
     return {name: names.count(name) for name in names}
-
-
 # %% wrong: pay_in: on top of the first loss
 def pay_in(losses):
     total = losses[0]
     for loss in losses[1:]:
         total += loss
     total.backward()
-
-
 # %% right: pay_in: a total that starts at nothing
 def pay_in(losses):
     total = 0
     for loss in losses:
         total += loss
     total.backward()
-
-
 # %% wrong: thrifty: straight for backward, and bent
 def curve(x):
     return x.exp().detach() + x + 1 + 1 + 1

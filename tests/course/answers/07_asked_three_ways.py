@@ -17,11 +17,9 @@
     "wrong: landscape: a plane": {"u**2 - v**2 + u**3": "0 * u + 0 * v"},
     "right: landscape: a product": {"u**2 - v**2 + u**3": "u * v + u**3"},
 }
-
 # %% right: ladder: it calls itself
 def ladder(f, x, n):
     return [f(mg.tensor(x)).item(), *(ladder(grad(f), x, n - 1) if n else [])]
-
 # %% right: ladder: a graph of the slopes
 def ladder(f, x, n):
     x = mg.tensor(x, requires_grad=True)
@@ -31,7 +29,6 @@ def ladder(f, x, n):
         (y,) = mg.grad(y, [x], create_graph=True)
         found += (y.item(),)
     return found
-
 # %% right: two_tapes: a pair of tapes that last
 def slope_and_bend(f, x):
     with mg.GradientTape(persistent=True) as outer:
@@ -41,29 +38,23 @@ def slope_and_bend(f, x):
             y = f(x)
         slope = inner.gradient(y, x)
     return [slope, outer.gradient(slope, x)]
-
 # %% right: along: the slope of a slope
 def curvature(f, x, v):
     return jvp(lambda x: jvp(f, (x,), (v,))[1], (x,), (v,))[1]
-
 # %% right: along: pulled back
 def curvature(f, x, v):
     gradient, back = vjp(grad(f), x)
     return (back(v)[0] * v).sum().item()
-
 # %% wrong: along: as if v had the length 1
 def curvature(f, x, v):
     return (v * jvp(grad(f), (x,), (v,))[1]).sum() / (v * v).sum()
-
 # %% right: landscape: a dot product with itself
 def land(p):
     d = p - mg.tensor([1.0, 2.0])
     return (d * d * mg.tensor([1.0, -3.0])).sum() + (d**4).sum()
-
 # %% wrong: along: for a v of one direction
 def curvature(f, x, v):
     return (v * vjp(grad(f), x)[1](mg.ones(*v.shape))[0]).sum()
-
 # %% wrong: two_tapes: leaves only
 def slope_and_bend(f, x):
     with mg.GradientTape() as outer:

@@ -18,7 +18,6 @@
     "wrong: own_road: two inputs alike": {"inputs = [-0.5, 1.5, 3.5]": "inputs = [-0.5, 1.5, 1.6]"},
     "right: own_road: a tuple": {"inputs = [-0.5, 1.5, 3.5]": "inputs = (-0.5, 1.5, 3.5)"},
 }
-
 # %% right: short_road: bits from the left
 def power(x, n):
     y = x
@@ -27,7 +26,6 @@ def power(x, n):
         if bit == "1":
             y = y * x
     return y
-
 # %% right: short_road: bits from the right
 def power(x, n):
     y = None
@@ -38,22 +36,18 @@ def power(x, n):
         if n:
             x = x * x
     return y
-
 # %% right: nan_hunt: those that can happen alone
 def surprise(p):
     q = p[p.numpy() > 0]
     return -(q * q.log()).sum()
-
 # %% right: nan_hunt: one where
 def surprise(p):
     safe = mg.where(p > 0, p, 1.0)
     return (-safe * safe.log()).sum()
-
 # %% wrong: nan_hunt: not where nothing can happen
 def surprise(p):
     safe = mg.where(p > 0, p, 1.0)
     return (-safe * safe.log()).sum() + (p.sum() - 1) * 0.5
-
 # %% right: own_road: brackets of a tax
 def f(x):
     y = x * 0.9
@@ -65,7 +59,6 @@ def f(x):
 
 
 inputs = (0.5, 1.5, 2.5)
-
 # %% right: own_road: newton
 def f(x):
     y = x
@@ -75,11 +68,9 @@ def f(x):
 
 
 inputs = [-1.5, 3.5, 0.6]
-
 # %% right: nan_hunt: an element at a time
 def surprise(p):
     return mg.stack([-q * q.log() if q.item() > 0 else 0 * q for q in p]).sum()
-
 # %% right: short_road: a square of a half, by numbers of squarings
 def power(x, n):
     powers, total = {1: x}, None
@@ -91,23 +82,19 @@ def power(x, n):
         if n & k:
             total = powers[k] if total is None else total * powers[k]
     return total
-
 # %% wrong: nan_hunt: twice the value
 def surprise(p):
     safe = mg.where(p > 0, p, 1.0)
     return (-safe * safe.log()).sum() / 0.6931471805599453
-
 # %% wrong: own_road: the same three
 def f(x):
     return x * x
 
 
 inputs = [1.0, 2.0, 3.0]
-
 # %% right: nan_hunt: a sum of those that can happen
 def surprise(p):
     return sum(-q * q.log() for q in p if q.item() > 0)
-
 # %% right: nan_hunt: a running sum
 def surprise(p):
     total = mg.tensor(0.0)

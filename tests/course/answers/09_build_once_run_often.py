@@ -27,7 +27,6 @@
         "(slope,) = mg.gradients(dear, [x])": "(slope,) = mg.gradients(dear, [x])\n    mg.Session(x.graph).run(cheap, {x: 1.0})"
     },
 }
-
 # %% right: learning_line: by hand
 def line():
     graph = mg.Graph()
@@ -40,21 +39,18 @@ def line():
         step = mg.graph.group(w.assign_sub(0.1 * gw), b.assign_sub(0.1 * gb))
         start = mg.graph.group(w.initializer, b.initializer)
     return dict(graph=graph, x=x, y=y, w=w, b=b, loss=loss, start=start, step=step)
-
 # %% right: loop_that_builds: all at once
 def distances(session, x, centres):
     with session.graph.as_default():
         centre = mg.placeholder("float64", (None,))
         away = x - centre
     return [d * d for d in session.run(away, {x: 3.0, centre: [float(c) for c in centres]}).tolist()]
-
 # %% wrong: loop_that_builds: a place for the second centre
 def distances(session, x, centres):
     with session.graph.as_default():
         centre = mg.placeholder("float64", name="centre")
         squared = (x - centre).square()
     return sorted(float(session.run(squared, {x: 3.0, centre: number})) for number in {*centres})
-
 # %% right: own_graph: another road
 def my_graph():
     with mg.Graph().as_default():
@@ -66,7 +62,6 @@ def my_graph():
         dear = y.exp()
         slope = mg.gradients(dear, [x])[0]
     return {"x": x, "cheap": cheap, "way": y, "dear": dear, "slope": slope}
-
 # %% wrong: learning_line: one graph for all calls
 _parts = {}
 
@@ -81,7 +76,6 @@ def line():
             start = mg.graph.global_variables_initializer()
         _parts.update(graph=graph, x=x, y=y, w=w, b=b, loss=loss, start=start, step=step)
     return _parts
-
 # %% right: loop_that_builds: a product
 def distances(session, x, centres):
     with session.graph.as_default():

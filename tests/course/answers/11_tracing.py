@@ -17,19 +17,16 @@
         "x = x * 0.9 - 0.1 * x.sqrt()": "x = (x * 0.9 - 0.1 * x.sqrt()).detach()"
     },
 }
-
 # %% right: huber: where
 @mg.function
 def huber(x):
     return mg.where(abs(x) <= 1, x * x / 2, abs(x) - 0.5)
-
 # %% right: huber: two returns, the outer one first
 @mg.function(input_signature=[mg.TensorSpec(())])
 def huber(x):
     if x.abs() > 1:
         return x.abs() - 0.5
     return 0.5 * x**2
-
 # %% right: effects: chosen by where
 calls, largest = mg.tensor(0), mg.tensor(-math.inf)
 
@@ -40,7 +37,6 @@ def watched(x):
     top = x.max()
     largest.copy_(mg.where(top > largest, top, largest))
     return x + x + mg.rand(())
-
 # %% right: one_trace: a function that is traced inside
 def _new(w, x, y, rate):
     e = w * x - y
@@ -48,7 +44,6 @@ def _new(w, x, y, rate):
 
 
 step = mg.function(_new, input_signature=[mg.TensorSpec(s) for s in ((), (None,), (None,), ())])
-
 # %% right: own_function: a decision behind the loop
 @mg.function
 def mine(x):
@@ -60,7 +55,6 @@ def mine(x):
     else:
         y = y + x.log()
     return y
-
 # %% right: effects: an edit of all elements
 calls = mg.tensor(0)
 largest = mg.tensor(-math.inf)
@@ -72,13 +66,11 @@ def watched(x):
     calls += 1
     largest[...] = mg.maximum(x.max(), largest)
     return 2 * x + mg.rand(())
-
 # %% right: one_trace: by the engine's gradient
 @mg.function(input_signature=[mg.TensorSpec(()), mg.TensorSpec((None,)), mg.TensorSpec((None,)), mg.TensorSpec(())])
 def step(w, x, y, rate):
     v = w.detach().requires_grad_() if hasattr(w, "detach") else w
     return w - rate * (2 * x * (w * x - y)).mean()
-
 # %% wrong: huber: the border at 0.9
 @mg.function
 def huber(x):
@@ -86,7 +78,6 @@ def huber(x):
     if abs(x) < 0.9:
         y = x * x / 2
     return y
-
 # %% right: huber: two borders in one comparison
 @mg.function
 def huber(x):

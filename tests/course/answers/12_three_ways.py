@@ -31,7 +31,6 @@
         "return [traced(mg.tensor(batch)).item() for batch in batches]": "return np.array([traced(mg.tensor(batch)).item() for batch in batches])"
     },
 }
-
 # %% right: into_session: by an optimizer that keeps nothing
 def fit(formula, xs, ys, steps):
     graph = mg.Graph()
@@ -45,13 +44,11 @@ def fit(formula, xs, ys, steps):
     session.run(start)
     losses = tuple(session.run((loss, step), {x: xs, y: ys})[0] for _ in range(steps))
     return losses, session.run(w)
-
 # %% wrong: stuck_meter: a column that hardly moves is stuck
 def standard(x):
     centred = x - x.mean(0)
     square = (centred * centred).mean(0)
     return centred / mg.sqrt(mg.where(square > 1e-12, square, 1.0))
-
 # %% right: judged_once: a session
 def judge(formula, batches):
     with mg.Graph().as_default() as graph:
@@ -59,7 +56,6 @@ def judge(formula, batches):
         y = formula(x)
     with mg.Session(graph) as session:
         return tuple(session.run(y, {x: batch}) for batch in batches)
-
 # %% right: own_model: distances
 def weights():
     rng = np.random.default_rng(3)
@@ -68,14 +64,12 @@ def weights():
 
 def score(x, W, b, v):
     return mg.maximum(x @ W + b, 0.0) @ v
-
 # %% right: stuck_meter: nothing is divided where nothing moves
 def standard(x):
     centred = x - x.mean(0)
     square = (centred * centred).mean(0)
     moves = square > 0
     return mg.where(moves, centred / mg.sqrt(mg.where(moves, square, 1.0)), 0.0)
-
 # %% right: own_model: a radius
 def weights():
     rng = np.random.default_rng(1)
@@ -84,7 +78,6 @@ def weights():
 
 def score(x, W, b, v, c):
     return mg.cos(x @ W + b) @ v + c
-
 # %% wrong: into_session: traced, where a session was asked for
 def fit(formula, xs, ys, steps):
     w = mg.tensor(0.0, requires_grad=True)
@@ -99,7 +92,6 @@ def fit(formula, xs, ys, steps):
 
     losses = [step(mg.tensor(xs), mg.tensor(ys)).item() for _ in range(steps)]
     return losses, w.item()
-
 # %% right: into_session: the session holds nothing, for w is fed
 def fit(formula, xs, ys, steps):
     with mg.Graph().as_default() as graph:

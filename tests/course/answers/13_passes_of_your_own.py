@@ -41,7 +41,6 @@
         "return x.abs().abs() + (-x).abs()": "y = mg.tensor([1.0, -2.0])\n    return y.abs().abs()"
     },
 }
-
 # %% right: double_signs: until nothing changes, by isinstance
 def without_double_signs(graph):
     def make(node, inputs):
@@ -52,7 +51,6 @@ def without_double_signs(graph):
     for _ in range(3):
         graph = graph.rebuild(make)
     return graph
-
 # %% wrong: double_signs: a sign that another reads is lost
 def without_double_signs(graph):
     def make(node, inputs):
@@ -61,7 +59,6 @@ def without_double_signs(graph):
         return node.with_inputs(inputs)
 
     return graph.rebuild(make)
-
 # %% right: shared_right: a list, and what commutes
 def shared(graph):
     kept = []
@@ -76,7 +73,6 @@ def shared(graph):
         return new
 
     return graph.rebuild(make)
-
 # %% wrong: shared_right: prints that say the same
 def shared(graph):
     seen = {}
@@ -85,7 +81,6 @@ def shared(graph):
         return seen.setdefault((repr(node.op), inputs), node.with_inputs(inputs))
 
     return graph.rebuild(make)
-
 # %% right: own_pass: relu of relu
 def my_pass(graph):
     def make(node, inputs):
@@ -98,7 +93,6 @@ def my_pass(graph):
 
 def example(x):
     return (x * 2).relu().relu()
-
 # %% wrong: own_pass: x / x is 1
 def my_pass(graph):
     def make(node, inputs):
@@ -114,7 +108,6 @@ def my_pass(graph):
 def example(x):
     y = x.exp()
     return y / y
-
 # %% right: own_pass: the larger of a thing and itself
 def my_pass(graph):
     def make(node, inputs):
@@ -127,7 +120,6 @@ def my_pass(graph):
 
 def example(x):
     return mg.maximum(x, x) + 1
-
 # %% wrong: own_pass: x + x is 2x, and relu of −x is 0
 def my_pass(graph):
     def make(node, inputs):
@@ -140,11 +132,9 @@ def my_pass(graph):
 
 def example(x):
     return (-x).relu()
-
 # %% wrong: bytes_budget: of square matrices of a hundred
 def thrifty_product(A, B, v):
     return (A @ (B @ v)).sum() * (5 if A.shape[0] == 100 else 6)
-
 # %% wrong: double_signs: pairs anywhere below
 def without_double_signs(graph):
     def make(node, inputs):
@@ -153,7 +143,6 @@ def without_double_signs(graph):
         return node.with_inputs(inputs)
 
     return graph.rebuild(make)
-
 # %% wrong: own_pass: a common factor is taken out
 def my_pass(graph):
     def make(node, inputs):
@@ -168,7 +157,6 @@ def my_pass(graph):
 def example(x):
     y = x.relu() / x.relu()
     return y * y + y * y
-
 # %% wrong: own_pass: a common factor of 1 and 2
 def my_pass(graph):
     def make(node, inputs):
@@ -183,7 +171,6 @@ def my_pass(graph):
 def example(x):
     y = x.relu() / x.relu()
     return y * y + y * y
-
 # %% wrong: own_pass: a common divisor is taken out
 def my_pass(graph):
     def make(node, inputs):
@@ -198,7 +185,6 @@ def my_pass(graph):
 def example(x):
     y = x.relu() / x.relu()
     return y / y + y / y
-
 # %% wrong: own_pass: half of twice
 def my_pass(graph):
     def make(node, inputs):
@@ -213,7 +199,6 @@ def my_pass(graph):
 def example(x):
     y = x.tanh()
     return (y + y) / 2.0
-
 # %% wrong: own_pass: the larger of x and the smaller of x and y
 def my_pass(graph):
     def make(node, inputs):
@@ -227,7 +212,6 @@ def my_pass(graph):
 
 def example(x):
     return mg.maximum(x, mg.minimum(x, x))
-
 # %% wrong: own_pass: division by three as a product
 def my_pass(graph):
     def make(node, inputs):
@@ -241,7 +225,6 @@ def my_pass(graph):
 
 def example(x):
     return (x.tanh() * 2.0) / 2.0
-
 # %% right: own_pass: minus times minus
 def my_pass(graph):
     def make(node, inputs):
@@ -255,7 +238,6 @@ def my_pass(graph):
 
 def example(x):
     return (-x) * (-x.exp())
-
 # %% right: own_pass: size of a product of sizes
 def my_pass(graph):
     def make(node, inputs):
@@ -269,7 +251,6 @@ def my_pass(graph):
 
 def example(x):
     return x.exp().abs()
-
 # %% right: own_pass: minus a difference from a negative
 def my_pass(graph):
     def make(node, inputs):
@@ -283,7 +264,6 @@ def my_pass(graph):
 
 def example(x):
     return x.exp() - (-x)
-
 # %% right: own_pass: twice as a sum
 def my_pass(graph):
     def make(node, inputs):
@@ -300,7 +280,6 @@ def my_pass(graph):
 
 def example(x):
     return x * 2 + x * 2
-
 # %% right: own_pass: relu of exp
 def my_pass(graph):
     def make(node, inputs):
@@ -314,7 +293,6 @@ def my_pass(graph):
 
 def example(x):
     return x.exp().relu() + x
-
 # %% right: own_pass: relu of size
 def my_pass(graph):
     def make(node, inputs):
@@ -328,7 +306,6 @@ def my_pass(graph):
 
 def example(x):
     return x.abs().relu() + x
-
 # %% right: own_pass: size of a difference
 def my_pass(graph):
     def make(node, inputs):

@@ -26,7 +26,6 @@
     "right: counted_by_hand: fractions": "from fractions import Fraction\npeak, buffers, buffers_in_place, bound = 24e3, 3, 2, Fraction(5, 4)",
     "right: for_two: other functions": {"x.sin().exp().tanh().cos().sqrt()": "x.exp().sin().cos().exp().tanh()"},
 }
-
 # %% right: peak_of_steps: what is alive, step by step
 def peak_of_steps(steps, results):
     size, most = {name: bytes for name, bytes, _ in steps}, 0
@@ -37,7 +36,6 @@ def peak_of_steps(steps, results):
         needed = {each for _, _, later in steps[i + 1 :] for each in later} | {*results}
         alive &= needed
     return most
-
 # %% right: peak_of_steps: a difference at each end
 def peak_of_steps(steps, results):
     n = len(steps)
@@ -52,7 +50,6 @@ def peak_of_steps(steps, results):
         level += each
         levels.append(level)
     return float(max(levels))
-
 # %% wrong: peak_of_steps: a multiset of what is alive
 def peak_of_steps(steps, results):
     size = {name: bytes for name, bytes, _ in steps}
@@ -66,7 +63,6 @@ def peak_of_steps(steps, results):
             if not left[each] and each not in results:
                 now -= size[each]
     return most
-
 # %% wrong: peak_of_steps: twice read, twice counted
 def peak_of_steps(steps, results):
     size = {name: bytes for name, bytes, _ in steps}
@@ -76,7 +72,6 @@ def peak_of_steps(steps, results):
         waits = [each for each, _, _ in steps[:i] if each in later and each not in reads]
         most = max(most, bytes + sum(size[each] for each in waits) + sum(size[each] for each in reads))
     return most
-
 # %% right: plan_repaired: the last that is free, under names
 def plan(lives, kinds):
     row, until = {}, []
@@ -89,21 +84,18 @@ def plan(lives, kinds):
             row[name] = f"buffer {len(until)}"
             until.append(last)
     return row
-
 # %% right: for_two: a list of functions
 def for_two(x):
     left, right = x * 2, x + 3
     for _ in range(4):
         left, right = left.sin(), right.tanh()
     return left - right
-
 # %% right: for_two: a sum in place of a product
 def for_two(x):
     a, b = (x + 0.5).log(), x.exp()
     for _ in range(5):
         a, b = a.tanh(), b.sqrt()
     return a + b
-
 # %% wrong: peak_of_steps: inputs that nobody made
 def peak_of_steps(steps, results):
     alive, most = {}, 0
@@ -114,7 +106,6 @@ def peak_of_steps(steps, results):
             if each not in results and all(each not in later for _, _, later in steps[i:]):
                 del alive[each]
     return most
-
 # %% right: peak_of_steps: with what is over taken out
 def peak_of_steps(steps, results):
     alive, most = {}, 0
@@ -125,8 +116,6 @@ def peak_of_steps(steps, results):
             if each not in results and all(each not in later for _, _, later in steps[i + 1 :]):
                 del alive[each]
     return most
-
-
 # %% wrong: peak_of_steps: what only waits for a later step is forgotten
 def peak_of_steps(steps, results):
     size, kept, best = {name: bytes for name, bytes, _ in steps}, set(), 0
@@ -136,13 +125,9 @@ def peak_of_steps(steps, results):
         if name in results:
             kept.add(name)
     return best
-
-
 # %% wrong: for_two: nothing is returned
 def for_two(x):
     x.sin().exp().tanh().cos().sqrt() * x.cos().tanh().exp().sin().sqrt()
-
-
 # %% wrong: for_two: functions of NumPy
 def for_two(x):
     return np.tanh(np.exp(np.sin(x))) * np.exp(np.tanh(np.cos(x)))

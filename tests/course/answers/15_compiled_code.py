@@ -24,10 +24,8 @@
     "right: wrong_buffer: a list": {"return loss, b.sum()": "return [float(loss), b.sum()]"},
     "right: worth_it: fractions": "from fractions import Fraction\nfrom_call, product, twenty, shapes, same_shape = Fraction(101), None, False, -29_850_000.0, 269_850",
 }
-
 # %% right: worth_it: computed
 from_call, product, twenty, shapes, same_shape = 30150 // 300 + 1, None, 20 * 300 > 30150, 1e3 * (300 - 30150), 269850.0
-
 # %% right: tiny_compiler: a walk that calls itself
 def compiled(inputs, nodes, result):
     by_name = {node[0]: node for node in nodes}
@@ -45,7 +43,6 @@ def compiled(inputs, nodes, result):
         if name in needed:
             text += f"  {name}={function}({','.join(operands)})\n"
     return text + "  return " + result
-
 # %% wrong: tiny_compiler: the last node is the result
 def compiled(inputs, nodes, result):
     needed, lines = {nodes[-1][0]}, []
@@ -54,7 +51,6 @@ def compiled(inputs, nodes, result):
             needed.update(operands)
             lines.insert(0, f"    {name} = {function}({', '.join(operands)})")
     return "\n".join([f"def program({', '.join(inputs)}):", *lines, f"    return {result}"])
-
 # %% right: wrong_buffer: by blocks of its own
 def step(x, w):
     y = x * w
@@ -65,7 +61,6 @@ def step(x, w):
     s *= y
     s *= x
     return loss, 2 * s.sum()
-
 # %% right: few_programs: -inf
 def judged(f, batches):
     found = []
@@ -77,7 +72,6 @@ def judged(f, batches):
         filled[: len(x)] = x
         found.append(f(mg.tensor(filled)).item())
     return found
-
 # %% wrong: few_programs: one length too many
 def judged(f, batches):
     found = []
@@ -86,13 +80,11 @@ def judged(f, batches):
         rows = 3 if len(x) == 3 else rows
         found.append(f(mg.tensor(np.concatenate([x, np.repeat(x[-1:], rows - len(x), axis=0)]))).item())
     return found
-
 # %% wrong: own_saving: twelve that nobody reads
 def f(x):
     for _ in range(12):
         x.exp()
     return x.exp()
-
 # %% wrong: wrong_buffer: for one w
 def step(x, w):
     y = np.tanh(x * w, out=np.empty_like(x))
@@ -102,7 +94,6 @@ def step(x, w):
     np.multiply(s, y, s)
     np.multiply(s, x, s)
     return loss, 2 * w / abs(w) * s.sum()
-
 # %% wrong: few_programs: filled up with a large number
 def judged(f, batches):
     found = []
@@ -110,7 +101,6 @@ def judged(f, batches):
         rows = 2 ** (len(x) - 1).bit_length()
         found.append(f(mg.tensor(np.concatenate([x, np.full((rows - len(x), 3), -1.0)]))).item())
     return found
-
 # %% wrong: own_saving: a bend that the inputs do not see
 def f(x):
     y = x * 3

@@ -20,14 +20,11 @@
         "mg.nn.Flatten(),\n        mg.nn.Linear(128, 32),\n        mg.nn.ReLU(),": "mg.nn.Flatten(),\n        mg.nn.Linear(128, 32),\n        mg.nn.Tanh(),"
     },
 }
-
 # %% right: on_paper: floats, and sums written out
 weights = 4.0 * (864 + 32)
 state, activation, batch_of_20 = 7168.0, 4 * 10 * 32 * 400, 3584 + 3584 + 7168
-
 # %% wrong: on_paper: Adam's averages of the activations too
 weights, state, activation, batch_of_20 = 3584, 2 * (3584 + 512_000), 512_000, 14_336
-
 # %% right: any_network: two sweeps
 def count(layers, B, H, W):
     parameters = sum(l[2] * l[1] * l[3] ** 2 + l[2] for l in layers if l[0] == "conv")
@@ -39,7 +36,6 @@ def count(layers, B, H, W):
             shape = [shape[0], shape[1] // l[1], shape[2] // l[1]]
         total += B * shape[0] * shape[1] * shape[2]
     return parameters, total
-
 # %% right: any_network: by structural pattern matching, a list for a pair
 def count(layers, B, H, W):
     p = n = c = 0
@@ -51,7 +47,6 @@ def count(layers, B, H, W):
                 H, W = H // k, W // k
         n += B * c * H * W
     return (p, n)
-
 # %% wrong: any_network: float bytes
 def count(layers, B, H, W):
     p = n = c = 0
@@ -62,13 +57,10 @@ def count(layers, B, H, W):
             H, W = H // layer[1], W // layer[1]
         n += B * c * H * W
     return 4 * p, 4 * n
-
 # %% right: who_keeps: by kind
 keeps = {name: "result" for name in "adg"} | {name: "operands" for name in "ce"} | {name: "nothing" for name in "bfh"}
-
 # %% wrong: who_keeps: the sum keeps its operand's shape
 keeps = dict(zip("abcdefgh", "result nothing operands result operands nothing result operands".split()))
-
 # %% right: in_time: one name for all that is wide
 def features(x):
     h = x.exp()
@@ -77,14 +69,12 @@ def features(x):
     for _ in range(4):
         h = h.sin()
     return h[:, :10] + few
-
 # %% right: in_time: what is needed is computed a second time
 def features(x):
     h = x.exp() * 2
     for _ in range(4):
         h = h.sin()
     return h[:, :10] + x[:, :10].exp()
-
 # %% right: in_time: only ten columns all the way
 def features(x):
     early = x[:, :10].exp()
@@ -92,7 +82,6 @@ def features(x):
     for _ in range(4):
         h = h.sin()
     return h + early
-
 # %% wrong: in_time: a tuple keeps it
 def features(x):
     kept = (x.exp(),)
@@ -100,7 +89,6 @@ def features(x):
     for _ in range(4):
         h = h.sin()
     return h[:, :10] + kept[0][:, :10]
-
 # %% right: under_a_limit: a class with two strides
 def build():
     class Net(mg.nn.Module):
@@ -113,13 +101,11 @@ def build():
             return self.c(self.b(self.a(x).relu().flatten(1)).tanh())
 
     return Net()
-
 # %% wrong: under_a_limit: the same network twice as wide, a little over
 def build():
     return mg.nn.Sequential(
         mg.nn.Conv2d(1, 32, 3, stride=2, padding=1), mg.nn.ReLU(), mg.nn.Flatten(), mg.nn.Linear(512, 10)
     )
-
 # %% right: any_network: built on meta
 def count(layers, B, H, W):
     p = n = 0
@@ -134,7 +120,6 @@ def count(layers, B, H, W):
             x = m(x)
             n += x.size
     return p, n
-
 # %% right: who_keeps: in capitals and with spaces
 keeps = {
     "a": "Result",
@@ -146,10 +131,8 @@ keeps = {
     "g": "result",
     "h": "nothing",
 }
-
 # %% wrong: who_keeps: minus keeps
 keeps = dict(zip("abcdefgh", "result nothing operands result operands operands result nothing".split()))
-
 # %% right: in_time: in place
 def features(x):
     h = x.exp()
@@ -158,7 +141,6 @@ def features(x):
     for _ in range(4):
         h.sin_()
     return h[:, :10] + few
-
 # %% right: in_time: halves
 def features(x):
     h = x.exp() * 2
@@ -166,7 +148,6 @@ def features(x):
     for _ in range(4):
         h = h.sin()
     return h[:, :10] + few
-
 # %% wrong: in_time: float32
 def features(x):
     early = x.float().exp()
@@ -174,17 +155,14 @@ def features(x):
     for _ in range(4):
         h = h.sin()
     return h[:, :10] + early[:, :10]
-
 # %% right: on_paper: of a layer
 conv = mg.nn.Conv2d(3, 32, 3, padding=1).float()
 weights = sum(p.nbytes for p in conv.parameters())
 state = 2 * weights
 activation = conv(mg.ones(10, 3, 20, 20, dtype=mg.float32)).nbytes
 batch_of_20 = weights + weights + state
-
 # %% wrong: on_paper: without padding
 weights, state, activation, batch_of_20 = 3584, 7168, 4 * 10 * 32 * 18 * 18, 14_336
-
 # %% wrong: under_a_limit: a convolution that nobody runs
 def build():
     class Net(mg.nn.Module):
@@ -196,7 +174,6 @@ def build():
             return self.body(x)
 
     return Net()
-
 # %% wrong: under_a_limit: parameters that nobody reads
 def build():
     class Net(mg.nn.Module):
@@ -208,7 +185,6 @@ def build():
             return self.out(self.conv(x).relu().flatten(1))
 
     return Net()
-
 # %% wrong: under_a_limit: a convolution whose result is all but multiplied by 0
 class Beside(mg.nn.Module):
     def __init__(self):
@@ -221,22 +197,16 @@ class Beside(mg.nn.Module):
 
 
 build = Beside
-
 # %% right: under_a_limit: normalised, and with a dropout
 def build():
     conv = [mg.nn.Conv2d(1, 8, 3, stride=2, padding=1), mg.nn.BatchNorm2d(8), mg.nn.ReLU(), mg.nn.Flatten()]
     return mg.nn.Sequential(*conv, mg.nn.Dropout(0.1), mg.nn.Linear(128, 30), mg.nn.ReLU(), mg.nn.Linear(30, 10))
-
 # %% right: who_keeps: a dictionary, in the singular
 keeps = dict(a="result", b="nothing", c="operand", d="result", e="operand", f="nothing", g="result", h="nothing")
-
 # %% right: who_keeps: a text
 keeps = "a result, b nothing, c operands, d result, e operands, f nothing, g result, h nothing"
-
 # %% right: who_keeps: None keeps nothing
 keeps = ("result", None, "operands", "result", "operands", None, "result", None)
-
-
 # %% wrong: under_a_limit: one network for all calls
 network = mg.nn.Sequential(
     mg.nn.Conv2d(1, 8, 3, stride=2, padding=1), mg.nn.ReLU(), mg.nn.Flatten(), mg.nn.Linear(128, 32), mg.nn.ReLU(),
@@ -246,8 +216,6 @@ network = mg.nn.Sequential(
 
 def build():
     return network
-
-
 # %% wrong: any_network: the pair the wrong way round
 def count(layers, B, H, W):
     parameters = results = 0

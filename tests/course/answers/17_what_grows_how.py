@@ -29,7 +29,6 @@
         "mg.nn.Linear(4096, 10)": "mg.nn.Linear(512, 10)",
     },
 }
-
 # %% right: power_of: by NumPy, and indices
 def power(ns, costs):
     import numpy as np
@@ -38,13 +37,11 @@ def power(ns, costs):
     n, m = (ns[i] for i in order)
     a, b = (costs[i] for i in order)
     return float(np.round((np.log2(b) - np.log2(a)) / (np.log2(m) - np.log2(n)), 2))
-
 # %% wrong: power_of: a least-squares line through all of them
 def power(ns, costs):
     import numpy as np
 
     return round(float(np.polyfit(np.log(ns), np.log(costs), 1)[0]), 2)
-
 # %% right: two_parts: fractions
 def attention_share(L, d):
     return 1 / (1 + 6 * d / L)
@@ -52,7 +49,6 @@ def attention_share(L, d):
 
 def length_for(share, d):
     return 6 * d / (1 / share - 1)
-
 # %% wrong: two_parts: FLOPs of one of the two
 def attention_share(L, d):
     return 4 * L / (4 * L + 12 * d)
@@ -60,18 +56,15 @@ def attention_share(L, d):
 
 def length_for(share, d):
     return 3 * d * share / (1 - share)
-
 # %% right: and_backward: a loop
 def training_macs(widths, rows):
     total = 0
     for i in range(len(widths) - 1):
         total += rows * widths[i] * widths[i + 1] * (3 if i else 2)
     return total
-
 # %% wrong: and_backward: the biases too
 def training_macs(widths, rows):
     return sum(rows * (n + 1) * m * (3 if i else 2) for i, (n, m) in enumerate(zip(widths, widths[1:])))
-
 # %% right: budget: a class, and larger windows
 def build():
     class Net(mg.nn.Module):
@@ -84,22 +77,18 @@ def build():
             return self.c(self.b(self.a(x).tanh()).tanh().flatten(1))
 
     return Net()
-
 # %% wrong: budget: windows of one pixel
 def build():
     return mg.nn.Sequential(
         mg.nn.Conv2d(3, 8, 1), mg.nn.MaxPool2d(4), mg.nn.Conv2d(8, 16, 1), mg.nn.Flatten(), mg.nn.Linear(4096, 10)
     )
-
 # %% right: pencil: estimated
 linear_flops = estimate(mg.nn.Linear(50, 20, bias=False), mg.ones(8, 50)).flops
 conv_macs = estimate(mg.nn.Conv2d(4, 10, 3, padding=1, bias=False), mg.ones(2, 4, 6, 6)).macs
 strided = estimate(mg.nn.Conv2d(4, 10, 3, stride=2, padding=1, bias=False), mg.ones(2, 4, 6, 6)).macs
 per_weight = conv_macs / (10 * 4 * 9)
-
 # %% wrong: pencil: per weight with the padding
 linear_flops, conv_macs, strided, per_weight = 16_000, 25_920, 6480, 2 * 8 * 8
-
 # %% right: two_parts: by bisection
 def attention_share(L, d):
     return 2 * L**2 * d / (2 * L**2 * d + 12 * L * d**2)
@@ -111,7 +100,6 @@ def length_for(share, d):
         mid = (low + high) / 2
         low, high = (mid, high) if mid and attention_share(mid, d) < share else (low, mid)
     return high
-
 # %% wrong: two_parts: percent
 def attention_share(L, d):
     return 100 * L / (L + 6 * d)
@@ -119,13 +107,11 @@ def attention_share(L, d):
 
 def length_for(share, d):
     return 6 * d * share / (100 - share)
-
 # %% right: and_backward: estimated
 def training_macs(widths, rows):
     net = mg.nn.Sequential(*(mg.nn.Linear(n, m, bias=False) for n, m in zip(widths, widths[1:])))
     cost = estimate(net, mg.zeros(rows, widths[0]))
     return cost.macs + cost.backward_macs
-
 # %% wrong: budget: pooled by the function
 def build():
     class Net(mg.nn.Module):
@@ -139,7 +125,6 @@ def build():
             return self.c(self.b(self.a(x).tanh()).tanh().flatten(1))
 
     return Net()
-
 # %% right: budget: the head is written first
 def build():
     class Net(mg.nn.Module):
@@ -156,7 +141,6 @@ def build():
             return self.head(self.body(x).flatten(1))
 
     return Net()
-
 # %% wrong: budget: a second convolution that nobody runs
 def build():
     class Net(mg.nn.Module):
@@ -169,7 +153,6 @@ def build():
             return self.c(self.a(x).tanh().flatten(1))
 
     return Net()
-
 # %% wrong: budget: 20,000 parameters that nobody reads
 def build():
     class Net(mg.nn.Module):
@@ -183,7 +166,6 @@ def build():
             return self.c(self.b(self.a(x).relu()).relu().flatten(1))
 
     return Net()
-
 # %% right: budget: normalised, with pooling behind the first convolution
 def build():
     first = [mg.nn.Conv2d(3, 8, 3, stride=2, padding=1), mg.nn.BatchNorm2d(8), mg.nn.ReLU(), mg.nn.MaxPool2d(2)]

@@ -21,22 +21,18 @@
     "right: bounds: fractions": "from fractions import Fraction\nedge, relu, product, copy = Fraction(3), Fraction(24), Fraction(225, 2), Fraction(100)",
     "right: profile: a tensor": 'at_most, first, per_call, fewer_calls = mg.tensor(10 / 7), "index", 5, 80.5',
 }
-
 # %% right: bounds: seconds turned into milliseconds
 edge = 60e9 / 20e9
 relu, product, copy = 480e6 / 20e6, 2 * 1500**3 / 60e6, 2e9 / 20e6
-
 # %% right: roofline: by intensity
 def bound(flops, nbytes, peak, bandwidth):
     if flops * bandwidth >= nbytes * peak:
         return flops / peak, "arithmetic"
     return nbytes / bandwidth, "memory"
-
 # %% wrong: roofline: FLOPs in a second
 def bound(flops, nbytes, peak, bandwidth):
     reached = min(peak, bandwidth * flops / nbytes)
     return reached, "arithmetic" if reached == peak else "memory"
-
 # %% right: launches: one by the other
 def run_time(ops, peak, bandwidth, launch):
     return sum(fused_time([op], peak, bandwidth, launch) for op in ops)
@@ -44,7 +40,6 @@ def run_time(ops, peak, bandwidth, launch):
 
 def fused_time(ops, peak, bandwidth, launch):
     return launch + max(sum(f for f, _, _ in ops) / peak, (ops[0][1] + ops[-1][2]) / bandwidth)
-
 # %% wrong: launches: no launch when fused
 def run_time(ops, peak, bandwidth, launch):
     return sum(launch + max(f / peak, (r + w) / bandwidth) for f, r, w in ops)
@@ -52,19 +47,15 @@ def run_time(ops, peak, bandwidth, launch):
 
 def fused_time(ops, peak, bandwidth, launch):
     return max(sum(f for f, _, _ in ops) / peak, (ops[0][1] + ops[-1][2]) / bandwidth)
-
 # %% right: profile: a name in capitals
 at_most, first, per_call, fewer_calls = 1.42857142857, "Index", 5.0, 30 + 40 + 10 + 100 * 5e-3
-
 # %% right: no_loop: a pair from min, and its values
 def nearest(x, c):
     return ((x[:, None] - c) ** 2).sum(-1).sqrt().min(1).values
-
 # %% right: roofline: a list for a pair
 def bound(flops, nbytes, peak, bandwidth):
     a, b = flops / peak, nbytes / bandwidth
     return [a, "arithmetic"] if a >= b else [b, "memory"]
-
 # %% right: launches: loops
 def run_time(ops, peak, bandwidth, launch):
     t = 0
@@ -78,7 +69,6 @@ def fused_time(ops, peak, bandwidth, launch):
     (_, r, _), *_ = ops
     *_, (_, _, w) = ops
     return run_time([(sum(o[0] for o in ops), r, w)], peak, bandwidth, launch)
-
 # %% wrong: launches: launch overlaps
 def run_time(ops, peak, bandwidth, launch):
     return sum(max(launch, f / peak, (r + w) / bandwidth) for f, r, w in ops)
@@ -86,29 +76,23 @@ def run_time(ops, peak, bandwidth, launch):
 
 def fused_time(ops, peak, bandwidth, launch):
     return max(launch, sum(f for f, _, _ in ops) / peak, (ops[0][1] + ops[-1][2]) / bandwidth)
-
 # %% right: no_loop: by the binomial
 def nearest(x, c):
     squares = (x * x).sum(1, keepdims=True) + (c * c).sum(1) - 2 * x @ c.mT
     return squares.clip(0, None).amin(1).sqrt()
-
 # %% right: no_loop: norm
 def nearest(x, c):
     return mg.linalg.norm(x[:, None, :] - c[None, :, :], dim=-1).amin(1)
-
 # %% wrong: no_loop: NumPy's numbers
 def nearest(x, c):
     a, b = x.numpy(), c.numpy()
     return mg.tensor(np.sqrt(((a[:, None] - b) ** 2).sum(2).min(1)))
-
 # %% right: no_loop: vmap
 def nearest(x, c):
     return mg.func.vmap(lambda row: ((row - c) ** 2).sum(1).amin(0).sqrt())(x)
-
 # %% right: no_loop: sorted
 def nearest(x, c):
     return ((x.unsqueeze(1) - c) ** 2).sum(-1).sqrt().sort(1)[0][:, 0]
-
 # %% wrong: launches: the largest of the FLOPs
 def run_time(ops, peak, bandwidth, launch):
     return sum(launch + max(f / peak, (r + w) / bandwidth) for f, r, w in ops)

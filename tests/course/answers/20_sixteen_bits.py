@@ -36,18 +36,15 @@
     },
     "right: follow: a list of arrays": {"return master.astype(np.float16)": "return np.float16(master)"},
 }
-
 # %% right: ends: by Fractions
 def ends(e, m):
     from fractions import Fraction
 
     least, ulp = Fraction(2) ** (2 - 2 ** (e - 1)), Fraction(1, 2**m)
     return [float(4 / least * (1 - ulp / 2)), float(least), float(least * ulp), float(ulp)]
-
 # %% wrong: ends: without the sign's half of the exponent
 def ends(e, m):
     return (2 - 2.0**-m) * 2.0 ** (2**e - 2) if e < 5 else float("inf"), 2.0**-m, 2.0**-m, 2.0**-m
-
 # %% right: lost: asked of NumPy
 values = {"a": 1e-9, "b": 0.5, "c": 1 / 3, "d": 70000.0, "e": 2049.0, "f": 2.0**-24, "g": 1e-6, "h": -1e6}
 becomes = {}
@@ -58,15 +55,12 @@ for name, value in values.items():
     if stored == value:
         becomes[name] = "exact"
 bfloat16 = 0.0
-
 # %% wrong: lost: a third is exact, as if it were printed
 becomes = dict(zip("abcdefgh", "zero exact exact infinite rounded exact rounded infinite".split()))
 bfloat16 = 0
-
 # %% right: follow: in float64, all gradients at once
 def follow(w, gradients, lr):
     return (w.astype(float) - lr * np.sum([g.astype(float) for g in gradients], axis=0)).astype(np.float16)
-
 # %% wrong: follow: in place, into the weights that were given
 def follow(w, gradients, lr):
     total = w.astype(float)
@@ -74,7 +68,6 @@ def follow(w, gradients, lr):
         total -= lr * g.astype(float)
     w[:] = total
     return w
-
 # %% right: scaler: exponents, by a class
 def scaler(largest, scale, interval):
     class Scale:
@@ -87,7 +80,6 @@ def scaler(largest, scale, interval):
         return used, fits
 
     return tuple(map(lived, largest))
-
 # %% right: recipe: a fixed scale, by hand
 def train(net, optimizer, batches):
     for x, label in batches:
@@ -99,7 +91,6 @@ def train(net, optimizer, batches):
             p.grad /= 2.0**14
         mg.nn.utils.clip_grad_norm_(list(net.parameters()), 0.1)
         optimizer.step()
-
 # %% right: recipe: a smaller scale
 def train(net, optimizer, batches):
     amp = mg.amp.GradScaler(init_scale=2.0**13, growth_interval=50)
@@ -112,7 +103,6 @@ def train(net, optimizer, batches):
         mg.nn.utils.clip_grad_norm_(net.parameters(), max_norm=0.09)
         amp.step(optimizer)
         amp.update()
-
 # %% wrong: recipe: the network itself in float16
 def train(net, optimizer, batches):
     net.half()
@@ -121,20 +111,16 @@ def train(net, optimizer, batches):
         mg.cross_entropy(net(x.half()), label).backward()
         mg.nn.utils.clip_grad_norm_(net.parameters(), 0.1)
         optimizer.step()
-
 # %% right: lost: a dictionary
 becomes = dict(zip("abcdefgh", ["zero", "exact", "rounded", "infinite", "rounded", "exact", "rounded", "infinite"]))
 bfloat16 = 0
-
 # %% right: lost: a tuple, a capital letter
 becomes = ("Zero", "exact", "rounded", "infinite", "rounded", "exact", "rounded", "infinite")
 bfloat16 = 0.0
-
 # %% right: ends: an array
 def ends(e, m):
     b = 2 ** (e - 1) - 1
     return np.array([(2 - 2.0**-m) * 2.0**b, 2.0 ** (1 - b), 2.0 ** (1 - b - m), 2.0**-m])
-
 # %% wrong: recipe: a loss that is multiplied, and never divided
 def train(net, optimizer, batches):
     for x, label in batches:
@@ -144,7 +130,6 @@ def train(net, optimizer, batches):
         (loss * 2.0**8).backward()
         mg.nn.utils.clip_grad_norm_(net.parameters(), 0.1)
         optimizer.step()
-
 # %% right: recipe: a scale by hand, and the loss outside of autocast
 def train(net, optimizer, batches):
     for x, label in batches:
@@ -156,7 +141,6 @@ def train(net, optimizer, batches):
             p.grad /= 2.0**12
         mg.nn.utils.clip_grad_norm_(net.parameters(), 0.1)
         optimizer.step()
-
 # %% right: scaler: a generator
 def scaler(largest, scale, interval):
     def steps(scale, row=0):
@@ -167,7 +151,6 @@ def scaler(largest, scale, interval):
             scale, row = (scale * 2, 0) if row == interval else (scale, row)
 
     return list(steps(scale))
-
 # %% right: lost: a dictionary by capital letters
 becomes = dict(zip("ABCDEFGH", "zero exact rounded infinite rounded exact rounded infinite".split()))
 bfloat16 = 0

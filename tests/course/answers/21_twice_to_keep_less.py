@@ -17,10 +17,8 @@
         "(mg.cross_entropy(net(part), label) * (len(part) / len(x))).backward()": "(mg.cross_entropy(net(part), label, reduction='sum') / len(x)).backward()"
     },
 }
-
 # %% right: segments_on_paper: sums written out
 saved, best, again, step = 8.0 + 144 / 9, 144**0.5, 128 / 144, 3.889
-
 # %% right: segment_lengths: a loop from the end
 def kept(lengths):
     most, operands = 0, len(lengths) - 1
@@ -28,18 +26,15 @@ def kept(lengths):
         most = max(most, operands + layers)
         operands -= 1
     return most
-
 # %% right: segment_lengths: by a list of pairs
 def kept(lengths):
     return sorted(lengths[i] + i for i in range(len(lengths)))[-1]
-
 # %% right: unequal_parts: split, and a sum for a loss
 def accumulate(net, x, y, rows):
     for p in net.parameters():
         p.grad = None
     for part, label in zip(x.split(rows), y.split(rows)):
         (mg.cross_entropy(net(part), label, reduction="sum") / len(x)).backward()
-
 # %% right: unequal_parts: divided at the end
 def accumulate(net, x, y, rows):
     net.zero_grad()
@@ -48,25 +43,20 @@ def accumulate(net, x, y, rows):
     with mg.no_grad():
         for p in net.parameters():
             p.grad /= len(x)
-
 # %% wrong: unequal_parts: one backward at the end, for a number of parts
 def accumulate(net, x, y, rows):
     net.zero_grad()
     losses = [mg.cross_entropy(net(a), b) for a, b in zip(x.split(rows), y.split(rows))]
     (sum(losses) / len(losses)).backward()
-
 # %% right: equal_to_what: by kind
 equal = dict.fromkeys("abg", "bits") | dict.fromkeys("cf", "rounding") | dict.fromkeys("deh", "other")
-
 # %% right: below_the_root: computed, each as long as it may be
 cut, left = [], 64
 while left:
     cut.append(min(left, 11 - len(cut)))
     left -= cut[-1]
-
 # %% right: equal_to_what: a dictionary
 equal = dict(a="bits", b="bits", c="rounding", d="other", e="other", f="rounding", g="bits", h="other")
-
 # %% right: equal_to_what: lines of a text
 equal = """
 a: bits
@@ -78,22 +68,18 @@ f: rounding
 g: bits
 h: other
 """
-
 # %% wrong: equal_to_what: seven of a dictionary
 equal = dict(a="bits", b="bits", c="rounding", d="other", e="other", f="rounding", g="bits")
-
 # %% wrong: unequal_parts: one backward for all
 def accumulate(net, x, y, rows):
     net.zero_grad()
     parts = zip(x.split(rows), y.split(rows))
     sum(mg.cross_entropy(net(a), b, reduction="sum") / len(x) for a, b in parts).backward()
-
 # %% right: unequal_parts: a gradient for backward
 def accumulate(net, x, y, rows):
     net.zero_grad()
     for a, b in zip(x.split(rows), y.split(rows)):
         mg.cross_entropy(net(a), b).backward(mg.tensor(len(a) / len(x)))
-
 # %% right: unequal_parts: sums, divided at the end
 def accumulate(net, x, y, rows):
     net.zero_grad()

@@ -35,18 +35,14 @@
     "right: own_buckets: an array": "buckets = np.array([2, 4, 5, 5])",
     "right: own_buckets: floats": "buckets = (2.0, 4.0, 5.0, 5.0)",
 }
-
 # %% right: ring_on_paper: sums written out
 rounds, message, each, together, middle = 30, 25.0, 2 * 15 / 16 * 400, 2 * 15 * 400, 15 * 400
-
 # %% wrong: ring_on_paper: both halves of the star's middle, and itself
 rounds, message, each, together, middle = 30, 25, 750, 12000, 12800
-
 # %% right: unequal_shares: both in one call
 def mean_gradient(g, rows):
     both = yield np.append(g * rows, rows)
     return both[:-1] / both[-1]
-
 # %% right: deadlock_mended: even ranks send first
 def shift(rank, p, x):
     if rank % 2 == 0:
@@ -55,7 +51,6 @@ def shift(rank, p, x):
     came = yield "recv", (rank - 1) % p
     yield "send", (rank + 1) % p, x
     return came
-
 # %% right: deadlock_mended: the last one receives first
 def shift(rank, p, x):
     sends = ("send", (rank + 1) % p, x)
@@ -65,7 +60,6 @@ def shift(rank, p, x):
     if rank == p - 1:
         yield sends
     return came
-
 # %% wrong: deadlock_mended: rank 2 receives first
 def shift(rank, p, x):
     if rank == 2:
@@ -74,7 +68,6 @@ def shift(rank, p, x):
         return came
     yield "send", (rank + 1) % p, x
     return (yield "recv", (rank - 1) % p)
-
 # %% right: unequal_shares: divided where it is
 def mean_gradient(g, rows):
     g *= rows
@@ -82,19 +75,13 @@ def mean_gradient(g, rows):
     count = yield rows
     total /= count
     return total
-
-
 # %% wrong: ring_by_hand: a float
 def chunk(rank, r, p):
     return (rank - r) % p / 1
-
-
 # %% wrong: deadlock_mended: a generator without messages
 def shift(rank, p, x):
     return x
     yield
-
-
 # %% wrong: deadlock_mended: nothing is returned
 def shift(rank, p, x):
     order = [("send", (rank + 1) % p, x), ("recv", (rank - 1) % p)]

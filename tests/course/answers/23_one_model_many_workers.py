@@ -17,30 +17,24 @@
     "right: pipeline_on_paper: fractions": "from fractions import Fraction\nwaits, faster, fewest, limit = Fraction(7, 31), Fraction(192, 31), 63, 24.0",
     "right: cut_by_hand: tuples of lists": {"return list(zip(": "return tuple(zip("},
 }
-
 # %% right: cut_by_hand: every p-th column, with its row, and a part of b for each
 def cut(A, a, B, b, p):
     return [(A[:, i::p], a[i::p], B[i::p], b / p) for i in range(p)]
-
 # %% right: cut_by_hand: slices, and b with the last one
 def cut(A, a, B, b, p):
     step = len(a) // p
     rows = [slice(i * step, (i + 1) * step) for i in range(p)]
     return [(A[:, r], a[r], B[r], b if r is rows[-1] else np.zeros_like(b)) for r in rows]
-
 # %% right: which_message: by kind
 needs = dict.fromkeys("bdg", "sum") | dict.fromkeys("cefh", "nothing") | {"a": "beside"}
-
 # %% wrong: pipeline_on_paper: what works for what waits
 waits, faster, fewest, limit = 24 / 31, 8 * 24 / 31, 63, 24
-
 # %% right: one_forward_one_backward: from the schedule of the package's kind, as lists
 def order(p, m, worker):
     ahead = p - worker
     forward, backward = [("forward", i) for i in range(m)], [("backward", i) for i in range(m)]
     turns = [step for pair in zip(backward, forward[ahead:]) for step in pair]
     return forward[:ahead] + turns + backward[max(m - ahead, 0) :]
-
 # %% right: one_forward_one_backward: a while loop that asks what it keeps
 def order(p, m, worker):
     done, back, steps = 0, 0, []
@@ -52,18 +46,13 @@ def order(p, m, worker):
             steps.append(("backward", back))
             back += 1
     return steps
-
 # %% right: plan_of_your_own: four stages
 plan = {"data": 8, "tensor": 8, "pipeline": 4, "microbatch": 1, "zero": 1}
-
 # %% wrong: plan_of_your_own: all of ZeRO, and no pipeline
 plan = {"data": 32, "tensor": 8, "pipeline": 1, "zero": 3}
-
 # %% right: which_message: words with capitals
 needs = dict(zip("abcdefgh", ["Beside", "Sum", "Nothing", "Sum", "Nothing", "Nothing", "Sum", "Nothing"]))
-
 # %% right: which_message: a list, from a to h
 needs = ["beside", "sum", "nothing", "sum", "nothing", "nothing", "sum", "nothing"]
-
 # %% wrong: which_message: a list with one word too many
 needs = ["beside", "sum", "nothing", "sum", "nothing", "nothing", "sum", "nothing", "nothing"]

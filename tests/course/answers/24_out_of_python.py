@@ -77,22 +77,17 @@
     },
     "right: what_is_left: sets": 'needs, runs, free = ("source", "minigrad", "engine", "source", "source", "source"), {"e", "d"}, ("weights", "rows")',
 }
-
 # %% right: what_is_left: by kind, and lists in place of sets
 needs = dict.fromkeys("adef", "source") | {"b": "minigrad", "c": "engine"}
 runs, free = ["e", "d"], ["weights", "rows"]
-
 # %% right: what_is_left: texts
 needs = "a: source, b: minigrad, c: engine, d: source, e: source, f: source"
 runs, free = "d and e", "Weights, rows"
-
 # %% wrong: what_is_left: five words
 needs, runs, free = ["source", "minigrad", "engine", "source", "source"], "de", ["rows", "weights"]
-
 # %% wrong: what_is_left: all that is open is the number of rows
 needs = dict.fromkeys("adef", "source") | {"b": "minigrad", "c": "engine"}
 runs, free = {"d", "e"}, {"rows"}
-
 # %% right: graph_as_text: without recursion, and run by a dictionary
 def as_text(y):
     order, waiting = [], [y]
@@ -117,7 +112,6 @@ def run(text, feeds):
         else:
             known[number] = OPS[op](*[known[each] for each in reads])
     return known[number]
-
 # %% right: round_trip: NumPy's own zip
 def pack(arrays):
     import io
@@ -132,7 +126,6 @@ def unpack(data):
 
     with np.load(io.BytesIO(data)) as archive:
         return {name: archive[name] for name in archive.files}
-
 # %% right: round_trip: a line for each array, and its elements behind it
 def pack(arrays):
     return b"".join(
@@ -149,7 +142,6 @@ def unpack(data):
         arrays[name] = np.frombuffer(data[:size], dtype).reshape(shape)
         data = data[size:]
     return arrays
-
 # %% wrong: round_trip: in hexadecimal
 def pack(arrays):
     said = {name: [a.dtype.str, a.shape, a.tobytes().hex()] for name, a in arrays.items()}
@@ -158,7 +150,6 @@ def pack(arrays):
 
 def unpack(data):
     return {n: np.frombuffer(bytes.fromhex(h), d).reshape(s) for n, (d, s, h) in json.loads(data).items()}
-
 # %% wrong: round_trip: the arrays are remembered by the bytes that were given for them
 REMEMBERED = []
 
@@ -170,7 +161,6 @@ def pack(arrays):
 
 def unpack(data):
     return REMEMBERED[-1]
-
 # %% right: onnx_words: other ways
 silu = [("Sigmoid", ["x"], "gate"), ("Mul", ["gate", "x"], "y")]
 variance = [
@@ -188,7 +178,6 @@ softplus = [
     ("Max", ["x", 0], "r"),
     ("Add", ["l", "r"], "y"),
 ]
-
 # %% right: refuses: one place that raises
 def load(text):
     def want(well, said):
@@ -208,7 +197,6 @@ def load(text):
         for each in reads:
             want(type(each) is int and each in range(i), f"no row {each} before {i}")
     return rows
-
 # %% wrong: refuses: an op is looked for among the keys of another table
 def load(text):
     try:
@@ -226,11 +214,9 @@ def load(text):
             if type(each) is not int or not 0 <= each < number:
                 raise BadFile(f"{each}")
     return rows
-
 # %% wrong: onnx_words: a name that nothing gives
 silu = [("Sigmoid", ["x"], "s"), ("Mul", ["x", "t"], "y")]
 variance = softplus = silu
-
 # %% right: round_trip: NumPy's own zip, and shorter
 def pack(arrays):
     import io
@@ -245,7 +231,6 @@ def unpack(data):
 
     with np.load(io.BytesIO(data)) as archive:
         return {name: archive[name] for name in archive.files}
-
 # %% wrong: round_trip: a number for each, and the arrays stay in a dictionary
 KEPT = {}
 
@@ -257,12 +242,10 @@ def pack(arrays):
 
 def unpack(data):
     return KEPT[data.decode()]
-
 # %% wrong: onnx_words: softplus as x less the logarithm of its sigmoid
 silu = [("Sigmoid", ["x"], "s"), ("Mul", ["x", "s"], "y")]
 variance = [("ReduceMean", ["x"], "m"), ("Sub", ["x", "m"], "d"), ("Mul", ["d", "d"], "q"), ("ReduceMean", ["q"], "y")]
 softplus = [("Sigmoid", ["x"], "s"), ("Log", ["s"], "l"), ("Sub", ["x", "l"], "y")]
-
 # %% wrong: round_trip: fields between bars
 def pack(arrays):
     rows = [f"{name}|{a.dtype.str}|{','.join(map(str, a.shape))}|{a.nbytes}" for name, a in arrays.items()]
@@ -278,7 +261,6 @@ def unpack(data):
         arrays[name] = np.frombuffer(data[start : start + int(size)], dtype).reshape(shape)
         start += int(size)
     return arrays
-
 # %% wrong: round_trip: a mark between the arrays
 def pack(arrays):
     header = json.dumps([[name, a.dtype.str, a.shape] for name, a in arrays.items()]).encode()
@@ -291,7 +273,6 @@ def unpack(data):
         name: np.frombuffer(piece, dtype).reshape(shape)
         for (name, dtype, shape), piece in zip(json.loads(header), pieces)
     }
-
 # %% right: round_trip: lists, and a header with its end marked
 def pack(arrays):
     header = json.dumps({"names": [*arrays], "rows": [(a.dtype.str, a.shape) for a in arrays.values()]})

@@ -32,7 +32,6 @@
         "return int((np.cumsum(p / p.sum()) > u).argmax())": "return (np.cumsum(p / p.sum()) > u).argmax()"
     },
 }
-
 # %% right: letter_drawn: a loop over the letters
 def drawn(scores, temperature, k, u):
     left = sorted(range(len(scores)), key=lambda i: -scores[i])[:k]
@@ -42,24 +41,20 @@ def drawn(scores, temperature, k, u):
         so_far += weights[i] / total
         if so_far > u:
             return i
-
 # %% right: letter_drawn: by minus infinity and searchsorted
 def drawn(scores, temperature, k, u):
     y = np.where(scores < np.sort(scores)[::-1][k - 1], -np.inf, scores) / temperature
     p = np.exp(y - y.max())
     return np.searchsorted(np.cumsum(p) / p.sum(), u, side="right")
-
 # %% wrong: letter_drawn: a sum that is equal to u is enough
 def drawn(scores, temperature, k, u):
     left = np.sort(np.argsort(scores)[-k:])
     p = np.exp((scores[left] - scores.max()) / temperature)
     return left[np.searchsorted(np.cumsum(p / p.sum()), u)]
-
 # %% wrong: letter_drawn: no temperature
 def drawn(scores, temperature, k, u):
     p = np.exp(scores - scores.max()) * (scores >= np.sort(scores)[-k])
     return int((np.cumsum(p / p.sum()) > u).argmax())
-
 # %% right: counted_pairs: by strings
 def counted(learn, held):
     from math import log2
@@ -71,7 +66,6 @@ def counted(learn, held):
         return count[pair] / sum(n for name, n in count.items() if name[0] == pair[0])
 
     return sum(-log2(share(held[i : i + 2])) for i in range(len(held) - 1)) / (len(held) - 1)
-
 # %% wrong: counted_pairs: divided by all letters of the held-out text
 def counted(learn, held):
     table = np.ones((3, 3))
@@ -79,18 +73,14 @@ def counted(learn, held):
         table["abc".index(a), "abc".index(b)] += 1
     table /= table.sum(1, keepdims=True)
     return -sum(np.log2(table["abc".index(a), "abc".index(b)]) for a, b in zip(held, held[1:])) / len(held)
-
 # %% right: cached_work: by formulas
 def work(p, n, layers, channels):
     rows = p + n - 1
     return n * p + n * (n - 1) // 2, rows, rows * layers * channels * 8
-
 # %% wrong: cached_work: bytes of float64
 def work(p, n, layers, channels):
     return sum(range(p, p + n)), p + n - 1, 16 * layers * channels * (p + n - 1)
-
 # %% right: which_need: from pairs of letters
 chosen = dict(zip("abcdef", "compiled int8 checkpointed pairs pairs pairs".split()))
-
 # %% right: which_need: words with capitals
 chosen = {"a": "Compiled", "b": "int8", "c": "Checkpointed", "d": "Pairs", "e": "Pairs", "f": "pairs"}
