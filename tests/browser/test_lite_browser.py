@@ -112,7 +112,8 @@ class Seat:
 
     def evaluate(self, script: str, asked: object = None) -> Any:
         """What a function of the page returns. Where that never comes, an error says what the page shows."""
-        return self.page.evaluate(f"(asked) => Promise.race([({script})(asked), ({LATE})(asked)])", asked)
+        late = f"({LATE})([{json.dumps(script[:200])}, asked])"
+        return self.page.evaluate(f"(asked) => Promise.race([({script})(asked), {late}])", asked)
 
 
 @pytest.fixture(scope="module")
