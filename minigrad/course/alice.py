@@ -21,8 +21,8 @@ from minigrad.graph.compiler.program.program import one_thread
 from minigrad.nn.zoo.transformers import GPT, Size
 
 CONTEXT, ROWS = 32, 8  # letters that it sees at once; rows of a step
-SHOWN = (0, 25, 50)  # steps after which it shows what it writes, and after each EVERY
-EVERY = 100
+SHOWN = (0, 25, 50, 100)  # steps after which it shows what it writes, and after each EVERY
+EVERY = 200
 SLOWER = 10  # a browser takes this many times as long for a step, or more, so it takes fewer steps
 START = "Alice was "
 WORD = re.compile(r"[a-z]{3,}")
