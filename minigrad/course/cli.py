@@ -91,8 +91,8 @@ def command_line() -> argparse.ArgumentParser:
     add_serving(served)
     ranked = verb("run", run_ranks, "Run a program on several processes that use mg.distributed (-n > 1: extra `mpi`).")
     add_running(ranked)
-    copied.add_argument("dir", nargs="?", type=Path, metavar="DIR", help=FOLDER)
-    for parsed in (opened, reset, told, examined, handed):
+    copied.add_argument("to", nargs="?", type=Path, metavar="DIR", help=FOLDER)
+    for parsed in (opened, copied, reset, told, examined, handed):
         parsed.add_argument("--dir", type=Path, help=FOLDER)
     return parser
 
@@ -139,7 +139,7 @@ FOLDER = "the course folder (default: this one; work/ in a checkout; this folder
 
 
 def course_folder(arguments: argparse.Namespace) -> Path:
-    folder = lessons.default_folder() if arguments.dir is None else arguments.dir
+    folder = arguments.dir or getattr(arguments, "to", None) or lessons.default_folder()
     return Path(folder).expanduser().absolute()
 
 
