@@ -746,13 +746,13 @@ def gpt_in_pytorch(torch):
     nn.init.normal_(token.weight, std=0.02)
     mask = nn.Transformer.generate_square_subsequent_mask(64)
 
-    def scores(letters):
+    def scores_after(letters):
         h = blocks[0](token(letters) + place.weight, mask)
         return (norm(blocks[1](h, mask)) @ token.weight.T)[:-1]
 
     x, y = torch.arange(64), torch.tensor([*range(63), 0])  # y has another last letter
-    print(f"loss before training: {nn.functional.cross_entropy(scores(x), x[1:]).item():.1f}")
-    print("the earlier scores stay:", torch.allclose(scores(x), scores(y), atol=1e-5))
+    print(f"loss before training: {nn.functional.cross_entropy(scores_after(x), x[1:]).item():.1f}")
+    print("the earlier scores stay:", torch.allclose(scores_after(x), scores_after(y), atol=1e-5))
 
 
 # %% [markdown] slideshow={"slide_type": "slide"}

@@ -568,7 +568,7 @@ def shift(rank, p, x):
 
 # %% wrong="deadlock_mended"
 # Shows: No message was sent: the function never comes to a `yield`.
-# Hint: Every rank says `yield "send", …` once, and `yield "recv", …` once, in one order or the other.
+# Hint: Take the `yield` out of the `if`: every rank must come to both, in one order or the other.
 def shift(rank, p, x):
     if False:
         yield

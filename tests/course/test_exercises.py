@@ -26,6 +26,8 @@ sys.path.insert(0, str(ROOT / "scripts"))
 from notebooks import exercise as making
 from notebooks.source import notebook
 
+# In a notebook the overflow of a wrong answer only warns.
+pytestmark = pytest.mark.filterwarnings("ignore::RuntimeWarning")
 SOURCES = sorted((ROOT / "solutions" / "source").glob("*.py"))
 NAMES = [path.stem for path in SOURCES]
 WRONG = [
