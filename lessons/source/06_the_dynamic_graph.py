@@ -112,7 +112,6 @@ def recorded(y):
 
 
 y = f(x, w, k)
-print(*recorded(y))
 reveal("five ran", len(recorded(y)))
 
 # %% [markdown]
@@ -129,11 +128,11 @@ reveal("five ran", len(recorded(y)))
 # %% [markdown] slideshow={"slide_type": "subslide"}
 # Watch it grow. Click the widget, press → line by line, and look at the left-hand side. After which line is there a
 # graph, and from which line on does it hold values? (From the first line on, both: there, building and computing are
-# one step.) The widget shows everything that runs, `k * k` and `x.exp()` too; the record is the part that leads from
-# `y` back to `x` and `w`, so it begins with `h = x * w`. (On the right, the same lines build a graph first and compute
-# later. That is lesson 09.)
+# one step.) The widget shows everything that runs; the record, which is printed above it, is the part that leads from
+# `y` back to `x` and `w`. (On the right, the same lines build a graph first and compute later. That is lesson 09.)
 
 # %%
+print("in the record of y:", *recorded(y))
 StaticVsDynamic(f, x, w, k)
 
 # %% [markdown] slideshow={"slide_type": "notes"}

@@ -180,7 +180,7 @@ def verdict(part: Part, outcomes: list[Outcome]) -> Verdict:
 
 def explain_failure(part: Part, outcomes: list[Outcome]) -> Verdict:
     """The verdict on a wrong answer: a failed probe, and the hint for its known-wrong answer, or else for the probe."""
-    rows = [*zip((asked_for(probe.expression) for probe in parse_probes(part.probes)), part.expected, outcomes)]
+    rows = [*zip((strip_conversions(probe.expression) for probe in parse_probes(part.probes)), part.expected, outcomes)]
     places = [i for i, (_, wanted, came) in enumerate(rows) if not wanted.matches(came)]
     place = next((i for i in places if outcomes[i].kind in UNENDED), places[0])
     says, probe, came = (difference(part, *rows[place]),), inner_probe(part.probes, place), outcomes[place]
@@ -196,7 +196,7 @@ def explain_failure(part: Part, outcomes: list[Outcome]) -> Verdict:
     return Verdict(part, "fail", says, hint, None, probe, attempt, apart)
 
 
-def asked_for(expression: str) -> str:
+def strip_conversions(expression: str) -> str:
     """A probe's expression without conversions around it, which say nothing to a learner."""
     node = ast.parse(expression, mode="eval").body
     while isinstance(node, ast.Call):
@@ -255,25 +255,29 @@ def difference(part: Part, probe: str, wanted: Outcome, came: Outcome) -> str:
     return f"`{probe}` {describe_outcome(came, 'is', got)}"
 
 
-def verdicts(value: Any) -> bool:
+def are_verdicts(value: Any) -> bool:
     """Whether this is a list of two or more dictionaries, texts or truth values: numbers are drawn instead."""
     return isinstance(value, list) and len(value) > 1 and all(isinstance(row, dict | str | bool) for row in value)
 
 
-def told_apart(wanted: Any, came: Any) -> str:
+def describe_difference(wanted: Any, came: Any) -> str:
     return f"should be {format_value(wanted)} and is {format_value(came)}"
 
 
 def different_rows(wanted: Any, came: Any) -> list[str]:
     """What differs between two dictionaries with the same keys, or two lists of verdicts; empty for other values."""
-    if verdicts(wanted) and verdicts(came) and len(wanted) == len(came):
+    if are_verdicts(wanted) and are_verdicts(came) and len(wanted) == len(came):
         pairs = enumerate(zip(wanted, came), 1)
-        rows = [[f"entry {i}: {row}" for row in different_rows(a, b) or [told_apart(a, b)]] for i, (a, b) in pairs]
+        rows = [
+            [f"entry {i}: {row}" for row in different_rows(a, b) or [describe_difference(a, b)]] for i, (a, b) in pairs
+        ]
         return [row for rows, a, b in zip(rows, wanted, came) for row in rows if not equal(a, b)][:MOST_ROWS]
     if not (isinstance(wanted, dict) and isinstance(came, dict) and wanted.keys() == came.keys()):
         return []
     return [
-        f"`{key}`, which {told_apart(wanted[key], came[key])}" for key in wanted if not equal(wanted[key], came[key])
+        f"`{key}`, which {describe_difference(wanted[key], came[key])}"
+        for key in wanted
+        if not equal(wanted[key], came[key])
     ]
 
 

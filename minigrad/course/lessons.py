@@ -177,7 +177,7 @@ def hand_in(folder: Path, name: str) -> Path:
     if not full.startswith("exercises/"):
         raise CourseError(f"{full} is not an exercise: name one by its number, such as 02")
     if not path.is_file():
-        raise CourseError(f"there is no {path}: `minigrad copy` brings it back")
+        raise CourseError(f"there is no {path}: `python3 start.py copy` or `minigrad copy` brings it")
     data = path.read_bytes()
     if cell_sources(data) is None:
         raise CourseError(f"{path} is damaged: open it in JupyterLab, or get it back with `minigrad reset {full}`")

@@ -1,4 +1,4 @@
-"""The road: the nine lessons that stand alone, for a learner who has nine hours and not twenty-six."""
+"""The road: the nine lessons that stand alone, for a learner who has a third of the time."""
 
 from __future__ import annotations
 

@@ -311,7 +311,7 @@ def tile(standing: Standing, box: Box) -> str:
     exercise = ""
     if box.exercise:
         label = name_of(standing, box.exercise) + (f", {box.score} points" if box.score else "")
-        exercise = " " + link(standing, box.exercise, box.score or "exercise", aria=label)
+        exercise = " · " + link(standing, box.exercise, box.score or "exercise", aria=label)
     return f'<div style="{edge}">{escape(box.mark)}{box.star}{lesson}{exercise}</div>'
 
 

@@ -182,7 +182,7 @@ def test_a_wrong_answer_is_told_its_own_mistake(name, part, answer, expected, ab
     ("letters([1.0], 1.0, 4)", "letters([1.0], 1.0, 4)"),
 ])  # fmt: skip
 def test_a_probe_is_shown_without_the_conversions_around_it(expression, shown):
-    assert exercise.asked_for(expression) == shown
+    assert exercise.strip_conversions(expression) == shown
 
 
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")

@@ -16,7 +16,7 @@ function render({ model, el }) {
     const late = known && !("answer" in locked);
     show(alone ? { locked: alone, say: ALONE } : { locked, say: model.get("say"), late });
     skip.hidden = !model.get("held");
-    const rows = known && outcome.predicted ? [["predicted", outcome.predicted], ["came", outcome.came]] : [];
+    const rows = known && outcome.predicted ? [["predicted", outcome.predicted], ["result", outcome.came]] : [];
     result.replaceChildren(...rows.map(([term, words]) => make("div", {}, make("dt", {}, term), make("dd", {}, ...marked(words)))));
     root.dataset.phase = known ? "revealed" : "answer" in locked ? "locked" : "open";
     if (alone || (known && !late)) unfold();
