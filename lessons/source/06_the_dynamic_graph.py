@@ -94,7 +94,7 @@ Predict("five ran", "How many of the five operations will be in the graph of y?"
 # not.
 
 # %% [markdown] slideshow={"slide_type": "fragment"}
-# To count them, we need a way into the record. The result's `grad_fn` is its newest entry. From there, the entry's
+# To count them, we need a way into the record. The result's `grad_fn` is the newest entry. From there, the entry's
 # `next_functions` lead to the entries that the gradient goes to next (each comes in a pair with a 0, which we ignore).
 # The path ends at a leaf, with an entry called AccumulateGrad.
 

@@ -458,7 +458,7 @@ ROW = np.ones(10_000)
 
 
 def peak(session, fetches, feed):
-    """Measure the peak memory of a run in rows, after a first run has made the program."""
+    """The peak memory of a run, counted in rows of 10,000 numbers. A first run builds the program."""
     session.run(fetches, feed)
     tracemalloc.start()
     session.run(fetches, feed)

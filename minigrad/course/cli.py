@@ -49,7 +49,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def refuse_typo(parser: argparse.ArgumentParser, argv: Sequence[str]) -> None:
-    """End with the nearest verb if the first argument is none."""
+    """Exit with an error that suggests the nearest verb, if the first argument is not a verb."""
     (verbs,) = (action.choices for action in parser._actions if isinstance(action, argparse._SubParsersAction))
     if argv and not argv[0].startswith("-") and argv[0] not in verbs:
         near = get_close_matches(argv[0], verbs, 1, 0.5)

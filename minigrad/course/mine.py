@@ -287,7 +287,7 @@ def compare_values(names: Names, course: Names) -> Names:
 
 
 def small_network(value: type[ValueOfNodes]) -> list[float]:
-    """The loss of a small network, and its gradients. The sum is long, as in a lesson."""
+    """The loss of a small network, and its gradients. The loss is a sum of 60 terms."""
     x, w, b = value(0.5), value(-1.5), value(0.25)
     loss = sum((((x * w + b).tanh() * n - x) ** 2 for n in range(60)), value(0.0))
     loss.backward()

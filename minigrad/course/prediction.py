@@ -212,7 +212,7 @@ def reveal(name: str, actual: Any) -> PredictionNote:
 
 
 def reveal_range(name: str, value: float | Rounds, *edges: float) -> PredictionNote:
-    """Reveal the option in whose range a number lies: `reveal_range("times", 7.3, 4, 20)` is the second of three.
+    """Reveal the option whose range contains the value: `reveal_range("times", 7.3, 4, 20)` reveals the second of three.
 
     The options of the question are the ranges in rising order. An edge belongs to the range above it.
     A measured number of in_turns() is revealed only if its rounds agree on the range.

@@ -155,7 +155,7 @@ class Parameters:
         try:
             signature: inspect.Signature | None = inspect.signature(f)
             self.signature = signature
-            # vmap(f) treats a keyword differently from the same argument of f by position.
+            # vmap(f) treats keyword and positional arguments differently: bind to its own signature, not to that of f.
             if hasattr(f, "__wrapped__"):
                 self.signature = inspect.signature(f, follow_wrapped=False)
         except (TypeError, ValueError):  # a function written in C may have no signature

@@ -323,7 +323,7 @@ def peak(ran: ForwardPass, kept: Iterable[Node]) -> int:
     last, ends = dict.fromkeys([*kept, *(ran.home[y] for y in ran.outputs)], len(ran.nodes)), dict[str, int]()
     for i, node in reversed([*enumerate(ran.nodes)]):
         if node.inputs:
-            # Path of an open call → its last node.
+            # Path of a module call still in progress → the index of its last node.
             ends = {path: ends.get(path, i) for path in path_prefixes(module_of(node))}
             for x in node.inputs:
                 entered = [end for path, end in ends.items() if path not in path_prefixes(module_of(x))]

@@ -49,7 +49,7 @@ def problems(nb: NotebookNode) -> Iterator[str]:
         if cell.metadata.get(CLOSED) and level(cell) == NO_HEADING:
             yield f"cell {number} is folded, and has no heading to unfold it"
         if cell.metadata.get(CLOSED) and cell.metadata.get("slideshow", {}).get("slide_type") in ("slide", "subslide"):
-            yield f"cell {number} is folded, and begins a page: a lecture shows nothing that is folded"
+            yield f"cell {number} is folded but begins a page: a lecture skips folded cells"
         if hidden and (asks := ASKS.search(cell.source)):
             yield f"cell {number} is folded, and has a {asks[1]}: questions must not be folded"
         if cell.cell_type != "code":

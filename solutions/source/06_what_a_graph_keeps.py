@@ -14,7 +14,7 @@
 # design a curve that keeps little. About 40 minutes, 10 points, in five parts.
 #
 # Write where it says *Your code here*, or in place of the dots. Run that cell, then the `check` cell below it. `check`
-# says what came out, what is wrong with it, and where to look next. Ask as often as you like. After some different
+# says what came out, what is wrong with it, and where to look next. Check as often as you like. After some different
 # attempts `solution` shows a way.
 
 # %%
@@ -62,17 +62,17 @@ check("accounts")
 x_after_two
 # Hint: `x_grad`: `zero_grad` empties x.grad before the third run.
 x_grad
-# Hint: `a_grad`: each run makes an h of its own, and pays into it once. The optimizer knows only x.
+# Hint: `a_grad`: each run makes a new h, and pays into h.grad once. The optimizer knows only x.
 a_grad
-# Hint: `b_grad`: each run makes an h of its own, and pays into it once. The optimizer knows only x.
+# Hint: `b_grad`: each run makes a new h, and pays into h.grad once. The optimizer knows only x.
 b_grad
-# Hint: `c_grad`: each run makes an h of its own, and pays into it once.
+# Hint: `c_grad`: each run makes a new h, and pays into h.grad once.
 c_grad
 
 # %% [markdown] hints="accounts"
 # 1. One run alone: h is 6, and h · h has the slope 2h towards h. From h to x it is another 3 times as much.
 # 2. x is the same tensor in all three runs, and each run pays into its account. Who empties it, and when?
-# 3. Each run makes an h of its own. a, b and c are three tensors; each was paid once, and the optimizer knows only x.
+# 3. Each run makes a new h. a, b and c are three tensors; each was paid once, and the optimizer knows only x.
 
 # %% [markdown] shows="accounts"
 # Gradients belong to tensors and not to names: a leaf adds up what all runs bring, and each run makes an intermediate

@@ -14,7 +14,7 @@
 # calls, and bring a model of your own that all three ways agree on. About 40 minutes, 10 points, in five parts.
 #
 # Write where it says *Your code here*, or in place of the dots. Run that cell, then the `check` cell below it. `check`
-# says what came out, what is wrong with it, and where to look next. Ask as often as you like. After some different
+# says what came out, what is wrong with it, and where to look next. Check as often as you like. After some different
 # attempts `solution` shows a way.
 
 # %%
@@ -218,7 +218,7 @@ def runs_in_a_session(calls):
 fitted(squares, 20, 5)
 # Hint: Thirty steps of another formula, to the bit.
 fitted(absolute, 7, 30)
-# Hint: A single step: w has moved when the run is over.
+# Hint: With a single step, the w that comes out must be the updated one.
 fitted(squares, 3, 1)
 # Hint: No session ran.
 runs_in_a_session()

@@ -14,7 +14,7 @@
 # pass that never changes a bit. About 40 minutes, 10 points, in five parts.
 #
 # Write where it says *Your code here*, or in place of the dots. Run that cell, then the `check` cell below it. `check`
-# says what came out, what is wrong with it, and where to look next. Ask as often as you like. After some different
+# says what came out, what is wrong with it, and where to look next. Check as often as you like. After some different
 # attempts `solution` shows a way.
 
 # %%
@@ -187,11 +187,11 @@ def left(sent, f, count=1):
 # Hint: Rows of four, five and eight signs: none, one and none should be left. Look at `inputs`, which are the operands
 # as they are by now, not at `node.inputs`.
 [left(row(n)) for n in (4, 5, 8)]
-# Hint: Two signs inside other operations: the others should stay, on the operands as they are by now.
+# Hint: Two minus signs among other operations: keep the others, but give them the rebuilt operands.
 left(lambda x: row(2)(x).abs() * 3 - (-x).abs())
 # Hint: Two results and two inputs: both results are kept, and a single sign stays.
 left(lambda x, y: (row(2)(x * y), -x), 2)
-# Hint: Two signs with another operation between them do not cancel.
+# Hint: Two minus signs with another operation between them do not cancel.
 left(lambda x: -((-x).abs()))
 
 # %% [markdown] hints="double_signs"

@@ -15,7 +15,7 @@
 # in five parts.
 #
 # Write where it says *Your code here*, or in place of the dots. Run that cell, then the `check` cell below it. `check`
-# says what came out, what is wrong with it, and where to look next. Ask as often as you like. After some different
+# says what came out, what is wrong with it, and where to look next. Check as often as you like. After some different
 # attempts `solution` shows a way.
 
 # %%

@@ -15,7 +15,7 @@
 # five parts.
 #
 # Write where it says *Your code here*, or in place of the dots. Run that cell, then the `check` cell below it. `check`
-# says what came out, what is wrong with it, and where to look next. Ask as often as you like. After some different
+# says what came out, what is wrong with it, and where to look next. Check as often as you like. After some different
 # attempts `solution` shows a way.
 
 # %%
@@ -213,7 +213,7 @@ round(float(counted("abcabcabc", "abcab")), 4)
 round(float(counted("aaaa", "ab")), 4)
 # Hint: After c nothing was seen: all three letters are equally likely, log₂ 3 bits each.
 round(float(counted("ab", "cccc")), 4)
-# Hint: A longer text: rows are the letter before, columns the one that comes.
+# Hint: A longer text: the row is the previous letter, the column the next one.
 round(float(counted("aabacabbca", "acbbaccab")), 4)
 # Hint: A long text of one pattern.
 round(float(counted("babababa" * 20, "bababc")), 4)

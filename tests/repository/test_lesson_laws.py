@@ -136,7 +136,7 @@ def test_a_fold_ends_at_the_next_heading_that_is_as_high():
     "cells, problem",
     [
         ([folded(slide_type="subslide")],
-         "cell 19 is folded, and begins a page: a lecture shows nothing that is folded"),
+         "cell 19 is folded but begins a page: a lecture skips folded cells"),
         ([folded("No heading.")], "cell 19 is folded, and has no heading to unfold it"),
         ([folded(), ran("Predict('m', '?')")], "cell 20 is folded, and has a Predict: questions must not be folded"),
         ([folded(), ran("h = 1"), said("### Road"), ran("def f():\n    return h")],
