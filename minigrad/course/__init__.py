@@ -26,7 +26,7 @@ and used in the lessons themselves:
     mine.py             loads what the learner wrote and `check` passed, so that later lessons run it
     alice.py            the small GPT that lesson 00 trains
     standing.py         the learner's progress as data, as text and as a table with bars
-    road.py             the nine lessons that stand alone
+    road.py             the nine lessons for a short course
     exercise.py         the data of an exercise, and the verdict on an answer
     stopwatch.py        compares running times, and detects when the machine is too busy to tell
     probe.py            evaluates expressions on a learner's work and returns plain data

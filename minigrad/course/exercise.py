@@ -244,7 +244,8 @@ def alike(outcomes: Any, others: Any) -> bool:
 def difference(part: Part, probe: str, wanted: Outcome, came: Outcome) -> str:
     """The expected and the actual outcome of a probe, in words."""
     if part.open and (rows := different_rows(wanted.value, came.value)):
-        return f"`{probe}` differs in {'; '.join(rows)}."
+        more = f"; and {len(rows) - MOST_ROWS} more" if len(rows) > MOST_ROWS else ""
+        return f"`{probe}` differs in {'; '.join(rows[:MOST_ROWS])}{more}."
     write = repr if format_value(wanted.value) == format_value(came.value) else format_value
     asked, got = write(wanted.value), write(came.value)
     if part.open:
@@ -271,7 +272,7 @@ def different_rows(wanted: Any, came: Any) -> list[str]:
         rows = [
             [f"entry {i}: {row}" for row in different_rows(a, b) or [describe_difference(a, b)]] for i, (a, b) in pairs
         ]
-        return [row for rows, a, b in zip(rows, wanted, came) for row in rows if not equal(a, b)][:MOST_ROWS]
+        return [row for rows, a, b in zip(rows, wanted, came) for row in rows if not equal(a, b)]
     if not (isinstance(wanted, dict) and isinstance(came, dict) and wanted.keys() == came.keys()):
         return []
     return [

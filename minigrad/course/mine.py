@@ -44,7 +44,7 @@ from minigrad.draw.words import join_names
 
 CALL_SECONDS = 5.0  # for one call of a learner's function
 LOAD_SECONDS = 20.0  # for all cells of their notebook
-FEEDBACK = re.compile(r"^\s*(check|solution)\(", re.M)
+FEEDBACK = re.compile(r"^(\s*)(?:check|solution)\(.*$", re.M)  # lines that are not run again
 Names = dict[str, Any]
 
 
@@ -126,8 +126,9 @@ def run_notebook(path: Path, answered: list[Part]) -> Names:
     names: Names = {"__name__": "__main__", NAME: NotebookState(attempts=Attempts(path=None))}
     began = time.monotonic()
     for source in sources[: last + 1]:
-        if not FEEDBACK.search(source):
-            run(source, names)  # a cell that raises may belong to another part; check judges what is defined
+        run(
+            FEEDBACK.sub(r"\1pass", source), names
+        )  # a cell that raises may belong to another part; check judges what is defined
         if time.monotonic() - began > LOAD_SECONDS:
             raise NotUsable(f", because exercises/{path.name} runs for too long")
     return names
@@ -283,7 +284,7 @@ def compare_values(names: Names, course: Names) -> Names:
         raise NotUsable(f", because yours {why}")
     if not all(math.isclose(a, b, rel_tol=1e-9) for a, b in zip(came, small_network(value_of(course)))):
         raise NotUsable(", because yours gives other numbers for a small network")
-    return names
+    return names | {"gradients": guard("gradients", names["gradients"], course["gradients"])}
 
 
 def small_network(value: type[ValueOfNodes]) -> list[float]:

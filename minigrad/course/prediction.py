@@ -201,6 +201,15 @@ def prediction(asked: Question, namespace: dict[str, Any]) -> Prediction:
     return found
 
 
+def find_prediction(name: str, namespace: dict[str, Any]) -> Prediction:
+    """The prediction of this name: of this kernel, or stored by an earlier one; else one without a question."""
+    kept = state_of(namespace)
+    if name in kept.predictions:
+        return kept.predictions[name]
+    stored = (kept.ledger or Ledger()).find(name)
+    return prediction(asked_in(stored) if stored else Question(name, ""), namespace)
+
+
 def asked_in(record: Record) -> Question:
     """The question in a stored record."""
     return question({**record, "text": record["question"]})
@@ -212,7 +221,7 @@ def reveal(name: str, actual: Any) -> PredictionNote:
 
 
 def reveal_range(name: str, value: float | Rounds, *edges: float) -> PredictionNote:
-    """Reveal the option whose range contains the value: `reveal_range("times", 7.3, 4, 20)` reveals the second of three.
+    """Reveal the option whose range contains the value: `reveal_range("times", 7.3, 4, 20)`, the second of three.
 
     The options of the question are the ranges in rising order. An edge belongs to the range above it.
     A measured number of in_turns() is revealed only if its rounds agree on the range.
@@ -221,10 +230,9 @@ def reveal_range(name: str, value: float | Rounds, *edges: float) -> PredictionN
     namespace = sys._getframe(1).f_globals
     if value != value or list(edges) != sorted(set(edges)):
         raise ValueError(f"{name!r} needs a number and rising edges, got {value!r} and {list(edges)}")
-    asked = state_of(namespace).predictions.get(name)
-    if asked is None:
-        return reveal_answer(name, value, namespace)
-    options = asked.question.options
+    options = find_prediction(name, namespace).question.options
+    if not options:  # nobody asked the question
+        return reveal_answer(name, f"{value:.3g}", namespace)
     if len(options) != len(edges) + 1:
         raise ValueError(
             f"{name!r} has {len(options)} options, so it needs {len(options) - 1} edges; got {list(edges)}"
@@ -237,11 +245,7 @@ def reveal_range(name: str, value: float | Rounds, *edges: float) -> PredictionN
 
 def reveal_answer(name: str, actual: Any, namespace: dict[str, Any]) -> PredictionNote:
     """reveal() for the notebook whose globals are `namespace`."""
-    kept = state_of(namespace)
-    found = kept.predictions.get(name)
-    if found is None:
-        stored = (kept.ledger or Ledger()).find(name)
-        found = prediction(asked_in(stored) if stored else Question(name, ""), namespace)
+    found = find_prediction(name, namespace)
     if found.hold(actual):
         return PredictionNote(name, (LOCK_FIRST,))
     found.show(actual)

@@ -1,10 +1,9 @@
-"""The road: the nine lessons that stand alone, for a learner who has a third of the time."""
+"""The road: the nine lessons for a short course, for a learner who has a third of the time."""
 
 from __future__ import annotations
 
 ROAD = ("00", "02", "06", "09", "11", "13", "16", "22", "25")  # the numbers of its lessons, and of their exercises
 SIGN = "road"  # marks them in the map of the course, in the book and in the status
-MEANING = f"{SIGN}: one of the {len(ROAD)} lessons that stand alone"
 
 
 def is_on_road(name: str) -> bool:

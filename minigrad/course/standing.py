@@ -23,7 +23,7 @@ from minigrad.course.journal import Record, place
 from minigrad.course.lessons import FIRST, TITLES
 
 COLUMNS = 80
-KEY = f"✓ done  … begun  ○ not begun  ✗ now wrong  * {road.SIGN}: {len(road.ROAD)} lessons that stand alone"
+KEY = f"✓ done  … begun  ○ not begun  ✗ now wrong  * {road.SIGN}: {len(road.ROAD)} lessons for a short course"
 PART_KEY = "✓ passed, … tried, ○ not tried, ◇ its solution was shown, which counts 0 points"
 COUNTED = ("locked", "right", "uncounted")
 COLOURS = {"done": "#009e73", "begun": "#e69f00", "untried": "#767676", "broken": "#d55e00"}  # Okabe and Ito's
@@ -134,7 +134,9 @@ class Standing:
 
         A lesson comes before its exercise, unless its quiz is locked or the exercise is begun.
         """
-        if not self.left_off:
+        first = next((each for each in self.quizzes if FIRST.endswith(f"/{each.name}.ipynb")), None)
+        is_open = first is not None and first.locked + first.uncounted < (first.of or 0)
+        if not self.left_off or (self.left_off == FIRST and is_open):  # the first lesson has no exercise
             return FIRST
         at = self.left_off.partition("/")[2][:2]
         for work in sorted(self.exercises, key=lambda work: work.name[:2] < at):

@@ -24,8 +24,8 @@ the same. Words are explained in the [glossary](GLOSSARY.md). PyTorch, TensorFlo
 question by question, and [spelt](CHEATSHEET.md), line by line. The last tables say what the letters under *concepts*
 stand for, and what many believe at first.
 
-If you have no time for all of them, take the **road**: NINE lessons that stand alone, in HOURS hours without exercises.
-The column *road* marks them.
+If you have no time for all of them, take the **road**: NINE lessons for a short course, in HOURS hours without
+exercises. The column *road* marks them.
 <!-- made by `python scripts/build` -->
 
 ![The lessons as a graph: an arrow leads from a lesson to those that need it.](map.svg)

@@ -37,7 +37,7 @@ def inside(nb: NotebookNode) -> list[bool]:
     return hidden
 
 
-def road(nb: NotebookNode) -> list[NotebookNode]:
+def unfolded_cells(nb: NotebookNode) -> list[NotebookNode]:
     """The cells that a reader sees who unfolds nothing."""
     return [cell for cell, hidden in zip(nb.cells, inside(nb)) if not hidden]
 

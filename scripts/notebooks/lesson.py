@@ -64,23 +64,23 @@ def problems(nb: NotebookNode, stem: str) -> Iterator[str]:
 
 
 def lacks(nb: NotebookNode, stem: str) -> Iterator[str]:
-    text = "\n".join(cell.source for cell in folding.road(nb))
+    text = "\n".join(cell.source for cell in folding.unfolded_cells(nb))
     wanted = WANTED | ({} if stem == WITHOUT_EXERCISE else {"an exercise": EXERCISE})
     yield from (f"it lacks {what}" for what, sign in wanted.items() if not sign.search(text))
-    if not any(map(shows_a_picture, folding.road(nb))):
+    if not any(map(shows_a_picture, folding.unfolded_cells(nb))):
         yield "it has neither a widget nor a figure"
     if f'Quiz("{stem}")' not in text or not (quiz.FOLDER / f"{stem}.toml").exists():
         yield f'it has no Quiz("{stem}") with {stem}.toml'
 
 
 def too_many(nb: NotebookNode) -> Iterator[str]:
-    number = len(folding.road(nb))
+    number = len(folding.unfolded_cells(nb))
     if number > MOST_CELLS:
         yield f"{number} cells are not folded, and {MOST_CELLS} are allowed: shorten it, or fold side topics"
 
 
 def for_a_lecture(nb: NotebookNode) -> Iterator[str]:
-    kinds = [cell.metadata.get("slideshow", {}) for cell in folding.road(nb)]
+    kinds = [cell.metadata.get("slideshow", {}) for cell in folding.unfolded_cells(nb)]
     pages = sum(kind.get("slide_type") in ("slide", "subslide") for kind in kinds)
     if pages not in PAGES:
         yield f"{pages} pages for a lecture (slide, subslide); it needs {PAGES[0]} to {PAGES[-1]}"
@@ -116,7 +116,7 @@ def shows_a_picture(cell: NotebookNode) -> bool:
 
 def wording(nb: NotebookNode) -> Iterator[str]:
     terms = {plain(term) for term in nb.metadata.minigrad.get("terms", {})}
-    bold, defined = ({plain(each) for each in bold_in(cells)} for cells in (nb.cells, folding.road(nb)))
+    bold, defined = ({plain(each) for each in bold_in(cells)} for cells in (nb.cells, folding.unfolded_cells(nb)))
     for term in sorted(bold - terms):
         yield f"**{term}** is bold, but not a term of the header: define it there, or do not use bold"
     for term in sorted(terms - defined):

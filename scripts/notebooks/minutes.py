@@ -34,7 +34,7 @@ STATED = re.compile(r"\bAbout\s+(\d+)\s+minutes\b")
 
 def lesson_minutes(nb: NotebookNode) -> float:
     """The minutes of a lesson's cells that are not folded."""
-    cells = folding.road(nb)
+    cells = folding.unfolded_cells(nb)
     code = "\n".join(sources(cells, "code"))
     asked, shown = len(QUESTIONS.findall(code)), len(WIDGETS.findall(code))
     return reading_minutes(cells) + QUESTION * asked + WIDGET * shown

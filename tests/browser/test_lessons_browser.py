@@ -16,7 +16,7 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "scripts"))
 
-from notebooks.folding import road
+from notebooks.folding import unfolded_cells
 
 from tests.plugins.tiers import is_row_in_share
 
@@ -77,5 +77,5 @@ def shown(notebook):
 
 def pages(name: str) -> int:
     """How many pages the lesson's metadata make, without what is folded."""
-    cells = road(nbformat.read(LESSONS / f"{name}.ipynb", 4))
+    cells = unfolded_cells(nbformat.read(LESSONS / f"{name}.ipynb", 4))
     return sum(cell.metadata.get("slideshow", {}).get("slide_type") in ("slide", "subslide") for cell in cells)

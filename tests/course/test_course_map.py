@@ -135,7 +135,7 @@ def test_the_map_marks_the_road_and_says_how_long_it_takes():
     minutes = [nb.metadata.minigrad["minutes"] for name, nb in sources("lessons").items() if name[:2] in road.ROAD]
 
     assert marked == list(road.ROAD)
-    assert f"**road**: 9 lessons that stand alone, in {sum(minutes) / 60:.1f} hours" in text
+    assert f"**road**: 9 lessons for a short course, in {sum(minutes) / 60:.1f} hours" in text
 
 
 def test_a_concept_or_misconception_that_is_none_is_refused():

@@ -71,6 +71,30 @@ def test_in_the_repository_the_course_s_code_runs(monkeypatch, capsys, number, n
     assert said(capsys) == ""
 
 
+def test_a_cell_that_answers_and_checks_is_run_without_the_check(folder, capsys):
+    source = exercise.load_exercise("01_scalar_engine").parts[0].solution
+    folder.edit("01", "product", f'{source}\n\n\ncheck("product")')
+
+    mine("01", "Value")
+
+    assert said(capsys) == "Value: your own code of exercise 01 runs here."
+
+
+def test_a_walk_back_that_fails_in_a_lesson_goes_on_with_the_course_s(folder, capsys):
+    source = next(p.solution for p in exercise.load_exercise("01_scalar_engine").parts if p.name == "gradients")
+    large = "if len(order(y)) > 1000:\n        raise ValueError\n    return walk(y)"
+    folder.edit("01", "gradients", f"{source}\n\n\nwalk = gradients\n\n\ndef gradients(y):\n    {large}")
+    x = mine("01", "Value")(2.0)
+
+    values = [x] * 1024
+    while len(values) > 1:
+        values = [a + b for a, b in zip(values[::2], values[1::2])]
+    (values[0] + values[0] * 1).backward()
+
+    assert x.grad == 2048
+    assert said(capsys).endswith("gradients: the course's code goes on here, because yours raised ValueError.")
+
+
 def test_a_part_that_is_missing_or_was_broken_is_named(folder, capsys):
     folder.tries.note("order", "broken")
     (folder.path / "elsewhere").mkdir()

@@ -155,6 +155,16 @@ def test_a_restart_and_the_cell_run_again_do_not_unlock(kernel):
     assert "you predicted 4 boxes" in repr(again("reveal('boxes', 5)"))
 
 
+def test_reveal_range_alone_after_a_restart_knows_the_ranges(kernel):
+    """It compared the number with the locked words, and stored a right answer as wrong."""
+    kernel("Predict('r', 'How many times?', options=['under 4', 'more']).lock('more', 'certain')")
+
+    assert "and so it is." in repr(Kernel()("reveal_range('r', 7.3, 4)"))
+    assert (
+        repr(Kernel()("reveal_range('never asked', 7.31, 4)")) == "never asked: it is 7.31. No prediction was locked."
+    )
+
+
 def test_reveal_alone_after_a_restart_knows_the_question(kernel):
     press(kernel("Predict('s', 'Which shape?', 'shape')"), "(2, 3)")
 

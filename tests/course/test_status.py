@@ -88,7 +88,7 @@ def test_the_text_fits_one_screen_and_says_where_to_go_on(home):
     assert begun.startswith("Exercise 01, 2 of 10 points: ✓ product (1 attempt), … order (2 attempts), ◇ visits (1")
     assert re.search(r"^… 00\*Start here {18} +○ 14 Memory and schedule$", "\n".join(said), re.M)
     assert re.search(r"^… 01 What a computation graph is +2/10 +○ 15 Compiled code$", "\n".join(said), re.M)
-    assert "* road: 9 lessons that stand alone" in said[-1]
+    assert "* road: 9 lessons for a short course" in said[-1]
 
 
 def test_the_text_fits_one_screen_whatever_is_next(home):
@@ -111,7 +111,7 @@ def test_the_page_has_a_box_for_each_lesson_and_all_parts_below_a_fold(home):
     assert said.count("border-left:5px") == len(lessons.TITLES) == 27
     assert 'aria-label="exercise 01 The pieces of a scalar engine, 2/10 points">2/10</a>' in said
     assert ">Go on with exercise 01 The pieces of a scalar engine</a>" in said
-    assert "* road: 9 lessons that stand alone" in said
+    assert "* road: 9 lessons for a short course" in said
     assert "<b>" not in said
 
 
@@ -191,6 +191,7 @@ def test_it_leads_on_from_where_you_left_off_and_back_to_what_was_left_out_at_th
     done = tuple(replace(work, points=10) if work.name[:2] == "25" else work for work in now.exercises)
     assert replace(now, exercises=done, left_off=at["25_a_small_gpt"]).next == "exercises/01_scalar_engine.ipynb"
     assert replace(now, left_off=at["90_gallery"]).next == "exercises/01_scalar_engine.ipynb"
+    assert replace(now, left_off="lessons/00_start_here.ipynb").next == "lessons/00_start_here.ipynb"
 
 
 def test_of_an_exercise_that_belongs_to_no_lesson_it_leads_to_the_exercise(home):

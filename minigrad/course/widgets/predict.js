@@ -25,7 +25,8 @@ function render({ model, el }) {
   // Once, so that the reader can close it: the answer below the reveal, folded by scripts/notebooks/answer_folding.py.
   function unfold() {
     const kind = `mg-answer-${model.get("label").toLowerCase().replaceAll(/[^a-z0-9]+/g, "-")}`;
-    if (!unfolded) for (const answer of document.getElementsByClassName(kind)) answer.open = true;
+    const notebook = el.closest(".jp-Notebook") ?? document; // other notebooks may ask a question of the same name
+    if (!unfolded) for (const answer of notebook.getElementsByClassName(kind)) answer.open = true;
     unfolded = true;
   }
   const watched = ["change:locked", "change:say", "change:outcome", "change:held"];
