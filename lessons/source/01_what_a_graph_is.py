@@ -2,7 +2,7 @@
 # jupyter:
 #   minigrad:
 #     title: What a computation graph is
-#     minutes: 40
+#     minutes: 30
 #     objectives:
 #     - name the nodes and edges of any expression, and pick its leaves, intermediate nodes and output
 #     - say in which orders a graph can be computed, and why it has no cycle
@@ -40,7 +40,7 @@
 # This lesson takes that graph apart. You will see why `y = y + 1` does not go round in a circle, what an `if` leaves
 # behind, and how a single innocent `.data` can cut a graph in two while every number stays right.
 #
-# **About 40 minutes.** Afterwards you can
+# **About 30 minutes.** Afterwards you can
 #
 # - name the nodes and edges of any expression, and pick its leaves, intermediate nodes and output;
 # - say in which orders a graph can be computed, and why it has no cycle;
@@ -77,12 +77,14 @@ Predict("boxes", "How many boxes will the picture of z have?")
 x, y, w = mg.Value(2.0), mg.Value(3.0), mg.Value(1.0)
 temp = x * y
 z = temp + w
-display(mg.draw(z))
 reveal("boxes", len(history(z)))
 
+# %% slideshow={"slide_type": "fragment"}
+mg.draw(z)
+
 # %% [markdown] slideshow={"slide_type": "fragment"}
-# Still five. The name `temp` is for us: the product has a box with or without a name. In lesson 00, the picture called
-# it `#3`.
+# Still five: x, y, w, the product and the sum. The name `temp` is for us. The product has a box with or without a name;
+# in lesson 00 the picture called it `#3`.
 
 # %% [markdown] slideshow={"slide_type": "subslide"}
 # A **computation graph** is a directed graph without cycles. A **node** is an operation, or a variable or constant that
@@ -90,9 +92,11 @@ reveal("boxes", len(history(z)))
 # is an arrow along which a number flows. It is a *data dependency*: "`z` needs `temp`".
 #
 # An arrow is stored at the end where it arrives: a node remembers its **parents**, the values it was made from. So the
-# whole data structure is a number, a symbol, and references to the parents. (The `slope` that comes with each parent is
-# for the walk back, in lesson 02.) `history(z)` follows the references until there are none left, and returns all nodes
-# of the graph.
+# whole data structure is a number, a symbol, and references to the parents. `history(z)` follows the references until
+# there are none left, and returns all nodes of the graph.
+#
+# The next cell shows the symbol of `z` and the numbers of its parents. (In `z.parents` each parent comes with a slope.
+# We leave the slopes aside; the walk back in lesson 02 needs them.)
 
 # %% slideshow={"slide_type": "fragment"}
 z.op, [parent.data for parent, slope in z.parents]
@@ -121,6 +125,12 @@ z.op, [parent.data for parent, slope in z.parents]
 # Ask what could be a leaf and the output at once: the only node of a graph of one. Then let everybody do the task on
 # this page alone: write an expression, and pick its leaves before running it.
 
+# %% [markdown] folded=true slideshow={"slide_type": "skip"}
+# ### Further: a graph of your own, and operations on edges
+#
+# Pick the leaves of an expression that you write yourself, and see the other way of drawing a graph. You can follow the
+# lesson without this section.
+
 # %% [markdown] slideshow={"slide_type": "skip"}
 # **Your own graph.** Write an expression into the second line below, with `+`, `-`, `*`, `/`, `** 2`, `.exp()`,
 # `.tanh()` or `.relu()`. (tanh turns every number into a number between −1 and 1; relu(x) is x above 0, and 0 below.)
@@ -143,11 +153,11 @@ mg.draw(my_graph)
 
 # %% [markdown] slideshow={"slide_type": "skip"}
 # Did you miss a leaf that has no name? Look for a dotted frame: a number that you wrote in the expression is a leaf.
-# (The one exception is the 2 of `** 2`. It belongs to the symbol of the operation, which has a single parent.) A value
-# that is used twice is still one leaf; we come to that below.
+# (The 2 of `** 2` is the one exception. It is a part of the operation's symbol, and not a parent.) A value that is used
+# twice is still one leaf; we come to that below.
 
 # %% [markdown] slideshow={"slide_type": "skip"}
-# ## Operations on nodes, or on edges?
+# #### Operations on nodes, or on edges?
 #
 # Some books draw the graph the other way: a node is a value and nothing else, and the operation is written *on the
 # edges*. Both pictures show the same graph. But an operation on two operands has two edges, so on edges each symbol is
@@ -162,10 +172,7 @@ mg.draw(z, ops="edges")
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## One function, two graphs
 #
-# `x * (y + w)` and `x * y + x * w` are equal for all numbers. How many *more* operations does the second graph have?
-
-# %% slideshow={"slide_type": "fragment"}
-Predict("more operations", "How many more operations does the second graph have?")
+# `x * (y + w)` and `x * y + x * w` are equal for all numbers. Their graphs are not:
 
 
 # %% slideshow={"slide_type": "subslide"}
@@ -179,16 +186,14 @@ expanded = x * y + x * w
 display(mg.draw(factored), mg.draw(expanded))
 print(factored.data, operations(factored))
 print(expanded.data, operations(expanded))
-reveal("more operations", len(operations(expanded)) - len(operations(factored)))
 
 # %% [markdown] slideshow={"slide_type": "fragment"}
-# Both give the same number, but the second needs one more operation. A graph is not a function: it is *one way to
-# compute it*. With the graph in hand, a program can look for a cheaper way. That is what graph compilers do, and what
-# lesson 13 is about.
+# Both give 8, and the second needs one more operation. A graph is not a function: it is *one way to compute it*. With
+# the graph in hand, a program can look for a cheaper way. That is what graph compilers do, and what lesson 13 is about.
 
 # %% [markdown] slideshow={"slide_type": "notes"}
-# Most say 1, and some say 3 because they count nodes; the shared leaves are not new. One sentence on compilers is
-# enough here.
+# Ask for the number of operations before you show the drawings: most say one more, and some say three, because they
+# count nodes; the shared leaves are not new. One sentence on compilers is enough here.
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## Used twice, or written twice?
@@ -196,18 +201,20 @@ reveal("more operations", len(operations(expanded)) - len(operations(factored)))
 # Both `s + s`, with `s = x * y`, and `x * y + x * y` compute 2xy. How many nodes does each graph have?
 
 # %% slideshow={"slide_type": "fragment"}
-Predict("nodes, used twice", "How many nodes does the graph of s + s have, where s = x * y?")
-
-# %% slideshow={"slide_type": "fragment"}
-Predict("nodes, written twice", "How many nodes does the graph of x * y + x * y have?")
+Predict(
+    "nodes of both",
+    "How many nodes do the graphs of s + s and of x * y + x * y have?",
+    options=["4 and 4", "4 and 5", "5 and 4", "5 and 5"],
+)
 
 # %% slideshow={"slide_type": "subslide"}
 s = x * y
 used_twice = s + s
 written_twice = x * y + x * y
+reveal("nodes of both", f"{len(history(used_twice))} and {len(history(written_twice))}")
+
+# %% slideshow={"slide_type": "fragment"}
 display(mg.draw(used_twice), mg.draw(written_twice))
-display(reveal("nodes, used twice", len(history(used_twice))))
-reveal("nodes, written twice", len(history(written_twice)))
 
 # %% [markdown] slideshow={"slide_type": "fragment"}
 # A value that is *used twice is one node with two arrows* leaving it. An expression that is *written twice is two
@@ -241,9 +248,8 @@ def forward(order):
 forward([x, y, temp, w, z])
 
 # %% [markdown] slideshow={"slide_type": "skip"}
-# A node can be computed when all its parents are known, and not before. Now ask for `temp` first. Its parent `x`, the
-# Value 2, is not known yet, and Python says so in the last line of the error. (It prints `grad=0`, where the picture
-# has a dot: every Value starts with 0.)
+# A node can be computed when all its parents are known, and not before. Ask for `temp` first, and Python complains in
+# the last line of the error: the Value 2, which is `x`, is not known yet.
 
 # %% tags=["raises-exception"] slideshow={"slide_type": "skip"}
 forward([temp, x, y, w, z])
@@ -255,35 +261,14 @@ forward([temp, x, y, w, z])
 # %% slideshow={"slide_type": "fragment"}
 ChainRule(expanded)
 
+# %% [markdown] slideshow={"slide_type": "fragment"}
+# The widget computed one product first; it could just as well have started with the other. The arrows say what *must*
+# come first, and leave the rest open. The two products do not wait for each other, so two workers could handle them at
+# the same time. Parallel machines live on this freedom of order.
+
 # %% [markdown] slideshow={"slide_type": "notes"}
 # Five minutes. Before each step the room says which boxes could be next; where there are two, take a vote, and let the
-# widget disagree. Then show the cells below it, which count the orders.
-
-# %% [markdown] slideshow={"slide_type": "skip"}
-# The widget computed one product first; it could just as well have started with the other. So how many orders are
-# there? The five nodes of `z` can be put in a row in 120 ways. In how many of these rows do parents come first? (`z`
-# must be last; `w` may be anywhere before it.)
-
-# %% slideshow={"slide_type": "skip"}
-Predict("orders", "In how many of the 120 rows are parents first?")
-
-
-# %% slideshow={"slide_type": "skip"}
-def is_topological(order):
-    """Whether every node stands after its parents."""
-    place = {v: i for i, v in enumerate(order)}
-    return all(place[parent] < place[v] for v in order for parent, _ in v.parents)
-
-
-rows = list(permutations(history(z)))
-orders = [row for row in rows if is_topological(row)]
-print(len(rows), "rows; results of the topological ones:", {forward(order) for order in orders})
-reveal("orders", len(orders))
-
-# %% [markdown] slideshow={"slide_type": "skip"}
-# All of them give the same 7. The arrows say what *must* come first, and leave the rest open. `w` and the product do
-# not wait for each other, so two workers could handle them at the same time. Parallel machines live on this freedom of
-# order.
+# widget disagree. A folded section further below counts the orders of z.
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## What does an `if` leave behind?
@@ -308,8 +293,10 @@ Predict("exp in the graph of f(3)", "Is there an exp in the graph of f(3)?", opt
 # %% slideshow={"slide_type": "subslide"}
 p = mg.Value(3.0)
 q = mg.Value(-0.5)
-display(mg.draw(f(p)), mg.draw(f(q)))
 reveal("exp in the graph of f(3)", "yes" if "exp" in operations(f(p)) else "no")
+
+# %% slideshow={"slide_type": "fragment"}
+display(mg.draw(f(p)), mg.draw(f(q)))
 
 # %% [markdown] slideshow={"slide_type": "fragment"}
 # **One function, two inputs, two graphs.** Only the branch that ran is recorded. You cannot see the `if` itself: it
@@ -349,20 +336,46 @@ start = mg.Value(0.0)
 y = start
 for _ in range(3):
     y = y + 1
-display(mg.draw(y))
 reveal("nodes after three", len(history(y)))
+
+# %% slideshow={"slide_type": "fragment"}
+mg.draw(y)
 
 # %% [markdown] slideshow={"slide_type": "fragment"}
 # No node changed. Each `y + 1` made a *new* node from an old one, with a new constant for its 1, and the *name* y moved
 # on to it. Parents exist before their children, so arrows point from older nodes to newer ones, never back. Computing
-# cannot make a cycle.
+# cannot make a cycle. That is why such a graph is called **acyclic**, and a DAG: a directed acyclic graph.
 
 # %% [markdown] slideshow={"slide_type": "notes"}
 # Write y = y + 1 on the board, and let somebody defend that it is a cycle. Then draw the names as stickers that move
 # from box to box.
 
+# %% [markdown] folded=true slideshow={"slide_type": "skip"}
+# ### Further: all orders of a graph, and a forged cycle
+#
+# Count the topological orders of `z`, and then break a graph by hand. You can follow the lesson without this section.
+
 # %% [markdown] slideshow={"slide_type": "skip"}
-# ### A forged cycle
+# The five nodes of `z` can be put in a row in 120 ways. In how many of these rows do parents come first? (`z` must be
+# last; `w` may be anywhere before it.) Write down a number before you run the cell.
+
+
+# %% slideshow={"slide_type": "skip"}
+def is_topological(order):
+    """Whether every node stands after its parents."""
+    place = {v: i for i, v in enumerate(order)}
+    return all(place[parent] < place[v] for v in order for parent, _ in v.parents)
+
+
+rows = list(permutations(history(z)))
+orders = [row for row in rows if is_topological(row)]
+print(len(orders), "of", len(rows), "rows; the results they give:", {forward(order) for order in orders})
+
+# %% [markdown] slideshow={"slide_type": "skip"}
+# All eight give the same 7.
+
+# %% [markdown] slideshow={"slide_type": "skip"}
+# #### A forged cycle
 #
 # To get a cycle, we have to forge one: we change the parents of `egg` by hand. Now `egg` and `hen` wait for each other.
 # No order of the two and the constant 2 is topological, and `history` cannot find one either.
@@ -376,8 +389,8 @@ print(sum(map(is_topological, permutations([egg, hen, two]))), "of 6 orders are 
 history(hen)
 
 # %% [markdown] slideshow={"slide_type": "skip"}
-# That is why the definition says **acyclic**, and why such graphs are called DAGs, directed acyclic graphs. A recurrent
-# network, which feeds its output back to its input, has no cycle either: its next moment is a new node, as with `y`.
+# A recurrent network feeds its output back to its input, and yet its graph has no cycle: its next moment is a new node,
+# as with `y`.
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## What it costs
@@ -389,12 +402,12 @@ history(hen)
 long = x
 for _ in range(1000):
     long = long * w + 1
-unused = x.exp()
+unused = x.exp()  # no later line uses it
 print(len(operations(long)), "operations,", len(history(long)), "nodes, unused included:", unused in history(long))
 
 # %% [markdown] slideshow={"slide_type": "fragment"}
-# There are 2000 operations and 3002 nodes: the two leaves, and a new constant for every round, come on top. `unused`
-# was computed too, but `long` does not depend on it, so it is not in the history of `long`.
+# There are 2000 operations and 3002 nodes: two leaves and a new constant for every round are added. `unused` was
+# computed too, but `long` does not depend on it, so it is not in the history of `long`.
 #
 # How long do the nodes live? We count all Values in memory, let the name `long` stand for something else, and count
 # again.
@@ -450,6 +463,9 @@ Quiz("01_what_a_graph_is")
 # %% [markdown] folded=true slideshow={"slide_type": "skip"}
 # ## The same elsewhere
 #
+# The words of this lesson in PyTorch, TensorFlow and JAX.
+
+# %% [markdown] slideshow={"slide_type": "skip"}
 # | | is it a leaf? | what made it | its parents | the whole graph |
 # |---|---|---|---|---|
 # | minigrad | `not z.parents` | `z.op` | `z.parents` | `history(z)`, `mg.draw(z)` |
@@ -510,7 +526,7 @@ def count_nodes(torch):
 # machine learning: a survey*, JMLR 18 (2018), section 3.
 #
 # **Exercise.** [01 The pieces of a scalar engine](../exercises/01_scalar_engine.ipynb): build the pieces of `mg.Value`
-# yourself. Parts 1 to 3 and 6 need this lesson, 4 and 5 the next.
+# yourself. Lesson 03 will train a network on them.
 #
 # **Next:** [02 The chain rule, backwards](02_chain_rule_backwards.ipynb) walks this graph from the output to the
 # leaves, and brings every gradient along.

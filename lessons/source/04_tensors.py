@@ -2,12 +2,12 @@
 # jupyter:
 #   minigrad:
 #     title: A whole array is one node
-#     minutes: 50
+#     minutes: 30
 #     objectives:
-#       - read a graph whose nodes are arrays, with shape, dtype and grad_fn, and say which scalar graph it stands for
-#       - derive the gradient of a broadcast, a sum, a view and a matrix product from the scalar graph
+#       - read a graph whose nodes are arrays, and say which scalar graph it stands for
+#       - derive the gradient of a broadcast, a sum and a matrix product from the scalar graph
 #       - write the gradients of a linear layer by hand, and train it with them
-#       - find a silent broadcast that trains wrongly, and read a shape error aloud
+#       - find a silent broadcast that trains wrongly
 #     concepts: [A5, B2]
 #     builds_on: [03_train_a_network]
 #     widgets: [ChainRule]
@@ -33,18 +33,18 @@
 # PyTorch says this once and then trains on, towards a model that gives the same answer to every question. At the end of
 # this lesson you will train that model, and you will find that none of its gradients is wrong.
 #
-# In lesson 03 sixty points took thousands of nodes as scalars, and a handful as arrays. In the scalar graph you could
-# follow every arrow. **Where have the arrows gone, and what adds up the gradients that they bring back?**
+# In lesson 03 sixty points took thousands of nodes as scalars, and you could follow every arrow. With arrays there is a
+# handful of nodes. **Where have the arrows gone, and what adds up the gradients that they bring back?**
 #
-# The lesson covers the rules that a linear layer needs: elementwise operations, broadcasting, sums, transposing and the
-# matrix product. None of them is new: each is a scalar graph, handled in bulk.
+# The lesson covers the rules that a linear layer needs: elementwise operations, broadcasting, sums and the matrix
+# product. None of them is new: each is a scalar graph, handled in bulk.
 #
-# **About 50 minutes.** Afterwards you can
+# **About 30 minutes.** Afterwards you can
 #
 # - read a graph of arrays, and say which scalar graph it stands for;
-# - derive the gradient of a broadcast, a sum, a view and a matrix product from the scalar graph;
+# - derive the gradient of a broadcast, a sum and a matrix product from the scalar graph;
 # - write the gradients of a linear layer by hand, and train it with them;
-# - find a silent broadcast that trains wrongly, and read a shape error aloud.
+# - find a silent broadcast that trains wrongly.
 #
 # **Builds on** [03 Train a network](03_train_a_network.ipynb). What it opens in [the picture of lesson
 # 00](00_start_here.ipynb#Where-this-leads:-Alice): `+`; *affine*; *reshape*, *transpose*.
@@ -54,8 +54,6 @@
 # share.) That answer, fan-out, is the answer to most of what follows; let the room find it again three times.
 
 # %% slideshow={"slide_type": "skip"}
-import textwrap
-
 import matplotlib.pyplot as plt
 import numpy as np
 from IPython.display import display
@@ -63,20 +61,17 @@ from IPython.display import display
 import minigrad as mg
 from minigrad.course import Predict, Quiz, reveal
 from minigrad.course.plots import follow_theme
-from minigrad.course.stopwatch import in_turns
 from minigrad.core.node import toposort
 from minigrad.scalar.value import history
 from minigrad.widgets import ChainRule
 
-BLUE, VERMILION = "#0072B2", "#D55E00"
 follow_theme()
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## Many nodes, or one
 #
-# Multiply x = [1, 2, 3] by y = [4, 5, 6], pair by pair, and add up the products. We draw it twice: first with a node
-# for each number (the dotted 0 is where Python's `sum` begins), then with a node for each array.
-
+# Multiply x = [1, 2, 3] by y = [4, 5, 6], pair by pair, and add up the products. We draw it twice: with a node for
+# each number, and with a node for each array.
 
 # %%
 def scalar_graph(n):
@@ -85,57 +80,30 @@ def scalar_graph(n):
     return xs, ys, sum(x * y for x, y in zip(xs, ys))
 
 
-xs, ys, total = scalar_graph(3)
-x = mg.tensor([1.0, 2.0, 3.0], requires_grad=True)
-y = mg.tensor([4.0, 5.0, 6.0], requires_grad=True)
-loss = (x * y).sum()
-display(mg.draw(total), mg.draw(loss))
-
-# %% slideshow={"slide_type": "skip"}
-Predict("scalar nodes", "How many nodes does the scalar graph have for 100 pairs?")
-
-
-# %% slideshow={"slide_type": "subslide"}
 def array_graph(n):
     """Two tensors of n numbers, and the sum of their products."""
     x, y = (mg.tensor(np.arange(start, start + n, dtype=float), requires_grad=True) for start in (1, n + 1))
     return x, y, (x * y).sum()
 
 
-print("pairs   scalars: nodes, operations   arrays: nodes, operations")
+xs, ys, total = scalar_graph(3)
+x, y, loss = array_graph(3)
+display(mg.draw(total), mg.draw(loss))
+
+# %% slideshow={"slide_type": "fragment"}
 for n in (3, 100, 1000):
-    values, nodes = history(scalar_graph(n)[2]), toposort(array_graph(n)[2].node)
-    counts = len(values), sum(1 for v in values if v.parents), len(nodes), sum(1 for node in nodes if node.inputs)
-    print("{:5}            {:5,} {:11,}           {:5} {:11}".format(n, *counts))
+    scalars, arrays = len(history(scalar_graph(n)[2])), len(toposort(array_graph(n)[2].node))
+    print(f"{n:5} pairs: {scalars:5,} nodes for scalars, {arrays} for arrays")
 total.backward()
 loss.backward()
 print("scalars:", [v.grad for v in xs], [v.grad for v in ys])
 print("arrays: ", x.grad, y.grad)
-reveal("scalar nodes", len(history(scalar_graph(100)[2])))
 
 # %% [markdown]
-# Each pair adds four nodes: two leaves, a product and an addition. In the second drawing the three x have become one
-# box, and so have the three y, the three products and the additions. The arithmetic is the same, and so are the
-# gradients in the last two lines above.
-
-# %% [markdown]
-# ### What an array saves
-#
-# Python makes a call once for each operation. For a thousand pairs that is 2,000 calls, or 2. Inside the one call for
-# ×, a loop in machine code does the thousand products. On most machines arrays are over twenty times as fast. They save
-# not arithmetic but Python's work around it.
-#
-# (A busy machine blurs every timing, so `in_turns` lets both take turns for several rounds. Where the rounds disagree,
-# the line says *somewhere between*: then this run cannot tell.)
-
-
-# %% tags=["measured", "nbval-ignore-output"] slideshow={"slide_type": "skip"}
-def forward_and_backward(make):
-    make(1000)[2].backward()
-
-
-times = in_turns(scalars=lambda: forward_and_backward(scalar_graph), arrays=lambda: forward_and_backward(array_graph))
-print(f"1,000 pairs, forward and backward: arrays are {times['scalars'] / times['arrays']:.0f} times as fast")
+# Each pair adds four nodes to the graph of scalars: two leaves, a product and an addition. In the second drawing the
+# three x have become one box, and so have the three y, the three products and the additions. The arithmetic is the
+# same, and so are the gradients in the last two lines above. Python makes one call for each operation, so a thousand
+# pairs take two calls instead of two thousand.
 
 # %% [markdown] slideshow={"slide_type": "notes"}
 # Five minutes. Draw one arrow on the board through the picture of the scalars, then ask where it is in the picture of
@@ -146,16 +114,49 @@ print(f"1,000 pairs, forward and backward: arrays are {times['scalars'] / times[
 #
 # A **tensor** is an array of numbers that remembers where it came from. Its **shape** says how many numbers there are
 # along each **axis**, and its **dtype** says what kind of number they are. A single number has the shape `()`: no axes.
+# In drawings, `f64[2, 3]` is short for an array of float64 numbers with two rows and three columns.
+#
+# ×, +, tanh and the like are **elementwise**: the number at place i of the result is made only from the numbers at
+# place i. In the scalar graph these are separate little graphs, and no arrow crosses from one to another. So the local
+# slopes are an array of the same shape, and incoming × local = outgoing is one product of arrays.
+
+# %% [markdown] folded=true slideshow={"slide_type": "skip"}
+# ### Further: what arrays save, and what a tensor knows about itself
+#
+# Time both graphs, read the names that PyTorch gives to a tensor's past, and start a walk back in the middle. You can
+# follow the lesson without this section.
+
+# %% [markdown] slideshow={"slide_type": "skip"}
+# Inside the one call for ×, a loop in machine code does the thousand products. On most machines arrays are over twenty
+# times as fast. They save not arithmetic but Python's work around it.
+#
+# (A busy machine blurs every timing, so `in_turns` lets both take turns for several rounds. Where the rounds disagree,
+# the line says *somewhere between*: then this run cannot tell.)
+
+# %% tags=["measured", "nbval-ignore-output"] slideshow={"slide_type": "skip"}
+from minigrad.course.stopwatch import in_turns
+
+
+def forward_and_backward(make):
+    make(1000)[2].backward()
+
+
+times = in_turns(scalars=lambda: forward_and_backward(scalar_graph), arrays=lambda: forward_and_backward(array_graph))
+print(f"1,000 pairs, forward and backward: arrays are {times['scalars'] / times['arrays']:.0f} times as fast")
+
+# %% [markdown] slideshow={"slide_type": "skip"}
+# #### Its past
 #
 # `grad_fn` is the operation that made the tensor, as the walk back will meet it, and `next_functions` leads on to the
 # operations before that. They are the `op` and the `parents` of a Value under PyTorch's names. No operation made a
 # leaf, so its `grad_fn` is None.
 #
-# You ask for a gradient with `requires_grad=True`, but integers cannot have one. Read the message in the last lines
-# aloud. In such messages and in drawings, `i64[3]` is short for dtype int64 and shape (3,), and `f64[2, 3]` is a
-# float64 array of two rows and three columns.
+# You ask for a gradient with `requires_grad=True`, but integers cannot have one. The last lines below say so: `i64[3]`
+# is short for dtype int64 and shape (3,).
 
-# %%
+# %% slideshow={"slide_type": "skip"}
+import textwrap
+
 product = x * y
 for name, t in {"x": x, "product": product, "loss": product.sum()}.items():
     facts = f"shape {str(t.shape):4}  {t.dtype}  leaf: {t.is_leaf!s:5}  made by {t.grad_fn}"
@@ -167,11 +168,7 @@ except mg.errors.DTypeError as error:
     print(textwrap.fill(str(error), 90))
 
 # %% [markdown] slideshow={"slide_type": "skip"}
-# ## Operations number by number
-#
-# ×, +, tanh and the like are **elementwise**: the number at place i of the result is made only from the numbers at
-# place i. In the scalar graph these are separate little graphs, and no arrow crosses from one to another. So the local
-# slopes are an array of the same shape, and incoming × local = outgoing is one product of arrays.
+# #### Operations number by number
 #
 # A walk back usually starts with a 1 at one number. Here we start it in the middle: `gradient=` says what has arrived
 # at each element of y, as if further operations had sent it. (`detach` returns the numbers without their history.)
@@ -198,11 +195,13 @@ Predict("b.grad[0]", "What is b.grad[0] after (X + b).sum().backward()?")
 X = mg.tensor(np.arange(12.0).reshape(4, 3), requires_grad=True)
 b = mg.tensor([100.0, 200.0, 300.0], requires_grad=True)
 (X + b).sum().backward()
+reveal("b.grad[0]", b.grad[0])
+
+# %% slideshow={"slide_type": "fragment"}
 print("X + b =", X + b)
 print("b.grad has shape", b.grad.shape, "and is", b.grad)
 b0, column = mg.Value(100.0), [mg.Value(0.0), mg.Value(3.0), mg.Value(6.0), mg.Value(9.0)]
-display(mg.draw(sum([v + b0 for v in column[1:]], column[0] + b0)))
-reveal("b.grad[0]", b.grad[0])
+mg.draw(sum([v + b0 for v in column[1:]], column[0] + b0))
 
 # %% [markdown]
 # There is only one b[0], and it is used four times. The drawing is the scalar graph of the first column of X + b, added
@@ -218,27 +217,19 @@ reveal("b.grad[0]", b.grad[0])
 # ### Which shapes go together?
 #
 # Line the shapes up on the right. Two axes fit if they are equal, or if one of them is 1 or missing: then that one is
-# stretched. What is the shape of c + b, for c of shape (4, 1) and b of shape (3,)?
+# stretched. So (4, 1) and (3,) give (4, 3), and both are stretched.
 
-# %%
-Predict("(4, 1) with (3,)", "What is the shape of c + b?", kind="shape")
-
-# %%
-c = mg.tensor([[10.0], [20.0], [30.0], [40.0]], requires_grad=True)
-reveal("(4, 1) with (3,)", (c + b).shape)
-
-# %% [markdown]
-# Both were stretched: c along its axis 1, and b along a new axis 0.
-
-# %% [markdown]
-# ### The way back through a broadcast
+# %% [markdown] folded=true slideshow={"slide_type": "skip"}
+# ### Further: the way back through any broadcast
 #
+# A function of three lines, compared with the engine.
+
+# %% [markdown] slideshow={"slide_type": "skip"}
 # On the way back, an axis that was stretched has to go again, and adding up along it removes it. `sum(axis=0)` adds the
 # four rows of X up into one. With `keepdims=True` the axis stays, with length 1. That is all we need for the gradient
 # of any broadcast: `sum_to` below adds up over every axis along which the array was stretched.
 
-
-# %% slideshow={"slide_type": "fragment"}
+# %% slideshow={"slide_type": "skip"}
 def sum_to(g, shape):
     """g, added up over the axes along which an array of this shape was stretched."""
     g = g.sum(axis=tuple(range(g.ndim - len(shape))))  # axes that were missing, on the left
@@ -263,51 +254,56 @@ for shape_u, shape_v in [((4, 3), (3,)), ((4, 1), (3,)), ((2, 4, 3), (4, 1)), ((
 # Now the other way round. `sum` turns many numbers into one, each with the slope 1. So on the way back, each of them
 # gets a copy of what arrived. (The mean of eight numbers is the sum divided by 8, so there each gets an eighth.) A sum
 # copies backwards, and broadcasting adds up backwards: each is the other's way back.
+
+# %% [markdown] folded=true slideshow={"slide_type": "skip"}
+# ### Further: adjoints, transposes and views
 #
-# That is no accident. Both are *linear*: each result is a sum of inputs, each times a fixed number. These fixed numbers
-# make a table, the matrix A, with a row for each result. Forwards, y = A x goes along the rows: yᵢ is the sum of A[i,
-# j] · xⱼ over all j. So the arrow from xⱼ to yᵢ has the slope A[i, j]. On the way back, xⱼ adds up what comes along its
+# Why sums and broadcasts come in pairs (**adjoint**), what `W.T` costs, and how a gradient finds its way home through a
+# **view**, which is another way to look at the same numbers.
+
+# %% [markdown] slideshow={"slide_type": "skip"}
+# Sums and broadcasts are *linear*: each result is a sum of inputs, each times a fixed number. These fixed numbers make
+# a table, the matrix A, with a row for each result. Forwards, y = A x goes along the rows: yᵢ is the sum of A[i, j] ·
+# xⱼ over all j. So the arrow from xⱼ to yᵢ has the slope A[i, j]. On the way back, xⱼ adds up what comes along its
 # arrows, which goes down a *column* of A. The table with these columns as its rows is the *transpose*, Aᵀ.
 #
-# So the way back through a linear y = A x is the transposed matrix, gx = Aᵀ gy. It is called the **adjoint**. For the
-# sum of three numbers (`@` is the product of matrices, `.T` transposes):
+# So the way back through a linear y = A x is the transposed matrix, gx = Aᵀ gy. It is called the adjoint. For the sum
+# of three numbers (`@` is the product of matrices, `.T` transposes):
 
-# %%
+# %% slideshow={"slide_type": "skip"}
 A = np.ones((1, 3))
 print("A, the sum:        ", A @ [5, 6, 7])
 print("Aᵀ, three copies:  ", A.T @ [2])
 
-# %% [markdown] slideshow={"slide_type": "slide"}
-# ## Transpose and reshape
+# %% [markdown] slideshow={"slide_type": "skip"}
+# #### Transpose and reshape
 #
 # Transposing turns columns into rows. `reshape` reads the numbers off, row by row, into rows of another length. Take W
-# of shape (1000, 1000): a million numbers of 8 bytes each. How many of these 8,000,000 bytes does `W.T` copy?
+# of shape (1000, 1000): a million numbers of 8 bytes each. How many of these 8,000,000 bytes does `W.T`
+# copy? Say a number before you run the cell.
 
-# %%
-Predict("bytes copied by W.T", "How many bytes does W.T copy?", options=["0", "8,000", "8,000,000"])
-
-# %%
+# %% slideshow={"slide_type": "skip"}
 W = mg.tensor(np.arange(1e6).reshape(1000, 1000), requires_grad=True)
 copied = 0 if np.shares_memory(W.T.numpy(), W.numpy()) else W.numpy().nbytes
 for name, t in {"W": W, "W.T": W.T, "W.reshape(-1)": W.reshape(-1), "W.T.reshape(-1)": W.T.reshape(-1)}.items():
     same = np.shares_memory(t.numpy(), W.numpy())
     print(f"{name:15}  shape {str(t.shape):12}  strides {str(t.numpy().strides):10}  looks at W's memory: {same}")
-reveal("bytes copied by W.T", f"{copied:,}")
+print(f"bytes copied by W.T: {copied:,}")
 
-# %% [markdown]
+# %% [markdown] slideshow={"slide_type": "skip"}
 # W.T computes nothing and copies nothing. The *strides* say how many bytes away the next number along each axis is, and
 # transposing only swaps the two. (In `reshape`, −1 stands for as many as there are left.) The last line had to copy: no
 # single stride leads down a column and then on to the next column.
 
-# %% [markdown]
-# ### Views
+# %% [markdown] slideshow={"slide_type": "skip"}
+# #### Views
 #
-# A **view** is another way to look at the same numbers. It has no numbers of its own, so writing into it writes into W
+# A view has no numbers of its own, so writing into it writes into W
 # as well; lesson 06 shows how the engine keeps watch over that. Backwards a gradient moves home: through `reshape` by
 # reshaping it back, through a transpose by transposing it back. Each number of x below gets the gradient that arrived
 # at the place to which it had moved:
 
-# %%
+# %% slideshow={"slide_type": "skip"}
 x = mg.tensor(np.arange(6.0).reshape(2, 3), requires_grad=True)
 x.T.reshape(6).backward(gradient=mg.tensor([1.0, 2.0, 3.0, 4.0, 5.0, 6.0]))
 print("x.T.reshape(6):", x.T.reshape(6).detach().tolist())
@@ -334,10 +330,12 @@ Predict("arrows from x00", "How many arrows leave x00 in the graph of the whole 
 G = np.array([[1.0, 10.0], [100.0, 1000.0]])  # what arrives at Z
 loss = (Z * G).sum()
 arrows = [(v, slope) for v in history(loss) for parent, slope in v.parents if parent is x00]
-print("the slopes of these arrows:", [slope for _, slope in arrows], "  W[0]:", [w.data for w in W[0]])
-loss.backward()
-print("x00.grad =", x00.grad)
 reveal("arrows from x00", len(arrows))
+
+# %% slideshow={"slide_type": "fragment"}
+loss.backward()
+print("the slopes of these arrows:", [slope for _, slope in arrows], "  W[0]:", [w.data for w in W[0]])
+print("x00.grad =", x00.grad)
 
 # %% [markdown]
 # x00 meets w00 on its way into z00, and w01 on its way into z01: a whole row of W. So its gradient is that row, times
@@ -346,11 +344,27 @@ reveal("arrows from x00", len(arrows))
 # %% [markdown]
 # ### The rule
 #
-# Products added up along a row: that is a matrix product again. With Σⱼ for "added up over all j", the gradient of X is
+# Products added up along a row: that is a matrix product again. With Σⱼ for "added up over all j", and Wᵀ for W with
+# its rows and columns exchanged (`W.T`), the gradient of X is
 #
 # > gx[i, k] = Σⱼ gz[i, j] · w[k, j], which in matrices is gX = gZ Wᵀ.
 #
 # In the same way, down a column of X, the gradient of W is gW = Xᵀ gZ.
+
+# %% [markdown] slideshow={"slide_type": "notes"}
+# Eight minutes, the heart of the lesson. Write z00 and z01 out on the board and circle x00 in both. If time is short,
+# leave gW to the room: the same argument down a column.
+
+# %% [markdown] slideshow={"slide_type": "subslide"}
+# You need not remember which factor is transposed: *the shapes tell you*. Let X be (5, 3) and W (3, 2), so gZ is (5,
+# 2). Of all products of gZ or gZᵀ with W or Wᵀ, only gZ Wᵀ has the shape of X. But when all sizes are equal, as in our
+# 2 × 2, all of them fit, and shapes say nothing. **Test with sizes that differ.**
+
+# %% [markdown] folded=true slideshow={"slide_type": "skip"}
+# ### Further: the rule in numbers, a convolution, and what the way back costs
+#
+# Both products compared with the scalars; a **convolution**, whose weights are used at every place; and the cost of a
+# training step.
 
 # %% slideshow={"slide_type": "skip"}
 numbers = np.vectorize(lambda v: v.data)
@@ -358,23 +372,10 @@ gradients = np.vectorize(lambda v: v.grad)
 print("gX, from the scalars:", gradients(X).tolist(), "  G @ W.T:", (G @ numbers(W).T).tolist())
 print("gW, from the scalars:", gradients(W).tolist(), "  X.T @ G:", (numbers(X).T @ G).tolist())
 
-# %% [markdown] slideshow={"slide_type": "notes"}
-# Eight minutes, the heart of the lesson. Write z00 and z01 out on the board and circle x00 in both. If time is short,
-# leave gW to the room: the same argument down a column.
-
-# %% [markdown] slideshow={"slide_type": "subslide"}
-# You need not remember which factor is transposed: *the shapes tell you*. Let X be (5, 3) and W (3, 2); gZ has the
-# shape of Z, (5, 2). There are eight products of gZ or gZᵀ with W or Wᵀ, in either order. Only gZ Wᵀ has the shape of
-# X, (5, 3). But when all sizes are equal, as in our 2 × 2, all eight fit, and shapes say nothing. **Test with sizes
-# that differ.**
-
-# %% [markdown] folded=true slideshow={"slide_type": "skip"}
-# ### Further: a convolution, all eight products, and what the way back costs
-#
-# You can follow the lesson without this section. A **convolution** slides a few weights k along x, and takes the sum of
-# products at each place. With three weights, the first result is x[0] · k[0] + x[1] · k[1] + x[2] · k[2], and the next
-# one begins at x[1]. It is linear, like the matrix product. Each weight is used at every place, so on the way back it
-# collects from all of them.
+# %% [markdown] slideshow={"slide_type": "skip"}
+# A convolution slides a few weights k along x, and takes the sum of products at each place. With three weights, the
+# first result is x[0] · k[0] + x[1] · k[1] + x[2] · k[2], and the next one begins at x[1]. It is linear, like the
+# matrix product. Each weight is used at every place, so on the way back it collects from all of them.
 
 # %% [markdown]
 # Six numbers have four places for three weights, and k[0] meets x[0] to x[3]. So its gradient is 0 + 1 + 2 + 3.
@@ -426,10 +427,7 @@ ChainRule(loss)
 # %% [markdown] slideshow={"slide_type": "subslide"}
 # You have all the rules now, so take paper before you read on. The errors are e = X W + b − t, and the loss is the mean
 # of e². What goes back to e? From there to W, and to b? The last two lines of `by_hand` are our answer, and we compare
-# it with the engine's.
-#
-# The targets t come from a rule that we know: weights of 2 and −3, and a bias of 4. In the second cell, the layer has
-# to find that rule with our own gradients.
+# it with the engine's. (The targets t come from a rule that we know: weights of 2 and −3, and a bias of 4.)
 
 # %%
 rng = np.random.default_rng(0)
@@ -448,10 +446,15 @@ def by_hand(X, t, W, b):
 W, b = mg.zeros(2, 1, requires_grad=True), mg.zeros(1, requires_grad=True)
 ((mg.tensor(X) @ W + b - t) ** 2).mean().backward()
 loss, gW, gb = by_hand(X, t, np.zeros((2, 1)), np.zeros(1))
-print("gW: ours", gW.ravel().round(4), "  the engine's", W.grad.numpy().ravel().round(4))
-print("gb: ours", gb.round(4), "  the engine's", b.grad.numpy().round(4))
+print("ours:        ", gW.ravel().round(4), gb.round(4))
+print("the engine's:", W.grad.numpy().ravel().round(4), b.grad.numpy().round(4))
 
-# %% slideshow={"slide_type": "fragment"}
+# %% [markdown] folded=true slideshow={"slide_type": "skip"}
+# ### Further: train with these gradients
+#
+# The layer has to find the rule, weights of 2 and −3 and a bias of 4, without the engine.
+
+# %% slideshow={"slide_type": "skip"}
 W, b = np.zeros((2, 1)), np.zeros(1)
 for step in range(101):
     loss, gW, gb = by_hand(X, t, W, b)
@@ -468,10 +471,8 @@ for step in range(101):
 # %%
 Predict("p minus t", "What is the shape of p − t?", kind="shape")
 
-
 # %%
 def train(t, steps=300):
-    """Train a layer on the targets t; return its weights, bias, losses and predictions."""
     W, b = mg.zeros(2, 1, requires_grad=True), mg.zeros(1, requires_grad=True)
     optimizer, curve = mg.optim.SGD([W, b], lr=0.1), []
     for _ in range(steps):
@@ -493,16 +494,13 @@ reveal("p minus t", (p - flat).shape)
 # The loss falls and settles.
 
 # %% [markdown] slideshow={"slide_type": "subslide"}
-# Is it a good gradient? We ask the referee of lesson 02, `gradcheck`, and plot what the layer has learned, next to a
-# layer with targets of shape (100, 1).
+# Is it a good gradient? We ask the referee of lesson 02, `gradcheck`, and plot what the layer has learned.
 
 # %% slideshow={"slide_type": "fragment"}
-intended = train(mg.tensor(t))
-fig, axes = plt.subplots(1, 2, figsize=(8, 3.2), sharey=True, layout="constrained")
-for ax, predicted, shape, colour in zip(axes, (intended[3], p), ("(100, 1)", "(100,)"), (BLUE, VERMILION)):
-    ax.plot(t[:, 0], predicted.detach().numpy()[:, 0], ".", color=colour)
-    ax.axline((0, 0), slope=1, color="gray", linewidth=0.8, linestyle="--")
-    ax.set(xlabel="target", ylabel="prediction", title=f"targets of shape {shape}")
+ax = plt.figure(figsize=(4, 3.2)).subplots()
+ax.plot(t[:, 0], p.detach().numpy()[:, 0], ".")
+ax.axline((0, 0), slope=1, color="gray", linestyle="--")
+ax.set(xlabel="target", ylabel="prediction")
 plt.show()
 print("W.grad is not None:", W.grad is not None, "  its shape:", W.grad.shape)
 print(f"loss: {curve[0]:.2f} at first, {curve[100]:.2f} after 100 steps, {curve[-1]:.2f} after 300")
@@ -511,8 +509,8 @@ print("learned W:", W.detach().numpy().ravel().round(3) + 0.0, "  b:", b.detach(
 print(f"the mean of all targets: {t.mean():.3f}, and their variance: {t.var():.2f}")
 
 # %% [markdown]
-# *The plots: predictions over targets, with a dashed diagonal on which both are equal. On the left all points lie on
-# it. On the right all lie on a level line: the layer predicts one number for everything.*
+# *The plot: predictions over targets, with a dashed diagonal on which both are equal. All points lie on a level line:
+# the layer predicts one number for everything.*
 #
 # If a prediction is compared with all targets at once, the best it can be is their mean. The layer learned that
 # perfectly. The loss that remains is the variance: the mean of the squared distances from the mean. Every gradient was
@@ -520,27 +518,35 @@ print(f"the mean of all targets: {t.mean():.3f}, and their variance: {t.var():.2
 # that is not None, has the right shape and passes the referee is still no better than its loss.**
 
 # %% [markdown] slideshow={"slide_type": "fragment"}
-# How could you have seen it in time? Look at the shape before `mean`, which nobody looks at. Print `(p - t).shape`, or
-# draw the loss: `f64[100, 100]` at the minus gives it away. Or use a loss that refuses, as `mse_loss` does below.
-#
-# (The drawing shows a dot where it does not know the numbers. `mg.tensor(X)` has no name, so it is freed when the line
-# ends. The drawing knows the shapes all the same.)
+# How could you have seen it in time? Look at the shape before `mean`, which nobody looks at: `(p - t).shape`. Or use a
+# loss that refuses, as ours does here.
 
-# %%
+# %% slideshow={"slide_type": "fragment"}
 try:
     mg.nn.functional.mse_loss(p, flat)
 except mg.errors.ShapeError as error:
     print(error)
+
+# %% [markdown] slideshow={"slide_type": "notes"}
+# Seven minutes. Let the room defend the wrong run first: the loss falls, the gradient exists, gradcheck agrees. Then
+# show the plot. PyTorch's mse_loss warns here and goes on; ours refuses.
+
+# %% [markdown] folded=true slideshow={"slide_type": "skip"}
+# ### Further: the mistake in the drawing, and shape errors read aloud
+#
+# Find the wrong shape in a picture, and read three messages as sentences.
+
+# %% [markdown] slideshow={"slide_type": "skip"}
+# Draw the loss: `f64[100, 100]` at the minus gives it away. (The drawing shows a dot where it does not know the
+# numbers. `mg.tensor(X)` has no name, so it is freed when the line ends. The drawing knows the shapes all the same.)
+
+# %% slideshow={"slide_type": "skip"}
 print("bytes of p − t:", (p - flat).numpy().nbytes, "instead of", (p - mg.tensor(t)).numpy().nbytes)
 W0, b0 = mg.zeros(2, 1, requires_grad=True), mg.zeros(1, requires_grad=True)
 mg.draw(((mg.tensor(X) @ W0 + b0 - flat) ** 2).mean())
 
-# %% [markdown] slideshow={"slide_type": "notes"}
-# Seven minutes. Let the room defend the wrong run first: the loss falls, the gradient exists, gradcheck agrees. Then
-# show the right-hand plot. PyTorch's mse_loss warns here and goes on; ours refuses.
-
 # %% [markdown] slideshow={"slide_type": "skip"}
-# ## Shape errors, read aloud
+# #### Shape errors, read aloud
 #
 # A shape error is a kind error: it stops you. Read each message as a sentence: *which operation needs which shapes, and
 # which shapes did it get?* Then say, for each of the three, which axis is meant, and what you would write instead.
@@ -569,6 +575,9 @@ Quiz("04_tensors")
 # %% [markdown] folded=true slideshow={"slide_type": "skip"}
 # ## The same elsewhere
 #
+# The words of this lesson in PyTorch, TensorFlow and JAX.
+
+# %% [markdown] slideshow={"slide_type": "skip"}
 # | minigrad | PyTorch | TensorFlow 2 | JAX |
 # |---|---|---|---|
 # | `x.shape`, `x.dtype` | the same | the same | the same |
@@ -584,7 +593,6 @@ Quiz("04_tensors")
 #
 # PyTorch gives the warning from the top of this lesson, and then trains on: every prediction becomes the mean of all
 # targets, and the loss that remains is their variance.
-
 
 # %% slideshow={"slide_type": "skip"}
 from minigrad.course import in_pytorch
@@ -611,14 +619,13 @@ def one_answer_to_all(torch):
             optimizer.step()
     print("warned:", len(caught) > 0, "  loss:", round(loss.item(), 3), "  p:", [round(x, 3) for x in p[:, 0].tolist()])
 
-
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## What we saw
 #
 # - An array as a node is a scalar graph in bulk: a few calls instead of thousands, and the same gradients.
 # - Elementwise: incoming × local, place by place. Broadcasting copies, and its gradient adds up over the axes that were
 #   stretched.
-# - Sum and broadcast, transpose and transpose back: linear operations come in pairs, each the adjoint of the other.
+# - A sum copies on the way back: sum and broadcast are each other's way back.
 # - gX = gZ Wᵀ and gW = Xᵀ gZ, from the scalar graph; shapes confirm it, if the sizes differ.
 # - A shape that fits by chance gives exact gradients of the wrong loss.
 #

@@ -2,11 +2,11 @@
 # jupyter:
 #   minigrad:
 #     title: Two directions
-#     minutes: 45
+#     minutes: 30
 #     objectives:
 #       - push a nudge forwards through a graph, and pull a gradient back, with the same local slopes
 #       - fill in a Jacobian by columns or by rows, and say which takes fewer passes
-#       - count what forward mode, reverse mode, nudging and symbolic differentiation cost
+#       - count what forward mode and reverse mode cost
 #       - choose a check that can catch the mistake you fear, and know what it cannot see
 #     concepts: [A8, A9]
 #     builds_on: [04_tensors]
@@ -35,11 +35,11 @@
 # Two ways to the same derivative can also check each other. Near the end of this lesson we plant mistakes, and see
 # which check catches which.
 #
-# **About 45 minutes.** Afterwards you can
+# **About 30 minutes.** Afterwards you can
 #
 # - push a nudge forwards through a graph, and pull a gradient back, with the same local slopes;
 # - fill in a Jacobian by columns or by rows, and say which takes fewer passes;
-# - count what forward mode, reverse mode, nudging and symbolic differentiation cost;
+# - count what forward mode and reverse mode cost;
 # - choose a check that can catch the mistake you fear, and know what it cannot see.
 #
 # **Builds on** [04 A whole array is one node](04_tensors.ipynb).
@@ -51,20 +51,14 @@
 # %% slideshow={"slide_type": "skip"}
 import gc
 import re
-import textwrap
 
-import matplotlib.pyplot as plt
 import numpy as np
 
 import minigrad as mg
-from minigrad.course import Predict, Quiz, reveal, reveal_range
-from minigrad.course.plots import follow_theme
+from minigrad.course import Predict, Quiz, reveal
 from minigrad.core.op import Elementwise, Linear
 from minigrad.scalar.value import history
 from minigrad.widgets import ForwardAndReverse
-
-BLUE, VERMILION, GREEN = "#0072B2", "#D55E00", "#009E73"
-follow_theme()
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## The same slopes, read forwards
@@ -73,13 +67,12 @@ follow_theme()
 # where arrows *leave* a value. We can also go forwards: nudge the leaves, multiply along the arrows, and add where
 # arrows *arrive*.
 
-
 # %%
 def pushed(y, nudges):
     """How far y moves when each leaf moves by its nudge."""
     moves = {}
     for v in history(y):
-        moves[v] = sum((slope * moves[parent] for parent, slope in v.parents), nudges.get(v, 0.0))
+        moves[v] = nudges.get(v, 0.0) + sum(slope * moves[parent] for parent, slope in v.parents)
     return moves[y]
 
 
@@ -87,27 +80,15 @@ x, y, w = mg.Value(2.0), mg.Value(3.0), mg.Value(-4.0)
 loss = (x * y + w) ** 2
 print("nudge x alone: loss moves", pushed(loss, {x: 1.0}), "times as far")
 
-
-# %% [markdown]
-# This is **forward mode**. The number that it carries along with each value is called a **tangent**. Nudging y alone
-# gives 8. Now nudge x *and* y, both by the same amount. How many times as far does the loss move?
-
-# %%
-Predict("x and y together", "How many times as far does the loss move?")
-
-# %%
-reveal("x and y together", pushed(loss, {x: 1.0, y: 1.0}))
-
-# %% [markdown]
-# Tangents add, as small nudges do: 12 + 8.
-
 # %%
 loss.backward()
 print("one pass back:   ", {"x": x.grad, "y": y.grad, "w": w.grad})
 print("a pass for each: ", {name: pushed(loss, {v: 1.0}) for name, v in {"x": x, "y": y, "w": w}.items()})
+print("x and y together:", pushed(loss, {x: 1.0, y: 1.0}))
 
 # %% [markdown]
-# One pass back gave all three derivatives. Forwards, it took a pass for each.
+# This is **forward mode**. The number that it carries along with each value is called a **tangent**. It takes a pass
+# for each input; one pass back gives all three derivatives. Tangents of two nudges add, as small nudges do: 12 + 8.
 
 # %% [markdown] slideshow={"slide_type": "notes"}
 # Five minutes. Put `pushed` next to the loop of lesson 02: the order is reversed, and it adds what arrives from the
@@ -124,7 +105,6 @@ print("a pass for each: ", {name: pushed(loss, {v: 1.0}) for name, v in {"x": x,
 #
 # Such a pair is a **dual number**. To compute with dual numbers you need a rule for + and a rule for ×:
 
-
 # %%
 class Dual:
     def __init__(self, x, dx=0.0):
@@ -138,23 +118,19 @@ class Dual:
 
 
 def cubed_and_more(x):
-    y = x
-    for _ in range(2):
-        y = y * x
-    return y + x
+    return x * x * x + x
 
 
 y = cubed_and_more(Dual(3.0, 1.0))
 print("x³ + x at 3:", y.x, "  its slope:", y.dx)
 
 # %% [markdown]
-# The slope is 3x² + 1 = 28, from an ordinary loop and without a graph. What does that save? We multiply a thousand
+# The slope is 3x² + 1 = 28, from an ordinary function and without a graph. What does that save? We multiply a thousand
 # times, first Values and then Duals, and count how many of them are in memory afterwards. There are 1,001 Values, one
 # for each product and one for x. How many Duals are there?
 
 # %%
 Predict("duals alive", "How many Duals are alive after a thousand products, x included?")
-
 
 # %%
 def count_alive(kind):
@@ -163,17 +139,20 @@ def count_alive(kind):
 
 
 def multiply_a_thousand_times(x):
-    """The product, and how many numbers of this kind are alive then, x included."""
-    others, y = count_alive(type(x)) - 1, x
+    y = x
     for _ in range(1000):
         y = y * x
-    return y, count_alive(type(x)) - others
+    return y
 
 
-value, values_alive = multiply_a_thousand_times(mg.Value(1.0))
-dual, duals_alive = multiply_a_thousand_times(Dual(1.0, 1.0))
-print("Values alive:", values_alive, "  Duals alive:", duals_alive, "  the slope:", dual.dx)
-reveal("duals alive", duals_alive)
+before, x = count_alive(Dual), Dual(1.0, 1.0)
+dual = multiply_a_thousand_times(x)
+reveal("duals alive", count_alive(Dual) - before)
+
+# %%
+before, x = count_alive(mg.Value), mg.Value(1.0)
+value = multiply_a_thousand_times(x)
+print("Values alive:", count_alive(mg.Value) - before, "  the slope, from the Dual:", dual.dx)
 
 # %% [markdown]
 # There are two: the number where it began, and the number where it is now. **Forward mode keeps nothing.** Reverse mode
@@ -184,9 +163,8 @@ reveal("duals alive", duals_alive)
 #
 # And what does reverse mode buy? Give the function two outputs, s and s². With three inputs there are six derivatives.
 # The table of them, a row for each output and a column for each input, is called the **Jacobian**. Step through the
-# widget, and before each pass write down what it will fill in: on the left a column, on the right a row. (What travels
-# backwards is the gradient of one output with respect to a value. The widget calls it the *cotangent* of that value.)
-
+# widget, and before each pass write down what it will fill in: on the left a column, on the right a row. (The widget
+# calls a gradient on its way back a *cotangent*.)
 
 # %%
 def f(x, y, w):
@@ -207,10 +185,14 @@ ForwardAndReverse(f, 2.0, 3.0, -4.0)
 # makes the table.
 #
 # `mg.func.jvp(f, (x,), (dx,))` returns f(x) and J dx. `mg.func.vjp(f, x)` returns f(x) and a function `pull`, which
-# walks back from whatever you pass to it. If you pass a 1 in one place and 0 elsewhere, a jvp *is* a column, and a vjp
-# is a row. (The rows of `mg.eye(3)` are [1, 0, 0], [0, 1, 0] and [0, 0, 1].)
+# walks back from whatever you pass to it. Each rule of lesson 04, such as gX = gZ Wᵀ, was a vjp.
 
-# %%
+# %% [markdown] folded=true slideshow={"slide_type": "skip"}
+# ### Further: a table by columns and by rows
+#
+# If you pass a 1 in one place and 0 elsewhere, a jvp *is* a column, and a vjp is a row.
+
+# %% slideshow={"slide_type": "skip"}
 W = mg.tensor(np.arange(6.0).reshape(3, 2) / 4 - 0.5)
 
 
@@ -225,9 +207,6 @@ rows = [pull(gy)[0].reshape(3) for gy in mg.eye(2)]
 print("3 columns, by jvp:\n", np.stack([c.numpy() for c in columns], axis=1).round(4))
 print("2 rows, by vjp:\n", np.stack([r.numpy() for r in rows]).round(4))
 
-# %% [markdown]
-# Each rule of lesson 04, such as gX = gZ Wᵀ, was a vjp.
-
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## Counting passes
 #
@@ -237,7 +216,6 @@ print("2 rows, by vjp:\n", np.stack([r.numpy() for r in rows]).round(4))
 
 # %%
 Predict("3 inputs, 100 outputs", "Which is cheaper?", options=["forward mode", "reverse mode", "no difference"])
-
 
 # %%
 def network(n, m):
@@ -253,62 +231,76 @@ def count_arrows(ys):
     return sum(len(v.parents) for v in {v for y in ys for v in history(y)})
 
 
-def work(n, m):
-    """Multiplications for all derivatives: by forward mode, and by reverse mode."""
+def multiplications(n, m):
     xs, ys = network(n, m)
     return n * count_arrows(ys), sum(count_arrows([y]) for y in ys)
 
 
+forward_work, reverse_work = multiplications(3, 100)
+reveal("3 inputs, 100 outputs", "forward mode" if forward_work < reverse_work else "reverse mode")
+
+# %%
 print("inputs  outputs     forward     reverse")
 for n, m in [(1, 100), (3, 100), (10, 10), (100, 1), (1000, 1)]:
-    print(f"{n:6} {m:8} {work(n, m)[0]:11,} {work(n, m)[1]:11,}")
-forward_work, reverse_work = work(3, 100)
-reveal("3 inputs, 100 outputs", "forward mode" if forward_work < reverse_work else "reverse mode")
+    print(f"{n:6} {m:8} {multiplications(n, m)[0]:11,} {multiplications(n, m)[1]:11,}")
 
 # %% [markdown]
 # Forward mode takes a pass for each input, reverse mode a pass for each output. So forward mode wins with few inputs,
-# and reverse mode with few outputs. (Outputs that share nothing are separate functions, each with a short way back; for
-# them reverse mode costs no more than forward mode.)
+# and reverse mode with few outputs.
 
 # %% [markdown]
 # ### One loss
 #
-# A loss is one output of all parameters. So training walks back, and PyTorch asks for a single number. We draw this
-# last case together with the nudging of lesson 02, which takes two runs for each input.
-
-# %% slideshow={"slide_type": "subslide"}
-inputs = [1, 3, 10, 30, 100, 300, 1000]
-operations = [sum(1 for v in history(network(n, 1)[1][0]) if v.parents) for n in inputs]
-nudging = [2 * n * count for n, count in zip(inputs, operations)]
-fig, ax = plt.subplots(figsize=(6.5, 3.4), layout="constrained")
-ax.loglog(inputs, nudging, "^", color=GREEN, markersize=12, fillstyle="none", label="nudging")
-ax.loglog(inputs, [work(n, 1)[0] for n in inputs], "s--", color=VERMILION, label="forward mode")
-ax.loglog(inputs, [work(n, 1)[1] for n in inputs], "o-", color=BLUE, label="reverse mode")
-ax.loglog(inputs, operations, ".-", color="gray", label="the function itself")
-ax.set(xlabel="inputs", ylabel="operations", title="The gradient of one loss")
-ax.legend()
-plt.show()
-
-# %% [markdown]
-# *The plot: rising lines, both axes logarithmic. Reverse mode stays twice as high as the function itself and parallel
-# to it. Forward mode and nudging lie on top of each other, rise twice as steeply, and end a thousand times higher.*
-#
-# This is called **the cheap gradient:** an operation of two operands has two arrows, so the walk back takes at most two
-# multiplications for each operation, however many inputs there are. Forward mode and nudging cost the same here, but
-# nudging gives 11 digits at its best (lesson 02), and forward mode gives all of them.
+# A loss is one output of all parameters. So training walks back, and PyTorch asks for a single number. This is called
+# **the cheap gradient:** an operation of two operands has two arrows, so the walk back takes at most two
+# multiplications for each operation, however many inputs there are.
 
 # %% [markdown] slideshow={"slide_type": "notes"}
 # Six minutes. The knobs and dials of the beginning: one dial, many knobs is reverse mode. Then ask for a case with few
 # knobs and many dials: a picture that depends on one angle; a whole simulation that depends on one constant of nature.
 
-# %% [markdown] slideshow={"slide_type": "slide"}
-# ## The way from school, counted
+# %% [markdown] folded=true slideshow={"slide_type": "skip"}
+# ### Further: the cost in a plot, and the derivative from school
+#
+# Four ways to a gradient in one picture; and what happens to a derivative that is written out as a formula: it swells.
+# This is called **expression swell**.
+
+# %% [markdown] slideshow={"slide_type": "skip"}
+# The gradient of one loss, also by the nudging of lesson 02, which takes two runs for each input.
+
+# %% slideshow={"slide_type": "skip"}
+import matplotlib.pyplot as plt
+
+from minigrad.course import follow_theme
+
+follow_theme()
+BLUE, VERMILION, GREEN = "#0072B2", "#D55E00", "#009E73"
+inputs = [1, 3, 10, 30, 100, 300, 1000]
+operations = [sum(1 for v in history(network(n, 1)[1][0]) if v.parents) for n in inputs]
+nudging = [2 * n * count for n, count in zip(inputs, operations)]
+fig, ax = plt.subplots(figsize=(6.5, 3.4), layout="constrained")
+ax.loglog(inputs, nudging, "^", color=GREEN, markersize=12, fillstyle="none", label="nudging")
+ax.loglog(inputs, [multiplications(n, 1)[0] for n in inputs], "s--", color=VERMILION, label="forward mode")
+ax.loglog(inputs, [multiplications(n, 1)[1] for n in inputs], "o-", color=BLUE, label="reverse mode")
+ax.loglog(inputs, operations, ".-", color="gray", label="the function itself")
+ax.set(xlabel="inputs", ylabel="operations", title="The gradient of one loss")
+ax.legend()
+plt.show()
+
+# %% [markdown] slideshow={"slide_type": "skip"}
+# *The plot: rising lines, both axes logarithmic. Reverse mode stays twice as high as the function itself and parallel
+# to it. Forward mode and nudging lie on top of each other, rise twice as steeply, and end a thousand times higher.*
+#
+# Forward mode and nudging cost the same here, but
+# nudging gives 11 digits at its best (lesson 02), and forward mode gives all of them.
+
+# %% [markdown] slideshow={"slide_type": "skip"}
+# #### The way from school, counted
 #
 # The third way to a derivative is symbolic: rewrite the formula by the rules from school. In the code below, a formula
 # is the letter x, or a symbol with two formulas, such as ("×", "x", "x").
 
-
-# %%
+# %% slideshow={"slide_type": "skip"}
 def derivative(e):
     """The derivative of a formula by x, as a formula: (a + b)′ = a′ + b′, (a × b)′ = a′ × b + a × b′."""
     if e == "x":
@@ -324,12 +316,12 @@ def written(e):
 
 print("x × x + x has the derivative", written(derivative(("+", ("×", "x", "x"), "x"))))
 
-# %% [markdown]
-# It is right, if long-winded: 2x + 1. Now put the result y = x × x + x back in, as y × y + x, and so on, n times in
-# all. We count the length of the derivative: every +, ×, x and 1, but not the brackets.
+# %% [markdown] slideshow={"slide_type": "skip"}
+# It is right, if long-winded: 2x + 1. Call the formula y = x × x + x. The next formula is y × y + x, with y written
+# out, and so on, n times in all. We count the length of the derivative: every +, ×, x and 1, but not the brackets. How
+# long is it for n = 10? Say a number before you run the second cell.
 
-
-# %%
+# %% slideshow={"slide_type": "skip"}
 def length(e):
     return 1 if isinstance(e, str) else 1 + length(e[1]) + length(e[2])
 
@@ -340,23 +332,18 @@ for _ in range(10):
 print("n = 2:", written(derivative(formulas[2])))
 print("length for n = 1 to 4:", [length(derivative(e)) for e in formulas[1:5]])
 
-# %%
-Predict("length, n = 10", "How long is it for n = 10?", options=["under 1,000", "1,000 to 10,000", "over 10,000"])
-
-# %%
+# %% slideshow={"slide_type": "skip"}
 print("length for n = 10:", length(derivative(formulas[10])))
-reveal_range("length, n = 10", length(derivative(formulas[10])), 1000, 10_000)
 
-# %% [markdown]
-# This is **expression swell**. Each round writes both y and y′ out twice, (y′ × y) + (y × y′), so the length more than
+# %% [markdown] slideshow={"slide_type": "skip"}
+# This is expression swell. Each round writes both y and y′ out twice, (y′ × y) + (y × y′), so the length more than
 # doubles.
 
-# %% [markdown] slideshow={"slide_type": "subslide"}
+# %% [markdown] slideshow={"slide_type": "skip"}
 # Why does the engine not suffer from swell? Because it shares: y is used twice and computed once. Let us do the same
 # for the formula, and count each *different* part once:
 
-
-# %%
+# %% slideshow={"slide_type": "skip"}
 def part_number(e, parts):
     """The number of this formula among the different parts; a new part gets a new number."""
     key = e if isinstance(e, str) else (e[0], part_number(e[1], parts), part_number(e[2], parts))
@@ -372,7 +359,7 @@ for n in (1, 2, 4, 8, 10):
         v = v * v + x
     print(f"{n:2} {length(derivative(formulas[n])):13,} {len(parts):17} {count_arrows([v]):30}")
 
-# %% [markdown]
+# %% [markdown] slideshow={"slide_type": "skip"}
 # So the rules from school are not to blame; they are the engine's rules too. The swell comes from *writing out*. With
 # equal parts shared, symbolic differentiation is automatic differentiation of the whole formula at once. A compiler of
 # graphs does just that: lesson 13.
@@ -384,7 +371,6 @@ for n in (1, 2, 4, 8, 10):
 # outputs. Push dx forwards and add up the results with the weights gy. Or pull gy back and multiply what arrives by dx.
 # Both are the same number, found in two ways: gy · (J dx) = (gy J) · dx. This is the **dot test**.
 
-
 # %%
 def dot_test(f, x, seed=0):
     """gy · (J dx) and (gy J) · dx, for random dx and gy."""
@@ -395,16 +381,14 @@ def dot_test(f, x, seed=0):
     return round((gy * dy).sum().item(), 6), round((pull(gy)[0] * dx).sum().item(), 6)
 
 
-dot_test(layer, mg.tensor([[0.5, -1.0, 2.0]]))
-
+W = mg.tensor(np.arange(6.0).reshape(3, 2) / 4 - 0.5)
+dot_test(lambda x: (x @ W).tanh(), mg.tensor([[0.5, -1.0, 2.0]]))
 
 # %% [markdown]
 # An operation of the engine says how to compute, in `forward`, and how to go back: a linear operation by its `adjoint`,
-# an elementwise operation by its slopes, `partials`. Forwards, a linear operation pushes a nudge through itself.
-#
-# In exercise 03 you may have met the running total, whose way back must run from the end. The operation below forgets
-# that. (`infer` says which shape and dtype come out: here those of x. `xp` is NumPy, or another array library.)
-
+# an elementwise operation by its slopes, `partials`. The running total below is linear: 1, 2, 3 becomes 1, 3, 6. Its
+# way back must run from the end, and here it does not. (`infer` says which shape and dtype come out: those of x. `xp`
+# is NumPy.)
 
 # %%
 class RunningTotal(Linear):
@@ -424,7 +408,6 @@ dot_test(lambda x: x.apply(RunningTotal()), mg.tensor([1.0, 2.0, 3.0]))
 # The two numbers differ: caught. Now an operation that is given by its slope. swish(x) = x · σ(x), with σ(x) = 1 / (1 +
 # e⁻ˣ), has the slope σ + x σ (1 − σ). In the code below, the last factor is missing. What does the dot test say?
 
-
 # %%
 class Swish(Elementwise):
     def forward(self, xp, x):
@@ -438,15 +421,16 @@ class Swish(Elementwise):
 def swish(x):
     return x.apply(Swish())
 
-
 # %%
 Predict("dot test of the wrong swish", "Do the two numbers of the dot test agree?", options=["yes", "no"])
 
 # %%
 x = mg.tensor([0.5, -1.0, 2.0])
 pushed_forwards, pulled_back = dot_test(swish, x)
-print(pushed_forwards, pulled_back)
 reveal("dot test of the wrong swish", "yes" if pushed_forwards == pulled_back else "no")
+
+# %%
+print(pushed_forwards, pulled_back)
 
 # %% [markdown]
 # They agree to six digits, and both are wrong. The two directions read the *same* slope, so they make the same mistake.
@@ -475,7 +459,7 @@ for name, g, at in [("relu", mg.Tensor.relu, mg.tensor([1.0, 0.0])), ("swish", s
     try:
         mg.gradcheck(g, at)
     except (mg.errors.GradcheckError, mg.errors.DTypeError) as error:
-        print(textwrap.fill(f"{name}: {type(error).__name__}: {error}", 90, subsequent_indent="    "))
+        print(f"{name}: {type(error).__name__}: {error}")
 
 # %% [markdown]
 # - At 0 the forgotten factor does not show: x σ is 0 there, with it or without it. A mistake can be right at a point,
@@ -483,9 +467,23 @@ for name, g, at in [("relu", mg.Tensor.relu, mg.tensor([1.0, 0.0])), ("swish", s
 # - relu has no slope at 0. Backward says 0. A central difference sees one flat side and one steep side, and says a
 #   half. Neither is wrong. **Stay away from kinks.**
 # - float32 has seven digits, and a nudge needs more (lesson 02), so the referee refuses. **Check in float64.**
-# - The referee takes two runs for each input, and three more. So it is for small shapes:
+# - The referee takes two runs for each input, and three more. So it is for small shapes.
 
-# %%
+# %% [markdown] folded=true slideshow={"slide_type": "skip"}
+# ### Further: five checks from the weakest to the strongest, and what the referee costs
+
+# %% [markdown] slideshow={"slide_type": "skip"}
+# The checks, from the weakest to the strongest:
+#
+# | it says "fine" if | what it compares | what it cannot see |
+# |---|---|---|
+# | `x.grad is not None` | nothing | any wrong number at all |
+# | shapes agree | sizes | lesson 04: a wrong product of square matrices |
+# | the dot test agrees | the two directions | a mistake that both have read |
+# | gradcheck agrees, at one point | the slope and a nudge | a mistake that is right at that point |
+# | gradcheck agrees, at random points | the slope and nudges | a loss that is not the one you meant (lesson 04) |
+
+# %% slideshow={"slide_type": "skip"}
 runs = []
 
 
@@ -499,17 +497,6 @@ for n in (10, 100, 1000):
     mg.gradcheck(sum_of_squares, mg.tensor(np.linspace(1, 2, n)))
     print(f"{n:4} inputs: the referee ran the function {len(runs):4} times")
 
-# %% [markdown] slideshow={"slide_type": "subslide"}
-# The checks, from the weakest to the strongest:
-#
-# | it says "fine" if | what it compares | what it cannot see |
-# |---|---|---|
-# | `x.grad is not None` | nothing | any wrong number at all |
-# | shapes agree | sizes | lesson 04: a wrong product of square matrices |
-# | the dot test agrees | the two directions | a mistake that both have read |
-# | gradcheck agrees, at one point | the slope and a nudge | a mistake that is right at that point |
-# | gradcheck agrees, at random points | the slope and nudges | a loss that is not the one you meant (lesson 04) |
-
 # %% [markdown] slideshow={"slide_type": "skip"}
 # ## What do you know now?
 
@@ -519,6 +506,9 @@ Quiz("05_two_directions")
 # %% [markdown] folded=true slideshow={"slide_type": "skip"}
 # ## The same elsewhere
 #
+# The words of this lesson in PyTorch, TensorFlow and JAX.
+
+# %% [markdown] slideshow={"slide_type": "skip"}
 # | minigrad | PyTorch | TensorFlow 2 | JAX |
 # |---|---|---|---|
 # | `mg.func.jvp(f, (x,), (dx,))` | `torch.func.jvp`, the same | `acc.jvp(y)` of an accumulator | `jax.jvp`, the same |
@@ -533,7 +523,6 @@ Quiz("05_two_directions")
 # ### The same in PyTorch
 #
 # Forward mode takes a pass for each input of the loss. Reverse mode finds all three derivatives in one pass.
-
 
 # %% slideshow={"slide_type": "skip"}
 from minigrad.course import in_pytorch
@@ -558,14 +547,12 @@ def both_directions(torch):
     _, pull = torch.func.vjp(loss, *at)
     print("one pass back:", [slope.item() for slope in pull(torch.tensor(1.0))])
 
-
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## What we saw
 #
 # - One graph, one set of slopes, two directions: a nudge pushed forwards, or a gradient pulled back.
 # - Forward mode gives a column for each pass and keeps nothing; reverse mode gives a row and keeps the way.
 # - A loss is one row: one pass back, at two multiplications for each operation, whatever the number of inputs.
-# - A symbolic derivative swells when it is written out, and not when equal parts are shared.
 # - A check is worth what it does *not* share with what it checks. The referee nudges, at random points, in float64.
 #
 # **Sources.** R. E. Wengert, *A simple automatic derivative evaluation program*, Communications of the ACM 7 (1964),

@@ -2,12 +2,12 @@
 # jupyter:
 #   minigrad:
 #     title: Tapes and transforms
-#     minutes: 55
+#     minutes: 30
 #     objectives:
 #     - ask for a derivative with a tape, and say what the tape has recorded and what it has not
-#     - turn a function into its gradient, its Jacobian or its second derivative, and say what each costs
+#     - turn a function into its gradient or its second derivative
 #     - differentiate a gradient, and multiply with a Hessian that is never made
-#     - choose between backward, a tape and a transform, and recognise a function that no transform can trust
+#     - recognise a function that no transform can trust
 #     concepts: [B6, B7]
 #     builds_on: [05_two_directions, 06_the_dynamic_graph]
 #     widgets: [ForwardAndReverse, Predict, Quiz]
@@ -36,29 +36,22 @@
 # where a TensorFlow tape returns `None`, and a JAX function 0. All three mean the same: no path was recorded between
 # these two tensors. After this lesson you know where to look for the path.
 #
-# **About 55 minutes.** Afterwards you can
+# **About 30 minutes.** Afterwards you can
 #
 # - ask for a derivative with a tape, and say what the tape has recorded and what it has not;
-# - turn a function into its gradient, its Jacobian or its second derivative, and say what each costs;
+# - turn a function into its gradient or its second derivative;
 # - differentiate a gradient, and multiply with a Hessian that is never made;
-# - choose between backward, a tape and a transform, and recognise a function that no transform can trust.
+# - recognise a function that no transform can trust.
 #
 # **Builds on** [05 Two directions](05_two_directions.ipynb) and [06 The dynamic graph](06_the_dynamic_graph.ipynb).
 
 # %% slideshow={"slide_type": "skip"}
-import textwrap
-
-import matplotlib.pyplot as plt
 import numpy as np
 
 import minigrad as mg
-from minigrad.course import Predict, Quiz, reveal, reveal_range
-from minigrad.course.plots import follow_theme
-from minigrad.func import grad, hessian, jacfwd, jacrev, jvp, value_and_grad, vjp, vmap
-from minigrad.core.modes import watching
+from minigrad.course import Predict, Quiz, reveal
+from minigrad.func import grad, hessian, jvp
 from minigrad.widgets import ForwardAndReverse
-
-follow_theme()
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## A tape
@@ -75,23 +68,20 @@ gx, gy = tape.gradient(z, [x, y])
 print("from the tape:", gx, gy)
 
 # %% [markdown]
-# 3 and 2, as with `backward()`. Now look for traces. What has the tape left in `x.grad`, and was there a graph?
+# 3 and 2, as with `backward()`. Now look for traces:
 
 # %% slideshow={"slide_type": "fragment"}
-Predict("x.grad", "What is in x.grad now?", options=["3", "0", "None"])
-
-# %% [markdown] slideshow={"slide_type": "notes"}
-# 3 minutes. Show of hands. If you say 3, you think of a tape as another spelling of backward(). It returns its answer
-# and leaves nothing behind: no account, nothing to clear.
-
-# %% slideshow={"slide_type": "fragment"}
-print("z.grad_fn:", z.grad_fn, " x requires a gradient after the block:", x.requires_grad)
-reveal("x.grad", str(x.grad))
+print("z.grad_fn:", z.grad_fn, "  x.grad:", x.grad, "  x requires a gradient after the block:", x.requires_grad)
 
 # %% [markdown]
 # There is a graph, and you know it: its entry is called MulBackward. A tape is not a second record. It is *a span of
 # time* on the same record. Inside the span, the watched tensors count as requiring a gradient; later, the tape looks
-# only at what was recorded in that span. It returns its answer, so there is no `zero_grad` here, and nothing to clear.
+# only at what was recorded in that span. It returns its answer and leaves nothing in `x.grad`, so there is nothing to
+# clear.
+
+# %% [markdown] slideshow={"slide_type": "notes"}
+# 3 minutes. Before you run the second cell, ask what is in x.grad. If you say 3, you think of a tape as another
+# spelling of backward().
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## What a tape records
@@ -108,30 +98,36 @@ w = mg.tensor(2.0, requires_grad=True)
 h = w * w
 with mg.GradientTape() as tape:
     z = h * w
-g = tape.gradient(z, w)
+reveal("h too early", tape.gradient(z, w))
+
+# %% [markdown]
+# The tape recorded one multiplication, and for that one `h` was a given number: ∂z/∂w = h = 4. You get no error, and
+# not the number that you wanted. If you forget to watch, you get no number at all:
+
+# %%
 c = mg.tensor(2.0)
 with mg.GradientTape() as tape:
     z = c * c
 print("c * c, where c was not watched:", tape.gradient(z, c))
-reveal("h too early", g)
-
-# %% [markdown]
-# The tape recorded one multiplication, and for that one `h` was a given number: ∂z/∂w = h = 4. You get no error, and
-# not the number that you wanted. If you forget to watch, as with c above, you get no number at all.
 
 # %% [markdown]
 # **Where it breaks.** `None` from a tape says: *I have recorded no path between this target and this source.* Look
 # for a forgotten `watch`, for a line above the block, and for a value that left the graph through `.numpy()` or
 # `.item()`. `unconnected_gradients="zero"` turns the `None` into a 0, and takes away the only warning.
 
-# %% [markdown] slideshow={"slide_type": "slide"}
-# ## Two questions to one tape
+# %% [markdown] folded=true slideshow={"slide_type": "skip"}
+# ### Further: two questions to one tape
 #
+# A tape answers once, and a **persistent tape** as often as you like.
+
+# %% [markdown] slideshow={"slide_type": "skip"}
 # A tape answers once. You know the reason from lesson 06: saved values are freed on the way back. Ask for everything at
-# once, `tape.gradient(z, [h, x])`, or make a **persistent tape**. It keeps what was saved until you delete it, which is
+# once, `tape.gradient(z, [h, x])`, or make a persistent tape. It keeps what was saved until you delete it, which is
 # `retain_graph=True` under another name, at the same price. Here are the error and the way out:
 
-# %%
+# %% slideshow={"slide_type": "skip"}
+import textwrap
+
 with mg.GradientTape() as tape:
     tape.watch(x)
     h = x * x
@@ -152,74 +148,71 @@ del tape
 # ## A tape inside a tape
 #
 # A tape computes its answer with operations, and another tape can record those. So the slope of a slope needs two
-# tapes, an inner and an outer one. It matters *where* you ask the inner tape. This function can ask it inside the
-# outer block, or after it.
-
+# tapes, an inner and an outer one. It matters *where* you ask the inner tape. Below, it is asked after both blocks. At
+# x = 3, x³ has the slope 3x² = 27 and the second derivative 6x = 18. What does the outer tape say?
 
 # %%
-def slope_and_its_slope(x, ask_inside):
-    """Derive x³ with an inner tape, and the result with an outer tape."""
-    with mg.GradientTape() as outer:
-        outer.watch(x)
-        with mg.GradientTape() as inner:
-            inner.watch(x)
-            z = x**3
-        if ask_inside:
-            slope = inner.gradient(z, x)
-    if not ask_inside:
-        slope = inner.gradient(z, x)
-    return slope, outer.gradient(slope, x)
-
-
-Predict(
-    "asked after",
-    "ask_inside=False, at x = 3: the slope is 27. What is the second derivative?",
-    options=["18", "0", "None"],
-)
+Predict("asked after", "The slope is 27. What does outer.gradient(slope, x) say?", options=["18", "0", "None"])
 
 # %% [markdown] slideshow={"slide_type": "notes"}
 # 4 minutes. Draw two nested brackets on the board, and put `inner.gradient` first inside, then outside the outer one.
 # The outer tape records what runs between its brackets, and the backward pass runs too.
 
 # %% slideshow={"slide_type": "fragment"}
-after = slope_and_its_slope(mg.tensor(3.0), ask_inside=False)
-print("asked after: ", *after)
-print("asked inside:", *slope_and_its_slope(mg.tensor(3.0), ask_inside=True))
-reveal("asked after", str(after[1]))
+x = mg.tensor(3.0)
+with mg.GradientTape() as outer:
+    outer.watch(x)
+    with mg.GradientTape() as inner:
+        inner.watch(x)
+        z = x**3
+slope = inner.gradient(z, x)
+reveal("asked after", str(outer.gradient(slope, x)))
+
+# %%
+with mg.GradientTape() as outer:
+    outer.watch(x)
+    with mg.GradientTape() as inner:
+        inner.watch(x)
+        z = x**3
+    inside = inner.gradient(z, x)
+print("asked after: ", slope, "  asked inside:", inside, outer.gradient(inside, x))
 
 # %% [markdown]
-# At 3, x³ has the slope 3x² = 27 and the second derivative 6x = 18. The slope is right both times. But in the first
-# case it was computed after the outer block had closed, so the outer tape knows no path from it to x.
+# The slope is right both times. But in the first case it was computed after the outer block had closed, so the outer
+# tape knows no path from it to x.
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## From functions to functions
 #
 # The third way of asking needs no block and no leaf, and shows you no graph. `grad(f)` is itself a function: give it a
 # point, and it returns the slope of f there. A function that makes functions from functions is a **functional
-# transform**, and you can apply it to its own result. For f(x) = x³, what is `grad(grad(grad(f)))` at 5?
-
+# transform**, and you can apply it to its own result. Work out the three derivatives of x³ at 5 before you run the
+# cell.
 
 # %%
 def cube(x):
     return x**3
 
 
-Predict("three times", "What is grad(grad(grad(cube)))(5.0)?")
-
-# %% slideshow={"slide_type": "fragment"}
-third = grad(grad(grad(cube)))(5.0)
-print("at 5:", cube(5.0), grad(cube)(5.0), grad(grad(cube))(5.0), third)
-reveal("three times", third)
+print("at 5:", cube(5.0), grad(cube)(5.0), grad(grad(cube))(5.0), grad(grad(grad(cube)))(5.0))
 
 # %% [markdown]
-# 5³, 3 · 5², 6 · 5, and 6. Each `grad` makes an alias of its argument, records the run from there, goes back over it
-# and returns the result. It is one run forward and one back, on the engine that you know.
+# They are 5³, 3 · 5², 6 · 5, and 6. Each `grad` makes an *alias* of its argument, a node with the same value. It
+# records the run from there, goes back over it and returns the result. It is one run forward and one back, on the
+# engine that you know.
 
-# %% [markdown]
+# %% [markdown] folded=true slideshow={"slide_type": "skip"}
+# ### Further: all parameters at once, curves, and more than one number
+#
+# What else `grad` returns, three derivatives as curves, and the whole Jacobian from `jacrev` and `jacfwd`.
+
+# %% [markdown] slideshow={"slide_type": "skip"}
 # `grad` can also return the value together with the slope, the slopes by several arguments, or the slopes by all
 # parameters in a dictionary:
 
 # %% slideshow={"slide_type": "skip"}
+from minigrad.func import jacfwd, jacrev, value_and_grad, vjp, vmap
+
 print("value and slope from one run:", *value_and_grad(cube)(2.0))
 print("by both arguments:", *grad(lambda x, y: x * y, argnums=(0, 1))(2.0, 3.0))
 
@@ -231,11 +224,16 @@ def prediction_error(p, x):
 p = {"w": mg.tensor([1.0, 2.0]), "b": mg.tensor(0.5)}
 print("by all parameters of a model:", grad(prediction_error)(p, mg.tensor([3.0, -1.0])))
 
-# %% [markdown] slideshow={"slide_type": "subslide"}
+# %% [markdown] slideshow={"slide_type": "skip"}
 # `grad` needs a function that returns a single number. To get a whole curve, map it: `vmap(f)` applies f to each
 # element of an array. So tanh and its first three derivatives take one loop of three lines.
 
-# %%
+# %% slideshow={"slide_type": "skip"}
+import matplotlib.pyplot as plt
+
+from minigrad.course import follow_theme
+
+follow_theme()
 points = mg.linspace(-3, 3, 121)
 f, curves = mg.Tensor.tanh, []
 for _ in range(4):
@@ -250,12 +248,12 @@ ax.set(xlabel="x", title="tanh and its first three derivatives")
 ax.legend(frameon=False)
 plt.show()
 
-# %% [markdown]
+# %% [markdown] slideshow={"slide_type": "skip"}
 # *The plot: tanh climbs from −1 to 1; its first derivative is a hill of height 1 at 0; the second rises to a crest left
 # of 0 and falls to a trough right of it; the third has a trough of depth −2 at 0 between two small crests.*
 
-# %% [markdown] slideshow={"slide_type": "slide"}
-# ## More than one number
+# %% [markdown] slideshow={"slide_type": "skip"}
+# #### More than one number
 #
 # Lesson 05 went in two directions: `vjp` goes back from the outputs, `jvp` forward from the inputs. All other
 # transforms are made of these two. `vjp` returns a *function* that you may call more than once, because it keeps its
@@ -264,8 +262,7 @@ plt.show()
 # The whole Jacobian has an entry for each pair of an output and an input. Below, x has shape (2, 3), and `waves(x)` has
 # 4 numbers. What is the shape of the Jacobian?
 
-
-# %%
+# %% slideshow={"slide_type": "skip"}
 def waves(x):
     return mg.stack([x.sum(), x.sin().sum(), x.cos().sum(), x.prod()])
 
@@ -275,11 +272,7 @@ y, back = vjp(waves, x)
 print("4 numbers from 6:", y.shape, " back from the first:", back(mg.tensor([1.0, 0.0, 0.0, 0.0]))[0].tolist())
 print("forward along x[0, 0]:", jvp(waves, (x,), (mg.tensor([[1.0, 0.0, 0.0], [0.0, 0.0, 0.0]]),))[1])
 
-# %% slideshow={"slide_type": "fragment"}
-Predict("shape of J", "What is the shape of jacrev(waves)(x)?", kind="shape")
-
-
-# %% slideshow={"slide_type": "fragment"}
+# %% slideshow={"slide_type": "skip"}
 def counting_calls(f):
     """Return a copy of f that counts its calls, and the list that grows with each."""
     calls = []
@@ -296,9 +289,9 @@ for transform in (jacrev, jacfwd):
     counted, calls = counting_calls(waves)
     same = np.allclose(transform(counted)(x).numpy(), J.numpy())
     print(f"{transform.__name__}: calls of waves: {len(calls)}; the same J: {same}")
-reveal("shape of J", J.shape)
+print(f"shape of J: it is {J.shape}")
 
-# %% [markdown]
+# %% [markdown] slideshow={"slide_type": "skip"}
 # The shape of the output comes first, then that of the input. Both transforms called the function once. Then `jacrev`
 # computed 4 rows side by side, one for each output; `jacfwd` computed 6 columns, one for each input. With fewer outputs
 # than inputs, rows are cheaper; with more outputs than inputs, columns are.
@@ -324,8 +317,7 @@ mg.draw(g)
 # All second derivatives of a function together are the Jacobian of its gradient, the **Hessian**. Watch the widget fill
 # one. For f = y · eˣ the gradient has two numbers, so the table is 2 by 2. On the left it fills column by column
 # (forward over reverse), on the right row by row (reverse over reverse). Step to the end of the first column, and work
-# out the rest before you go on. (An *alias* box is the copy of an argument that each transform makes for itself.)
-
+# out the rest before you go on.
 
 # %%
 def f(x, y):
@@ -344,11 +336,6 @@ ForwardAndReverse(grad(f, argnums=(0, 1)), mg.tensor(0.0), mg.tensor(3.0))
 # For n inputs the Hessian has n² numbers. A network with a million weights would need a million million of them, 8
 # terabytes. But often you want only its product with a direction v: how the *gradient* changes when x moves along v.
 # That is a `jvp` of the gradient, and it never makes the table: the **Hessian-vector product**.
-#
-# We take a chain of springs with n points, for n = 50, 100 and 200. `hessian` runs forward over reverse, all columns
-# side by side. `Count` watches the engine, as the counter in lesson 06 did, and adds up how many numbers are computed.
-# From n = 100 to 200, how many times as many numbers does `hvp` compute?
-
 
 # %%
 def hvp(f, x, v):
@@ -359,6 +346,34 @@ def hvp(f, x, v):
 def springs(x):
     return ((x[1:] - x[:-1]) ** 2).sum() + (x**4).sum()
 
+
+x, v = mg.tensor(np.linspace(-1, 1, 50)), mg.ones(50, dtype=mg.float64)
+print("the same product:", np.allclose(hessian(springs)(x).numpy() @ v.numpy(), hvp(springs, x, v).numpy()))
+
+# %% [markdown] folded=true slideshow={"slide_type": "skip"}
+# ### Further: what a Hessian and its product cost, and a gradient for each example
+#
+# Numbers that are computed for a Hessian, for a product with it, and for derivatives of higher order; and `vmap` of
+# `grad`.
+
+# %% [markdown] slideshow={"slide_type": "skip"}
+# We take a chain of springs with n points, for n = 50, 100 and 200. `hessian` runs forward over reverse, all columns
+# side by side. `Count` watches the engine, as the counter in lesson 06 did, and adds up how many numbers are computed.
+# From n = 100 to 200, how many times as many numbers does `hvp` compute? Say a number before you run the second cell.
+
+# %% slideshow={"slide_type": "skip"}
+from minigrad.core.modes import watching
+
+
+def counting_calls(f):
+    """Return a copy of f that counts its calls, and the list that grows with each."""
+    calls = []
+
+    def counted(x):
+        calls.append(x)
+        return f(x)
+
+    return counted, calls
 
 # %% slideshow={"slide_type": "skip"}
 class Count:
@@ -382,51 +397,29 @@ def cost(derivative):
         result = derivative(counted)
     return len(calls), count.numbers, result.numpy().nbytes
 
-
-# %% slideshow={"slide_type": "fragment"}
-Predict(
-    "growth of a product",
-    "From n = 100 to n = 200: how many times as many numbers does hvp compute?",
-    options=["about as many", "about 2 times", "about 4 times", "about 8 times"],
-)
-
-# %% [markdown] slideshow={"slide_type": "notes"}
-# 5 minutes. If you say 4, you think that the table is made somewhere. Then ask how often each derivative calls springs.
-# For the Hessian many say 200, once for each column; for the product many say 2, once for the gradient and once for the
-# change. It is once for both: columns move side by side, and forward mode carries the change along.
-
-# %% slideshow={"slide_type": "fragment"}
+# %% slideshow={"slide_type": "skip"}
 print("  n   Hessian: calls   computed     bytes   product: calls   computed   bytes")
-computed = {}
 for n in (50, 100, 200):
     x, v = mg.tensor(np.linspace(-1, 1, n)), mg.ones(n, dtype=mg.float64)
     table, product = cost(lambda f, x=x: hessian(f)(x)), cost(lambda f, x=x, v=v: hvp(f, x, v))
-    computed[n] = product[1]
     print(f"{n:3} {table[0]:16} {table[1]:10,} {table[2]:9,} {product[0]:16} {product[1]:10,} {product[2]:7,}")
-same = np.allclose(hessian(springs)(x).numpy() @ v.numpy(), hvp(springs, x, v).numpy())
-print("the same product:", same)
-reveal_range("growth of a product", computed[200] / computed[100], 1.5, 3, 6)
 
-# %% [markdown]
+# %% [markdown] slideshow={"slide_type": "skip"}
 # About twice as many. Both call the function once, whatever n is. But for the Hessian the computed numbers grow with
 # n², and for the product only with n, and its result has as many bytes as the gradient.
 #
 # Reverse over reverse can do it too: multiply the gradient by v, add up, and take the gradient of that number. PyTorch
 # and TensorFlow users often write it that way, with `create_graph=True` or with two tapes.
 
-# %% [markdown] folded=true slideshow={"slide_type": "skip"}
-# ### Further: a gradient for each example, and what another order costs
-#
-# A loss over a batch gives one gradient, the sum over all examples. `vmap` of `grad` gives one for each example. A
-# second cell counts what the second, third and fourth derivative cost. You can follow the lesson without this section.
-
 # %% [markdown]
 # To see how hard each example pulls, you need the gradients apart, and `backward()` has already added them up. With
 # transforms it is one line. (`in_dims` says along which axis each argument is sliced: X and Y along axis 0, and w, with
 # `None`, not at all.)
 
-
 # %%
+from minigrad.func import vmap
+
+
 def error(w, x, y):
     return (x @ w - y) ** 2
 
@@ -501,9 +494,12 @@ for factor in (0.5, 0.98, 1.02, 1.1):
     for _ in range(100):
         u = u - factor * limit * grad(loss)(u)
     losses[factor] = loss(u).item()
-    per_step = 1 - 2 * factor
-    print(f"{factor:4} × limit: from {start:.2f} to {losses[factor]:.3g}   ({per_step:.2f})¹⁰⁰ = {per_step**100:.3g}")
 reveal("beyond the limit", "above its start" if losses[1.02] > start else "below its start")
+
+# %% slideshow={"slide_type": "fragment"}
+for factor, end in losses.items():
+    per_step = 1 - 2 * factor
+    print(f"{factor:4} × limit: from {start:.2f} to {end:.3g}   ({per_step:.2f})¹⁰⁰ = {per_step**100:.3g}")
 
 # %% [markdown]
 # 2 % below the limit training works, 2 % above it the loss climbs, and ten cheap products knew it beforehand. Above
@@ -513,9 +509,12 @@ reveal("beyond the limit", "above its start" if losses[1.02] > start else "below
 # If a loss is not quadratic, the limit holds near a minimum, and moves as the weights move. This is one reason why a
 # rate that was good at first can turn bad.
 
-# %% [markdown] slideshow={"slide_type": "slide"}
-# ## Which to ask
+# %% [markdown] folded=true slideshow={"slide_type": "skip"}
+# ### Further: which to ask
 #
+# When to use backward, a tape or a transform.
+
+# %% [markdown] slideshow={"slide_type": "skip"}
 # | you want | ask | because |
 # |---|---|---|
 # | to train a network | `loss.backward()`, an optimizer | parameters survive each step, and so may their accounts |
@@ -531,31 +530,8 @@ reveal("beyond the limit", "above its start" if losses[1.02] > start else "below
 # ## A function that is not one
 #
 # A transform believes you that f is a function: the same arguments give the same result, and nothing else changes. That
-# is a **pure function**. The next one is not. It counts its calls, and the count gets into the result. If the count
-# stood still at n, the Hessian of n · (x₁² + x₂² + x₃²) would have 2n along its diagonal, and 0 elsewhere. What do you
-# get here?
-
-# %%
-calls = []
-
-
-def impure(x):
-    calls.append("one more")
-    return (len(calls) * x * x).sum()
-
-
-one = mg.tensor([1.0, 1.0, 1.0])
-print(hessian(impure)(one))
-print(hessian(impure)(one))
-print("the gradient, asked twice:", grad(impure)(one), grad(impure)(one))
-
-# %% [markdown]
-# You ask the same question twice and get two answers, because each call runs a different function. There is no error:
-# each number is the right derivative of *something*.
-#
-# More often, a cache gets you into this trouble. Below, the function stores eˣ at its first call, at 0. At 1 it uses
-# the stored e⁰ again, as a constant. And a value that leaves the graph on its way becomes a constant too:
-
+# is a **pure function**. Often a cache makes it impure. Below, the function stores eˣ at its first call, at 0. At 1 it
+# uses the stored e⁰ again, as a constant. And a value that leaves the graph on its way becomes a constant too:
 
 # %%
 cache = {}
@@ -582,6 +558,36 @@ print("nudging agrees:", mg.gradcheck(leaves_the_graph, mg.tensor(3.0), raise_ex
 # Where no path arrives, a tape says `None`. A transform says 0, and 0 looks like an answer. If a gradient is 0 and
 # should not be, call the referee, `gradcheck`: it nudges the input, and believes nobody.
 
+# %% [markdown] slideshow={"slide_type": "notes"}
+# 3 minutes. Ask who keeps results in a dictionary in their own code. The cache is a good idea until somebody
+# differentiates it.
+
+# %% [markdown] folded=true slideshow={"slide_type": "skip"}
+# ### Further: a function that counts its calls
+#
+# Ask the same question twice, and get two answers.
+
+# %% [markdown] slideshow={"slide_type": "skip"}
+# This function counts its calls, and the count gets into the result. If the count stood still at n, the Hessian of
+# n · (x₁² + x₂² + x₃²) would have 2n along its diagonal, and 0 elsewhere. What do you get here?
+
+# %% slideshow={"slide_type": "skip"}
+calls = []
+
+
+def impure(x):
+    calls.append("one more")
+    return (len(calls) * x * x).sum()
+
+
+one = mg.tensor([1.0, 1.0, 1.0])
+print(hessian(impure)(one))
+print(hessian(impure)(one))
+print("the gradient, asked twice:", grad(impure)(one), grad(impure)(one))
+
+# %% [markdown] slideshow={"slide_type": "skip"}
+# Each call runs a different function. There is no error: each number is the right derivative of *something*.
+
 # %% [markdown] slideshow={"slide_type": "skip"}
 # ## What do you remember?
 
@@ -591,6 +597,9 @@ Quiz("07_tapes_and_transforms")
 # %% [markdown] folded=true slideshow={"slide_type": "skip"}
 # ## The same elsewhere
 #
+# The words of this lesson in PyTorch, TensorFlow and JAX.
+
+# %% [markdown] slideshow={"slide_type": "skip"}
 # | minigrad | PyTorch | TensorFlow 2 | JAX |
 # |---|---|---|---|
 # | `with mg.GradientTape() as tape:` | none | `with tf.GradientTape() as tape:` | none |
@@ -612,7 +621,6 @@ Quiz("07_tapes_and_transforms")
 #
 # Transforms return functions, so they nest. And a transform believes that your function is pure: where x leaves the
 # graph through `.item()`, the gradient is 0, and no error says so.
-
 
 # %% slideshow={"slide_type": "skip"}
 from minigrad.course import in_pytorch
@@ -636,7 +644,6 @@ def nested_transforms(torch):
     (slope,) = torch.autograd.grad(a**3, a, create_graph=True)
     print("with create_graph, x³ at 3:", slope.item(), torch.autograd.grad(slope, a)[0].item())
     print("through .item():", grad(lambda x: torch.tensor(x.item() ** 2))(x).item())
-
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## What we saw

@@ -2,11 +2,11 @@
 # jupyter:
 #   minigrad:
 #     title: A graph for each input
-#     minutes: 50
+#     minutes: 30
 #     objectives:
 #       - say which graph a function leaves for a given input, and what its gradient does not know
 #       - train a network on sequences of any length, each with a graph of its own
-#       - find a fault with print, assert and the traceback, and a NaN with anomaly detection
+#       - find a fault with print, assert and the traceback
 #       - count what it costs to build a graph in every run, and name what nobody can see while it grows
 #     concepts: [B8, B9, B10]
 #     builds_on: [06_the_dynamic_graph]
@@ -32,40 +32,34 @@
 # while it runs, it need not: **every input gets a graph of its own.** That makes almost everything easy, from loops to
 # debugging. It also costs 700 graphs for 700 names, and the next seven lessons bring that cost down.
 #
-# **About 50 minutes.** Afterwards you can
+# **About 30 minutes.** Afterwards you can
 #
 # - say which graph a function leaves for a given input, and what its gradient does not know;
 # - train a network on sequences of any length, each with a graph of its own;
-# - find a fault with `print`, `assert` and the traceback, and a NaN with anomaly detection;
+# - find a fault with `print`, `assert` and the traceback;
 # - count what it costs to build a graph in every run, and name what nobody can see while it grows.
 #
 # **Builds on** [06 The dynamic graph](06_the_dynamic_graph.ipynb).
 
 # %% slideshow={"slide_type": "skip"}
-import textwrap
-from collections import Counter
 
-import matplotlib.pyplot as plt
 import numpy as np
 
 import minigrad as mg
-from minigrad.course import Guess, Predict, Quiz, follow_theme, in_turns, reveal, reveal_range
+from minigrad.course import Predict, Quiz, reveal
 from minigrad.core.modes import watching
 from minigrad.core.node import toposort
-from minigrad.widgets import GraphView, StaticVsDynamic
-
-follow_theme()
+from minigrad.widgets import StaticVsDynamic
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## A loop that nobody can count beforehand
 #
 # First something smaller than a network. Halve an even number; multiply an odd one by 3 and add 1; stop at 1. How many
 # rounds does that take? No formula is known for it. You have to start and count, and so does Python. The engine records
-# what ran. (`y.item()` is the plain number in the tensor, as in lesson 06.)
+# what ran.
 #
 # The road from 4 is 4, 2, 1: two operations. The road from 6 begins with 3 and 10. How many operations are in its
-# graph? (Walk it with a pencil: a halving is one operation, `3 * y + 1` is two.)
-
+# graph? Walk it with a pencil before you run the cell: a halving is one operation, `3 * y + 1` is two.
 
 # %%
 def road(x):
@@ -88,13 +82,8 @@ def number(value):
     return mg.tensor(float(value), requires_grad=True)
 
 
-Predict("operations for 6", "How many operations are in the graph of road(6)?")
-
-# %%
 for start in (4, 6, 7, 8):
-    kinds = Counter(operations(road(number(start))))
-    print(f"{start}: {kinds.total():2} operations:", ", ".join(f"{n} {kind}" for kind, n in kinds.items()))
-reveal("operations for 6", len(operations(road(number(6)))))
+    print(f"the road from {start}: {len(operations(road(number(start))))} operations")
 
 # %% [markdown] slideshow={"slide_type": "notes"}
 # About 6 minutes. Let two people walk 6 and 7 at the board, one calling out "even" or "odd". The point to draw out:
@@ -106,8 +95,7 @@ reveal("operations for 6", len(operations(road(number(6)))))
 
 # %% [markdown] slideshow={"slide_type": "subslide"}
 # One function and three inputs make three graphs. Step through them; *input* switches between the three. Watch the line
-# that runs, and the boxes that it adds. (The words to the right say that this function cannot be written down
-# beforehand. Lesson 11 explains why, and what you can do about it.)
+# that runs, and the boxes that it adds. (Lesson 11 explains the words to the right.)
 
 # %%
 StaticVsDynamic(road, cases=[(number(8),), (number(3),), (number(5),)])
@@ -130,15 +118,25 @@ reveal("gradient at 8", x.grad.item())
 # It is 1/8: three halvings ran, and the gradient is the product of their slopes. There is no trace of the other branch.
 # **What did not run is not recorded.** It is not even a node that is switched off. The `while` and the `if` are not in
 # the graph either: they were Python's, and looked at plain numbers.
-#
-# (How far does the end move if x moves a little? That is another question: 8.001 is not even, and takes another road.
-# `gradcheck` nudges, and would tell you so.)
 
-# %% [markdown]
+# %% [markdown] slideshow={"slide_type": "notes"}
+# 5 minutes. The misconception to look for: "it records all branches and uses one of them". Ask where in the picture the
+# other branch would be. A second one: that the gradient somehow includes the condition. The next cells are about that.
+
+# %% [markdown] folded=true slideshow={"slide_type": "skip"}
+# ### Further: the gradient on every road
+
+# %% [markdown] slideshow={"slide_type": "skip"}
+# How far does the end move if x moves a little? That is another question: 8.001 is not even, and takes another road.
+# `gradcheck` nudges, and would tell you so.
+
+# %% [markdown] slideshow={"slide_type": "skip"}
 # On every road the gradient is a product, with a factor 3 for each odd number and a factor 1/2 for each even one. The
 # drawing is the whole graph of the road from 8.
 
-# %%
+# %% slideshow={"slide_type": "skip"}
+from collections import Counter
+
 for start in (4, 6, 7, 8):
     x = number(start)
     y = road(x)
@@ -148,16 +146,11 @@ for start in (4, 6, 7, 8):
     print(f"backward: {x.grad.item():.6f}")
 mg.draw(road(number(8)))
 
-# %% [markdown] slideshow={"slide_type": "notes"}
-# 5 minutes. The misconception to look for: "it records all branches and uses one of them". Ask where in the picture the
-# other branch would be. A second one: that the gradient somehow includes the condition. The next cells are about that.
-
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ### What the gradient does not know
 #
 # Below a threshold we heat, at one price; above it we put up with the cold, at another. Which threshold is best? We ask
 # the engine for its gradient, on a day of 14 degrees.
-
 
 # %%
 def cost(degrees, threshold):
@@ -187,16 +180,14 @@ for t in (15, 14.5, 13.5, 13):
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
 names = mg.data.names()
 print(len(names.train), "names to learn from,", len(names.test), "to judge by")
-for label, language in enumerate(names.languages):
-    examples = [name for name, its_label in names.train if its_label == label][10:14]
-    print(f"{language:9}", ", ".join(examples))
+for name, label in names.train[10::100]:
+    print(f"{names.languages[label]:9}", name)
 
 # %% [markdown]
 # The shortest name has 3 letters, the longest 12. A **recurrent network** carries a **state**, here 24 numbers, from
 # letter to letter. Each letter has a row of E, which pushes the state; W says what becomes of the previous state; V
 # turns the last state into a score for each language. The same W is used at every letter, however many there are. The
 # loop is Python's `for`:
-
 
 # %% slideshow={"slide_type": "subslide"}
 def spelled(name):
@@ -245,10 +236,15 @@ reveal("nodes for 12 letters", len(toposort(y.node)))
 # %% [markdown]
 # Each letter adds five nodes. E, W, V, the state at the start and the last product are there once: 12 · 5 + 5 = 65.
 
-# %% [markdown] slideshow={"slide_type": "subslide"}
+# %% [markdown] folded=true slideshow={"slide_type": "skip"}
+# ### Further: the repetition in a view
+
+# %% [markdown] slideshow={"slide_type": "skip"}
 # The view below finds the repetition by itself. Open the group *×12*, and then one of its twelve.
 
-# %%
+# %% slideshow={"slide_type": "skip"}
+from minigrad.widgets import GraphView
+
 GraphView(y)
 
 # %% [markdown] slideshow={"slide_type": "slide"}
@@ -258,15 +254,7 @@ GraphView(y)
 # parameters, and then comes one step. (Adam is gradient descent that fits the length of the step to each parameter.)
 #
 # There are seven languages, so guessing blindly gets 20 of the 140 unseen names right. All that the network ever learns
-# about a letter is a number from 0 to 25. How many names will it get right? You cannot know this, so guess.
-
-# %%
-Guess(
-    "names right",
-    "How many of the 140 unseen names does the network get right?",
-    options=["under 30", "30 to 60", "60 to 120", "over 120"],
-)
-
+# about a letter is a number from 0 to 25. How many names will it get right? Say a number before you run the cell.
 
 # %%
 def train(network, epochs):
@@ -291,16 +279,36 @@ def believed(name):
 train(network, epochs=4)
 right = sum(believed(name) == label for name, label in names.test)
 print("names it never saw, more than half right:", right > len(names.test) / 2)
-reveal_range("names right", right, 30, 60, 120)
 
 # %% [markdown]
 # More than half, from 100 names of each language, and nobody told it what a vowel is.
 
 # %% [markdown]
-# Where does it go wrong? In a **confusion matrix** a row is the language that a name is from, and a column the language
-# that it was taken for.
+# And what does the network believe while it reads? There is a state after every letter, so we can ask after each. Put
+# in your own name, in lower-case letters from a to z.
 
-# %% slideshow={"slide_type": "subslide"}
+# %% tags=["nbval-ignore-output"]
+name = "katarzyna"
+for length in range(1, len(name) + 1):
+    print(f"{name[:length]:10} {names.languages[believed(name[:length])]}")
+
+# %% [markdown] slideshow={"slide_type": "notes"}
+# 8 minutes. Ask for names from the room; the belief after each letter is the best part. Names of other languages are
+# forced into the seven: say so before somebody is disappointed. One name in six was kept for the test; with 20 for each
+# language the table is rough.
+
+# %% [markdown] folded=true slideshow={"slide_type": "skip"}
+# ### Further: where it goes wrong
+#
+# A **confusion matrix** has a row for the language that a name is from, and a column for the language that it was taken
+# for.
+
+# %% slideshow={"slide_type": "skip"}
+import matplotlib.pyplot as plt
+
+from minigrad.course import follow_theme
+
+follow_theme()
 table = np.zeros((7, 7), int)
 for name, label in names.test:
     table[label, believed(name)] += 1
@@ -313,32 +321,18 @@ ax.set_yticks(range(7), names.languages)
 ax.set(xlabel="taken for", ylabel="is", title="20 unseen names of each language")
 plt.show()
 
-# %% [markdown]
+# %% [markdown] slideshow={"slide_type": "skip"}
 # *The plot: a table of seven rows and seven columns, dark along the diagonal, where the network is right. Off the
 # diagonal the counts are small; the largest is for Japanese names taken for Finnish ones.*
 #
-# Both like a vowel after every consonant: akira, aino. And what does the network believe while it reads? There is a
-# state after every letter, so we can ask after each. Put in your own name, in lower-case letters from a to z.
-
-# %% tags=["nbval-ignore-output"]
-name = "katarzyna"
-for length in range(1, len(name) + 1):
-    print(f"{name[:length]:10} {names.languages[believed(name[:length])]}")
-
-# %% [markdown] slideshow={"slide_type": "notes"}
-# 8 minutes. Ask for names from the room; the belief after each letter is the best part. Names of other languages are
-# forced into the seven: say so before somebody is disappointed. One name in six was kept for the test; with 20 for each
-# language the table is rough.
+# Both like a vowel after every consonant: akira, aino.
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## Ordinary tools
 #
 # That loop over the letters was a small act of debugging. The graph grows in Python, so every tool that looks into
-# Python looks into the graph as well. `print` shows a state on the way. `assert` stops where something begins to be
-# wrong. After an error, `%debug` in a new cell opens the very line, with all its variables. A line with `breakpoint()`
-# stops there, in pdb, Python's debugger. And each tensor that you print has its value, because the engine has computed
-# everything up to the line where the program stands.
-
+# Python looks into the graph as well: `print`, `assert`, and `%debug` after an error. Each tensor has its value
+# already, because the engine has computed everything up to the line where the program stands.
 
 # %% tags=["raises-exception"]
 def checked(name):
@@ -354,53 +348,55 @@ scores(checked("małgorzata"), *network)
 # stands between us and the mistake. Remember this picture: in the next lesson, the line that fails and the line that is
 # wrong will be two different lines.
 
-# %% [markdown] slideshow={"slide_type": "slide"}
-# ### A fault without a line
+# %% [markdown] folded=true slideshow={"slide_type": "skip"}
+# ### Further: a fault without a line
 #
+# A NaN raises no error. See where one comes from, find its line by **anomaly detection**, and repair it.
+
+# %% [markdown] slideshow={"slide_type": "skip"}
 # Some faults raise no error. Here is the root of x where x is positive, and 0 elsewhere: `mg.where` picks element by
-# element. At x = 0 it gives 0, as it should. What is its gradient there?
+# element. At x = 0 it gives 0, as it should. What is its gradient there: 0, infinity or
+# NaN?
 
-
-# %%
+# %% slideshow={"slide_type": "skip"}
 def root(x):
     return mg.where(x > 0, x.sqrt(), 0 * x)
 
 
 print(root(mg.tensor([4.0, 0.0])))
-Predict("gradient of root at 0", "What is the gradient at x = 0?", options=["0", "inf", "nan"])
 
-# %%
+# %% slideshow={"slide_type": "skip"}
 x = mg.tensor([4.0, 0.0], requires_grad=True)
 with np.errstate(all="ignore"):  # NumPy's warnings, which are lost in a long log
     root(x).sum().backward()
 print("forward:", root(x).detach(), "  backward:", x.grad)
-reveal("gradient of root at 0", str(x.grad[1].item()))
 
-# %% [markdown]
+# %% [markdown] slideshow={"slide_type": "skip"}
 # Forward is right, and backward is not. The result is NaN, *not a number*, which is what arithmetic gives where it has
 # no answer. An `if` leaves one branch in the graph; `where` computes both, and differentiates both. So it sends the
 # gradient 0 back to the root, the branch that was not picked. The slope of the root at 0 is infinite: a nudge of 0.0001
 # moves it by 0.01, a hundred times as far, and a smaller nudge by an even larger factor. And 0 × ∞ is NaN.
 
-# %% [markdown]
+# %% [markdown] slideshow={"slide_type": "skip"}
 # An error stops. A NaN goes on, through every operation that it meets: take one training step with this gradient, and
-# the parameters are NaN. In a network of a thousand operations, which one made it? Under **anomaly detection** each
+# the parameters are NaN. In a network of a thousand operations, which one made it? Under anomaly detection each
 # operation notes the line that ran it, and `backward` stops at the first gradient that is NaN:
 
-# %%
+# %% slideshow={"slide_type": "skip"}
+import textwrap
+
 try:
     with mg.autograd.detect_anomaly(), np.errstate(all="ignore"):
         root(mg.tensor([4.0, 0.0], requires_grad=True)).sum().backward()
 except mg.errors.AnomalyError as error:
     print(*[textwrap.fill(line, 90) for line in str(error).splitlines() if "File" not in line], sep="\n")
 
-# %% [markdown]
+# %% [markdown] slideshow={"slide_type": "skip"}
 # (We left out the line with the file's name. PyTorch's words are `Function 'SqrtBackward0' returned nan values in its
 # 0th output.`) The message names the culprit, the root, and the line that ran it. The repair is to choose *before* the
 # dangerous operation, so that it never sees the 0:
 
-
-# %%
+# %% slideshow={"slide_type": "skip"}
 def safe_root(x):
     positive = x > 0
     return mg.where(positive, mg.where(positive, x, 1.0).sqrt(), 0 * x)
@@ -410,14 +406,10 @@ x = mg.tensor([4.0, 0.0], requires_grad=True)
 safe_root(x).sum().backward()
 print("forward:", safe_root(x).detach(), "  backward:", x.grad)
 
-# %% [markdown] slideshow={"slide_type": "notes"}
-# 7 minutes. Most guess 0. Let the room multiply 0 by infinity aloud. The same trap waits in log, division and norm; the
-# two wheres are worth copying down. Noting lines takes time, so the block is for hunting, not for every day.
-
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## What it costs
 #
-# First, Python builds the graph again and again. This is one epoch over the 700 names:
+# Python builds the graph again and again. This is one epoch over the 700 names:
 
 # %%
 sizes = [len(toposort(scores(spelled(name), *network).node)) for name, _ in names.train]
@@ -428,13 +420,21 @@ print(f"graphs that differ in more than their numbers: {len(set(sizes))}")
 # Seven hundred graphs, but only ten shapes, one for each length from 3 to 12. Suppose that you work out something for a
 # graph, such as an order or a plan. You lose it with the graph, and the next name of five letters starts from nothing.
 # Keep these two numbers in mind: lessons 09, 10 and 11 bring the 700 down to one, each in its own way.
+
+# %% [markdown] folded=true slideshow={"slide_type": "skip"}
+# ### Further: overhead, timed and counted
 #
-# Second, each operation has **overhead**: Python looks up what to do, notes the parents, keeps what backward needs. It
-# does the same work for one number and for a million. We time `a * b` against plain NumPy, which has less overhead, on
-# your machine. (The two take turns, for several rounds. Where the rounds disagree, the line says *somewhere between*.)
+# For each operation Python looks up what to do, notes the parents and keeps what backward needs. This **overhead** is
+# the same for one number and for a million.
+
+# %% [markdown] slideshow={"slide_type": "skip"}
+# We time `a * b` against plain NumPy, which has less overhead, on your machine. (The two take turns, for several
+# rounds. Where the rounds disagree, the line says *somewhere between*.)
+
+# %% tags=["measured", "nbval-ignore-output"] slideshow={"slide_type": "skip"}
+from minigrad.course import in_turns
 
 
-# %% tags=["measured", "nbval-ignore-output"]
 def product(a, b):
     return lambda: a * b
 
@@ -444,16 +444,17 @@ for size in (1, 1_000, 1_000_000):
     times = in_turns(minigrad=product(*tensors), numpy=product(np.ones(size), np.ones(size)))
     print(f"{size:9,} numbers: {times['minigrad'] / times['numpy']:.1f} times as long as NumPy")
 
-# %% [markdown]
+# %% [markdown] slideshow={"slide_type": "skip"}
 # On most machines a product of two numbers takes several times as long as NumPy's, and a product of a million numbers
-# little longer. The states of our network have 24 numbers, so it spends its time on overhead. This is why people who
-# work in eager mode make arrays large: they put many examples into one.
+# little longer.
 
-# %% [markdown] folded=true slideshow={"slide_type": "skip"}
-# ### Further: the calls that Python makes
-#
+# %% [markdown] slideshow={"slide_type": "skip"}
+# The states of our network have 24 numbers, so it spends its time on overhead. This is why people who work in eager
+# mode make arrays large: they put many examples into one.
+
+# %% [markdown] slideshow={"slide_type": "skip"}
 # Overhead can also be counted, without a clock. This cell counts the calls that Python sees during one product, in
-# minigrad and in NumPy. You can follow the lesson without it.
+# minigrad and in NumPy.
 
 # %% tags=["measured", "nbval-ignore-output"]
 import sys
@@ -483,9 +484,8 @@ for size in (1, 1_000_000):
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ### Nobody sees the whole
 #
-# Third, each operation runs before Python has read the next line. The engine tells a watcher about each operation as it
-# runs. How many operations run in `careless`?
-
+# There is a second price: each operation runs before Python has read the next line. The engine tells a watcher about
+# each operation as it runs. How many operations run in `careless`?
 
 # %%
 class OperationLog:
@@ -510,9 +510,11 @@ Predict("operations that ran", "How many operations run in careless(x)?")
 # %%
 with watching(OperationLog()) as log:
     y = careless(mg.ones(3, requires_grad=True))
+reveal("operations that ran", len(log.names))
+
+# %%
 print(len(log.names), "operations ran:", ", ".join(log.names))
 print(len(operations(y)), "are in the graph of the result:", ", ".join(operations(y)))
-reveal("operations that ran", len(log.names))
 
 # %% [markdown]
 # Seven ran, and five are in the graph. Backward will never visit the tanh, and yet it was computed: when it ran, Python
@@ -536,6 +538,9 @@ Quiz("08_a_graph_for_each_input")
 # %% [markdown] folded=true slideshow={"slide_type": "skip"}
 # ## The same elsewhere
 #
+# The words of this lesson in PyTorch, TensorFlow and JAX.
+
+# %% [markdown] slideshow={"slide_type": "skip"}
 # | minigrad | PyTorch | TensorFlow 2 | JAX |
 # |---|---|---|---|
 # | Python's `if`, `while` and `for` | the same | the same, in eager mode | the same, outside `jit` |
@@ -551,7 +556,6 @@ Quiz("08_a_graph_for_each_input")
 #
 # Python's `if` and `while` shape the graph here too: each start takes another road and gets its own gradient. And the
 # trap of `where` is the same: the value is right, and the gradient is NaN.
-
 
 # %% slideshow={"slide_type": "skip"}
 from minigrad.course import in_pytorch
@@ -577,15 +581,14 @@ def roads_in_pytorch(torch):
     y.sum().backward()
     print("where: values", y.tolist(), "  gradients", x.grad.tolist())
 
-
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## What we saw
 #
 # - Python's control flow shapes the graph: one function, three inputs, three graphs. Only what ran is in them.
 # - A gradient is that of the road taken. A value that was only tested in an `if` has none.
 # - Sequences of any length need nothing but a `for`. The weights are shared, and their gradients add.
-# - An error stops at the line that is wrong. A NaN does not, and anomaly detection finds its line.
-# - The price: 700 graphs for 700 names, overhead for each operation, and nobody who sees the whole.
+# - An error stops at the line that is wrong, with all its values.
+# - The price: 700 graphs for 700 names, and nobody who sees the whole.
 #
 # **Sources.** J. L. Elman, *Finding structure in time*, Cognitive Science 14 (1990), 179-211: the recurrent network.
 # S. Tokui and others, *Chainer: a deep learning framework for accelerating the research cycle*, KDD 2019, and G.

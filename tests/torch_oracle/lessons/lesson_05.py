@@ -15,7 +15,7 @@ def lines():
 
     at = tuple(leaf.detach() for leaf in leaves)
     _, moved = jvp(loss, at, tuple(torch.tensor(nudge) for nudge in (1.0, 1.0, 0.0)))
-    yield f"x and y together: it is {moved.item():g}."
+    yield f"x and y together: {moved.item()}"
 
     _, slope = jvp(lambda x: x * x * x + x, torch.tensor(3.0), torch.tensor(1.0))
     yield f"its slope: {slope.item()}"
