@@ -69,7 +69,6 @@ follow_theme()
 #
 # With the learning rate 0.1, the first step from 0 is 0.1 × 6 = 0.6, to the right. Where does it go from there?
 
-
 # %% slideshow={"slide_type": "fragment"}
 def descend(w, learning_rate, steps, clear=True):
     """Return the path of w under gradient descent on (w − 3)²."""
@@ -101,7 +100,6 @@ print(" ".join(f"{w:.2f}" for w in path))
 # %% slideshow={"slide_type": "fragment"}
 Predict("learning rate 1.1", "What is w doing?", options=["settling", "swinging forever", "running away"])
 
-
 # %% slideshow={"slide_type": "fragment"}
 path = descend(mg.Value(0.0), learning_rate=1.1, steps=20)
 reveal_range("learning rate 1.1", max(abs(w - 3) for w in path[-15:]), 1, 4)
@@ -129,7 +127,6 @@ for rate in (0.01, 0.1, 0.5, 0.9, 1.0, 1.1):
 # %% [markdown] slideshow={"slide_type": "skip"}
 # In the next picture w is a ball on the curve, and the straight line shows the slope where the ball is. Before you drag
 # the learning rate to 0.5, 1.0 and 1.1, say where the ball will be after two steps.
-
 
 # %% slideshow={"slide_type": "skip"}
 def loss(w):
@@ -171,7 +168,6 @@ plt.show()
 # Draw one neuron on the board, and ask which boxes are parameters, and which ones change when another point comes
 # along. The code of the network is one screen; the rest can be followed without it.
 
-
 # %% slideshow={"slide_type": "skip"}
 def new_layer(rng, inputs, neurons):
     """One row for each neuron: its weights, and its bias at the end."""
@@ -192,7 +188,6 @@ def score(network, xs):
     hidden, output = network
     return weigh(output, [h.tanh() for h in weigh(hidden, xs)])[0]
 
-
 # %% [markdown] slideshow={"slide_type": "subslide"}
 # The loss must fall when scores move to the correct side of 0. For a point of the lower moon with the score s we take
 # ln(1 + e⁻ˢ), and for one of the upper moon ln(1 + eˢ). Both are near 0 far on the correct side, and grow steadily on
@@ -201,9 +196,7 @@ def score(network, xs):
 # How many values is that, for 60 points and 33 parameters (8 × 3 in the neurons, 9 in the last row)?
 
 # %% slideshow={"slide_type": "fragment"}
-ranges = ["under 100", "100 to 1,000", "1,000 to 10,000", "over 10,000"]
-Predict("values in the graph", "How many values does the graph of the loss have?", options=ranges)
-
+Predict("values in the graph", "How many?", options=["under 100", "100 to 1,000", "1,000 to 10,000", "over 10,000"])
 
 # %% slideshow={"slide_type": "fragment"}
 def loss_on_moons(network):
@@ -229,7 +222,6 @@ print("values:", len(graph))
 # %% [markdown] slideshow={"slide_type": "notes"}
 # Several thousand values for eight neurons and sixty points. Count the operations of one neuron on the board, then
 # multiply.
-
 
 # %% slideshow={"slide_type": "subslide"}
 def train_on_moons(learning_rate, steps, clear=True):
@@ -392,7 +384,6 @@ view.run(300)
 # For one number, a learning rate of 1.1 was too much. The slider goes up to 18. If a new network is trained at 18 from
 # the first step, where is its loss after 300 steps: under 0.1, 0.1 to 1, or over 1? No rule in this lesson tells you.
 
-
 # %% slideshow={"slide_type": "fragment"}
 def path_on_moons(learning_rate, steps):
     """Train a new network; return its 33 parameters before each step, and its losses."""
@@ -484,7 +475,6 @@ plt.show()
 # `cross_entropy`, is −ln of the probability of the right digit. Each step looks at 32 images, a **mini-batch**. One
 # pass over all images is an **epoch**.
 
-
 # %% slideshow={"slide_type": "subslide"}
 def train(epochs, clear=True):
     """Train a new network on the digits, and return it."""
@@ -507,7 +497,6 @@ model = train(epochs=15)
 # How many per cent of the digits that it has never seen does it read correctly? Picking at random would get 10 % right.
 # Say a number before you run the cell.
 
-
 # %% slideshow={"slide_type": "fragment"}
 def accuracy(model, x, y):
     with mg.no_grad():  # nothing is recorded, because nobody will ask for a gradient
@@ -528,7 +517,6 @@ print(f"{unseen:.0%} of the {len(digits.test_y)} digits that it has never seen")
 # ### Further: the digits that it misreads, and the engine that you wrote
 #
 # The cell shows at most ten of them.
-
 
 # %% slideshow={"slide_type": "skip"}
 def show_digits(images, titles):
@@ -632,7 +620,6 @@ Quiz("03_train_a_network")
 # The loss is (w − 3)² again, and we print every third w. At the rate 0.1 it settles, at 1.1 it runs away, and without
 # `zero_grad` it swings.
 
-
 # %% slideshow={"slide_type": "skip"}
 from minigrad.course import in_pytorch
 
@@ -657,7 +644,6 @@ def descend_in_pytorch(torch):
             optimizer.step()
         print(f"rate {rate}, {'cleared' if clear else 'not cleared'}:", " ".join(f"{w:.1f}" for w in path[::3]))
 
-
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## What we saw
 #
@@ -677,5 +663,4 @@ def descend_in_pytorch(torch):
 #
 # **To go on by yourself.** Change something: eight neurons to two, or the rate to 5. Write down first what you expect.
 #
-# **Next:** [04 A whole array is one node](04_tensors.ipynb) opens the boxes of the drawing on arrays: what changes when
-# a node is a whole array?
+# **Next:** [04 A whole array is one node](04_tensors.ipynb): what changes when a node is a whole array?

@@ -252,8 +252,8 @@ for shape_u, shape_v in [((4, 3), (3,)), ((4, 1), (3,)), ((2, 4, 3), (4, 1)), ((
 # ## Sums, and the way back through them
 #
 # Now the other way round. `sum` turns many numbers into one, each with the slope 1. So on the way back, each of them
-# gets a copy of what arrived. (The mean of eight numbers is the sum divided by 8, so there each gets an eighth.) A sum
-# copies backwards, and broadcasting adds up backwards: each is the other's way back.
+# gets a copy of what arrived. (The mean of eight numbers is the sum divided by 8, so there each gets an eighth.) So sum
+# and broadcast are each other's way back.
 
 # %% [markdown] folded=true slideshow={"slide_type": "skip"}
 # ### Further: adjoints, transposes and views
@@ -625,7 +625,6 @@ def one_answer_to_all(torch):
 # - An array as a node is a scalar graph in bulk: a few calls instead of thousands, and the same gradients.
 # - Elementwise: incoming × local, place by place. Broadcasting copies, and its gradient adds up over the axes that were
 #   stretched.
-# - A sum copies on the way back: sum and broadcast are each other's way back.
 # - gX = gZ Wᵀ and gW = Xᵀ gZ, from the scalar graph; shapes confirm it, if the sizes differ.
 # - A shape that fits by chance gives exact gradients of the wrong loss.
 #

@@ -95,7 +95,7 @@ for start in (4, 6, 7, 8):
 
 # %% [markdown] slideshow={"slide_type": "subslide"}
 # One function and three inputs make three graphs. Step through them; *input* switches between the three. Watch the line
-# that runs, and the boxes that it adds. (Lesson 11 explains the words to the right.)
+# that runs, and the boxes that it adds.
 
 # %%
 StaticVsDynamic(road, cases=[(number(8),), (number(3),), (number(5),)])
@@ -167,8 +167,8 @@ for t in (15, 14.5, 13.5, 13):
 
 # %% [markdown]
 # **Where it breaks.** The threshold decides what the day costs, and yet its gradient is `None`. Python looked at it,
-# but no operation did, so it is not in the graph at all. The gradient of a run is the gradient *of the road that was
-# taken*. It does not know that there are other roads, or where they begin. If a parameter occurs only in the test of
+# but no operation did, so it is not in the graph at all. A gradient is that *of the road that was taken*:
+# it knows no other roads. If a parameter occurs only in the test of
 # an `if`, it is never trained, and no error tells you. Look for a `None`.
 
 # %% [markdown] slideshow={"slide_type": "slide"}
@@ -215,9 +215,9 @@ print(len(toposort(y.node)), "nodes for the 3 letters of yui")
 mg.draw(y)
 
 # %% [markdown]
-# Scroll it sideways. The same four operations come three times: look up a row of E (the symbol is `[ ]`), multiply the
-# state by W, add, and bend (tanh). Each time there is also a small leaf, the number of the letter. W is one node with
-# three arrows; on the way back its three gradients add, as in lesson 02.
+# The same four operations come three times: look up a row of E (the symbol is `[ ]`), multiply the state by W, add, and
+# bend (tanh). Each time there is also a small leaf, the number of the letter. W is one node with three arrows; on the
+# way back its three gradients add.
 #
 # How many nodes does the graph of *sopuruchukwu* have, with its 12 letters?
 
@@ -253,8 +253,8 @@ GraphView(y)
 # This is the loop of lesson 03. Ten names are ten graphs, of different lengths; their gradients add up in the
 # parameters, and then comes one step. (Adam is gradient descent that fits the length of the step to each parameter.)
 #
-# There are seven languages, so guessing blindly gets 20 of the 140 unseen names right. All that the network ever learns
-# about a letter is a number from 0 to 25. How many names will it get right? Say a number before you run the cell.
+# Guessing blindly gets 20 of the 140 unseen names right, and all that the network ever learns about a letter is a
+# number from 0 to 25. How many names will it get right? Say a number before you run the cell.
 
 # %%
 def train(network, epochs):
@@ -419,7 +419,7 @@ print(f"graphs that differ in more than their numbers: {len(set(sizes))}")
 # %% [markdown]
 # Seven hundred graphs, but only ten shapes, one for each length from 3 to 12. Suppose that you work out something for a
 # graph, such as an order or a plan. You lose it with the graph, and the next name of five letters starts from nothing.
-# Keep these two numbers in mind: lessons 09, 10 and 11 bring the 700 down to one, each in its own way.
+# Lessons 09, 10 and 11 bring the 700 down to one, each in its own way.
 
 # %% [markdown] folded=true slideshow={"slide_type": "skip"}
 # ### Further: overhead, timed and counted
@@ -530,7 +530,7 @@ print(len(operations(y)), "are in the graph of the result:", ", ".join(operation
 # %% [markdown] slideshow={"slide_type": "skip"}
 # ## What do you remember?
 #
-# Answer from memory, and lock each answer.
+# Answer from memory.
 
 # %% slideshow={"slide_type": "skip"}
 Quiz("08_a_graph_for_each_input")

@@ -2,7 +2,7 @@
 # jupyter:
 #   minigrad:
 #     title: The pieces of a scalar engine
-#     minutes: 40
+#     minutes: 30
 #     lesson: 01_what_a_graph_is
 #     concepts: [A1, A2, A3, A4, A5, A6]
 # ---
@@ -11,8 +11,8 @@
 # # 01 The pieces of a scalar engine
 #
 # `mg.Value` computes with numbers and remembers where they came from. Here you build its pieces yourself: a product
-# that remembers, an order to walk in, and the walk backwards; and last, a graph of your own. About 40 minutes, 10
-# points, in six parts.
+# that remembers, an order to walk in, and the walk backwards. Lesson 03 trains a network on what you write. About 30
+# minutes, in three parts; three more are optional. 10 points in all.
 #
 # Write where it says *Your code here*, or in place of the dots. Run that cell, then the `check` cell below it. `check`
 # says what came out, what is wrong with it, and where to look next. Check as often as you like. After some different
@@ -24,9 +24,9 @@ from minigrad.course import check, solution
 # %% [markdown]
 # ## What is given
 #
-# A node is a number, the nodes it was made from, and the slope towards each: how much the number moves for a small
-# nudge of that parent. A node without parents is a leaf. A sum is written out for you.
-
+# A `Node` has a number, `data`. Its `parents` are pairs: a node that it was made from, and the *slope* towards that
+# node, which says how much the number moves for a small nudge of the parent. A node without parents is a leaf. `add` is
+# written for you.
 
 # %% name="given"
 class Node:
@@ -38,21 +38,20 @@ class Node:
 def add(a, b):
     return Node(a.data + b.data, ((a, 1.0), (b, 1.0)))
 
-
 # %% [markdown]
 # ## 1. A product that remembers
 #
-# **2 points, 5 minutes.** Given two nodes, `multiply(a, b)` returns a new node. Its number is the product. Its parents
-# are `a` and `b`, in this order, each with its slope. Nudge a by 0.001 in a · b with b = 7: by how much does the
-# product move?
-
+# **2 points, 5 minutes.** Write `multiply(a, b)`. You get two nodes, and return a new one. Its number is the product.
+# Its parents are `a` and `b`, in this order, each with its slope.
+#
+# Example: `multiply(Node(2.0), Node(7.0)).data` is 14. For the slope towards `a`, ask yourself: if b is 7 and you nudge
+# a by 0.001, by how much does a · b move?
 
 # %% answer="product" points=2 minutes=5
 def multiply(a, b):
     ### BEGIN SOLUTION
     return Node(a.data * b.data, ((a, b.data), (b, a.data)))
     ### END SOLUTION
-
 
 # %%
 check("product")
@@ -91,7 +90,6 @@ parents_of(multiply(Node(3.0), Node(-2.0)), a, b)
 # The way back needs one slope towards each parent, and it is known the moment a node computes: for a product, each
 # slope is the other factor.
 
-
 # %% wrong="product"
 # Shows: Each factor is given its own value as its slope.
 # Hint: Nudge a in a · b by 0.001: the product moves by 0.001 times b. The slope towards one factor is the value of the
@@ -99,13 +97,11 @@ parents_of(multiply(Node(3.0), Node(-2.0)), a, b)
 def multiply(a, b):
     return Node(a.data * b.data, ((a, a.data), (b, b.data)))
 
-
 # %% wrong="product"
 # Shows: The slopes of a product are taken to be those of a sum.
 # Hint: In a sum, a nudge arrives as large as it was: slope 1. In a product it is multiplied by the other factor.
 def multiply(a, b):
     return Node(a.data * b.data, ((a, 1.0), (b, 1.0)))
-
 
 # %% wrong="product"
 # Shows: The number is right, and the node has forgotten where it came from: it is a leaf.
@@ -113,28 +109,22 @@ def multiply(a, b):
 def multiply(a, b):
     return Node(a.data * b.data)
 
-
 # %% wrong="product"
 # Shows: The parents are kept as numbers, and a number does not know where it came from.
 # Hint: Keep the nodes a and b themselves in the pairs, not a.data and b.data.
 def multiply(a, b):
     return Node(a.data * b.data, ((a.data, b.data), (b.data, a.data)))
 
-
 # %% [markdown]
 # ## 2. An order to walk in
 #
-# **3 points, 10 minutes.** `order(y)` is a list of y and everything it came from: each node once, and each after all of
-# its parents. There may be several such orders, and any will do. The graph below is a diamond: `t` is used twice.
+# **3 points, 10 minutes.** Write `order(y)`. You get a node, and return a list of y and of everything it came from.
+# Each node is in the list once, and after all of its parents. If several such orders exist, any of them will do.
 #
-# <pre>
-#         ┌─→ u ─┐
-# x ─→ t ─┤      ├─→ y
-#         └─→ v ─┘
-# </pre>
+# Example: with `t = add(x, x)`, `u = multiply(t, x)` and `y = add(u, t)`, the list is `[x, t, u, y]`.
 #
-# Your function must also finish on a chain of forty diamonds. A set of the nodes already seen helps.
-
+# Your function must also finish for a `y` that was doubled forty times: `y = add(y, y)`, and so on. A set of the nodes
+# already seen helps.
 
 # %% answer="order" points=3 minutes=10
 def order(y):
@@ -152,13 +142,11 @@ def order(y):
     return placed
     ### END SOLUTION
 
-
 # %%
 check("order")
 
-
 # %% probes="order"
-def diamonds(n, x):
+def doublings(n, x):
     y = Node(x)
     for _ in range(n):
         y = add(y, y)
@@ -173,7 +161,7 @@ def lopsided():
 
 def describe_order(y):
     """For each node of the order: its last place there, and its parents' places."""
-    placed = order(y)
+    placed = list(order(y))
     where = {id(node): i for i, node in enumerate(placed)}
     return [[where[id(node)], [where.get(id(p)) for p, _ in node.parents]] for node in placed]
 
@@ -187,7 +175,7 @@ def describe_order(places):
 
 def twins():
     """Two graphs of equal numbers, and their sum: equal numbers are not the same node."""
-    return add(diamonds(2, 1.0), diamonds(2, 1.0))
+    return add(doublings(2, 1.0), doublings(2, 1.0))
 
 
 def chain(n):
@@ -199,7 +187,7 @@ def chain(n):
 
 def twice_the_same_graph():
     y = lopsided()
-    return [len(order(y)), len(order(y))]
+    return [len(list(order(y))), len(list(order(y)))]
 
 
 # Hint: A leaf alone: `order(y)` should be a list with y in it.
@@ -207,14 +195,14 @@ describe_order(Node(5.0))
 # Hint: A sum of two leaves: three nodes, the leaves first and y last.
 describe_order(add(Node(1.0), Node(2.0)))
 # Hint: In y = x + x one node is used twice, and it should be in the list once.
-describe_order(diamonds(1, 3.0))
+describe_order(doublings(1, 3.0))
 # Hint: In x + (x + (x + x)) x is met early and needed late. Place each node when all its parents are placed: after the
 # walk to them, not before.
 describe_order(lopsided())
 # Hint: Equal numbers are not the same node. Remember the nodes themselves, not their numbers.
 describe_order(twins())
 # Hint: Zeros are numbers like any others: no node may be left out because its number is 0 or equal to another.
-describe_order(add(diamonds(3, 0.0), Node(0.0)))
+describe_order(add(doublings(3, 0.0), Node(0.0)))
 # Hint: In a chain of 250 sums every node should be in the list, from the first leaf to y.
 describe_order(chain(250))
 # Hint: A second call on the same graph should give the same list. What did the first call leave behind: a set that is
@@ -222,7 +210,7 @@ describe_order(chain(250))
 twice_the_same_graph()
 # Hint: Forty doublings are 41 nodes, but 2 to the power 40 paths. Ask whether a node was seen before you walk to its
 # parents.
-describe_order(diamonds(40, 3.0))
+describe_order(doublings(40, 3.0))
 
 # %% [markdown] hints="order"
 # 1. To place a node, first place its parents. That is a function that calls itself.
@@ -233,9 +221,8 @@ describe_order(diamonds(40, 3.0))
 # A walk that remembers what it has seen follows each arrow once, however many paths there are; such a list is called
 # a topological order.
 
-
 # %% wrong="order" misconception="M9"
-# Shows: Every path is walked, not every node: a node that is used twice is placed twice, and forty diamonds have 2 to
+# Shows: Every path is walked, not every node: a node that is used twice is placed twice, and forty doublings have 2 to
 # the power 40 paths.
 # Hint: Many believe that recursion without an order is only slower. Here it never ends; and a walk back over this list
 # would be wrong, too. Keep a set of the nodes already seen, and return at once when you come to one of them again.
@@ -245,11 +232,11 @@ def order(y):
         placed += order(parent)
     return placed + [y]
 
-
 # %% wrong="order"
-# Shows: Each node is placed once, and yet every path is walked: forty diamonds have 2 to the power 40 of them. It would
-# end, some day.
-# Hint: Only after the walk to its parents do you ask whether a node was seen. Ask first, and return at once if it was.
+# Shows: Each node is placed once, and yet every path is walked: forty doublings have 2 to the power 40 of them. It
+# would end, some day.
+# Hint: Only after the walk to its parents do you ask whether a node was seen. Ask first, and
+# return at once if it was.
 def order(y):
     placed = []
 
@@ -261,7 +248,6 @@ def order(y):
 
     visit(y)
     return placed
-
 
 # %% wrong="order"
 # Shows: The list runs from the result to the leaves: each node stands before its parents.
@@ -278,7 +264,6 @@ def order(y):
 
     visit(y)
     return placed[::-1]
-
 
 # %% wrong="order"
 # Shows: A node is placed when it is first met, before its parents, and turning the list round does not repair that
@@ -297,7 +282,6 @@ def order(y):
     visit(y)
     return placed[::-1]
 
-
 # %% wrong="order"
 # Shows: The first call is right, and a second one on the same graph finds nothing: it still has the set of the first.
 # Hint: A default such as `seen=set()` is made once, when the function is defined. Make the set inside `order`, so that
@@ -310,7 +294,6 @@ def order(y, seen=set()):  # noqa: B006
     for parent, _ in y.parents:
         placed += order(parent, seen)
     return placed + [y]
-
 
 # %% wrong="order"
 # Shows: Nodes are told apart by their numbers, and two nodes may have the same number: one of them is left out.
@@ -328,7 +311,6 @@ def order(y):
     visit(y)
     return placed
 
-
 # %% wrong="order"
 # Shows: The walk stops after a number of steps, and a long chain goes further: its beginning is missing.
 # Hint: No number of steps is enough for all graphs. What ends the walk is a leaf, which has no parents.
@@ -345,82 +327,25 @@ def order(y):
     visit(y)
     return placed
 
-
 # %% wrong="order"
 # Shows: Only the result and its own parents are there; what those were made from is missing.
 # Hint: A parent has parents too: the function has to call itself for each of them.
 def order(y):
     return [*dict.fromkeys(parent for parent, _ in y.parents), y]
 
-
 # %% [markdown]
-# ## 3. How much an order saves
+# ## 3. The walk backwards
 #
-# **1 point, 4 minutes.** Begin with `y = x`, and write `y = add(y, y)` ten times. A walk from y back to x *without* a
-# memory follows every path there is. How often does it come to x? Write the number down as `times_at_x`. And how many
-# nodes are there in all, x and y included? Write that down as `nodes`.
-
-# %% answer="visits" points=1 minutes=4
-### BEGIN SOLUTION
-times_at_x = 2**10
-nodes = 11
-### END SOLUTION
-
-# %%
-check("visits")
-
-# %% probes="visits"
-# Hint: `times_at_x`: each of the ten steps offers two ways to the node before it, so the ways multiply.
-times_at_x
-# Hint: `nodes`: each call of `add` makes one node, and x is a node, too.
-nodes
-
-# %% [markdown] hints="visits"
-# 1. Draw three of them. How many ways lead from the last one back to x?
-# 2. Each node offers two ways to the one before it; the ways multiply. Each `add` makes one node.
-
-# %% [markdown] shows="visits"
-# Paths double at each step while nodes grow by one: after forty steps a walk without a memory would come to x more
-# than 10¹² times.
-
-# %% wrong="visits"
-# Shows: Twenty is the number of edges. The walk goes along an edge again each time it comes to the node above.
-# Hint: Two ways from the last node, and from each of their ends two more: the ways multiply, they do not add.
-times_at_x = 20
-nodes = 11
-
-# %% wrong="visits"
-# Shows: Ten is how often `add` was called. Without a memory, the walk does not know that it has been somewhere.
-# Hint: Draw two diamonds and count the paths from top to bottom with a pencil. Then three.
-times_at_x = 10
-nodes = 11
-
-# %% wrong="visits"
-# Shows: 2047 is the number of visits to all nodes together.
-# Hint: The question is about visits to x alone: each of the ten steps doubles the ways.
-times_at_x = 2047
-nodes = 11
-
-# %% wrong="visits"
-# Shows: The paths are right. The ten sums are ten nodes, and x is a node as well.
-# Hint: Count the leaf too.
-times_at_x = 1024
-nodes = 10
-
-# %% wrong="visits"
-# Shows: Each diamond is drawn with two nodes in its middle; but `add(y, y)` makes one node, with two edges to the
-# same y.
-# Hint: Count the calls of Node, one for the leaf and one for each sum.
-times_at_x = 1024
-nodes = 21
-
-# %% [markdown]
-# ## 4. The walk backwards
+# **2 points, 12 minutes.** Write `gradients(y)`. You get a node, and return a dictionary. Its keys are all nodes in
+# `order(y)`. The value of a node says how much y moves for a small nudge of that node: its *gradient*.
 #
-# **2 points, 12 minutes.** `gradients(y)` is a dictionary: node → how much y moves for a small nudge of that node.
-# Start from y, which moves by 1 for a nudge of 1. Go through `order(y)` from its end. At each node, every parent gets
-# the node's gradient times the slope towards that parent. A node that is used twice gets its gradient in two pieces.
-
+# - y moves by 1 for a nudge of 1 of itself, so its gradient is 1.
+# - Go through `order(y)` from its end to its start.
+# - At each node, every parent gets the gradient of the node times the slope towards that parent.
+# - A parent may get several such pieces. Its gradient is their sum.
+#
+# Example: for `y = multiply(a, b)` with the numbers 2 and 7, the gradients are 1 for y, 7 for a and 2 for b. (Lesson 02
+# explains why this works. You can write it now.)
 
 # %% answer="gradients" points=2 minutes=12
 def gradients(y):
@@ -433,10 +358,8 @@ def gradients(y):
     return grad
     ### END SOLUTION
 
-
 # %%
 check("gradients")
-
 
 # %% probes="gradients"
 def product(a, b):
@@ -492,7 +415,6 @@ towards(tall, x, w)
 # These few lines are backpropagation: one visit to each node gives the gradients of all leaves, so a million leaves
 # take one walk and not a million.
 
-
 # %% wrong="gradients" misconception="M1"
 # Shows: A node that is used twice keeps only the last of its two pieces: it was written with `=`, and not added.
 # Hint: It is easy to believe that a gradient may be written with = because there is one for each node. But one piece
@@ -504,7 +426,6 @@ def gradients(y):
             grad[parent] = grad[node] * slope
     return grad
 
-
 # %% wrong="gradients"
 # Shows: Every gradient is 0: nothing was put in at the start, and nothing times any slope is nothing.
 # Hint: y moves by 1 for a nudge of 1 of itself. Set grad[y] = 1.0 before the walk.
@@ -514,7 +435,6 @@ def gradients(y):
         for parent, slope in node.parents:
             grad[parent] += grad[node] * slope
     return grad
-
 
 # %% wrong="gradients"
 # Shows: Only the slope is passed on. The chain rule multiplies it by the gradient that has arrived so far.
@@ -527,7 +447,6 @@ def gradients(y):
             grad[parent] += slope
     return grad
 
-
 # %% wrong="gradients"
 # Shows: The walk goes from the leaves to y: the nodes pass on what they have not received yet.
 # Hint: Go through reversed(order(y)): y first, and the leaves last.
@@ -538,7 +457,6 @@ def gradients(y):
         for parent, slope in node.parents:
             grad[parent] += grad[node] * slope
     return grad
-
 
 # %% wrong="gradients"
 # Shows: A node passes its gradient on each time a piece arrives, and so passes the earlier pieces on again.
@@ -555,12 +473,80 @@ def gradients(y):
     pass_on(y)
     return grad
 
+# %% [markdown] folded=true
+# ## More
+#
+# The parts below are optional when you work alone: the exercise is done without them. They count when your course
+# grades them.
 
 # %% [markdown]
-# ## 5. What a zero says
+# ### 4. How much an order saves
 #
-# **1 point, 3 minutes.** You build `y = x * x` from `x = mg.Value(3.0)`, run nothing else, and look at `x.grad`. It
-# is 0. What does that say? Set `zero_says` to one letter, as text.
+# **1 point, 4 minutes.** Begin with `y = x`, and write `y = add(y, y)` ten times. A walk from y back to x *without* a
+# memory follows every path.
+#
+# - `times_at_x`: how often does that walk come to x?
+# - `nodes`: how many nodes does the graph have, x and y included?
+
+# %% answer="visits" points=1 minutes=4
+### BEGIN SOLUTION
+times_at_x = 2**10
+nodes = 11
+### END SOLUTION
+
+# %%
+check("visits")
+
+# %% probes="visits"
+# Hint: `times_at_x`: each of the ten steps offers two ways to the node before it, so the ways multiply.
+times_at_x
+# Hint: `nodes`: each call of `add` makes one node, and x is a node, too.
+nodes
+
+# %% [markdown] hints="visits"
+# 1. Draw three of them. How many ways lead from the last one back to x?
+# 2. Each node offers two ways to the one before it; the ways multiply. Each `add` makes one node.
+
+# %% [markdown] shows="visits"
+# Paths double at each step while nodes grow by one: after forty steps a walk without a memory would come to x more
+# than 10¹² times.
+
+# %% wrong="visits"
+# Shows: Twenty is the number of edges. The walk goes along an edge again each time it comes to the node above.
+# Hint: Two ways from the last node, and from each of their ends two more: the ways multiply, they do not add.
+times_at_x = 20
+nodes = 11
+
+# %% wrong="visits"
+# Shows: Ten is how often `add` was called. Without a memory, the walk does not know that it has been somewhere.
+# Hint: Draw two doublings and count the paths from top to bottom with a pencil. Then three.
+times_at_x = 10
+nodes = 11
+
+# %% wrong="visits"
+# Shows: 2047 is the number of visits to all nodes together.
+# Hint: The question is about visits to x alone: each of the ten steps doubles the ways.
+times_at_x = 2047
+nodes = 11
+
+# %% wrong="visits"
+# Shows: The paths are right. The ten sums are ten nodes, and x is a node as well.
+# Hint: Count the leaf too.
+times_at_x = 1024
+nodes = 10
+
+# %% wrong="visits"
+# Shows: Each doubling is drawn as two nodes; but `add(y, y)` makes one node, with two edges to the
+# same y.
+# Hint: Count the calls of Node, one for the leaf and one for each sum.
+times_at_x = 1024
+nodes = 21
+
+# %% [markdown]
+# ### 5. What a zero says
+#
+# **1 point, 3 minutes.** You build `y = x * x` from `x = mg.Value(3.0)`. You run nothing else, and look at `x.grad`: it
+# is 0. What does that say? Set `zero_says` to one small letter in quotation marks.
 #
 # - **a** x has no influence on y
 # - **b** no backward pass has arrived at x yet
@@ -604,23 +590,21 @@ zero_says = "c"
 zero_says = "d"
 
 # %% [markdown]
-# ## 6. A graph of your own
+# ### 6. A graph of your own
 #
-# **1 point, 6 minutes.** Invent a formula. `mine(a, b)` gets two leaves and gives back a Node, built with `add` and
-# with `subtract`, which is in the next cell. The formula is up to you, but its graph must have these four properties:
+# **1 point, 6 minutes.** Write `mine(a, b)`. You get two leaves, and return a Node that you build with `add`, and with
+# `subtract` of the next cell. The formula is up to you, but its graph must have these four properties:
 #
 # - its leaves are `a` and `b`, both of them, and no other;
-# - drawn with the operations written *on the edges*, it has exactly eight symbols;
+# - it has exactly eight arrows; drawn with the operations *on the edges*, these are eight symbols;
 # - a node that is *not* a leaf is used twice: two arrows leave it;
 # - nothing is written twice: no two nodes are the same operation on the same parents.
 #
 # Draw it on paper first.
 
-
 # %% name="subtract"
 def subtract(a, b):
     return Node(a.data - b.data, ((a, 1.0), (b, -1.0)))
-
 
 # %% answer="eight_signs" points=1 minutes=6
 def mine(a, b):
@@ -629,10 +613,8 @@ def mine(a, b):
     return subtract(add(t, a), add(t, b))
     ### END SOLUTION
 
-
 # %%
 check("eight_signs")
-
 
 # %% probes="eight_signs"
 def graph_of(*numbers):
@@ -684,13 +666,13 @@ def made_of_sums_and_differences(graph):
     return all(fits(*row) for row in rows if row[1])
 
 
-# Hint: The properties are listed by name. Count the arrows of your graph: each operation has two, and each bears its
-# sign.
+# Hint: Each node's number should be the sum or the difference of its parents' numbers: use `add` and `subtract` only.
+made_of_sums_and_differences(2.0, -3.5)
+# Hint: The properties are listed by name. Count the arrows of your graph: each operation has two, and each has
+# its symbol.
 properties(2.0, -3.5)
 # Hint: The graph should have the same shape for all numbers a and b.
 properties(0.5, 4.0)
-# Hint: Each node's number should be the sum or the difference of its parents' numbers: use `add` and `subtract` only.
-made_of_sums_and_differences(2.0, -3.5)
 
 # %% [markdown] hints="eight_signs"
 # 1. Each of your operations has two operands. With operations on the edges, how often is each symbol written? How many
@@ -702,7 +684,6 @@ made_of_sums_and_differences(2.0, -3.5)
 # A graph says more than its formula: it also says which results are shared, and each further use of a node is one
 # more arrow.
 
-
 # %% wrong="eight_signs"
 # Shows: There are eight operations, and so sixteen symbols: on the edges each symbol is written once for each operand.
 # Hint: Count arrows, not operations. A sum of two has two edges, and its + stands on both.
@@ -713,20 +694,17 @@ def mine(a, b):
         u = add(u, leaf)
     return u
 
-
 # %% wrong="eight_signs"
 # Shows: Only leaves are used twice. Every node between them and the output has one arrow leaving it.
 # Hint: Keep an intermediate result under a name, and use that name in two places.
 def mine(a, b):
     return add(subtract(add(subtract(a, b), a), b), a)
 
-
 # %% wrong="eight_signs"
 # Shows: An operation is written twice, and so there are two nodes for it, each with one arrow leaving it.
 # Hint: The graph knows objects, not formulas. Compute it once, give it a name, and use the name twice.
 def mine(a, b):
     return add(add(subtract(a, b), subtract(a, b)), a)
-
 
 # %% wrong="eight_signs"
 # Shows: There is a leaf that nobody gave: a number made into a Node of its own.
@@ -735,7 +713,6 @@ def mine(a, b):
     t = subtract(a, b)
     return add(subtract(add(t, Node(2.0)), t), b)
 
-
 # %% wrong="eight_signs"
 # Shows: The graph is too small: two operations, four symbols.
 # Hint: Each operation has two edges, so it takes four of them. You may use t once more.
@@ -743,12 +720,10 @@ def mine(a, b):
     t = subtract(a, b)
     return add(t, t)
 
-
 # %% [markdown]
 # ## What you have now
 #
-# A node with parents and slopes, an order, and a few lines that differentiate anything built from them. Compare it with
-# `minigrad/scalar/value.py`, which does the same with more operations, and with a walk that does not call itself, so
-# that a chain of 100,000 nodes does not run into Python's recursion limit.
+# A few lines that differentiate anything built from such nodes. Compare them with `minigrad/scalar/value.py`, which
+# does the same for more operations, and with a walk that does not call itself.
 #
 # **Next**: [02 The chain rule, backwards](../lessons/02_chain_rule_backwards.ipynb).

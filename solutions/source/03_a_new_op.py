@@ -2,7 +2,7 @@
 # jupyter:
 #   minigrad:
 #     title: A new op
-#     minutes: 40
+#     minutes: 30
 #     lesson: 03_train_a_network
 #     concepts: [A1, A5, A7, A9]
 # ---
@@ -10,9 +10,9 @@
 # %% [markdown]
 # # 03 A new op
 #
-# An op states its mathematics once: how to compute its result, and its derivative. The engine derives everything else
-# from that. You write three ops as if it did not have them, and then one of your own. The judge is `mg.laws`, which
-# tests the engine's own ops: it nudges, and compares. About 40 minutes, 10 points, in four parts.
+# An op states its mathematics once: how to compute its result, and its slope. The engine derives everything else from
+# that. Here you write ops of your own. The judge is `mg.laws`, which also tests the engine's own ops: it nudges, and
+# compares. About 30 minutes, in three parts; one more is optional. 10 points in all.
 #
 # Write where it says *Your code here*, or in place of the dots. Run that cell, then the `check` cell below it. `check`
 # says what came out, what is wrong with it, and where to look next. Check as often as you like. After some different
@@ -29,10 +29,11 @@ from minigrad.ops.reduce import Reduction
 # %% [markdown]
 # ## What is given
 #
-# Here is one of the engine's ops, written out under another name. `forward` computes with `xp`, which is NumPy here
-# and could be another array library; so it is `xp.tanh`, and not `np.tanh` or `math.tanh`. `partials` gets tensors,
-# the result first, and gives a *tuple*, one slope for each operand. `x.apply(op)` applies an op to a tensor.
-
+# The next cell has one of the engine's ops under another name.
+#
+# - `forward(self, xp, x)` computes the result. `xp` is NumPy here, so write `xp.tanh` and not `math.tanh`.
+# - `partials(self, y, x)` gets tensors, the result `y` first. It returns a *tuple* with one slope for each operand.
+# - `x.apply(op)` applies an op to a tensor.
 
 # %% name="given"
 class MyTanh(Elementwise):
@@ -51,11 +52,14 @@ mg.tensor([0.0, 1.0]).apply(MyTanh())
 # %% [markdown]
 # ## 1. A soft corner
 #
-# **2 points, 8 minutes.** `Softplus(beta)` is y = ln(1 + e^(βx)) / β: like relu, with the corner at 0 rounded off, and
-# less so the larger β is. Its slope is e^(βx) / (1 + e^(βx)). Write `forward` and `partials`; β is `self.beta`:
-# `@dataclass` writes the `__init__` that keeps it there. A tensor has `x.exp()`, `x.log()` and `x.sigmoid()`, which is
-# 1 / (1 + e^(-x)).
-
+# **2 points, 8 minutes.** Write `forward` and `partials` of `Softplus`. It is y = ln(1 + e^(βx)) / β, a relu with
+# a rounded corner. Its slope is e^(βx) / (1 + e^(βx)).
+#
+# - β is `self.beta`. (`@dataclass` writes the `__init__` that stores it.)
+# - In `forward`, x is an array: use `xp.exp` and `xp.log`.
+# - In `partials`, x is a tensor: use `x.exp()`, `x.log()` or `x.sigmoid()`, which is 1 / (1 + e^(−x)).
+#
+# Example: `Softplus(1.0)` at x = 0 gives ln 2, and its slope there is 0.5.
 
 # %% answer="softplus" points=2 minutes=8
 @dataclass(frozen=True)
@@ -73,7 +77,6 @@ class Softplus(Elementwise):
         ### BEGIN SOLUTION
         return ((self.beta * x).sigmoid(),)
         ### END SOLUTION
-
 
 # %%
 check("softplus")
@@ -159,7 +162,6 @@ forward_asks_xp()
 # A value and a slope are all that the engine must be told of an elementwise op: graphs, drawings and both passes
 # follow from them.
 
-
 # %% wrong="softplus"
 # Shows: The slope is that of another function: 1 − y² belongs to tanh.
 # Hint: Differentiate ln(1 + e^(βx)) / β: the outer logarithm gives 1 / (1 + e^(βx)), the inside β e^(βx), and the β's
@@ -174,7 +176,6 @@ class Softplus(Elementwise):
     def partials(self, y, x):
         return (1 - y * y,)
 
-
 # %% wrong="softplus"
 # Shows: The slope is right for β = 1 only: inside it, x is not multiplied by β.
 # Hint: It is the sigmoid of βx, not of x.
@@ -187,7 +188,6 @@ class Softplus(Elementwise):
 
     def partials(self, y, x):
         return (x.sigmoid(),)
-
 
 # %% wrong="softplus"
 # Shows: The chain rule brings a factor β from the inside, and the division by β was forgotten: the slope is β times too
@@ -203,7 +203,6 @@ class Softplus(Elementwise):
     def partials(self, y, x):
         return (self.beta * (self.beta * x).sigmoid(),)
 
-
 # %% wrong="softplus"
 # Shows: The value is not divided by β. The slope that was asked for belongs to the function that is.
 # Hint: Look at forward again: ln(1 + e^(βx)), and then / β.
@@ -217,7 +216,6 @@ class Softplus(Elementwise):
     def partials(self, y, x):
         return ((self.beta * x).sigmoid(),)
 
-
 # %% wrong="softplus"
 # Shows: `partials` returned a tensor, and not a tuple with a tensor in it.
 # Hint: One slope per operand, in a tuple: for one operand, write the comma, `return (slope,)`.
@@ -230,7 +228,6 @@ class Softplus(Elementwise):
 
     def partials(self, y, x):
         return (self.beta * x).sigmoid()
-
 
 # %% wrong="softplus"
 # Shows: The numbers are right, and `forward` is tied to NumPy: it does not use the library that it is handed.
@@ -247,7 +244,6 @@ class Softplus(Elementwise):
     def partials(self, y, x):
         return ((self.beta * x).sigmoid(),)
 
-
 # %% wrong="softplus"
 # Shows: `partials` computes with NumPy's functions, and gets tensors, which those do not take.
 # Hint: A function of a tensor is its method: `(self.beta * x).exp()`, and not `np.exp(self.beta * x)`.
@@ -263,17 +259,20 @@ class Softplus(Elementwise):
 
         return (np.exp(self.beta * x) / (1 + np.exp(self.beta * x)),)
 
-
 # %% [markdown]
 # ## 2. Many into one
 #
-# **3 points, 12 minutes.** `SumOfSquares(axes)` is y = Σ x², over the given axes. A `Reduction` knows the shape of its
-# result. Write `forward`, and `vjp`: from `gy`, the gradient that arrives at y, to a tuple with the gradient of x,
-# which has the shape of x. The arriving gradient is smaller than x: `self.spread(gy, x)` gives it back its reduced
-# axes, of length 1, so that it multiplies with x. `jvp`, which says how the result moves when x moves by `dx`, is
-# written out for you. There, a tensor is summed by `.sum(self.axes, self.keepdims)`; in `forward` it is `xp.sum(...,
-# axis=self.axes, keepdims=self.keepdims)`: arrays want the names.
-
+# **3 points, 12 minutes.** `SumOfSquares(axes)` is y = Σ x², added up over these axes. Write two methods:
+#
+# - `forward(self, xp, x)` gets an array and returns the sums: `xp.sum(..., axis=self.axes, keepdims=self.keepdims)`.
+# - `vjp(self, gy, y, x)` gets the gradient `gy` that arrives at y. It returns a tuple with the gradient of x, which has
+#   the shape of x.
+#
+# `gy` has fewer axes than x. `self.spread(gy, x)` puts the missing axes back, with length 1, so that you can multiply
+# with x. (`jvp` is written for you.)
+#
+# Example: `SumOfSquares((1,))` of [[1, 2], [3, 4]] is [5, 25]. If [1, 100] arrives, the gradient of x is
+# [[2, 4], [600, 800]].
 
 # %% answer="squares" points=3 minutes=12
 @dataclass(frozen=True)
@@ -292,7 +291,6 @@ class SumOfSquares(Reduction):
         ### BEGIN SOLUTION
         return (2 * x * self.spread(gy, x),)
         ### END SOLUTION
-
 
 # %%
 check("squares")
@@ -360,7 +358,6 @@ keepdims_is_taken_for_a_dtype()
 # What is summed on the way forward is spread on the way back: each element gets the gradient of its sum, times its
 # own slope.
 
-
 # %% wrong="squares"
 # Shows: The gradient that arrives is multiplied as it is, in the wrong shape: it ran along the wrong axis, or did not
 # fit.
@@ -376,7 +373,6 @@ class SumOfSquares(Reduction):
     def vjp(self, gy, y, x):
         return (2 * x * gy,)
 
-
 # %% wrong="squares"
 # Shows: The slope is given, and what arrived is ignored: the gradient is right only where 1 arrives.
 # Hint: y is not always the end. Multiply by the gradient that arrives, `self.spread(gy, x)`.
@@ -390,7 +386,6 @@ class SumOfSquares(Reduction):
 
     def vjp(self, gy, y, x):
         return (2 * x,)
-
 
 # %% wrong="squares"
 # Shows: The gradient is half of what it should be: the 2 of 2x is missing.
@@ -406,7 +401,6 @@ class SumOfSquares(Reduction):
     def vjp(self, gy, y, x):
         return (x * self.spread(gy, x),)
 
-
 # %% wrong="squares"
 # Shows: The gradient is that of a plain sum: it is spread over the elements, and their squares were forgotten.
 # Hint: In a sum each element counts once; here a nudge of x counts 2x times. Multiply by that.
@@ -420,7 +414,6 @@ class SumOfSquares(Reduction):
 
     def vjp(self, gy, y, x):
         return (self.spread(gy, x).broadcast_to(x.shape),)
-
 
 # %% wrong="squares"
 # Shows: `forward` sums as `jvp` does, without names, and the second thing that an array's sum takes is a dtype.
@@ -436,7 +429,6 @@ class SumOfSquares(Reduction):
     def vjp(self, gy, y, x):
         return (2 * x * self.spread(gy, x),)
 
-
 # %% wrong="squares"
 # Shows: `forward` leaves keepdims out: where the reduced axes are to stay, with length 1, they go.
 # Hint: Hand on what the op was made with: xp.sum(..., axis=self.axes, keepdims=self.keepdims).
@@ -450,7 +442,6 @@ class SumOfSquares(Reduction):
 
     def vjp(self, gy, y, x):
         return (2 * x * self.spread(gy, x),)
-
 
 # %% wrong="squares"
 # Shows: `vjp` returned a tensor, and not a tuple with a tensor in it.
@@ -466,203 +457,16 @@ class SumOfSquares(Reduction):
     def vjp(self, gy, y, x):
         return 2 * x * self.spread(gy, x)
 
-
 # %% [markdown]
-# ## 3. The way back of a running total
+# ## 3. One of your own
 #
-# **3 points, 12 minutes.** `RunningTotal()` takes a row (x₁, x₂, x₃, …) to (x₁, x₁ + x₂, x₁ + x₂ + x₃, …). It is
-# linear: only moves and sums. So its derivative is itself, and backward is its *adjoint*: where an arrow went from xᵢ
-# to yⱼ, one goes from the gradient of yⱼ to that of xᵢ. Write three things, for rows, that is, for arrays with one
-# axis:
+# **2 points, 8 minutes.** Write `MyOp`, an elementwise op of one operand that the engine does not have:
 #
-# - `infer(x)`: from the spec of x (its shape, dtype and device, without the numbers) to the spec of the result. `x` as
-#   it is, or `x.with_shape(...)`.
-# - `forward(xp, x)`: `xp.cumsum(x)` is what you need.
-# - `adjoint(gy, x)`: a tensor, not a tuple. Into which totals does x₁ go? And the last x? `gy[::-1]` turns a tensor
-#   round, and `gy.apply(self)` is its running total.
-
-
-# %% answer="running_total" points=3 minutes=12
-class RunningTotal(Linear):
-    """yⱼ = x₁ + … + xⱼ"""
-
-    def infer(self, x):
-        ### BEGIN SOLUTION
-        return x
-        ### END SOLUTION
-
-    def forward(self, xp, x):
-        ### BEGIN SOLUTION
-        return xp.cumsum(x)
-        ### END SOLUTION
-
-    def adjoint(self, gy, x):
-        ### BEGIN SOLUTION
-        return gy[::-1].apply(self)[::-1]
-        ### END SOLUTION
-
-
-# %%
-check("running_total")
-
-# %% probes="running_total"
-import minigrad as mg
-from minigrad.saving import evidence
-
-
-def gradient(numbers, gy):
-    x = mg.tensor(numbers, requires_grad=True)
-    x.apply(RunningTotal()).backward(gy)
-    return x.grad.numpy()
-
-
-def laws(op, *shapes):
-    return evidence.sent_op(op, *shapes)
-
-
-@referee
-def laws(sent, _, *shapes):
-    evidence.obeys(sent, *shapes)
-
-
-def what_adjoint_gives():
-    return type(RunningTotal().adjoint(mg.tensor([1.0, 2.0]), mg.tensor([5.0, 5.0]))).__name__
-
-
-# Hint: `forward`: the running total of the row.
-mg.tensor([1.0, 2.0, 3.0]).apply(RunningTotal()).numpy()
-# Hint: `infer`: the result has as many elements as x.
-mg.tensor([1.0, 2.0, 3.0]).apply(RunningTotal()).shape
-# Hint: `adjoint`: only the first total is asked, and only x₁ went into it.
-gradient([5.0, 5.0, 5.0], [1.0, 0.0, 0.0])
-# Hint: `adjoint`: only the last total is asked, and every x went into it.
-gradient([5.0, 5.0, 5.0], [0.0, 0.0, 1.0])
-# Hint: `adjoint`: xᵢ went into the totals from its own place to the end. Add what arrives at these.
-gradient([1.0, 2.0, 3.0], [1.0, 10.0, 100.0])
-gradient([3.0, 1.0, 4.0, 1.0, 5.0, 9.0], [1.0, -1.0, 2.0, 0.5, -2.0, 3.0])
-# Hint: `mg.laws` compares `infer`, `forward` and `adjoint`. Its message says which law is broken.
-laws(RunningTotal(), (4,))
-# Hint: `adjoint` should return one tensor, not a tuple.
-what_adjoint_gives()
-
-# %% [markdown] hints="running_total"
-# 1. The result has as many elements as x, of the same dtype: `infer` returns x as it is.
-# 2. x₁ goes into every total, so it gets the sum of the whole of gy. The last x goes into the last total only. What
-# each gets is the sum of gy from its own place to the end.
-# 3. A sum from here to the end is a running total from the other side: turn round, apply, turn round again.
-
-# %% [markdown] shows="running_total"
-# The way back of a linear op follows the same arrows, turned round: each input collects from every output that it went
-# into, and nothing has to be kept.
-
-
-# %% wrong="running_total"
-# Shows: The gradient goes through the same map once more. But backward the arrows are reversed: a total gives to the
-# x's before it, not to those after it.
-# Hint: x₁ goes into all totals: what must it get for gy = (1, 10, 100)? Your rule gives it 1.
-class RunningTotal(Linear):
-    def infer(self, x):
-        return x
-
-    def forward(self, xp, x):
-        return xp.cumsum(x)
-
-    def adjoint(self, gy, x):
-        return gy.apply(self)
-
-
-# %% wrong="running_total"
-# Shows: The gradient is passed on as it is, as if each x went only into the total at its own place.
-# Hint: Draw the arrows for three elements: x₁ has three, x₂ two, x₃ one. What they bring is added.
-class RunningTotal(Linear):
-    def infer(self, x):
-        return x
-
-    def forward(self, xp, x):
-        return xp.cumsum(x)
-
-    def adjoint(self, gy, x):
-        return gy
-
-
-# %% wrong="running_total"
-# Shows: The sums are right, and stand in the opposite order: the last x got what belongs to the first.
-# Hint: You turned gy round to sum from its end. Turn the result back.
-class RunningTotal(Linear):
-    def infer(self, x):
-        return x
-
-    def forward(self, xp, x):
-        return xp.cumsum(x)
-
-    def adjoint(self, gy, x):
-        return gy[::-1].apply(self)
-
-
-# %% wrong="running_total"
-# Shows: Every x got the sum of the whole of gy, as if each went into all totals.
-# Hint: The last x is in the last total only. From which place on does xᵢ take part?
-class RunningTotal(Linear):
-    def infer(self, x):
-        return x
-
-    def forward(self, xp, x):
-        return xp.cumsum(x)
-
-    def adjoint(self, gy, x):
-        return gy.sum().broadcast_to(x.shape)
-
-
-# %% wrong="running_total"
-# Shows: `infer` says that the result is one number, as for a sum. A running total has as many numbers as x.
-# Hint: infer returns the spec of the result: the same as that of x, so return x.
-class RunningTotal(Linear):
-    def infer(self, x):
-        return x.with_shape(())
-
-    def forward(self, xp, x):
-        return xp.cumsum(x)
-
-    def adjoint(self, gy, x):
-        return gy[::-1].apply(self)[::-1]
-
-
-# %% wrong="running_total"
-# Shows: `infer` returned a shape. A spec is more: shape, dtype and device.
-# Hint: x is a spec already, and that of the result is the same: return x, not x.shape.
-class RunningTotal(Linear):
-    def infer(self, x):
-        return x.shape
-
-    def forward(self, xp, x):
-        return xp.cumsum(x)
-
-    def adjoint(self, gy, x):
-        return gy[::-1].apply(self)[::-1]
-
-
-# %% wrong="running_total"
-# Shows: `adjoint` returned a tuple. `vjp` and `partials` do; a linear op has one operand, and its adjoint one tensor.
-# Hint: Return the tensor itself, without the comma or the brackets around it.
-class RunningTotal(Linear):
-    def infer(self, x):
-        return x
-
-    def forward(self, xp, x):
-        return xp.cumsum(x)
-
-    def adjoint(self, gy, x):
-        return (gy[::-1].apply(self)[::-1],)
-
-
-# %% [markdown]
-# ## 4. One of your own
+# - it obeys the laws for numbers between 0.5 and 2;
+# - it is not a straight line, whose slope is the same everywhere;
+# - it is not a power of x, because the engine has those.
 #
-# **2 points, 8 minutes.** Write an elementwise op of one operand that the engine does not have, under the name `MyOp`,
-# made by `MyOp()`. It must obey the laws for numbers between 0.5 and 2. It may be neither a straight line, whose slope
-# is the same everywhere, nor just a power of x, which the engine has as `Pow`. Some that are used in practice: x ·
-# e^(−x), x / (1 + |x|), e^(−x²), ln(1 + x²).
-
+# Some that are used in practice: x · e^(−x), x / (1 + |x|), e^(−x²), ln(1 + x²).
 
 # %% answer="own" points=2 minutes=8
 class MyOp(Elementwise):
@@ -675,7 +479,6 @@ class MyOp(Elementwise):
         ### BEGIN SOLUTION
         return (-2 * x * y,)
         ### END SOLUTION
-
 
 # %%
 check("own")
@@ -746,7 +549,6 @@ it_is_a_straight_line()
 # Your op is differentiated like a built-in one, because the engine asks the same two things of every op: a value and a
 # slope.
 
-
 # %% wrong="own" misconception="M13"
 # Shows: The slope in `partials` is not the slope of what `forward` computes: nudging forward gives another.
 # Hint: A gradient is not right just because it is there: any slope leaves a number. Differentiate your formula once
@@ -757,7 +559,6 @@ class MyOp(Elementwise):
 
     def partials(self, y, x):
         return (y,)
-
 
 # %% wrong="own"
 # Shows: The engine has this op already.
@@ -770,7 +571,6 @@ class MyOp(Elementwise):
     def partials(self, y, x):
         return (1 - y * y,)
 
-
 # %% wrong="own"
 # Shows: The op is a straight line: its slope does not depend on x.
 # Hint: Put something curved in: a square, an exponential, a quotient.
@@ -780,7 +580,6 @@ class MyOp(Elementwise):
 
     def partials(self, y, x):
         return (3,)
-
 
 # %% wrong="own"
 # Shows: `forward` works on one number at a time, with `math`, and the engine gives it whole arrays.
@@ -794,20 +593,208 @@ class MyOp(Elementwise):
     def partials(self, y, x):
         return (-2 * x * y,)
 
+# %% [markdown] folded=true
+# ## More
+#
+# The part below is optional when you work alone: the exercise is done without it. It counts when your course grades
+# it.
 
 # %% [markdown]
-# ## What you have now
+# ### 4. The way back of a running total
 #
-# You have ops that the engine drives as if it had always had them: in networks, in drawings, and compiled.
-# `minigrad/engine/ops/` is the table of those it was born with, most of them as short as yours; `minigrad/laws.py` is
-# what it asks of each.
+# **3 points, 12 minutes.** `RunningTotal()` turns a row (x₁, x₂, x₃) into (x₁, x₁ + x₂, x₁ + x₂ + x₃). It only moves
+# and adds numbers, so it is *linear*, and its way back has a name: the *adjoint*. Write three methods, for arrays with
+# one axis:
 #
-# **Next**: put `Softplus` in place of relu in [03 Train a network](../lessons/03_train_a_network.ipynb), and see
-# whether the loss minds. Copy your class into a new cell there, with the imports at the top of this page, and give the
-# network a module that applies it, `Bend()` in place of `mg.nn.ReLU()`:
+# - `infer(self, x)` gets the spec of x: its shape, dtype and device, without the numbers. Return the spec of the
+#   result. Here it is the same as that of x. (For another shape there is `x.with_shape(...)`.)
+# - `forward(self, xp, x)` returns the totals: `xp.cumsum(x)`.
+# - `adjoint(self, gy, x)` gets the gradients of the totals, and returns the gradient of x: a tensor, not a tuple. x₁ is
+#   in all totals, and the last x in one. So what does each get? `gy[::-1]` turns a tensor round, and `gy.apply(self)`
+#   is its running total.
+#
+# Example: for a row of three, if (5, 7, 9) arrives, the gradient of x is (21, 16, 9).
+
+# %% answer="running_total" points=3 minutes=12
+class RunningTotal(Linear):
+    """yⱼ = x₁ + … + xⱼ"""
+
+    def infer(self, x):
+        ### BEGIN SOLUTION
+        return x
+        ### END SOLUTION
+
+    def forward(self, xp, x):
+        ### BEGIN SOLUTION
+        return xp.cumsum(x)
+        ### END SOLUTION
+
+    def adjoint(self, gy, x):
+        ### BEGIN SOLUTION
+        return gy[::-1].apply(self)[::-1]
+        ### END SOLUTION
+
+# %%
+check("running_total")
+
+# %% probes="running_total"
+import minigrad as mg
+from minigrad.saving import evidence
+
+
+def gradient(numbers, gy):
+    x = mg.tensor(numbers, requires_grad=True)
+    x.apply(RunningTotal()).backward(gy)
+    return x.grad.numpy()
+
+
+def laws(op, *shapes):
+    return evidence.sent_op(op, *shapes)
+
+
+@referee
+def laws(sent, _, *shapes):
+    evidence.obeys(sent, *shapes)
+
+
+def what_adjoint_gives():
+    return type(RunningTotal().adjoint(mg.tensor([1.0, 2.0]), mg.tensor([5.0, 5.0]))).__name__
+
+
+# Hint: `forward`: the running total of the row.
+mg.tensor([1.0, 2.0, 3.0]).apply(RunningTotal()).numpy()
+# Hint: `infer`: the result has as many elements as x.
+mg.tensor([1.0, 2.0, 3.0]).apply(RunningTotal()).shape
+# Hint: `adjoint`: only the first total is asked, and only x₁ went into it.
+gradient([5.0, 5.0, 5.0], [1.0, 0.0, 0.0])
+# Hint: `adjoint`: only the last total is asked, and every x went into it.
+gradient([5.0, 5.0, 5.0], [0.0, 0.0, 1.0])
+# Hint: `adjoint`: xᵢ went into the totals from its own place to the end. Add what arrives at these.
+gradient([1.0, 2.0, 3.0], [1.0, 10.0, 100.0])
+gradient([3.0, 1.0, 4.0, 1.0, 5.0, 9.0], [1.0, -1.0, 2.0, 0.5, -2.0, 3.0])
+# Hint: `mg.laws` compares `infer`, `forward` and `adjoint`. Its message says which law is broken.
+laws(RunningTotal(), (4,))
+# Hint: `adjoint` should return one tensor, not a tuple.
+what_adjoint_gives()
+
+# %% [markdown] hints="running_total"
+# 1. The result has as many elements as x, of the same dtype: `infer` returns x as it is.
+# 2. x₁ goes into every total, so it gets the sum of the whole of gy. The last x goes into the last total only. What
+# each gets is the sum of gy from its own place to the end.
+# 3. A sum from here to the end is a running total from the other side: turn round, apply, turn round again.
+
+# %% [markdown] shows="running_total"
+# The way back of a linear op follows the same arrows, turned round: each input collects from every output that it went
+# into, and nothing has to be kept.
+
+# %% wrong="running_total"
+# Shows: The gradient goes through the same map once more. But backward the arrows are reversed: a total gives to the
+# x's before it, not to those after it.
+# Hint: x₁ goes into all totals: what must it get for gy = (1, 10, 100)? Your rule gives it 1.
+class RunningTotal(Linear):
+    def infer(self, x):
+        return x
+
+    def forward(self, xp, x):
+        return xp.cumsum(x)
+
+    def adjoint(self, gy, x):
+        return gy.apply(self)
+
+# %% wrong="running_total"
+# Shows: The gradient is passed on as it is, as if each x went only into the total at its own place.
+# Hint: Draw the arrows for three elements: x₁ has three, x₂ two, x₃ one. What they bring is added.
+class RunningTotal(Linear):
+    def infer(self, x):
+        return x
+
+    def forward(self, xp, x):
+        return xp.cumsum(x)
+
+    def adjoint(self, gy, x):
+        return gy
+
+# %% wrong="running_total"
+# Shows: The sums are right, and stand in the opposite order: the last x got what belongs to the first.
+# Hint: You turned gy round to sum from its end. Turn the result back.
+class RunningTotal(Linear):
+    def infer(self, x):
+        return x
+
+    def forward(self, xp, x):
+        return xp.cumsum(x)
+
+    def adjoint(self, gy, x):
+        return gy[::-1].apply(self)
+
+# %% wrong="running_total"
+# Shows: Every x got the sum of the whole of gy, as if each went into all totals.
+# Hint: The last x is in the last total only. From which place on does xᵢ take part?
+class RunningTotal(Linear):
+    def infer(self, x):
+        return x
+
+    def forward(self, xp, x):
+        return xp.cumsum(x)
+
+    def adjoint(self, gy, x):
+        return gy.sum().broadcast_to(x.shape)
+
+# %% wrong="running_total"
+# Shows: `infer` says that the result is one number, as for a sum. A running total has as many numbers as x.
+# Hint: infer returns the spec of the result: the same as that of x, so return x.
+class RunningTotal(Linear):
+    def infer(self, x):
+        return x.with_shape(())
+
+    def forward(self, xp, x):
+        return xp.cumsum(x)
+
+    def adjoint(self, gy, x):
+        return gy[::-1].apply(self)[::-1]
+
+# %% wrong="running_total"
+# Shows: `infer` returned a shape. A spec is more: shape, dtype and device.
+# Hint: x is a spec already, and that of the result is the same: return x, not x.shape.
+class RunningTotal(Linear):
+    def infer(self, x):
+        return x.shape
+
+    def forward(self, xp, x):
+        return xp.cumsum(x)
+
+    def adjoint(self, gy, x):
+        return gy[::-1].apply(self)[::-1]
+
+# %% wrong="running_total"
+# Shows: `adjoint` returned a tuple. `vjp` and `partials` do; a linear op has one operand, and its adjoint one tensor.
+# Hint: Return the tensor itself, without the comma or the brackets around it.
+class RunningTotal(Linear):
+    def infer(self, x):
+        return x
+
+    def forward(self, xp, x):
+        return xp.cumsum(x)
+
+    def adjoint(self, gy, x):
+        return (gy[::-1].apply(self)[::-1],)
+
+# %% [markdown]
+# ### To go on
+#
+# Put `Softplus` in place of relu in [03 Train a network](../lessons/03_train_a_network.ipynb). Copy your class into a
+# new cell there, with the imports of this page, and use this module in place of `mg.nn.ReLU()`. Does the loss mind?
 #
 # ```python
 # class Bend(mg.nn.Module):
 #     def forward(self, x):
 #         return x.apply(Softplus(1.0))
 # ```
+
+# %% [markdown]
+# ## What you have now
+#
+# You have ops that the engine uses as if it had always had them: in networks, in drawings, and compiled.
+# `minigrad/engine/ops/` has the engine's own, most of them as short as yours.
+#
+# **Next**: [04 A whole array is one node](../lessons/04_tensors.ipynb).

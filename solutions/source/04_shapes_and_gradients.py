@@ -2,7 +2,7 @@
 # jupyter:
 #   minigrad:
 #     title: Shapes and gradients
-#     minutes: 40
+#     minutes: 25
 #     lesson: 04_tensors
 #     concepts: [A5, B2]
 # ---
@@ -10,8 +10,8 @@
 # %% [markdown]
 # # 04 Shapes and gradients
 #
-# You predict shapes and gradients, write the way back through a layer, find out why a loss trains wrongly, and measure
-# distances on a budget; in the end you design a loss of your own. About 40 minutes, 10 points, in five parts.
+# Predict shapes and gradients, write the way back through a layer, and repair a loss that trains wrongly. About 25
+# minutes, in three parts; two more are optional. 10 points in all.
 #
 # Write where it says *Your code here*, or in place of the dots. Run that cell, then the `check` cell below it. `check`
 # says what came out, what is wrong with it, and where to look next. Check as often as you like. After some different
@@ -27,21 +27,23 @@ from minigrad.core.node import toposort
 # %% [markdown]
 # ## 1. With a pencil
 #
-# **2 points, 7 minutes.** Write down, before you run anything, what these lines give. Shapes are tuples, such as
-# `(2, 3)`; `b_grad` and `c_grad` are the lists that `.tolist()` would give.
+# **2 points, 7 minutes.** Write down what these lines give, before you run anything. The comment behind a line is the
+# name for your answer.
 #
 # ```python
 # X = mg.ones(5, 2)
-# b = mg.tensor([10.0, 20.0], requires_grad=True)       # shape (2,)
-# c = mg.tensor([[1.0], [2.0], [3.0]], requires_grad=True)    # shape (3, 1)
+# b = mg.tensor([10.0, 20.0], requires_grad=True)             # of shape (2,)
+# c = mg.tensor([[1.0], [2.0], [3.0]], requires_grad=True)    # of shape (3, 1)
 #
-# (X + b).shape            # first
-# (b + c).shape            # second
+# (X + b).shape                # first
+# (b + c).shape                # second
 # (X * b).sum(axis=0).shape    # third
 # (b * c).sum().backward()
-# b.grad.tolist()          # b_grad
-# c.grad.tolist()          # c_grad
+# b.grad.tolist()              # b_grad
+# c.grad.tolist()              # c_grad
 # ```
+#
+# A shape is a tuple, such as `(2, 3)` or `(4,)`. A gradient is a list, such as `[1.0, 2.0]`, or a list of rows.
 
 # %% answer="shapes_by_hand" points=2 minutes=7
 ### BEGIN SOLUTION
@@ -128,9 +130,13 @@ b_grad, c_grad = [6, 6], [[30], [30], [30]]
 # %% [markdown]
 # ## 2. The way back through a layer
 #
-# **2 points, 9 minutes.** A layer computes y = x W + b, with x of shape (n, k), W of shape (k, m) and b of shape (m,).
-# When `gy` arrives at y, what goes out to x, W and b? Write it on NumPy arrays: `layer_back(x, W, gy)` gives the three
-# arrays gx, gW and gb. Somebody wrote `return gy @ W, gy @ x, gy`, and tested that none of the three is None.
+# **2 points, 9 minutes.** A layer computes y = x W + b. The shapes are (n, k) for x, (k, m) for W and (m,) for b. The
+# gradient `gy` arrives at y.
+#
+# Write `layer_back(x, W, gy)`. You get NumPy arrays, and return three: gx, gW and gb, the gradients of x, W and b. Each
+# has the shape of what it belongs to.
+#
+# Somebody's first try was `return gy @ W, gy @ x, gy`. None of the three is None, and all three are wrong.
 
 
 # %% answer="layer_back" points=2 minutes=9
@@ -292,17 +298,20 @@ def layer_back(x, W, gy):
 # %% [markdown]
 # ## 3. A loss that trains wrongly
 #
-# **2 points, 8 minutes.** Somebody uses this:
+# **2 points, 8 minutes.** Somebody uses this loss:
 #
 # ```python
 # def squared_error(p, t):
 #     return ((p - t) ** 2).mean()
 # ```
 #
-# Predictions p have the shape (n, 1) or (n,), targets t have the shape (n, 1) or (n,), and in two of these four cases
-# training goes wrong without an error. Repair it: in all four cases `squared_error` should be the mean over n pairs.
-# And where p and t have different numbers of elements, (5, 1) and (4,) say, it should raise `ValueError`. (The engine's
-# ShapeError is one; `p.numel()` is how many numbers p has.)
+# The predictions p have the shape (n, 1) or (n,), and so have the targets t. In two of these four cases training goes
+# wrong without an error. Write `squared_error(p, t)` anew:
+#
+# - in all four cases it returns the mean of the squared differences of the n pairs;
+# - if p and t have different numbers of elements, it raises `ValueError`. (`p.numel()` is the number of elements.)
+#
+# Example: for p of shape (5, 1) and t of shape (4,) it raises.
 
 
 # %% answer="squared_error" points=2 minutes=8
@@ -468,20 +477,29 @@ def squared_error(p, t):
     return mg.tensor((e**2).mean(), requires_grad=True)
 
 
-# %% [markdown]
-# ## 4. Distances on a budget
+# %% [markdown] folded=true
+# ## More
 #
-# **2 points, 8 minutes.** For points a of shape (n, d) and b of shape (m, d), `distances(a, b)` gives the squared
-# distance of each point of a from each of b: shape (n, m). By broadcasting it is one line:
+# The parts below are optional when you work alone: the exercise is done without them. They count when your course
+# grades them.
+
+# %% [markdown]
+# ### 4. Distances on a budget
+#
+# **2 points, 8 minutes.** Write `distances(a, b)`. You get n points as a tensor a of shape (n, d), and m points as b of
+# shape (m, d). Return all squared distances, as a tensor of shape (n, m). By broadcasting it is one line:
 #
 # ```python
 # ((a.reshape(n, 1, d) - b.reshape(1, m, d)) ** 2).sum(axis=2)
 # ```
 #
-# But on the way, that line makes arrays of n × m × d numbers. The budget: **no array of more than n × m numbers**, and
-# **at most 16 nodes** in the graph, so no loop. (d is small compared with n and m: arrays as large as a or b are
-# allowed.) What helps: |a − b|² = |a|² − 2 a·b + |b|², where |a|² is the sum of the squares of a point's numbers, a·b
-# the sum of the products of two points' numbers, and a·b for all pairs is a matrix product.
+# But that line makes arrays of n × m × d numbers. Your budget is smaller:
+#
+# - **no array has more than n × m numbers** (arrays as large as a or b are allowed);
+# - **at most 16 nodes** are in the graph, so there is no loop.
+#
+# What helps: |a − b|² = |a|² − 2 a·b + |b|². Here |a|² is the sum of the squares of a point's numbers. And a·b, for all
+# pairs of points at once, is a matrix product.
 
 
 # %% answer="distances" points=2 minutes=8
@@ -630,18 +648,17 @@ def distances(a, b):
 
 
 # %% [markdown]
-# ## 5. A loss of your own design
+# ### 5. A loss of your own design
 #
-# **2 points, 8 minutes.** A classifier gives scores s of shape (n, k), and only the differences within a row matter:
-# adding 7 to a whole row changes nothing. Design a loss `mine(s)` that respects this. There are many; any that has
-# these properties will do:
+# **2 points, 8 minutes.** A classifier gives scores s of shape (n, k). Only the differences within a row matter: adding
+# 7 to a whole row changes nothing. Write a loss `mine(s)` with these properties. There are many.
 #
-# - one number, of shape `()`, for any n ≥ 1 and k ≥ 2;
-# - the same when each row of s moves by a number of its own, up or down;
-# - *not* the same when one number of s alone moves;
-# - at most 12 nodes in its graph, s included.
+# - It returns one number, of shape `()`, for any n ≥ 1 and k ≥ 2.
+# - It stays the same when each row of s moves by a number of its own, up or down.
+# - It does *not* stay the same when one number of s moves alone.
+# - Its graph has at most 12 nodes, s included.
 #
-# What must its gradient look like, if moving a whole row moves nothing? Print `s.grad.sum(axis=1)`.
+# What must the gradient look like, if moving a whole row moves nothing? Print `s.grad.sum(axis=1)`.
 
 
 # %% answer="own_loss" points=2 minutes=8

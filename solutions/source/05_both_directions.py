@@ -2,7 +2,7 @@
 # jupyter:
 #   minigrad:
 #     title: Both directions
-#     minutes: 40
+#     minutes: 25
 #     lesson: 05_two_directions
 #     concepts: [A8, A9]
 # ---
@@ -10,9 +10,8 @@
 # %% [markdown]
 # # 05 Both directions
 #
-# You fill in a Jacobian with a pencil, write dual numbers, make a Jacobian on a budget of passes, and find out which
-# direction of an operation is wrong; in the end you design a function by the pattern of its derivatives. About 40
-# minutes, 10 points, in five parts.
+# Fill in a Jacobian with a pencil, write dual numbers, and make a Jacobian on a budget of passes. About 25 minutes, in
+# three parts; two more are optional. 10 points in all.
 #
 # Write where it says *Your code here*, or in place of the dots. Run that cell, then the `check` cell below it. `check`
 # says what came out, what is wrong with it, and where to look next. Check as often as you like. After some different
@@ -30,7 +29,7 @@ from minigrad.core.node import toposort
 # %% [markdown]
 # ## 1. With a pencil
 #
-# **2 points, 8 minutes.** Two inputs, x = 2 and y = 3, and two outputs, p and q:
+# **2 points, 8 minutes.** There are two inputs, x = 2 and y = 3, and two outputs, p and q:
 #
 # ```python
 # z = x * y
@@ -38,11 +37,13 @@ from minigrad.core.node import toposort
 # q = z * z
 # ```
 #
-# - `column`: nudge x alone. The tangents of p and of q, as a list of two numbers.
-# - `row`: ask q. Its gradients with respect to x and to y, as a list of two numbers.
-# - `both`: nudge x by 1 and y by −1, in one pass. The tangents of p and of q.
-# - `forward_passes` and `reverse_passes`: how many passes each mode takes for all derivatives of a function of 5 inputs
-#   and 3 outputs.
+# Work these out with a pencil:
+#
+# - `column`: nudge x alone. Give the tangents of p and of q, as a list of two numbers.
+# - `row`: go back from q. Give its gradients with respect to x and to y, as a list of two numbers.
+# - `both`: nudge x by 1 and y by −1, in one pass. Give the tangents of p and of q.
+# - `forward_passes` and `reverse_passes`: for a function of 5 inputs and 3 outputs, how many passes does each mode take
+#   for all derivatives?
 
 # %% answer="columns_and_rows" points=2 minutes=8
 ### BEGIN SOLUTION
@@ -115,9 +116,13 @@ column, row, both, forward_passes, reverse_passes = [4, 36], [36, 24], [2, 12], 
 # %% [markdown]
 # ## 2. Dual numbers
 #
-# **2 points, 9 minutes.** The Dual of the lesson can add and multiply. Teach it to divide and to `exp`, and write
-# `slope(f, x)`: the derivative of f at the number x, by **one** run of f on a Dual. (`math.exp` gives e to the power of
-# a plain number.)
+# **2 points, 9 minutes.** The Dual of the lesson can add and multiply. Write three things:
+#
+# - `__truediv__`: the quotient of two Duals;
+# - `exp`: e to the power of a Dual. (`math.exp` does it for a plain number.)
+# - `slope(f, x)`: the derivative of f at the number x, by **one** run of f on a Dual.
+#
+# Example: `slope(lambda x: x * x, 3.0)` is 6.
 
 
 # %% answer="dual_numbers" points=2 minutes=9
@@ -353,10 +358,13 @@ def slope(f, x):
 # %% [markdown]
 # ## 3. A Jacobian on a budget
 #
-# **2 points, 8 minutes.** `push` and `pull` make one pass each, and count it. Write `jacobian(f, x)`: for an x of shape
-# (n,) and an f that gives shape (m,), the whole table as a NumPy array of shape (m, n), with **no more passes than
-# needed**: the smaller of n and m. `mg.eye(n)` has the n nudges as its rows. (Running f itself, to see its shape, does
-# not count as a pass.)
+# **2 points, 8 minutes.** Write `jacobian(f, x)`. x has the shape (n,), and f(x) the shape (m,). Return the table of
+# all derivatives, a NumPy array of shape (m, n).
+#
+# Use `push` and `pull` of the next cell. Each makes one pass, and counts it. Your budget is the smaller of n and m.
+# (`mg.eye(n)` has the n nudges as its rows. Running f itself, to see its shape, does not count as a pass.)
+#
+# Example: for 2 inputs and 5 outputs, two passes are enough.
 
 # %% name="passes"
 passes = []
@@ -476,18 +484,27 @@ def jacobian(f, x):
     return mg.func.jacfwd(f)(x).numpy()
 
 
+# %% [markdown] folded=true
+# ## More
+#
+# The parts below are optional when you work alone: the exercise is done without them. They count when your course
+# grades them.
+
 # %% [markdown]
-# ## 4. Which direction is wrong?
+# ### 4. Which direction is wrong?
 #
-# **2 points, 9 minutes.** An operation can state its forward rule, `jvp`, and its way back, `vjp`, separately, and each
-# can be wrong. Write `wrong_directions(f, x)`: a list with `"forward"` in it if `mg.func.jvp` of f at x is wrong, and
-# `"reverse"` if `mg.func.vjp` is; empty if both are right. x has the shape (n,), and what f gives has some shape of its
-# own. Here is a referee that has read neither rule: for a random dx and h = 0.00001, f moves by `(f(x + h * dx) - f(x -
-# h * dx)) / (2 * h)`. (Ask `jvp` and `vjp` themselves: `mg.func.jacfwd` makes its columns from the way back, and cannot
-# judge the forward rule.)
+# **2 points, 9 minutes.** An operation can have a rule for the way forward and another for the way back, and each can
+# be wrong. Write `wrong_directions(f, x)`. x has the shape (n,), and f(x) has any shape. Return a list:
 #
-# Two operations to try it on are given. In `Turned` only the way back is wrong. `Bent` has one slope, read by both
-# directions, and it is wrong.
+# - it contains `"forward"` if `mg.func.jvp` of f at x is wrong;
+# - it contains `"reverse"` if `mg.func.vjp` of f at x is wrong;
+# - it is empty if both are right.
+#
+# The referee is a nudge, which reads neither rule. For a random dx and h = 0.00001, f moves by `(f(x + h * dx) - f(x -
+# h * dx)) / (2 * h)`. (Ask `jvp` and `vjp` themselves: `mg.func.jacfwd` makes its columns from the way back.)
+#
+# Two operations to try it on are given. In `Turned` only the way back is wrong. `Bent` has one slope, which both
+# directions read, and it is wrong.
 
 # %% name="operations"
 from minigrad.core.op import Elementwise, Linear
@@ -689,14 +706,14 @@ def wrong_directions(f, x):
 
 
 # %% [markdown]
-# ## 5. A function by the pattern of its derivatives
+# ### 5. A function by the pattern of its derivatives
 #
-# **2 points, 6 minutes.** A model that predicts the next word may look at the words so far, and not ahead. Design
-# `causal(x)`, from shape (n,) to shape (n,), for any n:
+# **2 points, 6 minutes.** A model that predicts the next word may look at the words so far, and not ahead. Write such a
+# function, `causal(x)`. It turns a tensor of shape (n,) into one of shape (n,), for any n:
 #
 # - output i depends on **each** of the inputs 0 to i, and on no later one;
-# - the derivatives themselves depend on x: they differ from place to place;
-# - at most 12 nodes in its graph, x included, for any n.
+# - its derivatives depend on x: they differ from place to place;
+# - its graph has at most 12 nodes, x included, for any n.
 #
 # What does its Jacobian look like? Print `mg.func.jacfwd(causal)(x)` for a random x.
 

@@ -2,7 +2,7 @@
 # jupyter:
 #   minigrad:
 #     title: Asked three ways
-#     minutes: 40
+#     minutes: 25
 #     lesson: 07_tapes_and_transforms
 #     concepts: [B6, B7]
 # ---
@@ -10,8 +10,8 @@
 # %% [markdown]
 # # 07 Asked three ways
 #
-# You predict what a tape says, climb a ladder of derivatives, mend two tapes, ask for a curvature on a budget, and
-# design a landscape. About 40 minutes, 10 points, in five parts.
+# Predict what a tape says, mend two tapes, and ask for a curvature on a budget. About 25 minutes, in three parts; two
+# more are optional. 10 points in all.
 #
 # Write where it says *Your code here*, or in place of the dots. Run that cell, then the `check` cell below it. `check`
 # says what came out, what is wrong with it, and where to look next. Check as often as you like. After some different
@@ -23,15 +23,15 @@ from minigrad.course import check, solution
 from minigrad.func import grad, hessian, jacfwd, jacrev, jvp, value_and_grad, vjp, vmap
 
 # %% [markdown]
-# ## 1. What it has heard
+# ## 1. What the tape has recorded
 #
-# **2 points, 6 minutes.** Read this, and do not run it yet.
+# **2 points, 6 minutes.** Read this, and do not run it yet. The comment behind a line is the name for your answer.
 #
 # ```python
 # w = mg.tensor(3.0, requires_grad=True)
 # c = mg.tensor(2.0)
 # h = w * w
-# with mg.GradientTape(persistent=True) as tape:
+# with mg.GradientTape(persistent=True) as tape:    # a persistent tape answers more than once
 #     z = h * w + c * w
 #
 # tape.gradient(z, w)          # by_w
@@ -40,7 +40,7 @@ from minigrad.func import grad, hessian, jacfwd, jacrev, jvp, value_and_grad, vj
 # w.grad                       # w_grad
 # ```
 #
-# Give the four answers, each a number or `None`.
+# Each answer is a number, or `None` without quotation marks.
 
 # %% answer="heard" points=2 minutes=6
 ### BEGIN SOLUTION
@@ -73,7 +73,8 @@ w_grad
 # To a tape everything is a constant, except what it watches and what is computed from that inside the block.
 
 # %% wrong="heard"
-# Shows: The derivative of w³ + 2w was taken, 27 + 2. But h = w · w ran before the block, and the tape did not hear it.
+# Shows: The derivative of w³ + 2w was taken, 27 + 2. But h = w · w ran before the block, and the tape did not record
+# it.
 # Hint: To the tape h is a given number, 9, not a function of w.
 by_w, by_c, by_w_again, w_grad = 29, None, 29, None
 
@@ -104,136 +105,23 @@ by_w, by_c, by_w_again, w_grad = 11, None, None, None
 
 # %% wrong="heard"
 # Shows: What is not connected is thought to have the gradient 0.
-# Hint: 0 would be an answer. None says that there is none: nothing was heard between z and c, and nobody paid into
+# Hint: 0 would be an answer. None says that there is none: nothing was recorded between z and c, and nobody wrote into
 # w.grad.
 by_w, by_c, by_w_again, w_grad = 11, 0, 11, 0
 
-# %% [markdown]
-# ## 2. A ladder
-#
-# **2 points, 7 minutes.** Write `ladder(f, x, n)`: the list `[f(x), f′(x), f″(x), …]` up to the n-th derivative, as
-# plain numbers. `f` takes a tensor of one number and gives one; `x` is a float; n is 0 or more.
-
-
-# %% answer="ladder" points=2 minutes=7
-def ladder(f, x, n):
-    ### BEGIN SOLUTION
-    rungs = []
-    for _ in range(n + 1):
-        rungs.append(f(mg.tensor(x)).item())
-        f = grad(f)
-    return rungs
-    ### END SOLUTION
-
-
-# %%
-check("ladder")
-
-# %% probes="ladder"
-import minigrad
-
-
-def cube(x):
-    return x**3
-
-
-def sine(x):
-    return x.sin()
-
-
-def bent(x):
-    return x.tanh() * x + x.exp()
-
-
-# Hint: n = 0: the ladder is [f(x)], a plain number in a list.
-[round(y, 6) for y in ladder(cube, 2.0, 0)]
-# Hint: n = 1: f(x), then the first derivative.
-[round(y, 6) for y in ladder(cube, 2.0, 1)]
-# Hint: n = 3: each rung is the derivative of the one below it, so `grad` is applied once more at each rung.
-[round(y, 6) for y in ladder(cube, 2.0, 3)]
-# Hint: The derivatives of sin: sin, cos, −sin, −cos.
-[round(y, 6) for y in ladder(sine, 0.5, 3)]
-# Hint: n = 3 at a negative x, for a function of several operations.
-[round(y, 6) for y in ladder(bent, -0.7, 3)]
-# Hint: e^x is its own derivative: five equal rungs.
-[round(y, 6) for y in ladder(lambda x: x.exp(), 1.0, 4)]
-# Hint: n = 6: seven rungs.
-[round(y, 6) for y in ladder(sine, -1.0, 6)]
-
-# %% [markdown] hints="ladder"
-# 1. `grad(f)` is a function like f: it takes a tensor of one number, and gives one.
-# 2. The n-th derivative is grad applied n times. Go from rung to rung, and let f become grad(f).
-# 3. In a loop that runs n + 1 times: append `f(mg.tensor(x)).item()`, then write `f = grad(f)`.
-
-# %% [markdown] shows="ladder"
-# A derivative is a function like any other, and so it can be differentiated again, as often as you like.
-
-
-# %% wrong="ladder"
-# Shows: Every rung above the lowest is the first derivative: grad was applied to the same f each time.
-# Hint: The second derivative is the slope of the slope: grad(grad(f)).
-def ladder(f, x, n):
-    x = mg.tensor(x)
-    return [f(x).item()] + [grad(f)(x).item() for _ in range(n)]
-
-
-# %% wrong="ladder"
-# Shows: Powers of the slope were taken for higher derivatives.
-# Hint: f″ is the slope of the function f′, and not f′ times f′.
-def ladder(f, x, n):
-    x = mg.tensor(x)
-    return [f(x).item()] + [grad(f)(x).item() ** k for k in range(1, n + 1)]
-
-
-# %% wrong="ladder"
-# Shows: The ladder stops one rung too early.
-# Hint: From f itself to the n-th derivative there are n + 1 rungs.
-def ladder(f, x, n):
-    rungs = []
-    for _ in range(n):
-        rungs.append(f(mg.tensor(x)).item())
-        f = grad(f)
-    return rungs
-
-
-# %% wrong="ladder"
-# Shows: f itself, the lowest rung, is missing.
-# Hint: Append first, and then let f become grad(f).
-def ladder(f, x, n):
-    rungs = []
-    for _ in range(n):
-        f = grad(f)
-        rungs.append(f(mg.tensor(x)).item())
-    return rungs
-
-
-# %% wrong="ladder"
-# Shows: The slope of the slope was asked for, but the slope has no past. mg.grad forgets how it computed its answer.
-# Hint: Say create_graph=True where the answer is to be differentiated again, or use the transform `grad`.
-def ladder(f, x, n):
-    x = mg.tensor(x, requires_grad=True)
-    rungs = [f(x)]
-    for _ in range(n):
-        rungs += mg.grad(rungs[-1], x)
-    return [y.item() for y in rungs]
-
-
-# %% wrong="ladder"
-# Shows: The rungs are tensors, but they should be plain numbers.
-# Hint: `.item()` turns a tensor of one number into a plain number.
-def ladder(f, x, n):
-    rungs = []
-    for _ in range(n + 1):
-        rungs.append(f(mg.tensor(x)))
-        f = grad(f)
-    return rungs, n
-
+# %% wrong="heard"
+# Shows: `None` is written as text.
+# Hint: `None` is a value of Python: write it without quotation marks.
+by_w = 11.0
+by_c = "None"
+by_w_again = 11.0
+w_grad = "None"
 
 # %% [markdown]
-# ## 3. Two tapes to mend
+# ## 2. Two tapes to mend
 #
-# **2 points, 9 minutes.** This should give the first and the second derivative of `f` at `x`, a tensor of one number,
-# but it gives `(None, None)`:
+# **2 points, 9 minutes.** This function should return the first and the second derivative of `f` at `x`, a tensor of
+# one number. It returns `(None, None)`:
 #
 # ```python
 # def slope_and_bend(f, x):
@@ -245,7 +133,10 @@ def ladder(f, x, n):
 #     return slope, bend
 # ```
 #
-# There are two mistakes in it. Mend them, so that it works for a plain tensor and for a leaf that wants a gradient.
+# There are two mistakes in it. Write it again without them. It must work for a plain tensor, and for one with
+# `requires_grad=True`.
+#
+# Example: for f(x) = x³ at x = 3, it returns 27 and 18.
 
 
 # %% answer="two_tapes" points=2 minutes=9
@@ -277,7 +168,7 @@ def both(f, x, wanted=False):
     return [number(y) for y in slope_and_bend(f, minigrad.tensor(x, requires_grad=wanted))]
 
 
-# Hint: x is a plain tensor: both tapes must be told to watch it, and the outer tape must hear how the slope is
+# Hint: x is a plain tensor: both tapes must be told to watch it, and the outer tape must record how the slope is
 # computed.
 both(lambda x: x**3, 2.0)
 # Hint: x is a leaf that wants a gradient: the slope comes first, then the bend.
@@ -289,7 +180,7 @@ both(lambda x: (x * x).exp(), -0.5, True)
 
 # %% [markdown] hints="two_tapes"
 # 1. Why is even the slope None? What does a tape watch without being asked, and what does it not?
-# 2. The slope is there, and the bend is None: the outer tape has to hear how the slope is computed. Where must the
+# 2. The slope is there, and the bend is None: the outer tape has to record how the slope is computed. Where must the
 # inner tape be asked?
 # 3. `outer.watch(x)` and `inner.watch(x)`, each first thing in its block; and `slope = inner.gradient(y, x)` one step
 # further to the right, inside the outer block.
@@ -301,7 +192,7 @@ both(lambda x: (x * x).exp(), -0.5, True)
 
 # %% wrong="two_tapes"
 # Shows: Nobody watches x, so that a plain tensor gets None; and the slope is computed where the outer tape does not
-# hear it.
+# record it.
 # Hint: Begin with the first: a tape watches a plain tensor only when it is told to.
 def slope_and_bend(f, x):
     with mg.GradientTape() as outer, mg.GradientTape() as inner:
@@ -312,8 +203,8 @@ def slope_and_bend(f, x):
 
 
 # %% wrong="two_tapes"
-# Shows: The slope is right, but the bend is None: the inner tape is asked when the outer one is no longer listening.
-# Hint: The backward pass is a computation too, and the outer tape must hear it: ask the inner tape inside the outer
+# Shows: The slope is right, but the bend is None: the inner tape is asked after the outer one has stopped recording.
+# Hint: The backward pass is a computation too, and the outer tape must record it: ask the inner tape inside the outer
 # block.
 def slope_and_bend(f, x):
     with mg.GradientTape() as outer:
@@ -327,7 +218,7 @@ def slope_and_bend(f, x):
 
 
 # %% wrong="two_tapes"
-# Shows: The inner tape is asked in the right place, but there is nothing to hear of a plain tensor: nobody watches it.
+# Shows: The inner tape is asked in the right place, but it has recorded nothing of a plain tensor: nobody watches it.
 # Hint: Without asking, a tape watches only leaves that want a gradient. Call watch(x) in both blocks.
 def slope_and_bend(f, x):
     with mg.GradientTape() as outer:
@@ -373,13 +264,14 @@ def slope_and_bend(f, x):
 
 
 # %% [markdown]
-# ## 4. Curvature on a budget
+# ## 3. Curvature on a budget
 #
-# **2 points, 9 minutes.** Write `curvature(f, x, v)`: the number vᵀ H v, which says how f bends at x along v. H is the
-# Hessian of f at x; `f` takes an array of n numbers and gives one.
+# **2 points, 9 minutes.** Write `curvature(f, x, v)`. `f` takes a tensor of n numbers and returns one number; x and v
+# have n numbers. Return vᵀ H v, where H is the Hessian of f at x. This number says how f bends at x in the direction v.
 #
-# **The budget:** f is run at most twice, and no array is made that has more than 10 · n numbers. The number must be
-# exact up to rounding.
+# Your budget: f runs at most twice, no array has more than 10 · n numbers, and the result is exact up to rounding.
+#
+# Example: for f(x) = Σ x² the Hessian has 2 on its diagonal, so vᵀ H v is 2 Σ v².
 
 
 # %% answer="along" points=2 minutes=9
@@ -520,14 +412,143 @@ def curvature(f, x, v):
     return jvp(grad(f), (x,), (v,))[1].sum()
 
 
+# %% [markdown] folded=true
+# ## More
+#
+# The parts below are optional when you work alone: the exercise is done without them. They count when your course
+# grades them.
+
 # %% [markdown]
-# ## 5. A landscape of your own
+# ### 4. A ladder
 #
-# **2 points, 9 minutes.** Design `land(p)`: the height of a landscape at the place p, a tensor of two numbers. At the
-# place (1, 2) it must have a *saddle*, like a mountain pass:
+# **2 points, 7 minutes.** Write `ladder(f, x, n)`. It returns the list `[f(x), f′(x), f″(x), …]` up to the n-th
+# derivative, as plain numbers. `f` takes a tensor of one number and returns one. `x` is a float, and n is 0 or more.
 #
-# - the gradient there is zero;
-# - it bends upwards in one direction and downwards in another: the determinant of the Hessian there, a · d − b · c for
+# Example: for f(x) = x³, `ladder(f, 2.0, 2)` is `[8.0, 12.0, 12.0]`.
+
+
+# %% answer="ladder" points=2 minutes=7
+def ladder(f, x, n):
+    ### BEGIN SOLUTION
+    rungs = []
+    for _ in range(n + 1):
+        rungs.append(f(mg.tensor(x)).item())
+        f = grad(f)
+    return rungs
+    ### END SOLUTION
+
+
+# %%
+check("ladder")
+
+# %% probes="ladder"
+import minigrad
+
+
+def cube(x):
+    return x**3
+
+
+def sine(x):
+    return x.sin()
+
+
+def bent(x):
+    return x.tanh() * x + x.exp()
+
+
+# Hint: n = 0: the ladder is [f(x)], a plain number in a list.
+[round(y, 6) for y in ladder(cube, 2.0, 0)]
+# Hint: n = 1: f(x), then the first derivative.
+[round(y, 6) for y in ladder(cube, 2.0, 1)]
+# Hint: n = 3: each rung is the derivative of the one below it, so `grad` is applied once more at each rung.
+[round(y, 6) for y in ladder(cube, 2.0, 3)]
+# Hint: The derivatives of sin: sin, cos, −sin, −cos.
+[round(y, 6) for y in ladder(sine, 0.5, 3)]
+# Hint: n = 3 at a negative x, for a function of several operations.
+[round(y, 6) for y in ladder(bent, -0.7, 3)]
+# Hint: e^x is its own derivative: five equal rungs.
+[round(y, 6) for y in ladder(lambda x: x.exp(), 1.0, 4)]
+# Hint: n = 6: seven rungs.
+[round(y, 6) for y in ladder(sine, -1.0, 6)]
+
+# %% [markdown] hints="ladder"
+# 1. `grad(f)` is a function like f: it takes a tensor of one number, and gives one.
+# 2. The n-th derivative is grad applied n times. Go from rung to rung, and let f become grad(f).
+# 3. In a loop that runs n + 1 times: append `f(mg.tensor(x)).item()`, then write `f = grad(f)`.
+
+# %% [markdown] shows="ladder"
+# A derivative is a function like any other, and so it can be differentiated again, as often as you like.
+
+
+# %% wrong="ladder"
+# Shows: Every rung above the lowest is the first derivative: grad was applied to the same f each time.
+# Hint: The second derivative is the slope of the slope: grad(grad(f)).
+def ladder(f, x, n):
+    x = mg.tensor(x)
+    return [f(x).item()] + [grad(f)(x).item() for _ in range(n)]
+
+
+# %% wrong="ladder"
+# Shows: Powers of the slope were taken for higher derivatives.
+# Hint: f″ is the slope of the function f′, and not f′ times f′.
+def ladder(f, x, n):
+    x = mg.tensor(x)
+    return [f(x).item()] + [grad(f)(x).item() ** k for k in range(1, n + 1)]
+
+
+# %% wrong="ladder"
+# Shows: The ladder stops one rung too early.
+# Hint: From f itself to the n-th derivative there are n + 1 rungs.
+def ladder(f, x, n):
+    rungs = []
+    for _ in range(n):
+        rungs.append(f(mg.tensor(x)).item())
+        f = grad(f)
+    return rungs
+
+
+# %% wrong="ladder"
+# Shows: f itself, the lowest rung, is missing.
+# Hint: Append first, and then let f become grad(f).
+def ladder(f, x, n):
+    rungs = []
+    for _ in range(n):
+        f = grad(f)
+        rungs.append(f(mg.tensor(x)).item())
+    return rungs
+
+
+# %% wrong="ladder"
+# Shows: The slope of the slope was asked for, but the slope has no past. mg.grad forgets how it computed its answer.
+# Hint: Say create_graph=True where the answer is to be differentiated again, or use the transform `grad`.
+def ladder(f, x, n):
+    x = mg.tensor(x, requires_grad=True)
+    rungs = [f(x)]
+    for _ in range(n):
+        rungs += mg.grad(rungs[-1], x)
+    return [y.item() for y in rungs]
+
+
+# %% wrong="ladder"
+# Shows: The rungs are tensors, but they should be plain numbers.
+# Hint: `.item()` turns a tensor of one number into a plain number.
+def ladder(f, x, n):
+    rungs = []
+    for _ in range(n + 1):
+        rungs.append(f(mg.tensor(x)))
+        f = grad(f)
+    return rungs, n
+
+
+# %% [markdown]
+# ### 5. A landscape of your own
+#
+# **2 points, 9 minutes.** Write `land(p)`: the height of a landscape at the place p, a tensor of two numbers. At (1, 2)
+# it must have a *saddle*, like a mountain pass:
+#
+# - the gradient at (1, 2) is zero;
+# - it bends upwards in one direction there, and downwards in another: the determinant of the Hessian, a · d − b · c for
 #   [[a, b], [c, d]], is below zero;
 # - it is not a quadratic: its Hessian at (0, 0) differs from the one at (1, 2).
 #

@@ -2,7 +2,7 @@
 # jupyter:
 #   minigrad:
 #     title: The road taken
-#     minutes: 36
+#     minutes: 30
 #     lesson: 08_a_graph_for_each_input
 #     concepts: [B8, B9, B10]
 # ---
@@ -10,8 +10,8 @@
 # %% [markdown]
 # # 08 The road taken
 #
-# You say what a run leaves behind, keep a graph short, hunt a NaN, and design a function whose graph changes with its
-# input. About 36 minutes, 10 points, in four parts.
+# Say what a run leaves behind, keep a graph short, and design a function whose graph changes with its input. About 30
+# minutes, in three parts; one more is optional. 10 points in all.
 #
 # Write where it says *Your code here*, or in place of the dots. Run that cell, then the `check` cell below it. `check`
 # says what came out, what is wrong with it, and where to look next. Check as often as you like. After some different
@@ -32,8 +32,7 @@ def operations(y):
 # %% [markdown]
 # ## 1. What is left behind
 #
-# **2 points, 7 minutes.** Before you run anything: how many operations are in the graph of `f(x)` at x = 2 and at x =
-# 4, and what is the gradient there? Give `operations_at_2`, `gradient_at_2`, `operations_at_4`, `gradient_at_4`.
+# **2 points, 7 minutes.** Work this out before you run anything:
 #
 # ```python
 # def f(x):
@@ -45,6 +44,9 @@ def operations(y):
 #         y = y + x
 #     return y
 # ```
+#
+# - `operations_at_2` and `operations_at_4`: how many operations are in the graph of `f(x)` at x = 2, and at x = 4?
+# - `gradient_at_2` and `gradient_at_4`: what is the gradient of `f(x)` at x = 2, and at x = 4?
 
 # %% answer="left_behind" points=2 minutes=7
 ### BEGIN SOLUTION
@@ -117,9 +119,13 @@ operations_at_2, gradient_at_2, operations_at_4, gradient_at_4 = 3, 6, 7, 12
 # %% [markdown]
 # ## 2. A short road
 #
-# **3 points, 10 minutes.** Write `power(x, n)`: the tensor x to the power n, for whole n from 1 on, by multiplications
-# (`*`) alone. Budget: **at most 2 · log₂(n) + 2 of them may run**, so 14 for n = 64 and not 63. The gradient must come
-# back to x. (Python sees n, so it may choose the road: x⁸ is three squarings.)
+# **3 points, 10 minutes.** Write `power(x, n)`. You get a tensor x and a whole number n ≥ 1, and return x to the power
+# n. Use multiplications (`*`) alone. The gradient must come back to x.
+#
+# Your budget: **at most 2 · log₂(n) + 2 multiplications run**. For n = 64 that is 14, and not 63. Python sees n, so it
+# can choose the road.
+#
+# Example: x⁸ takes three multiplications, because each can square the one before.
 
 
 # %% answer="short_road" points=3 minutes=10
@@ -275,151 +281,17 @@ def power(x, n):
 
 
 # %% [markdown]
-# ## 3. A NaN to hunt
+# ## 3. Design your own
 #
-# **2 points, 8 minutes.** How surprising is a die, a coin, the weather? Shannon's answer is the sum of −p · ln p over
-# the probabilities p of what can happen; what cannot happen, p = 0, adds nothing. Somebody wrote:
-#
-# ```python
-# def surprise(p):
-#     return mg.where(p > 0, -p * p.log(), 0 * p).sum()
-# ```
-#
-# The values are right, and training with it ends in NaN. To find the culprit, run theirs as the lesson did:
-#
-# ```python
-# with mg.autograd.detect_anomaly(), np.errstate(all="ignore"):
-#     surprise(mg.tensor([0.5, 0.5, 0.0], requires_grad=True)).backward()
-# ```
-#
-# Then write `surprise(p)` so that the value is the same, and so is the gradient where p is positive; where p is 0, the
-# gradient must be 0. NumPy must have nothing to warn about, so yours must do without `np.errstate`.
-
-
-# %% answer="nan_hunt" points=2 minutes=8
-def surprise(p):
-    ### BEGIN SOLUTION
-    possible = p > 0
-    safe = mg.where(possible, p, 1.0)
-    return mg.where(possible, -safe * safe.log(), 0 * p).sum()
-    ### END SOLUTION
-
-
-# %%
-check("nan_hunt")
-
-# %% probes="nan_hunt"
-import numpy as np
-
-from minigrad import tensor
-
-
-def surprise_at(*probabilities):
-    p = tensor(probabilities, requires_grad=True)
-    with np.errstate(all="ignore"):
-        y = surprise(p) + 0 * p.sum()  # where nothing is possible, a sum in Python is a plain 0
-        y.backward()
-    return {"value": round(y.item(), 6), "gradient": None if p.grad is None else [round(g, 6) for g in p.grad.tolist()]}
-
-
-def quiet(*probabilities):
-    p = tensor(probabilities, requires_grad=True)
-    with np.errstate(all="raise"):
-        surprise(p).backward()
-    return "nothing to warn of"
-
-
-# Hint: Where every p is positive, the value is ln 2 here, and the gradient −ln p − 1.
-surprise_at(0.5, 0.5)
-# Hint: Where p is 0, the gradient should be 0, not NaN and not large: the logarithm must not see the 0.
-surprise_at(1.0, 0.0)
-# Hint: Some p are 0: the others should keep their value and gradient.
-surprise_at(0.25, 0.0, 0.75, 0.0)
-# Hint: A small p is still possible: change nothing there.
-surprise_at(0.001, 0.999)
-# Hint: A single p = 1: value 0, gradient −1.
-surprise_at(1.0)
-# Hint: If nothing is possible, the value is 0 and all gradients are 0.
-surprise_at(0.0, 0.0)
-# Hint: NumPy warned: somewhere a logarithm of 0, or a division by 0, is still computed.
-quiet(0.5, 0.0, 0.5)
-
-# %% [markdown] hints="nan_hunt"
-# 1. The operation that is named is the product −p · ln p: `where` sends it a 0, and it passes on 0 times ln 0, which is
-# infinite. 0 · ∞ is NaN; and the slope of the logarithm at 0, 1 / 0, makes another.
-# 2. `where` around the logarithm comes too late: both sides have been computed. Choose before: let the logarithm see
-# another number where p is 0.
-# 3. `safe = mg.where(p > 0, p, 1.0)`, and then `mg.where(p > 0, -safe * safe.log(), 0 * p).sum()`.
-
-# %% [markdown] shows="nan_hunt"
-# `where` computes both sides, and 0 times infinity is NaN: a bad number has to be kept out before the operation and
-# cannot be chosen away after it.
-
-
-# %% wrong="nan_hunt"
-# Shows: Nothing has changed: the logarithm still sees the 0, and 0 times its infinite value is NaN.
-# Hint: The value is masked, the gradient is not: 0 times infinity. The number must be replaced before it reaches the
-# logarithm.
-def surprise(p):
-    return mg.where(p > 0, -p * p.log(), 0 * p).sum()
-
-
-# %% wrong="nan_hunt"
-# Shows: A small number was added inside the logarithm. The NaN is gone, and the gradient at 0 is large, not 0.
-# Hint: What cannot happen must be left out, not made nearly possible. Choose with `where`, once before the logarithm
-# and once after it.
-def surprise(p):
-    return (-p * (p + 1e-12).log()).sum()
-
-
-# %% wrong="nan_hunt"
-# Shows: As soon as one probability is 0, all of them are left out.
-# Hint: Decide for each element: `mg.where` picks by element, an `if` on the whole array does not.
-def surprise(p):
-    if (p.numpy() > 0).all():
-        return (-p * p.log()).sum()
-    return (0 * p).sum()
-
-
-# %% wrong="nan_hunt"
-# Shows: `if` asks for one answer, and p is several numbers.
-# Hint: Decide for each element by itself: that is what `mg.where` does.
-def surprise(p):
-    if p > 0:
-        return (-p * p.log()).sum()
-    return (0 * p).sum()
-
-
-# %% wrong="nan_hunt"
-# Shows: The logarithm sees a safe number, and one without a past: a part of the gradient is lost.
-# Hint: Leave out `detach`: both factors of p · ln p have to send something back to p.
-def surprise(p):
-    safe = mg.where(p > 0, p, 1.0).detach()
-    return (-p * safe.log()).sum()
-
-
-# %% wrong="nan_hunt"
-# Shows: The safe number is right, but the last `where` is missing: the safe number has to be taken out again. Where p
-# is 0 there is still a product with p.
-# Hint: −p · ln(safe) has the gradient −ln(safe) at p, plus what comes through safe. Use safe in both factors, and the
-# second where around it.
-def surprise(p):
-    safe = mg.where(p > 0, p, 0.5)
-    return (-p * safe.log()).sum()
-
-
-# %% [markdown]
-# ## 4. Design your own
-#
-# **3 points, 11 minutes.** Design a function `f(x)` of a tensor of one number, and a list `inputs` of three finite
-# floats, so that
+# **3 points, 11 minutes.** Write a function `f(x)` of a tensor of one number, and a list `inputs` of three finite
+# floats, with these properties:
 #
 # - the graphs at the three inputs have three different numbers of operations, each 12 at most;
 # - some kind of operation is in one of the graphs and not in another;
-# - the gradient is right at all three: `mg.gradcheck(f, x, raise_exception=False)` agrees, and it is not 0.
+# - the gradient is not 0 at any of the three, and it is right: `mg.gradcheck(f, x, raise_exception=False)` agrees.
 #
-# `operations(y)` above lists the kinds in a graph. Anything goes: a root by Newton's steps until it is good, a tax
-# with brackets, a road of your own.
+# `operations(y)` above lists the kinds in a graph. Anything goes: a root by Newton's steps until it is good, a tax with
+# brackets, a road of your own.
 
 
 # %% answer="own_road" points=3 minutes=11
@@ -634,6 +506,150 @@ def f(x):
 
 
 inputs = [-0.5, 0.5, 3.5]
+
+# %% [markdown] folded=true
+# ## More
+#
+# The part below is optional when you work alone: the exercise is done without it. It counts when your course grades
+# it.
+
+# %% [markdown]
+# ### 4. A NaN to hunt
+#
+# **2 points, 8 minutes.** How surprising is a die, a coin, the weather? Shannon's answer is the sum of −p · ln p over
+# the probabilities p of what can happen. What cannot happen, p = 0, adds nothing. Somebody wrote:
+#
+# ```python
+# def surprise(p):
+#     return mg.where(p > 0, -p * p.log(), 0 * p).sum()
+# ```
+#
+# The values are right, and training with it ends in NaN. To find the line, run it as the optional section of the lesson
+# does:
+#
+# ```python
+# with mg.autograd.detect_anomaly(), np.errstate(all="ignore"):
+#     surprise(mg.tensor([0.5, 0.5, 0.0], requires_grad=True)).backward()
+# ```
+#
+# Write `surprise(p)` again:
+#
+# - the value is the same;
+# - the gradient is the same where p is positive, and 0 where p is 0;
+# - NumPy has nothing to warn about, so you need no `np.errstate`.
+
+
+# %% answer="nan_hunt" points=2 minutes=8
+def surprise(p):
+    ### BEGIN SOLUTION
+    possible = p > 0
+    safe = mg.where(possible, p, 1.0)
+    return mg.where(possible, -safe * safe.log(), 0 * p).sum()
+    ### END SOLUTION
+
+
+# %%
+check("nan_hunt")
+
+# %% probes="nan_hunt"
+import numpy as np
+
+from minigrad import tensor
+
+
+def surprise_at(*probabilities):
+    p = tensor(probabilities, requires_grad=True)
+    with np.errstate(all="ignore"):
+        y = surprise(p) + 0 * p.sum()  # where nothing is possible, a sum in Python is a plain 0
+        y.backward()
+    return {"value": round(y.item(), 6), "gradient": None if p.grad is None else [round(g, 6) for g in p.grad.tolist()]}
+
+
+def quiet(*probabilities):
+    p = tensor(probabilities, requires_grad=True)
+    with np.errstate(all="raise"):
+        surprise(p).backward()
+    return "nothing to warn of"
+
+
+# Hint: Where every p is positive, the value is ln 2 here, and the gradient −ln p − 1.
+surprise_at(0.5, 0.5)
+# Hint: Where p is 0, the gradient should be 0, not NaN and not large: the logarithm must not see the 0.
+surprise_at(1.0, 0.0)
+# Hint: Some p are 0: the others should keep their value and gradient.
+surprise_at(0.25, 0.0, 0.75, 0.0)
+# Hint: A small p is still possible: change nothing there.
+surprise_at(0.001, 0.999)
+# Hint: A single p = 1: value 0, gradient −1.
+surprise_at(1.0)
+# Hint: If nothing is possible, the value is 0 and all gradients are 0.
+surprise_at(0.0, 0.0)
+# Hint: NumPy warned: somewhere a logarithm of 0, or a division by 0, is still computed.
+quiet(0.5, 0.0, 0.5)
+
+# %% [markdown] hints="nan_hunt"
+# 1. The operation that is named is the product −p · ln p: `where` sends it a 0, and it passes on 0 times ln 0, which is
+# infinite. 0 · ∞ is NaN; and the slope of the logarithm at 0, 1 / 0, makes another.
+# 2. `where` around the logarithm comes too late: both sides have been computed. Choose before: let the logarithm see
+# another number where p is 0.
+# 3. `safe = mg.where(p > 0, p, 1.0)`, and then `mg.where(p > 0, -safe * safe.log(), 0 * p).sum()`.
+
+# %% [markdown] shows="nan_hunt"
+# `where` computes both sides, and 0 times infinity is NaN: a bad number has to be kept out before the operation and
+# cannot be chosen away after it.
+
+
+# %% wrong="nan_hunt"
+# Shows: Nothing has changed: the logarithm still sees the 0, and 0 times its infinite value is NaN.
+# Hint: The value is masked, the gradient is not: 0 times infinity. The number must be replaced before it reaches the
+# logarithm.
+def surprise(p):
+    return mg.where(p > 0, -p * p.log(), 0 * p).sum()
+
+
+# %% wrong="nan_hunt"
+# Shows: The logarithm sees a small number in place of 0. The NaN is gone, and the gradient at 0 is large, not 0.
+# Hint: What cannot happen must be left out, not made nearly possible. Choose with `where`, once before the logarithm
+# and once after it.
+def surprise(p):
+    return (-p * (p + 1e-12).log()).sum()
+
+
+# %% wrong="nan_hunt"
+# Shows: As soon as one probability is 0, all of them are left out.
+# Hint: Decide for each element: `mg.where` picks by element, an `if` on the whole array does not.
+def surprise(p):
+    if (p.numpy() > 0).all():
+        return (-p * p.log()).sum()
+    return (0 * p).sum()
+
+
+# %% wrong="nan_hunt"
+# Shows: `if` asks for one answer, and p is several numbers.
+# Hint: Decide for each element by itself: that is what `mg.where` does.
+def surprise(p):
+    if p > 0:
+        return (-p * p.log()).sum()
+    return (0 * p).sum()
+
+
+# %% wrong="nan_hunt"
+# Shows: The logarithm sees a safe number, and one without a past: a part of the gradient is lost.
+# Hint: Leave out `detach`: both factors of p · ln p have to send something back to p.
+def surprise(p):
+    safe = mg.where(p > 0, p, 1.0).detach()
+    return (-p * safe.log()).sum()
+
+
+# %% wrong="nan_hunt"
+# Shows: The safe number is right, but the last `where` is missing: the safe number has to be taken out again. Where p
+# is 0 there is still a product with p.
+# Hint: −p · ln(safe) has the gradient −ln(safe) at p, plus what comes through safe. Use safe in both factors, and the
+# second where around it.
+def surprise(p):
+    safe = mg.where(p > 0, p, 0.5)
+    return (-p * safe.log()).sum()
+
 
 # %% [markdown]
 # ## What you have now

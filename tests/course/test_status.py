@@ -47,8 +47,8 @@ def test_points_parts_attempts_and_what_was_revealed_are_counted(home):
 
     assert (first.points, first.of, first.passed_parts, first.is_done) == (2, 10, 1, False)
     assert [(p.name, p.state, p.points, p.of, p.attempts) for p in first.parts] == [
-        ("product", "passed", 2, 2, 1), ("order", "tried", 0, 3, 2), ("visits", "revealed", 0, 1, 1),
-        ("gradients", "untried", 0, 2, 0), ("zero", "untried", 0, 1, 0), ("eight_signs", "untried", 0, 1, 0),
+        ("product", "passed", 2, 2, 1), ("order", "tried", 0, 3, 2), ("gradients", "untried", 0, 2, 0),
+        ("visits", "revealed", 0, 1, 1), ("zero", "untried", 0, 1, 0), ("eight_signs", "untried", 0, 1, 0),
     ]  # fmt: skip
     assert [work.points for work in others] == [0] * len(others)
 
@@ -85,7 +85,8 @@ def test_the_text_fits_one_screen_and_says_where_to_go_on(home):
     ]
     assert said[2] == "2 of 250 points in 25 exercises; 3 predictions, 1 right; 2 quiz answers, 1"
     begun = " ".join(said[4:6])
-    assert begun.startswith("Exercise 01, 2 of 10 points: ✓ product (1 attempt), … order (2 attempts), ◇ visits (1")
+    assert begun.startswith("Exercise 01, 2 of 10 points: ✓ product (1 attempt), … order (2 attempts), ○ gradients;")
+    assert begun.endswith("optional: ◇ visits (1 attempt), ○ zero, ○ eight_signs")
     assert re.search(r"^… 00\*Start here {18} +○ 14 Memory and schedule$", "\n".join(said), re.M)
     assert re.search(r"^… 01 What a computation graph is +2/10 +○ 15 Compiled code$", "\n".join(said), re.M)
     assert "* road: 9 lessons for a short course" in said[-1]
