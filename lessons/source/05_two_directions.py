@@ -67,6 +67,7 @@ from minigrad.widgets import ForwardAndReverse
 # where arrows *leave* a value. We can also go forwards: nudge the leaves, multiply along the arrows, and add where
 # arrows *arrive*.
 
+
 # %%
 def pushed(y, nudges):
     """How far y moves when each leaf moves by its nudge."""
@@ -105,6 +106,7 @@ print("x and y together:", pushed(loss, {x: 1.0, y: 1.0}))
 #
 # Such a pair is a **dual number**. To compute with dual numbers you need a rule for + and a rule for ×:
 
+
 # %%
 class Dual:
     def __init__(self, x, dx=0.0):
@@ -132,6 +134,7 @@ print("x³ + x at 3:", y.x, "  its slope:", y.dx)
 # %%
 Predict("duals alive", "How many Duals are alive after a thousand products, x included?")
 
+
 # %%
 def count_alive(kind):
     gc.collect()
@@ -139,20 +142,19 @@ def count_alive(kind):
 
 
 def multiply_a_thousand_times(x):
-    y = x
+    """The product, and how many numbers of this kind are alive then, x included."""
+    others, y = count_alive(type(x)) - 1, x
     for _ in range(1000):
         y = y * x
-    return y
+    return y, count_alive(type(x)) - others
 
 
-before, x = count_alive(Dual), Dual(1.0, 1.0)
-dual = multiply_a_thousand_times(x)
-reveal("duals alive", count_alive(Dual) - before)
+dual, duals_alive = multiply_a_thousand_times(Dual(1.0, 1.0))
+reveal("duals alive", duals_alive)
 
 # %%
-before, x = count_alive(mg.Value), mg.Value(1.0)
-value = multiply_a_thousand_times(x)
-print("Values alive:", count_alive(mg.Value) - before, "  the slope, from the Dual:", dual.dx)
+value, values_alive = multiply_a_thousand_times(mg.Value(1.0))
+print("Values alive:", values_alive, "  the slope, from the Dual:", dual.dx)
 
 # %% [markdown]
 # There are two: the number where it began, and the number where it is now. **Forward mode keeps nothing.** Reverse mode
@@ -165,6 +167,7 @@ print("Values alive:", count_alive(mg.Value) - before, "  the slope, from the Du
 # The table of them, a row for each output and a column for each input, is called the **Jacobian**. Step through the
 # widget, and before each pass write down what it will fill in: on the left a column, on the right a row. (The widget
 # calls a gradient on its way back a *cotangent*.)
+
 
 # %%
 def f(x, y, w):
@@ -216,6 +219,7 @@ print("2 rows, by vjp:\n", np.stack([r.numpy() for r in rows]).round(4))
 
 # %%
 Predict("3 inputs, 100 outputs", "Which is cheaper?", options=["forward mode", "reverse mode", "no difference"])
+
 
 # %%
 def network(n, m):
@@ -300,6 +304,7 @@ plt.show()
 # The third way to a derivative is symbolic: rewrite the formula by the rules from school. In the code below, a formula
 # is the letter x, or a symbol with two formulas, such as ("×", "x", "x").
 
+
 # %% slideshow={"slide_type": "skip"}
 def derivative(e):
     """The derivative of a formula by x, as a formula: (a + b)′ = a′ + b′, (a × b)′ = a′ × b + a × b′."""
@@ -320,6 +325,7 @@ print("x × x + x has the derivative", written(derivative(("+", ("×", "x", "x")
 # It is right, if long-winded: 2x + 1. Call the formula y = x × x + x. The next formula is y × y + x, with y written
 # out, and so on, n times in all. We count the length of the derivative: every +, ×, x and 1, but not the brackets. How
 # long is it for n = 10? Say a number before you run the second cell.
+
 
 # %% slideshow={"slide_type": "skip"}
 def length(e):
@@ -342,6 +348,7 @@ print("length for n = 10:", length(derivative(formulas[10])))
 # %% [markdown] slideshow={"slide_type": "skip"}
 # Why does the engine not suffer from swell? Because it shares: y is used twice and computed once. Let us do the same
 # for the formula, and count each *different* part once:
+
 
 # %% slideshow={"slide_type": "skip"}
 def part_number(e, parts):
@@ -371,6 +378,7 @@ for n in (1, 2, 4, 8, 10):
 # outputs. Push dx forwards and add up the results with the weights gy. Or pull gy back and multiply what arrives by dx.
 # Both are the same number, found in two ways: gy · (J dx) = (gy J) · dx. This is the **dot test**.
 
+
 # %%
 def dot_test(f, x, seed=0):
     """gy · (J dx) and (gy J) · dx, for random dx and gy."""
@@ -390,6 +398,7 @@ dot_test(lambda x: (x @ W).tanh(), mg.tensor([[0.5, -1.0, 2.0]]))
 # way back must run from the end, and here it does not. (`infer` says which shape and dtype come out: those of x. `xp`
 # is NumPy.)
 
+
 # %%
 class RunningTotal(Linear):
     def infer(self, x):
@@ -408,6 +417,7 @@ dot_test(lambda x: x.apply(RunningTotal()), mg.tensor([1.0, 2.0, 3.0]))
 # The two numbers differ: caught. Now an operation that is given by its slope. swish(x) = x · σ(x), with σ(x) = 1 / (1 +
 # e⁻ˣ), has the slope σ + x σ (1 − σ). In the code below, the last factor is missing. What does the dot test say?
 
+
 # %%
 class Swish(Elementwise):
     def forward(self, xp, x):
@@ -420,6 +430,7 @@ class Swish(Elementwise):
 
 def swish(x):
     return x.apply(Swish())
+
 
 # %%
 Predict("dot test of the wrong swish", "Do the two numbers of the dot test agree?", options=["yes", "no"])
@@ -546,6 +557,7 @@ def both_directions(torch):
         print(f"a pass forwards, for {name}:", move.item())
     _, pull = torch.func.vjp(loss, *at)
     print("one pass back:", [slope.item() for slope in pull(torch.tensor(1.0))])
+
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## What we saw

@@ -61,6 +61,7 @@ from minigrad.widgets import StaticVsDynamic
 # The road from 4 is 4, 2, 1: two operations. The road from 6 begins with 3 and 10. How many operations are in its
 # graph? Walk it with a pencil before you run the cell: a halving is one operation, `3 * y + 1` is two.
 
+
 # %%
 def road(x):
     y = x
@@ -152,6 +153,7 @@ mg.draw(road(number(8)))
 # Below a threshold we heat, at one price; above it we put up with the cold, at another. Which threshold is best? We ask
 # the engine for its gradient, on a day of 14 degrees.
 
+
 # %%
 def cost(degrees, threshold):
     if degrees.item() < threshold.item():
@@ -167,9 +169,9 @@ for t in (15, 14.5, 13.5, 13):
 
 # %% [markdown]
 # **Where it breaks.** The threshold decides what the day costs, and yet its gradient is `None`. Python looked at it,
-# but no operation did, so it is not in the graph at all. A gradient is that *of the road that was taken*:
-# it knows no other roads. If a parameter occurs only in the test of
-# an `if`, it is never trained, and no error tells you. Look for a `None`.
+# but no operation did, so it is not in the graph at all. A gradient is that *of the road that was taken*: it knows no
+# other roads. If a parameter occurs only in the test of an `if`, it is never trained, and no error tells you. Look for
+# a `None`.
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## Names of every length
@@ -188,6 +190,7 @@ for name, label in names.train[10::100]:
 # letter to letter. Each letter has a row of E, which pushes the state; W says what becomes of the previous state; V
 # turns the last state into a score for each language. The same W is used at every letter, however many there are. The
 # loop is Python's `for`:
+
 
 # %% slideshow={"slide_type": "subslide"}
 def spelled(name):
@@ -255,6 +258,7 @@ GraphView(y)
 #
 # Guessing blindly gets 20 of the 140 unseen names right, and all that the network ever learns about a letter is a
 # number from 0 to 25. How many names will it get right? Say a number before you run the cell.
+
 
 # %%
 def train(network, epochs):
@@ -334,6 +338,7 @@ plt.show()
 # Python looks into the graph as well: `print`, `assert`, and `%debug` after an error. Each tensor has its value
 # already, because the engine has computed everything up to the line where the program stands.
 
+
 # %% tags=["raises-exception"]
 def checked(name):
     for letter in name:
@@ -357,6 +362,7 @@ scores(checked("małgorzata"), *network)
 # Some faults raise no error. Here is the root of x where x is positive, and 0 elsewhere: `mg.where` picks element by
 # element. At x = 0 it gives 0, as it should. What is its gradient there: 0, infinity or
 # NaN?
+
 
 # %% slideshow={"slide_type": "skip"}
 def root(x):
@@ -395,6 +401,7 @@ except mg.errors.AnomalyError as error:
 # (We left out the line with the file's name. PyTorch's words are `Function 'SqrtBackward0' returned nan values in its
 # 0th output.`) The message names the culprit, the root, and the line that ran it. The repair is to choose *before* the
 # dangerous operation, so that it never sees the 0:
+
 
 # %% slideshow={"slide_type": "skip"}
 def safe_root(x):
@@ -486,6 +493,7 @@ for size in (1, 1_000_000):
 #
 # There is a second price: each operation runs before Python has read the next line. The engine tells a watcher about
 # each operation as it runs. How many operations run in `careless`?
+
 
 # %%
 class OperationLog:
@@ -580,6 +588,7 @@ def roads_in_pytorch(torch):
     y = torch.where(x > 0, x.sqrt(), 0 * x)
     y.sum().backward()
     print("where: values", y.tolist(), "  gradients", x.grad.tolist())
+
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## What we saw
