@@ -204,7 +204,7 @@ class Softplus(Elementwise):
         return (self.beta * (self.beta * x).sigmoid(),)
 
 # %% wrong="softplus"
-# Shows: The value is not divided by β. The slope that was asked for belongs to the function that is.
+# Shows: The value is not divided by β. The slope in the task belongs to the function with the division.
 # Hint: Look at forward again: ln(1 + e^(βx)), and then / β.
 @dataclass(frozen=True)
 class Softplus(Elementwise):
@@ -230,8 +230,8 @@ class Softplus(Elementwise):
         return (self.beta * x).sigmoid()
 
 # %% wrong="softplus"
-# Shows: The numbers are right, and `forward` is tied to NumPy: it does not use the library that it is handed.
-# Hint: Write xp in place of np: it is handed in so that the op need not know which library holds the array.
+# Shows: The numbers are right, and `forward` is tied to NumPy: it does not use `xp`.
+# Hint: Write xp in place of np: xp is the library that holds the array.
 @dataclass(frozen=True)
 class Softplus(Elementwise):
     beta: float
@@ -245,7 +245,7 @@ class Softplus(Elementwise):
         return ((self.beta * x).sigmoid(),)
 
 # %% wrong="softplus"
-# Shows: `partials` computes with NumPy's functions, and gets tensors, which those do not take.
+# Shows: `partials` uses NumPy's functions, which do not take tensors.
 # Hint: A function of a tensor is its method: `(self.beta * x).exp()`, and not `np.exp(self.beta * x)`.
 @dataclass(frozen=True)
 class Softplus(Elementwise):
@@ -346,7 +346,7 @@ laws(SumOfSquares((1,)), (2, 3))
 laws(SumOfSquares((0, 2), keepdims=True), (2, 3, 2))
 # Hint: `vjp` should return a tuple with one tensor.
 what_vjp_gives()
-# Hint: `forward`: the second thing that an array's sum takes is a dtype, so write `axis=` and `keepdims=`.
+# Hint: `forward`: the second argument of an array's sum is a dtype, so write `axis=` and `keepdims=`.
 keepdims_is_taken_for_a_dtype()
 
 # %% [markdown] hints="squares"
@@ -416,7 +416,7 @@ class SumOfSquares(Reduction):
         return (self.spread(gy, x).broadcast_to(x.shape),)
 
 # %% wrong="squares"
-# Shows: `forward` sums as `jvp` does, without names, and the second thing that an array's sum takes is a dtype.
+# Shows: `forward` sums as `jvp` does, without names, but the second argument of an array's sum is a dtype.
 # Hint: `jvp` has tensors, and `forward` arrays: write xp.sum(..., axis=self.axes, keepdims=self.keepdims).
 @dataclass(frozen=True)
 class SumOfSquares(Reduction):
@@ -430,8 +430,8 @@ class SumOfSquares(Reduction):
         return (2 * x * self.spread(gy, x),)
 
 # %% wrong="squares"
-# Shows: `forward` leaves keepdims out: where the reduced axes are to stay, with length 1, they go.
-# Hint: Hand on what the op was made with: xp.sum(..., axis=self.axes, keepdims=self.keepdims).
+# Shows: `forward` leaves keepdims out: the reduced axes are gone where they should stay, with length 1.
+# Hint: Pass on what the op was made with: xp.sum(..., axis=self.axes, keepdims=self.keepdims).
 @dataclass(frozen=True)
 class SumOfSquares(Reduction):
     def jvp(self, dxs, y, x):
@@ -665,9 +665,9 @@ def what_adjoint_gives():
 mg.tensor([1.0, 2.0, 3.0]).apply(RunningTotal()).numpy()
 # Hint: `infer`: the result has as many elements as x.
 mg.tensor([1.0, 2.0, 3.0]).apply(RunningTotal()).shape
-# Hint: `adjoint`: only the first total is asked, and only x₁ went into it.
+# Hint: `adjoint`: a gradient arrives at the first total alone, and only x₁ went into it.
 gradient([5.0, 5.0, 5.0], [1.0, 0.0, 0.0])
-# Hint: `adjoint`: only the last total is asked, and every x went into it.
+# Hint: `adjoint`: a gradient arrives at the last total alone, and every x went into it.
 gradient([5.0, 5.0, 5.0], [0.0, 0.0, 1.0])
 # Hint: `adjoint`: xᵢ went into the totals from its own place to the end. Add what arrives at these.
 gradient([1.0, 2.0, 3.0], [1.0, 10.0, 100.0])

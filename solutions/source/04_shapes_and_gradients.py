@@ -179,16 +179,16 @@ def how_many():
     return len(layer_back(numpy.eye(3), numpy.arange(9.0).reshape(3, 3), numpy.ones((3, 3))))
 
 
-# Hint: gx has the shape of x, (n, k): gy is (n, m), so W must be turned round.
+# Hint: gx has the shape of x, (n, k): gy is (n, m), so W must be transposed.
 back("gx", 4, 3, 2)
 # Hint: gW has the shape of W, (k, m): each row of x meets W, so the n rows are added up inside the product.
 back("gW", 4, 3, 2)
 # Hint: gb has the shape of b, (m,): b is added to every row, so add gy up over the rows.
 back("gb", 4, 3, 2)
-# Hint: gx on square matrices, where a wrong product still fits: which of the two is turned round, and
+# Hint: gx on square matrices, where a wrong product still fits: which of the two is transposed, and
 # which stands first?
 back("gx", 2, 2, 2)
-# Hint: gW on square matrices, where a wrong product still fits: which of the two is turned round, and
+# Hint: gW on square matrices, where a wrong product still fits: which of the two is transposed, and
 # which stands first?
 back("gW", 2, 2, 2)
 # Hint: gb on a square gy: add up down each column, not along each row.
@@ -221,8 +221,7 @@ untouched()
 
 
 # %% wrong="layer_back" misconception="M13"
-# Shows: None of the three is None, and that is all that can be said for them: gradients that are there need not be
-# right.
+# Shows: None of the three is None, but all three are wrong: a gradient that is there need not be right.
 # Hint: Test with sizes that differ, as 4, 3 and 2. With square matrices any product fits, right or wrong.
 def layer_back(x, W, gy):
     return gy @ W, gy @ x, gy
@@ -409,14 +408,14 @@ def squared_error(p, t):
 
 
 # %% wrong="squared_error"
-# Shows: An error is raised where the shapes differ, but (4, 1) with (4,) was to be the mean over 4 pairs.
-# Hint: Refuse where the *numbers of elements* differ; where only the shapes do, reshape.
+# Shows: An error is raised where the shapes differ, but (4, 1) with (4,) should give the mean over 4 pairs.
+# Hint: Raise only if the *numbers of elements* differ. If only the shapes differ, reshape.
 def squared_error(p, t):
     return mg.nn.functional.mse_loss(p, t)
 
 
 # %% wrong="squared_error"
-# Shows: Whatever differs in shape is refused, but (4, 1) with (4,) was to be the mean over 4 pairs.
+# Shows: All different shapes are refused, but (4, 1) with (4,) should give the mean over 4 pairs.
 # Hint: Ask `p.numel() != t.numel()` before you raise. Where these agree, reshape both.
 def squared_error(p, t):
     if p.shape != t.shape:
@@ -761,7 +760,7 @@ nodes(20, 10)
 # %% wrong="own_loss"
 # Shows: The loss is one number, but it moves when a whole row does: the size of the scores counts, not only their
 # differences.
-# Hint: Take something away from each row that moves with the row, such as its mean.
+# Hint: Subtract from each row something that moves with the row, such as its mean.
 def mine(s):
     return (s**2).mean()
 

@@ -66,7 +66,7 @@ row
 both
 # Hint: `forward_passes`: one pass of forward mode nudges one input.
 forward_passes
-# Hint: `reverse_passes`: one pass of reverse mode asks one output.
+# Hint: `reverse_passes`: one pass of reverse mode starts from one output.
 reverse_passes
 
 # %% [markdown] hints="columns_and_rows"
@@ -89,8 +89,9 @@ column, row, both, forward_passes, reverse_passes = [3, 36], [36, 24], [1, 12], 
 column, row, both, forward_passes, reverse_passes = [4, 18], [18, 12], [2, 6], 5, 3
 
 # %% wrong="columns_and_rows"
-# Shows: Rows and columns are exchanged: `column` has what one output owes to all inputs.
-# Hint: A nudge of x gives a column: how far *each output* moves. Asking q gives a row: how it moves with *each input*.
+# Shows: Rows and columns are exchanged: `column` has the derivatives of one output by all inputs.
+# Hint: A nudge of x gives a column: how far *each output* moves. Going back from q gives a row: how it moves with *each
+# input*.
 column, row, both, forward_passes, reverse_passes = [4, 2], [4, 36], [2, 12], 5, 3
 
 # %% wrong="columns_and_rows"
@@ -105,7 +106,7 @@ column, row, both, forward_passes, reverse_passes = [4, 36], [36, 24], [2, 12], 
 
 # %% wrong="columns_and_rows"
 # Shows: In `both` the nudge of y went up, as that of x did.
-# Hint: y moves by −1, so what it carries is taken away: z moves by 3 − 2.
+# Hint: y moves by −1, so its part is subtracted: z moves by 3 − 2.
 column, row, both, forward_passes, reverse_passes = [4, 36], [36, 24], [6, 60], 5, 3
 
 # %% wrong="columns_and_rows"
@@ -468,7 +469,7 @@ def jacobian(f, x):
 
 
 # %% wrong="jacobian_on_a_budget"
-# Shows: Where it was made by columns, they lie as rows: the table is transposed.
+# Shows: The columns were stacked as rows, so the table is transposed.
 # Hint: What `push` gives is a column. np.stack(columns, axis=1) puts them side by side.
 def jacobian(f, x):
     n, m = x.shape[0], f(x).shape[0]
@@ -478,7 +479,7 @@ def jacobian(f, x):
 
 
 # %% wrong="jacobian_on_a_budget"
-# Shows: The engine made the table, past `push` and `pull`: no pass was counted.
+# Shows: The engine made the table without `push` and `pull`: no pass was counted.
 # Hint: Make each column with `push`, or each row with `pull`.
 def jacobian(f, x):
     return mg.func.jacfwd(f)(x).numpy()
@@ -829,7 +830,7 @@ def causal(x):
 
 # %% wrong="causal"
 # Shows: Each output depends on its own input alone: the Jacobian is a diagonal.
-# Hint: Output i is to depend on each of the inputs 0 to i. A running total has that.
+# Hint: Output i should depend on each of the inputs 0 to i. A running total has that.
 def causal(x):
     return x * x
 
@@ -850,7 +851,7 @@ def causal(x):
 
 # %% wrong="causal"
 # Shows: It runs the wrong way: output i depends on the inputs from i to the end.
-# Hint: Begin to add at input 0: x.cumsum(0), without turning x round.
+# Hint: Begin to add at input 0: x.cumsum(0), without reversing x.
 def causal(x):
     return x.tanh().flip(0).cumsum(0).flip(0)
 

@@ -79,32 +79,32 @@ w_grad
 by_w, by_c, by_w_again, w_grad = 29, None, 29, None
 
 # %% wrong="heard"
-# Shows: c is thought to be watched because it is used. It is a plain tensor, and nobody called tape.watch(c).
-# Hint: Without asking, a tape watches only leaves that want a gradient.
+# Shows: The answer takes c to be watched, because it is used. But c is a plain tensor, and nobody called tape.watch(c).
+# Hint: Without asking, a tape watches only leaves with requires_grad=True.
 by_w, by_c, by_w_again, w_grad = 11, 3, 11, None
 
 # %% wrong="heard"
-# Shows: tape.gradient is thought to pay into w.grad, as backward() does.
-# Hint: A tape hands its answer back, and leaves the accounts alone.
+# Shows: The answer takes tape.gradient to write into w.grad, as backward() does.
+# Hint: A tape returns its answer, and leaves `.grad` alone.
 by_w, by_c, by_w_again, w_grad = 11, None, 11, 11
 
 # %% wrong="heard"
-# Shows: The second answer is thought to be added to the first.
+# Shows: The answer adds the second gradient to the first.
 # Hint: What adds up is .grad, and a tape does not touch it. Each question gets its own answer.
 by_w, by_c, by_w_again, w_grad = 11, None, 22, None
 
 # %% wrong="heard"
-# Shows: tape.gradient is taken for backward(): it pays into w.grad, and a second time on top of the first.
-# Hint: A tape returns its answer. There is no account, and nothing to add up.
+# Shows: The answer takes tape.gradient for backward(): it would write into w.grad, and add to it at the second call.
+# Hint: A tape returns its answer. It stores nothing, so nothing adds up.
 by_w, by_c, by_w_again, w_grad = 11, None, 22, 22
 
 # %% wrong="heard"
-# Shows: A tape is thought to give one answer only, and then None. This one is persistent.
+# Shows: The answer expects None at the second call. But this tape is persistent.
 # Hint: persistent=True keeps what was saved, for as many questions as you like. (Any other tape raises an error.)
 by_w, by_c, by_w_again, w_grad = 11, None, None, None
 
 # %% wrong="heard"
-# Shows: What is not connected is thought to have the gradient 0.
+# Shows: The answer expects the gradient 0 where nothing is connected.
 # Hint: 0 would be an answer. None says that there is none: nothing was recorded between z and c, and nobody wrote into
 # w.grad.
 by_w, by_c, by_w_again, w_grad = 11, 0, 11, 0
@@ -171,7 +171,7 @@ def both(f, x, wanted=False):
 # Hint: x is a plain tensor: both tapes must be told to watch it, and the outer tape must record how the slope is
 # computed.
 both(lambda x: x**3, 2.0)
-# Hint: x is a leaf that wants a gradient: the slope comes first, then the bend.
+# Hint: x has requires_grad=True: the slope comes first, then the bend.
 both(lambda x: x**3, 2.0, True)
 # Hint: A plain tensor again, with another function.
 both(lambda x: x.tanh() * x, 0.5)
@@ -193,7 +193,7 @@ both(lambda x: (x * x).exp(), -0.5, True)
 # %% wrong="two_tapes"
 # Shows: Nobody watches x, so that a plain tensor gets None; and the slope is computed where the outer tape does not
 # record it.
-# Hint: Begin with the first: a tape watches a plain tensor only when it is told to.
+# Hint: Begin with the first mistake: a tape watches a plain tensor only if you call `watch`.
 def slope_and_bend(f, x):
     with mg.GradientTape() as outer, mg.GradientTape() as inner:
         y = f(x)
@@ -219,7 +219,7 @@ def slope_and_bend(f, x):
 
 # %% wrong="two_tapes"
 # Shows: The inner tape is asked in the right place, but it has recorded nothing of a plain tensor: nobody watches it.
-# Hint: Without asking, a tape watches only leaves that want a gradient. Call watch(x) in both blocks.
+# Hint: Without asking, a tape watches only leaves with requires_grad=True. Call watch(x) in both blocks.
 def slope_and_bend(f, x):
     with mg.GradientTape() as outer:
         with mg.GradientTape() as inner:

@@ -60,11 +60,11 @@ check("left_behind")
 # %% probes="left_behind"
 # Hint: `operations_at_2`: write down the lines that Python runs at x = 2. A test or a count is no operation.
 operations_at_2
-# Hint: `gradient_at_2`: derive what ran at x = 2: x · x + x + x.
+# Hint: `gradient_at_2`: differentiate what ran at x = 2: x · x + x + x.
 gradient_at_2
 # Hint: `operations_at_4`: write down the lines that Python runs at x = 4: both lines of the `if`, and four rounds.
 operations_at_4
-# Hint: `gradient_at_4`: derive what ran at x = 4: x · x / 2 − 1 + x + x + x + x.
+# Hint: `gradient_at_4`: differentiate what ran at x = 4: x · x / 2 − 1 + x + x + x + x.
 gradient_at_4
 
 # %% [markdown] hints="left_behind"
@@ -79,13 +79,13 @@ gradient_at_4
 # another gradient.
 
 # %% wrong="left_behind" misconception="M5"
-# Shows: You counted the branch that was not taken at x = 2: both branches are thought to be recorded.
+# Shows: You counted the branch that was not taken at x = 2, as if both branches were recorded.
 # Hint: Define-by-run records what ran, and nothing else. At x = 2, y is 4, so Python never came to the two lines in the
 # `if`: they have no nodes.
 operations_at_2, gradient_at_2, operations_at_4, gradient_at_4 = 5, 6, 7, 8
 
 # %% wrong="left_behind"
-# Shows: The loop was derived as x times x: as if the number of rounds were part of the graph.
+# Shows: The loop was differentiated as x times x, as if the number of rounds were part of the graph.
 # Hint: `int(x.item())` is a plain number. The graph has that many additions of x, and each brings back 1: x·x + 2x has
 # the gradient 2x + 2.
 operations_at_2, gradient_at_2, operations_at_4, gradient_at_4 = 3, 8, 7, 12
@@ -199,7 +199,7 @@ power_at(1.1, 13)
 power_at(1.01, 64)
 # Hint: n = 100: at most 15 multiplications.
 power_at(1.01, 100)
-# Hint: n = 255 is odd at each halving: at most 17 multiplications, and none but `*`.
+# Hint: n = 255 is odd at each halving: at most 17 multiplications, and only `*`.
 power_at(-1.0, 255)
 
 # %% [markdown] hints="short_road"
@@ -213,7 +213,7 @@ power_at(-1.0, 255)
 
 
 # %% wrong="short_road"
-# Shows: x is multiplied on, one factor after another: n − 1 multiplications, and the graph is as long as n.
+# Shows: x is multiplied n − 1 times, one factor after another, so the graph is as long as n.
 # Hint: x⁶⁴ is x³² times itself. Compute the half once, and use it twice.
 def power(x, n):
     y = x
@@ -252,7 +252,7 @@ def power(x, n):
 
 # %% wrong="short_road"
 # Shows: The number was taken out of the tensor. The value is right, and no gradient comes back to x.
-# Hint: `x.item()` cuts the thread. Ask plain numbers of n, and leave x a tensor.
+# Hint: `x.item()` cuts the thread. Use plain numbers for n alone, and leave x a tensor.
 def power(x, n):
     return mg.tensor(x.item() ** n, requires_grad=True)
 
