@@ -2,7 +2,7 @@
 # jupyter:
 #   minigrad:
 #     title: Powers
-#     minutes: 40
+#     minutes: 20
 #     lesson: 17_what_grows_how
 #     concepts: [E3, E6]
 # ---
@@ -10,8 +10,8 @@
 # %% [markdown]
 # # 17 Powers
 #
-# You count multiply-adds with a pencil, read powers off measurements, find where attention overtakes the rest, count
-# what backward adds, and design a network within a budget. About 40 minutes, 10 points, in five parts.
+# You count multiply-adds with a pencil, read powers off measurements, and find where attention overtakes the rest. Two
+# more parts count what backward adds, and design a network within a budget. About 20 minutes, 10 points.
 #
 # Write where it says *Your code here*, or in place of the dots. Run that cell, then the `check` cell below it. `check`
 # says what came out, what is wrong with it, and where to look next. Check as often as you like. After some different
@@ -25,10 +25,13 @@ from minigrad.profiler import estimate
 # %% [markdown]
 # ## 1. With a pencil
 #
-# **2 points, 6 minutes.** `linear_flops`: the FLOPs of a linear layer from 50 to 20 numbers, without a bias, for 8
-# rows. `conv_macs`: the MACs of a convolution without a bias from 4 to 10 channels with windows of 3 × 3, for 2
-# pictures that come out with 6 × 6 pixels. `strided`: the MACs of the same convolution if it has a stride of 2, so that
-# 3 × 3 pixels come out. `per_weight`: the number of the `conv_macs` multiplications that each weight takes part in.
+# **2 points, 6 minutes.**
+#
+# - `linear_flops`: the FLOPs of a linear layer from 50 to 20 numbers, without a bias, for 8 rows.
+# - `conv_macs`: the MACs of a convolution from 4 to 10 channels, without a bias, with windows of 3 × 3. It reads 2
+#   pictures, and its results have 6 × 6 pixels.
+# - `strided`: the MACs of the same convolution with a stride of 2: its results have 3 × 3 pixels.
+# - `per_weight`: in how many of the `conv_macs` multiplications does one weight take part?
 
 # %% answer="pencil" points=2 minutes=6
 ### BEGIN SOLUTION
@@ -92,11 +95,13 @@ linear_flops, conv_macs, strided, per_weight = 16_000, 25_920, 6480, 1
 # %% [markdown]
 # ## 2. The power
 #
-# **2 points, 8 minutes.** Write `power(ns, costs)`: the costs were measured at the lengths ns. The lists are equally
-# long and in no special order, and all numbers are above 0. With what power of n does the cost grow? Take the **two
-# largest lengths**, since at small ones something else may be in the way: divide the logarithm of the quotient of their
-# costs by the logarithm of the quotient of the lengths, and round to two decimals. For `power([1, 2, 4], [5, 9, 36])`
-# it is 2.0.
+# **2 points, 8 minutes.** A cost was measured at some lengths. Write `power(ns, costs)`, which returns the power of n
+# with which the cost grows. `ns` and `costs` are lists of the same length, in no special order, and all numbers are
+# above 0.
+#
+# Use only the **two largest lengths**, because at small ones something else may be in the way. The power is the
+# logarithm of the quotient of the costs, divided by the logarithm of the quotient of the lengths. Round it to two
+# decimals. For example, `power([1, 2, 4], [5, 9, 36])` is 2.0.
 
 
 # %% answer="power_of" points=2 minutes=8
@@ -190,9 +195,13 @@ def power(ns, costs):
 # %% [markdown]
 # ## 3. Attention in its two parts
 #
-# **2 points, 8 minutes.** A block of a transformer needs $12 L d^2$ MACs in its linear layers and $2 L^2 d$ in the
-# attention, for $L$ tokens of $d$ numbers. Write `attention_share(L, d)`, the part of the whole that is attention, as a
-# number from 0 to 1; and `length_for(share, d)`, the length at which attention is that part.
+# **2 points, 8 minutes.** For $L$ tokens of $d$ numbers, a block of a transformer needs $12 L d^2$ MACs in its linear
+# layers and $2 L^2 d$ in the attention. Write two functions:
+#
+# - `attention_share(L, d)` returns the part of the whole that is attention, a number from 0 to 1;
+# - `length_for(share, d)` returns the length at which attention is that part.
+#
+# For example, `attention_share(384, 64)` is 0.5, and `length_for(0.5, 64)` is 384.
 
 
 # %% answer="two_parts" points=2 minutes=8
@@ -280,13 +289,20 @@ def length_for(share, d):
     return 6 * share / (1 - share)
 
 
-# %% [markdown]
-# ## 4. What backward adds
+# %% [markdown] folded=true
+# ## More
 #
-# **2 points, 8 minutes.** A stack of linear layers, without biases, has the widths in a list: `[64, 32, 10]` are two
-# layers, from 64 to 32 and from 32 to 10. `rows` rows go through it. Write `training_macs(widths, rows)`: the MACs of
-# forward and backward together. Backward makes two products for each layer, of as many MACs as forward's; but nobody
-# asks for the gradient of what goes into the **first** one.
+# The parts below are optional when you work alone. They count if your course grades them.
+
+# %% [markdown]
+# ### 4. What backward adds
+#
+# **2 points, 8 minutes.** A stack of linear layers without biases is given by the list of its widths: `[64, 32, 10]`
+# are two layers, from 64 to 32 and from 32 to 10. It gets `rows` rows.
+#
+# Write `training_macs(widths, rows)`, which returns the MACs of forward and backward together. For each layer, backward
+# makes two products, each with as many MACs as the product of forward. But nobody asks for the gradient of what goes
+# into the **first** layer, so there backward makes one.
 
 
 # %% answer="and_backward" points=2 minutes=8
@@ -364,15 +380,16 @@ def training_macs(widths, rows):
 
 
 # %% [markdown]
-# ## 5. Within a budget
+# ### 5. Within a budget
 #
-# **2 points, 10 minutes.** Write `build()`, a network that takes a picture of shape (1, 3, 64, 64) to (1, 10). It is
-# right if
+# **2 points, 10 minutes.** Write `build()`, which returns a network from a picture of shape (1, 3, 64, 64) to (1, 10).
+# It is right if
 #
-# - it has 20,000 parameters or more that the result depends on: backward reaches them;
-# - it needs **1,000,000** MACs or fewer for one picture;
-# - two or more of the layers that run are convolutions with windows of 3 × 3 or larger, and the first layer is one;
-# - no pooling comes before the first convolution, and every pixel of the picture can change the result.
+# - backward reaches at least 20,000 of its parameters;
+# - it needs at most **1,000,000** MACs for one picture;
+# - at least two of the layers that run are convolutions with windows of 3 × 3 or larger;
+# - the first layer is one of them, and reads the picture at its full size;
+# - every pixel of the picture can change the result.
 #
 # `account(build)` says where you are.
 
