@@ -165,9 +165,9 @@ with branches.as_default():
     gradients = [mg.gradients(y, [x])[0] for y in (by_where, by_cond)]
 with mg.Session(branches) as session, np.errstate(invalid="ignore"):
     for number in (4.0, -1.0):
-        (a, b), (ga, gb) = session.run([[by_where, by_cond], gradients], {x: number})
+        (u, v), (gu, gv) = session.run([[by_where, by_cond], gradients], {x: number})
         # abs turns −0 into 0
-        print(f"x = {number:4}: where gives {abs(a):g}, gradient {ga:g}; cond gives {abs(b):g}, gradient {gb:g}")
+        print(f"x = {number:4}: where gives {abs(u):g}, gradient {gu:g}; cond gives {abs(v):g}, gradient {gv:g}")
 
 # %% [markdown]
 # It is the trap of lesson 08, in a graph. On the way back, `where` sends 0 into the branch that was not taken, and
@@ -468,9 +468,10 @@ for name in ("yui", "sopuruchukwu", "oluwatobiloba"):
 # ### Further: the names, trained
 
 # %% [markdown] slideshow={"slide_type": "skip"}
-# In the picture, the four operations of a letter are there once, in the body of the scan. Then we compare loss and
-# gradients with eager mode, and run both for all 700 names. (For training, build a step from these gradients, as in
-# lesson 09. The results that the scan stacked, `answers`, are what the network believes after each letter.)
+# We compare loss and gradients with eager mode, and run the graph for all 700 names. In the picture below the output,
+# the four operations of a letter are there once, in the body of the scan. (For training, build a step from these
+# gradients, as in lesson 09. The results that the scan stacked, `answers`, are what the network believes after each
+# letter.)
 
 # %%
 names = mg.data.names()

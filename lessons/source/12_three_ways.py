@@ -161,9 +161,9 @@ def traced(model, data, steps, start=start):
 
 # %% [markdown]
 # Lines that a program needs only because of the way it is run, and that say nothing about what it computes, are
-# **boilerplate**. The session has the most, and there is the most to *know*: a graph, a block to be in, placeholders,
-# variables, an initializer. Tracing costs one word more than eager code, and
-# a few rules that you cannot see in the program (lesson 11).
+# **boilerplate**. The session has the most of it, and asks you to *know* the most: a graph, a block to be in,
+# placeholders, variables, an initializer. Tracing costs one word more than eager code, and a few
+# rules that you cannot see in the program (lesson 11).
 
 # %% [markdown] slideshow={"slide_type": "notes"}
 # Four minutes for the three programs. Do not read them aloud. Ask where the weights live in each, where the gradient is
@@ -427,7 +427,8 @@ for lines, message in errors:
 # %% [markdown] slideshow={"slide_type": "subslide"}
 # ### Tools for a graph
 #
-# - A **NaN trap** runs a graph operation by operation, and stops at the first one that makes a NaN or an infinity. It is slow, so you switch it on when something is wrong.
+# - A **NaN trap** runs a graph operation by operation, and stops at the first one that makes a NaN or an infinity. It
+#   is slow, so you switch it on when something is wrong.
 # - A **probe** records a value at every run that computes it. It shows *which* names are to blame.
 # - `mg.print` prints at every run; Python's `print` prints only during the trace.
 # - Inside `run_functions_eagerly` every traced function runs as plain Python. Tracebacks lead to the right line again,

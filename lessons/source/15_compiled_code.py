@@ -133,7 +133,7 @@ print("the same bits as eager:", np.array_equal(by_hand, bend(x, w, b).numpy()))
 # ### Further: another target
 
 # %% [markdown] slideshow={"slide_type": "skip"}
-# The compiler can write the same graph in another language. On a GPU thousands of small cores do the same work on
+# On a GPU thousands of small cores do the same work on
 # different elements, and each start of such a piece of work, a *launch*, has its price (lesson 13). Op by op,
 # `tanh(x * w + b)` takes three launches, and each one reads its operands from memory and writes its result back. Fused,
 # it is one piece of work, a *kernel*. The simulated GPU shows the text that the compiler writes for it, in CUDA C. You
@@ -471,7 +471,8 @@ for name, (eager_calls, compiled_calls) in counts.items():
 
 # %% [markdown] slideshow={"slide_type": "skip"}
 # On most machines the clock agrees: the addition gets slower, and the product no faster, since nearly all of its time
-# is one call of a library, before and after. (`measure_gain` is in the Further section above: run that first.)
+# is one call of a library, before and after. (`measure_gain` is in *Further: the clock of your machine*: run that
+# section first.)
 
 # %% tags=["measured", "nbval-ignore-output"]
 for name, (f, x) in cases.items():
@@ -514,9 +515,9 @@ print(f"{len(lengths_of_names)} names: traced {traces} time, {programs} programs
 print("arrays of 1 to 40 numbers: traced {} time, {} programs".format(*count_programs(range(1, 41))))
 
 # %% [markdown]
-# Ten programs for the names, one for each length. The one for five letters is called 202 times, and pays. The one for
-# twelve is called once. For arrays of 1 to 40 numbers there are forty programs for forty calls: each costs C, apart
-# from the tracing, and keeps memory of its own, and not one of the forty ever pays.
+# Ten programs for the names, one for each length. The one for five letters is called 202 times, the one for twelve only
+# once. For arrays of 1 to 40 numbers there are forty programs for forty calls: each costs C, apart from the tracing,
+# and keeps memory of its own, and not one of the forty ever pays.
 #
 # The usual way out is **bucketing**: fill the input up to one of a few lengths, with something that does not count.
 

@@ -101,9 +101,9 @@ cost = estimate(resnet, picture)
 print(f"{cost.parameters:,} parameters, {cost.macs:,} MACs, {cost.flops:,} FLOPs")
 
 # %% [markdown]
-# A mistake there is a factor of two. (3.8 became 4.1 for another reason: in most of today's code, some of the steps
-# that halve the picture are in a different layer than in the paper. And the FLOPs are a little more than twice the
-# MACs, because normalising and relu have FLOPs and no MACs.)
+# To mistake one for the other is a factor of two. (3.8 became 4.1 for another reason: in most of today's code, some of
+# the steps that halve the picture are in a different layer than in the paper. And the FLOPs are a little more than
+# twice the MACs, because normalising and relu have FLOPs and no MACs.)
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## A convolution
@@ -245,8 +245,8 @@ plt.show()
 # ### Further: windows and strides
 
 # %% [markdown] slideshow={"slide_type": "skip"}
-# A convolution has two more lengths: the size of its window, and its stride. What fraction of the MACs is left,
-# compared with windows of 3 × 3 and a stride of 1?
+# A convolution has two more lengths: the size of its window, and its stride. How do the MACs change, compared with
+# windows of 3 × 3 and a stride of 1?
 
 
 # %%
@@ -413,7 +413,7 @@ with mg.device("meta"):
     }
 three_costs = {name: estimate(*network_and_input) for name, network_and_input in three.items()}
 holds = [name for name, cost in three_costs.items() if abs(cost.flops / (2 * cost.parameters) - 1) < 0.05]
-reveal("rule", {3: "all three", 1: f"the {holds[0]} one", 0: "none"}[len(holds)])
+reveal("rule", {3: "all three", 0: "none"}.get(len(holds), "the linear one"))
 
 # %%
 for name, cost in three_costs.items():
