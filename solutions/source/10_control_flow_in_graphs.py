@@ -25,7 +25,7 @@ from minigrad.course import check, solution
 # %% [markdown]
 # ## 1. Built and run
 #
-# **2 points, 6 minutes.** Answer before you run anything. Each of the functions `up`, `down` and `double` notes when
+# **2 points, 5 minutes.** Answer before you run anything. Each of the functions `up`, `down` and `double` notes when
 # Python calls it, and has a probe inside. `up` returns x, `down` returns −x, and `double` returns z · 2.
 #
 # ```python
@@ -42,7 +42,7 @@ from minigrad.course import check, solution
 # - `up_ran`, `down_ran`: how many values does the probe of each branch hold at the end?
 # - `double_ran`: how many values does the probe of the loop's body hold at the end?
 
-# %% answer="counts" points=2 minutes=6
+# %% answer="counts" points=2 minutes=5
 ### BEGIN SOLUTION
 called = 3
 up_ran, down_ran = 2, 0
@@ -104,7 +104,7 @@ called, up_ran, down_ran, double_ran = 3, 2, 0, 1
 # %% [markdown]
 # ## 2. Euclid's loop
 #
-# **2 points, 8 minutes.** Euclid found the greatest common divisor of two whole numbers like this: while b is not 0,
+# **2 points, 7 minutes.** Euclid found the greatest common divisor of two whole numbers like this: while b is not 0,
 # replace the pair (a, b) by (b, a % b). At the end the answer is a. From (48, 18) it goes to (18, 12), (12, 6) and (6,
 # 0), so the answer is 6.
 #
@@ -112,7 +112,7 @@ called, up_ran, down_ran, double_ran = 3, 2, 0, 1
 # the answer. The graph is built once, and then run for any pair.
 
 
-# %% answer="euclid" points=2 minutes=8
+# %% answer="euclid" points=2 minutes=7
 def gcd(a, b):
     ### BEGIN SOLUTION
     divisor, _ = mg.while_loop(lambda a, b: b != 0, lambda a, b: (b, a % b), (a, b))
@@ -215,7 +215,7 @@ def gcd(a, b):
 # %% [markdown]
 # ## 3. A loop of your own
 #
-# **2 points, 10 minutes.** Design a loop that stops by itself. Write two functions of a node x, which is one float:
+# **2 points, 8 minutes.** Design a loop that stops by itself. Write two functions of a node x, which is one float:
 # `go_on(x)` returns a truth value, and `turn(x)` returns the next x. You choose what the loop computes: a root, halving
 # until x is small, interest until it has doubled. It is right if
 #
@@ -225,7 +225,7 @@ def gcd(a, b):
 #   nudges only where that does not change the number of turns.)
 
 
-# %% answer="own_loop" points=2 minutes=10
+# %% answer="own_loop" points=2 minutes=8
 ### BEGIN SOLUTION
 def go_on(x):
     return x > 1.0

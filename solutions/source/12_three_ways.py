@@ -27,7 +27,7 @@ from minigrad.course import check, solution
 # %% [markdown]
 # ## 1. What each of them does
 #
-# **2 points, 6 minutes.** Answer before you run anything. There is one formula, and there are 50 batches: first 40 with
+# **2 points, 5 minutes.** Answer before you run anything. There is one formula, and there are 50 batches: first 40 with
 # 32 rows, and then 10 with 16.
 #
 # ```python
@@ -46,7 +46,7 @@ from minigrad.course import check, solution
 #   `"session.run"`.
 # - `equal`: are the 50 losses of the three equal to the last bit? True or False.
 
-# %% answer="three_counts" points=2 minutes=6
+# %% answer="three_counts" points=2 minutes=5
 ### BEGIN SOLUTION
 calls = [50, 1, 2]
 first = "session"
@@ -111,7 +111,7 @@ calls, first, innocent, equal = [50, 1, 2], "eager", "session.run", True
 # %% [markdown]
 # ## 2. Into a session
 #
-# **2 points, 8 minutes.** This fits a number w in eager mode:
+# **2 points, 7 minutes.** This fits a number w in eager mode:
 #
 # ```python
 # def eager_fit(formula, xs, ys, steps):
@@ -130,7 +130,7 @@ calls, first, innocent, equal = [50, 1, 2], "eager", "session.run", True
 # the same w, to the bit. xs and ys are NumPy arrays with one axis. Python may call `formula` only once.
 
 
-# %% answer="into_session" points=2 minutes=8
+# %% answer="into_session" points=2 minutes=7
 def fit(formula, xs, ys, steps):
     ### BEGIN SOLUTION
     with mg.Graph().as_default() as graph:

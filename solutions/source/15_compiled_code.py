@@ -27,7 +27,7 @@ from minigrad.course import check, solution
 # %% [markdown]
 # ## 1. Does it pay?
 #
-# **2 points, 7 minutes.** Somebody has measured, in microseconds:
+# **2 points, 6 minutes.** Somebody has measured, in microseconds:
 #
 # | | eager, a call | compiled, a call | compiling, once for each shape |
 # |---|---|---|---|
@@ -43,7 +43,7 @@ from minigrad.course import check, solution
 #   all? (A number below 0 if it loses time.)
 # - `same_shape`: the same for 1000 calls of one shape.
 
-# %% answer="worth_it" points=2 minutes=7
+# %% answer="worth_it" points=2 minutes=6
 ### BEGIN SOLUTION
 from_call = 101
 product = None
@@ -112,7 +112,7 @@ from_call, product, twenty, shapes, same_shape = 101, None, False, -29_850_000, 
 # %% [markdown]
 # ## 2. A compiler in ten lines
 #
-# **2 points, 9 minutes.** A graph is given as a list of nodes in topological order. A node is a tuple: the name of its
+# **2 points, 7 minutes.** A graph is given as a list of nodes in topological order. A node is a tuple: the name of its
 # result, the NumPy function, and the names of its operands.
 #
 # ```python
@@ -130,7 +130,7 @@ from_call, product, twenty, shapes, same_shape = 101, None, False, -29_850_000, 
 # line for each node **that the result depends on**, in the order of the list. (Here t2 is left out.)
 
 
-# %% answer="tiny_compiler" points=2 minutes=9
+# %% answer="tiny_compiler" points=2 minutes=7
 def compiled(inputs, nodes, result):
     ### BEGIN SOLUTION
     needed, lines = {result}, []
@@ -276,7 +276,7 @@ def compiled(inputs, nodes, result):
 # %% [markdown]
 # ## 3. A plan that is wrong
 #
-# **2 points, 8 minutes.** Somebody wrote a program by hand. With a number w it computes y = tanh(x · w), the loss,
+# **2 points, 7 minutes.** Somebody wrote a program by hand. With a number w it computes y = tanh(x · w), the loss,
 # which is the sum of y², and the derivative of the loss with respect to w. All of it happens in two arrays, a and b.
 #
 # ```python
@@ -298,7 +298,7 @@ def compiled(inputs, nodes, result):
 # of the size of x, and do not change x, which belongs to the caller.
 
 
-# %% answer="wrong_buffer" points=2 minutes=8
+# %% answer="wrong_buffer" points=2 minutes=7
 def step(x, w):
     ### BEGIN SOLUTION
     a, b = np.empty_like(x), np.empty_like(x)

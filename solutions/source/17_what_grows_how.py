@@ -95,7 +95,7 @@ linear_flops, conv_macs, strided, per_weight = 16_000, 25_920, 6480, 1
 # %% [markdown]
 # ## 2. The power
 #
-# **2 points, 8 minutes.** A cost was measured at some lengths. Write `power(ns, costs)`, which returns the power of n
+# **2 points, 7 minutes.** A cost was measured at some lengths. Write `power(ns, costs)`, which returns the power of n
 # with which the cost grows. `ns` and `costs` are lists of the same length, in no special order, and all numbers are
 # above 0.
 #
@@ -104,7 +104,7 @@ linear_flops, conv_macs, strided, per_weight = 16_000, 25_920, 6480, 1
 # decimals. For example, `power([1, 2, 4], [5, 9, 36])` is 2.0.
 
 
-# %% answer="power_of" points=2 minutes=8
+# %% answer="power_of" points=2 minutes=7
 def power(ns, costs):
     ### BEGIN SOLUTION
     from math import log
@@ -195,7 +195,7 @@ def power(ns, costs):
 # %% [markdown]
 # ## 3. Attention in its two parts
 #
-# **2 points, 8 minutes.** For $L$ tokens of $d$ numbers, a block of a transformer needs $12 L d^2$ MACs in its linear
+# **2 points, 7 minutes.** For $L$ tokens of $d$ numbers, a block of a transformer needs $12 L d^2$ MACs in its linear
 # layers and $2 L^2 d$ in the attention. Write two functions:
 #
 # - `attention_share(L, d)` returns the part of the whole that is attention, a number from 0 to 1;
@@ -204,7 +204,7 @@ def power(ns, costs):
 # For example, `attention_share(384, 64)` is 0.5, and `length_for(0.5, 64)` is 384.
 
 
-# %% answer="two_parts" points=2 minutes=8
+# %% answer="two_parts" points=2 minutes=7
 def attention_share(L, d):
     ### BEGIN SOLUTION
     linear, attention = 12 * L * d**2, 2 * L**2 * d
