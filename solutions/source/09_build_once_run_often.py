@@ -573,8 +573,8 @@ def my_graph():
 
 
 # %% wrong="own_graph"
-# Shows: `way` is near the beginning: with it fed, nearly all of dear still has to run.
-# Hint: What comes after `way` is computed as before. Choose a node near the end.
+# Shows: With `way` fed, nearly all of dear still has to run: `way` is near its beginning, or not on the road to it.
+# Hint: Only what leads to `way` is saved. Choose a node on the road to dear, near its end.
 def my_graph():
     with mg.Graph().as_default():
         x = mg.placeholder("float64", name="x")

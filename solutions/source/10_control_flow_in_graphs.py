@@ -199,6 +199,13 @@ def gcd(a, b):
 
 
 # %% wrong="euclid"
+# Shows: The remainder was computed by a division with /, which makes a float; a carry keeps its dtype.
+# Hint: `a % b` is the remainder, and it is a whole number.
+def gcd(a, b):
+    return mg.while_loop(lambda a, b: b != 0, lambda a, b: (b, a - b * (a / b)), (a, b))[0]
+
+
+# %% wrong="euclid"
 # Shows: The test stops one turn too early: a remainder of 1 is not yet the end.
 # Hint: The loop goes on as long as b is not 0.
 def gcd(a, b):
@@ -217,7 +224,7 @@ def gcd(a, b):
 #
 # **2 points, 8 minutes.** Design a loop that stops by itself. Write two functions of a node x, which is one float:
 # `go_on(x)` returns a truth value, and `turn(x)` returns the next x. You choose what the loop computes: a root, halving
-# until x is small, interest until it has doubled. It is right if
+# until x is small, interest until x has reached 100. It is right if
 #
 # - `mg.while_loop(go_on, turn, (x,))` ends within 1000 turns from every start between 1 and 50;
 # - different starts take different numbers of turns;
@@ -358,8 +365,8 @@ def turn(x):
 
 
 # %% wrong="own_loop"
-# Shows: The result does not depend on the start in a smooth way: rounding has a slope of 0 everywhere.
-# Hint: floor and round are flat, so no gradient passes through them. Multiply or divide.
+# Shows: The gradient is 0 at every start. Either a turn rounds or compares, or all starts end at the same number.
+# Hint: The result has to change when the start changes a little. Multiply or divide in a turn, and stop at a border.
 def go_on(x):
     return x > 1.0
 

@@ -316,6 +316,22 @@ def fit(formula, xs, ys, steps):
 
 
 # %% wrong="into_session"
+# Shows: The w that came out is that of before the last step: it was fetched in the same run as the step.
+# Hint: In one run all that is fetched reads the variables as they were before. Fetch w once more, after the loop.
+def fit(formula, xs, ys, steps):
+    with mg.Graph().as_default() as graph:
+        x, y = mg.placeholder("float64", (None,)), mg.placeholder("float64", (None,))
+        w = mg.Variable(0.0)
+        loss = formula(x, y, w)
+        (g,) = mg.gradients(loss, [w])
+        step = w.assign_sub(0.1 * g)
+    session = mg.Session(graph)
+    session.run(w.initializer)
+    runs = [session.run([loss, step, w], {x: xs, y: ys}) for _ in range(steps)]
+    return [float(run[0]) for run in runs], float(runs[-1][2])
+
+
+# %% wrong="into_session"
 # Shows: The losses are right at first and then the same for ever: w is set to its first value before every run.
 # Hint: The initializer is run once, before the loop.
 def fit(formula, xs, ys, steps):

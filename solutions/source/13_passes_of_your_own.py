@@ -195,6 +195,8 @@ left(lambda x: row(2)(x).abs() * 3 - (-x).abs())
 left(lambda x, y: (row(2)(x * y), -x), 2)
 # Hint: Two minus signs with another operation between them do not cancel.
 left(lambda x: -((-x).abs()))
+# Hint: The sign before a difference stays: where x and y are equal, −(x − y) is −0, and y − x is 0.
+left(lambda x, y: -(x - y), 2)
 
 # %% [markdown] hints="double_signs"
 # 1. `make(node, inputs)` sees one node at a time, its operands already rebuilt. When is a node the outer of two signs?
@@ -347,7 +349,7 @@ def printed_twice():
     return len([node for node in shared(Graph((x,), (Node(engine.ops.Add(), lines),))).nodes if node.inputs])
 
 
-# Hint: x · 2 twice is one operation.
+# Hint: x · 2 twice is one operation. Its two constants, both 2, must become one node before.
 once(lambda x: x * 2 + x * 2)
 # Hint: 2 and 3 are different constants, and the products differ. The type of an operation does not say its number.
 once(lambda x: x * 2 + x * 3)

@@ -46,13 +46,13 @@ check("pencil")
 
 # %% probes="pencil"
 # Hint: `linear_flops`: rows · inputs · outputs are MACs, and a MAC is two FLOPs.
-int(linear_flops)
+linear_flops
 # Hint: `conv_macs`: each number that comes out needs one MAC for each of the 3 × 3 pixels of each of the 4 channels.
-int(conv_macs)
+conv_macs
 # Hint: `strided`: fewer numbers come out, and each needs as many MACs as before.
-int(strided)
+strided
 # Hint: `per_weight`: a weight meets each pixel that comes out, in each picture.
-int(per_weight)
+per_weight
 
 # %% [markdown] hints="pencil"
 # 1. A row needs 50 · 20 MACs, and a MAC is two FLOPs. A number that a convolution makes needs C · K · K MACs.
@@ -151,6 +151,16 @@ def power(ns, costs):
     from math import log
 
     return round(log(costs[-1] / costs[-2]) / log(ns[-1] / ns[-2]), 2)
+
+
+# %% wrong="power_of"
+# Shows: The two largest costs were taken, and not the two largest lengths: where a cost falls, these differ.
+# Hint: Sort by the length, and take the costs along.
+def power(ns, costs):
+    from math import log
+
+    (small, n), (large, m) = sorted(zip(costs, ns))[-2:]
+    return round(log(large / small) / log(m / n), 2)
 
 
 # %% wrong="power_of"
@@ -328,7 +338,7 @@ training_macs([7, 3], 2)
 training_macs([10, 100, 10, 100, 10], 1)
 # Hint: It is the first layer whose input needs no gradient.
 training_macs([100, 10, 100, 10, 100], 1)
-# Hint: Four layers of different sizes.
+# Hint: Four layers of different sizes. It is the first whose input needs no gradient, and here it is the smallest.
 training_macs([1, 2, 3, 4, 5], 1)
 
 # %% [markdown] hints="and_backward"
@@ -556,8 +566,8 @@ def build():
 
 
 # %% wrong="budget"
-# Shows: There are pixels that no window ever covers: the stride is larger than the window.
-# Hint: A window of 3 × 3 that moves on by 4 leaves gaps.
+# Shows: There are pixels that no window ever covers: a gap between windows, or an edge that no window reaches.
+# Hint: A stride larger than the window leaves gaps, and too little padding leaves over the last rows and columns.
 def build():
     return mg.nn.Sequential(
         mg.nn.Conv2d(3, 8, 3, stride=4), mg.nn.ReLU(), mg.nn.Conv2d(8, 16, 3, padding=1), mg.nn.ReLU(),
@@ -566,7 +576,7 @@ def build():
 
 
 # %% wrong="budget"
-# Shows: There is one convolution, and two are asked for.
+# Shows: There is one convolution with windows of 3 × 3 or larger, and two are asked for.
 # Hint: Put a second one behind the first, where there are few pixels.
 def build():
     return mg.nn.Sequential(
