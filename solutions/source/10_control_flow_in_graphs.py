@@ -11,7 +11,7 @@
 # # 10 Branches and loops as nodes
 #
 # You say what is built and what is run, write a loop that no Python `while` could be, and make a loop of your own. Two
-# more parts repair a gradient and keep a budget of nodes. About 20 minutes, 10 points.
+# optional parts repair a gradient and keep a budget of nodes. About 20 minutes without these two. 10 points in all.
 #
 # Write where it says *Your code here*, or in place of the dots. Run that cell, then the `check` cell below it. `check`
 # says what came out, what is wrong with it, and where to look next. Check as often as you like. After some different
@@ -400,7 +400,8 @@ def turn(x):
 # %% [markdown] folded=true
 # ## More
 #
-# The parts below are optional when you work alone. They count if your course grades them.
+# The parts below are optional when you work alone: the exercise is done without them. They count when your course
+# grades them.
 
 # %% [markdown]
 # ### 4. A gradient to repair

@@ -10,8 +10,8 @@
 # %% [markdown]
 # # 12 One model, three ways
 #
-# You count what three programs do, move one of them into a session, and hunt a NaN. Two more parts keep a budget of
-# calls, and bring a model of your own. About 20 minutes, 10 points.
+# You count what three programs do, move one of them into a session, and hunt a NaN. Two optional parts keep a budget of
+# calls, and bring a model of your own. About 20 minutes without these two. 10 points in all.
 #
 # Write where it says *Your code here*, or in place of the dots. Run that cell, then the `check` cell below it. `check`
 # says what came out, what is wrong with it, and where to look next. Check as often as you like. After some different
@@ -545,7 +545,8 @@ def standard(x):
 # %% [markdown] folded=true
 # ## More
 #
-# The parts below are optional when you work alone. They count if your course grades them.
+# The parts below are optional when you work alone: the exercise is done without them. They count when your course
+# grades them.
 
 # %% [markdown]
 # ### 4. One call of Python

@@ -10,8 +10,9 @@
 # %% [markdown]
 # # 15 A compiler of your own
 #
-# You compute what pays, write a compiler of ten lines, and mend a program whose memory was planned wrongly. Two more
-# parts keep a budget of programs, and give a compiler something to do. About 20 minutes, 10 points.
+# You compute what pays, write a compiler of ten lines, and mend a program whose memory was planned wrongly. Two
+# optional parts keep a budget of programs, and give a compiler something to do. About 20 minutes without these two. 10
+# points in all.
 #
 # Write where it says *Your code here*, or in place of the dots. Run that cell, then the `check` cell below it. `check`
 # says what came out, what is wrong with it, and where to look next. Check as often as you like. After some different
@@ -482,7 +483,8 @@ def step(x, w):
 # %% [markdown] folded=true
 # ## More
 #
-# The parts below are optional when you work alone. They count if your course grades them.
+# The parts below are optional when you work alone: the exercise is done without them. They count when your course
+# grades them.
 
 # %% [markdown]
 # ### 4. A budget of programs

@@ -11,7 +11,8 @@
 # # 17 Powers
 #
 # You count multiply-adds with a pencil, read powers off measurements, and find where attention overtakes the rest. Two
-# more parts count what backward adds, and design a network within a budget. About 20 minutes, 10 points.
+# optional parts count what backward adds, and design a network within a budget. About 20 minutes without these two. 10
+# points in all.
 #
 # Write where it says *Your code here*, or in place of the dots. Run that cell, then the `check` cell below it. `check`
 # says what came out, what is wrong with it, and where to look next. Check as often as you like. After some different
@@ -302,7 +303,8 @@ def length_for(share, d):
 # %% [markdown] folded=true
 # ## More
 #
-# The parts below are optional when you work alone. They count if your course grades them.
+# The parts below are optional when you work alone: the exercise is done without them. They count when your course
+# grades them.
 
 # %% [markdown]
 # ### 4. What backward adds
