@@ -56,7 +56,7 @@ import traceback
 import numpy as np
 
 import minigrad as mg
-from minigrad.course import Guess, Predict, Quiz, reveal
+from minigrad.course import Guess, Predict, Quiz, in_turns, reveal
 from minigrad.widgets import GraphView
 
 # %% [markdown] slideshow={"slide_type": "slide"}
@@ -332,8 +332,6 @@ for name, way in ways.items():
 
 # %% slideshow={"slide_type": "skip"} tags=["measured", "nbval-ignore-output"]
 from functools import partial
-
-from minigrad.course import in_turns
 
 
 def seconds(data, steps):

@@ -54,7 +54,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 import minigrad as mg
-from minigrad.course import Predict, Quiz, follow_theme, reveal
+from minigrad.course import Predict, Quiz, Rounds, follow_theme, in_turns, reveal
 
 BLUE, VERMILION = "#0072B2", "#D55E00"
 follow_theme()
@@ -369,9 +369,6 @@ def train(letters, label):
 
 
 # %% tags=["measured", "nbval-ignore-output"]
-from minigrad.course import Rounds, in_turns
-
-
 def measure_gain(f, *args):
     """How many times as fast a call is when compiled, and after how many calls that has paid, in each round."""
     traced = mg.function(f)
