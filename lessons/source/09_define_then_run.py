@@ -55,6 +55,7 @@ import re
 import textwrap
 
 import numpy as np
+from IPython.display import display
 
 import minigrad as mg
 from minigrad.course import Predict, Quiz, in_turns, reveal
@@ -110,8 +111,8 @@ def outcome(call):
         return f"{type(error).__name__}\n{textwrap.fill(message, 90)}"
 
 
+display(reveal("what x holds", "an error" if "Error" in outcome(x.numpy) else outcome(x.numpy)))
 print(outcome(x.numpy))
-reveal("what x holds", "an error" if "Error" in outcome(x.numpy) else outcome(x.numpy))
 
 # %% [markdown]
 # Read it aloud: *x has no value; a session gives it one.* A placeholder never holds a value, not even after a run. The
@@ -166,8 +167,8 @@ for session in (session_a, session_b):
 for _ in range(3):
     session_a.run(step)
 session_b.run(step)
-print("w in session A:", session_a.run(w))
-reveal("w in B", session_b.run(w))
+display(reveal("w in B", session_b.run(w)))
+print("w in session A:", session_a.run(w), " w in session B:", session_b.run(w))
 
 # %% [markdown]
 # We have one graph, two sessions and two values. The graph is a recipe, which never changes however often you cook.
@@ -216,10 +217,14 @@ Predict("operations for yui", "How many of the 60 operations run when the third 
 session = mg.Session(graph)
 session.run([weight.initializer for weight in weights])
 yui = {place: [number] for place, number in zip(letters, spelled("yui"))}
-print(session.run(answers[2], yui).round(2))
+third_answer = session.run(answers[2], yui)
 operations = [name for name in session.last_run.executed if name not in {"E", "W", "V", "start"}]
-print(", ".join(operations))
 reveal("operations for yui", len(operations))
+
+# %%
+print(third_answer.round(2))
+print(", ".join(operations))
+mg.draw(answers[2])
 
 # %% [markdown]
 # The run starts at the fetch, follows the arrows backwards, and computes what it meets: four operations for each of
@@ -228,27 +233,26 @@ reveal("operations for yui", len(operations))
 #
 # Now *one* graph is enough for all 700 names. The ten shapes of lesson 08 have become ten fetches.
 
-# %%
-mg.draw(answers[2])
-
 # %% [markdown]
-# Go back to the small graph from the beginning, with its products and their sum (`total.graph` is that graph). What
-# happens if we feed a value for `products`, and none for x and y?
+# Go back to the small graph from the beginning, with its products and their sum (`total.graph` is that graph). This
+# time we feed [1, 1, 1] for `products`, and nothing for x and y. What does the run give for `total`?
 
 # %%
-Predict("products fed", "What does the run give?", options=["3.0", "32.0", "an error: x is not fed"])
+Predict("products fed", "What does the run give for total?", options=["3.0", "32.0", "an error: x is not fed"])
 
 # %%
 small = mg.Session(total.graph)
 result = small.run(total, {products: [1, 1, 1]})
+display(reveal("products fed", str(result)))
 print(small.last_run)
-reveal("products fed", str(result))
 
 # %% [markdown]
 # You may feed any node, not only a placeholder. A node that is fed is not computed, so nothing before it is needed:
 # this run is a single sum. This is how you test a part of a large graph, or replace it.
 
 # %% [markdown]
+# ### Pruning at work
+#
 # And what about `careless` from lesson 08, which ran seven operations? Here it is as a graph. The 2 and the 3 become
 # constants: they are known when the graph is built, and the same in every run.
 
@@ -295,9 +299,10 @@ print("nodes:", nodes_before, "and with the gradient", len(bend.get_operations()
 mg.draw(gw)
 
 # %% [markdown]
-# Forward and backward are in one drawing. From left to right: the product, then its tanh, which is the loss. There the
-# way back begins: 1, times 1 − loss × loss, which is the slope of tanh, times x, which is the slope of the product
-# towards w. (The 11th node is the gradient of x. Nothing here asks for it, so no run below computes it.)
+# Forward and backward are in one drawing. Read it from left to right. First comes the product, then its tanh, which is
+# the loss. There the way back begins, with a 1. It is multiplied by 1 − loss × loss, the slope of tanh, and then by x,
+# the slope of the product towards w. (The 11th node is the gradient of x. Nothing here asks for it, so no run below
+# computes it.)
 #
 # The way back *uses* the loss of the forward pass, and does not compute it again. There is no `.grad`, and nothing to
 # clear. A gradient is a result like any other, and if you fetch only the loss, you pay only for the loss. And because a
@@ -427,7 +432,7 @@ print("4.", outcome(lambda: wide @ wide))
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # **Where it breaks.** This loop works, and every number that it prints is right. But its graph grows for as long as it
-# runs. Which line builds nodes?
+# runs. Which lines build nodes?
 
 # %%
 sizes = []
@@ -449,9 +454,9 @@ print(outcome(lambda: losses[5] + 0.5 * (W * W).sum()))
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## What it costs, and what it brings
 #
-# We time a training step with ten names of five letters, in a session and in eager mode, on your machine. We also time
-# the *first* run of its kind: a run with a number of names that the session has not met. Such a run also works out a
-# plan, which later runs use again. (The three take turns, for several rounds. Where the rounds disagree, the line says
+# We time a training step with ten names of five letters, on your machine: in eager mode, and in a session. We also time
+# the *first* run with 11 names, with 12, and so on. A session works out a plan for each new number of names, and uses
+# the plan again in later runs. (The three take turns, for several rounds. Where the rounds disagree, the line says
 # *somewhere between*.) How much quicker would you guess a step in a session is?
 
 # %% tags=["measured", "nbval-ignore-output"]
@@ -477,7 +482,7 @@ def first_run():
 
 times = in_turns(eager=eager_step, in_session=lambda: session.run([losses[5], steps[5]], ten_fed), first_run=first_run)
 print(f"an eager step takes {times['eager'] / times['in_session']:.1f} times as long as one in a session")
-print(f"the first run of its kind takes {times['first_run'] / times['in_session']:.0f} times as long as a later one")
+print(f"the first run with a number of names takes {times['first_run'] / times['in_session']:.0f} times as long")
 
 # %% [markdown]
 # On most machines the eager step takes more than twice as long. With arrays this small, most of the time is overhead,
@@ -506,7 +511,8 @@ Quiz("09_define_then_run")
 
 # %% [markdown] folded=true slideshow={"slide_type": "skip"}
 # ## The same elsewhere
-#
+
+# %% [markdown] slideshow={"slide_type": "skip"}
 # | minigrad | TensorFlow 1 | PyTorch | JAX |
 # |---|---|---|---|
 # | `mg.placeholder("float64", (3,))` | `tf.placeholder(tf.float64, (3,))` | an argument | an argument |

@@ -2,11 +2,11 @@
 # jupyter:
 #   minigrad:
 #     title: Three ways to run one model
-#     minutes: 55
+#     minutes: 30
 #     objectives:
 #       - write one training step in eager mode, in a session and traced, and show that all three give the same bits
-#       - compare the three by what can be counted, in lines, words, calls, nodes and bytes, and by a measured ratio
-#       - find the line at fault in each of them, for a shape that does not fit and for a NaN
+#       - compare the three by what can be counted, in calls of Python and in nodes
+#       - find the line at fault in each of them, when a value is wrong
 #       - choose one of the three for a job, and say why
 #     concepts: [C9, C10]
 #     builds_on: [11_tracing]
@@ -32,12 +32,14 @@
 # swear by it, and their opinions fill the internet. We need no opinions: one engine does all three, so we can train the
 # same name network in each way, and count.
 #
-# **About 55 minutes.** Afterwards you can
+# **About 30 minutes.** Afterwards you can
 #
 # - write one training step in eager mode, in a session and traced, and show that all three give the same bits;
-# - compare the three by what can be counted, in lines, words, calls, nodes and bytes, and by a measured ratio;
-# - find the line at fault in each of them, for a shape that does not fit and for a NaN;
+# - compare the three by what can be counted, in calls of Python and in nodes;
+# - find the line at fault in each of them, when a value is wrong;
 # - choose one of the three for a job, and say why.
+#
+# The sections called *Further* are optional.
 #
 # **Builds on** [11 Tracing](11_tracing.ipynb), and on the two ways before it. What it opens in [the picture of lesson
 # 00](00_start_here.ipynb#Where-this-leads:-Alice): the whole, written down beforehand.
@@ -47,17 +49,14 @@
 # on the board. Compare them with the table at the end.
 
 # %% slideshow={"slide_type": "skip"}
-import inspect
 import re
 import textwrap
 import traceback
-import tracemalloc
-from functools import partial
 
 import numpy as np
 
 import minigrad as mg
-from minigrad.course import Guess, Predict, Quiz, in_turns, reveal, reveal_range
+from minigrad.course import Guess, Predict, Quiz, in_turns, reveal
 from minigrad.widgets import GraphView
 
 # %% [markdown] slideshow={"slide_type": "slide"}
@@ -66,7 +65,8 @@ from minigrad.widgets import GraphView
 # This is the name network of lesson 08, for many names at a time: the 191 names that have six letters. Their letters
 # are an array of 6 rows, with a column for each name, and the state has a row for each name. The formulas are in one
 # function, `model`, because an operation does not care whether it gets tensors or placeholders. `letters.unbind()` is a
-# Python tuple of the six rows, so Python's `for` can go through it in all three ways.
+# Python tuple of the six rows, so Python's `for` can go through it in all three ways. Each call of `model` leaves a
+# note in `python_calls`, which we count later.
 
 # %%
 names = mg.data.names()
@@ -79,7 +79,11 @@ rng = np.random.default_rng(0)
 start = [rng.normal(0, 0.2, shape) for shape in ((26, 24), (24, 24), (24, 7))]  # E, W and V
 
 
+python_calls = []
+
+
 def model(letters, label, E, W, V):
+    python_calls.append("model")
     state = mg.zeros(letters.shape[1], 24)
     for letter in letters.unbind():
         state = (E[letter] + state @ W).tanh()
@@ -134,7 +138,7 @@ def in_session(model, data, steps, start=start, **options):
 # %% [markdown] slideshow={"slide_type": "subslide"}
 # ### Three: traced
 #
-# This is the loop of the first program. The step has a function of its own, with one word above it.
+# This is the loop of the first program, but the step has a function of its own, with one word above it.
 
 
 # %%
@@ -156,10 +160,10 @@ def traced(model, data, steps, start=start):
 
 
 # %% [markdown]
-# A word about a word. You will read that TensorFlow 1 built its graph *dynamically*, because a Python program put it
-# together while it ran. That is a misunderstanding. The graph was complete before the first number flowed, and every
-# run used that graph: it was static, like that of our second program. *Dynamic* means that the run that computes also
-# builds the graph, so that the next run may build another one. That is our first program.
+# Lines that a program needs only because of the way it is run, and that say nothing about what it computes, are
+# **boilerplate**. The session has the most of it, and asks you to *know* the most: a graph, a block to be in,
+# placeholders, variables, an initializer. Tracing costs one word more than eager code, and a few
+# rules that you cannot see in the program (lesson 11).
 
 # %% [markdown] slideshow={"slide_type": "notes"}
 # Four minutes for the three programs. Do not read them aloud. Ask where the weights live in each, where the gradient is
@@ -168,26 +172,27 @@ def traced(model, data, steps, start=start):
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## The same numbers?
 #
-# The eager program walks back through a graph that it has just recorded. The other two run a program that was compiled
-# from a graph; before that the graph was simplified, and its gradients are nodes of it. We train 100 steps in each way,
-# from the same first weights. How well will the three agree at the end? You cannot know, so guess.
+# The eager program walks back through a graph that it has just recorded. The other two simplify a graph, and run a
+# program that was compiled from it. We train 100 steps in each way, from the same first weights. How well will the
+# three agree at the end? You cannot know, so guess.
 
 # %%
-Guess(
-    "agreement",
-    "After 100 steps, the losses and weights of the three agree",
-    options=["to about 3 digits", "to about 12 digits", "to the last bit"],
-)
+Guess("agreement", "After 100 steps the three agree to …", options=["3 digits", "12 digits", "the last bit"])
 
 # %%
 ways = {"eager": eager, "session": in_session, "traced": traced}
-results = {name: way(model, data, 100) for name, way in ways.items()}
+results, calls = {}, {}
+for name, way in ways.items():
+    python_calls.clear()
+    results[name] = way(model, data, 100)
+    calls[name] = len(python_calls)
 numbers = {name: np.concatenate([losses, *map(np.ravel, w)]) for name, (losses, w, _) in results.items()}
+differing = {name: int((values != numbers["eager"]).sum()) for name, values in numbers.items()}
+reveal("agreement", "12 digits" if any(differing.values()) else "the last bit")
+
+# %%
 for name, values in numbers.items():
-    differing = int((values != numbers["eager"]).sum())
-    print(f"{name:10}  loss {values[0]:.6f} → {values[99]:.6f}   {differing} of {len(values)} numbers differ")
-same = all(np.array_equal(values, numbers["eager"]) for values in numbers.values())
-reveal("agreement", "to the last bit" if same else "to about 12 digits")
+    print(f"{name:10}  loss {values[0]:.6f} → {values[99]:.6f}   {differing[name]} of {len(values)} numbers differ")
 
 # %% [markdown] slideshow={"slide_type": "fragment"}
 # To the last bit, in all 100 losses and 1368 weights. A difference in the sixteenth digit had 100 steps in which to
@@ -200,8 +205,29 @@ reveal("agreement", "to the last bit" if same else "to about 12 digits")
 # be true for bits to be equal: the same operations, on the same operands, and each sum taken in the same order.
 
 # %% [markdown] folded=true slideshow={"slide_type": "skip"}
+# ### Further: what it takes to write
+
+# %% [markdown] slideshow={"slide_type": "skip"}
+# We count the lines of each program, and the different words of the engine that its author had to know.
+
+# %%
+import inspect
+
+
+def count_lines_and_words(way):
+    """The number of lines of a program, and the names of the engine that stand in it."""
+    lines = [line for line in inspect.getsource(way).splitlines() if line.strip()]
+    return len(lines), sorted(set(re.findall(r"mg\.[\w.]+", inspect.getsource(way))))
+
+
+for name, way in ways.items():
+    lines, words = count_lines_and_words(way)
+    print(f"{name:10} {lines:3} lines, {len(words)} words: {', '.join(words)}")
+
+# %% [markdown] folded=true slideshow={"slide_type": "skip"}
 # ### Further: where the bits differ
-#
+
+# %% [markdown] slideshow={"slide_type": "skip"}
 # Equal bits are a promise of minigrad's default, and not a law. `torch.compile` and XLA make no such promise. minigrad
 # does not make it either with `jit_compile=True`, which lets the compiler add in another order. Here are the gradients
 # of the first step, computed in eager mode and with `jit_compile=True`.
@@ -221,74 +247,31 @@ for name, a, b in zip("EWV", exact, fast):
 print("jit_compile=True: equal bits:", all(mg.equal(a, b) for a, b in zip(exact, fast)))
 
 # %% [markdown] slideshow={"slide_type": "slide"}
-# ## What it takes to write
-#
-# We count the lines of each program, and the different words of the engine that its author had to know. Some lines are
-# **boilerplate**: a program needs them only because of the way it is run, and they say nothing about what it computes.
-# Which of the three needs the most?
-
-
-# %%
-def count_lines_and_words(way):
-    """The number of lines of a program, and the names of the engine that stand in it."""
-    lines = [line for line in inspect.getsource(way).splitlines() if line.strip()]
-    return len(lines), sorted(set(re.findall(r"mg\.[\w.]+", inspect.getsource(way))))
-
-
-for name, way in ways.items():
-    lines, words = count_lines_and_words(way)
-    print(f"{name:10} {lines:3} lines, {len(words)} words: {', '.join(words)}")
-
-# %% [markdown]
-# The session's program is hardly longer, but there is more to *know*: a graph, a block to be in, placeholders,
-# variables, an initializer, a session. Forget the initializer, and nothing runs. Tracing costs one word more than eager
-# code, and a few rules that you cannot see in the program (lesson 11).
-
-# %% [markdown] slideshow={"slide_type": "slide"}
 # ## Calls and nodes
 #
-# We train for 100 steps in each of the three ways. How often does Python call `model`, in all three programs together?
+# How often has Python called `model` in these 100 steps? And how many nodes were made?
 
 # %%
-Predict("calls together", "How often does Python call model, in all three programs together?")
-
-
-# %%
-def count_calls(way, steps):
-    """How often the program calls the function with the formulas."""
-    calls = []
-
-    def counting_model(*args):
-        calls.append(1)
-        return model(*args)
-
-    way(counting_model, data, steps)
-    return len(calls)
-
-
 letters, label = map(mg.tensor, data)
 loss, graph, step = (results[name][2] for name in ways)
-nodes = {
-    "eager": 100 * len(mg.compiler.toposort(loss.node)),
-    "session": len(graph.get_operations()),
-    "traced": len(step.graph_for(letters, label).nodes),
-}
-calls = {name: count_calls(way, 100) for name, way in ways.items()}
-for name in ways:
-    print(f"{name:10}  calls of model in 100 steps: {calls[name]:3};  nodes made: {nodes[name]:5,}")
-reveal("calls together", sum(calls.values()))
+nodes = (
+    100 * len(mg.compiler.toposort(loss.node)),
+    len(graph.get_operations()),
+    len(step.graph_for(letters, label).nodes),
+)
+for name, made in zip(ways, nodes):
+    print(f"{name:10}  calls of model in 100 steps: {calls[name]:3};  nodes made: {made:5,}")
 
 # %% [markdown]
 # 100 calls in eager mode, and one in each of the other two. In eager mode 38 nodes are recorded at each step, and
 # dropped again. These 38 are the forward pass alone: eager backward walks over them and records nothing. The other two
 # graphs hold the forward pass, the gradients and the update, and they are made once.
 #
-# That Python calls `model` only once has a consequence outside this notebook. All that a run needs is the graph, and
-# the values of its variables. Both are data: you can write them to a file and send them to a phone that has no Python.
-# This is called **deployment**. (The table at the end has its names elsewhere.) With eager code you would have to send
-# the program, and a Python to run it.
+# That has a consequence outside this notebook. All that a run needs is the graph, and the values of its variables. Both
+# are data: you can write them to a file and send them to a phone that has no Python. This is called **deployment**.
+# With eager code you would have to send the program, and a Python to run it.
 
-# %% [markdown]
+# %% [markdown] slideshow={"slide_type": "subslide"}
 # ### Inside the trace
 #
 # Look around in the trace. Where does the loss leave the graph? Which boxes are the updates of the three weights? (Look
@@ -301,21 +284,17 @@ GraphView(step)
 # Three minutes. "100, 1, 1" is the row to remember. Ask: a colleague wants the trained model in a web page. What do you
 # send in each of the three cases?
 
+# %% [markdown] folded=true slideshow={"slide_type": "skip"}
+# ### Further: bytes
+
 # %% [markdown] slideshow={"slide_type": "skip"}
-# ## Bytes
-#
 # A compiler that sees the whole graph can plan its memory. An eager step takes memory as it goes. How do their peaks
 # compare? We repeat the names a hundred times, which makes 19,100 columns, and measure in *states*: one state is
-# 19,100 × 24 numbers. Again you can only guess.
+# 19,100 × 24 numbers.
 
 # %% slideshow={"slide_type": "skip"}
-Guess(
-    "peak",
-    "At its peak, a traced step holds, compared with an eager step",
-    options=["less than half", "about the same", "more than twice"],
-)
+import tracemalloc
 
-# %% slideshow={"slide_type": "skip"}
 many = tuple(np.tile(array, 100) for array in data)
 STATE = 19_100 * 24 * 8
 
@@ -333,7 +312,6 @@ peaks = {}
 for name, way in ways.items():
     peaks[name], end, _ = measure_states(way, many)
     print(f"{name:10}  peak about {round(peaks[name], -1):.0f} states; more than two at the end: {end > 2}")
-reveal_range("peak", peaks["traced"] / peaks["eager"], 0.5, 2)
 
 # %% [markdown] slideshow={"slide_type": "skip"}
 # About the same, all three. No plan can drop what backward will read, and in this network that is every state. What
@@ -353,6 +331,9 @@ reveal_range("peak", peaks["traced"] / peaks["eager"], 0.5, 2)
 
 
 # %% slideshow={"slide_type": "skip"} tags=["measured", "nbval-ignore-output"]
+from functools import partial
+
+
 def seconds(data, steps):
     """The seconds that each of the three ways takes."""
     return in_turns(rounds=3, **{name: partial(way, model, data, steps) for name, way in ways.items()})
@@ -374,59 +355,28 @@ print("the first step:", "; ".join(f"{name} {first[name] / first['eager']:.0f}×
 # paid back.
 
 # %% [markdown] slideshow={"slide_type": "slide"}
-# ## The same slip, three times
+# ## A NaN, in three ways
 #
-# Now to what costs more than seconds: mistakes. Somebody has swapped V and the state. `show_error` runs a program, and
-# prints its error below those lines of ours that the traceback passes through.
+# **Where it breaks.** A *shape* that does not fit is no harder to find in a graph than in eager code: it is checked
+# when the node is built, and at that moment Python stands at your line. The mistakes to fear are in the *values*.
+#
+# A colleague prefers relu, and writes the cross-entropy out: a probability is e to the power of a score, divided by the
+# sum of these over all languages, and the loss is minus the logarithm of the right language's probability. (`gather`
+# takes it out of each row.) Also, one row of E was typed without its decimal points, so it is ten thousand times too
+# large.
 
 
 # %% slideshow={"slide_type": "skip"}
-def show_error(way, *args, **options):
-    """Run a program that fails, and print our lines of the traceback, and the message. Returns the lines."""
+def find_error(way, *args, **options):
+    """Run a program that fails, and return our lines of its traceback, and its message."""
     try:
         way(*args, **options)
     except (ValueError, ArithmeticError) as error:
         engine = re.compile(f"{re.escape(mg.__path__[0])}|<(?!ipython)")  # as a browser calls a notebook's cells
         frames = [f for f in traceback.extract_tb(error.__traceback__)[1:] if not engine.match(f.filename)]
-        lines = list(dict.fromkeys(f.line for f in frames))
-        print(textwrap.indent("\n".join(lines), "    "))
-        print(textwrap.fill(f"{type(error).__name__}: {error}", 110), end="\n\n")
-        return lines
-    print("No error: in a browser NumPy is not told of an overflow, nor of a division by zero, and cannot raise.\n")
-    return []
-
-
-# %%
-def swapped(letters, label, E, W, V):
-    state = mg.zeros(letters.shape[1], 24)
-    for letter in letters.unbind():
-        state = (E[letter] + state @ W).tanh()
-    scores = V @ state
-    return mg.cross_entropy(scores, label)
-
-
-Predict(
-    "which line",
-    "In which of the three does the traceback lead to the line scores = V @ state?",
-    options=["eager only", "eager and traced", "in all three"],
-)
-
-# %%
-reached = sum("scores = V @ state" in show_error(way, swapped, data, 1) for way in ways.values())
-reveal_range("which line", reached, 2, 3)
-
-# %% [markdown]
-# In all three. Shapes are checked when a node is *built*, and at that moment Python stands at that line. In the session
-# the error comes even before the first name is fed. So a shape that does not fit is no harder to find in a graph than
-# in eager code. The errors to fear are those in the *values*.
-
-# %% [markdown] slideshow={"slide_type": "slide"}
-# ## A NaN, in eager mode
-#
-# A colleague prefers relu, and writes the cross-entropy out: a probability is e to the power of a score, divided by the
-# sum of these over all languages, and the loss is minus the logarithm of the right language's probability. (`gather`
-# takes it out of each row.) Also, one row of E was typed without its decimal points, so it is ten thousand times too
-# large. (The cell says which row. Forget it: the tools will find it.)
+        lines = textwrap.indent("\n".join(dict.fromkeys(f.line for f in frames)), "    ")
+        return lines, textwrap.fill(f"{type(error).__name__}: {error}", 110) + "\n"
+    return "", "No error: in a browser NumPy is not told of an overflow, nor of a division by zero, and cannot raise.\n"
 
 
 # %%
@@ -445,62 +395,63 @@ for name, way in ways.items():
     with np.errstate(all="ignore"):
         print(f"{name:10} ", *way(careless, data, 3, typed)[0])
 with np.errstate(over="raise"):
-    show_error(eager, careless, data, 1, typed)
+    print(*find_error(eager, careless, data, 1, typed), sep="\n")
 
-# %% [markdown] slideshow={"slide_type": "fragment"}
-# The losses are NaN in all three, and no error says so. (NumPy would warn, but who reads a warning in a long log?) In
-# the last two lines of the cell we asked NumPy to raise an error instead. In eager mode that is enough, because the
-# line that computes is the line that you wrote: it is `mg.exp`. In 64 bits e to the power of a score above 709 is
-# infinite, and ∞/∞ is NaN.
+# %% [markdown] slideshow={"slide_type": "subslide"}
+# The losses are NaN in all three, and no error says so. In the last two lines of the cell we asked NumPy to raise an
+# error instead. In eager mode that is enough: the line that computes is the line that you wrote, `mg.exp`. (In 64 bits
+# e to the power of a score above 709 is infinite, and ∞/∞ is NaN.)
 #
-# Now the same in a session and traced. There the graph was built long before it runs. Where will the line with `mg.exp`
-# be named?
+# Now the same in a session. There the graph was built long before it runs. Where will the line with `mg.exp` be named?
 
 # %%
-Predict(
-    "NaN in a session",
-    "In the session, where is the line with mg.exp named?",
-    options=["in the traceback", "in the message", "in neither"],
-)
+Predict("NaN in a session", "Where is it named?", options=["in the traceback", "in the message", "in neither"])
+
+# %%
+with np.errstate(over="raise"):
+    errors = [find_error(way, careless, data, 1, typed) for way in (in_session, traced)]
+reveal("NaN in a session", "in the traceback" if "mg.exp" in errors[0][0] else "in the message")
 
 # %% tags=["nbval-ignore-output"]
-with np.errstate(over="raise"):
-    lines = show_error(in_session, careless, data, 1, typed)
-    show_error(traced, careless, data, 1, typed)
-in_traceback = any("mg.exp" in line for line in lines)
-reveal("NaN in a session", "in the traceback" if in_traceback else "in the message")
+for lines, message in errors:
+    print(lines, message, sep="\n")
 
 # %% [markdown]
 # The traceback leads to the line that *ran* the graph, `session.run` or `step(letters, label)`, and that line is
 # innocent. But read the message to its end. A node remembers where it was *built*: *built at Cell In[…], line 5, in
 # careless*. The message also names the operation and the range of what it read: scores of more than two thousand. **The
 # traceback says who ran it, the message says who built it.** Look up that cell and that line.
+
+# %% [markdown] slideshow={"slide_type": "subslide"}
+# ### Tools for a graph
 #
-# (TensorFlow 1 named the line, too, below pages of traceback through its own code. Much of the bad reputation of graphs
-# comes from there: the line was not missing, but nobody scrolled down to it.)
+# - A **NaN trap** runs a graph operation by operation, and stops at the first one that makes a NaN or an infinity. It
+#   is slow, so you switch it on when something is wrong.
+# - A **probe** records a value at every run that computes it. It shows *which* names are to blame.
+# - `mg.print` prints at every run; Python's `print` prints only during the trace.
+# - Inside `run_functions_eagerly` every traced function runs as plain Python. Tracebacks lead to the right line again,
+#   and breakpoints work.
 
 # %% [markdown] slideshow={"slide_type": "notes"}
 # Six minutes for the NaN. Let somebody find the cell on the screen from the message alone. People who used TensorFlow 1
 # will remember pages of traceback. The line was there, at the very end.
 
-# %% [markdown] slideshow={"slide_type": "slide"}
-# ## Tools for a graph
-#
-# **1. The trap.** A **NaN trap** runs a graph operation by operation, and stops at the first one that makes a NaN or an
-# infinity out of finite numbers. It needs no help from NumPy. It is slow, so you switch it on when something is wrong.
-# For traced functions it is a `with` block.
+# %% [markdown] folded=true slideshow={"slide_type": "skip"}
+# ### Further: the tools at work
+
+# %% [markdown] slideshow={"slide_type": "skip"}
+# The trap first. For traced functions it is a `with` block.
 
 # %% tags=["nbval-ignore-output"]
-show_error(in_session, careless, data, 1, typed, trap_nan=True)
+print(*find_error(in_session, careless, data, 1, typed, trap_nan=True), sep="\n")
 with mg.graph.trap_nan():
-    show_error(traced, careless, data, 1, typed)
+    print(*find_error(traced, careless, data, 1, typed), sep="\n")
 
 # %% [markdown] slideshow={"slide_type": "skip"}
 # Read it like this: exp got numbers from −2733 to 2455. Of its results, 21 are infinite, and the largest finite one has
 # 300 digits.
 #
-# **2. The probe.** Now we know the operation. Which *names* are to blame? A **probe** records a value at every run that
-# computes it. The same line works in all three ways.
+# Now we know the operation. Which *names* are to blame? A probe tells. The same line works in all three ways.
 
 
 # %% slideshow={"slide_type": "skip"}
@@ -525,11 +476,8 @@ for name, way in ways.items():
 # %% [markdown] slideshow={"slide_type": "skip"}
 # What do these ten names have in common? A z. We have found the row of E. And look at the counts: in eager mode each of
 # the three steps made a probe of its own, with one value. In a graph a single probe saw all three steps.
-
-# %% [markdown] slideshow={"slide_type": "subslide"}
-# **3. Print, as an operation.** `mg.print` prints at every run; Python's `print` prints only during the trace. **4.
-# Back to eager.** Inside `run_functions_eagerly` every traced function runs as plain Python. Then tracebacks lead to
-# the right line again, and breakpoints work.
+#
+# Last, `mg.print`, and going back to eager:
 
 
 # %% tags=["nbval-ignore-output"]
@@ -543,9 +491,9 @@ def fraction(score):
 
 with np.errstate(divide="raise"):
     fraction(mg.tensor(3.0))
-    show_error(lambda: fraction(mg.tensor(40.0)))
+    print(*find_error(lambda: fraction(mg.tensor(40.0))), sep="\n")
     with mg.graph.run_functions_eagerly():
-        show_error(lambda: fraction(mg.tensor(40.0)))
+        print(*find_error(lambda: fraction(mg.tensor(40.0))), sep="\n")
 
 # %% [markdown]
 # First the traced function: Python's line came once, without a number, and the graph's line came with one. At the end,
@@ -553,17 +501,33 @@ with np.errstate(divide="raise"):
 # the row of z, and we use `mg.cross_entropy`, as `model` does. It subtracts the largest score from all of them before
 # it raises e to them.)
 
-# %% [markdown] slideshow={"slide_type": "notes"}
-# Five minutes. A rule of thumb to leave on the board: develop in eager mode, trace when it works, and when a traced
-# function breaks, run it eagerly first. The trap and the probe are for what you cannot run that way.
+# %% [markdown] folded=true slideshow={"slide_type": "skip"}
+# ### Further: the same slip, three times
 
-# %% [markdown] slideshow={"slide_type": "slide"}
-# **Where it breaks.** The three give the same bits as long as `model` is made of operations. `noisy` is not: to make
-# training more robust, it asks Python for a random number at each call, and shifts E by it. In 10 steps, how many
-# different random numbers does the traced program use?
+# %% [markdown] slideshow={"slide_type": "skip"}
+# Somebody has swapped V and the state. In all three programs the traceback leads to the line `scores = V @ state`. In
+# the session the error comes even before the first name is fed.
+
 
 # %%
-Predict("draws", "How many different random numbers does the traced program use in 10 steps?")
+def swapped(letters, label, E, W, V):
+    state = mg.zeros(letters.shape[1], 24)
+    for letter in letters.unbind():
+        state = (E[letter] + state @ W).tanh()
+    scores = V @ state
+    return mg.cross_entropy(scores, label)
+
+
+for way in ways.values():
+    print(*find_error(way, swapped, data, 1), sep="\n")
+
+# %% [markdown] folded=true slideshow={"slide_type": "skip"}
+# ### Further: a frozen random number
+
+# %% [markdown] slideshow={"slide_type": "skip"}
+# The three give the same bits as long as `model` is made of operations. `noisy` is not: to make training more robust,
+# it asks Python for a random number at each call, and shifts E by it. In 10 steps, how many different random numbers
+# does the traced program use?
 
 # %%
 for name, way in ways.items():
@@ -575,7 +539,6 @@ for name, way in ways.items():
 
     losses = way(noisy, data, 10)[0]
     print(f"{name:10}  {len(shifts):2} random numbers, last loss {losses[-1]:.4f}")
-reveal("draws", len(shifts))
 
 # %% [markdown]
 # No error, and another result. In the graphs the first number has become a constant, so E is shifted by the same amount
@@ -586,23 +549,15 @@ reveal("draws", len(shifts))
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## Which one, then?
 #
-# Here is everything that we counted, in one table. Before you run the cell: which of the three do you think wins most
-# of the rows?
-
-# %%
-head = f"{'':34}" + "".join(f"{name:>12}" for name in ways)
-rows = {
-    "lines": [count_lines_and_words(way)[0] for way in ways.values()],
-    "words of the engine": [len(count_lines_and_words(way)[1]) for way in ways.values()],
-    "calls of model in 100 steps": list(calls.values()),
-    "nodes made in 100 steps": list(nodes.values()),
-    "peak, in states, about": [f"{round(peak, -1):.0f}" for peak in peaks.values()],
-    "what names the line of a NaN": ["traceback", "message", "message"],
-    "Python runs your code each step": ["yes", "no", "no"],
-}
-print(head)
-for what, row in rows.items():
-    print(f"{what:36}" + "".join(f"{cell!s:>{w}}" for cell, w in zip(row, (10, 12, 12))))
+# Which of the three wins?
+#
+# | in 100 steps | eager | session | traced |
+# |---|---|---|---|
+# | words of the engine to know | 2 | 6 | 3 |
+# | calls of `model` | 100 | 1 | 1 |
+# | nodes made | 3,800 | 179 | 168 |
+# | what names the line of a NaN | the traceback | the message | the message |
+# | runs without Python | no | yes | yes |
 
 # %% [markdown]
 # None of them wins the whole table. So the answer to the question of this lesson is: it depends on what you do *next*.
@@ -622,6 +577,10 @@ for what, row in rows.items():
 # people today write eager code and trace what works: TensorFlow 2, JAX and PyTorch have all ended up there.
 # </details>
 
+# %% [markdown] slideshow={"slide_type": "notes"}
+# Five minutes. A rule of thumb to leave on the board: develop in eager mode, trace when it works, and when a traced
+# function breaks, run it eagerly first. The trap and the probe are for what you cannot run that way.
+
 # %% [markdown] slideshow={"slide_type": "skip"}
 # ## What do you remember?
 
@@ -630,7 +589,8 @@ Quiz("12_three_ways")
 
 # %% [markdown] folded=true slideshow={"slide_type": "skip"}
 # ## The same elsewhere
-#
+
+# %% [markdown] slideshow={"slide_type": "skip"}
 # | minigrad | PyTorch | TensorFlow | JAX |
 # |---|---|---|---|
 # | eager | the default | the default since 2.0 | the default |
@@ -641,9 +601,18 @@ Quiz("12_three_ways")
 # | `run_functions_eagerly` | `torch.compiler.set_stance` | `tf.config.run_functions_eagerly` | `jax.disable_jit` |
 # | a graph to send | `torch.export.export` | SavedModel | `jax.export.export` |
 #
+# A word about a word. You will read that TensorFlow 1 built its graph *dynamically*, because a Python program put it
+# together while it ran. That is a misunderstanding. The graph was complete before the first number flowed, and every
+# run used that graph: it was static, like that of our second program. *Dynamic* means that the run that computes also
+# builds the graph, so that the next run may build another one. That is our first program.
+#
+# TensorFlow 1 named the line of a failing node, too, below pages of traceback through its own code. Much of the bad
+# reputation of graphs comes from there: the line was not missing, but nobody scrolled down to it.
+#
 # PyTorch's anomaly detection looks at the backward pass, the others at each operation. `jax_debug_nans` is set by
 # `jax.config.update`.
-#
+
+# %% [markdown] slideshow={"slide_type": "skip"}
 # ### The same in PyTorch
 #
 # Loss and gradient have the same bits in three ways: eagerly, from a graph of `torch.fx`, and from `torch.compile` with
@@ -680,14 +649,11 @@ def three_ways_in_pytorch(torch):
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## What we saw
 #
-# - One model in three ways gives the same bits in loss, gradients and weights, because all three run the same
-#   operations.
+# - One model in three ways gives the same bits, because all three run the same operations.
 # - Eager code needs the fewest words, and calls Python at each step. A session asks you to know the most. Tracing adds
 #   one word, and rules. Graphs are data, so you can send them.
-# - The memory at the peak was about the same. A static graph's memory is planned and kept; in eager mode it comes and
-#   goes.
-# - Shape errors come at their line in all three. Where a value is wrong, the traceback says who ran the graph, and the
-#   message who built the node. Trap, probe, `mg.print` and running eagerly are the tools.
+# - Where a value is wrong, the traceback says who ran the graph, and the message who built the node. Trap, probe,
+#   `mg.print` and running eagerly are the tools.
 #
 # **Sources.** M. Abadi and others, *TensorFlow: a system for large-scale machine learning*, OSDI 2016: graphs first,
 # and why. A. Paszke and others, *PyTorch: an imperative style, high-performance deep learning library*, NeurIPS 2019:

@@ -54,6 +54,7 @@
 import math
 
 import numpy as np
+from IPython.display import display
 
 import minigrad as mg
 from minigrad.course import Guess, Predict, Quiz, in_turns, reveal, reveal_range
@@ -153,11 +154,14 @@ def fading_too(x):
 Predict("folded of fading_too", "How many operations does folding take out of fading_too?")
 
 # %%
+counts = {}
 for f in (fading, fading_too):
     graph = graph_of(f, mg.ones(8))
-    left = count_operations(mg.compiler.fold(graph))
-    print(f"{f.__name__:11} {count_operations(graph)} operations, after fold {left}")
-reveal("folded of fading_too", count_operations(graph) - left)
+    counts[f.__name__] = count_operations(graph), count_operations(mg.compiler.fold(graph))
+before, after = counts["fading_too"]
+display(reveal("folded of fading_too", before - after))
+for name, (before, after) in counts.items():
+    print(f"{name:11} {before} operations, after fold {after}")
 
 # %% [markdown]
 # None. A tensor from outside is *read at each run*: that is how parameters can change while the graph stays (lesson
@@ -202,7 +206,8 @@ mg.compiler.steps(yui)
 # operations. *simplify* takes out the products with 1. *transposes* moves transposes out of the way of other passes.
 # *fuse* is coming up below. *Bytes moved* is what all operations read and write, and *peak bytes* is the most that is
 # alive at once, which lesson 14 is about. (The peak rises at *fuse*. The gradient of W is a sum of three, one for each
-# letter. They were added one by one; now one loop adds all three, and it can start only when all three are there.)
+# letter. They were added one by one; now one loop adds all three, and it can start only when all three are there. The
+# last line lists passes that had nothing to do here.)
 #
 # Most of what a compiler finds was not written by a human.
 #
@@ -235,8 +240,8 @@ def without_ones(graph):
 
 # %% [markdown]
 # Python's `match` reads like the rule: a product whose operands are some x and the constant 1. The spec, which is shape
-# and dtype, must stay what it was. We run the pass on the gradient for *yui*. (The first state is an input as well,
-# because the trace captured it, as lesson 11 says.)
+# and dtype, must stay what it was: an integer times 1.0 is a float. We run the pass on the gradient for *yui*. (The
+# first state is an input as well, because the trace captured it, as lesson 11 says.)
 
 # %%
 after = without_ones(yui)
@@ -285,15 +290,16 @@ def are_same(a, b):
     return (a == b) & (np.signbit(a) == np.signbit(b)) | np.isnan(a) & np.isnan(b)
 
 
-# %%
 Predict("rules that hold", "How many of the nine rules hold for all seven floats?")
 
 # %%
 with np.errstate(all="ignore"):
     fails = {rule: FLOATS[~are_same(left(FLOATS), right(FLOATS))] for rule, (left, right) in RULES.items()}
+reveal("rules that hold", sum(len(floats) == 0 for floats in fails.values()))
+
+# %%
 for rule, floats in fails.items():
     print(f"{rule:16} {'fails at ' + ', '.join(map(str, floats)) if len(floats) else 'holds'}")
-reveal("rules that hold", sum(len(floats) == 0 for floats in fails.values()))
 
 # %% [markdown]
 # Only three. Even x + 0 is not always x, because −0 + 0 is 0. x / 4 is safe: a quarter is a power of two, and only
@@ -395,14 +401,15 @@ Predict("bytes of the chain", "How many bytes do the three operations read and w
 # %%
 links = graph_of(chain, x)
 fused = mg.compiler.fuse(links)
+display(reveal("bytes of the chain", mg.compiler.bytes_moved(links)))
 for name, version in (("as written", links), ("fused", fused)):
     print(f"{name:10} operations: {count_operations(version)}, bytes: {mg.compiler.bytes_moved(version):,}")
-reveal("bytes of the chain", mg.compiler.bytes_moved(links))
 
 # %% [markdown]
 # Three times 8,000 in and 8,000 out, and two numbers. **Fusion** makes one loop out of the three: take an element, do
 # everything to it, write it, and take the next. x is read once, and the result is written once. The results in between
-# never see memory, and the 2 and the 1 stand in the loop itself. The longer the chain, the more there is to save.
+# never see memory, and the 2 and the 1 stand in the loop itself. The longer the chain, the more there is to save. On a
+# GPU each loop is a **launch**, a small program that is started, and starting takes time too: one launch, not three.
 
 # %% [markdown]
 # ### Longer chains
@@ -436,8 +443,9 @@ for f, args in ((gelu, [x]), (letter, three), (convolution_layer, pictures)):
 
 # %% [markdown] folded=true slideshow={"slide_type": "skip"}
 # ### Further: counting launches
-#
-# On a GPU fusion saves more than bytes. There each operation is a **launch**: a small program is started, and starting
+
+# %% [markdown] slideshow={"slide_type": "skip"}
+# On a GPU fusion saves more than bytes. There each operation is a launch: a small program is started, and starting
 # it takes some microseconds, for one number as well as for a million. minigrad has a simulated GPU, which is NumPy
 # behind a GPU's rules, and it counts launches. Run eagerly, gelu takes nine, since the cube is two products. How many
 # does the compiled gelu take?
@@ -521,9 +529,9 @@ eager = add_twice(numbers).numpy()
 standard = mg.function(add_twice)(numbers).numpy()
 fast = mg.function(add_twice, jit_compile=True)(numbers).numpy()
 changed = int((eager != fast).sum())
+display(reveal_range("results that change", changed, 1, 500))
 print(f"changed by STANDARD: {(eager != standard).sum()}, by FAST: {changed}")
 print(f"the largest change, as a share of the result: {np.max(abs(fast / eager - 1)):.0e}")
-reveal_range("results that change", changed, 1, 500)
 
 # %% [markdown]
 # Most of them, and each in its sixteenth digit: the sum was rounded twice, and is now rounded once. This does no harm
@@ -546,20 +554,20 @@ Predict("rounded, FAST", "What does the compiled one give?", options=["[0, 2, 2]
 
 # %%
 fractions = mg.tensor([0.3, 1.7, 2.5])
+unrounded = mg.function(rounded, jit_compile=True)(fractions).tolist()
+reveal("rounded, FAST", str(unrounded) if unrounded[0] else "[0, 2, 2]")
+
+# %%
 print("eager   ", rounded(fractions).tolist())
 print("STANDARD", mg.function(rounded)(fractions).tolist())
-unrounded = mg.function(rounded, jit_compile=True)(fractions).tolist()
 print("FAST    ", unrounded)
-reveal("rounded, FAST", str(unrounded) if unrounded[0] else "[0, 2, 2]")
+mg.compiler.steps(graph_of(rounded, fractions), mg.compiler.FAST)
 
 # %% [markdown]
 # FAST took (x + big) − big for x, which is right for numbers and wrong for floats, and the rounding is gone. The same
 # rule kills sums that correct their own error, and the tricks with which libraries compute exp and log. C compilers
 # have the same switch, `-ffast-math`, and the same victims. To find such a fault, run both versions and compare the
-# bits. Then look for the pass that did it in the table of `mg.compiler.steps`.
-
-# %%
-mg.compiler.steps(graph_of(rounded, fractions), mg.compiler.FAST)
+# bits. Then look for the pass that did it, in a table such as the one above: here it was *simplify*.
 
 # %% [markdown] slideshow={"slide_type": "skip"}
 # ## What do you remember?
@@ -569,7 +577,8 @@ Quiz("13_optimising_a_graph")
 
 # %% [markdown] folded=true slideshow={"slide_type": "skip"}
 # ## The same elsewhere
-#
+
+# %% [markdown] slideshow={"slide_type": "skip"}
 # | minigrad | PyTorch | TensorFlow | JAX |
 # |---|---|---|---|
 # | `mg.function(f)` | `torch.compile(f, backend="eager")` | `tf.function(f)` | no such thing: `jit` is XLA's |

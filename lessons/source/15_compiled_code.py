@@ -2,13 +2,12 @@
 # jupyter:
 #   minigrad:
 #     title: Compiled code
-#     minutes: 50
+#     minutes: 30
 #     objectives:
 #       - read the program that a compiler writes for a training step, line by line, and say where each line comes from
 #       - say what an interpreter does at every run that straight-line code does not
-#       - compute after how many calls compiling has paid, from three measured times
-#       - name four cases in which it never pays, and predict them before measuring
-#       - say what a compiled program cannot show you, and write the same by hand
+#       - compute after how many calls compiling has paid
+#       - name four cases in which it never pays
 #     concepts: [D5]
 #     builds_on: [12_three_ways, 14_memory_and_schedule]
 #     widgets: [Predict, Quiz]
@@ -30,16 +29,17 @@
 # can run it by hand, and break it by moving one line.
 #
 # So far we have simplified graphs, fused and scheduled them, and planned their memory (lessons 13 and 14). All of that
-# was a plan. Something has to carry it out, again and again, as fast as the machine can. **What is left to do at the
+# was a plan, and something has to carry it out. **What is left to do at the
 # thousandth run that could not have been done before the first?** And when is it not worth the trouble?
 #
-# **About 50 minutes.** Afterwards you can
+# **About 30 minutes.** Afterwards you can
 #
 # - read the program that a compiler writes for a training step, line by line, and say where each line comes from;
 # - say what an interpreter does at every run that straight-line code does not;
-# - compute after how many calls compiling has paid, from three measured times;
-# - name four cases in which it never pays, and predict them before measuring;
-# - say what a compiled program cannot show you, and write the same by hand.
+# - compute after how many calls compiling has paid;
+# - name four cases in which it never pays.
+#
+# The sections called *Further* are optional.
 #
 # **Builds on** [12 Three ways](12_three_ways.ipynb) and [14 Memory and schedule](14_memory_and_schedule.ipynb). What it
 # opens in [the picture of lesson 00](00_start_here.ipynb#Where-this-leads:-Alice): the whole, written down beforehand.
@@ -48,14 +48,13 @@
 import inspect
 import re
 import sys
-import tracemalloc
 from collections import Counter
 
 import matplotlib.pyplot as plt
 import numpy as np
 
 import minigrad as mg
-from minigrad.course import Guess, Predict, Quiz, Rounds, follow_theme, in_turns, reveal, reveal_range
+from minigrad.course import Predict, Quiz, Rounds, follow_theme, in_turns, reveal
 
 BLUE, VERMILION = "#0072B2", "#D55E00"
 follow_theme()
@@ -102,10 +101,12 @@ print(interpret(graph, x.numpy(), w.numpy(), b.numpy())[0][0].round(4))
 # %%
 Predict("new arrays", "How many new arrays does the program for tanh(x * w + b) make?")
 
-# %% tags=["nbval-ignore-output"]
+# %%
 compiled_bend(x, w, b)
-print(compiled_bend.source)
 reveal("new arrays", compiled_bend.source.count("empty("))
+
+# %% tags=["nbval-ignore-output"]
+print(compiled_bend.source)
 
 # %% [markdown] slideshow={"slide_type": "fragment"}
 # There are three calls that compute, and one new array, into which all three of them write. `multiply(x0, x1, y0)` is
@@ -120,9 +121,65 @@ exec(compiled_bend.source, scope)
 (by_hand,) = scope["program"](x.numpy(), w.numpy(), b.numpy())
 print("the same bits as eager:", np.array_equal(by_hand, bend(x, w, b).numpy()))
 
+# %% [markdown]
+# The compiler can write the same graph in other languages. In a program for a GPU, the product and the sum of an
+# element stay in **registers**, the few places inside a processor that hold the numbers it is computing with.
+
 # %% [markdown] slideshow={"slide_type": "notes"}
 # Four minutes. Let somebody say aloud what happens to y0 in the three lines. Then ask: which line would have to change
 # if the product were needed later? That is the lifetime of lesson 14, now as text.
+
+# %% [markdown] folded=true slideshow={"slide_type": "skip"}
+# ### Further: another target
+
+# %% [markdown] slideshow={"slide_type": "skip"}
+# On a GPU thousands of small cores do the same work on
+# different elements, and each start of such a piece of work, a *launch*, has its price (lesson 13). Op by op,
+# `tanh(x * w + b)` takes three launches, and each one reads its operands from memory and writes its result back. Fused,
+# it is one piece of work, a *kernel*. The simulated GPU shows the text that the compiler writes for it, in CUDA C. You
+# need no GPU to read it.
+
+# %%
+big = mg.ones(1024, 128), mg.ones(128), mg.ones(128)
+on_gpu = mg.function(bend)
+on_gpu(*(a.to(mg.device("simulated")) for a in big))
+print(re.sub(r"_[0-9a-f]{8}(?=\()|@simulated", "", on_gpu.source))
+
+# %% [markdown]
+# Start reading in the middle. `i` is the element that this thread works on. The thread fetches its x, its w and its b.
+# (`i % 128u` is the column: that is broadcasting, as arithmetic.) It computes product, sum and tanh in its
+# **registers**, the few places inside a processor that hold the numbers it is computing with, and stores one result.
+# `t0` and `t1` never go to memory. How much traffic does this save? We count in arrays of 1024 × 128.
+
+# %%
+array = 1024 * 128 * 8
+table = mg.compiler.steps(compiled_bend.graph_for(*big))
+print(f"op by op {table[0].bytes_moved / array:.1f} arrays, fused {table[-1].bytes_moved / array:.1f} arrays")
+
+# %% [markdown]
+# Each of the three operations reads one array and writes one: 6 arrays, and 2 when fused. On a GPU that traffic is
+# often what takes the time. On a CPU it is so for large arrays.
+
+# %% [markdown] folded=true slideshow={"slide_type": "skip"}
+# ### Further: the same loop in C++
+
+# %% [markdown] slideshow={"slide_type": "skip"}
+# The compiler can also write loops for an ordinary processor: `mg.function(bend, jit_compile="native")` writes them in
+# C++, asks a C++ compiler on your machine to translate them, and calls them from the same Python. (If there is none,
+# NumPy runs, and a warning says so; `python3 start.py add native` installs one.) You need no compiler to read the text:
+
+# %% slideshow={"slide_type": "skip"}
+from minigrad.backends.native.program import NativeProgram
+
+in_cpp = NativeProgram(mg.compiler.optimised(compiled_bend.graph_for(*big), mg.compiler.NATIVE))
+print(in_cpp.c_source.split("extern")[0])
+print(in_cpp.source)
+
+# %% [markdown] slideshow={"slide_type": "skip"}
+# `t0`, `t1` and `t2` are the lines of the CUDA kernel: what an operation does is written down once, for both. The
+# difference is who takes which element. A GPU has a thread for each. Here two loops go over rows and columns. `EACH`
+# marks the loop whose elements may be computed several at a time, because a processor has instructions that add 4, 8 or
+# 16 numbers in one go. In the program below, one call, `part0`, replaces three calls of NumPy.
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## A whole training step
@@ -154,12 +211,14 @@ def step(x, side):
 # %%
 Predict("arrays of a step", "How many new arrays does the program of the whole training step make?")
 
-# %% slideshow={"slide_type": "subslide"}
+# %%
 losses = [step(*moons).item() for _ in range(100)]
-print(f"loss {losses[0]:.6f} → {losses[-1]:.6f}; the graph has {len(step.graph_for(*moons).nodes)} nodes\n")
 program = step.source[step.source.index("def program") :]
-print(re.sub(r", Cell In\[\d+\], ", ", ", step.source))
 reveal("arrays of a step", program.count("empty("))
+
+# %% slideshow={"slide_type": "subslide"}
+print(f"loss {losses[0]:.6f} → {losses[-1]:.6f}; the graph has {len(step.graph_for(*moons).nodes)} nodes\n")
+print(re.sub(r", Cell In\[\d+\], ", ", ", step.source))
 
 # %% [markdown] slideshow={"slide_type": "skip"}
 # *One array is new*, y0. It is the loss, which goes to the caller. Everything else is written into `b0`, `b1` and so
@@ -167,7 +226,7 @@ reveal("arrays of a step", program.count("empty("))
 #
 # The lines above the `def` were executed before the first call. `at(0, (100, 16), float64)` is a place in that piece of
 # memory, starting at byte 0. Two names may have the same place, at different times: which ones start at byte 12800?
-# Take your time with this program. Look for four things:
+# Look for four things in this program:
 #
 # - *The weights are updated in place.* `subtract(x4, …, x4)` writes over V itself, after the last line that reads its
 #   old value. Really? Find that line: it reads x4 under another name.
@@ -177,7 +236,7 @@ reveal("arrays of a step", program.count("empty("))
 # - *The order* is not yours. The gradient of the score is there before the loss is finished, and V is updated before W
 #   has a gradient. The compiler always takes next what adds the fewest bytes (lesson 14), so that little has to wait.
 
-# %%
+# %% slideshow={"slide_type": "subslide"}
 # How many lines of the program did each of your lines become? The notes at the ends of the lines tell.
 lines_from = Counter(int(number) for number in re.findall(r"line (\d+)$", program, flags=re.M))
 start_line = step.python_function.__code__.co_firstlineno
@@ -229,91 +288,26 @@ print("in order, each once:", executed == sorted(set(executed)))
 # too, is written with all its numbers in it.)
 
 # %% [markdown] slideshow={"slide_type": "slide"}
-# ## Another target
-#
-# The compiler can write the same graph in another language. On a GPU thousands of small cores do the same work on
-# different elements, and each start of such a piece of work, a *launch*, has its price (lesson 13). Op by op,
-# `tanh(x * w + b)` takes three launches, and each one reads its operands from memory and writes its result back. Fused,
-# it is one piece of work, a *kernel*. The simulated GPU shows the text that the compiler writes for it, in CUDA C. You
-# need no GPU to read it.
-
-# %%
-big = mg.ones(1024, 128), mg.ones(128), mg.ones(128)
-on_gpu = mg.function(bend)
-on_gpu(*(a.to(mg.device("simulated")) for a in big))
-print(re.sub(r"_[0-9a-f]{8}(?=\()|@simulated", "", on_gpu.source))
-
-# %% [markdown] slideshow={"slide_type": "fragment"}
-# Start reading in the middle. `i` is the element that this thread works on. The thread fetches its x, its w and its b.
-# (`i % 128u` is the column: that is broadcasting, as arithmetic.) It computes product, sum and tanh in its
-# **registers**, the few places inside a processor that hold the numbers it is computing with, and stores one result.
-# `t0` and `t1` never go to memory. How much traffic does this save? Let us count in arrays of 1024 × 128.
-
-# %%
-Predict("traffic", "Op by op the three operations read and write how many arrays of 1024 × 128, about?", tolerance=0.5)
-
-# %%
-array = 1024 * 128 * 8
-table = mg.compiler.steps(compiled_bend.graph_for(*big))
-print(f"op by op {table[0].bytes_moved / array:.1f} arrays, fused {table[-1].bytes_moved / array:.1f} arrays")
-reveal("traffic", round(table[0].bytes_moved / array, 1))
-
-# %% [markdown]
-# Each of the three operations reads one array and writes one: 6 arrays, and 2 when fused. On a GPU that traffic is
-# often what takes the time. On a CPU it is so for large arrays.
-
-# %% [markdown] slideshow={"slide_type": "notes"}
-# Five minutes. If there is a GPU in the room, do not run anything: the text is the lesson. Ask what would change for an
-# x that is transposed (only the index), and for a sum over rows (threads have to talk to each other).
-
-# %% [markdown] folded=true slideshow={"slide_type": "skip"}
-# ### Further: the same loop in C++
-
-# %% [markdown] slideshow={"slide_type": "skip"}
-# The compiler can also write loops for an ordinary processor: `mg.function(bend, jit_compile="native")` writes them in
-# C++, asks a C++ compiler on your machine to translate them, and calls them from the same Python. (If there is none,
-# NumPy runs, and a warning says so; `python3 start.py add native` installs one.) You need no compiler to read the text:
-
-# %% slideshow={"slide_type": "skip"}
-from minigrad.backends.native.program import NativeProgram
-
-in_cpp = NativeProgram(mg.compiler.optimised(compiled_bend.graph_for(*big), mg.compiler.NATIVE))
-print(in_cpp.c_source.split("extern")[0])
-print(in_cpp.source)
-
-# %% [markdown] slideshow={"slide_type": "skip"}
-# `t0`, `t1` and `t2` are the lines of the CUDA kernel: what an operation does is written down once, for both. The
-# difference is who takes which element. A GPU has a thread for each. Here two loops go over rows and columns. `EACH`
-# marks the loop whose elements may be computed several at a time, because a processor has instructions that add 4, 8 or
-# 16 numbers in one go. In the program below, one call, `part0`, replaces three calls of NumPy.
-
-# %% [markdown] slideshow={"slide_type": "slide"}
 # ## What it costs
 #
 # All of this takes time before the first result. Python runs on symbols, the passes go over the graph, the text is
-# written, and Python compiles the text. Each pass looks at each node once or twice, and each node becomes a line of
-# text. So the time grows with the number of nodes.
+# written, and Python compiles the text. The more nodes, the longer it takes.
 #
 # So compiling is an investment. It costs C once. After that each call takes c, where an eager call would take r. After
 # n calls you have paid C + n·c, in place of n·r. The two are equal at the **break-even point**:
 #
 # $$ n = \frac{C}{r - c} $$
 #
-# Take C = 10 ms, r = 0.3 ms and c = 0.1 ms. After how many calls have both ways cost the same?
-
-# %%
-Predict("break even", "After how many calls have both cost the same, for C = 10, r = 0.3 and c = 0.1?")
+# With C = 10 ms, r = 0.3 ms and c = 0.1 ms each call saves 0.2 ms, so it takes 50 calls. What if c is 0.29 ms? Work it
+# out, then change c in the cell below.
 
 
-# %%
+# %% slideshow={"slide_type": "subslide"}
 def break_even(C, r, c):
     """After how many calls compiling has paid; infinity if it never does."""
     return C / (r - c) if c < r else float("inf")
 
 
-reveal("break even", round(break_even(10, 0.3, 0.1)))
-
-# %% slideshow={"slide_type": "subslide"}
 C, r, c = 10, 0.3, 0.1  # milliseconds: change them
 n = np.arange(0, 121)
 fig, ax = plt.subplots(figsize=(6.5, 3.2), layout="constrained")
@@ -334,10 +328,19 @@ plt.show()
 #
 # With c = 0.29 the point moves out to 1000 calls, and with c = 0.3 it is gone. What pays is the *difference*, and it
 # may be small.
-#
-# Now to the real thing, on your machine: a training step of the name network, with one name of six letters. In lesson
-# 08 most of its time was overhead. We measure in several rounds. Where they disagree, the line says *somewhere
-# between*: then this run cannot tell. After how many steps has compiling paid? Guess.
+
+# %% [markdown] slideshow={"slide_type": "notes"}
+# Five minutes. First let the room work out the break-even point for C = 50, r = 0.8 and c = 0.2. Then: "what if the
+# network were a hundred times as large?" C grows with the nodes, r and c with the arrays. Larger arrays pay sooner if
+# r − c grows, which it need not. That comes next.
+
+# %% [markdown] folded=true slideshow={"slide_type": "skip"}
+# ### Further: the clock of your machine
+
+# %% [markdown] slideshow={"slide_type": "skip"}
+# Now to the real thing: a training step of the name network, with one name of six letters. In lesson 08 most of its
+# time was overhead. We measure in several rounds. Where they disagree, the line says *somewhere between*: then this run
+# cannot tell. After how many steps has compiling paid?
 
 # %% slideshow={"slide_type": "skip"}
 names = mg.data.names()
@@ -365,10 +368,6 @@ def train(letters, label):
     return loss
 
 
-# %% slideshow={"slide_type": "subslide"}
-Guess("a name", "After how many steps has compiling paid?", options=["under 10", "10 to 1000", "over 1000"])
-
-
 # %% tags=["measured", "nbval-ignore-output"]
 def measure_gain(f, *args):
     """How many times as fast a call is when compiled, and after how many calls that has paid, in each round."""
@@ -380,18 +379,36 @@ def measure_gain(f, *args):
 
 faster, n = measure_gain(train, spell("antero"), mg.tensor([0]))
 print(f"compiled {faster:.1f} times as fast; paid after {n:.0f} calls; an epoch has 191 names of six letters")
-unclear = "The rounds disagree about your guess: run this cell again when the machine has less to do."
-unclear if n.among(10, 1000) is None else reveal_range("a name", n.quartiles[1], 10, 1000)
 
 # %% [markdown]
 # The line above is your machine's. On most machines a compiled step is about three times as fast, and has paid within
 # the first epoch: an hour of training becomes twenty minutes. But if you only try something out for ten steps, you
 # lose.
 
-# %% [markdown] slideshow={"slide_type": "notes"}
-# Five minutes. First let the room work out the break-even point for C = 50, r = 0.8 and c = 0.2. Then: "what if the
-# network were a hundred times as large?" C grows with the nodes, r and c with the arrays. Larger arrays pay sooner if
-# r − c grows, which it need not. That comes next.
+# %% [markdown] slideshow={"slide_type": "skip"}
+# Compiling itself takes longer, the more nodes there are. We time the first call for chains of 10, 100 and 1000
+# operations.
+
+
+# %% slideshow={"slide_type": "skip"} tags=["measured", "nbval-ignore-output"]
+def first_call(n):
+    """The first call of a function of n operations, one after another."""
+
+    def run(x):
+        for i in range(n):
+            x = mg.tanh(x) if i % 2 else x * 1.1
+        return x
+
+    return lambda: mg.function(run, autograph=False)(mg.ones(10))
+
+
+times = in_turns(rounds=3, **{str(n): first_call(n) for n in (10, 100, 1000)})
+for n in times:
+    print(f"{n:>5} operations: {times[n] / times['10']:.1f} times as long as 10")
+
+# %% [markdown] slideshow={"slide_type": "skip"}
+# Every graph costs something before its first node. From there on, on most quiet machines, ten times the nodes take
+# about ten times as long.
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## When it does not pay
@@ -428,18 +445,31 @@ def chain(x):
 matrix, small = mg.tensor(np.random.default_rng(0).normal(size=(500, 500))), mg.ones(10)
 cases = {"one product": (lambda a: a @ a, matrix), "one addition": (lambda a: a + a, small), "a chain": (chain, small)}
 
-# %% tags=["nbval-ignore-output"]
+# %%
 counts = {name: (count_calls(f, x), count_calls(mg.function(f), x)) for name, (f, x) in cases.items()}
+reveal("less than half", sum(2 * compiled_calls < eager_calls for eager_calls, compiled_calls in counts.values()))
+
+# %% tags=["nbval-ignore-output"]
 for name, (eager_calls, compiled_calls) in counts.items():
     print(f"{name:12}  {eager_calls:3} calls, {compiled_calls} compiled")
-reveal("less than half", sum(2 * compiled_calls < eager_calls for eager_calls, compiled_calls in counts.values()))
 
 # %% [markdown]
 # Only for one of them, the chain: it saves the overhead of twenty operations, and pays for one call of a program. With
 # the product and the addition Python has more work than before, because that call has a price of its own: it looks at
 # its arguments and finds its trace. Compiling saves what is *between* the operations. Where nothing is between them,
-# nothing can be saved. Now for the clock. On most machines it agrees: the addition gets slower, and the product no
-# faster, since nearly all of its time is one call of a library, before and after.
+# nothing can be saved.
+
+# %% [markdown] slideshow={"slide_type": "notes"}
+# This is where most people learn something. Before measuring, let them defend their answers. The usual wrong rule is
+# "the biggest model gains most": the biggest *products* gain least.
+
+# %% [markdown] folded=true slideshow={"slide_type": "skip"}
+# ### Further: the three by the clock
+
+# %% [markdown] slideshow={"slide_type": "skip"}
+# On most machines the clock agrees: the addition gets slower, and the product no faster, since nearly all of its time
+# is one call of a library, before and after. (`measure_gain` is in *Further: the clock of your machine*: run that
+# section first.)
 
 # %% tags=["measured", "nbval-ignore-output"]
 for name, (f, x) in cases.items():
@@ -447,46 +477,13 @@ for name, (f, x) in cases.items():
     pays = {0: "never pays", 1: f"has paid after {n:.0f} calls", None: "this run cannot tell if it pays"}
     print(f"{name:12}  {faster:.2f} times as fast; {pays[faster.among(1.15)]}")  # a gain below 15 % counts as none
 
-# %% [markdown] slideshow={"slide_type": "notes"}
-# This is where most people learn something. Before measuring, let them defend their answers. The usual wrong rule is
-# "the biggest model gains most": the biggest *products* gain least.
-
-# %% [markdown] folded=true slideshow={"slide_type": "skip"}
-# ### Further: how the cost grows
-
-# %% [markdown] slideshow={"slide_type": "skip"}
-# We time the first call for chains of 10, 100 and 1000 operations. They take turns for several rounds, because other
-# programs use this machine, too. If a ratio differs from round to round, it is printed as *somewhere between*: then
-# this run cannot tell.
-
-
-# %% slideshow={"slide_type": "skip"} tags=["measured", "nbval-ignore-output"]
-def first_call(n):
-    """The first call of a function of n operations, one after another."""
-
-    def run(x):
-        for i in range(n):
-            x = mg.tanh(x) if i % 2 else x * 1.1
-        return x
-
-    return lambda: mg.function(run, autograph=False)(small)
-
-
-times = in_turns(rounds=3, **{str(n): first_call(n) for n in (10, 100, 1000)})
-for n in times:
-    print(f"{n:>5} operations: {times[n] / times['10']:.1f} times as long as 10")
-
-# %% [markdown] slideshow={"slide_type": "skip"}
-# Every graph costs something before its first node. From there on, on most quiet machines, ten times the nodes take
-# about ten times as long.
-
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## The fourth case
 #
 # **Where it breaks.** One product, one small operation, ten steps of a training: these are three cases in which
 # compiling never pays. The fourth creeps up on you. A program is made for *shapes*: the numbers in `empty((4, 3), …)`
-# are in its text. With an open length (lesson 11) a function is traced only once. How many *programs* are made from
-# that one trace for the 700 names, which have 3 to 12 letters? And for arrays of 1 to 40 numbers?
+# are in its text. With an open length (lesson 11) a function is traced only once. We give it an array for each of the
+# 700 names, as long as the name: 3 to 12 letters. How many *programs* are made from that one trace?
 
 
 # %%
@@ -494,29 +491,42 @@ def energy(x):
     return (x * x).sum()
 
 
-Predict("programs", "How many programs are made for the names, from one trace?")
+Predict("programs", "How many programs are made for the 700 names, from one trace?")
+
 
 # %%
-open_length = mg.function(train, input_signature=[mg.TensorSpec((None,), mg.int64), mg.TensorSpec((1,), mg.int64)])
-for name, label in names.train:
-    open_length(spell(name), mg.tensor([label], mg.int64))
-any_length = mg.function(energy, input_signature=[mg.TensorSpec((None,))])
-for length in range(1, 41):
-    any_length(mg.ones(length))
-for f in (open_length, any_length):
-    print(f"traced {f.trace_count} time, {len(f.history[-1].run.variants)} programs")
-reveal("programs", len(open_length.history[-1].run.variants))
+def count_programs(lengths):
+    """Call energy, traced with an open length, for arrays of these lengths. Returns the traces and the programs."""
+    f = mg.function(energy, input_signature=[mg.TensorSpec((None,))])
+    for length in lengths:
+        f(mg.ones(length))
+    return f.trace_count, len(f.history[-1].run.variants)
+
+
+lengths_of_names = [len(name) for name, _ in mg.data.names().train]
+traces, programs = count_programs(lengths_of_names)
+reveal("programs", programs)
+
+# %%
+print(f"{len(lengths_of_names)} names: traced {traces} time, {programs} programs")
+print("arrays of 1 to 40 numbers: traced {} time, {} programs".format(*count_programs(range(1, 41))))
 
 # %% [markdown]
-# Ten programs for the names, one for each length. The one for five letters is called 202 times in an epoch, and pays.
-# The one for twelve is called once. For the arrays there are forty programs for forty calls: each costs C, apart from
-# the tracing, and keeps memory of its own, and not one of the forty ever pays. To see it, count, as we did. (The
-# `RetracingWarning` of lesson 11 does not come, because there is only one trace.)
-
-# %% [markdown]
-# ### The way out
+# Ten programs for the names, one for each length. The one for five letters is called 202 times, the one for twelve only
+# once. For arrays of 1 to 40 numbers there are forty programs for forty calls: each costs C, apart from the tracing,
+# and keeps memory of its own, and not one of the forty ever pays.
 #
 # The usual way out is **bucketing**: fill the input up to one of a few lengths, with something that does not count.
+
+# %% [markdown] slideshow={"slide_type": "notes"}
+# Four minutes. Ask who has a function that sees a new shape at nearly every call. Which lengths would they fill it up
+# to, and with what?
+
+# %% [markdown] folded=true slideshow={"slide_type": "skip"}
+# ### Further: bucketing
+
+# %% [markdown] slideshow={"slide_type": "skip"}
+# For a sum of squares, zeros do not count. So we fill up to the next power of two.
 
 
 # %%
@@ -534,9 +544,10 @@ print(f"right: {right}; traced {in_buckets.trace_count} times: one for each powe
 # Seven programs for any number of lengths up to 64. The price is up to twice the arithmetic, on numbers that mean
 # nothing. And you have to know what "does not count" means for your function: for a mean, zeros do count.
 
-# %% [markdown] slideshow={"slide_type": "slide"}
-# ## What it cannot show you
-#
+# %% [markdown] folded=true slideshow={"slide_type": "skip"}
+# ### Further: looking inside
+
+# %% [markdown] slideshow={"slide_type": "skip"}
 # In eager code you can stop at a line and look. A program has no such lines. The `score` of your training step is a
 # place in memory, b1, and two lines later something else is written over it. You can ask for a value with a probe
 # (lesson 12). What does asking cost, for x of 1024 × 128?
@@ -550,6 +561,8 @@ def bend_probed(x, w, b):
 
 
 probes = []
+big = mg.ones(1024, 128), mg.ones(128), mg.ones(128)
+array = 1024 * 128 * 8
 for f in (bend, bend_probed):
     last = mg.compiler.steps(mg.function(f).graph_for(*big))[-1]
     print(f"{f.__name__:12} {last.bytes_moved / array:.1f} arrays moved, {last.peak_bytes / array:.0f} at the peak")
@@ -562,17 +575,16 @@ for f in (bend, bend_probed):
 # Errors, though, find the way back, as in lesson 12. A program that fails is run again, op by op, and the message names
 # your line.
 
-# %% [markdown] slideshow={"slide_type": "notes"}
-# Three minutes. The sentence to leave: what you look at has to exist. In C compilers it is the same: with -O2 the
-# debugger says "optimised out".
+# %% [markdown] folded=true slideshow={"slide_type": "skip"}
+# ### Further: by hand
 
-# %% [markdown] slideshow={"slide_type": "slide"}
-# ## By hand
-#
+# %% [markdown] slideshow={"slide_type": "skip"}
 # Could you have this without a compiler? For a few lines, yes: everybody can use NumPy's third argument. We measure the
 # peak of the memory that is taken, in arrays of 1024 × 128.
 
 # %%
+import tracemalloc
+
 X, w1, b1 = (np.ones(shape) for shape in ((1024, 128), 128, 128))
 result = np.empty_like(X)
 
@@ -609,7 +621,8 @@ Quiz("15_compiled_code")
 
 # %% [markdown] folded=true slideshow={"slide_type": "skip"}
 # ## The same elsewhere
-#
+
+# %% [markdown] slideshow={"slide_type": "skip"}
 # | minigrad | PyTorch | TensorFlow | JAX |
 # |---|---|---|---|
 # | `@mg.function` | `@torch.compile(backend="eager")` | `@tf.function` | – |
@@ -667,11 +680,8 @@ def compilations_in_pytorch(torch):
 #
 # - An interpreter asks the same questions at every run. A compiler asks them once and writes the answers down, as
 #   straight-line code. For a training step that is a few dozen calls of NumPy, with all memory laid out.
-# - The same graph can be written as a kernel for a GPU: it takes one launch, and intermediate results stay in
-#   registers.
 # - The cost of compiling grows with the nodes, and what it saves grows with the calls: n = C / (r − c).
 # - It does not pay for one big product, for one small operation, for few calls, or where every call brings a new shape.
-# - What you look at has to exist: an observed program is another program.
 #
 # **Sources.** C. Leary, T. Wang, *XLA: TensorFlow, compiled*, TensorFlow Dev Summit 2017. J. Ansel and others, *PyTorch
 # 2: faster machine learning through dynamic Python bytecode transformation and graph compilation*, ASPLOS 2024:

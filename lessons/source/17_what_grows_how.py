@@ -2,7 +2,7 @@
 # jupyter:
 #   minigrad:
 #     title: What grows how
-#     minutes: 45
+#     minutes: 30
 #     objectives:
 #       - count the operations of a linear layer, a convolution and an attention block on paper
 #       - tell multiply-adds from floating-point operations, in your own numbers and in those of others
@@ -28,16 +28,17 @@
 # much, or nothing more? It depends on *what* you count, and on *which* length grows: the sentence, the width of a
 # layer, the height of a picture.
 #
-# Nothing has to be run to find out. A graph of shapes is enough, and so the networks in this lesson may be larger than
-# your machine.
+# Nothing has to be run to find out: a graph of shapes is enough.
 #
-# **About 45 minutes.** Afterwards you can
+# **About 30 minutes.** Afterwards you can
 #
 # - count the operations of a linear layer, a convolution and an attention block on paper;
 # - tell multiply-adds from floating-point operations, in your own numbers and in those of others;
 # - read the power of a growth off two points, and off a straight line;
 # - say which length doubles a cost, and which multiplies it by four;
 # - say what a training step costs, compared with a forward pass.
+#
+# The sections called *Further* are optional.
 #
 # **Builds on** [16 Where the bytes go](16_where_the_bytes_go.ipynb). What it opens in [the picture of lesson
 # 00](00_start_here.ipynb#Where-this-leads:-Alice): `[ ]`; *attention*; the bytes of each box, and its time.
@@ -51,7 +52,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 import minigrad as mg
-from minigrad.course import Guess, Predict, Quiz, follow_theme, reveal
+from minigrad.course import Predict, Quiz, follow_theme, reveal
 from minigrad.profiler import estimate
 
 BLUE, VERMILION, GREEN = "#0072B2", "#D55E00", "#009E73"
@@ -72,16 +73,26 @@ Predict("linear", "FLOPs of a linear layer, 10 rows of 300 to 100:")
 # %%
 layer = mg.nn.Linear(300, 100, bias=False)
 cost = estimate(layer, mg.ones(10, 300))
-print(f"{10 * 300 * 100:,} on paper, {cost.macs:,} MACs, {cost.flops:,} FLOPs")
 reveal("linear", cost.flops)
 
-# %% [markdown]
-# From $C$ to $D$ numbers that is $B · C · D$ MACs for a batch of $B$, and two FLOPs for each MAC.
+# %%
+print(f"{10 * 300 * 100:,} on paper, {cost.macs:,} MACs, {cost.flops:,} FLOPs")
 
 # %% [markdown]
-# Published tables do not agree on this. Some print MACs, others print FLOPs, and both call them "FLOPs". The paper that
-# introduced ResNet-50 puts it at 3.8 · 10⁹ FLOPs, and means multiply-adds. Other tables say 4.1. Here is our own count.
-# On the device `meta` a model has shapes and no memory:
+# From $C$ to $D$ numbers that is $B · C · D$ MACs for a batch of $B$, and two FLOPs for each MAC. Published tables do
+# not agree on this: some print MACs, others FLOPs, and both call them "FLOPs". So ask which of the two a
+# table counts.
+
+# %% [markdown] slideshow={"slide_type": "notes"}
+# Five minutes. A machine that is sold with 100 TFLOP/s does at most 50 · 10¹² multiply-adds a second. Ask what a bias
+# adds to the count: 10 · 100 additions, one FLOP in 600, and most counts leave it out.
+
+# %% [markdown] folded=true slideshow={"slide_type": "skip"}
+# ### Further: ResNet-50
+
+# %% [markdown] slideshow={"slide_type": "skip"}
+# The paper that introduced ResNet-50 puts it at 3.8 · 10⁹ FLOPs, and means multiply-adds. Other tables say 4.1. Here is
+# our own count. On the device `meta` a model has shapes and no memory:
 
 # %%
 with mg.device("meta"):
@@ -90,14 +101,9 @@ cost = estimate(resnet, picture)
 print(f"{cost.parameters:,} parameters, {cost.macs:,} MACs, {cost.flops:,} FLOPs")
 
 # %% [markdown]
-# So before you divide the "FLOPs" of a table by the FLOPs per second of a machine, ask which of the two it counts. A
-# mistake there is a factor of two. (3.8 became 4.1 for another reason: in most of today's code, some of the steps that
-# halve the picture are in a different layer than in the paper. And the FLOPs are a little more than twice the MACs,
-# because normalising and relu have FLOPs and no MACs.)
-
-# %% [markdown] slideshow={"slide_type": "notes"}
-# Five minutes. A machine that is sold with 100 TFLOP/s does at most 50 · 10¹² multiply-adds a second. Ask what a bias
-# adds to the count: 10 · 100 additions, one FLOP in 600, and most counts leave it out.
+# To mistake one for the other is a factor of two. (3.8 became 4.1 for another reason: in most of today's code, some of
+# the steps that halve the picture are in a different layer than in the paper. And the FLOPs are a little more than
+# twice the MACs, because normalising and relu have FLOPs and no MACs.)
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## A convolution
@@ -113,24 +119,29 @@ Predict("convolution", "MACs of the convolution for one picture:")
 conv = mg.nn.Conv2d(16, 16, 3, padding=1)
 C, D, K, H, W = 16, 16, 3, 8, 8
 cost = estimate(conv, mg.ones(1, C, H, W))
-print(f"{D * H * W * C * K * K:,} on paper, {cost.macs:,} counted: {cost.macs / cost.parameters:.1f} a parameter")
 reveal("convolution", cost.macs)
+
+# %%
+print(f"{D * H * W * C * K * K:,} on paper, {cost.macs:,} counted: {cost.macs / cost.parameters:.1f} a parameter")
 
 # %% [markdown]
 # A linear layer uses each of its weights once for each row of the batch. A convolution uses each of its weights at
-# *every pixel* of the result, here 64 times. (The output says 63.6 because the 16 biases are parameters, too.)
+# *every pixel* of the result, here 64 times. (The output says 63.6 because the 16 biases are parameters, too.) So
+# parameters and work need not be in the same place.
+#
+# The window may also move on by more than one pixel: that number is its **stride**. With a stride of 2 it looks at
+# every second row and every second column, and a quarter of the work is left.
 
-# %% [markdown] slideshow={"slide_type": "subslide"}
-# So parameters and work need not be in the same place. AlexNet, the network that won the ImageNet contest of 2012, has
-# five convolutions, followed by three linear layers. 96 % of its parameters are in the linear layers. Guess how much of
-# its work is done there.
+# %% [markdown] folded=true slideshow={"slide_type": "skip"}
+# ### Further: AlexNet
 
-# %%
-Guess("alexnet", "Percent of AlexNet's MACs in its three linear layers:", tolerance=5)
+# %% [markdown] slideshow={"slide_type": "skip"}
+# AlexNet, the network that won the ImageNet contest of 2012, has five convolutions, followed by three linear layers.
+# 96 % of its parameters are in the linear layers. How much of its work is done there? Guess before you run the cell.
 
 # %%
 with mg.device("meta"):
-    alexnet = mg.zoo.AlexNet()
+    alexnet, picture = mg.zoo.AlexNet(), mg.zeros(1, 3, 224, 224)
 cost = estimate(alexnet, picture)
 share = {}
 for name in ("features", "classifier"):
@@ -138,7 +149,6 @@ for name in ("features", "classifier"):
     parameters = sum(p.size for p in getattr(alexnet, name).parameters())
     share[name] = parameters / cost.parameters, macs / cost.macs
     print(f"{name:10} {share[name][0]:6.1%} of the parameters, {share[name][1]:6.1%} of the MACs")
-reveal("alexnet", 100 * share["classifier"][1])
 
 # %%
 fig, ax = plt.subplots(figsize=(6, 1.8), layout="constrained")
@@ -153,10 +163,6 @@ plt.show()
 # 92 % and 8 %.*
 #
 # If the file is too large, look at the linear layers. If there is too much to compute, look at the convolutions.
-
-# %% [markdown] slideshow={"slide_type": "notes"}
-# Six minutes. GoogLeNet, 2014, gave up the large linear layers. It had about a twelfth of AlexNet's parameters and was
-# more accurate. It did not have less work: about twice as many MACs.
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## Two points make a power
@@ -189,10 +195,12 @@ def slope(what, **doubled):
 counted = ("parameters", "macs", "saved_bytes")
 lengths = {"batch": 8, "depth": 4, "width": 16, "pixels": 16}
 slopes = {name: [slope(what, **{name: n}) for what in counted] for name, n in lengths.items()}
+reveal("width", round(slopes["width"][1], 2))
+
+# %% slideshow={"slide_type": "subslide"}
 print(f"{'slope over':10} {'parameters':>10} {'MACs':>10} {'saved':>10}")
 for name, powers in slopes.items():
     print(f"{name:10}", *(f"{power:10.2f}" for power in powers))
-reveal("width", round(slopes["width"][1], 2))
 
 # %% [markdown]
 # It is 2: twice as wide is four times the work. Read the table row by row.
@@ -205,11 +213,18 @@ reveal("width", round(slopes["width"][1], 2))
 # - *Width* is quadratic in parameters and work, because each new channel reads every channel that is there. What is
 #   saved for backward grows only with the number of channels.
 
+# %% [markdown] slideshow={"slide_type": "notes"}
+# Eight minutes for the table and the plots. Let them guess row by row. Most people get the row of the width wrong:
+# "twice as wide, twice as expensive".
+
+# %% [markdown] folded=true slideshow={"slide_type": "skip"}
+# ### Further: grown together
+
 # %% [markdown]
 # EfficientNet, a family of networks from 2019, grows depth, width and pixels together: 1.2, 1.1 and 1.15 times as much
 # at each step. By the table that is 1.2 · 1.1² · 1.15² = 1.92 times the work.
 
-# %% slideshow={"slide_type": "subslide"}
+# %% slideshow={"slide_type": "skip"}
 fig, axes = plt.subplots(1, 2, figsize=(9, 2.8), layout="constrained")
 for ax, name in zip(axes, ("width", "pixels")):
     ns = [lengths[name] * 2**i for i in range(5)]
@@ -226,19 +241,12 @@ plt.show()
 # backward become twice as many. On the right, MACs and bytes lie on top of each other and become four times as many;
 # the parameters stay.*
 
-# %% [markdown] slideshow={"slide_type": "notes"}
-# Eight minutes for the table and the plots. Let them guess row by row. Most people get the row of the width wrong:
-# "twice as wide, twice as expensive".
+# %% [markdown] folded=true slideshow={"slide_type": "skip"}
+# ### Further: windows and strides
 
-# %% [markdown] slideshow={"slide_type": "slide"}
-# ## Windows and strides
-#
-# A convolution has two more lengths: the size of its window, and its **stride**, the number of pixels by which the
-# window moves on. With a stride of 2 it looks at every second row, and in it at every second column. What fraction of
-# the MACs is left, compared with a stride of 1?
-
-# %%
-Predict("stride", "MACs with a stride of 2, as a fraction of those with 1:", tolerance=0.01)
+# %% [markdown] slideshow={"slide_type": "skip"}
+# A convolution has two more lengths: the size of its window, and its stride. How do the MACs change, compared with
+# windows of 3 × 3 and a stride of 1?
 
 
 # %%
@@ -254,7 +262,6 @@ macs, size = macs_and_size()
 for name, options in (("5 x 5", {"kernel_size": 5}), ("stride 2", {"stride": 2}), ("no padding", {"padding": 0})):
     new_macs, new_size = macs_and_size(**options)
     print(f"{name:10} MACs {new_macs / macs:5.2f}, size of the result {new_size / size:5.2f}")
-reveal("stride", macs_and_size(stride=2)[0] / macs)
 
 # %% [markdown]
 # A stride of 2 leaves a quarter of the work *and* a quarter of the work of all convolutions behind it. That is why many
@@ -297,20 +304,22 @@ Predict("half", "At how many tokens, with d = 64, is half of the work attention?
 # %%
 tokens = [64, 128, 256, 384, 512, 1024, 2048, 4096]
 linear, attention = ([block_cost(L).by_op[op].macs for L in tokens] for op in ("Affine", "MatMul"))
+reveal("half", tokens[int(np.argmin(np.abs(np.divide(attention, linear) - 1)))])
+
+# %%
 for L, a, b in zip(tokens, linear, attention):
     print(f"{L:5} tokens: linear {a:13,}  attention {b:13,}  {b / (a + b):4.0%}")
 print(f"twice the sentence, 128 letters: {(linear[1] + attention[1]) / (linear[0] + attention[0]):.2f} times the work")
-reveal("half", tokens[int(np.argmin(np.abs(np.divide(attention, linear) - 1)))])
 
 # %% [markdown]
 # At $L = 6d$: there $2 L^2 d = 12 L d^2$. Far below it the work of a transformer is nearly linear in the length of the
 # text, and far above it nearly quadratic. "Attention is quadratic" is true of *one* term. So our GPT pays 2.29 times
-# the work for twice the sentence. And with $d = 8192$ the linear layers are most of the work up to 49,152 tokens.
+# the work for twice the sentence.
 
-# %% [markdown]
+# %% [markdown] slideshow={"slide_type": "subslide"}
 # It is the same with bytes: only the matrix of attention weights grows with $L^2$.
 
-# %% slideshow={"slide_type": "subslide"}
+# %%
 saved = [block_cost(L).saved_bytes for L in tokens]
 fig, ax = plt.subplots(figsize=(6.5, 3), layout="constrained")
 for values, color, marker, name in (
@@ -323,8 +332,8 @@ ax.axvline(6 * 64, color="gray", linestyle=":")
 ax.set(xlabel="tokens", ylabel="MACs, or bytes", xticks=[64, 256, 1024, 4096], xticklabels=[64, 256, 1024, 4096])
 ax.legend(loc="center left", bbox_to_anchor=(1, 0.5))
 plt.show()
-ends = np.log2(saved[1] / saved[0]), np.log2(saved[-1] / saved[-2])
-print(f"slope of the bytes saved for backward: {ends[0]:.2f} at the left, {ends[1]:.2f} at the right")
+left, right = np.log2(saved[1] / saved[0]), np.log2(saved[-1] / saved[-2])
+print(f"slope of the bytes saved for backward: {left:.2f} at the left, {right:.2f} at the right")
 
 # %% [markdown]
 # *The plot: three curves over the number of tokens, both axes in factors. Linear layers are a line of slope 1,
@@ -333,7 +342,8 @@ print(f"slope of the bytes saved for backward: {ends[0]:.2f} at the left, {ends[
 
 # %% [markdown] slideshow={"slide_type": "notes"}
 # Seven minutes. Ask for the crossing of a model with d = 12,288, GPT-3's: 73,728 tokens, and its texts had 2,048. By
-# our formula the quadratic part of that model is three percent of the work.
+# our formula the quadratic part of that model is three percent of the work. With d = 8192 the linear layers are most of
+# the work up to 49,152 tokens.
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## Backward
@@ -353,17 +363,21 @@ for depth in (1, 2, 8, 64):
         stack = mg.nn.Sequential(*(mg.nn.Linear(64, 64) for _ in range(depth)))
         cost = estimate(stack, mg.zeros(32, 64))
     times[depth] = 1 + cost.backward_macs / cost.macs
-    print(f"{depth:2} layers: {times[depth]:.3f} times forward")
 reveal("training", times[2])
+
+# %%
+for depth, multiple in times.items():
+    print(f"{depth:2} layers: {multiple:.3f} times forward")
 
 # %% [markdown]
 # 2.5 times: two products forward, and three backward. The deeper the stack, the less the missing product matters, and a
 # training step costs nearly three forward passes. From this comes a rule of thumb: to train a transformer of $N$
 # parameters takes $6 N$ FLOPs for each token, $2N$ forward and twice as many backward.
 
-# %% [markdown] slideshow={"slide_type": "slide"}
-# ## Measured, too
-#
+# %% [markdown] folded=true slideshow={"slide_type": "skip"}
+# ### Further: measured, too
+
+# %% [markdown] slideshow={"slide_type": "skip"}
 # Counts are exact, and say nothing of seconds. `sweep` runs a function at several lengths, and it measures as well as
 # counts. Do the measured seconds of attention grow as the FLOPs do? Run it, and look at the slope that it fits.
 
@@ -381,6 +395,8 @@ mg.profiler.sweep(block_and_input, tokens=[64, 128, 256, 512, 1024], progress=Fa
 # count gives the growth of the *work*. As a first guess at the growth of the time, it costs nothing.
 
 # %% [markdown] slideshow={"slide_type": "slide"}
+# ## A rule of thumb
+#
 # **Where it breaks.** If forward takes $2N$ FLOPs for each token, then the number of parameters $N$ tells you the work.
 # Somebody uses this rule to plan a budget. Here are three networks with about 150,000 parameters each, and an input of
 # one row, one picture and one word. For which of them does the rule hold?
@@ -395,13 +411,14 @@ with mg.device("meta"):
         "convolution": (mg.nn.Conv2d(128, 128, 3, padding=1, bias=False), mg.zeros(1, 128, 16, 16)),
         "embedding": (mg.nn.Embedding(5000, 32), mg.zeros(1, dtype=mg.int64)),
     }
-ratios = []
-for name, (net, inputs) in three.items():
-    cost = estimate(net, inputs)
-    ratios.append(cost.flops / (2 * cost.parameters))
-    print(f"{name:11} {cost.parameters:7,} parameters, {cost.flops:11,} FLOPs: {ratios[-1]:.2f} times 2N")
-holds = [abs(ratio - 1) < 0.05 for ratio in ratios]
-reveal("rule", "all three" if all(holds) else "the linear one" if holds == [True, False, False] else "none")
+three_costs = {name: estimate(*network_and_input) for name, network_and_input in three.items()}
+holds = [name for name, cost in three_costs.items() if abs(cost.flops / (2 * cost.parameters) - 1) < 0.05]
+reveal("rule", {3: "all three", 0: "none"}.get(len(holds), "the linear one"))
+
+# %%
+for name, cost in three_costs.items():
+    multiple = cost.flops / (2 * cost.parameters)
+    print(f"{name:11} {cost.parameters:7,} parameters, {cost.flops:11,} FLOPs: {multiple:.2f} times 2N")
 
 # %% [markdown]
 # A convolution uses each weight at each of its 256 pixels. An embedding is a table with a row for each word: it looks
@@ -420,7 +437,8 @@ Quiz("17_what_grows_how")
 
 # %% [markdown] folded=true slideshow={"slide_type": "skip"}
 # ## The same elsewhere
-#
+
+# %% [markdown] slideshow={"slide_type": "skip"}
 # | minigrad | PyTorch | TensorFlow | JAX |
 # |---|---|---|---|
 # | `estimate(net, x).flops` | `FlopCounterMode` | `tf.compat.v1.profiler` | `compiled.cost_analysis()` |
@@ -476,13 +494,11 @@ def flops_in_pytorch(torch):
 # - A transformer is quadratic in one term, attention, which is half of the work at $L = 6d$.
 # - A training step costs about three forward passes.
 #
-# **Sources.** A. Krizhevsky, I. Sutskever, G. Hinton, *ImageNet classification with deep convolutional neural
-# networks*, NIPS 2012, section 3.5: AlexNet. K. He and others, *Deep residual learning for image recognition*,
-# arXiv:1512.03385 (2015), table 1: FLOPs that are multiply-adds. D. Narayanan and others, *Efficient large-scale
+# **Sources.** D. Narayanan and others, *Efficient large-scale
 # language model training on GPU clusters*, arXiv:2104.04473 (2021), appendix: the FLOPs of a transformer, term by term.
 # J. Kaplan and others, *Scaling laws for neural language models*, arXiv:2001.08361 (2020), section 2.1: $6N$, where $N$
-# leaves the table of words out. M. Tan, Q. Le, *EfficientNet*, arXiv:1905.11946 (2019), section 3.3: depth, width and
-# resolution grown together.
+# leaves the table of words out. The networks: A. Krizhevsky and others, NIPS 2012 (AlexNet); K. He and others,
+# arXiv:1512.03385 (ResNet); M. Tan, Q. Le, arXiv:1905.11946 (EfficientNet).
 #
 # **Exercise.** [17 Powers](../exercises/17_what_grows_how.ipynb): slopes, the work of a convolution, attention in its
 # two parts, backward, and a network within a budget.

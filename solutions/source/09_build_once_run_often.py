@@ -39,8 +39,8 @@ print(session.run(saved), session.last_run)
 # %% [markdown]
 # ## 1. What runs
 #
-# **2 points, 7 minutes.** Before you run anything: how many operations (a `+`, `*` or `.exp()`) does each of these
-# runs compute? Give four numbers, `first` to `fourth`.
+# **2 points, 7 minutes.** Answer before you run anything. How many operations does each of these four runs compute? An
+# operation is a `+`, a `*` or an `.exp()`. Give four numbers, `first` to `fourth`.
 #
 # ```python
 # with mg.Graph().as_default() as graph:
@@ -103,7 +103,7 @@ first, second, third, fourth = 3, 7, 2, 0
 
 # %% wrong="what_runs"
 # Shows: The placeholders were counted, too.
-# Hint: A placeholder that is fed computes nothing. Count the signs only.
+# Hint: A placeholder that is fed computes nothing. Count the operations only.
 first, second, third, fourth = 5, 7, 3, 1
 
 # %% [markdown]
@@ -120,7 +120,8 @@ first, second, third, fourth = 5, 7, 3, 1
 # | `"start"` | an operation that gives both variables their first value |
 # | `"step"` | an operation that moves both by −0.1 times their gradient |
 #
-# It builds, and runs nothing: the check opens sessions of its own. After that no run may add a node.
+# `line` builds the graph and runs nothing: the check opens sessions of its own. When `line` has returned, no run may
+# add a node.
 
 
 # %% answer="learning_line" points=3 minutes=12
@@ -296,20 +297,21 @@ def line():
 # %% [markdown]
 # ## 3. A loop that builds
 #
-# **2 points, 8 minutes.** `distances(session, x, centres)` has to return, for each number in `centres`, (x − centre)²
-# at x = 3: a list of floats. x is a placeholder of the session's graph. Somebody wrote:
+# **2 points, 8 minutes.** x is a placeholder of the session's graph. `distances(session, x, centres)` returns a list of
+# floats: (x − centre)² at x = 3, for each number in `centres`. For example, the centres 1.0 and 5.0 give [4.0, 4.0].
+# Somebody wrote:
 #
 # ```python
 # def distances(session, x, centres):
-#     found = []
+#     results = []
 #     for centre in centres:
-#         found.append(float(session.run((x - centre) * (x - centre), {x: 3.0})))
-#     return found
+#         results.append(float(session.run((x - centre) * (x - centre), {x: 3.0})))
+#     return results
 # ```
 #
-# The numbers are right, but each centre leaves new nodes in the graph for ever. Mend it. `with
-# session.graph.as_default():` opens the graph once more, so that a placeholder can be made in it. Budget: a call adds
-# **at most 4 nodes** to the graph, however many centres there are.
+# The numbers are right, but each centre leaves new nodes in the graph. Mend it: a call may add **at most 4 nodes** to
+# the graph, however many centres there are. To make a placeholder in the session's graph, open it again with `with
+# session.graph.as_default():`.
 
 
 # %% answer="loop_that_builds" points=2 minutes=8
@@ -437,16 +439,26 @@ def distances(session, x, centres):
 # %% [markdown]
 # ## 4. Design your own
 #
-# **3 points, 11 minutes.** Design a graph of which each run computes only a part. Write `my_graph()`, which builds the
-# graph, runs nothing, and returns a dictionary with
+# **3 points, 11 minutes.** Design a graph of which each run computes only a part. Write `my_graph()`. It builds the
+# graph, runs nothing, and returns a dictionary:
 #
-# - `"x"`: a placeholder for one float, and `cheap` and `dear`: results, one number each, that depend on it;
-# - `"way"`: a node inside, so that feeding it makes `dear` cheap;
-# - `"slope"`: the gradient of `dear` with respect to x, as a node of the same graph;
+# | key | what |
+# |---|---|
+# | `"x"` | a placeholder for one float |
+# | `"cheap"` | a number that depends on x |
+# | `"dear"` | another number that depends on x |
+# | `"way"` | a node between x and `dear` |
+# | `"slope"` | the gradient of `dear` with respect to x, as a node of the same graph |
 #
-# so that, not counting constants, fetching `cheap` runs at most 2 operations and fetching `dear` at least 8; `cheap`
-# and `dear` have a node in common besides x; fetching `dear` with `way` fed (and x, too) runs at most half of what it
-# takes without; and `slope` is not 0 at x = 0.5. `session.last_run` tells what ran.
+# It is right if
+#
+# - a run that fetches `cheap` computes at most 2 operations;
+# - a run that fetches `dear` computes at least 8;
+# - `cheap` and `dear` have an operation in common;
+# - if `way` is fed as well as x, a run that fetches `dear` computes at most half as many operations as before;
+# - `slope` is not 0 at x = 0.5.
+#
+# Constants do not count as operations. `session.last_run` shows what a run has computed.
 
 
 # %% answer="own_graph" points=3 minutes=11
@@ -561,8 +573,8 @@ def my_graph():
 
 
 # %% wrong="own_graph"
-# Shows: `way` is near the beginning: with it fed, nearly all of dear still has to run.
-# Hint: What comes after `way` is computed as before. Choose a node near the end.
+# Shows: With `way` fed, nearly all of dear still has to run: `way` is near its beginning, or not on the road to it.
+# Hint: Only what leads to `way` is saved. Choose a node on the road to dear, near its end.
 def my_graph():
     with mg.Graph().as_default():
         x = mg.placeholder("float64", name="x")

@@ -2,7 +2,7 @@
 # jupyter:
 #   minigrad:
 #     title: One model, three ways
-#     minutes: 40
+#     minutes: 20
 #     lesson: 12_three_ways
 #     concepts: [C9, C10]
 # ---
@@ -10,8 +10,8 @@
 # %% [markdown]
 # # 12 One model, three ways
 #
-# You count what three programs do, move one of them into a session, hunt a NaN that is in two places, keep a budget of
-# calls, and bring a model of your own that all three ways agree on. About 40 minutes, 10 points, in five parts.
+# You count what three programs do, move one of them into a session, and hunt a NaN. Two optional parts keep a budget of
+# calls, and bring a model of your own. About 20 minutes without these two. 10 points in all.
 #
 # Write where it says *Your code here*, or in place of the dots. Run that cell, then the `check` cell below it. `check`
 # says what came out, what is wrong with it, and where to look next. Check as often as you like. After some different
@@ -27,24 +27,26 @@ from minigrad.course import check, solution
 # %% [markdown]
 # ## 1. What each of them does
 #
-# **2 points, 6 minutes.** Before you run anything. One formula, and 50 batches: 40 of them with 32 rows, and then 10
-# with 16.
+# **2 points, 5 minutes.** Answer before you run anything. There is one formula, and there are 50 batches: first 40 with
+# 32 rows, and then 10 with 16.
 #
 # ```python
 # def formula(x, w):
 #     return mg.log(1 + mg.exp(x @ w)).mean()
 #
-# # eager: for each batch, formula(x, w) and backward()
-# # session: x = mg.placeholder("float64", (None, 2)), formula(x, w) in the graph; for each batch, session.run
-# # traced: step = mg.function(formula), for each batch step(x, w)
+# # eager:   for each batch, formula(x, w) and backward()
+# # session: x = mg.placeholder("float64", (None, 2)), and formula(x, w) in the graph; for each batch, session.run
+# # traced:  step = mg.function(formula); for each batch, step(x, w)
 # ```
 #
-# `calls`: how often Python calls `formula` in each, as [eager, session, traced]. `first`: `"eager"`, `"session"` or
-# `"traced"`: in which of them would a wrong shape in `formula` be reported before any batch was read? `innocent`: a
-# logarithm fails in a run of the session; does the traceback end at the line in `"formula"`, or at the line with
-# `"session.run"`? `equal`: are the 50 losses of the three equal to the last bit?
+# - `calls`: how often does Python call `formula` in each? A list: [eager, session, traced].
+# - `first`: which of them reports a wrong shape in `formula` before any batch was read? `"eager"`, `"session"` or
+#   `"traced"`.
+# - `innocent`: the logarithm fails in a run of the session. Which line does the traceback end at? `"formula"` or
+#   `"session.run"`.
+# - `equal`: are the 50 losses of the three equal to the last bit? True or False.
 
-# %% answer="three_counts" points=2 minutes=6
+# %% answer="three_counts" points=2 minutes=5
 ### BEGIN SOLUTION
 calls = [50, 1, 2]
 first = "session"
@@ -109,7 +111,7 @@ calls, first, innocent, equal = [50, 1, 2], "eager", "session.run", True
 # %% [markdown]
 # ## 2. Into a session
 #
-# **2 points, 8 minutes.** This fits a number w in eager mode:
+# **2 points, 7 minutes.** This fits a number w in eager mode:
 #
 # ```python
 # def eager_fit(formula, xs, ys, steps):
@@ -124,11 +126,11 @@ calls, first, innocent, equal = [50, 1, 2], "eager", "session.run", True
 #     return losses, w.item()
 # ```
 #
-# Write `fit(formula, xs, ys, steps)`, which gives the same losses and the same w, to the bit, with a graph and a
-# session. xs and ys are NumPy arrays with one axis, and Python may call `formula` once.
+# Write `fit(formula, xs, ys, steps)`, which does the same with a graph and a session. It returns the same losses and
+# the same w, to the bit. xs and ys are NumPy arrays with one axis. Python may call `formula` only once.
 
 
-# %% answer="into_session" points=2 minutes=8
+# %% answer="into_session" points=2 minutes=7
 def fit(formula, xs, ys, steps):
     ### BEGIN SOLUTION
     with mg.Graph().as_default() as graph:
@@ -314,6 +316,22 @@ def fit(formula, xs, ys, steps):
 
 
 # %% wrong="into_session"
+# Shows: The w that came out is that of before the last step: it was fetched in the same run as the step.
+# Hint: In one run all that is fetched reads the variables as they were before. Fetch w once more, after the loop.
+def fit(formula, xs, ys, steps):
+    with mg.Graph().as_default() as graph:
+        x, y = mg.placeholder("float64", (None,)), mg.placeholder("float64", (None,))
+        w = mg.Variable(0.0)
+        loss = formula(x, y, w)
+        (g,) = mg.gradients(loss, [w])
+        step = w.assign_sub(0.1 * g)
+    session = mg.Session(graph)
+    session.run(w.initializer)
+    runs = [session.run([loss, step, w], {x: xs, y: ys}) for _ in range(steps)]
+    return [float(run[0]) for run in runs], float(runs[-1][2])
+
+
+# %% wrong="into_session"
 # Shows: The losses are right at first and then the same for ever: w is set to its first value before every run.
 # Hint: The initializer is run once, before the loop.
 def fit(formula, xs, ys, steps):
@@ -349,8 +367,8 @@ def fit(formula, xs, ys, steps):
 # %% [markdown]
 # ## 3. Hunt a NaN
 #
-# **2 points, 8 minutes.** The columns of a table are brought to mean 0 and spread 1, and a loss is computed from them.
-# It is NaN:
+# **2 points, 8 minutes.** `standard` moves each column of a table to mean 0 and scales it to spread 1. With `table()`
+# below, the result has NaNs:
 #
 # ```python
 # def standard(x):                                  # x: (rows, columns)
@@ -359,10 +377,13 @@ def fit(formula, xs, ys, steps):
 #     return centred / spread
 # ```
 #
-# `table()` below is such data. Run it as you like, in a session with `trap_nan=True`, or traced inside
-# `mg.graph.trap_nan()`, and find the operation and the column. Then mend `standard`: a column without any spread
-# becomes 0, all others stay as they are **to the bit**, and no gradient with respect to x is NaN (the trap finds what
-# makes one, if you fetch gradients). It must work on tensors and in a graph.
+# Find the operation and the column. Run it in a session with `trap_nan=True`, or traced inside `mg.graph.trap_nan()`.
+# Then write `standard(x)` so that
+#
+# - a column without any spread becomes 0;
+# - all other columns stay as they are, **to the bit**;
+# - no gradient with respect to x is NaN (fetch gradients under the trap to see what makes one);
+# - it works on tensors and in a graph.
 
 
 # %% name="table"
@@ -521,13 +542,21 @@ def standard(x):
     return centred / mg.sqrt(mg.tensor([s if s > 0 else 1.0 for s in square.tolist()]))
 
 
-# %% [markdown]
-# ## 4. One call of Python
+# %% [markdown] folded=true
+# ## More
 #
-# **2 points, 8 minutes.** A model has to be judged on batches of many lengths. `judge(formula, batches)` gets a formula
-# and a list of NumPy arrays of different lengths. The formula takes one symbol or tensor (rows, 2), may look at the
-# batch as a whole, and gives one number. `judge` returns the list of these numbers, as floats. The budget: Python calls
-# `formula` once, for any number of batches.
+# The parts below are optional when you work alone: the exercise is done without them. They count when your course
+# grades them.
+
+# %% [markdown]
+# ### 4. One call of Python
+#
+# **2 points, 8 minutes.** A model has to be judged on batches of many lengths. `batches` is a list of NumPy arrays of
+# shape (rows, 2), each with its own number of rows. `formula` takes such a batch, as a tensor or as a node, and returns
+# one number, which may depend on the whole batch.
+#
+# Write `judge(formula, batches)`. It returns the list of these numbers, as floats. Python may call `formula` only once,
+# however many batches there are.
 
 
 # %% answer="judged_once" points=2 minutes=8
@@ -645,16 +674,20 @@ def judge(formula, batches):
 
 
 # %% [markdown]
-# ## 5. A model of your own
+# ### 5. A model of your own
 #
-# **2 points, 10 minutes.** Design a model for the two moons: `weights()`, a list of NumPy arrays to start from, and
-# `score(x, *weights)`, one number for each row of x, a point, in the shape (rows, 1): above 0 for the lower moon. What
-# it looks like is up to you. The check trains it with the loss of lesson 03, the mean of ln(1 + e⁻ˢ) for lower points
-# and ln(1 + eˢ) for upper ones, at a learning rate of 1, and it is right if
+# **2 points, 10 minutes.** Design a model for the two moons. Write two functions:
 #
-# - it works in eager mode, in a session and traced, and after 20 steps all three have the same losses, to the bit;
+# - `weights()` returns a list of NumPy arrays to start from;
+# - `score(x, *weights)` takes points x, one in each row, and returns one number for each, in the shape (rows, 1). It is
+#   above 0 for the lower moon.
+#
+# The check trains it with a learning rate of 1 and the loss of lesson 03: the mean of ln(1 + e⁻ˢ) for lower points and
+# ln(1 + eˢ) for upper ones, where s is the score. It is right if
+#
+# - after 20 steps in eager mode, in a session and traced, all three have the same losses, to the bit;
 # - after 300 steps, traced, at least 95 of 100 points are on their right side;
-# - its score has at most 20 nodes.
+# - the score has at most 20 nodes.
 
 
 # %% answer="own_model" points=2 minutes=10

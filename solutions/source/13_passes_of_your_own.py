@@ -33,7 +33,7 @@ def graph_of(f, *args):
 # %% [markdown]
 # ## 1. What is left
 #
-# **2 points, 6 minutes.** Before you run anything. x is 1000 floats of 8 bytes.
+# **2 points, 6 minutes.** Answer before you run anything. x is 1000 floats of 8 bytes.
 #
 # ```python
 # def f(x):
@@ -43,9 +43,10 @@ def graph_of(f, *args):
 #     return a * 1 + b / a
 # ```
 #
-# `in_graph`: how many operations are in the graph of the result. `after_share`: how many are left when `share` has
-# run. `after_simplify`: how many after `simplify` as well, with the rules of STANDARD. `moved`: how many bytes are
-# read and written when `fuse` has run, too.
+# - `in_graph`: how many operations are in the graph of the result?
+# - `after_share`: how many are left when `share` has run?
+# - `after_simplify`: how many are left when `simplify` has run as well, with the rules of STANDARD?
+# - `moved`: how many bytes are read and written when `fuse` has run, too?
 
 # %% answer="passes_counted" points=2 minutes=6
 ### BEGIN SOLUTION
@@ -123,9 +124,10 @@ in_graph, after_share, after_simplify, moved = 7, 5, 4, 8_000
 # %% [markdown]
 # ## 2. Signs that cancel
 #
-# **2 points, 8 minutes.** Write the pass `without_double_signs(graph)`, −(−x) → x. It must work wherever the two signs
-# stand, and for a row of any length: of −(−(−(−(−x)))) one sign is left. All results stay the same to the last bit.
-# `ops.Neg()` is the operation; `graph.rebuild(make)` is your tool.
+# **2 points, 8 minutes.** Write the pass `without_double_signs(graph)`, which applies the rule −(−x) → x. It takes a
+# graph and returns a graph. It must work wherever the two signs stand, and for a row of any length: of −(−(−(−(−x))))
+# one sign is left. All results stay the same to the last bit. `ops.Neg()` is the operation, and `graph.rebuild(make)`
+# is your tool.
 
 
 # %% answer="double_signs" points=2 minutes=8
@@ -193,6 +195,8 @@ left(lambda x: row(2)(x).abs() * 3 - (-x).abs())
 left(lambda x, y: (row(2)(x * y), -x), 2)
 # Hint: Two minus signs with another operation between them do not cancel.
 left(lambda x: -((-x).abs()))
+# Hint: The sign before a difference stays: where x and y are equal, −(x − y) is −0, and y − x is 0.
+left(lambda x, y: -(x - y), 2)
 
 # %% [markdown] hints="double_signs"
 # 1. `make(node, inputs)` sees one node at a time, its operands already rebuilt. When is a node the outer of two signs?
@@ -279,7 +283,7 @@ def without_double_signs(graph):
 # %% [markdown]
 # ## 3. Sharing, and not too much
 #
-# **2 points, 8 minutes.** Somebody wrote this, and it turns x · 2 + x · 2 into two operations, as it should:
+# **2 points, 8 minutes.** Somebody wrote this pass. It turns x · 2 + x · 2 into two operations, as it should:
 #
 # ```python
 # def shared(graph):
@@ -292,9 +296,10 @@ def without_double_signs(graph):
 #     return graph.rebuild(make)
 # ```
 #
-# Try it on x · 2 + x · 3, on x.sum(0) + x.sum(1), and on (x − y) · (y − x). Then write `shared(graph)` so that it
-# merges what is the same and nothing else. (x + y and y + x may stay two.) What has an effect, such as `mg.print`, must
-# happen as often as it stands there: `node.op.effect` says which do.
+# But it shares too much. Try it on x · 2 + x · 3, on x.sum(0) + x.sum(1), and on (x − y) · (y − x).
+#
+# Write `shared(graph)`, which merges what is the same and nothing else. (x + y and y + x may stay two.) An operation
+# with an effect, such as `mg.print`, must happen as often as it is written; `node.op.effect` says which have one.
 
 
 # %% answer="shared_right" points=2 minutes=8
@@ -344,7 +349,7 @@ def printed_twice():
     return len([node for node in shared(Graph((x,), (Node(engine.ops.Add(), lines),))).nodes if node.inputs])
 
 
-# Hint: x · 2 twice is one operation.
+# Hint: x · 2 twice is one operation. Its two constants, both 2, must become one node before.
 once(lambda x: x * 2 + x * 2)
 # Hint: 2 and 3 are different constants, and the products differ. The type of an operation does not say its number.
 once(lambda x: x * 2 + x * 3)
@@ -465,17 +470,17 @@ def shared(graph):
 # %% [markdown]
 # ## 4. What no pass may do for you
 #
-# **2 points, 8 minutes.** A and B have 100 × 100 floats of 8 bytes, v has 100.
+# **2 points, 8 minutes.** A and B have 100 × 100 floats of 8 bytes, and v has 100.
 #
 # ```python
 # def f(A, B, v):
 #     return ((A @ B) @ v * 2 + (A @ B) @ v * 3).sum()
 # ```
 #
-# After the passes of STANDARD it moves more than 300,000 bytes, and no pass makes that less: what you would do is true
-# of numbers, but not to the last bit. Write `thrifty_product(A, B, v)`, which gives the same result except for
-# rounding, and whose graph moves **170,000 bytes at most** after the passes. `bytes_moved(optimised(graph_of(f, A, B,
-# v)))` is the count.
+# After the passes of STANDARD this moves more than 300,000 bytes, and no pass makes that less. You can: use what is
+# true of numbers, but not to the last bit. Write `thrifty_product(A, B, v)`. It returns the same result except for
+# rounding, and its graph moves at most **170,000 bytes** after the passes. Count them with
+# `bytes_moved(optimised(graph_of(f, A, B, v)))`.
 
 
 # %% answer="bytes_budget" points=2 minutes=8
@@ -574,17 +579,17 @@ def thrifty_product(A, B, v):
 # %% [markdown]
 # ## 5. A pass of your own
 #
-# **2 points, 10 minutes.** Design a rule that is true of every float, as a pass `my_pass(graph)`, and a function
-# `example(x)` of one array on which it has something to do. It is right if
+# **2 points, 10 minutes.** Design a rule that is true of every float. Write it as a pass `my_pass(graph)`, and write
+# `example(x)`, a function of one array on which the pass has something to do. It is right if
 #
 # - the graph of your example has fewer operations after the pass;
-# - all its results keep every bit, even at 0, −0, ∞ and nan (nan counts as equal to nan);
-# - so do those of any other graph, and running the pass twice does no harm;
-# - it is a different rule from x · 1 → x and −(−x) → x, and leaves these alone.
+# - all results keep every bit, even at 0, −0, ∞ and NaN (NaN counts as equal to NaN), in your example and in any other
+#   graph;
+# - running the pass twice does no harm;
+# - it is a different rule from x · 1 → x and −(−x) → x, and leaves these two alone.
 #
-# Operations to work with: `ops.Add, Sub, Mul, Div, Neg, Abs, Relu, Maximum, Minimum, Exp, Log, Const`. A constant is
-# `Node(ops.Const(3))` in a pattern. In your example they are written `x + y`, …, `x.abs()`, `x.relu()`, `mg.maximum(x,
-# y)`.
+# You can use `ops.Add, Sub, Mul, Div, Neg, Abs, Relu, Maximum, Minimum, Exp, Log, Const`. In a pattern, a constant is
+# `Node(ops.Const(3))`. In your example, write `x + y`, …, `x.abs()`, `x.relu()`, `mg.maximum(x, y)`.
 
 
 # %% answer="own_pass" points=2 minutes=10

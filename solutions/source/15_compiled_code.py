@@ -2,7 +2,7 @@
 # jupyter:
 #   minigrad:
 #     title: A compiler of your own
-#     minutes: 42
+#     minutes: 20
 #     lesson: 15_compiled_code
 #     concepts: [D5]
 # ---
@@ -10,8 +10,9 @@
 # %% [markdown]
 # # 15 A compiler of your own
 #
-# You predict what pays, write a compiler of ten lines, mend a program whose memory was planned wrongly, keep a budget
-# of programs, and give a compiler something to do. About 42 minutes, 10 points, in five parts.
+# You compute what pays, write a compiler of ten lines, and mend a program whose memory was planned wrongly. Two
+# optional parts keep a budget of programs, and give a compiler something to do. About 20 minutes without these two. 10
+# points in all.
 #
 # Write where it says *Your code here*, or in place of the dots. Run that cell, then the `check` cell below it. `check`
 # says what came out, what is wrong with it, and where to look next. Check as often as you like. After some different
@@ -27,20 +28,23 @@ from minigrad.course import check, solution
 # %% [markdown]
 # ## 1. Does it pay?
 #
-# **2 points, 7 minutes.** Somebody has measured, in microseconds:
+# **2 points, 6 minutes.** Somebody has measured, in microseconds:
 #
-# | | eager, a call | compiled, a call | tracing and compiling, once for each shape |
+# | | eager, a call | compiled, a call | compiling, once for each shape |
 # |---|---|---|---|
 # | a training step | 500 | 200 | 30,150 |
 # | one big product of matrices | 8,000 | 8,000 | 2,000 |
 #
-# `from_call`: from which number of calls on is the training step *cheaper* compiled, tracing and compiling included?
-# `product`: the same for the product, or None if there is no such number. `twenty`: is it worth compiling the step for
-# 20 calls, True or False? `shapes`: the step is called 1000 times, and every call has another shape; how many
-# microseconds are saved by compiling in all? (Give a number below 0 if time is lost.) `same_shape`: the same for 1000
-# calls of one shape.
+# Compiling includes tracing here.
+#
+# - `from_call`: from which number of calls on is the compiled training step *cheaper* in all?
+# - `product`: the same for the product, or None if there is no such number.
+# - `twenty`: is it worth compiling the step for 20 calls of one shape? True or False.
+# - `shapes`: the step is called 1000 times, each time with another shape. How many microseconds does compiling save in
+#   all? (A number below 0 if it loses time.)
+# - `same_shape`: the same for 1000 calls of one shape.
 
-# %% answer="worth_it" points=2 minutes=7
+# %% answer="worth_it" points=2 minutes=6
 ### BEGIN SOLUTION
 from_call = 101
 product = None
@@ -109,7 +113,7 @@ from_call, product, twenty, shapes, same_shape = 101, None, False, -29_850_000, 
 # %% [markdown]
 # ## 2. A compiler in ten lines
 #
-# **2 points, 9 minutes.** A graph is given as a list of nodes in topological order. Each node is the name of its
+# **2 points, 7 minutes.** A graph is given as a list of nodes in topological order. A node is a tuple: the name of its
 # result, the NumPy function, and the names of its operands.
 #
 # ```python
@@ -123,11 +127,11 @@ from_call, product, twenty, shapes, same_shape = 101, None, False, -29_850_000, 
 #     return t3
 # ```
 #
-# Write `compiled(inputs, nodes, result)`, which returns the text of such a program: straight-line code with one line
-# for each node **that the result depends on** (t2 is not among them), in the order of the list.
+# Write `compiled(inputs, nodes, result)`, which returns the text of such a program. It is straight-line code, with one
+# line for each node **that the result depends on**, in the order of the list. (Here t2 is left out.)
 
 
-# %% answer="tiny_compiler" points=2 minutes=9
+# %% answer="tiny_compiler" points=2 minutes=7
 def compiled(inputs, nodes, result):
     ### BEGIN SOLUTION
     needed, lines = {result}, []
@@ -273,8 +277,8 @@ def compiled(inputs, nodes, result):
 # %% [markdown]
 # ## 3. A plan that is wrong
 #
-# **2 points, 8 minutes.** Somebody wrote a program by hand: for y = tanh(x · w) with a number w, the loss, which is the
-# sum of y², and the derivative of the loss with respect to w. It does all this in two places, a and b.
+# **2 points, 7 minutes.** Somebody wrote a program by hand. With a number w it computes y = tanh(x · w), the loss,
+# which is the sum of y², and the derivative of the loss with respect to w. All of it happens in two arrays, a and b.
 #
 # ```python
 # def step(x, w):
@@ -291,11 +295,11 @@ def compiled(inputs, nodes, result):
 #     return loss, b.sum()
 # ```
 #
-# The loss is right, the derivative is not. Write `step(x, w)` so that both are right: still in two arrays of the size
-# of x, and without changing x, which belongs to the caller.
+# The loss is right, and the derivative is not. Write `step(x, w)` so that both are right. Use no more than two arrays
+# of the size of x, and do not change x, which belongs to the caller.
 
 
-# %% answer="wrong_buffer" points=2 minutes=8
+# %% answer="wrong_buffer" points=2 minutes=7
 def step(x, w):
     ### BEGIN SOLUTION
     a, b = np.empty_like(x), np.empty_like(x)
@@ -476,13 +480,25 @@ def step(x, w):
     return loss, b.sum()
 
 
-# %% [markdown]
-# ## 4. A budget of programs
+# %% [markdown] folded=true
+# ## More
 #
-# **2 points, 8 minutes.** `f` is a traced function of one tensor (rows, 3) that gives one number, the largest sum of a
-# row; the arrays that come have 1 to 64 rows. Write `judged(f, batches)`, which returns the list of the numbers, as
-# floats, with these budgets: `f` sees at most 7 different shapes, and each shape has fewer than twice as many rows as
-# its batch. Take care what you fill up with: all numbers of a batch may be below 0.
+# The parts below are optional when you work alone: the exercise is done without them. They count when your course
+# grades them.
+
+# %% [markdown]
+# ### 4. A budget of programs
+#
+# **2 points, 8 minutes.** `f` is a traced function. It takes a tensor of shape (rows, 3), and returns one number: the
+# largest sum of a row. `batches` is a list of NumPy arrays with 1 to 64 rows.
+#
+# Write `judged(f, batches)`, which returns the list of the numbers, as floats. Fill each batch up to one of a few
+# lengths, so that
+#
+# - `f` sees at most 7 different shapes;
+# - each shape has fewer than twice as many rows as its batch.
+#
+# Take care what you fill up with: all numbers of a batch may be below 0.
 
 
 # %% answer="few_programs" points=2 minutes=8
@@ -609,16 +625,16 @@ def judged(f, batches):
 
 
 # %% [markdown]
-# ## 5. Something to do for a compiler
+# ### 5. Something to do for a compiler
 #
-# **2 points, 10 minutes.** Design a function `f(x)`, of a tensor of 1000 numbers, that a compiler makes much shorter,
-# with all you know since lesson 13. It is right if
+# **2 points, 10 minutes.** Design a function `f(x)`, of a tensor of 1000 numbers, that a compiler makes much shorter.
+# Use what you know from lesson 13. It is right if
 #
-# - as you wrote it, before any pass, its graph has 12 operations or more (what nobody reads is in no graph);
+# - its graph, before any pass, has at least 12 operations (what nobody reads is in no graph);
 # - its program has at most 4 lines that compute, and gives the same bits;
-# - the result depends on x, and not along a straight line: f(x) has a bend.
+# - f(x) depends on x, and has a bend: it is not a straight line.
 #
-# It is run eagerly, too, so do without `mg.constant`, which belongs to graphs.
+# It runs eagerly, too, so do without `mg.constant`, which belongs to graphs.
 
 
 # %% answer="own_saving" points=2 minutes=10

@@ -2,7 +2,7 @@
 # jupyter:
 #   minigrad:
 #     title: Powers
-#     minutes: 40
+#     minutes: 20
 #     lesson: 17_what_grows_how
 #     concepts: [E3, E6]
 # ---
@@ -10,8 +10,9 @@
 # %% [markdown]
 # # 17 Powers
 #
-# You count multiply-adds with a pencil, read powers off measurements, find where attention overtakes the rest, count
-# what backward adds, and design a network within a budget. About 40 minutes, 10 points, in five parts.
+# You count multiply-adds with a pencil, read powers off measurements, and find where attention overtakes the rest. Two
+# optional parts count what backward adds, and design a network within a budget. About 20 minutes without these two. 10
+# points in all.
 #
 # Write where it says *Your code here*, or in place of the dots. Run that cell, then the `check` cell below it. `check`
 # says what came out, what is wrong with it, and where to look next. Check as often as you like. After some different
@@ -25,10 +26,13 @@ from minigrad.profiler import estimate
 # %% [markdown]
 # ## 1. With a pencil
 #
-# **2 points, 6 minutes.** `linear_flops`: the FLOPs of a linear layer from 50 to 20 numbers, without a bias, for 8
-# rows. `conv_macs`: the MACs of a convolution without a bias from 4 to 10 channels with windows of 3 × 3, for 2
-# pictures that come out with 6 × 6 pixels. `strided`: the MACs of the same convolution if it has a stride of 2, so that
-# 3 × 3 pixels come out. `per_weight`: the number of the `conv_macs` multiplications that each weight takes part in.
+# **2 points, 6 minutes.**
+#
+# - `linear_flops`: the FLOPs of a linear layer from 50 to 20 numbers, without a bias, for 8 rows.
+# - `conv_macs`: the MACs of a convolution from 4 to 10 channels, without a bias, with windows of 3 × 3. It reads 2
+#   pictures, and its results have 6 × 6 pixels.
+# - `strided`: the MACs of the same convolution with a stride of 2: its results have 3 × 3 pixels.
+# - `per_weight`: in how many of the `conv_macs` multiplications does one weight take part?
 
 # %% answer="pencil" points=2 minutes=6
 ### BEGIN SOLUTION
@@ -43,13 +47,13 @@ check("pencil")
 
 # %% probes="pencil"
 # Hint: `linear_flops`: rows · inputs · outputs are MACs, and a MAC is two FLOPs.
-int(linear_flops)
+linear_flops
 # Hint: `conv_macs`: each number that comes out needs one MAC for each of the 3 × 3 pixels of each of the 4 channels.
-int(conv_macs)
+conv_macs
 # Hint: `strided`: fewer numbers come out, and each needs as many MACs as before.
-int(strided)
+strided
 # Hint: `per_weight`: a weight meets each pixel that comes out, in each picture.
-int(per_weight)
+per_weight
 
 # %% [markdown] hints="pencil"
 # 1. A row needs 50 · 20 MACs, and a MAC is two FLOPs. A number that a convolution makes needs C · K · K MACs.
@@ -92,14 +96,16 @@ linear_flops, conv_macs, strided, per_weight = 16_000, 25_920, 6480, 1
 # %% [markdown]
 # ## 2. The power
 #
-# **2 points, 8 minutes.** Write `power(ns, costs)`: the costs were measured at the lengths ns. The lists are equally
-# long and in no special order, and all numbers are above 0. With what power of n does the cost grow? Take the **two
-# largest lengths**, since at small ones something else may be in the way: divide the logarithm of the quotient of their
-# costs by the logarithm of the quotient of the lengths, and round to two decimals. For `power([1, 2, 4], [5, 9, 36])`
-# it is 2.0.
+# **2 points, 7 minutes.** A cost was measured at some lengths. Write `power(ns, costs)`, which returns the power of n
+# with which the cost grows. `ns` and `costs` are lists of the same length, in no special order, and all numbers are
+# above 0.
+#
+# Use only the **two largest lengths**, because at small ones something else may be in the way. The power is the
+# logarithm of the quotient of the costs, divided by the logarithm of the quotient of the lengths. Round it to two
+# decimals. For example, `power([1, 2, 4], [5, 9, 36])` is 2.0.
 
 
-# %% answer="power_of" points=2 minutes=8
+# %% answer="power_of" points=2 minutes=7
 def power(ns, costs):
     ### BEGIN SOLUTION
     from math import log
@@ -149,6 +155,16 @@ def power(ns, costs):
 
 
 # %% wrong="power_of"
+# Shows: The two largest costs were taken, and not the two largest lengths: where a cost falls, these differ.
+# Hint: Sort by the length, and take the costs along.
+def power(ns, costs):
+    from math import log
+
+    (small, n), (large, m) = sorted(zip(costs, ns))[-2:]
+    return round(log(large / small) / log(m / n), 2)
+
+
+# %% wrong="power_of"
 # Shows: The lengths were taken to double each time.
 # Hint: Divide by the logarithm of the quotient of the lengths, whatever it is.
 def power(ns, costs):
@@ -190,12 +206,16 @@ def power(ns, costs):
 # %% [markdown]
 # ## 3. Attention in its two parts
 #
-# **2 points, 8 minutes.** A block of a transformer needs $12 L d^2$ MACs in its linear layers and $2 L^2 d$ in the
-# attention, for $L$ tokens of $d$ numbers. Write `attention_share(L, d)`, the part of the whole that is attention, as a
-# number from 0 to 1; and `length_for(share, d)`, the length at which attention is that part.
+# **2 points, 7 minutes.** For $L$ tokens of $d$ numbers, a block of a transformer needs $12 L d^2$ MACs in its linear
+# layers and $2 L^2 d$ in the attention. Write two functions:
+#
+# - `attention_share(L, d)` returns the part of the whole that is attention, a number from 0 to 1;
+# - `length_for(share, d)` returns the length at which attention is that part.
+#
+# For example, `attention_share(384, 64)` is 0.5, and `length_for(0.5, 64)` is 384.
 
 
-# %% answer="two_parts" points=2 minutes=8
+# %% answer="two_parts" points=2 minutes=7
 def attention_share(L, d):
     ### BEGIN SOLUTION
     linear, attention = 12 * L * d**2, 2 * L**2 * d
@@ -280,13 +300,21 @@ def length_for(share, d):
     return 6 * share / (1 - share)
 
 
-# %% [markdown]
-# ## 4. What backward adds
+# %% [markdown] folded=true
+# ## More
 #
-# **2 points, 8 minutes.** A stack of linear layers, without biases, has the widths in a list: `[64, 32, 10]` are two
-# layers, from 64 to 32 and from 32 to 10. `rows` rows go through it. Write `training_macs(widths, rows)`: the MACs of
-# forward and backward together. Backward makes two products for each layer, of as many MACs as forward's; but nobody
-# asks for the gradient of what goes into the **first** one.
+# The parts below are optional when you work alone: the exercise is done without them. They count when your course
+# grades them.
+
+# %% [markdown]
+# ### 4. What backward adds
+#
+# **2 points, 8 minutes.** A stack of linear layers without biases is given by the list of its widths: `[64, 32, 10]`
+# are two layers, from 64 to 32 and from 32 to 10. It gets `rows` rows.
+#
+# Write `training_macs(widths, rows)`, which returns the MACs of forward and backward together. For each layer, backward
+# makes two products, each with as many MACs as the product of forward. But nobody asks for the gradient of what goes
+# into the **first** layer, so there backward makes one.
 
 
 # %% answer="and_backward" points=2 minutes=8
@@ -312,7 +340,7 @@ training_macs([7, 3], 2)
 training_macs([10, 100, 10, 100, 10], 1)
 # Hint: It is the first layer whose input needs no gradient.
 training_macs([100, 10, 100, 10, 100], 1)
-# Hint: Four layers of different sizes.
+# Hint: Four layers of different sizes. It is the first whose input needs no gradient, and here it is the smallest.
 training_macs([1, 2, 3, 4, 5], 1)
 
 # %% [markdown] hints="and_backward"
@@ -364,15 +392,16 @@ def training_macs(widths, rows):
 
 
 # %% [markdown]
-# ## 5. Within a budget
+# ### 5. Within a budget
 #
-# **2 points, 10 minutes.** Write `build()`, a network that takes a picture of shape (1, 3, 64, 64) to (1, 10). It is
-# right if
+# **2 points, 10 minutes.** Write `build()`, which returns a network from a picture of shape (1, 3, 64, 64) to (1, 10).
+# It is right if
 #
-# - it has 20,000 parameters or more that the result depends on: backward reaches them;
-# - it needs **1,000,000** MACs or fewer for one picture;
-# - two or more of the layers that run are convolutions with windows of 3 × 3 or larger, and the first layer is one;
-# - no pooling comes before the first convolution, and every pixel of the picture can change the result.
+# - backward reaches at least 20,000 of its parameters;
+# - it needs at most **1,000,000** MACs for one picture;
+# - at least two of the layers that run are convolutions with windows of 3 × 3 or larger;
+# - the first layer is one of them, and reads the picture at its full size;
+# - every pixel of the picture can change the result.
 #
 # `account(build)` says where you are.
 
@@ -539,8 +568,8 @@ def build():
 
 
 # %% wrong="budget"
-# Shows: There are pixels that no window ever covers: the stride is larger than the window.
-# Hint: A window of 3 × 3 that moves on by 4 leaves gaps.
+# Shows: There are pixels that no window ever covers: a gap between windows, or an edge that no window reaches.
+# Hint: A stride larger than the window leaves gaps, and too little padding leaves over the last rows and columns.
 def build():
     return mg.nn.Sequential(
         mg.nn.Conv2d(3, 8, 3, stride=4), mg.nn.ReLU(), mg.nn.Conv2d(8, 16, 3, padding=1), mg.nn.ReLU(),
@@ -549,7 +578,7 @@ def build():
 
 
 # %% wrong="budget"
-# Shows: There is one convolution, and two are asked for.
+# Shows: There is one convolution with windows of 3 × 3 or larger, and two are asked for.
 # Hint: Put a second one behind the first, where there are few pixels.
 def build():
     return mg.nn.Sequential(

@@ -96,6 +96,21 @@ def pay_in(losses):
         total += loss
     total.backward()
 """
+ROOT_OF_2 = """
+def go_on(x):
+    return abs(x * x - 2) > 1e-13
+
+
+def turn(x):
+    return (x + 2 / x) / 2
+"""
+EDGE = """
+def build():
+    return mg.nn.Sequential(
+        mg.nn.Conv2d(3, 8, 5, stride=4, padding=2), mg.nn.ReLU(), mg.nn.Conv2d(8, 10, 3, padding=1), mg.nn.ReLU(),
+        mg.nn.Flatten(), mg.nn.Linear(2560, 10),
+    )
+"""
 TOLD = [  # exercise, part, wrong answer, what the learner is told, what must not be said
     ("02_backward_by_hand", "by_hand", PENCIL, "It is a list of one number: give the number.", "arrow"),
     ("02_backward_by_hand", "repair", EACH_PATH, "each path is walked on its own: 40 doublings never end", "loop"),
@@ -105,9 +120,11 @@ TOLD = [  # exercise, part, wrong answer, what the learner is told, what must no
     ("06_what_a_graph_keeps", "pay_in", "def pay_in(losses):\n    pass", "nothing was paid into it", "`return`"),
     ("06_what_a_graph_keeps", "pay_in", ON_TOP, "belongs to the caller", "retain_graph"),
     ("06_what_a_graph_keeps", "thrifty", BENT_UNSEEN, "is a part of the curve cut off", "straight line"),
+    ("10_control_flow_in_graphs", "own_loop", ROOT_OF_2, "all starts end at the same number", "floor"),
     ("11_tracing", "traces", AGAIN, "3 was met", "each new"),
     ("11_tracing", "huber", SWAPPED, "Did you swap the two ways?", "decorated"),
     ("11_tracing", "own_function", LAMBDA, "of the cell of `mine`", "<lambda>"),
+    ("17_what_grows_how", "budget", EDGE, "an edge that no window reaches", "by 4 leaves"),
 ]
 STATES = {"right": "pass", "wrong": "fail"}
 

@@ -33,6 +33,9 @@
         "Node(ops.Abs(), (x,))": "x",
         "x.abs().abs() + (-x).abs()": "mg.minimum(mg.maximum(x, x.exp()), x)",
     },
+    "wrong: double_signs: the sign of a difference that is 0": {
+        "return x\n": "return x\n            case ops.Neg(), (Node(ops.Sub(), (x, y)),):\n                return Node(ops.Sub(), (y, x))\n"
+    },
     "right: bytes_budget: from the left": {
         "return (A @ (B @ v) * 5).sum()": "ones = mg.ones(A.shape[0])\n    return ((ones @ A) @ (B @ v)) * 5"
     },

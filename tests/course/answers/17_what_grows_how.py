@@ -1,6 +1,7 @@
 {
     "right: pencil: floats": "linear_flops, conv_macs, strided, per_weight = 16e3, 25920.0, 6480.0, 72.0",
     "wrong: pencil: with the bias": "linear_flops, conv_macs, strided, per_weight = 16_160, 26_640, 6660, 72",
+    "wrong: pencil: not a whole number": "linear_flops, conv_macs, strided, per_weight = 16_000, 25_920, 6480.9, 72",
     "right: power_of: base of a log": {"log(large / small) / log(m / n)": "log(large / small, m / n)"},
     "wrong: power_of: the two largest costs": {
         "(n, small), (m, large) = sorted(zip(ns, costs))": "(small, n), (large, m) = sorted(zip(costs, ns))"
