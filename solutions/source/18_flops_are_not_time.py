@@ -10,8 +10,8 @@
 # %% [markdown]
 # # 18 Find the bottleneck
 #
-# You work out limits with a pencil, write a roofline, and make a slow loop quick. About 20 minutes, in three parts.
-# Two optional parts follow. All five have 10 points.
+# You work out limits with a pencil, write a roofline, and make a slow loop quick. About 20 minutes, in three parts;
+# two more are optional. 10 points in all.
 #
 # Write where it says *Your code here*, or in place of the dots. Run that cell, then the `check` cell below it. `check`
 # says what came out, what is wrong with it, and where to look next. Check as often as you like. After some different
@@ -326,8 +326,8 @@ def nearest(x, c):
 # %% [markdown] folded=true
 # ## More
 #
-# These parts are optional if you work alone: the exercise is done without them. If your course grades it, their points
-# count.
+# The parts below are optional when you work alone: the exercise is done without them. They count when your course grades
+# them.
 
 # %% [markdown]
 # ### 4. Many launches

@@ -10,8 +10,8 @@
 # %% [markdown]
 # # 19 Smaller, by hand
 #
-# You write quantisation and pruning yourself, and read a table of what they bring. About 20 minutes, in three parts.
-# Two optional parts follow. All five have 10 points.
+# You write quantisation and pruning yourself, and read a table of what they bring. About 20 minutes, in three parts;
+# two more are optional. 10 points in all.
 #
 # Write where it says *Your code here*, or in place of the dots. Run that cell, then the `check` cell below it. `check`
 # says what came out, what is wrong with it, and where to look next. Check as often as you like. After some different
@@ -396,8 +396,8 @@ b_bytes, c_bytes, d_bytes, c_time, d_macs, choice = 10, 40, 10, 1.0, 0.3, "B"
 # %% [markdown] folded=true
 # ## More
 #
-# These parts are optional if you work alone: the exercise is done without them. If your course grades it, their points
-# count.
+# The parts below are optional when you work alone: the exercise is done without them. They count when your course grades
+# them.
 
 # %% [markdown]
 # ### 4. With a pencil

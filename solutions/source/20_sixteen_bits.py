@@ -11,7 +11,7 @@
 # # 20 Lost and found
 #
 # You say what float16 loses, get a weight that stands still to move, and write a scaler by hand. About 20 minutes, in
-# three parts. Two optional parts follow. All five have 10 points.
+# three parts; two more are optional. 10 points in all.
 #
 # Write where it says *Your code here*, or in place of the dots. Run that cell, then the `check` cell below it. `check`
 # says what came out, what is wrong with it, and where to look next. Check as often as you like. After some different
@@ -529,8 +529,8 @@ def scaler(largest, scale, interval):
 # %% [markdown] folded=true
 # ## More
 #
-# These parts are optional if you work alone: the exercise is done without them. If your course grades it, their points
-# count.
+# The parts below are optional when you work alone: the exercise is done without them. They count when your course grades
+# them.
 
 # %% [markdown]
 # ### 4. The ends of a format

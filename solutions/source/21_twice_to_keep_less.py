@@ -11,7 +11,7 @@
 # # 21 Half the memory
 #
 # You count segments on paper, write the count down for segments of any length, and add up the gradients of unequal
-# micro-batches. About 20 minutes, in three parts. Two optional parts follow. All five have 10 points.
+# micro-batches. About 20 minutes, in three parts; two more are optional. 10 points in all.
 #
 # Write where it says *Your code here*, or in place of the dots. Run that cell, then the `check` cell below it. `check`
 # says what came out, what is wrong with it, and where to look next. Check as often as you like. After some different
@@ -404,8 +404,8 @@ def accumulate(net, x, y, rows):
 # %% [markdown] folded=true
 # ## More
 #
-# These parts are optional if you work alone: the exercise is done without them. If your course grades it, their points
-# count.
+# The parts below are optional when you work alone: the exercise is done without them. They count when your course grades
+# them.
 
 # %% [markdown]
 # ### 4. Equal to what?

@@ -11,8 +11,8 @@
 # # 23 Where to cut
 #
 # You cut two layers among workers, say which message belongs where, and work out a bubble on paper. About 20 minutes,
-# in three parts. Two optional parts follow. All five have 10 points. Workers are entries of a list: everything runs in
-# this process.
+# in three parts; two more are optional. 10 points in all. Workers are entries of a list: everything runs in this
+# process.
 #
 # Write where it says *Your code here*, or in place of the dots. Run that cell, then the `check` cell below it. `check`
 # says what came out, what is wrong with it, and where to look next. Check as often as you like. After some different
@@ -339,8 +339,8 @@ waits, faster, fewest, limit = 7 / 31, 192 / 31, 32, 24
 # %% [markdown] folded=true
 # ## More
 #
-# These parts are optional if you work alone: the exercise is done without them. If your course grades it, their points
-# count.
+# The parts below are optional when you work alone: the exercise is done without them. They count when your course grades
+# them.
 
 # %% [markdown]
 # ### 4. 1F1B
