@@ -51,12 +51,12 @@ check("bounds")
 # %% probes="bounds"
 # Hint: `edge`: FLOPs in a second divided by bytes in a second.
 round(float(edge), 3)
-# Hint: `relu`: compare the time of its FLOPs with that of its bytes, read and written, four for each number. The larger
-# counts. In milliseconds.
+# Hint: `relu`: the time of its FLOPs, or that of its bytes, which are four for each number that is read or written: the
+# larger counts. In milliseconds.
 round(float(relu), 3)
-# Hint: `product`: compare the time of its FLOPs with that of its bytes. The larger counts. In milliseconds.
+# Hint: `product`: the time of its 2 · 1500³ FLOPs, or that of its bytes: the larger counts. In milliseconds.
 round(float(product), 3)
-# Hint: `copy`: there is nothing to compute; each number is read and written, four bytes each time. In milliseconds.
+# Hint: `copy`: there is nothing to compute. Each number is read and written, four bytes each time. In milliseconds.
 round(float(copy), 3)
 
 # %% [markdown] hints="bounds"
@@ -385,8 +385,7 @@ round(fused_time([(3, 1, 6), (1, 6, 2)], 1, 1, 10), 6)
 # 3. `launch + max(sum of all FLOPs / peak, (ops[0][1] + ops[-1][2]) / bandwidth)`.
 
 # %% [markdown] shows="launches"
-# Fusion takes launches and traffic away, and not one FLOP: where a chain is bound by one of the first two it helps, and
-# elsewhere it does not.
+# Fusion saves launches and bytes, but not a single FLOP: it helps a chain that is limited by one of the first two.
 
 
 # %% wrong="launches"
@@ -484,7 +483,7 @@ round(float(fewer_calls), 3)
 # 3. 4,000 calls become 100, of 5 microseconds each: half a millisecond instead of 20.
 
 # %% [markdown] shows="profile"
-# What a part can bring is bounded by its share of the whole, so one begins at the top of the profile.
+# No repair can save more than the share of what it repairs, so begin at the top of the profile.
 
 # %% wrong="profile"
 # Shows: The step was said to become as fast as if nothing else were in it.

@@ -51,7 +51,7 @@ check("quantise")
 # %% probes="quantise"
 def written(weights, bits):
     pair = quantise(list(weights), bits)
-    if not hasattr(pair, "__len__") or len(pair) != 2 or not hasattr(pair[0], "__len__"):
+    if not hasattr(pair, "__len__") or len(pair) != 2 or not hasattr(pair[0], "__iter__"):
         return "no pair of a list and a scale"
     return [int(k) for k in pair[0]], round(float(pair[1]), 9)
 

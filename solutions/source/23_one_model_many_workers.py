@@ -188,19 +188,32 @@ check("which_message")
 
 
 # %% probes="which_message"
-def messages():
-    """What is said of each line: in a dictionary by letter, or in a list of eight words."""
-    said = [needs.get(name) for name in "abcdefgh"] if hasattr(needs, "get") else needs
-    return [str(word).strip().lower() for word in said]
+LINES = "abcdefgh"
 
 
+def said():
+    """The word for each line, by its letter: from a dictionary, or from a list of eight words."""
+    pairs = needs.items() if hasattr(needs, "items") else zip(LINES, needs)
+    return {str(line).strip().lower(): str(word).strip().lower() for line, word in pairs}
+
+
+def messages(lines):
+    return [said().get(line) for line in lines]
+
+
+# Hint: `needs` should have a word for each of the eight lines, "a" to "h".
+[line for line in LINES if line not in said()]
 # Hint: Each word should be "sum", "beside" or "nothing".
-sorted({*messages()} - {"sum", "beside", "nothing"})
-# Hint: Eight words, from a to h. For each line ask: does a worker have whole columns, or terms of a sum? Does the
-# next step need more than it has?
-messages()
-# Hint: There are eight lines, a to h.
-len(needs)
+sorted({*said().values()} - {"sum", "beside", "nothing"})
+# Hint: Lines a to c, forward: does a worker have whole columns of the result, or terms of a sum? Does the next step need
+# more than it has?
+messages("abc")
+# Hint: Lines d and e, the gradient of x: is the same x read by several workers, or does each read its own part?
+messages("de")
+# Hint: Lines f and g, the gradient of W: who has this part of W, and who has seen which rows?
+messages("fg")
+# Hint: Line h: does a head read anything of another head?
+messages("h")
 
 # %% [markdown] hints="which_message"
 # 1. Ask of each line: what does a worker have, columns or terms? And does the next step need more than that?
@@ -278,7 +291,7 @@ limit = 24
 check("pipeline_on_paper")
 
 # %% probes="pipeline_on_paper"
-# Hint: `waits`: of m + p − 1 steps each worker works in m.
+# Hint: `waits`: of m + p − 1 steps each worker works in m, and waits in the others. It is a number from 0 to 1.
 round(float(waits), 2)
 # Hint: `faster`: eight workers that each work in 24 of 31 steps.
 round(float(faster), 1)
