@@ -214,6 +214,8 @@ messages("de")
 messages("fg")
 # Hint: Line h: does a head read anything of another head?
 messages("h")
+# Hint: There are eight lines, a to h.
+len(needs)
 
 # %% [markdown] hints="which_message"
 # 1. Ask of each line: what does a worker have, columns or terms? And does the next step need more than that?
