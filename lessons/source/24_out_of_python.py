@@ -54,6 +54,8 @@ import subprocess
 import sys
 import tempfile
 from collections import Counter
+from contextlib import redirect_stdout
+from io import StringIO
 from pathlib import Path
 
 import numpy as np
@@ -134,8 +136,7 @@ keys = hers.load_state_dict(mg.load(folder / "weights.safetensors"))
 reveal("her class", "the same answers" if share_right(hers) == share_right(net) else "other answers")
 
 # %%
-print(keys)
-print(f"right: {share_right(hers):.0%}")
+print(keys, f"right: {share_right(hers):.0%}")
 
 # %% [markdown]
 # Every name is found, every shape fits, no message complains, and most answers are wrong. The file does not say that
@@ -178,8 +179,7 @@ print(f"arrays: {len(loaded.state_dict())}, right: {share_right(loaded):.0%}")
 # %% [markdown] slideshow={"slide_type": "subslide"}
 # ### The whole graph
 #
-# A picture comes in at one end, is multiplied, shifted and read. Then comes what the loop did. Find the weights of
-# `think`, and follow each arrow that leaves them.
+# A picture comes in at one end. Find the weights of `think`, and follow each arrow that leaves them.
 
 # %%
 GraphView(loaded.graph)
@@ -208,9 +208,8 @@ BY_PICKLE = "pickle.load(open('net.pkl', 'rb'))"
 if sys.platform == "emscripten":  # a browser starts no second process: this is recorded
     print("graph: the same bytes come out: True\npickle: AttributeError: Can't get attribute 'Recogniser'")
 else:
-    print(
-        "graph: the same bytes come out:", run_elsewhere("mg.load('net.mg')").tobytes() == net(test).numpy().tobytes()
-    )
+    same = run_elsewhere("mg.load('net.mg')").tobytes() == net(test).numpy().tobytes()
+    print("graph: the same bytes come out:", same)
     print("pickle:", run_elsewhere(BY_PICKLE))
 
 # %% [markdown]
@@ -245,8 +244,12 @@ pickletools.dis(surprise)
 Predict("pickle", "pickle.loads …", options=["gives back a Surprise", "calls print", "raises an error"])
 
 # %%
-result = pickle.loads(surprise)  # harmless: print is all that it names
+with redirect_stdout(StringIO()) as printed:  # what it prints waits for the next cell
+    result = pickle.loads(surprise)  # harmless: print is all that it names
 reveal("pickle", "gives back a Surprise" if isinstance(result, Surprise) else "calls print")
+
+# %%
+print(printed.getvalue())
 
 # %% [markdown]
 # It calls print, and no Surprise comes out at all. Instead of `builtins` and `print` there could be `os` and `system`,
@@ -312,9 +315,8 @@ print(f"right: {(whole(scanned)['digit'].numpy() == truth).mean():.0%}")
 # %% [markdown] folded=true slideshow={"slide_type": "skip"}
 # ### Further: open the file
 #
-# You can follow the lesson without what is folded here: To **serialise** is to write what is in memory as
-# bytes from which it can be made again. Here are the bytes of `net.mg`, four bad files, and a pickle that meets another
-# class.
+# You can follow the lesson without what is folded here: the bytes of `net.mg`, four bad files, and a pickle that meets
+# another class. To **serialise** is to write what is in memory as bytes from which it can be made again.
 
 # %% [markdown] slideshow={"slide_type": "skip"}
 # Let us read the bytes of `net.mg`.
@@ -416,8 +418,9 @@ print("the same answers:", np.array_equal(scores, scores_again))
 # %% [markdown] folded=true slideshow={"slide_type": "skip"}
 # ### Further: in others' words: ONNX
 #
-# You can follow the lesson without what is folded here: **ONNX** is a list of operations and a file format that many
-# engines read. An **opset** is an edition of the list, and a **dynamic axis** is one whose length each run may choose.
+# You can follow the lesson without what is folded here: the network, run by an engine of other people. **ONNX** is a list
+# of operations and a file format that many engines read. An **opset** is an edition of the list. A **dynamic axis** is
+# an axis whose length each run may choose.
 
 # %% [markdown] slideshow={"slide_type": "skip"}
 # `net.mg` needs no source, but it needs minigrad, because `Affine` is a word of ours. ONNX is a list of some 200
