@@ -148,7 +148,7 @@ class Sum(mg.nn.Module):
         return a + b
 
 
-counts["a + b"] = estimate(Sum(), x, x)
+counts["a + b"] = estimate(Sum(), x, mg.ones_like(x))
 reveal("intensity", counts["a + b"].intensity)
 
 # %%
