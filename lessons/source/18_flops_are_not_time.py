@@ -2,12 +2,13 @@
 # jupyter:
 #   minigrad:
 #     title: FLOPs are not time
-#     minutes: 45
+#     minutes: 30
 #     objectives:
 #       - say what an operation is bound by, its arithmetic or its memory, from two counts
 #       - read a roofline, and place an operation under it before measuring
-#       - find with a profiler where the time of a network goes
-#       - say what many small operations cost besides their arithmetic
+#       - say why a batch of one leaves a fast machine idle
+#       - find out where the time of a network goes, with a profiler (an optional section)
+#       - say what many small operations cost besides their arithmetic (an optional section)
 #     concepts: [E7, F1, G2]
 #     builds_on: [13_optimising_a_graph, 17_what_grows_how]
 #     widgets: [Roofline, Predict, Quiz]
@@ -26,14 +27,15 @@
 # Training takes all night, and you want it to be quicker. So you give the network less work: there is a kind of
 # convolution with far fewer multiply-adds, and whole networks are built of it. You replace your layers, start again,
 # and look at the clock. Does the time fall as much as the work did? **Where does the time go, if not into the
-# arithmetic?** Lesson 17 counted work. This lesson counts a second thing, bytes, and compares the two.
+# arithmetic?** Lesson 17 counted work. This lesson also counts bytes.
 #
-# **About 45 minutes.** Afterwards you can
+# **About 30 minutes.** Afterwards you can
 #
 # - say what an operation is bound by, its arithmetic or its memory, from two counts;
 # - read a roofline, and place an operation under it before measuring;
-# - find with a profiler where the time of a network goes;
-# - say what many small operations cost besides their arithmetic.
+# - say why a batch of one leaves a fast machine idle.
+#
+# Two optional sections are folded: a profiler, and what many small operations cost.
 #
 # **Builds on** [13 Optimising a graph](13_optimising_a_graph.ipynb) and [17 What grows how](17_what_grows_how.ipynb).
 # What it opens in [the picture of lesson 00](00_start_here.ipynb#Where-this-leads:-Alice): the bytes of each box, and
@@ -46,7 +48,6 @@
 # %% slideshow={"slide_type": "skip"}
 import matplotlib.pyplot as plt
 import numpy as np
-from IPython.display import display
 
 import minigrad as mg
 from minigrad.course import Guess, Predict, Quiz, follow_theme, in_turns, reveal, reveal_range
@@ -63,8 +64,8 @@ follow_theme()
 # A convolution of 3 × 3 does two things at once: it looks at the neighbours of a pixel, and it mixes all channels. You
 # can do them one after the other. First comes a **depthwise convolution**: each channel has a window of its own, and
 # reads no other channel. Then comes a **pointwise convolution**, with windows of 1 × 1, which mixes the channels. The
-# pair is called *separable*. With 64 channels, how many times fewer MACs do the two steps need together than one full
-# convolution?
+# pair is called *separable*. A MAC is one multiply-add (lesson 17). With 64 channels, how many times fewer MACs do the
+# two steps need together than one full convolution?
 
 # %%
 Predict("fewer", "How many times fewer MACs?", tolerance=0.5)
@@ -77,15 +78,17 @@ pointwise = mg.nn.Conv2d(64, 64, 1).float()
 separable = mg.nn.Sequential(depthwise, pointwise)
 layers = {"full": full, "separable": separable, "depthwise": depthwise, "pointwise": pointwise}
 counts = {name: estimate(layer, x) for name, layer in layers.items()}
+reveal("fewer", counts["full"].macs / counts["separable"].macs)
+
+# %%
 for name, cost in counts.items():
     print(f"{name:10} {cost.parameters:7,} parameters {cost.macs:13,} MACs")
-reveal("fewer", counts["full"].macs / counts["separable"].macs)
 
 # %% [markdown]
 # Nearly eight times. For each number that it makes, the full convolution takes 9 · 64 MACs. The two steps take 9 and
 # 64.
 
-# %% [markdown]
+# %% [markdown] slideshow={"slide_type": "subslide"}
 # And the time? It may fall as much as the MACs, less, or more. That depends on your machine, so it is a guess.
 
 # %%
@@ -95,8 +98,10 @@ Guess("quicker", "How many times as fast is the separable one?", options=["under
 with mg.no_grad():
     times = in_turns(**{name: lambda layer=layer: layer(x) for name, layer in layers.items()})
 speedup = times["full"] / times["separable"]
-print(f"the separable convolution is {speedup:.1f} times as fast")
 reveal_range("quicker", speedup, 6, 10)
+
+# %% tags=["measured", "nbval-ignore-output"]
+print(f"the separable convolution is {speedup:.1f} times as fast")
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## Which of the two is slow?
@@ -109,16 +114,18 @@ Guess("slower", "Which takes longer?", options=["pointwise", "depthwise"])
 
 # %% tags=["measured", "nbval-ignore-output"]
 ratio = times["depthwise"] / times["pointwise"]
-print(f"depthwise takes {ratio:.1f} times as long as pointwise")
 reveal_range("slower", ratio, 1)
+
+# %% tags=["measured", "nbval-ignore-output"]
+print(f"depthwise takes {ratio:.1f} times as long as pointwise")
 
 # %% [markdown]
 # Where this lesson was tried, the depthwise step took longer, with a seventh of the work. On your machine it may be the
 # other way round, but the times will hardly be one to seven, as the MACs are.
 
 # %% [markdown]
-# So FLOPs are not time. What do the two steps have in common? Both read 1.6 million bytes and write as many, and to
-# fetch a number from memory takes a processor far longer than to multiply it. Let us count what is moved.
+# So FLOPs are not time. What do the two steps have in common? Both read 1.6 million bytes and write as many. Fetching a
+# number from memory takes a processor far longer than multiplying it. Let us count the bytes.
 
 # %% [markdown] slideshow={"slide_type": "notes"}
 # Eight minutes up to here. If the rounds disagree, run the cell again: a laptop in a lecture room has other things to
@@ -141,30 +148,33 @@ class Sum(mg.nn.Module):
         return a + b
 
 
-counts = {"a + b": estimate(Sum(), x, mg.ones_like(x))} | counts
+counts["a + b"] = estimate(Sum(), x, mg.ones_like(x))
+reveal("intensity", counts["a + b"].intensity)
+
+# %%
 for name, cost in counts.items():
     print(f"{name:10} {cost.intensity:8.3f} FLOPs a byte, {cost.bytes_moved:9,} bytes")
-reveal("intensity", counts["a + b"].intensity)
 
 # %% [markdown]
 # There is one addition for twelve bytes: two numbers are read, and one is written. For each byte that it moves, the
 # full convolution does 138 FLOPs, and the depthwise one only two.
 
-# %% [markdown]
+# %% [markdown] slideshow={"slide_type": "slide"}
+# ## Two limits
+#
 # A machine has two limits: the most FLOPs that it does in a second, its *peak*, and the most bytes that it moves in a
-# second, its *bandwidth*. Suppose they are 100 · 10⁹ and 10 · 10⁹. Then ten FLOPs for each byte keep both busy. With
-# fewer, an operation is **memory-bound**: the processor waits for memory. With more, it is bound by arithmetic, and
-# memory waits.
+# second, its *bandwidth*. Suppose the peak is 100 · 10⁹ FLOPs a second, and the bandwidth 10 · 10⁹ bytes a second. Then
+# ten FLOPs for each byte keep both busy. With fewer, an operation is **memory-bound**: the processor waits for memory.
+# With more, it is bound by arithmetic, and memory waits.
 #
 # $$\text{FLOPs in a second} ≤ \min(\text{peak},\ \text{bandwidth} · \text{intensity})$$
 #
 # Drawn over the intensity, this is the **roofline**: a slope, and then a flat roof.
 
-# %% slideshow={"slide_type": "subslide"}
+# %%
 PEAK, BANDWIDTH = 100e9, 10e9
-intensities = np.logspace(-2, 3, 100)
 fig, ax = plt.subplots(figsize=(6.5, 3), layout="constrained")
-ax.loglog(intensities, np.minimum(PEAK, BANDWIDTH * intensities) / 1e9, color="gray")
+ax.loglog([0.01, PEAK / BANDWIDTH, 1000], [0.01 * BANDWIDTH / 1e9, PEAK / 1e9, PEAK / 1e9], color="gray")
 for name, cost in counts.items():
     on_slope = BANDWIDTH * cost.intensity < PEAK
     height = min(PEAK, BANDWIDTH * cost.intensity) / 1e9
@@ -179,6 +189,9 @@ plt.show()
 # depthwise convolution reaches a quarter of the peak at most, 24 of 100 billion. The separable one is just below the
 # edge. Pointwise and full, drawn as squares, are on the flat part.*
 
+# %% [markdown] slideshow={"slide_type": "notes"}
+# Six minutes. Let somebody place a transposition under the roof: it has no FLOPs, so it lies at the far left.
+
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## How large must a product be?
 #
@@ -189,15 +202,17 @@ plt.show()
 Predict("product", "The smallest n that reaches the flat roof:", tolerance=1)
 
 # %%
-sides, intensities = [15, 30, 60, 120, 240, 480], []
-for n in sides:
+intensities = {}
+for n in (15, 30, 60, 120, 240, 480):
     with mg.device("meta"):
         square = mg.nn.Linear(n, n, bias=False).float()
-        cost = estimate(square, mg.zeros(n, n, dtype=mg.float32))
-    intensities.append(cost.intensity)
-    share = min(PEAK, BANDWIDTH * cost.intensity) / PEAK
-    print(f"n = {n:3}: {cost.intensity:5.1f} FLOPs a byte, at most {share:4.0%} of the peak")
-reveal("product", min(n for n, intensity in zip(sides, intensities) if intensity >= PEAK / BANDWIDTH))
+        intensities[n] = estimate(square, mg.zeros(n, n, dtype=mg.float32)).intensity
+reveal("product", min(n for n, intensity in intensities.items() if intensity >= PEAK / BANDWIDTH))
+
+# %%
+for n, intensity in intensities.items():
+    share = min(PEAK, BANDWIDTH * intensity) / PEAK
+    print(f"n = {n:3}: {intensity:5.1f} FLOPs a byte, at most {share:4.0%} of the peak")
 
 # %% [markdown]
 # At 60: the intensity is $n / 6$. On today's large GPUs the edge lies at a few hundred FLOPs a byte in sixteen bits,
@@ -215,8 +230,8 @@ reveal("product", min(n for n, intensity in zip(sides, intensities) if intensity
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## This machine
 #
-# And yours? The widget measures both roofs of your machine, and then places each operation of a function under them.
-# Which operations are near a roof, and which are near neither?
+# And yours? The widget measures both limits of your machine, and then places each operation of a function under them.
+# Look for an operation that is near neither roof.
 
 
 # %% tags=["measured", "nbval-ignore-output"]
@@ -231,115 +246,10 @@ Roofline(a_little_of_everything, mg.ones(512, 512), mg.ones(512, 512))
 # %% [markdown]
 # There are two slopes: the solid one is for the main memory, the dashed one for the cache, which is quicker. An
 # operation above the solid slope has found its numbers in the cache. An operation that is near neither roof is bound by
-# something else. It may be a function such as exp, which counts as one FLOP and takes a processor many steps. Or it is
-# so small that most of its time is the call.
-
-# %% [markdown] slideshow={"slide_type": "slide"}
-# ## A profiler
+# something else. It may be a function such as exp, which counts as one FLOP and takes a processor many steps.
 #
-# Which of ten authors wrote this passage? A small network looks up each of its 64 words in a table of 20,000 rows
-# (*Index*), averages the rows (*Mean*), and decides with a linear layer (*Affine*). The next cell counts the FLOPs and
-# the bytes of each. Looking up has no FLOPs at all. Guess how its *time* compares with that of the linear layer.
-
-
-# %%
-class Reader(mg.nn.Module):
-    def __init__(self):
-        self.table, self.out = mg.nn.Embedding(20_000, 256), mg.nn.Linear(256, 10)
-
-    def forward(self, words):
-        return self.out(self.table(words).mean(1))
-
-
-reader = Reader().float()
-words = mg.tensor(np.random.default_rng(0).integers(0, 20_000, (256, 64)))  # 256 passages
-for name, cost in estimate(reader, words).by_op.items():
-    if cost.bytes_moved:
-        print(f"{name:7} {cost.flops:9,} FLOPs {cost.bytes_moved:11,} bytes")
-Guess("looking up", "Index takes …", options=["less than Affine", "1 to 5 times as long", "over 5 times as long"])
-
-# %% [markdown]
-# A **profiler** watches a run, and notes how long each operation takes. Ours uses PyTorch's names.
-
-# %% tags=["measured", "nbval-ignore-output"]
-with mg.no_grad():
-    reader(words)  # a first run, so that nothing has to be prepared in the one that counts
-    with mg.profiler.profile(with_flops=True) as prof:
-        for _ in range(5):
-            reader(words)
-microseconds = {event.key: event.self_cpu_time_total for event in prof.key_averages()}
-display(prof.key_averages())
-reveal_range("looking up", microseconds["index"] / microseconds["affine"], 1, 5)
-
-# %% [markdown]
-# Where this lesson was tried, looking up took some twenty times as long as the layer with the 1.3 million FLOPs. It
-# moves data: 16,384 rows of a kilobyte each, from all over a table of 20 million bytes. The mean reads those rows
-# again, and comes second. The bytes would have told you so.
-
-# %% [markdown]
-# To see every call on a line of time, write the same run to a file with `prof.export_chrome_trace(path)`, and open it
-# in a trace viewer such as Perfetto.
-
-# %% [markdown] slideshow={"slide_type": "notes"}
-# Five minutes. Here is the first rule of making things faster: measure, and then change what is at the top. Let them
-# guess before the profile. If affine is slow here, other programs are using the cores: run it again.
-
-# %% [markdown] slideshow={"slide_type": "slide"}
-# ## A thousand small ones
-#
-# A third thing takes time: the call itself. 1,000 additions of 10 numbers and one addition of 10,000 numbers have the
-# same FLOPs and move the same bytes. Guess how many times as long the thousand take.
-
-# %%
-Guess("thousand", "How many times as long?", options=["under 2", "2 to 20", "over 20"])
-
-# %% tags=["measured", "nbval-ignore-output"]
-ten, many = mg.ones(10), mg.ones(10_000)
-
-
-def thousand_small():
-    for _ in range(1000):
-        ten + ten
-
-
-with mg.no_grad():
-    times = in_turns(small=thousand_small, large=lambda: many + many)
-print(f"{times['small'] / times['large']:.0f} times as long")
-reveal_range("thousand", times["small"] / times["large"], 2, 20)
-
-# %% [markdown]
-# All of the difference is calling: the additions themselves are the same.
-
-# %% [markdown] slideshow={"slide_type": "subslide"}
-# On a GPU the call is a launch (lesson 13): the processor hands a kernel over. Suppose that takes 5 microseconds. In
-# that time a GPU with a peak of 20 · 10¹² FLOPs a second could do a hundred million FLOPs. So for small operations you
-# count launches. This is gelu, written out, on the simulated GPU:
-
-
-# %%
-def gelu(x):
-    return 0.5 * x * (1 + (0.7978845608 * (x + 0.044715 * x * x * x)).tanh())
-
-
-gpu = mg.device("simulated")
-on_gpu = mg.ones(1000).to(gpu)
-with gpu.counts() as eager:
-    gelu(on_gpu)
-fused = mg.function(gelu, jit_compile=True)
-fused(on_gpu)
-with gpu.counts() as compiled:
-    fused(on_gpu)
-print("launches: eager", eager.launches, " compiled", compiled.launches - 1)  # one more hands the result over
-
-# %% [markdown]
-# At 5 microseconds each, the eager gelu takes 45 microseconds or more for a thousand numbers, however fast the GPU is.
-# Three things help: fusion; a larger batch; or a recording of many launches that is launched as a whole, which on
-# NVIDIA's GPUs is called a *CUDA graph*. Fusion and recording need to know more than one operation at a time. That is
-# what a graph is good for.
-
-# %% [markdown] slideshow={"slide_type": "notes"}
-# Five minutes. In a trace of a real GPU you may see gaps between kernels: the GPU waits for Python. A faster GPU does
-# not close them.
+# Or it is so small that most of its time is the *call*: a third cost, which neither FLOPs nor bytes show. On a GPU a
+# call is a launch (lesson 13). Fusing eight small operations into one pays for one launch instead of eight.
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # **Where it breaks.** EfficientNet-B0 has about a tenth of the MACs of ResNet-50, and recognises what is in a picture
@@ -354,27 +264,135 @@ Guess("efficient", "How many times fewer bytes does it move?", options=["under 3
 with mg.device("meta"):
     picture = mg.zeros(1, 3, 224, 224, dtype=mg.float32)
     nets = {"ResNet-50": mg.zoo.resnet(50).float(), "EfficientNet-B0": mg.zoo.efficientnet("b0").float()}
-    costs = {name: estimate(net, picture) for name, net in nets.items()}
-for name, cost in costs.items():
-    print(f"{name:16} {cost.macs:13,} MACs {cost.bytes_moved:11,} bytes {cost.intensity:5.1f} FLOPs a byte")
-large, small = costs.values()
-print(f"{large.macs / small.macs:.1f} times fewer MACs, {large.bytes_moved / small.bytes_moved:.1f} times fewer bytes")
+    large, small = (estimate(net, picture) for net in nets.values())
 reveal_range("efficient", large.bytes_moved / small.bytes_moved, 3, 7)
+
+# %%
+for name, cost in zip(nets, (large, small)):
+    print(f"{name:16} {cost.macs:13,} MACs {cost.bytes_moved:11,} bytes {cost.intensity:5.1f} FLOPs a byte")
+print(f"{large.macs / small.macs:.1f} times fewer MACs, {large.bytes_moved / small.bytes_moved:.1f} times fewer bytes")
 
 # %% [markdown]
 # Twice. Nine tenths of the work is gone, and half of the bytes are still there: many of its layers are depthwise
 # convolutions, normalisations and multiplications, which all lie low on the slope. A table of FLOPs ranks designs for a
 # machine whose memory costs nothing. Measure on the machine that will run your network.
 
+# %% [markdown] slideshow={"slide_type": "notes"}
+# Four minutes. The first rule of making things faster: measure, and then change what is at the top. The first folded
+# section does it with a profiler.
+
+# %% [markdown] folded=true slideshow={"slide_type": "skip"}
+# ### Further: a profiler
+#
+# You can follow the lesson without what is folded here: a **profiler** watches a run, and notes how long each operation
+# takes.
+
+# %% [markdown] slideshow={"slide_type": "skip"}
+# Which of ten authors wrote this passage? A small network looks up each of its 64 words in a table of 20,000 rows
+# (*Index*), averages the rows (*Mean*), and decides with a linear layer (*Affine*). Here are the FLOPs and the bytes of
+# each. Looking up has no FLOPs at all. How does its *time* compare with that of the linear layer? Write down a guess.
+
+
+# %% slideshow={"slide_type": "skip"}
+class Reader(mg.nn.Module):
+    def __init__(self):
+        self.table, self.out = mg.nn.Embedding(20_000, 256), mg.nn.Linear(256, 10)
+
+    def forward(self, words):
+        return self.out(self.table(words).mean(1))
+
+
+reader = Reader().float()
+words = mg.tensor(np.random.default_rng(0).integers(0, 20_000, (256, 64)))  # 256 passages
+for name, cost in estimate(reader, words).by_op.items():
+    if cost.bytes_moved:
+        print(f"{name:7} {cost.flops:9,} FLOPs {cost.bytes_moved:11,} bytes")
+
+# %% [markdown] slideshow={"slide_type": "skip"}
+# Now the profiler. It uses PyTorch's names.
+
+# %% tags=["measured", "nbval-ignore-output"] slideshow={"slide_type": "skip"}
+with mg.no_grad():
+    reader(words)  # a first run, so that nothing has to be prepared in the one that counts
+    with mg.profiler.profile(with_flops=True) as prof:
+        for _ in range(5):
+            reader(words)
+prof.key_averages()
+
+# %% [markdown] slideshow={"slide_type": "skip"}
+# Where this lesson was tried, looking up took some twenty times as long as the layer with the 1.3 million FLOPs. It
+# moves data: 16,384 rows of a kilobyte each, from all over a table of 20 million bytes. The mean reads those rows
+# again, and comes second. The bytes would have told you so. (If affine is slow, other programs are using the cores: run
+# the cell again.)
+#
+# To see every call on a line of time, write the same run to a file with `prof.export_chrome_trace(path)`, and open it
+# in a trace viewer such as Perfetto.
+
+# %% [markdown] folded=true slideshow={"slide_type": "skip"}
+# ### Further: a thousand small operations
+#
+# You can follow the lesson without what is folded here: how much time the calls take, and the launches of a GPU,
+# counted.
+
+# %% [markdown] slideshow={"slide_type": "skip"}
+# 1,000 additions of 10 numbers and one addition of 10,000 numbers have the same FLOPs and move the same bytes. How many
+# times as long do the thousand take? Write down a guess.
+
+# %% tags=["measured", "nbval-ignore-output"] slideshow={"slide_type": "skip"}
+ten, many = mg.ones(10), mg.ones(10_000)
+
+
+def thousand_small():
+    for _ in range(1000):
+        ten + ten
+
+
+with mg.no_grad():
+    times = in_turns(small=thousand_small, large=lambda: many + many)
+print(f"{times['small'] / times['large']:.0f} times as long")
+
+# %% [markdown] slideshow={"slide_type": "skip"}
+# All of the difference is calling: the additions themselves are the same.
+#
+# On a GPU the call is a launch: the processor hands the GPU a small program to run, a *kernel*. Suppose a launch takes
+# 5 microseconds. In that time a GPU with a peak of 20 · 10¹² FLOPs a second could do a hundred million FLOPs. So for
+# small operations you count launches. This is gelu, written out, on the simulated GPU:
+
+
+# %% slideshow={"slide_type": "skip"}
+def gelu(x):
+    return 0.5 * x * (1 + (0.7978845608 * (x + 0.044715 * x * x * x)).tanh())
+
+
+gpu = mg.device("simulated")
+on_gpu = mg.ones(1000).to(gpu)
+with gpu.counts() as eager:
+    gelu(on_gpu)
+fused = mg.function(gelu, jit_compile=True)
+fused(on_gpu)
+with gpu.counts() as compiled:
+    fused(on_gpu)
+computing = compiled.launches - 1  # the last launch hands the result over
+print("launches: eager", eager.launches, " compiled", computing)
+
+# %% [markdown] slideshow={"slide_type": "skip"}
+# At 5 microseconds each, the eager gelu takes 45 microseconds or more for a thousand numbers, however fast the GPU is.
+# Three things help: fusion; a larger batch; or a recording of many launches that is launched as a whole, which on
+# NVIDIA's GPUs is called a *CUDA graph*. Fusion and recording need to know more than one operation at a time. That is
+# what a graph is good for.
+
 # %% [markdown] folded=true slideshow={"slide_type": "skip"}
 # ### Further: on a GPU of your own
 #
+# You can follow the lesson without what is folded here: `gelu` again, timed on your GPU.
+
+# %% [markdown] slideshow={"slide_type": "skip"}
 # If you have a GPU and CuPy, the next cell times `gelu`, eager and fused, for a thousand numbers and for ten million.
 # What do you expect of the ratio, from the counts of launches and from the roofline? For a thousand numbers the
 # launches decide. For ten million the bytes decide, and each operation of the eager gelu reads and writes them all. If
 # you have no GPU, the cell says what is missing.
 
-# %% tags=["measured", "nbval-ignore-output"]
+# %% tags=["measured", "nbval-ignore-output"] slideshow={"slide_type": "skip"}
 works, name = mg.gpu_status()
 print(name)
 for n in (1_000, 10_000_000) if works else ():
@@ -393,6 +411,9 @@ Quiz("18_flops_are_not_time")
 # %% [markdown] folded=true slideshow={"slide_type": "skip"}
 # ## The same elsewhere
 #
+# What other frameworks call the things of this lesson, and one of its claims, run in PyTorch.
+
+# %% [markdown] slideshow={"slide_type": "skip"}
 # | minigrad | PyTorch | TensorFlow | JAX |
 # |---|---|---|---|
 # | `mg.profiler.profile()` | `torch.profiler.profile()` | `tf.profiler.experimental` | `jax.profiler.trace(path)` |
@@ -442,7 +463,7 @@ def intensity_in_pytorch(torch):
 # - Time is bound by arithmetic, by memory, or by calls. FLOPs tell you only about the first.
 # - Intensity is FLOPs a byte. Below the edge of the roofline, memory decides.
 # - A product of matrices gets better with its size. Adding, looking up and normalising do not.
-# - A profiler shows where the time is, and the time need not be where the FLOPs are.
+# - A batch of one reads the whole matrix for one row: it is memory-bound, and more rows cost next to nothing.
 # - Small operations pay for being called: fuse them, or give them more to do.
 #
 # **Sources.** S. Williams, A. Waterman, D. Patterson, *Roofline*, Communications of the ACM 52 (2009): the model. A.
@@ -452,7 +473,7 @@ def intensity_in_pytorch(torch):
 # arXiv:2007.00072 (2021): a transformer by FLOPs and by time.
 #
 # **Exercise.** [18 Find the bottleneck](../exercises/18_flops_are_not_time.ipynb): bounds with a pencil, a roofline of
-# your own, launches, and a loop that you make quick.
+# your own, and a loop that you make quick.
 #
-# **Next:** [19 Smaller](19_smaller.ipynb). Before that, change something here: in `Reader`, let the table have 200
-# rows, and draw the words from 200. Does looking up take as long as before? Say why before you run it.
+# **Next:** [19 Smaller](19_smaller.ipynb). Before that, change something here: give the convolutions 256 channels
+# instead of 64, and `x` as well. Whose intensity grows, and whose stays? Write it down before you run it.

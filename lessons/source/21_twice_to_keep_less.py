@@ -2,13 +2,13 @@
 # jupyter:
 #   minigrad:
 #     title: Twice, to keep less
-#     minutes: 55
+#     minutes: 30
 #     objectives:
 #       - say what a checkpoint keeps, what it computes again, and when
 #       - find the number of parts that keeps the least, with a pencil and with a ledger
 #       - say what checkpointing costs in FLOPs, and what it does not save
-#       - add up gradients over micro-batches so that they are those of the whole batch, unequal ones too
-#       - say which layers make micro-batches and a whole batch differ
+#       - add up gradients over micro-batches so that they are those of the whole batch
+#       - add them up over unequal micro-batches, and say which layers make them differ (optional sections)
 #     concepts: [E5, E10]
 #     builds_on: [17_what_grows_how]
 #     widgets: [MemoryTimeline, Predict, Quiz]
@@ -25,17 +25,17 @@
 # out of memory. With 512 it runs. Do you have to buy a larger machine, or change the recipe?
 #
 # In lesson 16 nearly all the memory of a training step was *saved for backward*. **Can a batch fit in half the
-# memory?** It can, in two ways. You can forget what can be computed again, or you can take the batch in parts. Both
-# give the gradients of the whole batch, and each goes wrong in its own way if you are careless. In this lesson we count
-# what each of them saves, and what it costs.
+# memory?** It can, in two ways: forget what can be computed again, or take the batch in parts. Both give the gradients
+# of the whole batch. We count what each of them saves, and what it costs.
 #
-# **About 55 minutes.** Afterwards you can
+# **About 30 minutes.** Afterwards you can
 #
 # - say what a checkpoint keeps, what it computes again, and when;
 # - find the number of parts that keeps the least, with a pencil and with a ledger;
 # - say what checkpointing costs in FLOPs, and what it does not save;
-# - add up gradients over micro-batches so that they are those of the whole batch, unequal ones too;
-# - say which layers make micro-batches and a whole batch differ.
+# - add up gradients over micro-batches so that they are those of the whole batch.
+#
+# Folded, optional sections are about dropout, unequal micro-batches, and layers that look at the whole batch.
 #
 # **Builds on** [17 What grows how](17_what_grows_how.ipynb). What it opens in [the picture of lesson
 # 00](00_start_here.ipynb#Where-this-leads:-Alice): *standardise*; the bytes of each box, and its time.
@@ -45,7 +45,6 @@
 # the learning rate. Today nothing else has to change.
 
 # %% slideshow={"slide_type": "skip"}
-import matplotlib.pyplot as plt
 import numpy as np
 
 import minigrad as mg
@@ -53,7 +52,6 @@ from minigrad.course import Predict, Quiz, follow_theme, reveal, reveal_range
 from minigrad.utils.checkpoint import checkpoint, checkpoint_sequential
 from minigrad.widgets import MemoryTimeline
 
-BLUE, VERMILION, GREEN = "#0072B2", "#D55E00", "#009E73"
 mg.manual_seed(0)
 follow_theme()
 
@@ -64,7 +62,8 @@ follow_theme()
 # Everything is float32, so each result has 1024 · 32 · 4 = 131,072 bytes. In this lesson we call that *an array*.
 #
 # The derivative of tanh reads the result of tanh. The derivative of a linear layer reads its operand, which is the tanh
-# before it. How many arrays are saved for backward at one time, at most?
+# before it. So each layer leaves one array for backward. (The first layer reads x, which is there anyway.) A ledger
+# counts them:
 
 
 # %%
@@ -76,16 +75,15 @@ def chain(n):
 layers = chain(64)
 x = mg.randn(1024, 32, dtype=mg.float32)
 array = x.nbytes
-Predict("saved", "Arrays saved for backward at one time, at most:", unit="arrays")
 
 
 # %%
-def watch(run, *layers):
+def watch(step, *layers):
     """The ledger of a step, forward and backward, through these layers."""
     for layer in layers:
         layer.zero_grad()
     with mg.profiler.memory(mg.nn.Sequential(*layers), inputs=[x], exact=False) as ledger:
-        run().sum().backward()
+        step()
     return ledger
 
 
@@ -94,22 +92,20 @@ def most_saved(ledger):
     return max(moment.by_consumer["saved for backward"] for moment in ledger.timeline()) / array
 
 
-plain = watch(lambda: mg.nn.Sequential(*layers)(x), *layers)
+plain = watch(lambda: mg.nn.Sequential(*layers)(x).sum().backward(), *layers)
 print(f"{most_saved(plain):g} arrays saved; the peak is {plain.peak.total:,} bytes")
-reveal("saved", most_saved(plain))
 
 # %% [markdown]
-# 64, one for each layer. (x itself is there anyway, so it does not count as saved.) They are 94 % of the peak. All of
-# them are there at the same time, because forward ends before backward begins.
+# The 64 arrays are 94 % of the peak. All of them are there at the same time, because forward ends before backward
+# begins.
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## A checkpoint
 #
 # A **checkpoint** is a part of a network for which only the operand is kept. `checkpoint(f, x)` returns what `f(x)`
-# returns, and forgets what happened inside. When backward reaches the part, it runs `f` a second time on the kept
-# operand, and this time it keeps what the derivatives read. Backward goes through the part, and everything is freed
-# again. (The word has a second meaning: a file with the state of a training run, from which you can resume it. Here it
-# always has the first.)
+# returns, and forgets what happened inside. When backward reaches the part, `f` runs a second time on that operand, and
+# this time what the derivatives read is kept. After backward has gone through the part, everything is freed again. (The
+# word has a second meaning: a file with the state of a training run. Here it always has the first.)
 #
 # Here are sixteen layers; the first eight are one checkpoint. How many arrays are saved when *forward* is done?
 
@@ -122,8 +118,10 @@ with mg.profiler.memory(mg.nn.Sequential(front, back), inputs=[x], exact=False) 
     y = back(checkpoint(front, x))
     after_forward = ledger.timeline()[-1].by_consumer["saved for backward"] / array
     y.sum().backward()
-print(f"after forward {after_forward:g} arrays, at most {most_saved(ledger):g}")
 reveal("after forward", after_forward)
+
+# %%
+print(f"after forward {after_forward:g} arrays, at most {most_saved(ledger):g}")
 
 # %% [markdown]
 # Nine: eight in the back half, and one between the halves, which the first linear layer of the back half reads. The
@@ -143,38 +141,6 @@ MemoryTimeline(ledger)
 # saved array that is not there.
 
 # %% [markdown] slideshow={"slide_type": "slide"}
-# ## The same numbers?
-#
-# The part runs twice. Now put a dropout into it, which draws a random mask each time it runs. Two runs, two masks? With
-# different masks the gradient would belong to another function than the value. Think of what a `checkpoint` has to do
-# to be of any use. Then say: how do the gradients with and without it compare?
-
-# %%
-Predict("bits", "With dropout inside, the gradients are …", options=["the same bits", "near each other", "different"])
-
-# %%
-part = mg.nn.Sequential(*layers[:4], mg.nn.Dropout(0.5))
-
-
-def gradients(run):
-    """The gradients of the part's parameters, from a fixed seed."""
-    part.zero_grad()
-    mg.manual_seed(1)
-    run().square().sum().backward()
-    return [p.grad.numpy().copy() for p in part.parameters()]
-
-
-once, twice = gradients(lambda: part(x)), gradients(lambda: checkpoint(part, x))
-same = all(a.tobytes() == b.tobytes() for a, b in zip(once, twice))
-print("the same bits:", same)
-reveal("bits", "the same bits" if same else "different")
-
-# %% [markdown]
-# They are the same to the last bit. Before the second run, the checkpoint puts the random generator back to where it
-# was before the first run. So the second run does the same operations on the same numbers in the same order. PyTorch
-# does this too (`preserve_rng_state=True`).
-
-# %% [markdown] slideshow={"slide_type": "slide"}
 # ## How many parts?
 #
 # Cut the 64 layers into $k$ parts of equal length. Each is called a **segment**, and all but the last are checkpoints.
@@ -190,12 +156,15 @@ Predict("parts", "The fewest arrays are saved with … parts", options=[2, 4, 8,
 
 # %%
 parts = [1, 2, 4, 8, 16, 32, 64]
-saved = {}
+saved, peaks = {}, {}
 for k in parts:
-    ledger = watch(lambda k=k: checkpoint_sequential(layers, k, x), *layers)
-    saved[k] = most_saved(ledger)
-    print(f"{k:2} parts: {k - 1 + 64 / k:g} arrays on paper, {saved[k]:g} measured; peak {ledger.peak.total:9,} bytes")
+    ledger = watch(lambda k=k: checkpoint_sequential(layers, k, x).sum().backward(), *layers)
+    saved[k], peaks[k] = most_saved(ledger), ledger.peak.total
 reveal("parts", min(saved, key=saved.get))
+
+# %%
+for k in parts:
+    print(f"{k:2} parts: {k - 1 + 64 / k:g} arrays on paper, {saved[k]:g} measured; peak {peaks[k]:9,} bytes")
 
 # %% [markdown]
 # With one part everything is inside it, 64 arrays; with 64 parts everything is between them, 64 again. The best is 8
@@ -205,26 +174,60 @@ reveal("parts", min(saved, key=saved.get))
 # The peak falls less, from 8.9 to 2.5 million bytes. Weights and gradients are in it too, and no checkpoint makes those
 # smaller.
 
-# %%
-fig, ax = plt.subplots(figsize=(6, 2.6), layout="constrained")
-ax.semilogx(parts, [k - 1 for k in parts], ":^", base=2, color=GREEN, label="between the parts: k − 1")
-ax.plot(parts, [64 / k for k in parts], "--s", color=VERMILION, label="inside one part: 64 / k")
-ax.plot(parts, list(saved.values()), "-o", color=BLUE, label="measured")
-ax.set(xlabel="number of parts k", ylabel="arrays saved", xticks=parts, xticklabels=parts, ylim=0)
-ax.legend()
-plt.show()
-
-# %% [markdown]
-# *The plot: a valley, whose lowest point is where the two lines cross, at 8 parts.*
-
 # %% [markdown] slideshow={"slide_type": "notes"}
 # Six minutes. Let the room derive the minimum: slope 1 − n/k² = 0. If somebody asks "why not checkpoint every layer,
 # then it keeps nothing?", point at the right end of the plot: an operand is kept for each.
 
 # %% [markdown] folded=true slideshow={"slide_type": "skip"}
-# ### Four times as deep, and parts of parts
+# ### Further: dropout in a checkpoint
 #
-# You can follow the lesson without what is folded here: how $\sqrt{n}$ grows, and a way that grows even more slowly.
+# You can follow the lesson without what is folded here: a part that draws random numbers, and runs twice.
+
+# %% [markdown] slideshow={"slide_type": "skip"}
+# The part runs twice. Now put a dropout into it, which draws a random mask each time it runs. Two runs, two masks? With
+# different masks the gradient would belong to another function than the value. Think of what a `checkpoint` has to do
+# to be of any use. Are the gradients with and without it the same bits, near each other, or different?
+
+# %% slideshow={"slide_type": "skip"}
+part = mg.nn.Sequential(*layers[:4], mg.nn.Dropout(0.5))
+
+
+def gradients(run):
+    """The gradients of the part's parameters, from a fixed seed."""
+    part.zero_grad()
+    mg.manual_seed(1)
+    run().square().sum().backward()
+    return [p.grad.numpy().copy() for p in part.parameters()]
+
+
+once, twice = gradients(lambda: part(x)), gradients(lambda: checkpoint(part, x))
+same = all(a.tobytes() == b.tobytes() for a, b in zip(once, twice))
+print("the same bits:", same)
+
+# %% [markdown] slideshow={"slide_type": "skip"}
+# They are the same to the last bit. Before the second run, the checkpoint puts the random generator back to where it
+# was before the first run. So the second run does the same operations on the same numbers in the same order. PyTorch
+# does this too (`preserve_rng_state=True`).
+
+# %% [markdown] folded=true slideshow={"slide_type": "skip"}
+# ### Further: the number of parts in a plot, and parts of parts
+#
+# You can follow the lesson without what is folded here: the formula drawn, how $\sqrt{n}$ grows, and a way that
+# grows even more slowly.
+
+# %% slideshow={"slide_type": "skip"}
+import matplotlib.pyplot as plt
+
+fig, ax = plt.subplots(figsize=(6, 2.6), layout="constrained")
+ax.semilogx(parts, [k - 1 for k in parts], ":^", base=2, color="#009E73", label="between the parts: k − 1")
+ax.plot(parts, [64 / k for k in parts], "--s", color="#D55E00", label="inside one part: 64 / k")
+ax.plot(parts, list(saved.values()), "-o", color="#0072B2", label="measured")
+ax.set(xlabel="number of parts k", ylabel="arrays saved", xticks=parts, xticklabels=parts, ylim=0)
+ax.legend()
+plt.show()
+
+# %% [markdown] slideshow={"slide_type": "skip"}
+# *The plot: a valley, whose lowest point is where the two lines cross, at 8 parts.*
 
 # %% [markdown] slideshow={"slide_type": "skip"}
 # A network of four times the depth keeps four times as much for backward. With $\sqrt{n}$ parts, how many times as many
@@ -245,8 +248,8 @@ def halve(layers):
 
 for n, k in ((16, 4), (64, 8), (256, 16)):
     deep = chain(n)
-    by_parts = most_saved(watch(lambda deep=deep, k=k: checkpoint_sequential(deep, k, x), *deep))
-    by_halves = most_saved(watch(lambda deep=deep: halve(deep)(x), *deep))
+    by_parts = most_saved(watch(lambda deep=deep, k=k: checkpoint_sequential(deep, k, x).sum().backward(), *deep))
+    by_halves = most_saved(watch(lambda deep=deep: halve(deep)(x).sum().backward(), *deep))
     print(f"{n:3} layers: {by_parts:g} arrays in {k:2} parts, {by_halves:g} halved and halved, instead of {n}")
 
 # %% [markdown] slideshow={"slide_type": "skip"}
@@ -257,9 +260,9 @@ for n, k in ((16, 4), (64, 8), (256, 16)):
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## What it costs
 #
-# With checkpoints a network trains on a machine that was too small for it. So people say that checkpointing "saves
-# compute". Let us count all the FLOPs of a step, forward and backward. A step without checkpoints costs about three
-# forward passes (lesson 17). Does a step with 8 parts have fewer FLOPs, just as many, a third more, or twice as many?
+# People say that checkpointing "saves compute". Let us count all the FLOPs of a step, forward and backward. A step
+# without checkpoints costs about three forward passes (lesson 17). Does a step with 8 parts have fewer FLOPs, just as
+# many, a third more, or twice as many?
 
 # %%
 Predict("flops", "The FLOPs of a step with 8 parts are …", options=["fewer", "equal", "a third more", "twice"])
@@ -274,25 +277,21 @@ def count_flops(run):
 
 
 forward = count_flops(lambda: checkpoint_sequential(layers, 1, x))
-step = count_flops(lambda: checkpoint_sequential(layers, 1, x).sum().backward())
-print(f"forward {forward:,} FLOPs, a step {step / forward:.2f} times as many")
-times = {}
-for k in (2, 8, 64):
-    again = count_flops(lambda k=k: checkpoint_sequential(layers, k, x).sum().backward())
-    times[k] = again / step
-    print(f"{k:2} parts: a step {times[k]:.2f} times as many as without, {(again - step) / forward:.2f} forwards more")
-reveal_range("flops", times[8], 0.99, 1.01, 1.6)
+steps = {k: count_flops(lambda k=k: checkpoint_sequential(layers, k, x).sum().backward()) for k in (1, 2, 8, 64)}
+step = steps[1]
+reveal_range("flops", steps[8] / step, 0.99, 1.01, 1.6)
+
+# %%
+for k, flops in steps.items():
+    print(f"{k:2} parts: {flops / step:.2f} times the FLOPs of 1 part, {(flops - step) / forward:.2f} forwards more")
 
 # %% [markdown]
 # A step costs about three forward passes, and now nearly four: almost a third more. With 8 parts, 7 of them run again,
 # which adds 7/8 of a forward pass, as counted. With more parts it comes closer to a whole one, and never exceeds it.
 #
-# So checkpoints save *memory*, and you pay for it in compute. They can still save *time*, if your machine could
-# otherwise take only a small batch, and would be idle half the time. Then the machine is used better, but the work is
-# no less (lesson 18). If your batch fits, leave checkpoints out.
-#
-# There is a way in between, *selective* checkpointing: it keeps the results of matrix products, because they cost the
-# most to compute, and runs only the rest again.
+# So checkpoints save *memory*, and you pay for it in compute. If your batch fits, leave them out. There is a way in
+# between, *selective* checkpointing: it keeps the results of matrix products, because they cost the most to compute,
+# and runs only the rest again.
 
 # %% [markdown] slideshow={"slide_type": "notes"}
 # Five minutes. The belief comes from papers whose tables have "with checkpointing: larger batch, more samples per
@@ -304,9 +303,10 @@ reveal_range("flops", times[8], 0.99, 1.01, 1.6)
 # ## The other way: in parts
 #
 # Gradients add up in `.grad` until somebody clears them (lesson 06). So you may cut the batch. Each **micro-batch**
-# goes forward and backward on its own, and the optimiser takes one step at the end. This is called gradient
-# accumulation. Nothing is computed twice, and only the arrays of one micro-batch are saved for backward at a time.
-#
+# goes forward and backward on its own, and the optimiser takes one step at the end: gradient accumulation. Nothing is
+# computed twice, and only the arrays of one micro-batch are saved for backward at a time.
+
+# %% [markdown] slideshow={"slide_type": "subslide"}
 # Below, a small network guesses the next letter of *Alice*. A batch of 256 letters goes through in 4 parts of 64.
 # `cross_entropy` returns the mean loss over the letters that it gets. What adds up in `.grad` is how many times the
 # gradient of the whole batch?
@@ -320,14 +320,14 @@ Predict("undivided", "Added up over 4 micro-batches, as a multiple of the whole 
 
 
 # %%
-def accumulate(net, sizes, weight):
-    """The gradients that add up over micro-batches of these sizes, each loss times weight(letters in it)."""
+def accumulate(net, sizes, factor):
+    """The gradients that add up over micro-batches of these sizes, each loss times factor(size)."""
     net.zero_grad()
     start = 0
     for size in sizes:
         stop = start + size
         loss = mg.cross_entropy(net(alice[start:stop]), alice[start + 1 : stop + 1])
-        (loss * weight(size)).backward()
+        (loss * factor(size)).backward()
         start = stop
     return np.concatenate([p.grad.numpy().ravel() for p in net.parameters()])
 
@@ -336,116 +336,19 @@ whole = accumulate(net, [256], lambda size: 1)
 undivided = accumulate(net, [64] * 4, lambda size: 1)
 divided = accumulate(net, [64] * 4, lambda size: 1 / 4)
 ratio = undivided @ whole / (whole @ whole)
-print(f"undivided: {ratio:.4f} times the whole batch's; divided by 4: equal is {np.allclose(divided, whole)}")
 reveal("undivided", round(ratio, 4))
+
+# %%
+print(f"undivided: {ratio:.4f} times the whole batch's; divided by 4: equal is {np.allclose(divided, whole)}")
 
 # %% [markdown]
 # Four times. A mean over 256 is a quarter of the sum of four means over 64. If you forget `loss / 4`, your learning
-# rate is four times as large, and no message says so. (If the loss is a *sum*, there is nothing to divide. Adam hides
-# the mistake, because it divides by the size of the gradient itself. With SGD, or where gradients are clipped, it
-# shows.)
+# rate is four times as large, and no message says so. (If the loss is a *sum*, there is nothing to divide. If
+# the micro-batches are unequal, each mean loss is multiplied by its share of the rows.)
 
 # %% [markdown] slideshow={"slide_type": "notes"}
 # Five minutes. "Up to rounding": the rows are added in another order, and floats are not associative, so the last
 # digits may differ. A checkpoint changes no bit, an accumulation does.
-
-# %% [markdown] slideshow={"slide_type": "subslide"}
-# What do micro-batches save, and what do they cost? Take the chain of 64 layers again. In 4 parts, is its peak a
-# quarter of the whole batch's peak?
-
-# %%
-Predict("quarter", "The peak with 4 micro-batches, of the whole batch's:", options=["less", "a quarter", "more"])
-
-
-# %%
-def run_in_parts(k, call):
-    """Forward and backward for each of k micro-batches."""
-    for part in x.split(len(x) // k):
-        call(part).sum().backward()
-
-
-def peak(run):
-    """The most bytes that are alive in a call."""
-    for layer in layers:
-        layer.zero_grad()
-    with mg.profiler.memory(mg.nn.Sequential(*layers), inputs=[x], exact=False) as ledger:
-        run()
-    return ledger.peak.total
-
-
-whole_chain = mg.nn.Sequential(*layers)
-
-most = {}
-for k in (1, 2, 4, 8):
-    most[k] = peak(lambda k=k: run_in_parts(k, whole_chain))
-    work = count_flops(lambda k=k: run_in_parts(k, whole_chain)) / step
-    print(f"{k} micro-batches: {most[k]:9,} bytes, {most[k] / most[1]:.0%} of the whole; {work:.2f} times the FLOPs")
-reveal_range("quarter", most[4] / most[1], 0.24, 0.26)
-
-# %% [markdown]
-# It is more than a quarter. What is saved for backward is divided by 4, and the weights and their gradients are not.
-# The FLOPs stay the same. These counts do not show the price: there are more operations, and smaller ones, which may
-# leave most of a GPU idle (lesson 18).
-
-# %% [markdown] slideshow={"slide_type": "slide"}
-# ## When the last one is smaller
-#
-# Now there are 100 letters, in micro-batches of 32: three of them have 32 letters, and the last has 4. We divide each
-# loss by 4, the number of micro-batches. Do they add up to the gradient of the mean over the 100?
-
-# %%
-Predict("unequal", "Each loss divided by 4: the whole batch's gradient?", options=["yes", "no"])
-
-# %%
-sizes = [32, 32, 32, 4]
-whole = accumulate(net, [100], lambda size: 1)
-by_count = accumulate(net, sizes, lambda size: 1 / 4)
-by_size = accumulate(net, sizes, lambda size: size / 100)
-error = np.linalg.norm(by_count - whole) / np.linalg.norm(whole)
-print(f"divided by the number of parts: off by {error:.0%}, in length")
-print(f"each by its share of the rows: equal is {np.allclose(by_size, whole)}")
-reveal("unequal", "yes" if np.allclose(by_count, whole) else "no")
-
-# %% [markdown]
-# No. Each of the last four letters weighs 1/16, and each of the others 1/128, an eighth of that. The right factor is
-# the share of the batch, `size / 100`. In a language model it is the share of the *tokens* that count, and hardly two
-# micro-batches have equally many, because shorter sentences are padded to one length. Widely used training loops
-# divided by the number of micro-batches until 2024, when somebody compared the losses.
-
-# %% [markdown] slideshow={"slide_type": "slide"}
-# ## Where a row looks at its neighbours
-#
-# All of this is right because the loss is a sum or a mean over rows, and each row goes through the network by itself.
-# Layer normalisation subtracts the mean of the numbers in *one row*, and batch normalisation the mean of each number
-# over *the batch*. For which of these two networks do 4 micro-batches of 64, divided by 4, give the gradient of the
-# 256?
-
-# %%
-norms = {"LayerNorm": mg.nn.LayerNorm(32), "BatchNorm": mg.nn.BatchNorm1d(32)}
-Predict("norms", "Equal for …", options=["both", "LayerNorm alone", "BatchNorm alone", "neither"])
-
-# %%
-equal = []
-for name, norm in norms.items():
-    normed = mg.nn.Sequential(mg.nn.Embedding(65, 32), norm, mg.nn.Tanh(), mg.nn.Linear(32, 65))
-    whole = accumulate(normed, [256], lambda size: 1)
-    divided = accumulate(normed, [64] * 4, lambda size: 1 / 4)
-    equal += [name] if np.allclose(divided, whole) else []
-    print(f"{name}: off by {np.linalg.norm(divided - whole) / np.linalg.norm(whole):.0%}")
-print(int(norms["BatchNorm"].num_batches_tracked), "batches seen: 1 whole, and 4 in parts")
-reveal("norms", {0: "neither", 2: "both"}.get(len(equal), f"{equal[0]} alone" if equal else ""))
-
-# %% [markdown]
-# With layer normalisation the gradients are equal. With batch normalisation they are not, and no factor mends that:
-# mean and variance are those of 64 rows, which makes it another function. Its running statistics also move four times
-# in one step. So with small micro-batches people use another normalisation, or freeze this one with `.eval()`.
-#
-# A checkpoint changes nothing here: it sees the whole batch, twice. (minigrad's second run leaves the running
-# statistics alone; PyTorch's moves them again.)
-
-# %% [markdown] slideshow={"slide_type": "notes"}
-# Four minutes. What else looks at neighbours? Contrastive losses, where the other rows are the wrong answers: with
-# micro-batches there are fewer of them. Dropout does not look at them, but draws other masks: equal on average only.
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## Can a batch fit in half the memory?
@@ -453,33 +356,61 @@ reveal("norms", {0: "neither", 2: "both"}.get(len(equal), f"{equal[0]} alone" if
 # Here are both ways, and the two together, on the chain of 64 layers. All 1024 rows go through each time, and the
 # gradients are those of all of them.
 
+
 # %%
+def step_in_parts(micro, segments):
+    """Forward and backward of all rows, in so many micro-batches, each through so many segments."""
+    for part in x.split(len(x) // micro):
+        checkpoint_sequential(layers, segments, part).sum().backward()
+
+
 ways = {"the whole batch": (1, 1), "2 micro-batches": (2, 1), "8 segments": (1, 8), "both": (2, 8)}
-for name, (micro, segments) in ways.items():
-
-    def run(micro=micro, segments=segments):
-        run_in_parts(micro, lambda part: checkpoint_sequential(layers, segments, part))
-
-    print(f"{name:16} {peak(run) / plain.peak.total:4.0%} of the bytes, {count_flops(run) / step:.2f} of the FLOPs")
+for name, way in ways.items():
+    peak = watch(lambda way=way: step_in_parts(*way), *layers).peak.total
+    flops = count_flops(lambda way=way: step_in_parts(*way))
+    print(f"{name:16} {peak / plain.peak.total:4.0%} of the bytes, {flops / step:.2f} of the FLOPs")
 
 # %% [markdown]
 # Two micro-batches alone do not get down to half, because the weights stay. Segments alone get far below half, for
-# almost a third more work. Both together need the least, but more than the product of the two: while the second
-# micro-batch runs, the gradients of the first wait in `.grad`.
+# almost a third more work. Both together need the least.
 #
-# So your 1024 rows fit. Try micro-batches first, if no layer looks at the batch, and the parts are large enough to keep
-# the machine busy. Use checkpoints if even a single row is too large, such as a long text.
+# So your 1024 rows fit. Try micro-batches first, if no layer looks at the whole batch, as batch normalisation does, and
+# the parts are large enough to keep the machine busy. Use checkpoints if even a single row is too large, such as a long
+# text.
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## A part that changes its mind
 #
-# **Where it breaks.** A part that is run twice must do the same thing both times. This one counts its calls, and leaves
-# its layer out every second time, to regularise. What does backward do?
+# **Where it breaks.** A part that is run twice must do the same thing both times. But it may read a list, a clock or a
+# file, which has changed in the meantime. Here it reads a list. Then the gradient is wrong, and no message says so:
 
 # %%
-Predict("changes", "Backward …", options=["raises an error", "gives a gradient"])
+factor = [2.0]
+w = mg.tensor([1.0], requires_grad=True)
+y = checkpoint(lambda w: (w * factor[0]).exp(), w)
+factor[0] = 3.0
+y.backward()
+print(f"y = {y.item():.2f}; its slope is {2 * y.item():.2f}, and backward says {w.grad.item():.2f}")
 
-# %%
+# %% [markdown]
+# The value is that of $e^{2w}$, and the slope that of $e^{3w}$. Let nothing but its arguments decide what a part
+# computes.
+
+# %% [markdown] slideshow={"slide_type": "notes"}
+# Four minutes. Ask what else changes between forward and backward: a counter, a random number drawn outside of the
+# framework, a file that somebody writes.
+
+
+# %% [markdown] folded=true slideshow={"slide_type": "skip"}
+# ### Further: a part that does something else the second time
+#
+# You can follow the lesson without what is folded here: an error that frameworks raise.
+
+# %% [markdown] slideshow={"slide_type": "skip"}
+# This part counts its calls, and leaves its layer out every second time, to regularise. Does backward raise an error,
+# or give a gradient?
+
+# %% slideshow={"slide_type": "skip"}
 calls = []
 
 
@@ -492,33 +423,86 @@ def skip_every_second(h):
 y = checkpoint(skip_every_second, x)
 try:
     y.sum().backward()
-    outcome = "gives a gradient"
+    print("It gives a gradient.")
 except mg.errors.NoGradientError as error:
     print("It", str(error).partition("> ")[2])
-    outcome = "raises an error"
-reveal("changes", outcome)
 
-# %% [markdown]
+# %% [markdown] slideshow={"slide_type": "skip"}
 # It raises an error: the second run kept other arrays than the first. Frameworks compare how many there are, and their
 # shapes.
 
-# %% [markdown]
-# ### What nobody notices
+# %% [markdown] folded=true slideshow={"slide_type": "skip"}
+# ### Further: when the last micro-batch is smaller
 #
-# But a second run may keep other numbers in the same shapes, because the part reads a list, a clock or a file. Then the
-# gradient is wrong, and no message says so:
+# You can follow the lesson without what is folded here: 100 letters in four parts, of which the last has 4.
 
-# %%
-factor = [2.0]
-w = mg.tensor([1.0], requires_grad=True)
-y = checkpoint(lambda w: (w * factor[0]).exp(), w)
-factor[0] = 3.0
-y.backward()
-print(f"y = {y.item():.2f}; its slope is {2 * y.item():.2f}, and backward says {w.grad.item():.2f}")
+# %% [markdown] slideshow={"slide_type": "skip"}
+# Now there are 100 letters, in micro-batches of 32: three of them have 32 letters, and the last has 4. We divide each
+# loss by 4, the number of micro-batches. Do they add up to the gradient of the mean over the 100?
 
-# %% [markdown]
-# The value is that of $e^{2w}$, and the slope that of $e^{3w}$. Let nothing but its arguments decide what a part
-# computes. Then the second run is the same as the first.
+# %% slideshow={"slide_type": "skip"}
+sizes = [32, 32, 32, 4]
+whole = accumulate(net, [100], lambda size: 1)
+by_count = accumulate(net, sizes, lambda size: 1 / 4)
+by_size = accumulate(net, sizes, lambda size: size / 100)
+error = np.linalg.norm(by_count - whole) / np.linalg.norm(whole)
+print(f"divided by the number of parts: off by {error:.0%}, in length")
+print(f"each by its share of the rows: equal is {np.allclose(by_size, whole)}")
+
+# %% [markdown] slideshow={"slide_type": "skip"}
+# No. Each of the last four letters weighs 1/16, and each of the others 1/128, an eighth of that. The right factor is
+# the share of the batch, `size / 100`. In a language model it is the share of the *tokens* that count, and hardly two
+# micro-batches have equally many, because shorter sentences are padded to one length. Widely used training loops
+# divided by the number of micro-batches until 2024, when somebody compared the losses.
+
+# %% [markdown] folded=true slideshow={"slide_type": "skip"}
+# ### Further: where a row looks at its neighbours
+#
+# You can follow the lesson without what is folded here: micro-batches with LayerNorm and with BatchNorm.
+
+# %% [markdown] slideshow={"slide_type": "skip"}
+# All of this is right because the loss is a sum or a mean over rows, and each row goes through the network by itself.
+# Layer normalisation subtracts the mean of the numbers in *one row*, and batch normalisation the mean of each number
+# over *the batch*. For which of these two networks do 4 micro-batches of 64, divided by 4, give the gradient of the
+# 256?
+
+# %% slideshow={"slide_type": "skip"}
+norms = {"LayerNorm": mg.nn.LayerNorm(32), "BatchNorm": mg.nn.BatchNorm1d(32)}
+for name, norm in norms.items():
+    normed = mg.nn.Sequential(mg.nn.Embedding(65, 32), norm, mg.nn.Tanh(), mg.nn.Linear(32, 65))
+    whole = accumulate(normed, [256], lambda size: 1)
+    divided = accumulate(normed, [64] * 4, lambda size: 1 / 4)
+    print(f"{name}: off by {np.linalg.norm(divided - whole) / np.linalg.norm(whole):.0%}")
+print(int(norms["BatchNorm"].num_batches_tracked), "batches seen: 1 whole, and 4 in parts")
+
+# %% [markdown] slideshow={"slide_type": "skip"}
+# With layer normalisation the gradients are equal. With batch normalisation they are not, and no factor mends that:
+# mean and variance are those of 64 rows, which makes it another function. Its running statistics also move four times
+# in one step. So with small micro-batches people use another normalisation, or freeze this one with `.eval()`.
+#
+# A checkpoint changes nothing here: it sees the whole batch, twice. (minigrad's second run leaves the running
+# statistics alone; PyTorch's moves them again.)
+
+# %% [markdown] folded=true slideshow={"slide_type": "skip"}
+# ### Further: what micro-batches save
+#
+# You can follow the lesson without what is folded here: the peak with 1, 2, 4 and 8 micro-batches.
+
+# %% [markdown] slideshow={"slide_type": "skip"}
+# What do micro-batches save, and what do they cost? Take the chain of 64 layers again. In 4 parts, is its peak a
+# quarter of the whole batch's peak? Less, or more?
+
+# %% slideshow={"slide_type": "skip"}
+most = {}
+for k in (1, 2, 4, 8):
+    most[k] = watch(lambda k=k: step_in_parts(k, 1), *layers).peak.total
+    work = count_flops(lambda k=k: step_in_parts(k, 1)) / step
+    print(f"{k} micro-batches: {most[k]:9,} bytes, {most[k] / most[1]:.0%} of the whole; {work:.2f} times the FLOPs")
+
+# %% [markdown] slideshow={"slide_type": "skip"}
+# It is more than a quarter. What is saved for backward is divided by 4, and the weights and their gradients are not.
+# The FLOPs stay the same. These counts do not show the price: there are more operations, and smaller ones, which may
+# leave most of a GPU idle (lesson 18).
 
 # %% [markdown] slideshow={"slide_type": "skip"}
 # ## What do you remember?
@@ -529,6 +513,9 @@ Quiz("21_twice_to_keep_less")
 # %% [markdown] folded=true slideshow={"slide_type": "skip"}
 # ## The same elsewhere
 #
+# What other frameworks call the things of this lesson, and one of its claims, run in PyTorch.
+
+# %% [markdown] slideshow={"slide_type": "skip"}
 # | minigrad | PyTorch | TensorFlow | JAX |
 # |---|---|---|---|
 # | `checkpoint(f, x)` | `checkpoint(f, x, use_reentrant=False)` | `tf.recompute_grad(f)(x)` | `jax.checkpoint(f)(x)` |
@@ -579,7 +566,7 @@ def checkpoint_in_pytorch(torch):
 #   both times.
 # - $k$ parts keep $k − 1 + n/k$ arrays; with $\sqrt{n}$ parts that is about $2\sqrt{n}$ instead of $n$.
 # - It costs up to one forward pass more, a third of a step. You save memory, and pay in compute.
-# - Micro-batches save memory, and cost no FLOPs. Losses that are means are weighted by their share of the rows.
+# - Micro-batches save memory, and cost no FLOPs. A loss that is a mean is weighted by its share of the rows.
 # - Where rows look at each other, as in batch normalisation, micro-batches compute another function.
 #
 # **Sources.** T. Chen and others, *Training deep nets with sublinear memory cost*, arXiv:1604.06174 (2016), section 4:
@@ -588,8 +575,8 @@ def checkpoint_in_pytorch(torch):
 # recomputing. V. Korthikanti and others, *Reducing activation recomputation in large transformer models*,
 # arXiv:2205.05198 (2022), section 5: what to compute again, and what not.
 #
-# **Exercise.** [21 Half the memory](../exercises/21_twice_to_keep_less.ipynb): place segments, add up micro-batches,
-# weigh an unequal one, and train under a limit.
+# **Exercise.** [21 Half the memory](../exercises/21_twice_to_keep_less.ipynb): place segments on paper, and add up
+# micro-batches.
 #
 # **Next:** [22 Many workers, one gradient](22_many_workers_one_gradient.ipynb). Before that, change something here: cut
 # the 64 layers into 7 parts and into 9. What does the formula say, and what does the ledger?

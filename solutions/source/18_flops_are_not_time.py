@@ -2,7 +2,7 @@
 # jupyter:
 #   minigrad:
 #     title: Find the bottleneck
-#     minutes: 40
+#     minutes: 20
 #     lesson: 18_flops_are_not_time
 #     concepts: [E7, F1, G2]
 # ---
@@ -10,8 +10,8 @@
 # %% [markdown]
 # # 18 Find the bottleneck
 #
-# You work out bounds with a pencil, write a roofline, add up the time of a program of many launches, read a profile,
-# and make a slow loop quick. About 40 minutes, 10 points, in five parts.
+# You work out limits with a pencil, write a roofline, and make a slow loop quick. About 20 minutes, in three parts;
+# two more are optional. 10 points in all.
 #
 # Write where it says *Your code here*, or in place of the dots. Run that cell, then the `check` cell below it. `check`
 # says what came out, what is wrong with it, and where to look next. Check as often as you like. After some different
@@ -26,15 +26,18 @@ from minigrad.course import check, solution
 # %% [markdown]
 # ## 1. With a pencil
 #
-# **2 points, 7 minutes.** A machine does 60 · 10⁹ FLOPs in a second, and moves 20 · 10⁹ bytes. `edge`: from how many
-# FLOPs a byte on is arithmetic the bound? Then three operations on float32; give the least number of **milliseconds**
-# that each takes on this machine.
+# **2 points, 6 minutes.** A machine does at most 60 · 10⁹ FLOPs in a second, and moves at most 20 · 10⁹ bytes in a
+# second. All numbers are float32.
 #
-# - `relu`: 60 million numbers, one FLOP for each, read and written.
-# - `product`: two matrices of 1500 × 1500; $2n^3$ FLOPs, and each of the three matrices is moved once.
-# - `copy`: 250 million numbers, read and written.
+# - `edge`: from how many FLOPs a byte on is arithmetic the limit?
+#
+# Then three operations. Give the least number of **milliseconds** that each takes on this machine:
+#
+# - `relu`: 60 million numbers. Each is read and written, and costs one FLOP.
+# - `product`: two matrices of 1500 × 1500. It has $2n^3$ FLOPs, and moves each of the three matrices once.
+# - `copy`: 250 million numbers. Each is read and written.
 
-# %% answer="bounds" points=2 minutes=7
+# %% answer="bounds" points=2 minutes=6
 ### BEGIN SOLUTION
 edge = 60 / 20
 relu = 1000 * max(60e6 / 60e9, 2 * 4 * 60e6 / 20e9)
@@ -48,12 +51,12 @@ check("bounds")
 # %% probes="bounds"
 # Hint: `edge`: FLOPs in a second divided by bytes in a second.
 round(float(edge), 3)
-# Hint: `relu`: compare the time of its FLOPs with that of its bytes, read and written, four for each number. The larger
-# counts. In milliseconds.
+# Hint: `relu`: the time of its FLOPs, or that of its bytes, which are four for each number that is read or written: the
+# larger counts. In milliseconds.
 round(float(relu), 3)
-# Hint: `product`: compare the time of its FLOPs with that of its bytes. The larger counts. In milliseconds.
+# Hint: `product`: the time of its 2 · 1500³ FLOPs, or that of its bytes: the larger counts. In milliseconds.
 round(float(product), 3)
-# Hint: `copy`: there is nothing to compute; each number is read and written, four bytes each time. In milliseconds.
+# Hint: `copy`: there is nothing to compute. Each number is read and written, four bytes each time. In milliseconds.
 round(float(copy), 3)
 
 # %% [markdown] hints="bounds"
@@ -98,12 +101,16 @@ edge, relu, product, copy = 1 / 3, 24, 112.5, 100
 # %% [markdown]
 # ## 2. A roofline
 #
-# **2 points, 7 minutes.** Write `bound(flops, nbytes, peak, bandwidth)`, which gives a pair: the least number of
-# seconds, and what bounds it, `"arithmetic"` or `"memory"`; where both take equally long, `"arithmetic"`. `peak` is in
-# FLOPs per second, `bandwidth` in bytes per second.
+# **2 points, 5 minutes.** Write `bound(flops, nbytes, peak, bandwidth)`. `peak` is in FLOPs a second, and `bandwidth`
+# in bytes a second. Return a pair:
+#
+# 1. the least number of seconds that an operation with these FLOPs and bytes takes;
+# 2. what limits it, `"arithmetic"` or `"memory"`. If both take equally long, say `"arithmetic"`.
+#
+# For example, `bound(100, 10, 10, 10)` is `(10.0, "arithmetic")`.
 
 
-# %% answer="roofline" points=2 minutes=7
+# %% answer="roofline" points=2 minutes=5
 def bound(flops, nbytes, peak, bandwidth):
     ### BEGIN SOLUTION
     computing, moving = flops / peak, nbytes / bandwidth
@@ -180,186 +187,10 @@ def bound(flops, nbytes, peak, bandwidth):
 
 
 # %% [markdown]
-# ## 3. Many launches
+# ## 3. A loop of your own
 #
-# **2 points, 8 minutes.** A GPU runs operations one after the other. Each is a tuple (FLOPs, bytes read, bytes
-# written), and takes `launch` seconds for its launch, and then as long as `bound` says. Write `run_time(ops, peak,
-# bandwidth, launch)`, and `fused_time(ops, peak, bandwidth, launch)`: the same as *one* kernel, which has all of the
-# FLOPs, reads what the first reads, and writes what the last writes.
-
-
-# %% answer="launches" points=2 minutes=8
-def run_time(ops, peak, bandwidth, launch):
-    ### BEGIN SOLUTION
-    return sum(launch + max(flops / peak, (read + written) / bandwidth) for flops, read, written in ops)
-    ### END SOLUTION
-
-
-def fused_time(ops, peak, bandwidth, launch):
-    ### BEGIN SOLUTION
-    flops, moved = sum(each[0] for each in ops), ops[0][1] + ops[-1][2]
-    return launch + max(flops / peak, moved / bandwidth)
-    ### END SOLUTION
-
-
-# %%
-check("launches")
-
-# %% probes="launches"
-CHAIN = [(10, 40, 40)] * 5
-MIXED = [(1000, 8, 4), (1, 4, 4), (2, 4, 1)]
-
-# Hint: `run_time`: each operation takes its launch, and the larger of computing and moving.
-round(run_time(CHAIN, 10, 10, 2), 6)
-# Hint: `fused_time`: one launch, all the FLOPs, what the first reads and what the last writes.
-round(fused_time(CHAIN, 10, 10, 2), 6)
-# Hint: `run_time` where the first is bound by arithmetic and the others by memory: take the larger for each one.
-round(run_time(MIXED, 10, 1, 0.5), 6)
-# Hint: `fused_time`: the FLOPs of all operations are added.
-round(fused_time(MIXED, 10, 1, 0.5), 6)
-# Hint: A single operation takes as long fused as it does alone.
-round(run_time(CHAIN[:1], 10, 10, 2) - fused_time(CHAIN[:1], 10, 10, 2), 6)
-# Hint: `run_time` of two operations, with a long launch.
-round(run_time([(3, 1, 6), (1, 6, 2)], 1, 1, 10), 6)
-# Hint: `fused_time` of two operations: what passes between them never reaches memory.
-round(fused_time([(3, 1, 6), (1, 6, 2)], 1, 1, 10), 6)
-
-# %% [markdown] hints="launches"
-# 1. `run_time` is a sum over the operations: for each its launch, and the larger of computing and moving.
-# 2. Fused, there is one launch; what is written by one operation and read by the next never reaches memory.
-# 3. `launch + max(sum of all FLOPs / peak, (ops[0][1] + ops[-1][2]) / bandwidth)`.
-
-# %% [markdown] shows="launches"
-# Fusion takes launches and traffic away, and not one FLOP: where a chain is bound by one of the first two it helps, and
-# elsewhere it does not.
-
-
-# %% wrong="launches"
-# Shows: One launch was counted for all operations, and each has its own.
-# Hint: The launch belongs inside the sum.
-def run_time(ops, peak, bandwidth, launch):
-    return launch + sum(max(flops / peak, (read + written) / bandwidth) for flops, read, written in ops)
-
-
-def fused_time(ops, peak, bandwidth, launch):
-    flops, moved = sum(each[0] for each in ops), ops[0][1] + ops[-1][2]
-    return launch + max(flops / peak, moved / bandwidth)
-
-
-# %% wrong="launches"
-# Shows: The fused kernel was said to move everything that the operations moved.
-# Hint: What is in between stays in the processor.
-def run_time(ops, peak, bandwidth, launch):
-    return sum(launch + max(flops / peak, (read + written) / bandwidth) for flops, read, written in ops)
-
-
-def fused_time(ops, peak, bandwidth, launch):
-    flops, moved = sum(each[0] for each in ops), sum(each[1] + each[2] for each in ops)
-    return launch + max(flops / peak, moved / bandwidth)
-
-
-# %% wrong="launches"
-# Shows: The fused kernel was not given the FLOPs of all the operations.
-# Hint: Fusion takes no arithmetic away: add up the FLOPs.
-def run_time(ops, peak, bandwidth, launch):
-    return sum(launch + max(flops / peak, (read + written) / bandwidth) for flops, read, written in ops)
-
-
-def fused_time(ops, peak, bandwidth, launch):
-    return launch + max(ops[0][0] / peak, (ops[0][1] + ops[-1][2]) / bandwidth)
-
-
-# %% wrong="launches"
-# Shows: The larger was taken over the whole program, and not for each operation.
-# Hint: Each operation waits for the one before: its own bound is what counts.
-def run_time(ops, peak, bandwidth, launch):
-    flops, moved = sum(each[0] for each in ops), sum(each[1] + each[2] for each in ops)
-    return launch * len(ops) + max(flops / peak, moved / bandwidth)
-
-
-def fused_time(ops, peak, bandwidth, launch):
-    flops, moved = sum(each[0] for each in ops), ops[0][1] + ops[-1][2]
-    return launch + max(flops / peak, moved / bandwidth)
-
-
-# %% [markdown]
-# ## 4. Read a profile
-#
-# **2 points, 7 minutes.** A step of training takes 100 ms, and a profiler says of it:
-#
-# ```
-# name          self CPU    # of calls
-# convolution    30 ms          20
-# index          40 ms           1
-# add            20 ms        4000
-# matmul         10 ms           2
-# ```
-#
-# `at_most`: how many times as fast does the step become at most, to two decimals or more, if the *convolutions* are
-# made so fast that they take no time? `first`: the name of what you look at first. `per_call`: the microseconds of one
-# addition. `fewer_calls`: the milliseconds of the whole step if the additions are fused, 40 into one, and a call takes
-# as long as before.
-
-# %% answer="profile" points=2 minutes=7
-### BEGIN SOLUTION
-at_most = 100 / 70
-first = "index"
-per_call = 20_000 / 4000
-fewer_calls = 80 + 20 / 40
-### END SOLUTION
-
-# %%
-check("profile")
-
-# %% probes="profile"
-# Hint: `at_most`: the step takes 100 ms now. How long does it take without the convolutions?
-round(float(at_most), 2)
-# Hint: `first`: what takes most of the time, whatever its name promises?
-str(first).strip().lower()
-# Hint: `per_call`: 20 ms are 20,000 microseconds, for 4000 calls.
-round(float(per_call), 3)
-# Hint: `fewer_calls`: the whole step: the other 80 ms, and a fortieth of the additions.
-round(float(fewer_calls), 3)
-
-# %% [markdown] hints="profile"
-# 1. What is left if 30 of 100 ms are gone? And the other 70 do not change.
-# 2. Look first at what takes most of the time, whatever its name promises. 20 ms are 20,000 microseconds.
-# 3. 4,000 calls become 100, of 5 microseconds each: half a millisecond instead of 20.
-
-# %% [markdown] shows="profile"
-# What a part can bring is bounded by its share of the whole, so one begins at the top of the profile.
-
-# %% wrong="profile"
-# Shows: The step was said to become as fast as if nothing else were in it.
-# Hint: 70 ms are left, whatever happens to the convolutions.
-at_most, first, per_call, fewer_calls = 100 / 30, "index", 5, 80.5
-
-# %% wrong="profile" misconception="M16"
-# Shows: The convolution was looked at first, for it has the most arithmetic.
-# Hint: Which line has the most milliseconds?
-at_most, first, per_call, fewer_calls = 100 / 70, "convolution", 5, 80.5
-
-# %% wrong="profile"
-# Shows: The additions were looked at first, since there are so many; all of them take half as long as the one index.
-# Hint: Milliseconds count, not calls.
-at_most, first, per_call, fewer_calls = 100 / 70, "add", 5, 80.5
-
-# %% wrong="profile"
-# Shows: The additions were left out of the step altogether.
-# Hint: 100 calls are left, of 5 microseconds each.
-at_most, first, per_call, fewer_calls = 100 / 70, "index", 5, 80
-
-# %% wrong="profile"
-# Shows: Only the time of the additions was given, and the whole step is asked for.
-# Hint: The other three lines take 80 ms.
-at_most, first, per_call, fewer_calls = 100 / 70, "index", 5, 0.5
-
-# %% [markdown]
-# ## 5. A loop of your own
-#
-# **2 points, 11 minutes.** This gives, for each row of x, the distance to the nearest row of c. It runs several
-# operations for each pair of rows. Write `nearest(x, c)` so that it gives the same numbers, to 10 digits, with
-# **12** operations or fewer, whatever the lengths are. `operations(nearest)` counts those that a traced run has.
+# **2 points, 8 minutes.** This function returns, for each row of x, the distance to the nearest row of c. It runs
+# several operations for each pair of rows:
 #
 # ```python
 # def nearest(x, c):
@@ -369,6 +200,9 @@ at_most, first, per_call, fewer_calls = 100 / 70, "index", 5, 0.5
 #         rows.append(mg.stack(distances).min().sqrt())
 #     return mg.stack(rows)
 # ```
+#
+# Write `nearest(x, c)` with at most **12** operations, whatever the lengths of x and c are. It has to return the same
+# numbers, to 10 digits. `operations(nearest)` counts your operations.
 
 
 # %% name="operations"
@@ -379,7 +213,7 @@ def operations(f, rows=6, others=5):
     return sum(bool(node.inputs) for node in mg.function(f, autograph=False).graph_for(x, c).nodes)
 
 
-# %% answer="no_loop" points=2 minutes=11
+# %% answer="no_loop" points=2 minutes=8
 def nearest(x, c):
     ### BEGIN SOLUTION
     apart = x.unsqueeze(1) - c.unsqueeze(0)
@@ -489,13 +323,199 @@ def nearest(x, c):
     return (apart * apart).sum(2).sqrt().mean(1)
 
 
+# %% [markdown] folded=true
+# ## More
+#
+# The parts below are optional when you work alone: the exercise is done without them. They count when your course grades
+# them.
+
+# %% [markdown]
+# ### 4. Many launches
+#
+# **2 points, 8 minutes.** A GPU runs operations one after the other. Each operation is a tuple (FLOPs, bytes read,
+# bytes written). It takes `launch` seconds to launch. Then it takes as long as `bound` of part 2 says. Write two
+# functions:
+#
+# - `run_time(ops, peak, bandwidth, launch)` returns the seconds that all operations take.
+# - `fused_time(ops, peak, bandwidth, launch)` returns the seconds of *one* kernel that does the same. It is launched
+#   once, and has the FLOPs of all operations. It reads what the first one reads, and writes what the last one writes.
+#
+# For example, `run_time([(10, 40, 40)], 10, 10, 2)` is 10.0: 2 seconds to launch, and 8 to move 80 bytes.
+
+
+# %% answer="launches" points=2 minutes=8
+def run_time(ops, peak, bandwidth, launch):
+    ### BEGIN SOLUTION
+    return sum(launch + max(flops / peak, (read + written) / bandwidth) for flops, read, written in ops)
+    ### END SOLUTION
+
+
+def fused_time(ops, peak, bandwidth, launch):
+    ### BEGIN SOLUTION
+    flops, moved = sum(each[0] for each in ops), ops[0][1] + ops[-1][2]
+    return launch + max(flops / peak, moved / bandwidth)
+    ### END SOLUTION
+
+
+# %%
+check("launches")
+
+# %% probes="launches"
+CHAIN = [(10, 40, 40)] * 5
+MIXED = [(1000, 8, 4), (1, 4, 4), (2, 4, 1)]
+
+# Hint: `run_time`: each operation takes its launch, and the larger of computing and moving.
+round(run_time(CHAIN, 10, 10, 2), 6)
+# Hint: `fused_time`: one launch, all the FLOPs, what the first reads and what the last writes.
+round(fused_time(CHAIN, 10, 10, 2), 6)
+# Hint: `run_time` where the first is bound by arithmetic and the others by memory: take the larger for each one.
+round(run_time(MIXED, 10, 1, 0.5), 6)
+# Hint: `fused_time`: the FLOPs of all operations are added.
+round(fused_time(MIXED, 10, 1, 0.5), 6)
+# Hint: A single operation takes as long fused as it does alone.
+round(run_time(CHAIN[:1], 10, 10, 2) - fused_time(CHAIN[:1], 10, 10, 2), 6)
+# Hint: `run_time` of two operations, with a long launch.
+round(run_time([(3, 1, 6), (1, 6, 2)], 1, 1, 10), 6)
+# Hint: `fused_time` of two operations: what passes between them never reaches memory.
+round(fused_time([(3, 1, 6), (1, 6, 2)], 1, 1, 10), 6)
+
+# %% [markdown] hints="launches"
+# 1. `run_time` is a sum over the operations: for each its launch, and the larger of computing and moving.
+# 2. Fused, there is one launch; what is written by one operation and read by the next never reaches memory.
+# 3. `launch + max(sum of all FLOPs / peak, (ops[0][1] + ops[-1][2]) / bandwidth)`.
+
+# %% [markdown] shows="launches"
+# Fusion saves launches and bytes, but not a single FLOP: it helps a chain that is limited by one of the first two.
+
+
+# %% wrong="launches"
+# Shows: One launch was counted for all operations, and each has its own.
+# Hint: The launch belongs inside the sum.
+def run_time(ops, peak, bandwidth, launch):
+    return launch + sum(max(flops / peak, (read + written) / bandwidth) for flops, read, written in ops)
+
+
+def fused_time(ops, peak, bandwidth, launch):
+    flops, moved = sum(each[0] for each in ops), ops[0][1] + ops[-1][2]
+    return launch + max(flops / peak, moved / bandwidth)
+
+
+# %% wrong="launches"
+# Shows: The fused kernel was said to move everything that the operations moved.
+# Hint: What is in between stays in the processor.
+def run_time(ops, peak, bandwidth, launch):
+    return sum(launch + max(flops / peak, (read + written) / bandwidth) for flops, read, written in ops)
+
+
+def fused_time(ops, peak, bandwidth, launch):
+    flops, moved = sum(each[0] for each in ops), sum(each[1] + each[2] for each in ops)
+    return launch + max(flops / peak, moved / bandwidth)
+
+
+# %% wrong="launches"
+# Shows: The fused kernel was not given the FLOPs of all the operations.
+# Hint: Fusion takes no arithmetic away: add up the FLOPs.
+def run_time(ops, peak, bandwidth, launch):
+    return sum(launch + max(flops / peak, (read + written) / bandwidth) for flops, read, written in ops)
+
+
+def fused_time(ops, peak, bandwidth, launch):
+    return launch + max(ops[0][0] / peak, (ops[0][1] + ops[-1][2]) / bandwidth)
+
+
+# %% wrong="launches"
+# Shows: The larger was taken over the whole program, and not for each operation.
+# Hint: Each operation waits for the one before: its own bound is what counts.
+def run_time(ops, peak, bandwidth, launch):
+    flops, moved = sum(each[0] for each in ops), sum(each[1] + each[2] for each in ops)
+    return launch * len(ops) + max(flops / peak, moved / bandwidth)
+
+
+def fused_time(ops, peak, bandwidth, launch):
+    flops, moved = sum(each[0] for each in ops), ops[0][1] + ops[-1][2]
+    return launch + max(flops / peak, moved / bandwidth)
+
+
+# %% [markdown]
+# ### 5. Read a profile
+#
+# **2 points, 7 minutes.** A step of training takes 100 ms. A profiler says of it:
+#
+# ```
+# name          self CPU    # of calls
+# convolution    30 ms          20
+# index          40 ms           1
+# add            20 ms        4000
+# matmul         10 ms           2
+# ```
+#
+# - `at_most`: suppose the *convolutions* took no time at all. How many times as fast would the step be? Give two
+#   decimals, or a fraction.
+# - `first`: the name of the operation that you look at first.
+# - `per_call`: the microseconds of one addition.
+# - `fewer_calls`: the additions are fused, 40 into one, and a call takes as long as before. Give the milliseconds of
+#   the whole step.
+
+# %% answer="profile" points=2 minutes=7
+### BEGIN SOLUTION
+at_most = 100 / 70
+first = "index"
+per_call = 20_000 / 4000
+fewer_calls = 80 + 20 / 40
+### END SOLUTION
+
+# %%
+check("profile")
+
+# %% probes="profile"
+# Hint: `at_most`: the step takes 100 ms now. How long does it take without the convolutions?
+round(float(at_most), 2)
+# Hint: `first`: what takes most of the time, whatever its name promises?
+str(first).strip().lower()
+# Hint: `per_call`: 20 ms are 20,000 microseconds, for 4000 calls.
+round(float(per_call), 3)
+# Hint: `fewer_calls`: the whole step: the other 80 ms, and a fortieth of the additions.
+round(float(fewer_calls), 3)
+
+# %% [markdown] hints="profile"
+# 1. What is left if 30 of 100 ms are gone? And the other 70 do not change.
+# 2. Look first at what takes most of the time, whatever its name promises. 20 ms are 20,000 microseconds.
+# 3. 4,000 calls become 100, of 5 microseconds each: half a millisecond instead of 20.
+
+# %% [markdown] shows="profile"
+# No repair can save more than the share of what it repairs, so begin at the top of the profile.
+
+# %% wrong="profile"
+# Shows: The step was said to become as fast as if nothing else were in it.
+# Hint: 70 ms are left, whatever happens to the convolutions.
+at_most, first, per_call, fewer_calls = 100 / 30, "index", 5, 80.5
+
+# %% wrong="profile" misconception="M16"
+# Shows: The convolution was looked at first, for it has the most arithmetic.
+# Hint: Which line has the most milliseconds?
+at_most, first, per_call, fewer_calls = 100 / 70, "convolution", 5, 80.5
+
+# %% wrong="profile"
+# Shows: The additions were looked at first, since there are so many; all of them take half as long as the one index.
+# Hint: Milliseconds count, not calls.
+at_most, first, per_call, fewer_calls = 100 / 70, "add", 5, 80.5
+
+# %% wrong="profile"
+# Shows: The additions were left out of the step altogether.
+# Hint: 100 calls are left, of 5 microseconds each.
+at_most, first, per_call, fewer_calls = 100 / 70, "index", 5, 80
+
+# %% wrong="profile"
+# Shows: Only the time of the additions was given, and the whole step is asked for.
+# Hint: The other three lines take 80 ms.
+at_most, first, per_call, fewer_calls = 100 / 70, "index", 5, 0.5
+
 # %% [markdown]
 # ## What you have now
 #
-# Two divisions that say what bounds an operation, a count of launches, a bound on what a repair can bring, and a loop
-# that has become a handful of operations.
+# Two divisions say what limits an operation. A loop over rows has become a handful of operations.
 #
-# Your answer to part 5 makes an array of rows × others × width. How many bytes is that for 10,000 rows of each, and 100
-# columns? Which other way of writing it would not need it?
+# Your `nearest` makes an array of rows × others × width. How many bytes is that for 10,000 rows of each, and 100
+# columns? Which other way of writing it would not need that array?
 #
 # **Next**: [19 Smaller](../lessons/19_smaller.ipynb).

@@ -2,7 +2,7 @@
 # jupyter:
 #   minigrad:
 #     title: Smaller, by hand
-#     minutes: 40
+#     minutes: 20
 #     lesson: 19_smaller
 #     concepts: [E8]
 # ---
@@ -10,8 +10,8 @@
 # %% [markdown]
 # # 19 Smaller, by hand
 #
-# You choose a scale with a pencil, write quantisation and pruning yourself, read a table, and build a network that is
-# small from the beginning. About 40 minutes, 10 points, in five parts.
+# You write quantisation and pruning yourself, and read a table of what they bring. About 20 minutes, in three parts;
+# two more are optional. 10 points in all.
 #
 # Write where it says *Your code here*, or in place of the dots. Run that cell, then the `check` cell below it. `check`
 # says what came out, what is wrong with it, and where to look next. Check as often as you like. After some different
@@ -22,91 +22,20 @@ import minigrad as mg
 from minigrad.course import check, solution
 
 # %% [markdown]
-# ## 1. With a pencil
+# ## 1. Quantise
 #
-# **2 points, 6 minutes.** The 1000 weights of a layer lie between −6.35 and 5.0. They are written with 8 bits, as the
-# integers −127 to 127 times one scale, which is kept as a float32. `scale`: the scale. `integer`: what 1.0 is written
-# as. `farthest`: how far off a weight is at most. `nbytes`: the bytes of the integers and the scale together.
-
-# %% answer="eight_bits" points=2 minutes=6
-### BEGIN SOLUTION
-scale = 6.35 / 127
-integer = round(1.0 / scale)
-farthest = scale / 2
-nbytes = 1000 + 4
-### END SOLUTION
-
-# %%
-check("eight_bits")
-
-# %% probes="eight_bits"
-# Hint: `scale`: the weight farthest from 0 becomes the integer 127 or −127.
-round(float(scale), 6)
-# Hint: `integer`: how many scales are 1.0?
-int(integer)
-# Hint: `farthest`: rounding goes to the nearer of two steps.
-round(float(farthest), 6)
-# Hint: `nbytes`: one byte for each weight, and four for the scale.
-int(nbytes)
-
-# %% [markdown] hints="eight_bits"
-# 1. The scale has to reach the weight that is farthest from 0, on whichever side that is.
-# 2. 6.35 / 127 = 0.05. How many such steps are 1.0?
-# 3. It is rounded to the nearer of two steps; a byte for each weight, and four for the scale.
-
-# %% [markdown] shows="eight_bits"
-# One number, the largest, decides how finely all of the others are written.
-
-# %% wrong="eight_bits"
-# Shows: The scale reaches the largest weight above 0, and those below −5 do not fit.
-# Hint: Take the largest of all without their signs.
-scale, integer, farthest, nbytes = 5 / 127, 25, 5 / 254, 1004
-
-# %% wrong="eight_bits"
-# Shows: A whole step was given as the error, and one rounds to the nearer side.
-# Hint: What is the farthest that a number can be from its neighbour on the grid?
-scale, integer, farthest, nbytes = 0.05, 20, 0.05, 1004
-
-# %% wrong="eight_bits"
-# Shows: The scale is not among the bytes.
-# Hint: Without it nobody knows what the integers mean.
-scale, integer, farthest, nbytes = 0.05, 20, 0.025, 1000
-
-# %% wrong="eight_bits"
-# Shows: The range from the least to the largest was divided by 255: then 0 is no multiple of the scale.
-# Hint: The integers go from −127 to 127, and 0 is written as 0.
-scale, integer, farthest, nbytes = 11.35 / 255, 22, 11.35 / 510, 1004
-
-# %% wrong="eight_bits"
-# Shows: Bits were taken for bytes.
-# Hint: Eight bits are one byte.
-scale, integer, farthest, nbytes = 0.05, 20, 0.025, 8004
-
-# %% wrong="eight_bits"
-# Shows: The weights were counted as float32, four bytes each, and they are written as integers of 8 bits.
-# Hint: Only the scale is a float32.
-scale, integer, farthest, nbytes = 0.05, 20, 0.025, 4000
-
-# %% wrong="eight_bits"
-# Shows: The largest weight was divided by 128, and the largest integer is 127.
-# Hint: The weight of −6.35 is written as −127.
-scale, integer, farthest, nbytes = 6.35 / 128, 20, 6.35 / 256, 1004
-
-# %% wrong="eight_bits"
-# Shows: The scale is upside down: it says how many integers there are to 1, and is to say what one integer stands for.
-# Hint: An integer times the scale is a weight: −127 times what is −6.35?
-scale, integer, farthest, nbytes = 20, 20, 0.025, 1004
-
-# %% [markdown]
-# ## 2. Quantise
+# **2 points, 7 minutes.** Write `quantise(weights, bits)`. `weights` is a list of numbers. Return a pair: a list of
+# integers, and the scale.
 #
-# **2 points, 8 minutes.** Write `quantise(weights, bits)`, in which `weights` is a list of numbers. It gives a pair:
-# the list of integers, and the scale. The integers go from $-(2^{b-1} - 1)$ to $2^{b-1} - 1$, the scale is the smallest
-# with which all weights fit, and each is rounded to the nearest integer (Python's `round`). If all weights are 0, the
-# scale is 1.0.
+# - With $b$ bits the integers may go from $-(2^{b-1} - 1)$ to $2^{b-1} - 1$.
+# - Choose the scale so that the weight farthest from 0 becomes the last of these integers, on its side of 0.
+# - Divide each weight by the scale, and round it to the nearest integer with Python's `round`.
+# - If all weights are 0, the scale is 1.0.
+#
+# For example, `quantise([2.0, -6.0], 3)` is `([1, -3], 2.0)`.
 
 
-# %% answer="quantise" points=2 minutes=8
+# %% answer="quantise" points=2 minutes=7
 def quantise(weights, bits):
     ### BEGIN SOLUTION
     largest = max(abs(w) for w in weights)
@@ -122,7 +51,7 @@ check("quantise")
 # %% probes="quantise"
 def written(weights, bits):
     pair = quantise(list(weights), bits)
-    if not hasattr(pair, "__len__") or len(pair) != 2 or not hasattr(pair[0], "__len__"):
+    if not hasattr(pair, "__len__") or len(pair) != 2 or not hasattr(pair[0], "__iter__"):
         return "no pair of a list and a scale"
     return [int(k) for k in pair[0]], round(float(pair[1]), 9)
 
@@ -153,7 +82,7 @@ written([5.0, -5.0, 2.6], 2)
 
 
 # %% wrong="quantise"
-# Shows: The sign was forgotten: the scale is that of the largest weight above 0.
+# Shows: The scale is that of the largest weight above 0, so −3 does not fit.
 # Hint: −3 has to fit, too: abs.
 def quantise(weights, bits):
     largest = max(weights)
@@ -223,14 +152,16 @@ def quantise(weights, bits):
 
 
 # %% [markdown]
-# ## 3. Prune
+# ## 2. Prune
 #
-# **2 points, 8 minutes.** Write `pruned(weights, amount)`: a new list in which the `int(amount * len(weights))` weights
-# that are nearest to 0 are 0; of those that are equally near, the ones that come first go. The list that was given
-# stays as it was.
+# **2 points, 6 minutes.** Write `pruned(weights, amount)`. Return a new list, in which the `int(amount *
+# len(weights))` weights nearest to 0 are replaced by 0. All others stay where they are. If several weights are equally
+# near, replace the ones that come first. Do not change the given list.
+#
+# For example, `pruned([3.0, -1.0, 2.0, -4.0], 0.5)` is `[3.0, 0.0, 0.0, -4.0]`.
 
 
-# %% answer="prune_by_hand" points=2 minutes=8
+# %% answer="prune_by_hand" points=2 minutes=6
 def pruned(weights, amount):
     ### BEGIN SOLUTION
     order = sorted(range(len(weights)), key=lambda i: abs(weights[i]))
@@ -371,10 +302,10 @@ def pruned(weights, amount):
 
 
 # %% [markdown]
-# ## 4. Read the table
+# ## 3. Read the table
 #
-# **2 points, 7 minutes.** Four versions of a network, measured on a processor with a quick product of 8-bit integers
-# and nothing for zeros. Some entries are missing. Times are multiples of A's.
+# **2 points, 7 minutes.** Four versions of a network were measured on a processor that multiplies 8-bit integers
+# quickly and does not skip zeros. Times are multiples of A's. Some entries are missing:
 #
 # | | right | million bytes | MACs, 10⁹ | time |
 # |---|---|---|---|---|
@@ -383,10 +314,11 @@ def pruned(weights, amount):
 # | C: 80 % zeros, float32, not compressed | 91.8 % | ? | ? | ? |
 # | D: half of the channels of every layer, float32 | 89.5 % | ? | ? | 0.30 |
 #
-# `b_bytes`, `c_bytes`, `d_bytes`: the million bytes of each, to the nearest whole number; the biases and scales are too
-# few to show. `c_time`: the time of C, to one place. `d_macs`: the 10⁹ MACs of D; every convolution reads and makes
-# half as many channels. `choice`: the letter of what you take if it has to fit into 12 million bytes and be right in 91
-# of 100.
+# - `b_bytes`, `c_bytes`, `d_bytes`: the million bytes of B, C and D, to the nearest whole number. Ignore biases and
+#   scales.
+# - `c_time`: the time of C, to one decimal.
+# - `d_macs`: the MACs of D, in 10⁹. Every convolution of D reads half as many channels, and makes half as many.
+# - `choice`: the letter of the version that fits into 12 million bytes and is right in at least 91 of 100 cases.
 
 # %% answer="table_read" points=2 minutes=7
 ### BEGIN SOLUTION
@@ -461,13 +393,104 @@ b_bytes, c_bytes, d_bytes, c_time, d_macs, choice = 10, 40, 10, 1.0, 0.25, "D"
 # Hint: Time is not FLOPs, lesson 18. Count the channels at both ends.
 b_bytes, c_bytes, d_bytes, c_time, d_macs, choice = 10, 40, 10, 1.0, 0.3, "B"
 
-# %% [markdown]
-# ## 5. Small from the beginning
+# %% [markdown] folded=true
+# ## More
 #
-# **2 points, 11 minutes.** Write `build()`, a network that takes digits of 64 numbers, (B, 64), to (B, 10). It is right
-# if it has **2,500** parameters or fewer, at least one hidden layer with something that is not linear between it and
-# the next layer, no weights that are set to zero, and if after the 400 steps of `account` it reads at least 88 of 100
-# digits that it has never seen. `account(build)` says where you are.
+# The parts below are optional when you work alone: the exercise is done without them. They count when your course grades
+# them.
+
+# %% [markdown]
+# ### 4. With a pencil
+#
+# **2 points, 6 minutes.** The 1000 weights of a layer lie between −6.35 and 5.0. They are written with 8 bits, as
+# integers from −127 to 127 times one scale. The scale is stored as a float32.
+#
+# - `scale`: the scale.
+# - `integer`: the integer for the weight 1.0.
+# - `farthest`: by how much a weight is off at most.
+# - `nbytes`: the bytes of the integers and the scale together.
+
+# %% answer="eight_bits" points=2 minutes=6
+### BEGIN SOLUTION
+scale = 6.35 / 127
+integer = round(1.0 / scale)
+farthest = scale / 2
+nbytes = 1000 + 4
+### END SOLUTION
+
+# %%
+check("eight_bits")
+
+# %% probes="eight_bits"
+# Hint: `scale`: the weight farthest from 0 becomes the integer 127 or −127.
+round(float(scale), 6)
+# Hint: `integer`: how many scales are 1.0?
+int(integer)
+# Hint: `farthest`: rounding goes to the nearer of two steps.
+round(float(farthest), 6)
+# Hint: `nbytes`: one byte for each weight, and four for the scale.
+int(nbytes)
+
+# %% [markdown] hints="eight_bits"
+# 1. The scale has to reach the weight that is farthest from 0, on whichever side that is.
+# 2. 6.35 / 127 = 0.05. How many such steps are 1.0?
+# 3. It is rounded to the nearer of two steps; a byte for each weight, and four for the scale.
+
+# %% [markdown] shows="eight_bits"
+# One number, the largest, decides how finely all of the others are written.
+
+# %% wrong="eight_bits"
+# Shows: The scale reaches the largest weight above 0, and those below −5 do not fit.
+# Hint: Take the largest of all without their signs.
+scale, integer, farthest, nbytes = 5 / 127, 25, 5 / 254, 1004
+
+# %% wrong="eight_bits"
+# Shows: A whole step was given as the error, and one rounds to the nearer side.
+# Hint: What is the farthest that a number can be from its neighbour on the grid?
+scale, integer, farthest, nbytes = 0.05, 20, 0.05, 1004
+
+# %% wrong="eight_bits"
+# Shows: The scale is not among the bytes.
+# Hint: Without it nobody knows what the integers mean.
+scale, integer, farthest, nbytes = 0.05, 20, 0.025, 1000
+
+# %% wrong="eight_bits"
+# Shows: The range from the least to the largest was divided by 255: then 0 is no multiple of the scale.
+# Hint: The integers go from −127 to 127, and 0 is written as 0.
+scale, integer, farthest, nbytes = 11.35 / 255, 22, 11.35 / 510, 1004
+
+# %% wrong="eight_bits"
+# Shows: Bits were taken for bytes.
+# Hint: Eight bits are one byte.
+scale, integer, farthest, nbytes = 0.05, 20, 0.025, 8004
+
+# %% wrong="eight_bits"
+# Shows: The weights were counted as float32, four bytes each, and they are written as integers of 8 bits.
+# Hint: Only the scale is a float32.
+scale, integer, farthest, nbytes = 0.05, 20, 0.025, 4000
+
+# %% wrong="eight_bits"
+# Shows: The largest weight was divided by 128, and the largest integer is 127.
+# Hint: The weight of −6.35 is written as −127.
+scale, integer, farthest, nbytes = 6.35 / 128, 20, 6.35 / 256, 1004
+
+# %% wrong="eight_bits"
+# Shows: The scale is upside down: it says how many integers there are to 1, and is to say what one integer stands for.
+# Hint: An integer times the scale is a weight: −127 times what is −6.35?
+scale, integer, farthest, nbytes = 20, 20, 0.025, 1004
+
+# %% [markdown]
+# ### 5. Small from the beginning
+#
+# **2 points, 11 minutes.** Write `build()`. It returns a new network that takes digits of 64 numbers each, (B, 64), to
+# (B, 10).
+#
+# - It has at most **2,500** parameters.
+# - It has at least one hidden layer, and something that is not linear after it.
+# - No weights are set to zero.
+# - After the 400 steps of `account` it reads at least 88 of 100 digits that it has never seen.
+#
+# `account(build)` returns the number of parameters and how many of the 100 digits are right.
 
 
 # %% name="account"
@@ -604,7 +627,7 @@ training_while_building()
 # 3. `Linear(64, 32)`, `ReLU()`, `Linear(32, 10)`.
 
 # %% [markdown] shows="small_network"
-# A seventh of the lesson's network reads the digits as well: before one prunes a large network, one tries a small one.
+# A seventh of the lesson's network reads the digits as well: try a small network before you prune a large one.
 
 
 # %% wrong="small_network"
@@ -656,9 +679,9 @@ def build():
 # %% [markdown]
 # ## What you have now
 #
-# A scale and a rounding, a sort by size, three columns that do not say the same, and a network that was small from the
-# beginning.
+# A scale and a rounding, a sort by size, and a table in which bytes, MACs and time disagree.
 #
-# How small can it be? Take neurons away until `account` says 87, and then look at which digits it confuses.
+# Which of the 64 numbers of a digit does a small network need at all? Set some of them to 0, and look how often it is
+# still right.
 #
 # **Next**: [20 Sixteen bits](../lessons/20_sixteen_bits.ipynb).

@@ -2,7 +2,7 @@
 # jupyter:
 #   minigrad:
 #     title: Lost and found
-#     minutes: 40
+#     minutes: 20
 #     lesson: 20_sixteen_bits
 #     concepts: [E9, E11]
 # ---
@@ -10,8 +10,8 @@
 # %% [markdown]
 # # 20 Lost and found
 #
-# You compute the ends of a format from its bits, say what is lost in it, get a weight that stands still to move, and
-# write a scaler by hand and a training step of your own. About 40 minutes, 10 points, in five parts.
+# You say what float16 loses, get a weight that stands still to move, and write a scaler by hand. About 20 minutes, in
+# three parts; two more are optional. 10 points in all.
 #
 # Write where it says *Your code here*, or in place of the dots. Run that cell, then the `check` cell below it. `check`
 # says what came out, what is wrong with it, and where to look next. Check as often as you like. After some different
@@ -24,146 +24,18 @@ import minigrad as mg
 from minigrad.course import check, solution
 
 # %% [markdown]
-# ## 1. The ends of a format
+# ## 1. What is lost
 #
-# **2 points, 8 minutes.** A format has e bits of exponent and m of mantissa. With $b = 2^{e-1} - 1$, its numbers with
-# all their digits are $1.f · 2^k$ for $k$ from $1 - b$ to $b$, where $f$ has m binary digits. Below them come the
-# subnormals, $0.f · 2^{1-b}$.
-#
-# Write `ends(e, m)`: a tuple of the largest number, the smallest with all its digits, the smallest above 0, and the
-# distance from 1 to the next number.
-
-
-# %% answer="ends" points=2 minutes=8
-def ends(e, m):
-    ### BEGIN SOLUTION
-    b = 2 ** (e - 1) - 1
-    gap = 2.0**-m
-    return (2 - gap) * 2.0**b, 2.0 ** (1 - b), 2.0 ** (1 - b) * gap, gap
-    ### END SOLUTION
-
-
-# %%
-check("ends")
-
-
-# %% probes="ends"
-def each(e, m):
-    return [f"{float(number):.6g}" for number in ends(e, m)]
-
-
-# Hint: The four numbers of float16, in this order: the largest, the smallest with all its digits, the smallest above 0,
-# and the distance from 1 to the next. b is 15.
-each(5, 10)
-# Hint: bfloat16 has another e and m: use them, and no constants of float16.
-each(8, 7)
-# Hint: float32.
-each(8, 23)
-# Hint: A format of 8 bits: b is 7.
-each(4, 3)
-
-# %% [markdown] hints="ends"
-# 1. For float16, e = 5 and m = 10: b is 15, so k goes from −14 to 15.
-# 2. The largest f is all ones: $1.11…1 = 2 - 2^{-m}$. The smallest above 0 has a single one in f, at its end.
-# 3. Largest $(2 - 2^{-m}) · 2^b$, smallest $2^{1-b}$, subnormal $2^{1-b} · 2^{-m}$, distance $2^{-m}$.
-
-# %% [markdown] shows="ends"
-# Range is the exponent's business and digits the mantissa's; eight bits of exponent reach as far with 7 bits behind
-# them as with 23.
-
-
-# %% wrong="ends"
-# Shows: The largest was taken for a power of two, and its mantissa is all ones.
-# Hint: 1.11…1 in binary is 2 − 2^−m.
-def ends(e, m):
-    b = 2 ** (e - 1) - 1
-    return 2.0**b, 2.0 ** (1 - b), 2.0 ** (1 - b - m), 2.0**-m
-
-
-# %% wrong="ends"
-# Shows: The smallest above 0 was taken for the smallest with all its digits: subnormals are below it.
-# Hint: 0.00…01 · 2^(1 − b): where is its only 1?
-def ends(e, m):
-    b = 2 ** (e - 1) - 1
-    return (2 - 2.0**-m) * 2.0**b, 2.0 ** (1 - b), 2.0 ** (1 - b), 2.0**-m
-
-
-# %% wrong="ends"
-# Shows: The exponent begins at −b, one too low.
-# Hint: That value of the exponent's bits means 0 and the subnormals: k begins at 1 − b.
-def ends(e, m):
-    b = 2 ** (e - 1) - 1
-    return (2 - 2.0**-m) * 2.0**b, 2.0**-b, 2.0 ** (-b - m), 2.0**-m
-
-
-# %% wrong="ends"
-# Shows: The exponent goes to b + 1, one too high.
-# Hint: That value of the exponent's bits means infinity: k ends at b.
-def ends(e, m):
-    b = 2 ** (e - 1) - 1
-    return (2 - 2.0**-m) * 2.0 ** (b + 1), 2.0 ** (1 - b), 2.0 ** (1 - b - m), 2.0**-m
-
-
-# %% wrong="ends"
-# Shows: The leading digit was counted among the m that are stored.
-# Hint: f alone has m digits, and the 1 before it is not stored.
-def ends(e, m):
-    b = 2 ** (e - 1) - 1
-    return (2 - 2.0 ** (1 - m)) * 2.0**b, 2.0 ** (1 - b), 2.0 ** (2 - b - m), 2.0 ** (1 - m)
-
-
-# %% wrong="ends"
-# Shows: The largest was taken for the next power of two, which is infinite already.
-# Hint: 1.11…1 in binary is 2 − 2^−m, a little less than 2.
-def ends(e, m):
-    b = 2 ** (e - 1) - 1
-    return 2.0 ** (b + 1), 2.0 ** (1 - b), 2.0 ** (1 - b - m), 2.0**-m
-
-
-# %% wrong="ends"
-# Shows: The next number after 1 was given, and the distance to it is asked for.
-# Hint: What is to be added to 1?
-def ends(e, m):
-    b = 2 ** (e - 1) - 1
-    return (2 - 2.0**-m) * 2.0**b, 2.0 ** (1 - b), 2.0 ** (1 - b - m), 1 + 2.0**-m
-
-
-# %% wrong="ends"
-# Shows: The two small ones are the other way round.
-# Hint: First the smallest with all its digits, then the smallest of all.
-def ends(e, m):
-    b = 2 ** (e - 1) - 1
-    return (2 - 2.0**-m) * 2.0**b, 2.0 ** (1 - b - m), 2.0 ** (1 - b), 2.0**-m
-
-
-# %% wrong="ends"
-# Shows: It is float16 whatever e and m are.
-# Hint: bfloat16 is ends(8, 7).
-def ends(e, m):
-    f = np.finfo(np.float16)
-    return f.max, f.smallest_normal, f.smallest_subnormal, f.eps
-
-
-# %% wrong="ends"
-# Shows: f was given one digit more than it has, or the distance is half of what it is.
-# Hint: The last of the m digits stands for 2^−m.
-def ends(e, m):
-    b = 2 ** (e - 1) - 1
-    return (2 - 2.0 ** -(m + 1)) * 2.0**b, 2.0 ** (1 - b), 2.0 ** (1 - b - m - 1), 2.0 ** -(m + 1)
-
-
-# %% [markdown]
-# ## 2. What is lost
-#
-# **2 points, 6 minutes.** With a pencil. Say of each of these eight numbers what rounding to float16 makes of it:
-# `"zero"`, `"infinite"`, `"exact"` if it is stored as it is, or `"rounded"`, if only digits are lost.
+# **2 points, 6 minutes.** With a pencil. What becomes of each of these eight numbers in float16?
 #
 # ```text
 # a  1e-9       b  0.5       c  1/3       d  70000.0
 # e  2049.0     f  2.0**-24  g  1e-6      h  -1e6
 # ```
 #
-# `becomes`: a list of the eight words, from a to h. And `bfloat16`: how many of the eight become 0 or infinite there.
+# - `becomes`: a list of eight words, from a to h. The words are `"zero"`, `"infinite"`, `"exact"` (it is stored as it
+#   is), and `"rounded"` (only digits are lost).
+# - `bfloat16`: how many of the eight become 0 or infinite in bfloat16.
 
 # %% answer="lost" points=2 minutes=6
 ### BEGIN SOLUTION
@@ -268,9 +140,9 @@ becomes = (
 bfloat16 = 3
 
 # %% [markdown]
-# ## 3. A weight that stands still
+# ## 2. A weight that stands still
 #
-# **2 points, 8 minutes.** This moves weights in float16, and many steps are rounded away.
+# **2 points, 6 minutes.** This function moves weights in float16, and many of its steps are rounded away:
 #
 # ```python
 # def follow(w, gradients, lr):
@@ -279,12 +151,12 @@ bfloat16 = 3
 #     return w
 # ```
 #
-# `w` and each of the `gradients` are arrays of float16, of one shape. Write `follow(w, gradients, lr)` with master
-# weights, so that it gives an array of **float16** that is as near to the result of exact steps as float16 can be. `w`
-# itself is left as it was.
+# `w` and each of the `gradients` are arrays of float16, all of one shape. Write `follow(w, gradients, lr)` with master
+# weights. It returns an array of **float16**, which is as near to the result of exact steps as float16 can be. Do not
+# change `w` itself.
 
 
-# %% answer="follow" points=2 minutes=8
+# %% answer="follow" points=2 minutes=6
 def follow(w, gradients, lr):
     ### BEGIN SOLUTION
     master = w.astype(np.float32)
@@ -420,14 +292,20 @@ def follow(w, gradients, lr):
 
 
 # %% [markdown]
-# ## 4. A scaler by hand
+# ## 3. A scaler by hand
 #
-# **2 points, 8 minutes.** `largest` is a list: for each step, the size of the largest gradient, without a scale. A step
-# overflows if that times the scale is more than 65,504: then it is skipped, and the scale is halved. After `interval`
-# steps taken in a row the scale is doubled, and the count begins again; after a skipped step it begins again, too.
+# **2 points, 8 minutes.** Write `scaler(largest, scale, interval)`. The list `largest` has a number for each step: how
+# large the largest gradient of that step is without a scale.
 #
-# Write `scaler(largest, scale, interval)`, which gives a list with a pair for each step: the scale that it was computed
-# with, and whether it was taken.
+# - If this number times the scale is more than 65,504, the step overflows. Then it is skipped, and the scale is
+#   halved.
+# - Otherwise the step is taken. After `interval` taken steps in a row the scale is doubled, and the count begins
+#   again.
+# - After a skipped step the count begins again, too.
+#
+# Return a list with a pair for each step: the scale that the step was computed with, and whether it was taken.
+#
+# For example, `scaler([1.0, 1.0], 131072.0, 2)` is `[(131072.0, False), (65536.0, False)]`.
 
 
 # %% answer="scaler" points=2 minutes=8
@@ -648,20 +526,157 @@ def scaler(largest, scale, interval):
     return told
 
 
+# %% [markdown] folded=true
+# ## More
+#
+# The parts below are optional when you work alone: the exercise is done without them. They count when your course grades
+# them.
+
 # %% [markdown]
-# ## 5. A recipe of your own
+# ### 4. The ends of a format
 #
-# **2 points, 10 minutes.** Write `train(net, optimizer, batches)`, which trains in mixed precision: one step for each
-# pair `(x, label)` of the `batches`, of `mg.cross_entropy(net(x), label)`. The network is the lesson's, in float32,
-# with eight layers. It is right if
+# **2 points, 8 minutes.** A format has e bits of exponent and m bits of mantissa. Let $b = 2^{e-1} - 1$.
 #
-# - the last layer's result is float16, and the weights are float32 when all is done;
-# - in no step of the optimiser are more than a quarter of the first layer's gradients 0;
-# - the gradients with which it steps are 0.1 long at most, all of them together: clip them to 0.1;
-# - each step is with the gradient of its own batch, and near what float32 would give, clipped to 0.1 as well;
-# - of 12 batches **at most 1** is skipped. A scale is yours to choose.
+# - Its normal numbers, which have all their digits, are $1.f · 2^k$. Here $f$ has m binary digits, and $k$ goes from
+#   $1 - b$ to $b$.
+# - Below them come its subnormal numbers, $0.f · 2^{1-b}$.
 #
-# `account(train)` says where you are.
+# Write `ends(e, m)`. Return a tuple of four numbers: the largest number, the smallest normal number, the smallest
+# subnormal number above 0, and the distance from 1 to the next number.
+
+
+# %% answer="ends" points=2 minutes=8
+def ends(e, m):
+    ### BEGIN SOLUTION
+    b = 2 ** (e - 1) - 1
+    gap = 2.0**-m
+    return (2 - gap) * 2.0**b, 2.0 ** (1 - b), 2.0 ** (1 - b) * gap, gap
+    ### END SOLUTION
+
+
+# %%
+check("ends")
+
+
+# %% probes="ends"
+def each(e, m):
+    return [f"{float(number):.6g}" for number in ends(e, m)]
+
+
+# Hint: The four numbers of float16, in this order: the largest, the smallest with all its digits, the smallest above 0,
+# and the distance from 1 to the next. b is 15.
+each(5, 10)
+# Hint: bfloat16 has another e and m: use them, and no constants of float16.
+each(8, 7)
+# Hint: float32.
+each(8, 23)
+# Hint: A format of 8 bits: b is 7.
+each(4, 3)
+
+# %% [markdown] hints="ends"
+# 1. For float16, e = 5 and m = 10: b is 15, so k goes from −14 to 15.
+# 2. The largest f is all ones: $1.11…1 = 2 - 2^{-m}$. The smallest above 0 has a single one in f, at its end.
+# 3. Largest $(2 - 2^{-m}) · 2^b$, smallest $2^{1-b}$, subnormal $2^{1-b} · 2^{-m}$, distance $2^{-m}$.
+
+# %% [markdown] shows="ends"
+# Range is the exponent's business and digits the mantissa's; eight bits of exponent reach as far with 7 bits behind
+# them as with 23.
+
+
+# %% wrong="ends"
+# Shows: The largest was taken for a power of two, and its mantissa is all ones.
+# Hint: 1.11…1 in binary is 2 − 2^−m.
+def ends(e, m):
+    b = 2 ** (e - 1) - 1
+    return 2.0**b, 2.0 ** (1 - b), 2.0 ** (1 - b - m), 2.0**-m
+
+
+# %% wrong="ends"
+# Shows: The smallest above 0 was taken for the smallest with all its digits: subnormals are below it.
+# Hint: 0.00…01 · 2^(1 − b): where is its only 1?
+def ends(e, m):
+    b = 2 ** (e - 1) - 1
+    return (2 - 2.0**-m) * 2.0**b, 2.0 ** (1 - b), 2.0 ** (1 - b), 2.0**-m
+
+
+# %% wrong="ends"
+# Shows: The exponent begins at −b, one too low.
+# Hint: That value of the exponent's bits means 0 and the subnormals: k begins at 1 − b.
+def ends(e, m):
+    b = 2 ** (e - 1) - 1
+    return (2 - 2.0**-m) * 2.0**b, 2.0**-b, 2.0 ** (-b - m), 2.0**-m
+
+
+# %% wrong="ends"
+# Shows: The exponent goes to b + 1, one too high.
+# Hint: That value of the exponent's bits means infinity: k ends at b.
+def ends(e, m):
+    b = 2 ** (e - 1) - 1
+    return (2 - 2.0**-m) * 2.0 ** (b + 1), 2.0 ** (1 - b), 2.0 ** (1 - b - m), 2.0**-m
+
+
+# %% wrong="ends"
+# Shows: The leading digit was counted among the m that are stored.
+# Hint: f alone has m digits, and the 1 before it is not stored.
+def ends(e, m):
+    b = 2 ** (e - 1) - 1
+    return (2 - 2.0 ** (1 - m)) * 2.0**b, 2.0 ** (1 - b), 2.0 ** (2 - b - m), 2.0 ** (1 - m)
+
+
+# %% wrong="ends"
+# Shows: The largest was taken for the next power of two, which is infinite already.
+# Hint: 1.11…1 in binary is 2 − 2^−m, a little less than 2.
+def ends(e, m):
+    b = 2 ** (e - 1) - 1
+    return 2.0 ** (b + 1), 2.0 ** (1 - b), 2.0 ** (1 - b - m), 2.0**-m
+
+
+# %% wrong="ends"
+# Shows: The next number after 1 was given, and the distance to it is asked for.
+# Hint: What is to be added to 1?
+def ends(e, m):
+    b = 2 ** (e - 1) - 1
+    return (2 - 2.0**-m) * 2.0**b, 2.0 ** (1 - b), 2.0 ** (1 - b - m), 1 + 2.0**-m
+
+
+# %% wrong="ends"
+# Shows: The two small ones are the other way round.
+# Hint: First the smallest with all its digits, then the smallest of all.
+def ends(e, m):
+    b = 2 ** (e - 1) - 1
+    return (2 - 2.0**-m) * 2.0**b, 2.0 ** (1 - b - m), 2.0 ** (1 - b), 2.0**-m
+
+
+# %% wrong="ends"
+# Shows: It is float16 whatever e and m are.
+# Hint: bfloat16 is ends(8, 7).
+def ends(e, m):
+    f = np.finfo(np.float16)
+    return f.max, f.smallest_normal, f.smallest_subnormal, f.eps
+
+
+# %% wrong="ends"
+# Shows: f was given one digit more than it has, or the distance is half of what it is.
+# Hint: The last of the m digits stands for 2^−m.
+def ends(e, m):
+    b = 2 ** (e - 1) - 1
+    return (2 - 2.0 ** -(m + 1)) * 2.0**b, 2.0 ** (1 - b), 2.0 ** (1 - b - m - 1), 2.0 ** -(m + 1)
+
+
+# %% [markdown]
+# ### 5. A recipe of your own
+#
+# **2 points, 10 minutes.** Write `train(net, optimizer, batches)`. It trains in mixed precision, with one step for
+# each pair `(x, label)` of the `batches`. The loss is `mg.cross_entropy(net(x), label)`. The network is the lesson's,
+# in float32, with eight layers. Choose a scale yourself. These things are checked:
+#
+# - The last layer's result is float16. At the end the weights are still float32.
+# - In each step of the optimiser at most a quarter of the first layer's gradients are 0.
+# - The gradients with which it steps are clipped: all of them together are at most 0.1 long.
+# - Each step uses the gradient of its own batch. It is near the gradient that float32 would give, clipped to 0.1.
+# - Of 12 batches **at most 1** is skipped.
+#
+# `account(train)` prints what your steps were like.
 
 
 # %% name="account"
@@ -984,10 +999,9 @@ def train(net, optimizer, batches):
 # %% [markdown]
 # ## What you have now
 #
-# The ends of any format, an eye for what is lost beyond them, weights that add up what is too small, a scaler, and the
-# step of mixed precision in its right order.
+# An eye for what is lost beyond the ends of a format, weights that add up what is too small, and a scaler.
 #
-# Give the scaler of part 4 a list in which the gradients get ten times smaller every ten steps, as they do in training.
-# Does it keep up, with an interval of 2,000?
+# Give your scaler a list in which the gradients get ten times smaller every ten steps, as they do in training. Does it
+# keep up, with an interval of 2,000?
 #
 # **Next**: [21 Twice, to keep less](../lessons/21_twice_to_keep_less.ipynb).

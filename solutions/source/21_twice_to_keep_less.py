@@ -2,7 +2,7 @@
 # jupyter:
 #   minigrad:
 #     title: Half the memory
-#     minutes: 40
+#     minutes: 20
 #     lesson: 21_twice_to_keep_less
 #     concepts: [E5, E10]
 # ---
@@ -10,9 +10,8 @@
 # %% [markdown]
 # # 21 Half the memory
 #
-# You count segments on paper, write the count down for segments of any length, add up the gradients of micro-batches
-# that are not equal, say what is equal to what, and cut a chain so that it keeps less than the square root allows.
-# About 40 minutes, 10 points, in five parts.
+# You count segments on paper, write the count down for segments of any length, and add up the gradients of unequal
+# micro-batches. About 20 minutes, in three parts; two more are optional. 10 points in all.
 #
 # Write where it says *Your code here*, or in place of the dots. Run that cell, then the `check` cell below it. `check`
 # says what came out, what is wrong with it, and where to look next. Check as often as you like. After some different
@@ -26,14 +25,15 @@ from minigrad.utils.checkpoint import checkpoint
 # %% [markdown]
 # ## 1. On paper
 #
-# **2 points, 6 minutes.** Before you run anything. A chain of 144 equal layers, each of which leaves one array for
-# backward, is cut into 9 segments of 16 layers; all but the last are checkpoints. Backward has twice the FLOPs of
-# forward.
+# **2 points, 6 minutes.** A chain of 144 equal layers is cut into 9 segments of 16 layers. All but the last are
+# checkpoints. Each layer leaves one array for backward. Backward has twice the FLOPs of forward.
 #
-# `saved`: the arrays saved for backward at one time, at most (the chain's own operand is not counted). `best`: the
-# number of equal segments with which the fewest are saved. `again`: the FLOPs of what is computed a second time with
-# the 9 segments, as a fraction of one forward's. `step`: all FLOPs of a step with the 9 segments, as a multiple of one
-# forward's. Give `again` and `step` to two decimals, or as fractions.
+# - `saved`: how many arrays are saved for backward at one time, at most? Do not count the operand of the whole chain.
+# - `best`: with how many equal segments are the fewest arrays saved?
+# - `again`: with the 9 segments some layers run a second time. What fraction of the FLOPs of one forward pass is that?
+# - `step`: how many times the FLOPs of one forward pass does a whole step with the 9 segments have?
+#
+# Give `again` and `step` to two decimals, or as fractions.
 
 # %% answer="segments_on_paper" points=2 minutes=6
 ### BEGIN SOLUTION
@@ -118,14 +118,17 @@ saved, best, again, step = 24, 12, 8 / 9, 1 + 8 / 9
 # %% [markdown]
 # ## 2. Segments of any length
 #
-# **2 points, 8 minutes.** Now the segments need not be equal. `lengths` says how many layers each has, in order; all
-# but the last are checkpoints. Write `kept(lengths)`: the arrays saved for backward at one time, at most.
+# **2 points, 6 minutes.** Now the segments need not be equal. The list `lengths` says how many layers each of them
+# has, in order. All but the last are checkpoints. Write `kept(lengths)`. It returns how many arrays are saved for
+# backward at one time, at most.
 #
-# Backward comes to the last segment first. When it is done with a segment, it also frees that segment's operand. The
-# operand of the first segment is the chain's own, and is not counted.
+# Backward begins with the last segment. When it is done with a segment, the arrays of that segment are freed, and so
+# is its operand. Do not count the operand of the first segment: it belongs to the chain.
+#
+# For example, `kept([16, 16])` is 17: the operand of the second segment, and 16 arrays inside it.
 
 
-# %% answer="segment_lengths" points=2 minutes=8
+# %% answer="segment_lengths" points=2 minutes=6
 def kept(lengths):
     ### BEGIN SOLUTION
     return max(before + layers for before, layers in enumerate(lengths))
@@ -212,13 +215,16 @@ def kept(lengths):
 # %% [markdown]
 # ## 3. In parts, the last one smaller
 #
-# **2 points, 9 minutes.** Write `accumulate(net, x, y, rows)`. It sends x through the network in micro-batches of
-# `rows` rows (the last one may have fewer). Afterwards `.grad` of each parameter holds the gradient of
-# `mg.cross_entropy(net(x), y)`, which is the *mean* over all rows of x. What was in `.grad` before does not count. No
-# micro-batch is larger than `rows`, and no more than one of them is saved for backward at a time.
+# **2 points, 8 minutes.** Write `accumulate(net, x, y, rows)`. It sends x through the network in micro-batches of
+# `rows` rows. The last micro-batch may have fewer.
+#
+# - Afterwards `.grad` of each parameter holds the gradient of `mg.cross_entropy(net(x), y)`. This loss is the *mean*
+#   over all rows of x.
+# - What was in `.grad` before does not count.
+# - Only one micro-batch at a time is saved for backward.
 
 
-# %% answer="unequal_parts" points=2 minutes=9
+# %% answer="unequal_parts" points=2 minutes=8
 def accumulate(net, x, y, rows):
     ### BEGIN SOLUTION
     net.zero_grad()
@@ -395,12 +401,18 @@ def accumulate(net, x, y, rows):
         (mg.cross_entropy(net(part), y[start : start + rows]) / len(part)).backward()
 
 
-# %% [markdown]
-# ## 4. Equal to what?
+# %% [markdown] folded=true
+# ## More
 #
-# **2 points, 7 minutes.** Each line is compared with the gradient of the whole batch, taken at once and without
-# checkpoints, with the same seed. Write `equal`, a list of eight words, from a to h: `"bits"` (equal to the last bit),
-# `"rounding"` (equal, but the last digits may differ), or `"other"`.
+# The parts below are optional when you work alone: the exercise is done without them. They count when your course grades
+# them.
+
+# %% [markdown]
+# ### 4. Equal to what?
+#
+# **2 points, 7 minutes.** Each line describes a way to compute a gradient. Compare it with the gradient of the whole
+# batch, taken at once and without checkpoints, from the same seed. Write `equal`, a list of eight words, from a to h:
+# `"bits"` (equal to the last bit), `"rounding"` (equal, but the last digits may differ), or `"other"`.
 #
 # - a: a checkpoint over two linear layers with a tanh between them
 # - b: a checkpoint over a part with a dropout
@@ -501,14 +513,14 @@ equal = ["rounding", "bits", "rounding", "other", "other", "rounding", "bits", "
 equal = ["bits", "bits", "bits", "other", "other", "rounding", "bits", "other"]
 
 # %% [markdown]
-# ## 5. Below the square root
+# ### 5. Below the square root
 #
-# **2 points, 10 minutes.** With equal segments a chain of 64 layers saves 15 arrays, in 8 segments of 8. Cut it better:
-# write `cut`, a list of lengths that add up to 64, with which at most **11** arrays are saved. The last segment is no
-# checkpoint; each of the others is one. There is more than one such list.
+# **2 points, 10 minutes.** In 8 equal segments a chain of 64 layers saves 15 arrays. Cut it better. Write `cut`, a
+# list of lengths that add up to 64, with which at most **11** arrays are saved. As in part 2, all but the last segment
+# are checkpoints. There is more than one such list.
 #
-# `measured(cut)` runs it, and tells what the ledger counts. It helps to look at what you wrote in part 2: which
-# segments may be longer than others?
+# `measured(cut)` runs the chain, and returns what the ledger counts. Your `kept` of part 2 helps: which segments may
+# be longer than others?
 
 
 # %% name="measured"
@@ -620,9 +632,9 @@ cut = [32, 16, 8, 4, 2, 1, 1]
 # %% [markdown]
 # ## What you have now
 #
-# A count for segments of any length, a loop for micro-batches of any size, and a chain of 64 layers that keeps eleven
-# arrays.
+# A count for segments of any length, and a loop for micro-batches of any size.
 #
-# How many arrays do 1000 layers need, cut as in part 5? And with a checkpoint in each checkpoint?
+# Use your `kept` to cut a chain of 64 layers into segments that are not equal. Can you save fewer arrays than with 8
+# segments of 8?
 #
 # **Next**: [22 Many workers, one gradient](../lessons/22_many_workers_one_gradient.ipynb).

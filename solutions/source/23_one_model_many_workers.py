@@ -2,7 +2,7 @@
 # jupyter:
 #   minigrad:
 #     title: Where to cut
-#     minutes: 40
+#     minutes: 20
 #     lesson: 23_one_model_many_workers
 #     concepts: [F3, F4]
 # ---
@@ -10,9 +10,9 @@
 # %% [markdown]
 # # 23 Where to cut
 #
-# You cut two layers among workers, say which message belongs where, work out a bubble on paper, write 1F1B down, and
-# plan for a model of 39 billion parameters under a limit. About 40 minutes, 10 points, in five parts. Everything runs
-# in this one process: workers are entries of a list.
+# You cut two layers among workers, say which message belongs where, and work out a bubble on paper. About 20 minutes,
+# in three parts; two more are optional. 10 points in all. Workers are entries of a list: everything runs in this
+# process.
 #
 # Write where it says *Your code here*, or in place of the dots. Run that cell, then the `check` cell below it. `check`
 # says what came out, what is wrong with it, and where to look next. Check as often as you like. After some different
@@ -22,20 +22,20 @@
 import numpy as np
 
 from minigrad.course import check, solution
-from minigrad.distributed import cost
-from minigrad.distributed.cost.plan import Workload
-from minigrad.distributed.schedules import Schedule, Step, bubble, most_kept
 
 # %% [markdown]
 # ## 1. Two layers, cut by hand
 #
-# **2 points, 9 minutes.** The two layers are `np.tanh(x @ A + a) @ B + b`, with the arrays A (n, h), a (h,), B (h, k)
-# and b (k,). Write `cut(A, a, B, b, p)`: a list with one tuple `(A_i, a_i, B_i, b_i)` for each of p workers, so that
-# the *sum* over the workers of `np.tanh(x @ A_i + a_i) @ B_i + b_i` is the whole. `b_i` has k numbers for each worker,
-# and of A, a and B each worker has a p-th. p divides h.
+# **2 points, 7 minutes.** The two layers are `np.tanh(x @ A + a) @ B + b`. The arrays have the shapes A (n, h), a
+# (h,), B (h, k) and b (k,). Write `cut(A, a, B, b, p)`. It returns a list with a tuple `(A_i, a_i, B_i, b_i)` for each
+# of p workers.
+#
+# - The *sum* of `np.tanh(x @ A_i + a_i) @ B_i + b_i` over the workers is the result of the two layers.
+# - Each worker has a p-th of A, of a and of B. You may assume that p divides h.
+# - Each `b_i` has k numbers.
 
 
-# %% answer="cut_by_hand" points=2 minutes=9
+# %% answer="cut_by_hand" points=2 minutes=7
 def cut(A, a, B, b, p):
     ### BEGIN SOLUTION
     once = [b] + [0 * b] * (p - 1)
@@ -154,20 +154,20 @@ def cut(A, a, B, b, p):
 # %% [markdown]
 # ## 2. Which message?
 #
-# **2 points, 7 minutes.** What has to pass between the workers in each line, so that what comes next can be computed?
-# Say for each line `"sum"` (the parts are added), `"beside"` (they are put side by side), or `"nothing"`. Write them
-# into a dictionary, `needs = {"a": "…", "b": "…", …}`.
+# **2 points, 7 minutes.** What do the workers have to exchange in each line, so that they can compute what comes next?
+# Say `"sum"` (their parts are added), `"beside"` (their parts are put side by side), or `"nothing"`. Write a
+# dictionary, `needs = {"a": "…", "b": "…", …}`.
 #
-# - a: forward, `x @ W` with W cut by columns; each worker then needs the whole result
-# - b: forward, `x @ W` with W cut by rows; then comes a relu
-# - c: forward, between A cut by columns and B cut by rows, with a relu between them
-# - d: backward, the gradient of x, with W cut by columns and the whole x in all workers
-# - e: backward, the gradient of x, with W cut by rows; the layer before it is cut by columns
-# - f: backward, the gradient of a worker's own part of W, with all workers on the same batch
-# - g: backward, the gradient of W, with the whole W in all workers and other rows of the batch in each; the loss is a
-#   sum over rows
-# - h: forward, attention whose heads are shared out, between the product that makes queries, keys and values, and the
-#   product after the heads
+# - a: forward, `x @ W`. W is cut by columns, and then each worker needs the whole result.
+# - b: forward, `x @ W`. W is cut by rows, and then comes a relu.
+# - c: forward, between A and B, with a relu in between. A is cut by columns, and B by rows.
+# - d: backward, the gradient of x. W is cut by columns, and all workers have the whole x.
+# - e: backward, the gradient of x. W is cut by rows, and the layer before it by columns.
+# - f: backward, the gradient of a worker's own part of W. All workers have the same batch.
+# - g: backward, the gradient of W. All workers have the whole W, but different rows of the batch. The loss is a sum
+#   over rows.
+# - h: forward, in attention: from the product that makes queries, keys and values to the product after the heads. Each
+#   worker has some of the heads.
 
 # %% answer="which_message" points=2 minutes=7
 ### BEGIN SOLUTION
@@ -188,17 +188,32 @@ check("which_message")
 
 
 # %% probes="which_message"
-def messages():
-    """What is said of each line: in a dictionary by letter, or in a list of eight words."""
-    said = [needs.get(name) for name in "abcdefgh"] if hasattr(needs, "get") else needs
-    return [str(word).strip().lower() for word in said]
+LINES = "abcdefgh"
 
 
+def said():
+    """The word for each line, by its letter: from a dictionary, or from a list of eight words."""
+    pairs = needs.items() if hasattr(needs, "items") else zip(LINES, needs)
+    return {str(line).strip().lower(): str(word).strip().lower() for line, word in pairs}
+
+
+def messages(lines):
+    return [said().get(line) for line in lines]
+
+
+# Hint: `needs` should have a word for each of the eight lines, "a" to "h".
+[line for line in LINES if line not in said()]
 # Hint: Each word should be "sum", "beside" or "nothing".
-sorted({*messages()} - {"sum", "beside", "nothing"})
-# Hint: Eight words, from a to h. For each line ask: does a worker have whole columns, or terms of a sum? Does the
-# next step need more than it has?
-messages()
+sorted({*said().values()} - {"sum", "beside", "nothing"})
+# Hint: Lines a to c, forward: does a worker have whole columns of the result, or terms of a sum? Does the next step need
+# more than it has?
+messages("abc")
+# Hint: Lines d and e, the gradient of x: is the same x read by several workers, or does each read its own part?
+messages("de")
+# Hint: Lines f and g, the gradient of W: who has this part of W, and who has seen which rows?
+messages("fg")
+# Hint: Line h: does a head read anything of another head?
+messages("h")
 # Hint: There are eight lines, a to h.
 len(needs)
 
@@ -258,13 +273,13 @@ needs = dict(zip("abcdefgh", ["beside", "sum", "nothing", "sum", "beside", "noth
 # %% [markdown]
 # ## 3. On paper
 #
-# **2 points, 6 minutes.** Before you run anything. There is a pipeline of 8 equal stages and 24 micro-batches; messages
-# take no time. Two digits are enough.
+# **2 points, 6 minutes.** A pipeline has 8 equal stages and 24 micro-batches. Messages take no time. Two digits are
+# enough.
 #
-# `waits`: the share of all the time in which a worker waits, from 0 to 1. `faster`: how many times as fast a step is as
-# on one worker that has all the layers (if they fitted). `fewest`: the least number of micro-batches with which 8
-# stages wait for a tenth of the time or less. `limit`: with 24 micro-batches, and as many stages as you like, a step is
-# always less than how many times as fast?
+# - `waits`: the share of the time in which a worker waits, from 0 to 1.
+# - `faster`: how many times as fast is a step as on one worker with all the layers?
+# - `fewest`: with how many micro-batches, at least, do 8 stages wait for a tenth of the time or less?
+# - `limit`: with 24 micro-batches, and as many stages as you like, a step is always less than how many times as fast?
 
 # %% answer="pipeline_on_paper" points=2 minutes=6
 ### BEGIN SOLUTION
@@ -278,7 +293,7 @@ limit = 24
 check("pipeline_on_paper")
 
 # %% probes="pipeline_on_paper"
-# Hint: `waits`: of m + p − 1 steps each worker works in m.
+# Hint: `waits`: of m + p − 1 steps each worker works in m, and waits in the others. It is a number from 0 to 1.
 round(float(waits), 2)
 # Hint: `faster`: eight workers that each work in 24 of 31 steps.
 round(float(faster), 1)
@@ -336,18 +351,29 @@ waits, faster, fewest, limit = 7 / 31, 192 / 31, 63, 8
 # Hint: What is 7 / (32 + 7)?
 waits, faster, fewest, limit = 7 / 31, 192 / 31, 32, 24
 
+# %% [markdown] folded=true
+# ## More
+#
+# The parts below are optional when you work alone: the exercise is done without them. They count when your course grades
+# them.
+
 # %% [markdown]
-# ## 4. 1F1B
+# ### 4. 1F1B
 #
-# **2 points, 10 minutes.** Write `order(p, m, worker)`: what that worker does in a pipeline of p stages with m
-# micro-batches, as a list of pairs, `("forward", 0)` or `("backward", 3)`. The waiting is as short as it can be, and
-# worker w keeps the activations of no more than p − w micro-batches. All of forward 0 to m − 1 and backward 0 to m − 1
-# are done, once each; m may be smaller than p.
+# **2 points, 10 minutes.** Write `order(p, m, worker)`: what this worker does in a pipeline of p stages with m
+# micro-batches. Return a list of pairs such as `("forward", 0)` or `("backward", 3)`.
 #
-# `look(order, p, m)` makes a schedule of it, and says what is wrong with it, or what it comes to.
+# - Each worker does forward 0 to m − 1 and backward 0 to m − 1, each of them once. m may be smaller than p.
+# - Worker w keeps the activations of at most p − w micro-batches at a time.
+# - The workers wait as little as possible.
+#
+# `look(order, p, m)` makes a schedule of your lists. It returns its bubble and what is kept, or says what is wrong.
 
 
 # %% name="look"
+from minigrad.distributed.schedules import Schedule, Step, bubble, most_kept
+
+
 def look(order, p, m):
     """What the lists of all workers come to, as a schedule."""
     plan = Schedule("mine", [[Step(*step) for step in order(p, m, worker)] for worker in range(p)], m)
@@ -510,18 +536,26 @@ def order(p, m, worker):
 
 
 # %% [markdown]
-# ## 5. A plan of your own
+# ### 5. A plan of your own
 #
-# **2 points, 8 minutes.** A model of 39.1 billion parameters, 256 A100s of the older kind, and batches of 512. Write
-# `plan`, how they share the work: `data` × `tensor` × `pipeline` is 256, and `tensor` is at most 8, the workers in a
-# box. A step may take **7.8 seconds** at most, and a worker may hold **20 GB** at most, half of what these have.
+# **2 points, 8 minutes.** You have a model of 39.1 billion parameters, 256 A100s of the older kind with 40 GB, and
+# batches of 512. Write `plan`, a dictionary that says how the A100s share the work:
 #
-# A plan is a dictionary of these three and, if you like, of three more. `"microbatch": 2` sends two samples through
-# together, not one. `"recompute": True` runs forward twice, and keeps little for backward. `"zero": 1` divides what
-# Adam keeps among the `data` groups. `account(plan)` says what it costs, by the formulas of the lesson:
+# - `"data"`, `"tensor"` and `"pipeline"`: their product is 256. `"tensor"` is at most 8, the number of workers in a
+#   box.
+# - `"microbatch": 2`, if you like, sends two samples through together, and not one.
+# - `"recompute": True`, if you like, runs forward twice, and keeps little for backward.
+# - `"zero": 1`, if you like, divides Adam's numbers among the `data` groups.
+#
+# A step may take at most **7.8 seconds**, and a worker may hold at most **20 GB**. `account(plan)` returns what a plan
+# costs, by the formulas of the lesson:
 
 
 # %% name="account"
+from minigrad.distributed import cost
+from minigrad.distributed.cost.plan import Workload
+
+
 def account(plan):
     """What a step costs by that plan, at half of the hardware's peak."""
     heads, hidden, layers, tokens, vocabulary = 64, 8192, 48, 2048, 51200
@@ -650,10 +684,8 @@ plan = {"data": 8, "tensor": 8, "pipeline": 8, "microbatch": 1, "recompute": Fal
 # %% [markdown]
 # ## What you have now
 #
-# A network of two layers that any number of workers share, an eye for the messages that a cut needs, the schedule of
-# the largest models, and a plan for one of them.
+# A network of two layers that any number of workers share, and an eye for the messages that a cut needs.
 #
-# With H100s in place of A100s (`"H100"` in `account`) the plan of part 5 gets faster. Is it three times as fast, as the
-# data sheets say of the FLOPs? Which part takes a larger share of the step than before?
+# Which lines of part 2 change if there are four workers instead of two? And which messages get smaller?
 #
 # **Next**: [24 Out of Python](../lessons/24_out_of_python.ipynb).

@@ -1,4 +1,5 @@
 {
+    "right: quantise: a generator": {"[round(w / scale) for w in weights]": "(round(w / scale) for w in weights)"},
     "right: eight_bits: floats": "scale, integer, farthest, nbytes = 0.05, 20.0, 0.025, 1004",
     "wrong: eight_bits: a scale in float64": "scale, integer, farthest, nbytes = 0.05, 20, 0.025, 1008",
     "wrong: prune_by_hand: rounded up": {

@@ -1,4 +1,6 @@
 {
+    "right: which_message: capital letters": 'words = ["beside", "sum", "nothing", "sum", "nothing", "nothing", "sum", "nothing"]\nneeds = dict(zip("ABCDEFGH", words))',
+    "wrong: which_message: a line is missing": {'"h": "nothing",': ""},
     "wrong: which_message: a sum everywhere": 'needs = dict.fromkeys("abcdefgh", "sum")',
     "right: pipeline_on_paper: numbers": "waits, faster, fewest, limit = 0.2258, 6.194, 63, 24.0",
     "right: pipeline_on_paper: two digits": "waits, faster, fewest, limit = 0.23, 6.2, 63, 24",
