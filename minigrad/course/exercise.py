@@ -60,6 +60,7 @@ class Part:
     solution    the code of the worked solution; "" if it is kept elsewhere
     manual      whether the answer is prose, which a person reads: then there are no probes
     shows       what the right answer shows, in a sentence
+    optional    whether the exercise is done without it; its points count all the same
     """
 
     name: str
@@ -75,6 +76,7 @@ class Part:
     solution: str = ""
     manual: bool = False
     shows: str = ""
+    optional: bool = False
 
     @property
     def patience(self) -> int:
@@ -275,11 +277,8 @@ def different_rows(wanted: Any, came: Any) -> list[str]:
         return [row for rows, a, b in zip(rows, wanted, came) for row in rows if not equal(a, b)]
     if not (isinstance(wanted, dict) and isinstance(came, dict) and wanted.keys() == came.keys()):
         return []
-    return [
-        f"`{key}`, which {describe_difference(wanted[key], came[key])}"
-        for key in wanted
-        if not equal(wanted[key], came[key])
-    ]
+    differing = [key for key in wanted if not equal(wanted[key], came[key])]
+    return [f"`{key}`, which {describe_difference(wanted[key], came[key])}" for key in differing]
 
 
 def describe_outcome(came: Outcome, gave: str, got: str) -> str:

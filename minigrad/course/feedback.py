@@ -144,14 +144,10 @@ def solution(part: str | None = None) -> Note:
 def not_yet(part: Part, tried: AttemptSummary) -> Note:
     """Explain how many attempts are missing until the solution is shown. Asking costs nothing."""
     made = len(tried.different)
-    so_far = f"so far there {was_or_were(made)}"
-    news = f"{part.name}: the solution is shown after {part.patience} different attempts; {so_far}."
+    so_far = {0: "was none", 1: "was one"}.get(made, f"were {made}")
+    news = f"{part.name}: the solution is shown after {part.patience} different attempts; so far there {so_far}."
     then = f'`check("{part.name}")` gives a hint for each that comes out differently. Asking costs nothing.'
     return Note("todo", (news, then))
-
-
-def was_or_were(n: int) -> str:
-    return {0: "was none", 1: "was one"}.get(n, f"were {n}")
 
 
 def attempt_remarks(verdict: Verdict, tried: AttemptSummary) -> list[str]:
@@ -172,14 +168,18 @@ def attempt_remarks(verdict: Verdict, tried: AttemptSummary) -> list[str]:
 
 
 def next_step(part: Part, attempts: Attempts) -> str:
-    """Name the next unfinished part of the exercise, after a right part, or say that there is none."""
+    """Name the next unfinished part of the exercise, after a right part, or say that only optional ones are left."""
     mine = next(each for each in exercise.all_exercises() if part in each.parts)
     tried = {each.name: attempts.at(each.name) for each in mine.parts}
     earned = f"{sum(tried[each.name].earned_points(each) for each in mine.parts)} of {mine.points} points"
     at = mine.parts.index(part)
-    for each in (*mine.parts[at + 1 :], *mine.parts[:at]):
-        if not (each.manual or tried[each.name].passed or tried[each.name].revealed):
-            return f"{earned} so far. Next: `{each.name}`."
+    others = [each for each in (*mine.parts[at + 1 :], *mine.parts[:at]) if not each.manual]
+    left = [each for each in others if not (tried[each.name].passed or tried[each.name].revealed)]
+    if needed := [each for each in left if not each.optional]:
+        return f"{earned} so far. Next: `{needed[0].name}`."
+    if left:
+        names = ", ".join(f"`{each.name}`" for each in left)
+        return f"The exercise is done: {earned}. Optional parts left: {len(left)} ({names})."
     return f"That was the last part: {earned}. Well done."
 
 

@@ -21,6 +21,7 @@ from minigrad.course.attempts import AttemptSummary
 from minigrad.course.exercise import Exercise, Part
 from minigrad.course.journal import Record, place
 from minigrad.course.lessons import FIRST, TITLES
+from minigrad.draw.words import pluralize
 
 COLUMNS = 80
 KEY = f"✓ done  … begun  ○ not begun  ✗ now wrong  * {road.SIGN}: {len(road.ROAD)} lessons for a short course"
@@ -28,6 +29,7 @@ PART_KEY = "✓ passed, … tried, ○ not tried, ◇ its solution was shown, wh
 COUNTED = ("locked", "right", "uncounted")
 COLOURS = {"done": "#009e73", "begun": "#e69f00", "untried": "#767676", "broken": "#d55e00"}  # Okabe and Ito's
 BUTTON = "display:inline-block;border:1px solid;border-radius:.3em;padding:.2em .8em;margin-left:.6em"
+FINISHED = ("passed", "revealed")  # states of parts
 MARKS = {"passed": "✓", "broken": "✗", "revealed": "◇", "tried": "…", "untried": "○", "done": "✓", "begun": "…"}
 
 
@@ -40,10 +42,12 @@ class PartStanding:
     points: int
     of: int
     attempts: int
+    optional: bool = False
 
-    @property
-    def marked_name(self) -> str:
-        return f"{MARKS[self.state]} {self.name}" + (f": {attempts.BROKEN}" if self.state == "broken" else "")
+    def __str__(self) -> str:
+        broken = f": {attempts.BROKEN}" if self.state == "broken" else ""
+        tries = f" ({pluralize(self.attempts, 'attempt', 'attempts')})" if self.attempts else ""
+        return f"{MARKS[self.state]} {self.name}{broken}{tries}"
 
 
 @dataclass(frozen=True)
@@ -60,9 +64,20 @@ class Work:
     def passed_parts(self) -> int:
         return sum(part.state == "passed" for part in self.parts)
 
+    def left(self, optional: bool) -> int:
+        """How many of the optional parts, or of the others, are neither passed nor revealed."""
+        return sum(part.optional is optional and part.state not in FINISHED for part in self.parts)
+
     @property
-    def revealed_points(self) -> int:
-        return sum(part.of for part in self.parts if part.state == "revealed")
+    def is_done(self) -> bool:
+        return not self.left(optional=False)
+
+    @property
+    def summary(self) -> str:
+        """The points, and each part with its state; optional parts come last."""
+        groups = [[str(part) for part in self.parts if part.optional is kind] for kind in (False, True)]
+        parts = "; optional: ".join(", ".join(group) for group in groups if group)
+        return f"{self.points} of {self.of} points: {parts}"
 
 
 @dataclass(frozen=True)
@@ -120,11 +135,11 @@ class Standing:
     home: str = ".."
 
     def plain(self) -> dict[str, Any]:
-        """The progress as data, with the number of passed parts, the points and the next notebook."""
+        """The progress as data, with what is passed and done, the points and the next notebook."""
         data = asdict(self)
         del data["home"]
         for said, work in zip(data["exercises"], self.exercises):
-            said["passed"] = work.passed_parts
+            said |= {"passed": work.passed_parts, "done": work.is_done, "optional_left": work.left(optional=True)}
         boxes = {box.name: box.state for box in self.boxes}
         return data | {"points": self.points, "of": self.of, "next": self.next, "boxes": boxes}
 
@@ -140,7 +155,7 @@ class Standing:
             return FIRST
         at = self.left_off.partition("/")[2][:2]
         for work in sorted(self.exercises, key=lambda work: work.name[:2] < at):
-            if work.points + work.revealed_points < work.of:
+            if not work.is_done:
                 lesson = next((each for each in self.quizzes if each.name[:2] == work.name[:2]), None)
                 is_begun = any(part.state != "untried" for part in work.parts)
                 if lesson is None or is_begun or lesson.locked + lesson.uncounted >= (lesson.of or 0):
@@ -166,7 +181,7 @@ class Standing:
         done = any(each.of and each.locked + each.uncounted >= each.of for each in asked)  # where there is no exercise
         if work:
             begun = begun or any(part.state != "untried" for part in work.parts)
-            done = work.points + work.revealed_points >= work.of
+            done = work.is_done
         broken = work is not None and any(part.state == "broken" for part in work.parts)
         state = "broken" if broken else "done" if done else "begun" if begun else "untried"
         file = f"exercises/{work.name}.ipynb" if work else ""
@@ -235,7 +250,8 @@ def work(each: Exercise, records: list[Record]) -> Work:
 def part_standing(part: Part, tried: AttemptSummary) -> PartStanding:
     states = {"broken": tried.broken, "passed": tried.passed, "revealed": tried.revealed, "tried": tried.different}
     state = next((name for name, holds in states.items() if holds), "untried")
-    return PartStanding(part.name, state, tried.earned_points(part), part.points, len(tried.different) + tried.passed)
+    tries = len(tried.different) + tried.passed
+    return PartStanding(part.name, state, tried.earned_points(part), part.points, tries, part.optional)
 
 
 def count_questions(name: str, records: Sequence[Record], of: int | None = None) -> QuestionCounts:
@@ -252,8 +268,7 @@ def text(standing: Standing) -> list[str]:
     lines = [sentence(standing), *(f"Next: {name_of(standing, file)}" for file in [standing.next] if file)]
     lines += totals(standing)
     if work := standing.current_work:
-        parts = ", ".join(part.marked_name + tries(part) for part in work.parts)
-        lines += wrap(f"Exercise {work.name[:2]}, {work.points} of {work.of} points: {parts}", COLUMNS)
+        lines += wrap(f"Exercise {work.name[:2]}, {work.summary}", COLUMNS)
     cells = [f"{box.mark} {box.name[:2]}{box.star}{box.title:27} {box.score:5}" for box in standing.boxes]
     half = (len(cells) + 1) // 2
     rows = ("   ".join(pair).rstrip() for pair in zip_longest(cells[:half], cells[half:], fillvalue=""))
@@ -277,6 +292,8 @@ def name_of(standing: Standing, file: str) -> str:
 def totals(standing: Standing) -> list[str]:
     """The points, predictions and quiz answers so far, in a line or two."""
     lines = [f"{standing.points} of {standing.of} points in {len(standing.exercises)} exercises"]
+    if left := sum(work.left(optional=True) for work in standing.exercises if work.is_done):
+        lines.append(f"{pluralize(left, 'optional part', 'optional parts')} left in finished exercises")
     for name, counts in ("predictions", standing.predictions), ("quiz answers", standing.quizzes):
         locked, right, uncounted = (sum(getattr(each, key) for each in counts) for key in COUNTED)
         if locked or uncounted:
@@ -285,24 +302,19 @@ def totals(standing: Standing) -> list[str]:
     return wrap("; ".join(lines) + ".", COLUMNS)
 
 
-def tries(part: PartStanding) -> str:
-    return f" ({part.attempts} attempt{'' if part.attempts == 1 else 's'})" if part.attempts else ""
-
-
 def page(standing: Standing) -> str:
     """The progress as HTML that is less than 600 pixels high, with each exercise part by part below a fold."""
-    go_on, parts = "", ""
+    go_on = ""
     if standing.next:
         go_on = f" {link(standing, standing.next, f'Go on with {name_of(standing, standing.next)}', BUTTON)}"
-    for work in standing.exercises:
-        names = ", ".join(part.marked_name + tries(part) for part in work.parts)
-        parts += f"<li>{escape(f'{work.name[:2]} {work.title}, {work.points} of {work.of} points: {names}')}</li>"
+    parts = (escape(f"{work.name[:2]} {work.title}, {work.summary}") for work in standing.exercises)
     grid = "display:grid;grid-template-columns:repeat(auto-fill,minmax(11em,1fr));gap:.3em;margin:.6em 0"
     return (
         f'<section aria-label="Your progress"><div><strong>{escape(sentence(standing))}</strong>{go_on}</div>'
         f'<div style="margin-top:.4em">{escape(" ".join(totals(standing)))}</div>'
         f'<div style="{grid}">{"".join(tile(standing, box) for box in standing.boxes)}</div><div>{KEY}</div>'
-        f"<details><summary>The exercises, part by part</summary><ul>{parts}</ul>{PART_KEY}</details></section>"
+        "<details><summary>The exercises, part by part</summary>"
+        f"<ul><li>{'</li><li>'.join(parts)}</li></ul>{PART_KEY}</details></section>"
     )
 
 

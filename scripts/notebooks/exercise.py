@@ -13,6 +13,9 @@ In the source of a solution, the first line of a cell gives its kind:
 Probes send data. The outermost comparison of a probe, and a function marked `@referee`, run on these data, outside the
 process of the learner's code: minigrad/course/referee.py.
 
+A part below a heading with folded=true is optional: it has points like any other, but counts for no minutes, and the
+exercise is done without it. The other parts must need nothing of it.
+
 Probes, hints, wrong answers and `shows` are not run in the notebook, and are not in the exercise; prose has none of
 them. A misconception's id is optional. A cell that only calls check("product") carries the points, and the Markdown
 before an answer is its task.
@@ -37,6 +40,7 @@ from minigrad.course.exercise import SLIPS, alike, all_exercises, common_message
 from minigrad.course.probe import UNENDED, Outcome, observe
 from minigrad.course.referee import inner_probes, judge, parse_probes
 from minigrad.course.scoring import run, source_of
+from notebooks import folding
 from notebooks.source import BuildError
 
 Outcomes = Callable[[NotebookNode, str, str, str, str], list[Outcome]]  # nb, part, answer, probes, where
@@ -128,12 +132,26 @@ def answers(nb: NotebookNode, name: str, outcomes: Outcomes) -> str:
     """
     names = [cell.metadata.answer for cell in nb.cells if "answer" in cell.metadata]
     refuse_strays(nb, names, name)
+    optional = optional_parts(nb, name)
     parts = {part: facts_of(nb, part, name, outcomes) for part in names}
-    minutes, there_are = sum(part["minutes"] for part in parts.values()), nb.metadata.minigrad["minutes"]
+    minutes = sum(facts["minutes"] for part, facts in parts.items() if part not in optional)
+    there_are = nb.metadata.minigrad["minutes"]
     if minutes > there_are:
         raise BuildError(f"{name}: its parts take {minutes} minutes, but the header says {there_are}")
+    for part in optional:
+        parts[part]["optional"] = True
     facts = {"title": nb.metadata.minigrad["title"], "digest": digest(nb), "parts": parts}
     return json.dumps(facts, indent=1, ensure_ascii=False) + "\n"
+
+
+def optional_parts(nb: NotebookNode, name: str) -> list[str]:
+    """The parts below a folded heading. Raises BuildError for a fold that hides what the other parts need."""
+    for problem in folding.problems(nb):
+        raise BuildError(f"{name}: {problem}")
+    unfolded = [cell.metadata.answer for cell in folding.unfolded_cells(nb) if "answer" in cell.metadata]
+    if not unfolded:
+        raise BuildError(f"{name}: all its parts are folded, and at least one must not be optional")
+    return [cell.metadata.answer for cell in nb.cells if cell.metadata.get("answer", unfolded[0]) not in unfolded]
 
 
 def refuse_strays(nb: NotebookNode, parts: list[str], name: str) -> None:

@@ -1,7 +1,8 @@
-"""Sections beside the road of a lesson: the cell of their heading says folded=true, and JupyterLab opens them closed.
+"""Optional sections: the cell of their heading says folded=true, and JupyterLab opens them closed.
 
-A section reaches to the next heading of its level or a higher one, as JupyterLab counts: a cell with several headings
-is as high as the highest. Programs that know nothing of folding show it as any other section.
+In a lesson they are side topics, and in an exercise optional parts. A section reaches to the next heading of its level
+or a higher one, as JupyterLab counts: a cell with several headings is as high as the highest. Programs that know
+nothing of folding show it as any other section.
 """
 
 from __future__ import annotations

@@ -1,12 +1,13 @@
 """How long a notebook takes, computed from its source, so that no header promises less.
 
     a lesson       words of prose / 180 + 1.5 for each Predict or Guess + lines of code / 8 + 2 for each widget
-    an exercise    words of prose / 180 + lines of given code / 8 + 5 for each part
+    an exercise    words of prose / 180 + lines of given code / 8 + 5 for each part that is not optional
 
-What is folded and what is for the lecturer is not counted, nor are empty lines and comments. A header states the figure
-in whole minutes, rounded up to the next five; so does the text, if it says "About 45 minutes". The header of an
-exercise may state more, because its parts have minutes of their own. Lessons from 90 on are reference material, which
-nobody reads from top to bottom: they are not checked.
+What is folded and what is for the lecturer is not counted, nor are empty lines and comments: so optional parts of an
+exercise, which are folded, take no minutes. A header states the figure in whole minutes, rounded up to the next five;
+so does the text, if it says "About 45 minutes". The header of an exercise may state more, because its parts have
+minutes of their own. Lessons from 90 on are reference material, which nobody reads from top to bottom: they are not
+checked.
 """
 
 from __future__ import annotations
@@ -42,8 +43,9 @@ def lesson_minutes(nb: NotebookNode) -> float:
 
 def exercise_minutes(nb: NotebookNode) -> float:
     """The minutes of an exercise, computed from its solution: without probes, hints, and what is only for `check`."""
-    given = [cell for cell in nb.cells if not any(key in cell.metadata for key in (*ASIDE, "answer"))]
-    return reading_minutes(given) + PART * sum("answer" in cell.metadata for cell in nb.cells)
+    cells = folding.unfolded_cells(nb)
+    given = [cell for cell in cells if not any(key in cell.metadata for key in (*ASIDE, "answer"))]
+    return reading_minutes(given) + PART * sum("answer" in cell.metadata for cell in cells)
 
 
 def reading_minutes(cells: list[NotebookNode]) -> float:

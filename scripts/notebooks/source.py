@@ -15,7 +15,7 @@ gives it an id that survives changes of its text.
 A Markdown cell with slideshow={"slide_type": "notes"} is for the lecturer, and hidden from readers: its text goes into
 the metadata of the cell above it, as `slideshow.notes`.
 
-A Markdown cell with folded=true begins with a heading; JupyterLab shows the section under it collapsed.
+A Markdown cell with folded=true begins with a heading; JupyterLab shows the section under it collapsed: folding.py.
 """
 
 from __future__ import annotations

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import io
 import threading
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -356,6 +357,24 @@ def test_a_right_answer_says_what_is_next_and_the_last_one_that_it_was_the_last(
     assert here["said"].sentences[-1] == "That was the last part: 8 of 10 points. Well done."
     exec(code.replace("1024", "1"), here)
     assert "Next" not in repr(here["said"])
+
+
+def test_a_right_answer_says_that_the_exercise_is_done_and_which_optional_parts_are_left(monkeypatch):
+    parts = {part.name: part for part in exercise.load_exercise("01_scalar_engine").parts}
+    parts |= {name: replace(parts[name], optional=name in ("zero", "eight_signs")) for name in parts}
+    made = exercise.Exercise("01_scalar_engine", "", tuple(parts.values()))
+    monkeypatch.setattr(exercise, "all_exercises", lambda: iter([made]))
+    kept = feedback.attempts_in({})
+
+    def said_next(*passed, after):
+        for name in passed:
+            kept.note(name, "passed")
+        return feedback.next_step(parts[after], kept)
+
+    assert said_next("product", "zero", "gradients", "visits", after="zero") == "6 of 10 points so far. Next: `order`."
+    done = "The exercise is done: 9 of 10 points. Optional parts left: 1 (`eight_signs`)."
+    assert said_next("order", after="order") == done
+    assert said_next("eight_signs", after="eight_signs") == "That was the last part: 10 of 10 points. Well done."
 
 
 @pytest.mark.parametrize("call", ["check()", "check('')", "check('no such part')", "check(3)", "check(['visits'])"])

@@ -14,7 +14,7 @@ from minigrad.course import dashboard, exercise, lessons, quiz
 from minigrad.course.attempts import FILE, Attempts
 from minigrad.course.progress import FILE as ANSWERS
 from minigrad.course.progress import Ledger
-from minigrad.course.standing import last_notebook, standing
+from minigrad.course.standing import PartStanding, last_notebook, standing
 from tests.support.root import ROOT
 
 
@@ -45,7 +45,7 @@ def home(tmp_path, monkeypatch):
 def test_points_parts_attempts_and_what_was_revealed_are_counted(home):
     first, *others = standing(home).exercises
 
-    assert (first.points, first.of, first.passed_parts, first.revealed_points) == (2, 10, 1, 1)
+    assert (first.points, first.of, first.passed_parts, first.is_done) == (2, 10, 1, False)
     assert [(p.name, p.state, p.points, p.of, p.attempts) for p in first.parts] == [
         ("product", "passed", 2, 2, 1), ("order", "tried", 0, 3, 2), ("visits", "revealed", 0, 1, 1),
         ("gradients", "untried", 0, 2, 0), ("zero", "untried", 0, 1, 0), ("eight_signs", "untried", 0, 1, 0),
@@ -95,7 +95,8 @@ def test_the_text_fits_one_screen_whatever_is_next(home):
     now = standing(home)
     for work in now.exercises:
         parts = tuple(replace(part, state="tried", attempts=10) for part in work.parts)
-        works = tuple(replace(w, parts=parts) if w is work else w for w in now.exercises)
+        done = tuple(replace(part, optional=True) for part in work.parts)
+        works = tuple(replace(w, parts=parts if w is work else done) for w in now.exercises)
         file = f"exercises/{work.name}.ipynb"
         said = repr(replace(now, exercises=works, left_off=file)).splitlines()
         assert said[0] == f"You left off in exercise {work.name[:2]} {work.title}."
@@ -137,6 +138,26 @@ def test_a_box_says_how_a_lesson_stands(home):
     assert [box.state for box in standing(home).boxes[:2]] == ["done", "done"]
     Attempts(home / FILE).note("product", "broken")
     assert standing(home).boxes[1].state == "broken"
+
+
+def test_an_exercise_is_done_without_its_optional_parts_and_the_status_counts_those_that_are_left(home):
+    now = standing(home)
+    for states, is_done, left in (
+        (("passed", "revealed", "untried", "tried"), True, 2),
+        (("passed", "passed", "passed", "broken"), True, 1),
+        (("passed", "tried", "passed", "passed"), False, 0),
+        (("passed", "broken", "untried", "untried"), False, 2),
+        (("passed", "passed", "passed", "revealed"), True, 0),
+    ):
+        parts = [PartStanding(f"p{i}", state, 0, 1, 0, optional=i > 1) for i, state in enumerate(states)]
+        work = replace(now.exercises[0], parts=tuple(parts))
+        here = replace(now, exercises=(work, *now.exercises[1:]), left_off="exercises/01_scalar_engine.ipynb")
+        assert (work.is_done, work.left(optional=True)) == (is_done, left), states
+        assert (here.next == "exercises/01_scalar_engine.ipynb") != is_done, states
+        words = f"{left} optional part{'s' * (left > 1)} left in finished exercises"
+        assert (words in " ".join(repr(here).splitlines())) == bool(is_done and left), states
+        assert (here.boxes[1].state == "done") == (is_done and "broken" not in states)
+    assert work.summary == "2 of 10 points: ✓ p0, ✓ p1; optional: ✓ p2, ◇ p3"
 
 
 def test_the_titles_are_those_of_the_headers():
@@ -188,7 +209,7 @@ def test_it_leads_on_from_where_you_left_off_and_back_to_what_was_left_out_at_th
     at = {name: f"lessons/{name}.ipynb" for name in ("06_the_dynamic_graph", "25_a_small_gpt", "90_gallery")}
 
     assert replace(now, left_off=at["06_the_dynamic_graph"]).next == "lessons/06_the_dynamic_graph.ipynb"
-    done = tuple(replace(work, points=10) if work.name[:2] == "25" else work for work in now.exercises)
+    done = tuple(replace(work, parts=()) if work.name[:2] == "25" else work for work in now.exercises)
     assert replace(now, exercises=done, left_off=at["25_a_small_gpt"]).next == "exercises/01_scalar_engine.ipynb"
     assert replace(now, left_off=at["90_gallery"]).next == "exercises/01_scalar_engine.ipynb"
     assert replace(now, left_off="lessons/00_start_here.ipynb").next == "lessons/00_start_here.ipynb"
@@ -229,7 +250,9 @@ def test_the_command_says_the_same_as_data(checkout):
 
     work = data["exercises"][0]
     assert (work["name"], work["points"], work["of"], work["passed"]) == ("01_scalar_engine", 2, 10, 1)
-    assert work["parts"][0] == {"name": "product", "state": "passed", "points": 2, "of": 2, "attempts": 1}
+    product = {"name": "product", "state": "passed", "points": 2, "of": 2, "attempts": 1, "optional": False}
+    assert work["parts"][0] == product
+    assert (work["done"], work["optional_left"]) == (False, sum(part["optional"] for part in work["parts"]))
     assert data["predictions"] == []
     assert (
         json.dumps(data["quizzes"][0]) == '{"name": "00_start_here", "locked": 0, "right": 0, "of": 4, "uncounted": 0}'

@@ -6,6 +6,7 @@ import base64
 import io
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -16,6 +17,7 @@ import pytest
 from nbformat.v4 import new_code_cell, new_notebook
 from PIL import Image
 
+from minigrad.course import exercise
 from tests.support.root import ROOT
 
 sys.path.insert(0, str(ROOT / "scripts"))
@@ -23,7 +25,7 @@ sys.path.insert(0, str(ROOT / "scripts"))
 from notebooks import exercise as making
 from notebooks.difference import difference, same
 from notebooks.execution import execute
-from notebooks.source import BuildError, notebook
+from notebooks.source import CLOSED, BuildError, notebook
 
 pytestmark = pytest.mark.tool
 
@@ -316,6 +318,8 @@ def test_every_lesson_is_stored_with_its_outputs():
     ('hints="visits"\n# 1. ', 'hints="visits"\n# ', "the hints must be a numbered list"),
     ('shows="visits"', 'shows="zero"', "'visits': it has 0 shows cells, and needs one"),
     ("would come to x more\n# than", "would. It would come to x more\n# than", "`shows` must be one sentence, not"),
+    ("# %% [markdown]\n# ## 1. A product", "# %% [markdown] folded=true\n# ## 1. A product", "'multiply' .* is folded"),
+    ("# %% [markdown]\n# # 01", "# %% [markdown] folded=true\n# # 01", "at least one must not be optional"),
 ])  # fmt: skip
 def test_a_defective_exercise_is_not_built(old, new, words, tmp_path):
     text = SOLUTION.read_text("utf-8")
@@ -327,6 +331,26 @@ def test_a_defective_exercise_is_not_built(old, new, words, tmp_path):
 
     with pytest.raises(BuildError, match=words):
         making.answers(notebook(path), path.stem, making.outcomes)
+
+
+def test_parts_below_a_folded_heading_are_optional_and_take_no_minutes(tmp_path):
+    path = tmp_path / "solutions" / "source" / SOLUTION.name
+    path.parent.mkdir(parents=True)
+    before, last = SOLUTION.read_text("utf-8").replace("folded=true", "").rsplit("# %% [markdown]\n# ##", 2)[:2]
+    text = re.sub(r"minutes: \d+", "minutes: 34", before) + "# %% [markdown] folded=true\n# ## More\n#\n# ##" + last
+    path.write_text(text, "utf-8")
+    kept = making.Stored(exercise.ANSWERS / f"{path.stem}.json")
+    nb = notebook(path)
+
+    parts = json.loads(making.answers(nb, path.stem, kept))["parts"]
+
+    assert [name for name, part in parts.items() if part.get("optional")] == ["eight_signs"]
+    assert sum(part["points"] for part in parts.values()) == exercise.load_exercise(path.stem).points
+    (heading,) = (cell for cell in making.exercise(making.solution(nb, path.stem)).cells if cell.metadata.get(CLOSED))
+    assert heading.source.startswith("## More")
+    nb.metadata.minigrad["minutes"] = 33
+    with pytest.raises(BuildError, match="its parts take 34 minutes, but the header says 33"):
+        making.answers(nb, path.stem, kept)
 
 
 def test_a_difference_between_two_notebooks_is_named():

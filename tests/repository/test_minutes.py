@@ -44,17 +44,18 @@ def test_the_minutes_of_a_lesson(cells, minutes):
 
 
 def test_the_minutes_of_an_exercise():
-    """The answers count by parts, and what is not in the learner's notebook does not count."""
+    """The answers count by parts, and what is optional or not in the learner's notebook does not count."""
     part = {"answer": "slope", "points": 2, "minutes": 5}
     aside = [new_code_cell("f(1)\n" * 80, metadata={key: "slope"}) for key in ("probes", "wrong")]
     aside += [new_markdown_cell("word " * 900, metadata={key: "slope"}) for key in ("hints", "shows")]
     solved = made(
         *(prose(180), "x = 1\n" * 8, new_code_cell("def f(x): ...\n" * 80, metadata=part), 'check("slope")', *aside),
         *(prose(180), new_markdown_cell("word " * 900, metadata=part | {"answer": "why"})),
+        *(new_markdown_cell("## More", metadata=FOLDED), prose(900), new_code_cell("g = 1", metadata=part)),
         lesson="07_small",
     )
 
-    assert minutes_of(solved) == pytest.approx(1 + 1 + 5 + 1 / 8 + 1 + 5)
+    assert minutes_of(solved) == pytest.approx(1 + 1 + 5 + 1 / 8 + 1 + 5 + 2 / 180)
 
 
 @pytest.mark.parametrize(("minutes", "stated"), [(0.1, 5), (40, 40), (40.4, 40), (40.6, 45), (44.9, 45), (45.4, 45)])
