@@ -130,7 +130,7 @@ TOLD = [  # exercise, part, wrong answer, what the learner is told, what must no
     ("11_tracing", "huber", SWAPPED, "Did you swap the two ways?", "decorated"),
     ("11_tracing", "own_function", LAMBDA, "of the cell of `mine`", "<lambda>"),
     ("11_tracing", "own_function", TURNS, "No gradient leads", "`return`"),
-    ("11_tracing", "own_function", TURNS.replace("turns\n", "x.detach()\n"), "cut off with detach", "is a count of"),
+    ("11_tracing", "own_function", TURNS.replace("turns\n", "x.detach()\n"), "cut off with detach", "`return`"),
     ("11_tracing", "own_function", UNROLLED, "a tensor of known length", "Python's"),
     ("02_backward_by_hand", "repair", RETURNED, "into the `.grad` of each parent", "order"),
 ]
