@@ -118,7 +118,8 @@ for name, v in {"temp": temp, "s": s, "loss": loss}.items():
 Predict("x.grad by hand", "What goes out to x along temp → x?")
 
 # %% slideshow={"slide_type": "fragment"}
-loss.backward()
+if not x.grad:  # once, even if this cell is run twice
+    loss.backward()
 reveal("x.grad by hand", x.grad)
 
 # %% [markdown] slideshow={"slide_type": "fragment"}

@@ -161,7 +161,6 @@ for name, t in tensors.items():
 
 # %% [markdown]
 # The surprise is `c`. An operation computed it, and it still counts as a leaf, because that operation was not recorded.
-# To the record, a leaf is anything that *no recorded operation* made.
 #
 # The product made `z`, and its entry is named after the derivative that backward will run: MulBackward. No operation
 # made x, so its `grad_fn` is `None`. AccumulateGrad did not make x either: it stands where the way back arrives, and
@@ -175,7 +174,7 @@ for name, t in tensors.items():
 # thousands of intermediate results. Backward leaves no `.grad` on the intermediate ones, unless you ask for it with
 # `retain_grad()`.
 #
-# So let us ask, run forward and backward twice, and clear **nothing.** What is in `h.grad` after the second run?
+# So let us ask, run forward and backward twice, and clear *nothing*. What is in `h.grad` after the second run?
 
 
 # %%
@@ -196,7 +195,8 @@ Predict("h.grad after two", "What is in the second h.grad, when nothing was clea
 # many tensors called h there are.
 
 # %% slideshow={"slide_type": "fragment"}
-second_h = run(x)
+x = mg.tensor(3.0, requires_grad=True)  # a new x, so that this cell can be run twice
+first_h, second_h = run(x), run(x)
 reveal("h.grad after two", second_h.grad)
 
 # %% [markdown]
