@@ -506,7 +506,7 @@ for name, way in {"eager": scores, "traced": traced}.items():
     print(f"{name}: loss {loss.item():.6f}, lengths of the gradients {lengths}, ops left for backward: {ops_left}")
 
 # %% [markdown]
-# The same loss and the same gradients. From outside, a traced call is *one* op, whose backward is a graph of its own.
+# Loss and gradients are the same. From outside, a traced call is *one* op, whose backward is a graph of its own.
 # (The second op takes the result out of the call.) So you can mix traced and untraced code, and you can trace a whole
 # training step: lesson 12 does.
 
