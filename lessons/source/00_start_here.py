@@ -162,7 +162,7 @@ mg.draw(z)
 
 # %% [markdown] slideshow={"slide_type": "fragment"}
 # It is the same graph, and now each value shows its gradient. In the first picture a dot stood there instead. A dot
-# means: there is no number here. (Here, because nobody has computed it yet.) That is not the same as 0.
+# means that there is no number: nobody had computed the gradient yet. That is not the same as 0.
 
 # %% [markdown] slideshow={"slide_type": "notes"}
 # Five minutes, counting the page before. Point at the dots of the first picture and the numbers here: a dot says that
@@ -212,8 +212,8 @@ loss = alice.train(steps=800, rate=0.004)
 
 # %% tags=["nbval-ignore-output"] slideshow={"slide_type": "fragment"}
 percent = alice.percent_of_words()
+display(reveal_range("words", percent, 20, 60))
 print(f"{percent} of 100 words are in the book.")
-reveal_range("words", percent, 20, 60)
 
 # %% [markdown] slideshow={"slide_type": "fragment"}
 # First it learns which letters are common, then which letters follow each other, then whole words. It makes no sense,
@@ -227,7 +227,7 @@ reveal_range("words", percent, 20, 60)
 # ### Change one number
 #
 # `rate` says how far each number moves in a step. So why not take longer steps and be done sooner? Below are 150 steps,
-# each 25 times as long. (The lines above tell you what 100 and 200 of the shorter steps reached.)
+# each 25 times as long. (In the list above you find the loss after 100 and after 200 of the shorter steps.)
 
 # %% slideshow={"slide_type": "fragment"}
 Guess(
@@ -248,7 +248,9 @@ reveal_range("longer steps", other_loss, 2.3, 2.6)
 # the loss stays high, however many steps you take. Lesson 03 shows such a step in a picture.
 
 # %% [markdown] slideshow={"slide_type": "fragment"}
-# Now it is yours. Go back to the cell that trains `alice`, change *one* number, run it again, and see:
+# ### Now it is yours
+#
+# Go back to the cell that trains `alice`, change *one* number, run it again, and see:
 #
 # | change | what to look for |
 # |---|---|
@@ -271,7 +273,7 @@ print(alice.write("Alice was ", letters=200, temperature=0.5))
 # %% slideshow={"slide_type": "fragment"}
 untrained = Alice()
 loss = untrained.loss()
-graph = GraphView(loss)
+graph = GraphView(loss)  # shown below
 loss.backward()
 print(f"numbers that have a gradient now: {sum(p.grad.size for p in untrained.net.parameters()):,}")
 graph

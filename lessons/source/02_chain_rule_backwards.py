@@ -118,7 +118,8 @@ for name, v in {"temp": temp, "s": s, "loss": loss}.items():
 Predict("x.grad by hand", "What goes out to x along temp → x?")
 
 # %% slideshow={"slide_type": "fragment"}
-loss.backward()
+if not x.grad:  # once, even if this cell is run twice
+    loss.backward()
 reveal("x.grad by hand", x.grad)
 
 # %% [markdown] slideshow={"slide_type": "fragment"}
@@ -177,19 +178,21 @@ reveal("x + x", x.grad)
 # nudge of x pushes y along both arrows at once. **Whenever a value is used twice, its gradients add.**
 
 # %% [markdown] slideshow={"slide_type": "subslide"}
-# The next cell first prints the whole of backpropagation as the engine does it. Look for the line in the middle,
-# `parent.grad += v.grad * slope`: there the gradients meet. (We come back to the lines about `before` and `earlier`.)
-#
-# `history(y)` lists y and everything it came from, parents before children; `[::-1]` turns it round. Such a list is
-# called a *topological order*.
-#
-# Suppose that line had `=` instead of `+=`. Then the later arrow would wipe out what the earlier one had brought. The
-# cell tries it on two graphs, `x * w + 1` and `x * x + x`. On which of the two will you notice?
+# Here is the whole of backpropagation, as the engine does it. `history(self)` lists a value and everything it came
+# from, parents before children. Such a list is called a *topological order*.
 
 # %% slideshow={"slide_type": "fragment"}
 print(inspect.getsource(mg.Value.backward))
 
+# %% [markdown] slideshow={"slide_type": "fragment"}
+# Look for the line in the middle, `parent.grad += v.grad * slope`: there the gradients meet. (We come back to the lines
+# about `before` and `earlier`.)
+#
+# Suppose that line had `=` instead of `+=`. Then the later arrow would wipe out what the earlier one had brought.
+# Below, `gradients` is the same walk with a switch for this mistake, and two graphs to try it on: `x * w + 1` and
+# `x * x + x`. On which of the two will you notice?
 
+# %% slideshow={"slide_type": "fragment"}
 def gradients(y, order, overwrite=False):
     """Walk back from y in the given order, and return ∂y/∂v for every v."""
     gradient = dict.fromkeys(order, 0.0)
@@ -202,13 +205,13 @@ def gradients(y, order, overwrite=False):
 
 x, w = mg.Value(3.0), mg.Value(4.0)
 for name, y in {"x * w + 1": x * w + 1, "x * x + x": x * x + x}.items():
-    order = history(y)[::-1]
+    order = history(y)[::-1]  # turned round: y comes first
     print(f"{name}: += gives {gradients(y, order)[x]:g}, = gives {gradients(y, order, overwrite=True)[x]:g}")
 
 # %% [markdown] slideshow={"slide_type": "fragment"}
 # On a graph where every value is used once, the two agree, so a test on such a graph cannot find the mistake. The
-# derivative of x² + x at 3 is 2x + 1 = 7. With `=`, only one of three arrows was counted, and nothing looked broken:
-# `.grad` held a number, and the number was wrong.
+# derivative of x² + x at 3 is 2x + 1 = 7. Three arrows come back to x. With `=`, only the last of them counted, and
+# nothing looked broken: `.grad` held a number, and the number was wrong.
 
 # %% [markdown] slideshow={"slide_type": "notes"}
 # This is a mistake that tests find late. Before you run the cell, ask for a graph on which = and += agree, and for one
@@ -226,14 +229,12 @@ Predict("twice, not cleared", "What is in x.grad after the second pass?")
 
 # %% slideshow={"slide_type": "fragment"}
 x = mg.Value(3.0)
-(x**3).backward()
-after_one = x.grad
-(x**3).backward()
-after_two = x.grad
+for _ in range(2):
+    (x**3).backward()
+display(reveal("twice, not cleared", x.grad))
 x.grad = 0.0
 (x**3).backward()
-print("after the first pass:", after_one, "  set to 0 after the second, and run once more:", x.grad)
-reveal("twice, not cleared", after_two)
+print("set to 0, and one more pass:", x.grad)
 
 # %% [markdown] slideshow={"slide_type": "fragment"}
 # `backward()` adds to `.grad`; it does not replace it. That is useful when a loss comes in parts, with one `backward()`
@@ -286,18 +287,20 @@ def doubled(n):
     return x, y
 
 
-# %% slideshow={"slide_type": "fragment"}
 Predict("visits for n = 16", "How many visits are there for n = 16? Within 1,000 is right.", tolerance=1000)
+
+# %% slideshow={"slide_type": "fragment"}
+x, y = doubled(16)
+visits = visits_down_every_path(y)
+reveal("visits for n = 16", visits)
 
 # %% slideshow={"slide_type": "fragment"}
 print(" n   every path   the engine")
 for n in (1, 2, 3, 4, 8, 15, 16):
     x, y = doubled(n)
-    visits = visits_down_every_path(y)
-    print(f"{n:2} {visits:12,} {len(history(y)):12,}")
+    print(f"{n:2} {visits_down_every_path(y):12,} {len(history(y)):12,}")
 y.backward()
 print(f"each path from y to x brings back 1: x.grad = {x.grad:,.0f}")
-reveal("visits for n = 16", visits)
 
 # %% [markdown] slideshow={"slide_type": "fragment"}
 # The short program walks every path on its own, and each doubling doubles the number of paths. The engine puts the
@@ -329,15 +332,14 @@ def as_first_met(y):
     return met
 
 
-# %% slideshow={"slide_type": "fragment"}
 Predict("each value once", "Which gradient of x does this order give?")
 
 # %% slideshow={"slide_type": "fragment"}
 x = mg.Value(1.0)
 s = 2 * x
 y = s + 3 * s
+display(reveal("each value once", gradients(y, as_first_met(y))[x]))
 print("in topological order:", gradients(y, history(y)[::-1])[x])
-reveal("each value once", gradients(y, as_first_met(y))[x])
 
 # %% [markdown] slideshow={"slide_type": "fragment"}
 # The walk met s early, along its direct arrow to y. So s passed on its 1 before the 3 had arrived by the longer
@@ -376,7 +378,7 @@ except RecursionError:
 
 # %% slideshow={"slide_type": "fragment"}
 def square(x):
-    return mg.Value(x.data**2, ((x, x.data),), "square")
+    return mg.Value(x.data**2, ((x, x.data),), "square")  # one pair: the parent x, and the slope towards it
 
 
 def nudged_slope(op, x, h=1e-5):
@@ -412,11 +414,11 @@ digits = {}
 for k in range(1, 16, 2):
     error = abs(nudged_slope(cube, 3.0, h=float(f"1e-{k}")) - 27) / 27
     digits[f"1e-{k}"] = int(-log10(error))
+display(reveal("best step", max(["1e-1", "1e-5", "1e-15"], key=digits.get)))
 print("correct digits for each step h:", digits)
 x = mg.Value(3.0)
 cube(x).backward()
 print("backward:", x.grad)
-reveal("best step", max(["1e-1", "1e-5", "1e-15"], key=digits.get))
 
 # %% [markdown] slideshow={"slide_type": "skip"}
 # The number of correct digits rises, then falls. With a large step, the curve bends too much between the two points
@@ -462,10 +464,10 @@ print("the referee agrees:", mg.gradcheck(lambda x, y: (x * y).sum(), (x, y)))
 mg.draw(loss)
 
 # %% [markdown] slideshow={"slide_type": "subslide"}
-# **Where it breaks.** Walk back over the same graph a second time, and read the message aloud. × needs x and y for its
-# slopes, so the forward pass keeps both arrays. `backward()` frees them as it goes, because in a deep network they take
-# up most of the memory. (You still hold x and y; the graph has let go of them.) A `mg.Value` keeps only its slopes,
-# which are small, so it allows a second walk: v × v has the derivative 6 at 3, and `.grad` adds up.
+# **Where it breaks.** The next cell walks back over the same graph a second time. Read its message aloud. × needs x and
+# y for its slopes, so the forward pass keeps both arrays. `backward()` frees them as it goes, because in a deep network
+# they take up most of the memory. (You still hold x and y; the graph has let go of them.) A `mg.Value` keeps only its
+# slopes, which are small, so it allows a second walk: v × v has the derivative 6 at 3, and `.grad` adds up.
 
 # %% slideshow={"slide_type": "fragment"}
 try:

@@ -38,8 +38,8 @@
 # > RuntimeError: a leaf Variable that requires grad is being used in an in-place operation.
 #
 # All three have the same cause. You write three lines of arithmetic, and afterwards there is a graph that you never
-# asked for. **Who made it, what does it hold on to, and when does it let go?** At the end of this lesson you can
-# explain both messages, and you will run the line that killed the model.
+# asked for. **Who made it, what does it hold on to, and when does it let go?** At the end you can explain both
+# messages, and you run the line that killed the model.
 #
 # **About 55 minutes.** Afterwards you can
 #
@@ -94,9 +94,9 @@ Predict("five ran", "How many of the five operations will be in the graph of y?"
 # not.
 
 # %% [markdown] slideshow={"slide_type": "fragment"}
-# To count them, we need a way into the record. The result's `grad_fn` is the newest entry. From there, the entry's
-# `next_functions` lead to the entries that the gradient goes to next (each comes in a pair with a 0, which we ignore).
-# The path ends at a leaf, with an entry called AccumulateGrad.
+# To count them, we need a way into the record. `y.grad_fn` is the newest entry: the operation that made y. An entry's
+# `next_functions` lists the entries that the gradient goes to next. (Each comes in a pair with a 0, which we ignore.)
+# Every path ends at an input such as x, in an entry called AccumulateGrad. It is no operation, so we leave it out.
 
 
 # %%
@@ -126,10 +126,9 @@ reveal("five ran", len(recorded(y)))
 # to what came before them, so no cycles arise, and no garbage collector has to clean up.)
 
 # %% [markdown] slideshow={"slide_type": "subslide"}
-# Watch it grow. Click the widget, press → line by line, and look at the left-hand side. After which line is there a
-# graph, and from which line on does it hold values? (From the first line on, both: there, building and computing are
-# one step.) The widget shows everything that runs; the record, which is printed above it, is the part that leads from
-# `y` back to `x` and `w`. (On the right, the same lines build a graph first and compute later. That is lesson 09.)
+# Watch it grow. Click the widget, press → line by line, and look at the left-hand side. It shows everything that runs,
+# and each box comes with its value: building and computing are one step. Which two operations are missing from the
+# record of `y`, printed above it? (On the right, the same lines build a graph first and compute later: lesson 09.)
 
 # %%
 print("in the record of y:", *recorded(y))
@@ -142,8 +141,8 @@ StaticVsDynamic(f, x, w, k)
 # ## What a tensor knows of its past
 #
 # Three attributes tell you. `requires_grad` says whether backward will come here. `grad_fn` is the entry of the
-# operation that made the tensor. `is_leaf` says that no recorded operation made it. Take `z = x * y` from lesson 02, at
-# 2 and 3, and another product, `c`, of a 5 that requires no gradient. How many of x, y, z and c are leaves?
+# operation that made the tensor. `is_leaf` says that no recorded operation made it. Take `z = x * y`, whose operands
+# require gradients, and `c = mg.tensor(5.0) * 2`. How many of x, y, z and c are leaves?
 
 # %% slideshow={"slide_type": "fragment"}
 Predict("leaves", "x and y require gradients; z = x * y; c = mg.tensor(5.0) * 2. How many of the four are leaves?")
@@ -154,15 +153,14 @@ y = mg.tensor(3.0, requires_grad=True)
 z = x * y
 c = mg.tensor(5.0) * 2
 tensors = {"x": x, "y": y, "z": z, "c": c}
+reveal("leaves", sum(t.is_leaf for t in tensors.values()))
+
+# %% slideshow={"slide_type": "fragment"}
 for name, t in tensors.items():
     print(f"{name}: is_leaf={t.is_leaf!s:5}  requires_grad={t.requires_grad!s:5}  grad_fn={t.grad_fn}")
-z.backward()
-print("x.grad =", x.grad, " y.grad =", y.grad)
-reveal("leaves", sum(t.is_leaf for t in tensors.values()))
 
 # %% [markdown]
 # The surprise is `c`. An operation computed it, and it still counts as a leaf, because that operation was not recorded.
-# To the record, a leaf is anything that *no recorded operation* made.
 #
 # The product made `z`, and its entry is named after the derivative that backward will run: MulBackward. No operation
 # made x, so its `grad_fn` is `None`. AccumulateGrad did not make x either: it stands where the way back arrives, and
@@ -176,7 +174,7 @@ reveal("leaves", sum(t.is_leaf for t in tensors.values()))
 # thousands of intermediate results. Backward leaves no `.grad` on the intermediate ones, unless you ask for it with
 # `retain_grad()`.
 #
-# So let us ask, run forward and backward twice, and clear **nothing.** What is in `h.grad` after the second run?
+# So let us ask, run forward and backward twice, and clear *nothing*. What is in `h.grad` after the second run?
 
 
 # %%
@@ -197,22 +195,23 @@ Predict("h.grad after two", "What is in the second h.grad, when nothing was clea
 # many tensors called h there are.
 
 # %% slideshow={"slide_type": "fragment"}
-second_h = run(x)
-print("after the second run: x.grad =", x.grad, " h.grad =", second_h.grad)
-print("is it the same h?", first_h is second_h)
+x = mg.tensor(3.0, requires_grad=True)  # a new x, so that this cell can be run twice
+first_h, second_h = run(x), run(x)
 reveal("h.grad after two", second_h.grad)
 
 # %% [markdown]
 # `x.grad` went from 12 to 24, but `h.grad` did not double. The second run made a new `h`, and a new tensor starts with
 # an empty account. Only what survives from run to run needs clearing, and that is the leaves that you train. This is
 # why an optimizer has to know the parameters, and nothing about the graph.
-
-# %% [markdown]
+#
+# ### Emptied, and added up
+#
 # An emptied account is `None`: nothing has been paid in, which is not the same as 0. And adding up is useful. Two
 # losses with one `backward()` each leave the gradient of their sum. So if a batch is too large for your memory, take it
 # in parts, and call `step()` once after the last part. This is **gradient accumulation**.
 
 # %%
+print("after the second run: x.grad =", x.grad, " h.grad =", second_h.grad, " the same h?", first_h is second_h)
 optimizer = mg.optim.SGD([x], lr=0.1)
 optimizer.zero_grad()
 print("after zero_grad: x.grad =", x.grad, " h.grad =", second_h.grad)
@@ -230,9 +229,8 @@ print("two losses, a pass each:", two_passes, "  their sum, one pass:", x.grad)
 # result, for example, so the entry must keep that result until backward comes by. (eˣ is its own slope.) An array kept
 # like this is a **saved value**.
 #
-# Now we measure. `x` has a million numbers, 8 MB, and Python's own tracer tells us how many arrays of that size are
-# alive. `forward` runs four operations, and three of them make an array of 8 MB. How many arrays, not counting x, are
-# alive when it is done?
+# Now we measure. `x` has a million numbers, 8 MB. Python's own tracer counts the arrays of that size. `forward` runs
+# four operations, and three of them make an array of 8 MB. How many, not counting x, are alive when it is done?
 
 # %%
 tracemalloc.start()
@@ -267,11 +265,11 @@ reveal("kept by forward", alive_after)
 # %% [markdown]
 # None of the three has a name in Python, and yet two are alive: the record holds them. The third, the result of `+ 1`,
 # is gone. The slope of + is 1 whatever you add, so no entry needs it.
-
-# %% [markdown]
-# What does each operation keep? A pair of functions, `saved_tensors_hooks`, lets us look: the engine calls the first
-# with each value that it saves, and the second when backward takes the value out again. (`b.detach()` in the last line
-# is b with `requires_grad` off.)
+#
+# ### What does each operation keep?
+#
+# A pair of functions, `saved_tensors_hooks`, lets us look: the engine calls the first with each value that it saves,
+# and the second when backward takes the value out again. (`b.detach()` in the last line is b with `requires_grad` off.)
 
 
 # %% slideshow={"slide_type": "skip"}
@@ -303,16 +301,16 @@ print("x * w    keeps", names_of_saved(lambda x, w: x * w, a, b.detach()), "when
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## What backward frees
 #
-# Once backward has passed an entry, its saved values are not needed again. They are freed at once, one by one on the
-# way back. `y` and the entries behind it still exist afterwards; the arrays do not. And if you will not ask for a
-# gradient at all, `no_grad` keeps nothing in the first place:
+# Once backward has passed an entry, its saved values are freed at once, one by one on the way back. `y` and the entries
+# behind it still exist afterwards; the arrays do not. And if you will not ask for a gradient at all, `no_grad` keeps
+# nothing in the first place:
 
 # %%
 y.backward()
 print("after forward:     ", alive_after, "arrays and x")
-print("after backward:    ", alive() - alive_before, "array and x: it is x.grad")
+print("after backward:    ", alive() - alive_before, "array and x (the new one is x.grad)")
 x.grad = None
-print("x.grad cleared:    ", alive() - alive_before)
+print("x.grad cleared:    ", alive() - alive_before, "arrays and x")
 with mg.no_grad():
     y = forward(x)
 print("forward in no_grad:", alive() - alive_before, "arrays and x,", len(recorded(y)), "entries")
@@ -355,9 +353,9 @@ except mg.errors.FreedError as error:
 
 # %% [markdown] slideshow={"slide_type": "fragment"}
 # Now you can read it word by word. *Reached Mul a second time*: the entry is still there. *Freed what it had saved*:
-# the entry has let go of x and y. (You still hold them; the entry cannot reach them.)
+# the entry has let go of x and y.
 #
-# What happens if we do the same with a **sum?**
+# What happens if we do the same with a *sum*?
 
 # %% slideshow={"slide_type": "fragment"}
 Predict("sum, twice", "total = x + y. What does a second total.backward() do?", options=["an error", "no error"])
@@ -371,14 +369,17 @@ try:
     outcome = "no error"
 except mg.errors.FreedError:
     outcome = "an error"
-print(f"{outcome}; x.grad = {x.grad!s}")
 reveal("sum, twice", outcome)
 
-# %% [markdown]
-# A sum saves nothing, so backward freed nothing, and the second pass paid in once more. The error is no rule against
-# calling `backward` twice. It says that values are gone which the second pass needs.
+# %% slideshow={"slide_type": "fragment"}
+print(f"{outcome}; x.grad = {x.grad!s}")
 
 # %% [markdown]
+# A sum saves nothing, so backward freed nothing, and the second pass paid in once more. No rule forbids a second
+# `backward`. The error says that the second pass needs values which are gone.
+#
+# ### What does a second pass cost?
+#
 # `retain_graph=True` keeps those values, so that a second pass is possible. But is it free? Take a trunk of ten
 # operations, and two losses that share it and add one operation each. `DerivativeCounter` counts the derivatives that
 # backward runs.
@@ -419,8 +420,8 @@ with watching(DerivativeCounter()) as separate:
 a, b = two_losses(mg.tensor(0.5, requires_grad=True))
 with watching(DerivativeCounter()) as together:
     (a + b).backward()
+display(reveal("two passes", separate.count))
 print("a pass for each loss:", separate.count, "derivatives;  one pass for their sum:", together.count)
-reveal("two passes", separate.count)
 
 # %% [markdown]
 # Each of the two passes walked the whole trunk: 10 derivatives, and 1 for its own loss. The pass from the sum walked
@@ -488,14 +489,14 @@ Predict("x * x.detach()", "y = x * x.detach() at x = 3. What is x.grad?")
 # %% slideshow={"slide_type": "fragment"}
 x = mg.tensor(3.0, requires_grad=True)
 (x * x.detach()).backward()
-print("x.grad =", x.grad)
 reveal("x * x.detach()", x.grad)
 
 # %% [markdown]
 # You cut one of the two arrows, so the engine treats that factor as a constant, as you told it to. The result is the
 # right answer to a different question, and no error tells you that you asked the wrong one.
-
-# %% [markdown]
+#
+# ### Where you must stop it
+#
 # In one place you *must* stop the record: the step of gradient descent. It edits a leaf that requires a gradient, and
 # while the record is on, the engine refuses. This is the second message from the top of the lesson, in minigrad's
 # words:
@@ -533,27 +534,25 @@ Predict("refused edits", "For how many of exp, sin, 2 * x and tanh does backward
 
 
 # %%
-def refuses_edit(operation):
-    """Edit the result of an operation, and say whether backward raises an error."""
+def refusal(operation):
+    """Edit the result of an operation, and return what backward says: an error, or ""."""
     h = operation(mg.tensor(0.0, requires_grad=True))
     version_before = h._version
     h.add_(1)
     try:
         h.backward()
-        print("no error")
     except mg.errors.EditedError as error:
-        print(textwrap.fill(str(error), 80))
-        print(f"edits when it was saved: {version_before}; edits now: {h._version}")
-        return True
-    return False
+        return f"{textwrap.fill(str(error), 80)}\nedits when it was saved: {version_before}; edits now: {h._version}"
+    return ""
 
 
 operations = {"exp": mg.exp, "sin": mg.sin, "2 * x": lambda x: 2 * x, "tanh": mg.tanh}
-refused = 0
-for name, operation in operations.items():
-    print(f"{name}:")
-    refused += refuses_edit(operation)
-reveal("refused edits", refused)
+refusals = {name: refusal(operation) for name, operation in operations.items()}
+reveal("refused edits", sum(map(bool, refusals.values())))
+
+# %%
+for name, message in refusals.items():
+    print(f"{name}: {message or 'no error'}")
 
 # %% [markdown]
 # exp and tanh saved their results, and the edit wrote over them. The slope of exp at 0 is its result, e⁰ = 1. The
@@ -589,27 +588,33 @@ mg.gradcheck(careless, mg.tensor([0.0, 1.0]), raise_exception=False)
 #
 # > Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.
 #
-# If you follow that advice and edit, you get the same −20. In both, write `h.detach().numpy().copy()` if you mean to
-# edit.
+# If you follow that advice and edit, you get the same −20. In both frameworks, edit a copy:
+# `h.detach().numpy().copy()`.
 
 # %% [markdown] slideshow={"slide_type": "slide"}
-# ### The line that killed the model
+# ## The line that killed the model
 #
 # Now for the model that died overnight. It kept the loss of every batch, to average them in the morning. Each loss is a
-# single number. But a loss that is alive keeps its graph alive, and the graph keeps its saved values:
+# single number. Take `forward` from above, with its x of 8 MB, and append the losses of five batches to a list. How
+# many arrays of 8 MB does the list keep alive?
 
-# %%
+# %% slideshow={"slide_type": "fragment"}
+Predict("five losses", "losses.append(forward(x)), five times: how many arrays of 8 MB stay, not counting x?")
+
+# %% slideshow={"slide_type": "fragment"}
 x, losses = mg.ones(2**20, requires_grad=True), []
 alive_before = alive()
 for _ in range(5):
     losses.append(forward(x))
-print("five losses, one number each, keep", alive() - alive_before, "arrays of 8 MB")
+kept = alive() - alive_before
 losses = [forward(x).item() for _ in range(5)]
-print("five plain numbers keep", alive() - alive_before)
+display(reveal("five losses", kept))
+print("five losses keep", kept, "arrays of 8 MB; five plain numbers keep", alive() - alive_before)
 
-# %% [markdown]
-# Two arrays per batch, for ever. When memory grows with every batch, this is nearly always the reason. Take `.item()`,
-# which is a plain number without a past, or evaluate in `no_grad`. It is a repair of seven characters.
+# %% [markdown] slideshow={"slide_type": "fragment"}
+# A loss that is alive keeps its graph alive, and the graph keeps its saved values: two arrays per batch, for ever. When
+# memory grows with every batch, this is nearly always the reason. Take `.item()`, which is a plain number without a
+# past, or evaluate in `no_grad`. It is a repair of seven characters.
 
 # %% [markdown] slideshow={"slide_type": "skip"}
 # ## What do you remember?

@@ -5,7 +5,7 @@
 #     minutes: 50
 #     objectives:
 #       - say when Python runs and when the graph alone does, and predict how often a function is traced
-#       - choose between a Python number and a tensor as argument, and say unknown lengths in a signature
+#       - choose between a Python number and a tensor as argument, and declare unknown lengths in a signature
 #       - find the side effects of a function that will happen once, and write them so that they happen at every call
 #       - read what an if or a loop becomes in a graph, and what the errors say
 #     concepts: [C6, C7, C8]
@@ -33,12 +33,12 @@
 #
 # In lesson 09 you built a graph by hand, with placeholders and a session, and it felt like programming through a
 # keyhole. **Can we write ordinary Python, and get the graph?** Yes: it takes one word above the function. The word has
-# a consequence, which is the subject of this lesson. From then on Python runs only at *some* of the calls.
+# a consequence, which is the subject of this lesson.
 #
 # **About 50 minutes.** Afterwards you can
 #
 # - say when Python runs and when the graph alone does, and predict how often a function is traced;
-# - choose between a Python number and a tensor as argument, and say unknown lengths in a signature;
+# - choose between a Python number and a tensor as argument, and declare unknown lengths in a signature;
 # - find the side effects of a function that will happen once, and write them so that they happen at every call;
 # - read what an `if` or a loop becomes in a graph, and what the errors say.
 #
@@ -54,7 +54,7 @@ from collections import Counter
 import numpy as np
 
 import minigrad as mg
-from minigrad.course import Predict, Quiz, in_turns, reveal
+from minigrad.course import Guess, Predict, Quiz, in_turns, reveal
 from minigrad.graph.autograph import beside
 from minigrad.core.node import toposort
 from minigrad.widgets import GraphView, StaticVsDynamic
@@ -63,7 +63,7 @@ from minigrad.widgets import GraphView, StaticVsDynamic
 # ## One word
 #
 # The word is `@mg.function`. The function below adds an entry to a list whenever Python runs through it. We call it
-# three times, with different numbers each time.
+# three times, with different numbers. How long will the list be?
 
 # %%
 python_ran = []
@@ -75,14 +75,21 @@ def f(x):
     return (x * x + 1).sum()
 
 
-for x in ([1.0, 1.0, 1.0], [1.0, 2.0, 3.0], [0.0, 0.0, 5.0]):
-    print(f(mg.tensor(x)).item(), python_ran, "traces:", f.trace_count)
+Guess("python ran", "How many entries will python_ran have after the three calls?")
+
+# %%
+results = [f(mg.tensor(x)).item() for x in ([1.0, 1.0, 1.0], [1.0, 2.0, 3.0], [0.0, 0.0, 5.0])]
+display(reveal("python ran", len(python_ran)))
+print(results, python_ran, "traces:", f.trace_count)
 
 # %% [markdown]
-# Three right results, but Python was there only once. At the first call the function ran on a *symbol*, which has a
-# shape and a dtype but no numbers, like the placeholders of lesson 09. Each op wrote a node down. This is called
-# **tracing**. Then the graph ran with the numbers of that call. The second and the third call found the graph, and ran
-# it without Python. `f.trace_count` says how often a function has been traced.
+# All three results are right, and yet Python ran only once.
+#
+# ### What happened at the first call
+#
+# The function ran on a *symbol*, which has a shape and a dtype but no numbers, like the placeholders of lesson 09. Each
+# op wrote a node down. This is called **tracing**. Then the graph ran with the numbers of that call. The second and the
+# third call found the graph, and ran it without Python. `f.trace_count` says how often a function has been traced.
 
 # %% [markdown] slideshow={"slide_type": "notes"}
 # Three minutes. The whole lesson follows from this cell. Before you run it, ask how long the list will be. If somebody
@@ -99,8 +106,8 @@ for x in ([1.0, 1.0, 1.0], [1.0, 2.0, 3.0], [0.0, 0.0, 5.0]):
 # - how lists and dictionaries are nested.
 #
 # If the function has met the signature before, it has a graph for it. If not, the function is traced again. That is
-# called **retracing**. Let us go on with the same `f`: it has been traced once, for three numbers in float64. How often
-# will it have been traced after five more calls?
+# called **retracing**. So far `f` has been traced once, for three numbers in float64. How often will it have been
+# traced after five more calls?
 
 # %%
 calls = {
@@ -113,20 +120,18 @@ calls = {
 Predict("five calls", "What will f.trace_count be after these five calls?")
 
 # %%
-for name, x in calls.items():
+for x in calls.values():
     f(x)
-    print(f"{name:20} traced {f.trace_count} times so far")
 reveal("five calls", f.trace_count)
 
 # %% [markdown]
-# Other *numbers* are no reason to trace again. Another shape is a reason, and so is another dtype. The NumPy array has
-# the signature of the three ones, so its graph is there already.
-
-# %% [markdown]
+# Other *numbers* are no reason to trace again. Another shape is a reason, and so is another dtype: the four ones and
+# the float32 made a trace each. The NumPy array has the signature of the three ones, so its graph is there already.
+#
 # ### Ask for the reason
 #
-# If you wonder why a function was traced, ask it: `explain()` gives a reason for each trace. It says much more, but
-# here we print only a few of its lines.
+# If you wonder why a function was traced, ask it: `explain()` gives a reason for each trace. We print a few of its
+# lines.
 
 
 # %%
@@ -157,10 +162,12 @@ Predict("three rates", "How many traces do the three calls with Python numbers m
 for rate in (0.3, 0.2, 0.1):
     step(mg.ones(2), rate)
 traces_of_numbers = step.trace_count
+reveal("three rates", traces_of_numbers)
+
+# %%
 for rate in (0.3, 0.2, 0.1):
     step(mg.ones(2), mg.tensor(rate))
 print(f"Python numbers: {traces_of_numbers} traces; tensors: {step.trace_count - traces_of_numbers}")
-reveal("three rates", traces_of_numbers)
 
 # %% [markdown]
 # Here is the culprit of our slow training run: a learning rate that is a Python number. It is written *into* the graph
@@ -168,8 +175,7 @@ reveal("three rates", traces_of_numbers)
 #
 # Neither way is wrong. A number that decides the form of the graph, such as the number of layers, *should* be a Python
 # number. A number that changes from call to call should be a tensor.
-
-# %% [markdown]
+#
 # ### The number in the graph
 #
 # `graph_for` returns the graph that a call with these arguments would run. Here it is for the Python number 0.3. For a
@@ -186,9 +192,8 @@ mg.draw(step.graph_for(mg.ones(2), 0.3))
 # ## Side effects
 #
 # A **side effect** is anything that a function does apart from returning its result. Here are some: `busy` counts its
-# calls, appends to a list, and prints with `mg.print`, which is an op. It also draws two random numbers, one from
-# Python and one from minigrad, whose `mg.rand` is an op as well. We call it three times, so we see six random numbers.
-# How many *different* ones are there among the six?
+# calls and appends to a list. It also draws two random numbers, one from Python and one from minigrad, whose `mg.rand`
+# is an op. We call it three times, so we see six random numbers. How many *different* ones are there among the six?
 
 # %%
 count, log = Counter(), []
@@ -198,7 +203,6 @@ count, log = Counter(), []
 def busy(x):
     count["calls"] += 1
     log.append(x)
-    mg.print("   in the graph: x is", x)
     return random.random(), mg.rand(())
 
 
@@ -207,31 +211,30 @@ Predict("random numbers", "How many different numbers are there among the six ra
 # %%
 random.seed(0)
 mg.manual_seed(0)
-numbers = set()
-for number in (10.0, 20.0, 30.0):
-    from_python, from_minigrad = busy(mg.tensor(number))
-    numbers |= {from_python, from_minigrad.item()}
-    print(f"calls {count['calls']}, log of {len(log)}; random: ", end="")
+pairs = busy(mg.tensor(10.0)), busy(mg.tensor(20.0)), busy(mg.tensor(30.0))
+reveal("random numbers", len({float(number) for pair in pairs for number in pair}))
+
+# %%
+for from_python, from_minigrad in pairs:
     print(f"Python's {from_python:.3f}, minigrad's {from_minigrad.item():.3f}")
-reveal("random numbers", len(numbers))
+print("calls counted:", count["calls"], "  entries in log:", len(log))
 
 # %% [markdown]
 # What Python does happened once, during the trace: it counted to 1, appended once and rolled its die once. The number
-# that came up is in the graph for ever. An *op* happens at every run, and `mg.print` and `mg.rand` are ops: so we see
-# three numbers from minigrad and one from Python.
+# that came up is in the graph for ever. An *op* happens at every run, and `mg.rand` is an op: so we see three numbers
+# from minigrad and one from Python.
 #
 # It is the same with `time.time()`, with reading a file, and with everything else that only Python does. It is also the
-# same in TensorFlow and JAX. (`torch.compile` goes to some length to repeat Python's part at each call: see the table
-# at the end of the lesson.)
+# same in TensorFlow and JAX.
 
 # %% [markdown] slideshow={"slide_type": "notes"}
 # Let them sort more effects into the two lanes: print, time.time(), np.random.rand(), opening a file, the dropout of
 # mg.nn. The rule: is it an op, or is it Python?
 
 # %% [markdown] slideshow={"slide_type": "subslide"}
-# See it line by line. The widget calls `talkative` eagerly on the left, and traces it on the right. Go through the
-# first input, then choose the second (text in place of the widget shows the first only), and compare what each side
-# *prints*. When does the line "Python says" appear on the right, and when is it missing?
+# The widget calls `talkative` eagerly on the left, and traces it on the right. Go through the first input, then choose
+# the second and compare what each side *prints*. When does the line "Python says" appear on the right, and when is it
+# missing?
 
 
 # %%
@@ -295,28 +298,28 @@ Predict("outside", "First w = 2, b = 1 gave 7. What is affine(3) when w holds 10
 # %%
 w.fill_(10.0)
 b = 100.0
-second = affine(mg.tensor(3.0)).item()
+reveal("outside", affine(mg.tensor(3.0)).item())
+
+# %%
 print_traces(affine)
-reveal("outside", second)
 
 # %% [markdown]
 # 10 × 3 + 1 = 31. The tensor is **captured**: the graph has an input that looks into the tensor at every run, and sees
 # what has been written there. Layers read their parameters in this way, so training works. The number 1, however, was
 # copied into the graph during the trace.
-
-# %% [markdown]
+#
 # ### A new tensor under the old name
 #
-# One question is left. We give the *name* `w` to another tensor, which holds 1000. What does a third call give?
+# We give the *name* `w` to another tensor, which holds 1000. What does a third call give?
 
 # %%
 w = mg.tensor(1000.0)
 affine(mg.tensor(3.0)).item()
 
 # %% [markdown]
-# 1000 × 3 + 100. The old graph still looks into the old tensor. But before each run the function checks whether its
-# names still stand for the same tensors, and if not, it is traced again. So Python runs once more, and this time it
-# reads 100 for `b`.
+# That is 1000 × 3 + 100. The old graph still reads the old tensor. But before each run the function checks whether its
+# names still stand for the same tensors. The name `w` does not, so the function is traced again: Python runs once more,
+# and this time it reads 100 for `b`.
 
 # %% [markdown] slideshow={"slide_type": "notes"}
 # The last cell surprises the most experienced people: TensorFlow and JAX keep the old tensor without a word. Numbers
@@ -330,7 +333,7 @@ affine(mg.tensor(3.0)).item()
 # way to go. (In lesson 10 it was an error, and we wrote `mg.cond(condition, f, g)` instead: a node that runs one of two
 # functions when the graph runs.) Yet if you trace `bent`, it works. **AutoGraph** reads the source of your function and
 # writes another function, and that one is traced. Below, your source is on the left and the generated function on the
-# right. The numbers on the right are those of your lines.
+# right, with the numbers of your lines.
 
 
 # %%
@@ -351,8 +354,7 @@ print(f"\n{results} traces: {traced.trace_count}")
 # Each branch has become a function, as you would have written it for `mg.cond`; `nonlocal y` says that the y in it is
 # the y of `bent`. Then `ag.if_` looks at the condition. If it is a symbol, `ag.if_` builds a `cond`. If it is a Python
 # bool, `ag.if_` does what Python's own `if` does. So one trace serves both 3 and −1. (The other generated lines are
-# housekeeping: both branches must start with the same y, or without one.) In the same way a `while` or a `for` over a
-# tensor becomes a loop node.
+# housekeeping.) In the same way a `while` or a `for` over a tensor becomes a loop node.
 #
 # So a first call has three steps: AutoGraph writes code, Python runs that code on symbols, and the graph is compiled.
 
@@ -387,9 +389,8 @@ print([collatz(mg.tensor(number)).item() for number in (6, 27, 97)], "traces:", 
 # ## The names, in plain Python
 #
 # Now a real network: the one of lesson 08, which reads a name letter by letter and says which language it comes from.
-# In eager mode it built a graph for each of its 700 names. Its function `scores` has not changed: four lines, with a
-# `for`. The names have 3 to 12 letters. We trace `scores` and read all 700 names, each as a tensor of its letters. How
-# many traces will there be?
+# In eager mode it built a graph for each of its 700 names. Its function `scores` has not changed. The names have 3 to
+# 12 letters. We trace `scores` and read all 700 names, each as a tensor of its letters. How many traces will there be?
 
 # %%
 names = mg.data.names()
@@ -419,9 +420,8 @@ for name, _ in names.train:
 reveal("traces for 700 names", traced.trace_count)
 
 # %% [markdown]
-# Ten: one for each length from 3 to 12.
-
-# %% [markdown]
+# There are ten: one for each length from 3 to 12.
+#
 # ### The loop in the graph
 #
 # Since the `for` goes over a tensor, AutoGraph makes a loop node of it. Look inside: where is the state carried from
@@ -431,6 +431,8 @@ reveal("traces for 700 names", traced.trace_count)
 GraphView(traced, mg.tensor(spell("yui")), *weights)
 
 # %% [markdown] slideshow={"slide_type": "subslide"}
+# The box *carry → state* holds the state from one letter to the next.
+#
 # And what if the `for` goes over a Python list? Here are the first thirty names again, each as a *list* of Python
 # numbers.
 
@@ -454,13 +456,13 @@ print(textwrap.fill(str(caught[0].message), 100))
 # %% [markdown]
 # There is a trace for each name, and no loop in any of them. Python ran the loop during the trace, letter by letter,
 # and wrote each letter into the graph. All 700 names would make 700 graphs, and each costs more than an eager run,
-# because tracing is work. The warning came at the fifth trace in a row. It is the one from the top of this page, in our
+# because tracing is work. The warning came at the fifth trace in a row: the one from the top of this page, in our
 # words.
 #
-# We can also go the other way, down to a *single* graph. In `input_signature` you say what is known about an argument,
-# and put `None` for a length that is not known. Then the function is traced once, whatever comes. (A single number has
-# the shape `()`. Where the signature asks for a tensor, a Python number is turned into one, which mends the falling
-# learning rate, too.)
+# We can also go the other way, down to a *single* graph. In `input_signature` you declare the shape and dtype of each
+# argument, with `None` for a length that is not known. Then the function is traced once, for every length. (A single
+# number has the shape `()`. Where the signature asks for a tensor, a Python number is turned into one, which mends the
+# falling learning rate, too.)
 
 
 # %%
@@ -474,9 +476,7 @@ def any_step(w, rate):
     return w - rate * w
 
 
-every_name = [name for name, _ in names.train]
-every_name.append("oluwatobiloba")
-for name in every_name:
+for name in [*(name for name, _ in names.train), "oluwatobiloba"]:
     read(mg.tensor(spell(name), mg.int64))
 for rows, rate in ((2, 0.3), (2, 0.2), (5, mg.tensor(0.1))):
     any_step(mg.ones(rows), rate)
@@ -506,10 +506,9 @@ for name, way in {"eager": scores, "traced": traced}.items():
     print(f"{name}: loss {loss.item():.6f}, lengths of the gradients {lengths}, ops left for backward: {ops_left}")
 
 # %% [markdown]
-# The same loss and the same gradients. From outside, a traced call is *one* op, whose backward is a graph of its own.
+# Loss and gradients are the same. From outside, a traced call is *one* op, whose backward is a graph of its own.
 # (The second op takes the result out of the call.) So you can mix traced and untraced code, and you can trace a whole
-# training step: lesson 12 does. (Tracing is work, and the first call is slow. The folded section below measures after
-# how many calls it has paid.)
+# training step: lesson 12 does.
 
 # %% [markdown] folded=true slideshow={"slide_type": "skip"}
 # ## What it cost, and what it saves
@@ -571,10 +570,9 @@ for function, x in ((one_branch, mg.tensor(1.0)), (growing, mg.ones(3)), (looks_
 
 # %% [markdown]
 # The three ways out: give `y` a value in both branches; let a tensor or `mg.lax.scan` collect the results of a loop;
-# return what you want to look at. (For a tensor of known length, up to 256 rows, the loop is unrolled and the list may
-# grow.) And if you want to see what happens inside, run the function eagerly. `f.python_function(x)` calls your own
-# function, where every `print` and every debugger works. `mg.graph.run_functions_eagerly(True)` does that for all
-# functions.
+# return what you want to look at. And if you want to see what happens inside, run the function eagerly.
+# `f.python_function(x)` calls your own function, where every `print` and every debugger works.
+# `mg.graph.run_functions_eagerly(True)` does that for all functions.
 
 # %% [markdown] slideshow={"slide_type": "skip"}
 # ## What do you remember?

@@ -66,11 +66,16 @@ def problems(nb: NotebookNode) -> Iterator[str]:
 
 def calls(source: str) -> list[ast.Call]:
     """The calls of a cell, in the order of the text; none if it is not pure Python."""
+    found = [node for part in parse(source) for node in ast.walk(part) if isinstance(node, ast.Call)]
+    return sorted(found, key=lambda call: (call.lineno, call.col_offset))
+
+
+def parse(source: str) -> list[ast.stmt]:
+    """The statements of a cell; none if it is not pure Python."""
     try:
-        found = [node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Call)]
+        return ast.parse(source).body
     except SyntaxError:
         return []
-    return sorted(found, key=lambda call: (call.lineno, call.col_offset))
 
 
 def told_too_much(call: ast.Call) -> Iterator[str]:

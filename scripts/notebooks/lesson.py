@@ -2,14 +2,15 @@
 
 A lesson has a prediction, a picture, a failure, a quiz, sources, the spelling of other frameworks, an exercise, and the
 next lesson; at most sixty unfolded cells; ten to fifteen pages for a lecture, with notes for the lecturer; no cell that
-fills a screen; words with each plot; and only defined terms in bold. None of these is folded: a lesson must work
-without its folded cells.
+fills a screen; words with each plot; only defined terms in bold; and nothing shown above a `reveal` in its cell. None
+of these is folded: a lesson must work without its folded cells.
 
 Notebooks from 90 on are reference material, and need none of this.
 """
 
 from __future__ import annotations
 
+import ast
 import re
 from collections.abc import Iterable, Iterator
 from itertools import pairwise
@@ -17,7 +18,7 @@ from itertools import pairwise
 from nbformat import NotebookNode
 
 from minigrad.course import quiz
-from notebooks import folding
+from notebooks import folding, gates
 from notebooks.source import BuildError
 
 MOST_LINES = 25
@@ -36,6 +37,7 @@ WITHOUT_EXERCISE = "00_start_here"
 BOLD = re.compile(r"\*\*([^*\n]+(?:\n[^*\n]+)?)\*\*")
 FENCE = re.compile(r"```.*?```|`[^`\n]*`", re.S)
 NO_TERM = re.compile(r".*[.?!:]|Builds\s+on", re.S)  # a sentence, or the opening word of a paragraph
+SHOWS = {"print", "display", "show"}
 HOLLOW = re.compile(r"\b(simply|magic(?:al)?|obviously|of course|powerful|seamless\w*)\b", re.I)
 
 
@@ -60,6 +62,7 @@ def problems(nb: NotebookNode, stem: str) -> Iterator[str]:
     yield from for_a_lecture(nb)
     yield from too_long(nb)
     yield from unseen(nb)
+    yield from told_early(nb)
     yield from wording(nb)
 
 
@@ -112,6 +115,51 @@ def is_plot(output: NotebookNode) -> bool:
 def shows_a_picture(cell: NotebookNode) -> bool:
     mimes = {mime for output in cell.get("outputs", []) for mime in output.get("data", {})}
     return bool(mimes & {"image/png", "image/svg+xml"})
+
+
+def told_early(nb: NotebookNode) -> Iterator[str]:
+    """Cells that show something above a reveal: there a learner who has locked nothing would read the answer."""
+    printing = printing_functions(nb)
+    for number, cell in enumerate(nb.cells):
+        if cell.cell_type == "code" and (shown_early(cell) if cell.get("outputs") else prints_early(cell, printing)):
+            first = cell.source.splitlines()[0]
+            yield f"cell {number} shows something above its reveal; show it below, or in the next cell: {first}"
+
+
+def shown_early(cell: NotebookNode) -> bool:
+    """Whether an output stands above the note of the cell's last reveal."""
+    notes = [any(map(gates.CAME.search, "\n".join(gates.said(output)).splitlines())) for output in cell.outputs]
+    return True in notes and not all(notes[: -notes[::-1].index(True) or None])
+
+
+def prints_early(cell: NotebookNode, printing: set[str]) -> bool:
+    """Whether the cell, which has no outputs, calls a function that prints before the last reveal returns."""
+    definitions = ast.FunctionDef | ast.ClassDef
+    parts = [part for part in gates.parse(cell.source) if not isinstance(part, definitions)]
+    ends = [(name_of(call), (call.end_lineno, call.end_col_offset)) for part in parts for call in calls_in(part)]
+    revealed = max((end for name, end in ends if name in gates.REVEALS), default=(0, 0))
+    return any(name in printing and end < revealed for name, end in ends)
+
+
+def printing_functions(nb: NotebookNode) -> set[str]:
+    """The names of functions that print: Python's, and the notebook's own that call one of them."""
+    parts = [part for cell in nb.cells if cell.cell_type == "code" for part in gates.parse(cell.source)]
+    own = [part for tree in parts for part in ast.walk(tree) if isinstance(part, ast.FunctionDef)]
+    found: set[str] = set()
+    more = SHOWS
+    while more:
+        found |= more
+        more = {function.name for function in own if found & set(map(name_of, calls_in(function)))} - found
+    return found
+
+
+def calls_in(tree: ast.AST) -> list[ast.Call]:
+    return [part for part in ast.walk(tree) if isinstance(part, ast.Call)]
+
+
+def name_of(call: ast.Call) -> str:
+    """The name that a call ends in: `show` of `plt.show()`."""
+    return ast.unparse(call.func).rpartition(".")[2]
 
 
 def wording(nb: NotebookNode) -> Iterator[str]:

@@ -25,10 +25,11 @@ from minigrad.scalar.value import history
 # %% [markdown]
 # ## 1. With a pencil
 #
-# **2 points, 10 minutes.** Given `p = x * y`, `s = p + w` and `L = s * x`, at x = 2, y = 3, w = 4. Note that x is used
-# twice. Draw the graph, write the values in, and then go backwards from L, arrow by arrow. Give five numbers, how much
-# L moves for a nudge of each: `dL_ds`, `dL_dp`, `dL_dw`, `dL_dy` and `dL_dx`. (The engine could tell you, but it is
-# more use afterwards, when it shows you where your arrows and its own differ.)
+# **2 points, 10 minutes.** Given are `p = x * y`, `s = p + w` and `L = s * x`, at x = 2, y = 3, w = 4. Note that x is
+# used twice. Draw the graph and write the values in. Then go backwards from L, arrow by arrow.
+#
+# Give five gradients of L: `dL_ds`, `dL_dp`, `dL_dw`, `dL_dy` and `dL_dx`. Each says how many times as far L moves as
+# that value. (Ask the engine only afterwards: then it shows you where your arrows differ from its own.)
 
 # %% answer="by_hand" points=2 minutes=10
 ### BEGIN SOLUTION
@@ -116,8 +117,8 @@ dL_ds, dL_dp, dL_dw, dL_dy, dL_dx = 10, 10, 10, 30, 22
 # %% [markdown]
 # ## 2. Twice
 #
-# **1 point, 4 minutes.** Before you run anything, write down what the three prints will say, as the numbers `first`,
-# `second` and `third`. `loss` builds the same graph again at each call; `x` is the same leaf each time.
+# **1 point, 4 minutes.** Read this program. Do not run it yet. Each call of `loss` builds a new graph, and `x` is the
+# same leaf each time. Which three numbers are printed? Call them `first`, `second` and `third`.
 #
 # ```python
 # def loss(x):
@@ -200,7 +201,7 @@ first, second, third = 4, 8, 4
 # %% [markdown]
 # ## 3. A walk to repair
 #
-# **3 points, 10 minutes.** Somebody wrote this, and it passes their test:
+# Somebody wrote this walk, and it passes their test:
 #
 # ```python
 # def backward(y):
@@ -215,11 +216,17 @@ first, second, third = 4, 8, 4
 # x, w = mg.Value(2.0), mg.Value(5.0)
 # backward(x * w + w)                   # x.grad is 5 and w.grad is 3: right
 # ```
+
+# %% [markdown]
+# **3 points, 10 minutes.** Write `backward(y)` so that it is right on every graph of Values. It leaves ∂y/∂v in the
+# `.grad` of every value v behind y, and returns nothing. The walk above is wrong on `t = x + w; y = t * t`, whose
+# gradient with respect to x is 2t, and on a chain of ten `y = y + y`.
 #
-# Try it on `t = x + w; y = t * t`, whose gradient towards x is 2t, and on a chain of ten `y = y + y`. Then write it so
-# that it is right on every graph of values whose `.grad` is 0, with one visit to each value. `history(y)` lists y and
-# everything it came from, parents before children, each once; a value `v` has `v.parents`, pairs of a value and a
-# slope. Write the walk yourself: the engine's own, `y.backward()`, may not be called.
+# - Before the call, every `.grad` is 0.
+# - Visit each value once. A graph can be thousands of values deep, too deep for a function that calls itself.
+# - `history(y)` lists y and everything it came from, parents before children, each once. `v.parents` holds pairs of a
+#   value and a slope.
+# - Write the walk yourself: do not call the engine's own, `y.backward()`.
 
 
 # %% answer="repair" points=3 minutes=10
@@ -452,7 +459,7 @@ def backward(y):
 
 # %% wrong="repair"
 # Shows: Nothing arrives anywhere: after the walk the gradient of every leaf is still 0.
-# Hint: Does y.grad start as 1.0, as in the original, and does the loop pass it on?
+# Hint: Does y.grad start as 1.0, as in the original? Does the loop pass it on, and into the `.grad` of each parent?
 def backward(y):
     for v in reversed(history(y)):
         for parent, slope in v.parents:
@@ -463,13 +470,18 @@ def backward(y):
 # ## 4. The referee
 #
 # **2 points, 8 minutes.** A gradient that is there need not be right. `mg.gradcheck(f, x, raise_exception=False)`
-# compares what backward says about `f` at the tensor `x` with a small nudge of x, which knows nothing of the chain
-# rule; it is True where they agree. Write `suspects(functions, points)`: it takes a dictionary of functions, and gives
-# a sorted list of the names of those whose backward is wrong at one or more of the points. A point is a number: make it
-# a float, and a fresh `mg.tensor` of that.
+# nudges the tensor x a little, and compares how far `f(x)` moves with the gradient that backward finds. It returns True
+# where the two agree, else False.
 #
-# Two functions to try it on are given. `bent` is right. `cube` has a backward of its own, and a wrong one. (Exercise 03
-# shows how to write an operation such as `WrongCube`; here you only need to call `functions["cube"]`.)
+# Write `suspects(functions, points)`.
+#
+# - `functions` is a dictionary: names, and functions of a tensor.
+# - `points` is a list of numbers. Make a new tensor for each check: `mg.tensor(float(point))`.
+# - Return a sorted list: the names of the functions whose backward is wrong at one or more of the points.
+#
+# Two functions to try it on are given below: `suspects(functions, [0.5, 2])` is `["cube"]`. `bent` is right; `cube` has
+# a backward of its own, and a wrong one. (Exercise 03 shows how to write an operation such as `WrongCube`. Here you
+# only need to call `functions["cube"]`.)
 
 
 # %% name="functions"
@@ -721,10 +733,12 @@ def too_often(y):
 
 
 # %% [markdown]
-# **2 points, 8 minutes.** Set a trap for all three: `trap(x)` gets a Value and gives back a Value computed from it, on
-# whose graph *each* of the three walks finds a gradient of x that differs from the one `backward()` finds. The formula
-# is up to you, but its picture may have *at most five boxes*: x, constants and operations all count. It must work for
-# any x between 0.5 and 2.
+# **2 points, 8 minutes.** Set a trap for all three. Write `trap(x)`: it gets a Value x, and returns a Value y that is
+# computed from x. On the graph of y, *each* of the three walks must find a wrong gradient of x, one that differs from
+# what `backward()` finds.
+#
+# - The formula is up to you, but its picture has *at most five boxes*: x, constants and operations all count.
+# - It must work for any x between 0.5 and 2.
 #
 # To try it: `y = trap(x); y.backward(); print(x.grad, overwriting(y)[x], too_early(y)[x], too_often(y)[x])`.
 
@@ -867,8 +881,8 @@ def trap(x):
 # %% [markdown]
 # ## What you have now
 #
-# Outgoing is incoming times slope; what meets is added; nothing passes on before all of it has arrived; and a number is
-# believed when an independent one agrees. To watch the walk of part 1, use `mg.widgets.ChainRule`, which steps through
-# it: build L from `mg.Value`s and see where your pencil was right.
+# Outgoing is incoming times slope. Gradients that meet are added. A value passes its gradient on only when all of it has
+# arrived. And you believe a number when an independent one agrees. To watch the walk of part 1, build L from `mg.Value`s
+# and give it to `mg.widgets.ChainRule`: there you see where your pencil was right.
 #
 # **Next**: [03 Train a network](../lessons/03_train_a_network.ipynb).

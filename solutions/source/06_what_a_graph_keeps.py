@@ -10,7 +10,7 @@
 # %% [markdown]
 # # 06 What a graph keeps
 #
-# You say what is in an account, take a census of a record, repair an edit, pay in many losses for the price of one, and
+# You say what is in an account, count the entries of a record, repair an edit, pay for many losses with one walk, and
 # design a curve that keeps little. About 40 minutes, 10 points, in five parts.
 #
 # Write where it says *Your code here*, or in place of the dots. Run that cell, then the `check` cell below it. `check`
@@ -24,7 +24,7 @@ from minigrad.course import check, solution
 # %% [markdown]
 # ## 1. Accounts
 #
-# **2 points, 6 minutes.** Read this, and do not run it yet.
+# **2 points, 6 minutes.** Read this program. Do not run it yet.
 #
 # ```python
 # x = mg.tensor(2.0, requires_grad=True)
@@ -37,13 +37,16 @@ from minigrad.course import check, solution
 #     return h
 #
 # a = run()
-# b = run()                    # here x.grad is x_after_two
+# b = run()
 # optimizer.zero_grad()
 # c = run()
 # ```
 #
-# Give five numbers: `x_after_two`, and, when all of it has run, `x_grad`, `a_grad`, `b_grad` and `c_grad`, which are
-# the contents of `x.grad`, `a.grad`, `b.grad` and `c.grad`. Write `None` for an account that nobody has paid into.
+# What is in the accounts? Write a number, or `None` for an account that nobody has paid into:
+#
+# - `x_after_two`: what `x.grad` holds after `b = run()`, before it is cleared;
+# - `x_grad`: what `x.grad` holds at the end;
+# - `a_grad`, `b_grad` and `c_grad`: what `a.grad`, `b.grad` and `c.grad` hold at the end.
 
 # %% answer="accounts" points=2 minutes=6
 ### BEGIN SOLUTION
@@ -135,16 +138,19 @@ x_after_two, x_grad, a_grad, b_grad, c_grad = 72, 36, None, None, None
 # %% [markdown]
 # ## 2. A census
 #
-# **2 points, 9 minutes.** Write `census(y)`: a dictionary that says how often each kind of entry is in the record
-# behind the tensor `y`. For `z = x * y + x`, where x and y want gradients, it is
+# **2 points, 9 minutes.** Write `census(y)`. It gets a tensor, and returns a dictionary: each kind of entry in the
+# record of y, and how many entries of that kind there are. For `z = x * y + x`, where x and y require gradients,
+# `census(z)` is
 #
 # ```python
 # {"AddBackward": 1, "MulBackward": 1, "AccumulateGrad": 2}
 # ```
 #
-# Start from `y.grad_fn`. An entry has `name()`, and `next_functions`: pairs of an entry, or `None`, and a 0. An entry
-# that several others lead to is one entry, and is counted once. (It is equal to itself, `==`, wherever you meet it; for
-# `is` and `id` it is another object each time.) A tensor that was not recorded gives `{}`.
+# - Start from `y.grad_fn`, the newest entry. It is `None` if y was not recorded; then the answer is `{}`.
+# - `entry.name()` is the kind of an entry. `entry.next_functions` holds pairs: an entry or `None`, and a 0.
+# - Where several entries lead to the same entry, count it once. Recognise it with `==`, with `in`, or in a set, but not
+#   with `is` or `id`: you may get a new object for it each time.
+# - A record can be thousands of entries deep. That is too deep for a function that calls itself.
 
 
 # %% answer="census" points=2 minutes=9
@@ -395,8 +401,8 @@ def census(y):
 # %% [markdown]
 # ## 3. An edit to repair
 #
-# **2 points, 7 minutes.** `shares(x)` should turn x into positive numbers that add up to 1. To save an array, somebody
-# wrote the division in place, and now backward refuses:
+# **2 points, 7 minutes.** `shares(x)` gets a tensor with one axis, and returns eˣ divided by the sum of all eˣ: positive numbers that
+# add up to 1. Somebody wanted to save an array, and wrote the division in place. Now backward raises an error:
 #
 # ```python
 # def shares(x):
@@ -405,8 +411,11 @@ def census(y):
 #     return e
 # ```
 #
-# "Then I edit it where the engine does not look", said somebody else, and wrote `e.numpy()[...] /= e.sum().item()`. The
-# error went away. Write `shares` so that its values *and* its gradient are right, and x is left as it was.
+# Somebody else said "then I edit it where the engine does not look", and wrote `e.numpy()[...] /= e.sum().item()`. The
+# error went away, but the gradient was wrong.
+#
+# Write `shares(x)` so that its values are right, its gradient is right, and x is unchanged. For example,
+# `shares(mg.tensor([0.0, 0.0]))` is `[0.5, 0.5]`.
 
 
 # %% answer="shares" points=2 minutes=7
@@ -522,8 +531,9 @@ def shares(x):
 # %% [markdown]
 # ## 4. Once for all
 #
-# **2 points, 9 minutes.** A network has a long trunk and several losses that share it. Write `pay_in(losses)`: for
-# every leaf, add the gradients of all losses to its `.grad`. This works, but costs too much:
+# **2 points, 9 minutes.** A network has a long trunk, and several losses share it. Write `pay_in(losses)`. It gets a
+# list of one or more losses, each of them a tensor of one number. It adds the gradients of all losses to the `.grad` of
+# every leaf, and returns nothing. This version is right, but it costs too much:
 #
 # ```python
 # def pay_in(losses):
@@ -531,8 +541,10 @@ def shares(x):
 #         loss.backward(retain_graph=True)
 # ```
 #
-# **The budget:** each operation of the trunk has its derivative run once, however many losses there are; and when you
-# are done, nothing is kept for another backward. There is at least one loss; each is one number.
+# Keep to this budget:
+#
+# - Each operation of the trunk has its derivative run once, however many losses there are.
+# - Afterwards nothing is kept for another backward.
 
 
 # %% answer="pay_in" points=2 minutes=9
@@ -710,13 +722,16 @@ def pay_in(losses):
 # %% [markdown]
 # ## 5. A thrifty curve of your own
 #
-# **2 points, 9 minutes.** Design `curve(x)`, which works on each element of an array x, such that
+# **2 points, 9 minutes.** Design a function `curve(x)`. It gets a tensor x, and returns a tensor of the same shape.
+# Each number of the result depends only on the number at the same place in x. There are four conditions:
 #
-# - at least four operations are recorded;
-# - it rises everywhere between −2 and 2: its slope is positive;
-# - it is not a straight line;
-# - it keeps *at most one* array of x's size for backward. (Single numbers, as in `2 * x`, do not count. x itself does,
-#   if an operation keeps it.)
+# - At least four operations are recorded.
+# - The curve rises everywhere between −2 and 2: its slope is positive.
+# - It is not a straight line.
+# - It keeps *at most one* array of x's size for backward. (Single numbers, such as the 2 in `2 * x`, do not count. x
+#   itself counts, if an operation keeps it.)
+#
+# For example, `x.exp().tanh() * 2 + 1` is refused: exp and tanh keep an array each.
 
 
 # %% answer="thrifty" points=2 minutes=9
@@ -781,6 +796,16 @@ def arrays_kept():
     return len(places) if everything else 0
 
 
+def alone():
+    x = minigrad.tensor([-1.5, -0.3, 0.7])
+    return list(zip(curve(x).tolist(), [curve(one).item() for one in x.reshape(3, 1)]))
+
+
+@referee
+def alone(pairs):
+    return all(abs(together - single) <= 1e-9 * max(1, abs(single)) for together, single in pairs)
+
+
 def nudging_agrees():
     return evidence.sent_slopes(lambda x: curve(x).sum(), [-1.5, -0.3, 0.7])
 
@@ -792,6 +817,8 @@ def nudging_agrees(rows):
 
 # Hint: The curve should give one number for each element of x.
 result()[1].shape == (101,)
+# Hint: Each number of the result should depend on its own number of x alone: no sum, mean or running sum over x.
+alone()
 # Hint: At least four operations should be recorded.
 operations() >= 4
 # Hint: Backward and a nudge give different slopes: is a part of the curve cut off, by `detach` or `no_grad`?
@@ -868,7 +895,7 @@ def curve(x):
 # %% [markdown]
 # ## What you have now
 #
-# You know what is recorded and what is kept, and you can read it off any code: whose account, which saved value, how
-# many walks. When memory grows or a gradient is off by a factor, these are the questions to ask first.
+# You can read off any code what is recorded and what is kept. When memory grows, or a gradient is off by a factor, ask
+# first: which saved values are alive, whose account is it, and how many walks were there?
 #
 # **Next**: [07 Tapes and transforms](../lessons/07_tapes_and_transforms.ipynb).

@@ -27,8 +27,8 @@ from minigrad.course import check, solution
 # %% [markdown]
 # ## 1. How many traces?
 #
-# **2 points, 6 minutes.** Before you run anything: what is `f.trace_count` after the line with that name? The counts go
-# on from line to line.
+# **2 points, 6 minutes.** Read these calls. Do not run them yet. What is `f.trace_count` after each line? Give four
+# numbers; the comment at the end of a line is the name of its number. The count goes on from line to line.
 #
 # ```python
 # @mg.function
@@ -115,8 +115,8 @@ after_values, after_shapes, after_numbers, after_tensors = 1, 1, 3, 4
 # %% [markdown]
 # ## 2. A decision for AutoGraph
 #
-# **2 points, 7 minutes.** This function is refused when it is traced, which is at its first call. Try
-# `huber(mg.tensor(3.0))`, and read the error:
+# **2 points, 7 minutes.** The Huber function is x²/2 where |x| ≤ 1, and |x| − ½ elsewhere. This version is refused at
+# its first call, when it is traced. Try `huber(mg.tensor(3.0))`, and read the error:
 #
 # ```python
 # @mg.function
@@ -129,8 +129,12 @@ after_values, after_shapes, after_numbers, after_tensors = 1, 1, 3, 4
 #     return abs(x) - 0.5
 # ```
 #
-# Write `huber(x)` for AutoGraph: x²/2 for |x| ≤ 1, and |x| − ½ beyond. Decorate it with `@mg.function`. It must be
-# traced once for all numbers, and its gradient must be right: x inside, ±1 beyond.
+# Write `huber(x)` so that AutoGraph can trace it. It gets a tensor of one number, and returns another. For example,
+# `huber(mg.tensor(3.0))` is 2.5.
+#
+# - Decorate it with `@mg.function`.
+# - One trace serves all numbers.
+# - Its gradient is right: x where |x| ≤ 1, and 1 or −1 elsewhere.
 
 
 # %% answer="huber" points=2 minutes=7
@@ -266,7 +270,8 @@ def huber(x):
 # %% [markdown]
 # ## 3. Effects to repair
 #
-# **2 points, 8 minutes.** Somebody keeps a record of a traced function, and finds it wrong after three calls:
+# **2 points, 8 minutes.** Somebody wants a record of the calls of a traced function. After three calls, the record is
+# wrong:
 #
 # ```python
 # calls, largest = 0, []
@@ -275,15 +280,17 @@ def huber(x):
 # def watched(x):
 #     global calls
 #     calls += 1                             # stays at 1
-#     largest.append(x.max())                # one entry, and no number
+#     largest.append(x.max())                # one entry, and it is a symbol
 #     noise = random.random()                # the same at every call
 #     return x * 2 + noise
 # ```
 #
-# Write it again, traced: `calls` is a tensor that holds how often `watched` was called, `largest` a tensor that holds
-# the largest number that was in any x so far, and the noise, one number between 0 and 1 for the whole of x, is
-# different at each call. Begin your cell with `calls = mg.tensor(0)` and `largest = mg.tensor(-math.inf)`: then running
-# the cell again starts a new record. `mg.maximum(a, b)` gives the larger of two, and `x.copy_(y)` writes y into x.
+# Write `watched(x)` again, traced. It gets a tensor x, and returns x * 2 + noise.
+#
+# - `calls` is a tensor: how often `watched` was called. Begin your cell with `calls = mg.tensor(0)`.
+# - `largest` is a tensor: the largest number that was in any x so far. Begin it with `largest = mg.tensor(-math.inf)`.
+#   `mg.maximum(a, b)` gives the larger of two tensors, and `a.copy_(b)` writes b into a.
+# - The noise is one number between 0 and 1 for the whole of x. It is different at each call.
 
 
 # %% answer="effects" points=2 minutes=8
@@ -502,14 +509,18 @@ def watched(x):
 # %% [markdown]
 # ## 4. One trace for a whole training
 #
-# **2 points, 9 minutes.** Here is a step of gradient descent for a line through points, y = w · x, with the mean of the
-# squared errors as the loss. It is called with batches of any length (the last one is always shorter), and with a rate
-# that falls at each step. Written without care, it is traced at nearly every call. The budget: **one** trace, for
-# everything below.
+# **2 points, 9 minutes.** Gradient descent fits a line, y = w · x, to points. Write one traced step of it,
+# `step(w, x, y, rate)`. It returns the new w, which is w − rate · g. Here g is the gradient of the mean of
+# (w · x − y)² with respect to w: 2 · mean((w · x − y) · x).
 #
-# Write `step(w, x, y, rate)`, traced, which returns the new w = w − rate · g, where g is the gradient of the mean of (w
-# · x − y)² with respect to w, that is 2 · mean((w · x − y) · x). w is a tensor of one number, x and y are tensors of
-# one axis, all float64. `rate` comes as a **Python number**, and also as a tensor.
+# - `w` is a tensor of one number: its shape is `()`.
+# - `x` and `y` are tensors with one axis, both of the same length. The next call may bring another length.
+# - `rate` is a Python number in some calls, and a tensor of one number in others. It falls from call to call.
+# - All tensors are float64.
+#
+# For example, with w = 1, x = [1, 2], y = [2, 4] and a rate of 0.1, g is −5 and the new w is 1.5.
+#
+# Written without care, `step` is traced at nearly every call. The budget is *one* trace for all calls together.
 
 
 # %% answer="one_trace" points=2 minutes=9
@@ -655,15 +666,14 @@ def step(w, x, y, rate):
 # %% [markdown]
 # ## 5. A loop of your own
 #
-# **2 points, 10 minutes.** Design a traced function `mine(x)` of one float tensor, written in Python's own words, for
-# which one trace must do however many turns it takes. What it computes is up to you: a series until its terms are
-# small, a debt with interest until it is paid off. It returns a number that has a gradient, not a count. It is right
-# if, for starts from 1 to 50,
+# **2 points, 10 minutes.** Design a traced function `mine(x)`, in Python's own words. It gets a tensor of one float,
+# and computes with a loop: the sum of a series until its terms are small, say, or a debt with interest until it is paid
+# off. It returns a number that has a gradient, so not a count. For starts x from 1 to 50,
 #
-# - all calls together make **one** trace;
-# - its graph holds a loop *and* a branch, both decided by tensors: in a graph for x there is a `while` node, and an
-#   `if` node, inside the loop or outside it;
-# - it does what your function does eagerly (`mine.python_function`), to six digits, and so do the gradients;
+# - all calls together make *one* trace, however many turns the loop takes;
+# - the graph has a `while` node *and* an `if` node, both decided by tensors (the `if` stands inside the loop or
+#   outside);
+# - values and gradients agree with `mine.python_function(x)`, which runs your function eagerly, to six digits;
 # - the result is not the same for all starts.
 
 
@@ -727,7 +737,7 @@ def both_ways(start):
         leaf = engine.tensor(start, requires_grad=True)
         y = way(leaf)
         y.backward()
-        found.append((y.item(), leaf.grad.item()))
+        found.append((y.item(), 0.0 if leaf.grad is None else leaf.grad.item()))
     return found
 
 
@@ -770,7 +780,8 @@ not_constant()
 
 
 # %% wrong="own_function"
-# Shows: The loop is unrolled: range of a Python number is Python's, and there is no loop in the graph.
+# Shows: The loop is unrolled, so there is none in the graph: how many turns it takes is known while tracing, as with a
+# range of a Python number or a tensor of known length.
 # Hint: Let a tensor decide how long it goes on: `while x > 1:`.
 @mg.function
 def mine(x):
@@ -821,7 +832,8 @@ def mine(x):
 
 
 # %% wrong="own_function"
-# Shows: The result is a count of turns. It jumps from one whole number to the next, and no gradient leads back to x.
+# Shows: No gradient leads from the result back to x. It is a count of turns, say, which jumps from one whole number to
+# the next, or x was cut off with detach.
 # Hint: Return what was carried along, x itself or a sum, and not how often the loop went round.
 @mg.function
 def mine(x):
@@ -878,7 +890,8 @@ def mine(x):
 # %% [markdown]
 # ## What you have now
 #
-# Python runs once for each signature, and writes down what the graph does; numbers are constants, tensors are inputs;
-# what must happen at every call is an op; and an `if` or a `while` on a tensor is a node that AutoGraph wrote for you.
+# Python runs once for each signature, and writes down what the graph does. Numbers become constants, and tensors become
+# inputs. Whatever must happen at every call is an op. An `if` or a `while` on a tensor becomes a node, which AutoGraph
+# wrote for you.
 #
 # **Next**: [12 Three ways](../lessons/12_three_ways.ipynb).

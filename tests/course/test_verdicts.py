@@ -81,6 +81,27 @@ def mine(x):
         x = half(x)
     return x
 """
+TURNS = """
+@mg.function
+def mine(x):
+    turns = mg.tensor(0.0)
+    while x > 1:
+        if x > 5:
+            x = x / 3
+        else:
+            x = x / 2
+        turns = turns + 1
+    return turns
+"""
+UNROLLED = TURNS.replace("while x > 1", "for _ in mg.arange(5)").replace("turns\n", "x\n")
+RETURNED = """
+def backward(y):
+    gradient = dict.fromkeys(history(y), 0.0) | {y: 1.0}
+    for v in reversed(history(y)):
+        for parent, slope in v.parents:
+            gradient[parent] += gradient[v] * slope
+    return gradient
+"""
 PENCIL = "import numpy as np\ndL_ds, dL_dp, dL_dw, dL_dy, dL_dx = 2, 2, 2, 4, np.array([16])"
 SUSPECTS = """
 def suspects(functions, points):
@@ -125,6 +146,10 @@ TOLD = [  # exercise, part, wrong answer, what the learner is told, what must no
     ("11_tracing", "huber", SWAPPED, "Did you swap the two ways?", "decorated"),
     ("11_tracing", "own_function", LAMBDA, "of the cell of `mine`", "<lambda>"),
     ("17_what_grows_how", "budget", EDGE, "an edge that no window reaches", "by 4 leaves"),
+    ("11_tracing", "own_function", TURNS, "No gradient leads", "`return`"),
+    ("11_tracing", "own_function", TURNS.replace("turns\n", "x.detach()\n"), "cut off with detach", "`return`"),
+    ("11_tracing", "own_function", UNROLLED, "a tensor of known length", "Python's"),
+    ("02_backward_by_hand", "repair", RETURNED, "into the `.grad` of each parent", "order"),
 ]
 STATES = {"right": "pass", "wrong": "fail"}
 

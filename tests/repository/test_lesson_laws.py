@@ -16,7 +16,7 @@ from tests.support.table import table
 sys.path.insert(0, str(ROOT / "scripts"))
 
 from notebooks.folding import inside
-from notebooks.lesson import MOST_CELLS, bold_in, problems, refuse_long, refuse_unfinished
+from notebooks.lesson import MOST_CELLS, bold_in, problems, refuse_long, refuse_unfinished, told_early
 from notebooks.source import BuildError, notebook
 
 NAME = "01_small"
@@ -262,6 +262,45 @@ def hidden(source):
     tree = ast.parse(re.sub(r"^%.*", "", source, flags=re.M))  # what IPython alone understands
     shown = [part for part in tree.body[-1:] if isinstance(part, ast.Expr)] + calls(tree, "display")
     return {*calls(tree, "reveal")} - {call for part in shown for call in calls(part, "reveal")}
+
+
+NOTE = new_output("display_data", {"text/plain": "n: it is 3. No prediction was locked."})
+SHOWN = new_output("stream", text="3 boxes")
+
+
+@table("source, early", [
+    ("print(n)\nreveal('n', n)", True), ("reveal_range('n', n, 2)", False), ("print(n)", False),
+    ("display(reveal('n', n))\nprint(n)", False), ("for n in m:\n    display(n)\nreveal('n', n)", True),
+    ("count(m)\nreveal('n', n)", True), ("reveal('n', tell(m))", True),
+    ("def late():\n    print(n)\nreveal('n', n)", False),
+    ("display(reveal('n', n))\nprint(n)\nreveal('m', m)", True), ("fig.show()\nreveal('n', n)", True),
+])  # fmt: skip
+def test_nothing_is_printed_before_a_reveal_that_has_not_run_yet(source, early):
+    helpers = ran("def tell(m):\n    print(m)\n\nclass Counter:\n    def count(self, m):\n        tell(m)")
+
+    assert refuses_early(lesson(helpers, ran(source)), source) is early
+
+
+@table("outputs, early", [
+    ([NOTE], False), ([NOTE, SHOWN], False), ([SHOWN, NOTE], True), ([NOTE, SHOWN, NOTE], True), ([SHOWN], False),
+    ([NOTE, NOTE], False), ([NOTE, NOTE, SHOWN, SHOWN], False), ([SHOWN, NOTE, SHOWN], True),
+])  # fmt: skip
+def test_nothing_stands_above_the_note_of_a_reveal_that_ran(outputs, early):
+    """Outputs judge a cell that has any: a function of the name `step` may print in another cell."""
+    helpers, cell = ran("def step():\n    print(m)"), new_code_cell("step()\nreveal('n', n)", outputs=outputs)
+
+    assert refuses_early(lesson(helpers, cell), cell.source) is early
+
+
+def refuses_early(nb, source):
+    number, first = len(nb.cells) - 1, source.splitlines()[0]
+    early = f"cell {number} shows something above its reveal; show it below, or in the next cell: {first}"
+    return early in list(problems(nb, NAME))
+
+
+@pytest.mark.parametrize("lesson", sorted(LESSONS.glob("[0-2]*.py")), ids=lambda path: path.stem)
+def test_no_source_of_a_lesson_prints_before_a_reveal(lesson):
+    assert list(told_early(notebook(lesson))) == []
 
 
 def calls(tree, name):

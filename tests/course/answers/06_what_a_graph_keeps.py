@@ -23,6 +23,8 @@
     "wrong: pay_in: of two losses": {"sum(losses).backward()": "sum(losses[:2]).backward()"},
     "right: pay_in: as a stack": {"sum(losses).backward()": "mg.stack(losses).sum().backward()"},
     "wrong: thrifty: it ignores x": {"3 * (x + 1).tanh() + x": "(x * 0 + 1).tanh() * 3 + 1"},
+    "wrong: thrifty: on top of a mean": {"3 * (x + 1).tanh() + x": "(x.exp() + x.mean()) * 2 - 3"},
+    "wrong: thrifty: running sums": {"3 * (x + 1).tanh() + x": "(x.exp().cumsum(0) + 1) * 2 - 3"},
     "wrong: census: one for each name": {"counts.get(entry.name(), 0) + 1": "1"},
 }
 # %% right: census: a Counter, in breadth

@@ -7,9 +7,8 @@ from .reader import initial_weights, scores
 
 
 def lines():
-    for numbers in ([1.0, 1.0, 1.0], [1.0, 2.0, 3.0], [0.0, 0.0, 5.0]):
-        x = torch.tensor(numbers)
-        yield f"{(x * x + 1).sum().item()} ['Python was here'] traces: 1"
+    rows = torch.tensor([[1.0, 1.0, 1.0], [1.0, 2.0, 3.0], [0.0, 0.0, 5.0]])
+    yield f"{(rows * rows + 1).sum(1).tolist()} ['Python was here'] traces: 1"
 
     w, b = torch.tensor(2.0), 1.0
     yield f"first call: {(w * 3.0 + b).item()}"
