@@ -51,7 +51,6 @@
 # %% slideshow={"slide_type": "skip"}
 import matplotlib.pyplot as plt
 import numpy as np
-from IPython.display import display
 
 import minigrad as mg
 from minigrad.course import Guess, Predict, Quiz, follow_theme, reveal, reveal_range
@@ -105,8 +104,10 @@ net = network()
 ledger = ledger_of_a_step(net, mg.optim.Adam(net.parameters()))
 weights = sum(p.nbytes for p in net.parameters())
 times = ledger.peak.total / weights
-print(f"{weights:,} bytes of weights; at the peak {ledger.peak.total:,} bytes, {times:.0f} times")
 reveal_range("times the weights", times, 10, 30)
+
+# %%
+print(f"{weights:,} bytes of weights; at the peak {ledger.peak.total:,} bytes, {times:.0f} times")
 
 # %% [markdown]
 # Forty-seven times. A file of 20 kilobytes needs nearly a million bytes to be trained. (The network is in float32, four
@@ -181,8 +182,10 @@ photos = mg.ones(32, 1, 28, 28, dtype=mg.float32)
 B, C, D, K, H, W = 32, 16, 16, 3, 28, 28
 counted = 4 * (D * C * K * K + D), 4 * B * D * H * W
 measured = sum(p.nbytes for p in net[2].parameters()), net[:3](photos).nbytes
-print("parameters and activation, on paper", counted, " measured", measured)
 reveal("bytes of one activation", measured[1])
+
+# %%
+print("parameters and activation, on paper", counted, " measured", measured)
 
 # %% [markdown]
 # The parameters take 9,280 bytes, as before. The activation has grown from 262,144 bytes to 1.6 million, although the
@@ -203,10 +206,13 @@ peaks = {}
 for kind in (mg.optim.SGD, mg.optim.Adam):
     net = network()
     peaks[kind] = ledger_of_a_step(net, kind(net.parameters(), lr=0.01)).peak
-    print(f"{kind.__name__:5} peak {peaks[kind].total:,} bytes")
 more = peaks[mg.optim.Adam].total - peaks[mg.optim.SGD].total
-print(f"{more:,} bytes more: {more / weights:g} times the weights")
 reveal("adam", 100 * more / peaks[mg.optim.SGD].total)
+
+# %%
+for kind, peak in peaks.items():
+    print(f"{kind.__name__:5} peak {peak.total:,} bytes")
+print(f"{more:,} bytes more: {more / weights:g} times the weights")
 
 # %% [markdown]
 # Adam costs two more copies *of the parameters* and nothing else. Here that is 4.5 %. The saying comes from another
@@ -246,8 +252,10 @@ thousand = mg.tensor(np.linspace(0, 1, 1000), dtype=mg.float32, requires_grad=Tr
 with mg.profiler.memory(inputs=[thousand], exact=False) as eight_ledger:
     eight(thousand).backward()
 saved_by_op = eight_ledger.table("op")
-display(saved_by_op)
 reveal("keepers", sum(row[-1] == 4000 for row in saved_by_op.rows))
+
+# %%
+saved_by_op
 
 # %% [markdown]
 # Four. `exp` and `tanh` keep their results, and `sin` keeps its operand. The product keeps both operands: `tanh` keeps
@@ -267,8 +275,10 @@ net = network()
 with mg.profiler.memory(net, inputs=[x, label], exact=False) as forward_ledger, mg.no_grad():
     net(x)
 percent = 100 * forward_ledger.peak.total / peaks[mg.optim.SGD].total
-print(f"{forward_ledger.peak.total:,} bytes, {percent:.0f} % of the training step: {forward_ledger.peak.what}")
 reveal_range("no_grad", percent, 10, 50)
+
+# %%
+print(f"{forward_ledger.peak.total:,} bytes, {percent:.0f} % of the training step: {forward_ledger.peak.what}")
 
 # %% [markdown]
 # More than half, although nothing is kept. While an operation runs, its operand and its result must both be there, and
@@ -325,10 +335,7 @@ def three_layers(x, skips):
 Predict("skip", "The skip raises the peak of forward in …", options=["neither", "evaluation", "training", "both"])
 
 # %%
-mg.draw(three_layers(mg.ones(64, 16, 8, 8, dtype=mg.float32), skips=True))
-
-# %%
-rises = []
+rises, lines = [], []
 for recorded in (False, True):
     peak_bytes, saved_bytes = [], []
     for skips in (False, True):
@@ -337,9 +344,14 @@ for recorded in (False, True):
         peak_bytes.append(skip_ledger.peak.total)
         saved_bytes.append(skip_ledger.peak.by_consumer["saved for backward"])
     rises.append(peak_bytes[1] - peak_bytes[0])
-    print("training  " if recorded else "evaluation", f"peak {rises[-1]:+,} bytes, saved for backward {saved_bytes}")
+    lines.append(f"peak {rises[-1]:+,} bytes with the skip; saved for backward, without and with it: {saved_bytes}")
 places = {(False, False): "neither", (True, False): "evaluation", (False, True): "training", (True, True): "both"}
 reveal("skip", places[rises[0] > 0, rises[1] > 0])
+
+# %%
+print("evaluation:", lines[0])
+print("training:  ", lines[1])
+mg.draw(three_layers(mg.ones(64, 16, 8, 8, dtype=mg.float32), skips=True))
 
 # %% [markdown]
 # Only in evaluation, by one array of 262,144 bytes. Without the skip, the result of the first layer is freed after the
@@ -361,7 +373,7 @@ reveal("skip", places[rises[0] > 0, rises[1] > 0])
 # token looks at every other token: it asks with a query `q`, every token answers with a key `k`, and a softmax of their
 # products says how much of each token's value `v` is added up. So a text of $L$ tokens has a matrix of $L × L$ weights.
 # (A layer may do this several times in parallel, in several *heads*.) Here is one head, for 8 passages of 128 tokens
-# with 32 numbers each. Which of its arrays is the largest?
+# with 32 numbers each. Which of the three below takes the most bytes?
 
 
 # %%
@@ -370,7 +382,7 @@ def attention(t, Wq, Wk, Wv):
     return (q @ k.mT / 32**0.5).softmax(-1) @ v
 
 
-Predict("largest", "Which is the largest?", options=["the tokens t", "q, k, v together", "the result of softmax"])
+Predict("largest", "Which takes the most bytes?", options=["the tokens t", "q, k, v together", "the result of softmax"])
 
 # %%
 matrices = [mg.randn(32, 32, dtype=mg.float32, requires_grad=True) for _ in range(3)]
@@ -379,8 +391,10 @@ with mg.profiler.memory(inputs=[tokens], exact=False) as attention_ledger:
     attention(tokens, *matrices).sum().backward()
 saved_by_op = attention_ledger.table("op")
 largest = max(saved_by_op.rows, key=lambda row: row[-1])
-display(saved_by_op)
 reveal("largest", "the result of softmax" if largest[0] == "softmax" else "q, k, v together")
+
+# %%
+saved_by_op
 
 # %% [markdown]
 # The result of the softmax, with 8 · 128 · 128 numbers: more than q, k and v together. Those three grow with $L$, and
@@ -390,9 +404,9 @@ reveal("largest", "the result of softmax" if largest[0] == "softmax" else "q, k,
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## The fifth: inside an operation
 #
-# So far the ledger has counted the arrays that pass from operation to operation. Arrays that an operation makes and
-# drops inside itself are neither operands nor results. With `exact=True` the ledger also asks Python's own count of
-# memory:
+# So far the ledger has counted the arrays that pass from one operation to the next. But an operation may need an array
+# of its own while it runs, which nobody else ever sees. With `exact=True` the ledger also asks Python's own count of
+# memory, which sees all of them:
 
 # %%
 net = network()
@@ -431,7 +445,8 @@ with mg.profiler.memory(net, inputs=[x, label], exact=False) as leak_ledger:
 
 # %% [markdown]
 # `total` is a tensor, and it remembers where it came from. All five graphs hang from it, with everything that they
-# saved, and since nothing calls backward, nothing is freed. Four repairs are proposed:
+# saved, and since nothing calls backward, nothing is freed. (One batch saves 592,384 bytes. The ledger at the beginning
+# says 524,288, because at the peak backward had freed a part already.) Four repairs are proposed:
 #
 # | repair | what changes in the loop |
 # |---|---|
@@ -462,12 +477,15 @@ def bytes_still_saved(repair, batches):
     return ledger.timeline()[-1].by_consumer["saved for backward"]
 
 
-stopped = 0
-for repair in ("item", "detach", "del", "no_grad"):
-    after_one, after_five = bytes_still_saved(repair, 1), bytes_still_saved(repair, 5)
-    stopped += after_five == after_one
+saved_after = {
+    repair: (bytes_still_saved(repair, 1), bytes_still_saved(repair, 5))
+    for repair in ("item", "detach", "del", "no_grad")
+}
+reveal("repairs", sum(after_one == after_five for after_one, after_five in saved_after.values()))
+
+# %%
+for repair, (after_one, after_five) in saved_after.items():
     print(f"{repair:8} {after_one:9,} bytes after one batch, {after_five:9,} after five")
-reveal("repairs", stopped)
 
 # %% [markdown]
 # Three. `del loss` removes a name, and the graph hangs from `total` as before. `item` and `detach` cut the sum off from

@@ -52,7 +52,6 @@
 # %% slideshow={"slide_type": "skip"}
 import matplotlib.pyplot as plt
 import numpy as np
-from IPython.display import display
 
 import minigrad as mg
 from minigrad.course import Guess, Predict, Quiz, follow_theme, reveal
@@ -134,9 +133,11 @@ whole = gradient(0, 256)
 ratio, equal = ((g @ whole) / (whole @ whole)).item(), mg.allclose(g / p, whole)
 
 # %%
+reveal("sum", round(ratio[0], 4))
+
+# %%
 print("the sum:", ", ".join(f"{multiple:.4f}" for multiple in ratio), "times the whole batch's")
 print("the sum divided by 4: equal is", all(equal), "in all four processes")
-reveal("sum", round(ratio[0], 4))
 
 # %% [markdown]
 # It is four times too large, as with the micro-batches of lesson 21, and the cure is the same. If the loss is a mean,
@@ -191,30 +192,32 @@ for number, sent in enumerate(messages(star, 4, 8), 1):
 # cut into as many chunks as there are workers. In every round *each* worker sends one chunk, and each sends a different
 # one, so nobody waits.
 #
-# Below are the real gradients that our four processes found for the 65 biases of the last layer. In the film below,
-# each chunk is shown as one number: the sum of what is in it. The first message carries a chunk of one gradient. After
-# which round does some worker hold a chunk that contains all four?
+# Our four workers have four gradients, and each gradient is cut into four chunks. In round 1 each worker sends a chunk
+# of its own gradient to the next, which adds it to its own chunk. From then on a worker passes on the chunk that it has
+# just added to. After which round does some worker hold a chunk that contains all four?
 
 # %%
 Predict("complete", "A chunk first holds the sum of all four after round …")
 
 # %%
-vectors = [vector.copy() for vector in bias]
+workers = [vector.copy() for vector in bias]  # the real gradients of the 65 biases of the last layer
 total, complete = sum(bias), []
-for number, sent in enumerate(messages(ring, 4, len(total)), 1):
-    chunks = [vectors[m.source][m.part].copy() for m in sent]
+for sent in messages(ring, 4, len(total)):
+    chunks = [workers[m.source][m.part].copy() for m in sent]
     for m, chunk in zip(sent, chunks):
-        vectors[m.to][m.part] = vectors[m.to][m.part] + chunk if m.add else chunk
-    complete.append(sum(int(np.allclose(vector[m.part], total[m.part])) for vector in vectors for m in sent))
-    sizes = sorted({m.size for m in sent})
-    print(f"round {number}: {len(sent)} messages of {sizes} numbers; {complete[-1]:2} of 16 chunks are complete")
-display(reveal("complete", 1 + complete.index(4)))
+        workers[m.to][m.part] = workers[m.to][m.part] + chunk if m.add else chunk
+    complete.append(sum(np.allclose(worker[m.part], total[m.part]) for worker in workers for m in sent))
+reveal("complete", 1 + complete.index(4))
+
+# %%
+print("chunks that are complete after each round:", *map(int, complete), "of 16")
 AllReduce(bias)
 
 # %% [markdown]
-# Step through the film. After round 3 each worker has *one* complete chunk of the sum. This half is called
-# reduce-scatter. In three more rounds the complete chunks travel once around the ring: all-gather. With p workers that
-# makes $2(p-1)$ rounds, as many as with the star. But each message is only a $p$-th of a gradient.
+# Step through the film. It shows each chunk as one number, the sum of what is in it. After round 3 each worker has
+# *one* complete chunk of the sum. This half is called reduce-scatter. In three more rounds the complete chunks travel
+# once around the ring: all-gather. With p workers that makes $2(p-1)$ rounds, as many as with the star. But each
+# message is only a $p$-th of a gradient.
 
 # %% [markdown] slideshow={"slide_type": "notes"}
 # Six minutes. If there is room, have six people stand in a ring with sheets of paper; the film is the same. If somebody
@@ -233,14 +236,16 @@ Predict("eight", "In a ring of 8, each worker sends … times its gradient", tol
 
 # %%
 n = 840
+sent = [elements / n for _, elements in traffic(ring, 8, n)]
+reveal("eight", max(sent))
+
+# %%
 print("            rounds   the busiest sends   all together")
 for algorithm in (star, tree, ring):
     for p in (2, 4, 8, 64):
         sent = [elements / n for _, elements in traffic(algorithm, p, n)]
         rounds = len(list(messages(algorithm, p, n)))
         print(f"{algorithm.__name__:5} of {p:2}   {rounds:4}   {max(sent):13.2f} n   {sum(sent):10.2f} n")
-sent = [elements / n for _, elements in traffic(ring, 8, n)]
-reveal("eight", max(sent))
 
 # %% [markdown]
 # Each sends 1.75 times its gradient: $2(p-1)/p$. That is 1.5 with four workers, 1.97 with 64, and it never reaches 2.
@@ -309,14 +314,16 @@ Predict("which", "1 kB and 100 MB:", options=["ring, ring", "ring, tree", "tree,
 
 # %%
 alpha, beta = cost.hardware("A100").between
-faster = []
+times = {}
 for size, name in ((1e3, "1 kB"), (1e6, "1 MB"), (1e8, "100 MB")):
-    ms = {way: 1e3 * cost.all_reduce(size, 64, alpha, beta, algorithm=way) for way in ("tree", "ring")}
-    faster.append(min(ms, key=ms.get))
+    times[name] = {way: 1e3 * cost.all_reduce(size, 64, alpha, beta, algorithm=way) for way in ("tree", "ring")}
+reveal("which", ", ".join(min(times[name], key=times[name].get) for name in ("1 kB", "100 MB")))
+
+# %%
+for name, ms in times.items():
     print(f"{name:6} ", ", ".join(f"{way} {time:.2f} ms" for way, time in ms.items()))
 bits = 8 * cost.all_reduce(1e8, 256, alpha=0.0, beta=1.0)  # that each worker sends
 print(f"100 MB, 256 workers, 0.12 s: {bits / 0.12 / 1e9:.1f} Gbit/s")
-reveal("which", f"{faster[0]}, {faster[-1]}")
 
 # %% [markdown]
 # Small vectors wait for rounds, and large ones for bytes. So libraries choose by size; MPI does, and so does NCCL,
@@ -362,9 +369,11 @@ for megabytes in (25, 0.06, 0.01):
             left[megabytes].append(done)
 
 # %%
+reveal("leaves", left[0][0.06][0])
+
+# %%
 for megabytes, counts in left[0].items():
     print(f"buckets of {megabytes:5} MB leave after {counts} of 18 derivatives")
-reveal("leaves", left[0][0.06][0])
 
 # %% [markdown]
 # Two layers and the loss are 6 derivatives. (A gradient is written into `.grad` one step later, so it is 7.)
@@ -394,6 +403,9 @@ networks = {"25 GB/s": cost.hardware("A100").between, "Gigabit": cost.hardware("
 seconds = {
     name: [0.8 / p + cost.all_reduce(1e8, p, alpha, beta) for p in workers] for name, (alpha, beta) in networks.items()
 }
+reveal("gigabit", workers[int(np.argmin(seconds["Gigabit"]))])
+
+# %%
 fig, ax = plt.subplots(figsize=(6, 2.8), layout="constrained")
 ax.loglog(workers, workers, base=2, color="gray", linestyle=":", label="p times as fast")
 for (name, times), color, marker in zip(seconds.items(), (BLUE, VERMILION), "os"):
@@ -406,7 +418,6 @@ ax.set(xlabel="workers", ylabel="times as fast", xticks=workers[::2], xticklabel
 ax.set_yticks([0.5, 1, 4, 16, 64, 256], ["0.5", "1", "4", "16", "64", "256"])
 ax.legend()
 plt.show()
-reveal("gigabit", workers[int(np.argmin(seconds["Gigabit"]))])
 
 # %% [markdown]
 # *The plot: the fast network stays near the dotted line up to 16 workers, is flat at 256 and falls after that. Gigabit
@@ -463,15 +474,17 @@ for strategy in ("NO_SHARD", "SHARD_GRAD_OP", "FULL_SHARD"):
     bytes_sent[strategy] = sum(size for _, size in comm.messages)
 
 # %%
+times = [bytes_sent[0][strategy] / bytes_sent[0]["NO_SHARD"] for strategy in ("SHARD_GRAD_OP", "FULL_SHARD")]
+reveal("sharded", f"{times[0]:g} and {times[1]:g}")
+
+# %%
 print(f"The parameters have {parameter_bytes[0]:,} bytes. After a step rank 0 stores, and in the step it sends:")
 for strategy, bytes_of in stored[0].items():
     parts = ", ".join(f"{name} {bytes_of[name]:6,}" for name in ("parameters", "gradients", "optimizer state"))
     rounds = bytes_sent[0][strategy] / (parameter_bytes[0] * 3 / 4)
-    print(f"{strategy:13}  {parts}; sends {bytes_sent[0][strategy]:,}, {rounds:g} times around")
-times = [bytes_sent[0][strategy] / bytes_sent[0]["NO_SHARD"] for strategy in ("SHARD_GRAD_OP", "FULL_SHARD")]
+    print(f"{strategy:13}  {parts}; sends {bytes_sent[0][strategy]:,}, {rounds:g} times around the ring")
 gigabytes = [f"{cost.zero_bytes(7.5e9, 64, stage) / 1e9:.1f}" for stage in range(4)]
 print("ZeRO, 7.5 billion parameters, 64 workers, GB on each:", ", ".join(gigabytes))
-reveal("sharded", f"{times[0]:g} and {times[1]:g}")
 
 # %% [markdown]
 # The data goes around the ring twice, twice, and three times. So splitting the state and the gradients is *free*: it
@@ -549,13 +562,13 @@ except mg.distributed.group.DistributedError as error:
 Guess("send first", "Each sends first:", options=["both arrive", "8 arrive, 300,000 do not", "neither arrives"])
 
 # %%
-# %%parallel -n 4 -o arrived
+# %%parallel -n 4 -o arrived,report
 import minigrad as mg
 import minigrad.distributed as dist
 
 dist.init_process_group()
 rank, p = dist.get_rank(), dist.get_world_size()
-arrived = 0
+arrived, report = 0, ""
 try:
     for n in (8, 300_000):
         received = mg.zeros(n)
@@ -563,12 +576,14 @@ try:
         dist.recv(received, (rank - 1) % p)
         arrived += 1
 except dist.group.DistributedError as error:
-    if rank == 0:
-        print(error)
+    report = str(error)
 
 # %%
-print("arrived:", arrived)
 reveal("send first", ["neither arrives", "8 arrive, 300,000 do not", "both arrive"][max(arrived)])
+
+# %%
+print("messages that arrived in each rank:", *arrived)
+print(report[0])
 
 # %% [markdown]
 # `send` returns when you may change the tensor again: either MPI has copied the message aside, or the other side has

@@ -10,9 +10,9 @@
 # %% [markdown]
 # # 14 Places and times
 #
-# You count lifetimes with a pencil, write a function that counts them for any steps, repair a plan that overwrites what
-# it still reads, find an order for a budget of bytes, and design a graph for two workers. About 40 minutes, 10 points,
-# in five parts.
+# You count lifetimes with a pencil, write a function that counts the peak of any steps, and repair a plan that
+# overwrites what is still needed. Then you may find an order for a budget of bytes, and design a graph for two workers.
+# About 40 minutes, 10 points, in five parts.
 #
 # Write where it says *Your code here*, or in place of the dots. Run that cell, then the `check` cell below it. `check`
 # says what came out, what is wrong with it, and where to look next. Check as often as you like. After some different
@@ -28,8 +28,7 @@ from minigrad.course import check, solution
 # %% [markdown]
 # ## 1. With a pencil
 #
-# **2 points, 6 minutes.** Before you run anything. x has 1000 floats of 8 bytes, and is not counted. The operations
-# run in the order in which they stand.
+# **2 points, 6 minutes.** Count by hand, before you run anything:
 #
 # ```python
 # def f(x):
@@ -40,9 +39,16 @@ from minigrad.course import check, solution
 #     return d.tanh()
 # ```
 #
-# `peak`: the most bytes of results that are alive at one step, including its operands and its result. `buffers`: how
-# many the five results need if nothing is done in place. `buffers_in_place`: how many if it is. `bound`: how many times
-# as fast any number of workers can be at most, if each operation takes the same time.
+# x has 1000 floats of 8 bytes each. It comes from outside, so do not count it. The operations run in the order of the
+# lines, and make five results. Set four numbers:
+#
+# - `peak`: the most bytes of results that are alive at one step. At each step count its operands, its result, and what
+#   a later step still reads.
+# - `buffers`: the buffers that the five results need if nothing is done in place.
+# - `buffers_in_place`: the buffers that they need if everything possible is done in place.
+# - `bound`: how many times as fast as one worker several workers can be at most. Each operation takes the same time.
+#
+# For the two results of `return (x + 1).exp()` the four numbers would be 16000, 2, 1 and 1.
 
 # %% answer="counted_by_hand" points=2 minutes=6
 ### BEGIN SOLUTION
@@ -86,8 +92,8 @@ peak, buffers, buffers_in_place, bound = 40_000, 5, 2, 1.25
 peak, buffers, buffers_in_place, bound = 16_000, 2, 1, 1.25
 
 # %% wrong="counted_by_hand"
-# Shows: The operands of a step were counted without its result.
-# Hint: While d is computed, b and c are read and d is written: all three need a place, unless it is done in place.
+# Shows: Two arrays were counted at the worst step, and there are three: what it reads, what waits, and what it makes.
+# Hint: At the line c = a * 3, where are a, b and c?
 peak, buffers, buffers_in_place, bound = 16_000, 3, 2, 1.25
 
 # %% wrong="counted_by_hand"
@@ -113,15 +119,20 @@ peak, buffers, buffers_in_place, bound = 24_000, 3, 2, 1
 # %% [markdown]
 # ## 2. Count any peak
 #
-# **2 points, 8 minutes.** Steps are given in the order in which they run, each as (name, bytes, names that it reads):
+# **2 points, 8 minutes.** A program is a list of steps, in the order in which they run. Each step has the name of its
+# result, the bytes of its result, and a list of the names that it reads:
 #
 # ```python
 # steps = [("a", 8, []), ("b", 8, ["a"]), ("c", 1, ["b"])]
 # ```
 #
-# Write `peak_of_steps(steps, results)`: the most bytes alive at one step. The result of a step is alive from that step
-# to the last one that reads it. It is alive at the step that makes it in any case, and if it is named in `results`, to
-# the very end. For the steps above with `["c"]` it is 16.
+# Write `peak_of_steps(steps, results)`. It returns the most bytes that are alive at one step. These are the rules:
+#
+# - A result is alive from the step that makes it to the last step that reads it, and in both of these steps.
+# - A result that no step reads is alive only at the step that makes it.
+# - A result whose name is in the list `results` is alive to the last step of all.
+#
+# For the steps above, `peak_of_steps(steps, ["c"])` returns 16: at the second step a and b are alive.
 
 
 # %% answer="peak_of_steps" points=2 minutes=8
@@ -301,9 +312,7 @@ def peak_of_steps(steps, results):
 # %% [markdown]
 # ## 3. A plan to repair
 #
-# **2 points, 8 minutes.** Given are results of one size, each with its lifetime (made, last read), in the order in
-# which they are made; `kinds[name]` says which operation makes each, `"elementwise"` or `"product"`, a matrix product.
-# Somebody plans:
+# **2 points, 8 minutes.** Somebody wrote a planner for results that all have the same size:
 #
 # ```python
 # def plan(lives, kinds):
@@ -315,8 +324,15 @@ def peak_of_steps(steps, results):
 #     return row
 # ```
 #
-# Networks without a matrix product run well with it; others give wrong numbers, without an error. Find out why, and
-# write `plan(lives, kinds)` so that it is right, with as few buffers as are needed.
+# `lives` has a lifetime for each name, (step that makes it, last step that reads it), in the order of the steps.
+# `kinds` has the operation that makes each: `"elementwise"`, or `"product"` for a matrix product. The planner returns a
+# dictionary with the number of a buffer for each name.
+#
+# Networks without a matrix product run well with it. Others give wrong numbers, and no error. Find the mistake, and
+# write `plan(lives, kinds)` without it. It must use as few buffers as possible.
+#
+# For lives `{"a": (0, 1), "b": (1, 2)}` it returns `{"a": 0, "b": 0}` if b is elementwise, and `{"a": 0, "b": 1}` if b
+# is a product.
 
 
 # %% answer="plan_repaired" points=2 minutes=8
@@ -479,9 +495,7 @@ def plan(lives, kinds):
 # %% [markdown]
 # ## 4. An order for 63 bytes
 #
-# **2 points, 7 minutes.** Here are eight steps, as in part 2. In the order in which they stand, 113 bytes are alive at
-# the peak. Write down `order`, the eight names in an order in which each comes after all that it reads, and in which
-# **63 bytes at most** are alive.
+# **2 points, 7 minutes.** Here are eight steps, written as in part 2. The result of the program is h:
 #
 # ```python
 # steps = [
@@ -489,6 +503,13 @@ def plan(lives, kinds):
 #     ("c", 3, ["b"]), ("f", 40, ["a", "e"]), ("g", 1, ["f"]), ("h", 1, ["c", "g"]),
 # ]
 # ```
+#
+# In this order 113 bytes are alive at the peak. Set `order` to a list of the eight names in a better order:
+#
+# - each name comes after all the names that it reads;
+# - the peak is at most **63 bytes**.
+#
+# The order above would be written `["a", "d", "b", "e", "c", "f", "g", "h"]`.
 
 # %% answer="order_on_a_budget" points=2 minutes=7
 ### BEGIN SOLUTION
@@ -583,16 +604,18 @@ order = ["a", "d", "e", "f", "g", "h"]
 # %% [markdown]
 # ## 5. A graph for two
 #
-# **2 points, 11 minutes.** Design `for_two(x)`, a function of an array x of 1000 floats between 0.5 and 1.5, which
-# gives one array of the same shape. Two workers must be kept busy, and memory is short. It is right if, counted after
-# `simplify` and `share`, so that what is the same counts once,
+# **2 points, 11 minutes.** Write `for_two(x)`, a graph that keeps two workers busy and needs little memory. x is a
+# tensor of 1000 floats between 0.5 and 1.5. The function returns a tensor of the same shape. It must meet four demands:
 #
-# - there are 10 operations or more;
-# - work / span, with one unit of time for each operation, is 1.7 or more;
-# - one worker can run it with a peak of 24,000 bytes, that is three arrays, in the order that `ordered` finds;
-# - every element of the result depends on its x, and is a finite number.
+# - It has 10 operations or more.
+# - Work / span is 1.7 or more, with one unit of time for each operation.
+# - One worker can run it with a peak of 24,000 bytes (three arrays), in the order that `ordered` finds.
+# - Every element of the result depends on its element of x, and is a finite number.
 #
-# `account(for_two)` says where you are.
+# Before the count, `simplify` and `share` go over the graph. So two operations that compute the same count once.
+#
+# `account(for_two)` returns the work, work / span, and the peak of your function. For `return x.sin() * x.cos()` it
+# returns `(3, 1.5, 24000)`.
 
 
 # %% name="account"
@@ -757,8 +780,8 @@ def for_two(x):
 
 
 # %% wrong="for_two"
-# Shows: Somewhere a function left the numbers: the root or the logarithm of something below 0.
-# Hint: Print for_two(mg.tensor([0.5, 1.0, 1.5])), and shorten a branch until the nan is gone.
+# Shows: Some results are infinity or NaN: exp was too large, or a root or a logarithm got a number below 0.
+# Hint: Print for_two(mg.tensor([0.5, 1.0, 1.5])), and shorten a branch until all three are finite numbers.
 def for_two(x):
     left = x.sin().exp().tanh().cos().sqrt()
     right = (-x).exp().log().sqrt().cos().exp()
@@ -768,7 +791,7 @@ def for_two(x):
 # %% [markdown]
 # ## What you have now
 #
-# A lifetime ends with the last reader; working in place is for elementwise operations; order and branches are paid for
-# in memory, and time has a bound that no number of workers beats.
+# A lifetime ends with the last reader. Only elementwise operations may work in place. Order and branches cost memory.
+# And time has a bound that no number of workers beats.
 #
 # **Next**: [15 Compiled code](../lessons/15_compiled_code.ipynb).

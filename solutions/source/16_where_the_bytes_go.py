@@ -24,13 +24,16 @@ from minigrad.course import check, solution
 # %% [markdown]
 # ## 1. On paper
 #
-# **2 points, 6 minutes.** Before you run anything. A convolution makes 32 channels out of 3, with windows of 3 × 3 and
-# a bias, on a batch of 10 pictures of 20 × 20, padded at the edges so that 20 × 20 come out. Everything is in float32,
-# 4 bytes a number.
+# **2 points, 6 minutes.** Count by hand, before you run anything. A convolution makes 32 channels out of 3. Its windows
+# have 3 × 3 weights, and it has a bias. The batch has 10 pictures of 20 × 20 pixels. They are padded at the edges, so
+# 20 × 20 pixels come out. Each number is a float32 of 4 bytes. Set four numbers of bytes:
 #
-# `weights`: the bytes of its parameters. `state`: the bytes that Adam remembers for them. `activation`: the bytes of
-# its result. `batch_of_20`: the bytes of its parameters, their gradients and Adam's state together, if the batch has 20
-# pictures.
+# - `weights`: the parameters of the convolution, with the bias.
+# - `state`: what Adam remembers for these parameters.
+# - `activation`: the result of the convolution.
+# - `batch_of_20`: the parameters, their gradients and Adam's state together, if the batch has 20 pictures.
+#
+# The lesson's second convolution has 2,320 parameters. For it `weights` would be 9280.
 
 # %% answer="on_paper" points=2 minutes=6
 ### BEGIN SOLUTION
@@ -49,9 +52,9 @@ check("on_paper")
 int(weights)
 # Hint: `state`: Adam remembers two numbers for each parameter.
 int(state)
-# Hint: `activation`: one number for each picture, each channel that is made and each pixel.
+# Hint: `activation`: one number for each picture, each channel that is made and each pixel. Four bytes a number.
 int(activation)
-# Hint: `batch_of_20`: parameters, gradients and Adam's state do not know how many pictures there are.
+# Hint: `batch_of_20`: add up parameters, gradients and Adam's state. None of them depends on the number of pictures.
 int(batch_of_20)
 
 # %% [markdown] hints="on_paper"
@@ -96,13 +99,20 @@ weights, state, activation, batch_of_20 = 3584, 7168, 4_608_000, 14_336
 # %% [markdown]
 # ## 2. Any network on paper
 #
-# **2 points, 9 minutes.** A network is a list of layers, each a tuple: `("conv", C, D, K)` makes D channels out of C,
-# with windows of K × K and a bias, and leaves the height and width as they are; `("pool", n)` keeps one of n × n
-# pixels, and `("relu",)` changes no shape. B pictures of H × W pixels go in.
+# **2 points, 9 minutes.** A network is a list of layers. There are three kinds of layers, and each is a tuple:
 #
-# The first layer is a convolution. Write `count(layers, B, H, W)`, which gives a pair: the number of parameters, and
-# how many numbers the results of all layers have together (each layer has a result; the batch that goes in is not
-# counted).
+# - `("conv", C, D, K)` makes D channels out of C. It has windows of K × K weights, and a bias. Height and width stay.
+# - `("pool", n)` keeps one pixel of each n × n. So height and width are divided by n.
+# - `("relu",)` has no parameters, and changes no shape.
+#
+# A batch of B pictures of H × W pixels goes in. The first layer is always a convolution. Write
+# `count(layers, B, H, W)`. It returns two numbers:
+#
+# - the number of all parameters;
+# - the number of all numbers in the results of the layers. Each layer has one result. Do not count the batch.
+#
+# For example, `count([("conv", 1, 2, 3), ("pool", 2)], 1, 4, 4)` returns `(20, 40)`: there are 2 · 1 · 3 · 3 + 2 = 20
+# parameters, and results of 1 · 2 · 4 · 4 = 32 and 1 · 2 · 2 · 2 = 8 numbers.
 
 
 # %% answer="any_network" points=2 minutes=9
@@ -133,7 +143,13 @@ DEEP = [("conv", 4, 4, 3), ("relu",)] * 5
 count(ONE, 1, 2, 3)
 # Hint: Ten pictures: the results grow with them, the parameters do not.
 count(ONE, 10, 2, 2)
-# Hint: A network with relu and pooling: each layer has a result, and pooling by 2 halves both H and W.
+# Hint: A convolution with windows of 5 × 5: each of its D channels has a window for each of the C channels.
+count([("conv", 2, 4, 5)], 1, 6, 6)
+# Hint: A convolution and a relu: the result of relu counts, too, and is as large.
+count([("conv", 2, 4, 1), ("relu",)], 1, 6, 6)
+# Hint: A convolution and a pooling by 2: both H and W are halved, and the result of the pooling counts, too.
+count([("conv", 2, 4, 1), ("pool", 2)], 1, 6, 6)
+# Hint: Six layers, which all count: pooling comes twice, and the channels change twice.
 count(LENET, 2, 28, 28)
 # Hint: Height and width may differ.
 count(LENET, 2, 56, 28)
@@ -268,16 +284,20 @@ def count(layers, B, H, W):
 # %% [markdown]
 # ## 3. Who keeps what?
 #
-# **2 points, 6 minutes.** Each of these is computed on its own, of x and y that require gradients, and backward is
-# called later. Write for each what its derivative reads: `"operands"` (one or both), `"result"`, or `"nothing"`.
+# **2 points, 6 minutes.** x and y require gradients. Here are eight operations:
 #
 # ```python
 # a = x.exp()        b = x + y        c = x * y        d = x.tanh()        e = x.sin()
 # f = -x             g = x.sqrt()     h = x.sum()
 # ```
 #
-# `keeps`: a list of the eight words, from a to h. Where a derivative could be written with either of the two, the
-# engine reads its result.
+# What does the derivative of each read in backward? Look at each operation alone. The answer is one of three words:
+#
+# - `"operands"`: it reads an operand, or both;
+# - `"result"`: it reads the result. If a derivative could be written with either, the engine reads the result;
+# - `"nothing"`: it reads no array at all.
+#
+# Set `keeps` to a list of eight words, for a to h. Its first word is `"result"`, because the derivative of exp is exp.
 
 # %% answer="who_keeps" points=2 minutes=6
 ### BEGIN SOLUTION
@@ -304,9 +324,25 @@ def eight_words():
     return [same.get(word, word) for word in words]
 
 
-# Hint: Write each derivative down, and look at which letters are in it: x, y, the result, or none. Eight words, from a
-# to h.
-eight_words()
+def how_many():
+    words = eight_words()
+    return words if isinstance(words, str) else len(words)
+
+
+def words_for(letters):
+    """The words for some of the letters from a to h."""
+    words = eight_words()
+    return words if isinstance(words, str) else [words["abcdefgh".index(letter)] for letter in letters]
+
+
+# Hint: There are eight words, from a to h.
+how_many()
+# Hint: b, f and h: write down the slope of x + y, of −x and of a sum. Is there an x in it?
+words_for("bfh")
+# Hint: c and e: write down the derivative of x · y with respect to x, and that of sin x. What does it take?
+words_for("ce")
+# Hint: a, d and g: can you write the derivative of exp, of tanh and of the root with the result alone?
+words_for("adg")
 
 # %% [markdown] hints="who_keeps"
 # 1. Write down each derivative. Which letters are in it: x, y, the result, or none?
@@ -344,9 +380,8 @@ keeps = dict.fromkeys("a", "result") | dict.fromkeys("cdeg", "operands") | dict.
 # %% [markdown]
 # ## 4. Free it in time
 #
-# **2 points, 9 minutes.** This function is run in `no_grad`, on an x of 1000 rows and 100 columns (float64: 800,000
-# bytes). At the end only the first ten columns of the wide array `early` are needed, and yet all of its 800,000 bytes
-# stay in memory until everything else is done.
+# **2 points, 9 minutes.** This function runs inside `no_grad`. x has 1000 rows and 100 columns of float64, which is
+# 800,000 bytes:
 #
 # ```python
 # def features(x):
@@ -357,9 +392,14 @@ keeps = dict.fromkeys("a", "result") | dict.fromkeys("cdeg", "operands") | dict.
 #     return h[:, :10] + early[:, :10]
 # ```
 #
-# Write `features(x)` so that it gives the same numbers, to the last bit, with a peak of **1,800,000** bytes at most,
-# not counting x. (As long as h is wide, two arrays of 800,000 bytes have to be there at a time: what an operation
-# reads, and what it writes.) A slice is a view, lesson 14.
+# The end needs only ten columns of `early`. Yet all of its 800,000 bytes stay in memory until the function returns.
+# Write `features(x)` so that
+#
+# - it returns the same numbers, equal to the last bit;
+# - its peak is **1,800,000** bytes at most. x is not counted.
+#
+# The loop alone needs 1,600,000 bytes: what `sin` reads, and what it writes. So there is room for ten columns, and not
+# for `early`. Remember that a slice is a view (lesson 14).
 
 
 # %% answer="in_time" points=2 minutes=9
@@ -494,15 +534,17 @@ def features(x):
 # %% [markdown]
 # ## 5. Under a limit
 #
-# **2 points, 10 minutes.** Write `build()`, which gives a new network for the digits: it reads a batch of pictures of
-# shape (B, 1, 8, 8) and gives (B, 10). It is right if
+# **2 points, 10 minutes.** Write `build()`. It returns a new network that reads digits: a batch of shape (B, 1, 8, 8)
+# goes in, and scores of shape (B, 10) come out. The network must meet four demands:
 #
-# - it is a convolutional one: what a `Conv2d` gives changes the answer, and backward reaches 4,000 parameters or more;
-# - a training step with Adam, in float32 with 64 pictures, has a peak of **300,000** bytes at most, as the ledger
-#   counts them (the lesson's network comes to 939,240 here);
-# - after 150 such steps it reads at least 85 of 100 digits that it has never seen.
+# - It uses the result of a `Conv2d`.
+# - Backward reaches 4,000 parameters or more.
+# - A training step has a peak of **300,000** bytes at most: with Adam, in float32, on 64 pictures. The ledger counts.
+#   (The network of the lesson has 939,240 bytes here.)
+# - After 150 training steps it reads at least 85 of 100 digits that it has never seen.
 #
-# `account(build)` says where you are.
+# `account(build)` trains the network. It returns its parameters, the bytes at the peak, and the share of new digits
+# that it reads.
 
 
 # %% name="account"
@@ -694,8 +736,8 @@ def build():
 
 
 # %% wrong="under_a_limit"
-# Shows: There is a convolution in it, and its result is multiplied by 0: the answer does not depend on it.
-# Hint: Let what comes behind it read what it gives.
+# Shows: There is a convolution in it, and its result changes nothing: it is not used, or is multiplied by 0.
+# Hint: Let the layer after it read its result.
 def build():
     class Beside(mg.nn.Module):
         def __init__(self):

@@ -11,8 +11,8 @@
 # # 22 Eight of us
 #
 # You count on paper what a ring sends, say which chunk goes when, make one mean of unequal parts, mend a deadlock, and
-# choose buckets that finish in time. All of it runs in this one process: the workers are lists, or generators that are
-# run in turns. About 40 minutes, 10 points, in five parts.
+# choose buckets that finish in time. Everything runs in this one process: the workers are generators that take turns.
+# About 40 minutes, 10 points, in five parts.
 #
 # Write where it says *Your code here*, or in place of the dots. Run that cell, then the `check` cell below it. `check`
 # says what came out, what is wrong with it, and where to look next. Check as often as you like. After some different
@@ -26,11 +26,17 @@ from minigrad.course import check, solution
 # %% [markdown]
 # ## 1. On paper
 #
-# **2 points, 6 minutes.** Before you run anything. 16 workers add up gradients of 400 MB each, in a ring.
+# **2 points, 6 minutes.** Count by hand, before you run anything. 16 workers add up gradients in a ring. Each gradient
+# has 400 MB. Set five numbers; all but the first are in MB:
 #
-# `rounds`: how many rounds there are. `message`: the MB of one message. `each`: the MB that one worker sends, in all
-# rounds. `together`: the MB that all workers send. `middle`: what the worker in the middle would *send*, in MB, if they
-# formed a star instead: all the others send it their gradients, and it sends the sum to each of them.
+# - `rounds`: the number of rounds.
+# - `message`: the size of one message.
+# - `each`: what one worker sends, in all rounds together.
+# - `together`: what all 16 workers send, in all rounds together.
+# - `middle`: what the worker in the middle would *send* if the 16 formed a star. The other 15 send it their gradients,
+#   and it sends the sum to each of them.
+#
+# For 4 workers in a ring, with gradients of 8 MB, the first four would be 6, 2, 12 and 48.
 
 # %% answer="ring_on_paper" points=2 minutes=6
 ### BEGIN SOLUTION
@@ -123,12 +129,16 @@ rounds, message, each, together, middle = 30, 25, 750, 12000, 6400
 # %% [markdown]
 # ## 2. A ring by hand
 #
-# **2 points, 8 minutes.** p workers stand in a ring, and each sends to the next: rank r to rank r + 1, the last one to
-# rank 0. Each has p chunks. In rounds 0 to p − 2 what arrives is *added* to the receiver's chunk of that number; in
-# rounds p − 1 to 2p − 3 it *takes its place*. Write `chunk(rank, r, p)`: the number of the chunk that this rank sends
-# in round r, so that in the end all have the sum in all chunks. It must be an int between 0 and p − 1.
+# **2 points, 8 minutes.** p workers stand in a ring. Rank r always sends to rank r + 1, and the last rank sends to rank
+# 0. Each worker has p chunks, with numbers from 0 to p − 1. In each round each worker sends one of its chunks:
 #
-# `around(chunk, p)` tries it. There is more than one right answer.
+# - In rounds 0 to p − 2, the receiver *adds* what arrives to its own chunk of the same number.
+# - In rounds p − 1 to 2p − 3, the receiver *replaces* its own chunk of the same number by what arrives.
+#
+# Write `chunk(rank, r, p)`. It returns the number of the chunk that this rank sends in round r: an int from 0 to p − 1.
+# After the last round, all chunks of all workers must hold the sum. There is more than one right answer.
+#
+# `around(chunk, p)` runs the ring with p workers. It returns True if all hold the sum.
 
 
 # %% name="around"
@@ -249,13 +259,18 @@ def chunk(rank, r, p):
 # %% [markdown]
 # ## 3. One mean of unequal parts
 #
-# **2 points, 9 minutes.** Each worker has some rows, and g: the gradient of the *mean* loss over its rows (zeros, if it
-# has none). All must return the gradient of the mean over all rows of all workers.
+# **2 points, 9 minutes.** Each worker has some rows of a batch. It knows two things: `rows`, the number of its rows,
+# and `g`, the gradient of the *mean* loss over its rows. A worker without rows has 0 and a g of zeros.
 #
-# A worker is written as a generator here: `total = yield x` is an all-reduce. The worker sends x, waits until all
-# workers have come to a `yield`, and receives the sum of all x. What the generator returns is the worker's result.
-# `workers` runs the generators in turns, and raises an error if some have ended while others wait. In the example,
-# three workers hold 1, 2 and 3, and each returns its share of the sum.
+# Write `mean_gradient(g, rows)`. Every worker must return the gradient of the mean loss over *all* rows of *all*
+# workers.
+#
+# A worker is written as a generator here. `total = yield x` is an all-reduce: the worker sends x, waits for all the
+# others, and receives the sum of all x. All workers must make the same number of all-reduces. What the generator
+# returns is the worker's result.
+#
+# `workers` runs the generators in turns. In the example below, three workers hold 1, 2 and 3, and each returns its
+# share of the sum.
 
 
 # %% name="workers"
@@ -408,12 +423,20 @@ def mean_gradient(g, rows):
 # %% [markdown]
 # ## 4. A deadlock
 #
-# **2 points, 9 minutes.** Now a worker sends to one other: `yield "send", to, x` returns when rank `to` has received x,
-# and `came = yield "recv", source` returns when a message from `source` has come. MPI does the same with large
-# messages. In `stuck` each rank should get the x of the rank before it, in a ring. Run it, and read who waits for whom.
+# **2 points, 9 minutes.** Now a worker sends to one other worker. A generator has two calls:
 #
-# Then write `shift`, which does what `stuck` was meant to do, for any number of ranks from two on. Every rank still
-# sends once to the next, and receives once from the one before.
+# - `yield "send", to, x` ends when rank `to` has received x;
+# - `came = yield "recv", source` ends when a message from rank `source` has come.
+#
+# MPI does the same with large messages. In `stuck`, each rank should receive the x of the rank before it in the ring.
+# Run the cell with `stuck`, and read which rank waits for which.
+#
+# Write `shift(rank, p, x)`, which does what `stuck` was meant to do, for every p from 2 on:
+#
+# - every rank sends its x once, to the next rank;
+# - every rank receives once, from the rank before it, and returns what it received.
+#
+# With three ranks, `meet(shift, 3)` must return `[20, 0, 10]`.
 
 
 # %% name="meet"
@@ -568,7 +591,7 @@ def shift(rank, p, x):
 
 # %% wrong="deadlock_mended"
 # Shows: No message was sent: the function never comes to a `yield`.
-# Hint: Take the `yield` out of the `if`: every rank must come to both, in one order or the other.
+# Hint: Every rank must come to both, `yield "send", …` and `yield "recv", …`, in one order or the other.
 def shift(rank, p, x):
     if False:
         yield
@@ -629,13 +652,15 @@ def shift(rank, p, x):
 # %% [markdown]
 # ## 5. Buckets of your own
 #
-# **2 points, 8 minutes.** Backward goes through 16 layers, and each takes 1 ms. `buckets` says how many layers are in
-# each bucket, in the order in which their gradients come. A bucket may leave when its last gradient is there and the
-# bucket before it has arrived; it takes 2 ms for the rounds, and 0.75 ms for each layer in it. `finished(buckets)` says
-# when all is done.
+# **2 points, 8 minutes.** Backward goes through 16 layers, and each layer takes 1 ms. You divide the 16 layers into
+# buckets, in the order in which their gradients come. A bucket leaves when two things are true: its last gradient is
+# there, and the bucket before it has arrived. Then it takes 2 ms, and 0.75 ms more for each of its layers.
 #
-# One bucket of 16 is done after 30 ms, and 16 buckets of one after 45. Write `buckets`, a list of whole numbers that
-# add up to 16, with which all is done within **23 ms**. With equal buckets it is not.
+# Set `buckets` to a list with the number of layers in each bucket. The numbers are whole, and add up to 16. All must be
+# done within **23 ms**.
+#
+# `finished(buckets)` returns the ms until all is done. `finished([16])` is 30, and `finished([1] * 16)` is 45. Equal
+# buckets are never quick enough.
 
 
 # %% name="finished"
@@ -736,7 +761,7 @@ buckets = [4, 4, 4, 4]
 
 # %% wrong="own_buckets"
 # Shows: The large bucket comes first, and all wait for it.
-# Hint: Turn the list round.
+# Hint: Until the first bucket is full nothing is sent. Begin with a small one.
 buckets = [6, 5, 4, 1]
 
 # %% wrong="own_buckets"

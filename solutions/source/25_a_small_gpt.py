@@ -10,9 +10,8 @@
 # %% [markdown]
 # # 25 Before it ships
 #
-# You draw a letter from scores by hand, compute the loss that counting gives, count what a cache saves, choose a model
-# for each of six needs, and find the sizes of a GPT of your own that pass four gates. About 40 minutes, 10 points, in
-# five parts.
+# You draw a letter from scores, compute the loss that counting gives, count what a cache saves, choose a model for each
+# of six needs, and find a GPT of your own that passes four gates. About 40 minutes, 10 points, in five parts.
 #
 # Write where it says *Your code here*, or in place of the dots. Run that cell, then the `check` cell below it. `check`
 # says what came out, what is wrong with it, and where to look next. Check as often as you like. After some different
@@ -29,15 +28,20 @@ from minigrad.zoo.transformers import GPT, Size
 # %% [markdown]
 # ## 1. Draw a letter
 #
-# **2 points, 10 minutes.** Write `drawn(scores, temperature, k, u)`. It gives the index of the letter that is drawn:
+# **2 points, 10 minutes.** Write `drawn(scores, temperature, k, u)`. It returns the index of a letter that is drawn by
+# its probability. `scores` is a NumPy array with one score for each letter. No two scores are equal. These are the
+# steps:
 #
-# - only the `k` largest of the `scores` can be drawn (*top-k*), the others have no chance;
-# - the scores are divided by the `temperature`, and a softmax makes probabilities of those that are left;
-# - `u` is a random number from 0 to 1. Go through the letters by their indices, the first one first, and add up
-#   probabilities: the first letter with which the sum is *more* than u is drawn.
+# 1. Keep only the `k` largest scores (*top-k*). The other letters cannot be drawn.
+# 2. Divide the scores by the `temperature`. A softmax over the kept scores gives the probabilities.
+# 3. Go through the letters in the order of their indices, and add up their probabilities. Return the first index at
+#    which the sum is *more* than `u`, a number from 0 to 1.
 #
-# `scores` is a NumPy array in which no two numbers are equal, and it must be left as it is. Scores may be large, such
-# as 900, or small, such as −900, and e⁹⁰⁰ is infinite: a softmax is the same if the same number is subtracted from all.
+# Do not change the array `scores`. Scores may be as large as 900, and e⁹⁰⁰ is infinity. But a softmax stays the same if
+# you subtract one number from all scores.
+#
+# For example, `drawn(np.array([1.0, 3.0, 2.0]), 1.0, 2, 0.8)` returns 2: the two letters that are kept have the
+# probabilities 0.73 and 0.27.
 
 
 # %% answer="letter_drawn" points=2 minutes=10
@@ -183,11 +187,16 @@ def drawn(scores, temperature, k, u):
 # %% [markdown]
 # ## 2. What counting gives
 #
-# **2 points, 8 minutes.** Write `counted(learn, held)`: the held-out loss of counted pairs, **in bits for each
-# letter**. `learn` and `held` are texts of the letters a, b and c. Each of the nine pairs counts as often as it is in
-# `learn`, and one more, so that none is impossible. A bit is a logarithm to the base 2.
+# **2 points, 8 minutes.** Write `counted(learn, held)`. It returns the held-out loss of counted pairs, in bits for each
+# letter. `learn` and `held` are texts of the letters a, b and c.
 #
-# The loss is the mean over all letters of `held` but the first, which has no letter before it.
+# - Count how often each of the nine pairs of neighbours is in `learn`. Add 1 to each count, so that no pair is
+#   impossible.
+# - The probability of a letter after another letter is the count of this pair, divided by the sum of the three counts
+#   with the same first letter.
+# - Each letter of `held` but the first costs −log₂ of its probability after the letter before it. Return the mean.
+#
+# For example, `counted("ab", "ab")` returns 1: after a, the counts are 1, 2 and 1, so b has the probability 2/4.
 
 
 # %% answer="counted_pairs" points=2 minutes=8
@@ -206,10 +215,10 @@ def counted(learn, held):
 check("counted_pairs")
 
 # %% probes="counted_pairs"
-# Hint: Each pair counts as often as it is in `learn`, plus one; each row is divided by its own sum; the loss is a mean
-# in bits.
+# Hint: Each letter of `held` but the first costs −log₂ of (the count of its pair + 1) / (the sum of its row). Take
+# the mean.
 round(float(counted("abcabcabc", "abcab")), 4)
-# Hint: A pair that `learn` never shows still has a count of one.
+# Hint: `learn` shows the pair aa three times, and `held` has the pair ab: it was never seen, and has a count of one.
 round(float(counted("aaaa", "ab")), 4)
 # Hint: After c nothing was seen: all three letters are equally likely, log₂ 3 bits each.
 round(float(counted("ab", "cccc")), 4)
@@ -283,6 +292,39 @@ def counted(learn, held):
 
 
 # %% wrong="counted_pairs"
+# Shows: The sum was divided by all letters of `held`; but the first has no letter before it, and costs nothing.
+# Hint: How many pairs are there in a text of five letters?
+def counted(learn, held):
+    table = np.ones((3, 3))
+    for before, after in zip(learn, learn[1:]):
+        table["abc".index(before), "abc".index(after)] += 1
+    table /= table.sum(1, keepdims=True)
+    return float(sum(-np.log2(table["abc".index(a), "abc".index(b)]) for a, b in zip(held, held[1:])) / len(held))
+
+
+# %% wrong="counted_pairs"
+# Shows: The sign is missing: the logarithm of a probability is below 0, and a loss is minus that.
+# Hint: A loss of 0 is the best there is. Can a loss be below it?
+def counted(learn, held):
+    table = np.ones((3, 3))
+    for before, after in zip(learn, learn[1:]):
+        table["abc".index(before), "abc".index(after)] += 1
+    table /= table.sum(1, keepdims=True)
+    return float(np.mean([np.log2(table["abc".index(a), "abc".index(b)]) for a, b in zip(held, held[1:])]))
+
+
+# %% wrong="counted_pairs"
+# Shows: This is the loss on `learn`, the text that was counted.
+# Hint: Which of the two texts is held out?
+def counted(learn, held):
+    table = np.ones((3, 3))
+    for before, after in zip(learn, learn[1:]):
+        table["abc".index(before), "abc".index(after)] += 1
+    table /= table.sum(1, keepdims=True)
+    return float(np.mean([-np.log2(table["abc".index(a), "abc".index(b)]) for a, b in zip(learn, learn[1:])]))
+
+
+# %% wrong="counted_pairs"
 # Shows: It is a sum over the letters, and the loss is for each of them.
 # Hint: A text of twice the length must not be twice as hard.
 def counted(learn, held):
@@ -296,19 +338,23 @@ def counted(learn, held):
 # %% [markdown]
 # ## 3. What is computed again
 #
-# **2 points, 8 minutes.** `write` in the lesson runs the network on the whole text for each new letter. (It fills the
-# text up with zeros, too; ignore those here: a text of p letters is p rows.) But the rows of earlier letters do not
-# change, because each letter looks only at the letters before it. Of the three parts that attention makes of a row,
-# `q`, `k` and `v`, the *query* `q` is needed by this letter alone, the *key* `k` and the *value* `v` by all that come
-# after it. A *cache* keeps keys and values, in each layer, of every letter that went through; then a new letter is a
-# single row, which reads them.
+# **2 points, 8 minutes.** A text of p letters is there, and n letters are written after it, one after the other. The
+# lesson's `write` runs the network on the whole text for each new letter. (Ignore the zeros that it fills in: a text of
+# p letters is p rows.)
 #
-# A text of p letters is there, and n letters are written after it, one by one; p + n fits into the context. The last
-# one of them is never read. Write `work(p, n, layers, channels)`, three numbers:
+# But the rows of earlier letters never change. A new letter needs only its own query `q`, and the keys `k` and values
+# `v` of all letters before it. A *cache* keeps the keys and values of all rows that went through the network, in each
+# layer. With a cache, the first run has p rows, and each later run has 1 row. The last letter is written, and never
+# read.
 #
-# - the rows that go through the network without a cache, over all n runs;
-# - the same with a cache: the first run has p rows, each other one has 1;
-# - the bytes of the cache at the end, in float32: a key and a value of `channels` numbers, for each letter and layer.
+# Write `work(p, n, layers, channels)`. It returns three numbers:
+#
+# - the rows that go through the network without a cache, in all n runs together;
+# - the rows that go through it with a cache;
+# - the bytes of the cache at the end: for each row and each layer a key and a value of `channels` numbers, in float32.
+#
+# For example, `work(2, 2, 1, 1)` returns `(5, 3, 24)`: the two runs have 2 and 3 rows without a cache, 2 and 1 with it,
+# and 3 rows leave two numbers of 4 bytes each.
 
 
 # %% answer="cached_work" points=2 minutes=8
@@ -324,9 +370,12 @@ def work(p, n, layers, channels):
 check("cached_work")
 
 # %% probes="cached_work"
-# Hint: Without a cache the runs have p, p + 1, … rows; with one p, and then 1 each. The last letter is written, but
-# never read.
-[int(number) for number in work(10, 5, 2, 64)]
+# Hint: Rows without a cache: the runs have p, p + 1, … rows. The last letter is written, but never read.
+int(work(10, 5, 2, 64)[0])
+# Hint: Rows with a cache: the first run has p, and each other run has 1. The last letter is written, but never read.
+int(work(10, 5, 2, 64)[1])
+# Hint: Bytes of the cache: each row that went through leaves a key and a value in each layer, of four bytes a number.
+int(work(10, 5, 2, 64)[2])
 # Hint: A text that begins with one letter.
 [int(number) for number in work(1, 63, 2, 64)]
 # Hint: A single new letter: one run, with and without a cache.
@@ -359,8 +408,8 @@ def work(p, n, layers, channels):
 
 
 # %% wrong="cached_work"
-# Shows: Keys alone were counted, or values alone, or numbers of two bytes.
-# Hint: A new letter compares its query with the keys, and then adds up the values.
+# Shows: The cache has half of its bytes: only keys were counted, or only values, or two bytes a number.
+# Hint: A new letter compares its query with the keys, and then adds up the values. Each number has four bytes.
 def work(p, n, layers, channels):
     return sum(range(p, p + n)), p + n - 1, 4 * layers * channels * (p + n - 1)
 
@@ -373,6 +422,13 @@ def work(p, n, layers, channels):
 
 
 # %% wrong="cached_work"
+# Shows: Queries were kept, too. A query is read by its own letter only, so no later run needs it.
+# Hint: Two things of each row stay in the cache.
+def work(p, n, layers, channels):
+    return sum(range(p, p + n)), p + n - 1, 12 * layers * channels * (p + n - 1)
+
+
+# %% wrong="cached_work"
 # Shows: One layer's cache was counted, and each layer has keys and values of its own.
 # Hint: Multiply by the layers.
 def work(p, n, layers, channels):
@@ -382,8 +438,9 @@ def work(p, n, layers, channels):
 # %% [markdown]
 # ## 4. Which one will it be?
 #
-# **2 points, 6 minutes.** Six versions of the lesson's model. `calls`: the operations that Python calls for one answer,
-# which decide how long a single letter takes; a compiled version is one call. `saved`: for backward, in training.
+# **2 points, 6 minutes.** The table has six versions of the lesson's model. `calls` are the operations that Python
+# calls for one answer; the fewer there are, the sooner a single letter comes. A compiled version is one call. `saved`
+# is what training saves for backward.
 #
 # | | bytes | held-out loss | calls | steps of training | saved |
 # |---|--:|--:|--:|--:|--:|
@@ -394,17 +451,18 @@ def work(p, n, layers, channels):
 # | `"short"` | 433,408 | 2.56 | 1 | 100 | 4.6 MB |
 # | `"pairs"` | 16,900 | 2.35 | 1 | 0 | 0 MB |
 #
-# For each need, the name of the version that fits. Where several do, the one with fewer calls. Write a dictionary,
-# such as `{"a": "eager", "b": "short", …}`, with all six letters.
+# Which version fits each of these six needs? If several fit, take the one with the fewest calls.
 #
 # ```text
 # a  the fewest calls with a loss below 2
-# b  200,000 bytes at most, and the loss as low as can be
-# c  it has to be trained with 3 MB for what is saved, and to have a loss below 2
-# d  100 steps of training at most, and the loss as low as can be
+# b  at most 200,000 bytes, and the lowest loss that is possible with them
+# c  a loss below 2, and a training that saves at most 3 MB
+# d  at most 100 steps of training, and the lowest loss that is possible with them
 # e  the fewest bytes with a loss below 2.5
-# f  no time to train at all
+# f  no step of training at all
 # ```
+#
+# Set `chosen` to a dictionary with all six letters, such as `{"a": "eager", "b": "short", …}`.
 
 # %% answer="which_need" points=2 minutes=6
 ### BEGIN SOLUTION
@@ -414,19 +472,27 @@ chosen = {"a": "compiled", "b": "int8", "c": "checkpointed", "d": "pairs", "e": 
 # %%
 check("which_need")
 
+
 # %% probes="which_need"
+def version_for(need):
+    """The version chosen for a need, from a dictionary by letter or from a list in the order of the needs."""
+    pairs = chosen.items() if hasattr(chosen, "items") else zip("abcdef", chosen)
+    names = {str(letter).strip().lower(): str(name).strip().lower() for letter, name in pairs}
+    return names.get(need, "missing")
+
+
 # Hint: `a`: two versions have a single call and are not tables. Which of them has a loss below 2?
-str(chosen.get("a")).strip().lower()
+version_for("a")
 # Hint: `b`: strike out what has more than 200,000 bytes, and compare the losses of what is left.
-str(chosen.get("b")).strip().lower()
+version_for("b")
 # Hint: `c`: strike out what saves more than 3 MB, and what has a loss of 2 or more.
-str(chosen.get("c")).strip().lower()
+version_for("c")
 # Hint: `d`: strike out what takes more than 100 steps, and compare the losses of what is left.
-str(chosen.get("d")).strip().lower()
+version_for("d")
 # Hint: `e`: strike out what has a loss of 2.5 or more, and compare the bytes of what is left.
-str(chosen.get("e")).strip().lower()
+version_for("e")
 # Hint: `f`: which version needs no step of training?
-str(chosen.get("f")).strip().lower()
+version_for("f")
 
 # %% [markdown] hints="which_need"
 # 1. Strike out what does not fit, for each need; choose among what is left.
@@ -476,15 +542,17 @@ chosen = {"a": "int8", "b": "int8", "c": "checkpointed", "d": "pairs", "e": "pai
 # %% [markdown]
 # ## 5. A GPT of your own
 #
-# **2 points, 8 minutes.** Choose `layers`, `heads`, `channels` and `context` (how many letters it sees). Four gates:
+# **2 points, 8 minutes.** Choose the sizes of a GPT: set `layers`, `heads`, `channels` and `context` (the letters that
+# it sees). It must pass four gates:
 #
 # - at least 2 layers, 4 heads, and a context of 48 letters;
 # - at least **60,000 parameters**;
 # - at most **120,000,000 FLOPs** for a forward pass over 16 rows as long as the context;
-# - at most **5,350,000 bytes** saved for backward.
+# - at most **5,350,000 bytes** saved for backward in that pass.
 #
-# `asked(layers, heads, channels, context)` says where you are; nothing is trained. Before you try: which of the four
-# numbers adds parameters faster than bytes? Which one adds bytes, and hardly any parameters?
+# The channels must be a multiple of the heads. `asked(layers, heads, channels, context)` prints what a choice needs;
+# nothing is trained. Before you try: which of the four numbers adds parameters faster than bytes? Which one adds bytes,
+# and hardly any parameters?
 
 
 # %% name="asked"
@@ -510,33 +578,70 @@ from minigrad.profiler import estimate as estimated
 from minigrad.zoo import transformers
 
 
-def gates():
+def numbers():
     return layers, heads, channels, context
 
 
-@referee
-def gates(numbers):
-    """The first gate that does not let it through."""
+sizes = parameters = flops = bytes_saved = numbers
+
+
+def problem_of(numbers):
+    """What is wrong with the sizes themselves; "" if nothing is."""
     layers, heads, channels, context = numbers
+    if any(number != int(number) for number in numbers):
+        return "not all four are whole numbers"
     if layers > 64 or max(numbers) > 4096:
-        return f"too many bytes: {layers} layers, {channels} channels, {context} letters"
+        return f"much too large: {layers} layers, {channels} channels, {context} letters"
     if layers < 2 or heads < 4 or context < 48:
         return f"too few layers, heads or letters: {layers}, {heads}, {context}"
-    if channels % heads:
-        return f"{heads} heads do not divide {channels} channels"
+    return f"{heads} heads do not divide {channels} channels" if channels % heads else ""
+
+
+def cost_of(numbers):
+    layers, heads, channels, context = map(int, numbers)
     size = transformers.Size(layers, heads, channels)
     net = transformers.GPT(size, 65, context, dropout=0.0, dtype=framework.float32, device="meta")
-    cost = estimated(net, framework.TensorSpec((16, context), framework.int64))
-    if cost.parameters < 60_000:
-        return f"too few parameters: {cost.parameters}"
-    if cost.flops > 120_000_000:
-        return f"too many FLOPs: {cost.flops}"
-    return f"too many bytes: {cost.saved_bytes}" if cost.saved_bytes > 5_350_000 else "all gates passed"
+    return estimated(net, framework.TensorSpec((16, context), framework.int64))
 
 
-# Hint: The first gate that does not open is named. Parameters grow with the square of the channels, bytes and FLOPs
-# with channels and context.
-gates()
+@referee
+def sizes(numbers):
+    return problem_of(numbers) or "as asked"
+
+
+@referee
+def parameters(numbers):
+    if problem_of(numbers):
+        return "not counted: the sizes come first"
+    number = cost_of(numbers).parameters
+    return "enough" if number >= 60_000 else f"too few: {number:,}"
+
+
+@referee
+def flops(numbers):
+    if problem_of(numbers):
+        return "not counted: the sizes come first"
+    number = cost_of(numbers).flops
+    return "within the limit" if number <= 120_000_000 else f"too many: {number:,}"
+
+
+@referee
+def bytes_saved(numbers):
+    if problem_of(numbers):
+        return "not counted: the sizes come first"
+    number = cost_of(numbers).saved_bytes
+    return "within the limit" if number <= 5_350_000 else f"too many: {number:,}"
+
+
+# Hint: At least 2 layers, 4 heads and a context of 48 letters, all of them whole numbers. And the channels must be a
+# multiple of the heads.
+sizes()
+# Hint: The parameters grow with the layers, and with the square of the channels. The context adds hardly any.
+parameters()
+# Hint: The FLOPs grow with the layers, the context and the square of the channels. The context gives the most away.
+flops()
+# Hint: The bytes saved grow with the layers, the channels and the context. Which of them do you need the least?
+bytes_saved()
 
 # %% [markdown] hints="gpt_within"
 # 1. The lesson's GPT has too much of everything; of its parameters it may lose 48,000. What can you make smaller that

@@ -25,8 +25,9 @@
     "right: cached_work: as a list of floats": {
         "return without, cached, 2 * 4 * layers * channels * cached": "return [float(without), float(cached), 8.0 * layers * channels * cached]"
     },
-    "right: gpt_within: floats": "layers, heads, channels, context = 2, 6, 48, 48",
-    "right: which_need: capitals": 'chosen = {"a": "Compiled", "b": "int8", "c": "checkpointed", "d": "pairs", "e": "pairs", "f": "pairs"}',
+    "right: gpt_within: floats": "layers, heads, channels, context = 2, 6, 48.0, 48",
+    "right: which_need: a list in order": 'chosen = ["compiled", "int8", "checkpointed", "pairs", "pairs", "pairs"]',
+    "right: which_need: capitals": 'chosen = {"A": "Compiled", "B": "int8", "c": "checkpointed", "d": "pairs", "e": "pairs", "f": "pairs"}',
     "right: counted_pairs: an array": {"return float(np.mean(": "return np.float64(np.mean("},
     "right: letter_drawn: a NumPy number": {
         "return int((np.cumsum(p / p.sum()) > u).argmax())": "return (np.cumsum(p / p.sum()) > u).argmax()"
