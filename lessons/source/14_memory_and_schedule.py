@@ -290,7 +290,7 @@ plt.show()
 
 # %% [markdown]
 # *The plot: ten bars, which rise by the same amount from 3 letters to 12. A dashed line shows the peak of the compiled
-# program, the same for every name. It is above eight of the bars, and below the last two.*
+# program, the same for every name. It is above eight of the bars, and well below the last.*
 
 # %% tags=["nbval-ignore-output"]
 train = [name for name, _ in mg.data.names().train]
@@ -665,7 +665,6 @@ def lifetimes_in_pytorch(torch):
 # multiprocessing timing anomalies*, SIAM J. Appl. Math. 17 (1969): list schedules. R. P. Brent, *The parallel
 # evaluation of general arithmetic expressions*, Journal of the ACM 21 (1974), lemma 2: work and span.
 #
-# **Exercise.** [14 Places and times](../exercises/14_places_and_times.ipynb): count a peak, repair a plan, keep a
-# budget, and design a graph for two.
+# **Exercise.** [14 Places and times](../exercises/14_places_and_times.ipynb): count a peak, and repair a plan.
 #
 # **Next:** [15 Compiled code](15_compiled_code.ipynb): the program that all of this becomes, and when it pays.

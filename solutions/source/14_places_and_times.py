@@ -2,7 +2,7 @@
 # jupyter:
 #   minigrad:
 #     title: Places and times
-#     minutes: 40
+#     minutes: 25
 #     lesson: 14_memory_and_schedule
 #     concepts: [D3, D4, D6, D7]
 # ---
@@ -11,18 +11,13 @@
 # # 14 Places and times
 #
 # You count lifetimes with a pencil, write a function that counts the peak of any steps, and repair a plan that
-# overwrites what is still needed. Then you may find an order for a budget of bytes, and design a graph for two workers.
-# About 40 minutes, 10 points, in five parts.
+# overwrites what is still needed. About 25 minutes, in three parts; two more are optional. 10 points in all.
 #
 # Write where it says *Your code here*, or in place of the dots. Run that cell, then the `check` cell below it. `check`
 # says what came out, what is wrong with it, and where to look next. Check as often as you like. After some different
 # attempts `solution` shows a way.
 
 # %%
-import numpy as np
-
-import minigrad as mg
-from minigrad.compiler import ordered, peak_bytes, share, simplify, ways_left
 from minigrad.course import check, solution
 
 # %% [markdown]
@@ -325,10 +320,10 @@ def peak_of_steps(steps, results):
 # ```
 #
 # `lives` has a lifetime for each name, (step that makes it, last step that reads it), in the order of the steps.
-# `kinds` has the operation that makes each: `"elementwise"`, or `"product"` for a matrix product. The planner returns a
-# dictionary with the number of a buffer for each name.
+# `kinds` has the operation that makes it: `"elementwise"`, or `"product"` for a matrix product. The planner returns the
+# number of a buffer for each name.
 #
-# Networks without a matrix product run well with it. Others give wrong numbers, and no error. Find the mistake, and
+# Without a matrix product it works. With one, some numbers are wrong, and there is no error. Find the mistake, and
 # write `plan(lives, kinds)` without it. It must use as few buffers as possible.
 #
 # For lives `{"a": (0, 1), "b": (1, 2)}` it returns `{"a": 0, "b": 0}` if b is elementwise, and `{"a": 0, "b": 1}` if b
@@ -492,8 +487,14 @@ def plan(lives, kinds):
     return row
 
 
+# %% [markdown] folded=true
+# ## More
+#
+# The parts below are optional when you work alone: the exercise is done without them. They count when your course
+# grades them.
+
 # %% [markdown]
-# ## 4. An order for 63 bytes
+# ### 4. An order for 63 bytes
 #
 # **2 points, 7 minutes.** Here are eight steps, written as in part 2. The result of the program is h:
 #
@@ -602,7 +603,7 @@ order = ["a", "d", "f", "e", "g", "b", "c", "h"]
 order = ["a", "d", "e", "f", "g", "h"]
 
 # %% [markdown]
-# ## 5. A graph for two
+# ### 5. A graph for two
 #
 # **2 points, 11 minutes.** Write `for_two(x)`, a graph that keeps two workers busy and needs little memory. x is a
 # tensor of 1000 floats between 0.5 and 1.5. The function returns a tensor of the same shape. It must meet four demands:
@@ -617,8 +618,13 @@ order = ["a", "d", "e", "f", "g", "h"]
 # `account(for_two)` returns the work, work / span, and the peak of your function. For `return x.sin() * x.cos()` it
 # returns `(3, 1.5, 24000)`.
 
-
 # %% name="account"
+import numpy as np
+
+import minigrad as mg
+from minigrad.compiler import ordered, peak_bytes, share, simplify, ways_left
+
+
 def account(f):
     """Work, work / span, and the peak of one worker."""
     x = mg.tensor(np.linspace(0.5, 1.5, 1000))
@@ -791,7 +797,6 @@ def for_two(x):
 # %% [markdown]
 # ## What you have now
 #
-# A lifetime ends with the last reader. Only elementwise operations may work in place. Order and branches cost memory.
-# And time has a bound that no number of workers beats.
+# A lifetime ends with the last reader, and only elementwise operations may work in place.
 #
 # **Next**: [15 Compiled code](../lessons/15_compiled_code.ipynb).
