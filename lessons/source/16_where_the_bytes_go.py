@@ -106,9 +106,6 @@ weights = sum(p.nbytes for p in net.parameters())
 times = ledger.peak.total / weights
 reveal_range("times the weights", times, 10, 30)
 
-# %%
-print(f"{weights:,} bytes of weights; at the peak {ledger.peak.total:,} bytes, {times:.0f} times")
-
 # %% [markdown]
 # Forty-seven times. A file of 20 kilobytes needs nearly a million bytes to be trained. (The network is in float32, four
 # bytes for a number, which is usual in training. minigrad's own default is NumPy's float64, with eight; `.float()`
@@ -121,6 +118,7 @@ print(f"{weights:,} bytes of weights; at the peak {ledger.peak.total:,} bytes, {
 # Read the column *at the peak*. Which two lines make up nearly all of it?
 
 # %%
+print(f"The peak is {times:.0f} times the bytes of the weights.")
 ledger
 
 # %% [markdown]

@@ -52,6 +52,7 @@
 # %% slideshow={"slide_type": "skip"}
 import matplotlib.pyplot as plt
 import numpy as np
+from IPython.display import display
 
 import minigrad as mg
 from minigrad.course import Guess, Predict, Quiz, follow_theme, reveal
@@ -133,9 +134,7 @@ whole = gradient(0, 256)
 ratio, equal = ((g @ whole) / (whole @ whole)).item(), mg.allclose(g / p, whole)
 
 # %%
-reveal("sum", round(ratio[0], 4))
-
-# %%
+display(reveal("sum", round(ratio[0], 4)))
 print("the sum:", ", ".join(f"{multiple:.4f}" for multiple in ratio), "times the whole batch's")
 print("the sum divided by 4: equal is", all(equal), "in all four processes")
 
@@ -369,9 +368,7 @@ for megabytes in (25, 0.06, 0.01):
             left[megabytes].append(done)
 
 # %%
-reveal("leaves", left[0][0.06][0])
-
-# %%
+display(reveal("leaves", left[0][0.06][0]))
 for megabytes, counts in left[0].items():
     print(f"buckets of {megabytes:5} MB leave after {counts} of 18 derivatives")
 
@@ -579,9 +576,7 @@ except dist.group.DistributedError as error:
     report = str(error)
 
 # %%
-reveal("send first", ["neither arrives", "8 arrive, 300,000 do not", "both arrive"][max(arrived)])
-
-# %%
+display(reveal("send first", ["neither arrives", "8 arrive, 300,000 do not", "both arrive"][max(arrived)]))
 print("messages that arrived in each rank:", *arrived)
 print(report[0])
 

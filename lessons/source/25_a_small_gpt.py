@@ -65,7 +65,7 @@ from inspect import getsource
 from pathlib import Path
 
 import numpy as np
-from IPython.display import HTML
+from IPython.display import HTML, display
 
 import minigrad as mg
 from minigrad.backends.native.toolchain import compiler
@@ -105,9 +105,7 @@ np.add.at(pairs, (learn[:-1], learn[1:]), 1)
 pairs /= pairs.sum(1, keepdims=True)
 by_letters = -np.log((letters / letters.sum())[held]).mean()
 by_pairs = -np.log(pairs[held[:-1], held[1:]]).mean()
-reveal("pairs", round(by_pairs, 2))
-
-# %%
+display(reveal("pairs", round(by_pairs, 2)))
 print(f"nothing {np.log(65):.2f}   letters {by_letters:.2f}   pairs {by_pairs:.2f}")
 
 # %% [markdown]
@@ -158,10 +156,6 @@ x, y = batches[0]
 loss = mg.cross_entropy(scores_of(gpt)(x), y)
 reveal("begins", round(loss.item(), 1))
 
-# %%
-print(f"{sum(p.size for p in gpt.parameters()):,} parameters, loss {loss.item():.2f}")
-gates("knows nothing yet", abs(loss.item() - np.log(65)) < 1, "a loss within 1 of ln 65", loss.item())
-
 # %% [markdown]
 # The loss is a little above ln 65 = 4.17. This network does not give each letter the same score. Look at `GPT.forward`:
 # the table `token` looks the letters up at the beginning, and the same table makes the scores at the end. So an
@@ -174,6 +168,8 @@ gates("knows nothing yet", abs(loss.item() - np.log(65)) < 1, "a loss within 1 o
 # Here is the picture of lesson 00 again:
 
 # %%
+print(f"{sum(p.size for p in gpt.parameters()):,} parameters, loss {loss.item():.2f}")
+gates("knows nothing yet", abs(loss.item() - np.log(65)) < 1, "a loss within 1 of ln 65", loss.item())
 GraphView(loss)
 
 # %% [markdown]
@@ -303,9 +299,7 @@ def held_out(net, wanted=held_y):
 
 assert view.wait().state == "finished", view.text
 by_gpt = held_out(gpt)
-reveal_range("trained", by_gpt, 2.1, 2.35, 3.05)
-
-# %%
+display(reveal_range("trained", by_gpt, 2.1, 2.35, 3.05))
 gates("better than pairs", by_gpt < by_pairs - 0.25, f"a held-out loss below {by_pairs - 0.25:.2f}", by_gpt)
 
 # %% tags=["measured", "nbval-ignore-output"]
@@ -337,9 +331,7 @@ L, C = 64, 64  # letters of a row, channels
 dense = 2 * (3 + 1 + 4 + 4) * C**2 + 65 * C  # for a letter: queries, keys, values; out; mlp; in two blocks; scores
 on_paper = 8 * (L * dense + 2 * (2 * L**2 * C))  # and for a row twice a product with L times L scores, in two blocks
 per_parameter = cost.train_flops / (cost.parameters * x.size)
-reveal_range("rule", per_parameter, 5.8, 6.2)
-
-# %%
+display(reveal_range("rule", per_parameter, 5.8, 6.2))
 gates("FLOPs as on paper", cost.macs == on_paper, f"{on_paper:,} multiply-adds", cost.macs)
 print(f"{per_parameter:.1f} FLOPs for each parameter and letter")
 cost
@@ -409,9 +401,7 @@ gpt.blocks = blocks
 with mg.autocast(dtype=mg.bfloat16):
     _, half = measure_step(gpt)
 closer = abs(twice - half) < 0.05 * plain
-reveal("less", "the same, within 5 percent" if closer else "checkpoints" if twice < half else "sixteen bits")
-
-# %%
+display(reveal("less", "the same, within 5 percent" if closer else "checkpoints" if twice < half else "sixteen bits"))
 print(f"saved for backward: plain {plain:,} bytes, checkpoints {twice / plain:.0%}, sixteen bits {half / plain:.0%}")
 apart = abs(gradient - again).max()
 gates("checkpoints: same gradient", apart == 0, "the same to the bit", apart)
@@ -572,13 +562,13 @@ def run_elsewhere(net, path):
     return lambda x: mg.tensor(session.run(None, {"letters": x.numpy()})[0])
 
 
-# %%
-temporary = tempfile.TemporaryDirectory(ignore_cleanup_errors=True)
-folder, tiny = Path(temporary.name), mg.quantization.quantize_dynamic(gpt)
+tiny = mg.quantization.quantize_dynamic(gpt)
 share = nbytes(tiny) / nbytes(gpt)
 reveal("int8", round(100 * share))
 
 # %%
+temporary = tempfile.TemporaryDirectory(ignore_cleanup_errors=True)
+folder = Path(temporary.name)
 lost = held_out(tiny) - by_gpt
 print(f"{nbytes(gpt):,} bytes in float32, {nbytes(tiny):,} in int8; loses less than 0.02: {lost < 0.02}")
 gates("int8: smaller, and as good", share < 0.4 and lost < 0.02, "< 40 % of the bytes, < 0.02 lost", (share, lost))
@@ -647,9 +637,7 @@ Predict("quick", "Which answers last?", options=["GPT", "GPT in int8", "GPT, 100
 line = x[:1]
 answering = {name: (lambda net=net: net(line)) for name, net in models.items()}
 times = in_turns(rounds=5, **answering, **{"the table of pairs": lambda: pairs[line.numpy()]})
-reveal("quick", max(times, key=lambda name: times[name].quartiles[1]))
-
-# %% tags=["measured", "nbval-ignore-output"]
+display(reveal("quick", max(times, key=lambda name: times[name].quartiles[1])))
 for name, time in times.items():
     print(f"{name:18} answers in {time / times['GPT']:.2f} of the GPT's time")
 
@@ -697,9 +685,7 @@ leaky_losses = [step(scores, adam, letters_in, letters_in.flatten()) for letters
 leaky_held_out = held_out(leaky, held_x.flatten())
 first_notices, second_notices = abs(leaky_losses[0] - np.log(65)) >= 1, leaky_held_out >= by_pairs - 0.25
 noticed = {(True, True): "both", (True, False): "knows nothing yet", (False, True): "better than pairs"}
-reveal("leak", noticed.get((bool(first_notices), bool(second_notices)), "neither"))
-
-# %%
+display(reveal("leak", noticed.get((bool(first_notices), bool(second_notices)), "neither")))
 print(f"loss at first {leaky_losses[0]:.1f}, after 60 steps {leaky_losses[-1]:.1f}, held out {leaky_held_out:.1f}")
 print(write(leaky, "Alice", 20, temperature=0.1))
 gates("no better than a reader", leaky_held_out > 0.4, "more than 0.4 (a good reader's loss)", f"{leaky_held_out:.1f}")

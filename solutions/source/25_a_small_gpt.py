@@ -439,8 +439,7 @@ def work(p, n, layers, channels):
 # ## 4. Which one will it be?
 #
 # **2 points, 6 minutes.** The table has six versions of the lesson's model. `calls` are the operations that Python
-# calls for one answer; the fewer there are, the sooner a single letter comes. A compiled version is one call. `saved`
-# is what training saves for backward.
+# calls for one letter, which decide how long it takes. `saved` is what training saves for backward.
 #
 # | | bytes | held-out loss | calls | steps of training | saved |
 # |---|--:|--:|--:|--:|--:|
@@ -451,7 +450,7 @@ def work(p, n, layers, channels):
 # | `"short"` | 433,408 | 2.56 | 1 | 100 | 4.6 MB |
 # | `"pairs"` | 16,900 | 2.35 | 1 | 0 | 0 MB |
 #
-# Which version fits each of these six needs? If several fit, take the one with the fewest calls.
+# Which version fits each of these needs? If several fit, take the one with the fewest calls.
 #
 # ```text
 # a  the fewest calls with a loss below 2
@@ -461,7 +460,6 @@ def work(p, n, layers, channels):
 # e  the fewest bytes with a loss below 2.5
 # f  no step of training at all
 # ```
-#
 # Set `chosen` to a dictionary with all six letters, such as `{"a": "eager", "b": "short", …}`.
 
 # %% answer="which_need" points=2 minutes=6
