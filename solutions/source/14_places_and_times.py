@@ -700,7 +700,8 @@ def depends_on_x(sent):
     return {"the shape of x": shape == [1000], "finite": numeric.isfinite(y).all(), "depends on x": moves}
 
 
-# Hint: Count after `simplify` and `share`: equal branches become one, and a chain has work / span = 1.
+# Hint: Count after `simplify` and `share`: 10 operations or more, in two branches of about the same length. Equal
+# branches become one.
 work_and_bound()
 # Hint: One worker needs more than three arrays: each finished branch waits as one array.
 within_three_arrays()
@@ -777,7 +778,7 @@ def for_two(x):
 
 
 # %% wrong="for_two"
-# Shows: The result does not depend on x everywhere: something was rounded, or cut off.
+# Shows: The result does not depend on x everywhere: something was rounded, cut off, or multiplied by 0.
 # Hint: Take functions that have a slope at every x between 0.5 and 1.5.
 def for_two(x):
     left = mg.floor(x).exp().tanh().cos().exp()

@@ -326,7 +326,7 @@ def eight_words():
 
 def how_many():
     words = eight_words()
-    return words if isinstance(words, str) else len(words)
+    return words if isinstance(words, str) else f"{len(words)} words"
 
 
 def words_for(letters):

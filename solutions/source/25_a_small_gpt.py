@@ -636,9 +636,11 @@ def bytes_saved(numbers):
 sizes()
 # Hint: The parameters grow with the layers, and with the square of the channels. The context adds hardly any.
 parameters()
-# Hint: The FLOPs grow with the layers, the context and the square of the channels. The context gives the most away.
+# Hint: The FLOPs grow with the layers, the context and the square of the channels. With 2 layers and 48 letters, only
+# the channels are left to change.
 flops()
-# Hint: The bytes saved grow with the layers, the channels and the context. Which of them do you need the least?
+# Hint: The bytes saved grow with the layers, the channels, the heads and the context. Take what the gates ask for, and
+# no more.
 bytes_saved()
 
 # %% [markdown] hints="gpt_within"
