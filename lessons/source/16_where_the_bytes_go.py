@@ -118,7 +118,7 @@ reveal_range("times the weights", times, 10, 30)
 # Read the column *at the peak*. Which two lines make up nearly all of it?
 
 # %%
-print(f"The peak is {times:.0f} times the bytes of the weights.")
+print(f"{weights:,} bytes of weights; at the peak {ledger.peak.total:,} bytes, {times:.0f} times")
 ledger
 
 # %% [markdown]
@@ -342,7 +342,7 @@ for recorded in (False, True):
         peak_bytes.append(skip_ledger.peak.total)
         saved_bytes.append(skip_ledger.peak.by_consumer["saved for backward"])
     rises.append(peak_bytes[1] - peak_bytes[0])
-    lines.append(f"peak {rises[-1]:+,} bytes with the skip; saved for backward, without and with it: {saved_bytes}")
+    lines.append(f"peak {rises[-1]:+,} bytes with the skip, saved for backward {saved_bytes} without and with it")
 places = {(False, False): "neither", (True, False): "evaluation", (False, True): "training", (True, True): "both"}
 reveal("skip", places[rises[0] > 0, rises[1] > 0])
 
