@@ -4,9 +4,9 @@
     reveal("boxes", len(history(z)))                              a later cell: the result of the learner's own code
 
 A guess teaches only if it was written down before the answer. So the learner's cell computes the answer, and it is
-stored nowhere before. If nothing is locked, the first `reveal` holds the answer back and asks for a lock. The form then
-shows it when an answer is locked, or on request; a second `reveal` shows it too. An answer that is locked after the
-right one was shown is marked late, and is not counted.
+stored nowhere before. If nothing is locked, the first `reveal` holds back the answer and all that its cell shows below,
+and asks for a lock. Both are shown when an answer is locked, on request, or by a second `reveal`. An answer that is
+locked after the right one was shown is marked late, and is not counted.
 """
 
 from __future__ import annotations
@@ -18,13 +18,16 @@ import sys
 from bisect import bisect_right
 from dataclasses import dataclass, field
 from threading import RLock
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from minigrad.course.journal import Record
 from minigrad.course.notebook_state import state_of
 from minigrad.course.progress import Ledger, is_counted
 from minigrad.course.question import CONFIDENCE, Question, question
 from minigrad.course.stopwatch import Rounds
+
+if TYPE_CHECKING:
+    from minigrad.course.held_output import HeldOutput
 
 AT_ONCE = "MINIGRAD_REVEAL_AT_ONCE"  # if this is in the environment, reveal never asks: a lecturer's room has voted
 LOCK_FIRST = "Lock your answer first, and its form will show the result. Or run this cell again to see it."
@@ -70,6 +73,7 @@ class Prediction:
     came     the result of the learner's code, once it was revealed; `...` before
     face     the widget that displays it, with refresh()
     held     the result that reveal held back, because no answer was locked; `...` before
+    output   what the cell showed below that reveal
     """
 
     question: Question
@@ -77,6 +81,7 @@ class Prediction:
     came: Any = ...
     face: Any = None
     held: Any = ...
+    output: HeldOutput | None = None
     guard: RLock = field(default_factory=RLock)  # a button click may arrive on another thread than the cell's
 
     @property
@@ -105,6 +110,7 @@ class Prediction:
                 self.came = self.came if late else self.question.came(self.held)
                 self.store_verdict()
         self.refresh()
+        self.release_output()
         return trouble
 
     def show(self, actual: Any) -> None:
@@ -113,6 +119,13 @@ class Prediction:
             self.came = self.question.came(actual)
             self.store_verdict()
         self.refresh()
+        self.release_output()
+
+    def release_output(self) -> None:
+        """Show what the cell of the held-back result has shown since, if it has not run again."""
+        if self.output is not None and self.came is not ...:
+            self.output.release(self.verdict)
+            self.output = None
 
     def store_verdict(self) -> None:
         """Store whether the locked answer was right, unless that is known already."""
@@ -172,6 +185,15 @@ class Prediction:
         if right and not gap.startswith("and so"):
             gap = f"it is {came}: near enough."
         return {"predicted": self.question.format_answer(kept["answer"]), "came": came, "gap": gap, "note": note}
+
+    @property
+    def verdict(self) -> PredictionNote:
+        """The outcome in sentences."""
+        told, locked = self.outcome, self.locked_record
+        said = told["gap"]
+        if locked and not self.other:
+            said = f"you predicted {told['predicted']} ({locked['confidence']}); {said}"
+        return PredictionNote(self.question.name, tuple(filter(None, [said, told["note"]])))
 
     def note(self, right: bool, confidence: str) -> str:
         """What a right or wrong answer says about the learner's rules: nothing if it was only a guess."""
@@ -247,10 +269,11 @@ def reveal_answer(name: str, actual: Any, namespace: dict[str, Any]) -> Predicti
     """reveal() for the notebook whose globals are `namespace`."""
     found = find_prediction(name, namespace)
     if found.hold(actual):
-        return PredictionNote(name, (LOCK_FIRST,))
+        from minigrad.course.held_output import hold_output  # it imports IPython
+
+        note = PredictionNote(name, (LOCK_FIRST,))
+        found.output = hold_output(note)
+        return note
+    found.output = None
     found.show(actual)
-    told, locked = found.outcome, found.locked_record
-    said = told["gap"]
-    if locked and not found.other:
-        said = f"you predicted {told['predicted']} ({locked['confidence']}); {said}"
-    return PredictionNote(name, tuple(filter(None, [said, told["note"]])))
+    return found.verdict

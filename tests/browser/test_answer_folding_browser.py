@@ -16,7 +16,7 @@ from minigrad.course import Predict, reveal
 
 Predict("ran. `one`", "How many of `f(x)` ran?")
 """
-REVEAL = "reveal('ran. `one`', len('12345'))"
+REVEAL = "reveal('ran. `one`', len('12345'))\nprint('These five: exp, add')"
 WHY = """\
 *Five* ran, because `k * k` was not recorded, and $x_1^2$ was:
 
@@ -75,11 +75,14 @@ def test_without_a_lock_the_answer_stays_folded_until_one_is_locked(lab, name):
     page, note = notebook.page, notebook.cell(1).locator(".jp-OutputArea-output")
     notebook.run_all()
     expect(note).to_contain_text("Lock your answer first")
+    expect(note).not_to_contain_text("These five")
     expect(page.get_by_role("button", name="Show the result")).to_be_visible()
     assert is_folded(page)
 
     lock(page, "4")
     expect(page.locator(".mg-say")).to_contain_text("It is 5: 1 too few")
+    expect(note).to_contain_text("you predicted 4 (certain); it is 5: 1 too few")
+    expect(note).to_contain_text("These five: exp, add")
     expect(page.get_by_role("button", name="Show the result")).to_be_hidden()
     expect(page.locator(ANSWER)).to_have_attribute("open", "")
     page.locator(f"{ANSWER} summary").click()
