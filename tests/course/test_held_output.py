@@ -7,6 +7,7 @@ import sys
 
 import pytest
 from jupyter_client.manager import start_new_kernel
+
 from minigrad.course.prediction import AT_ONCE, LOCK_FIRST
 
 ASK = "from minigrad.course import Predict, reveal\nasked = Predict('boxes', 'How many boxes?'); asked"
