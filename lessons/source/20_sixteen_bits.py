@@ -27,7 +27,7 @@
 # # 20 Sixteen bits
 #
 # A number in float32 has 32 bits. Give it 16, and twice as many numbers fit into memory, each takes half the time to
-# move, and a GPU can multiply them many times as fast. The price, people say, is a digit or two.
+# move, and a GPU multiplies them many times as fast. The price, people say, is a digit or two.
 #
 # Here is a network that learns to read digits in float32. In float16 it does not learn at all. There is no error
 # message. Its first layer gets 2,048 gradients, and every one of them is exactly 0. **Where did the gradients go?**
@@ -84,8 +84,7 @@ reveal("largest", float(mg.finfo(mg.float16).max))
 # %%
 for name, dtype in formats.items():
     f = mg.finfo(dtype)
-    bits = f"1 + {f.nexp:2} + {f.nmant:2} bits"
-    print(f"{name:8} {bits}: largest {float(f.max):.3g}, after 1 comes 1 + {float(f.eps):.3g}")
+    print(f"{name:8} 1 + {f.nexp:2} + {f.nmant:2} bits: largest {float(f.max):.3g}, after 1: 1 + {float(f.eps):.3g}")
 
 # %% [markdown]
 # 65,504. Ten bits of 1 after the point are just short of 2: the number is $(2 - 2^{-10}) · 2^{15}$, and not $2^{16} =

@@ -396,8 +396,8 @@ b_bytes, c_bytes, d_bytes, c_time, d_macs, choice = 10, 40, 10, 1.0, 0.3, "B"
 # %% [markdown] folded=true
 # ## More
 #
-# The parts below are optional when you work alone: the exercise is done without them. They count when your course grades
-# them.
+# The parts below are optional when you work alone: the exercise is done without them. They count when your course
+# grades them.
 
 # %% [markdown]
 # ### 4. With a pencil

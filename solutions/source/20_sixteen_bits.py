@@ -529,8 +529,8 @@ def scaler(largest, scale, interval):
 # %% [markdown] folded=true
 # ## More
 #
-# The parts below are optional when you work alone: the exercise is done without them. They count when your course grades
-# them.
+# The parts below are optional when you work alone: the exercise is done without them. They count when your course
+# grades them.
 
 # %% [markdown]
 # ### 4. The ends of a format

@@ -404,8 +404,8 @@ def accumulate(net, x, y, rows):
 # %% [markdown] folded=true
 # ## More
 #
-# The parts below are optional when you work alone: the exercise is done without them. They count when your course grades
-# them.
+# The parts below are optional when you work alone: the exercise is done without them. They count when your course
+# grades them.
 
 # %% [markdown]
 # ### 4. Equal to what?

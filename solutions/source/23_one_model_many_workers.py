@@ -205,8 +205,8 @@ def messages(lines):
 [line for line in LINES if line not in said()]
 # Hint: Each word should be "sum", "beside" or "nothing".
 sorted({*said().values()} - {"sum", "beside", "nothing"})
-# Hint: Lines a to c, forward: does a worker have whole columns of the result, or terms of a sum? Does the next step need
-# more than it has?
+# Hint: Lines a to c, forward: does a worker have whole columns of the result, or terms of a sum? Does the next step
+# need more than it has?
 messages("abc")
 # Hint: Lines d and e, the gradient of x: is the same x read by several workers, or does each read its own part?
 messages("de")
@@ -354,8 +354,8 @@ waits, faster, fewest, limit = 7 / 31, 192 / 31, 32, 24
 # %% [markdown] folded=true
 # ## More
 #
-# The parts below are optional when you work alone: the exercise is done without them. They count when your course grades
-# them.
+# The parts below are optional when you work alone: the exercise is done without them. They count when your course
+# grades them.
 
 # %% [markdown]
 # ### 4. 1F1B

@@ -27,8 +27,7 @@ from minigrad.course import check, solution
 # %% [markdown]
 # ## 1. What is left?
 #
-# **2 points, 5 minutes.** `net` is the lesson's network, with a loop over `turns` and a dropout. `eval()` was called.
-# Then six files were written:
+# **2 points, 5 minutes.** `net` is the lesson's network, after `eval()`. Six files were written:
 #
 # - a: `mg.save(path, net.state_dict())`
 # - b: `mg.save(path, net, mg.TensorSpec((None, 64)))`
@@ -41,8 +40,7 @@ from minigrad.course import check, solution
 #
 # - `needs`: six words, for a to f. What do you need besides the file to get answers? `"source"` is the network's own
 #   Python code, `"minigrad"` is minigrad and no code of yours, `"engine"` is any engine for such files.
-# - `runs`: the letters of the files that could run a stranger's code when they are loaded in the usual way, pickles by
-#   `pickle.load`.
+# - `runs`: the letters of the files that could run a stranger's code when they are loaded, pickles by `pickle.load`.
 # - `free`: which of `"turns"`, `"rows"`, `"dropout"` and `"weights"` can you still choose or replace after loading b?
 
 # %% answer="what_is_left" points=2 minutes=5
@@ -700,8 +698,8 @@ def unpack(data):
 # %% [markdown] folded=true
 # ## More
 #
-# The parts below are optional when you work alone: the exercise is done without them. They count when your course grades
-# them.
+# The parts below are optional when you work alone: the exercise is done without them. They count when your course
+# grades them.
 
 # %% [markdown]
 # ### 4. A loader that refuses
