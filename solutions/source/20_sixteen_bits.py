@@ -579,8 +579,8 @@ each(4, 3)
 # 3. Largest $(2 - 2^{-m}) · 2^b$, smallest $2^{1-b}$, subnormal $2^{1-b} · 2^{-m}$, distance $2^{-m}$.
 
 # %% [markdown] shows="ends"
-# Range is the exponent's business and digits the mantissa's; eight bits of exponent reach as far with 7 bits behind
-# them as with 23.
+# The exponent decides the range, and the mantissa the digits: with eight bits of exponent, 7 bits of mantissa reach as
+# far as 23.
 
 
 # %% wrong="ends"

@@ -90,7 +90,7 @@ sorted(words(free))
 # 3. Ask of each thing in b: was it Python (then it is decided), a length that was left open, or an array?
 
 # %% [markdown] shows="what_is_left"
-# Arrays are not a model, a pickle of a model has only the name of its class, and a graph has what was computed.
+# Arrays do not say what is computed with them, a pickle has only the name of a class, and a graph has the computation.
 
 # %% wrong="what_is_left" misconception="M23"
 # Shows: The weights were taken for the model: files of arrays alone were thought to answer.
@@ -106,7 +106,7 @@ runs, free = {"d", "e"}, {"rows", "weights"}
 
 # %% wrong="what_is_left"
 # Shows: A pickle of arrays was thought to be data. The file decides what is called, and not what you hope is in it.
-# Hint: Who says that the file e that you got was made by that line?
+# Hint: How do you know that the file e you got was made by that line?
 needs = {"a": "source", "b": "minigrad", "c": "engine", "d": "source", "e": "source", "f": "source"}
 runs, free = {"d"}, {"rows", "weights"}
 
@@ -283,7 +283,7 @@ run(as_text(long_chain(300)), {"x": 1.0})
 # reads is in the list.
 
 # %% [markdown] shows="graph_as_text"
-# A topological order, a number for each node, a table of ops: that is all that a file needs to say of a graph.
+# To store a graph, a file needs its nodes in order, a number for each node, and the name of each op.
 
 
 # %% wrong="graph_as_text"
@@ -552,7 +552,7 @@ survives(SETS["other letters"])
 # 3. When reading, go on by the array's number of bytes after each; `np.frombuffer(piece, dtype).reshape(shape)`.
 
 # %% [markdown] shows="round_trip"
-# What safetensors does as well: names, dtypes and shapes in a header, and then elements.
+# The format safetensors does the same: names, dtypes and shapes in a header, and then the elements.
 
 
 # %% wrong="round_trip"
@@ -646,7 +646,7 @@ def unpack(data):
 
 
 # %% wrong="round_trip"
-# Shows: All were taken for float32, and others are read as what they are not.
+# Shows: All arrays are read as float32, whatever their dtype is.
 # Hint: Put `a.dtype.str` into the header.
 def pack(arrays):
     header = json.dumps([[name, a.shape] for name, a in arrays.items()]).encode()
