@@ -144,14 +144,9 @@ def all_exercises() -> Iterator[Exercise]:
 
 
 def part_of(name: str, facts: dict[str, Any]) -> Part:
-    read = {
-        "defines": tuple(facts["defines"]),
-        "expected": outcomes_of(facts["expected"]),
-        "hints": tuple(facts["hints"]),
-        "probe_hints": tuple(facts.get("probe_hints", ())),
-        "wrong": tuple(Wrong(**{**w, "outcomes": outcomes_of(w["outcomes"])}) for w in facts["wrong"]),
-    }
-    return Part(name, **{**facts, **read})
+    lists = {key: tuple(facts.get(key, ())) for key in ("defines", "hints", "probe_hints")}
+    wrong = tuple(Wrong(**{**w, "outcomes": outcomes_of(w["outcomes"])}) for w in facts["wrong"])
+    return Part(name, **{**facts, **lists, "expected": outcomes_of(facts["expected"]), "wrong": wrong})
 
 
 def outcomes_of(pairs: list[list[Any]]) -> tuple[Outcome, ...]:
@@ -270,11 +265,9 @@ def describe_difference(wanted: Any, came: Any) -> str:
 def different_rows(wanted: Any, came: Any) -> list[str]:
     """What differs between two dictionaries with the same keys, or two lists of verdicts; empty for other values."""
     if are_verdicts(wanted) and are_verdicts(came) and len(wanted) == len(came):
-        pairs = enumerate(zip(wanted, came), 1)
-        rows = [
-            [f"entry {i}: {row}" for row in different_rows(a, b) or [describe_difference(a, b)]] for i, (a, b) in pairs
-        ]
-        return [row for rows, a, b in zip(rows, wanted, came) for row in rows if not equal(a, b)]
+        pairs = [(i, a, b) for i, (a, b) in enumerate(zip(wanted, came), 1) if not equal(a, b)]
+        rows = [(i, different_rows(a, b) or [describe_difference(a, b)]) for i, a, b in pairs]
+        return [f"entry {i}: {row}" for i, of_entry in rows for row in of_entry]
     if not (isinstance(wanted, dict) and isinstance(came, dict) and wanted.keys() == came.keys()):
         return []
     differing = [key for key in wanted if not equal(wanted[key], came[key])]

@@ -64,13 +64,13 @@ class Work:
     def passed_parts(self) -> int:
         return sum(part.state == "passed" for part in self.parts)
 
-    def left(self, optional: bool) -> int:
+    def count_left(self, optional: bool) -> int:
         """How many of the optional parts, or of the others, are neither passed nor revealed."""
         return sum(part.optional is optional and part.state not in FINISHED for part in self.parts)
 
     @property
     def is_done(self) -> bool:
-        return not self.left(optional=False)
+        return not self.count_left(optional=False)
 
     @property
     def summary(self) -> str:
@@ -139,7 +139,7 @@ class Standing:
         data = asdict(self)
         del data["home"]
         for said, work in zip(data["exercises"], self.exercises):
-            said |= {"passed": work.passed_parts, "done": work.is_done, "optional_left": work.left(optional=True)}
+            said |= {"passed": work.passed_parts, "done": work.is_done, "optional_left": work.count_left(optional=True)}
         boxes = {box.name: box.state for box in self.boxes}
         return data | {"points": self.points, "of": self.of, "next": self.next, "boxes": boxes}
 
@@ -177,13 +177,11 @@ class Standing:
 
     def box(self, name: str, title: str, work: Work | None) -> Box:
         asked = [each for each in (*self.predictions, *self.quizzes) if each.name == name]
-        begun = any(each.locked or each.uncounted for each in asked)
-        done = any(each.of and each.locked + each.uncounted >= each.of for each in asked)  # where there is no exercise
-        if work:
-            begun = begun or any(part.state != "untried" for part in work.parts)
-            done = work.is_done
-        broken = work is not None and any(part.state == "broken" for part in work.parts)
-        state = "broken" if broken else "done" if done else "begun" if begun else "untried"
+        states = {part.state for part in work.parts} if work else set()
+        begun = any(each.locked or each.uncounted for each in asked) or not states <= {"untried"}
+        all_asked = any(each.of and each.locked + each.uncounted >= each.of for each in asked)
+        done = work.is_done if work else all_asked
+        state = "broken" if "broken" in states else "done" if done else "begun" if begun else "untried"
         file = f"exercises/{work.name}.ipynb" if work else ""
         return Box(name, title, state, file, f"{work.points}/{work.of}" if work and (begun or done) else "")
 
@@ -292,7 +290,7 @@ def name_of(standing: Standing, file: str) -> str:
 def totals(standing: Standing) -> list[str]:
     """The points, predictions and quiz answers so far, in a line or two."""
     lines = [f"{standing.points} of {standing.of} points in {len(standing.exercises)} exercises"]
-    if left := sum(work.left(optional=True) for work in standing.exercises if work.is_done):
+    if left := sum(work.count_left(optional=True) for work in standing.exercises if work.is_done):
         lines.append(f"{pluralize(left, 'optional part', 'optional parts')} left in finished exercises")
     for name, counts in ("predictions", standing.predictions), ("quiz answers", standing.quizzes):
         locked, right, uncounted = (sum(getattr(each, key) for each in counts) for key in COUNTED)

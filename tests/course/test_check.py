@@ -381,7 +381,7 @@ def test_a_right_answer_says_that_the_exercise_is_done_and_which_optional_parts_
 def test_check_of_no_part_lists_the_parts(call):
     note = said(f"said = {call}")
 
-    assert "01_scalar_engine: product (2 points), order (3 points), visits (1 point)" in repr(note)
+    assert "01_scalar_engine: product (2 points), order (3 points), gradients (2 points), visits (1" in repr(note)
     assert note.state == "todo"
 
 

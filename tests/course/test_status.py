@@ -152,7 +152,7 @@ def test_an_exercise_is_done_without_its_optional_parts_and_the_status_counts_th
         parts = [PartStanding(f"p{i}", state, 0, 1, 0, optional=i > 1) for i, state in enumerate(states)]
         work = replace(now.exercises[0], parts=tuple(parts))
         here = replace(now, exercises=(work, *now.exercises[1:]), left_off="exercises/01_scalar_engine.ipynb")
-        assert (work.is_done, work.left(optional=True)) == (is_done, left), states
+        assert (work.is_done, work.count_left(optional=True)) == (is_done, left), states
         assert (here.next == "exercises/01_scalar_engine.ipynb") != is_done, states
         words = f"{left} optional part{'s' * (left > 1)} left in finished exercises"
         assert (words in " ".join(repr(here).splitlines())) == bool(is_done and left), states

@@ -30,6 +30,7 @@
         "grad[parent] += grad[node] * slope": "grad[parent] = grad[parent] + grad[node] * slope if parent is not node.parents[0][0] else grad[node] * slope"
     },
     "right: order: a tuple": {"return placed": "return tuple(placed)"},
+    "right: order: an iterator": {"return placed": "return iter(placed)"},
     "wrong: product: rounded": {"Node(a.data * b.data,": "Node(round(a.data * b.data, 1),"},
 }
 # %% right: product: a lambda, and a class of its own
