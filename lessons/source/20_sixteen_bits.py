@@ -123,8 +123,8 @@ plt.show()
 # ## Beyond the ends
 #
 # A result above the largest number becomes infinite: an **overflow**. At the other end float16 has all its digits down
-# to $2^{-14}$, about 0.00006. Below that a number is **subnormal**: it loses a digit with each factor of two. The last
-# one is $2^{-24}$, about $6 · 10^{-8}$, and what is much smaller becomes 0: an **underflow**.
+# to $2^{-14}$, about 0.00006. Below that a number is **subnormal**: it loses a digit with each factor of two. The
+# smallest is $2^{-24}$, about $6 · 10^{-8}$, and what is much smaller becomes 0: an **underflow**.
 #
 # The next cell rounds seven numbers to each format: $10^{-30}$, $10^{-8}$, $10^{-5}$, 0.1, 2,049, 70,000 and $10^{30}$.
 # How many of the seven become 0 or infinite in float16?
@@ -285,7 +285,7 @@ plt.show()
 # *The plot: four losses over 300 steps. Three begin at 2.3 and fall below 2. The loss of float16 without a scale stays
 # at 2.3 to the end.*
 #
-# Nothing failed in that fourth run: no error, no infinity, a loss that is a number. It looks like a bad network. The
+# Nothing failed in the run of float16: no error, no infinity, a loss that is a number. It looks like a bad network. The
 # same float16 with one factor learns, and bfloat16 needs no factor.
 
 # %% [markdown] slideshow={"slide_type": "notes"}
