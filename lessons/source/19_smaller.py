@@ -276,11 +276,11 @@ reveal("pruned", 100 * share_right(thin))
 print(f"right: {share_right(thin):.0%}; weights that are not 0: {weights_left(thin):,}")
 
 # %% [markdown]
-# That is close to chance, which is right in one case of ten. So no, 90 % cannot go.
+# That is close to chance, which is right in one case of ten. So no, 90 % cannot go. Not yet.
 
 # %% [markdown] slideshow={"slide_type": "subslide"}
-# Not yet. The weights that are left have never had to do the work alone, and they may *learn* it: **fine-tuning**. The
-# mask stays, and with it the zeros. The network gets half as many steps as its training had. Guess how often it is
+# The weights that are left have never had to do the work alone. They may *learn* it: **fine-tuning**. The mask stays,
+# and with it the zeros. The network gets half as many steps as its training had. Guess how often it is
 # right after that.
 
 # %%
