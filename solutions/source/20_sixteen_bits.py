@@ -568,7 +568,7 @@ def each(e, m):
 each(5, 10)
 # Hint: bfloat16 has another e and m: use them, and no constants of float16.
 each(8, 7)
-# Hint: float32.
+# Hint: The ends of float32: 8 bits of exponent, and 23 of mantissa.
 each(8, 23)
 # Hint: A format of 8 bits: b is 7.
 each(4, 3)
