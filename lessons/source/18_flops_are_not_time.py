@@ -89,7 +89,7 @@ for name, cost in counts.items():
 # 64.
 
 # %% [markdown] slideshow={"slide_type": "subslide"}
-# And the time? It may fall as much as the MACs, less, or more. That depends on your machine, so it is a guess.
+# And the time? That depends on your machine, so it is a guess.
 
 # %%
 Guess("quicker", "How many times as fast is the separable one?", options=["under 6", "6 to 10", "over 10"])
@@ -121,7 +121,7 @@ print(f"depthwise takes {ratio:.1f} times as long as pointwise")
 
 # %% [markdown]
 # Where this lesson was tried, the depthwise step took longer, with a seventh of the work. On your machine it may be the
-# other way round, but the times will hardly be one to seven, as the MACs are.
+# other way round, but hardly seven to one, as the MACs are.
 
 # %% [markdown]
 # So FLOPs are not time. What do the two steps have in common? Both read 1.6 million bytes and write as many. Fetching a

@@ -35,7 +35,7 @@
 # - take nine of ten weights away, and bring back what that costs;
 # - say which ways to make a network smaller make it quicker too, and which do not.
 #
-# Three optional sections are folded: one large weight, calibration gone wrong, and pruning more or less than 90 %.
+# Folded, optional sections are about one large weight, calibration gone wrong, times, and pruning more than 90 %.
 #
 # **Builds on** [17 What grows how](17_what_grows_how.ipynb) and [18 FLOPs are not time](18_flops_are_not_time.ipynb).
 # What it opens in [the picture of lesson 00](00_start_here.ipynb#Where-this-leads:-Alice): the bytes of each box, and
@@ -276,11 +276,11 @@ reveal("pruned", 100 * share_right(thin))
 print(f"right: {share_right(thin):.0%}; weights that are not 0: {weights_left(thin):,}")
 
 # %% [markdown]
-# That is close to chance, which is right in one case of ten. So no, 90 % cannot go.
+# That is close to chance, which is right in one case of ten. So no, 90 % cannot go. Not yet.
 
 # %% [markdown] slideshow={"slide_type": "subslide"}
-# Not yet. The weights that are left have never had to do the work alone, and they may *learn* it: **fine-tuning**. The
-# mask stays, and with it the zeros. The network gets half as many steps as its training had. Guess how often it is
+# The weights that are left have never had to do the work alone. They may *learn* it: **fine-tuning**. The mask stays,
+# and with it the zeros. The network gets half as many steps as its training had. Guess how often it is
 # right after that.
 
 # %%
@@ -492,8 +492,7 @@ def smaller_in_pytorch(torch):
 # *The lottery ticket hypothesis*, arXiv:1803.03635 (2018): why so much can go. N. Jouppi and others, *In-datacenter
 # performance analysis of a tensor processing unit*, arXiv:1704.04760 (2017): the first TPU.
 #
-# **Exercise.** [19 Smaller, by hand](../exercises/19_smaller.ipynb): quantise, choose a scale, prune, read a table, and
-# build a network within a budget.
+# **Exercise.** [19 Smaller, by hand](../exercises/19_smaller.ipynb): quantise, prune, and read a table.
 #
 # **Next:** [20 Sixteen bits](20_sixteen_bits.ipynb). Before that, change something here: prune the halved network by 90
 # %, too, and fine-tune it. How often is it right? Write it down before you run it.

@@ -27,7 +27,7 @@
 # # 20 Sixteen bits
 #
 # A number in float32 has 32 bits. Give it 16, and twice as many numbers fit into memory, each takes half the time to
-# move, and a GPU can multiply them many times as fast. The price, people say, is a digit or two.
+# move, and a GPU multiplies them many times as fast. The price, people say, is a digit or two.
 #
 # Here is a network that learns to read digits in float32. In float16 it does not learn at all. There is no error
 # message. Its first layer gets 2,048 gradients, and every one of them is exactly 0. **Where did the gradients go?**
@@ -84,8 +84,7 @@ reveal("largest", float(mg.finfo(mg.float16).max))
 # %%
 for name, dtype in formats.items():
     f = mg.finfo(dtype)
-    bits = f"1 + {f.nexp:2} + {f.nmant:2} bits"
-    print(f"{name:8} {bits}: largest {float(f.max):.3g}, after 1 comes 1 + {float(f.eps):.3g}")
+    print(f"{name:8} 1 + {f.nexp:2} + {f.nmant:2} bits: largest {float(f.max):.3g}, after 1: 1 + {float(f.eps):.3g}")
 
 # %% [markdown]
 # 65,504. Ten bits of 1 after the point are just short of 2: the number is $(2 - 2^{-10}) · 2^{15}$, and not $2^{16} =
@@ -124,8 +123,8 @@ plt.show()
 # ## Beyond the ends
 #
 # A result above the largest number becomes infinite: an **overflow**. At the other end float16 has all its digits down
-# to $2^{-14}$, about 0.00006. Below that a number is **subnormal**: it loses a digit with each factor of two. The last
-# one is $2^{-24}$, about $6 · 10^{-8}$, and what is much smaller becomes 0: an **underflow**.
+# to $2^{-14}$, about 0.00006. Below that a number is **subnormal**: it loses a digit with each factor of two. The
+# smallest is $2^{-24}$, about $6 · 10^{-8}$, and what is much smaller becomes 0: an **underflow**.
 #
 # The next cell rounds seven numbers to each format: $10^{-30}$, $10^{-8}$, $10^{-5}$, 0.1, 2,049, 70,000 and $10^{30}$.
 # How many of the seven become 0 or infinite in float16?
@@ -286,7 +285,7 @@ plt.show()
 # *The plot: four losses over 300 steps. Three begin at 2.3 and fall below 2. The loss of float16 without a scale stays
 # at 2.3 to the end.*
 #
-# Nothing failed in that fourth run: no error, no infinity, a loss that is a number. It looks like a bad network. The
+# Nothing failed in the run of float16: no error, no infinity, a loss that is a number. It looks like a bad network. The
 # same float16 with one factor learns, and bfloat16 needs no factor.
 
 # %% [markdown] slideshow={"slide_type": "notes"}

@@ -149,7 +149,7 @@ MemoryTimeline(ledger)
 #
 # $$\text{saved}(k) = k - 1 + \frac{64}{k}$$
 #
-# Should you take few long parts, or many short ones? Which of these numbers of parts keeps the least?
+# Which of these numbers of parts keeps the least?
 
 # %%
 Predict("parts", "The fewest arrays are saved with … parts", options=[2, 4, 8, 16, 32])
@@ -287,7 +287,7 @@ for k, flops in steps.items():
 
 # %% [markdown]
 # A step costs about three forward passes, and now nearly four: almost a third more. With 8 parts, 7 of them run again,
-# which adds 7/8 of a forward pass, as counted. With more parts it comes closer to a whole one, and never exceeds it.
+# which adds 7/8 of a forward pass, as counted.
 #
 # So checkpoints save *memory*, and you pay for it in compute. If your batch fits, leave them out. There is a way in
 # between, *selective* checkpointing: it keeps the results of matrix products, because they cost the most to compute,

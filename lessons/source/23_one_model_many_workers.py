@@ -120,7 +120,7 @@ mg.draw(first + second)
 
 # %% [markdown] slideshow={"slide_type": "subslide"}
 # `%%parallel -n 2` runs the cell in two real processes, as in lesson 22. A line that begins with `[1]` is from worker
-# 1. `-o counts` brings the variable `counts` back, as a list with one value for each worker.
+# 1. `-o counts` brings the variable `counts` back, with one value for each worker.
 
 # %%
 Predict("sums", "all_reduce, forward and backward:", options=["1 and 1", "1 and 0", "2 and 1", "2 and 2"])
@@ -173,8 +173,8 @@ print(f"gelu of a sum, and the sum of gelus: up to {abs(gap).max().item():.2f} a
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## Who waits?
 #
-# The other place to cut is between two layers. This needs only one message, an activation, for each cut. Cut a network
-# of many layers into four pieces. Each piece is a **stage**, and belongs to one worker. A batch goes up through the
+# The other place to cut is between two layers. Then only an activation is sent. Cut a network of many layers into
+# four pieces. Each piece is a **stage**, and belongs to one worker. A batch goes up through the
 # four stages, and its gradient comes back down. At each moment only *one* of the four works: three machines are idle.
 
 # %% [markdown] slideshow={"slide_type": "subslide"}
@@ -276,8 +276,8 @@ print(f"{len(plans)} plans, {len(fits)} fit; the quickest: {best}")
 # worker has. The paper's table says 24, 8 and 8, too.
 #
 # Each of the others loses somewhere. *Without a pipeline*, activations fit only if forward is run a second time (lesson
-# 21), and many gradients have to be added up. *Without tensor parallelism* there are many groups, so each gets few
-# micro-batches, and has a large bubble. *With 32 workers to a layer*, sending takes longer than computing.
+# 21). *Without tensor parallelism* there are many groups, so each gets few micro-batches, and has a large bubble. *With
+# 32 workers to a layer*, sending takes longer than computing.
 
 # %% [markdown] slideshow={"slide_type": "notes"}
 # Six minutes. The order to keep: first tensor, up to the box; then as few stages as fit; all the rest data. Ask what

@@ -66,15 +66,15 @@ round(float(copy), 3)
 # 3. relu moves 480 · 10⁶ bytes: 24 ms. The product has 6.75 · 10⁹ FLOPs: 112.5 ms. The copy moves 2 · 10⁹ bytes.
 
 # %% [markdown] shows="bounds"
-# A bound is the larger of two times, and which of them it is decides what would help.
+# The larger of two times is the limit, and it decides what would help.
 
 # %% wrong="bounds" misconception="M16"
-# Shows: Time was taken from the FLOPs alone, so relu takes a millisecond and a copy none.
+# Shows: You counted only the FLOPs, so relu takes a millisecond and the copy no time.
 # Hint: How long does it take to move the bytes?
 edge, relu, product, copy = 3, 1, 112.5, 0
 
 # %% wrong="bounds"
-# Shows: Time was taken from the bytes alone: the product has far more to compute than to move.
+# Shows: You counted only the bytes. The product has far more to compute than to move.
 # Hint: 2 · 1500³ FLOPs, at 60 · 10⁹ in a second.
 edge, relu, product, copy = 3, 24, 1.35, 100
 
@@ -84,12 +84,12 @@ edge, relu, product, copy = 3, 24, 1.35, 100
 edge, relu, product, copy = 3, 12, 112.5, 50
 
 # %% wrong="bounds"
-# Shows: Numbers were taken for bytes: a float32 has four.
+# Shows: You took each number for one byte. A float32 has four.
 # Hint: 60 million numbers are 240 million bytes, and they are moved twice.
 edge, relu, product, copy = 3, 6, 112.5, 25
 
 # %% wrong="bounds"
-# Shows: The two times were added. While the one goes on, the other does, too.
+# Shows: You added the two times. A machine computes and moves data at the same time.
 # Hint: The larger of the two is the bound.
 edge, relu, product, copy = 3, 25, 113.85, 100
 
@@ -143,19 +143,19 @@ bound(30, 40, 1, 100)
 # 3. `return max(computing, moving), "arithmetic" if computing >= moving else "memory"`.
 
 # %% [markdown] shows="roofline"
-# The roofline in two divisions: what it needs is known before anything runs.
+# A roofline is two divisions, and all it needs is known before anything runs.
 
 
 # %% wrong="roofline"
-# Shows: The smaller of the two times was given.
-# Hint: It is not done before both are done.
+# Shows: You returned the smaller of the two times.
+# Hint: The operation ends when both are done: the computing and the moving.
 def bound(flops, nbytes, peak, bandwidth):
     computing, moving = flops / peak, nbytes / bandwidth
     return min(computing, moving), "arithmetic" if computing >= moving else "memory"
 
 
 # %% wrong="roofline"
-# Shows: The two times were added.
+# Shows: You added the two times.
 # Hint: A processor computes while memory delivers.
 def bound(flops, nbytes, peak, bandwidth):
     computing, moving = flops / peak, nbytes / bandwidth
@@ -163,16 +163,16 @@ def bound(flops, nbytes, peak, bandwidth):
 
 
 # %% wrong="roofline"
-# Shows: The two bounds are exchanged.
-# Hint: If computing takes longer, it is arithmetic that bounds.
+# Shows: You exchanged the two words.
+# Hint: If computing takes longer, the limit is arithmetic.
 def bound(flops, nbytes, peak, bandwidth):
     computing, moving = flops / peak, nbytes / bandwidth
     return max(computing, moving), "memory" if computing >= moving else "arithmetic"
 
 
 # %% wrong="roofline"
-# Shows: FLOPs were compared with bytes, and not the times that they take.
-# Hint: A machine does more FLOPs in a second than it moves bytes, or fewer.
+# Shows: You compared FLOPs with bytes, and not the times that they take.
+# Hint: A machine may do more FLOPs in a second than it moves bytes: divide each by its own speed.
 def bound(flops, nbytes, peak, bandwidth):
     computing, moving = flops / peak, nbytes / bandwidth
     return max(computing, moving), "arithmetic" if flops >= nbytes else "memory"
@@ -278,7 +278,7 @@ few_operations(20, 5)
 # 3. `amin(1)` is the least of each row, `sqrt` at the end.
 
 # %% [markdown] shows="no_loop"
-# The same arithmetic in a handful of calls: what a loop over rows pays for is being called, and an array pays once.
+# The arithmetic is the same, but a loop pays for a call at each row, and an array pays once.
 
 
 # %% wrong="no_loop"
@@ -316,7 +316,7 @@ def nearest(x, c):
 
 
 # %% wrong="no_loop"
-# Shows: It is the mean distance, or another one, and not the least.
+# Shows: This is the mean distance, or another one, and not the smallest.
 # Hint: Each row needs its smallest distance: amin.
 def nearest(x, c):
     apart = x.unsqueeze(1) - c.unsqueeze(0)
@@ -326,8 +326,8 @@ def nearest(x, c):
 # %% [markdown] folded=true
 # ## More
 #
-# The parts below are optional when you work alone: the exercise is done without them. They count when your course grades
-# them.
+# The parts below are optional when you work alone: the exercise is done without them. They count when your course
+# grades them.
 
 # %% [markdown]
 # ### 4. Many launches
@@ -491,7 +491,7 @@ round(float(fewer_calls), 3)
 at_most, first, per_call, fewer_calls = 100 / 30, "index", 5, 80.5
 
 # %% wrong="profile" misconception="M16"
-# Shows: The convolution was looked at first, for it has the most arithmetic.
+# Shows: You looked at the convolution first, because it has the most arithmetic.
 # Hint: Which line has the most milliseconds?
 at_most, first, per_call, fewer_calls = 100 / 70, "convolution", 5, 80.5
 

@@ -78,12 +78,12 @@ written([5.0, -5.0, 2.6], 2)
 # 3. Ask `if largest` first: 0 / 127 is 0, and nothing can be divided by 0.
 
 # %% [markdown] shows="quantise"
-# Quantisation is a division and a rounding; all the art is in the scale.
+# Quantisation is a division and a rounding, and the art is in the choice of the scale.
 
 
 # %% wrong="quantise"
 # Shows: The scale is that of the largest weight above 0, so −3 does not fit.
-# Hint: −3 has to fit, too: abs.
+# Hint: −3 has to fit, too: use `abs`.
 def quantise(weights, bits):
     largest = max(weights)
     scale = largest / (2 ** (bits - 1) - 1) if largest else 1.0
@@ -91,7 +91,7 @@ def quantise(weights, bits):
 
 
 # %% wrong="quantise"
-# Shows: Numbers were cut off where they should be rounded.
+# Shows: Your numbers are cut off, and not rounded.
 # Hint: int(2.9) is 2; round(2.9) is 3.
 def quantise(weights, bits):
     largest = max(abs(w) for w in weights)
@@ -209,12 +209,12 @@ left([2.0, 0.5, 0.5, 3.0], 0.5)
 # 3. The first `int(amount * len(weights))` of these places get 0; all others keep their weight.
 
 # %% [markdown] shows="prune_by_hand"
-# Pruning is sorting by size; which measure of importance is sorted by is where the methods differ.
+# Pruning sorts weights by a measure of importance, and methods differ in that measure.
 
 
 # %% wrong="prune_by_hand"
 # Shows: It goes by the weights with their signs, so that large ones below 0 go first.
-# Hint: Near to 0: abs.
+# Hint: How near a weight is to 0 is its `abs`.
 def pruned(weights, amount):
     order = sorted(range(len(weights)), key=lambda i: weights[i])
     gone = set(order[: int(amount * len(weights))])
@@ -222,7 +222,7 @@ def pruned(weights, amount):
 
 
 # %% wrong="prune_by_hand"
-# Shows: All that are equally near went, more than were asked for.
+# Shows: All weights that are equally near became 0, more than were asked for.
 # Hint: Count places, and do not compare with a threshold.
 def pruned(weights, amount):
     n = int(amount * len(weights))
@@ -258,7 +258,7 @@ def pruned(weights, amount):
 
 
 # %% wrong="prune_by_hand"
-# Shows: None goes as long as others are equally near, so that fewer are 0 than were asked for.
+# Shows: Weights that are equally near all stay, so fewer become 0 than were asked for.
 # Hint: The first so many of the sorted places go, whatever else is equally near.
 def pruned(weights, amount):
     order = sorted(map(abs, weights))
@@ -276,7 +276,7 @@ def pruned(weights, amount):
 
 
 # %% wrong="prune_by_hand"
-# Shows: So many stayed as should go.
+# Shows: As many weights stayed as should become 0.
 # Hint: amount is the share of those that become 0.
 def pruned(weights, amount):
     order = sorted(range(len(weights)), key=lambda i: abs(weights[i]))
@@ -354,18 +354,18 @@ str(choice).strip(" '\"()").upper()[:1]
 # Bytes, MACs and time are three columns, and a version that wins in one of them may lose in another.
 
 # %% wrong="table_read" misconception="M21"
-# Shows: Zeros were taken for fast, and for no bytes.
-# Hint: The machine has nothing for zeros, and the array is as large as it was.
+# Shows: You thought that zeros take no time and no bytes.
+# Hint: This processor multiplies zeros, too, and the array is as large as before.
 b_bytes, c_bytes, d_bytes, c_time, d_macs, choice = 10, 8, 10, 0.2, 0.25, "B"
 
 # %% wrong="table_read" misconception="M21"
-# Shows: Zeros were taken for no bytes.
+# Shows: You thought that zeros take no bytes.
 # Hint: The array of C is as large as that of A: nothing is compressed.
 b_bytes, c_bytes, d_bytes, c_time, d_macs, choice = 10, 8, 10, 1.0, 0.25, "B"
 
 # %% wrong="table_read" misconception="M21"
-# Shows: Zeros were taken for fast.
-# Hint: The machine has nothing for zeros: it multiplies them like any number.
+# Shows: You thought that zeros take no time.
+# Hint: This processor multiplies zeros like any other number.
 b_bytes, c_bytes, d_bytes, c_time, d_macs, choice = 10, 40, 10, 0.2, 0.25, "B"
 
 # %% wrong="table_read"
@@ -374,12 +374,12 @@ b_bytes, c_bytes, d_bytes, c_time, d_macs, choice = 10, 40, 10, 0.2, 0.25, "B"
 b_bytes, c_bytes, d_bytes, c_time, d_macs, choice = 10e6, 40e6, 10e6, 1.0, 0.25, "B"
 
 # %% wrong="table_read"
-# Shows: Half of the channels was taken for half of the weights.
+# Shows: You took half of the channels for half of the weights.
 # Hint: A weight reads a channel, and makes one: both were halved.
 b_bytes, c_bytes, d_bytes, c_time, d_macs, choice = 10, 40, 20, 1.0, 0.5, "B"
 
 # %% wrong="table_read"
-# Shows: int8 was taken for a half.
+# Shows: You took int8 for half of a float32.
 # Hint: 32 bits against 8.
 b_bytes, c_bytes, d_bytes, c_time, d_macs, choice = 20, 40, 10, 1.0, 0.25, "D"
 
@@ -389,15 +389,15 @@ b_bytes, c_bytes, d_bytes, c_time, d_macs, choice = 20, 40, 10, 1.0, 0.25, "D"
 b_bytes, c_bytes, d_bytes, c_time, d_macs, choice = 10, 40, 10, 1.0, 0.25, "D"
 
 # %% wrong="table_read"
-# Shows: MACs were read off the time.
+# Shows: You read the MACs off the time.
 # Hint: Time is not FLOPs, lesson 18. Count the channels at both ends.
 b_bytes, c_bytes, d_bytes, c_time, d_macs, choice = 10, 40, 10, 1.0, 0.3, "B"
 
 # %% [markdown] folded=true
 # ## More
 #
-# The parts below are optional when you work alone: the exercise is done without them. They count when your course grades
-# them.
+# The parts below are optional when you work alone: the exercise is done without them. They count when your course
+# grades them.
 
 # %% [markdown]
 # ### 4. With a pencil

@@ -529,8 +529,8 @@ def scaler(largest, scale, interval):
 # %% [markdown] folded=true
 # ## More
 #
-# The parts below are optional when you work alone: the exercise is done without them. They count when your course grades
-# them.
+# The parts below are optional when you work alone: the exercise is done without them. They count when your course
+# grades them.
 
 # %% [markdown]
 # ### 4. The ends of a format
@@ -568,7 +568,7 @@ def each(e, m):
 each(5, 10)
 # Hint: bfloat16 has another e and m: use them, and no constants of float16.
 each(8, 7)
-# Hint: float32.
+# Hint: The ends of float32: 8 bits of exponent, and 23 of mantissa.
 each(8, 23)
 # Hint: A format of 8 bits: b is 7.
 each(4, 3)
@@ -579,8 +579,8 @@ each(4, 3)
 # 3. Largest $(2 - 2^{-m}) · 2^b$, smallest $2^{1-b}$, subnormal $2^{1-b} · 2^{-m}$, distance $2^{-m}$.
 
 # %% [markdown] shows="ends"
-# Range is the exponent's business and digits the mantissa's; eight bits of exponent reach as far with 7 bits behind
-# them as with 23.
+# The exponent decides the range, and the mantissa the digits: with eight bits of exponent, 7 bits of mantissa reach as
+# far as 23.
 
 
 # %% wrong="ends"

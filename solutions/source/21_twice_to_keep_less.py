@@ -62,11 +62,10 @@ round(float(step), 2)
 # 3. All but the last segment run again: 8 of 9. The step is forward, twice forward, and that.
 
 # %% [markdown] shows="segments_on_paper"
-# The square root of the layers is the number of segments, and what is saved in memory is paid for with almost one
-# forward more.
+# The best number of segments is the square root of the number of layers, and the price is almost one more forward pass.
 
 # %% wrong="segments_on_paper" misconception="M14"
-# Shows: Checkpointing was said to save compute: what is not kept was taken for not computed.
+# Shows: You thought that checkpointing saves compute.
 # Hint: What is not kept is computed a second time, on top of forward and backward.
 saved, best, again, step = 24, 12, -8 / 9, 3 - 8 / 9
 
@@ -91,7 +90,7 @@ saved, best, again, step = 24, 12, 8 / 9, 8 / 9
 saved, best, again, step = 24, 144, 8 / 9, 3 + 8 / 9
 
 # %% wrong="segments_on_paper"
-# Shows: All the segments were counted as there at once.
+# Shows: You counted the arrays of all segments as if they were there at the same time.
 # Hint: Backward is in one segment at a time, and frees it before it comes to the one before.
 saved, best, again, step = 144, 12, 8 / 9, 3 + 8 / 9
 
@@ -160,7 +159,7 @@ kept([2, 9, 3, 3, 3])
 # 3. Backward comes through all of them, and what is asked for is the largest: `max(i + n for i, n in ...)`.
 
 # %% [markdown] shows="segment_lengths"
-# A segment at the front costs less than one at the end, for when backward comes to it nothing else is kept any more.
+# A segment at the front costs less than one at the end, because by then all other segments have been freed.
 
 
 # %% wrong="segment_lengths"
@@ -185,7 +184,7 @@ def kept(lengths):
 
 
 # %% wrong="segment_lengths"
-# Shows: All is added up, as if nothing were freed.
+# Shows: You added up all segments, as if nothing were freed.
 # Hint: Two segments are never complete at the same time.
 def kept(lengths):
     return sum(lengths)
@@ -383,7 +382,7 @@ def accumulate(net, x, y, rows):
 
 # %% wrong="unequal_parts"
 # Shows: Each part was weighted by `rows`, and the last one has fewer.
-# Hint: len of the slice.
+# Hint: Take the length of the slice, `len(part)`.
 def accumulate(net, x, y, rows):
     net.zero_grad()
     for start in range(0, len(x), rows):
@@ -404,8 +403,8 @@ def accumulate(net, x, y, rows):
 # %% [markdown] folded=true
 # ## More
 #
-# The parts below are optional when you work alone: the exercise is done without them. They count when your course grades
-# them.
+# The parts below are optional when you work alone: the exercise is done without them. They count when your course
+# grades them.
 
 # %% [markdown]
 # ### 4. Equal to what?

@@ -96,7 +96,7 @@ workers(2, 4, 3, 1)
 # 3. Give b to one worker, and `0 * b` to the others; or `b / p` to each. Then `list(zip(…))`.
 
 # %% [markdown] shows="cut_by_hand"
-# This is a parallel layer of a large model, whole: columns, rows, and one sum, in which the last bias is there once.
+# Large models cut their layers like this: columns, rows, and one sum, with the last bias in it once.
 
 
 # %% wrong="cut_by_hand"
@@ -115,7 +115,7 @@ def cut(A, a, B, b, p):
 
 # %% wrong="cut_by_hand"
 # Shows: A is cut by rows: a worker would need a part of x only, and has terms of a sum before tanh.
-# Hint: tanh of a sum is no sum. Which cut of A gives each worker whole numbers?
+# Hint: tanh of a sum is not the sum of the tanhs. Which cut of A gives each worker finished numbers?
 def cut(A, a, B, b, p):
     once = [b] + [0 * b] * (p - 1)
     return list(zip(np.split(A, p, axis=0), np.split(a, p), np.split(B, p), once))
@@ -205,8 +205,8 @@ def messages(lines):
 [line for line in LINES if line not in said()]
 # Hint: Each word should be "sum", "beside" or "nothing".
 sorted({*said().values()} - {"sum", "beside", "nothing"})
-# Hint: Lines a to c, forward: does a worker have whole columns of the result, or terms of a sum? Does the next step need
-# more than it has?
+# Hint: Lines a to c, forward: does a worker have whole columns of the result, or terms of a sum? Does the next step
+# need more than it has?
 messages("abc")
 # Hint: Lines d and e, the gradient of x: is the same x read by several workers, or does each read its own part?
 messages("de")
@@ -223,7 +223,7 @@ len(needs)
 # 3. Three are "sum", one is "beside", four are "nothing".
 
 # %% [markdown] shows="which_message"
-# Half of the lines need nothing, and that is the art of cutting: the next cut wants just what this one gives.
+# Half of the lines need nothing: cut so that the next layer reads just what this worker has.
 
 # %% wrong="which_message"
 # Shows: The columns were put side by side before B, which wants just the columns that its worker has.
@@ -246,7 +246,7 @@ needs = dict(zip("abcdefgh", ["beside", "sum", "nothing", "sum", "nothing", "not
 needs = dict(zip("abcdefgh", ["sum", "sum", "nothing", "sum", "nothing", "nothing", "sum", "nothing"]))
 
 # %% wrong="which_message"
-# Shows: Terms were taken for columns: after a cut by rows each worker has a part of every sum.
+# Shows: You took terms for columns. After a cut by rows each worker has some terms of every sum.
 # Hint: Line b: what shape does the part of one worker have?
 needs = dict(zip("abcdefgh", ["beside", "beside", "nothing", "sum", "nothing", "nothing", "sum", "nothing"]))
 
@@ -308,8 +308,7 @@ float(limit)
 # 3. 7 / (m + 7) must be 1/10. And m p / (m + p − 1), for a very large p, is nearly …
 
 # %% [markdown] shows="pipeline_on_paper"
-# Stages divide the work of a micro-batch and lengthen its way, and no more workers are busy than there are
-# micro-batches.
+# However many stages there are, no more workers are busy than there are micro-batches.
 
 # %% wrong="pipeline_on_paper" misconception="M22"
 # Shows: Eight stages were taken to be eight times as fast, and more to be faster without end.
@@ -328,7 +327,7 @@ waits, faster, fewest, limit = 7 / 24, 192 / 31, 70, 24
 
 # %% wrong="pipeline_on_paper"
 # Shows: The share was given in percent.
-# Hint: All of the time is 1.
+# Hint: Give a number from 0 to 1: 1 is all of the time.
 waits, faster, fewest, limit = 100 * 7 / 31, 192 / 31, 63, 24
 
 # %% wrong="pipeline_on_paper"
@@ -354,8 +353,8 @@ waits, faster, fewest, limit = 7 / 31, 192 / 31, 32, 24
 # %% [markdown] folded=true
 # ## More
 #
-# The parts below are optional when you work alone: the exercise is done without them. They count when your course grades
-# them.
+# The parts below are optional when you work alone: the exercise is done without them. They count when your course
+# grades them.
 
 # %% [markdown]
 # ### 4. 1F1B

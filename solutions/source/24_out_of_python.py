@@ -27,8 +27,7 @@ from minigrad.course import check, solution
 # %% [markdown]
 # ## 1. What is left?
 #
-# **2 points, 5 minutes.** `net` is the lesson's network, with a loop over `turns` and a dropout. `eval()` was called.
-# Then six files were written:
+# **2 points, 5 minutes.** `net` is the lesson's network, after `eval()`. Six files were written:
 #
 # - a: `mg.save(path, net.state_dict())`
 # - b: `mg.save(path, net, mg.TensorSpec((None, 64)))`
@@ -41,8 +40,7 @@ from minigrad.course import check, solution
 #
 # - `needs`: six words, for a to f. What do you need besides the file to get answers? `"source"` is the network's own
 #   Python code, `"minigrad"` is minigrad and no code of yours, `"engine"` is any engine for such files.
-# - `runs`: the letters of the files that could run a stranger's code when they are loaded in the usual way, pickles by
-#   `pickle.load`.
+# - `runs`: the letters of the files that could run a stranger's code when they are loaded, pickles by `pickle.load`.
 # - `free`: which of `"turns"`, `"rows"`, `"dropout"` and `"weights"` can you still choose or replace after loading b?
 
 # %% answer="what_is_left" points=2 minutes=5
@@ -92,7 +90,7 @@ sorted(words(free))
 # 3. Ask of each thing in b: was it Python (then it is decided), a length that was left open, or an array?
 
 # %% [markdown] shows="what_is_left"
-# Arrays are not a model, a pickle of a model has only the name of its class, and a graph has what was computed.
+# Arrays do not say what is computed with them, a pickle has only the name of a class, and a graph has the computation.
 
 # %% wrong="what_is_left" misconception="M23"
 # Shows: The weights were taken for the model: files of arrays alone were thought to answer.
@@ -108,7 +106,7 @@ runs, free = {"d", "e"}, {"rows", "weights"}
 
 # %% wrong="what_is_left"
 # Shows: A pickle of arrays was thought to be data. The file decides what is called, and not what you hope is in it.
-# Hint: Who says that the file e that you got was made by that line?
+# Hint: How do you know that the file e you got was made by that line?
 needs = {"a": "source", "b": "minigrad", "c": "engine", "d": "source", "e": "source", "f": "source"}
 runs, free = {"d"}, {"rows", "weights"}
 
@@ -285,7 +283,7 @@ run(as_text(long_chain(300)), {"x": 1.0})
 # reads is in the list.
 
 # %% [markdown] shows="graph_as_text"
-# A topological order, a number for each node, a table of ops: that is all that a file needs to say of a graph.
+# To store a graph, a file needs its nodes in order, a number for each node, and the name of each op.
 
 
 # %% wrong="graph_as_text"
@@ -554,7 +552,7 @@ survives(SETS["other letters"])
 # 3. When reading, go on by the array's number of bytes after each; `np.frombuffer(piece, dtype).reshape(shape)`.
 
 # %% [markdown] shows="round_trip"
-# What safetensors does as well: names, dtypes and shapes in a header, and then elements.
+# The format safetensors does the same: names, dtypes and shapes in a header, and then the elements.
 
 
 # %% wrong="round_trip"
@@ -648,7 +646,7 @@ def unpack(data):
 
 
 # %% wrong="round_trip"
-# Shows: All were taken for float32, and others are read as what they are not.
+# Shows: All arrays are read as float32, whatever their dtype is.
 # Hint: Put `a.dtype.str` into the header.
 def pack(arrays):
     header = json.dumps([[name, a.shape] for name, a in arrays.items()]).encode()
@@ -700,8 +698,8 @@ def unpack(data):
 # %% [markdown] folded=true
 # ## More
 #
-# The parts below are optional when you work alone: the exercise is done without them. They count when your course grades
-# them.
+# The parts below are optional when you work alone: the exercise is done without them. They count when your course
+# grades them.
 
 # %% [markdown]
 # ### 4. A loader that refuses
