@@ -44,7 +44,7 @@ def grade_class(folder, *options):
     return main(["grade", str(folder / "in"), "--out", str(folder / "out"), *options])
 
 
-PARTS = ("product", "order", "visits", "gradients", "zero", "eight_signs")
+PARTS = ("product", "order", "gradients", "visits", "zero", "eight_signs")
 NOTHING = {"cells": {}, "parts": {part: [["gave", 1, ""]] for part in PARTS}}
 
 
