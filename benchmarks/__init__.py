@@ -4,9 +4,8 @@ workloads    the losses, each written once for all engines
 engines      the engines that run them; engines.numpy by hand, without an engine
 reference    the right answers, in float64
 worker       one engine in its own process;  rounds: taking turns;  peak: memory
-costs        memory, the first call, threads, compiling (compiling.py), a session (session.py)
+costs        memory, the first call, threads;  own: a session, a profiler, checkpoints
 report       the tables, with targets
 profile      where minigrad's own time goes
-pipeline     the bubble of a pipeline on four processes: python -m benchmarks.pipeline
 gpu          workloads on a GPU, and the tests that need one: python -m benchmarks gpu --tests
 """

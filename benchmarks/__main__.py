@@ -8,13 +8,9 @@ goes; `gpu` measures on a GPU (gpu.py); `checks` measures the tests (checks.py).
 from __future__ import annotations
 
 import argparse
-import json
-import platform
 import sys
 from pathlib import Path
 from typing import Any
-
-import numpy as np
 
 from . import checks, gpu, report, rounds
 from .costs import COSTS
@@ -37,9 +33,8 @@ def chosen(only: str) -> tuple[list[str], list[str], list[str]]:
 def measure(options: argparse.Namespace) -> dict[str, Any]:
     """Measure all figures, and print each as soon as it is known."""
     workloads, engines, costs = chosen(options.only)
-    versions = f"Python {platform.python_version()}, NumPy {np.__version__}"
-    found: dict[str, Any] = {"machine": f"{platform.system()} {platform.machine()}, {versions}"}
-    print(f"{found['machine']}; CPU time, one thread, best of {options.rounds} rounds", flush=True)
+    found: dict[str, Any] = {}
+    print(f"{report.machine()}; CPU time, one thread, best of {options.rounds} rounds", flush=True)
     for name in workloads:
         found[name] = rounds.figures(WORKLOADS[name], [e for e in PEERS[name] if e in engines], options.rounds)
         print("\n" + report.times(name, found[name]), flush=True)
@@ -69,9 +64,7 @@ def main() -> None:
             parser.error(f"profile needs a workload: {', '.join(WORKLOADS)}")
         raise SystemExit(rounds.alone("benchmarks.profile", options.workload).wait())
     options.rounds = 3 if options.quick else options.rounds
-    found = measure(options)
-    if options.json:
-        options.json.write_text(json.dumps(found, indent=1), encoding="utf-8")
+    report.write(options.json, measure(options))
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Other costs: memory, the first call, threads, compiling, a session, a profiler, a checkpoint.
+"""Other costs: memory, the first call, threads, a session, a profiler, a checkpoint.
 
 Each is a generator of (name, figures, table), so that a table is printed as soon as it is complete.
 """
@@ -15,10 +15,10 @@ from .workloads import WORKLOADS
 
 Found = Iterator[tuple[str, Any, str]]
 
-WEIGHED = ["mlp", "cnn", "transformer", "hvp", "fused", "softmax", "logsumexp", "layernorm"]
+WEIGHED = ["mlp", "cnn", "transformer", "hvp", "fused", "softmax", "layernorm"]
 COMPILERS = ["minigrad-compiled", "minigrad-native", "jax"]
 UNSEEN = ["jax"]  # engines whose memory is neither NumPy's nor shown by a profiler
-ONE_AND_TWO = ["numpy-blocked", "numpy-threads", "minigrad-program", "minigrad-threads", "c"]
+ONE_AND_TWO = ["numpy-blocked", "minigrad-compiled", "minigrad-threads"]
 
 
 def alive(engines: list[str], turns: int) -> Found:
@@ -52,24 +52,11 @@ def threads(engines: list[str], turns: int) -> Found:
     yield "threads", found, report.times("fused", found, ", seconds that pass")
 
 
-def blas(engines: list[str], turns: int) -> Found:
-    """Small networks with BLAS free to use every processor, as it does by default."""
-    rows: dict[str, dict[str, float]] = {}
-    for name in ("tiny", "mlp"):
-        for title, limit in (("one thread", rounds.THREADS), ("as it comes", {})):
-            asked = [e for e in ("minigrad", "minigrad-compiled", "minigrad-program", "numpy") if e in engines]
-            found = rounds.figures(WORKLOADS[name], asked, turns, "wall", env=limit)
-            for engine, f in found.items():
-                if "stages" in f:
-                    rows.setdefault(f"{name} {engine}", {})[title] = 1e6 * f["stages"]["step"]["median"]
-    yield "blas", rows, report.grid("threads of the matrix products: median µs that pass in a step", rows)
-
-
-def told_by(program: str, name: str, title: str) -> Callable[[list[str], int], Found]:
-    """A cost measured by a separate program."""
+def of_its_own(name: str, title: str) -> Callable[[list[str], int], Found]:
+    """A cost of minigrad alone, measured by own.py in a process of its own."""
 
     def cost(engines: list[str], turns: int) -> Found:
-        rows = rounds.told(f"benchmarks.{program}")
+        rows = rounds.told("benchmarks.own", name)
         yield name, rows, report.grid(title, rows)
 
     return cost
@@ -79,9 +66,7 @@ COSTS: dict[str, Callable[[list[str], int], Found]] = {
     "bytes": alive,
     "first": first_calls,
     "threads": threads,
-    "blas": blas,
-    "compile": told_by("compiling", "compile", "from a graph to a program: CPU seconds"),
-    "session": told_by("session", "session", "Session.run: µs a call"),
-    "profiler": told_by("profiling", "profiler", "the chain under a profiler"),
-    "checkpoint": told_by("checkpointing", "checkpoint", "64 layers in 8 checkpoints: CPU time and bytes, of none"),
+    "session": of_its_own("session", "Session.run: µs a call"),
+    "profiler": of_its_own("profiler", "the chain under a profiler"),
+    "checkpoint": of_its_own("checkpoint", "64 layers in 8 checkpoints: CPU time and bytes, of none"),
 }

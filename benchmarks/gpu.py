@@ -31,8 +31,7 @@ from typing import Any
 
 import minigrad as mg
 
-from . import rounds
-from .report import hindrance, short
+from . import report, rounds
 from .workloads import WORKLOADS
 
 ROOT = Path(__file__).parents[1]
@@ -45,7 +44,6 @@ ENGINES = {
     "torch-compile": "torch.compile",
     "torch-graphs": 'torch.compile(mode="reduce-overhead"), which replays CUDA graphs',
     "jax": "jax.jit",
-    "cupy": "plain CuPy: whole arrays, gradients by hand",
 }
 PACKAGES = ["numpy", "cupy-cuda13x", "cupy-cuda12x", "torch", "triton", "jax", "jaxlib"]
 TESTS, ALL = 140.0, 310.0  # seconds: for all tests, for all workloads
@@ -117,29 +115,8 @@ def measured(workloads: list[str], names: list[str], turns: int, seconds: float)
 
 
 def table(name: str, found: dict[str, Any]) -> str:
-    """A workload in Markdown: µs of a step, in the best round and the median one, and in units of eager PyTorch."""
-    best = {e: {stage: s["best"] for stage, s in f["stages"].items()} for e, f in found.items() if "stages" in f}
-    stages = list(next(iter(best.values()), {}))
-    columns = [f"{stage}, {what}" for stage in stages for what in ("µs", "median", "x torch")]
-    lines = [
-        f"## {name}: {WORKLOADS[name].about}",
-        "",
-        row("engine", *columns, "error"),
-        row(*["---"] * (len(columns) + 2)),
-    ]
-    yardstick = next((s for e, s in best.items() if e.partition("@")[0] == "torch"), {})
-    for engine, times in sorted(best.items(), key=lambda pair: sum(pair[1].values())):
-        cells = []
-        for stage, t in times.items():
-            ratio = short(t / yardstick[stage]) if yardstick else ""
-            cells += [short(1e6 * t), short(1e6 * found[engine]["stages"][stage]["median"]), ratio]
-        lines.append(row(engine.partition("@")[0], *cells, f"{found[engine]['error']:.0e}"))
-    lines += [row(e.partition("@")[0], hindrance(f).replace("|", "/")) for e, f in found.items() if e not in best]
-    return "\n".join(lines)
-
-
-def row(*cells: str) -> str:
-    return f"| {' | '.join(cells)} |"
+    """The tables of a workload, with the engines' names as in ENGINES."""
+    return report.times(name, {engine.partition("@")[0]: f for engine, f in found.items()}, targets=False)
 
 
 def heading(device: str) -> dict[str, Any]:
@@ -170,18 +147,11 @@ def write(folder: Path, head: dict[str, Any], found: dict[str, Any]) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     (folder / f"{file_name(head)}.json").write_text(json.dumps(head | {"workloads": found}, indent=1), encoding="utf-8")
     versions = ", ".join(f"{name} {number}" for name, number in head["versions"].items())
-    lines = [
-        f"# {head['device']}",
-        "",
-        f"{head['date']}, {head['machine']}; {versions}",
-        "",
-        f"    {head['command']}",
-        "",
-    ]
-    lines += ["float32 without TF32; the best of the rounds, in µs of a step.", ""]
-    lines += [f"- {engine}: {about}" for engine, about in ENGINES.items()]
-    tables = [table(name, figures) for name, figures in found.items()]
-    (folder / f"{file_name(head)}.md").write_text("\n".join([*lines, "", "\n\n".join(tables), ""]), encoding="utf-8")
+    lines = [f"# {head['device']}", f"{head['date']}, {head['machine']}; {versions}", f"    {head['command']}"]
+    lines += ["float32 without TF32; the best of the rounds."]
+    lines += ["\n".join(f"- {engine}: {about}" for engine, about in ENGINES.items())]
+    lines += [f"## {table(name, figures)}" for name, figures in found.items()]
+    (folder / f"{file_name(head)}.md").write_text("\n\n".join(lines) + "\n", encoding="utf-8")
 
 
 def main(arguments: list[str]) -> int:

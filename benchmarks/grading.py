@@ -25,6 +25,8 @@ import psutil  # type: ignore[import-untyped]
 
 from minigrad.course.grading.sandbox import no_bubblewrap
 
+from . import report
+
 ROOT = Path(__file__).resolve().parents[1]
 NAME = "01_scalar_engine"
 COMMAND = "from minigrad.course.cli import main; raise SystemExit(main())"
@@ -98,7 +100,7 @@ def measure(n: int) -> Figures:
             "lost": lost,
             "counted twice": len(results_read) - len({r["student"] for r in results_read}),
             "other points than deserved": wrong,
-            "stopped": sum(r.get("seconds", 0) > 10 for r in results_read),
+            "took more than 10 s": sum(r.get("seconds", 0) > 10 for r in results_read),
         }
 
 
@@ -136,26 +138,29 @@ def one_run(folder: Path, enough: Callable[[], bool] = lambda: False) -> Figures
 
 
 def format_figures(found: Figures) -> str:
-    """The figures in words."""
+    """The figures: a row for each run; above, those of the first two together, and what went wrong."""
     n, runs = found["submissions"], found["runs"]
-    first = [runs["killed halfway"], runs["resumed"]]
-    wall, cpu = sum(run["wall"] for run in first), sum(run["cpu"] for run in first)
-    rate, each, stopped = 60 * n / wall, cpu / n, found["stopped"]
-    memory = max(run["peak"] for run in runs.values()) / 1e6
-    words = "lost", "counted twice", "graded twice", "other points than deserved"
-    return (
-        f"{n} submissions, killed when {found['results when killed']} were graded, and resumed: {wall:.0f} s, "
-        f"{rate:.0f} a minute, {each:.2f} CPU seconds for each; {stopped} took more than 10 s.\n"
-        f"Once more, nothing changed: {runs['again']['wall']:.0f} s, {runs['again']['cpu']:.0f} CPU seconds.\n"
-        f"Memory outside the sandboxes: {memory:.0f} MB at most.\n"
-        f"{'; '.join(f'{word}: {found[word] or 0}' for word in words).capitalize()}.\n"
+    wall, cpu = (sum(runs[run][what] for run in ("killed halfway", "resumed")) for what in ("wall", "cpu"))
+    words = (
+        "results when killed",
+        "took more than 10 s",
+        "lost",
+        "counted twice",
+        "graded twice",
+        "other points than deserved",
     )
+    lines = [f"{n} submissions, {60 * n / wall:.0f} a minute, {cpu / n:.2f} CPU seconds for each"]
+    lines += [f"{word}: {found[word] or 0}" for word in words]
+    rows = {
+        name: {"s": r["wall"], "CPU s": r["cpu"], "MB outside sandboxes": r["peak"] / 1e6} for name, r in runs.items()
+    }
+    return report.grid("\n".join(lines), rows)
 
 
 def main() -> None:
     if why := no_bubblewrap():
         raise SystemExit(f"submissions are hostile, and there is no sandbox for them: {why}")
-    print(format_figures(measure(int(sys.argv[1]) if len(sys.argv) > 1 else 300)), end="")
+    print(format_figures(measure(int(sys.argv[1]) if len(sys.argv) > 1 else 300)))
 
 
 if __name__ == "__main__":

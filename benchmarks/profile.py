@@ -8,19 +8,21 @@ time above them is the measurement.
 from __future__ import annotations
 
 import cProfile
-import gc
+import io
 import pstats
 import sys
-import time
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from minigrad import profiler
 
 from . import engines
+from .own import best, repeat
+from .own import seconds as seconds_of
 from .workloads import WORKLOADS
 
-FUNCTIONS = 25
+FUNCTIONS, ROUNDS = 25, 15
 
 
 def by_op(step: Callable[[], Any], repeats: int) -> str:
@@ -33,35 +35,11 @@ def by_op(step: Callable[[], Any], repeats: int) -> str:
 
 
 def by_function(step: Callable[[], Any], repeats: int) -> str:
-    """A line for each function, by the time spent in itself."""
-    profiler = cProfile.Profile()
-    profiler.enable()
-    for _ in range(repeats):
-        step()
-    profiler.disable()
-    stats: Any = pstats.Stats(profiler)
-    rows = sorted(stats.stats.items(), key=lambda row: -row[1][2])[:FUNCTIONS]
-    lines = [f"{'calls':>8}{'own µs':>10}{'with calls':>12}  function"]
-    for (file, line, name), (_, calls, own, inclusive, _) in rows:
-        where = name if file == "~" else f"{'/'.join(file.split('/')[-2:])}:{line} {name}"
-        lines.append(f"{calls / repeats:>8.0f}{own / repeats * 1e6:>10.1f}{inclusive / repeats * 1e6:>12.1f}  {where}")
-    return "\n".join(lines)
-
-
-def plain(step: Callable[[], Any], rounds: int = 15) -> float:
-    """Best CPU seconds of an undisturbed step."""
-    step()
-    start = time.process_time()
-    step()
-    steps = max(1, int(0.05 / (time.process_time() - start)))
-    best = float("inf")
-    for _ in range(rounds):
-        gc.collect()
-        start = time.process_time()
-        for _ in range(steps):
-            step()
-        best = min(best, (time.process_time() - start) / steps)
-    return best
+    """A line for each function, by the time spent in itself, over all steps."""
+    profiler, text = cProfile.Profile(), io.StringIO()
+    profiler.runcall(repeat, step, repeats)
+    pstats.Stats(profiler, stream=text).sort_stats("tottime").print_stats(FUNCTIONS)
+    return text.getvalue()
 
 
 def profile(name: str) -> str:
@@ -72,7 +50,11 @@ def profile(name: str) -> str:
         for stage in run.stages.values():
             stage()
 
-    seconds = {"step": plain(step)} | {part: plain(f) for part, f in run.parts.items()}
+    parts = {"step": step, **run.parts}
+    step()
+    steps = max(1, int(0.05 / seconds_of(step)))
+    spent = best({part: partial(repeat, f, steps) for part, f in parts.items()}, ROUNDS)
+    seconds = {part: s / steps for part, s in spent.items()}
     if run.parts:
         seconds["backward"] = seconds["step"] - sum(seconds[part] for part in run.parts)
     repeats = max(1, int(0.25 / seconds["step"]))

@@ -27,16 +27,23 @@ PATIENCE = 8.0  # CPU seconds on one engine; a slow one gets fewer rounds, but a
 THREADS = dict.fromkeys(["OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS"], "1")
 
 
-def alone(module: str, *arguments: str, env: dict[str, str] = THREADS, **pipes: Any) -> subprocess.Popen[str]:
-    """A module of the benchmarks in a process of its own, with one thread unless `env` changes that."""
-    command = [sys.executable, "-m", module, *arguments]
+def alone(
+    module: str, *arguments: str, env: dict[str, str] = THREADS, ranks: int = 0, **pipes: Any
+) -> subprocess.Popen[str]:
+    """A module of the benchmarks in a process of its own, with one thread unless `env` changes that.
+
+    ranks    so many processes instead, of the mpiexec in this Python's folder
+    """
+    command = [sys.executable, "-m", *(["mpi4py", "-m"] if ranks else []), module, *arguments]
+    if ranks:
+        command = [str(Path(sys.executable).with_name("mpiexec")), "-n", str(ranks), *command]
     settings = {name: value for name, value in os.environ.items() if name not in THREADS} | env
     return subprocess.Popen(command, env=settings, cwd=Path(__file__).parents[1], text=True, **pipes)
 
 
-def told(module: str, *arguments: str) -> Any:
+def told(module: str, *arguments: str, ranks: int = 0) -> Any:
     """The JSON that such a process prints."""
-    process = alone(module, *arguments, stdout=subprocess.PIPE)
+    process = alone(module, *arguments, ranks=ranks, stdout=subprocess.PIPE)
     return json.loads(process.communicate()[0])
 
 

@@ -10,17 +10,13 @@ from __future__ import annotations
 import argparse
 import asyncio
 import io
-import json
-import platform
-import subprocess
-import sys
 import tempfile
 import time
-import urllib.request
 from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
+from urllib.request import urlopen
 
 import numpy as np
 
@@ -31,7 +27,7 @@ from minigrad.files.serving.metrics import Metrics
 from minigrad.files.serving.model import Arrays, Model, load_model
 from minigrad.files.serving.repository import Repository
 
-from . import soak
+from . import report, soak
 
 IMAGES = 256
 ENGINES = {"minigrad": ".mg", "onnxruntime": ".onnx"}
@@ -76,26 +72,7 @@ def child(path: Path, batching: str) -> None:
     asyncio.run(run_server(repository, bind("127.0.0.1", 0), 60.0, lambda told: print(told, flush=True)))
 
 
-@contextmanager
-def server(path: Path, batching: str) -> Iterator[str]:
-    """The address of a server in a process of its own."""
-    command = [sys.executable, "-m", "benchmarks.serving", "--child", str(path), batching]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
-        assert process.stdout is not None
-        yield process.stdout.readline().rpartition(": ")[2].strip()
-        process.terminate()
-
-
 # -- the clients ------------------------------------------------------------------------------------
-
-
-def request(path: str, x: np.ndarray) -> bytes:
-    file = io.BytesIO()
-    np.save(file, x)
-    body = file.getvalue()
-    head = f"POST {path}:predict HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/x-npy\r\n"
-    head += f"Content-Length: {len(body)}"
-    return f"{head}\r\n\r\n".encode() + body
 
 
 async def client(port: int, requests: list[bytes], numbers: Iterator[int]) -> list[tuple[int, float, bytes]]:
@@ -105,10 +82,8 @@ async def client(port: int, requests: list[bytes], numbers: Iterator[int]) -> li
     for number in numbers:
         begun = time.perf_counter()
         writer.write(requests[number % len(requests)])
-        head = await reader.readuntil(b"\r\n\r\n")
-        length = int(head.lower().partition(b"content-length: ")[2].partition(b"\r\n")[0])
-        body = await reader.readexactly(length)
-        found.append((number % len(requests), time.perf_counter() - begun, body if b" 200 " in head else b""))
+        status, body = await soak.read_answer(reader)
+        found.append((number % len(requests), time.perf_counter() - begun, body if status == 200 else b""))
     writer.close()
     return found
 
@@ -120,9 +95,8 @@ def wrong(body: bytes, wanted: np.ndarray) -> bool:
 
 async def load(address: str, xs: np.ndarray, wanted: np.ndarray, clients: int, total: int) -> dict[str, float]:
     """Figures of so many requests by so many clients at once."""
-    base, _, path = address.removeprefix("http://").partition("/")
-    port = int(base.rpartition(":")[2])
-    requests = [request(f"/{path}", x[None]) for x in xs]
+    port, name = urlsplit(address).port or 0, address.rpartition("/")[2]
+    requests = [soak.post(*soak.in_npy(name, x[None])) for x in xs]
     await asyncio.gather(*(client(port, requests, iter(range(20))) for _ in range(clients)))
     numbers = iter(range(total))
     begun = time.perf_counter()
@@ -135,7 +109,7 @@ async def load(address: str, xs: np.ndarray, wanted: np.ndarray, clients: int, t
 
 
 def rows_in_a_batch(address: str) -> float:
-    text = urllib.request.urlopen(f"{address.partition('/v1')[0]}/metrics").read().decode()
+    text = urlopen(f"{address.partition('/v1')[0]}/metrics").read().decode()
     said = dict(line.rsplit(" ", 1) for line in text.splitlines() if line.startswith("minigrad_batch_rows"))
     total, count = (next(float(n) for name, n in said.items() if f"_{what}{{" in name) for what in ("sum", "count"))
     return total / count
@@ -144,8 +118,8 @@ def rows_in_a_batch(address: str) -> float:
 # -- the table ----------------------------------------------------------------------------------------
 
 
-def figures(clients: int, total: int) -> Iterator[dict[str, Any]]:
-    """A row for each network, engine and batching."""
+def figures(clients: int, total: int) -> Iterator[tuple[str, str, str, dict[str, float]]]:
+    """(network, engine, batching, figures), one after another."""
     with tempfile.TemporaryDirectory() as folder:
         for name, (build, shape) in NETS.items():
             mg.manual_seed(0)
@@ -158,10 +132,11 @@ def figures(clients: int, total: int) -> Iterator[dict[str, Any]]:
                 wanted = np.concatenate([net(mg.tensor(x[None])).numpy() for x in xs])
             for engine, suffix in ENGINES.items():
                 for batching in BATCHING:
-                    with server(path.with_suffix(suffix), batching) as address:
+                    command = ["benchmarks.serving", "--child", str(path.with_suffix(suffix)), batching]
+                    with soak.server(*command) as (address, _):
                         found = asyncio.run(load(address, xs, wanted, clients, total))
                         found["rows"] = rows_in_a_batch(address)
-                    yield {"net": name, "engine": engine, "batching": batching, **found}
+                    yield name, engine, batching, found
 
 
 def main() -> None:
@@ -169,30 +144,20 @@ def main() -> None:
     parser.add_argument("--clients", type=int, default=32, help="number of concurrent clients")
     parser.add_argument("--requests", type=int, default=4000, help="requests for each row of the table")
     parser.add_argument("--json", type=Path, help="also write the figures here")
-    parser.add_argument(
-        "--soak", type=float, metavar="S", help="instead: 64 clients, bad requests and new models for S s"
-    )
+    more = "instead: 64 clients, bad requests and new models for S s"
+    parser.add_argument("--soak", type=float, metavar="S", help=more)
     parser.add_argument("--child", nargs=2, help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.child:
         return child(Path(options.child[0]), options.child[1])
     if options.soak:
         with tempfile.TemporaryDirectory() as folder:
-            for name, value in soak.run(Path(folder), options.soak).items():
-                print(f"{name:<12} {value:10.1f}" if isinstance(value, float) else f"{name:<12} {value!s:>10}")
+            print(report.grid("", {"soak": soak.run(Path(folder), options.soak)}))
         return None
-    machine = f"{platform.system()} {platform.machine()}, Python {platform.python_version()}, NumPy {np.__version__}"
-    print(f"{machine}; {options.clients} clients, {options.requests} requests of one image, as npy; ms\n")
-    columns = ("per s", "p50", "p95", "p99", "rows", "wrong")
-    print(f"{'net':<22} {'engine':<12} {'batching':<9}", *(f"{name:>7}" for name in columns))
-    rows = []
-    for row in figures(options.clients, options.requests):
-        rows.append(row)
-        print(f"{row['net']:<22} {row['engine']:<12} {row['batching']:<9} {row['per second']:7.0f}", end=" ")
-        print(*(f"{row[n]:7.2f}" for n in ("p50", "p95", "p99", "rows")), f"{row['wrong']:7}", flush=True)
-    if options.json:
-        options.json.write_text(json.dumps({"machine": machine, "rows": rows}, indent=1), encoding="utf-8")
-    return None
+    rows = {", ".join(names): row for *names, row in figures(options.clients, options.requests)}
+    about = f"{options.clients} clients, {options.requests} requests of one image, as npy; ms"
+    print(report.grid(f"{report.machine()}; {about}", rows))
+    return report.write(options.json, {"rows": rows})
 
 
 if __name__ == "__main__":

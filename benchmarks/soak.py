@@ -20,6 +20,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import numpy as np
 
@@ -39,16 +40,18 @@ def publish(folder: Path, name: str, factor: float) -> None:
 
 
 @contextmanager
-def process(folder: Path) -> Iterator[tuple[int, int]]:
-    """The port of a server in a process of its own, and its process id."""
-    command = [sys.executable, "-m", "minigrad", "serve", str(folder), "--port", "0", "--max-batch", "32"]
-    with subprocess.Popen(
-        [*command, "--poll", "0.2"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
-    ) as begun:
+def server(*command: str, errors: int | None = None) -> Iterator[tuple[str, int]]:
+    """The address of a server in a process of its own, and its process id.
+
+    command    a module and its arguments
+    """
+    begun = subprocess.Popen([sys.executable, "-m", *command], stdout=subprocess.PIPE, stderr=errors, text=True)
+    with begun:
         assert begun.stdout is not None
-        address = begun.stdout.readline().rpartition(": ")[2].strip()
-        yield int(address.removeprefix("http://").partition("/")[0].rpartition(":")[2]), begun.pid
-        begun.terminate()
+        try:
+            yield begun.stdout.readline().rpartition(": ")[2].strip(), begun.pid
+        finally:
+            begun.terminate()
 
 
 def resident(pid: int) -> float:
@@ -91,7 +94,7 @@ class Soak:
         head, body = rng.choice([in_v1, in_v2, in_npy])(name, x)
         if chance < BAD:
             body = rng.randbytes(len(body))
-        raw = f"POST {head}\r\nHost: localhost\r\nContent-Length: {len(body)}\r\n\r\n".encode() + body
+        raw = post(head, body)
         if chance > 1 - BROKEN_OFF:
             writer.write(raw[: rng.randrange(1, len(raw))])
             self.counts["broken off"] += 1
@@ -140,6 +143,11 @@ class Soak:
 
 def same(y: np.ndarray, wanted: np.ndarray) -> bool:
     return y.size == wanted.size and np.allclose(y.ravel(), wanted.ravel(), rtol=1e-5)
+
+
+def post(head: str, body: bytes) -> bytes:
+    """The request, from its path, protocol and headers."""
+    return f"POST {head}\r\nHost: localhost\r\nContent-Length: {len(body)}\r\n\r\n".encode() + body
 
 
 def in_v1(name: str, x: np.ndarray) -> tuple[str, bytes]:
@@ -198,5 +206,6 @@ def run(folder: Path, seconds: float, clients: int = 64) -> dict[str, Any]:
     """
     for name in MODELS:
         publish(folder, name, 1.0)
-    with process(folder) as (port, pid):
-        return asyncio.run(soaked(folder, port, pid, seconds, clients))
+    command = ["minigrad", "serve", str(folder), "--port", "0", "--max-batch", "32", "--poll", "0.2"]
+    with server(*command, errors=subprocess.DEVNULL) as (address, pid):
+        return asyncio.run(soaked(folder, urlsplit(address).port or 0, pid, seconds, clients))

@@ -1,7 +1,7 @@
 """The workloads: each a loss of named arrays, written once for every engine.
 
 A loss receives the engine as `e`, whose functions are PyTorch's (weights are (out, in), as there), then the batch and
-the parameters by their names. Arrays are float32, the scalars and the graph float64.
+the parameters by their names. Arrays are float32, the scalars float64.
 
 chain          1000 elementwise ops on 10 numbers: only the overhead of ops
 tiny           MLP 2-16-16-1, batch 32, plain gradient descent: a lesson's network
@@ -10,10 +10,9 @@ cnn            two convolutions and a linear layer, batch 64, Adam: LeNet's plan
 transformer    two pre-norm layers of width 64 with 4 heads, 64 characters, batch 8, Adam
 hvp            Hessian times vector of the mlp, with tanh: backward of backward
 fused          Σ sigmoid(a x + b) tanh(c x) + x² of ten million numbers: memory traffic between ops
-softmax, logsumexp, layernorm
+softmax, layernorm
                of 8192 rows of 1024, weighted and summed: rows are read more than once
 scalars        an MLP 2-16-16-1 of single numbers on 100 points of two moons: 65,000 of the smallest possible ops
-graph          1000 chains of 100 scalar ops: the cost of a node to build, and to traverse in backward
 """
 
 from __future__ import annotations
@@ -29,7 +28,6 @@ import numpy as np
 CHAIN_OPS = 1000
 WIDTHS = (2, 16, 16, 1)
 POINTS = 100
-CHAINS, DEPTH = 1000, 100
 NUMBERS, ROWS, COLUMNS = 10_000_000, 8192, 1024
 A, B, C = 1.3, -0.2, 0.7
 LAYERS, HEADS, LENGTH, WIDTH, CHARACTERS, SEQUENCES = 2, 4, 64, 64, 65, 8
@@ -193,15 +191,6 @@ def softmax(e: Any, w: Any, x: Any) -> Any:
     return e.sum(e.softmax(x, -1) * w)
 
 
-def rows_data(rng: np.random.Generator) -> tuple[Arrays, Arrays]:
-    batch, parameters = matrix_data(rng)
-    return {"w": batch["w"][:, 0].copy()}, parameters
-
-
-def logsumexp(e: Any, w: Any, x: Any) -> Any:
-    return e.sum(e.logsumexp(x, -1) * w)
-
-
 def layernorm_data(rng: np.random.Generator) -> tuple[Arrays, Arrays]:
     batch, parameters = matrix_data(rng)
     gain, bias = 1 + normal(rng, COLUMNS, fan_in=100), normal(rng, COLUMNS, fan_in=100)
@@ -243,24 +232,6 @@ def scalars(e: Any, points: list[list[float]], numbers: list[Any]) -> Any:
     return total * (1 / len(points)) + squares * 1e-4
 
 
-def graph_data(rng: np.random.Generator) -> tuple[Arrays, Arrays]:
-    return {}, {"numbers": np.array([0.999, 0.01])}
-
-
-def graph(e: Any, numbers: list[Any]) -> Any:
-    """Σ over CHAINS of v ← a v + b, repeated; the ends are added in pairs, so that the graph is not deep."""
-    a, b = numbers
-    ends = []
-    for _ in range(CHAINS):
-        v = a
-        for _ in range(DEPTH // 2):
-            v = v * a + b
-        ends.append(v)
-    while len(ends) > 1:
-        ends = [x + y for x, y in zip(ends[::2], ends[1::2])] + ends[len(ends) & ~1 :]
-    return ends[0]
-
-
 TABLE = [
     Workload("chain", "1000 ops on 10 numbers, an op", chain_data, chain, per=CHAIN_OPS, unit="µs"),
     Workload("tiny", "MLP 2-16-16-1, batch 32, a step", tiny_data, tiny, update="sgd", unit="µs"),
@@ -270,11 +241,7 @@ TABLE = [
     Workload("hvp", "Hessian × vector of the MLP, tanh", mlp_data, smooth_mlp, kind="hvp"),
     Workload("fused", "Σ sigmoid(a x + b) tanh(c x) + x², 10 million", fused_data, fused, "large"),
     Workload("softmax", "8192 rows of 1024", matrix_data, softmax, "large"),
-    Workload("logsumexp", "8192 rows of 1024", rows_data, logsumexp, "large"),
     Workload("layernorm", "8192 rows of 1024", layernorm_data, layernorm, "large"),
     Workload("scalars", "MLP of numbers, 100 points", scalars_data, scalars, "scalars", "sgd", tolerance=1e-9),
-    Workload(
-        "graph", "100,000 nodes, a node", graph_data, graph, "graph", per=CHAINS * DEPTH, unit="µs", tolerance=1e-9
-    ),
 ]
 WORKLOADS = {workload.name: workload for workload in TABLE}

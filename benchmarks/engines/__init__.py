@@ -1,8 +1,8 @@
 """The engines: each is a class of functions with PyTorch's names, and methods that run a loss built from them.
 
-An engine has one method for each kind of workload that it can run (`training`, `large`, `hvp`, `scalars`, `graph`); it
-takes a Workload and returns a Run. `torch@gpu` is the engine torch on the GPU. Engines are used as their users do: with
-the best public function for each purpose, their own optimiser and their own garbage collection settings.
+An engine has one method for each kind of workload that it can run (`training`, `large`, `hvp`, `scalars`); it takes a
+Workload and returns a Run. `torch@gpu` is the engine torch on the GPU. Engines are used as their users do: with the
+best public function for each purpose, their own optimiser and their own garbage collection settings.
 """
 
 from __future__ import annotations
@@ -39,39 +39,30 @@ HOMES = {  # engine → the package it needs, the module here, the class there
     "minigrad-compiled": ("minigrad", "torchlike", "Traced"),
     "minigrad-native": ("minigrad", "torchlike", "Native"),
     "minigrad-kernels": ("minigrad", "torchlike", "Kernels"),
-    "minigrad-program": ("minigrad", "program", "Programs"),
-    "minigrad-threads": ("minigrad", "program", "Threaded"),
-    "Value": ("minigrad", "scalar", "Value"),
+    "minigrad-threads": ("minigrad", "torchlike", "Threaded"),
     "replayed": ("minigrad", "scalar", "Replayed"),
     "replayed-native": ("minigrad", "scalar", "NativeReplayed"),
     "torch": ("torch", "torchlike", "Torch"),
     "torch-compile": ("torch", "torchlike", "TorchCompile"),
     "torch-graphs": ("torch", "torchlike", "TorchGraphs"),
-    "autograd": ("autograd", "autograd", "Autograd"),
-    "dezero": ("dezero", "dezero", "DeZero"),
     "micrograd": ("micrograd", "scalar", "Micrograd"),
     "numpy": ("numpy", "numpy", "Numpy"),
     "numpy-blocked": ("numpy", "numpy", "Blocked"),
-    "numpy-threads": ("numpy", "numpy", "Threads"),
-    "c": ("numpy", "c", "Compiled"),
     "jax": ("jax", "jax", "Jax"),
-    "cupy": ("numpy", "arrays", "Arrays"),
 }
 
-OURS = ["minigrad", "minigrad-compiled", "minigrad-native", "minigrad-program"]
+OURS = ["minigrad", "minigrad-compiled", "minigrad-native"]
 PEERS = {  # workload → its engines
-    "chain": [*OURS, "torch", "autograd", "dezero", "jax", "numpy"],
-    "tiny": [*OURS, "torch", "torch-compile", "autograd", "dezero", "jax", "numpy"],
-    "mlp": [*OURS, "torch", "torch-compile", "autograd", "dezero", "jax", "numpy"],
-    "cnn": [*OURS, "torch", "torch-compile", "autograd", "jax", "numpy"],
-    "transformer": [*OURS, "torch", "torch-compile", "autograd", "jax", "numpy"],
-    "hvp": [*OURS, "torch", "autograd", "jax", "numpy"],
-    "fused": [*OURS, "torch", "torch-compile", "autograd", "jax", "numpy", "numpy-blocked", "c"],
+    "chain": [*OURS, "torch", "jax", "numpy"],
+    "tiny": [*OURS, "torch", "torch-compile", "jax", "numpy"],
+    "mlp": [*OURS, "torch", "torch-compile", "jax", "numpy"],
+    "cnn": [*OURS, "torch", "torch-compile", "jax", "numpy"],
+    "transformer": [*OURS, "torch", "torch-compile", "jax", "numpy"],
+    "hvp": [*OURS, "torch", "jax"],
+    "fused": [*OURS, "torch", "torch-compile", "jax", "numpy", "numpy-blocked"],
     "softmax": [*OURS, "torch", "torch-compile", "jax", "numpy", "numpy-blocked"],
-    "logsumexp": [*OURS, "torch", "torch-compile", "jax", "numpy", "numpy-blocked"],
     "layernorm": [*OURS, "torch", "torch-compile", "jax", "numpy", "numpy-blocked"],
     "scalars": ["minigrad", "replayed", "replayed-native", "torch", "micrograd", "numpy"],
-    "graph": ["minigrad", "Value", "torch", "autograd", "micrograd"],
 }
 
 

@@ -9,9 +9,12 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax.example_libraries import optimizers
 
 from ..workloads import Arrays, Workload
 from . import Run
+
+OPTIMISERS = {"sgd": optimizers.sgd, "adam": optimizers.adam}
 
 
 class Jax:
@@ -32,8 +35,7 @@ class Jax:
     tanh, sum, reshape = staticmethod(jnp.tanh), staticmethod(jnp.sum), staticmethod(jnp.reshape)
     permute, relu, sigmoid = staticmethod(jnp.transpose), staticmethod(jax.nn.relu), staticmethod(jax.nn.sigmoid)
     gelu = staticmethod(jax.nn.gelu)  # its default is the tanh form
-    softmax, logsumexp = staticmethod(jax.nn.softmax), staticmethod(jax.nn.logsumexp)
-    unbind = staticmethod(tuple)
+    softmax, unbind = staticmethod(jax.nn.softmax), staticmethod(tuple)
 
     def linear(self, x: Any, W: Any, b: Any = 0.0) -> Any:
         return x @ W.T + b
@@ -67,31 +69,42 @@ class Jax:
         batch, P = ({n: jnp.asarray(a) for n, a in arrays.items()} for arrays in workload.arrays())
         return batch, P, lambda P, batch: workload.loss(self, **batch, **P)
 
+    def run(self, stages: dict[str, Any], gradients: Any, given: Callable[[], Any]) -> Run:
+        """A Run of compiled stages, whose answer is the compiled `gradients` of what is given."""
+
+        def answer() -> tuple[float, Arrays]:
+            value, G = gradients(*given())
+            return float(value), {name: np.asarray(g) for name, g in G.items()}
+
+        return Run(
+            {name: lambda f=f: self.waited(f(*given())) for name, f in stages.items()}, answer, finish=self.finish
+        )
+
     def training(self, workload: Workload) -> Run:
         batch, P, loss = self.given(workload)
         gradients = jax.value_and_grad(loss)
-        state = [P, UPDATES[workload.update].start(P)]
+        compiled = jax.jit(gradients)
+        if workload.update is None:
+            return self.run({"step": compiled}, compiled, lambda: (P, batch))
+        start, update, parameters = OPTIMISERS[workload.update](workload.lr)
 
-        def update(P: Any, kept: Any, batch: Any) -> Any:
-            value, G = gradients(P, batch)
-            return value, *UPDATES[workload.update].update(P, G, kept, workload.lr)
+        def updated(t: Any, kept: Any, batch: Any) -> Any:
+            value, G = gradients(parameters(kept), batch)
+            return value, t + 1, update(t, G, kept)
 
-        compiled = jax.jit(update, donate_argnums=(0, 1))
+        one, state = jax.jit(updated, donate_argnums=(0, 1)), [0, start(P)]
 
         def step() -> None:
-            _, *state[:] = self.waited(compiled(*state, batch))
+            _, *state[:] = self.waited(one(*state, batch))
 
-        answer = self.answer(jax.jit(gradients), lambda: (state[0], batch))
-        return Run({"step": step}, answer, finish=self.finish)
+        run = self.run({}, compiled, lambda: (parameters(state[1]), batch))
+        run.stages["step"] = step
+        return run
 
     def large(self, workload: Workload) -> Run:
         batch, P, loss = self.given(workload)
-        forward, gradients = jax.jit(loss), jax.jit(jax.value_and_grad(loss))
-        stages = {
-            "forward": lambda: self.waited(forward(P, batch)),
-            "gradient": lambda: self.waited(gradients(P, batch)),
-        }
-        return Run(stages, self.answer(gradients, lambda: (P, batch)), finish=self.finish)
+        gradients = jax.jit(jax.value_and_grad(loss))
+        return self.run({"forward": jax.jit(loss), "gradient": gradients}, gradients, lambda: (P, batch))
 
     def hvp(self, workload: Workload) -> Run:
         batch, P, loss = self.given(workload)
@@ -102,46 +115,4 @@ class Jax:
             return value, along
 
         compiled = jax.jit(product)
-        stages = {"product": lambda: jax.block_until_ready(compiled(P, batch))}
-        return Run(stages, self.answer(compiled, lambda: (P, batch)))
-
-    def answer(self, gradients: Any, given: Callable[[], Any]) -> Callable[[], tuple[float, Arrays]]:
-        def answer() -> tuple[float, Arrays]:
-            value, G = gradients(*given())
-            return float(value), {name: np.asarray(g) for name, g in G.items()}
-
-        return answer
-
-
-class Nothing:
-    def start(self, P: Any) -> Any:
-        return ()
-
-    def update(self, P: Any, G: Any, kept: Any, lr: float) -> Any:
-        return P, (G,)
-
-
-class Descent(Nothing):
-    def update(self, P: Any, G: Any, kept: Any, lr: float) -> Any:
-        return {name: p - lr * G[name] for name, p in P.items()}, ()
-
-
-class Adam:
-    """Kingma & Ba 2015."""
-
-    def start(self, P: Any) -> Any:
-        return {name: (jnp.zeros_like(p), jnp.zeros_like(p)) for name, p in P.items()}, jnp.float32(0)
-
-    def update(self, P: Any, G: Any, kept: Any, lr: float) -> Any:
-        moments, t = kept[0], kept[1] + 1
-        root = jnp.sqrt(1 - 0.999**t)
-        new, kept = {}, {}
-        for name, g in G.items():
-            m, v = moments[name]
-            m, v = m + 0.1 * (g - m), v + 0.001 * (g * g - v)
-            new[name] = P[name] - lr * root / (1 - 0.9**t) * m / (jnp.sqrt(v) + 1e-8 * root)
-            kept[name] = m, v
-        return new, (kept, t)
-
-
-UPDATES: dict[str | None, Any] = {None: Nothing(), "sgd": Descent(), "adam": Adam()}
+        return self.run({"product": compiled}, compiled, lambda: (P, batch))

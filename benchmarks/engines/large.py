@@ -1,14 +1,11 @@
-"""Large arrays by hand: whole, in blocks that fit in a processor's cache, or in blocks on several threads.
+"""Large arrays by hand: whole, or in blocks that fit in a processor's cache.
 
-A kernel has working arrays, made once. `forward` returns the loss of a block of x; `gradient` does too, and writes the
-block's gradient to G. `shared` accumulates over all blocks.
+A kernel has working arrays, made once. `forward` returns the loss of a block of x; `gradient` does too, writes the
+block's gradient to G, and adds to G those of the other parameters.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -27,7 +24,7 @@ class Fused:
     """
 
     def __init__(self, n: int, batch: Arrays, P: Arrays, G: Arrays):
-        self.x, self.gx, self.shared = P["x"], G["x"], dict[str, np.ndarray]()
+        self.x, self.gx = P["x"], G["x"]
         self.s, self.t, self.u = (np.empty(n, self.x.dtype) for _ in range(3))
 
     def forward(self, piece: slice) -> float:
@@ -62,7 +59,7 @@ class Softmax:
     """Σ p w with p = softmax(x) of each row;  gx = p (w − ⟨p, w⟩)"""
 
     def __init__(self, n: int, batch: Arrays, P: Arrays, G: Arrays):
-        self.x, self.w, self.gx, self.shared = P["x"], batch["w"], G["x"], dict[str, np.ndarray]()
+        self.x, self.w, self.gx = P["x"], batch["w"], G["x"]
         self.p, self.row = np.empty((n, self.x.shape[1]), self.x.dtype), np.empty((n, 1), self.x.dtype)
 
     def forward(self, piece: slice) -> float:
@@ -83,74 +80,43 @@ class Softmax:
         return value
 
 
-class LogSumExp:
-    """Σ w log Σ exp x of each row;  gx = w softmax(x)"""
-
-    def __init__(self, n: int, batch: Arrays, P: Arrays, G: Arrays):
-        self.x, self.w, self.gx, self.shared = P["x"], batch["w"], G["x"], dict[str, np.ndarray]()
-        self.p, self.row = np.empty((n, self.x.shape[1]), self.x.dtype), np.empty((n, 1), self.x.dtype)
-
-    def forward(self, piece: slice) -> float:
-        p, row, w = self.p, self.row, self.w[piece]
-        np.maximum.reduce(self.x[piece], 1, None, row, True)
-        np.subtract(self.x[piece], row, p)
-        np.exp(p, p)
-        value = float(np.dot(row[:, 0], w))
-        np.add.reduce(p, 1, None, row, True)
-        return value + float(np.dot(np.log(row[:, 0]), w))
-
-    def gradient(self, piece: slice) -> float:
-        value = self.forward(piece)
-        np.divide(self.w[piece, None], self.row, self.row)
-        np.multiply(self.p, self.row, self.gx[piece])
-        return value
-
-
 class Normalised:
     """Σ y w with y the layer norm of each row."""
 
     def __init__(self, n: int, batch: Arrays, P: Arrays, G: Arrays):
-        self.x, self.w, self.gx = P["x"], batch["w"], G["x"]
-        part = {name: np.zeros_like(P[name]) for name in ("gain", "bias")}
-        self.shared = {name: np.zeros_like(array) for name, array in part.items()}
-        self.part, self.norm = part, LayerNorm(P, part, "", n)
+        self.x, self.w, self.G = P["x"], batch["w"], G
+        self.part = {name: np.zeros_like(P[name]) for name in ("gain", "bias")}
+        self.norm = LayerNorm(P, self.part, "", n)
 
     def forward(self, piece: slice) -> float:
         return float(np.vdot(self.norm.forward(self.x[piece]), self.w[piece]))
 
     def gradient(self, piece: slice) -> float:
         value = self.forward(piece)
-        self.norm.gx = self.gx[piece]
+        self.norm.gx = self.G["x"][piece]
         self.norm.backward(self.w[piece])
-        for name, total in self.shared.items():
-            np.add(total, self.part[name], total)
+        for name, part in self.part.items():
+            np.add(self.G[name], part, self.G[name])
         return value
 
 
-KERNELS = {"fused": Fused, "softmax": Softmax, "logsumexp": LogSumExp, "layernorm": Normalised}
+KERNELS = {"fused": Fused, "softmax": Softmax, "layernorm": Normalised}
 
 
-def run(workload: Workload, dtype: str, block: int | None = None, workers: int = 1) -> Run:
+def run(workload: Workload, dtype: str, block: int | None) -> Run:
     """Run the workload in blocks of about this many numbers, or in one."""
     batch, P = ({n: a.astype(dtype, copy=False) for n, a in arrays.items()} for arrays in workload.arrays())
     G, x = {name: np.zeros_like(p) for name, p in P.items()}, P["x"]
     n = len(x) if block is None else min(len(x), max(1, block // x[0].size))
-    kernels: list[Any] = [KERNELS[workload.name](n, batch, P, G) for _ in range(workers)]
+    kernel: Any = KERNELS[workload.name](n, batch, P, G)
     pieces = [slice(i, i + n) for i in range(0, len(x), n)]
-    cuts = [len(pieces) * k // workers for k in range(workers + 1)]
-    shares = [pieces[i:j] for i, j in pairwise(cuts)]
-    everywhere: Callable[..., Any] = map if workers == 1 else ThreadPoolExecutor(workers).map
 
     def forward() -> float:
-        return sum(everywhere(lambda kernel, pieces: sum(map(kernel.forward, pieces)), kernels, shares))
+        return sum(map(kernel.forward, pieces))
 
     def gradient() -> float:
-        for kernel in kernels:
-            for total in kernel.shared.values():
-                total.fill(0)
-        value: float = sum(everywhere(lambda kernel, pieces: sum(map(kernel.gradient, pieces)), kernels, shares))
-        for name in kernels[0].shared:
-            np.add.reduce([kernel.shared[name] for kernel in kernels], 0, None, G[name])
-        return value
+        for name in G.keys() - {"x"}:
+            G[name].fill(0)
+        return sum(map(kernel.gradient, pieces))
 
     return Run({"forward": forward, "gradient": gradient}, lambda: (gradient(), {n: g.copy() for n, g in G.items()}))

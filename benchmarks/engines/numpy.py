@@ -17,7 +17,6 @@ from . import Run, large
 from .images import Conv2d, PoolRelu
 from .layers import Attention, CrossEntropy, Gelu, LayerNorm, Linear, Relu, SquaredError, Tanh
 from .parameters import UPDATES, Parameters
-from .product import HessianVector
 
 
 class ByHand(NamedTuple):
@@ -35,6 +34,8 @@ class Numpy:
 
     dtype    "f4" as in the other engines, "f8" for the reference
     """
+
+    block: int | None = None
 
     def __init__(self, dtype: str = "f4"):
         self.dtype = dtype
@@ -59,17 +60,8 @@ class Numpy:
         batch = {name: a.astype(self.dtype) if a.dtype.kind == "f" else a for name, a in batch.items()}
         return BY_HAND[workload.loss.__name__](arrays, self.dtype, **batch)
 
-    def hvp(self, workload: Workload) -> Run:
-        batch, arrays = workload.arrays()
-        product = HessianVector(arrays, workload.vectors(), **batch, dtype=self.dtype)
-
-        def answer() -> tuple[float, Arrays]:
-            return float(product()), {name: h.copy() for name, h in product.H.items()}
-
-        return Run({"product": product}, answer)
-
     def large(self, workload: Workload) -> Run:
-        return large.run(workload, self.dtype)
+        return large.run(workload, self.dtype, self.block)
 
     def scalars(self, workload: Workload) -> Run:
         """The network of single numbers, computed by arrays."""
@@ -81,22 +73,10 @@ class Numpy:
         return Run({"step": step}, lambda: moons(P, **batch))
 
 
-class Blocked:
+class Blocked(Numpy):
     """The same kernels on blocks that fit in a processor's cache."""
 
-    workers = 1
-
-    def __init__(self, dtype: str = "f4"):
-        self.dtype = dtype
-
-    def large(self, workload: Workload) -> Run:
-        return large.run(workload, self.dtype, large.BLOCK, self.workers)
-
-
-class Threads(Blocked):
-    """On two threads: NumPy releases the GIL while it computes."""
-
-    workers = 2
+    block = large.BLOCK
 
 
 def chain(arrays: Arrays, dtype: str) -> ByHand:

@@ -20,9 +20,6 @@ class Scalar:
     def scalars(self, workload: Workload) -> Run:
         return scalars_of(self, workload)
 
-    def graph(self, workload: Workload) -> Run:
-        return graph_of(self, workload)
-
 
 class Value(Scalar):
     def __init__(self) -> None:
@@ -92,26 +89,3 @@ def scalars_of(e: Any, workload: Workload) -> Run:
         return loss, {"numbers": np.array([float(p.grad) for p in numbers])}
 
     return Run({"step": step}, answer)
-
-
-def graph_of(e: Any, workload: Workload) -> Run:
-    """Building the graph, and backward through it; the previous graph is freed while the next one is built."""
-    _, parameters = workload.arrays()
-    numbers = [e.number(n) for n in parameters["numbers"].tolist()]
-    nothing = numbers[0].grad
-    built: list[Any] = []
-
-    def build() -> None:
-        built[:] = [workload.loss(e, numbers)]
-
-    def backward() -> None:
-        for p in numbers:
-            p.grad = nothing
-        built[0].backward()
-
-    def answer() -> tuple[float, dict[str, np.ndarray]]:
-        build()
-        backward()
-        return float(built[0].data), {"numbers": np.array([float(p.grad) for p in numbers])}
-
-    return Run({"build": build, "backward": backward}, answer)

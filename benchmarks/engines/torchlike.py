@@ -11,7 +11,7 @@ import numpy as np
 
 from ..workloads import Workload
 from . import Run
-from .scalar import graph_of, scalars_of
+from .scalar import Value, scalars_of
 
 
 class Torchlike:
@@ -129,9 +129,6 @@ class Torchlike:
         """A scalar that requires a gradient."""
         return self.lib.tensor(n, dtype=self.lib.float64, requires_grad=True)
 
-    def graph(self, workload: Workload) -> Run:
-        return graph_of(self, workload)
-
 
 class Torch(Torchlike):
     """On a GPU in full single precision, as on the CPU: TF32 has only ten bits of fraction."""
@@ -188,20 +185,22 @@ class Minigrad(Torchlike):
             self.lib.device("gpu").xp.cuda.Device().synchronize()
 
     def scalars(self, workload: Workload) -> Run:
-        from .scalar import Value
-
-        return scalars_of(Value(), workload)
+        return Value().scalars(workload)
 
 
 class Traced(Minigrad):
     """Whole steps, forward, backward and the optimiser's update, as users compile them: mg.function."""
 
     jit_compile: bool | str = True
+    threads = 1
 
     def prepared(self, function: Callable[[], Any]) -> Callable[[], Any]:
-        from minigrad.graph.function import function as traced
+        options = {"jit_compile": self.jit_compile, "threads": self.threads}
+        return self.lib.function(function, **options)  # type: ignore[no-any-return]
 
-        return traced(function, jit_compile=self.jit_compile)  # type: ignore[no-any-return]
+
+class Threaded(Traced):
+    threads = 2
 
 
 class Native(Traced):
