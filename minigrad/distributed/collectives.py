@@ -33,12 +33,8 @@ def all_reduce(
     g = resolve_group(group)
     x = TransferBuffer(g, tensor, "all_reduce", writes=True)
     refuse_reduction(op, tensor.spec)
-
-    def finish() -> None:
-        divide(x, op, g)
-        x.give_back()
-
-    return run_transfer(g, "all_reduce", tensor.spec, lambda: g.all_reduce(x.array, op), finish, async_op, op.value)
+    begin, finish = lambda: g.all_reduce(x.array, op), lambda: x.give_back(op)
+    return run_transfer(g, "all_reduce", tensor.spec, begin, finish, async_op, op.value)
 
 
 def reduce(
@@ -49,14 +45,8 @@ def reduce(
     x = TransferBuffer(g, tensor, "reduce", writes=True)
     root = member(g, dst)
     refuse_reduction(op, tensor.spec)
-
-    def finish() -> None:
-        if g.rank == root:
-            divide(x, op, g)
-            x.give_back()
-
-    said = f"{op.value} to rank {dst}"
-    return run_transfer(g, "reduce", tensor.spec, lambda: g.reduce(x.array, op, root), finish, async_op, said)
+    begin, finish = lambda: g.reduce(x.array, op, root), lambda: x.give_back(op) if g.rank == root else None
+    return run_transfer(g, "reduce", tensor.spec, begin, finish, async_op, f"{op.value} to rank {dst}")
 
 
 def broadcast(tensor: Tensor, src: int, group: ProcessGroup | None = None, async_op: bool = False) -> Work | None:
@@ -64,9 +54,8 @@ def broadcast(tensor: Tensor, src: int, group: ProcessGroup | None = None, async
     g = resolve_group(group)
     x = TransferBuffer(g, tensor, "broadcast", writes=True)
     root = member(g, src)
-    return run_transfer(
-        g, "broadcast", tensor.spec, lambda: g.broadcast(x.array, root), x.give_back, async_op, f"from rank {src}"
-    )
+    begin, detail = lambda: g.broadcast(x.array, root), f"from rank {src}"
+    return run_transfer(g, "broadcast", tensor.spec, begin, x.give_back, async_op, detail)
 
 
 def all_gather_into_tensor(
@@ -132,14 +121,8 @@ def reduce_scatter_tensor(
     x, y = TransferBuffer(g, input, "reduce_scatter"), TransferBuffer(g, output, "reduce_scatter", writes=True)
     refuse_reduction(op, input.spec)
     check_sizes("reduce_scatter", input, output, g.size)
-
-    def finish() -> None:
-        divide(y, op, g)
-        y.give_back()
-
-    return run_transfer(
-        g, "reduce_scatter", input.spec, lambda: g.reduce_scatter(y.array, x.array, op), finish, async_op, op.value
-    )
+    begin, finish = lambda: g.reduce_scatter(y.array, x.array, op), lambda: y.give_back(op)
+    return run_transfer(g, "reduce_scatter", input.spec, begin, finish, async_op, op.value)
 
 
 def all_to_all_single(
@@ -218,7 +201,7 @@ class TransferBuffer:
                 f"mg.distributed.functional.{call} has a gradient, x.detach() has no history"
             )
         stays = tensor.spec.device is GPU and call in g.on_gpu
-        self.tensor, array = tensor, tensor.value if stays else CPU.array(tensor.value)
+        self.g, self.tensor, array = g, tensor, tensor.value if stays else CPU.array(tensor.value)
         if writes and tensor.spec.device is CPU and not array.flags.writeable:
             raise ValueError(f"{call} writes to {tensor.spec}, whose memory is read-only: take a copy, x.clone()")
         self.array = array if array.flags.c_contiguous else array.copy(order="C")
@@ -228,9 +211,11 @@ class TransferBuffer:
     def let_go(self) -> None:
         """End of a transfer that only read the tensor."""
 
-    def give_back(self) -> None:
-        """Copy the result into the tensor if necessary, and mark it as edited for backward."""
+    def give_back(self, op: ReduceOp = ReduceOp.SUM) -> None:
+        """Divide a sum for a mean, copy the result into the tensor if necessary, and mark it as edited for backward."""
         x = self.tensor
+        if op is ReduceOp.AVG:
+            self.array /= self.array.dtype.type(self.g.size)
         if self.array is not x.value:
             x.value[...] = x.spec.device.array(self.array)
         versions.edit(x.value)
@@ -260,11 +245,6 @@ def spread(rows: np.ndarray | None, ys: Sequence[TransferBuffer]) -> None:
     for y, row in zip(ys, () if rows is None else rows):
         y.array[...] = row
         y.give_back()
-
-
-def divide(x: TransferBuffer, op: ReduceOp, g: ProcessGroup) -> None:
-    if op is ReduceOp.AVG:
-        x.array /= x.array.dtype.type(g.size)
 
 
 def refuse_reduction(op: Any, x: Spec) -> None:
