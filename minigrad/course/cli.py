@@ -257,14 +257,14 @@ def begin_exercise(arguments: argparse.Namespace) -> int:
 def serve_model(arguments: argparse.Namespace) -> int:
     try:
         from minigrad.files.serving.app import PAGE
-        from minigrad.files.serving.batcher import Limits  # imported on use: serving is an optional extra
+        from minigrad.files.serving.batcher import BatchLimits  # imported on use: serving is an optional extra
         from minigrad.files.serving.command import serve
     except ModuleNotFoundError as missing:
         raise CourseError(
             f"serve needs {missing.name}: python3 start.py add serve, or pip install 'minigrad-course[serve]'"
         ) from None
     body, memory = (int(megabytes * (1 << 20)) for megabytes in (arguments.max_body, arguments.max_memory))
-    limits = Limits(
+    limits = BatchLimits(
         arguments.max_batch, arguments.max_wait / 1000, arguments.max_queue, body, arguments.timeout, memory
     )
     try:
