@@ -31,7 +31,7 @@ and used in the lessons themselves:
     stopwatch.py        compares running times, and detects when the machine is too busy to tell
     probe.py            evaluates expressions on a learner's work and returns plain data
     referee.py          compares the data of the probes where none of the learner's code runs
-    apart.py            runs probes in a forked copy of the notebook's process
+    fork.py             runs probes in a forked copy of the notebook's process
     child.py            forks a process, reads its output, times it and kills it
     notebook_state.py   the course's state in one notebook
     cell_errors.py      which cells ended with an error before they defined an answer

@@ -17,8 +17,8 @@ from difflib import SequenceMatcher
 from pathlib import Path
 from typing import Any
 
-from minigrad.course.apart import observe
-from minigrad.course.probe import SECONDS, UNENDED, Outcome, Probe, equal
+from minigrad.course.fork import observe
+from minigrad.course.probe import SECONDS, Outcome, ProbeSource, equal
 from minigrad.course.referee import inner_probe, parse_probes
 
 SLIPS = ("NameError", "UnboundLocalError")  # raised by a mistyped name, which costs no attempt and no hint
@@ -79,7 +79,7 @@ class Part:
     optional: bool = False
 
     @property
-    def patience(self) -> int:
+    def attempts_before_solution(self) -> int:
         """The number of different wrong attempts that unlock the worked solution."""
         return len(self.hints) + 1
 
@@ -107,7 +107,7 @@ class Verdict:
     wrong    the known-wrong answer that the answer matches, if any
     probe    the failed probe that `says` describes
     attempt  a digest that identifies this wrong answer; "" if it is not wrong, was stopped, or only has a mistyped name
-    apart    each failed probe: its expression, the expected outcome and the actual one
+    failed   each failed probe: its expression, the expected outcome and the actual one
     """
 
     part: Part
@@ -115,9 +115,9 @@ class Verdict:
     says: tuple[str, ...]
     hint: str = ""
     wrong: Wrong | None = None
-    probe: Probe | None = None
+    probe: ProbeSource | None = None
     attempt: str = ""
-    apart: tuple[tuple[str, Outcome, Outcome], ...] = ()
+    failed: tuple[tuple[str, Outcome, Outcome], ...] = ()
 
     @property
     def points(self) -> int:
@@ -179,18 +179,18 @@ def explain_failure(part: Part, outcomes: list[Outcome]) -> Verdict:
     """The verdict on a wrong answer: a failed probe, and the hint for its known-wrong answer, or else for the probe."""
     rows = [*zip((strip_conversions(probe.expression) for probe in parse_probes(part.probes)), part.expected, outcomes)]
     places = [i for i, (_, wanted, came) in enumerate(rows) if not wanted.matches(came)]
-    place = next((i for i in places if outcomes[i].kind in UNENDED), places[0])
+    place = next((i for i in places if outcomes[i].did_not_end), places[0])
     says, probe, came = (difference(part, *rows[place]),), inner_probe(part.probes, place), outcomes[place]
-    apart = tuple(rows[i] for i in places)
-    attempt = "" if came.kind == "raised" and came.value in SLIPS else known_by(outcomes)
+    failed = tuple(rows[i] for i in places)
+    attempt = "" if came.kind == "raised" and came.value in SLIPS else attempt_digest(outcomes)
     for wrong in part.wrong:
         if alike(outcomes, wrong.outcomes) and similar(wrong.message, common_message(came)):
             return Verdict(
-                part, "fail", (*says, f"{SAME}{wrong.shows}"), f"Hint: {wrong.hint}", wrong, probe, attempt, apart
+                part, "fail", (*says, f"{SAME}{wrong.shows}"), f"Hint: {wrong.hint}", wrong, probe, attempt, failed
             )
     # Where no attempt is counted, or the form of the answer is wrong, `says` is hint enough.
     hint = probe_hint(part, place) if attempt and not form(rows[place][1], came) else ""
-    return Verdict(part, "fail", says, hint, None, probe, attempt, apart)
+    return Verdict(part, "fail", says, hint, None, probe, attempt, failed)
 
 
 def strip_conversions(expression: str) -> str:
@@ -220,9 +220,9 @@ def similar(message: str, other: str) -> bool:
     return SequenceMatcher(None, message, other).ratio() > 0.6
 
 
-def known_by(outcomes: list[Outcome]) -> str:
+def attempt_digest(outcomes: list[Outcome]) -> str:
     """A digest of the outcomes; "" if a probe had to be stopped, because that does not count as an attempt."""
-    if any(outcome.kind in UNENDED for outcome in outcomes):
+    if any(outcome.did_not_end for outcome in outcomes):
         return ""
     came = json.dumps([(outcome.kind, outcome.value) for outcome in outcomes], sort_keys=True)
     return hashlib.sha256(came.encode(errors="replace")).hexdigest()[:16]

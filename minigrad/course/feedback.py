@@ -96,7 +96,7 @@ def check(part: str | None = None, hint: int | None = None) -> Note:
     attempts = attempts_in(namespace)
     verdict = exercise.check_answer(known, namespace)
     trouble = attempts.add(verdict)
-    said = note(verdict)
+    said = verdict_note(verdict)
     news, *rest = said.sentences
     rest = [stale_answer_warning(known, namespace), *rest, *attempt_remarks(verdict, attempts.at(known.name)), trouble]
     rest += [next_step(known, attempts)] if said.passed else []
@@ -133,9 +133,9 @@ def solution(part: str | None = None) -> Note:
         return Note("todo", (f"{known.name}: this exercise has no stored solution.",))
     if tried.passed:
         return Note("pass", (f"{known.name}: one way to do it.",), worked=known.solution)
-    if not tried.revealed and len(tried.different) < known.patience:
+    if not tried.revealed and len(tried.different) < known.attempts_before_solution:
         return not_yet(known, tried)
-    trouble = "" if tried.revealed else attempts.note(known.name, "revealed")
+    trouble = "" if tried.revealed else attempts.record(known.name, "revealed")
     news = f"{known.name}: one way to do it. It was shown, so the part counts 0 of {points(known)}."
     then = f'Close it, and write it from memory: `check("{known.name}")` still says whether it is right.'
     return Note("todo", tuple(filter(None, [news, then, trouble])), worked=known.solution)
@@ -145,7 +145,7 @@ def not_yet(part: Part, tried: AttemptSummary) -> Note:
     """Explain how many attempts are missing until the solution is shown. Asking costs nothing."""
     made = len(tried.different)
     so_far = {0: "was none", 1: "was one"}.get(made, f"were {made}")
-    news = f"{part.name}: the solution is shown after {part.patience} different attempts; so far there {so_far}."
+    news = f"{part.name}: the solution is shown after {part.attempts_before_solution} different attempts; so far there {so_far}."
     then = f'`check("{part.name}")` gives a hint for each that comes out differently. Asking costs nothing.'
     return Note("todo", (news, then))
 
@@ -160,9 +160,9 @@ def attempt_remarks(verdict: Verdict, tried: AttemptSummary) -> list[str]:
         return broken
     if tried.passed or tried.revealed:
         return [*broken, f'`solution("{part.name}")` shows a way.']
-    if made >= part.patience:
+    if made >= part.attempts_before_solution:
         return [f'{made} different attempts: `solution("{part.name}")` shows a way now, and then it counts 0 points.']
-    if made == part.patience - 1:
+    if made == part.attempts_before_solution - 1:
         return ["One more attempt that comes out differently, and you may see a solution."]
     return []
 
@@ -205,7 +205,7 @@ def report_damage(error: Exception) -> Note:
     return Note("todo", (news, "Your work is unchanged. Install minigrad-course again; `minigrad doctor` says more."))
 
 
-def note(verdict: Verdict) -> Note:
+def verdict_note(verdict: Verdict) -> Note:
     """A verdict as the note that the learner sees."""
     part = verdict.part
     earned = "" if verdict.state in ("todo", "wait") else f"{verdict.points} of "
@@ -216,7 +216,7 @@ def note(verdict: Verdict) -> Note:
         says.append(f"Write your answer in the cell above, {then}")
     ran = verdict.probe if verdict.probe and part.open else None
     code = f"{ran.preparation}\n{ran.expression}".strip() if ran else ""
-    picture = comparison(verdict.apart) if part.open else None
+    picture = comparison(verdict.failed) if part.open else None
     hints = part.hints if verdict.state == "fail" and not verdict.wrong else ()
     return Note(verdict.state, tuple(filter(None, [news, *says, verdict.hint])), code, part.name, hints, picture)
 

@@ -86,7 +86,7 @@ class Recv(Send):
         return xp.asarray(y)
 
 
-class Cut:
+class ProcessPart:
     """One process's part of a run.
 
     at       node → the process that computes it; None for a node without a place, which each reader computes
@@ -210,7 +210,7 @@ class Session(Alone):
         return super().plan(nodes, fed, arrays)
 
     def part(self, run: PrunedGraph, fetched: int) -> PrunedGraph:
-        cut = Cut(self.graph, run, self.workers.name, self.workers.rank, self.workers.size)
+        cut = ProcessPart(self.graph, run, self.workers.name, self.workers.rank, self.workers.size)
         part = cut.part(fetched)
         for x, _ in cut.sent:
             if not x.spec.is_known:
@@ -228,4 +228,4 @@ def worker_graphs(fetches: Sequence[Any], workers: int) -> list[Graph]:
     """The graph that each of so many processes would run to compute the fetches, for drawing; starts no process."""
     graph, nodes = fetches[0].builder, [y.node for y in fetches]
     run = prune_graph(graph, nodes, [*graph.given])
-    return [Cut(graph, run, "world", rank, workers).part(len(nodes)).graph for rank in range(workers)]
+    return [ProcessPart(graph, run, "world", rank, workers).part(len(nodes)).graph for rank in range(workers)]

@@ -137,12 +137,12 @@ def effective_gradient(p: Any, g: Any, pad: Scratch, options: Group) -> Any:
     return g
 
 
-def in_place(operator: Callable[[Any, Any], Any]) -> Callable[[Cell, Any], Cell]:
+def in_place(operator: Callable[[Any, Any], Any]) -> Callable[[SymbolCell, Any], SymbolCell]:
     """The in-place form of an operator, for cells: it stores the result in the cell."""
     return lambda cell, o: cell.hold(operator(cell.symbol, cell.cast_operand(o)))
 
 
-class Cell:
+class SymbolCell:
     """Holds a symbol, which an in-place operator replaces by its result."""
 
     __slots__ = ("symbol",)
@@ -150,13 +150,13 @@ class Cell:
     def __init__(self, symbol: Any = None):
         self.symbol = symbol
 
-    def hold(self, symbol: Any) -> Cell:
+    def hold(self, symbol: Any) -> SymbolCell:
         self.symbol = symbol
         return self
 
     def cast_operand(self, o: Any) -> Any:
         """o as an operand for this cell. A symbol is converted to this cell's precision and device."""
-        if isinstance(o, Cell):
+        if isinstance(o, SymbolCell):
             return o.symbol
         return o.astype(self.symbol.dtype).to(self.symbol.device) if isinstance(o, Tracer) else o
 
@@ -166,8 +166,8 @@ class Cell:
 class Words:
     """The array module of a rule on cells: `multiply(x, y, out=cell)` calls the method `multiply` of x's symbol."""
 
-    def __getattr__(self, name: str) -> Callable[..., Cell]:
-        def word(x: Cell, *others: Any, out: Cell) -> Cell:
+    def __getattr__(self, name: str) -> Callable[..., SymbolCell]:
+        def word(x: SymbolCell, *others: Any, out: SymbolCell) -> SymbolCell:
             return out.hold(getattr(x.symbol, name)(*map(x.cast_operand, others)))
 
         return word
@@ -345,9 +345,9 @@ def move_parameter(
     """(place, new value) for p and its state arrays, from the optimiser's `move` on cells."""
     dtype = wide(p.dtype)
     slots = slots_of(optimizer, p, group, dtype)
-    cell, *means = (Cell(builder.lift(x).astype(dtype)) for x in (p, *slots.values()))
-    pad = Scratch(Words(), Cell(), Cell(), Cell())
-    g_cell = effective_gradient(cell, Cell(builder.lift(g).astype(dtype)), pad, options)
+    cell, *means = (SymbolCell(builder.lift(x).astype(dtype)) for x in (p, *slots.values()))
+    pad = Scratch(Words(), SymbolCell(), SymbolCell(), SymbolCell())
+    g_cell = effective_gradient(cell, SymbolCell(builder.lift(g).astype(dtype)), pad, options)
     optimizer.move(cell, g_cell, pad, options, state, *means)
     return [(p, cell.symbol), *((place, m.symbol) for place, m in zip(slots.values(), means))]
 

@@ -87,7 +87,7 @@ class Detail(NamedTuple):
 
 
 def events_of(entries: Iterable[Any], thread: int) -> list[FunctionEvent]:
-    """The events of a thread, each after the event around it. The class Log describes the entries."""
+    """The events of a thread, each after the event around it. The class EventLog describes the entries."""
     found: list[FunctionEvent] = []
     arrived = 0
     for end, begin, what, detail, birth in zip(*[iter(entries)] * 5, strict=True):

@@ -122,7 +122,7 @@ def test_names_that_are_missing_are_listed_and_a_cell_that_ended_in_an_error_is_
 
     assert answered("b = 2", three).says == ("There is no `a` and no `c` yet.",)
     assert answered("", three).says == ("There is no `a`, no `b` and no `c` yet.",)
-    assert "run that cell until it ends without an error" in repr(feedback.note(answered("", three)))
+    assert "run that cell until it ends without an error" in repr(feedback.verdict_note(answered("", three)))
 
 
 def test_a_known_wrong_answer_gets_its_own_hint_and_no_points():
@@ -157,7 +157,7 @@ def test_a_hint_goes_by_the_probe_that_failed_and_not_by_the_number_of_attempts(
 
 
 def test_general_hints_name_their_part_and_are_folded_until_they_are_asked_for():
-    note = feedback.note(answered("def double(x): return x + 3"))
+    note = feedback.verdict_note(answered("def double(x): return x + 3"))
 
     assert 'General hints on double, the last nearly the whole answer: `check("double", hint=1)` to `hint=2`.' in repr(
         note
@@ -218,7 +218,7 @@ def test_where_a_number_is_the_answer_it_is_not_given_away():
     verdict = answered("n = 20", part("n", 1024))
 
     assert verdict.says == ("`n` is 20, and that is not right yet.",)
-    assert "1024" not in str(feedback.note(verdict)._repr_mimebundle_())
+    assert "1024" not in str(feedback.verdict_note(verdict)._repr_mimebundle_())
 
 
 def test_an_endless_loop_is_stopped_and_said_to_be_endless():
@@ -347,11 +347,11 @@ def test_a_right_answer_says_what_is_next_and_the_last_one_that_it_was_the_last(
 
     assert here["said"].sentences[-1] == "1 of 10 points so far. Next: `product`."
     kept = feedback.attempts_in(here)
-    kept.note("product", "revealed")
+    kept.record("product", "revealed")
     exec(code, here)
     assert here["said"].sentences[-1] == "1 of 10 points so far. Next: `order`."
     for part in exercise_01.parts:
-        kept.note(part.name, "passed")
+        kept.record(part.name, "passed")
     exec(code, here)
     assert here["said"].sentences[-1] == "That was the last part: 8 of 10 points. Well done."
     exec(code.replace("1024", "1"), here)
@@ -364,7 +364,7 @@ def test_a_right_answer_says_that_the_exercise_is_done_and_which_optional_parts_
 
     def said_next(*passed, after):
         for name in passed:
-            kept.note(name, "passed")
+            kept.record(name, "passed")
         return feedback.next_step(parts[after], kept)
 
     assert [name for name, part in parts.items() if part.optional] == ["visits", "zero", "eight_signs"]

@@ -18,7 +18,7 @@ from __future__ import annotations
 from ....engine.core.graph import Graph
 from ....engine.core.node import Node
 from ....engine.ops import Exp, LogSumExp, Reshape, RMSNormalise, Standardise, Sub
-from ....engine.ops.normalise import weights as exponentials_of
+from ....engine.ops.normalise import softmax
 from ....engine.tensor.rewrite import Rewrite, again, applies_to, simplify
 from ....engine.tensor.symbol import Symbol
 from .fast_math import POOLED
@@ -52,7 +52,7 @@ def weights(node: Node) -> Node | None:
             y = total.inputs[0] if isinstance(total.op, Reshape) else total
             if isinstance(y.op, LogSumExp) and y.inputs == (x,) and len(y.op.axes) == 1:
                 rows = LogSumExp(y.op.axes, keepdims=True).reduced_shape(x.spec.shape)
-                same: Symbol = exponentials_of(Symbol(x), y.op.axes)  # type: ignore[no-untyped-call]
+                same: Symbol = softmax(Symbol(x), y.op.axes)  # type: ignore[no-untyped-call]
                 return same.node if total.spec.shape == rows else None
     return None
 

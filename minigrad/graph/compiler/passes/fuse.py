@@ -118,23 +118,23 @@ def fuse(graph: Graph, reductions: bool = False) -> Graph:
     """
     kept = set(graph.outputs)
     made: dict[Node, Node] = {}  # a node of the graph → its replacement
-    for part in parts(graph, reductions):
-        if len(part) == 1:
-            (node,) = part
+    for group in fusion_groups(graph, reductions):
+        if len(group) == 1:
+            (node,) = group
             made[node] = again(node, tuple(made[x] for x in node.inputs))
         else:
-            inside = set(part)
-            results = [n for n in part if n in kept or not inside.issuperset(graph.readers[n])]
-            made |= fuse_group(part, results, made)
+            inside = set(group)
+            results = [n for n in group if n in kept or not inside.issuperset(graph.readers[n])]
+            made |= fuse_group(group, results, made)
     return Graph(graph.inputs, tuple(y and made[y] for y in graph.outputs))
 
 
-def fuse_group(part: Sequence[Node], results: Sequence[Node], made: Mapping[Node, Node]) -> dict[Node, Node]:
+def fuse_group(group: Sequence[Node], results: Sequence[Node], made: Mapping[Node, Node]) -> dict[Node, Node]:
     """Each result of the group → the node that replaces it: the Fused node, or one piece of it."""
-    free, arrays = operands_of(part)
+    free, arrays = operands_of(group)
     body: dict[Node, Node] = {x: Node(Input(f"a{i}"), (), x.spec) for i, x in enumerate(arrays)}
     inputs = tuple(body.values())
-    for node in (*free, *part):
+    for node in (*free, *group):
         body[node] = again(node, tuple(body[x] for x in node.inputs))
     loop = Node(Fused(Graph(inputs, tuple(body[y] for y in results))), tuple(made[x] for x in arrays))
     if len(results) == 1:
@@ -142,11 +142,11 @@ def fuse_group(part: Sequence[Node], results: Sequence[Node], made: Mapping[Node
     return {y: y.naming(Node(TupleGet(i), (loop,))) for i, y in enumerate(results)}
 
 
-def operands_of(part: Sequence[Node]) -> tuple[list[Node], list[Node]]:
+def operands_of(group: Sequence[Node]) -> tuple[list[Node], list[Node]]:
     """The constants and broadcasts that the loop of a group repeats, and the arrays that it reads, products first."""
-    inside = set(part)
-    read = dict.fromkeys(x for node in part for x in node.inputs if x not in inside)
-    free = [x for x in read if is_free(x, loop_shape(part[0]))]
+    inside = set(group)
+    read = dict.fromkeys(x for node in group for x in node.inputs if x not in inside)
+    free = [x for x in read if is_free(x, loop_shape(group[0]))]
     free = [x for broadcast in free for x in broadcast.inputs if isinstance(x.op, Const)] + free
     arrays = dict.fromkeys(x for y in read for x in (y.inputs if y in free else (y,)) if x not in free)
     return free, sorted(arrays, key=lambda x: not isinstance(x.op, PRODUCTS))
@@ -157,7 +157,7 @@ def is_free(x: Node, shape: tuple[int, ...]) -> bool:
     return isinstance(x.op, Const) or (isinstance(x.op, BroadcastTo) and x.spec.shape == shape)
 
 
-def parts(graph: Graph, reductions: bool) -> list[list[Node]]:
+def fusion_groups(graph: Graph, reductions: bool) -> list[list[Node]]:
     """All nodes in groups, ordered so that operands come first. A node that cannot be fused is a group of one."""
     level, loops = levels(graph, reductions)
     group = Groups()
@@ -172,8 +172,8 @@ def parts(graph: Graph, reductions: bool) -> list[list[Node]]:
     members: dict[Node, list[Node]] = {}
     for node in graph.nodes:
         members.setdefault(group.find_root(node), []).append(node)
-    ordered = sorted(members.values(), key=lambda part: (-level[part[0]], part[0] not in loops))
-    return [part[i : i + LARGEST] for part in ordered for i in range(0, len(part), LARGEST)]
+    ordered = sorted(members.values(), key=lambda group: (-level[group[0]], group[0] not in loops))
+    return [group[i : i + LARGEST] for group in ordered for i in range(0, len(group), LARGEST)]
 
 
 def levels(graph: Graph, reductions: bool) -> tuple[dict[Node, int], dict[Node, object]]:

@@ -118,7 +118,7 @@ def address(array: np.ndarray) -> int:
 
 
 @dataclass(eq=False, slots=True)
-class Step:
+class ProgramStep:
     """One line of a program.
 
     text      the line, with {0}, {1}, … for the operands; for a view or a made array, its right-hand side
@@ -191,7 +191,7 @@ class Section:
     """Steps in order, from arguments to outputs. None stands for an output that is not returned."""
 
     arguments: tuple[Buffer, ...]
-    steps: list[Step]
+    steps: list[ProgramStep]
     outputs: tuple[Buffer | None, ...]
 
 

@@ -21,7 +21,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 
 from ....engine.core.graph import Graph
-from .buffer import Buffer, Section, Step, roots_of
+from .buffer import Buffer, ProgramStep, Section, roots_of
 from .lower import BLOCK
 from .memory_plan import Allocation, MemoryPlan
 from .source import LARGE, Line, Text, add_comment, control, indent_lines
@@ -77,7 +77,7 @@ class Lines:
         self.counts[letter] += 1
         return f"{letter}{self.counts[letter] - 1}"
 
-    def lines(self, steps: Iterable[Step]) -> list[Line]:
+    def lines(self, steps: Iterable[ProgramStep]) -> list[Line]:
         """The lines of the steps. Consecutive steps that ignore the same floating-point errors share one `with`."""
         out: list[Line] = []
         quiet: frozenset[str] = frozenset()
@@ -93,7 +93,7 @@ class Lines:
             out += indent_lines(lines) if quiet else lines
         return out
 
-    def number_steps(self, steps: Iterable[Step]) -> Iterable[tuple[int, Step]]:
+    def number_steps(self, steps: Iterable[ProgramStep]) -> Iterable[tuple[int, ProgramStep]]:
         """The steps with their numbers in the plan."""
         return enumerate(steps)
 
@@ -105,13 +105,13 @@ class Lines:
         """The steps of a graph inside these lines."""
         return in_rows(lower_to_blocks(graph))
 
-    def quiet(self, step: Step) -> frozenset[str]:
+    def quiet(self, step: ProgramStep) -> frozenset[str]:
         """The floating-point errors that a step ignores; for a loop, those of all its steps."""
         if step.loop is None:
             return step.quiet
         return frozenset().union(*(s.quiet for s in step.loop.plan.steps))
 
-    def step(self, step: Step) -> list[Line]:
+    def step(self, step: ProgramStep) -> list[Line]:
         """The line of a step, after lines that allocate its arrays; none for a view of kept memory."""
         lines = [(line, step.node) for v in step.operands for line in self.handed_out(v.root)]
         if step.results:
@@ -120,7 +120,7 @@ class Lines:
             return lines
         return [*lines, (line, step.node)]
 
-    def line(self, step: Step) -> str:
+    def line(self, step: ProgramStep) -> str:
         """The source line of a step."""
         operands = self.operands(step)
         if step.loop is not None:
@@ -137,7 +137,7 @@ class Lines:
         y = step.result
         return add_comment(f"{self.result(y)} = {line}", y.shell if y.spec is None else y.spec, step.node)
 
-    def bind_names(self, step: Step) -> str:
+    def bind_names(self, step: ProgramStep) -> str:
         """The step's text, with names that are bound to the objects of its scope."""
         text = step.text
         for name, thing in step.scope.items():
@@ -155,7 +155,7 @@ class Lines:
             self.names[value] = self.new("t")
         return self.names[value]
 
-    def operands(self, step: Step) -> list[str]:
+    def operands(self, step: ProgramStep) -> list[str]:
         """The names of a step's operands."""
         named = [self.name(v) for v in step.operands]
         if step.scope.keys() & {"maximum", "minimum"} and step.write_operands[0].shell.size >= FEW:
@@ -183,7 +183,7 @@ class Lines:
         allocation = self.plan.allocations.get(value.root)
         return allocation.argument if allocation else None
 
-    def emit_del(self, step: Step, k: int) -> list[str]:
+    def emit_del(self, step: ProgramStep, k: int) -> list[str]:
         """The `del` line for large made arrays whose last use is step k."""
         roots = roots_of(step.operands)
         done = [r for r in roots if r.kind == "made" and self.plan.last.get(r, k + 1) <= k and r not in self.kept]
@@ -212,7 +212,7 @@ class Lines:
 # -- loops --------------------------------------------------------------------------------------------
 
 
-class Block(Lines):
+class LoopBody(Lines):
     """Emits a loop's body. Its workspace arrives as arguments, because every worker has its own.
 
     scratch    value in the workspace → its name
@@ -222,7 +222,7 @@ class Block(Lines):
         super().__init__(text, loop.plan, {a: f"a{i}" for i, a in enumerate(loop.arguments)}, 1)
         self.scratch: dict[Buffer, str] = {}
 
-    def quiet(self, step: Step) -> frozenset[str]:
+    def quiet(self, step: ProgramStep) -> frozenset[str]:
         """No errors: the call of the loop is already inside errstate."""
         return frozenset()
 
@@ -248,7 +248,7 @@ def loop_functions(lines: Lines, loop: TiledLoop) -> str:
     """Emit the functions of a loop: one block, a range of blocks, all blocks. Return the name of the last."""
     text, k = lines.text, lines.text.loops
     text.loops += 1
-    body = Block(text, loop)
+    body = LoopBody(text, loop)
     of_block = body.lines(loop.plan.steps)
     scratch = [*body.scratch.values()]
     arrays = [f"a{i}" for i in range(len(loop.cut))]
@@ -283,7 +283,7 @@ def loop_functions(lines: Lines, loop: TiledLoop) -> str:
     return f"loop{k}"
 
 
-def worker_memory(lines: Lines, loop: TiledLoop, body: Block) -> list[list[str]]:
+def worker_memory(lines: Lines, loop: TiledLoop, body: LoopBody) -> list[list[str]]:
     """For each worker of a loop, the names of its own arrays. They lie after the workspace of the surrounding lines."""
     workers = max(1, min(lines.threads, loop.length // loop.rows // 2))
     size = -(-loop.plan.size // 64) * 64

@@ -24,7 +24,7 @@ from ....engine.core.op import Elementwise, Op
 from ....engine.ops import BroadcastTo, ControlDep, Input, TupleGet
 from ..passes.fuse import Fused, single_op_graph
 from .abstract_array import AbstractArray
-from .buffer import Buffer, Shape, Step, hull, laid_out, roots_of, shell
+from .buffer import Buffer, ProgramStep, Shape, hull, laid_out, roots_of, shell
 from .record import Recorder
 
 BLOCK = 1 << 16  # elements of a loop's block: a few such blocks fit into the cache
@@ -42,7 +42,7 @@ class Template(NamedTuple):
     """The recorded steps of an op on operands of certain layouts."""
 
     operands: tuple[Buffer, ...]
-    steps: list[Step]
+    steps: list[ProgramStep]
     result: Buffer
 
 
@@ -55,7 +55,7 @@ class Lowering:
 
     def __init__(self, values: dict[Node, Any]):
         self.values = values
-        self.steps: list[Step] = []
+        self.steps: list[ProgramStep] = []
 
     def lower_node(self, node: Node) -> Any:
         """Lower a node whose inputs are lowered. Returns its value."""
@@ -137,7 +137,7 @@ class Lowering:
         text = f"{name}({', '.join(['xp', *placeholders(xs)])})"
         if hasattr(node.op, "gives"):  # a branch or a loop: its results own their memory
             pieces = tuple(Buffer(hull(s), "made", spec=s) for s in spec)
-            self.steps.append(Step(text, flat, (), None, scope, node=node, results=pieces))
+            self.steps.append(ProgramStep(text, flat, (), None, scope, node=node, results=pieces))
             return pieces
         several = isinstance(spec, Specs)
         if not several and not spec.shape:
@@ -145,13 +145,13 @@ class Lowering:
         made = Buffer(shell((), np.dtype(object)) if several else hull(spec), "made", spec=spec)
         if several or node.op.is_view or node.op.effect:  # a print returns its operand
             made.roots = (made, *roots_of(flat))
-        self.steps.append(Step(text, flat, (), made, scope, node=node))
+        self.steps.append(ProgramStep(text, flat, (), made, scope, node=node))
         return tuple(self.piece(node, made, i, s) for i, s in enumerate(spec)) if several else made
 
     def piece(self, node: Node, row: Buffer, i: int, spec: Spec) -> Buffer:
         """Append the step that picks one of several results."""
         made = Buffer(hull(spec), "view", row.roots, spec=spec)
-        self.steps.append(Step(f"{{0}}[{i}]", (row,), (), made, node=node))
+        self.steps.append(ProgramStep(f"{{0}}[{i}]", (row,), (), made, node=node))
         return made
 
 

@@ -32,7 +32,7 @@ from ....engine.base.threads import pool
 from ....engine.core.graph import Graph
 from ....engine.ops import Input
 from ....engine.tensor.precision import widen_graph
-from .buffer import Section, Step
+from .buffer import ProgramStep, Section
 from .emit import text_of
 from .memory_plan import MemoryPlan, plan
 from .source import Text
@@ -69,13 +69,13 @@ class OneThread:
 one_thread = OneThread()
 
 
-def wants_one(steps: Iterable[Step]) -> bool:
+def wants_one(steps: Iterable[ProgramStep]) -> bool:
     """Whether all products are small, and the largest is large enough for BLAS to use several threads."""
     sizes = [s.operands[-1].shell.size * s.operands[0].shell.shape[-1] for s in steps if is_product(s)]
     return ALONE < max(sizes, default=0) <= SMALL
 
 
-def is_product(step: Step) -> bool:
+def is_product(step: ProgramStep) -> bool:
     return ("dot" in step.scope or "matmul" in step.scope) and step.operands[0].shell.ndim > 1
 
 

@@ -23,9 +23,9 @@ from .abstract_array import AbstractArray, Unrecordable, as_shape, filling, has_
 from .buffer import (
     Buffer,
     EinsumStep,
+    ProgramStep,
     ReduceStep,
     Shape,
-    Step,
     address,
     contiguous,
     copied_order,
@@ -45,8 +45,8 @@ class Recorder:
 
     records = True
 
-    def __init__(self, steps: list[Step] | None = None) -> None:
-        self.steps: list[Step] = [] if steps is None else steps
+    def __init__(self, steps: list[ProgramStep] | None = None) -> None:
+        self.steps: list[ProgramStep] = [] if steps is None else steps
         self.fills: dict[Buffer, Any] = {}
         self.ambient = {error for error, action in np.geterr().items() if action == "ignore"}
 
@@ -70,10 +70,10 @@ class Recorder:
         dtype = np.dtype(dtype)
         return Buffer(shell(shape, dtype, contiguous(shape, dtype.itemsize, order)), "planned")
 
-    def step(self, text: str, *operands: Buffer, writes: tuple[int, ...] = (), **more: Any) -> Step:
+    def step(self, text: str, *operands: Buffer, writes: tuple[int, ...] = (), **more: Any) -> ProgramStep:
         ignored = {error for error, action in np.geterr().items() if action == "ignore"}
         more["quiet"] = frozenset(ignored - self.ambient)
-        self.steps.append(Step(text, operands, writes, **more))
+        self.steps.append(ProgramStep(text, operands, writes, **more))
         return self.steps[-1]
 
     def call(
