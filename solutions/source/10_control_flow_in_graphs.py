@@ -104,9 +104,9 @@ called, up_ran, down_ran, double_ran = 3, 2, 0, 1
 # %% [markdown]
 # ## 2. Euclid's loop
 #
-# **2 points, 7 minutes.** Euclid found the greatest common divisor of two whole numbers like this: while b is not 0,
-# replace the pair (a, b) by (b, a % b). At the end the answer is a. From (48, 18) it goes to (18, 12), (12, 6) and (6,
-# 0), so the answer is 6.
+# **2 points, 7 minutes.** For 2300 years the greatest common divisor of two whole numbers has been computed like this:
+# while b is not 0, replace the pair (a, b) by (b, a % b). At the end the answer is a. From (48, 18) it goes to (18,
+# 12), (12, 6) and (6, 0), so the answer is 6.
 #
 # Write `gcd(a, b)`. Both arguments are nodes of a graph that have no value yet, such as placeholders. Return one node,
 # the answer. The graph is built once, and then run for any pair.
