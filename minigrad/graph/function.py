@@ -20,6 +20,7 @@ import warnings
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import partial, update_wrapper
+from itertools import repeat
 from types import MethodType
 from typing import Any
 from weakref import ref
@@ -159,7 +160,7 @@ class TracedFunction:
 
     def key(self, args: tuple[Any, ...], options: dict[str, Any], tensors: list[Tensor]) -> Any:
         """The key of a call: calls with equal keys share a trace. Appends the argument tensors to `tensors`."""
-        key = [key_of(x, tensors) for x in args]
+        key = [*map(key_of, args, repeat(tensors))]
         cast = () if current.mode.autocast is None else (current.mode.autocast.key,)
         if options:
             key += [(name, key_of(x, tensors)) for name, x in options.items()]

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from itertools import repeat
+from operator import attrgetter
 from typing import Any, NamedTuple
 from weakref import ref
 
@@ -27,11 +28,13 @@ from ..engine.ops import StopGradient, TupleGet
 from ..engine.tensor.inplace import renew, settle, write
 from ..engine.tensor.tensor import Tensor, wrap_array
 from ..tracing.builder import Capture, GraphBuilder, Tracer
-from .compiled_graph import CompiledGraph, CompileOptions, result_spec
+from .compiled_graph import CompiledGraph, CompileOptions
 from .compiler.passes.specialise import fields_at, lengths_in, specialise_graph
 from .guards import Guards, observe
 from .module_state import ModuleAttribute, assign, assigned_values
 from .signature import leak_message
+
+VALUE, NODE, TRACKED = map(attrgetter, ("value", "node", "tracked"))
 
 
 class GradSlot:
@@ -340,7 +343,7 @@ class Trace:
         xs = [*given, *self.captured]
         for i in self.slots:
             xs[i] = xs[i].tensor
-        arrays = [x.value for x in xs]
+        arrays = [*map(VALUE, xs)]
         for i in self.laid:
             refuse_other_layout(self.names[i], arrays[i])
         if self.edits:
@@ -375,22 +378,24 @@ class Trace:
         if mode.watchers or mode.tracked is None:
             return False
         if self.is_flat or not mode.recording:
-            as_traced = self.edits_leaves and [x.node for x in self.captured] == self.nodes
+            as_traced = self.edits_leaves and [*map(NODE, self.captured)] == self.nodes
             return as_traced or not any(has_history(xs[i]) for i, *_ in self.edits)
-        return True not in [x.tracked for x in xs]
+        return True not in map(TRACKED, xs)
 
     def on_arrays(self, xs: Sequence[Any], arrays: Sequence[Any]) -> Sequence[Any]:
         """Run on arrays, write the edits and gradients back, and wrap as tensors the outputs that the caller gets."""
         variant = self.run.variant((), xs)
         ys = list(variant.run(*arrays))
-        edited = [arrays[i] for i, _ in self.written]
-        for array, (_, y) in zip(edited, self.written):
-            if ys[y] is not array:  # the program has not written the new value into the array itself
-                array[...] = ys[y]
+        edited = []
+        for i, y in self.written:
+            edited.append(arrays[i])
+            if ys[y] is not arrays[i]:  # the program has not written the new value into the array itself
+                arrays[i][...] = ys[y]
         if edited:
             versions.edit(*edited)
+        specs: Any = variant.specs_of(ys)
         for i in self.handed:
-            ys[i] = wrap_array(ys[i], result_spec(ys[i], variant.specs[i]))
+            ys[i] = wrap_array(ys[i], specs[i])
         for leaf, g in self.grads:
             leaf._grad = ys[g] if isinstance(g, int) else g
         return ys

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from operator import attrgetter
 from threading import RLock
 from typing import Any
 from weakref import ref
@@ -41,11 +42,14 @@ def backward(
     named = None if inputs is None else named_inputs(inputs)
     order = order if named is None else towards(order, named)
     grads = run_backward(order, dict(seeds), retain, create_graph, named)
-    receivers: Grads = {node: node.tensor() for node in grads if isinstance(node, Source)} if named is None else named
-    taken = {id(seed) for seed in seeds.values()}
-    for node, g in received_gradients(receivers, grads, order).items():
+    if named is None:
+        receivers: Grads = {node: node.tensor() for node in grads if isinstance(node, Source)}
+    else:
+        receivers = {node: x for node, x in named.items() if not x.retains_grad}  # retain_grad() has set their .grad
+    received, taken = received_gradients(receivers, grads, order), {*map(id, seeds.values())}
+    for node, g in received.items():
         x = receivers[node]
-        if x is not None and x.tracked and not x.retains_grad:  # otherwise retain_grad() has set it already
+        if x is not None and x.tracked:
             accumulate(x, g, taken)
 
 
@@ -69,9 +73,11 @@ def towards(order: list[Record], wrt: Any) -> list[Record]:
 def received_gradients(wrt: Iterable[Node], grads: Grads, order: list[Record]) -> Grads:
     """Node → the gradient that arrived there, after the node's hooks. Backward has run those of nodes in `order`."""
     reached = {node: grads[node] for node in wrt if node in grads}
-    hooked = [node for node in reached if node.hooks is not None]
-    passed = set(order) if hooked else ()
-    return reached | {node: node.hooks(grads[node]) for node in hooked if node not in passed}
+    passed = set(order) if any(map(attrgetter("hooks"), reached)) else ()
+    for node in reached:
+        if node.hooks is not None and node not in passed:
+            reached[node] = node.hooks(grads[node])
+    return reached
 
 
 def seed_gradients(outputs: Sequence[Any], gradients: Sequence[Any], create_graph: bool) -> Grads:
