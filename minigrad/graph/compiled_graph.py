@@ -247,4 +247,4 @@ def bare(graph: Graph) -> Graph:
                 return xs[0].inputs[i]
         return node.with_inputs(xs)
 
-    return graph.rebuild(plain)
+    return graph.rebuild(plain, (StopGradient, Custom, TupleGet))

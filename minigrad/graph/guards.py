@@ -61,7 +61,7 @@ class Guards:
         self.objects = [ref(what) for what, _ in read.values()]
         self.attributes = [names for _, names in read.values()]
         self.ids: list[Any] = []
-        tensors = {x for _, value in noted.values() for x in objects_in(value) if isinstance(x(), Tensor)}
+        tensors = {x for x in objects_in(tuple(noted.values())) if isinstance(x(), Tensor)}
         self.others = [*tensors - {IdentityRef(x) for x in self.captured if isinstance(x, Tensor)}]
         self.specs, self.learned = self.specs_now(), self.learned_now()
 

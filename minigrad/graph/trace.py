@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from itertools import repeat
 from operator import attrgetter
 from typing import Any, NamedTuple
@@ -124,8 +125,12 @@ class TraceBuilder(GraphBuilder):
     def note_read(self, what: Any, attribute: str) -> None:
         key = id(what), attribute
         if key not in self.noted and key not in self.assigned and not self.is_own(what):
-            with modes.in_mode(builder=None):
+            mode = modes.current.mode
+            modes.current.mode = replace(mode, builder=None)
+            try:
                 self.noted[key] = what, observe(what, attribute)
+            finally:
+                modes.current.mode = mode
 
     def is_grad_enabled(self) -> bool:
         self.noted[id(modes.is_grad_enabled), "()"] = modes.is_grad_enabled, self.recording
@@ -487,8 +492,9 @@ def build_trace(
     builder = TraceBuilder(known)
     symbols = [builder.add_argument(path, x, spec) for path, x, spec in tensors]
     try:
-        with builder.building(), noticing_reads(), modes.in_mode(recording=True, tracked=False, watchers=()):
-            result = builder.call(call, symbols)
+        with builder.building(), modes.in_mode(recording=True, tracked=False, watchers=()):
+            with noticing_reads():
+                result = builder.call(call, symbols)
             return Trace(builder, result, name, reason, compile_options)
     finally:
         builder.closed = True

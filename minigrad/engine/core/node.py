@@ -68,6 +68,10 @@ class Node:
         """The same op on other nodes; self if the inputs are unchanged."""
         return self if inputs == self.inputs else Node(self.op, inputs)
 
+    def again(self, inputs: tuple[Node, ...]) -> Node:
+        """The same op on other nodes of the same specs, with the name of this node; self if the inputs are unchanged."""
+        return self if inputs == self.inputs else Node(self.op, inputs, self.spec)
+
     def naming(self, node: Node, suffix: str = "") -> Node:
         """`node` with this node's name and place, if this node has them, and with the suffix added to the name."""
         return node
@@ -113,18 +117,24 @@ class NamedNode(Node):
 
     __slots__ = ("born", "name", "part", "place", "worker")
 
-    def __init__(self, op: Op, inputs: tuple[Node, ...], spec: Any, name: str, place: Place | None, born: int = 0):
+    def __init__(
+        self, op: Op, inputs: tuple[Node, ...], spec: Any, name: str, place: Place | None,
+        born: int = 0, part: Any = None, worker: int | None = None,
+    ):  # fmt: skip
         self.op, self.inputs, self.spec, self.name, self.place = op, inputs, spec, name, place
-        self.born, self.part, self.worker = born or now(), None, None
+        self.born, self.part, self.worker = born or now(), part, worker
 
     def with_inputs(self, inputs: tuple[Node, ...]) -> Node:
         return self if inputs == self.inputs else self.naming(Node(self.op, inputs))
 
+    def again(self, inputs: tuple[Node, ...]) -> Node:
+        mine = self.name, self.place, self.born, self.part, self.worker
+        return self if inputs == self.inputs else NamedNode(self.op, inputs, self.spec, *mine)
+
     def naming(self, node: Node, suffix: str = "") -> Node:
         """`node` with this node's name (plus the suffix), place, part and worker."""
-        named = NamedNode(node.op, node.inputs, node.spec, self.name + suffix, self.place, self.born)
-        named.part, named.worker = self.part, self.worker
-        return named
+        mine = self.name + suffix, self.place, self.born, self.part, self.worker
+        return NamedNode(node.op, node.inputs, node.spec, *mine)
 
 
 class Source(Node):

@@ -32,7 +32,6 @@ from ....engine.ops.leaf import Const, Input
 from ....engine.ops.matmul import Affine, MatMul
 from ....engine.ops.movement import BroadcastTo, Reshape
 from ....engine.ops.reduce import Max, Mean, Min, Sum
-from ....engine.tensor.rewrite import again
 
 PRODUCTS = (MatMul, Affine, Convolution, ConvolutionTranspose)  # a group that reads one of these first is its epilogue
 LARGEST = 64  # most nodes of a group: their blocks fit into the cache, and the code stays readable
@@ -121,7 +120,7 @@ def fuse(graph: Graph, reductions: bool = False) -> Graph:
     for part in parts(graph, reductions):
         if len(part) == 1:
             (node,) = part
-            made[node] = again(node, tuple(made[x] for x in node.inputs))
+            made[node] = node.again(tuple(made[x] for x in node.inputs))
         else:
             inside = set(part)
             results = [n for n in part if n in kept or not inside.issuperset(graph.readers[n])]
@@ -135,7 +134,7 @@ def fuse_group(part: Sequence[Node], results: Sequence[Node], made: Mapping[Node
     body: dict[Node, Node] = {x: Node(Input(f"a{i}"), (), x.spec) for i, x in enumerate(arrays)}
     inputs = tuple(body.values())
     for node in (*free, *part):
-        body[node] = again(node, tuple(body[x] for x in node.inputs))
+        body[node] = node.again(tuple(body[x] for x in node.inputs))
     loop = Node(Fused(Graph(inputs, tuple(body[y] for y in results))), tuple(made[x] for x in arrays))
     if len(results) == 1:
         return {results[0]: results[0].naming(loop)}
@@ -220,13 +219,13 @@ def epilogues(graph: Graph) -> Graph:
     kept = set(graph.outputs)
 
     def split_bias(node: Node, inputs: tuple[Node, ...]) -> Node:
-        if type(node.op) not in (Affine, Convolution) or len(inputs) < 3 or node in kept:
-            return again(node, inputs)
+        if len(inputs) < 3 or node in kept:
+            return node.again(inputs)
         if not all(is_loop(reader) and reader.spec.shape == node.spec.shape for reader in graph.readers[node]):
-            return again(node, inputs)
+            return node.again(inputs)
         x, w, b = inputs
         if isinstance(node.op, Convolution):
             b = Node(Reshape((b.spec.shape[0], *[1] * (node.spec.ndim - 2))), (b,))
         return Node(Add(), (node.naming(Node(node.op, (x, w)), "/product"), b), node.spec)
 
-    return graph.rebuild(split_bias)
+    return graph.rebuild(split_bias, (Affine, Convolution))

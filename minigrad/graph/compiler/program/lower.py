@@ -11,6 +11,7 @@ from functools import lru_cache
 from itertools import count
 from keyword import iskeyword
 from math import prod
+from operator import attrgetter
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -27,6 +28,7 @@ from .abstract_array import AbstractArray
 from .buffer import Buffer, Shape, Step, hull, laid_out, roots_of, shell
 from .record import Recorder
 
+SPEC = attrgetter("spec")
 BLOCK = 1 << 16  # elements of a loop's block: a few such blocks fit into the cache
 
 
@@ -173,6 +175,7 @@ def are_rows(shape: Shape, spec: Any, xs: list[Buffer]) -> bool:
     return whole and flat and len(shape) > 1 and shape[0] > 1 and prod(shape[1:]) <= BLOCK
 
 
+@lru_cache(maxsize=4096)
 def is_planned(spec: Any) -> bool:
     """Whether memory for this spec can be planned: it is on the CPU, and its lengths are known."""
     specs = spec if isinstance(spec, Specs) else (spec,)
@@ -181,8 +184,8 @@ def is_planned(spec: Any) -> bool:
 
 def can_record(node: Node, xs: list[Any]) -> bool:
     """Whether the node's op may be recorded as steps."""
-    single = not any(isinstance(x, tuple) for x in xs) and not isinstance(node.spec, Specs)
-    return single and not node.op.effect and all(map(is_planned, (node.spec, *(x.spec for x in node.inputs))))
+    single = tuple not in map(type, xs) and not isinstance(node.spec, Specs)
+    return single and not node.op.effect and all(map(is_planned, (node.spec, *map(SPEC, node.inputs))))
 
 
 def constant(node: Node) -> Buffer:
