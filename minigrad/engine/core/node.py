@@ -62,7 +62,7 @@ class Node:
 
     def __init__(self, op: Op, inputs: tuple[Node, ...] = (), spec: Spec | None = None):
         self.op, self.inputs = op, inputs
-        self.spec: Spec = op.infer(*(x.spec for x in inputs)) if spec is None else spec
+        self.spec: Spec = op.infer(*map(attrgetter("spec"), inputs)) if spec is None else spec
 
     def with_inputs(self, inputs: tuple[Node, ...]) -> Node:
         """The same op on other nodes; self if the inputs are unchanged."""
@@ -94,8 +94,9 @@ class Place(NamedTuple):
 
 def spot(file: str, line: int) -> str:
     """A line of the user's code as error messages name it: `file:line`; in a notebook `Cell In[5], line 4`."""
-    shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
-    cell = None if shell is None else shell.compile.format_code_name(file)
+    get_ipython = getattr(sys.modules.get("IPython"), "get_ipython", None)
+    shell = get_ipython and get_ipython()
+    cell = shell and shell.compile.format_code_name(file)
     return f"{file}:{line}" if cell is None else f"{' '.join(cell)}, line {line}"
 
 
