@@ -74,6 +74,8 @@ def refuse_edited_containers(builder: TraceBuilder) -> None:
     """Raises GraphError if the trace put symbols into a container of a module without assigning the attribute."""
     for (key, name), (module, _) in builder.noted.items():
         held = vars(module).get(name) if isinstance(module, ModuleLike) and (key, name) not in builder.assigned else ()
+        if not isinstance(held, list | tuple | dict | Tracer):
+            continue
         if any(isinstance(x, Tracer) and x.builder is builder for x in leaves(held)):
             raise GraphError(
                 f"the function stores a tensor in {name} of a {type(module).__name__}, a {type(held).__name__}, in "

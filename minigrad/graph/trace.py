@@ -8,6 +8,7 @@ Decisions that Python made during tracing are fixed in the graph. Guards check s
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -189,7 +190,7 @@ def refuse_leaf(x: Any) -> None:
 
 def identifier(path: str) -> str:
     """A path such as `batch[0]` or `net.0.weight`, turned into a valid identifier."""
-    word = "".join(c if c.isalnum() else "_" for c in path).strip("_")
+    word = re.sub(r"\W", "_", path).strip("_")
     return word if word and not word[0].isdigit() else f"x_{word}"
 
 

@@ -87,9 +87,12 @@ def functions_of(x: Any, names: Sequence[str]) -> Iterator[tuple[FunctionType, A
     if isinstance(x, FunctionType):
         yield x, owner
         return
+    own: dict[str, Any] = {}
+    for space in map(vars, reversed(type(x).__mro__)):
+        for name in space.keys() & {*names, "__call__", "forward"}:
+            own[name] = space[name]
     for name in (*names, "__call__", "forward"):
-        its = next((vars(c)[name] for c in type(x).__mro__ if name in vars(c)), None)
-        if isinstance(its, FunctionType):
+        if isinstance(its := own.get(name), FunctionType):
             yield its, x
 
 

@@ -17,6 +17,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import chain
+from operator import attrgetter
 from typing import Any
 
 from ....engine.base.errors import ShapeError
@@ -34,6 +36,7 @@ from ....engine.ops.movement import BroadcastTo, Reshape
 from ....engine.ops.reduce import Max, Mean, Min, Sum
 
 PRODUCTS = (MatMul, Affine, Convolution, ConvolutionTranspose)  # a group that reads one of these first is its epilogue
+INPUTS = attrgetter("inputs")
 LARGEST = 64  # most nodes of a group: their blocks fit into the cache, and the code stays readable
 
 
@@ -62,7 +65,7 @@ class Fused(Op):
         return False  # the ops of the body widen for themselves
 
     def infer(self, *xs: Spec) -> Any:
-        made_for = tuple(a.spec for a in self.body.inputs)
+        made_for = tuple(map(attrgetter("spec"), self.body.inputs))
         if xs != made_for:
             raise ShapeError(f"a fused loop built for {made_for} got {xs}: fuse after the shapes are known")
         specs = [y.spec for y in self.body.outputs if y is not None]
@@ -84,6 +87,9 @@ def single_op_graph(op: Op, specs: tuple[Spec, ...], result: Spec | None = None)
     """The graph of a single op. x⁴ and x⁴·⁰ are equal ops, so the result's spec is part of the cache's key."""
     inputs = tuple(Node(Input(f"a{i}"), (), spec) for i, spec in enumerate(specs))
     return Graph(inputs, (Node(op, inputs, result),))
+
+
+Loop = tuple[tuple[int, ...], Any]  # the shape and the device of a loop
 
 
 def is_loop(node: Node) -> bool:
@@ -120,7 +126,7 @@ def fuse(graph: Graph, reductions: bool = False) -> Graph:
     for part in parts(graph, reductions):
         if len(part) == 1:
             (node,) = part
-            made[node] = node.again(tuple(made[x] for x in node.inputs))
+            made[node] = node.again(tuple(map(made.__getitem__, node.inputs)))
         else:
             inside = set(part)
             results = [n for n in part if n in kept or not inside.issuperset(graph.readers[n])]
@@ -134,7 +140,7 @@ def fuse_group(part: Sequence[Node], results: Sequence[Node], made: Mapping[Node
     body: dict[Node, Node] = {x: Node(Input(f"a{i}"), (), x.spec) for i, x in enumerate(arrays)}
     inputs = tuple(body.values())
     for node in (*free, *part):
-        body[node] = node.again(tuple(body[x] for x in node.inputs))
+        body[node] = node.again(tuple(map(body.__getitem__, node.inputs)))
     loop = Node(Fused(Graph(inputs, tuple(body[y] for y in results))), tuple(made[x] for x in arrays))
     if len(results) == 1:
         return {results[0]: results[0].naming(loop)}
@@ -143,9 +149,9 @@ def fuse_group(part: Sequence[Node], results: Sequence[Node], made: Mapping[Node
 
 def operands_of(part: Sequence[Node]) -> tuple[list[Node], list[Node]]:
     """The constants and broadcasts that the loop of a group repeats, and the arrays that it reads, products first."""
-    inside = set(part)
-    read = dict.fromkeys(x for node in part for x in node.inputs if x not in inside)
-    free = [x for x in read if is_free(x, loop_shape(part[0]))]
+    inside, shape = set(part), loop_shape(part[0])
+    read = [x for x in dict.fromkeys(chain.from_iterable(map(INPUTS, part))) if x not in inside]
+    free = [x for x in read if is_free(x, shape)]
     free = [x for broadcast in free for x in broadcast.inputs if isinstance(x.op, Const)] + free
     arrays = dict.fromkeys(x for y in read for x in (y.inputs if y in free else (y,)) if x not in free)
     return free, sorted(arrays, key=lambda x: not isinstance(x.op, PRODUCTS))
@@ -160,11 +166,11 @@ def parts(graph: Graph, reductions: bool) -> list[list[Node]]:
     """All nodes in groups, ordered so that operands come first. A node that cannot be fused is a group of one."""
     level, loops = levels(graph, reductions)
     group = Groups()
-    first_reader: dict[tuple[Node, int, object], Node] = {}
+    first_reader: dict[tuple[Node, int, Loop], Node] = {}
     for node in graph.nodes:
         if node in loops:
             for x in node.inputs:
-                if x.spec.shape == loop_shape(node) and not hasattr(x.op, "value"):
+                if x.spec.shape == loops[node][0] and not hasattr(x.op, "value"):
                     group.join(node, first_reader.setdefault((x, level[node], loops[node]), node))
                 if level[x] == level[node] and may_join(x, node, loops):
                     group.join(node, x)
@@ -175,23 +181,23 @@ def parts(graph: Graph, reductions: bool) -> list[list[Node]]:
     return [part[i : i + LARGEST] for part in ordered for i in range(0, len(part), LARGEST)]
 
 
-def levels(graph: Graph, reductions: bool) -> tuple[dict[Node, int], dict[Node, object]]:
+def levels(graph: Graph, reductions: bool) -> tuple[dict[Node, int], dict[Node, Loop]]:
     """Node → its level; and node that can be fused → the shape and device of its loop."""
-    loops: dict[Node, object] = {
-        n: (loop_shape(n), n.spec.device) for n in graph.nodes if is_loop(n) or (reductions and is_full_reduction(n))
-    }
+    loops: dict[Node, Loop] = {n: (n.spec.shape, n.spec.device) for n in graph.nodes if is_loop(n)}
+    if reductions:
+        loops |= {n: (loop_shape(n), n.spec.device) for n in graph.nodes if is_full_reduction(n)}
     level = dict.fromkeys(graph.nodes, 0)
     for node in reversed(graph.nodes):
         for x in node.inputs:
             level[x] = max(level[x], level[node] + (node in loops and not may_join(x, node, loops)))
-    for node in graph.nodes:
+    for node in graph.nodes if reductions else ():
         if node in loops and is_full_reduction(node):  # its result is small: place it early, with its operand
             (x,) = node.inputs
             level[node] = level[x] - (not may_join(x, node, loops))
     return level, loops
 
 
-def may_join(x: Node, node: Node, loops: Mapping[Node, object]) -> bool:
+def may_join(x: Node, node: Node, loops: Mapping[Node, Loop]) -> bool:
     """Whether node can read x inside one loop."""
     return x in loops and loops[x] == loops.get(node) and not is_full_reduction(x)
 

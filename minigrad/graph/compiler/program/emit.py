@@ -19,6 +19,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
+from operator import attrgetter
 
 from ....engine.core.graph import Graph
 from .buffer import Buffer, Section, Step, roots_of
@@ -113,7 +114,7 @@ class Lines:
 
     def step(self, step: Step) -> list[Line]:
         """The line of a step, after lines that allocate its arrays; none for a view of kept memory."""
-        lines = [(line, step.node) for v in step.operands for line in self.handed_out(v.root)]
+        lines = self.hand_out(step)
         if step.results:
             return [*lines, *control(self, step)]
         if not (line := self.line(step)):
@@ -157,7 +158,7 @@ class Lines:
 
     def operands(self, step: Step) -> list[str]:
         """The names of a step's operands."""
-        named = [self.name(v) for v in step.operands]
+        named = [self.names.get(v) or self.name(v) for v in step.operands]
         if step.scope.keys() & {"maximum", "minimum"} and step.write_operands[0].shell.size >= FEW:
             # NumPy is 5 times as fast here with an array of equal numbers as with one number.
             out = step.write_operands[0].shell
@@ -170,13 +171,15 @@ class Lines:
         """An array of equal numbers, cut to the length of the written array `out`."""
         return number
 
-    def handed_out(self, root: Buffer) -> list[str]:
-        """The line that allocates an array for the caller; empty unless it is the first use of that array."""
-        allocation = self.plan.allocations.get(root)
-        if allocation is None or (allocation.last, allocation.argument) != (None, None) or allocation in self.fresh:
-            return []
-        self.fresh[allocation] = name = self.wanted.get(allocation) or self.new("y")
-        return [f"{name} = {self.text.new(root.shell)}"]
+    def hand_out(self, step: Step) -> list[Line]:
+        """The lines that allocate arrays for the caller, each before the first step that uses the array."""
+        lines: list[Line] = []
+        for root in map(attrgetter("root"), step.operands):
+            t = self.plan.allocations.get(root)
+            if t is not None and t.last is None and t.argument is None and t not in self.fresh:
+                self.fresh[t] = name = self.wanted.get(t) or self.new("y")
+                lines.append((f"{name} = {self.text.new(root.shell)}", step.node))
+        return lines
 
     def adopter(self, value: Buffer) -> Buffer | None:
         """The argument whose array holds this value, if the plan put it there."""
@@ -186,6 +189,8 @@ class Lines:
     def emit_del(self, step: Step, k: int) -> list[str]:
         """The `del` line for large made arrays whose last use is step k."""
         roots = roots_of(step.operands)
+        if "made" not in map(attrgetter("kind"), roots):
+            return []
         done = [r for r in roots if r.kind == "made" and self.plan.last.get(r, k + 1) <= k and r not in self.kept]
         return [f"del {', '.join(self.names[r] for r in done)}"] if any(r.nbytes >= LARGE for r in done) else []
 

@@ -158,7 +158,7 @@ def format_spec(made: Any) -> str:
     if isinstance(made, Specs):
         return f"({', '.join(map(format_spec, made))})"
     kind = "bool" if made.dtype.kind == "b" else f"{made.dtype.kind}{8 * made.dtype.itemsize}"
-    return f"{kind}[{', '.join('?' if is_unknown(n) else str(n) for n in made.shape)}]"
+    return f"{kind}[{', '.join(['?' if is_unknown(n) else str(n) for n in made.shape])}]"
 
 
 Line = tuple[str, Node | None]
