@@ -131,8 +131,9 @@ def observe(what: Any, attribute: str) -> Any:
     """The value that Python would read from this attribute now; for .grad, whether it is set."""
     if isinstance(what, ModuleLike) and attribute in WALKS:
         return contents(tuple(getattr(what, attribute)()))
-    if isinstance(what, type):
-        return contents(next((vars(c)[attribute] for c in what.__mro__ if attribute in vars(c)), MISSING))
+    if issubclass(type(what), type):
+        spaces = [space for space in map(vars, what.__mro__) if attribute in space]
+        return contents(spaces[0][attribute] if spaces else MISSING)
     if attribute == "groups()":
         return what.groups()
     if attribute == "hooks":
@@ -142,8 +143,8 @@ def observe(what: Any, attribute: str) -> Any:
     if attribute == "__dict__":  # while tracing, it contains the converted `forward`
         return contents({name: x for name, x in vars(what).items() if name not in ("forward", "_changes")})
     if isinstance(what, Stateful):
-        in_slot = is_slot(what, attribute)
-        return contents(getattr(what, attribute, MISSING) if in_slot else vars(what).get(attribute, MISSING))
+        value = object.__getattribute__(what, "__dict__").get(attribute, MISSING)
+        return contents(getattr(what, attribute, MISSING) if value is MISSING and is_slot(what, attribute) else value)
     if attribute == "()":
         return what()
     if attribute in ("value", "contents"):

@@ -65,6 +65,7 @@ class TraceBuilder(GraphBuilder):
     pulled      whether backward() was called
     recording   whether the call that is traced records gradients
     closed      whether tracing is over
+    outside     the latest mode, `inside`, but without the builder: what is noted is read in it
     """
 
     way_out = (
@@ -87,6 +88,7 @@ class TraceBuilder(GraphBuilder):
         self.recorded: set[int] = set()
         self.pulled = self.closed = False
         self.recording = modes.current.mode.recording
+        self.inside = self.outside = modes.current.mode
 
     def apply(self, op: Op, operands: tuple[Any, ...]) -> Tracer:
         if self.closed:
@@ -127,7 +129,9 @@ class TraceBuilder(GraphBuilder):
         key = id(what), attribute
         if key not in self.noted and key not in self.assigned and not self.is_own(what):
             mode = modes.current.mode
-            modes.current.mode = replace(mode, builder=None)
+            if self.inside is not mode:
+                self.inside, self.outside = mode, replace(mode, builder=None)
+            modes.current.mode = self.outside
             try:
                 self.noted[key] = what, observe(what, attribute)
             finally:

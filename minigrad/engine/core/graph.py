@@ -66,4 +66,4 @@ class Graph:
             if made not in named:
                 named[made] = node.naming(made) if type(made) is Node else made
             new[node] = named[made]
-        return self.with_outputs(tuple(y and new[y] for y in self.outputs))
+        return self.with_outputs(tuple([y and new[y] for y in self.outputs]))

@@ -226,7 +226,7 @@ def simplify(graph: Graph, rules: tuple[Rewrite, ...] = RULES) -> Graph:
 @lru_cache
 def tried_on(op: type[Op], rules: tuple[Rewrite, ...]) -> tuple[Rewrite, ...]:
     """The rules for this type of op. A rule without `applies_to` is tried on all ops."""
-    return tuple(rule for rule in rules if op in getattr(rule, "ops", (op,)))
+    return tuple([rule for rule in rules if op in getattr(rule, "ops", (op,))])
 
 
 def share(graph: Graph) -> Graph:

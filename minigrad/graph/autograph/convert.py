@@ -20,6 +20,7 @@ import warnings
 from collections.abc import Iterator, Sequence
 from functools import lru_cache, partial, update_wrapper, wraps
 from itertools import chain, zip_longest
+from pickle import dumps, loads
 from types import BuiltinFunctionType, CellType, CodeType, FunctionType, MethodType, SimpleNamespace
 from typing import Any, NamedTuple
 
@@ -356,7 +357,7 @@ def definition(code: CodeType) -> Function:
     found = [node for node in nodes if isinstance(node, DEFINITIONS) and is_definition(node, code)]
     if len(found) != 1:
         raise edited_error(code)
-    return copy_tree(found[0])  # type: ignore[no-any-return]
+    return loads(dumps(found[0]))  # type: ignore[no-any-return]
 
 
 
@@ -378,15 +379,6 @@ def nodes_at(tree: ast.AST, line: int) -> list[ast.AST]:
 def first_line(node: Any, default: int = 0) -> int:
     """The line where a node begins, with its decorators."""
     return getattr((*getattr(node, "decorator_list", ()), node)[0], "lineno", default)
-
-
-def copy_tree(tree: Any) -> Any:
-    """A copy of a syntax tree, or of a value in it."""
-    if isinstance(tree, list):
-        return [copy_tree(node) for node in tree]
-    if not isinstance(tree, ast.AST):
-        return tree
-    return ast.copy_location(type(tree)(**{name: copy_tree(x) for name, x in ast.iter_fields(tree)}), tree)
 
 
 def source(code: CodeType) -> Sequence[str]:

@@ -217,7 +217,8 @@ class Groups:
 
     def join(self, x: Node, y: Node) -> None:
         """Merge the parts of x and y."""
-        self.parent[self.find_root(x)] = self.find_root(y)
+        if x is not y:
+            self.parent[self.find_root(x)] = self.find_root(y)
 
 
 def epilogues(graph: Graph) -> Graph:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
@@ -54,13 +55,13 @@ class AbstractArray(NDArrayOperatorsMixin):
 
     # -- attributes -------------------------------------------------------------------------------
 
-    shape = property(lambda self: self.buffer.shell.shape)
-    dtype = property(lambda self: self.buffer.shell.dtype)
-    ndim = property(lambda self: self.buffer.shell.ndim)
-    size = property(lambda self: self.buffer.shell.size)
-    nbytes = property(lambda self: self.buffer.shell.nbytes)
-    itemsize = property(lambda self: self.buffer.shell.itemsize)
-    strides = property(lambda self: self.buffer.shell.strides)
+    shape = property(attrgetter("buffer.shell.shape"))
+    dtype = property(attrgetter("buffer.shell.dtype"))
+    ndim = property(attrgetter("buffer.shell.ndim"))
+    size = property(attrgetter("buffer.shell.size"))
+    nbytes = property(attrgetter("buffer.shell.nbytes"))
+    itemsize = property(attrgetter("buffer.shell.itemsize"))
+    strides = property(attrgetter("buffer.shell.strides"))
     T = property(lambda self: self.transpose())
 
     def __len__(self) -> int:

@@ -36,7 +36,7 @@ HEARS_COPY = np.lib.NumpyVersion(np.__version__) >= "2.1.0"  # reshape accepts c
 @lru_cache(maxsize=4096)
 def shell(shape: Shape, dtype: np.dtype, strides: Shape | None = None) -> np.ndarray:
     """An array without memory, used for its shape, strides and views. Its elements must never be read."""
-    told = tuple(MANY if is_unknown(n) else n for n in shape)
+    told = tuple([MANY if is_unknown(n) else n for n in shape])
     return as_strided(np.empty(1, dtype), told, contiguous(told, dtype.itemsize) if strides is None else strides)
 
 
@@ -201,7 +201,7 @@ def laid_out(shape: Shape, like: Sequence[Buffer]) -> tuple[int, ...]:
     One axis lies inside another if it does so in the operands; where the operands disagree, C order wins.
     """
     n = len(shape)
-    if all(x.shell.flags.c_contiguous for x in like):
+    if all(map(attrgetter("shell.flags.c_contiguous"), like)):
         return tuple(range(n))
     strides = [aligned_strides(x.shell, n) for x in like]
     order = [n - 1] * (n > 0)  # innermost first

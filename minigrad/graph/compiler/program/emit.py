@@ -90,7 +90,7 @@ class Lines:
                 if quiet:
                     errors = ", ".join(f"{error}='ignore'" for error in sorted(quiet))
                     out.append((f"with errstate({errors}):", None))
-            lines += [(line, None) for line in self.emit_del(step, k)]
+            lines += self.emit_del(step, k)
             out += indent_lines(lines) if quiet else lines
         return out
 
@@ -186,13 +186,14 @@ class Lines:
         allocation = self.plan.allocations.get(value.root)
         return allocation.argument if allocation else None
 
-    def emit_del(self, step: Step, k: int) -> list[str]:
+    def emit_del(self, step: Step, k: int) -> list[Line]:
         """The `del` line for large made arrays whose last use is step k."""
         roots = roots_of(step.operands)
         if "made" not in map(attrgetter("kind"), roots):
             return []
         done = [r for r in roots if r.kind == "made" and self.plan.last.get(r, k + 1) <= k and r not in self.kept]
-        return [f"del {', '.join(self.names[r] for r in done)}"] if any(r.nbytes >= LARGE for r in done) else []
+        is_large = any(r.nbytes >= LARGE for r in done)
+        return [(f"del {', '.join(self.names[r] for r in done)}", None)] if is_large else []
 
     def name(self, value: Buffer) -> str:
         """The name of a value."""

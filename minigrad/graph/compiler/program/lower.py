@@ -110,7 +110,7 @@ class Lowering:
         for node in graph.nodes:
             if node not in self.values:
                 self.values[node] = self.lower_node(node)
-        return tuple(None if y is None else self.values[y] for y in graph.outputs)
+        return tuple([None if y is None else self.values[y] for y in graph.outputs])
 
     def instance(self, node: Node, template: Template, xs: list[Buffer]) -> Buffer:
         """Append the template's steps on these operands. Returns the result."""
@@ -210,9 +210,9 @@ def layout(x: Buffer) -> Layout:
 def record_op(op: Op, layouts: tuple[Layout, ...], spec: Spec, by: type[Recorder] = Recorder) -> Template | None:
     """The recorded steps of an op; None if it cannot be recorded, or its result does not match `infer`."""
     recorder = by()
-    operands = tuple(Buffer(shell(*entry), "argument") for entry in layouts)
+    operands = tuple([Buffer(shell(*entry), "argument") for entry in layouts])
     try:
-        y = op.forward(recorder, *(AbstractArray(recorder, x) for x in operands))
+        y = op.forward(recorder, *map(recorder.abstract, operands))
     except Exception:  # without elements an op may fail in any way
         return None
     if not isinstance(y, AbstractArray) or (y.shape, y.dtype) != (spec.shape, spec.dtype):

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import lru_cache
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -112,9 +113,9 @@ class Recorder:
             raise Unrecordable(f.__name__)
         *wanted, made = ufunc_dtypes(f, tuple(map(kind_of, xs)))
         values = [self.operand(x, None if has_dtype(x) else dtype) for x, dtype in zip(xs, wanted, strict=True)]
-        shape = np.broadcast_shapes(*(v.shell.shape for v in values))
+        shape = np.broadcast_shapes(*map(attrgetter("shell.shape"), values))
         out = out or self.new(shape, made, laid_out(shape, values))
-        names = "".join(f"{{{i}}}, " for i in range(len(values)))
+        names = "".join(map("{{{}}}, ".format, range(len(values))))
         named = "out=" if f in (np.maximum, np.minimum) else ""  # these two take `out` by keyword
         text = f"{f.__name__}({names}{named}{{{len(values)}}})"
         return self.call(text, out, *values, over=None, leads=leading(out, *values), does=f, **{f.__name__: f})
@@ -244,7 +245,7 @@ class Recorder:
         values = [self.operand(c), *(self.operand(v, None if has_dtype(v) else dtype) for v in (x, y))]
         if values[0].shell.dtype != bool:
             raise Unrecordable("where() with a condition that is not boolean")
-        shape = np.broadcast_shapes(*(v.shell.shape for v in values))
+        shape = np.broadcast_shapes(*map(attrgetter("shell.shape"), values))
         out = self.new(shape, dtype, laid_out(shape, values))
         self.copy(values[2], out)
         return self.copy(values[1], out, where=values[0])
@@ -254,7 +255,7 @@ class Recorder:
         shape = list(values[0].shell.shape)
         shape[axis] = sum(v.shell.shape[axis] for v in values)
         out = self.new(tuple(shape), result_type(*(v.shell for v in values)))
-        names = "".join(f"{{{i}}}, " for i in range(len(values)))
+        names = "".join(map("{{{}}}, ".format, range(len(values))))
         return self.call(f"concatenate(({names}), {axis}, {{{len(values)}}})", out, *values, concatenate=np.concatenate)
 
     def stack(self, xs: Sequence[Any], axis: int = 0) -> AbstractArray:
@@ -290,4 +291,4 @@ def leading(out: Buffer, *xs: Buffer) -> tuple[bool, ...] | None:
     if not out.shell.ndim:
         return None
     n = out.shell.shape[0]
-    return (*(x.shell.ndim == out.shell.ndim and x.shell.shape[0] == n for x in xs), True)
+    return (*[x.shell.ndim == out.shell.ndim and x.shell.shape[0] == n for x in xs], True)
