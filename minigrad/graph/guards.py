@@ -144,7 +144,8 @@ def observe(what: Any, attribute: str) -> Any:
         return contents({name: x for name, x in vars(what).items() if name not in ("forward", "_changes")})
     if isinstance(what, Stateful):
         value = object.__getattribute__(what, "__dict__").get(attribute, MISSING)
-        return contents(getattr(what, attribute, MISSING) if value is MISSING and is_slot(what, attribute) else value)
+        value = getattr(what, attribute, MISSING) if value is MISSING and is_slot(what, attribute) else value
+        return MISSING if value is MISSING else contents(value)
     if attribute == "()":
         return what()
     if attribute in ("value", "contents"):

@@ -76,7 +76,7 @@ def refuse_edited_containers(builder: TraceBuilder) -> None:
         held = vars(module).get(name) if isinstance(module, ModuleLike) and (key, name) not in builder.assigned else ()
         if not isinstance(held, list | tuple | dict | Tracer):
             continue
-        if any(isinstance(x, Tracer) and x.builder is builder for x in leaves(held)):
+        if [x for x in leaves(held) if isinstance(x, Tracer) and x.builder is builder]:
             raise GraphError(
                 f"the function stores a tensor in {name} of a {type(module).__name__}, a {type(held).__name__}, in "
                 f"place. Runs of the trace do not repeat that: assign a new {type(held).__name__} to self.{name}, or "

@@ -207,7 +207,7 @@ class StateSlot(Tensor):
 
     @property
     def apart(self) -> bool:
-        """Whether the count of an owner is no longer the shared buffer, because of a step or a load outside the graph."""
+        """Whether an owner's count is no longer the shared buffer, because of a step or a load outside the graph."""
         counts = map(dict.get, map(self.optimizer.state.__getitem__, self.owners), repeat(self.name))
         return {*map(id, counts)} != {id(self.buffer)}
 

@@ -74,8 +74,7 @@ class Tracer(InPlace, Symbol):
     )  # fmt: skip
 
     def __init__(self, node: Node, builder: GraphBuilder, root: Tracer | None = None):
-        super().__init__(node)
-        self.builder, self.root, self.edited = builder, root, False
+        self.node, self.builder, self.root, self.edited = node, builder, root, False
         self.base, self.is_sure_view = node, False
         self.look: tuple[Tracer, Op, bool] | None = None
         self.views: WeakSet[Tracer] = WeakSet()

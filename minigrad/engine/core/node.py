@@ -69,7 +69,7 @@ class Node:
         return self if inputs == self.inputs else Node(self.op, inputs)
 
     def again(self, inputs: tuple[Node, ...]) -> Node:
-        """The same op on other nodes of the same specs, with the name of this node; self if the inputs are unchanged."""
+        """The same op on other nodes of the same specs, with this node's name; self if the inputs are unchanged."""
         return self if inputs == self.inputs else Node(self.op, inputs, self.spec)
 
     def naming(self, node: Node, suffix: str = "") -> Node:

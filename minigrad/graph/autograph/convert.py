@@ -360,8 +360,6 @@ def definition(code: CodeType) -> Function:
     return loads(dumps(found[0]))  # type: ignore[no-any-return]
 
 
-
-
 parse_file = lru_cache(8)(ast.parse)
 
 

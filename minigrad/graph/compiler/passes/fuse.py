@@ -131,7 +131,7 @@ def fuse(graph: Graph, reductions: bool = False) -> Graph:
             inside = set(part)
             results = [n for n in part if n in kept or not inside.issuperset(graph.readers[n])]
             made |= fuse_group(part, results, made)
-    return Graph(graph.inputs, tuple(y and made[y] for y in graph.outputs))
+    return Graph(graph.inputs, tuple([y and made[y] for y in graph.outputs]))
 
 
 def fuse_group(part: Sequence[Node], results: Sequence[Node], made: Mapping[Node, Node]) -> dict[Node, Node]:
@@ -141,7 +141,7 @@ def fuse_group(part: Sequence[Node], results: Sequence[Node], made: Mapping[Node
     inputs = tuple(body.values())
     for node in (*free, *part):
         body[node] = node.again(tuple(map(body.__getitem__, node.inputs)))
-    loop = Node(Fused(Graph(inputs, tuple(body[y] for y in results))), tuple(made[x] for x in arrays))
+    loop = Node(Fused(Graph(inputs, tuple(map(body.__getitem__, results)))), tuple(map(made.__getitem__, arrays)))
     if len(results) == 1:
         return {results[0]: results[0].naming(loop)}
     return {y: y.naming(Node(TupleGet(i), (loop,))) for i, y in enumerate(results)}

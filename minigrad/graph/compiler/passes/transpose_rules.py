@@ -102,7 +102,7 @@ def narrow(graph: Graph) -> Graph:
 
     def read(node: Node, inputs: tuple[Node, ...]) -> Node:
         new = node.again(inputs)
-        if is_stretch(new):
+        if isinstance(new.op, BroadcastTo | Reshape) and is_stretch(new):
             small[new] = small.get(inputs[0], inputs[0])
         elif isinstance(node.op, Elementwise) and not node.op.effect:
             xs = tuple(map(small.get, inputs, inputs))

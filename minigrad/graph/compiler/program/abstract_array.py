@@ -121,7 +121,7 @@ class AbstractArray(NDArrayOperatorsMixin):
     def __setitem__(self, index: Any, x: Any) -> None:
         text, arrays = self.format_index(index)
         if arrays:
-            names = [*arrays, self.recorder.operand(x, None if has_dtype(x) else self.dtype)]
+            names = [*arrays, self.recorder.operand(x, None if hasattr(x, "dtype") else self.dtype)]
             target = text.replace("{0}", f"{{{len(names)}}}", 1)
             shift = {f"{{{i + 1}}}": f"{{{i}}}" for i in range(len(arrays))}
             for old, new in shift.items():
@@ -129,7 +129,7 @@ class AbstractArray(NDArrayOperatorsMixin):
             self.recorder.call(f"{target} = {{{len(arrays)}}}", self.buffer, *names)
             return
         there = self[index].buffer
-        x = self.recorder.operand(x, None if has_dtype(x) else self.dtype)
+        x = self.recorder.operand(x, None if hasattr(x, "dtype") else self.dtype)
         if not x.is_same_as(there):
             self.recorder.copy(x, there)
 
@@ -276,8 +276,3 @@ def filling(number: Any) -> str:
     """The source text of a number, as an argument of fill()."""
     number = number.item() if isinstance(number, np.generic | np.ndarray) else number
     return repr(number) if number == number and abs(number) != float("inf") else f"float('{number}')"
-
-
-def has_dtype(x: Any) -> bool:
-    """Whether x is an array or a NumPy scalar; a Python number adapts to the other operand's dtype (NEP 50)."""
-    return hasattr(x, "dtype")

@@ -24,7 +24,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
-from ....engine.base.dimension import is_unknown
+from ....engine.base.dimension import Length
 from ....engine.base.spec import Spec
 
 Shape = tuple[int, ...]
@@ -36,7 +36,7 @@ HEARS_COPY = np.lib.NumpyVersion(np.__version__) >= "2.1.0"  # reshape accepts c
 @lru_cache(maxsize=4096)
 def shell(shape: Shape, dtype: np.dtype, strides: Shape | None = None) -> np.ndarray:
     """An array without memory, used for its shape, strides and views. Its elements must never be read."""
-    told = tuple([MANY if is_unknown(n) else n for n in shape])
+    told = tuple([MANY if isinstance(n, Length) else n for n in shape])
     return as_strided(np.empty(1, dtype), told, contiguous(told, dtype.itemsize) if strides is None else strides)
 
 
@@ -86,14 +86,11 @@ class Buffer:
     array: Any = None
     spec: Any = None
     root: Buffer = field(init=False)
+    nbytes = property(attrgetter("shell.nbytes"))
 
     def __post_init__(self) -> None:
         self.roots = self.roots or (self,)
         self.root = self.roots[0]
-
-    @property
-    def nbytes(self) -> int:
-        return int(self.shell.nbytes)
 
     def __repr__(self) -> str:
         return f"{self.kind} {self.shell.dtype}{[*self.shell.shape]}"

@@ -42,7 +42,7 @@ def text_of(
     returned = ", ".join("None" if y is None else body.name(y) for y in plan.outputs)
     first = len(text.kept) + bool(text.kept) + len(text.defined) + 2
     text.nodes |= {first + i: node for i, (_, node) in enumerate(lines) if node is not None}
-    text.defined += [f"def program({', '.join(names)}):", *(line for line, _ in lines)]
+    text.defined += [f"def program({', '.join(names)}):", *[line for line, _ in lines]]
     text.defined.append(f"    return ({returned}{',' * bool(returned)})")
     return text
 

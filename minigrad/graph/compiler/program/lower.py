@@ -61,7 +61,7 @@ class Lowering:
 
     def lower_node(self, node: Node) -> Any:
         """Lower a node whose inputs are lowered. Returns its value."""
-        xs = [self.values[x] for x in node.inputs]
+        xs = [*map(self.values.__getitem__, node.inputs)]
         match node.op:
             case Input():
                 return computed(node)  # an input without a value: raises TypeError
@@ -119,7 +119,7 @@ class Lowering:
         def rebase_buffer(v: Buffer) -> Buffer:
             if v in new or v.kind == "constant":
                 return new.get(v, v)
-            roots = tuple(dict.fromkeys(r for root in v.roots if root is not v for r in rebase_buffer(root).roots))
+            roots = roots_of([rebase_buffer(root) for root in v.roots if root is not v])
             base = new.get(v.root) if v.root is not v else None
             new[v] = Buffer(v.shell, v.kind, roots, v.offset + (base.offset if base else 0))
             return new[v]
@@ -212,7 +212,7 @@ def record_op(op: Op, layouts: tuple[Layout, ...], spec: Spec, by: type[Recorder
     recorder = by()
     operands = tuple([Buffer(shell(*entry), "argument") for entry in layouts])
     try:
-        y = op.forward(recorder, *map(recorder.abstract, operands))
+        y = op.forward(recorder, *[AbstractArray(recorder, x) for x in operands])
     except Exception:  # without elements an op may fail in any way
         return None
     if not isinstance(y, AbstractArray) or (y.shape, y.dtype) != (spec.shape, spec.dtype):

@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from ....engine.base.dtypes import result_type
-from .abstract_array import AbstractArray, Unrecordable, as_shape, filling, has_dtype
+from .abstract_array import AbstractArray, Unrecordable, as_shape, filling
 from .buffer import (
     Buffer,
     EinsumStep,
@@ -49,7 +49,7 @@ class Recorder:
     def __init__(self, steps: list[Step] | None = None) -> None:
         self.steps: list[Step] = [] if steps is None else steps
         self.fills: dict[Buffer, Any] = {}
-        self.ambient = {error for error, action in np.geterr().items() if action == "ignore"}
+        self.ambient = np.geterr().items()
 
     # -- values and steps ------------------------------------------------------------------------
 
@@ -72,8 +72,8 @@ class Recorder:
         return Buffer(shell(shape, dtype, contiguous(shape, dtype.itemsize, order)), "planned")
 
     def step(self, text: str, *operands: Buffer, writes: tuple[int, ...] = (), **more: Any) -> Step:
-        ignored = {error for error, action in np.geterr().items() if action == "ignore"}
-        more["quiet"] = frozenset(ignored - self.ambient)
+        changed = np.geterr().items() - self.ambient
+        more["quiet"] = frozenset([error for error, action in changed if action == "ignore"])
         self.steps.append(Step(text, operands, writes, **more))
         return self.steps[-1]
 
@@ -83,7 +83,7 @@ class Recorder:
     ) -> AbstractArray:  # fmt: skip
         """Record a call that writes into `out`, the last operand in its text."""
         self.step(text, *operands, out, writes=(len(operands),), over=over, leads=leads, does=does, scope=scope)
-        return self.abstract(out)
+        return AbstractArray(self, out)
 
     def view(self, x: Buffer, text: str, seen: np.ndarray, **scope: Any) -> AbstractArray:
         """Record a view of x. Raises Unrecordable if the result is a scalar, because NumPy copies it."""
@@ -112,7 +112,7 @@ class Recorder:
         if f.signature is not None or f.nout != 1:
             raise Unrecordable(f.__name__)
         *wanted, made = ufunc_dtypes(f, tuple(map(kind_of, xs)))
-        values = [self.operand(x, None if has_dtype(x) else dtype) for x, dtype in zip(xs, wanted, strict=True)]
+        values = [self.operand(x, None if hasattr(x, "dtype") else dtype) for x, dtype in zip(xs, wanted, strict=True)]
         shape = np.broadcast_shapes(*map(attrgetter("shell.shape"), values))
         out = out or self.new(shape, made, laid_out(shape, values))
         names = "".join(map("{{{}}}, ".format, range(len(values))))
@@ -241,8 +241,8 @@ class Recorder:
     # -- joining arrays ---------------------------------------------------------------------------
 
     def where(self, c: Any, x: Any, y: Any) -> AbstractArray:
-        dtype = result_type(*(v.dtype if has_dtype(v) else v for v in (x, y)))
-        values = [self.operand(c), *(self.operand(v, None if has_dtype(v) else dtype) for v in (x, y))]
+        dtype = result_type(*(v.dtype if hasattr(v, "dtype") else v for v in (x, y)))
+        values = [self.operand(c), *(self.operand(v, None if hasattr(v, "dtype") else dtype) for v in (x, y))]
         if values[0].shell.dtype != bool:
             raise Unrecordable("where() with a condition that is not boolean")
         shape = np.broadcast_shapes(*map(attrgetter("shell.shape"), values))
@@ -277,7 +277,7 @@ class Recorder:
 
 def kind_of(x: Any) -> Any:
     """What x contributes to dtype resolution: its dtype, or the Python type of a number."""
-    return x.dtype if has_dtype(x) else np.dtype(bool) if isinstance(x, bool) else type(x)
+    return x.dtype if hasattr(x, "dtype") else np.dtype(bool) if isinstance(x, bool) else type(x)
 
 
 @lru_cache(maxsize=4096)
