@@ -165,8 +165,9 @@ def is_counted(what: Any, attribute: str, value: Any) -> bool:
         return what.__module__.startswith("minigrad.")
     if isinstance(what, ModuleLike) and (attribute in WALKS or (attribute == "_hooks" and not what._hooks)):
         return True
-    is_attribute = isinstance(what, Stateful) and attribute != "groups()" and not is_slot(what, attribute)
-    return is_attribute and is_settled(value)
+    if not isinstance(what, Stateful) or attribute == "groups()" or not is_settled(value):
+        return False
+    return attribute in vars(what) or not is_slot(what, attribute)
 
 
 def change(what: Any, attribute: str, before: Any, now: Any) -> str:

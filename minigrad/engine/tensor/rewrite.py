@@ -17,6 +17,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import lru_cache
 from math import frexp
+from operator import attrgetter
 
 import numpy as np
 
@@ -84,7 +85,7 @@ def signs(node: Node) -> Node | None:
 
     For floats only: for the least integer of a dtype, −x is x.
     """
-    if not all(x.spec.is_float for x in node.inputs):
+    if not all(map(attrgetter("spec.is_float"), node.inputs)):
         return None
     match node:
         case Node(Add(), (x, Node(Neg(), (y,))) | (Node(Neg(), (y,)), x)):
@@ -213,7 +214,8 @@ def simplify(graph: Graph, rules: tuple[Rewrite, ...] = RULES) -> Graph:
     """Apply every rule to every node, until none applies."""
 
     def simplify_node(node: Node, inputs: tuple[Node, ...]) -> Node:
-        node = node.again(inputs)
+        if inputs != node.inputs:
+            node = node.again(inputs)
         for rule in tried_on(type(node.op), rules):
             new = rule(node)
             if new is not None and new.spec == node.spec:

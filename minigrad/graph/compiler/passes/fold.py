@@ -49,7 +49,7 @@ def fold(graph: Graph) -> Graph:
     known: dict[Node, Any] = {}
 
     def fold_node(node: Node, inputs: tuple[Node, ...]) -> Node:
-        new = node.again(inputs)
+        new = node if inputs == node.inputs else node.again(inputs)
         if not (set(inputs) <= known.keys() and (can_be_folded(new) if inputs else can_be_read(new))):
             return new
         with np.errstate(all="ignore"):

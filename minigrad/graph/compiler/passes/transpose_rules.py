@@ -101,7 +101,7 @@ def narrow(graph: Graph) -> Graph:
     small: dict[Node, Node] = {}  # a node → a smaller node that broadcasts to it
 
     def read(node: Node, inputs: tuple[Node, ...]) -> Node:
-        new = node.again(inputs)
+        new = node if inputs == node.inputs else node.again(inputs)
         if isinstance(new.op, BroadcastTo | Reshape) and is_stretch(new):
             small[new] = small.get(inputs[0], inputs[0])
         elif isinstance(node.op, Elementwise) and not node.op.effect:

@@ -265,7 +265,7 @@ LIKE = {"zeros_like": like(0), "ones_like": like(1), "full_like": like(...), "em
 
 
 def as_shape(shape: Any) -> Shape:
-    return (int(shape),) if isinstance(shape, int | np.integer) else tuple(int(n) for n in shape)
+    return (int(shape),) if isinstance(shape, int | np.integer) else tuple(map(int, shape))
 
 
 def as_tuple(index: Any) -> tuple[Any, ...]:

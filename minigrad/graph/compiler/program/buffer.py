@@ -133,7 +133,7 @@ class Step:
     loop      the TiledLoop, if the step is one
     does      the operation, for programs in another language: a ufunc, np.dot, np.copyto, a ReduceStep, …
     is_view   whether it only makes a view
-    write_operands    the operands that it writes into
+    read_operands, write_operands    the operands that it only reads, and those that it writes into
     """
 
     text: str
@@ -149,16 +149,14 @@ class Step:
     results: tuple[Buffer, ...] = ()
     does: Any = None
     is_view: bool = field(init=False)
+    read_operands: tuple[Buffer, ...] = field(init=False)
     write_operands: tuple[Buffer, ...] = field(init=False)
 
     def __post_init__(self) -> None:
         self.is_view = self.result is not None and self.result.kind == "view"
+        read = sorted({*range(len(self.operands))}.difference(self.writes))
+        self.read_operands = tuple(map(self.operands.__getitem__, read))
         self.write_operands = tuple(map(self.operands.__getitem__, self.writes))
-
-    @property
-    def read_operands(self) -> list[Buffer]:
-        """The operands that the step only reads."""
-        return [x for i, x in enumerate(self.operands) if i not in self.writes]
 
     @property
     def memory_roots(self) -> Iterable[Buffer]:

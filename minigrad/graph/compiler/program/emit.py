@@ -82,6 +82,7 @@ class Lines:
         """The lines of the steps. Consecutive steps that ignore the same floating-point errors share one `with`."""
         out: list[Line] = []
         quiet: frozenset[str] = frozenset()
+        is_any_made = "made" in map(attrgetter("kind"), self.plan.last)
         for k, step in self.number_steps(steps):
             self.text.steps.append(step)
             lines = self.step(step)
@@ -90,7 +91,7 @@ class Lines:
                 if quiet:
                     errors = ", ".join(f"{error}='ignore'" for error in sorted(quiet))
                     out.append((f"with errstate({errors}):", None))
-            lines += self.emit_del(step, k)
+            lines += self.emit_del(step, k) if is_any_made else []
             out += indent_lines(lines) if quiet else lines
         return out
 
@@ -189,8 +190,6 @@ class Lines:
     def emit_del(self, step: Step, k: int) -> list[Line]:
         """The `del` line for large made arrays whose last use is step k."""
         roots = roots_of(step.operands)
-        if "made" not in map(attrgetter("kind"), roots):
-            return []
         done = [r for r in roots if r.kind == "made" and self.plan.last.get(r, k + 1) <= k and r not in self.kept]
         is_large = any(r.nbytes >= LARGE for r in done)
         return [(f"del {', '.join(self.names[r] for r in done)}", None)] if is_large else []

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import lru_cache
-from itertools import count
+from itertools import count, repeat, starmap
 from keyword import iskeyword
 from math import prod
 from operator import attrgetter
@@ -119,7 +119,7 @@ class Lowering:
         def rebase_buffer(v: Buffer) -> Buffer:
             if v in new or v.kind == "constant":
                 return new.get(v, v)
-            roots = roots_of([rebase_buffer(root) for root in v.roots if root is not v])
+            roots = () if v.roots == (v,) else roots_of([rebase_buffer(root) for root in v.roots if root is not v])
             base = new.get(v.root) if v.root is not v else None
             new[v] = Buffer(v.shell, v.kind, roots, v.offset + (base.offset if base else 0))
             return new[v]
@@ -178,8 +178,9 @@ def are_rows(shape: Shape, spec: Any, xs: list[Buffer]) -> bool:
 @lru_cache(maxsize=4096)
 def is_planned(spec: Any) -> bool:
     """Whether memory for this spec can be planned: it is on the CPU, and its lengths are known."""
-    specs = spec if isinstance(spec, Specs) else (spec,)
-    return all(s.device is CPU and s.nbytes < 1 << 40 for s in specs)  # an unknown length is a huge number
+    if isinstance(spec, Specs):
+        return all(map(is_planned, spec))
+    return spec.device is CPU and spec.nbytes < 1 << 40  # an unknown length is a huge number
 
 
 def can_record(node: Node, xs: list[Any]) -> bool:
@@ -210,9 +211,9 @@ def layout(x: Buffer) -> Layout:
 def record_op(op: Op, layouts: tuple[Layout, ...], spec: Spec, by: type[Recorder] = Recorder) -> Template | None:
     """The recorded steps of an op; None if it cannot be recorded, or its result does not match `infer`."""
     recorder = by()
-    operands = tuple([Buffer(shell(*entry), "argument") for entry in layouts])
+    operands = tuple(map(Buffer, starmap(shell, layouts), repeat("argument")))
     try:
-        y = op.forward(recorder, *[AbstractArray(recorder, x) for x in operands])
+        y = op.forward(recorder, *map(AbstractArray, repeat(recorder), operands))
     except Exception:  # without elements an op may fail in any way
         return None
     if not isinstance(y, AbstractArray) or (y.shape, y.dtype) != (spec.shape, spec.dtype):

@@ -71,12 +71,9 @@ one_thread = OneThread()
 
 def wants_one(steps: Iterable[Step]) -> bool:
     """Whether all products are small, and the largest is large enough for BLAS to use several threads."""
-    sizes = [s.operands[-1].shell.size * s.operands[0].shell.shape[-1] for s in steps if is_product(s)]
+    products = [s for s in steps if not {"dot", "matmul"}.isdisjoint(s.scope) and s.operands[0].shell.ndim > 1]
+    sizes = [s.operands[-1].shell.size * s.operands[0].shell.shape[-1] for s in products]
     return ALONE < max(sizes, default=0) <= SMALL
-
-
-def is_product(step: Step) -> bool:
-    return ("dot" in step.scope or "matmul" in step.scope) and step.operands[0].shell.ndim > 1
 
 
 @cache

@@ -72,8 +72,8 @@ class Recorder:
         return Buffer(shell(shape, dtype, contiguous(shape, dtype.itemsize, order)), "planned")
 
     def step(self, text: str, *operands: Buffer, writes: tuple[int, ...] = (), **more: Any) -> Step:
-        changed = np.geterr().items() - self.ambient
-        more["quiet"] = frozenset([error for error, action in changed if action == "ignore"])
+        if changed := np.geterr().items() - self.ambient:
+            more["quiet"] = frozenset(error for error, action in changed if action == "ignore")
         self.steps.append(Step(text, operands, writes, **more))
         return self.steps[-1]
 
