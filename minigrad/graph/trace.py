@@ -127,7 +127,7 @@ class TraceBuilder(GraphBuilder):
 
     def note_read(self, what: Any, attribute: str) -> None:
         key = id(what), attribute
-        if key not in self.noted and key not in self.assigned and not self.is_own(what):
+        if key not in self.noted and key not in self.assigned and id(what) not in self.born:
             mode = modes.current.mode
             if self.inside is not mode:
                 self.inside, self.outside = mode, replace(mode, builder=None)

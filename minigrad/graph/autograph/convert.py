@@ -17,7 +17,7 @@ from __future__ import annotations
 import ast
 import linecache
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from functools import lru_cache, partial, update_wrapper, wraps
 from itertools import chain, zip_longest
 from pickle import dumps, loads
@@ -415,12 +415,14 @@ def codes_in(text: str, flags: int) -> frozenset[CodeType]:
     return frozenset(functions(compile(text, "", "exec", flags, dont_inherit=True)))
 
 
-def functions(code: CodeType) -> Iterator[CodeType]:
+def functions(code: CodeType) -> list[CodeType]:
     """The code, and the code of all functions in it."""
-    yield code
-    for inner in code.co_consts:
-        if isinstance(inner, CodeType):
-            yield from functions(inner)
+    found = [code]
+    for each in found:  # grows in the loop
+        for inner in each.co_consts:
+            if isinstance(inner, CodeType):
+                found.append(inner)
+    return found
 
 
 def is_definition(node: Function, code: CodeType) -> bool:
