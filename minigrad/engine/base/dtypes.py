@@ -58,7 +58,7 @@ def result_type(*of: Any) -> np.dtype[Any]:
     bfloat16 follows NumPy's rules for float16. Combined with float16 it gives float32, as in PyTorch.
     """
     dtypes = [x if isinstance(x, np.dtype) else getattr(x, "dtype", x) for x in of]
-    if bfloat16 not in [x for x in dtypes if isinstance(x, np.dtype)]:
+    if type(bfloat16) not in map(type, dtypes):
         return np.result_type(*of)
     found = np.result_type(*(float16 if isinstance(x, np.dtype) and x == bfloat16 else x for x in dtypes))
     return found if found != float16 else float32 if float16 in dtypes else bfloat16

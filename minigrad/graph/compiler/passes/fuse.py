@@ -153,7 +153,7 @@ def operands_of(part: Sequence[Node]) -> tuple[list[Node], list[Node]]:
     read = [x for x in dict.fromkeys(chain.from_iterable(map(INPUTS, part))) if x not in inside]
     free = [x for x in read if is_free(x, shape)]
     free = [x for broadcast in free for x in broadcast.inputs if isinstance(x.op, Const)] + free
-    arrays = dict.fromkeys(x for y in read for x in (y.inputs if y in free else (y,)) if x not in free)
+    arrays = dict.fromkeys([x for y in read for x in (y.inputs if y in free else (y,)) if x not in free])
     return free, sorted(arrays, key=lambda x: not isinstance(x.op, PRODUCTS))
 
 
@@ -171,7 +171,9 @@ def parts(graph: Graph, reductions: bool) -> list[list[Node]]:
         if node in loops:
             for x in node.inputs:
                 if x.spec.shape == loops[node][0] and not hasattr(x.op, "value"):
-                    group.join(node, first_reader.setdefault((x, level[node], loops[node]), node))
+                    first = first_reader.setdefault((x, level[node], loops[node]), node)
+                    if first is not node:
+                        group.join(node, first)
                 if level[x] == level[node] and may_join(x, node, loops):
                     group.join(node, x)
     members: dict[Node, list[Node]] = {}
@@ -217,8 +219,7 @@ class Groups:
 
     def join(self, x: Node, y: Node) -> None:
         """Merge the parts of x and y."""
-        if x is not y:
-            self.parent[self.find_root(x)] = self.find_root(y)
+        self.parent[self.find_root(x)] = self.find_root(y)
 
 
 def epilogues(graph: Graph) -> Graph:

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from ....engine.base.device import CPU
-from ....engine.base.dimension import Length, is_unknown
+from ....engine.base.dimension import is_unknown
 from ....engine.base.spec import Specs
 from ....engine.core.graph import Graph
 from ....engine.core.node import NamedNode, Node, spot
@@ -158,7 +158,12 @@ def format_spec(made: Any) -> str:
     if isinstance(made, Specs):
         return f"({', '.join(map(format_spec, made))})"
     kind = "bool" if made.dtype.kind == "b" else f"{made.dtype.kind}{8 * made.dtype.itemsize}"
-    return f"{kind}[{', '.join(['?' if isinstance(n, Length) else str(n) for n in made.shape])}]"
+    is_known = {*map(type, made.shape)} <= {int}
+    return f"{kind}[{', '.join(map(str, made.shape) if is_known else map(format_length, made.shape))}]"
+
+
+def format_length(n: Any) -> str:
+    return "?" if is_unknown(n) else str(n)
 
 
 Line = tuple[str, Node | None]
