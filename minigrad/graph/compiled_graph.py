@@ -96,7 +96,8 @@ class CompiledGraph:
             return on_tensors(self.graph, xs)
         variant = self.select_variant(xs)
         arrays = variant.run(*[x.value for x in xs])
-        ys = [None if spec is None else wrap_array(x, spec) for x, spec in zip(arrays, variant.specs_of(arrays))]
+        pairs = zip(arrays, variant.specs)
+        ys = [None if s is None else wrap_array(x, s if s.is_known else spec_of(x)) for x, s in pairs]
         if variant.split is not None:
             variant.connect(self.op, xs, ys, arrays)
         elif mode.tracked is None:
@@ -159,19 +160,12 @@ class Variant:
         own = partial(unalias_outputs, written=graph, into=into)
         self.run = compile_graph(bare(self.graph), *compile_options, into, own)
         self.specs = [None if y is None or isinstance(y.spec, Specs) else y.spec for y in graph.outputs]
-        self.is_known = all(spec is None or spec.is_known for spec in self.specs)
         self.pulls: dict[tuple[int, ...], CompiledGraph] = {}
         if self.split is not None:
             self.wanted = [i for i, want in enumerate(wanted) if want]
             self.rule = Backward(self.split.node(self.split.results[0]).spec, self)
             self.inputs = {x: i for i, x in enumerate(simple.inputs)}
             self.outputs = [(i, OutputRule(self.specs[i], i)) for i in self.split.results]  # type: ignore[arg-type]
-
-    def specs_of(self, arrays: Sequence[Any]) -> Sequence[Spec | None]:
-        """The specs of the results in this run: those of their arrays, where the graph does not know the lengths."""
-        if self.is_known:
-            return self.specs
-        return [spec and result_spec(x, spec) for x, spec in zip(arrays, self.specs)]
 
     def connect(self, op: CompiledCall, xs: Sequence[Tensor], ys: Sequence[Any], arrays: Arrays) -> None:
         """Create one Record for the run, and connect each result to it as one of its outputs."""
@@ -220,17 +214,12 @@ class Backward:
         n = len(split.graph.outputs)
         kept = []
         for i, (x, array) in enumerate(zip(split.kept, saved)):
-            y = wrap_array(array, result_spec(array, x.spec))
+            y = wrap_array(array, x.spec if x.spec.is_known else spec_of(array))
             if x.spec.is_float and x in split.reached:
                 shared = Record(Output(n + i), (node,), OutputRule(x.spec, n + i), ())
                 y = y.with_node(array, places.get(x, shared))
             kept.append(y)
         return tuple(self.variant.pull(numbers)([*(gy[i] for i in numbers), *kept]))
-
-
-def result_spec(array: Any, spec: Spec) -> Spec:
-    """The spec of a result; the spec of its array, if the graph does not know the lengths."""
-    return spec if spec.is_known else spec_of(array)
 
 
 # -- arrays in, arrays out -----------------------------------------------------------------------------

@@ -21,6 +21,7 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import partial, update_wrapper
 from itertools import repeat
+from operator import attrgetter
 from types import MethodType
 from typing import Any
 from weakref import ref
@@ -294,20 +295,9 @@ class TracedFunction:
         made.trace_for(*unflatten_like(specs, (x.example() for x in leaves(specs))))
         return made
 
-    @property
-    def graph(self) -> Graph:
-        """The graph of the latest trace."""
-        return self.latest.graph
-
-    @property
-    def source(self) -> str:
-        """The generated code of the latest trace."""
-        return self.latest.run.latest.source
-
-    @property
-    def c_source(self) -> str:
-        """The C++ part of the generated code of the latest trace, with jit_compile="native"."""
-        return self.latest.run.latest.c_source
+    graph = property(attrgetter("latest.graph"), doc="The graph of the latest trace.")
+    source = property(attrgetter("latest.run.latest.source"), doc="The generated code of the latest trace.")
+    c_source = property(attrgetter("latest.run.latest.c_source"), doc="Its part in C++, with jit_compile='native'.")
 
     @property
     def latest(self) -> Trace:

@@ -73,9 +73,8 @@ def is_unedited(builder: TraceBuilder, x: Any) -> bool:
 def refuse_edited_containers(builder: TraceBuilder) -> None:
     """Raises GraphError if the trace put symbols into a container of a module without assigning the attribute."""
     for (key, name), (module, _) in builder.noted.items():
-        if not isinstance(module, ModuleLike) or (key, name) in builder.assigned:
-            continue
-        held = vars(module).get(name)
+        is_state = isinstance(module, ModuleLike) and (key, name) not in builder.assigned
+        held = vars(module).get(name) if is_state else None
         is_tree = isinstance(held, list | tuple | dict | Tracer)
         if is_tree and [x for x in leaves(held) if isinstance(x, Tracer) and x.builder is builder]:
             raise GraphError(

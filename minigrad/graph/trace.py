@@ -11,7 +11,6 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from itertools import repeat
 from operator import attrgetter
 from typing import Any, NamedTuple
@@ -20,7 +19,7 @@ from weakref import ref
 from ..autograd.function_in_graph import Custom
 from ..engine.base.errors import EditedError, GraphError, MinigradError, NoGradientError
 from ..engine.base.pytree import leaves, unflatten_like
-from ..engine.base.spec import Spec
+from ..engine.base.spec import Spec, spec_of
 from ..engine.core import modes, versions
 from ..engine.core.graph import Graph
 from ..engine.core.node import Node
@@ -36,6 +35,7 @@ from .guards import Guards, observe
 from .module_state import ModuleAttribute, assign, assigned_values
 from .signature import leak_message
 
+OUTSIDE = modes.Mode()  # without the builder: what a trace depends on is read in this mode
 VALUE, NODE, TRACKED = map(attrgetter, ("value", "node", "tracked"))
 
 
@@ -48,9 +48,7 @@ class GradSlot:
     def __init__(self, leaf: Tensor, spec: Spec):
         self.leaf, self.spec = leaf, spec
 
-    @property
-    def value(self) -> Any:
-        return self.leaf.grad.value  # type: ignore[union-attr]
+    value = property(attrgetter("leaf.grad.value"))
 
 
 class TraceBuilder(GraphBuilder):
@@ -65,7 +63,6 @@ class TraceBuilder(GraphBuilder):
     pulled      whether backward() was called
     recording   whether the call that is traced records gradients
     closed      whether tracing is over
-    outside     the latest mode, `inside`, but without the builder: what is noted is read in it
     """
 
     way_out = (
@@ -88,7 +85,6 @@ class TraceBuilder(GraphBuilder):
         self.recorded: set[int] = set()
         self.pulled = self.closed = False
         self.recording = modes.current.mode.recording
-        self.inside = self.outside = modes.current.mode
 
     def apply(self, op: Op, operands: tuple[Any, ...]) -> Tracer:
         if self.closed:
@@ -128,10 +124,7 @@ class TraceBuilder(GraphBuilder):
     def note_read(self, what: Any, attribute: str) -> None:
         key = id(what), attribute
         if key not in self.noted and key not in self.assigned and id(what) not in self.born:
-            mode = modes.current.mode
-            if self.inside is not mode:
-                self.inside, self.outside = mode, replace(mode, builder=None)
-            modes.current.mode = self.outside
+            mode, modes.current.mode = modes.current.mode, OUTSIDE
             try:
                 self.noted[key] = what, observe(what, attribute)
             finally:
@@ -403,9 +396,9 @@ class Trace:
                 arrays[i][...] = ys[y]
         if edited:
             versions.edit(*edited)
-        specs: Any = variant.specs_of(ys)
+        specs: list[Any] = variant.specs
         for i in self.handed:
-            ys[i] = wrap_array(ys[i], specs[i])
+            ys[i] = wrap_array(ys[i], specs[i] if specs[i].is_known else spec_of(ys[i]))
         for leaf, g in self.grads:
             leaf._grad = ys[g] if isinstance(g, int) else g
         return ys

@@ -51,7 +51,9 @@ def run_backward(order: list[Record], grads: Grads, retain: bool, create_graph: 
     refuse_freed(order)
     refuse_edited(order)
     pulls = (tensor_pull, freeing_tensor_pull) if create_graph else (compiled_pull, freeing_pull)
-    pull, nodes = watch_pullbacks(pulls[not retain]), order
+    pull, nodes = pulls[not retain], order
+    if modes.current.mode.watchers:
+        pull = watch_pullbacks(pull)
     if Hooks.sending is not None:
         pull = Hooks.sending(pull)
     if keep is None and Hooks.early is not None:
@@ -89,8 +91,6 @@ def freeing_tensor_pull(node: Record, gy: Any) -> tuple[Any, ...]:
 def watch_pullbacks(pull: Pull) -> Pull:
     """Extend `pull` to notify each watcher: by the function that its `passing()` returns, or by its `pulled`."""
     watchers = modes.current.mode.watchers
-    if not watchers:
-        return pull
     told = [watcher.passing() if hasattr(watcher, "passing") else watcher.pulled for watcher in watchers]
 
     def telling(node: Node, gy: Any) -> tuple[Any, ...]:

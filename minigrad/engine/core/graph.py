@@ -10,6 +10,8 @@ from operator import attrgetter
 from .node import Node, toposort
 from .op import Op
 
+Make = Callable[[Node, tuple[Node, ...]], Node]
+
 
 @dataclass(frozen=True)
 class Graph:
@@ -45,9 +47,7 @@ class Graph:
         """The graph with these outputs, each a node of the graph or computed from its nodes."""
         return self if outputs == self.outputs else replace(self, outputs=outputs)  # self may have cached its nodes
 
-    def rebuild(
-        self, make: Callable[[Node, tuple[Node, ...]], Node], kinds: Container[type[Op]] | None = None
-    ) -> Graph:
+    def rebuild(self, make: Make, kinds: Container[type[Op]] | None = None) -> Graph:
         """Rebuild the graph: each node becomes make(node, its new inputs), inputs first.
 
         kinds    the types of ops that `make` is called for; all by default. Other nodes only get their new inputs

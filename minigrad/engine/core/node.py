@@ -65,11 +65,11 @@ class Node:
         self.spec: Spec = op.infer(*map(attrgetter("spec"), inputs)) if spec is None else spec
 
     def with_inputs(self, inputs: tuple[Node, ...]) -> Node:
-        """The same op on other nodes; self if the inputs are unchanged."""
-        return self if inputs == self.inputs else Node(self.op, inputs)
+        """The same op on other nodes, with this node's name; self if the inputs are unchanged."""
+        return self if inputs == self.inputs else self.naming(Node(self.op, inputs))
 
     def again(self, inputs: tuple[Node, ...]) -> Node:
-        """The same op on other nodes of the same specs, with this node's name; self if the inputs are unchanged."""
+        """As with_inputs(), for nodes of the same specs."""
         return self if inputs == self.inputs else Node(self.op, inputs, self.spec)
 
     def naming(self, node: Node, suffix: str = "") -> Node:
@@ -94,8 +94,7 @@ class Place(NamedTuple):
 
 def spot(file: str, line: int) -> str:
     """A line of the user's code as error messages name it: `file:line`; in a notebook `Cell In[5], line 4`."""
-    get_ipython = getattr(sys.modules.get("IPython"), "get_ipython", None)
-    shell = get_ipython and get_ipython()
+    shell = getattr(sys.modules.get("IPython"), "get_ipython", type(None))()
     cell = shell and shell.compile.format_code_name(file)
     return f"{file}:{line}" if cell is None else f"{' '.join(cell)}, line {line}"
 
@@ -124,9 +123,6 @@ class NamedNode(Node):
     ):  # fmt: skip
         self.op, self.inputs, self.spec, self.name, self.place = op, inputs, spec, name, place
         self.born, self.part, self.worker = born or now(), part, worker
-
-    def with_inputs(self, inputs: tuple[Node, ...]) -> Node:
-        return self if inputs == self.inputs else self.naming(Node(self.op, inputs))
 
     def again(self, inputs: tuple[Node, ...]) -> Node:
         mine = self.name, self.place, self.born, self.part, self.worker

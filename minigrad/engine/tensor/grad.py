@@ -42,14 +42,11 @@ def backward(
     named = None if inputs is None else named_inputs(inputs)
     order = order if named is None else towards(order, named)
     grads = run_backward(order, dict(seeds), retain, create_graph, named)
-    if named is None:
-        receivers: Grads = {node: node.tensor() for node in grads if isinstance(node, Source)}
-    else:
-        receivers = {node: x for node, x in named.items() if not x.retains_grad}  # retain_grad() has set their .grad
-    received, taken = received_gradients(receivers, grads, order), {*map(id, seeds.values())}
-    for node, g in received.items():
+    receivers: Grads = {node: node.tensor() for node in grads if isinstance(node, Source)} if named is None else named
+    taken = {*map(id, seeds.values())}
+    for node, g in received_gradients(receivers, grads, order).items():
         x = receivers[node]
-        if x is not None and x.tracked:
+        if x is not None and x.tracked and not (named and x.retains_grad):  # retain_grad() has set it already
             accumulate(x, g, taken)
 
 
@@ -73,11 +70,9 @@ def towards(order: list[Record], wrt: Any) -> list[Record]:
 def received_gradients(wrt: Iterable[Node], grads: Grads, order: list[Record]) -> Grads:
     """Node → the gradient that arrived there, after the node's hooks. Backward has run those of nodes in `order`."""
     reached = {node: grads[node] for node in wrt if node in grads}
-    passed = set(order) if any(map(attrgetter("hooks"), reached)) else ()
-    for node in reached:
-        if node.hooks is not None and node not in passed:
-            reached[node] = node.hooks(grads[node])
-    return reached
+    hooked = [*filter(attrgetter("hooks"), reached)]
+    passed = set(order) if hooked else ()
+    return reached | {node: node.hooks(grads[node]) for node in hooked if node not in passed}
 
 
 def seed_gradients(outputs: Sequence[Any], gradients: Sequence[Any], create_graph: bool) -> Grads:

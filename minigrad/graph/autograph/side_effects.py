@@ -90,12 +90,8 @@ def functions_of(x: Any, names: Sequence[str]) -> Iterator[tuple[FunctionType, A
     if isinstance(x, FunctionType):
         yield x, owner
         return
-    own: dict[str, Any] = {}
-    for space in map(vars, reversed(type(x).__mro__)):
-        for name in space.keys() & {*names, "__call__", "forward"}:
-            own[name] = space[name]
     for name in (*names, "__call__", "forward"):
-        if isinstance(its := own.get(name), FunctionType):
+        if isinstance(its := getattr(type(x), name, None), FunctionType):
             yield its, x
 
 

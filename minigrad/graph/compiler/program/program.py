@@ -20,6 +20,7 @@ from concurrent.futures import Executor
 from contextvars import copy_context
 from functools import cache, cached_property, lru_cache
 from itertools import count
+from operator import attrgetter
 from pathlib import Path
 from sys import getrefcount
 from threading import Lock
@@ -161,15 +162,8 @@ class Program:
         linecache.cache[name] = (len(self.source), None, self.source.splitlines(True), name)
         return compile(self.source, name, "exec")
 
-    @property
-    def source(self) -> str:
-        """The Python that runs."""
-        return self.text.source
-
-    @property
-    def buffers(self) -> MemoryPlan:
-        """The memory of each result."""
-        return self.plan
+    source = property(attrgetter("text.source"), doc="The Python that runs.")
+    buffers = property(attrgetter("plan"), doc="The memory of each result.")
 
     @property
     def peak_bytes(self) -> int:

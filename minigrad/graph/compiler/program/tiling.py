@@ -16,7 +16,7 @@ only they use are as large as one block. The arithmetic is the same, to the last
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import chain
 from math import prod
@@ -318,10 +318,11 @@ def combine_partials(recorder: Recorder, y: Node, partials: Buffer) -> Buffer:
 # -- rows ---------------------------------------------------------------------------------------------
 
 
-def in_rows(section: Section, new_run: type[RowRun] | None = None) -> Section:
+def in_rows(section: Section, new_run: Callable[[], RowRun] | None = None) -> Section:
     """The section with runs of row-wise steps replaced by loops."""
     new_run = new_run or RowRun
-    if not new_run.may_start(section.steps):
+    operands = chain.from_iterable(map(attrgetter("operands"), section.steps))
+    if max(map(attrgetter("shell.size"), operands), default=0) <= BLOCK:  # no run can start
         return Section(section.arguments, drop_unused_views(section.steps, section.outputs), section.outputs)
     uses = uses_of(section.steps)
     kept = {r for y in section.outputs if y is not None for r in y.roots}
@@ -369,12 +370,6 @@ class RowRun:
     rows: int = 0
     byrow: dict[Buffer, bool] = field(default_factory=dict)
     written: set[Buffer] = field(default_factory=set)
-
-    @staticmethod
-    def may_start(steps: list[Step]) -> bool:
-        """Whether an operand is large enough for a loop over rows."""
-        operands = chain.from_iterable(map(attrgetter("operands"), steps))
-        return max(map(attrgetter("shell.size"), operands), default=0) > BLOCK
 
     def takes(self, step: Step) -> bool:
         """Add the step to the loop if possible. Returns whether it was added."""
