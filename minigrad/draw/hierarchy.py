@@ -46,9 +46,7 @@ class Group:
                 found.append(child)
         return found
 
-    @property
-    def groups(self) -> list[Group]:
-        return [child for child in self.children if isinstance(child, Group)]
+    groups = property(lambda self: [child for child in self.children if isinstance(child, Group)])
 
     @property
     def around(self) -> list[Group]:

@@ -94,7 +94,7 @@ class Place(NamedTuple):
 
 def spot(file: str, line: int) -> str:
     """A line of the user's code as error messages name it: `file:line`; in a notebook `Cell In[5], line 4`."""
-    shell = getattr(sys.modules.get("IPython"), "get_ipython", type(None))()
+    shell = getattr(sys.modules.get("IPython"), "get_ipython", type(None))()  # type: ignore[misc]
     cell = shell and shell.compile.format_code_name(file)
     return f"{file}:{line}" if cell is None else f"{' '.join(cell)}, line {line}"
 

@@ -9,8 +9,6 @@ So code generators see half precision only in casts, and in ops that only move e
 
 from __future__ import annotations
 
-from operator import attrgetter
-
 from ..base.dtypes import float32
 from ..core.graph import Graph
 from ..core.node import Node
@@ -19,7 +17,7 @@ from ..ops import Cast
 
 def widen_graph(graph: Graph) -> Graph:
     """The graph with casts to float32 around each op that computes with half precision: see Op.widens."""
-    return graph.rebuild(in_single) if any(map(attrgetter("spec.is_half"), graph.nodes)) else graph
+    return graph.rebuild(in_single) if True in {node.spec.is_half for node in graph.nodes} else graph
 
 
 def in_single(node: Node, inputs: tuple[Node, ...]) -> Node:

@@ -35,7 +35,7 @@ def decompose(graph: Graph, exact: bool = False) -> Graph:
     def parts(node: Node, inputs: tuple[Node, ...]) -> Node:
         if not all(x.spec.size for x in inputs):
             return node.again(inputs)
-        made = node.op.decompose(*map(Symbol, inputs)).node
+        made = node.op.decompose(*map(Symbol, inputs)).node  # type: ignore[attr-defined]
         return made if made.spec == node.spec else node.again(inputs)
 
     graph = graph if exact else simplify(graph, SEEN)

@@ -52,9 +52,7 @@ class Fused(Op):
 
     inline = False
 
-    @property
-    def symbol(self) -> str:  # type: ignore[override]
-        return " ".join(n.op.label for n in self.body.nodes if n.inputs)
+    symbol = property(lambda self: " ".join(n.op.label for n in self.body.nodes if n.inputs))
 
     @property
     def shape(self) -> tuple[int, ...]:

@@ -368,7 +368,4 @@ class GrowingStack:
         self.rows[t] = y
         self.length += 1
 
-    @property
-    def filled(self) -> Any:
-        """The rows appended so far."""
-        return self.rows[: self.length]
+    filled = property(lambda self: self.rows[: self.length], doc="The rows appended so far.")

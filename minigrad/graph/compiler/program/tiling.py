@@ -65,9 +65,7 @@ class Cutting:
         """The length of one block along the leading axis."""
         return max(1, min(self.length, BLOCK // max(1, prod(self.trailing))))
 
-    @property
-    def blocks(self) -> int:
-        return -(-self.length // self.rows)
+    blocks = property(lambda self: -(-self.length // self.rows))
 
     def new(self, dtype: np.dtype) -> Buffer:
         """A planned array for a result of the whole loop."""
@@ -144,9 +142,7 @@ class TiledLoop:
         """Whether a value of the body has the axis along which blocks are cut."""
         return self.axes is None or (value.shell.ndim == self.axes and value.shell.shape[0] == self.rows)
 
-    @property
-    def blocks(self) -> int:
-        return -(-self.length // self.rows)
+    blocks = property(lambda self: -(-self.length // self.rows))
 
     def step(
         self, operands: tuple[Buffer, ...], writes: tuple[int, ...], blockwise: tuple[int, ...], node: Node
