@@ -149,7 +149,7 @@ def as_places(index: Any) -> Any:
 
 def common_device(op: object, *specs: Spec) -> Device:
     """The device of all operands. Raises DeviceError if they differ."""
-    devices = {s.device for s in specs}
+    devices: set[Device] = {*map(attrgetter("device"), specs)}
     if len(devices) > 1:
         came = " with ".join(map(str, specs))
         raise DeviceError(f"{op} needs its operands on one device, and got {came}: use .to(device)")

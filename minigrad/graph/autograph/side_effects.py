@@ -52,7 +52,7 @@ class Location(NamedTuple):
     def now(self) -> Any:
         """The current value, or NOTHING."""
         if isinstance(self.holder, dict):
-            return self.holder.get(self.key, NOTHING)
+            return self.holder.get(self.path.rpartition(".")[2], NOTHING)
         try:
             return self.holder.cell_contents
         except ValueError:  # the variable has no value yet
@@ -75,7 +75,8 @@ def reachable_locations(block: FunctionType) -> list[Location]:
             fields = getattr(x, "__dict__", None)
             if isinstance(fields, dict) and not (isinstance(x, ModuleType) and is_library(x)):
                 places += [Location(f"{name}.{attribute}", fields, function) for attribute in names]
-        todo += [its for x in [owner, *map(Location.now, places)] for its in functions_of(x, names)]
+        values = {id(x): x for x in (owner, *map(Location.now, places)) if x is not NOTHING}
+        todo += [its for x in values.values() for its in functions_of(x, names)]
         found += places
     return found
 

@@ -87,9 +87,6 @@ def single_op_graph(op: Op, specs: tuple[Spec, ...], result: Spec | None = None)
     return Graph(inputs, (Node(op, inputs, result),))
 
 
-Loop = tuple[tuple[int, ...], Any]  # the shape and the device of a loop
-
-
 def is_loop(node: Node) -> bool:
     """Whether the node is elementwise, and reads an operand that is not a plain number."""
     return isinstance(node.op, Elementwise) and not node.op.effect and not all(map(is_number, node.inputs))
@@ -164,7 +161,7 @@ def parts(graph: Graph, reductions: bool) -> list[list[Node]]:
     """All nodes in groups, ordered so that operands come first. A node that cannot be fused is a group of one."""
     level, loops = levels(graph, reductions)
     group = Groups()
-    first_reader: dict[tuple[Node, int, Loop], Node] = {}
+    first_reader: dict[tuple[Node, int, Any], Node] = {}
     for node in graph.nodes:
         if node in loops:
             for x in node.inputs:
@@ -181,9 +178,9 @@ def parts(graph: Graph, reductions: bool) -> list[list[Node]]:
     return [part[i : i + LARGEST] for part in ordered for i in range(0, len(part), LARGEST)]
 
 
-def levels(graph: Graph, reductions: bool) -> tuple[dict[Node, int], dict[Node, Loop]]:
+def levels(graph: Graph, reductions: bool) -> tuple[dict[Node, int], dict[Node, Any]]:
     """Node → its level; and node that can be fused → the shape and device of its loop."""
-    loops: dict[Node, Loop] = {n: (n.spec.shape, n.spec.device) for n in graph.nodes if is_loop(n)}
+    loops: dict[Node, Any] = {n: (n.spec.shape, n.spec.device) for n in graph.nodes if is_loop(n)}
     if reductions:
         loops |= {n: (loop_shape(n), n.spec.device) for n in graph.nodes if is_full_reduction(n)}
     level = dict.fromkeys(graph.nodes, 0)
@@ -197,7 +194,7 @@ def levels(graph: Graph, reductions: bool) -> tuple[dict[Node, int], dict[Node, 
     return level, loops
 
 
-def may_join(x: Node, node: Node, loops: Mapping[Node, Loop]) -> bool:
+def may_join(x: Node, node: Node, loops: Mapping[Node, Any]) -> bool:
     """Whether node can read x inside one loop."""
     return x in loops and loops[x] == loops.get(node) and not is_full_reduction(x)
 

@@ -71,9 +71,7 @@ class Text:
     large: int = 0
     steps: list[Step] = field(default_factory=list)
 
-    @property
-    def source(self) -> str:
-        return "\n".join([*self.kept, *([""] if self.kept else []), *self.defined, ""])
+    source = property(lambda self: "\n".join([*self.kept, *([""] if self.kept else []), *self.defined, ""]))
 
     def bind(self, name: str, thing: Any) -> str:
         """The name bound to the object throughout the text: `name`, or `name_2` and so on if it is taken."""
