@@ -10,8 +10,6 @@ from operator import attrgetter
 from .node import Node, toposort
 from .op import Op
 
-Make = Callable[[Node, tuple[Node, ...]], Node]
-
 
 @dataclass(frozen=True)
 class Graph:
@@ -47,10 +45,10 @@ class Graph:
         """The graph with these outputs, each a node of the graph or computed from its nodes."""
         return self if outputs == self.outputs else replace(self, outputs=outputs)  # self may have cached its nodes
 
-    def rebuild(self, make: Make, kinds: Container[type[Op]] | None = None) -> Graph:
+    def rebuild(self, make: Callable[[Node, tuple[Node, ...]], Node], ops: Container[type[Op]] | None = None) -> Graph:
         """Rebuild the graph: each node becomes make(node, its new inputs), inputs first.
 
-        kinds    the types of ops that `make` is called for; all by default. Other nodes only get their new inputs
+        ops    the types of ops that `make` is called for; all by default. Other nodes only get their new inputs
 
         If one new node replaces several named nodes, it gets the name and the line of the first of them.
         Nodes that are no longer used are not reached, so dead code needs no pass.
@@ -59,7 +57,7 @@ class Graph:
         named: dict[Node, Node] = {}
         for node in self.nodes:
             inputs = tuple(map(new.__getitem__, node.inputs))
-            if kinds is None or type(node.op) in kinds:
+            if ops is None or type(node.op) in ops:
                 made = make(node, inputs)
             else:
                 made = node if inputs == node.inputs else node.again(inputs)

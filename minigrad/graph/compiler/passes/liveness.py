@@ -40,8 +40,8 @@ class Ordered(Graph):
         order = [n for n in self.order if n in needed] + [n for n in nodes if n not in known]
         return Ordered(self.inputs, outputs, tuple(order))
 
-    def rebuild(self, make, kinds=None):  # type: ignore[no-untyped-def]
-        return Graph(self.inputs, self.outputs).rebuild(make, kinds)
+    def rebuild(self, make, ops=None):  # type: ignore[no-untyped-def]
+        return Graph(self.inputs, self.outputs).rebuild(make, ops)
 
 
 def memory_of(order: Sequence[Node]) -> dict[Node, Node]:
