@@ -119,7 +119,7 @@ def test_what_was_read_of_an_object_changes(change):
 def test_an_equal_value_or_an_object_that_is_gone_is_no_reason_to_trace_again():
     held = Options()
     f = mg.function(lambda x: x * held.factor() * len(mg.data.SequentialSampler(range(3))))
-    f(X)
+    f(X), f(X)
     held.a = float("1.5")
     f(X), f(X)
     assert f.trace_count == 1
