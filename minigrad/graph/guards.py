@@ -85,7 +85,8 @@ class Guards:
         return True
 
     def specs_now(self) -> list[Any]:
-        return [*map(SPEC, self.captured), *map(getattr, map(call, self.others), repeat("spec"), repeat(None))]
+        specs = [*map(SPEC, self.captured)]
+        return specs + [getattr(x(), "spec", None) for x in self.others] if self.others else specs
 
     def learned_now(self) -> list[Any]:
         hooks = map(getattr, map(NODE, self.captured), repeat("hooks"), repeat(None))
@@ -93,6 +94,8 @@ class Guards:
 
     def values(self) -> list[Any]:
         """The attributes that were read, the class of each object, and whether it has hooks. All of it runs in C."""
+        if not self.objects:
+            return []
         objects = [*map(call, self.objects)]
         try:
             spaces = [*map(vars, objects)]
