@@ -360,7 +360,9 @@ def definition(code: CodeType) -> Function:
     return loads(dumps(found[0]))  # type: ignore[no-any-return]
 
 
-parse_file = lru_cache(8)(ast.parse)
+@lru_cache(8)
+def parse_file(text: str) -> ast.AST:
+    return ast.parse(text)
 
 
 def nodes_at(tree: ast.AST, line: int) -> list[ast.AST]:
