@@ -143,12 +143,13 @@ def load_exercise(name: str, answers: Path | None = None) -> Exercise:
 
 
 def read_facts(name: str, answers: Path) -> dict[str, Any]:
-    facts: dict[str, Any] = json.loads((answers / f"{name}.json").read_text("utf-8"))
-    return facts
+    return json.loads((answers / f"{name}.json").read_text("utf-8"))  # type: ignore[no-any-return]
 
 
 def exercise_of(part: str) -> Exercise | None:
     """The exercise that this part belongs to; None if there is no such part."""
+    if part not in part_index(ANSWERS):
+        part_index.cache_clear()  # its exercise may be new
     name = part_index(ANSWERS).get(part)
     return None if name is None else load_exercise(name)
 

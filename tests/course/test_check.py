@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import io
+import json
 import threading
 from pathlib import Path
 from typing import Any
@@ -347,6 +348,15 @@ def test_a_check_builds_only_the_exercise_that_is_asked(times):
     here = names_after(f"from minigrad.course import check\ntimes_at_x, nodes = {times}, 11\ncheck('visits')")
 
     assert count_calls(exec, "check('visits')", here, within=str(Path(exercise.__file__).parents[1])) <= 400
+
+
+def test_a_part_that_is_new_is_found_without_a_restart(tmp_path, monkeypatch):
+    monkeypatch.setattr(exercise, "ANSWERS", tmp_path)
+    assert exercise.exercise_of("double") is None
+    double = {"expected": [], "wrong": [], "points": 2, "open": True, "probes": ""}
+    text = json.dumps({"title": "Twice", "parts": {"double": double}})
+    (tmp_path / "twice.json").write_text(text, "utf-8")
+    assert exercise.exercise_of("double").points == 2
 
 
 def test_a_right_answer_says_what_is_next_and_the_last_one_that_it_was_the_last():
