@@ -12,8 +12,10 @@ import hashlib
 import json
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from difflib import SequenceMatcher
+from functools import cached_property, lru_cache
+from itertools import starmap
 from pathlib import Path
 from typing import Any
 
@@ -53,7 +55,9 @@ class Part:
     defines     the names that an answer must define
     open        whether the learner sees the expected value: yes for a function, no where the answer is a number
     probes      the source text of the probes
+    stored      `expected` and `wrong` as they are in the file, made into outcomes on first use
     expected    the outcomes of the probes on the solution
+    wrong       the known-wrong answers
     hints       about the whole part, from a nudge to nearly the whole answer
     probe_hints the hint for each probe that may fail; "" for a probe without one
     minutes     about how long it takes; 0 if unknown
@@ -68,8 +72,7 @@ class Part:
     defines: tuple[str, ...]
     open: bool
     probes: str
-    expected: tuple[Outcome, ...]
-    wrong: tuple[Wrong, ...]
+    stored: dict[str, Any] = field(repr=False, compare=False)
     hints: tuple[str, ...]
     probe_hints: tuple[str, ...] = ()
     minutes: int = 0
@@ -77,6 +80,14 @@ class Part:
     manual: bool = False
     shows: str = ""
     optional: bool = False
+
+    @cached_property
+    def expected(self) -> tuple[Outcome, ...]:
+        return outcomes_of(self.stored["expected"])
+
+    @cached_property
+    def wrong(self) -> tuple[Wrong, ...]:
+        return tuple(Wrong(**{**w, "outcomes": outcomes_of(w["outcomes"])}) for w in self.stored["wrong"])
 
     @property
     def attempts_before_solution(self) -> int:
@@ -129,8 +140,26 @@ def load_exercise(name: str, answers: Path | None = None) -> Exercise:
 
     answers    the folder of its data, if not the package's own
     """
-    facts = json.loads(((answers or ANSWERS) / f"{name}.json").read_text("utf-8"))
-    return Exercise(name, facts["title"], tuple(part_of(key, part) for key, part in facts["parts"].items()))
+    facts = read_facts(name, answers or ANSWERS)
+    return Exercise(name, facts["title"], tuple(map(part_of, facts["parts"], facts["parts"].values())))
+
+
+def read_facts(name: str, answers: Path) -> dict[str, Any]:
+    return json.loads((answers / f"{name}.json").read_text("utf-8"))
+
+
+def exercise_of(part: str) -> Exercise | None:
+    """The exercise that this part belongs to; None if there is no such part."""
+    if part not in part_index(ANSWERS):
+        part_index.cache_clear()  # its exercise may be new
+    name = part_index(ANSWERS).get(part)
+    return None if name is None else load_exercise(name)
+
+
+@lru_cache(4)
+def part_index(answers: Path) -> dict[str, str]:
+    """Part → the name of its exercise. Only the first search reads the files of all exercises."""
+    return {part: name for name in names() for part in read_facts(name, answers)["parts"]}
 
 
 def names() -> list[str]:
@@ -144,13 +173,13 @@ def all_exercises() -> Iterator[Exercise]:
 
 
 def part_of(name: str, facts: dict[str, Any]) -> Part:
-    lists = {key: tuple(facts.get(key, ())) for key in ("defines", "hints", "probe_hints")}
-    wrong = tuple(Wrong(**{**w, "outcomes": outcomes_of(w["outcomes"])}) for w in facts["wrong"])
-    return Part(name, **{**facts, **lists, "expected": outcomes_of(facts["expected"]), "wrong": wrong})
+    read = {name: tuple(facts.get(name, ())) for name in ("defines", "hints", "probe_hints")}
+    stored = {name: facts[name] for name in ("expected", "wrong")}
+    return Part(name, stored=stored, **{**{key: facts[key] for key in facts.keys() - stored}, **read})
 
 
 def outcomes_of(pairs: list[list[Any]]) -> tuple[Outcome, ...]:
-    return tuple(Outcome(kind, value) for kind, value in pairs)
+    return tuple(starmap(Outcome, pairs))
 
 
 def check_answer(part: Part, namespace: dict[str, Any]) -> Verdict:

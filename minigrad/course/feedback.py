@@ -85,10 +85,10 @@ def check(part: str | None = None, hint: int | None = None) -> Note:
     namespace = sys._getframe(1).f_globals
     try:
         known = part_called(part)
+        if known is None:
+            return parts_there_are(part)
     except DAMAGED as error:
         return report_damage(error)
-    if known is None:
-        return parts_there_are(part)
     if hint is not None:
         return general_hint(known, hint)
     if unfinished := cell_error(known.defines, namespace):
@@ -123,10 +123,10 @@ def solution(part: str | None = None) -> Note:
     """Show a worked solution of a part, after it passed or after enough attempts. solution() lists the parts."""
     try:
         known = part_called(part)
+        if known is None:
+            return parts_there_are(part, "solution")
     except DAMAGED as error:
         return report_damage(error)
-    if known is None:
-        return parts_there_are(part, "solution")
     attempts = attempts_in(sys._getframe(1).f_globals)
     tried = attempts.at(known.name)
     if not known.solution:
@@ -144,8 +144,8 @@ def solution(part: str | None = None) -> Note:
 def not_yet(part: Part, tried: AttemptSummary) -> Note:
     """Explain how many attempts are missing until the solution is shown. Asking costs nothing."""
     made = len(tried.different)
-    so_far = {0: "was none", 1: "was one"}.get(made, f"were {made}")
-    news = f"{part.name}: the solution is shown after {part.attempts_before_solution} different attempts; so far there {so_far}."
+    so_far = "so far there " + {0: "was none", 1: "was one"}.get(made, f"were {made}")
+    news = f"{part.name}: the solution is shown after {part.attempts_before_solution} different attempts; {so_far}."
     then = f'`check("{part.name}")` gives a hint for each that comes out differently. Asking costs nothing.'
     return Note("todo", (news, then))
 
@@ -169,10 +169,11 @@ def attempt_remarks(verdict: Verdict, tried: AttemptSummary) -> list[str]:
 
 def next_step(part: Part, attempts: Attempts) -> str:
     """Name the next unfinished part of the exercise, after a right part, or say that only optional ones are left."""
-    mine = next(each for each in exercise.all_exercises() if part in each.parts)
+    mine = exercise.exercise_of(part.name)
+    assert mine is not None  # the part was found in it
     tried = {each.name: attempts.at(each.name) for each in mine.parts}
     earned = f"{sum(tried[each.name].earned_points(each) for each in mine.parts)} of {mine.points} points"
-    at = mine.parts.index(part)
+    at = [each.name for each in mine.parts].index(part.name)
     others = [each for each in (*mine.parts[at + 1 :], *mine.parts[:at]) if not each.manual]
     left = [each for each in others if not (tried[each.name].passed or tried[each.name].revealed)]
     if needed := [each for each in left if not each.optional]:
@@ -192,7 +193,8 @@ def attempts_in(namespace: dict[str, Any]) -> Attempts:
 
 
 def part_called(name: Any) -> Part | None:
-    return next((part for each in exercise.all_exercises() for part in each.parts if part.name == name), None)
+    mine = exercise.exercise_of(str(name))
+    return next((part for part in mine.parts if part.name == name), None) if mine else None
 
 
 DAMAGED = (OSError, ValueError, KeyError, TypeError)  # what reading a broken file of the package can raise

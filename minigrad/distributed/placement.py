@@ -52,9 +52,7 @@ class Send(Collective):
     tag: int
     peer: int
 
-    @property
-    def label(self) -> str:
-        return f"send {self.what} to worker:{self.peer}"
+    label = property(lambda self: f"send {self.what} to worker:{self.peer}")
 
     def infer(self, *xs: Any) -> Any:
         return Specs(())
@@ -73,9 +71,7 @@ class Recv(Send):
 
     spec: Spec
 
-    @property
-    def label(self) -> str:
-        return f"receive {self.what} from worker:{self.peer}"
+    label = property(lambda self: f"receive {self.what} from worker:{self.peer}")
 
     def infer(self, *waits: Any) -> Spec:
         return self.spec

@@ -46,9 +46,7 @@ class NodeGroup:
                 found.append(child)
         return found
 
-    @property
-    def groups(self) -> list[NodeGroup]:
-        return [child for child in self.children if isinstance(child, NodeGroup)]
+    groups = property(lambda self: [child for child in self.children if isinstance(child, NodeGroup)])
 
     @property
     def around(self) -> list[NodeGroup]:

@@ -74,9 +74,7 @@ class Picture:
     arrows: tuple[Arrow, ...]
     ends: tuple[str, ...] = ()
 
-    @property
-    def output(self) -> Box:
-        return self.outputs[-1]
+    output = property(lambda self: self.outputs[-1])
 
     @cached_property
     def outputs(self) -> list[Box]:

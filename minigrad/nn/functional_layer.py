@@ -247,9 +247,7 @@ class DropoutNd(Dropout):
 
     n: ClassVar[int]
 
-    @property
-    def function(self) -> str:  # type: ignore[override]
-        return f"dropout{self.n}d"
+    function = property(lambda self: f"dropout{self.n}d")
 
 
 Dropout1d, Dropout2d, Dropout3d = nd_variants(DropoutNd)

@@ -15,6 +15,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
+from itertools import repeat
 from operator import add, mul, sub, truediv
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -205,10 +206,10 @@ class StateSlot(Tensor):
         self.value[...] = array
 
     @property
-    def apart(self) -> list[Tensor]:
-        """The owners whose count is no longer the shared buffer, because of a step or a load outside the graph."""
-        state, name, buffer = self.optimizer.state, self.name, self.buffer
-        return [p for p in self.owners if state[p].get(name) is not buffer]
+    def apart(self) -> bool:
+        """Whether an owner's count is no longer the shared buffer, because of a step or a load outside the graph."""
+        counts = map(dict.get, map(self.optimizer.state.__getitem__, self.owners), repeat(self.name))
+        return {*map(id, counts)} != {id(self.buffer)}
 
     @property
     def together(self) -> bool:
@@ -360,14 +361,17 @@ def insert_symbols(options: Group, moving: Group, device: Any) -> Group:
 
 def moving_options(optimizer: Optimizer, group: Group) -> list[str]:
     """The options that a traced step reads at each run: lr, and those that a schedule changes, unless they are 0."""
-    return ["lr", *(name for name in optimizer.scheduled if group.get(name))]
+    return ["lr", *filter(group.get, optimizer.scheduled)]
 
 
 def constant_options(optimizer: Optimizer, group: Group) -> Group:
     """The options that are constants of a trace. Options that schedules change are not, except for betas[1]."""
-    options = {name: x for name, x in group.items() if name not in NOTES}
-    moving = options.keys() & moving_options(optimizer, group)
-    return options | {name: options[name][1:] if name == "betas" else "moving" for name in moving}
+    options = group.copy()
+    for name in moving_options(optimizer, group):
+        options[name] = options[name][1:] if name == "betas" else "moving"
+    for name in NOTES & options.keys():
+        del options[name]
+    return options
 
 
 def option_tensor(optimizer: Optimizer, group: Group, name: str) -> Any:

@@ -101,13 +101,8 @@ class NodeSchedule:
     slots: tuple[ScheduledNode, ...]
     path: float
 
-    @property
-    def seconds(self) -> float:
-        return max((slot.end for slot in self.slots), default=0.0)
-
-    @property
-    def alone(self) -> float:
-        return sum(slot.end - slot.start for slot in self.slots)
+    seconds = property(lambda self: max((slot.end for slot in self.slots), default=0.0))
+    alone = property(lambda self: sum(slot.end - slot.start for slot in self.slots))
 
     def __repr__(self) -> str:
         width, whole = 60, self.seconds or 1.0

@@ -95,9 +95,7 @@ class NativePart:
     writes: tuple[int, ...]
     nodes: tuple[Node, ...]
 
-    @property
-    def name(self) -> str:
-        return self.functions[0].partition("_")[0]
+    name = property(lambda self: self.functions[0].partition("_")[0])
 
     def caller(self, library: Any, workspace: Workspace) -> Callable[..., None]:
         """The part as a Python function of arrays. An array with an unplanned layout is copied, and copied back."""

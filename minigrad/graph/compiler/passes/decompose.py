@@ -19,7 +19,7 @@ from ....engine.core.graph import Graph
 from ....engine.core.node import Node
 from ....engine.ops import Exp, LogSumExp, Reshape, RMSNormalise, Standardise, Sub
 from ....engine.ops.normalise import softmax
-from ....engine.tensor.rewrite import Rewrite, again, applies_to, simplify
+from ....engine.tensor.rewrite import Rewrite, applies_to, simplify
 from ....engine.tensor.symbol import Symbol
 from .fast_math import POOLED
 
@@ -33,15 +33,14 @@ def decompose(graph: Graph, exact: bool = False) -> Graph:
     """
 
     def parts(node: Node, inputs: tuple[Node, ...]) -> Node:
-        new = again(node, inputs)
-        if not hasattr(node.op, "decompose") or (exact and not isinstance(node.op, ONLY_TIME)):
-            return new
         if not all(x.spec.size for x in inputs):
-            return new
-        made = node.op.decompose(*map(Symbol, inputs)).node
-        return made if made.spec == node.spec else new
+            return node.again(inputs)
+        made = node.op.decompose(*map(Symbol, inputs)).node  # type: ignore[attr-defined]
+        return made if made.spec == node.spec else node.again(inputs)
 
-    return (graph if exact else simplify(graph, SEEN)).rebuild(parts)
+    graph = graph if exact else simplify(graph, SEEN)
+    kinds = {kind for kind in graph.kinds if (kind in ONLY_TIME if exact else hasattr(kind, "decompose"))}
+    return graph.rebuild(parts, kinds) if kinds else graph
 
 
 @applies_to(Exp)

@@ -19,6 +19,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
+from operator import attrgetter
 
 from ....engine.core.graph import Graph
 from .buffer import Buffer, ProgramStep, Section, roots_of
@@ -41,7 +42,7 @@ def text_of(
     returned = ", ".join("None" if y is None else body.name(y) for y in plan.outputs)
     first = len(text.kept) + bool(text.kept) + len(text.defined) + 2
     text.nodes |= {first + i: node for i, (_, node) in enumerate(lines) if node is not None}
-    text.defined += [f"def program({', '.join(names)}):", *(line for line, _ in lines)]
+    text.defined += [f"def program({', '.join(names)}):", *[line for line, _ in lines]]
     text.defined.append(f"    return ({returned}{',' * bool(returned)})")
     return text
 
@@ -81,6 +82,7 @@ class Lines:
         """The lines of the steps. Consecutive steps that ignore the same floating-point errors share one `with`."""
         out: list[Line] = []
         quiet: frozenset[str] = frozenset()
+        is_any_made = "made" in map(attrgetter("kind"), self.plan.last)
         for k, step in self.number_steps(steps):
             self.text.steps.append(step)
             lines = self.step(step)
@@ -89,7 +91,7 @@ class Lines:
                 if quiet:
                     errors = ", ".join(f"{error}='ignore'" for error in sorted(quiet))
                     out.append((f"with errstate({errors}):", None))
-            lines += [(line, None) for line in self.emit_del(step, k)]
+            lines += self.emit_del(step, k) if is_any_made else []
             out += indent_lines(lines) if quiet else lines
         return out
 
@@ -113,7 +115,7 @@ class Lines:
 
     def step(self, step: ProgramStep) -> list[Line]:
         """The line of a step, after lines that allocate its arrays; none for a view of kept memory."""
-        lines = [(line, step.node) for v in step.operands for line in self.handed_out(v.root)]
+        lines = self.hand_out(step)
         if step.results:
             return [*lines, *control(self, step)]
         if not (line := self.line(step)):
@@ -157,7 +159,7 @@ class Lines:
 
     def operands(self, step: ProgramStep) -> list[str]:
         """The names of a step's operands."""
-        named = [self.name(v) for v in step.operands]
+        named = [self.names.get(v) or self.name(v) for v in step.operands]
         if step.scope.keys() & {"maximum", "minimum"} and step.write_operands[0].shell.size >= FEW:
             # NumPy is 5 times as fast here with an array of equal numbers as with one number.
             out = step.write_operands[0].shell
@@ -170,24 +172,27 @@ class Lines:
         """An array of equal numbers, cut to the length of the written array `out`."""
         return number
 
-    def handed_out(self, root: Buffer) -> list[str]:
-        """The line that allocates an array for the caller; empty unless it is the first use of that array."""
-        allocation = self.plan.allocations.get(root)
-        if allocation is None or (allocation.last, allocation.argument) != (None, None) or allocation in self.fresh:
-            return []
-        self.fresh[allocation] = name = self.wanted.get(allocation) or self.new("y")
-        return [f"{name} = {self.text.new(root.shell)}"]
+    def hand_out(self, step: ProgramStep) -> list[Line]:
+        """The lines that allocate arrays for the caller, each before the first step that uses the array."""
+        lines: list[Line] = []
+        for root in map(attrgetter("root"), step.operands):
+            t = self.plan.allocations.get(root)
+            if t is not None and t.last is None and t.argument is None and t not in self.fresh:
+                self.fresh[t] = name = self.wanted.get(t) or self.new("y")
+                lines.append((f"{name} = {self.text.new(root.shell)}", step.node))
+        return lines
 
     def adopter(self, value: Buffer) -> Buffer | None:
         """The argument whose array holds this value, if the plan put it there."""
         allocation = self.plan.allocations.get(value.root)
         return allocation.argument if allocation else None
 
-    def emit_del(self, step: ProgramStep, k: int) -> list[str]:
+    def emit_del(self, step: ProgramStep, k: int) -> list[Line]:
         """The `del` line for large made arrays whose last use is step k."""
         roots = roots_of(step.operands)
         done = [r for r in roots if r.kind == "made" and self.plan.last.get(r, k + 1) <= k and r not in self.kept]
-        return [f"del {', '.join(self.names[r] for r in done)}"] if any(r.nbytes >= LARGE for r in done) else []
+        is_large = any(r.nbytes >= LARGE for r in done)
+        return [(f"del {', '.join(self.names[r] for r in done)}", None)] if is_large else []
 
     def name(self, value: Buffer) -> str:
         """The name of a value."""

@@ -150,7 +150,7 @@ def adoptable(root: Buffer, x: Buffer) -> bool:
 def delay_parameter_writes(steps: list[ProgramStep], wanted: Mapping[Buffer, Buffer]) -> list[ProgramStep]:
     """Move each step that writes a parameter's next value behind the last read of its old value, if possible."""
     place: dict[ProgramStep, tuple[int, ...]] = {step: (k,) for k, step in enumerate(steps)}
-    writing, reading = users(steps, "write_operands"), users((s for s in steps if not s.is_view), "read_operands")
+    writing, reading = users(steps, "write_operands"), users([s for s in steps if not s.is_view], "read_operands")
     for n, (root, x) in enumerate(wanted.items()):
         if len(writing[root]) == 1 and x in reading:
             (moved,), behind = writing[root], max(reading[x], key=place.__getitem__)
@@ -200,9 +200,10 @@ def lies_over(step: ProgramStep, root: Buffer, x: Buffer) -> bool:
     """Whether the step may write `root` into the memory of x: if it reads x, then only the element it is writing."""
     written = [i for i in step.writes if step.operands[i].root is root]
     read = [i for i, v in enumerate(step.operands) if i not in step.writes and x in v.roots]
-    return len(written) == 1 and all(
-        step.may_lie_over(written[0], i) and step.operands[i].lies_as(step.operands[written[0]]) for i in read
-    )
+    if len(written) != 1:
+        return False
+    out = step.operands[written[0]]
+    return all(step.may_lie_over(written[0], i) and step.operands[i].lies_as(out) for i in read)
 
 
 def assign_allocations(

@@ -71,9 +71,7 @@ class Text:
     large: int = 0
     steps: list[ProgramStep] = field(default_factory=list)
 
-    @property
-    def source(self) -> str:
-        return "\n".join([*self.kept, *([""] if self.kept else []), *self.defined, ""])
+    source = property(lambda self: "\n".join([*self.kept, *([""] if self.kept else []), *self.defined, ""]))
 
     def bind(self, name: str, thing: Any) -> str:
         """The name bound to the object throughout the text: `name`, or `name_2` and so on if it is taken."""
@@ -158,7 +156,12 @@ def format_spec(made: Any) -> str:
     if isinstance(made, Specs):
         return f"({', '.join(map(format_spec, made))})"
     kind = "bool" if made.dtype.kind == "b" else f"{made.dtype.kind}{8 * made.dtype.itemsize}"
-    return f"{kind}[{', '.join('?' if is_unknown(n) else str(n) for n in made.shape)}]"
+    is_known = {*map(type, made.shape)} <= {int}
+    return f"{kind}[{', '.join(map(str, made.shape) if is_known else map(format_length, made.shape))}]"
+
+
+def format_length(n: Any) -> str:
+    return "?" if is_unknown(n) else str(n)
 
 
 Line = tuple[str, Node | None]
@@ -363,7 +366,4 @@ class GrowingStack:
         self.rows[t] = y
         self.length += 1
 
-    @property
-    def filled(self) -> Any:
-        """The rows appended so far."""
-        return self.rows[: self.length]
+    filled = property(lambda self: self.rows[: self.length], doc="The rows appended so far.")

@@ -18,7 +18,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from itertools import chain
 from math import prod
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -63,9 +65,7 @@ class Cutting:
         """The length of one block along the leading axis."""
         return max(1, min(self.length, BLOCK // max(1, prod(self.trailing))))
 
-    @property
-    def blocks(self) -> int:
-        return -(-self.length // self.rows)
+    blocks = property(lambda self: -(-self.length // self.rows))
 
     def new(self, dtype: np.dtype) -> Buffer:
         """A planned array for a result of the whole loop."""
@@ -142,9 +142,7 @@ class TiledLoop:
         """Whether a value of the body has the axis along which blocks are cut."""
         return self.axes is None or (value.shell.ndim == self.axes and value.shell.shape[0] == self.rows)
 
-    @property
-    def blocks(self) -> int:
-        return -(-self.length // self.rows)
+    blocks = property(lambda self: -(-self.length // self.rows))
 
     def step(
         self, operands: tuple[Buffer, ...], writes: tuple[int, ...], blockwise: tuple[int, ...], node: Node
@@ -319,6 +317,9 @@ def combine_partials(recorder: Recorder, y: Node, partials: Buffer) -> Buffer:
 def in_rows(section: Section, new_run: Callable[[], RowRun] | None = None) -> Section:
     """The section with runs of row-wise steps replaced by loops."""
     new_run = new_run or RowRun
+    operands = chain.from_iterable(map(attrgetter("operands"), section.steps))
+    if max(map(attrgetter("shell.size"), operands), default=0) <= BLOCK:  # no run can start
+        return Section(section.arguments, drop_unused_views(section.steps, section.outputs), section.outputs)
     uses = uses_of(section.steps)
     kept = {r for y in section.outputs if y is not None for r in y.roots}
     steps: list[ProgramStep] = []
@@ -346,7 +347,7 @@ def drop_unused_views(steps: list[ProgramStep], outputs: Iterable[Buffer | None]
 
 def uses_of(steps: Iterable[ProgramStep]) -> Counter[Buffer]:
     """How often each root is used."""
-    return Counter(root for step in steps for root in step.memory_roots)
+    return Counter(chain.from_iterable(map(attrgetter("memory_roots"), steps)))
 
 
 @dataclass
