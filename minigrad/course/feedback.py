@@ -19,6 +19,7 @@ from minigrad.course.attempts import BROKEN, Attempts, AttemptSummary
 from minigrad.course.cell_errors import cell_error, watch_cells
 from minigrad.course.comparison import CAME, WANTED, Comparison, comparison
 from minigrad.course.exercise import Part, Verdict
+from minigrad.course.graph_comparison import graph_figure
 from minigrad.course.notebook_state import state_of
 
 WORDS = {"todo": "not attempted yet", "fail": "not yet", "pass": "right", "wait": "waits for a reader"}
@@ -38,6 +39,7 @@ class Note:
     part      the name of the part that the hints are about
     hints     hints about the whole part, each folded until the learner opens it
     picture   the plot of expected against actual numbers
+    graph     a sentence on the answer's graph, and drawings as HTML
     worked    a worked solution
     """
 
@@ -47,6 +49,7 @@ class Note:
     part: str = ""
     hints: tuple[str, ...] = ()
     picture: Comparison | None = None
+    graph: tuple[str, str] | None = None
     worked: str = ""
 
     @property
@@ -54,7 +57,7 @@ class Note:
         return self.state == "pass"
 
     def __repr__(self) -> str:
-        told = list(self.sentences)
+        told = [*self.sentences, *(self.graph or ())[:1]]
         if self.hints:
             told.append(hint_offer(self.part, len(self.hints)))
         if self.picture:
@@ -64,8 +67,10 @@ class Note:
     def _repr_mimebundle_(self, **options: Any) -> dict[str, str]:
         first, *rest = map(as_html, self.sentences)
         lines = "".join(f'<div style="margin-top:.3em">{line}</div>' for line in rest)
-        box = f"border-left:4px solid {COLOURS[self.state]};padding:.4em .8em;max-width:50em"
+        box = f"border-left:4px solid {COLOURS[self.state]};padding:.4em .8em;max-width:{75 if self.graph else 50}em"
         news = f'<strong><span aria-hidden="true">{MARKS[self.state]} </span>{first}</strong>'
+        if self.graph:
+            lines += f'<div style="margin-top:.6em">{as_html(self.graph[0])}</div>{self.graph[1]}'
         if self.picture:
             lines += figure(self.picture)
         if self.hints:
@@ -96,7 +101,7 @@ def check(part: str | None = None, hint: int | None = None) -> Note:
     attempts = attempts_in(namespace)
     verdict = exercise.check_answer(known, namespace)
     trouble = attempts.add(verdict)
-    said = note(verdict)
+    said = replace(note(verdict), graph=graph_figure(verdict, namespace))
     news, *rest = said.sentences
     rest = [stale_answer_warning(known, namespace), *rest, *attempt_remarks(verdict, attempts.at(known.name)), trouble]
     rest += [next_step(known, attempts)] if said.passed else []

@@ -745,6 +745,7 @@ check("trap")
 from math import isclose
 
 from minigrad import Value
+from minigrad.draw.scalars import picture_of_values
 from minigrad.scalar.value import history as all_of
 
 
@@ -786,6 +787,11 @@ def caught(graph):
     return {name: not isclose(found[x], right[x], rel_tol=1e-9) for name, found in walks.items()}
 
 
+def own_graph(number):
+    x = Value(number)
+    return picture_of_values([trap(x)], {"x": x})
+
+
 def more_than_five_boxes():
     return len(all_of(trap(Value(1.5))))
 
@@ -796,11 +802,14 @@ def more_than_five_boxes(boxes):
 
 
 # Hint: The walks that are not caught yet have False. A walk is caught if its gradient of x differs from the right one.
+# Own graph: own_graph(0.5)
 caught(0.5)
 # Hint: The trap should work for every x between 0.5 and 2: at this x one of the walks is right by chance.
+# Own graph: own_graph(1.25)
 caught(1.25)
 caught(2.0)
 # Hint: The picture may have five boxes at most: count x, each constant and each operation.
+# Own graph: own_graph(1.5)
 more_than_five_boxes()
 
 # %% [markdown] hints="trap"
