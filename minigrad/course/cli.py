@@ -16,6 +16,7 @@ from dataclasses import asdict
 from difflib import get_close_matches
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 from minigrad import __version__
 from minigrad.course import CourseError, doctor, extras, lab, lessons, new, rescue, standing
@@ -153,7 +154,7 @@ def rescued_folder(arguments: argparse.Namespace) -> Path:
 
 def open_course(arguments: argparse.Namespace) -> int:
     folder = rescued_folder(arguments)
-    report(lessons.copy(folder))
+    print(*report(lessons.copy(folder)), sep="\n")
     presented = lessons.notebook(folder, arguments.present) if arguments.present else ""
     if presented and not lessons.has_slides(folder / presented):
         print(f"{presented} marks no slides: each heading begins a slide")
@@ -165,22 +166,23 @@ def open_course(arguments: argparse.Namespace) -> int:
 
 def copy_course(arguments: argparse.Namespace) -> int:
     copied = lessons.copy(rescued_folder(arguments))
-    if arguments.json:
-        print(json.dumps(asdict(copied), default=str))
-    else:
-        report(copied)
+    return tell(arguments, asdict(copied), *report(copied))
+
+
+def tell(arguments: argparse.Namespace, data: Any, *words: object) -> int:
+    """Print a result: the data as JSON if that is wanted, else the words, a line each. Returns the exit status."""
+    print(json.dumps(data, default=str) if arguments.json else "\n".join(map(str, words)))
     return 0
 
 
-def report(copied: lessons.CopyReport) -> None:
+def report(copied: lessons.CopyReport) -> list[str]:
     files = {
         "new": copied.new, "restored": copied.restored, "updated": copied.updated,
         "edited by you and kept": copied.kept, "as they were": copied.same,
     }  # fmt: skip
     counts = ", ".join(f"{len(names)} {what}" for what, names in files.items() if names)
-    print(f"Course folder: {copied.folder} ({counts})")
-    for name in copied.beside:
-        print(f"A file that you edited has a new edition, saved as {name}")
+    beside = [f"A file that you edited has a new edition, saved as {name}" for name in copied.beside]
+    return [f"Course folder: {copied.folder} ({counts})", *beside]
 
 
 def reset_lesson(arguments: argparse.Namespace) -> int:
@@ -191,37 +193,25 @@ def reset_lesson(arguments: argparse.Namespace) -> int:
             raise CourseError(f"{damaged} It was not reset: run the same command again to reset it")
         print(damaged, file=sys.stderr)
     name, backup = lessons.reset(folder, arguments.name)
-    if arguments.json:
-        print(json.dumps({"name": name, "backup": None if backup is None else str(backup)}))
-    else:
-        yours = f"your copy is {backup}" if backup else "you had not changed it"
-        print(f"{name} in {folder} is as it was shipped; {yours}")
-        print("What you have locked, tried and passed is kept; `status` shows it.")
-    return 0
+    yours = f"your copy is {backup}" if backup else "you had not changed it"
+    kept = "What you have locked, tried and passed is kept; `status` shows it."
+    data = {"name": name, "backup": backup}
+    return tell(arguments, data, f"{name} in {folder} is as it was shipped; {yours}", kept)
 
 
 def tell_status(arguments: argparse.Namespace) -> int:
     folder = rescued_folder(arguments)
     came = standing.standing(folder)
-    if arguments.json:
-        print(json.dumps({"folder": str(folder), **came.plain()}))
-    else:
-        print(f"Course folder: {folder}", came, sep="\n")
-    return 0
+    return tell(arguments, {"folder": folder, **came.plain()}, f"Course folder: {folder}", came)
 
 
 def submit_exercise(arguments: argparse.Namespace) -> int:
     folder = rescued_folder(arguments)
     path = lessons.hand_in(folder, arguments.name)
     (work,) = (each for each in standing.standing(folder).exercises if each.name == path.stem)
-    if arguments.json:
-        print(json.dumps({"path": str(path), "points": work.points, "of": work.of}))
-    else:
-        print(f"The file to hand in is {path}")
-        print(
-            f"It is your exercise {path.name[:2]} as saved; `check` has given {work.points} of {work.of} points so far."
-        )
-    return 0
+    points = f"`check` has given {work.points} of {work.of} points so far."
+    words = f"The file to hand in is {path}", f"It is your exercise {path.name[:2]} as saved; {points}"
+    return tell(arguments, {"path": path, "points": work.points, "of": work.of}, *words)
 
 
 def add_extras(arguments: argparse.Namespace) -> int:
@@ -229,11 +219,8 @@ def add_extras(arguments: argparse.Namespace) -> int:
     status = subprocess.run(command, check=False, stdout=sys.stderr if arguments.json else None).returncode
     if status:
         raise CourseError(f"could not install {' '.join(arguments.extras)}: see above; it needs the network")
-    if arguments.json:
-        print(json.dumps({"installed": arguments.extras}))
-    else:
-        print(f"Installed: {' '.join(arguments.extras)}. Restart the kernels of open notebooks.")
-    return 0
+    words = f"Installed: {' '.join(arguments.extras)}. Restart the kernels of open notebooks."
+    return tell(arguments, {"installed": arguments.extras}, words)
 
 
 def grade_submissions(arguments: argparse.Namespace) -> int:
@@ -241,17 +228,12 @@ def grade_submissions(arguments: argparse.Namespace) -> int:
 
     options = {key: getattr(arguments, key) for key in ("exercise", "answers", "workers", "unsafe", "cluster")}
     results = command.grade(arguments.submissions, arguments.out, **options)
-    print(json.dumps(command.as_json(results)) if arguments.json else command.summary(results, arguments.out))
-    return 0
+    return tell(arguments, command.as_json(results), command.summary(results, arguments.out))
 
 
 def begin_exercise(arguments: argparse.Namespace) -> int:
     path = new.exercise(arguments.name)
-    if arguments.json:
-        print(json.dumps({"path": str(path)}))
-    else:
-        print(new.what_next(path))
-    return 0
+    return tell(arguments, {"path": path}, new.what_next(path))
 
 
 def serve_model(arguments: argparse.Namespace) -> int:
@@ -292,8 +274,5 @@ def run_ranks(arguments: argparse.Namespace) -> int:
 
 def examine(arguments: argparse.Namespace) -> int:
     findings = list(doctor.examination(course_folder(arguments)))
-    if arguments.json:
-        print(json.dumps([asdict(finding) for finding in findings]))
-    else:
-        print(*findings, sep="\n")
+    tell(arguments, [asdict(finding) for finding in findings], *findings)
     return 0 if all(finding.well for finding in findings) else 1

@@ -23,6 +23,8 @@ MOST_NAMED = 5  # differences listed in the text
 WANTED, CAME = "#2a85c4", "#d55e00"  # Okabe and Ito's blue and vermilion, the blue a little lighter
 FONT = 'font-family="Arimo, Arial, Helvetica, sans-serif" font-size="12"'
 LEFT, RIGHT, TOP, HEIGHT, WIDTH = 56, 12, 12, 130, 380
+RING = '<circle cx="{:.1f}" cy="{:.1f}" r="5"/>'
+DIAMOND = '<path stroke="none" d="M{:.1f},{:.1f}m0,-4l4,4l-4,4l-4,-4z"/>'
 BELOW = 40  # room for crosses and labels
 
 
@@ -58,7 +60,28 @@ class Comparison:
         return f"Of {len(self.places)} numbers {n} {'differs' if n == 1 else 'differ'}: {'; '.join(named + rest)}."
 
     def svg(self) -> str:
-        return draw_comparison(self)
+        """The picture as SVG. Equal comparisons have equal bytes."""
+        low, high = bounds(self)
+        across = [LEFT + 12 + (WIDTH - LEFT - RIGHT - 24) * share(x, self.xs[0], self.xs[-1]) for x in self.xs]
+
+        def y(value: float) -> float:
+            return TOP + HEIGHT * (1 - share(value, low, high))
+
+        bottom, crowded, both = TOP + HEIGHT, len(across) > CROWD, zip(across, self.wanted, self.came)
+        wanted = draw_polyline(across, self.wanted, y, "") if crowded else draw_points(RING, across, self.wanted, y)
+        line = draw_polyline(across, self.came, y, "5 3") if crowded else ""
+        gaps = [(x, y(a), y(b)) for x, a, b in both if a != b and is_seen(a) and is_seen(b)]
+        apart = "".join(f'<path d="M{x:.1f},{a:.1f}V{b:.1f}" stroke-dasharray="3 2"/>' for x, a, b in gaps)
+        shown = [v if not crowded or i in self.apart else None for i, v in enumerate(self.came)]
+        came = draw_points(DIAMOND, across, shown, y)
+        frame = f'width="{WIDTH}" height="{bottom + BELOW}" viewBox="0 0 {WIDTH} {bottom + BELOW}"'
+        look = f'{FONT} fill="currentColor" style="max-width:100%;height:auto;display:block"'
+        label = escape(f"{self.of}: what it should give, and what it gave. {self.words}", quote=True)
+        return (
+            f'<svg xmlns="http://www.w3.org/2000/svg" role="img" aria-label="{label}" {frame} {look}>'
+            f'{axis(low, high, y)}<g stroke="{WANTED}" fill="none" stroke-width="2">{wanted}</g>'
+            f'<g stroke="{CAME}" fill="{CAME}">{line}{apart}{came}</g>{marks(self, across, bottom)}</svg>'
+        )
 
 
 def comparison(apart: tuple[tuple[str, Outcome, Outcome], ...]) -> Comparison | None:
@@ -117,48 +140,15 @@ def format_number(x: float | None) -> str:
 # -- the drawing ------------------------------------------------------------------------------
 
 
-def draw_comparison(c: Comparison) -> str:
-    """The picture as SVG. Equal comparisons have equal bytes."""
-    low, high = bounds(c)
-    across = [LEFT + 12 + (WIDTH - LEFT - RIGHT - 24) * share(x, c.xs[0], c.xs[-1]) for x in c.xs]
-
-    def y(value: float) -> float:
-        return TOP + HEIGHT * (1 - share(value, low, high))
-
-    bottom, crowded = TOP + HEIGHT, len(across) > CROWD
-    wanted = draw_polyline(across, c.wanted, y, "") if crowded else draw_points(ring, across, c.wanted, y)
-    line = draw_polyline(across, c.came, y, "5 3") if crowded else ""
-    gaps = [(x, y(a), y(b)) for x, a, b in zip(across, c.wanted, c.came) if a != b and is_seen(a) and is_seen(b)]
-    apart = "".join(f'<path d="M{x:.1f},{a:.1f}V{b:.1f}" stroke-dasharray="3 2"/>' for x, a, b in gaps)
-    came = draw_points(diamond, across, [v if not crowded or i in c.apart else None for i, v in enumerate(c.came)], y)
-    frame = f'width="{WIDTH}" height="{bottom + BELOW}" viewBox="0 0 {WIDTH} {bottom + BELOW}"'
-    look = f'{FONT} fill="currentColor" style="max-width:100%;height:auto;display:block"'
-    label = escape(f"{c.of}: what it should give, and what it gave. {c.words}", quote=True)
-    return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" role="img" aria-label="{label}" {frame} {look}>'
-        f'{axis(low, high, y)}<g stroke="{WANTED}" fill="none" stroke-width="2">{wanted}</g>'
-        f'<g stroke="{CAME}" fill="{CAME}">{line}{apart}{came}</g>{marks(c, across, bottom)}</svg>'
-    )
-
-
-def draw_points(
-    shape: Callable[[float, float], str], across: list[float], values: Row, y: Callable[[float], float]
-) -> str:
-    return "".join(shape(x, y(v)) for x, v in zip(across, values) if is_seen(v))
-
-
-def ring(x: float, y: float) -> str:
-    return f'<circle cx="{x:.1f}" cy="{y:.1f}" r="5"/>'
+def draw_points(shape: str, across: list[float], values: Row, y: Callable[[float], float]) -> str:
+    return "".join(shape.format(x, y(v)) for x, v in zip(across, values) if is_seen(v))
 
 
 def bounds(c: Comparison) -> tuple[float, float]:
     """The limits of the vertical axis; they include 0 unless it is far away."""
     values = [v for v in (*c.wanted, *c.came) if is_seen(v)] or [0.0]
     low, high = min(values), max(values)
-    if low > 0 and low < high / 2:
-        low = 0.0
-    if high < 0 and high > low / 2:
-        high = 0.0
+    low, high = (0.0 if 0 < low < high / 2 else low), (0.0 if low / 2 < high < 0 else high)
     return (low - 1, high + 1) if low == high else (low, high)
 
 
@@ -191,10 +181,6 @@ def draw_polyline(across: list[float], values: Row, y: Callable[[float], float],
         steps.append(f"{pen}{x:.1f},{y(v):.1f}" if is_seen(v) else "")
         pen = "L" if is_seen(v) else "M"
     return f'<path d="{"".join(steps)}" fill="none" stroke-width="2" stroke-dasharray="{dashes}"/>'
-
-
-def diamond(x: float, y: float) -> str:
-    return f'<path stroke="none" d="M{x:.1f},{y - 4:.1f}l4,4l-4,4l-4,-4z"/>'
 
 
 def marks(c: Comparison, across: list[float], bottom: float) -> str:

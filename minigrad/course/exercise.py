@@ -11,7 +11,7 @@ import ast
 import hashlib
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 from pathlib import Path
@@ -260,27 +260,22 @@ def difference(part: Part, probe: str, wanted: Outcome, came: Outcome) -> str:
     return f"`{probe}` {describe_outcome(came, 'is', got)}"
 
 
-def are_verdicts(value: Any) -> bool:
-    """Whether this is a list of two or more dictionaries, texts or truth values: numbers are drawn instead."""
-    return isinstance(value, list) and len(value) > 1 and all(isinstance(row, dict | str | bool) for row in value)
-
-
 def different_rows(wanted: Any, came: Any, probe: str = "") -> list[str]:
-    """What differs between two dictionaries with the same keys, or two lists of verdicts; empty for other values."""
-    if are_verdicts(wanted) and are_verdicts(came) and len(wanted) == len(came):
-        rows = zip(row_names(probe, len(wanted)), wanted, came)
-    elif isinstance(wanted, dict) and isinstance(came, dict) and wanted.keys() == came.keys():
-        rows = ((f"`{key}`", wanted[key], came[key]) for key in wanted)
-    else:
-        return []
-    apart = [(name, a, b) for name, a, b in rows if not equal(a, b)]
-    return [f"{name}{text}" for name, a, b in apart for text in describe_difference(a, b)]
+    """What differs between two dictionaries with the same keys, or two lists of verdicts; empty for other values.
 
-
-def describe_difference(wanted: Any, came: Any) -> list[str]:
-    """The ends of the sentences on a row that differs."""
-    whole = f", which should be {format_value(wanted)} and is {format_value(came)}"
-    return [f": {row}" for row in different_rows(wanted, came)] or [whole]
+    A list of verdicts has two or more dictionaries, texts or truth values: numbers are drawn instead.
+    """
+    rows: Iterable[tuple[str, Any, Any]] = []
+    match wanted, came:
+        case dict(), dict() if wanted.keys() == came.keys():
+            rows = [(f"`{key}`", wanted[key], came[key]) for key in wanted]
+        case [_, _, *_], list() if all(isinstance(row, dict | str | bool) for row in wanted + came):
+            rows = zip(row_names(probe, len(wanted)), wanted, came) if len(wanted) == len(came) else []
+    found = []
+    for name, a, b in rows:
+        whole = f"{name}, which should be {format_value(a)} and is {format_value(b)}"
+        found += [] if equal(a, b) else [f"{name}: {row}" for row in different_rows(a, b)] or [whole]
+    return found
 
 
 def row_names(probe: str, count: int) -> list[str]:

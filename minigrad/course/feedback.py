@@ -88,12 +88,9 @@ def check(part: str | None = None, hint: int | None = None) -> Note:
     hint    the number of a general hint on the part, to show that hint instead: 1 for the first
     """
     namespace = sys._getframe(1).f_globals
-    try:
-        known = part_called(part)
-    except DAMAGED as error:
-        return report_damage(error)
-    if known is None:
-        return parts_there_are(part)
+    known = find_part(part, "check")
+    if isinstance(known, Note):
+        return known
     if hint is not None:
         return general_hint(known, hint)
     if unfinished := cell_error(known.defines, namespace):
@@ -126,12 +123,9 @@ def stale_answer_warning(part: Part, namespace: dict[str, Any]) -> str:
 
 def solution(part: str | None = None) -> Note:
     """Show a worked solution of a part, after it passed or after enough attempts. solution() lists the parts."""
-    try:
-        known = part_called(part)
-    except DAMAGED as error:
-        return report_damage(error)
-    if known is None:
-        return parts_there_are(part, "solution")
+    known = find_part(part, "solution")
+    if isinstance(known, Note):
+        return known
     attempts = attempts_in(sys._getframe(1).f_globals)
     tried = attempts.at(known.name)
     if not known.solution:
@@ -196,18 +190,16 @@ def attempts_in(namespace: dict[str, Any]) -> Attempts:
     return kept.attempts
 
 
-def part_called(name: Any) -> Part | None:
-    return next((part for each in exercise.all_exercises() for part in each.parts if part.name == name), None)
-
-
-DAMAGED = (OSError, ValueError, KeyError, TypeError)  # what reading a broken file of the package can raise
-
-
-def report_damage(error: Exception) -> Note:
-    """The note for a broken installation, which is not the learner's fault."""
-    where = getattr(error, "filename", None) or exercise.ANSWERS
-    news = f"The course's own files cannot be read: {type(error).__name__} in {where}."
-    return Note("todo", (news, "Your work is unchanged. Install minigrad-course again; `minigrad doctor` says more."))
+def find_part(name: Any, asker: str) -> Part | Note:
+    """The part of this name; else a note that lists the parts, or says that the installation is broken."""
+    try:
+        found = next((part for each in exercise.all_exercises() for part in each.parts if part.name == name), None)
+        return found or parts_there_are(name, asker)
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        where = getattr(error, "filename", None) or exercise.ANSWERS
+        news = f"The course's own files cannot be read: {type(error).__name__} in {where}."
+        then = "Your work is unchanged. Install minigrad-course again; `minigrad doctor` says more."
+        return Note("todo", (news, then))
 
 
 def note(verdict: Verdict) -> Note:
@@ -269,7 +261,7 @@ def points(part: Part) -> str:
     return f"{part.points} point{'' if part.points == 1 else 's'}"
 
 
-def parts_there_are(asked: Any, asker: str = "check") -> Note:
+def parts_there_are(asked: Any, asker: str) -> Note:
     """The list of parts that can be checked, for a call without a valid name."""
     exercises = list(exercise.all_exercises())
     names = [part.name for each in exercises for part in each.parts]

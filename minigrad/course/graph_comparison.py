@@ -5,8 +5,8 @@ Among the probes of an exercise, a comment says which graph belongs to the probe
     # Graph: multiply(a, b)     every right answer has this graph: the build stores it, and both graphs are drawn
     # Own graph: mine(a, b)     right answers have different graphs: only the learner's is drawn
 
-The expression gives anything that mg.draw draws, a Picture, or None for no drawing; for an own graph also a tuple: the
-graph, the id of the box to mark, and a sentence about it. A drawing has no part in the verdict, or in grading.
+The expression gives anything that mg.draw draws, a Picture, or None; for an own graph also a tuple: the graph, the id
+of the box to mark, and a sentence about it. A drawing has no part in the verdict, or in grading.
 """
 
 from __future__ import annotations
@@ -28,44 +28,37 @@ from minigrad.draw.words import join_names, pluralize
 PACK = "from minigrad.course.graph_comparison import pack as pack_graph"
 MOST = 40  # boxes in a drawing; of a larger graph, only the boxes nearest to the mark are drawn
 COMMUTES = ("+", "×", "max", "min", "add", "mul", "multiply")  # the order of their operands does not count
-SIGNS = {"yours": "✗", "expected": "✓"}
+LOOK = "display:inline-block;vertical-align:top;margin:.6em 1.5em 0 0;max-width:100%;overflow-x:auto"
 STYLE = """<style>.mg-yours { --mg-line: var(--mg-backward); } .mg-expected { --mg-line: var(--mg-forward); }
 .mg-picture :is(.mg-yours, .mg-expected) :is(.mg-frame, path:not(.mg-chip)) {
   stroke: var(--mg-line); stroke-width: 4; } .mg-picture .mg-yours * { stroke-dasharray: 6 3; }</style>"""
 
 
 def graph_figure(verdict: Verdict, namespace: dict[str, Any]) -> tuple[str, str] | None:
-    """A sentence on the graph of the failed probe, and drawings as HTML.
-
-    None if the probe has no graph or had to be stopped, if no difference is found, or if anything fails.
-    """
+    """A sentence on the graph of the failed probe, and drawings as HTML; None without a difference, or on failure."""
     try:
         if not (verdict.graph and verdict.attempt):
             return None
         expression, expected = verdict.graph
         probe = inner_probe(f"{verdict.part.probes}\n{PACK}\npack_graph({expression}, globals())", -1)
         came = run_probes([probe], namespace)[0].value
-        mine, wanted = unpack(came), unpack(expected or came)
+        mine = unpack(came)
         if expected:
-            said, mark, other = find_difference(mine, wanted)
-        else:
-            boxes, arrows = pluralize(len(mine.boxes), "box", "boxes"), pluralize(len(mine.arrows), "arrow", "arrows")
-            mark, more = came[3:] or ("", "")
-            said, other = f"Your graph has {boxes} and {arrows}. {more}".strip(), ""
-        drawn = draw_side(said, "yours", mine, mark) + (draw_side(said, "expected", wanted, other) if expected else "")
-        return said, f'{STYLE}<div style="display:flex;flex-wrap:wrap">{drawn}</div>'
+            said, mark, other = find_difference(mine, wanted := unpack(expected))
+            return said, STYLE + draw_side(said, "yours", mine, mark) + draw_side(said, "expected", wanted, other)
+        boxes, arrows = pluralize(len(mine.boxes), "box", "boxes"), pluralize(len(mine.arrows), "arrow", "arrows")
+        mark, more = came[3:] or ("", "")
+        said = f"Your graph has {boxes} and {arrows}. {more}".strip()
+        return said, STYLE + draw_side(said, "yours", mine, mark)
     except Exception:
         return None
 
 
 def pack(graph: Any, names: Mapping[str, object]) -> Any:
     """A graph as plain data: its boxes, arrows and outputs; for an own graph, the mark and the sentence, too."""
-    if graph is None:
-        return None
-    graph, *mark = graph if isinstance(graph, tuple) else (graph,)
-    picture = graph if isinstance(graph, Picture) else picture_of([graph], names)
-    boxes, arrows = [astuple(box)[:7] for box in picture.boxes], [*map(astuple, picture.arrows)]
-    return [boxes, arrows, [box.id for box in picture.outputs], *mark]
+    graph, *more = graph if isinstance(graph, tuple) else (graph,)
+    picture = graph if graph is None or isinstance(graph, Picture) else picture_of([graph], names)
+    return picture and [*astuple(picture), *more]
 
 
 def unpack(data: Any) -> Picture:
@@ -76,21 +69,25 @@ def unpack(data: Any) -> Picture:
 def find_difference(mine: Picture, wanted: Picture) -> tuple[str, str, str]:
     """A sentence on the first difference, and the id of the box or arrow to mark in each picture; "" for none.
 
-    First an op that only one graph has; else one that is not computed as often; else a number.
-    Raises StopIteration if the pictures are alike.
+    First an op that only one graph has; else find_other_number(). Raises StopIteration if the pictures are alike.
     """
     table = dict[Any, int]()
     a, b = (expression_numbers(picture, table) for picture in (mine, wanted))
-    x = next((x for x in mine.boxes if x.kind == "op" and a[x.id] not in b.values()), None)
-    y = next((y for y in wanted.boxes if y.kind == "op" and b[y.id] not in a.values()), None)
+    x = next((box for box in mine.boxes if box.kind == "op" and a[box.id] not in b.values()), None)
+    y = next((box for box in wanted.boxes if box.kind == "op" and b[box.id] not in a.values()), None)
     if x and y and x.op == y.op:
         ours, theirs = mine.arrows_into[x.id], wanted.arrows_into[y.id]
         mark, other = odd_arrow(ours, a, theirs, b), odd_arrow(theirs, b, ours, a)
         return f"In yours, {words(mine, x)}; expected: {words(wanted, y)}.", mark or x.id, other or y.id
     if x or y:
-        extra = [f"In yours, {words(mine, x)}: that is not expected."] if x else []
-        missing = [f"Missing in yours: {words(wanted, y)}."] if y else []
-        return " ".join(extra + missing), x.id if x else "", y.id if y else ""
+        extra = f"In yours, {words(mine, x)}: that is not expected. " if x else ""
+        missing = f"Missing in yours: {words(wanted, y)}." if y else ""
+        return (extra + missing).strip(), x.id if x else "", y.id if y else ""
+    return find_other_number(mine, wanted, a, b)
+
+
+def find_other_number(mine: Picture, wanted: Picture, a: dict[str, int], b: dict[str, int]) -> tuple[str, str, str]:
+    """find_difference() for graphs with the same ops: how many boxes have an op, or a number in one of them."""
     counts, others = Counter(a.values()), Counter(b.values())
     if x := next((x for x in mine.boxes if x.kind == "op" and counts[a[x.id]] != others[a[x.id]]), None):
         mark, other = ([id for id in numbers if numbers[id] == a[x.id]][-1] for numbers in (a, b))
@@ -143,15 +140,15 @@ def words(picture: Picture, box: Box) -> str:
 
 def draw_side(sentence: str, title: str, picture: Picture, mark: str) -> str:
     """One graph as HTML, with its mark: thick, coloured, and with a sign."""
-    part = cut_around(picture, mark)
+    part, sign = cut_around(picture, mark), "✗" if title == "yours" else "✓"
     caption = title if part is picture else f"{title}: the {MOST} of {len(picture.boxes)} boxes nearest to the mark"
-    boxes = (replace(b, name=f"{b.display_name} {SIGNS[title]}") if b.id == mark else b for b in part.boxes)
-    arrows = (replace(a, label=f"{a.label} {SIGNS[title]}".strip()) if a.id == mark else a for a in part.arrows)
+    boxes = (replace(b, name=f"{b.display_name} {sign}") if b.id == mark else b for b in part.boxes)
+    arrows = (replace(a, label=f"{a.label} {sign}".strip()) if a.id == mark else a for a in part.arrows)
     drawn = svg(Picture(tuple(boxes), tuple(arrows), part.ends), title, "")
     label = escape(f"{caption}. {sentence} {Drawing(part).text}", quote=True)
     drawn = drawn.replace('role="img"', f'role="img" aria-label="{label}"', 1)
     drawn = drawn.replace(f'" data-id="{mark}"', f' mg-{title}" data-id="{mark}"', 1)
-    return f'<figure style="margin:.6em 1.5em 0 0;overflow-x:auto"><figcaption>{caption}</figcaption>{drawn}</figure>'
+    return f'<figure style="{LOOK}"><figcaption>{caption}</figcaption>{drawn}</figure>'
 
 
 def cut_around(picture: Picture, mark: str) -> Picture:

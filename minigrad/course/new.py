@@ -34,25 +34,18 @@ def exercise(name: str, root: Path | None = None) -> Path:
     path = root / "solutions" / "source" / f"{name}.py"
     if path.exists():
         raise CourseError(f"{path} already exists and was left as it is: choose another name")
-    function = name.partition("_")[2]
+    number, _, function = name.partition("_")
     taken = {part.name for each in all_exercises() for part in each.parts} & {f"{function}_slopes", f"{function}_count"}
     if taken:
         raise CourseError(f"the course already has a part named {taken.pop()!r}: choose another name")
-    text = fill_template(name, lesson(name[:2], root))
+    text, title = TEMPLATE.read_text("utf-8"), function.replace("_", " ").capitalize()
+    for mark, word in (("NUMBER", number), ("TITLE", title), ("NAME", function), ("LESSON", lesson(number, root))):
+        text = text.replace(mark, word)
     try:
         write(path, text.encode())
     except OSError as error:
         raise CourseError(f"cannot write {path} ({error.strerror})") from error
     return path
-
-
-def fill_template(name: str, lesson_name: str) -> str:
-    """The source of an exercise of this name."""
-    number, _, function = name.partition("_")
-    text = (
-        TEMPLATE.read_text("utf-8").replace("NUMBER", number).replace("TITLE", function.replace("_", " ").capitalize())
-    )
-    return text.replace("NAME", function).replace("LESSON", lesson_name)
 
 
 def lesson(number: str, root: Path) -> str:

@@ -180,10 +180,10 @@ def test_rows_that_differ_are_named():
     assert told == "`f()` differs in entry 2: `left`, which should be 2 and is 0."
     words = part("f()", ["refused", "refused"], defines="f", is_open=True)
     (told,) = answered("def f(): return ['2 rows', 'refused']", words).says
-    assert told == "`f()` differs in entry 1: should be 'refused' and is '2 rows'."
+    assert told == "`f()` differs in entry 1, which should be 'refused' and is '2 rows'."
     many = part("f()", ["refused"] * 6, defines="f", is_open=True)
     (told,) = answered("def f(): return ['taken'] * 6", many).says
-    assert told.endswith("entry 4: should be 'refused' and is 'taken'; and 2 more.")
+    assert told.endswith("entry 4, which should be 'refused' and is 'taken'; and 2 more.")
 
 
 def test_equal_numbers_of_other_types_are_accepted():

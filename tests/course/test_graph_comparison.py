@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from functools import cache
+from functools import cache, reduce
 
 import pytest
 
@@ -25,6 +25,7 @@ def answered(name, part, answer):
 
 
 MULTIPLY = "def multiply(a, b):\n    return Node(a.data * b.data, {})"
+FEW = MULTIPLY.format("((a, b.data),)")
 SUM_FOR_PRODUCT = MULTIPLY.format("((a, b.data), (b, a.data))").replace("a.data * b.data,", "a.data + b.data,")
 PASS = "def {}(graph):\n{}\n    return graph.rebuild(make)"
 RELU = "    make = lambda node, inputs: Node(ops.Relu(), inputs) if node.inputs else node"
@@ -32,7 +33,7 @@ APART = "    make = lambda node, inputs: node.with_inputs(inputs)"
 KEY = "(node.op, frozenset(inputs))"
 MERGED = f"    seen = {{}}\n    make = lambda node, inputs: seen.setdefault({KEY}, node.with_inputs(inputs))"
 KINDS = [  # what is wrong → exercise, part, answer, what is said, what is marked in both pictures
-    ("an arrow too few", "01", "product", MULTIPLY.format("((a, b.data),)"),
+    ("an arrow too few", "01", "product", FEW,
      "In yours, `multiply(a, b)` reads `a`; expected: `multiply(a, b)` reads `a` and `b`.", "y a1"),
     ("no arrow", "01", "product", MULTIPLY.format("()"),
      "In yours, `multiply(a, b)` reads nothing; expected: `multiply(a, b)` reads `a` and `b`.", "y a0"),
@@ -101,52 +102,57 @@ def test_only_the_graph_of_the_learner_is_drawn_where_many_are_right():
     assert "expected</figcaption>" not in html
 
 
-def told(monkeypatch, answer):
+def shown(answer):
     """What check() displays of this answer to `product`."""
     names = answered(name_of("01"), "product", answer)[1]
-    exec("from minigrad.course import check", names)
-    return eval("check('product')", names)
+    return eval("check('product')", names | {"check": feedback.check})
 
 
-def test_check_shows_the_graphs_and_says_the_same_in_text(monkeypatch):
-    note = told(monkeypatch, MULTIPLY.format("((a, b.data),)"))
+def test_check_shows_the_graphs_and_says_the_same_in_text():
+    note = shown(FEW)
 
+    html = note._repr_mimebundle_()["text/html"]
     assert "In yours, `multiply(a, b)` reads `a`; expected" in repr(note)
-    assert (
-        "In yours, <code>multiply(a, b)</code> reads <code>a</code>; expected" in note._repr_mimebundle_()["text/html"]
-    )
-    assert note._repr_mimebundle_()["text/html"].count("<figcaption>") == 2
+    assert "In yours, <code>multiply(a, b)</code> reads <code>a</code>; expected" in html
+    assert html.count("<figcaption>") == 2
 
 
 @pytest.mark.parametrize("broken", ["svg", "run_probes", "find_difference"])
 def test_a_drawing_that_fails_leaves_the_verdict_as_it_is(monkeypatch, broken):
-    answer = MULTIPLY.format("((a, b.data),)")
-    verdict = feedback.note(answered(name_of("01"), "product", answer)[0])
+    graded = feedback.note(answered(name_of("01"), "product", FEW)[0])
     monkeypatch.setattr(graph_comparison, broken, lambda *_: 1 / 0)
 
-    note = told(monkeypatch, answer)
+    note = shown(FEW)
 
-    assert note.graph is None
-    assert note.sentences[: len(verdict.sentences)] == verdict.sentences
-    assert verdict.graph is None  # the grader shows this one
+    assert note.graph is graded.graph is None  # the grader never asks for a drawing
+    assert note.sentences[: len(graded.sentences)] == graded.sentences
 
 
-def chain(which):
-    """Sixty products in a row; the 21st reads y, or x once more."""
+def values(formula):
     x, y = Value(1.0), Value(2.0)
-    z = x
-    for i in range(60):
-        z = z * ((x, y)[which] if i == 20 else x)
-    return unpack(pack(z, {"x": x, "y": y}))
+    return unpack(pack(formula(x, y), {"x": x, "y": y}))
+
+
+def test_the_order_of_operands_counts_only_where_it_changes_the_result():
+    with pytest.raises(StopIteration):
+        find_difference(values(lambda x, y: x * y + x), values(lambda x, y: x + y * x))
+
+    said = find_difference(values(lambda x, y: x - y), values(lambda x, y: y - x))[0]
+    assert said == "In yours, `−` reads `x` and `y`; expected: `−` reads `y` and `x`."
+
+
+def chain(x, y):
+    """Sixty products in a row, of which the 21st reads y."""
+    return reduce(lambda z, i: z * (y if i == 20 else x), range(60), x)
 
 
 def test_a_large_graph_is_cut_to_the_boxes_near_the_difference():
-    sentence, mark, other = find_difference(chain(0), chain(1))
-
-    drawn = draw_side(sentence, "yours", chain(0), mark), draw_side(sentence, "expected", chain(1), other)
+    mine, wanted = values(lambda x, y: chain(x, x)), values(chain)
+    sentence, *marks = find_difference(mine, wanted)
 
     assert sentence == "In yours, `×` reads `×` and `x`; expected: `×` reads `×` and `y`."
-    for each, title, marked in zip(drawn, ("yours", "expected"), (mark, other)):
-        assert each.count('class="mg-box') == MOST
-        assert f"<figcaption>{title}: the {MOST} of 6" in each
-        assert f'mg-{title}" data-id="{marked}"' in each
+    for title, picture, mark in zip(("yours", "expected"), (mine, wanted), marks, strict=True):
+        drawn = draw_side(sentence, title, picture, mark)
+        assert drawn.count('class="mg-box') == MOST
+        assert f"<figcaption>{title}: the {MOST} of {len(picture.boxes)} boxes" in drawn
+        assert f'mg-{title}" data-id="{mark}"' in drawn
