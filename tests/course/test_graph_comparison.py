@@ -137,7 +137,9 @@ def test_the_order_of_operands_counts_only_where_it_changes_the_result():
     with pytest.raises(StopIteration):
         find_difference(values(lambda x, y: x * y + x), values(lambda x, y: x + y * x))
 
+    marks = find_difference(values(lambda x, y: y * 2.0), values(lambda x, y: x * y))[1:]
     said = find_difference(values(lambda x, y: x - y), values(lambda x, y: y - x))[0]
+    assert marks == ("a2", "a1")  # not the arrows from y, which both have
     assert said == "In yours, `−` reads `x` and `y`; expected: `−` reads `y` and `x`."
 
 
