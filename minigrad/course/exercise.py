@@ -193,8 +193,8 @@ def explain_failure(part: Part, outcomes: list[Outcome]) -> Verdict:
     graph = part.graphs[place] if part.graphs else None
     for wrong in part.wrong:
         if alike(outcomes, wrong.outcomes) and similar(wrong.message, common_message(came)):
-            says, hint = (*says, f"{SAME}{wrong.shows}"), f"Hint: {wrong.hint}"
-            return Verdict(part, "fail", says, hint, wrong, probe, attempt, apart, graph)
+            told, hint = (*says, f"{SAME}{wrong.shows}"), f"Hint: {wrong.hint}"
+            return Verdict(part, "fail", told, hint, wrong, probe, attempt, apart, graph)
     # Where no attempt is counted, or the form of the answer is wrong, `says` is hint enough.
     hint = probe_hint(part, place) if attempt and not form(rows[place][1], came) else ""
     return Verdict(part, "fail", says, hint, None, probe, attempt, apart, graph)
