@@ -125,12 +125,8 @@ def add_serving(served: argparse.ArgumentParser) -> None:
     served.add_argument("--max-wait", type=float, default=1.0, metavar="MS", help="longest wait to fill a batch")
     served.add_argument("--max-queue", type=int, default=1024, metavar="N", help="requests that may wait for one model")
     served.add_argument("--max-body", type=float, default=16.0, metavar="MB", help="largest request body")
-    served.add_argument(
-        "--max-memory", type=float, default=128.0, metavar="MB", help="memory of all requests: bodies, arrays, answers"
-    )
-    served.add_argument(
-        "--allow-host", action="append", default=[], metavar="NAME", help="another host name of this server"
-    )
+    served.add_argument("--max-memory", type=float, default=128.0, metavar="MB", help="memory of all requests together")
+    served.add_argument("--allow-host", action="append", default=[], metavar="NAME", help="another name of this server")
     served.add_argument("--timeout", type=float, default=30.0, metavar="S", help="for reading, and for answering")
     served.add_argument("--page", type=Path, metavar="HTML", help="your own page, instead of the drawing page")
     served.add_argument("--poll", type=float, default=1.0, metavar="S", help="time between checks for new versions")

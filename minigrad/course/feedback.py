@@ -109,9 +109,7 @@ def stale_answer_warning(part: Part, namespace: dict[str, Any]) -> str:
     """A warning if the last cell that defines the answer does not compile, so an older one was checked; else ""."""
     inputs = namespace.get("In")  # IPython's list of the sources of all cells that were run
     for cell in reversed(inputs if isinstance(inputs, list) else []):
-        if name := next(
-            (name for name in part.defines if re.search(DEFINES.format(name), str(cell), re.MULTILINE)), ""
-        ):
+        if name := next((name for name in part.defines if re.search(DEFINES.format(name), str(cell), re.M)), ""):
             try:
                 compile(str(cell), "<cell>", "exec", PyCF_ALLOW_TOP_LEVEL_AWAIT)
             except (SyntaxError, ValueError) as error:

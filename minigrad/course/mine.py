@@ -126,10 +126,8 @@ def run_notebook(path: Path, answered: list[Part]) -> Names:
     last = max((n for n, cell in enumerate(cells) if any(answers(cell, part) for part in answered)), default=-1)
     names: Names = {"__name__": "__main__", NAME: NotebookState(attempts=Attempts(path=None))}
     began = time.monotonic()
-    for source in sources[: last + 1]:
-        run(
-            FEEDBACK.sub(r"\1pass", source), names
-        )  # a cell that raises may belong to another part; check judges what is defined
+    for source in sources[: last + 1]:  # a cell that raises may belong to another part; check judges what is defined
+        run(FEEDBACK.sub(r"\1pass", source), names)
         if time.monotonic() - began > LOAD_SECONDS:
             raise NotUsable(f", because exercises/{path.name} runs for too long")
     return names
