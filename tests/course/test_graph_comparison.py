@@ -47,6 +47,8 @@ KINDS = [  # what is wrong → exercise, part, answer, what is said, what is mar
     ("another slope", "01", "product", MULTIPLY.format("((a, b.data), (b, b.data))"),
      "In yours, the slope from `multiply(a, b)` to `b` is −2; expected: 3.", "a1 a1"),
     ("another number", "01", "product", SUM_FOR_PRODUCT, "In yours, `multiply(a, b)` is 1; expected: −6.", "y y"),
+    ("another gradient", "01", "gradients", "def gradients(y):\n    return dict.fromkeys(order(y), 1.0)",
+     "In yours, the gradient of `w` is 1; expected: 4.", "b2 b2"),
     ("another op", "13", "double_signs", PASS.format("without_double_signs", RELU),
      "In yours, `relu` reads `x`: that is not expected. Missing in yours: `neg` reads `x`.", "b2 b2"),
     ("copies instead of sharing", "13", "shared_right", PASS.format("shared", APART),
