@@ -78,7 +78,9 @@ def find_difference(mine: Picture, wanted: Picture) -> tuple[str, str, str]:
     if x and y and x.op == y.op:
         ours, theirs = mine.arrows_into[x.id], wanted.arrows_into[y.id]
         mark, other = odd_arrow(ours, a, theirs, b), odd_arrow(theirs, b, ours, a)
-        return f"In yours, {words(mine, x)}; expected: {words(wanted, y)}.", mark or x.id, other or y.id
+        reads, expected = words(mine, x), words(wanted, y)
+        expected = "others, or another order" if expected == reads else expected
+        return f"In yours, {reads}; expected: {expected}.", mark or x.id, other or y.id
     if x or y:
         extra = f"In yours, {words(mine, x)}: that is not expected. " if x else ""
         missing = f"Missing in yours: {words(wanted, y)}." if y else ""
@@ -132,9 +134,12 @@ def name_of(box: Box) -> str:
 
 
 def words(picture: Picture, box: Box) -> str:
-    """What a box does: `×` reads `x` twice."""
-    times = Counter(map(name_of, picture.operands(box))).items()
-    reads = [name if n == 1 else f"{name} {'twice' if n == 2 else f'{n} times'}" for name, n in times]
+    """What a box does: `×` reads `x − y` twice."""
+    reads = []
+    for id, n in Counter(x.id for x in picture.operands(box)).items():
+        formula = picture.box[id].name or picture.formula(picture.box[id])
+        name = name_of(picture.box[id]) if "#" in formula else f"`{formula}`"
+        reads.append(name if n == 1 else f"{name} {'twice' if n == 2 else f'{n} times'}")
     return f"{name_of(box)} reads {join_names(reads or ['nothing'])}"
 
 

@@ -54,7 +54,7 @@ KINDS = [  # what is wrong → exercise, part, answer, what is said, what is mar
     ("copies instead of sharing", "13", "shared_right", PASS.format("shared", APART),
      "In yours, 2 boxes do this: `×` reads `x` and `2`. Expected: 1.", "b5 b3"),
     ("sharing what differs", "13", "shared_right", PASS.format("shared", MERGED),
-     "In yours, `×` reads `−` twice: that is not expected. Missing in yours: `−` reads `y` and `x`.", "b4 b4"),
+     "In yours, `×` reads `x − y` twice: that is not expected. Missing in yours: `−` reads `y` and `x`.", "b4 b4"),
 ]  # fmt: skip
 
 
@@ -140,9 +140,11 @@ def test_the_order_of_operands_counts_only_where_it_changes_the_result():
         find_difference(values(lambda x, y: x * y + x), values(lambda x, y: x + y * x))
 
     marks = find_difference(values(lambda x, y: y * 2.0), values(lambda x, y: x * y))[1:]
-    said = find_difference(values(lambda x, y: x - y), values(lambda x, y: y - x))[0]
+    said = find_difference(values(lambda x, y: x * 2.0 - x * y), values(lambda x, y: x * y - x * 2.0))[0]
+    deep = find_difference(values(lambda x, y: x * y * x - x * y * y), values(lambda x, y: x * y * y - x * y * x))[0]
     assert marks == ("a2", "a1")  # not the arrows from y, which both have
-    assert said == "In yours, `−` reads `x` and `y`; expected: `−` reads `y` and `x`."
+    assert deep == "In yours, `−` reads `×` and `×`; expected: others, or another order."
+    assert said == "In yours, `−` reads `x × 2` and `x × y`; expected: `−` reads `x × y` and `x × 2`."
 
 
 def chain(x, y):
