@@ -20,6 +20,7 @@ and used in the lessons themselves:
     gates.py            named requirements of a piece of work, checked one by one
     server.py           a server that answers with a saved model, and lets it write
     comparison.py       plots expected against actual numbers
+    graph_comparison.py draws the learner's graph beside the expected one
     attempts.py         stores the attempts at exercises, also as plain data
     plots.py            plots that follow the theme of the notebook
     journal.py          the append-only file of JSON lines that progress.py and attempts.py use

@@ -11,7 +11,7 @@ import ast
 import hashlib
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from difflib import SequenceMatcher
 from functools import cached_property, lru_cache
@@ -60,6 +60,7 @@ class Part:
     wrong       the known-wrong answers
     hints       about the whole part, from a nudge to nearly the whole answer
     probe_hints the hint for each probe that may fail; "" for a probe without one
+    graphs      for each probe the expression of a graph to draw, and the solution's graph: graph_comparison.py
     minutes     about how long it takes; 0 if unknown
     solution    the code of the worked solution; "" if it is kept elsewhere
     manual      whether the answer is prose, which a person reads: then there are no probes
@@ -75,6 +76,7 @@ class Part:
     stored: dict[str, Any] = field(repr=False, compare=False)
     hints: tuple[str, ...]
     probe_hints: tuple[str, ...] = ()
+    graphs: Sequence[Any] = ()
     minutes: int = 0
     solution: str = ""
     manual: bool = False
@@ -119,6 +121,7 @@ class Verdict:
     probe    the failed probe that `says` describes
     attempt  a digest that identifies this wrong answer; "" if it is not wrong, was stopped, or only has a mistyped name
     failed   each failed probe: its expression, the expected outcome and the actual one
+    graph    the graph to draw for the failed probe; None if it has none
     """
 
     part: Part
@@ -129,6 +132,7 @@ class Verdict:
     probe: ProbeSource | None = None
     attempt: str = ""
     failed: tuple[tuple[str, Outcome, Outcome], ...] = ()
+    graph: Any = None
 
     @property
     def points(self) -> int:
@@ -212,14 +216,14 @@ def explain_failure(part: Part, outcomes: list[Outcome]) -> Verdict:
     says, probe, came = (difference(part, *rows[place]),), inner_probe(part.probes, place), outcomes[place]
     failed = tuple(rows[i] for i in places)
     attempt = "" if came.kind == "raised" and came.value in SLIPS else attempt_digest(outcomes)
+    graph = part.graphs[place] if part.graphs else None
     for wrong in part.wrong:
         if alike(outcomes, wrong.outcomes) and similar(wrong.message, common_message(came)):
-            return Verdict(
-                part, "fail", (*says, f"{SAME}{wrong.shows}"), f"Hint: {wrong.hint}", wrong, probe, attempt, failed
-            )
+            told, hint = (*says, f"{SAME}{wrong.shows}"), f"Hint: {wrong.hint}"
+            return Verdict(part, "fail", told, hint, wrong, probe, attempt, failed, graph)
     # Where no attempt is counted, or the form of the answer is wrong, `says` is hint enough.
     hint = probe_hint(part, place) if attempt and not form(rows[place][1], came) else ""
-    return Verdict(part, "fail", says, hint, None, probe, attempt, failed)
+    return Verdict(part, "fail", says, hint, None, probe, attempt, failed, graph)
 
 
 def strip_conversions(expression: str) -> str:
@@ -269,7 +273,7 @@ def alike(outcomes: Any, others: Any) -> bool:
 
 def difference(part: Part, probe: str, wanted: Outcome, came: Outcome) -> str:
     """The expected and the actual outcome of a probe, in words."""
-    if part.open and (rows := different_rows(wanted.value, came.value)):
+    if part.open and (rows := different_rows(wanted.value, came.value, probe)):
         more = f"; and {len(rows) - MOST_ROWS} more" if len(rows) > MOST_ROWS else ""
         return f"`{probe}` differs in {'; '.join(rows[:MOST_ROWS])}{more}."
     write = repr if format_value(wanted.value) == format_value(came.value) else format_value
@@ -282,25 +286,36 @@ def difference(part: Part, probe: str, wanted: Outcome, came: Outcome) -> str:
     return f"`{probe}` {describe_outcome(came, 'is', got)}"
 
 
-def are_verdicts(value: Any) -> bool:
-    """Whether this is a list of two or more dictionaries, texts or truth values: numbers are drawn instead."""
-    return isinstance(value, list) and len(value) > 1 and all(isinstance(row, dict | str | bool) for row in value)
+def different_rows(wanted: Any, came: Any, probe: str = "") -> list[str]:
+    """What differs between two dictionaries with the same keys, or two lists of verdicts; empty for other values.
+
+    A list of verdicts has two or more dictionaries, texts or truth values: numbers are drawn instead.
+    """
+    rows: Iterable[tuple[str, Any, Any]] = []
+    match wanted, came:
+        case dict(), dict() if wanted.keys() == came.keys():
+            rows = [(f"`{key}`", wanted[key], came[key]) for key in wanted]
+        case [_, _, *_], list() if all(isinstance(row, dict | str | bool) for row in wanted + came):
+            rows = zip(row_names(probe, len(wanted)), wanted, came) if len(wanted) == len(came) else []
+    found = []
+    for name, a, b in rows:
+        whole = f"{name}, which should be {format_value(a)} and is {format_value(b)}"
+        found += [] if equal(a, b) else [f"{name}: {row}" for row in different_rows(a, b)] or [whole]
+    return found
 
 
-def describe_difference(wanted: Any, came: Any) -> str:
-    return f"should be {format_value(wanted)} and is {format_value(came)}"
-
-
-def different_rows(wanted: Any, came: Any) -> list[str]:
-    """What differs between two dictionaries with the same keys, or two lists of verdicts; empty for other values."""
-    if are_verdicts(wanted) and are_verdicts(came) and len(wanted) == len(came):
-        pairs = [(i, a, b) for i, (a, b) in enumerate(zip(wanted, came), 1) if not equal(a, b)]
-        rows = [(i, different_rows(a, b) or [describe_difference(a, b)]) for i, a, b in pairs]
-        return [f"entry {i}: {row}" for i, of_entry in rows for row in of_entry]
-    if not (isinstance(wanted, dict) and isinstance(came, dict) and wanted.keys() == came.keys()):
-        return []
-    differing = [key for key in wanted if not equal(wanted[key], came[key])]
-    return [f"`{key}`, which {describe_difference(wanted[key], came[key])}" for key in differing]
+def row_names(probe: str, count: int) -> list[str]:
+    """What each row of a list was tried with, by the source of the probe; "entry 2" where the source does not say."""
+    match ast.parse(probe or "0", mode="eval").body:
+        case ast.List(each) | ast.Tuple(each):
+            names = [*map(ast.unparse, each)]
+        case ast.ListComp(_, [ast.comprehension(target, ast.List(each) | ast.Tuple(each))]):
+            names = [f"{ast.unparse(target)} = {ast.unparse(value)}" for value in each]
+        case ast.ListComp(_, [ast.comprehension(target, ast.Name(values))]):
+            names = [f"{ast.unparse(target)} = {values}[{i}]" for i in range(count)]
+        case _:
+            names = []
+    return [f"`{name}`" for name in names] if len(names) == count else [f"entry {i + 1}" for i in range(count)]
 
 
 def describe_outcome(came: Outcome, gave: str, got: str) -> str:

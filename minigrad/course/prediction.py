@@ -256,9 +256,7 @@ def reveal_range(name: str, value: float | Rounds, *edges: float) -> PredictionN
     if not options:  # nobody asked the question
         return reveal_answer(name, f"{value:.3g}", namespace)
     if len(options) != len(edges) + 1:
-        raise ValueError(
-            f"{name!r} has {len(options)} options, so it needs {len(options) - 1} edges; got {list(edges)}"
-        )
+        raise ValueError(f"{name!r} has {len(options)} options, and needs {len(options) - 1} edges; got {list(edges)}")
     place = value.among(*edges) if isinstance(value, Rounds) else bisect_right(edges, value)
     if place is None:
         return PredictionNote(name, (UNCLEAR,))

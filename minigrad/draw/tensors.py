@@ -40,9 +40,7 @@ def picture_of_tensors(ys: Sequence[Tensor], namespace: Mapping[str, object]) ->
 def replay_of_tensor(y: Tensor, namespace: Mapping[str, object]) -> GraphRun:
     """The forward and backward pass over the graph recorded behind y. Raises NoGradientError if backward() does."""
     if not y.requires_grad:
-        raise NoGradientError(
-            f"there is no backward to step through: this {y.spec} depends on no tensor with requires_grad=True"
-        )
+        raise NoGradientError(f"no backward to step through: {y.spec} depends on no tensor with requires_grad=True")
     return TensorGraph([y], namespace).replay(y.seed_gradient(None).value)
 
 

@@ -57,6 +57,9 @@ def multiply(a, b):
 check("product")
 
 # %% probes="product"
+from minigrad.draw.picture import Arrow, Box, Picture
+from minigrad.draw.words import number
+
 a, b = Node(3.0), Node(-2.0)
 
 
@@ -65,16 +68,32 @@ def parents_of(y, *leaves):
     return [next((i for i, leaf in enumerate(leaves) if parent is leaf), None) for parent, _ in y.parents]
 
 
+def graph_of(call, y, **leaves):
+    """What a call of multiply made, for drawing: its parents, each once, with the slopes on the arrows."""
+    parents = [*{id(parent): parent for parent, _ in y.parents}.values()]
+    names = [next((name for name, leaf in leaves.items() if parent is leaf), "") for parent in parents]
+    numbers = [number(getattr(parent, "data", parent)) for parent in parents]
+    kinds = ["leaf" if isinstance(parent, Node) else "constant" for parent in parents]
+    rows = zip(kinds, names, numbers)
+    boxes = [Box(f"b{i}", kind, name, "", "", value, "") for i, (kind, name, value) in enumerate(rows, 1)]
+    arrows = [Arrow(f"a{i}", f"b{parents.index(p) + 1}", "y", number(slope)) for i, (p, slope) in enumerate(y.parents)]
+    return Picture((*boxes, Box("y", "op", "y", call, "", number(y.data), "")), tuple(arrows))
+
+
 # Hint: The number of the new node should be the product of both numbers.
+# Graph: graph_of("multiply(a, b)", multiply(a, b), a=a, b=b)
 multiply(a, b).data
 multiply(Node(-1.5), Node(0.25)).data
 # Hint: A slope says how much the product moves for a small nudge of that parent. Nudge a by 0.001 and b stays as it is:
 # the product moves by 0.001 times the number of b.
+# Graph: graph_of("multiply(a, b)", multiply(a, b), a=a, b=b)
 [slope for _, slope in multiply(a, b).parents]
 [slope for _, slope in multiply(Node(0.0), Node(2.5)).parents]
 # Hint: The parents should be the nodes `a` and `b` themselves, in this order, not copies and not numbers.
+# Graph: graph_of("multiply(a, b)", multiply(a, b), a=a, b=b)
 parents_of(multiply(a, b), a, b)
 # Hint: A node may be multiplied by itself: then it stands among the parents twice, each time with a slope.
+# Graph: graph_of("multiply(a, a)", multiply(a, a), a=a)
 [slope for _, slope in multiply(a, a).parents]
 # Hint: `multiply` should leave `a` and `b` as they were.
 (multiply(a, b), a.data, b.data)[1:]
@@ -362,6 +381,10 @@ def gradients(y):
 check("gradients")
 
 # %% probes="gradients"
+from minigrad.draw.picture import Arrow, Box, Picture
+from minigrad.draw.words import number
+
+
 def product(a, b):
     return Node(a.data * b.data, ((a, b.data), (b, a.data)))
 
@@ -385,21 +408,50 @@ def towards(y, *nodes):
     return [gradients(y)[node] for node in nodes]
 
 
+def graph_of(y, **names):
+    """The graph of y with the gradients, for drawing. A missing gradient is drawn as a dot."""
+    found, order, seen = gradients(y), [], set()
+
+    def visit(node):
+        if id(node) not in seen:
+            seen.add(id(node))
+            for parent, _ in node.parents:
+                visit(parent)
+            order.append(node)
+
+    visit(y)
+    boxes, arrows, place = [], [], {id(node): f"b{i}" for i, node in enumerate(order, 1)}
+    for node in order:
+        kind, sums = "op" if node.parents else "leaf", all(slope == 1.0 for _, slope in node.parents)
+        name = next((name for name, named in names.items() if node is named), "")
+        op, grad = ("+" if sums else "×") * bool(node.parents), number(found[node]) if node in found else "·"
+        boxes.append(Box(place[id(node)], kind, name, op, "", number(node.data), grad))
+        arrows += [(place[id(parent)], place[id(node)]) for parent, _ in node.parents]
+    return Picture(tuple(boxes), tuple(Arrow(f"a{i}", *ends) for i, ends in enumerate(arrows, 1)))
+
+
 # Hint: y itself moves by 1 for a nudge of 1: its gradient is 1.0.
+# Graph: graph_of(x, x=x)
 towards(x, x)
 # Hint: In x · w + w two arrows leave w. What each of them brings is added.
+# Graph: graph_of(line, x=x, w=w)
 towards(line, x, w)
 # Hint: Along a chain the slopes multiply: pass on the node's own gradient times the slope.
+# Graph: graph_of(chain, x=x, w=w)
 towards(chain, x, w)
 # Hint: In x · x both arrows lead to the same node, and each brings a piece.
+# Graph: graph_of(square, x=x)
 towards(square, x)
 # Hint: A node passes its gradient on only when all its pieces have arrived. Go through `order(y)` from its end.
+# Graph: graph_of(kite, x=x, w=w, t=t)
 towards(kite, x, w, t)
 # Hint: Ten doublings: the gradient of x is 2 to the power 10.
+# Graph: graph_of(tower, x=x)
 towards(tower, x)
 # Hint: Two nodes with equal numbers have two gradients. Keep the gradients by node, not by number.
 towards(add(product(Node(2.0), Node(2.0)), twin), twin)
 # Hint: A hundred sums in a row: every node needs its turn, and w gets a piece from each sum.
+# Graph: graph_of(tall, x=x, w=w)
 towards(tall, x, w)
 # Hint: A second call on the same graph should give the same gradients: start again from 0.
 [towards(line, x, w) for _ in range(2)]
@@ -617,6 +669,10 @@ def mine(a, b):
 check("eight_signs")
 
 # %% probes="eight_signs"
+from minigrad.draw.picture import Arrow, Box, Picture
+from minigrad.draw.words import number
+
+
 def graph_of(*numbers):
     """Where a and b are among the nodes, and for each node its number, and its parents' places and slopes."""
     given = [Node(number) for number in numbers]
@@ -632,6 +688,26 @@ def graph_of(*numbers):
 
 
 properties = made_of_sums_and_differences = graph_of
+
+
+def own_graph():
+    """The graph for drawing; a leaf that is neither a nor b, or else an operation that stands twice, is marked."""
+    (a, b), rows = graph_of(2.0, -3.5)
+    order = [i for i, row in enumerate(rows) if not row[1]]
+    while rest := [i for i in range(len(rows)) if i not in order]:
+        order += [i for i in rest if all(p in order for p, _ in rows[i][1])]
+    signs = ["" if not parents else "+" if parents[-1][1] == 1.0 else "−" for _, parents in rows]
+    names = {a: "a", b: "b"}
+    kinds = ["op" if sign else "leaf" for sign in signs]
+    boxes = [Box(f"b{i}", kinds[i], names.get(i, ""), signs[i], "", number(rows[i][0]), "") for i in order]
+    ends = [(f"b{p}", f"b{i}") for i in order for p, _ in rows[i][1]]
+    picture = Picture(tuple(boxes), tuple(Arrow(f"a{i}", *both) for i, both in enumerate(ends, 1)), ("b0",))
+    for i in order:
+        if not rows[i][1] and i not in (a, b):
+            return picture, f"b{i}", "The marked leaf is neither `a` nor `b`."
+        if rows[i][1] and any(rows[j][1] == rows[i][1] for j in order[: order.index(i)]):
+            return picture, f"b{i}", "The marked operation is written twice: it reads the same two nodes as another."
+    return picture
 
 
 def operation(parents):
@@ -670,6 +746,7 @@ def made_of_sums_and_differences(graph):
 made_of_sums_and_differences(2.0, -3.5)
 # Hint: The properties are listed by name. Count the arrows of your graph: each operation has two, and each has
 # its symbol.
+# Own graph: own_graph()
 properties(2.0, -3.5)
 # Hint: The graph should have the same shape for all numbers a and b.
 properties(0.5, 4.0)

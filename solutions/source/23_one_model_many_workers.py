@@ -68,7 +68,7 @@ def workers(sent, n, h, k):
     try:
         got = sum(numeric.tanh(x @ A_i + a_i) @ B_i + b_i for A_i, a_i, B_i, b_i in parts)
     except ValueError:
-        return "the shapes do not fit", f"{len(parts)} workers, parts {shapes}"
+        return {"sum": "the shapes do not fit", "parts": f"{len(parts)} workers, parts {shapes}"}
     off = got - (numeric.tanh(x @ A + a) @ B + b)
     if numeric.allclose(off, 0):
         said = "equal"
@@ -77,7 +77,7 @@ def workers(sent, n, h, k):
         said = f"off by {times:.1f} times b"
     else:
         said = "not equal"
-    return said, f"{len(parts)} workers, parts {shapes}"
+    return {"sum": said, "parts": f"{len(parts)} workers, parts {shapes}"}
 
 
 # Hint: Two workers: columns of A with their part of a, the rows of B that meet those columns, and b once in the sum.

@@ -42,6 +42,10 @@ def test_what_froze_the_notebook_has_its_verdict_and_the_notebook_goes_on(lab):
         expect(said).to_contain_text("raised ValueError (\\ud800")
     said = answer(notebook, "def multiply(a, b)\n    return 1")
     expect(said).to_contain_text("The cell of multiply was run last with a SyntaxError in line 1")
+    said = answer(notebook, WRONG)
+    expect(said.locator("figure svg[role=img]")).to_have_count(2)
+    expect(said).to_contain_text("In yours, the slope from multiply(a, b) to a is 3; expected: −2.")
+    assert notebook.violations_by_theme(".jp-OutputArea-output [role=status]") == []
     expect(answer(notebook, RIGHT)).to_contain_text("product: right (2 of 2 points).")
 
 

@@ -183,10 +183,23 @@ def test_rows_that_differ_are_named():
     assert told == "`f()` differs in entry 2: `left`, which should be 2 and is 0."
     words = part("f()", ["refused", "refused"], defines="f", is_open=True)
     (told,) = answered("def f(): return ['2 rows', 'refused']", words).says
-    assert told == "`f()` differs in entry 1: should be 'refused' and is '2 rows'."
+    assert told == "`f()` differs in entry 1, which should be 'refused' and is '2 rows'."
     many = part("f()", ["refused"] * 6, defines="f", is_open=True)
     (told,) = answered("def f(): return ['taken'] * 6", many).says
-    assert told.endswith("entry 4: should be 'refused' and is 'taken'; and 2 more.")
+    assert told.endswith("entry 4, which should be 'refused' and is 'taken'; and 2 more.")
+
+
+@table("probe, named", [
+    ("(f(1), f(7))", "`f(7)`"), ("[f(n) for n in (1, 7)]", "`n = 7`"), ("[f(n) for n in given]", "`n = given[1]`"),
+    ("[*map(f, given)]", "entry 2"), ("dict(zip('ab', map(f, given)))", "`b`"),
+])  # fmt: skip
+def test_a_row_has_the_name_of_what_was_tried(probe, named):
+    right = {"a": True, "b": True} if probe.startswith("dict") else [True, True]
+    tried = part(probe, right, defines="f given", is_open=True)
+
+    (told,) = answered("given = [1, 7]\ndef f(x): return x < 5", tried).says
+
+    assert told == f"`{probe}` differs in {named}, which should be True and is False."
 
 
 def test_equal_numbers_of_other_types_are_accepted():
