@@ -40,7 +40,7 @@ from traitlets.config import Config
 
 from minigrad.course.exercise import SLIPS, alike, all_exercises, common_message
 from minigrad.course.graph_comparison import PACK
-from minigrad.course.probe import UNENDED, Outcome, observe
+from minigrad.course.probe import Outcome, observe
 from minigrad.course.referee import inner_probes, judge, parse_probes
 from minigrad.course.scoring import run, source_of
 from notebooks import folding
@@ -312,7 +312,7 @@ def wrong(
 def first_failure(expected: list[Outcome], came: list[Outcome]) -> Outcome:
     """The outcome that `check` tells: the first that differs, or one that never ended."""
     unlike = [outcome for wanted, outcome in zip(expected, came) if not wanted.matches(outcome)]
-    return next((outcome for outcome in unlike if outcome.kind in UNENDED), unlike[0] if unlike else Outcome("gave"))
+    return next((outcome for outcome in unlike if outcome.did_not_end), unlike[0] if unlike else Outcome("gave"))
 
 
 def digest(nb: NotebookNode) -> str:
