@@ -122,8 +122,8 @@ z.op, [parent.data for parent, slope in z.parents]
 [v.data for v in history(z) if not v.parents]
 
 # %% [markdown] slideshow={"slide_type": "notes"}
-# Ask what could be a leaf and the output at once: the only node of a graph of one. Then let everybody do the task on
-# this page alone: write an expression, and pick its leaves before running it.
+# Ask what could be a leaf and the output at once: the only node of a graph of one. If there is time, open the folded
+# section below: everybody writes an expression, and picks its leaves before running it.
 
 # %% [markdown] folded=true slideshow={"slide_type": "skip"}
 # ### Further: a graph of your own, and operations on edges
@@ -173,7 +173,6 @@ mg.draw(z, ops="edges")
 # ## One function, two graphs
 #
 # `x * (y + w)` and `x * y + x * w` are equal for all numbers. Their graphs are not:
-
 
 # %% slideshow={"slide_type": "subslide"}
 def operations(output):
@@ -233,7 +232,6 @@ display(mg.draw(used_twice), mg.draw(written_twice))
 # The **forward pass** computes the values, from the leaves to the output. It needs nothing but what the graph
 # remembers. Here it is, for the two operations in the graph of `z`:
 
-
 # %% slideshow={"slide_type": "skip"}
 def forward(order):
     """Compute the nodes in this order, and return the value of the last one."""
@@ -277,7 +275,6 @@ ChainRule(expanded)
 # a node behind. So the graph grew while Python ran: **define by run**. Here is a function with two branches. After
 # `f(3)` has run, is there an exp in the graph of its result?
 
-
 # %% slideshow={"slide_type": "fragment"}
 def f(x):
     if x.data > 0:
@@ -285,7 +282,6 @@ def f(x):
     else:
         y = (-x).exp()
     return y + 1
-
 
 # %% slideshow={"slide_type": "fragment"}
 Predict("exp in the graph of f(3)", "Is there an exp in the graph of f(3)?", options=["yes", "no"])
@@ -311,7 +307,6 @@ display(mg.draw(f(p)), mg.draw(f(q)))
 #
 # A loop is no different. Its operations are recorded once for each time round, and the number of rounds may depend on
 # the data:
-
 
 # %% slideshow={"slide_type": "skip"}
 def halved(x):
@@ -358,7 +353,6 @@ mg.draw(y)
 # %% [markdown] slideshow={"slide_type": "skip"}
 # The five nodes of `z` can be put in a row in 120 ways. In how many of these rows do parents come first? (`z` must be
 # last; `w` may be anywhere before it.) Write down a number before you run the cell.
-
 
 # %% slideshow={"slide_type": "skip"}
 def is_topological(order):
@@ -411,7 +405,6 @@ print(len(operations(long)), "operations,", len(history(long)), "nodes, unused i
 #
 # How long do the nodes live? We count all Values in memory, let the name `long` stand for something else, and count
 # again.
-
 
 # %% slideshow={"slide_type": "skip"}
 def count_values():
@@ -483,7 +476,6 @@ Quiz("01_what_a_graph_is")
 # A value that is used twice is one node, and an expression that is written twice is two nodes. We follow
 # `next_functions`, and count.
 
-
 # %% slideshow={"slide_type": "skip"}
 from minigrad.course import in_pytorch
 
@@ -509,7 +501,6 @@ def count_nodes(torch):
     print("used twice:   ", len(history(s + s)), "nodes")
     print("written twice:", len(history(x * y + x * y)), "nodes")
     print("x is a leaf:", x.is_leaf, "  s is a leaf:", s.is_leaf)
-
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## What we saw
