@@ -174,6 +174,7 @@ mg.draw(z, ops="edges")
 #
 # `x * (y + w)` and `x * y + x * w` are equal for all numbers. Their graphs are not:
 
+
 # %% slideshow={"slide_type": "subslide"}
 def operations(output):
     """The symbols of all operations in a graph."""
@@ -232,6 +233,7 @@ display(mg.draw(used_twice), mg.draw(written_twice))
 # The **forward pass** computes the values, from the leaves to the output. It needs nothing but what the graph
 # remembers. Here it is, for the two operations in the graph of `z`:
 
+
 # %% slideshow={"slide_type": "skip"}
 def forward(order):
     """Compute the nodes in this order, and return the value of the last one."""
@@ -275,6 +277,7 @@ ChainRule(expanded)
 # a node behind. So the graph grew while Python ran: **define by run**. Here is a function with two branches. After
 # `f(3)` has run, is there an exp in the graph of its result?
 
+
 # %% slideshow={"slide_type": "fragment"}
 def f(x):
     if x.data > 0:
@@ -282,6 +285,7 @@ def f(x):
     else:
         y = (-x).exp()
     return y + 1
+
 
 # %% slideshow={"slide_type": "fragment"}
 Predict("exp in the graph of f(3)", "Is there an exp in the graph of f(3)?", options=["yes", "no"])
@@ -307,6 +311,7 @@ display(mg.draw(f(p)), mg.draw(f(q)))
 #
 # A loop is no different. Its operations are recorded once for each time round, and the number of rounds may depend on
 # the data:
+
 
 # %% slideshow={"slide_type": "skip"}
 def halved(x):
@@ -353,6 +358,7 @@ mg.draw(y)
 # %% [markdown] slideshow={"slide_type": "skip"}
 # The five nodes of `z` can be put in a row in 120 ways. In how many of these rows do parents come first? (`z` must be
 # last; `w` may be anywhere before it.) Write down a number before you run the cell.
+
 
 # %% slideshow={"slide_type": "skip"}
 def is_topological(order):
@@ -405,6 +411,7 @@ print(len(operations(long)), "operations,", len(history(long)), "nodes, unused i
 #
 # How long do the nodes live? We count all Values in memory, let the name `long` stand for something else, and count
 # again.
+
 
 # %% slideshow={"slide_type": "skip"}
 def count_values():
@@ -501,6 +508,7 @@ def count_nodes(torch):
     print("used twice:   ", len(history(s + s)), "nodes")
     print("written twice:", len(history(x * y + x * y)), "nodes")
     print("x is a leaf:", x.is_leaf, "  s is a leaf:", s.is_leaf)
+
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## What we saw
