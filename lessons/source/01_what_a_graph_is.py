@@ -122,8 +122,8 @@ z.op, [parent.data for parent, slope in z.parents]
 [v.data for v in history(z) if not v.parents]
 
 # %% [markdown] slideshow={"slide_type": "notes"}
-# Ask what could be a leaf and the output at once: the only node of a graph of one. Then let everybody do the task on
-# this page alone: write an expression, and pick its leaves before running it.
+# Ask what could be a leaf and the output at once: the only node of a graph of one. If there is time, open the folded
+# section below: everybody writes an expression, and picks its leaves before running it.
 
 # %% [markdown] folded=true slideshow={"slide_type": "skip"}
 # ### Further: a graph of your own, and operations on edges
@@ -482,7 +482,6 @@ Quiz("01_what_a_graph_is")
 #
 # A value that is used twice is one node, and an expression that is written twice is two nodes. We follow
 # `next_functions`, and count.
-
 
 # %% slideshow={"slide_type": "skip"}
 from minigrad.course import in_pytorch

@@ -73,6 +73,7 @@ follow_theme()
 # Multiply x = [1, 2, 3] by y = [4, 5, 6], pair by pair, and add up the products. We draw it twice: with a node for
 # each number, and with a node for each array.
 
+
 # %%
 def scalar_graph(n):
     """Two lists of n Values, and the sum of their products."""
@@ -228,6 +229,7 @@ mg.draw(sum([v + b0 for v in column[1:]], column[0] + b0))
 # On the way back, an axis that was stretched has to go again, and adding up along it removes it. `sum(axis=0)` adds the
 # four rows of X up into one. With `keepdims=True` the axis stays, with length 1. That is all we need for the gradient
 # of any broadcast: `sum_to` below adds up over every axis along which the array was stretched.
+
 
 # %% slideshow={"slide_type": "skip"}
 def sum_to(g, shape):
@@ -471,6 +473,7 @@ for step in range(101):
 # %%
 Predict("p minus t", "What is the shape of p − t?", kind="shape")
 
+
 # %%
 def train(t, steps=300):
     W, b = mg.zeros(2, 1, requires_grad=True), mg.zeros(1, requires_grad=True)
@@ -618,6 +621,7 @@ def one_answer_to_all(torch):
             loss.backward()
             optimizer.step()
     print("warned:", len(caught) > 0, "  loss:", round(loss.item(), 3), "  p:", [round(x, 3) for x in p[:, 0].tolist()])
+
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## What we saw

@@ -28,6 +28,7 @@ from minigrad.course import check, solution
 # node, which says how much the number moves for a small nudge of the parent. A node without parents is a leaf. `add` is
 # written for you.
 
+
 # %% name="given"
 class Node:
     def __init__(self, data, parents=()):
@@ -38,6 +39,7 @@ class Node:
 def add(a, b):
     return Node(a.data + b.data, ((a, 1.0), (b, 1.0)))
 
+
 # %% [markdown]
 # ## 1. A product that remembers
 #
@@ -47,11 +49,13 @@ def add(a, b):
 # Example: `multiply(Node(2.0), Node(7.0)).data` is 14. For the slope towards `a`, ask yourself: if b is 7 and you nudge
 # a by 0.001, by how much does a · b move?
 
+
 # %% answer="product" points=2 minutes=5
 def multiply(a, b):
     ### BEGIN SOLUTION
     return Node(a.data * b.data, ((a, b.data), (b, a.data)))
     ### END SOLUTION
+
 
 # %%
 check("product")
@@ -109,6 +113,7 @@ parents_of(multiply(Node(3.0), Node(-2.0)), a, b)
 # The way back needs one slope towards each parent, and it is known the moment a node computes: for a product, each
 # slope is the other factor.
 
+
 # %% wrong="product"
 # Shows: Each factor is given its own value as its slope.
 # Hint: Nudge a in a · b by 0.001: the product moves by 0.001 times b. The slope towards one factor is the value of the
@@ -116,11 +121,13 @@ parents_of(multiply(Node(3.0), Node(-2.0)), a, b)
 def multiply(a, b):
     return Node(a.data * b.data, ((a, a.data), (b, b.data)))
 
+
 # %% wrong="product"
 # Shows: The slopes of a product are taken to be those of a sum.
 # Hint: In a sum, a nudge arrives as large as it was: slope 1. In a product it is multiplied by the other factor.
 def multiply(a, b):
     return Node(a.data * b.data, ((a, 1.0), (b, 1.0)))
+
 
 # %% wrong="product"
 # Shows: The number is right, and the node has forgotten where it came from: it is a leaf.
@@ -128,11 +135,13 @@ def multiply(a, b):
 def multiply(a, b):
     return Node(a.data * b.data)
 
+
 # %% wrong="product"
 # Shows: The parents are kept as numbers, and a number does not know where it came from.
 # Hint: Keep the nodes a and b themselves in the pairs, not a.data and b.data.
 def multiply(a, b):
     return Node(a.data * b.data, ((a.data, b.data), (b.data, a.data)))
+
 
 # %% [markdown]
 # ## 2. An order to walk in
@@ -144,6 +153,7 @@ def multiply(a, b):
 #
 # Your function must also finish for a `y` that was doubled forty times: `y = add(y, y)`, and so on. A set of the nodes
 # already seen helps.
+
 
 # %% answer="order" points=3 minutes=10
 def order(y):
@@ -161,8 +171,10 @@ def order(y):
     return placed
     ### END SOLUTION
 
+
 # %%
 check("order")
+
 
 # %% probes="order"
 def doublings(n, x):
@@ -240,6 +252,7 @@ describe_order(doublings(40, 3.0))
 # A walk that remembers what it has seen follows each arrow once, however many paths there are; such a list is called
 # a topological order.
 
+
 # %% wrong="order" misconception="M9"
 # Shows: Every path is walked, not every node: a node that is used twice is placed twice, and forty doublings have 2 to
 # the power 40 paths.
@@ -250,6 +263,7 @@ def order(y):
     for parent, _ in y.parents:
         placed += order(parent)
     return placed + [y]
+
 
 # %% wrong="order"
 # Shows: Each node is placed once, and yet every path is walked: forty doublings have 2 to the power 40 of them. It
@@ -268,6 +282,7 @@ def order(y):
     visit(y)
     return placed
 
+
 # %% wrong="order"
 # Shows: The list runs from the result to the leaves: each node stands before its parents.
 # Hint: Place a node when you leave it: append it after the loop over its parents, and return the list as it is.
@@ -283,6 +298,7 @@ def order(y):
 
     visit(y)
     return placed[::-1]
+
 
 # %% wrong="order"
 # Shows: A node is placed when it is first met, before its parents, and turning the list round does not repair that
@@ -301,6 +317,7 @@ def order(y):
     visit(y)
     return placed[::-1]
 
+
 # %% wrong="order"
 # Shows: The first call is right, and a second one on the same graph finds nothing: it still has the set of the first.
 # Hint: A default such as `seen=set()` is made once, when the function is defined. Make the set inside `order`, so that
@@ -313,6 +330,7 @@ def order(y, seen=set()):  # noqa: B006
     for parent, _ in y.parents:
         placed += order(parent, seen)
     return placed + [y]
+
 
 # %% wrong="order"
 # Shows: Nodes are told apart by their numbers, and two nodes may have the same number: one of them is left out.
@@ -330,6 +348,7 @@ def order(y):
     visit(y)
     return placed
 
+
 # %% wrong="order"
 # Shows: The walk stops after a number of steps, and a long chain goes further: its beginning is missing.
 # Hint: No number of steps is enough for all graphs. What ends the walk is a leaf, which has no parents.
@@ -346,11 +365,13 @@ def order(y):
     visit(y)
     return placed
 
+
 # %% wrong="order"
 # Shows: Only the result and its own parents are there; what those were made from is missing.
 # Hint: A parent has parents too: the function has to call itself for each of them.
 def order(y):
     return [*dict.fromkeys(parent for parent, _ in y.parents), y]
+
 
 # %% [markdown]
 # ## 3. The walk backwards
@@ -366,6 +387,7 @@ def order(y):
 # Example: for `y = multiply(a, b)` with the numbers 2 and 7, the gradients are 1 for y, 7 for a and 2 for b. (Lesson 02
 # explains why this works. You can write it now.)
 
+
 # %% answer="gradients" points=2 minutes=12
 def gradients(y):
     ### BEGIN SOLUTION
@@ -377,8 +399,10 @@ def gradients(y):
     return grad
     ### END SOLUTION
 
+
 # %%
 check("gradients")
+
 
 # %% probes="gradients"
 from minigrad.draw.picture import Arrow, Box, Picture
@@ -467,6 +491,7 @@ towards(tall, x, w)
 # These few lines are backpropagation: one visit to each node gives the gradients of all leaves, so a million leaves
 # take one walk and not a million.
 
+
 # %% wrong="gradients" misconception="M1"
 # Shows: A node that is used twice keeps only the last of its two pieces: it was written with `=`, and not added.
 # Hint: It is easy to believe that a gradient may be written with = because there is one for each node. But one piece
@@ -478,6 +503,7 @@ def gradients(y):
             grad[parent] = grad[node] * slope
     return grad
 
+
 # %% wrong="gradients"
 # Shows: Every gradient is 0: nothing was put in at the start, and nothing times any slope is nothing.
 # Hint: y moves by 1 for a nudge of 1 of itself. Set grad[y] = 1.0 before the walk.
@@ -487,6 +513,7 @@ def gradients(y):
         for parent, slope in node.parents:
             grad[parent] += grad[node] * slope
     return grad
+
 
 # %% wrong="gradients"
 # Shows: Only the slope is passed on. The chain rule multiplies it by the gradient that has arrived so far.
@@ -499,6 +526,7 @@ def gradients(y):
             grad[parent] += slope
     return grad
 
+
 # %% wrong="gradients"
 # Shows: The walk goes from the leaves to y: the nodes pass on what they have not received yet.
 # Hint: Go through reversed(order(y)): y first, and the leaves last.
@@ -509,6 +537,7 @@ def gradients(y):
         for parent, slope in node.parents:
             grad[parent] += grad[node] * slope
     return grad
+
 
 # %% wrong="gradients"
 # Shows: A node passes its gradient on each time a piece arrives, and so passes the earlier pieces on again.
@@ -524,6 +553,7 @@ def gradients(y):
 
     pass_on(y)
     return grad
+
 
 # %% [markdown] folded=true
 # ## More
@@ -654,9 +684,11 @@ zero_says = "d"
 #
 # Draw it on paper first.
 
+
 # %% name="subtract"
 def subtract(a, b):
     return Node(a.data - b.data, ((a, 1.0), (b, -1.0)))
+
 
 # %% answer="eight_signs" points=1 minutes=6
 def mine(a, b):
@@ -665,8 +697,10 @@ def mine(a, b):
     return subtract(add(t, a), add(t, b))
     ### END SOLUTION
 
+
 # %%
 check("eight_signs")
+
 
 # %% probes="eight_signs"
 from minigrad.draw.picture import Arrow, Box, Picture
@@ -761,6 +795,7 @@ properties(0.5, 4.0)
 # A graph says more than its formula: it also says which results are shared, and each further use of a node is one
 # more arrow.
 
+
 # %% wrong="eight_signs"
 # Shows: There are eight operations, and so sixteen symbols: on the edges each symbol is written once for each operand.
 # Hint: Count arrows, not operations. A sum of two has two edges, and its + stands on both.
@@ -771,17 +806,20 @@ def mine(a, b):
         u = add(u, leaf)
     return u
 
+
 # %% wrong="eight_signs"
 # Shows: Only leaves are used twice. Every node between them and the output has one arrow leaving it.
 # Hint: Keep an intermediate result under a name, and use that name in two places.
 def mine(a, b):
     return add(subtract(add(subtract(a, b), a), b), a)
 
+
 # %% wrong="eight_signs"
 # Shows: An operation is written twice, and so there are two nodes for it, each with one arrow leaving it.
 # Hint: The graph knows objects, not formulas. Compute it once, give it a name, and use the name twice.
 def mine(a, b):
     return add(add(subtract(a, b), subtract(a, b)), a)
+
 
 # %% wrong="eight_signs"
 # Shows: There is a leaf that nobody gave: a number made into a Node of its own.
@@ -790,12 +828,14 @@ def mine(a, b):
     t = subtract(a, b)
     return add(subtract(add(t, Node(2.0)), t), b)
 
+
 # %% wrong="eight_signs"
 # Shows: The graph is too small: two operations, four symbols.
 # Hint: Each operation has two edges, so it takes four of them. You may use t once more.
 def mine(a, b):
     t = subtract(a, b)
     return add(t, t)
+
 
 # %% [markdown]
 # ## What you have now
