@@ -39,7 +39,7 @@
 # - compute after how many calls compiling has paid;
 # - name four cases in which it never pays.
 #
-# The sections called *Further* are optional.
+# Optional sections, called *Further*, write the program for a GPU and in C++, time it, and look inside it.
 #
 # **Builds on** [12 Three ways](12_three_ways.ipynb) and [14 Memory and schedule](14_memory_and_schedule.ipynb). What it
 # opens in [the picture of lesson 00](00_start_here.ipynb#Where-this-leads:-Alice): the whole, written down beforehand.
@@ -64,7 +64,7 @@ follow_theme()
 #
 # The shortest way to carry out a graph is to walk it: for each node in topological order, take the values of its
 # inputs, and let its operation compute. Such a walker is an **interpreter**. Here is a whole one. Some frameworks work
-# like this, and the sessions of lesson 09 could.
+# like this.
 
 
 # %%
@@ -122,7 +122,7 @@ exec(compiled_bend.source, scope)
 print("the same bits as eager:", np.array_equal(by_hand, bend(x, w, b).numpy()))
 
 # %% [markdown]
-# The compiler can write the same graph in other languages. In a program for a GPU, the product and the sum of an
+# The compiler can write the same graph in other languages, as two optional sections show. In a program for a GPU, the product and the sum of an
 # element stay in **registers**, the few places inside a processor that hold the numbers it is computing with.
 
 # %% [markdown] slideshow={"slide_type": "notes"}
@@ -693,5 +693,5 @@ def compilations_in_pytorch(torch):
 # **Exercise.** [15 A compiler of your own](../exercises/15_compiled_code.ipynb): predict what pays, write straight-line
 # code, mend a memory plan, keep a budget of programs, and give a compiler something to do.
 #
-# **Next:** [16 Where the bytes go](16_where_the_bytes_go.ipynb). Before that, change something here: take three names
-# of six letters at a time, or thirty. Does the break-even point move up or down? Write it down before you run it.
+# **Next:** [16 Where the bytes go](16_where_the_bytes_go.ipynb). Before that, change something here: give `chain` 4
+# operations instead of 20. Do its calls still fall to less than half? Write it down before you run it.
