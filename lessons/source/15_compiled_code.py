@@ -28,9 +28,9 @@
 # no human wrote, forward pass, backward pass and update in 32 lines. It consists of calls of NumPy that you know. You
 # can run it by hand, and break it by moving one line.
 #
-# So far we have simplified graphs, fused and scheduled them, and planned their memory (lessons 13 and 14). All of that
-# was a plan, and something has to carry it out. **What is left to do at the
-# thousandth run that could not have been done before the first?** And when is it not worth the trouble?
+# Lessons 13 and 14 made plans: graphs were simplified, fused and scheduled, and memory was laid out. Something has to
+# carry the plans out. **What is left to do at the thousandth run that could not have been done before the first?** And
+# when is it not worth the trouble?
 #
 # **About 30 minutes.** Afterwards you can
 #
@@ -87,7 +87,7 @@ graph = compiled_bend.graph_for(x, w, b)
 print(interpret(graph, x.numpy(), w.numpy(), b.numpy())[0][0].round(4))
 
 # %% [markdown]
-# The result is right. But at each node, in each run, the interpreter asks: is this node done? What are its inputs?
+# But at each node, in each run, the interpreter asks: is this node done? What are its inputs?
 # Where are their values? Which function computes it? And `forward` makes a new array for each result. The answers are
 # the same in every run. So we can find them *once*, and write them down.
 
@@ -229,7 +229,8 @@ print(re.sub(r", Cell In\[\d+\], ", ", ", step.source))
 # Look for four things in this program:
 #
 # - *The weights are updated in place.* `subtract(x4, …, x4)` writes over V itself, after the last line that reads its
-#   old value. Really? Find that line: it reads x4 under another name.
+#   old value. Find that line: it reads x4 under another name. If you moved the update above it, the gradient of W
+#   would be wrong, without an error.
 # - *hidden is kept.* Its `tanh` is in b0, and b0 stays untouched until the backward lines have read it: first as v5,
 #   which is b0 transposed, for the gradient of V, and then for 1 − tanh², which is written over it.
 # - *Nodes are missing.* 1 + exp is computed once, and both the logarithm and its derivative read it (lesson 13).
@@ -244,8 +245,8 @@ for number, line in enumerate(inspect.getsource(step.python_function).splitlines
     print(f"{lines_from[number] or '':>3}  {line}")
 
 # %% [markdown]
-# Three lines of forward pass became 11. One word, `mg.grad`, became 13. You did not write the backward pass, and to a
-# compiler that sees the whole graph it makes no difference who did.
+# Three lines of forward pass became 11. One word, `mg.grad`, became 13. A compiler that sees the whole
+# graph does not care who wrote the backward pass.
 
 # %% [markdown] slideshow={"slide_type": "notes"}
 # Eight minutes for this program; it is the heart of the lesson. Hand it out on paper, if you can, and let pairs draw
