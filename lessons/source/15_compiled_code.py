@@ -87,9 +87,9 @@ graph = compiled_bend.graph_for(x, w, b)
 print(interpret(graph, x.numpy(), w.numpy(), b.numpy())[0][0].round(4))
 
 # %% [markdown]
-# But at each node, in each run, the interpreter asks: is this node done? What are its inputs?
-# Where are their values? Which function computes it? And `forward` makes a new array for each result. The answers are
-# the same in every run. So we can find them *once*, and write them down.
+# At each node, in each run, the interpreter asks: is this node done? What are its inputs? Where are their values? Which
+# function computes it? And `forward` makes a new array for each result. The answers are the same in every run. So we
+# can find them *once*, and write them down.
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## The plan, written down
@@ -122,8 +122,9 @@ exec(compiled_bend.source, scope)
 print("the same bits as eager:", np.array_equal(by_hand, bend(x, w, b).numpy()))
 
 # %% [markdown]
-# The compiler can write the same graph in other languages, as two optional sections show. In a program for a GPU, the product and the sum of an
-# element stay in **registers**, the few places inside a processor that hold the numbers it is computing with.
+# The compiler can write the same graph in other languages, as two optional sections show. In a program for a GPU, the
+# product and the sum of an element stay in **registers**, the few places inside a processor that hold the numbers it is
+# computing with.
 
 # %% [markdown] slideshow={"slide_type": "notes"}
 # Four minutes. Let somebody say aloud what happens to y0 in the three lines. Then ask: which line would have to change
@@ -245,8 +246,8 @@ for number, line in enumerate(inspect.getsource(step.python_function).splitlines
     print(f"{lines_from[number] or '':>3}  {line}")
 
 # %% [markdown]
-# Three lines of forward pass became 11. One word, `mg.grad`, became 13. A compiler that sees the whole
-# graph does not care who wrote the backward pass.
+# Three lines of forward pass became 11. One word, `mg.grad`, became 13. A compiler that sees the whole graph does not
+# care who wrote the backward pass.
 
 # %% [markdown] slideshow={"slide_type": "notes"}
 # Eight minutes for this program; it is the heart of the lesson. Hand it out on paper, if you can, and let pairs draw

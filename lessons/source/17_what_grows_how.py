@@ -348,9 +348,9 @@ print(f"slope of the bytes saved for backward: {left:.2f} at the left, {right:.2
 # ## Backward
 #
 # Forward is one product for each linear layer. Backward needs up to two: one for the gradient of the weights, and one
-# for the gradient of the layer's input. The engine leaves out the second where nobody asks for it, and nobody asks for the
-# gradient of the batch. Take a stack of *two* equal layers. How many times the MACs of forward does a whole training
-# step take, forward and backward together?
+# for the gradient of the layer's input. The engine leaves out the second where nobody asks for it, and nobody asks for
+# the gradient of the batch. Take a stack of *two* equal layers. How many times the MACs of forward does a whole
+# training step take, forward and backward together?
 
 # %%
 Predict("training", "MACs of forward and backward, as a multiple of forward:")

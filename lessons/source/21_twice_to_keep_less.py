@@ -347,8 +347,8 @@ print(f"undivided: {ratio:.4f} times the whole batch's; divided by 4: equal is {
 # the micro-batches are unequal, each mean loss is multiplied by its share of the rows.)
 
 # %% [markdown] slideshow={"slide_type": "notes"}
-# Five minutes. The gradients are equal up to rounding: the rows are added in another order, and floats are not associative, so the last
-# digits may differ. A checkpoint changes no bit, an accumulation does.
+# Five minutes. The gradients are equal up to rounding: the rows are added in another order, and floats are not
+# associative, so the last digits may differ. A checkpoint changes no bit, an accumulation does.
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## Can a batch fit in half the memory?

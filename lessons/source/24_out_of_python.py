@@ -305,12 +305,12 @@ print(f"right: {(whole(scanned)['digit'].numpy() == truth).mean():.0%}")
 # %% [markdown]
 # A server needs no more than such a file: `minigrad serve digit.mg` answers over HTTP. (`python3 start.py add serve`
 # brings what it needs.) On a phone there is no minigrad: *Further: in others' words* writes a file for other engines.
-# Splitting a text into tokens, or decoding a JPEG, is harder. What cannot be in the graph is
-# written down next to it, with a test.
+# Splitting a text into tokens, or decoding a JPEG, is harder. What cannot be in the graph is written down next to it,
+# with a test.
 
 # %% [markdown] slideshow={"slide_type": "notes"}
-# Four minutes. If the room has a network, run the folded section on ONNX, and drop net.onnx onto netron.app; the file stays in the browser. Ask who has
-# seen a model that was tested, correct, and fed the wrong numbers.
+# Four minutes. If the room has a network, run the folded section on ONNX, and drop net.onnx onto netron.app; the file
+# stays in the browser. Ask who has seen a model that was tested, correct, and fed the wrong numbers.
 
 # %% [markdown] folded=true slideshow={"slide_type": "skip"}
 # ### Further: open the file
