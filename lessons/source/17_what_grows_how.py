@@ -38,7 +38,7 @@
 # - say which length doubles a cost, and which multiplies it by four;
 # - say what a training step costs, compared with a forward pass.
 #
-# The sections called *Further* are optional.
+# Optional sections, called *Further*, count published networks, and measure times.
 #
 # **Builds on** [16 Where the bytes go](16_where_the_bytes_go.ipynb). What it opens in [the picture of lesson
 # 00](00_start_here.ipynb#Where-this-leads:-Alice): `[ ]`; *attention*; the bytes of each box, and its time.
@@ -80,8 +80,7 @@ print(f"{10 * 300 * 100:,} on paper, {cost.macs:,} MACs, {cost.flops:,} FLOPs")
 
 # %% [markdown]
 # From $C$ to $D$ numbers that is $B · C · D$ MACs for a batch of $B$, and two FLOPs for each MAC. Published tables do
-# not agree on this: some print MACs, others FLOPs, and both call them "FLOPs". So ask which of the two a
-# table counts.
+# not agree: some print MACs and call them FLOPs. So ask which of the two a table counts.
 
 # %% [markdown] slideshow={"slide_type": "notes"}
 # Five minutes. A machine that is sold with 100 TFLOP/s does at most 50 · 10¹² multiply-adds a second. Ask what a bias
@@ -214,7 +213,7 @@ for name, powers in slopes.items():
 #   saved for backward grows only with the number of channels.
 
 # %% [markdown] slideshow={"slide_type": "notes"}
-# Eight minutes for the table and the plots. Let them guess row by row. Most people get the row of the width wrong:
+# Eight minutes for the table. Let them guess row by row. Most people get the row of the width wrong:
 # "twice as wide, twice as expensive".
 
 # %% [markdown] folded=true slideshow={"slide_type": "skip"}
@@ -349,9 +348,9 @@ print(f"slope of the bytes saved for backward: {left:.2f} at the left, {right:.2
 # ## Backward
 #
 # Forward is one product for each linear layer. Backward needs up to two: one for the gradient of the weights, and one
-# for the gradient of what came in. The engine leaves out the second where nobody asks for it, and nobody asks for the
-# gradient of the batch. Take a stack of *two* equal layers. How many times the MACs of forward does a whole training
-# step take, forward and backward together?
+# for the gradient of the layer's input. The engine leaves out the second where nobody asks for it, and nobody asks for
+# the gradient of the batch. Take a stack of *two* equal layers. How many times the MACs of forward does a whole
+# training step take, forward and backward together?
 
 # %%
 Predict("training", "MACs of forward and backward, as a multiple of forward:")

@@ -252,6 +252,8 @@ Roofline(a_little_of_everything, mg.ones(512, 512), mg.ones(512, 512))
 # call is a launch (lesson 13). Fusing eight small operations into one pays for one launch instead of eight.
 
 # %% [markdown] slideshow={"slide_type": "slide"}
+# ## A tenth of the work
+#
 # **Where it breaks.** EfficientNet-B0 has about a tenth of the MACs of ResNet-50, and recognises what is in a picture
 # just as well. A manager has read this and orders machines for ten times as many pictures a second. Suppose that on
 # those machines both networks are memory-bound. Then the bytes decide. Guess how many times fewer bytes the smaller

@@ -819,6 +819,7 @@ def f(x):
 # You have a compiler that fits on a page, an eye for a place that is written over too early, and a rule for when to
 # compile: what each call saves, times the number of calls, against the price.
 #
-# Change the budget: can you do part 4 with five shapes, if three times too long is allowed?
+# Let your `compiled` write a program for `tanh(x * w + b) * x`, and run its text with `exec`, as the lesson did. If you
+# did part 4, change its budget: can you do it with five shapes, if three times too long is allowed?
 #
 # **Next**: [16 Where the bytes go](../lessons/16_where_the_bytes_go.ipynb).

@@ -31,7 +31,8 @@ from minigrad.course import check, solution
 #
 # - a: `mg.save(path, net.state_dict())`
 # - b: `mg.save(path, net, mg.TensorSpec((None, 64)))`
-# - c: `mg.onnx.export(net, (x,), path, dynamic_axes={"x": [0]})`
+# - c: `mg.onnx.export(net, (x,), path, dynamic_axes={"x": [0]})`. It writes the graph and the arrays as ONNX, a
+#   format that engines of other people read.
 # - d: `pickle.dump(net, file)`
 # - e: `pickle.dump(net.state_dict(), file)`
 # - f: a safetensors file with the weights of the same network in PyTorch
@@ -112,7 +113,7 @@ runs, free = {"d"}, {"rows", "weights"}
 
 # %% wrong="what_is_left"
 # Shows: Any file was thought to run code. Where ops are looked up in a table, nothing of the file is called.
-# Hint: What did `mg.load` do with an op called Exec?
+# Hint: `mg.load` looks each op up in a table. What does it do with an op that is not there?
 needs = {"a": "source", "b": "minigrad", "c": "engine", "d": "source", "e": "source", "f": "source"}
 runs, free = {"b", "c", "d", "e"}, {"rows", "weights"}
 
@@ -124,13 +125,13 @@ runs, free = {"d", "e"}, {"rows", "weights", "turns"}
 
 # %% wrong="what_is_left"
 # Shows: ONNX was thought to need what wrote it.
-# Hint: What does ONNX Runtime know of minigrad?
+# Hint: ONNX is a format of other people. What do their engines know of minigrad?
 needs = {"a": "source", "b": "minigrad", "c": "minigrad", "d": "source", "e": "source", "f": "source"}
 runs, free = {"d", "e"}, {"rows", "weights"}
 
 # %% wrong="what_is_left"
 # Shows: The mode was thought to be a switch in the graph.
-# Hint: What did `eval()` change on the file that was saved in training mode?
+# Hint: What does `eval()` change on what was loaded from a file?
 needs = {"a": "source", "b": "minigrad", "c": "engine", "d": "source", "e": "source", "f": "source"}
 runs, free = {"d", "e"}, {"rows", "weights", "dropout"}
 
