@@ -138,7 +138,7 @@ def in_session(model, data, steps, start=start, **options):
 # %% [markdown] slideshow={"slide_type": "subslide"}
 # ### Three: traced
 #
-# This is the loop of the first program, but the step has a function of its own, with one word above it.
+# This is the eager training loop, but the step is a function of its own, with one word above it.
 
 
 # %%
@@ -560,8 +560,9 @@ for name, way in ways.items():
 # | runs without Python | no | yes | yes |
 
 # %% [markdown]
-# None of them wins the whole table. So the answer to the question of this lesson is: it depends on what you do *next*.
-# Fill in the last column before you unfold our answer.
+# (An optional section above counts the words of the first row.) None of them wins the whole table. So the answer to
+# the question of this lesson is: it depends on what you do *next*. Fill in the last column before you unfold our
+# answer.
 #
 # | you | take |
 # |---|---|
