@@ -413,8 +413,8 @@ for n in times:
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## When it does not pay
 #
-# "Compiled code is always faster", people say. But a compiler can save only Python's work around the operations. We can
-# count that work in calls of functions, as in lesson 08, and a busy machine does not blur a count. For how many of
+# "Compiled code is always faster", people say. But a compiler can save only Python's work around the operations, the
+# *overhead*. We can count it in calls of functions, and a busy machine does not blur a count. For how many of
 # these three does the number of calls fall to less than half?
 #
 # 1. one product of two matrices of 500 × 500;
@@ -693,5 +693,5 @@ def compilations_in_pytorch(torch):
 # **Exercise.** [15 A compiler of your own](../exercises/15_compiled_code.ipynb): predict what pays, write straight-line
 # code, mend a memory plan, keep a budget of programs, and give a compiler something to do.
 #
-# **Next:** [16 Where the bytes go](16_where_the_bytes_go.ipynb). Before that, change something here: take three names
-# of six letters at a time, or thirty. Does the break-even point move up or down? Write it down before you run it.
+# **Next:** [16 Where the bytes go](16_where_the_bytes_go.ipynb). Before that, change something here: how long must
+# `chain` be, for a compiled call to need fewer calls of functions than an eager one? Write it down before you run it.
