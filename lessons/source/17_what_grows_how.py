@@ -171,8 +171,8 @@ plt.show()
 # the two costs, and take the logarithm to base 2. On axes where each step is a factor, such a cost is a straight line,
 # and $p$ is its **slope**.
 #
-# Here is a network of convolutions. Its batch, its depth, its width (the number of channels) and its pictures can grow.
-# What is the slope of the MACs over the *width*?
+# Here is a network of convolutions, on the device `meta`, which holds shapes and no numbers. Its batch, its depth, its
+# width (the number of channels) and its pictures can grow. What is the slope of the MACs over the *width*?
 
 
 # %%
@@ -494,11 +494,11 @@ def flops_in_pytorch(torch):
 # - A transformer is quadratic in one term, attention, which is half of the work at $L = 6d$.
 # - A training step costs about three forward passes.
 #
-# **Sources.** D. Narayanan and others, *Efficient large-scale
-# language model training on GPU clusters*, arXiv:2104.04473 (2021), appendix: the FLOPs of a transformer, term by term.
-# J. Kaplan and others, *Scaling laws for neural language models*, arXiv:2001.08361 (2020), section 2.1: $6N$, where $N$
-# leaves the table of words out. The networks: A. Krizhevsky and others, NIPS 2012 (AlexNet); K. He and others,
-# arXiv:1512.03385 (ResNet); M. Tan, Q. Le, arXiv:1905.11946 (EfficientNet).
+# **Sources.** D. Narayanan and others, *Efficient large-scale language model training on GPU clusters*,
+# arXiv:2104.04473 (2021), appendix: the FLOPs of a transformer, term by term. J. Kaplan and others, *Scaling laws for
+# neural language models*, arXiv:2001.08361 (2020), section 2.1: $6N$, where $N$ leaves the table of words out. The
+# networks: A. Krizhevsky and others, NIPS 2012 (AlexNet); K. He and others, arXiv:1512.03385 (ResNet); M. Tan, Q. Le,
+# arXiv:1905.11946 (EfficientNet).
 #
 # **Exercise.** [17 Powers](../exercises/17_what_grows_how.ipynb): slopes, the work of a convolution, attention in its
 # two parts, backward, and a network within a budget.
