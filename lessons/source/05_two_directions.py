@@ -574,8 +574,8 @@ def both_directions(torch):
 # chapter 3: both modes and their costs. S. Laue, *On the equivalence of automatic and symbolic differentiation*,
 # [arXiv:1904.02990](https://arxiv.org/abs/1904.02990): swell, and where it comes from.
 #
-# **Exercise.** [05 Both directions](../exercises/05_both_directions.ipynb): dual numbers of your own, a Jacobian on a
-# budget, and a rule that is wrong in one direction.
+# **Exercise.** [05 Both directions](../exercises/05_both_directions.ipynb): a Jacobian with a pencil, dual numbers of
+# your own, and a Jacobian on a budget.
 #
 # **Next:** [06 The dynamic graph](06_the_dynamic_graph.ipynb) looks at when a graph is made, what it keeps, and when it
 # goes.
