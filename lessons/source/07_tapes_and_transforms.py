@@ -665,8 +665,8 @@ def nested_transforms(torch):
 # tracing*, SysML (2018): transforms of pure functions. A. Agrawal and others, *TensorFlow Eager: A multi-stage,
 # Python-embedded DSL for machine learning*, SysML (2019): tapes.
 #
-# **Exercise.** [07 Asked three ways](../exercises/07_asked_three_ways.ipynb): predict what a tape says, climb a ladder
-# of derivatives, mend two tapes, ask for a curvature on a budget, and design a landscape.
+# **Exercise.** [07 Asked three ways](../exercises/07_asked_three_ways.ipynb): predict what a tape says, mend two tapes,
+# and ask for a curvature on a budget.
 #
 # **Next:** [08 A graph for each input](08_a_graph_for_each_input.ipynb) lets Python's own `if` and `for`
 # shape the graph.
