@@ -350,9 +350,8 @@ def checked(name):
 scores(checked("małgorzata"), *network)
 
 # %% [markdown]
-# The arrow points at the line that failed, and that line is *ours*; the message names the letter and the name. Nothing
-# stands between us and the mistake. Remember this picture: in the next lesson, the line that fails and the line that is
-# wrong will be two different lines.
+# The arrow points at the line that failed, and that line is *ours*; the message names the letter and the name.
+# Remember this: in the next lesson, the line that fails and the line that is wrong will be two different lines.
 
 # %% [markdown] folded=true slideshow={"slide_type": "skip"}
 # ### Further: a fault without a line
