@@ -662,7 +662,6 @@ def three_ways_in_pytorch(torch):
 # learning*, MLSys 2019: both in one, by tracing. R. Frostig, M. Johnson, C. Leary, *Compiling machine learning programs
 # via high-level tracing*, SysML 2018: the same for JAX.
 #
-# **Exercise.** [12 One model, three ways](../exercises/12_three_ways.ipynb): count, translate, hunt a NaN, keep a
-# budget, and bring a model of your own that all three agree on.
+# **Exercise.** [12 One model, three ways](../exercises/12_three_ways.ipynb): count, translate, and hunt a NaN.
 #
 # **Next:** [13 Optimising a graph](13_optimising_a_graph.ipynb): what a compiler can do to a graph that it sees whole.
