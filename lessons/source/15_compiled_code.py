@@ -690,8 +690,8 @@ def compilations_in_pytorch(torch):
 # 52 (2009): why traffic to memory decides. N. Jouppi and others, *In-datacenter performance analysis of a tensor
 # processing unit*, ISCA 2017: the grid of a TPU.
 #
-# **Exercise.** [15 A compiler of your own](../exercises/15_compiled_code.ipynb): predict what pays, write straight-line
-# code, mend a memory plan, keep a budget of programs, and give a compiler something to do.
+# **Exercise.** [15 A compiler of your own](../exercises/15_compiled_code.ipynb): compute what pays, write straight-line
+# code, and mend a memory plan.
 #
 # **Next:** [16 Where the bytes go](16_where_the_bytes_go.ipynb). Before that, change something here: how long must
 # `chain` be, for a compiled call to need fewer calls of functions than an eager one? Write it down before you run it.

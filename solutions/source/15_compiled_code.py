@@ -797,6 +797,6 @@ def f(x):
 # You have a compiler that fits on a page, an eye for a place that is written over too early, and a rule for when to
 # compile: what each call saves, times the number of calls, against the price.
 #
-# Change the budget: can you do part 4 with five shapes, if three times too long is allowed?
+# Change the budget of part 4, which is optional: can you do it with five shapes, if three times too long is allowed?
 #
 # **Next**: [16 Where the bytes go](../lessons/16_where_the_bytes_go.ipynb).
