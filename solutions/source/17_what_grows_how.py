@@ -589,9 +589,9 @@ def build():
 # %% [markdown]
 # ## What you have now
 #
-# Counts for the three layers that most networks are made of, powers read off two points, and a budget kept by putting
-# parameters where there are no pixels.
+# Counts for the three layers that most networks are made of, powers read off two points (and, in an optional part, a
+# budget kept by putting parameters where there are no pixels).
 #
-# What does your network of part 5 cost on a picture of 128 × 128? Say it before you ask `estimate`.
+# If you did part 5: what does your network cost on a picture of 128 × 128? Say it before you ask `estimate`.
 #
 # **Next**: [18 FLOPs are not time](../lessons/18_flops_are_not_time.ipynb).
