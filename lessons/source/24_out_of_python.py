@@ -418,9 +418,9 @@ print("the same answers:", np.array_equal(scores, scores_again))
 # %% [markdown] folded=true slideshow={"slide_type": "skip"}
 # ### Further: in others' words: ONNX
 #
-# You can follow the lesson without what is folded here: the network, run by an engine of other people. **ONNX** is a list
-# of operations and a file format that many engines read. An **opset** is an edition of the list. A **dynamic axis** is
-# an axis whose length each run may choose.
+# You can follow the lesson without what is folded here: the network, run by an engine of other people. **ONNX** is a
+# list of operations and a file format that many engines read. An **opset** is an edition of the list. A **dynamic
+# axis** is an axis whose length each run may choose.
 
 # %% [markdown] slideshow={"slide_type": "skip"}
 # `net.mg` needs no source, but it needs minigrad, because `Affine` is a word of ours. ONNX is a list of some 200
@@ -679,7 +679,7 @@ def files_in_pytorch(torch):
 # - A pickle is a program: loading is running. A good loader looks things up, and refuses.
 # - What was Python is decided when the graph is recorded: turns, mode, lengths without a name.
 # - What is done before and after the network belongs into the file, too.
-# - ONNX is a vocabulary that engines agree on, in numbered editions. Compare the numbers after every export.
+# - ONNX (optional section) is a list of operations that engines agree on. Compare the numbers after every export.
 #
 # **Sources.** Python Library Reference, *pickle*: the warning at its head, and "Restricting globals". *Safetensors*,
 # github.com/huggingface/safetensors, "Format". ONNX, github.com/onnx/onnx, docs/IR.md ("Models", "Graphs") and

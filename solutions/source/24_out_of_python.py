@@ -33,9 +33,10 @@ from minigrad.course import check, solution
 # - a: `mg.save(path, net.state_dict())`
 # - b: `mg.save(path, net, mg.TensorSpec((None, 64)))`
 # - c: `mg.onnx.export(net, (x,), path, dynamic_axes={"x": [0]})`
+#   (ONNX is a format for graphs and weights that many engines read)
 # - d: `pickle.dump(net, file)`
 # - e: `pickle.dump(net.state_dict(), file)`
-# - f: a safetensors file with the weights of the same network in PyTorch
+# - f: a safetensors file, which holds arrays by their names, with the weights of the same network in PyTorch
 #
 # Write three lists:
 #
