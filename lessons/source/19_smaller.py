@@ -35,7 +35,7 @@
 # - take nine of ten weights away, and bring back what that costs;
 # - say which ways to make a network smaller make it quicker too, and which do not.
 #
-# Three optional sections are folded: one large weight, calibration gone wrong, and pruning more or less than 90 %.
+# Optional sections are folded: one large weight, calibration gone wrong, more pruning or less, and timing.
 #
 # **Builds on** [17 What grows how](17_what_grows_how.ipynb) and [18 FLOPs are not time](18_flops_are_not_time.ipynb).
 # What it opens in [the picture of lesson 00](00_start_here.ipynb#Where-this-leads:-Alice): the bytes of each box, and
@@ -479,7 +479,7 @@ def smaller_in_pytorch(torch):
 # ## What we saw
 #
 # - A weight is an integer times a scale. With four bits for each weight this network reads as well as with sixty-four.
-# - The largest number sets the scale. So one outlier costs all the others their digits.
+# - The largest number sets the scale. So one very large weight costs all the others their digits.
 # - int8 is a quarter of the bytes of float32, and a little more. Whether it is quicker depends on the machine.
 # - Nine of ten weights can go if the rest learns again. Zeros alone make nothing quicker.
 # - Taking whole neurons away makes smaller arrays, and those are quicker everywhere.
@@ -492,8 +492,7 @@ def smaller_in_pytorch(torch):
 # *The lottery ticket hypothesis*, arXiv:1803.03635 (2018): why so much can go. N. Jouppi and others, *In-datacenter
 # performance analysis of a tensor processing unit*, arXiv:1704.04760 (2017): the first TPU.
 #
-# **Exercise.** [19 Smaller, by hand](../exercises/19_smaller.ipynb): quantise, choose a scale, prune, read a table, and
-# build a network within a budget.
+# **Exercise.** [19 Smaller, by hand](../exercises/19_smaller.ipynb): quantise, prune, and read a table.
 #
 # **Next:** [20 Sixteen bits](20_sixteen_bits.ipynb). Before that, change something here: prune the halved network by 90
 # %, too, and fine-tune it. How often is it right? Write it down before you run it.
