@@ -664,7 +664,7 @@ def two_cuts_in_pytorch(torch):
 #
 # - A product cut by columns needs a sum backward; a product cut by rows needs a sum forward.
 # - Columns, then rows: two layers with one `all_reduce` forward and one backward.
-# - The bubble is $(p − 1) / (m + p − 1)$, in schedules as in processes. With $m$ micro-batches no number of stages
+# - The bubble is $(p − 1) / (m + p − 1)$. With $m$ micro-batches no number of stages
 #   makes a step more than $m$ times as fast.
 # - Tensor inside a box, few stages, the rest data: that is the published plan, and what the formulas find.
 #
