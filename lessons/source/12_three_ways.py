@@ -398,9 +398,9 @@ with np.errstate(over="raise"):
     print(*find_error(eager, careless, data, 1, typed), sep="\n")
 
 # %% [markdown] slideshow={"slide_type": "subslide"}
-# The losses are NaN in all three, and no error says so. In the last two lines of the cell we asked NumPy to raise an
-# error instead. In eager mode that is enough: the line that computes is the line that you wrote, `mg.exp`. (In 64 bits
-# e to the power of a score above 709 is infinite, and ∞/∞ is NaN.)
+# The losses are NaN, *not a number*, in all three, and no error says so. In the last two lines of the cell we asked
+# NumPy to raise an error instead. In eager mode that is enough: the line that computes is the line that you wrote,
+# `mg.exp`. (In 64 bits e to the power of a score above 709 is infinite, and ∞/∞ is NaN.)
 #
 # Now the same in a session. There the graph was built long before it runs. Where will the line with `mg.exp` be named?
 
