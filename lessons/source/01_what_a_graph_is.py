@@ -231,7 +231,10 @@ display(mg.draw(used_twice), mg.draw(written_twice))
 # ## Forward: parents first
 #
 # The **forward pass** computes the values, from the leaves to the output. It needs nothing but what the graph
-# remembers. Here it is, for the two operations in the graph of `z`:
+# remembers.
+
+# %% [markdown] slideshow={"slide_type": "skip"}
+# Here is a forward pass for the two operations in the graph of `z`:
 
 
 # %% slideshow={"slide_type": "skip"}
@@ -408,7 +411,8 @@ print(len(operations(long)), "operations,", len(history(long)), "nodes, unused i
 # %% [markdown] slideshow={"slide_type": "fragment"}
 # There are 2000 operations and 3002 nodes: two leaves and a new constant for every round are added. `unused` was
 # computed too, but `long` does not depend on it, so it is not in the history of `long`.
-#
+
+# %% [markdown] slideshow={"slide_type": "skip"}
 # How long do the nodes live? We count all Values in memory, let the name `long` stand for something else, and count
 # again.
 

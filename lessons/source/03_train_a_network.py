@@ -580,8 +580,8 @@ careless_unseen = accuracy(careless, digits.test_x, digits.test_y)
 print("better than 95 %:", careless_unseen > 0.95, "  better than 20 %:", careless_unseen > 0.2)
 
 # %% [markdown] slideshow={"slide_type": "fragment"}
-# The slip that looked like a gift on the moons ruins this network. So we clear. When we want speed, we ask for it by
-# its name, momentum, with a friction that we choose.
+# The slip that looked like a gift on the moons ruins this network. So we clear. If you want the speed, ask for
+# it by its name, *momentum*: each step then keeps a part of the step before, and you choose how large a part.
 
 # %% [markdown] folded=true slideshow={"slide_type": "skip"}
 # ### Further: when training is interrupted

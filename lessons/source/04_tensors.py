@@ -47,7 +47,8 @@
 # - find a silent broadcast that trains wrongly.
 #
 # **Builds on** [03 Train a network](03_train_a_network.ipynb). What it opens in [the picture of lesson
-# 00](00_start_here.ipynb#Where-this-leads:-Alice): `+`; *affine*; *reshape*, *transpose*.
+# 00](00_start_here.ipynb#Where-this-leads:-Alice): `+`; *affine*; *transpose*, and *reshape* in an
+# optional section.
 
 # %% [markdown] slideshow={"slide_type": "notes"}
 # One minute. Ask before anything else: "In lesson 03, where did the gradients of 60 points meet?" (In the weight they
@@ -104,7 +105,7 @@ print("arrays: ", x.grad, y.grad)
 # Each pair adds four nodes to the graph of scalars: two leaves, a product and an addition. In the second drawing the
 # three x have become one box, and so have the three y, the three products and the additions. The arithmetic is the
 # same, and so are the gradients in the last two lines above. Python makes one call for each operation, so a thousand
-# pairs take two calls instead of two thousand.
+# pairs take two calls instead of two thousand. (`toposort` finds the nodes of arrays, as `history` finds Values.)
 
 # %% [markdown] slideshow={"slide_type": "notes"}
 # Five minutes. Draw one arrow on the board through the picture of the scalars, then ask where it is in the picture of
@@ -501,7 +502,7 @@ reveal("p minus t", (p - flat).shape)
 
 # %% slideshow={"slide_type": "fragment"}
 ax = plt.figure(figsize=(4, 3.2)).subplots()
-ax.plot(t[:, 0], p.detach().numpy()[:, 0], ".")
+ax.plot(t[:, 0], p.detach().numpy()[:, 0], ".")  # detach: the numbers, without their history
 ax.axline((0, 0), slope=1, color="gray", linestyle="--")
 ax.set(xlabel="target", ylabel="prediction")
 plt.show()

@@ -339,7 +339,8 @@ ForwardAndReverse(grad(f, argnums=(0, 1)), mg.tensor(0.0), mg.tensor(3.0))
 #
 # For n inputs the Hessian has n² numbers. A network with a million weights would need a million million of them, 8
 # terabytes. But often you want only its product with a direction v: how the *gradient* changes when x moves along v.
-# That is a `jvp` of the gradient, and it never makes the table: the **Hessian-vector product**.
+# That is a `jvp` of the gradient, and it never makes the table: the **Hessian-vector product**. The cell
+# below compares it with the whole table, which `hessian` makes.
 
 
 # %%
@@ -659,10 +660,9 @@ def nested_transforms(torch):
 # - `.backward()`, a tape and a transform are three questions to one engine. They differ in where the answer goes and in
 #   what counts as recorded.
 # - A tape records what runs inside its block, starting from what it watches. `None` means that it recorded no path.
-# - Transforms return functions, and so they nest. `jacrev` goes back with a row for each output, `jacfwd` forward
-#   with a column for each input.
-# - The backward pass can be recorded too, and this is how second derivatives are made. A product with the Hessian costs
-#   one run, and the bytes of a gradient; ten of them find the largest learning rate.
+# - Transforms return functions, and so they nest: `grad(grad(f))` is the second derivative of f.
+# - The backward pass can be recorded too, and this is how second derivatives are made. A product with the Hessian
+#   needs no Hessian, and ten of them find the largest learning rate.
 # - A transform believes that your function is pure. The referee checks.
 #
 # **Sources.** B. A. Pearlmutter, *Fast exact multiplication by the Hessian*, Neural Computation 6 (1994), 147-160: the
@@ -673,8 +673,8 @@ def nested_transforms(torch):
 # tracing*, SysML (2018): transforms of pure functions. A. Agrawal and others, *TensorFlow Eager: A multi-stage,
 # Python-embedded DSL for machine learning*, SysML (2019): tapes.
 #
-# **Exercise.** [07 Asked three ways](../exercises/07_asked_three_ways.ipynb): predict what a tape says, climb a ladder
-# of derivatives, mend two tapes, ask for a curvature on a budget, and design a landscape.
+# **Exercise.** [07 Asked three ways](../exercises/07_asked_three_ways.ipynb): predict what a tape says, mend two tapes,
+# and ask for a curvature on a budget.
 #
 # **Next:** [08 A graph for each input](08_a_graph_for_each_input.ipynb) lets Python's own `if` and `for`
 # shape the graph.

@@ -490,8 +490,8 @@ print(f"the first run with a number of names takes {times['first_run'] / times['
 
 # %% [markdown]
 # On most machines the eager step takes more than twice as long. With arrays this small, most of the time is overhead,
-# and a session pays that once. The first run takes much longer than a later one. So defining first pays where the same
-# graph runs many times, and not where every input needs a different graph.
+# Python's own work around each operation, and a session pays that once. The first run takes much longer than a later
+# one. So defining first pays where the same graph runs many times, and not where every input needs a different graph.
 #
 # | | eager: define by run | static: define, then run |
 # |---|---|---|

@@ -264,8 +264,9 @@ print("the same to the last bit:", all(np.array_equal(a, b) for a, b in pairs))
 # ## Which rules are true?
 #
 # What is true of numbers need not be true of *floats*. Floats have a largest and a smallest number, two zeros,
-# infinity, and NaN, which is not even equal to itself. Below are nine rules and seven floats. We count NaN as equal to
-# NaN, and 0 and −0 as different, because 1/0 is ∞ and 1/−0 is −∞. How many of the nine rules hold for all seven floats?
+# infinity, and NaN (*not a number*), which is not even equal to itself. Below are nine rules and seven floats. We
+# count NaN as equal to NaN, and 0 and −0 as different, because 1/0 is ∞ and 1/−0 is −∞. How many of the nine rules
+# hold for all seven floats?
 
 
 # %%
@@ -416,9 +417,9 @@ for name, version in (("as written", links), ("fused", fused)):
 #
 # gelu, the activation of many language models, is such a chain, of eight operations. A matrix product is not
 # elementwise, so it ends a chain. But its result is still close at hand when it has just been computed, and what
-# follows can be done to it right there. Bias and activation are its **epilogue**. Here are gelu, one letter of the name
-# network for 64 names at once, and a layer whose product is a convolution (lesson 04), each before and after all
-# passes:
+# follows can be done to it right there. Bias and activation are its **epilogue**. Here are gelu, one letter of the
+# name network for 64 names at once, and a layer whose product is a convolution, which slides a few weights along its
+# input, each before and after all passes:
 
 
 # %%

@@ -290,7 +290,7 @@ plt.show()
 
 # %% [markdown]
 # *The plot: ten bars, which rise by the same amount from 3 letters to 12. A dashed line shows the peak of the compiled
-# program, the same for every name. It is above eight of the bars, and well below the last.*
+# program, the same for every name. It is above eight of the bars, and below the last.*
 
 # %% tags=["nbval-ignore-output"]
 train = [name for name, _ in mg.data.names().train]
@@ -320,6 +320,8 @@ print(f"compiled for 12 letters: {compiled:.1f}, always, and known before the fi
 # `torch.cuda.memory_reserved` and `torch.cuda.memory_allocated`.) An optional section below counts this.
 
 # %% [markdown] slideshow={"slide_type": "slide"}
+# ## A plan by names
+#
 # **Where it breaks.** In `viewed`, `back` is a *view* of a: it copies nothing, and reads the memory of a backwards.
 # Somebody plans buffers with the lifetimes of *names*. The slice is the last operation that mentions a. So the plan
 # gives the memory of a to `x + 1`, and then, in place, to c. Follow that plan for x = [1, 2, 3]. The right result is

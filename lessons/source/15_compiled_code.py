@@ -415,8 +415,8 @@ for n in times:
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## When it does not pay
 #
-# "Compiled code is always faster", people say. But a compiler can save only Python's work around the operations. We can
-# count that work in calls of functions, as in lesson 08, and a busy machine does not blur a count. For how many of
+# "Compiled code is always faster", people say. But a compiler can save only Python's work around the operations, the
+# *overhead*. We can count it in calls of functions, and a busy machine does not blur a count. For how many of
 # these three does the number of calls fall to less than half?
 #
 # 1. one product of two matrices of 500 × 500;
@@ -692,8 +692,8 @@ def compilations_in_pytorch(torch):
 # 52 (2009): why traffic to memory decides. N. Jouppi and others, *In-datacenter performance analysis of a tensor
 # processing unit*, ISCA 2017: the grid of a TPU.
 #
-# **Exercise.** [15 A compiler of your own](../exercises/15_compiled_code.ipynb): predict what pays, write straight-line
-# code, mend a memory plan, keep a budget of programs, and give a compiler something to do.
+# **Exercise.** [15 A compiler of your own](../exercises/15_compiled_code.ipynb): compute what pays, write straight-line
+# code, and mend a memory plan.
 #
 # **Next:** [16 Where the bytes go](16_where_the_bytes_go.ipynb). Before that, change something here: give `chain` 4
 # operations instead of 20. Do its calls still fall to less than half? Write it down before you run it.

@@ -170,8 +170,8 @@ plt.show()
 # the two costs, and take the logarithm to base 2. On axes where each step is a factor, such a cost is a straight line,
 # and $p$ is its **slope**.
 #
-# Here is a network of convolutions. Its batch, its depth, its width (the number of channels) and its pictures can grow.
-# What is the slope of the MACs over the *width*?
+# Here is a network of convolutions, on the device `meta`, which holds shapes and no numbers. Its batch, its depth, its
+# width (the number of channels) and its pictures can grow. What is the slope of the MACs over the *width*?
 
 
 # %%
@@ -311,9 +311,9 @@ for L, a, b in zip(tokens, linear, attention):
 print(f"twice the sentence, 128 letters: {(linear[1] + attention[1]) / (linear[0] + attention[0]):.2f} times the work")
 
 # %% [markdown]
-# At $L = 6d$: there $2 L^2 d = 12 L d^2$. Far below it the work of a transformer is nearly linear in the length of the
-# text, and far above it nearly quadratic. "Attention is quadratic" is true of *one* term. So our GPT pays 2.29 times
-# the work for twice the sentence.
+# At $L = 6d$: there $2 L^2 d = 12 L d^2$. Far below it the work is nearly linear in the length of the text, and far
+# above it nearly quadratic. "Attention is quadratic" is true of *one* term. So our GPT pays 2.29 times the work for
+# twice the sentence.
 
 # %% [markdown] slideshow={"slide_type": "subslide"}
 # It is the same with bytes: only the matrix of attention weights grows with $L^2$.
@@ -493,14 +493,14 @@ def flops_in_pytorch(torch):
 # - A transformer is quadratic in one term, attention, which is half of the work at $L = 6d$.
 # - A training step costs about three forward passes.
 #
-# **Sources.** D. Narayanan and others, *Efficient large-scale
-# language model training on GPU clusters*, arXiv:2104.04473 (2021), appendix: the FLOPs of a transformer, term by term.
-# J. Kaplan and others, *Scaling laws for neural language models*, arXiv:2001.08361 (2020), section 2.1: $6N$, where $N$
-# leaves the table of words out. The networks: A. Krizhevsky and others, NIPS 2012 (AlexNet); K. He and others,
-# arXiv:1512.03385 (ResNet); M. Tan, Q. Le, arXiv:1905.11946 (EfficientNet).
+# **Sources.** D. Narayanan and others, *Efficient large-scale language model training on GPU clusters*,
+# arXiv:2104.04473 (2021), appendix: the FLOPs of a transformer, term by term. J. Kaplan and others, *Scaling laws for
+# neural language models*, arXiv:2001.08361 (2020), section 2.1: $6N$, where $N$ leaves the table of words out. The
+# networks: A. Krizhevsky and others, NIPS 2012 (AlexNet); K. He and others, arXiv:1512.03385 (ResNet); M. Tan, Q. Le,
+# arXiv:1905.11946 (EfficientNet).
 #
-# **Exercise.** [17 Powers](../exercises/17_what_grows_how.ipynb): slopes, the work of a convolution, attention in its
-# two parts, backward, and a network within a budget.
+# **Exercise.** [17 Powers](../exercises/17_what_grows_how.ipynb): slopes, the work of a convolution, and attention in
+# its two parts.
 #
 # **Next:** [18 FLOPs are not time](18_flops_are_not_time.ipynb). Before that, change something here: give `Block` four
 # heads, each with a quarter of the numbers of q, k and v, and an $L × L$ matrix of its own. Which of the three curves

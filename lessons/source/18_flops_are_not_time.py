@@ -35,7 +35,7 @@
 # - read a roofline, and place an operation under it before measuring;
 # - say why a batch of one leaves a fast machine idle.
 #
-# Two optional sections are folded: a profiler, and what many small operations cost.
+# Optional sections are folded: a profiler, what many small operations cost, and a GPU of your own.
 #
 # **Builds on** [13 Optimising a graph](13_optimising_a_graph.ipynb) and [17 What grows how](17_what_grows_how.ipynb).
 # What it opens in [the picture of lesson 00](00_start_here.ipynb#Where-this-leads:-Alice): the bytes of each box, and

@@ -821,8 +821,8 @@ def mine(s):
 # %% [markdown]
 # ## Done
 #
-# Run a `check` again whenever you like; `solution("distances")` shows a way for a part that you have finished or given
-# up. Going further: draw `mg.draw(mine(s))` and `mg.draw(mg.cross_entropy(s, t))`, and look for what is subtracted from
-# each row in the second.
+# Run a `check` again whenever you like; `solution("layer_back")` shows a way for a part that you have finished or given
+# up. Going further, after the optional parts: draw `mg.draw(mine(s))` and `mg.draw(mg.cross_entropy(s, t))`, and look
+# for what is subtracted from each row in the second.
 #
 # **Next**: [05 Two directions](../lessons/05_two_directions.ipynb).

@@ -669,6 +669,6 @@ def surprise(p):
 # ## What you have now
 #
 # A graph is as long as the run that made it, so the Python code decides its price. What did not run is not there, what
-# was only tested in an `if` has no gradient, and `where` is not an `if`.
+# was only tested in an `if` has no gradient.
 #
 # **Next**: [09 Define, then run](../lessons/09_define_then_run.ipynb).

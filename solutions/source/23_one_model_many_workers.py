@@ -167,7 +167,7 @@ def cut(A, a, B, b, p):
 # - g: backward, the gradient of W. All workers have the whole W, but different rows of the batch. The loss is a sum
 #   over rows.
 # - h: forward, in attention: from the product that makes queries, keys and values to the product after the heads. Each
-#   worker has some of the heads.
+#   worker has some of the heads, and no head looks at another.
 
 # %% answer="which_message" points=2 minutes=7
 ### BEGIN SOLUTION

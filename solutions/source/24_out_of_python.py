@@ -35,7 +35,7 @@ from minigrad.course import check, solution
 #   format that engines of other people read.
 # - d: `pickle.dump(net, file)`
 # - e: `pickle.dump(net.state_dict(), file)`
-# - f: a safetensors file with the weights of the same network in PyTorch
+# - f: a safetensors file, which holds arrays by their names, with the weights of the same network in PyTorch
 #
 # Write three lists:
 #
