@@ -123,7 +123,8 @@ print("the same bits as eager:", np.array_equal(by_hand, bend(x, w, b).numpy()))
 
 # %% [markdown]
 # The compiler can write the same graph in other languages. In a program for a GPU, the product and the sum of an
-# element stay in **registers**, the few places inside a processor that hold the numbers it is computing with.
+# element never go to memory: they stay in **registers**, the few places inside a processor that hold the numbers it is
+# computing with.
 
 # %% [markdown] slideshow={"slide_type": "notes"}
 # Four minutes. Let somebody say aloud what happens to y0 in the three lines. Then ask: which line would have to change
