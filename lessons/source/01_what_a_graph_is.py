@@ -529,7 +529,7 @@ def count_nodes(torch):
 # machine learning: a survey*, JMLR 18 (2018), section 3.
 #
 # **Exercise.** [01 The pieces of a scalar engine](../exercises/01_scalar_engine.ipynb): build the pieces of `mg.Value`
-# yourself. Lesson 03 will train a network on them.
+# yourself. An optional section of lesson 03 trains a network on them.
 #
 # **Next:** [02 The chain rule, backwards](02_chain_rule_backwards.ipynb) walks this graph from the output to the
 # leaves, and brings every gradient along.

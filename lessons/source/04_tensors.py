@@ -47,8 +47,8 @@
 # - find a silent broadcast that trains wrongly.
 #
 # **Builds on** [03 Train a network](03_train_a_network.ipynb). What it opens in [the picture of lesson
-# 00](00_start_here.ipynb#Where-this-leads:-Alice): `+`; *affine*; *transpose*, and *reshape* in an
-# optional section.
+# 00](00_start_here.ipynb#Where-this-leads:-Alice): `+`; *affine*; *reshape*, *transpose*.
+# (*reshape* is in an optional section.)
 
 # %% [markdown] slideshow={"slide_type": "notes"}
 # One minute. Ask before anything else: "In lesson 03, where did the gradients of 60 points meet?" (In the weight they

@@ -11,8 +11,8 @@
 # # 01 The pieces of a scalar engine
 #
 # `mg.Value` computes with numbers and remembers where they came from. Here you build its pieces yourself: a product
-# that remembers, an order to walk in, and the walk backwards. Lesson 03 trains a network on what you write. About 30
-# minutes, in three parts; three more are optional. 10 points in all.
+# that remembers, an order to walk in, and the walk backwards. An optional section of lesson 03 trains a network on
+# what you write. About 30 minutes, in three parts; three more are optional. 10 points in all.
 #
 # Write where it says *Your code here*, or in place of the dots. Run that cell, then the `check` cell below it. `check`
 # says what came out, what is wrong with it, and where to look next. Check as often as you like. After some different
