@@ -4,6 +4,7 @@ import json
 import time
 
 from ipykernel.ipkernel import IPythonKernel
+from nbconvert import HTMLExporter
 from playwright.sync_api import expect
 
 from minigrad.course import lessons
@@ -38,6 +39,9 @@ def test_a_notebook_that_is_opened_again_without_its_kernel_shows_and_steps_what
     first.run_all()
     expect(first.page.locator(".mg-widget")).to_have_count(4)
     assert saved_with(first, lab.folder / name, models=4)
+    html, _ = HTMLExporter().from_filename(str(lab.folder / name))  # as on a machine without the course
+    assert html.count('src="data:image/svg+xml') == 3
+    assert 'widget-view+json">' not in html
 
     page = reopened(lab, name, shown=4)
     widgets = page.locator(".mg-widget")

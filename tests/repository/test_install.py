@@ -43,6 +43,7 @@ def test_the_wheel_has_what_a_checkout_gives_its_learners_and_no_solutions(wheel
     assert inside == shipped_names()
     assert not [name for name in names if "solution" in name or "/source/" in name]
     assert [name for name in names if name.endswith("settings/overrides.d/minigrad.json")]
+    assert [name for name in names if name.endswith("etc/jupyter/jupyter_config.json")]
     assert "minigrad/__init__.pyi" in names
 
 

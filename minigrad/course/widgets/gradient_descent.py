@@ -26,7 +26,6 @@ from ...engine.tensor.rewrite import optimise
 from ...engine.tensor.tensor import Tensor
 from ...graph.function import function
 from .browser_program import graph_program
-from .film import standalone_svg
 from .widget import Plain, SteppedWidget, javascript
 
 LINES, SIDE = 200, 51  # segments of a curve; sample points of a surface, along each side
@@ -163,7 +162,7 @@ class GradientDescent(SteppedWidget):
         trail = line("mg-trail", at) + "".join(
             f'<circle class="mg-trail-dot" cx="{a:.1f}" cy="{b:.1f}" r="3"/>' for a, b in at
         )
-        return standalone_svg(self.picture.replace('<g data-trail="">', f"<g>{trail}"), self.looks)
+        return self.picture.replace('<g data-trail="">', f"<g>{trail}").replace(">", f"><style>{self.looks}</style>", 1)
 
     def __repr__(self) -> str:
         end = f"{format_tuple(self.names)} = {format_numbers(self.steps[-1]['at'])}"

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import re
+import secrets
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -22,6 +23,7 @@ from .widget_displays import close, record_display
 
 HERE = Path(__file__).parent
 Plain = dict[str, Any]  # JSON data
+VIEW = "application/vnd.jupyter.widget-view+json"
 KEYFRAMES = re.compile(r"^@keyframes .+$", re.MULTILINE)  # CSS does not allow them inside a selector
 
 
@@ -65,7 +67,7 @@ class Widget(anywidget.AnyWidget):
         super().__init_subclass__(**options)
 
     def __init__(self, **traits: Any):
-        super().__init__(**traits)
+        super().__init__(model_id=str(secrets.randbits(52)), **traits)
         self.add_class(scope(*self.sheets))
 
     @property
@@ -102,7 +104,10 @@ class Widget(anywidget.AnyWidget):
     def _repr_mimebundle_(self, **kwargs: Any) -> tuple[dict[str, Any], dict[str, Any]]:
         record_display(self)
         data, metadata = super()._repr_mimebundle_(**kwargs)  # type: ignore[misc]  # None only without a view
-        return {**data, **self.fallback}, metadata
+        # nbconvert, nbviewer and code hosts leave an output empty if they find its model_id among the saved states.
+        # They do not find a number, since the keys are strings: they show the fallback. JavaScript finds both.
+        view = {**data[VIEW], "model_id": int(self.model_id)}
+        return {**data, VIEW: view, **self.fallback}, metadata
 
 
 class SteppedWidget(Widget):

@@ -58,7 +58,7 @@ def test_a_widget_that_was_closed_is_opened_when_it_is_shown_again(kernel):
     assert live[rule.model_id] is rule
     assert rule.index == 2
     bundle, _ = rule._repr_mimebundle_()
-    assert bundle["application/vnd.jupyter.widget-view+json"]["model_id"] == rule.model_id
+    assert bundle["application/vnd.jupyter.widget-view+json"]["model_id"] == int(rule.model_id)
 
 
 def test_where_cells_have_no_names_widgets_stay(kernel):
