@@ -192,6 +192,7 @@ print(inspect.getsource(mg.Value.backward))
 # Below, `gradients` is the same walk with a switch for this mistake, and two graphs to try it on: `x * w + 1` and
 # `x * x + x`. On which of the two will you notice?
 
+
 # %% slideshow={"slide_type": "fragment"}
 def gradients(y, order, overwrite=False):
     """Walk back from y in the given order, and return ∂y/∂v for every v."""
