@@ -5,15 +5,13 @@
     },
     "wrong: order: the first hundred": {"return placed": "return placed[:100]"},
     "wrong: order: marks that stay on the nodes": {
-        "placed, seen = [], set()": "placed = []",
-        "node not in seen": 'not hasattr(node, "seen")',
+        "placed, seen = [], set()": "placed = []", "node not in seen": 'not hasattr(node, "seen")',
         "seen.add(node)": "node.seen = True",
     },
     "wrong: order: parents of sums alone": {"for parent, _ in": "if", "(parent)": "(node.parents[0][0])"},
     "right: visits: computed, as floats": "times_at_x = float(sum(1 for _ in range(1024)))\nnodes = len(range(10)) + 1",
-    "wrong: gradients: of the leaves alone": {
-        "return grad": "return {node: g for node, g in grad.items() if not node.parents}"
-    },
+    "wrong: gradients: of the leaves alone":
+        {"return grad": "return {node: g for node, g in grad.items() if not node.parents}"},
     "wrong: gradients: the same pair of arrows is followed once": {"node.parents": "set(node.parents)"},
     "wrong: zero: in capitals": 'zero_says = "B"',
     "wrong: gradients: sixty nodes": {"reversed(order(y))": "[*reversed(order(y))][:60]"},

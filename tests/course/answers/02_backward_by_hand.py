@@ -13,9 +13,8 @@
     "right: by_hand: fractions and values": "from fractions import Fraction\ndL_ds, dL_dp, dL_dw, dL_dy, dL_dx = Fraction(4, 2), 2.0, mg.Value(2), mg.tensor(4.0), 16",
     "right: twice: tensors": "first, second, third = mg.tensor(7.0), mg.tensor([14.0])[0], 7",
     "wrong: repair: two thousand steps": {"reversed(history(y))": "list(reversed(history(y)))[:2000]"},
-    "wrong: repair: only the first parent twice": {
-        "parent.grad += v.grad * slope": "parent.grad += abs(v.grad * slope)"
-    },
+    "wrong: repair: only the first parent twice":
+        {"parent.grad += v.grad * slope": "parent.grad += abs(v.grad * slope)"},
     "right: referee: a list of names": {
         "return sorted(name for name, f in functions.items() if wrong(f))": "names = [name for name, f in functions.items() if wrong(f)]\n    names.sort()\n    return names"
     },

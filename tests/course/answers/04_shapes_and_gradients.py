@@ -2,29 +2,25 @@
     "wrong: own_loss: of the first row": "def mine(s):\n    return ((s[0] - s[0].mean()) ** 2).sum()",
     "wrong: distances: the squares of one side are no part of the graph": {"(axis=1)": "(axis=1).detach()"},
     "right: shapes_by_hand: lists and floats": "first, second, third, b_grad, c_grad = [5, 2], [3, 2], [2], (6.0, 6.0), ((30,), (30,), (30,))",
-    "right: layer_back: a list": {
-        "return gy @ W.T, x.T @ gy, gy.sum(axis=0)": "return [gy @ W.T, x.T @ gy, gy.sum(axis=0)]"
-    },
+    "right: layer_back: a list":
+        {"return gy @ W.T, x.T @ gy, gy.sum(axis=0)": "return [gy @ W.T, x.T @ gy, gy.sum(axis=0)]"},
     "right: layer_back: by einsum": {
         "gy @ W.T, x.T @ gy, gy.sum(axis=0)": "__import__('numpy').einsum('nm,km->nk', gy, W), __import__('numpy').einsum('nk,nm->km', x, gy), __import__('numpy').einsum('nm->m', gy)"
     },
     "wrong: layer_back: a mean over rows": {"x.T @ gy,": "x.T @ gy / len(x),"},
-    "wrong: squared_error: a target is stretched": {
-        "p.numel() != t.numel()": "p.numel() != t.numel() and 1 not in (p.numel(), t.numel())"
-    },
+    "wrong: squared_error: a target is stretched":
+        {"p.numel() != t.numel()": "p.numel() != t.numel() and 1 not in (p.numel(), t.numel())"},
     "wrong: own_loss: for rows of two or four": {
         "return ((s - s.mean(axis=1, keepdims=True)) ** 2).sum()": "return ((s[:, 1:] - s[:, :1]) ** 2).sum() * 0 + (s[:, 0] - s[:, 1]).sum()"
     },
     "right: own_loss: by the maximum": {"s.mean(axis=1, keepdims=True)": "s.mean(axis=1, keepdims=True) * 1.0"},
-    "wrong: own_loss: it ignores the scores": {
-        "return ((s - s.mean(axis=1, keepdims=True)) ** 2).sum()": "return (s - s).sum()"
-    },
+    "wrong: own_loss: it ignores the scores":
+        {"return ((s - s.mean(axis=1, keepdims=True)) ** 2).sum()": "return (s - s).sum()"},
     "right: distances: the product first": {
         "(a * a).sum(axis=1, keepdims=True) - 2 * (a @ b.T) + (b * b).sum(axis=1)": "(a @ b.T) * -2 + (a * a).sum(axis=1, keepdims=True) + (b * b).sum(axis=1)"
     },
-    "wrong: distances: never below 0": {
-        "(a * a).sum(axis=1, keepdims=True) - 2": "(a * a).sum(axis=1, keepdims=True) * 1.001 - 2"
-    },
+    "wrong: distances: never below 0":
+        {"(a * a).sum(axis=1, keepdims=True) - 2": "(a * a).sum(axis=1, keepdims=True) * 1.001 - 2"},
 }
 # %% right: shapes_by_hand: lists and arrays
 first, second, third = [5, 2], mg.ones(3, 2).shape, (2,)

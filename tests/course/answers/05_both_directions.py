@@ -1,28 +1,23 @@
 {
     "right: dual_numbers: by the inverse, and a result that is used twice": {
-        "Dual(self.x / other.x, (self.dx * other.x - self.x * other.dx) / other.x**2)": (
-            "self * Dual(1 / other.x, -other.dx / (other.x * other.x))"
-        ),
-        "return Dual(math.exp(self.x), math.exp(self.x) * self.dx)": (
-            "y = np.exp(self.x)\n        return Dual(y, y * self.dx)"
-        ),
+        "Dual(self.x / other.x, (self.dx * other.x - self.x * other.dx) / other.x**2)":
+            "self * Dual(1 / other.x, -other.dx / (other.x * other.x))",
+        "return Dual(math.exp(self.x), math.exp(self.x) * self.dx)":
+            "y = np.exp(self.x)\n        return Dual(y, y * self.dx)",
         "def slope(f, x):\n    return f(Dual(x, 1.0)).dx": "slope = lambda f, x: f(Dual(float(x), 1)).dx",
     },
     "wrong: dual_numbers: operands are written over": {
-        "return Dual(self.x / other.x, (self.dx * other.x - self.x * other.dx) / other.x**2)": (
+        "return Dual(self.x / other.x, (self.dx * other.x - self.x * other.dx) / other.x**2)":
             "self.dx = (self.dx * other.x - self.x * other.dx) / other.x**2\n"
-            "        self.x /= other.x\n        return self"
-        ),
-        "return Dual(math.exp(self.x), math.exp(self.x) * self.dx)": (
-            "self.x = math.exp(self.x)\n        self.dx *= self.x\n        return self"
-        ),
+            "        self.x /= other.x\n        return self",
+        "return Dual(math.exp(self.x), math.exp(self.x) * self.dx)":
+            "self.x = math.exp(self.x)\n        self.dx *= self.x\n        return self",
     },
     "wrong: dual_numbers: the sign of what is divided by is lost": {"other.x -": "abs(other.x) -"},
     "wrong: jacobian_on_a_budget: the smaller side, transposed": {"if n <= m": "if n < m", ", axis=1": ""},
     "right: columns_and_rows: tensors and tuples": "column, row, both, forward_passes, reverse_passes = mg.tensor([4.0, 36.0]), (36, 24), [2.0, 12.0], 5.0, 3",
-    "wrong: dual_numbers: f runs twice": {
-        "return f(Dual(x, 1.0)).dx": "f(Dual(x, 0.0))\n    return f(Dual(x, 1.0)).dx"
-    },
+    "wrong: dual_numbers: f runs twice":
+        {"return f(Dual(x, 1.0)).dx": "f(Dual(x, 0.0))\n    return f(Dual(x, 1.0)).dx"},
     "wrong: dual_numbers: absolute": {"/ other.x**2": "/ abs(other.x) ** 2 * (1 if other.x > 0 else -1)"},
     "right: dual_numbers: by the quotient": {
         "Dual(self.x / other.x, (self.dx * other.x - self.x * other.dx) / other.x**2)": "Dual(self.x / other.x, (self.dx - self.x / other.x * other.dx) / other.x)"

@@ -9,9 +9,8 @@
     "right: thrifty: exp of a quotient, less a constant": "def curve(x):\n    return mg.exp(x / 3) / 2 - 1 + x",
     "wrong: thrifty: three operations and a sign that goes away": "def curve(x):\n    return x.tanh() + x",
     "wrong: thrifty: a step, which stands still": "def curve(x):\n    return ((x * 1.0 + 1).relu() * 2 + 1) - 1",
-    "wrong: census: leaves that are used twice": {
-        "entry not in seen": '(entry not in seen or entry.name() == "AccumulateGrad")'
-    },
+    "wrong: census: leaves that are used twice":
+        {"entry not in seen": '(entry not in seen or entry.name() == "AccumulateGrad")'},
     "right: shares: by the largest": {"x.exp()": "(x - x.max()).exp()", "e / e.sum()": "e * (1 / e.sum())"},
     "wrong: shares: of two or more": {"e.sum()": "(e.sum() if x.shape[0] > 1 else 1)"},
     "right: thrifty: sigmoid": {"return 3 * (x + 1).tanh() + x": "y = (x * 2 - 0.5).sigmoid()\n    return y * 4 + 1"},

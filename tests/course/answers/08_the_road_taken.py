@@ -3,14 +3,10 @@
     "wrong: short_road: as numbers, with a slope that is right": "def power(x, n):\n    return x * 0 + x.item() ** n",
     "wrong: own_road: two inputs": {"1.5, 3.5": "1.5"},
     "wrong: left_behind: two of each": "operations_at_2, gradient_at_2, operations_at_4, gradient_at_4 = 3, 6, 7, 9",
-    "wrong: short_road: by a table": {
-        "if n == 1": "if n < 3",
-        "return x": "return x if n == 1 else x * x",
-        "if n % 2": "if n in (3, 7, 13, 25)",
-    },
-    "wrong: short_road: up to 100": {
-        "if n == 1:": "if n > 100:\n        return x ** 100 if 0 else power(x, 100)\n    if n == 1:"
-    },
+    "wrong: short_road: by a table":
+        {"if n == 1": "if n < 3", "return x": "return x if n == 1 else x * x", "if n % 2": "if n in (3, 7, 13, 25)"},
+    "wrong: short_road: up to 100":
+        {"if n == 1:": "if n > 100:\n        return x ** 100 if 0 else power(x, 100)\n    if n == 1:"},
     "right: short_road: from the top": {
         "half = power(x, n // 2)\n    return half * half * x if n % 2 else half * half": "square = power(x * x, n // 2)\n    return square * x if n % 2 else square"
     },

@@ -11,18 +11,14 @@
         "start = mg.graph.global_variables_initializer()": "start = mg.graph.global_variables_initializer()\n    with mg.Session(graph) as session:\n        session.run(start)\n        session.run(step, {x: [1.0], y: [1.0]})"
     },
     "wrong: loop_that_builds: 3 is written into the graph": {"(x - centre)": "(3.0 - centre)"},
-    "wrong: loop_that_builds: a graph beside, and Python's numbers": {
-        "float(session.run(squared, {x: 3.0, centre: number}))": "(3.0 - number) ** 2"
-    },
-    "wrong: own_graph: cheap is a constant": {
-        "cheap = x * x\n        way = cheap": "cheap = mg.tensor(2.0) * mg.tensor(3.0)\n        way = cheap * x"
-    },
-    "wrong: own_graph: cheap is x times 0": {
-        "cheap = x * x\n        way = cheap": "cheap = x * 0.0\n        way = cheap + x"
-    },
-    "right: loop_that_builds: all centres at once": {
-        "squared = (x - centre).square()": "d = x - centre\n        squared = d * d"
-    },
+    "wrong: loop_that_builds: a graph beside, and Python's numbers":
+        {"float(session.run(squared, {x: 3.0, centre: number}))": "(3.0 - number) ** 2"},
+    "wrong: own_graph: cheap is a constant":
+        {"cheap = x * x\n        way = cheap": "cheap = mg.tensor(2.0) * mg.tensor(3.0)\n        way = cheap * x"},
+    "wrong: own_graph: cheap is x times 0":
+        {"cheap = x * x\n        way = cheap": "cheap = x * 0.0\n        way = cheap + x"},
+    "right: loop_that_builds: all centres at once":
+        {"squared = (x - centre).square()": "d = x - centre\n        squared = d * d"},
     "wrong: own_graph: a run while building": {
         "(slope,) = mg.gradients(dear, [x])": "(slope,) = mg.gradients(dear, [x])\n    mg.Session(x.graph).run(cheap, {x: 1.0})"
     },

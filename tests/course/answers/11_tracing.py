@@ -13,9 +13,8 @@
         "return w - rate * 2 * ((w * x - y) * x).mean()": "error = w * x - y\n    return w - (2 * rate) * (error * x).mean()"
     },
     "right: effects: the noise first": {"calls.add_(1)": "calls.copy_(calls + 1)"},
-    "wrong: own_function: without a branch for the gradient": {
-        "x = x * 0.9 - 0.1 * x.sqrt()": "x = (x * 0.9 - 0.1 * x.sqrt()).detach()"
-    },
+    "wrong: own_function: without a branch for the gradient":
+        {"x = x * 0.9 - 0.1 * x.sqrt()": "x = (x * 0.9 - 0.1 * x.sqrt()).detach()"},
 }
 # %% right: huber: where
 @mg.function

@@ -1,17 +1,14 @@
 {
     "right: three_counts: a tuple": 'calls, first, innocent, equal = (50, 1, 2), "session", "session.run", bool(1)',
-    "wrong: into_session: one step too many": {
-        "range(steps)": "range(steps + 1)",
-        "return losses,": "return losses[:steps],",
-    },
+    "wrong: into_session: one step too many":
+        {"range(steps)": "range(steps + 1)", "return losses,": "return losses[:steps],"},
     "right: stuck_meter: a comparison that counts as a number": {
         "centred * centred": "centred**2",
         "sqrt(mg.where(square > 0, square, 1.0))": "where(square == 0, 1.0, square).sqrt()",
     },
     "wrong: judged_once: sorted by length": {"in batches": "in sorted(batches, key=len)"},
-    "wrong: stuck_meter: the third column by name": {
-        "mg.where(square > 0, square, 1.0)": "square + mg.tensor([0.0, 0.0, 1.0, 0.0])"
-    },
+    "wrong: stuck_meter: the third column by name":
+        {"mg.where(square > 0, square, 1.0)": "square + mg.tensor([0.0, 0.0, 1.0, 0.0])"},
     "wrong: judged_once: rounded": {"traced(mg.tensor(batch)).item()": "round(traced(mg.tensor(batch)).item(), 4)"},
     "wrong: into_session: the losses of the next step": {
         "losses = [float(session.run([loss, step], {x: xs, y: ys})[0]) for _ in range(steps)]": "losses = [float([session.run(step, {x: xs, y: ys}), session.run(loss, {x: xs, y: ys})][1]) for _ in range(steps)]"
@@ -23,9 +20,8 @@
     "right: judged_once: with a loop": {
         "return [traced(mg.tensor(batch)).item() for batch in batches]": "found = []\n    for batch in batches:\n        found.append(traced(mg.tensor(batch)))\n    return found"
     },
-    "right: into_session: a list of tensors": {
-        "return losses, float(session.run(w))": "return [np.array(losses), session.run(w)]"
-    },
+    "right: into_session: a list of tensors":
+        {"return losses, float(session.run(w))": "return [np.array(losses), session.run(w)]"},
     "right: judged_once: an array": {
         "return [traced(mg.tensor(batch)).item() for batch in batches]": "return np.array([traced(mg.tensor(batch)).item() for batch in batches])"
     },

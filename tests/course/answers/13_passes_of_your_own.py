@@ -2,47 +2,38 @@
     "right: passes_counted: floats": "in_graph, after_share, after_simplify, moved = 7, 5, 4.0, 16e3",
     "right: own_pass: division by one": {
         "Abs(), (Node(ops.Abs() | ops.Neg(), (x,)),)": "Div(), (x, Node(ops.Const(1))) if x.spec == node.spec",
-        "Node(ops.Abs(), (x,))": "x",
-        "x.abs().abs() + (-x).abs()": "(x * 3) / 1.0",
+        "Node(ops.Abs(), (x,))": "x", "x.abs().abs() + (-x).abs()": "(x * 3) / 1.0",
     },
     "wrong: own_pass: relu of a size is the size, without nan": {
         "Abs(), (Node(ops.Abs() | ops.Neg(), (x,)),)": "Sub(), (Node(ops.Add(), (x, y)), z) if z is y",
-        "Node(ops.Abs(), (x,))": "x",
-        "return x.abs().abs() + (-x).abs()": "y = x.tanh()\n    return (x + y) - y",
+        "Node(ops.Abs(), (x,))": "x", "return x.abs().abs() + (-x).abs()": "y = x.tanh()\n    return (x + y) - y",
     },
     "right: bytes_budget: twice the half": "def thrifty_product(A, B, v):\n    return (A @ (B @ (v * 5))).sum()",
     "wrong: own_pass: twice the largest float is infinite": {
-        "Abs(), (Node(ops.Abs() | ops.Neg(), (x,)),)": (
-            "Div(), (Node(ops.Mul(), (x, Node(ops.Const(2)))), Node(ops.Const(2)))"
-        ),
-        "Node(ops.Abs(), (x,))": "x",
-        "x.abs().abs() + (-x).abs()": "x * 2 / 2",
+        "Abs(), (Node(ops.Abs() | ops.Neg(), (x,)),)":
+            "Div(), (Node(ops.Mul(), (x, Node(ops.Const(2)))), Node(ops.Const(2)))",
+        "Node(ops.Abs(), (x,))": "x", "x.abs().abs() + (-x).abs()": "x * 2 / 2",
     },
     "wrong: own_pass: the sign of a difference that is 0": {
         "Abs(), (Node(ops.Abs() | ops.Neg(), (x,)),)": "Neg(), (Node(ops.Sub(), (x, y)),)",
-        "Abs(), (x,)": "Sub(), (y, x)",
-        "x.abs().abs() + (-x).abs()": "-(x - x.exp())",
+        "Abs(), (x,)": "Sub(), (y, x)", "x.abs().abs() + (-x).abs()": "-(x - x.exp())",
     },
     "right: own_pass: a difference for a sum with a sign": {
         "Abs(), (Node(ops.Abs() | ops.Neg(), (x,)),)": "Add(), (x, Node(ops.Neg(), (y,)))",
-        "Abs(), (x,)": "Sub(), (x, y)",
-        "x.abs().abs() + (-x).abs()": "x + (-x.exp())",
+        "Abs(), (x,)": "Sub(), (x, y)", "x.abs().abs() + (-x).abs()": "x + (-x.exp())",
     },
     "wrong: own_pass: the smaller of x and what is no smaller, where that may be nan": {
         "Abs(), (Node(ops.Abs() | ops.Neg(), (x,)),)": "Minimum(), (Node(ops.Maximum(), (x, _)), y) if y is x",
-        "Node(ops.Abs(), (x,))": "x",
-        "x.abs().abs() + (-x).abs()": "mg.minimum(mg.maximum(x, x.exp()), x)",
+        "Node(ops.Abs(), (x,))": "x", "x.abs().abs() + (-x).abs()": "mg.minimum(mg.maximum(x, x.exp()), x)",
     },
     "wrong: double_signs: the sign of a difference that is 0": {
         "return x\n": "return x\n            case ops.Neg(), (Node(ops.Sub(), (x, y)),):\n                return Node(ops.Sub(), (y, x))\n"
     },
-    "right: bytes_budget: from the left": {
-        "return (A @ (B @ v) * 5).sum()": "ones = mg.ones(A.shape[0])\n    return ((ones @ A) @ (B @ v)) * 5"
-    },
+    "right: bytes_budget: from the left":
+        {"return (A @ (B @ v) * 5).sum()": "ones = mg.ones(A.shape[0])\n    return ((ones @ A) @ (B @ v)) * 5"},
     "wrong: bytes_budget: of matrices that commute": {"(A @ (B @ v) * 5)": "5 * (A.T @ (B @ v))"},
-    "wrong: own_pass: the example ignores x": {
-        "return x.abs().abs() + (-x).abs()": "y = mg.tensor([1.0, -2.0])\n    return y.abs().abs()"
-    },
+    "wrong: own_pass: the example ignores x":
+        {"return x.abs().abs() + (-x).abs()": "y = mg.tensor([1.0, -2.0])\n    return y.abs().abs()"},
 }
 # %% right: double_signs: until nothing changes, by isinstance
 def without_double_signs(graph):

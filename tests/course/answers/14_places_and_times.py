@@ -1,12 +1,9 @@
 {
     "right: counted_by_hand: a quotient": "peak, buffers, buffers_in_place, bound = 3 * 8000.0, 3, 2, 1.25",
-    "wrong: peak_of_steps: the results of the last step alone": {
-        "for name in results:\n        last[name]": "last[results[-1]]"
-    },
-    "wrong: plan_repaired: for four results": {
-        "lives.items()": "list(lives.items())",
-        'elementwise"': 'elementwise" and len(lives) < 10',
-    },
+    "wrong: peak_of_steps: the results of the last step alone":
+        {"for name in results:\n        last[name]": "last[results[-1]]"},
+    "wrong: plan_repaired: for four results":
+        {"lives.items()": "list(lives.items())", 'elementwise"': 'elementwise" and len(lives) < 10'},
     "right: order_on_a_budget: another one": 'order = tuple("adefgbch")',
     "wrong: order_on_a_budget: a name twice": 'order = ["a", "d", "e", "b", "c", "f", "g", "h", "h"]',
     "wrong: order_on_a_budget: the alphabet": 'order = tuple("abcdefgh")',

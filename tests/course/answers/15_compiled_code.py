@@ -1,25 +1,18 @@
 {
     "wrong: tiny_compiler: not for an input as the result": {
-        'return "': 'returned = lines[0].split(" = ")[0].strip()\n    return "',
-        "return {result}": "return {returned}",
+        'return "': 'returned = lines[0].split(" = ")[0].strip()\n    return "', "return {result}": "return {returned}",
     },
-    "right: own_saving: the same again and again": {
-        "mg.exp(x) * mg.exp(x)": "x.exp()",
-        "range(4)": "range(6)",
-        "().neg()": "()",
-    },
+    "right: own_saving: the same again and again":
+        {"mg.exp(x) * mg.exp(x)": "x.exp()", "range(4)": "range(6)", "().neg()": "()"},
     "wrong: own_saving: eleven": {"mg.exp(x) * mg.exp(x)": "x.exp()", "range(4)": "range(10)", "().neg() * 1": "()"},
-    "wrong: tiny_compiler: each name once, sorted": {
-        "join(operands)": "join(dict.fromkeys(operands))",
-        '{result}", ""': '{result}"',
-    },
+    "wrong: tiny_compiler: each name once, sorted":
+        {"join(operands)": "join(dict.fromkeys(operands))", '{result}", ""': '{result}"'},
     "wrong: tiny_compiler: one operand at a time": {"needed.update(operands)": "needed.update(operands[:1])"},
     "wrong: tiny_compiler: always the last": {"return {result}": "return {nodes[-1][0]}"},
     "wrong: few_programs: the largest row by its first number": {"np.repeat(x[-1:]": "np.repeat(x[-1:] + 1e-3"},
     "wrong: wrong_buffer: float32": {"np.multiply(x, w, a)": "np.multiply(x.astype('f4'), w, a)"},
-    "right: few_programs: as tensors": {
-        "found.append(f(mg.tensor(filled)).item())": "found.append(f(mg.tensor(filled)))"
-    },
+    "right: few_programs: as tensors":
+        {"found.append(f(mg.tensor(filled)).item())": "found.append(f(mg.tensor(filled)))"},
     "wrong: own_saving: x is not read": {"mg.exp(x) * mg.exp(x)": "mg.exp(x * 0) * mg.exp(x * 0)"},
     "right: wrong_buffer: a list": {"return loss, b.sum()": "return [float(loss), b.sum()]"},
     "right: worth_it: fractions": "from fractions import Fraction\nfrom_call, product, twenty, shapes, same_shape = Fraction(101), None, False, -29_850_000.0, 269_850",

@@ -1,7 +1,6 @@
 {
-    "wrong: any_network: windows eat the edge": {
-        "K * K + channels": "K * K + channels\n            H, W = H - K + 1, W - K + 1"
-    },
+    "wrong: any_network: windows eat the edge":
+        {"K * K + channels": "K * K + channels\n            H, W = H - K + 1, W - K + 1"},
     "wrong: any_network: relu in place": {"results += B": 'results += (kind != "relu") * B'},
     "wrong: in_time: detach is a view": {"clone()": "detach()"},
     "right: under_a_limit: few channels on all pixels": {"8, 3, stride=2": "2, 3"},

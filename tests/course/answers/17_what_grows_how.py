@@ -3,13 +3,11 @@
     "wrong: pencil: with the bias": "linear_flops, conv_macs, strided, per_weight = 16_160, 26_640, 6660, 72",
     "wrong: pencil: not a whole number": "linear_flops, conv_macs, strided, per_weight = 16_000, 25_920, 6480.9, 72",
     "right: power_of: base of a log": {"log(large / small) / log(m / n)": "log(large / small, m / n)"},
-    "wrong: power_of: the two largest costs": {
-        "(n, small), (m, large) = sorted(zip(ns, costs))": "(small, n), (large, m) = sorted(zip(costs, ns))"
-    },
+    "wrong: power_of: the two largest costs":
+        {"(n, small), (m, large) = sorted(zip(ns, costs))": "(small, n), (large, m) = sorted(zip(costs, ns))"},
     "wrong: power_of: not rounded": {"round(log(large / small) / log(m / n), 2)": "log(large / small) / log(m / n)"},
     "wrong: budget: the last edge is never read": {
-        "8, 3, stride=2, padding=1": "8, 3, stride=2",
-        "16, 3, stride=2, padding=1": "16, 3, stride=2",
+        "8, 3, stride=2, padding=1": "8, 3, stride=2", "16, 3, stride=2, padding=1": "16, 3, stride=2",
         "4096, 10": "3600, 10",
     },
     "wrong: and_backward: backward alone": {"3 * sum(forward) - forward": "2 * sum(forward) - forward"},
@@ -18,16 +16,14 @@
         "        mg.nn.Linear(4096, 10),\n    )": "        mg.nn.Linear(4096, 10),\n    )\n    net(mg.ones(1, 3, 64, 64)).sum().backward()\n    net.zero_grad()\n    return net",
     },
     "right: power_of: by base 2": {"log(large / small) / log(m / n)": "(log(large) - log(small)) / (log(m) - log(n))"},
-    "wrong: power_of: by their costs": {
-        "sorted(zip(ns, costs))[-2:]": "sorted(zip(ns, costs), key=lambda pair: pair[1])[-2:]"
-    },
+    "wrong: power_of: by their costs":
+        {"sorted(zip(ns, costs))[-2:]": "sorted(zip(ns, costs), key=lambda pair: pair[1])[-2:]"},
     "wrong: two_parts: for d = 128": {"6 * d * share": "6 * 128 * share"},
     "right: and_backward: a tuple of widths": {"zip(widths, widths[1:])": "zip(tuple(widths), tuple(widths)[1:])"},
     "wrong: and_backward: the widest layer": {"- forward[0]": "- max(forward)"},
     "wrong: budget: parameters that nothing reads": {
         "mg.nn.Conv2d(3, 8, 3, stride=2, padding=1)": "mg.nn.Conv2d(3, 2, 3, stride=2, padding=1)",
-        "mg.nn.Conv2d(8, 16, 3": "mg.nn.Conv2d(2, 2, 3",
-        "mg.nn.Linear(4096, 10)": "mg.nn.Linear(512, 10)",
+        "mg.nn.Conv2d(8, 16, 3": "mg.nn.Conv2d(2, 2, 3", "mg.nn.Linear(4096, 10)": "mg.nn.Linear(512, 10)",
     },
 }
 # %% right: power_of: by NumPy, and indices

@@ -13,10 +13,8 @@
     },
     "wrong: no_loop: the root of the mean": {".sum(2)": ".mean(2)"},
     "wrong: no_loop: the first alone": {".amin(1)": "[:, 0]"},
-    "right: no_loop: in another order": {
-        "x.unsqueeze(1) - c.unsqueeze(0)": "c.unsqueeze(0) - x.unsqueeze(1)",
-        "(apart * apart)": "(apart ** 2)",
-    },
+    "right: no_loop: in another order":
+        {"x.unsqueeze(1) - c.unsqueeze(0)": "c.unsqueeze(0) - x.unsqueeze(1)", "(apart * apart)": "(apart ** 2)"},
     "right: bounds: fractions": "from fractions import Fraction\nedge, relu, product, copy = Fraction(3), Fraction(24), Fraction(225, 2), Fraction(100)",
     "right: profile: a tensor": 'at_most, first, per_call, fewer_calls = mg.tensor(10 / 7), "index", 5, 80.5',
 }

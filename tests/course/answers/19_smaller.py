@@ -2,10 +2,8 @@
     "right: quantise: a generator": {"[round(w / scale) for w in weights]": "(round(w / scale) for w in weights)"},
     "right: eight_bits: floats": "scale, integer, farthest, nbytes = 0.05, 20.0, 0.025, 1004",
     "wrong: eight_bits: a scale in float64": "scale, integer, farthest, nbytes = 0.05, 20, 0.025, 1008",
-    "wrong: prune_by_hand: rounded up": {
-        "(weights, amount):": "(weights, amount):\n    from math import ceil\n",
-        "int": "ceil",
-    },
+    "wrong: prune_by_hand: rounded up":
+        {"(weights, amount):": "(weights, amount):\n    from math import ceil\n", "int": "ceil"},
     "wrong: small_network: it is trained while it is built": {
         "return mg.nn.Sequential(": "net = mg.nn.Sequential(",
         "mg.nn.Linear(32, 10))": "mg.nn.Linear(32, 10))\n    digits = mg.data.digits()\n    adam = mg.optim.Adam(net.parameters(), 0.01)\n    for i in range(3):\n        adam.zero_grad()\n        mg.cross_entropy(net(mg.tensor(digits.train_x[:64])), mg.tensor(digits.train_y[:64])).backward()\n        adam.step()\n    return net",

@@ -2,19 +2,15 @@
     "wrong: scaler: halved by four": {"scale /= 2": "scale /= 4"},
     "right: lost: a text": 'becomes = "zero exact rounded infinite rounded exact rounded infinite"\nbfloat16 = 0',
     "wrong: recipe: nothing is cleared": {"init_scale=2.0**16": "", "        optimizer.zero_grad()\n": ""},
-    "wrong: recipe: twelve steps, all with the first batch": {
-        "for x, label in batches:": "x, label = batches[0]\n    for _ in batches:"
-    },
+    "wrong: recipe: twelve steps, all with the first batch":
+        {"for x, label in batches:": "x, label = batches[0]\n    for _ in batches:"},
     "wrong: recipe: every gradient stretched to 0.1": {
-        "mg.nn.utils.clip_grad_norm_(net.parameters(), 0.1)": (
+        "mg.nn.utils.clip_grad_norm_(net.parameters(), 0.1)":
             "length = sum((p.grad**2).sum() for p in net.parameters()).sqrt().item()\n"
-            "        for p in net.parameters():\n            p.grad *= 0.1 / length"
-        )
+            "        for p in net.parameters():\n            p.grad *= 0.1 / length",
     },
-    "wrong: recipe: the optimiser steps, and not the scaler": {
-        "scaler.unscale_(optimizer)\n        ": "",
-        "scaler.step(optimizer)": "optimizer.step()",
-    },
+    "wrong: recipe: the optimiser steps, and not the scaler":
+        {"scaler.unscale_(optimizer)\n        ": "", "scaler.step(optimizer)": "optimizer.step()"},
     "right: follow: tensors for master weights": {
         "w.astype(np.float32)": "mg.tensor(w, dtype=mg.float32)",
         "master -= lr * g.astype(np.float32)": "master = master - lr * mg.tensor(g, dtype=mg.float32)",
@@ -25,10 +21,8 @@
     "wrong: follow: rounded every hundred steps": {
         "for g in gradients:\n        master -= lr * g.astype(np.float32)": "for i, g in enumerate(gradients):\n        master -= lr * g.astype(np.float32)\n        master = master.astype(np.float16).astype(np.float32) if i % 100 == 99 else master"
     },
-    "right: follow: in float64": {
-        "w.astype(np.float32)": "w.astype(np.float64)",
-        "g.astype(np.float32)": "g.astype(np.float64)",
-    },
+    "right: follow: in float64":
+        {"w.astype(np.float32)": "w.astype(np.float64)", "g.astype(np.float32)": "g.astype(np.float64)"},
     "wrong: scaler: never below 1024": {"scale /= 2": "scale = max(1024.0, scale / 2)"},
     "right: scaler: lists": {"told.append((scale, taken))": "told.append([scale, taken])"},
     "right: ends: a list": {

@@ -10,25 +10,18 @@
     "right: ring_by_hand: an integer of NumPy's": "def chunk(rank, r, p):\n    return np.mod(rank - r, p)",
     "wrong: ring_by_hand: a fraction": "def chunk(rank, r, p):\n    return (rank - r) / p % p",
     "wrong: own_buckets: growing, and small at the end": "buckets = [2, 3, 4, 5, 2]",
-    "right: ring_by_hand: the halves written apart": {
-        "return (rank - r)": "if r < p - 1:\n        return (rank - r) % p\n    return (rank + 1 - (r - (p - 1)))"
-    },
-    "right: unequal_shares: the share first": {
-        "weighted = yield g * rows\n    return weighted / total": "return (yield g * (rows / total))"
-    },
-    "wrong: unequal_shares: a worker's own share of its own gradient": {
-        "weighted = yield g * rows": "yield g",
-        "weighted /": "g * rows /",
-    },
-    "wrong: unequal_shares: the share from one's own rows": {
-        "weighted =": "summed =",
-        "weighted / total": "summed / total if rows else summed",
-    },
+    "right: ring_by_hand: the halves written apart":
+        {"return (rank - r)": "if r < p - 1:\n        return (rank - r) % p\n    return (rank + 1 - (r - (p - 1)))"},
+    "right: unequal_shares: the share first":
+        {"weighted = yield g * rows\n    return weighted / total": "return (yield g * (rows / total))"},
+    "wrong: unequal_shares: a worker's own share of its own gradient":
+        {"weighted = yield g * rows": "yield g", "weighted /": "g * rows /"},
+    "wrong: unequal_shares: the share from one's own rows":
+        {"weighted =": "summed =", "weighted / total": "summed / total if rows else summed"},
     "wrong: ring_by_hand: for four": {"(rank - r) % p": "(rank - r) % 4 % p"},
     "wrong: unequal_shares: who has none divides by one": {"return weighted / total": "return weighted / max(rows, 1)"},
-    "right: unequal_shares: the product first": {
-        "total = yield rows\n    weighted = yield g * rows": "weighted = yield rows * g\n    total = yield rows"
-    },
+    "right: unequal_shares: the product first":
+        {"total = yield rows\n    weighted = yield g * rows": "weighted = yield rows * g\n    total = yield rows"},
     "wrong: deadlock_mended: even ranks receive first": {"rank == 0": "rank % 2 == 0 and False"},
     "right: ring_on_paper: fractions": "from fractions import Fraction\nrounds, message, each, together, middle = 30, Fraction(25), Fraction(750), 12000.0, 6000",
     "right: own_buckets: an array": "buckets = np.array([2, 4, 5, 5])",

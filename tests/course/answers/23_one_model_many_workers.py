@@ -4,14 +4,12 @@
     "wrong: which_message: a sum everywhere": 'needs = dict.fromkeys("abcdefgh", "sum")',
     "right: pipeline_on_paper: numbers": "waits, faster, fewest, limit = 0.2258, 6.194, 63, 24.0",
     "right: pipeline_on_paper: two digits": "waits, faster, fewest, limit = 0.23, 6.2, 63, 24",
-    "wrong: one_forward_one_backward: a forward fewer ahead than there may be": {
-        "p - worker": "max(p - worker - 1, 1)"
-    },
+    "wrong: one_forward_one_backward: a forward fewer ahead than there may be":
+        {"p - worker": "max(p - worker - 1, 1)"},
     "right: plan_of_your_own: sixteen stages, without ZeRO": 'plan = {"data": 2, "tensor": 8, "pipeline": 16}',
     "wrong: plan_of_your_own: half a box for a layer": 'plan = {"data": 4, "tensor": 4, "pipeline": 16}',
-    "wrong: cut_by_hand: a divided, and not cut": {
-        "np.split(a, p), np.split(B, p, axis=0)": "[part / p for part in np.split(a, p)], np.split(B, p)"
-    },
+    "wrong: cut_by_hand: a divided, and not cut":
+        {"np.split(a, p), np.split(B, p, axis=0)": "[part / p for part in np.split(a, p)], np.split(B, p)"},
     "right: cut_by_hand: a share of b each": {"once = [b] + [0 * b] * (p - 1)": "once = [b / p for _ in range(p)]"},
     "wrong: cut_by_hand: two workers": {"np.split(A, p, axis=1)": "np.split(A, 2, axis=1) if p > 1 else [A]"},
     "wrong: one_forward_one_backward: a micro-batch too many": {"min(p - worker, m)": "min(p - worker + 1, m)"},

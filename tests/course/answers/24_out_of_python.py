@@ -1,11 +1,8 @@
 {
-    "wrong: graph_as_text: the first row's value is given": {
-        "values[-1]": "values[0]",
-        "feeds[value]": "feeds.get(value, value)",
-    },
-    "wrong: onnx_words: silu in three": {
-        '("Mul", ["x", "s"], "y")': '("Mul", ["x", "s"], "p"), ("Mul", ["p", 1], "y")'
-    },
+    "wrong: graph_as_text: the first row's value is given":
+        {"values[-1]": "values[0]", "feeds[value]": "feeds.get(value, value)"},
+    "wrong: onnx_words: silu in three":
+        {'("Mul", ["x", "s"], "y")': '("Mul", ["x", "s"], "p"), ("Mul", ["p", 1], "y")'},
     "wrong: refuses: all is refused": "def load(text):\n    raise BadFile(text)",
     "right: round_trip: bytes that can be edited": {"return len(header)": "return bytearray() + len(header)"},
     "right: onnx_words: softplus by the sigmoid of the absolute value, in five": {
@@ -15,66 +12,50 @@
     "wrong: graph_as_text: a constant of 0 is no constant": {
         'own = feeds[value] if op == "input" else value': 'own = (value if op == "const" and value else 0.5) if op == "const" else feeds.get(value)'
     },
-    "wrong: graph_as_text: six digits of a constant": {
-        "node.value])": "round(node.value, 6) if isinstance(node.value, float) else node.value])"
-    },
-    "wrong: graph_as_text: names without marks": {
-        "node.value])": "node.value.replace('\"', '') if isinstance(node.value, str) else node.value])"
-    },
-    "wrong: graph_as_text: numbers of one byte": {
-        "[number[each] for each in node.inputs]": "[number[each] % 256 for each in node.inputs]"
-    },
+    "wrong: graph_as_text: six digits of a constant":
+        {"node.value])": "round(node.value, 6) if isinstance(node.value, float) else node.value])"},
+    "wrong: graph_as_text: names without marks":
+        {"node.value])": "node.value.replace('\"', '') if isinstance(node.value, str) else node.value])"},
+    "wrong: graph_as_text: numbers of one byte":
+        {"[number[each] for each in node.inputs]": "[number[each] % 256 for each in node.inputs]"},
     "wrong: graph_as_text: floats alone": {"return values[-1]": "return float(values[-1])"},
     "wrong: round_trip: the length of the header in one byte": {
-        "len(header).to_bytes(8": "len(header).to_bytes(1",
-        "start = 8": "start = 1",
-        "data[:8]": "data[:1]",
+        "len(header).to_bytes(8": "len(header).to_bytes(1", "start = 8": "start = 1", "data[:8]": "data[:1]",
         "data[8:start]": "data[1:start]",
     },
     "wrong: round_trip: the length of the header in one byte, cut off": {
-        "len(header).to_bytes(8": "(len(header) % 256).to_bytes(1",
-        "start = 8": "start = 1",
-        "data[:8]": "data[:1]",
+        "len(header).to_bytes(8": "(len(header) % 256).to_bytes(1", "start = 8": "start = 1", "data[:8]": "data[:1]",
         "data[8:start]": "data[1:start]",
     },
     "wrong: round_trip: a header of at most 1024 bytes": {
         'return len(header).to_bytes(8, "little") + header': "return header[:1024].ljust(1024)",
-        'start = 8 + int.from_bytes(data[:8], "little")': "start = 1024",
-        "data[8:start]": "data[:start]",
+        'start = 8 + int.from_bytes(data[:8], "little")': "start = 1024", "data[8:start]": "data[:start]",
     },
-    "wrong: round_trip: letters counted for bytes": {
-        "arrays.items()]).encode()": "arrays.items()], ensure_ascii=False)",
-        "+ header +": "+ header.encode() +",
-    },
-    "wrong: round_trip: no name that is empty": {
-        "for name, a in arrays.items()]": "for name, a in arrays.items() if name]"
-    },
+    "wrong: round_trip: letters counted for bytes":
+        {"arrays.items()]).encode()": "arrays.items()], ensure_ascii=False)", "+ header +": "+ header.encode() +"},
+    "wrong: round_trip: no name that is empty":
+        {"for name, a in arrays.items()]": "for name, a in arrays.items() if name]"},
     "wrong: round_trip: lengths of two bytes": {"a.nbytes]": "a.nbytes % 65536]"},
     "wrong: refuses: true is taken for 1": {"type(each) is not int": "not isinstance(each, int)"},
-    "wrong: refuses: 0.0 is a whole number": {
-        "type(each) is not int": "isinstance(each, bool) or not isinstance(each, int | float) or each != int(each)"
-    },
+    "wrong: refuses: 0.0 is a whole number":
+        {"type(each) is not int": "isinstance(each, bool) or not isinstance(each, int | float) or each != int(each)"},
     "wrong: refuses: an op that cannot be looked up": {"not isinstance(op, str) or op": "op"},
     "wrong: refuses: numbers in a dictionary": {" or not isinstance(row[1], list)": ""},
     "wrong: refuses: a text of three letters is a row": {"not isinstance(row, list) or len(row)": "len(row)"},
     "wrong: refuses: inputs may read": {"if len(reads) != READS[op]": "if READS[op] and len(reads) != READS[op]"},
     "wrong: refuses: null is no rows": {"if not isinstance(rows, list) or not rows:": "if not rows:"},
     "wrong: refuses: one row at a time": {"or not rows:": "or not rows or len(rows) < 2:"},
-    "right: refuses: a set of known ops": {
-        "type(each) is not int": "isinstance(each, bool) or not isinstance(each, int)"
-    },
+    "right: refuses: a set of known ops":
+        {"type(each) is not int": "isinstance(each, bool) or not isinstance(each, int)"},
     "wrong: round_trip: the length of the header in two bytes": {
-        "len(header).to_bytes(8": "len(header).to_bytes(2",
-        "start = 8": "start = 2",
-        "data[:8]": "data[:2]",
+        "len(header).to_bytes(8": "len(header).to_bytes(2", "start = 8": "start = 2", "data[:8]": "data[:2]",
         "data[8:start]": "data[2:start]",
     },
     "wrong: refuses: it runs what it loads": {
         "return rows": "values = []\n    for op, reads, value in rows:\n        values.append(OPS[op](*(values[i] for i in reads)) if op in OPS else 0.0)\n    return rows"
     },
-    "right: graph_as_text: indented": {
-        "return json.dumps(rows)": "return json.dumps([tuple(row) for row in rows], indent=2)"
-    },
+    "right: graph_as_text: indented":
+        {"return json.dumps(rows)": "return json.dumps([tuple(row) for row in rows], indent=2)"},
     "right: what_is_left: sets": 'needs, runs, free = ("source", "minigrad", "engine", "source", "source", "source"), {"e", "d"}, ("weights", "rows")',
 }
 # %% right: what_is_left: by kind, and lists in place of sets

@@ -3,25 +3,20 @@
     "right: gpt_within: more heads": "layers, heads, channels, context = 2, 8, 48, 48",
     "wrong: gpt_within: two heads": "layers, heads, channels, context = 2, 2, 48, 48",
     "wrong: gpt_within: a longer context": "layers, heads, channels, context = 2, 4, 48, 64",
-    "wrong: letter_drawn: the scores are edited": {
-        "kept = scores >= np.sort(scores)[-k]": "scores[scores < np.sort(scores)[-k]] = -np.inf",
-        ") * kept": ")",
-    },
+    "wrong: letter_drawn: the scores are edited":
+        {"kept = scores >= np.sort(scores)[-k]": "scores[scores < np.sort(scores)[-k]] = -np.inf", ") * kept": ")"},
     "wrong: which_need: eager, which is as good and has more calls": {"compiled": "eager"},
-    "wrong: letter_drawn: e to the scores as they are": {
-        "np.exp((scores - scores.max()) / temperature)": "np.exp(scores / temperature)"
-    },
+    "wrong: letter_drawn: e to the scores as they are":
+        {"np.exp((scores - scores.max()) / temperature)": "np.exp(scores / temperature)"},
     "wrong: letter_drawn: the mean is subtracted": {"scores.max()": "scores.mean()"},
     "wrong: letter_drawn: the largest of those that are left out": {"scores.max()": "scores.min()"},
     "right: letter_drawn: sorted out first": {
         "kept = scores >= np.sort(scores)[-k]\n    p = np.exp((scores - scores.max()) / temperature) * kept": "z = np.where(np.argsort(np.argsort(-scores)) < k, scores / temperature, -np.inf)\n    p = np.exp(z - z.max())"
     },
-    "wrong: counted_pairs: the last pair is left out": {
-        "steps = zip(held, held[1:])": "steps = zip(held[:-1], held[1:-1] or held[1:])"
-    },
-    "wrong: cached_work: the cache has a place for the letter to come": {
-        "2 * 4 * layers * channels * cached": "2 * 4 * layers * channels * (cached + 1)"
-    },
+    "wrong: counted_pairs: the last pair is left out":
+        {"steps = zip(held, held[1:])": "steps = zip(held[:-1], held[1:-1] or held[1:])"},
+    "wrong: cached_work: the cache has a place for the letter to come":
+        {"2 * 4 * layers * channels * cached": "2 * 4 * layers * channels * (cached + 1)"},
     "right: cached_work: as a list of floats": {
         "return without, cached, 2 * 4 * layers * channels * cached": "return [float(without), float(cached), 8.0 * layers * channels * cached]"
     },
@@ -29,9 +24,8 @@
     "right: which_need: a list in order": 'chosen = ["compiled", "int8", "checkpointed", "pairs", "pairs", "pairs"]',
     "right: which_need: capitals": 'chosen = {"A": "Compiled", "B": "int8", "c": "checkpointed", "d": "pairs", "e": "pairs", "f": "pairs"}',
     "right: counted_pairs: an array": {"return float(np.mean(": "return np.float64(np.mean("},
-    "right: letter_drawn: a NumPy number": {
-        "return int((np.cumsum(p / p.sum()) > u).argmax())": "return (np.cumsum(p / p.sum()) > u).argmax()"
-    },
+    "right: letter_drawn: a NumPy number":
+        {"return int((np.cumsum(p / p.sum()) > u).argmax())": "return (np.cumsum(p / p.sum()) > u).argmax()"},
 }
 # %% right: letter_drawn: a loop over the letters
 def drawn(scores, temperature, k, u):
