@@ -23,6 +23,8 @@
     "wrong: thrifty: on top of a mean": {"3 * (x + 1).tanh() + x": "(x.exp() + x.mean()) * 2 - 3"},
     "wrong: thrifty: running sums": {"3 * (x + 1).tanh() + x": "(x.exp().cumsum(0) + 1) * 2 - 3"},
     "wrong: census: one for each name": {"counts.get(entry.name(), 0) + 1": "1"},
+    "wrong: census: by id": {"entry not in seen": "id(entry) not in seen", "seen.add(entry)": "seen.add(id(entry))"},
+    "wrong: thrifty: straight for backward, and bent": {"3 * (x + 1).tanh() + x": "x.exp().detach() + x + 1 + 1 + 1"},
 }
 # %% right: census: a Counter, in breadth
 def census(y):
@@ -67,16 +69,6 @@ def _leaves(entry):
         yield entry.variable
     for before, _ in entry.next_functions:
         yield from _leaves(before)
-# %% wrong: census: by id
-def census(y):
-    counts, seen, waiting = {}, set(), [y.grad_fn]
-    while waiting:
-        entry = waiting.pop()
-        if entry is not None and id(entry) not in seen:
-            seen.add(id(entry))
-            counts[entry.name()] = counts.get(entry.name(), 0) + 1
-            waiting += [before for before, _ in entry.next_functions]
-    return counts
 # %% right: census: a list of what was seen
 def census(y):
     seen, waiting = [], [y.grad_fn]
@@ -94,6 +86,3 @@ def pay_in(losses):
     for loss in losses:
         total += loss
     total.backward()
-# %% wrong: thrifty: straight for backward, and bent
-def curve(x):
-    return x.exp().detach() + x + 1 + 1 + 1

@@ -22,6 +22,8 @@
     "wrong: own_graph: a run while building": {
         "(slope,) = mg.gradients(dear, [x])": "(slope,) = mg.gradients(dear, [x])\n    mg.Session(x.graph).run(cheap, {x: 1.0})"
     },
+    "wrong: loop_that_builds: a place for the second centre":
+        {"[float(": "sorted(float(", "in centres]": "in {*centres})"},
 }
 # %% right: learning_line: by hand
 def line():
@@ -41,12 +43,6 @@ def distances(session, x, centres):
         centre = mg.placeholder("float64", (None,))
         away = x - centre
     return [d * d for d in session.run(away, {x: 3.0, centre: [float(c) for c in centres]}).tolist()]
-# %% wrong: loop_that_builds: a place for the second centre
-def distances(session, x, centres):
-    with session.graph.as_default():
-        centre = mg.placeholder("float64", name="centre")
-        squared = (x - centre).square()
-    return sorted(float(session.run(squared, {x: 3.0, centre: number})) for number in {*centres})
 # %% right: own_graph: another road
 def my_graph():
     with mg.Graph().as_default():

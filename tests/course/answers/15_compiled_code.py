@@ -16,6 +16,10 @@
     "wrong: own_saving: x is not read": {"mg.exp(x) * mg.exp(x)": "mg.exp(x * 0) * mg.exp(x * 0)"},
     "right: wrong_buffer: a list": {"return loss, b.sum()": "return [float(loss), b.sum()]"},
     "right: worth_it: fractions": "from fractions import Fraction\nfrom_call, product, twenty, shapes, same_shape = Fraction(101), None, False, -29_850_000.0, 269_850",
+    "wrong: few_programs: one length too many":
+        {"bit_length()": "bit_length()\n        rows = 3 if len(x) == 3 else rows"},
+    "wrong: few_programs: filled up with a large number":
+        {"np.repeat(x[-1:], rows - len(x), axis=0)": "np.full((rows - len(x), 3), -1.0)"},
 }
 # %% right: worth_it: computed
 from_call, product, twenty, shapes, same_shape = 30150 // 300 + 1, None, 20 * 300 > 30150, 1e3 * (300 - 30150), 269850.0
@@ -65,14 +69,6 @@ def judged(f, batches):
         filled[: len(x)] = x
         found.append(f(mg.tensor(filled)).item())
     return found
-# %% wrong: few_programs: one length too many
-def judged(f, batches):
-    found = []
-    for x in batches:
-        rows = 2 ** (len(x) - 1).bit_length()
-        rows = 3 if len(x) == 3 else rows
-        found.append(f(mg.tensor(np.concatenate([x, np.repeat(x[-1:], rows - len(x), axis=0)]))).item())
-    return found
 # %% wrong: own_saving: twelve that nobody reads
 def f(x):
     for _ in range(12):
@@ -87,13 +83,6 @@ def step(x, w):
     np.multiply(s, y, s)
     np.multiply(s, x, s)
     return loss, 2 * w / abs(w) * s.sum()
-# %% wrong: few_programs: filled up with a large number
-def judged(f, batches):
-    found = []
-    for x in batches:
-        rows = 2 ** (len(x) - 1).bit_length()
-        found.append(f(mg.tensor(np.concatenate([x, np.full((rows - len(x), 3), -1.0)]))).item())
-    return found
 # %% wrong: own_saving: a bend that the inputs do not see
 def f(x):
     y = x * 3

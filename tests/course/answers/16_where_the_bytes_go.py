@@ -18,6 +18,8 @@
     "right: under_a_limit: tanh": {
         "mg.nn.Flatten(),\n        mg.nn.Linear(128, 32),\n        mg.nn.ReLU(),": "mg.nn.Flatten(),\n        mg.nn.Linear(128, 32),\n        mg.nn.Tanh(),"
     },
+    "wrong: any_network: the pair the wrong way round":
+        {"    channels = layers[0][1]\n": "", "return parameters, results": "return results, parameters"},
 }
 # %% right: on_paper: floats, and sums written out
 weights = 4.0 * (864 + 32)
@@ -121,13 +123,7 @@ def count(layers, B, H, W):
     return p, n
 # %% right: who_keeps: in capitals and with spaces
 keeps = {
-    "a": "Result",
-    "b": "nothing ",
-    "c": "Operands",
-    "d": "result",
-    "e": "operands",
-    "f": "Nothing",
-    "g": "result",
+    "a": "Result", "b": "nothing ", "c": "Operands", "d": "result", "e": "operands", "f": "Nothing", "g": "result",
     "h": "nothing",
 }
 # %% wrong: who_keeps: minus keeps
@@ -215,14 +211,3 @@ network = mg.nn.Sequential(
 
 def build():
     return network
-# %% wrong: any_network: the pair the wrong way round
-def count(layers, B, H, W):
-    parameters = results = 0
-    for kind, *sizes in layers:
-        if kind == "conv":
-            C, channels, K = sizes
-            parameters += channels * C * K * K + channels
-        if kind == "pool":
-            H, W = H // sizes[0], W // sizes[0]
-        results += B * channels * H * W
-    return results, parameters

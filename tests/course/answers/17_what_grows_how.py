@@ -128,10 +128,8 @@ def build():
         def __init__(self):
             self.head = mg.nn.Linear(4096, 10)
             self.body = mg.nn.Sequential(
-                mg.nn.Conv2d(3, 8, 3, stride=2, padding=1),
-                mg.nn.ReLU(),
-                mg.nn.Conv2d(8, 16, 3, stride=2, padding=1),
-                mg.nn.ReLU(),
+                mg.nn.Conv2d(3, 8, 3, stride=2, padding=1), mg.nn.ReLU(),
+                mg.nn.Conv2d(8, 16, 3, stride=2, padding=1), mg.nn.ReLU(),
             )
 
         def forward(self, x):

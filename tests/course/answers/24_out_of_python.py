@@ -145,19 +145,11 @@ def unpack(data):
 # %% right: onnx_words: other ways
 silu = [("Sigmoid", ["x"], "gate"), ("Mul", ["gate", "x"], "y")]
 variance = [
-    ("ReduceMean", ["x"], "m"),
-    ("Sub", ["m", "x"], "d"),
-    ("Mul", ["d", "d"], "d2"),
-    ("ReduceMean", ["d2"], "y"),
+    ("ReduceMean", ["x"], "m"), ("Sub", ["m", "x"], "d"), ("Mul", ["d", "d"], "d2"), ("ReduceMean", ["d2"], "y"),
 ]
 softplus = [
-    ("Neg", ["x"], "m"),
-    ("Min", ["x", "m"], "a"),
-    ("Exp", ["a"], "e"),
-    ("Add", [1.0, "e"], "s"),
-    ("Log", ["s"], "l"),
-    ("Max", ["x", 0], "r"),
-    ("Add", ["l", "r"], "y"),
+    ("Neg", ["x"], "m"), ("Min", ["x", "m"], "a"), ("Exp", ["a"], "e"), ("Add", [1.0, "e"], "s"), ("Log", ["s"], "l"),
+    ("Max", ["x", 0], "r"), ("Add", ["l", "r"], "y"),
 ]
 # %% right: refuses: one place that raises
 def load(text):
