@@ -58,36 +58,28 @@ ANSWERS = {  # what it is → (the answer, the state of its part, what is said, 
     "right": (RIGHT, "pass", ""),
     "a lambda": ("double = lambda x: x + x", "pass", ""),
     "a class": ("class double:\n    def __new__(cls, x): return 2 * x", "pass", ""),
-    "an engine that says what is missing": (
-        "def double(x): raise NotImplementedError('write Double.infer')", "fail",
-        "raised NotImplementedError (write Double.infer, in line 1",
-    ),
-    "SystemExit": ("def double(x): raise SystemExit", "fail", "and raised SystemExit"),
-    "KeyboardInterrupt": ("def double(x): raise KeyboardInterrupt", "fail", "and raised KeyboardInterrupt"),
-    "GeneratorExit": ("def double(x): raise GeneratorExit", "fail", "and raised GeneratorExit"),
-    "an endless recursion": (
-        "def double(x): return double(x)", "fail", "raised RecursionError (maximum recursion depth exceeded",
-    ),
-    "an object that claims to equal everything": (
-        f"class Six:\n  {CLAIMS}def double(x): return Six()", "fail", "gave an object, of type Six",
-    ),
+    "an engine that says what is missing":
+        ("def double(x): raise NotImplementedError('write Double.infer')", "fail",
+         "raised NotImplementedError (write Double.infer, in line 1"),
+    **{error: (f"def double(x): raise {error}", "fail", f"and raised {error}")
+       for error in ("SystemExit", "KeyboardInterrupt", "GeneratorExit")},
+    "an endless recursion":
+        ("def double(x): return double(x)", "fail", "raised RecursionError (maximum recursion depth exceeded"),
+    "an object that claims to equal everything":
+        (f"class Six:\n  {CLAIMS}def double(x): return Six()", "fail", "gave an object, of type Six"),
     "a number that lies about being right": (f"{LIE}def double(x): return Lie(7) if x == 3 else x * 2", "fail", ""),
     "a number that lies about being wrong": (f"{LIE}def double(x): return Lie(6) if x == 3 else x * 2", "pass", ""),
     "a class instead of a number": ("def double(x): return int", "fail", "of type type"),
-    "names of Python with other meanings": (
-        "n = 12\nsum = len = print = str = None", "pass", "", part("sum([len(str(n)), 1])", 3, is_open=True),
-    ),
-    "one that changes what it is given": (
-        "def double(x):\n    if x == 3: return 6\n    x += x\n    return x", "pass", "",
-    ),
-    "one that changes the names of the probes": (
-        "def double(x):\n    globals()['numbers'] = [0]\n    globals()['double'] = lambda x: 0\n    return 0",
-        "fail", "",
-    ),
-    "an error in the third line": (
-        "def double(x):\n    y = x\n    return y / 0", "fail",
-        "raised ZeroDivisionError (division by zero, in line 3 of the cell of `double`).",
-    ),
+    "names of Python with other meanings":
+        ("n = 12\nsum = len = print = str = None", "pass", "", part("sum([len(str(n)), 1])", 3, is_open=True)),
+    "one that changes what it is given":
+        ("def double(x):\n    if x == 3: return 6\n    x += x\n    return x", "pass", ""),
+    "one that changes the names of the probes":
+        ("def double(x):\n    globals()['numbers'] = [0]\n    globals()['double'] = lambda x: 0\n    return 0",
+         "fail", ""),
+    "an error in the third line":
+        ("def double(x):\n    y = x\n    return y / 0", "fail",
+         "raised ZeroDivisionError (division by zero, in line 3 of the cell of `double`)."),
     "text for a truth": ("n = 'True'", "fail", "It is text, and True or False is expected", part("n", True)),
 }  # fmt: skip
 
@@ -162,31 +154,27 @@ def test_a_hint_goes_by_the_probe_that_failed_and_not_by_the_number_of_attempts(
 def test_general_hints_name_their_part_and_are_folded_until_they_are_asked_for():
     note = feedback.verdict_note(answered("def double(x): return x + 3"))
 
-    assert 'General hints on double, the last nearly the whole answer: `check("double", hint=1)` to `hint=2`.' in repr(
-        note
-    )
-    assert "Second." not in repr(note)
+    text = repr(note)
+    assert 'General hints on double, the last nearly the whole answer: `check("double", hint=1)` to `hint=2`.' in text
+    assert "Second." not in text
     folded = note._repr_mimebundle_()["text/html"]
     assert "<details><summary>General hint 2 of 2 on double</summary>Second.</details>" in folded
     assert repr(said("said = check('visits', hint=1)")).startswith("visits: general hint 1 of ")
     assert "have the numbers 1 to" in repr(said("said = check('visits', hint=9)"))
 
 
-def test_rows_that_differ_are_named():
-    table = part("f()", {"nodes": 3, "each after its parents": True}, defines="f", is_open=True)
+@table("expected, gave, words", [
+    ({"nodes": 3, "in order": True}, {"nodes": 4, "in order": True}, "differs in `nodes`, which should be 3 and is 4."),
+    ([{"left": i} for i in (1, 2, 3)], [{"left": i} for i in (1, 0, 3)],
+     "differs in entry 2: `left`, which should be 2 and is 0."),
+    (["refused"] * 2, ["2 rows", "refused"], "differs in entry 1, which should be 'refused' and is '2 rows'."),
+    (["refused"] * 6, ["taken"] * 6, "entry 4, which should be 'refused' and is 'taken'; and 2 more."),
+])  # fmt: skip
+def test_rows_that_differ_are_named(expected, gave, words):
+    (told,) = answered(f"def f(): return {gave!r}", part("f()", expected, defines="f", is_open=True)).says
 
-    (told,) = answered("def f(): return {'nodes': 4, 'each after its parents': True}", table).says
-
-    assert told == "`f()` differs in `nodes`, which should be 3 and is 4."
-    listed = part("f()", [{"left": 1}, {"left": 2}, {"left": 3}], defines="f", is_open=True)
-    (told,) = answered("def f(): return [{'left': 1}, {'left': 0}, {'left': 3}]", listed).says
-    assert told == "`f()` differs in entry 2: `left`, which should be 2 and is 0."
-    words = part("f()", ["refused", "refused"], defines="f", is_open=True)
-    (told,) = answered("def f(): return ['2 rows', 'refused']", words).says
-    assert told == "`f()` differs in entry 1, which should be 'refused' and is '2 rows'."
-    many = part("f()", ["refused"] * 6, defines="f", is_open=True)
-    (told,) = answered("def f(): return ['taken'] * 6", many).says
-    assert told.endswith("entry 4, which should be 'refused' and is 'taken'; and 2 more.")
+    assert told.startswith("`f()` differs in ")
+    assert told.endswith(words)
 
 
 @table("probe, named", [

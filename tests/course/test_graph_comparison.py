@@ -32,18 +32,16 @@ RELU = "    make = lambda node, inputs: Node(ops.Relu(), inputs) if node.inputs 
 APART = "    make = lambda node, inputs: node.with_inputs(inputs)"
 KEY = "(node.op, frozenset(inputs))"
 MERGED = f"    seen = {{}}\n    make = lambda node, inputs: seen.setdefault({KEY}, node.with_inputs(inputs))"
+READS = "In yours, `multiply(a, b)` reads {}; expected: `multiply(a, b)` reads `a` and `b`."
 KINDS = [  # what is wrong → exercise, part, answer, what is said, what is marked in both pictures
-    ("an arrow too few", "01", "product", FEW,
-     "In yours, `multiply(a, b)` reads `a`; expected: `multiply(a, b)` reads `a` and `b`.", "y a1"),
-    ("no arrow", "01", "product", MULTIPLY.format("()"),
-     "In yours, `multiply(a, b)` reads nothing; expected: `multiply(a, b)` reads `a` and `b`.", "y a0"),
+    ("an arrow too few", "01", "product", FEW, READS.format("`a`"), "y a1"),
+    ("no arrow", "01", "product", MULTIPLY.format("()"), READS.format("nothing"), "y a0"),
     ("one operand twice", "01", "product", MULTIPLY.format("((a, b.data), (a, a.data))"),
-     "In yours, `multiply(a, b)` reads `a` twice; expected: `multiply(a, b)` reads `a` and `b`.", "a1 a1"),
+     READS.format("`a` twice"), "a1 a1"),
     ("parents in another order", "01", "product", MULTIPLY.format("((b, a.data), (a, b.data))"),
-     "In yours, `multiply(a, b)` reads `b` and `a`; expected: `multiply(a, b)` reads `a` and `b`.", "a0 a0"),
+     READS.format("`b` and `a`"), "a0 a0"),
     ("a copy of a leaf", "01", "product", MULTIPLY.format("((Node(a.data), b.data), (b, a.data))"),
-     "In yours, `multiply(a, b)` reads a new leaf of `3` and `b`; expected: `multiply(a, b)` reads `a` and `b`.",
-     "a0 a0"),
+     READS.format("a new leaf of `3` and `b`"), "a0 a0"),
     ("another slope", "01", "product", MULTIPLY.format("((a, b.data), (b, b.data))"),
      "In yours, the slope from `multiply(a, b)` to `b` is −2; expected: 3.", "a1 a1"),
     ("another number", "01", "product", SUM_FOR_PRODUCT, "In yours, `multiply(a, b)` is 1; expected: −6.", "y y"),

@@ -120,37 +120,13 @@ def test_what_is_silent_takes_whatever_it_is_asked():
     assert "y" not in silent
 
 
-HISTORY = [
-    "40 + 2",
-    "Out[2], _2, _, _i, In[2], _ih[-2]",
-    "",
-    "6 * 7;",
-    "x = 8",
-    "None",
-    "_",
-    "[7]  # a comment",
-    "'quiet' ;  # a comment",
-    "1 / 0",
-    "len(Out), sorted(_oh), In[-1], _i10, _ii, _iii",
-    "   ",
-    "_ = 5",
-    "'hidden from _'",
-    "_, __, ___",
-    "del _\n'there again'",
-    "___, __",
-    "if True:\n    3",
-    "x\n2; 3",
-    "(\n 4\n)",
-    "Out",
-    "not Python",
-    "\n\nfirst = 1\nfirst\n",
-    "Out[99]",
-    "%time 5 * 5",
-    "%time   3 * 4",
-    "%%time\n9 * 9;",
-    "%time 3 * 3;",
-    "    x = 3\n    x",
-]
+HISTORY = [  # cells, run one after another
+    "40 + 2", "Out[2], _2, _, _i, In[2], _ih[-2]", "", "6 * 7;", "x = 8", "None", "_",
+    "[7]  # a comment", "'quiet' ;  # a comment", "1 / 0", "len(Out), sorted(_oh), In[-1], _i10, _ii, _iii", "   ",
+    "_ = 5", "'hidden from _'", "_, __, ___", "del _\n'there again'", "___, __",
+    "if True:\n    3", "x\n2; 3", "(\n 4\n)", "Out", "not Python", "\n\nfirst = 1\nfirst\n", "Out[99]",
+    "%time 5 * 5", "%time   3 * 4", "%%time\n9 * 9;", "%time 3 * 3;", "    x = 3\n    x",
+]  # fmt: skip
 TOLD = "[[_, __, ___, _i, _ii, _iii, In[:-1], {n: x for n, x in Out.items() if n < 99}, '_8' in globals()]]"
 
 

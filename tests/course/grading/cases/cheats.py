@@ -75,8 +75,7 @@ submissions(__name__, {
     "kills_whom_it_can": notebook(10,
         before="import os, signal\nfor pid in range(2, 400):\n    try:\n"
                "        if pid not in (os.getpid(), os.getppid()): os.kill(pid, 9)\n    except OSError: pass"),
-    "kills_its_own_watcher": notebook(0, "failed",
-        before="import os, signal\nos.kill(os.getppid(), signal.SIGKILL)"),
+    "kills_its_own_watcher": notebook(0, "failed", before="import os, signal\nos.kill(os.getppid(), signal.SIGKILL)"),
     "turns_the_clock_and_the_dice": notebook(10,
         before="import time, random\ntime.monotonic = time.time = lambda: 0\nrandom.random = lambda: 0.5\n"
                "random.seed = None"),
