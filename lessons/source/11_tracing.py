@@ -33,7 +33,7 @@
 #
 # In lesson 09 you built a graph by hand, with placeholders and a session, and it felt like programming through a
 # keyhole. **Can we write ordinary Python, and get the graph?** Yes, with one word above the function. The word has a
-# consequence: this lesson.
+# consequence, which is the subject of this lesson.
 #
 # **About 50 minutes.** Afterwards you can
 #
@@ -571,9 +571,9 @@ for function, x in ((one_branch, mg.tensor(1.0)), (growing, mg.ones(3)), (looks_
 
 # %% [markdown]
 # The three ways out: give `y` a value in both branches; let a tensor or `mg.lax.scan` collect the results of a loop;
-# return what you want to look at. And if you want to see what happens inside, run the function eagerly.
-# `f.python_function(x)` calls your own function, where every `print` and every debugger works.
-# `mg.graph.run_functions_eagerly(True)` does that for all functions.
+# return what you want to look at. To see what happens inside, run the function eagerly. `f.python_function(x)` calls
+# your own function, where `print` and debuggers work. `mg.graph.run_functions_eagerly(True)` does that for all
+# functions.
 
 # %% [markdown] slideshow={"slide_type": "skip"}
 # ## What do you remember?
