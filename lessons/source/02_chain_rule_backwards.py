@@ -47,6 +47,8 @@ import inspect
 import textwrap
 from math import log10
 
+from IPython.display import display
+
 import minigrad as mg
 from minigrad.course import Predict, Quiz, reveal
 from minigrad.scalar.value import history

@@ -142,7 +142,7 @@ print(program.buffers)
 # of a few elements: see fusion in lesson 13.
 
 # %% [markdown] folded=true slideshow={"slide_type": "skip"}
-# ### Optional: planned by hand, and drawn
+# ### Further: planned by hand, and drawn
 #
 # Here you find a planner of eight lines, a picture of its buffers, and the bytes alive at each step.
 
@@ -366,7 +366,7 @@ for node, (made, last) in mg.compiler.lifetimes(graph_of(viewed, mg.tensor(three
 # versions (lesson 06). A compiler has to know every view beforehand.
 
 # %% [markdown] folded=true slideshow={"slide_type": "skip"}
-# ## Optional: keep what was freed
+# ## Further: keep what was freed
 #
 # Here you find a caching allocator of ten lines, and how much it keeps in reserve.
 
@@ -412,7 +412,7 @@ print("kept in reserve afterwards:", ", ".join(reserves))
 # for *smaller* batches. Real allocators round sizes up and cut large pieces, which helps.
 
 # %% [markdown] folded=true slideshow={"slide_type": "skip"}
-# ## Optional: in which order?
+# ## Further: in which order?
 #
 # Here you find a function with six valid orders, and two of them need half the memory.
 
@@ -460,7 +460,7 @@ worst = max(peaks, key=peaks.get)
 print(f"worst order {peaks[worst]:,} bytes, ordered {mg.compiler.peak_bytes(mg.compiler.ordered(worst)):,} bytes")
 
 # %% [markdown] folded=true slideshow={"slide_type": "skip"}
-# ## Optional: twice, to keep less
+# ## Further: twice, to keep less
 #
 # Here you find rematerialisation: a lower peak, paid for with arithmetic. Lesson 21 does it for a whole network.
 
@@ -492,7 +492,7 @@ for name, version in (("kept", kept), ("computed again", again)):
 # of less than a megabyte alone, unless we say `least=0`.)
 
 # %% [markdown] folded=true slideshow={"slide_type": "skip"}
-# ## Optional: memory by hand
+# ## Further: memory by hand
 #
 # Here you find checkpoints and micro-batches in a widget: the memory of two training steps, and what lowers its peak.
 
@@ -531,7 +531,7 @@ for way, entries in timeline.runs.items():
 # A plan promises that the number is known, and the same each time. It does not promise a lower peak.
 
 # %% [markdown] folded=true slideshow={"slide_type": "skip"}
-# ## Optional: more on workers
+# ## Further: more on workers
 #
 # Here you find how much of the 1.75 two threads get on your machine, and what workers gain for the name network.
 

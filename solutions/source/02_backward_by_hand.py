@@ -913,8 +913,8 @@ def trap(x):
 # %% [markdown]
 # ## What you have now
 #
-# Outgoing is incoming times slope. Gradients that meet are added. A value passes its gradient on only when all of it has
-# arrived. And you believe a number when an independent one agrees. To watch the walk of part 1, build L from `mg.Value`s
-# and give it to `mg.widgets.ChainRule`: there you see where your pencil was right.
+# Outgoing is incoming times slope. Gradients that meet are added. A value passes its gradient on only when all of it
+# has arrived. And you believe a number when an independent one agrees. To watch the walk of part 1, build L from
+# `mg.Value`s and give it to `mg.widgets.ChainRule`: there you see where your pencil was right.
 #
 # **Next**: [03 Train a network](../lessons/03_train_a_network.ipynb).
