@@ -20,9 +20,7 @@ HELD = {
     "a power": "def f(x): return 7 ** 10 ** 8",
     "a regular expression": "import re\ndef f(x): return re.match('(a+)+$', 'a' * 60 + 'b')",
     "a sum without end": "def f(x): return sum(iter(int, 1))",
-    "a loop that catches all": (
-        "def f(x):\n while True:\n  try:\n   while True: pass\n  except BaseException: pass"
-    ),
+    "a loop that catches all": "def f(x):\n while True:\n  try:\n   while True: pass\n  except BaseException: pass",
 }  # fmt: skip
 PART = part("f(1)\nf(2)\nf(3)", 2, 4, 6, defines="f", is_open=True)
 forking = pytest.mark.skipif(not fork.forks(), reason="no process is forked here")

@@ -149,20 +149,14 @@ def test_whoever_has_passed_may_see_the_solution_and_keeps_the_points(home):
 
     assert said.passed
     assert PART.solution in repr(said)
-    now = summarize(attempts(home), "visits")
-    assert (now.passed, now.revealed, now.earned_points(PART)) == (
-        True,
-        False,
-        0,
-    )  # as `grade` says of what is there now
+    now = summarize(attempts(home), "visits")  # as `grade` says of what is there now
+    assert (now.passed, now.revealed, now.earned_points(PART)) == (True, False, 0)
     assert '`solution("visits")` shows a way.' in repr(broken_again)
     in_a_new_kernel(RIGHT)
     assert summarize(attempts(home), "visits").earned_points(PART) == 1
 
 
-@pytest.mark.parametrize(
-    "wrong", ["times_at_x = nodes = 1", "times_at_x = nodes = object()", "times_at_x = nodes = []"]
-)
+@pytest.mark.parametrize("wrong", [f"times_at_x = nodes = {value}" for value in ("1", "object()", "[]")])
 def test_a_part_that_was_solved_and_then_broken_says_so_until_it_is_right_again(home, wrong):
     """`status` said passed, `check` said not yet, and `grade` gave no point."""
     broken = "visits: passed before, but the current answer is wrong"

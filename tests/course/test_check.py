@@ -320,9 +320,8 @@ def test_check_reads_the_names_of_the_notebook_it_is_called_in():
 
 
 def test_check_keeps_count_of_attempts_for_as_long_as_the_notebook_lives():
-    first, _, second = names_after(
-        "from minigrad.course import check\nnodes, said = 0, []\nfor times_at_x in 1, 1, 2: said += [check('visits')]"
-    )["said"]
+    loop = "for times_at_x in 1, 1, 2: said += [check('visits')]"
+    first, _, second = names_after(f"from minigrad.course import check\nnodes, said = 0, []\n{loop}")["said"]
 
     assert "One more attempt" not in repr(first)
     assert "One more attempt" in repr(second)

@@ -117,9 +117,8 @@ def test_nothing_of_a_solution_is_in_the_exercise(name):
     assert {text for cell, text in written.items() if cell not in parts} == ordinary
     for part in exercise.load_exercise(name).parts:
         text = next(cell.source for cell in source if cell.metadata.get("answer") == part.name)
-        around = {
-            line.strip() for line in re.sub(r"### BEGIN.*?### END SOLUTION", "", text, flags=re.DOTALL).splitlines()
-        }
+        outside = re.sub(r"### BEGIN.*?### END SOLUTION", "", text, flags=re.DOTALL)
+        around = {line.strip() for line in outside.splitlines()}
         new = {line.strip() for line in written[part.name].splitlines()} - around
         dots = {f"{name} = ..." for name in part.defines}
         assert new in ({"# Your code here.", "raise NotImplementedError"}, dots)

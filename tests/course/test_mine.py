@@ -100,9 +100,8 @@ def test_a_part_that_is_missing_or_was_broken_is_named(folder, capsys):
     (folder.path / "elsewhere").mkdir()
 
     mine("01", "Value")
-    assert said(capsys) == (
-        "Value: the course's code runs here; yours does once `check` has passed order in exercise 01."
-    )
+    why = "yours does once `check` has passed order in exercise 01"
+    assert said(capsys) == f"Value: the course's code runs here; {why}."
 
 
 def test_a_name_that_nobody_builds_is_refused_with_the_choice():
@@ -122,9 +121,8 @@ def test_an_answer_that_has_changed_since_is_judged_again(folder, capsys, monkey
     folder.edit("01", "product", source)
 
     value = mine("01", "Value")
-    assert said(capsys) == (
-        "Value: the course's code runs here, because what your notebook defines now does not pass `check` (product)."
-    )
+    why = "what your notebook defines now does not pass `check` (product)"
+    assert said(capsys) == f"Value: the course's code runs here, because {why}."
     assert (value(2.0) * 3.0).data == 6.0
 
 
@@ -133,9 +131,8 @@ def test_a_notebook_that_cannot_be_read_breaks_nothing(folder, capsys, text):
     folder.notebook("22").write_text(text, "utf-8")
 
     assert mine("22", "chunk")(3, 1, 4) == 2
-    assert said(capsys) == "chunk: the course's code runs here, because exercises/{} cannot be read.".format(
-        NOTEBOOKS["22"].name
-    )
+    why = f"exercises/{NOTEBOOKS['22'].name} cannot be read"
+    assert said(capsys) == f"chunk: the course's code runs here, because {why}."
 
 
 def test_a_cell_that_never_ends_costs_a_limited_time(folder, capsys, monkeypatch):
@@ -164,9 +161,8 @@ def test_a_call_that_fails_in_the_lesson_goes_on_with_the_course_s(folder, capsy
 
 def test_a_gradient_that_check_does_not_try_is_tried_before_a_lesson_trains_on_it(folder, capsys):
     source = folder.notebook("01").read_text("utf-8")
-    refuses = (
-        "def gradients(y):\n    if any(len(node.parents) == 1 for node in order(y)):\n        raise RecursionError\n"
-    )
+    meets_one = "any(len(node.parents) == 1 for node in order(y))"
+    refuses = f"def gradients(y):\n    if {meets_one}:\n        raise RecursionError\n"
     solved = next(c["source"] for c in json.loads(source)["cells"] if c["id"] == "gradients")
     folder.edit("01", "gradients", refuses + "".join(solved).partition("\n")[2])
 

@@ -20,9 +20,8 @@ class Kernel:
     """The cells of a notebook, run one by one; a new one is a restart."""
 
     def __init__(self) -> None:
-        self.names: dict[str, Any] = {
-            "Guess": Guess, "Predict": Predict, "reveal": reveal, "reveal_range": reveal_range,
-        }  # fmt: skip
+        course = (Guess, Predict, reveal, reveal_range)
+        self.names: dict[str, Any] = {each.__name__: each for each in course}
 
     def __call__(self, *cells: str) -> Any:
         return [eval(cell, self.names) for cell in cells][-1]
@@ -45,9 +44,8 @@ def test_an_unanswered_prediction_says_so_the_same_way_every_time(kernel):
     asked = kernel(ASK)
 
     assert repr(asked) == "Predict('boxes': open)"
-    assert asked._repr_mimebundle_()[0]["text/plain"] == (
-        "boxes: How many boxes?\nNot predicted yet. The answer is a number, such as 12 or 0.25, in boxes."
-    )
+    text = "boxes: How many boxes?\nNot predicted yet. The answer is a number, such as 12 or 0.25, in boxes."
+    assert asked._repr_mimebundle_()[0]["text/plain"] == text
 
 
 def test_without_a_lock_reveal_asks_for_it_once(kernel):
@@ -102,10 +100,8 @@ def test_what_is_locked_is_compared_with_what_the_learners_code_gives(kernel):
     assert asked.locked == {"answer": 4, "confidence": "certain"}
     assert asked.outcome == {}
     assert asked.say == "Locked. Now run on."
-    told = kernel("reveal('boxes', 5)")
-    assert repr(told).startswith(
-        "boxes: you predicted 4 boxes (certain); it is 5 boxes: 1 too few, a factor of 1.25. You were"
-    )
+    begins = "boxes: you predicted 4 boxes (certain); it is 5 boxes: 1 too few, a factor of 1.25. You were"
+    assert repr(kernel("reveal('boxes', 5)")).startswith(begins)
     assert asked.outcome["came"] == "5 boxes"
     assert asked.say.startswith("It is 5 boxes: 1 too few")
 
@@ -160,9 +156,8 @@ def test_reveal_range_alone_after_a_restart_knows_the_ranges(kernel):
     kernel("Predict('r', 'How many times?', options=['under 4', 'more']).lock('more', 'certain')")
 
     assert "and so it is." in repr(Kernel()("reveal_range('r', 7.3, 4)"))
-    assert (
-        repr(Kernel()("reveal_range('never asked', 7.31, 4)")) == "never asked: it is 7.31. No prediction was locked."
-    )
+    never = repr(Kernel()("reveal_range('never asked', 7.31, 4)"))
+    assert never == "never asked: it is 7.31. No prediction was locked."
 
 
 def test_reveal_alone_after_a_restart_knows_the_question(kernel):
@@ -254,9 +249,8 @@ def test_a_guess_is_compared_kept_and_not_counted(kernel):
         press(kernel(f"Guess('{name}', 'How many times?')"), 1, "guess")
         told = repr(kernel(f"reveal('{name}', 2)"))
 
-    assert (
-        told == "c: you predicted 1 (guess); it is 2: 1 too few, a factor of 2. This was a guess, so it is not counted."
-    )
+    compared = "c: you predicted 1 (guess); it is 2: 1 too few, a factor of 2."
+    assert told == f"{compared} This was a guess, so it is not counted."
     press(kernel("Predict('d', 'How many?')"), 1, "guess")
     assert "answers" not in repr(kernel("reveal('d', 1)"))
 
@@ -281,9 +275,8 @@ def test_a_measured_number_is_revealed_only_if_its_rounds_agree_on_the_range(ker
 
 
 def test_the_typed_face_is_the_same_lock(kernel):
-    told = repr(
-        kernel("Predict('r', 'Which first?', 'order', ['a', 'b']).lock(['b', 'a'], 'guess').reveal(['a', 'b'])")
-    )
+    locked = "Predict('r', 'Which first?', 'order', ['a', 'b']).lock(['b', 'a'], 'guess')"
+    told = repr(kernel(f"{locked}.reveal(['a', 'b'])"))
 
     assert told.startswith("r: you predicted b → a (guess); it is a → b: place 1 is a, and not b.")
 
@@ -300,10 +293,9 @@ def test_options_make_a_choice_and_true_and_false_are_options_too(kernel):
     assert "and so it is." in repr(kernel("reveal('c', True)"))
 
 
-@pytest.mark.parametrize(
-    ("options", "words"),
-    [("'yes'", "options must be a list, such as"), ("['a', 'b'], kind='truth'", "'truth', which takes no options")],
-)
+@pytest.mark.parametrize(("options", "words"), [
+    ("'yes'", "options must be a list, such as"), ("['a', 'b'], kind='truth'", "'truth', which takes no options"),
+])  # fmt: skip
 def test_options_that_mean_nothing_are_refused(kernel, options, words):
     with pytest.raises((TypeError, ValueError), match=words):
         kernel(f"Predict('q', 'Is it?', options={options})")
@@ -326,9 +318,8 @@ def test_before_the_gate_the_widget_knows_no_answer(kernel):
         "say": "Locked. Now run on.",
         "held": False,
     }  # fmt: skip
-    assert {trait for trait in asked.trait_names(sync=True) if trait[0] != "_"} - set(asked.shown) == {
-        "layout", "tabbable", "tooltip"
-    }  # fmt: skip
+    public = {trait for trait in asked.trait_names(sync=True) if trait[0] != "_"}
+    assert public - set(asked.shown) == {"layout", "tabbable", "tooltip"}
 
 
 def test_running_the_cell_again_leaves_one_widget(kernel):

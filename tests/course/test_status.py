@@ -56,9 +56,8 @@ def test_points_parts_attempts_and_what_was_revealed_are_counted(home):
 def test_predictions_and_quizzes_are_told_apart(home):
     now = standing(home)
 
-    assert [(each.name, each.locked, each.right, each.of) for each in now.predictions] == [
-        ("", 1, 0, None), ("01_what_a_graph_is", 2, 1, None)
-    ]  # fmt: skip
+    predictions = [(each.name, each.locked, each.right, each.of) for each in now.predictions]
+    assert predictions == [("", 1, 0, None), ("01_what_a_graph_is", 2, 1, None)]
     of = len(quiz.quiz("00_start_here"))
     first, *others = now.quizzes
     assert (first.name, first.locked, first.right, first.of) == ("00_start_here", 2, 1, of)
@@ -79,10 +78,8 @@ def test_guesses_and_late_answers_are_not_counted(home):
 def test_the_text_fits_one_screen_and_says_where_to_go_on(home):
     said = repr(replace(standing(home), left_off="exercises/01_scalar_engine.ipynb")).splitlines()
 
-    assert said[:2] == [
-        "You left off in exercise 01 The pieces of a scalar engine.",
-        "Next: exercise 01 The pieces of a scalar engine",
-    ]
+    work = "exercise 01 The pieces of a scalar engine"
+    assert said[:2] == [f"You left off in {work}.", f"Next: {work}"]
     assert said[2] == "2 of 250 points in 25 exercises; 3 predictions, 1 right; 2 quiz answers, 1"
     begun = " ".join(said[4:6])
     assert begun.startswith("Exercise 01, 2 of 10 points: ✓ product (1 attempt), … order (2 attempts), ○ gradients;")
@@ -255,9 +252,8 @@ def test_the_command_says_the_same_as_data(checkout):
     assert work["parts"][0] == product
     assert (work["done"], work["optional_left"]) == (False, sum(part["optional"] for part in work["parts"]))
     assert data["predictions"] == []
-    assert (
-        json.dumps(data["quizzes"][0]) == '{"name": "00_start_here", "locked": 0, "right": 0, "of": 4, "uncounted": 0}'
-    )
+    first = '{"name": "00_start_here", "locked": 0, "right": 0, "of": 4, "uncounted": 0}'
+    assert json.dumps(data["quizzes"][0]) == first
     assert "✓ product (1 attempt)" in checkout.minigrad("status").stdout
 
 

@@ -61,10 +61,8 @@ def test_a_notebook_that_is_damaged_or_gone_is_not_handed_in(home, capsys):
     with pytest.raises(CourseError, match=r"is damaged: .* `minigrad reset exercises/02_backward_by_hand\.ipynb`"):
         lessons.hand_in(home, "02")
     notebook.unlink()
-    with pytest.raises(
-        CourseError,
-        match=r"there is no .*02_backward_by_hand\.ipynb: `python3 start.py copy` or `minigrad copy` brings it",
-    ):
+    gone = r"there is no .*02_backward_by_hand\.ipynb: `python3 start.py copy` or `minigrad copy` brings it"
+    with pytest.raises(CourseError, match=gone):
         lessons.hand_in(home, "02")
 
 
@@ -79,9 +77,8 @@ def test_the_course_opens_where_you_left_off(home):
     assert lab.first_notebook(home) == "lessons/00_start_here.ipynb"
     Attempts(home / FILE).record("by_hand", "tried", "aa")
     assert lab.first_notebook(home) == f"exercises/{NAME}.ipynb"
-    assert f"--LabApp.default_url=/lab/tree/exercises/{NAME}.ipynb" in lab.lab_command(
-        home, [], "", f"exercises/{NAME}.ipynb"
-    )
+    command = lab.lab_command(home, [], "", f"exercises/{NAME}.ipynb")
+    assert f"--LabApp.default_url=/lab/tree/exercises/{NAME}.ipynb" in command
     assert "--LabApp.default_url=/lab/tree/lessons/05.ipynb" in lab.lab_command(home, [], "lessons/05.ipynb", "other")
     for part in (part for work in standing.standing(home).exercises for part in work.parts):
         Attempts(home / FILE).record(part.name, "passed")
@@ -108,9 +105,8 @@ def test_in_the_environment_of_start_py_start_py_installs(declared, monkeypatch)
 def test_elsewhere_it_is_uv_or_pip_for_the_python_that_runs(declared, monkeypatch):
     wanted = f"{ROOT}[mpi,onnx]"
     monkeypatch.setattr(extras.shutil, "which", lambda name, path=None: "/bin/uv" if path is None else None)
-    assert extras.command(["mpi", "onnx"]) == [
-        "/bin/uv", "pip", "install", "--python", sys.executable, "--editable", wanted
-    ]  # fmt: skip
+    by_uv = ["/bin/uv", "pip", "install", "--python", sys.executable]
+    assert extras.command(["mpi", "onnx"]) == [*by_uv, "--editable", wanted]
     monkeypatch.setattr(extras.shutil, "which", lambda name, path=None: None)
     monkeypatch.setattr(extras, "find_spec", lambda name: True)
     monkeypatch.setattr(extras, "checkout", lambda: None)

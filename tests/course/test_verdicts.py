@@ -36,28 +36,8 @@ def f(x):
 
 inputs = [0.5, 1.5, 3.5]
 """
-BY_IDENTITY = """
-def census(y):
-    counts, seen, waiting = {}, set(), [y.grad_fn]
-    while waiting:
-        entry = waiting.pop()
-        if entry is not None and id(entry) not in seen:
-            seen.add(id(entry))
-            counts[entry.name()] = counts.get(entry.name(), 0) + 1
-            waiting += [before for before, _ in entry.next_functions]
-    return counts
-"""
-BY_NAME = """
-def census(y):
-    counts, seen, waiting = {}, set(), [y.grad_fn]
-    while waiting:
-        entry = waiting.pop()
-        if entry is not None and entry not in seen:
-            seen.add(entry.name())
-            counts[entry.name()] = counts.get(entry.name(), 0) + 1
-            waiting += [before for before, _ in entry.next_functions]
-    return counts
-"""
+BY_IDENTITY = {"entry not in seen": "id(entry) not in seen", "seen.add(entry)": "seen.add(id(entry))"}
+BY_NAME = {"seen.add(entry)": "seen.add(entry.name())"}
 EACH_PATH = """
 def backward(y, g=1.0):
     waiting = [(y, g)]
@@ -169,9 +149,8 @@ ANSWERS = [
 
 @lru_cache
 def known(name: str) -> tuple[NotebookNode, dict[str, Part]]:
-    return notebook(ROOT / "solutions" / "source" / f"{name}.py"), {
-        p.name: p for p in exercise.load_exercise(name).parts
-    }
+    parts = {part.name: part for part in exercise.load_exercise(name).parts}
+    return notebook(ROOT / "solutions" / "source" / f"{name}.py"), parts
 
 
 def code(part: Part, answer: str | dict[str, str]) -> str:
@@ -209,7 +188,7 @@ def test_a_wrong_answer_is_told_its_own_mistake(name, part, answer, expected, ab
     """Each of these answers passed, or was told about a mistake that it does not have."""
     nb, parts = known(name)
 
-    outcomes = making.outcomes(nb, part, answer.strip(), parts[part].probes, "told")
+    outcomes = making.outcomes(nb, part, code(parts[part], answer).strip(), parts[part].probes, "told")
 
     said = exercise.verdict(parts[part], outcomes)
     told = " ".join((*said.says, said.hint))

@@ -61,9 +61,8 @@ def test_what_one_part_has_loaded_is_there_for_the_next_and_nothing_else_of_it()
     first = "import minigrad.scalar.value as module, html\nmodule.mark = 1\nmodule.__name__"
     asked = "import sys\n[name in sys.modules for name in ('minigrad.scalar.value', 'html')]"
     then = f"{asked}\nimport minigrad.scalar.value as module\nhasattr(module, 'mark')"
-    parts = box.run({"cells": [], "parts": [["p", [], parse_probes(first)], ["q", [], parse_probes(then)]]}).data[
-        "parts"
-    ]
+    probes = [["p", [], parse_probes(first)], ["q", [], parse_probes(then)]]
+    parts = box.run({"cells": [], "parts": probes}).data["parts"]
     assert [value for _, value, _ in parts["p"] + parts["q"]] == ["minigrad.scalar.value", [True, False], False]
 
 

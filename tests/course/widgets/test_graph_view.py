@@ -424,19 +424,13 @@ def test_a_branch_is_a_group_with_both_ways_in_it():
     view = GraphView(y)
 
     assert view.text.splitlines() == [
-        "x, f64[], a leaf",
-        "0",
-        ">, bool[]",
+        "x, f64[], a leaf", "0", ">, bool[]",
         "if: branch, 4 ops",
-        "  true: if it holds, 1 op",
-        "    ×, f64[]",
-        "  false: if not, 2 ops",
-        "    neg, f64[]",
-        "    exp, f64[]",
+        "  true: if it holds, 1 op", "    ×, f64[]",
+        "  false: if not, 2 ops", "    neg, f64[]", "    exp, f64[]",
         "  if, f64[]",
-        "1",
-        "+ → y, f64[]",
-    ]
+        "1", "+ → y, f64[]",
+    ]  # fmt: skip
     entries = view.overview.listing.entries
     chosen = next(entry for entry in entries if entry.sign == "if")
     assert [entries[i].sign for i in chosen.inputs] == [">", "×", "exp"]
