@@ -8,16 +8,7 @@ from playwright.sync_api import expect
 
 import minigrad as mg
 from minigrad import nn
-from minigrad.course.widgets import (
-    AllReduce,
-    ChainRule,
-    ForwardAndReverse,
-    GraphView,
-    PassViewer,
-    Pipeline,
-    StaticVsDynamic,
-    TrainingView,
-)
+from minigrad.course import widgets
 from tests.browser.conftest import press
 from tests.browser.fitting import SCROLLED, cut, scrolled
 
@@ -49,33 +40,33 @@ def polar(r, angle):
 
 def network():
     model = nn.Sequential(nn.Linear(8, 16), nn.Tanh(), nn.Linear(16, 16), nn.Tanh(), nn.Linear(16, 1))
-    return GraphView(model, mg.ones(4, 8))
+    return widgets.GraphView(model, mg.ones(4, 8))
 
 
 def scalars():
     x, y, w = mg.Value(2.0), mg.Value(-3.0), mg.Value(4.0)
-    return ChainRule((x * y + w).tanh() * x)
+    return widgets.ChainRule((x * y + w).tanh() * x)
 
 
 def matrices():
     a = mg.tensor(np.linspace(-1, 1, 6).reshape(2, 3), requires_grad=True)
     b = mg.tensor(np.linspace(0, 1, 6).reshape(3, 2), requires_grad=True)
-    return ChainRule(((a @ b).tanh()).sum())
+    return widgets.ChainRule(((a @ b).tanh()).sum())
 
 
 def untrained():
     """Before the first step there is no loss, and no dot on its curve."""
     model = nn.Linear(2, 2)
     data = mg.ones(4, 2), np.array([0, 1, 0, 1])
-    return TrainingView(model, mg.cross_entropy, data, mg.optim.SGD(model.parameters(), lr=0.1))
+    return widgets.TrainingView(model, mg.cross_entropy, data, mg.optim.SGD(model.parameters(), lr=0.1))
 
 
 WIDGETS = {
     "GraphView": network, "ChainRule": scalars, "ChainRule of arrays": matrices,
-    "ForwardAndReverse": lambda: ForwardAndReverse(polar, 2.0, 0.5),
-    "StaticVsDynamic": lambda: StaticVsDynamic(f, mg.tensor(1.0)),
-    "PassViewer": lambda: PassViewer(mg.function(layer), mg.ones(32, 64), mg.ones(64, 16), mg.ones(16)),
-    "Pipeline": Pipeline, "AllReduce": AllReduce, "TrainingView": untrained,
+    "ForwardAndReverse": lambda: widgets.ForwardAndReverse(polar, 2.0, 0.5),
+    "StaticVsDynamic": lambda: widgets.StaticVsDynamic(f, mg.tensor(1.0)),
+    "PassViewer": lambda: widgets.PassViewer(mg.function(layer), mg.ones(32, 64), mg.ones(64, 16), mg.ones(16)),
+    "Pipeline": widgets.Pipeline, "AllReduce": widgets.AllReduce, "TrainingView": untrained,
 }  # fmt: skip
 GRAPHS = sorted(WIDGETS.keys() - {"Pipeline", "TrainingView"})  # not a timetable, and not a curve
 

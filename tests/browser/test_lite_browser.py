@@ -208,10 +208,9 @@ def test_a_scalar_lesson_runs_to_its_arrays(kernel, lesson):
 
 
 EXPECTED = (  # what lessons show on purpose
-    "a Value works with Values and plain numbers",
-    "KeyError: Value(2, grad=0)",
+    "a Value works with Values and plain numbers", "KeyError: Value(2, grad=0)",
     "came from itself: a computation graph has no cycle",
-)
+)  # fmt: skip
 
 
 START = """(code) => {

@@ -99,9 +99,8 @@ def test_every_kind_of_answer_can_be_given_by_keyboard(lab):
     # Twice up with one button: it keeps the focus while its item moves.
     order.get_by_role("button", name="Move forward up").focus()
     press(page, "Enter", "Enter", "Enter")
-    assert order.locator("li").evaluate_all("items => items.map(item => item.dataset.item)") == [
-        "forward", "backward", "clear",
-    ]  # fmt: skip
+    items = order.locator("li").evaluate_all("items => items.map(item => item.dataset.item)")
+    assert items == ["forward", "backward", "clear"]
     assert page.evaluate("() => document.activeElement.getAttribute('aria-label')") == "Move forward up"
     order.get_by_role("button", name="Move backward down").focus()
     press(page, "Space")
@@ -214,9 +213,8 @@ def test_a_quiz_marks_right_and_wrong_where_they_stand_and_sets_code_as_code(sho
         quiz.lock(name, answer, "guess")
     visit = show(quiz)
     choice, number, order = (visit.page.locator(".mg-asked").nth(n) for n in range(3))
-    assert choice.locator("label:has(.mg-mark)").all_text_contents() == [
-        "x ✗ (wrong)", "its result ✓ (right)", "<i>x</i> ✗ (wrong)"
-    ]  # fmt: skip
+    marked = choice.locator("label:has(.mg-mark)").all_text_contents()
+    assert marked == ["x ✗ (wrong)", "its result ✓ (right)", "<i>x</i> ✗ (wrong)"]
     expect(choice.get_by_role("radio", name="its result (right)")).not_to_be_checked()
     assert number.locator(".mg-mark").all_text_contents() == [" ✓ (right)"]
     assert order.locator(".mg-mark").all_text_contents() == [" ✓ (right)", " ✗ (wrong)", " ✗ (wrong)"]

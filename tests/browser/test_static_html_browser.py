@@ -10,11 +10,9 @@ from tests.support.root import ROOT
 
 CELLS = (
     "import minigrad as mg\nfrom minigrad import widgets\nx, y = mg.Value(3.0), mg.Value(4.0)\nz = x * y + x",
-    "widgets.GraphView(z)",
-    "widgets.ChainRule(z)",
-    "widgets.StaticVsDynamic(lambda x: x * 2 + 1, mg.tensor(2.0))",
+    "widgets.GraphView(z)", "widgets.ChainRule(z)", "widgets.StaticVsDynamic(lambda x: x * 2 + 1, mg.tensor(2.0))",
     "widgets.Predict('in_html', 'How many boxes?')",
-)
+)  # fmt: skip
 PICTURES = """() => [...document.querySelectorAll("img")].map(({ alt, naturalWidth }) => [alt, naturalWidth > 100])"""
 
 

@@ -42,9 +42,8 @@ def test_each_number_is_drawn_where_it_is():
 
 
 def test_the_words_name_the_place_what_came_and_what_should_have():
-    assert the([1.0, 2.0, 3.0, 4.0], [1.0, -2.5, 3.0]).words == (
-        "Of 4 numbers 2 differ: at 1: −2.5 instead of 2; at 3: nothing instead of 4."
-    )
+    two = "Of 4 numbers 2 differ: at 1: −2.5 instead of 2; at 3: nothing instead of 4."
+    assert the([1.0, 2.0, 3.0, 4.0], [1.0, -2.5, 3.0]).words == two
     assert the([[1, 2], [3, 4]], [[1, 2], [3, NAN]]).words == "Of 4 numbers 1 differs: at [1, 1]: nan instead of 4."
     assert the([0] * 9, [1] * 9).words.endswith("at 4: 1 instead of 0; and 4 more.")
 

@@ -40,9 +40,8 @@ def test_it_runs_where_pytorch_is(torch, tmp_path, monkeypatch, capsys):
 def test_it_is_shown_as_recorded_where_this_pytorch_cannot_run_it(torch, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)  # the module torch has no double
     in_pytorch(doubled)
-    assert capsys.readouterr().out == (
-        "This PyTorch cannot run it (AttributeError).\nIt printed, when the lesson was written:\n4.0\ndone\n"
-    )
+    cannot = "This PyTorch cannot run it (AttributeError).\nIt printed, when the lesson was written:\n"
+    assert capsys.readouterr().out == f"{cannot}4.0\ndone\n"
 
 
 def test_a_deprecation_inside_pytorch_is_not_shown(torch, tmp_path, monkeypatch, capsys):

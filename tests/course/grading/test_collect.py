@@ -45,40 +45,33 @@ def known(place):
 
 
 LAYOUTS = {
-    "Canvas": (
-        {"meyerada_4711_9_01_scalar_engine.ipynb": 0, "noether_LATE_12_10_01_scalar_engine-1.ipynb": 0},
-        [("12", "noether", "01_scalar_engine"), ("4711", "meyerada", "01_scalar_engine")],
-    ),
-    "Moodle": (
-        {"Emmy Noether_815_assignsubmission_file_/01_scalar_engine.ipynb": 0,
-         "Ada Meyer_816_assignsubmission_file/01_scalar_engine (2).ipynb": 0},
-        [("815", "Emmy Noether", "01_scalar_engine"), ("816", "Ada Meyer", "01_scalar_engine")],
-    ),
-    "nbgrader": (
-        {"ada/ps1/01_scalar_engine.ipynb": 0, "ada/ps1/02_backward_by_hand.ipynb": 0},
-        [("ada", "", "01_scalar_engine"), ("ada", "", "02_backward_by_hand")],
-    ),
-    "Canvas, anonymous": (
-        {"anon_Ab12C_9_01_scalar_engine.ipynb": 0, "LATE_anon_xY3_10_01_scalar_engine.ipynb": 0},
-        [("anon_Ab12C", "", "01_scalar_engine"), ("anon_xY3", "", "01_scalar_engine")],
-    ),
-    "Canvas, names with a line in them": (
-        {"van_der_berg_LATE_12_10_01_a.ipynb": 0}, [("12", "van_der_berg", "01_a")],
-    ),
-    "Moodle, without folders": (
-        {"Emmy Noether_815_assignsubmission_file_01_scalar_engine.ipynb": 0,
-         "Gruppe 3-Ada Meyer_816_assignsubmission_file_01_scalar_engine (2).ipynb": 0},
-        [("815", "Emmy Noether", "01_scalar_engine"), ("816", "Gruppe 3-Ada Meyer", "01_scalar_engine")],
-    ),
-    "Blackboard": (
-        {"Homework 1_ada_attempt_2026-11-20-10-00-00_01_a.ipynb": 0,
-         "Homework 1_ada_attempt_2026-11-20-10-00-00.txt": 0},
-        [("ada", "Homework 1_ada", "01_a")],
-    ),
-    "Brightspace": (
-        {"123-45 - Ada Meyer - Nov 20, 2026 937 AM/01_a.ipynb": 0, "4-5 - Bob Lee- Nov 20, 2026 1000 PM/01_a.ipynb": 0},
-        [("123", "Ada Meyer", "01_a"), ("4", "Bob Lee", "01_a")],
-    ),
+    "Canvas":
+        ({"meyerada_4711_9_01_scalar_engine.ipynb": 0, "noether_LATE_12_10_01_scalar_engine-1.ipynb": 0},
+         [("12", "noether", "01_scalar_engine"), ("4711", "meyerada", "01_scalar_engine")]),
+    "Moodle":
+        ({"Emmy Noether_815_assignsubmission_file_/01_scalar_engine.ipynb": 0,
+          "Ada Meyer_816_assignsubmission_file/01_scalar_engine (2).ipynb": 0},
+         [("815", "Emmy Noether", "01_scalar_engine"), ("816", "Ada Meyer", "01_scalar_engine")]),
+    "nbgrader":
+        ({"ada/ps1/01_scalar_engine.ipynb": 0, "ada/ps1/02_backward_by_hand.ipynb": 0},
+         [("ada", "", "01_scalar_engine"), ("ada", "", "02_backward_by_hand")]),
+    "Canvas, anonymous":
+        ({"anon_Ab12C_9_01_scalar_engine.ipynb": 0, "LATE_anon_xY3_10_01_scalar_engine.ipynb": 0},
+         [("anon_Ab12C", "", "01_scalar_engine"), ("anon_xY3", "", "01_scalar_engine")]),
+    "Canvas, names with a line in them":
+        ({"van_der_berg_LATE_12_10_01_a.ipynb": 0}, [("12", "van_der_berg", "01_a")]),
+    "Moodle, without folders":
+        ({"Emmy Noether_815_assignsubmission_file_01_scalar_engine.ipynb": 0,
+          "Gruppe 3-Ada Meyer_816_assignsubmission_file_01_scalar_engine (2).ipynb": 0},
+         [("815", "Emmy Noether", "01_scalar_engine"), ("816", "Gruppe 3-Ada Meyer", "01_scalar_engine")]),
+    "Blackboard":
+        ({"Homework 1_ada_attempt_2026-11-20-10-00-00_01_a.ipynb": 0,
+          "Homework 1_ada_attempt_2026-11-20-10-00-00.txt": 0},
+         [("ada", "Homework 1_ada", "01_a")]),
+    "Brightspace":
+        ({"123-45 - Ada Meyer - Nov 20, 2026 937 AM/01_a.ipynb": 0,
+          "4-5 - Bob Lee- Nov 20, 2026 1000 PM/01_a.ipynb": 0},
+         [("123", "Ada Meyer", "01_a"), ("4", "Bob Lee", "01_a")]),
     "inbound": ({"ada+ps1+2026-11-20 10:00:00 UTC+x1/01_a.ipynb": 0}, [("ada", "", "01_a")]),
     "a folder each": ({"ada/01_a.ipynb": 0, "bob/01_a.ipynb": 0}, [("ada", "", "01_a"), ("bob", "", "01_a")]),
     "a file each": ({"ada.ipynb": 0, "bob.ipynb": 0}, [("ada", "", "ada"), ("bob", "", "bob")]),

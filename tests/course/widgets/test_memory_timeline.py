@@ -106,9 +106,8 @@ def test_the_peak_is_that_of_the_allocator_but_for_what_a_rule_makes_and_drops(w
 
 def test_checkpoints_lower_the_peak_of_a_deep_net_and_run_their_parts_again():
     net, (x, y) = chain(12), batch(512)
-    plain, kept = (
-        run(net, MSE, x, y, mg.optim.Adam(net.parameters()), 1, way) for way in (WAYS[0], Switches(True, 1, False))
-    )
+    ways = WAYS[0], Switches(True, 1, False)
+    plain, kept = (run(net, MSE, x, y, mg.optim.Adam(net.parameters()), 1, way) for way in ways)
     again = [entry for entry in kept if entry.what.startswith("once more")]
 
     assert max(e.total for e in kept) < 0.75 * max(e.total for e in plain)

@@ -70,9 +70,8 @@ def test_points_lie_where_they_were_measured(widget):
     every = [point for found in widget.points.values() for point in found]
     x, y = axes(every, MACHINE)
     for film, found in zip(widget.films, widget.points.values()):
-        places = re.findall(
-            r'data-id="p(\d+)"><circle class="mg-point" cx="([\d.]+)" cy="([\d.]+)"', film["panels"][0]["html"]
-        )
+        point = r'data-id="p(\d+)"><circle class="mg-point" cx="([\d.]+)" cy="([\d.]+)"'
+        places = re.findall(point, film["panels"][0]["html"])
         assert [int(i) for i, *_ in places] == [i for i, p in enumerate(found) if p.flops]
         for i, cx, cy in places:
             across = log10(found[int(i)].flops / found[int(i)].nbytes / x.low) / log10(x.high / x.low)

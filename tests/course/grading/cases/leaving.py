@@ -44,9 +44,8 @@ def brackets_in_a_text(nb):
 
 @case(10)
 def prose_that_is_a_program(nb):
-    nb["cells"].append(
-        {"cell_type": "markdown", "id": "p", "metadata": {}, "source": [IMG, "[x](javascript:alert(1))"]}
-    )
+    source = [IMG, "[x](javascript:alert(1))"]
+    nb["cells"].append({"cell_type": "markdown", "id": "p", "metadata": {}, "source": source})
 
 
 @case(10)
@@ -67,9 +66,6 @@ def an_error_in_each_of_many_cells(nb):
 
 @case(10)
 def metadata_that_is_a_program(nb):
-    nb["metadata"] |= {
-        "kernelspec": {"name": IMG, "display_name": IMG},
-        "title": IMG,
-        "widgets": {IMG: json.dumps(IMG)},
-    }
+    kernelspec = {"name": IMG, "display_name": IMG}
+    nb["metadata"] |= {"kernelspec": kernelspec, "title": IMG, "widgets": {IMG: json.dumps(IMG)}}
     cell(nb, "product")["metadata"]["tags"] = [IMG]

@@ -33,11 +33,8 @@ def helper_in_a_cell_of_its_own(nb):
 @case(10)
 def reads_the_last_value(nb):
     """`_` is the value of the latest cell that has one, as in a kernel."""
-    nb["cells"][4:4] = [
-        code("lambda a, b: Node(a.data * b.data, ((a, b.data), (b, a.data)))"),
-        code("None"),
-        code("times = _"),
-    ]
+    sources = ["lambda a, b: Node(a.data * b.data, ((a, b.data), (b, a.data)))", "None", "times = _"]
+    nb["cells"][4:4] = map(code, sources)
     write(nb, "product", "multiply = times")
 
 
