@@ -44,6 +44,26 @@
     "right: softplus: by parts": {
         "xp.log(1 + xp.exp(self.beta * x)) / self.beta": "(xp.maximum(self.beta * x, 0) + xp.log1p(xp.exp(-abs(self.beta * x)))) / self.beta"
     },
+    "right: running_total: a matrix product": {
+        "return gy[::-1].apply(self)[::-1]":
+            "import numpy as np\n\n        n = x.shape[0]\n        return mg.tensor(np.triu(np.ones((n, n)))) @ gy",
+    },
+    "wrong: running_total: a matrix product, not transposed": {
+        "return gy[::-1].apply(self)[::-1]":
+            "import numpy as np\n\n        return mg.tensor(np.tril(np.ones((x.shape[0], x.shape[0])))) @ gy",
+    },
+    "right: running_total: einsum": {
+        "cumsum(x)": "cumsum(x, axis=0)",
+        "return gy[::-1].apply(self)[::-1]":
+            "import numpy as np\n\n        "
+            "return mg.einsum('ij,i->j', mg.tensor(np.tril(np.ones((x.shape[0], x.shape[0])))), gy)",
+    },
+    "right: running_total: a sum of products": {
+        "cumsum(x)": "add.accumulate(x)",
+        "return gy[::-1].apply(self)[::-1]":
+            "import numpy as np\n\n        n = x.shape[0]\n        "
+            "return (mg.tensor(np.tril(np.ones((n, n)))) * gy.reshape(n, 1)).sum(0)",
+    },
 }
 # %% right: softplus: without a dataclass
 class Softplus(Elementwise):
@@ -62,19 +82,6 @@ class Softplus(Elementwise):
     def partials(self, y, x):
         e = (self.beta * x).exp()
         return tuple([e / (1 + e)])
-# %% right: running_total: a matrix product
-class RunningTotal(Linear):
-    def infer(self, x):
-        return x
-
-    def forward(self, xp, x):
-        return xp.cumsum(x)
-
-    def adjoint(self, gy, x):
-        import numpy as np
-
-        n = x.shape[0]
-        return mg.tensor(np.triu(np.ones((n, n)))) @ gy
 # %% right: running_total: a matrix product from the other side, and forwards too
 class RunningTotal(Linear):
     def infer(self, x):
@@ -87,40 +94,3 @@ class RunningTotal(Linear):
         import numpy as np
 
         return gy @ mg.tensor(np.tril(np.ones(2 * x.shape)))
-# %% right: running_total: a sum of products
-class RunningTotal(Linear):
-    def infer(self, x):
-        return x
-
-    def forward(self, xp, x):
-        return xp.add.accumulate(x)
-
-    def adjoint(self, gy, x):
-        import numpy as np
-
-        n = x.shape[0]
-        return (mg.tensor(np.tril(np.ones((n, n)))) * gy.reshape(n, 1)).sum(0)
-# %% right: running_total: einsum
-class RunningTotal(Linear):
-    def infer(self, x):
-        return x
-
-    def forward(self, xp, x):
-        return xp.cumsum(x, axis=0)
-
-    def adjoint(self, gy, x):
-        import numpy as np
-
-        return mg.einsum("ij,i->j", mg.tensor(np.tril(np.ones((x.shape[0], x.shape[0])))), gy)
-# %% wrong: running_total: a matrix product, not transposed
-class RunningTotal(Linear):
-    def infer(self, x):
-        return x
-
-    def forward(self, xp, x):
-        return xp.cumsum(x)
-
-    def adjoint(self, gy, x):
-        import numpy as np
-
-        return mg.tensor(np.tril(np.ones((x.shape[0], x.shape[0])))) @ gy

@@ -15,6 +15,10 @@
     "right: effects: the noise first": {"calls.add_(1)": "calls.copy_(calls + 1)"},
     "wrong: own_function: without a branch for the gradient":
         {"x = x * 0.9 - 0.1 * x.sqrt()": "x = (x * 0.9 - 0.1 * x.sqrt()).detach()"},
+    "right: effects: an edit of all elements": {
+        "calls.add_(1)": "global calls\n    calls += 1", "x * 2": "2 * x",
+        "largest.copy_(mg.maximum(largest, x.max()))": "largest[...] = mg.maximum(x.max(), largest)",
+    },
 }
 # %% right: huber: where
 @mg.function
@@ -54,17 +58,6 @@ def mine(x):
     else:
         y = y + x.log()
     return y
-# %% right: effects: an edit of all elements
-calls = mg.tensor(0)
-largest = mg.tensor(-math.inf)
-
-
-@mg.function
-def watched(x):
-    global calls
-    calls += 1
-    largest[...] = mg.maximum(x.max(), largest)
-    return 2 * x + mg.rand(())
 # %% right: one_trace: by the engine's gradient
 @mg.function(input_signature=[mg.TensorSpec(()), mg.TensorSpec((None,)), mg.TensorSpec((None,)), mg.TensorSpec(())])
 def step(w, x, y, rate):
