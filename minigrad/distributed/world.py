@@ -39,8 +39,7 @@ def init_process_group(backend: str | None = None, timeout: timedelta = timedelt
             f"many processes need MPI ({missing}): python3 start.py add mpi, or pip install 'minigrad-course[mpi]' in "
             f"the Python that runs them"
         ) from None
-    seconds = timeout.total_seconds()
-    everyone = mpi.world(seconds)
+    everyone = mpi.world(timeout.total_seconds())
     if backend == "nccl":
         nccl.one_gpu_each(everyone)
         everyone = nccl.NcclGroup(everyone)

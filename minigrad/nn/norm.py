@@ -185,8 +185,7 @@ class InstanceNormNd(RunningNorm):
         if input.ndim == self.dims[0] - 1:  # one example, without a batch
             return self.forward(input.unsqueeze(0)).squeeze(0)
         input = self._check_input(input)
-        momentum = 0.1 if self.momentum is None else self.momentum
-        return functional.instance_norm(input, *self._options(momentum))
+        return functional.instance_norm(input, *self._options(0.1 if self.momentum is None else self.momentum))
 
 
 InstanceNorm1d, InstanceNorm2d, InstanceNorm3d = nd_variants(InstanceNormNd)

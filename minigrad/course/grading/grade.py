@@ -83,8 +83,7 @@ def grade(data: bytes, task: GradingTask, sandbox: Sandbox) -> Result:
     result["parts"] |= {part.name: to_be_read(part, submission, task) for part in task.exercise.parts if part.manual}
     missing = len(task.released.given.keys() - {cell.name for cell in submission.cells})
     job = {"cells": [[cell.name, cell.source] for cell in cells], "missing": missing, "parts": parts}
-    reply = sandbox.run(job)
-    return grade_reply(result, task, reply, sandbox, cells)
+    return grade_reply(result, task, sandbox.run(job), sandbox, cells)
 
 
 def unseen(task: GradingTask) -> Result:
@@ -125,13 +124,9 @@ def grade_reply(result: Result, task: GradingTask, reply: Reply, sandbox: Sandbo
     points = sum(each["points"] for each in entries.values())
     ended = [cell.name[:80] for cell, said in errors.items() if said in STOPPED][:MOST_NOTES]
     ended += [name for name, each in entries.items() if each["state"] == "died"]
-    status, stopped = "crashed" if ended else "graded", [*ended, *filter(None, [reply.why]), *stopped_parts(came)]
+    endless = [name for name, found in came.items() if any(outcome.did_not_end for outcome in found)]
+    status, stopped = "crashed" if ended else "graded", [*ended, *filter(None, [reply.why]), *endless]
     return result | {"status": status, "points": points, "parts": result["parts"] | entries, "stopped": stopped}
-
-
-def stopped_parts(came: dict[str, list[Outcome]]) -> list[str]:
-    """The parts with a probe that was stopped or ended its process."""
-    return [name for name, found in came.items() if any(outcome.did_not_end for outcome in found)]
 
 
 def describe_cell_error(cell: Cell, said: str, task: GradingTask) -> str:

@@ -199,8 +199,7 @@ def thing_of(group: NodeGroup, entries: Sequence[Any]) -> Any:
     """The Python object of a group: its module or its scope, else a tuple of its contents."""
     if group.thing is not None:
         return group.thing
-    parts = group.children
-    return tuple(thing_of(x, entries) if isinstance(x, NodeGroup) else entries[x].thing for x in parts)
+    return tuple(thing_of(x, entries) if isinstance(x, NodeGroup) else entries[x].thing for x in group.children)
 
 
 def node_of(thing: Any) -> Any:
