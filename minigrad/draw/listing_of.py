@@ -44,10 +44,8 @@ def listing_of_several(xs: list[Any], given: object, namespace: Mapping[str, obj
         return listing_of_tensors(xs, namespace)
     if xs and all(isinstance(y, Symbol) for y in xs):
         return listing_of_nodes([y.node for y in xs], namespace)
-    raise TypeError(
-        f"expected a Tensor, a Value, a Graph, symbols of a Graph, a traced function or a Module; {given!r} of type "
-        f"{type(given).__name__} has no graph"
-    )
+    got = f"{given!r} of type {type(given).__name__} has no graph"
+    raise TypeError(f"expected a Tensor, a Value, a Graph, symbols of a Graph, a traced function or a Module; {got}")
 
 
 def listing_of_module(module: Module, args: Sequence[Any], namespace: Mapping[str, object]) -> Listing:

@@ -86,9 +86,8 @@ class GroupNorm(AffineNorm):
         *, bias: bool = True, device: Device | str | None = None, dtype: Any = None,
     ):  # fmt: skip
         if num_channels % num_groups:
-            raise ValueError(
-                f"GroupNorm needs groups of equal size: {num_channels} channels do not divide into {num_groups} groups"
-            )
+            wrong = f"{num_channels} channels do not divide into {num_groups} groups"
+            raise ValueError(f"GroupNorm needs groups of equal size: {wrong}")
         self.num_groups, self.num_channels, self.eps, self.affine = num_groups, num_channels, eps, affine
         self._affine((num_channels,), affine, affine and bias, device=device, dtype=dtype)
 

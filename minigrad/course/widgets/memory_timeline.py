@@ -188,10 +188,8 @@ class ShortLedger(Ledger):
 
     def write(self, *args: Any, **options: Any) -> None:
         if len(self.moments) >= MOST:
-            raise ValueError(
-                f"MemoryTimeline shows up to {MOST} moments of a run, and this run has more: steps=1, or a model "
-                "of fewer layers"
-            )
+            advice = "steps=1, or a model of fewer layers"
+            raise ValueError(f"MemoryTimeline shows up to {MOST} moments of a run, and this run has more: {advice}")
         super().write(*args, **options)
 
 
