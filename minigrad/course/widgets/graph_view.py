@@ -161,10 +161,8 @@ class GraphView(Widget):
 def refuse_too_many(nodes: int) -> None:
     """Raises ValueError for a graph that is too large to view."""
     if nodes > LARGEST:
-        raise ValueError(
-            f"GraphView shows a graph of up to {LARGEST:,} nodes, and this one has {nodes:,}. View "
-            "a part: any value on the way there has a smaller graph of its own, and so has each module"
-        )
+        advice = "View a part: any value on the way there has a smaller graph of its own, and so has each module"
+        raise ValueError(f"GraphView shows a graph of up to {LARGEST:,} nodes, and this one has {nodes:,}. {advice}")
 
 
 # -- from a listing to plain data -------------------------------------------------------------------------------------
