@@ -82,8 +82,7 @@ class Dual(NamedTuple):
 
 def still(x: Tensor) -> Any:
     """Zeros in the shape of x: the tangent of a tensor that depends on no dual input."""
-    dtype = x.dtype if x.spec.is_float else float
-    return x.lift(0).astype(dtype).broadcast_to(x.shape)
+    return x.lift(0).astype(x.dtype if x.spec.is_float else float).broadcast_to(x.shape)
 
 
 @contextmanager

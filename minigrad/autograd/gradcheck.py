@@ -34,9 +34,8 @@ def gradcheck(
     places = [i for i, x in enumerate(given) if isinstance(x, Tensor) and x.spec.is_float]
     xs = [given[i].numpy() for i in places]
     if any(x.dtype != np.float64 for x in xs) or not xs:
-        raise DTypeError(
-            f"gradcheck needs float64, whose rounding leaves room for a nudge of {eps:g}: use .astype(float)"
-        )
+        advice = "use .astype(float)"
+        raise DTypeError(f"gradcheck needs float64, whose rounding leaves room for a nudge of {eps:g}: {advice}")
     n = len(outputs(f(*given)))
     for number in range(n):
 

@@ -67,9 +67,8 @@ def grad(
         gxs = gradients(ys, [x.node for x in xs], gys, retain_graph, create_graph)
     unused = [i for i, gx in enumerate(gxs) if gx is None]
     if unused and not (allow_unused or materialize_grads):
-        raise NoGradientError(
-            f"the output does not depend on inputs {unused}, so it has no gradient there: allow_unused=True gives None"
-        )
+        advice = "allow_unused=True gives None"
+        raise NoGradientError(f"the output does not depend on inputs {unused}, so it has no gradient there: {advice}")
     return tuple(zeros_like(x) if gx is None and materialize_grads else gx for x, gx in zip(xs, gxs))
 
 

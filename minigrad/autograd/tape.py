@@ -204,10 +204,8 @@ def target_leaves(target: Any) -> list[Any]:
     """The targets as a list. Raises NoGradientError if a target is None."""
     ys = leaves(target)
     if any(y is None for y in ys):
-        raise NoGradientError(
-            "a gradient starts from tensors, and the target is None: is a return missing, or did an inner tape record "
-            "nothing?"
-        )
+        causes = "is a return missing, or did an inner tape record nothing?"
+        raise NoGradientError(f"a gradient starts from tensors, and the target is None: {causes}")
     return ys
 
 

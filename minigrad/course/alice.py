@@ -93,6 +93,5 @@ class Alice:
 
     def percent_of_words(self, letters: int = 500) -> int:
         """How many percent of the words of three letters or more that it writes are in the book, too."""
-        written = self.write(START, letters)[len(START) :]
-        words = WORD.findall(written.lower())
+        words = WORD.findall(self.write(START, letters)[len(START) :].lower())
         return round(100 * sum(word in self.vocabulary for word in words) / max(1, len(words)))

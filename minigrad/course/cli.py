@@ -242,9 +242,8 @@ def serve_model(arguments: argparse.Namespace) -> int:
         from minigrad.files.serving.batcher import BatchLimits  # imported on use: serving is an optional extra
         from minigrad.files.serving.command import serve
     except ModuleNotFoundError as missing:
-        raise CourseError(
-            f"serve needs {missing.name}: python3 start.py add serve, or pip install 'minigrad-course[serve]'"
-        ) from None
+        advice = "python3 start.py add serve, or pip install 'minigrad-course[serve]'"
+        raise CourseError(f"serve needs {missing.name}: {advice}") from None
     body, memory = (int(megabytes * (1 << 20)) for megabytes in (arguments.max_body, arguments.max_memory))
     limits = BatchLimits(
         arguments.max_batch, arguments.max_wait / 1000, arguments.max_queue, body, arguments.timeout, memory

@@ -73,9 +73,8 @@ def compare_values(of: str, wanted: Any, came: Any) -> Comparison | None:
         return None
     if is_curve(wanted) and is_curve(came) and [x for x, _ in wanted] == [x for x, _ in came]:
         xs = [as_float(x) for x, _ in wanted]
-        return compare_rows(
-            of, [f"x = {format_number(x)}" for x in xs], xs, [y for _, y in wanted], [y for _, y in came]
-        )
+        places = [f"x = {format_number(x)}" for x in xs]
+        return compare_rows(of, places, xs, [y for _, y in wanted], [y for _, y in came])
     if all(map(is_row, wanted)) and all(map(is_row, came)) and list(map(len, wanted)) == list(map(len, came)):
         places = [f"[{i}, {j}]" for i, row in enumerate(wanted) for j in range(len(row))]
         wanted, came = [*chain.from_iterable(wanted)], [*chain.from_iterable(came)]

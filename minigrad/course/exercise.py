@@ -239,8 +239,7 @@ def strip_conversions(expression: str) -> str:
                 node = ast.Subscript(table, key, ast.Load())
             case _:
                 break
-    whole = ast.get_source_segment(expression, node)
-    return whole or ast.unparse(node).replace("'", '"')
+    return ast.get_source_segment(expression, node) or ast.unparse(node).replace("'", '"')
 
 
 def common_message(came: Outcome) -> str:

@@ -236,20 +236,16 @@ def hint_offer(part: str, many: int) -> str:
 
 def folded_hints(part: str, hints: tuple[str, ...]) -> str:
     """The hints on a whole part, each in a fold of its own."""
-    folds = [
-        f"<details><summary>General hint {n} of {len(hints)} on {html.escape(part)}</summary>{as_html(hint)}</details>"
-        for n, hint in enumerate(hints, 1)
-    ]
+    fold, many = "<details><summary>General hint {} of {} on {}</summary>{}</details>", len(hints)
+    folds = (fold.format(n, many, html.escape(part), as_html(hint)) for n, hint in enumerate(hints, 1))
     return f'<div style="margin-top:.3em">{"".join(folds)}</div>'
 
 
 def figure(picture: Comparison) -> str:
     """The picture with its legend above and its text below."""
-    key = (
-        f'<span style="color:{WANTED}" aria-hidden="true">○ </span>should be, '
-        f'<span style="color:{CAME}" aria-hidden="true">◆ </span>came, '
-        f'<span style="color:{CAME}" aria-hidden="true">✗ </span>differs'
-    )
+    sign = '<span style="color:{}" aria-hidden="true">{} </span>{}'
+    signs = (WANTED, "○", "should be"), (CAME, "◆", "came"), (CAME, "✗", "differs")
+    key = ", ".join(sign.format(*each) for each in signs)
     of = f"<code>{html.escape(picture.of)}</code>"
     return (
         f'<figure style="margin:.6em 0 0"><figcaption>{of}<br>{key}</figcaption>{picture.svg()}'

@@ -28,9 +28,8 @@ def open_lab(folder: Path, options: Sequence[str] = (), presented: str = "", ope
     opened       the name of the notebook to open otherwise
     """
     if find_spec("jupyterlab") is None:
-        raise CourseError(
-            f"{sys.executable} has no JupyterLab: run `python3 start.py`, or `pip install minigrad-course` again"
-        )
+        advice = "run `python3 start.py`, or `pip install minigrad-course` again"
+        raise CourseError(f"{sys.executable} has no JupyterLab: {advice}")
     with writing_in(folder):
         log(folder).parent.mkdir(exist_ok=True)
         log(folder).touch(mode=0o600)  # readable by its owner only: it contains a token

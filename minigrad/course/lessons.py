@@ -263,10 +263,8 @@ def writing_in(folder: Path) -> Iterator[None]:
         yield
     except OSError as error:
         where = f" at {error.filename}" if error.filename else ""
-        raise CourseError(
-            f"cannot keep the course in {folder} ({error.strerror}{where}): name a folder that you can write in, "
-            f"with --dir FOLDER"
-        ) from error
+        advice = "name a folder that you can write in, with --dir FOLDER"
+        raise CourseError(f"cannot keep the course in {folder} ({error.strerror}{where}): {advice}") from error
 
 
 def digest(path: Path) -> str:

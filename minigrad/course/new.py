@@ -27,10 +27,8 @@ def exercise(name: str, root: Path | None = None) -> Path:
     if root is None:
         raise CourseError("exercises are written in a checkout of the course, but this is an installed copy: clone it")
     if not NAME.fullmatch(name) or len(name) > LONGEST:
-        raise CourseError(
-            f"{name!r} is not a valid exercise name: use the two digits of its lesson, then words in lower case, "
-            f"as in 04_convolution; {LONGEST} characters at most"
-        )
+        rule = "use the two digits of its lesson, then words in lower case, as in 04_convolution"
+        raise CourseError(f"{name!r} is not a valid exercise name: {rule}; {LONGEST} characters at most")
     path = root / "solutions" / "source" / f"{name}.py"
     if path.exists():
         raise CourseError(f"{path} already exists and was left as it is: choose another name")

@@ -83,8 +83,7 @@ def stack_arrays(arrays: list[Any]) -> Tensor:
                 f"samples of a batch need one shape, but number 0 has {arrays[0].shape}, and number {i} has "
                 f"{array.shape}: change them in the data set, or pass a collate_fn that pads them"
             )
-    xp = Tensor(arrays[0]).spec.device.xp
-    return Tensor(xp.stack(arrays))
+    return Tensor(Tensor(arrays[0]).spec.device.xp.stack(arrays))
 
 
 def batches(

@@ -225,9 +225,8 @@ def at_root(name: str, tensors: Sequence[Tensor] | None, g: ProcessGroup, rank: 
     """The list `tensors`. Raises DistributedError unless this rank, and no other rank, passes one."""
     if (tensors is not None) != (g.rank == member(g, rank)):
         here = g.ranks[g.rank]
-        raise DistributedError(
-            f"only rank {rank} passes a {name}; rank {here} passed {'none' if tensors is None else 'one'}"
-        )
+        passed = f"rank {here} passed {'none' if tensors is None else 'one'}"
+        raise DistributedError(f"only rank {rank} passes a {name}; {passed}")
     return tensors
 
 

@@ -30,8 +30,7 @@ class NcclGroup(MPIGroup):
 
     def __init__(self, group: MPIGroup):
         vars(self).update(vars(group))
-        cupy = GPU.xp
-        cuda = self.cuda = cupy.cuda
+        cuda = self.cuda = GPU.xp.cuda
         if not cuda.nccl.available:
             raise DistributedError("CuPy finds no NCCL: pip install nvidia-nccl-cu13, or use the backend 'mpi'")
         known = self.comm.bcast(cuda.nccl.get_unique_id() if self.rank == 0 else None, 0)

@@ -76,10 +76,8 @@ class Pipeline:
         wanted = [(c * g.size + g.rank, g.size * v) for c in range(v)]
         got = [(stage.stage_index, stage.num_stages) for stage in stages]
         if got != wanted or schedule.workers != g.size:
-            raise DistributedError(
-                f"{schedule.name} for {schedule.workers} processes of {v} stages: process {g.rank} of {g.size} has "
-                f"stages {wanted}, (stage_index, num_stages), and got {got}"
-            )
+            differing = f"process {g.rank} of {g.size} has stages {wanted}, (stage_index, num_stages), and got {got}"
+            raise DistributedError(f"{schedule.name} for {schedule.workers} processes of {v} stages: {differing}")
         g.agree(f"pipeline {schedule.name} {zlib.crc32(repr(schedule.steps).encode()):x}", place)
         self.group = g.split(f"{g.name} pipeline", g.ranks) or g  # a group of its own, so that no other messages mix in
         self.stages, self.schedule, self.loss_fn = stages, schedule, loss_fn
@@ -233,10 +231,8 @@ class Messages:
         said = json.dumps([n, several, [(str(y.dtype), y.shape, y.tracked) for y in ys]])
         first = s not in self.said
         if len(said) > HEAD or self.said.setdefault(s, said) != said:
-            raise ShapeError(
-                f"stage {s} gives {said} for microbatch {i}, and gave {self.said.get(s)} before: all outputs of a "
-                f"stage must have the same specs, described in {HEAD} bytes"
-            )
+            rule = f"all outputs of a stage must have the same specs, described in {HEAD} bytes"
+            raise ShapeError(f"stage {s} gives {said} for microbatch {i}, and gave {self.said.get(s)} before: {rule}")
         if first:
             self.send(Tensor(np.frombuffer(said.encode().ljust(HEAD), np.uint8).copy()), s + 1, self.tag(s, 0, 2))
         for y in ys:

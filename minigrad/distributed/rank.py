@@ -80,7 +80,8 @@ def run_rank(folder: Path, rank: int, out: int) -> None:
         run(job, folder, rank)
     except SystemExit as left:
         status = left.code if isinstance(left.code, int) else 0 if left.code is None else 1
-        how = f"sys.exit({left.code!r}) at {last_line(left)}"
+        frame = traceback.extract_tb(left.__traceback__)[-1]
+        how = f"sys.exit({left.code!r}) at {frame.filename}:{frame.lineno}"
     except BaseException as error:
         status, how = 1, traceback.format_exception_only(error)[-1].splitlines()[0]
         tell(out, traceback="".join(traceback.format_exception(type(error), error, user_traceback(error))))
@@ -157,11 +158,6 @@ def user_traceback(error: BaseException) -> Any:
         if each is None and last:
             last.tb_next = None
     return tb
-
-
-def last_line(error: BaseException) -> str:
-    frame = traceback.extract_tb(error.__traceback__)[-1]
-    return f"{frame.filename}:{frame.lineno}"
 
 
 def tell(out: int, **said: Any) -> None:

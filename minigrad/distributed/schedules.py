@@ -153,10 +153,8 @@ def schedule(name: str, stages: int, microbatches: int, chunks: int = 1) -> Sche
     if known == "GPipe":
         return Schedule(known, [order(m, v, m, m * v)] * p, m, v)
     if v > 1 and m % p:
-        raise ScheduleError(
-            f"{known} goes in rounds of {p} microbatches, one for each worker, and got {m}: use "
-            f"{m + p - m % p}, or chunks=1"
-        )
+        advice = f"use {m + p - m % p}, or chunks=1"
+        raise ScheduleError(f"{known} goes in rounds of {p} microbatches, one for each worker, and got {m}: {advice}")
     ahead = [p - w if v == 1 else 2 * (p - 1 - w) + (v - 1) * p + 1 for w in range(p)]
     return Schedule(known, [order(m, v, min(p, m), n) for n in ahead], m, v)
 

@@ -384,8 +384,7 @@ class ZeroRedundancyOptimizer(Optimizer):
         """Assign an owner to each parameter without one."""
         loads = dict.fromkeys(self.group.ranks, 0)
         for p in sorted(self.parameters(), key=lambda p: (id(p) not in self.owners, -p.size)):
-            rank = self.owners.setdefault(id(p), min(loads, key=loads.__getitem__))
-            loads[rank] += p.size
+            loads[self.owners.setdefault(id(p), min(loads, key=loads.__getitem__))] += p.size
 
     def add_param_group(self, param_group: Group) -> None:
         self.optim.add_param_group(param_group)

@@ -107,7 +107,9 @@ class Board:
                     looked = now
                     self.look()
                 if now - began > timeout:
-                    raise DistributedError(self.describe_timeout(timeout))
+                    others = [f"rank {r} is {self.standing(r)}" for r in np.flatnonzero(self.lacking()[me])]
+                    news = f"rank {me} waited {timeout:g} s in {self.last_call(me)}"
+                    raise DistributedError("\n    ".join([news, *others]))
                 time.sleep(min((now - began) / 100 + 1e-4, 1e-3))
         finally:
             self.state[me] = RUNNING
@@ -132,8 +134,7 @@ class Board:
     def lacking(self) -> np.ndarray:
         """lacks[r, m]: whether rank r waits for m."""
         calls: Any = np.where(self.group >= 0, self.group, 0)
-        mine = self.arrived[np.arange(len(calls)), calls]
-        late = mine[:, None] > self.arrived[:, calls].T
+        late = self.arrived[np.arange(len(calls)), calls][:, None] > self.arrived[:, calls].T
         lacks: np.ndarray = (self.needs != 0) & (late | (self.group < 0)[:, None]) & (self.state == WAITING)[:, None]
         return lacks
 
@@ -152,10 +153,6 @@ class Board:
         lines += [f"rank {r} has ended: {self.last_call(r)}" for r in ended]
         why = "these wait for a rank that has ended" if len(ended) else "these wait for one another, and none can go on"
         return "\n    ".join([f"{why}:", *lines])
-
-    def describe_timeout(self, timeout: float) -> str:
-        others = [f"rank {r} is {self.standing(r)}" for r in np.flatnonzero(self.lacking()[self.me])]
-        return "\n    ".join([f"rank {self.me} waited {timeout:g} s in {self.last_call(self.me)}", *others])
 
     def standing(self, rank: Any) -> str:
         """What a rank is doing, or how it ended."""

@@ -35,12 +35,9 @@ def init_process_group(backend: str | None = None, timeout: timedelta = timedelt
     try:
         from . import mpi, nccl, reference  # they need mpi4py, which is optional
     except ImportError as missing:
-        raise DistributedError(
-            f"many processes need MPI ({missing}): python3 start.py add mpi, or pip install 'minigrad-course[mpi]' in "
-            f"the Python that runs them"
-        ) from None
-    seconds = timeout.total_seconds()
-    everyone = mpi.world(seconds)
+        advice = "python3 start.py add mpi, or pip install 'minigrad-course[mpi]' in the Python that runs them"
+        raise DistributedError(f"many processes need MPI ({missing}): {advice}") from None
+    everyone = mpi.world(timeout.total_seconds())
     if backend == "nccl":
         nccl.one_gpu_each(everyone)
         everyone = nccl.NcclGroup(everyone)
@@ -83,9 +80,8 @@ def resolve_group(group: ProcessGroup | None) -> ProcessGroup:
     """The group; for None, that of all processes. Raises DistributedError in non-members, and before initialisation."""
     if isinstance(group, ProcessGroup):
         if group.rank < 0:
-            raise DistributedError(
-                f"this process is not in the group of ranks {list(group.ranks)}: call only if get_rank(group) >= 0"
-            )
+            advice = "call only if get_rank(group) >= 0"
+            raise DistributedError(f"this process is not in the group of ranks {list(group.ranks)}: {advice}")
         return group
     if group is not None:
         raise DistributedError(f"group= must be what new_group() returns, or None for all processes, and got {group!r}")

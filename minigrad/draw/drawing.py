@@ -88,10 +88,8 @@ def refusal(xs: Sequence[Any]) -> str:
 def only_trace(f: TracedFunction) -> Trace:
     """The only trace of a function. Raises TypeError if it has none, or several."""
     if f.trace_count != 1 or len(f.history) != 1:
-        raise TypeError(
-            f"{f.__name__} was traced {pluralize(f.trace_count, 'time', 'times')}: say by its arguments which graph "
-            f"you mean, as in draw({f.__name__}.graph_for(…))"
-        )
+        advice = f"say by its arguments which graph you mean, as in draw({f.__name__}.graph_for(…))"
+        raise TypeError(f"{f.__name__} was traced {pluralize(f.trace_count, 'time', 'times')}: {advice}")
     return f.history[0]
 
 
@@ -206,10 +204,8 @@ class Drawing:
             case ".txt":
                 data = f"{self.text}\n".encode()
             case _:
-                raise ValueError(
-                    f"a drawing can be saved as .png, .dot, .svg or .txt, not as {str(path)!r}: give a name such as "
-                    "graph.svg"
-                )
+                advice = "give a name such as graph.svg"
+                raise ValueError(f"a drawing can be saved as .png, .dot, .svg or .txt, not as {str(path)!r}: {advice}")
         replace_file(path, [data])
 
     def __repr__(self) -> str:

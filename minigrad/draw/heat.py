@@ -50,8 +50,7 @@ class Heat:
     @property
     def text(self) -> str:
         """The numbers, row by row."""
-        rows = [f"[{', '.join(text for text, _, _ in row)}]" for row in self.rows]
-        return ", ".join(rows)
+        return ", ".join(f"[{', '.join(text for text, _, _ in row)}]" for row in self.rows)
 
 
 def heat_of(array: Any, alike: Iterable[Any] = ()) -> Heat | None:

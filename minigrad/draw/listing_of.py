@@ -44,10 +44,8 @@ def listing_of_several(xs: list[Any], given: object, namespace: Mapping[str, obj
         return listing_of_tensors(xs, namespace)
     if xs and all(isinstance(y, Symbol) for y in xs):
         return listing_of_nodes([y.node for y in xs], namespace)
-    raise TypeError(
-        f"expected a Tensor, a Value, a Graph, symbols of a Graph, a traced function or a Module; {given!r} of type "
-        f"{type(given).__name__} has no graph"
-    )
+    got = f"{given!r} of type {type(given).__name__} has no graph"
+    raise TypeError(f"expected a Tensor, a Value, a Graph, symbols of a Graph, a traced function or a Module; {got}")
 
 
 def listing_of_module(module: Module, args: Sequence[Any], namespace: Mapping[str, object]) -> Listing:
@@ -62,7 +60,8 @@ def listing_of_module(module: Module, args: Sequence[Any], namespace: Mapping[st
         raise TypeError(f"{type(module).__name__} returned {y!r}, which contains no tensor")
     given = [each for each in leaves(args) if isinstance(each, Tensor)]
     inputs = {"input" if len(given) == 1 else f"input {n}": x for n, x in enumerate(given, 1)}
-    listing = listing_of_tensors(ys, {**tensors_by_name(module), **namespace, **inputs}, calls, given)
+    own = {**dict(module.named_parameters()), **dict(module.named_buffers())}
+    listing = listing_of_tensors(ys, {**own, **namespace, **inputs}, calls, given)
     listing.output = f"a call of {type(module).__name__}"
     return listing
 
@@ -90,8 +89,3 @@ def modules_of(f: Callable[..., Any]) -> dict[str, Module]:
     found = getclosurevars(inner) if hasattr(inner, "__code__") else None
     reached = {} if found is None else {**found.globals, **found.nonlocals}
     return {name: x for name, x in {**reached, "self": getattr(f, "__self__", None)}.items() if isinstance(x, Module)}
-
-
-def tensors_by_name(module: Module) -> dict[str, object]:
-    """The parameters and buffers of a module, by name."""
-    return {**dict(module.named_parameters()), **dict(module.named_buffers())}

@@ -160,8 +160,7 @@ def listing_of_session_graph(graph: Building, namespace: Mapping[str, object]) -
         return found
 
     ops = [node for node in order if node.inputs or node not in read]
-    entries = NestedEntries(entry, static, names, results).entries(ops)
-    return Listing("all that was built so far", entries)
+    return Listing("all that was built so far", NestedEntries(entry, static, names, results).entries(ops))
 
 
 def static(node: Node, name: str, path: Path | None, results: Sequence[Node] = ()) -> Entry:

@@ -155,8 +155,7 @@ def terms_of(before: Any, gx: Any, after: Any) -> tuple[Heat, ...]:
 
 def spread(array: Any) -> str:
     """The range of an array: its minimum … its maximum."""
-    ends = dict.fromkeys((number(float(array.min())), number(float(array.max()))))
-    return " … ".join(ends)
+    return " … ".join(dict.fromkeys((number(float(array.min())), number(float(array.max())))))
 
 
 def read_by(node: Node) -> list[Node]:

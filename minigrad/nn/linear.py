@@ -178,10 +178,8 @@ class ConvBase(Module):
         if padding_mode not in ("zeros", *MARGINS):
             raise ValueError(f"padding_mode must be one of zeros, {', '.join(MARGINS)}, got {padding_mode!r}")
         if groups < 1 or in_channels % groups or out_channels % groups:
-            raise ValueError(
-                f"{type(self).__name__} needs groups of equal size: {in_channels} and {out_channels} channels do not "
-                f"divide into {groups} groups"
-            )
+            wrong = f"{in_channels} and {out_channels} channels do not divide into {groups} groups"
+            raise ValueError(f"{type(self).__name__} needs groups of equal size: {wrong}")
         self.output_padding, self.padding_mode = (0,) * self.n, padding_mode
         self.in_channels, self.out_channels, self.groups = in_channels, out_channels, groups
         self.kernel_size = ints_per_axis("kernel_size", kernel_size, self.n)

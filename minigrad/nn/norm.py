@@ -86,9 +86,8 @@ class GroupNorm(AffineNorm):
         *, bias: bool = True, device: Device | str | None = None, dtype: Any = None,
     ):  # fmt: skip
         if num_channels % num_groups:
-            raise ValueError(
-                f"GroupNorm needs groups of equal size: {num_channels} channels do not divide into {num_groups} groups"
-            )
+            wrong = f"{num_channels} channels do not divide into {num_groups} groups"
+            raise ValueError(f"GroupNorm needs groups of equal size: {wrong}")
         self.num_groups, self.num_channels, self.eps, self.affine = num_groups, num_channels, eps, affine
         self._affine((num_channels,), affine, affine and bias, device=device, dtype=dtype)
 
@@ -185,8 +184,7 @@ class InstanceNormNd(RunningNorm):
         if input.ndim == self.dims[0] - 1:  # one example, without a batch
             return self.forward(input.unsqueeze(0)).squeeze(0)
         input = self._check_input(input)
-        momentum = 0.1 if self.momentum is None else self.momentum
-        return functional.instance_norm(input, *self._options(momentum))
+        return functional.instance_norm(input, *self._options(0.1 if self.momentum is None else self.momentum))
 
 
 InstanceNorm1d, InstanceNorm2d, InstanceNorm3d = nd_variants(InstanceNormNd)

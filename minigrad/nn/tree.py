@@ -98,20 +98,16 @@ class Tree(ModuleLike):
 
     def __setattr__(self, name: str, value: Any) -> None:
         if name in vars(self).get("_computed", {}):
-            raise TypeError(
-                f"{type(self).__name__}.{name} is computed from {name}_orig and {name}_mask: edit those, or make it "
-                f"a parameter again with prune.remove(module, {name!r})"
-            )
+            advice = f"edit those, or make it a parameter again with prune.remove(module, {name!r})"
+            raise TypeError(f"{type(self).__name__}.{name} is computed from {name}_orig and {name}_mask: {advice}")
         if isinstance(value, Tree):
             self._forget(name)
         elif is_learnable(value):
             self._buffers.pop(name, None)
             self._parameters.add(name)
         elif name in self._parameters and value is not None:
-            raise TypeError(
-                f"{type(self).__name__}.{name} is a parameter, and got {kind_of(value)}: assign a Parameter or None, "
-                f"or change its values in place"
-            )
+            advice = "assign a Parameter or None, or change its values in place"
+            raise TypeError(f"{type(self).__name__}.{name} is a parameter, and got {kind_of(value)}: {advice}")
         elif name in self._buffers and not (value is None or isinstance(value, Tensor) or is_traced(value)):
             raise TypeError(f"{type(self).__name__}.{name} is a buffer, and got {kind_of(value)}: assign a tensor")
         self._hold(name, value)

@@ -349,8 +349,7 @@ class Adafactor(Whole):
         square, share, rate = gx * gx, p.cast_operand(power(t, options["beta2_decay"])), 1 / sqrt(t)
         rate = p.cast_operand(where(lr < rate, lr, rate))
         decayed = p.cast_operand(1 - lr * options["weight_decay"])
-        axes = (-1, -2) if x.ndim > 1 else (None,)
-        for mean, axis in zip(means, axes):
+        for mean, axis in zip(means, (-1, -2) if x.ndim > 1 else (None,)):
             mean += ((square if axis is None else square.mean(axis, keepdims=True)) - mean.symbol) * share
         v = means[0].symbol
         if x.ndim > 1:

@@ -73,10 +73,8 @@ def loaded_options(optimizer: str, group: Group, loaded: Group) -> Group:
     """
     options = {name: x for name, x in loaded.items() if name not in PYTORCHS | {"params"}}
     if options.keys() - group.keys() - NOTES or group.keys() - options.keys() - NOTES - ADDED_LATE:
-        raise ValueError(
-            f"{optimizer} cannot load the state of another kind of optimiser: its options are "
-            f"{', '.join(group.keys() - NOTES)}, and the state has {', '.join(map(str, options))}"
-        )
+        found = f"its options are {', '.join(group.keys() - NOTES)}, and the state has {', '.join(map(str, options))}"
+        raise ValueError(f"{optimizer} cannot load the state of another kind of optimiser: {found}")
     return check_options(optimizer, options)
 
 
@@ -106,20 +104,16 @@ def members(optimizer: str, group: Group, options: Group) -> list[Any]:
         raise ValueError(f"{optimizer} got a group whose parameters were used up: call model.parameters() again")
     for i, p in enumerate(params):
         if not (isinstance(p, Operand) and getattr(p, "is_leaf", False)):
-            raise TypeError(
-                f"{optimizer} updates leaves that require a gradient, and parameter {i} is {p!r}: "
-                "pass model.parameters(), or a list as in [w]"
-            )
+            advice = "pass model.parameters(), or a list as in [w]"
+            raise TypeError(f"{optimizer} updates leaves that require a gradient, and parameter {i} is {p!r}: {advice}")
     return params
 
 
 def refuse_symbol(optimizer: str, lr: Any) -> None:
     """Raises GraphError if an eager step has a rate that only a graph computes."""
     if is_symbol(lr):
-        raise GraphError(
-            f"{optimizer}'s lr={lr} has no value before a session runs, and step() needs it now: let the session run "
-            f"{optimizer}.minimize(loss), or pass a number"
-        )
+        advice = f"let the session run {optimizer}.minimize(loss), or pass a number"
+        raise GraphError(f"{optimizer}'s lr={lr} has no value before a session runs, and step() needs it now: {advice}")
 
 
 def refuse_twice(optimizer: str, groups: list[Group]) -> None:

@@ -35,10 +35,8 @@ class LRScheduler(Stateful):
         refuse_stranger(self, optimizer)
         for i, group in enumerate(optimizer.param_groups):
             if last_epoch != -1 and "initial_lr" not in group:
-                raise ValueError(
-                    f"to resume at last_epoch={last_epoch}, group {i} must have an initial_lr: load the optimiser's "
-                    "state_dict first"
-                )
+                advice = "load the optimiser's state_dict first"
+                raise ValueError(f"to resume at last_epoch={last_epoch}, group {i} must have an initial_lr: {advice}")
             group.setdefault("initial_lr", group["lr"])
         self.optimizer = optimizer
         self.base_lrs: list[float] = [group["initial_lr"] for group in optimizer.param_groups]

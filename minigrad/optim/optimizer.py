@@ -214,10 +214,8 @@ class Optimizer(Stateful):
         var_list    the variables; by default all parameters of the optimiser
         """
         if not isinstance(loss, Tracer):
-            raise GraphError(
-                f"minimize() needs a loss in a graph, and got {loss!r}: for a tensor with a value, call "
-                f"loss.backward() and then {self.name}.step()"
-            )
+            advice = f"for a tensor with a value, call loss.backward() and then {self.name}.step()"
+            raise GraphError(f"minimize() needs a loss in a graph, and got {loss!r}: {advice}")
         xs = list(self.parameters()) if var_list is None else list(var_list)
         return list(zip(gradients(loss, xs, None if grad_loss is None else [grad_loss]), xs))
 

@@ -54,13 +54,11 @@ def refuse_other(schedule: Any, state: Any, *changing: str) -> None:
     for option, x in own.items():
         if option not in state or (plain(state[option]) and state[option] != x):
             came = repr(state[option]) if option in state else "nothing"
-            raise ValueError(
-                f"this {name} has {option}={x!r}, but the state has {came}: make the schedule with the saved options"
-            )
+            advice = "make the schedule with the saved options"
+            raise ValueError(f"this {name} has {option}={x!r}, but the state has {came}: {advice}")
     if "schedule" in state and (unknown := state.keys() - own.keys() - CHANGING - {"schedulers"}):
-        raise ValueError(
-            f"this state is of another schedule: it has {', '.join(sorted(unknown))}, which {name} does not have"
-        )
+        extra = f"it has {', '.join(sorted(unknown))}, which {name} does not have"
+        raise ValueError(f"this state is of another schedule: {extra}")
     for each in changing:
         x = state.get(each)
         numbers = x if each in ("base_lrs", "_last_lr") and isinstance(x, list | tuple) else [x]

@@ -62,8 +62,7 @@ def trace_forward(model: Callable[..., Any], args: tuple[Any, ...], options: dic
     args, options = replace_leaves((args, options), lambda x: isinstance(x, Tensor), symbols)
     try:
         with builder.building(), in_mode(tracked=False, watchers=()):
-            result = model(*args, **options)
-            outputs = [builder.lift(y).node for y in leaves(result) if hasattr(y, "spec")]
+            outputs = [builder.lift(y).node for y in leaves(model(*args, **options)) if hasattr(y, "spec")]
         return finish_trace(builder, outputs)
     except NoValueError as error:
         said = f"{error}\nestimate() runs the model without values, and the model reads one. (A tuple of integers is "

@@ -159,10 +159,8 @@ class profile(ContextDecorator):
         Raises StateError if no cycle has ended yet.
         """
         if self.found is None:
-            raise StateError(
-                "a profiler has results once it is closed, or a cycle of its schedule is over: "
-                "read them after its `with` block, or in on_trace_ready"
-            )
+            advice = "read them after its `with` block, or in on_trace_ready"
+            raise StateError(f"a profiler has results once it is closed, or a cycle of its schedule is over: {advice}")
         return self.found
 
     def key_averages(

@@ -167,9 +167,8 @@ def under_roofs(
     found = {form: points(each, arrays, progress) for form, each in ((WRITTEN, graph), (COMPILED, optimised(graph)))}
     every = [point for each in found.values() for point in each]
     if not any(point.flops for point in found[WRITTEN]):
-        raise ValueError(
-            "a roofline needs an op that computes, and this graph has none: its ops, if any, only move elements"
-        )
+        why = "its ops, if any, only move elements"
+        raise ValueError(f"a roofline needs an op that computes, and this graph has none: {why}")
     machine = machine or Machine.measured(float_of(graph)).reaching(
         max(point.speed for point in every), max(point.nbytes / point.seconds for point in every)
     )

@@ -184,8 +184,7 @@ class SummaryWriter:
         given = input_to_model if isinstance(input_to_model, tuple) else (input_to_model,)
         traced = model if isinstance(model, TracedFunction) else TracedFunction(model)
         names = {node: scoped_name(node) for node in traced.graph_for(*given).nodes}
-        graph = {1: [node_def(node, names) for node in names], 4: {1: PRODUCER}}
-        self._write({GRAPH: graph}, None, None)
+        self._write({GRAPH: {1: [node_def(node, names) for node in names], 4: {1: PRODUCER}}}, None, None)
 
     def add_hparams(
         self, hparam_dict: Mapping[str, Any], metric_dict: Mapping[str, Any],

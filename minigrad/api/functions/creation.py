@@ -118,8 +118,7 @@ def open_row(first: Any, last: Any, step: Any, dtype: Any, device: Place) -> Any
     if any(np.dtype(np.int64) != kind_of(n) for n in (first, last, step)) or step == 0:
         raise GraphError(f"arange up to an unknown length needs whole numbers, and got {first}, {last}, {step}")
     n = -((first - last) // step)  # rounded up
-    steps = ones(n, dtype=np.int64, device=device).cumsum(0) - 1
-    return (steps * step + first).astype(dtype)
+    return ((ones(n, dtype=np.int64, device=device).cumsum(0) - 1) * step + first).astype(dtype)
 
 
 def linspace(

@@ -96,8 +96,7 @@ def dstack(tensors: Any) -> Any:
 
 def column_stack(tensors: Any) -> Any:
     """Concatenate along the second axis; a vector counts as a column."""
-    xs = [x.reshape(-1, 1) if x.ndim < 2 else x for x in operands(tensors, "column_stack")]
-    return cat(xs, 1)
+    return cat([x.reshape(-1, 1) if x.ndim < 2 else x for x in operands(tensors, "column_stack")], 1)
 
 
 row_stack = vstack

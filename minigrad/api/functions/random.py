@@ -39,8 +39,7 @@ def randint(
         low, high = 0, low
     if size is None:
         raise TypeError("randint needs a size, as in randint(10, (2, 3)) or randint(5, 10, (2, 3))")
-    floating = kind(np.dtype(dtype)) == "f"
-    drawn_as = np.int64 if floating else dtype
+    drawn_as = np.int64 if kind(np.dtype(dtype)) == "f" else dtype
     return random.randint(draw_key(device, **source), size, low, high, drawn_as).astype(dtype)
 
 

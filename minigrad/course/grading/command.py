@@ -41,14 +41,9 @@ LOCK = ".grading.lock"
 
 
 def grade(
-    place: Path,
-    out: Path,
-    exercise: str = "",
-    answers: Path | None = None,
-    workers: int = 0,
-    unsafe: bool = False,
+    place: Path, out: Path, exercise: str = "", answers: Path | None = None, workers: int = 0, unsafe: bool = False,
     cluster: str = "",
-) -> list[Result]:
+) -> list[Result]:  # fmt: skip
     """Grade the submissions in a place. Raises CourseError if it cannot start."""
     course = Course(lessons.course() / "exercises", answers, exercise)
     startable(course, place, out, workers)

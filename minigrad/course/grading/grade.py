@@ -83,8 +83,7 @@ def grade(data: bytes, task: GradingTask, sandbox: Sandbox) -> Result:
     result["parts"] |= {part.name: to_be_read(part, submission, task) for part in task.exercise.parts if part.manual}
     missing = len(task.released.given.keys() - {cell.name for cell in submission.cells})
     job = {"cells": [[cell.name, cell.source] for cell in cells], "missing": missing, "parts": parts}
-    reply = sandbox.run(job)
-    return grade_reply(result, task, reply, sandbox, cells)
+    return grade_reply(result, task, sandbox.run(job), sandbox, cells)
 
 
 def unseen(task: GradingTask) -> Result:

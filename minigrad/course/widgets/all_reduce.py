@@ -31,8 +31,7 @@ class AllReduce(Film):
         vectors = [[[i + 1.0] * n for i in range(n)] for n in WORKERS] if gradients is None else [chunk_sums(gradients)]
         choices = [Choice("workers", [str(len(each)) for each in vectors]), Choice("algorithm", [*ALL_REDUCE])]
         reels = [reel(vectors[w], [*ALL_REDUCE][a]) for w, a in combinations(choices)]
-        shown = choices if gradients is None else choices[1:]
-        super().__init__("All-reduce by messages", PHASES, reels, shown)
+        super().__init__("All-reduce by messages", PHASES, reels, choices if gradients is None else choices[1:])
         if gradients is None:
             self.choice = [WORKERS.index(4), 0]
 

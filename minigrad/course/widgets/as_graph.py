@@ -52,8 +52,7 @@ class AsGraph:
         arrays = arrays_of(traced, args, self.trace)
         self.values = {x: format_array(array) for x, array in zip(self.graph.inputs, arrays)}
         self.said: dict[Node, str] = {}
-        ys = walk_graph(self.graph, arrays, self.evaluate_node)
-        found = {"argument": arrays, "result": ys}
+        found = {"argument": arrays, "result": walk_graph(self.graph, arrays, self.evaluate_node)}
         results = [format_array(found[kind][x]) if kind in found else format_value(x) for kind, x in self.trace.places]
         self.result = join_names(results)
         texts = {self.place[node]: text for node, text in self.values.items() if node in self.place}

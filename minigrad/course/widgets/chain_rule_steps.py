@@ -88,8 +88,7 @@ def opening_step(picture: Picture) -> ChainStep:
     leaves = pluralize(kinds["leaf"], "leaf", "leaves")
     operations = pluralize(kinds["op"], "operation", "operations")
     parts = f"The graph of {picture.output.display_name}: {leaves} and {operations}"
-    say = f"{parts}. We run it anew, and no number is known yet."
-    return ChainStep("built", say)
+    return ChainStep("built", f"{parts}. We run it anew, and no number is known yet.")
 
 
 def leaf_steps(picture: Picture) -> list[ChainStep]:

@@ -30,14 +30,12 @@ def scalar_program(y: object, picture: Picture) -> list[dict[str, Any]]:
     order = dict(zip(picture.boxes, history(y), strict=True))
     if not all(is_spelt(v) for v in order.values()):
         return []
-    return [op_record(v, box, picture) if v.parents else leaf_record(v, box) for box, v in order.items()]
+    return [record(v, box, picture) for box, v in order.items()]
 
 
-def leaf_record(v: Value, box: Box) -> dict[str, Any]:
-    return {"id": box.id, "value": v.data, "drags": box.kind == "leaf"}
-
-
-def op_record(v: Value, box: Box, picture: Picture) -> dict[str, Any]:
+def record(v: Value, box: Box, picture: Picture) -> dict[str, Any]:
+    if not v.parents:
+        return {"id": box.id, "value": v.data, "drags": box.kind == "leaf"}
     arrows = picture.arrows_into[box.id]
     return {"id": box.id, "of": [a.tail for a in arrows], "arrows": [a.id for a in arrows], "trees": trees(v)}
 

@@ -22,6 +22,7 @@ from ...draw.picture import Picture
 from ...draw.svg import STYLE
 from .widget import Plain, SteppedWidget, javascript
 
+STYLES = re.compile(r"<style>.*?</style>\n?", re.DOTALL)  # of pictures in a panel: the widget already has their CSS
 Ids = Sequence[str]
 
 
@@ -77,7 +78,7 @@ class Reel:
 
     def plain(self) -> Plain:
         return {
-            "panels": [asdict(replace(panel, html=strip_styles(panel.html))) for panel in self.panels],
+            "panels": [asdict(replace(panel, html=STYLES.sub("", panel.html))) for panel in self.panels],
             "steps": [cut.plain() for cut in self.cuts],
             "links": {key: list(ids) for key, ids in self.links.items()},
         }
@@ -154,11 +155,6 @@ class ChartFilm(Film):
 
     sheets = (*Film.sheets, "charts")
     looks = STYLE + LOOKS
-
-
-def strip_styles(html: str) -> str:
-    """The HTML without the style elements of its pictures, as the widget already has their CSS."""
-    return re.sub(r"<style>.*?</style>\n?", "", html, flags=re.DOTALL)
 
 
 def standalone_svg(html: str, looks: str) -> str:

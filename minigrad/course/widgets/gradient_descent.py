@@ -79,16 +79,9 @@ class GradientDescent(SteppedWidget):
     longest = traitlets.Int(min=1).tag(sync=True)
 
     def __init__(
-        self,
-        f: Callable[..., Any],
-        start: Any = 0.0,
-        rate: float = 0.1,
-        momentum: float = 0.0,
-        longest: int = 30,
-        low: Any = -4.0,
-        high: Any = 4.0,
-        path: Sequence[Any] | None = None,
-    ):
+        self, f: Callable[..., Any], start: Any = 0.0, rate: float = 0.1, momentum: float = 0.0, longest: int = 30,
+        low: Any = -4.0, high: Any = 4.0, path: Sequence[Any] | None = None,
+    ):  # fmt: skip
         names, value = [*signature(f).parameters], f.__name__ if f.__name__.isidentifier() else "value"
         n = len(names)
         if n not in (1, 2):

@@ -161,10 +161,8 @@ class GraphView(Widget):
 def refuse_too_many(nodes: int) -> None:
     """Raises ValueError for a graph that is too large to view."""
     if nodes > LARGEST:
-        raise ValueError(
-            f"GraphView shows a graph of up to {LARGEST:,} nodes, and this one has {nodes:,}. View "
-            "a part: any value on the way there has a smaller graph of its own, and so has each module"
-        )
+        advice = "View a part: any value on the way there has a smaller graph of its own, and so has each module"
+        raise ValueError(f"GraphView shows a graph of up to {LARGEST:,} nodes, and this one has {nodes:,}. {advice}")
 
 
 # -- from a listing to plain data -------------------------------------------------------------------------------------
@@ -199,8 +197,7 @@ def thing_of(group: NodeGroup, entries: Sequence[Any]) -> Any:
     """The Python object of a group: its module or its scope, else a tuple of its contents."""
     if group.thing is not None:
         return group.thing
-    parts = group.children
-    return tuple(thing_of(x, entries) if isinstance(x, NodeGroup) else entries[x].thing for x in parts)
+    return tuple(thing_of(x, entries) if isinstance(x, NodeGroup) else entries[x].thing for x in group.children)
 
 
 def node_of(thing: Any) -> Any:

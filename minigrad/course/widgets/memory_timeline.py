@@ -80,14 +80,9 @@ class MemoryTimeline(ChartFilm):
     """
 
     def __init__(
-        self,
-        model: Any,
-        loss_fn: Any = None,
-        x: Any = None,
-        y: Any = None,
-        optimizer: Optimizer | None = None,
+        self, model: Any, loss_fn: Any = None, x: Any = None, y: Any = None, optimizer: Optimizer | None = None,
         steps: int = 2,
-    ):
+    ):  # fmt: skip
         self.runs: dict[Any, Sequence[Moment]]
         moments: Any = model.timeline() if isinstance(model, Ledger) else model
         if isinstance(moments, list) and moments and isinstance(moments[0], Moment):
@@ -143,14 +138,9 @@ def refuse(model: Any, x: Any, y: Any, optimizer: Any, steps: int) -> None:
 
 
 def run(
-    model: Module,
-    loss_fn: Callable[[Any, Any], Any],
-    x: Tensor,
-    y: Tensor,
-    optimizer: Optimizer,
-    steps: int,
+    model: Module, loss_fn: Callable[[Any, Any], Any], x: Tensor, y: Tensor, optimizer: Optimizer, steps: int,
     way: Switches,
-) -> list[Moment]:
+) -> list[Moment]:  # fmt: skip
     """Train a copy of the model for some steps and return the live bytes at each moment."""
     model, optimizer = deepcopy((model, optimizer))
     x, y = x.detach(), y.detach()
@@ -188,10 +178,8 @@ class ShortLedger(Ledger):
 
     def write(self, *args: Any, **options: Any) -> None:
         if len(self.moments) >= MOST:
-            raise ValueError(
-                f"MemoryTimeline shows up to {MOST} moments of a run, and this run has more: steps=1, or a model "
-                "of fewer layers"
-            )
+            advice = "steps=1, or a model of fewer layers"
+            raise ValueError(f"MemoryTimeline shows up to {MOST} moments of a run, and this run has more: {advice}")
         super().write(*args, **options)
 
 

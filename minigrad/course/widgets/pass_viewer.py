@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from html import escape
 from itertools import pairwise
 from typing import Any
@@ -20,7 +21,6 @@ from ...draw.picture import Picture
 from ...draw.rules import sign_of
 from ...draw.svg import across_and_down
 from ...draw.words import join_names, number, pluralize
-from ...engine.core.graph import Graph
 from ...engine.core.node import NamedNode, Node
 from ...graph.compiler.passes.pipeline import FAST, STANDARD, PassResult, PassResults, steps
 from ...graph.compiler.program.program import Program
@@ -52,7 +52,7 @@ class PassViewer(Film):
         if not any(node.inputs for node in trace.graph.nodes):
             raise ValueError(f"PassViewer shows a graph of at least 1 op, but {f.__name__} computes nothing")
         arrays = [array.copy() for array in arrays_of(f, args, trace)]  # a run may write into its inputs
-        way = steps(trace.graph, FAST if fast else STANDARD, lambda graph: fastest_run(graph, arrays))
+        way = steps(trace.graph, FAST if fast else STANDARD, lambda graph: fastest(partial(Program(graph), *arrays)))
         scenes = [Scene(n, step) for n, step in enumerate(step for step in way if step.changed)]
         self.counted = "\n".join(f"{i:2} {cut.say}" for i, cut in enumerate(cuts(scenes, way.idle, accounts)))
         super().__init__(f"The passes over {f.__name__}", (), [reel(scenes, way)])
@@ -60,12 +60,6 @@ class PassViewer(Film):
     @property
     def fallback(self) -> dict[str, str]:
         return {**super().fallback, "text/plain": f"{self!r}\n{self.counted}"}
-
-
-def fastest_run(graph: Graph, arrays: Sequence[Any]) -> float:
-    """The seconds of the fastest run of the graph, compiled without further passes."""
-    program = Program(graph)
-    return fastest(lambda: program(*arrays))
 
 
 def reel(scenes: Sequence[Scene], way: PassResults) -> Reel:
@@ -86,8 +80,7 @@ class Scene:
 
     def __init__(self, n: int, step: PassResult):
         self.n, self.step, self.name = n, step, f"scene {n}"
-        outputs = [y for y in step.graph.outputs if y is not None]
-        picture, self.place = place_boxes(outputs, {})
+        picture, self.place = place_boxes([y for y in step.graph.outputs if y is not None], {})
         refuse_large("PassViewer", picture, LARGEST)
         self.key: dict[Node, str] = {}
         for node in step.graph.nodes:

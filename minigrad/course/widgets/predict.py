@@ -46,14 +46,9 @@ class Predict(Form):
     held = traitlets.Bool().tag(sync=True)  # whether reveal holds the result back until an answer is locked
 
     def __init__(
-        self,
-        name: str,
-        text: str,
-        kind: str | None = None,
-        options: Sequence[Any] = (),
-        unit: str = "",
+        self, name: str, text: str, kind: str | None = None, options: Sequence[Any] = (), unit: str = "",
         tolerance: float = 0.0,
-    ):
+    ):  # fmt: skip
         if isinstance(options, str):
             raise TypeError(f"options must be a list, such as ['yes', 'no'], not the string {options!r}")
         if options and kind not in (None, "option", "order"):

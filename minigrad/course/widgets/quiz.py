@@ -67,8 +67,7 @@ class Quiz(Form):
         """Update the traits: what is locked and, once all is, the score."""
         kept = {name: one.locked_record for name, one in self._predictions.items()}
         self.locked = {n: {key: r[key] for key in ("answer", "confidence")} for n, r in kept.items() if r}
-        missing = len(self._items) - len(self.locked)
-        if missing:
+        if len(self.locked) < len(self._items):
             self.score = f"{len(self.locked)} of {len(self._items)} locked. You will see what is right when all are."
             return
         self._compare()
@@ -81,8 +80,7 @@ class Quiz(Form):
             return
         results = {}
         for item in self._items:
-            one = self._predictions[item.question.name]
-            kept = one.locked_record
+            kept = self._predictions[item.question.name].locked_record
             assert kept is not None
             right, says = item.question.right(kept["answer"], item.right), item.said_of(kept["answer"])
             results[item.question.name] = {"right": right, "answer": item.right, "says": says}

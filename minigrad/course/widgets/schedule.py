@@ -116,9 +116,10 @@ def cuts(plan: Planned, slots: Sequence[ScheduledNode], path: Sequence[Node], ti
     hidden = [*every, *(line for each in lines.values() for line in each)]
     found = [Cut("", say, on={"hidden": hidden, "gone": ["idle"]})]
     for i, slot in enumerate(slots):
+        on_path = ", and is on the critical path" if slot.node in path else ""
         say = (
             f"At {took(slot.start)} worker {slot.worker} begins {sign_of(slot.node.op)}, {slot.node.spec}, which "
-            f"takes {took(slot.end - slot.start)}{on_path(slot, path)}. {waiting(slot, before[slot.node], of)}"
+            f"takes {took(slot.end - slot.start)}{on_path}. {waiting(slot, before[slot.node], of)}"
         )
         found.append(Cut("", say, off={"hidden": [f"o{i}", *lines[i]]}, hot={"hot": [f"o{i}", f"row {i}", *lines[i]]}))
     idle = plan.workers * plan.seconds - plan.alone
@@ -152,10 +153,6 @@ def basis(times: str) -> str:
 def speedup_bound(plan: Planned) -> str:
     """The largest possible speedup over one worker, with any number of workers."""
     return number(plan.alone / plan.path, 3) if plan.path else "1"
-
-
-def on_path(slot: ScheduledNode, path: Sequence[Node]) -> str:
-    return ", and is on the critical path" if slot.node in path else ""
 
 
 def waiting(slot: ScheduledNode, operands: Sequence[Node], of: dict[Node, ScheduledNode]) -> str:

@@ -47,9 +47,8 @@ class StaticVsDynamic(Film):
             raise TypeError(f"cases must be tuples of arguments, one or more, such as [(x,), (y,)]; got {cases!r}")
         traced = function(f)
         reels = [reel(f, traced, case) for case in cases]
-        choices = (
-            [Choice("input", [join_names([format_value(x) for x in case]) for case in cases])] if len(cases) > 1 else []
-        )
+        inputs = Choice("input", [join_names([format_value(x) for x in case]) for case in cases])
+        choices = [inputs] if len(cases) > 1 else []
         super().__init__(f"{f.__name__}, eager and as a static graph", PHASES, reels, choices)
 
 
@@ -57,7 +56,8 @@ def reel(f: Callable[..., Any], traced: TracedFunction, args: Sequence[Any]) -> 
     """The film of one call."""
     source = lines_of(f)
     left = EagerRun(f, args)
-    panels = [panel_of(f, source), Panel("Eager", left.svg + output_area("left says"))]
+    written = Panel(f"def {f.__name__}", code(list(source.values()), min(source)), wide=True)
+    panels = [written, Panel("Eager", left.svg + output_area("left says"))]
     error = left.recording.error
     if error is not None:
         what = str(error) if isinstance(error, TooLong) else f"it raised {type(error).__name__}: {error}"
@@ -75,10 +75,6 @@ def reel(f: Callable[..., Any], traced: TracedFunction, args: Sequence[Any]) -> 
             links |= {f"line {n}": boxes} | {box: [f"line {n}"] for box in boxes}
     panels.append(Panel("Static graph", right.svg + output_area("right says")))
     return Reel(panels, list(cuts(f, source, left, right)), links)
-
-
-def panel_of(f: Callable[..., Any], source: dict[int, str]) -> Panel:
-    return Panel(f"def {f.__name__}", code(list(source.values()), min(source)), wide=True)
 
 
 def lines_of(f: Callable[..., Any]) -> dict[int, str]:

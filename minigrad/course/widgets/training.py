@@ -68,8 +68,7 @@ def sample_losses(losses: list[float], since: int) -> list[list[float]]:
 def thin_frames(frames: list[Plain]) -> list[Plain]:
     """The first and the last frame, and every second one between; each has half the losses of the two it replaces."""
     first, *rest = frames
-    pairs = zip(rest[::2], rest[1::2])
-    kept = [{**b, "curve": [*a["curve"], *b["curve"]][::-2][::-1]} for a, b in pairs]
+    kept = [{**b, "curve": [*a["curve"], *b["curve"]][::-2][::-1]} for a, b in zip(rest[::2], rest[1::2])]
     return [first, *kept, *rest[len(rest) // 2 * 2 :]]
 
 
@@ -175,8 +174,7 @@ class Boundary:
         margin = 0.08 * (at.max(0) - at.min(0)) + 1e-9
         self.low, self.high = at.min(0) - margin, at.max(0) + margin
         across, up = (np.linspace(a, b, 2 * SIDE + 1)[1::2] for a, b in zip(self.low, self.high))
-        grid = np.stack(np.meshgrid(across, up[::-1]), -1).reshape(-1, 2)
-        self.grid = Tensor(grid.astype(at.dtype))
+        self.grid = Tensor(np.stack(np.meshgrid(across, up[::-1]), -1).reshape(-1, 2).astype(at.dtype))
         self.levels()
 
     def levels(self) -> str:

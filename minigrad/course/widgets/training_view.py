@@ -85,15 +85,9 @@ class TrainingView(SteppedWidget):
     steps: traitlets.List[Plain] = traitlets.List()
 
     def __init__(
-        self,
-        model: Callable[[Any], Any],
-        loss_fn: Callable[[Any, Any], Any],
-        data: Any,
-        optimizer: Any,
-        threshold: float | None = None,
-        speed: float = 0.0,
-        clock: Clock = time.perf_counter,
-    ):
+        self, model: Callable[[Any], Any], loss_fn: Callable[[Any, Any], Any], data: Any, optimizer: Any,
+        threshold: float | None = None, speed: float = 0.0, clock: Clock = time.perf_counter,
+    ):  # fmt: skip
         self._turn = threading.Condition()
         self._thread: threading.Thread | None = None
         self._task: asyncio.Task[None] | None = None

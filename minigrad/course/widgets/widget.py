@@ -106,8 +106,7 @@ class Widget(anywidget.AnyWidget):
         data, metadata = super()._repr_mimebundle_(**kwargs)  # type: ignore[misc]  # None only without a view
         # nbconvert, nbviewer and code hosts leave an output empty if they find its model_id among the saved states.
         # They do not find a number, since the keys are strings: they show the fallback. JavaScript finds both.
-        view = {**data[VIEW], "model_id": int(self.model_id)}
-        return {**data, VIEW: view, **self.fallback}, metadata
+        return {**data, VIEW: {**data[VIEW], "model_id": int(self.model_id)}, **self.fallback}, metadata
 
 
 class SteppedWidget(Widget):
@@ -132,8 +131,7 @@ class SteppedWidget(Widget):
     @property
     def text(self) -> str:
         """All steps in words, numbered from 0."""
-        phases = [step["phase"] for step in self.steps]
-        width = max(map(len, phases), default=0)
+        width = max((len(step["phase"]) for step in self.steps), default=0)
         return "\n".join(f"{i:2} {step['phase']:{width}} {step['say']}" for i, step in enumerate(self.steps))
 
     def __repr__(self) -> str:

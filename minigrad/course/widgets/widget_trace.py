@@ -27,9 +27,8 @@ def trace_for_widget(widget: str, f: Callable[..., Any], args: Sequence[Any], mo
         raise ValueError(f"{widget} runs on the CPU: move the tensors there with x.cpu()")
     ops = sum(1 for node in trace.graph.nodes if node.inputs and not node.op.is_view)
     if not 1 <= ops <= most:
-        raise ValueError(
-            f"{widget} shows graphs of 1 to {most} ops, not counting views; this one has {ops}: trace another part"
-        )
+        advice = "trace another part"
+        raise ValueError(f"{widget} shows graphs of 1 to {most} ops, not counting views; this one has {ops}: {advice}")
     return trace.graph, [array.copy() for array in arrays_of(f, args, trace)]
 
 

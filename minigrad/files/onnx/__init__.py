@@ -18,8 +18,7 @@ def __getattr__(name: str) -> Any:
     except ModuleNotFoundError as missing:
         if missing.name != "onnx":
             raise
-        raise ImportError(
-            "mg.onnx needs the onnx package: python3 start.py add onnx, or pip install 'minigrad-course[onnx]'"
-        ) from missing
+        advice = "python3 start.py add onnx, or pip install 'minigrad-course[onnx]'"
+        raise ImportError(f"mg.onnx needs the onnx package: {advice}") from missing
     globals()[name] = found = getattr(module, name)
     return found

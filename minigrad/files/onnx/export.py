@@ -229,9 +229,8 @@ class Exporting(OnnxNumPy):
         y = self.emit_op(node.op, node, xs)
         if isinstance(y, NamedArray) and y.dtype != node.spec.dtype and not isinstance(node.op, Within):
             where = f" ({place})" if (place := getattr(node, "place", None)) else ""
-            raise GraphError(
-                f"{node.op}{where} returns {node.spec.dtype}, but {y.dtype} in ONNX: convert its operands first"
-            )
+            advice = "convert its operands first"
+            raise GraphError(f"{node.op}{where} returns {node.spec.dtype}, but {y.dtype} in ONNX: {advice}")
         return y
 
     def emit_op(self, op: Any, node: Any, xs: Sequence[Any]) -> Any:

@@ -18,7 +18,7 @@ import os
 from collections import ChainMap
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
-from functools import cache
+from functools import cache, partial
 from graphlib import CycleError, TopologicalSorter
 from inspect import signature
 from pathlib import Path
@@ -227,7 +227,7 @@ class NodeReading(NamedTuple):
 
     def __call__(self, scope: Scope) -> Sequence[Any]:
         xs = [scope[name] if name else None for name in self.node.input]
-        options = self.options | {name: bind_scope(body, scope) for name, body in self.bodies.items()}
+        options = self.options | {name: partial(body.__call__, scope) for name, body in self.bodies.items()}
         try:
             # While tracing, a node whose inputs are all known, such as a shape, is computed and not traced.
             if current.mode.builder is not None and not self.bodies and all(map(is_known, xs)):
@@ -266,11 +266,6 @@ def schema_parameters(parameters: Sequence[Any], n: int) -> Sequence[Any]:
 
 signature_of = cache(signature)  # thousands of nodes of a model share a few readings
 FIXED = {"tensor(int64)": np.dtype(np.int64), "tensor(bool)": np.dtype(bool), "tensor(float)": np.dtype(np.float32)}
-
-
-def bind_scope(body: Body, scope: Scope) -> Any:
-    """A branch or a loop body as a function of its inputs; it reads outer values from the scope."""
-    return lambda *xs: body(scope, *xs)
 
 
 def title(node: onnx.NodeProto) -> str:

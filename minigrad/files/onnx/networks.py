@@ -399,8 +399,7 @@ def matrix(at: Any, n: int, factor: float, mode: str, rounding: str, a: float, e
         return np.eye(n)[np.clip(NEAREST[rounding](at), 0, n - 1).astype(int)]
     shrink = min(factor, 1.0)
     reach = ceil((2 if mode == "cubic" else 1) / shrink)
-    first = np.floor(at).astype(int)[:, None]
-    taps = first + np.arange(1 - reach, 1 + reach)
+    taps = np.floor(at).astype(int)[:, None] + np.arange(1 - reach, 1 + reach)
     distance = np.abs(taps - at[:, None]) * shrink
     weights = cubic(distance, a) if mode == "cubic" else np.maximum(1 - distance, 0)
     if exclude_outside:

@@ -29,8 +29,7 @@ def constant_value(value: Any = None, value_float: Any = None, value_floats: Any
 
 @reads("Reshape")
 def reshape_to(x: Any, shape: Any, allowzero: int = 0) -> Any:
-    lengths = ints(shape)
-    return x.reshape(*(x.shape[a] if n == 0 and not allowzero else n for a, n in enumerate(lengths)))
+    return x.reshape(*(x.shape[a] if n == 0 and not allowzero else n for a, n in enumerate(ints(shape))))
 
 
 @reads("Squeeze")

@@ -89,7 +89,7 @@ def decode_arrays(file: Any, size: int) -> tuple[dict[str, np.ndarray], str | No
         raise SavedFileError(f"its header would be {length} bytes long, but {max(size, 0)} follow")
     header = parse_json(file.read(length))
     metadata = header.pop(METADATA, {})
-    if not is_table(metadata, str):
+    if not isinstance(metadata, dict) or not all(isinstance(text, str) for text in metadata.values()):
         raise SavedFileError(f"its {METADATA} must be an object of strings, got {short(metadata)}")
     return load_arrays(file, 8 + length, size - length, header), metadata.get(OURS)
 
@@ -170,11 +170,6 @@ def whole_number(digits: str) -> int:
     if len(digits.lstrip("-")) > MOST_DIGITS:
         raise SavedFileError(f"a number of {len(digits)} digits is too long")
     return int(digits)
-
-
-def is_table(x: Any, kind: Any) -> bool:
-    """Whether x is a dictionary whose values are of this type."""
-    return isinstance(x, dict) and all(isinstance(value, kind) for value in x.values())
 
 
 def short(x: object) -> str:

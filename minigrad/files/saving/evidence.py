@@ -97,8 +97,7 @@ def measurements(op: Op, xs: list[Tensor]) -> Iterator[tuple[str, Any]]:
     yield "memory", [byte_bounds(x) for x in (came, *arrays)]
     dxs, y = directions(xs, 1), xs[0].apply(op, *xs[1:])
     (gy,) = directions([y], 2)
-    gradients = op.gradients(gy, y, *xs)
-    yield "gradients", [g.numpy() for g in gradients]
+    yield "gradients", [g.numpy() for g in op.gradients(gy, y, *xs)]
     yield "pushed", op.jvp(dxs, y, *xs).broadcast_to(y.shape).numpy()
     yield "nudged", [op.forward(np, *(x + s * dx.numpy() for x, dx in zip(arrays, dxs))) for s in (NUDGE, -NUDGE)]
     leaves = [Tensor(x.value, requires_grad=True) for x in xs]

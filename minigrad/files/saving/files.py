@@ -57,10 +57,8 @@ def function_of(what: Any, inputs: Any) -> SavedFunction | None:
     if isinstance(what, SessionCallable) and inputs is None:
         return of_session(what)
     if isinstance(what, Session):
-        raise StateError(
-            "save one run of a session, mg.save(path, session.make_callable(fetches, [x, …])): the file then has the "
-            "values of its variables too"
-        )
+        gain = "the file then has the values of its variables too"
+        raise StateError(f"save one run of a session, mg.save(path, session.make_callable(fetches, [x, …])): {gain}")
     what = what.function if isinstance(what, TracedMethod) else what
     if not callable(what):
         if inputs is not None:

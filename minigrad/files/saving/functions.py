@@ -253,10 +253,8 @@ def of_traced(function: TracedFunction) -> SavedFunction:
             variables[unique] = x
         parts.append(part._replace(reads=[names[id(x)] for x in trace.captured]))
     if not parts:
-        raise StateError(
-            f"{function.__name__} was not traced yet, so there is no graph to save: call it, or pass example inputs, "
-            "mg.save(path, function, inputs)"
-        )
+        advice = "call it, or pass example inputs, mg.save(path, function, inputs)"
+        raise StateError(f"{function.__name__} was not traced yet, so there is no graph to save: {advice}")
     constants = {n for n, x in variables.items() if id(x) in passing or (CONSTANT.fullmatch(n) and not x.requires_grad)}
     return SavedFunction(function.__name__, parts, variables, constants)
 

@@ -124,9 +124,8 @@ def from_npy(body: Body, model: Model) -> Arrays:
         with suppress(ValueError, OverflowError):  # more or longer axes than NumPy supports
             array = bits.view(dtype).reshape(shape, order="F" if by_columns else "C")
             return {next(iter(model.inputs)): array.astype(dtype.newbyteorder("="), copy=False)}
-    raise Refusal(
-        f"npy says {dtype} of shape {short([*shape])}, but {len(data)} bytes follow: this is no array of numbers"
-    )
+    why = "this is no array of numbers"
+    raise Refusal(f"npy says {dtype} of shape {short([*shape])}, but {len(data)} bytes follow: {why}")
 
 
 def to_npy(arrays: Arrays) -> bytes:

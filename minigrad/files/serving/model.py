@@ -162,8 +162,7 @@ def returned_spec(x: ResultPart, part: SavedGraph) -> Spec:
 
 def in_slices(run: Callable[[Arrays], Arrays], arrays: Arrays) -> Arrays:
     """Split a run of many rows into several, which limits what one run allocates."""
-    rows = len(next(iter(arrays.values())))
-    starts = range(0, rows, MOST_ROWS)
+    starts = range(0, len(next(iter(arrays.values()))), MOST_ROWS)
     found = [run_padded(run, {name: x[i : i + MOST_ROWS] for name, x in arrays.items()}) for i in starts]
     return found[0] if len(found) == 1 else {name: np.concatenate([y[name] for y in found]) for name in found[0]}
 

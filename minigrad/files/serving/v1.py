@@ -55,8 +55,7 @@ def answer(said: Mapping[str, Any], _: Key, outputs: Arrays) -> dict[str, Any]:
     if "instances" not in said:
         columns = {name: y.tolist() for name, y in outputs.items()}
         return {"outputs": columns if len(columns) != 1 else next(iter(columns.values()))}
-    lengths = {y.shape[:1] for y in outputs.values()}
-    if lengths != {(said["instances"],)}:
+    if {y.shape[:1] for y in outputs.values()} != {(said["instances"],)}:
         raise Refusal("the outputs of this model are not rows: send columns, in inputs, instead of instances")
     columns = {name: y.tolist() for name, y in outputs.items()}
     if len(columns) == 1:

@@ -177,9 +177,8 @@ def repeat_heads(q: Any, k: Any) -> Any:
     heads, groups = (x.shape[-3] if x.ndim > 2 else 0 for x in (q, k))
     require_known("enable_gqa, to share heads,", heads, groups)
     if not groups or heads % groups:
-        raise ShapeError(
-            f"enable_gqa shares heads (axis -3): those of the query {q.spec} must be a multiple of those of {k.spec}"
-        )
+        rule = f"those of the query {q.spec} must be a multiple of those of {k.spec}"
+        raise ShapeError(f"enable_gqa shares heads (axis -3): {rule}")
     return k if heads == groups else k.repeat_interleave(heads // groups, -3)
 
 

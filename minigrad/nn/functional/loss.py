@@ -88,10 +88,8 @@ def binary_cross_entropy(input: Any, target: Any, weight: Any = None, *, reducti
     """
     x, t = pair("binary_cross_entropy", input, target)
     if x.spec.is_half and current.mode.autocast is not None:
-        raise DTypeError(
-            f"binary_cross_entropy of {x.spec} is refused under autocast: half precision rounds probabilities near 0 "
-            "and 1. Use binary_cross_entropy_with_logits on the scores"
-        )
+        why = "half precision rounds probabilities near 0 and 1. Use binary_cross_entropy_with_logits on the scores"
+        raise DTypeError(f"binary_cross_entropy of {x.spec} is refused under autocast: {why}")
     x = within(x, 0, 1, "binary_cross_entropy needs probabilities 0 to 1: x.sigmoid() makes them from scores")
     return reduce_loss(apply_weight(x.apply(ops.BinaryCrossEntropy(), t), weight), reduction)
 

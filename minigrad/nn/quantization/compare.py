@@ -30,9 +30,8 @@ def compare(models: Mapping[str, Module], data: tuple[Any, Any], rounds: int = 5
     """
     x, y = operand(data[0]), np.asarray(data[1])
     if not models or not y.size or y.shape != x.shape[:1]:
-        raise ShapeError(
-            f"compare needs a model, and a class for each row of x: got {[*models]}, {x.spec} and {y.shape}"
-        )
+        got = f"got {[*models]}, {x.spec} and {y.shape}"
+        raise ShapeError(f"compare needs a model, and a class for each row of x: {got}")
     if rounds < 1:
         raise ValueError(f"compare needs at least 1 round, got rounds={rounds}")
     copies = {name: deepcopy(model).eval() for name, model in models.items()}

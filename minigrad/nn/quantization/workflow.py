@@ -69,11 +69,9 @@ SPEC = "the QConfig in qconfig_spec"
 
 
 def quantize_dynamic(
-    model: Module,
-    qconfig_spec: Iterable[type] | Mapping[type, QConfig] = frozenset({Linear}),
-    dtype: Any = np.int8,
+    model: Module, qconfig_spec: Iterable[type] | Mapping[type, QConfig] = frozenset({Linear}), dtype: Any = np.int8,
     inplace: bool = False,
-) -> Any:
+) -> Any:  # fmt: skip
     """The model with its Linear layers in integers: weights quantised once, each input with its own range.
 
     qconfig_spec    classes of layers to quantise; or a mapping from each to its QConfig

@@ -177,11 +177,9 @@ custom_from_mask = function(CustomFromMask, "custom_from_mask")
 
 
 def global_unstructured(
-    parameters: Iterable[tuple[Any, str]],
-    pruning_method: type[BasePruningMethod],
-    importance_scores: Mapping[tuple[Any, str], Any] | None = None,
-    **options: Any,
-) -> None:
+    parameters: Iterable[tuple[Any, str]], pruning_method: type[BasePruningMethod],
+    importance_scores: Mapping[tuple[Any, str], Any] | None = None, **options: Any,
+) -> None:  # fmt: skip
     """Prune several parameters as if they were one, so layers lose different fractions: [(layer, "weight"), …]."""
     places, given = list(parameters), importance_scores or {}
     if not places or pruning_method.PRUNING_TYPE != "unstructured":
