@@ -140,8 +140,6 @@ def observe(what: Any, attribute: str) -> Any:
         return contents(spaces[0][attribute] if spaces else MISSING)
     if attribute == "groups()":
         return what.groups()
-    if attribute == "hooks":
-        return contents((*what.node.hooks.arriving.values(), None, *what.node.hooks.after.values()))
     if attribute == "__class__":
         return type, type(what)
     if attribute == "__dict__":  # while tracing, it contains the converted `forward`
@@ -150,6 +148,8 @@ def observe(what: Any, attribute: str) -> Any:
         value = object.__getattribute__(what, "__dict__").get(attribute, MISSING)
         value = getattr(what, attribute, MISSING) if value is MISSING and is_slot(what, attribute) else value
         return MISSING if value is MISSING else contents(value)
+    if attribute == "hooks":
+        return contents((*what.node.hooks.arriving.values(), None, *what.node.hooks.after.values()))
     if attribute == "()":
         return what()
     if attribute in ("value", "contents"):

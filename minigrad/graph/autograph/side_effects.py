@@ -91,8 +91,11 @@ def functions_of(x: Any, names: Sequence[str]) -> Iterator[tuple[FunctionType, A
     if isinstance(x, FunctionType):
         yield x, owner
         return
+    methods: dict[str, Any] = {}
+    for kind in reversed(type(x).__mro__):  # getattr() would run the __get__ of a user's descriptor
+        methods |= vars(kind)
     for name in (*names, "__call__", "forward"):
-        if isinstance(its := getattr(type(x), name, None), FunctionType):
+        if isinstance(its := methods.get(name), FunctionType):
             yield its, x
 
 

@@ -484,3 +484,29 @@ def test_a_traced_function_that_counts_is_refused_in_a_loop():
 
     with pytest.raises(ConversionError, match=r"`count` is assigned by .*counting"):
         mg.function(f)(mg.tensor(2.0))
+
+
+class OnObjects:
+    """A descriptor that has no value on the class."""
+
+    def __get__(self, it, kind):
+        return vars(it)["kept"]
+
+
+class Lazy:
+    factor = OnObjects()
+
+    def __init__(self):
+        self.kept = 3.0
+
+
+def test_a_branch_does_not_read_a_descriptor_on_the_class():
+    held = Lazy()
+
+    @mg.function
+    def f(x):
+        if x.sum() > 0:
+            x = x * held.factor
+        return x
+
+    assert f(mg.tensor([1.0])).tolist() == [3.0]

@@ -89,10 +89,10 @@ class Options(mg.data.Dataset):
     __slots__ = ("slot",)
 
     def __init__(self):
-        self.a, self.slot = 1.5, 2.0
+        self.a, self.slot, self.hooks = 1.5, 2.0, 1.0
 
     def factor(self):
-        return self.a * self.slot
+        return self.a * self.slot * self.hooks
 
 
 class OtherOptions(Options):
@@ -102,6 +102,7 @@ class OtherOptions(Options):
 
 CHANGES = {
     "an attribute": lambda o: setattr(o, "a", 2.0),
+    "an attribute with the name of a tensor's": lambda o: setattr(o, "hooks", 2.0),
     "a slot": lambda o: setattr(o, "slot", 3.0),
     "a method of its own": lambda o: setattr(o, "factor", lambda: 5.0),
     "another class": lambda o: setattr(o, "__class__", OtherOptions),
