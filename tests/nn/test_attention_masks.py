@@ -25,10 +25,8 @@ def arguments(n, length, dtype="float64"):
     rng = np.random.default_rng(n + length)
     x = rng.normal(size=(n, length, 8)).astype(dtype)
     padding = np.arange(length) >= length - np.arange(n)[:, None] % length
-    return [
-        mg.tensor(a)
-        for a in (x, padding, ~np.tri(length, dtype=bool), np.tile(~np.tri(length, dtype=bool), (2 * n, 1, 1)))
-    ]
+    later = ~np.tri(length, dtype=bool)
+    return [mg.tensor(a) for a in (x, padding, later, np.tile(later, (2 * n, 1, 1)))]
 
 
 CALLS = {
@@ -53,21 +51,19 @@ def specs(shapes, dtype="float64"):
     return [mg.TensorSpec(shape, kind) for shape, kind in zip(shapes, (dtype, "bool", "bool", "bool"))]
 
 
-@table("f", CALLS.values(), ids=CALLS)
-@pytest.mark.parametrize("shapes", [LENGTHS, NONE], ids=["named", "None"])
-def test_a_function_with_an_input_signature(f, shapes):
-    traced = mg.function(f, input_signature=specs(shapes), autograph=False)
+SIGNATURES = [{"input_signature": specs(LENGTHS)}, {"input_signature": specs(NONE)}]
+
+
+def agree_at_all_sizes(call, f):
     for size in SIZES:
         xs = arguments(*size)
-        np.testing.assert_allclose(traced(*xs).numpy(), f(*xs).numpy(), rtol=1e-11, atol=1e-13)
+        np.testing.assert_allclose(call(*xs).numpy(), f(*xs).numpy(), rtol=1e-11, atol=1e-13)
 
 
 @table("f", CALLS.values(), ids=CALLS)
-def test_with_reduce_retracing(f):
-    traced = mg.function(f, reduce_retracing=True, autograph=False)
-    for size in SIZES:
-        xs = arguments(*size)
-        np.testing.assert_allclose(traced(*xs).numpy(), f(*xs).numpy(), rtol=1e-11, atol=1e-13)
+@pytest.mark.parametrize("options", [*SIGNATURES, {"reduce_retracing": True}], ids=["named", "None", "retracing"])
+def test_a_function_of_unknown_lengths(f, options):
+    agree_at_all_sizes(mg.function(f, autograph=False, **options), f)
 
 
 @table("f", CALLS.values(), ids=CALLS)
@@ -86,10 +82,7 @@ def test_placeholders_of_a_session(f, shapes):
 @table("f", CALLS.values(), ids=CALLS)
 def test_a_graph_saved_and_loaded(f, tmp_path):
     mg.save(tmp_path / "f.mg", f, tuple(specs(NONE)))
-    loaded = mg.load(tmp_path / "f.mg")
-    for size in SIZES:
-        xs = arguments(*size)
-        np.testing.assert_allclose(loaded(*xs).numpy(), f(*xs).numpy(), rtol=1e-11, atol=1e-13)
+    agree_at_all_sizes(mg.load(tmp_path / "f.mg"), f)
 
 
 @table("f", CALLS.values(), ids=CALLS)
@@ -123,16 +116,12 @@ def test_a_mask_of_another_shape_is_refused_by_the_run(name, wrong):
 
 
 def test_gradients_reach_masks_that_are_numbers():
-    def gradients(x, p, a):
-        return mg.func.grad(lambda x, p, a: (ATTENTION(x, x, x, p, attn_mask=a)[0] ** 2).sum(), argnums=(0, 1, 2))(
-            x, p, a
-        )
+    def total(x, p, a):
+        return (ATTENTION(x, x, x, p, attn_mask=a)[0] ** 2).sum()
 
-    traced = mg.function(
-        gradients,
-        input_signature=[mg.TensorSpec(s, "float64") for s in ((None, None, 8), (None, None), ("heads", None, None))],
-        autograph=False,
-    )
+    gradients = mg.func.grad(total, argnums=(0, 1, 2))
+    signature = [mg.TensorSpec(s, "float64") for s in ((None, None, 8), (None, None), ("heads", None, None))]
+    traced = mg.function(gradients, input_signature=signature, autograph=False)
     rng = np.random.default_rng(0)
     for n, length in SIZES:
         xs = [mg.tensor(rng.normal(size=s)) for s in ((n, length, 8), (n, length), (2 * n, length, length))]

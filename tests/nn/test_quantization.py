@@ -398,9 +398,8 @@ def test_a_model_trained_with_rounding_is_the_model_it_is_converted_to():
     small, x = mq.convert(model), images(seed=2)
 
     np.testing.assert_allclose(small(x).numpy(), model(x).numpy(), rtol=1e-4, atol=1e-6)  # one sum is of floats
-    assert model.state_dict().keys() == network().state_dict().keys() | {
-        f"{i}.activation.{end}_val" for i in (0, 3) for end in ("min", "max")
-    }
+    extremes = {f"{i}.activation.{end}_val" for i in (0, 3) for end in ("min", "max")}
+    assert model.state_dict().keys() == network().state_dict().keys() | extremes
 
 
 def test_training_with_rounding_is_the_same_in_a_compiled_step():
@@ -534,9 +533,8 @@ def test_a_pruned_layer_becomes_integers_without_its_mask(dynamic):
 
     small = mq.quantize_dynamic(model)[3] if dynamic else to_integers(model, images())[3]
 
-    assert {*small.state_dict()} == {"weight_int", "weight_scale", "weight_zero_point"} | (
-        {"activation.min_val", "activation.max_val"} if dynamic else {"input_scale", "input_zero_point"}
-    )
+    of_input = {"activation.min_val", "activation.max_val"} if dynamic else {"input_scale", "input_zero_point"}
+    assert {*small.state_dict()} == {"weight_int", "weight_scale", "weight_zero_point"} | of_input
     assert np.count_nonzero(small.weight_int.numpy()) == 80
     assert not prune.is_pruned(small)
 

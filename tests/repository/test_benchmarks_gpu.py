@@ -106,7 +106,6 @@ def test_every_part_of_the_tests_of_a_gpu_is_run():
     assert sum(1 / int(share.partition("/")[2]) for _, share in gpu.PARTS) == pytest.approx(len(files))
 
 
-@pytest.mark.skipif(shim.compiler() is None, reason="no C++ compiler: install g++ or clang++")
 @pytest.mark.parametrize("name", gpu.TIMED)
 def test_the_kernels_of_a_workload_executed_on_the_cpu_give_its_gradients(name, monkeypatch):
     workload = replace(small(name), lr=1e-3)

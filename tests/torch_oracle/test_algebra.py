@@ -1,5 +1,7 @@
 """PyTorch as an oracle of linear algebra: values, first and second gradients, in float64."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 
@@ -25,8 +27,9 @@ def definite(*shape):
     return x @ x.swapaxes(-1, -2) + np.diag(np.arange(1.0, 1 + shape[-1]))
 
 
-def agrees(ours, theirs, arrays, rtol=1e-9):
-    agree_twice(ours, theirs, arrays, (rtol, 1e-12), (rtol, 1e-10), (1e-7, 1e-10))
+def agrees(f, arrays, rtol=1e-9, theirs=None):
+    """f(library, *tensors) has PyTorch's value and two gradients; `theirs` where PyTorch has another name for it."""
+    agree_twice(partial(f, mg), theirs or partial(f, torch), arrays, (rtol, 1e-12), (rtol, 1e-10), (1e-7, 1e-10))
 
 
 EQUATIONS = {
@@ -45,49 +48,43 @@ EQUATIONS = {
 @table("equation", EQUATIONS)
 def test_einsum_is_pytorchs(equation):
     arrays = [normal(*shape) for shape in EQUATIONS[equation]]
-    agrees(lambda *xs: mg.einsum(equation, *xs), lambda *ts: torch.einsum(equation, *ts), arrays)
+    agrees(lambda m, *xs: m.einsum(equation, *xs), arrays)
 
 
+# Name → the function, what draws its matrix, and PyTorch's function where it is another.
 SQUARE = {
-    "inverse": (mg.inverse, torch.inverse, invertible), "inv": (mg.linalg.inv, torch.linalg.inv, invertible),
-    "det": (mg.det, torch.det, invertible), "logdet": (mg.logdet, torch.logdet, definite),
-    "slogdet": (lambda x: mg.slogdet(x)[1], lambda t: torch.slogdet(t)[1], invertible),
-    "cholesky": (mg.cholesky, torch.linalg.cholesky, definite),
-    "cholesky, upper": (lambda x: x.cholesky(upper=True), lambda t: torch.linalg.cholesky(t, upper=True), definite),
-    "eigenvalues": (mg.linalg.eigvalsh, lambda t: torch.linalg.eigvalsh((t + t.mT) / 2), definite),
-    "eigenvectors": (
-        lambda x: mg.linalg.eigh(x)[1].abs(),  # each is there up to its sign
-        lambda t: torch.linalg.eigh((t + t.mT) / 2)[1].abs(), definite,
-    ),
+    "inverse": (lambda m, x: m.inverse(x), invertible), "inv": (lambda m, x: m.linalg.inv(x), invertible),
+    "det": (lambda m, x: m.det(x), invertible), "logdet": (lambda m, x: m.logdet(x), definite),
+    "slogdet": (lambda m, x: m.slogdet(x)[1], invertible),
+    "cholesky": (lambda m, x: m.cholesky(x), definite, torch.linalg.cholesky),
+    "cholesky, upper":
+        (lambda m, x: x.cholesky(upper=True), definite, lambda t: torch.linalg.cholesky(t, upper=True)),
+    "eigenvalues": (lambda m, x: m.linalg.eigvalsh(x), definite, lambda t: torch.linalg.eigvalsh((t + t.mT) / 2)),
+    "eigenvectors":  # each is there up to its sign
+        (lambda m, x: m.linalg.eigh(x)[1].abs(), definite, lambda t: torch.linalg.eigh((t + t.mT) / 2)[1].abs()),
     "the singular value decomposition, up to its signs":
-        (lambda x: mg.linalg.svd(x[..., :-1, :], False).U.abs() @ mg.linalg.svd(x[..., :-1, :])[2][..., :2, :].abs(),
-         lambda t: torch.svd(t[..., :-1, :])[0].abs() @ torch.linalg.svd(t[..., :-1, :])[2][..., :2, :].abs(),
-         invertible),
-    "Q": (lambda x: mg.linalg.qr(x[..., :2])[0], lambda t: torch.linalg.qr(t[..., :2])[0], invertible),
-    "R": (lambda x: mg.linalg.qr(x[..., :2, :], "r").R, lambda t: torch.linalg.qr(t[..., :2, :])[1], invertible),
-    "Q, square": (lambda x: mg.linalg.qr(x, "complete").Q, lambda t: torch.linalg.qr(t).Q, invertible),
-    "pseudo-inverse": (lambda x: mg.linalg.pinv(x[..., :2]), lambda t: torch.linalg.pinv(t[..., :2]), invertible),
-    "pseudo-inverse of rank 1":
-        (lambda x: mg.linalg.pinv(x[..., :1] @ x[..., :1, :]), lambda t: torch.linalg.pinv(t[..., :1] @ t[..., :1, :]),
-         invertible),
-    "exp": (mg.matrix_exp, torch.matrix_exp, normal),
-    "L": (lambda x: mg.linalg.lu(x)[1], lambda t: torch.linalg.lu(t)[1], normal),
-    "U": (lambda x: mg.linalg.lu(x).U, lambda t: torch.linalg.lu(t).U, normal),
-    "LU, tall": (lambda x: mg.linalg.lu_factor(x[..., :2]).LU, lambda t: torch.linalg.lu_factor(t[..., :2]).LU, normal),
-    "LU, wide":
-        (lambda x: mg.linalg.lu_factor(x[..., :2, :]).LU, lambda t: torch.linalg.lu_factor(t[..., :2, :]).LU, normal),
-    "powers": (lambda x: mg.linalg.vander(x, 4), lambda t: torch.linalg.vander(t, N=4), invertible),
-    "singular values": (mg.linalg.svdvals, torch.linalg.svdvals, lambda *shape: normal(*shape)[..., :-1, :]),
-    **{f"to the power {n}": (lambda x, n=n: x.matrix_power(n), lambda t, n=n: t.matrix_power(n), invertible)
-       for n in (1, 2, 3, 5, -1, -3)},
+        (lambda m, x: m.linalg.svd(x[..., :-1, :], False).U.abs() @ m.linalg.svd(x[..., :-1, :])[2][..., :2, :].abs(),
+         invertible,
+         lambda t: torch.svd(t[..., :-1, :])[0].abs() @ torch.linalg.svd(t[..., :-1, :])[2][..., :2, :].abs()),
+    "Q": (lambda m, x: m.linalg.qr(x[..., :2])[0], invertible),
+    "R": (lambda m, x: m.linalg.qr(x[..., :2, :], "r").R, invertible, lambda t: torch.linalg.qr(t[..., :2, :])[1]),
+    "Q, square": (lambda m, x: m.linalg.qr(x, "complete").Q, invertible, lambda t: torch.linalg.qr(t).Q),
+    "pseudo-inverse": (lambda m, x: m.linalg.pinv(x[..., :2]), invertible),
+    "pseudo-inverse of rank 1": (lambda m, x: m.linalg.pinv(x[..., :1] @ x[..., :1, :]), invertible),
+    "exp": (lambda m, x: m.matrix_exp(x), normal), "L": (lambda m, x: m.linalg.lu(x)[1], normal),
+    "U": (lambda m, x: m.linalg.lu(x).U, normal), "LU, tall": (lambda m, x: m.linalg.lu_factor(x[..., :2]).LU, normal),
+    "LU, wide": (lambda m, x: m.linalg.lu_factor(x[..., :2, :]).LU, normal),
+    "powers": (lambda m, x: m.linalg.vander(x, 4), invertible, lambda t: torch.linalg.vander(t, N=4)),
+    "singular values": (lambda m, x: m.linalg.svdvals(x), lambda *shape: normal(*shape)[..., :-1, :]),
+    **{f"to the power {n}": (lambda m, x, n=n: x.matrix_power(n), invertible) for n in (1, 2, 3, 5, -1, -3)},
 }  # fmt: skip
 
 
 @pytest.mark.parametrize("batch", [(), (2,)], ids=["one", "batch"])
 @table("name", SQUARE)
 def test_functions_of_a_square_matrix_are_pytorchs(name, batch):
-    ours, theirs, draw = SQUARE[name]
-    agrees(ours, theirs, [draw(*batch, 3, 3)], rtol=1e-8)
+    f, draw, *theirs = SQUARE[name]
+    agrees(f, [draw(*batch, 3, 3)], 1e-8, *theirs)
 
 
 SEVERAL = {
@@ -129,31 +126,28 @@ SEVERAL = {
 @table("case", SEVERAL)
 def test_functions_of_several_operands_are_pytorchs(case):
     name, arrays, options = SEVERAL[case]
-    agrees(lambda *xs: attribute(mg, name)(*xs, **options), lambda *ts: attribute(torch, name)(*ts, **options), arrays)
+    agrees(lambda m, *xs: attribute(m, name)(*xs, **options), arrays)
 
 
 def test_a_chain_of_products_is_pytorchs():
     matrices = [normal(2, 9), normal(9, 3), normal(3, 8), normal(8)]
-    agrees(lambda *xs: mg.linalg.multi_dot(xs), lambda *ts: torch.linalg.multi_dot(ts), matrices)
+    agrees(lambda m, *xs: m.linalg.multi_dot(xs), matrices)
 
 
 @pytest.mark.parametrize("ord", ["fro", "nuc", 1, -1, 2, -2, np.inf, -np.inf])
 @pytest.mark.parametrize("keepdim", [False, True])
 def test_norms_of_matrices_are_pytorchs(ord, keepdim):
-    agrees(
-        lambda x: mg.linalg.matrix_norm(x, ord, (0, 2), keepdim),
-        lambda t: torch.linalg.matrix_norm(t, ord, (0, 2), keepdim), [normal(3, 2, 4)], rtol=1e-8,
-    )  # fmt: skip
+    agrees(lambda m, x: m.linalg.matrix_norm(x, ord, (0, 2), keepdim), [normal(3, 2, 4)], rtol=1e-8)
 
 
 @pytest.mark.parametrize("axes", [(1, 2), (0, 2)])
 def test_the_sum_of_singular_values_is_a_norm_too(axes):
-    agrees(lambda x: x.norm("nuc", axes), lambda t: t.norm("nuc", axes), [normal(3, 2, 4)], rtol=1e-8)
+    agrees(lambda m, x: x.norm("nuc", axes), [normal(3, 2, 4)], rtol=1e-8)
 
 
 @pytest.mark.parametrize("ord", [2, 1, 3, np.inf, -np.inf, 0.5])
 def test_norms_of_vectors_are_pytorchs(ord):
-    agrees(lambda x: mg.linalg.vector_norm(x, ord, 1), lambda t: torch.linalg.vector_norm(t, ord, 1), [normal(3, 4)])
+    agrees(lambda m, x: m.linalg.vector_norm(x, ord, 1), [normal(3, 4)])
     np.testing.assert_allclose(mg.linalg.norm(mg.tensor([[3.0, 4.0]])).numpy(), 5)
 
 
@@ -215,30 +209,24 @@ def test_factors_by_elimination_and_their_pivots_are_pytorchs(shape):
 @pytest.mark.parametrize("adjoint", [True, False])
 def test_what_factors_solve_is_what_pytorchs_solve(left, adjoint):
     B = normal(2, 3, 4) if left else normal(2, 4, 3)
-    agrees(
-        lambda a, b: mg.linalg.lu_solve(*mg.linalg.lu_factor(a), b, left=left, adjoint=adjoint),
-        lambda a, b: torch.linalg.lu_solve(*torch.linalg.lu_factor(a), b, left=left, adjoint=adjoint),
-        [normal(2, 3, 3), B], 1e-8,
-    )  # fmt: skip
+    options = {"left": left, "adjoint": adjoint}
+    agrees(lambda m, a, b: m.linalg.lu_solve(*m.linalg.lu_factor(a), b, **options), [normal(2, 3, 3), B], 1e-8)
 
 
 def test_tensors_are_inverted_and_solved_as_pytorchs():
     A, B = normal(2, 3, 6), normal(2, 3)
-    agrees(mg.linalg.tensorinv, torch.linalg.tensorinv, [A], 1e-8)
-    agrees(lambda a: mg.linalg.tensorinv(a, 1), lambda a: torch.linalg.tensorinv(a, 1), [A.reshape(6, 3, 2)], 1e-8)
-    agrees(mg.linalg.tensorsolve, torch.linalg.tensorsolve, [A, B], 1e-8)
-    C = A.reshape(2, 6, 3)
-    agrees(
-        lambda a, b: mg.linalg.tensorsolve(a, b, (1,)), lambda a, b: torch.linalg.tensorsolve(a, b, (1,)), [C, B], 1e-8
-    )
+    agrees(lambda m, a: m.linalg.tensorinv(a), [A], 1e-8)
+    agrees(lambda m, a: m.linalg.tensorinv(a, 1), [A.reshape(6, 3, 2)], 1e-8)
+    agrees(lambda m, a, b: m.linalg.tensorsolve(a, b), [A, B], 1e-8)
+    agrees(lambda m, a, b: m.linalg.tensorsolve(a, b, (1,)), [A.reshape(2, 6, 3), B], 1e-8)
 
 
 @pytest.mark.parametrize("name", ["trapezoid", "trapz", "cumulative_trapezoid"])
 def test_integrals_by_trapezoids_are_pytorchs(name):
-    y, ours, theirs = normal(3, 4), getattr(mg, name), getattr(torch, name)
-    agrees(lambda y: ours(y, dx=0.5, dim=0), lambda y: theirs(y, dx=0.5, dim=0), [y])
+    y = normal(3, 4)
+    agrees(lambda m, y: getattr(m, name)(y, dx=0.5, dim=0), [y])
     for x, dim in ((normal(4), -1), (normal(4), 1), (normal(3), 0), (normal(3, 4), 0), (normal(1, 4), 1)):
-        agrees(lambda y, x, dim=dim: ours(y, x, dim=dim), lambda y, x, dim=dim: theirs(y, x, dim=dim), [y, x])
+        agrees(lambda m, y, x, dim=dim: getattr(m, name)(y, x, dim=dim), [y, x])
 
 
 def test_what_of_fft_is_real_is_pytorchs_and_the_rest_is_refused_by_name():
@@ -264,9 +252,8 @@ def test_exp_of_a_matrix_is_pytorchs_at_any_size(size, dtype):
     x = (np.random.default_rng(0).normal(size=(2, 5, 5)) * size).astype(dtype)
     y, u = mg.matrix_exp(x), torch.matrix_exp(torch.tensor(x).double())
     assert y.dtype == dtype
-    np.testing.assert_allclose(
-        y.numpy(), u.numpy().astype(dtype), rtol=0, atol=u.abs().max() * np.finfo(dtype).eps * 500
-    )
+    largest = u.abs().max() * np.finfo(dtype).eps * 500
+    np.testing.assert_allclose(y.numpy(), u.numpy().astype(dtype), rtol=0, atol=largest)
 
 
 def test_the_gradient_of_exp_of_a_matrix_keeps_its_digits_where_another_gradient_is_large():
@@ -289,9 +276,8 @@ def test_least_squares_say_what_pytorchs_say(driver, shape):
         assert y.shape == tuple(t.shape)
         np.testing.assert_allclose(y.numpy(), t.numpy(), rtol=1e-10)
     if driver is None:
-        agrees(
-            lambda a, b: mg.linalg.lstsq(a, b)[0], lambda a, b: torch.linalg.lstsq(a, b, driver="gels")[0], [A, B], 1e-8
-        )
+        theirs = partial(torch.linalg.lstsq, driver="gels")
+        agrees(lambda m, a, b: m.linalg.lstsq(a, b)[0], [A, B], 1e-8, lambda a, b: theirs(a, b)[0])
 
 
 @pytest.mark.parametrize("p", [None, 2, -2, "fro", "nuc", 1, -1, np.inf, -np.inf])
@@ -310,9 +296,8 @@ def test_ranks_are_pytorchs(options):
 @pytest.mark.parametrize("names", [["atol"], ["rtol"], ["atol", "rtol"]])
 def test_ranks_under_a_bound_for_each_matrix_are_pytorchs(names):
     A, bounds = definite(4, 3, 3), {name: np.array([0.0, 0.3, 1.0, 9.0]) for name in names}
-    ours, theirs = (
-        m.linalg.matrix_rank(m.tensor(A), **{name: m.tensor(b) for name, b in bounds.items()}) for m in (mg, torch)
-    )
+    bounded = lambda m: {name: m.tensor(b) for name, b in bounds.items()}  # noqa: E731
+    ours, theirs = (m.linalg.matrix_rank(m.tensor(A), **bounded(m)) for m in (mg, torch))
     assert ours.numpy().tolist() == theirs.tolist()
 
 
@@ -321,8 +306,8 @@ def test_what_cholesky_factors_solve_is_pytorchs(upper):
     """One triangle is read. PyTorch's gradient is not 0 in the other: it is taken of the triangle here."""
     L, B = invertible(2, 3, 3), normal(2, 3, 2)
     half = (lambda x: x.triu()) if upper else (lambda x: x.tril())
-    agrees(lambda x: half(x).cholesky_inverse(upper), lambda t: torch.cholesky_inverse(half(t), upper), [L], 1e-8)
-    agrees(lambda b, x: b.cholesky_solve(half(x), upper), lambda b, t: b.cholesky_solve(half(t), upper), [B, L], 1e-8)
+    agrees(lambda m, x: half(x).cholesky_inverse(upper), [L], 1e-8)
+    agrees(lambda m, b, x: b.cholesky_solve(half(x), upper), [B, L], 1e-8)
     whole = mg.tensor(B).cholesky_solve(mg.tensor(L), upper)
     np.testing.assert_allclose(whole.numpy(), torch.tensor(B).cholesky_solve(torch.tensor(L), upper).numpy())
 

@@ -9,6 +9,7 @@ import minigrad as mg
 from minigrad.engine.base import pytree
 
 from .oracle import agree_throughout, torch
+from .programs import find_programs
 
 pytestmark = pytest.mark.usefixtures("doubles")
 
@@ -21,15 +22,6 @@ def one(m, data):
     return m.tensor(data, requires_grad=True)
 
 
-PROGRAMS = {}
-
-
-def program(f):
-    PROGRAMS[f.__name__.replace("_", " ")] = f
-    return f
-
-
-@program
 def setting_an_element(m):
     x = leaf(m)
     y = x * 2
@@ -38,7 +30,6 @@ def setting_an_element(m):
     return x.grad
 
 
-@program
 def editing_a_view(m):
     x = leaf(m)
     y = x * 2
@@ -48,7 +39,6 @@ def editing_a_view(m):
     return x.grad, y._version
 
 
-@program
 def editing_what_a_view_looks_at(m):
     x = leaf(m)
     y = x * 2
@@ -58,7 +48,6 @@ def editing_what_a_view_looks_at(m):
     return x.grad, v
 
 
-@program
 def a_view_of_a_view(m):
     x = leaf(m)
     y = x * 1
@@ -69,7 +58,6 @@ def a_view_of_a_view(m):
     return x.grad
 
 
-@program
 def a_buffer_filled_row_by_row(m):
     buffer, x = m.tensor([0.0, 0.0, 0.0]), one(m, 2.0)
     buffer[1] = x * x
@@ -79,7 +67,6 @@ def a_buffer_filled_row_by_row(m):
     return x.grad, buffer.requires_grad, last.requires_grad, buffer.is_leaf
 
 
-@program
 def a_transposed_row_set(m):
     x = m.tensor([[1.0, 2.0], [3.0, 4.0]], requires_grad=True)
     y = x * 1
@@ -88,7 +75,6 @@ def a_transposed_row_set(m):
     return x.grad
 
 
-@program
 def zeroed_under_a_reshape(m):
     a = leaf(m)
     b = a * 2
@@ -97,7 +83,6 @@ def zeroed_under_a_reshape(m):
     return c.requires_grad, c
 
 
-@program
 def an_edit_that_reads_its_old_value(m):
     x, w = leaf(m), leaf(m, (3.0, 4.0, 5.0))
     y = x * 1
@@ -106,7 +91,6 @@ def an_edit_that_reads_its_old_value(m):
     return x.grad, w.grad
 
 
-@program
 def a_step_of_descent(m):
     x = leaf(m)
     for _ in range(3):
@@ -117,7 +101,6 @@ def a_step_of_descent(m):
     return x, x.is_leaf, x._version
 
 
-@program
 def a_hook_that_scales(m):
     x = one(m, 2.0)
     y = x * x
@@ -129,7 +112,6 @@ def a_hook_that_scales(m):
     return y.grad, x.grad
 
 
-@program
 def a_hook_on_a_leaf(m):
     x = one(m, 2.0)
     x.register_hook(lambda g: g + 1)
@@ -138,7 +120,6 @@ def a_hook_on_a_leaf(m):
     return x.grad, g
 
 
-@program
 def a_hook_after_accumulation(m):
     x, seen = one(m, 2.0), []
     x.register_post_accumulate_grad_hook(lambda p: seen.append(float(p.grad)))
@@ -147,7 +128,6 @@ def a_hook_after_accumulation(m):
     return m.tensor(seen)
 
 
-@program
 def the_gradient_of_an_inner_result(m):
     x = leaf(m)
     y = x * 2
@@ -155,20 +135,17 @@ def the_gradient_of_an_inner_result(m):
     return m.autograd.grad(z, [y, x])
 
 
-@program
 def two_outputs_in_one_pass(m):
     x = leaf(m)
     m.autograd.backward([(x * 2).sum(), x * 3], [None, m.tensor([1.0, 10.0, 100.0])])
     return x.grad
 
 
-@program
 def gradients_of_two_outputs(m):
     x, w = leaf(m), leaf(m, (2.0, 3.0, 4.0))
     return m.autograd.grad([x * w, (x * x).sum()], [w, x], grad_outputs=[m.tensor([1.0, 2.0, 3.0]), None])
 
 
-@program
 def backward_to_chosen_inputs(m):
     x = leaf(m)
     y = x * 2
@@ -176,7 +153,6 @@ def backward_to_chosen_inputs(m):
     return y.grad, x.grad is None
 
 
-@program
 def third_derivative_by_create_graph(m):
     x = one(m, 2.0)
     g = x**4
@@ -185,7 +161,6 @@ def third_derivative_by_create_graph(m):
     return g, g.requires_grad
 
 
-@program
 def unused_inputs(m):
     x, w = leaf(m), leaf(m)
     gx, gw = m.autograd.grad(x.sum(), [x, w], allow_unused=True)
@@ -193,7 +168,6 @@ def unused_inputs(m):
     return gx, gw is None, zeros
 
 
-@program
 def modes_nested(m):
     x = one(m, 2.0)
     said = []
@@ -207,7 +181,6 @@ def modes_nested(m):
     return m.tensor([float(s) for s in said])
 
 
-@program
 def modes_as_decorators(m):
     x = one(m, 2.0)
 
@@ -224,7 +197,6 @@ def modes_as_decorators(m):
     return silent().requires_grad, heard, m.is_grad_enabled()
 
 
-@program
 def detached(m):
     x = one(m, 3.0)
     y = x * x
@@ -234,7 +206,6 @@ def detached(m):
     return x.grad, w.requires_grad, w.is_leaf, y.detach().grad_fn is None
 
 
-@program
 def a_checkpoint(m):
     checkpoint = import_module(f"{m.__name__}.utils.checkpoint").checkpoint
     x, w = leaf(m), leaf(m, (2.0, 3.0, 4.0))
@@ -243,7 +214,6 @@ def a_checkpoint(m):
     return x.grad, w.grad
 
 
-@program
 def a_function_of_ones_own(m):
     class Cube(m.autograd.Function):
         @staticmethod
@@ -266,7 +236,6 @@ def a_function_of_ones_own(m):
     return g, h, k, y.requires_grad
 
 
-@program
 def functional_derivatives(m):
     functional, x = m.autograd.functional, m.tensor([1.0, 2.0, 3.0])
 
@@ -279,7 +248,6 @@ def functional_derivatives(m):
     )  # fmt: skip
 
 
-@program
 def transforms(m):
     func, x = m.func, m.tensor([1.0, 2.0, 3.0])
 
@@ -291,6 +259,9 @@ def transforms(m):
         func.jacrev(lambda x: x * x.sum())(x), func.jacfwd(lambda x: x * x.sum())(x), func.jvp(f, (x,), (x,))[1],
         func.vjp(f, x)[1](m.tensor(2.0))[0], func.vmap(lambda x: x * x)(x),
     )  # fmt: skip
+
+
+PROGRAMS = find_programs(globals(), "m")
 
 
 @pytest.mark.filterwarnings("ignore::DeprecationWarning:torch")

@@ -77,12 +77,9 @@ CALLS |= {
         "poisson": (lambda f, c, x, **o: f.poisson_nll_loss(x, c(abs(Y) * 3), full=True, **o), (X,)),
         "poisson of rates": (lambda f, c, x, **o: f.poisson_nll_loss(x, c(abs(Y)), log_input=False, **o), (abs(X),)),
         "ctc": (lambda f, c, x, **o: f.ctc_loss(x.log_softmax(2), c(LETTERS), (9, 7, 5), (4, 2, 0), **o), (SAID,)),
-        "ctc, impossible": (
-            lambda f, c, x, **o: f.ctc_loss(
-                x.log_softmax(2), c(LETTERS.reshape(-1)), (9, 3, 4), (4, 4, 4), zero_infinity=True, **o
-            ),
-            (SAID,),
-        ),
+        "ctc, impossible":
+            (lambda f, c, x, **o: f.ctc_loss(
+                x.log_softmax(2), c(LETTERS.reshape(-1)), (9, 3, 4), (4, 4, 4), zero_infinity=True, **o), (SAID,)),
         "ctc of one":
             (lambda f, c, x, **o: f.ctc_loss(x.log_softmax(1), c(LETTERS[0, :3]), c(np.array(9)), c(np.array(3)), **o),
              (SAID[:, 0],)),
@@ -172,19 +169,16 @@ def test_a_factor_that_leaves_a_length_or_doubles_it_copies_where_pytorch_copies
     """By a factor of 1.1, 3 elements stay 3: PyTorch copies them in 'linear', and in 'nearest' of images."""
     x = np.random.default_rng(0).normal(size=(1, 2, *range(2, 2 + n)))
     for mode in ("nearest", "nearest-exact", ["linear", "bilinear", "trilinear"][n - 1]):
-        ours, theirs = (
-            m.nn.functional.interpolate(m.tensor(x), scale_factor=factor, mode=mode).numpy() for m in (mg, torch)
-        )
+        results = (m.nn.functional.interpolate(m.tensor(x), scale_factor=factor, mode=mode) for m in (mg, torch))
 
-        np.testing.assert_allclose(ours, theirs, rtol=1e-12)
+        np.testing.assert_allclose(*(y.numpy() for y in results), rtol=1e-12)
 
 
 def test_rows_that_are_too_long_are_cut_in_the_table_as_in_pytorch():
     for p in (1.0, 2.0, 3.0):
         tables = mg.tensor(TABLE), torch.tensor(TABLE)
-        y, t = (
-            f.embedding(m.tensor(BAGS), w, max_norm=1.0, norm_type=p) for f, m, w in zip((F, TF), (mg, torch), tables)
-        )
+        y = F.embedding(mg.tensor(BAGS), tables[0], max_norm=1.0, norm_type=p)
+        t = TF.embedding(torch.tensor(BAGS), tables[1], max_norm=1.0, norm_type=p)
 
         np.testing.assert_allclose(y.numpy(), t.numpy(), rtol=1e-12)
         np.testing.assert_allclose(*(w.numpy() for w in tables), rtol=1e-12)
@@ -248,10 +242,8 @@ def test_fractional_pooling_by_the_same_samples_is_pytorchs_to_the_bit(n, shape,
 def test_fractional_pooling_in_half_precision_has_the_windows_of_float32(dtype):
     """Windows were placed in x's own dtype: of 3,003 elements, the last window of float16 ended with the 3,002nd."""
     x, samples = mg.tensor(np.arange(3003.0).reshape(1, 1, 1, -1) % 8), np.full((1, 1, 2), 0.5)
-    half, single = (
-        F.fractional_max_pool2d(x.astype(kind), (1, 2), (1, 700), return_indices=True, _random_samples=samples)[1]
-        for kind in (dtype, "float32")
-    )
+    options = {"return_indices": True, "_random_samples": samples}
+    half, single = (F.fractional_max_pool2d(x.astype(d), (1, 2), (1, 700), **options)[1] for d in (dtype, "float32"))
     np.testing.assert_array_equal(half.numpy(), single.numpy())
 
 
@@ -259,10 +251,8 @@ def test_fractional_pooling_in_half_precision_has_the_windows_of_float32(dtype):
 def test_the_samples_of_a_layer_of_fractional_pooling_are_a_buffer(name):
     """They were an attribute: state_dict left them out, and refused PyTorch's."""
     samples = np.full((1, 1, int(name[-2])), 0.25)
-    theirs, ours = (
-        getattr(library.nn, name)(2, output_ratio=0.5, _random_samples=library.tensor(samples))
-        for library in (torch, mg)
-    )
+    options = {"output_ratio": 0.5}
+    theirs, ours = (getattr(m.nn, name)(2, **options, _random_samples=m.tensor(samples)) for m in (torch, mg))
     assert list(ours.state_dict()) == list(theirs.state_dict()) == ["_random_samples"]
     ours.load_state_dict({"_random_samples": samples * 3})
     np.testing.assert_array_equal(ours._random_samples.numpy(), samples * 3)

@@ -116,10 +116,9 @@ def test_instances_may_come_one_by_one():
         np.testing.assert_allclose(ours(mg.tensor(one)).numpy(), theirs(torch.tensor(one)).numpy(), rtol=1e-10)
 
 
-@pytest.mark.parametrize(
-    ("layer", "shape"),
-    [("Dropout1d", (50, 4)), ("Dropout3d", (50, 2, 2, 2)), ("Dropout1d", (50, 3, 4)), ("Dropout2d", (50, 3, 4))],
-)
+@pytest.mark.parametrize(("layer", "shape"), [
+    ("Dropout1d", (50, 4)), ("Dropout3d", (50, 2, 2, 2)), ("Dropout1d", (50, 3, 4)), ("Dropout2d", (50, 3, 4)),
+])  # fmt: skip
 def test_channels_are_dropped_whole_from_one_example_too(layer, shape):
     """Dropout1d of x (C, L) dropped element by element, and Dropout3d of x (C, D, H, W) by axes C and D."""
     channels = 1 if len(shape) in (2, 4) else 2
@@ -195,32 +194,25 @@ def test_one_gradient_that_is_no_number_ends_what_pytorch_lets_it_end(name, opti
         np.testing.assert_allclose(p.numpy(), t.detach().numpy(), rtol=1e-5)
 
 
-@pytest.mark.parametrize(
-    "name", ["lp infinite", "lp least", "lp of zeros", "ctc of no letters", "bags of no rows", "lrn of none"]
-)
+X = np.random.default_rng(5).normal(size=(2, 3, 4))
+EDGES = {
+    "lp infinite": (lambda lib, F, x: F.lp_pool1d(x, float("inf"), 2), X),
+    "lp least": (lambda lib, F, x: F.lp_pool1d(x, -float("inf"), 3, 1, ceil_mode=True), X),
+    "lp of zeros": (lambda lib, F, x: F.lp_pool1d(x, 2, 2), X * (X > 0.5)),
+    "ctc of no letters":
+        (lambda lib, F, x: F.ctc_loss(F.log_softmax(x, -1), lib.ones(3, 0).long(), (2, 1, 2), (0, 0, 0)), X),
+    "bags of no rows":
+        (lambda lib, F, x: F.embedding_bag(lib.ones(0).long(), x, lib.zeros(2).long(), mode="max"), X[0]),
+    "lrn of none": (lambda lib, F, x: F.local_response_norm(x, 2), X[:0]),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", EDGES)
 def test_pools_letters_and_bags_at_the_edge_are_pytorchs(name):
     """The ∞-norm of a window was 1, whatever was in it, since x⁰ is; and at zeros the root's slope ∞ times 0 was NaN.
     Rows of no letters, bags of no rows and an empty batch were a ShapeError that named an op of ours.
     """
-    x = np.random.default_rng(5).normal(size=(2, 3, 4))
-    programs = {
-        "lp infinite": (x, lambda lib, F, x: F.lp_pool1d(x, float("inf"), 2)),
-        "lp least": (x, lambda lib, F, x: F.lp_pool1d(x, -float("inf"), 3, 1, ceil_mode=True)),
-        "lp of zeros": (x * (x > 0.5), lambda lib, F, x: F.lp_pool1d(x, 2, 2)),
-        "ctc of no letters": (
-            x,
-            lambda lib, F, x: F.ctc_loss(F.log_softmax(x, -1), lib.ones((3, 0), dtype=lib.int64), (2, 1, 2), (0, 0, 0)),
-        ),
-        "bags of no rows": (
-            x[0],
-            lambda lib, F, x: F.embedding_bag(
-                lib.ones(0, dtype=lib.int64), x, lib.zeros(2, dtype=lib.int64), mode="max"
-            ),
-        ),
-        "lrn of none": (x[:0], lambda lib, F, x: F.local_response_norm(x, 2)),
-    }
-    start, program = programs[name]
-    agree(program, start, rtol=1e-12)
+    agree(*EDGES[name], rtol=1e-12)
 
 
 @pytest.mark.parametrize("norm_type", [float("inf"), -float("inf")])

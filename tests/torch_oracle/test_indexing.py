@@ -15,6 +15,7 @@ rng = np.random.default_rng(6)
 A, B, C = rng.normal(size=(4, 3)), rng.normal(size=(4, 3)), rng.normal(size=(2, 3, 4))
 V, ONE, NONE = rng.normal(size=3), rng.normal(size=()), rng.normal(size=(0, 3))
 MASK, PAIRS = A > 0, np.array([[True, False, False], [False, False, True]])
+TWO_ROWS, HOW = [[3, 3, 3], [3, 0, 3]], ("sum", "prod", "mean", "amax", "amin")
 
 SAME_TEXT = {
     "an integer": (lambda m, x: x[1] * x[-1], A), "all integers": (lambda m, x: x[1, -2], A),
@@ -59,25 +60,20 @@ SAME_TEXT = {
     "scatter a number": (lambda m, x: m.scatter(x, 0, m.tensor([[0, 3, 1]]), 5.0), A),
     "scatter by name": (lambda m, x: x.scatter(dim=0, index=m.tensor([[0, 3, 1]]), value=5.0), A),
     "scatter_add": (lambda m, x, y: x.scatter_add(1, m.tensor([[0, 0], [2, 1]]), y), A, B[:2, :2]),
-    "scatter_add along the first": (lambda m, x, y: m.scatter_add(x, 0, m.tensor([[3, 3, 3], [3, 0, 3]]), y), A, B[:2]),
+    "scatter_add along the first": (lambda m, x, y: m.scatter_add(x, 0, m.tensor(TWO_ROWS), y), A, B[:2]),
     **{
         f"scatter_reduce by {how}, {'with' if own else 'without'} itself": (
-            lambda m, x, y, how=how, own=own: x.scatter_reduce(
-                0, m.tensor([[3, 3, 3], [3, 0, 3]]), y, how, include_self=own
-            ),
+            lambda m, x, y, how=how, own=own: x.scatter_reduce(0, m.tensor(TWO_ROWS), y, how, include_self=own),
             A, B[:2],
         )
-        for how in ("sum", "prod", "mean", "amax", "amin")
+        for how in HOW
         for own in (True, False)
     },
     **{
         f"scatter_reduce of nothing, by {how}": (
-            lambda m, x, how=how: x.scatter_reduce(
-                1, m.zeros((4, 0), dtype=m.int64), x[:, :0], how, include_self=False
-            ),
-            A,
+            lambda m, x, how=how: x.scatter_reduce(1, m.zeros(4, 0).long(), x[:, :0], how, include_self=False), A,
         )
-        for how in ("sum", "prod", "mean", "amax", "amin")
+        for how in HOW
     },
     "scatter_reduce of less":
         (lambda m, x, y: x.scatter_reduce(1, m.tensor([[0, 0], [2, 0]]), y, "prod"), A, B[:2, :2]),

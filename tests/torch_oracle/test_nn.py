@@ -124,12 +124,10 @@ LAYERS = {
         (lambda nn: nn.Transformer(8, 2, 2, 1, 16, 0.0, "gelu", batch_first=True), (WORDS, Q[:, :, :].repeat(2, 0)[:6]),
          {"src_key_padding_mask": np.zeros((6, 3), bool), "tgt_mask": ~np.tri(3, dtype=bool)}),
     "TransformerEncoderLayer": (lambda nn: nn.TransformerEncoderLayer(8, 2, 16, 0.0), (WORDS,), {}),
-    "TransformerEncoder": (
-        lambda nn: nn.TransformerEncoder(
-            nn.TransformerEncoderLayer(8, 2, 16, 0.0, activation="gelu", norm_first=True), 2, nn.LayerNorm(8)
-        ),
-        (WORDS,), {"mask": CAUSAL},
-    ),
+    "TransformerEncoder":
+        (lambda nn: nn.TransformerEncoder(
+            nn.TransformerEncoderLayer(8, 2, 16, 0.0, activation="gelu", norm_first=True), 2, nn.LayerNorm(8)),
+         (WORDS,), {"mask": CAUSAL}),
 }  # fmt: skip
 LAYERS |= {
     name: (lambda nn, name=name, options=options: getattr(nn, name)(*options), (ROWS * 3,), {})
@@ -240,10 +238,8 @@ REPRS = [
     *("Linear", "Sequential", "Flatten", "Conv1d", "Conv2d", "Conv2d, same", "ConvTranspose1d", "ConvTranspose2d"),
     *("MaxPool2d", "AvgPool2d", "AdaptiveAvgPool2d", "RMSNorm", "Embedding", "RNN", "LSTM", "GRU"),
     *("PixelShuffle", "Softmax2d", "LPPool2d", "ConstantPad1d", "ZeroPad2d", "AdaptiveMaxPool3d", "GLU", "CELU"),
-    *(
-        "Threshold", "LSTM, batch first", "LSTMCell", "LeakyReLU", "GELU", "ELU", "Softmax", "ReLU", "Hardtanh",
-        "Softplus",
-    ),
+    *("Threshold", "LSTM, batch first", "LSTMCell", "LeakyReLU", "GELU", "ELU", "Softmax", "ReLU", "Hardtanh"),
+    "Softplus",
 ]  # fmt: skip
 
 
@@ -292,9 +288,8 @@ LENGTHS = [2, 5, 3]
 @pytest.mark.parametrize(("kind", "options"), [("RNN", {}), ("LSTM", {}), ("GRU", {}), ("LSTM", {"proj_size": 3})])
 @pytest.mark.parametrize("batch_first", [True, False])
 def test_sequences_of_different_lengths_are_pytorchs(kind, options, batch_first):
-    ours, theirs = pair_of(
-        lambda nn: getattr(nn, kind)(4, 5, 2, batch_first=batch_first, bidirectional=True, **options)
-    )
+    made = {"batch_first": batch_first, "bidirectional": True, **options}
+    ours, theirs = pair_of(lambda nn: getattr(nn, kind)(4, 5, 2, **made))
     results = []
     for library, module in ((mg, ours), (torch, theirs)):
         rnn = library.nn.utils.rnn

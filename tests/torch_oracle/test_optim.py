@@ -83,9 +83,8 @@ def test_in_float32_too(name):
     train(ts, theirs, 5)
 
     assert_together(xs, ts, 1e-3)  # rounding of 2⁻²⁴, grown where a step divides by a spread near 0
-    assert {a.dtype for kept in ours.state.values() for a in kept.values() if hasattr(a, "dtype")} <= {
-        np.dtype(np.float32)
-    }
+    held = [a for kept in ours.state.values() for a in kept.values()]
+    assert {a.dtype for a in held if hasattr(a, "dtype")} <= {np.dtype(np.float32)}
 
 
 def test_each_group_has_its_own_options():
@@ -262,26 +261,26 @@ def test_every_schedule_is_pytorchs(name, kind):
     np.testing.assert_allclose(ours, theirs, rtol=1e-9, atol=1e-15)
 
 
-def test_schedules_one_after_the_other_are_pytorchs():
-    courses = []
-    for library, optimizer in sides():
-        parts = [
-            library.LinearLR(optimizer, 0.1, total_iters=10),
-            library.CosineAnnealingLR(optimizer, 15),
-            library.ExponentialLR(optimizer, 0.9),
-        ]
-        courses.append(course(optimizer, library.SequentialLR(optimizer, parts, [10, 25])))
-
-    np.testing.assert_allclose(*courses, rtol=1e-9, atol=1e-15)
+COMBINED = {
+    "one after the other": lambda m, o: m.SequentialLR(
+        o, [m.LinearLR(o, 0.1, total_iters=10), m.CosineAnnealingLR(o, 15), m.ExponentialLR(o, 0.9)], [10, 25]),
+    "one upon the other": lambda m, o: m.ChainedScheduler(
+        [m.ConstantLR(o, 0.1, total_iters=10), m.ExponentialLR(o, 0.9)]),
+}  # fmt: skip
 
 
-def test_schedules_one_upon_the_other_are_pytorchs():
-    courses = []
-    for library, optimizer in sides():
-        parts = [library.ConstantLR(optimizer, 0.1, total_iters=10), library.ExponentialLR(optimizer, 0.9)]
-        courses.append(course(optimizer, library.ChainedScheduler(parts)))
+@pytest.mark.parametrize("name", COMBINED)
+def test_combined_schedules_are_pytorchs(name):
+    courses = [course(optimizer, COMBINED[name](library, optimizer)) for library, optimizer in sides()]
 
-    np.testing.assert_allclose(*courses, rtol=1e-9)
+    np.testing.assert_allclose(*courses, rtol=1e-9, atol=1e-15 if name == "one after the other" else 0)
+
+
+def rates(schedule, steps):
+    """The learning rates after each step, which is given an epoch or a metric."""
+    for step in steps:
+        schedule.step(step)
+        yield schedule.get_last_lr()
 
 
 def test_a_schedule_between_epochs_is_pytorchs():
@@ -289,11 +288,7 @@ def test_a_schedule_between_epochs_is_pytorchs():
     for library, optimizer in sides():
         optimizer.step()
         schedule = library.CosineAnnealingWarmRestarts(optimizer, 5, 2)
-        told = []
-        for t in np.arange(0, 20, 0.25):
-            schedule.step(float(t))
-            told.append(schedule.get_last_lr())
-        courses.append(told)
+        courses.append([*rates(schedule, np.arange(0, 20, 0.25).tolist())])
 
     np.testing.assert_allclose(*courses, rtol=1e-9, atol=1e-15)
 
@@ -306,11 +301,7 @@ def test_a_plateau_is_seen_where_pytorch_sees_it(mode, threshold_mode):
     courses = []
     for library, optimizer in sides():
         schedule = library.ReduceLROnPlateau(optimizer, mode, threshold_mode=threshold_mode, **options)
-        told = []
-        for metric in metrics:
-            schedule.step(metric)
-            told.append(schedule.get_last_lr())
-        courses.append(told)
+        courses.append([*rates(schedule, metrics)])
 
     assert len({lr for lr, _ in courses[0]}) > 3
     np.testing.assert_allclose(*courses, rtol=1e-12)

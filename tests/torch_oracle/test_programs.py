@@ -5,7 +5,10 @@ import pytest
 import minigrad as mg
 
 from .oracle import agree_throughout, torch
-from .programs import PROGRAMS, gradients, networks, tensors, training  # noqa: F401  (the last four fill it)
+from .programs import find_programs, gradients, networks, tensors, training
+
+MODULES = gradients, networks, tensors, training
+PROGRAMS = {name: f for module in MODULES for name, f in find_programs(vars(module)).items()}
 
 
 @pytest.mark.filterwarnings("ignore::UserWarning:torch", "ignore::DeprecationWarning", "ignore::RuntimeWarning")

@@ -13,34 +13,25 @@ from tests.support.table import table
 from .oracle import array, torch
 
 MINIGRAD = SimpleNamespace(tensor=partial(mg.tensor, dtype="f8"), integers=mg.tensor, zeros=mg.zeros)
-SIMULATED = SimpleNamespace(
-    tensor=partial(mg.tensor, dtype="f8", device="simulated"),
-    integers=partial(mg.tensor, device="simulated"),
-    zeros=partial(mg.zeros, device="simulated"),
-)
+SIMULATED = SimpleNamespace(**{name: partial(make, device="simulated") for name, make in vars(MINIGRAD).items()})
+DOUBLE = {"dtype": torch.float64}
 PYTORCH = SimpleNamespace(
-    tensor=partial(torch.tensor, dtype=torch.float64),
-    integers=torch.tensor,
-    zeros=partial(torch.zeros, dtype=torch.float64),
+    tensor=partial(torch.tensor, **DOUBLE), integers=torch.tensor, zeros=partial(torch.zeros, **DOUBLE)
 )
 
-INDICES = {  # what is written to → the shape of what is there, in a matrix (2, 3)
-    "a row": (lambda t: 1, (3,)),
-    "an element": (lambda t: (1, -1), ()),
-    "a column": (lambda t: (slice(None), 1), (2,)),
+# What is written to → the shape of what is there, in a matrix (2, 3).
+INDICES = {
+    "a row": (lambda t: 1, (3,)), "an element": (lambda t: (1, -1), ()), "a column": (lambda t: (slice(None), 1), (2,)),
     "a part": (lambda t: (slice(None), slice(1, None)), (2, 2)),
-    "every second": (lambda t: (Ellipsis, slice(None, None, 2)), (2, 2)),
-    "everything": (lambda t: Ellipsis, (2, 3)),
-    "a new axis": (lambda t: (slice(None), None), (2, 1, 3)),
-    "a row by a tensor": (lambda t: t.integers(1), (3,)),
-    "rows": (lambda t: t.integers([1, 0]), (2, 3)),
-    "rows, by a list": (lambda t: [1, 0], (2, 3)),
+    "every second": (lambda t: (Ellipsis, slice(None, None, 2)), (2, 2)), "everything": (lambda t: Ellipsis, (2, 3)),
+    "a new axis": (lambda t: (slice(None), None), (2, 1, 3)), "a row by a tensor": (lambda t: t.integers(1), (3,)),
+    "rows": (lambda t: t.integers([1, 0]), (2, 3)), "rows, by a list": (lambda t: [1, 0], (2, 3)),
     "pairs": (lambda t: (t.integers([1, 0, 1]), t.integers([2, 0, 0])), (3,)),
     "no rows": (lambda t: t.integers(np.empty(0, np.int64)), (0, 3)),
     "a mask": (lambda t: t.integers([[True, False, True], [False, False, True]]), (3,)),
     "a mask of rows": (lambda t: t.integers([False, True]), (1, 3)),
     "a mask of nothing": (lambda t: t.integers(np.zeros((2, 3), bool)), (0,)),
-}
+}  # fmt: skip
 
 
 def written(library, index, shape):

@@ -30,25 +30,18 @@ PLACES = {
     "mg.": (mg, torch), "F.": (mg.nn.functional, torch.nn.functional), "linalg.": (mg.linalg, torch.linalg),
     "special.": (mg.special, torch.special), "x.": (mg.Tensor, torch.Tensor),
 }  # fmt: skip
-UNDOCUMENTED = {  # what PyTorch hears too, and what it says nowhere
-    **{
-        name: ["input, unbiased", "input, dim, unbiased, keepdim=False"]
-        for name in ("var", "std", "var_mean", "std_mean")
-    },
+# What PyTorch hears too, and what it says nowhere.
+VARIANCES = ["input, unbiased", "input, dim, unbiased, keepdim=False"]
+UNDOCUMENTED = {
+    **dict.fromkeys(("var", "std", "var_mean", "std_mean"), VARIANCES),
     **{name: ["input"] for name in ("relu", "detach", "arccosh", "arctanh", "atanh", "matrix_exp")},
-    "clamp_max": ["input, max"],
-    "clamp_min": ["input, min"],
-    "cov": ["input, *, correction=1, fweights=None, aweights=None"],
-    "index_fill": ["input, dim, index, value"],
-    "index_put": ["input, indices, values, accumulate=False"],
-    "is_same_size": ["input, other"],
-    "less": ["input, other"],
-    "load": ["f"],
-    "log_softmax": ["input, dim, *, dtype=None"],
-    "masked_fill": ["input, mask, value"],
-    "rsub": ["input, other, *, alpha=1"],
+    "clamp_max": ["input, max"], "clamp_min": ["input, min"],
+    "cov": ["input, *, correction=1, fweights=None, aweights=None"], "index_fill": ["input, dim, index, value"],
+    "index_put": ["input, indices, values, accumulate=False"], "is_same_size": ["input, other"],
+    "less": ["input, other"], "load": ["f"], "log_softmax": ["input, dim, *, dtype=None"],
+    "masked_fill": ["input, mask, value"], "rsub": ["input, other, *, alpha=1"],
     "softmax": ["input, dim, *, dtype=None"],
-}
+}  # fmt: skip
 RANDOM = re.compile(
     r"(rand|randn|randint|randperm|bernoulli|multinomial|normal|uniform|random|empty|new_empty|dropout\dd|rrelu"
     r"|.*dropout|exponential|geometric|log_normal|cauchy|gumbel_softmax)(_like)?_?$"

@@ -192,9 +192,8 @@ def test_graphs_say_at_special_points_what_eager_says(family, dtype):
         ys, slopes = run(*xs)
         return {(name, i): z.detach().numpy() for name in ys for i, z in enumerate([ys[name], *slopes.get(name, [])])}
 
-    eager, traced, compiled = (
-        told(run) for run in (everything, mg.function(everything), mg.function(everything, jit_compile=True))
-    )
+    runs = everything, mg.function(everything), mg.function(everything, jit_compile=True)
+    eager, traced, compiled = map(told, runs)
     for key, y in eager.items():
         ulps = 4 * np.finfo(dtype).eps if key[1] else 0  # gradients of one operand are added up in another order
         np.testing.assert_allclose(traced[key], y, rtol=ulps, atol=0, err_msg=f"traced {key}")

@@ -17,8 +17,6 @@ from tests.examples import EXAMPLES
 from tests.support import shim
 from tests.support.table import table
 
-needs_compiler = pytest.mark.skipif(shim.compiler() is None, reason="no C++ compiler: install g++ or clang++")
-
 
 def group(f, *specs):
     """The fused group that f makes of placeholders of these specs."""
@@ -59,14 +57,12 @@ def examples_in(dtype):
         yield group(lambda x, *o, op=op: x.apply(op, *o), *(Spec(x.shape, x.dtype) for x in xs)), xs
 
 
-@needs_compiler
 @pytest.mark.parametrize("dtype", ["f8", "f4"])
 def test_every_elementwise_op_is_in_c_what_it_is_in_numpy(dtype):
     """To the last digits: C's library and NumPy's loops round differently."""
     compared(list(examples_in(dtype)), **CLOSE[dtype])
 
 
-@needs_compiler
 def test_half_precision_is_computed_in_single_and_rounded_once():
     cases = list(examples_in("f2"))
     library = shim.Library(kernels := [kernel(fused, [Spec(x.shape, x.dtype) for x in xs]) for fused, xs in cases])
@@ -83,7 +79,6 @@ def test_half_precision_is_computed_in_single_and_rounded_once():
 BEYOND = [0.0, -0.0, 1.0, -1.0, 0.5, -2.5, 3.5, 200.0, -200.0, np.inf, -np.inf, np.nan]
 
 
-@needs_compiler
 @pytest.mark.parametrize("dtype", ["f8", "f4"])
 def test_at_the_edges_c_has_the_same_infinities_zeros_and_no_numbers(dtype):
     cases = []
@@ -98,7 +93,6 @@ def test_at_the_edges_c_has_the_same_infinities_zeros_and_no_numbers(dtype):
     compared(cases, rtol=3e-5 if dtype == "f4" else 1e-13, atol=1e-15)  # 1 + tanhf(-2) leaves 1 digit in 50
 
 
-@needs_compiler
 @pytest.mark.parametrize("dtype", ["i8", "i4", "u1", "?"])
 def test_integers_and_booleans_are_computed_as_numpy_computes_them(dtype):
     low = 0 if dtype in ("u1", "?") else -4
@@ -116,7 +110,6 @@ def test_integers_and_booleans_are_computed_as_numpy_computes_them(dtype):
     compared(cases, rtol=1e-3)  # the square root of a byte is of half precision
 
 
-@needs_compiler
 @pytest.mark.parametrize("dtype", ["i8", "i4", "i2", "u2", "u4"])
 def test_integers_wrap_round_as_numpys_do(dtype):
     """x + 1 > x was true of the largest too: C leaves open what is beyond it, and compilers left out the question."""
@@ -129,7 +122,6 @@ def test_integers_wrap_round_as_numpys_do(dtype):
     compared([(group(asked, Spec(x.shape, dtype)), [x])], rtol=0)
 
 
-@needs_compiler
 def test_an_integer_power_is_exact():
     x, n = (g.astype("u8") for g in np.meshgrid(np.arange(0, 5), np.arange(0, 20)))
     powers = group(lambda x: tuple(x**n for n in range(4, 20)), Spec((7,), "i8"))
@@ -144,7 +136,6 @@ def test_an_integer_power_whose_exponent_may_be_negative_is_not_compiled():
         kernel(group(lambda x, n: x.apply(ops.Power(), n), *[Spec((3,), "i8")] * 2), [Spec((3,), "i8")] * 2)
 
 
-@needs_compiler
 def test_half_precision_is_rounded_where_an_op_ends_as_if_it_had_been_stored():
     """40,000 · 2 is no number of half precision: its reader sees the infinity that memory would have held."""
     x = np.array([40_000.0, 1.0, -3e-8, 2049 / 2048], "f2")
@@ -152,14 +143,12 @@ def test_half_precision_is_rounded_where_an_op_ends_as_if_it_had_been_stored():
     compared([(group(lambda x: (x * 2 / 2, (x * 2).isinf()), Spec((4,), "f2")), [x])], rtol=0)
 
 
-@needs_compiler
 def test_every_number_of_half_precision_is_read_and_written_as_it_is():
     x = np.arange(1 << 16, dtype=np.uint16).view(np.float16)
 
     compared([(group(lambda x: (x + 0.0, x.float() * 1.0003), Spec(x.shape, "f2")), [x])], rtol=0)
 
 
-@needs_compiler
 def test_every_float_near_half_precision_rounds_to_it_as_numpy_rounds():
     x = np.concatenate([np.random.default_rng(0).uniform(-8, 8, 50_000), 2.0 ** np.linspace(-27, 17, 50_000)])
     halves = np.arange(0x7C00, dtype=np.uint16).view(np.float16).astype("f8")
@@ -199,7 +188,6 @@ def test_an_index_is_as_short_as_it_can_be(loop, shape, order, index):
     assert place(loop, shape, order or contiguous(shape), "u") == index
 
 
-@needs_compiler
 def test_operands_broadcast_and_lie_in_any_order():
     rng = np.random.default_rng(1)
     x, b, c = rng.normal(size=(3, 5, 7)), rng.normal(size=(5, 1)), rng.normal(size=())
@@ -212,7 +200,6 @@ def test_operands_broadcast_and_lie_in_any_order():
     ], rtol=1e-14)  # fmt: skip
 
 
-@needs_compiler
 def test_a_result_may_be_written_over_the_operand_it_is_made_of():
     fused = group(lambda w, g: w - 0.1 * g, Spec((1000,), "f4"), Spec((1000,), "f4"))
     w, g = (np.random.default_rng(k).normal(size=1000).astype("f4") for k in (0, 1))
@@ -230,7 +217,6 @@ def test_a_result_may_be_written_over_the_operand_it_is_made_of():
 # -- reductions -------------------------------------------------------------------------------------
 
 
-@needs_compiler
 @pytest.mark.parametrize("dtype", ["f8", "f4", "f2", "i4", "?"])
 def test_a_full_reduction_is_done_beside_the_elements(dtype):
     """The orders of summing differ; of positive numbers the sums are near all the same. Half is summed in single."""
@@ -245,7 +231,6 @@ def test_a_full_reduction_is_done_beside_the_elements(dtype):
     compared(cases, rtol=2e-3 if dtype == "f2" else 1e-6)
 
 
-@needs_compiler
 def test_an_extreme_of_what_is_no_number_is_no_number():
     x = np.arange(1000.0)
     x[700] = np.nan
@@ -253,7 +238,6 @@ def test_an_extreme_of_what_is_no_number_is_no_number():
     compared([(group(lambda x: (x * 2).apply(ops.Max((0,))), Spec((1000,), "f8")), [x])], rtol=0)
 
 
-@needs_compiler
 def test_a_sum_is_the_same_each_time():
     x = np.random.default_rng(0).normal(size=5000).astype("f4")
     made = kernel(group(lambda x: (x * x).apply(ops.Sum((0,))), Spec((5000,), "f4")), [Spec((5000,), "f4")])
@@ -310,7 +294,6 @@ def random_group(rng):
     return group(body, *(Spec(x.shape, x.dtype) for x in xs)), xs
 
 
-@needs_compiler
 @settings(max_examples=4)
 @given(st.integers(0, 2**32))
 def test_random_groups_are_in_c_what_they_are_in_numpy(seed):

@@ -31,8 +31,14 @@ from tests.support.other_processes import output_of, run_in_threads
 
 with warnings.catch_warnings(action="ignore"):
     has_compiler = toolchain.compiler() is not None
-compiled = pytest.mark.skipif(not has_compiler, reason="no C++ compiler: python -m pip install ziglang brings one")
 rng = np.random.default_rng(0)
+
+
+@pytest.fixture(autouse=True)
+def compiler(request):
+    """Most tests here compile, and are skipped where there is no compiler."""
+    if not has_compiler and not request.node.get_closest_marker("without_compiler"):
+        pytest.skip("no C++ compiler: python -m pip install ziglang brings one")
 
 
 def normal(*shape, dtype="float32", **options):
@@ -47,7 +53,6 @@ def program_of(f):
 # -- what becomes C ---------------------------------------------------------------------------------------
 
 
-@compiled
 def test_a_training_step_of_a_small_net_is_one_part_and_walks_the_eager_path():
     shapes = (2, 16), (16,), (16, 1), (1,)
     starts = [rng.normal(size=s) for s in shapes]
@@ -77,7 +82,6 @@ def test_a_training_step_of_a_small_net_is_one_part_and_walks_the_eager_path():
     assert "dot(" not in traced.source
 
 
-@compiled
 def test_each_line_of_c_names_its_op_and_large_products_stay_numpys():
     f = mg.function(lambda x, w: mg.tanh(x @ w).sum(0), jit_compile="native")
     f(normal(100, 100), normal(100, 100))
@@ -88,7 +92,6 @@ def test_each_line_of_c_names_its_op_and_large_products_stay_numpys():
     assert "part0(" in f.source
 
 
-@compiled
 def test_a_softmax_of_many_rows_is_one_loop_over_rows_that_stay_in_the_cache():
     x = normal(512, 1000)
     f = mg.function(lambda x: mg.softmax(x, -1), jit_compile="native")
@@ -99,7 +102,6 @@ def test_a_softmax_of_many_rows_is_one_loop_over_rows_that_stay_in_the_cache():
     assert "rows_" in f.c_source
 
 
-@compiled
 def test_a_body_of_a_loop_is_a_part_too():
     w = normal(8, 8, dtype="float64")
 
@@ -113,7 +115,6 @@ def test_a_body_of_a_loop_is_a_part_too():
     assert "    part" in f.source.partition("for k")[2]
 
 
-@compiled
 @pytest.mark.parametrize(("m", "n", "k"), [(8, 300, 500), (8, 400, 400), (400, 8, 300)])
 def test_blas_is_given_the_smaller_operand_to_read_across(m, n, k):
     x, w, v, u = (mg.tensor(rng.normal(size=shape) / k**0.5) for shape in ((m, k), (n, k), (k, n), (n, k)))
@@ -132,7 +133,6 @@ def test_blas_is_given_the_smaller_operand_to_read_across(m, n, k):
     assert across.count((k, m)) == 2 * (m < n)
 
 
-@compiled
 def test_threads_share_large_steps_and_give_the_same_bits():
     def f(x, w):
         return mg.softmax(x, -1) * w, (x * w).tanh().sum(), x.sum(1), (x.reshape(-1) * 2).exp().sum(), x[:3] + w[:3]
@@ -153,7 +153,6 @@ def test_threads_share_large_steps_and_give_the_same_bits():
     assert called == set(re.findall(r"^STEP (\w+)", source, re.M))  # nothing is written that nobody calls
 
 
-@compiled
 def test_threads_find_arrays_wherever_they_lie():
     home = rng.normal(size=(500, 700))
     p = mg.from_numpy(home.T)
@@ -168,7 +167,6 @@ def test_threads_find_arrays_wherever_they_lie():
     assert [len(part.functions) for part in program_of(step).parts] == [2]
 
 
-@compiled
 def test_a_session_and_jit_have_it_too():
     x = normal(5, 3)
     expected = np.exp(x.numpy()).sum(0)
@@ -186,6 +184,7 @@ def test_a_session_and_jit_have_it_too():
     assert "expf(" in f.c_source
 
 
+@pytest.mark.without_compiler
 def test_a_power_of_integers_by_a_float_is_none_of_integers_after_one_by_an_int():
     x = mg.tensor(np.arange(10))
     for power in (4, 4.0):
@@ -194,6 +193,7 @@ def test_a_power_of_integers_by_a_float_is_none_of_integers_after_one_by_an_int(
         assert y.dtype == (x.numpy() ** power).dtype
 
 
+@pytest.mark.without_compiler
 def test_each_line_of_a_group_is_made_once(monkeypatch):
     """Each step was written four times: to see if C can do it, also in a loop over rows and in a part, and at last."""
     made = []
@@ -207,6 +207,7 @@ def test_each_line_of_a_group_is_made_once(monkeypatch):
     assert program.c_source.count("tanhf(") == 10
 
 
+@pytest.mark.without_compiler
 def test_another_word_is_refused():
     with pytest.raises(ValueError, match='False, True or "native"'):
         mg.function(lambda x: x, jit_compile="fast")
@@ -229,7 +230,6 @@ MANY = {
 }  # fmt: skip
 
 
-@compiled
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("shape", [(4, 3), (2, 70_001), (300, 301), (8_200, 33), (1, 1), (5_000, 3)])
 def test_values_and_gradients_are_those_of_eager_mode(shape, dtype, monkeypatch):
@@ -250,7 +250,6 @@ def test_values_and_gradients_are_those_of_eager_mode(shape, dtype, monkeypatch)
         np.testing.assert_allclose(ours.numpy(), theirs.numpy(), rtol=0, atol=tolerance * largest, err_msg=name)
 
 
-@compiled
 def test_a_table_that_every_row_reads_is_given_to_the_loop_over_rows():
     """The mask of causal attention was looked for among the loop's own arrays: no GPT could be compiled."""
     x = normal(16, 4, 64, 4)
@@ -270,7 +269,6 @@ FUNCTIONS = {
 }  # fmt: skip
 
 
-@compiled
 @pytest.mark.parametrize("threads", [1, 3])
 @settings(max_examples=15, suppress_health_check=[*HealthCheck])
 @given(st.one_of(programs(), programs(ONE | FUNCTIONS, ["f8", "f4"]), programs(ONE | FUNCTIONS, ["f2", "f4"])))
@@ -302,7 +300,6 @@ def test_random_graphs_give_what_numpy_gives_infinities_and_all(monkeypatch, thr
             np.testing.assert_allclose(b[numbers], a[numbers], rtol=0, atol=8 * eps * np.abs(a[numbers]).max(initial=1))
 
 
-@compiled
 @pytest.mark.parametrize("n", [1023, 1025, 65_537, 1_000_003])
 def test_a_long_sum_is_as_exact_as_numpys_whatever_its_length(n):
     """Of 1,000,003 times 0.1 it was wrong by 6 in 10,000: only where pieces came out even was it added up in pieces."""
@@ -316,23 +313,15 @@ def test_a_long_sum_is_as_exact_as_numpys_whatever_its_length(n):
 
 
 LIMITS = {  # units in the last place, of float32 and of float64
-    "exp": (1.1, 1.1),
-    "expm1": (1.6, 2.0),
-    "log": (1.0, 1.0),
-    "log1p": (1.6, 1.6),
-    "tanh": (6.0, 1.5),
-    "erf": (1.6, 1.6),
-    "erfc": (5.5, 6.0),
-    "sin": (0.6, 1.0),  # of float64 the C library's
-    "cos": (0.6, 1.0),
-    "pow": (0.6, 1.3),
-}
+    "exp": (1.1, 1.1), "expm1": (1.6, 2.0), "log": (1.0, 1.0), "log1p": (1.6, 1.6), "tanh": (6.0, 1.5),
+    "erf": (1.6, 1.6), "erfc": (5.5, 6.0), "sin": (0.6, 1.0),  # of float64 the C library's
+    "cos": (0.6, 1.0), "pow": (0.6, 1.3),
+}  # fmt: skip
 ORACLES = {"erf": np.vectorize(math.erf), "erfc": np.vectorize(math.erfc), "pow": np.power}
 STRANGE = [0.0, -0.0, np.inf, -np.inf, np.nan, 1.0, -1.0, 0.5, -3.0, 4.0, 1e-45, 5e-324, 1e30, -1e38, 1e308, 1e-300]
 STRANGE += [800.0, -800.0, -103.5, -744.0, 2.0**24 + 1, 2.0**53 - 1, -(2.0**53) + 1, -(2.0**54), 16367173 * 2.0**72]
 
 
-@compiled
 @pytest.mark.skipif(np.finfo(np.longdouble).nmant < 63, reason="a long double is no more than a double here")
 @pytest.mark.parametrize("dtype", ["f4", "f8"])
 @pytest.mark.parametrize("name", LIMITS)
@@ -359,7 +348,6 @@ def test_functions_of_our_own_are_right_to_the_last_digits(name, dtype):
     assert ("(double);" in f.c_source) == (name in ("sin", "cos") and dtype == "f8")  # the C library's
 
 
-@compiled
 @pytest.mark.parametrize("dtype", ["int32", "int64"])
 def test_integers_wrap_round_as_numpys_do(dtype):
     """x + 1 > x was true of the largest too: C leaves to the compiler what is beyond, and it left out the question."""
@@ -373,7 +361,6 @@ def test_integers_wrap_round_as_numpys_do(dtype):
         np.testing.assert_array_equal(y.numpy(), expected.numpy())
 
 
-@compiled
 def test_every_number_of_half_precision_is_read_and_written_as_it_is():
     x = np.arange(1 << 16, dtype=np.uint16).view(np.float16)
     f = mg.function(lambda x: (x + 0, x.float() * 1.0003), jit_compile="native")
@@ -385,7 +372,6 @@ def test_every_number_of_half_precision_is_read_and_written_as_it_is():
     assert calls(f) == ["part0"]
 
 
-@compiled
 @pytest.mark.parametrize("dtype", ["f4", "f8"])
 def test_every_number_near_half_precision_rounds_to_it_as_numpy_rounds(dtype):
     halves = np.arange(0x7C00, dtype=np.uint16).view(np.float16).astype("f8")
@@ -399,7 +385,6 @@ def test_every_number_near_half_precision_rounds_to_it_as_numpy_rounds(dtype):
     np.testing.assert_array_equal(np.signbit(found), np.signbit(expected))
 
 
-@compiled
 def test_groups_and_reductions_of_half_precision_are_c_too():
     """What is summed is summed in single, and rounded once: row sums of 100,000 are beyond half precision."""
     x = mg.tensor(np.full((1000, 1000), 100, np.float16))
@@ -413,7 +398,6 @@ def test_groups_and_reductions_of_half_precision_are_c_too():
     assert set(calls(f)) == {"part0"}
 
 
-@compiled
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("shape", [(16,), (3, 40), (1000, 2)])
 def test_a_product_overflows_only_where_it_does_in_order(shape, dtype):
@@ -435,7 +419,6 @@ def calls(f):
 # -- arrays -------------------------------------------------------------------------------------------------
 
 
-@compiled
 def test_arrays_may_lie_in_memory_in_any_way():
     f = mg.function(lambda x, y: mg.exp(x) * y + x.sum(0), jit_compile="native")
     dense, y = rng.normal(size=(6, 4)), rng.normal(size=(6, 4))
@@ -448,7 +431,6 @@ def test_arrays_may_lie_in_memory_in_any_way():
     np.testing.assert_allclose(f(mg.from_numpy(wide), mg.tensor(y)).numpy(), np.exp(wide) * y + wide.sum(0), rtol=1e-12)
 
 
-@compiled
 @pytest.mark.parametrize("dtype", [">f2", ">f4", ">f8", ">i4", ">u2"])
 def test_arrays_of_another_byte_order_are_numpys(dtype):
     """They were read as if they were of this one: 1, 1, 1 came of 0 + 1, 1 + 1, 2 + 1."""
@@ -458,7 +440,6 @@ def test_arrays_of_another_byte_order_are_numpys(dtype):
         assert [y.numpy().tolist() for y in f(x)] == [[1, 3, 5, 7, 9, 11], 3 * 4 + 4 + 5, [0, 6, 12]]
 
 
-@compiled
 @pytest.mark.parametrize("name", ["unfold", "print", "py_func", "longdouble"])
 def test_what_c_cannot_read_numpy_does(name, capsys):
     """An array of which only the run can tell where it lies: the group after it was a line that nobody knew."""
@@ -473,7 +454,6 @@ def test_what_c_cannot_read_numpy_does(name, capsys):
     assert (found.dtype, found.tolist()) == (x.dtype, (y * 2 + (y > 1)).tolist())
 
 
-@compiled
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 def test_a_sigmoid_that_is_nearly_0_keeps_its_digits(dtype):
     """As ½ tanh(½ x) + ½, in single, it was 0 from -17 on, and its logarithm -inf."""
@@ -483,7 +463,6 @@ def test_a_sigmoid_that_is_nearly_0_keeps_its_digits(dtype):
     np.testing.assert_allclose(z.numpy(), x.numpy(), rtol=1e-5)
 
 
-@compiled
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork there")
 def test_a_child_has_threads_of_its_own():
     """It waited for ever for those of its parent."""
@@ -496,7 +475,6 @@ def test_a_child_has_threads_of_its_own():
     assert output_of(script, timeout=100) == "7\n7\n"
 
 
-@compiled
 def test_a_parameter_that_lies_across_memory_is_edited_in_place():
     home = np.zeros((4, 3))
     p = mg.from_numpy(home.T)
@@ -510,7 +488,6 @@ def test_a_parameter_that_lies_across_memory_is_edited_in_place():
     assert home.tolist() == [[2 + 2 * np.exp(2)] * 3] * 4
 
 
-@compiled
 def test_nothing_is_held_that_was_given_or_handed_out():
     f = mg.function(lambda x: mg.exp(x) + x.sum(), jit_compile="native")
     f(mg.zeros(300_000))  # the first arguments of all belong to the trace
@@ -522,7 +499,6 @@ def test_nothing_is_held_that_was_given_or_handed_out():
     assert [g() is None for g in gone] == [True, True]
 
 
-@compiled
 def test_two_threads_may_run_it_at_once():
     f = mg.function(lambda x: mg.tanh(x).sum() + mg.exp(x).sum(), jit_compile="native")
     xs = [normal(10_000, dtype="float64") for _ in range(4)]
@@ -555,6 +531,7 @@ def numpys(why):
     return f
 
 
+@pytest.mark.without_compiler
 def test_where_there_is_no_compiler_numpy_runs_and_one_line_says_so(fresh, monkeypatch):
     monkeypatch.setattr(toolchain, "candidates", list)
     f = numpys(r"there is no working C\+\+ compiler: python3 start\.py add native")
@@ -562,6 +539,7 @@ def test_where_there_is_no_compiler_numpy_runs_and_one_line_says_so(fresh, monke
         f(mg.zeros(6))
 
 
+@pytest.mark.without_compiler
 def test_where_there_is_no_compiler_a_replay_is_python_and_one_line_says_so(fresh, monkeypatch):
     monkeypatch.setattr(toolchain, "candidates", list)
     x = mg.Value(2.0)
@@ -573,7 +551,6 @@ def test_where_there_is_no_compiler_a_replay_is_python_and_one_line_says_so(fres
         assert mg.replay(x * x, [x], backend="native")(3.0) == (9.0, [6.0])
 
 
-@compiled
 @pytest.mark.parametrize("how", ["exits", "is killed", "makes no library"])
 def test_a_compiler_that_fails_is_no_compiler(fresh, monkeypatch, how):
     ends = {"exits": "sys.exit('no such flag')", "is killed": "os.kill(os.getpid(), 9)", "makes no library": ""}
@@ -583,6 +560,7 @@ def test_a_compiler_that_fails_is_no_compiler(fresh, monkeypatch, how):
     numpys("no working C")
 
 
+@pytest.mark.without_compiler
 def test_what_is_built_for_windows_has_what_a_dll_begins_with(fresh, monkeypatch):
     """Without it the linker refuses, the probe too: no compiler was found there."""
     texts = []
@@ -598,7 +576,6 @@ def test_what_is_built_for_windows_has_what_a_dll_begins_with(fresh, monkeypatch
     assert ["DllMainCRTStartup" in text for text in texts] == [False, True]
 
 
-@compiled
 def test_a_compiler_that_fails_at_one_text_costs_that_text_alone(fresh, monkeypatch):
     assert toolchain.compiler() is not None
     run = subprocess.run
@@ -611,7 +588,6 @@ def test_a_compiler_that_fails_at_one_text_costs_that_text_alone(fresh, monkeypa
     numpys("failed: .*No space left on device")
 
 
-@compiled
 def test_a_folder_that_cannot_be_written_to_is_done_without(fresh, monkeypatch):
     (fresh / "cache").write_text("a file, where a folder is wanted")
     f = mg.function(lambda x: mg.exp(x).sum(), jit_compile="native")
@@ -620,7 +596,6 @@ def test_a_folder_that_cannot_be_written_to_is_done_without(fresh, monkeypatch):
     assert (fresh / "cache").read_text() == "a file, where a folder is wanted"
 
 
-@compiled
 @pytest.mark.skipif(sys.platform == "win32", reason="a library that is loaded cannot be damaged there")
 def test_what_was_built_once_is_loaded_and_what_is_damaged_is_built_again(fresh, monkeypatch):
     text = 'extern "C" int seven() { return 7; }\n'
@@ -643,7 +618,6 @@ def test_what_was_built_once_is_loaded_and_what_is_damaged_is_built_again(fresh,
     assert not [*toolchain.folder().glob("build*")]
 
 
-@compiled
 @pytest.mark.skipif(sys.platform == "win32", reason="no limit on the size of files there")
 def test_where_the_disk_is_full_numpy_runs_and_nothing_is_left_behind(fresh):
     script = (
@@ -657,7 +631,6 @@ def test_where_the_disk_is_full_numpy_runs_and_nothing_is_left_behind(fresh):
     assert not [*(fresh / "cache" / "native").glob("build*")]
 
 
-@compiled
 def test_ten_thousand_calls_leave_nothing_behind():
     x = normal(4, 3, requires_grad=True)
     f = mg.function(lambda x: (mg.tanh(x) @ x.mT).sum(), jit_compile="native")
@@ -673,7 +646,6 @@ def test_ten_thousand_calls_leave_nothing_behind():
     assert calls(9_000) - warmed < 50
 
 
-@compiled
 def test_processes_that_build_the_same_at_once_are_both_right(fresh):
     script = (
         "import minigrad as mg\nf = mg.function(lambda x: mg.exp(x).sum(), jit_compile='native')\n"

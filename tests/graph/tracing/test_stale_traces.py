@@ -360,9 +360,7 @@ def rebound(name, is_called):
 PROGRAMS = [add_group, add_group_to_adam, drop_group, append_parameter, replace_groups, zero_only, bound_globally]
 PROGRAMS += [attribute_of_self, attribute, number_of_an_object, in_dictionary, in_list, in_default, module_in_namespace]
 PROGRAMS += [rate_of_an_optimizer, rate_of_a_schedule, scaler_is_disabled, sampler]
-PROGRAMS += [
-    pytest.param(rebound(name, is_called), id=f"{name}, {is_called}") for name in REBOUND for is_called in (0, 1)
-]
+PROGRAMS += [pytest.param(rebound(name, called), id=f"{name}, {called}") for name in REBOUND for called in (0, 1)]
 
 
 @table("program", PROGRAMS)

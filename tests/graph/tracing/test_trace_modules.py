@@ -52,12 +52,10 @@ LAYERS = {
     "GRUCell": (lambda: nn.GRUCell(4, 5), (SEQUENCE[0, 0], STATE[0, 0])),
     "MultiheadAttention": (lambda: nn.MultiheadAttention(8, 2), (WORDS, WORDS + 1, WORDS - 1)),
     "MultiheadAttention, dropout": (lambda: nn.MultiheadAttention(8, 2, dropout=0.3), (WORDS, WORDS + 1, WORDS - 1)),
-    "TransformerEncoder": (
-        lambda: nn.TransformerEncoder(
-            nn.TransformerEncoderLayer(8, 2, 16, 0.1, activation="gelu", norm_first=True), 2, nn.LayerNorm(8)
-        ),
-        (WORDS, MASK),
-    ),
+    "TransformerEncoder":
+        (lambda: nn.TransformerEncoder(
+            nn.TransformerEncoderLayer(8, 2, 16, 0.1, activation="gelu", norm_first=True), 2, nn.LayerNorm(8)),
+         (WORDS, MASK)),
 }  # fmt: skip
 LAYERS |= {
     name: (lambda name=name, options=options: getattr(nn, name)(*options), (ROWS * 3,))

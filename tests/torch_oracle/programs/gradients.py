@@ -1,6 +1,5 @@
 """Autograd as the tutorials and the notes on its mechanics use it."""
 
-from . import program
 
 
 def fill(torch, *tensors):
@@ -11,7 +10,6 @@ def fill(torch, *tensors):
     return tensors[0]
 
 
-@program
 def the_first_example(torch):
     x = torch.ones(2, 2, requires_grad=True)
     y = x + 2
@@ -21,7 +19,6 @@ def the_first_example(torch):
     return y.grad_fn is not None, z.grad_fn.name()[:3], out, x.grad
 
 
-@program
 def names_in_the_graph(torch):
     x = torch.ones(2, requires_grad=True)
     y = (x * 2 + 1).exp().sum()
@@ -32,7 +29,6 @@ def names_in_the_graph(torch):
     return names
 
 
-@program
 def a_jacobian_vector_product(torch):
     x = torch.tensor([1.0, 2.0, 3.0], requires_grad=True)
     y = x * 2
@@ -42,7 +38,6 @@ def a_jacobian_vector_product(torch):
     return x.grad
 
 
-@program
 def data_is_a_tensor_without_history(torch):
     x = torch.tensor([1.0, 2.0], requires_grad=True)
     y = x.data
@@ -53,7 +48,6 @@ def data_is_a_tensor_without_history(torch):
     return x, y.requires_grad, x.data.sum(), x.data.shape, x.is_leaf, x.data[0]
 
 
-@program
 def steps_by_hand_through_data(torch):
     w = torch.tensor([1.0, -2.0], requires_grad=True)
     for _ in range(3):
@@ -64,7 +58,6 @@ def steps_by_hand_through_data(torch):
     return w, w.grad
 
 
-@program
 def steps_by_hand_without_data(torch):
     w, b = torch.zeros(3, requires_grad=True), torch.zeros((), requires_grad=True)
     x = torch.arange(12.0).view(4, 3) / 10
@@ -80,7 +73,6 @@ def steps_by_hand_without_data(torch):
     return w, b, loss.item(), w.is_leaf, w.requires_grad
 
 
-@program
 def a_polynomial_fitted(torch):
     x = torch.linspace(-3, 3, 20)
     y = torch.sin(x)
@@ -97,7 +89,6 @@ def a_polynomial_fitted(torch):
     return a.item(), b.item(), f"{loss.item():.4f}"
 
 
-@program
 def gradients_accumulate(torch):
     x = torch.ones(4, 5, requires_grad=True)
     out = (x + 1).pow(2).t()
@@ -110,7 +101,6 @@ def gradients_accumulate(torch):
     return first, second, x.grad
 
 
-@program
 def requires_grad_spreads(torch):
     x, y = torch.rand(5, 5), torch.rand((5, 5), requires_grad=True)
     return (
@@ -119,7 +109,6 @@ def requires_grad_spreads(torch):
     )
 
 
-@program
 def the_flag_set(torch):
     a = torch.randn(2, 2)
     a = (a * 3) / (a - 1)
@@ -131,7 +120,6 @@ def the_flag_set(torch):
     return before, b.grad_fn is not None, c.requires_grad, b.requires_grad, a.is_leaf, a.retains_grad
 
 
-@program
 def freezing_half(torch):
     model = torch.nn.Sequential(torch.nn.Linear(3, 4), torch.nn.Tanh(), torch.nn.Linear(4, 2))
     fill(torch, *model.parameters())
@@ -148,7 +136,6 @@ def freezing_half(torch):
     )
 
 
-@program
 def freezing_by_filter(torch):
     model = torch.nn.Sequential(torch.nn.Linear(3, 4), torch.nn.Linear(4, 2))
     for name, p in model.named_parameters():
@@ -160,7 +147,6 @@ def freezing_by_filter(torch):
     )
 
 
-@program
 def no_grad_in_three_ways(torch):
     x = torch.ones(2, requires_grad=True)
 
@@ -182,7 +168,6 @@ def no_grad_in_three_ways(torch):
     )
 
 
-@program
 def set_grad_enabled_as_a_function(torch):
     x = torch.ones(1, requires_grad=True)
     torch.set_grad_enabled(False)
@@ -191,7 +176,6 @@ def set_grad_enabled_as_a_function(torch):
     return a, (x * 2).requires_grad
 
 
-@program
 def detach_and_clone(torch):
     x = torch.ones(5, requires_grad=True)
     y, z = x.detach() ** 2, x**3
@@ -206,7 +190,6 @@ def detach_and_clone(torch):
     return x.grad, x, c.grad, e, torch.tensor(x.tolist()), c.data
 
 
-@program
 def a_new_function(torch):
     class LegendrePolynomial3(torch.autograd.Function):
         @staticmethod
@@ -225,7 +208,6 @@ def a_new_function(torch):
     return y, x.grad, torch.autograd.gradcheck(LegendrePolynomial3.apply, (x,)), y.grad_fn.name()
 
 
-@program
 def a_function_like_a_linear_layer(torch):
     class LinearFunction(torch.autograd.Function):
         @staticmethod
@@ -254,7 +236,6 @@ def a_function_like_a_linear_layer(torch):
     return w.grad, b.grad, y
 
 
-@program
 def a_function_with_setup_context(torch):
     class Scale(torch.autograd.Function):
         @staticmethod
@@ -276,7 +257,6 @@ def a_function_with_setup_context(torch):
     return x.grad
 
 
-@program
 def a_straight_through_estimator(torch):
     class STE(torch.autograd.Function):
         @staticmethod
@@ -294,7 +274,6 @@ def a_straight_through_estimator(torch):
     return x.grad
 
 
-@program
 def a_gradient_reversal(torch):
     class Reverse(torch.autograd.Function):
         @staticmethod
@@ -311,7 +290,6 @@ def a_gradient_reversal(torch):
     return x.grad
 
 
-@program
 def gradient_penalty(torch):
     D = torch.nn.Sequential(torch.nn.Linear(4, 8), torch.nn.LeakyReLU(0.2), torch.nn.Linear(8, 1))
     fill(torch, *D.parameters())
@@ -329,7 +307,6 @@ def gradient_penalty(torch):
     return penalty, [p.grad for p in D.parameters()]
 
 
-@program
 def maml(torch):
     w = torch.tensor([0.5, -0.3], requires_grad=True)
     x, y = torch.arange(8.0).view(4, 2) / 4, torch.ones(4)
@@ -345,7 +322,6 @@ def maml(torch):
     return w.grad, meta
 
 
-@program
 def maml_through_functional_call(torch):
     model = torch.nn.Linear(2, 1)
     fill(torch, model.weight, model.bias)
@@ -358,7 +334,6 @@ def maml_through_functional_call(torch):
     return model.weight.grad, model.bias.grad
 
 
-@program
 def hessian_vector_products(torch):
     x = torch.tensor([1.0, 2.0, 3.0], requires_grad=True)
     v = torch.tensor([1.0, 0.0, -1.0])
@@ -376,7 +351,6 @@ def hessian_vector_products(torch):
     )
 
 
-@program
 def per_sample_gradients(torch):
     model = torch.nn.Linear(3, 2)
     fill(torch, model.weight, model.bias)
@@ -397,7 +371,6 @@ def per_sample_gradients(torch):
     return stacked, batched
 
 
-@program
 def jacobians(torch):
     def predict(weight, bias, x):
         return torch.nn.functional.linear(x, weight, bias).tanh()
@@ -412,7 +385,6 @@ def jacobians(torch):
     )
 
 
-@program
 def batches_mapped(torch):
     xs, w = torch.arange(6.0).view(2, 3), torch.tensor([1.0, 2.0, 3.0])
     return (
@@ -422,7 +394,6 @@ def batches_mapped(torch):
     )
 
 
-@program
 def checkpointing(torch):
     from importlib import import_module
 
@@ -436,7 +407,6 @@ def checkpointing(torch):
     return first, x.grad
 
 
-@program
 def hooks(torch):
     seen = []
     v = torch.tensor([0.0, 0.0, 0.0], requires_grad=True)
@@ -450,7 +420,6 @@ def hooks(torch):
     return v.grad, seen
 
 
-@program
 def hooks_on_modules(torch):
     model = torch.nn.Sequential(torch.nn.Linear(2, 2), torch.nn.ReLU())
     fill(torch, *model.parameters())
@@ -471,7 +440,6 @@ def hooks_on_modules(torch):
     return activations, grads
 
 
-@program
 def an_anomaly(torch):
     x = torch.tensor([0.0], requires_grad=True)
     try:
@@ -481,7 +449,6 @@ def an_anomaly(torch):
         return "found", "nan" in str(e).lower()
 
 
-@program
 def an_edited_value_is_told(torch):
     a = torch.tensor([2.0], requires_grad=True)
     b = a.exp()
@@ -492,7 +459,6 @@ def an_edited_value_is_told(torch):
         return "refused", b._version
 
 
-@program
 def twice_is_told(torch):
     a = torch.tensor([2.0], requires_grad=True)
     y = (a**2).sum()
@@ -503,7 +469,6 @@ def twice_is_told(torch):
         return "refused", "retain_graph=True" in str(e)
 
 
-@program
 def implicit_scalars(torch):
     x = torch.ones(3, requires_grad=True)
     try:
@@ -512,7 +477,6 @@ def implicit_scalars(torch):
         return "refused"
 
 
-@program
 def mistakes(torch):
     said = []
     F, nn = torch.nn.functional, torch.nn
@@ -551,7 +515,6 @@ def mistakes(torch):
     return said
 
 
-@program
 def weights_tied(torch):
     encoder, decoder = torch.nn.Embedding(5, 3), torch.nn.Linear(3, 5, bias=False)
     decoder.weight = encoder.weight
@@ -564,7 +527,6 @@ def weights_tied(torch):
     )
 
 
-@program
 def gradients_clipped(torch):
     model = torch.nn.Linear(3, 2)
     fill(torch, *model.parameters())
@@ -575,7 +537,6 @@ def gradients_clipped(torch):
     return total, clipped, [p.grad for p in model.parameters()], float(total) > 1
 
 
-@program
 def total_norm_by_hand(torch):
     model = torch.nn.Linear(3, 2)
     fill(torch, *model.parameters())
@@ -589,7 +550,6 @@ def total_norm_by_hand(torch):
     )
 
 
-@program
 def gradient_accumulation(torch):
     model = torch.nn.Linear(2, 1)
     fill(torch, *model.parameters())
@@ -604,7 +564,6 @@ def gradient_accumulation(torch):
     return list(model.parameters()), model.weight.grad
 
 
-@program
 def grads_of_none_and_of_zeros(torch):
     x, y = torch.ones(2, requires_grad=True), torch.ones(2, requires_grad=True)
     g = torch.autograd.grad((x * 2).sum(), (x, y), allow_unused=True)
@@ -615,7 +574,6 @@ def grads_of_none_and_of_zeros(torch):
     return g[1] is None, x, y, x.grad, y.grad is None
 
 
-@program
 def loss_summed_over_steps(torch):
     x = torch.ones(2, requires_grad=True)
     losses = []
@@ -628,7 +586,6 @@ def loss_summed_over_steps(torch):
     return x.grad, total, torch.stack(losses).mean(), torch.tensor([l.item() for l in losses])
 
 
-@program
 def forward_mode(torch):
     import importlib
 
@@ -639,7 +596,6 @@ def forward_mode(torch):
         return fwAD.unpack_dual(dual.sin() * dual).tangent
 
 
-@program
 def saved_tensors_packed(torch):
     packed = []
     x = torch.ones(3, requires_grad=True)

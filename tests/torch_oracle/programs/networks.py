@@ -4,7 +4,6 @@ import copy
 import math
 from collections import OrderedDict
 
-from . import program
 from .gradients import fill
 
 
@@ -14,7 +13,6 @@ def fill_all(torch, model):
     return model
 
 
-@program
 def lenet_of_the_blitz(torch):
     nn, F = torch.nn, torch.nn.functional
 
@@ -60,7 +58,6 @@ def lenet_of_the_blitz(torch):
     return len(params), params[0].size(), out, first, loss, net.conv1.bias.grad, net.conv1.bias, str(net)
 
 
-@program
 def sequentials_printed(torch):
     nn = torch.nn
     model = nn.Sequential(OrderedDict([
@@ -81,7 +78,6 @@ def sequentials_printed(torch):
     )
 
 
-@program
 def modules_listed_are_shared(torch):
     nn = torch.nn
     return (
@@ -90,7 +86,6 @@ def modules_listed_are_shared(torch):
     )
 
 
-@program
 def a_module_with_buffers(torch):
     nn = torch.nn
 
@@ -123,7 +118,6 @@ def a_module_with_buffers(torch):
     )
 
 
-@program
 def a_state_goes_round(torch):
     nn = torch.nn
     a, b = (nn.Sequential(nn.Linear(2, 3), nn.BatchNorm1d(3), nn.Linear(3, 1)) for _ in range(2))
@@ -147,7 +141,6 @@ def a_state_goes_round(torch):
     )
 
 
-@program
 def a_checkpoint_resumed(torch):
     model = fill_all(torch, torch.nn.Linear(2, 2))
     optimizer = torch.optim.Adam(model.parameters(), lr=0.1)
@@ -168,7 +161,6 @@ def a_checkpoint_resumed(torch):
     return model.weight, other.weight, again.param_groups[0]["lr"], sorted(checkpoint["optimizer"])
 
 
-@program
 def a_model_copied(torch):
     model = fill_all(torch, torch.nn.Sequential(torch.nn.Linear(2, 2), torch.nn.BatchNorm1d(2)))
     ema = copy.deepcopy(model)
@@ -185,7 +177,6 @@ def a_model_copied(torch):
     return list(ema.parameters()), ema[0].weight.requires_grad, list(model.parameters())
 
 
-@program
 def parameters_counted(torch):
     model = torch.nn.Sequential(torch.nn.Conv2d(3, 8, 3), torch.nn.BatchNorm2d(8), torch.nn.Linear(8, 2))
     total = sum(p.numel() for p in model.parameters())
@@ -198,7 +189,6 @@ def parameters_counted(torch):
     )
 
 
-@program
 def initialised_by_apply(torch):
     nn = torch.nn
 
@@ -220,7 +210,6 @@ def initialised_by_apply(torch):
     return list(model.parameters())
 
 
-@program
 def initialisers(torch):
     torch.manual_seed(0)
     init, w = torch.nn.init, torch.empty(200, 100)
@@ -235,7 +224,6 @@ def initialisers(torch):
     )
 
 
-@program
 def a_character_rnn_by_hand(torch):
     nn, F = torch.nn, torch.nn.functional
 
@@ -281,7 +269,6 @@ def a_character_rnn_by_hand(torch):
     return losses, output, top_i[0].item(), rnn.i2h.weight
 
 
-@program
 def a_word_language_model(torch):
     nn, F = torch.nn, torch.nn.functional
 
@@ -337,7 +324,6 @@ def a_word_language_model(torch):
     return losses, math.exp(losses[-1]), hidden, model.encoder.weight
 
 
-@program
 def positions_by_sine(torch):
     d_model, max_len = 6, 10
     position = torch.arange(max_len).unsqueeze(1)
@@ -348,7 +334,6 @@ def positions_by_sine(torch):
     return pe, torch.arange(0, max_len, dtype=torch.float).unsqueeze(1)
 
 
-@program
 def a_transformer_that_classifies(torch):
     nn = torch.nn
 
@@ -378,7 +363,6 @@ def a_transformer_that_classifies(torch):
     )
 
 
-@program
 def attention_with_masks(torch):
     nn, F = torch.nn, torch.nn.functional
     x = torch.sin(torch.arange(24.0)).view(2, 3, 4)
@@ -394,7 +378,6 @@ def attention_with_masks(torch):
     )
 
 
-@program
 def attention_by_hand(torch):
     F = torch.nn.functional
     B, T, C = 2, 4, 6
@@ -408,7 +391,6 @@ def attention_by_hand(torch):
     return wei @ v, wei
 
 
-@program
 def sequences_packed(torch):
     nn = torch.nn
     rnn_utils = nn.utils.rnn
@@ -425,7 +407,6 @@ def sequences_packed(torch):
     return padded, out, h, out_lengths, last, packed.data.shape, [int(n) for n in packed.batch_sizes], also.data
 
 
-@program
 def recurrent_cells(torch):
     nn = torch.nn
     x, h, c = torch.ones(2, 3), torch.zeros(2, 4), torch.zeros(2, 4)
@@ -436,7 +417,6 @@ def recurrent_cells(torch):
     return h, c, gru(x, h), rnn(x), y, hn, cn, [n for n, _ in nn.LSTM(3, 4, bidirectional=True).named_parameters()]
 
 
-@program
 def a_bag_of_words(torch):
     nn, F = torch.nn, torch.nn.functional
 
@@ -458,7 +438,6 @@ def a_bag_of_words(torch):
     return before, model.linear.weight.grad, next(model.parameters())[:, 3]
 
 
-@program
 def n_grams(torch):
     nn, F = torch.nn, torch.nn.functional
     embeddings, l1, l2 = nn.Embedding(5, 3), nn.Linear(6, 4), nn.Linear(4, 5)
@@ -480,7 +459,6 @@ def n_grams(torch):
     return losses, embeddings.weight[1]
 
 
-@program
 def a_generator_of_images(torch):
     nn = torch.nn
     G = nn.Sequential(
@@ -513,7 +491,6 @@ def a_generator_of_images(torch):
     return errD_real, errD_fake, errG, G[0].weight.grad, D[0].weight, G(noise).shape, G[1].running_mean
 
 
-@program
 def a_variational_autoencoder(torch):
     nn, F = torch.nn, torch.nn.functional
 
@@ -548,7 +525,6 @@ def a_variational_autoencoder(torch):
     return BCE, KLD, model.fc1.weight.grad, recon
 
 
-@program
 def losses(torch):
     F, nn = torch.nn.functional, torch.nn
     x, y = torch.sin(torch.arange(12.0)).view(4, 3), torch.tensor([0, 2, 1, 2])
@@ -564,7 +540,6 @@ def losses(torch):
     )
 
 
-@program
 def layers_by_function(torch):
     F = torch.nn.functional
     x, w = torch.sin(torch.arange(32.0)).view(1, 2, 4, 4), torch.cos(torch.arange(12.0)).view(2, 2, 1, 3)
@@ -584,7 +559,6 @@ def layers_by_function(torch):
     )
 
 
-@program
 def dropout_by_mode(torch):
     torch.manual_seed(0)
     m, x = torch.nn.Dropout(p=0.5), torch.ones(1000)
@@ -596,7 +570,6 @@ def dropout_by_mode(torch):
     )
 
 
-@program
 def batch_norm_by_mode(torch):
     bn = torch.nn.BatchNorm1d(3, momentum=0.2)
     x = torch.sin(torch.arange(12.0)).view(4, 3)
@@ -608,7 +581,6 @@ def batch_norm_by_mode(torch):
     )
 
 
-@program
 def batch_norm_that_forgets(torch):
     bn = torch.nn.BatchNorm1d(3)
     bn(torch.sin(torch.arange(12.0)).view(4, 3))
@@ -616,7 +588,6 @@ def batch_norm_that_forgets(torch):
     return bn.running_mean, bn.running_var, bn.num_batches_tracked
 
 
-@program
 def containers(torch):
     nn = torch.nn
 
@@ -645,7 +616,6 @@ def containers(torch):
     )
 
 
-@program
 def a_linear_layer_by_hand(torch):
     nn = torch.nn
 
@@ -663,7 +633,6 @@ def a_linear_layer_by_hand(torch):
     return m(torch.ones(2, 5)), m(torch.ones(2, 5)).requires_grad, m.weight.data.shape, repr(m)
 
 
-@program
 def modules_moved(torch):
     m = torch.nn.Linear(2, 2)
     n = m.to(torch.device("cpu"))
@@ -676,7 +645,6 @@ def modules_moved(torch):
     )
 
 
-@program
 def a_residual_block(torch):
     nn, F = torch.nn, torch.nn.functional
 
@@ -710,7 +678,6 @@ def a_residual_block(torch):
 
 
 
-@program
 def margins_of_convolutions(torch):
     nn = torch.nn
     x = torch.sin(torch.arange(32.0)).view(1, 2, 4, 4)

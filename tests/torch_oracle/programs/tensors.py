@@ -6,10 +6,7 @@ import pickle
 
 import numpy as np
 
-from . import program
 
-
-@program
 def made_of_lists_and_of_others(torch):
     x = torch.tensor([[1.0, 2.0], [3.0, 4.0]])
     ones = torch.ones_like(x)
@@ -19,13 +16,11 @@ def made_of_lists_and_of_others(torch):
     )
 
 
-@program
 def new_ones_like_ones_own(torch):
     x = torch.zeros(2, 3, dtype=torch.float32)
     return x.new_ones(2), x.new_zeros((2, 2)), x.new_full((3,), 5.0), x.new_tensor([1, 2]), x.new_empty(0)
 
 
-@program
 def sizes(torch):
     x = torch.zeros(2, 3, 4)
     b, t, c = x.size()
@@ -34,7 +29,6 @@ def sizes(torch):
     )
 
 
-@program
 def size_said_by_name(torch):
     x = torch.zeros(2, 3, 4)
     return (
@@ -42,7 +36,6 @@ def size_said_by_name(torch):
     )
 
 
-@program
 def bytes_counted(torch):
     x = torch.zeros(2, 3, dtype=torch.float32)
     return (
@@ -51,7 +44,6 @@ def bytes_counted(torch):
     )
 
 
-@program
 def strides(torch):
     x = torch.zeros(2, 3)
     return (
@@ -60,7 +52,6 @@ def strides(torch):
     )
 
 
-@program
 def numbers_taken_out(torch):
     x = torch.tensor(3.7)
     i = torch.tensor(2)
@@ -70,21 +61,18 @@ def numbers_taken_out(torch):
     )
 
 
-@program
 def format_of_a_tensor(torch):
     return (
         f"{torch.tensor([1.0, 2.0])}", str(torch.tensor(1)), "%.3f" % torch.tensor(1.25), f"loss {torch.tensor(0.5)}",
     )
 
 
-@program
 def as_dictionary_keys_and_members(torch):
     x, y = torch.tensor([1.0, 2.0]), torch.tensor([1.0, 2.0])
     seen = {x: "x", y: "y"}
     return seen[x], len({x, y, x}), 2.0 in x, 5 in x
 
 
-@program
 def loops_over_rows(torch):
     return (
         [row.sum() for row in torch.arange(6).reshape(3, 2)], [i for i, _ in enumerate(torch.zeros(4))],
@@ -92,18 +80,15 @@ def loops_over_rows(torch):
     )
 
 
-@program
 def reversed_rows(torch):
     return list(reversed(torch.arange(3)))
 
 
-@program
 def arithmetic_from_both_sides(torch):
     x = torch.tensor([1.0, 2.0, 3.0])
     return 1 - x, 2 / x, 2**x, 7 // x, 7 % x, -x, abs(-x), x**2, x @ x, +x
 
 
-@program
 def masks(torch):
     x = torch.arange(-3, 4)
     return (
@@ -112,7 +97,6 @@ def masks(torch):
     )
 
 
-@program
 def where_with_one_argument(torch):
     x = torch.tensor([[0, 3], [4, 0], [5, 6]])
     return (
@@ -121,7 +105,6 @@ def where_with_one_argument(torch):
     )
 
 
-@program
 def dtypes_converted(torch):
     x = torch.tensor([1.7, -2.2, 0.0])
     return (
@@ -130,7 +113,6 @@ def dtypes_converted(torch):
     )
 
 
-@program
 def dtypes_asked(torch):
     x = torch.zeros(1, dtype=torch.float32)
     return (
@@ -139,7 +121,6 @@ def dtypes_asked(torch):
     )
 
 
-@program
 def limits_of_dtypes(torch):
     return (
         torch.finfo(torch.float32).eps, torch.finfo(torch.float64).max, torch.finfo(torch.float16).min,
@@ -147,7 +128,6 @@ def limits_of_dtypes(torch):
     )
 
 
-@program
 def promotion(torch):
     i, f = torch.tensor([1, 2]), torch.tensor([1.0, 2.0], dtype=torch.float32)
     return (
@@ -156,7 +136,6 @@ def promotion(torch):
     )
 
 
-@program
 def the_numpy_bridge(torch):
     a = np.ones(3)
     x = torch.from_numpy(a)
@@ -167,19 +146,16 @@ def the_numpy_bridge(torch):
     return x, a, torch.as_tensor(a)[0], torch.tensor(a) * 0 + 1, np.asarray(x), np.sin(a)
 
 
-@program
 def numpy_of_what_requires_a_gradient(torch):
     x = torch.ones(2, requires_grad=True)
     return x.detach().numpy(), x.detach().cpu().numpy()
 
 
-@program
 def numpy_functions_of_tensors(torch):
     x = torch.tensor([1.0, 2.0])
     return np.array(x), np.mean(x.numpy()), np.array([x.numpy(), x.numpy()])
 
 
-@program
 def printed(torch):
     return (
         repr(torch.tensor([1.0, 2.0, 3.0])), repr(torch.tensor([[1, 2], [3, 4]])), repr(torch.tensor([True, False])),
@@ -188,7 +164,6 @@ def printed(torch):
     )
 
 
-@program
 def printed_in_scientific_notation(torch):
     return (
         repr(torch.tensor([1e-8, 1.0])), repr(torch.tensor([1e10, 1.0])),
@@ -196,24 +171,20 @@ def printed_in_scientific_notation(torch):
     )
 
 
-@program
 def printed_beside_one_far_larger(torch):
     far = [1001.5, 1.0], [999.5, 1.0], [1001.0, 1.0], [2e8, 1e8], [-1e-5, 0.02]
     return [repr(torch.tensor(data)) for data in far]
 
 
-@program
 def printed_with_history(torch):
     x = torch.tensor([1.0, 2.0], requires_grad=True)
     return repr(x), repr(x.detach())
 
 
-@program
 def printed_long(torch):
     return repr(torch.arange(2000))
 
 
-@program
 def printed_in_blocks(torch):
     return (
         repr(torch.arange(8.0).reshape(2, 2, 2)), repr(torch.arange(24).reshape(2, 12)),
@@ -221,7 +192,6 @@ def printed_in_blocks(torch):
     )
 
 
-@program
 def indexing_of_many_kinds(torch):
     x = torch.arange(24.0).reshape(2, 3, 4)
     rows = torch.tensor([0, 1])
@@ -231,7 +201,6 @@ def indexing_of_many_kinds(torch):
     )
 
 
-@program
 def indices_of_rows(torch):
     logits = torch.tensor([[1.0, 5.0, 2.0], [0.5, 0.1, 3.0]])
     y = torch.tensor([1, 2])
@@ -241,7 +210,6 @@ def indices_of_rows(torch):
     )
 
 
-@program
 def elements_set(torch):
     x = torch.zeros(3, 4)
     x[0] = 1
@@ -253,7 +221,6 @@ def elements_set(torch):
     return x
 
 
-@program
 def in_place_idioms(torch):
     x = torch.arange(6.0).reshape(2, 3)
     x.add_(1).mul_(2)
@@ -267,7 +234,6 @@ def in_place_idioms(torch):
     return x, y
 
 
-@program
 def more_in_place(torch):
     x = torch.tensor([0.2, 0.5, 0.9])
     a = x.clone().add_(2, alpha=3)
@@ -279,7 +245,6 @@ def more_in_place(torch):
     return a, b, c, d, e, h
 
 
-@program
 def in_place_operators(torch):
     i = torch.arange(6)
     i += 1
@@ -297,7 +262,6 @@ def in_place_operators(torch):
     return i, b, x
 
 
-@program
 def scatter_in_place(torch):
     index = torch.tensor([[0, 1, 2], [2, 0, 1]])
     a = torch.zeros(2, 3).scatter_(1, index, torch.arange(6.0).view(2, 3))
@@ -310,7 +274,6 @@ def scatter_in_place(torch):
     return a, b, c, d, e, f, g
 
 
-@program
 def one_hot_in_three_ways(torch):
     y = torch.tensor([0, 2, 1])
     return (
@@ -319,7 +282,6 @@ def one_hot_in_three_ways(torch):
     )
 
 
-@program
 def shapes_changed(torch):
     x = torch.arange(24)
     return (
@@ -329,7 +291,6 @@ def shapes_changed(torch):
     )
 
 
-@program
 def joined_and_cut(torch):
     x = torch.arange(6).reshape(2, 3)
     a, b = x.chunk(2, dim=0)
@@ -339,7 +300,6 @@ def joined_and_cut(torch):
     )
 
 
-@program
 def broadcasting(torch):
     x, y = torch.arange(3.0), torch.arange(4.0)
     distances = (x[:, None] - y[None, :]) ** 2
@@ -350,7 +310,6 @@ def broadcasting(torch):
     )
 
 
-@program
 def reductions(torch):
     x = torch.tensor([[3.0, 1.0, 2.0], [0.0, 5.0, 4.0]])
     values, indices = x.max(dim=1)
@@ -362,7 +321,6 @@ def reductions(torch):
     )
 
 
-@program
 def statistics(torch):
     x = torch.tensor([[3.0, 1.0, 2.0], [0.0, 5.0, 4.0]])
     nan = torch.tensor([1.0, float("nan"), 3.0])
@@ -372,7 +330,6 @@ def statistics(torch):
     )
 
 
-@program
 def sets(torch):
     x = torch.tensor([3, 1, 2, 1, 3])
     values, inverse, counts = torch.unique(x, return_inverse=True, return_counts=True)
@@ -383,7 +340,6 @@ def sets(torch):
     )
 
 
-@program
 def functions_with_keywords(torch):
     x = torch.tensor([[1.0, -2.0], [3.0, -4.0]])
     return (
@@ -394,7 +350,6 @@ def functions_with_keywords(torch):
     )
 
 
-@program
 def methods_with_keywords(torch):
     x = torch.tensor([[1.0, -2.0], [3.0, -4.0]])
     return (
@@ -406,7 +361,6 @@ def methods_with_keywords(torch):
     )
 
 
-@program
 def einsums(torch):
     x, y = torch.arange(6.0).view(2, 3), torch.arange(12.0).view(3, 4)
     q, k = torch.arange(24.0).view(2, 3, 4), torch.arange(32.0).view(2, 4, 4)
@@ -417,14 +371,12 @@ def einsums(torch):
     )
 
 
-@program
 def products_of_vectors(torch):
     a, b = torch.tensor([[1.0, 2.0, 3.0], [0.0, -1.0, 1.0]]), torch.tensor([[2.0, 0.0, 1.0], [1.0, 1.0, 1.0]])
     crossed = torch.cross(a, b, dim=1), torch.linalg.cross(a, b)
     return crossed, torch.vdot(a[0], b[0]), torch.dist(a, b), torch.cdist(a, b, p=1)
 
 
-@program
 def matrices(torch):
     a = torch.tensor([[4.0, 1.0], [1.0, 3.0]])
     b = torch.tensor([1.0, 2.0])
@@ -436,7 +388,6 @@ def matrices(torch):
     )
 
 
-@program
 def triangles(torch):
     n = 4
     mask = torch.triu(torch.full((n, n), float("-inf")), diagonal=1)
@@ -448,7 +399,6 @@ def triangles(torch):
     )
 
 
-@program
 def grids(torch):
     xs, ys = torch.linspace(-1, 1, 3), torch.linspace(0, 1, 2)
     gx, gy = torch.meshgrid(xs, ys, indexing="ij")
@@ -458,7 +408,6 @@ def grids(torch):
     )
 
 
-@program
 def devices(torch):
     device = torch.device("cuda" if torch.cuda.is_available() and torch.cuda.device_count() > 99 else "cpu")
     x = torch.ones(2, device=device)
@@ -470,7 +419,6 @@ def devices(torch):
     )
 
 
-@program
 def copied(torch):
     x = torch.tensor([1.0, 2.0], requires_grad=True)
     (x * 3).sum().backward()
@@ -482,7 +430,6 @@ def copied(torch):
     return x, y, y.grad, y.requires_grad, w, w.requires_grad, z.requires_grad
 
 
-@program
 def a_result_is_not_deep_copied(torch):
     x = torch.tensor([1.0, 2.0], requires_grad=True)
     try:
@@ -492,7 +439,6 @@ def a_result_is_not_deep_copied(torch):
     return "copied"
 
 
-@program
 def random_numbers_repeat(torch):
     torch.manual_seed(3)
     a, b, c, d = torch.rand(2, 3), torch.randn(4), torch.randint(0, 10, (5,)), torch.randperm(6)
@@ -510,7 +456,6 @@ def random_numbers_repeat(torch):
     )
 
 
-@program
 def the_state_of_the_seed(torch):
     torch.manual_seed(1)
     state = torch.get_rng_state()
@@ -519,7 +464,6 @@ def the_state_of_the_seed(torch):
     return bool((a == torch.rand(3)).all()), torch.initial_seed()
 
 
-@program
 def comparisons(torch):
     x = torch.tensor([1.0, 2.0])
     return (
@@ -528,7 +472,6 @@ def comparisons(torch):
     )
 
 
-@program
 def windows(torch):
     x = torch.arange(7)
     return x.unfold(0, 3, 2), torch.arange(12).view(3, 4).unfold(1, 2, 1)

@@ -2,17 +2,15 @@
 
 import numpy as np
 
-from . import program
 from .gradients import fill
 from .networks import fill_all
 
 
-def blobs(torch):
-    x = torch.sin(torch.arange(40.0) * 1.7).view(20, 2)
+def blobs(torch, n):
+    x = torch.sin(torch.arange(2.0 * n) * 1.7).view(n, 2)
     return x, (x[:, 0] * x[:, 1] > 0).long()
 
 
-@program
 def the_mnist_example(torch):
     nn, F = torch.nn, torch.nn.functional
 
@@ -78,13 +76,12 @@ def the_mnist_example(torch):
     return said, found, scheduler.get_last_lr(), model.fc2.bias
 
 
-@program
 def the_nn_tutorial(torch):
     F, nn = torch.nn.functional, torch.nn
     from importlib import import_module
 
     data = import_module(torch.__name__ + ".utils.data")
-    x, y = blobs(torch)
+    x, y = blobs(torch, 20)
     train_ds = data.TensorDataset(x, y)
     train_dl = data.DataLoader(train_ds, batch_size=8)
 
@@ -115,7 +112,6 @@ def the_nn_tutorial(torch):
     )
 
 
-@program
 def a_data_set_of_ones_own(torch):
     Dataset, DataLoader = torch.utils.data.Dataset, torch.utils.data.DataLoader
 
@@ -139,7 +135,6 @@ def a_data_set_of_ones_own(torch):
     return batches, len(loader), len(last), first, labels, list(own), len(loader.dataset), loader.batch_size
 
 
-@program
 def data_divided(torch):
     data = torch.utils.data
     x = torch.arange(10)
@@ -157,7 +152,6 @@ def data_divided(torch):
     )
 
 
-@program
 def samplers(torch):
     data = torch.utils.data
     ds = data.TensorDataset(torch.arange(6))
@@ -167,7 +161,6 @@ def samplers(torch):
     return sorted(int(i) for (x,) in a for i in x), [x for (x,) in b], [int(x) for (x,) in c]
 
 
-@program
 def an_iterable_data_set(torch):
     class Counter(torch.utils.data.IterableDataset):
         def __iter__(self):
@@ -176,11 +169,10 @@ def an_iterable_data_set(torch):
     return list(torch.utils.data.DataLoader(Counter(), batch_size=2))
 
 
-@program
 def workers_and_bars(torch):
     from tqdm import tqdm
 
-    x, y = blobs(torch)
+    x, y = blobs(torch, 20)
     loader = torch.utils.data.DataLoader(torch.utils.data.TensorDataset(x, y), batch_size=6)
     model = fill_all(torch, torch.nn.Linear(2, 2))
     running = 0.0
@@ -193,7 +185,6 @@ def workers_and_bars(torch):
     return running / len(loader.dataset), step
 
 
-@program
 def optimizers(torch):
     found = []
     for make in (
@@ -216,7 +207,6 @@ def optimizers(torch):
     return found
 
 
-@program
 def optimizers_printed(torch):
     p = torch.nn.Parameter(torch.ones(1))
     o = torch.optim.SGD([p], lr=0.1, momentum=0.9)
@@ -225,7 +215,6 @@ def optimizers_printed(torch):
     )
 
 
-@program
 def groups_with_their_own_rates(torch):
     base, head = fill_all(torch, torch.nn.Linear(2, 2)), fill_all(torch, torch.nn.Linear(2, 1))
     groups = [{"params": base.parameters()}, {"params": head.parameters(), "lr": 1e-3}]
@@ -239,7 +228,6 @@ def groups_with_their_own_rates(torch):
     return [g["lr"] for g in o.param_groups], base.weight, head.weight, len(decay)
 
 
-@program
 def a_closure(torch):
     model = fill_all(torch, torch.nn.Linear(2, 1))
     o = torch.optim.SGD(model.parameters(), lr=0.1)
@@ -253,7 +241,6 @@ def a_closure(torch):
     return [o.step(closure).item() for _ in range(3)]
 
 
-@program
 def schedules(torch):
     S = torch.optim.lr_scheduler
     found = {}
@@ -277,7 +264,6 @@ def schedules(torch):
     return found
 
 
-@program
 def a_schedule_on_a_plateau(torch):
     o = torch.optim.SGD([torch.ones(1, requires_grad=True)], lr=1.0)
     s = torch.optim.lr_scheduler.ReduceLROnPlateau(o, "min", patience=1, factor=0.1)
@@ -288,7 +274,6 @@ def a_schedule_on_a_plateau(torch):
     return rates, s.state_dict()["best"], s.get_last_lr()
 
 
-@program
 def early_stopping_with_the_best_state(torch):
     import copy
 
@@ -311,7 +296,6 @@ def early_stopping_with_the_best_state(torch):
     return epoch, best, model.weight
 
 
-@program
 def policy_gradient(torch):
     nn, F = torch.nn, torch.nn.functional
     torch.manual_seed(0)
@@ -336,7 +320,6 @@ def policy_gradient(torch):
     return loss, returns, policy[0].weight.grad
 
 
-@program
 def actor_and_critic(torch):
     F = torch.nn.functional
     logits = torch.tensor([[0.1, 0.5], [0.3, -0.2]], requires_grad=True)
@@ -352,7 +335,6 @@ def actor_and_critic(torch):
     return loss, logits.grad, values.grad
 
 
-@program
 def deep_q_learning(torch):
     nn = torch.nn
     policy, target = (fill_all(torch, nn.Linear(3, 2)) for _ in range(2))
@@ -379,7 +361,6 @@ def deep_q_learning(torch):
     return loss, policy.weight, target.weight
 
 
-@program
 def confusion_and_accuracy(torch):
     logits, y = torch.sin(torch.arange(18.0)).view(6, 3), torch.tensor([0, 1, 2, 0, 1, 2])
     _, predicted = torch.max(logits.data, 1)
@@ -395,7 +376,6 @@ def confusion_and_accuracy(torch):
     )
 
 
-@program
 def text_generated(torch):
     torch.manual_seed(0)
     table = torch.sin(torch.arange(25.0)).view(5, 5)
@@ -411,7 +391,6 @@ def text_generated(torch):
     return idx, idx[0].tolist(), "".join("abcde"[i] for i in idx[0].tolist())
 
 
-@program
 def bigrams_as_in_makemore(torch):
     words = ["emma", "ava", "mia"]
     chars = sorted(set("".join(words)))
@@ -437,7 +416,6 @@ def bigrams_as_in_makemore(torch):
     return N, P.double(), loss, W
 
 
-@program
 def mlp_as_in_makemore(torch):
     C, W1, b1 = torch.zeros(5, 2), torch.zeros(6, 4), torch.zeros(4)
     parameters = [C, W1, b1]
@@ -459,7 +437,6 @@ def mlp_as_in_makemore(torch):
     return loss.item(), C, sum(p.nelement() for p in parameters), (0.1 * W1.std() / W1.data.std()).log10().item()
 
 
-@program
 def a_style_transfer(torch):
     def gram_matrix(input):
         a, b, c, d = input.size()
@@ -480,7 +457,6 @@ def a_style_transfer(torch):
     return image, loss
 
 
-@program
 def adversarial_examples(torch):
     model = fill_all(torch, torch.nn.Linear(4, 2))
     x, y = torch.ones(1, 4) / 3, torch.tensor([1])
@@ -493,7 +469,6 @@ def adversarial_examples(torch):
     return perturbed, init_pred.item(), model(perturbed)
 
 
-@program
 def a_diffusion_step(torch):
     betas = torch.linspace(1e-4, 0.02, 10)
     alphas_cumprod = torch.cumprod(1.0 - betas, dim=0)
@@ -508,7 +483,6 @@ def a_diffusion_step(torch):
     return q, prev, betas * (1.0 - prev) / (1.0 - alphas_cumprod)
 
 
-@program
 def contrastive_learning(torch):
     F = torch.nn.functional
     z = torch.sin(torch.arange(24.0)).view(6, 4).requires_grad_()
@@ -521,7 +495,6 @@ def contrastive_learning(torch):
     return loss, z.grad, F.cosine_similarity(z[0], z[1], dim=0)
 
 
-@program
 def graph_convolution(torch):
     edges = torch.tensor([[0, 1, 2, 2], [1, 0, 0, 1]])
     x = torch.sin(torch.arange(9.0)).view(3, 3).requires_grad_()
@@ -532,7 +505,6 @@ def graph_convolution(torch):
     return y, x.grad, torch.bincount(edges[1], minlength=3)
 
 
-@program
 def averaged_weights(torch):
     model = fill_all(torch, torch.nn.Linear(2, 1))
     import copy
@@ -550,7 +522,6 @@ def averaged_weights(torch):
     return vector, model.weight
 
 
-@program
 def the_whole_seeded(torch):
     def seed_everything(seed):
         import random
