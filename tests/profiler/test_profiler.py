@@ -831,9 +831,9 @@ def test_what_cannot_be_answered_is_refused_by_name(tmp_path):
     for ask in (prof.events, prof.key_averages, lambda: prof.export_chrome_trace(tmp_path / "t.json")):
         with pytest.raises(StateError, match="once it is closed"):
             ask()
-    with pytest.raises(StateError, match="it is closed"):
+    with pytest.raises(StateError, match="this one is closed"):
         prof.step()
-    with pytest.raises(StateError, match="closed by the thread that opened it"):
+    with pytest.raises(StateError, match="only the thread that opened a profiler"):
         prof.stop()
     with prof:
         mg.ones(2) * 2
