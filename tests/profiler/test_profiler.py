@@ -845,9 +845,9 @@ def test_what_cannot_be_answered_is_refused_by_name(tmp_path):
         (ValueError, "with_stack=True", lambda: prof.key_averages(group_by_stack_n=1)),
         (ValueError, "with_modules=True", lambda: prof.key_averages(group_by_module=True)),
         (ValueError, "activities", lambda: profile(activities=["cpu"])),
-        (TypeError, "schedule is a function", lambda: profile(schedule=3)),
+        (TypeError, "schedule must be a function", lambda: profile(schedule=3)),
         (TypeError, "name of a block", lambda: record_function(mlp)),
-        (TypeError, "for 0 gave 1", lambda: profile(schedule=lambda step: 1).start()),
+        (TypeError, "for 0, got 1", lambda: profile(schedule=lambda step: 1).start()),
     ]:
         with pytest.raises(error, match=words):
             ask()
