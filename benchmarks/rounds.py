@@ -32,7 +32,7 @@ def alone(
 ) -> subprocess.Popen[str]:
     """A module of the benchmarks in a process of its own, with one thread unless `env` changes that.
 
-    ranks    so many processes instead, of the mpiexec in this Python's folder
+    ranks    start this number of processes by the mpiexec in this Python's folder
     """
     command = [sys.executable, "-m", *(["mpi4py", "-m"] if ranks else []), module, *arguments]
     if ranks:

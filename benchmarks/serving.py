@@ -94,7 +94,7 @@ def wrong(body: bytes, wanted: np.ndarray) -> bool:
 
 
 async def load(address: str, xs: np.ndarray, wanted: np.ndarray, clients: int, total: int) -> dict[str, float]:
-    """Figures of so many requests by so many clients at once."""
+    """Figures of `total` requests, sent by this number of clients at once."""
     port, name = urlsplit(address).port or 0, address.rpartition("/")[2]
     requests = [soak.post(*soak.in_npy(name, x[None])) for x in xs]
     await asyncio.gather(*(client(port, requests, iter(range(20))) for _ in range(clients)))

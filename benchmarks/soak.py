@@ -200,7 +200,7 @@ async def soaked(folder: Path, port: int, pid: int, seconds: float, clients: int
 
 
 def run(folder: Path, seconds: float, clients: int = 64) -> dict[str, Any]:
-    """Run the clients for so many seconds, and return their figures.
+    """Run the clients for this time, and return their figures.
 
     MB before, after    the server's peak memory in the first third of the time, and in the last
     """

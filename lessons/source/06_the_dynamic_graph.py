@@ -376,7 +376,7 @@ reveal("sum, twice", outcome)
 print(f"{outcome}; x.grad = {x.grad!s}")
 
 # %% [markdown]
-# A sum saves nothing, so backward freed nothing, and the second pass paid in once more. No rule forbids a second
+# A sum saves nothing, so backward freed nothing, and the second pass added to `x.grad` again. No rule forbids a second
 # `backward`. The error says that the second pass needs values which are gone.
 #
 # ### What does a second pass cost?

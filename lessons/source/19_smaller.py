@@ -479,8 +479,8 @@ def smaller_in_pytorch(torch):
 # ## What we saw
 #
 # - A weight is an integer times a scale. With four bits for each weight this network reads as well as with sixty-four.
-# - The largest number sets the scale. So one outlier costs all that share its scale their digits (an
-#   optional section).
+# - The largest number sets the scale. So one outlier costs digits in every number that shares its scale
+#   (an optional section).
 # - int8 is a quarter of the bytes of float32, and a little more. Whether it is quicker depends on the machine.
 # - Nine of ten weights can go if the rest learns again. Zeros alone make nothing quicker.
 # - Taking whole neurons away makes smaller arrays, and those are quicker everywhere.

@@ -168,7 +168,7 @@ for k in parts:
     print(f"{k:2} parts: {k - 1 + 64 / k:g} arrays on paper, {saved[k]:g} measured; peak {peaks[k]:9,} bytes")
 
 # %% [markdown]
-# With one part everything is inside it, 64 arrays; with 64 parts everything is between them, 64 again. The best is 8
+# With one part all 64 arrays are inside it. With 64 parts they are between the parts, 64 again. The best is 8
 # parts, with 15 arrays. Eight is $\sqrt{64}$, and that is no accident: $k + n/k$ is smallest where its two terms are
 # equal. So a chain of $n$ layers needs about $2\sqrt{n}$ arrays instead of $n$.
 #

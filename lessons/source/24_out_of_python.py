@@ -679,7 +679,7 @@ def files_in_pytorch(torch):
 # - A pickle is a program: loading is running. A good loader looks things up, and refuses.
 # - What was Python is decided when the graph is recorded: turns, mode, and every length that was not left
 #   open.
-# - What is done before and after the network belongs into the file, too.
+# - What is done before and after the network belongs in the file, too.
 # - ONNX is a vocabulary that engines agree on (an optional section). Compare the numbers after every export.
 #
 # **Sources.** Python Library Reference, *pickle*: the warning at its head, and "Restricting globals". *Safetensors*,

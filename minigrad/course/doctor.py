@@ -109,7 +109,7 @@ def drawing() -> Finding:
         from minigrad.draw.layout import engines, layout
 
         layout("digraph { x -> y }")
-    except Exception as error:  # any exception is the finding
+    except Exception as error:  # report any exception
         return Finding("drawing", False, f"no graph can be laid out: {error}", AGAIN)
     return Finding("drawing", True, f"graphs are laid out by {engines()[0]}")
 

@@ -120,7 +120,7 @@ def odd_arrow(ours: list[Arrow], a: dict[str, int], theirs: list[Arrow], b: dict
 
 
 def facts(picture: Picture, numbers: dict[str, int], order: list[int]) -> Iterator[tuple[str, str, str]]:
-    """What is written at boxes and arrows, as text, with the id: values and slopes forward, gradients backward."""
+    """(name, text, id) of each number in the picture: values and slopes forward, then gradients backward."""
     boxes = [box for number in order for box in picture.boxes if numbers[box.id] == number]
     for box in boxes:
         yield name_of(box), box.value, box.id

@@ -8,7 +8,7 @@ Three versions of each file are compared: shipped now, last shipped to this fold
     = last shipped       never edited             replace
     anything else        edited by the learner    keep; a new edition is written once next to it, as NAME.new.ipynb
 
-Two versions are equal if all that a learner can write is equal: in a notebook, the cells without their outputs, because
+Two versions are equal if everything a learner writes is equal: in a notebook, the cells without their outputs, because
 running is not editing. Outputs are not copied: JupyterLab shows no pictures until a notebook is trusted or run.
 """
 

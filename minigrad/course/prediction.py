@@ -4,7 +4,7 @@
     reveal("boxes", len(history(z)))                              a later cell: the result of the learner's own code
 
 A guess teaches only if it was written down before the answer. So the learner's cell computes the answer, and it is
-stored nowhere before. If nothing is locked, the first `reveal` holds back the answer and all that its cell shows below,
+stored nowhere before. If nothing is locked, the first `reveal` holds back the answer and the rest of the cell's output,
 and asks for a lock. Both are shown when an answer is locked, on request, or by a second `reveal`. An answer that is
 locked after the right one was shown is marked late, and is not counted.
 """
@@ -29,7 +29,7 @@ from minigrad.course.stopwatch import Rounds
 if TYPE_CHECKING:
     from minigrad.course.held_output import HeldOutput
 
-AT_ONCE = "MINIGRAD_REVEAL_AT_ONCE"  # if this is in the environment, reveal never asks: a lecturer's room has voted
+AT_ONCE = "MINIGRAD_REVEAL_AT_ONCE"  # if set in the environment, reveal asks nobody: the room has voted
 LOCK_FIRST = "Lock your answer first, and its form will show the result. Or run this cell again to see it."
 HELD = "The result is ready: lock your answer and compare, or show the result without one."
 LATE = "You locked it late, after the answer was shown, so it is not counted."

@@ -84,7 +84,7 @@ class ProcessGroup:
         return len(self.ranks)
 
     def agree(self, what: str, where: Callable[[], Any]) -> None:
-        """Return when all members have called this with the same `what`. Raises DistributedError with all lines if not.
+        """Return when all members have called this. Raises DistributedError, with each calling line, if `what` differs.
 
         where    returns the calling line, for the error message: members may differ in it
         """

@@ -221,7 +221,7 @@ class Session(Alone):
 
 
 def worker_graphs(fetches: Sequence[Any], workers: int) -> list[Graph]:
-    """The graph that each of so many processes would run to compute the fetches, for drawing; starts no process."""
+    """The graph that each of the processes would run to compute the fetches, for drawing. Starts no process."""
     graph, nodes = fetches[0].builder, [y.node for y in fetches]
     run = prune_graph(graph, nodes, [*graph.given])
     return [ProcessPart(graph, run, "world", rank, workers).part(len(nodes)).graph for rank in range(workers)]

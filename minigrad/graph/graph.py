@@ -246,8 +246,8 @@ class StaticGraph(GraphBuilder):
     def take(self, x: Any, y: Tracer) -> None:
         if isinstance(x, Tracer) and x.node in self.given:
             raise EditedError(
-                f"{x} is a placeholder: it is fed, and a run would not know whether before the edit or after it. "
-                "Write y = x * 2, or edit a copy, y = x.clone()"
+                f"{x} is a placeholder: a run could not tell whether the fed value is from before the edit or "
+                "after it. Write y = x * 2, or edit a copy, y = x.clone()"
             )
         super().take(x, y)
 

@@ -270,7 +270,7 @@ class Variables:
         if invariants is not None:
             shapes = shapes_in(invariants)
             if len(shapes) != len(values):
-                raise ShapeError(f"shape_invariants says a shape for each loop variable: {len(values)}, not {shapes}")
+                raise ShapeError(f"shape_invariants needs one shape for each of {len(values)} variables, got {shapes}")
             self.specs = [self.invariant(path, x, shape) for (path, _), x, shape in zip(values, self.start, shapes)]
 
     def invariant(self, path: str, x: Tracer, shape: Any) -> Spec:

@@ -85,7 +85,7 @@ class LRScheduler(Stateful):
         base = (lr - offset) / slope if slope else 0.0
         if not isclose(self.lr_at(t, base, group), lr, rel_tol=1e-6):
             raise ValueError(
-                f"group {group} was added to the optimiser at step {t}, where no base rate gives its rate {lr} in "
+                f"group {group} joined the optimiser at step {t} with rate {lr}, but no base rate gives that rate in "
                 f"{type(self).__name__}: set the group's initial_lr, or add the group before you make the schedule"
             )
         return base

@@ -312,7 +312,7 @@ class Optimizer(Stateful):
         self.state.clear()
         self.state.update(fitting)
         for group, loaded in zip(self.param_groups, options):
-            group.pop("initial_lr", None)  # may be absent from the saved group, if no schedule has admitted it
+            group.pop("initial_lr", None)  # absent from a group that was saved before any schedule set it
             group |= loaded
 
     def _fit_states(self, numbers: list[Any], state: Mapping[Any, State], options: list[Group]) -> list[Any]:

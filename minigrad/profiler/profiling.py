@@ -64,10 +64,10 @@ class profile(ContextDecorator):
         profile_memory: bool = False, with_stack: bool = False, with_flops: bool = False, with_modules: bool = False,
     ):  # fmt: skip
         if activities is not None and not all(isinstance(a, ProfilerActivity) for a in activities):
-            raise ValueError(f"activities are of ProfilerActivity.CPU and .CUDA, and got {activities!r}")
+            raise ValueError(f"activities must be a list of ProfilerActivity.CPU and .CUDA, got {activities!r}")
         for name, f in (("schedule", schedule), ("on_trace_ready", on_trace_ready)):
             if f is not None and not callable(f):
-                raise TypeError(f"{name} is a function, as mg.profiler.schedule(…) gives one, and got {f!r}")
+                raise TypeError(f"{name} must be a function, such as mg.profiler.schedule(…) returns; got {f!r}")
         self.schedule, self.on_trace_ready = schedule, on_trace_ready
         self.wanted = ProfileOptions(record_shapes, profile_memory, with_stack, with_flops, with_modules)
         self.ident = 0
@@ -85,7 +85,7 @@ class profile(ContextDecorator):
     def stop(self) -> None:
         """Close the profiler."""
         if get_ident() != self.ident:
-            raise StateError("a profiler is closed by the thread that opened it, and once")
+            raise StateError("only the thread that opened a profiler can close it, and only once")
         self.ident = 0
         self.turn(ProfilerAction.NONE)
         self.logs = []
@@ -100,7 +100,7 @@ class profile(ContextDecorator):
     def step(self) -> None:
         """End this step and begin the next, whose action the schedule decides."""
         if not self.ident:
-            raise StateError("step() is called while the profiler is open, and it is closed")
+            raise StateError("step() needs an open profiler, and this one is closed")
         self.step_num += 1
         self.turn(self.next_action())
 
@@ -108,7 +108,7 @@ class profile(ContextDecorator):
         """The action that the schedule gives for this step."""
         action = ProfilerAction.RECORD if self.schedule is None else self.schedule(self.step_num)
         if not isinstance(action, ProfilerAction):
-            raise TypeError(f"a schedule gives a ProfilerAction for each step, and for {self.step_num} gave {action!r}")
+            raise TypeError(f"a schedule returns a ProfilerAction for each step; for {self.step_num}, got {action!r}")
         return action
 
     def turn(self, action: ProfilerAction) -> None:

@@ -269,7 +269,7 @@ def dots(marks: Sequence[tuple[int, float, float]], *taken: Place) -> list[str]:
 
 
 def label(heap: Sequence[tuple[int, float, float]], taken: list[Place]) -> str:
-    """The label of some dots: their numbers; of 4 or more, their count; "" without room. Adds its place to `taken`."""
+    """The label of dots: their numbers, or the count from 4 on; "" if no room is left. Adds its place to `taken`."""
     words = ", ".join(str(i) for i, *_ in sorted(heap)) if len(heap) < 4 else f"{len(heap)} ops"
     width, y = LETTER * len(words), heap[0][2] + 4
     left = max(x for _, x, _ in heap) + 11

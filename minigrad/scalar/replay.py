@@ -111,7 +111,7 @@ def refuse_all_but_leaves(inputs: Sequence[Value], graph: set[Value]) -> None:
         if x not in graph:
             raise ValueError(f"input {i}, {x!r}, is not in the graph: no replay could depend on it")
         if x in met:
-            raise ValueError(f"input {i}, {x!r}, is there twice: a leaf takes one number")
+            raise ValueError(f"input {i}, {x!r}, is given twice: a leaf takes one number")
         met.add(x)
 
 

@@ -36,7 +36,7 @@ class Worker(Device):
 
     @cached_property
     def xp(self) -> Any:
-        raise DeviceError(f"a worker holds no arrays, {sorted(NAMES)} do; place nodes by `with device({self.name!r}):`")
+        raise DeviceError(f"workers hold no arrays, only {sorted(NAMES)} do: place nodes `with device({self.name!r}):`")
 
     def __enter__(self) -> Device:
         workers.numbers = (*workers.numbers, int(self.name.removeprefix("worker:")))

@@ -51,7 +51,7 @@ def write_embedding(
 
 
 def table(rows: Sequence[Any], header: Rows) -> str:
-    """Labels as a TSV file. The projector skips blank lines, and takes a first line with a tab for a header."""
+    """Labels as a TSV file. The projector skips blank lines. If the first line has a tab, it is read as the header."""
     cells = [[str(row)] if header is None else [*map(str, row)] for row in rows]
     head = ["label"] if header is None else [*map(str, header)]
     for row in (head, *cells):

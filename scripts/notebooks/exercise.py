@@ -246,7 +246,7 @@ def graphs(
     for expression, is_only in asked:
         graph = next(came) if expression else None
         if graph and graph.kind != "gave":
-            raise BuildError(f"{where}: on the solution the graph `{expression}` is none: {graph.value} {graph.told}")
+            raise BuildError(f"{where}: on the solution `{expression}` is not a graph: {graph.value} {graph.told}")
         found.append([expression, graph.value if is_only else None] if graph else None)
     return found
 
@@ -269,7 +269,7 @@ def refuse_unfit(probes: str, expected: list[Outcome], again: list[Outcome], whe
         if came.kind == "raised" and came.value in SLIPS:
             raise BuildError(f"{asked} raises {came.value}: {came.told}")
         if (came.kind, repr(came.value)) != (then.kind, repr(then.value)):  # exact comparison: a clock changes slowly
-            raise BuildError(f"{asked} gives {came.value!r:.40}, and the second time {then.value!r:.40}")
+            raise BuildError(f"{asked} gives {came.value!r:.40}, and in a second run {then.value!r:.40}")
 
 
 def for_a_reader(answer: NotebookNode, where: str) -> dict[str, Any]:

@@ -105,7 +105,7 @@ class Notebook(IPyNbFile):
                 self.displays[name][key].update(from_dict(content[key]))
             return self.get_kernel_message(timeout, stream)
         if message["msg_type"] == "display_data" and name:
-            content |= {key: from_dict(content[key]) for key in ("data", "metadata")}  # an update reaches nodes
+            content |= {key: from_dict(content[key]) for key in ("data", "metadata")}  # updates edit these nodes
             self.displays[name] = content
         return message
 

@@ -573,8 +573,8 @@ def my_graph():
 
 
 # %% wrong="own_graph"
-# Shows: With `way` fed, nearly all of dear still has to run: `way` is near its beginning, or not on the road to it.
-# Hint: Only what leads to `way` is saved. Choose a node on the road to dear, near its end.
+# Shows: With `way` fed, nearly all of `dear` still has to run: `way` is near its beginning, or not on the road to it.
+# Hint: Only what leads to `way` is saved. Choose a node on the road to `dear`, near its end.
 def my_graph():
     with mg.Graph().as_default():
         x = mg.placeholder("float64", name="x")
@@ -616,7 +616,7 @@ def my_graph():
 
 
 # %% wrong="own_graph"
-# Shows: `way` is `dear` itself. It has to be a node inside, on the road to dear.
+# Shows: `way` is `dear` itself. It has to be a node inside, on the road to `dear`.
 # Hint: Let something come after `way`, such as `dear = way * 2`.
 def my_graph():
     with mg.Graph().as_default():

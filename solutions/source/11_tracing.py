@@ -668,7 +668,7 @@ def step(w, x, y, rate):
 #
 # **2 points, 10 minutes.** Design a traced function `mine(x)`, in Python's own words. It gets a tensor of one float,
 # and computes with a loop: the sum of a series until its terms are small, say, or a debt with interest until it is paid
-# off. It returns a number that has a gradient, so not a count. For starts x from 1 to 50,
+# off. It returns a number that has a gradient (a count has none). For starts x from 1 to 50,
 #
 # - all calls together make *one* trace, however many turns the loop takes;
 # - the graph has a `while` node *and* an `if` node, both decided by tensors (the `if` stands inside the loop or

@@ -129,8 +129,8 @@ PROBE = "slopes_slopes([2.0])\n"
 
 @pytest.mark.parametrize(("old", "instead", "says"), [
     ("    ### BEGIN SOLUTION\n", "", "BEGIN SOLUTION"),
-    (PROBE, "import random\nslopes_slopes([random.random()])\n", "and the second time"),
-    (PROBE, "import time\ntime.time()\n", "and the second time"),
+    (PROBE, "import random\nslopes_slopes([random.random()])\n", "and in a second run"),
+    (PROBE, "import time\ntime.time()\n", "and in a second run"),
     (PROBE, "slops([2.0])\n", r"`slops\(\[2.0\]\)` raises NameError: name 'slops' is not defined"),
     (PROBE, "lambda: 3\n", "`lambda: 3` gives no plain data: odd function"),
     (PROBE, "slopes_slopes([2.0)\n", "line 2 of the probes is not valid Python"),

@@ -711,7 +711,7 @@ def test_what_cannot_be_served_is_told_in_a_sentence(tmp_path, capsys, monkeypat
         taken.listen()
         port = str(taken.getsockname()[1])
         for model, arguments, why in [
-            ("nothing.mg", [], "nothing.mg"), ("empty", [], "has no model to serve: no file is there"),
+            ("nothing.mg", [], "nothing.mg"), ("empty", [], "has no model to serve: it contains no .mg"),
             ("state.mg", [], "holds values but no graph"), ("state.mg", ["--port", port], "in use"),
             ("state.mg", ["--page", str(tmp_path / "nothing.html")], "nothing.html"),
         ]:  # fmt: skip

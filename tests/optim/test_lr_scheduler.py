@@ -163,7 +163,7 @@ def test_a_plateau_reduces_a_group_that_was_added_later():
     (lambda o: lr_scheduler.OneCycleLR(o, 1.0, 10), "bounds for 1 groups.*has 2"),
     (lambda o: lr_scheduler.CyclicLR(o, 0.1, 1.0, 10), "bounds for 1 groups.*has 2"),
     (lambda o: lr_scheduler.LambdaLR(o, [lambda t: 1.0]), "lr_lambda needs one value.*2 groups"),
-    (lambda o: lr_scheduler.LambdaLR(o, lambda t: 0.0), "no base rate gives its rate 0.1"),
+    (lambda o: lr_scheduler.LambdaLR(o, lambda t: 0.0), "with rate 0.1, but no base rate gives"),
 ])  # fmt: skip
 def test_a_late_group_is_refused_by_a_schedule_without_a_curve_for_it(make, words):
     optimizer = sgd()

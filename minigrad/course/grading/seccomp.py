@@ -25,7 +25,7 @@ REFUSED = {  # name: (number on x86-64, number elsewhere)
 CLONE, CLONE3, SOCKET, SOCKETPAIR, FCNTL = (56, 220), (435, 435), (41, 198), (53, 199), (72, 25)
 NEWEST = 462  # mseal, of Linux 6.10: later calls are unknown, and so are x32's, whose numbers start at 2³⁰
 NAMESPACES = 0x7E02_0000  # the flags of clone that make namespaces: CLONE_NEWNS, CGROUP, UTS, IPC, USER, PID, NET
-AF_UNIX = 1  # the only family allowed: data queued in Internet sockets counts as no process's memory
+AF_UNIX = 1  # the only family allowed: memory limits do not count data queued in Internet sockets
 F_SETLEASE = 1024  # opening a leased file blocks until the holder releases the lease
 MACHINES = {"x86_64": (0xC000_003E, 0), "aarch64": (0xC000_00B7, 1), "riscv64": (0xC000_00F3, 1)}  # linux/audit.h
 

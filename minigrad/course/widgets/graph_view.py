@@ -31,7 +31,7 @@ from ...engine.tensor.tensor import Tensor
 from ...scalar.value import Value, history
 from .widget import Plain, Widget, javascript
 
-LARGEST = 50_000  # nodes; a page with so many has 5 MB
+LARGEST = 50_000  # nodes; a page with this number has 5 MB
 BOXES = 60  # boxes shown at first; more do not fit a screen at a readable size
 STILL = 60  # boxes of the static picture
 FIELDS = "kind", "sign", "name", "spec", "kept", "value", "trouble", "line"  # of an entry, as the browser gets them

@@ -53,7 +53,7 @@ def broadcast(n: float, p: int, alpha: float, beta: float) -> float:
 
 
 def bus_bandwidth(n: float, p: int, seconds: float) -> float:
-    """Bytes a second of each link, for an all-reduce of so many seconds by a ring: 2(p − 1)/p n/t, as in nccl-tests."""
+    """Bytes a second of each link, for a ring all-reduce that takes `seconds`: 2(p − 1)/p n/t, as in nccl-tests."""
     above_zero(seconds=seconds)
     return all_reduce(n, p, 0.0, 1.0) / seconds
 

@@ -151,7 +151,7 @@ def misfits(work: Workload, row: Hardware, batch: int, plan: Plan) -> Iterator[s
 
 
 def plans(model: Model, on: str | Hardware, workers: int, batch: int, efficiency: float = 0.5) -> list[Plan]:
-    """Every plan for so many workers, fastest first. A layer stays within a node; micro-batch sizes are powers of 2."""
+    """Every plan for these workers, fastest first. A layer stays within a node; micro-batch sizes are powers of 2."""
     above_zero(workers=workers, batch=batch)
     work, row = workload(model), hardware(on)
     sizes, powers = [d for d in range(1, workers + 1) if workers % d == 0], [1 << k for k in range(batch.bit_length())]

@@ -207,7 +207,7 @@ class Movement:
     def repeat(self, *sizes: Any) -> Self:
         """Repeat the tensor along each axis, as PyTorch's repeat does. NumPy's repeat is repeat_interleave."""
         if len(integers(sizes)) < self.ndim:
-            raise ShapeError(f"repeat needs a number for each axis of {self.spec}, and got {sizes}: tile needs fewer")
+            raise ShapeError(f"repeat needs a number for each axis of {self.spec}, got {sizes}; tile accepts fewer")
         return self.tile(*sizes)
 
     @accept_dim

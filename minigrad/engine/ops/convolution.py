@@ -106,7 +106,7 @@ def reach(n: int, places: int, k: int, stride: int, before: int, dilation: int) 
     for t in range(k):
         shift = t * dilation - before
         first = min(max(0, -(shift // stride)), places)  # the first place that reads no padding before x
-        last = max(first, min(places, (n - 1 - shift) // stride + 1))  # the end of the places that read none after x
+        last = max(first, min(places, (n - 1 - shift) // stride + 1))  # the first place that reads padding after x
         start = first * stride + shift
         read = slice(start, start + (last - first - 1) * stride + 1, stride) if last > first else slice(0, 0)
         taps.append((read, slice(first, last)))

@@ -66,7 +66,7 @@ def app(
 
 
 def page_routes(repository: Repository, shown: Path) -> list[Route]:
-    """The page at /, the metrics, the OpenAPI document, and the page to try it on."""
+    """The page at /, the metrics, the OpenAPI document, and /docs, a page to try requests on."""
 
     async def send_page(_: Request) -> Response:
         return Response(shown.read_bytes(), media_type="text/html", headers={"Content-Security-Policy": OWN_ONLY})

@@ -60,7 +60,7 @@ async def run_server(
 ) -> None:  # fmt: skip
     await repository.look()
     if not repository.table:
-        reasons = "; ".join(reason for _, reason in repository.failed.values()) or "no file is there"
+        reasons = "; ".join(reason for _, reason in repository.failed.values()) or "it contains no .mg or .onnx file"
         raise SavedFileError(f"{repository.root} has no model to serve: {reasons}")
     at.listen(2048)
     host, port, *_ = at.getsockname()

@@ -199,15 +199,15 @@ def handled(error: BaseException | None = None) -> None:
     for each in getattr(error, "exceptions", (error,)):
         if isinstance(each, NoValueError):
             raise ConversionError(
-                f"{user_line()}: this `except` catches {type(each).__name__}, which a run by Python, where every "
-                f"tensor has a value, would not raise: {each}"
+                f"{user_line()}: this `except` catches {type(each).__name__}, which Python would not raise outside "
+                f"a graph, where every tensor has a value: {each}"
             ) from each
         if (early := getattr(each, "early", None)) is not None:
             what, at = early
             raise ConversionError(
                 f"{user_line()}: this `except` catches {type(each).__name__} from {at}, where {what} written down "
-                "before any value is known: it is raised even if no run would get there. Without `try`: check by "
-                "`if`, or use where(…); to stop a run that has a bad value, write `assert`"
+                "before any value is known: it is raised even if no run would reach that line. Without `try`: check "
+                "by `if`, or use where(…); to stop a run that has a bad value, write `assert`"
             ) from each
 
 

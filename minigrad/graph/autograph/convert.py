@@ -51,7 +51,7 @@ class Conversion(NamedTuple):
     code: CodeType
 
 
-conversions: dict[tuple[CodeType, str], Conversion | str] = {}  # a string: the reason why there is none
+conversions: dict[tuple[CodeType, str], Conversion | str] = {}  # a string: why it cannot be converted
 made: set[CodeType] = set()  # all generated code
 
 
@@ -169,7 +169,7 @@ AG = SimpleNamespace(**{name: its for name, its in CALLED.items() if not name.st
 
 
 def conversion_of(function: FunctionType) -> Conversion | str:
-    """The conversion of a function, cached; or the reason why there is none."""
+    """The conversion of a function, cached; or the reason why it cannot be converted."""
     key = function.__code__, function.__code__.co_filename
     if key not in conversions:
         try:

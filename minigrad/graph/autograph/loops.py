@@ -150,8 +150,8 @@ def unroll(x: Any) -> Any:
         return x
     if x.most is None:
         raise ConversionError(
-            f"{user_line()}: how many rows there are is known only when the graph runs, and Python, in a comprehension "
-            "or beside a list, needs them one after another: make the list a tensor, or write a `for`"
+            f"{user_line()}: the number of rows is known only when the graph runs, but Python needs it now, for a "
+            "comprehension or to pair the rows with a list: make the list a tensor, or write a `for`"
         )
     return [x.row(i) for i in range(x.most)]
 
@@ -310,7 +310,7 @@ class TracedLoop:
             if id(x) in others or sum(x is part for part in parts) > 1:
                 raise ConversionError(
                     f"{self.place}: this {self.kind} over tensors edits {describe(x)} in place, as x += 1 does, and "
-                    "reads it under another name besides. Write x = x + 1, or let the two be different tensors: "
+                    "also reads it under another name. Write x = x + 1, or let the two be different tensors: "
                     "y = x.clone()"
                 )
 

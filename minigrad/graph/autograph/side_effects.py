@@ -173,7 +173,7 @@ class Before:
             if moves(x) and is_unknown(its):
                 raise ConversionError(
                     f"{self.at}: {self.kind} over tensors names `{path}`, {describe(x)} and an iterator whose position "
-                    "Python does not tell: a value would be taken here once, however often the graph runs. Take the "
+                    "Python cannot report: it would advance once, while the graph is built, and in no run. Take the "
                     "value before, v = next(it), or keep the values in a list: xs = list(it)"
                 )
 
@@ -214,8 +214,8 @@ class Before:
             if now is not before and (is_part(before) or any(map(symbolic, leaves(now)))):
                 raise ConversionError(
                     f"{self.at}: `{its.path}` is assigned by {its.by.__qualname__}(), or what it calls, in {self.kind} "
-                    "over tensors; that is written down once and run as the graph decides, and only what it assigns "
-                    "itself is counted. Let the function return the new value, and assign it there: "
+                    "over tensors; that is written down once and run as the graph decides, and only its own "
+                    "assignments are tracked. Let the function return the new value, and assign it there: "
                     f"{its.path.removeprefix('self.')} = …"
                 )
 

@@ -202,7 +202,7 @@ def test_a_handler_does_not_catch_what_only_writing_down_a_branch_raised(f):
     said = refusal(f, mg.tensor(1.0))
 
     assert said.startswith(f"{line(f, 'except')}: this `except` catches ")
-    assert "raised even if no run would get there" in said
+    assert "raised even if no run would reach that line" in said
     assert "Without `try`" in said
 
 

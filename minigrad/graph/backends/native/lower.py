@@ -107,7 +107,7 @@ def is_readable(x: Any) -> bool:
 
 
 def find_visible_layouts(graph: Graph) -> set[Node]:
-    """Outputs with two axes or more, and the nodes whose memory order they inherit: operands back to a product."""
+    """Outputs with two axes or more, and all nodes whose memory order they inherit, back to the nearest product."""
     found: set[Node] = set()
     left = [y for y in graph.outputs if y is not None]
     while left:
