@@ -38,8 +38,8 @@
 # Folded, optional sections are about dropout, unequal micro-batches, and layers that look at the whole batch.
 #
 # **Builds on** [17 What grows how](17_what_grows_how.ipynb). What it opens in [the picture of lesson
-# 00](00_start_here.ipynb#Where-this-leads:-Alice): *standardise*, in an optional section; the bytes of
-# each box, and its time.
+# 00](00_start_here.ipynb#Where-this-leads:-Alice): *standardise*; the bytes of each box, and its time.
+# (Optional: *standardise*.)
 
 # %% [markdown] slideshow={"slide_type": "notes"}
 # Two minutes. Ask who has halved a batch because of memory, and whether they changed anything else. Somebody changed

@@ -173,7 +173,7 @@ def test_run_all_before_the_kernel_is_there_runs_all_and_goes_on_below_a_cell_th
 
 @pytest.mark.daily
 def test_lesson_00_is_open_and_gives_a_first_result_for_less_than_17_mb(kernel):
-    assert kernel.run("import minigrad") == "'ready'"
+    assert kernel.run("from IPython") == "'ready'"
     assert "z = 7: 5 boxes" in kernel.run("x = mg.Value(2.0)\ny") + kernel.run("mg.draw(z)")
 
     files = [path for path in (kernel.folder.parent / name[1:] for name in kernel.needed) if path.is_file()]
@@ -182,7 +182,7 @@ def test_lesson_00_is_open_and_gives_a_first_result_for_less_than_17_mb(kernel):
 
 def test_run_all_ends_at_an_error_and_begins_again(kernel):
     kernel.evaluate(CLEAR_AND_TAG_NOTHING)
-    kernel.run("import minigrad", "1 / 0")
+    kernel.run("from IPython", "1 / 0")
 
     presses = []
     for _ in range(2):

@@ -26,8 +26,8 @@ def the(wanted: object, came: object) -> Comparison:
 
 def heights(picture: Comparison, shape: str) -> list[float]:
     """How high above the lowest of its kind each ring or diamond is, in pixels."""
-    pattern = r'<circle cx="[\d.]+" cy="([\d.]+)"' if shape == "ring" else r"M[\d.]+,([\d.]+)m0,-4l4,4"
-    return [float(y) for y in re.findall(pattern, picture.svg())]
+    pattern, above = (r'<circle cx="[\d.]+" cy="([\d.]+)"', 0) if shape == "ring" else (r"M[\d.]+,([\d.]+)l4,4", 4)
+    return [float(y) + above for y in re.findall(pattern, picture.svg())]
 
 
 def test_each_number_is_drawn_where_it_is():
