@@ -83,9 +83,8 @@ def test_what_is_missing_is_told_with_the_way_out(tmp_path):
     (tmp_path / "x.py").write_text("")
 
     def say(*arguments):
-        done = subprocess.run(
-            [*RUN, *arguments], cwd=tmp_path, env=environment, capture_output=True, text=True, check=False
-        )
+        where = {"cwd": tmp_path, "env": environment}
+        done = subprocess.run([*RUN, *arguments], **where, capture_output=True, text=True, check=False)
         assert done.returncode == 1
         assert done.stdout == ""
         return done.stderr
@@ -169,9 +168,8 @@ def test_a_function_of_a_program_goes_with_what_it_names(tmp_path):
         "try: dist.launch(bad, 1)\nexcept dist.RankError as error: print(error)\n"
     )
     (tmp_path / "p.py").write_text(program)
-    done = subprocess.run(
-        [sys.executable, "p.py"], cwd=tmp_path, env=SURROUNDINGS, capture_output=True, text=True, check=True
-    )
+    where = {"cwd": tmp_path, "env": SURROUNDINGS}
+    done = subprocess.run([sys.executable, "p.py"], **where, capture_output=True, text=True, check=True)
 
     assert done.stdout.startswith("[3.14159")
     assert 'p.py", line 10, in bad\n    return 1 / 0' in done.stdout

@@ -19,9 +19,8 @@ def test_the_shares_are_those_of_pytorch(n, p, drop_last):
     torch = pytest.importorskip("torch")
     for rank in range(p):
         theirs = torch.utils.data.DistributedSampler(range(n), p, rank, shuffle=False, drop_last=drop_last)
-        ours, shuffled = (
-            dist.DistributedSampler(range(n), p, rank, shuffle=each, drop_last=drop_last) for each in (False, True)
-        )
+        options = {"num_replicas": p, "rank": rank, "drop_last": drop_last}
+        ours, shuffled = (dist.DistributedSampler(range(n), shuffle=each, **options) for each in (False, True))
 
         assert list(ours) == list(theirs)
         assert len(ours) == len(shuffled) == len(theirs)

@@ -316,21 +316,20 @@ def test_an_export_is_freed_with_all_its_weights(path):
     assert not [x for x in gc.get_objects() if issubclass(type(x), OnnxNumPy) and id(x) not in before]
 
 
-PLANES = ((2, 3, 7, 6), (1, 3, 4, 4))
+PLANES, SQUARE = ((2, 3, 7, 6), (1, 3, 4, 4)), ((2, 3, 5, 5), (2, 3, 7, 6))
+SEQUENCES = ((2, 4, 5), (3, 6, 5), (1, 2, 5))
 ANY_LENGTH = {
-    "lstm": (lambda: nn.LSTM(5, 3, batch_first=True), [0, 1], ((2, 4, 5), (3, 6, 5), (1, 2, 5))),
-    "lstm with a projection": (lambda: nn.LSTM(5, 3, bidirectional=True, proj_size=2), [0, 1],
-                               ((2, 4, 5), (3, 6, 5), (1, 2, 5))),
+    "lstm": (lambda: nn.LSTM(5, 3, batch_first=True), [0, 1], SEQUENCES),
+    "lstm with a projection": (lambda: nn.LSTM(5, 3, bidirectional=True, proj_size=2), [0, 1], SEQUENCES),
     "gru": (lambda: nn.GRU(5, 3), [0, 1], ((2, 4, 5), (6, 3, 5))),
     "instance norm": (lambda: nn.InstanceNorm2d(3), [0, 2, 3], PLANES),
-    "group norm": (lambda: nn.GroupNorm(1, 3), [2, 3], ((2, 3, 5, 5), (2, 3, 7, 6))),
+    "group norm": (lambda: nn.GroupNorm(1, 3), [2, 3], SQUARE),
     **{
         f"{mode} padding": (lambda mode=mode: lambda input: mg.functional.pad(input, (2, 1), mode), [0, 1],
                             ((2, 4), (3, 3), (1, 7)))
         for mode in ("reflect", "replicate", "circular")
     },
-    "average of a plane": (lambda: lambda input: mg.nn.functional.adaptive_avg_pool2d(input, 1), [2, 3],
-                           ((2, 3, 5, 5), (2, 3, 7, 6))),
+    "average of a plane": (lambda: lambda input: mg.nn.functional.adaptive_avg_pool2d(input, 1), [2, 3], SQUARE),
 }  # fmt: skip
 
 

@@ -80,12 +80,10 @@ def test_every_op_comes_back_as_it_was(kind):
 NETS = {
     "mlp": (net, lambda: [mg.randn(5, 4)]),
     "lstm": (lambda: mg.nn.LSTM(3, 4, batch_first=True), lambda: [mg.randn(2, 5, 3)]),
-    "cnn": (
-        lambda: mg.nn.Sequential(
-            mg.nn.Conv2d(1, 3, 3, padding=1), mg.nn.ReLU(), mg.nn.MaxPool2d(2), mg.nn.Flatten(), mg.nn.Linear(48, 2)
-        ),
-        lambda: [mg.randn(2, 1, 8, 8)],
-    ),
+    "cnn":
+        (lambda: mg.nn.Sequential(
+            mg.nn.Conv2d(1, 3, 3, padding=1), mg.nn.ReLU(), mg.nn.MaxPool2d(2), mg.nn.Flatten(), mg.nn.Linear(48, 2)),
+         lambda: [mg.randn(2, 1, 8, 8)]),
     "gpt":
         (lambda: mg.zoo.GPT(mg.zoo.transformers.Size(2, 2, 8), vocabulary=11, context=8),
          lambda: [mg.randint(0, 11, (2, 6))]),

@@ -739,6 +739,5 @@ def test_who_serves_nothing_loads_no_server():
     program = "import sys, minigrad as mg; mg.save, mg.nn.Linear; import minigrad.course.cli; print([*sys.modules])"
     loaded = output_of(program)
 
-    assert not [
-        name for name in ("starlette", "uvicorn", "httptools", "minigrad.files.serving") if f"'{name}'" in loaded
-    ]
+    of_serving = "starlette", "uvicorn", "httptools", "minigrad.files.serving"
+    assert not [name for name in of_serving if f"'{name}'" in loaded]

@@ -69,9 +69,8 @@ def course(tmp_path):
         def build(self, *arguments: str) -> tuple[int, str]:
             own = {"PYTHONPATH": str(ROOT), "EXPECTED_PYTHON": sys.executable, "JUPYTER_PATH": str(kernel.parents[2])}
             command = [sys.executable, str(root / "scripts" / "build"), *arguments]
-            done = subprocess.run(
-                command, env=os.environ | own, cwd=tmp_path, capture_output=True, encoding="utf-8", check=False
-            )
+            options = {"capture_output": True, "encoding": "utf-8", "env": os.environ | own}
+            done = subprocess.run(command, cwd=tmp_path, check=False, **options)
             return done.returncode, done.stdout + done.stderr
 
         def cells(self) -> list[dict[str, Any]]:
@@ -196,9 +195,8 @@ def test_what_follows_a_reveal_is_folded_and_its_output_needs_no_lock(course):
     (65, 488, "it takes 61.0 minutes, and 60 are allowed: shorten it, or fold side topics"),
 ])  # fmt: skip
 def test_a_lesson_is_built_only_if_its_header_states_honest_minutes(course, minutes, lines, words):
-    course.write(
-        "# %%\n" + "x = 1\n" * lines, header=HEADER.replace("minutes: 5", f"minutes: {minutes}"), name="07_try"
-    )
+    header = HEADER.replace("minutes: 5", f"minutes: {minutes}")
+    course.write("# %%\n" + "x = 1\n" * lines, header=header, name="07_try")
     status, said = course.build("07")
 
     assert status == 1  # it lacks all else that a lesson needs

@@ -111,6 +111,5 @@ def test_each_slow_test_exists_and_is_listed_once():
     sources = texts("tests/*.py")
 
     assert len(listed) == len(set(listed))
-    assert not [
-        test for test in listed if f"def {test.partition('::')[2]}(" not in sources.get(test.partition("::")[0], "")
-    ]
+    parts = [test.partition("::") for test in listed]
+    assert not [(path, name) for path, _, name in parts if f"def {name}(" not in sources.get(path, "")]

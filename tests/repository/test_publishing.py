@@ -26,9 +26,8 @@ PROGRAMS = Path(sys.executable).parent
 def run(*command: object, **options: object) -> subprocess.CompletedProcess[str]:
     path = f"{PROGRAMS}{os.pathsep}{os.environ['PATH']}"
     environment = os.environ | {"PATH": path} | options.pop("env", {})
-    return subprocess.run(
-        [*map(str, command)], env=environment, capture_output=True, check=False, encoding="utf-8", **options
-    )
+    options |= {"env": environment, "encoding": "utf-8"}
+    return subprocess.run([*map(str, command)], capture_output=True, check=False, **options)
 
 
 def git(folder: Path, *arguments: str) -> str:

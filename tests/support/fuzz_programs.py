@@ -151,9 +151,8 @@ class Program:
             yield (x * 3 if dtype == "i8" else x > 0 if dtype == "?" else x).astype(dtype)
 
     def leaves(self, library, lengths=None):
-        return [
-            library.tensor(a, requires_grad=gradient) for a, (_, _, gradient) in zip(self.arrays(lengths), self.inputs)
-        ]
+        learns = [gradient for _, _, gradient in self.inputs]
+        return [library.tensor(a, requires_grad=each) for a, each in zip(self.arrays(lengths), learns)]
 
 
 def program(r):
@@ -169,12 +168,9 @@ def program(r):
     elif n in LARGE and r.random() < 0.5:
         n = r.choice(LONG)
         shapes = [(n,), (n,), (n, 1), (1,), (), (n, 2), (2,)]
+    dtypes = ["f8"] * 8 + ["f4", "i8", "?"]
     inputs = tuple(
-        (
-            shapes[0] if i == 0 else r.choice(shapes),
-            r.choice(["f8"] * 8 + ["f4", "i8", "?"]) if i else "f8",
-            r.random() < 0.8,
-        )
+        (shapes[0] if i == 0 else r.choice(shapes), r.choice(dtypes) if i else "f8", r.random() < 0.8)
         for i in range(r.randint(1, 3))
     )
     learns = r.random() < (0.4 if likely is LOOPS else 0.8)  # without gradients memory is used again sooner
@@ -188,9 +184,8 @@ def program(r):
         drawn |= {"v": f"v{len(lines)}", "x": f"x{r.randrange(len(inputs))}"}
         drawn["edit"] = r.choice(TABLES["edit"]).format_map(drawn)
         line = r.choice(TABLES[kind]).format_map(drawn)
-        makes = (
-            kind in ("one", "view", "two") or "{v}" in line or f"{drawn['v']} =" in line or f"{drawn['v']}, =" in line
-        )
+        v = drawn["v"]
+        makes = kind in ("one", "view", "two") or "{v}" in line or f"{v} =" in line or f"{v}, =" in line
         if kind not in ("edit", "block"):
             line = f"{drawn['v']} = {line}"
         tried = dict(names)
@@ -327,9 +322,8 @@ def same(expected, found, who, loose):
         scale = max(1.0, np.abs(a).max(initial=0.0))
         off = ~(np.abs(a - b) <= (1e-2 if half else 3e-3 if loose else 1e-7) * scale)
         if off.sum() > a.size * 1e-4 * loose:
-            raise Different(
-                f"{who}: result {i}: {b[off].ravel()[0]} for {a[off].ravel()[0]}, {off.sum()} of {off.size}"
-            )
+            found, wanted = b[off].ravel()[0], a[off].ravel()[0]
+            raise Different(f"{who}: result {i}: {found} for {wanted}, {off.sum()} of {off.size}")
 
 
 def attempt(run):
@@ -352,9 +346,8 @@ def check(made, counts=None, ways=WAYS):
     """Every way to run the program agrees with the first that may judge it, or Different says which does not."""
     counts = collections.Counter() if counts is None else counts
     # Of small integers PyTorch makes float32, and of booleans NumPy float16.
-    loose = any(dtype != "f8" for _, dtype, _ in made.inputs) or bool(
-        re.search(r"float|long|bool|[<>]|arg", made.source)
-    )
+    loose = any(dtype != "f8" for _, dtype, _ in made.inputs)
+    loose = loose or bool(re.search(r"float|long|bool|[<>]|arg", made.source))
     eager = attempt(lambda: run(made, mg))
     if torch is not None:
         try:

@@ -63,9 +63,8 @@ def run_engine(engine, model, arrays):
 
         made = onnx.load_model_from_string(model)
         with np.errstate(all="ignore"):
-            return ReferenceEvaluator(made, new_ops=[GatherElements]).run(
-                None, {x.name: a for x, a in zip(made.graph.input, arrays)}
-            )
+            fed = {x.name: a for x, a in zip(made.graph.input, arrays)}
+            return ReferenceEvaluator(made, new_ops=[GatherElements]).run(None, fed)
     import onnxruntime
 
     onnxruntime.set_default_logger_severity(4)

@@ -86,9 +86,8 @@ def forms(name):
     theirs = both(name)[1]
     found = [written(text) for text in UNDOCUMENTED.get(short.removesuffix("_"), [])] + signatures(theirs, short)
     if place in ("mg", "x") and not any(found):
-        twins = [
-            getattr(torch if place == "x" else torch.Tensor, word, None) for word in (short, short.removesuffix("_"))
-        ]
+        home = torch if place == "x" else torch.Tensor
+        twins = [getattr(home, word, None) for word in (short, short.removesuffix("_"))]
         twin = next(filter(None, (signatures(t, short.removesuffix("_")) for t in twins)), [()])
         found = twin if place == "x" else [(Argument("input"), *form) for form in twin]
     if place == "x":

@@ -41,9 +41,8 @@ def check_sums():
                 else:
                     eps = {mg.float64: 1e-15, mg.float32: 1e-7, mg.float16: 1e-3, mg.bfloat16: 1e-2}[dtype]
                     wide = [a.astype(float) for a in arrays]  # terms are added in another order: (p − 1) roundings
-                    np.testing.assert_allclose(
-                        x.numpy().astype(float), sum(wide), rtol=0, atol=P * eps * sum(map(abs, wide)).max(initial=0)
-                    )
+                    atol = P * eps * sum(map(abs, wide)).max(initial=0)
+                    np.testing.assert_allclose(x.numpy().astype(float), sum(wide), rtol=0, atol=atol)
 
 
 def check_the_other_collectives():

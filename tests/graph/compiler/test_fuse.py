@@ -70,9 +70,8 @@ FUSED = {
     "one array is read once": (lambda x: (x * 2, x.exp()), [(3, 4)], "Fused TupleGet TupleGet"),
     "integers and booleans too": (lambda x: ((x > 0) & (x < 1)).double() * x, [(3, 4)], "Fused"),
     # One loop of all four would wait for the product, and the product for it.
-    "a product between two loops keeps them apart": (
-        lambda x, w: (y := (x * 2).exp()) + (y @ w).tanh() * 3, *([(3, 4), (4, 4)], "Fused MatMul Fused"),
-    ),
+    "a product between two loops keeps them apart":
+        (lambda x, w: (y := (x * 2).exp()) + (y @ w).tanh() * 3, [(3, 4), (4, 4)], "Fused MatMul Fused"),
 }  # fmt: skip
 
 

@@ -146,7 +146,6 @@ def test_a_function_of_slices_is_the_loop_over_them(block):
             except Exception as error:
                 said = f"{type(error).__name__}: {error}"
         if said:
-            found[seed] = (
-                f"{program.text}\n    {program.inside}, in_dims={program.in_dims}, out_dims={program.out_dim}\n{said}"
-            )
+            axes = f"in_dims={program.in_dims}, out_dims={program.out_dim}"
+            found[seed] = f"{program.text}\n    {program.inside}, {axes}\n{said}"
     assert not found, "\n\n".join(f"seed {seed}\n{said}" for seed, said in found.items())

@@ -131,9 +131,8 @@ def freezing_half(torch):
     optimizer.zero_grad()
     loss.backward()
     optimizer.step()
-    return (
-        model[0].weight.grad is None, model[2].weight, sum(p.numel() for p in model.parameters() if p.requires_grad),
-    )
+    learned = sum(p.numel() for p in model.parameters() if p.requires_grad)
+    return model[0].weight.grad is None, model[2].weight, learned
 
 
 def freezing_by_filter(torch):

@@ -659,9 +659,8 @@ def a_residual_block(torch):
             self.bn2 = nn.BatchNorm2d(planes)
             self.shortcut = nn.Sequential()
             if stride != 1 or in_planes != self.expansion * planes:
-                self.shortcut = nn.Sequential(
-                    nn.Conv2d(in_planes, planes, kernel_size=1, stride=stride, bias=False), nn.BatchNorm2d(planes)
-                )
+                conv = nn.Conv2d(in_planes, planes, kernel_size=1, stride=stride, bias=False)
+                self.shortcut = nn.Sequential(conv, nn.BatchNorm2d(planes))
 
         def forward(self, x):
             out = F.relu(self.bn1(self.conv1(x)), inplace=True)

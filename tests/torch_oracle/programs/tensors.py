@@ -11,9 +11,8 @@ def made_of_lists_and_of_others(torch):
     x = torch.tensor([[1.0, 2.0], [3.0, 4.0]])
     ones = torch.ones_like(x)
     ints = torch.zeros_like(x, dtype=torch.int64)
-    return (
-        x, ones, ints, torch.empty(5, 3).shape == (5, 3), torch.full((2, 3), 7), torch.eye(3), torch.arange(0, 10, 3),
-    )
+    shape = torch.empty(5, 3).shape
+    return x, ones, ints, shape == (5, 3), torch.full((2, 3), 7), torch.eye(3), torch.arange(0, 10, 3)
 
 
 def new_ones_like_ones_own(torch):
@@ -62,9 +61,8 @@ def numbers_taken_out(torch):
 
 
 def format_of_a_tensor(torch):
-    return (
-        f"{torch.tensor([1.0, 2.0])}", str(torch.tensor(1)), "%.3f" % torch.tensor(1.25), f"loss {torch.tensor(0.5)}",
-    )
+    loss = torch.tensor(0.5)
+    return f"{torch.tensor([1.0, 2.0])}", str(torch.tensor(1)), "%.3f" % torch.tensor(1.25), f"loss {loss}"
 
 
 def as_dictionary_keys_and_members(torch):

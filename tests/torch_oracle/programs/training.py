@@ -210,9 +210,8 @@ def optimizers(torch):
 def optimizers_printed(torch):
     p = torch.nn.Parameter(torch.ones(1))
     o = torch.optim.SGD([p], lr=0.1, momentum=0.9)
-    return (
-        o.param_groups[0]["lr"], o.param_groups[0]["momentum"], o.defaults["lr"], sorted(o.state_dict()), len(o.state),
-    )
+    group = o.param_groups[0]
+    return group["lr"], group["momentum"], o.defaults["lr"], sorted(o.state_dict()), len(o.state)
 
 
 def groups_with_their_own_rates(torch):
