@@ -57,7 +57,7 @@ class Guards:
             if isinstance(what, Stateful):
                 names = read.setdefault(id(what), (what, ["_changes", "training"]))[1]
                 names += [attribute] if attribute in vars(what) or not isinstance(what, ModuleLike) else []
-        classes = {type(what) for what, _ in read.values() if isinstance(what, ModuleLike)}
+        classes = {type(what) for what, _ in read.values()}
         self.classes = {kind for kind in classes if not kind.__module__.startswith("minigrad.")}
         self.objects = [ref(what) for what, _ in read.values()]
         self.attributes = [names for _, names in read.values()]

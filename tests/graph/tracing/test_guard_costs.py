@@ -92,7 +92,10 @@ class Options(mg.data.Dataset):
         self.a, self.slot, self.hooks = 1.5, 2.0, 1.0
 
     def factor(self):
-        return self.a * self.slot * self.hooks
+        return self.a * self.slot * self.hooks * len(self)
+
+    def __len__(self):
+        return 1
 
 
 class OtherOptions(Options):
@@ -105,13 +108,14 @@ CHANGES = {
     "an attribute with the name of a tensor's": lambda o: setattr(o, "hooks", 2.0),
     "a slot": lambda o: setattr(o, "slot", 3.0),
     "a method of its own": lambda o: setattr(o, "factor", lambda: 5.0),
+    "a special method of its class": lambda o: setattr(type(o), "__len__", lambda self: 2),
     "another class": lambda o: setattr(o, "__class__", OtherOptions),
 }
 
 
 @table("change", CHANGES.values(), ids=CHANGES)
 def test_what_was_read_of_an_object_changes(change):
-    held = Options()
+    held = type("Given", (Options,), {"__len__": Options.__len__})()
     f = mg.function(lambda x: x * held.factor())
     f(X), f(X), change(held)
     np.testing.assert_array_equal(f(X).numpy(), (X * held.factor()).numpy())
