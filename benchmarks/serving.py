@@ -21,7 +21,7 @@ from urllib.request import urlopen
 import numpy as np
 
 import minigrad as mg
-from minigrad.files.serving.batcher import Limits
+from minigrad.files.serving.batcher import BatchLimits
 from minigrad.files.serving.command import bind, run_server
 from minigrad.files.serving.metrics import Metrics
 from minigrad.files.serving.model import Arrays, Model, load_model
@@ -31,7 +31,7 @@ from . import report, soak
 
 IMAGES = 256
 ENGINES = {"minigrad": ".mg", "onnxruntime": ".onnx"}
-BATCHING = {"alone": Limits(rows=1), "batches": Limits(rows=32)}
+BATCHING = {"alone": BatchLimits(rows=1), "batches": BatchLimits(rows=32)}
 NETS: dict[str, tuple[Any, tuple[int, ...]]] = {
     "mlp, 784-1024-1024-10": (
         lambda n: n.Sequential(n.Linear(784, 1024), n.ReLU(), n.Linear(1024, 1024), n.ReLU(), n.Linear(1024, 10)),

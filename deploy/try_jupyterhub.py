@@ -26,7 +26,7 @@ from urllib.parse import urlencode
 import psutil
 from playwright.sync_api import Browser, Page, expect, sync_playwright
 
-from minigrad.course.exercise import named
+from minigrad.course.exercise import load_exercise
 
 DEPLOY = Path(__file__).resolve().parent
 EXERCISE = "01_scalar_engine"
@@ -137,7 +137,7 @@ def solved(browser: Browser, url: str, student: str) -> Page:
     page.wait_for_selector(".jp-Notebook .jp-Cell")
     page.wait_for_function(IDLE)
     page.evaluate("() => { window.jupyterapp.commands.execute('notebook:run-all-cells'); }")
-    cells, parts = page.locator(".jp-CodeCell"), len(named(EXERCISE).parts)
+    cells, parts = page.locator(".jp-CodeCell"), len(load_exercise(EXERCISE).parts)
     expect(page.locator(".jp-OutputArea-output [role=status]")).to_have_count(parts, timeout=PATIENCE_MS)
     cells.filter(has_text="def multiply").locator(".cm-content").click()
     page.keyboard.press("ControlOrMeta+a")

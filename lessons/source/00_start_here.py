@@ -49,6 +49,8 @@
 # selected.
 
 # %% slideshow={"slide_type": "skip"}
+from IPython.display import display
+
 import minigrad as mg
 from minigrad.course import Guess, Predict, Quiz, reveal, reveal_range
 from minigrad.widgets import ChainRule

@@ -122,8 +122,8 @@ z.op, [parent.data for parent, slope in z.parents]
 [v.data for v in history(z) if not v.parents]
 
 # %% [markdown] slideshow={"slide_type": "notes"}
-# Ask what could be a leaf and the output at once: the only node of a graph of one. Then let everybody do the task on
-# this page alone: write an expression, and pick its leaves before running it.
+# Ask what could be a leaf and the output at once: the only node of a graph of one. If there is time, open the folded
+# section below: everybody writes an expression, and picks its leaves before running it.
 
 # %% [markdown] folded=true slideshow={"slide_type": "skip"}
 # ### Further: a graph of your own, and operations on edges
@@ -231,7 +231,10 @@ display(mg.draw(used_twice), mg.draw(written_twice))
 # ## Forward: parents first
 #
 # The **forward pass** computes the values, from the leaves to the output. It needs nothing but what the graph
-# remembers. Here it is, for the two operations in the graph of `z`:
+# remembers.
+
+# %% [markdown] slideshow={"slide_type": "skip"}
+# Here is a forward pass for the two operations in the graph of `z`:
 
 
 # %% slideshow={"slide_type": "skip"}
@@ -408,7 +411,8 @@ print(len(operations(long)), "operations,", len(history(long)), "nodes, unused i
 # %% [markdown] slideshow={"slide_type": "fragment"}
 # There are 2000 operations and 3002 nodes: two leaves and a new constant for every round are added. `unused` was
 # computed too, but `long` does not depend on it, so it is not in the history of `long`.
-#
+
+# %% [markdown] slideshow={"slide_type": "skip"}
 # How long do the nodes live? We count all Values in memory, let the name `long` stand for something else, and count
 # again.
 
@@ -483,7 +487,6 @@ Quiz("01_what_a_graph_is")
 # A value that is used twice is one node, and an expression that is written twice is two nodes. We follow
 # `next_functions`, and count.
 
-
 # %% slideshow={"slide_type": "skip"}
 from minigrad.course import in_pytorch
 
@@ -526,7 +529,7 @@ def count_nodes(torch):
 # machine learning: a survey*, JMLR 18 (2018), section 3.
 #
 # **Exercise.** [01 The pieces of a scalar engine](../exercises/01_scalar_engine.ipynb): build the pieces of `mg.Value`
-# yourself. Lesson 03 will train a network on them.
+# yourself. An optional section of lesson 03 trains a network on them.
 #
 # **Next:** [02 The chain rule, backwards](02_chain_rule_backwards.ipynb) walks this graph from the output to the
 # leaves, and brings every gradient along.

@@ -47,6 +47,8 @@ import inspect
 import textwrap
 from math import log10
 
+from IPython.display import display
+
 import minigrad as mg
 from minigrad.course import Predict, Quiz, reveal
 from minigrad.scalar.value import history
@@ -191,6 +193,7 @@ print(inspect.getsource(mg.Value.backward))
 # Suppose that line had `=` instead of `+=`. Then the later arrow would wipe out what the earlier one had brought.
 # Below, `gradients` is the same walk with a switch for this mistake, and two graphs to try it on: `x * w + 1` and
 # `x * x + x`. On which of the two will you notice?
+
 
 # %% slideshow={"slide_type": "fragment"}
 def gradients(y, order, overwrite=False):

@@ -69,6 +69,7 @@ follow_theme()
 #
 # With the learning rate 0.1, the first step from 0 is 0.1 × 6 = 0.6, to the right. Where does it go from there?
 
+
 # %% slideshow={"slide_type": "fragment"}
 def descend(w, learning_rate, steps, clear=True):
     """Return the path of w under gradient descent on (w − 3)²."""
@@ -128,6 +129,7 @@ for rate in (0.01, 0.1, 0.5, 0.9, 1.0, 1.1):
 # In the next picture w is a ball on the curve, and the straight line shows the slope where the ball is. Before you drag
 # the learning rate to 0.5, 1.0 and 1.1, say where the ball will be after two steps.
 
+
 # %% slideshow={"slide_type": "skip"}
 def loss(w):
     return (w - 3) ** 2
@@ -168,6 +170,7 @@ plt.show()
 # Draw one neuron on the board, and ask which boxes are parameters, and which ones change when another point comes
 # along. The code of the network is one screen; the rest can be followed without it.
 
+
 # %% slideshow={"slide_type": "skip"}
 def new_layer(rng, inputs, neurons):
     """One row for each neuron: its weights, and its bias at the end."""
@@ -188,6 +191,7 @@ def score(network, xs):
     hidden, output = network
     return weigh(output, [h.tanh() for h in weigh(hidden, xs)])[0]
 
+
 # %% [markdown] slideshow={"slide_type": "subslide"}
 # The loss must fall when scores move to the correct side of 0. For a point of the lower moon with the score s we take
 # ln(1 + e⁻ˢ), and for one of the upper moon ln(1 + eˢ). Both are near 0 far on the correct side, and grow steadily on
@@ -197,6 +201,7 @@ def score(network, xs):
 
 # %% slideshow={"slide_type": "fragment"}
 Predict("values in the graph", "How many?", options=["under 100", "100 to 1,000", "1,000 to 10,000", "over 10,000"])
+
 
 # %% slideshow={"slide_type": "fragment"}
 def loss_on_moons(network):
@@ -222,6 +227,7 @@ print("values:", len(graph))
 # %% [markdown] slideshow={"slide_type": "notes"}
 # Several thousand values for eight neurons and sixty points. Count the operations of one neuron on the board, then
 # multiply.
+
 
 # %% slideshow={"slide_type": "subslide"}
 def train_on_moons(learning_rate, steps, clear=True):
@@ -384,6 +390,7 @@ view.run(300)
 # For one number, a learning rate of 1.1 was too much. The slider goes up to 18. If a new network is trained at 18 from
 # the first step, where is its loss after 300 steps: under 0.1, 0.1 to 1, or over 1? No rule in this lesson tells you.
 
+
 # %% slideshow={"slide_type": "fragment"}
 def path_on_moons(learning_rate, steps):
     """Train a new network; return its 33 parameters before each step, and its losses."""
@@ -475,6 +482,7 @@ plt.show()
 # `cross_entropy`, is −ln of the probability of the right digit. Each step looks at 32 images, a **mini-batch**. One
 # pass over all images is an **epoch**.
 
+
 # %% slideshow={"slide_type": "subslide"}
 def train(epochs, clear=True):
     """Train a new network on the digits, and return it."""
@@ -497,6 +505,7 @@ model = train(epochs=15)
 # How many per cent of the digits that it has never seen does it read correctly? Picking at random would get 10 % right.
 # Say a number before you run the cell.
 
+
 # %% slideshow={"slide_type": "fragment"}
 def accuracy(model, x, y):
     with mg.no_grad():  # nothing is recorded, because nobody will ask for a gradient
@@ -517,6 +526,7 @@ print(f"{unseen:.0%} of the {len(digits.test_y)} digits that it has never seen")
 # ### Further: the digits that it misreads, and the engine that you wrote
 #
 # The cell shows at most ten of them.
+
 
 # %% slideshow={"slide_type": "skip"}
 def show_digits(images, titles):
@@ -570,8 +580,8 @@ careless_unseen = accuracy(careless, digits.test_x, digits.test_y)
 print("better than 95 %:", careless_unseen > 0.95, "  better than 20 %:", careless_unseen > 0.2)
 
 # %% [markdown] slideshow={"slide_type": "fragment"}
-# The slip that looked like a gift on the moons ruins this network. So we clear. When we want speed, we ask for it by
-# its name, momentum, with a friction that we choose.
+# The slip that looked like a gift on the moons ruins this network. So we clear. If you want the speed, ask for
+# it by its name, *momentum*: each step then keeps a part of the step before, and you choose how large a part.
 
 # %% [markdown] folded=true slideshow={"slide_type": "skip"}
 # ### Further: when training is interrupted
@@ -643,6 +653,7 @@ def descend_in_pytorch(torch):
             loss.backward()
             optimizer.step()
         print(f"rate {rate}, {'cleared' if clear else 'not cleared'}:", " ".join(f"{w:.1f}" for w in path[::3]))
+
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## What we saw

@@ -48,6 +48,7 @@
 #
 # **Builds on** [03 Train a network](03_train_a_network.ipynb). What it opens in [the picture of lesson
 # 00](00_start_here.ipynb#Where-this-leads:-Alice): `+`; *affine*; *reshape*, *transpose*.
+# (*reshape* is in an optional section.)
 
 # %% [markdown] slideshow={"slide_type": "notes"}
 # One minute. Ask before anything else: "In lesson 03, where did the gradients of 60 points meet?" (In the weight they
@@ -72,6 +73,7 @@ follow_theme()
 #
 # Multiply x = [1, 2, 3] by y = [4, 5, 6], pair by pair, and add up the products. We draw it twice: with a node for
 # each number, and with a node for each array.
+
 
 # %%
 def scalar_graph(n):
@@ -103,7 +105,7 @@ print("arrays: ", x.grad, y.grad)
 # Each pair adds four nodes to the graph of scalars: two leaves, a product and an addition. In the second drawing the
 # three x have become one box, and so have the three y, the three products and the additions. The arithmetic is the
 # same, and so are the gradients in the last two lines above. Python makes one call for each operation, so a thousand
-# pairs take two calls instead of two thousand.
+# pairs take two calls instead of two thousand. (`toposort` finds the nodes of arrays, as `history` finds Values.)
 
 # %% [markdown] slideshow={"slide_type": "notes"}
 # Five minutes. Draw one arrow on the board through the picture of the scalars, then ask where it is in the picture of
@@ -228,6 +230,7 @@ mg.draw(sum([v + b0 for v in column[1:]], column[0] + b0))
 # On the way back, an axis that was stretched has to go again, and adding up along it removes it. `sum(axis=0)` adds the
 # four rows of X up into one. With `keepdims=True` the axis stays, with length 1. That is all we need for the gradient
 # of any broadcast: `sum_to` below adds up over every axis along which the array was stretched.
+
 
 # %% slideshow={"slide_type": "skip"}
 def sum_to(g, shape):
@@ -471,6 +474,7 @@ for step in range(101):
 # %%
 Predict("p minus t", "What is the shape of p − t?", kind="shape")
 
+
 # %%
 def train(t, steps=300):
     W, b = mg.zeros(2, 1, requires_grad=True), mg.zeros(1, requires_grad=True)
@@ -498,7 +502,7 @@ reveal("p minus t", (p - flat).shape)
 
 # %% slideshow={"slide_type": "fragment"}
 ax = plt.figure(figsize=(4, 3.2)).subplots()
-ax.plot(t[:, 0], p.detach().numpy()[:, 0], ".")
+ax.plot(t[:, 0], p.detach().numpy()[:, 0], ".")  # detach: the numbers, without their history
 ax.axline((0, 0), slope=1, color="gray", linestyle="--")
 ax.set(xlabel="target", ylabel="prediction")
 plt.show()
@@ -618,6 +622,7 @@ def one_answer_to_all(torch):
             loss.backward()
             optimizer.step()
     print("warned:", len(caught) > 0, "  loss:", round(loss.item(), 3), "  p:", [round(x, 3) for x in p[:, 0].tolist()])
+
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## What we saw

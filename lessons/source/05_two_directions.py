@@ -393,10 +393,11 @@ W = mg.tensor(np.arange(6.0).reshape(3, 2) / 4 - 0.5)
 dot_test(lambda x: (x @ W).tanh(), mg.tensor([[0.5, -1.0, 2.0]]))
 
 # %% [markdown]
-# An operation of the engine says how to compute, in `forward`, and how to go back: a linear operation by its `adjoint`,
-# an elementwise operation by its slopes, `partials`. The running total below is linear: 1, 2, 3 becomes 1, 3, 6. Its
-# way back must run from the end, and here it does not. (`infer` says which shape and dtype come out: those of x. `xp`
-# is NumPy.)
+# An operation of the engine says how to compute, in `forward`, and how to go back: an elementwise operation by its
+# slopes, `partials`; a linear operation, in which each result is a sum of inputs times fixed numbers, by its
+# `adjoint`, which turns the gradient of the result into that of the input. The running total below is linear: 1, 2, 3
+# becomes 1, 3, 6. Its way back must run from the end, and here it does not. (`infer` says which shape and dtype come
+# out: those of x. `xp` is NumPy.)
 
 
 # %%
@@ -573,8 +574,8 @@ def both_directions(torch):
 # chapter 3: both modes and their costs. S. Laue, *On the equivalence of automatic and symbolic differentiation*,
 # [arXiv:1904.02990](https://arxiv.org/abs/1904.02990): swell, and where it comes from.
 #
-# **Exercise.** [05 Both directions](../exercises/05_both_directions.ipynb): dual numbers of your own, a Jacobian on a
-# budget, and a rule that is wrong in one direction.
+# **Exercise.** [05 Both directions](../exercises/05_both_directions.ipynb): a Jacobian with a pencil, dual numbers of
+# your own, and a Jacobian on a budget.
 #
 # **Next:** [06 The dynamic graph](06_the_dynamic_graph.ipynb) looks at when a graph is made, what it keeps, and when it
 # goes.

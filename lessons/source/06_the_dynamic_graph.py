@@ -27,8 +27,8 @@
 # %% [markdown] slideshow={"slide_type": "slide"}
 # # 06 The dynamic graph
 #
-# A model is trained overnight. It learns well, and in the morning it is dead: out of memory, some thousand batches
-# in. The model did not grow, and neither did the batches. The culprit is one harmless line, `losses.append(loss)`.
+# A model is trained overnight. In the morning it is dead: out of memory, some thousand batches in. The model did not
+# grow, and neither did the batches. The culprit is one harmless line, `losses.append(loss)`.
 #
 # Everyone who trains with PyTorch meets this accident, and these two messages:
 #
@@ -57,6 +57,7 @@ import textwrap
 import tracemalloc
 
 import numpy as np
+from IPython.display import display
 
 import minigrad as mg
 from minigrad.course import Predict, Quiz, reveal
@@ -595,8 +596,7 @@ mg.gradcheck(careless, mg.tensor([0.0, 1.0]), raise_exception=False)
 # ## The line that killed the model
 #
 # Now for the model that died overnight. It kept the loss of every batch, to average them in the morning. Each loss is a
-# single number. Take `forward` from above, with its x of 8 MB, and append the losses of five batches to a list. How
-# many arrays of 8 MB does the list keep alive?
+# single number. Take `forward` from above, with its x of 8 MB, and append the losses of five batches to a list.
 
 # %% slideshow={"slide_type": "fragment"}
 Predict("five losses", "losses.append(forward(x)), five times: how many arrays of 8 MB stay, not counting x?")
@@ -614,7 +614,7 @@ print("five losses keep", kept, "arrays of 8 MB; five plain numbers keep", alive
 # %% [markdown] slideshow={"slide_type": "fragment"}
 # A loss that is alive keeps its graph alive, and the graph keeps its saved values: two arrays per batch, for ever. When
 # memory grows with every batch, this is nearly always the reason. Take `.item()`, which is a plain number without a
-# past, or evaluate in `no_grad`. It is a repair of seven characters.
+# past, or evaluate in `no_grad`.
 
 # %% [markdown] slideshow={"slide_type": "skip"}
 # ## What do you remember?

@@ -189,6 +189,7 @@ print("asked after: ", slope, "  asked inside:", inside, outer.gradient(inside, 
 # transform**, and you can apply it to its own result. Work out the three derivatives of x³ at 5 before you run the
 # cell.
 
+
 # %%
 def cube(x):
     return x**3
@@ -262,6 +263,7 @@ plt.show()
 # The whole Jacobian has an entry for each pair of an output and an input. Below, x has shape (2, 3), and `waves(x)` has
 # 4 numbers. What is the shape of the Jacobian?
 
+
 # %% slideshow={"slide_type": "skip"}
 def waves(x):
     return mg.stack([x.sum(), x.sin().sum(), x.cos().sum(), x.prod()])
@@ -271,6 +273,7 @@ x = mg.tensor([[0.0, 1.0, 2.0], [3.0, 4.0, 5.0]])
 y, back = vjp(waves, x)
 print("4 numbers from 6:", y.shape, " back from the first:", back(mg.tensor([1.0, 0.0, 0.0, 0.0]))[0].tolist())
 print("forward along x[0, 0]:", jvp(waves, (x,), (mg.tensor([[1.0, 0.0, 0.0], [0.0, 0.0, 0.0]]),))[1])
+
 
 # %% slideshow={"slide_type": "skip"}
 def counting_calls(f):
@@ -319,6 +322,7 @@ mg.draw(g)
 # (forward over reverse), on the right row by row (reverse over reverse). Step to the end of the first column, and work
 # out the rest before you go on.
 
+
 # %%
 def f(x, y):
     return y * x.exp()
@@ -335,7 +339,9 @@ ForwardAndReverse(grad(f, argnums=(0, 1)), mg.tensor(0.0), mg.tensor(3.0))
 #
 # For n inputs the Hessian has n² numbers. A network with a million weights would need a million million of them, 8
 # terabytes. But often you want only its product with a direction v: how the *gradient* changes when x moves along v.
-# That is a `jvp` of the gradient, and it never makes the table: the **Hessian-vector product**.
+# That is a `jvp` of the gradient, and it never makes the table: the **Hessian-vector product**. The cell
+# below compares it with the whole table, which `hessian` makes.
+
 
 # %%
 def hvp(f, x, v):
@@ -375,6 +381,7 @@ def counting_calls(f):
 
     return counted, calls
 
+
 # %% slideshow={"slide_type": "skip"}
 class Count:
     """Counts the operations that run, in forward and backward passes, and the numbers that they compute."""
@@ -396,6 +403,7 @@ def cost(derivative):
     with watching(Count()) as count:
         result = derivative(counted)
     return len(calls), count.numbers, result.numpy().nbytes
+
 
 # %% slideshow={"slide_type": "skip"}
 print("  n   Hessian: calls   computed     bytes   product: calls   computed   bytes")
@@ -645,16 +653,16 @@ def nested_transforms(torch):
     print("with create_graph, x³ at 3:", slope.item(), torch.autograd.grad(slope, a)[0].item())
     print("through .item():", grad(lambda x: torch.tensor(x.item() ** 2))(x).item())
 
+
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## What we saw
 #
 # - `.backward()`, a tape and a transform are three questions to one engine. They differ in where the answer goes and in
 #   what counts as recorded.
 # - A tape records what runs inside its block, starting from what it watches. `None` means that it recorded no path.
-# - Transforms return functions, and so they nest. `jacrev` goes back with a row for each output, `jacfwd` forward
-#   with a column for each input.
-# - The backward pass can be recorded too, and this is how second derivatives are made. A product with the Hessian costs
-#   one run, and the bytes of a gradient; ten of them find the largest learning rate.
+# - Transforms return functions, and so they nest: `grad(grad(f))` is the second derivative of f.
+# - The backward pass can be recorded too, and this is how second derivatives are made. A product with the Hessian
+#   needs no Hessian, and ten of them find the largest learning rate.
 # - A transform believes that your function is pure. The referee checks.
 #
 # **Sources.** B. A. Pearlmutter, *Fast exact multiplication by the Hessian*, Neural Computation 6 (1994), 147-160: the
@@ -665,8 +673,8 @@ def nested_transforms(torch):
 # tracing*, SysML (2018): transforms of pure functions. A. Agrawal and others, *TensorFlow Eager: A multi-stage,
 # Python-embedded DSL for machine learning*, SysML (2019): tapes.
 #
-# **Exercise.** [07 Asked three ways](../exercises/07_asked_three_ways.ipynb): predict what a tape says, climb a ladder
-# of derivatives, mend two tapes, ask for a curvature on a budget, and design a landscape.
+# **Exercise.** [07 Asked three ways](../exercises/07_asked_three_ways.ipynb): predict what a tape says, mend two tapes,
+# and ask for a curvature on a budget.
 #
 # **Next:** [08 A graph for each input](08_a_graph_for_each_input.ipynb) lets Python's own `if` and `for`
 # shape the graph.

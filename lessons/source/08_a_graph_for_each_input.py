@@ -92,7 +92,7 @@ for start in (4, 6, 7, 8):
 # road ends: nobody knows (Collatz, 1937); `while` does not care.
 
 # %% [markdown]
-# 6, 3, 10, 5, 16, 8, 4, 2, 1: six halvings, and twice a product and a sum. The road from 7 is more than twice as long.
+# 6, 3, 10, 5, 16, 8, 4, 2, 1: six halvings, and twice a product and a sum.
 
 # %% [markdown] slideshow={"slide_type": "subslide"}
 # One function and three inputs make three graphs. Step through them; *input* switches between the three. Watch the line
@@ -285,13 +285,14 @@ right = sum(believed(name) == label for name, label in names.test)
 print("names it never saw, more than half right:", right > len(names.test) / 2)
 
 # %% [markdown]
-# More than half, from 100 names of each language, and nobody told it what a vowel is.
-
-# %% [markdown]
-# And what does the network believe while it reads? There is a state after every letter, so we can ask after each. Put
-# in your own name, in lower-case letters from a to z.
+# More than half, and nobody told it what a vowel is.
+#
+# *Yui* is Japanese, and *Sopuruchukwu* is Igbo. Does the network agree? (Three letters are little to go by.) And what
+# does it believe while it reads? There is a state after every letter, so we can ask. Put in your own name, in
+# lower-case letters from a to z.
 
 # %% tags=["nbval-ignore-output"]
+print({first_name: names.languages[believed(first_name)] for first_name in ("yui", "sopuruchukwu")})
 name = "katarzyna"
 for length in range(1, len(name) + 1):
     print(f"{name[:length]:10} {names.languages[believed(name[:length])]}")
@@ -349,9 +350,8 @@ def checked(name):
 scores(checked("małgorzata"), *network)
 
 # %% [markdown]
-# The arrow points at the line that failed, and that line is *ours*; the message names the letter and the name. Nothing
-# stands between us and the mistake. Remember this picture: in the next lesson, the line that fails and the line that is
-# wrong will be two different lines.
+# The arrow points at the line that failed, and that line is *ours*; the message names the letter and the name.
+# Remember this: in the next lesson, the line that fails and the line that is wrong will be two different lines.
 
 # %% [markdown] folded=true slideshow={"slide_type": "skip"}
 # ### Further: a fault without a line
@@ -425,7 +425,7 @@ print(f"graphs that differ in more than their numbers: {len(set(sizes))}")
 
 # %% [markdown]
 # Seven hundred graphs, but only ten shapes, one for each length from 3 to 12. Suppose that you work out something for a
-# graph, such as an order or a plan. You lose it with the graph, and the next name of five letters starts from nothing.
+# graph, such as an order or a plan. The next name of five letters starts from nothing.
 # Lessons 09, 10 and 11 bring the 700 down to one, each in its own way.
 
 # %% [markdown] folded=true slideshow={"slide_type": "skip"}

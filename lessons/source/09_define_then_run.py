@@ -111,7 +111,9 @@ def outcome(call):
         return f"{type(error).__name__}\n{textwrap.fill(message, 90)}"
 
 
-display(reveal("what x holds", "an error" if "Error" in outcome(x.numpy) else outcome(x.numpy)))
+reveal("what x holds", "an error" if "Error" in outcome(x.numpy) else outcome(x.numpy))
+
+# %%
 print(outcome(x.numpy))
 
 # %% [markdown]
@@ -232,8 +234,9 @@ mg.draw(answers[2])
 # run. The other nine letters are left alone too, and need no feed. This is **pruning**.
 #
 # Now *one* graph is enough for all 700 names. The ten shapes of lesson 08 have become ten fetches.
-
-# %% [markdown]
+#
+# ### Feeding a node inside
+#
 # Go back to the small graph from the beginning, with its products and their sum (`total.graph` is that graph). This
 # time we feed [1, 1, 1] for `products`, and nothing for x and y. What does the run give for `total`?
 
@@ -243,14 +246,15 @@ Predict("products fed", "What does the run give for total?", options=["3.0", "32
 # %%
 small = mg.Session(total.graph)
 result = small.run(total, {products: [1, 1, 1]})
-display(reveal("products fed", str(result)))
+reveal("products fed", str(result))
+
+# %%
 print(small.last_run)
 
 # %% [markdown]
 # You may feed any node, not only a placeholder. A node that is fed is not computed, so nothing before it is needed:
 # this run is a single sum. This is how you test a part of a large graph, or replace it.
-
-# %% [markdown]
+#
 # ### Pruning at work
 #
 # And what about `careless` from lesson 08, which ran seven operations? Here it is as a graph. The 2 and the 3 become
@@ -486,8 +490,8 @@ print(f"the first run with a number of names takes {times['first_run'] / times['
 
 # %% [markdown]
 # On most machines the eager step takes more than twice as long. With arrays this small, most of the time is overhead,
-# and a session pays that once. The first run takes much longer than a later one. So defining first pays where the same
-# graph runs many times, and not where every input needs a different graph.
+# Python's own work around each operation, and a session pays that once. The first run takes much longer than a later
+# one. So defining first pays where the same graph runs many times, and not where every input needs a different graph.
 #
 # | | eager: define by run | static: define, then run |
 # |---|---|---|

@@ -675,7 +675,7 @@ def branches_in_pytorch(torch):
 # learning programs via high-level tracing*, SysML 2018: the loops of JAX. A. Griewank, A. Walther, *Evaluating
 # Derivatives*, SIAM 2008, chapter 15: derivatives of iterations that converge.
 #
-# **Exercise.** [10 Branches and loops as nodes](../exercises/10_control_flow_in_graphs.ipynb): count, build, repair,
-# and a loop of your own.
+# **Exercise.** [10 Branches and loops as nodes](../exercises/10_control_flow_in_graphs.ipynb): count, build, and
+# make a loop of your own.
 #
 # **Next:** [11 Tracing](11_tracing.ipynb) lets you write Python's `if` and `for` again, and makes the nodes for you.

@@ -29,11 +29,11 @@
 # > objects instead of tensors.`
 #
 # A training run gets slower and slower, and its log is full of this warning from TensorFlow. The network is fine, and
-# so are the data. One argument of one call is to blame, and after this lesson you will spot it at a glance.
+# so are the data. One argument is to blame, and after this lesson you will spot it.
 #
 # In lesson 09 you built a graph by hand, with placeholders and a session, and it felt like programming through a
-# keyhole. **Can we write ordinary Python, and get the graph?** Yes: it takes one word above the function. The word has
-# a consequence, which is the subject of this lesson.
+# keyhole. **Can we write ordinary Python, and get the graph?** Yes, with one word above the function. The word has a
+# consequence, which is the subject of this lesson.
 #
 # **About 50 minutes.** Afterwards you can
 #
@@ -52,6 +52,7 @@ import warnings
 from collections import Counter
 
 import numpy as np
+from IPython.display import display
 
 import minigrad as mg
 from minigrad.course import Guess, Predict, Quiz, in_turns, reveal
@@ -63,7 +64,7 @@ from minigrad.widgets import GraphView, StaticVsDynamic
 # ## One word
 #
 # The word is `@mg.function`. The function below adds an entry to a list whenever Python runs through it. We call it
-# three times, with different numbers. How long will the list be?
+# three times, with different numbers.
 
 # %%
 python_ran = []
@@ -570,9 +571,9 @@ for function, x in ((one_branch, mg.tensor(1.0)), (growing, mg.ones(3)), (looks_
 
 # %% [markdown]
 # The three ways out: give `y` a value in both branches; let a tensor or `mg.lax.scan` collect the results of a loop;
-# return what you want to look at. And if you want to see what happens inside, run the function eagerly.
-# `f.python_function(x)` calls your own function, where every `print` and every debugger works.
-# `mg.graph.run_functions_eagerly(True)` does that for all functions.
+# return what you want to look at. To see what happens inside, run the function eagerly. `f.python_function(x)` calls
+# your own function, where `print` and debuggers work. `mg.graph.run_functions_eagerly(True)` does that for all
+# functions.
 
 # %% [markdown] slideshow={"slide_type": "skip"}
 # ## What do you remember?

@@ -138,7 +138,7 @@ def in_session(model, data, steps, start=start, **options):
 # %% [markdown] slideshow={"slide_type": "subslide"}
 # ### Three: traced
 #
-# This is the loop of the first program, but the step has a function of its own, with one word above it.
+# This is the eager training loop, but the step is a function of its own, with one word above it.
 
 
 # %%
@@ -398,9 +398,9 @@ with np.errstate(over="raise"):
     print(*find_error(eager, careless, data, 1, typed), sep="\n")
 
 # %% [markdown] slideshow={"slide_type": "subslide"}
-# The losses are NaN in all three, and no error says so. In the last two lines of the cell we asked NumPy to raise an
-# error instead. In eager mode that is enough: the line that computes is the line that you wrote, `mg.exp`. (In 64 bits
-# e to the power of a score above 709 is infinite, and ∞/∞ is NaN.)
+# The losses are NaN, *not a number*, in all three, and no error says so. In the last two lines of the cell we asked
+# NumPy to raise an error instead. In eager mode that is enough: the line that computes is the line that you wrote,
+# `mg.exp`. (In 64 bits e to the power of a score above 709 is infinite, and ∞/∞ is NaN.)
 #
 # Now the same in a session. There the graph was built long before it runs. Where will the line with `mg.exp` be named?
 
@@ -560,8 +560,9 @@ for name, way in ways.items():
 # | runs without Python | no | yes | yes |
 
 # %% [markdown]
-# None of them wins the whole table. So the answer to the question of this lesson is: it depends on what you do *next*.
-# Fill in the last column before you unfold our answer.
+# (An optional section above counts the words of the first row.) None of them wins the whole table. So the answer to
+# the question of this lesson is: it depends on what you do *next*. Fill in the last column before you unfold our
+# answer.
 #
 # | you | take |
 # |---|---|
@@ -661,7 +662,6 @@ def three_ways_in_pytorch(torch):
 # learning*, MLSys 2019: both in one, by tracing. R. Frostig, M. Johnson, C. Leary, *Compiling machine learning programs
 # via high-level tracing*, SysML 2018: the same for JAX.
 #
-# **Exercise.** [12 One model, three ways](../exercises/12_three_ways.ipynb): count, translate, hunt a NaN, keep a
-# budget, and bring a model of your own that all three agree on.
+# **Exercise.** [12 One model, three ways](../exercises/12_three_ways.ipynb): count, translate, and hunt a NaN.
 #
 # **Next:** [13 Optimising a graph](13_optimising_a_graph.ipynb): what a compiler can do to a graph that it sees whole.

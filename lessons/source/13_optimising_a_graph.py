@@ -159,7 +159,9 @@ for f in (fading, fading_too):
     graph = graph_of(f, mg.ones(8))
     counts[f.__name__] = count_operations(graph), count_operations(mg.compiler.fold(graph))
 before, after = counts["fading_too"]
-display(reveal("folded of fading_too", before - after))
+reveal("folded of fading_too", before - after)
+
+# %%
 for name, (before, after) in counts.items():
     print(f"{name:11} {before} operations, after fold {after}")
 
@@ -262,8 +264,9 @@ print("the same to the last bit:", all(np.array_equal(a, b) for a, b in pairs))
 # ## Which rules are true?
 #
 # What is true of numbers need not be true of *floats*. Floats have a largest and a smallest number, two zeros,
-# infinity, and NaN, which is not even equal to itself. Below are nine rules and seven floats. We count NaN as equal to
-# NaN, and 0 and −0 as different, because 1/0 is ∞ and 1/−0 is −∞. How many of the nine rules hold for all seven floats?
+# infinity, and NaN (*not a number*), which is not even equal to itself. Below are nine rules and seven floats. We
+# count NaN as equal to NaN, and 0 and −0 as different, because 1/0 is ∞ and 1/−0 is −∞. How many of the nine rules
+# hold for all seven floats?
 
 
 # %%
@@ -304,8 +307,7 @@ for rule, floats in fails.items():
 # %% [markdown]
 # Only three. Even x + 0 is not always x, because −0 + 0 is 0. x / 4 is safe: a quarter is a power of two, and only
 # shifts the exponent. A third is not even a float.
-
-# %% [markdown]
+#
 # ### The rules that minigrad uses
 #
 # And which rules does minigrad use? `STANDARD`, the passes of `mg.function`, has only rules that hold. `FAST`, the
@@ -410,15 +412,14 @@ for name, version in (("as written", links), ("fused", fused)):
 # everything to it, write it, and take the next. x is read once, and the result is written once. The results in between
 # never see memory, and the 2 and the 1 stand in the loop itself. The longer the chain, the more there is to save. On a
 # GPU each loop is a **launch**, a small program that is started, and starting takes time too: one launch, not three.
-
-# %% [markdown]
+#
 # ### Longer chains
 #
 # gelu, the activation of many language models, is such a chain, of eight operations. A matrix product is not
 # elementwise, so it ends a chain. But its result is still close at hand when it has just been computed, and what
-# follows can be done to it right there. Bias and activation are its **epilogue**. Here are gelu, one letter of the name
-# network for 64 names at once, and a layer whose product is a convolution (lesson 04), each before and after all
-# passes:
+# follows can be done to it right there. Bias and activation are its **epilogue**. Here are gelu, one letter of the
+# name network for 64 names at once, and a layer whose product is a convolution, which slides a few weights along its
+# input, each before and after all passes:
 
 
 # %%
@@ -529,7 +530,9 @@ eager = add_twice(numbers).numpy()
 standard = mg.function(add_twice)(numbers).numpy()
 fast = mg.function(add_twice, jit_compile=True)(numbers).numpy()
 changed = int((eager != fast).sum())
-display(reveal_range("results that change", changed, 1, 500))
+reveal_range("results that change", changed, 1, 500)
+
+# %%
 print(f"changed by STANDARD: {(eager != standard).sum()}, by FAST: {changed}")
 print(f"the largest change, as a share of the result: {np.max(abs(fast / eager - 1)):.0e}")
 

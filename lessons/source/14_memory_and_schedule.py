@@ -142,7 +142,7 @@ print(program.buffers)
 # of a few elements: see fusion in lesson 13.
 
 # %% [markdown] folded=true slideshow={"slide_type": "skip"}
-# ### Optional: planned by hand, and drawn
+# ### Further: planned by hand, and drawn
 #
 # Here you find a planner of eight lines, a picture of its buffers, and the bytes alive at each step.
 
@@ -290,7 +290,7 @@ plt.show()
 
 # %% [markdown]
 # *The plot: ten bars, which rise by the same amount from 3 letters to 12. A dashed line shows the peak of the compiled
-# program, the same for every name. It is above eight of the bars, and well below the last.*
+# program, the same for every name. It is above eight of the bars, and below the last.*
 
 # %% tags=["nbval-ignore-output"]
 train = [name for name, _ in mg.data.names().train]
@@ -320,6 +320,8 @@ print(f"compiled for 12 letters: {compiled:.1f}, always, and known before the fi
 # `torch.cuda.memory_reserved` and `torch.cuda.memory_allocated`.) An optional section below counts this.
 
 # %% [markdown] slideshow={"slide_type": "slide"}
+# ## A plan by names
+#
 # **Where it breaks.** In `viewed`, `back` is a *view* of a: it copies nothing, and reads the memory of a backwards.
 # Somebody plans buffers with the lifetimes of *names*. The slice is the last operation that mentions a. So the plan
 # gives the memory of a to `x + 1`, and then, in place, to c. Follow that plan for x = [1, 2, 3]. The right result is
@@ -364,7 +366,7 @@ for node, (made, last) in mg.compiler.lifetimes(graph_of(viewed, mg.tensor(three
 # versions (lesson 06). A compiler has to know every view beforehand.
 
 # %% [markdown] folded=true slideshow={"slide_type": "skip"}
-# ## Optional: keep what was freed
+# ## Further: keep what was freed
 #
 # Here you find a caching allocator of ten lines, and how much it keeps in reserve.
 
@@ -410,7 +412,7 @@ print("kept in reserve afterwards:", ", ".join(reserves))
 # for *smaller* batches. Real allocators round sizes up and cut large pieces, which helps.
 
 # %% [markdown] folded=true slideshow={"slide_type": "skip"}
-# ## Optional: in which order?
+# ## Further: in which order?
 #
 # Here you find a function with six valid orders, and two of them need half the memory.
 
@@ -458,7 +460,7 @@ worst = max(peaks, key=peaks.get)
 print(f"worst order {peaks[worst]:,} bytes, ordered {mg.compiler.peak_bytes(mg.compiler.ordered(worst)):,} bytes")
 
 # %% [markdown] folded=true slideshow={"slide_type": "skip"}
-# ## Optional: twice, to keep less
+# ## Further: twice, to keep less
 #
 # Here you find rematerialisation: a lower peak, paid for with arithmetic. Lesson 21 does it for a whole network.
 
@@ -490,7 +492,7 @@ for name, version in (("kept", kept), ("computed again", again)):
 # of less than a megabyte alone, unless we say `least=0`.)
 
 # %% [markdown] folded=true slideshow={"slide_type": "skip"}
-# ## Optional: memory by hand
+# ## Further: memory by hand
 #
 # Here you find checkpoints and micro-batches in a widget: the memory of two training steps, and what lowers its peak.
 
@@ -529,7 +531,7 @@ for way, entries in timeline.runs.items():
 # A plan promises that the number is known, and the same each time. It does not promise a lower peak.
 
 # %% [markdown] folded=true slideshow={"slide_type": "skip"}
-# ## Optional: more on workers
+# ## Further: more on workers
 #
 # Here you find how much of the 1.75 two threads get on your machine, and what workers gain for the name network.
 

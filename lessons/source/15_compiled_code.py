@@ -28,9 +28,9 @@
 # no human wrote, forward pass, backward pass and update in 32 lines. It consists of calls of NumPy that you know. You
 # can run it by hand, and break it by moving one line.
 #
-# So far we have simplified graphs, fused and scheduled them, and planned their memory (lessons 13 and 14). All of that
-# was a plan, and something has to carry it out. **What is left to do at the
-# thousandth run that could not have been done before the first?** And when is it not worth the trouble?
+# Lessons 13 and 14 made plans: graphs were simplified, fused and scheduled, and memory was laid out. Something has to
+# carry the plans out. **What is left to do at the thousandth run that could not have been done before the first?** And
+# when is it not worth the trouble?
 #
 # **About 30 minutes.** Afterwards you can
 #
@@ -39,7 +39,7 @@
 # - compute after how many calls compiling has paid;
 # - name four cases in which it never pays.
 #
-# The sections called *Further* are optional.
+# Optional sections, called *Further*, write the program for a GPU and in C++, time it, and look inside it.
 #
 # **Builds on** [12 Three ways](12_three_ways.ipynb) and [14 Memory and schedule](14_memory_and_schedule.ipynb). What it
 # opens in [the picture of lesson 00](00_start_here.ipynb#Where-this-leads:-Alice): the whole, written down beforehand.
@@ -64,7 +64,7 @@ follow_theme()
 #
 # The shortest way to carry out a graph is to walk it: for each node in topological order, take the values of its
 # inputs, and let its operation compute. Such a walker is an **interpreter**. Here is a whole one. Some frameworks work
-# like this, and the sessions of lesson 09 could.
+# like this.
 
 
 # %%
@@ -87,9 +87,9 @@ graph = compiled_bend.graph_for(x, w, b)
 print(interpret(graph, x.numpy(), w.numpy(), b.numpy())[0][0].round(4))
 
 # %% [markdown]
-# The result is right. But at each node, in each run, the interpreter asks: is this node done? What are its inputs?
-# Where are their values? Which function computes it? And `forward` makes a new array for each result. The answers are
-# the same in every run. So we can find them *once*, and write them down.
+# At each node, in each run, the interpreter asks: is this node done? What are its inputs? Where are their values? Which
+# function computes it? And `forward` makes a new array for each result. The answers are the same in every run. So we
+# can find them *once*, and write them down.
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## The plan, written down
@@ -122,8 +122,9 @@ exec(compiled_bend.source, scope)
 print("the same bits as eager:", np.array_equal(by_hand, bend(x, w, b).numpy()))
 
 # %% [markdown]
-# The compiler can write the same graph in other languages. In a program for a GPU, the product and the sum of an
-# element stay in **registers**, the few places inside a processor that hold the numbers it is computing with.
+# The compiler can write the same graph in other languages, as two optional sections show. In a program for a GPU, the
+# product and the sum of an element stay in **registers**, the few places inside a processor that hold the numbers it is
+# computing with.
 
 # %% [markdown] slideshow={"slide_type": "notes"}
 # Four minutes. Let somebody say aloud what happens to y0 in the three lines. Then ask: which line would have to change
@@ -229,7 +230,8 @@ print(re.sub(r", Cell In\[\d+\], ", ", ", step.source))
 # Look for four things in this program:
 #
 # - *The weights are updated in place.* `subtract(x4, …, x4)` writes over V itself, after the last line that reads its
-#   old value. Really? Find that line: it reads x4 under another name.
+#   old value. Find that line: it reads x4 under another name. If you moved the update above it, the gradient of W
+#   would be wrong, without an error.
 # - *hidden is kept.* Its `tanh` is in b0, and b0 stays untouched until the backward lines have read it: first as v5,
 #   which is b0 transposed, for the gradient of V, and then for 1 − tanh², which is written over it.
 # - *Nodes are missing.* 1 + exp is computed once, and both the logarithm and its derivative read it (lesson 13).
@@ -244,8 +246,8 @@ for number, line in enumerate(inspect.getsource(step.python_function).splitlines
     print(f"{lines_from[number] or '':>3}  {line}")
 
 # %% [markdown]
-# Three lines of forward pass became 11. One word, `mg.grad`, became 13. You did not write the backward pass, and to a
-# compiler that sees the whole graph it makes no difference who did.
+# Three lines of forward pass became 11. One word, `mg.grad`, became 13. A compiler that sees the whole graph does not
+# care who wrote the backward pass.
 
 # %% [markdown] slideshow={"slide_type": "notes"}
 # Eight minutes for this program; it is the heart of the lesson. Hand it out on paper, if you can, and let pairs draw
@@ -413,8 +415,8 @@ for n in times:
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## When it does not pay
 #
-# "Compiled code is always faster", people say. But a compiler can save only Python's work around the operations. We can
-# count that work in calls of functions, as in lesson 08, and a busy machine does not blur a count. For how many of
+# "Compiled code is always faster", people say. But a compiler can save only Python's work around the operations, the
+# *overhead*. We can count it in calls of functions, and a busy machine does not blur a count. For how many of
 # these three does the number of calls fall to less than half?
 #
 # 1. one product of two matrices of 500 × 500;
@@ -690,8 +692,8 @@ def compilations_in_pytorch(torch):
 # 52 (2009): why traffic to memory decides. N. Jouppi and others, *In-datacenter performance analysis of a tensor
 # processing unit*, ISCA 2017: the grid of a TPU.
 #
-# **Exercise.** [15 A compiler of your own](../exercises/15_compiled_code.ipynb): predict what pays, write straight-line
-# code, mend a memory plan, keep a budget of programs, and give a compiler something to do.
+# **Exercise.** [15 A compiler of your own](../exercises/15_compiled_code.ipynb): compute what pays, write straight-line
+# code, and mend a memory plan.
 #
-# **Next:** [16 Where the bytes go](16_where_the_bytes_go.ipynb). Before that, change something here: take three names
-# of six letters at a time, or thirty. Does the break-even point move up or down? Write it down before you run it.
+# **Next:** [16 Where the bytes go](16_where_the_bytes_go.ipynb). Before that, change something here: give `chain` 4
+# operations instead of 20. Do its calls still fall to less than half? Write it down before you run it.

@@ -38,7 +38,7 @@
 # - say which length doubles a cost, and which multiplies it by four;
 # - say what a training step costs, compared with a forward pass.
 #
-# The sections called *Further* are optional.
+# Optional sections, called *Further*, count published networks, and measure times.
 #
 # **Builds on** [16 Where the bytes go](16_where_the_bytes_go.ipynb). What it opens in [the picture of lesson
 # 00](00_start_here.ipynb#Where-this-leads:-Alice): `[ ]`; *attention*; the bytes of each box, and its time.
@@ -80,8 +80,7 @@ print(f"{10 * 300 * 100:,} on paper, {cost.macs:,} MACs, {cost.flops:,} FLOPs")
 
 # %% [markdown]
 # From $C$ to $D$ numbers that is $B · C · D$ MACs for a batch of $B$, and two FLOPs for each MAC. Published tables do
-# not agree on this: some print MACs, others FLOPs, and both call them "FLOPs". So ask which of the two a
-# table counts.
+# not agree: some print MACs and call them FLOPs. So ask which of the two a table counts.
 
 # %% [markdown] slideshow={"slide_type": "notes"}
 # Five minutes. A machine that is sold with 100 TFLOP/s does at most 50 · 10¹² multiply-adds a second. Ask what a bias
@@ -171,8 +170,8 @@ plt.show()
 # the two costs, and take the logarithm to base 2. On axes where each step is a factor, such a cost is a straight line,
 # and $p$ is its **slope**.
 #
-# Here is a network of convolutions. Its batch, its depth, its width (the number of channels) and its pictures can grow.
-# What is the slope of the MACs over the *width*?
+# Here is a network of convolutions, on the device `meta`, which holds shapes and no numbers. Its batch, its depth, its
+# width (the number of channels) and its pictures can grow. What is the slope of the MACs over the *width*?
 
 
 # %%
@@ -214,7 +213,7 @@ for name, powers in slopes.items():
 #   saved for backward grows only with the number of channels.
 
 # %% [markdown] slideshow={"slide_type": "notes"}
-# Eight minutes for the table and the plots. Let them guess row by row. Most people get the row of the width wrong:
+# Eight minutes for the table. Let them guess row by row. Most people get the row of the width wrong:
 # "twice as wide, twice as expensive".
 
 # %% [markdown] folded=true slideshow={"slide_type": "skip"}
@@ -312,9 +311,9 @@ for L, a, b in zip(tokens, linear, attention):
 print(f"twice the sentence, 128 letters: {(linear[1] + attention[1]) / (linear[0] + attention[0]):.2f} times the work")
 
 # %% [markdown]
-# At $L = 6d$: there $2 L^2 d = 12 L d^2$. Far below it the work of a transformer is nearly linear in the length of the
-# text, and far above it nearly quadratic. "Attention is quadratic" is true of *one* term. So our GPT pays 2.29 times
-# the work for twice the sentence.
+# At $L = 6d$: there $2 L^2 d = 12 L d^2$. Far below it the work is nearly linear in the length of the text, and far
+# above it nearly quadratic. "Attention is quadratic" is true of *one* term. So our GPT pays 2.29 times the work for
+# twice the sentence.
 
 # %% [markdown] slideshow={"slide_type": "subslide"}
 # It is the same with bytes: only the matrix of attention weights grows with $L^2$.
@@ -349,9 +348,9 @@ print(f"slope of the bytes saved for backward: {left:.2f} at the left, {right:.2
 # ## Backward
 #
 # Forward is one product for each linear layer. Backward needs up to two: one for the gradient of the weights, and one
-# for the gradient of what came in. The engine leaves out the second where nobody asks for it, and nobody asks for the
-# gradient of the batch. Take a stack of *two* equal layers. How many times the MACs of forward does a whole training
-# step take, forward and backward together?
+# for the gradient of the layer's input. The engine leaves out the second where nobody asks for it, and nobody asks for
+# the gradient of the batch. Take a stack of *two* equal layers. How many times the MACs of forward does a whole
+# training step take, forward and backward together?
 
 # %%
 Predict("training", "MACs of forward and backward, as a multiple of forward:")
@@ -494,14 +493,14 @@ def flops_in_pytorch(torch):
 # - A transformer is quadratic in one term, attention, which is half of the work at $L = 6d$.
 # - A training step costs about three forward passes.
 #
-# **Sources.** D. Narayanan and others, *Efficient large-scale
-# language model training on GPU clusters*, arXiv:2104.04473 (2021), appendix: the FLOPs of a transformer, term by term.
-# J. Kaplan and others, *Scaling laws for neural language models*, arXiv:2001.08361 (2020), section 2.1: $6N$, where $N$
-# leaves the table of words out. The networks: A. Krizhevsky and others, NIPS 2012 (AlexNet); K. He and others,
-# arXiv:1512.03385 (ResNet); M. Tan, Q. Le, arXiv:1905.11946 (EfficientNet).
+# **Sources.** D. Narayanan and others, *Efficient large-scale language model training on GPU clusters*,
+# arXiv:2104.04473 (2021), appendix: the FLOPs of a transformer, term by term. J. Kaplan and others, *Scaling laws for
+# neural language models*, arXiv:2001.08361 (2020), section 2.1: $6N$, where $N$ leaves the table of words out. The
+# networks: A. Krizhevsky and others, NIPS 2012 (AlexNet); K. He and others, arXiv:1512.03385 (ResNet); M. Tan, Q. Le,
+# arXiv:1905.11946 (EfficientNet).
 #
-# **Exercise.** [17 Powers](../exercises/17_what_grows_how.ipynb): slopes, the work of a convolution, attention in its
-# two parts, backward, and a network within a budget.
+# **Exercise.** [17 Powers](../exercises/17_what_grows_how.ipynb): slopes, the work of a convolution, and attention in
+# its two parts.
 #
 # **Next:** [18 FLOPs are not time](18_flops_are_not_time.ipynb). Before that, change something here: give `Block` four
 # heads, each with a quarter of the numbers of q, k and v, and an $L × L$ matrix of its own. Which of the three curves

@@ -35,7 +35,7 @@
 # - read a roofline, and place an operation under it before measuring;
 # - say why a batch of one leaves a fast machine idle.
 #
-# Two optional sections are folded: a profiler, and what many small operations cost.
+# Optional sections are folded: a profiler, what many small operations cost, and a GPU of your own.
 #
 # **Builds on** [13 Optimising a graph](13_optimising_a_graph.ipynb) and [17 What grows how](17_what_grows_how.ipynb).
 # What it opens in [the picture of lesson 00](00_start_here.ipynb#Where-this-leads:-Alice): the bytes of each box, and
@@ -252,6 +252,8 @@ Roofline(a_little_of_everything, mg.ones(512, 512), mg.ones(512, 512))
 # call is a launch (lesson 13). Fusing eight small operations into one pays for one launch instead of eight.
 
 # %% [markdown] slideshow={"slide_type": "slide"}
+# ## A tenth of the work
+#
 # **Where it breaks.** EfficientNet-B0 has about a tenth of the MACs of ResNet-50, and recognises what is in a picture
 # just as well. A manager has read this and orders machines for ten times as many pictures a second. Suppose that on
 # those machines both networks are memory-bound. Then the bytes decide. Guess how many times fewer bytes the smaller

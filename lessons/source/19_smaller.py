@@ -67,7 +67,7 @@ follow_theme()
 # Here is the network that we make smaller: a reader of digits with 17,226 parameters, trained for 400 steps. Its layers
 # take 64 numbers to 128, then to 64, then to 10.
 
-# %%
+# %% slideshow={"slide_type": "skip"}
 digits = mg.data.digits()
 x, y = mg.tensor(digits.train_x), mg.tensor(digits.train_y)
 unseen = mg.tensor(digits.test_x)
@@ -90,7 +90,7 @@ def share_right(net):
     return float((guessed.numpy() == digits.test_y).mean())
 
 
-# %% slideshow={"slide_type": "skip"}
+# %%
 def network(width=128):
     hidden = [mg.nn.Linear(64, width), mg.nn.ReLU(), mg.nn.Linear(width, 64), mg.nn.ReLU()]
     return mg.nn.Sequential(*hidden, mg.nn.Linear(64, 10))
@@ -479,7 +479,8 @@ def smaller_in_pytorch(torch):
 # ## What we saw
 #
 # - A weight is an integer times a scale. With four bits for each weight this network reads as well as with sixty-four.
-# - The largest number sets the scale. So one outlier costs all the others their digits.
+# - The largest number sets the scale. So one outlier costs all that share its scale their digits (an
+#   optional section).
 # - int8 is a quarter of the bytes of float32, and a little more. Whether it is quicker depends on the machine.
 # - Nine of ten weights can go if the rest learns again. Zeros alone make nothing quicker.
 # - Taking whole neurons away makes smaller arrays, and those are quicker everywhere.

@@ -38,7 +38,8 @@
 # Folded, optional sections are about dropout, unequal micro-batches, and layers that look at the whole batch.
 #
 # **Builds on** [17 What grows how](17_what_grows_how.ipynb). What it opens in [the picture of lesson
-# 00](00_start_here.ipynb#Where-this-leads:-Alice): *standardise*; the bytes of each box, and its time.
+# 00](00_start_here.ipynb#Where-this-leads:-Alice): *standardise*, in an optional section; the bytes of
+# each box, and its time.
 
 # %% [markdown] slideshow={"slide_type": "notes"}
 # Two minutes. Ask who has halved a batch because of memory, and whether they changed anything else. Somebody changed
@@ -176,7 +177,7 @@ for k in parts:
 
 # %% [markdown] slideshow={"slide_type": "notes"}
 # Six minutes. Let the room derive the minimum: slope 1 − n/k² = 0. If somebody asks "why not checkpoint every layer,
-# then it keeps nothing?", point at the right end of the plot: an operand is kept for each.
+# then it keeps nothing?", point at the last line of the table: an operand is kept for each.
 
 # %% [markdown] folded=true slideshow={"slide_type": "skip"}
 # ### Further: dropout in a checkpoint
@@ -347,8 +348,8 @@ print(f"undivided: {ratio:.4f} times the whole batch's; divided by 4: equal is {
 # the micro-batches are unequal, each mean loss is multiplied by its share of the rows.)
 
 # %% [markdown] slideshow={"slide_type": "notes"}
-# Five minutes. "Up to rounding": the rows are added in another order, and floats are not associative, so the last
-# digits may differ. A checkpoint changes no bit, an accumulation does.
+# Five minutes. The gradients are equal up to rounding: the rows are added in another order, and floats are not
+# associative, so the last digits may differ. A checkpoint changes no bit, an accumulation does.
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## Can a batch fit in half the memory?
@@ -374,9 +375,10 @@ for name, way in ways.items():
 # Two micro-batches alone do not get down to half, because the weights stay. Segments alone get far below half, for
 # almost a third more work. Both together need the least.
 #
-# So your 1024 rows fit. Try micro-batches first, if no layer looks at the whole batch, as batch normalisation does, and
-# the parts are large enough to keep the machine busy. Use checkpoints if even a single row is too large, such as a long
-# text.
+# So your 1024 rows fit. Try micro-batches first, if the parts are large enough to keep the machine busy, and no layer
+# looks at several rows at once. (Layer normalisation takes the mean of one row. Batch normalisation takes it over the
+# rows that go through together, and with fewer of them it computes something else.) Use checkpoints if even a single
+# row is too large, such as a long text.
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## A part that changes its mind
@@ -394,7 +396,7 @@ print(f"y = {y.item():.2f}; its slope is {2 * y.item():.2f}, and backward says {
 
 # %% [markdown]
 # The value is that of $e^{2w}$, and the slope that of $e^{3w}$. Let nothing but its arguments decide what a part
-# computes.
+# computes. (Dropout is safe: the second run draws the same random numbers.)
 
 # %% [markdown] slideshow={"slide_type": "notes"}
 # Four minutes. Ask what else changes between forward and backward: a counter, a random number drawn outside of the
@@ -562,8 +564,8 @@ def checkpoint_in_pytorch(torch):
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## What we saw
 #
-# - A checkpoint keeps its operand, and runs again in backward. The bits are the same, if the part does the same thing
-#   both times.
+# - A checkpoint keeps its operand, and runs again in backward. The gradients are the same, if the part does the same
+#   thing both times.
 # - $k$ parts keep $k − 1 + n/k$ arrays; with $\sqrt{n}$ parts that is about $2\sqrt{n}$ instead of $n$.
 # - It costs up to one forward pass more, a third of a step. You save memory, and pay in compute.
 # - Micro-batches save memory, and cost no FLOPs. A loss that is a mean is weighted by its share of the rows.

@@ -7,7 +7,7 @@
 #       - cut a product of matrices by columns or by rows, and say how the parts become the whole, forward and backward
 #       - cut two layers so that little has to be sent, and count it in real processes
 #       - find the bubble of a pipeline by its formula and in a schedule
-#       - say when more stages are no faster
+#       - say how many times as fast more stages can make a step
 #       - choose how many workers share the data, the layers, and the stages of a large model
 #       - say how many messages a graph needs when it is placed on two workers (an optional section)
 #       - say what 1F1B saves and what it does not (an optional section)
@@ -37,7 +37,7 @@
 # - cut a product of matrices by columns or by rows, and say how the parts become the whole, forward and backward;
 # - cut two layers so that little has to be sent, and count it in real processes;
 # - find the bubble of a pipeline by its formula and in a schedule;
-# - say when more stages are no faster;
+# - say how many times as fast more stages can make a step;
 # - choose how many workers share the data, the layers, and the stages of a large model.
 #
 # Folded, optional sections are about attention, a graph on two workers, 1F1B, and schedules that hang.
@@ -107,8 +107,8 @@ mg.draw(first + second)
 # each worker reads its own part of x, and computes the gradient of that part.
 
 # %% [markdown] slideshow={"slide_type": "notes"}
-# Six minutes. Let somebody point at the node in each picture that would be a message. Then cover the last column of the
-# table, and let them derive it: reading in many places and adding are each other's transposes.
+# Six minutes. Let somebody point at the node in each picture that would be a message. Then let them derive the way
+# back: reading in many places and adding are each other's transposes.
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## Two layers, two cuts
@@ -247,10 +247,10 @@ for p in (1, 2, 4, 8, 16, 32, 64):
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## A plan for 145.6 billion
 #
-# In practice all three are used at once. `tensor` workers share each layer, `pipeline` stages follow one another, and
-# `data` such groups each take a part of the batch. Back to the model of the beginning: its authors had 1,536 A100s,
-# with fast links between 8 of them, and batches of 2,304. You have seen what tensor parallelism sends, and what a
-# pipeline waits for. Which three numbers would you choose?
+# In practice both cuts are used at once, and the batch is shared out as well (lesson 22). `tensor` workers share each
+# layer, `pipeline` stages follow one another, and `data` copies of the whole pipeline each take a part of the batch.
+# Back to the model of the beginning. Its authors had 1,536 A100s, with fast links between 8 of them, and batches of
+# 2,304. Which three numbers would you choose?
 
 # %%
 Predict("plan", "data × tensor × pipeline:", options=["192 × 8 × 1", "96 × 1 × 16", "6 × 32 × 8", "24 × 8 × 8"])
@@ -273,7 +273,7 @@ print(f"{len(plans)} plans, {len(fits)} fit; the quickest: {best}")
 
 # %% [markdown]
 # `cost.plans` has worked out each way to divide the workers, by formulas: how long a step takes, and how many bytes a
-# worker has. The paper's table says 24, 8 and 8, too.
+# worker has. (`zero=1` is the first stage of ZeRO, lesson 22.) The paper's table says 24, 8 and 8, too.
 #
 # Each of the others loses somewhere. *Without a pipeline*, activations fit only if forward is run a second time (lesson
 # 21). *Without tensor parallelism* there are many groups, so each gets few micro-batches, and has a large bubble. *With
@@ -664,7 +664,7 @@ def two_cuts_in_pytorch(torch):
 #
 # - A product cut by columns needs a sum backward; a product cut by rows needs a sum forward.
 # - Columns, then rows: two layers with one `all_reduce` forward and one backward.
-# - The bubble is $(p − 1) / (m + p − 1)$, in schedules as in processes. With $m$ micro-batches no number of stages
+# - The bubble is $(p − 1) / (m + p − 1)$. With $m$ micro-batches no number of stages
 #   makes a step more than $m$ times as fast.
 # - Tensor inside a box, few stages, the rest data: that is the published plan, and what the formulas find.
 #

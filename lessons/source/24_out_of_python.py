@@ -172,7 +172,7 @@ print(f"arrays: {len(loaded.state_dict())}, right: {share_right(loaded):.0%}")
 
 # %% [markdown]
 # Two. The Python loop is over, and what it did is written down, turn by turn. The weights are in the file once, since
-# both products read the same input. (`Affine` is a product and a bias; `Const` and `Input` compute nothing.) No class
+# both products read the same input. (`Affine` is a product and a bias.) No class
 # was needed to load it. But what was Python is decided for good: the number of turns, and that dropout was off. Calling
 # `train()` or `eval()` on what was loaded changes nothing.
 
@@ -215,7 +215,7 @@ else:
 # %% [markdown]
 # The graph answers, and its 3,600 scores, ten for each of 360 pictures, are those of this process to the last bit: the
 # same ops on the same arrays. The pickle needs a class of that name. (If it finds next month's class, it puts the old
-# weights into it, and no message says so: see the folded section on files.)
+# weights into it, and no message says so: see *Further: open the file*.)
 
 # %% [markdown] slideshow={"slide_type": "notes"}
 # Four minutes. Ask what the server of a company that writes Java needs for each of the two files.
@@ -224,7 +224,7 @@ else:
 # ## Is a pickle safe, at least?
 #
 # So a pickle keeps no code of ours. Is it at least safe to load one? `pickletools.dis` takes a pickle apart without
-# loading it. Here is the pickle of an object that decides itself how it is made again.
+# loading it. Here is the pickle of an object that says itself how to rebuild it.
 #
 # Read it line by line, as a small machine does. Strings are pushed onto a stack. `STACK_GLOBAL` takes two of them, a
 # module and a name in it, and pushes the object of that name. `TUPLE1` makes a tuple of arguments. `REDUCE` calls the
@@ -253,8 +253,7 @@ print(printed.getvalue())
 
 # %% [markdown]
 # It calls print, and no Surprise comes out at all. Instead of `builtins` and `print` there could be `os` and `system`,
-# and then any command. **A pickle is a program, and to load it is to run it.** If a file of weights from a stranger is
-# a pickle, it is a stranger's program.
+# and then any command. **A pickle is a program, and to load it is to run it.**
 #
 # The files of `torch.load` are pickles in a zip. That is why, since PyTorch 2.6, it accepts only a few known names,
 # unless you say `weights_only=False`. Its error begins "Weights only load failed". `mg.load` calls nothing that a file
@@ -267,7 +266,7 @@ print(printed.getvalue())
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## Monday morning
 #
-# **Where it breaks.** The graph is exact, the numbers agree, everything is tested. On Monday it goes into production,
+# **Where it breaks.** Everything is tested. On Monday it goes into production,
 # and a scanner sends pictures whose greys go from 0 to 16, as it always did. In training, somebody had divided them by
 # 16 when the data were read. Guess: how many of 100 digits does `net.mg` get right now?
 
@@ -289,7 +288,7 @@ print(f"right: {share:.0%}, without an error")
 # %% [markdown] slideshow={"slide_type": "subslide"}
 # ### Save the whole function
 #
-# So save everything from what the caller has to what the caller wants:
+# So save the whole function, from the numbers that a caller has to the answer that a caller wants:
 
 
 # %%
@@ -305,12 +304,13 @@ print(f"right: {(whole(scanned)['digit'].numpy() == truth).mean():.0%}")
 
 # %% [markdown]
 # A server needs no more than such a file: `minigrad serve digit.mg` answers over HTTP. (`python3 start.py add serve`
-# brings what it needs.) Splitting a text into tokens, or decoding a JPEG, is harder. What cannot be in the graph is
-# written down next to it, with a test.
+# brings what it needs.) On a phone there is no minigrad: *Further: in others' words* writes a file for other engines.
+# Splitting a text into tokens, or decoding a JPEG, is harder. What cannot be in the graph is written down next to it,
+# with a test.
 
 # %% [markdown] slideshow={"slide_type": "notes"}
-# Four minutes. If the room has a network, drop net.onnx onto netron.app; the file stays in the browser. Ask who has
-# seen a model that was tested, correct, and fed the wrong numbers.
+# Four minutes. If the room has a network, run the folded section on ONNX, and drop net.onnx onto netron.app; the file
+# stays in the browser. Ask who has seen a model that was tested, correct, and fed the wrong numbers.
 
 # %% [markdown] folded=true slideshow={"slide_type": "skip"}
 # ### Further: open the file
@@ -677,7 +677,8 @@ def files_in_pytorch(torch):
 # - Weights fit into many classes, and only one of them is the model. A graph with its arrays needs no class.
 # - `mg.save` writes ops by name, arrays, and nothing that runs; in a fresh process the same bytes come out.
 # - A pickle is a program: loading is running. A good loader looks things up, and refuses.
-# - What was Python is decided when the graph is recorded: turns, mode, lengths without a name.
+# - What was Python is decided when the graph is recorded: turns, mode, and every length that was not left
+#   open.
 # - What is done before and after the network belongs into the file, too.
 # - ONNX is a vocabulary that engines agree on (an optional section). Compare the numbers after every export.
 #

@@ -44,13 +44,8 @@ class FunctionCall(Op, metaclass=Once):
 
     inline = False
 
-    @property
-    def symbol(self) -> str:  # type: ignore[override]
-        return self.function.__name__
-
-    @property
-    def kind(self) -> str:
-        return self.function.__name__
+    symbol = property(lambda self: self.function.__name__)
+    kind = property(lambda self: self.function.__name__)
 
     def __str__(self) -> str:
         return self.function.__name__
@@ -124,9 +119,7 @@ class FunctionRule:
     results: tuple[Spec, ...]
     places: tuple[Place, ...]
 
-    @property
-    def reads(self) -> tuple[None, ...]:
-        return (None,) * len(self.places)
+    reads = property(lambda self: (None,) * len(self.places))
 
     def pull(self, gy: Any, *saved: Any) -> tuple[Any, ...]:
         tensors = [None if a is None else Tensor(a) for a in saved]

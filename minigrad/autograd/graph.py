@@ -17,7 +17,6 @@ from typing import Any
 from weakref import WeakKeyDictionary
 
 from ..engine.base.errors import AnomalyError
-from ..engine.base.spec import Spec
 from ..engine.core import modes
 from ..engine.core.node import Node
 from ..engine.core.op import Op
@@ -33,9 +32,7 @@ class Unpacking:
     unpack: Callable[[Any], Tensor]
     reads = ()  # no check for edits: packed values are not arrays
 
-    @property
-    def spec(self) -> Spec:
-        return self.rule.spec  # type: ignore[no-any-return]
+    spec = property(lambda self: self.rule.spec)
 
     def pull(self, gy: Any, *packed: Any) -> tuple[Any, ...]:
         return self.rule.pull(gy, *map(self.array, packed))  # type: ignore[no-any-return]

@@ -20,6 +20,7 @@ and used in the lessons themselves:
     gates.py            named requirements of a piece of work, checked one by one
     server.py           a server that answers with a saved model, and lets it write
     comparison.py       plots expected against actual numbers
+    graph_comparison.py draws the learner's graph beside the expected one
     attempts.py         stores the attempts at exercises, also as plain data
     plots.py            plots that follow the theme of the notebook
     journal.py          the append-only file of JSON lines that progress.py and attempts.py use
@@ -31,7 +32,7 @@ and used in the lessons themselves:
     stopwatch.py        compares running times, and detects when the machine is too busy to tell
     probe.py            evaluates expressions on a learner's work and returns plain data
     referee.py          compares the data of the probes where none of the learner's code runs
-    apart.py            runs probes in a forked copy of the notebook's process
+    fork.py             runs probes in a forked copy of the notebook's process
     child.py            forks a process, reads its output, times it and kills it
     notebook_state.py   the course's state in one notebook
     cell_errors.py      which cells ended with an error before they defined an answer

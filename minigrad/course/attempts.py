@@ -61,14 +61,14 @@ class Attempts(Journal):
         """Record a verdict if it is new. Returns why it could not be saved, or ""."""
         before = self.at(verdict.part.name)
         if verdict.state == "pass" and (before.broken or not (before.passed or before.revealed)):
-            return self.note(verdict.part.name, "passed")
+            return self.record(verdict.part.name, "passed")
         if verdict.state == "fail" and before.passed and not before.broken:
-            self.note(verdict.part.name, "broken")
+            self.record(verdict.part.name, "broken")
         if verdict.attempt and verdict.attempt not in before.different:
-            return self.note(verdict.part.name, "tried", verdict.attempt, verdict.wrong is not None)
+            return self.record(verdict.part.name, "tried", verdict.attempt, verdict.wrong is not None)
         return ""
 
-    def note(self, part: str, event: str, attempt: str = "", known: bool = False) -> str:
+    def record(self, part: str, event: str, attempt: str = "", known: bool = False) -> str:
         return self.write({"part": part, "event": event, "attempt": attempt, "known": known})
 
 

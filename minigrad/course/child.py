@@ -1,6 +1,6 @@
 """A forked process for code that may never end: it has a time limit, writes lines of plain data, and can be killed.
 
-`check` evaluates each answer in such a process (apart.py), and so does the grader. The grader's sandbox loads this file
+`check` evaluates each answer in such a process (fork.py), and so does the grader. The grader's sandbox loads this file
 without the package (course/grading/inside.py), so this file imports nothing of minigrad.
 """
 
@@ -53,12 +53,12 @@ class Wall:
 
 
 class Clock:
-    """The limits of a process: `seconds` of CPU time, `patience` times as much wall time, and the rest of `whole`."""
+    """The limits of a process: `seconds` of CPU time, `wall_factor` times that by the wall, and the rest of `whole`."""
 
     def __init__(
-        self, process: int, seconds: float, patience: float, whole: Clock | None = None, wall: Wall | None = None
+        self, process: int, seconds: float, wall_factor: float, whole: Clock | None = None, wall: Wall | None = None
     ):
-        self.process, self.seconds, self.patience, self.whole = process, seconds, patience, whole
+        self.process, self.seconds, self.wall_factor, self.whole = process, seconds, wall_factor, whole
         self.on_wall: Wall = wall or (whole.on_wall if whole else Wall())
         self.before, self.began = cpu_seconds(process), self.on_wall.seconds()
 
@@ -69,7 +69,7 @@ class Clock:
         return self.on_wall.seconds() - self.began
 
     def seconds_left(self) -> float:
-        mine = min(self.seconds - self.work(), self.patience * self.seconds - self.wall())
+        mine = min(self.seconds - self.work(), self.wall_factor * self.seconds - self.wall())
         return min(mine, self.whole.seconds_left()) if self.whole else mine
 
 
@@ -118,7 +118,7 @@ def fork_process(work: Callable[[int], None]) -> Iterator[tuple[int, int]]:
     """
     reader, writer = os.pipe()
     try:
-        with warnings.catch_warnings(action="ignore"):  # Python warns of threads in a fork; apart.py handles them
+        with warnings.catch_warnings(action="ignore"):  # Python warns of threads in a fork; fork.py handles them
             child = os.fork()
     except OSError:
         os.close(reader)

@@ -153,7 +153,7 @@ def rescued_folder(arguments: argparse.Namespace) -> Path:
 
 def open_course(arguments: argparse.Namespace) -> int:
     folder = rescued_folder(arguments)
-    report(lessons.copy(folder))
+    print(*report(lessons.copy(folder)), sep="\n")
     presented = lessons.notebook(folder, arguments.present) if arguments.present else ""
     if presented and not lessons.has_slides(folder / presented):
         print(f"{presented} marks no slides: each heading begins a slide")
@@ -165,22 +165,23 @@ def open_course(arguments: argparse.Namespace) -> int:
 
 def copy_course(arguments: argparse.Namespace) -> int:
     copied = lessons.copy(rescued_folder(arguments))
-    if arguments.json:
-        print(json.dumps(asdict(copied), default=str))
-    else:
-        report(copied)
+    return answer(arguments, asdict(copied), *report(copied))
+
+
+def answer(arguments: argparse.Namespace, plain: object, *words: object) -> int:
+    """Print the result of a command: with --json as JSON, otherwise in words. Returns the exit status."""
+    print(*[json.dumps(plain, default=str)] if arguments.json else words, sep="\n")
     return 0
 
 
-def report(copied: lessons.CopyReport) -> None:
+def report(copied: lessons.CopyReport) -> list[str]:
     files = {
         "new": copied.new, "restored": copied.restored, "updated": copied.updated,
         "edited by you and kept": copied.kept, "as they were": copied.same,
     }  # fmt: skip
     counts = ", ".join(f"{len(names)} {what}" for what, names in files.items() if names)
-    print(f"Course folder: {copied.folder} ({counts})")
-    for name in copied.beside:
-        print(f"A file that you edited has a new edition, saved as {name}")
+    beside = (f"A file that you edited has a new edition, saved as {name}" for name in copied.beside)
+    return [f"Course folder: {copied.folder} ({counts})", *beside]
 
 
 def reset_lesson(arguments: argparse.Namespace) -> int:
@@ -191,37 +192,25 @@ def reset_lesson(arguments: argparse.Namespace) -> int:
             raise CourseError(f"{damaged} It was not reset: run the same command again to reset it")
         print(damaged, file=sys.stderr)
     name, backup = lessons.reset(folder, arguments.name)
-    if arguments.json:
-        print(json.dumps({"name": name, "backup": None if backup is None else str(backup)}))
-    else:
-        yours = f"your copy is {backup}" if backup else "you had not changed it"
-        print(f"{name} in {folder} is as it was shipped; {yours}")
-        print("What you have locked, tried and passed is kept; `status` shows it.")
-    return 0
+    yours = f"your copy is {backup}" if backup else "you had not changed it"
+    now = f"{name} in {folder} is as it was shipped; {yours}"
+    kept = "What you have locked, tried and passed is kept; `status` shows it."
+    return answer(arguments, {"name": name, "backup": backup}, now, kept)
 
 
 def tell_status(arguments: argparse.Namespace) -> int:
     folder = rescued_folder(arguments)
     came = standing.standing(folder)
-    if arguments.json:
-        print(json.dumps({"folder": str(folder), **came.plain()}))
-    else:
-        print(f"Course folder: {folder}", came, sep="\n")
-    return 0
+    return answer(arguments, {"folder": str(folder), **came.plain()}, f"Course folder: {folder}", came)
 
 
 def submit_exercise(arguments: argparse.Namespace) -> int:
     folder = rescued_folder(arguments)
     path = lessons.hand_in(folder, arguments.name)
     (work,) = (each for each in standing.standing(folder).exercises if each.name == path.stem)
-    if arguments.json:
-        print(json.dumps({"path": str(path), "points": work.points, "of": work.of}))
-    else:
-        print(f"The file to hand in is {path}")
-        print(
-            f"It is your exercise {path.name[:2]} as saved; `check` has given {work.points} of {work.of} points so far."
-        )
-    return 0
+    score = f"`check` has given {work.points} of {work.of} points so far."
+    words = f"The file to hand in is {path}", f"It is your exercise {path.name[:2]} as saved; {score}"
+    return answer(arguments, {"path": path, "points": work.points, "of": work.of}, *words)
 
 
 def add_extras(arguments: argparse.Namespace) -> int:
@@ -229,11 +218,8 @@ def add_extras(arguments: argparse.Namespace) -> int:
     status = subprocess.run(command, check=False, stdout=sys.stderr if arguments.json else None).returncode
     if status:
         raise CourseError(f"could not install {' '.join(arguments.extras)}: see above; it needs the network")
-    if arguments.json:
-        print(json.dumps({"installed": arguments.extras}))
-    else:
-        print(f"Installed: {' '.join(arguments.extras)}. Restart the kernels of open notebooks.")
-    return 0
+    words = f"Installed: {' '.join(arguments.extras)}. Restart the kernels of open notebooks."
+    return answer(arguments, {"installed": arguments.extras}, words)
 
 
 def grade_submissions(arguments: argparse.Namespace) -> int:
@@ -247,24 +233,20 @@ def grade_submissions(arguments: argparse.Namespace) -> int:
 
 def begin_exercise(arguments: argparse.Namespace) -> int:
     path = new.exercise(arguments.name)
-    if arguments.json:
-        print(json.dumps({"path": str(path)}))
-    else:
-        print(new.what_next(path))
-    return 0
+    return answer(arguments, {"path": path}, new.what_next(path))
 
 
 def serve_model(arguments: argparse.Namespace) -> int:
     try:
         from minigrad.files.serving.app import PAGE
-        from minigrad.files.serving.batcher import Limits  # imported on use: serving is an optional extra
+        from minigrad.files.serving.batcher import BatchLimits  # imported on use: serving is an optional extra
         from minigrad.files.serving.command import serve
     except ModuleNotFoundError as missing:
         raise CourseError(
             f"serve needs {missing.name}: python3 start.py add serve, or pip install 'minigrad-course[serve]'"
         ) from None
     body, memory = (int(megabytes * (1 << 20)) for megabytes in (arguments.max_body, arguments.max_memory))
-    limits = Limits(
+    limits = BatchLimits(
         arguments.max_batch, arguments.max_wait / 1000, arguments.max_queue, body, arguments.timeout, memory
     )
     try:
@@ -292,8 +274,5 @@ def run_ranks(arguments: argparse.Namespace) -> int:
 
 def examine(arguments: argparse.Namespace) -> int:
     findings = list(doctor.examination(course_folder(arguments)))
-    if arguments.json:
-        print(json.dumps([asdict(finding) for finding in findings]))
-    else:
-        print(*findings, sep="\n")
+    answer(arguments, [asdict(finding) for finding in findings], *findings)
     return 0 if all(finding.well for finding in findings) else 1

@@ -44,15 +44,15 @@ class Comparison:
     came: tuple[float | None, ...]
 
     @property
-    def apart(self) -> list[int]:
+    def wrong(self) -> list[int]:
         """The indices of the numbers that differ."""
         return [i for i, (a, b) in enumerate(zip(self.wanted, self.came)) if not equal(a, b)]
 
     @property
     def words(self) -> str:
         """The differences in words."""
-        n, row = len(self.apart), "at {}: {} instead of {}"
-        rows = ((self.places[i], self.came[i], self.wanted[i]) for i in self.apart[:MOST_NAMED])
+        n, row = len(self.wrong), "at {}: {} instead of {}"
+        rows = ((self.places[i], self.came[i], self.wanted[i]) for i in self.wrong[:MOST_NAMED])
         named = [row.format(place, format_number(came), format_number(wanted)) for place, came, wanted in rows]
         rest = [f"and {n - MOST_NAMED} more"] if n > MOST_NAMED else []
         return f"Of {len(self.places)} numbers {n} {'differs' if n == 1 else 'differ'}: {'; '.join(named + rest)}."
@@ -61,9 +61,9 @@ class Comparison:
         return draw_comparison(self)
 
 
-def comparison(apart: tuple[tuple[str, Outcome, Outcome], ...]) -> Comparison | None:
+def comparison(failed: tuple[tuple[str, Outcome, Outcome], ...]) -> Comparison | None:
     """The comparison for the first failed probe whose values can be drawn; None if no probe has such values."""
-    both = ((of, wanted.value, came.value) for of, wanted, came in apart if wanted.kind == came.kind == "gave")
+    both = ((of, wanted.value, came.value) for of, wanted, came in failed if wanted.kind == came.kind == "gave")
     return next((found for each in both if (found := compare_values(*each))), None)
 
 
@@ -90,7 +90,7 @@ def compare_rows(of: str, places: list[str], xs: list[float], wanted: list[Any],
         return None
     a, b = ((*map(as_float, row), *[None] * (n - len(row))) for row in (wanted, came))
     found = Comparison(of, tuple(places), tuple(xs), a, b)
-    return found if found.apart else None
+    return found if found.wrong else None
 
 
 def is_row(x: Any) -> bool:
@@ -129,15 +129,15 @@ def draw_comparison(c: Comparison) -> str:
     wanted = draw_polyline(across, c.wanted, y, "") if crowded else draw_points(ring, across, c.wanted, y)
     line = draw_polyline(across, c.came, y, "5 3") if crowded else ""
     gaps = [(x, y(a), y(b)) for x, a, b in zip(across, c.wanted, c.came) if a != b and is_seen(a) and is_seen(b)]
-    apart = "".join(f'<path d="M{x:.1f},{a:.1f}V{b:.1f}" stroke-dasharray="3 2"/>' for x, a, b in gaps)
-    came = draw_points(diamond, across, [v if not crowded or i in c.apart else None for i, v in enumerate(c.came)], y)
+    between = "".join(f'<path d="M{x:.1f},{a:.1f}V{b:.1f}" stroke-dasharray="3 2"/>' for x, a, b in gaps)
+    came = draw_points(diamond, across, [v if not crowded or i in c.wrong else None for i, v in enumerate(c.came)], y)
     frame = f'width="{WIDTH}" height="{bottom + BELOW}" viewBox="0 0 {WIDTH} {bottom + BELOW}"'
     look = f'{FONT} fill="currentColor" style="max-width:100%;height:auto;display:block"'
     label = escape(f"{c.of}: what it should give, and what it gave. {c.words}", quote=True)
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" role="img" aria-label="{label}" {frame} {look}>'
         f'{axis(low, high, y)}<g stroke="{WANTED}" fill="none" stroke-width="2">{wanted}</g>'
-        f'<g stroke="{CAME}" fill="{CAME}">{line}{apart}{came}</g>{marks(c, across, bottom)}</svg>'
+        f'<g stroke="{CAME}" fill="{CAME}">{line}{between}{came}</g>{marks(c, across, bottom)}</svg>'
     )
 
 
@@ -202,8 +202,8 @@ def marks(c: Comparison, across: list[float], bottom: float) -> str:
     n = len(across)
     roomy = n <= CROWD // 2 and max(map(len, c.places)) * n <= CROWD * 2
     named = range(n) if roomy else (0, n - 1)
-    crossed = c.apart if len(c.apart) <= CROWD else []
-    odd = [i for i in c.apart if c.came[i] is not None and not is_seen(c.came[i])]
+    crossed = c.wrong if len(c.wrong) <= CROWD else []
+    odd = [i for i in c.wrong if c.came[i] is not None and not is_seen(c.came[i])]
     texts = [
         *((across[i], 33, "", c.places[i].removeprefix("x = ")) for i in named),
         *((across[i], 17, f' fill="{CAME}" aria-hidden="true"', "✗") for i in crossed),

@@ -11,14 +11,16 @@ import ast
 import hashlib
 import json
 import re
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
 from difflib import SequenceMatcher
+from functools import cached_property, lru_cache
+from itertools import starmap
 from pathlib import Path
 from typing import Any
 
-from minigrad.course.apart import observe
-from minigrad.course.probe import SECONDS, UNENDED, Outcome, Probe, equal
+from minigrad.course.fork import observe
+from minigrad.course.probe import SECONDS, Outcome, ProbeSource, equal
 from minigrad.course.referee import inner_probe, parse_probes
 
 SLIPS = ("NameError", "UnboundLocalError")  # raised by a mistyped name, which costs no attempt and no hint
@@ -53,9 +55,12 @@ class Part:
     defines     the names that an answer must define
     open        whether the learner sees the expected value: yes for a function, no where the answer is a number
     probes      the source text of the probes
+    stored      `expected` and `wrong` as they are in the file, made into outcomes on first use
     expected    the outcomes of the probes on the solution
+    wrong       the known-wrong answers
     hints       about the whole part, from a nudge to nearly the whole answer
     probe_hints the hint for each probe that may fail; "" for a probe without one
+    graphs      for each probe the expression of a graph to draw, and the solution's graph: graph_comparison.py
     minutes     about how long it takes; 0 if unknown
     solution    the code of the worked solution; "" if it is kept elsewhere
     manual      whether the answer is prose, which a person reads: then there are no probes
@@ -68,18 +73,26 @@ class Part:
     defines: tuple[str, ...]
     open: bool
     probes: str
-    expected: tuple[Outcome, ...]
-    wrong: tuple[Wrong, ...]
+    stored: dict[str, Any] = field(repr=False, compare=False)
     hints: tuple[str, ...]
     probe_hints: tuple[str, ...] = ()
+    graphs: Sequence[Any] = ()
     minutes: int = 0
     solution: str = ""
     manual: bool = False
     shows: str = ""
     optional: bool = False
 
+    @cached_property
+    def expected(self) -> tuple[Outcome, ...]:
+        return outcomes_of(self.stored["expected"])
+
+    @cached_property
+    def wrong(self) -> tuple[Wrong, ...]:
+        return tuple(Wrong(**{**w, "outcomes": outcomes_of(w["outcomes"])}) for w in self.stored["wrong"])
+
     @property
-    def patience(self) -> int:
+    def attempts_before_solution(self) -> int:
         """The number of different wrong attempts that unlock the worked solution."""
         return len(self.hints) + 1
 
@@ -107,7 +120,8 @@ class Verdict:
     wrong    the known-wrong answer that the answer matches, if any
     probe    the failed probe that `says` describes
     attempt  a digest that identifies this wrong answer; "" if it is not wrong, was stopped, or only has a mistyped name
-    apart    each failed probe: its expression, the expected outcome and the actual one
+    failed   each failed probe: its expression, the expected outcome and the actual one
+    graph    the graph to draw for the failed probe; None if it has none
     """
 
     part: Part
@@ -115,9 +129,10 @@ class Verdict:
     says: tuple[str, ...]
     hint: str = ""
     wrong: Wrong | None = None
-    probe: Probe | None = None
+    probe: ProbeSource | None = None
     attempt: str = ""
-    apart: tuple[tuple[str, Outcome, Outcome], ...] = ()
+    failed: tuple[tuple[str, Outcome, Outcome], ...] = ()
+    graph: Any = None
 
     @property
     def points(self) -> int:
@@ -129,8 +144,26 @@ def load_exercise(name: str, answers: Path | None = None) -> Exercise:
 
     answers    the folder of its data, if not the package's own
     """
-    facts = json.loads(((answers or ANSWERS) / f"{name}.json").read_text("utf-8"))
-    return Exercise(name, facts["title"], tuple(part_of(key, part) for key, part in facts["parts"].items()))
+    facts = read_facts(name, answers or ANSWERS)
+    return Exercise(name, facts["title"], tuple(map(part_of, facts["parts"], facts["parts"].values())))
+
+
+def read_facts(name: str, answers: Path) -> dict[str, Any]:
+    return json.loads((answers / f"{name}.json").read_text("utf-8"))
+
+
+def exercise_of(part: str) -> Exercise | None:
+    """The exercise that this part belongs to; None if there is no such part."""
+    if part not in part_index(ANSWERS):
+        part_index.cache_clear()  # its exercise may be new
+    name = part_index(ANSWERS).get(part)
+    return None if name is None else load_exercise(name)
+
+
+@lru_cache(4)
+def part_index(answers: Path) -> dict[str, str]:
+    """Part → the name of its exercise. Only the first search reads the files of all exercises."""
+    return {part: name for name in names() for part in read_facts(name, answers)["parts"]}
 
 
 def names() -> list[str]:
@@ -144,13 +177,13 @@ def all_exercises() -> Iterator[Exercise]:
 
 
 def part_of(name: str, facts: dict[str, Any]) -> Part:
-    lists = {key: tuple(facts.get(key, ())) for key in ("defines", "hints", "probe_hints")}
-    wrong = tuple(Wrong(**{**w, "outcomes": outcomes_of(w["outcomes"])}) for w in facts["wrong"])
-    return Part(name, **{**facts, **lists, "expected": outcomes_of(facts["expected"]), "wrong": wrong})
+    read = {name: tuple(facts.get(name, ())) for name in ("defines", "hints", "probe_hints")}
+    stored = {name: facts[name] for name in ("expected", "wrong")}
+    return Part(name, stored=stored, **{**{key: facts[key] for key in facts.keys() - stored}, **read})
 
 
 def outcomes_of(pairs: list[list[Any]]) -> tuple[Outcome, ...]:
-    return tuple(Outcome(kind, value) for kind, value in pairs)
+    return tuple(starmap(Outcome, pairs))
 
 
 def check_answer(part: Part, namespace: dict[str, Any]) -> Verdict:
@@ -179,18 +212,18 @@ def explain_failure(part: Part, outcomes: list[Outcome]) -> Verdict:
     """The verdict on a wrong answer: a failed probe, and the hint for its known-wrong answer, or else for the probe."""
     rows = [*zip((strip_conversions(probe.expression) for probe in parse_probes(part.probes)), part.expected, outcomes)]
     places = [i for i, (_, wanted, came) in enumerate(rows) if not wanted.matches(came)]
-    place = next((i for i in places if outcomes[i].kind in UNENDED), places[0])
+    place = next((i for i in places if outcomes[i].did_not_end), places[0])
     says, probe, came = (difference(part, *rows[place]),), inner_probe(part.probes, place), outcomes[place]
-    apart = tuple(rows[i] for i in places)
-    attempt = "" if came.kind == "raised" and came.value in SLIPS else known_by(outcomes)
+    failed = tuple(rows[i] for i in places)
+    attempt = "" if came.kind == "raised" and came.value in SLIPS else attempt_digest(outcomes)
+    graph = part.graphs[place] if part.graphs else None
     for wrong in part.wrong:
         if alike(outcomes, wrong.outcomes) and similar(wrong.message, common_message(came)):
-            return Verdict(
-                part, "fail", (*says, f"{SAME}{wrong.shows}"), f"Hint: {wrong.hint}", wrong, probe, attempt, apart
-            )
+            told, hint = (*says, f"{SAME}{wrong.shows}"), f"Hint: {wrong.hint}"
+            return Verdict(part, "fail", told, hint, wrong, probe, attempt, failed, graph)
     # Where no attempt is counted, or the form of the answer is wrong, `says` is hint enough.
     hint = probe_hint(part, place) if attempt and not form(rows[place][1], came) else ""
-    return Verdict(part, "fail", says, hint, None, probe, attempt, apart)
+    return Verdict(part, "fail", says, hint, None, probe, attempt, failed, graph)
 
 
 def strip_conversions(expression: str) -> str:
@@ -220,9 +253,9 @@ def similar(message: str, other: str) -> bool:
     return SequenceMatcher(None, message, other).ratio() > 0.6
 
 
-def known_by(outcomes: list[Outcome]) -> str:
+def attempt_digest(outcomes: list[Outcome]) -> str:
     """A digest of the outcomes; "" if a probe had to be stopped, because that does not count as an attempt."""
-    if any(outcome.kind in UNENDED for outcome in outcomes):
+    if any(outcome.did_not_end for outcome in outcomes):
         return ""
     came = json.dumps([(outcome.kind, outcome.value) for outcome in outcomes], sort_keys=True)
     return hashlib.sha256(came.encode(errors="replace")).hexdigest()[:16]
@@ -240,7 +273,7 @@ def alike(outcomes: Any, others: Any) -> bool:
 
 def difference(part: Part, probe: str, wanted: Outcome, came: Outcome) -> str:
     """The expected and the actual outcome of a probe, in words."""
-    if part.open and (rows := different_rows(wanted.value, came.value)):
+    if part.open and (rows := different_rows(wanted.value, came.value, probe)):
         more = f"; and {len(rows) - MOST_ROWS} more" if len(rows) > MOST_ROWS else ""
         return f"`{probe}` differs in {'; '.join(rows[:MOST_ROWS])}{more}."
     write = repr if format_value(wanted.value) == format_value(came.value) else format_value
@@ -253,25 +286,36 @@ def difference(part: Part, probe: str, wanted: Outcome, came: Outcome) -> str:
     return f"`{probe}` {describe_outcome(came, 'is', got)}"
 
 
-def are_verdicts(value: Any) -> bool:
-    """Whether this is a list of two or more dictionaries, texts or truth values: numbers are drawn instead."""
-    return isinstance(value, list) and len(value) > 1 and all(isinstance(row, dict | str | bool) for row in value)
+def different_rows(wanted: Any, came: Any, probe: str = "") -> list[str]:
+    """What differs between two dictionaries with the same keys, or two lists of verdicts; empty for other values.
+
+    A list of verdicts has two or more dictionaries, texts or truth values: numbers are drawn instead.
+    """
+    rows: Iterable[tuple[str, Any, Any]] = []
+    match wanted, came:
+        case dict(), dict() if wanted.keys() == came.keys():
+            rows = [(f"`{key}`", wanted[key], came[key]) for key in wanted]
+        case [_, _, *_], list() if all(isinstance(row, dict | str | bool) for row in wanted + came):
+            rows = zip(row_names(probe, len(wanted)), wanted, came) if len(wanted) == len(came) else []
+    found = []
+    for name, a, b in rows:
+        whole = f"{name}, which should be {format_value(a)} and is {format_value(b)}"
+        found += [] if equal(a, b) else [f"{name}: {row}" for row in different_rows(a, b)] or [whole]
+    return found
 
 
-def describe_difference(wanted: Any, came: Any) -> str:
-    return f"should be {format_value(wanted)} and is {format_value(came)}"
-
-
-def different_rows(wanted: Any, came: Any) -> list[str]:
-    """What differs between two dictionaries with the same keys, or two lists of verdicts; empty for other values."""
-    if are_verdicts(wanted) and are_verdicts(came) and len(wanted) == len(came):
-        pairs = [(i, a, b) for i, (a, b) in enumerate(zip(wanted, came), 1) if not equal(a, b)]
-        rows = [(i, different_rows(a, b) or [describe_difference(a, b)]) for i, a, b in pairs]
-        return [f"entry {i}: {row}" for i, of_entry in rows for row in of_entry]
-    if not (isinstance(wanted, dict) and isinstance(came, dict) and wanted.keys() == came.keys()):
-        return []
-    differing = [key for key in wanted if not equal(wanted[key], came[key])]
-    return [f"`{key}`, which {describe_difference(wanted[key], came[key])}" for key in differing]
+def row_names(probe: str, count: int) -> list[str]:
+    """What each row of a list was tried with, by the source of the probe; "entry 2" where the source does not say."""
+    match ast.parse(probe or "0", mode="eval").body:
+        case ast.List(each) | ast.Tuple(each):
+            names = [*map(ast.unparse, each)]
+        case ast.ListComp(_, [ast.comprehension(target, ast.List(each) | ast.Tuple(each))]):
+            names = [f"{ast.unparse(target)} = {ast.unparse(value)}" for value in each]
+        case ast.ListComp(_, [ast.comprehension(target, ast.Name(values))]):
+            names = [f"{ast.unparse(target)} = {values}[{i}]" for i in range(count)]
+        case _:
+            names = []
+    return [f"`{name}`" for name in names] if len(names) == count else [f"entry {i + 1}" for i in range(count)]
 
 
 def describe_outcome(came: Outcome, gave: str, got: str) -> str:

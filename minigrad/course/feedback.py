@@ -19,6 +19,7 @@ from minigrad.course.attempts import BROKEN, Attempts, AttemptSummary
 from minigrad.course.cell_errors import cell_error, watch_cells
 from minigrad.course.comparison import CAME, WANTED, Comparison, comparison
 from minigrad.course.exercise import Part, Verdict
+from minigrad.course.graph_comparison import graph_figure
 from minigrad.course.notebook_state import state_of
 
 WORDS = {"todo": "not attempted yet", "fail": "not yet", "pass": "right", "wait": "waits for a reader"}
@@ -38,6 +39,7 @@ class Note:
     part      the name of the part that the hints are about
     hints     hints about the whole part, each folded until the learner opens it
     picture   the plot of expected against actual numbers
+    graph     a sentence on the answer's graph, and drawings as HTML
     worked    a worked solution
     """
 
@@ -47,6 +49,7 @@ class Note:
     part: str = ""
     hints: tuple[str, ...] = ()
     picture: Comparison | None = None
+    graph: tuple[str, str] | None = None
     worked: str = ""
 
     @property
@@ -54,7 +57,7 @@ class Note:
         return self.state == "pass"
 
     def __repr__(self) -> str:
-        told = list(self.sentences)
+        told = [*self.sentences, *(self.graph or ())[:1]]
         if self.hints:
             told.append(hint_offer(self.part, len(self.hints)))
         if self.picture:
@@ -64,8 +67,10 @@ class Note:
     def _repr_mimebundle_(self, **options: Any) -> dict[str, str]:
         first, *rest = map(as_html, self.sentences)
         lines = "".join(f'<div style="margin-top:.3em">{line}</div>' for line in rest)
-        box = f"border-left:4px solid {COLOURS[self.state]};padding:.4em .8em;max-width:50em"
+        box = f"border-left:4px solid {COLOURS[self.state]};padding:.4em .8em;max-width:{75 if self.graph else 50}em"
         news = f'<strong><span aria-hidden="true">{MARKS[self.state]} </span>{first}</strong>'
+        if self.graph:
+            lines += f'<div style="margin-top:.6em">{as_html(self.graph[0])}</div>{self.graph[1]}'
         if self.picture:
             lines += figure(self.picture)
         if self.hints:
@@ -83,12 +88,9 @@ def check(part: str | None = None, hint: int | None = None) -> Note:
     hint    the number of a general hint on the part, to show that hint instead: 1 for the first
     """
     namespace = sys._getframe(1).f_globals
-    try:
-        known = part_called(part)
-    except DAMAGED as error:
-        return report_damage(error)
-    if known is None:
-        return parts_there_are(part)
+    known = find_part(part, "check")
+    if isinstance(known, Note):
+        return known
     if hint is not None:
         return general_hint(known, hint)
     if unfinished := cell_error(known.defines, namespace):
@@ -96,7 +98,7 @@ def check(part: str | None = None, hint: int | None = None) -> Note:
     attempts = attempts_in(namespace)
     verdict = exercise.check_answer(known, namespace)
     trouble = attempts.add(verdict)
-    said = note(verdict)
+    said = replace(verdict_note(verdict), graph=graph_figure(verdict, namespace))
     news, *rest = said.sentences
     rest = [stale_answer_warning(known, namespace), *rest, *attempt_remarks(verdict, attempts.at(known.name)), trouble]
     rest += [next_step(known, attempts)] if said.passed else []
@@ -107,9 +109,7 @@ def stale_answer_warning(part: Part, namespace: dict[str, Any]) -> str:
     """A warning if the last cell that defines the answer does not compile, so an older one was checked; else ""."""
     inputs = namespace.get("In")  # IPython's list of the sources of all cells that were run
     for cell in reversed(inputs if isinstance(inputs, list) else []):
-        if name := next(
-            (name for name in part.defines if re.search(DEFINES.format(name), str(cell), re.MULTILINE)), ""
-        ):
+        if name := next((name for name in part.defines if re.search(DEFINES.format(name), str(cell), re.M)), ""):
             try:
                 compile(str(cell), "<cell>", "exec", PyCF_ALLOW_TOP_LEVEL_AWAIT)
             except (SyntaxError, ValueError) as error:
@@ -121,21 +121,18 @@ def stale_answer_warning(part: Part, namespace: dict[str, Any]) -> str:
 
 def solution(part: str | None = None) -> Note:
     """Show a worked solution of a part, after it passed or after enough attempts. solution() lists the parts."""
-    try:
-        known = part_called(part)
-    except DAMAGED as error:
-        return report_damage(error)
-    if known is None:
-        return parts_there_are(part, "solution")
+    known = find_part(part, "solution")
+    if isinstance(known, Note):
+        return known
     attempts = attempts_in(sys._getframe(1).f_globals)
     tried = attempts.at(known.name)
     if not known.solution:
         return Note("todo", (f"{known.name}: this exercise has no stored solution.",))
     if tried.passed:
         return Note("pass", (f"{known.name}: one way to do it.",), worked=known.solution)
-    if not tried.revealed and len(tried.different) < known.patience:
+    if not tried.revealed and len(tried.different) < known.attempts_before_solution:
         return not_yet(known, tried)
-    trouble = "" if tried.revealed else attempts.note(known.name, "revealed")
+    trouble = "" if tried.revealed else attempts.record(known.name, "revealed")
     news = f"{known.name}: one way to do it. It was shown, so the part counts 0 of {points(known)}."
     then = f'Close it, and write it from memory: `check("{known.name}")` still says whether it is right.'
     return Note("todo", tuple(filter(None, [news, then, trouble])), worked=known.solution)
@@ -144,8 +141,8 @@ def solution(part: str | None = None) -> Note:
 def not_yet(part: Part, tried: AttemptSummary) -> Note:
     """Explain how many attempts are missing until the solution is shown. Asking costs nothing."""
     made = len(tried.different)
-    so_far = {0: "was none", 1: "was one"}.get(made, f"were {made}")
-    news = f"{part.name}: the solution is shown after {part.patience} different attempts; so far there {so_far}."
+    so_far = "so far there " + {0: "was none", 1: "was one"}.get(made, f"were {made}")
+    news = f"{part.name}: the solution is shown after {part.attempts_before_solution} different attempts; {so_far}."
     then = f'`check("{part.name}")` gives a hint for each that comes out differently. Asking costs nothing.'
     return Note("todo", (news, then))
 
@@ -160,19 +157,20 @@ def attempt_remarks(verdict: Verdict, tried: AttemptSummary) -> list[str]:
         return broken
     if tried.passed or tried.revealed:
         return [*broken, f'`solution("{part.name}")` shows a way.']
-    if made >= part.patience:
+    if made >= part.attempts_before_solution:
         return [f'{made} different attempts: `solution("{part.name}")` shows a way now, and then it counts 0 points.']
-    if made == part.patience - 1:
+    if made == part.attempts_before_solution - 1:
         return ["One more attempt that comes out differently, and you may see a solution."]
     return []
 
 
 def next_step(part: Part, attempts: Attempts) -> str:
     """Name the next unfinished part of the exercise, after a right part, or say that only optional ones are left."""
-    mine = next(each for each in exercise.all_exercises() if part in each.parts)
+    mine = exercise.exercise_of(part.name)
+    assert mine is not None  # the part was found in it
     tried = {each.name: attempts.at(each.name) for each in mine.parts}
     earned = f"{sum(tried[each.name].earned_points(each) for each in mine.parts)} of {mine.points} points"
-    at = mine.parts.index(part)
+    at = [each.name for each in mine.parts].index(part.name)
     others = [each for each in (*mine.parts[at + 1 :], *mine.parts[:at]) if not each.manual]
     left = [each for each in others if not (tried[each.name].passed or tried[each.name].revealed)]
     if needed := [each for each in left if not each.optional]:
@@ -191,21 +189,20 @@ def attempts_in(namespace: dict[str, Any]) -> Attempts:
     return kept.attempts
 
 
-def part_called(name: Any) -> Part | None:
-    return next((part for each in exercise.all_exercises() for part in each.parts if part.name == name), None)
+def find_part(name: Any, asker: str) -> Part | Note:
+    """The part of this name; else a note that lists the parts, or says that the installation is broken."""
+    try:
+        mine = exercise.exercise_of(str(name))
+        found = next((part for part in mine.parts if part.name == name), None) if mine else None
+        return found or parts_there_are(name, asker)
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        where = getattr(error, "filename", None) or exercise.ANSWERS
+        news = f"The course's own files cannot be read: {type(error).__name__} in {where}."
+        then = "Your work is unchanged. Install minigrad-course again; `minigrad doctor` says more."
+        return Note("todo", (news, then))
 
 
-DAMAGED = (OSError, ValueError, KeyError, TypeError)  # what reading a broken file of the package can raise
-
-
-def report_damage(error: Exception) -> Note:
-    """The note for a broken installation, which is not the learner's fault."""
-    where = getattr(error, "filename", None) or exercise.ANSWERS
-    news = f"The course's own files cannot be read: {type(error).__name__} in {where}."
-    return Note("todo", (news, "Your work is unchanged. Install minigrad-course again; `minigrad doctor` says more."))
-
-
-def note(verdict: Verdict) -> Note:
+def verdict_note(verdict: Verdict) -> Note:
     """A verdict as the note that the learner sees."""
     part = verdict.part
     earned = "" if verdict.state in ("todo", "wait") else f"{verdict.points} of "
@@ -216,7 +213,7 @@ def note(verdict: Verdict) -> Note:
         says.append(f"Write your answer in the cell above, {then}")
     ran = verdict.probe if verdict.probe and part.open else None
     code = f"{ran.preparation}\n{ran.expression}".strip() if ran else ""
-    picture = comparison(verdict.apart) if part.open else None
+    picture = comparison(verdict.failed) if part.open else None
     hints = part.hints if verdict.state == "fail" and not verdict.wrong else ()
     return Note(verdict.state, tuple(filter(None, [news, *says, verdict.hint])), code, part.name, hints, picture)
 
@@ -264,7 +261,7 @@ def points(part: Part) -> str:
     return f"{part.points} point{'' if part.points == 1 else 's'}"
 
 
-def parts_there_are(asked: Any, asker: str = "check") -> Note:
+def parts_there_are(asked: Any, asker: str) -> Note:
     """The list of parts that can be checked, for a call without a valid name."""
     exercises = list(exercise.all_exercises())
     names = [part.name for each in exercises for part in each.parts]

@@ -15,7 +15,7 @@ class HeldOutput:
 
     def __init__(self, note: Any):
         self.note = note._repr_mimebundle_()
-        self.handle: Any = display(note, display_id=True)
+        self.handle: Any = display(note, display_id=True)  # type: ignore[no-untyped-call]
         self.capture = capture_output(stderr=False)
         self.output = self.capture.__enter__()
         self.events: Any = get_ipython().events  # type: ignore[union-attr]  # the caller has seen it

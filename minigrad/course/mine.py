@@ -41,6 +41,7 @@ from minigrad.course.notebook_state import NAME, NotebookState
 from minigrad.course.probe import Outcome, run_limited
 from minigrad.course.scoring import run, source_of
 from minigrad.draw.words import join_names
+from minigrad.scalar.value import Value
 
 CALL_SECONDS = 5.0  # for one call of a learner's function
 LOAD_SECONDS = 20.0  # for all cells of their notebook
@@ -125,10 +126,8 @@ def run_notebook(path: Path, answered: list[Part]) -> Names:
     last = max((n for n, cell in enumerate(cells) if any(answers(cell, part) for part in answered)), default=-1)
     names: Names = {"__name__": "__main__", NAME: NotebookState(attempts=Attempts(path=None))}
     began = time.monotonic()
-    for source in sources[: last + 1]:
-        run(
-            FEEDBACK.sub(r"\1pass", source), names
-        )  # a cell that raises may belong to another part; check judges what is defined
+    for source in sources[: last + 1]:  # a cell that raises may belong to another part; check judges what is defined
+        run(FEEDBACK.sub(r"\1pass", source), names)
         if time.monotonic() - began > LOAD_SECONDS:
             raise NotUsable(f", because exercises/{path.name} runs for too long")
     return names
@@ -197,7 +196,7 @@ def add(a: Node, b: Node) -> Node:
 class ValueOfNodes:
     """A Value like mg.Value, made of the functions of exercise 01; a subclass says whose, in `code`.
 
-    Sums, products and the walk back are theirs. The other operations have one parent, and their slopes are given.
+    Sums, products and the walk back are theirs. The other operations, of one parent, are the engine's.
     """
 
     code: Any
@@ -226,9 +225,10 @@ class ValueOfNodes:
         for node, slope in self.code.gradients(self.node).items():
             node.grad = getattr(node, "grad", 0.0) + slope
 
-    def with_slope(self, data: float, slope: float) -> ValueOfNodes:
-        """A new value made from this one."""
-        return type(self)(data, self.code.Node(data, ((self.node, slope),)))
+    def by_engine(self, name: str, *arguments: float) -> ValueOfNodes:
+        """A new value made from this one by a method of the engine's Value, with its slope."""
+        made = getattr(Value(self.data), name)(*arguments)
+        return type(self)(made.data, self.code.Node(made.data, ((self.node, made.parents[0][1]),)))
 
     def __add__(self, other: Any) -> ValueOfNodes:
         return type(self)(0.0, self.code.add(self.node, self.node_of(other)))
@@ -253,20 +253,11 @@ class ValueOfNodes:
     def __truediv__(self, other: Any) -> ValueOfNodes:
         return self * (other**-1.0)
 
-    def __pow__(self, n: float) -> ValueOfNodes:
-        return self.with_slope(self.data**n, n * self.data ** (n - 1))
-
-    def exp(self) -> ValueOfNodes:
-        return self.with_slope(math.exp(self.data), math.exp(self.data))
-
-    def log(self) -> ValueOfNodes:
-        return self.with_slope(math.log(self.data), 1 / self.data)
-
-    def tanh(self) -> ValueOfNodes:
-        return self.with_slope(math.tanh(self.data), 1 - math.tanh(self.data) ** 2)
-
-    def relu(self) -> ValueOfNodes:
-        return self.with_slope(max(self.data, 0.0), float(self.data > 0))
+    __pow__ = functools.partialmethod(by_engine, "__pow__")
+    exp = functools.partialmethod(by_engine, "exp")
+    log = functools.partialmethod(by_engine, "log")
+    tanh = functools.partialmethod(by_engine, "tanh")
+    relu = functools.partialmethod(by_engine, "relu")
 
     def __repr__(self) -> str:
         return f"Value({self.data:g}, grad={self.grad:g})"

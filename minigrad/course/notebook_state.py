@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from minigrad.course.attempts import Attempts
     from minigrad.course.prediction import Prediction
-    from minigrad.course.progress import Ledger
+    from minigrad.course.progress import AnswerJournal
 
 
 NAME = "_minigrad_memory"
@@ -26,7 +26,7 @@ class NotebookState:
     """
 
     predictions: dict[str, Prediction] = field(default_factory=dict)
-    ledger: Ledger | None = None
+    ledger: AnswerJournal | None = None
     attempts: Attempts | None = None
     errors: dict[str, str] = field(default_factory=dict)
 

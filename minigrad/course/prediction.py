@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 
 from minigrad.course.journal import Record
 from minigrad.course.notebook_state import state_of
-from minigrad.course.progress import Ledger, is_counted
+from minigrad.course.progress import AnswerJournal, is_counted
 from minigrad.course.question import CONFIDENCE, Question, question
 from minigrad.course.stopwatch import Rounds
 
@@ -77,7 +77,7 @@ class Prediction:
     """
 
     question: Question
-    ledger: Ledger
+    ledger: AnswerJournal
     came: Any = ...
     face: Any = None
     held: Any = ...
@@ -180,7 +180,7 @@ class Prediction:
             note = f"What is locked under this name answers another question: {other.text}" if other else NOT_LOCKED
             return {"predicted": "", "came": came, "gap": f"it is {came}.", "note": note}
         right = self.question.right(kept["answer"], self.came)
-        note = LATE if kept.get("late") else self.note(right, kept["confidence"])
+        note = LATE if kept.get("late") else self.result_sentence(right, kept["confidence"])
         gap = self.question.gap(kept["answer"], self.came)
         if right and not gap.startswith("and so"):
             gap = f"it is {came}: near enough."
@@ -195,7 +195,7 @@ class Prediction:
             said = f"you predicted {told['predicted']} ({locked['confidence']}); {said}"
         return PredictionNote(self.question.name, tuple(filter(None, [said, told["note"]])))
 
-    def note(self, right: bool, confidence: str) -> str:
+    def result_sentence(self, right: bool, confidence: str) -> str:
         """What a right or wrong answer says about the learner's rules: nothing if it was only a guess."""
         if not self.question.counted:
             return UNCOUNTED
@@ -215,7 +215,7 @@ def prediction(asked: Question, namespace: dict[str, Any]) -> Prediction:
     """The prediction for this question in the notebook whose globals are `namespace`. An earlier lock still holds."""
     kept = state_of(namespace)
     if kept.ledger is None:
-        kept.ledger = Ledger()
+        kept.ledger = AnswerJournal()
     found = kept.predictions.get(asked.name)
     if found is None:
         found = kept.predictions[asked.name] = Prediction(asked, kept.ledger)
@@ -228,7 +228,7 @@ def find_prediction(name: str, namespace: dict[str, Any]) -> Prediction:
     kept = state_of(namespace)
     if name in kept.predictions:
         return kept.predictions[name]
-    stored = (kept.ledger or Ledger()).find(name)
+    stored = (kept.ledger or AnswerJournal()).find(name)
     return prediction(asked_in(stored) if stored else Question(name, ""), namespace)
 
 
@@ -256,9 +256,7 @@ def reveal_range(name: str, value: float | Rounds, *edges: float) -> PredictionN
     if not options:  # nobody asked the question
         return reveal_answer(name, f"{value:.3g}", namespace)
     if len(options) != len(edges) + 1:
-        raise ValueError(
-            f"{name!r} has {len(options)} options, so it needs {len(options) - 1} edges; got {list(edges)}"
-        )
+        raise ValueError(f"{name!r} has {len(options)} options, and needs {len(options) - 1} edges; got {list(edges)}")
     place = value.among(*edges) if isinstance(value, Rounds) else bisect_right(edges, value)
     if place is None:
         return PredictionNote(name, (UNCLEAR,))

@@ -8,7 +8,7 @@ judged.
 Each probe runs on its own thread, in its own scope, without output or input, and is stopped when its time is up. Where
 no thread can be started, as in a browser, a trace function checks the clock. Three things cannot be stopped this way:
 a call into C that never returns, code that catches every exception for ever, and os._exit. So callers use a process
-that can be killed: a fork in a notebook (apart.py), the sandbox in the grader. The sandbox loads this file for each
+that can be killed: a fork in a notebook (fork.py), the sandbox in the grader. The sandbox loads this file for each
 submission, so it does not import typing, ast or traceback: importing them takes longer than most probes.
 """
 
@@ -35,7 +35,6 @@ BUSY = 10  # the wall-clock limit, as a multiple of the limit on CPU time
 SLEEPING = 0.02  # share of a core below which a thread is blocked, not starved
 SECONDS = 6.0  # limit for a probe: most take milliseconds, but a right answer may be slow
 GRACE = 2.0  # CPU seconds for code to unwind after Stop is raised: unwinding 10⁵ calls takes that long
-UNENDED = ("endless", "stuck", "died")  # the probe was stopped, could not be stopped, or ended its process
 MOST_ITEMS = 10_000
 MOST_BITS = 4096  # of an integer
 DEEPEST = 20
@@ -60,8 +59,13 @@ class Outcome(namedtuple("Outcome", ("kind", "value", "told"), defaults=(None, "
         """Whether both outcomes are equal; the messages of exceptions do not count."""
         return self.kind == other.kind and equal(self.value, other.value)
 
+    @property
+    def did_not_end(self) -> bool:
+        """Whether the probe was stopped, could not be stopped, or ended its process."""
+        return self.kind in ("endless", "stuck", "died")
 
-class Probe(namedtuple("Probe", ("preparation", "expression"))):
+
+class ProbeSource(namedtuple("ProbeSource", ("preparation", "expression"))):
     """An expression, and the statements to run before it, both as source text."""
 
     __slots__ = ()
@@ -82,17 +86,17 @@ class Nowhere(io.TextIOBase):
         return len(text)
 
 
-def observe(probes: Iterable[Probe], namespace: dict[str, Any], seconds: float = SECONDS) -> list[Outcome]:
+def observe(probes: Iterable[ProbeSource], namespace: dict[str, Any], seconds: float = SECONDS) -> list[Outcome]:
     """Evaluate the probes on these names, in order, until one must be stopped. Returns their outcomes."""
     outcomes: list[Outcome] = []
     for probe in probes:
         outcomes.append(run_limited(partial(evaluate_probe, probe, namespace), seconds))
-        if outcomes[-1].kind in UNENDED:
+        if outcomes[-1].did_not_end:
             break
     return outcomes
 
 
-def evaluate_probe(probe: Probe, namespace: dict[str, Any]) -> Outcome:
+def evaluate_probe(probe: ProbeSource, namespace: dict[str, Any]) -> Outcome:
     """Evaluate one probe. A builtin name such as `sum` is Python's here, even if the learner has redefined it."""
     scope = {name: value for name, value in namespace.items() if not hasattr(builtins, name)}
     try:

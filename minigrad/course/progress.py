@@ -38,7 +38,7 @@ def notebook() -> str:
 
 
 @dataclass
-class Ledger(Journal):
+class AnswerJournal(Journal):
     """The answers of one notebook."""
 
     path: Path | None = field(default_factory=lambda: place(FILE))

@@ -123,9 +123,9 @@ class Question:
         if isinstance(answer, list) and isinstance(actual, list):
             if len(answer) != len(actual):
                 return f"{it_is}: {len(actual)} axes, and not {len(answer)}."
-            apart = next(i for i, (a, b) in enumerate(zip(answer, actual)) if a != b)
-            place = f"axis {apart}" if self.kind == "shape" else f"place {apart + 1}"
-            return f"{it_is}: {place} is {actual[apart]}, and not {answer[apart]}."
+            at = next(i for i, (a, b) in enumerate(zip(answer, actual)) if a != b)
+            place = f"axis {at}" if self.kind == "shape" else f"place {at + 1}"
+            return f"{it_is}: {place} is {actual[at]}, and not {answer[at]}."
         return f"{it_is}."
 
     def plain(self) -> dict[str, Any]:

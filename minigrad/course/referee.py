@@ -32,7 +32,7 @@ from itertools import zip_longest
 from types import CodeType
 from typing import Any
 
-from minigrad.course.probe import Odd, Outcome, Probe, cut, plain
+from minigrad.course.probe import Odd, Outcome, ProbeSource, cut, plain
 
 MARK = "referee"  # the name of the decorator that marks a referee
 
@@ -47,7 +47,7 @@ class Halves:
               value sent is the outcome
     """
 
-    inside: list[Probe]
+    inside: list[ProbeSource]
     setup: CodeType
     rules: tuple[tuple[CodeType, int] | None, ...]
 
@@ -59,7 +59,7 @@ def split(probes: str) -> Halves:
     referees = {each.name: each for each in body if isinstance(each, ast.FunctionDef) and is_referee(each)}
     rest = [each for each in body if each not in referees.values()]
     setup = [each for each in rest if not isinstance(each, ast.Expr)]
-    cuts = {each: Cut(referees, each.value) for each in rest if isinstance(each, ast.Expr)}
+    cuts = {each: SplitProbe(referees, each.value) for each in rest if isinstance(each, ast.Expr)}
     inner = dependencies(setup, [cut.leaf for cut in cuts.values()])
     outer = [each for each in setup if referees.keys().isdisjoint(definitions(each))] + [*referees.values()]
     outer = dependencies(outer, [cut.rule for cut in cuts.values() if cut.rule])
@@ -74,7 +74,7 @@ def is_referee(statement: ast.FunctionDef) -> bool:
     return any(isinstance(each, ast.Name) and each.id == MARK for each in statement.decorator_list)
 
 
-class Cut:
+class SplitProbe:
     """A probe cut into leaves, which are evaluated inside, and a rule, the expression over their values, or None."""
 
     def __init__(self, referees: dict[str, ast.FunctionDef], probe: ast.expr):
@@ -118,7 +118,7 @@ class Cut:
 
     def is_cut(self, node: ast.expr) -> bool:
         """Whether a part of the node is evaluated outside."""
-        return not isinstance(node, ast.Constant) and Cut(self.referees, node).rule is not None
+        return not isinstance(node, ast.Constant) and SplitProbe(self.referees, node).rule is not None
 
     def slot(self, leaf: ast.expr) -> ast.expr:
         self.leaves.append(leaf)
@@ -160,32 +160,32 @@ def definitions(statement: ast.stmt) -> Iterator[str]:
             yield from (name.id for n in stored for name in ast.walk(n) if isinstance(name, ast.Name))
 
 
-def parse_probes(probes: str) -> list[Probe]:
+def parse_probes(probes: str) -> list[ProbeSource]:
     """The expressions of a text, each with the statements before it."""
     return probes_of(ast.parse(probes).body)
 
 
-def probes_of(body: list[ast.stmt]) -> list[Probe]:
+def probes_of(body: list[ast.stmt]) -> list[ProbeSource]:
     """The expressions among some statements, each with the other statements before it."""
-    preparation, probes = list[str](), list[Probe]()
+    preparation, probes = list[str](), list[ProbeSource]()
     for each in body:
         if isinstance(each, ast.Expr):
-            probes.append(Probe("\n".join(preparation), ast.unparse(each)))
+            probes.append(ProbeSource("\n".join(preparation), ast.unparse(each)))
         else:
             preparation.append(ast.unparse(each))
     return probes
 
 
-def inner_probes(probes: str) -> list[Probe]:
+def inner_probes(probes: str) -> list[ProbeSource]:
     """The half of the probes that runs with the learner's code; judge() takes their outcomes."""
     return split(probes).inside
 
 
-def inner_probe(probes: str, place: int) -> Probe:
+def inner_probe(probes: str, place: int) -> ProbeSource:
     """The inner half of one probe, with the definitions that it uses."""
     probe = inner_probes(probes)[place]
     setup = dependencies(ast.parse(probe.preparation).body, [ast.parse(probe.expression, mode="eval").body])
-    return Probe("\n".join(map(ast.unparse, setup)), probe.expression)
+    return ProbeSource("\n".join(map(ast.unparse, setup)), probe.expression)
 
 
 def judge(probes: str, sent: list[Outcome]) -> list[Outcome]:

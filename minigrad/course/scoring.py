@@ -15,7 +15,7 @@ from zlib import crc32
 from minigrad.course import exercise
 from minigrad.course.attempts import Attempts
 from minigrad.course.exercise import Exercise
-from minigrad.course.feedback import note
+from minigrad.course.feedback import verdict_note
 from minigrad.course.notebook_state import NAME, NotebookState
 from minigrad.course.probe import Outcome, run_limited
 
@@ -53,7 +53,7 @@ def score(work: str | Path | dict[str, Any], name: str | None = None) -> dict[st
 def marks(the_exercise: Exercise, namespace: dict[str, Any]) -> dict[str, Any]:
     verdicts = [exercise.check_answer(part, namespace) for part in the_exercise.parts]
     parts = {
-        v.part.name: {"state": v.state, "points": v.points, "of": v.part.points, "says": repr(note(v))}
+        v.part.name: {"state": v.state, "points": v.points, "of": v.part.points, "says": repr(verdict_note(v))}
         for v in verdicts
     }
     earned = sum(v.points for v in verdicts)

@@ -51,7 +51,7 @@ class PartStanding:
 
 
 @dataclass(frozen=True)
-class Work:
+class ExerciseProgress:
     """The progress in one exercise."""
 
     name: str
@@ -96,7 +96,7 @@ class QuestionCounts:
 
 
 @dataclass(frozen=True)
-class Box:
+class LessonState:
     """A lesson on the map, with its exercise.
 
     state       done, begun, untried, or broken (a part of the exercise passed before, and is wrong now)
@@ -128,7 +128,7 @@ class Standing:
     home        the path from the running notebook to the course folder, for links
     """
 
-    exercises: tuple[Work, ...]
+    exercises: tuple[ExerciseProgress, ...]
     predictions: tuple[QuestionCounts, ...]
     quizzes: tuple[QuestionCounts, ...]
     left_off: str = ""
@@ -164,18 +164,18 @@ class Standing:
         return ""
 
     @property
-    def current_work(self) -> Work | None:
+    def current_work(self) -> ExerciseProgress | None:
         """The exercise of the notebook to go on with, if it is begun."""
         begun = (work for work in self.exercises if any(part.state != "untried" for part in work.parts))
         return next((work for work in begun if self.next == f"exercises/{work.name}.ipynb"), None)
 
     @property
-    def boxes(self) -> tuple[Box, ...]:
+    def boxes(self) -> tuple[LessonState, ...]:
         """The map: all lessons in order."""
         works = {work.name[:2]: work for work in self.exercises}
         return tuple(self.box(name, title, works.get(name[:2])) for name, title in TITLES.items())
 
-    def box(self, name: str, title: str, work: Work | None) -> Box:
+    def box(self, name: str, title: str, work: ExerciseProgress | None) -> LessonState:
         asked = [each for each in (*self.predictions, *self.quizzes) if each.name == name]
         states = {part.state for part in work.parts} if work else set()
         begun = any(each.locked or each.uncounted for each in asked) or not states <= {"untried"}
@@ -183,7 +183,7 @@ class Standing:
         done = work.is_done if work else all_asked
         state = "broken" if "broken" in states else "done" if done else "begun" if begun else "untried"
         file = f"exercises/{work.name}.ipynb" if work else ""
-        return Box(name, title, state, file, f"{work.points}/{work.of}" if work and (begun or done) else "")
+        return LessonState(name, title, state, file, f"{work.points}/{work.of}" if work and (begun or done) else "")
 
     @property
     def points(self) -> int:
@@ -240,9 +240,9 @@ def quiz_of(record: Record, quizzes: dict[str, int]) -> str | None:
     return name if name in quizzes else None
 
 
-def work(each: Exercise, records: list[Record]) -> Work:
+def work(each: Exercise, records: list[Record]) -> ExerciseProgress:
     parts = tuple(part_standing(part, attempts.summarize(records, part.name)) for part in each.parts)
-    return Work(each.name, each.title, sum(part.points for part in parts), each.points, parts)
+    return ExerciseProgress(each.name, each.title, sum(part.points for part in parts), each.points, parts)
 
 
 def part_standing(part: Part, tried: AttemptSummary) -> PartStanding:
@@ -316,7 +316,7 @@ def page(standing: Standing) -> str:
     )
 
 
-def tile(standing: Standing, box: Box) -> str:
+def tile(standing: Standing, box: LessonState) -> str:
     """A lesson as a box with links to the lesson and to its exercise."""
     edge = f"border:1px solid #767676;border-left:5px solid {COLOURS[box.state]};padding:.15em .4em"
     lesson = link(standing, f"lessons/{box.name}.ipynb", f"{box.name[:2]} {box.title}")

@@ -160,10 +160,7 @@ class Message:
     part: slice
     add: bool
 
-    @property
-    def size(self) -> int:
-        """The number of elements in the part."""
-        return len(range(self.part.stop)[self.part])
+    size = property(lambda self: len(range(self.part.stop)[self.part]), doc="The number of elements in the part.")
 
 
 def messages(algorithm: Algorithm, p: int, n: int) -> Iterator[list[Message]]:

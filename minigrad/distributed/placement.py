@@ -52,9 +52,7 @@ class Send(Collective):
     tag: int
     peer: int
 
-    @property
-    def label(self) -> str:
-        return f"send {self.what} to worker:{self.peer}"
+    label = property(lambda self: f"send {self.what} to worker:{self.peer}")
 
     def infer(self, *xs: Any) -> Any:
         return Specs(())
@@ -73,9 +71,7 @@ class Recv(Send):
 
     spec: Spec
 
-    @property
-    def label(self) -> str:
-        return f"receive {self.what} from worker:{self.peer}"
+    label = property(lambda self: f"receive {self.what} from worker:{self.peer}")
 
     def infer(self, *waits: Any) -> Spec:
         return self.spec
@@ -86,7 +82,7 @@ class Recv(Send):
         return xp.asarray(y)
 
 
-class Cut:
+class ProcessPart:
     """One process's part of a run.
 
     at       node → the process that computes it; None for a node without a place, which each reader computes
@@ -210,7 +206,7 @@ class Session(Alone):
         return super().plan(nodes, fed, arrays)
 
     def part(self, run: PrunedGraph, fetched: int) -> PrunedGraph:
-        cut = Cut(self.graph, run, self.workers.name, self.workers.rank, self.workers.size)
+        cut = ProcessPart(self.graph, run, self.workers.name, self.workers.rank, self.workers.size)
         part = cut.part(fetched)
         for x, _ in cut.sent:
             if not x.spec.is_known:
@@ -228,4 +224,4 @@ def worker_graphs(fetches: Sequence[Any], workers: int) -> list[Graph]:
     """The graph that each of so many processes would run to compute the fetches, for drawing; starts no process."""
     graph, nodes = fetches[0].builder, [y.node for y in fetches]
     run = prune_graph(graph, nodes, [*graph.given])
-    return [Cut(graph, run, "world", rank, workers).part(len(nodes)).graph for rank in range(workers)]
+    return [ProcessPart(graph, run, "world", rank, workers).part(len(nodes)).graph for rank in range(workers)]

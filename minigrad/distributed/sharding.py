@@ -31,8 +31,7 @@ from ..engine.base.device import CPU
 from ..engine.base.dtypes import wide
 from ..engine.base.errors import GraphError, NoGradientError, StateError
 from ..engine.base.spec import Spec
-from ..engine.core.calls import named_scope
-from ..engine.core.modes import current, enable_grad, no_grad
+from ..engine.core.modes import current, no_grad
 from ..engine.core.node import Record
 from ..engine.core.versions import edits_of, owner
 from ..engine.tensor.grad import origin
@@ -395,17 +394,15 @@ class ZeroRedundancyOptimizer(Optimizer):
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
         if current.mode.builder is not None:
             raise GraphError("ZeroRedundancyOptimizer.step() sends parameters as it runs: call it outside the graph")
-        with enable_grad():
-            loss = None if closure is None else closure()
-        owners, me, self.consolidated = self.owners, self.group.ranks[self.group.rank], None
-        with named_scope("block", f"Optimizer.step#{self.name}.step"):
-            self.optim.step_by([(p, p.grad) for p in self.parameters() if owners[id(p)] == me and p.grad is not None])
-            for p in self.parameters():
-                collectives.broadcast(p, owners[id(p)], self.group)
-            for watcher in current.mode.watchers:
-                if hasattr(watcher, "on_step"):
-                    watcher.on_step(self)
-        return loss
+        self.consolidated = None
+        return super().step(closure)
+
+    def step_by(self, pairs: Iterable[tuple[Tensor, Any]]) -> None:
+        """Update this process's parameters, then give all processes every parameter from its owner."""
+        owners, me = self.owners, self.group.ranks[self.group.rank]
+        self.optim.step_by([(p, g) for p, g in pairs if owners[id(p)] == me])
+        for p in self.parameters():
+            collectives.broadcast(p, owners[id(p)], self.group)
 
     def consolidate_state_dict(self, to: int = 0) -> None:
         """Collect the state of all processes on rank `to`, for its state_dict(). All processes must call this."""

@@ -15,7 +15,7 @@ from ..engine.base.whole_file import replace_file
 from ..scalar.value import Value
 from .layout import LayoutError, png
 from .names import variables
-from .picture import Box, Picture, Replay
+from .picture import Box, GraphRun, Picture
 from .scalars import picture_of_values, replay_of_value
 from .svg import svg, text_width
 from .words import join_names, pluralize, shorten
@@ -95,7 +95,7 @@ def only_trace(f: TracedFunction) -> Trace:
     return f.history[0]
 
 
-def replay_of(y: object, namespace: Mapping[str, object]) -> Replay:
+def replay_of(y: object, namespace: Mapping[str, object]) -> GraphRun:
     """The forward and backward pass over the graph of y."""
     if isinstance(y, Value):
         return replay_of_value(y, namespace)

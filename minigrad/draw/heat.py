@@ -44,13 +44,8 @@ class Heat:
         """The side of a cell in pixels."""
         return 15 if max(self.columns, len(self.rows)) <= 4 else 12
 
-    @property
-    def width(self) -> int:
-        return self.columns * self.side
-
-    @property
-    def height(self) -> int:
-        return len(self.rows) * self.side
+    width = property(lambda self: self.columns * self.side)
+    height = property(lambda self: len(self.rows) * self.side)
 
     @property
     def text(self) -> str:

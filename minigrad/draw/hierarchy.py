@@ -18,7 +18,7 @@ CROWD = 100  # children of one group; more are split into parts
 
 
 @dataclass(eq=False)
-class Group:
+class NodeGroup:
     """Several nodes as one.
 
     kind        "module", "scope"; "repeat": a run of equal blocks; "block": one of them; "part": part of a large group
@@ -31,34 +31,32 @@ class Group:
     of: str = ""
     thing: Any = None
     times: int = 0
-    children: list[int | Group] = field(default_factory=list)
-    outer: Group | None = None
+    children: list[int | NodeGroup] = field(default_factory=list)
+    outer: NodeGroup | None = None
 
     def ops(self, entries: Sequence[Entry]) -> list[int]:
         """The numbers of the ops in this group and in its inner groups, in order."""
         found = []
-        stack: list[int | Group] = [self]
+        stack: list[int | NodeGroup] = [self]
         while stack:
             child = stack.pop()
-            if isinstance(child, Group):
+            if isinstance(child, NodeGroup):
                 stack += reversed(child.children)
             elif entries[child].kind == "op":
                 found.append(child)
         return found
 
-    @property
-    def groups(self) -> list[Group]:
-        return [child for child in self.children if isinstance(child, Group)]
+    groups = property(lambda self: [child for child in self.children if isinstance(child, NodeGroup)])
 
     @property
-    def around(self) -> list[Group]:
+    def around(self) -> list[NodeGroup]:
         """The enclosing groups and this group, outermost first."""
         return [*(self.outer.around if self.outer else ()), self]
 
 
-def hierarchy(listing: Listing, crowd: int = CROWD) -> Group:
+def hierarchy(listing: Listing, crowd: int = CROWD) -> NodeGroup:
     """The whole listing as one group. A leaf without a scope goes into the innermost group around all its users."""
-    root = Group("graph", listing.output)
+    root = NodeGroup("graph", listing.output)
     by_scope(root, listing.entries)
     for group in inside_out(root):
         group.children = fold_repetitions(group.children, listing.entries)
@@ -76,9 +74,9 @@ def hierarchy(listing: Listing, crowd: int = CROWD) -> Group:
     return root
 
 
-def by_scope(root: Group, entries: Sequence[Entry]) -> None:
+def by_scope(root: NodeGroup, entries: Sequence[Entry]) -> None:
     """Put each entry into a group for its path."""
-    groups: dict[Path, Group] = {(): root}
+    groups: dict[Path, NodeGroup] = {(): root}
     for i, entry in enumerate(entries):
         if entry.path is None:
             continue
@@ -86,12 +84,12 @@ def by_scope(root: Group, entries: Sequence[Entry]) -> None:
             path = entry.path[:depth]
             if path not in groups:
                 scope = path[-1]
-                groups[path] = Group(scope.kind, scope.label, scope.of, scope.thing, outer=groups[path[:-1]])
+                groups[path] = NodeGroup(scope.kind, scope.label, scope.of, scope.thing, outer=groups[path[:-1]])
                 groups[path[:-1]].children.append(groups[path])
         groups[entry.path].children.append(i)
 
 
-def inside_out(root: Group) -> list[Group]:
+def inside_out(root: NodeGroup) -> list[NodeGroup]:
     """Every group, inner before outer."""
     order = [root]
     for group in order:
@@ -99,12 +97,12 @@ def inside_out(root: Group) -> list[Group]:
     return order[::-1]
 
 
-def homes(root: Group) -> dict[int, Group]:
+def homes(root: NodeGroup) -> dict[int, NodeGroup]:
     """Entry → the group that it is in. Also sets `outer` of every group."""
-    home: dict[int, Group] = {}
+    home: dict[int, NodeGroup] = {}
     for group in inside_out(root):
         for child in group.children:
-            if isinstance(child, Group):
+            if isinstance(child, NodeGroup):
                 child.outer = group
             else:
                 home[child] = group
@@ -119,7 +117,7 @@ def users_of(entries: Sequence[Entry]) -> list[list[int]]:
     return users
 
 
-def meeting(root: Group, groups: Sequence[Group]) -> Group:
+def meeting(root: NodeGroup, groups: Sequence[NodeGroup]) -> NodeGroup:
     """The innermost group that contains all of these groups."""
     if not groups:
         return root
@@ -130,7 +128,7 @@ def meeting(root: Group, groups: Sequence[Group]) -> Group:
     return shared[-1]
 
 
-def let_out(group: Group, entries: Sequence[Entry]) -> None:
+def let_out(group: NodeGroup, entries: Sequence[Entry]) -> None:
     """Move a repetition's loose leaves to the outer group if they are fewer than its blocks: the blocks share them."""
     loose = [child for child in group.children if isinstance(child, int) and entries[child].kind != "op"]
     if group.kind == "repeat" and group.outer is not None and len(loose) < group.times:
@@ -138,9 +136,9 @@ def let_out(group: Group, entries: Sequence[Entry]) -> None:
         group.children = [child for child in group.children if child not in loose]
 
 
-def first(child: int | Group, entries: Sequence[Entry]) -> int:
+def first(child: int | NodeGroup, entries: Sequence[Entry]) -> int:
     """The number of the first entry in a child."""
-    while isinstance(child, Group):
+    while isinstance(child, NodeGroup):
         child = child.children[0]
     return child
 
@@ -148,12 +146,12 @@ def first(child: int | Group, entries: Sequence[Entry]) -> int:
 # -- repetitions ------------------------------------------------------------------------------------------------------
 
 
-def fold_repetitions(children: list[int | Group], entries: Sequence[Entry]) -> list[int | Group]:
+def fold_repetitions(children: list[int | NodeGroup], entries: Sequence[Entry]) -> list[int | NodeGroup]:
     """Replace each run of equal blocks among the children by one group."""
-    ops = [child.ops(entries) if isinstance(child, Group) else [child] for child in children]
+    ops = [child.ops(entries) if isinstance(child, NodeGroup) else [child] for child in children]
     alike: dict[Any, int] = {}
     keys = [alike.setdefault(structure(each, entries), len(alike)) for each in ops]
-    done: list[int | Group] = []
+    done: list[int | NodeGroup] = []
     at = 0
     for start, length, times in runs(keys, ops, entries):
         blocks = [children[start + i * length : start + (i + 1) * length] for i in range(times)]
@@ -205,18 +203,18 @@ def repeats(
     return next((n for n in range(1, times) if wiring(n) != pattern), times)
 
 
-def repetition(blocks: Sequence[list[int | Group]]) -> Group:
+def repetition(blocks: Sequence[list[int | NodeGroup]]) -> NodeGroup:
     """Group equal blocks; a block of one child is replaced by that child."""
-    sample = [child for child in blocks[0] if isinstance(child, Group)]
+    sample = [child for child in blocks[0] if isinstance(child, NodeGroup)]
     of = " · ".join(child.of or child.label for child in sample[:3]) + " · …" * (len(sample) > 3)
-    group = Group("repeat", f"×{len(blocks)}", of, times=len(blocks))
+    group = NodeGroup("repeat", f"×{len(blocks)}", of, times=len(blocks))
     for n, block in enumerate(blocks, 1):
         alone = len(block) == 1
-        group.children.append(block[0] if alone else Group("block", f"{n} of {len(blocks)}", of, children=block))
+        group.children.append(block[0] if alone else NodeGroup("block", f"{n} of {len(blocks)}", of, children=block))
     return group
 
 
-def handfuls(children: list[int | Group], crowd: int) -> list[int | Group]:
+def handfuls(children: list[int | NodeGroup], crowd: int) -> list[int | NodeGroup]:
     """Split more than `crowd` children into parts of `crowd` children. Too many parts are split in the same way."""
     total = len(children)
     size = 1
@@ -224,9 +222,9 @@ def handfuls(children: list[int | Group], crowd: int) -> list[int | Group]:
         cut = [children[i : i + crowd] for i in range(0, len(children), crowd)]
         size *= crowd
         spans = [(i * size + 1, min((i + 1) * size, total)) for i in range(len(cut))]
-        children = [Group("part", f"{a}–{b} of {total}", children=part) for (a, b), part in zip(spans, cut)]
+        children = [NodeGroup("part", f"{a}–{b} of {total}", children=part) for (a, b), part in zip(spans, cut)]
         for group in children:
-            assert isinstance(group, Group)
+            assert isinstance(group, NodeGroup)
             for child in group.groups:
                 child.outer = group
     return children

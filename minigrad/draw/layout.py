@@ -100,9 +100,7 @@ def run(program: Path | None, dot: str, *options: str) -> bytes:
     except subprocess.TimeoutExpired:
         raise LayoutError(f"{program.name} did not finish in {SECONDS} s: the graph is too large to draw") from None
     if done.returncode != 0 or not done.stdout:
-        raise LayoutError(
-            f"{program} failed with code {done.returncode}: {done.stderr.decode(errors='replace').strip()}"
-        )
+        raise LayoutError(f"{program} failed with {done.returncode}: {done.stderr.decode(errors='replace').strip()}")
     return done.stdout
 
 

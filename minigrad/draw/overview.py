@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from .hierarchy import Group
+from .hierarchy import NodeGroup
 from .listing import Entry, Listing
 from .picture import UNKNOWN, Arrow, Box, Picture
 from .words import pluralize
@@ -19,9 +19,9 @@ class Overview:
     """A listing whose nodes are in groups."""
 
     listing: Listing
-    root: Group
+    root: NodeGroup
 
-    def open_groups(self, boxes: int) -> list[Group]:
+    def open_groups(self, boxes: int) -> list[NodeGroup]:
         """The groups that are open at first: from the outermost inwards, while at most `boxes` boxes are shown.
 
         Repetitions stay closed, since their purpose is to save boxes.
@@ -41,10 +41,10 @@ class Overview:
         is_open = {self.root, *self.open_groups(boxes)}
         shown: dict[int, str] = {}
         drawn: list[Box] = []
-        stack: list[int | Group] = [self.root]
+        stack: list[int | NodeGroup] = [self.root]
         while stack:
             child = stack.pop()
-            if isinstance(child, Group) and child in is_open:
+            if isinstance(child, NodeGroup) and child in is_open:
                 stack += reversed(child.children)
                 continue
             id = f"b{len(drawn) + 1}"
@@ -55,28 +55,28 @@ class Overview:
         between = dict.fromkeys((tail, head) for tail, head in uses if tail != head)
         return Picture(tuple(drawn), tuple(Arrow(f"a{i}", *ends) for i, ends in enumerate(between, 1)))
 
-    def box_of(self, child: int | Group, id: str) -> Box:
+    def box_of(self, child: int | NodeGroup, id: str) -> Box:
         """A node, or a closed group, as a box."""
-        if isinstance(child, Group):
+        if isinstance(child, NodeGroup):
             sign = child.label if child.kind == "repeat" else ""
             name = child.of if child.kind == "repeat" else child.label
             return Box(id, "op", name or "blocks", sign, self.size(child), "", "")
         entry = self.listing.entries[child]
         return Box(id, entry.kind, entry.name, entry.sign, entry.spec, entry.value, "", entry.kept)
 
-    def inside(self, child: int | Group) -> list[int]:
+    def inside(self, child: int | NodeGroup) -> list[int]:
         """The numbers of all entries in a node or group."""
         found = []
         stack = [child]
         while stack:
             child = stack.pop()
-            if isinstance(child, Group):
+            if isinstance(child, NodeGroup):
                 stack += child.children
             else:
                 found.append(child)
         return found
 
-    def size(self, group: Group) -> str:
+    def size(self, group: NodeGroup) -> str:
         """A group's type and number of ops: Linear, 1 op."""
         of = f"{group.of}, " if group.of and group.kind != "repeat" else ""
         return of + pluralize(len(group.ops(self.listing.entries)), "op", "ops")
@@ -94,7 +94,7 @@ class Overview:
         return "\n".join(lines)
 
     def lines(self) -> Iterator[str]:
-        stack: list[tuple[int | Group | str, int]] = [(child, 0) for child in reversed(self.root.children)]
+        stack: list[tuple[int | NodeGroup | str, int]] = [(child, 0) for child in reversed(self.root.children)]
         while stack:
             child, depth = stack.pop()
             if isinstance(child, str):
@@ -103,7 +103,7 @@ class Overview:
                 yield INDENT * depth + words(self.listing.entries[child])
             else:
                 yield f"{INDENT * depth}{child.label}: {child.of if child.kind == 'repeat' else self.size(child)}"
-                inner: list[int | Group | str] = [*child.children]
+                inner: list[int | NodeGroup | str] = [*child.children]
                 if child.kind == "repeat":
                     inner = [child.children[0], f"… {pluralize(child.times - 1, 'more', 'more')} like it"]
                 stack += [(each, depth + 1) for each in reversed(inner)]

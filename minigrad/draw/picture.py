@@ -74,9 +74,7 @@ class Picture:
     arrows: tuple[Arrow, ...]
     ends: tuple[str, ...] = ()
 
-    @property
-    def output(self) -> Box:
-        return self.outputs[-1]
+    output = property(lambda self: self.outputs[-1])
 
     @cached_property
     def outputs(self) -> list[Box]:
@@ -121,7 +119,7 @@ class Picture:
 
 
 @dataclass(frozen=True)
-class Entry:
+class GradientEntry:
     """One number of a gradient in a backward step: its value before, the number added, and its value after.
 
     where    its index, as [0, 1]; "" if the gradient is a number
@@ -162,14 +160,14 @@ class Share:
     outgoing: str
     before: str
     after: str
-    entry: Entry | None = None
+    entry: GradientEntry | None = None
     spread: str = ""
     heat: Heat | None = None
     terms: tuple[Heat, ...] = ()
 
 
 @dataclass(frozen=True)
-class Replay:
+class GraphRun:
     """A whole run of a graph, forward and backward.
 
     picture   the picture with every value and every final gradient

@@ -10,7 +10,7 @@ from itertools import accumulate, pairwise
 
 from ..scalar.value import Constant, Value, history
 from .names import names_in
-from .picture import UNKNOWN, Arrow, Box, Entry, Picture, Replay, Share
+from .picture import UNKNOWN, Arrow, Box, GradientEntry, GraphRun, Picture, Share
 from .words import number, pluralize
 
 # The local derivatives of the engine's operations, in symbols: y is the result, a and b are the operands. The engine
@@ -122,7 +122,7 @@ def reads_of(v: Value) -> list[Value]:
     return [*dict.fromkeys(x for k, xs in slots.items() if k in words for x in xs if not isinstance(x, Constant))]
 
 
-def replay_of_value(y: Value, namespace: Mapping[str, object]) -> Replay:
+def replay_of_value(y: Value, namespace: Mapping[str, object]) -> GraphRun:
     """The forward and backward pass over y's graph, run by the engine on a copy: the learner's .grad stays as it is."""
     picture = picture_of_values([y], namespace)
     order = history(y)
@@ -135,7 +135,7 @@ def replay_of_value(y: Value, namespace: Mapping[str, object]) -> Replay:
     shares = [share for v in reversed(order) for share in shares_of(v, twin[v].grad, picture, box, collected)]
     boxes = tuple(replace(box[v], grad=box[v].grad and number(twin[v].grad)) for v in order)
     reads = {box[v].id: tuple(box[x].id for x in reads_of(v)) for v in order if rules(v.op)}
-    return Replay(Picture(boxes, picture.arrows), seed="1", shares=tuple(shares), reads=reads, frees=False)
+    return GraphRun(Picture(boxes, picture.arrows), seed="1", shares=tuple(shares), reads=reads, frees=False)
 
 
 def shares_of(
@@ -156,5 +156,5 @@ def shares_of(
         yield Share(
             arrow=arrow.id, incoming=number(incoming), rule=rule, is_whole=False, slope=number(slope),
             outgoing=number(outgoing), before="" if before is None else number(before),
-            after=number(after), entry=Entry("", before, outgoing, after),
+            after=number(after), entry=GradientEntry("", before, outgoing, after),
         )  # fmt: skip

@@ -27,10 +27,10 @@ class InnerNode(NamedTuple):
     """A node, and the part of a branch or a loop that it is in; None for a node outside."""
 
     node: Node
-    part: Part | None = None
+    part: SubgraphPart | None = None
 
 
-class Part(NamedTuple):
+class SubgraphPart(NamedTuple):
     """One of the graphs of a branch or a loop: true, false, test or body."""
 
     control: InnerNode
@@ -56,7 +56,7 @@ class NestedEntries:
         names: Mapping[Node, str], read: Mapping[Node, Sequence[Node]],
     ):  # fmt: skip
         self.outside, self.inside, self.names, self.read = outside, inside, names, dict(read)
-        self.scopes: dict[InnerNode | Part, Scope] = {}
+        self.scopes: dict[InnerNode | SubgraphPart, Scope] = {}
 
     def entries(self, ops: Iterable[Node]) -> list[Entry]:
         nodes = [each for node in ops for each in self.unfold(InnerNode(node))]
@@ -76,7 +76,7 @@ class NestedEntries:
                     yield from self.unfold(InnerNode(node, part))
         yield at
 
-    def results(self, part: Part) -> list[Node]:
+    def results(self, part: SubgraphPart) -> list[Node]:
         """The results of a part that are read or carried to the next turn, without those saved for backward."""
         op, count = part.control.node.op, len(part.graph.outputs)
         read = self.read.get(part.control.node)
@@ -84,7 +84,7 @@ class NestedEntries:
         wanted = {0} if part.name == "test" else {*some, *range(getattr(op, "carried", 0))}
         return [y for i, y in enumerate(part.graph.outputs) if y is not None and i in wanted]
 
-    def live_nodes(self, part: Part) -> list[Node]:
+    def live_nodes(self, part: SubgraphPart) -> list[Node]:
         """The nodes that the part's results and effects need."""
         ends = [*self.results(part), *(node for node in part.graph.nodes if node.op.effect)]
         return toposort(*ends) if ends else []
@@ -97,18 +97,18 @@ class NestedEntries:
         first = [self.source(at.node.inputs[0], at.part)] if isinstance(at.node.op, Cond) else []
         return first + [self.source(y, part) for part in parts_of(at) for y in self.results(part)]
 
-    def source(self, node: Node, part: Part | None) -> InnerNode:
+    def source(self, node: Node, part: SubgraphPart | None) -> InnerNode:
         """The origin of a value read in a part: a node of the part, a carry or row of the loop, or a node outside."""
         node = whole(node)
         if part is None or node not in part.graph.inputs:
             return InnerNode(node, part)
         i = part.graph.inputs.index(node)
         if i < turning(part.control):
-            body = Part(part.control, "body")
+            body = SubgraphPart(part.control, "body")
             return InnerNode(body.graph.inputs[i], body)
         return self.outer_operand(part, i)
 
-    def outer_operand(self, part: Part, i: int) -> InnerNode:
+    def outer_operand(self, part: SubgraphPart, i: int) -> InnerNode:
         """The operand of the branch or loop that the i-th input of a part stands for."""
         first = isinstance(part.control.node.op, Cond)  # a branch has no input for the condition
         return self.source(part.control.node.inputs[i + first], part.control.part)
@@ -136,7 +136,7 @@ class NestedEntries:
         read = self.read.get(control.node, ())
         return next((self.names.get(piece, "") for piece in read if piece.op.i == i), "")  # type: ignore[attr-defined]
 
-    def path(self, part: Part) -> Path:
+    def path(self, part: SubgraphPart) -> Path:
         """The scopes that the nodes of a part are in."""
         scope = Scope("scope", part.name, WORDS.get(part.name, ""), part.graph)
         return (*self.around(part.control), self.scope(part.control), self.scopes.setdefault(part, scope))
@@ -150,8 +150,8 @@ class NestedEntries:
         return self.scopes.setdefault(control, Scope("scope", sign_of(control.node.op), kind, control.node))
 
 
-def parts_of(at: InnerNode) -> list[Part]:
-    return [Part(at, name) for name in graphs_of(at.node.op)] if isinstance(at.node.op, Control) else []
+def parts_of(at: InnerNode) -> list[SubgraphPart]:
+    return [SubgraphPart(at, name) for name in graphs_of(at.node.op)] if isinstance(at.node.op, Control) else []
 
 
 def turning(control: InnerNode) -> int:

@@ -25,7 +25,7 @@ from ..engine.tensor.tensor import Tensor
 from .graphs import arrange, is_constant, kind_of, own_name
 from .heat import Heat, heat_of
 from .names import names_in
-from .picture import UNKNOWN, Box, Entry, Picture, Replay, Share
+from .picture import UNKNOWN, Box, GradientEntry, GraphRun, Picture, Share
 from .rules import rules_of, sign_of
 from .words import number
 
@@ -37,12 +37,10 @@ def picture_of_tensors(ys: Sequence[Tensor], namespace: Mapping[str, object]) ->
     return TensorGraph(ys, namespace).picture
 
 
-def replay_of_tensor(y: Tensor, namespace: Mapping[str, object]) -> Replay:
+def replay_of_tensor(y: Tensor, namespace: Mapping[str, object]) -> GraphRun:
     """The forward and backward pass over the graph recorded behind y. Raises NoGradientError if backward() does."""
     if not y.requires_grad:
-        raise NoGradientError(
-            f"there is no backward to step through: this {y.spec} depends on no tensor with requires_grad=True"
-        )
+        raise NoGradientError(f"no backward to step through: {y.spec} depends on no tensor with requires_grad=True")
     return TensorGraph([y], namespace).replay(y.seed_gradient(None).value)
 
 
@@ -70,7 +68,7 @@ class TensorGraph:
         )  # fmt: skip
 
     @np.errstate(all="ignore")
-    def replay(self, seed: Any) -> Replay:
+    def replay(self, seed: Any) -> GraphRun:
         """Run backpropagation and record each share of it."""
         missing = [box.display_name for node, box in self.box_of.items() if node not in self.values]
         if missing:
@@ -95,7 +93,7 @@ class TensorGraph:
         }
         picture = Picture(tuple(boxes.values()), self.picture.arrows)
         sizes = {box.id: self.values[node].nbytes for node, box in self.box_of.items()}
-        return Replay(picture, format_array(seed), tuple(shares), reads, frees=True, sizes=sizes)
+        return GraphRun(picture, format_array(seed), tuple(shares), reads, frees=True, sizes=sizes)
 
     def pull_shares(self, node: Node, gy: Any, collected: dict[Node, Any]) -> tuple[tuple[Any, ...], list[Share]]:
         """The gradients of a node's operands by its compiled rule, and their shares; adds them to `collected`."""
@@ -135,7 +133,7 @@ class TensorGraph:
         return format_array(self.values[x]) if isinstance(x.op, Const) else self.box_of[x].display_name
 
 
-def entry_of(before: Any, gx: Any, after: Any) -> Entry | None:
+def entry_of(before: Any, gx: Any, after: Any) -> GradientEntry | None:
     """The entry to show: a number itself, or the second entry of an array with a heat map; None for a larger array."""
     if after.size == 1:
         where, at = "", (0,) * after.ndim
@@ -144,7 +142,7 @@ def entry_of(before: Any, gx: Any, after: Any) -> Entry | None:
         where = f"[{', '.join(map(str, at))}]"
     else:
         return None
-    return Entry(where, None if before is None else float(before[at]), float(gx[at]), float(after[at]))
+    return GradientEntry(where, None if before is None else float(before[at]), float(gx[at]), float(after[at]))
 
 
 def terms_of(before: Any, gx: Any, after: Any) -> tuple[Heat, ...]:

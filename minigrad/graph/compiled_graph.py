@@ -97,7 +97,7 @@ class CompiledGraph:
         variant = self.select_variant(xs)
         arrays = variant.run(*[x.value for x in xs])
         pairs = zip(arrays, variant.specs)
-        ys = [None if spec is None else wrap_array(x, result_spec(x, spec)) for x, spec in pairs]
+        ys = [None if s is None else wrap_array(x, s if s.is_known else spec_of(x)) for x, s in pairs]
         if variant.split is not None:
             variant.connect(self.op, xs, ys, arrays)
         elif mode.tracked is None:
@@ -144,7 +144,7 @@ class Variant:
     """A graph compiled for one choice of inputs that require a gradient.
 
     run       arrays → arrays: the results, then the values saved for backward
-    specs     the specs of the results
+    specs     the specs of the results, None for one that has no single spec
     split     the partition into forward and backward; None if no gradient is required
     pulls     indices of the results that receive gradients → the compiled backward graph for these gradients
     """
@@ -214,17 +214,12 @@ class Backward:
         n = len(split.graph.outputs)
         kept = []
         for i, (x, array) in enumerate(zip(split.kept, saved)):
-            y = wrap_array(array, result_spec(array, x.spec))
+            y = wrap_array(array, x.spec if x.spec.is_known else spec_of(array))
             if x.spec.is_float and x in split.reached:
                 shared = Record(Output(n + i), (node,), OutputRule(x.spec, n + i), ())
                 y = y.with_node(array, places.get(x, shared))
             kept.append(y)
         return tuple(self.variant.pull(numbers)([*(gy[i] for i in numbers), *kept]))
-
-
-def result_spec(array: Any, spec: Spec | None) -> Spec:
-    """The spec of a result; the spec of its array, if the graph does not know the lengths."""
-    return spec if spec is not None and spec.is_known else spec_of(array)
 
 
 # -- arrays in, arrays out -----------------------------------------------------------------------------
@@ -241,4 +236,4 @@ def bare(graph: Graph) -> Graph:
                 return xs[0].inputs[i]
         return node.with_inputs(xs)
 
-    return graph.rebuild(plain)
+    return graph.rebuild(plain, (StopGradient, Custom, TupleGet))

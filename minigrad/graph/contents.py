@@ -57,8 +57,10 @@ def contents(x: Any, seen: dict[int, tuple[int, Any]] | None = None) -> Any:
     if kind in CONSTANT and (kind is not type or is_library(x)):
         return kind, repr(x) if kind in FLOATS else x
     itself = IdentityRef(x) if kind.__weakrefoffset__ else x
+    if isinstance(x, WHOLE) or (kind is FunctionType and x.__closure__ is None and is_foreign(x)):
+        return itself
     is_container = isinstance(x, tuple | list | set | frozenset | deque | dict)
-    if isinstance(x, WHOLE) or (kind.__module__.startswith("minigrad.") and not is_container):
+    if kind.__module__.startswith("minigrad.") and not is_container:
         return itself
     if (kind is np.ndarray or isinstance(x, np.generic)) and not x.dtype.hasobject:
         return kind, x.dtype.str, x.dtype.names, x.shape, x.tobytes()

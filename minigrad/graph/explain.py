@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 Arguments = list[tuple[str, str]]
 WIDTH = 120  # of a line
 TIE = "\N{NO-BREAK SPACE}"  # between a name and its spec
+STATE = Tensor, ModuleLike  # where names_of() searches for tensors
 
 
 def describe_argument(x: Any) -> str:
@@ -75,15 +76,10 @@ def names_of(f: Any, arguments: Sequence[tuple[str, Any]]) -> dict[int, str]:
             for path, part in (*x.named_parameters(name), *x.named_buffers(name)):
                 named.setdefault(id(part), path)
         elif isinstance(x, list | tuple):
-            found += [(f"{name}[{i}]", part) for i, part in enumerate(x) if is_state(part)]
+            found += [(f"{name}[{i}]", part) for i, part in enumerate(x) if isinstance(part, STATE)]
         elif hasattr(x, "__dict__") and not inspect.ismodule(x) and not inspect.isclass(x):
-            found += [(f"{name}.{attribute}", part) for attribute, part in vars(x).items() if is_state(part)]
+            found += [(f"{name}.{attribute}", part) for attribute, part in vars(x).items() if isinstance(part, STATE)]
     return named
-
-
-def is_state(x: Any) -> bool:
-    """Whether to search an attribute for tensors."""
-    return isinstance(x, Tensor | ModuleLike)
 
 
 def explain_traces(name: str, traces: Sequence[Trace], count: int) -> str:

@@ -20,6 +20,8 @@ import warnings
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import partial, update_wrapper
+from itertools import repeat
+from operator import attrgetter
 from types import MethodType
 from typing import Any
 from weakref import ref
@@ -159,7 +161,7 @@ class TracedFunction:
 
     def key(self, args: tuple[Any, ...], options: dict[str, Any], tensors: list[Tensor]) -> Any:
         """The key of a call: calls with equal keys share a trace. Appends the argument tensors to `tensors`."""
-        key = [key_of(x, tensors) for x in args]
+        key = [*map(key_of, args, repeat(tensors))]
         cast = () if current.mode.autocast is None else (current.mode.autocast.key,)
         if options:
             key += [(name, key_of(x, tensors)) for name, x in options.items()]
@@ -293,20 +295,9 @@ class TracedFunction:
         made.trace_for(*unflatten_like(specs, (x.example() for x in leaves(specs))))
         return made
 
-    @property
-    def graph(self) -> Graph:
-        """The graph of the latest trace."""
-        return self.latest.graph
-
-    @property
-    def source(self) -> str:
-        """The generated code of the latest trace."""
-        return self.latest.run.latest.source
-
-    @property
-    def c_source(self) -> str:
-        """The C++ part of the generated code of the latest trace, with jit_compile="native"."""
-        return self.latest.run.latest.c_source
+    graph = property(attrgetter("latest.graph"), doc="The graph of the latest trace.")
+    source = property(attrgetter("latest.run.latest.source"), doc="The generated code of the latest trace.")
+    c_source = property(attrgetter("latest.run.latest.c_source"), doc="Its part in C++, with jit_compile='native'.")
 
     @property
     def latest(self) -> Trace:

@@ -11,8 +11,8 @@ anything but a module) are compared by contents: see contents.py.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from itertools import chain
-from operator import call, itemgetter
+from itertools import chain, repeat
+from operator import attrgetter, call
 from types import MemberDescriptorType
 from typing import Any
 from weakref import ref
@@ -23,7 +23,7 @@ from .contents import contents, is_settled
 from .names import NameSnapshot
 from .signature import IMMUTABLE, IdentityRef, objects_in
 
-HOOKS = itemgetter("_hooks")
+GET, NODE, SPEC, TRACKED = map(attrgetter, ("get", "node", "spec", "tracked"))
 Noted = Mapping[tuple[int, str], tuple[Any, Any]]
 # methods that walk through a module: a trace notes what they return
 WALKS = "_modules", "_own_parameters", "_own_buffers", "_named_parts"
@@ -35,9 +35,9 @@ class Guards:
     captured    name → the tensor that the graph reads from outside
     noted       (id, attribute) → (the object, the value that Python read)
     pulled      whether backward() was called, so that it matters which tensors require a gradient
-    counted     the part of `noted` that changes only if an attribute of a module is set
-    modules     weak references to the modules that were read
-    readers     for each module, a getter of the attributes that Python read from its dictionary
+    counted     the part of `noted` that changes only if an attribute of a minigrad object is set
+    objects     weak references to the minigrad objects that were read
+    attributes  for each object, the names of the attributes that Python read; of a module, its count of changes too
     ids         ids of those values at the last comparison. A deleted value is appended, as its id may be reused
     others      weak references to uncaptured tensors whose dtype or shape Python may have read
     reached     the objects that the function's names led to
@@ -54,14 +54,15 @@ class Guards:
         for (_, attribute), (what, value) in noted.items():
             place = self.counted if is_counted(what, attribute, value) else self.watched
             place.append((ref(what), attribute, value))
-            if isinstance(what, ModuleLike):
+            if isinstance(what, Stateful):
                 names = read.setdefault(id(what), (what, ["_changes", "training"]))[1]
-                names += [attribute] if attribute in vars(what) else []
-        self.classes = {type(module) for module, _ in read.values()}
-        self.modules = [ref(module) for module, _ in read.values()]
-        self.readers = [itemgetter(*names) for _, names in read.values()]
+                names += [attribute] if attribute in vars(what) or not isinstance(what, ModuleLike) else []
+        classes = {type(what) for what, _ in read.values() if isinstance(what, ModuleLike)}
+        self.classes = {kind for kind in classes if not kind.__module__.startswith("minigrad.")}
+        self.objects = [ref(what) for what, _ in read.values()]
+        self.attributes = [names for _, names in read.values()]
         self.ids: list[Any] = []
-        tensors = {x for _, value in noted.values() for x in objects_in(value) if isinstance(x(), Tensor)}
+        tensors = {x for x in objects_in(tuple(noted.values())) if isinstance(x(), Tensor)}
         self.others = [*tensors - {IdentityRef(x) for x in self.captured if isinstance(x, Tensor)}]
         self.specs, self.learned = self.specs_now(), self.learned_now()
 
@@ -73,10 +74,7 @@ class Guards:
             return False
         if not self.reached.holds() or not holds(self.watched):
             return False
-        try:
-            values = self.values()
-        except KeyError:
-            return False
+        values = self.values()
         if [*map(id, values)] != self.ids:
             if not holds(self.counted):
                 return False
@@ -87,20 +85,26 @@ class Guards:
         return True
 
     def specs_now(self) -> list[Any]:
-        return [x.spec for x in self.captured] + [getattr(x(), "spec", None) for x in self.others]
+        specs = [*map(SPEC, self.captured)]
+        return specs + [getattr(x(), "spec", None) for x in self.others] if self.others else specs
 
     def learned_now(self) -> list[Any]:
-        return [(x.tracked, getattr(x.node, "hooks", None)) for x in self.captured]
+        hooks = map(getattr, map(NODE, self.captured), repeat("hooks"), repeat(None))
+        return [*zip(map(TRACKED, self.captured), hooks)]
 
     def values(self) -> list[Any]:
-        """The values of the attributes that were read from modules, and how many hooks each module has."""
+        """The attributes that were read, the class of each object, and whether it has hooks. All of it runs in C."""
+        if not self.objects:
+            return []
+        objects = [*map(call, self.objects)]
         try:
-            spaces = [*map(vars, map(call, self.modules))]
-        except TypeError:  # a module was deleted
-            alive = [(of, get) for of, get in zip(self.modules, self.readers) if of() is not None]
-            self.modules, self.readers = [of for of, _ in alive], [get for _, get in alive]
+            spaces = [*map(vars, objects)]
+        except TypeError:  # an object was deleted
+            alive = [(of, names) for of, names in zip(self.objects, self.attributes) if of() is not None]
+            self.objects, self.attributes = [of for of, _ in alive], [names for _, names in alive]
             return self.values()
-        return [*chain.from_iterable(map(call, self.readers, spaces)), *map(len, map(HOOKS, spaces))]
+        read = chain.from_iterable(map(map, map(GET, spaces), self.attributes, repeat(repeat(MISSING))))
+        return [*read, *map(type, objects), *map(bool, map(dict.get, spaces, repeat("_hooks")))]
 
     def describe_changes(self) -> Iterator[str]:
         """Describe each change, in words."""
@@ -121,15 +125,19 @@ class Guards:
 
 def holds(noted: Sequence[tuple[Callable[[], Any], str, Any]]) -> bool:
     """Whether everything noted is unchanged. An object that was deleted counts as unchanged."""
-    return all((what := of()) is None or observe(what, attribute) == value for of, attribute, value in noted)
+    for of, attribute, value in noted:  # noqa: SIM110  # a loop calls nothing for each
+        if (what := of()) is not None and observe(what, attribute) != value:
+            return False
+    return True
 
 
 def observe(what: Any, attribute: str) -> Any:
     """The value that Python would read from this attribute now; for .grad, whether it is set."""
     if isinstance(what, ModuleLike) and attribute in WALKS:
         return contents(tuple(getattr(what, attribute)()))
-    if isinstance(what, type):
-        return contents(next((vars(c)[attribute] for c in what.__mro__ if attribute in vars(c)), MISSING))
+    if issubclass(type(what), type):
+        spaces = [space for space in map(vars, what.__mro__) if attribute in space]
+        return contents(spaces[0][attribute] if spaces else MISSING)
     if attribute == "groups()":
         return what.groups()
     if attribute == "hooks":
@@ -139,8 +147,9 @@ def observe(what: Any, attribute: str) -> Any:
     if attribute == "__dict__":  # while tracing, it contains the converted `forward`
         return contents({name: x for name, x in vars(what).items() if name not in ("forward", "_changes")})
     if isinstance(what, Stateful):
-        is_slot = isinstance(getattr(type(what), attribute, None), MemberDescriptorType)
-        return contents(getattr(what, attribute, MISSING) if is_slot else vars(what).get(attribute, MISSING))
+        value = object.__getattribute__(what, "__dict__").get(attribute, MISSING)
+        value = getattr(what, attribute, MISSING) if value is MISSING and is_slot(what, attribute) else value
+        return MISSING if value is MISSING else contents(value)
     if attribute == "()":
         return what()
     if attribute in ("value", "contents"):
@@ -149,13 +158,20 @@ def observe(what: Any, attribute: str) -> Any:
     return found is not None if attribute == "grad" else found
 
 
+def is_slot(what: Any, attribute: str) -> bool:
+    """Whether an attribute of an object is kept in a slot, and not in its dictionary."""
+    return isinstance(getattr(type(what), attribute, None), MemberDescriptorType)
+
+
 def is_counted(what: Any, attribute: str, value: Any) -> bool:
-    """Whether a noted value changes only by assignment to a module, never in place."""
+    """Whether a noted value changes only by assignment to an attribute, never in place."""
     if isinstance(what, type):
         return what.__module__.startswith("minigrad.")
-    if not isinstance(what, ModuleLike):
+    if isinstance(what, ModuleLike) and (attribute in WALKS or (attribute == "_hooks" and not what._hooks)):
+        return True
+    if not isinstance(what, Stateful) or attribute == "groups()" or not is_settled(value):
         return False
-    return attribute in WALKS or (attribute == "_hooks" and not what._hooks) or is_settled(value)
+    return attribute in vars(what) or not is_slot(what, attribute)
 
 
 def change(what: Any, attribute: str, before: Any, now: Any) -> str:

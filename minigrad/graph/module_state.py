@@ -73,8 +73,10 @@ def is_unedited(builder: TraceBuilder, x: Any) -> bool:
 def refuse_edited_containers(builder: TraceBuilder) -> None:
     """Raises GraphError if the trace put symbols into a container of a module without assigning the attribute."""
     for (key, name), (module, _) in builder.noted.items():
-        held = vars(module).get(name) if isinstance(module, ModuleLike) and (key, name) not in builder.assigned else ()
-        if any(isinstance(x, Tracer) and x.builder is builder for x in leaves(held)):
+        is_state = isinstance(module, ModuleLike) and (key, name) not in builder.assigned
+        held = vars(module).get(name) if is_state else None
+        is_tree = isinstance(held, list | tuple | dict | Tracer)
+        if is_tree and [x for x in leaves(held) if isinstance(x, Tracer) and x.builder is builder]:
             raise GraphError(
                 f"the function stores a tensor in {name} of a {type(module).__name__}, a {type(held).__name__}, in "
                 f"place. Runs of the trace do not repeat that: assign a new {type(held).__name__} to self.{name}, or "

@@ -17,7 +17,7 @@ from ..engine.base.errors import NoGradientError
 from ..engine.base.spec import Specs
 from ..engine.core.graph import Graph
 from ..engine.core.node import NamedNode, Node
-from ..engine.ops.comparison import Question
+from ..engine.ops.comparison import Predicate
 from ..engine.ops.pointwise import Flat
 from ..engine.tensor.rewrite import optimise
 from ..engine.tensor.symbol import placeholder
@@ -25,7 +25,7 @@ from ..tracing.gradients import gradients
 
 CHEAP = (
     ops.Add, ops.Sub, ops.Mul, ops.Div, ops.Neg, ops.Abs, ops.Maximum, ops.Minimum, ops.Clamp, ops.Where, ops.Relu,
-    ops.Cast, ops.BroadcastTo, Question, Flat,
+    ops.Cast, ops.BroadcastTo, Predicate, Flat,
 )  # fmt: skip
 
 

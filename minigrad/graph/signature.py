@@ -118,10 +118,12 @@ def key_by_identity_or_value(x: Any, kind: Any) -> Key:
 
 def objects_in(key: Key) -> Iterator[IdentityRef]:
     """The objects that a signature holds by weak reference."""
-    if isinstance(key, IdentityRef):
-        yield key
-    for each in key if type(key) is tuple else ():
-        yield from objects_in(each)
+    parts = [key]
+    for part in parts:  # grows in the loop
+        if isinstance(part, IdentityRef):
+            yield part
+        elif type(part) is tuple:
+            parts += part
 
 
 def drop_lengths(key: Key) -> Key:

@@ -8,16 +8,18 @@ Decisions that Python made during tracing are fixed in the graph. Guards check s
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from itertools import repeat
+from operator import attrgetter
 from typing import Any, NamedTuple
 from weakref import ref
 
 from ..autograd.function_in_graph import Custom
 from ..engine.base.errors import EditedError, GraphError, MinigradError, NoGradientError
 from ..engine.base.pytree import leaves, unflatten_like
-from ..engine.base.spec import Spec
+from ..engine.base.spec import Spec, spec_of
 from ..engine.core import modes, versions
 from ..engine.core.graph import Graph
 from ..engine.core.node import Node
@@ -27,11 +29,14 @@ from ..engine.ops import StopGradient, TupleGet
 from ..engine.tensor.inplace import renew, settle, write
 from ..engine.tensor.tensor import Tensor, wrap_array
 from ..tracing.builder import Capture, GraphBuilder, Tracer
-from .compiled_graph import CompiledGraph, CompileOptions, result_spec
+from .compiled_graph import CompiledGraph, CompileOptions
 from .compiler.passes.specialise import fields_at, lengths_in, specialise_graph
 from .guards import Guards, observe
 from .module_state import ModuleAttribute, assign, assigned_values
 from .signature import leak_message
+
+OUTSIDE = modes.Mode()  # without the builder: what a trace depends on is read in this mode
+VALUE, NODE, TRACKED = map(attrgetter, ("value", "node", "tracked"))
 
 
 class GradSlot:
@@ -43,9 +48,7 @@ class GradSlot:
     def __init__(self, leaf: Tensor, spec: Spec):
         self.leaf, self.spec = leaf, spec
 
-    @property
-    def value(self) -> Any:
-        return self.leaf.grad.value  # type: ignore[union-attr]
+    value = property(attrgetter("leaf.grad.value"))
 
 
 class TraceBuilder(GraphBuilder):
@@ -120,9 +123,12 @@ class TraceBuilder(GraphBuilder):
 
     def note_read(self, what: Any, attribute: str) -> None:
         key = id(what), attribute
-        if key not in self.noted and key not in self.assigned and not self.is_own(what):
-            with modes.in_mode(builder=None):
+        if key not in self.noted and key not in self.assigned and id(what) not in self.born:
+            mode, modes.current.mode = modes.current.mode, OUTSIDE
+            try:
                 self.noted[key] = what, observe(what, attribute)
+            finally:
+                modes.current.mode = mode
 
     def is_grad_enabled(self) -> bool:
         self.noted[id(modes.is_grad_enabled), "()"] = modes.is_grad_enabled, self.recording
@@ -181,7 +187,7 @@ def refuse_leaf(x: Any) -> None:
 
 def identifier(path: str) -> str:
     """A path such as `batch[0]` or `net.0.weight`, turned into a valid identifier."""
-    word = "".join(c if c.isalnum() else "_" for c in path).strip("_")
+    word = re.sub(r"\W", "_", path).strip("_")
     return word if word and not word[0].isdigit() else f"x_{word}"
 
 
@@ -340,7 +346,7 @@ class Trace:
         xs = [*given, *self.captured]
         for i in self.slots:
             xs[i] = xs[i].tensor
-        arrays = [x.value for x in xs]
+        arrays = [*map(VALUE, xs)]
         for i in self.laid:
             refuse_other_layout(self.names[i], arrays[i])
         if self.edits:
@@ -375,22 +381,24 @@ class Trace:
         if mode.watchers or mode.tracked is None:
             return False
         if self.is_flat or not mode.recording:
-            as_traced = self.edits_leaves and [x.node for x in self.captured] == self.nodes
+            as_traced = self.edits_leaves and [*map(NODE, self.captured)] == self.nodes
             return as_traced or not any(has_history(xs[i]) for i, *_ in self.edits)
-        return True not in [x.tracked for x in xs]
+        return True not in map(TRACKED, xs)
 
     def on_arrays(self, xs: Sequence[Any], arrays: Sequence[Any]) -> Sequence[Any]:
         """Run on arrays, write the edits and gradients back, and wrap as tensors the outputs that the caller gets."""
         variant = self.run.variant((), xs)
         ys = list(variant.run(*arrays))
-        edited = [arrays[i] for i, _ in self.written]
-        for array, (_, y) in zip(edited, self.written):
-            if ys[y] is not array:  # the program has not written the new value into the array itself
-                array[...] = ys[y]
+        edited = []
+        for i, y in self.written:
+            edited.append(arrays[i])
+            if ys[y] is not arrays[i]:  # the program has not written the new value into the array itself
+                arrays[i][...] = ys[y]
         if edited:
             versions.edit(*edited)
+        specs: list[Any] = variant.specs
         for i in self.handed:
-            ys[i] = wrap_array(ys[i], result_spec(ys[i], variant.specs[i]))
+            ys[i] = wrap_array(ys[i], specs[i] if specs[i].is_known else spec_of(ys[i]))
         for leaf, g in self.grads:
             leaf._grad = ys[g] if isinstance(g, int) else g
         return ys
@@ -482,8 +490,9 @@ def build_trace(
     builder = TraceBuilder(known)
     symbols = [builder.add_argument(path, x, spec) for path, x, spec in tensors]
     try:
-        with builder.building(), noticing_reads(), modes.in_mode(recording=True, tracked=False, watchers=()):
-            result = builder.call(call, symbols)
+        with builder.building(), modes.in_mode(recording=True, tracked=False, watchers=()):
+            with noticing_reads():
+                result = builder.call(call, symbols)
             return Trace(builder, result, name, reason, compile_options)
     finally:
         builder.closed = True

@@ -221,9 +221,7 @@ class Layer(Module):
         self.norm_first = norm_first
         self.activation = activation_function(activation) if isinstance(activation, str) else activation
 
-    @property
-    def _parts(self) -> int:
-        return len(self.attentions) + 1
+    _parts = property(lambda self: len(self.attentions) + 1)
 
     def _through(self, x: Any, *looks: tuple[Any, ...]) -> Any:
         """x after all parts. `looks` holds, for each attention, the memory (None for x), the masks and is_causal."""

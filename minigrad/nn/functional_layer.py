@@ -195,25 +195,25 @@ class Softmax(Module):
 
     _shown: ClassVar[tuple[str, ...]] = ("dim=",)
 
+    function: ClassVar[str] = "softmax"
+
     def __init__(self, dim: int | None = None):
         self.dim = dim
 
     def forward(self, input: Any) -> Any:
-        return functional.softmax(input, self.dim)
+        return getattr(functional, self.function)(input, self.dim)
 
 
 class LogSoftmax(Softmax):
     """y = x − ln Σ eˣ along the axis `dim`."""
 
-    def forward(self, input: Any) -> Any:
-        return functional.log_softmax(input, self.dim)
+    function = "log_softmax"
 
 
 class Softmin(Softmax):
     """y = e⁻ˣ / Σ e⁻ˣ along the axis `dim`."""
 
-    def forward(self, input: Any) -> Any:
-        return functional.softmin(input, self.dim)
+    function = "softmin"
 
 
 class Softmax2d(Softmax):
@@ -247,9 +247,7 @@ class DropoutNd(Dropout):
 
     n: ClassVar[int]
 
-    @property
-    def function(self) -> str:  # type: ignore[override]
-        return f"dropout{self.n}d"
+    function = property(lambda self: f"dropout{self.n}d")
 
 
 Dropout1d, Dropout2d, Dropout3d = nd_variants(DropoutNd)

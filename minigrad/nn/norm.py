@@ -133,10 +133,7 @@ class RunningNorm(AffineNorm):
             if statistic is not None:
                 init.constant_(statistic, start)
 
-    @property
-    def dims(self) -> tuple[int, ...]:
-        """The numbers of axes that x may have."""
-        return (self.n + 2,)
+    dims = property(lambda self: (self.n + 2,), doc="The numbers of axes that x may have.")
 
     def _options(self, momentum: Any) -> Any:
         """The arguments of the normalisation function that follow x."""
@@ -154,9 +151,7 @@ class RunningNorm(AffineNorm):
 class BatchNormNd(RunningNorm):
     """(x − μ) / √(σ² + ε) · w + b for each channel: see functional.batch_norm."""
 
-    @property
-    def dims(self) -> tuple[int, ...]:
-        return (2, 3) if self.n == 1 else (self.n + 2,)
+    dims = property(lambda self: (2, 3) if self.n == 1 else (self.n + 2,))
 
     def _momentum(self) -> float:
         """In training, count the batch. Returns the weight of its statistics: momentum, or 1 / count if it is None."""

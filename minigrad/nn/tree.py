@@ -5,7 +5,7 @@ A dotted name leads down the tree: `encoder.0.weight` is the weight of submodule
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -248,8 +248,8 @@ class Tree(ModuleLike):
                     seen.add(id(x))
                     yield dotted_name(path, name), x
 
-    def _modules(self) -> Iterator[tuple[str, Any]]:
-        return ((name, part) for name, part in list(vars(self).items()) if isinstance(part, Tree))
+    def _modules(self) -> Iterable[tuple[str, Any]]:
+        return [(name, part) for name, part in list(vars(self).items()) if isinstance(part, Tree)]
 
     def _own_parameters(self) -> Iterator[tuple[str, Tensor]]:
         for name, x in list(vars(self).items()):

@@ -16,7 +16,7 @@ from ..engine.core.modes import no_grad
 from ..engine.tensor.tensor import Tensor
 from .groups import Group, State, is_symbol
 from .optimizer import UpdateRule
-from .update_rules import Cell, Scratch, Words, effective_gradient, power, sqrt, where
+from .update_rules import Scratch, SymbolCell, Words, effective_gradient, power, sqrt, where
 
 
 class SGD(UpdateRule):
@@ -316,9 +316,9 @@ class Whole(UpdateRule):
 
     def sweep(self, p: Any, g: Any, means: list[Any], options: Group, state: State) -> None:
         with no_grad():
-            cells = [Cell(Tensor(x)) for x in (p, *means)]
-            pad = Scratch(Words(), Cell(), Cell(), Cell())
-            gradient = effective_gradient(cells[0], Cell(Tensor(g)), pad, options)
+            cells = [SymbolCell(Tensor(x)) for x in (p, *means)]
+            pad = Scratch(Words(), SymbolCell(), SymbolCell(), SymbolCell())
+            gradient = effective_gradient(cells[0], SymbolCell(Tensor(g)), pad, options)
             self.move(cells[0], gradient, pad, options, state, *cells[1:])
         for array, cell in zip((p, *means), cells):
             array[...] = cell.symbol.value

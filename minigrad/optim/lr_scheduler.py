@@ -132,10 +132,7 @@ class LambdaLR(LRScheduler):
         each_group(optimizer, "lr_lambda", lr_lambda)
         super().__init__(optimizer, last_epoch)
 
-    @property
-    def lr_lambdas(self) -> list[Any]:
-        """f for each group."""
-        return each_group(self.optimizer, "lr_lambda", self.lr_lambda)
+    lr_lambdas = property(lambda self: each_group(self.optimizer, "lr_lambda", self.lr_lambda), doc="f for each group.")
 
     def lr_at(self, t: float, base: float, group: int = 0) -> float:
         return base * float(self.lr_lambdas[group](t))

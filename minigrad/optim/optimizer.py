@@ -65,9 +65,7 @@ class Optimizer(Stateful):
                 "make them with requires_grad=True, or pass model.parameters()"
             )
 
-    @property
-    def name(self) -> str:
-        return type(self).__name__
+    name = property(lambda self: type(self).__name__)
 
     @property
     def lr(self) -> float:

@@ -15,6 +15,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
+from itertools import repeat
 from operator import add, mul, sub, truediv
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -137,12 +138,12 @@ def effective_gradient(p: Any, g: Any, pad: Scratch, options: Group) -> Any:
     return g
 
 
-def in_place(operator: Callable[[Any, Any], Any]) -> Callable[[Cell, Any], Cell]:
+def in_place(operator: Callable[[Any, Any], Any]) -> Callable[[SymbolCell, Any], SymbolCell]:
     """The in-place form of an operator, for cells: it stores the result in the cell."""
     return lambda cell, o: cell.hold(operator(cell.symbol, cell.cast_operand(o)))
 
 
-class Cell:
+class SymbolCell:
     """Holds a symbol, which an in-place operator replaces by its result."""
 
     __slots__ = ("symbol",)
@@ -150,13 +151,13 @@ class Cell:
     def __init__(self, symbol: Any = None):
         self.symbol = symbol
 
-    def hold(self, symbol: Any) -> Cell:
+    def hold(self, symbol: Any) -> SymbolCell:
         self.symbol = symbol
         return self
 
     def cast_operand(self, o: Any) -> Any:
         """o as an operand for this cell. A symbol is converted to this cell's precision and device."""
-        if isinstance(o, Cell):
+        if isinstance(o, SymbolCell):
             return o.symbol
         return o.astype(self.symbol.dtype).to(self.symbol.device) if isinstance(o, Tracer) else o
 
@@ -166,8 +167,8 @@ class Cell:
 class Words:
     """The array module of a rule on cells: `multiply(x, y, out=cell)` calls the method `multiply` of x's symbol."""
 
-    def __getattr__(self, name: str) -> Callable[..., Cell]:
-        def word(x: Cell, *others: Any, out: Cell) -> Cell:
+    def __getattr__(self, name: str) -> Callable[..., SymbolCell]:
+        def word(x: SymbolCell, *others: Any, out: SymbolCell) -> SymbolCell:
             return out.hold(getattr(x.symbol, name)(*map(x.cast_operand, others)))
 
         return word
@@ -205,10 +206,10 @@ class StateSlot(Tensor):
         self.value[...] = array
 
     @property
-    def apart(self) -> list[Tensor]:
-        """The owners whose count is no longer the shared buffer, because of a step or a load outside the graph."""
-        state, name, buffer = self.optimizer.state, self.name, self.buffer
-        return [p for p in self.owners if state[p].get(name) is not buffer]
+    def apart(self) -> bool:
+        """Whether an owner's count is no longer the shared buffer, because of a step or a load outside the graph."""
+        counts = map(dict.get, map(self.optimizer.state.__getitem__, self.owners), repeat(self.name))
+        return {*map(id, counts)} != {id(self.buffer)}
 
     @property
     def together(self) -> bool:
@@ -345,9 +346,9 @@ def move_parameter(
     """(place, new value) for p and its state arrays, from the optimiser's `move` on cells."""
     dtype = wide(p.dtype)
     slots = slots_of(optimizer, p, group, dtype)
-    cell, *means = (Cell(builder.lift(x).astype(dtype)) for x in (p, *slots.values()))
-    pad = Scratch(Words(), Cell(), Cell(), Cell())
-    g_cell = effective_gradient(cell, Cell(builder.lift(g).astype(dtype)), pad, options)
+    cell, *means = (SymbolCell(builder.lift(x).astype(dtype)) for x in (p, *slots.values()))
+    pad = Scratch(Words(), SymbolCell(), SymbolCell(), SymbolCell())
+    g_cell = effective_gradient(cell, SymbolCell(builder.lift(g).astype(dtype)), pad, options)
     optimizer.move(cell, g_cell, pad, options, state, *means)
     return [(p, cell.symbol), *((place, m.symbol) for place, m in zip(slots.values(), means))]
 
@@ -360,14 +361,17 @@ def insert_symbols(options: Group, moving: Group, device: Any) -> Group:
 
 def moving_options(optimizer: Optimizer, group: Group) -> list[str]:
     """The options that a traced step reads at each run: lr, and those that a schedule changes, unless they are 0."""
-    return ["lr", *(name for name in optimizer.scheduled if group.get(name))]
+    return ["lr", *filter(group.get, optimizer.scheduled)]
 
 
 def constant_options(optimizer: Optimizer, group: Group) -> Group:
     """The options that are constants of a trace. Options that schedules change are not, except for betas[1]."""
-    options = {name: x for name, x in group.items() if name not in NOTES}
-    moving = options.keys() & moving_options(optimizer, group)
-    return options | {name: options[name][1:] if name == "betas" else "moving" for name in moving}
+    options = group.copy()
+    for name in moving_options(optimizer, group):
+        options[name] = options[name][1:] if name == "betas" else "moving"
+    for name in NOTES & options.keys():
+        del options[name]
+    return options
 
 
 def option_tensor(optimizer: Optimizer, group: Group, name: str) -> Any:

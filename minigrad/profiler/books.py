@@ -41,7 +41,7 @@ class About(NamedTuple):
 UNKNOWN = About()
 
 
-class IdentityRef(ref[Any]):
+class WeakEntry(ref[Any]):
     """A weak reference, compared and hashed by its own identity; `key` is the id of the object it refers to."""
 
     __slots__ = ("key",)
@@ -51,7 +51,7 @@ class IdentityRef(ref[Any]):
         return super().__new__(cls, x, callback)
 
 
-class Holding(IdentityRef):
+class Holding(WeakEntry):
     """The entry of an array.
 
     about           where it was first seen

@@ -87,7 +87,7 @@ class Detail(NamedTuple):
 
 
 def events_of(entries: Iterable[Any], thread: int) -> list[FunctionEvent]:
-    """The events of a thread, each after the event around it. The class Log describes the entries."""
+    """The events of a thread, each after the event around it. The class EventLog describes the entries."""
     found: list[FunctionEvent] = []
     arrived = 0
     for end, begin, what, detail, birth in zip(*[iter(entries)] * 5, strict=True):
@@ -142,7 +142,7 @@ def step(nodes: Sequence[Node], counted: Iterable[Node], name: str = "") -> Func
 def event_name(op: Op, backward: bool = False) -> str:
     """PyTorch's name of an op: matmul, MatMulBackward; cross_entropy, with an underscore between words."""
     if backward or op.kind != type(op).__name__:
-        return op.kind + "Backward" * backward
+        return f"{op.kind}{'Backward' * backward}"
     return str(op) if isinstance(op, Fused) else op.method or re.sub("(?<=[a-z]{3})(?=[A-Z])", "_", op.kind).lower()
 
 

@@ -39,9 +39,7 @@ class Branch:
     def part(self, name: str, kind: str) -> Branch:
         return self.parts.setdefault((kind, name), Branch(name, kind))
 
-    @property
-    def depth(self) -> int:
-        return 1 + max((part.depth for part in self.parts.values()), default=0)
+    depth = property(lambda self: 1 + max((part.depth for part in self.parts.values()), default=0))
 
 
 def tree(leaves: Iterable[tuple[str, str, str, int]]) -> Branch:

@@ -46,7 +46,7 @@ from ..graph.variable import GraphVariable
 from ..nn.module import Module
 from ..optim.optimizer import Optimizer
 from ..utils.checkpoint import Promise, Segment
-from .books import NOTHING, UNKNOWN, About, Books, Consumer, Gauge, IdentityRef, Live
+from .books import NOTHING, UNKNOWN, About, Books, Consumer, Gauge, Live, WeakEntry
 from .memory_table import Moment, Said, Saving, table
 
 
@@ -78,7 +78,7 @@ WORKS_AGAIN = "the same program runs again, in the same workspace"
 LETS = ", and lets go {2:,} bytes that were kept for it"
 
 
-class Keeper(IdentityRef):
+class Keeper(WeakEntry):
     """A record, or a segment of a checkpoint, that keeps arrays for backward.
 
     savings    name → an array that it keeps

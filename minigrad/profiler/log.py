@@ -48,7 +48,7 @@ class ProfileOptions(NamedTuple):
     modules: bool = False
 
 
-class Log:
+class EventLog:
     """A watcher that appends (end, begin, what, detail, birth) for each event, in the order of the ends.
 
     what     an op; an event without times, for a block or a step of a program; or bytes allocated, negative if freed
@@ -215,7 +215,7 @@ def clock_on_read(name: str) -> Any:
 
 
 class ProfiledMode(Mode):
-    """A mode that notes the time at each dispatch of an op, as long as a Log is among its watchers.
+    """A mode that notes the time at each dispatch of an op, as long as an EventLog is among its watchers.
 
     door       the field that an op reads first
     builder    the field that a Function, or a compiled call, reads first
@@ -223,7 +223,7 @@ class ProfiledMode(Mode):
 
     __slots__ = ("log",)
 
-    log: Log
+    log: EventLog
     door = clock_on_read("door")
     builder = clock_on_read("builder")
 
@@ -236,13 +236,13 @@ class ProfiledMode(Mode):
         return self
 
 
-def log_of(watchers: Sequence[Any]) -> Log | None:
-    """The Log among the watchers, if any."""
-    return next((watcher for watcher in watchers if isinstance(watcher, Log)), None)
+def log_of(watchers: Sequence[Any]) -> EventLog | None:
+    """The EventLog among the watchers, if any."""
+    return next((watcher for watcher in watchers if isinstance(watcher, EventLog)), None)
 
 
 @contextmanager
-def attach_log(log: Log) -> Iterator[None]:
+def attach_log(log: EventLog) -> Iterator[None]:
     """A block of this thread that the log records.
 
     Raises StateError if a profiler is open in this thread.

@@ -47,10 +47,7 @@ class Machine:
         speeds = f"peak={rate(self.peak)}, memory={bandwidth(self.memory)}, cache={bandwidth(self.cache)}"
         return f"Machine({speeds}, call={took(self.call)})"
 
-    @property
-    def ridge(self) -> float:
-        """FLOPs a byte above which main memory is no bottleneck."""
-        return self.peak / self.memory
+    ridge = property(lambda self: self.peak / self.memory, doc="FLOPs a byte above which main memory is no bottleneck.")
 
     def roof(self, intensity: float, cached: bool = False) -> float:
         """FLOPs a second attainable at this many FLOPs a byte, with arrays in main memory or in the cache."""

@@ -14,7 +14,7 @@ from ..engine.base.errors import StateError
 from ..engine.core.calls import named_scope
 from .chrome import write_trace
 from .icicle import icicle
-from .log import Log, ProfileOptions, attach_log
+from .log import EventLog, ProfileOptions, attach_log
 from .steps import ProfilerAction, Schedule
 from .table import EventList
 
@@ -78,7 +78,7 @@ class profile(ContextDecorator):
 
     def start(self) -> None:
         """Open the profiler, as `with` does. Raises StateError if a profiler is open in this thread."""
-        self.logs, self.step_num, self.action, self.found = [Log(self.wanted)], 0, ProfilerAction.NONE, None
+        self.logs, self.step_num, self.action, self.found = [EventLog(self.wanted)], 0, ProfilerAction.NONE, None
         self.turn(self.next_action())
         self.ident = get_ident()
 
@@ -146,7 +146,7 @@ class profile(ContextDecorator):
     @contextmanager
     def thread(self) -> Iterator[None]:
         """A block in another thread; the profiler records that thread too."""
-        log = Log(self.wanted)
+        log = EventLog(self.wanted)
         with attach_log(log):
             self.logs.append(log)
             yield

@@ -14,6 +14,7 @@ import logging
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
+from operator import attrgetter
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -36,6 +37,8 @@ from .gradients import PullbackBuilder
 from .recompute import CheckpointCall
 from .tracer import Tracer as Tracer
 from .views import is_detached, mark_stale, refresh, write_through
+
+NODE, SPEC = map(attrgetter, ("node", "spec"))
 
 
 class Retrace(Exception):
@@ -134,7 +137,7 @@ class GraphBuilder(PullbackBuilder):
         """Add a node for op. A Python number among the operands takes its dtype from the first operand."""
         first = self.lift(operands[0])
         weak = isinstance(op, Elementwise)  # in other ops, an index keeps its dtype
-        xs = (first, *(self.lift(o, first.spec if weak or not isinstance(o, Tracer) else None) for o in operands[1:]))
+        xs = [first, *[self.lift(o, first.spec if weak or not isinstance(o, Tracer) else None) for o in operands[1:]]]
         y = self.effect(op, *xs) if op.effect else self.add_op(op, xs)
         if isinstance(op, ops.Index) and any(isinstance(o, Tracer) and o.is_number for o in operands[1:]):
             y.place = operands[0], index_of(op.pattern, operands[1:])  # a copy, where eager mode has a view
@@ -142,7 +145,7 @@ class GraphBuilder(PullbackBuilder):
         return y
 
     def add_op(self, op: Op, xs: Sequence[Tracer]) -> Tracer:
-        y = Tracer(self.node(op, tuple(x.node for x in xs)), self)
+        y = Tracer(self.node(op, tuple(map(NODE, xs))), self)
         if not current.mode.recording and y.spec.is_float:  # no gradient passes a result computed under no_grad()
             y.node = self.node(ops.StopGradient(), (y.node,))
         if op.is_view and not isinstance(op, ops.ControlDep):
@@ -162,16 +165,18 @@ class GraphBuilder(PullbackBuilder):
 
     def node(self, op: Op, inputs: tuple[Node, ...] = (), spec: Any = None, name: str | None = None) -> NamedNode:
         """A new node, with a unique name and the user's line."""
-        spec = op.infer(*(x.spec for x in inputs)) if spec is None else spec
+        spec = op.infer(*map(SPEC, inputs)) if spec is None else spec
         node = NamedNode(op, inputs, spec, self.unique(op.kind if name is None else name), place())
         node.part = self.part and self.part.of(op, inputs)
         return node
 
     def unique(self, name: str) -> str:
         """The name, or the name with a number, if it is taken."""
-        taken = self.names[name]
-        self.names[name] += 1
-        return self.unique(f"{name}_{taken}") if taken else name  # the name with a number may be taken too
+        while taken := self.names.get(name):  # the name with a number may be taken too
+            self.names[name] += 1
+            name = f"{name}_{taken}"
+        self.names[name] = 1
+        return name
 
     # -- operands -----------------------------------------------------------------------------------
 
@@ -194,14 +199,14 @@ class GraphBuilder(PullbackBuilder):
         if x.edited and x.place is not None and x.builder is self:
             x.edited, x.node = False, x.place[0][x.place[1]].node
             self.lift(x.place[0]).memory.views.add(x)
-        if not (x.edited or x.memory.edited):
-            refresh(self, x)
-        else:
+        if x.edited or (x.root is not None and x.root.edited):
             raise EditedError(
                 f"{x} may be a view of a tensor that was edited after the view was made: one of the two came from a "
                 "branch or a loop that may return the other, or from a reshape that may copy. In a graph, such a view "
                 "does not show the edit: take the view again after it, or let the branch or the loop return x.clone()"
             )
+        if x.root is not None:
+            refresh(self, x)
         return x
 
     def from_outside(self, x: Tracer) -> Tracer:

@@ -45,7 +45,7 @@ def as_written(order: Sequence[Node]) -> list[Node]:
     """The nodes in the order in which eager mode runs them, so that sums of gradients have the same bits."""
     age: dict[Node, int] = {}
     for node in order:
-        age[node] = max([node.born, *(age[x] for x in node.inputs)])  # after a pass, a node may read a newer node
+        age[node] = max([node.born, *map(age.__getitem__, node.inputs)])  # after a pass, a node may read a newer node
     return sorted(order, key=age.__getitem__)
 
 
@@ -60,7 +60,7 @@ def pull(between: Collection[Node], reading: Recomputation, node: Node, gy: Any)
     with on_worker(node.worker):
         y, *xs = reading.operands(node, arrived)
         gxs = node.op.gradients(gy, y, *xs)
-    return tuple(gx if x in between and can_carry(x) else None for x, gx in zip(node.inputs, gxs, strict=True))
+    return tuple([gx if x in between and can_carry(x) else None for x, gx in zip(node.inputs, gxs, strict=True)])
 
 
 def can_carry(x: Node) -> bool:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Mapping
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any, NoReturn, Self
 from weakref import WeakSet
 
@@ -73,8 +74,7 @@ class Tracer(InPlace, Symbol):
     )  # fmt: skip
 
     def __init__(self, node: Node, builder: GraphBuilder, root: Tracer | None = None):
-        super().__init__(node)
-        self.builder, self.root, self.edited = builder, root, False
+        self.node, self.builder, self.root, self.edited = node, builder, root, False
         self.base, self.is_sure_view = node, False
         self.look: tuple[Tracer, Op, bool] | None = None
         self.views: WeakSet[Tracer] = WeakSet()
@@ -118,9 +118,9 @@ class Tracer(InPlace, Symbol):
             self.builder.passed.append(self)
             source.views.add(self)
 
-    name = property(lambda self: self.node.name, doc="Its name, unique in its graph.")
-    graph = property(lambda self: self.builder, doc="The graph that it is part of.")
-    op = property(lambda self: self.node.op, doc="The op that makes it.")
+    name = property(attrgetter("node.name"), doc="Its name, unique in its graph.")
+    graph = property(attrgetter("builder"), doc="The graph that it is part of.")
+    op = property(attrgetter("node.op"), doc="The op that makes it.")
     way_out = property(lambda self: self.builder.way_out, doc="The advice, in errors, on how to get a value.")
 
     def eval(self, feed_dict: Mapping[Any, Any] | None = None, session: Session | None = None) -> Any:

@@ -4,7 +4,9 @@ In the source of a solution, the first line of a cell gives its kind:
 
     # %% answer="product" points=2 minutes=5    what the learner writes, between BEGIN SOLUTION and END SOLUTION
     # %% probes="product"                       expressions over the learner's names, after their set-up; a comment
-                                                `# Hint: …` before one is shown when it, or one below it, fails first
+                                                `# Hint: …` before one is shown when it, or one below it, fails first;
+                                                `# Graph: …` and `# Own graph: …` say what is drawn when it fails
+                                                first: minigrad/course/graph_comparison.py
     # %% [markdown] hints="product"             a numbered list about the whole part, from a nudge to nearly all of it
     # %% [markdown] shows="product"             a sentence on what the right answer shows, for learners who have it
     # %% wrong="product" misconception="M3"     in place of the answer; opens with `# Shows:` and `# Hint:`
@@ -37,7 +39,8 @@ from nbformat.v4 import new_raw_cell
 from traitlets.config import Config
 
 from minigrad.course.exercise import SLIPS, alike, all_exercises, common_message
-from minigrad.course.probe import UNENDED, Outcome, observe
+from minigrad.course.graph_comparison import PACK
+from minigrad.course.probe import Outcome, observe
 from minigrad.course.referee import inner_probes, judge, parse_probes
 from minigrad.course.scoring import run, source_of
 from notebooks import folding
@@ -54,6 +57,7 @@ SENTENCE = re.compile(r"[A-Z`](?:(?!\. )[^!?]){20,180}\.")
 WRONG = re.compile(r"# Shows: (?P<shows>.*?)\n# Hint: (?P<hint>.*?)\n(?!#)(?P<code>.*)", re.DOTALL)
 REGION = re.compile(r"### BEGIN SOLUTION\n(.*?)\s*### END SOLUTION", re.DOTALL)
 MARKER = re.compile(r"^ *### (BEGIN|END) SOLUTION\n?", re.MULTILINE)
+COMMENT = re.compile(r"# (Hint|Graph|Own graph): (.*)")
 STEPS = (
     *("LockCells", "ClearOutput", "CheckCellMetadata", "ComputeChecksums", "ClearHiddenTests", "ComputeChecksums"),
     "CheckCellMetadata",
@@ -187,6 +191,7 @@ def facts_of(nb: NotebookNode, part: str, name: str, outcomes: Outcomes) -> dict
     known = [
         wrong(nb, cell, probes, where, outcomes, expected) for cell in nb.cells if cell.metadata.get("wrong") == part
     ]
+    drawn = graphs(nb, part, answer.source, probes, where, outcomes)
     refuse_alike([("the solution", expected), *((w["shows"], w["outcomes"]) for w in known)], where)
     if len(known) < FEWEST_WRONG:
         raise BuildError(f"{where}: {len(known)} known-wrong answers, and at least {FEWEST_WRONG} are needed")
@@ -199,26 +204,50 @@ def facts_of(nb: NotebookNode, part: str, name: str, outcomes: Outcomes) -> dict
         "probes": probes,
         "expected": stored(expected),
         "hints": [" ".join(hint.split()) for hint in hints],
-        "probe_hints": probe_hints(probes),
+        "probe_hints": [above.get("Hint", "") for above in comments(probes)],
+        **({"graphs": drawn} if drawn else {}),
         "shows": sentence(the_one(nb, "shows", part, where).source, where),
         "wrong": [{**w, "outcomes": stored(w["outcomes"])} for w in known],
     }
 
 
-def probe_hints(probes: str) -> list[str]:
-    """For each probe the comment `# Hint: …` that stands above it, or above a probe before it; "" without one."""
-    lines = probes.splitlines()
+def comments(probes: str) -> list[dict[str, str]]:
+    """For each probe the comments above it, by their first words: {"Hint": …, "Graph": …}.
+
+    A hint holds for the probes below it, too, up to the next hint.
+    """
     starts = {each.lineno: isinstance(each, ast.Expr) for each in ast.parse(probes).body}
-    found, hint, inside = list[str](), "", False
-    for number, line in enumerate(lines, 1):
-        if line.startswith("# Hint: "):
-            hint, inside = line.removeprefix("# Hint: ").strip(), True
-        elif inside and line.startswith("# "):
-            hint += f" {line.removeprefix('# ').strip()}"
+    found, above, key = list[dict[str, str]](), dict[str, str](), ""
+    for number, line in enumerate(probes.splitlines(), 1):
+        if begins := COMMENT.match(line):
+            key = begins[1]
+            above[key] = begins[2].strip()
+        elif key and line.startswith("# "):
+            above[key] += f" {line.removeprefix('# ').strip()}"
         else:
-            inside = False
+            key = ""
         if starts.get(number):
-            found.append(hint)
+            found.append(above)
+            above = {name: text for name, text in above.items() if name == "Hint"}
+    return found
+
+
+def graphs(
+    nb: NotebookNode, part: str, answer: str, probes: str, where: str, outcomes: Outcomes
+) -> list[list[Any] | None]:
+    """For each probe the expression of the graph to draw, and the solution's graph, None if others are right, too."""
+    asked = [(above.get("Graph") or above.get("Own graph"), "Graph" in above) for above in comments(probes)]
+    drawn = [expression for expression, _ in asked if expression]
+    if not drawn:
+        return []
+    text = "\n".join([probes, PACK, *(f"pack_graph({expression}, globals())" for expression in drawn)])
+    came = iter(outcomes(nb, part, answer, text, f"{where}, its graphs")[-len(drawn) :])
+    found: list[list[Any] | None] = []
+    for expression, is_only in asked:
+        graph = next(came) if expression else None
+        if graph and graph.kind != "gave":
+            raise BuildError(f"{where}: on the solution the graph `{expression}` is none: {graph.value} {graph.told}")
+        found.append([expression, graph.value if is_only else None] if graph else None)
     return found
 
 
@@ -283,7 +312,7 @@ def wrong(
 def first_failure(expected: list[Outcome], came: list[Outcome]) -> Outcome:
     """The outcome that `check` tells: the first that differs, or one that never ended."""
     unlike = [outcome for wanted, outcome in zip(expected, came) if not wanted.matches(outcome)]
-    return next((outcome for outcome in unlike if outcome.kind in UNENDED), unlike[0] if unlike else Outcome("gave"))
+    return next((outcome for outcome in unlike if outcome.did_not_end), unlike[0] if unlike else Outcome("gave"))
 
 
 def digest(nb: NotebookNode) -> str:
@@ -304,6 +333,8 @@ class Stored:
         number = next((i for i, found in enumerate(wrong) if found and found["code"] == answer), None)
         try:
             facts = self.parts[part]
+            if PACK in probes:
+                return [Outcome("gave", graph[1]) for graph in facts["graphs"] if graph]
             kept = facts["expected"] if number is None else facts["wrong"][number]["outcomes"]
             message = "" if number is None else facts["wrong"][number].get("message", "")
         except (KeyError, IndexError):
@@ -313,6 +344,15 @@ class Stored:
 
 def outcomes(nb: NotebookNode, part: str, answer: str, probes: str, where: str) -> list[Outcome]:
     """The probes' outcomes with this answer to the part, and all earlier parts solved."""
+    namespace = names_after(nb, part, answer, where)
+    try:
+        return judge(probes, observe(inner_probes(probes), namespace))
+    except SyntaxError as error:
+        raise BuildError(f"{where}: line {error.lineno} of the probes is not valid Python: {error.msg}") from error
+
+
+def names_after(nb: NotebookNode, part: str, answer: str, where: str) -> dict[str, Any]:
+    """The names that a notebook defines with this answer to the part, and all earlier parts solved."""
     namespace: dict[str, Any] = {"__name__": "__main__"}
     for cell in nb.cells:
         mine = cell.metadata.get("answer") == part
@@ -324,10 +364,7 @@ def outcomes(nb: NotebookNode, part: str, answer: str, probes: str, where: str) 
                 raise BuildError(f"{where}: a cell ends with {error}: {source[:80]!r}")
         if mine:
             break
-    try:
-        return judge(probes, observe(inner_probes(probes), namespace))
-    except SyntaxError as error:
-        raise BuildError(f"{where}: line {error.lineno} of the probes is not valid Python: {error.msg}") from error
+    return namespace
 
 
 def refuse_alike(known: list[tuple[str, list[Outcome]]], where: str) -> None:

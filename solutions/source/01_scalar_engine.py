@@ -11,8 +11,8 @@
 # # 01 The pieces of a scalar engine
 #
 # `mg.Value` computes with numbers and remembers where they came from. Here you build its pieces yourself: a product
-# that remembers, an order to walk in, and the walk backwards. Lesson 03 trains a network on what you write. About 30
-# minutes, in three parts; three more are optional. 10 points in all.
+# that remembers, an order to walk in, and the walk backwards. An optional section of lesson 03 trains a network on
+# what you write. About 30 minutes, in three parts; three more are optional. 10 points in all.
 #
 # Write where it says *Your code here*, or in place of the dots. Run that cell, then the `check` cell below it. `check`
 # says what came out, what is wrong with it, and where to look next. Check as often as you like. After some different
@@ -28,6 +28,7 @@ from minigrad.course import check, solution
 # node, which says how much the number moves for a small nudge of the parent. A node without parents is a leaf. `add` is
 # written for you.
 
+
 # %% name="given"
 class Node:
     def __init__(self, data, parents=()):
@@ -38,6 +39,7 @@ class Node:
 def add(a, b):
     return Node(a.data + b.data, ((a, 1.0), (b, 1.0)))
 
+
 # %% [markdown]
 # ## 1. A product that remembers
 #
@@ -47,16 +49,21 @@ def add(a, b):
 # Example: `multiply(Node(2.0), Node(7.0)).data` is 14. For the slope towards `a`, ask yourself: if b is 7 and you nudge
 # a by 0.001, by how much does a · b move?
 
+
 # %% answer="product" points=2 minutes=5
 def multiply(a, b):
     ### BEGIN SOLUTION
     return Node(a.data * b.data, ((a, b.data), (b, a.data)))
     ### END SOLUTION
 
+
 # %%
 check("product")
 
 # %% probes="product"
+from minigrad.draw.picture import Arrow, Box, Picture
+from minigrad.draw.words import number
+
 a, b = Node(3.0), Node(-2.0)
 
 
@@ -65,16 +72,32 @@ def parents_of(y, *leaves):
     return [next((i for i, leaf in enumerate(leaves) if parent is leaf), None) for parent, _ in y.parents]
 
 
+def graph_of(call, y, **leaves):
+    """What a call of multiply made, for drawing: its parents, each once, with the slopes on the arrows."""
+    parents = [*{id(parent): parent for parent, _ in y.parents}.values()]
+    names = [next((name for name, leaf in leaves.items() if parent is leaf), "") for parent in parents]
+    numbers = [number(getattr(parent, "data", parent)) for parent in parents]
+    kinds = ["leaf" if isinstance(parent, Node) else "constant" for parent in parents]
+    rows = zip(kinds, names, numbers)
+    boxes = [Box(f"b{i}", kind, name, "", "", value, "") for i, (kind, name, value) in enumerate(rows, 1)]
+    arrows = [Arrow(f"a{i}", f"b{parents.index(p) + 1}", "y", number(slope)) for i, (p, slope) in enumerate(y.parents)]
+    return Picture((*boxes, Box("y", "op", "y", call, "", number(y.data), "")), tuple(arrows))
+
+
 # Hint: The number of the new node should be the product of both numbers.
+# Graph: graph_of("multiply(a, b)", multiply(a, b), a=a, b=b)
 multiply(a, b).data
 multiply(Node(-1.5), Node(0.25)).data
 # Hint: A slope says how much the product moves for a small nudge of that parent. Nudge a by 0.001 and b stays as it is:
 # the product moves by 0.001 times the number of b.
+# Graph: graph_of("multiply(a, b)", multiply(a, b), a=a, b=b)
 [slope for _, slope in multiply(a, b).parents]
 [slope for _, slope in multiply(Node(0.0), Node(2.5)).parents]
 # Hint: The parents should be the nodes `a` and `b` themselves, in this order, not copies and not numbers.
+# Graph: graph_of("multiply(a, b)", multiply(a, b), a=a, b=b)
 parents_of(multiply(a, b), a, b)
 # Hint: A node may be multiplied by itself: then it stands among the parents twice, each time with a slope.
+# Graph: graph_of("multiply(a, a)", multiply(a, a), a=a)
 [slope for _, slope in multiply(a, a).parents]
 # Hint: `multiply` should leave `a` and `b` as they were.
 (multiply(a, b), a.data, b.data)[1:]
@@ -90,6 +113,7 @@ parents_of(multiply(Node(3.0), Node(-2.0)), a, b)
 # The way back needs one slope towards each parent, and it is known the moment a node computes: for a product, each
 # slope is the other factor.
 
+
 # %% wrong="product"
 # Shows: Each factor is given its own value as its slope.
 # Hint: Nudge a in a · b by 0.001: the product moves by 0.001 times b. The slope towards one factor is the value of the
@@ -97,11 +121,13 @@ parents_of(multiply(Node(3.0), Node(-2.0)), a, b)
 def multiply(a, b):
     return Node(a.data * b.data, ((a, a.data), (b, b.data)))
 
+
 # %% wrong="product"
 # Shows: The slopes of a product are taken to be those of a sum.
 # Hint: In a sum, a nudge arrives as large as it was: slope 1. In a product it is multiplied by the other factor.
 def multiply(a, b):
     return Node(a.data * b.data, ((a, 1.0), (b, 1.0)))
+
 
 # %% wrong="product"
 # Shows: The number is right, and the node has forgotten where it came from: it is a leaf.
@@ -109,11 +135,13 @@ def multiply(a, b):
 def multiply(a, b):
     return Node(a.data * b.data)
 
+
 # %% wrong="product"
 # Shows: The parents are kept as numbers, and a number does not know where it came from.
 # Hint: Keep the nodes a and b themselves in the pairs, not a.data and b.data.
 def multiply(a, b):
     return Node(a.data * b.data, ((a.data, b.data), (b.data, a.data)))
+
 
 # %% [markdown]
 # ## 2. An order to walk in
@@ -125,6 +153,7 @@ def multiply(a, b):
 #
 # Your function must also finish for a `y` that was doubled forty times: `y = add(y, y)`, and so on. A set of the nodes
 # already seen helps.
+
 
 # %% answer="order" points=3 minutes=10
 def order(y):
@@ -142,8 +171,10 @@ def order(y):
     return placed
     ### END SOLUTION
 
+
 # %%
 check("order")
+
 
 # %% probes="order"
 def doublings(n, x):
@@ -221,6 +252,7 @@ describe_order(doublings(40, 3.0))
 # A walk that remembers what it has seen follows each arrow once, however many paths there are; such a list is called
 # a topological order.
 
+
 # %% wrong="order" misconception="M9"
 # Shows: Every path is walked, not every node: a node that is used twice is placed twice, and forty doublings have 2 to
 # the power 40 paths.
@@ -231,6 +263,7 @@ def order(y):
     for parent, _ in y.parents:
         placed += order(parent)
     return placed + [y]
+
 
 # %% wrong="order"
 # Shows: Each node is placed once, and yet every path is walked: forty doublings have 2 to the power 40 of them. It
@@ -249,6 +282,7 @@ def order(y):
     visit(y)
     return placed
 
+
 # %% wrong="order"
 # Shows: The list runs from the result to the leaves: each node stands before its parents.
 # Hint: Place a node when you leave it: append it after the loop over its parents, and return the list as it is.
@@ -264,6 +298,7 @@ def order(y):
 
     visit(y)
     return placed[::-1]
+
 
 # %% wrong="order"
 # Shows: A node is placed when it is first met, before its parents, and turning the list round does not repair that
@@ -282,6 +317,7 @@ def order(y):
     visit(y)
     return placed[::-1]
 
+
 # %% wrong="order"
 # Shows: The first call is right, and a second one on the same graph finds nothing: it still has the set of the first.
 # Hint: A default such as `seen=set()` is made once, when the function is defined. Make the set inside `order`, so that
@@ -294,6 +330,7 @@ def order(y, seen=set()):  # noqa: B006
     for parent, _ in y.parents:
         placed += order(parent, seen)
     return placed + [y]
+
 
 # %% wrong="order"
 # Shows: Nodes are told apart by their numbers, and two nodes may have the same number: one of them is left out.
@@ -311,6 +348,7 @@ def order(y):
     visit(y)
     return placed
 
+
 # %% wrong="order"
 # Shows: The walk stops after a number of steps, and a long chain goes further: its beginning is missing.
 # Hint: No number of steps is enough for all graphs. What ends the walk is a leaf, which has no parents.
@@ -327,11 +365,13 @@ def order(y):
     visit(y)
     return placed
 
+
 # %% wrong="order"
 # Shows: Only the result and its own parents are there; what those were made from is missing.
 # Hint: A parent has parents too: the function has to call itself for each of them.
 def order(y):
     return [*dict.fromkeys(parent for parent, _ in y.parents), y]
+
 
 # %% [markdown]
 # ## 3. The walk backwards
@@ -347,6 +387,7 @@ def order(y):
 # Example: for `y = multiply(a, b)` with the numbers 2 and 7, the gradients are 1 for y, 7 for a and 2 for b. (Lesson 02
 # explains why this works. You can write it now.)
 
+
 # %% answer="gradients" points=2 minutes=12
 def gradients(y):
     ### BEGIN SOLUTION
@@ -358,10 +399,16 @@ def gradients(y):
     return grad
     ### END SOLUTION
 
+
 # %%
 check("gradients")
 
+
 # %% probes="gradients"
+from minigrad.draw.picture import Arrow, Box, Picture
+from minigrad.draw.words import number
+
+
 def product(a, b):
     return Node(a.data * b.data, ((a, b.data), (b, a.data)))
 
@@ -385,21 +432,50 @@ def towards(y, *nodes):
     return [gradients(y)[node] for node in nodes]
 
 
+def graph_of(y, **names):
+    """The graph of y with the gradients, for drawing. A missing gradient is drawn as a dot."""
+    found, order, seen = gradients(y), [], set()
+
+    def visit(node):
+        if id(node) not in seen:
+            seen.add(id(node))
+            for parent, _ in node.parents:
+                visit(parent)
+            order.append(node)
+
+    visit(y)
+    boxes, arrows, place = [], [], {id(node): f"b{i}" for i, node in enumerate(order, 1)}
+    for node in order:
+        kind, sums = "op" if node.parents else "leaf", all(slope == 1.0 for _, slope in node.parents)
+        name = next((name for name, named in names.items() if node is named), "")
+        op, grad = ("+" if sums else "×") * bool(node.parents), number(found[node]) if node in found else "·"
+        boxes.append(Box(place[id(node)], kind, name, op, "", number(node.data), grad))
+        arrows += [(place[id(parent)], place[id(node)]) for parent, _ in node.parents]
+    return Picture(tuple(boxes), tuple(Arrow(f"a{i}", *ends) for i, ends in enumerate(arrows, 1)))
+
+
 # Hint: y itself moves by 1 for a nudge of 1: its gradient is 1.0.
+# Graph: graph_of(x, x=x)
 towards(x, x)
 # Hint: In x · w + w two arrows leave w. What each of them brings is added.
+# Graph: graph_of(line, x=x, w=w)
 towards(line, x, w)
 # Hint: Along a chain the slopes multiply: pass on the node's own gradient times the slope.
+# Graph: graph_of(chain, x=x, w=w)
 towards(chain, x, w)
 # Hint: In x · x both arrows lead to the same node, and each brings a piece.
+# Graph: graph_of(square, x=x)
 towards(square, x)
 # Hint: A node passes its gradient on only when all its pieces have arrived. Go through `order(y)` from its end.
+# Graph: graph_of(kite, x=x, w=w, t=t)
 towards(kite, x, w, t)
 # Hint: Ten doublings: the gradient of x is 2 to the power 10.
+# Graph: graph_of(tower, x=x)
 towards(tower, x)
 # Hint: Two nodes with equal numbers have two gradients. Keep the gradients by node, not by number.
 towards(add(product(Node(2.0), Node(2.0)), twin), twin)
 # Hint: A hundred sums in a row: every node needs its turn, and w gets a piece from each sum.
+# Graph: graph_of(tall, x=x, w=w)
 towards(tall, x, w)
 # Hint: A second call on the same graph should give the same gradients: start again from 0.
 [towards(line, x, w) for _ in range(2)]
@@ -415,6 +491,7 @@ towards(tall, x, w)
 # These few lines are backpropagation: one visit to each node gives the gradients of all leaves, so a million leaves
 # take one walk and not a million.
 
+
 # %% wrong="gradients" misconception="M1"
 # Shows: A node that is used twice keeps only the last of its two pieces: it was written with `=`, and not added.
 # Hint: It is easy to believe that a gradient may be written with = because there is one for each node. But one piece
@@ -426,6 +503,7 @@ def gradients(y):
             grad[parent] = grad[node] * slope
     return grad
 
+
 # %% wrong="gradients"
 # Shows: Every gradient is 0: nothing was put in at the start, and nothing times any slope is nothing.
 # Hint: y moves by 1 for a nudge of 1 of itself. Set grad[y] = 1.0 before the walk.
@@ -435,6 +513,7 @@ def gradients(y):
         for parent, slope in node.parents:
             grad[parent] += grad[node] * slope
     return grad
+
 
 # %% wrong="gradients"
 # Shows: Only the slope is passed on. The chain rule multiplies it by the gradient that has arrived so far.
@@ -447,6 +526,7 @@ def gradients(y):
             grad[parent] += slope
     return grad
 
+
 # %% wrong="gradients"
 # Shows: The walk goes from the leaves to y: the nodes pass on what they have not received yet.
 # Hint: Go through reversed(order(y)): y first, and the leaves last.
@@ -457,6 +537,7 @@ def gradients(y):
         for parent, slope in node.parents:
             grad[parent] += grad[node] * slope
     return grad
+
 
 # %% wrong="gradients"
 # Shows: A node passes its gradient on each time a piece arrives, and so passes the earlier pieces on again.
@@ -472,6 +553,7 @@ def gradients(y):
 
     pass_on(y)
     return grad
+
 
 # %% [markdown] folded=true
 # ## More
@@ -602,9 +684,11 @@ zero_says = "d"
 #
 # Draw it on paper first.
 
+
 # %% name="subtract"
 def subtract(a, b):
     return Node(a.data - b.data, ((a, 1.0), (b, -1.0)))
+
 
 # %% answer="eight_signs" points=1 minutes=6
 def mine(a, b):
@@ -613,10 +697,16 @@ def mine(a, b):
     return subtract(add(t, a), add(t, b))
     ### END SOLUTION
 
+
 # %%
 check("eight_signs")
 
+
 # %% probes="eight_signs"
+from minigrad.draw.picture import Arrow, Box, Picture
+from minigrad.draw.words import number
+
+
 def graph_of(*numbers):
     """Where a and b are among the nodes, and for each node its number, and its parents' places and slopes."""
     given = [Node(number) for number in numbers]
@@ -632,6 +722,26 @@ def graph_of(*numbers):
 
 
 properties = made_of_sums_and_differences = graph_of
+
+
+def own_graph():
+    """The graph for drawing; a leaf that is neither a nor b, or else an operation that stands twice, is marked."""
+    (a, b), rows = graph_of(2.0, -3.5)
+    order = [i for i, row in enumerate(rows) if not row[1]]
+    while rest := [i for i in range(len(rows)) if i not in order]:
+        order += [i for i in rest if all(p in order for p, _ in rows[i][1])]
+    signs = ["" if not parents else "+" if parents[-1][1] == 1.0 else "−" for _, parents in rows]
+    names = {a: "a", b: "b"}
+    kinds = ["op" if sign else "leaf" for sign in signs]
+    boxes = [Box(f"b{i}", kinds[i], names.get(i, ""), signs[i], "", number(rows[i][0]), "") for i in order]
+    ends = [(f"b{p}", f"b{i}") for i in order for p, _ in rows[i][1]]
+    picture = Picture(tuple(boxes), tuple(Arrow(f"a{i}", *both) for i, both in enumerate(ends, 1)), ("b0",))
+    for i in order:
+        if not rows[i][1] and i not in (a, b):
+            return picture, f"b{i}", "The marked leaf is neither `a` nor `b`."
+        if rows[i][1] and any(rows[j][1] == rows[i][1] for j in order[: order.index(i)]):
+            return picture, f"b{i}", "The marked operation is written twice: it reads the same two nodes as another."
+    return picture
 
 
 def operation(parents):
@@ -670,6 +780,7 @@ def made_of_sums_and_differences(graph):
 made_of_sums_and_differences(2.0, -3.5)
 # Hint: The properties are listed by name. Count the arrows of your graph: each operation has two, and each has
 # its symbol.
+# Own graph: own_graph()
 properties(2.0, -3.5)
 # Hint: The graph should have the same shape for all numbers a and b.
 properties(0.5, 4.0)
@@ -684,6 +795,7 @@ properties(0.5, 4.0)
 # A graph says more than its formula: it also says which results are shared, and each further use of a node is one
 # more arrow.
 
+
 # %% wrong="eight_signs"
 # Shows: There are eight operations, and so sixteen symbols: on the edges each symbol is written once for each operand.
 # Hint: Count arrows, not operations. A sum of two has two edges, and its + stands on both.
@@ -694,17 +806,20 @@ def mine(a, b):
         u = add(u, leaf)
     return u
 
+
 # %% wrong="eight_signs"
 # Shows: Only leaves are used twice. Every node between them and the output has one arrow leaving it.
 # Hint: Keep an intermediate result under a name, and use that name in two places.
 def mine(a, b):
     return add(subtract(add(subtract(a, b), a), b), a)
 
+
 # %% wrong="eight_signs"
 # Shows: An operation is written twice, and so there are two nodes for it, each with one arrow leaving it.
 # Hint: The graph knows objects, not formulas. Compute it once, give it a name, and use the name twice.
 def mine(a, b):
     return add(add(subtract(a, b), subtract(a, b)), a)
+
 
 # %% wrong="eight_signs"
 # Shows: There is a leaf that nobody gave: a number made into a Node of its own.
@@ -713,12 +828,14 @@ def mine(a, b):
     t = subtract(a, b)
     return add(subtract(add(t, Node(2.0)), t), b)
 
+
 # %% wrong="eight_signs"
 # Shows: The graph is too small: two operations, four symbols.
 # Hint: Each operation has two edges, so it takes four of them. You may use t once more.
 def mine(a, b):
     t = subtract(a, b)
     return add(t, t)
+
 
 # %% [markdown]
 # ## What you have now

@@ -244,8 +244,11 @@ check("repair")
 
 # %% probes="repair"
 import sys
+from dataclasses import replace
 
 from minigrad import Value
+from minigrad.draw.scalars import picture_of_values
+from minigrad.draw.words import number
 from minigrad.scalar.value import history as all_of
 
 
@@ -277,14 +280,28 @@ class Unwalked(Value):
         return Value.parents.fget(self)
 
 
-def after(build, *numbers, visits=10**9):
+def walked(build, *numbers, visits=10**9):
+    """The leaves of a graph, and its result, after the learner's walk."""
     leaves = [Value(number) for number in numbers]
     y = build(*leaves)
     for value in all_of(y):
         value.__class__ = Unwalked
     Unwalked.most, Unwalked.visits = visits, 0
     backward(y)
-    return [leaf.grad for leaf in leaves]
+    return leaves, y
+
+
+def after(build, *numbers, visits=10**9):
+    return [leaf.grad for leaf in walked(build, *numbers, visits=visits)[0]]
+
+
+def graph_of(build, *numbers):
+    """The graph after the walk, for drawing. Only the gradients of its leaves have to be right."""
+    leaves, y = walked(build, *numbers)
+    picture = picture_of_values([y], dict(zip("xw", leaves)))
+    pairs = zip(picture.boxes, all_of(y), strict=True)
+    boxes = [replace(box, grad=number(value.grad) if value in leaves else "") for box, value in pairs]
+    return replace(picture, boxes=tuple(boxes))
 
 
 def squared_sum(x, w):
@@ -316,19 +333,25 @@ def early_and_late(x, w):
 
 
 # Hint: x * w + w: w is used twice, and `.grad` of y starts at 1.
+# Graph: graph_of(lambda x, w: x * w + w, 2.0, 5.0)
 after(lambda x, w: x * w + w, 2.0, 5.0)
 # Hint: t * t with t = x + w: t is used twice, and should pass its gradient on once, when both pieces have arrived.
+# Graph: graph_of(squared_sum, 2.0, 5.0)
 after(squared_sum, 2.0, 5.0)
 # Hint: Ten doublings: each value should pass its gradient on once. The gradient of x is 2 to the power 10.
+# Graph: graph_of(chain, 1.0)
 after(chain, 1.0)
 # Hint: Each path is walked on its own: 40 doublings have 41 values and 2 to the power 40 paths, which never end. Visit
 # each value once.
 after(forty_doublings, 1.0, visits=10_000)
 # Hint: tanh(t) · x + t: t is met early and gets its last piece late. In which order are the values visited?
+# Graph: graph_of(early_and_late, 0.5, -1.5)
 after(early_and_late, 0.5, -1.5)
 # Hint: y may be the leaf itself: then its `.grad` is 1.
+# Graph: graph_of(lambda x: x, 4.0)
 after(lambda x: x, 4.0)
 # Hint: (x + 0) · (w + 0) + x at equal numbers: values with equal numbers are still different values.
+# Graph: graph_of(lambda x, w: (x + 0) * (w + 0) + x, 2.0, 2.0)
 after(lambda x, w: (x + 0) * (w + 0) + x, 2.0, 2.0)
 # Hint: A chain of 3000 values is deeper than a function that calls itself can go. Use a loop.
 after(long, 1.5)
@@ -759,6 +782,7 @@ check("trap")
 from math import isclose
 
 from minigrad import Value
+from minigrad.draw.scalars import picture_of_values
 from minigrad.scalar.value import history as all_of
 
 
@@ -800,6 +824,11 @@ def caught(graph):
     return {name: not isclose(found[x], right[x], rel_tol=1e-9) for name, found in walks.items()}
 
 
+def own_graph(number):
+    x = Value(number)
+    return picture_of_values([trap(x)], {"x": x})
+
+
 def more_than_five_boxes():
     return len(all_of(trap(Value(1.5))))
 
@@ -810,11 +839,14 @@ def more_than_five_boxes(boxes):
 
 
 # Hint: The walks that are not caught yet have False. A walk is caught if its gradient of x differs from the right one.
+# Own graph: own_graph(0.5)
 caught(0.5)
 # Hint: The trap should work for every x between 0.5 and 2: at this x one of the walks is right by chance.
+# Own graph: own_graph(1.25)
 caught(1.25)
 caught(2.0)
 # Hint: The picture may have five boxes at most: count x, each constant and each operation.
+# Own graph: own_graph(1.5)
 more_than_five_boxes()
 
 # %% [markdown] hints="trap"
@@ -881,8 +913,8 @@ def trap(x):
 # %% [markdown]
 # ## What you have now
 #
-# Outgoing is incoming times slope. Gradients that meet are added. A value passes its gradient on only when all of it has
-# arrived. And you believe a number when an independent one agrees. To watch the walk of part 1, build L from `mg.Value`s
-# and give it to `mg.widgets.ChainRule`: there you see where your pencil was right.
+# Outgoing is incoming times slope. Gradients that meet are added. A value passes its gradient on only when all of it
+# has arrived. And you believe a number when an independent one agrees. To watch the walk of part 1, build L from
+# `mg.Value`s and give it to `mg.widgets.ChainRule`: there you see where your pencil was right.
 #
 # **Next**: [03 Train a network](../lessons/03_train_a_network.ipynb).

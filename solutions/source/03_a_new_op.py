@@ -35,6 +35,7 @@ from minigrad.ops.reduce import Reduction
 # - `partials(self, y, x)` gets tensors, the result `y` first. It returns a *tuple* with one slope for each operand.
 # - `x.apply(op)` applies an op to a tensor.
 
+
 # %% name="given"
 class MyTanh(Elementwise):
     """y = tanh x"""
@@ -61,6 +62,7 @@ mg.tensor([0.0, 1.0]).apply(MyTanh())
 #
 # Example: `Softplus(1.0)` at x = 0 gives ln 2, and its slope there is 0.5.
 
+
 # %% answer="softplus" points=2 minutes=8
 @dataclass(frozen=True)
 class Softplus(Elementwise):
@@ -77,6 +79,7 @@ class Softplus(Elementwise):
         ### BEGIN SOLUTION
         return ((self.beta * x).sigmoid(),)
         ### END SOLUTION
+
 
 # %%
 check("softplus")
@@ -162,6 +165,7 @@ forward_asks_xp()
 # A value and a slope are all that the engine must be told of an elementwise op: graphs, drawings and both passes
 # follow from them.
 
+
 # %% wrong="softplus"
 # Shows: The slope is that of another function: 1 − y² belongs to tanh.
 # Hint: Differentiate ln(1 + e^(βx)) / β: the outer logarithm gives 1 / (1 + e^(βx)), the inside β e^(βx), and the β's
@@ -176,6 +180,7 @@ class Softplus(Elementwise):
     def partials(self, y, x):
         return (1 - y * y,)
 
+
 # %% wrong="softplus"
 # Shows: The slope is right for β = 1 only: inside it, x is not multiplied by β.
 # Hint: It is the sigmoid of βx, not of x.
@@ -188,6 +193,7 @@ class Softplus(Elementwise):
 
     def partials(self, y, x):
         return (x.sigmoid(),)
+
 
 # %% wrong="softplus"
 # Shows: The chain rule brings a factor β from the inside, and the division by β was forgotten: the slope is β times too
@@ -203,6 +209,7 @@ class Softplus(Elementwise):
     def partials(self, y, x):
         return (self.beta * (self.beta * x).sigmoid(),)
 
+
 # %% wrong="softplus"
 # Shows: The value is not divided by β. The slope in the task belongs to the function with the division.
 # Hint: Look at forward again: ln(1 + e^(βx)), and then / β.
@@ -216,6 +223,7 @@ class Softplus(Elementwise):
     def partials(self, y, x):
         return ((self.beta * x).sigmoid(),)
 
+
 # %% wrong="softplus"
 # Shows: `partials` returned a tensor, and not a tuple with a tensor in it.
 # Hint: One slope per operand, in a tuple: for one operand, write the comma, `return (slope,)`.
@@ -228,6 +236,7 @@ class Softplus(Elementwise):
 
     def partials(self, y, x):
         return (self.beta * x).sigmoid()
+
 
 # %% wrong="softplus"
 # Shows: The numbers are right, and `forward` is tied to NumPy: it does not use `xp`.
@@ -244,6 +253,7 @@ class Softplus(Elementwise):
     def partials(self, y, x):
         return ((self.beta * x).sigmoid(),)
 
+
 # %% wrong="softplus"
 # Shows: `partials` uses NumPy's functions, which do not take tensors.
 # Hint: A function of a tensor is its method: `(self.beta * x).exp()`, and not `np.exp(self.beta * x)`.
@@ -259,6 +269,7 @@ class Softplus(Elementwise):
 
         return (np.exp(self.beta * x) / (1 + np.exp(self.beta * x)),)
 
+
 # %% [markdown]
 # ## 2. Many into one
 #
@@ -273,6 +284,7 @@ class Softplus(Elementwise):
 #
 # Example: `SumOfSquares((1,))` of [[1, 2], [3, 4]] is [5, 25]. If [1, 100] arrives, the gradient of x is
 # [[2, 4], [600, 800]].
+
 
 # %% answer="squares" points=3 minutes=12
 @dataclass(frozen=True)
@@ -291,6 +303,7 @@ class SumOfSquares(Reduction):
         ### BEGIN SOLUTION
         return (2 * x * self.spread(gy, x),)
         ### END SOLUTION
+
 
 # %%
 check("squares")
@@ -358,6 +371,7 @@ keepdims_is_taken_for_a_dtype()
 # What is summed on the way forward is spread on the way back: each element gets the gradient of its sum, times its
 # own slope.
 
+
 # %% wrong="squares"
 # Shows: The gradient that arrives is multiplied as it is, in the wrong shape: it ran along the wrong axis, or did not
 # fit.
@@ -373,6 +387,7 @@ class SumOfSquares(Reduction):
     def vjp(self, gy, y, x):
         return (2 * x * gy,)
 
+
 # %% wrong="squares"
 # Shows: The slope is given, and what arrived is ignored: the gradient is right only where 1 arrives.
 # Hint: y is not always the end. Multiply by the gradient that arrives, `self.spread(gy, x)`.
@@ -386,6 +401,7 @@ class SumOfSquares(Reduction):
 
     def vjp(self, gy, y, x):
         return (2 * x,)
+
 
 # %% wrong="squares"
 # Shows: The gradient is half of what it should be: the 2 of 2x is missing.
@@ -401,6 +417,7 @@ class SumOfSquares(Reduction):
     def vjp(self, gy, y, x):
         return (x * self.spread(gy, x),)
 
+
 # %% wrong="squares"
 # Shows: The gradient is that of a plain sum: it is spread over the elements, and their squares were forgotten.
 # Hint: In a sum each element counts once; here a nudge of x counts 2x times. Multiply by that.
@@ -414,6 +431,7 @@ class SumOfSquares(Reduction):
 
     def vjp(self, gy, y, x):
         return (self.spread(gy, x).broadcast_to(x.shape),)
+
 
 # %% wrong="squares"
 # Shows: `forward` sums as `jvp` does, without names, but the second argument of an array's sum is a dtype.
@@ -429,6 +447,7 @@ class SumOfSquares(Reduction):
     def vjp(self, gy, y, x):
         return (2 * x * self.spread(gy, x),)
 
+
 # %% wrong="squares"
 # Shows: `forward` leaves keepdims out: the reduced axes are gone where they should stay, with length 1.
 # Hint: Pass on what the op was made with: xp.sum(..., axis=self.axes, keepdims=self.keepdims).
@@ -442,6 +461,7 @@ class SumOfSquares(Reduction):
 
     def vjp(self, gy, y, x):
         return (2 * x * self.spread(gy, x),)
+
 
 # %% wrong="squares"
 # Shows: `vjp` returned a tensor, and not a tuple with a tensor in it.
@@ -457,6 +477,7 @@ class SumOfSquares(Reduction):
     def vjp(self, gy, y, x):
         return 2 * x * self.spread(gy, x)
 
+
 # %% [markdown]
 # ## 3. One of your own
 #
@@ -467,6 +488,7 @@ class SumOfSquares(Reduction):
 # - it is not a power of x, because the engine has those.
 #
 # Some that are used in practice: x · e^(−x), x / (1 + |x|), e^(−x²), ln(1 + x²).
+
 
 # %% answer="own" points=2 minutes=8
 class MyOp(Elementwise):
@@ -479,6 +501,7 @@ class MyOp(Elementwise):
         ### BEGIN SOLUTION
         return (-2 * x * y,)
         ### END SOLUTION
+
 
 # %%
 check("own")
@@ -549,6 +572,7 @@ it_is_a_straight_line()
 # Your op is differentiated like a built-in one, because the engine asks the same two things of every op: a value and a
 # slope.
 
+
 # %% wrong="own" misconception="M13"
 # Shows: The slope in `partials` is not the slope of what `forward` computes: nudging forward gives another.
 # Hint: A gradient is not right just because it is there: any slope leaves a number. Differentiate your formula once
@@ -559,6 +583,7 @@ class MyOp(Elementwise):
 
     def partials(self, y, x):
         return (y,)
+
 
 # %% wrong="own"
 # Shows: The engine has this op already.
@@ -571,6 +596,7 @@ class MyOp(Elementwise):
     def partials(self, y, x):
         return (1 - y * y,)
 
+
 # %% wrong="own"
 # Shows: The op is a straight line: its slope does not depend on x.
 # Hint: Put something curved in: a square, an exponential, a quotient.
@@ -580,6 +606,7 @@ class MyOp(Elementwise):
 
     def partials(self, y, x):
         return (3,)
+
 
 # %% wrong="own"
 # Shows: `forward` works on one number at a time, with `math`, and the engine gives it whole arrays.
@@ -592,6 +619,7 @@ class MyOp(Elementwise):
 
     def partials(self, y, x):
         return (-2 * x * y,)
+
 
 # %% [markdown] folded=true
 # ## More
@@ -615,6 +643,7 @@ class MyOp(Elementwise):
 #
 # Example: for a row of three, if (5, 7, 9) arrives, the gradient of x is (21, 16, 9).
 
+
 # %% answer="running_total" points=3 minutes=12
 class RunningTotal(Linear):
     """yⱼ = x₁ + … + xⱼ"""
@@ -633,6 +662,7 @@ class RunningTotal(Linear):
         ### BEGIN SOLUTION
         return gy[::-1].apply(self)[::-1]
         ### END SOLUTION
+
 
 # %%
 check("running_total")
@@ -687,6 +717,7 @@ what_adjoint_gives()
 # The way back of a linear op follows the same arrows, turned round: each input collects from every output that it went
 # into, and nothing has to be kept.
 
+
 # %% wrong="running_total"
 # Shows: The gradient goes through the same map once more. But backward the arrows are reversed: a total gives to the
 # x's before it, not to those after it.
@@ -701,6 +732,7 @@ class RunningTotal(Linear):
     def adjoint(self, gy, x):
         return gy.apply(self)
 
+
 # %% wrong="running_total"
 # Shows: The gradient is passed on as it is, as if each x went only into the total at its own place.
 # Hint: Draw the arrows for three elements: x₁ has three, x₂ two, x₃ one. What they bring is added.
@@ -713,6 +745,7 @@ class RunningTotal(Linear):
 
     def adjoint(self, gy, x):
         return gy
+
 
 # %% wrong="running_total"
 # Shows: The sums are right, and stand in the opposite order: the last x got what belongs to the first.
@@ -727,6 +760,7 @@ class RunningTotal(Linear):
     def adjoint(self, gy, x):
         return gy[::-1].apply(self)
 
+
 # %% wrong="running_total"
 # Shows: Every x got the sum of the whole of gy, as if each went into all totals.
 # Hint: The last x is in the last total only. From which place on does xᵢ take part?
@@ -739,6 +773,7 @@ class RunningTotal(Linear):
 
     def adjoint(self, gy, x):
         return gy.sum().broadcast_to(x.shape)
+
 
 # %% wrong="running_total"
 # Shows: `infer` says that the result is one number, as for a sum. A running total has as many numbers as x.
@@ -753,6 +788,7 @@ class RunningTotal(Linear):
     def adjoint(self, gy, x):
         return gy[::-1].apply(self)[::-1]
 
+
 # %% wrong="running_total"
 # Shows: `infer` returned a shape. A spec is more: shape, dtype and device.
 # Hint: x is a spec already, and that of the result is the same: return x, not x.shape.
@@ -766,6 +802,7 @@ class RunningTotal(Linear):
     def adjoint(self, gy, x):
         return gy[::-1].apply(self)[::-1]
 
+
 # %% wrong="running_total"
 # Shows: `adjoint` returned a tuple. `vjp` and `partials` do; a linear op has one operand, and its adjoint one tensor.
 # Hint: Return the tensor itself, without the comma or the brackets around it.
@@ -778,6 +815,7 @@ class RunningTotal(Linear):
 
     def adjoint(self, gy, x):
         return (gy[::-1].apply(self)[::-1],)
+
 
 # %% [markdown]
 # ### To go on

@@ -537,7 +537,10 @@ def budget(n, m, d):
 @referee
 def budget(nodes, n, m, d):
     sizes = [size for _, inputs, size in nodes if inputs]
-    return ["within", "over"][max(sizes) > max(n * m, m * d)], ["within", "over"][len(nodes) > 16]
+    return {
+        "numbers in an array": ["within", "over"][max(sizes) > max(n * m, m * d)],
+        "nodes": ["within", "over"][len(nodes) > 16],
+    }
 
 
 # Hint: The shape should be (n, m): one distance for each pair of points.
@@ -716,7 +719,7 @@ def row_sums(n, k):
 @referee
 def row_sums(rows):
     g = numpy.array(rows)
-    return [numpy.allclose(g.sum(axis=1), 0), (abs(g) > 1e-9).any(axis=1).all()]
+    return {"each row adds up to 0": numpy.allclose(g.sum(axis=1), 0), "no row is 0": (abs(g) > 1e-9).any(axis=1).all()}
 
 
 def nodes(n, k):
@@ -818,8 +821,8 @@ def mine(s):
 # %% [markdown]
 # ## Done
 #
-# Run a `check` again whenever you like; `solution("distances")` shows a way for a part that you have finished or given
-# up. Going further: draw `mg.draw(mine(s))` and `mg.draw(mg.cross_entropy(s, t))`, and look for what is subtracted from
-# each row in the second.
+# Run a `check` again whenever you like; `solution("layer_back")` shows a way for a part that you have finished or given
+# up. Going further, after the optional parts: draw `mg.draw(mine(s))` and `mg.draw(mg.cross_entropy(s, t))`, and look
+# for what is subtracted from each row in the second.
 #
 # **Next**: [05 Two directions](../lessons/05_two_directions.ipynb).

@@ -401,8 +401,9 @@ def census(y):
 # %% [markdown]
 # ## 3. An edit to repair
 #
-# **2 points, 7 minutes.** `shares(x)` gets a tensor with one axis, and returns eˣ divided by the sum of all eˣ: positive numbers that
-# add up to 1. Somebody wanted to save an array, and wrote the division in place. Now backward raises an error:
+# **2 points, 7 minutes.** `shares(x)` gets a tensor with one axis, and returns eˣ divided by the sum of all eˣ:
+# positive numbers that add up to 1. Somebody wanted to save an array, and wrote the division in place. Now backward
+# raises an error:
 #
 # ```python
 # def shares(x):

@@ -682,7 +682,8 @@ def land(p):
 # %% [markdown]
 # ## What you have now
 #
-# Three ways to ask, and the habit of counting what an answer costs: runs, passes, bytes. The saddle is not a toy: in
-# many dimensions most flat places are saddles, and `hvp` is how you find the way down from them.
+# Three ways to ask, and the habit of counting what an answer costs: runs, passes, bytes. The saddle of the last
+# optional part is not a toy: in many dimensions most flat places are saddles, and `hvp` is how you find the way down
+# from them.
 #
 # **Next**: [08 A graph for each input](../lessons/08_a_graph_for_each_input.ipynb).

@@ -146,6 +146,7 @@ from math import log2
 
 from minigrad import tensor
 from minigrad.core.modes import watching
+from minigrad.draw.drawing import picture_of
 from minigrad.saving import evidence
 
 
@@ -162,6 +163,11 @@ def longest_way(nodes):
     for _, inputs, _ in nodes:
         away.append(1 + max((away[x] for x in inputs), default=0))
     return max(away)
+
+
+def own_graph(value, n):
+    x = tensor(value, requires_grad=True)
+    return picture_of([power(x, n)], {"x": x})
 
 
 def power_at(value, n):
@@ -186,20 +192,28 @@ def power_at(sent, _, n):
 
 
 # Hint: n = 1: the result is x itself, and the gradient comes back to it.
+# Own graph: own_graph(3.0, 1)
 power_at(3.0, 1)
 # Hint: n = 2: x · x.
+# Own graph: own_graph(3.0, 2)
 power_at(3.0, 2)
 # Hint: n = 3 is odd: one more factor x, which is not squared.
+# Own graph: own_graph(1.5, 3)
 power_at(1.5, 3)
 # Hint: n = 7 is odd at each halving: 7, 3, 1.
+# Own graph: own_graph(-1.5, 7)
 power_at(-1.5, 7)
 # Hint: n = 13: odd and even halves in turn: 13, 6, 3, 1.
+# Own graph: own_graph(1.1, 13)
 power_at(1.1, 13)
 # Hint: n = 64: six squarings are enough. Compute each half once.
+# Own graph: own_graph(1.01, 64)
 power_at(1.01, 64)
 # Hint: n = 100: at most 15 multiplications.
+# Own graph: own_graph(1.01, 100)
 power_at(1.01, 100)
 # Hint: n = 255 is odd at each halving: at most 17 multiplications, and only `*`.
+# Own graph: own_graph(-1.0, 255)
 power_at(-1.0, 255)
 
 # %% [markdown] hints="short_road"
@@ -655,6 +669,6 @@ def surprise(p):
 # ## What you have now
 #
 # A graph is as long as the run that made it, so the Python code decides its price. What did not run is not there, what
-# was only tested in an `if` has no gradient, and `where` is not an `if`.
+# was only tested in an `if` has no gradient.
 #
 # **Next**: [09 Define, then run](../lessons/09_define_then_run.ipynb).

@@ -104,9 +104,9 @@ called, up_ran, down_ran, double_ran = 3, 2, 0, 1
 # %% [markdown]
 # ## 2. Euclid's loop
 #
-# **2 points, 7 minutes.** Euclid found the greatest common divisor of two whole numbers like this: while b is not 0,
-# replace the pair (a, b) by (b, a % b). At the end the answer is a. From (48, 18) it goes to (18, 12), (12, 6) and (6,
-# 0), so the answer is 6.
+# **2 points, 7 minutes.** For 2300 years the greatest common divisor of two whole numbers has been computed like this:
+# while b is not 0, replace the pair (a, b) by (b, a % b). At the end the answer is a. From (48, 18) it goes to (18,
+# 12), (12, 6) and (6, 0), so the answer is 6.
 #
 # Write `gcd(a, b)`. Both arguments are nodes of a graph that have no value yet, such as placeholders. Return one node,
 # the answer. The graph is built once, and then run for any pair.
@@ -297,15 +297,18 @@ def slopes(looked):
     here, beside = looked
     fair = [(s, (b[1] - a[1]) / 2e-6) for (_, _, s), a, b in zip(here, beside[::2], beside[1::2]) if a[0] == b[0]]
     agree = all(abs(s - nudge) < 1e-3 * max(1, abs(nudge)) for s, nudge in fair)
-    return len(fair) > 2 and agree, any(abs(s) > 1e-12 for s, _ in fair)
+    return {
+        "gradients agree with nudges": len(fair) > 2 and agree,
+        "a gradient is not 0": any(abs(s) > 1e-12 for s, _ in fair),
+    }
 
 
 # Hint: From one of the starts the loop takes more than 1000 turns: does each turn lead towards the end?
 ends()
 # Hint: The number of turns is the same for all starts: let `go_on` look at x.
 decided_by_values()
-# Hint: The first verdict says whether the gradients agree with nudges, the second whether one of them is not 0.
-# Rounding and comparing have no slope.
+# Hint: The gradients should agree with nudges, and one of them at least should not be 0. Rounding and comparing have
+# no slope.
 slopes()
 
 # %% [markdown] hints="own_loop"

@@ -169,8 +169,12 @@ def graph_for(f, count):
     return engine.function(f, autograph=False).graph_for(*[engine.tensor(NUMBERS) for _ in range(count)])
 
 
+def after(f, count=1):
+    return without_double_signs(graph_for(f, count))
+
+
 def left(f, count=1):
-    return evidence.sent_graph(without_double_signs(graph_for(f, count)))
+    return evidence.sent_graph(after(f, count))
 
 
 @referee
@@ -185,15 +189,28 @@ def left(sent, f, count=1):
 
 
 # Hint: Rows of one, two and three signs: one, none and one should be left. A single sign stays.
-[left(row(n)) for n in (1, 2, 3)]
+# Graph: after(row(1))
+left(row(1))
+# Graph: after(row(2))
+left(row(2))
+# Graph: after(row(3))
+left(row(3))
 # Hint: Rows of four, five and eight signs: none, one and none should be left. Look at `inputs`, which are the operands
 # as they are by now, not at `node.inputs`.
-[left(row(n)) for n in (4, 5, 8)]
+# Graph: after(row(4))
+left(row(4))
+# Graph: after(row(5))
+left(row(5))
+# Graph: after(row(8))
+left(row(8))
 # Hint: Two minus signs among other operations: keep the others, but give them the rebuilt operands.
+# Graph: after(lambda x: row(2)(x).abs() * 3 - (-x).abs())
 left(lambda x: row(2)(x).abs() * 3 - (-x).abs())
 # Hint: Two results and two inputs: both results are kept, and a single sign stays.
+# Graph: after(lambda x, y: (row(2)(x * y), -x), 2)
 left(lambda x, y: (row(2)(x * y), -x), 2)
 # Hint: Two minus signs with another operation between them do not cancel.
+# Graph: after(lambda x: -((-x).abs()))
 left(lambda x: -((-x).abs()))
 # Hint: The sign before a difference stays: where x and y are equal, −(x − y) is −0, and y − x is 0.
 left(lambda x, y: -(x - y), 2)
@@ -329,9 +346,12 @@ from minigrad.saving import evidence
 SQUARES = [numeric.array([[1.0, 2.0], [5.0, -3.0]]), numeric.array([[0.5, 4.0], [1.0, 7.0]])]
 
 
+def after(f, count=1):
+    return shared(engine.function(f, autograph=False).graph_for(*map(engine.tensor, SQUARES[:count])))
+
+
 def once(f, count=1):
-    graph = engine.function(f, autograph=False).graph_for(*map(engine.tensor, SQUARES[:count]))
-    return evidence.sent_graph(shared(graph))
+    return evidence.sent_graph(after(f, count))
 
 
 @referee
@@ -342,29 +362,42 @@ def once(sent, _, count=1):
     return {"operations left": len([node for node in after.nodes if node.inputs]), "result": y.tolist()}
 
 
-def printed_twice():
-    """How many operations are left of print(x) + print(x), x + x with two lines on the way."""
+def after_print():
+    """The graph of print(x) + print(x), x + x with two lines on the way, after the pass."""
     x = Node(engine.ops.Input("x"), (), engine.tensor(SQUARES[0]).spec)
     lines = [Node(engine.ops.Print(("x:", None)), (x,)) for _ in range(2)]
-    return len([node for node in shared(Graph((x,), (Node(engine.ops.Add(), lines),))).nodes if node.inputs])
+    return shared(Graph((x,), (Node(engine.ops.Add(), lines),)))
+
+
+def printed_twice():
+    """How many operations are left."""
+    return len([node for node in after_print().nodes if node.inputs])
 
 
 # Hint: x · 2 twice is one operation. Its two constants, both 2, must become one node before.
+# Graph: after(lambda x: x * 2 + x * 2)
 once(lambda x: x * 2 + x * 2)
 # Hint: 2 and 3 are different constants, and the products differ. The type of an operation does not say its number.
+# Graph: after(lambda x: x * 2 + x * 3)
 once(lambda x: x * 2 + x * 3)
 # Hint: Sums over different axes are different operations of one type.
+# Graph: after(lambda x: x.sum(0) + x.sum(1))
 once(lambda x: x.sum(0) + x.sum(1))
 # Hint: x − y is not y − x: the order of the operands counts.
+# Graph: after(lambda x, y: (x - y) * (y - x), 2)
 once(lambda x, y: (x - y) * (y - x), 2)
 # Hint: Two tanh of what has become one node are one, too: compare operands as they are by now, and keep them in the
 # key.
+# Graph: after(lambda x, y: (x * y).tanh() + (x * y).tanh() - (x * y), 2)
 once(lambda x, y: (x * y).tanh() + (x * y).tanh() - (x * y), 2)
 # Hint: The same operand twice is not the operand once: a set loses that.
+# Graph: after(lambda x: (x + x) - x.exp() * x.exp())
 once(lambda x: (x + x) - x.exp() * x.exp())
 # Hint: x − e^x is not e^x − x, and the two exp are one.
+# Graph: after(lambda x: (x - x.exp()) * (x.exp() - x))
 once(lambda x: (x - x.exp()) * (x.exp() - x))
 # Hint: What has an effect should happen as often as it stands there: ask `node.op.effect`.
+# Graph: after_print()
 printed_twice()
 
 # %% [markdown] hints="shared_right"
@@ -499,6 +532,7 @@ import numpy as numeric
 import minigrad as engine
 from minigrad.compiler import bytes_moved as count_bytes
 from minigrad.compiler import optimised as through_the_passes
+from minigrad.draw.graphs import place_boxes
 from minigrad.saving import evidence
 
 
@@ -511,9 +545,22 @@ def result(n, seed):
     return round(float(thrifty_product(*map(engine.tensor, matrices(n, seed)))), 6)
 
 
+def graph_of_100():
+    return engine.function(thrifty_product, autograph=False).graph_for(*map(engine.tensor, matrices(100, 0)))
+
+
+def own_graph():
+    """The graph after the passes; an operation that writes a third matrix is marked."""
+    graph = through_the_passes(graph_of_100())
+    picture, place = place_boxes([y for y in graph.outputs if y is not None], {})
+    for node in graph.nodes:
+        if node.inputs and node.spec.shape == (100, 100):
+            return picture, place[node], "The marked operation writes a matrix of 100 × 100 numbers, 80,000 bytes."
+    return picture
+
+
 def price():
-    graph = engine.function(thrifty_product, autograph=False).graph_for(*map(engine.tensor, matrices(100, 0)))
-    return evidence.sent_graph(graph)
+    return evidence.sent_graph(graph_of_100())
 
 
 @referee
@@ -528,6 +575,7 @@ result(100, 0)
 # Hint: The result should be right for other sizes, too.
 result(3, 1)
 # Hint: More than 170,000 bytes are moved: A @ B is a third matrix. Move the brackets, and read each matrix once.
+# Own graph: own_graph()
 price()
 
 # %% [markdown] hints="bytes_budget"
@@ -624,26 +672,32 @@ from minigrad.saving import evidence
 
 EDGES = [0.0, -0.0, 0.1, -0.3, 7.0, -1e300, 1.7e308, 800.0, numeric.inf, -numeric.inf, numeric.nan]
 FLOATS = numeric.array([*EDGES, 5e-324, 1e-310, 1e16, 1 / 3, *numeric.random.default_rng(0).normal(size=25)])
-OTHERS = [
-    lambda x: (x - x) + x * 0.0 + 0.0,
-    lambda x: x / x + x / 3.0 + (x + 1.0) - 1.0,
-    lambda x: engine.log(engine.exp(x)) * 2.0 + engine.exp(engine.log(x)),
-    lambda x: x * 0.0,
-    lambda x: x + 0.0,
-    lambda x: 0.0 + x,
-    lambda x: 0.0 - x,
-    lambda x: x.abs() * x.relu() - engine.maximum(x, 0.0),
-    lambda x: engine.maximum(x, 1.0) - engine.minimum(x, 1.0) + engine.maximum(1.0, x + 1.0),
-    lambda x: (x - 1.0) * (1.0 - x) + (x + 2.0) / (2.0 + x * x),
-    lambda x: (-x).relu() + (-x).abs() + (x.relu() - x).abs().relu() + x.abs().exp(),
-    lambda x: (x * x).abs() + (x * 3.0) * 0.1 + (x + 3.0) + 0.1,
-    lambda x: x / 1.0 + x - 0.0 + x * 2.0 / 2.0,
-    lambda x: x - -0.0,
-    lambda x: -(x - x.abs()),
-    lambda x: engine.minimum(engine.maximum(x, engine.log(x)), x),
-    lambda x: engine.maximum(engine.minimum(x, engine.log(x)), x),
-    lambda x: x * -1.0 + (-x) * (-x) + x.sum(),
-]
+OTHERS = {
+    "(x - x) + x * 0.0 + 0.0": lambda x: (x - x) + x * 0.0 + 0.0,
+    "x / x + x / 3.0 + (x + 1.0) - 1.0": lambda x: x / x + x / 3.0 + (x + 1.0) - 1.0,
+    "mg.log(mg.exp(x)) * 2.0 + mg.exp(mg.log(x))": lambda x: (
+        engine.log(engine.exp(x)) * 2.0 + engine.exp(engine.log(x))
+    ),
+    "x * 0.0": lambda x: x * 0.0,
+    "x + 0.0": lambda x: x + 0.0,
+    "0.0 + x": lambda x: 0.0 + x,
+    "0.0 - x": lambda x: 0.0 - x,
+    "x.abs() * x.relu() - mg.maximum(x, 0.0)": lambda x: x.abs() * x.relu() - engine.maximum(x, 0.0),
+    "mg.maximum(x, 1.0) - mg.minimum(x, 1.0) + mg.maximum(1.0, x + 1.0)": lambda x: (
+        engine.maximum(x, 1.0) - engine.minimum(x, 1.0) + engine.maximum(1.0, x + 1.0)
+    ),
+    "(x - 1.0) * (1.0 - x) + (x + 2.0) / (2.0 + x * x)": lambda x: (x - 1.0) * (1.0 - x) + (x + 2.0) / (2.0 + x * x),
+    "(-x).relu() + (-x).abs() + (x.relu() - x).abs().relu() + x.abs().exp()": lambda x: (
+        (-x).relu() + (-x).abs() + (x.relu() - x).abs().relu() + x.abs().exp()
+    ),
+    "(x * x).abs() + (x * 3.0) * 0.1 + (x + 3.0) + 0.1": lambda x: (x * x).abs() + (x * 3.0) * 0.1 + (x + 3.0) + 0.1,
+    "x / 1.0 + x - 0.0 + x * 2.0 / 2.0": lambda x: x / 1.0 + x - 0.0 + x * 2.0 / 2.0,
+    "x - -0.0": lambda x: x - -0.0,
+    "-(x - x.abs())": lambda x: -(x - x.abs()),
+    "mg.minimum(mg.maximum(x, mg.log(x)), x)": lambda x: engine.minimum(engine.maximum(x, engine.log(x)), x),
+    "mg.maximum(mg.minimum(x, mg.log(x)), x)": lambda x: engine.maximum(engine.minimum(x, engine.log(x)), x),
+    "x * -1.0 + (-x) * (-x) + x.sum()": lambda x: x * -1.0 + (-x) * (-x) + x.sum(),
+}
 
 
 TWO_SIDED = {
@@ -779,12 +833,22 @@ def keeps_every_bit_of_the_example(sent):
 
 
 def keeps_every_bit_of_others():
-    return [evidence.sent_graph(my_pass(graph_for(f))) for f in OTHERS]
+    return [evidence.sent_graph(my_pass(graph_for(f))) for f in OTHERS.values()]
 
 
 @referee
 def keeps_every_bit_of_others(sent):
-    return [same(graph_for(f), evidence.graph_of(after)) for f, after in zip(OTHERS, sent)]
+    afters = zip(OTHERS.items(), map(evidence.graph_of, sent), strict=True)
+    return {name: same(graph_for(f), after) for (name, f), after in afters}
+
+
+def first_changed():
+    """What the pass makes of the first graph whose result it changes, for drawing."""
+    for name, f in OTHERS.items():
+        after = my_pass(graph_for(f))
+        if not same(graph_for(f), after):
+            return after, "", f"It is what the pass made of `{name}`, and it gives another result."
+    return None
 
 
 def two_signs(x):
@@ -797,13 +861,16 @@ def leaves_alone():
 
 
 # Hint: After the pass, your example has as many operations as before. Does the pattern match what stands in its graph?
+# Own graph: (my_pass(graph_for(example)), "", "It is your example after the pass.")
 saves()
 # Hint: The graph of your example does not read x.
 reads_x()
 # Hint: In your example a result changes. Try the rule on −0, ∞ and nan, on 1.7e308, and on numbers such as 0.1 and 1/3.
+# Own graph: (my_pass(graph_for(example)), "", "It is your example after the pass.")
 keeps_every_bit_of_the_example()
 # Hint: The rule holds in your example, but not in other graphs. It fails for some float, such as −0, ∞ or nan, or its
 # pattern matches more than the rule says.
+# Own graph: first_changed()
 keeps_every_bit_of_others()
 # Hint: The rule is true of real numbers, but floats round and overflow: x * z + y * z is not (x + y) * z, and
 # (x − y) + y is not always x. Choose a rule in which nothing is rounded, such as one that changes nothing the second

@@ -151,6 +151,8 @@ import ast
 
 import numpy as numeric
 
+from minigrad.draw.picture import Arrow, Box, Picture
+
 CHAIN = [("t0", "multiply", "x", "w"), ("t1", "add", "t0", "b"), ("t2", "exp", "x"), ("t3", "tanh", "t1")]
 DIAMOND = [
     *[("a", "exp", "p"), ("dead", "sqrt", "p"), ("c", "subtract", "q", "a"), ("d", "divide", "c", "a")],
@@ -177,17 +179,37 @@ def run_of(inputs, nodes, result, *values):
     return round(float(scope["program"](*values)), 6), called, kinds
 
 
+def graph_of(inputs, nodes, result):
+    """The graph that the text writes down, for drawing. It is in order: a line reads only what is there."""
+    (function,) = [each for each in ast.parse(compiled(inputs, nodes, result)).body if hasattr(each, "args")]
+    boxes = [Box(each.arg, "leaf", each.arg, "", "", "", "") for each in function.args.args]
+    arrows, last = [], ""
+    for line in function.body:
+        if isinstance(line, ast.Return):
+            last = line.value.id
+            break
+        name, reads = line.targets[0].id, [each.id for each in line.value.args]
+        boxes.append(Box(name, "op", name, line.value.func.id, "", "", ""))
+        arrows += [Arrow(f"{read} to {name}, {i}", read, name) for i, read in enumerate(reads)]
+    return Picture(tuple(boxes), tuple(arrows), (last,) if last else ())
+
+
 # Hint: The text is a function with one line for each node that the result depends on, in the order of the list, and a
 # `return`.
+# Graph: graph_of(["x", "w", "b"], CHAIN, "t3")
 run_of(["x", "w", "b"], CHAIN, "t3", 0.5, 2.0, -0.25)
 # Hint: What the result does not depend on has no line, even if it stands among nodes that it needs. The operands keep
 # their order.
+# Graph: graph_of(["p", "q"], DIAMOND, "e")
 run_of(["p", "q"], DIAMOND, "e", 0.5, 3.0)
 # Hint: Another result of the same list: now the result needs other nodes.
+# Graph: graph_of(["p", "q"], DIAMOND, "deader")
 run_of(["p", "q"], DIAMOND, "deader", 0.5, 3.0)
 # Hint: A result early in the list: the later nodes are not needed.
+# Graph: graph_of(["p", "q"], DIAMOND, "a")
 run_of(["p", "q"], DIAMOND, "a", 0.5, 3.0)
 # Hint: The result may be an input: then there is nothing but the `return`.
+# Graph: graph_of(["p", "q"], DIAMOND, "q")
 run_of(["p", "q"], DIAMOND, "q", 0.5, 3.0)
 
 # %% [markdown] hints="tiny_compiler"
@@ -797,6 +819,7 @@ def f(x):
 # You have a compiler that fits on a page, an eye for a place that is written over too early, and a rule for when to
 # compile: what each call saves, times the number of calls, against the price.
 #
-# Change the budget: can you do part 4 with five shapes, if three times too long is allowed?
+# Let your `compiled` write a program for `tanh(x * w + b) * x`, and run its text with `exec`, as the lesson did. If you
+# did part 4, change its budget: can you do it with five shapes, if three times too long is allowed?
 #
 # **Next**: [16 Where the bytes go](../lessons/16_where_the_bytes_go.ipynb).

@@ -589,9 +589,10 @@ def build():
 # %% [markdown]
 # ## What you have now
 #
-# Counts for the three layers that most networks are made of, powers read off two points, and a budget kept by putting
-# parameters where there are no pixels.
+# Counts for the three layers that most networks are made of, powers read off two points, and the work of
+# attention.
 #
-# What does your network of part 5 cost on a picture of 128 × 128? Say it before you ask `estimate`.
+# With d = 128 in place of 64, at how many tokens is attention nine tenths of the work? Say it before you ask your
+# `length_for`.
 #
 # **Next**: [18 FLOPs are not time](../lessons/18_flops_are_not_time.ipynb).

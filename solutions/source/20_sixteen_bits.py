@@ -559,8 +559,12 @@ check("ends")
 
 
 # %% probes="ends"
+NAMES = ("largest", "smallest with all digits", "smallest above 0", "distance from 1 to the next")
+
+
 def each(e, m):
-    return [f"{float(number):.6g}" for number in ends(e, m)]
+    numbers = [f"{float(number):.6g}" for number in ends(e, m)]
+    return dict(zip(NAMES, numbers)) if len(numbers) == len(NAMES) else numbers
 
 
 # Hint: The four numbers of float16, in this order: the largest, the smallest with all its digits, the smallest above 0,

@@ -68,7 +68,7 @@ def workers(sent, n, h, k):
     try:
         got = sum(numeric.tanh(x @ A_i + a_i) @ B_i + b_i for A_i, a_i, B_i, b_i in parts)
     except ValueError:
-        return "the shapes do not fit", f"{len(parts)} workers, parts {shapes}"
+        return {"sum": "the shapes do not fit", "parts": f"{len(parts)} workers, parts {shapes}"}
     off = got - (numeric.tanh(x @ A + a) @ B + b)
     if numeric.allclose(off, 0):
         said = "equal"
@@ -77,7 +77,7 @@ def workers(sent, n, h, k):
         said = f"off by {times:.1f} times b"
     else:
         said = "not equal"
-    return said, f"{len(parts)} workers, parts {shapes}"
+    return {"sum": said, "parts": f"{len(parts)} workers, parts {shapes}"}
 
 
 # Hint: Two workers: columns of A with their part of a, the rows of B that meet those columns, and b once in the sum.
@@ -167,7 +167,7 @@ def cut(A, a, B, b, p):
 # - g: backward, the gradient of W. All workers have the whole W, but different rows of the batch. The loss is a sum
 #   over rows.
 # - h: forward, in attention: from the product that makes queries, keys and values to the product after the heads. Each
-#   worker has some of the heads.
+#   worker has some of the heads, and no head looks at another.
 
 # %% answer="which_message" points=2 minutes=7
 ### BEGIN SOLUTION

@@ -31,10 +31,11 @@ from minigrad.course import check, solution
 #
 # - a: `mg.save(path, net.state_dict())`
 # - b: `mg.save(path, net, mg.TensorSpec((None, 64)))`
-# - c: `mg.onnx.export(net, (x,), path, dynamic_axes={"x": [0]})`
+# - c: `mg.onnx.export(net, (x,), path, dynamic_axes={"x": [0]})`. It writes the graph and the arrays as ONNX, a
+#   format that engines of other people read.
 # - d: `pickle.dump(net, file)`
 # - e: `pickle.dump(net.state_dict(), file)`
-# - f: a safetensors file with the weights of the same network in PyTorch
+# - f: a safetensors file, which holds arrays by their names, with the weights of the same network in PyTorch
 #
 # Write three lists:
 #
@@ -112,7 +113,7 @@ runs, free = {"d"}, {"rows", "weights"}
 
 # %% wrong="what_is_left"
 # Shows: Any file was thought to run code. Where ops are looked up in a table, nothing of the file is called.
-# Hint: What did `mg.load` do with an op called Exec?
+# Hint: `mg.load` looks each op up in a table. What does it do with an op that is not there?
 needs = {"a": "source", "b": "minigrad", "c": "engine", "d": "source", "e": "source", "f": "source"}
 runs, free = {"b", "c", "d", "e"}, {"rows", "weights"}
 
@@ -124,13 +125,13 @@ runs, free = {"d", "e"}, {"rows", "weights", "turns"}
 
 # %% wrong="what_is_left"
 # Shows: ONNX was thought to need what wrote it.
-# Hint: What does ONNX Runtime know of minigrad?
+# Hint: ONNX is a format of other people. What do their engines know of minigrad?
 needs = {"a": "source", "b": "minigrad", "c": "minigrad", "d": "source", "e": "source", "f": "source"}
 runs, free = {"d", "e"}, {"rows", "weights"}
 
 # %% wrong="what_is_left"
 # Shows: The mode was thought to be a switch in the graph.
-# Hint: What did `eval()` change on the file that was saved in training mode?
+# Hint: What does `eval()` change on what was loaded from a file?
 needs = {"a": "source", "b": "minigrad", "c": "engine", "d": "source", "e": "source", "f": "source"}
 runs, free = {"d", "e"}, {"rows", "weights", "dropout"}
 
@@ -215,6 +216,8 @@ def run(text, feeds):
 check("graph_as_text")
 
 # %% probes="graph_as_text"
+from minigrad.draw.picture import Arrow, Box, Picture
+
 GIVEN = '[["input", [], "b"], ["input", [], "a"], ["sub", [1, 0], null], ["const", [], 3.0], ["mul", [2, 3], null]]'
 
 
@@ -242,6 +245,18 @@ def long_chain(times):
     return node
 
 
+def graph_of(node):
+    """The graph that the text of a node writes down, for drawing."""
+    rows = json.loads(as_text(node))
+    boxes, arrows = [], []
+    for n, (op, reads, value) in enumerate(rows):
+        kind = {"input": "leaf", "const": "constant"}.get(op, "op")
+        name, number = (value, "") if kind == "leaf" else ("", "" if value is None else f"{value:g}")
+        boxes.append(Box(f"b{n}", kind, name, op if kind == "op" else "", "", number, ""))
+        arrows += [(f"b{read}", f"b{n}") for read in reads]
+    return Picture(tuple(boxes), tuple(Arrow(f"a{i}", *ends) for i, ends in enumerate(arrows)))
+
+
 A, B = Node("input", value="a"), Node("input", value="b")
 DIFFERENCE = Node("sub", Node("neg", A), Node("mul", B, A))
 PRODUCTS = Node("sub", Node("mul", A, B), Node("mul", B, B))
@@ -254,14 +269,21 @@ round(float(run(GIVEN, {"b": 1.0, "a": 5.0})), 6)
 # Hint: `as_text` should return text: `json.dumps(rows)`.
 type(as_text(doubled(1))).__name__
 # Hint: `as_text`: each node has one row, however many nodes read it. Look up whether a node has its number already.
+# Graph: graph_of(doubled(2))
 [len(json.loads(as_text(doubled(n)))) for n in (0, 1, 2, 10)]
 # Hint: `as_text`: a row may only read rows before it, so write a node's inputs first.
-order(DIFFERENCE), order(doubled(3))
+# Graph: graph_of(DIFFERENCE)
+order(DIFFERENCE)
+# Graph: graph_of(doubled(3))
+order(doubled(3))
 # Hint: `as_text`: the row of y itself comes last.
+# Graph: graph_of(DIFFERENCE)
 json.loads(as_text(DIFFERENCE))[-1][0]
 # Hint: `as_text` and `run` together change a difference: is the order of the operands kept?
+# Graph: graph_of(DIFFERENCE)
 round(float(run(as_text(DIFFERENCE), {"a": 5.0, "b": 2.0})), 6)
 # Hint: `as_text`: two nodes with the same op are still two nodes if they read different rows.
+# Graph: graph_of(PRODUCTS)
 round(float(run(as_text(PRODUCTS), {"a": 5.0, "b": 2.0})), 6), len(json.loads(as_text(PRODUCTS)))
 # Hint: `as_text` and `run` together: ten doublings of 1.5 are 1536.
 round(float(run(as_text(doubled(10)), {"x": 1.5})), 6)

@@ -42,6 +42,10 @@ def test_what_froze_the_notebook_has_its_verdict_and_the_notebook_goes_on(lab):
         expect(said).to_contain_text("raised ValueError (\\ud800")
     said = answer(notebook, "def multiply(a, b)\n    return 1")
     expect(said).to_contain_text("The cell of multiply was run last with a SyntaxError in line 1")
+    said = answer(notebook, WRONG)
+    expect(said.locator("figure svg[role=img]")).to_have_count(2)
+    expect(said).to_contain_text("In yours, the slope from multiply(a, b) to a is 3; expected: −2.")
+    assert notebook.violations_by_theme(".jp-OutputArea-output [role=status]") == []
     expect(answer(notebook, RIGHT)).to_contain_text("product: right (2 of 2 points).")
 
 
@@ -62,6 +66,7 @@ def test_a_gradient_is_drawn_hints_outlive_the_kernel_and_the_start_page_tells(l
     shutil.copy(ROOT / "exercises" / "03_a_new_op.ipynb", lab.folder)
     notebook = lab.open("03_a_new_op.ipynb")
     notebook.run_all()
+    notebook.page.get_by_role("button", name="4 cells hidden").click()  # the optional part is folded
 
     said = total(notebook, OTHERS[0])
     picture = said.locator("svg[role=img]")
@@ -71,7 +76,7 @@ def test_a_gradient_is_drawn_hints_outlive_the_kernel_and_the_start_page_tells(l
     assert notebook.violations_by_theme(".jp-OutputArea-output [role=status]") == []
 
     notebook.restart()
-    expect(total(notebook, OTHERS[1])).to_contain_text("only the first total is asked")
+    expect(total(notebook, OTHERS[1])).to_contain_text("a gradient arrives at the first total alone")
     expect(total(notebook, OTHERS[2])).to_contain_text("One more attempt")
     expect(total(notebook, OTHERS[3])).to_contain_text('solution("running_total") shows a way now')
 

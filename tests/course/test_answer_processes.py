@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from test_check import names_after, part
 
-from minigrad.course import apart, child, exercise
+from minigrad.course import child, exercise, fork
 from minigrad.course.exercise import check_answer
 
 HELD = {
@@ -25,12 +25,12 @@ HELD = {
     ),
 }  # fmt: skip
 PART = part("f(1)\nf(2)\nf(3)", 2, 4, 6, defines="f", is_open=True)
-forking = pytest.mark.skipif(not apart.forks(), reason="no process is forked here")
+forking = pytest.mark.skipif(not fork.forks(), reason="no process is forked here")
 
 
 def kinds(source: str, seconds: float = 0.3) -> list[str]:
-    assert apart.forks()  # else what holds Python would end this process
-    return [outcome.kind for outcome in apart.observe(PART.probes, names_after(source), seconds)]
+    assert fork.forks()  # else what holds Python would end this process
+    return [outcome.kind for outcome in fork.observe(PART.probes, names_after(source), seconds)]
 
 
 @forking
@@ -44,7 +44,7 @@ def test_what_holds_python_is_stopped_and_what_came_before_it_counts(source):
 @forking
 @pytest.mark.parametrize("grown", ["[0]", "'ab'", "__import__('numpy').zeros(1000)"])
 def test_what_grows_without_end_is_refused_the_memory_and_says_so(grown, monkeypatch):
-    monkeypatch.setattr(apart, "MEMORY", 200 << 20)
+    monkeypatch.setattr(fork, "MEMORY", 200 << 20)
     more = "__import__('numpy').concatenate([x, x])" if "numpy" in grown else "x + x"
     verdict = check_answer(PART, names_after(f"def f(x):\n    x = {grown}\n    while True: x = {more}"))
 
@@ -53,8 +53,8 @@ def test_what_grows_without_end_is_refused_the_memory_and_says_so(grown, monkeyp
 
 def test_on_a_thread_what_grows_is_stopped_before_its_time_is_up(monkeypatch):
     pytest.importorskip("psutil")
-    monkeypatch.setattr(apart, "forks", lambda: False)
-    monkeypatch.setattr(apart, "MEMORY", 200 << 20)
+    monkeypatch.setattr(fork, "forks", lambda: False)
+    monkeypatch.setattr(fork, "MEMORY", 200 << 20)
     verdict = check_answer(PART, names_after("def f(x):\n    x = []\n    while True: x.append(bytes(100_000))"))
 
     assert "needed more memory than a check has" in verdict.says[0]
@@ -80,7 +80,7 @@ def test_what_an_answer_needs_of_its_notebook_is_there_and_what_it_changes_is_no
     namespace = names_after(source)
 
     assert check_answer(PART, namespace).state == "pass"
-    assert namespace["seen"] == ([] if apart.forks() else [1, 2, 3])
+    assert namespace["seen"] == ([] if fork.forks() else [1, 2, 3])
 
 
 @forking
@@ -95,7 +95,7 @@ def test_a_copy_that_waits_for_a_thread_it_has_not_is_not_believed():
 @forking
 def test_a_machine_that_stands_still_takes_no_time_from_an_answer(monkeypatch, stands_still):
     """A copy that had not worked meanwhile was taken for one that waits, and the notebook's own process was ended."""
-    monkeypatch.setattr(apart, "in_this_process", lambda *_: pytest.fail("it was not believed"))
+    monkeypatch.setattr(fork, "in_this_process", lambda *_: pytest.fail("it was not believed"))
     monkeypatch.setattr(child, "time", stands_still)
 
     assert kinds(HELD["a power"], seconds=2) == ["endless"]  # long enough for a copy to work beside others
@@ -131,7 +131,7 @@ def test_what_an_answer_writes_where_outcomes_go_is_none():
     os.write(writer, b'["gave", 2, ""]\n[3]\n7\n')
     os.close(writer)
 
-    assert [outcome.kind for outcome in apart.read_outcomes(os.getpid(), reader, 1)][-1] == "died"
+    assert [outcome.kind for outcome in fork.read_outcomes(os.getpid(), reader, 1)][-1] == "died"
     os.close(reader)
 
 
@@ -157,9 +157,9 @@ def test_nothing_is_left_of_the_copies(monkeypatch):
 
 def test_where_no_process_is_forked_a_process_that_is_held_ends_and_others_go_on():
     program = (
-        "from minigrad.course import apart\napart.forks, apart.BUSY, apart.HELD = lambda: False, 1, 0.5\n"
-        "print([o.value for o in apart.observe('f(1)\\nf(2)', {'f': lambda x: 2 * x}, 0.2)], flush=True)\n"
-        "apart.observe('f()', {'f': lambda: sum(iter(int, 1))}, 0.2)"
+        "from minigrad.course import fork\nfork.forks, fork.BUSY, fork.HELD = lambda: False, 1, 0.5\n"
+        "print([o.value for o in fork.observe('f(1)\\nf(2)', {'f': lambda x: 2 * x}, 0.2)], flush=True)\n"
+        "fork.observe('f()', {'f': lambda: sum(iter(int, 1))}, 0.2)"
     )
     ran = subprocess.run([sys.executable, "-c", program], check=False, capture_output=True, text=True, timeout=120)
 
@@ -168,7 +168,7 @@ def test_where_no_process_is_forked_a_process_that_is_held_ends_and_others_go_on
 
 def test_half_a_character_in_an_error_can_be_shown():
     """JSON of it could not be encoded, and the notebook showed nothing at all."""
-    note = exercise.difference(PART, "f(1)", exercise.Outcome("gave", 2), apart.observe(
+    note = exercise.difference(PART, "f(1)", exercise.Outcome("gave", 2), fork.observe(
         "f(1)", names_after("def f(x): raise ValueError('\\ud800')"))[0])  # fmt: skip
 
     assert "raised ValueError (\\ud800, in line 1" in note

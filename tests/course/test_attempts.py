@@ -184,8 +184,8 @@ def test_a_part_that_was_solved_and_then_broken_says_so_until_it_is_right_again(
 
 def test_a_journal_of_an_older_edition_calls_nothing_broken(home):
     tries = Attempts(home / FILE)
-    tries.note("visits", "passed")
-    tries.note("visits", "tried", "aa")
+    tries.record("visits", "passed")
+    tries.record("visits", "tried", "aa")
 
     assert summarize(attempts(home), "visits").passed
     assert not summarize(attempts(home), "visits").broken
@@ -197,7 +197,7 @@ def test_a_solution_is_python_that_passes():
         for part in each.parts:
             compile(part.solution, part.name, "exec")
             assert "###" not in part.solution
-            assert 2 <= part.patience <= 5
+            assert 2 <= part.attempts_before_solution <= 5
     namespace = {"__name__": "__main__"}
     exec(PART.solution, namespace)
     assert exercise.check_answer(PART, namespace).state == "pass"

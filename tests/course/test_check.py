@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import contextlib
 import io
+import json
 import threading
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,6 +16,7 @@ from minigrad.course.cell_errors import record_cell
 from minigrad.course.exercise import Part, Verdict, check_answer, part_of
 from minigrad.course.probe import observe
 from minigrad.course.referee import parse_probes
+from tests.support.python_calls import count_calls
 from tests.support.table import table
 
 DOUBLE = part_of("double", {
@@ -122,7 +125,7 @@ def test_names_that_are_missing_are_listed_and_a_cell_that_ended_in_an_error_is_
 
     assert answered("b = 2", three).says == ("There is no `a` and no `c` yet.",)
     assert answered("", three).says == ("There is no `a`, no `b` and no `c` yet.",)
-    assert "run that cell until it ends without an error" in repr(feedback.note(answered("", three)))
+    assert "run that cell until it ends without an error" in repr(feedback.verdict_note(answered("", three)))
 
 
 def test_a_known_wrong_answer_gets_its_own_hint_and_no_points():
@@ -157,7 +160,7 @@ def test_a_hint_goes_by_the_probe_that_failed_and_not_by_the_number_of_attempts(
 
 
 def test_general_hints_name_their_part_and_are_folded_until_they_are_asked_for():
-    note = feedback.note(answered("def double(x): return x + 3"))
+    note = feedback.verdict_note(answered("def double(x): return x + 3"))
 
     assert 'General hints on double, the last nearly the whole answer: `check("double", hint=1)` to `hint=2`.' in repr(
         note
@@ -180,10 +183,23 @@ def test_rows_that_differ_are_named():
     assert told == "`f()` differs in entry 2: `left`, which should be 2 and is 0."
     words = part("f()", ["refused", "refused"], defines="f", is_open=True)
     (told,) = answered("def f(): return ['2 rows', 'refused']", words).says
-    assert told == "`f()` differs in entry 1: should be 'refused' and is '2 rows'."
+    assert told == "`f()` differs in entry 1, which should be 'refused' and is '2 rows'."
     many = part("f()", ["refused"] * 6, defines="f", is_open=True)
     (told,) = answered("def f(): return ['taken'] * 6", many).says
-    assert told.endswith("entry 4: should be 'refused' and is 'taken'; and 2 more.")
+    assert told.endswith("entry 4, which should be 'refused' and is 'taken'; and 2 more.")
+
+
+@table("probe, named", [
+    ("(f(1), f(7))", "`f(7)`"), ("[f(n) for n in (1, 7)]", "`n = 7`"), ("[f(n) for n in given]", "`n = given[1]`"),
+    ("[*map(f, given)]", "entry 2"), ("dict(zip('ab', map(f, given)))", "`b`"),
+])  # fmt: skip
+def test_a_row_has_the_name_of_what_was_tried(probe, named):
+    right = {"a": True, "b": True} if probe.startswith("dict") else [True, True]
+    tried = part(probe, right, defines="f given", is_open=True)
+
+    (told,) = answered("given = [1, 7]\ndef f(x): return x < 5", tried).says
+
+    assert told == f"`{probe}` differs in {named}, which should be True and is False."
 
 
 def test_equal_numbers_of_other_types_are_accepted():
@@ -218,7 +234,7 @@ def test_where_a_number_is_the_answer_it_is_not_given_away():
     verdict = answered("n = 20", part("n", 1024))
 
     assert verdict.says == ("`n` is 20, and that is not right yet.",)
-    assert "1024" not in str(feedback.note(verdict)._repr_mimebundle_())
+    assert "1024" not in str(feedback.verdict_note(verdict)._repr_mimebundle_())
 
 
 def test_an_endless_loop_is_stopped_and_said_to_be_endless():
@@ -339,6 +355,23 @@ def test_each_part_shows_something_of_its_own():
     assert len({part.shows for part in parts} - {""}) == len(parts)
 
 
+@pytest.mark.parametrize("times", [1024, 10])
+def test_a_check_builds_only_the_exercise_that_is_asked(times):
+    """It built all exercises up to the one that was asked, with their known mistakes: 580 to 42,600 calls."""
+    here = names_after(f"from minigrad.course import check\ntimes_at_x, nodes = {times}, 11\ncheck('visits')")
+
+    assert count_calls(exec, "check('visits')", here, within=str(Path(exercise.__file__).parents[1])) <= 400
+
+
+def test_a_part_that_is_new_is_found_without_a_restart(tmp_path, monkeypatch):
+    monkeypatch.setattr(exercise, "ANSWERS", tmp_path)
+    assert exercise.exercise_of("double") is None
+    double = {"expected": [], "wrong": [], "points": 2, "open": True, "probes": ""}
+    text = json.dumps({"title": "Twice", "parts": {"double": double}})
+    (tmp_path / "twice.json").write_text(text, "utf-8")
+    assert exercise.exercise_of("double").points == 2
+
+
 def test_a_right_answer_says_what_is_next_and_the_last_one_that_it_was_the_last():
     exercise_01 = exercise.load_exercise("01_scalar_engine")
     code = "from minigrad.course import check\ntimes_at_x, nodes = 1024, 11\nsaid = check('visits')"
@@ -347,11 +380,11 @@ def test_a_right_answer_says_what_is_next_and_the_last_one_that_it_was_the_last(
 
     assert here["said"].sentences[-1] == "1 of 10 points so far. Next: `product`."
     kept = feedback.attempts_in(here)
-    kept.note("product", "revealed")
+    kept.record("product", "revealed")
     exec(code, here)
     assert here["said"].sentences[-1] == "1 of 10 points so far. Next: `order`."
     for part in exercise_01.parts:
-        kept.note(part.name, "passed")
+        kept.record(part.name, "passed")
     exec(code, here)
     assert here["said"].sentences[-1] == "That was the last part: 8 of 10 points. Well done."
     exec(code.replace("1024", "1"), here)
@@ -364,7 +397,7 @@ def test_a_right_answer_says_that_the_exercise_is_done_and_which_optional_parts_
 
     def said_next(*passed, after):
         for name in passed:
-            kept.note(name, "passed")
+            kept.record(name, "passed")
         return feedback.next_step(parts[after], kept)
 
     assert [name for name, part in parts.items() if part.optional] == ["visits", "zero", "eight_signs"]

@@ -26,8 +26,8 @@ def the(wanted: object, came: object) -> Comparison:
 
 def heights(picture: Comparison, shape: str) -> list[float]:
     """How high above the lowest of its kind each ring or diamond is, in pixels."""
-    pattern, below = (r'<circle cx="[\d.]+" cy="([\d.]+)"', 0) if shape == "ring" else (r"M[\d.]+,([\d.]+)l4,4", 4)
-    return [float(y) + below for y in re.findall(pattern, picture.svg())]
+    pattern = r'<circle cx="[\d.]+" cy="([\d.]+)"' if shape == "ring" else r"M[\d.]+,([\d.]+)m0,-4l4,4"
+    return [float(y) for y in re.findall(pattern, picture.svg())]
 
 
 def test_each_number_is_drawn_where_it_is():
@@ -38,7 +38,7 @@ def test_each_number_is_drawn_where_it_is():
     assert zero - one == pytest.approx(one - two, abs=0.2)
     assert zero - four == pytest.approx(4 * (zero - one), abs=0.5)
     assert heights(picture, "diamond") == pytest.approx([zero, one, (two + four) / 2, four], abs=0.2)
-    assert picture.svg().count("✗") == len(picture.apart) == 1
+    assert picture.svg().count("✗") == len(picture.wrong) == 1
 
 
 def test_the_words_name_the_place_what_came_and_what_should_have():
@@ -54,7 +54,7 @@ def test_pairs_whose_first_numbers_rise_are_a_curve():
 
     picture = the(wanted, [[x, abs(y)] if x else [x, 7] for x, y in wanted])
 
-    assert picture.apart == [20]
+    assert picture.wrong == [20]
     assert "at x = 0: 7 instead of 0" in picture.words
     assert ">−2</text>" in picture.svg()
 
@@ -106,7 +106,7 @@ def outcomes(*values: object) -> list[Outcome]:
 
 
 def test_check_draws_the_first_list_that_differs_and_says_it_in_words():
-    note = feedback.note(verdict(OPEN, outcomes(0, [1, 2, 3, 4], [5, 6, 7, 9])))
+    note = feedback.verdict_note(verdict(OPEN, outcomes(0, [1, 2, 3, 4], [5, 6, 7, 9])))
 
     assert note.picture is not None
     assert (note.picture.of, note.picture.came) == ("f(3)", (5, 6, 7, 9))
@@ -115,7 +115,7 @@ def test_check_draws_the_first_list_that_differs_and_says_it_in_words():
 
 
 def test_where_the_numbers_are_the_answer_nothing_is_drawn():
-    note = feedback.note(verdict(CLOSED, outcomes(1, [1, 2, 3, 9], [0, 0, 0, 0])))
+    note = feedback.verdict_note(verdict(CLOSED, outcomes(1, [1, 2, 3, 9], [0, 0, 0, 0])))
 
     assert note.picture is None
     assert "svg" not in note._repr_mimebundle_()["text/html"]
@@ -124,5 +124,5 @@ def test_where_the_numbers_are_the_answer_nothing_is_drawn():
 def test_what_raised_is_not_drawn():
     came = [Outcome("gave", 1), Outcome("raised", "ValueError"), Outcome("gave", [1, 1, 1, 1])]
 
-    assert comparison(verdict(OPEN, came).apart).of == "f(3)"
-    assert comparison(verdict(OPEN, came[:2]).apart) is None
+    assert comparison(verdict(OPEN, came).failed).of == "f(3)"
+    assert comparison(verdict(OPEN, came[:2]).failed) is None

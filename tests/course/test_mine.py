@@ -32,7 +32,7 @@ class Folder:
         for (number, _), built in BUILT.items():
             shutil.copy(NOTEBOOKS[number], self.notebook(number))
             for part in built.parts:
-                self.tries.note(part, "passed")
+                self.tries.record(part, "passed")
 
     def notebook(self, number):
         return self.path / "exercises" / NOTEBOOKS[number].name
@@ -96,7 +96,7 @@ def test_a_walk_back_that_fails_in_a_lesson_goes_on_with_the_course_s(folder, ca
 
 
 def test_a_part_that_is_missing_or_was_broken_is_named(folder, capsys):
-    folder.tries.note("order", "broken")
+    folder.tries.record("order", "broken")
     (folder.path / "elsewhere").mkdir()
 
     mine("01", "Value")

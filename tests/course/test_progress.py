@@ -8,7 +8,7 @@ import pytest
 
 from minigrad.course import journal, lessons
 from minigrad.course.journal import place
-from minigrad.course.progress import FILE, KEYS, Ledger, answers
+from minigrad.course.progress import FILE, KEYS, AnswerJournal, answers
 
 ANSWER = {"name": "boxes", "kind": "number", "answer": 4, "confidence": "certain", "right": None}
 
@@ -24,7 +24,7 @@ def home(tmp_path, monkeypatch):
 
 
 def test_an_answer_is_one_line_in_the_course_folder(home):
-    assert Ledger().add(ANSWER) == ""
+    assert AnswerJournal().add(ANSWER) == ""
 
     (line,) = (home / FILE).read_text("utf-8").splitlines()
     record = json.loads(line)
@@ -35,7 +35,7 @@ def test_an_answer_is_one_line_in_the_course_folder(home):
 
 
 def test_the_first_answer_and_the_first_verdict_count(home):
-    ledger = Ledger()
+    ledger = AnswerJournal()
     for answer, right in ((4, None), (5, None), (4, False), (4, True)):
         ledger.add({**ANSWER, "answer": answer, "right": right})
 
@@ -43,11 +43,11 @@ def test_the_first_answer_and_the_first_verdict_count(home):
 
 
 def test_two_notebooks_may_ask_under_one_name(home, monkeypatch):
-    Ledger().add(ANSWER)
+    AnswerJournal().add(ANSWER)
     monkeypatch.setenv("JPY_SESSION_NAME", "02_chain.ipynb")
 
-    assert Ledger().find("boxes") is None
-    Ledger().add({**ANSWER, "answer": 7})
+    assert AnswerJournal().find("boxes") is None
+    AnswerJournal().add({**ANSWER, "answer": 7})
     assert [(r["notebook"], r["answer"]) for r in answers(home)] == [("01_what", 4), ("02_chain", 7)]
 
 
@@ -56,11 +56,11 @@ def test_two_notebooks_may_ask_under_one_name(home, monkeypatch):
     b'{"version": 1}',
 ])  # fmt: skip
 def test_a_line_that_a_crash_cut_short_costs_that_line_only(home, damage):
-    Ledger().add(ANSWER)
+    AnswerJournal().add(ANSWER)
     with (home / FILE).open("ab") as file:
         file.write(damage)
 
-    Ledger().add({**ANSWER, "name": "nodes"})
+    AnswerJournal().add({**ANSWER, "name": "nodes"})
 
     assert [record["name"] for record in answers(home)] == ["boxes", "nodes"]
 
@@ -76,14 +76,14 @@ def test_where_the_lessons_come_from_nothing_is_kept(monkeypatch):
     monkeypatch.chdir(lessons.PACKAGE.parent / "lessons")
 
     assert place(FILE) is None
-    ledger = Ledger()
+    ledger = AnswerJournal()
     ledger.add(ANSWER)
     assert ledger.find("boxes")["answer"] == 4
-    assert Ledger().find("boxes") is None
+    assert AnswerJournal().find("boxes") is None
 
 
 def test_a_disk_that_cannot_be_written_is_told_and_the_answer_holds_in_the_kernel(tmp_path):
-    ledger = Ledger(path=tmp_path / "no such folder" / FILE, notebook="n")
+    ledger = AnswerJournal(path=tmp_path / "no such folder" / FILE, notebook="n")
 
     assert "could not be saved" in ledger.add(ANSWER)
     assert ledger.find("boxes")["answer"] == 4

@@ -13,7 +13,7 @@ import pytest
 from minigrad.course import dashboard, exercise, lessons, quiz
 from minigrad.course.attempts import FILE, Attempts
 from minigrad.course.progress import FILE as ANSWERS
-from minigrad.course.progress import Ledger
+from minigrad.course.progress import AnswerJournal
 from minigrad.course.standing import PartStanding, last_notebook, standing
 from tests.support.root import ROOT
 
@@ -23,21 +23,21 @@ def home(tmp_path, monkeypatch):
     """A folder in which one part was passed, one tried twice, and one revealed; and five questions answered."""
     (tmp_path / lessons.STATE).write_text("{}")
     tries = Attempts(tmp_path / FILE)
-    tries.note("product", "passed")
-    tries.note("order", "tried", "aa")
-    tries.note("order", "tried", "bb", True)
-    tries.note("order", "tried", "aa")
-    tries.note("visits", "tried", "aa")
-    tries.note("visits", "revealed")
-    tries.note("visits", "passed")
-    tries.note("a part that the course had once", "passed")
+    tries.record("product", "passed")
+    tries.record("order", "tried", "aa")
+    tries.record("order", "tried", "bb", True)
+    tries.record("order", "tried", "aa")
+    tries.record("visits", "tried", "aa")
+    tries.record("visits", "revealed")
+    tries.record("visits", "passed")
+    tries.record("a part that the course had once", "passed")
     asked = {"kind": "number", "answer": 4, "confidence": "certain"}
     for notebook, name, right in (
         ("01_what_a_graph_is", "boxes", None), ("01_what_a_graph_is", "boxes", True),
         ("01_what_a_graph_is", "arrows", False), ("00_start_here", "00_start_here/dot", True),
         ("00_start_here", "00_start_here/walk", False), ("", "<b>/free", None),
     ):  # fmt: skip
-        Ledger(tmp_path / ANSWERS, notebook=notebook).add({**asked, "name": name, "right": right})
+        AnswerJournal(tmp_path / ANSWERS, notebook=notebook).add({**asked, "name": name, "right": right})
     monkeypatch.chdir(tmp_path)
     return tmp_path
 
@@ -68,7 +68,7 @@ def test_predictions_and_quizzes_are_told_apart(home):
 def test_guesses_and_late_answers_are_not_counted(home):
     asked = {"kind": "number", "answer": 1, "confidence": "guess", "right": True, "question": "?"}
     for name, more in (("guessed", {"counted": False}), ("late", {"late": True})):
-        Ledger(home / ANSWERS, notebook="02_chain_rule_backwards").add({**asked, "name": name, **more})
+        AnswerJournal(home / ANSWERS, notebook="02_chain_rule_backwards").add({**asked, "name": name, **more})
     now = standing(home)
     (each,) = [each for each in now.predictions if each.name == "02_chain_rule_backwards"]
 
@@ -135,9 +135,9 @@ def test_a_box_says_how_a_lesson_stands(home):
 
     ask_all(home, "00_start_here")
     for part in standing(home).exercises[0].parts:
-        Attempts(home / FILE).note(part.name, "passed")
+        Attempts(home / FILE).record(part.name, "passed")
     assert [box.state for box in standing(home).boxes[:2]] == ["done", "done"]
-    Attempts(home / FILE).note("product", "broken")
+    Attempts(home / FILE).record("product", "broken")
     assert standing(home).boxes[1].state == "broken"
 
 
@@ -172,7 +172,7 @@ def ask_all(home, lesson):
     """Lock all answers of a lesson's quiz."""
     answer = {"kind": "number", "answer": 4, "confidence": "certain", "right": None}
     for item in quiz.quiz(lesson):
-        Ledger(home / ANSWERS, notebook=lesson).add({**answer, "name": item.question.name})
+        AnswerJournal(home / ANSWERS, notebook=lesson).add({**answer, "name": item.question.name})
 
 
 def test_where_nothing_is_done_the_dashboard_is_the_same_everywhere(tmp_path, monkeypatch):
@@ -190,7 +190,7 @@ def test_where_nothing_is_done_the_dashboard_is_the_same_everywhere(tmp_path, mo
 def test_it_leads_to_the_lesson_then_to_its_exercise_and_then_to_the_next(home, monkeypatch):
     assert standing(home).next == "exercises/01_scalar_engine.ipynb"
     for part in standing(home).exercises[0].parts:
-        Attempts(home / FILE).note(part.name, "passed")
+        Attempts(home / FILE).record(part.name, "passed")
     assert standing(home).next == "lessons/02_chain_rule_backwards.ipynb"
     ask_all(home, "02_chain_rule_backwards")
     assert standing(home).next == "exercises/02_backward_by_hand.ipynb"
@@ -199,7 +199,7 @@ def test_it_leads_to_the_lesson_then_to_its_exercise_and_then_to_the_next(home, 
     monkeypatch.chdir(home / "lessons")
     assert 'href="../exercises/02_backward_by_hand.ipynb"' in dashboard()._repr_mimebundle_()["text/html"]
     for part in (part for work in standing(home).exercises for part in work.parts):
-        Attempts(home / FILE).note(part.name, "passed")
+        Attempts(home / FILE).record(part.name, "passed")
     assert standing(home).next == ""
     assert "Next:" not in repr(dashboard())
 
@@ -245,7 +245,7 @@ def test_every_link_of_the_dashboard_leads_to_a_notebook_of_the_course(tmp_path,
 
 def test_the_command_says_the_same_as_data(checkout):
     checkout.minigrad("copy")
-    Attempts(checkout.work / FILE).note("product", "passed")
+    Attempts(checkout.work / FILE).record("product", "passed")
 
     data = checkout.done("status")
 

@@ -27,7 +27,7 @@ def test_the_file_to_hand_in_is_the_exercise_as_saved(home, capsys):
     mine = json.loads(notebook.read_text("utf-8"))
     mine["cells"][-1]["source"] = "my own words"
     notebook.write_text(json.dumps(mine), "utf-8")
-    Attempts(home / FILE).note("by_hand", "passed")
+    Attempts(home / FILE).record("by_hand", "passed")
 
     assert cli.main(["submit", "02"]) == 0
     said = capsys.readouterr().out.splitlines()
@@ -77,14 +77,14 @@ def test_a_typo_is_answered_with_the_nearest_verb(capsys):
 
 def test_the_course_opens_where_you_left_off(home):
     assert lab.first_notebook(home) == "lessons/00_start_here.ipynb"
-    Attempts(home / FILE).note("by_hand", "tried", "aa")
+    Attempts(home / FILE).record("by_hand", "tried", "aa")
     assert lab.first_notebook(home) == f"exercises/{NAME}.ipynb"
     assert f"--LabApp.default_url=/lab/tree/exercises/{NAME}.ipynb" in lab.lab_command(
         home, [], "", f"exercises/{NAME}.ipynb"
     )
     assert "--LabApp.default_url=/lab/tree/lessons/05.ipynb" in lab.lab_command(home, [], "lessons/05.ipynb", "other")
     for part in (part for work in standing.standing(home).exercises for part in work.parts):
-        Attempts(home / FILE).note(part.name, "passed")
+        Attempts(home / FILE).record(part.name, "passed")
     assert lab.first_notebook(home).startswith("exercises/")
     (home / lab.first_notebook(home)).unlink()
     assert lab.first_notebook(home) == "lessons/00_start_here.ipynb"

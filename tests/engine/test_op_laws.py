@@ -48,7 +48,7 @@ def test_every_op_says_what_it_costs(case):
 
 
 @table("case", [c for c in CASES if c[0].inline], ids=title)
-def test_what_the_pen_writes_is_what_forward_computes(case):
+def test_the_written_formula_computes_what_forward_computes(case):
     op, *xs = case
     names = [f"x{i}" for i in range(len(xs))]
     scope = {"xp": np, "dtype": np.dtype} | {n: x.numpy() for n, x in zip(names, xs)}

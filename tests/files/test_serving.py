@@ -30,7 +30,7 @@ from benchmarks import serving as load_test
 from minigrad.course.cli import main
 from minigrad.engine.base.errors import SavedFileError
 from minigrad.files.serving.app import app
-from minigrad.files.serving.batcher import Batcher, Limits
+from minigrad.files.serving.batcher import Batcher, BatchLimits
 from minigrad.files.serving.command import bind, run_server
 from minigrad.files.serving.metrics import Metrics
 from minigrad.files.serving.model import Refusal, in_slices, load_model, warm_up
@@ -63,7 +63,7 @@ def client(tmp_path_factory):
     keep(folder / "brief.mg", lambda x: x * 1, ((None,), mg.bfloat16))
     keep(folder / "whole64.mg", lambda x: x + 0, ((None,), np.uint64))
     mg.save(folder / "state.mg", net.state_dict())
-    with served(folder, Limits(body=1 << 16)) as client:
+    with served(folder, BatchLimits(body=1 << 16)) as client:
         yield client
 
 
@@ -173,7 +173,7 @@ def test_integers_of_64_bits_keep_every_digit(client):
 
 def test_the_table_of_paths_in_the_docs_is_that_of_the_server(tmp_path):
     table = (ROOT / "docs" / "serving.md").read_text("utf-8").partition("## Paths")[2].partition("Behind NAME")[0]
-    routes = app(Repository(tmp_path, Limits(), Metrics())).routes
+    routes = app(Repository(tmp_path, BatchLimits(), Metrics())).routes
     paths = {("POST" if "POST" in r.methods else "GET", r.path.replace("{name}", "NAME")) for r in routes}
 
     assert {*re.findall(r"`(GET|POST) (/[^`]*)`", table)} == {each for each in paths if "number" not in each[1]}
@@ -385,7 +385,7 @@ def slowly(seconds):
 
 def test_time_and_the_queue_have_limits(tmp_path):
     path = saved(tmp_path / "net.mg", 2.0)
-    with served(path, Limits(seconds=0.3, queue=2), slowly(0.5)) as client, ThreadPoolExecutor(5) as clients:
+    with served(path, BatchLimits(seconds=0.3, queue=2), slowly(0.5)) as client, ThreadPoolExecutor(5) as clients:
         asks = clients.map(lambda _: client.post(PREDICT, json={"instances": [[1, 2]]}), range(5))
         answers = sorted((each.status_code, each.json()["error"], each.headers.get("retry-after")) for each in asks)
         with socket.create_connection((client.base_url.host, client.base_url.port)) as slow:
@@ -408,7 +408,7 @@ def ended(address, *pieces):
 
 def test_a_head_has_limits_as_a_body_has(tmp_path):
     """One that never ended was once held for ever, and for ever longer."""
-    with served(saved(tmp_path / "net.mg", 2.0), Limits(seconds=1.5)) as client:
+    with served(saved(tmp_path / "net.mg", 2.0), BatchLimits(seconds=1.5)) as client:
         at = client.base_url.host, client.base_url.port
         begun = b"GET /v2/health/live HTTP/1.1\r\nHost: localhost\r\nA: "
 
@@ -439,7 +439,7 @@ def test_connections_are_refused_until_a_model_answers(tmp_path):
 
     path = saved(tmp_path / "net.mg", 2.0)
     with bind("127.0.0.1", 0) as at, pytest.raises(KeyError, match="taken now"):
-        completed(run_server(Repository(path, Limits(), Metrics(), read), at, 1.0, tell))
+        completed(run_server(Repository(path, BatchLimits(), Metrics(), read), at, 1.0, tell))
 
     assert refused == [path]
 
@@ -470,7 +470,7 @@ def test_requests_that_wait_run_together_and_each_has_its_own_answer(tmp_path):
     model = load_model(saved(tmp_path / "net.mg", 2.0))
     requests = [{"x": np.full((1 + i % 3, 2), i, "f4")} for i in range(9)]
 
-    answers, runs = in_a_loop(model, Limits(rows=8), *requests)
+    answers, runs = in_a_loop(model, BatchLimits(rows=8), *requests)
 
     assert model.by_rows
     assert runs == [8, 7, 3]  # of 1, 2, 3, 1, 2, 3, 1, 2, 3: 1 + 2 + 3 + 1 and a later 1; 2 + 3 + 2; the last 3
@@ -507,7 +507,7 @@ def test_an_index_that_is_none_is_refused_and_fails_nobody_else(tmp_path):
     """It was answered with the last row, and 200."""
     W = mg.tensor(np.arange(5.0))[:, None]
     keep(tmp_path / "net.mg", lambda i: mg.nn.functional.embedding(i, W), ((None, 3), mg.int64))
-    with served(tmp_path, Limits(rows=8, seconds=20)) as client:
+    with served(tmp_path, BatchLimits(rows=8, seconds=20)) as client:
         wrong, right = (client.post(PREDICT, json={"instances": [[0, 1, i]]}) for i in (-1, 2))
 
     assert (wrong.status_code, right.status_code) == (400, 200)
@@ -518,7 +518,7 @@ def test_an_index_that_is_none_is_refused_and_fails_nobody_else(tmp_path):
 def test_requests_of_other_lengths_run_apart(tmp_path):
     model = load_model(keep(tmp_path / "net.mg", lambda x: x.sum(1), ((None, None), mg.float32)))
 
-    answers, runs = in_a_loop(model, Limits(), *[{"x": np.ones((1, 2 + i % 2), "f4")} for i in range(4)])
+    answers, runs = in_a_loop(model, BatchLimits(), *[{"x": np.ones((1, 2 + i % 2), "f4")} for i in range(4)])
 
     assert runs == [2, 2]
     assert [answer["output"].tolist() for answer in answers] == [[2], [3], [2], [3]]
@@ -527,7 +527,7 @@ def test_requests_of_other_lengths_run_apart(tmp_path):
 def test_a_request_that_fails_fails_none_of_those_beside_it(tmp_path):
     model = load_model(keep(tmp_path / "net.mg", lambda x: mg.arange(5)[x], ((None,), mg.int64)))
 
-    answers, runs = in_a_loop(model, Limits(), *({"x": np.array([i])} for i in (1, 9, 2)))
+    answers, runs = in_a_loop(model, BatchLimits(), *({"x": np.array([i])} for i in (1, 9, 2)))
 
     assert runs == [3, 1, 1, 1]
     assert [answers[0]["output"], answers[2]["output"]] == [[1], [2]]

@@ -24,7 +24,7 @@ import pytest
 import minigrad as mg
 from minigrad.course.cli import main
 from minigrad.files.serving.app import app
-from minigrad.files.serving.batcher import Limits
+from minigrad.files.serving.batcher import BatchLimits
 from minigrad.files.serving.budget import UNCOUNTED, Budget
 from minigrad.files.serving.metrics import Metrics
 from minigrad.files.serving.middleware import host_names
@@ -42,7 +42,7 @@ MB = 1 << 20
 
 @pytest.fixture(scope="module")
 def client(tmp_path_factory):
-    with served(saved(tmp_path_factory.mktemp("models") / "net.mg", 2.0), Limits(body=MB)) as client:
+    with served(saved(tmp_path_factory.mktemp("models") / "net.mg", 2.0), BatchLimits(body=MB)) as client:
         yield client
 
 
@@ -70,7 +70,7 @@ def statuses(said):
 
 def test_bodies_that_never_end_share_one_budget_and_short_requests_are_answered_beside_them(tmp_path):
     """40 clients that never finished once held 614 MB."""
-    limits = Limits(memory=4 * MB, body=MB, seconds=20)
+    limits = BatchLimits(memory=4 * MB, body=MB, seconds=20)
     with served(saved(tmp_path / "net.mg", 2.0), limits) as client, ExitStack() as opened:
         ends = [opened.enter_context(connected(client)) for _ in range(12)]
         for end in ends:
@@ -108,7 +108,7 @@ def test_what_a_slow_client_does_not_read_is_counted_and_has_an_end(tmp_path):
     """Answers that nobody read were once kept as long as the connection was."""
     path = keep(tmp_path / "net.mg", lambda x: x.reshape(-1, 1) * mg.ones(1, 1 << 17), ((None,), mg.float64))
     rows, npy = json.dumps({"inputs": [0.125] * 16}).encode(), {"Accept": "application/x-npy"}
-    with served(path, Limits(memory=24 * MB, seconds=1.5)) as client, socket.socket() as slow:
+    with served(path, BatchLimits(memory=24 * MB, seconds=1.5)) as client, socket.socket() as slow:
         slow.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
         slow.connect((client.base_url.host, client.base_url.port))
         slow.sendall(request(body=rows, **npy))
@@ -119,7 +119,7 @@ def test_what_a_slow_client_does_not_read_is_counted_and_has_an_end(tmp_path):
 
 
 def test_connections_and_what_waits_on_one_have_limits(tmp_path):
-    with served(saved(tmp_path / "net.mg", 2.0), Limits(connections=3)) as client, ExitStack() as opened:
+    with served(saved(tmp_path / "net.mg", 2.0), BatchLimits(connections=3)) as client, ExitStack() as opened:
         live = request("/v2/health/live", b"", "GET")
         for _ in range(3):
             opened.enter_context(connected(client)).sendall(live)
@@ -154,7 +154,7 @@ def test_health_is_answered_while_long_bodies_are_parsed(tmp_path):
     """Four of 15 MB once stopped every other request for 12 s, and let at most a few through between them."""
     path = keep(tmp_path / "net.mg", lambda x: x.sum(0), ((None,), mg.float64))
     long = json.dumps({"inputs": [0.12345678901234567] * 750_000}).encode()
-    with served(path, Limits(seconds=120)) as client, ThreadPoolExecutor(4) as clients:
+    with served(path, BatchLimits(seconds=120)) as client, ThreadPoolExecutor(4) as clients:
         asked = [clients.submit(client.post, PREDICT, content=long) for _ in range(4)]
         alive = 0
         while not all(each.done() for each in asked):
@@ -244,7 +244,7 @@ def test_only_who_calls_the_server_by_its_name_is_answered(client, host, status)
     ("0.0.0.0", ("Models.Example",), "models.example", True), ("127.0.0.1", ("*",), "evil.example", True),
 ])  # fmt: skip
 def test_a_server_has_the_names_of_its_host_and_those_that_are_given(tmp_path, name, more, host, allowed):
-    repository = Repository(saved(tmp_path / "net.mg", 2.0), Limits(), Metrics())
+    repository = Repository(saved(tmp_path / "net.mg", 2.0), BatchLimits(), Metrics())
     asked = completed(ask(app(repository, hosts=host_names(name, more)), host))
     assert asked == (200 if allowed else 400)
 
@@ -421,7 +421,7 @@ def test_who_asks_first_sends_no_body_that_is_too_long(client):
 
 def test_a_connection_that_trickles_has_an_end(tmp_path):
     """An empty line behind an answer once stopped every clock, as did what came behind an early answer."""
-    with served(saved(tmp_path / "net.mg", 2.0), Limits(seconds=0.5)) as client:
+    with served(saved(tmp_path / "net.mg", 2.0), BatchLimits(seconds=0.5)) as client:
         live = request("/v2/health/live", b"", "GET")
         with connected(client) as silent:
             silent.sendall(live)

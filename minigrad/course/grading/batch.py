@@ -18,7 +18,7 @@ from minigrad import __version__
 from minigrad.course import exercise, lessons
 
 from .collect import Upload, submissions
-from .grade import Task, grade, task, unseen
+from .grade import GradingTask, grade, task, unseen
 from .letters import safe_name, sanitize
 from .sandbox import Sandbox
 from .submission import Unreadable, digest_of, read
@@ -157,7 +157,7 @@ class Batch:
         except Exception as error:
             return result | failure(error)
 
-    def task_and_fingerprint(self, name: str) -> tuple[Task, str]:
+    def task_and_fingerprint(self, name: str) -> tuple[GradingTask, str]:
         """The task, and a hash of it and the version: if the hash changes, the submission is graded again."""
         found = task(name, self.course.exercises, self.course.answers)
         return found, digest_of(f"{__version__} {found}".encode())[:16]

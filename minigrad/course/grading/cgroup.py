@@ -29,7 +29,7 @@ class Limits:
     """The limits of a submission, enforced by the kernel, bubblewrap, the watcher outside and the program inside.
 
     cell, part, all    CPU seconds: for one cell, for the probes of one part, for everything
-    patience           the wall-clock limit as a multiple of `all`, for a machine that other programs keep busy
+    wall_factor        the wall-clock limit as a multiple of `all`, for a machine that other programs keep busy
     memory             bytes, of all the submission's processes together
     disk               bytes, in each of the three folders in memory
     processes          at once
@@ -39,7 +39,7 @@ class Limits:
     cell: float = 10.0
     part: float = 10.0
     all: float = 60.0
-    patience: float = 4.0
+    wall_factor: float = 4.0
     memory: int = 2 << 30
     disk: int = 32 << 20
     processes: int = 64
@@ -47,7 +47,7 @@ class Limits:
 
 
 @dataclass(frozen=True)
-class Group:
+class ControlGroup:
     """The control group of one sandbox.
 
     folders    controller → the folder of the group
@@ -96,10 +96,10 @@ def read_or_empty(file: Path) -> str:
 
 
 @contextlib.contextmanager
-def make_group(places: dict[str, Path], limits: Limits) -> Iterator[Group]:
+def make_group(places: dict[str, Path], limits: Limits) -> Iterator[ControlGroup]:
     """Make a group for one sandbox; a group without folders if there are no places to make one."""
     name = f"minigrad-{os.getpid()}-{token_hex(4)}"
-    group = Group({controller: place / name for controller, place in places.items()})
+    group = ControlGroup({controller: place / name for controller, place in places.items()})
     try:
         for folder in group.folders.values():
             folder.mkdir(exist_ok=True)

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from minigrad.course.exercise import Exercise, Part, load_exercise, verdict
-from minigrad.course.probe import UNENDED, Odd, Outcome, plain
+from minigrad.course.probe import Odd, Outcome, plain
 from minigrad.course.referee import inner_probes, judge
 
 from .letters import cut, escape_unprintable
@@ -44,7 +44,7 @@ ENDED = {
 
 
 @dataclass(frozen=True)
-class Task:
+class GradingTask:
     """What a submission is graded against.
 
     exercise    its parts, with their expected outcomes
@@ -57,15 +57,15 @@ class Task:
     private: bool = False
 
 
-def task(name: str, exercises: Path, answers: Path | None = None) -> Task:
+def task(name: str, exercises: Path, answers: Path | None = None) -> GradingTask:
     """The task of this name. Raises FileNotFoundError if there is none.
 
     answers    a folder of the grader's own answers: the same exercises with secret probes
     """
-    return Task(load_exercise(name, answers), load_release(exercises / f"{name}.ipynb"), answers is not None)
+    return GradingTask(load_exercise(name, answers), load_release(exercises / f"{name}.ipynb"), answers is not None)
 
 
-def grade(data: bytes, task: Task, sandbox: Sandbox) -> Result:
+def grade(data: bytes, task: GradingTask, sandbox: Sandbox) -> Result:
     """Grade a submission. Returns its result; no content of the file makes this raise."""
     result = unseen(task)
     try:
@@ -87,7 +87,7 @@ def grade(data: bytes, task: Task, sandbox: Sandbox) -> Result:
     return grade_reply(result, task, reply, sandbox, cells)
 
 
-def unseen(task: Task) -> Result:
+def unseen(task: GradingTask) -> Result:
     """A result before grading: each part waits for a person, so none has a 0."""
     about = {"exercise": task.exercise.name, "status": "graded", "points": 0, "of": task.exercise.points}
     parts = {part.name: nothing(part) | {"state": "wait"} for part in task.exercise.parts}
@@ -99,7 +99,7 @@ def nothing(part: Part) -> Result:
     return plain | ({"manual": True} if part.manual else {})
 
 
-def to_be_read(part: Part, submission: Submission, task: Task) -> Result:
+def to_be_read(part: Part, submission: Submission, task: GradingTask) -> Result:
     """A part that a person reads: it waits, unless the student wrote nothing for it."""
     written = [cell.source.strip() for cell in submission.texts if cell.name == part.name]
     untouched = "", task.released.prose.get(part.name, "").strip()
@@ -107,7 +107,7 @@ def to_be_read(part: Part, submission: Submission, task: Task) -> Result:
     return nothing(part) | {"state": "wait" if waits else "todo"}
 
 
-def grade_reply(result: Result, task: Task, reply: Reply, sandbox: Sandbox, run: Sequence[Cell]) -> Result:
+def grade_reply(result: Result, task: GradingTask, reply: Reply, sandbox: Sandbox, run: Sequence[Cell]) -> Result:
     """The result, from the sandbox's reply. Errors that it reports for cells it was not asked to run are ignored."""
     result["seconds"] = round(reply.seconds, 2)
     cells, parts = within(reply.data, "cells"), within(reply.data, "parts")
@@ -131,10 +131,10 @@ def grade_reply(result: Result, task: Task, reply: Reply, sandbox: Sandbox, run:
 
 def stopped_parts(came: dict[str, list[Outcome]]) -> list[str]:
     """The parts with a probe that was stopped or ended its process."""
-    return [name for name, found in came.items() if any(outcome.kind in UNENDED for outcome in found)]
+    return [name for name, found in came.items() if any(outcome.did_not_end for outcome in found)]
 
 
-def describe_cell_error(cell: Cell, said: str, task: Task) -> str:
+def describe_cell_error(cell: Cell, said: str, task: GradingTask) -> str:
     """An error in a cell, in words. With secret probes only its kind and line: a message could reveal the probes."""
     if not task.private or said in STOPPED:
         return cut(escape_unprintable(said), MOST_WORDS)
@@ -147,7 +147,7 @@ def describe_cell_error(cell: Cell, said: str, task: Task) -> str:
 def trouble(why: str, limits: Limits) -> str:
     reasons = {
         "cpu": f"it used {limits.all:g} s of processor time and was stopped",
-        "late": f"it was still running after {limits.patience * limits.all:g} s and was stopped",
+        "late": f"it was still running after {limits.wall_factor * limits.all:g} s and was stopped",
         "asleep": f"it slept for {limits.all:g} s and was stopped",
         "memory": f"it used more than {limits.memory >> 20} MB of memory and was stopped",
         "files": f"it made more than {limits.files} files and was stopped",

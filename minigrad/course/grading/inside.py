@@ -5,7 +5,7 @@ The input is a job, as JSON on stdin:
     cells    [[name, source], …]               in the order of the notebook
     missing  how many of the first cells are not in the submitted notebook; 0 by default
     parts    [[name, defines, [[preparation, expression], …]], …]      the probes to evaluate afterwards
-    limits   {"cell": s, "part": s, "all": s, "patience": times, "memory": bytes}
+    limits   {"cell": s, "part": s, "all": s, "wall_factor": times, "memory": bytes}
 
 The output, as JSON on stdout, has the errors of the cells and the outcomes of the probes: plain data, judged elsewhere.
 
@@ -96,7 +96,7 @@ def supervise_job(job: dict[str, Any]) -> dict[str, Any]:
     parts: dict[str, Any] = {}
     left_out: set[str] = set()
     limits = job["limits"]
-    whole = child.Clock(os.getpid(), limits["all"], limits["patience"], wall=child.Wall(child.others))
+    whole = child.Clock(os.getpid(), limits["all"], limits["wall_factor"], wall=child.Wall(child.others))
     for _ in range(RUNS):
         wanted = [part for part in job["parts"] if part[0] not in parts]
         if not wanted or whole.seconds_left() <= 0:
@@ -124,14 +124,14 @@ def one_run(
     """
     at, name = "cell", ""
     with child.fork_process(partial(run_without_files, work)) as (process, reader):
-        clock = this_run = child.Clock(process, whole.seconds_left(), limits["patience"], whole)
+        clock = this_run = child.Clock(process, whole.seconds_left(), limits["wall_factor"], whole)
         warned = True
 
         def time_left() -> float:
             nonlocal clock, warned
             if not warned and clock.seconds_left() <= 0:
                 os.kill(process, OVERDUE)
-                clock, warned = child.Clock(process, 0.5 * limits["cell"] + 1, limits["patience"], this_run), True
+                clock, warned = child.Clock(process, 0.5 * limits["cell"] + 1, limits["wall_factor"], this_run), True
             return clock.seconds_left()
 
         for line in child.lines(process, reader, time_left):
@@ -142,7 +142,7 @@ def one_run(
                 if what is None:  # the cell or part begins
                     at, name, warned = kind, subject, kind == "part"
                     seconds = 1.5 * limits["part"] + 1 if warned else limits["cell"]  # a part has its own clock, too
-                    clock = child.Clock(process, seconds, limits["patience"], this_run)
+                    clock = child.Clock(process, seconds, limits["wall_factor"], this_run)
                 else:
                     told[kind][subject] = what
             except (ValueError, TypeError, KeyError):
@@ -169,7 +169,7 @@ def run(job: dict[str, Any], wanted: list[Any], left_out: set[str], writer: int)
     set_dumpable(True)
     limit_memory(int(SHARE * job["limits"]["memory"]))
     sys.setrecursionlimit(RECURSION)
-    kernel = Kernel()
+    kernel = NotebookKernel()
     stand_in(kernel)
     own = dict(vars(builtins))
     number, before = -job.get("missing", 0), ""
@@ -201,7 +201,7 @@ def limit_memory(memory: int) -> None:
         file.write(FIRST_TO_GO)
 
 
-class Kernel:
+class NotebookKernel:
     """Runs cells one after the other, as a notebook's kernel does."""
 
     def __init__(self) -> None:
@@ -306,7 +306,7 @@ class Silent:
         return iter(())
 
 
-def stand_in(kernel: Kernel) -> None:
+def stand_in(kernel: NotebookKernel) -> None:
     """Define stand-ins for what only a notebook has. `check` does nothing, because the answers are not here."""
 
     def below(name: str, options: str, source: str) -> Any:
@@ -357,7 +357,7 @@ def in_a_process_of_its_own(look: Callable[[], list[Any]], limits: dict[str, flo
             file.write(dumps(told) + "\n")
 
     with child.fork_process(partial(run_without_files, work)) as (process, reader):
-        clock = child.Clock(process, limits["part"], limits["patience"], wall=child.Wall(child.others))
+        clock = child.Clock(process, limits["part"], limits["wall_factor"], wall=child.Wall(child.others))
         found = next(child.lines(process, reader, clock.seconds_left), b"")
         late = clock.seconds_left() <= 0
     try:
@@ -373,7 +373,7 @@ def in_a_process_of_its_own(look: Callable[[], list[Any]], limits: dict[str, flo
 def observe_part(defines: list[str], probes: list[list[str]], namespace: dict[str, Any]) -> list[Any]:
     if any(namespace.get(name, ...) is ... for name in defines):
         return [["todo", None, ""]]
-    return [[*outcome] for outcome in probe.observe(starmap(probe.Probe, probes), namespace)]
+    return [[*outcome] for outcome in probe.observe(starmap(probe.ProbeSource, probes), namespace)]
 
 
 if __name__ == "__main__":

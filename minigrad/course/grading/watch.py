@@ -15,7 +15,7 @@ import psutil  # type: ignore[import-untyped]
 from minigrad.course.child import Wall
 from minigrad.course.probe import SLEEPING
 
-from .cgroup import Group, Limits
+from .cgroup import ControlGroup, Limits
 
 LOOK = 0.1  # seconds between two measurements of a sandbox
 GRACE = 10  # seconds beyond the limits that the program inside enforces itself
@@ -27,7 +27,7 @@ Process = subprocess.Popen[bytes]
 STILL = (psutil.STATUS_STOPPED, psutil.STATUS_ZOMBIE, psutil.STATUS_DEAD)
 
 
-def answer(process: Process, limits: Limits, group: Group, first: int | None = None) -> tuple[bytes, str]:
+def answer(process: Process, limits: Limits, group: ControlGroup, first: int | None = None) -> tuple[bytes, str]:
     """The reply of a process, and the name of the limit that stopped it, or "".
 
     first    the pidfd of its first process, from `first_inside`
@@ -45,7 +45,7 @@ def answer(process: Process, limits: Limits, group: Group, first: int | None = N
     return bytes(said), "memory" if group.out_of_memory() else why
 
 
-def overdone(process: Process, limits: Limits, group: Group, past: float) -> str:
+def overdone(process: Process, limits: Limits, group: ControlGroup, past: float) -> str:
     """The name of a limit that the sandbox has exceeded, or "". `past` is its wall-clock time in seconds."""
     seconds, memory = group.seconds(), 0
     if seconds is None or "memory" not in group.folders:
@@ -54,12 +54,12 @@ def overdone(process: Process, limits: Limits, group: Group, past: float) -> str
         "memory": memory > limits.memory,
         "cpu": seconds > limits.all + GRACE,
         "asleep": past > limits.all + GRACE and seconds < SLEEPING * past,
-        "late": past > limits.patience * limits.all + GRACE,
+        "late": past > limits.wall_factor * limits.all + GRACE,
     }
     return next((why for why, is_so in passed.items() if is_so), "")
 
 
-def members(process: int, group: Group) -> list[int]:
+def members(process: int, group: ControlGroup) -> list[int]:
     """The ids of all processes in a sandbox."""
     if found := group.processes():
         return found

@@ -23,18 +23,18 @@ function answer({ model, steps }, n, guess) {
   const { right } = steps[n].question;
   const gap = typeof guess === "number" ? guess - right : null;
   const isClose = gap === null ? guess === right : Math.abs(gap) <= model.get("near") * Math.abs(right) + 1e-9;
-  const close = guess === null ? null : isClose;
-  model.set("answers", { ...model.get("answers"), [n]: { guess, right, gap, close } });
+  const countsAsRight = guess === null ? null : isClose;
+  model.set("answers", { ...model.get("answers"), [n]: { guess, right, gap, close: countsAsRight } });
   model.save_changes();
 }
 
 // The result of the question of step n, in words.
 function verdict({ model, steps, isOpen }, n) {
   if (!model.get("asks") || !steps[n].question || isOpen(n)) return "";
-  const { shown: right } = steps[n].question, { guess, gap, close, right: exact } = model.get("answers")[n];
+  const { shown: right } = steps[n].question, { guess, gap, close: countsAsRight, right: exact } = model.get("answers")[n];
   if (guess === null) return `Skipped: it is ${right}. `;
   const said = `You said ${typeof guess === "number" ? shown(guess) : guess}`;
-  if (close) return `${said}: right${gap ? `, for it is within ${model.get("near") * 100} % of ${right}` : ""}. `;
+  if (countsAsRight) return `${said}: right${gap ? `, for it is within ${model.get("near") * 100} % of ${right}` : ""}. `;
   if (!gap) return `${said}; it is ${right}. `;
   const share = exact ? `, ${shown(Math.abs((100 * gap) / exact))} % of it` : "";
   return `${said}; it is ${right}: ${shown(Math.abs(gap))} too ${gap > 0 ? "high" : "low"}${share}. `;

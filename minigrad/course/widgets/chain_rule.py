@@ -21,7 +21,7 @@ from ...draw.names import variables
 from ...draw.picture import UNKNOWN, Box, Picture
 from ...draw.svg import across_and_down, colours, heats, svg
 from ...scalar.value import Value, history
-from .chain_rule_steps import Step, steps_of
+from .chain_rule_steps import ChainStep, steps_of
 from .dragging import scalar_program
 from .gradient_questions import NEAR, listed_questions, validate_answers
 from .widget import Plain, SteppedWidget, javascript
@@ -29,7 +29,7 @@ from .widget import Plain, SteppedWidget, javascript
 LARGEST = 60  # boxes; more do not fit a screen at a readable size
 CELLS = re.compile(r'(<g class="mg-heat"[^>]*>)(?:<g class="mg-cell.*?</g>)*</g>')  # the browser draws the cells
 DRAGGED = "−0.0000"  # the width of boxes in which dragging can change the number
-VIEWS = ("numbers", "formulas")  # how arrows show local derivatives; also the names of fields of Step
+VIEWS = ("numbers", "formulas")  # how arrows show local derivatives; also names of fields of ChainStep
 
 
 class ChainRule(SteppedWidget):
@@ -117,7 +117,7 @@ class ChainRule(SteppedWidget):
         return f"ChainRule({len(self.steps)} steps; {', '.join(grads)})"
 
 
-def roomy(final: Picture, steps: list[Step], view: str, least: str) -> str:
+def roomy(final: Picture, steps: list[ChainStep], view: str, least: str) -> str:
     """The picture as SVG, with room for the longest text that any step writes into each box or onto each arrow."""
     room = [{box.id: least for box in final.boxes if box.kind != "constant"}]
     values = longest({box.id: box.value for box in final.boxes}, [*room, *(step.values for step in steps)])

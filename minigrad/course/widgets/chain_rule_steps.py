@@ -9,9 +9,9 @@ from collections import Counter
 from dataclasses import asdict, dataclass, field, replace
 
 from ...draw.heat import Heat
-from ...draw.picture import Box, Picture, Replay, Share
+from ...draw.picture import Box, GraphRun, Picture, Share
 from ...draw.words import format_op, is_number, join_names, number, pluralize, shorten
-from .gradient_questions import Question, seed_question, share_question
+from .gradient_questions import StepQuestion, seed_question, share_question
 
 Equation = tuple[tuple[str | Heat, str], ...]  # (number, its description), or (symbol, "")
 TIMES, PLUS, EQUALS = ("×", ""), ("+", ""), ("=", "")
@@ -21,7 +21,7 @@ LONGEST_SUM = 30  # characters in a box
 
 
 @dataclass(frozen=True)
-class Step:
+class ChainStep:
     """One step of the run.
 
     phase      "built", "forward", "backward" or "done"
@@ -57,14 +57,14 @@ class Step:
     value_heats: dict[str, Heat] = field(default_factory=dict)
     grad_heats: dict[str, Heat] = field(default_factory=dict)
     held: str = ""
-    question: Question | None = None
+    question: StepQuestion | None = None
 
     def plain(self) -> dict[str, object]:
         """The step as plain data, without empty fields."""
         return {key: value for key, value in asdict(self).items() if value}
 
 
-def steps_of(replay: Replay) -> list[Step]:
+def steps_of(replay: GraphRun) -> list[ChainStep]:
     """The whole run: built, forward box by box, backward arrow by arrow, done."""
     picture = replay.picture
     computed = [forward(replay, box) for box in picture.boxes if box.kind == "op"]
@@ -72,7 +72,7 @@ def steps_of(replay: Replay) -> list[Step]:
     return with_bytes(steps, replay.sizes) if replay.frees else steps
 
 
-def with_bytes(steps: list[Step], sizes: dict[str, int]) -> list[Step]:
+def with_bytes(steps: list[ChainStep], sizes: dict[str, int]) -> list[ChainStep]:
     """The steps, each with the bytes that are saved for backward after it."""
     kept: dict[str, int] = {}
     told = []
@@ -83,27 +83,27 @@ def with_bytes(steps: list[Step], sizes: dict[str, int]) -> list[Step]:
     return told
 
 
-def opening_step(picture: Picture) -> Step:
+def opening_step(picture: Picture) -> ChainStep:
     kinds = Counter(box.kind for box in picture.boxes)
     leaves = pluralize(kinds["leaf"], "leaf", "leaves")
     operations = pluralize(kinds["op"], "operation", "operations")
     parts = f"The graph of {picture.output.display_name}: {leaves} and {operations}"
     say = f"{parts}. We run it anew, and no number is known yet."
-    return Step("built", say)
+    return ChainStep("built", say)
 
 
-def leaf_steps(picture: Picture) -> list[Step]:
+def leaf_steps(picture: Picture) -> list[ChainStep]:
     leaves = [box for box in picture.boxes if box.kind == "leaf"]
     say = f"Forward starts at the leaves, which are given: {join_names([box.name_and_value for box in leaves])}."
     values = {box.id: box.value for box in leaves}
-    return [Step("forward", say, values=values, value_heats=heats(leaves))] if leaves else []
+    return [ChainStep("forward", say, values=values, value_heats=heats(leaves))] if leaves else []
 
 
 def heats(boxes: list[Box]) -> dict[str, Heat]:
     return {box.id: box.value_heat for box in boxes if box.value_heat is not None}
 
 
-def forward(replay: Replay, box: Box) -> Step:
+def forward(replay: GraphRun, box: Box) -> ChainStep:
     """The step in which an op computes its result."""
     picture = replay.picture
     operands = picture.operands(box)
@@ -124,15 +124,16 @@ def forward(replay: Replay, box: Box) -> Step:
     sources = tuple(x.id for x in operands)
     values, hot = {box.id: box.value}, heats([box])
     about = "forward", say, box.id, arrows, sources
-    return Step(*about, values=values, value_heats=hot, kept=read, equations=equations)
+    return ChainStep(*about, values=values, value_heats=hot, kept=read, equations=equations)
 
 
-def backward(replay: Replay) -> list[Step]:
+def backward(replay: GraphRun) -> list[ChainStep]:
     """The steps of the backward pass: the seed, then one for each arrow."""
     picture, output = replay.picture, replay.picture.output
     y = output.display_name
     say = f"Backward starts at {y}, with ∂{y}/∂{y} = {replay.seed}: {y} moves exactly as much as {y}."
-    steps = [Step("backward", say, output.id, grads={output.id: replay.seed}, question=seed_question(y, replay.seed))]
+    ask = seed_question(y, replay.seed)
+    steps = [ChainStep("backward", say, output.id, grads={output.id: replay.seed}, question=ask)]
     to_come = Counter(picture.arrow[share.arrow].tail for share in replay.shares)
     last_of = {picture.arrow[share.arrow].head: share for share in replay.shares}
     still_read = Counter(x for head in last_of for x in replay.reads.get(head, ()))
@@ -159,7 +160,7 @@ def sum_of(share: Share) -> str:
     return total if len(total) <= LONGEST_SUM else ""
 
 
-def share_step(replay: Replay, share: Share, more_to_come: bool, freed: list[str]) -> Step:
+def share_step(replay: GraphRun, share: Share, more_to_come: bool, freed: list[str]) -> ChainStep:
     """The step in which one arrow carries its share of the gradient back."""
     picture = replay.picture
     arrow = picture.arrow[share.arrow]
@@ -184,7 +185,7 @@ def share_step(replay: Replay, share: Share, more_to_come: bool, freed: list[str
         say, equations = say + words, equations + sums
     if freed:
         say += describe_freed(replay, freed)
-    return Step(
+    return ChainStep(
         "backward", say, arrow.tail, (arrow.id,), (arrow.head,),
         grads={arrow.tail: f"{share.after} + …" if more_to_come else share.after},
         grad_heats={arrow.tail: share.heat} if share.heat is not None else {},
@@ -209,7 +210,7 @@ def describe_sum(called: str, uses: int, share: Share) -> tuple[str, tuple[Equat
     return f"{say}: {format_op('+', [share.before, share.outgoing])} = {share.after}.", (terms,)
 
 
-def describe_freed(replay: Replay, freed: list[str]) -> str:
+def describe_freed(replay: GraphRun, freed: list[str]) -> str:
     """The sentence about values that backward will not read again. Leaves belong to the learner and are not freed."""
     boxes = [replay.picture.box[x] for x in freed]
     say = f" Nobody needs {join_names([box.display_name for box in boxes])} for backward any more: freed"
@@ -221,7 +222,7 @@ def describe_freed(replay: Replay, freed: list[str]) -> str:
     return f"{say}. {freed_bytes} fewer are saved for backward, though {join_names(leaves)} {stays}."
 
 
-def final_step(replay: Replay) -> Step:
+def final_step(replay: GraphRun) -> ChainStep:
     picture = replay.picture
     leaves = [box for box in picture.boxes if box.kind == "leaf" and box.grad]
     grads = join_names([f"{box.display_name}.grad = {box.grad}" for box in leaves])
@@ -232,4 +233,4 @@ def final_step(replay: Replay) -> Step:
     if replay.frees and any(replay.reads.values()):
         say += " What was saved is freed, so a second backward would find nothing to read."
     reached = {replay.picture.arrow[share.arrow].tail for share in replay.shares}
-    return Step("done", say, grads={box.id: box.grad for box in picture.boxes if box.id in reached})
+    return ChainStep("done", say, grads={box.id: box.grad for box in picture.boxes if box.id in reached})

@@ -22,7 +22,7 @@ MOST_PRINTED = 2000  # characters of output that a step holds
 
 
 @dataclass(frozen=True)
-class Moment:
+class LineRun:
     """A line that ran, and its effects.
 
     parts      the boxes and arrows that the line added
@@ -57,17 +57,17 @@ class EagerRun:
         self.result = join_names([format_value(leaf) for leaf in leaves(self.recording.result)])
         self.svg = svg_with_prefix(Picture(tuple(self.boxes), tuple(self.arrows)), "l") if self.boxes else ""
 
-    def collect_moments(self, names: dict[int, str]) -> Iterator[Moment]:
+    def collect_moments(self, names: dict[int, str]) -> Iterator[LineRun]:
         """A moment for each line that ran, in order."""
         line, printed = 0, ""
         start = (len(self.boxes), 0, 0)
 
-        def moment() -> Moment:
+        def moment() -> LineRun:
             boxes, arrows, says = start
             new = self.boxes[boxes:]
             parts = (*(f"l{box.id}" for box in new), *(f"l{arrow.id}" for arrow in self.arrows[arrows:]))
             values = {f"l{box.id}": box.value for box in new if box.kind == "op"}
-            return Moment(line, parts, values, len(printed) > says, truncate_text(printed))
+            return LineRun(line, parts, values, len(printed) > says, truncate_text(printed))
 
         for event in self.recording.events:
             if isinstance(event, LineEvent):

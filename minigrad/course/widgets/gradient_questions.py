@@ -18,7 +18,7 @@ KINDS = ("a finite number", *(number(x) for x in (inf, -inf, nan)))
 
 
 @dataclass(frozen=True)
-class Question:
+class StepQuestion:
     """The question before a step.
 
     ask       the question
@@ -35,11 +35,11 @@ class Question:
     veil: str = ""
 
 
-def seed_question(y: str, seed: str) -> Question:
-    return Question(f"Backward starts at {y}. What is ∂{y}/∂{y}?", 1.0, seed)
+def seed_question(y: str, seed: str) -> StepQuestion:
+    return StepQuestion(f"Backward starts at {y}. What is ∂{y}/∂{y}?", 1.0, seed)
 
 
-def share_question(picture: Picture, share: Share) -> Question:
+def share_question(picture: Picture, share: Share) -> StepQuestion:
     """The question about the gradient that one arrow carries back."""
     arrow = picture.arrow[share.arrow]
     head, tail = picture.box[arrow.head], picture.box[arrow.tail]
@@ -47,7 +47,7 @@ def share_question(picture: Picture, share: Share) -> Question:
     entry = share.entry
     if entry is None:
         choices = shapes(tail.spec, head.spec)
-        return Question(
+        return StepQuestion(
             f"{arrives} What shape has the gradient of {tail.display_name}?", tail.spec, tail.spec, choices, tail.spec
         )
     gradient = f"gradient of {tail.display_name}" + f" at {entry.where}" * bool(entry.where)
@@ -56,9 +56,9 @@ def share_question(picture: Picture, share: Share) -> Question:
     else:
         ask = f"{arrives} The {gradient} is {number(entry.before)} so far. What is it with this share?"
     if isfinite(entry.after):
-        return Question(ask, entry.after, number(entry.after))
+        return StepQuestion(ask, entry.after, number(entry.after))
     shown = number(nan if isnan(entry.after) else entry.after)
-    return Question(f"{ask} Of which kind is it?", shown, shown, KINDS)
+    return StepQuestion(f"{ask} Of which kind is it?", shown, shown, KINDS)
 
 
 def shapes(right: str, incoming: str) -> tuple[str, ...]:

@@ -16,7 +16,7 @@ from typing import Any
 import traitlets
 
 from ...draw.drawing import Drawing
-from ...draw.hierarchy import CROWD, Group, hierarchy
+from ...draw.hierarchy import CROWD, NodeGroup, hierarchy
 from ...draw.layout import LayoutError
 from ...draw.listing import Listing
 from ...draw.listing_of import listing_of
@@ -114,7 +114,7 @@ class GraphView(Widget):
     def close(self) -> None:
         """Close the view, and release the graph that it showed."""
         super().close()
-        self.overview, self.groups = Overview(Listing(""), Group("graph", "")), []
+        self.overview, self.groups = Overview(Listing(""), NodeGroup("graph", "")), []
 
     # -- without JavaScript -----------------------------------------------------------------------
 
@@ -170,7 +170,7 @@ def refuse_too_many(nodes: int) -> None:
 # -- from a listing to plain data -------------------------------------------------------------------------------------
 
 
-def groups_in(root: Group) -> list[Group]:
+def groups_in(root: NodeGroup) -> list[NodeGroup]:
     """Every group below the root, outer before inner."""
     order = [root]
     for group in order:
@@ -178,7 +178,7 @@ def groups_in(root: Group) -> list[Group]:
     return order[1:]
 
 
-def rows(overview: Overview, number: Mapping[Group, int]) -> list[Plain]:
+def rows(overview: Overview, number: Mapping[NodeGroup, int]) -> list[Plain]:
     """Each entry, then each group, without empty fields. Field `in` is the number of the enclosing group, or −1."""
     entries = overview.listing.entries
     around = {child: number.get(group, -1) for group in [overview.root, *number] for child in group.children}
@@ -195,12 +195,12 @@ def rows(overview: Overview, number: Mapping[Group, int]) -> list[Plain]:
     return [{key: value for key, value in row.items() if value not in ("", False)} for row in (*nodes, *groups)]
 
 
-def thing_of(group: Group, entries: Sequence[Any]) -> Any:
+def thing_of(group: NodeGroup, entries: Sequence[Any]) -> Any:
     """The Python object of a group: its module or its scope, else a tuple of its contents."""
     if group.thing is not None:
         return group.thing
-    inner = (thing_of(child, entries) if isinstance(child, Group) else entries[child].thing for child in group.children)
-    return tuple(inner)
+    parts = group.children
+    return tuple(thing_of(x, entries) if isinstance(x, NodeGroup) else entries[x].thing for x in parts)
 
 
 def node_of(thing: Any) -> Any:

@@ -63,7 +63,7 @@ Event = LineEvent | OpEvent | PrintEvent
 
 
 @dataclass
-class Recording:
+class RunRecording:
     """What happened while a function ran.
 
     names     id of a tensor → the function's last variable name for it
@@ -106,9 +106,9 @@ class OpWatcher:
         pass
 
 
-def record_run(f: Callable[..., Any], args: Sequence[Any]) -> Recording:
+def record_run(f: Callable[..., Any], args: Sequence[Any]) -> RunRecording:
     """Run f(*args) and record it. An exception, or TooLong at a limit, becomes the recording's `error`."""
-    recording = Recording()
+    recording = RunRecording()
     events, names = recording.events, recording.names
 
     def on_trace_event(frame: FrameType, event: str) -> None:

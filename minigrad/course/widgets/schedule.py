@@ -31,7 +31,7 @@ from ...graph.compiler.schedule import (
     schedule,
     waits_for,
 )
-from ...graph.compiler.schedule import Schedule as Planned
+from ...graph.compiler.schedule import NodeSchedule as Planned
 from ...profiler.machine import fastest
 from .film import ChartFilm, Choice, Cut, Panel, Reel, row, table
 from .widget_trace import trace_for_widget

@@ -19,7 +19,7 @@ from ...draw.rules import sign_of
 from ...draw.words import join_names, pluralize
 from ...graph.function import TracedFunction, function
 from .as_graph import AsGraph, TraceError
-from .eager_run import EagerRun, Moment, format_value, truncate_text
+from .eager_run import EagerRun, LineRun, format_value, truncate_text
 from .film import Choice, Cut, Film, Panel, Reel, code, output_area
 from .recording import TooLong
 
@@ -185,7 +185,7 @@ def constants_of(right: AsGraph, parts: Sequence[str]) -> list[str]:
     return [f"r{a.tail}" for a in right.picture.arrows if f"r{a.head}" in parts and kinds[a.tail] == "constant"]
 
 
-def sentence(source: str, moment: Moment, parts: Sequence[str], text: str) -> str:
+def sentence(source: str, moment: LineRun, parts: Sequence[str], text: str) -> str:
     """A sentence about a line's effects on both sides."""
     boxes = [part for part in parts if part.startswith("rb")]
     values = join_names(list(moment.values.values()))

@@ -137,10 +137,7 @@ class Device:
     def __exit__(self, *raised: object) -> None:
         blocks.devices = blocks.devices[:-1]
 
-    @property
-    def type(self) -> str:
-        """The device's name."""
-        return self.name
+    type = property(lambda self: self.name, doc="The device's name.")
 
     def __reduce__(self) -> Any:  # copying and unpickling return the same object
         return device, (self.name,)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any
 
 import ml_dtypes
@@ -23,16 +24,19 @@ HALVES = (float16, bfloat16)  # computed in float32 and rounded once, as tensor 
 iinfo = np.iinfo
 
 
+@lru_cache
 def kind(dtype: np.dtype[Any]) -> str:
     """NumPy's kind letter: b, i, u or f. For bfloat16 it is f, where NumPy itself says "V"."""
     return "f" if dtype == bfloat16 else dtype.kind
 
 
+@lru_cache
 def wide(dtype: np.dtype[Any]) -> np.dtype[Any]:
     """The dtype to compute in: float32 for half precision."""
     return float32 if dtype in HALVES else dtype
 
 
+@lru_cache
 def narrow_dtype(found: np.dtype[Any], of: np.dtype[Any]) -> np.dtype[Any]:
     """The dtype to round a result to: `of`, if a half type `of` was computed in float32; else the dtype it has."""
     return of if of in HALVES and found == float32 else found
@@ -54,7 +58,7 @@ def result_type(*of: Any) -> np.dtype[Any]:
     bfloat16 follows NumPy's rules for float16. Combined with float16 it gives float32, as in PyTorch.
     """
     dtypes = [x if isinstance(x, np.dtype) else getattr(x, "dtype", x) for x in of]
-    if bfloat16 not in [x for x in dtypes if isinstance(x, np.dtype)]:
+    if type(bfloat16) not in map(type, dtypes):
         return np.result_type(*of)
     found = np.result_type(*(float16 if isinstance(x, np.dtype) and x == bfloat16 else x for x in dtypes))
     return found if found != float16 else float32 if float16 in dtypes else bfloat16

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from itertools import zip_longest
 from math import prod
+from operator import attrgetter
 from threading import Lock
 from typing import Any
 from weakref import WeakValueDictionary
@@ -83,7 +84,7 @@ class Spec:
 
     def with_dtype(self, dtype: Any) -> Spec:
         """The same shape and device with another dtype."""
-        return Spec(self.shape, dtype, self.device)
+        return self if dtype is self.dtype else Spec(self.shape, dtype, self.device)
 
     def __repr__(self) -> str:
         letter = "bf" if self.dtype == bfloat16 else self.dtype.kind
@@ -121,23 +122,23 @@ def broadcast(op: object, *specs: Spec) -> Spec:
     """
     if len({*specs}) == 1:
         return specs[0]
-    shape = broadcast_shape(*(s.shape for s in specs))
+    shape = broadcast_shape(*map(attrgetter("shape"), specs))
     if shape is None:
         raise ShapeError(
             f"{op} needs shapes that broadcast, and got {' with '.join(map(str, specs))}: counted from the right, "
             "two axes must be equal or one of them 1. Use reshape to line them up"
         )
-    return Spec(shape, result_type(*(s.dtype for s in specs)), common_device(op, *specs))
+    return Spec(shape, result_type(*map(attrgetter("dtype"), specs)), common_device(op, *specs))
 
 
 def broadcast_shape(*shapes: tuple[int, ...]) -> tuple[int, ...] | None:
     """The shape that all these shapes broadcast to; None if they do not broadcast."""
-    lengths = [{n for n in axis if n != 1} for axis in zip_longest(*(shape[::-1] for shape in shapes), fillvalue=1)]
-    if any(len(axis) > 1 for axis in lengths):
+    lengths = [{*axis} - {1} for axis in zip_longest(*map(reversed, shapes), fillvalue=1)]
+    if max(map(len, lengths), default=0) > 1:
         lengths = [{n for n in axis if not is_unknown(n) or bounds(n)[1] > 1} for axis in lengths]  # x + x[:1]
         if any(len(axis) > 1 for axis in lengths):
             return None
-    return tuple(axis.pop() if axis else 1 for axis in reversed(lengths))
+    return tuple([axis.pop() if axis else 1 for axis in reversed(lengths)])
 
 
 def as_places(index: Any) -> Any:
@@ -148,7 +149,7 @@ def as_places(index: Any) -> Any:
 
 def common_device(op: object, *specs: Spec) -> Device:
     """The device of all operands. Raises DeviceError if they differ."""
-    devices = {s.device for s in specs}
+    devices: set[Device] = {*map(attrgetter("device"), specs)}
     if len(devices) > 1:
         came = " with ".join(map(str, specs))
         raise DeviceError(f"{op} needs its operands on one device, and got {came}: use .to(device)")

@@ -50,8 +50,9 @@ def run_backward(order: list[Record], grads: Grads, retain: bool, create_graph: 
     """
     refuse_freed(order)
     refuse_edited(order)
-    pulls = (tensor_pull, freeing_tensor_pull) if create_graph else (compiled_pull, freeing_pull)
-    pull, nodes = watch_pullbacks(pulls[not retain]), order
+    pull, nodes = pull_by_rule(create_graph, retain), order
+    if modes.current.mode.watchers:
+        pull = watch_pullbacks(pull)
     if Hooks.sending is not None:
         pull = Hooks.sending(pull)
     if keep is None and Hooks.early is not None:
@@ -60,37 +61,24 @@ def run_backward(order: list[Record], grads: Grads, retain: bool, create_graph: 
         return pullback(nodes, grads, pull, keep or (), add if create_graph else iadd)
 
 
-def compiled_pull(node: Record, gy: Any) -> tuple[Any, ...]:
-    """The gradients of the node's inputs, by its compiled rule on the saved arrays."""
-    return node.rule.pull(gy, *node.saved)
+def pull_by_rule(create_graph: bool, retain: bool) -> Pull:
+    """The gradients of a node's inputs, by its rule on the saved arrays, which are freed unless `retain` keeps them.
 
+    With create_graph the rule runs on tensors, so the gradients are recorded. Their graph keeps the arrays it reads.
+    """
 
-def freeing_pull(node: Record, gy: Any) -> tuple[Any, ...]:
-    """As compiled_pull, but also frees the node's saved arrays."""
-    saved = node.saved
-    if saved:
-        node.saved = None
-    return node.rule.pull(gy, *saved)
+    def pull(node: Record, gy: Any) -> tuple[Any, ...]:
+        saved = node.saved
+        if saved and not retain:
+            node.saved = None
+        return node.rule.trace(node, gy, *saved) if create_graph else node.rule.pull(gy, *saved)
 
-
-def tensor_pull(node: Record, gy: Any) -> tuple[Any, ...]:
-    """As compiled_pull, but runs the rule on tensors, so the gradients are recorded too."""
-    return node.rule.trace(node, gy, *node.saved)
-
-
-def freeing_tensor_pull(node: Record, gy: Any) -> tuple[Any, ...]:
-    """As tensor_pull, but also frees the node's saved arrays. The gradient's own graph keeps the arrays it reads."""
-    saved = node.saved
-    if saved:
-        node.saved = None
-    return node.rule.trace(node, gy, *saved)
+    return pull
 
 
 def watch_pullbacks(pull: Pull) -> Pull:
     """Extend `pull` to notify each watcher: by the function that its `passing()` returns, or by its `pulled`."""
     watchers = modes.current.mode.watchers
-    if not watchers:
-        return pull
     told = [watcher.passing() if hasattr(watcher, "passing") else watcher.pulled for watcher in watchers]
 
     def telling(node: Node, gy: Any) -> tuple[Any, ...]:

@@ -11,6 +11,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
 from functools import partial, wraps
 from inspect import iscoroutinefunction, isgeneratorfunction
+from itertools import repeat
 from operator import call
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
@@ -189,7 +190,7 @@ def watching(watcher: Any) -> Iterator[Any]:
 
 def has_backward_watcher() -> bool:
     """Whether a watcher must see the ops of backward too, so backward has to run on tensors: forward over reverse."""
-    return any(getattr(watcher, "follows", False) for watcher in current.mode.watchers)
+    return any(map(getattr, current.mode.watchers, repeat("follows"), repeat(False)))
 
 
 def is_grad_enabled() -> bool:

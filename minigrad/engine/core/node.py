@@ -62,11 +62,15 @@ class Node:
 
     def __init__(self, op: Op, inputs: tuple[Node, ...] = (), spec: Spec | None = None):
         self.op, self.inputs = op, inputs
-        self.spec: Spec = op.infer(*(x.spec for x in inputs)) if spec is None else spec
+        self.spec: Spec = op.infer(*map(attrgetter("spec"), inputs)) if spec is None else spec
 
     def with_inputs(self, inputs: tuple[Node, ...]) -> Node:
-        """The same op on other nodes; self if the inputs are unchanged."""
-        return self if inputs == self.inputs else Node(self.op, inputs)
+        """The same op on other nodes, with this node's name; self if the inputs are unchanged."""
+        return self if inputs == self.inputs else self.naming(Node(self.op, inputs))
+
+    def again(self, inputs: tuple[Node, ...]) -> Node:
+        """As with_inputs(), for nodes of the same specs."""
+        return self if inputs == self.inputs else Node(self.op, inputs, self.spec)
 
     def naming(self, node: Node, suffix: str = "") -> Node:
         """`node` with this node's name and place, if this node has them, and with the suffix added to the name."""
@@ -90,8 +94,8 @@ class Place(NamedTuple):
 
 def spot(file: str, line: int) -> str:
     """A line of the user's code as error messages name it: `file:line`; in a notebook `Cell In[5], line 4`."""
-    shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
-    cell = None if shell is None else shell.compile.format_code_name(file)
+    shell = getattr(sys.modules.get("IPython"), "get_ipython", type(None))()  # type: ignore[misc]
+    cell = shell and shell.compile.format_code_name(file)
     return f"{file}:{line}" if cell is None else f"{' '.join(cell)}, line {line}"
 
 
@@ -113,18 +117,21 @@ class NamedNode(Node):
 
     __slots__ = ("born", "name", "part", "place", "worker")
 
-    def __init__(self, op: Op, inputs: tuple[Node, ...], spec: Any, name: str, place: Place | None, born: int = 0):
+    def __init__(
+        self, op: Op, inputs: tuple[Node, ...], spec: Any, name: str, place: Place | None,
+        born: int = 0, part: Any = None, worker: int | None = None,
+    ):  # fmt: skip
         self.op, self.inputs, self.spec, self.name, self.place = op, inputs, spec, name, place
-        self.born, self.part, self.worker = born or now(), None, None
+        self.born, self.part, self.worker = born or now(), part, worker
 
-    def with_inputs(self, inputs: tuple[Node, ...]) -> Node:
-        return self if inputs == self.inputs else self.naming(Node(self.op, inputs))
+    def again(self, inputs: tuple[Node, ...]) -> Node:
+        mine = self.name, self.place, self.born, self.part, self.worker
+        return self if inputs == self.inputs else NamedNode(self.op, inputs, self.spec, *mine)
 
     def naming(self, node: Node, suffix: str = "") -> Node:
         """`node` with this node's name (plus the suffix), place, part and worker."""
-        named = NamedNode(node.op, node.inputs, node.spec, self.name + suffix, self.place, self.born)
-        named.part, named.worker = self.part, self.worker
-        return named
+        mine = self.name + suffix, self.place, self.born, self.part, self.worker
+        return NamedNode(node.op, node.inputs, node.spec, *mine)
 
 
 class Source(Node):

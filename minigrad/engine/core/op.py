@@ -26,6 +26,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -92,11 +93,11 @@ class Op(metaclass=InternMeta):
     def gradients(self, gy: Any, y: Any, *xs: Any) -> tuple[Any, ...]:
         """`vjp` in the form backward needs: one gradient per operand, in the operand's dtype; None for integers."""
         slots = (gy, y, *xs)
-        if self.widens(y.spec, *(x.spec for x in xs)):
+        if self.widens(y.spec, *map(attrgetter("spec"), xs)):
             slots = tuple(x.astype(float32) if x.spec.is_half else x for x in slots)
         gxs = one_each(self, "vjp", self.vjp(*slots), xs)
         pairs = zip(gxs, xs, strict=True)
-        return tuple(None if gx is None or not x.spec.is_float else gx.astype(x.spec.dtype) for gx, x in pairs)
+        return tuple([None if gx is None or not x.spec.is_float else gx.astype(x.spec.dtype) for gx, x in pairs])
 
     def widens(self, y: Spec, *xs: Spec) -> bool:
         """Whether the op computes half precision in float32 and rounds once. Ops that only move data do not.
@@ -121,10 +122,7 @@ class Op(metaclass=InternMeta):
         """The op's text in drawings: its symbol, or its class name in lower case."""
         return self.symbol or type(self).__name__.lower()
 
-    @property
-    def kind(self) -> str:
-        """The name of the op's class."""
-        return type(self).__name__
+    kind = property(attrgetter("__class__.__name__"), doc="The name of the op's class.")
 
     def __str__(self) -> str:
         return repr(self).removesuffix("()")
@@ -142,7 +140,7 @@ class Elementwise(Op):
     def infer(self, *xs: Spec) -> Spec:
         # Running `forward` on empty arrays gives the dtype, so there is no second rule to keep consistent.
         try:
-            nothing = self.forward(np, *(np.empty(0, wide(x.dtype)) for x in xs))
+            nothing = self.forward(np, *[np.empty(0, wide(x.dtype)) for x in xs])
         except TypeError as reason:
             raise DTypeError(f"{self} of {' and '.join(map(str, xs))}: {reason}") from reason
         y = broadcast(self, *xs)
@@ -197,7 +195,7 @@ class Linear(Op):
 
 def one_each(op: Op, rule: str, said: Any, xs: tuple[Any, ...]) -> tuple[Any, ...]:
     """The result of a rule. Raises TypeError unless it is a tuple, one entry per operand: a comma is soon forgotten."""
-    if isinstance(said, tuple) and len(said) == len(xs) and not any(isinstance(entry, tuple) for entry in said):
+    if isinstance(said, tuple) and len(said) == len(xs) and tuple not in map(type, said):
         return said
     entries = "gradient" if rule == "vjp" else "slope"
     wanted = f"({entries},)" if len(xs) == 1 else f"({', '.join(f'{entries}{i}' for i in range(len(xs)))})"

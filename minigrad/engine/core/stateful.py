@@ -56,7 +56,7 @@ def read_attribute(module: Any, name: str) -> Any:
     skipped = name in PYTHON or name in BOOKS or name in type(module).unnoted
     if name == "__dict__":  # the engine itself reads it often
         skipped = sys._getframe(1).f_globals.get("__name__", "").startswith("minigrad.")
-    if not (builder is None or skipped or builder.is_own(module)):
+    if not (builder is None or skipped or id(module) in builder.born):
         builder.note_read(module, name)
         if name not in object.__getattribute__(module, "__dict__"):
             builder.note_read(type(module), name)

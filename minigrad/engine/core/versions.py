@@ -9,6 +9,7 @@ from __future__ import annotations
 import itertools
 from dataclasses import dataclass
 from functools import partial
+from operator import attrgetter
 from threading import Lock
 from typing import Any
 from weakref import ref
@@ -60,7 +61,7 @@ def edits_of(array: Any) -> int:
 
 def any_edit_since(birth: int) -> bool:
     """Whether any array was edited after the moment `birth`."""
-    return any(edits.last > birth for edits in [*edited.values()])
+    return max(map(attrgetter("last"), [*edited.values()]), default=0) > birth
 
 
 def edited_since(array: Any, birth: int) -> bool:

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import builtins
 from collections.abc import Iterator
+from operator import attrgetter
 from typing import Any, Self
 
 import numpy as np
@@ -80,9 +81,9 @@ class Operand(Pointwise, Movement, Indexing, Reductions, Algebra):
         """o as an operand of self's kind; a Python number gets the dtype that it has next to self (NEP 50)."""
         raise NotImplementedError
 
-    shape = property(lambda self: self.spec.lengths, doc="Length of each axis.")
-    dtype = property(lambda self: self.spec.dtype, doc="Type of the elements.")
-    ndim = property(lambda self: len(self.spec.shape), doc="Number of axes.")
+    shape = property(attrgetter("spec.lengths"), doc="Length of each axis.")
+    dtype = property(attrgetter("spec.dtype"), doc="Type of the elements.")
+    ndim = property(attrgetter("spec.ndim"), doc="Number of axes.")
     size = property(lambda self: count(self.spec), doc="Number of elements; called, the shape: x.size(), x.size(0).")
     itemsize = property(lambda self: self.dtype.itemsize, doc="Bytes of an element.")
     nbytes = property(lambda self: wrap_dimension(self.spec.nbytes), doc="Bytes of all elements.")
@@ -127,7 +128,7 @@ class Operand(Pointwise, Movement, Indexing, Reductions, Algebra):
     def type_as(self, other: Any) -> Self: return self.astype(other.dtype)
     def is_floating_point(self) -> builtins.bool: return self.spec.is_float
 
-    device = property(lambda self: self.spec.device, doc="Where it lives.")
+    device = property(attrgetter("spec.device"), doc="Where it lives.")
     is_cuda = property(lambda self: self.spec.device is not CPU, doc="Whether that is a GPU.")
 
     def to(

@@ -16,13 +16,13 @@ from .special import blockwise
 # -- questions ------------------------------------------------------------------------------------
 
 
-class Question(Elementwise):
+class Predicate(Elementwise):
     """z = whether a condition on x, or on x and y, holds. The result is a boolean, so it has no derivative"""
 
     def partials(self, z, *xs): return (None,) * len(xs)
 
 
-class Greater(Question):
+class Greater(Predicate):
     """z = x > y"""
 
     symbol = ">"
@@ -30,7 +30,7 @@ class Greater(Question):
     def forward(self, xp, x, y): return x > y
 
 
-class GreaterEqual(Question):
+class GreaterEqual(Predicate):
     """z = x ≥ y"""
 
     symbol = "≥"
@@ -38,7 +38,7 @@ class GreaterEqual(Question):
     def forward(self, xp, x, y): return x >= y
 
 
-class Less(Question):
+class Less(Predicate):
     """z = x < y"""
 
     symbol = "<"
@@ -46,7 +46,7 @@ class Less(Question):
     def forward(self, xp, x, y): return x < y
 
 
-class LessEqual(Question):
+class LessEqual(Predicate):
     """z = x ≤ y"""
 
     symbol = "≤"
@@ -54,7 +54,7 @@ class LessEqual(Question):
     def forward(self, xp, x, y): return x <= y
 
 
-class Equal(Question):
+class Equal(Predicate):
     """z = whether x equals y"""
 
     symbol = "="
@@ -62,7 +62,7 @@ class Equal(Question):
     def forward(self, xp, x, y): return xp.equal(x, y)
 
 
-class NotEqual(Question):
+class NotEqual(Predicate):
     """z = whether x differs from y"""
 
     symbol = "≠"
@@ -70,7 +70,7 @@ class NotEqual(Question):
     def forward(self, xp, x, y): return xp.not_equal(x, y)
 
 
-class IsNaN(Question):
+class IsNaN(Predicate):
     """y = whether x is NaN"""
 
     method = "isnan"
@@ -78,7 +78,7 @@ class IsNaN(Question):
     def forward(self, xp, x): return xp.isnan(x)
 
 
-class IsInf(Question):
+class IsInf(Predicate):
     """y = whether x is ∞ or −∞"""
 
     method = "isinf"
@@ -86,7 +86,7 @@ class IsInf(Question):
     def forward(self, xp, x): return xp.isinf(x)
 
 
-class IsFinite(Question):
+class IsFinite(Predicate):
     """y = whether x is neither NaN nor ∞ nor −∞"""
 
     method = "isfinite"
@@ -97,7 +97,7 @@ class IsFinite(Question):
 # -- logic: of booleans, and of the bits of integers --------------------------------------------------
 
 
-class And(Question):
+class And(Predicate):
     """z = x and y, bit by bit"""
 
     symbol = "∧"
@@ -105,7 +105,7 @@ class And(Question):
     def forward(self, xp, x, y): return xp.bitwise_and(x, y)
 
 
-class Or(Question):
+class Or(Predicate):
     """z = x or y, bit by bit"""
 
     symbol = "∨"
@@ -113,13 +113,13 @@ class Or(Question):
     def forward(self, xp, x, y): return xp.bitwise_or(x, y)
 
 
-class Xor(Question):
+class Xor(Predicate):
     """z = either x or y, bit by bit"""
 
     def forward(self, xp, x, y): return xp.bitwise_xor(x, y)
 
 
-class Not(Question):
+class Not(Predicate):
     """y = not x, bit by bit"""
 
     def forward(self, xp, x): return ~x

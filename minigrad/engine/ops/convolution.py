@@ -60,10 +60,7 @@ class Window:
     padding: tuple[tuple[int, int], ...]
     dilation: tuple[int, ...]
 
-    @property
-    def taps(self) -> int:
-        """The number of elements that one window reads."""
-        return prod(self.kernel)
+    taps = property(lambda self: prod(self.kernel), doc="The number of elements that one window reads.")
 
     @property
     def overlaps(self) -> bool:

@@ -235,9 +235,7 @@ class Attention(Op):
 
     autocast = "lower"
 
-    @property
-    def weights(self) -> AttentionWeights:
-        return AttentionWeights(self.scale, self.causal)
+    weights = property(lambda self: AttentionWeights(self.scale, self.causal))
 
     def infer(self, q, k, v, *mask): return MatMul().infer(self.weights.infer(q, k, *mask), v)
 

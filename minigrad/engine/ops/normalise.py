@@ -71,7 +71,7 @@ def from_the_largest(x, axes):
     return x - top, top
 
 
-def weights(x, axes):
+def softmax(x, axes):
     """softmax(x) along the axes, e^(x − top) / Σ e^(x − top), in differentiable ops."""
     e = from_the_largest(x, axes)[0].exp()
     return e / e.sum(axes, keepdims=True)

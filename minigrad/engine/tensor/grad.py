@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from operator import attrgetter
 from threading import RLock
 from typing import Any
 from weakref import ref
@@ -42,10 +43,10 @@ def backward(
     order = order if named is None else towards(order, named)
     grads = run_backward(order, dict(seeds), retain, create_graph, named)
     receivers: Grads = {node: node.tensor() for node in grads if isinstance(node, Source)} if named is None else named
-    taken = {id(seed) for seed in seeds.values()}
+    taken = {*map(id, seeds.values())}
     for node, g in received_gradients(receivers, grads, order).items():
         x = receivers[node]
-        if x is not None and x.tracked and not x.retains_grad:  # otherwise retain_grad() has set it already
+        if x is not None and x.tracked and not (named and x.retains_grad):  # retain_grad() has set it already
             accumulate(x, g, taken)
 
 
@@ -69,7 +70,7 @@ def towards(order: list[Record], wrt: Any) -> list[Record]:
 def received_gradients(wrt: Iterable[Node], grads: Grads, order: list[Record]) -> Grads:
     """Node → the gradient that arrived there, after the node's hooks. Backward has run those of nodes in `order`."""
     reached = {node: grads[node] for node in wrt if node in grads}
-    hooked = [node for node in reached if node.hooks is not None]
+    hooked = [*filter(attrgetter("hooks"), reached)]
     passed = set(order) if hooked else ()
     return reached | {node: node.hooks(grads[node]) for node in hooked if node not in passed}
 

@@ -25,10 +25,7 @@ class GradFn:
     node: Any
     wrap_array: Callable[[Any, Any], Any] = field(compare=False, repr=False)
 
-    @property
-    def spec(self) -> Any:
-        """The spec of the gradient that arrives here."""
-        return self.node.spec
+    spec = property(lambda self: self.node.spec, doc="The spec of the gradient that arrives here.")
 
     def name(self) -> str:
         """MulBackward for a Mul; AccumulateGrad for a leaf, which stores the gradient."""

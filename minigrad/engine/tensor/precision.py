@@ -17,7 +17,7 @@ from ..ops import Cast
 
 def widen_graph(graph: Graph) -> Graph:
     """The graph with casts to float32 around each op that computes with half precision: see Op.widens."""
-    return graph.rebuild(in_single) if any(node.spec.is_half for node in graph.nodes) else graph
+    return graph.rebuild(in_single) if True in {node.spec.is_half for node in graph.nodes} else graph
 
 
 def in_single(node: Node, inputs: tuple[Node, ...]) -> Node:

@@ -17,6 +17,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import lru_cache
 from math import frexp
+from operator import attrgetter
 
 import numpy as np
 
@@ -84,7 +85,7 @@ def signs(node: Node) -> Node | None:
 
     For floats only: for the least integer of a dtype, −x is x.
     """
-    if not all(x.spec.is_float for x in node.inputs):
+    if not all(map(attrgetter("spec.is_float"), node.inputs)):
         return None
     match node:
         case Node(Add(), (x, Node(Neg(), (y,))) | (Node(Neg(), (y,)), x)):
@@ -212,25 +213,22 @@ RULES: tuple[Rewrite, ...] = (neutral, negate, signs, signed_number, halves, squ
 def simplify(graph: Graph, rules: tuple[Rewrite, ...] = RULES) -> Graph:
     """Apply every rule to every node, until none applies."""
 
-    def better(node: Node) -> Node:
+    def simplify_node(node: Node, inputs: tuple[Node, ...]) -> Node:
+        if inputs != node.inputs:
+            node = node.again(inputs)
         for rule in tried_on(type(node.op), rules):
             new = rule(node)
             if new is not None and new.spec == node.spec:
-                return better(new)
+                return simplify_node(new, new.inputs)
         return node
 
-    return graph.rebuild(lambda node, inputs: better(again(node, inputs)))
+    return graph.rebuild(simplify_node, {kind for kind in graph.kinds if tried_on(kind, rules)})
 
 
 @lru_cache
 def tried_on(op: type[Op], rules: tuple[Rewrite, ...]) -> tuple[Rewrite, ...]:
     """The rules for this type of op. A rule without `applies_to` is tried on all ops."""
-    return tuple(rule for rule in rules if op in getattr(rule, "ops", (op,)))
-
-
-def again(node: Node, inputs: tuple[Node, ...]) -> Node:
-    """The node's op on other inputs of the same specs, with the node's name; the node itself for unchanged inputs."""
-    return node if inputs == node.inputs else node.naming(Node(node.op, inputs, node.spec))
+    return tuple([rule for rule in rules if op in getattr(rule, "ops", (op,))])
 
 
 def share(graph: Graph) -> Graph:
@@ -242,9 +240,9 @@ def share(graph: Graph) -> Graph:
 
     def one(node: Node, inputs: tuple[Node, ...]) -> Node:
         if node.op.effect or not (inputs or hasattr(node.op, "value")):
-            return again(node, inputs)  # an input is equal only to itself; an op with effects must run each time
+            return node.again(inputs)  # an input is equal only to itself; an op with effects must run each time
         operands = tuple(sorted(inputs, key=id)) if type(node.op) in COMMUTATIVE else inputs
-        return seen.setdefault((node.op, operands, node.spec), again(node, inputs))
+        return seen.setdefault((node.op, operands, node.spec), node.again(inputs))
 
     return graph.rebuild(one)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from operator import attrgetter
 from typing import Any, NoReturn, Self
 
 from .. import ops
@@ -24,9 +25,7 @@ class Symbol(Operand):
     def __init__(self, node: Node):
         self.node = node
 
-    @property
-    def spec(self) -> Spec:  # type: ignore[override]
-        return self.node.spec
+    spec: Spec = property(attrgetter("node.spec"))  # type: ignore[assignment]
 
     def at_node(self, node: Node) -> Self:
         """A symbol for another node of the same graph."""

@@ -85,9 +85,7 @@ class SavedFunction(Module):
         self.learned = {n: x.requires_grad for n, x in variables.items()}
         self.runs = [CompiledGraph(part.graph, name, {}, CompileOptions()) for part in parts]
 
-    @property
-    def constants(self) -> set[str]:
-        return {name for name, stays in self._buffers.items() if not stays}
+    constants = property(lambda self: {name for name, stays in self._buffers.items() if not stays})
 
     def _own_parameters(self) -> Any:
         return ((name, x) for name, x in self.variables.items() if x.requires_grad)
@@ -95,10 +93,7 @@ class SavedFunction(Module):
     def _own_buffers(self) -> Any:
         return ((name, x) for name, x in self.variables.items() if not x.requires_grad)
 
-    @property
-    def graph(self) -> Graph:
-        """The function's graph; if it has several, the last."""
-        return self.parts[-1].graph
+    graph = property(lambda self: self.parts[-1].graph, doc="The function's graph; if it has several, the last.")
 
     @property
     def signatures(self) -> list[Signature]:
@@ -111,10 +106,7 @@ class SavedFunction(Module):
             for part in self.parts
         ]
 
-    @property
-    def signature(self) -> Signature:
-        """The inputs and outputs of `graph`."""
-        return self.signatures[-1]
+    signature = property(lambda self: self.signatures[-1], doc="The inputs and outputs of `graph`.")
 
     def forward(self, *xs: Any, **named: Any) -> Any:
         part, run, given = self.fitting(xs, named)

@@ -23,7 +23,7 @@ from starlette.routing import Match, Route
 from starlette.types import Receive, Scope, Send
 
 from . import description, metrics
-from .budget import Share
+from .budget import BudgetShare
 from .encodings import BINARY, JSON, LENGTH, in_json, length_of_json, read_json, sent_type, wanted_type, write_json
 from .middleware import LOOPBACK, AllowedHosts, UnreadBodies, error_response
 from .model import Arrays, Refusal
@@ -123,7 +123,7 @@ class Inference:
             response = await self.infer(request, share)
             await response(scope, receive, send)
 
-    async def infer(self, request: Request, share: Share) -> Response:
+    async def infer(self, request: Request, share: BudgetShare) -> Response:
         """Read and answer one request; count it in the metrics."""
         begun, name, status = perf_counter(), request.path_params["name"], 500
         limits = self.repository.limits
@@ -181,7 +181,7 @@ class Inference:
         return text + elements, "application/octet-stream", {LENGTH: str(len(text))}
 
 
-def respond_in_pieces(body: bytes, kind: str, headers: dict[str, str], share: Share) -> Response:
+def respond_in_pieces(body: bytes, kind: str, headers: dict[str, str], share: BudgetShare) -> Response:
     """Send an answer in pieces as the client reads it; its bytes count against the memory budget until the end."""
     share.hold(len(body))
     if len(body) <= PIECE:
@@ -194,7 +194,7 @@ def respond_in_pieces(body: bytes, kind: str, headers: dict[str, str], share: Sh
     return StreamingResponse(pieces(), 200, headers | {"Content-Length": str(len(body))}, kind)
 
 
-async def read_body(request: Request, most: int, share: Share) -> bytearray:
+async def read_body(request: Request, most: int, share: BudgetShare) -> bytearray:
     """Read a request's body. Raises Refusal as soon as it is too long, or if it is compressed."""
     for name, status, known in (("content-encoding", 415, "identity"), ("transfer-encoding", 501, "chunked")):
         said = ", ".join(request.headers.getlist(name)).lower()

@@ -28,7 +28,7 @@ log = logging.getLogger("minigrad.files.serving")
 
 
 @dataclass(frozen=True)
-class Limits:
+class BatchLimits:
     """rows       at most this many rows in a batch; with 1, each request runs alone
     wait       seconds that the first request of a batch waits for others
     queue      at most this many requests wait for one model; others get a 503
@@ -61,7 +61,7 @@ class PendingRequest:
 class Batcher:
     """A model that serves concurrent requests. Create and use it in an event loop."""
 
-    def __init__(self, model: Model, limits: Limits, metrics: Metrics, name: str):
+    def __init__(self, model: Model, limits: BatchLimits, metrics: Metrics, name: str):
         self.model, self.limits, self.metrics, self.name = model, limits, metrics, name
         self.waiting: deque[PendingRequest] = deque()
         self.arrived = asyncio.Event()

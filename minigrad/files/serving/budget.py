@@ -17,16 +17,16 @@ class Budget:
         self.most = self.left = most
 
     @contextmanager
-    def share(self) -> Iterator[Share]:
+    def share(self) -> Iterator[BudgetShare]:
         """One request's share, released at the end of the block."""
-        share = Share(self)
+        share = BudgetShare(self)
         try:
             yield share
         finally:
             share.hold(0)
 
 
-class Share:
+class BudgetShare:
     """The part of the budget that one request holds."""
 
     def __init__(self, budget: Budget):

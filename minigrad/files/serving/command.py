@@ -15,7 +15,7 @@ import uvicorn
 
 from ...engine.base.errors import SavedFileError
 from .app import PAGE, app
-from .batcher import Limits
+from .batcher import BatchLimits
 from .connection import GRACE, Connection
 from .metrics import Metrics
 from .middleware import LOOPBACK, host_names
@@ -23,7 +23,7 @@ from .repository import Repository
 
 
 def serve(
-    model: Path, host: str, port: int, limits: Limits, poll: float,
+    model: Path, host: str, port: int, limits: BatchLimits, poll: float,
     tell: Callable[[str], None], page: Path = PAGE, names: Iterable[str] = (),
 ) -> None:  # fmt: skip
     """Serve until SIGINT or SIGTERM, then answer the requests already received.

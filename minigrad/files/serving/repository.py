@@ -21,7 +21,7 @@ from typing import NamedTuple
 
 from ...engine.base.errors import SavedFileError
 from ..saving.container import short
-from .batcher import Batcher, Limits
+from .batcher import Batcher, BatchLimits
 from .budget import Budget
 from .metrics import Metrics
 from .model import Model, Refusal, load_model, warm_up
@@ -53,7 +53,7 @@ class Repository:
     second    file whose version another file has already → that version, and why the file is not served
     """
 
-    def __init__(self, root: Path, limits: Limits, metrics: Metrics, read: Callable[[Path], Model] = load_model):
+    def __init__(self, root: Path, limits: BatchLimits, metrics: Metrics, read: Callable[[Path], Model] = load_model):
         self.root, self.limits, self.metrics, self.read = root.resolve(), limits, metrics, read
         self.memory, self.worker = Budget(limits.memory), ParserProcess()
         self.table: dict[Key, Version] = {}

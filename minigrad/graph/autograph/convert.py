@@ -17,9 +17,10 @@ from __future__ import annotations
 import ast
 import linecache
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from functools import lru_cache, partial, update_wrapper, wraps
 from itertools import chain, zip_longest
+from pickle import dumps, loads
 from types import BuiltinFunctionType, CellType, CodeType, FunctionType, MethodType, SimpleNamespace
 from typing import Any, NamedTuple
 
@@ -293,7 +294,7 @@ def align_lines(function: Any) -> list[tuple[str, str]]:
     """Pairs of lines: each source line is next to the first line generated from it."""
     tree = definition(original_function(function).__code__)
     lines = source(original_function(function).__code__)
-    first = min([tree.lineno, *(d.lineno for d in getattr(tree, "decorator_list", []))])
+    first = first_line(tree)
     pending = [(n, f"{n:4} {lines[n - 1].rstrip()}") for n in range(first, (tree.end_lineno or first) + 1)]
     rows: list[tuple[str, str]] = []
     for origin, text in number_lines(function):
@@ -352,25 +353,32 @@ FUTURES = 0x1FF0000  # flags of `from __future__ import …`, also used to compi
 
 def definition(code: CodeType) -> Function:
     """A new copy of the function's syntax tree. Raises Unconvertible if its source cannot be found."""
-    found = [node for node in definitions("".join(source(code))) if is_definition(node, code)]
+    nodes = nodes_at(parse_file("".join(source(code))), code.co_firstlineno)
+    found = [node for node in nodes if isinstance(node, DEFINITIONS) and is_definition(node, code)]
     if len(found) != 1:
         raise edited_error(code)
-    return copy_tree(found[0])  # type: ignore[no-any-return]
+    return loads(dumps(found[0]))  # type: ignore[no-any-return]
 
 
 @lru_cache(8)
-def definitions(text: str) -> list[Function]:
-    """The trees of all functions in a file."""
-    return [node for node in ast.walk(ast.parse(text)) if isinstance(node, DEFINITIONS)]
+def parse_file(text: str) -> ast.AST:
+    return ast.parse(text)
 
 
-def copy_tree(tree: Any) -> Any:
-    """A copy of a syntax tree, or of a value in it."""
-    if isinstance(tree, list):
-        return [copy_tree(node) for node in tree]
-    if not isinstance(tree, ast.AST):
-        return tree
-    return ast.copy_location(type(tree)(**{name: copy_tree(x) for name, x in ast.iter_fields(tree)}), tree)
+def nodes_at(tree: ast.AST, line: int) -> list[ast.AST]:
+    """The nodes of a file whose lines include this one."""
+    found = [tree]
+    for node in found:  # grows in the loop
+        is_text = isinstance(node, ast.JoinedStr | ast.FormattedValue)  # up to Python 3.11, its parts have wrong lines
+        for x in ast.iter_child_nodes(node):
+            if is_text or first_line(x, line) <= line <= getattr(x, "end_lineno", line):
+                found.append(x)
+    return found
+
+
+def first_line(node: Any, default: int = 0) -> int:
+    """The line where a node begins, with its decorators."""
+    return getattr((*getattr(node, "decorator_list", ()), node)[0], "lineno", default)
 
 
 def source(code: CodeType) -> Sequence[str]:
@@ -409,19 +417,21 @@ def codes_in(text: str, flags: int) -> frozenset[CodeType]:
     return frozenset(functions(compile(text, "", "exec", flags, dont_inherit=True)))
 
 
-def functions(code: CodeType) -> Iterator[CodeType]:
+def functions(code: CodeType) -> list[CodeType]:
     """The code, and the code of all functions in it."""
-    yield code
-    for inner in code.co_consts:
-        if isinstance(inner, CodeType):
-            yield from functions(inner)
+    found = [code]
+    for each in found:  # grows in the loop
+        for inner in each.co_consts:
+            if isinstance(inner, CodeType):
+                found.append(inner)
+    return found
 
 
 def is_definition(node: Function, code: CodeType) -> bool:
     if isinstance(node, ast.Lambda):
         return code.co_name == "<lambda>" and node.lineno == code.co_firstlineno and within(node, code)
-    first = min([node.lineno, *(decorator.lineno for decorator in node.decorator_list)])
-    return node.name == code.co_name and first == code.co_firstlineno and set(arguments(node)) <= set(code.co_varnames)
+    is_same = node.name == code.co_name and first_line(node) == code.co_firstlineno
+    return is_same and set(arguments(node)) <= set(code.co_varnames)
 
 
 def within(node: ast.Lambda, code: CodeType) -> bool:

@@ -17,7 +17,7 @@ import ast
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import NamedTuple, TypeVar
 
-from .scopes import SCOPES
+from .scopes import inside
 
 JUMPS = (ast.Return, ast.Break, ast.Continue)
 N = TypeVar("N", bound=ast.AST)
@@ -228,13 +228,8 @@ def jumps_in(nodes: Iterable[ast.AST]) -> Iterator[ast.AST]:
 
 def returns_within(nodes: Iterable[ast.AST]) -> bool:
     """Whether there is a return in an `if` or a loop."""
-    for node in nodes:
-        if isinstance(node, ast.If | ast.While | ast.For):
-            if any(isinstance(jump, ast.Return) for jump in jumps_in([node])):
-                return True
-        elif not isinstance(node, SCOPES) and returns_within(ast.iter_child_nodes(node)):
-            return True
-    return False
+    blocks = [node for node in inside(nodes) if isinstance(node, ast.If | ast.While | ast.For)]
+    return ast.Return in map(type, inside(blocks))
 
 
 # -- generated lines -----------------------------------------------------------------------------------

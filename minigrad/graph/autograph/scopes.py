@@ -11,8 +11,9 @@ from __future__ import annotations
 
 import ast
 import sysconfig
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from functools import cache
+from itertools import chain
 from pathlib import Path
 from types import FunctionType
 from typing import Any, TypeVar
@@ -58,15 +59,17 @@ SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)
 Names = frozenset[str]
 
 
-def inside(nodes: Iterable[ast.AST]) -> Iterator[ast.AST]:
-    """The nodes and all nodes in them, without the bodies of functions and classes."""
+def inside(nodes: Iterable[ast.AST]) -> list[ast.AST]:
+    """The nodes and all nodes in them, in order, without the bodies of functions and classes."""
+    found: list[ast.AST] = []
     left = [*nodes][::-1]
     while left:
-        yield (node := left.pop())
+        found.append(node := left.pop())
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
             left += outside_of(node)[::-1]
         else:
             left += [*(defaults(node.args) if isinstance(node, ast.Lambda) else ast.iter_child_nodes(node))][::-1]
+    return found
 
 
 def outside_of(node: ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef) -> list[ast.AST]:
@@ -90,21 +93,19 @@ def arguments(function: Function) -> list[str]:
 
 
 def bound_names(nodes: Iterable[ast.AST]) -> list[str]:
-    """The names that these nodes bind, in order of appearance."""
-    return list(dict.fromkeys(name for node in inside(nodes) for name in bound_by(node)))
-
-
-def bound_by(node: ast.AST) -> Iterator[str]:
-    """The names that this node itself binds, except the name of an exception, which is local to its handler."""
-    match node:
-        case ast.Name(ctx=ast.Store() | ast.Del()) if not getattr(node, "comprehended", False):
-            yield node.id
-        case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef():
-            yield node.name
-        case ast.Import() | ast.ImportFrom():
-            yield from ((alias.asname or alias.name).split(".")[0] for alias in node.names)
-        case ast.MatchAs(name=str(name)) | ast.MatchStar(name=str(name)) | ast.MatchMapping(rest=str(name)):
-            yield name
+    """The names that these nodes bind, in order of appearance, without those of exceptions, local to their handlers."""
+    names: list[str] = []
+    for node in inside(nodes):
+        match node:
+            case ast.Name(ctx=ast.Store() | ast.Del()) if not getattr(node, "comprehended", False):
+                names.append(node.id)
+            case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef():
+                names.append(node.name)
+            case ast.Import() | ast.ImportFrom():
+                names += [(alias.asname or alias.name).split(".")[0] for alias in node.names]
+            case ast.MatchAs(name=str(name)) | ast.MatchStar(name=str(name)) | ast.MatchMapping(rest=str(name)):
+                names.append(name)
+    return list(dict.fromkeys(names))
 
 
 def mark_comprehensions(tree: ast.AST) -> None:
@@ -133,7 +134,7 @@ def root(node: ast.expr) -> str | None:
 def read(nodes: Iterable[ast.AST]) -> Names:
     """The names that these nodes read, also in functions that they define."""
     names = set()
-    for node in (n for root in nodes for n in ast.walk(root)):
+    for node in chain.from_iterable(map(ast.walk, nodes)):
         match node:
             case ast.Name(ctx=ast.Load() | ast.Del()):
                 names.add(node.id)

@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache, partial
 from io import IOBase
+from operator import attrgetter
 from types import CellType, CodeType, FunctionType, MethodType, ModuleType
 from typing import Any, NamedTuple
 from weakref import ref
@@ -51,15 +52,16 @@ class Location(NamedTuple):
     def now(self) -> Any:
         """The current value, or NOTHING."""
         if isinstance(self.holder, dict):
-            return self.holder.get(self.key, NOTHING)
+            return self.holder.get(self.path.rpartition(".")[2], NOTHING)
         try:
             return self.holder.cell_contents
         except ValueError:  # the variable has no value yet
             return NOTHING
 
 
-def reachable_locations(block: FunctionType) -> Iterator[Location]:
+def reachable_locations(block: FunctionType) -> list[Location]:
     """The variables and attributes named in the block, and in the user's functions that it can call by these names."""
+    found: list[Location] = []
     todo: list[tuple[FunctionType, Any]] = [(block, NOTHING)]
     seen: set[tuple[int, int]] = set()
     for function, owner in todo:  # `todo` grows during the loop
@@ -69,12 +71,14 @@ def reachable_locations(block: FunctionType) -> Iterator[Location]:
         names = code_names(function.__code__)
         places = [Location(name, function.__globals__, function) for name in names]
         places += [Location(n, c, function) for n, c in zip(function.__code__.co_freevars, function.__closure__ or ())]
-        for name, x in [*((its.path, its.now()) for its in places), ("self", owner)]:
+        for name, x in [*[(its.path, its.now()) for its in places], ("self", owner)]:
             fields = getattr(x, "__dict__", None)
             if isinstance(fields, dict) and not (isinstance(x, ModuleType) and is_library(x)):
                 places += [Location(f"{name}.{attribute}", fields, function) for attribute in names]
-        todo += [its for x in [owner, *(its.now() for its in places)] for its in functions_of(x, names)]
-        yield from places
+        values = {id(x): x for x in (owner, *map(Location.now, places)) if x is not NOTHING}
+        todo += [its for x in values.values() for its in functions_of(x, names)]
+        found += places
+    return found
 
 
 def functions_of(x: Any, names: Sequence[str]) -> Iterator[tuple[FunctionType, Any]]:
@@ -88,8 +92,7 @@ def functions_of(x: Any, names: Sequence[str]) -> Iterator[tuple[FunctionType, A
         yield x, owner
         return
     for name in (*names, "__call__", "forward"):
-        its = next((vars(c)[name] for c in type(x).__mro__ if name in vars(c)), None)
-        if isinstance(its, FunctionType):
+        if isinstance(its := getattr(type(x), name, None), FunctionType):
             yield its, x
 
 
@@ -312,7 +315,7 @@ def warn_of_leaks(function: Any) -> Iterator[None]:
         return
     function, opened.found = getattr(function, "__func__", function), []
     outer = reachable_locations(function) if isinstance(function, FunctionType) else ()
-    opened.outer = frozenset(id(its.holder) for its in outer)
+    opened.outer = frozenset(map(id, map(attrgetter("holder"), outer)))
     try:
         yield
         found = {(id(its.of()), its.path): its for its in opened.found}

@@ -207,7 +207,7 @@ class Statements(Blocks):
         given = set(arguments(function))
         mine = set(bound_names(body)) | given - self.shared.keys()
         self.local -= given
-        if any(isinstance(node, (ast.If, *LOOPS)) for node in inside(body)):
+        if not {ast.If, *LOOPS}.isdisjoint(map(type, inside(body))):
             self.local |= mine - self.shared.keys()
         self.defined |= given
         body = self.block(body, Frame(mine - self.shared.keys()))
@@ -318,6 +318,6 @@ def reason_against(function: Function) -> str | None:
     if isinstance(function, ast.AsyncFunctionDef):
         return "it is async"
     body = function.body if isinstance(function.body, list) else [function.body]
-    if any(isinstance(node, ast.Yield | ast.YieldFrom) for node in inside(body)):
+    if not {ast.Yield, ast.YieldFrom}.isdisjoint(map(type, inside(body))):
         return "it is a generator, and a yield cannot move into the function of a branch"
     return None

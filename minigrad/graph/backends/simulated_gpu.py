@@ -71,10 +71,7 @@ class Thread(threading.local):
         self.tapes: list[Tape] = []
         self.inside = False
 
-    @property
-    def counts(self) -> list[Counts]:
-        """The counts to update; none inside a kernel."""
-        return [] if self.inside else ACTIVE
+    counts = property(lambda self: [] if self.inside else ACTIVE, doc="The counts to update; none inside a kernel.")
 
 
 THREAD = Thread()

@@ -29,7 +29,7 @@ from .executable import Executable, compile_graph
 from .passes.liveness import memory_of
 from .passes.purify import STEPS, graphs_of
 from .passes.specialise import specialise_graph
-from .program.buffer import Step
+from .program.buffer import ProgramStep
 from .program.source import Line, branch, for_loop, while_loop
 
 if TYPE_CHECKING:
@@ -80,7 +80,7 @@ class Cond(Control):
         chosen = self.true if p else self.false
         return copy_aliases(self.run(chosen, k), chosen, 1)
 
-    def emit(self, lines: Lines, step: Step) -> list[Line]:
+    def emit(self, lines: Lines, step: ProgramStep) -> list[Line]:
         return branch(self, lines, step)
 
     def vjp(self, gy: Any, y: Any, *xs: Any) -> tuple[Any, ...]:
@@ -142,7 +142,7 @@ class While(Loop):
             rows.append(ys[n:])
         return carries, rows
 
-    def emit(self, lines: Lines, step: Step) -> list[Line]:
+    def emit(self, lines: Lines, step: ProgramStep) -> list[Line]:
         return while_loop(self, lines, step)
 
     def flops(self, y: Any, *xs: Any) -> int:
@@ -189,7 +189,7 @@ class Scan(Loop):
             rows.append(ys[n:])
         return carries, rows[::-1] if self.reverse else rows
 
-    def emit(self, lines: Lines, step: Step) -> list[Line]:
+    def emit(self, lines: Lines, step: ProgramStep) -> list[Line]:
         return for_loop(self, lines, step)
 
     def flops(self, y: Any, *xs: Any) -> int:

@@ -16,6 +16,7 @@ Runs of a graph on tensors, where each op is visible, are in graph/eager_interpr
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
+from operator import attrgetter
 from typing import Any
 
 from ...engine.base.device import CPU, Device
@@ -101,8 +102,11 @@ def compile_graph(
 
 def device_of(graph: Graph) -> Device:
     """The device on which a graph runs: the first among the devices of its arrays that is not the CPU, else the CPU."""
-    specs = (spec for x in graph.nodes for spec in (x.spec if isinstance(x.spec, Specs) else (x.spec,)))
-    return next((spec.device for spec in specs if spec.device is not CPU), CPU)
+    for spec in map(attrgetter("spec"), graph.nodes):
+        for each in spec if isinstance(spec, Specs) else (spec,):
+            if each.device is not CPU:
+                return each.device
+    return CPU
 
 
 def unalias_outputs(graph: Graph, written: Graph | None = None, into: Collection[int] = ()) -> Graph:

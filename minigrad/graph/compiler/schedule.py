@@ -87,7 +87,7 @@ class ScheduledNode:
 
 
 @dataclass(frozen=True)
-class Schedule:
+class NodeSchedule:
     """Which worker runs which node, and when.
 
     slots      the scheduled nodes, operands first
@@ -101,13 +101,8 @@ class Schedule:
     slots: tuple[ScheduledNode, ...]
     path: float
 
-    @property
-    def seconds(self) -> float:
-        return max((slot.end for slot in self.slots), default=0.0)
-
-    @property
-    def alone(self) -> float:
-        return sum(slot.end - slot.start for slot in self.slots)
+    seconds = property(lambda self: max((slot.end for slot in self.slots), default=0.0))
+    alone = property(lambda self: sum(slot.end - slot.start for slot in self.slots))
 
     def __repr__(self) -> str:
         width, whole = 60, self.seconds or 1.0
@@ -122,7 +117,7 @@ class Schedule:
         return "\n".join([*lines, times])
 
 
-def schedule(graph: Graph, workers: int = 2, seconds: Seconds = estimate) -> Schedule:
+def schedule(graph: Graph, workers: int = 2, seconds: Seconds = estimate) -> NodeSchedule:
     """The list schedule: the ready node with the longest remaining path goes to the worker that can start it first."""
     before, left = waits_for(graph), ways_left(graph, seconds)
     place = {node: i for i, node in enumerate(graph.nodes)}
@@ -143,7 +138,7 @@ def schedule(graph: Graph, workers: int = 2, seconds: Seconds = estimate) -> Sch
             missing[user] -= 1
             if not missing[user]:
                 heappush(ready, (-left[user], place[user], user))
-    return Schedule(graph, workers, tuple(slots), max(left.values(), default=0.0))
+    return NodeSchedule(graph, workers, tuple(slots), max(left.values(), default=0.0))
 
 
 def beginning(operands: Sequence[Node], worker: int, free: float, done: dict[Node, ScheduledNode]) -> float:

@@ -31,7 +31,7 @@ LEAST, LARGEST = float(np.finfo(np.float32).tiny), float(np.finfo(np.float32).ma
 
 
 @dataclass(frozen=True)
-class Rule:
+class ScaleRule:
     """How the scale changes: it grows after growth_interval steps without overflow, and shrinks after an overflow."""
 
     growth_factor: float = 2.0
@@ -75,7 +75,7 @@ class GradScaler(Stateful):
     ):  # fmt: skip
         self.factor: Tensor = tensor(1.0, np.float32, device=device if enabled and device is not None else "cpu")
         self.enabled, self.growth_tracker = enabled, 0
-        self.rule = Rule(growth_factor, backoff_factor, growth_interval)
+        self.rule = ScaleRule(growth_factor, backoff_factor, growth_interval)
         self.set_scale(init_scale)
         self.overflowed: dict[Any, bool] = {}  # optimiser with unscaled gradients → whether one is infinite or NaN
         self.stepped: set[Any] = set()
@@ -179,7 +179,7 @@ class GradScaler(Stateful):
             came = ", ".join(state_dict) or "nothing, as from a GradScaler that is not enabled"
             raise RuntimeError(f"a GradScaler's state has {', '.join(self.state_dict())}; this state has {came}")
         scale, *options, calm = (state_dict[name] for name in self.state_dict())
-        rule = Rule(*options)
+        rule = ScaleRule(*options)
         if not isinstance(calm, int) or calm < 0:
             raise ValueError(f"_growth_tracker must be a non-negative integer, got {calm!r}")
         self.set_scale(scale)

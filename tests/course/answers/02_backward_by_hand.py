@@ -109,14 +109,6 @@ def backward(y):
             grad[parent] += grad[v] * slope
     for v in history(y)[:1]:
         v.grad = grad[v]
-# %% wrong: repair: each path on its own, with a stack
-def backward(y):
-    waiting = [(y, 1.0)]
-    while waiting:
-        v, g = waiting.pop()
-        v.grad += g
-        for parent, slope in v.parents:
-            waiting.append((parent, g * slope))
 # %% right: repair: the parents of each value are read again and again
 def backward(y):
     y.grad = 1.0

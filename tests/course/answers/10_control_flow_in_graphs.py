@@ -10,7 +10,6 @@
     "wrong: horner: three coefficients at most": {
         "return y": "return y if coefficients.shape[0] is None else coefficients[0] * x * x + coefficients[1] * x + coefficients[2]"
     },
-    "wrong: xlogx: the border is a millionth": {"x > 0": "x > 1e-6"},
     "wrong: counts: booleans": "called, up_ran, down_ran, double_ran = 3, 2, False, 5",
     "right: euclid: a list of carries": {"lambda a, b: (b, a % b), (a, b))": "lambda a, b: [b, a % b], [a, b])"},
     "right: own_loop: a tuple": {"return x * 0.7 - 0.1 / x": "return (x * 0.7 - 0.1 / x,)"},

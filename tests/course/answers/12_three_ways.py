@@ -20,7 +20,6 @@
     "wrong: stuck_meter: spreads below a millionth": {"square > 0": "square > 1e-12"},
     "wrong: stuck_meter: of a square": {"/ mg.sqrt(": "/ ("},
     "wrong: judged_once: the first batch alone": {"for batch in batches": "for batch in batches[:1] * len(batches)"},
-    "wrong: judged_once: sorted": {"for batch in batches": "for batch in sorted(batches, key=len)"},
     "right: judged_once: with a loop": {
         "return [traced(mg.tensor(batch)).item() for batch in batches]": "found = []\n    for batch in batches:\n        found.append(traced(mg.tensor(batch)))\n    return found"
     },
@@ -44,11 +43,6 @@ def fit(formula, xs, ys, steps):
     session.run(start)
     losses = tuple(session.run((loss, step), {x: xs, y: ys})[0] for _ in range(steps))
     return losses, session.run(w)
-# %% wrong: stuck_meter: a column that hardly moves is stuck
-def standard(x):
-    centred = x - x.mean(0)
-    square = (centred * centred).mean(0)
-    return centred / mg.sqrt(mg.where(square > 1e-12, square, 1.0))
 # %% right: judged_once: a session
 def judge(formula, batches):
     with mg.Graph().as_default() as graph:

@@ -160,20 +160,6 @@ def my_pass(graph):
 def example(x):
     y = x.relu() / x.relu()
     return y * y + y * y
-# %% wrong: own_pass: a common factor of 1 and 2
-def my_pass(graph):
-    def make(node, inputs):
-        match node.op, inputs:
-            case ops.Add(), (Node(ops.Mul(), (a, c)), Node(ops.Mul(), (b, d))) if c is d:
-                return Node(ops.Mul(), (Node(ops.Add(), (a, b)), c))
-        return node.with_inputs(inputs)
-
-    return graph.rebuild(make)
-
-
-def example(x):
-    y = x.relu() / x.relu()
-    return y * y + y * y
 # %% wrong: own_pass: a common divisor is taken out
 def my_pass(graph):
     def make(node, inputs):

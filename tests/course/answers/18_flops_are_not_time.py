@@ -8,7 +8,6 @@
     "wrong: bounds: MACs": "edge, relu, product, copy = 3, 24, 56.25, 100",
     "wrong: no_loop: along the streets": "def nearest(x, c):\n    return (x.unsqueeze(1) - c).abs().sum(-1).amin(1)",
     "wrong: roofline: milliseconds": {"return max": "return 1000 * max"},
-    "wrong: roofline: memory where both are equal": {">= moving": "> moving"},
     "right: roofline: a list": {
         'return max(computing, moving), "arithmetic" if computing >= moving else "memory"': 'return [max(computing, moving), "memory" if moving > computing else "arithmetic"]'
     },

@@ -24,7 +24,6 @@
         "weighted =": "summed =",
         "weighted / total": "summed / total if rows else summed",
     },
-    "right: ring_by_hand: the next chunk": {"(rank - r) % p": "(rank + 1 - r) % p"},
     "wrong: ring_by_hand: for four": {"(rank - r) % p": "(rank - r) % 4 % p"},
     "wrong: unequal_shares: who has none divides by one": {"return weighted / total": "return weighted / max(rows, 1)"},
     "right: unequal_shares: the product first": {

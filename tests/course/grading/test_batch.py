@@ -56,7 +56,7 @@ def test_a_part_that_was_passed_in_its_course_folder_and_is_wrong_now_says_so(tm
     (tmp_path / "exercises").mkdir()
     (tmp_path / "exercises" / f"{NAME}.ipynb").write_bytes(RIGHT)
     (tmp_path / STATE).write_text("{}")
-    Attempts(tmp_path / FILE).note("order", "passed")
+    Attempts(tmp_path / FILE).record("order", "passed")
 
     for _ in range(2):  # the second time from the results that are kept
         assert main(["grade", str(tmp_path / place), "--out", str(tmp_path / "out")]) == 0

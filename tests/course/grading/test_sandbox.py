@@ -217,16 +217,16 @@ def test_time_is_that_of_processors_where_they_are_kept_busy_and_of_the_clock_wh
     """What is said differs: who was late may have been kept waiting by others, and is graded again."""
     monkeypatch.setattr(watch, "GRACE", 0)
     endless = job("import os, signal\nos.kill(os.getppid(), signal.SIGSTOP)\nwhile True: pass")
-    assert Sandbox(sandbox.kind, Limits(cell=60, all=1.5, patience=30)).run(endless).why == "cpu"
+    assert Sandbox(sandbox.kind, Limits(cell=60, all=1.5, wall_factor=30)).run(endless).why == "cpu"
     monkeypatch.setattr(watch, "SLEEPING", 0)  # it was not busy enough to be called awake, but for how it began
     endless["cells"][0][1] = endless["cells"][0][1].replace("pass", "signal.pause()")
-    assert Sandbox(sandbox.kind, Limits(cell=60, all=1.5, patience=2)).run(endless).why == "late"
+    assert Sandbox(sandbox.kind, Limits(cell=60, all=1.5, wall_factor=2)).run(endless).why == "late"
 
 
 def test_who_only_sleeps_keeps_no_worker_for_as_long_as_who_is_kept_waiting(sandbox, monkeypatch):
     monkeypatch.setattr(watch, "GRACE", 0)
     monkeypatch.setattr(watch, "SLEEPING", 0.9)  # so that to begin is not to work, on a busy machine too
-    reply = Sandbox(sandbox.kind, Limits(cell=60, all=2, patience=60)).run(job("import time\ntime.sleep(1e6)"))
+    reply = Sandbox(sandbox.kind, Limits(cell=60, all=2, wall_factor=60)).run(job("import time\ntime.sleep(1e6)"))
     assert (reply.why, reply.data) == ("asleep", None)
 
 
@@ -243,7 +243,7 @@ def test_sixty_spinning_processes_cost_nobody_else_a_point(sandbox):
     honest = {"cells": [waits, works], "parts": [["p", ["n"], parse_probes("n > 0")]]}
     with ThreadPoolExecutor() as pool:
         beside = [pool.submit(Sandbox(sandbox.kind, Limits(cell=2.5)).run, spinning) for _ in range(2)]
-        reply = Sandbox(sandbox.kind, Limits(cell=4, patience=1)).run(honest)
+        reply = Sandbox(sandbox.kind, Limits(cell=4, wall_factor=1)).run(honest)
         assert reply.data == {"cells": {}, "parts": {"p": [["gave", True, ""]]}}
         assert [each.result().data["cells"]["c"] for each in beside] == ["was stopped: its time was up"] * 2
 

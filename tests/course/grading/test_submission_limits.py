@@ -33,12 +33,12 @@ def test_the_seconds_of_a_part_are_of_work():
     """On a busy machine it waits for others most of the time, which is none of its doing."""
     assert ask("time.sleep(1.5)", part=0.5)[0] == "gave"
     assert ask(WORK, part=0.5)[0] == "endless"
-    assert ask(f"{BUSY}\nbusy(1.2)", part=3, patience=40)[0] == "gave"
-    assert ask(f"{BUSY}\nbusy(1.2)", part=0.5, patience=40)[0] == "endless"
+    assert ask(f"{BUSY}\nbusy(1.2)", part=3, wall_factor=40)[0] == "gave"
+    assert ask(f"{BUSY}\nbusy(1.2)", part=0.5, wall_factor=40)[0] == "endless"
 
 
 def test_a_part_that_waits_is_stopped_by_the_clock():
-    assert ask("[time.sleep(0.1) for _ in range(15)]", part=0.2, patience=2)[0] == "endless"
+    assert ask("[time.sleep(0.1) for _ in range(15)]", part=0.2, wall_factor=2)[0] == "endless"
 
 
 def test_the_seconds_of_a_cell_are_of_work():
@@ -48,12 +48,12 @@ def test_the_seconds_of_a_cell_are_of_work():
 
 
 def test_a_cell_that_waits_is_stopped_by_the_clock():
-    assert ask("1", "import time; time.sleep(99)", cell=0.5, patience=2) == ("gave", STOPPED)
+    assert ask("1", "import time; time.sleep(99)", cell=0.5, wall_factor=2) == ("gave", STOPPED)
 
 
 def test_what_waits_for_ever_leaves_time_for_what_does_not():
     waits = "import time\nwhile True:\n    try: time.sleep(99)\n    except BaseException: pass"
-    assert ask("1", waits, cell=0.5, all=8, patience=1) == ("gave", STOPPED)
+    assert ask("1", waits, cell=0.5, all=8, wall_factor=1) == ("gave", STOPPED)
 
 
 def test_what_one_part_has_loaded_is_there_for_the_next_and_nothing_else_of_it():
@@ -111,7 +111,7 @@ def test_a_cell_that_others_keep_waiting_is_not_stopped_by_the_clock():
     os.sched_setaffinity(0, {min(mine)})
     spinning = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(4)]
     try:
-        limits = {"cell": 4, "part": 4, "all": 60, "patience": 1}
+        limits = {"cell": 4, "part": 4, "all": 60, "wall_factor": 1}
         assert ask("1", f"import time\n{BUSY}\nbusy(1.5)", **limits) == ("gave", "")
         assert ask(f"{BUSY}\nbusy(1.5)", **limits)[0] == "gave"
         assert ask("1", "import time; time.sleep(99)", **limits | {"cell": 1}) == ("gave", STOPPED)

@@ -10,7 +10,7 @@ import pytest
 import minigrad as mg
 from minigrad import nn
 from minigrad.course.widgets import GraphView
-from minigrad.draw.hierarchy import Group, hierarchy
+from minigrad.draw.hierarchy import NodeGroup, hierarchy
 from minigrad.draw.listing import Entry, Listing
 from minigrad.engine.core.node import history, toposort
 from tests.support.peak_memory import peak_bytes
@@ -405,10 +405,10 @@ def test_a_graph_that_does_not_fit_a_picture_is_words():
 def test_every_op_is_in_one_group_alone():
     view = GraphView(tower(), X)
     found: list[int] = []
-    stack: list[int | Group] = [view.overview.root]
+    stack: list[int | NodeGroup] = [view.overview.root]
     while stack:
         child = stack.pop()
-        if isinstance(child, Group):
+        if isinstance(child, NodeGroup):
             stack += child.children
         else:
             found.append(child)

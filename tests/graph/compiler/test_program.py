@@ -94,6 +94,13 @@ def made(xs, *ys, **options):
     return Program(Graph(tuple(x.node for x in xs), tuple(y.node for y in ys)), **options)
 
 
+def test_a_program_is_the_same_where_errors_are_ignored_while_it_is_compiled():
+    """The steps are cached, so that later programs did not ignore the overflow in a sigmoid."""
+    with np.errstate(all="ignore"):
+        (x,) = inputs(x=(3, 1, 7))
+        assert "errstate(over='ignore')" in made([x], x.sigmoid()).source
+
+
 def test_a_program_is_read_as_one_writes_it_by_hand():
     (x,) = inputs(x=(3,))
     lines = [line.split("#")[0].strip() for line in made([x], (x.sigmoid() * 2).tanh()).source.splitlines()]

@@ -15,7 +15,7 @@ from ....engine.core.graph import Graph
 from ....engine.core.interpret import is_constant
 from ....engine.core.node import Node
 from ....engine.ops import Input, TupleGet
-from ...compiler.program.buffer import Buffer, Section, Step, hull, roots_of
+from ...compiler.program.buffer import Buffer, ProgramStep, Section, hull, roots_of
 from ...compiler.program.memory_plan import Allocation, plan
 
 
@@ -43,7 +43,8 @@ class Arena:
         ys = {i: y for i, y in enumerate(graph.outputs) if y is not None}
         outputs = {i: self.buffers_of(y)[0] for i, y in ys.items()}
         own = self.overwrite_targets(outputs, {i: x for i, x in into.items() if ys[i].spec == x.spec})
-        steps.append(Step("", tuple(y for i, y in outputs.items() if i not in own)))  # the outputs live to the end
+        alive = tuple(y for i, y in outputs.items() if i not in own)
+        steps.append(ProgramStep("", alive))  # the outputs live to the end
         section = Section(tuple(arguments), steps, tuple(map(outputs.__getitem__, own)))
         planned = plan(section, dict(enumerate(map(arguments.index, own.values()))))
         self.pieces = {x: [n for n in graph.readers[x] if isinstance(n.op, TupleGet)] for x in writers}
@@ -66,7 +67,7 @@ class Arena:
         found = self.buffers[node]
         return found if isinstance(found, tuple) else (found,)
 
-    def steps(self, node: Node, writers: Mapping[Node, str]) -> list[Step]:
+    def steps(self, node: Node, writers: Mapping[Node, str]) -> list[ProgramStep]:
         """Set the node's buffers. Returns its step; none for an input, a constant, or one of a writer's results."""
         several = isinstance(node.spec, Specs)
         shells = [hull(spec) for spec in (node.spec if isinstance(node.spec, Specs) else (node.spec,))]
@@ -81,11 +82,11 @@ class Arena:
             outs = tuple(Buffer(each, "planned") for each in shells)
             self.buffers[node] = outs if several else outs[0]
             over = None if writers[node] == "kernel" else frozenset[tuple[int, int]]()
-            return [Step("", (*xs, *outs), tuple(range(len(xs), len(xs) + len(outs))), over=over, node=node)]
+            return [ProgramStep("", (*xs, *outs), tuple(range(len(xs), len(xs) + len(outs))), over=over, node=node)]
         self.buffers[node] = made = Buffer(shells[0], "made")
         if several or node.op.is_view or node.op.effect:
             made.roots = (made, *roots_of(xs))
-        return [Step("", xs, result=made, node=node)]
+        return [ProgramStep("", xs, result=made, node=node)]
 
     def target_input(self, y: Buffer) -> Node | None:
         """The input whose array this result overwrites, if any."""
@@ -99,7 +100,7 @@ class Arena:
         return frozenset((i, k) for (i, y), (k, x) in pairs if x is home[y].argument or home.get(x) is home[y])
 
     def find_dead_nodes(
-        self, steps: list[Step], last: Mapping[Buffer, int], outputs: set[Node]
+        self, steps: list[ProgramStep], last: Mapping[Buffer, int], outputs: set[Node]
     ) -> dict[Node, list[Node]]:
         """Node → the nodes whose arrays are no longer needed after this node has run."""
         done: dict[Node, list[Node]] = {}

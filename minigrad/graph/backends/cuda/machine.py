@@ -160,7 +160,7 @@ Arrays = Sequence[Any]
 Run = Callable[[Arrays, Arrays, Arrays], None]
 
 
-class Machine:
+class GPUMachine:
     """The interface of a machine.
 
     module    the array module
@@ -189,7 +189,7 @@ class Machine:
 # -- CuPy ---------------------------------------------------------------------------------------------
 
 
-class CuPy(Machine):
+class CuPy(GPUMachine):
     """A GPU, used through CuPy. Only one thread at a time can record or multiply, because cuBLAS uses one stream."""
 
     def __init__(self) -> None:
@@ -243,7 +243,7 @@ class CuPy(Machine):
 # -- the simulated device -----------------------------------------------------------------------------
 
 
-class SimulatedMachine(Machine):
+class SimulatedMachine(GPUMachine):
     """The simulated device: a kernel runs its group's `forward`, and counts the launches that a GPU would need."""
 
     module = simulated_gpu.xp
@@ -293,7 +293,7 @@ def nothing() -> None:
 
 
 @cache
-def machine_of(device: Device) -> Machine:
+def machine_of(device: Device) -> GPUMachine:
     """The machine of a device. Raises DeviceError for the CPU, whose programs use NumPy (compiler/program/)."""
     if device is GPU:
         return CuPy()
@@ -308,7 +308,7 @@ def machine_of(device: Device) -> Machine:
 class ArrayModule:
     """The machine's array module, with replacements for CuPy functions that ops need but that cannot be recorded."""
 
-    def __init__(self, machine: Machine):
+    def __init__(self, machine: GPUMachine):
         self.machine = machine
 
     def __getattr__(self, name: str) -> Any:
@@ -343,7 +343,7 @@ class ArrayModule:
         return product.sum(tuple(i for i, letter in enumerate(first) if letter not in kept))
 
 
-def matmul(machine: Machine, x: Any, y: Any, out: Any = None) -> Any:
+def matmul(machine: GPUMachine, x: Any, y: Any, out: Any = None) -> Any:
     """x @ y in one cuBLAS call; by CuPy's own kernel for integers. Operands cuBLAS cannot read are copied first."""
     xp = machine.module
     dtype = np.result_type(x.dtype, y.dtype)
@@ -362,7 +362,7 @@ def matmul(machine: Machine, x: Any, y: Any, out: Any = None) -> Any:
     return out
 
 
-def multiply(machine: Machine, x: Any, y: Any, z: Any) -> None:
+def multiply(machine: GPUMachine, x: Any, y: Any, z: Any) -> None:
     """z[...] = x @ y for three arrays of one floating dtype, z contiguous."""
     if not x.shape[-1]:
         z.fill(0)

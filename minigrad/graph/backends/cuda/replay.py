@@ -42,7 +42,7 @@ from ..c import NotWritten
 from .arena import Arena
 from .kernel import Kernel
 from .kernel import kernel as kernel_of
-from .machine import Machine, Run, machine_of, multiply
+from .machine import GPUMachine, Run, machine_of, multiply
 
 Place = tuple[int, tuple[int, ...]]
 
@@ -268,7 +268,7 @@ class NodeRunner:
     outs      arrays that the results of a kernel or a product are written into
     """
 
-    def __init__(self, machine: Machine, device: Device):
+    def __init__(self, machine: GPUMachine, device: Device):
         self.machine, self.device = machine, device
         self.kernels: dict[tuple[Node, tuple[tuple[int, ...], ...]], tuple[Kernel, Run]] = {}
 
@@ -329,7 +329,7 @@ class Replay:
     """
 
     def __init__(
-        self, graph: Graph, threads: int = 1, into: Mapping[int, int] | None = None, machine: Machine | None = None
+        self, graph: Graph, threads: int = 1, into: Mapping[int, int] | None = None, machine: GPUMachine | None = None
     ):
         self.into = dict(into or {})
         targets = {i: graph.inputs[x] for i, x in self.into.items() if graph.outputs[i] is not None}

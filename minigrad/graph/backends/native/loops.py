@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from ....engine.core.graph import Graph
 from ....engine.core.node import Node
-from ...compiler.program.buffer import Buffer, Step
+from ...compiler.program.buffer import Buffer, ProgramStep
 from ..c import Expr, NotWritten, cast, emit_load, emit_store, literal, register_type
 
 Axis = tuple[int, list[int]]  # the axis's length, and each operand's step along it, in elements
@@ -76,7 +76,7 @@ def emit_simd_loops(axes: Sequence[Axis], lines: Iterable[str], first: int = 0) 
     ]
 
 
-def elementwise(step: Step, value: Callable[..., Expr]) -> Iterable[str]:
+def elementwise(step: ProgramStep, value: Callable[..., Expr]) -> Iterable[str]:
     """The lines of y = f(xs), elementwise."""
     *xs, y = step.operands
     axes = axes_of(y.shell.shape, step.operands)
@@ -84,7 +84,7 @@ def elementwise(step: Step, value: Callable[..., Expr]) -> Iterable[str]:
     return emit_simd_loops(axes, [f"{element(len(xs), axes)} = {emit_store(cast(value(*given), y.shell.dtype))};"])
 
 
-def copy(step: Step) -> Iterable[str]:
+def copy(step: ProgramStep) -> Iterable[str]:
     """The lines of y = x, only where the mask, if any, is true. Raises NotWritten for a cast from float to integer."""
     x, *mask, y = step.operands
     if x.shell.dtype.kind == "f" and y.shell.dtype.kind in "iu":
@@ -108,7 +108,7 @@ class GroupStep(NamedTuple):
     values: dict[Node, Expr]
 
 
-def group(step: Step, does: GroupStep) -> Iterable[str]:
+def group(step: ProgramStep, does: GroupStep) -> Iterable[str]:
     """The lines of a group without reductions: for each element, compute and store all results."""
     outputs = [y for y in does.body.outputs if y is not None]
     ys = list(enumerate(step.operands))[len(does.body.inputs) :]
@@ -117,7 +117,7 @@ def group(step: Step, does: GroupStep) -> Iterable[str]:
     return emit_simd_loops(axes, [*emit_group_body(step, does, axes), *stores])
 
 
-def emit_group_body(step: Step, does: GroupStep, axes: Sequence[Axis]) -> list[str]:
+def emit_group_body(step: ProgramStep, does: GroupStep, axes: Sequence[Axis]) -> list[str]:
     """The lines that load the operands of a group and compute its nodes."""
     xs = list(enumerate(step.operands))[: len(does.body.inputs)]
     return [*(f"const {register_type(x.shell.dtype)} x{k} = {read(k, x, axes)};" for k, x in xs), *does.lines]

@@ -15,7 +15,7 @@ from ....engine.core.node import Node
 from ....engine.core.op import Elementwise
 from ....engine.ops import Affine, MatMul
 from ...compiler.passes.fuse import Fused, is_full_reduction, loop_shape, single_op_graph
-from ...compiler.program.buffer import Buffer, Section, Step, laid_out, shell
+from ...compiler.program.buffer import Buffer, ProgramStep, Section, laid_out, shell
 from ...compiler.program.lower import BLOCK, is_planned
 from ...compiler.program.record import Recorder
 from ...compiler.program.tiling import InBlocks, RowRun, combine_partials, in_rows
@@ -168,10 +168,10 @@ def are_long_rows(shape: tuple[int, ...]) -> bool:
 class NativeRowRun(RowRun):
     """A run of row-wise steps that can all be written in C: it becomes a loop in C."""
 
-    def fits(self, step: Step) -> bool:
+    def fits(self, step: ProgramStep) -> bool:
         return super().fits(step) and CppWriter().can(step)
 
-    def keeps_bits(self, step: Step) -> bool:
+    def keeps_bits(self, step: ProgramStep) -> bool:
         return True  # C sums each row in one fixed order
 
     def height(self, width: int) -> int:

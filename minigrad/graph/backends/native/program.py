@@ -22,7 +22,7 @@ import numpy as np
 
 from ....engine.core.graph import Graph
 from ....engine.core.node import Node
-from ...compiler.program.buffer import Buffer, Section, Step
+from ...compiler.program.buffer import Buffer, ProgramStep, Section
 from ...compiler.program.emit import Lines, text_of
 from ...compiler.program.memory_plan import ALIGNED, MemoryPlan
 from ...compiler.program.program import Program, Workspace, names, together
@@ -59,7 +59,7 @@ class NativeProgram(Program):
 
     def emit(self, section: Section) -> Text:
         self.writer = CppWriter()
-        self.parts: list[Part] = []
+        self.parts: list[NativePart] = []
 
         def lines(*given: Any) -> Lines:
             return NativeLines(self, *given)
@@ -77,7 +77,7 @@ class NativeProgram(Program):
 
 
 @dataclass
-class Part:
+class NativePart:
     """Steps that form one C++ function, or one function per thread.
 
     functions   names of the functions
@@ -95,9 +95,7 @@ class Part:
     writes: tuple[int, ...]
     nodes: tuple[Node, ...]
 
-    @property
-    def name(self) -> str:
-        return self.functions[0].partition("_")[0]
+    name = property(lambda self: self.functions[0].partition("_")[0])
 
     def caller(self, library: Any, workspace: Workspace) -> Callable[..., None]:
         """The part as a Python function of arrays. An array with an unplanned layout is copied, and copied back."""
@@ -143,7 +141,7 @@ def layout_is_known() -> bool:
 # -- which steps ------------------------------------------------------------------------------------------
 
 
-def split_rows(step: Step, threads: int) -> list[Step]:
+def split_rows(step: ProgramStep, threads: int) -> list[ProgramStep]:
     """Split a step over many rows into one step per thread; return it whole if that does not pay off."""
     loop = step.loop
     cut = step.leads if loop is None else loop.cut
@@ -154,7 +152,7 @@ def split_rows(step: Step, threads: int) -> list[Step]:
         return [step]
     bounds = [rows // block * t // threads * block for t in range(threads + 1)]
 
-    def part(a: int, b: int) -> Step:
+    def part(a: int, b: int) -> ProgramStep:
         operands = tuple(rows_of(v, a, b) if c else v for v, c in zip(step.operands, cut))
         return replace(step, operands=operands, loop=loop and replace(loop, length=b - a))
 
@@ -179,18 +177,18 @@ class NativeLines(Lines):
     def among(self, plan: MemoryPlan, names: dict[Buffer, str]) -> NativeLines:
         return NativeLines(self.program, self.text, plan, names, self.threads, self)
 
-    def line(self, step: Step) -> str:
+    def line(self, step: ProgramStep) -> str:
         """The line of a step; a part's line says how many steps it does."""
-        if not isinstance(step.does, Part):
+        if not isinstance(step.does, NativePart):
             return super().line(step)
         steps = f"{step.does.steps} step{'s' * (step.does.steps > 1)} in C"
         return f"{self.bind_names(step).format(*self.operands(step)):<52}# {steps}"
 
-    def number_steps(self, steps: Iterable[Step]) -> Iterable[tuple[int, Step]]:
+    def number_steps(self, steps: Iterable[ProgramStep]) -> Iterable[tuple[int, ProgramStep]]:
         """The steps, with runs of steps that C can do replaced by parts; views that are still used follow them."""
-        made: list[tuple[int, Step]] = []
-        run: list[Step] = []
-        views: list[tuple[int, Step]] = []
+        made: list[tuple[int, ProgramStep]] = []
+        run: list[ProgramStep] = []
+        views: list[tuple[int, ProgramStep]] = []
         last = 0
         for k, step in enumerate(steps):
             pieces = [] if step.is_view else split_rows(step, self.threads)
@@ -213,7 +211,7 @@ class NativeLines(Lines):
         home = self.plan.allocations.get(v.root)
         return v.root if home is None else home.argument or home.roots[0]
 
-    def make_part(self, runs: list[list[Step]], number: int) -> list[tuple[int, Step]]:
+    def make_part(self, runs: list[list[ProgramStep]], number: int) -> list[tuple[int, ProgramStep]]:
         """Make a part of runs of steps, one run per thread. Returns the part as one step; [] if there are no steps."""
         if not any(runs):
             return []
@@ -233,13 +231,13 @@ class NativeLines(Lines):
         written = {self.home(v) for run in runs for step in run for v in step.write_operands}
         writes = tuple(i for i, v in enumerate(operands) if v in written)
         nodes = dict.fromkeys(step.node for run in runs for step in run if step.node is not None)
-        part = Part(functions, text, len(runs[0]), tuple(operands), writes, tuple(nodes))
+        part = NativePart(functions, text, len(runs[0]), tuple(operands), writes, tuple(nodes))
         self.program.parts.append(part)
         call = f"{name}({', '.join(f'{{{i}}}' for i in range(len(operands)))})"
         node = runs[-1][-1].node
-        return [(number, Step(call, tuple(operands), writes, scope={name: part}, node=node, does=part))]
+        return [(number, ProgramStep(call, tuple(operands), writes, scope={name: part}, node=node, does=part))]
 
-    def calls(self, run: list[Step], thread: int, place: Callable[[Buffer], str]) -> list[str]:
+    def calls(self, run: list[ProgramStep], thread: int, place: Callable[[Buffer], str]) -> list[str]:
         """The lines of a run: one call per step. A loop gets workspace after that of the threads before."""
         lines = []
         for step in run:

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from ...compiler.passes.fuse import is_full_reduction, loop_shape
-from ...compiler.program.buffer import Buffer, EinsumStep, ReduceStep, Shape, Step
+from ...compiler.program.buffer import Buffer, EinsumStep, ProgramStep, ReduceStep, Shape
 from ..c import Expr, NotWritten, cast, emit_store, literal, register_type, storage_type
 from ..group import Reducer, reducer
 from .loops import Axis, GroupStep, axes_of, element, emit_group_body, indent_code, merge_axes, read
@@ -107,7 +107,7 @@ def emit_join(r: Reducer, total: str, x: Any) -> str:
 # -- groups -------------------------------------------------------------------------------------------------
 
 
-def reduced_group(step: Step, does: GroupStep) -> list[str]:
+def reduced_group(step: ProgramStep, does: GroupStep) -> list[str]:
     """The lines of a group with full reductions: one number for all elements, or one per row."""
     body, values = does.body, does.values
     outputs = [y for y in body.outputs if y is not None]
@@ -164,7 +164,7 @@ def spread(steps: Sequence[int], whole: Sequence[int]) -> list[int]:
 # -- sums along axes ------------------------------------------------------------------------------------------
 
 
-def reduction(step: Step, does: ReduceStep) -> list[str]:
+def reduction(step: ProgramStep, does: ReduceStep) -> list[str]:
     """The lines that reduce by a ufunc along axes."""
     x, y = step.operands
     if does.ufunc not in STARTS or x.shell.dtype != y.shell.dtype or x.shell.dtype.kind != "f":
@@ -179,7 +179,7 @@ def reduction(step: Step, does: ReduceStep) -> list[str]:
     return reduce_products([axes[a] for a in left], [axes[a] for a in does.axes], step.operands, r)
 
 
-def contraction(step: Step, does: EinsumStep) -> list[str]:
+def contraction(step: ProgramStep, does: EinsumStep) -> list[str]:
     """The lines of an einsum. Raises NotWritten if it is large and multiplies more than operands have elements."""
     left, _, right = does.subscripts.partition("->")
     letters = [*left.split(","), right]
@@ -231,7 +231,7 @@ def step_of(axis: Axis) -> int:
 # -- products -----------------------------------------------------------------------------------------------
 
 
-def product(step: Step) -> list[str]:
+def product(step: ProgramStep) -> list[str]:
     """The lines of a product of two small matrices. They keep a few rows of the result at a time in registers."""
     x, y, z = (v.shell for v in step.operands)
     if (x.ndim, y.ndim) != (2, 2) or z.dtype not in (np.float32, np.float64) or not x.dtype == y.dtype == z.dtype:

@@ -27,7 +27,7 @@ from ....engine.core.node import Node
 from ....engine.ops import LogAddExp
 from ....engine.ops.special import Special
 from ...compiler.passes.fuse import Fused, is_full_reduction
-from ...compiler.program.buffer import Buffer, EinsumStep, ReduceStep, Step
+from ...compiler.program.buffer import Buffer, EinsumStep, ProgramStep, ReduceStep
 from ...compiler.program.tiling import TiledLoop
 from ..c import CALLS, FUNCTIONS, C, NotWritten, storage_type, words
 from .loops import GroupStep, copy, elementwise, group, is_number
@@ -47,9 +47,9 @@ class CppWriter:
 
     def __init__(self) -> None:
         self.functions: dict[str, str] = {}
-        self.names: dict[Step, str] = {}
+        self.names: dict[ProgramStep, str] = {}
 
-    def can(self, step: Step) -> bool:
+    def can(self, step: ProgramStep) -> bool:
         """Whether a step can be written as a function; if so, the function is added."""
         before = len(self.functions)
         try:
@@ -60,7 +60,7 @@ class CppWriter:
             return False
         return True
 
-    def function(self, step: Step) -> str:
+    def function(self, step: ProgramStep) -> str:
         """The name of the function of a step, which is written if it is new. Raises NotWritten if C cannot do it."""
         does, node = step.does, step.node
         for v in step.operands:
@@ -86,7 +86,7 @@ class CppWriter:
             return self.add_function(does.__name__, step, elementwise(step, getattr(C, does.__name__)))
         raise NotWritten(step.text)
 
-    def add_function(self, title: str, step: Step, body: Iterable[str]) -> str:
+    def add_function(self, title: str, step: ProgramStep, body: Iterable[str]) -> str:
         """The name of a function with that body, existing or new."""
         text = f"({', '.join(parameters(step))})\n{{\n" + "".join(f"    {line}\n" for line in body) + "}\n"
         library_of(text)
@@ -124,7 +124,7 @@ class CppWriter:
                 yield f"    {self.call(step, place)}"
         yield "}"
 
-    def call(self, step: Step, place: Callable[[Buffer], str], memory: str = "") -> str:
+    def call(self, step: ProgramStep, place: Callable[[Buffer], str], memory: str = "") -> str:
         """The line that calls a step's function; a loop also gets workspace."""
         name = self.names.get(step) or self.function(step)
         given = [place(v) for v in step.operands if not is_number(v)]
@@ -150,7 +150,7 @@ def check(v: Buffer) -> None:
         raise NotWritten("an empty array")
 
 
-def parameters(step: Step) -> list[str]:
+def parameters(step: ProgramStep) -> list[str]:
     """The parameter list: pointers to the operands, and the workspace of a loop."""
     given = [
         f"{'' if k in step.writes else 'const '}{storage_type(v.shell.dtype)} *a{k}"

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import replace
+from itertools import repeat
 from typing import Any
 
 from ....engine.core.graph import Graph
 from ....engine.core.node import Node
 from ....engine.ops import ControlDep, TupleGet
-from ....engine.tensor.rewrite import again
 from .purify import graphs_of
 
 
@@ -25,10 +25,12 @@ def dce(graph: Graph) -> Graph:
 
 def without_waits(graph: Graph) -> Graph:
     """x after (waits)  →  x after the waits that have or depend on an effect;  x after no waits  →  x"""
+    if ControlDep not in graph.kinds:
+        return graph
     effects: set[Node] = set()
 
     def waiting(node: Node, inputs: tuple[Node, ...]) -> Node:
-        new = again(node, inputs)
+        new = node.again(inputs)
         if type(node.op) is ControlDep:
             x, *waits = inputs
             needed = tuple(dict.fromkeys(w for w in waits if w in effects and w is not x))
@@ -48,6 +50,8 @@ def narrow_graph(graph: Graph, known: dict[Any, Narrowed] | None = None) -> Grap
 
     known    a cache: an inner loop is narrowed again whenever an outer loop turns out to read more of its results
     """
+    if not any(map(hasattr, graph.kinds, repeat("gives"))):
+        return graph
     known = {} if known is None else known
     read: dict[Node, set[int]] = {node: set() for node in graph.nodes if hasattr(node.op, "gives")}
     for node in graph.nodes:

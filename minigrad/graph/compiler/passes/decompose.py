@@ -18,8 +18,8 @@ from __future__ import annotations
 from ....engine.core.graph import Graph
 from ....engine.core.node import Node
 from ....engine.ops import Exp, LogSumExp, Reshape, RMSNormalise, Standardise, Sub
-from ....engine.ops.normalise import weights as exponentials_of
-from ....engine.tensor.rewrite import Rewrite, again, applies_to, simplify
+from ....engine.ops.normalise import softmax
+from ....engine.tensor.rewrite import Rewrite, applies_to, simplify
 from ....engine.tensor.symbol import Symbol
 from .fast_math import POOLED
 
@@ -33,15 +33,14 @@ def decompose(graph: Graph, exact: bool = False) -> Graph:
     """
 
     def parts(node: Node, inputs: tuple[Node, ...]) -> Node:
-        new = again(node, inputs)
-        if not hasattr(node.op, "decompose") or (exact and not isinstance(node.op, ONLY_TIME)):
-            return new
         if not all(x.spec.size for x in inputs):
-            return new
-        made = node.op.decompose(*map(Symbol, inputs)).node
-        return made if made.spec == node.spec else new
+            return node.again(inputs)
+        made = node.op.decompose(*map(Symbol, inputs)).node  # type: ignore[attr-defined]
+        return made if made.spec == node.spec else node.again(inputs)
 
-    return (graph if exact else simplify(graph, SEEN)).rebuild(parts)
+    graph = graph if exact else simplify(graph, SEEN)
+    kinds = {kind for kind in graph.kinds if (kind in ONLY_TIME if exact else hasattr(kind, "decompose"))}
+    return graph.rebuild(parts, kinds) if kinds else graph
 
 
 @applies_to(Exp)
@@ -52,7 +51,7 @@ def weights(node: Node) -> Node | None:
             y = total.inputs[0] if isinstance(total.op, Reshape) else total
             if isinstance(y.op, LogSumExp) and y.inputs == (x,) and len(y.op.axes) == 1:
                 rows = LogSumExp(y.op.axes, keepdims=True).reduced_shape(x.spec.shape)
-                same: Symbol = exponentials_of(Symbol(x), y.op.axes)  # type: ignore[no-untyped-call]
+                same: Symbol = softmax(Symbol(x), y.op.axes)  # type: ignore[no-untyped-call]
                 return same.node if total.spec.shape == rows else None
     return None
 

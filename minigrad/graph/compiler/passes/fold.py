@@ -20,7 +20,6 @@ from ....engine.core.node import Node
 from ....engine.core.op import Elementwise, Linear, Op
 from ....engine.ops import const
 from ....engine.ops.reduce import Reduction
-from ....engine.tensor.rewrite import again
 
 LARGEST = 1 << 12  # most bytes of a stored constant
 WORK = 1 << 16  # most elements of a result or an operand, which may be a broadcast
@@ -50,8 +49,8 @@ def fold(graph: Graph) -> Graph:
     known: dict[Node, Any] = {}
 
     def fold_node(node: Node, inputs: tuple[Node, ...]) -> Node:
-        new = again(node, inputs)
-        if not (can_be_read(new) if not inputs else can_be_folded(new) and all(x in known for x in inputs)):
+        new = node if inputs == node.inputs else node.again(inputs)
+        if not (set(inputs) <= known.keys() and (can_be_folded(new) if inputs else can_be_read(new))):
             return new
         with np.errstate(all="ignore"):
             known[new] = array = value(new, *(known[x] for x in inputs))

@@ -17,6 +17,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import chain
+from operator import attrgetter
 from typing import Any
 
 from ....engine.base.errors import ShapeError
@@ -32,9 +34,9 @@ from ....engine.ops.leaf import Const, Input
 from ....engine.ops.matmul import Affine, MatMul
 from ....engine.ops.movement import BroadcastTo, Reshape
 from ....engine.ops.reduce import Max, Mean, Min, Sum
-from ....engine.tensor.rewrite import again
 
 PRODUCTS = (MatMul, Affine, Convolution, ConvolutionTranspose)  # a group that reads one of these first is its epilogue
+INPUTS = attrgetter("inputs")
 LARGEST = 64  # most nodes of a group: their blocks fit into the cache, and the code stays readable
 
 
@@ -50,9 +52,7 @@ class Fused(Op):
 
     inline = False
 
-    @property
-    def symbol(self) -> str:  # type: ignore[override]
-        return " ".join(n.op.label for n in self.body.nodes if n.inputs)
+    symbol = property(lambda self: " ".join(n.op.label for n in self.body.nodes if n.inputs))
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -63,7 +63,7 @@ class Fused(Op):
         return False  # the ops of the body widen for themselves
 
     def infer(self, *xs: Spec) -> Any:
-        made_for = tuple(a.spec for a in self.body.inputs)
+        made_for = tuple(map(attrgetter("spec"), self.body.inputs))
         if xs != made_for:
             raise ShapeError(f"a fused loop built for {made_for} got {xs}: fuse after the shapes are known")
         specs = [y.spec for y in self.body.outputs if y is not None]
@@ -118,37 +118,37 @@ def fuse(graph: Graph, reductions: bool = False) -> Graph:
     """
     kept = set(graph.outputs)
     made: dict[Node, Node] = {}  # a node of the graph → its replacement
-    for part in parts(graph, reductions):
-        if len(part) == 1:
-            (node,) = part
-            made[node] = again(node, tuple(made[x] for x in node.inputs))
+    for group in fusion_groups(graph, reductions):
+        if len(group) == 1:
+            (node,) = group
+            made[node] = node.again(tuple(map(made.__getitem__, node.inputs)))
         else:
-            inside = set(part)
-            results = [n for n in part if n in kept or not inside.issuperset(graph.readers[n])]
-            made |= fuse_group(part, results, made)
-    return Graph(graph.inputs, tuple(y and made[y] for y in graph.outputs))
+            inside = set(group)
+            results = [n for n in group if n in kept or not inside.issuperset(graph.readers[n])]
+            made |= fuse_group(group, results, made)
+    return Graph(graph.inputs, tuple([y and made[y] for y in graph.outputs]))
 
 
-def fuse_group(part: Sequence[Node], results: Sequence[Node], made: Mapping[Node, Node]) -> dict[Node, Node]:
+def fuse_group(group: Sequence[Node], results: Sequence[Node], made: Mapping[Node, Node]) -> dict[Node, Node]:
     """Each result of the group → the node that replaces it: the Fused node, or one piece of it."""
-    free, arrays = operands_of(part)
+    free, arrays = operands_of(group)
     body: dict[Node, Node] = {x: Node(Input(f"a{i}"), (), x.spec) for i, x in enumerate(arrays)}
     inputs = tuple(body.values())
-    for node in (*free, *part):
-        body[node] = again(node, tuple(body[x] for x in node.inputs))
-    loop = Node(Fused(Graph(inputs, tuple(body[y] for y in results))), tuple(made[x] for x in arrays))
+    for node in (*free, *group):
+        body[node] = node.again(tuple(map(body.__getitem__, node.inputs)))
+    loop = Node(Fused(Graph(inputs, tuple(map(body.__getitem__, results)))), tuple(map(made.__getitem__, arrays)))
     if len(results) == 1:
         return {results[0]: results[0].naming(loop)}
     return {y: y.naming(Node(TupleGet(i), (loop,))) for i, y in enumerate(results)}
 
 
-def operands_of(part: Sequence[Node]) -> tuple[list[Node], list[Node]]:
+def operands_of(group: Sequence[Node]) -> tuple[list[Node], list[Node]]:
     """The constants and broadcasts that the loop of a group repeats, and the arrays that it reads, products first."""
-    inside = set(part)
-    read = dict.fromkeys(x for node in part for x in node.inputs if x not in inside)
-    free = [x for x in read if is_free(x, loop_shape(part[0]))]
+    inside, shape = set(group), loop_shape(group[0])
+    read = [x for x in dict.fromkeys(chain.from_iterable(map(INPUTS, group))) if x not in inside]
+    free = [x for x in read if is_free(x, shape)]
     free = [x for broadcast in free for x in broadcast.inputs if isinstance(x.op, Const)] + free
-    arrays = dict.fromkeys(x for y in read for x in (y.inputs if y in free else (y,)) if x not in free)
+    arrays = dict.fromkeys([x for y in read for x in (y.inputs if y in free else (y,)) if x not in free])
     return free, sorted(arrays, key=lambda x: not isinstance(x.op, PRODUCTS))
 
 
@@ -157,42 +157,44 @@ def is_free(x: Node, shape: tuple[int, ...]) -> bool:
     return isinstance(x.op, Const) or (isinstance(x.op, BroadcastTo) and x.spec.shape == shape)
 
 
-def parts(graph: Graph, reductions: bool) -> list[list[Node]]:
+def fusion_groups(graph: Graph, reductions: bool) -> list[list[Node]]:
     """All nodes in groups, ordered so that operands come first. A node that cannot be fused is a group of one."""
     level, loops = levels(graph, reductions)
     group = Groups()
-    first_reader: dict[tuple[Node, int, object], Node] = {}
+    first_reader: dict[tuple[Node, int, Any], Node] = {}
     for node in graph.nodes:
         if node in loops:
             for x in node.inputs:
-                if x.spec.shape == loop_shape(node) and not hasattr(x.op, "value"):
-                    group.join(node, first_reader.setdefault((x, level[node], loops[node]), node))
+                if x.spec.shape == loops[node][0] and not hasattr(x.op, "value"):
+                    first = first_reader.setdefault((x, level[node], loops[node]), node)
+                    if first is not node:
+                        group.join(node, first)
                 if level[x] == level[node] and may_join(x, node, loops):
                     group.join(node, x)
     members: dict[Node, list[Node]] = {}
     for node in graph.nodes:
         members.setdefault(group.find_root(node), []).append(node)
-    ordered = sorted(members.values(), key=lambda part: (-level[part[0]], part[0] not in loops))
-    return [part[i : i + LARGEST] for part in ordered for i in range(0, len(part), LARGEST)]
+    ordered = sorted(members.values(), key=lambda group: (-level[group[0]], group[0] not in loops))
+    return [group[i : i + LARGEST] for group in ordered for i in range(0, len(group), LARGEST)]
 
 
-def levels(graph: Graph, reductions: bool) -> tuple[dict[Node, int], dict[Node, object]]:
+def levels(graph: Graph, reductions: bool) -> tuple[dict[Node, int], dict[Node, Any]]:
     """Node → its level; and node that can be fused → the shape and device of its loop."""
-    loops: dict[Node, object] = {
-        n: (loop_shape(n), n.spec.device) for n in graph.nodes if is_loop(n) or (reductions and is_full_reduction(n))
-    }
+    loops: dict[Node, Any] = {n: (n.spec.shape, n.spec.device) for n in graph.nodes if is_loop(n)}
+    if reductions:
+        loops |= {n: (loop_shape(n), n.spec.device) for n in graph.nodes if is_full_reduction(n)}
     level = dict.fromkeys(graph.nodes, 0)
     for node in reversed(graph.nodes):
         for x in node.inputs:
             level[x] = max(level[x], level[node] + (node in loops and not may_join(x, node, loops)))
-    for node in graph.nodes:
+    for node in graph.nodes if reductions else ():
         if node in loops and is_full_reduction(node):  # its result is small: place it early, with its operand
             (x,) = node.inputs
             level[node] = level[x] - (not may_join(x, node, loops))
     return level, loops
 
 
-def may_join(x: Node, node: Node, loops: Mapping[Node, object]) -> bool:
+def may_join(x: Node, node: Node, loops: Mapping[Node, Any]) -> bool:
     """Whether node can read x inside one loop."""
     return x in loops and loops[x] == loops.get(node) and not is_full_reduction(x)
 
@@ -220,13 +222,13 @@ def epilogues(graph: Graph) -> Graph:
     kept = set(graph.outputs)
 
     def split_bias(node: Node, inputs: tuple[Node, ...]) -> Node:
-        if type(node.op) not in (Affine, Convolution) or len(inputs) < 3 or node in kept:
-            return again(node, inputs)
+        if len(inputs) < 3 or node in kept:
+            return node.again(inputs)
         if not all(is_loop(reader) and reader.spec.shape == node.spec.shape for reader in graph.readers[node]):
-            return again(node, inputs)
+            return node.again(inputs)
         x, w, b = inputs
         if isinstance(node.op, Convolution):
             b = Node(Reshape((b.spec.shape[0], *[1] * (node.spec.ndim - 2))), (b,))
         return Node(Add(), (node.naming(Node(node.op, (x, w)), "/product"), b), node.spec)
 
-    return graph.rebuild(split_bias)
+    return graph.rebuild(split_bias, (Affine, Convolution))

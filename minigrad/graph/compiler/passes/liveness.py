@@ -40,8 +40,8 @@ class Ordered(Graph):
         order = [n for n in self.order if n in needed] + [n for n in nodes if n not in known]
         return Ordered(self.inputs, outputs, tuple(order))
 
-    def rebuild(self, make):  # type: ignore[no-untyped-def]
-        return Graph(self.inputs, self.outputs).rebuild(make)
+    def rebuild(self, make, ops=None):  # type: ignore[no-untyped-def]
+        return Graph(self.inputs, self.outputs).rebuild(make, ops)
 
 
 def memory_of(order: Sequence[Node]) -> dict[Node, Node]:
@@ -85,7 +85,7 @@ def lifetimes(graph: Graph) -> dict[Node, tuple[int, int]]:
     return {
         node: (place[node.inputs[0]] if isinstance(node.op, TupleGet) else i, last[node])
         for i, node in enumerate(order)
-        if home[node] is node and stored_bytes(node)
+        if home[node] is node and node.inputs and stored_bytes(node)
     }
 
 
@@ -93,7 +93,7 @@ def alive_bytes(graph: Graph) -> list[int]:
     """For each node in order: bytes of computed arrays alive while it runs, including its operands and its result."""
     change = [0] * (len(graph.nodes) + 1)
     for node, (made, read) in lifetimes(graph).items():
-        size = stored_bytes(node)
+        size = node.spec.nbytes
         change[made] += size
         change[read + 1] -= size
     return list(accumulate(change))[:-1]
@@ -152,7 +152,7 @@ def delay_nodes(order: Sequence[Node], outputs: Collection[Node | None]) -> list
     last: dict[Node, int] = {home[y]: len(order) for y in outputs if y is not None}  # the last reader of an array
     for i, node in reversed(list(enumerate(order))):
         at = first[node]
-        freed = sum(stored_bytes(x) for x in {home[x] for x in node.inputs} if last.get(x, -1) < at)
+        freed = sum([stored_bytes(x) for x in {*map(home.__getitem__, node.inputs)} if last.get(x, -1) < at])
         if at == len(order) or not node.inputs or freed > (stored_bytes(node) if home[node] is node else 0):
             at = i
         before[at].append(node)
@@ -177,7 +177,7 @@ def greedy(graph: Graph) -> list[Node]:
             readers[x] += i
 
     def adds(i: int) -> int:
-        return g.made[i] - sum(g.freed[x] for x in g.arrays[i] if left[x] == 1)
+        return g.made[i] - sum([g.freed[x] for x in g.arrays[i] if left[x] == 1])
 
     ready = sorted((adds(i), i) for i, count in enumerate(missing) if not count)
     order: dict[int, Node] = {}
@@ -212,9 +212,9 @@ class IndexedGraph:
         nodes = graph.nodes
         place = {node: i for i, node in enumerate(nodes)}
         home = [place[node] for node in memory_of(nodes).values()]
-        self.inputs = [{place[x] for x in node.inputs} for node in nodes]
+        self.inputs = [{*map(place.__getitem__, node.inputs)} for node in nodes]
         self.users = list(users_of(dict(enumerate(self.inputs))).values())
-        self.arrays = [tuple({home[x] for x in xs}) for xs in self.inputs]
+        self.arrays = [tuple({*map(home.__getitem__, xs)}) for xs in self.inputs]
         kept = {home[place[y]] for y in graph.outputs if y is not None}
         self.freed = [0 if i in kept else stored_bytes(node) for i, node in enumerate(nodes)]
         owns = [home[i] == i and node.inputs and not isinstance(node.op, TupleGet) for i, node in enumerate(nodes)]

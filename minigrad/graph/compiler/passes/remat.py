@@ -22,7 +22,6 @@ from ....engine.ops.activation import Relu, ReluDifferential
 from ....engine.ops.arithmetic import Add, Mul, Neg, Sub
 from ....engine.ops.comparison import Equal, Greater, GreaterEqual, Less, LessEqual, Maximum, Minimum, NotEqual, Where
 from ....engine.ops.pointwise import Abs, Cast
-from ....engine.tensor.rewrite import again
 from .liveness import alive_bytes, lifetimes, memory_of, ordered, peak_bytes
 
 ROUNDS = 4  # each round lowers one peak, and the next peak may be elsewhere
@@ -116,6 +115,6 @@ def made_late(graph: Graph, worst: int, needed: list[Node]) -> Graph:
     after = set(graph.nodes[worst + 1 :])
 
     def read(node: Node, inputs: tuple[Node, ...]) -> Node:
-        return again(node, tuple(late.get(x, x) for x in inputs) if node in after else inputs)
+        return node.again(tuple(late.get(x, x) for x in inputs) if node in after else inputs)
 
     return graph.rebuild(read)

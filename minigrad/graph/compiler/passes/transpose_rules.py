@@ -12,6 +12,8 @@ fast math uses this rule.
 
 from __future__ import annotations
 
+from itertools import repeat
+
 from ....engine.base.spec import broadcast_shape
 from ....engine.core.graph import Graph
 from ....engine.core.node import Node
@@ -21,7 +23,7 @@ from ....engine.ops.comparison import Maximum, Minimum, Where
 from ....engine.ops.matmul import Affine, MatMul
 from ....engine.ops.movement import BroadcastTo, Reshape, Transpose
 from ....engine.ops.pointwise import Abs, Cast, Sqrt
-from ....engine.tensor.rewrite import Rewrite, again, applies_to, merge_moves, simplify
+from ....engine.tensor.rewrite import Rewrite, applies_to, merge_moves, simplify
 
 # -- transposes -----------------------------------------------------------------------------------------
 
@@ -94,14 +96,16 @@ def narrow(graph: Graph) -> Graph:
 
     An op whose operands are all broadcasts is computed on the small arrays, for readers that can broadcast its result.
     """
+    if not any(map(issubclass, graph.kinds, repeat((BroadcastTo, Reshape)))):
+        return graph
     small: dict[Node, Node] = {}  # a node → a smaller node that broadcasts to it
 
     def read(node: Node, inputs: tuple[Node, ...]) -> Node:
-        new = again(node, inputs)
-        if is_stretch(new):
+        new = node if inputs == node.inputs else node.again(inputs)
+        if isinstance(new.op, BroadcastTo | Reshape) and is_stretch(new):
             small[new] = small.get(inputs[0], inputs[0])
         elif isinstance(node.op, Elementwise) and not node.op.effect:
-            xs = tuple(small.get(x, x) for x in inputs)
+            xs = tuple(map(small.get, inputs, inputs))
             shape = None if xs == inputs else broadcast_shape(*(x.spec.shape for x in xs))
             if shape == node.spec.shape:
                 return Node(node.op, xs, node.spec)

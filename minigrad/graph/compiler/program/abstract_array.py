@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
@@ -54,13 +55,13 @@ class AbstractArray(NDArrayOperatorsMixin):
 
     # -- attributes -------------------------------------------------------------------------------
 
-    shape = property(lambda self: self.buffer.shell.shape)
-    dtype = property(lambda self: self.buffer.shell.dtype)
-    ndim = property(lambda self: self.buffer.shell.ndim)
-    size = property(lambda self: self.buffer.shell.size)
-    nbytes = property(lambda self: self.buffer.shell.nbytes)
-    itemsize = property(lambda self: self.buffer.shell.itemsize)
-    strides = property(lambda self: self.buffer.shell.strides)
+    shape = property(attrgetter("buffer.shell.shape"))
+    dtype = property(attrgetter("buffer.shell.dtype"))
+    ndim = property(attrgetter("buffer.shell.ndim"))
+    size = property(attrgetter("buffer.shell.size"))
+    nbytes = property(attrgetter("buffer.shell.nbytes"))
+    itemsize = property(attrgetter("buffer.shell.itemsize"))
+    strides = property(attrgetter("buffer.shell.strides"))
     T = property(lambda self: self.transpose())
 
     def __len__(self) -> int:
@@ -120,7 +121,7 @@ class AbstractArray(NDArrayOperatorsMixin):
     def __setitem__(self, index: Any, x: Any) -> None:
         text, arrays = self.format_index(index)
         if arrays:
-            names = [*arrays, self.recorder.operand(x, None if has_dtype(x) else self.dtype)]
+            names = [*arrays, self.recorder.operand(x, None if hasattr(x, "dtype") else self.dtype)]
             target = text.replace("{0}", f"{{{len(names)}}}", 1)
             shift = {f"{{{i + 1}}}": f"{{{i}}}" for i in range(len(arrays))}
             for old, new in shift.items():
@@ -128,7 +129,7 @@ class AbstractArray(NDArrayOperatorsMixin):
             self.recorder.call(f"{target} = {{{len(arrays)}}}", self.buffer, *names)
             return
         there = self[index].buffer
-        x = self.recorder.operand(x, None if has_dtype(x) else self.dtype)
+        x = self.recorder.operand(x, None if hasattr(x, "dtype") else self.dtype)
         if not x.is_same_as(there):
             self.recorder.copy(x, there)
 
@@ -264,7 +265,7 @@ LIKE = {"zeros_like": like(0), "ones_like": like(1), "full_like": like(...), "em
 
 
 def as_shape(shape: Any) -> Shape:
-    return (int(shape),) if isinstance(shape, int | np.integer) else tuple(int(n) for n in shape)
+    return (int(shape),) if isinstance(shape, int | np.integer) else tuple(map(int, shape))
 
 
 def as_tuple(index: Any) -> tuple[Any, ...]:
@@ -275,8 +276,3 @@ def filling(number: Any) -> str:
     """The source text of a number, as an argument of fill()."""
     number = number.item() if isinstance(number, np.generic | np.ndarray) else number
     return repr(number) if number == number and abs(number) != float("inf") else f"float('{number}')"
-
-
-def has_dtype(x: Any) -> bool:
-    """Whether x is an array or a NumPy scalar; a Python number adapts to the other operand's dtype (NEP 50)."""
-    return hasattr(x, "dtype")

@@ -17,15 +17,18 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
+from itertools import chain
+from operator import attrgetter
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
-from ....engine.base.dimension import is_unknown
+from ....engine.base.dimension import Length
 from ....engine.base.spec import Spec
 
 Shape = tuple[int, ...]
+ROOTS = attrgetter("roots")
 MANY = 1 << (20 if np.intp(0).nbytes == 8 else 10)  # stands in for an unknown length in a shell's shape
 HEARS_COPY = np.lib.NumpyVersion(np.__version__) >= "2.1.0"  # reshape accepts copy=; setting x.shape is deprecated
 
@@ -33,7 +36,7 @@ HEARS_COPY = np.lib.NumpyVersion(np.__version__) >= "2.1.0"  # reshape accepts c
 @lru_cache(maxsize=4096)
 def shell(shape: Shape, dtype: np.dtype, strides: Shape | None = None) -> np.ndarray:
     """An array without memory, used for its shape, strides and views. Its elements must never be read."""
-    told = tuple(MANY if is_unknown(n) else n for n in shape)
+    told = tuple([MANY if isinstance(n, Length) else n for n in shape])
     return as_strided(np.empty(1, dtype), told, contiguous(told, dtype.itemsize) if strides is None else strides)
 
 
@@ -70,6 +73,7 @@ class Buffer:
     shell    an array with its shape, dtype and strides
     kind     argument, constant, planned, made or view
     roots    the buffers whose memory it may use: itself, unless it is a view
+    root     the first of them
     offset   of its first element in its root, in bytes
     array    the value of a constant
     spec     the spec of a made array; its shell is a guess where a length is unknown
@@ -81,17 +85,12 @@ class Buffer:
     offset: int = 0
     array: Any = None
     spec: Any = None
+    root: Buffer = field(init=False)
+    nbytes = property(attrgetter("shell.nbytes"))
 
     def __post_init__(self) -> None:
         self.roots = self.roots or (self,)
-
-    @property
-    def root(self) -> Buffer:
-        return self.roots[0]
-
-    @property
-    def nbytes(self) -> int:
-        return int(self.shell.nbytes)
+        self.root = self.roots[0]
 
     def __repr__(self) -> str:
         return f"{self.kind} {self.shell.dtype}{[*self.shell.shape]}"
@@ -109,7 +108,7 @@ class Buffer:
 
 def roots_of(buffers: Iterable[Buffer]) -> tuple[Buffer, ...]:
     """The roots of several buffers, without repeats."""
-    return tuple(dict.fromkeys(root for v in buffers for root in v.roots))
+    return tuple(dict.fromkeys(chain.from_iterable(map(ROOTS, buffers))))
 
 
 def address(array: np.ndarray) -> int:
@@ -118,7 +117,7 @@ def address(array: np.ndarray) -> int:
 
 
 @dataclass(eq=False, slots=True)
-class Step:
+class ProgramStep:
     """One line of a program.
 
     text      the line, with {0}, {1}, … for the operands; for a view or a made array, its right-hand side
@@ -133,6 +132,8 @@ class Step:
     leads     which operands have the result's leading axis; None if the step cannot run on a few rows at a time
     loop      the TiledLoop, if the step is one
     does      the operation, for programs in another language: a ufunc, np.dot, np.copyto, a ReduceStep, …
+    is_view   whether it only makes a view
+    read_operands, write_operands    the operands that it only reads, and those that it writes into
     """
 
     text: str
@@ -147,26 +148,20 @@ class Step:
     loop: Any = None
     results: tuple[Buffer, ...] = ()
     does: Any = None
+    is_view: bool = field(init=False)
+    read_operands: tuple[Buffer, ...] = field(init=False)
+    write_operands: tuple[Buffer, ...] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.is_view = self.result is not None and self.result.kind == "view"
+        read = sorted({*range(len(self.operands))}.difference(self.writes))
+        self.read_operands = tuple(map(self.operands.__getitem__, read))
+        self.write_operands = tuple(map(self.operands.__getitem__, self.writes))
 
     @property
-    def write_operands(self) -> tuple[Buffer, ...]:
-        """The operands that the step writes into."""
-        return tuple(self.operands[i] for i in self.writes)
-
-    @property
-    def read_operands(self) -> tuple[Buffer, ...]:
-        """The operands that the step only reads."""
-        return tuple(x for i, x in enumerate(self.operands) if i not in self.writes)
-
-    @property
-    def is_view(self) -> bool:
-        """Whether the step only makes a view."""
-        return self.result is not None and self.result.kind == "view"
-
-    @property
-    def memory_roots(self) -> list[Buffer]:
+    def memory_roots(self) -> Iterable[Buffer]:
         """The roots that the step reads or writes; none if the step makes a view."""
-        return [] if self.is_view else [r for v in self.operands for r in v.roots]
+        return () if self.is_view else chain.from_iterable(map(ROOTS, self.operands))
 
     def may_lie_over(self, written: int, read: int) -> bool:
         """Whether operand `written` may use exactly the memory of operand `read`."""
@@ -191,7 +186,7 @@ class Section:
     """Steps in order, from arguments to outputs. None stands for an output that is not returned."""
 
     arguments: tuple[Buffer, ...]
-    steps: list[Step]
+    steps: list[ProgramStep]
     outputs: tuple[Buffer | None, ...]
 
 
@@ -201,7 +196,7 @@ def laid_out(shape: Shape, like: Sequence[Buffer]) -> tuple[int, ...]:
     One axis lies inside another if it does so in the operands; where the operands disagree, C order wins.
     """
     n = len(shape)
-    if all(x.shell.flags.c_contiguous for x in like):
+    if all(map(attrgetter("shell.flags.c_contiguous"), like)):
         return tuple(range(n))
     strides = [aligned_strides(x.shell, n) for x in like]
     order = [n - 1] * (n > 0)  # innermost first

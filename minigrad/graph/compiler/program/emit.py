@@ -19,9 +19,10 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
+from operator import attrgetter
 
 from ....engine.core.graph import Graph
-from .buffer import Buffer, Section, Step, roots_of
+from .buffer import Buffer, ProgramStep, Section, roots_of
 from .lower import BLOCK
 from .memory_plan import Allocation, MemoryPlan
 from .source import LARGE, Line, Text, add_comment, control, indent_lines
@@ -41,7 +42,7 @@ def text_of(
     returned = ", ".join("None" if y is None else body.name(y) for y in plan.outputs)
     first = len(text.kept) + bool(text.kept) + len(text.defined) + 2
     text.nodes |= {first + i: node for i, (_, node) in enumerate(lines) if node is not None}
-    text.defined += [f"def program({', '.join(names)}):", *(line for line, _ in lines)]
+    text.defined += [f"def program({', '.join(names)}):", *[line for line, _ in lines]]
     text.defined.append(f"    return ({returned}{',' * bool(returned)})")
     return text
 
@@ -77,10 +78,11 @@ class Lines:
         self.counts[letter] += 1
         return f"{letter}{self.counts[letter] - 1}"
 
-    def lines(self, steps: Iterable[Step]) -> list[Line]:
+    def lines(self, steps: Iterable[ProgramStep]) -> list[Line]:
         """The lines of the steps. Consecutive steps that ignore the same floating-point errors share one `with`."""
         out: list[Line] = []
         quiet: frozenset[str] = frozenset()
+        is_any_made = "made" in map(attrgetter("kind"), self.plan.last)
         for k, step in self.number_steps(steps):
             self.text.steps.append(step)
             lines = self.step(step)
@@ -89,11 +91,11 @@ class Lines:
                 if quiet:
                     errors = ", ".join(f"{error}='ignore'" for error in sorted(quiet))
                     out.append((f"with errstate({errors}):", None))
-            lines += [(line, None) for line in self.emit_del(step, k)]
+            lines += self.emit_del(step, k) if is_any_made else []
             out += indent_lines(lines) if quiet else lines
         return out
 
-    def number_steps(self, steps: Iterable[Step]) -> Iterable[tuple[int, Step]]:
+    def number_steps(self, steps: Iterable[ProgramStep]) -> Iterable[tuple[int, ProgramStep]]:
         """The steps with their numbers in the plan."""
         return enumerate(steps)
 
@@ -105,22 +107,22 @@ class Lines:
         """The steps of a graph inside these lines."""
         return in_rows(lower_to_blocks(graph))
 
-    def quiet(self, step: Step) -> frozenset[str]:
+    def quiet(self, step: ProgramStep) -> frozenset[str]:
         """The floating-point errors that a step ignores; for a loop, those of all its steps."""
         if step.loop is None:
             return step.quiet
         return frozenset().union(*(s.quiet for s in step.loop.plan.steps))
 
-    def step(self, step: Step) -> list[Line]:
+    def step(self, step: ProgramStep) -> list[Line]:
         """The line of a step, after lines that allocate its arrays; none for a view of kept memory."""
-        lines = [(line, step.node) for v in step.operands for line in self.handed_out(v.root)]
+        lines = self.hand_out(step)
         if step.results:
             return [*lines, *control(self, step)]
         if not (line := self.line(step)):
             return lines
         return [*lines, (line, step.node)]
 
-    def line(self, step: Step) -> str:
+    def line(self, step: ProgramStep) -> str:
         """The source line of a step."""
         operands = self.operands(step)
         if step.loop is not None:
@@ -137,7 +139,7 @@ class Lines:
         y = step.result
         return add_comment(f"{self.result(y)} = {line}", y.shell if y.spec is None else y.spec, step.node)
 
-    def bind_names(self, step: Step) -> str:
+    def bind_names(self, step: ProgramStep) -> str:
         """The step's text, with names that are bound to the objects of its scope."""
         text = step.text
         for name, thing in step.scope.items():
@@ -155,9 +157,9 @@ class Lines:
             self.names[value] = self.new("t")
         return self.names[value]
 
-    def operands(self, step: Step) -> list[str]:
+    def operands(self, step: ProgramStep) -> list[str]:
         """The names of a step's operands."""
-        named = [self.name(v) for v in step.operands]
+        named = [self.names.get(v) or self.name(v) for v in step.operands]
         if step.scope.keys() & {"maximum", "minimum"} and step.write_operands[0].shell.size >= FEW:
             # NumPy is 5 times as fast here with an array of equal numbers as with one number.
             out = step.write_operands[0].shell
@@ -170,24 +172,27 @@ class Lines:
         """An array of equal numbers, cut to the length of the written array `out`."""
         return number
 
-    def handed_out(self, root: Buffer) -> list[str]:
-        """The line that allocates an array for the caller; empty unless it is the first use of that array."""
-        allocation = self.plan.allocations.get(root)
-        if allocation is None or (allocation.last, allocation.argument) != (None, None) or allocation in self.fresh:
-            return []
-        self.fresh[allocation] = name = self.wanted.get(allocation) or self.new("y")
-        return [f"{name} = {self.text.new(root.shell)}"]
+    def hand_out(self, step: ProgramStep) -> list[Line]:
+        """The lines that allocate arrays for the caller, each before the first step that uses the array."""
+        lines: list[Line] = []
+        for root in map(attrgetter("root"), step.operands):
+            t = self.plan.allocations.get(root)
+            if t is not None and t.last is None and t.argument is None and t not in self.fresh:
+                self.fresh[t] = name = self.wanted.get(t) or self.new("y")
+                lines.append((f"{name} = {self.text.new(root.shell)}", step.node))
+        return lines
 
     def adopter(self, value: Buffer) -> Buffer | None:
         """The argument whose array holds this value, if the plan put it there."""
         allocation = self.plan.allocations.get(value.root)
         return allocation.argument if allocation else None
 
-    def emit_del(self, step: Step, k: int) -> list[str]:
+    def emit_del(self, step: ProgramStep, k: int) -> list[Line]:
         """The `del` line for large made arrays whose last use is step k."""
         roots = roots_of(step.operands)
         done = [r for r in roots if r.kind == "made" and self.plan.last.get(r, k + 1) <= k and r not in self.kept]
-        return [f"del {', '.join(self.names[r] for r in done)}"] if any(r.nbytes >= LARGE for r in done) else []
+        is_large = any(r.nbytes >= LARGE for r in done)
+        return [(f"del {', '.join(self.names[r] for r in done)}", None)] if is_large else []
 
     def name(self, value: Buffer) -> str:
         """The name of a value."""
@@ -212,7 +217,7 @@ class Lines:
 # -- loops --------------------------------------------------------------------------------------------
 
 
-class Block(Lines):
+class LoopBody(Lines):
     """Emits a loop's body. Its workspace arrives as arguments, because every worker has its own.
 
     scratch    value in the workspace → its name
@@ -222,7 +227,7 @@ class Block(Lines):
         super().__init__(text, loop.plan, {a: f"a{i}" for i, a in enumerate(loop.arguments)}, 1)
         self.scratch: dict[Buffer, str] = {}
 
-    def quiet(self, step: Step) -> frozenset[str]:
+    def quiet(self, step: ProgramStep) -> frozenset[str]:
         """No errors: the call of the loop is already inside errstate."""
         return frozenset()
 
@@ -248,7 +253,7 @@ def loop_functions(lines: Lines, loop: TiledLoop) -> str:
     """Emit the functions of a loop: one block, a range of blocks, all blocks. Return the name of the last."""
     text, k = lines.text, lines.text.loops
     text.loops += 1
-    body = Block(text, loop)
+    body = LoopBody(text, loop)
     of_block = body.lines(loop.plan.steps)
     scratch = [*body.scratch.values()]
     arrays = [f"a{i}" for i in range(len(loop.cut))]
@@ -283,7 +288,7 @@ def loop_functions(lines: Lines, loop: TiledLoop) -> str:
     return f"loop{k}"
 
 
-def worker_memory(lines: Lines, loop: TiledLoop, body: Block) -> list[list[str]]:
+def worker_memory(lines: Lines, loop: TiledLoop, body: LoopBody) -> list[list[str]]:
     """For each worker of a loop, the names of its own arrays. They lie after the workspace of the surrounding lines."""
     workers = max(1, min(lines.threads, loop.length // loop.rows // 2))
     size = -(-loop.plan.size // 64) * 64

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import lru_cache
-from itertools import count
+from itertools import count, repeat, starmap
 from keyword import iskeyword
 from math import prod
+from operator import attrgetter
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -24,9 +25,10 @@ from ....engine.core.op import Elementwise, Op
 from ....engine.ops import BroadcastTo, ControlDep, Input, TupleGet
 from ..passes.fuse import Fused, single_op_graph
 from .abstract_array import AbstractArray
-from .buffer import Buffer, Shape, Step, hull, laid_out, roots_of, shell
+from .buffer import Buffer, ProgramStep, Shape, hull, laid_out, roots_of, shell
 from .record import Recorder
 
+SPEC = attrgetter("spec")
 BLOCK = 1 << 16  # elements of a loop's block: a few such blocks fit into the cache
 
 
@@ -42,7 +44,7 @@ class Template(NamedTuple):
     """The recorded steps of an op on operands of certain layouts."""
 
     operands: tuple[Buffer, ...]
-    steps: list[Step]
+    steps: list[ProgramStep]
     result: Buffer
 
 
@@ -55,11 +57,11 @@ class Lowering:
 
     def __init__(self, values: dict[Node, Any]):
         self.values = values
-        self.steps: list[Step] = []
+        self.steps: list[ProgramStep] = []
 
     def lower_node(self, node: Node) -> Any:
         """Lower a node whose inputs are lowered. Returns its value."""
-        xs = [self.values[x] for x in node.inputs]
+        xs = [*map(self.values.__getitem__, node.inputs)]
         match node.op:
             case Input():
                 return computed(node)  # an input without a value: raises TypeError
@@ -108,7 +110,7 @@ class Lowering:
         for node in graph.nodes:
             if node not in self.values:
                 self.values[node] = self.lower_node(node)
-        return tuple(None if y is None else self.values[y] for y in graph.outputs)
+        return tuple([None if y is None else self.values[y] for y in graph.outputs])
 
     def instance(self, node: Node, template: Template, xs: list[Buffer]) -> Buffer:
         """Append the template's steps on these operands. Returns the result."""
@@ -117,7 +119,7 @@ class Lowering:
         def rebase_buffer(v: Buffer) -> Buffer:
             if v in new or v.kind == "constant":
                 return new.get(v, v)
-            roots = tuple(dict.fromkeys(r for root in v.roots if root is not v for r in rebase_buffer(root).roots))
+            roots = () if v.roots == (v,) else roots_of([rebase_buffer(root) for root in v.roots if root is not v])
             base = new.get(v.root) if v.root is not v else None
             new[v] = Buffer(v.shell, v.kind, roots, v.offset + (base.offset if base else 0))
             return new[v]
@@ -137,7 +139,7 @@ class Lowering:
         text = f"{name}({', '.join(['xp', *placeholders(xs)])})"
         if hasattr(node.op, "gives"):  # a branch or a loop: its results own their memory
             pieces = tuple(Buffer(hull(s), "made", spec=s) for s in spec)
-            self.steps.append(Step(text, flat, (), None, scope, node=node, results=pieces))
+            self.steps.append(ProgramStep(text, flat, (), None, scope, node=node, results=pieces))
             return pieces
         several = isinstance(spec, Specs)
         if not several and not spec.shape:
@@ -145,13 +147,13 @@ class Lowering:
         made = Buffer(shell((), np.dtype(object)) if several else hull(spec), "made", spec=spec)
         if several or node.op.is_view or node.op.effect:  # a print returns its operand
             made.roots = (made, *roots_of(flat))
-        self.steps.append(Step(text, flat, (), made, scope, node=node))
+        self.steps.append(ProgramStep(text, flat, (), made, scope, node=node))
         return tuple(self.piece(node, made, i, s) for i, s in enumerate(spec)) if several else made
 
     def piece(self, node: Node, row: Buffer, i: int, spec: Spec) -> Buffer:
         """Append the step that picks one of several results."""
         made = Buffer(hull(spec), "view", row.roots, spec=spec)
-        self.steps.append(Step(f"{{0}}[{i}]", (row,), (), made, node=node))
+        self.steps.append(ProgramStep(f"{{0}}[{i}]", (row,), (), made, node=node))
         return made
 
 
@@ -173,16 +175,18 @@ def are_rows(shape: Shape, spec: Any, xs: list[Buffer]) -> bool:
     return whole and flat and len(shape) > 1 and shape[0] > 1 and prod(shape[1:]) <= BLOCK
 
 
+@lru_cache(maxsize=4096)
 def is_planned(spec: Any) -> bool:
     """Whether memory for this spec can be planned: it is on the CPU, and its lengths are known."""
-    specs = spec if isinstance(spec, Specs) else (spec,)
-    return all(s.device is CPU and s.nbytes < 1 << 40 for s in specs)  # an unknown length is a huge number
+    if isinstance(spec, Specs):
+        return all(map(is_planned, spec))
+    return spec.device is CPU and spec.nbytes < 1 << 40  # an unknown length is a huge number
 
 
 def can_record(node: Node, xs: list[Any]) -> bool:
     """Whether the node's op may be recorded as steps."""
-    single = not any(isinstance(x, tuple) for x in xs) and not isinstance(node.spec, Specs)
-    return single and not node.op.effect and all(map(is_planned, (node.spec, *(x.spec for x in node.inputs))))
+    single = tuple not in map(type, xs) and not isinstance(node.spec, Specs)
+    return single and not node.op.effect and all(map(is_planned, (node.spec, *map(SPEC, node.inputs))))
 
 
 def constant(node: Node) -> Buffer:
@@ -206,10 +210,11 @@ def layout(x: Buffer) -> Layout:
 @lru_cache(maxsize=8192)
 def record_op(op: Op, layouts: tuple[Layout, ...], spec: Spec, by: type[Recorder] = Recorder) -> Template | None:
     """The recorded steps of an op; None if it cannot be recorded, or its result does not match `infer`."""
-    recorder = by()
-    operands = tuple(Buffer(shell(*entry), "argument") for entry in layouts)
+    operands = tuple(map(Buffer, starmap(shell, layouts), repeat("argument")))
     try:
-        y = op.forward(recorder, *(AbstractArray(recorder, x) for x in operands))
+        with np.errstate(all="warn"):  # the steps do not depend on what is ignored where the op is first compiled
+            recorder = by()
+            y = op.forward(recorder, *map(AbstractArray, repeat(recorder), operands))
     except Exception:  # without elements an op may fail in any way
         return None
     if not isinstance(y, AbstractArray) or (y.shape, y.dtype) != (spec.shape, spec.dtype):

@@ -15,7 +15,7 @@ from heapq import heappop, heappush
 
 import numpy as np
 
-from .buffer import Buffer, Section, Step, roots_of
+from .buffer import Buffer, ProgramStep, Section, roots_of
 from .record import Recorder
 
 ALIGNED = 64  # bytes of a cache line; buffers never share one
@@ -58,7 +58,7 @@ class MemoryPlan:
     last           root → the last step that uses it
     """
 
-    steps: list[Step]
+    steps: list[ProgramStep]
     allocations: dict[Buffer, Allocation]
     size: int
     outputs: tuple[Buffer | None, ...]
@@ -112,7 +112,7 @@ def plan(section: Section, into: Mapping[int, int]) -> MemoryPlan:
 
 def resolve_outputs(
     section: Section, into: Mapping[int, int]
-) -> tuple[list[Step], list[Buffer | None], dict[Buffer, Buffer]]:
+) -> tuple[list[ProgramStep], list[Buffer | None], dict[Buffer, Buffer]]:
     """The steps, with copies of outputs that cannot be returned as such; the outputs; buffer → argument to reuse."""
     steps, outputs = list(section.steps), list(section.outputs)
     targets = {section.arguments[a] for a in into.values()}
@@ -137,9 +137,9 @@ def resolve_outputs(
     return steps, outputs, wanted
 
 
-def copying(x: Buffer, out: Buffer) -> Step:
+def copying(x: Buffer, out: Buffer) -> ProgramStep:
     """out[...] = x"""
-    return Step("copyto({1}, {0})", (x, out), (1,), scope={"copyto": np.copyto}, does=np.copyto)
+    return ProgramStep("copyto({1}, {0})", (x, out), (1,), scope={"copyto": np.copyto}, does=np.copyto)
 
 
 def adoptable(root: Buffer, x: Buffer) -> bool:
@@ -147,10 +147,10 @@ def adoptable(root: Buffer, x: Buffer) -> bool:
     return root.shell.shape == x.shell.shape and root.shell.dtype == x.shell.dtype
 
 
-def delay_parameter_writes(steps: list[Step], wanted: Mapping[Buffer, Buffer]) -> list[Step]:
+def delay_parameter_writes(steps: list[ProgramStep], wanted: Mapping[Buffer, Buffer]) -> list[ProgramStep]:
     """Move each step that writes a parameter's next value behind the last read of its old value, if possible."""
-    place: dict[Step, tuple[int, ...]] = {step: (k,) for k, step in enumerate(steps)}
-    writing, reading = users(steps, "write_operands"), users((s for s in steps if not s.is_view), "read_operands")
+    place: dict[ProgramStep, tuple[int, ...]] = {step: (k,) for k, step in enumerate(steps)}
+    writing, reading = users(steps, "write_operands"), users([s for s in steps if not s.is_view], "read_operands")
     for n, (root, x) in enumerate(wanted.items()):
         if len(writing[root]) == 1 and x in reading:
             (moved,), behind = writing[root], max(reading[x], key=place.__getitem__)
@@ -162,9 +162,9 @@ def delay_parameter_writes(steps: list[Step], wanted: Mapping[Buffer, Buffer]) -
     return sorted(steps, key=place.__getitem__)
 
 
-def users(steps: Iterable[Step], how: str) -> dict[Buffer, list[Step]]:
+def users(steps: Iterable[ProgramStep], how: str) -> dict[Buffer, list[ProgramStep]]:
     """Root → the steps that read it (how="read_operands") or write it (how="write_operands")."""
-    found: dict[Buffer, list[Step]] = {}
+    found: dict[Buffer, list[ProgramStep]] = {}
     for step in steps:
         for root in roots_of(getattr(step, how)):
             found.setdefault(root, []).append(step)
@@ -174,12 +174,12 @@ def users(steps: Iterable[Step], how: str) -> dict[Buffer, list[Step]]:
 # -- lifetimes --------------------------------------------------------------------------------------------
 
 
-def last_uses(steps: Iterable[Step]) -> dict[Buffer, int]:
+def last_uses(steps: Iterable[ProgramStep]) -> dict[Buffer, int]:
     """Root → the last step that reads or writes it."""
     return {r: k for k, s in enumerate(steps) for r in s.memory_roots}
 
 
-def first_writes(steps: Iterable[Step]) -> dict[Buffer, int]:
+def first_writes(steps: Iterable[ProgramStep]) -> dict[Buffer, int]:
     """Root → the first step that writes it."""
     first: dict[Buffer, int] = {}
     for k, s in enumerate(steps):
@@ -189,24 +189,25 @@ def first_writes(steps: Iterable[Step]) -> dict[Buffer, int]:
 
 
 def may_adopt(
-    steps: list[Step], root: Buffer, x: Buffer, first: Mapping[Buffer, int], last: Mapping[Buffer, int]
+    steps: list[ProgramStep], root: Buffer, x: Buffer, first: Mapping[Buffer, int], last: Mapping[Buffer, int]
 ) -> bool:
     """Whether `root` may overwrite the argument x: x is last read before it, or element by element in that step."""
     k = first[root]
     return last.get(x, -1) < k or (last[x] == k and lies_over(steps[k], root, x))
 
 
-def lies_over(step: Step, root: Buffer, x: Buffer) -> bool:
+def lies_over(step: ProgramStep, root: Buffer, x: Buffer) -> bool:
     """Whether the step may write `root` into the memory of x: if it reads x, then only the element it is writing."""
     written = [i for i in step.writes if step.operands[i].root is root]
     read = [i for i, v in enumerate(step.operands) if i not in step.writes and x in v.roots]
-    return len(written) == 1 and all(
-        step.may_lie_over(written[0], i) and step.operands[i].lies_as(step.operands[written[0]]) for i in read
-    )
+    if len(written) != 1:
+        return False
+    out = step.operands[written[0]]
+    return all(step.may_lie_over(written[0], i) and step.operands[i].lies_as(out) for i in read)
 
 
 def assign_allocations(
-    steps: list[Step], wanted: Mapping[Buffer, Buffer], leaving: set[Buffer],
+    steps: list[ProgramStep], wanted: Mapping[Buffer, Buffer], leaving: set[Buffer],
     first: Mapping[Buffer, int], last: Mapping[Buffer, int],
 ) -> dict[Buffer, Allocation]:  # fmt: skip
     """Root → its allocation: inherited from an operand last read by the step that first writes the root, or new."""
@@ -229,7 +230,7 @@ def assign_allocations(
 
 
 def inherit_allocation(
-    step: Step, k: int, out: Buffer, allocations: Mapping[Buffer, Allocation],
+    step: ProgramStep, k: int, out: Buffer, allocations: Mapping[Buffer, Allocation],
     argument: Buffer | None, end: int | None, last: Mapping[Buffer, int],
 ) -> Allocation | None:  # fmt: skip
     """The allocation that `out`, a result of step k, inherits from an operand last read there; None if none fits."""

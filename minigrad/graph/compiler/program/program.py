@@ -20,6 +20,7 @@ from concurrent.futures import Executor
 from contextvars import copy_context
 from functools import cache, cached_property, lru_cache
 from itertools import count
+from operator import attrgetter
 from pathlib import Path
 from sys import getrefcount
 from threading import Lock
@@ -32,7 +33,7 @@ from ....engine.base.threads import pool
 from ....engine.core.graph import Graph
 from ....engine.ops import Input
 from ....engine.tensor.precision import widen_graph
-from .buffer import Section, Step
+from .buffer import ProgramStep, Section
 from .emit import text_of
 from .memory_plan import MemoryPlan, plan
 from .source import Text
@@ -69,14 +70,11 @@ class OneThread:
 one_thread = OneThread()
 
 
-def wants_one(steps: Iterable[Step]) -> bool:
+def wants_one(steps: Iterable[ProgramStep]) -> bool:
     """Whether all products are small, and the largest is large enough for BLAS to use several threads."""
-    sizes = [s.operands[-1].shell.size * s.operands[0].shell.shape[-1] for s in steps if is_product(s)]
+    products = [s for s in steps if not {"dot", "matmul"}.isdisjoint(s.scope) and s.operands[0].shell.ndim > 1]
+    sizes = [s.operands[-1].shell.size * s.operands[0].shell.shape[-1] for s in products]
     return ALONE < max(sizes, default=0) <= SMALL
-
-
-def is_product(step: Step) -> bool:
-    return ("dot" in step.scope or "matmul" in step.scope) and step.operands[0].shell.ndim > 1
 
 
 @cache
@@ -164,15 +162,8 @@ class Program:
         linecache.cache[name] = (len(self.source), None, self.source.splitlines(True), name)
         return compile(self.source, name, "exec")
 
-    @property
-    def source(self) -> str:
-        """The Python that runs."""
-        return self.text.source
-
-    @property
-    def buffers(self) -> MemoryPlan:
-        """The memory of each result."""
-        return self.plan
+    source = property(attrgetter("text.source"), doc="The Python that runs.")
+    buffers = property(attrgetter("plan"), doc="The memory of each result.")
 
     @property
     def peak_bytes(self) -> int:

@@ -14,18 +14,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import lru_cache
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
 
 from ....engine.base.dtypes import result_type
-from .abstract_array import AbstractArray, Unrecordable, as_shape, filling, has_dtype
+from .abstract_array import AbstractArray, Unrecordable, as_shape, filling
 from .buffer import (
     Buffer,
     EinsumStep,
+    ProgramStep,
     ReduceStep,
     Shape,
-    Step,
     address,
     contiguous,
     copied_order,
@@ -45,10 +46,10 @@ class Recorder:
 
     records = True
 
-    def __init__(self, steps: list[Step] | None = None) -> None:
-        self.steps: list[Step] = [] if steps is None else steps
+    def __init__(self, steps: list[ProgramStep] | None = None) -> None:
+        self.steps: list[ProgramStep] = [] if steps is None else steps
         self.fills: dict[Buffer, Any] = {}
-        self.ambient = {error for error, action in np.geterr().items() if action == "ignore"}
+        self.ambient = np.geterr().items()
 
     # -- values and steps ------------------------------------------------------------------------
 
@@ -70,10 +71,10 @@ class Recorder:
         dtype = np.dtype(dtype)
         return Buffer(shell(shape, dtype, contiguous(shape, dtype.itemsize, order)), "planned")
 
-    def step(self, text: str, *operands: Buffer, writes: tuple[int, ...] = (), **more: Any) -> Step:
-        ignored = {error for error, action in np.geterr().items() if action == "ignore"}
-        more["quiet"] = frozenset(ignored - self.ambient)
-        self.steps.append(Step(text, operands, writes, **more))
+    def step(self, text: str, *operands: Buffer, writes: tuple[int, ...] = (), **more: Any) -> ProgramStep:
+        if changed := np.geterr().items() - self.ambient:
+            more["quiet"] = frozenset(error for error, action in changed if action == "ignore")
+        self.steps.append(ProgramStep(text, operands, writes, **more))
         return self.steps[-1]
 
     def call(
@@ -82,7 +83,7 @@ class Recorder:
     ) -> AbstractArray:  # fmt: skip
         """Record a call that writes into `out`, the last operand in its text."""
         self.step(text, *operands, out, writes=(len(operands),), over=over, leads=leads, does=does, scope=scope)
-        return self.abstract(out)
+        return AbstractArray(self, out)
 
     def view(self, x: Buffer, text: str, seen: np.ndarray, **scope: Any) -> AbstractArray:
         """Record a view of x. Raises Unrecordable if the result is a scalar, because NumPy copies it."""
@@ -111,10 +112,10 @@ class Recorder:
         if f.signature is not None or f.nout != 1:
             raise Unrecordable(f.__name__)
         *wanted, made = ufunc_dtypes(f, tuple(map(kind_of, xs)))
-        values = [self.operand(x, None if has_dtype(x) else dtype) for x, dtype in zip(xs, wanted, strict=True)]
-        shape = np.broadcast_shapes(*(v.shell.shape for v in values))
+        values = [self.operand(x, None if hasattr(x, "dtype") else dtype) for x, dtype in zip(xs, wanted, strict=True)]
+        shape = np.broadcast_shapes(*map(attrgetter("shell.shape"), values))
         out = out or self.new(shape, made, laid_out(shape, values))
-        names = "".join(f"{{{i}}}, " for i in range(len(values)))
+        names = "".join(map("{{{}}}, ".format, range(len(values))))
         named = "out=" if f in (np.maximum, np.minimum) else ""  # these two take `out` by keyword
         text = f"{f.__name__}({names}{named}{{{len(values)}}})"
         return self.call(text, out, *values, over=None, leads=leading(out, *values), does=f, **{f.__name__: f})
@@ -240,11 +241,11 @@ class Recorder:
     # -- joining arrays ---------------------------------------------------------------------------
 
     def where(self, c: Any, x: Any, y: Any) -> AbstractArray:
-        dtype = result_type(*(v.dtype if has_dtype(v) else v for v in (x, y)))
-        values = [self.operand(c), *(self.operand(v, None if has_dtype(v) else dtype) for v in (x, y))]
+        dtype = result_type(*(v.dtype if hasattr(v, "dtype") else v for v in (x, y)))
+        values = [self.operand(c), *(self.operand(v, None if hasattr(v, "dtype") else dtype) for v in (x, y))]
         if values[0].shell.dtype != bool:
             raise Unrecordable("where() with a condition that is not boolean")
-        shape = np.broadcast_shapes(*(v.shell.shape for v in values))
+        shape = np.broadcast_shapes(*map(attrgetter("shell.shape"), values))
         out = self.new(shape, dtype, laid_out(shape, values))
         self.copy(values[2], out)
         return self.copy(values[1], out, where=values[0])
@@ -254,7 +255,7 @@ class Recorder:
         shape = list(values[0].shell.shape)
         shape[axis] = sum(v.shell.shape[axis] for v in values)
         out = self.new(tuple(shape), result_type(*(v.shell for v in values)))
-        names = "".join(f"{{{i}}}, " for i in range(len(values)))
+        names = "".join(map("{{{}}}, ".format, range(len(values))))
         return self.call(f"concatenate(({names}), {axis}, {{{len(values)}}})", out, *values, concatenate=np.concatenate)
 
     def stack(self, xs: Sequence[Any], axis: int = 0) -> AbstractArray:
@@ -276,7 +277,7 @@ class Recorder:
 
 def kind_of(x: Any) -> Any:
     """What x contributes to dtype resolution: its dtype, or the Python type of a number."""
-    return x.dtype if has_dtype(x) else np.dtype(bool) if isinstance(x, bool) else type(x)
+    return x.dtype if hasattr(x, "dtype") else np.dtype(bool) if isinstance(x, bool) else type(x)
 
 
 @lru_cache(maxsize=4096)
@@ -290,4 +291,4 @@ def leading(out: Buffer, *xs: Buffer) -> tuple[bool, ...] | None:
     if not out.shell.ndim:
         return None
     n = out.shell.shape[0]
-    return (*(x.shell.ndim == out.shell.ndim and x.shell.shape[0] == n for x in xs), True)
+    return (*[x.shell.ndim == out.shell.ndim and x.shell.shape[0] == n for x in xs], True)

@@ -27,7 +27,7 @@ from ....engine.base.spec import Specs
 from ....engine.core.graph import Graph
 from ....engine.core.node import NamedNode, Node, spot
 from ..passes.pipeline import optimised
-from .buffer import Buffer, Section, Step, copied_order
+from .buffer import Buffer, ProgramStep, Section, copied_order
 from .memory_plan import plan
 
 if TYPE_CHECKING:
@@ -69,11 +69,9 @@ class Text:
     named: dict[Any, str] = field(default_factory=dict)
     constants: dict[Any, str] = field(default_factory=dict)
     large: int = 0
-    steps: list[Step] = field(default_factory=list)
+    steps: list[ProgramStep] = field(default_factory=list)
 
-    @property
-    def source(self) -> str:
-        return "\n".join([*self.kept, *([""] if self.kept else []), *self.defined, ""])
+    source = property(lambda self: "\n".join([*self.kept, *([""] if self.kept else []), *self.defined, ""]))
 
     def bind(self, name: str, thing: Any) -> str:
         """The name bound to the object throughout the text: `name`, or `name_2` and so on if it is taken."""
@@ -158,7 +156,12 @@ def format_spec(made: Any) -> str:
     if isinstance(made, Specs):
         return f"({', '.join(map(format_spec, made))})"
     kind = "bool" if made.dtype.kind == "b" else f"{made.dtype.kind}{8 * made.dtype.itemsize}"
-    return f"{kind}[{', '.join('?' if is_unknown(n) else str(n) for n in made.shape)}]"
+    is_known = {*map(type, made.shape)} <= {int}
+    return f"{kind}[{', '.join(map(str, made.shape) if is_known else map(format_length, made.shape))}]"
+
+
+def format_length(n: Any) -> str:
+    return "?" if is_unknown(n) else str(n)
 
 
 Line = tuple[str, Node | None]
@@ -178,7 +181,7 @@ class InlinedGraph(NamedTuple):
     large: list[str]
 
 
-def control(lines: Lines, step: Step) -> list[Line]:
+def control(lines: Lines, step: ProgramStep) -> list[Line]:
     """The lines of a branch or a loop; a single call of its op if its graphs cannot be lines of the program."""
     op, node = step.node.op, step.node
     if is_closed(op.graphs):
@@ -198,7 +201,7 @@ def is_closed(graphs: Sequence[Graph]) -> bool:
 # -- if, while, for ------------------------------------------------------------------------------------
 
 
-def branch(op: Any, lines: Lines, step: Step) -> list[Line]:
+def branch(op: Any, lines: Lines, step: ProgramStep) -> list[Line]:
     """if p: … else: …"""
     before, (p, *k) = operands(lines, step, 1)
     read = [lines.is_read(y) for y in step.results]
@@ -213,7 +216,7 @@ def branch(op: Any, lines: Lines, step: Step) -> list[Line]:
     return out
 
 
-def while_loop(op: Any, lines: Lines, step: Step) -> list[Line]:
+def while_loop(op: Any, lines: Lines, step: ProgramStep) -> list[Line]:
     """while test(c, k): c, ys = body(c, k)"""
     before, given = operands(lines, step, op.carried)
     read, carries, stacks = loop_names(op, lines, step)
@@ -235,7 +238,7 @@ def while_loop(op: Any, lines: Lines, step: Step) -> list[Line]:
     return [*before, *start, *made, opening(go, read, step), *inside, *ending(carries, body), *filled]
 
 
-def for_loop(op: Any, lines: Lines, step: Step) -> list[Line]:
+def for_loop(op: Any, lines: Lines, step: ProgramStep) -> list[Line]:
     """for t in range(n): c, ys[t] = body(c, x[t], k)"""
     n, m = op.carried, op.carried + op.sliced
     before, given = operands(lines, step, m)
@@ -263,7 +266,7 @@ def for_loop(op: Any, lines: Lines, step: Step) -> list[Line]:
 # -- parts of branches and loops -------------------------------------------------------------------------
 
 
-def operands(lines: Lines, step: Step, first: int) -> tuple[list[Line], list[str]]:
+def operands(lines: Lines, step: ProgramStep, first: int) -> tuple[list[Line], list[str]]:
     """The operands' names, and lines that rename non-contiguous kept views, so that each call reshapes them again.
 
     first    index of the first operand that the graphs read by its own name
@@ -277,7 +280,7 @@ def operands(lines: Lines, step: Step, first: int) -> tuple[list[Line], list[str
     return before, names
 
 
-def loop_names(op: Any, lines: Lines, step: Step) -> tuple[list[bool], list[str], list[str | None]]:
+def loop_names(op: Any, lines: Lines, step: ProgramStep) -> tuple[list[bool], list[str], list[str | None]]:
     """Which results are read; the names of the carries; the names of the stacks, None for an unread stack."""
     read = [lines.is_read(y) for y in step.results]
     for y in step.results[: op.carried]:
@@ -313,7 +316,7 @@ def emit_graph(
     return InlinedGraph(written, ys, looks, list(dict.fromkeys(map(inner.name, own))))
 
 
-def opening(text: str, read: Sequence[bool], step: Step) -> Line:
+def opening(text: str, read: Sequence[bool], step: ProgramStep) -> Line:
     """The first line of a branch or a loop, with the specs of the results that are read as a comment."""
     specs = Specs(y.spec for y, r in zip(step.results, read) if r)
     return add_comment(text, specs[0] if len(specs) == 1 else specs, step.node), step.node
@@ -363,7 +366,4 @@ class GrowingStack:
         self.rows[t] = y
         self.length += 1
 
-    @property
-    def filled(self) -> Any:
-        """The rows appended so far."""
-        return self.rows[: self.length]
+    filled = property(lambda self: self.rows[: self.length], doc="The rows appended so far.")

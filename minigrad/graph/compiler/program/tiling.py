@@ -18,7 +18,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from itertools import chain
 from math import prod
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -28,7 +30,7 @@ from ....engine.core.graph import Graph
 from ....engine.core.node import Node
 from ....engine.core.op import Op
 from ....engine.ops import Add, BroadcastTo, Max, Mean, Min, Mul, Sum
-from .buffer import Buffer, EinsumStep, Section, Shape, Step, contiguous, laid_out, reshape_view, shell
+from .buffer import Buffer, EinsumStep, ProgramStep, Section, Shape, contiguous, laid_out, reshape_view, shell
 from .lower import BLOCK, Lowering, layout, record_op
 from .memory_plan import MemoryPlan, lies_over, plan
 from .record import Recorder
@@ -63,9 +65,7 @@ class Cutting:
         """The length of one block along the leading axis."""
         return max(1, min(self.length, BLOCK // max(1, prod(self.trailing))))
 
-    @property
-    def blocks(self) -> int:
-        return -(-self.length // self.rows)
+    blocks = property(lambda self: -(-self.length // self.rows))
 
     def new(self, dtype: np.dtype) -> Buffer:
         """A planned array for a result of the whole loop."""
@@ -142,13 +142,11 @@ class TiledLoop:
         """Whether a value of the body has the axis along which blocks are cut."""
         return self.axes is None or (value.shell.ndim == self.axes and value.shell.shape[0] == self.rows)
 
-    @property
-    def blocks(self) -> int:
-        return -(-self.length // self.rows)
+    blocks = property(lambda self: -(-self.length // self.rows))
 
     def step(
         self, operands: tuple[Buffer, ...], writes: tuple[int, ...], blockwise: tuple[int, ...], node: Node
-    ) -> Step:
+    ) -> ProgramStep:
         """The loop as a step.
 
         writes       indices of the operands it writes
@@ -157,7 +155,7 @@ class TiledLoop:
         names = ", ".join(f"{{{i}}}" for i in range(len(operands)))
         reads = [i for i in range(len(operands)) if i not in writes]
         over = frozenset((w, r) for w in blockwise for r in reads if self.writes_over(w, r))
-        return Step(f"loop({names})", operands, writes, over=over, node=node, loop=self)
+        return ProgramStep(f"loop({names})", operands, writes, over=over, node=node, loop=self)
 
     def writes_over(self, written: int, read: int) -> bool:
         """Whether the body writes argument `written` only after its last read of `read`, or element by element with it.
@@ -319,9 +317,12 @@ def combine_partials(recorder: Recorder, y: Node, partials: Buffer) -> Buffer:
 def in_rows(section: Section, new_run: Callable[[], RowRun] | None = None) -> Section:
     """The section with runs of row-wise steps replaced by loops."""
     new_run = new_run or RowRun
+    operands = chain.from_iterable(map(attrgetter("operands"), section.steps))
+    if max(map(attrgetter("shell.size"), operands), default=0) <= BLOCK:  # no run can start
+        return Section(section.arguments, drop_unused_views(section.steps, section.outputs), section.outputs)
     uses = uses_of(section.steps)
     kept = {r for y in section.outputs if y is not None for r in y.roots}
-    steps: list[Step] = []
+    steps: list[ProgramStep] = []
     run = new_run()
     for step in section.steps:
         if not (run.takes(step) or run.passes(step)):
@@ -333,10 +334,10 @@ def in_rows(section: Section, new_run: Callable[[], RowRun] | None = None) -> Se
     return Section(section.arguments, drop_unused_views(steps, section.outputs), section.outputs)
 
 
-def drop_unused_views(steps: list[Step], outputs: Iterable[Buffer | None]) -> list[Step]:
+def drop_unused_views(steps: list[ProgramStep], outputs: Iterable[Buffer | None]) -> list[ProgramStep]:
     """The steps without unused views."""
     used: set[Buffer | None] = set(outputs)
-    kept: list[Step] = []
+    kept: list[ProgramStep] = []
     for step in reversed(steps):
         if not step.is_view or step.result in used:
             kept.append(step)
@@ -344,9 +345,9 @@ def drop_unused_views(steps: list[Step], outputs: Iterable[Buffer | None]) -> li
     return kept[::-1]
 
 
-def uses_of(steps: Iterable[Step]) -> Counter[Buffer]:
+def uses_of(steps: Iterable[ProgramStep]) -> Counter[Buffer]:
     """How often each root is used."""
-    return Counter(root for step in steps for root in step.memory_roots)
+    return Counter(chain.from_iterable(map(attrgetter("memory_roots"), steps)))
 
 
 @dataclass
@@ -359,14 +360,14 @@ class RowRun:
     byrow    root → whether every step that computes row i uses only row i of this root
     """
 
-    steps: list[Step] = field(default_factory=list)
-    views: list[Step] = field(default_factory=list)
-    after: list[Step] = field(default_factory=list)
+    steps: list[ProgramStep] = field(default_factory=list)
+    views: list[ProgramStep] = field(default_factory=list)
+    after: list[ProgramStep] = field(default_factory=list)
     rows: int = 0
     byrow: dict[Buffer, bool] = field(default_factory=dict)
     written: set[Buffer] = field(default_factory=set)
 
-    def takes(self, step: Step) -> bool:
+    def takes(self, step: ProgramStep) -> bool:
         """Add the step to the loop if possible. Returns whether it was added."""
         if step.leads is None or step.loop is not None or not step.writes:
             return False
@@ -387,7 +388,7 @@ class RowRun:
         self.written |= made
         return True
 
-    def fits(self, step: Step) -> bool:
+    def fits(self, step: ProgramStep) -> bool:
         """Whether the step has as many rows as the run; a first step must be large, with rows that fit a block."""
         rows = step.write_operands[0].shell.shape[0]
         if self.steps:
@@ -395,12 +396,12 @@ class RowRun:
         size = max(v.shell.size for v in leading_operands(step))
         return bool(rows > 1 and size > BLOCK >= size // rows)
 
-    def keeps_bits(self, step: Step) -> bool:
+    def keeps_bits(self, step: ProgramStep) -> bool:
         """Whether the step sums in the same order in blocks. `einsum` does not if rows are long: it buffers pieces."""
         width = max(v.shell.size for v in step.operands) // step.write_operands[0].shell.shape[0]
         return not isinstance(step.does, EinsumStep) or width < np.getbufsize()
 
-    def passes(self, step: Step) -> bool:
+    def passes(self, step: ProgramStep) -> bool:
         """Set aside a view, or a step that can run after the loop. Returns whether it was set aside."""
         if step.is_view and not any(r.kind == "made" for r in step.operands[0].roots):
             self.views.append(step)
@@ -410,7 +411,7 @@ class RowRun:
         self.after.append(step)
         return True
 
-    def to_steps(self, uses: Mapping[Buffer, int], kept: set[Buffer]) -> list[Step]:
+    def to_steps(self, uses: Mapping[Buffer, int], kept: set[Buffer]) -> list[ProgramStep]:
         """The steps of the run: a loop if there are several, else the step itself."""
         width = max((v.shell.size // self.rows for s in self.steps for v in leading_operands(s)), default=0)
         loop = [make_row_loop(self, self.height(width), uses, kept)] if len(self.steps) > 1 else self.steps
@@ -421,7 +422,7 @@ class RowRun:
         return max(1, BLOCK // width)
 
 
-def conflict(step: Step, others: Iterable[Step]) -> bool:
+def conflict(step: ProgramStep, others: Iterable[ProgramStep]) -> bool:
     """Whether the step must stay after the others: one of them writes what the step uses, or uses what it writes."""
     touched = set(step.memory_roots)
     written = {r for v in step.write_operands for r in v.roots}
@@ -435,7 +436,7 @@ def conflict(step: Step, others: Iterable[Step]) -> bool:
     )
 
 
-def leading_operands(step: Step) -> list[Buffer]:
+def leading_operands(step: ProgramStep) -> list[Buffer]:
     """The operands that have the leading axis."""
     assert step.leads is not None
     return [v for v, leads in zip(step.operands, step.leads) if leads]
@@ -452,7 +453,7 @@ def is_by_row(v: Buffer, rows: int) -> bool:
     return bool(v.shell.strides[0] == pitch and inside)
 
 
-def make_row_loop(run: RowRun, rows: int, uses: Mapping[Buffer, int], kept: set[Buffer]) -> Step:
+def make_row_loop(run: RowRun, rows: int, uses: Mapping[Buffer, int], kept: set[Buffer]) -> ProgramStep:
     """The run as one loop over blocks of `rows` rows. Arrays that only its steps use shrink to one block."""
     own = {
         r: Buffer(shell((rows * (r.nbytes // run.rows),), np.dtype(np.uint8)), "planned")

@@ -85,4 +85,4 @@ def counts_its_cells_as_a_kernel_does(nb):
     write(nb, "given", source("given") + "\nimport math")
     write(nb, "product", f"{PRODUCT}\n5 + 6")
     write(nb, "check-order", "len(Out); ")
-    write(nb, "visits", "times_at_x = Out[1]\nnodes = _3 if sorted(Out) == [1, 3, 4] and In[6] == _i else 0")
+    write(nb, "visits", "times_at_x = Out[1]\nnodes = _3 if sorted(Out) == [1, 3, 4, 8] and In[8] == _i else 0")

@@ -27,7 +27,7 @@ from pathlib import Path
 from typing import Any
 
 from minigrad.course.child import Clock, fork_process, has_ended, lines
-from minigrad.course.probe import BUSY, SECONDS, SLEEPING, UNENDED, Outcome, Probe, evaluate_probe, run_limited, silent
+from minigrad.course.probe import BUSY, SECONDS, SLEEPING, Outcome, ProbeSource, evaluate_probe, run_limited, silent
 from minigrad.course.referee import inner_probes, judge
 
 HELD = 5.0  # seconds beyond all other limits; a call that then still keeps the interpreter lock ends the process
@@ -36,11 +36,15 @@ MEMORY = (1 << 30) + (8 << 20) * (os.cpu_count() or 1)  # bytes: 1 GB for an ans
 
 def observe(probes: str, namespace: dict[str, Any], seconds: float = SECONDS) -> list[Outcome]:
     """Evaluate the probes on these names, in order, until one must be stopped or dies. Returns their outcomes."""
-    asked = inner_probes(probes)
+    return judge(probes, run_probes(inner_probes(probes), namespace, seconds))
+
+
+def run_probes(asked: list[ProbeSource], namespace: dict[str, Any], seconds: float = SECONDS) -> list[Outcome]:
+    """observe() for the inner halves of probes, without judging what they send."""
     outcomes = in_a_copy(asked, namespace, seconds) if forks() else []
-    while len(outcomes) < len(asked) and not (outcomes and outcomes[-1].kind in UNENDED):
+    while len(outcomes) < len(asked) and not (outcomes and outcomes[-1].did_not_end):
         outcomes.append(in_this_process(asked[len(outcomes)], namespace, seconds))
-    return judge(probes, outcomes)
+    return outcomes
 
 
 def forks() -> bool:
@@ -49,7 +53,7 @@ def forks() -> bool:
     return sys.platform == "linux" and "cupy" not in sys.modules and not (cuda and cuda.is_initialized())
 
 
-def in_this_process(asked: Probe, namespace: dict[str, Any], seconds: float) -> Outcome:
+def in_this_process(asked: ProbeSource, namespace: dict[str, Any], seconds: float) -> Outcome:
     """Run a probe on a thread. Returns its outcome. The process exits if the thread holds the GIL for too long."""
     look, before, full = partial(evaluate_probe, asked, namespace), resident(), list[bool]()
 
@@ -74,7 +78,7 @@ def resident() -> int:
     return psutil.Process().memory_info().rss if psutil else 0
 
 
-def in_a_copy(asked: list[Probe], namespace: dict[str, Any], seconds: float) -> list[Outcome]:
+def in_a_copy(asked: list[ProbeSource], namespace: dict[str, Any], seconds: float) -> list[Outcome]:
     """Run the probes in a forked copy. Returns their outcomes: fewer if the copy only waits, none if the fork fails."""
 
     def work(writer: int) -> None:
@@ -111,7 +115,7 @@ def read_outcomes(child: int, reader: int, seconds: float) -> Iterator[Outcome]:
 # -- in the copy ----------------------------------------------------------------------------------
 
 
-def answer(asked: list[Probe], namespace: dict[str, Any], seconds: float, writer: int) -> None:
+def answer(asked: list[ProbeSource], namespace: dict[str, Any], seconds: float, writer: int) -> None:
     """Write the outcome of each probe as soon as it is known."""
     nothing = os.open(os.devnull, os.O_RDWR)
     for stream in (0, 1, 2):
