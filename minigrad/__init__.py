@@ -56,16 +56,16 @@ class Addresses:
 
 sys.meta_path.insert(0, Addresses)  # type: ignore[arg-type]
 
-if sys.platform == "emscripten":
-    from .course.browser import set_up
-
-    set_up()
-
 __version__ = "0.1.0"
 
 _load, __dir__, _names = lazy_loader.attach_stub(__name__, __file__)
 __all__ = [name for name in _names if not hasattr(builtins, name)]  # `import *` must not replace Python's sum and float
 vars().setdefault("__lazy_shadowed__", set()).add("tensor")  # the module minigrad.tensor must not replace mg.tensor
+
+if sys.platform == "emscripten":  # below _load, which keeps the module minigrad.draw from replacing mg.draw
+    from .course.browser import set_up
+
+    set_up()
 
 
 def __getattr__(name: str) -> Any:

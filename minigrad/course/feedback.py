@@ -19,7 +19,6 @@ from minigrad.course.attempts import BROKEN, Attempts, AttemptSummary
 from minigrad.course.cell_errors import cell_error, watch_cells
 from minigrad.course.comparison import CAME, WANTED, Comparison, comparison
 from minigrad.course.exercise import Part, Verdict
-from minigrad.course.graph_comparison import graph_figure
 from minigrad.course.notebook_state import state_of
 
 WORDS = {"todo": "not attempted yet", "fail": "not yet", "pass": "right", "wait": "waits for a reader"}
@@ -98,7 +97,11 @@ def check(part: str | None = None, hint: int | None = None) -> Note:
     attempts = attempts_in(namespace)
     verdict = exercise.check_answer(known, namespace)
     trouble = attempts.add(verdict)
-    said = replace(verdict_note(verdict), graph=graph_figure(verdict, namespace))
+    said = verdict_note(verdict)
+    if verdict.graph:
+        from minigrad.course.graph_comparison import graph_figure  # it imports what draws
+
+        said = replace(said, graph=graph_figure(verdict, namespace))
     news, *rest = said.sentences
     rest = [stale_answer_warning(known, namespace), *rest, *attempt_remarks(verdict, attempts.at(known.name)), trouble]
     rest += [next_step(known, attempts)] if said.passed else []

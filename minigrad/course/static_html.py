@@ -20,13 +20,14 @@ def show_pictures(notebook: Any, resources: Data) -> tuple[Any, Data]:
     saved = notebook.metadata.get("widgets", {}).get("application/vnd.jupyter.widget-state+json", {}).get("state", {})
     outputs = [output.get("data", {}) for cell in notebook.cells for output in cell.get("outputs", ())]
     for data in outputs:
+        id = data.get(VIEW, {}).get("model_id")
         if "mg-picture" in data.get(SVG, ""):
-            model = saved.get(str(data.get(VIEW, {}).get("model_id")), {})
+            model = saved.get(str(id), {})
             label = model.get("state", {}).get("label") or data.get("text/plain", "").split("\n")[0]
             source = f"data:{SVG};base64,{b64encode(data[SVG].encode()).decode()}"
             data["text/html"] = f'<img alt="{escape(label)}" src="{source}">'
-        if "text/html" in data:
-            data.pop(VIEW, None)
+        if isinstance(id, int) and "text/html" in data:  # ours, by Widget._repr_mimebundle_
+            del data[VIEW]
     if not any(VIEW in data for data in outputs):
         notebook.metadata.pop("widgets", None)
     drop_scripts(notebook, outputs, resources)

@@ -59,11 +59,18 @@ RUN = """async ([begins, text]) => {
 SHOWN = "() => window.jupyterapp?.shell.currentWidget?.context?.path"
 OPENED = "() => [...window.jupyterapp.shell.widgets('main')].map((widget) => widget.context?.path)"
 SOURCE = "(n) => window.jupyterapp.shell.currentWidget.content.widgets[n].model.sharedModel.getSource()"
+# The browser may stop a service worker that has been busy for long, and its answer is lost: so it is asked again.
 KEEP = """async () => {
-  const { active } = await navigator.serviceWorker.ready, { port1, port2 } = new MessageChannel();
-  const answer = new Promise((resolve) => { port1.onmessage = ({ data }) => resolve(data); });
-  active.postMessage("keep", [port2]);
-  return answer;
+  const { active } = await navigator.serviceWorker.ready;
+  return new Promise((resolve) => {
+    const ask = () => {
+      const { port1, port2 } = new MessageChannel();
+      port1.onmessage = ({ data }) => { clearInterval(asking); resolve(data); };
+      active.postMessage("keep", [port2]);
+    };
+    const asking = setInterval(ask, 20_000);
+    ask();
+  });
 }"""
 
 LATE = """(asked) => new Promise((_, reject) => setTimeout(() => {

@@ -21,14 +21,16 @@
   }
 
   // A few files at once; a file that takes longer than two minutes is skipped, and named in the reply. "no-store": a
-  // request that waits for another one's entry in the browser's own cache may wait for ever.
+  // request that waits for another one's entry in the browser's own cache may wait for ever. Every body is read to its
+  // end: one that nobody reads may hold up others.
   async function keep() {
-    const waiting = [...FILES], skipped = [];
+    const cache = await caches.open(CACHE), skipped = [];
+    const there = new Set((await cache.keys()).map(({ url }) => url.split("?")[0]));
+    const waiting = FILES.map((name) => new URL(name, registration.scope).href).filter((url) => !there.has(url));
     async function next() {
-      for (let name; (name = waiting.pop()); ) {
-        const signal = AbortSignal.timeout(120_000);
-        const request = new Request(new URL(name, registration.scope), { signal, cache: "no-store" });
-        await kept(request).catch(() => skipped.push(name));
+      for (let url; (url = waiting.pop()); ) {
+        const request = new Request(url, { signal: AbortSignal.timeout(120_000), cache: "no-store" });
+        await cache.add(request).catch(() => skipped.push(url));
       }
     }
     await Promise.all(Array.from({ length: AT_ONCE }, next));
