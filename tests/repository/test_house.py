@@ -17,7 +17,7 @@ def house():
 
 
 def test_the_route_is_read_in_an_afternoon(house):
-    assert sum(house.lines(house.HOUSE / name) for name in house.route()) <= 4_390
+    assert sum(house.lines(house.HOUSE / name) for name in house.route()) <= 4_300
 
 
 def test_the_route_needs_nothing_that_comes_after_it(house):
