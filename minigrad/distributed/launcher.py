@@ -93,7 +93,7 @@ def run_on_ranks(
         from ..files.saving.files import load, save  # not needed for a script, and slow to import
     command = [*starter(n), sys.executable, "-P", str(Path(__file__).with_name("rank.py"))]
     with ExitStack() as after:
-        after.enter_context(exit_on_signals())
+        signals = after.enter_context(exit_on_signals())
         name = after.enter_context(tempfile.TemporaryDirectory(prefix="minigrad-", ignore_cleanup_errors=True))
         folder = Path(name)
         (folder / "job.json").write_text(json.dumps({**job, "ranks": n, "path": sys.path}), "utf-8")
@@ -109,7 +109,8 @@ def run_on_ranks(
                 env={**SURROUNDINGS, **outside(), LAUNCHED: board.path, RESTART: str(job.get("restart", 0))},
             )  # fmt: skip
             try:
-                relay_output(ranks, process, say, float("inf") if timeout is None else time.monotonic() + timeout)
+                until = float("inf") if timeout is None else time.monotonic() + timeout
+                relay_output(ranks, process, say, until, signals)
             finally:
                 (folder / OVER).touch()
                 for rank in ranks:
@@ -122,10 +123,13 @@ def run_on_ranks(
 
 
 @contextmanager
-def exit_on_signals() -> Iterator[None]:
-    """A block in which SIGTERM and SIGHUP, unless handled already, raise SystemExit, so that folders are removed."""
+def exit_on_signals() -> Iterator[list[int]]:
+    """A block in which SIGTERM and SIGHUP, unless handled already, raise SystemExit, so that folders are removed.
+
+    Yields the list of the signals that have come: Python ignores an exception that is raised while it frees an object.
+    """
     if threading.current_thread() is not threading.main_thread():
-        yield
+        yield []
         return
     mine = [number for number in (signal.SIGTERM, signal.SIGHUP) if signal.getsignal(number) == signal.SIG_DFL]
     came = list[int]()
@@ -139,7 +143,7 @@ def exit_on_signals() -> Iterator[None]:
     for number in mine:
         signal.signal(number, leave)
     try:
-        yield
+        yield came
     finally:
         for number in mine:
             signal.signal(number, signal.SIG_DFL)
@@ -225,9 +229,11 @@ def is_running(pid: int) -> bool:
     return True
 
 
-def relay_output(ranks: list[Rank], process: subprocess.Popen[bytes], say: Say, until: float) -> None:
-    """Show the ranks' output until all have ended, one has failed, or time is up."""
-    while time.monotonic() < until:
+def relay_output(
+    ranks: list[Rank], process: subprocess.Popen[bytes], say: Say, until: float, signals: list[int]
+) -> None:
+    """Show the ranks' output until all have ended, one has failed, time is up, or a signal has come."""
+    while time.monotonic() < until and not signals:
         over = process.poll() is not None
         select.select([rank.pipe for rank in ranks if "status" not in rank.told], [], [], LOOK)
         for rank in ranks:

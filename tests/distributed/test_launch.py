@@ -247,6 +247,31 @@ def test_a_launcher_that_is_ended_before_its_ranks_are_there_leaves_no_folder(tm
     assert soon(lambda: not [*tmp_path.glob("minigrad-*")])
 
 
+LOST = """
+import os, signal, subprocess, sys
+from types import SimpleNamespace
+from minigrad.distributed.launcher import exit_on_signals, relay_output
+
+class Freed:
+    def __del__(self):
+        os.kill(os.getpid(), signal.SIGTERM)
+        sum(range(9))  # the handler runs here, and its exception is ignored
+
+with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as child, exit_on_signals() as signals:
+    Freed()
+    silent = SimpleNamespace(told={}, pipe=os.pipe()[0], lines=list, has_failed=False)
+    relay_output([silent], child, print, float("inf"), signals)
+    child.kill()
+"""
+
+
+def test_a_signal_that_comes_while_an_object_is_freed_is_not_lost():
+    """The launcher went on, and from then on ignored the signal."""
+    done = subprocess.run([sys.executable, "-c", LOST], env=SURROUNDINGS, capture_output=True, timeout=20, check=False)
+    assert done.returncode == -signal.SIGTERM, done.stderr
+    assert b"SystemExit" in done.stderr
+
+
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux ends a process with its parent")
 @pytest.mark.parametrize("whose", ["guard", pytest.param("proxy", marks=needs_mpi)])
 @pytest.mark.parametrize("n", [1, pytest.param(2, marks=needs_mpi)])
