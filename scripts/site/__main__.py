@@ -1,9 +1,11 @@
 """Write the course as one static folder, for any web server or a zip: the book, and in run/ the course in a browser.
 
-    python scripts/site [--pyodide FILE_OR_FOLDER] [--repository OWNER/NAME] OUT
+    python scripts/site [--numpy] [--pyodide FILE_OR_FOLDER] [--repository OWNER/NAME] OUT
 
     OUT           a new folder, or one written by this script before; it is replaced as a whole, or left unchanged
-    --pyodide     FOLDER: a Pyodide distribution with NumPy; without one the browser edition runs scalar code alone.
+    --numpy       fetch NumPy for the browser from where Pyodide publishes it, or from another address: --numpy=URL/
+    --pyodide     FOLDER: a Pyodide distribution with NumPy, instead of --numpy; without either, the browser edition
+                  runs scalar code alone, and says so in the list of files, in each notebook and in each cell.
                   FILE: Pyodide's npm package, if npm cannot fetch it; a FOLDER may contain it too
     --repository  the course on GitHub, for links to lessons in Colab and Binder; without it, no links
 
@@ -29,6 +31,7 @@ def main() -> int:
     parser = argparse.ArgumentParser("site", description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("out", type=Path, metavar="OUT")
     parser.add_argument("--pyodide", type=Path, metavar="FILE_OR_FOLDER")
+    parser.add_argument("--numpy", nargs="?", const="", metavar="URL")
     parser.add_argument("--repository", type=owner_and_name, metavar="OWNER/NAME")
     options = parser.parse_args()
     out = options.out.resolve()
@@ -38,6 +41,8 @@ def main() -> int:
     import book
     import browser_edition
 
+    if options.numpy is not None:
+        options.pyodide = browser_edition.packages.fetch_compiled(options.numpy or browser_edition.packages.PUBLISHED)
     out.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix=f".{out.name}.", dir=out.parent, ignore_cleanup_errors=True) as folder:
         new, old = Path(folder) / "new", Path(folder) / "old"

@@ -36,7 +36,7 @@ from minigrad.course.widgets.training_view import TrainingView
 from minigrad.course.widgets.widget import Widget, scope
 
 RUN = "run/lab/index.html?path="
-SCALAR = ("00", "01", "02")  # the lessons that the browser edition runs without NumPy, up to their first arrays
+SCALAR = ("00", "01", "02")  # the lessons that the browser edition runs without NumPy
 READING = "This page is for reading: nothing runs here, and what you lock is compared only where the lesson runs"
 IN_THE_BROWSER = (
     ". <b>Run this lesson</b> opens it in your browser in some 20 seconds; what you write stays in that browser."

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from minigrad.course import lessons
 
-from . import packages, pyodide_core
+from . import packages, pyodide_core, without_numpy
 
 HERE, ROOT = Path(__file__).parent, Path(__file__).resolve().parents[3]
 KERNEL = "@jupyterlite/pyodide-kernel-extension"
@@ -35,11 +35,15 @@ def build(out: Path, pyodide: Path | None = None) -> None:
         core.mkdir(parents=True)
         lock = pyodide_core.unpack(core, pyodide)
         distribution = pyodide if pyodide is not None and pyodide.is_dir() else None
-        preloaded = packages.collect(core, lock, distribution)
         lessons.copy(work / "files")
+        beside: dict[str, bytes] = {}
+        waiting: list[str] = []
         if distribution is None:
+            beside = packages.stand_ins()
+            beside |= without_numpy.mark(work / "files", beside)
+            waiting = sorted(path.name for path in (work / "files").glob("*/*.ipynb") if without_numpy.waits(path))
             go_on(work / "files" / "lessons")
-        configure(work, preloaded)
+        configure(work, packages.collect(core, lock, distribution, beside), waiting)
         made = work / "made"
         command = [sys.executable, "-m", "jupyterlite_core", "build", "--lite-dir", work, "--output-dir", made]
         done = subprocess.run(list(map(str, command)), cwd=work, capture_output=True, text=True, check=False)
@@ -60,8 +64,12 @@ def go_on(folder: Path) -> None:
         write(path, notebook)
 
 
-def configure(work: Path, preloaded: list[str]) -> None:
-    """JupyterLite's configuration: the place of Python, the extensions, and the course's own settings."""
+def configure(work: Path, preloaded: list[str], waiting: list[str]) -> None:
+    """JupyterLite's configuration: the place of Python, the extensions, and the course's own settings.
+
+    preloaded    the packages that Python starts with
+    waiting      the notebooks that need NumPy, where there is none: the list of files says so
+    """
     installed = Path(sys.prefix) / "share" / "jupyter" / "labextensions"
     own = ROOT / "share" / "jupyterlab"
     extensions = [*(installed / name for name in EXTENSIONS), own / "minigrad-present", HERE / "minigrad-lite"]
@@ -80,6 +88,7 @@ def configure(work: Path, preloaded: list[str]) -> None:
     site = {
         "appName": "minigrad",
         "exposeAppInBrowser": True,
+        "needsNumpy": json.dumps(waiting),
         "enableServiceWorkerCache": "false",
         "disabledExtensions": ["@jupyterlab/notebook-extension:cell-executor"],  # minigrad-lite is it
         "litePluginSettings": {f"{KERNEL}:kernel": kernel},

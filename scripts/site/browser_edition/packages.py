@@ -17,28 +17,34 @@ from collections.abc import Iterator
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
+from urllib.request import urlopen
 
 from packaging.utils import canonicalize_name, parse_wheel_filename
 
 import minigrad
 from minigrad.course import lessons
+from minigrad.engine.base.whole_file import replace_file
 
-from .pyodide_core import CACHE, VERSION
+from .pyodide_core import CACHE, VERSION, read_lock
 
 WANTED = Path(__file__).with_name("wheels.lock")
 PACKAGE = Path(minigrad.__file__).parent
+PUBLISHED = f"https://cdn.jsdelivr.net/pyodide/v{VERSION}/full/"  # where Pyodide publishes its wheels
 COMPILED = ("numpy", "ml-dtypes", "matplotlib")  # built for the browser only in a Pyodide distribution
 LEFT_OUT = (
-    "{} is not in this site, which runs lesson 01, what of 00 and 02 needs no arrays, and exercise 01: for the rest "
-    "install the course, python -m pip install minigrad-course, or open a site that has NumPy (--pyodide)"
+    "{} is not in this site, which runs lessons 00 to 02 and exercise 01. The rest runs on your own machine, as the "
+    "first page of the book says, or in a site that was built with NumPy"
 )
 
 
-def collect(folder: Path, known: dict[str, Any], distribution: Path | None) -> list[str]:
-    """Write wheels and lock into the folder; returns the names of all packages to load at start."""
+def collect(folder: Path, known: dict[str, Any], distribution: Path | None, beside: dict[str, bytes]) -> list[str]:
+    """Write wheels and lock into the folder; returns the names of all packages to load at start.
+
+    beside    further modules by file name
+    """
     for wheel in [*fetched(), *of_the_kernel()]:
         shutil.copy(wheel, folder)
-    course(folder, {} if distribution else stand_ins())
+    course(folder, beside)
     packages = {entry["name"]: entry for entry in map(locked, sorted(folder.glob("*.whl")))}
     if distribution is not None:
         for name, entry in compiled(distribution, known).items():
@@ -106,17 +112,49 @@ def recorded() -> Iterator[tuple[str, bytes]]:
 
 def compiled(distribution: Path, known: dict[str, Any]) -> dict[str, Any]:
     """NumPy and its dependencies, from the Pyodide distribution that belongs to the lock."""
+    found = with_dependencies(known)
+    for entry in found.values():
+        path = distribution / entry["file_name"]
+        if not path.is_file() or not is_locked(path.read_bytes(), entry):
+            raise RuntimeError(f"--pyodide needs a Pyodide {VERSION} distribution, and {path} does not match its lock")
+    return found
+
+
+def with_dependencies(known: dict[str, Any]) -> dict[str, Any]:
+    """The lock's entries of NumPy, of what else is compiled, and of all that these need."""
     found: dict[str, Any] = {}
     todo = list(COMPILED)
     while todo:
         if (name := canonicalize_name(todo.pop())) not in found:
             found[name] = known["packages"][name]
             todo += found[name]["depends"]
-    for entry in found.values():
-        path = distribution / entry["file_name"]
-        if not path.is_file() or sha256(path.read_bytes()).hexdigest() != entry["sha256"]:
-            raise RuntimeError(f"--pyodide needs a Pyodide {VERSION} distribution, and {path} does not match its lock")
     return found
+
+
+def is_locked(data: bytes, entry: dict[str, Any]) -> bool:
+    wanted: str = entry["sha256"]
+    return sha256(data).hexdigest() == wanted
+
+
+def fetch_compiled(address: str) -> Path:
+    """Fetch NumPy and its dependencies, as --pyodide wants them, each checked by its sha256 in Pyodide's lock.
+
+    Raises RuntimeError, with nothing written, if a file cannot be fetched or has other bytes.
+    """
+    folder = CACHE / f"pyodide-{VERSION}"
+    folder.mkdir(parents=True, exist_ok=True)
+    for entry in with_dependencies(read_lock()).values():
+        path, url = folder / entry["file_name"], address + entry["file_name"]
+        if not path.is_file() or not is_locked(path.read_bytes(), entry):
+            try:
+                with urlopen(url, timeout=60) as answer:
+                    data = answer.read()
+            except OSError as error:
+                raise RuntimeError(f"--numpy could not fetch {url}: {error}") from error
+            if not is_locked(data, entry):
+                raise RuntimeError(f"--numpy fetched {url}, whose sha256 is not the one of Pyodide {VERSION}'s lock")
+            replace_file(path, [data])
+    return folder
 
 
 def locked(wheel: Path) -> dict[str, Any]:

@@ -34,6 +34,12 @@ def unpack(folder: Path, pyodide: Path | None = None) -> dict[str, Any]:
     return json.loads(inside["pyodide-lock.json"])
 
 
+def read_lock() -> dict[str, Any]:
+    """Pyodide's lock: name, file, sha256 and dependencies of each package of its distribution."""
+    with tarfile.open(fileobj=io.BytesIO(archive())) as packed:
+        return json.loads(packed.extractfile("package/pyodide-lock.json").read())
+
+
 def archive(pyodide: Path | None = None) -> bytes:
     """The npm package, checked to have the bytes that this site was tested with.
 

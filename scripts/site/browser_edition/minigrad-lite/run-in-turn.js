@@ -52,12 +52,24 @@
     await workspaces.save("default", workspace);
   };
 
+  // In the list of files, say which notebooks need NumPy, where the site has none: in the column of dates, which is all
+  // of the same date, while names are cut. An item's title begins with its name.
+  const markWaiting = (names) => {
+    const modified = (name) => `.jp-DirListing-item[title^="Name: ${name}\\a"] .jp-DirListing-itemModified`;
+    const style = document.createElement("style");
+    style.textContent = `:is(${names.map(modified)}) { font-size: 0; }
+      :is(${names.map(modified)})::after { content: "needs NumPy"; font-size: 12px; font-style: italic; }`;
+    document.head.append(style);
+  };
+
   window._JUPYTERLAB ??= {};
   window._JUPYTERLAB[NAME] = {
     init: (given) => { scope = given; },
     get: async () => {
       const { INotebookCellExecutor, runCell } = await shared("@jupyterlab/notebook");
+      const { PageConfig } = await shared("@jupyterlab/coreutils");
       const activate = async ({ commands, serviceManager, shell }) => {
+        markWaiting(JSON.parse(PageConfig.getOption("needsNumpy") || "[]"));
         if (window.innerWidth < NARROW) keepClosed(shell);
         await closeTabsOfLastVisit(serviceManager).catch(() => {}); // a browser that stores nothing has no last visit
         commands.commandExecuted.connect(async (_, { id }) => {
