@@ -220,9 +220,8 @@ def test_a_recorded_cell_is_compared_with_what_was_locked_and_an_edited_one_says
     (source,) = [cell for cell in cells(kernel, "00_start_here") if "percent_of_words" in cell]
     kernel.ask("%reset -f")
     kernel.ask(asked)
-    kernel.ask(
-        "from minigrad.course.prediction import find_prediction\nfind_prediction('words', globals()).lock('c', 'certain')"
-    )
+    kernel.ask("from minigrad.course.prediction import find_prediction")
+    kernel.ask("find_prediction('words', globals()).lock('c', 'certain')")
 
     said = kernel.ask(source)
 
