@@ -22,7 +22,7 @@ function render({ model, el }) {
   const forget = () => { c.screen = null; c.drawn = -1; };
   const { root, restart, destroy } = stepper({
     model, el, phases: PHASES, last: steps.length - 1, body: BODY, show: (n, root) => show(c, n, root),
-    limit: questions.limit, stopped: () => questions.focus(el), forget,
+    limit: questions.limit, stopped: () => questions.focus(el), forget, says: () => steps.map(({ say }) => say),
   });
   Object.assign(c, { root, restart });
   questions.listen(root);
