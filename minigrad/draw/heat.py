@@ -17,13 +17,6 @@ from .words import number
 LARGEST = 8  # rows or columns; with more, cells would be too small to read
 LIGHT = "--mg-plus: #5cbf9a; --mg-minus: #c393dd;"
 DARK = "--mg-plus: #1c7557; --mg-minus: #7b489f;"
-STYLE = """.mg-picture .mg-cell rect { stroke: var(--mg-line); stroke-width: 0.6; fill: var(--mg-plus); }
-.mg-picture .mg-cell.mg-minus rect { fill: var(--mg-minus); }
-.mg-picture .mg-cell.mg-odd rect { fill: var(--mg-kept-paper); stroke: var(--mg-backward); stroke-width: 1.5; }
-.mg-picture .mg-cell.mg-blank rect { fill: none; stroke-dasharray: 2 2; }
-.mg-picture .mg-cell text { text-anchor: middle; font-weight: bold; font-size: inherit; }
-.mg-picture .mg-cell.mg-odd text { font-size: 9px; }
-"""
 Cell = tuple[str, str, float]  # the number, the mark, and the shade from −1 to 1
 
 

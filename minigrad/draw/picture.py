@@ -29,6 +29,7 @@ class Box:
     kept    whether backward will read this value again
 
     value_heat, grad_heat    value and gradient as heat maps; None for a number or a large array
+    parts                    (arrow, text) of each number that adds up to the gradient, if the picture shows them
     """
 
     id: str
@@ -41,6 +42,7 @@ class Box:
     kept: bool = False
     value_heat: Heat | None = None
     grad_heat: Heat | None = None
+    parts: tuple[tuple[str, str], ...] = ()
 
     @property
     def display_name(self) -> str:
@@ -55,12 +57,17 @@ class Box:
 
 @dataclass(frozen=True)
 class Arrow:
-    """One use of a value: from the box that made it to the box that reads it."""
+    """One use of a value: from the box that made it to the box that reads it.
+
+    label    in lines
+    flow     the width of the gradient that it carried back, in pixels; None if it shows none
+    """
 
     id: str
     tail: str
     head: str
     label: str = ""
+    flow: float | None = None
 
 
 @dataclass(frozen=True)
@@ -150,6 +157,8 @@ class Share:
     spread     the range of the local derivative, if it has many numbers: 0.1 … 0.9
     heat       `after` as a heat map; None if it is a number or too large
     terms      before, outgoing and after as heat maps on one scale; () for the first share
+    lines      what the arrow shows: incoming, local derivative, outgoing
+    size       the norm of `outgoing`
     """
 
     arrow: str
@@ -164,6 +173,8 @@ class Share:
     spread: str = ""
     heat: Heat | None = None
     terms: tuple[Heat, ...] = ()
+    lines: tuple[str, ...] = ()
+    size: float = 0.0
 
 
 @dataclass(frozen=True)

@@ -156,5 +156,6 @@ def shares_of(
         yield Share(
             arrow=arrow.id, incoming=number(incoming), rule=rule, is_whole=False, slope=number(slope),
             outgoing=number(outgoing), before="" if before is None else number(before),
-            after=number(after), entry=GradientEntry("", before, outgoing, after),
+            after=number(after), entry=GradientEntry("", before, outgoing, after), size=abs(outgoing),
+            lines=(number(incoming), f"× {number(slope)}", f"= {number(outgoing)}"),
         )  # fmt: skip

@@ -8,17 +8,21 @@ pictures may share a page. Boxes and arrows have a `data-id` for animations.
 from __future__ import annotations
 
 import re
+from math import isfinite, log2
+from pathlib import Path
 from xml.etree import ElementTree
 from xml.sax.saxutils import escape, quoteattr
 
 from . import heat
 from .layout import layout
-from .picture import Arrow, Box, Picture
+from .picture import UNKNOWN, Arrow, Box, Picture
 from .words import shorten
 
 ROW = 17  # height of a line of text, in pixels
 PAD = 8
 GAP = 6  # around a heat map
+ZERO = {"LR": 7.4, "TB": 6.4}  # pixels of estimated text that a zero has room for
+BETWEEN = 10  # between the heat maps of the value and of the gradient
 LABEL = 38  # width of the words "value" and "grad" with the space after them
 ROOM = 1100  # width of a notebook's output on a screen of 1280 pixels: wider pictures are scaled down
 LEAST = 0.75  # the smallest scale, at which text is 9 pixels high
@@ -30,6 +34,7 @@ EMS = {
     **dict.fromkeys("#−+×=<>→", 0.84), **dict.fromkeys("mwMW@%…", 1.0),
 }  # fmt: skip
 LONGEST_NAME = 24  # characters; longer names end in an ellipsis, but are complete in Drawing.text
+Sizes = dict[str, tuple[float, float]]  # box → width, height
 NAMESPACE = {"svg": "http://www.w3.org/2000/svg"}
 
 LIGHT = """--mg-ink: #1f2328; --mg-dim: #59636e; --mg-paper: #ffffff; --mg-line: #6e7781;
@@ -53,29 +58,10 @@ body[data-jp-theme-light="false"] {light} {{ {by_night} }}"""
 
 # `:root` matches only in an SVG that is a file or an image: inside a page, the style must not affect the page.
 PLACES = (".mg-picture", "svg.mg-picture:root, .mg-widget .mg-picture")
-STYLE = (
-    colours(*PLACES)
-    + """
-svg.mg-picture:root { color-scheme: light dark; }
-.mg-picture text { font: 12px Arimo, Arial, Helvetica, "Liberation Sans", sans-serif; fill: var(--mg-ink); }
-.mg-picture .mg-name { font-weight: bold; font-size: 13px; }
-.mg-picture .mg-sign { text-anchor: middle; }
-.mg-picture .mg-dim { fill: var(--mg-dim); }
-.mg-picture .mg-number { text-anchor: end; }
-.mg-picture .mg-frame { fill: var(--mg-op); stroke: var(--mg-line); }
-.mg-picture .mg-leaf .mg-frame { fill: var(--mg-leaf); }
-.mg-picture .mg-constant .mg-frame { fill: var(--mg-paper); stroke-dasharray: 2 2; }
-.mg-picture .mg-chip { fill: var(--mg-sign); }
-.mg-picture .mg-output .mg-frame { stroke: var(--mg-ink); stroke-width: 3; }
-.mg-picture .mg-arrow path { fill: none; stroke: var(--mg-line); stroke-width: 1.2; }
-.mg-picture .mg-tip { fill: var(--mg-line); }
-.mg-picture .mg-tip-back { fill: none; }
-.mg-picture .mg-label { text-anchor: middle; paint-order: stroke; stroke: var(--mg-paper); stroke-width: 4px; }
-.mg-picture .mg-kept rect { fill: var(--mg-kept-paper); stroke: var(--mg-kept); }
-.mg-picture .mg-kept text { fill: var(--mg-kept); text-anchor: middle; }
-"""
-)
-HEAT_STYLE = colours(*PLACES, heat.LIGHT, heat.DARK) + "\n" + heat.STYLE
+SHEETS = {name: Path(__file__).with_name(f"{name}.css").read_text("utf-8") for name in ("picture", "heat", "flow")}
+LEGEND = Path(__file__).with_name("flow_legend.svg").read_text("utf-8")
+STYLE = f"{colours(*PLACES)}\n{SHEETS['picture']}"
+HEAT_STYLE = f"{colours(*PLACES, heat.LIGHT, heat.DARK)}\n{SHEETS['heat']}"
 
 
 def across_and_down(picture: Picture, title: str, description: str, room: dict[str, str] | None = None) -> str:
@@ -107,11 +93,15 @@ def svg(
     """
     room = {arrow.id: arrow.label for arrow in picture.arrows} if room is None else room
     sizes = {box.id: size(box) for box in picture.boxes}
-    drawn = ElementTree.fromstring(layout(dot(picture, sizes, room, direction)))
+    has_flow = any(arrow.flow is not None for arrow in picture.arrows)
+    for _ in range(1 + has_flow):  # the first layout tells which boxes share a column
+        drawn = ElementTree.fromstring(layout(dot(picture, sizes, room, direction)))
+        graph = drawn.findall("svg:g", NAMESPACE)[0]
+        places = {group.attrib["id"]: group for group in graph.findall("svg:g", NAMESPACE)}
+        sizes = evened(sizes, places, picture, direction == "TB") if has_flow else sizes
     left, top, width, height = (float(number) for number in drawn.attrib["viewBox"].split())
-    graph = drawn.find("svg:g", NAMESPACE)
-    assert graph is not None
-    places = {group.attrib["id"]: group for group in graph.findall("svg:g", NAMESPACE)}
+    legend = f'<g class="mg-legend" transform="translate({left + 10:g} {top + height + 8:g})">{LEGEND}</g>' * has_flow
+    width, height = max(width, 310 * has_flow), height + 18 * has_flow
     boxes = [draw_box(box, *corner(places[box.id]), *sizes[box.id], box in picture.outputs) for box in picture.boxes]
     arrows = [draw_arrow(arrow, places[arrow.id]) for arrow in picture.arrows]
     move = re.search(r"translate\(.*?\)", graph.attrib["transform"])
@@ -121,15 +111,25 @@ def svg(
     classes = "mg-picture" + " mg-down" * (direction == "TB")
     start = f'<svg xmlns="http://www.w3.org/2000/svg" class="{classes}" role="img" {frame}>'
     words = f"<title>{escape(title)}</title>\n<desc>{escape(description)}</desc>"
-    style = f"<style>{STYLE}{HEAT_STYLE if any(map(heats, picture.boxes)) else ''}</style>"
-    return "\n".join([start, words, style, f'<g transform="{move[0]}">', *arrows, *boxes, "</g>", "</svg>", ""])
+    style = f"<style>{STYLE}{HEAT_STYLE if any(map(heats, picture.boxes)) else ''}{SHEETS['flow'] * has_flow}</style>"
+    body = [f'<g transform="{move[0]}">', *arrows, *boxes, "</g>" + legend]
+    return "\n".join([start, words, style, *body, "</svg>", ""])
 
 
-def dot(picture: Picture, sizes: dict[str, tuple[float, float]], room: dict[str, str], direction: str = "LR") -> str:
+def evened(sizes: Sizes, places: dict[str, ElementTree.Element], picture: Picture, axis: int) -> Sizes:
+    """The sizes, with one width for all boxes of a column; of a row, if the axis is 1."""
+    boxes = [box.id for box in picture.boxes if box.kind != "constant"]
+    rank = {box: round(corner(places[box])[axis] + sizes[box][axis] / 2) for box in boxes}
+    widest = {r: max(sizes[box][0] for box in boxes if rank[box] == r) for r in rank.values()}
+    return sizes | {box: (widest[rank[box]], sizes[box][1]) for box in boxes}
+
+
+def dot(picture: Picture, sizes: Sizes, room: dict[str, str], direction: str = "LR") -> str:
     """The graph in Graphviz's language: empty boxes of the right size, and space for the labels."""
     from graphviz import Digraph
 
-    graph = Digraph(graph_attr={"rankdir": direction, "nodesep": BESIDE[direction], "ranksep": "0.45", "pad": "0.15"})
+    apart = "0.2" if any(room.values()) else "0.45"  # inches between ranks; labels come on top of it
+    graph = Digraph(graph_attr={"rankdir": direction, "nodesep": BESIDE[direction], "ranksep": apart, "pad": "0.15"})
     graph.attr("node", shape="box", label="", fixedsize="true")
     graph.attr("edge", arrowsize="0.8", fontname="Helvetica", fontsize="12")
     for box in picture.boxes:
@@ -137,7 +137,8 @@ def dot(picture: Picture, sizes: dict[str, tuple[float, float]], room: dict[str,
         graph.node(box.id, id=box.id, width=f"{width / 72:.4f}", height=f"{height / 72:.4f}")
     for arrow in picture.arrows:
         # Engines agree only on the width of ASCII and warn about other text, so zeros stand for the label.
-        graph.edge(arrow.tail, arrow.head, id=arrow.id, label="0" * len(room.get(arrow.id, "")))
+        lines = ["0" * round(text_width(line, 12) / ZERO[direction]) for line in room.get(arrow.id, "").split("\n")]
+        graph.edge(arrow.tail, arrow.head, id=arrow.id, label="\\n".join(lines))
     return graph.source
 
 
@@ -146,11 +147,26 @@ def size(box: Box) -> tuple[float, float]:
     if box.kind == "constant":
         return text_width(box.value, 12) + 2 * PAD, ROW + PAD
     texts = [BOLD * text_width(shorten(box.display_name, LONGEST_NAME), 13), text_width(box.spec, 12)]
-    texts += [LABEL + BOLD * text_width(row, 12) for row in (box.value, box.grad) if row]
-    rows = 1 + bool(box.spec) + bool(box.value) + bool(box.grad)
-    maps = heats(box)
-    widths = [*texts, *(LABEL + each.width for each in maps)]
-    return chip_width(box) + max(widths) + 2 * PAD, rows * ROW + PAD + sum(each.height + GAP for each in maps)
+    rows = 1 + bool(box.spec)
+    if heats(box):
+        width = sum(widths_of_maps(box).values()) + BETWEEN * (len(widths_of_maps(box)) - 1)
+        rows += 1 + any(text not in ("", UNKNOWN) for text in (box.value, box.grad))
+        height = rows * ROW + PAD + max(each.height for each in heats(box)) + GAP
+        return chip_width(box) + max(width, *texts) + 2 * PAD, height
+    numbers = [box.value, *(part for _, part in box.parts), box.grad]
+    texts += [LABEL + BOLD * text_width(row, 12) for row in numbers if row]
+    return chip_width(box) + max(texts) + 2 * PAD, (rows + sum(map(bool, numbers))) * ROW + PAD
+
+
+def widths_of_maps(box: Box) -> dict[str, float]:
+    """The width of each column of a box with heat maps: "value", and "grad" if it has a gradient."""
+    grad = "Σ grad" if box.parts else "grad"
+    columns = {"value": (box.value, box.value_heat), grad: (box.grad, box.grad_heat)}
+    return {
+        label: max(text_width(label, 12), BOLD * text_width(number, 12), 0 if each is None else each.width)
+        for label, (number, each) in columns.items()
+        if number or each
+    }
 
 
 def heats(box: Box) -> list[heat.Heat]:
@@ -221,14 +237,32 @@ def rows(box: Box, left: float, right: float, top: float) -> list[str]:
     if box.spec:
         baseline += ROW
         lines.append(text("mg-dim", left, baseline, box.spec))
-    for label, number, each in (("value", box.value, box.value_heat), ("grad", box.grad, box.grad_heat)):
+    if heats(box):
+        return lines + columns_of_maps(box, left, baseline + ROW)
+    summands = [("+" * (i > 0), f'mg-part" data-part="{arrow}', part) for i, (arrow, part) in enumerate(box.parts)]
+    for label, css, number in (("value", "mg-value", box.value), *summands, ("grad", "mg-grad", box.grad)):
         if number:
             baseline += ROW
             lines.append(text("mg-dim", left, baseline, label))
-            lines.append(text(f"mg-number mg-{label}", right, baseline, number))
+            lines.append(text(f"mg-number {css}", right, baseline, number))
+    if box.parts:
+        lines.append(f'<path class="mg-total" d="M{left + LABEL:.2f},{baseline - 12.5:.2f}H{right:.2f}"/>')
+    return lines
+
+
+def columns_of_maps(box: Box, left: float, baseline: float) -> list[str]:
+    """The value and the gradient of an array side by side: a word, the heat map, and the number below it."""
+    lines = []
+    below = baseline + max(each.height for each in heats(box)) + GAP + ROW - 3
+    for label, width in widths_of_maps(box).items():
+        number, each = (box.value, box.value_heat) if label == "value" else (box.grad, box.grad_heat)
+        lines.append(text("mg-dim", left, baseline, label))
         if each is not None:
-            lines.append(heat.draw_heat(each, right - each.width, baseline + GAP - 1, label))
-            baseline += each.height + GAP
+            lines.append(heat.draw_heat(each, left, baseline + GAP - 1, label.split()[-1]))
+        if number:
+            css = f"mg-number mg-{label.split()[-1]}"
+            lines.append(text(css, left + width, below if each else baseline + ROW, number))
+        left += width + BETWEEN
     return lines
 
 
@@ -242,19 +276,42 @@ def draw_arrow(arrow: Arrow, group: ElementTree.Element) -> str:
     assert path is not None
     assert tip is not None
     label = group.find("svg:text", NAMESPACE)
-    words = "" if label is None else text("mg-label", float(label.attrib["x"]), float(label.attrib["y"]), arrow.label)
+    words = "" if label is None else label_lines(float(label.attrib["x"]), float(label.attrib["y"]), arrow.label)
+    has_flow, along = arrow.flow is not None, path.attrib["d"]
+    flows = ""
+    if arrow.flow is not None and arrow.label:
+        flows = f'{" mg-none" * (not arrow.flow)} mg-flows" style="--mg-carries: {arrow.flow:g}'
+    tail = "px ".join(along[1 : along.index("C")].split(","))
+    origin = f' style="transform-origin: {tail}px"' * has_flow
+    bands = f'<path class="mg-flow" d="{along}"/><path class="mg-pulse" pathLength="100" d="{along}"/>' * has_flow
     return (
-        f'<g class="mg-arrow" data-id="{arrow.id}"><path d={quoteattr(path.attrib["d"])}/>'
+        f'<g class="mg-arrow{flows}" data-id="{arrow.id}">{bands}'
+        f"<path d={quoteattr(along)}/>"
         f'<polygon class="mg-tip" points={quoteattr(tip.attrib["points"])}/>'
-        f'<polygon class="mg-tip-back" points="{tip_back(path.attrib["d"])}"/>{words}</g>'
+        f'<polygon class="mg-tip-back" points="{tip_back(along, 5 if has_flow else 3)}"{origin}/>{words}</g>'
     )
 
 
-def tip_back(path: str) -> str:
-    """The three corners of an arrow tip at the start of a path, pointing out of it."""
+def label_lines(x: float, y: float, words: str) -> str:
+    """The label of an arrow, in as many lines as it has."""
+    lines = words.split("\n")
+    if len(lines) == 1:
+        return text("mg-label", x, y, words)
+    spans = [f'<tspan x="{x:.2f}" dy="{14 * (i > 0)}">{escape(line)} </tspan>' for i, line in enumerate(lines)]
+    return f'<text class="mg-label" x="{x:.2f}" y="{y:.2f}">{"".join(spans)}</text>'
+
+
+def band(size: float) -> float:
+    """The width of an arrow that carries a gradient: 4.5 pixels for size 1, one more for each doubling; 0 for none."""
+    width = 0.0 if size == 0 else 4.5 + log2(size) if isfinite(size) else 8.5
+    return round(min(max(width, 1.5 * (size != 0)), 8.5), 1)  # as in course/widgets/dragging.js
+
+
+def tip_back(path: str, half: int) -> str:
+    """The three corners of an arrow tip at the start of a path, pointing out of it, of twice `half` in width."""
     x, y, towards_x, towards_y = (float(number) for number in re.findall(r"-?[\d.]+", path)[:4])
     length = ((towards_x - x) ** 2 + (towards_y - y) ** 2) ** 0.5
     assert length > 0
     dx, dy = (towards_x - x) / length, (towards_y - y) / length
-    corners = [(x, y), (x + 8 * dx - 3 * dy, y + 8 * dy + 3 * dx), (x + 8 * dx + 3 * dy, y + 8 * dy - 3 * dx)]
+    corners = [(x, y), *((x + 8 * dx - side * dy, y + 8 * dy + side * dx) for side in (half, -half))]
     return " ".join(f"{cx:.2f},{cy:.2f}" for cx, cy in corners)

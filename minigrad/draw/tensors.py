@@ -30,6 +30,7 @@ from .rules import rules_of, sign_of
 from .words import number
 
 FEW = 4  # elements; arrays of up to this size are shown in full
+BRIEF = 10  # characters on an arrow
 
 
 def picture_of_tensors(ys: Sequence[Tensor], namespace: Mapping[str, object]) -> Picture:
@@ -109,13 +110,15 @@ class TensorGraph:
                 continue
             before = collected.get(x)
             collected[x] = gx if before is None else before + gx
+            local = f"× {rule.text if partial is None else brief(partial, spread(partial, 2))}"
             share = Share(
                 arrow=arrow.id, incoming=format_array(gy), rule=rule.text, is_whole=rule.is_whole,
                 slope="" if partial is None or partial.size > FEW else format_array(partial),
                 outgoing=format_array(gx), before="" if before is None else format_array(before),
                 after=format_array(collected[x]), entry=entry_of(before, gx, collected[x]),
                 spread="" if partial is None or partial.size <= FEW else spread(partial),
-                heat=heat_of(collected[x]), terms=terms_of(before, gx, collected[x]),
+                heat=heat_of(collected[x]), terms=terms_of(before, gx, collected[x]), size=norm(gx),
+                lines=("g: " * rule.is_whole + brief(gy), rule.text if rule.is_whole else local, f"= {brief(gx)}"),
             )  # fmt: skip
             shares.append(share)
         return gxs, shares
@@ -153,9 +156,22 @@ def terms_of(before: Any, gx: Any, after: Any) -> tuple[Heat, ...]:
     return tuple(heat for heat in (heat_of(each, alike=arrays) for each in arrays) if heat is not None)
 
 
-def spread(array: Any) -> str:
-    """The range of an array: its minimum … its maximum."""
-    return " … ".join(dict.fromkeys((number(float(array.min())), number(float(array.max())))))
+def spread(array: Any, digits: int = 4) -> str:
+    """The range of an array: its minimum … its maximum; only one of them, with four digits, if they look the same."""
+    low, high = float(array.min()), float(array.max())
+    ends = number(low, digits), number(high, digits)
+    return number(low) if ends[0] == ends[1] else " … ".join(ends)
+
+
+def norm(array: Any) -> float:
+    return float((array.astype(float) ** 2).sum() ** 0.5)
+
+
+def brief(array: Any, instead: str = "") -> str:
+    """The array in up to ten characters: as elsewhere if that is short, else `instead`, or its norm."""
+    text = format_array(array)
+    is_short = len(text) <= BRIEF and not text.startswith("norm")
+    return text if is_short else instead or f"norm {number(norm(array), 3)}"
 
 
 def read_by(node: Node) -> list[Node]:
@@ -199,7 +215,7 @@ def format_array(array: Any) -> str:
         return format_nested(array.tolist())
     if kind(array.dtype) != "f":
         return f"{number(int(array.min()))} … {number(int(array.max()))}"
-    return f"norm {number(float((array.astype(float) ** 2).sum() ** 0.5))}"
+    return f"norm {number(norm(array))}"
 
 
 def format_nested(numbers: Any) -> str:

@@ -56,9 +56,10 @@ def test_a_learner_steps_their_own_graph_in_jupyterlab(lab):
     press(page, "ArrowRight", times=12)
     expect(rule).to_have_attribute("data-step", "12")
     expect(rule.locator(".mg-say")).to_contain_text("−0.964 + (−0.4239) = −1.388")
-    assert grads(rule) == {"x": "−0.964 + (−0.4239) = −1.388", "y": "·", "w": "0.1413"}
+    assert grads(rule) == {"x": "−1.388", "y": "·", "w": "0.1413"}
+    assert rule.locator(".mg-part").all_text_contents() == ["−0.964", "−0.4239"]
     assert rule.locator(".mg-box.mg-hot.mg-backward .mg-name").all_text_contents() == ["x"]
-    assert rule.locator(".mg-arrow.mg-hot.mg-backward .mg-label").all_text_contents() == ["× −3"]
+    assert rule.locator(".mg-arrow.mg-hot.mg-backward .mg-label").all_text_contents() == ["0.1413 × −3 = −0.4239 "]
 
     # The other view of the same model follows once the reader pauses, and the two share no id.
     expect(second_view).to_have_attribute("data-step", "12")
@@ -136,10 +137,12 @@ def test_a_reader_who_wants_no_motion_gets_none(show):
     press(page, "ArrowRight", times=8)
 
     moving = "g => { const style = getComputedStyle(g); return [style.animationName, style.transitionDuration]; }"
-    arrow = page.locator(".mg-arrow.mg-hot path")
-    assert arrow.evaluate(moving) == ["none", "0s"]
+    dash, band = (page.locator(f".mg-arrow.mg-hot path.mg-{name}") for name in ("pulse", "flow"))
+    assert dash.evaluate(moving) == ["none", "0s"]
+    still = band.evaluate("band => getComputedStyle(band).strokeWidth")
     page.emulate_media(reduced_motion="no-preference")
-    assert arrow.evaluate(moving) == ["mg-flow", "0.2s, 0.2s"]
+    assert dash.evaluate(moving) == ["mg-travel", "0.2s, 0.2s"]
+    assert band.evaluate("band => getComputedStyle(band).strokeWidth") == still == "5.5px"  # the still says the same
 
 
 def test_a_saved_page_steps_without_kernel_and_network(show, tmp_path):
@@ -354,7 +357,7 @@ def test_formulas_and_numbers_change_places_at_the_step_where_one_is(show):
     rule.focus()
     press(page, "ArrowRight", times=7)
     label = rule.locator(".mg-arrow.mg-hot .mg-label")
-    assert label.text_content().startswith("× ")
+    expect(label).to_contain_text("× ")
     rule.get_by_label("on the arrows").select_option("formulas")
     expect(label).to_contain_text("∂temp/∂")
     expect(rule).to_have_attribute("data-step", "7")
@@ -388,3 +391,84 @@ def test_axe_finds_no_violation_in_questions_and_heat_maps_on_a_phone(show):
         for scheme in ("light", "dark"):
             opened.page.emulate_media(color_scheme=scheme)
             assert opened.violations("html") == [], f"{scheme}, asks={asks}"
+
+
+# -- gradients that flow -----------------------------------------------------------------------------------------
+
+
+def layer() -> ChainRule:
+    """Five columns of arrays, as in lesson 04."""
+    x = mg.tensor([[1.0, -1.0], [0.0, 2.0], [0.5, 1.0]])
+    w, b = mg.tensor([[0.5, -1.0], [1.0, 0.5]], requires_grad=True), mg.tensor([0.1, -0.2], requires_grad=True)
+    return ChainRule(((x @ w + b) ** 2).mean())
+
+
+def tanh() -> ChainRule:
+    x, y, w = Value(2.0), Value(-3.0), Value(4.0)
+    return ChainRule((x * y + w).tanh() * x)
+
+
+BANDS = """bands => bands.map((band) => parseFloat(getComputedStyle(band).strokeWidth))"""
+SIZES = """texts => texts.filter((text) => text.textContent)
+  .map((text) => parseFloat(getComputedStyle(text).fontSize) * text.getScreenCTM().a)"""
+
+
+@pytest.mark.parametrize("make", [layer, tanh])
+def test_the_whole_widget_is_seen_at_once_from_left_to_right_in_readable_type(show, make):
+    """Lesson 04's was 1,213 pixels high, from top to bottom, and the gallery's had type of 11 pixels."""
+    page = show(make(), viewport={"width": 1074, "height": 768}).page
+    rule = widget(page)
+    rule.focus()
+    heights = set()
+    for _ in range(int(rule.get_by_role("slider", name="Step").get_attribute("max"))):
+        press(page, "ArrowRight")
+        heights.add(round(rule.bounding_box()["height"]))
+    assert len(heights) == 1, "the widget changes its height"
+    assert heights.pop() <= 520
+    assert rule.locator("svg.mg-down").count() == 0
+    assert min(rule.locator(".mg-picture text:not(.mg-cell text)").evaluate_all(SIZES)) > 11.9
+    edges = rule.locator(".mg-box:not(.mg-constant) .mg-frame").evaluate_all(
+        "frames => frames.map((frame) => [frame.getAttribute('x'), frame.getAttribute('width')].map(Number))"
+    )
+    for x, width in edges:
+        assert {w for other, w in edges if abs(other + w / 2 - x - width / 2) < 2} == {width}, "one column, one width"
+
+
+def test_at_the_end_each_arrow_says_what_it_carried_and_is_as_wide(show):
+    page = show(tanh()).page
+    rule = widget(page)
+    rule.focus()
+    press(page, "End")
+    arrows = rule.locator(".mg-arrow.mg-flows")
+    labels = [" ".join(text.split()) for text in arrows.locator(".mg-label").all_text_contents()]
+    widths = arrows.locator("path.mg-flow").evaluate_all(BANDS)
+    said = sorted(zip(widths, labels))
+    assert len(said) == arrows.count() == 7
+    assert said[-1] == (5.5, "1 × 2 = 2")
+    assert (1.7, "2 × 0.07065 = 0.1413") in said
+    assert rule.locator(".mg-legend text").all_text_contents() == ["gradient", "0", "≤ ⅛", "1", "≥ 16"]
+
+    press(page, "Home")
+    assert rule.locator(".mg-flows:not(.mg-legend *)").count() == 0
+    slider = rule.get_by_role("slider", name="#1, dragged")
+    slider.fill("0")
+    assert rule.locator(".mg-part").all_text_contents()[0] == number(np.tanh(4))
+    assert "none" not in rule.locator(".mg-arrow.mg-flows .mg-tip-back").evaluate_all(
+        "tips => tips.map((tip) => getComputedStyle(tip).fill)"
+    )
+
+
+def test_a_dash_travels_forward_and_back_within_a_second_and_the_next_step_ends_it(show):
+    page = show(tanh()).page
+    rule = widget(page)
+    rule.focus()
+    running = """() => document.getAnimations().filter(({ animationName }) => animationName === "mg-travel")
+      .map(({ effect }) => [effect.getComputedTiming().duration, effect.getComputedTiming().direction])"""
+    for keys, direction in ((2, "normal"), (5, "reverse")):
+        press(page, "ArrowRight", times=keys)
+        (duration, way), *_ = page.evaluate(running)
+        assert (duration < 1000, way) == (True, direction)
+    before = rule.locator(".mg-hot .mg-pulse").count()
+    rule.get_by_label("Speed").select_option("4")
+    press(page, "Home")
+    assert (before, page.evaluate(running)) == (1, [])

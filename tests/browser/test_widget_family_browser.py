@@ -177,11 +177,37 @@ def test_names_and_arguments_are_words_and_no_html(show):
     assert page.locator("[data-choice] option").all_text_contents() == [f"1 and {words!r}" for words in arguments]
 
 
-def test_a_table_does_not_touch_the_buttons_below_it(visit, saved):
-    page = visit(saved("MemoryTimeline")[1], viewport={"width": 420, "height": 800}).page
-    table, controls = (page.locator(each).last.bounding_box() for each in (".mg-panels", ".mg-controls"))
+PLACES = """() => [".mg-top", ".mg-say", ".mg-player + *"].map((part) => {
+  const { top, bottom } = document.querySelector(part).getBoundingClientRect();
+  return [top, bottom].map((y) => y - document.querySelector(".mg-widget").getBoundingClientRect().top);
+})"""
 
-    assert controls["y"] - (table["y"] + table["height"]) >= 6
+
+@pytest.mark.parametrize("name", STEPPED)
+def test_buttons_sentence_and_picture_are_seen_together_and_no_step_moves_them(visit, saved, name):
+    """The buttons were below the picture: 900 pixels below the sentence in some widgets."""
+    widget, path = saved(name)
+    page = visit(path, viewport={"width": 420, "height": 800}).page
+    (top, bar), (say, said), (picture, _) = page.evaluate(PLACES)
+    assert bar - top <= 90
+    assert bar <= say < said <= picture < 300
+    page.locator(".mg-widget").focus()
+    for _ in widget.steps[1:12]:
+        press(page, "ArrowRight")
+        assert page.evaluate(PLACES)[2][0] == pytest.approx(picture, abs=1)
+
+
+def test_paper_has_no_buttons_and_nothing_that_scrolls(visit, saved):
+    page = visit(saved("MemoryTimeline")[1], viewport={"width": 720, "height": 1000}).page
+    page.emulate_media(media="print")
+    try:
+        assert page.locator(":is(.mg-widget button, input[type=range]):visible").count() == 0
+        scrolling = (
+            "parts => parts.filter((part) => ['auto', 'scroll'].includes(getComputedStyle(part).overflowX)).length"
+        )
+        assert page.locator(".mg-widget *").evaluate_all(scrolling) == 0
+    finally:
+        page.emulate_media(media="screen")
 
 
 LOOKS = """() => [...document.querySelectorAll(".mg-widget, .mg-widget *")].map((part) => {

@@ -1,16 +1,18 @@
-// The chain rule: writes numbers into the picture, highlights the boxes of a step, and shows its arithmetic below.
+// The chain rule: writes numbers into the boxes and onto the arrows of the picture, and highlights those of a step.
 // A screen is a function of (picture, steps 0..n): to step back, it clears the picture and applies the steps again.
 
 const PHASES = ["built", "forward", "backward", "done"];
 const UNKNOWN = "·";
 const BODY = `
-  <div class="mg-choices" role="toolbar" aria-label="View">
-    <label><input type="checkbox" data-asks> ask me first</label>
-    <label>on the arrows <select data-view aria-label="on the arrows"><option>numbers</option><option>formulas</option></select></label>
+  <div class="mg-options-row">
+    <div class="mg-choices" role="toolbar" aria-label="View">
+      <label><input type="checkbox" data-asks> ask me first</label>
+      <label>on the arrows <select data-view aria-label="on the arrows"><option>numbers</option><option>formulas</option></select></label>
+    </div>
+    <div class="mg-choices mg-drags" role="group" aria-label="Drag a value" hidden></div>
     <span class="mg-held"></span>
   </div>
   ${ASK}
-  <div class="mg-choices mg-drags" role="group" aria-label="Drag a value" hidden></div>
   <div class="mg-view"></div>
   <div class="mg-equations mg-view"></div>
   <div class="mg-inspected mg-view" role="region" aria-label="Numbers of a box" hidden></div>`;
@@ -22,7 +24,7 @@ function render({ model, el }) {
   const forget = () => { c.screen = null; c.drawn = -1; };
   const { root, restart, destroy } = stepper({
     model, el, phases: PHASES, last: steps.length - 1, body: BODY, show: (n, root) => show(c, n, root),
-    limit: questions.limit, stopped: () => questions.focus(el), forget,
+    limit: questions.limit, stopped: () => questions.focus(el), forget, says: () => steps.map(({ say }) => say),
   });
   Object.assign(c, { root, restart });
   questions.listen(root);
@@ -48,6 +50,8 @@ function render({ model, el }) {
   const followed = ["change:asks", "change:answers", "change:view"];
   followed.forEach((event) => model.on(event, follow));
   follow();
+  const rows = steps.flatMap(({ equation }) => (equation ? equation[0][0].cells.length / equation[0][0].columns : []));
+  if (rows.length) root.querySelector(".mg-equations").style.minHeight = `${24 * Math.max(...rows) + 28}px`;
   return () => { followed.forEach((event) => model.off(event, follow)); destroy(); };
 }
 
@@ -63,7 +67,7 @@ function show(c, n, root) {
   screen.veil(isOpen ? step.question.veil : "", step.box);
   screen.svg.setAttribute("aria-label", say);
   root.querySelector(".mg-held").textContent = steps[upto].held ?? "";
-  root.querySelector(".mg-equations").replaceChildren(...(isOpen ? [] : step.equations ?? []).map(equation));
+  root.querySelector(".mg-equations").replaceChildren(...(isOpen || !step.equation ? [] : [equation(step.equation)]));
   questions.ask(n, root);
   inspect(c, root);
   return { phase: step.phase, say, spot: screen.spot };
@@ -80,9 +84,11 @@ function drag(c) {
   if (!c.dragged && c.drawn < last) c.restart(last, last);
   c.dragged = true;
   sliders.forEach((slider, i) => tell(slider, leaves[i]));
-  const { values, grads, slopes } = ran(program, Object.fromEntries(sliders.map((slider, i) => [slider.dataset.leaf, leaves[i]])));
-  const said = (numbers, sign = "") => Object.fromEntries(Object.entries(numbers).map(([id, x]) => [id, sign + number(x)]));
-  c.screen.apply({ values: said(values), grads: said(grads), numbers: said(slopes, "× ") }, c.model.get("view"));
+  const { values, grads, shares } = ran(program, Object.fromEntries(sliders.map((slider, i) => [slider.dataset.leaf, leaves[i]])));
+  const said = (each, say = number) => Object.fromEntries(Object.entries(each).map(([id, x]) => [id, say(x)]));
+  const numbers = said(shares, ([incoming, slope, outgoing]) => `${number(incoming)}\n× ${number(slope)}\n= ${number(outgoing)}`);
+  const parts = said(shares, ([, , outgoing]) => number(outgoing)), flows = said(shares, ([, , outgoing]) => band(Math.abs(outgoing)));
+  c.screen.apply({ values: said(values), grads: said(grads), numbers, parts, flows }, c.model.get("view"));
   root.querySelector(".mg-equations").replaceChildren();
   const y = program.at(-1).id, z = c.screen.nameOf(y);
   const each = sliders.map(({ dataset: { leaf } }) => `∂${z}/∂${c.screen.nameOf(leaf)} = ${number(grads[leaf])}`);
@@ -108,13 +114,14 @@ function choose(c, event) {
 // The picture: applies, clears and highlights steps. Each slot is id → the element that holds its text.
 class Screen {
   constructor(svg) {
-    Object.assign(this, { svg, group: {}, values: {}, grads: {}, labels: {}, maps: {}, veiled: null });
+    Object.assign(this, { svg, group: {}, values: {}, grads: {}, parts: {}, labels: {}, maps: {}, veiled: null });
     for (const g of svg.querySelectorAll("[data-id]")) {
       const id = g.dataset.id;
       this.group[id] = g;
       if (!g.matches(".mg-constant")) this.values[id] = g.querySelector(".mg-value");
       this.grads[id] = g.querySelector(".mg-grad");
       this.labels[id] = g.querySelector(".mg-label");
+      for (const part of g.querySelectorAll(".mg-part")) this.parts[part.dataset.part] = part;
       for (const map of g.querySelectorAll(".mg-heat")) (this.maps[id] ??= {})[map.dataset.of] = map;
     }
     this.clear();
@@ -125,13 +132,33 @@ class Screen {
   write(slot, id, text) {
     if (this[slot][id]) this[slot][id].textContent = text;
   }
+  // The lines of an arrow's label: a tspan for each, as draw/svg.py writes them.
+  label(id, text) {
+    const label = this.labels[id];
+    label?.replaceChildren(...(text ? text.split("\n") : []).map((line, i) => {
+      const span = document.createElementNS(label.namespaceURI, "tspan");
+      span.setAttribute("x", label.getAttribute("x"));
+      span.setAttribute("dy", i && 14);
+      span.textContent = `${line} `;
+      return span;
+    }));
+  }
+  // The band of the gradient that an arrow has carried back; none if `width` is undefined.
+  flow(id, width) {
+    const { classList, style } = this.group[id];
+    classList.toggle("mg-flows", width !== undefined);
+    classList.toggle("mg-none", width === 0);
+    style.setProperty("--mg-carries", width ?? 0);
+  }
   clear() {
     for (const id in this.group) {
       for (const slot of ["values", "grads"]) this.write(slot, id, UNKNOWN);
-      this.write("labels", id, "");
+      this.label(id, "");
+      this.flow(id);
       this.group[id].classList.remove("mg-known", "mg-keeps", "mg-freed");
       for (const map of Object.values(this.maps[id] ?? {})) fill(map, null);
     }
+    for (const id in this.parts) this.write("parts", id, UNKNOWN);
     this.heats = {};
   }
   apply(step, view) {
@@ -140,7 +167,9 @@ class Screen {
     each(step.grads, (id, text) => this.write("grads", id, text));
     each(step.value_heats, (id, heat) => this.warm(id, "value", heat));
     each(step.grad_heats, (id, heat) => this.warm(id, "grad", heat));
-    each(step[view], (id, text) => this.write("labels", id, text));
+    each(step.parts, (id, text) => this.write("parts", id, text));
+    each(step[view], (id, text) => this.label(id, text));
+    each(step.flows, (id, width) => this.flow(id, width));
     for (const id of step.kept ?? []) this.badge(id, "saved");
     for (const id of step.freed ?? []) this.badge(id, "freed");
   }
@@ -170,7 +199,7 @@ class Screen {
   }
 }
 
-// One row of arithmetic: each number or heat map above its description.
+// One row of arithmetic: each heat map above its description, and the symbols between them.
 function equation(terms) {
   const row = made("div");
   for (const [number, what] of terms) {

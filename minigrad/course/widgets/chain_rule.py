@@ -107,9 +107,7 @@ class ChainRule(SteppedWidget):
         if self.asks:
             boxes = tuple(replace(box, grad=box.grad and UNKNOWN, grad_heat=None) for box in final.boxes)
             return svg(Picture(boxes, final.arrows), title=self.label, description=self.label)
-        labels = longest({}, [step.get(self.view, {}) for step in self.steps])
-        arrows = tuple(replace(arrow, label=labels.get(arrow.id, "")) for arrow in final.arrows)
-        return svg(Picture(final.boxes, arrows), title=self.label, description=self.text)
+        return svg(annotated(final, steps_of(self.replay), self.view), title=self.label, description=self.text)
 
     def __repr__(self) -> str:
         leaves = [box for box in self.replay.picture.boxes if box.kind == "leaf" and box.grad]
@@ -117,15 +115,37 @@ class ChainRule(SteppedWidget):
         return f"ChainRule({len(self.steps)} steps; {', '.join(grads)})"
 
 
+def annotated(final: Picture, steps: list[ChainStep], view: str, least: str | None = None) -> Picture:
+    """The picture with what the steps write last: on each arrow its share, in each box the sum of its gradient.
+
+    least    if given, each slot has the longest text that any step writes there, and at least this one
+    """
+
+    def texts(name: str) -> dict[str, Any]:
+        slots: dict[str, Any] = {}
+        for id, text in ((id, text) for step in steps for id, text in getattr(step, name).items()):
+            slots[id] = text if least is None else max(text, slots.get(id, least), key=len)
+        return slots
+
+    values, grads, parts, labels = map(texts, ("values", "grads", "parts", view))
+    flows = {id: width for step in steps for id, width in step.flows.items()}
+    boxes = []
+    for box in final.boxes:
+        summands = tuple(part for part in parts.items() if final.arrow[part[0]].tail == box.id)
+        written = {"value": values.get(box.id, box.value), "grad": grads.get(box.id, box.grad), "parts": summands}
+        boxes.append(replace(box, **written))
+    arrows = (replace(arrow, label=labels.get(arrow.id, ""), flow=flows.get(arrow.id)) for arrow in final.arrows)
+    return Picture(tuple(boxes), tuple(arrows))
+
+
 def roomy(final: Picture, steps: list[ChainStep], view: str, least: str) -> str:
     """The picture as SVG, with room for the longest text that any step writes into each box or onto each arrow."""
-    room = [{box.id: least for box in final.boxes if box.kind != "constant"}]
-    values = longest({box.id: box.value for box in final.boxes}, [*room, *(step.values for step in steps)])
-    grads = longest({box.id: box.grad for box in final.boxes}, [step.grads for step in steps])
-    labels = longest({}, [getattr(step, view) for step in steps])
-    kept = {box for step in steps for box in step.kept}
-    boxes = tuple(replace(box, value=values[box.id], grad=grads[box.id], kept=box.id in kept) for box in final.boxes)
-    drawn = across_and_down(Picture(boxes, final.arrows), title="", description="", room=labels)
+    picture, kept = annotated(final, steps, view, least), {box for step in steps for box in step.kept}
+    lines = {arrow.id: arrow.label.split("\n") for arrow in picture.arrows if arrow.label}
+    room = {id: "\n".join(max(line, f"= {least}", key=len) for line in lines[id]) for id in lines}
+    boxes = tuple(replace(box, kept=box.id in kept) for box in picture.boxes)
+    empty = Picture(boxes, tuple(replace(arrow, label="") for arrow in picture.arrows))
+    drawn = across_and_down(empty, title="", description="", room=room)
     return pressable(CELLS.sub(r"\1</g>", drawn), boxes)
 
 
@@ -137,10 +157,3 @@ def pressable(drawn: str, boxes: tuple[Box, ...]) -> str:
             drawn = drawn.replace(f'data-id="{box.id}"', f'data-id="{box.id}" {button}')
     # An element that contains buttons must not have the role "img".
     return drawn.replace('role="img"', 'role="group"') if any(map(heats, boxes)) else drawn
-
-
-def longest(texts: dict[str, str], written: list[dict[str, str]]) -> dict[str, str]:
-    """For each id, the longest text that any step writes there."""
-    for new in written:
-        texts |= {key: max(text, texts.get(key, ""), key=len) for key, text in new.items()}
-    return texts

@@ -5,19 +5,20 @@ A step holds only changes: the screen at step n is the result of applying steps 
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from dataclasses import asdict, dataclass, field, replace
 
 from ...draw.heat import Heat
 from ...draw.picture import Box, GraphRun, Picture, Share
-from ...draw.words import format_op, is_number, join_names, number, pluralize, shorten
+from ...draw.svg import band
+from ...draw.words import format_op, is_number, join_names, number, pluralize
 from .gradient_questions import StepQuestion, seed_question, share_question
 
-Equation = tuple[tuple[str | Heat, str], ...]  # (number, its description), or (symbol, "")
-TIMES, PLUS, EQUALS = ("×", ""), ("+", ""), ("=", "")
-LONGEST_LABEL = 18  # characters on an arrow
-LONGEST_FORMULA = 30  # characters on an arrow
-LONGEST_SUM = 30  # characters in a box
+Equation = tuple[tuple[str | Heat, str], ...]  # (heat map, its description), or (symbol, "")
+LONGEST_LINE = 15  # characters on an arrow; more are wrapped
+LONGEST_BESIDE = 9  # characters below a heat map
+MOST_PARTS = 4  # summands in a box
 
 
 @dataclass(frozen=True)
@@ -31,11 +32,13 @@ class ChainStep:
     sources    boxes whose numbers the step reads
     values     box → its new value, as text
     grads      box → its new gradient, as text
-    numbers    arrow → its new label in the view "numbers"
+    parts      arrow → the share of the gradient that its tail adds up, as text
+    flows      arrow → the width of the gradient that it carries, in pixels
+    numbers    arrow → its new label in the view "numbers": incoming, local derivative and outgoing, in lines
     formulas   arrow → its new label in the view "formulas": the local derivative in symbols
     kept       boxes whose values are saved for backward from this step on
     freed      boxes whose saved values this step frees
-    equations  the arithmetic of the step: rows of (number or symbol, description)
+    equation   the sum of arrays that the step forms
     held       the bytes saved for backward after the step, in words; "" if the engine frees nothing
     question   the question that may come before the step
 
@@ -49,10 +52,12 @@ class ChainStep:
     sources: tuple[str, ...] = ()
     values: dict[str, str] = field(default_factory=dict)
     grads: dict[str, str] = field(default_factory=dict)
+    parts: dict[str, str] = field(default_factory=dict)
+    flows: dict[str, float] = field(default_factory=dict)
     numbers: dict[str, str] = field(default_factory=dict)
     kept: tuple[str, ...] = ()
     freed: tuple[str, ...] = ()
-    equations: tuple[Equation, ...] = ()
+    equation: Equation = ()
     formulas: dict[str, str] = field(default_factory=dict)
     value_heats: dict[str, Heat] = field(default_factory=dict)
     grad_heats: dict[str, Heat] = field(default_factory=dict)
@@ -94,8 +99,13 @@ def opening_step(picture: Picture) -> ChainStep:
 def leaf_steps(picture: Picture) -> list[ChainStep]:
     leaves = [box for box in picture.boxes if box.kind == "leaf"]
     say = f"Forward starts at the leaves, which are given: {join_names([box.name_and_value for box in leaves])}."
-    values = {box.id: box.value for box in leaves}
+    values = {box.id: beside(box.value, box.value_heat) for box in leaves}
     return [ChainStep("forward", say, values=values, value_heats=heats(leaves))] if leaves else []
+
+
+def beside(text: str, heat: Heat | None) -> str:
+    """The text if it fits below the heat map that shows the same, else nothing."""
+    return text if heat is None or (len(text) <= LONGEST_BESIDE and "norm" not in text) else ""
 
 
 def heats(boxes: list[Box]) -> dict[str, Heat]:
@@ -109,10 +119,8 @@ def forward(replay: GraphRun, box: Box) -> ChainStep:
     if all(is_number(x.value) for x in (box, *operands)):
         numbers = format_op(box.op, [x.value for x in operands])
         say = f"{box.display_name} = {picture.formula(box)} = {numbers} = {box.value}."
-        equations: tuple[Equation, ...] = (((numbers, picture.formula(box)), EQUALS, (box.value, box.display_name)),)
     else:
         say = f"{box.display_name} = {picture.formula(box)}, which is {box.value}."
-        equations = ()
     read = replay.reads.get(box.id, ())
     if read:
         names = join_names([picture.box[x].display_name for x in read])
@@ -121,9 +129,9 @@ def forward(replay: GraphRun, box: Box) -> ChainStep:
         say += " Backward needs no number from here: nothing is saved."
     arrows = tuple(arrow.id for arrow in picture.arrows_into[box.id])
     sources = tuple(x.id for x in operands)
-    values, hot = {box.id: box.value}, heats([box])
+    values, hot = {box.id: beside(box.value, box.value_heat)}, heats([box])
     about = "forward", say, box.id, arrows, sources
-    return ChainStep(*about, values=values, value_heats=hot, kept=read, equations=equations)
+    return ChainStep(*about, values=values, value_heats=hot, kept=read)
 
 
 def backward(replay: GraphRun) -> list[ChainStep]:
@@ -136,7 +144,6 @@ def backward(replay: GraphRun) -> list[ChainStep]:
     to_come = Counter(picture.arrow[share.arrow].tail for share in replay.shares)
     last_of = {picture.arrow[share.arrow].head: share for share in replay.shares}
     still_read = Counter(x for head in last_of for x in replay.reads.get(head, ()))
-    settled: dict[str, str] = {}
     for share in replay.shares:
         arrow = picture.arrow[share.arrow]
         to_come[arrow.tail] -= 1
@@ -144,19 +151,15 @@ def backward(replay: GraphRun) -> list[ChainStep]:
         if replay.frees and last_of[arrow.head] == share:
             still_read.subtract(replay.reads[arrow.head])
             freed = [x for x in replay.reads[arrow.head] if still_read[x] == 0]
-        step = share_step(replay, share, to_come[arrow.tail] > 0, freed)
-        total = sum_of(share)
-        steps.append(replace(step, grads=settled | ({arrow.tail: total} if total else step.grads)))
-        settled = step.grads if total else {}  # the next step replaces a sum by its result
+        steps.append(share_step(replay, share, to_come[arrow.tail] > 0, freed))
     return steps
 
 
-def sum_of(share: Share) -> str:
-    """The gradient so far plus this share, as in "2 + 3 = 5"; "" for the first share, or if a box has no room."""
-    if not share.before or share.before.startswith("norm"):
-        return ""
-    total = f"{format_op('+', [share.before, share.outgoing])} = {share.after}"
-    return total if len(total) <= LONGEST_SUM else ""
+def wrapped(line: str) -> str:
+    """The line, broken after spaces and opening brackets where it is too long for an arrow."""
+    ends = [found.end() for found in re.finditer(r"[ (]", line.rstrip())] if len(line) > LONGEST_LINE else []
+    at = min(ends, key=lambda end: abs(end - len(line) / 2), default=len(line))
+    return line if at == len(line) else f"{line[:at]}\n{wrapped(line[at:])}"
 
 
 def share_step(replay: GraphRun, share: Share, more_to_come: bool, freed: list[str]) -> ChainStep:
@@ -166,47 +169,49 @@ def share_step(replay: GraphRun, share: Share, more_to_come: bool, freed: list[s
     head, tail = picture.box[arrow.head].display_name, picture.box[arrow.tail].display_name
     way = f"From {head} back to {tail}"
     derivative = f"∂{head}/∂{tail}"
-    equations: tuple[Equation, ...] = ()
     if share.is_whole:
         say = f"{way}: g ({share.incoming}) arrives at {head}, and the rule {share.rule} makes {share.outgoing}."
-        label, formula = share.rule, f"g ↦ {share.rule}"
+        formula = f"g ↦ {share.rule}"
     else:
         local = derivative if share.rule in ("", share.slope) else f"{derivative} = {share.rule}"
         times = f"{local} = {share.slope}" if share.slope else local
         say = f"{way}: {share.incoming} arrives at {head}, times {times}, makes {share.outgoing}."
-        if share.slope:
-            arriving, result = (share.incoming, f"arrives at {head}"), (share.outgoing, f"for {tail}")
-            equations = ((arriving, TIMES, (share.slope, local), EQUALS, result),)
-        label = f"× {share.slope or share.spread or share.rule}"
-        formula = f"{derivative} = {share.rule}" if share.rule else derivative
+        formula = f"{derivative}\n= {share.rule}" if share.rule else derivative
     if share.before:
-        words, sums = describe_sum(tail, picture.uses[arrow.tail], share)
-        say, equations = say + words, equations + sums
+        say += describe_sum(tail, picture.uses[arrow.tail], share)
     if freed:
         say += describe_freed(replay, freed)
+    is_part = 1 < picture.uses[arrow.tail] <= MOST_PARTS and (share.heat is not None or is_number(share.after))
     return ChainStep(
         "backward", say, arrow.tail, (arrow.id,), (arrow.head,),
-        grads={arrow.tail: f"{share.after} + …" if more_to_come else share.after},
+        grads={arrow.tail: beside(f"{share.after} + …" if more_to_come else share.after, share.heat)},
+        parts={arrow.id: share.outgoing} if is_part else {}, flows={arrow.id: band(share.size)},
         grad_heats={arrow.tail: share.heat} if share.heat is not None else {},
-        numbers={arrow.id: shorten(label, LONGEST_LABEL)}, formulas={arrow.id: shorten(formula, LONGEST_FORMULA)},
-        freed=tuple(freed), equations=equations, question=share_question(picture, share),
+        numbers={arrow.id: "\n".join(map(wrapped, share.lines))},
+        formulas={arrow.id: "\n".join(map(wrapped, formula.split("\n")))},
+        freed=tuple(freed), equation=equation_of(tail, share), question=share_question(picture, share),
     )  # fmt: skip
 
 
-def describe_sum(called: str, uses: int, share: Share) -> tuple[str, tuple[Equation, ...]]:
-    """The sentence and the equation for adding a share to the gradient of a value with several uses."""
+def describe_sum(called: str, uses: int, share: Share) -> str:
+    """The sentence for adding a share to the gradient of a value with several uses."""
     times = "twice" if uses == 2 else f"{uses} times"
     say = f" {called} was used {times}, so its gradients add"
     entry = share.entry
     if entry is None or entry.before is None:
-        return f"{say} to {share.after}.", ()
+        return f"{say} to {share.after}."
     if entry.where:
         sums = f"{format_op('+', [number(entry.before), number(entry.outgoing)])} = {number(entry.after)}"
-        before, now, after = share.terms
-        row: Equation = ((before, "so far"), PLUS, (now, "now"), EQUALS, (after, f"gradient of {called}"))
-        return f"{say}, entry by entry, to {share.after}: at {entry.where}, {sums}.", (row,)
-    terms = ((share.before, "so far"), PLUS, (share.outgoing, "now"), EQUALS, (share.after, f"gradient of {called}"))
-    return f"{say}: {format_op('+', [share.before, share.outgoing])} = {share.after}.", (terms,)
+        return f"{say}, entry by entry, to {share.after}: at {entry.where}, {sums}."
+    return f"{say}: {format_op('+', [share.before, share.outgoing])} = {share.after}."
+
+
+def equation_of(called: str, share: Share) -> Equation:
+    """The sum of two arrays that a share adds up, if the arrays have heat maps."""
+    if not share.terms:
+        return ()
+    before, now, after = share.terms
+    return ((before, "so far"), ("+", ""), (now, "now"), ("=", ""), (after, f"gradient of {called}"))
 
 
 def describe_freed(replay: GraphRun, freed: list[str]) -> str:
@@ -232,4 +237,4 @@ def final_step(replay: GraphRun) -> ChainStep:
     if replay.frees and any(replay.reads.values()):
         say += " What was saved is freed, so a second backward would find nothing to read."
     reached = {replay.picture.arrow[share.arrow].tail for share in replay.shares}
-    return ChainStep("done", say, grads={box.id: box.grad for box in picture.boxes if box.id in reached})
+    return ChainStep("done", say, grads={x.id: beside(x.grad, x.grad_heat) for x in picture.boxes if x.id in reached})

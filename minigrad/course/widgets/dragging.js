@@ -8,17 +8,21 @@ const CALCULATE = {
 };
 const calculated = (tree, at) => (Array.isArray(tree) ? (CALCULATE[tree[0]] ?? Math[tree[0]])(...tree.slice(1).map((each) => calculated(each, at))) : at[tree] ?? tree);
 
-// leaves: id → number. Runs forward and backward, and returns values and gradients by box, slopes by arrow.
+// leaves: id → number. Runs forward and backward: values and gradients by box; by arrow, [incoming, slope, outgoing].
 function ran(program, leaves) {
-  const values = {}, grads = { [program.at(-1).id]: 1 }, slopes = {};
+  const values = {}, grads = { [program.at(-1).id]: 1 }, shares = {};
   const at = ({ id, of }) => ({ a: values[of[0]], b: values[of[1]], y: values[id] });
   for (const node of program) values[node.id] = node.of ? calculated(node.trees[0], at(node)) : leaves[node.id] ?? node.value;
   for (const node of [...program].reverse()) node.of?.forEach((x, i) => {
-    slopes[node.arrows[i]] = calculated(node.trees[i + 1], at(node));
-    grads[x] = (grads[x] ?? 0) + grads[node.id] * slopes[node.arrows[i]];
+    const incoming = grads[node.id], slope = calculated(node.trees[i + 1], at(node));
+    shares[node.arrows[i]] = [incoming, slope, incoming * slope];
+    grads[x] = (grads[x] ?? 0) + incoming * slope;
   });
-  return { values, grads, slopes };
+  return { values, grads, shares };
 }
+
+// The width of the band of a gradient on its arrow, as in draw/svg.py.
+const band = (size) => (size ? Math.min(Math.max(4.5 + Math.log2(size), 1.5), 8.5) : 0);
 
 // A slider for a leaf, in a range around its value.
 function sliderOf({ id, value }, name) {

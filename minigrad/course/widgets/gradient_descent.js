@@ -19,7 +19,8 @@ function render({ model, el }) {
   const d = { model, names, words, axes, program, leaves, way: null, svg: null };
   d.way = walked(d, given(d));
   const showFirst = (n, root) => { if (!d.svg) { begin(d, root); list(d, root); } return show(d, n, root); };
-  const { root, restart, destroy } = stepper({ model, el, phases: [], last: d.way.points.length - 1, body: FIELD, show: showFirst });
+  const says = () => d.way.points.map((_, n) => said(d, n, "step"));
+  const { root, restart, destroy } = stepper({ model, el, phases: [], last: d.way.points.length - 1, body: FIELD, show: showFirst, says });
   const follow = () => { list(d, root); restart(d.way.points.length - 1); };
   const followed = ["rate", "momentum", "start", "longest", ...(program.lines ? [] : ["steps"])].map((key) => `change:${key}`);
   followed.forEach((event) => model.on(event, follow));

@@ -1,17 +1,18 @@
-// The frame, keys, buttons, slider and sentence of every stepped widget.
+// The player of every stepped widget: one row of buttons, slider, count and phases at the top, and the sentence below it.
 //
-//   stepper({ model, el, phases, last, body, show, limit, stopped })
+//   stepper({ model, el, phases, last, body, show, says, limit, stopped, forget })
 //     phases    the names at the top, of which the current one is marked; may be empty
 //     last      the number of the last step
-//     body      HTML between the sentence and the controls
+//     body      HTML below the sentence
 //     show      (n, root) → { phase, say, spot }: draws step n; spot is the part to scroll into view
+//     says      () → all sentences that are known in advance: the longest reserves its lines, so that no step moves the body
 //     limit     () → the last step that may be shown for now
 //     stopped   () → called when the reader tries to go beyond the limit
 //     forget    () → called before a redraw in the other layout, across or down
 
 const SYNC_AFTER = 150; // ms until the kernel gets the step, so that a drag does not send every one
 const LEAST = 0.75; // least scale of a picture, as in CSS
-const PACE = { "0.5": 3600, "1": 1800, "2": 900, "4": 450 }; // speed → ms per step
+const PACE = { "0.5": 2000, "1": 1000, "2": 500, "4": 250 }; // speed → ms per step
 
 const made = (tag, properties) => Object.assign(document.createElement(tag), properties);
 const icon = (path) => `<svg viewBox="0 0 16 16" width="14" height="14" aria-hidden="true"><path d="${path}"/></svg>`;
@@ -25,28 +26,30 @@ const ICONS = {
 };
 const button = (action, label, keys, face) =>
   `<button type="button" data-action="${action}" aria-label="${label}" title="${label} (${keys})">${face}</button>`;
-const PLAY = `${ICONS.play} Play`, PAUSE = `${ICONS.pause} Pause`;
+const PLAY = `${ICONS.play} <span>Play</span>`, PAUSE = `${ICONS.pause} <span>Pause</span>`;
 
 const frame = (phases, body) => `
-  <div class="mg-top">
-    ${phases.length ? `<ol class="mg-phases" aria-label="Phase">${phases.map((phase) => `<li data-phase="${phase}"><span>${phase}</span></li>`).join("")}</ol>` : ""}
-    <span class="mg-count"></span>
+  <div class="mg-player">
+    <div class="mg-top">
+      <div class="mg-controls" role="toolbar" aria-label="Steps">
+        ${button("first", "First step", "Home", ICONS.first)}
+        ${button("back", "Step back", "left arrow", ICONS.back)}
+        ${button("play", "Play", "space", PLAY)}
+        ${button("step", "Step", "right arrow", `<span>Step</span> ${ICONS.step}`)}
+        ${button("last", "Last step", "End", ICONS.last)}
+        <input type="range" min="0" step="1" aria-label="Step">
+        <label><span>speed</span> <select aria-label="Speed">
+          ${Object.keys(PACE).map((speed) => `<option value="${speed}"${speed === "1" ? " selected" : ""}>${speed}×</option>`).join("")}
+        </select></label>
+      </div>
+      <span class="mg-count"><span>step </span><span></span></span>
+      ${phases.length ? `<ol class="mg-phases" aria-label="Phase">${phases.map((phase) => `<li data-phase="${phase}"><span>${phase}</span></li>`).join("")}</ol>` : ""}
+    </div>
+    <div class="mg-saying"><p class="mg-say" aria-live="polite" aria-atomic="true"></p></div>
   </div>
-  <p class="mg-say" aria-live="polite" aria-atomic="true"></p>
-  ${body}
-  <div class="mg-controls" role="toolbar" aria-label="Steps">
-    ${button("first", "First step", "Home", ICONS.first)}
-    ${button("back", "Step back", "left arrow", ICONS.back)}
-    ${button("play", "Play", "space", PLAY)}
-    ${button("step", "Step", "right arrow", `Step ${ICONS.step}`)}
-    ${button("last", "Last step", "End", ICONS.last)}
-    <input type="range" min="0" step="1" aria-label="Step">
-    <label>speed <select aria-label="Speed">
-      ${Object.keys(PACE).map((speed) => `<option value="${speed}"${speed === "1" ? " selected" : ""}>${speed}×</option>`).join("")}
-    </select></label>
-  </div>`;
+  ${body}`;
 
-function stepper({ model, el, phases, last, body, show, limit = () => Infinity, stopped = () => {}, forget }) {
+function stepper({ model, el, phases, last, body, show, says = () => [], limit = () => Infinity, stopped = () => {}, forget }) {
   const root = made("div", { className: "mg-widget", tabIndex: 0 });
   root.setAttribute("role", "group");
   root.setAttribute("aria-label", `${model.get("label")}. Arrow keys step, space plays.`);
@@ -54,10 +57,11 @@ function stepper({ model, el, phases, last, body, show, limit = () => Infinity, 
   root.addEventListener("focusin", ({ target }) => { target.dataset.lmSuppressShortcuts = "true"; });
   root.innerHTML = frame(phases, body);
   el.append(root);
-  const parts = [".mg-say", ".mg-count", ".mg-controls", ".mg-controls input", ".mg-controls select", ".mg-controls [data-action=play]"];
-  const [say, count, controls, range, speed, playButton] = parts.map((selector) => root.querySelector(selector));
+  const parts = [".mg-saying", ".mg-say", ".mg-count", ".mg-controls", ".mg-controls input", ".mg-controls select", ".mg-controls [data-action=play]"];
+  const [saying, say, count, controls, range, speed, playButton] = parts.map((selector) => root.querySelector(selector));
   // `now` is the step on the screen; `timer` is set while it plays, `syncing` until the kernel has the step.
-  const s = { model, root, phases, last, show, limit, stopped, forget, say, count, controls, range, speed, playButton, now: -1, timer: 0, syncing: 0 };
+  const s = { model, root, phases, last, show, says, limit, stopped, forget, saying, say, count, controls, range, speed, playButton, now: -1, timer: 0, syncing: 0 };
+  reserve(s, ...says());
   listenTo(s);
   const onIndex = () => {
     moveTo(s, model.get("index"));
@@ -90,10 +94,17 @@ function moveTo(s, n) {
   root.dataset.phase = phase;
   for (const item of root.querySelectorAll(".mg-phases [data-phase]")) item.ariaCurrent = item.dataset.phase === phase ? "step" : null;
   s.say.textContent = say;
-  count.textContent = `step ${target} of ${last}`;
+  reserve(s, say);
+  count.lastChild.textContent = `${target} of ${last}`;
   range.ariaValueText = count.textContent + (phases.length ? `, ${phase}` : "");
   markScrolling(s);
   if (spot) follow(spot.closest(".mg-view"), spot);
+}
+
+// Keep as many lines below the buttons as the longest of these sentences takes, whatever the width: an invisible copy of it
+// lies behind the sentence (stepper.css).
+function reserve({ saying }, ...sentences) {
+  for (const each of sentences) if (each.length > (saying.dataset.longest ?? "").length) saying.dataset.longest = each;
 }
 
 // Mark views that scroll, and make them focusable; redraw if a picture should change its layout.
@@ -135,10 +146,15 @@ function play(s, on) {
 function restart(s, last = s.last, n = Math.min(s.now, last), move = go) {
   play(s, false);
   clearTimeout(s.syncing);
+  if (s.says().length) s.saying.dataset.longest = "";
+  reserve(s, ...s.says());
   s.last = last;
   s.now = -1;
   move(s, n);
 }
+
+// For the CSS of pictures: what moves at a step has arrived when the next step comes.
+const setPace = ({ root, speed }) => root.style.setProperty("--mg-pace", `${PACE[speed.value]}ms`);
 
 const KEYS = { ArrowRight: "step", ArrowLeft: "back", Home: "first", End: "last", " ": "play" };
 const ACTIONS = {
@@ -169,7 +185,11 @@ function listenTo(s) {
     if (pressed) act(s, pressed.dataset.action);
   });
   s.range.addEventListener("input", () => { play(s, false); go(s, Number(s.range.value)); });
-  s.speed.addEventListener("change", () => { if (s.timer) play(s, true); });
+  s.speed.addEventListener("change", () => {
+    setPace(s);
+    if (s.timer) play(s, true);
+  });
+  setPace(s);
 }
 
 // Scroll a picture until the spot is in view.

@@ -41,7 +41,7 @@ ENGINES = {"Value": Value, "Tensor": lambda x: mg.tensor(x, requires_grad=True)}
 
 def played(rule: ChainRule, upto: int) -> dict[str, dict[str, str]]:
     """What is on the screen at a step: what all steps until then wrote."""
-    screen: dict[str, dict[str, str]] = {"values": {}, "grads": {}, "numbers": {}}
+    screen: dict[str, dict[str, str]] = {"values": {}, "grads": {}, "numbers": {}, "parts": {}, "flows": {}}
     for step in rule.steps[: upto + 1]:
         for slot, texts in screen.items():
             texts.update(step.get(slot, {}))
@@ -77,21 +77,21 @@ def test_both_engines_tell_the_same_numbers(f: Callable):
     assert grads(ENGINES["Value"]) == grads(ENGINES["Tensor"])
 
 
-def test_every_equation_on_the_screen_is_true():
+def test_the_arithmetic_on_every_arrow_and_in_every_box_is_true():
     x, y = Value(0.5), Value(1.5)
     rule = ChainRule(fan(x, y))
+    screen = played(rule, len(rule.steps))
+    read = lambda text: float(text.strip("×= ").replace("−", "-"))  # noqa: E731
 
-    equations = [terms for step in rule.steps for terms in step.get("equations", ())]
-
-    products_and_sums = 0
-    for terms in equations:
-        numbers = [text.replace("−", "-") for text, _ in terms]
-        if len(numbers) == 5:
-            left, sign, right, _, result = numbers
-            expected = float(left) * float(right) if sign == "×" else float(left) + float(right)
-            assert float(result) == pytest.approx(expected, rel=2e-3)  # each is shown in four digits
-            products_and_sums += 1
-    assert products_and_sums > 10
+    for id, label in screen["numbers"].items():
+        incoming, slope, outgoing = map(read, label.split("\n"))
+        assert incoming == pytest.approx(read(screen["grads"][rule.replay.picture.arrow[id].head]))
+        assert outgoing == pytest.approx(incoming * slope, rel=2e-3)  # each is shown in four digits
+    added = {}
+    for id, part in screen["parts"].items():
+        added.setdefault(rule.replay.picture.arrow[id].tail, []).append(read(part))
+    assert len(added) > 1
+    assert all(read(screen["grads"][box]) == pytest.approx(sum(parts), rel=2e-3) for box, parts in added.items())
 
 
 def test_the_learners_graph_and_gradients_stay_as_they_are():
@@ -205,7 +205,7 @@ def test_where_widgets_cannot_be_shown_the_end_of_the_run_is_a_picture():
 
     svg = ChainRule(x * y).svg
 
-    assert {"× 3", "× 2"} <= set(re.findall(r'class="mg-label"[^>]*>([^<]+)<', svg))
+    assert {"1 × 3 = 3", "1 × 2 = 2"} == labels(svg)
     assert svg.count(">6<") == 1
 
 
@@ -336,11 +336,11 @@ def test_on_the_arrows_stands_the_derivative_as_the_reader_wants_it():
     def on_arrows(view: str) -> list[str]:
         return [text for step in rule.steps for text in step.get(view, {}).values()]
 
-    assert on_arrows("formulas")[1:] == ["∂h/∂c = 1 − h × h", "g ↦ g @ bᵀ"]
-    assert on_arrows("numbers")[1:] == ["× 0.9151", "g @ bᵀ"]
-    assert ">∂h/∂c = 1 − h × h<" not in rule.svg
+    assert on_arrows("formulas")[1:] == ["∂h/∂c\n= 1 − h × h", "g ↦ g @ bᵀ"]
+    assert on_arrows("numbers")[1:] == ["norm 2.83\n× 0.9151\n= norm 2.59", "g: norm 2.59\ng @ bᵀ\n= norm 0.897"]
+    assert "∂h/∂c = 1 − h × h" not in labels(rule.svg)
     rule.view = "formulas"
-    assert ">∂h/∂c = 1 − h × h<" in rule.svg
+    assert "∂h/∂c = 1 − h × h" in labels(rule.svg)
     with pytest.raises(traitlets.TraitError, match="numbers"):
         rule.view = "words"
 
@@ -375,7 +375,7 @@ def test_the_heat_maps_of_the_end_are_the_gradients_of_a_real_backward():
 def test_matrices_that_add_are_shown_to_add_on_one_scale():
     x = mg.tensor([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]], requires_grad=True)
     rule = ChainRule((x * x * 3).sum())
-    (row,) = [row for step in rule.steps for row in step.get("equations", ()) if len(row) == 5]
+    (row,) = [step["equation"] for step in rule.steps if "equation" in step]
     so_far, now, total = ([float(text) for text, _, _ in part["cells"]] for part, _ in row[::2])
 
     assert total == [a + b for a, b in zip(so_far, now)] == [6.0, 12.0, 18.0, 24.0, 30.0, 36.0]
@@ -383,14 +383,32 @@ def test_matrices_that_add_are_shown_to_add_on_one_scale():
     assert "at [0, 1], 6 + 6 = 12." in told(rule)
 
 
-def test_a_sum_stands_in_its_box_and_is_its_result_a_step_later():
+def test_the_summands_of_a_gradient_stand_in_its_box_and_stay():
     x, y = Value(2.0), Value(3.0)
-    rule = ChainRule((x + x) * y)
+    rule = ChainRule(x * y + (x * x))
     box = {box.display_name: box.id for box in rule.replay.picture.boxes}["x"]
-    (at,) = [n for n, step in enumerate(rule.steps) if "=" in step.get("grads", {}).get(box, "")]
+    at = [n for n, step in enumerate(rule.steps) if box in step.get("grads", {}) and "parts" in step]
 
-    assert rule.steps[at]["grads"][box] == "3 + 3 = 6"
-    assert played(rule, at + 1)["grads"][box] == "6"
+    assert [rule.steps[n]["grads"][box] for n in at] == ["2 + …", "4 + …", "7"]
+    assert [number for n in at for number in rule.steps[n]["parts"].values()] == ["2", "2", "3"]
+    assert re.findall(r'class="mg-number mg-part"[^>]*>([^<]+)', rule.svg) == ["2", "2", "3"]
+
+
+def test_the_width_of_an_arrow_is_the_size_of_the_gradient_that_it_carried():
+    x, y = Value(3.0), Value(4.0)
+    rule = ChainRule(x * 8 + (-y).relu() * 100 + y / 64)
+    numbers, flows = (played(rule, len(rule.steps))[slot] for slot in ("numbers", "flows"))
+    widths = {label.split("= ")[1]: flows[arrow] for arrow, label in numbers.items()}
+
+    assert widths == {"1": 4.5, "8": 7.5, "100": 8.5, "0": 0, "0.01562": 1.5}
+    assert 'mg-none mg-flows" style="--mg-carries: 0"' in rule.svg
+    assert rule.svg.count('mg-flows" style="--mg-carries: 7.5"') == 1
+
+
+def labels(svg: str) -> set[str]:
+    """What stands on the arrows of a picture, each in one line."""
+    found = re.findall(r'class="mg-label"[^>]*>(.*?)</text>', svg)
+    return {" ".join(re.sub("<.*?>", "", label).split()) for label in found}
 
 
 def test_the_bytes_kept_for_backward_are_those_the_engine_keeps_and_end_at_none():
