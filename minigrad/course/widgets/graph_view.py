@@ -40,8 +40,8 @@ FIELDS = "kind", "sign", "name", "spec", "kept", "value", "trouble", "line"  # o
 class GraphView(Widget):
     """A graph to explore: drag, zoom, search, open and close groups, select a node.
 
-    x        a Tensor, a Value, a Graph, symbols of a Graph, a traced function, or a Module
-    args     example arguments of a traced function or a Module, which is called with them once
+    x        a Tensor, a Value, a Graph, symbols of a Graph, a function, or a Module
+    args     example arguments of a function or a Module, which is called with them once
     names    names of values, as {"x": x}; by default, the variable names of the calling code
     boxes    how many boxes may be open at first
 
@@ -49,7 +49,7 @@ class GraphView(Widget):
     Raises TypeError if x has no graph, ValueError for a graph of more than 50,000 nodes.
     """
 
-    _esm = javascript("graph_layout", "graph_box", "graph_save", "graph_draw", "graph_zoom", "graph_walk", "graph_view")
+    _esm = javascript(*(f"graph_{part}" for part in "rows layout box save draw map zoom walk view".split()))
     sheets = ("graph_view",)
     looks = STYLE
 
