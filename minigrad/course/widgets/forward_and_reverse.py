@@ -8,7 +8,7 @@ passes is cheaper: forward for few inputs, reverse for few outputs.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from html import escape
 from typing import Any
@@ -19,7 +19,7 @@ from ...draw.picture import UNKNOWN, Box, Picture
 from ...draw.svg import STYLE, across_and_down, natural_size, text, text_width
 from ...draw.words import join_names, number, pluralize
 from .both_modes import BothModes, Pass
-from .film import STYLES, Cut, Film, Panel, Reel
+from .film import Cut, Film, Ids, Panel, Reel
 from .widget import HERE
 
 PHASES = ("given", "forward mode", "reverse mode", "done")
@@ -28,7 +28,7 @@ TITLES = {
     "f": "Forward mode: tangents go along the arrows, and a pass fills a column",
     "r": "Reverse mode: cotangents go against the arrows, and a pass fills a row",
 }
-ROOM = "000"  # extra room: "cotangent" is longer than the "grad" that it replaces
+ROOM = "0000"  # extra room: "cotangent" is longer than the "grad" that it replaces
 SHORT = 8  # characters of a value that is written beside its name
 CELL = 27  # height of a row of the Jacobian in the static picture
 SLOT = re.compile(r'data-id="(\w+ moved)"([^>]*)>[^<]*')
@@ -54,29 +54,34 @@ class ForwardAndReverse(Film):
         ends = f"{pluralize(len(both.columns), 'input', 'inputs')} and {pluralize(len(both.rows), 'output', 'outputs')}"
         drawn = draw_graph(both)
         panels = [Panel(TITLES[side], graph_of(both, drawn, side) + tally(both, side)) for side in MODES]
-        super().__init__(f"{called}, {ends}: forward mode and reverse mode", PHASES, [Reel(panels, list(cuts(both)))])
+        super().__init__(
+            f"{called}, {ends}: forward mode and reverse mode", PHASES, [Reel(panels, list(marked(both, cuts(both))))]
+        )
 
     @property
     def svg(self) -> str:
-        """Both halves after their last pass, each with its table."""
-        words: dict[str, str] = {}
+        """Both halves as they are at the end, each with its table."""
+        words, looks, right, y, parts = dict[str, str](), dict[str, str](), 0.0, 0.0, list[str]()
         for step in self.steps:
             words |= step.get("text", {})
-        y, parts, right = 0.0, list[str](), 0.0
-        for side in MODES:
-            drawn = STYLES.sub("", self.films[0]["panels"]["fr".index(side)]["html"].split("</svg>")[0]) + "</svg>"
-            width, height = natural_size(drawn)
-            marks = {f'" data-id="{side}{arrow.id}"' for arrow in self.both.picture.arrows}
-            for mark in marks:
-                drawn = drawn.replace(mark, f' mg-{"pushed" if side == "f" else "pulled"}{mark}')
-            drawn = SLOT.sub(lambda m: f'data-id="{m[1]}"{m[2]}>{words.get(m[1], "")}', drawn)
-            drawn = re.sub(r'width="[^"]*" height="[^"]*"', f'y="{y + 30:g}" width="{width:g}" height="{height:g}"', drawn, count=1)
-            table, wide = static_table(self.both, side, words, width + 24, y + 44)
-            parts += [text("mg-title", 8, y + 20, TITLES[side]), drawn, *table]
-            y += 40 + max(height, 60 + CELL * (1 + len(self.both.rows)))
-            right = max(right, width + 40 + wide, text_width(TITLES[side], 15))
-        frame = f'width="{right:g}" height="{y:g}" viewBox="0 0 {right:g} {y:g}"'
-        head = f'<svg xmlns="http://www.w3.org/2000/svg" class="mg-picture" role="img" {frame}><title>{escape(self.label)}</title>'
+            looks = {id: look for id, look in looks.items() if id not in step.get("off", {}).get(look, ())}
+            looks |= {id: look for look, ids in step.get("on", {}).items() for id in ids if look != "turned"}
+        for side, panel in zip(MODES, self.films[0]["panels"]):
+            drawn = re.sub(
+                r'" data-id="(\w+)"', lambda m: f' mg-{looks.get(m[1], "")}" data-id="{m[1]}"', panel["html"]
+            )
+            drawn = SLOT.sub(lambda m: f'data-id="{m[1]}"{m[2]}>{words.get(m[1], "")}', drawn.split("</svg>")[0])
+            width, tall = natural_size(drawn)
+            place = f'y="{y + 26:g}" width="{width:g}" height="{tall:g}" viewBox'
+            table, wide, low = static_table(self.both, side, words, looks, width + 24, y + 36)
+            parts += [
+                text("mg-title", 8, y + 20, TITLES[side]),
+                re.sub(r'width="\S+ \S+ viewBox', place, drawn, count=1),
+            ]
+            parts += ["</svg>", *table]
+            y, right = max(y + 30 + tall, low), max(right, width + 40 + wide, text_width(TITLES[side], 15))
+        frame = f'role="img" width="{right:g}" height="{y:g}" viewBox="0 0 {right:g} {y:g}"'
+        head = f'<svg xmlns="http://www.w3.org/2000/svg" class="mg-picture" {frame}><title>{escape(self.label)}</title>'
         return "\n".join([head, f"<style>{self.looks}</style>", *parts, "</svg>"])
 
 
@@ -115,20 +120,23 @@ def tally(both: BothModes, side: str) -> str:
     return f'<div class="mg-tally">{title}<p class="mg-passes" data-id="{side}count"></p>{table}</div>'
 
 
-def static_table(both: BothModes, side: str, words: Mapping[str, str], x: float, y: float) -> tuple[list[str], float]:
-    """The counter and the filled Jacobian as SVG, the cells of the last pass tinted; and their width."""
-    n, m = len(both.columns), len(both.rows)
-    cells = [words[f"{side}J{j},{i}"] for j in range(m) for i in range(n)]
-    wide = max(text_width(each, 13) for each in [*cells, *(f"∂ {name}" for name in (*both.columns, *both.rows))]) + 16
-    last = (n - 1, 0, 1, m) if side == "f" else (0, m - 1, n, 1)
-    left, top = x + wide, y + 24 + CELL
-    place = f'x="{left + last[0] * wide:g}" y="{top + last[1] * CELL:g}" width="{last[2] * wide:g}" height="{last[3] * CELL:g}"'
-    parts = [text("mg-passes", x, y, words[f"{side}count"]), f'<rect class="mg-filling" {place}/>']
-    parts += [text("mg-number mg-name", left + (i + 1) * wide - 8, top - 9, f"∂ {name}") for i, name in enumerate(both.columns)]
-    parts += [text("mg-number", left - 8, top + j * CELL + 18, f"∂ {name}") for j, name in enumerate(both.rows)]
-    for at, cell in enumerate(cells):
-        parts.append(text("mg-number", left + (at % n + 1) * wide - 8, top + at // n * CELL + 18, cell))
-    return parts, max((n + 1) * wide, text_width(words[f"{side}count"], 24))
+def static_table(
+    both: BothModes, side: str, words: Mapping[str, str], looks: Mapping[str, str], x: float, y: float
+) -> tuple[list[str], float, float]:
+    """The counter and the Jacobian as SVG; their width, and where they end."""
+    names = [[""] + [f"∂ {name}" for name in both.columns]]
+    ids = [[f"{side}J{j},{i}" for i in range(len(both.columns))] for j in range(len(both.rows))]
+    rows = names + [[f"∂ {name}", *(words[id] for id in line)] for name, line in zip(both.rows, ids)]
+    wide = max(text_width(cell, 13) for row in rows for cell in row) + 16
+    parts = [text("mg-passes", x, y + 14, words[f"{side}count"])]
+    for j, row in enumerate(rows):
+        for i, cell in enumerate(row):
+            left, top = x + i * wide, y + 24 + j * CELL
+            if i and j and ids[j - 1][i - 1] in looks:
+                size = f'width="{wide:g}" height="{CELL}"'
+                parts.append(f'<rect class="mg-filling mg-of-{side}" x="{left:g}" y="{top:g}" {size}/>')
+            parts.append(text("mg-number", left + wide - 8, top + 18, cell))
+    return parts, max(wide * len(rows[0]), text_width(words[f"{side}count"], 24)), y + 34 + CELL * len(rows)
 
 
 # -- the cuts -------------------------------------------------------------------------------------------------
@@ -139,34 +147,40 @@ def cuts(both: BothModes) -> Iterator[Cut]:
     one, other = "it" if m == 1 else f"each of the {m}", "that" if n == 1 else f"each of the {n}"
     ends = f"What goes in: {join_names(both.columns)}. What comes out: {join_names(both.rows)}."
     asks = f"How does {one} move with {other}? That is {pluralize(n * m, 'derivative', 'derivatives')}"
-    counts = {"fcount": count(0, n, "forward"), "rcount": count(0, m, "reverse")}
+    counts = {"fcount": f"0 of {passes(n, 'forward')}", "rcount": f"0 of {passes(m, 'reverse')}"}
     yield Cut(PHASES[0], f"{ends} {asks}, found in two ways.", text=counts)
     for i, each in enumerate(both.pushed):
         yield from forward_pass_cuts(both, i, each)
     for j, each in enumerate(both.pulled):
         yield from reverse_pass_cuts(both, j, each)
-    counts = {"fcount": plural(n, "forward"), "rcount": f"against {plural(m, 'reverse')}"}
+    counts = {"fcount": passes(n, "forward"), "rcount": f"against {passes(m, 'reverse')}"}
     yield Cut(PHASES[3], f"{compare_jacobians(both)} {cheaper(n, m)}", text=counts)
 
 
-def plural(n: int, mode: str) -> str:
+def passes(n: int, mode: str) -> str:
     return pluralize(n, f"{mode} pass", f"{mode} passes")
 
 
-def count(done: int, n: int, mode: str) -> str:
-    return f"{done} of {plural(n, mode)}"
-
-
-def marks(both: BothModes, side: str, kept: Sequence[str]) -> list[str]:
-    """The boxes and arrows of a half, whose marks a new pass takes away, but for those that it starts from."""
-    all_of = [f"{side}{each.id}" for each in (*both.picture.boxes, *both.picture.arrows)]
-    return [each for each in all_of if each not in kept]
-
-
-def line_of(both: BothModes, side: str, at: int) -> list[str]:
-    """The cells that a pass fills: a column of forward mode, a row of reverse mode."""
-    n, m = len(both.columns), len(both.rows)
-    return [f"fJ{j},{at}" for j in range(m)] if side == "f" else [f"rJ{at},{i}" for i in range(n)]
+def marked(both: BothModes, cuts: Iterable[Cut]) -> Iterator[Cut]:
+    """The same cuts, with marks that stay until the next pass: on what a pass went through, and on cells it fills."""
+    n, m = range(len(both.columns)), range(len(both.rows))
+    lines = iter([[f"fJ{j},{i}" for j in m] for i in n] + [[f"rJ{j},{i}" for i in n] for j in m])
+    through, filling = list[str](), list[str]()
+    for cut in cuts:
+        look = {PHASES[1]: "pushed", PHASES[2]: "pulled"}.get(cut.phase, "")
+        lit, on, off = (
+            [id for ids in cut.hot.values() for id in ids if id not in filling],
+            dict[str, Ids](),
+            dict[str, Ids](),
+        )
+        if look and cut.text.keys() & {"fcount", "rcount"}:  # a pass begins
+            before, filling = filling, next(lines)
+            off = {look: [id for id in through if id not in lit]}
+            off |= {"filling": [id for id in before if id[0] == filling[0][0]]}
+            through = []
+            on = {"filling": filling, "turned": [f"r{arrow.id}" for arrow in both.picture.arrows if look == "pulled"]}
+        through += lit
+        yield replace(cut, on=on | {look: lit} if look else {}, off=off)
 
 
 def forward_pass_cuts(both: BothModes, i: int, each: Pass) -> Iterator[Cut]:
@@ -175,19 +189,16 @@ def forward_pass_cuts(both: BothModes, i: int, each: Pass) -> Iterator[Cut]:
     given = [box for box in picture.boxes if box.kind == "leaf" and box.id in each.moved]
     texts = {f"f{box.id} moved": each.moved[box.id] if box in given else UNKNOWN for box in moving(picture, each)}
     others = " All others stand still: 0." if len(both.columns) > 1 else ""
-    texts["fcount"] = count(i + 1, len(both.pushed), "forward")
+    texts["fcount"] = f"{i + 1} of {passes(len(both.pushed), 'forward')}"
     say = f"Pass {i + 1} of {len(both.pushed)}: nudge {each.of}. Its tangent is 1.{others}"
-    start = [f"f{box.id}" for box in given]
-    off = {"pushed": marks(both, "f", start), "filling": line_of(both, "f", i - 1)}
-    on = {"pushed": start, "filling": line_of(both, "f", i)}
-    yield Cut(PHASES[1], say, text=texts, on=on, off=off, hot={"hot": start})
+    yield Cut(PHASES[1], say, text=texts, hot={"hot": [f"f{box.id}" for box in given]})
     for box in picture.boxes:
         if box.kind == "op":
             arrows, moved = picture.arrows_into[box.id], each.moved[box.id]
             tangent = f"The tangent of {box.display_name} = {picture.formula(box)} is {moved}"
             say, texts = f"{tangent}, for each 1 that {each.of} moves.", {f"f{box.id} moved": moved}
-            lit = [f"f{box.id}", *(f"f{arrow.id}" for arrow in arrows)]
-            yield Cut(PHASES[1], say, text=texts, on={"pushed": lit}, hot={"hot": lit})
+            hot = [f"f{box.id}", *(f"f{arrow.id}" for arrow in arrows)]
+            yield Cut(PHASES[1], say, text=texts, hot={"hot": hot})
     column = {f"fJ{j},{i}": number(float(x)) for j, x in enumerate(both.forward[:, i])}
     entries = join_names([f"∂{y}/∂{each.of} = {x}" for y, x in zip(both.rows, column.values())])
     yield Cut(PHASES[1], f"A column of the Jacobian: {entries}.", text=column, hot={"hot": [*column]})
@@ -200,14 +211,10 @@ def reverse_pass_cuts(both: BothModes, j: int, each: Pass) -> Iterator[Cut]:
     ends = [both.place[node] for node in both.ends]
     others = " The cotangents of all other outputs are 0." if len(both.rows) > 1 else ""
     texts |= {f"r{end} moved": each.moved[end] for end in ends if not picture.uses[end]}
-    texts["rcount"] = count(j + 1, len(both.pulled), "reverse")
+    texts["rcount"] = f"{j + 1} of {passes(len(both.pulled), 'reverse')}"
     asks = f"Pass {j + 1} of {len(both.pulled)}: ask what {each.of} owes to everything."
     say = f"{asks} Its own cotangent is 1.{others}"
-    start = [f"r{end}" for end in ends]
-    before = line_of(both, "r", j - 1) if j else line_of(both, "f", len(both.columns) - 1)
-    on = {"pulled": start, "filling": line_of(both, "r", j), "turned": [f"r{arrow.id}" for arrow in picture.arrows]}
-    off = {"pulled": marks(both, "r", start), "filling": before}
-    yield Cut(PHASES[2], say, text=texts, on=on, off=off, hot={"back": start})
+    yield Cut(PHASES[2], say, text=texts, hot={"back": [f"r{end}" for end in ends]})
     for box in reversed(moving(picture, each)):
         users = [arrow for arrow in picture.arrows if arrow.tail == box.id]
         if users:
@@ -215,7 +222,7 @@ def reverse_pass_cuts(both: BothModes, j: int, each: Pass) -> Iterator[Cut]:
             name, moved = box.display_name, each.moved[box.id]
             say = f"The cotangent of {name} is {moved}: what {each.of} moves for each 1 that {name} moves.{added}"
             back = [f"r{box.id}", *(f"r{arrow.id}" for arrow in users)]
-            yield Cut(PHASES[2], say, text={f"r{box.id} moved": moved}, on={"pulled": back}, hot={"back": back})
+            yield Cut(PHASES[2], say, text={f"r{box.id} moved": moved}, hot={"back": back})
     row = {f"rJ{j},{i}": number(float(x)) for i, x in enumerate(both.reverse[j])}
     entries = join_names([f"∂{each.of}/∂{x} = {g}" for x, g in zip(both.columns, row.values())])
     yield Cut(PHASES[2], f"A row of the Jacobian: {entries}.", text=row, hot={"back": [*row]})
