@@ -275,7 +275,7 @@ print(alice.write("Alice was ", letters=200, temperature=0.5))
 # %% slideshow={"slide_type": "fragment"}
 untrained = Alice()
 loss = untrained.loss()
-graph = GraphView(loss)  # shown below
+graph = GraphView(untrained.loss)  # shown below
 loss.backward()
 print(f"numbers that have a gradient now: {sum(p.grad.size for p in untrained.net.parameters()):,}")
 graph

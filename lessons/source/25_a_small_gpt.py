@@ -170,7 +170,7 @@ reveal("begins", round(loss.item(), 1))
 # %%
 print(f"{sum(p.size for p in gpt.parameters()):,} parameters, loss {loss.item():.2f}")
 gates("knows nothing yet", abs(loss.item() - np.log(65)) < 1, "a loss within 1 of ln 65", loss.item())
-GraphView(loss)
+GraphView(lambda: mg.cross_entropy(scores_of(gpt)(x), y))
 
 # %% [markdown]
 # You have opened all its boxes:

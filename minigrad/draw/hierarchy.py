@@ -154,7 +154,7 @@ def fold_repetitions(children: list[int | NodeGroup], entries: Sequence[Entry]) 
     at = 0
     for start, length, times in runs(keys, ops, entries):
         blocks = [children[start + i * length : start + (i + 1) * length] for i in range(times)]
-        done += [*children[at:start], repetition(blocks)]
+        done += [*children[at:start], repetition(blocks, entries)]
         at = start + length * times
     return done + children[at:]
 
@@ -202,15 +202,24 @@ def repeats(
     return next((n for n in range(1, times) if wiring(n) != pattern), times)
 
 
-def repetition(blocks: Sequence[list[int | NodeGroup]]) -> NodeGroup:
-    """Group equal blocks; a block of one child is replaced by that child."""
-    sample = [child for child in blocks[0] if isinstance(child, NodeGroup)]
-    of = " · ".join(child.of or child.label for child in sample[:3]) + " · …" * (len(sample) > 3)
+def repetition(blocks: Sequence[list[int | NodeGroup]], entries: Sequence[Entry]) -> NodeGroup:
+    """Group equal blocks, by the names of their modules or else of their ops; a block of one child is that child."""
+    alone = len(blocks[0]) == 1
+    labels = [block_name(block, entries) for block in blocks]
+    kind = blocks[0][0].of if alone and isinstance(blocks[0][0], NodeGroup) else ""
+    of = labels[0] if len({*labels}) == 1 else f"{kind} {labels[0]} … {labels[-1]}".strip()
     group = NodeGroup("repeat", f"×{len(blocks)}", of, times=len(blocks))
-    for n, block in enumerate(blocks, 1):
-        alone = len(block) == 1
-        group.children.append(block[0] if alone else NodeGroup("block", f"{n} of {len(blocks)}", of, children=block))
+    for n, (block, label) in enumerate(zip(blocks, labels), 1):
+        named = label if label != of else f"{n} of {len(blocks)}: {of}"
+        group.children.append(block[0] if alone else NodeGroup("block", named, children=block))
     return group
+
+
+def block_name(block: Sequence[int | NodeGroup], entries: Sequence[Entry]) -> str:
+    """The names of the modules in a block; without modules, the symbols of its ops."""
+    groups = [child.label for child in block if isinstance(child, NodeGroup) and child.kind != "repeat"]
+    found = groups or [entries[child].sign for child in block if isinstance(child, int)]
+    return ", ".join(found[:3]) + ", …" * (len(found) > 3)
 
 
 def handfuls(children: list[int | NodeGroup], crowd: int) -> list[int | NodeGroup]:

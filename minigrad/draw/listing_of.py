@@ -1,13 +1,15 @@
-"""`listing_of`: the listing of anything that has a graph. Modules and traced functions are called to get one."""
+"""`listing_of`: the listing of anything that has a graph. Modules and functions are called to get one."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from inspect import getclosurevars
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from inspect import getclosurevars, isfunction, ismethod
 from typing import Any
 
 from ..engine.base.pytree import leaves
 from ..engine.core.graph import Graph
+from ..engine.core.node import Node, toposort
+from ..engine.tensor.grad import origin
 from ..engine.tensor.symbol import Symbol
 from ..engine.tensor.tensor import Tensor
 from ..graph.function import TracedFunction
@@ -15,18 +17,19 @@ from ..nn.module import Module
 from ..scalar.value import Value
 from .calls import Calls
 from .drawing import is_session_graph, is_traced, only_trace
+from .graphs import is_constant
 from .listing import Listing
 from .listing_readers import listing_of_nodes, listing_of_session_graph, listing_of_tensors, listing_of_value
 
 
 def listing_of(x: object, args: Sequence[Any], namespace: Mapping[str, object]) -> Listing:
     """The listing of anything that has a graph."""
-    if isinstance(x, Module):
-        return listing_of_module(x, args, namespace)
+    if isinstance(x, Module) or isfunction(x) or ismethod(x):
+        return listing_of_call(x, args, namespace)
     if is_traced(x):
         return listing_of_traced(x, args, namespace)
     if args:
-        raise TypeError(f"example arguments are for a traced function or a Module, but {type(x).__name__} is neither")
+        raise TypeError(f"example arguments are for a function or a Module, but {type(x).__name__} is neither")
     if isinstance(x, Value):
         return listing_of_value(x, namespace)
     if is_session_graph(x):
@@ -45,25 +48,48 @@ def listing_of_several(xs: list[Any], given: object, namespace: Mapping[str, obj
     if xs and all(isinstance(y, Symbol) for y in xs):
         return listing_of_nodes([y.node for y in xs], namespace)
     got = f"{given!r} of type {type(given).__name__} has no graph"
-    raise TypeError(f"expected a Tensor, a Value, a Graph, symbols of a Graph, a traced function or a Module; {got}")
+    raise TypeError(f"expected a Tensor, a Value, a Graph, symbols of a Graph, a function or a Module; {got}")
 
 
-def listing_of_module(module: Module, args: Sequence[Any], namespace: Mapping[str, object]) -> Listing:
-    """The graph that a call of the module records. Raises TypeError without arguments, or if no tensor is returned."""
-    if not args:
-        raise TypeError(f"a module has a graph when it is called: GraphView({type(module).__name__.lower()}, x)")
-    calls = Calls({"": module})
+def listing_of_call(f: Any, args: Sequence[Any], namespace: Mapping[str, object]) -> Listing:
+    """The graph that a call of a module or of a function records, with the calls of the modules in it.
+
+    Raises TypeError for a module without arguments, or if no tensor is returned.
+    """
+    is_module = isinstance(f, Module)
+    name = type(f).__name__ if is_module else f.__name__
+    if is_module and not args:
+        raise TypeError(f"a module has a graph when it is called: GraphView({name.lower()}, x)")
+    modules = modules_of(f)
+    if len(modules) == 1:  # its submodules are the outermost groups: blocks.0, not net.blocks.0
+        modules = {"": next(iter(modules.values()))}
+    calls = Calls(modules)
     with calls.watch():
-        y = module(*args)
-    ys: list[Tensor] = [each for each in leaves(y) if isinstance(each, Tensor)]
+        y = f(*args)
+    ys, given = tensors_in(y), tensors_in(args)
     if not ys:
-        raise TypeError(f"{type(module).__name__} returned {y!r}, which contains no tensor")
-    given = [each for each in leaves(args) if isinstance(each, Tensor)]
+        raise TypeError(f"{name} returned {y!r}, which contains no tensor")
     inputs = {"input" if len(given) == 1 else f"input {n}": x for n, x in enumerate(given, 1)}
-    own = {**dict(module.named_parameters()), **dict(module.named_buffers())}
-    listing = listing_of_tensors(ys, {**own, **namespace, **inputs}, calls, given)
-    listing.output = f"a call of {type(module).__name__}"
+    own = dict(pair for prefix, module in modules.items() for pair in tensors_of(module, prefix))
+    outside = [x.node for x in given] if is_module else leaves_except(ys, own.values())
+    listing = listing_of_tensors(ys, {**own, **namespace, **inputs}, calls, outside)
+    listing.output = f"a call of {name}"
     return listing
+
+
+def tensors_in(x: object) -> list[Tensor]:
+    return [each for each in leaves(x) if isinstance(each, Tensor)]
+
+
+def leaves_except(ys: Sequence[Tensor], own: Iterable[Tensor]) -> list[Node]:
+    """The leaves of a graph that belong to no module: what a function was given, or made itself."""
+    inside = {x.node for x in own}
+    nodes = toposort(*map(origin, ys))
+    return [node for node in nodes if not (node.inputs or node in inside or is_constant(node))]
+
+
+def tensors_of(module: Module, prefix: str) -> list[tuple[str, Tensor]]:
+    return [*module.named_parameters(prefix=prefix), *module.named_buffers(prefix=prefix)]
 
 
 def listing_of_traced(f: TracedFunction, args: Sequence[Any], namespace: Mapping[str, object]) -> Listing:
@@ -82,10 +108,11 @@ def listing_of_traced(f: TracedFunction, args: Sequence[Any], namespace: Mapping
 
 
 def modules_of(f: Callable[..., Any]) -> dict[str, Module]:
-    """The modules that a function uses: its globals, the variables of its closure, and its self."""
+    """The modules that a function uses: its globals, the variables of its closure, its self and what that has."""
     if isinstance(f, Module):
         return {"": f}
-    inner = getattr(f, "__func__", f)
+    inner, owner = getattr(f, "__func__", f), getattr(f, "__self__", None)
     found = getclosurevars(inner) if hasattr(inner, "__code__") else None
     reached = {} if found is None else {**found.globals, **found.nonlocals}
-    return {name: x for name, x in {**reached, "self": getattr(f, "__self__", None)}.items() if isinstance(x, Module)}
+    held = {} if isinstance(owner, Module) else getattr(owner, "__dict__", {})
+    return {name: x for name, x in {**reached, **held, "self": owner}.items() if isinstance(x, Module)}

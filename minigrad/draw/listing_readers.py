@@ -42,12 +42,12 @@ LONGEST_LINE = 60  # characters
 
 
 def listing_of_tensors(
-    ys: Sequence[Tensor], namespace: Mapping[str, object], calls: Calls | None = None, given: Sequence[Tensor] = ()
+    ys: Sequence[Tensor], namespace: Mapping[str, object], calls: Calls | None = None, given: Sequence[Node] = ()
 ) -> Listing:
     """The graph recorded behind some tensors.
 
     calls    the module calls that recorded it
-    given    arguments of those calls, which belong to no module
+    given    nodes that belong to no module: the arguments of those calls
     """
     ends = [origin(y) for y in ys]
     order = toposort(*ends)
@@ -55,13 +55,12 @@ def listing_of_tensors(
     names = names_in(namespace, lambda x: x.node if isinstance(x, Tensor) else None)
     kept = {x for node in ops if node.saved is not None for x in read_by(node)}
     values, unknown = known_values(order)
-    at_the_door = {x.node for x in given}
 
     def entry(node: Node) -> Entry:
         path: Path | None = None
         if node.inputs:
             path = calls.path(node.born) if calls is not None and isinstance(node, Record) else ()
-        elif node in at_the_door or node in ends:
+        elif node in given or node in ends:
             path = ()
         found = entry_of(node, names.get(node, ""), values.get(node), path)
         tensor = tensor_of(node, ys, calls)

@@ -11,6 +11,7 @@ from .picture import UNKNOWN, Arrow, Box, Picture
 from .words import pluralize
 
 INDENT = "  "
+FEW = 24  # boxes; if there are more, a module of one op is one box
 LONGEST = 400  # lines of an outline
 
 
@@ -24,17 +25,25 @@ class Overview:
     def open_groups(self, boxes: int) -> list[NodeGroup]:
         """The groups that are open at first: from the outermost inwards, while at most `boxes` boxes are shown.
 
-        Repetitions stay closed, since their purpose is to save boxes.
+        Repetitions stay closed, since their purpose is to save boxes; and so do modules of one op, if there are many.
         """
-        found = [self.root]
+        found, closed = [self.root], list[NodeGroup]()
         shown = len(self.root.children)
         for group in found:
             for inner in group.groups:
                 more = len(inner.children) - 1
-                if inner.kind in ("module", "scope", "part") and shown + more <= boxes:
+                if self.op_of(inner):
+                    closed.append(inner)
+                elif inner.kind in ("module", "scope", "part") and shown + more <= boxes:
                     found.append(inner)
                     shown += more
-        return found[1:]
+        few = shown + sum(len(group.children) - 1 for group in closed) <= min(boxes, FEW)
+        return [*found[1:], *(closed if few else ())]
+
+    def op_of(self, group: NodeGroup) -> str:
+        """The symbol of the only op of a module; else ""."""
+        ops = group.ops(self.listing.entries) if group.kind == "module" else []
+        return self.listing.entries[ops[0]].sign if len(ops) == 1 else ""
 
     def picture(self, boxes: int) -> Picture:
         """Boxes for nodes and closed groups, with open_groups(boxes) open; arrows join boxes that pass values."""
@@ -77,7 +86,9 @@ class Overview:
         return found
 
     def size(self, group: NodeGroup) -> str:
-        """A group's type and number of ops: Linear, 1 op."""
+        """A group's type, and its op or the number of its ops: Linear · affine, or Sequential, 3 ops."""
+        if self.op_of(group):
+            return f"{group.of} · {self.op_of(group)}"
         of = f"{group.of}, " if group.of and group.kind != "repeat" else ""
         return of + pluralize(len(group.ops(self.listing.entries)), "op", "ops")
 

@@ -44,6 +44,6 @@ def test_the_tables_fill_up_pass_by_pass_with_the_engines_numbers(show):
     assert cells(widget, "r") == ["·"] * 6
     press(page, "End")
     assert cells(widget, "r") == wanted
-    expect(widget.locator('[data-id="rcount"]')).to_have_text("passes: 2 of 2")
+    expect(widget.locator('[data-id="rcount"]')).to_have_text("against 2 reverse passes")
     press(page, "Home")
     assert cells(widget, "f") == cells(widget, "r") == ["·"] * 6

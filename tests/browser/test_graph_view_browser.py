@@ -102,7 +102,7 @@ def test_groups_open_and_close_by_mouse_and_by_keyboard(page, view):
 
     box(page, repeat).locator(".mg-toggle").click()
     assert set(shown(page)) == {*before, *blocks} - {repeat}
-    assert say(page) == "×6 Sequential is open: 10 boxes are shown."
+    assert say(page) == "×6 Sequential 0 … 5 is open: 10 boxes are shown."
     page.keyboard.press("Space")
     assert shown(page) == before
     page.keyboard.press("Space")
@@ -162,7 +162,7 @@ def test_what_was_selected_in_python_is_in_view_when_the_page_opens(show):
 
 
 def test_boxes_stand_apart_and_arrows_run_to_the_right(show):
-    """No box lies over another, each lies in its group's frame, and an operand is left of what reads it."""
+    """No box lies over another, each lies in its group's frame; an operand is left of its reader, or in a row above."""
     net = nn.TransformerEncoder(nn.TransformerEncoderLayer(8, 2, 16), 2)
     view = GraphView(net, mg.ones(2, 5, 8))
     page = show(view).page
@@ -188,7 +188,7 @@ def test_boxes_stand_apart_and_arrows_run_to_the_right(show):
             assert c <= right
             assert d <= bottom
     for tail, head in zip(view.arrows[::2], view.arrows[1::2]):
-        assert place[tail][2] <= place[head][0]
+        assert place[tail][2] <= place[head][0] or place[tail][3] <= place[head][1]
 
 
 @pytest.mark.daily

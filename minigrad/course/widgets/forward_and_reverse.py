@@ -1,14 +1,14 @@
-"""Forward mode next to reverse mode on one function: both count their passes and fill a Jacobian.
+"""Forward mode above reverse mode on one function: both count their passes and fill a Jacobian.
 
-On the left one input is nudged, and tangents travel along the arrows: each pass gives a column. On the right one output
-is differentiated, and cotangents travel against the arrows: each pass gives a row. The mode with fewer passes is
-cheaper: forward for few inputs, reverse for few outputs.
+In the upper half one input is nudged, and tangents travel along the arrows: each pass fills a column. In the lower half
+one output is differentiated, and cotangents travel against the arrows: each pass fills a row. The mode with fewer
+passes is cheaper: forward for few inputs, reverse for few outputs.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from html import escape
 from typing import Any
@@ -16,14 +16,22 @@ from typing import Any
 import numpy as np
 
 from ...draw.picture import UNKNOWN, Box, Picture
-from ...draw.svg import across_and_down
+from ...draw.svg import STYLE, across_and_down, natural_size, text, text_width
 from ...draw.words import join_names, number, pluralize
 from .both_modes import BothModes, Pass
-from .film import Cut, Film, Panel, Reel
+from .film import Cut, Film, Ids, Panel, Reel
+from .widget import HERE
 
 PHASES = ("given", "forward mode", "reverse mode", "done")
-TANGENT, COTANGENT = "tangent", "cotangent"
-ROOM = "000"  # extra room: "tangent" and "cotangent" are longer than the "grad" that they replace
+MODES = {"f": "tangent", "r": "cotangent"}
+TITLES = {
+    "f": "Forward mode: tangents go along the arrows, and a pass fills a column",
+    "r": "Reverse mode: cotangents go against the arrows, and a pass fills a row",
+}
+ROOM = "0000"  # extra room: "cotangent" is longer than the "grad" that it replaces
+SHORT = 8  # characters of a value that is written beside its name
+CELL = 27  # height of a row of the Jacobian in the static picture
+SLOT = re.compile(r'data-id="(\w+ moved)"([^>]*)>[^<]*')
 
 
 class ForwardAndReverse(Film):
@@ -37,44 +45,98 @@ class ForwardAndReverse(Film):
     """
 
     sheets = (*Film.sheets, "forward_and_reverse")
+    looks = STYLE + (HERE / "forward_and_reverse_flow.css").read_text("utf-8")
 
     def __init__(self, f: Callable[..., Any], *inputs: Any):
-        both = BothModes(f, inputs)
+        self.both = both = BothModes(f, inputs)
         name = getattr(f, "__name__", "f")
         called = name if name.isidentifier() else "f"
         ends = f"{pluralize(len(both.columns), 'input', 'inputs')} and {pluralize(len(both.rows), 'output', 'outputs')}"
-        reel = Reel([*panels(both, TANGENT), *panels(both, COTANGENT)], list(cuts(both)))
-        super().__init__(f"{called}, {ends}: forward mode beside reverse mode", PHASES, [reel])
+        drawn = draw_graph(both)
+        panels = [Panel(TITLES[side], graph_of(both, drawn, side) + tally(both, side)) for side in MODES]
+        super().__init__(
+            f"{called}, {ends}: forward mode and reverse mode", PHASES, [Reel(panels, list(marked(both, cuts(both))))]
+        )
+
+    @property
+    def svg(self) -> str:
+        """Both halves as they are at the end, each with its table."""
+        words, looks, right, y, parts = dict[str, str](), dict[str, str](), 0.0, 0.0, list[str]()
+        for step in self.steps:
+            words |= step.get("text", {})
+            looks = {id: look for id, look in looks.items() if id not in step.get("off", {}).get(look, ())}
+            looks |= {id: look for look, ids in step.get("on", {}).items() for id in ids if look != "turned"}
+        for side, panel in zip(MODES, self.films[0]["panels"]):
+            drawn = re.sub(
+                r'" data-id="(\w+)"', lambda m: f' mg-{looks.get(m[1], "")}" data-id="{m[1]}"', panel["html"]
+            )
+            drawn = SLOT.sub(lambda m: f'data-id="{m[1]}"{m[2]}>{words.get(m[1], "")}', drawn.split("</svg>")[0])
+            width, tall = natural_size(drawn)
+            place = f'y="{y + 26:g}" width="{width:g}" height="{tall:g}" viewBox'
+            table, wide, low = static_table(self.both, side, words, looks, width + 24, y + 36)
+            parts += [
+                text("mg-title", 8, y + 20, TITLES[side]),
+                re.sub(r'width="\S+ \S+ viewBox', place, drawn, count=1),
+            ]
+            parts += ["</svg>", *table]
+            y, right = max(y + 30 + tall, low), max(right, width + 40 + wide, text_width(TITLES[side], 15))
+        frame = f'role="img" width="{right:g}" height="{y:g}" viewBox="0 0 {right:g} {y:g}"'
+        head = f'<svg xmlns="http://www.w3.org/2000/svg" class="mg-picture" {frame}><title>{escape(self.label)}</title>'
+        return "\n".join([head, f"<style>{self.looks}</style>", *parts, "</svg>"])
 
 
 # -- the panels -----------------------------------------------------------------------------------------------
 
 
-def panels(both: BothModes, what: str) -> list[Panel]:
-    """The two panels of a mode: its graph, then its counter and its table."""
-    side, of, way = ("f", both.pushed, "column") if what == TANGENT else ("r", both.pulled, "row")
-    mode = "Forward" if what == TANGENT else "Reverse"
-    longest = {box.id: max([each.moved.get(box.id, "") for each in of], key=len) for box in both.picture.boxes}
-    boxes = tuple(replace(box, grad=longest[box.id] and longest[box.id] + ROOM) for box in both.picture.boxes)
-    drawn = across_and_down(Picture(boxes, both.picture.arrows), title=f"{mode} mode", description="")
-    drawn = re.sub(r'data-id="(\w+)"', rf'data-id="{side}\1"', drawn).replace(">grad<", f">{what}<")
-    for box in boxes:
-        slot = rf'(data-id="{side}{box.id}".*?)class="mg-number mg-grad"([^>]*)>[^<]*<'
-        if box.grad:
-            new = rf'\1class="mg-number mg-grad" data-id="{side}{box.id} moved"\2>{UNKNOWN}<'
-            drawn = re.sub(slot, new, drawn, flags=re.DOTALL)
-    counter = f'<p class="mg-passes" data-id="{side}count"></p>'
-    return [Panel(f"{mode} mode: a pass gives a {way}", drawn), Panel("", counter + jacobian(both, side))]
+def draw_graph(both: BothModes) -> str:
+    """The graph of both halves: each box has room for the longest tangent and the longest cotangent."""
+    boxes = []
+    for box in both.picture.boxes:
+        longest = max([each.moved.get(box.id, "") for each in (*both.pushed, *both.pulled)], key=len)
+        joined = {"name": box.name_and_value, "value": ""} if box.kind != "constant" and len(box.value) <= SHORT else {}
+        boxes.append(replace(box, spec="", grad=longest and longest + ROOM, **joined))
+    return across_and_down(Picture(tuple(boxes), both.picture.arrows, both.picture.ends), title="", description="")
 
 
-def jacobian(both: BothModes, side: str) -> str:
-    """The empty Jacobian: a row for each output element, a column for each input element."""
+def graph_of(both: BothModes, drawn: str, side: str) -> str:
+    """The graph of one half. The slots of its boxes are empty."""
+    drawn = re.sub(r'data-id="(\w+)"', rf'data-id="{side}\1"', drawn).replace(">grad<", f">{MODES[side]}<")
+    for box in both.picture.boxes:
+        slot = rf'(data-id="{side}{box.id}"(?:(?!data-id=).)*?)class="mg-number mg-grad"([^>]*)>[^<]*<'
+        new = rf'\1class="mg-number mg-grad" data-id="{side}{box.id} moved"\2>{UNKNOWN}<'
+        drawn = re.sub(slot, new, drawn, flags=re.DOTALL)
+    return drawn
+
+
+def tally(both: BothModes, side: str) -> str:
+    """The counter of passes, and the empty Jacobian: a row for each output element, a column for each input element."""
     head = "".join(f'<th scope="col">∂ {escape(name)}</th>' for name in both.columns)
     body = ""
     for j, name in enumerate(both.rows):
         cells = "".join(f'<td data-id="{side}J{j},{i}">{UNKNOWN}</td>' for i in range(len(both.columns)))
         body += f'<tr><th scope="row">∂ {escape(name)}</th>{cells}</tr>'
-    return f'<table class="mg-table"><thead><tr><td></td>{head}</tr></thead><tbody>{body}</tbody></table>'
+    table = f'<table class="mg-table"><thead><tr><td></td>{head}</tr></thead><tbody>{body}</tbody></table>'
+    title = f'<p class="mg-title" aria-hidden="true">{TITLES[side]}</p>'
+    return f'<div class="mg-tally">{title}<p class="mg-passes" data-id="{side}count"></p>{table}</div>'
+
+
+def static_table(
+    both: BothModes, side: str, words: Mapping[str, str], looks: Mapping[str, str], x: float, y: float
+) -> tuple[list[str], float, float]:
+    """The counter and the Jacobian as SVG; their width, and where they end."""
+    names = [[""] + [f"∂ {name}" for name in both.columns]]
+    ids = [[f"{side}J{j},{i}" for i in range(len(both.columns))] for j in range(len(both.rows))]
+    rows = names + [[f"∂ {name}", *(words[id] for id in line)] for name, line in zip(both.rows, ids)]
+    wide = max(text_width(cell, 13) for row in rows for cell in row) + 16
+    parts = [text("mg-passes", x, y + 14, words[f"{side}count"])]
+    for j, row in enumerate(rows):
+        for i, cell in enumerate(row):
+            left, top = x + i * wide, y + 24 + j * CELL
+            if i and j and ids[j - 1][i - 1] in looks:
+                size = f'width="{wide:g}" height="{CELL}"'
+                parts.append(f'<rect class="mg-filling mg-of-{side}" x="{left:g}" y="{top:g}" {size}/>')
+            parts.append(text("mg-number", left + wide - 8, top + 18, cell))
+    return parts, max(wide * len(rows[0]), text_width(words[f"{side}count"], 24)), y + 34 + CELL * len(rows)
 
 
 # -- the cuts -------------------------------------------------------------------------------------------------
@@ -85,13 +147,40 @@ def cuts(both: BothModes) -> Iterator[Cut]:
     one, other = "it" if m == 1 else f"each of the {m}", "that" if n == 1 else f"each of the {n}"
     ends = f"What goes in: {join_names(both.columns)}. What comes out: {join_names(both.rows)}."
     asks = f"How does {one} move with {other}? That is {pluralize(n * m, 'derivative', 'derivatives')}"
-    counts = {"fcount": f"passes: 0 of {n}", "rcount": f"passes: 0 of {m}"}
+    counts = {"fcount": f"0 of {passes(n, 'forward')}", "rcount": f"0 of {passes(m, 'reverse')}"}
     yield Cut(PHASES[0], f"{ends} {asks}, found in two ways.", text=counts)
     for i, each in enumerate(both.pushed):
         yield from forward_pass_cuts(both, i, each)
     for j, each in enumerate(both.pulled):
         yield from reverse_pass_cuts(both, j, each)
-    yield Cut(PHASES[3], f"{compare_jacobians(both)} {cheaper(n, m)}")
+    counts = {"fcount": passes(n, "forward"), "rcount": f"against {passes(m, 'reverse')}"}
+    yield Cut(PHASES[3], f"{compare_jacobians(both)} {cheaper(n, m)}", text=counts)
+
+
+def passes(n: int, mode: str) -> str:
+    return pluralize(n, f"{mode} pass", f"{mode} passes")
+
+
+def marked(both: BothModes, cuts: Iterable[Cut]) -> Iterator[Cut]:
+    """The same cuts, with marks that stay until the next pass: on what a pass went through, and on cells it fills."""
+    n, m = range(len(both.columns)), range(len(both.rows))
+    lines = iter([[f"fJ{j},{i}" for j in m] for i in n] + [[f"rJ{j},{i}" for i in n] for j in m])
+    through, filling = list[str](), list[str]()
+    for cut in cuts:
+        look = {PHASES[1]: "pushed", PHASES[2]: "pulled"}.get(cut.phase, "")
+        lit, on, off = (
+            [id for ids in cut.hot.values() for id in ids if id not in filling],
+            dict[str, Ids](),
+            dict[str, Ids](),
+        )
+        if look and cut.text.keys() & {"fcount", "rcount"}:  # a pass begins
+            before, filling = filling, next(lines)
+            off = {look: [id for id in through if id not in lit]}
+            off |= {"filling": [id for id in before if id[0] == filling[0][0]]}
+            through = []
+            on = {"filling": filling, "turned": [f"r{arrow.id}" for arrow in both.picture.arrows if look == "pulled"]}
+        through += lit
+        yield replace(cut, on=on | {look: lit} if look else {}, off=off)
 
 
 def forward_pass_cuts(both: BothModes, i: int, each: Pass) -> Iterator[Cut]:
@@ -100,7 +189,7 @@ def forward_pass_cuts(both: BothModes, i: int, each: Pass) -> Iterator[Cut]:
     given = [box for box in picture.boxes if box.kind == "leaf" and box.id in each.moved]
     texts = {f"f{box.id} moved": each.moved[box.id] if box in given else UNKNOWN for box in moving(picture, each)}
     others = " All others stand still: 0." if len(both.columns) > 1 else ""
-    texts["fcount"] = f"passes: {i + 1} of {len(both.pushed)}"
+    texts["fcount"] = f"{i + 1} of {passes(len(both.pushed), 'forward')}"
     say = f"Pass {i + 1} of {len(both.pushed)}: nudge {each.of}. Its tangent is 1.{others}"
     yield Cut(PHASES[1], say, text=texts, hot={"hot": [f"f{box.id}" for box in given]})
     for box in picture.boxes:
@@ -122,7 +211,7 @@ def reverse_pass_cuts(both: BothModes, j: int, each: Pass) -> Iterator[Cut]:
     ends = [both.place[node] for node in both.ends]
     others = " The cotangents of all other outputs are 0." if len(both.rows) > 1 else ""
     texts |= {f"r{end} moved": each.moved[end] for end in ends if not picture.uses[end]}
-    texts["rcount"] = f"passes: {j + 1} of {len(both.pulled)}"
+    texts["rcount"] = f"{j + 1} of {passes(len(both.pulled), 'reverse')}"
     asks = f"Pass {j + 1} of {len(both.pulled)}: ask what {each.of} owes to everything."
     say = f"{asks} Its own cotangent is 1.{others}"
     yield Cut(PHASES[2], say, text=texts, hot={"back": [f"r{end}" for end in ends]})

@@ -1,6 +1,6 @@
 // One item of a graph: its box, its frame when it is open, and its description in words.
 
-const ROW = 17, MARGIN = 8, LONGEST = 24; // pixels, pixels, characters
+const ROW = 17, MARGIN = 8, LONGEST = 26; // pixels, pixels, characters
 const QUIET = `data-lm-suppress-shortcuts="true"`; // on every focusable element: else JupyterLab handles our keys
 
 const escaped = (text) => String(text).replace(/[&<>"]/g, (c) => ({ "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;" })[c]);
@@ -40,20 +40,27 @@ function ofNode(item) {
   ];
 }
 
-// A closed box: its size and its SVG. The box of a group has a button in place of the op's symbol.
-function shape(item, i, name) {
-  const group = isGroup(item), sign = group ? "+" : item.sign ?? "", signSize = sign.length <= 3 ? 18 : 14;
-  const texts = [["mg-name", name], ["mg-dim", item.spec], ["mg-value", item.value]].filter(([, text]) => text).map(([css, text]) => [css, short(text)]);
+// A closed box: its size and its SVG. The box of a group has a button in place of the op's symbol. A dense box is narrower:
+// it has the op's symbol above, without the value and without the type of a module: they are read on hover.
+function shape(item, i, name, dense = false) {
+  const group = isGroup(item), above = dense && !group, sign = group ? "+" : above ? "" : item.sign ?? "", signSize = sign.length <= 3 ? 18 : 14;
+  const texts = textsOf(item, above ? [item.sign, name].filter(Boolean).join(" → ") : name, dense);
   const chip = sign ? Math.max(26, width(sign, `${signSize}px`) + 10) : 0, h = texts.length * ROW + MARGIN;
   const w = Math.ceil(chip + 2 * MARGIN + Math.max(...texts.map(([css, text]) => width(text, css === "mg-name" ? "bold 13px" : "12px"))));
   const tag = (right, words, css) => `<g class="mg-kept ${css}"><rect x="${w - right}" y="-11" width="40" height="14" rx="7"/><text x="${w - right + 20}" y="0">${words}</text></g>`;
   const markup = () => `<g class="mg-box mg-${group ? "group" : item.kind}" data-item="${i}" tabindex="-1" role="button" ${QUIET} aria-label="${escaped(described(item))}"${group ? ' aria-expanded="false"' : ""}>` +
+    `<title>${escaped(described(item))}</title>` +
     (group ? `<rect class="mg-frame" x="4" y="4" width="${w}" height="${h}" rx="8"/>` : "") +
     `<rect class="mg-frame" width="${w}" height="${h}" rx="${item.kind === "leaf" || item.kind === "constant" ? 0 : 8}"/>` +
     (chip ? `<g class="${group ? "mg-toggle" : ""}"><rect class="mg-chip" x="1" y="1" width="${chip}" height="${h - 2}" rx="7"/><text class="mg-sign" style="font-size:${signSize}px" x="${chip / 2}" y="${h / 2 + 6}">${escaped(sign)}</text></g>` : "") +
     texts.map(([css, text], n) => `<text class="${css}" x="${chip + MARGIN}" y="${ROW * (n + 1)}">${escaped(text)}</text>`).join("") +
     (item.kept ? tag(44, "saved", "") : "") + (item.trouble ? tag(item.kept ? 88 : 44, item.trouble.includes("NaN") ? "NaN" : "inf", "mg-trouble") : "") + "</g>";
   return { size: [w, h], markup };
+}
+function textsOf(item, name, dense) { // [class, words] of each line
+  const value = known(item), numbers = dense ? [["mg-dim", isGroup(item) ? item.spec.replace(/^.* · |, .*$/, "") : item.spec || value]] :
+    item.name ? [["mg-dim", [item.spec, value].filter(Boolean).join(" · ")]] : [["mg-dim", item.spec], ["mg-value", value]];
+  return [["mg-name", name], ...numbers].filter(([, text]) => text).map(([css, text]) => [css, short(text)]);
 }
 
 const heading = (item, name) => `${name}: ${item.spec}`;

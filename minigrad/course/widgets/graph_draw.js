@@ -27,11 +27,22 @@ function drawGraph(g) {
     size: (i) => g.shapes[i].size,
     heading: (i) => 41 + width(heading(items[i], localName(items, items[i])), "bold 13px"),
     links,
+    room: g.room,
   });
   g.screen = Object.assign(screen, { box, isOpen, links });
+  g.tall = Math.min(Math.max(Math.round(Math.max(fitting(g), READABLE) * screen.height + MARGINS), LOWEST), TALLEST);
+  g.svg.style.setProperty("--tall", `${g.tall}px`);
   putElements(g);
   connect(screen.routes, g.lines, g.tips);
+  drawMap(g);
   mark(g);
+}
+
+function setDense(g, dense) {
+  if (g.dense === dense) return;
+  g.dense = dense;
+  g.shapes = g.items.map((item, i) => shape(item, i, localName(g.items, item), dense));
+  g.made.clear();
 }
 
 function putElements(g) {
@@ -60,7 +71,10 @@ const elementOf = ({ made, screen }, i) => made.get(screen.isOpen(i) ? `open ${i
 
 function connect(routes, line, tip) {
   line.setAttribute("d", routes.map(curve).join(""));
-  tip.setAttribute("d", routes.map((points) => points.at(-1)).map(([x, y]) => `M${r(x)},${r(y)}l-8,-3.5v7z`).join(""));
+  const back = routes.flatMap((points) => points.filter(([x, , corner], i) => corner && points[i + 1][2] && points[i + 1][0] < x)
+    .map(([x, y]) => [x - 40, y])); // a lane, which goes back: its direction is shown near its beginning
+  tip.setAttribute("d", routes.map((points) => points.at(-1)).map(([x, y]) => `M${r(x)},${r(y)}l-8,-3.5v7z`).join("") +
+    back.map(([x, y]) => `M${r(x)},${r(y)}l8,-3.5v7z`).join(""));
 }
 
 // Set the classes of chosen and found boxes, and draw the lines at the focused box.

@@ -1,29 +1,30 @@
 // The layout of a graph. Each open group has its own layered drawing, and is one box of the drawing around it.
 //
-//   arranged({ children, parent, size, heading, links }) → { place, routes, width, height }
+//   arranged({ children, parent, size, heading, links, room }) → { place, routes, width, height }
 //     children   group → its shown items; parent  item → the group around it, ROOT for the outermost
 //     size       item → [width, height] of a closed box;  heading  group → width of its heading
-//     links      [tail, head] between shown boxes
-//     place      item → { x, y, w, h };  routes  for each link, the points of its line
+//     links      [tail, head] between shown boxes;  room  the width at which rows end
+//     place      item → { x, y, w, h };  routes  for each link, the points of its line; [x, y, true] is a round corner
 //
-// Layers are longest paths; averages reduce crossings; heights are least squares that keep the order.
+// Layers are longest paths; averages reduce crossings; heights are least squares that keep the order. Layers that are
+// wider than the room together are cut into rows, as the words of a text are (graph_rows.js).
 
-const ROOT = -1, PAD = 10, HEAD = 36, GAP = 14, COLUMN = 26, BORDER = 12;
+const ROOT = -1, PAD = 8, HEAD = 30, GAP = 10, COLUMN = 22, BORDER = 12;
 const MOST_BENDS = 2000; // in one drawing; a line that would need more than its share of bends is straight
 
-function arranged({ children, parent, size, heading, links }) {
+function arranged({ children, parent, size, heading, links, room }) {
   const levels = new Map(), drawn = new Map(), place = new Map();
   const level = (group) => levels.get(group) ?? levels.set(group, new Map()).get(group);
   const routes = links.map(([tail, head]) => routeOf(tail, head, parent, level));
 
-  function draw(group) {
+  function draw(group, wide) {
     const boxes = new Map();
     for (const item of children(group)) {
-      const inner = children(item) && draw(item);
+      const inner = children(item) && draw(item, Math.max(wide - 2 * (PAD + SIDE), NARROW));
       const [w, h] = inner ? [inner.width + 2 * PAD, inner.height + HEAD + PAD] : size(item);
       boxes.set(item, { id: item, w, h, inner });
     }
-    const result = layered(boxes, [...level(group).values()], group === ROOT ? 0 : heading(group) - 2 * PAD);
+    const result = layered(boxes, [...level(group).values()], group === ROOT ? 0 : heading(group) - 2 * PAD, wide);
     drawn.set(group, result);
     return result;
   }
@@ -37,12 +38,12 @@ function arranged({ children, parent, size, heading, links }) {
       if (box.inner) settle(item, x + box.x + PAD, y + box.y - box.h / 2 + HEAD);
     }
   }
-  const { width, height } = draw(ROOT);
+  const { width, height } = draw(ROOT, room);
   settle(ROOT, 0, 0);
 
   const points = (route) => route.flatMap(({ group, link }, i) => {
     const { x, y } = drawn.get(group);
-    return link.points.slice(drawn.has(link.from) && i ? 1 : 0, drawn.has(link.to) ? -1 : undefined).map(([px, py]) => [x + px, y + py]);
+    return link.points.slice(drawn.has(link.from) && i ? 1 : 0, drawn.has(link.to) ? -1 : undefined).map(([px, py, corner]) => [x + px, y + py, corner]);
   });
   return { place, routes: routes.map(points), width, height };
 }
@@ -67,7 +68,7 @@ function routeOf(tail, head, parent, level) {
 }
 
 // One drawing; y of a box is its middle. Sets `points` of every link.
-function layered(boxes, links, least) {
+function layered(boxes, links, least, room) {
   for (const { from, to } of links) {
     for (const end of [from, to]) if (!boxes.has(end)) boxes.set(end, { id: end, w: 0, h: 4, gate: String(end).split(" ")[0] });
   }
@@ -78,13 +79,14 @@ function layered(boxes, links, least) {
   setLayers(nodes, boxes, forward);
   const layers = [], put = (node) => (layers[node.layer] ??= []).push(node);
   nodes.forEach(put);
-  const bends = addBends(boxes, forward, put);
+  const rows = rowsOf(layers, forward, boxes, room), turns = new Map();
+  addBends(boxes, forward, put, rows, turns);
   order(layers);
+  surround(layers);
+  for (const layer of layers) for (const node of layer) for (const side of ["ups", "downs"]) node[side] = node[side].filter(({ far }) => !far);
   heights(layers);
-  const columns = setColumns(layers), width = Math.max(columns.at(-1)?.[1] ?? 0, least);
-  const top = Math.min(...nodes.map((node) => node.y - node.h / 2), ...bends.map((bend) => bend.y));
-  for (const layer of layers) for (const node of layer) node.y -= top;
-  const height = Math.max(0, ...layers.flat().map((node) => node.y + node.h / 2));
+  const sides = [...turns.values()], { columns, right, height } = stack(rows, layers, sides);
+  const width = Math.max(right + margin(sides), least);
   for (const node of nodes) if (node.gate) node.x = node.gate === "in" ? -PAD : width + PAD;
   for (const link of links) link.points = pointsOf(link, boxes, columns);
   return { boxes, width, height };
@@ -108,54 +110,58 @@ function setLayers(nodes, boxes, links) {
   for (const gate of gates) gate.layer = last + (nodes.some((node) => node.layer === last && !node.gate) ? 1 : 0);
 }
 
-// Bends, where a link crosses the layers between its ends. Links of one tail share them.
-function addBends(boxes, links, put) {
+// Bends, where a link crosses the layers between its ends in their rows. Links of one tail share them.
+function addBends(boxes, links, put, rows, turns) {
   const bends = new Map(), farthest = Math.max(8, MOST_BENDS / (links.length + 1));
   for (const link of links) {
-    const tail = boxes.get(link.from), head = boxes.get(link.to), via = [];
+    const tail = boxes.get(link.from), head = boxes.get(link.to), a = rows.of[tail.layer], b = rows.of[head.layer], via = [];
     const start = offset(tail, `out ${link.tail}`), end = offset(head, `in ${link.tail}`);
     let at = tail;
-    for (let layer = tail.layer + 1; layer < head.layer && head.layer - tail.layer <= farthest; layer++) {
-      const key = `${link.from} ${link.tail} ${layer}`;
-      if (!bends.has(key)) {
-        const bend = { w: 0, h: 4, bend: true, layer, ups: [], downs: [] };
-        bends.set(key, bend);
-        put(bend);
-        join(at, bend, at.bend ? 0 : start, 0);
+    const go = (from, to) => {
+      for (let layer = from; layer < to && to - from < farthest; layer++) {
+        const key = `${link.from} ${link.tail} ${layer}`;
+        if (!bends.has(key)) {
+          const bend = { w: 0, h: 4, bend: true, layer, ups: [], downs: [] };
+          bends.set(key, bend);
+          put(bend);
+          join(at, bend, at.bend ? 0 : start, 0, at.layer !== layer - 1 || rows.of[at.layer] !== b);
+        }
+        at = bends.get(key);
+        via.push(at);
       }
-      at = bends.get(key);
-      via.push(at);
-    }
-    if (head.layer - at.layer === 1) join(at, head, at.bend ? 0 : start, end);
-    Object.assign(link, { via, start, end });
+    };
+    go(tail.layer + 1, a === b ? head.layer : rows.starts[a + 1]);
+    Object.assign(link, { via, start, end, before: via.length });
+    if (a !== b) go(rows.starts[b], head.layer);
+    const apart = rows.of[at.layer] !== b;
+    if (head.layer - at.layer === 1 || apart) join(at, head, at.bend ? 0 : start, end, apart);
+    if (a !== b) link.turn = turnOf(turns, link, { a, b, out: via[link.before - 1] ?? tail, into: via[link.before] ?? head });
   }
-  return [...bends.values()];
 }
 
-function setColumns(layers) { // gives nodes their x, and returns the left and right sides of each layer
+function setColumns(layers, left) { // gives nodes their x, and returns the left and right sides of each layer
   const isBorder = (layer) => layer.every((node) => node.gate || node.bend);
-  let x = 0;
+  let x = left;
   return layers.map((layer, i) => {
     if (i) x += isBorder(layer) || isBorder(layers[i - 1]) ? BORDER : COLUMN;
-    const left = x, w = Math.max(0, ...layer.map((node) => node.w));
-    for (const node of layer) node.x = left + (w - node.w) / 2;
+    const start = x, w = Math.max(0, ...layer.map((node) => node.w));
+    for (const node of layer) node.x = start + (w - node.w) / 2;
     x += w;
-    return [left, x];
+    return [start, x];
   });
 }
 
-function pointsOf({ from: tail, to: head, start = 0, end = 0, via = [] }, boxes, columns) {
+function pointsOf({ from: tail, to: head, start = 0, end = 0, via = [], before = via.length, turn }, boxes, columns) {
   const from = boxes.get(tail), to = boxes.get(head), a = from.y + start, b = to.y + end;
-  return [
-    [from.x + from.w, a], [columns[from.layer][1], a],
-    ...via.flatMap((bend) => columns[bend.layer].map((side) => [side, bend.y])),
-    [columns[to.layer][0], b], [to.x, b],
-  ];
+  const across = (bends) => bends.flatMap((bend) => columns[bend.layer].map((side) => [side, bend.y]));
+  const points = [[from.x + from.w, a], [columns[from.layer][1], a], ...across(via.slice(0, before))];
+  const rest = [...across(via.slice(before)), [columns[to.layer][0], b], [to.x, b]];
+  return [...points, ...(turn ? cornersOf(turn, points.at(-1)[1], rest[0][1]) : []), ...rest];
 }
 
-const join = (up, down, start, end) => {
-  up.downs.push({ node: down, by: start - end });
-  down.ups.push({ node: up, by: end - start });
+const join = (up, down, start, end, far = false) => { // far: in another row, so it does not matter for heights
+  up.downs.push({ node: down, by: start - end, far });
+  down.ups.push({ node: up, by: end - start, far });
 };
 // The distance from the middle of an open group at which a line crosses its border.
 const offset = (node, gate) => (node.inner ? HEAD + node.inner.boxes.get(gate).y - node.h / 2 : 0);
@@ -195,6 +201,24 @@ function order(layers) {
       }
       if (layer.length > 1) layer.sort((a, b) => a.key - b.key).forEach((node, i) => { node.at = i; });
     }
+  }
+}
+
+// Puts half of the leaves that only one node reads above the operand beside them, so that chains stay level.
+function surround(layers) {
+  for (const layer of layers) {
+    const leaves = new Map();
+    for (const node of layer) {
+      if (node.ups.length || node.bend || node.gate || node.downs.length !== 1) continue;
+      const user = node.downs[0].node, op = layer.find((other) => other.ups.length && !other.bend && other.downs.some((down) => down.node === user));
+      if (op) leaves.set(op, [...(leaves.get(op) ?? []), node]);
+    }
+    const moved = new Set([...leaves.values()].flat());
+    const order = layer.filter((node) => !moved.has(node)).flatMap((node) => {
+      const own = leaves.get(node) ?? [], half = own.length >> 1;
+      return [...own.slice(0, half), node, ...own.slice(half)];
+    });
+    if (moved.size) layer.splice(0, layer.length, ...order);
   }
 }
 
@@ -243,10 +267,15 @@ function pack(layer) {
   });
 }
 
-// A smooth path through points, horizontal at each point.
-const curve = (points) => points.reduce((d, [x, y], i) => {
+// A smooth path through points, horizontal at each point but at corners.
+const curve = (points) => points.reduce((d, [x, y, corner], i) => {
   if (!i) return `M${r(x)},${r(y)}`;
-  const [px, py] = points[i - 1], middle = r((px + x) / 2);
-  return d + (Math.abs(py - y) < 0.5 ? `L${r(x)},${r(y)}` : `C${middle},${r(py)} ${middle},${r(y)} ${r(x)},${r(y)}`);
+  const [px, py, turned] = points[i - 1], middle = r((px + x) / 2);
+  if (corner) return `${d}L${nearer(points[i], points[i - 1])}Q${r(x)},${r(y)} ${nearer(points[i], points[i + 1])}`;
+  return d + (turned || Math.abs(py - y) < 0.5 ? `L${r(x)},${r(y)}` : `C${middle},${r(py)} ${middle},${r(y)} ${r(x)},${r(y)}`);
 }, "");
+function nearer([x, y], [px, py]) { // the point where a round corner begins or ends
+  const far = Math.hypot(px - x, py - y) || 1, by = Math.min(ROUND, far / 2) / far;
+  return `${r(x + (px - x) * by)},${r(y + (py - y) * by)}`;
+}
 const r = (n) => Math.round(n * 10) / 10;

@@ -5,6 +5,8 @@
 //   inner, shapes, made       group → its items; item → its closed box; item, open or closed → its element
 //   open, screen              the open groups; their layout, with box (item → its stand-in), isOpen and links
 //   view, framed, framing     offset and scale now, and after the last automatic fit; the function of that fit
+//   room, wide, tall          the width at which rows end; the size of the frame
+//   map, dense                the small map; whether boxes are narrow, so that more of them fit
 //   now, matches, match       the focused item; the items found, and the index of the current one
 //   dragged, wasDragged       where a drag began, null for none; whether the last press became a drag
 
@@ -23,9 +25,9 @@ const FRAME = `
     <input type="search" ${QUIET} aria-label="Search the graph" placeholder="search">
     ${BUTTONS.map(([action, label, face]) => `<button type="button" ${QUIET} data-action="${action}" aria-label="${label}" title="${label}">${face}</button>`).join("")}
   </div>
-  <svg class="mg-picture mg-canvas" role="application" tabindex="0" ${QUIET}>
+  <div class="mg-stage"><svg class="mg-picture mg-canvas" role="application" tabindex="0" ${QUIET}>
     <g class="mg-world"><g class="mg-frames"></g><g class="mg-arrow"><path/><path class="mg-tip"/></g><g class="mg-arrow mg-near"><path/><path/></g><g class="mg-boxes"></g></g>
-  </svg>
+  </svg><svg class="mg-map" aria-hidden="true"><path/><rect/></svg><p class="mg-hint" aria-hidden="true">Point at a box to read what it is. Drag to move. Ctrl and wheel zoom.</p></div>
   <ul class="mg-details"></ul>`;
 
 function stateOf(model, el) {
@@ -38,16 +40,16 @@ function stateOf(model, el) {
   root.setAttribute("aria-label", model.get("label"));
   root.innerHTML = FRAME;
   el.append(root);
-  const [svg, say, search, details] = ["svg", ".mg-say", "input", ".mg-details"].map((selector) => root.querySelector(selector));
+  const [svg, say, search, details, map] = ["svg", ".mg-say", "input", ".mg-details", ".mg-map"].map((selector) => root.querySelector(selector));
   const [world, frames, boxes] = [".mg-world", ".mg-frames", ".mg-boxes"].map((selector) => svg.querySelector(selector));
   const [lines, tips, nearLines, nearTips] = svg.querySelectorAll(".mg-arrow path");
   svg.setAttribute("aria-label", `${model.get("label")}. ${KEY_HELP}`);
   if (!items.some(isGroup)) for (const action of ["open", "close"]) root.querySelector(`[data-action=${action}]`).disabled = true;
   const view = { x: 0, y: 0, k: 1 };
   return {
-    model, items, inner, first, root, svg, say, search, details, world, frames, boxes, lines, tips, nearLines, nearTips,
-    arrows: model.get("arrows"), shapes: items.map((item, i) => shape(item, i, localName(items, item))), made: new Map(),
-    open: new Set(first), screen: null, view, framed: view, framing: overview,
+    model, items, inner, first, root, svg, say, search, details, map, world, frames, boxes, lines, tips, nearLines, nearTips,
+    arrows: model.get("arrows"), made: new Map(),
+    open: new Set(first), screen: null, room: Infinity, wide: 0, tall: 0, dense: null, view, framed: view, framing: overview,
     now: -1, matches: [], match: -1, dragged: null, wasDragged: false, seen: false,
   };
 }
@@ -108,11 +110,15 @@ const LISTENERS = {
     explain(g);
   },
   pointerover: (g, event) => explain(g, itemAt(event) >= 0 ? itemAt(event) : undefined),
-  pointerdown: (g, { button, target, clientX: x, clientY: y, pointerId: id }) => {
+  pointerdown: (g, event) => {
+    const { button, target, clientX: x, clientY: y, pointerId: id } = event;
     g.wasDragged = false;
+    if (g.map.contains(target)) goByMap(g, event);
     if (button === 0 && g.svg.contains(target)) g.dragged = { x, y, view: g.view, id };
   },
-  pointermove: (g, { clientX, clientY }) => {
+  pointermove: (g, event) => {
+    const { clientX, clientY } = event;
+    if (event.buttons && g.map.contains(event.target)) goByMap(g, event);
     if (!g.dragged) return;
     const { x, y, view, id } = g.dragged, dx = clientX - x, dy = clientY - y;
     if (!g.wasDragged && Math.hypot(dx, dy) < 5) return;
@@ -130,7 +136,10 @@ function onWheel(g, event) {
   zoomBy(g, Math.exp(-event.deltaY / 400), event.clientX - left, event.clientY - top);
 }
 function onResize(g) { // also called when a widget that was made off the page is put on it
-  if (!g.svg.clientWidth || g.view !== g.framed) return;
+  if (!g.svg.clientWidth || g.svg.clientWidth === g.wide) return; // its height is ours
+  g.wide = g.svg.clientWidth;
+  if (g.view !== g.framed) return showMap(g);
+  if (matchMedia("print").matches) return onPrint(g, { matches: true });
   keepTo(g, g.framing);
   if (!g.seen && g.model.get("chosen") >= 0) { reveal(g, g.model.get("chosen")); explain(g); }
   g.seen = true;
@@ -139,16 +148,20 @@ function onResize(g) { // also called when a widget that was made off the page i
 
 function render({ model, el }) {
   const g = stateOf(model, el), follow = () => onChosen(g), resized = new ResizeObserver(() => onResize(g));
+  const paper = matchMedia("print"), print = (change) => onPrint(g, change);
+  paper.addEventListener("change", print);
   for (const [event, heard] of Object.entries(LISTENERS)) g.root.addEventListener(event, (happened) => heard(g, happened));
   g.svg.addEventListener("wheel", (event) => onWheel(g, event), { passive: false });
   model.on("change:chosen", follow);
   resized.observe(g.svg);
 
+  setDense(g, false);
   drawGraph(g);
   explain(g);
   tell(g, whole(g));
   return () => {
     resized.disconnect();
+    paper.removeEventListener("change", print);
     model.off("change:chosen", follow);
     g.root.remove();
   };

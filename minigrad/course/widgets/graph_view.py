@@ -23,6 +23,7 @@ from ...draw.listing_of import listing_of
 from ...draw.names import variables
 from ...draw.overview import Overview
 from ...draw.picture import Picture
+from ...draw.rows import wrap
 from ...draw.svg import STYLE, svg
 from ...draw.words import pluralize, shorten
 from ...engine.base.whole_file import replace_file
@@ -34,14 +35,15 @@ from .widget import Plain, Widget, javascript
 LARGEST = 50_000  # nodes; a page with this number has 5 MB
 BOXES = 60  # boxes shown at first; more do not fit a screen at a readable size
 STILL = 60  # boxes of the static picture
+PARTS = "rows", "layout", "box", "save", "draw", "map", "zoom", "walk", "view"  # of its JavaScript
 FIELDS = "kind", "sign", "name", "spec", "kept", "value", "trouble", "line"  # of an entry, as the browser gets them
 
 
 class GraphView(Widget):
     """A graph to explore: drag, zoom, search, open and close groups, select a node.
 
-    x        a Tensor, a Value, a Graph, symbols of a Graph, a traced function, or a Module
-    args     example arguments of a traced function or a Module, which is called with them once
+    x        a Tensor, a Value, a Graph, symbols of a Graph, a function, or a Module
+    args     example arguments of a function or a Module, which is called with them once
     names    names of values, as {"x": x}; by default, the variable names of the calling code
     boxes    how many boxes may be open at first
 
@@ -49,7 +51,7 @@ class GraphView(Widget):
     Raises TypeError if x has no graph, ValueError for a graph of more than 50,000 nodes.
     """
 
-    _esm = javascript("graph_layout", "graph_box", "graph_save", "graph_draw", "graph_zoom", "graph_walk", "graph_view")
+    _esm = javascript(*(f"graph_{part}" for part in PARTS))
     sheets = ("graph_view",)
     looks = STYLE
 
@@ -125,8 +127,8 @@ class GraphView(Widget):
 
     @property
     def svg(self) -> str:
-        """The static picture, `still`, as SVG."""
-        return svg(self.still, title=self.label, description=self.text)
+        """The static picture, `still`, as SVG, in rows if it is wide."""
+        return wrap(svg(self.still, title=self.label, description=self.text))
 
     @property
     def still(self) -> Picture:

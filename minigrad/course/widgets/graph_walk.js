@@ -44,7 +44,8 @@ function onChosen(g) {
 }
 function find(g) {
   const text = g.search.value.trim(), words = text.toLowerCase();
-  const isMatch = ({ sign, name, spec, trouble, line }) => [sign, name, spec, trouble, line].join("\n").toLowerCase().includes(words);
+  const own = (item) => (isGroup(item) ? item.spec.replace(/ · .*/, "") : item.spec); // not the op in a module: it is found itself
+  const isMatch = (item) => [item.sign, item.name, own(item), item.trouble, item.line].join("\n").toLowerCase().includes(words);
   g.matches = words ? g.items.flatMap((item, i) => (isMatch(item) ? [i] : [])) : [];
   g.match = -1;
   mark(g);
@@ -77,7 +78,7 @@ function whole(g) {
 }
 function explain(g, i = g.now >= 0 ? g.now : g.model.get("chosen")) {
   const around = g.items[g.items[i]?.in]; // undefined for an outermost item
-  const rows = i < 0 ? [["", "Point at a box, or go to it with the keyboard, to read what it is."]] : facts(g.items[i], around ? `${title(around)}: ${around.spec}` : "");
+  const rows = i < 0 ? [] : facts(g.items[i], around ? `${title(around)}: ${around.spec}` : "");
   g.details.replaceChildren(...rows.map(([term, text]) => {
     const row = document.createElement("li"), name = document.createElement("span");
     name.textContent = term && `${term} `;

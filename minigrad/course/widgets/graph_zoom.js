@@ -1,44 +1,62 @@
 // The offset and the scale of a graph on the screen. The state `g` of a view is described in graph_view.js.
 
-const READABLE = 0.75, MOST_ZOOM = 3, LEAST_ZOOM = 0.02;
+const READABLE = 11 / 12, LOWEST = 110, TALLEST = 420, MARGINS = 36, MOST_ZOOM = 3, LEAST_ZOOM = 0.02, MOST_TRIES = 8, MOST_FITTED = 80;
 
 function look(g, to) {
   g.view = to;
   g.world.setAttribute("transform", `translate(${r(to.x)} ${r(to.y)}) scale(${Math.round(to.k * 1e4) / 1e4})`);
+  showMap(g);
 }
 const moveBy = (g, dx, dy) => look(g, { ...g.view, x: g.view.x + dx, y: g.view.y + dy });
 function zoomBy(g, by, x = g.svg.clientWidth / 2, y = g.svg.clientHeight / 2) {
   const k = Math.min(Math.max(g.view.k * by, LEAST_ZOOM), MOST_ZOOM), s = k / g.view.k;
   look(g, { k, x: x - (x - g.view.x) * s, y: y - (y - g.view.y) * s });
 }
-const fitting = ({ svg, screen }) => Math.min(1, (svg.clientWidth - 24) / screen.width, (svg.clientHeight - 24) / screen.height);
+const fitting = ({ wide, screen }) => Math.min(1, (wide - 24) / screen.width, (TALLEST - MARGINS) / screen.height);
 function fit(g, k = Math.max(fitting(g), LEAST_ZOOM)) {
-  look(g, { k, x: (g.svg.clientWidth - g.screen.width * k) / 2, y: (g.svg.clientHeight - g.screen.height * k) / 2 });
+  look(g, { k, x: (g.svg.clientWidth - g.screen.width * k) / 2, y: Math.max(12, (g.svg.clientHeight - 20 - g.screen.height * k) / 2) });
 }
 
 function keepTo(g, how) { // fits the view now, and after each resize until the reader moves it
   how(g);
   [g.framed, g.framing] = [g.view, how];
 }
-function overview(g) { // opens as many levels of groups as fit on the screen; if not even one fits, all
-  const depth = (i) => (i === ROOT ? 0 : 1 + depth(g.items[i].in));
-  const openAbove = (least) => {
-    g.open = new Set([...g.first].filter((i) => depth(i) < least));
-    drawGraph(g);
-    g.svg.style.setProperty("--wanted", `${READABLE * g.screen.height + 26}px`); // with margins and a border
-  };
-  let least = 1 + Math.max(0, ...[...g.first].map(depth));
-  for (openAbove(least); g.open.size && fitting(g) < READABLE; openAbove(least)) least -= 1;
+function overview(g) { // opens as many groups as fit on the screen, level by level; if not even one fits, all
+  const depth = (i) => (i === ROOT ? 0 : 1 + depth(g.items[i].in)), first = [...g.first], depths = first.map(depth);
+  const openAbove = (least) => wrap(g, first.filter((_, n) => depths[n] < least));
+  let least = 1 + Math.max(0, ...depths);
+  for (; !openAbove(least) && least > 1; least -= 1);
   if (fitting(g) < READABLE || g.root.dataset.shown < 3) openAbove(Infinity); // one box alone is not worth showing
+  else {
+    for (const i of first.filter((_, n) => depths[n] === least).slice(0, MOST_TRIES)) {
+      const open = g.open;
+      if (!wrap(g, [...open, i])) wrap(g, open);
+    }
+  }
   begin(g);
 }
-function begin(g) { // shows the whole graph or, if that would not be readable, its first box
+// Opens these groups, in rows as wide as the frame, at the largest scale at which all fits, with dense boxes if need be.
+function wrap(g, groups) {
+  g.open = new Set(groups);
+  g.wide = g.svg.clientWidth;
+  if (!g.wide) return drawGraph(g);
+  const { box } = standIns(g), shown = new Set(box).size;
+  for (const dense of shown > MOST_FITTED ? [] : [false, true]) {
+    for (const k of [1, 0.95, READABLE]) {
+      g.room = (g.wide - 24) / k;
+      setDense(g, dense);
+      drawGraph(g);
+      if (fitting(g) >= k - 0.01) return true;
+    }
+  }
+  g.room = (g.wide - 24) / READABLE;
+  setDense(g, false);
+  drawGraph(g);
+  return false;
+}
+function begin(g) { // shows the whole graph or, if that would not be readable, its first boxes
   fit(g, Math.max(fitting(g), READABLE));
-  if (fitting(g) >= READABLE) return;
-  const { screen, svg, view } = g, { y, h } = screen.place.get(screen.box[0]);
-  if (screen.width * view.k > svg.clientWidth) view.x = 12;
-  if (screen.height * view.k > svg.clientHeight) view.y = Math.min(12, svg.clientHeight / 2 - (y + h / 2) * view.k);
-  look(g, view);
+  if (g.screen.width * g.view.k > g.svg.clientWidth) look(g, { ...g.view, x: 12 });
 }
 function centre(g, i) { // at a readable scale
   const { x, y, w, h } = g.screen.place.get(i), k = Math.max(g.view.k, READABLE);

@@ -72,7 +72,8 @@ def test_there_is_a_pass_for_each_column_and_for_each_row_and_the_tables_fill_up
     m, n = both.forward.shape
     words = screen(film)
 
-    assert (words["fcount"], words["rcount"]) == (f"passes: {n} of {n}", f"passes: {m} of {m}")
+    assert words["fcount"] == f"{n} forward pass{'es' * (n > 1)}"
+    assert words["rcount"] == f"against {m} reverse pass{'es' * (m > 1)}"
     assert (len(both.pushed), len(both.pulled)) == (n, m)
     for side, jacobian in (("f", both.forward), ("r", both.reverse)):
         assert {k: v for k, v in words.items() if "J" in k and k[0] == side} == {

@@ -203,7 +203,7 @@ def test_equal_blocks_are_one_box():
     view = GraphView(tower(6), X)
 
     repeat = view.items[item(view, kind="repeat")]
-    assert (repeat["sign"], repeat["name"], repeat["ops"]) == ("×6", "Sequential", 18)
+    assert (repeat["sign"], repeat["name"], repeat["ops"]) == ("×6", "Sequential 0 … 5", 18)
     assert "… 5 more like it" in view.text
     assert item(view, kind="repeat") not in view.opened
 
