@@ -8,6 +8,8 @@ pictures may share a page. Boxes and arrows have a `data-id` for animations.
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
+from dataclasses import replace
 from xml.etree import ElementTree
 from xml.sax.saxutils import escape, quoteattr
 
@@ -23,6 +25,7 @@ LABEL = 38  # width of the words "value" and "grad" with the space after them
 ROOM = 1100  # width of a notebook's output on a screen of 1280 pixels: wider pictures are scaled down
 LEAST = 0.75  # the smallest scale, at which text is 9 pixels high
 BESIDE = {"LR": "0.3", "TB": "0.12"}  # inches between boxes of a rank; from top to bottom, width is scarce
+CLOSE = "0.2"  # inches between ranks of short boxes
 PHONE = 260  # width of a notebook's output on a phone
 BOLD = 1.1  # width of bold text relative to normal: names, and numbers at the step that changes them
 EMS = {
@@ -84,16 +87,32 @@ def across_and_down(picture: Picture, title: str, description: str, room: dict[s
     A widget contains both pictures; stepper.js shows the one that fits.
     """
     across = svg(picture, title, description, room)
-    if LEAST * natural_width(across) <= PHONE:
+    if LEAST * natural_size(across)[0] <= PHONE:
         return across
     down = svg(picture, title, description, room, "TB")
-    return across + down if natural_width(down) < natural_width(across) else across
+    return across + down if natural_size(down) < natural_size(across) else across
 
 
-def natural_width(drawn: str) -> float:
-    found = re.search(r'viewBox="\S+ \S+ (\S+)', drawn)
+def draw_down(picture: Picture, rows: int, specs: Mapping[str, str]) -> str:
+    """The picture from top to bottom, for wide and narrow screens alike, with short boxes of 1 or 2 rows.
+
+    Where a constant is one of two operands, it has no box: the box of the op has it, as × 2.
+
+    specs    id of a box → the words beside or below its name and value
+    """
+    inside = [box.id for box in picture.boxes if box.op != picture.symbol(box)]
+    gone = {x.id for id in inside for x in picture.operands(picture.box[id]) if x.kind == "constant"}
+    kept = [replace(box, op=picture.symbol(box)) for box in picture.boxes if box.id not in gone]
+    boxes = tuple(replace(box, short=rows, spec=specs.get(box.id, "")) for box in kept)
+    arrows = tuple(arrow for arrow in picture.arrows if arrow.tail not in gone)
+    return svg(Picture(boxes, arrows, picture.ends), "", "", direction="TB").replace(" mg-down", "", 1)
+
+
+def natural_size(drawn: str) -> tuple[float, float]:
+    """Width and height of a picture."""
+    found = re.search(r'viewBox="\S+ \S+ (\S+) ([^"]+)', drawn)
     assert found is not None
-    return float(found[1])
+    return float(found[1]), float(found[2])
 
 
 def svg(
@@ -129,7 +148,8 @@ def dot(picture: Picture, sizes: dict[str, tuple[float, float]], room: dict[str,
     """The graph in Graphviz's language: empty boxes of the right size, and space for the labels."""
     from graphviz import Digraph
 
-    graph = Digraph(graph_attr={"rankdir": direction, "nodesep": BESIDE[direction], "ranksep": "0.45", "pad": "0.15"})
+    between = CLOSE if any(box.short for box in picture.boxes) else "0.45"
+    graph = Digraph(graph_attr={"rankdir": direction, "nodesep": BESIDE[direction], "ranksep": between, "pad": "0.15"})
     graph.attr("node", shape="box", label="", fixedsize="true")
     graph.attr("edge", arrowsize="0.8", fontname="Helvetica", fontsize="12")
     for box in picture.boxes:
@@ -145,6 +165,10 @@ def size(box: Box) -> tuple[float, float]:
     """Width and height of a box in pixels, which are Graphviz's points."""
     if box.kind == "constant":
         return text_width(box.value, 12) + 2 * PAD, ROW + PAD
+    if box.short:
+        widths = BOLD * text_width(short_name(box) + box.value, 13), text_width(box.spec, 12)
+        wide = max(widths) if box.short == 2 else sum(widths) + GAP * all(widths)
+        return chip_width(box) + wide + 2 * PAD, (2 if box.short == 2 and all(widths) else 1) * ROW + PAD
     texts = [BOLD * text_width(shorten(box.display_name, LONGEST_NAME), 13), text_width(box.spec, 12)]
     texts += [LABEL + BOLD * text_width(row, 12) for row in (box.value, box.grad) if row]
     rows = 1 + bool(box.spec) + bool(box.value) + bool(box.grad)
@@ -217,6 +241,8 @@ def draw_box(box: Box, x: float, y: float, width: float, height: float, is_outpu
 def rows(box: Box, left: float, right: float, top: float) -> list[str]:
     """The rows of a box: its name, spec, value and gradient."""
     baseline = top + PAD / 2 + 13
+    if box.short:
+        return short_rows(box, left, right, baseline)
     lines = [text("mg-name" if box.name else "mg-name mg-dim", left, baseline, shorten(box.display_name, LONGEST_NAME))]
     if box.spec:
         baseline += ROW
@@ -230,6 +256,21 @@ def rows(box: Box, left: float, right: float, top: float) -> list[str]:
             lines.append(heat.draw_heat(each, right - each.width, baseline + GAP - 1, label))
             baseline += each.height + GAP
     return lines
+
+
+def short_rows(box: Box, left: float, right: float, baseline: float) -> list[str]:
+    """The rows of a short box: `name = value`, and its spec below or beside it."""
+    name = short_name(box)
+    value = f'{escape(name)}<tspan class="mg-value">{escape(box.value)}</tspan>'
+    first = [f'<text class="mg-name" x="{left:.2f}" y="{baseline:.2f}">{value}</text>'] if name or box.value else []
+    if first and box.short == 1:
+        return [*first, text("mg-dim mg-number", right, baseline, box.spec)]
+    return [*first, text("mg-dim", left, baseline + ROW * len(first), box.spec)]
+
+
+def short_name(box: Box) -> str:
+    """The name in a short box, with a sign before its value; "" if it has none."""
+    return shorten(box.name, LONGEST_NAME) + " = " * bool(box.name and box.value)
 
 
 def text(css: str, x: float, y: float, words: str) -> str:
