@@ -16,7 +16,7 @@ from ...engine.core.node import NamedNode, Node
 from ...graph.compiler.control import Control
 from ...graph.function import TracedFunction
 from ...profiler.roofline import arrays_of
-from .eager_run import LARGEST, format_value, draw_half, truncate_text
+from .eager_run import LARGEST, draw_half, format_value, truncate_text
 from .film import refuse_large
 from .recording import PrintEvent, PrintRecorder
 from .widget_trace import trace_of

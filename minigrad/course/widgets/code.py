@@ -16,7 +16,8 @@ LOOKS = """
 :is(.mg-code, .mg-picture) .mg-keyword { color: var(--mg-forward); fill: var(--mg-forward); font-weight: bold; }
 :is(.mg-code, .mg-picture) .mg-figure { color: var(--mg-backward); fill: var(--mg-backward); }
 :is(.mg-code, .mg-picture) .mg-string { color: var(--mg-kept); fill: var(--mg-kept); }
-.mg-widget .mg-code .mg-comment, .mg-picture .mg-comment { color: var(--mg-dim); fill: var(--mg-dim); font-style: italic; }
+.mg-widget .mg-code .mg-comment { color: var(--mg-dim); font-style: italic; }
+.mg-picture .mg-comment { fill: var(--mg-dim); font-style: italic; }
 .mg-picture text.mg-line { font: 12px ui-monospace, "DejaVu Sans Mono", Menlo, Consolas, monospace; white-space: pre; }
 """
 TOKEN = re.compile(

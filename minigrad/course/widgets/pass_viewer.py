@@ -21,7 +21,7 @@ from ...draw.rules import sign_of
 from ...draw.svg import STYLE, draw_down
 from ...draw.words import join_names, number, pluralize
 from ...engine.core.node import NamedNode, Node
-from ...graph.compiler.passes.pipeline import FAST, STANDARD, PassResult, PassResults, steps
+from ...graph.compiler.passes.pipeline import FAST, STANDARD, PassResult, steps
 from ...graph.compiler.program.program import Program
 from ...graph.function import TracedFunction
 from ...profiler.machine import fastest
@@ -169,7 +169,7 @@ def key_of(node: Node, operands: Sequence[str]) -> str:
 
 
 def compare(before: Scene, after: Scene) -> tuple[list[str], list[str], list[str]]:
-    """The keys of the ops that a pass removed, added and changed. A fused group is new, though it has the key of an op."""
+    """The keys of the ops that a pass removed, added and changed. A fused group is new, with an old key."""
     old, new = before.ops, after.ops
     changed = [key for key in new if key in old and new[key].op != old[key].op]
     fused = [key for key in changed if " " in sign_of(new[key].op)]
