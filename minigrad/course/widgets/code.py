@@ -9,17 +9,9 @@ from keyword import kwlist
 
 from ...draw.svg import BOLD, text, text_width
 from .film import STYLES
+from .widget import HERE
 
-# Colour is never alone: keywords are bold, comments slanted.
-LOOKS = """
-.mg-widget .mg-code i { font-style: normal; text-indent: 0; }
-:is(.mg-code, .mg-picture) .mg-keyword { color: var(--mg-forward); fill: var(--mg-forward); font-weight: bold; }
-:is(.mg-code, .mg-picture) .mg-figure { color: var(--mg-backward); fill: var(--mg-backward); }
-:is(.mg-code, .mg-picture) .mg-string { color: var(--mg-kept); fill: var(--mg-kept); }
-.mg-widget .mg-code .mg-comment { color: var(--mg-dim); font-style: italic; }
-.mg-picture .mg-comment { fill: var(--mg-dim); font-style: italic; }
-.mg-picture text.mg-line { font: 12px ui-monospace, "DejaVu Sans Mono", Menlo, Consolas, monospace; white-space: pre; }
-"""
+LOOKS = (HERE / "code.css").read_text("utf-8")
 TOKEN = re.compile(
     r"(?P<comment>#[^\n]*)"
     r"""|(?P<string>(?<!\w)[rbf]{0,2}(?:'''.*?'''|\"\"\".*?\"\"\"|'(?:[^'\\\n]|\\.)*'|"(?:[^"\\\n]|\\.)*"))"""

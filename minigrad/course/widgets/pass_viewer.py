@@ -8,7 +8,7 @@ last step compares the graph as it was written with the one that runs.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from html import escape
@@ -36,13 +36,8 @@ COMMENT = re.compile(r"(?<=\S) {2,}# (?:\w+\[.*?\] (?:[^ ,]+, )?)?")  # far to t
 SPOT = re.compile(r"(?:Cell In\[\d+\], line |[^\s,]+\.py:|<[^>]*>:)(\d+)")  # a line of the user's code in a comment
 BOX = re.compile(r'(<rect class="mg-frame" x="(\S+)" y="(\S+)" width="(\S+)" height="(\S+)".*?)</g>')
 CROSS = r'\1<path class="mg-cross" d="M\2,\3l\4,\5m-\4,0l\4,-\5"/></g>'
+Part = tuple[str, str]  # title and HTML
 BUFFER = re.compile(r"\b[a-z]\d+\b")
-MARKS = """
-.mg-picture .mg-cross { display: none; stroke: var(--mg-backward); stroke-width: 2; stroke-opacity: 0.7; }
-.mg-picture .mg-removed .mg-cross { display: inline; }
-.mg-picture .mg-removed .mg-frame { stroke: var(--mg-backward); stroke-width: 2; stroke-dasharray: 5 3; }
-.mg-picture .mg-added .mg-frame { fill: var(--mg-leaf); stroke: var(--mg-forward); stroke-width: 4; }
-"""
 
 
 class PassViewer(Film):
@@ -57,7 +52,7 @@ class PassViewer(Film):
     """
 
     sheets = (*Film.sheets, "pass_viewer")
-    looks = STYLE + LOOKS + MARKS
+    looks = STYLE + LOOKS
 
     def __init__(self, f: TracedFunction, *args: Any, fast: bool = False):
         if not isinstance(f, TracedFunction):
@@ -70,8 +65,7 @@ class PassViewer(Film):
         scenes = [Scene(step, f.__name__) for step in way if step.changed]
         self.counted = "\n".join(f"{i:2} {cut.say}" for i, cut in enumerate(cuts(scenes, way.idle, accounts)))
         super().__init__(f"The passes over {f.__name__}", (), [reel(scenes, way.idle)])
-        left, before, right, after = halves(scenes[0], scenes[-1], *ENDS)
-        self.ends = [(left, before), (right, after)]
+        self.ends = halves(scenes[0], scenes[-1], *ENDS)
 
     @property
     def svg(self) -> str:
@@ -86,33 +80,28 @@ def reel(scenes: Sequence[Scene], idle: Sequence[str]) -> Reel:
     """The film: each pass that changes the graph, and all of them together."""
     first, last = scenes[0], scenes[-1]
     hint = f"<p>The first pass that changes something is {escape(scenes[1].step.name)}.</p>" if len(scenes) > 1 else ""
-    screens = [("As written: " + first.ops_in_words, first.html, "After the next pass", hint, first.code(()))]
+    screens = [[(f"As written: {first.ops_in_words}", first.html), ("After the next pass", hint), first.code(first)]]
     for before, after in pairwise(scenes):
         name = escape(after.step.name)
-        screens.append((*halves(before, after, f"Before {name}", f"After {name}"), after.code(before.lines)))
-    screens.append((*halves(first, last, *ENDS), last.code(first.lines)))
-    left, right = (
-        Panel("", "".join(scene(n, screen[i], screen[i + 1]) for n, screen in enumerate(screens))) for i in (0, 2)
-    )
-    codes = "".join(scene(n, "The code", screen[4]) for n, screen in enumerate(screens))
-    return Reel(
-        [left, right, Panel("", figures([each.step for each in scenes]) + codes)], list(cuts(scenes, idle, worth))
-    )
+        screens.append([*halves(before, after, f"Before {name}", f"After {name}"), after.code(before)])
+    screens.append([*halves(first, last, *ENDS), last.code(first)])
+    left, right, codes = ("".join(map(scene, range(len(screens)), parts)) for parts in zip(*screens))
+    costs = figures([each.step for each in scenes])
+    return Reel([Panel("", left), Panel("", right), Panel("", costs + codes)], list(cuts(scenes, idle, worth)))
 
 
-def scene(n: int, title: str, html: str) -> str:
+def scene(n: int, part: Part) -> str:
     """One of the parts of a panel of which a step shows one."""
+    title, html = part
     return f'<div data-scene="scene {n}"{" hidden" if n else ""}><p class="mg-title">{title}</p>{html}</div>'
 
 
-def halves(before: Scene, after: Scene, first: str, second: str) -> tuple[str, str, str, str]:
-    """Title and picture of both graphs, with their differences marked."""
+def halves(before: Scene, after: Scene, first: str, second: str) -> tuple[Part, Part]:
+    """Both graphs, with their differences marked."""
     removed, added, changed = compare(before, after)
-    legend = " (thick frame: new)" if added or changed else ""
-    return (
-        f"{first}: {before.ops_in_words}{' (✕ removed)' * bool(removed)}", before.mark("removed", removed),
-        f"{second}: {after.ops_in_words}{legend}", after.mark("added", added + changed),
-    )  # fmt: skip
+    legends = " (✕ removed)" * bool(removed), " (framed: new)" * bool(added or changed)
+    left = f"{first}: {before.ops_in_words}{legends[0]}", before.mark("removed", removed)
+    return left, (f"{second}: {after.ops_in_words}{legends[1]}", after.mark("added", added + changed))
 
 
 class Scene:
@@ -142,13 +131,13 @@ class Scene:
 
     ops_in_words = property(lambda self: pluralize(self.step.nodes, "op", "ops"))
 
-    def code(self, before: Collection[str]) -> str:
-        """The code, with the lines highlighted that it did not have before, whatever the names of their buffers."""
-        known = {BUFFER.sub("", line) for line in before}
-        lit = [line for line in self.lines if known and BUFFER.sub("", line) not in known]
+    def code(self, before: Scene) -> Part:
+        """The code, with the lines highlighted that another graph's has not, whatever the names of their buffers."""
+        known = {BUFFER.sub("", line) for line in before.lines}
+        lit = [line for line in self.lines if BUFFER.sub("", line) not in known]
         start = next(i for i, line in enumerate(self.lines) if line.startswith("def "))
         once = f"<details><summary>memory and constants</summary>{code(self.lines[:start], 1, lit)}</details>"
-        return once + code(self.lines[start:], start + 1, lit)
+        return "The code", once + code(self.lines[start:], start + 1, lit)
 
     def mark(self, look: str, keys: Sequence[str]) -> str:
         """The picture with the class `look` on some ops."""
@@ -183,11 +172,10 @@ def cuts(scenes: Sequence[Scene], idle: Sequence[str], worth: Callable[[PassResu
     yield Cut("", f"As written: {worth(first.step)}.", scene="scene 0", hot={"hot": ["row 0"]})
     for n, (before, after) in enumerate(pairwise(scenes), 1):
         removed, added, changed = compare(before, after)
-        both = f"replaces {before.signs(removed)} by {after.signs(added)}" if removed and added else ""
-        out = f"removes {before.signs(removed)}" if removed and not added else ""
-        put = f"adds {after.signs(added)}" if added and not removed else ""
-        alter = f"turns {before.signs(changed)} into {after.signs(changed)}" if changed else ""
-        does = " and ".join(filter(None, [both, out, put, alter])) or "puts the ops into another order"
+        out = f"removes {before.signs(removed)}" if removed else ""
+        put = f"adds {after.signs(added)}" if added else ""
+        turn = f"turns {before.signs(changed)} into {after.signs(changed)}" if changed else ""
+        does = " and ".join(filter(None, [out, put, turn])) or "puts the ops into another order"
         say = f"{after.step.name} {does}. Now: {worth(after.step)}."
         yield Cut("", say, scene=f"scene {n}", hot={"hot": [f"row {n}"]})
     rest = f" Nothing to change for {join_names(list(idle))}." if idle else ""

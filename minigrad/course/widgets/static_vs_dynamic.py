@@ -9,9 +9,8 @@ that was unrolled, a print that ran while nothing was computed.
 from __future__ import annotations
 
 import inspect
-import re
 from collections.abc import Callable, Generator, Iterator, Sequence
-from html import escape, unescape
+from html import escape
 from textwrap import dedent
 from typing import Any
 
@@ -58,14 +57,6 @@ class StaticVsDynamic(Film):
         super().__init__(f"{f.__name__}, eager and as a static graph", PHASES, reels, choices)
 
     @property
-    def text(self) -> str:
-        panel = self.film["panels"][-1]
-        advice = (
-            "" if "<svg" in panel["html"] else f"\n{panel['title']}: {unescape(re.sub('<.*?>', ' ', panel['html']))}"
-        )
-        return super().text + advice
-
-    @property
     def svg(self) -> str:
         written, left, right = ((panel["title"], panel["html"]) for panel in self.film["panels"])
         return side_by_side([left, written, right], self.looks)
@@ -86,11 +77,8 @@ def reel(f: Callable[..., Any], traced: TracedFunction, args: Sequence[Any]) -> 
     try:
         right = AsGraph(traced, args)
     except TraceError as why:
-        reason, _, advice = str(why).partition(". ")
-        panels.append(
-            Panel(STATIC, f"<p>There is none: {escape(f.__name__)} cannot be traced.</p><p>{escape(advice)}</p>")
-        )
-        end = f"Run eagerly its result is {left.result}. It cannot be traced: {reason}."
+        panels.append(Panel(STATIC, f"<p>There is none: {escape(f.__name__)} cannot be traced.</p>"))
+        end = f"Run eagerly its result is {left.result}. It cannot be traced: {why}"
         return Reel(panels, list(eager_alone(source, left, end)))
     links: dict[str, list[str]] = {}
     for n in source:
@@ -128,10 +116,9 @@ def call_cuts(f: Callable[..., Any], left: EagerRun, right: AsGraph) -> Iterator
     outlined = [f"r{box.id}" for box in right.picture.boxes if box.kind == "op"]
     names = right.parts(right.source_nodes())
     hidden = [*to_come(left), *(part for part in to_be_built(right) if part not in names)]
-    what = "its arguments are places without a value" if right.is_new else "a call of the same kind built it before"
-    say = f"{f.__name__} is called. Eagerly its arguments have values; in the static graph, {what}."
-    if not right.is_new:
-        say = f"{f.__name__} is called. Eagerly it runs again; the static graph is there already: {what}."
+    start = "eagerly its arguments have values, and in the static graph they are places without one"
+    again = "eagerly it runs again; the static graph is there already, since a call of the same kind built it"
+    say = f"{f.__name__} is called: {start if right.is_new else again}."
     yield Cut(PHASES[0], say, text=unknown, on={"hidden": hidden, "outlined": outlined})
 
 
@@ -145,7 +132,7 @@ def build_cuts(source: dict[int, str], left: EagerRun, right: AsGraph) -> Genera
             PHASES[0],
             sentence(source.get(moment.line, ""), moment, parts, text),
             text={"left says": moment.printed, "right says": truncate_text(printed)},
-            off={"hidden": [*moment.parts, *parts, *constants_of(right, parts)]},
+            off={"hidden": [*moment.parts, *parts]},
             hot={"hot": [f"line {moment.line}", *moment.parts, *parts]},
         )
     return printed
@@ -196,12 +183,6 @@ def to_be_built(right: AsGraph) -> list[str]:
     if not right.is_new:
         return []
     return right.parts(list(right.place)) + [f"r{box.id}" for box in right.picture.boxes if box.kind == "constant"]
-
-
-def constants_of(right: AsGraph, parts: Sequence[str]) -> list[str]:
-    """The boxes of the constants that these parts use; they appear with their users."""
-    kinds = {box.id: box.kind for box in right.picture.boxes}
-    return [f"r{a.tail}" for a in right.picture.arrows if f"r{a.head}" in parts and kinds[a.tail] == "constant"]
 
 
 def sentence(source: str, moment: LineRun, parts: Sequence[str], text: str) -> str:
