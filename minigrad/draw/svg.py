@@ -100,12 +100,15 @@ def draw_down(picture: Picture, rows: int, specs: Mapping[str, str]) -> str:
 
     specs    id of a box → the words beside or below its name and value
     """
-    inside = [box.id for box in picture.boxes if box.op != picture.symbol(box)]
-    gone = {x.id for id in inside for x in picture.operands(picture.box[id]) if x.kind == "constant"}
-    kept = [replace(box, op=picture.symbol(box)) for box in picture.boxes if box.id not in gone]
-    boxes = tuple(replace(box, short=rows, spec=specs.get(box.id, "")) for box in kept)
+    inside = [box for box in picture.boxes if box.op != picture.symbol(box)]
+    gone = {x.id for box in inside for x in picture.operands(box) if x.kind == "constant"}
+    boxes = [
+        replace(box, op=picture.symbol(box), short=rows, spec=specs.get(box.id, ""))
+        for box in picture.boxes
+        if box.id not in gone
+    ]
     arrows = tuple(arrow for arrow in picture.arrows if arrow.tail not in gone)
-    return svg(Picture(boxes, arrows, picture.ends), "", "", direction="TB").replace(" mg-down", "", 1)
+    return svg(Picture(tuple(boxes), arrows, picture.ends), "", "", direction="TB").replace(" mg-down", "", 1)
 
 
 def natural_size(drawn: str) -> tuple[float, float]:
@@ -166,9 +169,9 @@ def size(box: Box) -> tuple[float, float]:
     if box.kind == "constant":
         return text_width(box.value, 12) + 2 * PAD, ROW + PAD
     if box.short:
-        widths = BOLD * text_width(short_name(box) + box.value, 13), text_width(box.spec, 12)
-        wide = max(widths) if box.short == 2 else sum(widths) + GAP * all(widths)
-        return chip_width(box) + wide + 2 * PAD, (2 if box.short == 2 and all(widths) else 1) * ROW + PAD
+        parts = BOLD * text_width(box.name_and_value if box.name else box.value, 13), text_width(box.spec, 12)
+        wide = max(parts) if box.short == 2 else sum(parts) + GAP * all(parts)
+        return chip_width(box) + wide + 2 * PAD, (2 if box.short == 2 and all(parts) else 1) * ROW + PAD
     texts = [BOLD * text_width(shorten(box.display_name, LONGEST_NAME), 13), text_width(box.spec, 12)]
     texts += [LABEL + BOLD * text_width(row, 12) for row in (box.value, box.grad) if row]
     rows = 1 + bool(box.spec) + bool(box.value) + bool(box.grad)
@@ -260,17 +263,13 @@ def rows(box: Box, left: float, right: float, top: float) -> list[str]:
 
 def short_rows(box: Box, left: float, right: float, baseline: float) -> list[str]:
     """The rows of a short box: `name = value`, and its spec below or beside it."""
-    name = short_name(box)
-    value = f'{escape(name)}<tspan class="mg-value">{escape(box.value)}</tspan>'
-    first = [f'<text class="mg-name" x="{left:.2f}" y="{baseline:.2f}">{value}</text>'] if name or box.value else []
-    if first and box.short == 1:
-        return [*first, text("mg-dim mg-number", right, baseline, box.spec)]
-    return [*first, text("mg-dim", left, baseline + ROW * len(first), box.spec)]
-
-
-def short_name(box: Box) -> str:
-    """The name in a short box, with a sign before its value; "" if it has none."""
-    return shorten(box.name, LONGEST_NAME) + " = " * bool(box.name and box.value)
+    words = box.name_and_value if box.name else box.value
+    if not words:
+        return [text("mg-dim", left, baseline, box.spec)]
+    value = f'{escape(words.removesuffix(box.value))}<tspan class="mg-value">{escape(box.value)}</tspan>'
+    first = f'<text class="mg-name" x="{left:.2f}" y="{baseline:.2f}">{value}</text>'
+    below = text("mg-dim", left, baseline + ROW, box.spec)
+    return [first, text("mg-dim mg-number", right, baseline, box.spec) if box.short == 1 else below]
 
 
 def text(css: str, x: float, y: float, words: str) -> str:

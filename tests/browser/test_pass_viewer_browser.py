@@ -62,8 +62,8 @@ def test_before_after_and_the_code_stand_side_by_side_and_are_seen_at_once(show)
     assert left["x"] < right["x"] < code["x"]
     assert page.locator(".mg-widget").bounding_box()["height"] <= 600
     shown = page.locator("[data-scene]:not([hidden])")
-    assert shown.nth(0).locator(".mg-removed .mg-cross").count() > 0
-    assert shown.nth(0).locator(".mg-removed .mg-cross").first.is_visible()
+    assert shown.nth(0).locator(".mg-removed .mg-strike").count() > 0
+    assert shown.nth(0).locator(".mg-removed .mg-strike").first.is_visible()
     assert shown.nth(1).locator(".mg-added").count() > 0
     assert [title.split(":")[0] for title in shown.locator(".mg-title").all_text_contents()] == [
         "As written", "After all passes", "The code"

@@ -35,7 +35,7 @@ ENDS = "As written", "After all passes"
 COMMENT = re.compile(r"(?<=\S) {2,}# (?:\w+\[.*?\] (?:[^ ,]+, )?)?")  # far to the right, with a type and the op's name
 SPOT = re.compile(r"(?:Cell In\[\d+\], line |[^\s,]+\.py:|<[^>]*>:)(\d+)")  # a line of the user's code in a comment
 BOX = re.compile(r'(<rect class="mg-frame" x="(\S+)" y="(\S+)" width="(\S+)" height="(\S+)".*?)</g>')
-CROSS = r'\1<path class="mg-cross" d="M\2,\3l\4,\5m-\4,0l\4,-\5"/></g>'
+CROSS = r'\1<path class="mg-strike" d="M\2,\3l\4,\5m-\4,0l\4,-\5"/></g>'
 Part = tuple[str, str]  # title and HTML
 BUFFER = re.compile(r"\b[a-z]\d+\b")
 
@@ -202,4 +202,4 @@ def figures(shown: Sequence[PassResult]) -> str:
         time = number(1e6 * step.seconds, 3) if step.seconds is not None else ""
         cells = step.nodes, f"{step.bytes_moved:,}", f"{step.peak_bytes:,}", time
         rows.append(row(escape(step.name), cells, f"row {n}"))
-    return table(["after", "ops", "bytes moved", "peak bytes", "µs"], rows)
+    return table(["after", "ops", "bytes moved", "at peak", "µs"], rows)

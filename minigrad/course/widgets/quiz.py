@@ -27,7 +27,6 @@ class Quiz(Form):
     """
 
     _esm = javascript("question", "quiz")
-    sheets = (*Form.sheets, "quiz")
 
     shown = ("label", "questions", "confidences", "locked", "says", "results", "score")
     questions: traitlets.List[Plain] = traitlets.List().tag(sync=True)

@@ -9,6 +9,7 @@ that was unrolled, a print that ran while nothing was computed.
 from __future__ import annotations
 
 import inspect
+import re
 from collections.abc import Callable, Generator, Iterator, Sequence
 from html import escape
 from textwrap import dedent
@@ -28,6 +29,7 @@ from .recording import TooLong
 
 MOST_MOMENTS = 100  # the most lines to show of an eager run that could not be traced
 PHASES = ("eager | built", "done | run")
+BEGINNING = re.compile("^(?=.)", re.MULTILINE)  # of a line
 EAGER, STATIC = "Eager: computed at once", "Static graph: built first, run later"
 
 
@@ -127,7 +129,7 @@ def build_cuts(source: dict[int, str], left: EagerRun, right: AsGraph) -> Genera
     printed = ""
     for moment in left.moments:
         parts, text = right.build_line(moment.line, len(moment.values))
-        printed += mark_output("while tracing", text)
+        printed += BEGINNING.sub("while tracing: ", text)
         yield Cut(
             PHASES[0],
             sentence(source.get(moment.line, ""), moment, parts, text),
@@ -156,7 +158,7 @@ def run_cuts(right: AsGraph, printed: str) -> Iterator[Cut]:
     for node in right.graph.nodes:
         if node.inputs and node in right.place and whole(node) is node:
             box, text = f"r{right.place[node]}", right.said.get(node, "")
-            printed += mark_output("while running", text)
+            printed += BEGINNING.sub("while running: ", text)
             tells = f" It prints: {text.strip()}" if text else ""
             say = f"{sign_of(node.op)} gives {right.values[node]}.{tells}"
             texts = {box: right.values[node], "right says": truncate_text(printed)}
@@ -194,11 +196,6 @@ def sentence(source: str, moment: LineRun, parts: Sequence[str], text: str) -> s
     right = f"adds {pluralize(len(boxes), 'box', 'boxes')}" if boxes else "adds nothing"
     right += " and prints, for it is Python that runs while tracing" if text else ""
     return f"{source.strip()}    Run eagerly, this line {left}; traced, it {right}."
-
-
-def mark_output(when: str, text: str) -> str:
-    """Printed text, with the time of the printing before each line."""
-    return "".join(f"{when}: {line}" for line in text.splitlines(keepends=True))
 
 
 def compare_results(left: str, right: str) -> str:

@@ -43,7 +43,7 @@ def test_what_is_removed_is_crossed_out_before_and_what_is_new_is_framed_after()
     assert "+ tanh" in step["say"]
     assert (before.count("mg-removed"), before.count("mg-added")) == (5, 0)
     assert (after.count("mg-removed"), after.count("mg-added")) == (0, 2)  # (affine, +, tanh), (affine, +, −, ×)
-    assert before.count("mg-cross") == before.count("mg-frame")
+    assert before.count("mg-strike") == before.count("mg-frame")
 
 
 def test_the_still_compares_the_graph_as_written_with_the_one_that_runs():
@@ -52,7 +52,7 @@ def test_the_still_compares_the_graph_as_written_with_the_one_that_runs():
 
     assert [title.split(":")[0] for title in titles] == ["As written", "After all passes"]
     assert widget.svg.count(" mg-removed") == scene(widget, 0, widget.steps[-1]["scene"]).count(" mg-removed") > 0
-    assert ".mg-removed .mg-cross" in widget.svg  # the still has the rules that show its marks
+    assert ".mg-removed .mg-strike" in widget.svg  # the still has the rules that show its marks
 
 
 def test_constants_are_seen():
