@@ -30,6 +30,7 @@ class Box:
 
     value_heat, grad_heat    value and gradient as heat maps; None for a number or a large array
     parts                    (arrow, text) of each number that adds up to the gradient, if the picture shows them
+    short                    1 or 2: it is drawn small, in that many rows, its value beside its name; 0: in full
     """
 
     id: str
@@ -43,6 +44,7 @@ class Box:
     value_heat: Heat | None = None
     grad_heat: Heat | None = None
     parts: tuple[tuple[str, str], ...] = ()
+    short: int = 0
 
     @property
     def display_name(self) -> str:
@@ -117,6 +119,11 @@ class Picture:
     def formula(self, box: Box) -> str:
         """The box's formula in the learner's names: x × y. For a box that is not computed, its name."""
         return format_op(box.op, [x.display_name for x in self.operands(box)]) if box.kind == "op" else box.display_name
+
+    def symbol(self, box: Box) -> str:
+        """The symbol of a box's operation; if one of two operands is a constant, with it: × 2."""
+        words = [x.value if x.kind == "constant" else "" for x in self.operands(box)]
+        return f"{words[0]} {box.op} {words[1]}".strip() if len(words) == 2 and " " not in box.op else box.op
 
     def ops_on_arrows(self) -> Picture:
         """The picture in the other convention: boxes are only values, and arrows carry the operation they enter."""

@@ -8,6 +8,8 @@ pictures may share a page. Boxes and arrows have a `data-id` for animations.
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
+from dataclasses import replace
 from math import isfinite, log2
 from pathlib import Path
 from xml.etree import ElementTree
@@ -27,6 +29,7 @@ LABEL = 38  # width of the words "value" and "grad" with the space after them
 ROOM = 1100  # width of a notebook's output on a screen of 1280 pixels: wider pictures are scaled down
 LEAST = 0.75  # the smallest scale, at which text is 9 pixels high
 BESIDE = {"LR": "0.3", "TB": "0.12"}  # inches between boxes of a rank; from top to bottom, width is scarce
+CLOSE = "0.2"  # inches between ranks of short boxes
 PHONE = 260  # width of a notebook's output on a phone
 BOLD = 1.1  # width of bold text relative to normal: names, and numbers at the step that changes them
 EMS = {
@@ -74,6 +77,24 @@ def across_and_down(picture: Picture, title: str, description: str, room: dict[s
         return across
     down = svg(picture, title, description, room, "TB")
     return across + down if natural_size(down) < natural_size(across) else across
+
+
+def draw_down(picture: Picture, rows: int, specs: Mapping[str, str]) -> str:
+    """The picture from top to bottom, for wide and narrow screens alike, with short boxes of 1 or 2 rows.
+
+    Where a constant is one of two operands, it has no box: the box of the op has it, as × 2.
+
+    specs    id of a box → the words beside or below its name and value
+    """
+    inside = [box for box in picture.boxes if box.op != picture.symbol(box)]
+    gone = {x.id for box in inside for x in picture.operands(box) if x.kind == "constant"}
+    boxes = [
+        replace(box, op=picture.symbol(box), short=rows, spec=specs.get(box.id, ""))
+        for box in picture.boxes
+        if box.id not in gone
+    ]
+    arrows = tuple(arrow for arrow in picture.arrows if arrow.tail not in gone)
+    return svg(Picture(tuple(boxes), arrows, picture.ends), "", "", direction="TB").replace(" mg-down", "", 1)
 
 
 def natural_size(drawn: str) -> tuple[float, float]:
@@ -129,8 +150,9 @@ def dot(picture: Picture, sizes: Sizes, room: dict[str, str], direction: str = "
     """The graph in Graphviz's language: empty boxes of the right size, and space for the labels."""
     from graphviz import Digraph
 
-    apart = "0.2" if any(room.values()) else "0.45"  # inches between ranks; labels come on top of it
-    graph = Digraph(graph_attr={"rankdir": direction, "nodesep": BESIDE[direction], "ranksep": apart, "pad": "0.15"})
+    close = CLOSE if any(box.short for box in picture.boxes) else "0.45"
+    between = "0.2" if any(room.values()) else close  # inches between ranks; labels come on top of it
+    graph = Digraph(graph_attr={"rankdir": direction, "nodesep": BESIDE[direction], "ranksep": between, "pad": "0.15"})
     graph.attr("node", shape="box", label="", fixedsize="true")
     graph.attr("edge", arrowsize="0.8", fontname="Helvetica", fontsize="12")
     for box in picture.boxes:
@@ -147,6 +169,10 @@ def size(box: Box) -> tuple[float, float]:
     """Width and height of a box in pixels, which are Graphviz's points."""
     if box.kind == "constant":
         return text_width(box.value, 12) + 2 * PAD, ROW + PAD
+    if box.short:
+        parts = BOLD * text_width(box.name_and_value if box.name else box.value, 13), text_width(box.spec, 12)
+        wide = max(parts) if box.short == 2 else sum(parts) + GAP * all(parts)
+        return chip_width(box) + wide + 2 * PAD, (2 if box.short == 2 and all(parts) else 1) * ROW + PAD
     texts = [BOLD * text_width(shorten(box.display_name, LONGEST_NAME), 13), text_width(box.spec, 12)]
     rows = 1 + bool(box.spec)
     if heats(box):
@@ -234,6 +260,8 @@ def draw_box(box: Box, x: float, y: float, width: float, height: float, is_outpu
 def rows(box: Box, left: float, right: float, top: float) -> list[str]:
     """The rows of a box: its name, spec, value and gradient."""
     baseline = top + PAD / 2 + 13
+    if box.short:
+        return short_rows(box, left, right, baseline)
     lines = [text("mg-name" if box.name else "mg-name mg-dim", left, baseline, shorten(box.display_name, LONGEST_NAME))]
     if box.spec:
         baseline += ROW
@@ -265,6 +293,17 @@ def columns_of_maps(box: Box, left: float, baseline: float) -> list[str]:
             lines.append(text(css, left + width, below if each else baseline + ROW, number))
         left += width + BETWEEN
     return lines
+
+
+def short_rows(box: Box, left: float, right: float, baseline: float) -> list[str]:
+    """The rows of a short box: `name = value`, and its spec below or beside it."""
+    words = box.name_and_value if box.name else box.value
+    if not words:
+        return [text("mg-dim", left, baseline, box.spec)]
+    value = f'{escape(words.removesuffix(box.value))}<tspan class="mg-value">{escape(box.value)}</tspan>'
+    first = f'<text class="mg-name" x="{left:.2f}" y="{baseline:.2f}">{value}</text>'
+    below = text("mg-dim", left, baseline + ROW, box.spec)
+    return [first, text("mg-dim mg-number", right, baseline, box.spec) if box.short == 1 else below]
 
 
 def text(css: str, x: float, y: float, words: str) -> str:

@@ -133,4 +133,5 @@ def test_the_code_that_a_compiler_made_is_not_cut(saved, visit):
     page = visit(saved / "PassViewer.html", viewport={"width": LAB, "height": 720}).page
     page.locator(".mg-widget").focus()
     page.keyboard.press("End")
-    assert page.locator(".mg-code").evaluate("code => code.clientWidth > 0 && code.scrollWidth <= code.clientWidth")
+    code = page.locator("[data-scene]:not([hidden]) > .mg-code")
+    assert code.evaluate("code => code.clientWidth > 0 && code.scrollWidth <= code.clientWidth")

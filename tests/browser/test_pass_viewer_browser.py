@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page
 
 import minigrad as mg
 from minigrad.course.widgets import PassViewer
@@ -23,15 +23,17 @@ def test_one_scene_is_shown_at_a_time_forwards_and_backwards(show):
     page = show(viewer()).page
     widget = page.locator(".mg-widget")
     widget.focus()
+    heights = set()
     last = int(page.locator(".mg-controls input").get_attribute("max"))
     seen = []
     for _ in range(last + 1):
         seen.append(scenes(page))
+        heights.add(round(widget.bounding_box()["height"]))
         page.keyboard.press("ArrowRight")
-    assert all(len(shown) == 1 for shown in seen)
+    assert all(len(shown) == 3 and len({*shown}) == 1 for shown in seen)  # before, after, and the code
     assert len({shown[0] for shown in seen}) > 2
-    expect(page.locator('[data-id="code"]')).to_be_visible()
-    assert "def program(" in page.locator('[data-id="code"]').text_content()
+    assert len(heights) == 1, "the code came at the end, and the widget grew by 220 pixels"
+    assert "def program(" in page.locator("[data-scene]:not([hidden]) > .mg-code").text_content()
     for shown in reversed(seen):
         assert scenes(page) == shown
         page.keyboard.press("ArrowLeft")
@@ -47,3 +49,22 @@ def test_boxes_move_to_their_new_places_unless_no_motion_is_wanted(show):
         while scenes(page) == first:
             page.keyboard.press("ArrowRight")
         assert (page.evaluate(moving) > 0) == moves
+
+
+@pytest.mark.daily
+def test_before_after_and_the_code_stand_side_by_side_and_are_seen_at_once(show):
+    """The widget was 761 and 894 pixels high: a JupyterLab of 1366 x 768 shows 600."""
+    page = show(viewer(), viewport={"width": 1090, "height": 768}).page
+    page.locator(".mg-widget").focus()
+    page.keyboard.press("End")
+    left, right, code = (panel.bounding_box() for panel in page.locator(".mg-panel").all())
+    assert left["y"] == right["y"] == code["y"]
+    assert left["x"] < right["x"] < code["x"]
+    assert page.locator(".mg-widget").bounding_box()["height"] <= 600
+    shown = page.locator("[data-scene]:not([hidden])")
+    assert shown.nth(0).locator(".mg-removed .mg-strike").count() > 0
+    assert shown.nth(0).locator(".mg-removed .mg-strike").first.is_visible()
+    assert shown.nth(1).locator(".mg-added").count() > 0
+    assert [title.split(":")[0] for title in shown.locator(".mg-title").all_text_contents()] == [
+        "As written", "After all passes", "The code"
+    ]  # fmt: skip

@@ -212,6 +212,9 @@ def test_a_quiz_marks_right_and_wrong_where_they_stand_and_sets_code_as_code(sho
     for name, answer in (("code", "`x`"), ("many", 3), ("order", ["`a`", "b", "c"])):
         quiz.lock(name, answer, "guess")
     visit = show(quiz)
+    assert visit.page.locator(".mg-verdict").all_text_contents() == ["✗ wrong", "✓ right", "✗ wrong"]
+    assert visit.violations("html") == []
+    visit.page.get_by_role("button", name="1. What does x.exp()").click()
     choice, number, order = (visit.page.locator(".mg-asked").nth(n) for n in range(3))
     marked = choice.locator("label:has(.mg-mark)").all_text_contents()
     assert marked == ["x ✗ (wrong)", "its result ✓ (right)", "<i>x</i> ✗ (wrong)"]
@@ -235,6 +238,8 @@ def test_a_quiz_tells_what_is_right_once_all_is_locked_and_again_after_a_restart
         radio(part, "certain").focus()
         press(page, "Space", "Enter")
         expect(part.locator("form")).to_have_attribute("data-locked", "true")
+        press(page, "ArrowRight")
+        expect(part).to_be_hidden()
     parts[2].get_by_role("textbox").focus()
     page.keyboard.type("30")
     press(page, "Tab", "Space", "Enter")
@@ -243,15 +248,53 @@ def test_a_quiz_tells_what_is_right_once_all_is_locked_and_again_after_a_restart
     assert "You multiplied" not in page.content()
     notebook.restart()
     expect(widget.locator(".mg-score")).to_contain_text("3 of 4 locked.")
+    expect(widget.locator(".mg-tabs .mg-count")).to_have_text("4 of 4")  # the first that is not locked
 
     radio(parts[3], "guess").focus()
     press(page, "Space", "Enter")
 
     expect(widget.locator(".mg-score")).to_have_text("1 of 4 right.")
+    assert widget.locator(".mg-verdict").all_text_contents() == ["✗ wrong", "✓ right", "✗ wrong", "✗ wrong"]
     expect(parts[0]).to_have_attribute("data-right", "false")
     expect(parts[1].locator(".mg-feedback")).to_contain_text("Right.")
     expect(parts[2].locator(".mg-feedback")).to_contain_text("You multiplied by 3")
     assert notebook.violations_by_theme(".mg-widget") == []
+
+
+PRESENT = "() => [...document.querySelectorAll('.mg-asked:not([hidden]) legend')].map((words) => words.textContent)"
+
+
+@pytest.mark.daily
+def test_a_quiz_asks_one_question_at_a_time_and_keeps_what_is_written(show, tmp_path, monkeypatch):
+    """Its four questions took 920 pixels, one below the other, of which a laptop shows 600."""
+    monkeypatch.chdir(tmp_path)
+    page = show(Quiz("00_start_here"), viewport={"width": 1366, "height": 768}).page
+    widget, count = page.locator(".mg-widget"), page.locator(".mg-tabs .mg-count")
+    numbers = page.get_by_role("navigation").get_by_role("button")
+    seen = []
+    for n in range(1, 5):
+        assert count.text_content() == f"{n} of 4"
+        assert widget.bounding_box()["height"] <= 420
+        seen += page.evaluate(PRESENT)
+        page.get_by_role("button", name="Next →").click()
+    assert len(set(seen)) == 4
+    expect(page.get_by_role("button", name="Next →")).to_be_disabled()
+    assert page.locator(".mg-verdict").all_text_contents() == ["open"] * 4
+
+    # Arrows turn the pages, except where an answer needs them; what was written and chosen stays.
+    numbers.nth(2).click()
+    page.get_by_role("textbox").fill("30")
+    press(page, "ArrowLeft")
+    assert count.text_content() == "3 of 4"
+    press(page, "PageUp", "ArrowLeft")
+    assert count.text_content() == "1 of 4"
+    radio(widget, "It has an error").focus()
+    press(page, "Space", "ArrowRight")
+    assert count.text_content() == "1 of 4"
+    press(page, "PageDown", "PageDown")
+    expect(page.get_by_role("textbox")).to_have_value("30")
+    numbers.nth(0).click()
+    expect(radio(widget, "It is running, or waits for a cell before it")).to_be_checked()
 
 
 def test_a_learner_predicts_in_the_first_lesson(lab):

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from inspect import getsource
 
+import pytest
 from playwright.sync_api import Locator, expect
 
+import minigrad as mg
+from minigrad.course.widgets import StaticVsDynamic
 from tests.browser.conftest import press
 
 WIDGET = "film = mg.widgets.StaticVsDynamic(f, cases=[(mg.tensor(1.0),), (mg.tensor(2.0),)])\nfilm"
@@ -38,13 +41,15 @@ def test_a_learner_steps_a_function_both_ways_in_jupyterlab(lab):
     film.focus()
 
     assert values(film, "l") == ["1"]
-    assert values(film, "r") == []
-    press(page, "ArrowRight", times=3)
-    expect(film.locator(".mg-say")).to_contain_text("On the left this line computes 2; on the right it adds 1 box.")
+    assert values(film, "r") == ["·"]
+    press(page, "ArrowRight", times=2)
+    expect(film.locator(".mg-say")).to_contain_text("Run eagerly, this line computes 2; traced, it adds 1 box.")
     expect(film.locator('[data-id="left says"]')).to_have_text("called\n")
     expect(film.locator(".mg-code .mg-hot")).to_have_text("    y = x * 2")
-    assert sorted(values(film, "l")) == ["1", "2", "2"]
-    assert set(values(film, "r")) == {"·", "2"}
+    assert values(film, "l") == ["1", "2"]
+    assert values(film, "r") == ["·", "·"]
+    expect(film.locator('[data-id="right says"]')).to_have_text("while tracing: called\n")
+    assert film.locator(".mg-hot.mg-box").count() == 2  # the line's box in both graphs
 
     press(page, "End")
     expect(film).to_have_attribute("data-phase", "done | run")
@@ -67,3 +72,54 @@ def test_a_learner_steps_a_function_both_ways_in_jupyterlab(lab):
     page.keyboard.press("Enter")
     assert film.locator(".mg-linked").count() == 0
     assert page.evaluate("() => [...document.querySelectorAll('.mg-widget [id]')].length") == 0
+
+
+def halving(x):
+    y = x
+    while y.item() > 1:
+        y = y / 2 if y.item() % 2 == 0 else 3 * y + 1
+    return y
+
+
+TEXTS = """() => [...document.querySelectorAll("svg.mg-picture text")]
+  .filter((text) => text.textContent && text.checkVisibility({ visibilityProperty: true }))
+  .map((text) => parseFloat(getComputedStyle(text).fontSize) * text.getScreenCTM().a)"""
+
+
+@pytest.mark.daily
+@pytest.mark.parametrize(("function", "x"), [(f, 1.0), (halving, 3.0)])
+def test_the_code_stands_between_both_graphs_and_all_is_seen_at_once(show, function, x):
+    """It was up to 695 pixels high, of which a JupyterLab of 1366 x 768 shows 600, in text of 9.2 pixels."""
+    page = show(StaticVsDynamic(function, mg.tensor(x)), viewport={"width": 1090, "height": 768}).page
+    page.locator(".mg-widget").focus()
+    page.keyboard.press("End")
+    code, eager, static = (panel.bounding_box() for panel in page.locator(".mg-panel").all())
+    assert eager["y"] == code["y"] == static["y"]
+    assert eager["x"] < code["x"] < static["x"]
+    assert page.locator(".mg-widget").bounding_box()["height"] <= 600
+    assert min(page.evaluate(TEXTS)) >= 12
+
+    page.set_viewport_size({"width": 420, "height": 800})
+    code, eager, static = (panel.bounding_box() for panel in page.locator(".mg-panel").all())
+    assert code["y"] < eager["y"] < static["y"]
+    sentences = page.evaluate("() => JSON.parse(document.getElementById('state').textContent).films[0].steps")
+    assert not any("the left" in step["say"] or "the right" in step["say"] for step in sentences)
+
+
+@pytest.mark.daily
+def test_what_is_still_to_come_is_seen_as_an_empty_place(show):
+    page = show(StaticVsDynamic(f, mg.tensor(1.0))).page
+    hidden = page.locator(".mg-hidden.mg-box")
+    assert hidden.count() > 4
+    assert hidden.first.locator(".mg-frame").is_visible()
+    assert hidden.first.locator("text").first.evaluate("text => getComputedStyle(text).visibility") == "hidden"
+
+
+@pytest.mark.daily
+def test_code_is_in_colours_and_not_by_colour_alone(show):
+    page = show(StaticVsDynamic(f, mg.tensor(1.0))).page
+    keywords = page.locator(".mg-code .mg-keyword")
+    assert keywords.all_text_contents() == ["def", "if", "else", "return"]
+    assert keywords.first.evaluate("word => getComputedStyle(word).fontWeight") == "700"
+    assert page.locator(".mg-code .mg-string").all_text_contents() == ['"called"']
+    assert page.locator(".mg-code .mg-figure").all_text_contents() == ["2", "3", "1"]

@@ -16,7 +16,7 @@ from ...engine.core.node import NamedNode, Node
 from ...graph.compiler.control import Control
 from ...graph.function import TracedFunction
 from ...profiler.roofline import arrays_of
-from .eager_run import LARGEST, format_value, svg_with_prefix, truncate_text
+from .eager_run import LARGEST, draw_half, format_value, truncate_text
 from .film import refuse_large
 from .recording import PrintEvent, PrintRecorder
 from .widget_trace import trace_of
@@ -58,7 +58,9 @@ class AsGraph:
         texts = {self.place[node]: text for node, text in self.values.items() if node in self.place}
         boxes = tuple(replace(box, value=texts.get(box.id, box.value)) for box in picture.boxes)
         self.picture = Picture(boxes, picture.arrows)
-        self.svg = svg_with_prefix(self.picture, "r") if boxes else ""
+        first = traced.python_function.__code__.co_firstlineno
+        lines = {box: line_of(node) - first + 1 for node, box in self.place.items() if line_of(node)}
+        self.svg = draw_half(self.picture, "r", lines) if boxes else ""
         self.shown: set[Node] = set()
 
     def evaluate_node(self, node: Node, xs: Sequence[Any]) -> Any:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from ...draw.picture import Arrow, Box, Picture
 from ...draw.rules import sign_of
-from ...draw.svg import across_and_down
+from ...draw.svg import draw_down, natural_size
 from ...draw.tensors import format_array
 from ...draw.words import join_names, number
 from ...engine.base.pytree import leaves
@@ -18,6 +18,7 @@ from ...graph.explain import names_of
 from .recording import LineEvent, OpEvent, PrintEvent, TooLong, record_run
 
 LARGEST = 60  # boxes of one graph; with more, two graphs side by side are too small to read
+TALL = 380  # pixels: a taller graph has boxes of one row, without their types
 MOST_PRINTED = 2000  # characters of output that a step holds
 
 
@@ -55,7 +56,8 @@ class EagerRun:
         self.given = [self.leaf(x, names) for x in args if isinstance(x, Tensor)]
         self.moments = list(self.collect_moments(names))
         self.result = join_names([format_value(leaf) for leaf in leaves(self.recording.result)])
-        self.svg = svg_with_prefix(Picture(tuple(self.boxes), tuple(self.arrows)), "l") if self.boxes else ""
+        lines = {box[1:]: line - f.__code__.co_firstlineno + 1 for box, line in self.line.items()}
+        self.svg = draw_half(Picture(tuple(self.boxes), tuple(self.arrows)), "l", lines) if self.boxes else ""
 
     def collect_moments(self, names: dict[int, str]) -> Iterator[LineRun]:
         """A moment for each line that ran, in order."""
@@ -127,6 +129,15 @@ def truncate_text(text: str) -> str:
     return text if more <= 0 else f"{text[:MOST_PRINTED]}… {more:,} more character{'s' * (more > 1)}"
 
 
-def svg_with_prefix(picture: Picture, prefix: str) -> str:
-    """The picture as SVG, with a prefix for its side of the screen before every id."""
-    return across_and_down(picture, title="", description="").replace('data-id="', f'data-id="{prefix}')
+def draw_half(picture: Picture, prefix: str, lines: Mapping[str, int]) -> str:
+    """The picture from top to bottom, with short boxes that name their line of code.
+
+    prefix    for its half of the screen, before every id
+    lines     box → its line; the line where the function begins is 1
+    """
+    places = {box: f"line {line}" for box, line in lines.items()}
+    specs = {box.id: ", ".join(filter(None, [box.spec, places.get(box.id)])) for box in picture.boxes}
+    drawn = draw_down(picture, 2, specs)
+    if natural_size(drawn)[1] > TALL:
+        drawn = draw_down(picture, 1, places)
+    return drawn.replace('data-id="', f'data-id="{prefix}')

@@ -177,12 +177,6 @@ def refuse_large(widget: str, picture: Picture, largest: int) -> None:
         )
 
 
-def code(lines: Sequence[str], first: int) -> str:
-    """Lines of code as HTML; line n has the id "line n"."""
-    spans = (f'<span data-id="line {first + i}">{escape(line) or " "}</span>' for i, line in enumerate(lines))
-    return f'<pre class="mg-code">{"".join(spans)}</pre>'
-
-
 def output_area(id: str) -> str:
     """An empty element for a program's output."""
     return f'<pre class="mg-said" data-id="{id}"></pre>'

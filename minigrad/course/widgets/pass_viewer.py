@@ -1,8 +1,8 @@
-"""A compiler's passes, one after another: the ops that each removes and adds, and the cost of the graph after it.
+"""A compiler's passes, one after another: the graph before and after each, what it costs, and its code.
 
-Before a pass, the boxes that it will remove are dashed; after it, new or changed boxes are blue, and all others have
-moved to their new places. The table has the number of ops, the bytes moved, the peak of live bytes and the time of a
-run. The generated code comes last.
+On the left, the boxes that the pass removes are crossed out; on the right, the boxes that it adds or changes have a
+thick blue frame. The table has the number of ops, the bytes moved, the peak of live bytes and the time of a run. The
+last step compares the graph as it was written with the one that runs.
 """
 
 from __future__ import annotations
@@ -17,21 +17,27 @@ from typing import Any
 from zlib import crc32
 
 from ...draw.graphs import place_boxes, whole
-from ...draw.picture import Picture
 from ...draw.rules import sign_of
-from ...draw.svg import across_and_down
+from ...draw.svg import STYLE, draw_down
 from ...draw.words import join_names, number, pluralize
 from ...engine.core.node import NamedNode, Node
-from ...graph.compiler.passes.pipeline import FAST, STANDARD, PassResult, PassResults, steps
+from ...graph.compiler.passes.pipeline import FAST, STANDARD, PassResult, steps
 from ...graph.compiler.program.program import Program
 from ...graph.function import TracedFunction
 from ...profiler.machine import fastest
 from ...profiler.roofline import arrays_of
-from .film import Cut, Film, Panel, Reel, code, refuse_large, row, table
+from .code import LOOKS, code, side_by_side
+from .film import Cut, Film, Panel, Reel, refuse_large, row, table
 from .widget_trace import trace_of
 
 LARGEST = 60  # the most boxes
-COMMENT = re.compile(r"(?<=\S) {2,}# ")  # comments in the source are aligned too far right for a narrow screen
+ENDS = "As written", "After all passes"
+COMMENT = re.compile(r"(?<=\S) {2,}# (?:\w+\[.*?\] (?:[^ ,]+, )?)?")  # far to the right, with a type and the op's name
+SPOT = re.compile(r"(?:Cell In\[\d+\], line |[^\s,]+\.py:|<[^>]*>:)(\d+)")  # a line of the user's code in a comment
+BOX = re.compile(r'(<rect class="mg-frame" x="(\S+)" y="(\S+)" width="(\S+)" height="(\S+)".*?)</g>')
+CROSS = r'\1<path class="mg-strike" d="M\2,\3l\4,\5m-\4,0l\4,-\5"/></g>'
+Part = tuple[str, str]  # title and HTML
+BUFFER = re.compile(r"\b[a-z]\d+\b")
 
 
 class PassViewer(Film):
@@ -45,6 +51,9 @@ class PassViewer(Film):
     f does not finish.
     """
 
+    sheets = (*Film.sheets, "pass_viewer")
+    looks = STYLE + LOOKS
+
     def __init__(self, f: TracedFunction, *args: Any, fast: bool = False):
         if not isinstance(f, TracedFunction):
             raise TypeError(f"PassViewer expects a traced function, mg.function(f); got {f!r}")
@@ -53,51 +62,94 @@ class PassViewer(Film):
             raise ValueError(f"PassViewer shows a graph of at least 1 op, but {f.__name__} computes nothing")
         arrays = [array.copy() for array in arrays_of(f, args, trace)]  # a run may write into its inputs
         way = steps(trace.graph, FAST if fast else STANDARD, lambda graph: fastest(partial(Program(graph), *arrays)))
-        scenes = [Scene(n, step) for n, step in enumerate(step for step in way if step.changed)]
+        scenes = [Scene(step, f.__name__) for step in way if step.changed]
         self.counted = "\n".join(f"{i:2} {cut.say}" for i, cut in enumerate(cuts(scenes, way.idle, accounts)))
-        super().__init__(f"The passes over {f.__name__}", (), [reel(scenes, way)])
+        super().__init__(f"The passes over {f.__name__}", (), [reel(scenes, way.idle)])
+        self.ends = halves(scenes[0], scenes[-1], *ENDS)
+
+    @property
+    def svg(self) -> str:
+        return side_by_side(self.ends, self.looks)
 
     @property
     def fallback(self) -> dict[str, str]:
         return {**super().fallback, "text/plain": f"{self!r}\n{self.counted}"}
 
 
-def reel(scenes: Sequence[Scene], way: PassResults) -> Reel:
-    """The film of all passes that change the graph."""
-    pictures = "".join(scene.html for scene in scenes)
-    source = COMMENT.sub("  # ", Program(way[-1].graph).source).splitlines()
-    costs = Panel("What it costs", figures([scene.step for scene in scenes]))
-    end = f'<div data-id="code"><p class="mg-title">The code, in the end</p>{code(source, 1)}</div>'
-    panels = [Panel("The graph", pictures, wide=True), costs, Panel("", end, wide=True)]
-    return Reel(panels, list(cuts(scenes, way.idle, worth)))
+def reel(scenes: Sequence[Scene], idle: Sequence[str]) -> Reel:
+    """The film: each pass that changes the graph, and all of them together."""
+    first, last = scenes[0], scenes[-1]
+    hint = f"<p>The first pass that changes something is {escape(scenes[1].step.name)}.</p>" if len(scenes) > 1 else ""
+    screens = [[(f"As written: {first.ops_in_words}", first.html), ("After the next pass", hint), first.code(first)]]
+    for before, after in pairwise(scenes):
+        name = escape(after.step.name)
+        screens.append([*halves(before, after, f"Before {name}", f"After {name}"), after.code(before)])
+    screens.append([*halves(first, last, *ENDS), last.code(first)])
+    left, right, codes = ("".join(map(scene, range(len(screens)), parts)) for parts in zip(*screens))
+    costs = figures([each.step for each in scenes])
+    return Reel([Panel("", left), Panel("", right), Panel("", costs + codes)], list(cuts(scenes, idle, worth)))
+
+
+def scene(n: int, part: Part) -> str:
+    """One of the parts of a panel of which a step shows one."""
+    title, html = part
+    return f'<div data-scene="scene {n}"{" hidden" if n else ""}><p class="mg-title">{title}</p>{html}</div>'
+
+
+def halves(before: Scene, after: Scene, first: str, second: str) -> tuple[Part, Part]:
+    """Both graphs, with their differences marked."""
+    removed, added, changed = compare(before, after)
+    legends = " (✕ removed)" * bool(removed), " (framed: new)" * bool(added or changed)
+    left = f"{first}: {before.ops_in_words}{legends[0]}", before.mark("removed", removed)
+    return left, (f"{second}: {after.ops_in_words}{legends[1]}", after.mark("added", added + changed))
 
 
 class Scene:
     """The graph after a pass.
 
-    key    node → its key, the same in every scene that has the node
+    ops      key → node, for each op shown
+    key      node → its key, the same in every scene that has the node
+    html     its picture
+    lines    its code
     """
 
-    def __init__(self, n: int, step: PassResult):
-        self.n, self.step, self.name = n, step, f"scene {n}"
-        picture, self.place = place_boxes([y for y in step.graph.outputs if y is not None], {})
-        refuse_large("PassViewer", picture, LARGEST)
+    def __init__(self, step: PassResult, name: str):
+        self.step = step
+        self.picture, self.place = place_boxes([y for y in step.graph.outputs if y is not None], {})
+        refuse_large("PassViewer", self.picture, LARGEST)
         self.key: dict[Node, str] = {}
         for node in step.graph.nodes:
             self.key[node] = key_of(node, [self.key[x] for x in node.inputs])
-        boxes = (box if box.kind == "constant" else replace(box, value="") for box in picture.boxes)
-        picture = Picture(tuple(boxes), picture.arrows)
-        drawn = across_and_down(picture, title=f"after {step.name}", description="")
+        boxes = [box if box.kind == "constant" else replace(box, value="") for box in self.picture.boxes]
+        same = len({box.spec.partition("[")[0] for box in boxes if box.spec}) == 1  # one dtype: the inputs tell it
+        specs = {x.id: x.spec[x.spec.find("[") :] if same and x.kind == "op" else x.spec for x in boxes}
+        self.html = BOX.sub(CROSS, draw_down(replace(self.picture, boxes=tuple(boxes)), 1, specs))
         for node, box in self.place.items():
-            drawn = drawn.replace(f'data-id="{box}"', f'data-id="{self.id(node)}" data-key="{escape(self.key[node])}"')
-        self.html = f'<div data-scene="{self.name}"{" hidden" if n else ""}>{drawn}</div>'
+            self.html = self.html.replace(f'data-id="{box}"', f'data-id="{box}" data-key="{escape(self.key[node])}"')
+        self.ops = {self.key[node]: node for node in self.place if node.inputs and whole(node) is node}
+        self.lines = SPOT.sub(rf"{name}:\1", COMMENT.sub("  # ", Program(step.graph).source)).splitlines()
 
-    def id(self, node: Node) -> str:
-        return f"s{self.n}.{self.place[node]}"
+    ops_in_words = property(lambda self: pluralize(self.step.nodes, "op", "ops"))
 
-    def ops(self) -> dict[str, Node]:
-        """Key → node, for each op shown."""
-        return {self.key[node]: node for node in self.place if node.inputs and whole(node) is node}
+    def code(self, before: Scene) -> Part:
+        """The code, with the lines highlighted that another graph's has not, whatever the names of their buffers."""
+        known = {BUFFER.sub("", line) for line in before.lines}
+        lit = [line for line in self.lines if BUFFER.sub("", line) not in known]
+        start = next(i for i, line in enumerate(self.lines) if line.startswith("def "))
+        once = f"<details><summary>memory and constants</summary>{code(self.lines[:start], 1, lit)}</details>"
+        return "The code", once + code(self.lines[start:], start + 1, lit)
+
+    def mark(self, look: str, keys: Sequence[str]) -> str:
+        """The picture with the class `look` on some ops."""
+        html = self.html
+        for key in keys:
+            box = f'" data-id="{self.place[self.ops[key]]}"'
+            html = html.replace(box, f" mg-{look}{box}")
+        return html
+
+    def signs(self, keys: Sequence[str]) -> str:
+        """The symbols of some ops, each with an operand that is a constant: × 1."""
+        return join_names([self.picture.symbol(self.picture.box[self.place[self.ops[key]]]) for key in keys])
 
 
 def key_of(node: Node, operands: Sequence[str]) -> str:
@@ -105,30 +157,30 @@ def key_of(node: Node, operands: Sequence[str]) -> str:
     return node.name if isinstance(node, NamedNode) else f"{crc32(f'{node.op!r} of {operands}'.encode()):x}"
 
 
+def compare(before: Scene, after: Scene) -> tuple[list[str], list[str], list[str]]:
+    """The keys of the ops that a pass removed, added and changed. A fused group is new, with an old key."""
+    old, new = before.ops, after.ops
+    changed = [key for key in new if key in old and new[key].op != old[key].op]
+    fused = [key for key in changed if " " in sign_of(new[key].op)]
+    removed = [key for key in old if key not in new or key in fused]
+    return removed, [key for key in new if key not in old or key in fused], [key for key in changed if key not in fused]
+
+
 def cuts(scenes: Sequence[Scene], idle: Sequence[str], worth: Callable[[PassResult], str]) -> Iterator[Cut]:
-    """A cut before each pass with the ops it removes, and one after it with the ops it adds and the graph's cost."""
-    first = scenes[0]
-    yield Cut("", f"As written: {worth(first.step)}.", scene=first.name, on={"gone": ["code"]}, hot={"hot": ["row 0"]})
-    for before, after in pairwise(scenes):
-        old, new = before.ops(), after.ops()
-        out = [key for key in old if key not in new]
-        changed = [key for key in new if key not in old or new[key].op != old[key].op]
-        name = after.step.name
-        if out:
-            taken = [before.id(old[key]) for key in out]
-            yield Cut("", f"{name} will take out {signs(old, out)}.", hot={"back": taken})
-        fresh = [after.id(new[key]) for key in changed]
-        rest = "puts nothing in" if out else "puts the ops into another order"
-        puts = f"puts in, or changes, {signs(new, changed)}" if changed else rest
-        say, looks = f"{name} {puts}. Now: {worth(after.step)}.", {"hot": [*fresh, f"row {after.n}"]}
-        yield Cut("", say, scene=after.name, on={"ran": [f"row {before.n}"]}, hot=looks)
+    """A cut for the graph as written, one for each pass, and one that compares the first graph with the last."""
+    first, last = scenes[0], scenes[-1]
+    yield Cut("", f"As written: {worth(first.step)}.", scene="scene 0", hot={"hot": ["row 0"]})
+    for n, (before, after) in enumerate(pairwise(scenes), 1):
+        removed, added, changed = compare(before, after)
+        out = f"removes {before.signs(removed)}" if removed else ""
+        put = f"adds {after.signs(added)}" if added else ""
+        turn = f"turns {before.signs(changed)} into {after.signs(changed)}" if changed else ""
+        does = " and ".join(filter(None, [out, put, turn])) or "puts the ops into another order"
+        say = f"{after.step.name} {does}. Now: {worth(after.step)}."
+        yield Cut("", say, scene=f"scene {n}", hot={"hot": [f"row {n}"]})
     rest = f" Nothing to change for {join_names(list(idle))}." if idle else ""
-    yield Cut("", f"The code that is generated from it is below.{rest}", off={"gone": ["code"]})
-
-
-def signs(ops: dict[str, Node], keys: Sequence[str]) -> str:
-    """The symbols of some ops."""
-    return join_names([sign_of(ops[key].op) for key in keys])
+    say = f"All passes together: {first.ops_in_words} as written, {last.step.nodes} when it runs.{rest}"
+    yield Cut("", say, scene=f"scene {len(scenes)}", hot={"hot": ["row 0", f"row {len(scenes) - 1}"]})
 
 
 def worth(step: PassResult) -> str:
@@ -150,4 +202,4 @@ def figures(shown: Sequence[PassResult]) -> str:
         time = number(1e6 * step.seconds, 3) if step.seconds is not None else ""
         cells = step.nodes, f"{step.bytes_moved:,}", f"{step.peak_bytes:,}", time
         rows.append(row(escape(step.name), cells, f"row {n}"))
-    return table(["after", "ops", "bytes moved", "peak bytes", "µs"], rows)
+    return table(["after", "ops", "bytes moved", "at peak", "µs"], rows)

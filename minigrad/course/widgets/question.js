@@ -181,14 +181,14 @@ function show(f, { locked, say, late, result }) {
     f.answer.set(locked.answer);
     f.sure.set(locked.confidence);
   }
-  const had = f.el.contains(document.activeElement) && document.activeElement === f.button;
+  const focused = f.el.contains(document.activeElement) ? document.activeElement : null;
   for (const control of f.el.querySelectorAll("input, button")) control.disabled = done;
   f.button.textContent = done ? "Locked" : late ? "Lock late" : "Lock";
   f.el.dataset.locked = done;
   f.say.textContent = say;
   f.el.querySelectorAll(".mg-mark").forEach((old) => old.remove());
   if (result) f.answer.mark(result);
-  if (had && f.button.disabled) { f.say.tabIndex = -1; f.say.focus(); } // keeps the keyboard focus in this form
+  if (focused?.disabled) { f.say.tabIndex = -1; f.say.focus(); } // keeps the keyboard focus in this form
 }
 
 // The root element of a widget of questions.

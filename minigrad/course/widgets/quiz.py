@@ -20,7 +20,7 @@ from .widget import Plain, javascript
 
 
 class Quiz(Form):
-    """Quiz("00_start_here") asks the questions of the lesson of that name.
+    """Quiz("00_start_here") asks the questions of the lesson of that name, one at a time, in any order.
 
     questions    your own .toml file instead of the package's; minigrad/course/quiz.py describes its format
     Raises CourseError if there is no such quiz, or if its file is not valid.

@@ -1,13 +1,15 @@
 """The same function two ways, line by line: the dynamic graph of an eager run, and the static graph of a trace.
 
 On the left, each line that runs adds boxes with their values at once. On the right, the same lines are traced: their
-boxes are outlined and have no values. Then the graph runs, and the values appear. Stepping through the lines shows a
-branch that was not taken, a loop that was unrolled, a print that ran while nothing was computed.
+boxes are outlined and have no values. Then the graph runs, and the values appear. The code stands between the two, on a
+narrow screen above them; each box names its line. Stepping through the lines shows a branch that was not taken, a loop
+that was unrolled, a print that ran while nothing was computed.
 """
 
 from __future__ import annotations
 
 import inspect
+import re
 from collections.abc import Callable, Generator, Iterator, Sequence
 from html import escape
 from textwrap import dedent
@@ -16,15 +18,19 @@ from typing import Any
 from ...draw.graphs import whole
 from ...draw.picture import UNKNOWN
 from ...draw.rules import sign_of
+from ...draw.svg import STYLE
 from ...draw.words import join_names, pluralize
 from ...graph.function import TracedFunction, function
 from .as_graph import AsGraph, TraceError
+from .code import LOOKS, code, side_by_side
 from .eager_run import EagerRun, LineRun, format_value, truncate_text
-from .film import Choice, Cut, Film, Panel, Reel, code, output_area
+from .film import Choice, Cut, Film, Panel, Reel, output_area
 from .recording import TooLong
 
 MOST_MOMENTS = 100  # the most lines to show of an eager run that could not be traced
 PHASES = ("eager | built", "done | run")
+BEGINNING = re.compile("^(?=.)", re.MULTILINE)  # of a line
+EAGER, STATIC = "Eager: computed at once", "Static graph: built first, run later"
 
 
 class StaticVsDynamic(Film):
@@ -38,7 +44,8 @@ class StaticVsDynamic(Film):
     Raises ValueError for a graph of more than 60 boxes, and for a function whose source cannot be read.
     """
 
-    still = -1
+    sheets = (*Film.sheets, "static_vs_dynamic")
+    looks = STYLE + LOOKS
 
     def __init__(self, f: Callable[..., Any], *args: Any, cases: Sequence[tuple[Any, ...]] | None = None):
         f = f.python_function if isinstance(f, TracedFunction) else f
@@ -51,21 +58,28 @@ class StaticVsDynamic(Film):
         choices = [inputs] if len(cases) > 1 else []
         super().__init__(f"{f.__name__}, eager and as a static graph", PHASES, reels, choices)
 
+    @property
+    def svg(self) -> str:
+        written, left, right = ((panel["title"], panel["html"]) for panel in self.film["panels"])
+        return side_by_side([left, written, right], self.looks)
+
 
 def reel(f: Callable[..., Any], traced: TracedFunction, args: Sequence[Any]) -> Reel:
     """The film of one call."""
     source = lines_of(f)
     left = EagerRun(f, args)
-    written = Panel(f"def {f.__name__}", code(list(source.values()), min(source)), wide=True)
-    panels = [written, Panel("Eager", left.svg + output_area("left says"))]
+    written = Panel(f"def {f.__name__}", code(list(source.values()), min(source)))
+    printed = output_area("left says") if left.moments and left.moments[-1].printed else ""
+    panels = [written, Panel(EAGER, left.svg + printed)]
     error = left.recording.error
     if error is not None:
         what = str(error) if isinstance(error, TooLong) else f"it raised {type(error).__name__}: {error}"
+        panels.append(Panel(STATIC, "<p>There is none: the function does not reach its end.</p>"))
         return Reel(panels, list(eager_alone(source, left, f"Here it ends: {what}. So it is not traced.")))
     try:
         right = AsGraph(traced, args)
     except TraceError as why:
-        panels.append(Panel("Static graph", f'<p class="mg-said">It cannot be traced: {escape(str(why))}</p>'))
+        panels.append(Panel(STATIC, f"<p>There is none: {escape(f.__name__)} cannot be traced.</p>"))
         end = f"Run eagerly its result is {left.result}. It cannot be traced: {why}"
         return Reel(panels, list(eager_alone(source, left, end)))
     links: dict[str, list[str]] = {}
@@ -73,7 +87,7 @@ def reel(f: Callable[..., Any], traced: TracedFunction, args: Sequence[Any]) -> 
         boxes = [*left.boxes_of_line(n), *right.boxes_of_line(n)]
         if boxes:
             links |= {f"line {n}": boxes} | {box: [f"line {n}"] for box in boxes}
-    panels.append(Panel("Static graph", right.svg + output_area("right says")))
+    panels.append(Panel(STATIC, right.svg + (output_area("right says") if printed else "")))
     return Reel(panels, list(cuts(f, source, left, right)), links)
 
 
@@ -99,15 +113,15 @@ def cuts(f: Callable[..., Any], source: dict[int, str], left: EagerRun, right: A
 
 
 def call_cuts(f: Callable[..., Any], left: EagerRun, right: AsGraph) -> Iterator[Cut]:
-    """The opening cuts: nothing has run, and there is a graph only if an earlier call traced it."""
-    there = "" if right.is_new else " On the right the graph is there already: a call of the same kind built it."
-    say = f"{f.__name__} is called. On the left it runs; on the right the same lines are traced.{there}"
+    """The opening cut: nothing has run, and there is a graph only if an earlier call traced it."""
     unknown = {f"r{box.id}": UNKNOWN for box in right.picture.boxes if box.kind != "constant"}
     outlined = [f"r{box.id}" for box in right.picture.boxes if box.kind == "op"]
-    yield Cut(PHASES[0], say, text=unknown, on={"hidden": [*to_come(left), *to_be_built(right)], "outlined": outlined})
-    if right.is_new:
-        names = right.parts(right.source_nodes())
-        yield Cut(PHASES[0], "What is given has a value on the left, and a place on the right.", off={"hidden": names})
+    names = right.parts(right.source_nodes())
+    hidden = [*to_come(left), *(part for part in to_be_built(right) if part not in names)]
+    start = "eagerly its arguments have values, and in the static graph they are places without one"
+    again = "eagerly it runs again; the static graph is there already, since a call of the same kind built it"
+    say = f"{f.__name__} is called: {start if right.is_new else again}."
+    yield Cut(PHASES[0], say, text=unknown, on={"hidden": hidden, "outlined": outlined})
 
 
 def build_cuts(source: dict[int, str], left: EagerRun, right: AsGraph) -> Generator[Cut, None, str]:
@@ -115,13 +129,12 @@ def build_cuts(source: dict[int, str], left: EagerRun, right: AsGraph) -> Genera
     printed = ""
     for moment in left.moments:
         parts, text = right.build_line(moment.line, len(moment.values))
-        printed += text
+        printed += BEGINNING.sub("while tracing: ", text)
         yield Cut(
             PHASES[0],
             sentence(source.get(moment.line, ""), moment, parts, text),
             text={"left says": moment.printed, "right says": truncate_text(printed)},
-            off={"hidden": [*moment.parts, *parts, *constants_of(right, parts)]},
-            on={"ran": [f"line {moment.line}"]},
+            off={"hidden": [*moment.parts, *parts]},
             hot={"hot": [f"line {moment.line}", *moment.parts, *parts]},
         )
     return printed
@@ -131,7 +144,7 @@ def built_cut(left: EagerRun, right: AsGraph) -> Cut:
     """The cut after the last line."""
     boxes = pluralize(sum(box.kind == "op" for box in left.boxes), "op", "ops")
     nodes = pluralize(sum(box.kind == "op" for box in right.picture.boxes), "op is", "ops are")
-    say = f"On the left everything is done: {boxes} ran. On the right {nodes} built, and nothing is computed yet."
+    say = f"The eager run is done: {boxes} ran. The static graph is built: {nodes} in it, and nothing is computed yet."
     return Cut(PHASES[1], say, off={"hidden": to_be_built(right)})
 
 
@@ -145,7 +158,7 @@ def run_cuts(right: AsGraph, printed: str) -> Iterator[Cut]:
     for node in right.graph.nodes:
         if node.inputs and node in right.place and whole(node) is node:
             box, text = f"r{right.place[node]}", right.said.get(node, "")
-            printed += text
+            printed += BEGINNING.sub("while running: ", text)
             tells = f" It prints: {text.strip()}" if text else ""
             say = f"{sign_of(node.op)} gives {right.values[node]}.{tells}"
             texts = {box: right.values[node], "right says": truncate_text(printed)}
@@ -157,8 +170,7 @@ def eager_alone(source: dict[int, str], left: EagerRun, end: str) -> Iterator[Cu
     yield Cut(PHASES[0], "It runs.", on={"hidden": to_come(left)})
     for moment in left.moments[:MOST_MOMENTS]:
         say, texts, line = source.get(moment.line, "").strip(), {"left says": moment.printed}, f"line {moment.line}"
-        off, on, hot = {"hidden": moment.parts}, {"ran": [line]}, {"hot": [line, *moment.parts]}
-        yield Cut(PHASES[0], say, text=texts, off=off, on=on, hot=hot)
+        yield Cut(PHASES[0], say, text=texts, off={"hidden": moment.parts}, hot={"hot": [line, *moment.parts]})
     yield Cut(PHASES[1], end)
 
 
@@ -175,12 +187,6 @@ def to_be_built(right: AsGraph) -> list[str]:
     return right.parts(list(right.place)) + [f"r{box.id}" for box in right.picture.boxes if box.kind == "constant"]
 
 
-def constants_of(right: AsGraph, parts: Sequence[str]) -> list[str]:
-    """The boxes of the constants that these parts use; they appear with their users."""
-    kinds = {box.id: box.kind for box in right.picture.boxes}
-    return [f"r{a.tail}" for a in right.picture.arrows if f"r{a.head}" in parts and kinds[a.tail] == "constant"]
-
-
 def sentence(source: str, moment: LineRun, parts: Sequence[str], text: str) -> str:
     """A sentence about a line's effects on both sides."""
     boxes = [part for part in parts if part.startswith("rb")]
@@ -189,7 +195,7 @@ def sentence(source: str, moment: LineRun, parts: Sequence[str], text: str) -> s
     left += " and prints" if moment.says else ""
     right = f"adds {pluralize(len(boxes), 'box', 'boxes')}" if boxes else "adds nothing"
     right += " and prints, for it is Python that runs while tracing" if text else ""
-    return f"{source.strip()}    On the left this line {left}; on the right it {right}."
+    return f"{source.strip()}    Run eagerly, this line {left}; traced, it {right}."
 
 
 def compare_results(left: str, right: str) -> str:
@@ -197,6 +203,6 @@ def compare_results(left: str, right: str) -> str:
     if left == right:
         return f"Both have the same result: {left}."
     return (
-        f"The results differ, {left} on the left and {right} on the right: Python that is no op ran when the function "
+        f"The results differ, {left} eagerly and {right} from the graph: Python that is no op ran when the function "
         "was traced, and not when the graph ran."
     )

@@ -67,11 +67,11 @@ def test_three_inputs_are_three_runs_and_one_graph():
     first, second = widget.films
 
     assert [">exp<" in film["panels"][1]["html"] for film in (first, second)] == [True, False]
-    assert [">+<" in film["panels"][1]["html"] for film in (first, second)] == [False, True]
+    assert [">+ 1<" in film["panels"][1]["html"] for film in (first, second)] == [False, True]
     assert across(first, 2).count(">if<") == 1
     assert sum("adds 3 boxes" in say or "adds 2 boxes" in say for say in says(widget)) == 1
     widget.choice = [1]
-    assert "the graph is there already" in says(widget)[0]
+    assert "the static graph is there already" in says(widget)[0]
     assert "Both have the same result: 25." in says(widget)[-1]
 
 
@@ -85,7 +85,7 @@ def test_results_that_differ_are_not_called_the_same():
 
     last = says(StaticVsDynamic(counting, mg.tensor(3.0)))[-1]
 
-    assert last.startswith("The results differ, 3 and 3 on the left and 6 and 3 on the right: Python")
+    assert last.startswith("The results differ, 3 and 3 eagerly and 6 and 3 from the graph: Python")
 
 
 def test_what_runs_and_cannot_be_traced_is_shown_run_eagerly_and_the_engine_says_why():
@@ -97,11 +97,13 @@ def test_what_runs_and_cannot_be_traced_is_shown_run_eagerly_and_the_engine_says
     film = StaticVsDynamic(halved, mg.tensor(4.0))
     left, right = (across(film.films[0], panel) for panel in (1, 2))
 
-    assert left.count(">÷<") == 2
+    assert left.count(">÷ 2<") == 2
     assert "lb1" not in screen(film.films[0], 0)[1]
     assert not screen(film.films[0], 99)[1]
-    assert "It cannot be traced: x, f64[], has no value" in right
     assert says(film)[-1].startswith("Run eagerly its result is 1. It cannot be traced: x, f64[], has")
+    assert "There is none: halved cannot be traced." in right
+    assert "has no value" not in right  # the reason is printed once
+    assert "cannot be traced" in film.svg
     assert StaticVsDynamic(halved, cases=[(ONE,), (TWO,)]).choice == [0]
 
 
@@ -109,7 +111,7 @@ def test_a_print_is_heard_on_the_right_while_tracing_alone():
     first, second = StaticVsDynamic(branching, cases=[(ONE,), (TWO,)]).films
 
     assert [screen(film, 99)[0]["left says"] for film in (first, second)] == ["called\n", "called\n"]
-    assert [screen(film, 99)[0]["right says"] for film in (first, second)] == ["called\n", ""]
+    assert [screen(film, 99)[0]["right says"] for film in (first, second)] == ["while tracing: called\n", ""]
 
 
 def test_all_boxes_are_on_the_screen_at_the_end_and_only_what_is_given_at_the_beginning():
@@ -118,7 +120,7 @@ def test_all_boxes_are_on_the_screen_at_the_end_and_only_what_is_given_at_the_be
         every = parts(film, 1) + parts(film, 2)
 
         assert not screen(film, 99)[1]
-        assert [part for part in every if part not in screen(film, 0)[1]] == ["lb1"]
+        assert [part for part in every if part not in screen(film, 0)[1]] == ["lb1", "rb1"]
 
 
 def test_an_unrolled_loop_comes_turn_by_turn_and_a_loop_of_the_graph_at_once():
@@ -139,6 +141,22 @@ def test_the_values_on_the_right_come_when_the_graph_runs():
     assert "·" not in {words for part, words in screen(film, 99)[0].items() if part.startswith("rb")}
 
 
+def test_each_box_names_its_line_and_the_still_shows_both_graphs_and_the_code():
+    widget = StaticVsDynamic(branching, ONE)
+    left, right = (across(widget.films[0], panel) for panel in (1, 2))
+
+    assert re.findall(r"\w+\[\], line \d", left) == [
+        "f64[], line 3",
+        "bool[], line 4",
+        *["f64[], line 7"] * 2,
+        "f64[], line 8",
+    ]
+    assert "f64[], line 4" in right  # the branch is one op, of the line of its `if`
+    titles = re.findall(r'class="mg-name" x="\S+" y="16.00">(.*?)<', widget.svg)
+    assert titles == ["Eager: computed at once", "def branching", "Static graph: built first, run later"]
+    assert '<tspan class="mg-keyword">if</tspan> y &gt; <tspan class="mg-figure">3</tspan>:' in widget.svg
+
+
 def test_a_line_is_linked_to_its_boxes_in_both():
     film = StaticVsDynamic(unrolled, TWO).films[0]
     line = next(part for part, ids in film["links"].items() if part.startswith("line") and len(ids) > 3)
@@ -157,7 +175,7 @@ def test_of_what_is_printed_at_great_length_the_beginning_is_shown():
 
     said = screen(widget.films[0], 99)[0]
     assert said["left says"].startswith("y" * 2000 + "… 2,998,0")
-    assert said["right says"].startswith("y" * 2000 + "… 2,998,0")
+    assert said["right says"].startswith("while tracing: " + "y" * 1985 + "… 2,998,0")
     assert said["right says"].endswith(" more characters")
     assert len(widget.page()) < 200_000
 
@@ -171,7 +189,8 @@ def test_what_is_printed_by_a_graph_is_printed_when_it_runs():
     built = next(i for i, step in enumerate(film["steps"]) if step["phase"] == "done | run")
 
     assert screen(film, built)[0]["right says"] == ""
-    assert screen(film, 99)[0]["right says"] == screen(film, 99)[0]["left says"] == "x is 2.0\n"
+    assert screen(film, 99)[0]["left says"] == "x is 2.0\n"
+    assert screen(film, 99)[0]["right says"] == "while running: x is 2.0\n"
 
 
 def test_nothing_of_a_cell_runs_into_the_notebook(capsys):
@@ -201,7 +220,7 @@ def test_a_function_that_computes_nothing_has_a_film_too(f, result):
     widget = StaticVsDynamic(f, TWO)
 
     assert says(widget)[-1] == f"Both have the same result: {result}."
-    assert any("0 ops ran. On the right 0 ops are built" in say for say in says(widget))
+    assert any("0 ops ran. The static graph is built: 0 ops are in it" in say for say in says(widget))
     assert widget.svg.startswith("<svg")
 
 
@@ -227,7 +246,9 @@ def test_what_other_threads_print_is_not_of_the_function(capsys):
 
 
 def test_one_op_is_one_op():
-    assert any("7 ops ran. On the right 1 op is built" in say for say in says(StaticVsDynamic(looping, TWO)))
+    assert any(
+        "7 ops ran. The static graph is built: 1 op is in it" in say for say in says(StaticVsDynamic(looping, TWO))
+    )
 
 
 def spinning(x):

@@ -1,0 +1,64 @@
+"""Python code in colours, as HTML for a panel; and panels side by side as one static picture."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Sequence
+from html import escape
+from keyword import kwlist
+
+from ...draw.svg import BOLD, text, text_width
+from .film import STYLES
+from .widget import HERE
+
+LOOKS = (HERE / "code.css").read_text("utf-8")
+TOKEN = re.compile(
+    r"(?P<comment>#[^\n]*)"
+    r"""|(?P<string>(?<!\w)[rbf]{0,2}(?:'''.*?'''|\"\"\".*?\"\"\"|'(?:[^'\\\n]|\\.)*'|"(?:[^"\\\n]|\\.)*"))"""
+    rf"|\b(?P<keyword>{'|'.join(kwlist)})\b|\b(?P<figure>\d[\w.]*)",
+    re.DOTALL,
+)
+LINE, LETTER = 18, 7.3  # height of a line and width of a letter, in pixels
+HEAD, BETWEEN = 28, 28  # height of a title, and width between panels
+
+
+def code(lines: Sequence[str], first: int, lit: Collection[str] = ()) -> str:
+    """Lines of code as HTML; line n has the id "line n". `lit` are lines to highlight at every step."""
+    coloured = TOKEN.sub(colour, escape("\n".join(lines), quote=False)).split("\n")
+    looks = [' class="mg-hot"' if line in lit else "" for line in lines]
+    spans = [
+        f'<span data-id="line {n}"{look}>{line or " "}</span>'
+        for n, (line, look) in enumerate(zip(coloured, looks), first)
+    ]
+    return f'<pre class="mg-code">{"".join(spans)}</pre>'
+
+
+def colour(token: re.Match[str]) -> str:
+    """A token as HTML, line by line."""
+    return "\n".join(f'<i class="mg-{token.lastgroup}">{line}</i>' for line in token[0].split("\n"))
+
+
+def side_by_side(panels: Sequence[tuple[str, str]], looks: str) -> str:
+    """Panels, each a title and HTML, as one SVG."""
+    x, tall, shown = 0.0, 0.0, []
+    for title, html in panels:
+        drawn, width, height = still(html)
+        shown += [text("mg-name", x, 16, title), f'<g transform="translate({x:g} {HEAD})">{drawn}</g>']
+        x, tall = x + max(width, BOLD * text_width(title, 13)) + BETWEEN, max(tall, height + HEAD)
+    size = f'width="{x - BETWEEN:g}" height="{tall:g}" viewBox="0 0 {x - BETWEEN:g} {tall:g}"'
+    head = f'<svg xmlns="http://www.w3.org/2000/svg" class="mg-picture" role="img" {size}><style>{looks}</style>'
+    return f"{head}{''.join(shown)}</svg>"
+
+
+def still(html: str) -> tuple[str, float, float]:
+    """The picture in a panel, or its lines of code or of text as SVG; and its width and height."""
+    if picture := re.search(r"<svg.*?</svg>", html, re.DOTALL):
+        drawn = STYLES.sub("", re.sub(r' class="mg-picture[^"]*"', "", picture[0], count=1))
+        width, height = re.findall(r'(?:width|height)="([\d.]+)"', drawn)[:2]
+        return drawn, float(width), float(height)
+    found = re.findall(r"<span[^>]*>(.*?)</span>|<p[^>]*>(.*?)</p>", html)
+    lines = [re.sub(r"(</?)i\b", r"\1tspan", line or words) for line, words in found]
+    start = '<text class="mg-line" xml:space="preserve" x="0" y="'
+    drawn = "".join(f'{start}{LINE * n}">{line}</text>' for n, line in enumerate(lines, 1))
+    width = LETTER * max((len(re.sub("<.*?>", "", line)) for line in lines), default=0)
+    return drawn, width, LINE * (len(lines) + 0.5)
