@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from html import escape
+from itertools import groupby
 from math import ceil, floor, log10
 from typing import Any
 
@@ -31,6 +32,10 @@ LOOKS = """
 .mg-picture .mg-s7 { color: #8f62c9; }
 .mg-picture .mg-s8 { color: var(--mg-dim); }
 .mg-picture .mg-bar { fill: currentColor; fill-opacity: 0.3; stroke: currentColor; stroke-width: 0.6; }
+.mg-picture .mg-area { fill: color-mix(in srgb, currentColor 38%, var(--mg-paper)); stroke: var(--mg-paper); }
+.mg-picture .mg-box.mg-forward .mg-frame { fill: var(--mg-leaf); stroke: var(--mg-forward); }
+.mg-picture .mg-box.mg-backward .mg-frame { fill: var(--mg-kept-paper); stroke: var(--mg-backward); }
+.mg-picture .mg-future { fill: var(--mg-paper); fill-opacity: 0.6; }
 .mg-picture .mg-stripes { stroke: currentColor; fill: none; }
 .mg-picture .mg-cursor { opacity: 0; stroke: var(--mg-ink); stroke-width: 2; fill: none; }
 .mg-picture .mg-cursor.mg-here { opacity: 1; }
@@ -191,20 +196,35 @@ def bars(series: int, at: Sequence[tuple[float, float, float]], width: float) ->
     return drawn
 
 
-def legend(names: dict[int, str], top: int) -> tuple[list[str], int]:
-    """A legend of series, in rows from `top` down, and its height in pixels."""
+def area(series: int, ends: Sequence[float], tops: Sequence[float]) -> str:
+    """A series from the axis up: the k-th step reaches from ends[k] to ends[k + 1], and up to tops[k], in pixels."""
+    path, k = "", 0
+    for top, same in groupby(tops):
+        k += len([*same])
+        path += f"V{top:.4g}H{ends[k]:.4g}"
+    return f'<path class="mg-area mg-s{series}" data-series="{series}" d="M{ends[0]:.1f},{BOTTOM}{path}V{BOTTOM}z"/>'
+
+
+def legend(names: dict[int, str], letters: str, top: int) -> tuple[list[str], int]:
+    """A legend of series with a letter each, in rows from `top` down, and its height in pixels."""
     parts, x, y = [], 4.0, top
     for series, name in names.items():
-        wide = 30 + text_width(name, 12)
-        x, y = (4.0, y + 18) if x > 4 and x + wide > WIDTH else (x, y)
-        parts += [bars(series, [(x, y + 12, y)], 16), text("mg-dim", x + 21, y + 10.5, name)]
+        wide = 32 + text_width(name, 12)
+        x, y = (4.0, y + 20) if x > 4 and x + wide > WIDTH else (x, y)
+        parts += [sample(series, x, y, letters[series]), text("mg-dim", x + 23, y + 12, name)]
         x += wide
-    return ['<g class="mg-legend">', *parts, "</g>"], y + 18 - top
+    return ['<g class="mg-legend">', *parts, "</g>"], y + 20 - top
 
 
-def swatch(series: int) -> str:
-    """A small bar that stands for a series in text next to a chart."""
-    box = bars(series, [(1, 13, 1)], 16)
+def sample(series: int, x: float, y: float, letter: str) -> str:
+    """A box in the colour of a series, with a letter."""
+    box = f'<path class="mg-area mg-s{series}" d="M{x:.1f},{y:.1f}h18v16h-18z"/>'
+    return box + text("mg-sign", x + 9, y + 12, letter)
+
+
+def swatch(series: int, letter: str = "") -> str:
+    """A small bar that stands for a series in text next to a chart; or its box with a letter."""
+    box = sample(series, 0, -1, letter) if letter else bars(series, [(1, 13, 1)], 16)
     return (
         '<svg xmlns="http://www.w3.org/2000/svg" class="mg-picture" width="18" height="14" viewBox="0 0 18 14" '
         f'aria-hidden="true">{box}</svg>'
