@@ -11,6 +11,7 @@ from playwright.sync_api import Page, expect
 
 import minigrad as mg
 from minigrad.course.widgets import MemoryTimeline, Precision, Roofline, Schedule
+from minigrad.course.widgets.precision import power
 from minigrad.draw.charts import BOTTOM, LEFT, RIGHT, TOP, WIDTH
 from minigrad.profiler.machine import Machine
 from tests.browser.conftest import press
@@ -135,7 +136,7 @@ def test_sentence_picture_and_controls_are_seen_together(opened, name):
         page.locator(".mg-widget").focus()
         page.keyboard.press(key)
         assert page.locator(".mg-widget").bounding_box()["height"] <= 600
-        assert page.locator("svg.mg-chart").first.evaluate(SCALE) >= 0.99  # type of 12 pixels
+        assert page.locator("svg.mg-chart:visible").first.evaluate(SCALE) >= 0.99  # type of 12 pixels
     assert page.locator("[data-scrolls]").count() == 0
 
 
@@ -201,6 +202,28 @@ def test_precision_shows_one_histogram_for_each_scale(opened, films):
             page.keyboard.press("ArrowRight")
         assert page.locator("[data-scene]:not([hidden])").get_attribute("data-scene") == f"scale {widget.best[format]}"
         expect(page.locator("tr.mg-hot th")).to_contain_text("(best)")
+
+
+def test_the_slider_of_precision_moves_the_heap_and_the_words(opened, films):
+    page, widget = opened("precision", reduced_motion="reduce").page, films["precision"]
+    slider = page.get_by_role("slider", name="Scale of the loss")
+    lefts = []
+    for n, k in enumerate((0, 4, 8, 12)):
+        shown = page.locator("[data-scene]:not([hidden])")
+        expect(shown).to_have_attribute("data-scene", f"scale {k}")
+        expect(slider).to_have_attribute("aria-valuetext", f"2 to the power of {k}")
+        expect(page.locator(".mg-scale output")).to_have_text(power(k))
+        )
+        assert [text for text in shown.locator("text").all_text_contents() if text in ("become 0", "normal")]
+        for count in widget.counts["float16", k]:
+            expect(shown.locator("text", has_text=re.compile(f"^{count:,}$"))).not_to_have_count(0)
+        lefts.append(shown.locator('[data-key="heap"]').bounding_box()["x"])
+        expect(page.locator(".mg-count")).to_have_text(f"step {n} of 7")
+        slider.press("ArrowRight")
+    assert lefts == sorted(set(lefts))
+    page.locator(".mg-widget").focus()
+    page.keyboard.press("End")
+    expect(slider).to_have_value(str(widget.films[0]["best"]))
 
 
 @pytest.mark.daily
