@@ -213,7 +213,6 @@ def test_the_slider_of_precision_moves_the_heap_and_the_words(opened, films):
         expect(shown).to_have_attribute("data-scene", f"scale {k}")
         expect(slider).to_have_attribute("aria-valuetext", f"2 to the power of {k}")
         expect(page.locator(".mg-scale output")).to_have_text(power(k))
-        )
         assert [text for text in shown.locator("text").all_text_contents() if text in ("become 0", "normal")]
         for count in widget.counts["float16", k]:
             expect(shown.locator("text", has_text=re.compile(f"^{count:,}$"))).not_to_have_count(0)
