@@ -35,12 +35,17 @@ LOOKS = """
 .mg-picture .mg-box.mg-forward .mg-frame { fill: var(--mg-leaf); stroke: var(--mg-forward); }
 .mg-picture .mg-box.mg-backward .mg-frame { fill: var(--mg-kept-paper); stroke: var(--mg-backward); }
 .mg-picture .mg-zone { fill: currentColor; fill-opacity: 0.12; }
+.mg-picture .mg-idle { fill: none; stroke: var(--mg-line); stroke-dasharray: 2 4; }
+.mg-picture .mg-handover path { stroke: var(--mg-backward); stroke-width: 2; }
+.mg-picture .mg-handover .mg-tip { fill: var(--mg-backward); }
 .mg-picture .mg-future { fill: var(--mg-paper); fill-opacity: 0.6; }
 .mg-picture .mg-cursor { opacity: 0; stroke: var(--mg-ink); stroke-width: 2; fill: none; }
 .mg-picture .mg-cursor.mg-here { opacity: 1; }
 .mg-picture .mg-point { fill: var(--mg-op); stroke: var(--mg-ink); stroke-width: 1.5; }
 .mg-picture .mg-ran .mg-point { fill: var(--mg-sign); }
 .mg-picture .mg-here .mg-point { fill: var(--mg-forward); r: 8px; }
+.mg-picture .mg-gap { stroke: var(--mg-forward); stroke-width: 2; stroke-dasharray: 2 3; opacity: 0; }
+.mg-picture .mg-here .mg-gap { opacity: 1; }
 .mg-picture .mg-roof { stroke: var(--mg-backward); stroke-width: 2; fill: none; }
 .mg-picture .mg-roof.mg-second { stroke: var(--mg-forward); stroke-dasharray: 6 4; }
 .mg-picture .mg-line { fill: none; stroke: var(--mg-forward); stroke-width: 2; }

@@ -143,23 +143,21 @@ def test_sentence_picture_and_controls_are_seen_together(opened, name):
 @pytest.mark.daily
 def test_schedule_brings_in_block_after_block_and_takes_them_back(opened, films):
     page, widget = opened("schedule").page, films["schedule"]
-    visible = "parts => parts.filter(part => getComputedStyle(part).visibility === 'visible').length"
+    begun = "parts => parts.filter(part => !part.matches('.mg-outlined')).length"
     for n, plan in enumerate(widget.schedules.values()):
         choose(page, *np.unravel_index(n, [len(each["options"]) for each in widget.choices]))
         page.locator(".mg-widget").focus()
         page.keyboard.press("Home")
         blocks = page.locator('.mg-box[data-id^="o"]')
-        assert blocks.evaluate_all(visible) == 0
+        assert blocks.evaluate_all(begun) == 0
         for k in range(1, len(plan.slots) + 1):
             page.keyboard.press("ArrowRight")
-            assert blocks.evaluate_all(visible) == k
-        idle = page.locator('[data-id="idle"]')
-        assert all(not each.is_visible() for each in idle.all())
+            assert blocks.evaluate_all(begun) == k
+        assert all(each.is_visible() for each in page.locator(".mg-handover, [data-id=idle]").all())
         page.keyboard.press("ArrowRight")
-        assert all(each.is_visible() for each in idle.all())
         expect(page.locator(".mg-say")).to_contain_text(f"{plan.alone / plan.seconds:.3g} times as fast as one worker")
         press(page, "ArrowLeft", "ArrowLeft")
-        assert blocks.evaluate_all(visible) == len(plan.slots) - 1
+        assert blocks.evaluate_all(begun) == len(plan.slots) - 1
 
 
 def test_blocks_of_one_worker_never_lie_on_each_other(opened, films):
@@ -184,6 +182,8 @@ def test_roofline_walks_through_the_points_of_both_graphs(opened, films):
             expect(page.locator(".mg-say")).to_contain_text(f"{point.flops:,} FLOPs and {point.nbytes:,} bytes")
             expect(page.locator(".mg-dot.mg-here")).to_have_attribute("data-id", f"p{i}")
             expect(page.locator("tr.mg-here th")).to_have_text(f"{i}. {point.name}")
+            gaps = page.locator(".mg-gap").evaluate_all("all => all.map(gap => +getComputedStyle(gap).opacity)")
+            assert gaps == [float(j == i) for j in range(len(found))]  # a line from this op to its roof
 
 
 @pytest.mark.daily
