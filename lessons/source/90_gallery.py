@@ -162,12 +162,12 @@ widgets.MemoryTimeline(deep, squared_error, mg.ones(256, 8), mg.zeros(256, 1))
 
 # %%
 def branches(x):
-    left = (x @ x).tanh() @ x
-    right = (x @ x).sigmoid() @ x
-    return (left + right).sum()
+    left = x.exp().sin().tanh()
+    right = x.cos().exp().sqrt()
+    return left * right
 
 
-widgets.Schedule(branches, mg.ones(64, 64))
+widgets.Schedule(branches, mg.ones(300, 300))
 
 # %% [markdown]
 # ## Under which roof?

@@ -6,13 +6,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
-from ..draw.charts import LEFT, RIGHT, WIDTH, Report, bars, picture
+from ..draw.charts import LEFT, RIGHT, WIDTH, Report, picture, sample
 from ..draw.svg import text
 from ..draw.words import took
 from ..engine.base.table import Table
 
 Span = tuple[str, float, float]  # kind, start, end
-KINDS = {"forward": 0, "backward": 3, "all-reduce": 5, "work": 0, "lost": 1, "restart": 7}  # → style of bars
+KINDS = {"forward": 0, "backward": 3, "all-reduce": 5, "work": 0, "lost": 1, "restart": 7}  # → series
 LETTERS, PIXELS, LANE, TOP = 64, (RIGHT - LEFT) // 2, 20, 10
 
 
@@ -50,8 +50,9 @@ class Timeline(Report):
             for kind, group in groupby(self.sample_lane(name, PIXELS)):
                 start, at = at, at + len([*group])
                 if kind:
-                    place = LEFT + start * size, low - 2, low - LANE + 2
-                    parts.append(bars(KINDS[kind], [place], (at - start) * size))
+                    width = (at - start) * size
+                    letter = kind[0].upper() * (width > 12)
+                    parts.append(sample(KINDS[kind], LEFT + start * size, low - LANE + 2, letter, width))
         bottom = TOP + len(self.lanes) * LANE
         parts.append(text("mg-number mg-dim", RIGHT, bottom + 16, took(self.until)))
         return [picture(self.title, WIDTH, bottom + 24, parts)]

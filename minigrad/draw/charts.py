@@ -1,7 +1,7 @@
-"""Charts as SVG: axes with ticks, stacked bars, lanes and points, in the style of svg.py.
+"""Charts as SVG: axes with ticks, stacked areas, lanes and points, in the style of svg.py.
 
-A chart is 430 pixels wide and so fits on a phone. Series differ in stripes as well as in colour. The stripes of a bar
-are a dashed line as thick as the bar, not an SVG pattern, which would need an id: so two charts may share a page.
+A chart is 430 pixels wide and so fits on a phone. Series differ in a name or a letter as well as in colour. Areas are
+plain: stripes shimmer. No element has an id: so two charts may share a page.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from html import escape
+from itertools import groupby
 from math import ceil, floor, log10
 from typing import Any
 
@@ -30,13 +31,21 @@ LOOKS = """
 .mg-picture .mg-s6 { color: var(--mg-ink); }
 .mg-picture .mg-s7 { color: #8f62c9; }
 .mg-picture .mg-s8 { color: var(--mg-dim); }
-.mg-picture .mg-bar { fill: currentColor; fill-opacity: 0.3; stroke: currentColor; stroke-width: 0.6; }
-.mg-picture .mg-stripes { stroke: currentColor; fill: none; }
+.mg-picture .mg-area { fill: color-mix(in srgb, currentColor 38%, var(--mg-paper)); stroke: var(--mg-paper); }
+.mg-picture .mg-box.mg-forward .mg-frame { fill: var(--mg-leaf); stroke: var(--mg-forward); }
+.mg-picture .mg-box.mg-backward .mg-frame { fill: var(--mg-kept-paper); stroke: var(--mg-backward); }
+.mg-picture .mg-zone { fill: currentColor; fill-opacity: 0.12; }
+.mg-picture .mg-idle { fill: none; stroke: var(--mg-line); stroke-dasharray: 2 4; }
+.mg-picture .mg-handover path { stroke: var(--mg-backward); stroke-width: 2; }
+.mg-picture .mg-handover .mg-tip { fill: var(--mg-backward); }
+.mg-picture .mg-future { fill: var(--mg-paper); fill-opacity: 0.6; }
 .mg-picture .mg-cursor { opacity: 0; stroke: var(--mg-ink); stroke-width: 2; fill: none; }
 .mg-picture .mg-cursor.mg-here { opacity: 1; }
 .mg-picture .mg-point { fill: var(--mg-op); stroke: var(--mg-ink); stroke-width: 1.5; }
 .mg-picture .mg-ran .mg-point { fill: var(--mg-sign); }
 .mg-picture .mg-here .mg-point { fill: var(--mg-forward); r: 8px; }
+.mg-picture .mg-gap { stroke: var(--mg-forward); stroke-width: 2; stroke-dasharray: 2 3; opacity: 0; }
+.mg-picture .mg-here .mg-gap { opacity: 1; }
 .mg-picture .mg-roof { stroke: var(--mg-backward); stroke-width: 2; fill: none; }
 .mg-picture .mg-roof.mg-second { stroke: var(--mg-forward); stroke-dasharray: 6 4; }
 .mg-picture .mg-line { fill: none; stroke: var(--mg-forward); stroke-width: 2; }
@@ -46,8 +55,6 @@ BESIDE = """
 .mg-beside { display: flex; flex-wrap: wrap; gap: 8px 16px; }
 .mg-beside .mg-chart { flex: 1 1 340px; max-width: 430px; height: auto; }
 """
-# The dashes of series 0, 1, …: lengths of dash and gap.
-STRIPES = ("", "3 3", "1 5", "5 2", "2 2", "1 2", "1 8", "7 3", "4 6")
 
 
 # -- axes -----------------------------------------------------------------------------------------------
@@ -143,6 +150,12 @@ def picture(title: str, width: float, height: float, parts: Iterable[str]) -> st
     return "\n".join([head, f"<title>{escape(title)}</title>", *parts, "</svg>"])
 
 
+def stacked(title: str, charts: Sequence[str]) -> str:
+    """Charts, one below the other, as one SVG for a file."""
+    placed = [each.replace("<svg ", f'<svg y="{i * HEIGHT}" ', 1) for i, each in enumerate(charts)]
+    return picture(title, WIDTH, HEIGHT * len(placed), [f"<style>{STYLE}{LOOKS}</style>", *placed])
+
+
 class Report:
     """A report of a text, tables and charts. Printed, it is the text and tables; a notebook shows the charts too."""
 
@@ -154,8 +167,7 @@ class Report:
     @property
     def svg(self) -> str:
         """The charts, one below the other, as one SVG for a file."""
-        placed = [each.replace("<svg ", f'<svg y="{i * HEIGHT}" ', 1) for i, each in enumerate(self.charts)]
-        return picture(self.title, WIDTH, HEIGHT * len(placed), [f"<style>{STYLE}{LOOKS}</style>", *placed])
+        return stacked(self.title, self.charts)
 
     def __str__(self) -> str:
         return "\n\n".join([self.summary, *map(str, self.tables)])
@@ -174,38 +186,35 @@ def line(look: str, points: Sequence[tuple[float, float]]) -> str:
     return f'<polyline class="{look}" points="{" ".join(f"{x:.1f},{y:.1f}" for x, y in points)}"/>'
 
 
-def bars(series: int, at: Sequence[tuple[float, float, float]], width: float) -> str:
-    """The bars of one series: (left, bottom, top) of each, in pixels; all have the same width."""
-    at = [(left, bottom, top) for left, bottom, top in at if bottom - top > 0.05]
-    if not at:
-        return ""
-    boxes = "".join(f"M{left:.1f},{bottom:.1f}h{width:.1f}V{top:.1f}h{-width:.1f}z" for left, bottom, top in at)
-    drawn = f'<path class="mg-bar mg-s{series}" d="{boxes}"/>'
-    if dashes := STRIPES[series]:
-        period = sum(map(int, dashes.split()))
-        # Each line begins at a multiple of the period, so that the stripes of adjacent bars line up.
-        inside = ((left, floor(bottom / period) * period, top) for left, bottom, top in at)
-        lines = "".join(f"M{left + width / 2:.1f},{low}V{top:.1f}" for left, low, top in inside if low > top)
-        look = f'class="mg-stripes mg-s{series}" stroke-width="{width:.1f}" stroke-dasharray="{dashes}"'
-        drawn += f'<path {look} d="{lines}"/>'
-    return drawn
+def area(series: int, ends: Sequence[float], tops: Sequence[float]) -> str:
+    """A series from the axis up: the k-th step reaches from ends[k] to ends[k + 1], and up to tops[k], in pixels."""
+    path, k = "", 0
+    for top, same in groupby(tops):
+        k += len([*same])
+        path += f"V{top:.4g}H{ends[k]:.4g}"
+    return f'<path class="mg-area mg-s{series}" data-series="{series}" d="M{ends[0]:.1f},{BOTTOM}{path}V{BOTTOM}z"/>'
 
 
-def legend(names: dict[int, str], top: int) -> tuple[list[str], int]:
-    """A legend of series, in rows from `top` down, and its height in pixels."""
+def legend(names: dict[int, str], letters: str, top: int) -> tuple[list[str], int]:
+    """A legend of series with a letter each, in rows from `top` down, and its height in pixels."""
     parts, x, y = [], 4.0, top
     for series, name in names.items():
-        wide = 30 + text_width(name, 12)
-        x, y = (4.0, y + 18) if x > 4 and x + wide > WIDTH else (x, y)
-        parts += [bars(series, [(x, y + 12, y)], 16), text("mg-dim", x + 21, y + 10.5, name)]
+        wide = 32 + text_width(name, 12)
+        x, y = (4.0, y + 20) if x > 4 and x + wide > WIDTH else (x, y)
+        parts += [sample(series, x, y, letters[series]), text("mg-dim", x + 23, y + 12, name)]
         x += wide
-    return ['<g class="mg-legend">', *parts, "</g>"], y + 18 - top
+    return ['<g class="mg-legend">', *parts, "</g>"], y + 20 - top
 
 
-def swatch(series: int) -> str:
-    """A small bar that stands for a series in text next to a chart."""
-    box = bars(series, [(1, 13, 1)], 16)
+def sample(series: int, x: float, y: float, letter: str = "", width: float = 18) -> str:
+    """A box in the colour of a series, with a letter."""
+    box = f'<path class="mg-area mg-s{series}" d="M{x:.1f},{y:.1f}h{width:.1f}v16h{-width:.1f}z"/>'
+    return box + (text("mg-sign", x + width / 2, y + 12, letter) if letter else "")
+
+
+def swatch(series: int, letter: str) -> str:
+    """A small box that stands for a series in text next to a chart."""
     return (
         '<svg xmlns="http://www.w3.org/2000/svg" class="mg-picture" width="18" height="14" viewBox="0 0 18 14" '
-        f'aria-hidden="true">{box}</svg>'
+        f'aria-hidden="true">{sample(series, 0, -1, letter)}</svg>'
     )

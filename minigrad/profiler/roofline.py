@@ -10,19 +10,21 @@ Williams, Waterman & Patterson 2009, “Roofline: an insightful visual performan
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import redirect_stdout
 from dataclasses import dataclass
 from io import StringIO
+from math import atan2, degrees, hypot
+from operator import itemgetter
 from typing import Any
 
 import numpy as np
 from tqdm.auto import tqdm
 
-from ..draw.charts import BOTTOM, RIGHT, TOP, Axis, Report, across, chart, compact, decades, upwards
+from ..draw.charts import BOTTOM, LEFT, RIGHT, TOP, Axis, Report, across, chart, compact, decades, upwards
 from ..draw.rules import sign_of
 from ..draw.svg import text
-from ..draw.words import number, took
+from ..draw.words import number, shorten, took
 from ..engine.base.device import CPU
 from ..engine.base.spec import Specs
 from ..engine.base.table import Table
@@ -37,7 +39,7 @@ from ..graph.compiler.passes.remat import cost
 from ..graph.compiler.program.program import Program
 from ..graph.function import TracedFunction, function
 from ..graph.trace import Trace
-from .machine import SMALL, Machine, fastest_of_many, rate
+from .machine import SMALL, Machine, bandwidth, fastest_of_many, rate
 
 ROWS = 20  # most rows of a table
 NEAR = 0.25  # share of the roof below which something else is the bottleneck
@@ -46,7 +48,11 @@ WRITTEN, COMPILED = "as written", "after the compiler's passes"
 FIGURES = "FLOPs a byte", "GFLOP/s", "time", "bound, share of roof"
 HEAD = {"op": "", "FLOPs": ",", "bytes": ",", **dict.fromkeys(FIGURES, "")}
 
+WAITS = "waits for memory:", "fuse it, move fewer bytes"
+COMPUTES = "computes:", "do less arithmetic"
+
 Place = tuple[float, float, float]  # left end, right end and baseline of a text
+Mark = tuple[str, int, float, float]  # name and index of an op, and the place of its dot
 
 
 def roofline(
@@ -231,56 +237,72 @@ def axes(found: Sequence[Point], machine: Machine) -> tuple[Axis, Axis]:
     """Axes of whole decades around all points, the ridge and the peak: the same for both graphs."""
     computing = [point for point in found if point.flops]
     x = decades([*(point.intensity for point in computing), machine.ridge], across, "FLOPs a byte")
-    speeds = [*(point.speed for point in computing), machine.peak, machine.roof(x.low)]
+    speeds = [*(point.speed for point in computing), 2 * machine.peak, machine.roof(x.low)]  # room for words
     return x, decades(speeds, upwards, "FLOPs a second", compact)
 
 
 def draw_roofline(found: Sequence[Point], machine: Machine, x: Axis, y: Axis) -> str:
-    """Draw the roofs, and a dot for each op that computes."""
-    roofs = []
-    for speed, look in ((machine.memory, ""), (machine.cache, " mg-second")):
-        ridge = min(max(machine.peak / speed, x.low), x.high)
+    """Draw the roofs with their names, the zones left and right of the ridges, and a dot for each op that computes."""
+    parts, peak = list[str](), f"peak {rate(machine.peak)}"
+    low, high = (x.at(min(max(machine.peak / speed, x.low), x.high)) for speed in (machine.cache, machine.memory))
+    for start, end, series in ((x.start, low, 4), (high, x.end, 0)):
+        parts.append(f'<path class="mg-zone mg-s{series}" d="M{start:.1f},{TOP}H{end:.1f}V{BOTTOM}H{start:.1f}z"/>')
+    notes = [("mg-halo", x.start + 4, TOP + 13 + 14 * i, words) for i, words in enumerate(WAITS)]
+    notes += [("mg-number mg-halo", x.end - 4, BOTTOM - 20 + 14 * i, words) for i, words in enumerate(COMPUTES)]
+    notes.append(("mg-number mg-halo", x.end, y.at(machine.peak) - 6, peak))
+    taken = [(end - LETTER * len(words), end + LETTER * len(words), at) for _, end, at, words in notes]
+    roofs = [(machine.cache, " mg-second", low, "in cache", -6)] * (machine.cache > machine.memory)
+    for speed, look, ridge, name, shift in [*roofs, (machine.memory, "", high, "main memory", 15)]:
         start, left = (x.low, speed * x.low) if speed * x.low >= y.low else (y.low / speed, y.low)
-        corner = f"L{x.at(ridge):.1f},{y.at(machine.peak):.1f}H{x.end}"
-        begin = f"M{x.at(start):.1f},{y.at(min(left, machine.peak)):.1f}"
-        roofs.append(f'<path class="mg-roof{look}" d="{begin}{corner}"/>')
-    peak, above = f"peak {rate(machine.peak)}", y.at(machine.peak) - 6
-    roofs.append(text("mg-number mg-halo", x.end, above, peak))
-    marks = [(i, x.at(p.intensity), y.at(p.speed)) for i, p in slowest(found) if p.flops]
-    taken = (x.end - LETTER * len(peak), x.end, above)
-    return chart("Each op under the roofs of this machine", x, y, *roofs, *dots(marks, taken))
+        wide, tall = ridge - x.at(start), y.at(min(left, machine.peak)) - y.at(machine.peak)
+        path = f"M{x.end},{y.at(machine.peak):.1f}H{ridge:.1f}l{-wide:.1f},{tall:.1f}"
+        parts.append(f'<path class="mg-roof{look}" d="{path}"/>')
+        words, length = f"{name} {bandwidth(speed)}", hypot(wide, tall) or 1.0
+        turn = f"translate({ridge:.1f} {y.at(machine.peak):.1f}) rotate({-degrees(atan2(tall, wide)):.1f})"
+        parts.append(f'<g transform="{turn}">{text("mg-number mg-halo", -8, shift, words)}</g>')
+        for k in range(0, int(LETTER * len(words)), 10):  # the place of these words, in pieces
+            at = ridge - k * wide / length, y.at(machine.peak) + k * tall / length + shift
+            taken.append((at[0] - 10, at[0] + 10, at[1]))
+    marks = [(f"{i}. {shorten(p.name, 16)}", i, x.at(p.intensity), y.at(p.speed)) for i, p in slowest(found) if p.flops]
+    tops = {i: y.at(machine.roof(p.intensity, in_cache(p, machine))) for i, p in enumerate(found) if p.flops}
+    parts += [*(text(*note) for note in notes), *dots(marks, tops, taken)]
+    return chart("Each op under the roofs of this machine", x, y, *parts)
 
 
-def dots(marks: Sequence[tuple[int, float, float]], *taken: Place) -> list[str]:
-    """Draw dots with labels. Overlapping dots share one label; labels avoid dots, other labels and the places `taken`.
+def dots(marks: Sequence[Mark], tops: Mapping[int, float], taken: list[Place]) -> Iterator[str]:
+    """Draw dots with names, and a line from each up to its roof at `tops`. Dots that overlap share one label.
 
-    Labels are placed in order. A label for which there is no room is left out.
+    Names are placed in order, beside other dots and names and the places `taken`, with a line to a dot that is not
+    beside it. A name for which there is no room is left out.
     """
-    heaps: list[list[tuple[int, float, float]]] = []
-    for i, x, y in marks:
-        heap = next((h for h in heaps if abs(h[0][1] - x) < 12 and abs(h[0][2] - y) < 10), None)
+    heaps: list[list[Mark]] = []
+    for mark in marks:
+        near = (h for h in heaps if abs(h[0][2] - mark[2]) < 12 and abs(h[0][3] - mark[3]) < 10)
+        heap = next(near, None)
         if heap is None:
             heaps.append(heap := [])
-        heap.append((i, x, y))
-    circle = '<g class="mg-dot" data-id="p{}"><circle class="mg-point" cx="{:.1f}" cy="{:.1f}" r="5"/></g>'
-    circles = [circle.format(*mark) for mark in sorted(marks)]
-    places = [*taken, *((x - 6, x + 6, y + 4) for _, x, y in marks)]
-    return [*circles, *(label(heap, places) for heap in heaps)]
+        heap.append(mark)
+    taken = [*taken, *((x - 6, x + 6, y + 4) for *_, x, y in marks)]
+    yield from [place_label(heap, taken) for heap in heaps]
+    for _, i, x, y in sorted(marks, key=itemgetter(1)):
+        circle = f'<circle class="mg-point" cx="{x:.1f}" cy="{y:.1f}" r="5"/>'
+        gap = f'<path class="mg-gap" d="M{x:.1f},{y:.1f}V{tops[i]:.1f}"/>'
+        yield f'<g class="mg-dot" data-id="p{i}">{circle}{gap}</g>'
 
 
-def label(heap: Sequence[tuple[int, float, float]], taken: list[Place]) -> str:
-    """The label of dots: their numbers, or the count from 4 on; "" if no room is left. Adds its place to `taken`."""
-    words = ", ".join(str(i) for i, *_ in sorted(heap)) if len(heap) < 4 else f"{len(heap)} ops"
-    width, y = LETTER * len(words), heap[0][2] + 4
-    left = max(x for _, x, _ in heap) + 11
-    if left + width > RIGHT:
-        left, y = RIGHT - width, y + 16
-
-    def is_free(at: float) -> bool:
-        return not any(left < end and start < left + width and abs(at - other) < 12 for start, end, other in taken)
-
-    free = (at for n in range(5) for at in (y + 12 * n, y - 12 * n) if TOP < at < BOTTOM and is_free(at))
-    if (place := next(free, None)) is None:
-        return ""
-    taken.append((left, left + width, place))
-    return text("mg-halo", left, place, words)
+def place_label(heap: Sequence[Mark], taken: list[Place]) -> str:
+    """The label of dots: their names, or the count of many; "" if no room is left. Adds its place to `taken`."""
+    words = ", ".join(name for name, *_ in sorted(heap, key=itemgetter(1)))
+    words = words if len(words) <= 30 else f"{len(heap)} ops"
+    width, (_, _, x, y) = LETTER * len(words), heap[0]
+    right = max(mark[2] for mark in heap) + 10
+    sides = right, x - 10 - width, right + 35, x - 45 - width, right + 70, x - 80 - width
+    spots = [(side, y + 4 + 13 * n) for n in range(-8, 9) for side in sides]
+    for left, at in sorted(spots, key=lambda spot: abs(spot[1] - y) + max(spot[0] - x, x - spot[0] - width)):
+        is_inside = left > LEFT and left + width < RIGHT and TOP + 8 < at < BOTTOM - 2
+        if is_inside and not any(left < end and start < left + width and abs(at - o) < 12 for start, end, o in taken):
+            taken.append((left, left + width, at))
+            lead = f"M{x:.1f},{y:.1f}L{left - 2 if left > x else left + width + 2:.1f},{at - 4:.1f}"
+            is_beside = at == y + 4 and left in sides[:2]
+            return f'<path class="mg-rule" d="{lead}"/>' * (not is_beside) + text("mg-halo", left, at, words)
+    return ""

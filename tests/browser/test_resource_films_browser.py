@@ -11,6 +11,8 @@ from playwright.sync_api import Page, expect
 
 import minigrad as mg
 from minigrad.course.widgets import MemoryTimeline, Precision, Roofline, Schedule
+from minigrad.course.widgets.precision import power
+from minigrad.draw.charts import BOTTOM, LEFT, RIGHT, TOP, WIDTH
 from minigrad.profiler.machine import Machine
 from tests.browser.conftest import press
 
@@ -43,6 +45,7 @@ def precision():
     return Precision(np.exp2(rng.normal(-20, 5, 2000)).astype(np.float32))
 
 
+SCALE = "svg => svg.getBoundingClientRect().width / svg.viewBox.baseVal.width"
 BOXES = """parts => parts.map(part => part.getBBox()).map(({ x, y, width, height }) => ({ x, y, width, height }))"""
 FILMS = {"memory": memory, "schedule": schedule, "roofline": roofline, "precision": precision}
 
@@ -70,62 +73,91 @@ def choose(page: Page, *options: int) -> None:
         page.locator(f'[data-choice="{i}"]').select_option(index=int(option))
 
 
-def words(page: Page, id: str) -> str:
-    return page.locator(f'[data-id="{id}"]').first.text_content()
+def words(page: Page, of: str) -> str:
+    return page.locator(f'[data-now="{of}"]').first.text_content()
 
 
-def cursors(page: Page) -> list[str]:
-    shown = "parts => parts.filter(part => getComputedStyle(part).opacity > 0).map(part => part.dataset.id)"
-    return page.locator(".mg-cursor").evaluate_all(shown)
+def cursor(page: Page) -> float:
+    return page.locator(".mg-cursor").evaluate("part => new DOMMatrix(part.style.transform).e")
 
 
 @pytest.mark.daily
 def test_memory_shows_the_bytes_of_each_moment_of_each_run(opened, films):
     page, widget = opened("memory").page, films["memory"]
     for n, (way, entries) in enumerate(widget.runs.items()):
-        choose(page, *np.unravel_index(n, [len(each["options"]) for each in widget.choices]))
-        expect(page.locator("[aria-current=true] th")).to_have_text(f"{way} (shown)")
+        page.locator(f'[data-run="{n}"]').click()
+        expect(page.locator("[data-run][aria-current=true]")).to_have_attribute("data-run", str(n))
+        expect(page.locator("[data-run][aria-current=true]")).to_be_focused()
+        assert page.locator("[data-choice]").first.input_value() == str(int(way.checkpointing))
         page.locator(".mg-widget").focus()
         for key, at in (("Home", 0), ("ArrowRight", 1), ("End", len(entries) - 1), ("ArrowLeft", len(entries) - 2)):
             page.keyboard.press(key)
-            assert cursors(page) == [f"at {at}"]
-            assert words(page, "now total") == f"{entries[at].total:,}"
-            assert words(page, "now gradients") == f"{entries[at].live[3]:,}"
-            assert words(page, "so far") == f"{max(e.total for e in entries[: at + 1]):,}"
-            expect(page.locator(".mg-say")).to_contain_text(f"Alive: {entries[at].total:,} bytes")
+            assert cursor(page) == pytest.approx(LEFT + (RIGHT - LEFT) * (at + 0.5) / len(entries), abs=0.1)
+            assert words(page, "total") == f"{entries[at].total:,}"
+            assert words(page, "3") == f"{entries[at].live[3]:,}"
+            expect(page.locator(".mg-say")).to_have_text(widget.scripts[n][at]["say"])
 
 
-def test_the_bars_of_memory_are_as_high_as_the_bytes_are_many(opened, films):
+def test_the_areas_of_memory_are_as_high_as_the_bytes_are_many(opened, films):
     page, widget = opened("memory").page, films["memory"]
     entries = next(iter(widget.runs.values()))
-    most = max(entry.total for entries in widget.runs.values() for entry in entries)
-    boxes = page.locator(".mg-chart path.mg-bar:not(.mg-legend *)").evaluate_all(BOXES)
+    boxes = page.locator(".mg-chart path.mg-area").evaluate_all(BOXES)
     top = min(box["y"] for box in boxes)
-    bottom = max(box["y"] + box["height"] for box in boxes)
+    share = max(e.total for e in entries) / (1.05 * max(widget.peaks.values()))
 
-    assert (bottom - top) / 224 == pytest.approx(max(e.total for e in entries) / (1.05 * most), abs=0.01)
+    assert (BOTTOM - top) / (BOTTOM - TOP) == pytest.approx(share, abs=0.01)
+
+
+def test_memory_says_whose_bytes_the_reader_points_at(opened, films):
+    page, widget = opened("memory").page, films["memory"]
+    entries = next(iter(widget.runs.values()))
+    k = max(range(len(entries)), key=lambda k: entries[k].total)
+    line, chart = page.locator(".mg-who"), page.locator(".mg-chart").bounding_box()
+    scale = chart["width"] / WIDTH
+    x = LEFT + (RIGHT - LEFT) * (k + 0.5) / len(entries)
+    page.mouse.move(chart["x"] + scale * x, chart["y"] + scale * (BOTTOM - 2))
+
+    expect(line).to_contain_text(f"Moment {k}, parameters: {entries[k].live[0]:,} bytes = ")
+    expect(line).to_contain_text("of module Sequential.")
+    expect(page.locator("tr.mg-pointed th")).to_contain_text("parameters")
+    page.mouse.move(0, 0)
+    expect(page.locator(".mg-pointed")).to_have_count(0)
+    page.get_by_role("button", name="saved for backward").focus()
+    expect(line).to_contain_text("Moment 0, saved for backward: 0 bytes.")
+    page.keyboard.press("End")
+    expect(line).to_contain_text(f"Moment {len(entries) - 1}, saved for backward")
+
+
+@pytest.mark.parametrize("name", FILMS)
+def test_sentence_picture_and_controls_are_seen_together(opened, name):
+    """A JupyterLab of 1366 × 768 leaves 1,050 × 600 pixels to a widget."""
+    page = opened(name, viewport={"width": 1074, "height": 768}).page
+    for key in ("Home", "End"):
+        page.locator(".mg-widget").focus()
+        page.keyboard.press(key)
+        assert page.locator(".mg-widget").bounding_box()["height"] <= 600
+        assert page.locator("svg.mg-chart:visible").first.evaluate(SCALE) >= 0.99  # type of 12 pixels
+    assert page.locator("[data-scrolls]").count() == 0
 
 
 @pytest.mark.daily
 def test_schedule_brings_in_block_after_block_and_takes_them_back(opened, films):
     page, widget = opened("schedule").page, films["schedule"]
-    visible = "parts => parts.filter(part => getComputedStyle(part).visibility === 'visible').length"
+    begun = "parts => parts.filter(part => !part.matches('.mg-outlined')).length"
     for n, plan in enumerate(widget.schedules.values()):
         choose(page, *np.unravel_index(n, [len(each["options"]) for each in widget.choices]))
         page.locator(".mg-widget").focus()
         page.keyboard.press("Home")
         blocks = page.locator('.mg-box[data-id^="o"]')
-        assert blocks.evaluate_all(visible) == 0
+        assert blocks.evaluate_all(begun) == 0
         for k in range(1, len(plan.slots) + 1):
             page.keyboard.press("ArrowRight")
-            assert blocks.evaluate_all(visible) == k
-        idle = page.locator('[data-id="idle"]')
-        assert all(not each.is_visible() for each in idle.all())
+            assert blocks.evaluate_all(begun) == k
+        assert all(each.is_visible() for each in page.locator(".mg-handover, [data-id=idle]").all())
         page.keyboard.press("ArrowRight")
-        assert all(each.is_visible() for each in idle.all())
         expect(page.locator(".mg-say")).to_contain_text(f"{plan.alone / plan.seconds:.3g} times as fast as one worker")
         press(page, "ArrowLeft", "ArrowLeft")
-        assert blocks.evaluate_all(visible) == len(plan.slots) - 1
+        assert blocks.evaluate_all(begun) == len(plan.slots) - 1
 
 
 def test_blocks_of_one_worker_never_lie_on_each_other(opened, films):
@@ -150,6 +182,8 @@ def test_roofline_walks_through_the_points_of_both_graphs(opened, films):
             expect(page.locator(".mg-say")).to_contain_text(f"{point.flops:,} FLOPs and {point.nbytes:,} bytes")
             expect(page.locator(".mg-dot.mg-here")).to_have_attribute("data-id", f"p{i}")
             expect(page.locator("tr.mg-here th")).to_have_text(f"{i}. {point.name}")
+            gaps = page.locator(".mg-gap").evaluate_all("all => all.map(gap => +getComputedStyle(gap).opacity)")
+            assert gaps == [float(j == i) for j in range(len(found))]  # a line from this op to its roof
 
 
 @pytest.mark.daily
@@ -168,6 +202,27 @@ def test_precision_shows_one_histogram_for_each_scale(opened, films):
             page.keyboard.press("ArrowRight")
         assert page.locator("[data-scene]:not([hidden])").get_attribute("data-scene") == f"scale {widget.best[format]}"
         expect(page.locator("tr.mg-hot th")).to_contain_text("(best)")
+
+
+def test_the_slider_of_precision_moves_the_heap_and_the_words(opened, films):
+    page, widget = opened("precision", reduced_motion="reduce").page, films["precision"]
+    slider = page.get_by_role("slider", name="Scale of the loss")
+    lefts = []
+    for n, k in enumerate((0, 4, 8, 12)):
+        shown = page.locator("[data-scene]:not([hidden])")
+        expect(shown).to_have_attribute("data-scene", f"scale {k}")
+        expect(slider).to_have_attribute("aria-valuetext", f"2 to the power of {k}")
+        expect(page.locator(".mg-scale output")).to_have_text(power(k))
+        assert [text for text in shown.locator("text").all_text_contents() if text in ("become 0", "normal")]
+        for count in widget.counts["float16", k]:
+            expect(shown.locator("text", has_text=re.compile(f"^{count:,}$"))).not_to_have_count(0)
+        lefts.append(shown.locator('[data-key="heap"]').bounding_box()["x"])
+        expect(page.locator(".mg-count")).to_have_text(f"step {n} of 7")
+        slider.press("ArrowRight")
+    assert lefts == sorted(set(lefts))
+    page.locator(".mg-widget").focus()
+    page.keyboard.press("End")
+    expect(slider).to_have_value(str(widget.films[0]["best"]))
 
 
 @pytest.mark.daily

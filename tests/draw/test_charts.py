@@ -1,10 +1,8 @@
 """Charts: pixels are where the numbers say."""
 
-import re
-
 import pytest
 
-from minigrad.draw.charts import BOTTOM, LEFT, RIGHT, STRIPES, TOP, across, bars, chart, compact, upwards
+from minigrad.draw.charts import BOTTOM, LEFT, RIGHT, TOP, across, area, chart, compact, upwards
 from tests.support.table import table
 
 
@@ -30,22 +28,11 @@ def test_the_ends_of_an_axis_are_the_ends_of_the_field():
     assert across(2, 2, "").at(2) == LEFT
 
 
-def test_every_series_has_stripes_of_its_own():
-    assert len(set(STRIPES)) == len(STRIPES)
-    for i, dashes in enumerate(STRIPES):
-        drawn = bars(i, [(100, 200, 150)], 10)
-        assert "M100.0,200.0h10.0V150.0h-10.0z" in drawn
-        assert (f'stroke-dasharray="{dashes}"' in drawn) == bool(dashes)
+def test_an_area_has_a_step_for_each_change_and_none_where_nothing_changes():
+    drawn = area(1, [100, 110, 120, 130], [150, 150, 120])
 
-
-def test_the_stripes_of_neighbours_meet():
-    starts = re.findall(r"M[\d.]+,(\d+)V", bars(1, [(0, 200, 150), (10, 197, 120), (20, 161, 90)], 10))
-
-    assert len({int(start) % 6 for start in starts}) == 1
-
-
-def test_bars_of_no_height_are_not_drawn():
-    assert bars(1, [(0, 200, 200)], 10) == ""
+    assert f'd="M100.0,{BOTTOM}V150H120V120H130V{BOTTOM}z"' in drawn
+    assert 'class="mg-area mg-s1"' in drawn
 
 
 def test_titles_and_labels_are_escaped():

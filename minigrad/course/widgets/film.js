@@ -8,6 +8,9 @@
 //   links       {id: [ids]}                  pressing a part highlights other parts
 //   choices     [{ label, options: [label] }]  switches; each combination has its own film in `films`
 //
+// A widget's own file may define unpack(film), which returns a film as described here, and decorate(f, n, root), which is
+// called after step n is drawn.
+//
 // A screen is a function of (panels, steps 0..n): to step back, it starts from the original panels again.
 
 const words = (text) => text.replace(/[&<>"]/g, (sign) => `&#${sign.charCodeAt(0)};`); // text may contain a learner's names
@@ -21,11 +24,11 @@ const choiceHTML = ({ label, options }, n) => `
   </select></label>`;
 
 function render({ model, el }) {
-  const films = model.get("films"), choices = model.get("choices"), choice = (i) => model.get("choice")[i] ?? 0;
+  const films = model.get("films").map((film) => (typeof unpack === "function" ? unpack(film) : film)), choices = model.get("choices"), choice = (i) => model.get("choice")[i] ?? 0;
   // Films are in the order of the choices; the last choice varies fastest.
   const chosen = () => films[choices.reduce((n, { options }, i) => n * options.length + choice(i), 0)];
   // The state: `parts` by id, null before the panels are drawn; `now`, the step drawn; `lit`, its hot parts.
-  const f = { film: chosen(), parts: null, now: -1, lit: [], pressed: null, scene: null, calm: matchMedia("(prefers-reduced-motion: reduce)") };
+  const f = { model, film: chosen(), parts: null, now: -1, lit: [], pressed: null, scene: null, calm: matchMedia("(prefers-reduced-motion: reduce)") };
   const panels = () => f.film.panels.map(panelHTML).join("");
   const body = `
     ${choices.length ? `<div class="mg-choices" role="toolbar" aria-label="Choices">${choices.map(choiceHTML).join("")}</div>` : ""}
@@ -105,6 +108,7 @@ function show(f, n, root) {
   for (const [name, part] of f.lit) part.classList.add(name);
   for (const svg of root.querySelectorAll(".mg-panels svg")) svg.setAttribute("aria-label", say);
   if (f.pressed) press(f, f.pressed, true);
+  if (typeof decorate === "function") decorate(f, n, root);
   return { phase, say, spot: f.lit.length ? f.lit[0][1] : null };
 }
 function press(f, id, on) {

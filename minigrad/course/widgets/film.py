@@ -70,17 +70,20 @@ class Reel:
     """One film, for one combination of choices.
 
     links    id of a part that acts as a button → the parts that it highlights
+    data     for a widget's own JavaScript; it may have the steps in a form of its own
     """
 
     panels: Sequence[Panel]
     cuts: Sequence[Cut]
     links: Mapping[str, Ids] = field(default_factory=dict)
+    data: Mapping[str, Any] = field(default_factory=dict)
 
     def plain(self) -> Plain:
         return {
             "panels": [asdict(replace(panel, html=STYLES.sub("", panel.html))) for panel in self.panels],
             "steps": [cut.plain() for cut in self.cuts],
             "links": {key: list(ids) for key, ids in self.links.items()},
+            **self.data,
         }
 
 
@@ -115,7 +118,8 @@ class Film(SteppedWidget):
         assert len(reels) == prod(len(each.options) for each in choices)
         films = [reel.plain() for reel in reels]
         options = [{"label": each.label, "options": list(each.options)} for each in choices]
-        traits = {"films": films, "choices": options, "choice": [0] * len(choices), "steps": films[0]["steps"]}
+        self.scripts = [[cut.plain() for cut in reel.cuts] for reel in reels]
+        traits = {"films": films, "choices": options, "choice": [0] * len(choices), "steps": self.scripts[0]}
         super().__init__(label=label, phases=list(phases), **traits)
 
     @property
@@ -124,12 +128,17 @@ class Film(SteppedWidget):
         return standalone_svg(self.film["panels"][self.still]["html"], self.looks)
 
     @property
-    def film(self) -> Plain:
-        """The chosen film."""
+    def number(self) -> int:
+        """The index of the chosen film."""
         n = 0
         for chosen, each in zip(self.choice, self.choices):
             n = n * len(each["options"]) + chosen
-        film: Plain = self.films[n]
+        return n
+
+    @property
+    def film(self) -> Plain:
+        """The chosen film."""
+        film: Plain = self.films[self.number]
         return film
 
     @traitlets.validate("choice")
@@ -144,7 +153,7 @@ class Film(SteppedWidget):
 
     @traitlets.observe("choice")
     def _steps_of_the_choice(self, _: Any) -> None:
-        steps = self.film["steps"]
+        steps = self.scripts[self.number]
         if self.index >= len(steps):
             self.index = len(steps) - 1
         self.steps = steps

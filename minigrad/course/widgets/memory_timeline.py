@@ -1,7 +1,8 @@
 """Memory over a training step: the live bytes of each consumer, at each moment of a real run.
 
 Each combination of the switches is run once, on a copy of the learner's model, and measured (profiler/ledger.py). All
-charts have the same scale, so that runs can be compared.
+charts have the same scale, so that runs can be compared. memory_timeline.js moves the cursor, writes the numbers of the
+step, and says which arrays make up an area that the reader points at.
 
     checkpointing    parts of the model save only their arguments, and run again in backward
     micro-batches    the batch is cut into pieces, whose gradients are added up
@@ -11,19 +12,23 @@ charts have the same scale, so that runs can be compared.
 from __future__ import annotations
 
 import gc
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from copy import deepcopy
+from dataclasses import replace
 from html import escape
-from itertools import groupby
+from itertools import accumulate, chain, groupby, pairwise
 from math import ceil, sqrt
+from operator import sub
+from pathlib import Path
 from typing import Any, NamedTuple
 
-from ...draw.charts import BOTTOM, LEFT, RIGHT, TOP, across, bars, chart, compact, legend, swatch, upwards
-from ...draw.svg import text
+from ...draw.charts import BOTTOM, LEFT, RIGHT, TOP, Axis, across, area, chart, compact, legend, swatch, upwards
+from ...draw.svg import text, text_width
 from ...engine.base.device import CPU
 from ...engine.base.spec import spec_of
 from ...engine.core.modes import in_mode, watching
+from ...engine.core.node import spot
 from ...engine.random import fork_rng
 from ...engine.tensor.tensor import Tensor
 from ...graph.function import function
@@ -31,17 +36,21 @@ from ...nn.container import Sequential
 from ...nn.module import Module
 from ...optim import Adam
 from ...optim.optimizer import Optimizer
-from ...profiler.books import CONSUMERS, Consumer
+from ...profiler.books import CONSUMERS, About, Books
 from ...profiler.ledger import Ledger
 from ...profiler.memory_table import BEYOND, Moment
 from ...utils.checkpoint import checkpoint
-from .film import ChartFilm, Choice, Cut, Panel, Reel, table
+from .film import ChartFilm, Choice, Cut, Panel, Reel, standalone_svg, table
 from .recording import time_limit
+from .widget import javascript
 
 MICRO = (1, 2, 4)
 PHASES = ("start", "forward", "backward", "update")
 MOST = 400  # the most moments of a run
 SECONDS = 60.0  # time limit of a run
+SPACE = 1.05  # the end of the axis, in largest peaks
+MARKS = "POIGSAWD*"  # of the consumers, where there is no room for a name
+WHO = '<p class="mg-who" aria-live="polite"></p>'
 PLANNED = (
     "nothing has run yet. Each program will keep its workspace from its first call on, so that no call asks the "
     "allocator for memory again; and what forward saved is there until the whole backward program is done. So the peak "
@@ -79,6 +88,9 @@ class MemoryTimeline(ChartFilm):
     pass through.
     """
 
+    _esm = javascript("stepper", "film", "memory_timeline")
+    sheets = (*ChartFilm.sheets, "memory_timeline")
+
     def __init__(
         self, model: Any, loss_fn: Any = None, x: Any = None, y: Any = None, optimizer: Optimizer | None = None,
         steps: int = 2,
@@ -86,35 +98,66 @@ class MemoryTimeline(ChartFilm):
         self.runs: dict[Any, Sequence[Moment]]
         moments: Any = model.timeline() if isinstance(model, Ledger) else model
         if isinstance(moments, list) and moments and isinstance(moments[0], Moment):
-            self.runs = {"this run": downsample_moments(moments)}
-            super().__init__("Memory of a run", PHASES, [*map(self.reel, self.runs)])
+            numbers = downsample(moments)
+            self.runs = {"this run": [bar(moments[k]) for k in numbers]}
+            books = model.books if isinstance(model, Ledger) else Books()
+            super().__init__("Memory of a run", PHASES, [self.reel("this run", books, numbers)])
             return
         refuse(model, x, y, optimizer, steps)
         optimizer = Adam(model.parameters()) if optimizer is None else optimizer
         checkpointing = [False, True] if isinstance(model, Sequential) and len(model) > 2 else [False]
         micro = [n for n in MICRO if n == 1 or (len(x) % n == 0 and len(x) > n)]
         ways = [Switches(c, n, p) for c in checkpointing for n in micro for p in (False, True)]
-        self.runs = {way: run(model, loss_fn, x, y, optimizer, steps, way) for way in ways}
+        ledgers = {way: run(model, loss_fn, x, y, optimizer, steps, way) for way in ways}
+        self.runs = {way: ledger.moments for way, ledger in ledgers.items()}
         choices = [
             Choice("checkpointing", ["off", "on"][: len(checkpointing)]),
             Choice("micro-batches", [str(n) for n in micro]),
             Choice("memory", ["an array for each result", "planned buffers"]),
         ]
         label = f"Memory of {steps} training step{'s' * (steps > 1)}"
-        super().__init__(label, PHASES, [*map(self.reel, ways)], choices)
+        super().__init__(label, PHASES, [self.reel(way, ledgers[way].books) for way in ways], choices)
 
-    def reel(self, way: Any) -> Reel:
-        """The film of one run."""
-        entries, peaks = self.runs[way], {each: max(m.total for m in moments) for each, moments in self.runs.items()}
-        is_planned = getattr(way, "planned", any(entry.live[Consumer.WORKSPACE] for entry in entries))
-        every = dict(enumerate((*CONSUMERS, *BEYOND)[: len(entries[0].live)]))
-        names = {i: name for i, name in every.items() if i != Consumer.WORKSPACE or is_planned}
+    def reel(self, way: Any, books: Books, numbers: Sequence[int] = ()) -> Reel:
+        """The film of one run. If not every moment is shown, `numbers` has the indices of those that are."""
+        entries, peaks = self.runs[way], self.peaks
+        names = names_of(entries)
         panels = [
-            Panel("Live bytes", draw_timeline(names, entries, max(peaks.values()))),
-            Panel("The same in numbers", numbers(names, entries)),
-            Panel("The peak of each run", peak_table(way, peaks)),
+            Panel(
+                "Live bytes: point at a colour to see whose they are",
+                draw_timeline(names, entries, peaks.values()) + WHO,
+            )
         ]
-        return Reel(panels, cuts(names, entries))
+        panels += [Panel("The same in numbers", table_of_numbers(names, entries))]
+        panels += [Panel("The peak of each run, in bytes", '<div class="mg-runs"></div>')] * (len(peaks) > 1)
+        phrases, makers = dict[str, int](), dict[str, int]()  # each is stored once: its index
+        data = {
+            "names": names,
+            "live": [[*map(sub, b, a)] for a, b in pairwise([(0,) * 9, *(entry.live for entry in entries)])],
+            "steps": [[PHASES.index(e.phase), phrases.setdefault(e.what, len(phrases))] for e in entries],
+            "held": [
+                [makers.setdefault(whose(h.about), len(makers)), h.nbytes, h.died, *chain(*h.story)]
+                for h in books.log
+                if h.nbytes >= peaks[way] / 1000
+            ],
+            "since": {k: entry.since for k, entry in enumerate(entries) if entry.since is not None},
+            "numbers": numbers,
+            "plot": [LEFT, RIGHT, TOP, BOTTOM, SPACE * max(peaks.values())],
+            "runs": [[str(each), *each, peak] for each, peak in peaks.items()] if len(peaks) > 1 else [],
+        }
+        return Reel(panels, cuts(names, entries), data=data | {"phrases": [*phrases], "makers": [*makers]})
+
+    @property
+    def peaks(self) -> dict[Any, int]:
+        """The most bytes alive in each run."""
+        return {way: max(entry.total for entry in entries) for way, entries in self.runs.items()}
+
+    @property
+    def svg(self) -> str:
+        """The chart of the chosen run, with a legend."""
+        entries = [*self.runs.values()][self.number]
+        drawn = draw_timeline(names_of(entries), entries, self.peaks.values(), has_legend=True)
+        return standalone_svg(drawn, self.looks)
 
 
 def refuse(model: Any, x: Any, y: Any, optimizer: Any, steps: int) -> None:
@@ -140,8 +183,8 @@ def refuse(model: Any, x: Any, y: Any, optimizer: Any, steps: int) -> None:
 def run(
     model: Module, loss_fn: Callable[[Any, Any], Any], x: Tensor, y: Tensor, optimizer: Optimizer, steps: int,
     way: Switches,
-) -> list[Moment]:  # fmt: skip
-    """Train a copy of the model for some steps and return the live bytes at each moment."""
+) -> Ledger:  # fmt: skip
+    """Train a copy of the model for some steps and return the ledger."""
     model, optimizer = deepcopy((model, optimizer))
     x, y = x.detach(), y.detach()
     ledger = ShortLedger(model, optimizer, [x, y])
@@ -158,7 +201,7 @@ def run(
             optimizer.step()
             optimizer.zero_grad()
             ledger.note("the gradients are let go by zero_grad()")
-    return ledger.moments
+    return ledger
 
 
 @contextmanager
@@ -222,11 +265,11 @@ def pieces(x: Tensor, n: int) -> list[Tensor]:
 # -- the film ---------------------------------------------------------------------------------------------
 
 
-def downsample_moments(moments: Sequence[Moment]) -> list[Moment]:
-    """The moments as bars; if there are more than 400, only the highest of every few."""
+def downsample(moments: Sequence[Moment]) -> list[int]:
+    """The indices of the moments to show: if there are more than 400, only the highest of every few."""
     few = ceil(len(moments) / MOST)
-    highest = [max(moments[i : i + few], key=lambda moment: moment.total) for i in range(0, len(moments), few)]
-    return [bar(moment) for moment in highest]
+    groups = (range(i, min(i + few, len(moments))) for i in range(0, len(moments), few))
+    return [max(group, key=lambda k: moments[k].total) for group in groups]
 
 
 def bar(moment: Moment) -> Moment:
@@ -235,41 +278,79 @@ def bar(moment: Moment) -> Moment:
     return moment._replace(live=live, inside=0, untold=min(moment.untold, 0))
 
 
+def names_of(entries: Sequence[Moment]) -> dict[int, str]:
+    """The consumers that hold any bytes in this run."""
+    every = (*CONSUMERS, *BEYOND)[: len(entries[0].live)]
+    return {i: name for i, name in enumerate(every) if any(entry.live[i] for entry in entries)}
+
+
+def whose(about: About) -> str:
+    """The op that made an array, or the module that it belongs to, and the user's line."""
+    made = about.op or (f"module {about.module}" if about.module else "made before")
+    return made if about.place is None else f"{made} at {Path(spot(*about.place[:2])).name}"
+
+
 def cuts(names: dict[int, str], entries: Sequence[Moment]) -> list[Cut]:
     """A cut for each moment of the run."""
-    found, peak, shown = [], 0, dict[str, str]()
-    for k, entry in enumerate(entries):
-        rises = entry.total > peak > 0
+    found, peak = [], 0
+    for entry in entries:
+        so_far = "the peak so far" if entry.total > peak > 0 else f"peak so far {max(peak, entry.total):,}"
         peak = max(peak, entry.total)
-        words = {f"now {name}": f"{entry.live[i]:,}" for i, name in names.items()}
-        words |= {"now total": f"{entry.total:,}", "so far": f"{peak:,}"}
-        so_far = "the peak so far" if rises else f"peak so far {peak:,}"
         say = f"{entry.what[0].upper()}{entry.what[1:]}. Alive: {entry.total:,} bytes, {so_far}."
-        changed = {key: each for key, each in words.items() if shown.get(key) != each}
-        found.append(Cut(entry.phase, say, text=changed, hot={"here": [f"at {k}"]}))
-        shown = words
+        found.append(Cut(entry.phase, say))
     return found
 
 
-def draw_timeline(names: dict[int, str], entries: Sequence[Moment], most: int) -> str:
-    """A stacked bar and a cursor for each moment; below, the phases and the legend."""
-    x = across(0, len(entries), "moments of the run")
-    y = upwards(0, most * 1.05, "live bytes", words=compact)
-    width = (RIGHT - LEFT) / len(entries)
-    floors = [0] * len(entries)
-    parts = []
-    for i in range(len(entries[0].live)):
-        tops = [bottom + entry.live[i] for bottom, entry in zip(floors, entries)]
-        parts.append(bars(i, [(x.at(k), y.at(floors[k]), y.at(tops[k])) for k in range(len(entries))], width))
-        floors = tops
-    peak = max(entry.total for entry in entries)
-    parts.append(f'<path class="mg-rule" stroke-dasharray="4 3" d="M{LEFT},{y.at(peak):.1f}H{RIGHT}"/>')
-    parts.append(text("mg-number mg-halo", RIGHT, y.at(peak) - 5, f"peak {peak:,} bytes"))
-    cursor = '<path class="mg-cursor" data-id="at {}" d="M{:.1f},{}V{}m0,24v16"/>'
-    parts += [cursor.format(k, x.at(k + 0.5), TOP - 6, BOTTOM) for k in range(len(entries))]
-    held, below = legend({i: name for i, name in names.items() if any(entry.live[i] for entry in entries)}, 320)
+def draw_timeline(
+    names: dict[int, str], entries: Sequence[Moment], peaks: Collection[int], has_legend: bool = False
+) -> str:
+    """An area for each consumer, one on top of the other, and a cursor; below, the phases.
+
+    peaks    of all runs: the axis ends above the largest
+    """
+    most, peak = max(peaks), max(entry.total for entry in entries)
+    x, label = across(0, len(entries), "moments of the run"), "live bytes"
+    if most > 1.1 * peak:
+        label += f" (the axis is for all {len(peaks)} runs: the largest has {compact(most)})"
+    y = upwards(0, most * SPACE, label, words=compact)
+    height = y.at(peak)
+    y = replace(y, marks=[tick for tick in y.ticks if abs(y.at(tick) - height + 4) > 22])
+    parts = [*areas(names, entries, x, y)]
+    parts.append(f'<path class="mg-rule" stroke-dasharray="4 3" d="M{LEFT},{height:.1f}H{RIGHT}"/>')
+    parts += [text("mg-number", LEFT - 6, height + dy, words) for dy, words in ((-5, "peak"), (9, compact(peak)))]
+    parts.append(f'<rect class="mg-future" x="{RIGHT}" y="{TOP}" width="0" height="{BOTTOM - TOP}"/>')
+    parts.append(f'<path class="mg-cursor" d="M0,{TOP - 6}V{BOTTOM}m0,24v16"/>')
+    held, below = legend(names, MARKS, 320) if has_legend else ([], 0)
     parts += strip(entries, x.at) + held
-    return chart(f"Live bytes by consumer over the run; at most {peak:,}", x, y, *parts, height=318, below=below + 6)
+    title = f"Live bytes by consumer over the run; peak {peak:,} bytes"
+    return chart(title, x, y, *parts, height=318, below=below)
+
+
+def areas(names: dict[int, str], entries: Sequence[Moment], x: Axis, y: Axis) -> Iterator[str]:
+    """The area of each consumer, from the top down: each covers the lower part of the one before. Then their names."""
+    edges = [[y.at(total) for total in accumulate(entry.live, initial=0)] for entry in entries]
+    ends, labels = [x.at(k) for k in range(len(entries) + 1)], []
+    for i, name in reversed(names.items()):
+        yield area(i, ends, [edge[i + 1] for edge in edges])
+        start, end, middle = find_room([(edge[i + 1], edge[i]) for edge in edges])
+        room = x.at(end) - x.at(start)
+        if room >= 14:
+            words = next((w for w in (name, name.split()[0]) if text_width(w, 12) < room), MARKS[i])
+            labels.append(text("mg-sign mg-halo", (x.at(start) + x.at(end)) / 2, middle + 4, words))
+    yield from labels
+
+
+def find_room(gaps: Sequence[tuple[float, float]]) -> tuple[int, int, float]:
+    """The longest stretch with room for a line of text between the tops and bottoms: its start, its end, its middle."""
+    best = 0, 0, 0.0
+    for start in range(len(gaps)):
+        top, bottom = gaps[start]
+        for end in range(start, len(gaps)):
+            top, bottom = max(top, gaps[end][0]), min(bottom, gaps[end][1])
+            if bottom - top < 15:
+                break
+            best = max(best, (start, end + 1, (top + bottom) / 2), key=lambda found: found[1] - found[0])
+    return best
 
 
 def strip(entries: Sequence[Moment], at: Callable[[float], float]) -> list[str]:
@@ -287,20 +368,11 @@ def strip(entries: Sequence[Moment], at: Callable[[float], float]) -> list[str]:
     return parts
 
 
-def numbers(names: dict[int, str], entries: Sequence[Moment]) -> str:
+def table_of_numbers(names: dict[int, str], entries: Sequence[Moment]) -> str:
     """A table of the bytes that each consumer holds now, and held at the peak."""
     peak = max(entries, key=lambda entry: entry.total)
-    row = '<tr><th scope="row">{}{}</th><td data-id="now {}"></td><td>{:,}</td></tr>'
-    rows = [row.format(swatch(i), escape(name), escape(name), peak.live[i]) for i, name in reversed(names.items())]
-    rows.append(f'<tr><th scope="row">all</th><td data-id="now total"></td><td>{peak.total:,}</td></tr>')
-    rows.append('<tr><th scope="row">peak so far</th><td data-id="so far"></td><td></td></tr>')
-    return table(["bytes", "now", "at the peak"], rows)
-
-
-def peak_table(way: Any, peaks: dict[Any, int]) -> str:
-    """A table of the peak of each run; the row of the run shown is marked."""
-    rows = []
-    for each, peak in peaks.items():
-        mark, shown = (" aria-current=true", " (shown)") if each == way else ("", "")
-        rows.append(f'<tr{mark}><th scope="row">{each}{shown}</th><td>{peak:,}</td></tr>')
-    return table(["run", "peak bytes"], rows)
+    who = '<button type="button" data-who="{}">{}{}</button>'
+    row = '<tr><th scope="row">{}</th><td data-now="{}"></td><td>{:,}</td></tr>'
+    heads = {i: who.format(i, swatch(i, MARKS[i]), escape(name)) for i, name in reversed(names.items())}
+    rows = [row.format(head, i, peak.live[i]) for i, head in heads.items()]
+    return table(["bytes", "now", "at peak"], [*rows, row.format("all", "total", peak.total)])

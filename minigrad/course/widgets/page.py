@@ -21,7 +21,7 @@ def page(title: str, javascript: str, css: str, scope: str, state: Mapping[str, 
     text          shown by a browser without JavaScript
     """
     # JSON in a script element must contain neither </script, which ends it, nor <!--, which can hide that end.
-    data = json.dumps(state, ensure_ascii=False).replace("</", "<\\/").replace("<!", "<\\u0021")
+    data = json.dumps(state, ensure_ascii=False, separators=(",", ":")).replace("</", "<\\/").replace("<!", "<\\u0021")
     module = javascript.replace("export default", "const widget =")
     texts = {"title": escape(title), "css": css, "scope": scope, "text": escape(text), "data": data, "module": module}
     return PAGE.substitute(texts, model=MODEL)

@@ -9,15 +9,16 @@ Micikevicius et al. 2018, “Mixed Precision Training”, section 3.2. https://a
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from copy import deepcopy
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import log2
 from typing import Any
 
 import numpy as np
 
-from ...draw.charts import BOTTOM, LEFT, RIGHT, TOP, Axis, across, bars, chart, compact, swatch, upwards
+from ...draw.charts import BOTTOM, TOP, Axis, across, area, chart, compact, stacked, swatch, upwards
 from ...draw.svg import text
 from ...draw.words import number, pluralize
 from ...engine.base.dtypes import bfloat16, finfo, float16, kind
@@ -26,10 +27,12 @@ from ...engine.random import fork_rng
 from ...engine.tensor.tensor import Tensor
 from ...nn.module import Module
 from .film import ChartFilm, Choice, Cut, Panel, Reel, row, table
+from .widget import javascript
 
 EXPONENTS = (0, 4, 8, 12, 16, 20, 24)  # of the loss scales, which are powers of 2
 FATES = ("zero", "subnormal", "normal", "infinite")
 SERIES = (3, 4, 0, 6)  # the chart series of each fate
+ZONES = ("become 0",), ("sub-", "normal"), ("normal", "all bits"), ("overflow", "to ∞")  # each fate, in the picture
 LEAST = -64  # the smallest exponent on the axis: smaller ones are counted as this one
 Cast = Callable[[Any], Any]
 
@@ -89,6 +92,9 @@ class Precision(ChartFilm):
     Raises TypeError if there are no gradients, ValueError if none is left.
     """
 
+    _esm = javascript("stepper", "film", "precision")
+    sheets = (*ChartFilm.sheets, "precision")
+
     def __init__(self, gradients: Any, loss_fn: Callable[[Any, Any], Any] | None = None, x: Any = None, y: Any = None):
         if loss_fn is not None:
             gradients = gradients_of(gradients, loss_fn, x, y)
@@ -101,6 +107,12 @@ class Precision(ChartFilm):
         reels = [reel(f, kept, every.size, self.counts, self.best[f.name]) for f in FORMATS]
         label = f"{pluralize(every.size, 'gradient', 'gradients')} in half precision"
         super().__init__(label, (), reels, [Choice("format", [f.name for f in FORMATS])])
+
+    @property
+    def svg(self) -> str:
+        """The gradients as they are, and below with the best scale."""
+        pictures = re.findall(r"<svg.*?</svg>", self.film["panels"][0]["html"], re.DOTALL)
+        return stacked(self.label, [pictures[n] for n in sorted({0, self.film["best"]})])
 
 
 def gradients_of(model: Any, loss_fn: Callable[[Any, Any], Any], x: Any, y: Any) -> Module:
@@ -166,10 +178,12 @@ def reel(
 ) -> Reel:
     """The film of one format, scale after scale."""
     sizes = exponents(gradients)
-    low, high = max(min(int(sizes.min()), -26), LEAST), max(int(sizes.max()) + EXPONENTS[-1] + 1, 18)
+    first, _ = FORMATS  # both have an axis with room for what the first cannot hold
+    low = max(min(int(sizes.min()), first.smallest - 12), LEAST)
+    high = max(int(sizes.max()) + EXPONENTS[-1] + 1, first.end + 10)
     x = across(low, high, "size of the scaled gradient", words=power, marks=range(low + -low % 8, high, 8))
     most = int(np.bincount(sizes - sizes.min()).max())
-    y = upwards(0, most * 1.2, "gradients", words=compact)
+    y = upwards(0, most * 1.32, "gradients", words=compact)
     pictures = ((k, draw_histogram(format, gradients, sizes, k, x, y)) for k in EXPONENTS)
     scenes = "".join(f'<div data-scene="scale {k}"{" hidden" * (k > 0)}>{each}</div>' for k, each in pictures)
     sizes_drawn = Panel(f"How large they are, and what {format.name} makes of them", scenes)
@@ -177,7 +191,8 @@ def reel(
     say = {f"scale {k}": describe_fates(format, k, counts[format.name, k]) for k in EXPONENTS}
     say["scale 0"] += opening(format, given - gradients.size)
     cuts = [*say.items(), (f"scale {chosen}", verdict(format, counts, chosen))]
-    return Reel(panels, [Cut("", words, scene=scale, hot={"hot": [scale]}) for scale, words in cuts])
+    found = [Cut("", words, scene=scale, hot={"hot": [scale]}) for scale, words in cuts]
+    return Reel(panels, found, data={"scales": EXPONENTS, "best": EXPONENTS.index(chosen)})
 
 
 def power(k: float) -> str:
@@ -235,27 +250,28 @@ def exponents(gradients: np.ndarray) -> np.ndarray:
 
 
 def draw_histogram(format: Format, gradients: np.ndarray, sizes: np.ndarray, k: int, x: Axis, y: Axis) -> str:
-    """A bar for each power of 2, divided by fate; and lines where the format's range begins and ends."""
-    fate, parts = fates(format, gradients, k), []
-    low = int(sizes.min())
-    floors = np.zeros(int(sizes.max()) - low + 1, int)
-    width = x.at(1) - x.at(0)
-    for i, series in enumerate(SERIES):
-        tops = floors + np.bincount(sizes[fate == i] - low, minlength=floors.size)
-        at = [(x.at(low + n + k), y.at(floors[n]), y.at(top)) for n, top in enumerate(tops)]
-        parts.append(bars(series, at, width))
-        floors = tops
-    for exponent, words in ((format.smallest, "0 below"), (format.normal, "normal from"), (format.end, "∞ from")):
-        if x.low <= exponent <= x.high:
-            at_end = x.at(exponent) > RIGHT - 60
-            look, shift = ("mg-number mg-dim mg-halo", -3) if at_end else ("mg-dim mg-halo", 3)
-            drop = 0 if exponent != format.normal else 13
-            parts.append(f'<path class="mg-rule" stroke-dasharray="4 3" d="M{x.at(exponent):.1f},{TOP}V{BOTTOM}"/>')
-            parts.append(text(look, x.at(exponent) + shift, TOP + 10 + drop, words))
-    if format.smallest < x.low:
-        words = f"{power(format.smallest)} to {power(format.end)}: all of this is in range"
-        parts.append(text("mg-dim mg-halo", LEFT + 4, TOP + 10, words))
-    return chart(f"Gradients times {power(k)} in {format.name}", x, y, *parts)
+    """A step for each power of 2, in the colours of its fates, over the zones of the format and their counts."""
+    fate, found = fates(format, gradients, k), counts(format, gradients, k)
+    ends = [min(max(end, x.low), x.high) for end in (x.low, format.smallest, format.normal, format.end, x.high)]
+    parts = [
+        draw_zone(series, x.at(start), x.at(end), [*words, compact(n) if n > 99_999 else f"{n:,}"])
+        for series, start, end, words, n in zip(SERIES, ends, ends[1:], ZONES, found)
+        if start < end
+    ]
+    low, n = int(sizes.min()), int(np.ptp(sizes)) + 1
+    tops = np.cumsum([np.bincount(sizes[fate == i] - low, minlength=n) for i in range(len(FATES))], axis=0)
+    edges = [x.at(low + k + i) for i in range(n + 1)]
+    heap = [area(series, edges, [y.at(top) for top in each]) for series, each in zip(SERIES, tops)]
+    of = f"gradients of the loss{f' times {power(k)}' * (k > 0)}, in {format.name}"
+    return chart(of, x, replace(y, label=of), *parts, '<g data-key="heap">', *reversed(heap), "</g>")
+
+
+def draw_zone(series: int, left: float, right: float, lines: Sequence[str]) -> str:
+    """The sizes of one fate: shaded, with its name and its count above the bars."""
+    zone = f'<path class="mg-zone mg-s{series}" d="M{left:.1f},{TOP}H{right:.1f}V{BOTTOM}H{left:.1f}z"/>'
+    edge = f'<path class="mg-rule" stroke-dasharray="4 3" d="M{left:.1f},{TOP}V{BOTTOM}"/>'
+    words = (text("mg-sign mg-halo", (left + right) / 2, TOP + 14 + 15 * i, line) for i, line in enumerate(lines))
+    return "".join([zone, edge, *words])
 
 
 def listing(format: Format, counts: Mapping[tuple[str, int], tuple[int, ...]], chosen: int) -> str:
@@ -264,4 +280,4 @@ def listing(format: Format, counts: Mapping[tuple[str, int], tuple[int, ...]], c
         row(power(k) + " (best)" * (k == chosen), [f"{n:,}" for n in counts[format.name, k]], f"scale {k}")
         for k in EXPONENTS
     ]
-    return table(["scale", *(swatch(series) + fate for series, fate in zip(SERIES, FATES))], rows)
+    return table(["scale", *(swatch(series, mark) + fate for series, fate, mark in zip(SERIES, FATES, "0SN∞"))], rows)

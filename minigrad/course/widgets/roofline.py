@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from html import escape
 from typing import Any
 
-from ...draw.charts import Axis, across, chart, compact, decades, upwards
+from ...draw.charts import Axis, compact
 from ...draw.words import number, pluralize, took
+from ...graph.compiler.schedule import BANDWIDTH, FLOPS
 from ...profiler.machine import Machine, bandwidth, rate
-from ...profiler.roofline import WRITTEN, Point, axes, bottleneck, dots, draw_roofline, in_cache, share, under_roofs
+from ...profiler.roofline import WRITTEN, Point, axes, bottleneck, draw_roofline, in_cache, share, under_roofs
 from ...profiler.roofline import Roofline as Found
 from .film import ChartFilm, Choice, Cut, Panel, Reel, row, standalone_svg, table
 from .widget_trace import trace_for_widget
 
 LARGEST = 60  # ops
+STATED = Machine(FLOPS, BANDWIDTH, BANDWIDTH, call=0)  # the compiler's estimate: for the static picture
 
 
 class Roofline(ChartFilm):
@@ -49,12 +52,11 @@ class Roofline(ChartFilm):
 
     @property
     def svg(self) -> str:
-        """The counted costs as a picture, the same in every run and on every machine."""
-        found = [point for point in self.points[WRITTEN] if point.flops]
-        x = decades([point.intensity for point in found], across, "FLOPs a byte")
-        y = decades([point.flops for point in found], upwards, "FLOPs", compact)
-        marks = [(i, x.at(point.intensity), y.at(point.flops)) for i, point in enumerate(found)]
-        return standalone_svg(chart("FLOPs of each op, and FLOPs a byte", x, y, *dots(marks)), self.looks)
+        """Each op as fast as a stated machine allows: the same picture in every run and on every machine."""
+        found = [replace(p, seconds=p.flops / STATED.roof(p.intensity)) for p in self.points[WRITTEN] if p.flops]
+        x, y = axes(found, STATED)
+        assumed = f"FLOPs a second at best, if a machine has {rate(STATED.peak)} and {bandwidth(STATED.memory)}"
+        return standalone_svg(draw_roofline(found, STATED, x, replace(y, label=assumed)), self.looks)
 
     @property
     def fallback(self) -> dict[str, str]:

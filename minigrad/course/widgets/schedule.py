@@ -15,8 +15,8 @@ from typing import Any
 
 from ...draw.charts import WIDTH, picture
 from ...draw.rules import sign_of
-from ...draw.svg import text
-from ...draw.words import join_names, number, pluralize, took
+from ...draw.svg import text, text_width, tip_back
+from ...draw.words import join_names, number, pluralize, shorten, took
 from ...engine.core.graph import Graph
 from ...engine.core.interpret import value, walk_graph
 from ...engine.core.node import Node
@@ -38,8 +38,8 @@ from .widget_trace import trace_for_widget
 
 WORKERS = (1, 2, 4)
 LARGEST = 60  # ops
-LEFT, RIGHT, TOP = 12, WIDTH - 12, 8
-LANE, HIGH = 56, 30  # the heights of a lane and of a block, in pixels
+WIDE, LEFT, TOP = 620, 12, 20
+LANE, HIGH = 60, 34  # the heights of a lane and of a block, in pixels
 TIMES = ("estimated", "measured")
 
 
@@ -53,6 +53,8 @@ class Schedule(ChartFilm):
     The reader chooses between estimated and measured times; `text` and `repr` begin with the estimates.
     Raises TypeError if f is not callable, ValueError for a graph of no op or of more than 60.
     """
+
+    sheets = (*ChartFilm.sheets, "schedule")
 
     def __init__(self, f: Callable[..., Any], *args: Any, workers: Sequence[int] = WORKERS):
         counts = [workers] if isinstance(workers, int) else list(workers)
@@ -89,10 +91,12 @@ def measure_ops(graph: Graph, arrays: Sequence[Any]) -> dict[Node, float]:
 
 
 def reel(plan: Planned, path: Sequence[Node], times: str) -> Reel:
-    """The film of one schedule."""
+    """The film of one schedule. Its picture is drawn twice, for a notebook and for a phone."""
     working = (slot for slot in plan.slots if not slot.node.op.is_view)
     slots = sorted(working, key=lambda slot: (slot.start, slot.worker))
-    drawn = Panel(f"Who runs what, and when, by {times} times", lanes(plan, slots, set(path)))
+    wide, narrow = (lanes(plan, slots, set(path), width) for width in (WIDE, WIDTH))
+    pictures = wide + narrow.replace("mg-picture", "mg-picture mg-down", 1)
+    drawn = Panel(f"Who runs what, and when, by {times} times", pictures)
     numbers = Panel("The same in numbers", listing(slots, set(path)))
     return Reel([drawn, numbers], cuts(plan, slots, path, times))
 
@@ -106,29 +110,28 @@ def cuts(plan: Planned, slots: Sequence[ScheduledNode], path: Sequence[Node], ti
     place = {slot.node: i for i, slot in enumerate(slots)}
     of = {slot.node: slot for slot in slots}
     lines = {i: [f"d{place[x]}.{i}" for x in before[slot.node] if x in place] for i, slot in enumerate(slots)}
-    every = [f"o{i}" for i in place.values()]
     say = (
-        f"{pluralize(len(slots), 'op', 'ops')}, {plan.workers} worker{'s' * (plan.workers > 1)}. {basis(times)} "
-        f"One worker alone takes {took(plan.alone)}. The critical path, "
-        f"{join_names([sign_of(node.op) for node in path])}, takes {took(plan.path)}: no number of workers is "
-        f"quicker, so none is more than {speedup_bound(plan)} times as fast."
+        f"{pluralize(len(slots), 'op', 'ops')}, {pluralize(plan.workers, 'worker', 'workers')}. One worker takes "
+        f"{took(plan.alone)}. The critical path, {join_names([sign_of(node.op) for node in path])}, takes "
+        f"{took(plan.path)}: none is more than {speedup_bound(plan)} times as fast. {basis(times)}"
     )
-    hidden = [*every, *(line for each in lines.values() for line in each)]
-    found = [Cut("", say, on={"hidden": hidden, "gone": ["idle"]})]
+    hidden, later = [line for each in lines.values() for line in each], [f"o{i}" for i in place.values()]
+    found = [Cut("", say, on={"hidden": hidden, "outlined": later})]
     for i, slot in enumerate(slots):
         on_path = ", and is on the critical path" if slot.node in path else ""
         say = (
             f"At {took(slot.start)} worker {slot.worker} begins {sign_of(slot.node.op)}, {slot.node.spec}, which "
             f"takes {took(slot.end - slot.start)}{on_path}. {waiting(slot, before[slot.node], of)}"
         )
-        found.append(Cut("", say, off={"hidden": [f"o{i}", *lines[i]]}, hot={"hot": [f"o{i}", f"row {i}", *lines[i]]}))
+        hot = [f"o{i}", f"row {i}", *lines[i]]
+        found.append(Cut("", say, off={"hidden": lines[i], "outlined": [f"o{i}"]}, hot={"hot": hot}))
     idle = plan.workers * plan.seconds - plan.alone
     share = number(100 * idle / (plan.workers * plan.seconds), 3) if plan.seconds else "0"
     end = (
-        f"All is done after {took(plan.seconds)}: {number(plan.alone / (plan.seconds or 1.0), 3)} times as fast as one "
-        f"worker alone; the bound is {speedup_bound(plan)}. Hatched is idle, {share} percent of the workers' time."
+        f"All is done after {took(plan.seconds)}: {speedup(plan)} times as fast as one worker alone; the bound is "
+        f"{speedup_bound(plan)}. {share} percent of the workers' time is idle."
     )
-    return [*found, Cut("", end, off={"gone": ["idle"]})]
+    return [*found, Cut("", end)]
 
 
 def needs(plan: Planned) -> dict[Node, list[Node]]:
@@ -143,11 +146,14 @@ def needs(plan: Planned) -> dict[Node, list[Node]]:
 def basis(times: str) -> str:
     """A sentence that says whether the times are estimated or measured."""
     if times == TIMES[1]:
-        return "Each op was run and measured, by itself; what a hand-over takes is an estimate."
-    return (
-        f"Times are estimates: FLOPs at {number(FLOPS / 1e9)} G a second or bytes at {number(BANDWIDTH / 1e9)} GB a "
-        f"second, whichever takes longer; {took(HANDOVER)} until another worker has heard of a result."
-    )
+        return f"Each op was measured by itself; {took(HANDOVER)} for a hand-over are an estimate."
+    speeds = f"{number(FLOPS / 1e9)} GFLOP/s, {number(BANDWIDTH / 1e9)} GB/s"
+    return f"Estimates, from {speeds}, and {took(HANDOVER)} until another worker has heard of a result."
+
+
+def speedup(plan: Planned) -> str:
+    """How many times as fast as one worker the schedule is."""
+    return number(plan.alone / (plan.seconds or 1.0), 3)
 
 
 def speedup_bound(plan: Planned) -> str:
@@ -168,47 +174,54 @@ def waiting(slot: ScheduledNode, operands: Sequence[Node], of: dict[Node, Schedu
 # -- the picture ---------------------------------------------------------------------------------------------
 
 
-def lanes(plan: Planned, slots: Sequence[ScheduledNode], path: set[Node]) -> str:
-    """A lane for each worker, its ops as blocks, idle time hatched; a line from each op to the ops that wait for it."""
-    whole = plan.seconds or 1.0
+def lanes(plan: Planned, slots: Sequence[ScheduledNode], path: set[Node], width: int) -> str:
+    """A lane for each worker: its ops, its gaps, an arrow to each op that waits for another worker; and the bound."""
     middle = {slot.node: TOP + 18 + slot.worker * LANE + HIGH / 2 for slot in slots}
-    before = needs(plan)
-    place = {slot.node: i for i, slot in enumerate(slots)}
+    before, place = needs(plan), {slot.node: i for i, slot in enumerate(slots)}
+    right, bottom, parts = width - LEFT, TOP + 18 + (plan.workers - 1) * LANE + HIGH, list[str]()
 
     def at(t: float) -> float:
-        return LEFT + t / whole * (RIGHT - LEFT)
+        return LEFT + t / (plan.seconds or 1.0) * (right - LEFT)
 
-    parts = []
     for worker in range(plan.workers):
         y = TOP + 18 + worker * LANE
-        parts.append(f'<path class="mg-faint" d="M{LEFT},{y}h{RIGHT - LEFT}v{HIGH}h{LEFT - RIGHT}z"/>')
-        parts += [draw_hatching(at(start), at(end), y) for start, end in gaps(plan, worker)]
+        parts.append(text("mg-dim", LEFT, y - 5, f"worker {worker}"))
+        parts += [idle(at(start), at(end), y) for start, end in gaps(plan, worker)]
+    parts += [block(i, slot, at, middle[slot.node] - HIGH / 2, slot.node in path) for i, slot in enumerate(slots)]
     for i, slot in enumerate(slots):
         for x in before[slot.node]:
             if x in place:
-                start, end = slots[place[x]], slot
-                line = f"M{at(start.end):.1f},{middle[x]}L{at(end.start):.1f},{middle[slot.node]}"
-                parts.append(f'<g class="mg-arrow" data-id="d{place[x]}.{i}"><path d="{line}"/></g>')
-    parts += [block(i, slot, at, middle[slot.node] - HIGH / 2, slot.node in path) for i, slot in enumerate(slots)]
-    heads = range(plan.workers)
-    parts += [text("mg-dim mg-halo", LEFT, TOP + 13 + worker * LANE, f"worker {worker}") for worker in heads]
-    bottom = TOP + 18 + plan.workers * LANE - (LANE - HIGH)
-    parts.append(f'<path class="mg-rule" d="M{LEFT},{bottom + 10}H{RIGHT}"/>')
-    parts.append(text("mg-dim", LEFT, bottom + 26, "0"))
-    parts.append(text("mg-number mg-dim", RIGHT, bottom + 26, took(plan.seconds)))
-    return picture(f"{plan.workers} workers: who runs what, and when", WIDTH, bottom + 34, parts)
+                start, towards = slots[place[x]], slot.worker - slots[place[x]].worker
+                edge = HIGH / 2 * ((towards > 0) - (towards < 0))  # the edge of a block that faces the other worker
+                ends = (at(start.end), middle[x] + edge), (at(slot.start), middle[slot.node] - edge)
+                tail, head = (f"{across:.1f},{down:.1f}" for across, down in ends)
+                tip = f'<polygon class="mg-tip" points="{tip_back(f"{head} {tail}")}"/>' if towards else ""
+                look = "mg-arrow mg-handover" if towards else "mg-arrow"
+                parts.append(f'<g class="{look}" data-id="d{place[x]}.{i}"><path d="M{tail}L{head}"/>{tip}</g>')
+    shared = plan.alone / plan.workers
+    bound = max(shared, plan.path)
+    why = "critical path (bold)" if plan.path >= shared else f"all work / {plan.workers}"
+    parts.append(f'<path class="mg-roof mg-second" d="M{at(bound):.1f},{TOP + 12}V{bottom + 16}"/>')
+    why += f", {took(bound)}: no plan ends before this line"
+    parts.append(text("mg-number mg-halo", at(bound) - 4, TOP + 9, why))
+    parts.append(f'<path class="mg-rule" d="M{LEFT},{bottom + 10}H{right}"/>')
+    parts.append(text("mg-dim", LEFT, bottom + 28, "0"))
+    end = f"done at {took(plan.seconds)}: {speedup(plan)} times as fast as one worker ({took(plan.alone)})"
+    parts.append(text("mg-number", right, bottom + 28, end))
+    return picture(f"{plan.workers} workers: who runs what, and when", width, bottom + 36, parts)
 
 
 def block(i: int, slot: ScheduledNode, at: Callable[[float], float], y: float, critical: bool) -> str:
-    """One op as a block, with its symbol where there is room; outlined if it is on the critical path."""
+    """One op as a block, with its symbol, upright in a narrow block; outlined if it is on the critical path."""
     left, right = at(slot.start), at(slot.end)
-    sign = sign_of(slot.node.op)
-    words = sign if 7.5 * len(sign) + 4 <= right - left else str(i) if right - left >= 16 else ""
-    look = " mg-output" if critical else ""
+    sign, look = sign_of(slot.node.op), " mg-output" if critical else ""
+    words = text("mg-sign", (left + right) / 2, y + HIGH / 2 + 4, sign)
+    if text_width(sign, 12) > right - left:
+        turn = f"translate({(left + right) / 2 + 4:.1f} {y + HIGH / 2}) rotate(-90)"
+        words = f'<g transform="{turn}">{text("mg-sign", 0, 0, shorten(sign, 5))}</g>' if right - left > 12 else ""
     return (
         f'<g class="mg-box{look}" data-id="o{i}"><rect class="mg-frame" x="{left + 1:.1f}" y="{y:.1f}" '
-        f'width="{max(right - left - 2, 1.5):.1f}" height="{HIGH}" rx="3"/>'
-        f"{text('mg-sign', (left + right) / 2, y + HIGH / 2 + 4, words)}</g>"
+        f'width="{max(right - left - 2, 1.5):.1f}" height="{HIGH}" rx="3"/>{words}</g>'
     )
 
 
@@ -219,15 +232,11 @@ def gaps(plan: Planned, worker: int) -> list[tuple[float, float]]:
     return [(end, start) for end, start in zip(ends, starts) if start - end > 1e-12]
 
 
-def draw_hatching(left: float, right: float, top: float) -> str:
-    """Slanted lines over an idle interval, as SVG."""
-    width = right - left
-    lines = (
-        f"M{left + c + max(0, -c):.1f},{top + max(0, -c):.1f}L{left + c + low:.1f},{top + low:.1f}"
-        for c in range(6 - HIGH, int(width) + 1, 7)
-        if (low := min(HIGH, width - c)) > max(0, -c)
-    )
-    return f'<g data-id="idle"><path class="mg-faint" d="{"".join(lines)}"/></g>'
+def idle(left: float, right: float, top: float) -> str:
+    """An idle interval of a worker, with the word where there is room."""
+    frame = f'<path class="mg-idle" d="M{left:.1f},{top}H{right:.1f}v{HIGH}H{left:.1f}z"/>'
+    word = text("mg-sign mg-dim", (left + right) / 2, top + HIGH / 2 + 4, "idle") if right - left > 28 else ""
+    return f'<g data-id="idle">{frame}{word}</g>'
 
 
 def listing(slots: Sequence[ScheduledNode], path: set[Node]) -> str:

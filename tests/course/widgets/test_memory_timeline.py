@@ -9,9 +9,9 @@ import pytest
 
 import minigrad as mg
 from minigrad.course.widgets import MemoryTimeline
-from minigrad.course.widgets.memory_timeline import Switches, run, segments
+from minigrad.course.widgets.memory_timeline import PHASES, Switches, run, segments
 from minigrad.course.widgets.recording import TooLong
-from minigrad.profiler.books import CONSUMERS
+from minigrad.draw.charts import compact
 from minigrad.profiler.ledger import Ledger
 from tests.support.table import table
 
@@ -28,14 +28,6 @@ def chain(layers, width=16):
 def batch(rows=64, width=16):
     numbers = np.random.default_rng(0).normal(size=(rows, width + 1)).astype(np.float32)
     return mg.tensor(numbers[:, :width].copy()), mg.tensor(numbers[:, width:].copy())
-
-
-def last_words(film, n=-1):
-    """Id → words, after step n."""
-    words = {}
-    for step in film["steps"][: n + 1 or None]:
-        words |= step.get("text", {})
-    return words
 
 
 @pytest.fixture(scope="module")
@@ -95,7 +87,7 @@ def test_the_peak_is_that_of_the_allocator_but_for_what_a_rule_makes_and_drops(w
     run(*args)  # rules are compiled once
     gc.collect()
     tracemalloc.start()
-    entries = run(*args)
+    entries = run(*args).moments
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     counted = max(entry.total for entry in entries) - x.value.nbytes - y.value.nbytes  # which were there before
@@ -107,7 +99,7 @@ def test_the_peak_is_that_of_the_allocator_but_for_what_a_rule_makes_and_drops(w
 def test_checkpoints_lower_the_peak_of_a_deep_net_and_run_their_parts_again():
     net, (x, y) = chain(12), batch(512)
     ways = WAYS[0], Switches(True, 1, False)
-    plain, kept = (run(net, MSE, x, y, mg.optim.Adam(net.parameters()), 1, way) for way in ways)
+    plain, kept = (run(net, MSE, x, y, mg.optim.Adam(net.parameters()), 1, way).moments for way in ways)
     again = [entry for entry in kept if entry.what.startswith("once more")]
 
     assert max(e.total for e in kept) < 0.75 * max(e.total for e in plain)
@@ -130,7 +122,7 @@ def test_planned_buffers_are_those_of_the_programs():
     loss(x, y).backward()
     (way,) = loss.history[-1].run.variants.values()
     (backward,) = (each.run.program for pull in way.pulls.values() for each in pull.variants.values())
-    entries = run(net, MSE, x, y, mg.optim.Adam(net.parameters()), 2, Switches(False, 1, True))
+    entries = run(net, MSE, x, y, mg.optim.Adam(net.parameters()), 2, Switches(False, 1, True)).moments
 
     sizes = [way.run.program.text.size, backward.text.size]
     assert entries[-1].live[6] == sum(sizes) > 0
@@ -140,7 +132,7 @@ def test_planned_buffers_are_those_of_the_programs():
 def test_what_a_program_keeps_for_backward_is_there_until_it_is_done():
     """The books were once made up with what was alive when backward had ended, and missed the worst moment."""
     net, (x, y) = chain(4), batch(512)
-    entries = run(net, MSE, x, y, mg.optim.SGD(net.parameters(), lr=0.1), 2, Switches(False, 1, True))
+    entries = run(net, MSE, x, y, mg.optim.SGD(net.parameters(), lr=0.1), 2, Switches(False, 1, True)).moments
     working = [entry for entry in entries if entry.what.startswith("in the program") and entry.phase == "backward"]
     again = [entry for entry in entries if entry.what.startswith("the same program") and entry.phase == "backward"]
 
@@ -149,39 +141,66 @@ def test_what_a_program_keeps_for_backward_is_there_until_it_is_done():
 
 
 def test_a_planned_run_says_at_first_why_its_peak_may_be_higher(widget):
-    for film, way in zip(widget.films, widget.runs, strict=True):
-        assert ("Each program will keep its workspace" in film["steps"][0]["say"]) == way.planned
+    for steps, way in zip(widget.scripts, widget.runs, strict=True):
+        assert ("Each program will keep its workspace" in steps[0]["say"]) == way.planned
 
 
 def test_the_screen_says_what_was_counted(widget):
+    for film, steps, entries in zip(widget.films, widget.scripts, widget.runs.values(), strict=True):
+        changes = np.array(film["live"])
+        assert [tuple(live) for live in changes.cumsum(0)] == [entry.live for entry in entries]
+        assert [film["phrases"][phrase] for _, phrase in film["steps"]] == [entry.what for entry in entries]
+        assert [PHASES[phase] for phase, _ in film["steps"]] == [entry.phase for entry in entries]
+        for step, entry in zip(steps, entries, strict=True):
+            assert f"Alive: {entry.total:,} bytes" in step["say"]
+
+
+def test_whose_the_bytes_are_adds_up_to_what_is_alive(widget):
+    """A run that is compiled has moments inside its programs, which the books do not see."""
     for film, (way, entries) in zip(widget.films, widget.runs.items(), strict=True):
-        assert len(film["steps"]) == len(entries)
-        for n in (0, len(entries) // 2, len(entries) - 1):
-            words, entry = last_words(film, n), entries[n]
-            for name, live in zip(CONSUMERS, entry.live):
-                assert words.get(f"now {name}", "0") == f"{live:,}", (way, n)
-            assert words["now total"] == f"{sum(entry.live):,}"
-            assert words["so far"] == f"{max(e.total for e in entries[: n + 1]):,}"
-            assert f"Alive: {entry.total:,} bytes" in film["steps"][n]["say"]
+        for k, entry in enumerate(entries):
+            alive = [0] * len(entry.live)
+            for _, size, died, *story in film["held"]:
+                before = [consumer for moment, consumer in zip(story[::2], story[1::2]) if moment <= k]
+                if before and (died is None or k < died):
+                    alive[before[-1]] += size
+            if not way.planned:
+                assert all(0 <= live - held <= 0.02 * entry.total for live, held in zip(entry.live, alive)), (way, k)
 
 
-def test_the_picture_alone_says_whose_the_bars_are(widget):
-    """A page without a kernel shows the picture and no table: in the dark nobody could tell the bars apart."""
+def test_an_array_has_the_op_and_the_line_that_made_it(widget):
+    makers = widget.films[0]["makers"]
+
+    assert "module Sequential.0" in makers
+    assert any(re.fullmatch(r"tanh at test_memory_timeline\.py:\d+", maker) for maker in makers)
+
+
+def test_the_picture_alone_says_whose_the_areas_are(widget):
+    """A page without a kernel shows the picture and no table: in the dark nobody could tell the areas apart."""
     legend = re.findall(r'class="mg-dim"[^>]*>([a-z ]+)</text>', widget.svg)
 
     assert {"parameters", "gradients", "saved for backward"} <= set(legend)
+    assert ">saved<" in widget.films[0]["panels"][0]["html"]
+    assert "mg-legend" not in widget.films[0]["panels"][0]["html"]  # the table is the legend
 
 
-def test_there_is_a_cursor_for_each_moment_and_the_peak_of_every_run_is_told(widget):
-    for film, entries in zip(widget.films, widget.runs.values(), strict=True):
-        chart, _, compared = (panel["html"] for panel in film["panels"])
-        cursors = set(re.findall(r'data-id="(at \d+)"', chart))
+def test_the_axis_says_why_it_reaches_beyond_the_run(widget):
+    words = f"the axis is for all 12 runs: the largest has {compact(max(widget.peaks.values()))}"
 
-        assert {part for step in film["steps"] for part in step["hot"]["here"]} == cursors
-        assert f"peak {max(e.total for e in entries):,} bytes" in chart
-        for way, others in widget.runs.items():
-            assert str(way) in compared
-            assert f"<td>{max(e.total for e in others):,}</td>" in compared
+    for film, peak in zip(widget.films, widget.peaks.values()):
+        assert (words in film["panels"][0]["html"]) == (1.1 * peak < max(widget.peaks.values()))
+
+
+def test_the_peak_of_every_run_is_told(widget):
+    for film, peak in zip(widget.films, widget.peaks.values(), strict=True):
+        assert f"peak {peak:,} bytes" in film["panels"][0]["html"]
+        assert film["runs"] == [[str(way), *way, each] for way, each in widget.peaks.items()]
+
+
+def test_the_page_of_twelve_runs_is_small():
+    net, (x, y) = chain(5), batch(256)
+
+    assert len(MemoryTimeline(net, MSE, x, y).page().encode()) < 300_000
 
 
 def test_the_model_and_the_optimiser_stay_as_they_were():
@@ -255,7 +274,7 @@ def test_text_and_repr_are_the_same_for_the_same_run(widget):
 
     assert again._repr_mimebundle_()[0]["text/plain"] == data["text/plain"]
     assert again.svg == widget.svg == data["image/svg+xml"]
-    assert "mg-stripes" in data["image/svg+xml"]
+    assert "mg-area" in data["image/svg+xml"]
     assert repr(widget) == f"MemoryTimeline({len(widget.steps)} steps; Memory of 2 training steps)"
 
 

@@ -1,11 +1,13 @@
 """Gradients in 16 bits: what becomes of each is what casting it says."""
 
+import re
+
 import numpy as np
 import pytest
 
 import minigrad as mg
 from minigrad.course.widgets import Precision
-from minigrad.course.widgets.precision import EXPONENTS, FATES, FORMATS, best, fates, to_bfloat16
+from minigrad.course.widgets.precision import EXPONENTS, FATES, FORMATS, best, fates, power, to_bfloat16
 from tests.support.table import table
 
 FLOAT16, BFLOAT16 = FORMATS
@@ -134,3 +136,12 @@ def test_where_nothing_can_be_stepped_there_is_a_picture_and_every_sentence():
 
     assert data["image/svg+xml"].startswith("<svg")
     assert all(step["say"] in data["text/plain"] for step in widget.steps)
+
+
+def test_the_picture_shows_the_gradients_as_they_are_and_with_the_best_scale():
+    widget = Precision(spread())
+    found = re.findall(r">gradients of the loss(.*?), in float16</text>", widget.svg)
+
+    assert found == ["", f" times {power(widget.best['float16'])}"]
+    for k in (0, widget.best["float16"]):
+        assert all(f">{count:,}</text>" in widget.svg for count in widget.counts["float16", k])

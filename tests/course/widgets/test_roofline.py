@@ -1,6 +1,7 @@
 """The roofline: FLOPs and bytes are the engine's, and points lie where they were measured."""
 
 import re
+from dataclasses import replace
 from math import log10
 
 import numpy as np
@@ -104,6 +105,32 @@ def test_a_share_is_of_the_roof_of_the_memory_that_the_arrays_are_in(gigabytes_a
     said = str(mg.profiler.Roofline("f", MACHINE, {"as written": [small, large]}))
     assert f"{share(small, MACHINE):.1%}\n" in said
     assert all(float(each) <= 100 for each in re.findall(r"([\d.]+)%", said))
+
+
+def test_the_picture_names_the_ops_the_roofs_and_what_they_wait_for(widget):
+    for film, found in zip(widget.films, widget.points.values()):
+        words = re.findall(r"<text[^>]*>([^<]+)</text>", film["panels"][0]["html"])
+        named = ", ".join(words)
+        assert {"in cache 100 GB/s", "main memory 10 GB/s", "peak 100 GFLOP/s"} <= set(words)
+        assert {"waits for memory:", "computes:"} <= set(words)
+        assert all(f"{i}. {point.name}" in named for i, point in enumerate(found) if len(point.name) < 16)
+
+
+def test_the_static_picture_has_the_roof_of_a_stated_machine(widget):
+    words = re.findall(r"<text[^>]*>([^<]+)</text>", widget.svg)
+
+    assert "FLOPs a second at best, if a machine has 40 GFLOP/s and 20 GB/s" in words
+    assert "main memory 20 GB/s" in words
+    assert not [each for each in words if each.startswith("in cache")]
+    assert "0. @" in words
+    places = re.findall(r'cx="([\d.]+)" cy="([\d.]+)"', widget.svg)
+    found = [point for point in widget.points["as written"] if point.flops]
+    x, y = axes(
+        [replace(p, seconds=p.flops / min(4e10, 2e10 * p.intensity)) for p in found], Machine(4e10, 2e10, 2e10, 0)
+    )
+    for (cx, cy), point in zip(places, found, strict=True):
+        assert float(cx) == pytest.approx(x.at(point.intensity), abs=0.06)
+        assert float(cy) == pytest.approx(y.at(min(4e10, 2e10 * point.intensity)), abs=0.06)
 
 
 def test_of_many_ops_those_that_take_longest_are_shown():

@@ -1,12 +1,15 @@
 """Ops on workers: the film is the compiler's schedule, and its sums are right."""
 
 import re
+from itertools import product
 
 import pytest
 
 import minigrad as mg
 from minigrad.course.widgets import Schedule
 from minigrad.course.widgets.recording import TooLong
+from minigrad.course.widgets.schedule import LEFT, WIDE
+from minigrad.draw.words import took
 from minigrad.graph.compiler.schedule import HANDOVER, critical_path, estimate, schedule
 from tests.support.endless_functions import endless, stubborn
 from tests.support.table import table
@@ -60,14 +63,36 @@ def test_the_bound_is_all_work_over_the_critical_path(widget):
     assert f"{plan.alone / plan.seconds:.3g} times as fast as one worker alone" in widget.steps[-1]["say"]
 
 
-def test_every_block_and_every_line_comes_in_once_and_all_are_there_in_the_end(widget):
+def test_every_block_is_planned_at_first_and_filled_in_once_and_every_line_comes_in_once(widget):
     for film in widget.films:
         html = film["panels"][0]["html"]
-        parts = set(re.findall(r'data-id="([od][\d.]+)"', html))
-        shown = [part for step in film["steps"] for part in step.get("off", {}).get("hidden", ())]
+        for letter, look in (("o", "outlined"), ("d", "hidden")):
+            parts = set(re.findall(rf'data-id="({letter}[\d.]+)"', html))
+            shown = [part for step in film["steps"] for part in step.get("off", {}).get(look, ())]
+            assert sorted(shown) == sorted(set(shown)) == sorted(parts)
+            assert set(film["steps"][0]["on"][look]) == parts
 
-        assert sorted(shown) == sorted(set(shown)) == sorted(parts)
-        assert set(film["steps"][0]["on"]["hidden"]) == parts
+
+def test_there_is_an_arrow_where_one_worker_waits_for_another(widget):
+    for plan, film in zip(widget.schedules.values(), widget.films):
+        found = set(re.findall(r'class="mg-arrow mg-handover" data-id="d(\d+)\.(\d+)"', film["panels"][0]["html"]))
+        slots = sorted((s for s in plan.slots if not s.node.op.is_view), key=lambda slot: (slot.start, slot.worker))
+        needed = {
+            (str(i), str(j))
+            for (i, x), (j, y) in product(enumerate(slots), enumerate(slots))
+            if x.node in y.node.inputs and x.worker != y.worker
+        }
+        assert found == needed
+
+
+def test_the_bound_is_a_line_in_the_picture(widget):
+    for (n, _), (plan, film) in zip(widget.schedules, zip(widget.schedules.values(), widget.films)):
+        html = film["panels"][0]["html"]
+        at = float(re.search(r'class="mg-roof mg-second" d="M([\d.]+),', html)[1])
+        bound = max(plan.path, plan.alone / n)
+        assert at == pytest.approx(LEFT + bound / plan.seconds * (WIDE - 2 * LEFT), abs=0.1)
+        why = "critical path (bold)" if bound == plan.path else f"all work / {n}"
+        assert f">{why}, {took(bound)}: no plan ends before this line<" in html
 
 
 def test_lines_never_go_back_in_time(widget):
@@ -92,8 +117,20 @@ def test_one_worker_is_never_idle_and_four_are(widget):
     film_of = dict(zip(widget.schedules, widget.films))
 
     assert 'data-id="idle"' not in film_of[1, "estimated"]["panels"][0]["html"]
-    assert 'data-id="idle"' in film_of[4, "estimated"]["panels"][0]["html"]
-    assert "Hatched is idle, 0 percent" in film_of[1, "estimated"]["steps"][-1]["say"]
+    assert ">idle</text>" in film_of[4, "estimated"]["panels"][0]["html"]
+    assert "0 percent of the workers' time is idle" in film_of[1, "estimated"]["steps"][-1]["say"]
+
+
+def test_the_first_sentence_is_short(widget):
+    assert all(len(film["steps"][0]["say"]) < 260 for film in widget.films)
+
+
+def test_the_static_picture_has_every_worker_and_says_what_is_gained(widget):
+    plan = widget.schedules[2, "estimated"]
+
+    assert {"worker 0", "worker 1", "tanh", "exp"} <= set(re.findall(r"<text[^>]*>([^<]+)</text>", widget.svg))
+    assert f"{plan.alone / plan.seconds:.3g} times as fast as one worker" in widget.svg
+    assert "mg-down" not in widget.svg  # which is for a phone
 
 
 def test_names_of_the_learner_are_escaped():
@@ -109,8 +146,8 @@ def test_a_view_is_no_block_and_lines_go_through_it_to_what_it_looks_at():
     film = Schedule(lambda a, b: (a @ b).T.exp().reshape(-1).sum(), A, B).films[0]
     html = film["panels"][0]["html"]
 
-    assert re.findall(r'data-id="(o\d+)"', html) == ["o0", "o1", "o2"]  # @, exp, sum
-    assert re.findall(r'data-id="(d[\d.]+)"', html) == ["d0.1", "d1.2"]
+    assert re.findall(r'data-id="(o\d+)"', html) == ["o0", "o1", "o2"] * 2  # @, exp, sum: for a notebook and a phone
+    assert re.findall(r'data-id="(d[\d.]+)"', html) == ["d0.1", "d1.2"] * 2
     assert "transpose" not in film["panels"][1]["html"]
 
 

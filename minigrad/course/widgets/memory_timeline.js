@@ -1,0 +1,139 @@
+// MemoryTimeline: the cursor and the numbers of the step, and whose bytes the reader points at.
+//
+//   names    consumer → its name
+//   live     for each moment, how the bytes of each consumer changed, from the bottom up
+//   steps    [phase, phrase] of each moment: a number in PHASES, and what ran as a number in `phrases`
+//   held     [maker, bytes, the moment at which it was freed, moment, consumer, moment, consumer, …] of each array
+//   makers   the ops and lines that made arrays, by number
+//   since    moment → an earlier moment: what was saved for backward until then was alive until this moment's end
+//   numbers  the moments shown, if they are not all
+//   runs     [words, checkpointing, micro-batches, planned, peak] of each combination of the switches
+//   plot     left, right, top and bottom of the plot, and the bytes at its top
+
+const PHASES = ["start", "forward", "backward", "update"];
+const FEW = 2; // makers of arrays that are named
+const sum = (numbers) => numbers.reduce((all, each) => all + each, 0);
+const bytes = (n) => n.toLocaleString("en-US");
+
+// The film with whole sentences, bytes and stories.
+function unpack(film) {
+  let now = film.live[0].map(() => 0), peak = 0;
+  const live = film.live.map((change) => (now = now.map((each, i) => each + change[i])));
+  const held = film.held.map(([maker, size, died, ...story]) =>
+    [film.makers[maker], size, died, story.flatMap((moment, i) => (i % 2 ? [] : [[moment, story[i + 1]]]))]);
+  const steps = film.steps.map(([phase, phrase], n) => {
+    const total = sum(live[n]), what = film.phrases[phrase];
+    const soFar = total > peak && peak > 0 ? "the peak so far" : `peak so far ${bytes(Math.max(peak, total))}`;
+    peak = Math.max(peak, total);
+    const say = `${what[0].toUpperCase()}${what.slice(1)}. Alive: ${bytes(total)} bytes, ${soFar}.`;
+    return { phase: PHASES[phase], say };
+  });
+  return { ...film, live, held, steps };
+}
+
+function decorate(f, n, root) {
+  const { live, plot: [left, right] } = f.film;
+  const x = left + (right - left) * (n + 0.5) / live.length;
+  root.querySelector(".mg-cursor").style.transform = `translateX(${x}px)`;
+  const future = root.querySelector(".mg-future");
+  future.setAttribute("x", x);
+  future.setAttribute("width", right - x);
+  for (const cell of root.querySelectorAll("[data-now]")) {
+    cell.textContent = bytes(cell.dataset.now === "total" ? sum(live[n]) : live[n][cell.dataset.now]);
+  }
+  const table = root.querySelector(".mg-runs:empty");
+  if (table) table.innerHTML = runsHTML(f);
+  f.at = n;
+  f.root ??= listenToPointers(f, root);
+  point(f, f.consumer, n);
+}
+
+// The peak of each run: bars that choose it, in a row for each number of micro-batches.
+function runsHTML({ film: { runs }, model }) {
+  const most = Math.max(...runs.map((run) => run.at(-1)));
+  const shown = model.get("choices").reduce((n, { options }, i) => n * options.length + model.get("choice")[i], 0);
+  const cell = ([says, , , , peak], n) => `
+    <td><button type="button" data-run="${n}" aria-label="${says}: ${bytes(peak)} bytes"${n === shown ? ' aria-current="true"' : ""}
+      style="--share: ${100 * peak / most}%">${bytes(peak)}</button></td>`;
+  const rows = runs.map(([, checkpointing, micro, planned], n) => {
+    if (planned) return "";
+    const head = micro > 1 ? "" : `<tr><th scope="rowgroup" colspan="3">${checkpointing ? "with" : "without"} checkpoints</th></tr>`;
+    const batch = micro > 1 ? `${micro} micro-batches` : "whole batch";
+    return `${head}<tr><th scope="row">${batch}</th>${cell(runs[n], n)}${cell(runs[n + 1], n + 1)}</tr>`;
+  });
+  return `<table class="mg-table"><thead><tr><td></td><th scope="col">eager</th><th scope="col">planned</th></tr></thead>
+    <tbody>${rows.join("")}</tbody></table>`;
+}
+
+function listenToPointers(f, root) {
+  const panels = root.querySelector(".mg-panels"), release = () => point(f, undefined, f.at);
+  for (const event of ["pointermove", "pointerdown"]) panels.addEventListener(event, ({ target, clientX, clientY }) => {
+    const row = target.closest("[data-who]"), svg = target.closest("svg.mg-chart");
+    if (row) return point(f, Number(row.dataset.who), f.at);
+    const found = svg && placeOf(f.film, svg, clientX, clientY);
+    if (found) point(f, ...found);
+    else release();
+  });
+  panels.addEventListener("pointerleave", release);
+  panels.addEventListener("focusin", ({ target }) => { if (target.dataset.who !== undefined) point(f, Number(target.dataset.who), f.at); });
+  panels.addEventListener("focusout", release);
+  panels.addEventListener("click", ({ target }) => {
+    const run = target.closest("[data-run]");
+    if (run) choose(f, Number(run.dataset.run));
+  });
+  return root;
+}
+
+// The run with this number: the last choice varies fastest.
+function choose(f, n) {
+  const choice = [];
+  for (const { options } of [...f.model.get("choices")].reverse()) {
+    choice.unshift(n % options.length);
+    n = Math.floor(n / options.length);
+  }
+  f.model.set("choice", choice);
+  f.model.save_changes();
+  f.root.querySelector("[data-run][aria-current]").focus();
+}
+
+// The consumer and the moment at a point of the window; null outside of all areas.
+function placeOf({ live, plot: [left, right, top, bottom, most] }, svg, clientX, clientY) {
+  const frame = svg.getBoundingClientRect(), scale = svg.viewBox.baseVal.width / frame.width;
+  const moment = Math.floor((scale * (clientX - frame.left) - left) / (right - left) * live.length);
+  let height = (bottom - scale * (clientY - frame.top)) / (bottom - top) * most;
+  if (height < 0 || !live[moment]) return null;
+  const consumer = live[moment].findIndex((each) => (height -= each) < 0);
+  return consumer < 0 ? null : [consumer, moment];
+}
+
+// Mark a consumer and say who holds its bytes; without a consumer, that of the most bytes.
+function point(f, consumer, moment) {
+  const { film, root } = f, live = film.live[moment];
+  f.consumer = consumer;
+  if (!live) return; // the panels of a longer run are just taken away
+  for (const part of root.querySelectorAll(".mg-pointed")) part.classList.remove("mg-pointed");
+  if (consumer === undefined) consumer = live.indexOf(Math.max(...live));
+  else for (const part of root.querySelectorAll(`[data-series="${consumer}"], tr:has([data-who="${consumer}"])`)) part.classList.add("mg-pointed");
+  const say = who(film, consumer, moment), line = root.querySelector(".mg-who");
+  if (line.textContent !== say) line.textContent = say;
+}
+
+function who(film, consumer, moment) {
+  const k = film.numbers[moment] ?? moment, found = new Map(), total = film.live[moment][consumer];
+  for (const [maker, size, died, story] of film.held) {
+    if (consumerOf(died, story, k, film.since[moment]) === consumer) found.set(maker, [...(found.get(maker) ?? []), size]);
+  }
+  const largest = [...found].sort(([, a], [, b]) => sum(b) - sum(a)).slice(0, FEW);
+  const makers = largest.map(([maker, sizes]) => `${bytes(sum(sizes))} of ${maker}${sizes.length > 1 ? ` (${sizes.length} arrays)` : ""}`);
+  const rest = total - sum(largest.flatMap(([, sizes]) => sizes)), name = film.names[consumer] ?? "nothing";
+  if (makers.length && rest > 0) makers.push(`${bytes(rest)} of others`);
+  return `Moment ${moment}, ${name}: ${bytes(total)} bytes${makers.length ? ` = ${makers.join(" + ")}` : ""}.`;
+}
+
+// The consumer of an array at moment k; undefined if it is not alive.
+function consumerOf(died, story, k, since) {
+  if (since !== undefined && consumerOf(died, story, since - 1) === SAVED) return SAVED;
+  if (died !== null && k >= died) return undefined;
+  return story.findLast(([moment]) => moment <= k)?.[1];
+}
+const SAVED = 4; // the number of "saved for backward"
