@@ -11,6 +11,7 @@ from math import cos, pi, sin
 from ...distributed.algorithms import Message
 from ...draw.charts import picture
 from ...draw.svg import text
+from .stills import compact
 
 Rounds = Sequence[Sequence[Message]]
 HALF, LABEL, ROW, THIN, BAR = 22, 66, 32, 20, 240  # pixels: half a worker's height; then, sizes in the table
@@ -90,9 +91,8 @@ def holdings(rounds: Rounds, held: Sequence[Sequence[str]], sizes: Sequence[int]
 
 
 def finish(title: str, wide: float, high: float, parts: Sequence[str], n: int) -> str:
-    """One SVG of the parts, without what JSON escapes: double quotes, newlines. A page is a tenth smaller so."""
-    svg = picture(title, wide, high, parts).replace("<svg ", f'<svg style="--n: {n}" ', 1)
-    return svg.replace("\n", "").replace('"', "'").replace(".00'", "'")
+    drawn = picture(title, wide, high, parts)
+    return compact(drawn.replace('mg-chart"', f'mg-exchange" style="--n: {n}"', 1))
 
 
 def wire(rounds: Rounds, sizes: Sequence[int], top: float) -> list[str]:

@@ -11,6 +11,11 @@ SVG = "http://www.w3.org/2000/svg"
 ElementTree.register_namespace("", SVG)
 
 
+def compact(svg: str) -> str:
+    """The SVG without what JSON escapes, double quotes and newlines: a page is a tenth smaller."""
+    return svg.replace("\n", "").replace('"', "'").replace(".00'", "'").replace(".0'", "'")
+
+
 def still(svg: str, steps: Sequence[Plain]) -> ElementTree.Element:
     """The picture after these steps of a film, as film.js shows it."""
     drawn, last = ElementTree.fromstring(svg), len(steps) - 1

@@ -102,7 +102,8 @@ def test_each_choice_is_a_film_of_its_own():
     assert said.startswith("21 units of time, of which a stage waits for 42.9 percent, the bubble")
     assert said.endswith("kept: stage 0: 4, stage 1: 3, stage 2: 2, stage 3: 1.")
     blocks = widget.films[np.ravel_multi_index(widget.choice, (3, 4, 2))]["panels"][0]["html"]
-    assert blocks.count("data-id") == 2 * 4 * 4
+    assert [blocks.count(f"mg-box mg-{look}'") for look in ("forward", "backward")] == [17, 17]  # with the legend
+    assert blocks.count("9 of 21 idle") == 4
 
 
 def test_a_measured_run_is_drawn_as_it_ran():
@@ -120,7 +121,8 @@ def test_a_measured_run_is_drawn_as_it_ran():
         "15 ms, of which a stage waits for 53.3 percent, the bubble; (p − 1) / (m + p − 1) is 50 percent. The most "
         "micro-batches whose activations are kept: stage 0: 1, stage 1: 1."
     )
-    assert widget.svg.count("data-id") == 4
+    assert "16 of 30 ms idle: 53.3 %" in widget.svg
+    assert [last_words(widget.films[0], 4)[f"idle {i}"] for i in range(2)] == ["8 idle", "3 idle"]
     assert widget.index == len(widget.steps) - 1
 
 
