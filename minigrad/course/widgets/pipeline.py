@@ -2,21 +2,26 @@
 
 The picture is a timeline: of a schedule (distributed/schedules.py), where backward takes twice as long as forward, or
 of a measured run. A stage idles while the first micro-batch is on its way to it, and while the last one is on its way
-back: that is the bubble. It is the same for GPipe and 1F1B, but 1F1B keeps fewer micro-batches' activations at a time.
+back: that is the bubble, drawn hatched and counted. It is the same for GPipe and 1F1B, but 1F1B keeps fewer
+micro-batches' activations at a time.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from ...distributed.schedules import Schedule, Task, bubble, bubble_fraction, makespan, most_kept, schedule
-from ...draw.charts import round_step
+from ...distributed.schedules import Schedule, Step, Task, bubble, bubble_fraction, makespan, most_kept, schedule
+from ...draw.charts import picture, round_step
+from ...draw.svg import STYLE, text
 from ...draw.words import number
-from .blocks import Block, grid
 from .film import Choice, Cut, Film, Panel, Reel, combinations
+from .stills import compact
+from .widget import HERE
 
 STAGES, MICRO, SCHEDULES = (2, 3, 4), (1, 2, 4, 8), ("GPipe", "1F1B")
-WIDE, LETTERS = 900, 17  # pixels: the width of a run, which grows until a typical block has room for its label
+WIDE, LETTERS = 700, 17  # pixels: the width of a run, which grows until a typical task has room for its label
+MEANINGS = {"forward": "forward", "backward": "backward", "idle": "idle: the bubble"}
+LABEL, TOP, ROW, RIGHT = 96, 30, 38, 150  # pixels: the names of the rows, those of times, a row, what is idle in it
 
 
 class Pipeline(Film):
@@ -25,6 +30,8 @@ class Pipeline(Film):
     run    a Schedule, or the tasks of minigrad.distributed's `Pipeline.measured()`, in seconds: the widget opens at the
            last step. Without `run`, the reader chooses stages, micro-batches and schedule
     """
+
+    looks = STYLE + (HERE / "pipeline.css").read_text(encoding="utf-8")
 
     def __init__(self, run: Schedule | Sequence[Task] | None = None) -> None:
         if run is not None:
@@ -46,19 +53,22 @@ def reel(name: str, tasks: list[Task], scale: float = 1, unit: str = "") -> Reel
     """
     zero = min(task.start for task in tasks)
     tasks = [t._replace(start=(t.start - zero) * scale, end=(t.end - zero) * scale) for t in tasks]
-    length, interleaved = makespan(tasks), any(task.step.chunk for task in tasks)
-    tick = round_step(length / 20) if unit else max(1.0, round_step(length / 45))
-    typical = sorted(task.end - task.start for task in tasks)[len(tasks) // 4]
-    wide = min(max(WIDE, LETTERS * length / (typical or 1)), 3 * WIDE) if unit else min(WIDE, 40 * length)
-    width = wide * tick / length
-    blocks = [
-        Block(name_of(t), t.worker, t.start / tick, words(t, interleaved), t.step.kind, (t.end - t.start) / tick)
-        for t in tasks
-    ]
-    rows = [f"{'worker' if interleaved else 'stage'} {i}" for i in range(1 + max(task.worker for task in tasks))]
-    above = [f"{(i + 0.5 * bool(unit)) * tick:g}" for i in range(int(length / tick) + (length % tick > 0))]
-    picture = grid(blocks, rows, above, (width, 30), f"{name}: who does what, and when{unit and ', in' + unit}")
-    return Reel([Panel("Who does what, and when", picture, wide=True)], list(cuts(name, tasks, rows, unit)))
+    waits = [wait for worker in range(1 + max(task.worker for task in tasks)) for wait in gaps(worker, tasks)]
+    drawn = timeline(name, tasks, waits, unit)
+    return Reel([Panel("", drawn, wide=True)], list(cuts(name, tasks, waits, unit)))
+
+
+def gaps(worker: int, tasks: Sequence[Task]) -> Iterator[Task]:
+    """The times in which a worker has no task, as tasks of the kind "idle"."""
+    busy = sorted((task.start, task.end) for task in tasks if task.worker == worker)
+    for k, ((_, start), (end, _)) in enumerate(zip([(0.0, 0.0), *busy], [*busy, (makespan(tasks), 0.0)])):
+        if end - start > 1e-9:
+            yield Task(worker, Step("idle", k), start, end)
+
+
+def rows_of(tasks: Sequence[Task]) -> list[str]:
+    who = "worker" if any(task.step.chunk for task in tasks) else "stage"
+    return [f"{who} {i}" for i in range(1 + max(task.worker for task in tasks))]
 
 
 def name_of(task: Task) -> str:
@@ -70,22 +80,70 @@ def words(task: Task, interleaved: bool) -> str:
     return str(task.step.microbatch) + "abcdefghijklmnopqrstuvwxyz"[task.step.chunk] * interleaved
 
 
-def cuts(name: str, tasks: list[Task], rows: Sequence[str], unit: str) -> Iterator[Cut]:
+def time_in(waits: Sequence[Task], worker: int | None = None) -> str:
+    """The time that a worker, or all of them, wait."""
+    return number(sum(wait.end - wait.start for wait in waits if worker in (None, wait.worker)), 3)
+
+
+def timeline(name: str, tasks: list[Task], waits: list[Task], unit: str) -> str:
+    """A row for each worker, in which its waits are hatched, and counted at its end; and a legend."""
+    rows, length = rows_of(tasks), makespan(tasks)
+    typical = sorted(task.end - task.start for task in tasks)[len(tasks) // 4]
+    wide = min(max(WIDE, LETTERS * length / (typical or 1)), 3 * WIDE) if unit else WIDE
+    tick = round_step(length / 20) if unit else round_step(max(1, length / 25))
+    one, below, whole = wide / length, TOP + len(rows) * ROW, f"{number(length, 3)}{unit}"
+    ticks = [(LABEL + n * tick * one, n * tick) for n in range(int(length / tick) + (length % tick > 0))]
+    lines = "".join(f"M{x:.0f},{TOP - 4}V{below - 4}" for x, _ in ticks)
+    parts = [f'<path class="mg-lines" d="{lines}"/>', text("mg-number mg-dim", LABEL - 8, 18, "time")]
+    parts += [text("mg-sign mg-dim", x + (0 if unit else one / 2), 18, f"{time:g}") for x, time in ticks]
+    for i, row in enumerate(rows):
+        count = f'<text data-id="idle {i}" x="{LABEL + wide + 8:.0f}" y="{TOP + i * ROW + 20}">'
+        parts.append(text("mg-number", LABEL - 8, TOP + i * ROW + 20, row))
+        parts.append(f"{count}{time_in(waits, i)} of {whole} idle</text>")
+    for t in [*tasks, *waits]:
+        x, y, label = LABEL + t.start * one, TOP + t.worker * ROW, words(t, rows[0].startswith("worker"))
+        parts.append(draw_bar(name_of(t), t.step.kind, x, y, (t.end - t.start) * one, label))
+    for k, (look, meaning) in enumerate(MEANINGS.items()):
+        parts.append(draw_bar("", look, LABEL + 150 * k, below + 8, 36, "0"))
+        parts.append(text("mg-dim", LABEL + 150 * k + 44, below + 28, meaning))
+    total = f"{time_in(waits)} of {number(len(rows) * length, 3)}{unit} idle: {number(100 * bubble(tasks), 3)} %"
+    parts.append(f'<text class="mg-name" data-id="all" x="{LABEL + 540}" y="{below + 28}">{total}</text>')
+    drawn = picture(f"{name}: who does what, and when", LABEL + wide + RIGHT, below + ROW + 6, parts)
+    return compact(drawn.replace("mg-chart", "mg-pipe" if unit else "mg-pipe mg-plan", 1))
+
+
+def draw_bar(id: str, look: str, x: float, y: float, wide: float, label: str) -> str:
+    """A task with its label, or a wait with its hatch."""
+    inside = text("mg-sign mg-value", x + wide / 2, y + 20, label)
+    if look == "idle":
+        inside = f'<path transform="skewX(-25)" d="M{x + 0.466 * y + 15:.0f},{y + 16}h{max(wide - 17, 0):.0f}"/>'
+    frame = f'<rect class="mg-frame" x="{x + 1:.1f}" y="{y + 1}" width="{max(wide - 2, 0.5):.1f}" height="30" rx="4"/>'
+    return f'<g class="mg-box mg-{look}" data-id="{id}">{frame}{inside}</g>'
+
+
+def cuts(name: str, tasks: list[Task], waits: list[Task], unit: str) -> Iterator[Cut]:
     """A cut for each moment at which a task begins, then a summary."""
-    who, p = rows[0].split()[0], len(rows)
+    rows = rows_of(tasks)
+    who, p, whole = rows[0].split()[0], len(rows), f"{number(makespan(tasks), 3)}{unit}"
     m, v = 1 + max(task.step.microbatch for task in tasks), 1 + max(task.step.chunk for task in tasks)
     letters = " and a letter the chunk" if v > 1 else ""
     say = f"{p} {who}s, {m} micro-batches, {name}. Blue is forward, dashed is backward, and the number is the"
-    yield Cut("", f"{say} micro-batch{letters}.", on={"hidden": [*map(name_of, tasks)]})
+    hidden = {"hidden": ["all", *map(name_of, [*tasks, *waits])]}
+    yield Cut("", f"{say} micro-batch{letters}.", text={f"idle {i}": "" for i in range(p)}, on=hidden)
     for start in sorted({task.start for task in tasks}):
         now = [task for task in tasks if task.start == start]
+        over = [w for w in waits if (w.worker, w.end) in {(t.worker, t.start) for t in now}]
         does = "; ".join(f"{rows[t.worker]} takes micro-batch {words(t, v > 1)} {t.step.kind}" for t in now)
-        ids = [name_of(task) for task in now]
-        yield Cut("", f"Time {number(start, 4)}{unit}: {does}.", off={"hidden": ids}, hot={"hot": ids})
+        past = [w for w in waits if w.end <= start]
+        texts = {f"idle {w.worker}": f"{time_in(past, w.worker)} idle" for w in over}
+        ids = [*map(name_of, now)]
+        off = {"hidden": [*ids, *map(name_of, over)]}
+        yield Cut("", f"Time {number(start, 4)}{unit}: {does}.", text=texts, off=off, hot={"hot": ids})
     took = f"{number(makespan(tasks), 4)}{unit or ' units of time'}"
-    waits = f"{took}, of which a {who} waits for {number(100 * bubble(tasks), 3)} percent, the bubble"
+    share = f"{took}, of which a {who} waits for {number(100 * bubble(tasks), 3)} percent, the bubble"
     ideal = f"(p − 1) / ({'v ' * (v > 1)}m + p − 1) is {number(100 * bubble_fraction(p, m, v), 3)} percent"
-    yield Cut("", f"{waits}; {ideal}.{describe_kept(tasks, rows, v > 1)}")
+    texts = {f"idle {i}": f"{time_in(waits, i)} of {whole} idle" for i in range(p)}
+    yield Cut("", f"{share}; {ideal}.{describe_kept(tasks, rows, v > 1)}", text=texts, off=hidden)
 
 
 def describe_kept(tasks: list[Task], rows: Sequence[str], interleaved: bool) -> str:

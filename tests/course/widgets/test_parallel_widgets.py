@@ -6,7 +6,7 @@ from test_memory_timeline import last_words
 
 from minigrad.course.widgets import AllReduce, Pipeline
 from minigrad.course.widgets.all_reduce import WORKERS
-from minigrad.distributed.algorithms import ALL_REDUCE, messages
+from minigrad.distributed.algorithms import ALL_REDUCE, messages, traffic
 from minigrad.distributed.schedules import Step, Task, schedule
 
 
@@ -15,12 +15,17 @@ def played(n, algorithm):
     return AllReduce().films[WORKERS.index(n) * len(ALL_REDUCE) + [*ALL_REDUCE].index(algorithm)]
 
 
+def chunks(film):
+    """Id → words, of the chunks that each worker holds at the end."""
+    return {id: words for id, words in last_words(film).items() if id[0] == "w"}
+
+
 @pytest.mark.parametrize("algorithm", ALL_REDUCE)
 @pytest.mark.parametrize("n", WORKERS)
 def test_each_worker_ends_with_the_sum_of_every_chunk(n, algorithm):
-    words = last_words(played(n, algorithm))
+    words = chunks(played(n, algorithm))
 
-    assert words == {f"w{i}c{c}": str(n * (n + 1) // 2) for i in range(n) for c in range(n)}
+    assert words == {f"w{i}c{c}": str(c + 1) * n for i in range(n) for c in range(n)}
 
 
 @pytest.mark.parametrize("algorithm", ALL_REDUCE)
@@ -49,16 +54,34 @@ def test_a_ring_of_four_sends_one_and_a_half_vectors_and_a_tree_two():
 
 def test_what_is_no_number_is_passed_on_as_what_it_is():
     nan, inf = float("nan"), float("inf")
-    words = last_words(AllReduce([[nan, inf], [2, -inf]]).films[0])
+    words = chunks(AllReduce([[nan, inf], [2, -inf]]).films[0])
 
     assert words == {"w0c0": "nan", "w1c0": "nan", "w0c1": "nan", "w1c1": "nan"}
 
 
 def test_gradients_of_ones_own_are_cut_into_chunks():
-    words = last_words(AllReduce([[1, 2, 3, 4, 5], [10, 20, 30, 40, 50]]).films[0])
+    words = chunks(AllReduce([[1, 2, 3, 4, 5], [10, 20, 30, 40, 50]]).films[0])
 
-    assert words["w0c0"] == words["w1c0"] == "66"  # 1 + 2 + 3 + 10 + 20 + 30
-    assert words["w0c1"] == words["w1c1"] == "99"
+    assert words["w0c0"] == words["w1c0"] == "33"  # 1 + 2 + 10 + 20, as the algorithm cuts
+    assert words["w0c1"] == words["w1c1"] == "132"
+
+
+@pytest.mark.parametrize("algorithm", ALL_REDUCE)
+def test_the_bytes_on_the_wire_are_those_that_the_algorithm_sends(algorithm):
+    widget = AllReduce(np.ones((4, 65)))
+    words = last_words(widget.films[[*ALL_REDUCE].index(algorithm)])
+    sent = [8 * elements for _, elements in traffic(ALL_REDUCE[algorithm], 4, 65)]
+
+    assert [words.get(f"b{i}", "0") for i in range(4)] == [f"{size:,}" for size in sent]
+    assert words["total"] == f"{sum(sent):,} of {sum(sent):,} bytes sent"
+    assert "dashed: 3,120, all by way of worker 0" in widget.svg
+
+
+def test_the_still_of_a_ring_shows_the_round_that_completes_a_chunk_for_each():
+    still = AllReduce().svg
+
+    assert [still.count(f">{words}<") for words in ("Round 3 of 6", "24", "1111", "1110")] == [1, 4, 2, 2]
+    assert still.count("mg-round mg-on") == 1
 
 
 @pytest.mark.parametrize(
@@ -79,7 +102,8 @@ def test_each_choice_is_a_film_of_its_own():
     assert said.startswith("21 units of time, of which a stage waits for 42.9 percent, the bubble")
     assert said.endswith("kept: stage 0: 4, stage 1: 3, stage 2: 2, stage 3: 1.")
     blocks = widget.films[np.ravel_multi_index(widget.choice, (3, 4, 2))]["panels"][0]["html"]
-    assert blocks.count("data-id") == 2 * 4 * 4
+    assert [blocks.count(f"mg-box mg-{look}'") for look in ("forward", "backward")] == [17, 17]  # with the legend
+    assert blocks.count("9 of 21 idle") == 4
 
 
 def test_a_measured_run_is_drawn_as_it_ran():
@@ -97,7 +121,8 @@ def test_a_measured_run_is_drawn_as_it_ran():
         "15 ms, of which a stage waits for 53.3 percent, the bubble; (p − 1) / (m + p − 1) is 50 percent. The most "
         "micro-batches whose activations are kept: stage 0: 1, stage 1: 1."
     )
-    assert widget.svg.count("data-id") == 4
+    assert "16 of 30 ms idle: 53.3 %" in widget.svg
+    assert [last_words(widget.films[0], 4)[f"idle {i}"] for i in range(2)] == ["8 idle", "3 idle"]
     assert widget.index == len(widget.steps) - 1
 
 
@@ -125,5 +150,5 @@ def test_where_there_are_no_widgets_the_picture_and_the_words_are_of_the_same_ch
     for n, workers in enumerate(WORKERS):
         ring.choice = [n, 0]
 
-        assert ring.svg.count(">worker ") == workers
+        assert ring.svg.count(">worker ") == 3 * workers  # on the ring, in the table, and beside the bars
         assert f"{workers} workers, each with" in ring.text
