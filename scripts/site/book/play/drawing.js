@@ -1,0 +1,152 @@
+// Draws a recorded graph: boxes, an arrow for each operand, and on the arrow "incoming × local slope = outgoing".
+// Places come from arranged(), GraphView's layout; from top to bottom, if the graph is too wide from left to right.
+//
+//   drawn(record, width) → { figure, refresh(record, reach) }    refresh writes the numbers of a record of the same shape
+
+const LINE = 17, HEADER = 24, TRACK = 12, CHARACTER = 7, KNOB = 22; // pixels
+const DECADES = 3; // an arrow grows with its gradient from 10 ** -DECADES to 10 ** DECADES
+
+function short(x) { // a number in three digits
+  if (typeof x === "boolean" || Number.isNaN(x)) return String(x);
+  if (!Number.isFinite(x)) return x > 0 ? "∞" : "−∞";
+  const size = Math.abs(x), isFar = size && (size < 0.001 || size >= 99999.5);
+  const text = isFar ? x.toExponential(1).replace("e+", "e") : String(size >= 100 ? Math.round(x) : Number(x.toPrecision(3)));
+  return text === "-0" ? "0" : text.replaceAll("-", "−");
+}
+const shown = (value) => (Array.isArray(value) ? `[${value.map(short).join(", ")}]` : short(value));
+const numbers = (value) => (Array.isArray(value) ? value : [value]);
+const called = ({ name, kind, value }) => name ?? (kind === "constant" ? shown(value) : "…");
+
+// What a box is: "z = … × x", where … is an operand without a name.
+function heading({ kind, op, sign, name, of }, nodes) {
+  if (kind !== "op") return name ?? "";
+  const [a, b] = of.map((i) => called(nodes[i]));
+  const call = { neg: `−${a}`, select: "select", sqrt: `√${a}`, dot: `dot(${a}, ${b})` }[op];
+  return `${name ? `${name} = ` : ""}${call ?? (b === undefined ? `${sign} ${a}` : `${a} ${sign} ${b}`)}`;
+}
+
+const sizeOf = (value) => Math.max(...numbers(value).map((x) => (Number.isNaN(x) ? Infinity : Math.abs(x))));
+const share = (value) => Math.min(1, Math.max(0, (Math.log10(sizeOf(value)) + DECADES) / (2 * DECADES)));
+const thickness = (value) => (sizeOf(value) ? 2 + 8 * share(value) : 1.5);
+
+function rowsOf({ rows, tail, total: sum }) { // the text on an arrow
+  const lines = rows.map((row) => { const [a, b, c] = row.map(short); return `${a} × ${b} = ${c}`; });
+  return rows.length > 1 && !lengthOf(tail.value) ? [...lines, `sum ${short(sum)}`] : lines;
+}
+const widest = (lines) => CHARACTER * Math.max(0, ...lines.map((line) => line.length));
+const chipSize = (edge) => [Math.max(widest(rowsOf(edge)), 66) + 10, rowsOf(edge).length * LINE + 4];
+
+function boxSize(node, nodes) {
+  const { kind, value, needs } = node, count = numbers(value).length, isArray = lengthOf(value) > 0;
+  if (kind === "constant") return [widest(numbers(value).map(short)) + 14, count * LINE + 6];
+  const body = isArray ? 2 * widest(["−0.000 "]) : Math.max(widest([short(value)]), needs ? 74 : 46);
+  const extra = isArray ? LINE - 4 : needs ? LINE : 0;
+  return [Math.max(1.05 * widest([heading(node, nodes)]), body) + 16, HEADER + count * (kind === "leaf" ? LINE + TRACK : LINE) + extra + 8];
+}
+
+function placed({ nodes, edges }, width) {
+  const boxes = nodes.filter((node) => node.used || node.kind === "leaf"), sizes = new Map(boxes.map((node) => [node.id, boxSize(node, nodes)]));
+  const chip = (i) => (edges[i].rows.length ? [nodes.length + i] : []);
+  edges.forEach((edge, i) => chip(i).forEach((id) => sizes.set(id, chipSize(edge))));
+  const links = edges.flatMap(({ tail, head }, i) => [tail.id, ...chip(i), head.id].flatMap((id, n, way) => (n ? [[way[n - 1], id]] : [])));
+  const arrange = (flip) => arranged({ children: (group) => (group < 0 ? [...sizes.keys()] : null), parent: () => -1, size: (id) => flip(sizes.get(id)), heading: () => 0, links });
+  const flat = arrange((size) => size), deep = flat.width > width && transposed(arrange(([w, h]) => [h, w]));
+  const plan = deep && deep.width < flat.width ? deep : { ...flat, path: curve }, routes = [...plan.routes];
+  return { ...plan, boxes, routes: edges.map((_, i) => straight([...routes.shift(), ...chip(i).flatMap(() => routes.shift())], deep ? 0 : 1)) };
+}
+function straight(points, axis) { // without steps of a few pixels
+  for (let i = 1; i < points.length - 1; i++) if (Math.abs(points[i][axis] - points[i - 1][axis]) < 9) points[i][axis] = points[i - 1][axis];
+  return points;
+}
+function transposed({ place, routes, width, height }) {
+  const turn = (points) => points.map(([x, y]) => [y, x]), boxes = [...place].map(([id, { x, y, w, h }]) => [id, { x: y, y: x, w: h, h: w }]);
+  const path = (points) => curve(turn(points)).replace(/([-\d.]+),([-\d.]+)/g, "$2,$1");
+  return { place: new Map(boxes), routes: routes.map(turn), width: height, height: width, path, isDeep: true };
+}
+
+// When things move, in seconds: values until 0.45, gradients from 0.5 to 0.95.
+function timed({ nodes, result }) {
+  const depth = [];
+  for (const node of nodes) depth.push(1 + Math.max(-1, ...node.of.map((i) => depth[i])));
+  const last = Math.max(1, depth[result.id]), part = 0.45 / last, style = (from) => `style="--at: ${from}s; --for: ${part}s"`;
+  return { value: ({ id }) => style(part * Math.min(depth[id], last)), grad: ({ id }) => style(0.5 + part * Math.max(0, last - depth[id])) };
+}
+
+function drawn(record, width) {
+  const { nodes, edges } = record, plan = placed(record, width), time = timed(record), slots = {};
+  const path = (i, more) => `<path d="${plan.path(plan.routes[i])}" ${more}/>`, ways = edges.filter(({ rows }) => rows.length);
+  const tip = ([x, y]) => `<path class="play-tip" transform="translate(${x},${y}) rotate(${plan.isDeep ? 90 : 0})"/>`;
+  const band = (edge, i) => `<g class="play-band" data-slot="band ${i}" ${time.grad(edge.head)}>${path(i, "")}${tip(plan.routes[i][0])}</g>`;
+  const figure = document.createElement("figure"), size = [plan.width + 8, plan.height + 8];
+  const parts = [
+    edges.map((edge, i) => (ways.includes(edge) ? band(edge, i) : "")),
+    edges.map((edge, i) => path(i, 'class="play-line"') + path(i, `class="play-pulse" pathLength="1" ${time.value(edge.tail)}`)),
+    edges.map((edge, i) => (ways.includes(edge) ? path(i, `class="play-pulse play-back" pathLength="1" ${time.grad(edge.head)}`) : "")),
+    edges.map((edge, i) => (ways.includes(edge) ? chipOf(edge, i, plan.place.get(nodes.length + i), time.grad(edge.head)) : "")),
+    plan.boxes.map((node) => boxOf(node, plan.place.get(node.id), time)),
+  ].flat().join("");
+  figure.innerHTML = `<figcaption></figcaption>
+    <div><svg class="play-svg" role="group" viewBox="-4 -4 ${size.join(" ")}" style="--natural: ${size[0]}px">${parts}</svg></div>`;
+  for (const slot of figure.querySelectorAll("[data-slot]")) slots[slot.dataset.slot] = slot;
+  return { figure, refresh: (next, reach) => refresh(next, slots, reach) };
+}
+
+// Templates hold numbers only: what a visitor has typed is written by refresh(), as text.
+const textAt = (slot, x, y, look, style = "") => `<text data-slot="${slot}" x="${x}" y="${y}" class="play-${look}" ${style}></text>`;
+
+function chipOf(edge, i, { x, y, w, h }, style) {
+  const rows = rowsOf(edge).map((_, n) => textAt(`row ${i} ${n}`, x + w / 2, y + 2 + (n + 0.76) * LINE, "grad"));
+  return `<g class="play-chip" data-slot="chip ${i}" ${style}><rect x="${x}" y="${y}" width="${w}" height="${h}" rx="6"/>${rows.join("")}</g>`;
+}
+function boxOf(node, { x, y, w, h }, time) {
+  const { kind, id, leaf, used, value, needs } = node, isTable = lengthOf(value) > 0 && kind !== "constant", middle = x + w / 2;
+  const [left, right] = isTable ? [x + w * 0.27, x + w * 0.73] : [middle, middle], step = kind === "leaf" ? LINE + TRACK : LINE;
+  let top = y + (kind === "constant" ? 3 : HEADER), inside = kind === "constant" ? "" : textAt(`head ${id}`, middle, y + 17, "head");
+  if (isTable) inside += ["value", "grad"].map((word, n) => textAt(word, [left, right][n], top + 9, "small").replace("></", `>${word}</`)).join("");
+  if (isTable) top += LINE - 4;
+  numbers(value).forEach((_, n) => {
+    const number = textAt(`value ${id} ${n}`, left, top + 13, "number", time.value(node));
+    inside += kind === "leaf" ? sliderAt(number, left, top, `${leaf}:${n}`) : number;
+    if (needs && isTable) inside += textAt(`grad ${id} ${n}`, right, top + 13, "grad", time.grad(node));
+    top += step;
+  });
+  if (needs && !isTable) inside += textAt(`grad ${id} 0`, middle, top + 13, "grad", time.grad(node));
+  return `<g class="play-box play-${kind}${used ? "" : " play-ghost"}"><rect x="${x}" y="${y}" width="${w}" height="${h}" rx="${kind === "op" ? 10 : 3}"/>${inside}</g>`;
+}
+function sliderAt(number, middle, top, key) {
+  return `<g class="play-slider" data-slot="${key}" data-key="${key}" role="slider" tabindex="0" aria-orientation="horizontal">
+    <rect class="play-grip" x="${middle - KNOB - 4}" y="${top - 1}" width="${2 * KNOB + 8}" height="${LINE + TRACK}" rx="4"/>${number}
+    <path class="play-track" d="M${middle - KNOB},${top + 22}h${2 * KNOB}"/><circle class="play-knob" cx="${middle}" cy="${top + 22}" r="4.5"/></g>`;
+}
+
+function refresh({ nodes, edges, result }, slots, reach) {
+  const write = (slot, text) => { if (slots[slot]) slots[slot].textContent = text; };
+  for (const node of nodes) {
+    const { id, leaf, name, value, grad } = node, isArray = lengthOf(value) > 0;
+    write(`head ${id}`, heading(node, nodes));
+    numbers(value).forEach((x, n) => {
+      const slider = slots[`${leaf}:${n}`], gradient = grad === null ? "·" : short(at(grad, n));
+      write(`value ${id} ${n}`, short(x));
+      write(`grad ${id} ${n}`, isArray ? gradient : `grad ${gradient}`);
+      if (slider) slide(slider, x, reach(`${leaf}:${n}`, x), isArray ? `${name}, number ${n + 1}` : name, result);
+    });
+  }
+  edges.forEach((edge, i) => {
+    rowsOf(edge).forEach((text, n) => write(`row ${i} ${n}`, text));
+    for (const part of [slots[`band ${i}`], slots[`chip ${i}`]]) if (part) weigh(part, edge.total);
+  });
+}
+function weigh(part, gradient) {
+  const width = thickness(gradient), half = width / 2 + 4;
+  part.style.setProperty("--width", width);
+  part.style.setProperty("--share", `${Math.round(100 * share(gradient))}%`);
+  part.classList.toggle("play-none", sizeOf(gradient) === 0);
+  part.classList.toggle("play-odd", numbers(gradient).some((x) => !Number.isFinite(x)));
+  part.querySelector(".play-tip")?.setAttribute("d", `M0,0L${1.5 * half},${-half}V${half}Z`);
+}
+function slide(slider, x, reach, name, result) {
+  const track = slider.querySelector(".play-grip"), middle = Number(track.getAttribute("x")) + KNOB + 4;
+  slider.querySelector(".play-knob").setAttribute("cx", middle + KNOB * Math.min(1, Math.max(-1, x / reach)));
+  const says = { label: name, valuemin: -reach, valuemax: reach, valuenow: x, valuetext: `${short(x)}; ${result.name ?? "the result"} is ${shown(result.value)}` };
+  for (const [key, text] of Object.entries(says)) slider.setAttribute(`aria-${key}`, text);
+}
