@@ -45,18 +45,21 @@ function boxSize(node, nodes) {
 }
 
 function placed({ nodes, edges }, width) {
-  const boxes = nodes.filter((node) => node.used || node.kind === "leaf"), sizes = new Map(boxes.map((node) => [node.id, boxSize(node, nodes)]));
+  const boxes = nodes.filter((node) => node.used || node.kind === "leaf");
+  const sizes = new Map(boxes.map((node) => [node.id, boxSize(node, nodes)]));
   const chip = (i) => (edges[i].rows.length ? [nodes.length + i] : []);
   edges.forEach((edge, i) => chip(i).forEach((id) => sizes.set(id, chipSize(edge))));
   const links = edges.flatMap(({ tail, head }, i) => [tail.id, ...chip(i), head.id].flatMap((id, n, way) => (n ? [[way[n - 1], id]] : [])));
-  const arrange = (flip) => arranged({ children: (group) => (group < 0 ? [...sizes.keys()] : null), parent: () => -1, size: (id) => flip(sizes.get(id)), heading: () => 0, links });
+  const children = (group) => (group < 0 ? [...sizes.keys()] : null), parent = () => -1, heading = () => 0;
+  const arrange = (flip) => arranged({ children, parent, size: (id) => flip(sizes.get(id)), heading, links });
   const flat = arrange((size) => size), deep = flat.width > width && transposed(arrange(([w, h]) => [h, w]));
   const plan = deep && deep.width < flat.width ? deep : { ...flat, path: curve }, routes = [...plan.routes];
   return { ...plan, boxes, routes: edges.map((_, i) => straight([...routes.shift(), ...chip(i).flatMap(() => routes.shift())], deep ? 0 : 1)) };
 }
-function straight(points, axis) { // without steps of a few pixels
-  for (let i = 1; i < points.length - 1; i++) if (Math.abs(points[i][axis] - points[i - 1][axis]) < 9) points[i][axis] = points[i - 1][axis];
-  return points;
+function straight(points, axis) { // without steps of a few pixels, and with room for the tip of the arrow
+  const near = (i) => i < points.length - 1 && Math.abs(points[i][axis] - points[i - 1][axis]) < 12;
+  for (let i = 1; i < points.length; i++) if (near(i)) points[i][axis] = points[i - 1][axis];
+  return points.toSpliced(1, 0, points[0].map((x, n) => (n === axis ? x : x + 10)));
 }
 function transposed({ place, routes, width, height }) {
   const turn = (points) => points.map(([x, y]) => [y, x]), boxes = [...place].map(([id, { x, y, w, h }]) => [id, { x: y, y: x, w: h, h: w }]);
@@ -65,26 +68,25 @@ function transposed({ place, routes, width, height }) {
 }
 
 // When things move, in seconds: values until 0.45, gradients from 0.5 to 0.95.
-function timed({ nodes, result }) {
-  const depth = [];
-  for (const node of nodes) depth.push(1 + Math.max(-1, ...node.of.map((i) => depth[i])));
-  const last = Math.max(1, depth[result.id]), part = 0.45 / last, style = (from) => `style="--at: ${from}s; --for: ${part}s"`;
-  return { value: ({ id }) => style(part * Math.min(depth[id], last)), grad: ({ id }) => style(0.5 + part * Math.max(0, last - depth[id])) };
+function timed({ depth: last }) {
+  const part = 0.45 / Math.max(1, last), style = (from) => `style="--at: ${from}s; --for: ${part}s"`;
+  return { value: ({ depth }) => style(part * Math.min(depth, last)), grad: ({ depth }) => style(0.5 + part * Math.max(0, last - depth)) };
 }
 
 function drawn(record, width) {
-  const { nodes, edges } = record, plan = placed(record, width), time = timed(record), slots = {};
-  const path = (i, more) => `<path d="${plan.path(plan.routes[i])}" ${more}/>`, ways = edges.filter(({ rows }) => rows.length);
+  const { nodes, edges } = record, plan = placed(record, width), time = timed(record.result), slots = {};
+  const path = (i, look, more) => `<path class="play-${look}" d="${plan.path(plan.routes[i])}" ${more}/>`;
   const tip = ([x, y]) => `<path class="play-tip" transform="translate(${x},${y}) rotate(${plan.isDeep ? 90 : 0})"/>`;
-  const band = (edge, i) => `<g class="play-band" data-slot="band ${i}" ${time.grad(edge.head)}>${path(i, "")}${tip(plan.routes[i][0])}</g>`;
-  const figure = document.createElement("figure"), size = [plan.width + 8, plan.height + 8];
-  const parts = [
-    edges.map((edge, i) => (ways.includes(edge) ? band(edge, i) : "")),
-    edges.map((edge, i) => path(i, 'class="play-line"') + path(i, `class="play-pulse" pathLength="1" ${time.value(edge.tail)}`)),
-    edges.map((edge, i) => (ways.includes(edge) ? path(i, `class="play-pulse play-back" pathLength="1" ${time.grad(edge.head)}`) : "")),
-    edges.map((edge, i) => (ways.includes(edge) ? chipOf(edge, i, plan.place.get(nodes.length + i), time.grad(edge.head)) : "")),
-    plan.boxes.map((node) => boxOf(node, plan.place.get(node.id), time)),
-  ].flat().join("");
+  const figure = document.createElement("figure"), size = [plan.width + 8, plan.height + 8], layers = [[], [], []];
+  edges.forEach((edge, i) => { // bands below, pulses above them, labels on top
+    const start = time.grad(edge.head);
+    layers[1].push(path(i, "line", ""), path(i, "pulse", `pathLength="1" ${time.value(edge.tail)}`));
+    if (!edge.rows.length) return;
+    layers[0].push(`<g class="play-band" data-slot="band ${i}" ${start}>${path(i, "way", "")}${tip(plan.routes[i][0])}</g>`);
+    layers[1].push(path(i, "pulse play-back", `pathLength="1" ${start}`));
+    layers[2].push(chipOf(edge, i, plan.place.get(nodes.length + i), start));
+  });
+  const parts = [...layers.flat(), ...plan.boxes.map((node) => boxOf(node, plan.place.get(node.id), time))].join("");
   figure.innerHTML = `<figcaption></figcaption>
     <div><svg class="play-svg" role="group" viewBox="-4 -4 ${size.join(" ")}" style="--natural: ${size[0]}px">${parts}</svg></div>`;
   for (const slot of figure.querySelectorAll("[data-slot]")) slots[slot.dataset.slot] = slot;
@@ -92,7 +94,8 @@ function drawn(record, width) {
 }
 
 // Templates hold numbers only: what a visitor has typed is written by refresh(), as text.
-const textAt = (slot, x, y, look, style = "") => `<text data-slot="${slot}" x="${x}" y="${y}" class="play-${look}" ${style}></text>`;
+const textAt = (slot, x, y, look, style = "", text = "") =>
+  `<text data-slot="${slot}" x="${x}" y="${y}" class="play-${look}" ${style}>${text}</text>`;
 
 function chipOf(edge, i, { x, y, w, h }, style) {
   const rows = rowsOf(edge).map((_, n) => textAt(`row ${i} ${n}`, x + w / 2, y + 2 + (n + 0.76) * LINE, "grad"));
@@ -102,7 +105,7 @@ function boxOf(node, { x, y, w, h }, time) {
   const { kind, id, leaf, used, value, needs } = node, isTable = lengthOf(value) > 0 && kind !== "constant", middle = x + w / 2;
   const [left, right] = isTable ? [x + w * 0.27, x + w * 0.73] : [middle, middle], step = kind === "leaf" ? LINE + TRACK : LINE;
   let top = y + (kind === "constant" ? 3 : HEADER), inside = kind === "constant" ? "" : textAt(`head ${id}`, middle, y + 17, "head");
-  if (isTable) inside += ["value", "grad"].map((word, n) => textAt(word, [left, right][n], top + 9, "small").replace("></", `>${word}</`)).join("");
+  if (isTable) inside += textAt("", left, top + 9, "small", "", "value") + textAt("", right, top + 9, "small", "", "grad");
   if (isTable) top += LINE - 4;
   numbers(value).forEach((_, n) => {
     const number = textAt(`value ${id} ${n}`, left, top + 13, "number", time.value(node));
@@ -111,7 +114,8 @@ function boxOf(node, { x, y, w, h }, time) {
     top += step;
   });
   if (needs && !isTable) inside += textAt(`grad ${id} 0`, middle, top + 13, "grad", time.grad(node));
-  return `<g class="play-box play-${kind}${used ? "" : " play-ghost"}"><rect x="${x}" y="${y}" width="${w}" height="${h}" rx="${kind === "op" ? 10 : 3}"/>${inside}</g>`;
+  const rect = `<rect x="${x}" y="${y}" width="${w}" height="${h}" rx="${kind === "op" ? 10 : 3}"/>`;
+  return `<g class="play-box play-${kind}${used ? "" : " play-ghost"}">${rect}${inside}</g>`;
 }
 function sliderAt(number, middle, top, key) {
   return `<g class="play-slider" data-slot="${key}" data-key="${key}" role="slider" tabindex="0" aria-orientation="horizontal">
@@ -147,6 +151,7 @@ function weigh(part, gradient) {
 function slide(slider, x, reach, name, result) {
   const track = slider.querySelector(".play-grip"), middle = Number(track.getAttribute("x")) + KNOB + 4;
   slider.querySelector(".play-knob").setAttribute("cx", middle + KNOB * Math.min(1, Math.max(-1, x / reach)));
-  const says = { label: name, valuemin: -reach, valuemax: reach, valuenow: x, valuetext: `${short(x)}; ${result.name ?? "the result"} is ${shown(result.value)}` };
+  const valuetext = `${short(x)}; ${result.name ?? "the result"} is ${shown(result.value)}`;
+  const says = { label: name, valuemin: -reach, valuemax: reach, valuenow: x, valuetext };
   for (const [key, text] of Object.entries(says)) slider.setAttribute(`aria-${key}`, text);
 }

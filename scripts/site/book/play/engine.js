@@ -51,8 +51,9 @@ class Recorder {
     Object.assign(this, { text, given, isStatic, nodes: [], names: new Map(), notes: [], leaves: 0 });
   }
   add(node, place) {
-    if (this.nodes.length >= MOST_BOXES) throw new Mistake(`This graph has more than ${MOST_BOXES} boxes.`, place.at, place.until);
-    return this.nodes.push({ of: [], grad: null, name: null, ...node, from: place.from, to: place.to }) - 1;
+    if (this.nodes.length >= MOST_BOXES) throw mistake(`This graph has more than ${MOST_BOXES} boxes.`, place);
+    const depth = 1 + Math.max(-1, ...(node.of ?? []).map((i) => this.nodes[i].depth));
+    return this.nodes.push({ id: this.nodes.length, depth, of: [], grad: null, name: null, used: false, ...node }) - 1;
   }
   statement({ name, tree }) {
     const places = (tree.items ?? [tree]).map(({ from, to }) => [from, to]); // of numbers in the text
@@ -89,7 +90,7 @@ class Recorder {
   }
   branch({ test, yes, no, ...place }) {
     const asked = this.value(test);
-    if (lengthOf(this.nodes[asked].value)) throw new Mistake("A condition compares single numbers, and this is an array.", test.at, test.until);
+    if (lengthOf(this.nodes[asked].value)) throw mistake("A condition compares single numbers, and this is an array.", test);
     if (this.isStatic) return this.apply("select", [asked, this.value(yes), this.value(no)], place);
     const taken = this.nodes[asked].value ? yes : no, source = ({ from, to }) => this.text.slice(from, to).trim();
     this.notes.push({ test: source(test), answer: this.nodes[asked].value, taken: source(taken) });
@@ -98,7 +99,7 @@ class Recorder {
   apply(op, of, place) {
     const operands = of.map((i) => this.nodes[i]), lengths = operands.map(({ value }) => lengthOf(value));
     const [sign, f] = REDUCTIONS[op] ?? OPS[op], isReduction = op in REDUCTIONS;
-    const fail = (message) => { throw new Mistake(message, place.at, place.until); };
+    const fail = (message) => { throw mistake(message, place); };
     if (isReduction && lengths.includes(0)) fail(`${op} takes an array, such as [1, 2, 3], and this is one number.`);
     const different = [...new Set(lengths)].filter((length) => length);
     if (different.length > 1) fail(`These arrays have ${different.join(" and ")} numbers: they must be equally long.`);
@@ -113,12 +114,8 @@ function recorded(text, given = new Map(), isStatic = false) {
   const statements = new Parser(text).program(), { nodes, notes } = recorder;
   recorder.freeLeaves(statements);
   const result = statements.map((statement) => recorder.statement(statement)).at(-1);
-  const used = new Set([result]);
-  for (const i of nodes.keys()) {
-    const j = nodes.length - 1 - i;
-    if (used.has(j)) nodes[j].of.forEach((operand) => used.add(operand));
-  }
-  nodes.forEach((node, i) => Object.assign(node, { id: i, used: used.has(i) }));
+  nodes[result].used = true;
+  for (const node of [...nodes].reverse()) if (node.used) for (const i of node.of) nodes[i].used = true;
   return { nodes, notes, result: nodes[result], edges: backward(nodes, nodes[result]) };
 }
 

@@ -6,49 +6,42 @@
 
 const LONGEST = 400, MOST_NUMBERS = 6; // characters of a text, numbers of an array
 const FUNCTIONS = { sin: 1, cos: 1, tanh: 1, exp: 1, log: 1, relu: 1, sqrt: 1, sum: 1, mean: 1, dot: 2 }; // arguments
+const STRENGTH = { "+": 1, "-": 1, "*": 2, "/": 2, "**": 4 }, SIGN = 3; // SIGN is that of −x: −x ** 2 is −(x ** 2)
 const COMPARISONS = ["<", ">", "<=", ">=", "==", "!="];
 const TOKEN = /([ \t\r]+|#[^\n]*)|(\n|;)|((?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)|([A-Za-z_]\w*)|(\*\*|[<>=!]=|[-+*/()[\],<>=])/y;
 const KINDS = ["blank", "line", "number", "name", "sign"];
 const INSTEAD = { "^": "**", "×": "*", "·": "*", "÷": "/", "−": "-", "≤": "<=", "≥": ">=", "≠": "!=" };
 
-class Mistake extends Error {
-  constructor(message, at, until = at + 1) {
-    super(message);
-    Object.assign(this, { at, until });
-  }
-}
+const mistake = (message, { at, until = at + 1 }) => Object.assign(new Error(message), { at, until });
 
 function tokensOf(text) {
-  if (text.length > LONGEST) throw new Mistake(`This is longer than ${LONGEST} characters.`, LONGEST);
+  if (text.length > LONGEST) throw mistake(`This is longer than ${LONGEST} characters.`, { at: LONGEST });
   const tokens = [];
   let depth = 0; // of brackets, in which a line may end
   for (TOKEN.lastIndex = 0; TOKEN.lastIndex < text.length;) {
     const at = TOKEN.lastIndex, match = TOKEN.exec(text);
-    if (!match) throw new Mistake(strange(text, at), at, at + String.fromCodePoint(text.codePointAt(at)).length);
+    if (!match) throw strange(String.fromCodePoint(text.codePointAt(at)), at);
     const kind = KINDS[match.slice(1).findIndex((part) => part !== undefined)];
     depth = Math.max(0, depth + "([".includes(match[0]) - ")]".includes(match[0]));
     if (kind !== "blank" && !(match[0] === "\n" && depth)) tokens.push({ kind, text: match[0], at, until: TOKEN.lastIndex });
   }
   return [...tokens, { kind: "end", text: "the end", at: text.length, until: text.length + 1 }];
 }
-function strange(text, at) {
-  const sign = String.fromCodePoint(text.codePointAt(at));
-  return INSTEAD[sign] ? `Write ${INSTEAD[sign]} instead of ${sign}.` : `${sign} has no meaning here.`;
+function strange(sign, at) {
+  const what = INSTEAD[sign] ? `Write ${INSTEAD[sign]} instead of ${sign}.` : `${sign} has no meaning here.`;
+  return mistake(what, { at, until: at + sign.length });
 }
 
 class Parser {
-  constructor(text) {
-    this.tokens = tokensOf(text);
-    this.n = 0;
-  }
+  n = 0;
+  constructor(text) { this.tokens = tokensOf(text); }
   get next() { return this.tokens[this.n]; }
   is(...texts) { return texts.includes(this.next.text) && this.next.kind !== "end"; }
   take(...texts) { return this.is(...texts) ? this.tokens[this.n++] : null; }
-  fail(message, { at, until } = this.next) { throw new Mistake(message, at, until); }
-  need(text, message) { return this.take(text) ?? this.fail(message); }
+  fail(message, place = this.next) { throw mistake(message, place); }
   close(text, open) {
     if (["end", "line"].includes(this.next.kind)) this.fail("This bracket is never closed.", open);
-    return this.need(text, this.surprise()).until;
+    return (this.take(text) ?? this.fail(this.surprise())).until;
   }
 
   program() {
@@ -62,7 +55,7 @@ class Parser {
   }
   statement() {
     const { kind, text } = this.next, isNamed = kind === "name" && this.tokens[this.n + 1].text === "=";
-    if (isNamed && (Object.hasOwn(FUNCTIONS, text) || text === "if" || text === "else")) this.fail(`${text} has a meaning here: choose another name.`);
+    if (isNamed && [...Object.keys(FUNCTIONS), "if", "else"].includes(text)) this.fail(`${text} has a meaning already: choose another name.`);
     if (isNamed) this.n += 2;
     const tree = this.value();
     if (!["line", "end"].includes(this.next.kind)) this.fail(this.surprise());
@@ -77,38 +70,35 @@ class Parser {
       ? `An operator is missing before “${text}”, such as *.` : `“${text}” cannot stand here.`;
   }
   value() {
-    const yes = this.chain(["+", "-"], () => this.product()), word = this.take("if");
+    const yes = this.sum(), word = this.take("if");
     if (!word) return yes;
     const test = this.comparison();
-    const two = this.is(...COMPARISONS) && "An if has one comparison here.";
-    this.need("else", two || "This if has no else: write a if x > 0 else b.");
+    if (this.is(...COMPARISONS)) this.fail("An if has one comparison here.");
+    if (!this.take("else")) this.fail("This if has no else: write a if x > 0 else b.");
     const no = this.value();
     return { kind: "if", test, yes, no, at: word.at, until: word.until, from: yes.from, to: no.to };
   }
   comparison() {
-    const a = this.chain(["+", "-"], () => this.product());
-    const sign = this.take(...COMPARISONS);
+    const a = this.sum(), sign = this.take(...COMPARISONS);
     if (!sign) this.fail(this.is("=") ? "To compare, write “==”." : "A condition compares two numbers, as in x > 0.");
-    return this.binary(sign, a, this.chain(["+", "-"], () => this.product()));
+    return this.binary(sign, a, this.sum());
   }
   binary({ text, at, until }, a, b) { return { kind: "op", op: text, of: [a, b], at, until, from: a.from, to: b.to }; }
-  chain(signs, part) {
-    let tree = part();
-    for (let sign; (sign = this.take(...signs));) tree = this.binary(sign, tree, part());
+  sum(least = 1) { // all operators that bind at least this strongly
+    let tree = this.factor();
+    for (let sign = this.next; STRENGTH[sign.text] >= least; sign = this.next) {
+      this.n++;
+      tree = this.binary(sign, tree, this.sum(sign.text === "**" ? SIGN : STRENGTH[sign.text] + 1));
+    }
     return tree;
   }
-  product() { return this.chain(["*", "/"], () => this.factor()); }
   factor() {
     const sign = this.take("-", "+");
-    if (!sign) return this.power();
-    const tree = this.factor(), from = sign.at;
+    if (!sign) return this.atom();
+    const tree = this.sum(SIGN), from = sign.at;
     if (sign.text === "+") return { ...tree, from };
     if (tree.kind === "number") return { ...tree, value: -tree.value, from };
     return { kind: "op", op: "neg", of: [tree], at: sign.at, until: sign.until, from, to: tree.to };
-  }
-  power() {
-    const base = this.atom(), sign = this.take("**");
-    return sign ? this.binary(sign, base, this.factor()) : base;
   }
   atom() {
     const token = this.next, { kind, text, at, until } = token, place = { at, until, from: at, to: until };

@@ -40,12 +40,6 @@ class Playground {
     const { text, view, do: action } = button?.dataset ?? {};
     if (text) { this.set(text, view); this.keep(); }
     if (action === "flow") this.flow();
-    if (action === "copy") {
-      this.keep();
-      navigator.clipboard?.writeText(location.href).catch(() => {}); // else the page's address has it
-      button.textContent = navigator.clipboard ? "Copied" : "It is the address above";
-      this.later("copied", () => { button.textContent = "Copy link"; }, 3000);
-    }
   }
 
   // The state: the text, the view, and the values of leaves that the text does not assign.
@@ -77,26 +71,27 @@ class Playground {
   // Reads the text, and returns whether it is right. With a mistake in it, the last good graph stays.
   read() {
     const text = this.field.value, error = this.find(".play-error"), views = this.view === "both" ? ["eager", "static"] : [this.view];
-    let mistake = null;
+    let wrong = null;
     this.field.rows = text.split("\n").length;
     try {
       this.records = views.map((view) => ({ view, ...recorded(text, this.given, view === "static") }));
     } catch (raised) {
-      if (!(raised instanceof Mistake)) throw raised;
-      mistake = raised;
+      if (raised.at === undefined) throw raised; // no mistake of the visitor's
+      wrong = raised;
     }
-    error.hidden = !mistake;
-    error.textContent = mistake ? pointed(text, mistake) : "";
-    this.field.setAttribute("aria-invalid", Boolean(mistake));
-    this.place.classList.toggle("play-stale", Boolean(mistake));
-    if (!mistake) this.draw();
-    return !mistake;
+    error.hidden = !wrong;
+    error.textContent = wrong ? pointed(text, wrong) : "";
+    this.field.setAttribute("aria-invalid", Boolean(wrong));
+    this.place.classList.toggle("play-stale", Boolean(wrong));
+    if (!wrong) this.draw();
+    return !wrong;
   }
 
   // Draws the graphs that have another shape, and writes all numbers.
   draw() {
     if (!this.records) return;
-    const { records, pictures, graphs } = this, focus = document.activeElement, { key } = focus?.dataset ?? {}, view = focus?.closest("figure")?.dataset.view;
+    const { records, pictures, graphs } = this, focus = document.activeElement, { key } = focus.dataset;
+    const focused = key && `[data-view="${focus.closest("figure").dataset.view}"] [data-key="${key}"]`;
     this.width = graphs.clientWidth;
     const width = records.length > 1 && this.width >= 640 ? (this.width - 16) / 2 : this.width;
     for (const record of records) {
@@ -111,9 +106,10 @@ class Playground {
     }
     const figures = records.map((record) => pictures[record.view].figure);
     if (figures.length !== graphs.children.length || figures.some((figure, i) => figure !== graphs.children[i])) graphs.replaceChildren(...figures);
-    if (key) this.find(`[data-view="${view}"] [data-key="${key}"]`)?.focus();
+    if (key) this.find(focused)?.focus();
     this.find(".play-say").textContent = sentence(records[0]);
-    this.find(".play-words ol").replaceChildren(...arrows(records[0]).map((text) => Object.assign(document.createElement("li"), { textContent: text })));
+    const item = (text) => Object.assign(document.createElement("li"), { textContent: text });
+    this.find(".play-words ol").replaceChildren(...arrows(records[0]).map(item));
   }
   flow() {
     this.still();
