@@ -1,7 +1,6 @@
 // Draws a recorded graph: boxes, an arrow for each operand, and on the arrow "incoming × local slope = outgoing".
 // Places come from arranged(), GraphView's layout; from top to bottom, if the graph is too wide from left to right.
-//
-//   drawn(record, width) → { figure, refresh(record, reach) }    refresh writes the numbers of a record of the same shape
+// drawn(record, width) → { figure, refresh(record, reach) }: refresh writes the numbers of a record of the same shape.
 
 const LINE = 17, HEADER = 24, TRACK = 12, CHARACTER = 7, KNOB = 22; // pixels
 const DECADES = 3; // an arrow grows with its gradient from 10 ** -DECADES to 10 ** DECADES
@@ -18,13 +17,11 @@ const numbers = (value) => (Array.isArray(value) ? value : [value]);
 const called = ({ name, kind, value }) => name ?? (kind === "constant" ? shown(value) : "…");
 
 // What a box is: "z = … × x", where … is an operand without a name.
-function heading({ kind, op, sign, name, of }, nodes) {
+function heading({ kind, sign, name, of }, nodes) {
   if (kind !== "op") return name ?? "";
-  const [a, b] = of.map((i) => called(nodes[i]));
-  const call = { neg: `−${a}`, select: "select", sqrt: `√${a}`, dot: `dot(${a}, ${b})` }[op];
-  return `${name ? `${name} = ` : ""}${call ?? (b === undefined ? `${sign} ${a}` : `${a} ${sign} ${b}`)}`;
+  const [a, b, c] = of.map((i) => called(nodes[i])), call = c ? sign : b ? `${a} ${sign} ${b}` : `${sign} ${a}`;
+  return name ? `${name} = ${call}` : call;
 }
-
 const sizeOf = (value) => Math.max(...numbers(value).map((x) => (Number.isNaN(x) ? Infinity : Math.abs(x))));
 const share = (value) => Math.min(1, Math.max(0, (Math.log10(sizeOf(value)) + DECADES) / (2 * DECADES)));
 const thickness = (value) => (sizeOf(value) ? 2 + 8 * share(value) : 1.5);
@@ -40,10 +37,9 @@ function boxSize(node, nodes) {
   const { kind, value, needs } = node, count = numbers(value).length, isArray = lengthOf(value) > 0;
   if (kind === "constant") return [widest(numbers(value).map(short)) + 14, count * LINE + 6];
   const body = isArray ? 2 * widest(["−0.000 "]) : Math.max(widest([short(value)]), needs ? 74 : 46);
-  const extra = isArray ? LINE - 4 : needs ? LINE : 0;
-  return [Math.max(1.05 * widest([heading(node, nodes)]), body) + 16, HEADER + count * (kind === "leaf" ? LINE + TRACK : LINE) + extra + 8];
+  const height = HEADER + count * (kind === "leaf" ? LINE + TRACK : LINE) + (isArray ? LINE - 4 : needs ? LINE : 0) + 8;
+  return [Math.max(1.05 * widest([heading(node, nodes)]), body) + 16, height];
 }
-
 function placed({ nodes, edges }, width) {
   const boxes = nodes.filter((node) => node.used || node.kind === "leaf");
   const sizes = new Map(boxes.map((node) => [node.id, boxSize(node, nodes)]));
@@ -54,7 +50,8 @@ function placed({ nodes, edges }, width) {
   const arrange = (flip) => arranged({ children, parent, size: (id) => flip(sizes.get(id)), heading, links });
   const flat = arrange((size) => size), deep = flat.width > width && transposed(arrange(([w, h]) => [h, w]));
   const plan = deep && deep.width < flat.width ? deep : { ...flat, path: curve }, routes = [...plan.routes];
-  return { ...plan, boxes, routes: edges.map((_, i) => straight([...routes.shift(), ...chip(i).flatMap(() => routes.shift())], deep ? 0 : 1)) };
+  const route = (_, i) => straight([...routes.shift(), ...chip(i).flatMap(() => routes.shift())], plan.isDeep ? 0 : 1);
+  return { ...plan, boxes, routes: edges.map(route) };
 }
 function straight(points, axis) { // without steps of a few pixels, and with room for the tip of the arrow
   const near = (i) => i < points.length - 1 && Math.abs(points[i][axis] - points[i - 1][axis]) < 12;
@@ -66,7 +63,6 @@ function transposed({ place, routes, width, height }) {
   const path = (points) => curve(turn(points)).replace(/([-\d.]+),([-\d.]+)/g, "$2,$1");
   return { place: new Map(boxes), routes: routes.map(turn), width: height, height: width, path, isDeep: true };
 }
-
 // When things move, in seconds: values until 0.45, gradients from 0.5 to 0.95.
 function timed({ depth: last }) {
   const part = 0.45 / Math.max(1, last), style = (from) => `style="--at: ${from}s; --for: ${part}s"`;
@@ -93,13 +89,13 @@ function drawn(record, width) {
   return { figure, refresh: (next, reach) => refresh(next, slots, reach) };
 }
 
-// Templates hold numbers only: what a visitor has typed is written by refresh(), as text.
-const textAt = (slot, x, y, look, style = "", text = "") =>
-  `<text data-slot="${slot}" x="${x}" y="${y}" class="play-${look}" ${style}>${text}</text>`;
+// What a visitor has typed is in no template: refresh() writes it, as text.
+const textAt = (slot, x, y, look, style = "", text = "") => `<text data-slot="${slot}" x="${x}" y="${y}" class="play-${look}" ${style}>${text}</text>`;
 
 function chipOf(edge, i, { x, y, w, h }, style) {
   const rows = rowsOf(edge).map((_, n) => textAt(`row ${i} ${n}`, x + w / 2, y + 2 + (n + 0.76) * LINE, "grad"));
-  return `<g class="play-chip" data-slot="chip ${i}" ${style}><rect x="${x}" y="${y}" width="${w}" height="${h}" rx="6"/>${rows.join("")}</g>`;
+  const rect = `<rect x="${x}" y="${y}" width="${w}" height="${h}" rx="6"/>`;
+  return `<g class="play-chip" data-slot="chip ${i}" role="img" ${style}>${rect}${rows.join("")}</g>`;
 }
 function boxOf(node, { x, y, w, h }, time) {
   const { kind, id, leaf, used, value, needs } = node, isTable = lengthOf(value) > 0 && kind !== "constant", middle = x + w / 2;
@@ -137,6 +133,8 @@ function refresh({ nodes, edges, result }, slots, reach) {
   }
   edges.forEach((edge, i) => {
     rowsOf(edge).forEach((text, n) => write(`row ${i} ${n}`, text));
+    const way = `${heading(edge.head, nodes)}, to ${heading(edge.tail, nodes)}: ${rowsOf(edge).join(", ")}`;
+    slots[`chip ${i}`]?.setAttribute("aria-label", way);
     for (const part of [slots[`band ${i}`], slots[`chip ${i}`]]) if (part) weigh(part, edge.total);
   });
 }

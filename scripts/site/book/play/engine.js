@@ -7,7 +7,7 @@
 //
 // A value is a number, an array of numbers, or a boolean. Eagerly, an if is asked in Python, and only its branch is recorded.
 
-const MOST_BOXES = 40, START = { x: 2, y: -3, w: 4 }, OTHERS = [1, 0.5, -1, 1.5, 3, -2];
+const MOST_BOXES = 40, START = { x: 2, y: -3, w: 4 }; // other leaves start at 1
 // NumPy's power: JavaScript's 1 ** NaN and (-1) ** Infinity are NaN.
 const power = (a, b) => (a === 1 || (a === -1 && Math.abs(b) === Infinity) ? 1 : a ** b);
 // [sign, value, slope for each operand]; a slope that is true or false passes or stops a gradient, infinite ones too
@@ -40,8 +40,7 @@ const literal = ({ items, value }) => items?.map((item) => item.value) ?? value;
 const at = (value, i) => (Array.isArray(value) ? value[i] : value);
 const lengthOf = (value) => (Array.isArray(value) ? value.length : 0);
 
-// f of numbers, or of each number of arrays.
-function each(f, ...values) {
+function each(f, ...values) { // f of numbers, or of each number of arrays
   const length = Math.max(...values.map(lengthOf));
   return length ? Array.from({ length }, (_, i) => f(...values.map((value) => at(value, i)))) : f(...values);
 }
@@ -68,11 +67,9 @@ class Recorder {
   }
   // A leaf for each name that the text does not assign before it uses it, also in a branch that will not be run.
   freeLeaves(statements) {
-    const assigned = new Set(), free = [];
-    const visit = (tree) => {
+    const assigned = new Set(), visit = (tree) => {
       if (tree.kind === "name" && !assigned.has(tree.name) && !this.names.has(tree.name)) {
-        const start = Object.hasOwn(START, tree.name) ? START[tree.name] : OTHERS[free.length % OTHERS.length];
-        if (!Object.hasOwn(START, tree.name)) free.push(tree.name);
+        const start = Object.hasOwn(START, tree.name) ? START[tree.name] : 1;
         this.names.set(tree.name, this.leaf(tree.name, this.given.get(tree.name) ?? start, tree));
       }
       for (const part of tree.of ?? (tree.kind === "if" ? [tree.yes, tree.test, tree.no] : [])) visit(part);
@@ -108,7 +105,6 @@ class Recorder {
     return this.add({ kind: "op", op, sign, of, value, needs }, place);
   }
 }
-
 function recorded(text, given = new Map(), isStatic = false) {
   const recorder = new Recorder(text, given, isStatic);
   const statements = new Parser(text).program(), { nodes, notes } = recorder;
@@ -130,7 +126,6 @@ function backward(nodes, result) {
   }
   return edges;
 }
-
 function flow(edge, nodes) {
   const { tail, head, port } = edge, values = head.of.map((i) => nodes[i].value), reduction = REDUCTIONS[head.op];
   const slopes = reduction ? reduction[port + 2](...values) : each(OPS[head.op][port + 2], ...values);

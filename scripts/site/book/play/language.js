@@ -9,7 +9,7 @@ const FUNCTIONS = { sin: 1, cos: 1, tanh: 1, exp: 1, log: 1, relu: 1, sqrt: 1, s
 const STRENGTH = { "+": 1, "-": 1, "*": 2, "/": 2, "**": 4 }, SIGN = 3; // SIGN is that of −x: −x ** 2 is −(x ** 2)
 const COMPARISONS = ["<", ">", "<=", ">=", "==", "!="];
 const TOKEN = /([ \t\r]+|#[^\n]*)|(\n|;)|((?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)|([A-Za-z_]\w*)|(\*\*|[<>=!]=|[-+*/()[\],<>=])/y;
-const KINDS = ["blank", "line", "number", "name", "sign"];
+const KINDS = ["blank", "line", "number", "name", "sign"]; // of the groups of TOKEN
 const INSTEAD = { "^": "**", "×": "*", "·": "*", "÷": "/", "−": "-", "≤": "<=", "≥": ">=", "≠": "!=" };
 
 const mistake = (message, { at, until = at + 1 }) => Object.assign(new Error(message), { at, until });

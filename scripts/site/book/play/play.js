@@ -2,15 +2,11 @@
 
 const PAUSE = 350, FLOW = 1050, TRAVEL = 110; // ms until a text counts as written; ms of the motion; pixels from 0 to the reach
 const STEPS = { ArrowRight: 1, ArrowUp: 1, ArrowLeft: -1, ArrowDown: -1, PageUp: 10, PageDown: -10, End: Infinity, Home: -Infinity };
-// How far a leaf can be dragged.
-function reachOf(x) {
-  const size = 1.5 * Math.abs(x);
-  return [1, 5, 10, 50, 100].find((reach) => reach >= size && (reach > 1 || x)) ?? Math.min(1e9, 10 ** Math.ceil(Math.log10(size)));
-}
+const reachOf = (x) => (x && Number.isFinite(x) ? 10 ** Math.ceil(Math.log10(1.5 * Math.abs(x))) : 10); // how far it can be dragged
 
 class Playground {
   constructor(place) {
-    Object.assign(this, { place, given: new Map(), reaches: new Map(), pictures: {}, timers: {}, dragged: null });
+    Object.assign(this, { place, given: new Map(), reaches: new Map(), pictures: {}, timers: {}, drag: null });
     this.find = (selector) => place.querySelector(selector);
     this.field = this.find("textarea");
     this.graphs = this.find(".play-graphs");
@@ -21,13 +17,10 @@ class Playground {
     const on = (event, f, target = this.place) => target.addEventListener(event, f);
     on("input", () => { this.still(); this.later("read", () => this.typed()); }, this.field);
     on("change", ({ target }) => { if (target.type === "radio") this.typed(); });
-    on("click", ({ target }) => this.press(target.closest("button")));
+    on("click", ({ target }) => this.press(target.closest("button")?.dataset));
     on("pointerdown", (event) => this.grab(event));
-    on("pointermove", ({ clientX }) => {
-      const { key, from, x, reach } = this.dragged ?? {};
-      if (key) this.move(x + ((clientX - from) / TRAVEL) * reach, key);
-    });
-    for (const end of ["pointerup", "pointercancel"]) on(end, () => { this.dragged = null; });
+    on("pointermove", ({ clientX }) => this.drag?.(clientX));
+    for (const end of ["pointerup", "pointercancel"]) on(end, () => { this.drag = null; });
     on("keydown", (event) => this.key(event));
     on("hashchange", () => this.open(), window);
     new ResizeObserver(() => { if (this.width !== this.graphs.clientWidth) this.draw(); }).observe(this.graphs);
@@ -36,10 +29,9 @@ class Playground {
     clearTimeout(this.timers[name]);
     this.timers[name] = setTimeout(f, pause);
   }
-  press(button) {
-    const { text, view, do: action } = button?.dataset ?? {};
-    if (text) { this.set(text, view); this.keep(); }
-    if (action === "flow") this.flow();
+  press(button) { // an example, or "Play again"
+    if (button?.text) { this.set(button.text, button.view); this.keep(); }
+    else if (button) this.flow();
   }
 
   // The state: the text, the view, and the values of leaves that the text does not assign.
@@ -75,6 +67,7 @@ class Playground {
     this.field.rows = text.split("\n").length;
     try {
       this.records = views.map((view) => ({ view, ...recorded(text, this.given, view === "static") }));
+      this.text = text;
     } catch (raised) {
       if (raised.at === undefined) throw raised; // no mistake of the visitor's
       wrong = raised;
@@ -91,7 +84,7 @@ class Playground {
   draw() {
     if (!this.records) return;
     const { records, pictures, graphs } = this, focus = document.activeElement, { key } = focus.dataset;
-    const focused = key && `[data-view="${focus.closest("figure").dataset.view}"] [data-key="${key}"]`;
+    const focused = key && `[data-view="${focus.closest("figure")?.dataset.view}"] [data-key="${key}"]`;
     this.width = graphs.clientWidth;
     const width = records.length > 1 && this.width >= 640 ? (this.width - 16) / 2 : this.width;
     for (const record of records) {
@@ -105,11 +98,9 @@ class Playground {
       figure.querySelector("svg").setAttribute("aria-label", line.textContent);
     }
     const figures = records.map((record) => pictures[record.view].figure);
-    if (figures.length !== graphs.children.length || figures.some((figure, i) => figure !== graphs.children[i])) graphs.replaceChildren(...figures);
+    if (figures.length !== graphs.children.length || figures.some((one, i) => one !== graphs.children[i])) graphs.replaceChildren(...figures);
     if (key) this.find(focused)?.focus();
     this.find(".play-say").textContent = sentence(records[0]);
-    const item = (text) => Object.assign(document.createElement("li"), { textContent: text });
-    this.find(".play-words ol").replaceChildren(...arrows(records[0]).map(item));
   }
   flow() {
     this.still();
@@ -130,8 +121,8 @@ class Playground {
     event.preventDefault();
     slider.focus();
     this.place.setPointerCapture(event.pointerId);
-    const { key } = slider.dataset;
-    this.dragged = { key, from: event.clientX, ...this.number(key) };
+    const { key } = slider.dataset, { x, reach } = this.number(key);
+    this.drag = (to) => this.move(x + ((to - event.clientX) / TRAVEL) * reach, key);
   }
   key(event) {
     const { key } = event.target.dataset;
@@ -142,9 +133,10 @@ class Playground {
     this.move(x + (STEPS[event.key] * reach) / 50, key);
   }
   move(wanted, key) {
-    const { leaf, i, reach } = this.number(key), step = reach / 100, { value: text } = this.field, [from, to] = leaf.places?.[i] ?? [];
+    if (this.field.value !== this.text && !this.read()) return;
+    const { leaf, i, reach } = this.number(key), step = reach / 100, [from, to] = leaf.places?.[i] ?? [];
     const x = Number((Math.round(Math.min(reach, Math.max(-reach, wanted)) / step) * step).toPrecision(6));
-    if (leaf.places) this.field.value = text.slice(0, from) + x + text.slice(to);
+    if (leaf.places) this.field.value = this.text.slice(0, from) + x + this.text.slice(to);
     else this.given.set(leaf.name, x);
     this.still();
     this.read();

@@ -1,5 +1,4 @@
-// What the playground says: of a mistake, above a graph, below it, and of each arrow.
-
+// What the playground says: of a mistake, above a graph, and below it.
 // The line with the mistake, carets below it, and what is wrong.
 function pointed(text, { at: from, until, message }) {
   const start = text.lastIndexOf("\n", from - 1) + 1, line = text.slice(start).split("\n")[0];
@@ -11,11 +10,9 @@ function caption(view, { nodes, notes }) {
   const count = nodes.filter(({ kind, used }) => kind === "op" && used).length, operations = `${count} operation${count === 1 ? "" : "s"}`;
   const asked = notes.map(({ test, answer, taken }) => ` ${test} is ${answer}, so only ${taken} was run; the if left no trace.`);
   if (view === "eager") return `Eager: ${operations}, recorded as they ran.${asked.join("")}`;
-  const hasSelect = nodes.some(({ op }) => op === "select");
-  const both = hasSelect ? " Both branches are in it; select passes the gradient to one, and 0 to the other." : "";
-  return `Static graph: ${operations}, written down before any of them ran.${both}`;
+  const both = " Both branches are in it; select passes the gradient to one, and 0 to the other.";
+  return `Static graph: ${operations}, written down before any of them ran.${nodes.some(({ op }) => op === "select") ? both : ""}`;
 }
-
 function sentence({ nodes, result, edges }) {
   const start = `${result.name ?? "The result"} = ${shown(result.value)}.`;
   if (!result.needs) return `${start} It depends on no leaf, so there is no gradient.`;
@@ -25,12 +22,4 @@ function sentence({ nodes, result, edges }) {
     return `${leaf.name}: ${parts.length > 1 ? `${parts.join(" + ")} = ` : ""}${shown(leaf.grad)}`;
   });
   return `${start} Its gradients are ${gradients.join("; ")}.`;
-}
-
-function arrows({ nodes, edges }) {
-  return [...nodes].reverse().filter(({ grad, kind }) => grad !== null && kind === "op").map((node) => {
-    const sent = edges.filter(({ head, rows }) => head === node && rows.length);
-    const parts = sent.map((edge) => `to ${called(edge.tail)}: ${rowsOf(edge).join(", ")}`);
-    return `${heading(node, nodes)} has the gradient ${shown(node.grad)}, and sends ${parts.join("; ")}.`;
-  });
 }
