@@ -34,9 +34,9 @@ const widest = (lines) => CHARACTER * Math.max(0, ...lines.map((line) => line.le
 const chipSize = (edge) => [Math.max(widest(rowsOf(edge)), 66) + 10, rowsOf(edge).length * LINE + 4];
 
 function boxSize(node, nodes) {
-  const { kind, value, needs } = node, count = numbers(value).length, isArray = lengthOf(value) > 0;
+  const { kind, value, needs, grad } = node, count = numbers(value).length, isArray = lengthOf(value) > 0;
   if (kind === "constant") return [widest(numbers(value).map(short)) + 14, count * LINE + 6];
-  const body = isArray ? 2 * widest(["−0.000 "]) : Math.max(widest([short(value)]), needs ? 74 : 46);
+  const body = isArray ? 2 * widest(["−0.000 "]) : Math.max(widest([short(value), `grad ${shown(grad ?? 0)}`]), needs ? 74 : 46);
   const height = HEADER + count * (kind === "leaf" ? LINE + TRACK : LINE) + (isArray ? LINE - 4 : needs ? LINE : 0) + 8;
   return [Math.max(1.05 * widest([heading(node, nodes)]), body) + 16, height];
 }
@@ -56,7 +56,8 @@ function placed({ nodes, edges }, width) {
 function straight(points, axis) { // without steps of a few pixels, and with room for the tip of the arrow
   const near = (i) => i < points.length - 1 && Math.abs(points[i][axis] - points[i - 1][axis]) < 12;
   for (let i = 1; i < points.length; i++) if (near(i)) points[i][axis] = points[i - 1][axis];
-  return points.toSpliced(1, 0, points[0].map((x, n) => (n === axis ? x : x + 10)));
+  const start = points[0].map((x, n) => (n === axis ? x : x + 10)), end = points.at(-1), main = 1 - axis;
+  return [points[0], start, ...points.filter((point) => point[main] > start[main] && point[main] < end[main]), end];
 }
 function transposed({ place, routes, width, height }) {
   const turn = (points) => points.map(([x, y]) => [y, x]), boxes = [...place].map(([id, { x, y, w, h }]) => [id, { x: y, y: x, w: h, h: w }]);

@@ -100,7 +100,7 @@ class Playground {
     const figures = records.map((record) => pictures[record.view].figure);
     if (figures.length !== graphs.children.length || figures.some((one, i) => one !== graphs.children[i])) graphs.replaceChildren(...figures);
     if (key) this.find(focused)?.focus();
-    this.find(".play-say").textContent = sentence(records[0]);
+    this.find(".play-say").textContent = [...new Set(records.map(sentence))].join(" In the static graph: ");
   }
   flow() {
     this.still();

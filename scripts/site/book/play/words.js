@@ -18,7 +18,7 @@ function sentence({ nodes, result, edges }) {
   if (!result.needs) return `${start} It depends on no leaf, so there is no gradient.`;
   if (lengthOf(result.value)) return `${start} A gradient starts from one number: add a line such as sum(${result.name ?? "…"}).`;
   const gradients = nodes.filter(({ kind, grad }) => kind === "leaf" && grad !== null).map((leaf) => {
-    const parts = edges.filter(({ tail, rows }) => tail === leaf && rows.length).map((edge) => shown(edge.total));
+    const parts = edges.filter(({ tail, rows }) => tail === leaf && rows.length).map((edge) => edge.total).filter(sizeOf).map(shown);
     return `${leaf.name}: ${parts.length > 1 ? `${parts.join(" + ")} = ` : ""}${shown(leaf.grad)}`;
   });
   return `${start} Its gradients are ${gradients.join("; ")}.`;

@@ -6,7 +6,7 @@ const files = new URL("files/", document.currentScript.src);
 const loaded = {};
 
 function load(tag, name, attributes) {
-  return (loaded[name] ??= new Promise((resolve, reject) => {
+  return (loaded[`${tag} ${name}`] ??= new Promise((resolve, reject) => {
     const element = Object.assign(document.createElement(tag), attributes, { onload: resolve, onerror: reject });
     document.head.append(element);
   }));
