@@ -28,6 +28,7 @@ from nbformat import NotebookNode
 from nbformat.v4 import new_markdown_cell, new_output
 
 import minigrad as mg
+from book import play
 from book.pages import LESSONS
 from minigrad.course.prediction import NOT_LOCKED
 from minigrad.course.widgets.form import Form
@@ -92,7 +93,8 @@ def ways(lesson: str, site: Site) -> str:
         links += [f'<a class="button quiet" href="{colab}">Open in Colab</a>']
         links += [f'<a class="button quiet" href="{binder}">Launch Binder</a>']
     buttons = f'\n<p class="ways">{" ".join(links)}</p>' if links else ""
-    return f'<p class="caption">{READING}{IN_THE_BROWSER if runs else ELSEWHERE}</p>{buttons}'
+    reading = f'<p class="caption">{READING}{IN_THE_BROWSER if runs else ELSEWHERE}</p>{buttons}'
+    return f"{reading}\n\n{play.of_lesson(lesson)}"
 
 
 def run(nb: NotebookNode, path: Path) -> tuple[dict[str, list[Asked]], dict[str, str]]:
@@ -184,8 +186,9 @@ def written(folder: Path, name: str, kind: str, text: str) -> str:
 
 
 def first(files: Path) -> str:
-    """The widget of the first page, and the stand-in for all widgets' kernels."""
+    """The widget of the first page, the stand-in for all widgets' kernels, and the playground."""
     written(files.parent, "model", "js", MODEL)
+    play.write(files.parent)
     x, y, w = mg.Value(2.0), mg.Value(-3.0), mg.Value(4.0)
     temp = x * y
     s = temp + w

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from book import glossary
+from book import glossary, play
 from minigrad.course import road
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -25,7 +25,7 @@ BOX = re.compile(r'<g [^>]*data-id="(\d\d_\w+)".*?</g>', re.DOTALL)
 
 
 def pages(widget: str) -> dict[str, str]:
-    """Name of a page → its Markdown. The first page has a widget."""
+    """Name of a page → its Markdown. The first page has a playground and a widget."""
     made = {name: (ROOT / f"{name}.md").read_text("utf-8") for name in [*BESIDE, *TEACHING, *MORE]}
     made[glossary.HOME] = glossary.page()
     made["lessons/README"] = PICTURE.sub(lambda one: course_map(one[1]), made["lessons/README"])
@@ -44,7 +44,10 @@ def pages(widget: str) -> dict[str, str]:
     index = (Path(__file__).with_name("text") / "index.md").read_text("utf-8")
     on_road = f"{hours([path for path in LESSONS if road.is_on_road(path.stem)]):.1f}"
     return made | {
-        "index": index.replace("WIDGET", widget).replace("LESSONS", "".join(shown)).replace("ROAD", on_road)
+        "index": index.replace("PLAY", play.of_first_page())
+        .replace("WIDGET", widget)
+        .replace("LESSONS", "".join(shown))
+        .replace("ROAD", on_road)
         + "".join(tree(caption, names) for caption, names in hidden.items())
     }
 

@@ -6,7 +6,7 @@ const files = new URL("files/", document.currentScript.src);
 const loaded = {};
 
 function load(tag, name, attributes) {
-  return (loaded[name] ??= new Promise((resolve, reject) => {
+  return (loaded[`${tag} ${name}`] ??= new Promise((resolve, reject) => {
     const element = Object.assign(document.createElement(tag), attributes, { onload: resolve, onerror: reject });
     document.head.append(element);
   }));
@@ -43,6 +43,20 @@ if (location.protocol === "file:") {
   }
   document.querySelector(".ways")?.append("What runs needs a web server: python -m http.server in this folder is one.");
 }
+
+// The playground starts at once on the first page, and on a lesson's page when it is opened, or when a link holds its
+// state. `playground` is in play.js.
+const ground = document.querySelector(".play");
+async function play() {
+  await Promise.all([script("../play"), sheet("../play")]);
+  playground(ground);
+}
+if (ground?.matches("details")) {
+  ground.addEventListener("toggle", play, { once: true });
+  const follow = () => { ground.open ||= location.hash.startsWith("#play="); };
+  addEventListener("hashchange", follow);
+  follow();
+} else if (ground) play();
 
 // Widgets read JupyterLab's theme attribute: the book sets it.
 const dark = matchMedia("(prefers-color-scheme: dark)");

@@ -1,0 +1,156 @@
+// Draws a recorded graph: boxes, an arrow for each operand, and on the arrow "incoming × local slope = outgoing".
+// Places come from arranged(), GraphView's layout; from top to bottom, if the graph is too wide from left to right.
+// drawn(record, width) → { figure, refresh(record, reach) }: refresh writes the numbers of a record of the same shape.
+
+const LINE = 17, HEADER = 24, TRACK = 12, CHARACTER = 7, KNOB = 22; // pixels
+const DECADES = 3; // an arrow grows with its gradient from 10 ** -DECADES to 10 ** DECADES
+
+function short(x) { // a number in three digits
+  if (typeof x === "boolean" || Number.isNaN(x)) return String(x);
+  if (!Number.isFinite(x)) return x > 0 ? "∞" : "−∞";
+  const size = Math.abs(x), isFar = size && (size < 0.001 || size >= 99999.5);
+  const text = isFar ? x.toExponential(1).replace("e+", "e") : String(size >= 100 ? Math.round(x) : Number(x.toPrecision(3)));
+  return text === "-0" ? "0" : text.replaceAll("-", "−");
+}
+const shown = (value) => (Array.isArray(value) ? `[${value.map(short).join(", ")}]` : short(value));
+const numbers = (value) => (Array.isArray(value) ? value : [value]);
+const called = ({ name, kind, value }) => name ?? (kind === "constant" ? shown(value) : "…");
+
+// What a box is: "z = … × x", where … is an operand without a name.
+function heading({ kind, sign, name, of }, nodes) {
+  if (kind !== "op") return name ?? "";
+  const [a, b, c] = of.map((i) => called(nodes[i])), call = c ? sign : b ? `${a} ${sign} ${b}` : `${sign} ${a}`;
+  return name ? `${name} = ${call}` : call;
+}
+const sizeOf = (value) => Math.max(...numbers(value).map((x) => (Number.isNaN(x) ? Infinity : Math.abs(x))));
+const share = (value) => Math.min(1, Math.max(0, (Math.log10(sizeOf(value)) + DECADES) / (2 * DECADES)));
+const thickness = (value) => (sizeOf(value) ? 2 + 8 * share(value) : 1.5);
+
+function rowsOf({ rows, tail, total: sum }) { // the text on an arrow
+  const lines = rows.map((row) => { const [a, b, c] = row.map(short); return `${a} × ${b} = ${c}`; });
+  return rows.length > 1 && !lengthOf(tail.value) ? [...lines, `sum ${short(sum)}`] : lines;
+}
+const widest = (lines) => CHARACTER * Math.max(0, ...lines.map((line) => line.length));
+const chipSize = (edge) => [Math.max(widest(rowsOf(edge)), 66) + 10, rowsOf(edge).length * LINE + 4];
+
+function boxSize(node, nodes) {
+  const { kind, value, needs, grad } = node, count = numbers(value).length, isArray = lengthOf(value) > 0;
+  if (kind === "constant") return [widest(numbers(value).map(short)) + 14, count * LINE + 6];
+  const body = isArray ? 2 * widest(["−0.000 "]) : Math.max(widest([short(value), `grad ${shown(grad ?? 0)}`]), needs ? 74 : 46);
+  const height = HEADER + count * (kind === "leaf" ? LINE + TRACK : LINE) + (isArray ? LINE - 4 : needs ? LINE : 0) + 8;
+  return [Math.max(1.05 * widest([heading(node, nodes)]), body) + 16, height];
+}
+function placed({ nodes, edges }, width) {
+  const boxes = nodes.filter((node) => node.used || node.kind === "leaf");
+  const sizes = new Map(boxes.map((node) => [node.id, boxSize(node, nodes)]));
+  const chip = (i) => (edges[i].rows.length ? [nodes.length + i] : []);
+  edges.forEach((edge, i) => chip(i).forEach((id) => sizes.set(id, chipSize(edge))));
+  const links = edges.flatMap(({ tail, head }, i) => [tail.id, ...chip(i), head.id].flatMap((id, n, way) => (n ? [[way[n - 1], id]] : [])));
+  const children = (group) => (group < 0 ? [...sizes.keys()] : null), parent = () => -1, heading = () => 0;
+  const arrange = (flip) => arranged({ children, parent, size: (id) => flip(sizes.get(id)), heading, links });
+  const flat = arrange((size) => size), deep = flat.width > width && transposed(arrange(([w, h]) => [h, w]));
+  const plan = deep && deep.width < flat.width ? deep : { ...flat, path: curve }, routes = [...plan.routes];
+  const route = (_, i) => straight([...routes.shift(), ...chip(i).flatMap(() => routes.shift())], plan.isDeep ? 0 : 1);
+  return { ...plan, boxes, routes: edges.map(route) };
+}
+function straight(points, axis) { // without steps of a few pixels, and with room for the tip of the arrow
+  const near = (i) => i < points.length - 1 && Math.abs(points[i][axis] - points[i - 1][axis]) < 12;
+  for (let i = 1; i < points.length; i++) if (near(i)) points[i][axis] = points[i - 1][axis];
+  const start = points[0].map((x, n) => (n === axis ? x : x + 10)), end = points.at(-1), main = 1 - axis;
+  return [points[0], start, ...points.filter((point) => point[main] > start[main] && point[main] < end[main]), end];
+}
+function transposed({ place, routes, width, height }) {
+  const turn = (points) => points.map(([x, y]) => [y, x]), boxes = [...place].map(([id, { x, y, w, h }]) => [id, { x: y, y: x, w: h, h: w }]);
+  const path = (points) => curve(turn(points)).replace(/([-\d.]+),([-\d.]+)/g, "$2,$1");
+  return { place: new Map(boxes), routes: routes.map(turn), width: height, height: width, path, isDeep: true };
+}
+// When things move, in seconds: values until 0.45, gradients from 0.5 to 0.95.
+function timed({ depth: last }) {
+  const part = 0.45 / Math.max(1, last), style = (from) => `style="--at: ${from}s; --for: ${part}s"`;
+  return { value: ({ depth }) => style(part * Math.min(depth, last)), grad: ({ depth }) => style(0.5 + part * Math.max(0, last - depth)) };
+}
+
+function drawn(record, width) {
+  const { nodes, edges } = record, plan = placed(record, width), time = timed(record.result), slots = {};
+  const path = (i, look, more) => `<path class="play-${look}" d="${plan.path(plan.routes[i])}" ${more}/>`;
+  const tip = ([x, y]) => `<path class="play-tip" transform="translate(${x},${y}) rotate(${plan.isDeep ? 90 : 0})"/>`;
+  const figure = document.createElement("figure"), size = [plan.width + 8, plan.height + 8], layers = [[], [], []];
+  edges.forEach((edge, i) => { // bands below, pulses above them, labels on top
+    const start = time.grad(edge.head);
+    layers[1].push(path(i, "line", ""), path(i, "pulse", `pathLength="1" ${time.value(edge.tail)}`));
+    if (!edge.rows.length) return;
+    layers[0].push(`<g class="play-band" data-slot="band ${i}" ${start}>${path(i, "way", "")}${tip(plan.routes[i][0])}</g>`);
+    layers[1].push(path(i, "pulse play-back", `pathLength="1" ${start}`));
+    layers[2].push(chipOf(edge, i, plan.place.get(nodes.length + i), start));
+  });
+  const parts = [...layers.flat(), ...plan.boxes.map((node) => boxOf(node, plan.place.get(node.id), time))].join("");
+  figure.innerHTML = `<figcaption></figcaption>
+    <div><svg class="play-svg" role="group" viewBox="-4 -4 ${size.join(" ")}" style="--natural: ${size[0]}px">${parts}</svg></div>`;
+  for (const slot of figure.querySelectorAll("[data-slot]")) slots[slot.dataset.slot] = slot;
+  return { figure, refresh: (next, reach) => refresh(next, slots, reach) };
+}
+
+// What a visitor has typed is in no template: refresh() writes it, as text.
+const textAt = (slot, x, y, look, style = "", text = "") => `<text data-slot="${slot}" x="${x}" y="${y}" class="play-${look}" ${style}>${text}</text>`;
+
+function chipOf(edge, i, { x, y, w, h }, style) {
+  const rows = rowsOf(edge).map((_, n) => textAt(`row ${i} ${n}`, x + w / 2, y + 2 + (n + 0.76) * LINE, "grad"));
+  const rect = `<rect x="${x}" y="${y}" width="${w}" height="${h}" rx="6"/>`;
+  return `<g class="play-chip" data-slot="chip ${i}" role="img" ${style}>${rect}${rows.join("")}</g>`;
+}
+function boxOf(node, { x, y, w, h }, time) {
+  const { kind, id, leaf, used, value, needs } = node, isTable = lengthOf(value) > 0 && kind !== "constant", middle = x + w / 2;
+  const [left, right] = isTable ? [x + w * 0.27, x + w * 0.73] : [middle, middle], step = kind === "leaf" ? LINE + TRACK : LINE;
+  let top = y + (kind === "constant" ? 3 : HEADER), inside = kind === "constant" ? "" : textAt(`head ${id}`, middle, y + 17, "head");
+  if (isTable) inside += textAt("", left, top + 9, "small", "", "value") + textAt("", right, top + 9, "small", "", "grad");
+  if (isTable) top += LINE - 4;
+  numbers(value).forEach((_, n) => {
+    const number = textAt(`value ${id} ${n}`, left, top + 13, "number", time.value(node));
+    inside += kind === "leaf" ? sliderAt(number, left, top, `${leaf}:${n}`) : number;
+    if (needs && isTable) inside += textAt(`grad ${id} ${n}`, right, top + 13, "grad", time.grad(node));
+    top += step;
+  });
+  if (needs && !isTable) inside += textAt(`grad ${id} 0`, middle, top + 13, "grad", time.grad(node));
+  const rect = `<rect x="${x}" y="${y}" width="${w}" height="${h}" rx="${kind === "op" ? 10 : 3}"/>`;
+  return `<g class="play-box play-${kind}${used ? "" : " play-ghost"}">${rect}${inside}</g>`;
+}
+function sliderAt(number, middle, top, key) {
+  return `<g class="play-slider" data-slot="${key}" data-key="${key}" role="slider" tabindex="0" aria-orientation="horizontal">
+    <rect class="play-grip" x="${middle - KNOB - 4}" y="${top - 1}" width="${2 * KNOB + 8}" height="${LINE + TRACK}" rx="4"/>${number}
+    <path class="play-track" d="M${middle - KNOB},${top + 22}h${2 * KNOB}"/><circle class="play-knob" cx="${middle}" cy="${top + 22}" r="4.5"/></g>`;
+}
+
+function refresh({ nodes, edges, result }, slots, reach) {
+  const write = (slot, text) => { if (slots[slot]) slots[slot].textContent = text; };
+  for (const node of nodes) {
+    const { id, leaf, name, value, grad } = node, isArray = lengthOf(value) > 0;
+    write(`head ${id}`, heading(node, nodes));
+    numbers(value).forEach((x, n) => {
+      const slider = slots[`${leaf}:${n}`], gradient = grad === null ? "·" : short(at(grad, n));
+      write(`value ${id} ${n}`, short(x));
+      write(`grad ${id} ${n}`, isArray ? gradient : `grad ${gradient}`);
+      if (slider) slide(slider, x, reach(`${leaf}:${n}`, x), isArray ? `${name}, number ${n + 1}` : name, result);
+    });
+  }
+  edges.forEach((edge, i) => {
+    rowsOf(edge).forEach((text, n) => write(`row ${i} ${n}`, text));
+    const way = `${heading(edge.head, nodes)}, to ${heading(edge.tail, nodes)}: ${rowsOf(edge).join(", ")}`;
+    slots[`chip ${i}`]?.setAttribute("aria-label", way);
+    for (const part of [slots[`band ${i}`], slots[`chip ${i}`]]) if (part) weigh(part, edge.total);
+  });
+}
+function weigh(part, gradient) {
+  const width = thickness(gradient), half = width / 2 + 4;
+  part.style.setProperty("--width", width);
+  part.style.setProperty("--share", `${Math.round(100 * share(gradient))}%`);
+  part.classList.toggle("play-none", sizeOf(gradient) === 0);
+  part.classList.toggle("play-odd", numbers(gradient).some((x) => !Number.isFinite(x)));
+  part.querySelector(".play-tip")?.setAttribute("d", `M0,0L${1.5 * half},${-half}V${half}Z`);
+}
+function slide(slider, x, reach, name, result) {
+  const track = slider.querySelector(".play-grip"), middle = Number(track.getAttribute("x")) + KNOB + 4;
+  slider.querySelector(".play-knob").setAttribute("cx", middle + KNOB * Math.min(1, Math.max(-1, x / reach)));
+  const valuetext = `${short(x)}; ${result.name ?? "the result"} is ${shown(result.value)}`;
+  const says = { label: name, valuemin: -reach, valuemax: reach, valuenow: x, valuetext };
+  for (const [key, text] of Object.entries(says)) slider.setAttribute(`aria-${key}`, text);
+}

@@ -1,0 +1,145 @@
+// The playground: a field for a text, its graphs, and the address that holds the state. Its HTML is ground.html.
+
+const PAUSE = 350, FLOW = 1050, TRAVEL = 110; // ms until a text counts as written; ms of the motion; pixels from 0 to the reach
+const STEPS = { ArrowRight: 1, ArrowUp: 1, ArrowLeft: -1, ArrowDown: -1, PageUp: 10, PageDown: -10, End: Infinity, Home: -Infinity };
+const reachOf = (x) => (x && Number.isFinite(x) ? 10 ** Math.ceil(Math.log10(1.5 * Math.abs(x))) : 10); // how far it can be dragged
+
+class Playground {
+  constructor(place) {
+    Object.assign(this, { place, given: new Map(), reaches: new Map(), pictures: {}, timers: {}, drag: null });
+    this.find = (selector) => place.querySelector(selector);
+    this.field = this.find("textarea");
+    this.graphs = this.find(".play-graphs");
+    if (!this.open()) this.typed(false);
+    this.listen();
+  }
+  listen() {
+    const on = (event, f, target = this.place) => target.addEventListener(event, f);
+    on("input", () => { this.still(); this.later("read", () => this.typed()); }, this.field);
+    on("change", ({ target }) => { if (target.type === "radio") this.typed(); });
+    on("click", ({ target }) => this.press(target.closest("button")?.dataset));
+    on("pointerdown", (event) => this.grab(event));
+    on("pointermove", ({ clientX }) => this.drag?.(clientX));
+    for (const end of ["pointerup", "pointercancel"]) on(end, () => { this.drag = null; });
+    on("keydown", (event) => this.key(event));
+    on("hashchange", () => this.open(), window);
+    new ResizeObserver(() => { if (this.width !== this.graphs.clientWidth) this.draw(); }).observe(this.graphs);
+  }
+  later(name, f, pause = PAUSE) {
+    clearTimeout(this.timers[name]);
+    this.timers[name] = setTimeout(f, pause);
+  }
+  press(button) { // an example, or "Play again"
+    if (button?.text) { this.set(button.text, button.view); this.keep(); }
+    else if (button) this.flow();
+  }
+
+  // The state: the text, the view, and the values of leaves that the text does not assign.
+  get view() { return this.find("input:checked").value; }
+  set(text, view, given = new Map()) {
+    this.field.value = text;
+    this.find(`input[value=${view}]`).checked = true;
+    this.given = given;
+    this.typed(false);
+  }
+  typed(isChange = true) {
+    this.reaches.clear();
+    if (this.read()) this.flow();
+    if (isChange) this.keep();
+  }
+  keep() {
+    const values = [...this.given].map((pair) => pair.join(":")).join(",");
+    history.replaceState(null, "", `#${new URLSearchParams({ play: this.field.value, view: this.view, at: values })}`);
+  }
+  open() {
+    const state = new URLSearchParams(location.hash.slice(1)), view = state.get("view");
+    if (!state.has("play")) return false;
+    const values = (state.get("at") ?? "").split(",").map((pair) => [pair.split(":")[0], Number.parseFloat(pair.split(":")[1])]);
+    const given = new Map(values.filter(([, x]) => Number.isFinite(x)));
+    this.set(state.get("play").slice(0, LONGEST), ["static", "both"].includes(view) ? view : "eager", given);
+    return true;
+  }
+
+  // Reads the text, and returns whether it is right. With a mistake in it, the last good graph stays.
+  read() {
+    const text = this.field.value, error = this.find(".play-error"), views = this.view === "both" ? ["eager", "static"] : [this.view];
+    let wrong = null;
+    this.field.rows = text.split("\n").length;
+    try {
+      this.records = views.map((view) => ({ view, ...recorded(text, this.given, view === "static") }));
+      this.text = text;
+    } catch (raised) {
+      if (raised.at === undefined) throw raised; // no mistake of the visitor's
+      wrong = raised;
+    }
+    error.hidden = !wrong;
+    error.textContent = wrong ? pointed(text, wrong) : "";
+    this.field.setAttribute("aria-invalid", Boolean(wrong));
+    this.place.classList.toggle("play-stale", Boolean(wrong));
+    if (!wrong) this.draw();
+    return !wrong;
+  }
+
+  // Draws the graphs that have another shape, and writes all numbers.
+  draw() {
+    if (!this.records) return;
+    const { records, pictures, graphs } = this, focus = document.activeElement, { key } = focus.dataset;
+    const focused = key && `[data-view="${focus.closest("figure")?.dataset.view}"] [data-key="${key}"]`;
+    this.width = graphs.clientWidth;
+    const width = records.length > 1 && this.width >= 640 ? (this.width - 16) / 2 : this.width;
+    for (const record of records) {
+      const boxes = record.nodes.map(({ op, of, used, value, name, kind }) => [op, of, used, lengthOf(value), name, kind]);
+      const shape = JSON.stringify([width, boxes, record.edges.map(({ rows }) => rows.length)]);
+      if (pictures[record.view]?.shape !== shape) pictures[record.view] = { ...drawn(record, width - 12), shape };
+      const { figure, refresh: write } = pictures[record.view], line = figure.firstElementChild;
+      write(record, (leaf, x) => this.reaches.get(leaf) ?? this.reaches.set(leaf, reachOf(x)).get(leaf));
+      figure.dataset.view = record.view;
+      line.textContent = caption(record.view, record);
+      figure.querySelector("svg").setAttribute("aria-label", line.textContent);
+    }
+    const figures = records.map((record) => pictures[record.view].figure);
+    if (figures.length !== graphs.children.length || figures.some((one, i) => one !== graphs.children[i])) graphs.replaceChildren(...figures);
+    if (key) this.find(focused)?.focus();
+    this.find(".play-say").textContent = [...new Set(records.map(sentence))].join(" In the static graph: ");
+  }
+  flow() {
+    this.still();
+    void this.place.offsetWidth; // so that the motion begins again
+    this.place.classList.add("play-flowing");
+    this.later("flow", () => this.still(), FLOW);
+  }
+  still() { this.place.classList.remove("play-flowing"); }
+
+  // The number of a leaf with the key "leaf:number", dragged or changed by keys.
+  number(key) {
+    const [n, i] = key.split(":").map(Number), leaf = this.records[0].nodes.filter(({ kind }) => kind === "leaf")[n];
+    return { leaf, i, x: at(leaf.value, i), reach: this.reaches.get(key) };
+  }
+  grab(event) {
+    const slider = event.target.closest(".play-slider");
+    if (!slider) return;
+    event.preventDefault();
+    slider.focus();
+    this.place.setPointerCapture(event.pointerId);
+    const { key } = slider.dataset, { x, reach } = this.number(key);
+    this.drag = (to) => this.move(x + ((to - event.clientX) / TRAVEL) * reach, key);
+  }
+  key(event) {
+    const { key } = event.target.dataset;
+    if (event.key === "Escape") this.still();
+    if (!key || !(event.key in STEPS)) return;
+    event.preventDefault();
+    const { x, reach } = this.number(key);
+    this.move(x + (STEPS[event.key] * reach) / 50, key);
+  }
+  move(wanted, key) {
+    if (this.field.value !== this.text && !this.read()) return;
+    const { leaf, i, reach } = this.number(key), step = reach / 100, [from, to] = leaf.places?.[i] ?? [];
+    const x = Number((Math.round(Math.min(reach, Math.max(-reach, wanted)) / step) * step).toPrecision(6));
+    if (leaf.places) this.field.value = this.text.slice(0, from) + x + this.text.slice(to);
+    else this.given.set(leaf.name, x);
+    this.still();
+    this.read();
+    this.later("keep", () => this.keep());
+  }
+}

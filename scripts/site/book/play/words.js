@@ -1,0 +1,25 @@
+// What the playground says: of a mistake, above a graph, and below it.
+// The line with the mistake, carets below it, and what is wrong.
+function pointed(text, { at: from, until, message }) {
+  const start = text.lastIndexOf("\n", from - 1) + 1, line = text.slice(start).split("\n")[0];
+  const carets = Math.max(1, Math.min(until, start + line.length) - from);
+  return `${line}\n${" ".repeat(from - start)}${"^".repeat(carets)}\n${message}`;
+}
+
+function caption(view, { nodes, notes }) {
+  const count = nodes.filter(({ kind, used }) => kind === "op" && used).length, operations = `${count} operation${count === 1 ? "" : "s"}`;
+  const asked = notes.map(({ test, answer, taken }) => ` ${test} is ${answer}, so only ${taken} was run; the if left no trace.`);
+  if (view === "eager") return `Eager: ${operations}, recorded as they ran.${asked.join("")}`;
+  const both = " Both branches are in it; select passes the gradient to one, and 0 to the other.";
+  return `Static graph: ${operations}, written down before any of them ran.${nodes.some(({ op }) => op === "select") ? both : ""}`;
+}
+function sentence({ nodes, result, edges }) {
+  const start = `${result.name ?? "The result"} = ${shown(result.value)}.`;
+  if (!result.needs) return `${start} It depends on no leaf, so there is no gradient.`;
+  if (lengthOf(result.value)) return `${start} A gradient starts from one number: add a line such as sum(${result.name ?? "…"}).`;
+  const gradients = nodes.filter(({ kind, grad }) => kind === "leaf" && grad !== null).map((leaf) => {
+    const parts = edges.filter(({ tail, rows }) => tail === leaf && rows.length).map((edge) => edge.total).filter(sizeOf).map(shown);
+    return `${leaf.name}: ${parts.length > 1 ? `${parts.join(" + ")} = ` : ""}${shown(leaf.grad)}`;
+  });
+  return `${start} Its gradients are ${gradients.join("; ")}.`;
+}

@@ -1,0 +1,246 @@
+"""The book's playground: its JavaScript computes what minigrad computes, and works by mouse and by keys."""
+
+from __future__ import annotations
+
+import json
+import math
+import random
+import runpy
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.browser.conftest import ROOT, Visit
+from tests.repository.test_function_sizes import BRANCHES, LINES, javascript_functions
+from tests.support.play_in_python import run_in_python
+
+PLAY = runpy.run_path(str(ROOT / "scripts" / "site" / "book" / "play.py"))
+CASES = json.loads((ROOT / "tests" / "browser" / "play_cases.json").read_text("utf-8"))
+COLOURS = "--color-foreground-primary: #000; --color-background-primary: #fff; --color-foreground-secondary: #5a5c63;"
+HEAD = f"<!doctype html><html lang=en><meta charset=utf-8><title>Play</title><style>body {{ {COLOURS} }}"
+RUN = """([text, given]) => [false, true].map((isStatic) => {
+  const { result, nodes } = recorded(text, new Map(Object.entries(given)), isStatic);
+  const words = (x) => (Array.isArray(x) ? x.map(words) : x === null ? null : String(x)); // NaN and Infinity too
+  const leaves = nodes.filter(({ kind }) => kind === "leaf");
+  return { value: words(result.value), grads: Object.fromEntries(leaves.map(({ name, grad }) => [name, words(grad)])) };
+})"""
+FAIL = """(text) => { try { recorded(text); } catch ({ at, until, message }) { return [at, until, message]; } }"""
+
+
+@pytest.fixture
+def play(visit: Callable[..., Visit], tmp_path) -> Callable[..., Page]:
+    """Opens a page of the playground alone: play("x * y", viewport=...). `recorded` is a global in it."""
+
+    def open_page(program: str = PLAY["FIRST"], state: str = "", **context: Any) -> Page:
+        script = PLAY["script"]().replace("return (place)", "globalThis.recorded = recorded;\nreturn (place)")
+        ground = f'<main class="play play-ground"><h1>Play</h1>{PLAY["ground"](program)}</main>'
+        start = "playground(document.querySelector('.play'))"
+        path = tmp_path / "play.html"
+        path.write_text(f"{HEAD}{PLAY['sheet']()}</style>{ground}<script>{script}{start}</script>", "utf-8")
+        page = visit(path, **context).page
+        if state:
+            page.goto(f"{path.as_uri()}#{state}")
+        return page
+
+    return open_page
+
+
+def number(found: Any) -> Any:
+    """What JavaScript wrote, as Python numbers."""
+    if isinstance(found, list):
+        return [number(one) for one in found]
+    return found if found is None else float(found)
+
+
+def are_close(found: Any, wanted: Any) -> bool:
+    if isinstance(wanted, list):
+        return len(found) == len(wanted) and all(map(are_close, found, wanted))
+    if wanted is None or found is None:
+        return found is wanted
+    return math.isclose(found, wanted, rel_tol=1e-9, abs_tol=1e-12) or (math.isnan(found) and math.isnan(wanted))
+
+
+def differences(page: Page, programs: list[Any]) -> list[Any]:
+    """The programs whose value or gradients are not minigrad's, eagerly or in a static graph."""
+    wrong = []
+    for text, given in programs:
+        for found, is_static in zip(page.evaluate(RUN, [text, given]), (False, True)):
+            wanted = run_in_python(text, given, is_static)
+            grads = {name: number(grad) for name, grad in found["grads"].items()}
+            same = grads.keys() == wanted["grads"].keys() and are_close(number(found["value"]), wanted["value"])
+            if not same or not all(are_close(grads[name], wanted["grads"][name]) for name in grads):
+                wrong.append([text, given, is_static, found, wanted])
+    return wrong
+
+
+def test_values_and_gradients_are_those_of_minigrad(play):
+    """NaN and infinities are among them."""
+    assert differences(play(), CASES["programs"]) == []
+
+
+def test_random_programs_have_the_values_and_gradients_of_minigrad(play):
+    draw = random.Random(39)
+
+    def expression(depth: int) -> str:
+        if depth == 0:
+            return draw.choice(["x", "y", "w", "v", "2", "0.5", "-3"])
+        a, b = (expression(draw.randrange(depth)) for _ in range(2))
+        call = draw.choice(["sin", "cos", "tanh", "relu", "exp", "sqrt", "log"])
+        test = f"{draw.choice('xyw')} {draw.choice(['<', '>=', '!='])} {draw.choice(['0.5', 'y', '-2'])}"
+        return draw.choice(
+            [f"({a} {draw.choice('+-*/')} {b})", f"{call}({a})", f"-{a} ** 2", f"({a} if {test} else {b})"]
+        )
+
+    given = {"x": 0.5, "y": -2, "w": 1.25}
+    programs = [[f"v = [1, -0.5]\nmean(v * x * y * w + {expression(4)})", given] for _ in range(150)]
+    assert differences(play(), programs) == []
+
+
+@pytest.mark.parametrize(("text", "at", "until", "message"), CASES["mistakes"])
+def test_a_mistake_is_named_at_its_place(play, text, at, until, message):
+    assert play().evaluate(FAIL, text) == [at, until, message]
+
+
+def test_a_text_and_a_graph_have_a_limit(play):
+    page = play()
+    assert page.evaluate(FAIL, "x" * 401)[2] == "This is longer than 400 characters."
+    assert page.evaluate(FAIL, " + ".join("x" * 60))[2] == "This graph has more than 40 boxes."
+    assert page.evaluate(FAIL, "(" * 399)[2].startswith("A number, a name or a bracket is missing before the end")
+
+
+def test_each_lesson_has_an_expression_that_runs(play):
+    assert PLAY["LESSONS"].keys() == {path.name[:2] for path in (ROOT / "lessons").glob("*.ipynb")}
+    given = {"x": 2, "y": -3, "w": 4}
+    programs = [[text.replace("; ", "\n"), given if text == PLAY["FIRST"] else {}] for text in PLAY["LESSONS"].values()]
+    assert differences(play(), programs) == []
+
+
+def test_the_graph_stays_while_the_text_has_a_mistake(play):
+    page = play()
+    page.get_by_role("textbox").fill("z = x * y +\nw")
+    expect(page.get_by_role("alert")).to_have_text(
+        "z = x * y +\n           ^\nA number, a name or a bracket is missing before the end of the line."
+    )
+    expect(page.get_by_role("textbox")).to_have_attribute("aria-invalid", "true")
+    expect(page.locator(".play-op")).to_have_count(3)
+
+    page.get_by_role("textbox").fill("z = x * y")
+    expect(page.get_by_role("alert")).to_be_hidden()
+    expect(page.locator(".play-op")).to_have_count(1)
+
+
+def test_numbers_follow_a_leaf_that_is_dragged_or_changed_by_keys(play):
+    page = play()
+    x = page.get_by_role("slider", name="x")
+    page.wait_for_function("() => !document.querySelector('.play-flowing')")
+    box = x.bounding_box()
+    page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+    page.mouse.down()
+    page.mouse.move(box["x"] + box["width"] / 2 + 22, box["y"] + box["height"] / 2)
+    page.mouse.up()
+    expect(x).to_have_attribute("aria-valuetext", "4; z is −32")  # 22 of 110 pixels to 10
+    expect(page.get_by_role("status")).to_have_text("z = −32. Its gradients are x: −12 + −8 = −20; y: 16; w: 4.")
+
+    x.focus()
+    page.keyboard.press("ArrowLeft")
+    expect(x).to_have_attribute("aria-valuenow", "3.8")
+    page.keyboard.press("Home")
+    expect(x).to_have_attribute("aria-valuenow", "-10")
+
+
+def test_a_number_of_the_text_is_rewritten_where_it_stands(play):
+    page = play("x = [1, 2]; z = sum(x) * 3")
+    page.get_by_role("slider", name="x, number 2").focus()
+    page.keyboard.press("ArrowUp")
+    expect(page.get_by_role("textbox")).to_have_value("x = [1, 2.2]\nz = sum(x) * 3")
+    expect(page.get_by_role("status")).to_contain_text("z = 9.6.")
+
+
+def test_the_branch_changes_while_its_leaf_keeps_the_focus(play):
+    page = play("x = 0.1; z = tanh(x) if x > 0 else 0.1 * x")
+    eager, static = (page.locator(f"figure[data-view={view}]") for view in ("eager", "static"))
+    expect(eager.locator(".play-op .play-head")).to_have_text(["z = tanh x"])
+    expect(static.locator(".play-op .play-head")).to_have_text(["x > 0", "tanh x", "0.1 × x", "z = select"])
+    eager.get_by_role("slider").focus()
+    for _ in range(8):
+        page.keyboard.press("ArrowLeft")
+    expect(eager.locator(".play-op .play-head")).to_have_text(["z = 0.1 × x"])
+    expect(eager.get_by_role("slider")).to_be_focused()
+    expect(eager.locator("figcaption")).to_contain_text("x > 0 is false, so only 0.1 * x was run")
+
+
+def test_an_arrow_is_as_wide_as_its_gradient_and_says_the_product(play):
+    page = play("x = 2; z = 1000 * x + 0.001 * x + 0 * x")
+    width = "bands => bands.map(band => band.style.getPropertyValue('--width'))"
+    assert page.locator(".play-graphs .play-band").evaluate_all(width) == ["10", "2", "6", "6", "1.5", "6", "6"]
+    expect(page.locator(".play-chip").first).to_have_text("1 × 1000 = 1000")
+    expect(page.locator(".play-none")).to_have_count(2)  # the arrow and its label
+    page = play("x = 0; z = sqrt(x) if x > 0 else 0 * x")
+    expect(page.locator("figure[data-view=static] .play-chip.play-odd")).to_have_text("0 × ∞ = NaN")
+    expect(page.locator("figure[data-view=eager] .play-odd")).to_have_count(0)
+
+
+def test_a_link_holds_the_state(play):
+    page = play()
+    page.get_by_role("slider", name="y").focus()
+    page.keyboard.press("PageUp")
+    page.get_by_role("radio", name="static graph").check()
+    page.wait_for_function("() => location.hash.includes('static')")
+    state = page.evaluate("location.hash.slice(1)")
+    assert state == "play=z+%3D+%28x+*+y+%2B+w%29+*+x&view=static&at=y%3A-1"
+
+    page = play("1", state)
+    expect(page.get_by_role("textbox")).to_have_value("z = (x * y + w) * x")
+    expect(page.get_by_role("radio", name="static graph")).to_be_checked()
+    expect(page.get_by_role("slider", name="y")).to_have_attribute("aria-valuenow", "-1")
+
+
+@pytest.mark.parametrize(
+    "state", ["play=<img src=x onerror=alert(1)>", "play=x&view=__proto__&at=x:1e999,:,__proto__:3"]
+)
+def test_a_hostile_link_is_text(play, state):
+    page = play("x", state)
+    assert page.locator("img").count() == 0
+    expect(page.get_by_role("alert" if "img" in state else "slider").first).to_be_visible()
+
+
+def test_motion_ends_within_a_second_and_can_be_interrupted(play):
+    page = play()
+    running = "() => document.getAnimations().length"
+    page.wait_for_function("() => !document.getAnimations().length")
+    page.get_by_role("button", name="Play again").click()
+    assert page.evaluate(running) > 10
+    longest = "() => Math.max(...document.getAnimations().map((one) => one.effect.getComputedTiming().endTime))"
+    assert page.evaluate(longest) <= 1120
+    page.keyboard.press("Escape")
+    assert page.evaluate(running) == 0
+
+    page = play(reduced_motion="reduce")
+    page.get_by_role("button", name="Play again").click()
+    assert page.evaluate(running) == 0
+
+
+@pytest.mark.parametrize("program", [PLAY["FIRST"], PLAY["LESSONS"]["10"], PLAY["LESSONS"]["09"]])
+def test_axe_finds_nothing_and_a_phone_is_wide_enough(play, program):
+    page = play(program, viewport={"width": 420, "height": 800}, reduced_motion="reduce")
+    assert Visit(page).violations("main") == []
+    assert page.evaluate("document.documentElement.scrollWidth") <= 420
+
+
+def test_the_module_is_small_and_reaches_for_nothing():
+    sources = {path.name: path.read_text("utf-8") for path in PLAY["PARTS"][1:]}
+    assert sum(text.count("\n") for text in sources.values()) <= 600
+    large = [
+        (name, *one)
+        for name, text in sources.items()
+        for one in javascript_functions(text)
+        if one[1] > LINES or one[2] > BRANCHES
+    ]
+    assert large == []
+    assert [
+        word
+        for word in ("eval", "Function(", "fetch", "http", "import", "XMLHttp")
+        if word in "".join(sources.values())
+    ] == []
