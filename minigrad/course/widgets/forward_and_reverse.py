@@ -93,8 +93,9 @@ def draw_graph(both: BothModes) -> str:
     boxes = []
     for box in both.picture.boxes:
         longest = max([each.moved.get(box.id, "") for each in (*both.pushed, *both.pulled)], key=len)
-        joined = {"name": box.name_and_value, "value": ""} if box.kind != "constant" and len(box.value) <= SHORT else {}
-        boxes.append(replace(box, spec="", grad=longest and longest + ROOM, **joined))
+        if box.kind != "constant" and len(box.value) <= SHORT:
+            box = replace(box, name=box.name_and_value, value="")
+        boxes.append(replace(box, spec="", grad=longest and longest + ROOM))
     return across_and_down(Picture(tuple(boxes), both.picture.arrows, both.picture.ends), title="", description="")
 
 

@@ -195,7 +195,7 @@ def lanes(plan: Planned, slots: Sequence[ScheduledNode], path: set[Node], width:
                 edge = HIGH / 2 * ((towards > 0) - (towards < 0))  # the edge of a block that faces the other worker
                 ends = (at(start.end), middle[x] + edge), (at(slot.start), middle[slot.node] - edge)
                 tail, head = (f"{across:.1f},{down:.1f}" for across, down in ends)
-                tip = f'<polygon class="mg-tip" points="{tip_back(f"{head} {tail}")}"/>' if towards else ""
+                tip = f'<polygon class="mg-tip" points="{tip_back(f"{head} {tail}", 3)}"/>' if towards else ""
                 look = "mg-arrow mg-handover" if towards else "mg-arrow"
                 parts.append(f'<g class="{look}" data-id="d{place[x]}.{i}"><path d="M{tail}L{head}"/>{tip}</g>')
     shared = plan.alone / plan.workers
