@@ -255,8 +255,8 @@ def test_a_lock_opens_the_answer_which_is_folded_until_then(lesson):
 def test_the_first_screen_plays(reader):
     """At 1366 x 768 the field, the graph and what it says are seen together."""
     page = reader("index.html", viewport={"width": 1366, "height": 768})
-    expect(page.get_by_role("slider", name="x")).to_be_visible()
-    said = page.get_by_role("status")
+    expect(page.locator(".play").get_by_role("slider", name="x")).to_be_visible()
+    said = page.locator(".play-say")
     expect(said).to_have_text("z = −4. Its gradients are x: −6 + −2 = −8; y: 4; w: 2.")
     box = said.bounding_box()
     assert box["y"] + box["height"] < 768
