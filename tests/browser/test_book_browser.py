@@ -252,6 +252,30 @@ def test_a_lock_opens_the_answer_which_is_folded_until_then(lesson):
     assert Visit(page).violations("details.mg-answer[open]") == []
 
 
+def test_the_first_screen_plays(reader):
+    """At 1366 x 768 the field, the graph and what it says are seen together."""
+    page = reader("index.html", viewport={"width": 1366, "height": 768})
+    expect(page.locator(".play").get_by_role("slider", name="x")).to_be_visible()
+    said = page.locator(".play-say")
+    expect(said).to_have_text("z = −4. Its gradients are x: −6 + −2 = −8; y: 4; w: 2.")
+    box = said.bounding_box()
+    assert box["y"] + box["height"] < 768
+
+
+def test_a_lesson_loads_its_playground_when_it_is_opened(lesson):
+    page = lesson
+    scripts = "() => [...document.scripts].filter(({ src }) => src.endsWith('play.js')).length"
+    assert page.evaluate(scripts) == 0
+    page.locator("details.play > summary").click()
+    expect(page.locator(".play-op .play-head")).to_have_text(["temp = x × y", "s = temp + w", "loss = s ^ 2"])
+    assert page.evaluate(scripts) == 1
+
+    page.evaluate("location.hash = 'play=x*x'")
+    expect(page.locator(".play-op .play-head")).to_have_text(["x × x"])
+    page.reload()
+    expect(page.locator(".play-op .play-head")).to_have_text(["x × x"])
+
+
 def test_all_widgets_of_the_gallery_come_when_the_reader_does(book, reader):
     page = reader("lessons/90_gallery.html")
     assert page.locator(".mg-widget").count() < 5

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import json
-import math
 import random
+import re
 import runpy
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Locator, Page, expect
 
 from tests.browser.conftest import ROOT, Visit
 from tests.repository.test_function_sizes import BRANCHES, LINES, javascript_functions
@@ -22,9 +23,8 @@ COLOURS = "--color-foreground-primary: #000; --color-background-primary: #fff; -
 HEAD = f"<!doctype html><html lang=en><meta charset=utf-8><title>Play</title><style>body {{ {COLOURS} }}"
 RUN = """([text, given]) => [false, true].map((isStatic) => {
   const { result, nodes } = recorded(text, new Map(Object.entries(given)), isStatic);
-  const words = (x) => (Array.isArray(x) ? x.map(words) : x === null ? null : String(x)); // NaN and Infinity too
-  const leaves = nodes.filter(({ kind }) => kind === "leaf");
-  return { value: words(result.value), grads: Object.fromEntries(leaves.map(({ name, grad }) => [name, words(grad)])) };
+  const leaves = nodes.filter(({ kind }) => kind === "leaf").map(({ name, grad }) => [name, grad]);
+  return [result.value, Object.fromEntries(leaves)];
 })"""
 FAIL = """(text) => { try { recorded(text); } catch ({ at, until, message }) { return [at, until, message]; } }"""
 
@@ -47,31 +47,31 @@ def play(visit: Callable[..., Visit], tmp_path) -> Callable[..., Page]:
     return open_page
 
 
-def number(found: Any) -> Any:
-    """What JavaScript wrote, as Python numbers."""
-    if isinstance(found, list):
-        return [number(one) for one in found]
-    return found if found is None else float(found)
+def drag(slider: Locator, pixels: int) -> None:
+    """In ten moves; at the first one the graph may become another."""
+    box, mouse = slider.bounding_box(), slider.page.mouse
+    x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+    mouse.move(x, y)
+    mouse.down()
+    mouse.move(x + pixels, y, steps=10)
+    mouse.up()
 
 
-def are_close(found: Any, wanted: Any) -> bool:
-    if isinstance(wanted, list):
-        return len(found) == len(wanted) and all(map(are_close, found, wanted))
-    if wanted is None or found is None:
+def is_same(found: Any, wanted: Any) -> bool:
+    if found is None or wanted is None or np.shape(found) != np.shape(wanted):
         return found is wanted
-    return math.isclose(found, wanted, rel_tol=1e-9, abs_tol=1e-12) or (math.isnan(found) and math.isnan(wanted))
+    return np.allclose(found, wanted, rtol=1e-9, atol=1e-12, equal_nan=True)
 
 
 def differences(page: Page, programs: list[Any]) -> list[Any]:
     """The programs whose value or gradients are not minigrad's, eagerly or in a static graph."""
     wrong = []
     for text, given in programs:
-        for found, is_static in zip(page.evaluate(RUN, [text, given]), (False, True)):
+        for (value, grads), is_static in zip(page.evaluate(RUN, [text, given]), (False, True)):
             wanted = run_in_python(text, given, is_static)
-            grads = {name: number(grad) for name, grad in found["grads"].items()}
-            same = grads.keys() == wanted["grads"].keys() and are_close(number(found["value"]), wanted["value"])
-            if not same or not all(are_close(grads[name], wanted["grads"][name]) for name in grads):
-                wrong.append([text, given, is_static, found, wanted])
+            pairs = [(value, wanted["value"]), *((grads[name], grad) for name, grad in wanted["grads"].items())]
+            if len(pairs) != 1 + len(grads) or not all(is_same(*pair) for pair in pairs):
+                wrong.append([text, given, is_static, value, grads, wanted])
     return wrong
 
 
@@ -87,11 +87,9 @@ def test_random_programs_have_the_values_and_gradients_of_minigrad(play):
         if depth == 0:
             return draw.choice(["x", "y", "w", "v", "2", "0.5", "-3"])
         a, b = (expression(draw.randrange(depth)) for _ in range(2))
-        call = draw.choice(["sin", "cos", "tanh", "relu", "exp", "sqrt", "log"])
+        call, sign = draw.choice(["sin", "cos", "tanh", "relu", "exp", "sqrt", "log"]), draw.choice("+-*/")
         test = f"{draw.choice('xyw')} {draw.choice(['<', '>=', '!='])} {draw.choice(['0.5', 'y', '-2'])}"
-        return draw.choice(
-            [f"({a} {draw.choice('+-*/')} {b})", f"{call}({a})", f"-{a} ** 2", f"({a} if {test} else {b})"]
-        )
+        return draw.choice([f"({a} {sign} {b})", f"{call}({a})", f"-{a} ** 2", f"({a} if {test} else {b})"])
 
     given = {"x": 0.5, "y": -2, "w": 1.25}
     programs = [[f"v = [1, -0.5]\nmean(v * x * y * w + {expression(4)})", given] for _ in range(150)]
@@ -118,13 +116,15 @@ def test_each_lesson_has_an_expression_that_runs(play):
 
 
 def test_the_graph_stays_while_the_text_has_a_mistake(play):
-    page = play()
-    page.get_by_role("textbox").fill("z = x * y +\nw")
+    page = play("x = 2; z = (x * y + w) * x")
+    page.get_by_role("textbox").fill("# longer\nx = 2\nz = x * y +\nw")
     expect(page.get_by_role("alert")).to_have_text(
         "z = x * y +\n           ^\nA number, a name or a bracket is missing before the end of the line."
     )
     expect(page.get_by_role("textbox")).to_have_attribute("aria-invalid", "true")
     expect(page.locator(".play-op")).to_have_count(3)
+    drag(page.get_by_role("slider", name="x"), 30)
+    expect(page.get_by_role("textbox")).to_have_value("# longer\nx = 2\nz = x * y +\nw")
 
     page.get_by_role("textbox").fill("z = x * y")
     expect(page.get_by_role("alert")).to_be_hidden()
@@ -134,12 +134,7 @@ def test_the_graph_stays_while_the_text_has_a_mistake(play):
 def test_numbers_follow_a_leaf_that_is_dragged_or_changed_by_keys(play):
     page = play()
     x = page.get_by_role("slider", name="x")
-    page.wait_for_function("() => !document.querySelector('.play-flowing')")
-    box = x.bounding_box()
-    page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
-    page.mouse.down()
-    page.mouse.move(box["x"] + box["width"] / 2 + 22, box["y"] + box["height"] / 2)
-    page.mouse.up()
+    drag(x, 22)
     expect(x).to_have_attribute("aria-valuetext", "4; z is −32")  # 22 of 110 pixels to 10
     expect(page.get_by_role("status")).to_have_text("z = −32. Its gradients are x: −12 + −8 = −20; y: 16; w: 4.")
 
@@ -163,9 +158,7 @@ def test_the_branch_changes_while_its_leaf_keeps_the_focus(play):
     eager, static = (page.locator(f"figure[data-view={view}]") for view in ("eager", "static"))
     expect(eager.locator(".play-op .play-head")).to_have_text(["z = tanh x"])
     expect(static.locator(".play-op .play-head")).to_have_text(["x > 0", "tanh x", "0.1 × x", "z = select"])
-    eager.get_by_role("slider").focus()
-    for _ in range(8):
-        page.keyboard.press("ArrowLeft")
+    drag(eager.get_by_role("slider"), -40)
     expect(eager.locator(".play-op .play-head")).to_have_text(["z = 0.1 × x"])
     expect(eager.get_by_role("slider")).to_be_focused()
     expect(eager.locator("figcaption")).to_contain_text("x > 0 is false, so only 0.1 * x was run")
@@ -197,9 +190,7 @@ def test_a_link_holds_the_state(play):
     expect(page.get_by_role("slider", name="y")).to_have_attribute("aria-valuenow", "-1")
 
 
-@pytest.mark.parametrize(
-    "state", ["play=<img src=x onerror=alert(1)>", "play=x&view=__proto__&at=x:1e999,:,__proto__:3"]
-)
+@pytest.mark.parametrize("state", ["play=<img src=x onerror=alert(1)>", "play=x&view=__proto__&at=x:1e999,:,__proto__"])
 def test_a_hostile_link_is_text(play, state):
     page = play("x", state)
     assert page.locator("img").count() == 0
@@ -213,7 +204,7 @@ def test_motion_ends_within_a_second_and_can_be_interrupted(play):
     page.get_by_role("button", name="Play again").click()
     assert page.evaluate(running) > 10
     longest = "() => Math.max(...document.getAnimations().map((one) => one.effect.getComputedTiming().endTime))"
-    assert page.evaluate(longest) <= 1120
+    assert page.evaluate(longest) <= 1000
     page.keyboard.press("Escape")
     assert page.evaluate(running) == 0
 
@@ -232,15 +223,6 @@ def test_axe_finds_nothing_and_a_phone_is_wide_enough(play, program):
 def test_the_module_is_small_and_reaches_for_nothing():
     sources = {path.name: path.read_text("utf-8") for path in PLAY["PARTS"][1:]}
     assert sum(text.count("\n") for text in sources.values()) <= 600
-    large = [
-        (name, *one)
-        for name, text in sources.items()
-        for one in javascript_functions(text)
-        if one[1] > LINES or one[2] > BRANCHES
-    ]
-    assert large == []
-    assert [
-        word
-        for word in ("eval", "Function(", "fetch", "http", "import", "XMLHttp")
-        if word in "".join(sources.values())
-    ] == []
+    functions = [one for text in sources.values() for one in javascript_functions(text)]
+    assert [one for one in functions if one[1] > LINES or one[2] > BRANCHES] == []
+    assert re.findall(r"\beval|Function\(|fetch|http|import|XMLHttp", "".join(sources.values())) == []

@@ -13,14 +13,14 @@ HERE = Path(__file__).resolve().parent
 LAYOUT = HERE.parents[2] / "minigrad" / "course" / "widgets" / "graph_layout.js"
 PARTS = [LAYOUT, *(HERE / "play" / f"{name}.js" for name in ("language", "engine", "drawing", "words", "play"))]
 FIRST = "z = (x * y + w) * x"
-LESSONS = {  # an expression of each lesson; one with an `if` opens with both graphs beside each other
-    "00": "x = 2; y = 3; w = 1; z = x * y + w",
-    "01": "x = 3; y = x * x if x > 0 else exp(-x); z = y + 1",
-    "02": "x = 2; y = 3; w = -4; temp = x * y; s = temp + w; loss = s ** 2",
+LESSONS = {  # none answers a question of its lesson; one with an `if` opens with both graphs beside each other
+    "00": "x = 1.5; y = -2; w = 4; z = x * y + w",
+    "01": "x = 2; y = sin(x) if x > 1 else x ** 2 + x; z = y + 1",
+    "02": "x = 1.5; y = 2; w = -1; temp = x * y; s = temp + w; loss = s ** 2",
     "03": "x0 = 1; x1 = 0.5; w0 = 0.7; w1 = -1.2; b = 0.1; neuron = tanh(w0 * x0 + w1 * x1 + b)",
     "04": "x = [1, 2, 3]; w = 0.5; b = -1; loss = sum((w * x + b) ** 2)",
-    "05": "x = 2; y = 3; w = -4; s = x * y + w; square = s ** 2",
-    "06": "x = 0.5; w = 2; k = 3; c = k * k; h = x * w; s = h + c; y = tanh(s)",
+    "05": "x = 1; y = 2; w = 0.5; s = x * y + w; square = s ** 2",
+    "06": "x = 0.5; w = 2; h = x * w; s = exp(h); y = tanh(s)",
     "07": "x = 0.5; y = tanh(x); slope = 1 - y ** 2",
     "08": "x = 6; y = x / 2 if x > 4 else 3 * x + 1",
     "09": "x = [1, 2, 3]; y = [4, 5, 6]; products = x * y; total = sum(products)",

@@ -64,10 +64,10 @@ function transposed({ place, routes, width, height }) {
   const path = (points) => curve(turn(points)).replace(/([-\d.]+),([-\d.]+)/g, "$2,$1");
   return { place: new Map(boxes), routes: routes.map(turn), width: height, height: width, path, isDeep: true };
 }
-// When things move, in seconds: values until 0.45, gradients from 0.5 to 0.95.
+// When things move, in seconds: values until 0.42, gradients from 0.44 to 0.86, and 0.12 until they are seen.
 function timed({ depth: last }) {
-  const part = 0.45 / Math.max(1, last), style = (from) => `style="--at: ${from}s; --for: ${part}s"`;
-  return { value: ({ depth }) => style(part * Math.min(depth, last)), grad: ({ depth }) => style(0.5 + part * Math.max(0, last - depth)) };
+  const part = 0.42 / Math.max(1, last), style = (from) => `style="--at: ${from}s; --for: ${part}s"`;
+  return { value: ({ depth }) => style(part * Math.min(depth, last)), grad: ({ depth }) => style(0.44 + part * Math.max(0, last - depth)) };
 }
 
 function drawn(record, width) {

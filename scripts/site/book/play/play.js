@@ -1,6 +1,6 @@
 // The playground: a field for a text, its graphs, and the address that holds the state. Its HTML is ground.html.
 
-const PAUSE = 350, FLOW = 1050, TRAVEL = 110; // ms until a text counts as written; ms of the motion; pixels from 0 to the reach
+const PAUSE = 350, FLOW = 1000, TRAVEL = 110; // ms until a text counts as written; ms of the motion; pixels from 0 to the reach
 const STEPS = { ArrowRight: 1, ArrowUp: 1, ArrowLeft: -1, ArrowDown: -1, PageUp: 10, PageDown: -10, End: Infinity, Home: -Infinity };
 const reachOf = (x) => (x && Number.isFinite(x) ? 10 ** Math.ceil(Math.log10(1.5 * Math.abs(x))) : 10); // how far it can be dragged
 
