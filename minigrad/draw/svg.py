@@ -123,7 +123,7 @@ def svg(
         sizes = evened(sizes, places, picture, direction == "TB") if has_flow else sizes
     left, top, width, height = (float(number) for number in drawn.attrib["viewBox"].split())
     legend = f'<g class="mg-legend" transform="translate({left + 10:g} {top + height + 8:g})">{LEGEND}</g>' * has_flow
-    width, height = max(width, 310 * has_flow), height + 18 * has_flow
+    width, height = max(width, 324 * has_flow), height + 18 * has_flow
     boxes = [draw_box(box, *corner(places[box.id]), *sizes[box.id], box in picture.outputs) for box in picture.boxes]
     arrows = [draw_arrow(arrow, places[arrow.id]) for arrow in picture.arrows]
     move = re.search(r"translate\(.*?\)", graph.attrib["transform"])
@@ -161,6 +161,7 @@ def dot(picture: Picture, sizes: Sizes, room: dict[str, str], direction: str = "
     for arrow in picture.arrows:
         # Engines agree only on the width of ASCII and warn about other text, so zeros stand for the label.
         lines = ["0" * round(text_width(line, 12) / ZERO[direction]) for line in room.get(arrow.id, "").split("\n")]
+        lines[-1] = lines[-1].ljust(8 if arrow.flow is not None else 0, "0")  # short arrows show no flow
         graph.edge(arrow.tail, arrow.head, id=arrow.id, label="\\n".join(lines))
     return graph.source
 

@@ -435,7 +435,7 @@ def test_the_whole_widget_is_seen_at_once_from_left_to_right_in_readable_type(sh
 
 
 def test_at_the_end_each_arrow_says_what_it_carried_and_is_as_wide(show):
-    page = show(tanh()).page
+    page = show(tanh(), reduced_motion="reduce").page
     rule = widget(page)
     rule.focus()
     press(page, "End")
@@ -446,11 +446,11 @@ def test_at_the_end_each_arrow_says_what_it_carried_and_is_as_wide(show):
     assert len(said) == arrows.count() == 7
     assert said[-1] == (5.5, "1 × 2 = 2")
     assert (1.7, "2 × 0.07065 = 0.1413") in said
-    assert rule.locator(".mg-legend text").all_text_contents() == ["gradient", "0", "≤ ⅛", "1", "≥ 16"]
+    assert rule.locator(".mg-legend text").all_text_contents() == ["← gradient", "0", "≤ ⅛", "1", "≥ 16"]
 
     press(page, "Home")
     assert rule.locator(".mg-flows:not(.mg-legend *)").count() == 0
-    slider = rule.get_by_role("slider", name="#1, dragged")
+    slider = rule.get_by_role("slider", name="x, dragged")
     slider.fill("0")
     assert rule.locator(".mg-part").all_text_contents()[0] == number(np.tanh(4))
     assert "none" not in rule.locator(".mg-arrow.mg-flows .mg-tip-back").evaluate_all(
@@ -472,3 +472,20 @@ def test_a_dash_travels_forward_and_back_within_a_second_and_the_next_step_ends_
     rule.get_by_label("Speed").select_option("4")
     press(page, "Home")
     assert (before, page.evaluate(running)) == (1, [])
+
+
+def test_a_widget_is_seen_whole_once_its_cell_is_run(lab):
+    """Its lower half was below the window, and the buttons with it."""
+    filler = "print('a line\\n' * 14)"
+    notebook = lab.open_cells(filler, GRAPH, WIDGET, filler, viewport={"width": 1366, "height": 768})
+    page = notebook.page
+    page.locator(".jp-Notebook .jp-Cell").first.click()
+    press(page, "Shift+Enter", times=3)
+    widget(page).wait_for()
+    page.wait_for_function(
+        """() => {
+          const [box, view] = [".mg-widget", ".jp-WindowedPanel-outer"]
+            .map((part) => document.querySelector(part).getBoundingClientRect());
+          return box.top >= view.top && box.bottom <= view.bottom + 1;
+        }"""
+    )

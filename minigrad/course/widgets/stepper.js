@@ -11,6 +11,7 @@
 //     forget    () → called before a redraw in the other layout, across or down
 
 const SYNC_AFTER = 150; // ms until the kernel gets the step, so that a drag does not send every one
+const SEEN_AFTER = 100; // ms until the cell below has got its place
 const LEAST = 0.75; // least scale of a picture, as in CSS
 const PACE = { "0.5": 2000, "1": 1000, "2": 500, "4": 250 }; // speed → ms per step
 
@@ -71,9 +72,11 @@ function stepper({ model, el, phases, last, body, show, says = () => [], limit =
   const resized = new ResizeObserver(() => markScrolling(s));
   resized.observe(root);
   onIndex();
+  const seen = setTimeout(() => showWhole(root), SEEN_AFTER);
   const destroy = () => {
     play(s, false);
     clearTimeout(s.syncing);
+    clearTimeout(seen);
     resized.disconnect();
     model.off("change:index", onIndex);
     root.remove();
@@ -101,6 +104,14 @@ function moveTo(s, n) {
   if (spot) follow(spot.closest(".mg-view"), spot);
 }
 
+// Where a reader has just run the cell in JupyterLab, scroll until the whole widget is seen. Slides scroll by themselves.
+function showWhole(root) {
+  const cell = root.closest(".jp-Cell"), view = root.closest(".jp-WindowedPanel-outer");
+  const isRunByHand = cell && [cell, cell.nextElementSibling].some((each) => each?.matches(".jp-mod-active"));
+  if (!isRunByHand || !view || document.querySelector(".mg-bar")) return;
+  if (root.getBoundingClientRect().bottom > view.getBoundingClientRect().bottom) root.scrollIntoView({ block: "nearest" });
+}
+
 // Keep as many lines below the buttons as the longest of these sentences takes, whatever the width: an invisible copy of it
 // lies behind the sentence (stepper.css).
 function reserve({ saying }, ...sentences) {
@@ -110,7 +121,7 @@ function reserve({ saying }, ...sentences) {
 // Mark views that scroll, and make them focusable; redraw if a picture should change its layout.
 function markScrolling(s) {
   const isTurned = (svg) => svg.turns && (roomIn(s.root) < svg.turns) !== svg.matches(".mg-down");
-  if (roomIn(s.root) > 0 && [...s.root.querySelectorAll("svg.mg-picture")].some(isTurned)) {
+  if (roomIn(s.root) > 0 && !matchMedia("print").matches && [...s.root.querySelectorAll("svg.mg-picture")].some(isTurned)) {
     s.forget();
     return restart(s, s.last, s.now, moveTo);
   }
