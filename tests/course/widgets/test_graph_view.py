@@ -390,7 +390,7 @@ def test_the_picture_that_stands_still_has_the_boxes_that_are_open_at_first():
 
 
 def test_a_long_graph_is_a_picture_in_rows():
-    """A code host shows 980 pixels: there a row of 42 boxes was 90 pixels high. No box is cut, no line ends at a row."""
+    """A code host shows 980 pixels: there a row of 42 boxes was 90 pixels high. No box is cut, no line lost."""
     x = y = mg.ones(5, 4).requires_grad_()
     for i in range(20):
         y = y.tanh() + x if i * i % 7 % 2 else y.exp() if i % 3 else y.sin() * y
