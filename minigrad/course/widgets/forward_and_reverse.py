@@ -57,9 +57,8 @@ class ForwardAndReverse(Film):
         for side, (word, sign) in MODES.items():
             graphs = graph_of(both, side, across, word) + graph_of(both, side, down, sign)
             panels.append(Panel(TITLES[side], graphs + tally(both, side)))
-        super().__init__(
-            f"{called}, {ends}: forward mode and reverse mode", PHASES, [Reel(panels, list(marked(both, cuts(both))))]
-        )
+        reel = Reel(panels, list(marked(both, cuts(both))))
+        super().__init__(f"{called}, {ends}: forward mode and reverse mode", PHASES, [reel])
 
     @property
     def svg(self) -> str:
@@ -70,18 +69,14 @@ class ForwardAndReverse(Film):
             looks = {id: look for id, look in looks.items() if id not in step.get("off", {}).get(look, ())}
             looks |= {id: look for look, ids in step.get("on", {}).items() for id in ids if look != "turned"}
         for side, panel in zip(MODES, self.films[0]["panels"]):
-            drawn = re.sub(
-                r'" data-id="(\w+)"', lambda m: f' mg-{looks.get(m[1], "")}" data-id="{m[1]}"', panel["html"]
-            )
-            drawn = SLOT.sub(lambda m: f'data-id="{m[1]}"{m[2]}>{words.get(m[1], "")}', drawn.split("</svg>")[0])
+            drawn = panel["html"].split("</svg>")[0]
             _, _, width, tall = map(float, re.findall(r'viewBox="(.*?)"', drawn)[0].split())
+            drawn = re.sub(r'" data-id="(\w+)"', lambda m: f' mg-{looks.get(m[1], "")}" data-id="{m[1]}"', drawn)
+            drawn = SLOT.sub(lambda m: f'data-id="{m[1]}"{m[2]}>{words.get(m[1], "")}', drawn)
             place = f'y="{y + 26:g}" width="{width:g}" height="{tall:g}" viewBox'
+            drawn = re.sub(r'width="\S+ \S+ viewBox', place, drawn, count=1)
             table, wide, low = static_table(self.both, side, words, looks, width + 24, y + 36)
-            parts += [
-                text("mg-title", 8, y + 20, TITLES[side]),
-                re.sub(r'width="\S+ \S+ viewBox', place, drawn, count=1),
-            ]
-            parts += ["</svg>", *table]
+            parts += [text("mg-title", 8, y + 20, TITLES[side]), drawn, "</svg>", *table]
             y, right = max(y + 30 + tall, low), max(right, width + 40 + wide, text_width(TITLES[side], 15))
         frame = f'role="img" width="{right:g}" height="{y:g}" viewBox="0 0 {right:g} {y:g}"'
         head = f'<svg xmlns="http://www.w3.org/2000/svg" class="mg-picture" {frame}><title>{escape(self.label)}</title>'
@@ -171,16 +166,12 @@ def marked(both: BothModes, cuts: Iterable[Cut]) -> Iterator[Cut]:
     through, filling = list[str](), list[str]()
     for cut in cuts:
         look = {PHASES[1]: "pushed", PHASES[2]: "pulled"}.get(cut.phase, "")
-        lit, on, off = (
-            [id for ids in cut.hot.values() for id in ids if id not in filling],
-            dict[str, Ids](),
-            dict[str, Ids](),
-        )
+        lit = [id for ids in cut.hot.values() for id in ids if id not in filling]
+        on, off = dict[str, Ids](), dict[str, Ids]()
         if look and cut.text.keys() & {"fcount", "rcount"}:  # a pass begins
             before, filling = filling, next(lines)
-            off = {look: [id for id in through if id not in lit]}
-            off |= {"filling": [id for id in before if id[0] == filling[0][0]]}
-            through = []
+            emptied = [id for id in before if id[0] == filling[0][0]]
+            off, through = {look: [id for id in through if id not in lit], "filling": emptied}, []
             on = {"filling": filling, "turned": [f"r{arrow.id}" for arrow in both.picture.arrows if look == "pulled"]}
         through += lit
         yield replace(cut, on=on | {look: lit} if look else {}, off=off)
