@@ -282,8 +282,9 @@ graph
 
 # %% [markdown] slideshow={"slide_type": "fragment"}
 # It is a graph like that of `z`: tinted squares for what was given, operations, arrows. The difference is that each box
-# holds a whole table of numbers; *norm* is one number that says how large they are. What repeats is drawn as one box,
-# marked *×3*. Click it to open it, and walk about; *Fit* brings everything into view.
+# holds a whole table of numbers: point at a box, and *norm* is one number that says how large they are. A part of the
+# network, such as *attention*, is drawn as one box; what repeats, too. Click its *+* to open it, and walk about; *Fit*
+# brings everything into view.
 #
 # **This box will be opened, lesson by lesson.** Each part of the picture has its lesson:
 #

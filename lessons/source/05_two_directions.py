@@ -165,8 +165,8 @@ print("Values alive:", values_alive, "  the slope, from the Dual:", dual.dx)
 #
 # And what does reverse mode buy? Give the function two outputs, s and s². With three inputs there are six derivatives.
 # The table of them, a row for each output and a column for each input, is called the **Jacobian**. Step through the
-# widget, and before each pass write down what it will fill in: on the left a column, on the right a row. (The widget
-# calls a gradient on its way back a *cotangent*.)
+# widget, and before each pass write down what it will fill in: above a column, below a row. (The
+# widget calls a gradient on its way back a *cotangent*.)
 
 
 # %%

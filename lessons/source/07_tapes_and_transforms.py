@@ -318,8 +318,8 @@ mg.draw(g)
 
 # %% [markdown] slideshow={"slide_type": "subslide"}
 # All second derivatives of a function together are the Jacobian of its gradient, the **Hessian**. Watch the widget fill
-# one. For f = y · eˣ the gradient has two numbers, so the table is 2 by 2. On the left it fills column by column
-# (forward over reverse), on the right row by row (reverse over reverse). Step to the end of the first column, and work
+# one. For f = y · eˣ the gradient has two numbers, so the table is 2 by 2. The upper one fills column by column
+# (forward over reverse), the lower one row by row (reverse over reverse). Step to the end of the first column, and work
 # out the rest before you go on.
 
 

@@ -206,8 +206,7 @@ def repetition(blocks: Sequence[list[int | NodeGroup]], entries: Sequence[Entry]
     """Group equal blocks, by the names of their modules or else of their ops; a block of one child is that child."""
     alone = len(blocks[0]) == 1
     labels = [block_name(block, entries) for block in blocks]
-    kind = blocks[0][0].of if alone and isinstance(blocks[0][0], NodeGroup) else ""
-    of = labels[0] if len({*labels}) == 1 else f"{kind} {labels[0]} … {labels[-1]}".strip()
+    of = labels[0] if len({*labels}) == 1 else f"{labels[0]} … {labels[-1]}"
     group = NodeGroup("repeat", f"×{len(blocks)}", of, times=len(blocks))
     for n, (block, label) in enumerate(zip(blocks, labels), 1):
         named = label if label != of else f"{n} of {len(blocks)}: {of}"

@@ -89,8 +89,8 @@ class Overview:
         """A group's type, and its op or the number of its ops: Linear · affine, or Sequential, 3 ops."""
         if self.op_of(group):
             return f"{group.of} · {self.op_of(group)}"
-        of = f"{group.of}, " if group.of and group.kind != "repeat" else ""
-        return of + pluralize(len(group.ops(self.listing.entries)), "op", "ops")
+        of = "".join(inner.of for inner in group.groups[:1]) if group.kind == "repeat" else group.of
+        return f"{of}, " * bool(of) + pluralize(len(group.ops(self.listing.entries)), "op", "ops")
 
     # -- in words ---------------------------------------------------------------------------------
 

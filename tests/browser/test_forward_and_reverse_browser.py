@@ -47,3 +47,47 @@ def test_the_tables_fill_up_pass_by_pass_with_the_engines_numbers(show):
     expect(widget.locator('[data-id="rcount"]')).to_have_text("against 2 reverse passes")
     press(page, "Home")
     assert cells(widget, "f") == cells(widget, "r") == ["·"] * 6
+
+
+PLACES = """(svg) => [...svg.querySelectorAll(".mg-box")].map((box) => {
+  const { x, y, width, height } = box.getBBox(); return [x, y, width, height]; })"""
+
+
+def test_both_halves_have_one_layout_and_the_widget_fits_a_screen(show):
+    page = show(ForwardAndReverse(f, 2.0, 0.5, -1.0), viewport={"width": 1076, "height": 768}).page
+    widget, halves = page.locator(".mg-widget"), page.locator(".mg-view svg")
+    sizes = widget.locator(".mg-view text").evaluate_all(
+        "texts => texts.map((text) => parseFloat(getComputedStyle(text).fontSize) * text.getScreenCTM().a)"
+    )
+
+    assert halves.count() == 2
+    assert halves.nth(0).evaluate(PLACES) == halves.nth(1).evaluate(PLACES)
+    assert min(sizes) >= 12 - 0.01
+    assert widget.bounding_box()["height"] <= 600
+    for svg, table in zip(halves.all(), page.locator(".mg-tally").all()):
+        assert svg.bounding_box()["x"] + svg.bounding_box()["width"] <= table.bounding_box()["x"]
+
+
+@pytest.mark.daily
+def test_a_still_shows_which_way_a_pass_went_and_which_line_it_fills(show):
+    page = show(ForwardAndReverse(f, 2.0, 0.5, -1.0)).page
+    widget = page.locator(".mg-widget")
+    widget.focus()
+    press(page, "ArrowRight")
+    assert widget.locator("td.mg-filling").evaluate_all("cells => cells.map((cell) => cell.dataset.id)") == [
+        "fJ0,0",
+        "fJ1,0",
+    ]
+    while widget.get_attribute("data-phase") != "reverse mode":
+        press(page, "ArrowRight")
+    assert widget.locator(".mg-arrow.mg-pushed").count() == widget.locator(".mg-arrow.mg-turned").count() > 0
+    assert widget.locator(".mg-arrow.mg-pulled").count() == 0
+    press(page, "ArrowRight", times=2)
+    turned = widget.locator(".mg-arrow.mg-turned .mg-tip").first
+    assert turned.evaluate("tip => getComputedStyle(tip).fill") == "none"
+    assert 0 < widget.locator(".mg-arrow.mg-pulled").count() < widget.locator(".mg-arrow.mg-turned").count()
+    press(page, "End")
+    filling = widget.locator("td.mg-filling").evaluate_all("cells => cells.map((cell) => cell.dataset.id)")
+    assert filling == ["fJ0,2", "fJ1,2", "rJ1,0", "rJ1,1", "rJ1,2"]
+    counts = [widget.locator(f'[data-id="{side}count"]').text_content() for side in "fr"]
+    assert counts == ["3 forward passes", "against 2 reverse passes"]

@@ -6,12 +6,14 @@ import re
 import statistics
 from pathlib import Path
 
+import numpy as np
 import pytest
 from playwright.sync_api import Page, expect
 
 import minigrad as mg
 from minigrad import nn
 from minigrad.course.widgets import GraphView
+from minigrad.nn.zoo.transformers import GPT, Size
 from tests.browser.conftest import press
 
 # ms that twenty clicks on a group, and twenty on a box, take to change the page
@@ -102,7 +104,7 @@ def test_groups_open_and_close_by_mouse_and_by_keyboard(page, view):
 
     box(page, repeat).locator(".mg-toggle").click()
     assert set(shown(page)) == {*before, *blocks} - {repeat}
-    assert say(page) == "×6 Sequential 0 … 5 is open: 10 boxes are shown."
+    assert say(page) == "×6 0 … 5 is open: 10 boxes are shown."
     page.keyboard.press("Space")
     assert shown(page) == before
     page.keyboard.press("Space")
@@ -129,6 +131,89 @@ def test_all_groups_open_to_all_nodes_with_all_arrows(page, view):
     assert len(shown(page)) == 3
     assert page.locator(".mg-arrow path").first.get_attribute("d").count("M") == 2  # none within the closed group
     assert say(page) == "All groups are closed: 3 boxes are shown."
+
+
+PLACES = """() => [...document.querySelectorAll(".mg-boxes .mg-box")].map((g) => {
+  const { left, top, right, bottom } = g.getBoundingClientRect(); return [left, top, right, bottom]; })"""
+TEXT = """() => Math.min(...[...document.querySelectorAll(".mg-canvas text")].map(
+  (text) => parseFloat(getComputedStyle(text).fontSize) * text.getScreenCTM().a))"""
+
+
+def gpt(blocks: int = 1) -> GraphView:
+    net = GPT(Size(blocks, 4, 64), 65, 32, dropout=0.0, dtype=mg.float32)
+    letters = mg.tensor(np.arange(32))
+    return GraphView(lambda: mg.cross_entropy(net(letters.reshape(1, 32)).flatten(0, 1), letters), names={})
+
+
+@pytest.mark.parametrize("width", [420, 1076])
+def test_a_gpt_opens_whole_in_rows_that_can_be_read(show, width):
+    """Its 42 boxes were one row of 3,800 pixels at nine pixels of text, of which a third was in the frame."""
+    page = show(gpt(), viewport={"width": width, "height": 768}).page
+    frame, places = page.locator(".mg-canvas").bounding_box(), page.evaluate(PLACES)
+
+    assert page.evaluate(TEXT) >= 11 - 0.01
+    assert frame["height"] <= 420
+    assert page.locator(".mg-widget").bounding_box()["height"] <= (600 if width > 800 else 700)
+    assert "Drag" not in say(page)
+    assert page.locator(".mg-map").is_hidden()
+    for left, top, right, bottom in places:
+        assert frame["x"] <= left
+        assert right <= frame["x"] + frame["width"]
+        assert frame["y"] <= top
+        assert bottom <= frame["y"] + frame["height"]
+    assert len({round(top) for _, top, _, _ in places}) > 3
+    assert "blocks.0" in page.locator(".mg-canvas").text_content()
+
+
+def test_a_value_that_is_read_in_a_later_row_goes_back_above_that_row(show):
+    page = show(gpt(), viewport={"width": 1076, "height": 768}).page
+    lanes = re.findall(r"L([\d.]+),([\d.]+)(?=Q)", page.locator(".mg-arrow path").first.get_attribute("d"))
+    tips = page.locator(".mg-arrow .mg-tip").first.get_attribute("d")
+
+    assert lanes
+    assert len(re.findall("l8,-3.5", tips)) >= 2  # lanes go back
+    assert "NaN" not in tips
+    assert page.evaluate("() => document.querySelector('.mg-arrow path').getAttribute('d')") == show(
+        gpt(), viewport={"width": 1076, "height": 768}
+    ).page.locator(".mg-arrow path").first.get_attribute("d")
+
+
+def test_a_map_shows_what_part_of_a_large_graph_is_seen(show):
+    page = show(GraphView(tangle(120), boxes=200), viewport={"width": 1076, "height": 768}).page
+    seen, boxes = page.locator(".mg-map rect"), page.locator(".mg-map path").get_attribute("d")
+
+    assert page.locator(".mg-map").is_visible()
+    assert page.evaluate(TEXT) >= 11 - 0.01
+    assert boxes.count("z") == len(shown(page))
+    before = float(seen.get_attribute("y"))
+    place = page.locator(".mg-map").bounding_box()
+    page.mouse.click(place["x"] + place["width"] / 2, place["y"] + place["height"] - 3)
+    assert float(seen.get_attribute("y")) > before
+    page.get_by_role("button", name="Fit to the frame").click()
+    assert page.locator(".mg-map").is_hidden()
+
+
+def test_paper_shows_the_whole_graph_and_no_buttons(show):
+    page = show(gpt(), viewport={"width": 1076, "height": 768}).page
+    few = len(shown(page))
+    page.emulate_media(media="print")
+    page.wait_for_function("n => document.querySelectorAll('.mg-boxes .mg-box').length > n", arg=few)
+    frame = page.locator(".mg-canvas").bounding_box()
+
+    assert page.locator(".mg-widget button:visible").count() == 0
+    assert all(bottom <= frame["y"] + frame["height"] for _, _, _, bottom in page.evaluate(PLACES))
+    assert "Drag" not in say(page)
+    page.emulate_media(media="screen")
+    page.wait_for_function("n => document.querySelectorAll('.mg-boxes .mg-box').length === n", arg=few)
+
+
+def test_a_name_that_is_cut_is_whole_on_hover(show):
+    name = "a_rather_long_name_of_a_tensor_of_mine"
+    a = mg.ones(2).requires_grad_()
+    page = show(GraphView(a * 2, names={name: a})).page
+
+    assert page.locator(".mg-box .mg-name").first.text_content().endswith("…")
+    assert page.locator(".mg-box title").first.text_content().startswith(name)
 
 
 def test_groups_that_read_each_other_are_drawn_all_the_same(show):

@@ -16,14 +16,14 @@ from typing import Any
 import numpy as np
 
 from ...draw.picture import UNKNOWN, Box, Picture
-from ...draw.svg import STYLE, across_and_down, natural_size, text, text_width
+from ...draw.svg import STYLE, svg, text, text_width
 from ...draw.words import join_names, number, pluralize
 from .both_modes import BothModes, Pass
 from .film import Cut, Film, Ids, Panel, Reel
 from .widget import HERE
 
 PHASES = ("given", "forward mode", "reverse mode", "done")
-MODES = {"f": "tangent", "r": "cotangent"}
+MODES = {"f": ("tangent", "↓"), "r": ("cotangent", "↑")}  # what a row of a box shows: in words, and on a phone
 TITLES = {
     "f": "Forward mode: tangents go along the arrows, and a pass fills a column",
     "r": "Reverse mode: cotangents go against the arrows, and a pass fills a row",
@@ -52,11 +52,13 @@ class ForwardAndReverse(Film):
         name = getattr(f, "__name__", "f")
         called = name if name.isidentifier() else "f"
         ends = f"{pluralize(len(both.columns), 'input', 'inputs')} and {pluralize(len(both.rows), 'output', 'outputs')}"
-        drawn = draw_graph(both)
-        panels = [Panel(TITLES[side], graph_of(both, drawn, side) + tally(both, side)) for side in MODES]
-        super().__init__(
-            f"{called}, {ends}: forward mode and reverse mode", PHASES, [Reel(panels, list(marked(both, cuts(both))))]
-        )
+        across, down = draw_graph(both, ROOM, "LR"), draw_graph(both, "", "TB")  # stepper.js shows the one that fits
+        panels = []
+        for side, (word, sign) in MODES.items():
+            graphs = graph_of(both, side, across, word) + graph_of(both, side, down, sign)
+            panels.append(Panel(TITLES[side], graphs + tally(both, side)))
+        reel = Reel(panels, list(marked(both, cuts(both))))
+        super().__init__(f"{called}, {ends}: forward mode and reverse mode", PHASES, [reel])
 
     @property
     def svg(self) -> str:
@@ -67,18 +69,14 @@ class ForwardAndReverse(Film):
             looks = {id: look for id, look in looks.items() if id not in step.get("off", {}).get(look, ())}
             looks |= {id: look for look, ids in step.get("on", {}).items() for id in ids if look != "turned"}
         for side, panel in zip(MODES, self.films[0]["panels"]):
-            drawn = re.sub(
-                r'" data-id="(\w+)"', lambda m: f' mg-{looks.get(m[1], "")}" data-id="{m[1]}"', panel["html"]
-            )
-            drawn = SLOT.sub(lambda m: f'data-id="{m[1]}"{m[2]}>{words.get(m[1], "")}', drawn.split("</svg>")[0])
-            width, tall = natural_size(drawn)
+            drawn = panel["html"].split("</svg>")[0]
+            _, _, width, tall = map(float, re.findall(r'viewBox="(.*?)"', drawn)[0].split())
+            drawn = re.sub(r'" data-id="(\w+)"', lambda m: f' mg-{looks.get(m[1], "")}" data-id="{m[1]}"', drawn)
+            drawn = SLOT.sub(lambda m: f'data-id="{m[1]}"{m[2]}>{words.get(m[1], "")}', drawn)
             place = f'y="{y + 26:g}" width="{width:g}" height="{tall:g}" viewBox'
+            drawn = re.sub(r'width="\S+ \S+ viewBox', place, drawn, count=1)
             table, wide, low = static_table(self.both, side, words, looks, width + 24, y + 36)
-            parts += [
-                text("mg-title", 8, y + 20, TITLES[side]),
-                re.sub(r'width="\S+ \S+ viewBox', place, drawn, count=1),
-            ]
-            parts += ["</svg>", *table]
+            parts += [text("mg-title", 8, y + 20, TITLES[side]), drawn, "</svg>", *table]
             y, right = max(y + 30 + tall, low), max(right, width + 40 + wide, text_width(TITLES[side], 15))
         frame = f'role="img" width="{right:g}" height="{y:g}" viewBox="0 0 {right:g} {y:g}"'
         head = f'<svg xmlns="http://www.w3.org/2000/svg" class="mg-picture" {frame}><title>{escape(self.label)}</title>'
@@ -88,20 +86,20 @@ class ForwardAndReverse(Film):
 # -- the panels -----------------------------------------------------------------------------------------------
 
 
-def draw_graph(both: BothModes) -> str:
+def draw_graph(both: BothModes, room: str, direction: str) -> str:
     """The graph of both halves: each box has room for the longest tangent and the longest cotangent."""
     boxes = []
     for box in both.picture.boxes:
         longest = max([each.moved.get(box.id, "") for each in (*both.pushed, *both.pulled)], key=len)
         if box.kind != "constant" and len(box.value) <= SHORT:
             box = replace(box, name=box.name_and_value, value="")
-        boxes.append(replace(box, spec="", grad=longest and longest + ROOM))
-    return across_and_down(Picture(tuple(boxes), both.picture.arrows, both.picture.ends), title="", description="")
+        boxes.append(replace(box, spec="", grad=longest and longest + room))
+    return svg(Picture(tuple(boxes), both.picture.arrows, both.picture.ends), "", "", direction=direction)
 
 
-def graph_of(both: BothModes, drawn: str, side: str) -> str:
+def graph_of(both: BothModes, side: str, drawn: str, word: str) -> str:
     """The graph of one half. The slots of its boxes are empty."""
-    drawn = re.sub(r'data-id="(\w+)"', rf'data-id="{side}\1"', drawn).replace(">grad<", f">{MODES[side]}<")
+    drawn = re.sub(r'data-id="(\w+)"', rf'data-id="{side}\1"', drawn).replace(">grad<", f">{word}<")
     for box in both.picture.boxes:
         slot = rf'(data-id="{side}{box.id}"(?:(?!data-id=).)*?)class="mg-number mg-grad"([^>]*)>[^<]*<'
         new = rf'\1class="mg-number mg-grad" data-id="{side}{box.id} moved"\2>{UNKNOWN}<'
@@ -169,16 +167,12 @@ def marked(both: BothModes, cuts: Iterable[Cut]) -> Iterator[Cut]:
     through, filling = list[str](), list[str]()
     for cut in cuts:
         look = {PHASES[1]: "pushed", PHASES[2]: "pulled"}.get(cut.phase, "")
-        lit, on, off = (
-            [id for ids in cut.hot.values() for id in ids if id not in filling],
-            dict[str, Ids](),
-            dict[str, Ids](),
-        )
+        lit = [id for ids in cut.hot.values() for id in ids if id not in filling]
+        on, off = dict[str, Ids](), dict[str, Ids]()
         if look and cut.text.keys() & {"fcount", "rcount"}:  # a pass begins
             before, filling = filling, next(lines)
-            off = {look: [id for id in through if id not in lit]}
-            off |= {"filling": [id for id in before if id[0] == filling[0][0]]}
-            through = []
+            emptied = [id for id in before if id[0] == filling[0][0]]
+            off, through = {look: [id for id in through if id not in lit], "filling": emptied}, []
             on = {"filling": filling, "turned": [f"r{arrow.id}" for arrow in both.picture.arrows if look == "pulled"]}
         through += lit
         yield replace(cut, on=on | {look: lit} if look else {}, off=off)

@@ -71,8 +71,8 @@ const elementOf = ({ made, screen }, i) => made.get(screen.isOpen(i) ? `open ${i
 
 function connect(routes, line, tip) {
   line.setAttribute("d", routes.map(curve).join(""));
-  const back = routes.flatMap((points) => points.filter(([x, , corner], i) => corner && points[i + 1][2] && points[i + 1][0] < x)
-    .map(([x, y]) => [x - 40, y])); // a lane, which goes back: its direction is shown near its beginning
+  const back = routes.map((points) => points.findIndex(([, , corner]) => corner)).flatMap((i, n) => (i < 0 ? [] : [routes[n][i + 1]]))
+    .map(([x, y]) => [x - 40, y]); // a lane goes back: its direction is shown near its beginning
   tip.setAttribute("d", routes.map((points) => points.at(-1)).map(([x, y]) => `M${r(x)},${r(y)}l-8,-3.5v7z`).join("") +
     back.map(([x, y]) => `M${r(x)},${r(y)}l8,-3.5v7z`).join(""));
 }

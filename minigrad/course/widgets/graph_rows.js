@@ -49,18 +49,23 @@ function turnOf(turns, { from, tail }, { a, b, out, into }) {
 // Puts rows below each other, with lanes above them.
 function stack(rows, layers, turns) {
   const parts = rows.starts.map((start, i) => layers.slice(start, rows.starts[i + 1]));
-  const into = parts.map((_, row) => turns.filter(({ b }) => b === row).sort((s, t) => t.into.y - s.into.y || s.out.y - t.out.y));
+  const into = parts.map(() => []), ends = []; // ends: of each line down the right side, the row where it ends
+  for (const turn of turns) into[turn.b].push(turn);
   const left = Math.max(0, ...into.map(({ length }) => (length ? SIDE + LANE * length : 0))), columns = [];
-  into.forEach((lanes) => lanes.forEach((turn, lane) => {
-    const beside = turns.filter((other) => other.right && other.a < turn.b && turn.a < other.b).map((other) => other.right);
-    turn.right = [...Array(turns.length + 1).keys()].find((n) => n && !beside.includes(n));
-    turn.left = left - SIDE / 2 - LANE * (lanes.length - lane);
-  }));
+  for (const lanes of into) {
+    lanes.sort((s, t) => t.into.y - s.into.y || s.out.y - t.out.y);
+    lanes.forEach((turn, lane) => Object.assign(turn, { lane, left: left - SIDE / 2 - LANE * (lanes.length - lane) }));
+  }
+  for (const turn of [...turns].sort((s, t) => s.a - t.a || s.b - t.b || s.lane - t.lane)) {
+    const free = ends.findIndex((end) => end <= turn.a);
+    turn.right = (free < 0 ? ends.length : free) + 1;
+    ends[turn.right - 1] = turn.b;
+  }
   let y = 0, right = 0;
   parts.forEach((part, row) => {
     const nodes = part.flat(), top = Math.min(...nodes.map((node) => node.y - node.h / 2)), lanes = into[row];
     y += row ? BETWEEN : 0;
-    lanes.forEach((turn, lane) => { turn.y = y + lane * LANE - 7; });
+    for (const turn of lanes) turn.y = y + turn.lane * LANE - 7;
     y += LANE * lanes.length;
     for (const node of nodes) node.y += y - top;
     y = Math.max(y, ...nodes.map((node) => node.y + node.h / 2));

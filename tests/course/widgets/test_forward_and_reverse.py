@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from xml.etree import ElementTree
 
 import numpy as np
 import pytest
@@ -156,6 +157,20 @@ def test_what_is_no_number_is_shown_as_what_it_is():
 
     assert "nan" in screen(film)["fJ0,0"]
     assert film.steps[-1]["say"].startswith("Both tables are the same.")
+
+
+def test_the_static_picture_has_both_halves_with_their_tables():
+    both, film = BothModes(two_of_three, (2.0, 0.5, -1.0)), ForwardAndReverse(two_of_three, 2.0, 0.5, -1.0)
+    svg = ElementTree.fromstring(film.svg)
+    words = [text.text for text in svg.iter("{http://www.w3.org/2000/svg}text")]
+
+    assert {"3 forward passes", "against 2 reverse passes"} <= {*words}
+    for mode in (both.forward, both.reverse):
+        assert {number(float(x)) for x in mode.ravel()} <= {*words}
+    assert film.svg.count("mg-arrow mg-pushed") == len(both.picture.arrows)
+    assert 0 < film.svg.count("mg-arrow mg-pulled") <= len(both.picture.arrows)
+    assert film.svg.count('<rect class="mg-filling') == 2 + 3  # the last column, and the last row
+    assert "·" not in words
 
 
 def test_names_of_the_learner_are_escaped():

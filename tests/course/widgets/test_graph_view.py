@@ -2,6 +2,7 @@
 
 import gc
 import re
+from itertools import pairwise
 from weakref import ref
 
 import numpy as np
@@ -203,7 +204,7 @@ def test_equal_blocks_are_one_box():
     view = GraphView(tower(6), X)
 
     repeat = view.items[item(view, kind="repeat")]
-    assert (repeat["sign"], repeat["name"], repeat["ops"]) == ("×6", "Sequential 0 … 5", 18)
+    assert (repeat["sign"], repeat["name"], repeat["ops"]) == ("×6", "0 … 5", 18)
     assert "… 5 more like it" in view.text
     assert item(view, kind="repeat") not in view.opened
 
@@ -258,6 +259,56 @@ def test_as_many_groups_are_open_as_there_is_room_for():
     assert len(few.overview.picture(4).boxes) == 4
     assert len(many.opened) == 9
     assert len(many.overview.picture(60).boxes) == len(many.overview.listing.entries)
+
+
+def test_a_function_is_called_and_its_modules_are_the_groups():
+    net = nn.Sequential(nn.Linear(4, 4), nn.Tanh(), nn.Linear(4, 1)).double()
+    view = GraphView(lambda: net(X).mean(), names={"net": net, "X": X})
+
+    lines = view.text.splitlines()
+    assert lines[:2] == ["X, f64[5, 4] = norm 4.472, a leaf, saved for backward", "0: Linear · affine"]
+    assert lines[2].startswith("  0.weight, f64[4, 4] = norm")
+    assert around(view, item(view, name="X")) == around(view, item(view, sign="mean")) == []
+    assert view.thing(item(view, kind="module")) is net[0]
+
+
+def test_a_method_is_called_with_the_modules_of_its_object():
+    class Trainer:
+        def __init__(self):
+            self.net = nn.Linear(4, 2).double()
+
+        def loss(self, x):
+            return self.net(x).sum()
+
+    trainer = Trainer()
+    view = GraphView(trainer.loss, X)
+
+    assert view.label == "The graph of a call of loss"
+    assert view.items[item(view, sign="affine")]["in"] == -1  # the only module is what the function does
+    assert "weight" in [row.get("name") for row in view.items]
+
+
+def test_blocks_and_modules_of_one_op_say_what_they_are():
+    """Once they were "×3, 6 ops", "1 of 3" and "Linear, 1 op"."""
+    y = mg.ones(3).requires_grad_()
+    for _ in range(3):
+        y = y.tanh().exp()
+    view = GraphView(y)
+    names = [" ".join(filter(None, (row.get("sign"), row.get("name")))) for row in view.items if "ops" in row]
+    assert names == ["×3 tanh, exp", *(f"{n} of 3: tanh, exp" for n in (1, 2, 3))]
+
+    blocks = nn.Sequential(*(nn.Sequential(nn.Linear(4, 4), nn.Tanh()) for _ in range(5))).double()
+    repeat = GraphView(blocks, X).items[item(GraphView(blocks, X), kind="repeat")]
+    assert (repeat["sign"], repeat["name"], repeat["spec"]) == ("×5", "0 … 4", "Sequential, 10 ops")
+
+
+def test_modules_of_one_op_are_closed_in_a_large_graph():
+    few, many = (nn.Sequential(*(m for i in range(n) for m in (nn.Linear(4 + i, 5 + i), nn.Tanh()))) for n in (3, 13))
+    assert len(GraphView(few.double(), X).overview.picture(60).boxes) == 13
+    view = GraphView(many.double(), X)
+    boxes = view.overview.picture(60).boxes
+    assert len(boxes) == 27
+    assert [box.spec for box in boxes[1:3]] == ["Linear · affine", "Tanh · tanh"]
 
 
 # -- what is picked -----------------------------------------------------------------------------------------
@@ -336,6 +387,29 @@ def test_the_picture_that_stands_still_has_the_boxes_that_are_open_at_first():
     bundle = view._repr_mimebundle_()[0]
     assert bundle["image/svg+xml"] == view.svg
     assert bundle["text/plain"].startswith("GraphView(46 nodes, 26 groups; The graph of a call of Sequential)")
+
+
+def test_a_long_graph_is_a_picture_in_rows():
+    """A code host shows 980 pixels: there a row of 42 boxes was 90 pixels high. No box is cut, no line lost."""
+    x = y = mg.ones(5, 4).requires_grad_()
+    for i in range(20):
+        y = y.tanh() + x if i * i % 7 % 2 else y.exp() if i % 3 else y.sin() * y
+    view = GraphView(y, names={})
+    svg = view.svg
+    width, height = map(float, re.search(r'viewBox="0 0 (\S+) (\S+)"', svg).groups())
+    rows = re.findall(r'<svg x="(\S+)" y="(\S+)" width="(\S+)" height="(\S+)" viewBox="(\S+) (\S+) ', svg)
+
+    assert width < 1100
+    assert len(rows) >= 3
+    assert svg.count('class="mg-box') == len(view.still.boxes)
+    ends = [(float(y), float(y) + float(tall)) for _, y, _, tall, _, _ in rows]
+    assert all(below[0] >= above[1] for above, below in pairwise(ends))
+    assert ends[-1][1] <= height
+    assert svg.count("mg-arrow") - len(view.still.arrows) >= len(rows) - 1
+    for part, (_, _, wide, _, left, _) in zip(svg.split("<svg x=")[1:], rows):
+        for x, box in re.findall(r'class="mg-box.*?x="(\S+)" y="\S+" width="(\S+)"', part):
+            assert float(left) <= float(x)
+            assert float(x) + float(box) <= float(left) + float(wide)
 
 
 def test_it_is_saved_as_a_page_or_a_picture(tmp_path):
