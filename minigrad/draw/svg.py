@@ -87,10 +87,10 @@ def across_and_down(picture: Picture, title: str, description: str, room: dict[s
     A widget contains both pictures; stepper.js shows the one that fits.
     """
     across = svg(picture, title, description, room)
-    if LEAST * natural_size(across)[0] <= PHONE:
+    if LEAST * natural_width(across) <= PHONE:
         return across
     down = svg(picture, title, description, room, "TB")
-    return across + down if natural_size(down) < natural_size(across) else across
+    return across + down if natural_width(down) < natural_width(across) else across
 
 
 def draw_down(picture: Picture, rows: int, specs: Mapping[str, str]) -> str:
@@ -111,11 +111,10 @@ def draw_down(picture: Picture, rows: int, specs: Mapping[str, str]) -> str:
     return svg(Picture(tuple(boxes), arrows, picture.ends), "", "", direction="TB").replace(" mg-down", "", 1)
 
 
-def natural_size(drawn: str) -> tuple[float, float]:
-    """Width and height of a picture."""
-    found = re.search(r'viewBox="\S+ \S+ (\S+) ([^"]+)', drawn)
+def natural_width(drawn: str) -> float:
+    found = re.search(r'viewBox="\S+ \S+ (\S+)', drawn)
     assert found is not None
-    return float(found[1]), float(found[2])
+    return float(found[1])
 
 
 def svg(
