@@ -108,11 +108,13 @@ def test_the_code_stands_between_both_graphs_and_all_is_seen_at_once(show, funct
 
 @pytest.mark.daily
 def test_what_is_still_to_come_is_seen_as_an_empty_place(show):
-    page = show(StaticVsDynamic(f, mg.tensor(1.0))).page
+    opened = show(StaticVsDynamic(f, mg.tensor(1.0)))
+    page = opened.page
     hidden = page.locator(".mg-hidden.mg-box")
     assert hidden.count() > 4
     assert hidden.first.locator(".mg-frame").is_visible()
     assert hidden.first.locator("text").first.evaluate("text => getComputedStyle(text).visibility") == "hidden"
+    assert opened.violations("html") == []  # a place is no button without a name
 
 
 @pytest.mark.daily

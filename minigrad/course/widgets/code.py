@@ -57,7 +57,8 @@ def still(html: str) -> tuple[str, float, float]:
         width, height = re.findall(r'(?:width|height)="([\d.]+)"', drawn)[:2]
         return drawn, float(width), float(height)
     found = re.findall(r"<span[^>]*>(.*?)</span>|<p[^>]*>(.*?)</p>", html)
-    lines = [re.sub(r"(</?)i\b", r"\1tspan", line or words) for line, words in found]
+    numbered = (f'<i class="mg-dim">{n:2} </i> {line}' if line else words for n, (line, words) in enumerate(found, 1))
+    lines = [re.sub(r"(</?)i\b", r"\1tspan", line) for line in numbered]
     start = '<text class="mg-line" xml:space="preserve" x="0" y="'
     drawn = "".join(f'{start}{LINE * n}">{line}</text>' for n, line in enumerate(lines, 1))
     width = LETTER * max((len(re.sub("<.*?>", "", line)) for line in lines), default=0)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from ...draw.picture import Arrow, Box, Picture
 from ...draw.rules import sign_of
-from ...draw.svg import draw_down, natural_size
+from ...draw.svg import draw_down
 from ...draw.tensors import format_array
 from ...draw.words import join_names, number
 from ...engine.base.pytree import leaves
@@ -138,6 +139,6 @@ def draw_half(picture: Picture, prefix: str, lines: Mapping[str, int]) -> str:
     places = {box: f"line {line}" for box, line in lines.items()}
     specs = {box.id: ", ".join(filter(None, [box.spec, places.get(box.id)])) for box in picture.boxes}
     drawn = draw_down(picture, 2, specs)
-    if natural_size(drawn)[1] > TALL:
+    if float(re.findall(r'height="([\d.]+)"', drawn)[0]) > TALL:
         drawn = draw_down(picture, 1, places)
     return drawn.replace('data-id="', f'data-id="{prefix}')

@@ -32,8 +32,7 @@ from .widget_trace import trace_of
 
 LARGEST = 60  # the most boxes
 ENDS = "As written", "After all passes"
-COMMENT = re.compile(r"(?<=\S) {2,}# (?:\w+\[.*?\] (?:[^ ,]+, )?)?")  # far to the right, with a type and the op's name
-SPOT = re.compile(r"(?:Cell In\[\d+\], line |[^\s,]+\.py:|<[^>]*>:)(\d+)")  # a line of the user's code in a comment
+COMMENT = re.compile(r"(?<=\S) {2,}# ")  # comments in the source are aligned too far right for a narrow screen
 BOX = re.compile(r'(<rect class="mg-frame" x="(\S+)" y="(\S+)" width="(\S+)" height="(\S+)".*?)</g>')
 CROSS = r'\1<path class="mg-strike" d="M\2,\3l\4,\5m-\4,0l\4,-\5"/></g>'
 Part = tuple[str, str]  # title and HTML
@@ -62,7 +61,7 @@ class PassViewer(Film):
             raise ValueError(f"PassViewer shows a graph of at least 1 op, but {f.__name__} computes nothing")
         arrays = [array.copy() for array in arrays_of(f, args, trace)]  # a run may write into its inputs
         way = steps(trace.graph, FAST if fast else STANDARD, lambda graph: fastest(partial(Program(graph), *arrays)))
-        scenes = [Scene(step, f.__name__) for step in way if step.changed]
+        scenes = [Scene(step) for step in way if step.changed]
         self.counted = "\n".join(f"{i:2} {cut.say}" for i, cut in enumerate(cuts(scenes, way.idle, accounts)))
         super().__init__(f"The passes over {f.__name__}", (), [reel(scenes, way.idle)])
         self.ends = halves(scenes[0], scenes[-1], *ENDS)
@@ -113,7 +112,7 @@ class Scene:
     lines    its code
     """
 
-    def __init__(self, step: PassResult, name: str):
+    def __init__(self, step: PassResult):
         self.step = step
         self.picture, self.place = place_boxes([y for y in step.graph.outputs if y is not None], {})
         refuse_large("PassViewer", self.picture, LARGEST)
@@ -127,7 +126,7 @@ class Scene:
         for node, box in self.place.items():
             self.html = self.html.replace(f'data-id="{box}"', f'data-id="{box}" data-key="{escape(self.key[node])}"')
         self.ops = {self.key[node]: node for node in self.place if node.inputs and whole(node) is node}
-        self.lines = SPOT.sub(rf"{name}:\1", COMMENT.sub("  # ", Program(step.graph).source)).splitlines()
+        self.lines = list(commented(Program(step.graph)))
 
     ops_in_words = property(lambda self: pluralize(self.step.nodes, "op", "ops"))
 
@@ -150,6 +149,16 @@ class Scene:
     def signs(self, keys: Sequence[str]) -> str:
         """The symbols of some ops, each with an operand that is a constant: × 1."""
         return join_names([self.picture.symbol(self.picture.box[self.place[self.ops[key]]]) for key in keys])
+
+
+def commented(program: Program) -> Iterator[str]:
+    """The lines of a program, each with the line of the user's function that it comes from: layer:2."""
+    for n, line in enumerate(program.source.splitlines(), 1):
+        node = program.text.nodes.get(n)
+        code, mark, comment = COMMENT.sub("  # ", line).partition("  # ")
+        if mark and isinstance(node, NamedNode) and node.place:
+            comment = f"{node.place.function}:{node.place.line}"
+        yield code + mark + comment
 
 
 def key_of(node: Node, operands: Sequence[str]) -> str:

@@ -182,9 +182,7 @@ def to_come(left: EagerRun) -> list[str]:
 
 def to_be_built(right: AsGraph) -> list[str]:
     """The boxes and arrows that the trace adds: none if an earlier call traced the graph."""
-    if not right.is_new:
-        return []
-    return right.parts(list(right.place)) + [f"r{box.id}" for box in right.picture.boxes if box.kind == "constant"]
+    return [f"r{part.id}" for part in (*right.picture.boxes, *right.picture.arrows) if right.is_new]
 
 
 def sentence(source: str, moment: LineRun, parts: Sequence[str], text: str) -> str:

@@ -84,12 +84,16 @@ def test_the_code_at_the_end_is_that_of_the_last_graph():
 def test_code_names_the_line_of_the_function_it_comes_from():
     """It was `<ipython-input-12-ab34>:2` in a notebook, longer than the code beside it."""
 
-    def layer(x):
-        return x.tanh() * 2
+    def scaled(x):
+        return x * 2
 
-    line = layer.__code__.co_firstlineno + 1
+    def layer(x):
+        return scaled(x.tanh())
+
+    line, helper = (f.__code__.co_firstlineno + 1 for f in (layer, scaled))
     code = PassViewer(mg.function(layer), mg.ones(3)).films[0]["panels"][2]["html"]
     assert f'<i class="mg-comment"># layer:{line}</i>' in code
+    assert f'<i class="mg-comment"># scaled:{helper}</i>' in code
     assert __file__ not in code
 
 

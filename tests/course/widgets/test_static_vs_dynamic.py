@@ -154,7 +154,8 @@ def test_each_box_names_its_line_and_the_still_shows_both_graphs_and_the_code():
     assert "f64[], line 4" in right  # the branch is one op, of the line of its `if`
     titles = re.findall(r'class="mg-name" x="\S+" y="16.00">(.*?)<', widget.svg)
     assert titles == ["Eager: computed at once", "def branching", "Static graph: built first, run later"]
-    assert '<tspan class="mg-keyword">if</tspan> y &gt; <tspan class="mg-figure">3</tspan>:' in widget.svg
+    numbered = '<tspan class="mg-dim"> 4 </tspan>     <tspan class="mg-keyword">if</tspan> y &gt; '
+    assert f'{numbered}<tspan class="mg-figure">3</tspan>:' in widget.svg
 
 
 def test_a_line_is_linked_to_its_boxes_in_both():
