@@ -113,7 +113,7 @@ def cuts(plan: Planned, slots: Sequence[ScheduledNode], path: Sequence[Node], ti
     say = (
         f"{pluralize(len(slots), 'op', 'ops')}, {pluralize(plan.workers, 'worker', 'workers')}. One worker takes "
         f"{took(plan.alone)}. The critical path, {join_names([sign_of(node.op) for node in path])}, takes "
-        f"{took(plan.path)}: none is more than {speedup_bound(plan)} times as fast. {basis(times)}"
+        f"{took(plan.path)}: none is more than {speedup(plan, plan.path)} times as fast. {basis(times)}"
     )
     hidden, later = [line for each in lines.values() for line in each], [f"o{i}" for i in place.values()]
     found = [Cut("", say, on={"hidden": hidden, "outlined": later})]
@@ -128,8 +128,8 @@ def cuts(plan: Planned, slots: Sequence[ScheduledNode], path: Sequence[Node], ti
     idle = plan.workers * plan.seconds - plan.alone
     share = number(100 * idle / (plan.workers * plan.seconds), 3) if plan.seconds else "0"
     end = (
-        f"All is done after {took(plan.seconds)}: {speedup(plan)} times as fast as one worker alone; the bound is "
-        f"{speedup_bound(plan)}. {share} percent of the workers' time is idle."
+        f"All is done after {took(plan.seconds)}: {speedup(plan, plan.seconds)} times as fast as one worker alone; the "
+        f"bound is {speedup(plan, plan.path)}. {share} percent of the workers' time is idle."
     )
     return [*found, Cut("", end)]
 
@@ -151,14 +151,9 @@ def basis(times: str) -> str:
     return f"Estimates, from {speeds}, and {took(HANDOVER)} until another worker has heard of a result."
 
 
-def speedup(plan: Planned) -> str:
-    """How many times as fast as one worker the schedule is."""
-    return number(plan.alone / (plan.seconds or 1.0), 3)
-
-
-def speedup_bound(plan: Planned) -> str:
-    """The largest possible speedup over one worker, with any number of workers."""
-    return number(plan.alone / plan.path, 3) if plan.path else "1"
+def speedup(plan: Planned, seconds: float) -> str:
+    """How many times as fast as one worker a run of this many seconds is."""
+    return number(plan.alone / seconds, 3) if seconds else "1"
 
 
 def waiting(slot: ScheduledNode, operands: Sequence[Node], of: dict[Node, ScheduledNode]) -> str:
@@ -186,7 +181,7 @@ def lanes(plan: Planned, slots: Sequence[ScheduledNode], path: set[Node], width:
     for worker in range(plan.workers):
         y = TOP + 18 + worker * LANE
         parts.append(text("mg-dim", LEFT, y - 5, f"worker {worker}"))
-        parts += [idle(at(start), at(end), y) for start, end in gaps(plan, worker)]
+        parts += [draw_idle(at(start), at(end), y) for start, end in gaps(plan, worker)]
     parts += [block(i, slot, at, middle[slot.node] - HIGH / 2, slot.node in path) for i, slot in enumerate(slots)]
     for i, slot in enumerate(slots):
         for x in before[slot.node]:
@@ -206,7 +201,9 @@ def lanes(plan: Planned, slots: Sequence[ScheduledNode], path: set[Node], width:
     parts.append(text("mg-number mg-halo", at(bound) - 4, TOP + 9, why))
     parts.append(f'<path class="mg-rule" d="M{LEFT},{bottom + 10}H{right}"/>')
     parts.append(text("mg-dim", LEFT, bottom + 28, "0"))
-    end = f"done at {took(plan.seconds)}: {speedup(plan)} times as fast as one worker ({took(plan.alone)})"
+    end = (
+        f"done at {took(plan.seconds)}: {speedup(plan, plan.seconds)} times as fast as one worker ({took(plan.alone)})"
+    )
     parts.append(text("mg-number", right, bottom + 28, end))
     return picture(f"{plan.workers} workers: who runs what, and when", width, bottom + 36, parts)
 
@@ -232,7 +229,7 @@ def gaps(plan: Planned, worker: int) -> list[tuple[float, float]]:
     return [(end, start) for end, start in zip(ends, starts) if start - end > 1e-12]
 
 
-def idle(left: float, right: float, top: float) -> str:
+def draw_idle(left: float, right: float, top: float) -> str:
     """An idle interval of a worker, with the word where there is room."""
     frame = f'<path class="mg-idle" d="M{left:.1f},{top}H{right:.1f}v{HIGH}H{left:.1f}z"/>'
     word = text("mg-sign mg-dim", (left + right) / 2, top + HIGH / 2 + 4, "idle") if right - left > 28 else ""
