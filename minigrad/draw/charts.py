@@ -116,7 +116,7 @@ def picture(title: str, width: float, height: float, parts: Iterable[str]) -> st
     return "\n".join([head, f"<title>{escape(title)}</title>", *parts, "</svg>"])
 
 
-def stacked(title: str, charts: Sequence[str]) -> str:
+def stack_charts(title: str, charts: Sequence[str]) -> str:
     """Charts, one below the other, as one SVG for a file."""
     placed = [each.replace("<svg ", f'<svg y="{i * HEIGHT}" ', 1) for i, each in enumerate(charts)]
     return picture(title, WIDTH, HEIGHT * len(placed), [f"<style>{STYLE}{LOOKS}</style>", *placed])
@@ -133,7 +133,7 @@ class Report:
     @property
     def svg(self) -> str:
         """The charts, one below the other, as one SVG for a file."""
-        return stacked(self.title, self.charts)
+        return stack_charts(self.title, self.charts)
 
     def __str__(self) -> str:
         return "\n\n".join([self.summary, *map(str, self.tables)])

@@ -130,6 +130,7 @@ function point(f, consumer, moment) {
   if (consumer === undefined) consumer = live.indexOf(Math.max(...live));
   else for (const part of root.querySelectorAll(`[data-series="${consumer}"], tr:has([data-who="${consumer}"])`)) part.classList.add("mg-pointed");
   const say = who(film, consumer, moment), line = root.querySelector(".mg-who");
+  line.ariaLive = f.consumer === undefined ? "off" : "polite"; // else every step would be announced twice
   if (line.textContent !== say) line.textContent = say;
 }
 

@@ -97,10 +97,7 @@ class MemoryTimeline(ChartFilm):
         self.runs: dict[Any, Sequence[Moment]]
         moments: Any = model.timeline() if isinstance(model, Ledger) else model
         if isinstance(moments, list) and moments and isinstance(moments[0], Moment):
-            numbers = downsample(moments)
-            self.runs = {"this run": [bar(moments[k]) for k in numbers]}
-            books = model.books if isinstance(model, Ledger) else Books()
-            super().__init__("Memory of a run", PHASES, [self.reel("this run", books, numbers)])
+            self.show_run(moments, model.books if isinstance(model, Ledger) else Books())
             return
         refuse(model, x, y, optimizer, steps)
         optimizer = Adam(model.parameters()) if optimizer is None else optimizer
@@ -111,11 +108,17 @@ class MemoryTimeline(ChartFilm):
         self.runs = {way: ledger.moments for way, ledger in ledgers.items()}
         choices = [
             Choice("checkpointing", ["off", "on"][: len(checkpointing)]),
-            Choice("micro-batches", [str(n) for n in micro]),
+            Choice("micro-batches", [*map(str, micro)]),
             Choice("memory", ["an array for each result", "planned buffers"]),
         ]
         label = f"Memory of {steps} training step{'s' * (steps > 1)}"
         super().__init__(label, PHASES, [self.reel(way, ledgers[way].books) for way in ways], choices)
+
+    def show_run(self, moments: Sequence[Moment], books: Books) -> None:
+        """Make the film of a block of `profiler.memory`."""
+        numbers = downsample(moments)
+        self.runs = {"this run": [bar(moments[k]) for k in numbers]}
+        super().__init__("Memory of a run", PHASES, [self.reel("this run", books, numbers)])
 
     def reel(self, way: Any, books: Books, numbers: Sequence[int] = ()) -> Reel:
         """The film of one run. If not every moment is shown, `numbers` has the indices of those that are."""

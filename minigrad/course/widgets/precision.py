@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from ...draw.charts import BOTTOM, TOP, Axis, across, area, chart, compact, stacked, upwards
+from ...draw.charts import BOTTOM, TOP, Axis, across, area, chart, compact, stack_charts, upwards
 from ...draw.svg import text
 from ...draw.words import number, pluralize
 from ...engine.base.dtypes import bfloat16, finfo, float16, kind
@@ -112,7 +112,7 @@ class Precision(ChartFilm):
     def svg(self) -> str:
         """The gradients as they are, and below with the best scale."""
         pictures = re.findall(r"<svg.*?</svg>", self.film["panels"][0]["html"], re.DOTALL)
-        return stacked(self.label, [pictures[n] for n in sorted({0, self.film["best"]})])
+        return stack_charts(self.label, [pictures[n] for n in sorted({0, self.film["best"]})])
 
 
 def gradients_of(model: Any, loss_fn: Callable[[Any, Any], Any], x: Any, y: Any) -> Module:
