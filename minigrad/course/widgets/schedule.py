@@ -113,7 +113,8 @@ def cuts(plan: Planned, slots: Sequence[ScheduledNode], path: Sequence[Node], ti
     say = (
         f"{pluralize(len(slots), 'op', 'ops')}, {pluralize(plan.workers, 'worker', 'workers')}. One worker takes "
         f"{took(plan.alone)}. The critical path, {join_names([sign_of(node.op) for node in path])}, takes "
-        f"{took(plan.path)}: none is more than {speedup(plan, plan.path)} times as fast. {basis(times)}"
+        f"{took(plan.path)}, so no number of workers is more than {speedup(plan, plan.path)} times as fast. "
+        f"{basis(times)}"
     )
     hidden, later = [line for each in lines.values() for line in each], [f"o{i}" for i in place.values()]
     found = [Cut("", say, on={"hidden": hidden, "outlined": later})]
@@ -147,8 +148,9 @@ def basis(times: str) -> str:
     """A sentence that says whether the times are estimated or measured."""
     if times == TIMES[1]:
         return f"Each op was measured by itself; {took(HANDOVER)} for a hand-over are an estimate."
-    speeds = f"{number(FLOPS / 1e9)} GFLOP/s, {number(BANDWIDTH / 1e9)} GB/s"
-    return f"Estimates, from {speeds}, and {took(HANDOVER)} until another worker has heard of a result."
+    return (
+        f"Estimates: {number(FLOPS / 1e9)} GFLOP/s, {number(BANDWIDTH / 1e9)} GB/s, {took(HANDOVER)} for a hand-over."
+    )
 
 
 def speedup(plan: Planned, seconds: float) -> str:
