@@ -38,7 +38,7 @@ from .widget_trace import trace_for_widget
 
 WORKERS = (1, 2, 4)
 LARGEST = 60  # ops
-WIDE, LEFT, TOP = 620, 12, 20
+WIDE, LEFT, TOP = 620, 12, 28
 LANE, HIGH = 60, 34  # the heights of a lane and of a block, in pixels
 TIMES = ("estimated", "measured")
 
@@ -110,11 +110,11 @@ def cuts(plan: Planned, slots: Sequence[ScheduledNode], path: Sequence[Node], ti
     place = {slot.node: i for i, slot in enumerate(slots)}
     of = {slot.node: slot for slot in slots}
     lines = {i: [f"d{place[x]}.{i}" for x in before[slot.node] if x in place] for i, slot in enumerate(slots)}
+    bound = speedup(plan, plan.path)
     say = (
         f"{pluralize(len(slots), 'op', 'ops')}, {pluralize(plan.workers, 'worker', 'workers')}. One worker takes "
         f"{took(plan.alone)}. The critical path, {join_names([sign_of(node.op) for node in path])}, takes "
-        f"{took(plan.path)}, so no number of workers is more than {speedup(plan, plan.path)} times as fast. "
-        f"{basis(times)}"
+        f"{took(plan.path)}, so no number of workers is more than {bound} times as fast. {basis(times)}"
     )
     hidden, later = [line for each in lines.values() for line in each], [f"o{i}" for i in place.values()]
     found = [Cut("", say, on={"hidden": hidden, "outlined": later})]
@@ -130,7 +130,7 @@ def cuts(plan: Planned, slots: Sequence[ScheduledNode], path: Sequence[Node], ti
     share = number(100 * idle / (plan.workers * plan.seconds), 3) if plan.seconds else "0"
     end = (
         f"All is done after {took(plan.seconds)}: {speedup(plan, plan.seconds)} times as fast as one worker alone; the "
-        f"bound is {speedup(plan, plan.path)}. {share} percent of the workers' time is idle."
+        f"bound is {bound}. {share} percent of the workers' time is idle."
     )
     return [*found, Cut("", end)]
 
@@ -148,9 +148,7 @@ def basis(times: str) -> str:
     """A sentence that says whether the times are estimated or measured."""
     if times == TIMES[1]:
         return f"Each op was measured by itself; {took(HANDOVER)} for a hand-over are an estimate."
-    return (
-        f"Estimates: {number(FLOPS / 1e9)} GFLOP/s, {number(BANDWIDTH / 1e9)} GB/s, {took(HANDOVER)} for a hand-over."
-    )
+    return f"Estimates: {FLOPS / 1e9:g} GFLOP/s, {BANDWIDTH / 1e9:g} GB/s, {took(HANDOVER)} for a hand-over."
 
 
 def speedup(plan: Planned, seconds: float) -> str:
@@ -184,7 +182,6 @@ def lanes(plan: Planned, slots: Sequence[ScheduledNode], path: set[Node], width:
         y = TOP + 18 + worker * LANE
         parts.append(text("mg-dim", LEFT, y - 5, f"worker {worker}"))
         parts += [draw_idle(at(start), at(end), y) for start, end in gaps(plan, worker)]
-    parts += [block(i, slot, at, middle[slot.node] - HIGH / 2, slot.node in path) for i, slot in enumerate(slots)]
     for i, slot in enumerate(slots):
         for x in before[slot.node]:
             if x in place:
@@ -195,12 +192,13 @@ def lanes(plan: Planned, slots: Sequence[ScheduledNode], path: set[Node], width:
                 tip = f'<polygon class="mg-tip" points="{tip_back(f"{head} {tail}")}"/>' if towards else ""
                 look = "mg-arrow mg-handover" if towards else "mg-arrow"
                 parts.append(f'<g class="{look}" data-id="d{place[x]}.{i}"><path d="M{tail}L{head}"/>{tip}</g>')
+    parts += [block(i, slot, at, middle[slot.node] - HIGH / 2, slot.node in path) for i, slot in enumerate(slots)]
     shared = plan.alone / plan.workers
     bound = max(shared, plan.path)
     why = "critical path (bold)" if plan.path >= shared else f"all work / {plan.workers}"
-    parts.append(f'<path class="mg-roof mg-second" d="M{at(bound):.1f},{TOP + 12}V{bottom + 16}"/>')
+    parts.append(f'<path class="mg-roof mg-second" d="M{at(bound):.1f},20V{bottom + 16}"/>')
     why += f", {took(bound)}: no plan ends before this line"
-    parts.append(text("mg-number mg-halo", at(bound) - 4, TOP + 9, why))
+    parts.append(text("mg-number", max(at(bound) + 4, min(LEFT + text_width(why, 12), right)), 14, why))
     parts.append(f'<path class="mg-rule" d="M{LEFT},{bottom + 10}H{right}"/>')
     parts.append(text("mg-dim", LEFT, bottom + 28, "0"))
     end = (
@@ -215,7 +213,7 @@ def block(i: int, slot: ScheduledNode, at: Callable[[float], float], y: float, c
     left, right = at(slot.start), at(slot.end)
     sign, look = sign_of(slot.node.op), " mg-output" if critical else ""
     words = text("mg-sign", (left + right) / 2, y + HIGH / 2 + 4, sign)
-    if text_width(sign, 12) > right - left:
+    if text_width(sign, 12) > right - left - 6:
         turn = f"translate({(left + right) / 2 + 4:.1f} {y + HIGH / 2}) rotate(-90)"
         words = f'<g transform="{turn}">{text("mg-sign", 0, 0, shorten(sign, 5))}</g>' if right - left > 12 else ""
     return (
