@@ -50,8 +50,7 @@ class Timeline(Report):
             for kind, group in groupby(self.sample_lane(name, PIXELS)):
                 start, at = at, at + len([*group])
                 if kind:
-                    width = (at - start) * size
-                    letter = kind[0].upper() * (width > 12)
+                    width, letter = (at - start) * size, kind[0].upper() * ((at - start) * size > 12)
                     parts.append(sample(KINDS[kind], LEFT + start * size, low - LANE + 2, letter, width))
         bottom = TOP + len(self.lanes) * LANE
         parts.append(text("mg-number mg-dim", RIGHT, bottom + 16, took(self.until)))

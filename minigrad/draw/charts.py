@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from html import escape
+from importlib.resources import files
 from itertools import groupby
 from math import ceil, floor, log10
 from typing import Any
@@ -19,42 +20,7 @@ from .words import number
 WIDTH, HEIGHT = 430, 300
 LEFT, RIGHT, TOP, BOTTOM = 62, 418, 30, 254  # of the plot area
 
-LOOKS = """
-.mg-picture .mg-rule { stroke: var(--mg-line); stroke-width: 1; fill: none; }
-.mg-picture .mg-faint { stroke: var(--mg-line); stroke-opacity: 0.3; stroke-width: 1; fill: none; }
-.mg-picture .mg-s0 { color: var(--mg-forward); }
-.mg-picture .mg-s1 { color: #cc79a7; }
-.mg-picture .mg-s2 { color: var(--mg-line); }
-.mg-picture .mg-s3 { color: var(--mg-backward); }
-.mg-picture .mg-s4 { color: var(--mg-kept); }
-.mg-picture .mg-s5 { color: #009e73; }
-.mg-picture .mg-s6 { color: var(--mg-ink); }
-.mg-picture .mg-s7 { color: #8f62c9; }
-.mg-picture .mg-s8 { color: var(--mg-dim); }
-.mg-picture .mg-area { fill: color-mix(in srgb, currentColor 38%, var(--mg-paper)); stroke: var(--mg-paper); }
-.mg-picture .mg-box.mg-forward .mg-frame { fill: var(--mg-leaf); stroke: var(--mg-forward); }
-.mg-picture .mg-box.mg-backward .mg-frame { fill: var(--mg-kept-paper); stroke: var(--mg-backward); }
-.mg-picture .mg-zone { fill: currentColor; fill-opacity: 0.12; }
-.mg-picture .mg-idle { fill: none; stroke: var(--mg-line); stroke-dasharray: 2 4; }
-.mg-picture .mg-handover path { stroke: var(--mg-backward); stroke-width: 2; }
-.mg-picture .mg-handover .mg-tip { fill: var(--mg-backward); }
-.mg-picture .mg-future { fill: var(--mg-paper); fill-opacity: 0.6; }
-.mg-picture .mg-cursor { opacity: 0; stroke: var(--mg-ink); stroke-width: 2; fill: none; }
-.mg-picture .mg-cursor.mg-here { opacity: 1; }
-.mg-picture .mg-point { fill: var(--mg-op); stroke: var(--mg-ink); stroke-width: 1.5; }
-.mg-picture .mg-ran .mg-point { fill: var(--mg-sign); }
-.mg-picture .mg-here .mg-point { fill: var(--mg-forward); r: 8px; }
-.mg-picture .mg-gap { stroke: var(--mg-forward); stroke-width: 2; stroke-dasharray: 2 3; opacity: 0; }
-.mg-picture .mg-here .mg-gap { opacity: 1; }
-.mg-picture .mg-roof { stroke: var(--mg-backward); stroke-width: 2; fill: none; }
-.mg-picture .mg-roof.mg-second { stroke: var(--mg-forward); stroke-dasharray: 6 4; }
-.mg-picture .mg-line { fill: none; stroke: var(--mg-forward); stroke-width: 2; }
-.mg-picture .mg-halo { paint-order: stroke; stroke: var(--mg-paper); stroke-width: 4px; }
-"""
-BESIDE = """
-.mg-beside { display: flex; flex-wrap: wrap; gap: 8px 16px; }
-.mg-beside .mg-chart { flex: 1 1 340px; max-width: 430px; height: auto; }
-"""
+LOOKS = (files(__package__) / "charts.css").read_text("utf-8")
 
 
 # -- axes -----------------------------------------------------------------------------------------------
@@ -150,7 +116,7 @@ def picture(title: str, width: float, height: float, parts: Iterable[str]) -> st
     return "\n".join([head, f"<title>{escape(title)}</title>", *parts, "</svg>"])
 
 
-def stacked(title: str, charts: Sequence[str]) -> str:
+def stack_charts(title: str, charts: Sequence[str]) -> str:
     """Charts, one below the other, as one SVG for a file."""
     placed = [each.replace("<svg ", f'<svg y="{i * HEIGHT}" ', 1) for i, each in enumerate(charts)]
     return picture(title, WIDTH, HEIGHT * len(placed), [f"<style>{STYLE}{LOOKS}</style>", *placed])
@@ -167,7 +133,7 @@ class Report:
     @property
     def svg(self) -> str:
         """The charts, one below the other, as one SVG for a file."""
-        return stacked(self.title, self.charts)
+        return stack_charts(self.title, self.charts)
 
     def __str__(self) -> str:
         return "\n\n".join([self.summary, *map(str, self.tables)])
@@ -176,7 +142,7 @@ class Report:
 
     def _repr_html_(self) -> str:
         tables = "".join(table._repr_html_() for table in self.tables)
-        looks = f"<style>{STYLE}{LOOKS}{BESIDE}</style>"
+        looks = f"<style>{STYLE}{LOOKS}</style>"
         charts = f'<div class="mg-beside">{"".join(self.charts)}</div>'
         return f'<p>{escape(self.summary)}</p><div class="mg-widget">{looks}{charts}{tables}</div>'
 
@@ -210,11 +176,3 @@ def sample(series: int, x: float, y: float, letter: str = "", width: float = 18)
     """A box in the colour of a series, with a letter."""
     box = f'<path class="mg-area mg-s{series}" d="M{x:.1f},{y:.1f}h{width:.1f}v16h{-width:.1f}z"/>'
     return box + (text("mg-sign", x + width / 2, y + 12, letter) if letter else "")
-
-
-def swatch(series: int, letter: str) -> str:
-    """A small box that stands for a series in text next to a chart."""
-    return (
-        '<svg xmlns="http://www.w3.org/2000/svg" class="mg-picture" width="18" height="14" viewBox="0 0 18 14" '
-        f'aria-hidden="true">{sample(series, 0, -1, letter)}</svg>'
-    )

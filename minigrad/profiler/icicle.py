@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from html import escape
+from importlib.resources import files
 
 from ..draw.svg import STYLE, text
 from ..draw.words import shorten
@@ -13,13 +14,7 @@ from .table import duration
 
 WIDTH, ROW = 860, 20  # pixels
 LEAST = 1.0  # pixels: narrower frames appear only in the table
-LOOKS = """
-.mg-picture .mg-frame { stroke: var(--mg-paper); stroke-width: 1; fill: var(--mg-sign); }
-.mg-picture .mg-forward .mg-frame { fill: var(--mg-forward); fill-opacity: 0.35; }
-.mg-picture .mg-backward .mg-frame { fill: var(--mg-backward); fill-opacity: 0.35; stroke-dasharray: 3 2; }
-.mg-picture .mg-bar:hover .mg-frame, .mg-picture .mg-bar:focus .mg-frame { stroke: var(--mg-ink); stroke-width: 2; }
-.mg-picture .mg-bar:focus { outline: none; }
-"""
+LOOKS = (files(__package__) / "icicle.css").read_text("utf-8")
 
 
 @dataclass

@@ -247,22 +247,21 @@ def draw_roofline(found: Sequence[Point], machine: Machine, x: Axis, y: Axis) ->
     low, high = (x.at(min(max(machine.peak / speed, x.low), x.high)) for speed in (machine.cache, machine.memory))
     for start, end, series in ((x.start, low, 4), (high, x.end, 0)):
         parts.append(f'<path class="mg-zone mg-s{series}" d="M{start:.1f},{TOP}H{end:.1f}V{BOTTOM}H{start:.1f}z"/>')
-    notes = [("mg-halo", x.start + 4, TOP + 13 + 14 * i, words) for i, words in enumerate(WAITS)]
-    notes += [("mg-number mg-halo", x.end - 4, BOTTOM - 20 + 14 * i, words) for i, words in enumerate(COMPUTES)]
+    notes = [("mg-halo", x.start + 4, TOP + 13.0 + 14 * i, words) for i, words in enumerate(WAITS)]
+    notes += [("mg-number mg-halo", x.end - 4, BOTTOM - 20.0 + 14 * i, words) for i, words in enumerate(COMPUTES)]
     notes.append(("mg-number mg-halo", x.end, y.at(machine.peak) - 6, peak))
     taken = [(end - LETTER * len(words), end + LETTER * len(words), at) for _, end, at, words in notes]
     roofs = [(machine.cache, " mg-second", low, "in cache", -6)] * (machine.cache > machine.memory)
     for speed, look, ridge, name, shift in [*roofs, (machine.memory, "", high, "main memory", 15)]:
-        start, left = (x.low, speed * x.low) if speed * x.low >= y.low else (y.low / speed, y.low)
-        wide, tall = ridge - x.at(start), y.at(min(left, machine.peak)) - y.at(machine.peak)
+        wide, tall = ridge - x.start, y.at(min(speed * x.low, machine.peak)) - y.at(machine.peak)
         path = f"M{x.end},{y.at(machine.peak):.1f}H{ridge:.1f}l{-wide:.1f},{tall:.1f}"
         parts.append(f'<path class="mg-roof{look}" d="{path}"/>')
         words, length = f"{name} {bandwidth(speed)}", hypot(wide, tall) or 1.0
         turn = f"translate({ridge:.1f} {y.at(machine.peak):.1f}) rotate({-degrees(atan2(tall, wide)):.1f})"
         parts.append(f'<g transform="{turn}">{text("mg-number mg-halo", -8, shift, words)}</g>')
         for k in range(0, int(LETTER * len(words)), 10):  # the place of these words, in pieces
-            at = ridge - k * wide / length, y.at(machine.peak) + k * tall / length + shift
-            taken.append((at[0] - 10, at[0] + 10, at[1]))
+            along = ridge - k * wide / length
+            taken.append((along - 10, along + 10, y.at(machine.peak) + k * tall / length + shift))
     marks = [(f"{i}. {shorten(p.name, 16)}", i, x.at(p.intensity), y.at(p.speed)) for i, p in slowest(found) if p.flops]
     tops = {i: y.at(machine.roof(p.intensity, in_cache(p, machine))) for i, p in enumerate(found) if p.flops}
     parts += [*(text(*note) for note in notes), *dots(marks, tops, taken)]
@@ -277,8 +276,7 @@ def dots(marks: Sequence[Mark], tops: Mapping[int, float], taken: list[Place]) -
     """
     heaps: list[list[Mark]] = []
     for mark in marks:
-        near = (h for h in heaps if abs(h[0][2] - mark[2]) < 12 and abs(h[0][3] - mark[3]) < 10)
-        heap = next(near, None)
+        heap = next((h for h in heaps if abs(h[0][2] - mark[2]) < 12 and abs(h[0][3] - mark[3]) < 10), None)
         if heap is None:
             heaps.append(heap := [])
         heap.append(mark)

@@ -89,6 +89,12 @@ def test_memory_shows_the_bytes_of_each_moment_of_each_run(opened, films):
         expect(page.locator("[data-run][aria-current=true]")).to_have_attribute("data-run", str(n))
         expect(page.locator("[data-run][aria-current=true]")).to_be_focused()
         assert page.locator("[data-choice]").first.input_value() == str(int(way.checkpointing))
+        peak = max(entries, key=lambda entry: entry.total)
+        cells = page.locator(".mg-numbers td:last-child").all_text_contents()
+        assert cells == [
+            *(f"{n:,}" for i, n in reversed([*enumerate(peak.live)]) if any(e.live[i] for e in entries)),
+            f"{peak.total:,}",
+        ]
         page.locator(".mg-widget").focus()
         for key, at in (("Home", 0), ("ArrowRight", 1), ("End", len(entries) - 1), ("ArrowLeft", len(entries) - 2)):
             page.keyboard.press(key)

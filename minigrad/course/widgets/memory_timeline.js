@@ -11,6 +11,7 @@
 //   plot     left, right, top and bottom of the plot, and the bytes at its top
 
 const PHASES = ["start", "forward", "backward", "update"];
+const MARKS = "POIGSAWD*"; // of the consumers, as in the chart
 const FEW = 2; // makers of arrays that are named
 const sum = (numbers) => numbers.reduce((all, each) => all + each, 0);
 const bytes = (n) => n.toLocaleString("en-US");
@@ -38,15 +39,29 @@ function decorate(f, n, root) {
   const future = root.querySelector(".mg-future");
   future.setAttribute("x", x);
   future.setAttribute("width", right - x);
+  for (const [place, html] of [[".mg-numbers", numbersHTML], [".mg-runs", runsHTML]]) {
+    const empty = root.querySelector(`${place}:empty`);
+    if (empty) empty.innerHTML = html(f);
+  }
   for (const cell of root.querySelectorAll("[data-now]")) {
     cell.textContent = bytes(cell.dataset.now === "total" ? sum(live[n]) : live[n][cell.dataset.now]);
   }
-  const table = root.querySelector(".mg-runs:empty");
-  if (table) table.innerHTML = runsHTML(f);
   f.at = n;
   f.root ??= listenToPointers(f, root);
   point(f, f.consumer, n);
 }
+
+// The bytes of each consumer now and at the peak; it is the legend of the chart.
+function numbersHTML({ film: { names, live } }) {
+  const peak = live.reduce((most, each) => (sum(each) > sum(most) ? each : most));
+  const row = (head, id, n) => `<tr><th scope="row">${head}</th><td data-now="${id}"></td><td>${bytes(n)}</td></tr>`;
+  const rows = Object.entries(names).reverse().map(([i, name]) => row(`<button type="button" data-who="${i}">${swatch(i)}${name}</button>`, i, peak[i]));
+  return `<table class="mg-table"><thead><tr><th scope="col">bytes</th><th scope="col">now</th><th scope="col">at peak</th></tr></thead>
+    <tbody>${rows.join("")}${row("all", "total", sum(peak))}</tbody></table>`;
+}
+const swatch = (i) => `
+  <svg class="mg-picture" width="18" height="14" viewBox="0 0 18 14" aria-hidden="true">
+    <path class="mg-area mg-s${i}" d="M0,-1h18v16h-18z"/><text class="mg-sign" x="9" y="11">${MARKS[i]}</text></svg>`;
 
 // The peak of each run: bars that choose it, in a row for each number of micro-batches.
 function runsHTML({ film: { runs }, model }) {
@@ -115,6 +130,7 @@ function point(f, consumer, moment) {
   if (consumer === undefined) consumer = live.indexOf(Math.max(...live));
   else for (const part of root.querySelectorAll(`[data-series="${consumer}"], tr:has([data-who="${consumer}"])`)) part.classList.add("mg-pointed");
   const say = who(film, consumer, moment), line = root.querySelector(".mg-who");
+  line.ariaLive = f.consumer === undefined ? "off" : "polite"; // else every step would be announced twice
   if (line.textContent !== say) line.textContent = say;
 }
 

@@ -16,14 +16,13 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from copy import deepcopy
 from dataclasses import replace
-from html import escape
 from itertools import accumulate, chain, groupby, pairwise
 from math import ceil, sqrt
 from operator import sub
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from ...draw.charts import BOTTOM, LEFT, RIGHT, TOP, Axis, across, area, chart, compact, legend, swatch, upwards
+from ...draw.charts import BOTTOM, LEFT, RIGHT, TOP, Axis, across, area, chart, compact, legend, sample, upwards
 from ...draw.svg import text, text_width
 from ...engine.base.device import CPU
 from ...engine.base.spec import spec_of
@@ -36,11 +35,11 @@ from ...nn.container import Sequential
 from ...nn.module import Module
 from ...optim import Adam
 from ...optim.optimizer import Optimizer
-from ...profiler.books import CONSUMERS, About, Books
+from ...profiler.books import CONSUMERS, Books, Holding
 from ...profiler.ledger import Ledger
 from ...profiler.memory_table import BEYOND, Moment
 from ...utils.checkpoint import checkpoint
-from .film import ChartFilm, Choice, Cut, Panel, Reel, standalone_svg, table
+from .film import ChartFilm, Choice, Cut, Panel, Reel, standalone_svg
 from .recording import time_limit
 from .widget import javascript
 
@@ -50,7 +49,7 @@ MOST = 400  # the most moments of a run
 SECONDS = 60.0  # time limit of a run
 SPACE = 1.05  # the end of the axis, in largest peaks
 MARKS = "POIGSAWD*"  # of the consumers, where there is no room for a name
-WHO = '<p class="mg-who" aria-live="polite"></p>'
+POINT = "Live bytes: point at a colour to see whose they are"
 PLANNED = (
     "nothing has run yet. Each program will keep its workspace from its first call on, so that no call asks the "
     "allocator for memory again; and what forward saved is there until the whole backward program is done. So the peak "
@@ -98,10 +97,7 @@ class MemoryTimeline(ChartFilm):
         self.runs: dict[Any, Sequence[Moment]]
         moments: Any = model.timeline() if isinstance(model, Ledger) else model
         if isinstance(moments, list) and moments and isinstance(moments[0], Moment):
-            numbers = downsample(moments)
-            self.runs = {"this run": [bar(moments[k]) for k in numbers]}
-            books = model.books if isinstance(model, Ledger) else Books()
-            super().__init__("Memory of a run", PHASES, [self.reel("this run", books, numbers)])
+            self.show_run(moments, model.books if isinstance(model, Ledger) else Books())
             return
         refuse(model, x, y, optimizer, steps)
         optimizer = Adam(model.parameters()) if optimizer is None else optimizer
@@ -112,45 +108,39 @@ class MemoryTimeline(ChartFilm):
         self.runs = {way: ledger.moments for way, ledger in ledgers.items()}
         choices = [
             Choice("checkpointing", ["off", "on"][: len(checkpointing)]),
-            Choice("micro-batches", [str(n) for n in micro]),
+            Choice("micro-batches", [*map(str, micro)]),
             Choice("memory", ["an array for each result", "planned buffers"]),
         ]
         label = f"Memory of {steps} training step{'s' * (steps > 1)}"
         super().__init__(label, PHASES, [self.reel(way, ledgers[way].books) for way in ways], choices)
 
+    def show_run(self, moments: Sequence[Moment], books: Books) -> None:
+        """Make the film of a block of `profiler.memory`."""
+        numbers = downsample(moments)
+        self.runs = {"this run": [bar(moments[k]) for k in numbers]}
+        super().__init__("Memory of a run", PHASES, [self.reel("this run", books, numbers)])
+
     def reel(self, way: Any, books: Books, numbers: Sequence[int] = ()) -> Reel:
         """The film of one run. If not every moment is shown, `numbers` has the indices of those that are."""
         entries, peaks = self.runs[way], self.peaks
-        names = names_of(entries)
-        panels = [
-            Panel(
-                "Live bytes: point at a colour to see whose they are",
-                draw_timeline(names, entries, peaks.values()) + WHO,
-            )
-        ]
-        panels += [Panel("The same in numbers", table_of_numbers(names, entries))]
+        names, phrases, makers = names_of(entries), dict[str, int](), dict[str, int]()
+        drawn = draw_timeline(names, entries, peaks.values()) + '<p class="mg-who" aria-live="polite"></p>'
+        panels = [Panel(POINT, drawn), Panel("The same in numbers", '<div class="mg-numbers"></div>')]
         panels += [Panel("The peak of each run, in bytes", '<div class="mg-runs"></div>')] * (len(peaks) > 1)
-        phrases, makers = dict[str, int](), dict[str, int]()  # each is stored once: its index
+        large = [each for each in books.log if each.nbytes >= peaks[way] / 1000]
         data = {
             "names": names,
             "live": [[*map(sub, b, a)] for a, b in pairwise([(0,) * 9, *(entry.live for entry in entries)])],
             "steps": [[PHASES.index(e.phase), phrases.setdefault(e.what, len(phrases))] for e in entries],
-            "held": [
-                [makers.setdefault(whose(h.about), len(makers)), h.nbytes, h.died, *chain(*h.story)]
-                for h in books.log
-                if h.nbytes >= peaks[way] / 1000
-            ],
+            "held": [[makers.setdefault(whose(h), len(makers)), h.nbytes, h.died, *chain(*h.story)] for h in large],
             "since": {k: entry.since for k, entry in enumerate(entries) if entry.since is not None},
             "numbers": numbers,
             "plot": [LEFT, RIGHT, TOP, BOTTOM, SPACE * max(peaks.values())],
             "runs": [[str(each), *each, peak] for each, peak in peaks.items()] if len(peaks) > 1 else [],
         }
-        return Reel(panels, cuts(names, entries), data=data | {"phrases": [*phrases], "makers": [*makers]})
+        return Reel(panels, cuts(entries), data=data | {"phrases": [*phrases], "makers": [*makers]})
 
-    @property
-    def peaks(self) -> dict[Any, int]:
-        """The most bytes alive in each run."""
-        return {way: max(entry.total for entry in entries) for way, entries in self.runs.items()}
+    peaks = property(lambda self: {way: max(m.total for m in run) for way, run in self.runs.items()}, doc="In bytes.")
 
     @property
     def svg(self) -> str:
@@ -284,13 +274,14 @@ def names_of(entries: Sequence[Moment]) -> dict[int, str]:
     return {i: name for i, name in enumerate(every) if any(entry.live[i] for entry in entries)}
 
 
-def whose(about: About) -> str:
+def whose(array: Holding) -> str:
     """The op that made an array, or the module that it belongs to, and the user's line."""
-    made = about.op or (f"module {about.module}" if about.module else "made before")
-    return made if about.place is None else f"{made} at {Path(spot(*about.place[:2])).name}"
+    op, module, line = array.about
+    made = op or (f"module {module}" if module else "made before")
+    return made if line is None else f"{made} at {Path(spot(line.file, line.line)).name}"
 
 
-def cuts(names: dict[int, str], entries: Sequence[Moment]) -> list[Cut]:
+def cuts(entries: Sequence[Moment]) -> list[Cut]:
     """A cut for each moment of the run."""
     found, peak = [], 0
     for entry in entries:
@@ -304,10 +295,7 @@ def cuts(names: dict[int, str], entries: Sequence[Moment]) -> list[Cut]:
 def draw_timeline(
     names: dict[int, str], entries: Sequence[Moment], peaks: Collection[int], has_legend: bool = False
 ) -> str:
-    """An area for each consumer, one on top of the other, and a cursor; below, the phases.
-
-    peaks    of all runs: the axis ends above the largest
-    """
+    """The areas of the consumers, one on top of the other, and the phases. The axis is for all runs of these peaks."""
     most, peak = max(peaks), max(entry.total for entry in entries)
     x, label = across(0, len(entries), "moments of the run"), "live bytes"
     if most > 1.1 * peak:
@@ -319,11 +307,10 @@ def draw_timeline(
     parts.append(f'<path class="mg-rule" stroke-dasharray="4 3" d="M{LEFT},{height:.1f}H{RIGHT}"/>')
     parts += [text("mg-number", LEFT - 6, height + dy, words) for dy, words in ((-5, "peak"), (9, compact(peak)))]
     parts.append(f'<rect class="mg-future" x="{RIGHT}" y="{TOP}" width="0" height="{BOTTOM - TOP}"/>')
-    parts.append(f'<path class="mg-cursor" d="M0,{TOP - 6}V{BOTTOM}m0,24v16"/>')
+    parts.append(f'<path class="mg-cursor" opacity="0" d="M0,{TOP - 6}V{BOTTOM}m0,24v16"/>')
     held, below = legend(names, MARKS, 320) if has_legend else ([], 0)
     parts += strip(entries, x.at) + held
-    title = f"Live bytes by consumer over the run; peak {peak:,} bytes"
-    return chart(title, x, y, *parts, height=318, below=below)
+    return chart(f"Live bytes by consumer; peak {peak:,} bytes", x, y, *parts, height=318, below=below)
 
 
 def areas(names: dict[int, str], entries: Sequence[Moment], x: Axis, y: Axis) -> Iterator[str]:
@@ -342,15 +329,14 @@ def areas(names: dict[int, str], entries: Sequence[Moment], x: Axis, y: Axis) ->
 
 def find_room(gaps: Sequence[tuple[float, float]]) -> tuple[int, int, float]:
     """The longest stretch with room for a line of text between the tops and bottoms: its start, its end, its middle."""
-    best = 0, 0, 0.0
-    for start in range(len(gaps)):
-        top, bottom = gaps[start]
+    found = [(0, 0, 0.0)]
+    for start, (top, bottom) in enumerate(gaps):
         for end in range(start, len(gaps)):
             top, bottom = max(top, gaps[end][0]), min(bottom, gaps[end][1])
             if bottom - top < 15:
                 break
-            best = max(best, (start, end + 1, (top + bottom) / 2), key=lambda found: found[1] - found[0])
-    return best
+            found.append((start, end + 1, (top + bottom) / 2))
+    return max(found, key=lambda each: each[1] - each[0])
 
 
 def strip(entries: Sequence[Moment], at: Callable[[float], float]) -> list[str]:
@@ -360,19 +346,6 @@ def strip(entries: Sequence[Moment], at: Callable[[float], float]) -> list[str]:
         n = len(list(group))
         left, right = at(k), at(k + n)
         k += n
-        look = f" mg-{phase}" if phase in ("forward", "backward") else ""
-        place = f'x="{left:.1f}" y="{BOTTOM + 24}" width="{right - left:.1f}" height="16"'
-        parts.append(f'<g class="mg-box{look}"><rect class="mg-frame" {place}/></g>')
-        if right - left > 7 * len(phase):
-            parts.append(text("mg-sign", (left + right) / 2, BOTTOM + 36, phase))
+        word = phase * (right - left > 7 * len(phase))
+        parts.append(sample({"forward": 0, "backward": 3}.get(phase, 2), left, BOTTOM + 24, word, right - left))
     return parts
-
-
-def table_of_numbers(names: dict[int, str], entries: Sequence[Moment]) -> str:
-    """A table of the bytes that each consumer holds now, and held at the peak."""
-    peak = max(entries, key=lambda entry: entry.total)
-    who = '<button type="button" data-who="{}">{}{}</button>'
-    row = '<tr><th scope="row">{}</th><td data-now="{}"></td><td>{:,}</td></tr>'
-    heads = {i: who.format(i, swatch(i, MARKS[i]), escape(name)) for i, name in reversed(names.items())}
-    rows = [row.format(head, i, peak.live[i]) for i, head in heads.items()]
-    return table(["bytes", "now", "at peak"], [*rows, row.format("all", "total", peak.total)])

@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from ...draw.charts import BOTTOM, TOP, Axis, across, area, chart, compact, stacked, swatch, upwards
+from ...draw.charts import BOTTOM, TOP, Axis, across, area, chart, compact, stack_charts, upwards
 from ...draw.svg import text
 from ...draw.words import number, pluralize
 from ...engine.base.dtypes import bfloat16, finfo, float16, kind
@@ -112,7 +112,7 @@ class Precision(ChartFilm):
     def svg(self) -> str:
         """The gradients as they are, and below with the best scale."""
         pictures = re.findall(r"<svg.*?</svg>", self.film["panels"][0]["html"], re.DOTALL)
-        return stacked(self.label, [pictures[n] for n in sorted({0, self.film["best"]})])
+        return stack_charts(self.label, [pictures[n] for n in sorted({0, self.film["best"]})])
 
 
 def gradients_of(model: Any, loss_fn: Callable[[Any, Any], Any], x: Any, y: Any) -> Module:
@@ -178,9 +178,8 @@ def reel(
 ) -> Reel:
     """The film of one format, scale after scale."""
     sizes = exponents(gradients)
-    first, _ = FORMATS  # both have an axis with room for what the first cannot hold
-    low = max(min(int(sizes.min()), first.smallest - 12), LEAST)
-    high = max(int(sizes.max()) + EXPONENTS[-1] + 1, first.end + 10)
+    low = max(min(int(sizes.min()), FORMATS[0].smallest - 12), LEAST)  # with room for what float16 cannot hold
+    high = max(int(sizes.max()) + EXPONENTS[-1] + 1, FORMATS[0].end + 10)
     x = across(low, high, "size of the scaled gradient", words=power, marks=range(low + -low % 8, high, 8))
     most = int(np.bincount(sizes - sizes.min()).max())
     y = upwards(0, most * 1.32, "gradients", words=compact)
@@ -280,4 +279,4 @@ def listing(format: Format, counts: Mapping[tuple[str, int], tuple[int, ...]], c
         row(power(k) + " (best)" * (k == chosen), [f"{n:,}" for n in counts[format.name, k]], f"scale {k}")
         for k in EXPONENTS
     ]
-    return table(["scale", *(swatch(series, mark) + fate for series, fate, mark in zip(SERIES, FATES, "0SN∞"))], rows)
+    return table(["scale", *FATES], rows)

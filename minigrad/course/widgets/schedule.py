@@ -38,7 +38,7 @@ from .widget_trace import trace_for_widget
 
 WORKERS = (1, 2, 4)
 LARGEST = 60  # ops
-WIDE, LEFT, TOP = 620, 12, 20
+WIDE, LEFT, TOP = 620, 12, 28
 LANE, HIGH = 60, 34  # the heights of a lane and of a block, in pixels
 TIMES = ("estimated", "measured")
 
@@ -110,10 +110,11 @@ def cuts(plan: Planned, slots: Sequence[ScheduledNode], path: Sequence[Node], ti
     place = {slot.node: i for i, slot in enumerate(slots)}
     of = {slot.node: slot for slot in slots}
     lines = {i: [f"d{place[x]}.{i}" for x in before[slot.node] if x in place] for i, slot in enumerate(slots)}
+    bound = speedup(plan, plan.path)
     say = (
         f"{pluralize(len(slots), 'op', 'ops')}, {pluralize(plan.workers, 'worker', 'workers')}. One worker takes "
         f"{took(plan.alone)}. The critical path, {join_names([sign_of(node.op) for node in path])}, takes "
-        f"{took(plan.path)}: none is more than {speedup_bound(plan)} times as fast. {basis(times)}"
+        f"{took(plan.path)}, so no number of workers is more than {bound} times as fast. {basis(times)}"
     )
     hidden, later = [line for each in lines.values() for line in each], [f"o{i}" for i in place.values()]
     found = [Cut("", say, on={"hidden": hidden, "outlined": later})]
@@ -128,8 +129,8 @@ def cuts(plan: Planned, slots: Sequence[ScheduledNode], path: Sequence[Node], ti
     idle = plan.workers * plan.seconds - plan.alone
     share = number(100 * idle / (plan.workers * plan.seconds), 3) if plan.seconds else "0"
     end = (
-        f"All is done after {took(plan.seconds)}: {speedup(plan)} times as fast as one worker alone; the bound is "
-        f"{speedup_bound(plan)}. {share} percent of the workers' time is idle."
+        f"All is done after {took(plan.seconds)}: {speedup(plan, plan.seconds)} times as fast as one worker alone; the "
+        f"bound is {bound}. {share} percent of the workers' time is idle."
     )
     return [*found, Cut("", end)]
 
@@ -147,18 +148,12 @@ def basis(times: str) -> str:
     """A sentence that says whether the times are estimated or measured."""
     if times == TIMES[1]:
         return f"Each op was measured by itself; {took(HANDOVER)} for a hand-over are an estimate."
-    speeds = f"{number(FLOPS / 1e9)} GFLOP/s, {number(BANDWIDTH / 1e9)} GB/s"
-    return f"Estimates, from {speeds}, and {took(HANDOVER)} until another worker has heard of a result."
+    return f"Estimates: {FLOPS / 1e9:g} GFLOP/s, {BANDWIDTH / 1e9:g} GB/s, {took(HANDOVER)} for a hand-over."
 
 
-def speedup(plan: Planned) -> str:
-    """How many times as fast as one worker the schedule is."""
-    return number(plan.alone / (plan.seconds or 1.0), 3)
-
-
-def speedup_bound(plan: Planned) -> str:
-    """The largest possible speedup over one worker, with any number of workers."""
-    return number(plan.alone / plan.path, 3) if plan.path else "1"
+def speedup(plan: Planned, seconds: float) -> str:
+    """How many times as fast as one worker a run of this many seconds is."""
+    return number(plan.alone / seconds, 3) if seconds else "1"
 
 
 def waiting(slot: ScheduledNode, operands: Sequence[Node], of: dict[Node, ScheduledNode]) -> str:
@@ -186,8 +181,7 @@ def lanes(plan: Planned, slots: Sequence[ScheduledNode], path: set[Node], width:
     for worker in range(plan.workers):
         y = TOP + 18 + worker * LANE
         parts.append(text("mg-dim", LEFT, y - 5, f"worker {worker}"))
-        parts += [idle(at(start), at(end), y) for start, end in gaps(plan, worker)]
-    parts += [block(i, slot, at, middle[slot.node] - HIGH / 2, slot.node in path) for i, slot in enumerate(slots)]
+        parts += [draw_idle(at(start), at(end), y) for start, end in gaps(plan, worker)]
     for i, slot in enumerate(slots):
         for x in before[slot.node]:
             if x in place:
@@ -198,15 +192,18 @@ def lanes(plan: Planned, slots: Sequence[ScheduledNode], path: set[Node], width:
                 tip = f'<polygon class="mg-tip" points="{tip_back(f"{head} {tail}", 3)}"/>' if towards else ""
                 look = "mg-arrow mg-handover" if towards else "mg-arrow"
                 parts.append(f'<g class="{look}" data-id="d{place[x]}.{i}"><path d="M{tail}L{head}"/>{tip}</g>')
+    parts += [block(i, slot, at, middle[slot.node] - HIGH / 2, slot.node in path) for i, slot in enumerate(slots)]
     shared = plan.alone / plan.workers
     bound = max(shared, plan.path)
     why = "critical path (bold)" if plan.path >= shared else f"all work / {plan.workers}"
-    parts.append(f'<path class="mg-roof mg-second" d="M{at(bound):.1f},{TOP + 12}V{bottom + 16}"/>')
+    parts.append(f'<path class="mg-roof mg-second" d="M{at(bound):.1f},20V{bottom + 16}"/>')
     why += f", {took(bound)}: no plan ends before this line"
-    parts.append(text("mg-number mg-halo", at(bound) - 4, TOP + 9, why))
+    parts.append(text("mg-number", max(at(bound) + 4, min(LEFT + text_width(why, 12), right)), 14, why))
     parts.append(f'<path class="mg-rule" d="M{LEFT},{bottom + 10}H{right}"/>')
     parts.append(text("mg-dim", LEFT, bottom + 28, "0"))
-    end = f"done at {took(plan.seconds)}: {speedup(plan)} times as fast as one worker ({took(plan.alone)})"
+    end = (
+        f"done at {took(plan.seconds)}: {speedup(plan, plan.seconds)} times as fast as one worker ({took(plan.alone)})"
+    )
     parts.append(text("mg-number", right, bottom + 28, end))
     return picture(f"{plan.workers} workers: who runs what, and when", width, bottom + 36, parts)
 
@@ -216,7 +213,7 @@ def block(i: int, slot: ScheduledNode, at: Callable[[float], float], y: float, c
     left, right = at(slot.start), at(slot.end)
     sign, look = sign_of(slot.node.op), " mg-output" if critical else ""
     words = text("mg-sign", (left + right) / 2, y + HIGH / 2 + 4, sign)
-    if text_width(sign, 12) > right - left:
+    if text_width(sign, 12) > right - left - 6:
         turn = f"translate({(left + right) / 2 + 4:.1f} {y + HIGH / 2}) rotate(-90)"
         words = f'<g transform="{turn}">{text("mg-sign", 0, 0, shorten(sign, 5))}</g>' if right - left > 12 else ""
     return (
@@ -232,7 +229,7 @@ def gaps(plan: Planned, worker: int) -> list[tuple[float, float]]:
     return [(end, start) for end, start in zip(ends, starts) if start - end > 1e-12]
 
 
-def idle(left: float, right: float, top: float) -> str:
+def draw_idle(left: float, right: float, top: float) -> str:
     """An idle interval of a worker, with the word where there is room."""
     frame = f'<path class="mg-idle" d="M{left:.1f},{top}H{right:.1f}v{HIGH}H{left:.1f}z"/>'
     word = text("mg-sign mg-dim", (left + right) / 2, top + HIGH / 2 + 4, "idle") if right - left > 28 else ""

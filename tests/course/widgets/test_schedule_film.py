@@ -58,7 +58,7 @@ def test_the_bound_is_all_work_over_the_critical_path(widget):
     ratio = f"{plan.alone / plan.path:.3g}"
 
     assert widget.choice == [1, 0]  # two workers, estimated
-    assert f"none is more than {ratio} times as fast" in widget.steps[0]["say"]
+    assert f"no number of workers is more than {ratio} times as fast" in widget.steps[0]["say"]
     assert f"the bound is {ratio}" in widget.steps[-1]["say"]
     assert f"{plan.alone / plan.seconds:.3g} times as fast as one worker alone" in widget.steps[-1]["say"]
 
