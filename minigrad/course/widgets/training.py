@@ -12,11 +12,10 @@ from typing import Any
 
 import numpy as np
 
-from ...draw.charts import LOOKS, across, chart, compact, line, upwards
-from ...draw.svg import STYLE
+from ...draw.charts import across, chart, compact, line, picture, upwards
+from ...draw.svg import text
 from ...engine.core.modes import no_grad
 from ...engine.tensor.tensor import Tensor
-from .film import standalone_svg
 from .widget import Plain
 
 GAP = 0.2  # minimum seconds between snapshots, once there are SOON of them
@@ -218,6 +217,26 @@ def boundary_of(model: Any, x: Any, y: Any, threshold: float) -> Boundary | None
         return None
 
 
+def small_network(model: Any, loss_fn: Any, optimizer: Any) -> Plain:
+    """A small network with its loss and optimizer as plain data; {} if training_here.js cannot train it."""
+    kind, loss, group = (
+        type(optimizer).__name__,
+        getattr(loss_fn, "__name__", ""),
+        getattr(optimizer, "param_groups", [{}])[0],
+    )
+    layers = [(type(layer).__name__, layer) for layer in (model if type(model).__name__ == "Sequential" else [])]
+    found = [[name, array(p).ravel().tolist()] for name, p in model.named_parameters()] if layers else []
+    is_known = bool(layers) and {name for name, _ in layers} <= {"Linear", "Tanh", "ReLU", "Sigmoid"}
+    is_known &= kind in ("SGD", "Adam") and loss in ("binary_cross_entropy_with_logits", "cross_entropy")
+    if not is_known or any(
+        group.get(name) for name in ("weight_decay", "dampening", "nesterov", "maximize", "amsgrad")
+    ):
+        return {}
+    options = {name: group[name] for name in ("momentum", "betas", "eps") if name in group}
+    sizes = [[*layer.weight.shape][::-1] if name == "Linear" else name for name, layer in layers]
+    return {"layers": sizes, "parameters": found, "loss": loss, "optimizer": {"name": kind, **options}}
+
+
 def columns(table: list[Plain]) -> str:
     """Step, loss and accuracy as columns of text, with headings."""
     rows = [("step", "loss", "accuracy")]
@@ -233,4 +252,24 @@ def curve(losses: list[float]) -> str:
     x = across(1, max(len(losses), 2), "step")
     y = upwards(min([0.0, *losses]), max([0.0, *losses]) or 1.0, "loss", words=compact)
     drawn = line("mg-line", [(x.at(n + 1), y.at(losses[n])) for n in some])
-    return standalone_svg(chart(f"Loss over {len(losses)} steps", x, y, drawn), STYLE + LOOKS)
+    return chart(f"Loss over {len(losses)} steps", x, y, drawn)
+
+
+def plane(seen: Boundary) -> str:
+    """The boundary and the points as SVG: the class of ○ is blue, that of + orange; darker is surer."""
+    cells: dict[tuple[str, int], str] = {}
+    for i, letter in enumerate(seen.levels()):
+        sure = ord(letter) - MIDDLE
+        look = "#3a93d2" if sure > 0 else "#de7818", -(-abs(sure) // 8)
+        cells[look] = cells.get(look, "") + f"M{i % SIDE * 11},{i // SIDE * 11 + 35}h11"
+    drawn = []
+    for (colour, shade), d in sorted(cells.items()):
+        pen = f'stroke="{colour}" stroke-opacity="{0.15 + 0.12 * shade:g}" stroke-width="11"'
+        drawn.append(f'<path {pen} d="{d}"/>')
+    high = 11 * SIDE / (seen.high - seen.low)
+    for x, y, one in seen.points:
+        at = (np.array([x, y]) - seen.low) * high
+        drawn.append(text("mg-sign", at[0], 34 + 11 * SIDE - at[1], "○" if one else "+"))
+    return picture(
+        "What it says where", 11 * SIDE, 300, [text("mg-dim", 0, 16, "blue: class ○, orange: class +"), *drawn]
+    )
