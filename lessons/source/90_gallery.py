@@ -88,7 +88,7 @@ def valley(x, y):
     return (1 - x) ** 2 + 5 * (y - x**2) ** 2
 
 
-widgets.GradientDescent(valley, start=(-1.5, 2), rate=0.02, low=(-2, -1), high=(2, 3))
+widgets.GradientDescent(valley, (-1.5, 2), 0.02, momentum=0.8, longest=60, low=(-2, -1), high=(2, 3))
 
 # %% [markdown]
 # ## Forward mode and reverse mode
