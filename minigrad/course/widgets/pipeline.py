@@ -72,7 +72,7 @@ def rows_of(tasks: Sequence[Task]) -> list[str]:
 
 
 def name_of(task: Task) -> str:
-    return f"{task.step.kind[0]}{task.worker}.{task.step.microbatch}.{task.step.chunk}"
+    return f"{task.step.kind[0]}{task.worker}-{task.step.microbatch}-{task.step.chunk}"
 
 
 def words(task: Task, interleaved: bool) -> str:
