@@ -29,6 +29,7 @@ SURE, MIDDLE = 31, ord("O")  # number of confidence levels on each side of the b
 MOST_POINTS = 200
 MOST_VALUES = 4096  # elements; arrays of at least twice as many are sampled for a histogram
 MOST_LAYERS = 12
+TRAINED_HERE = {"Linear", "Tanh", "ReLU", "Sigmoid", "binary_cross_entropy_with_logits", "cross_entropy", "SGD", "Adam"}
 HALTED = "Training stopped before the update of this step: the weights are those after step {}."
 Clock = Callable[[], float]
 
@@ -219,21 +220,23 @@ def boundary_of(model: Any, x: Any, y: Any, threshold: float) -> Boundary | None
 
 def small_network(model: Any, loss_fn: Any, optimizer: Any) -> Plain:
     """A small network with its loss and optimizer as plain data; {} if training_here.js cannot train it."""
-    kind, loss, group = (
-        type(optimizer).__name__,
+    layers = [*model] if type(model).__name__ == "Sequential" else []
+    loss, kind, kinds = (
         getattr(loss_fn, "__name__", ""),
-        getattr(optimizer, "param_groups", [{}])[0],
+        type(optimizer).__name__,
+        [type(each).__name__ for each in layers],
     )
-    layers = [(type(layer).__name__, layer) for layer in (model if type(model).__name__ == "Sequential" else [])]
-    found = [[name, array(p).ravel().tolist()] for name, p in model.named_parameters()] if layers else []
-    is_known = bool(layers) and {name for name, _ in layers} <= {"Linear", "Tanh", "ReLU", "Sigmoid"}
-    is_known &= kind in ("SGD", "Adam") and loss in ("binary_cross_entropy_with_logits", "cross_entropy")
-    if not is_known or any(
-        group.get(name) for name in ("weight_decay", "dampening", "nesterov", "maximize", "amsgrad")
-    ):
+    if not layers or not {*kinds, loss, kind} <= TRAINED_HERE:
         return {}
+    found, (group, *more) = (
+        [[name, array(p).ravel().tolist()] for name, p in model.named_parameters()],
+        optimizer.param_groups,
+    )
     options = {name: group[name] for name in ("momentum", "betas", "eps") if name in group}
-    sizes = [[*layer.weight.shape][::-1] if name == "Linear" else name for name, layer in layers]
+    others = any(value for name, value in group.items() if name not in ("params", "lr", *options))
+    if more or others or len(found) != 2 * kinds.count("Linear") or sum(len(p) for _, p in found) > MOST_VALUES:
+        return {}
+    sizes = [[*each.weight.shape][::-1] if name == "Linear" else name for name, each in zip(kinds, layers)]
     return {"layers": sizes, "parameters": found, "loss": loss, "optimizer": {"name": kind, **options}}
 
 

@@ -110,8 +110,8 @@ class TrainingView(SteppedWidget):
         points, corners, program = [], [], {}
         if seen := self._boundary:
             points, corners = seen.points, [*seen.low.tolist(), *seen.high.tolist()]
-        if len(points) == len(x) and isinstance(data, tuple) and not self.threshold and {*array(y).ravel()} == {0, 1}:
-            program = small_network(model, loss_fn, optimizer)
+            if (len(points), {*array(y).ravel()}, self.threshold) == (len(x), {0, 1}, 0) and isinstance(data, tuple):
+                program = small_network(model, loss_fn, optimizer)
         rate = getattr(optimizer, "lr", 0.0)
         super().__init__(label="Training", points=points, corners=corners, program=program, speed=speed, rate=rate)
         self.on_msg(self._on_message)
