@@ -204,7 +204,8 @@ widgets.AllReduce()
 # ## Training, live
 #
 # It trains while you read on. **Pause**, **One step** and **Resume** do what they say. You can also change the pace,
-# and the learning rate, which takes effect at once.
+# and the learning rate, which takes effect at once. Drag a point: the page then trains from the first weights, on what
+# you moved.
 
 # %%
 rng = np.random.default_rng(0)
