@@ -202,14 +202,14 @@ Pipeline(plan)
 
 # %% [markdown]
 # *The picture: a row for each stage, and in each box the number of a micro-batch. Blue stairs, forward, go down to the
-# right, and dashed ones, backward, go back up. The free corners are the bubble.*
+# right, and dashed ones, backward, go back up. The hatched corners are the bubble.*
 #
 # The first micro-batch reaches the last stage after $p − 1$ steps. So each worker waits for $p − 1$ forwards and as
 # many backwards, and works on $m$ of each. The bubble is $\frac{p − 1}{m + p − 1}$. With $p = m = 4$ that is 3/7.
 
 # %% [markdown] slideshow={"slide_type": "notes"}
-# Six minutes. Play the widget until stage 3 begins, and count what is free above it. Rule of thumb: four times as many
-# micro-batches as stages leaves a bubble of a fifth. Ask why we do not take very many micro-batches: they get small.
+# Six minutes. Play the widget until stage 3 begins, and count what is hatched above it. Rule of thumb: four times as
+# many micro-batches as stages leaves a bubble of a fifth. Ask why we do not take very many micro-batches: they get small.
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## More stages, faster?

@@ -88,7 +88,7 @@ def valley(x, y):
     return (1 - x) ** 2 + 5 * (y - x**2) ** 2
 
 
-widgets.GradientDescent(valley, start=(-1.5, 2), rate=0.02, low=(-2, -1), high=(2, 3))
+widgets.GradientDescent(valley, (-1.5, 2), 0.02, momentum=0.8, longest=60, low=(-2, -1), high=(2, 3))
 
 # %% [markdown]
 # ## Forward mode and reverse mode
@@ -204,7 +204,8 @@ widgets.AllReduce()
 # ## Training, live
 #
 # It trains while you read on. **Pause**, **One step** and **Resume** do what they say. You can also change the pace,
-# and the learning rate, which takes effect at once.
+# and the learning rate, which takes effect at once. Drag a point: the page then trains from the first weights, on what
+# you moved.
 
 # %%
 rng = np.random.default_rng(0)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from itertools import groupby
+from operator import itemgetter
+
 import pytest
 from playwright.sync_api import expect
 
@@ -24,9 +27,10 @@ ROWS = "rows => rows.map((row) => [...row.cells].map((cell) => cell.textContent)
 
 
 def listed(widget):
-    """What the table of the widget says."""
-    steps = ([n, *step["at"], *step["slopes"], step["value"]] for n, step in enumerate(widget.steps))
-    return [[str(n), *map(number, xs)] for n, *xs in steps]
+    """What the table of the widget says: steps with the same numbers share a row."""
+    words = ([*map(number, [*step["at"], *step["slopes"], step["value"]])] for step in widget.steps)
+    groups = [(xs, [n for n, _ in group]) for xs, group in groupby(enumerate(words), key=itemgetter(1))]
+    return [[str(ns[0]) + f"–{ns[-1]}" * (len(ns) > 1), *xs] for xs, ns in groups]
 
 
 @pytest.mark.daily
@@ -67,10 +71,14 @@ def test_keys_begin_elsewhere_and_a_ball_that_runs_away_is_a_sentence(show):
 
 @pytest.mark.daily
 def test_a_press_on_the_picture_begins_there(show):
-    page = show(GradientDescent(FUNCTIONS["of two"])).page
+    page = show(GradientDescent(FUNCTIONS["of two"]), viewport={"width": 1074, "height": 768}).page
+    hint = page.get_by_text("click: it starts there")
+    expect(hint).to_be_visible()
+    assert page.locator(".mg-widget").bounding_box()["height"] <= 520
     page.mouse.move(*place(page, 0.25, 0.25))
     page.mouse.down()
     expect(page.locator(".mg-say")).to_contain_text("Step 0: (x, y) = (−2, 2);")
+    expect(hint).to_be_hidden()
     page.mouse.move(*place(page, 0.75, 0.5), steps=3)
     page.mouse.up()
     page.mouse.move(*place(page, 0.1, 0.1))
@@ -91,3 +99,14 @@ def test_a_path_has_nothing_to_drag(show):
     expect(page.locator(".mg-say")).to_contain_text("Point 2: (x, y) = (2, 1);")
     expect(page.get_by_role("slider")).to_have_count(1)  # of the steps
     assert page.locator(".mg-steps tbody tr").count() == 3
+
+
+def test_steps_that_look_the_same_share_a_row_and_the_row_of_the_step_is_in_view(show):
+    page = show(GradientDescent(bowl, rate=0.4, longest=60), viewport={"width": 420, "height": 800}).page
+    page.locator(".mg-widget").focus()
+    page.keyboard.press("End")
+    last, box = page.locator(".mg-steps tr[aria-current]"), page.locator(".mg-steps")
+
+    assert last.locator("td").first.text_content().endswith("–60")
+    assert box.bounding_box()["y"] <= last.bounding_box()["y"] < box.bounding_box()["y"] + box.bounding_box()["height"]
+    assert box.evaluate("box => box.scrollWidth <= box.clientWidth")

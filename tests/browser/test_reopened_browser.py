@@ -13,7 +13,12 @@ from tests.browser.conftest import CONNECTED, PATIENCE_MS, Notebook
 IMPORTS = """
 import minigrad as mg
 from minigrad.course import Predict
-from minigrad.course.widgets import ChainRule, GraphView, StaticVsDynamic
+from minigrad.course.widgets import ChainRule, GraphView, StaticVsDynamic, TrainingView
+"""
+TRAINING = """
+net = mg.nn.Sequential(mg.nn.Linear(2, 4), mg.nn.Tanh(), mg.nn.Linear(4, 2))
+data = mg.tensor([[0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 1.0]]), mg.tensor([0, 1, 1, 0])
+TrainingView(net, mg.cross_entropy, data, mg.optim.SGD(net.parameters(), lr=0.5)).run(20).wait()
 """
 CELLS = (
     IMPORTS,
@@ -21,6 +26,7 @@ CELLS = (
     "t = mg.rand(3, requires_grad=True)\nGraphView((t * 2).sum())",
     "StaticVsDynamic(lambda x: x * 2 + 1, mg.tensor(2.0))",
     "Predict('reopened', 'How many boxes?').lock('4', 'certain')",
+    TRAINING,
 )
 DASHBOARD = "from minigrad.course import dashboard\n\ndashboard()"
 SAVE = "() => window.jupyterapp.commands.execute('docmanager:save')"
@@ -37,13 +43,14 @@ def test_a_notebook_that_is_opened_again_without_its_kernel_shows_and_steps_what
     name = lab.written(*CELLS)
     first = lab.open(name)
     first.run_all()
-    expect(first.page.locator(".mg-widget")).to_have_count(4)
-    assert saved_with(first, lab.folder / name, models=4)
+    expect(first.page.locator(".mg-widget")).to_have_count(5)
+    assert saved_with(first, lab.folder / name, models=5)
     html, _ = HTMLExporter().from_filename(str(lab.folder / name))  # as on a machine without the course
-    assert html.count('src="data:image/svg+xml') == 3
+    assert html.count('src="data:image/svg+xml') == 4
     assert 'widget-view+json">' not in html
 
-    page = reopened(lab, name, shown=4)
+    assert first.clear()  # ends the kernel
+    page = reopened(lab, name, shown=5)
     widgets = page.locator(".mg-widget")
     assert page.get_by_text("Error displaying widget").count() == 0
     chain_rule, film = widgets.nth(0), widgets.nth(2)
@@ -54,6 +61,8 @@ def test_a_notebook_that_is_opened_again_without_its_kernel_shows_and_steps_what
         page.keyboard.press("Home")
         assert widget.get_attribute("data-step") == "0" != last
     expect(widgets.nth(3).get_by_role("textbox")).to_be_disabled()
+    widgets.nth(4).get_by_role("button", name="Train 20 steps").click()  # no kernel answers: it trains in the page
+    expect(widgets.nth(4).locator(".mg-news")).to_have_text("20 steps are done, in this page.")
 
 
 def saved_with(notebook, path, models):

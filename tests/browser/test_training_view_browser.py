@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from typing import Any
 
 import numpy as np
 import pytest
@@ -10,6 +11,7 @@ from playwright.sync_api import Locator, expect
 
 import minigrad as mg
 from minigrad.course.widgets import TrainingView
+from minigrad.draw.words import number
 
 SETUP = """
 import numpy as np
@@ -53,12 +55,12 @@ def steps_said(widget: Locator) -> int:
     return int(found[1]) if found else 0
 
 
-def trained(steps: int) -> TrainingView:
+def trained(steps: int, kind: Any = mg.optim.SGD) -> TrainingView:
     rng, now = np.random.default_rng(0), iter(range(10**6))
     x = rng.normal(size=(60, 2))
     y = (x[:, 0] * x[:, 1] > 0).astype(int)
     model = mg.nn.Sequential(mg.nn.Linear(2, 16, rng=rng), mg.nn.Tanh(), mg.nn.Linear(16, 2, rng=rng))
-    optimizer = mg.optim.SGD(model.parameters(), lr=0.3)
+    optimizer = kind(model.parameters(), lr=0.3)
     data = (mg.tensor(x), y)
     return TrainingView(model, mg.cross_entropy, data, optimizer, clock=lambda: next(now) / 100).run(steps).wait()
 
@@ -135,7 +137,6 @@ def test_a_saved_page_replays_the_frames(show):
     widget = page.locator(".mg-widget")
     widget.focus()
 
-    expect(page.get_by_role("toolbar", name="Training")).to_be_hidden()
     for key in ("Home", "ArrowRight", "End", "ArrowLeft"):
         page.keyboard.press(key)
         frame = view.steps[int(widget.get_attribute("data-step"))]
@@ -144,8 +145,58 @@ def test_a_saved_page_replays_the_frames(show):
         rows = widget.locator(".mg-layers tbody tr")
         assert rows.locator("th").all_text_contents() == [layer["name"] for layer in frame["layers"]]
         spread = frame["layers"][0]["gradients"]
-        bars = rows.first.locator("td").nth(2).locator("rect")
+        bars = rows.first.locator("td").nth(1).locator("rect")
         heights = bars.evaluate_all("r => r.map(b => b.getAttribute('height') / 3)")
         assert heights == ([int(bar) for bar in spread["bars"]] if spread else [])
     assert widget.locator(".mg-mark").count() == 60
     assert widget.locator("path.mg-mark").count() == sum(point[2] == 0 for point in view.points)
+    assert widget.bounding_box()["height"] <= 600
+
+
+def test_a_saved_page_trains_as_python_does_and_starts_over(show):
+    for optimizer in (mg.optim.SGD, mg.optim.Adam):
+        view = trained(40, optimizer)
+        page = show(view).page
+        widget = page.locator(".mg-widget")
+        page.get_by_label("Pace", exact=True).select_option("0")
+        page.get_by_role("button", name="Train 40 steps").click()
+
+        expect(widget.locator(".mg-news")).to_have_text("40 steps are done, in this page.")
+        expect(widget.locator(".mg-say")).to_have_text(view.steps[-1]["say"])
+        assert_painted(widget, view.steps[-1]["heat"])
+        spreads = [
+            (s["low"], s["high"]) for s in (view.steps[-1]["layers"][0][key] for key in ("weights", "gradients"))
+        ]
+        said = widget.locator(".mg-layers tbody tr").first.locator("td div").all_text_contents()
+        assert said == [f"{number(low, 3)} … {number(high, 3)}" for low, high in spreads]
+    page.get_by_role("button", name="One step").click()
+    expect(widget.locator(".mg-say")).to_contain_text("After 41 steps")
+    page.get_by_role("button", name="Reset").click()
+    expect(widget.locator(".mg-say")).to_have_text("Before the first step.")
+
+
+def test_a_point_that_is_moved_changes_the_boundary_by_mouse_and_by_keys(show):
+    page = show(trained(200)).page
+    plane, say = page.locator(".mg-boundary svg"), page.locator(".mg-say")
+    box = plane.bounding_box()
+    point = plane.locator("circle").first.bounding_box()
+    page.mouse.move(point["x"] + point["width"] / 2, point["y"] + point["height"] / 2)
+    page.mouse.down()
+    page.mouse.move(box["x"] + 9, box["y"] + 9, steps=3)
+    page.mouse.up()
+
+    expect(say).to_contain_text("After 200 steps")
+    assert not say.text_content().startswith(f"After 200 steps: loss {number(trained(200).losses[-1])}")
+    moved = plane.locator(".mg-chosen").get_attribute("transform")
+    plane.press("ArrowDown")
+    assert plane.locator(".mg-chosen").get_attribute("transform") != moved
+    expect(say).to_contain_text("After 400 steps")
+
+
+def test_what_no_page_can_train_says_what_is_needed(show):
+    view = trained(5)
+    view.program = {}
+    page = show(view).page
+
+    expect(page.get_by_role("toolbar", name="Training")).to_be_hidden()
+    expect(page.locator(".mg-news")).to_contain_text("No kernel runs: to train, run the notebook's cells")

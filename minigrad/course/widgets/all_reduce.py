@@ -2,25 +2,29 @@
 
 Each worker's vector is cut into one chunk per worker. The widget runs the algorithms of distributed/algorithms.py
 (ring, tree, halving) on these vectors and shows each round: the messages on their way, what each worker holds, and the
-bytes that it has sent.
+bytes that it has sent. A chunk is drawn as a glass, filled by the share of the workers whose gradients are in it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from math import cos, pi, sin
 
 import numpy as np
 
 from ...distributed.algorithms import ALL_REDUCE, Message, messages, parts, stepped
-from ...draw.svg import STYLE
+from ...draw.charts import picture
+from ...draw.svg import STYLE, text
 from ...draw.words import join_names, number, pluralize
-from .exchange import Rounds, holdings, network
 from .film import Choice, Cut, Film, Panel, Reel, combinations
-from .stills import side_by_side
+from .stills import compact, side_by_side
 from .widget import HERE
 
 WORKERS = (2, 3, 4, 5, 6)
 PHASES = ("given", "add up", "hand on", "done")
+HALF, LABEL, ROW, THIN, BAR = 22, 66, 32, 20, 240  # pixels: half a worker's height; then, sizes in the table
+LEGEND = {"k1": "part of the sum", "k1 mg-source": "sent", "k1 mg-hot": "received", "forward": "complete"}
+Rounds = Sequence[Sequence[Message]]
 
 
 class AllReduce(Film):
@@ -101,7 +105,8 @@ def cuts(held: np.ndarray, sizes: list[int], algorithm: str, rounds: Rounds) -> 
         yield round_cut(r, say, texts, sent, held, counts)
     assert (counts == n).all()
     done = {"round": f"after {len(rounds)} rounds", "does": "each has the sum"}
-    yield Cut(PHASES[3], summed_up([m for sent in rounds for m in sent], n, len(rounds)), text=done)
+    say = summed_up(sum(map(len, rounds)), len(rounds), max(gone), sum(sizes), n)
+    yield Cut(PHASES[3], say, text=done)
 
 
 def round_cut(
@@ -128,12 +133,107 @@ def describe_message(m: Message, n: int) -> str:
     return f"worker {m.source} sends worker {m.to} its {name} {join_names(chunks)}, to be {verb}."
 
 
-def summed_up(sent: Sequence[Message], n: int, rounds: int) -> str:
-    """The cost of a run in words: rounds cost latency, and the busiest worker's messages cost bandwidth."""
-    busiest = max(([m.size for m in sent if m.source == i] for i in range(n)), key=sum)
+def summed_up(sent: int, rounds: int, most: int, whole: int, n: int) -> str:
+    """The cost of a run in words: rounds cost latency, and the most bytes that a worker sent cost bandwidth."""
     return (
-        f"Each has the sum, after {rounds} rounds and {len(sent)} messages. No worker sent more than "
-        f"{pluralize(len(busiest), 'message', 'messages')} with {sum(busiest)} chunks of 1/{n}, which is "
-        f"{number(sum(busiest) / n)} times its vector. Had all sent their vectors to one, that one would have received "
-        f"{pluralize(n - 1, 'whole vector', 'whole vectors')}, and sent as many."
+        f"Each has the sum, after {rounds} rounds and {sent} messages. No worker sent more than {most:,} bytes, "
+        f"{number(most / whole)} times its vector. Had all sent theirs to worker 0, it would have received "
+        f"{(n - 1) * whole:,} bytes, and sent as many."
     )
+
+
+# -- the pictures ---------------------------------------------------------------------------------------
+
+
+def glass(id: str, frame: tuple[float, ...], words: str, look: str = "k1") -> str:
+    path = "M{:g},{:g}h{:g}v{:g}H{:g}z".format(*frame, frame[0])
+    paths = f'<path class="mg-glass" d="{path}"/><path class="mg-frame" d="{path}"/>'
+    return f'<g class="mg-{look}" data-id="{id}">{paths}{words}</g>'
+
+
+def network(rounds: Rounds, order: Sequence[int], held: Sequence[Sequence[str]]) -> str:
+    """The workers in this order around a ring, and the messages of each round."""
+    n = len(order)
+    step, angles = max(14, 64 // n), {worker: 2 * pi * k / n for k, worker in enumerate(order)}
+    half = n * step / 2 + 7
+    at = [complex(240 + 190 * sin(angles[i]), 202 - 135 * cos(angles[i])) for i in range(n)]
+    pairs = sorted({(min(m.source, m.to), max(m.source, m.to)) for sent in rounds for m in sent})
+    drawn = [f'<path class="mg-wire" d="{"".join(f"M{xy(at[a])}L{xy(at[b])}" for a, b in pairs)}"/>']
+    for i, z in enumerate(at):
+        x, y = z.real - half, z.imag - HALF
+        drawn.append(f'<path class="mg-worker" d="M{x:.0f},{y:.0f}h{2 * half:.0f}v{2 * HALF}H{x:.0f}z"/>')
+        drawn.append(text("mg-name mg-sign", z.real, y + 15, f"worker {i}"))
+        for c, words in enumerate(held[i]):
+            frame = round(x) + 8 + c * step, round(y) + 20, step - 3, 19
+            drawn.append(glass(part(i, c), frame, f'<title class="mg-value">{words}</title>'))
+    for r, sent in enumerate(rounds, 1):
+        drawn.append(f'<g class="mg-round" data-id="r{r}">{"".join(message(m, at, half) for m in sent)}</g>')
+    drawn.append('<text class="mg-name" data-id="round" x="4" y="16">before round 1</text>')
+    drawn.append('<text class="mg-dim" data-id="does" x="4" y="34">each has its own</text>')
+    return finish("Who sends what to whom", 480, 362, drawn, n)
+
+
+def message(m: Message, at: Sequence[complex], half: float) -> str:
+    """An arrow beside the line between two workers, the name of what it carries, and a token that travels."""
+    n, ahead = len(at), (at[m.to] - at[m.source]) / abs(at[m.to] - at[m.source])
+    gap = 4 + min(half / (abs(ahead.real) or 1e-9), HALF / (abs(ahead.imag) or 1e-9))
+    tail, tip = at[m.source] + ahead * (gap - 8j), at[m.to] - ahead * (gap + 8j)
+    chunks = [*map(str, range(n)[m.part])]
+    words = f"chunks {chunks[0]}–{chunks[-1]}" if len(chunks) > 1 else f"chunk {chunks[0]}"
+    name, way, wide = tail + 0.28 * (tip - tail), tail - tip, 6.2 * len(words) - 4
+    head = "L".join(xy(tip - ahead * each) for each in (9 + 5j, 0, 9 - 5j))
+    return (
+        f'<path class="mg-sends" d="M{xy(tail)}L{xy(tip)}M{head}"/>'
+        f'<path class="mg-cargo" d="M{xy(name - wide / 2)}h{wide:.0f}"/>'
+        f"{text('mg-sign', name.real, name.imag + 4, words)}"
+        f'<circle class="mg-token" cx="{tip.real:.0f}" cy="{tip.imag:.0f}" '
+        f'style="--dx:{way.real:.0f}px;--dy:{way.imag:.0f}px"/>'
+    )
+
+
+def xy(z: complex) -> str:
+    return f"{z.real:.0f},{z.imag:.0f}"
+
+
+def holdings(rounds: Rounds, held: Sequence[Sequence[str]], sizes: Sequence[int]) -> str:
+    """What each worker holds of each chunk, a legend, and the bytes that each has sent."""
+    n, wide = len(held), min(86, 352 // len(held))
+    drawn = [text("mg-sign mg-dim", LABEL + (c + 0.5) * wide, 14, f"chunk {c}") for c in range(n)]
+    for i, row in enumerate(held):
+        y = 22 + i * ROW
+        drawn.append(text("mg-number", LABEL - 8, y + 18, f"worker {i}"))
+        for c, words in enumerate(row):
+            label = text("mg-sign mg-value", LABEL + (c + 0.5) * wide, y + 18, words)
+            drawn.append(glass(part(i, c), (LABEL + c * wide + 2, y, wide - 4, ROW - 4), label))
+    y = 32 + n * ROW
+    for k, (look, words) in enumerate(LEGEND.items()):
+        x = (4, 128, 200, 296)[k]
+        drawn.append(glass("legend", (x, y, 16, 16), text("mg-dim", x + 21, y + 12, words), look))
+    drawn += wire(rounds, sizes, y + 42)
+    return finish("What each worker holds, and has sent", LABEL + BAR + 114, y + 64 + n * THIN, drawn, n)
+
+
+def finish(title: str, wide: float, high: float, drawn: Sequence[str], n: int) -> str:
+    return compact(picture(title, wide, high, drawn).replace('mg-chart"', f'mg-exchange" style="--n: {n}"', 1))
+
+
+def wire(rounds: Rounds, sizes: Sequence[int], top: float) -> list[str]:
+    """A bar for each worker, of what it sends in each round; and in outline, what it would send the naive way."""
+    n, whole = len(sizes), sum(sizes)
+    naive = [whole * (n - 1 if i == 0 else 1) for i in range(n)]
+    sent = [[sum(sum(sizes[m.part]) for m in each if m.source == i) for each in rounds] for i in range(n)]
+    scale = BAR / max(*naive, *map(sum, sent))
+    drawn = [text("mg-dim", 4, top - 8, "bytes sent (dashed: if worker 0 collected all, and sent the sum back)")]
+    for i, row in enumerate(sent):
+        y, x = top + i * THIN, float(LABEL)
+        drawn.append(text("mg-number", LABEL - 8, y + 13, f"worker {i}"))
+        drawn.append(f'<rect class="mg-naive" x="{x:g}" y="{y}" width="{naive[i] * scale:.1f}" height="16"/>')
+        for r, size in enumerate(row, 1):
+            if size:
+                path = f"M{x:.0f},{y + 8}h{size * scale - 1:.1f}"
+                drawn.append(f'<path class="mg-sent" data-id="s{r}" d="{path}"/>')
+            x += size * scale
+        drawn.append(f'<text data-id="b{i}" x="{LABEL + BAR + 8}" y="{y + 13}">0</text>')
+    y = top + n * THIN + 16
+    drawn.append(f'<text class="mg-name" data-id="total" x="4" y="{y}">0 of {sum(map(sum, sent)):,} bytes sent</text>')
+    return [*drawn, text("mg-dim", 198, y, f"dashed: {sum(naive):,}, all by way of worker 0")]

@@ -2,12 +2,15 @@
 // sliders; without one it shows the steps that Python computed.
 
 const FIELD = `
-  <p class="mg-outcome" role="status"></p>
-  <div class="mg-drags" role="group" aria-label="What the steps depend on" hidden></div>
   <div class="mg-descent">
     <div class="mg-view mg-field"></div>
-    <div class="mg-steps" role="region" aria-label="The numbers of each step" tabindex="0"><table class="mg-table"></table></div>
+    <div class="mg-beside-field">
+      <p class="mg-outcome" role="status"></p>
+      <div class="mg-drags" role="group" aria-label="What the steps depend on" hidden></div>
+      <div class="mg-steps" role="region" aria-label="The numbers of each step" tabindex="0"><table class="mg-table"></table></div>
+    </div>
   </div>`;
+const HINT = '<g class="mg-hint"><text class="mg-number" x="412" y="48">click: it starts there</text></g>';
 const FAR = 10; // as in Python
 const told = (xs) => (xs.length === 1 ? number(xs[0]) : `(${xs.map((x) => number(x)).join(", ")})`);
 const row = (tag, cells) => `<tr>${cells.map((cell) => `<${tag}>${cell}</${tag}>`).join("")}</tr>`;
@@ -57,12 +60,18 @@ function show(d, n, root) {
   const dots = places.slice(0, n + 1).filter((place) => place.every((x, i) => x === inside(x, i)));
   const line = (look, some) => `<polyline class="mg-${look}" points="${some.join(" ")}"/>`;
   svg.querySelector("[data-trail]").innerHTML = line("ahead", places.slice(n)) + line("trail", places.slice(0, n + 1)) + line("slope", tangent(d, points[n]))
-    + dots.map(([x, y]) => `<circle class="mg-trail-dot" cx="${x}" cy="${y}" r="3"/>`).join("");
+    + dots.map(([x, y]) => `<circle class="mg-trail-dot" cx="${x}" cy="${y}" r="3"/>`).join("") + startMark(places[0]);
   const [x, y] = places[n].map(inside), say = said(d, n, "step");
   svg.querySelector(".mg-ball").style.transform = `translate(${x}px, ${y}px)`;
   svg.setAttribute("aria-label", say);
-  root.querySelectorAll("tbody tr").forEach((row, i) => { row.ariaCurrent = i === n ? "step" : null; });
+  for (const row of root.querySelectorAll("tbody tr")) row.ariaCurrent = row.dataset.from <= n && n <= row.dataset.to ? "step" : null;
+  reveal(root.querySelector(".mg-steps"), root.querySelector("tbody [aria-current]"));
   return { phase: "", say };
+}
+const startMark = ([x, y]) => `<circle class="mg-start" cx="${x}" cy="${y}" r="7"/><text class="mg-halo" x="${x + (x > 330 ? -38 : 11)}" y="${y < 50 ? y + 18 : y - 6}">start</text>`;
+// Scroll the table, not the page, until the row is in view.
+function reveal(box, row) {
+  if (row.offsetTop < box.scrollTop + row.offsetHeight || row.offsetTop + row.offsetHeight > box.scrollTop + box.clientHeight) box.scrollTop = row.offsetTop - box.clientHeight / 2;
 }
 // The tangent of the curve at this point.
 function tangent(d, { at, value, slopes }) {
@@ -73,7 +82,13 @@ function tangent(d, { at, value, slopes }) {
 function list(d, root) {
   const { names } = d, { points, end } = d.way = walked(d, given(d));
   const slopes = points[0].slopes ? names.map((name) => (names.length > 1 ? `slope in ${name}` : "slope")) : [];
-  const rows = points.map(({ at, slopes = [], value }, i) => row("td", [i, ...[...at, ...slopes, value].map((x) => number(x))]));
+  const groups = []; // steps whose numbers look the same share a row
+  points.forEach(({ at, slopes = [], value }, i) => {
+    const cells = [...at, ...slopes, value].map((x) => number(x)), last = groups.at(-1);
+    if (last?.cells.join() === cells.join()) last.to = i;
+    else groups.push({ from: i, to: i, cells });
+  });
+  const rows = groups.map(({ from, to, cells }) => row("td", [from === to ? from : `${from}–${to}`, ...cells]).replace("<tr", `<tr data-from="${from}" data-to="${to}"`));
   root.querySelector("table").innerHTML = `<thead>${row("th", ["step", ...names, ...slopes, d.words.value])}</thead><tbody>${rows.join("")}</tbody>`;
   root.querySelector(".mg-outcome").textContent = said(d, points.length - 1, end);
   for (const input of root.querySelectorAll(".mg-drags input")) tell(input, given(d)[d.leaves.indexOf(input.dataset.leaf)]);
@@ -91,8 +106,10 @@ function begin(d, root) {
   drags.append(...ranges.map(([min, max, step, name], i) => slider(leaves[i], name, name, { min, max, step })));
   drags.addEventListener("input", ({ target }) => drag(d, leaves.indexOf(target.dataset.leaf), Number(target.value)));
   field.dataset.drags = "";
+  svg.insertAdjacentHTML("beforeend", HINT);
   for (const event of ["pointerdown", "pointermove"]) field.addEventListener(event, ({ buttons, clientX, clientY }) => {
     const { x, y } = new DOMPoint(clientX, clientY).matrixTransform(svg.getScreenCTM().inverse());
+    if (buttons & 1) svg.querySelector(".mg-hint").classList.add("mg-used");
     if (buttons & 1) drag(d, 2, ...names.map((_, i) => {
       const share = ([x, y][i] - axes[i][2]) / (axes[i][3] - axes[i][2]);
       return low[i] + (high[i] - low[i]) * Math.round(160 * Math.min(Math.max(share, 0), 1)) / 160;

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from inspect import signature
-from itertools import pairwise
+from itertools import pairwise, product
 from math import inf, isfinite
 from operator import itemgetter
 from typing import Any
@@ -19,7 +19,7 @@ from contourpy import contour_generator
 
 from ...api.func import value_and_grad
 from ...draw.charts import BOTTOM, LEFT, LOOKS, RIGHT, TOP, Axis, across, chart, compact, line, upwards
-from ...draw.svg import STYLE
+from ...draw.svg import STYLE, text
 from ...draw.words import number
 from ...engine.core.modes import no_grad
 from ...engine.tensor.rewrite import optimise
@@ -30,6 +30,7 @@ from .widget import Plain, SteppedWidget, javascript
 
 LINES, SIDE = 200, 51  # segments of a curve; sample points of a surface, along each side
 SHARES = [(k / 10) ** 2 for k in range(1, 10)]  # the share of the surface below each contour
+MOST_LOOKS = 40  # around the lowest point, for a lower one
 FAR = 10  # picture widths; farther from the middle, the ball has run away
 WIDE, HIGH = RIGHT - LEFT, BOTTOM - TOP
 FIELD = (  # clips the drawing to the axes; its inline size overrides the style sheets' rules for pictures
@@ -43,6 +44,7 @@ TRAIL = """
 .mg-picture .mg-ahead { stroke-dasharray: 2 4; }
 .mg-picture :is(.mg-trail-dot, .mg-ball) { fill: var(--mg-backward); }
 .mg-picture .mg-ball { stroke: var(--mg-paper); stroke-width: 2; }
+.mg-picture .mg-lowest { fill: none; stroke: var(--mg-ink); stroke-width: 2.5; }
 """
 
 
@@ -89,13 +91,14 @@ class GradientDescent(SteppedWidget):
         self.f, self._step, self._end = f, stepping(f, n), "end"
         self._path = None if path is None else np.reshape(np.asarray(path, float), (-1, n)).tolist()
         start, low, high = (np.broadcast_to(np.asarray(x, float), n).tolist() for x in (start, low, high))
-        x, y, below = curve(f, names, value, low, high) if n == 1 else surface(f, names, low, high)
+        legend = "" if n == 1 else text("mg-number mg-dim", RIGHT, 20, "darker is higher")
+        x, y, below, mark = curve(f, names, value, low, high) if n == 1 else surface(f, names, low, high)
         super().__init__(
             label=f"Gradient descent on {value}",
             names=names,
             words=words(names, value, path is None),
             axes=[[axis.low, axis.high, axis.start, axis.end] for axis in (x, y)],
-            picture=chart(value, x, y, f'{FIELD}{below}<g data-trail=""></g></svg>'),
+            picture=chart(value, x, y, f'{FIELD}{below}<g data-trail=""></g>{mark}</svg>', legend),
             program={} if self._path else graph_program(graph_of(self._step, n), inputs(n)),
             start=self._path[0] if self._path else start,
             rate=rate,
@@ -211,17 +214,33 @@ def value_at(f: Callable[..., Any], at: Sequence[float]) -> float:
         return float(f(*map(Tensor, at)))
 
 
-def curve(f: Callable[..., Any], names: Any, value: str, low: Any, high: Any) -> tuple[Axis, Axis, str]:
-    """Both axes, and the curve of f."""
+def curve(f: Callable[..., Any], names: Any, value: str, low: Any, high: Any) -> tuple[Axis, Axis, str, str]:
+    """Both axes, the curve of f, and the mark of its minimum."""
     grid = np.linspace(low[0], high[0], LINES + 1).tolist()
     known = [(at, height) for at in grid if isfinite(height := value_at(f, [at]))]
     x = across(low[0], high[0], names[0], words=compact)
     y = upwards(min(known, key=itemgetter(1))[1], max(known, key=itemgetter(1))[1], value, words=compact)
-    return x, y, line("mg-line", [(x.at(at), y.at(height)) for at, height in known])
+    drawn = line("mg-line", [(x.at(at), y.at(height)) for at, height in known])
+    return x, y, drawn, lowest(f, [min(known, key=itemgetter(1))[0]], (x, y))
 
 
-def surface(f: Callable[..., Any], names: Any, low: Any, high: Any) -> tuple[Axis, Axis, str]:
-    """Both axes, and f as filled contours: darker is higher."""
+def lowest(f: Callable[..., Any], at: list[float], axes: Sequence[Axis]) -> str:
+    """A mark at the minimum near the lowest grid point; "" if that is at the edge of the picture."""
+    steps = [(axis.high - axis.low) / (SIDE - 1) for axis in axes[: len(at)]]
+    if any(x - step < axis.low or x + step > axis.high for x, step, axis in zip(at, steps, axes)):
+        return ""
+    for _ in range(MOST_LOOKS):
+        near = product(*([x, x - step, x + step] for x, step in zip(at, steps)))
+        best = [*min(near, key=lambda each: value if isfinite(value := value_at(f, each)) else inf)]
+        at, steps = best, [step / (1 + (best == at)) for step in steps]
+    x, y = (axis.at(each) for axis, each in zip(axes, [*at, value_at(f, at)]))
+    side, down = (-1 if x > RIGHT - 60 else 1), (-14 if y > BOTTOM - 30 else 18)
+    label = text("mg-halo mg-sign", x + 26 * side, y + down, "lowest")
+    return f'<path class="mg-lowest" d="M{x - 6:.1f},{y:.1f}h12m-6,-6v12"/>{label}'
+
+
+def surface(f: Callable[..., Any], names: Any, low: Any, high: Any) -> tuple[Axis, Axis, str, str]:
+    """Both axes, f as filled contours, where darker is higher, and the mark of its minimum."""
     x, y = across(low[0], high[0], names[0], words=compact), upwards(low[1], high[1], names[1], words=compact)
     grid = [np.linspace(axis.low, axis.high, SIDE).tolist() for axis in (x, y)]
     heights = np.ma.masked_invalid([[value_at(f, [a, b]) for a in grid[0]] for b in grid[1]])
@@ -232,4 +251,5 @@ def surface(f: Callable[..., Any], names: Any, low: Any, high: Any) -> tuple[Axi
         rings = [p[a:b] for p, ends in zip(*drawn.filled(level, inf)) for a, b in pairwise(ends)]
         outline = "".join(f"M{'L'.join(f'{a:.1f} {b:.1f}' for a, b in ring)}z" for ring in rings)
         layers.append(f'<path class="mg-level" fill-rule="evenodd" d="{outline}"/>')
-    return x, y, "".join(layers)
+    row, column = np.unravel_index(heights.argmin(), heights.shape)
+    return x, y, "".join(layers), lowest(f, [grid[0][column], grid[1][row]], (x, y))

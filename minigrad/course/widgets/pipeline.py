@@ -72,17 +72,22 @@ def rows_of(tasks: Sequence[Task]) -> list[str]:
 
 
 def name_of(task: Task) -> str:
-    return f"{task.step.kind[0]}{task.worker}.{task.step.microbatch}.{task.step.chunk}"
+    return f"{task.step.kind[0]}{task.worker}-{task.step.microbatch}-{task.step.chunk}"
 
 
-def words(task: Task, interleaved: bool) -> str:
-    """The label of a task: its micro-batch, and its chunk as a letter."""
-    return str(task.step.microbatch) + "abcdefghijklmnopqrstuvwxyz"[task.step.chunk] * interleaved
+def label(task: Task, rows: Sequence[str]) -> str:
+    """The label of a task: its micro-batch, and its chunk as a letter, if workers have several."""
+    letter = "abcdefghijklmnopqrstuvwxyz"[task.step.chunk] if rows[0].startswith("worker") else ""
+    return f"{task.step.microbatch}{letter}"
 
 
 def time_in(waits: Sequence[Task], worker: int | None = None) -> str:
     """The time that a worker, or all of them, wait."""
     return number(sum(wait.end - wait.start for wait in waits if worker in (None, wait.worker)), 3)
+
+
+def count(waits: Sequence[Task], worker: int, length: float, unit: str) -> str:
+    return f"{time_in(waits, worker)} of {number(length, 3)}{unit} idle"
 
 
 def timeline(name: str, tasks: list[Task], waits: list[Task], unit: str) -> str:
@@ -91,18 +96,18 @@ def timeline(name: str, tasks: list[Task], waits: list[Task], unit: str) -> str:
     typical = sorted(task.end - task.start for task in tasks)[len(tasks) // 4]
     wide = min(max(WIDE, LETTERS * length / (typical or 1)), 3 * WIDE) if unit else WIDE
     tick = round_step(length / 20) if unit else round_step(max(1, length / 25))
-    one, below, whole = wide / length, TOP + len(rows) * ROW, f"{number(length, 3)}{unit}"
+    one, below = wide / length, TOP + len(rows) * ROW
     ticks = [(LABEL + n * tick * one, n * tick) for n in range(int(length / tick) + (length % tick > 0))]
     lines = "".join(f"M{x:.0f},{TOP - 4}V{below - 4}" for x, _ in ticks)
     parts = [f'<path class="mg-lines" d="{lines}"/>', text("mg-number mg-dim", LABEL - 8, 18, "time")]
     parts += [text("mg-sign mg-dim", x + (0 if unit else one / 2), 18, f"{time:g}") for x, time in ticks]
     for i, row in enumerate(rows):
-        count = f'<text data-id="idle {i}" x="{LABEL + wide + 8:.0f}" y="{TOP + i * ROW + 20}">'
-        parts.append(text("mg-number", LABEL - 8, TOP + i * ROW + 20, row))
-        parts.append(f"{count}{time_in(waits, i)} of {whole} idle</text>")
+        y, end = TOP + i * ROW + 20, count(waits, i, length, unit)
+        parts.append(text("mg-number", LABEL - 8, y, row))
+        parts.append(f'<text data-id="idle {i}" x="{LABEL + wide + 8:.0f}" y="{y}">{end}</text>')
     for t in [*tasks, *waits]:
-        x, y, label = LABEL + t.start * one, TOP + t.worker * ROW, words(t, rows[0].startswith("worker"))
-        parts.append(draw_bar(name_of(t), t.step.kind, x, y, (t.end - t.start) * one, label))
+        x, y = LABEL + t.start * one, TOP + t.worker * ROW
+        parts.append(draw_bar(name_of(t), t.step.kind, x, y, (t.end - t.start) * one, label(t, rows)))
     for k, (look, meaning) in enumerate(MEANINGS.items()):
         parts.append(draw_bar("", look, LABEL + 150 * k, below + 8, 36, "0"))
         parts.append(text("mg-dim", LABEL + 150 * k + 44, below + 28, meaning))
@@ -112,9 +117,9 @@ def timeline(name: str, tasks: list[Task], waits: list[Task], unit: str) -> str:
     return compact(drawn.replace("mg-chart", "mg-pipe" if unit else "mg-pipe mg-plan", 1))
 
 
-def draw_bar(id: str, look: str, x: float, y: float, wide: float, label: str) -> str:
+def draw_bar(id: str, look: str, x: float, y: float, wide: float, words: str) -> str:
     """A task with its label, or a wait with its hatch."""
-    inside = text("mg-sign mg-value", x + wide / 2, y + 20, label)
+    inside = text("mg-sign mg-value", x + wide / 2, y + 20, words)
     if look == "idle":
         inside = f'<path transform="skewX(-25)" d="M{x + 0.466 * y + 15:.0f},{y + 16}h{max(wide - 17, 0):.0f}"/>'
     frame = f'<rect class="mg-frame" x="{x + 1:.1f}" y="{y + 1}" width="{max(wide - 2, 0.5):.1f}" height="30" rx="4"/>'
@@ -123,27 +128,32 @@ def draw_bar(id: str, look: str, x: float, y: float, wide: float, label: str) ->
 
 def cuts(name: str, tasks: list[Task], waits: list[Task], unit: str) -> Iterator[Cut]:
     """A cut for each moment at which a task begins, then a summary."""
-    rows = rows_of(tasks)
-    who, p, whole = rows[0].split()[0], len(rows), f"{number(makespan(tasks), 3)}{unit}"
+    rows, length = rows_of(tasks), makespan(tasks)
+    who, p = rows[0].split()[0], len(rows)
     m, v = 1 + max(task.step.microbatch for task in tasks), 1 + max(task.step.chunk for task in tasks)
     letters = " and a letter the chunk" if v > 1 else ""
     say = f"{p} {who}s, {m} micro-batches, {name}. Blue is forward, dashed is backward, and the number is the"
     hidden = {"hidden": ["all", *map(name_of, [*tasks, *waits])]}
     yield Cut("", f"{say} micro-batch{letters}.", text={f"idle {i}": "" for i in range(p)}, on=hidden)
     for start in sorted({task.start for task in tasks}):
-        now = [task for task in tasks if task.start == start]
-        over = [w for w in waits if (w.worker, w.end) in {(t.worker, t.start) for t in now}]
-        does = "; ".join(f"{rows[t.worker]} takes micro-batch {words(t, v > 1)} {t.step.kind}" for t in now)
-        past = [w for w in waits if w.end <= start]
-        texts = {f"idle {w.worker}": f"{time_in(past, w.worker)} idle" for w in over}
-        ids = [*map(name_of, now)]
-        off = {"hidden": [*ids, *map(name_of, over)]}
-        yield Cut("", f"Time {number(start, 4)}{unit}: {does}.", text=texts, off=off, hot={"hot": ids})
-    took = f"{number(makespan(tasks), 4)}{unit or ' units of time'}"
+        yield cut_at(start, tasks, waits, rows, unit)
+    took = f"{number(length, 4)}{unit or ' units of time'}"
     share = f"{took}, of which a {who} waits for {number(100 * bubble(tasks), 3)} percent, the bubble"
     ideal = f"(p − 1) / ({'v ' * (v > 1)}m + p − 1) is {number(100 * bubble_fraction(p, m, v), 3)} percent"
-    texts = {f"idle {i}": f"{time_in(waits, i)} of {whole} idle" for i in range(p)}
-    yield Cut("", f"{share}; {ideal}.{describe_kept(tasks, rows, v > 1)}", text=texts, off=hidden)
+    counts = {f"idle {i}": count(waits, i, length, unit) for i in range(p)}
+    yield Cut("", f"{share}; {ideal}.{describe_kept(tasks, rows, v > 1)}", text=counts, off=hidden)
+
+
+def cut_at(start: float, tasks: list[Task], waits: list[Task], rows: Sequence[str], unit: str) -> Cut:
+    """The cut of the tasks that begin now; each ends a wait of its worker, or follows its last task at once."""
+    now = [task for task in tasks if task.start == start]
+    over = [wait for wait in waits if (wait.worker, wait.end) in {(task.worker, start) for task in now}]
+    does = "; ".join(f"{rows[t.worker]} takes micro-batch {label(t, rows)} {t.step.kind}" for t in now)
+    past = [wait for wait in waits if wait.end <= start]
+    texts = {f"idle {wait.worker}": f"{time_in(past, wait.worker)} idle" for wait in over}
+    ids, gone = [*map(name_of, now)], [*map(name_of, over)]
+    say = f"Time {number(start, 4)}{unit}: {does}."
+    return Cut("", say, text=texts, off={"hidden": [*ids, *gone]}, hot={"hot": ids})
 
 
 def describe_kept(tasks: list[Task], rows: Sequence[str], interleaved: bool) -> str:

@@ -182,7 +182,9 @@ def to_come(left: EagerRun) -> list[str]:
 
 def to_be_built(right: AsGraph) -> list[str]:
     """The boxes and arrows that the trace adds: none if an earlier call traced the graph."""
-    return [f"r{part.id}" for part in (*right.picture.boxes, *right.picture.arrows) if right.is_new]
+    if not right.is_new:
+        return []
+    return [f"r{box.id}" for box in right.picture.boxes] + [f"r{arrow.id}" for arrow in right.picture.arrows]
 
 
 def sentence(source: str, moment: LineRun, parts: Sequence[str], text: str) -> str:

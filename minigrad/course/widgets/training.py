@@ -12,11 +12,10 @@ from typing import Any
 
 import numpy as np
 
-from ...draw.charts import LOOKS, across, chart, compact, line, upwards
-from ...draw.svg import STYLE
+from ...draw.charts import across, chart, compact, line, picture, upwards
+from ...draw.svg import text
 from ...engine.core.modes import no_grad
 from ...engine.tensor.tensor import Tensor
-from .film import standalone_svg
 from .widget import Plain
 
 GAP = 0.2  # minimum seconds between snapshots, once there are SOON of them
@@ -30,6 +29,7 @@ SURE, MIDDLE = 31, ord("O")  # number of confidence levels on each side of the b
 MOST_POINTS = 200
 MOST_VALUES = 4096  # elements; arrays of at least twice as many are sampled for a histogram
 MOST_LAYERS = 12
+TRAINED_HERE = {"Linear", "Tanh", "ReLU", "Sigmoid", "binary_cross_entropy_with_logits", "cross_entropy", "SGD", "Adam"}
 HALTED = "Training stopped before the update of this step: the weights are those after step {}."
 Clock = Callable[[], float]
 
@@ -218,6 +218,28 @@ def boundary_of(model: Any, x: Any, y: Any, threshold: float) -> Boundary | None
         return None
 
 
+def small_network(model: Any, loss_fn: Any, optimizer: Any) -> Plain:
+    """A small network with its loss and optimizer as plain data; {} if training_here.js cannot train it."""
+    layers = [*model] if type(model).__name__ == "Sequential" else []
+    loss, kind, kinds = (
+        getattr(loss_fn, "__name__", ""),
+        type(optimizer).__name__,
+        [type(each).__name__ for each in layers],
+    )
+    if not layers or not {*kinds, loss, kind} <= TRAINED_HERE:
+        return {}
+    found, (group, *more) = (
+        [[name, array(p).ravel().tolist()] for name, p in model.named_parameters()],
+        optimizer.param_groups,
+    )
+    options = {name: group[name] for name in ("momentum", "betas", "eps") if name in group}
+    others = any(value for name, value in group.items() if name not in ("params", "lr", *options))
+    if more or others or len(found) != 2 * kinds.count("Linear") or sum(len(p) for _, p in found) > MOST_VALUES:
+        return {}
+    sizes = [[*each.weight.shape][::-1] if name == "Linear" else name for name, each in zip(kinds, layers)]
+    return {"layers": sizes, "parameters": found, "loss": loss, "optimizer": {"name": kind, **options}}
+
+
 def columns(table: list[Plain]) -> str:
     """Step, loss and accuracy as columns of text, with headings."""
     rows = [("step", "loss", "accuracy")]
@@ -233,4 +255,24 @@ def curve(losses: list[float]) -> str:
     x = across(1, max(len(losses), 2), "step")
     y = upwards(min([0.0, *losses]), max([0.0, *losses]) or 1.0, "loss", words=compact)
     drawn = line("mg-line", [(x.at(n + 1), y.at(losses[n])) for n in some])
-    return standalone_svg(chart(f"Loss over {len(losses)} steps", x, y, drawn), STYLE + LOOKS)
+    return chart(f"Loss over {len(losses)} steps", x, y, drawn)
+
+
+def plane(seen: Boundary) -> str:
+    """The boundary and the points as SVG: the class of ○ is blue, that of + orange; darker is surer."""
+    cells: dict[tuple[str, int], str] = {}
+    for i, letter in enumerate(seen.levels()):
+        sure = ord(letter) - MIDDLE
+        look = "#3a93d2" if sure > 0 else "#de7818", -(-abs(sure) // 8)
+        cells[look] = cells.get(look, "") + f"M{i % SIDE * 11},{i // SIDE * 11 + 35}h11"
+    drawn = []
+    for (colour, shade), d in sorted(cells.items()):
+        pen = f'stroke="{colour}" stroke-opacity="{0.15 + 0.12 * shade:g}" stroke-width="11"'
+        drawn.append(f'<path {pen} d="{d}"/>')
+    high = 11 * SIDE / (seen.high - seen.low)
+    for x, y, one in seen.points:
+        at = (np.array([x, y]) - seen.low) * high
+        drawn.append(text("mg-sign", at[0], 34 + 11 * SIDE - at[1], "○" if one else "+"))
+    return picture(
+        "What it says where", 11 * SIDE, 300, [text("mg-dim", 0, 16, "blue: class ○, orange: class +"), *drawn]
+    )

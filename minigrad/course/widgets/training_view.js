@@ -1,23 +1,24 @@
-// Training: the loss, the boundary and the layers at a frame. While the kernel trains, each new frame is
-// shown; without a kernel, no button.
+// Training: the loss, the boundary and the layers at a frame. While the kernel trains, each new frame is shown. Without a
+// kernel, or with data that the reader moved, a small network trains in the page (training_here.js).
 
 const SVG = "http://www.w3.org/2000/svg";
 const SIDE = 24, SHARP = 8; // grid points along each side, and pixels for each
 const ONE = [58, 147, 210], OTHER = [222, 120, 24]; // class colours, for light and dark themes
-const PLOT = { width: 420, height: 200, left: 66, right: 14, top: 14, bottom: 26 };
 const SPEEDS = [["0", "full speed"], ["50", "50 steps/s"], ["20", "20 steps/s"], ["5", "5 steps/s"]];
+const SILENCE = 3000; // ms until a kernel that does not answer counts as gone
 const BODY = `
-  <p class="mg-news" role="status"></p>
   <div class="mg-training mg-drags" role="toolbar" aria-label="Training">
     <button type="button" data-do="toggle"></button>
     <button type="button" data-do="step">One step</button>
+    <button type="button" data-do="reset" title="Back to the first weights, to train in this page">Reset</button>
     <label>pace <select aria-label="Pace">${SPEEDS.map(([value, words]) => `<option value="${value}">${words}</option>`).join("")}</select></label>
   </div>
+  <p class="mg-news" role="status"></p>
   <div class="mg-charts">
+    <figure class="mg-boundary"><figcaption>What it says where: <b>○</b> and blue one class, <b>+</b> and orange the other; darker is surer. </figcaption><canvas width="${SIDE * SHARP}" height="${SIDE * SHARP}" aria-hidden="true"></canvas></figure>
     <figure class="mg-loss"><figcaption>Loss</figcaption></figure>
-    <figure class="mg-boundary"><canvas width="${SIDE * SHARP}" height="${SIDE * SHARP}" aria-hidden="true"></canvas><figcaption>What it says where: ○ and blue one class, + and orange the other; the darker, the surer</figcaption></figure>
     <figure class="mg-layers"><figcaption>How the numbers of each layer are spread</figcaption>
-      <div class="mg-view"><table class="mg-table"><thead><tr><th>layer</th><th colspan="2">weights</th><th colspan="2">gradients</th></tr></thead><tbody></tbody></table></div></figure>
+      <div class="mg-rows" role="region" aria-label="The layers" tabindex="0"><table class="mg-table"><thead><tr><th>layer</th><th>weights</th><th>gradients</th></tr></thead><tbody></tbody></table></div></figure>
   </div>`;
 
 function draw(tag, attributes, ...children) {
@@ -29,13 +30,13 @@ function draw(tag, attributes, ...children) {
 const short = (x) => (x === undefined ? "·" : number(x, 3)); // before the first step there is no loss
 
 // The loss, bold up to the shown frame.
-function lossChart(figure, label) {
-  const { width, height, left, right, top, bottom } = PLOT;
+function lossChart(figure, label, width) {
+  const height = 236, left = 52, right = 10, top = 14, bottom = 26;
   const text = (x, y, anchor) => draw("text", { x, y, "text-anchor": anchor, class: "mg-dim" });
   const all = draw("polyline", { class: "mg-curve mg-later" }), past = draw("polyline", { class: "mg-curve" });
   const dot = draw("circle", { r: 5, class: "mg-now" });
   const most = text(left - 6, top + 4, "end"), least = text(left - 6, height - bottom + 4, "end"), end = text(width - right, height - 8, "end");
-  const svg = draw("svg", { viewBox: `0 0 ${width} ${height}`, role: "img", class: "mg-picture" },
+  const svg = draw("svg", { viewBox: `0 0 ${width} ${height}`, role: "img", class: "mg-picture", style: `max-width: ${width}px` },
     draw("path", { class: "mg-axis", d: `M${left} ${top}V${height - bottom}H${width - right}` }), most, least, end, all, past, dot);
   figure.append(svg);
   return (frames, n) => {
@@ -57,20 +58,54 @@ function lossChart(figure, label) {
 }
 
 // The network's confidence over the plane, interpolated between the grid points, and a sample of the data.
-function boundaryChart(figure, points, [x0, y0, x1, y1]) {
-  const marks = points.map(([x, y, one]) => {
-    const at = `translate(${SIDE * (x - x0) / (x1 - x0)} ${SIDE * (y1 - y) / (y1 - y0)})`;
-    return one ? draw("circle", { r: 0.22, class: "mg-mark", transform: at }) : draw("path", { d: "M-.26 0H.26M0-.26V.26", class: "mg-mark mg-cross", transform: at });
-  });
-  const svg = draw("svg", { viewBox: `0 0 ${SIDE} ${SIDE}`, role: "img", class: "mg-picture" }, ...marks);
+function boundaryChart(figure, corners) {
+  const svg = draw("svg", { viewBox: `0 0 ${SIDE} ${SIDE}`, role: "group", class: "mg-picture" });
   const pen = figure.querySelector("canvas").getContext("2d");
   figure.append(svg);
   return ({ heat, right }) => {
     const sure = [...heat].map((letter) => (letter.charCodeAt() - 79) / 31).map((root) => root * Math.abs(root));
     pen.putImageData(painted(sure, SIDE * SHARP), 0, 0);
-    const ones = sure.filter((x) => x > 0).length;
-    svg.setAttribute("aria-label", `Of the plane, ${Math.round(100 * ones / (SIDE * SIDE))} % is said to be the class of the rings${right === null ? "" : `; ${short(100 * right)} % of the batch is right`}`);
+    const ones = sure.filter((x) => x > 0).length, how = svg.tabIndex ? "" : ". Keys N and P choose a point, arrows move it";
+    svg.setAttribute("aria-label", `Of the plane, ${Math.round(100 * ones / (SIDE * SIDE))} % is said to be the class of the rings${right === null ? "" : `; ${short(100 * right)} % of the batch is right`}${how}`);
   };
+}
+function drawPoints(svg, points, [x0, y0, x1, y1], chosen) {
+  svg.replaceChildren(...points.map(([x, y, one], i) => {
+    const transform = `translate(${SIDE * (x - x0) / (x1 - x0)} ${SIDE * (y1 - y) / (y1 - y0)})`, look = `mg-mark${i === chosen ? " mg-chosen" : ""}`;
+    return one ? draw("circle", { r: 0.3, class: look, transform }) : draw("path", { d: "M-.34 0H.34M0-.34V.34", class: `${look} mg-cross`, transform });
+  }));
+}
+// Points that are dragged, or chosen by N and P and moved by arrow keys; moved(points) when one has a new place.
+function dragPoints(svg, corners, points, moved) {
+  const [x0, y0, x1, y1] = corners, d = { points, chosen: -1, held: false };
+  const put = (x, y) => {
+    const place = [Math.min(Math.max(x, x0), x1), Math.min(Math.max(y, y0), y1), d.points[d.chosen][2]];
+    d.points = d.points.map((point, i) => (i === d.chosen ? place : point));
+    drawPoints(svg, d.points, corners, d.chosen);
+  };
+  const placeOf = ({ clientX, clientY }) => {
+    const { x, y } = new DOMPoint(clientX, clientY).matrixTransform(svg.getScreenCTM().inverse());
+    return [x0 + x / SIDE * (x1 - x0), y1 - y / SIDE * (y1 - y0)];
+  };
+  const far = ([x, y], [a, b]) => Math.hypot((x - a) / (x1 - x0), (y - b) / (y1 - y0));
+  svg.addEventListener("pointerdown", (event) => {
+    const at = placeOf(event), nearest = d.points.map((point) => far(point, at));
+    d.chosen = nearest.indexOf(Math.min(...nearest));
+    d.held = nearest[d.chosen] < 0.06;
+    if (d.held) svg.setPointerCapture(event.pointerId);
+  });
+  svg.addEventListener("pointermove", (event) => { if (d.held) put(...placeOf(event)); });
+  svg.addEventListener("pointerup", () => { if (d.held) moved(d.points); d.held = false; });
+  svg.addEventListener("keydown", (event) => {
+    const by = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, 1], ArrowDown: [0, -1] }[event.key], turn = { n: 1, p: -1 }[event.key.toLowerCase()];
+    if (!turn && !(by && d.chosen >= 0)) return;
+    event.preventDefault();
+    event.stopPropagation();
+    if (turn) d.chosen = (d.chosen + turn + d.points.length) % d.points.length;
+    const [x, y] = d.points[d.chosen];
+    put(x + (by ?? [0, 0])[0] * (x1 - x0) / 40, y + (by ?? [0, 0])[1] * (y1 - y0) / 40);
+    if (by) moved(d.points);
+  });
 }
 function painted(sure, size) {
   const image = new ImageData(size, size), mix = (a, b, share) => a + (b - a) * share;
@@ -85,73 +120,126 @@ function painted(sure, size) {
 }
 
 function histogram(spread) {
-  if (!spread) return ["·", ""];
+  if (!spread) return ["·"];
   const bars = [...spread.bars].map((bar, i) => draw("rect", { x: 5 * i, y: 27 - 3 * bar, width: 4, height: 3 * bar }));
   const [low, high] = [spread.low, spread.high].map(short);
   const svg = draw("svg", { viewBox: `0 0 ${5 * bars.length} 28`, width: 75, height: 28, role: "img", "aria-label": `from ${low} to ${high}`, class: "mg-bars" }, ...bars);
-  return [svg, made("span", { textContent: `${low} … ${high}` })];
+  return [svg, made("div", { textContent: `${low} … ${high}` })];
 }
 function layerRow({ name, weights, gradients }) {
   const row = made("tr");
   row.append(made("th", { scope: "row", textContent: name }));
-  for (const content of [...histogram(weights), ...histogram(gradients)]) row.insertCell().append(content);
+  for (const spread of [weights, gradients]) row.insertCell().append(...histogram(spread));
   return row;
 }
 
 function render({ model, el }) {
-  let frames = [...model.get("frames")], charts = null;
+  // The state: the frames on the screen, whether they come from the page's own training, and the state of the training.
+  const v = { model, root: null, frames: [...model.get("frames")], charts: null, isHere: false, state: model.get("state"), kernelState: model.get("state"), silence: 0 };
   const show = (n, root) => {
-    charts ??= chartsOf(model, root);
-    for (const chart of charts) chart(frames, n);
-    return { phase: "", say: frames[n].say };
+    v.charts ??= chartsOf(v, root);
+    for (const chart of v.charts) chart(v.frames, n);
+    return { phase: "", say: v.frames[n].say };
   };
-  const { root, grow, destroy } = stepper({ model, el, phases: [], last: frames.length - 1, body: BODY, show });
-  const take = (all) => { frames = all; grow(all.length - 1); };
-  const onMessage = ({ frame }) => { if (frame?.step > frames.at(-1).step) take([...frames, frame]); };
-  const onFrames = () => take([...model.get("frames")]);
-  const rate = controlsOf(model, root), onState = () => showState(model, root), onRate = () => tell(rate, model.get("rate"));
+  const { root, grow, destroy } = stepper({ model, el, phases: [], last: v.frames.length - 1, body: BODY, show });
+  const take = (all) => { v.frames = all; grow(all.length - 1); };
+  const news = (state) => { v.state = state; take(v.frames); showState(v); };
+  v.root = root;
+  v.here = model.get("program").layers ? trainer(model, (frames, state) => { v.frames = frames; news(state); }) : null;
+  const fromKernel = (act) => (said) => { clearTimeout(v.silence); if (!v.isHere) act(said); };
+  const onMessage = fromKernel(({ frame }) => { if (frame?.step > v.frames.at(-1).step) take([...v.frames, frame]); });
+  const onFrames = fromKernel(() => take([...model.get("frames")]));
+  const onState = () => {
+    if (model.get("state") === "running" && v.kernelState !== "running") { v.here?.stop(); v.isHere = false; }
+    v.kernelState = model.get("state");
+    fromKernel(() => { v.state = v.kernelState; showState(v); })();
+  };
+  const rate = controlsOf(v, root), onRate = () => tell(rate, model.get("rate"));
   const watched = { "change:frames": onFrames, "change:state": onState, "change:news": onState, "change:planned": onState, "change:rate": onRate, "msg:custom": onMessage };
   const each = (how) => Object.entries(watched).forEach(([event, heard]) => model[how](event, heard));
   each("on");
-  onState();
+  showState(v);
   onRate();
-  return () => { each("off"); destroy(); };
+  return () => { each("off"); clearTimeout(v.silence); v.here?.stop(); destroy(); };
 }
 
-function chartsOf(model, root) { // each draws (frames, n)
-  const layers = root.querySelector(".mg-layers tbody"), boundary = root.querySelector(".mg-boundary"), corners = model.get("corners");
-  const charts = [lossChart(root.querySelector(".mg-loss"), ({ say }) => say)];
+function chartsOf(v, root) { // each draws (frames, n)
+  const { model } = v, layers = root.querySelector(".mg-layers tbody"), boundary = root.querySelector(".mg-boundary"), corners = model.get("corners");
+  const charts = [lossChart(root.querySelector(".mg-loss"), ({ say }) => say, corners.length ? 340 : 400)];
   boundary.hidden = !corners.length;
   if (corners.length) {
-    const chart = boundaryChart(boundary, model.get("points"), corners);
+    const chart = boundaryChart(boundary, corners), svg = boundary.querySelector("svg");
+    drawPoints(svg, model.get("points"), corners);
     charts.push((all, n) => chart(all[n]));
+    if (model.get("program").layers) {
+      svg.tabIndex = 0;
+      boundary.dataset.drags = "";
+      boundary.querySelector("figcaption").append(made("b", { textContent: "Drag a point!" }));
+      dragPoints(svg, corners, model.get("points"), (points) => movePoints(v, points));
+    }
   }
   charts.push((all, n) => layers.replaceChildren(...all[n].layers.map(layerRow)));
   return charts;
 }
+function movePoints(v, points) {
+  v.here.move(points);
+  if (!v.isHere) startHere(v);
+  v.here.run(v.model.get("planned"));
+}
+function startHere(v) {
+  if (!v.isHere && v.state === "running") v.model.send?.({ do: "pause" });
+  v.isHere = true;
+  v.here.start();
+}
 
-function controlsOf(model, root) { // returns the slider of the learning rate
-  const training = root.querySelector(".mg-training"), pace = training.querySelector("select"), first = model.get("rate");
-  training.hidden = !model.send;
+// What a button does: in the kernel, if it answers; else in the page.
+function press(v, deed) {
+  const { model } = v;
+  if (deed === "reset") return startHere(v);
+  if (v.isHere) return v.here[deed === "step" ? "step" : { running: "pause", paused: "resume" }[v.state] ?? "run"](model.get("planned"));
+  if (!model.send) {
+    startHere(v);
+    return press(v, deed);
+  }
+  model.send({ do: deed === "step" ? "step" : { running: "pause", paused: "resume" }[v.state] ?? "run" });
+  clearTimeout(v.silence);
+  v.silence = setTimeout(() => {
+    if (v.here) { startHere(v); v.here[deed === "step" ? "step" : "run"](model.get("planned")); }
+    else v.root.querySelector(".mg-news").textContent = NO_KERNEL;
+  }, SILENCE);
+}
+const NO_KERNEL = "No kernel runs: to train, run the notebook's cells from the top to this one.";
+
+function controlsOf(v, root) { // returns the slider of the learning rate
+  const { model } = v, training = root.querySelector(".mg-training"), pace = training.querySelector("select"), first = model.get("rate");
+  training.hidden = !model.send && !v.here;
+  training.querySelector("[data-do=reset]").hidden = !v.here;
   training.append(slider("rate", "learning rate", "learning rate", { min: 0, max: 12 * first, step: first / 10 }));
-  const rate = training.querySelector("input"), deeds = { running: "pause", paused: "resume" };
+  const rate = training.querySelector("input");
   rate.parentNode.hidden = !first;
   training.addEventListener("click", ({ target }) => {
     const pressed = target.closest("[data-do]");
-    if (pressed) model.send({ do: pressed.dataset.do === "step" ? "step" : deeds[model.get("state")] ?? "run" });
+    if (pressed) press(v, pressed.dataset.do);
   });
   pace.addEventListener("change", () => { model.set("speed", Number(pace.value)); model.save_changes(); });
   rate.addEventListener("input", () => { model.set("rate", Number(rate.value)); model.save_changes(); });
   pace.value = String(model.get("speed"));
   return rate;
 }
-function showState(model, root) {
-  const state = model.get("state");
+function newsOf({ model, isHere, here, state, frames }) {
+  if (state === "running") return "Training. Pause it to look back.";
+  if (!isHere) return model.send ? model.get("news") : `${model.get("news")} ${here ? "The buttons train it again, in this page." : NO_KERNEL}`;
+  const { step, loss } = frames.at(-1);
+  if (loss !== null && !Number.isFinite(loss)) return "The loss is no longer a number. A smaller learning rate may help.";
+  return { ready: `In this page, from the first weights.${model.send ? " In the kernel, nothing changes." : ""}`, paused: `Paused after step ${step}.` }[state] ?? `${step} steps are done, in this page.`;
+}
+function showState(v) {
+  const { model, root, isHere, state } = v, isDead = !isHere && !model.send;
   root.dataset.state = state;
-  root.querySelector(".mg-news").textContent = state === "running" ? "Training. Pause it to look back." : model.get("news");
-  root.querySelector("[data-do=toggle]").textContent = { running: "Pause", paused: "Resume" }[state] ?? `Train ${model.get("planned")} steps`;
+  root.querySelector(".mg-news").textContent = newsOf(v);
+  root.querySelector("[data-do=toggle]").textContent = (isDead ? null : { running: "Pause", paused: "Resume" }[state]) ?? `Train ${model.get("planned")} steps`;
   root.querySelector(".mg-say").setAttribute("aria-live", state === "running" ? "off" : "polite"); // too fast to read out
-  for (const control of root.querySelectorAll(".mg-training :is(button, select, input)")) control.disabled = state === "closed";
+  for (const control of root.querySelectorAll(".mg-training :is(button, select, input)")) control.disabled = state === "closed" && !v.here;
 }
 
 export default { render };

@@ -19,17 +19,20 @@ from typing import Any
 
 import traitlets
 
+from ...draw.charts import LOOKS
 from ...draw.svg import STYLE
 from ...draw.words import number, pluralize
 from ...engine.base.threads import can_start
 from ...engine.tensor.tensor import Tensor
 from ..probe import halt
+from .stills import side_by_side
 from .training import (
     HALTED,
     MOST_FRAMES,
     Clock,
     Divergence,
     Ration,
+    array,
     batch_accuracy,
     boundary_of,
     columns,
@@ -37,7 +40,9 @@ from .training import (
     first_of,
     number_of,
     parameters,
+    plane,
     sample_losses,
+    small_network,
     spread,
     thin_frames,
     threshold_of,
@@ -69,14 +74,15 @@ class TrainingView(SteppedWidget):
     The model itself is trained, not a copy: code that uses it meanwhile sees it change.
     """
 
-    _esm = javascript("stepper", "number", "slider", "training_view")
+    _esm = javascript("stepper", "number", "slider", "training_here", "training_view")
     sheets = "stepper", "slider", "training_view"
     looks = STYLE
 
-    shown = ("label", "index", "frames", "points", "corners", "state", "news", "planned", "speed", "rate")
+    shown = ("label", "index", "frames", "points", "corners", "program", "state", "news", "planned", "speed", "rate")
     frames: traitlets.List[Plain] = traitlets.List().tag(sync=True)  # `steps` at the last change of state
     points: traitlets.List[Any] = traitlets.List().tag(sync=True)
     corners: traitlets.List[float] = traitlets.List().tag(sync=True)
+    program: traitlets.Dict[str, Any] = traitlets.Dict().tag(sync=True)  # the network, if a browser can train it too
     state = traitlets.Unicode("ready").tag(sync=True)
     news = traitlets.Unicode().tag(sync=True)
     planned = traitlets.Int(100, min=1).tag(sync=True)
@@ -101,11 +107,13 @@ class TrainingView(SteppedWidget):
         self.error = ""
         self._ration = Ration(clock)
         self._boundary = boundary_of(model, x, y, self.threshold)
-        points, corners = [], []
+        points, corners, program = [], [], {}
         if seen := self._boundary:
             points, corners = seen.points, [*seen.low.tolist(), *seen.high.tolist()]
+            if (len(points), {*array(y).ravel()}, self.threshold) == (len(x), {0, 1}, 0) and isinstance(data, tuple):
+                program = small_network(model, loss_fn, optimizer)
         rate = getattr(optimizer, "lr", 0.0)
-        super().__init__(label="Training", points=points, corners=corners, speed=speed, rate=rate)
+        super().__init__(label="Training", points=points, corners=corners, program=program, speed=speed, rate=rate)
         self.on_msg(self._on_message)
         self._look()
         self._show("ready", "Nothing is trained yet.")
@@ -327,8 +335,8 @@ class TrainingView(SteppedWidget):
 
     @property
     def svg(self) -> str:
-        """The loss over the steps."""
-        return curve(self.losses)
+        """The loss over the steps; with the boundary, if there is one."""
+        return side_by_side([curve(self.losses), *map(plane, filter(None, [self._boundary]))], [], STYLE + LOOKS)
 
     def __repr__(self) -> str:
         steps = "running" if self.state == "running" else f"{len(self.losses)} steps, {self.state}"

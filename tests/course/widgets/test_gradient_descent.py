@@ -9,6 +9,7 @@ from traitlets import TraitError
 
 import minigrad as mg
 from minigrad.course.widgets import GradientDescent
+from minigrad.draw.charts import BOTTOM, Axis
 
 
 def bowl(w):
@@ -102,3 +103,16 @@ def test_the_layers_are_where_the_function_is_high():
     x = xlow + (at[:, 0] - left) / (right - left) * (xhigh - xlow)
     y = ylow + (at[:, 1] - bottom) / (top - bottom) * (yhigh - ylow)
     assert np.allclose(np.hypot(x, y), np.sqrt(0.09 * 8 * 8 / np.pi), rtol=0.03)
+
+
+def test_the_minimum_is_marked_where_it_is_in_the_picture():
+    def mark(widget):
+        found = re.search(r'mg-lowest" d="M(.+?),(.+?)h', widget.svg)
+        return found and (float(found[1]) + 6, float(found[2]))
+
+    widget = GradientDescent(valley, low=(-2, -1), high=(2, 3))
+    x, y = (Axis(*axis, "") for axis in widget.axes)
+    assert mark(widget) == pytest.approx((x.at(1), y.at(1)), abs=0.5)
+    assert ">darker is higher<" in widget.svg
+    assert mark(GradientDescent(bowl)) == pytest.approx((374.4, BOTTOM), abs=1)
+    assert mark(GradientDescent(lambda w: w + 0, low=-1, high=1)) is None

@@ -47,9 +47,9 @@ def test_the_messages_that_are_shown_are_those_of_the_algorithm(n, algorithm):
 def test_a_ring_of_four_sends_one_and_a_half_vectors_and_a_tree_two():
     said = {name: played(4, name)["steps"][-1]["say"] for name in ALL_REDUCE}
 
-    assert "6 messages with 6 chunks of 1/4, which is 1.5 times its vector" in said["ring"]
-    assert "2 messages with 8 chunks of 1/4, which is 2 times its vector" in said["tree"]
-    assert "4 messages with 6 chunks of 1/4, which is 1.5 times its vector" in said["halving"]
+    assert "No worker sent more than 48 bytes, 1.5 times its vector" in said["ring"]
+    assert "No worker sent more than 64 bytes, 2 times its vector" in said["tree"]
+    assert "No worker sent more than 48 bytes, 1.5 times its vector" in said["halving"]
 
 
 def test_what_is_no_number_is_passed_on_as_what_it_is():

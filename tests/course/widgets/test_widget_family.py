@@ -11,8 +11,8 @@ from minigrad.course.widgets.form import Form
 from tests.examples.widgets import WIDGETS
 
 # Bytes: of all others 21,500. GraphView lays out graphs, so that groups open without a kernel; ChainRule runs them;
-# MemoryTimeline looks up whose the bytes are.
-JAVASCRIPT = {"GraphView": 50_600, "ChainRule": 30_000, "MemoryTimeline": 27_500}
+# MemoryTimeline looks up whose the bytes are; TrainingView trains a network.
+JAVASCRIPT = {"GraphView": 50_600, "ChainRule": 30_000, "MemoryTimeline": 27_500, "TrainingView": 33_500}
 
 
 @pytest.fixture(params=WIDGETS)

@@ -1,0 +1,58 @@
+"""AllReduce and Pipeline on the screen: messages that travel, a bubble that is counted, and no sideways scroll."""
+
+import pytest
+
+from minigrad.course.widgets import AllReduce, Pipeline
+from tests.browser.conftest import press
+
+NOTEBOOK, PHONE = {"width": 1074, "height": 768}, {"width": 420, "height": 800}
+SHOWN = """parts => parts.filter((part) => {
+  const { display, visibility } = getComputedStyle(part);
+  return display !== "none" && visibility === "visible";
+}).map((part) => part.dataset.id)"""
+MOVED = """async (token) => {
+  const places = [];
+  for (let i = 0; i < 8; i++) {
+    await new Promise(requestAnimationFrame);
+    places.push(token.getBoundingClientRect().x);
+  }
+  return new Set(places).size;
+}"""
+LEVELS = "parts => parts.map(part => part.getBoundingClientRect().height)"
+
+
+@pytest.mark.parametrize("motion", ["reduce", "no-preference"])
+def test_messages_travel_and_chunks_fill_with_what_they_carry(show, motion):
+    widget = AllReduce()
+    page = show(widget, viewport=NOTEBOOK, reduced_motion=motion).page
+    page.locator(".mg-widget").focus()
+    glasses = page.locator("[data-id=w0c2] .mg-glass").last  # in the table
+    (before,) = page.locator("[data-id=w0c2] .mg-glass").last.evaluate_all(LEVELS)
+    page.keyboard.press("ArrowRight")
+
+    token = page.locator("[data-id=r1] .mg-token").first
+    assert (token.evaluate(MOVED) > 1) == (motion == "no-preference")
+    assert page.locator(".mg-round").evaluate_all(SHOWN) == ["r1"]
+    assert page.locator("[data-id=r1] text").all_text_contents() == ["chunk 2", "chunk 3", "chunk 0", "chunk 1"]
+    page.wait_for_function(
+        "([glass, high]) => glass.getBoundingClientRect().height > 1.9 * high", arg=[glasses.element_handle(), before]
+    )
+    assert page.locator("[data-id=total]").text_content() == "32 of 192 bytes sent"
+    assert page.locator(".mg-sent").evaluate_all(SHOWN) == ["s1"] * 4
+    assert page.locator(".mg-widget").bounding_box()["height"] <= 560
+
+
+def test_the_bubble_is_hatched_and_counted_and_all_of_it_is_seen_on_a_phone(show):
+    page = show(Pipeline(), viewport=PHONE).page
+    page.locator(".mg-widget").focus()
+    counts = page.locator('[data-id^="idle"]')
+    assert page.locator(".mg-idle").evaluate_all(SHOWN) == [""]  # the legend's
+    press(page, "ArrowRight", times=4)
+    assert counts.all_text_contents() == ["", "1 idle", "2 idle", "3 idle"]
+    page.keyboard.press("End")
+
+    assert counts.all_text_contents() == ["9 of 21 idle"] * 4
+    assert page.locator("[data-id=all]").text_content() == "36 of 84 idle: 42.9 %"
+    assert page.locator("[data-scrolls]").count() == 0
+    page.set_viewport_size(NOTEBOOK)
+    assert page.locator(".mg-widget").bounding_box()["height"] <= 520
