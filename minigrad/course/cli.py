@@ -71,6 +71,7 @@ def command_line() -> argparse.ArgumentParser:
 
     opened = verb("lab", open_course, "Update the course's files, then open them in JupyterLab.")
     opened.add_argument("--present", metavar="NAME", help="show a notebook as live slides, such as lessons/05")
+    opened.add_argument("--audience", action="store_true", help="with --present: the room answers by phone")
     opened.epilog = "Other options are passed to JupyterLab, such as --no-browser or --port=9000."
     copied = verb("copy", copy_course, "Update the course's files; your own edits stay.")
     reset = verb("reset", reset_lesson, "Restore a lesson as it was shipped; your copy goes to backup/.")
@@ -152,6 +153,8 @@ def rescued_folder(arguments: argparse.Namespace) -> Path:
 
 
 def open_course(arguments: argparse.Namespace) -> int:
+    if arguments.audience and not arguments.present:
+        raise CourseError("--audience needs --present NAME, such as --present lessons/05")
     folder = rescued_folder(arguments)
     print(*report(lessons.copy(folder)), sep="\n")
     presented = lessons.notebook(folder, arguments.present) if arguments.present else ""
@@ -160,7 +163,7 @@ def open_course(arguments: argparse.Namespace) -> int:
     for address in lab.addresses(folder):
         print(f"This folder is already open in JupyterLab: {address}")
         print("Use that one if you can: two would edit the same notebooks. Starting another on its own port.")
-    return lab.open_lab(folder, arguments.options, presented, lab.first_notebook(folder))
+    return lab.open_lab(folder, arguments.options, presented, lab.first_notebook(folder), arguments.audience)
 
 
 def copy_course(arguments: argparse.Namespace) -> int:
