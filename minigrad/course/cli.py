@@ -103,6 +103,7 @@ def add_grading(graded: argparse.ArgumentParser) -> None:
     graded.add_argument("--out", type=Path, required=True, help="folder for the results; run again to resume")
     graded.add_argument("--exercise", default="", metavar="NAME", help="the exercise that all of them answer")
     graded.add_argument("--answers", type=Path, metavar="DIR", help="your own answers, made from your own probes")
+    graded.add_argument("--audience", type=Path, metavar="CSV", help="audience.csv of a lecture, for the class report")
     graded.add_argument("--workers", type=int, default=0, metavar="N", help="jobs at once (default: cores + 1)")
     graded.add_argument("--cluster", default="", metavar="ADDRESS", help="a dask cluster, such as tcp://10.0.0.1:8786")
     graded.add_argument("--unsafe", action="store_true", help="use no sandbox: submissions can do all that you can")
@@ -228,7 +229,9 @@ def add_extras(arguments: argparse.Namespace) -> int:
 def grade_submissions(arguments: argparse.Namespace) -> int:
     from minigrad.course.grading import command  # imported on use: learners do not need it
 
-    options = {key: getattr(arguments, key) for key in ("exercise", "answers", "workers", "unsafe", "cluster")}
+    options = {
+        key: getattr(arguments, key) for key in ("exercise", "answers", "workers", "unsafe", "cluster", "audience")
+    }
     results = command.grade(arguments.submissions, arguments.out, **options)
     print(json.dumps(command.as_json(results)) if arguments.json else command.summary(results, arguments.out))
     return 0
