@@ -4,7 +4,7 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.browser.conftest import press
-from tests.course.test_audience import BOXES, SURE, WAY, opened
+from tests.course.test_audience import BOXES, WAY, opened
 
 HOSTILE = {**WAY, "name": "hostile", "text": "<img src=x onerror=alert(1)> `code`?", "options": ["<b>up</b>", "down"]}
 ORDER = {"name": "order", "text": "In which order?", "kind": "order", "options": ["backward", "step", "zero_grad"]}
