@@ -71,6 +71,7 @@ def command_line() -> argparse.ArgumentParser:
 
     opened = verb("lab", open_course, "Update the course's files, then open them in JupyterLab.")
     opened.add_argument("--present", metavar="NAME", help="show a notebook as live slides, such as lessons/05")
+    opened.add_argument("--audience", action="store_true", help="with --present: the room answers by phone")
     opened.epilog = "Other options are passed to JupyterLab, such as --no-browser or --port=9000."
     copied = verb("copy", copy_course, "Update the course's files; your own edits stay.")
     reset = verb("reset", reset_lesson, "Restore a lesson as it was shipped; your copy goes to backup/.")
@@ -102,6 +103,7 @@ def add_grading(graded: argparse.ArgumentParser) -> None:
     graded.add_argument("--out", type=Path, required=True, help="folder for the results; run again to resume")
     graded.add_argument("--exercise", default="", metavar="NAME", help="the exercise that all of them answer")
     graded.add_argument("--answers", type=Path, metavar="DIR", help="your own answers, made from your own probes")
+    graded.add_argument("--audience", type=Path, metavar="CSV", help="audience.csv of a lecture, for the class report")
     graded.add_argument("--workers", type=int, default=0, metavar="N", help="jobs at once (default: cores + 1)")
     graded.add_argument("--cluster", default="", metavar="ADDRESS", help="a dask cluster, such as tcp://10.0.0.1:8786")
     graded.add_argument("--unsafe", action="store_true", help="use no sandbox: submissions can do all that you can")
@@ -152,6 +154,8 @@ def rescued_folder(arguments: argparse.Namespace) -> Path:
 
 
 def open_course(arguments: argparse.Namespace) -> int:
+    if arguments.audience and not arguments.present:
+        raise CourseError("--audience needs --present NAME, such as --present lessons/05")
     folder = rescued_folder(arguments)
     print(*report(lessons.copy(folder)), sep="\n")
     presented = lessons.notebook(folder, arguments.present) if arguments.present else ""
@@ -160,7 +164,7 @@ def open_course(arguments: argparse.Namespace) -> int:
     for address in lab.addresses(folder):
         print(f"This folder is already open in JupyterLab: {address}")
         print("Use that one if you can: two would edit the same notebooks. Starting another on its own port.")
-    return lab.open_lab(folder, arguments.options, presented, lab.first_notebook(folder))
+    return lab.open_lab(folder, arguments.options, presented, lab.first_notebook(folder), arguments.audience)
 
 
 def copy_course(arguments: argparse.Namespace) -> int:
@@ -225,7 +229,9 @@ def add_extras(arguments: argparse.Namespace) -> int:
 def grade_submissions(arguments: argparse.Namespace) -> int:
     from minigrad.course.grading import command  # imported on use: learners do not need it
 
-    options = {key: getattr(arguments, key) for key in ("exercise", "answers", "workers", "unsafe", "cluster")}
+    options = {
+        key: getattr(arguments, key) for key in ("exercise", "answers", "workers", "unsafe", "cluster", "audience")
+    }
     results = command.grade(arguments.submissions, arguments.out, **options)
     print(json.dumps(command.as_json(results)) if arguments.json else command.summary(results, arguments.out))
     return 0

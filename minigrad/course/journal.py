@@ -57,25 +57,26 @@ class Journal:
         """All records that have these keys."""
         return [*(lines(self.path, keys) if self.path else []), *self.unsaved]
 
-    def write(self, record: Record) -> str:
-        """Store a record. Returns why it could not be saved, or ""."""
-        record = {"version": VERSION, **record, "when": datetime.now(UTC).isoformat(timespec="seconds")}
+    def write(self, *records: Record) -> str:
+        """Store records. Returns why they could not be saved, or ""."""
+        now = datetime.now(UTC).isoformat(timespec="seconds")
+        written = [{"version": VERSION, **record, "when": now} for record in records]
         try:
             if self.path is None:
-                self.unsaved.append(record)
+                self.unsaved += written
             else:
-                append(self.path, record)
+                append(self.path, *written)
         except OSError as error:
-            self.unsaved.append(record)
+            self.unsaved += written
             return f"It could not be saved in {self.path} ({error.strerror}), and lasts until the kernel is restarted."
         return ""
 
 
-def append(path: Path, record: Record) -> None:
-    """Append a record as a line, and sync it to the disk. If the last line was cut short, start a new line first."""
+def append(path: Path, *records: Record) -> None:
+    """Append records as lines, and sync them to the disk. If the last line was cut short, start a new line first."""
     with path.open("a+b", buffering=0) as file, lock_file(file):
-        line = json.dumps(record, ensure_ascii=False).encode(errors="replace") + b"\n"
-        whole = line if ends_well(file) else b"\n" + line
+        text = "".join(json.dumps(record, ensure_ascii=False) + "\n" for record in records)
+        whole = (b"" if ends_well(file) else b"\n") + text.encode(errors="replace")
         if file.write(whole) != len(whole):
             raise OSError(28, "the disk is full")
         os.fsync(file.fileno())

@@ -16,16 +16,20 @@ from pathlib import Path
 from urllib.parse import quote
 
 from minigrad.course import CourseError, standing
+from minigrad.course.audience.link import start_room
 from minigrad.course.lessons import FIRST, writing_in
 from minigrad.course.prediction import AT_ONCE
 from minigrad.course.terminal import quietly
 
 
-def open_lab(folder: Path, options: Sequence[str] = (), presented: str = "", opened: str = FIRST) -> int:
+def open_lab(
+    folder: Path, options: Sequence[str] = (), presented: str = "", opened: str = FIRST, audience: bool = False
+) -> int:
     """Replace this process with JupyterLab. On Windows, start JupyterLab, wait, and return its exit status.
 
     presented    the name of a notebook to open as slides
     opened       the name of the notebook to open otherwise
+    audience     whether the room answers by phone
     """
     if find_spec("jupyterlab") is None:
         advice = "run `python3 start.py`, or `pip install minigrad-course` again"
@@ -35,6 +39,7 @@ def open_lab(folder: Path, options: Sequence[str] = (), presented: str = "", ope
         log(folder).touch(mode=0o600)  # readable by its owner only: it contains a token
     command = lab_command(folder, options, presented, opened)
     environment = os.environ | lab_environment(folder) | ({AT_ONCE: "1"} if presented else {})
+    environment |= start_room(folder) if audience else {}
     sys.stdout.flush()
     if os.name == "posix":
         os.execve(command[0], command, environment)

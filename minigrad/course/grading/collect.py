@@ -44,6 +44,7 @@ BRIGHTSPACE = re.compile(
     r"(?P<student>\d+)-\d+ *- *(?P<name>.+?) *- *(?P<when>\w{3} \d{1,2}, \d{4} \d{3,4} [AP]M)(?: *- *(?P<file>.+))?"
 )
 INBOUND = re.compile(r"(?P<student>[^+]+)\+(?P<exercise>[^+]+)\+(?P<when>[^+]+)(?:\+[^+]+)?")
+LOOSE = re.compile(r"(?P<student>.+?)[ _-]+(?P<file>\d\d_[a-z][a-z_]*)(?: ?\(\d+\))?")  # as a lecturer saves from mails
 AGAIN = re.compile(r"-(\d+)$| ?\((\d+)\)$")  # the suffix that a system adds to a repeated submission
 
 Read = Callable[[int], bytes]  # reads up to n bytes of a file, or n + 1 if it is longer
@@ -367,7 +368,7 @@ def owner(path: PurePosixPath, in_a_folder: bool) -> tuple[str, dict[str, str]]:
     """The student in the outermost name of a path, and the fields of the name if it has the form of a known system."""
     first = PurePosixPath(path.parts[0])
     is_folder = in_a_folder and not is_zip(first)
-    files = (FLAT, ANONYMOUS, BLACKBOARD, BRIGHTSPACE, CANVAS)
+    files = (FLAT, ANONYMOUS, BLACKBOARD, BRIGHTSPACE, CANVAS, LOOSE)
     name, kinds = (first.name, (MOODLE, INBOUND, BRIGHTSPACE)) if is_folder else (first.stem, files)
     found = next(filter(None, (kind.fullmatch(name) for kind in kinds)), None)
     told = found.groupdict(default="") if found else {}

@@ -10,6 +10,7 @@ gradebook.db, autograded/, source/    for nbgrader, if it is installed: `nbgrade
 
 from __future__ import annotations
 
+import csv
 import signal
 import sys
 import threading
@@ -42,7 +43,7 @@ LOCK = ".grading.lock"
 
 def grade(
     place: Path, out: Path, exercise: str = "", answers: Path | None = None, workers: int = 0, unsafe: bool = False,
-    cluster: str = "",
+    cluster: str = "", audience: Path | None = None,
 ) -> list[Result]:  # fmt: skip
     """Grade the submissions in a place. Raises CourseError if it cannot start."""
     course = Course(lessons.course() / "exercises", answers, exercise)
@@ -61,7 +62,8 @@ def grade(
             results = Batch(course, sandbox, out, workers).run(handed, lambda result: bar.update())
             for result in results:
                 add_broken(place if place.is_file() else place / result["where"], result)
-            results = write_results(out, handed, results, missing)
+            room = [*csv.reader(audience.read_text("utf-8").splitlines())] if audience else []
+            results = write_results(out, handed, results, missing, room)
             give(place, out, results)
             return results
     except (NoSandbox, NothingFound) as error:
@@ -113,8 +115,9 @@ def only_one(out: Path) -> Iterator[None]:
 
 
 def write_results(
-    out: Path, handed: Sequence[Upload], results: Sequence[Result], missing: Sequence[str] = ()
-) -> list[Result]:
+    out: Path, handed: Sequence[Upload], results: Sequence[Result], missing: Sequence[str] = (),
+    room: Sequence[Sequence[str]] = (),
+) -> list[Result]:  # fmt: skip
     """Write all files made from the results and from people's grades. Returns the results with those grades.
 
     missing    the limits that were not enforced during grading
@@ -140,7 +143,7 @@ def write_results(
         answers = dict(zip((result["where"] for result in results), pool.map(write_pages, results)))
     for name, text in tables(results).items():
         write(out / name, text)
-    write(out / "class.html", class_report(results, answers, missing))
+    write(out / "class.html", class_report(results, answers, missing, room))
     for name, path in notebooks.items() if gradebook.is_there() else ():  # else formgrader would not list it
         write(out / "source" / name / f"{name}.ipynb", path.read_text("utf-8"))
     return results

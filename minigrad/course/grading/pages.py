@@ -23,6 +23,7 @@ from .batch import Result, label
 from .letters import cut
 from .tables import score
 
+FEWEST = 4  # scores of an exercise before statistics are shown: three say nothing about a class
 STATES = {
     "pass": "right", "fail": "not right yet", "todo": "not done", "died": "ended its process",
     "wait": "waits for a person", "read": "read",
@@ -54,11 +55,14 @@ def feedback(result: Result, title: str) -> str:
     return template("feedback.html").render(title=title, result=result, parts=parts, states=STATES)
 
 
-def class_report(results: Sequence[Result], sources: dict[str, str], missing: Sequence[str] = ()) -> str:
+def class_report(
+    results: Sequence[Result], sources: dict[str, str], missing: Sequence[str] = (), room: Sequence[Sequence[str]] = ()
+) -> str:
     """The page for the teacher: the results of a class.
 
     sources    path of a submission → the code of its answers, to group similar ones
     missing    the limits that were not enforced
+    room       the table of an audience's answers in a lecture, its heading first
     """
     look = [(cut(r["student"], 80), cut(r["name"], 80), r["exercise"] or r["file"], r["status"],
              prose(cut(" ".join(r["notes"]), 300))) for r in results if r["status"] != "graded"]  # fmt: skip
@@ -66,7 +70,14 @@ def class_report(results: Sequence[Result], sources: dict[str, str], missing: Se
     exercises = [report(name, [r for r in results if r["exercise"] == name], sources) for name in names]
     students = [row(r) for r in sorted(results, key=lambda r: (r["student"], r["exercise"], r["file"]))]
     count = Counter(r["status"] for r in results)
-    found = {"count": count, "look": look, "students": students, "missing": missing, "exercises": exercises}
+    found = {
+        "count": count,
+        "look": look,
+        "students": students,
+        "missing": missing,
+        "exercises": exercises,
+        "room": room,
+    }
     return template("class.html").render(found, title="The class")
 
 
@@ -85,6 +96,7 @@ def report(name: str, results: Sequence[Result], sources: dict[str, str]) -> dic
     known = {r["student"]: sources[r["where"]] for r in results if r["where"] in sources}
     return {
         "name": name,
+        "few": count.total() < FEWEST,
         "points": [(n, count[n]) for n in range(max(r["of"] for r in results) + 1)],
         "waiting": points.count(None),
         "parts": [difficulty(results, p) for p in dict.fromkeys(chain.from_iterable(r["parts"] for r in results))],

@@ -1,11 +1,12 @@
 // A question as a form, with keyboard support, for Predict and Quiz.
 //
-//   form(question, confidences, send)  →  { el, show, stop }
+//   form(question, confidences, send, gone)  →  { el, show, stop }
 //     question    { name, text, kind, options, unit }
 //     send        called with { name, answer, confidence } by the button; the kernel replies through the traits
 //     show        ({ locked: { answer, confidence } or {}, say, late, result }): a locked answer cannot be changed
 //                 late: the answer has been shown; result: { answer, right } of a quiz, for the marks ✓ and ✗
 //     stop        stops waiting for the kernel's reply
+//     gone        what is shown when there is no reply
 //
 // Every word of a question is set as text, never as HTML; words in `backquotes` are set as code. Only the kernel checks
 // and keeps an answer. The form has the kernel's rules for numbers and shapes (course/question.py), to name a slip early.
@@ -136,7 +137,7 @@ function answering(question, group) {
   return typed(question);
 }
 
-function form(question, confidences, send) {
+function form(question, confidences, send, gone = "The kernel does not answer, so nothing is locked. Run this cell again.") {
   const group = `mg-question-${serial++}`;
   const answer = answering(question, `${group}-answer`);
   const sure = radios("How sure are you?", confidences, `${group}-sure`);
@@ -150,7 +151,7 @@ function form(question, confidences, send) {
   const fields = make("fieldset", { className: "mg-fields" }, make("legend", {}, ...marked(question.text)), answer.el, sure.el);
   const el = make("form", { className: "mg-question", noValidate: true }, fields, make("div", { className: "mg-controls" }, button, say));
   el.dataset.name = question.name;
-  const f = { el, answer, sure, button, say, waiting: 0 }; // waiting for the kernel's reply: the timer's id
+  const f = { el, answer, sure, button, say, gone, waiting: 0 }; // waiting for the kernel's reply: the timer's id
   el.addEventListener("submit", (event) => {
     event.preventDefault();
     submit(f, { name: question.name, answer: answer.get(), confidence: sure.get() }, send);
@@ -161,7 +162,7 @@ function form(question, confidences, send) {
 function submit(f, given, send) {
   const gone = () => {
     clearTimeout(f.waiting);
-    f.say.textContent = "The kernel does not answer, so nothing is locked. Run this cell again.";
+    f.say.textContent = f.gone;
   };
   if (f.answer.slip?.()) f.say.textContent = "";
   else if (given.answer === null) f.say.textContent = "There is no answer yet.";

@@ -13,6 +13,7 @@ from typing import Any
 
 import traitlets
 
+from ..audience.link import tell_room
 from ..prediction import prediction
 from ..quiz import quiz
 from .form import Form
@@ -45,6 +46,9 @@ class Quiz(Form):
         for one in self._predictions.values():
             one.face = self
         self.refresh()
+        keys = [{"right": item.right, "shows": [(m.answer, m.shows) for m in item.wrong]} for item in self._items]
+        asked = [{**question, **key} for question, key in zip(self.questions, keys)]
+        tell_room(do="ask", questions=asked, confidences=self.confidences)
 
     def lock(self, name: str, answer: Any, confidence: str) -> Quiz:
         """Lock the answer to one question, as its button does. Raises ValueError with the reason if that fails."""

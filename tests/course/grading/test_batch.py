@@ -270,8 +270,17 @@ def test_a_class_report_counts_misconceptions_and_difficulty():
     assert re.findall(r"<text[^>]*>([a-z]+)</text>", page) == ["points", "submissions"]  # of the axes
 
 
+def test_three_submissions_have_no_statistics_and_a_room_has_its_table():
+    few = pages.class_report([result(f"s{i}", 2 * (i % 2), shows="takes it for a sum") for i in range(3)], {})
+    room = pages.class_report([result()], {}, room=[["question", "shows"], ["boxes", "<b>One too many"]])
+    assert "are not shown" in few
+    assert "takes it for a sum</td><td class=number>3" in few
+    assert not re.search("discrimination|Time spent|<svg", few)
+    assert "<td>boxes</td><td>&lt;b&gt;One too many</td>" in room
+
+
 def test_time_spent_is_told_where_notebooks_tell_and_unknown_elsewhere():
-    assert "Time spent: unknown." in pages.class_report([result("ada"), result("bob", minutes=0.0)], {})
+    assert "Time spent: unknown." in pages.class_report([result(f"s{i}", minutes=0.0) for i in range(4)], {})
     told = pages.class_report([result(f"s{i}", minutes=m) for i, m in enumerate((10.0, 20.0, 31.0))] + [result()], {})
     assert "Time spent, in 3 notebooks that record it: 10 to 31 minutes, median 20; 1 do not." in told
 

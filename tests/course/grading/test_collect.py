@@ -55,6 +55,9 @@ LAYOUTS = {
     "nbgrader":
         ({"ada/ps1/01_scalar_engine.ipynb": 0, "ada/ps1/02_backward_by_hand.ipynb": 0},
          [("ada", "", "01_scalar_engine"), ("ada", "", "02_backward_by_hand")]),
+    "files, named after the student and the exercise":
+        ({"ada_01_a.ipynb": 0, "ada 02_b (1).ipynb": 0, "bob-01_a.ipynb": 0, "carl.ipynb": 0, "01_a.ipynb": 0},
+         [("01_a", "", "01_a"), ("ada", "", "01_a"), ("ada", "", "02_b"), ("bob", "", "01_a"), ("carl", "", "carl")]),
     "Canvas, anonymous":
         ({"anon_Ab12C_9_01_scalar_engine.ipynb": 0, "LATE_anon_xY3_10_01_scalar_engine.ipynb": 0},
          [("anon_Ab12C", "", "01_scalar_engine"), ("anon_xY3", "", "01_scalar_engine")]),

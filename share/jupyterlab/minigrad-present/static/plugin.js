@@ -14,7 +14,7 @@ export function plugin(name, here, { INotebookTracker, NotebookActions }, { ICom
     const present = async (panel) => {
       await panel.revealed;
       if (show) return show;
-      const made = new Show({ panel, ran: ran.get(panel.content), themes, run: (cells) => NotebookActions.runCells(panel.content, cells, panel.sessionContext), left: () => { show = null; } });
+      const made = new Show({ panel, ran: ran.get(panel.content), themes, room: settings().minigradAudience, run: (cells) => NotebookActions.runCells(panel.content, cells, panel.sessionContext), left: () => { show = null; } });
       show = made.start() ? made : null;
       if (!show) Notification.warning("There is no page to show: every cell of this notebook is folded, or marked skip or notes.");
       return show;
@@ -54,9 +54,13 @@ export function plugin(name, here, { INotebookTracker, NotebookActions }, { ICom
   };
 }
 
+function settings() {
+  return JSON.parse(document.getElementById("jupyter-config-data")?.textContent ?? "{}");
+}
+
 // The notebook to begin with: that of `minigrad lab --present`, or of an address that ends in ?present.
 function asked() {
-  const config = JSON.parse(document.getElementById("jupyter-config-data")?.textContent ?? "{}");
+  const config = settings();
   const path = new URLSearchParams(location.search).has("present") && location.pathname.split("/tree/")[1];
   return config.minigradPresent ?? (path ? decodeURIComponent(path) : null);
 }

@@ -28,6 +28,7 @@ const BAR = `
   <button type="button" data-do="run">Run (r)</button>
   <button type="button" data-do="alive" aria-pressed="false">Live (l)</button>
   <button type="button" data-do="speak">Notes (s)</button>
+  <button type="button" data-do="vote" aria-pressed="false" hidden>Room (v)</button>
   <button type="button" data-do="fill">Full screen (f)</button>
   <button type="button" data-do="help" aria-expanded="false">Keys (?)</button>
   <button type="button" data-do="exit">Exit (Esc)</button>
@@ -41,6 +42,7 @@ const KEYS = {
   alive: { keys: ["l"], about: "l: live, each cell runs when it is shown; or no more" },
   runAll: { keys: ["a"], about: "a: run all cells" },
   speak: { keys: ["s"], about: "s: notes, in a window of their own" },
+  vote: { keys: ["v"], about: "v: the room's answers, and back (--audience)" },
   black: { keys: ["b", "."], about: "b: black, and back" },
   code: { keys: ["c"], about: "c: without code, and back" },
   dark: { keys: ["d"], about: "d: dark, and back" },
@@ -55,9 +57,10 @@ const DEED = new Map(Object.entries(KEYS).flatMap(([deed, { keys }]) => keys.map
 export class Show {
   // panel    a notebook's; run(cells) runs some of its cells; themes may be null; left() is told at the end
   // ran      the cells that its kernel has run
+  // room     the lecturer's page of an audience, if there is one
   // live     each cell runs when it is first shown, so that no answer is there before its question
-  constructor({ panel, ran, run, themes, left }) {
-    Object.assign(this, { panel, notebook: panel.content, ran, runCells: run, themes, left });
+  constructor({ panel, ran, run, themes, room, left }) {
+    Object.assign(this, { panel, notebook: panel.content, ran, runCells: run, themes, room, left });
     this.at = this.step = 0;
     this.opened = new Set();
     this.turned = this.from = 0; // cells of the page that a press has turned over; and that are not on the screen
@@ -66,6 +69,7 @@ export class Show {
     this.pressed = this.pressed.bind(this);
     this.fit = this.fit.bind(this);
     this.changed = this.changed.bind(this);
+    this.told = this.told.bind(this);
   }
 
   // -- beginning and end ------------------------------------------------------------------------
@@ -86,6 +90,7 @@ export class Show {
     panel.node.append(this.bar);
     this.speaker = new Speaker({ began: Date.now(), minutes: panel.model?.getMetadata("minigrad")?.minutes, press: this.pressed, render: (text) => rendered(notebook.rendermime, text) });
     document.addEventListener("keydown", this.pressed, true);
+    addEventListener("message", this.told);
     addEventListener("resize", this.fit);
     this.seen = new ResizeObserver(this.fit);
     notebook.widgets.forEach((cell) => this.seen.observe(cell.node));
@@ -107,7 +112,9 @@ export class Show {
     if (!this.bar) return;
     const { notebook, panel, before } = this;
     document.removeEventListener("keydown", this.pressed, true);
+    removeEventListener("message", this.told);
     removeEventListener("resize", this.fit);
+    this.votes?.remove();
     this.seen.disconnect();
     this.bar.remove();
     this.bar = null;
@@ -281,6 +288,23 @@ export class Show {
     this.show();
   }
 
+  // The lecturer's page of an audience, over the slides.
+  vote() {
+    if (!this.room) return this.say("Start with --audience, and the room answers by phone.");
+    const shown = !this.votes?.isConnected;
+    this.bar.querySelector("[data-do=vote]").setAttribute("aria-pressed", String(shown));
+    if (!shown) { this.votes.remove(); return this.notebook.node.focus({ preventScroll: true }); }
+    this.votes = Object.assign(document.createElement("iframe"), { className: "mg-votes", title: "The room's answers", src: this.room });
+    this.panel.node.append(this.votes);
+  }
+
+  // A key that was pressed in that page.
+  told({ source, data }) {
+    const key = source === this.votes?.contentWindow && data?.minigrad;
+    if (key === "Escape" || key === "v") this.vote();
+    else if (DEED.has(key)) this[DEED.get(key)]();
+  }
+
   help() {
     const shown = this.keys?.isConnected;
     this.bar.querySelector("[data-do=help]").setAttribute("aria-expanded", String(!shown));
@@ -344,6 +368,7 @@ export class Show {
     bar.setAttribute("role", "toolbar");
     bar.setAttribute("aria-label", "Presentation");
     bar.innerHTML = BAR;
+    bar.querySelector("[data-do=vote]").hidden = !this.room;
     bar.addEventListener("click", ({ target }) => this[target.closest("[data-do]")?.dataset.do]?.());
     return bar;
   }

@@ -1,0 +1,225 @@
+"""The server: `python -m minigrad.course.audience FOLDER`. It ends when its standard input does.
+
+It answers only this machine and its network. A phone's requests carry the room's code. The lecturer's are answered only
+on this machine and carry a token, which therefore never crosses the network. It prints both as JSON when it starts.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import json
+import re
+import signal
+import socket
+import sys
+from base64 import b64encode
+from contextlib import suppress
+from datetime import UTC, datetime, timedelta
+from functools import partial
+from hashlib import sha256
+from ipaddress import ip_address, ip_network
+from pathlib import Path
+from random import uniform
+from secrets import compare_digest, token_hex, token_urlsafe
+from threading import Thread
+from time import monotonic
+from typing import Any
+
+import segno
+import uvicorn
+from starlette.applications import Starlette
+from starlette.middleware import Middleware
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Route
+
+from minigrad.course.journal import Journal, Record
+from minigrad.course.widgets.widget import css, javascript
+from minigrad.engine.base.whole_file import replace_file
+from minigrad.files.serving.command import bind
+from minigrad.files.serving.connection import Connection
+from minigrad.files.serving.encodings import parse_table
+from minigrad.files.serving.middleware import AllowedHosts, error_response
+from minigrad.files.serving.model import Refusal
+
+from .room import Room
+
+VOTES, TABLE = ".minigrad-audience.jsonl", "audience.csv"  # in the lecturer's folder
+PORT = 8600  # or another, if it is taken
+COOKIE, PHONE = "minigrad_phone", re.compile(r"[\w-]{22}", re.ASCII)
+HOLD, AWAY = 25.0, 60.0  # seconds that a phone's request waits for news; until a silent phone is not counted
+STAGGER = 0.002  # seconds per phone, over which phones get news: else a vote would wait for all of them
+BURST, RATE = 1000.0, 100.0  # requests of an address at once and per second: a campus may have one address for all
+LONGEST = {"phone": 4 << 10, "lecturer": 1 << 20}  # bytes of a body
+POLICY = "default-src 'none'; connect-src 'self'; img-src 'self'; base-uri 'none'; form-action 'none'"
+POLICY += "; frame-ancestors http://localhost:* http://127.0.0.1:*"  # JupyterLab, which frames the lecturer's page
+CONNECTIONS: Any = partial(Connection, 10.0, 3000)  # seconds for the head of a request; connections at once
+AGAIN = timedelta(minutes=10)  # a server that starts this soon after the last event goes on with its room
+INVALID = (IndexError, KeyError, TypeError, ValueError)
+
+
+class Audience:
+    """The state of the server, and its answers."""
+
+    def __init__(self, folder: Path, host: str, port: int):
+        self.folder, self.host, self.url, self.room = folder, host, f"http://{host}:{port}", Room()
+        self.code, self.token = token_hex(3).upper(), token_urlsafe(16)
+        self.seen: dict[str, float] = {}  # phone -> when it last asked
+        self.spent: dict[str, tuple[float, float]] = {}  # address -> requests above RATE, and when they were counted
+        self.queue: asyncio.Queue[tuple[Record, asyncio.Future[None]]] = asyncio.Queue()
+        self.writer: asyncio.Task[None] | None = None
+        self.changed, self.votes = asyncio.Event(), Journal(folder / VOTES)
+        kept = self.votes.lines({"room", "do", "when"})
+        if kept and datetime.now(UTC) - datetime.fromisoformat(kept[-1]["when"]) < AGAIN:
+            self.code = kept[-1]["room"]
+        for event in [event for event in kept if event["room"] == self.code]:
+            with suppress(*INVALID):
+                self.room.apply(event)
+
+    async def store(self, event: Record) -> None:
+        """Store an event in the file, then apply it."""
+        self.writer = self.writer or asyncio.create_task(self.write())
+        done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self.queue.put_nowait(({"room": self.code, **event}, done))
+        await done
+
+    async def write(self) -> None:
+        """Store events for ever. Those that come while the disk works are stored together."""
+        while True:
+            batch = [await self.queue.get()]
+            batch += [self.queue.get_nowait() for _ in range(self.queue.qsize())]
+            if why := await asyncio.to_thread(self.votes.write, *[event for event, _ in batch]):
+                print(why, file=sys.stderr)
+            version = self.room.version
+            for event, _ in batch:
+                with suppress(*INVALID):
+                    self.room.apply(event)
+            if self.room.version != version:
+                self.changed.set()
+                self.changed = asyncio.Event()
+                with suppress(OSError):  # a spreadsheet may have it open
+                    await asyncio.to_thread(replace_file, self.folder / TABLE, [self.room.table().encode()])
+            for _, done in batch:
+                if not done.cancelled():
+                    done.set_result(None)
+
+    def check(self, request: Request) -> str:
+        """Who asks, "phone" or "lecturer". Refuses other networks and too many requests."""
+        who = "lecturer" if request.url.path.startswith("/lecturer") else "phone"
+        address, now = ip_address(request.client.host if request.client else ""), monotonic()
+        near = address.is_private or address in ip_network(f"{self.host}/16", strict=False)
+        if not address.is_loopback and (who == "lecturer" or not near):
+            raise Refusal("this page is for the room" if who == "phone" else "this page is for one machine", 403)
+        spent, since = self.spent.get(str(address), (0.0, now))
+        self.spent[str(address)] = max(0.0, spent - RATE * (now - since)) + 1, now
+        if self.spent[str(address)][0] > BURST:
+            raise Refusal("too many requests: wait a moment", 429)
+        return who
+
+    async def said(self, request: Request) -> Record:
+        """The body of a request that carries the right code; {} without a body."""
+        who, body = self.check(request), b""
+        right = self.code if who == "phone" else self.token
+        if not compare_digest(request.headers.get("x-room", "").encode(), right.encode()):
+            raise Refusal("this is not the code of the room", 401)
+        async for piece in request.stream():
+            body += piece
+            if len(body) > LONGEST[who]:
+                raise Refusal(f"a message has at most {LONGEST[who]} bytes", 413)
+        return parse_table(body) if body else {}
+
+    async def state(self, request: Request) -> Response:
+        """The question, at once or when it changes. The first answer has a cookie, by which a phone votes once."""
+        await self.said(request)
+        known = request.cookies.get(COOKIE, "")
+        phone = known if PHONE.fullmatch(known) else token_urlsafe(16)
+        self.seen[phone] = monotonic()
+        if request.query_params.get("after") == str(self.room.version):
+            with suppress(TimeoutError):
+                await asyncio.wait_for(self.changed.wait(), HOLD)
+                await asyncio.sleep(uniform(0, STAGGER * len(self.seen)))
+        response = JSONResponse(self.room.for_phone(phone))
+        if phone != known:
+            response.set_cookie(COOKIE, phone, max_age=86400, httponly=True, samesite="strict")
+        return response
+
+    async def vote(self, request: Request) -> Response:
+        given, phone = await self.said(request), request.cookies.get(COOKIE, "")
+        if not PHONE.fullmatch(phone):
+            raise Refusal("this browser keeps no cookies, so its vote cannot be counted once", 403)
+        try:
+            event = self.room.vote(phone, given)
+        except INVALID as error:
+            raise Refusal(str(error)) from None
+        await self.store(event)
+        return JSONResponse(self.room.for_phone(phone))
+
+    async def lecturer(self, request: Request) -> Response:
+        """What the lecturer's page shows, after its deed if it has one."""
+        if deed := await self.said(request):
+            await self.store(deed)
+        self.seen = {phone: when for phone, when in self.seen.items() if monotonic() - when < AWAY}
+        about = {"url": self.url, "code": self.code, "phones": len(self.seen)} | self.room.for_phone("")
+        return JSONResponse(about | (self.room.for_lecturer() if self.room.polls else {}))
+
+    def files(self) -> dict[str, tuple[str, str]]:
+        """Path -> content and type."""
+        phone, lecturer = (Path(__file__).with_name(f"{who}.html").read_text("utf-8") for who in LONGEST)
+        code = segno.make(f"{self.url}/#{self.code}", micro=False).svg_inline(light="white", scale=8)
+        return {
+            "/": (phone, "text/html"), "/lecturer": (lecturer, "text/html"),
+            "/question.js": (javascript("question"), "text/javascript"),
+            "/question.css": (css("stepper", "question"), "text/css"),
+            "/lecturer/code.svg": (code.replace("<svg", '<svg xmlns="http://www.w3.org/2000/svg"'), "image/svg+xml"),
+        }  # fmt: skip
+
+    def configuration(self) -> uvicorn.Config:
+        files = self.files()
+
+        async def file(request: Request) -> Response:
+            self.check(request)
+            content, kind = files[request.url.path]
+            return Response(content, media_type=kind, headers={"Content-Security-Policy": policy(content)})
+
+        routes = [
+            *(Route(path, file) for path in files), Route("/state", self.state),
+            Route("/vote", self.vote, methods=["POST"]), Route("/lecturer/do", self.lecturer, methods=["POST"]),
+        ]  # fmt: skip
+        hosts = Middleware(AllowedHosts, frozenset(["0.0.0.0", "localhost"]))  # any address, but no name that rebinds
+        app = Starlette(routes=routes, middleware=[hosts], exception_handlers={Refusal: explain})
+        options: Any = {"ws": "none", "log_level": "warning", "access_log": False, "server_header": False}
+        return uvicorn.Config(app, http=CONNECTIONS, timeout_graceful_shutdown=1, **options)
+
+
+def policy(content: str) -> str:
+    """The policy of a page, which allows its own script and style by their hashes."""
+    inside = {tag: content.partition(f"<{tag}>")[2].partition(f"</{tag}>")[0].encode() for tag in ("script", "style")}
+    hashes = {tag: b64encode(sha256(text).digest()).decode() for tag, text in inside.items()}
+    return "; ".join([POLICY, *(f"{tag}-src 'self' 'sha256-{digest}'" for tag, digest in hashes.items())])
+
+
+async def explain(_: Request, error: Any) -> Response:
+    return error_response(error)
+
+
+def main(folder: Path) -> None:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for JupyterLab, which asks for confirmation
+    host = "127.0.0.1"
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe, suppress(OSError):  # without a network
+        probe.connect(("10.255.255.255", 1))  # sends nothing, and chooses this machine's address
+        host = probe.getsockname()[0]
+    try:
+        at = bind("0.0.0.0", PORT)
+    except OSError:
+        at = bind("0.0.0.0", 0)
+    at.listen(2048)
+    audience = Audience(folder, host, at.getsockname()[1])
+    Thread(target=uvicorn.Server(audience.configuration()).run, args=([at],), daemon=True).start()
+    gc.freeze()  # else a collection visits all that was imported: half a second in which nobody is answered
+    print(json.dumps({key: getattr(audience, key) for key in ("code", "token", "url")}), flush=True)
+    sys.stdin.read()
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))
