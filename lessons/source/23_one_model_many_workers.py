@@ -209,7 +209,7 @@ Pipeline(plan)
 
 # %% [markdown] slideshow={"slide_type": "notes"}
 # Six minutes. Play the widget until stage 3 begins, and count what is hatched above it. Rule of thumb: four times as
-# many micro-batches as stages leaves a bubble of a fifth. Ask why we do not take very many micro-batches: they get small.
+# many micro-batches as stages leaves a bubble of a fifth. Ask why we do not take very many of them: they get small.
 
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## More stages, faster?
