@@ -276,7 +276,7 @@ def names_of(entries: Sequence[Moment]) -> dict[int, str]:
 def whose(array: Holding) -> str:
     """The op that made an array, or the module that it belongs to, and the user's line."""
     op, module, line = array.about
-    made = op or (f"module {module}" if module else "made before")
+    made = op or (f"module {module}" if module else "what was there before")
     return made if line is None else f"{made} at {Path(spot(line.file, line.line)).name}"
 
 
