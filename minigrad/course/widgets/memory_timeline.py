@@ -51,9 +51,8 @@ SPACE = 1.05  # the end of the axis, in largest peaks
 MARKS = "POIGSAWD*"  # of the consumers, where there is no room for a name
 POINT = "Live bytes: point at a colour to see whose they are"
 PLANNED = (
-    "nothing has run yet. Each program will keep its workspace from its first call on, so that no call asks the "
-    "allocator for memory again; and what forward saved is there until the whole backward program is done. So the peak "
-    "may be higher than without a plan"
+    "nothing has run yet. Each program will keep its workspace from its first call on, and what forward saved until "
+    "the whole backward program is done. So the peak may be higher than without a plan"
 )
 
 
@@ -277,7 +276,7 @@ def names_of(entries: Sequence[Moment]) -> dict[int, str]:
 def whose(array: Holding) -> str:
     """The op that made an array, or the module that it belongs to, and the user's line."""
     op, module, line = array.about
-    made = op or (f"module {module}" if module else "made before")
+    made = op or (f"module {module}" if module else "what was there before")
     return made if line is None else f"{made} at {Path(spot(line.file, line.line)).name}"
 
 
@@ -306,7 +305,6 @@ def draw_timeline(
     parts = [*areas(names, entries, x, y)]
     parts.append(f'<path class="mg-rule" stroke-dasharray="4 3" d="M{LEFT},{height:.1f}H{RIGHT}"/>')
     parts += [text("mg-number", LEFT - 6, height + dy, words) for dy, words in ((-5, "peak"), (9, compact(peak)))]
-    parts.append(f'<rect class="mg-future" x="{RIGHT}" y="{TOP}" width="0" height="{BOTTOM - TOP}"/>')
     parts.append(f'<path class="mg-cursor" opacity="0" d="M0,{TOP - 6}V{BOTTOM}m0,24v16"/>')
     held, below = legend(names, MARKS, 320) if has_legend else ([], 0)
     parts += strip(entries, x.at) + held
@@ -314,7 +312,7 @@ def draw_timeline(
 
 
 def areas(names: dict[int, str], entries: Sequence[Moment], x: Axis, y: Axis) -> Iterator[str]:
-    """The area of each consumer, from the top down: each covers the lower part of the one before. Then their names."""
+    """The area of each consumer, from the top down: each covers the lower part of the one before; then names."""
     edges = [[y.at(total) for total in accumulate(entry.live, initial=0)] for entry in entries]
     ends, labels = [x.at(k) for k in range(len(entries) + 1)], []
     for i, name in reversed(names.items()):
@@ -324,6 +322,7 @@ def areas(names: dict[int, str], entries: Sequence[Moment], x: Axis, y: Axis) ->
         if room >= 14:
             words = next((w for w in (name, name.split()[0]) if text_width(w, 12) < room), MARKS[i])
             labels.append(text("mg-sign mg-halo", (x.at(start) + x.at(end)) / 2, middle + 4, words))
+    yield f'<rect class="mg-future" x="{RIGHT}" y="{TOP}" width="0" height="{BOTTOM - TOP}"/>'
     yield from labels
 
 
