@@ -208,7 +208,7 @@ Pipeline(plan)
 # many backwards, and works on $m$ of each. The bubble is $\frac{p − 1}{m + p − 1}$. With $p = m = 4$ that is 3/7.
 
 # %% [markdown] slideshow={"slide_type": "notes"}
-# Six minutes. Play the widget until stage 3 begins, and count what is hatched above it. Rule of thumb: four times as many
+# Six minutes. Play the widget until stage 3 begins, and count what is hatched by then. Rule of thumb: four times as many
 # micro-batches as stages leaves a bubble of a fifth. Ask why we do not take very many micro-batches: they get small.
 
 # %% [markdown] slideshow={"slide_type": "slide"}
