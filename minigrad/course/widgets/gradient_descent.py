@@ -44,7 +44,7 @@ TRAIL = """
 .mg-picture .mg-ahead { stroke-dasharray: 2 4; }
 .mg-picture :is(.mg-trail-dot, .mg-ball) { fill: var(--mg-backward); }
 .mg-picture .mg-ball { stroke: var(--mg-paper); stroke-width: 2; }
-.mg-picture .mg-lowest { fill: none; stroke: var(--mg-ink); stroke-width: 2.5; }
+.mg-picture :is(.mg-lowest, .mg-start) { fill: none; stroke: var(--mg-ink); stroke-width: 2.5; }
 """
 
 
@@ -158,6 +158,8 @@ class GradientDescent(SteppedWidget):
         trail = line("mg-trail", at) + "".join(
             f'<circle class="mg-trail-dot" cx="{a:.1f}" cy="{b:.1f}" r="3"/>' for a, b in at
         )
+        a, b = at[0]
+        trail += f'<circle class="mg-start" cx="{a:.1f}" cy="{b:.1f}" r="7"/>{text("mg-halo", a + 11, b - 6, "start")}'
         return self.picture.replace('<g data-trail="">', f"<g>{trail}").replace(">", f"><style>{self.looks}</style>", 1)
 
     def __repr__(self) -> str:

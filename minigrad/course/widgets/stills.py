@@ -17,18 +17,16 @@ def compact(svg: str) -> str:
 
 
 def still(svg: str, steps: Sequence[Plain]) -> ElementTree.Element:
-    """The picture after these steps of a film, as film.js shows it."""
-    drawn, last = ElementTree.fromstring(svg), len(steps) - 1
-    for n, step in enumerate(steps):
-        for part in drawn.iterfind(".//*[@data-id]"):
-            id, looks = part.attrib["data-id"], part.get("class", "").split()
-            off = {f"mg-{look}" for look, ids in step.get("off", {}).items() if id in ids}
-            on = [*step.get("on", {}).items(), *(step.get("hot", {}).items() if n == last else ())]
-            looks = [look for look in looks if look not in off] + [f"mg-{look}" for look, ids in on if id in ids]
-            part.set("class", " ".join(looks))
-            if id in step.get("text", {}):
-                words = next((each for each in part if "mg-value" in each.get("class", "")), part)
-                words.text = step["text"][id]
+    """The picture after these steps of a film, as film.js shows it. Classes that a step takes off are not read."""
+    drawn, last = ElementTree.fromstring(svg), steps[-1:]
+    added = [(f" mg-{look}", ids) for step in steps for look, ids in step.get("on", {}).items()]
+    added += [(f" mg-{look}", ids) for step in last for look, ids in step.get("hot", {}).items()]
+    texts = {id: words for step in steps for id, words in step.get("text", {}).items()}
+    for part in drawn.iterfind(".//*[@data-id]"):
+        id = part.attrib["data-id"]
+        part.set("class", part.get("class", "") + "".join(look for look, ids in added if id in ids))
+        place = next((each for each in part if "mg-value" in each.get("class", "")), part)
+        place.text = texts.get(id, place.text)
     return drawn
 
 

@@ -259,7 +259,7 @@ def curve(losses: list[float]) -> str:
 
 
 def plane(seen: Boundary) -> str:
-    """The boundary and the points as SVG: the class of ○ is blue, that of + orange; darker is surer."""
+    """The boundary and the points as SVG: the class of ○ is blue, that of + orange; stronger is surer."""
     cells: dict[tuple[str, int], str] = {}
     for i, letter in enumerate(seen.levels()):
         sure = ord(letter) - MIDDLE

@@ -15,7 +15,7 @@ const BODY = `
   </div>
   <p class="mg-news" role="status"></p>
   <div class="mg-charts">
-    <figure class="mg-boundary"><figcaption>What it says where: <b>○</b> and blue one class, <b>+</b> and orange the other; darker is surer. </figcaption><canvas width="${SIDE * SHARP}" height="${SIDE * SHARP}" aria-hidden="true"></canvas></figure>
+    <figure class="mg-boundary"><figcaption>What it says where: <b>○</b> and blue one class, <b>+</b> and orange the other; stronger is surer. </figcaption><canvas width="${SIDE * SHARP}" height="${SIDE * SHARP}" aria-hidden="true"></canvas></figure>
     <figure class="mg-loss"><figcaption>Loss</figcaption></figure>
     <figure class="mg-layers"><figcaption>How the numbers of each layer are spread</figcaption>
       <div class="mg-rows" role="region" aria-label="The layers" tabindex="0"><table class="mg-table"><thead><tr><th>layer</th><th>weights</th><th>gradients</th></tr></thead><tbody></tbody></table></div></figure>
@@ -178,7 +178,11 @@ function chartsOf(v, root) { // each draws (frames, n)
       dragPoints(svg, corners, model.get("points"), (points) => movePoints(v, points));
     }
   }
-  charts.push((all, n) => layers.replaceChildren(...all[n].layers.map(layerRow)));
+  charts.push((all, n) => {
+    const rows = all[n].layers.map(layerRow), more = rows.length > 5 ? `: ${rows.length}, scroll for the rest` : "";
+    layers.replaceChildren(...rows);
+    root.querySelector(".mg-layers figcaption").textContent = `How the numbers of each layer are spread${more}`;
+  });
   return charts;
 }
 function movePoints(v, points) {
@@ -208,7 +212,7 @@ function press(v, deed) {
     else v.root.querySelector(".mg-news").textContent = NO_KERNEL;
   }, SILENCE);
 }
-const NO_KERNEL = "No kernel runs: to train, run the notebook's cells from the top to this one.";
+const NO_KERNEL = "No kernel runs: to train, run the notebook's cells up to this one.";
 
 function controlsOf(v, root) { // returns the slider of the learning rate
   const { model } = v, training = root.querySelector(".mg-training"), pace = training.querySelector("select"), first = model.get("rate");
