@@ -94,8 +94,8 @@ def svg(
     room = {arrow.id: arrow.label for arrow in picture.arrows} if room is None else room
     sizes = {box.id: size(box) for box in picture.boxes}
     has_flow = any(arrow.flow is not None for arrow in picture.arrows)
-    for _ in range(1 + has_flow):  # the first layout tells which boxes share a column
-        drawn = ElementTree.fromstring(layout(dot(picture, sizes, room, direction)))
+    for labels in ({}, room) if has_flow else (room,):  # a layout without labels tells which boxes share a column
+        drawn = ElementTree.fromstring(layout(dot(picture, sizes, labels, direction)))
         graph = drawn.findall("svg:g", NAMESPACE)[0]
         places = {group.attrib["id"]: group for group in graph.findall("svg:g", NAMESPACE)}
         sizes = evened(sizes, places, picture, direction == "TB") if has_flow else sizes
@@ -137,8 +137,10 @@ def dot(picture: Picture, sizes: Sizes, room: dict[str, str], direction: str = "
         graph.node(box.id, id=box.id, width=f"{width / 72:.4f}", height=f"{height / 72:.4f}")
     for arrow in picture.arrows:
         # Engines agree only on the width of ASCII and warn about other text, so zeros stand for the label.
-        lines = ["0" * round(text_width(line, 12) / ZERO[direction]) for line in room.get(arrow.id, "").split("\n")]
-        lines[-1] = lines[-1].ljust(8 if arrow.flow is not None else 0, "0")  # short arrows show no flow
+        words = room.get(arrow.id, "")
+        lines = ["0" * round(text_width(line, 12) / ZERO[direction]) for line in words.split("\n")]
+        if words and arrow.flow is not None:
+            lines[-1] = lines[-1].ljust(8, "0")  # short arrows show no flow
         graph.edge(arrow.tail, arrow.head, id=arrow.id, label="\\n".join(lines))
     return graph.source
 
