@@ -98,7 +98,7 @@ def svg(
         drawn = ElementTree.fromstring(layout(dot(picture, sizes, labels, direction)))
         graph = drawn.findall("svg:g", NAMESPACE)[0]
         places = {group.attrib["id"]: group for group in graph.findall("svg:g", NAMESPACE)}
-        sizes = evened(sizes, places, picture, direction == "TB") if has_flow else sizes
+        sizes = even_widths(sizes, places, picture, direction == "TB") if has_flow else sizes
     left, top, width, height = (float(number) for number in drawn.attrib["viewBox"].split())
     legend = f'<g class="mg-legend" transform="translate({left + 10:g} {top + height + 8:g})">{LEGEND}</g>' * has_flow
     width, height = max(width, 324 * has_flow), height + 18 * has_flow
@@ -116,8 +116,8 @@ def svg(
     return "\n".join([start, words, style, *body, "</svg>", ""])
 
 
-def evened(sizes: Sizes, places: dict[str, ElementTree.Element], picture: Picture, axis: int) -> Sizes:
-    """The sizes, with one width for all boxes of a column; of a row, if the axis is 1."""
+def even_widths(sizes: Sizes, places: dict[str, ElementTree.Element], picture: Picture, axis: int) -> Sizes:
+    """Give all boxes of a column one width; of a row, if the axis is 1."""
     boxes = [box.id for box in picture.boxes if box.kind != "constant"]
     rank = {box: round(corner(places[box])[axis] + sizes[box][axis] / 2) for box in boxes}
     widest = {r: max(sizes[box][0] for box in boxes if rank[box] == r) for r in rank.values()}
