@@ -137,11 +137,9 @@ def dot(picture: Picture, sizes: Sizes, room: dict[str, str], direction: str = "
         graph.node(box.id, id=box.id, width=f"{width / 72:.4f}", height=f"{height / 72:.4f}")
     for arrow in picture.arrows:
         # Engines agree only on the width of ASCII and warn about other text, so zeros stand for the label.
-        words = room.get(arrow.id, "")
-        lines = ["0" * round(text_width(line, 12) / ZERO[direction]) for line in words.split("\n")]
-        if words and arrow.flow is not None:
-            lines[-1] = lines[-1].ljust(8, "0")  # short arrows show no flow
-        graph.edge(arrow.tail, arrow.head, id=arrow.id, label="\\n".join(lines))
+        words, least = room.get(arrow.id, ""), 0 if arrow.flow is None else 8  # a short arrow shows no flow
+        zeros = ["0" * max(round(text_width(line, 12) / ZERO[direction]), least) for line in words.splitlines()]
+        graph.edge(arrow.tail, arrow.head, id=arrow.id, label="\\n".join(zeros))
     return graph.source
 
 
@@ -154,8 +152,8 @@ def size(box: Box) -> tuple[float, float]:
     if heats(box):
         width = sum(widths_of_maps(box).values()) + BETWEEN * (len(widths_of_maps(box)) - 1)
         rows += 1 + any(text not in ("", UNKNOWN) for text in (box.value, box.grad))
-        height = rows * ROW + PAD + max(each.height for each in heats(box)) + GAP
-        return chip_width(box) + max(width, *texts) + 2 * PAD, height
+        tallest = max(each.height for each in heats(box))
+        return chip_width(box) + max(width, *texts) + 2 * PAD, rows * ROW + PAD + GAP + tallest
     numbers = [box.value, *(part for _, part in box.parts), box.grad]
     texts += [LABEL + BOLD * text_width(row, 12) for row in numbers if row]
     return chip_width(box) + max(texts) + 2 * PAD, (rows + sum(map(bool, numbers))) * ROW + PAD
@@ -258,13 +256,13 @@ def columns_of_maps(box: Box, left: float, baseline: float) -> list[str]:
     lines = []
     below = baseline + max(each.height for each in heats(box)) + GAP + ROW - 3
     for label, width in widths_of_maps(box).items():
-        number, each = (box.value, box.value_heat) if label == "value" else (box.grad, box.grad_heat)
+        of = label.split()[-1]
+        number, each = (box.value, box.value_heat) if of == "value" else (box.grad, box.grad_heat)
         lines.append(text("mg-dim", left, baseline, label))
         if each is not None:
-            lines.append(heat.draw_heat(each, left, baseline + GAP - 1, label.split()[-1]))
+            lines.append(heat.draw_heat(each, left, baseline + GAP - 1, of))
         if number:
-            css = f"mg-number mg-{label.split()[-1]}"
-            lines.append(text(css, left + width, below if each else baseline + ROW, number))
+            lines.append(text(f"mg-number mg-{of}", left + width, below if each else baseline + ROW, number))
         left += width + BETWEEN
     return lines
 
