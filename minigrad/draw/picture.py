@@ -61,8 +61,7 @@ class Box:
 class Arrow:
     """One use of a value: from the box that made it to the box that reads it.
 
-    label    in lines
-    flow     the width of the gradient that it carried back, in pixels; None if it shows none
+    flow    the width of the gradient that it carried back, in pixels; None if it shows none
     """
 
     id: str

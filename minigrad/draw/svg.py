@@ -115,11 +115,11 @@ def svg(
     room = {arrow.id: arrow.label for arrow in picture.arrows} if room is None else room
     sizes = {box.id: size(box) for box in picture.boxes}
     has_flow = any(arrow.flow is not None for arrow in picture.arrows)
-    for _ in range(1 + has_flow):  # the first layout tells which boxes share a column
-        drawn = ElementTree.fromstring(layout(dot(picture, sizes, room, direction)))
+    for labels in ({}, room) if has_flow else (room,):  # a layout without labels tells which boxes share a column
+        drawn = ElementTree.fromstring(layout(dot(picture, sizes, labels, direction)))
         graph = drawn.findall("svg:g", NAMESPACE)[0]
         places = {group.attrib["id"]: group for group in graph.findall("svg:g", NAMESPACE)}
-        sizes = evened(sizes, places, picture, direction == "TB") if has_flow else sizes
+        sizes = even_widths(sizes, places, picture, direction == "TB") if has_flow else sizes
     left, top, width, height = (float(number) for number in drawn.attrib["viewBox"].split())
     legend = f'<g class="mg-legend" transform="translate({left + 10:g} {top + height + 8:g})">{LEGEND}</g>' * has_flow
     width, height = max(width, 324 * has_flow), height + 18 * has_flow
@@ -137,8 +137,8 @@ def svg(
     return "\n".join([start, words, style, *body, "</svg>", ""])
 
 
-def evened(sizes: Sizes, places: dict[str, ElementTree.Element], picture: Picture, axis: int) -> Sizes:
-    """The sizes, with one width for all boxes of a column; of a row, if the axis is 1."""
+def even_widths(sizes: Sizes, places: dict[str, ElementTree.Element], picture: Picture, axis: int) -> Sizes:
+    """Give all boxes of a column one width; of a row, if the axis is 1."""
     boxes = [box.id for box in picture.boxes if box.kind != "constant"]
     rank = {box: round(corner(places[box])[axis] + sizes[box][axis] / 2) for box in boxes}
     widest = {r: max(sizes[box][0] for box in boxes if rank[box] == r) for r in rank.values()}
@@ -159,9 +159,9 @@ def dot(picture: Picture, sizes: Sizes, room: dict[str, str], direction: str = "
         graph.node(box.id, id=box.id, width=f"{width / 72:.4f}", height=f"{height / 72:.4f}")
     for arrow in picture.arrows:
         # Engines agree only on the width of ASCII and warn about other text, so zeros stand for the label.
-        lines = ["0" * round(text_width(line, 12) / ZERO[direction]) for line in room.get(arrow.id, "").split("\n")]
-        lines[-1] = lines[-1].ljust(8 if arrow.flow is not None else 0, "0")  # short arrows show no flow
-        graph.edge(arrow.tail, arrow.head, id=arrow.id, label="\\n".join(lines))
+        words, least = room.get(arrow.id, ""), 0 if arrow.flow is None else 8  # a short arrow shows no flow
+        zeros = ["0" * max(round(text_width(line, 12) / ZERO[direction]), least) for line in words.splitlines()]
+        graph.edge(arrow.tail, arrow.head, id=arrow.id, label="\\n".join(zeros))
     return graph.source
 
 
@@ -178,8 +178,8 @@ def size(box: Box) -> tuple[float, float]:
     if heats(box):
         width = sum(widths_of_maps(box).values()) + BETWEEN * (len(widths_of_maps(box)) - 1)
         rows += 1 + any(text not in ("", UNKNOWN) for text in (box.value, box.grad))
-        height = rows * ROW + PAD + max(each.height for each in heats(box)) + GAP
-        return chip_width(box) + max(width, *texts) + 2 * PAD, height
+        tallest = max(each.height for each in heats(box))
+        return chip_width(box) + max(width, *texts) + 2 * PAD, rows * ROW + PAD + GAP + tallest
     numbers = [box.value, *(part for _, part in box.parts), box.grad]
     texts += [LABEL + BOLD * text_width(row, 12) for row in numbers if row]
     return chip_width(box) + max(texts) + 2 * PAD, (rows + sum(map(bool, numbers))) * ROW + PAD
@@ -284,13 +284,13 @@ def columns_of_maps(box: Box, left: float, baseline: float) -> list[str]:
     lines = []
     below = baseline + max(each.height for each in heats(box)) + GAP + ROW - 3
     for label, width in widths_of_maps(box).items():
-        number, each = (box.value, box.value_heat) if label == "value" else (box.grad, box.grad_heat)
+        of = label.split()[-1]
+        number, each = (box.value, box.value_heat) if of == "value" else (box.grad, box.grad_heat)
         lines.append(text("mg-dim", left, baseline, label))
         if each is not None:
-            lines.append(heat.draw_heat(each, left, baseline + GAP - 1, label.split()[-1]))
+            lines.append(heat.draw_heat(each, left, baseline + GAP - 1, of))
         if number:
-            css = f"mg-number mg-{label.split()[-1]}"
-            lines.append(text(css, left + width, below if each else baseline + ROW, number))
+            lines.append(text(f"mg-number mg-{of}", left + width, below if each else baseline + ROW, number))
         left += width + BETWEEN
     return lines
 

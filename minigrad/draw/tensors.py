@@ -170,8 +170,7 @@ def norm(array: Any) -> float:
 def brief(array: Any, instead: str = "") -> str:
     """The array in up to ten characters: as elsewhere if that is short, else `instead`, or its norm."""
     text = format_array(array)
-    is_short = len(text) <= BRIEF and not text.startswith("norm")
-    return text if is_short else instead or f"norm {number(norm(array), 3)}"
+    return text if len(text) <= BRIEF and "norm" not in text else instead or f"norm {number(norm(array), 3)}"
 
 
 def read_by(node: Node) -> list[Node]:

@@ -42,7 +42,7 @@ def main() -> int:
     import browser_edition
 
     if options.numpy is not None:
-        options.pyodide = browser_edition.packages.fetch_compiled(options.numpy or browser_edition.packages.PUBLISHED)
+        options.pyodide = browser_edition.packages.fetch_compiled(options.numpy)
     out.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix=f".{out.name}.", dir=out.parent, ignore_cleanup_errors=True) as folder:
         new, old = Path(folder) / "new", Path(folder) / "old"

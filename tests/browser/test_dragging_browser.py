@@ -41,9 +41,10 @@ def test_dragged_leaves_move_values_and_gradients_to_those_that_python_has(name,
     nodes = [(f"b{i}", v) for i, v in enumerate(history(z), 1) if v.parents or v in leaves]
     assert boxes.evaluate_all(TEXTS.format("value")) == {id: number(v.data) for id, v in nodes}
     assert boxes.evaluate_all(TEXTS.format("grad")) == {id: number(v.grad) for id, v in nodes}
-    slopes = [f"× {number(slope)}" for v in history(z) for _, slope in v.parents]
+    shares = [(v.grad, slope, v.grad * slope) for v in history(z) for _, slope in v.parents]
+    lines = ["{} × {} = {} ".format(*map(number, share)) for share in shares]
     labels = page.locator("g[data-id^=a]:has(.mg-label)").evaluate_all(TEXTS.format("label"))
-    assert all(said == slopes[int(id[1:]) - 1] for id, said in labels.items())
+    assert labels == {id: lines[int(id[1:]) - 1] for id in labels}
     said = ", ".join(f"∂{name_of(z)}/∂{leaf} = {number(v.grad)}" for leaf, v in zip("xyw", leaves))
     expect(page.locator(".mg-say")).to_contain_text(f"= {number(z.data)}, and {said}.")
 

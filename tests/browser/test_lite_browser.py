@@ -308,6 +308,7 @@ import sys, pathlib
 packages.CACHE = pathlib.Path(sys.argv[2])
 known = {"numpy": {"file_name": "numpy.whl", "sha256": sys.argv[3]}}
 packages.with_dependencies = lambda lock: known
+assert packages.published().endswith(f"/pyodide/v{packages.VERSION}/full/")
 print((packages.fetch_compiled(sys.argv[1]) / "numpy.whl").read_bytes())"""
 
 

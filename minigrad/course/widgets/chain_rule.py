@@ -107,7 +107,7 @@ class ChainRule(SteppedWidget):
         if self.asks:
             boxes = tuple(replace(box, grad=box.grad and UNKNOWN, grad_heat=None) for box in final.boxes)
             return svg(Picture(boxes, final.arrows), title=self.label, description=self.label)
-        return svg(annotated(final, steps_of(self.replay), self.view), title=self.label, description=self.text)
+        return svg(annotate(final, steps_of(self.replay), self.view), title=self.label, description=self.text)
 
     def __repr__(self) -> str:
         leaves = [box for box in self.replay.picture.boxes if box.kind == "leaf" and box.grad]
@@ -115,7 +115,7 @@ class ChainRule(SteppedWidget):
         return f"ChainRule({len(self.steps)} steps; {', '.join(grads)})"
 
 
-def annotated(final: Picture, steps: list[ChainStep], view: str, least: str | None = None) -> Picture:
+def annotate(final: Picture, steps: list[ChainStep], view: str, least: str | None = None) -> Picture:
     """The picture with what the steps write last: on each arrow its share, in each box the sum of its gradient.
 
     least    if given, each slot has the longest text that any step writes there, and at least this one
@@ -140,7 +140,7 @@ def annotated(final: Picture, steps: list[ChainStep], view: str, least: str | No
 
 def roomy(final: Picture, steps: list[ChainStep], view: str, least: str) -> str:
     """The picture as SVG, with room for the longest text that any step writes into each box or onto each arrow."""
-    picture, kept = annotated(final, steps, view, least), {box for step in steps for box in step.kept}
+    picture, kept = annotate(final, steps, view, least), {box for step in steps for box in step.kept}
     lines = {arrow.id: arrow.label.split("\n") for arrow in picture.arrows if arrow.label}
     room = {id: "\n".join(max(line, f"= {least}", key=len) for line in lines[id]) for id in lines}
     boxes = tuple(replace(box, kept=box.id in kept) for box in picture.boxes)

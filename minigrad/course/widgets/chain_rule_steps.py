@@ -155,11 +155,11 @@ def backward(replay: GraphRun) -> list[ChainStep]:
     return steps
 
 
-def wrapped(line: str) -> str:
-    """The line, broken after spaces and opening brackets where it is too long for an arrow."""
+def wrap(line: str) -> str:
+    """Break the line after spaces and opening brackets where it is too long for an arrow."""
     ends = [found.end() for found in re.finditer(r"[ (]", line.rstrip())] if len(line) > LONGEST_LINE else []
     at = min(ends, key=lambda end: abs(end - len(line) / 2), default=len(line))
-    return line if at == len(line) else f"{line[:at]}\n{wrapped(line[at:])}"
+    return line if at == len(line) else f"{line[:at]}\n{wrap(line[at:])}"
 
 
 def share_step(replay: GraphRun, share: Share, more_to_come: bool, freed: list[str]) -> ChainStep:
@@ -187,8 +187,8 @@ def share_step(replay: GraphRun, share: Share, more_to_come: bool, freed: list[s
         grads={arrow.tail: beside(f"{share.after} + …" if more_to_come else share.after, share.heat)},
         parts={arrow.id: share.outgoing} if is_part else {}, flows={arrow.id: band(share.size)},
         grad_heats={arrow.tail: share.heat} if share.heat is not None else {},
-        numbers={arrow.id: "\n".join(map(wrapped, share.lines))},
-        formulas={arrow.id: "\n".join(map(wrapped, formula.split("\n")))},
+        numbers={arrow.id: "\n".join(map(wrap, share.lines))},
+        formulas={arrow.id: "\n".join(map(wrap, formula.split("\n")))},
         freed=tuple(freed), equation=equation_of(tail, share), question=share_question(picture, share),
     )  # fmt: skip
 

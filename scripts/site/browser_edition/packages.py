@@ -9,6 +9,7 @@ else is in the site's contents.
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import subprocess
 import sys
@@ -25,11 +26,10 @@ import minigrad
 from minigrad.course import lessons
 from minigrad.engine.base.whole_file import replace_file
 
-from .pyodide_core import CACHE, VERSION, read_lock
+from .pyodide_core import CACHE, VERSION, read
 
 WANTED = Path(__file__).with_name("wheels.lock")
 PACKAGE = Path(minigrad.__file__).parent
-PUBLISHED = f"https://cdn.jsdelivr.net/pyodide/v{VERSION}/full/"  # where Pyodide publishes its wheels
 COMPILED = ("numpy", "ml-dtypes", "matplotlib")  # built for the browser only in a Pyodide distribution
 LEFT_OUT = (
     "{} is not in this site, which runs lessons 00 to 02 and exercise 01. The rest runs on your own machine, as the "
@@ -139,11 +139,14 @@ def is_locked(data: bytes, entry: dict[str, Any]) -> bool:
 def fetch_compiled(address: str) -> Path:
     """Fetch NumPy and its dependencies, as --pyodide wants them, each checked by its sha256 in Pyodide's lock.
 
+    address    the folder of the wheels; "" is where Pyodide publishes them
+
     Raises RuntimeError, with nothing written, if a file cannot be fetched or has other bytes.
     """
     folder = CACHE / f"pyodide-{VERSION}"
     folder.mkdir(parents=True, exist_ok=True)
-    for entry in with_dependencies(read_lock()).values():
+    address = address or published()
+    for entry in with_dependencies(json.loads(read("pyodide-lock.json"))).values():
         path, url = folder / entry["file_name"], address + entry["file_name"]
         if not path.is_file() or not is_locked(path.read_bytes(), entry):
             try:
@@ -155,6 +158,12 @@ def fetch_compiled(address: str) -> Path:
                 raise RuntimeError(f"--numpy fetched {url}, whose sha256 is not the one of Pyodide {VERSION}'s lock")
             replace_file(path, [data])
     return folder
+
+
+def published() -> str:
+    """Where Pyodide fetches packages of its version, as its own JavaScript says."""
+    (address,) = re.findall(rb"https://[^`]+/v\$\{\w+\}/full/", read("pyodide.mjs"))
+    return re.sub(r"\$\{\w+\}", VERSION, address.decode())
 
 
 def locked(wheel: Path) -> dict[str, Any]:

@@ -34,10 +34,11 @@ def unpack(folder: Path, pyodide: Path | None = None) -> dict[str, Any]:
     return json.loads(inside["pyodide-lock.json"])
 
 
-def read_lock() -> dict[str, Any]:
-    """Pyodide's lock: name, file, sha256 and dependencies of each package of its distribution."""
+def read(name: str) -> bytes:
+    """The bytes of a file in the npm package."""
     with tarfile.open(fileobj=io.BytesIO(archive())) as packed:
-        return json.loads(packed.extractfile("package/pyodide-lock.json").read())
+        data: bytes = packed.extractfile(f"package/{name}").read()
+    return data
 
 
 def archive(pyodide: Path | None = None) -> bytes:

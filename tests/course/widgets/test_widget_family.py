@@ -10,10 +10,11 @@ from minigrad import widgets
 from minigrad.course.widgets.form import Form
 from tests.examples.widgets import WIDGETS
 
-# Bytes: of all others 21,500. GraphView lays out graphs, so that groups open without a kernel; ChainRule and
+# Bytes: of all others 22,000. GraphView lays out graphs, so that groups open without a kernel; ChainRule and
 # GradientDescent run them; MemoryTimeline looks up whose the bytes are; TrainingView trains a network.
 JAVASCRIPT = {
-    "GraphView": 50_600, "ChainRule": 30_000, "GradientDescent": 22_500, "MemoryTimeline": 27_500, "TrainingView": 34_500,
+    "GraphView": 50_600, "ChainRule": 31_000, "GradientDescent": 23_000, "MemoryTimeline": 28_000,
+    "TrainingView": 35_000,
 }  # fmt: skip
 
 
@@ -59,7 +60,7 @@ def test_its_page_needs_nothing_from_elsewhere(widget):
 
 
 def test_its_javascript_is_small_enough_to_be_read(widget):
-    assert len(str(widget._esm).encode()) < JAVASCRIPT.get(type(widget).__name__, 21_500)
+    assert len(str(widget._esm).encode()) < JAVASCRIPT.get(type(widget).__name__, 22_000)
 
 
 def test_its_page_is_written_only_where_a_page_belongs(widget, tmp_path):
