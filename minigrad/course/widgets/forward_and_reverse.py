@@ -91,8 +91,9 @@ def draw_graph(both: BothModes, room: str, direction: str) -> str:
     boxes = []
     for box in both.picture.boxes:
         longest = max([each.moved.get(box.id, "") for each in (*both.pushed, *both.pulled)], key=len)
-        joined = {"name": box.name_and_value, "value": ""} if box.kind != "constant" and len(box.value) <= SHORT else {}
-        boxes.append(replace(box, spec="", grad=longest and longest + room, **joined))
+        is_short = box.kind != "constant" and len(box.value) <= SHORT
+        name, value = (box.name_and_value, "") if is_short else (box.name, box.value)
+        boxes.append(replace(box, name=name, value=value, spec="", grad=longest and longest + room))
     return svg(Picture(tuple(boxes), both.picture.arrows, both.picture.ends), "", "", direction=direction)
 
 
