@@ -32,7 +32,7 @@ from ...graph.function import TracedFunction
 from .film import refuse_large
 from .recording import OpEvent, record_run
 
-LARGEST = 24  # the most boxes: the graph is drawn twice, side by side
+LARGEST = 24  # the most boxes: the graph is drawn twice, one above the other
 MOST = 6  # the most elements of all inputs together, and of all outputs together: each costs one pass
 
 

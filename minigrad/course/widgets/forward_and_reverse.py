@@ -57,7 +57,7 @@ class ForwardAndReverse(Film):
         for side, (word, sign) in MODES.items():
             graphs = graph_of(both, side, across, word) + graph_of(both, side, down, sign)
             panels.append(Panel(TITLES[side], graphs + tally(both, side)))
-        reel = Reel(panels, list(marked(both, cuts(both))))
+        reel = Reel(panels, list(add_marks(both, cuts(both))))
         super().__init__(f"{called}, {ends}: forward mode and reverse mode", PHASES, [reel])
 
     @property
@@ -91,9 +91,9 @@ def draw_graph(both: BothModes, room: str, direction: str) -> str:
     boxes = []
     for box in both.picture.boxes:
         longest = max([each.moved.get(box.id, "") for each in (*both.pushed, *both.pulled)], key=len)
-        if box.kind != "constant" and len(box.value) <= SHORT:
-            box = replace(box, name=box.name_and_value, value="")
-        boxes.append(replace(box, spec="", grad=longest and longest + room))
+        is_short = box.kind != "constant" and len(box.value) <= SHORT
+        name, value = (box.name_and_value, "") if is_short else (box.name, box.value)
+        boxes.append(replace(box, name=name, value=value, spec="", grad=longest and longest + room))
     return svg(Picture(tuple(boxes), both.picture.arrows, both.picture.ends), "", "", direction=direction)
 
 
@@ -160,7 +160,7 @@ def passes(n: int, mode: str) -> str:
     return pluralize(n, f"{mode} pass", f"{mode} passes")
 
 
-def marked(both: BothModes, cuts: Iterable[Cut]) -> Iterator[Cut]:
+def add_marks(both: BothModes, cuts: Iterable[Cut]) -> Iterator[Cut]:
     """The same cuts, with marks that stay until the next pass: on what a pass went through, and on cells it fills."""
     n, m = range(len(both.columns)), range(len(both.rows))
     lines = iter([[f"fJ{j},{i}" for j in m] for i in n] + [[f"rJ{j},{i}" for i in n] for j in m])

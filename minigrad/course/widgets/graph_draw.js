@@ -24,7 +24,7 @@ function drawGraph(g) {
   const screen = arranged({
     children: (i) => (inner.has(i) && isOpen(i) ? inner.get(i) : null),
     parent: (i) => items[i].in,
-    size: (i) => g.shapes[i].size,
+    size: (i) => shapeIn(g, i).size,
     heading: (i) => 41 + width(heading(items[i], localName(items, items[i])), "bold 13px"),
     links,
     room: g.room,
@@ -41,9 +41,10 @@ function drawGraph(g) {
 function setDense(g, dense) {
   if (g.dense === dense) return;
   g.dense = dense;
-  g.shapes = g.items.map((item, i) => shape(item, i, localName(g.items, item), dense));
+  g.shapes = [];
   g.made.clear();
 }
+const shapeIn = ({ shapes, items, dense }, i) => (shapes[i] ??= shape(items[i], i, localName(items, items[i]), dense));
 
 function putElements(g) {
   const { place, isOpen } = g.screen, put = { frames: [], boxes: [] }, host = makeElements(g);
@@ -60,10 +61,11 @@ function putElements(g) {
   g.root.dataset.shown = put.boxes.length;
 }
 
-function makeElements({ items, shapes, made, screen: { place, isOpen } }) { // for items shown for the first time
+function makeElements(g) { // for items shown for the first time
+  const { items, made, screen: { place, isOpen } } = g;
   const key = (i) => (isOpen(i) ? `open ${i}` : i), missing = [...place.keys()].filter((i) => !made.has(key(i)));
   const host = document.createElementNS(SVG, "g");
-  host.innerHTML = missing.map((i) => (isOpen(i) ? frame(items[i], i, localName(items, items[i])) : shapes[i].markup())).join("");
+  host.innerHTML = missing.map((i) => (isOpen(i) ? frame(items[i], i, localName(items, items[i])) : shapeIn(g, i).markup())).join("");
   [...host.children].forEach((element, n) => made.set(key(missing[n]), element));
   return host;
 }

@@ -9,7 +9,7 @@
 // Layers are longest paths; averages reduce crossings; heights are least squares that keep the order. Layers that are
 // wider than the room together are cut into rows, as the words of a text are (graph_rows.js).
 
-const ROOT = -1, PAD = 8, HEAD = 30, GAP = 10, COLUMN = 22, BORDER = 12;
+const ROOT = -1, PAD = 8, HEAD = 36, GAP = 10, COLUMN = 22, BORDER = 12;
 const MOST_BENDS = 2000; // in one drawing; a line that would need more than its share of bends is straight
 
 function arranged({ children, parent, size, heading, links, room }) {

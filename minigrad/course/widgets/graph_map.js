@@ -10,7 +10,7 @@ function drawMap({ map, screen: { place, isOpen, width, height } }) {
   map.style.height = `${r(Math.max(height * k, 12))}px`;
   map.firstChild.setAttribute("d", boxes.map(({ x, y, w, h }) => `M${r(x)},${r(y)}h${r(w)}v${r(h)}h${r(-w)}z`).join(""));
 }
-function showMap({ map, wide: w, tall: h, screen, view: { x, y, k } }) { // sizes that are known: the browser need not measure
+function showMap({ map, wide: w, tall: h, screen, view: { x, y, k } }) { // without measuring
   const right = x + screen.width * k, bottom = y + screen.height * k;
   map.style.display = w && (x < -1 || y < -1 || right > w + 1 || bottom > h + 1) ? "" : "none";
   const left = Math.max(0, -x / k), top = Math.max(0, -y / k), seen = map.lastChild;
