@@ -166,6 +166,7 @@ def notes_are_in_a_window_of_their_own(deck):
     expect(notes.locator("[data-notes]")).to_have_text("Ask before you show x.")
     assert notes.locator("[data-notes] code").inner_text() == "x"
     expect(notes.locator("[data-next]")).to_have_text("Two")
+    expect(notes.locator("[data-preview]")).to_have_text(re.compile(r"Two\s+6 \* 7\s+1 / 0"))
     expect(notes.locator("[data-time]")).to_have_text(re.compile(r"0:\d\d of 45 min"))
 
     press(notes, "PageDown", "End", "PageUp")
@@ -325,8 +326,10 @@ def visible(deck, part):
 
 
 def on_leaving_the_notebook_is_as_it_was(deck):
+    """But for the cell: one goes on with that of the page."""
     state = """() => { const { content, context } = window.jupyterapp.shell.currentWidget;
-        return [content.notebookConfig.windowingMode, content.activeCellIndex, content.mode, context.model.dirty]; }"""
+        return [content.notebookConfig.windowingMode, content.mode, context.model.dirty]; }"""
+    active = "() => window.jupyterapp.shell.currentWidget.content.activeCellIndex"
     deck.cell(2).click()
     before = deck.page.evaluate(state)
     present(deck)
@@ -334,6 +337,8 @@ def on_leaving_the_notebook_is_as_it_was(deck):
     press(deck.page, "End", "b", "Escape")
 
     assert deck.page.evaluate(state) == before
+    assert deck.page.evaluate(active) == 8
+    deck.cell(2).click()
     assert len(seen(deck)) == len(CELLS)
     assert deck.page.locator(".mg-bar, .mg-shown, .mg-around, .mg-black, .mg-off").count() == 0
     deck.page.keyboard.press("Alt+Shift+P")

@@ -79,7 +79,7 @@ export class Show {
     const { notebook, panel } = this;
     this.pages = this.paged();
     if (!this.pages.length) return false;
-    this.before = { config: notebook.notebookConfig, cell: notebook.activeCellIndex, scroll: notebook.outerNode?.scrollTop, theme: this.themes?.theme };
+    this.before = { config: notebook.notebookConfig, theme: this.themes?.theme };
     if (LEAVES_OUT.has(notebook.notebookConfig.windowingMode)) {
       notebook.notebookConfig = { ...notebook.notebookConfig, windowingMode: "none" };
     }
@@ -132,9 +132,9 @@ export class Show {
     notebook.widgets.forEach((cell) => cell.node.classList.remove("mg-off", "mg-asks"));
     if (notebook.notebookConfig !== before.config) notebook.notebookConfig = before.config;
     if (this.themes && this.themes.theme !== before.theme) this.themes.setTheme(before.theme);
-    notebook.activeCellIndex = before.cell;
-    if (notebook.outerNode) notebook.outerNode.scrollTop = before.scroll;
+    notebook.activeCellIndex = this.page?.steps[this.step][0] ?? notebook.activeCellIndex; // one goes on where the page was
     panel.update();
+    notebook.activeCell?.node.scrollIntoView({ block: "start" });
     notebook.node.focus();
   }
 
@@ -193,7 +193,8 @@ export class Show {
     bar.querySelector("progress").value = (at + 1) / pages.length;
     bar.querySelector("[data-place]").textContent = `${at + 1} of ${pages.length}${parts}`;
     bar.querySelector("[role=status]").textContent = `Page ${at + 1} of ${pages.length}${parts}: ${page.title}`;
-    this.speaker.tell({ place: `${at + 1} of ${pages.length}${parts}`, page, next: pages[at + 1] });
+    const next = pages[at + 1]?.steps.flat().map((index) => notebook.widgets[index].model) ?? [];
+    this.speaker.tell({ place: `${at + 1} of ${pages.length}${parts}`, page, next: pages[at + 1], preview: next.map(source).join("\n\n") });
     this.fit();
     this.scroller.scrollTop = 0;
     if (this.live) this.running(this.unrun);
@@ -372,6 +373,12 @@ export class Show {
     bar.addEventListener("click", ({ target }) => this[target.closest("[data-do]")?.dataset.do]?.());
     return bar;
   }
+}
+
+// A cell as Markdown, for the speaker's picture of the next page.
+function source({ type, sharedModel }) {
+  const text = sharedModel.getSource();
+  return type === "code" && !ASKS.test(text) ? `\`\`\`\`python\n${text}\n\`\`\`\`` : text;
 }
 
 // Markdown as JupyterLab shows it, with nothing in it that would run.
