@@ -51,7 +51,7 @@ COOKIE, PHONE = "minigrad_phone", re.compile(r"[\w-]{22}", re.ASCII)
 HOLD, AWAY = 25.0, 60.0  # seconds that a phone's request waits for news; until a silent phone is not counted
 STAGGER = 0.002  # seconds per phone, over which phones get news: else a vote would wait for all of them
 BURST, RATE = 1000.0, 100.0  # requests of an address at once and per second: a campus may have one address for all
-LONGEST = {"phone": 4 << 10, "lecturer": 1 << 20}  # bytes of a body
+LONGEST = 1 << 16  # bytes of a body
 POLICY = "default-src 'none'; connect-src 'self'; img-src 'self'; base-uri 'none'; form-action 'none'"
 POLICY += "; frame-ancestors http://localhost:* http://127.0.0.1:*"  # JupyterLab, which frames the lecturer's page
 CONNECTIONS: Any = partial(Connection, 10.0, 3000)  # seconds for the head of a request; connections at once
@@ -125,8 +125,8 @@ class Audience:
             raise Refusal("this is not the code of the room", 401)
         async for piece in request.stream():
             body += piece
-            if len(body) > LONGEST[who]:
-                raise Refusal(f"a message has at most {LONGEST[who]} bytes", 413)
+            if len(body) > LONGEST:
+                raise Refusal(f"a message has at most {LONGEST} bytes", 413)
         return parse_table(body) if body else {}
 
     async def state(self, request: Request) -> Response:
@@ -165,7 +165,7 @@ class Audience:
 
     def files(self) -> dict[str, tuple[str, str]]:
         """Path -> content and type."""
-        phone, lecturer = (Path(__file__).with_name(f"{who}.html").read_text("utf-8") for who in LONGEST)
+        phone, lecturer = (Path(__file__).with_name(f"{who}.html").read_text("utf-8") for who in ("phone", "lecturer"))
         code = segno.make(f"{self.url}/#{self.code}", micro=False).svg_inline(light="white", scale=8)
         return {
             "/": (phone, "text/html"), "/lecturer": (lecturer, "text/html"),
@@ -217,6 +217,7 @@ def main(folder: Path) -> None:
     audience = Audience(folder, host, at.getsockname()[1])
     Thread(target=uvicorn.Server(audience.configuration()).run, args=([at],), daemon=True).start()
     gc.freeze()  # else a collection visits all that was imported: half a second in which nobody is answered
+    gc.set_threshold(50_000)
     print(json.dumps({key: getattr(audience, key) for key in ("code", "token", "url")}), flush=True)
     sys.stdin.read()
 

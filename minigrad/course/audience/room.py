@@ -1,8 +1,8 @@
 """What a room was asked and has answered: a state made of events, each stored as a line of JSON before it counts.
 
 An event does something. `ask` shows questions on the phones, `go` another of them; those of a quiz have `right` and
-`shows`. `open` lets the room vote, or vote again, until `close`, `show` (the answers) or `reveal` (what is right). `vote`
-is of one phone, whose hash differs for each vote: the file does not tell which votes are of the same phone.
+`shows`. `open` lets the room vote, or vote again, until `close`, `show` (the answers) or `reveal` (what is right). A
+`vote` has a hash of the phone that differs for each vote: the file does not tell which votes are of the same phone.
 """
 
 from __future__ import annotations
