@@ -87,7 +87,8 @@ export class Show {
     this.around.forEach((node) => node.classList.add("mg-around"));
     panel.node.classList.add("mg-shown");
     this.bar = this.madeBar();
-    panel.node.append(this.bar);
+    this.heading = Object.assign(document.createElement("p"), { className: "mg-heading", hidden: true });
+    panel.node.append(this.bar, this.heading);
     this.speaker = new Speaker({ began: Date.now(), minutes: panel.model?.getMetadata("minigrad")?.minutes, press: this.pressed, render: (text) => rendered(notebook.rendermime, text) });
     document.addEventListener("keydown", this.pressed, true);
     addEventListener("message", this.told);
@@ -117,12 +118,13 @@ export class Show {
     this.votes?.remove();
     this.seen.disconnect();
     this.bar.remove();
+    this.heading.remove();
     this.bar = null;
     this.keys?.remove();
     this.speaker.close();
     document.body.classList.remove("mg-black");
     this.around.forEach((node) => node.classList.remove("mg-around"));
-    panel.node.classList.remove("mg-shown", "mg-without-code");
+    panel.node.classList.remove("mg-shown", "mg-without-code", "mg-continued");
     panel.node.style.removeProperty("--mg-zoom");
     if (document.fullscreenElement) document.exitFullscreen();
     this.left();
@@ -180,6 +182,9 @@ export class Show {
     this.from = from;
     const shown = new Set(this.onScreen);
     this.notebook.widgets.forEach((cell) => cell.node.classList.toggle("mg-off", !shown.has(cell)));
+    this.heading.textContent = from ? this.page.title : ""; // it stays when its cell has left
+    this.heading.hidden = !this.heading.textContent;
+    this.panel.node.classList.toggle("mg-continued", !this.heading.hidden);
   }
 
   show() {
@@ -206,19 +211,19 @@ export class Show {
     for (const { node } of this.cells) {
       for (const answer of node.querySelectorAll(ANSWERS)) this.opened.add(Object.assign(answer, { open: true }));
     }
-    const { clientHeight, clientWidth } = this.notebook.node;
+    const { clientWidth } = this.notebook.node, room = () => this.notebook.node.clientHeight;
     const scale = (zoom) => this.panel.node.style.setProperty("--mg-zoom", zoom);
     const height = () => this.onScreen.at(-1).node.getBoundingClientRect().bottom - this.onScreen[0].node.getBoundingClientRect().top + MARGIN;
     const runsOver = () => this.onScreen.some(({ node }) => [...node.querySelectorAll(RUNS_OVER)].some((part) => part.scrollWidth > part.clientWidth + 1));
     const fits = (zoom) => {
       scale(zoom);
-      return height() <= clientHeight && !runsOver();
+      return height() <= room() && !runsOver();
     };
     let low = LEAST_CODE / parseFloat(getComputedStyle(this.panel.node).getPropertyValue("--jp-code-font-size"));
     const seen = this.cells.length - this.page.steps[this.step].length;
     scale(low * Math.max(1, this.zoom));
     this.hideFrom(this.turned);
-    while (this.from < seen && height() > clientHeight) this.hideFrom(this.from + 1);
+    while (this.from < seen && height() > room()) this.hideFrom(this.from + 1);
     let high = Math.max(low, clientWidth / NARROWEST);
     if (fits(high)) low = high;
     for (let i = 0; i < HALVINGS && low < high; i += 1) {
