@@ -18,7 +18,7 @@ from urllib.parse import quote
 from minigrad.course import CourseError, standing
 from minigrad.course.audience.link import start_room
 from minigrad.course.lessons import FIRST, writing_in
-from minigrad.course.prediction import AT_ONCE
+from minigrad.course.prediction import AT_ONCE, LECTURE
 from minigrad.course.terminal import quietly
 
 
@@ -38,7 +38,7 @@ def open_lab(
         log(folder).parent.mkdir(exist_ok=True)
         log(folder).touch(mode=0o600)  # readable by its owner only: it contains a token
     command = lab_command(folder, options, presented, opened)
-    environment = os.environ | lab_environment(folder) | ({AT_ONCE: "1"} if presented else {})
+    environment = os.environ | lab_environment(folder) | ({AT_ONCE: LECTURE} if presented else {})
     environment |= start_room(folder) if audience else {}
     sys.stdout.flush()
     if os.name == "posix":

@@ -30,7 +30,8 @@ from minigrad.course.stopwatch import Rounds
 if TYPE_CHECKING:
     from minigrad.course.held_output import HeldOutput
 
-AT_ONCE = "MINIGRAD_REVEAL_AT_ONCE"  # if set in the environment, reveal asks nobody: the room has voted
+AT_ONCE = "MINIGRAD_REVEAL_AT_ONCE"  # if set in the environment, reveal asks nobody
+LECTURE = "lecture"  # its value where the room has voted: nobody is told that no prediction was locked
 LOCK_FIRST = "Lock your answer first, and its form will show the result. Or run this cell again to see it."
 HELD = "The result is ready: lock your answer and compare, or show the result without one."
 LATE = "You locked it late, after the answer was shown, so it is not counted."
@@ -179,7 +180,7 @@ class Prediction:
         came = self.question.format_answer(self.came)
         other = self.other
         if kept is None or other:
-            note = f"What is locked under this name answers another question: {other.text}" if other else NOT_LOCKED
+            note = f"What is locked under this name answers another question: {other.text}" if other else not_locked()
             return {"predicted": "", "came": came, "gap": f"it is {came}.", "note": note}
         right = self.question.right(kept["answer"], self.came)
         note = LATE if kept.get("late") else self.result_sentence(right, kept["confidence"])
@@ -211,6 +212,11 @@ class Prediction:
             return ""
         sure = "that you called a guess" if confidence == "guess" else f"that you were {confidence} of"
         return f"Of {len(known)} answers {sure}, {sum(known)} were right."
+
+
+def not_locked() -> str:
+    """The sentence that no prediction was locked; "" in a lecture, where the room has voted."""
+    return "" if os.environ.get(AT_ONCE) == LECTURE else NOT_LOCKED
 
 
 def prediction(asked: Question, namespace: dict[str, Any]) -> Prediction:

@@ -4,6 +4,7 @@ import csv
 import json
 import subprocess
 import sys
+import time
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
@@ -88,7 +89,7 @@ def test_the_room_votes_discusses_and_votes_again(hall):
     second = [hall.vote(phone, "4", round=2).status_code for phone in phones]
     shown = hall.do(do="show")
     assert first == second == [200] * 5
-    assert "closed" in late.json()["error"]
+    assert "closed" in late.text
     assert (shown["answered"], shown["right"], {row["right"] for row in shown["rows"]}) == ([5, 5], "", {None})
 
     hall.do(do="reveal", name="boxes")
@@ -100,24 +101,21 @@ def test_the_room_votes_discusses_and_votes_again(hall):
     }  # fmt: skip
 
 
-def test_a_few_answers_are_not_shown_because_they_tell_whose_they_are(hall):
-    hall.ask()
-    for _ in range(3):
-        hall.vote(hall.phone(), "4")
-    shown = hall.do(do="show")
-
-    assert (shown["answered"], shown["shown"], shown["rows"], hall.table()) == ([3], True, [], {})
-
-
 def test_many_vote_at_once_and_each_phone_is_counted_once(hall):
-    """Each phone votes four times, as one does whose reply was lost."""
+    """Each phone votes four times, as one does whose reply was lost. Three answers are not shown: whose are they?"""
     hall.ask()
     phones = [hall.phone() for _ in range(60)]
+    for n, phone in enumerate(phones[:3]):
+        hall.vote(phone, str(n))
+    few = hall.do(do="show")
+    assert (few["answered"], few["shown"], few["rows"], hall.table()) == ([3], True, [], {})
+    hall.do(do="open")
+    hall.do(do="go", poll=0)
     with ThreadPoolExecutor(16) as pool:
-        sent = [pool.submit(hall.vote, phone, str(n % 3)) for n, phone in enumerate(phones) for _ in range(4)]
+        sent = [pool.submit(hall.vote, p, str(n % 3), round=2) for n, p in enumerate(phones) for _ in range(4)]
         assert {each.result().status_code for each in sent} == {200}
 
-    assert hall.do(do="show")["answered"] == [60]
+    assert hall.do(do="show")["answered"] == [3, 60]
     assert Counter({key[1]: int(row["votes"]) for key, row in hall.table().items()}) == {"0": 20, "1": 20, "2": 20}
 
 
@@ -164,9 +162,9 @@ def test_what_is_no_answer_is_refused(tmp_path_factory, answer, confidence):
 def test_who_may_not_ask_is_refused(hall):
     hall.ask()
     phone, stranger = hall.phone(), hall.client()
-    for body in (b"{", b"[" * 4000, b'{"poll": 0}', b"[]", b'{"poll": 0, "poll": 1}'):
+    for body in (b"{", b"[" * 4000, b'{"poll": 0}', b"[]", b"\xff"):
         assert phone.post("/vote", content=body).status_code == 400
-    assert phone.post("/vote", content=b" " * 5000).status_code == 413
+    assert phone.post("/vote", content=b" " * 70_000).status_code == 413
     assert stranger.get("/state").status_code == 401
     assert stranger.post("/lecturer/do", json={"do": "show"}, headers={"X-Room": hall.audience.code}).status_code == 401
     assert hall.client(hall.audience.code).post("/vote", json={"poll": 0}).status_code == 403  # it has no cookie
@@ -188,7 +186,7 @@ def test_an_address_that_asks_without_end_has_to_wait(hall, monkeypatch):
     assert [phone.get("/state").status_code for _ in range(6)] == [200] * 4 + [429] * 2
 
 
-def test_a_kernel_shows_its_question_and_reveals_its_answer(hall, monkeypatch, tmp_path):
+def test_a_kernel_shows_its_question_and_reveals_its_answer_and_goes_on_without_the_server(hall, monkeypatch, capsys):
     monkeypatch.setenv(link.SERVER, hall.url.removeprefix("http://"))
     monkeypatch.setenv(link.TOKEN, hall.audience.token)
     Predict("steps", "How many steps?")
@@ -201,17 +199,12 @@ def test_a_kernel_shows_its_question_and_reveals_its_answer(hall, monkeypatch, t
     assert hall.audience.room.polls[0].right == 7
     assert phone.get("/state").json()["poll"] == 1
     assert all(poll.right is not None and not poll.is_revealed for poll in hall.audience.room.polls[1:])
-
-
-def test_a_lecture_goes_on_without_the_server(monkeypatch, capsys):
     monkeypatch.setenv(link.SERVER, "127.0.0.1:1")
-    monkeypatch.setenv(link.TOKEN, "")
     Predict("alone", "How many?")
-
     assert "The audience was not told" in capsys.readouterr().err
 
 
-def test_the_server_ends_with_jupyterlab(tmp_path):
+def test_the_server_ends_with_jupyterlab_and_needs_an_extra(tmp_path, monkeypatch):
     program = "import sys; from pathlib import Path; from minigrad.course.audience import link; "
     program += "print(link.start_room(Path(sys.argv[1])))"
     ended = subprocess.run([sys.executable, "-c", program, tmp_path], capture_output=True, text=True, check=True)
@@ -219,16 +212,10 @@ def test_the_server_ends_with_jupyterlab(tmp_path):
 
     assert ended.stdout.startswith("Room ")
     assert link.TOKEN in ended.stdout
-    for _ in range(200):
-        with suppress(httpx.HTTPError):
-            httpx.get(address.partition("#")[0])
-            continue
-        break
-    else:
-        raise AssertionError("it still answers")
-
-
-def test_without_the_extra_the_command_says_what_to_install(monkeypatch, tmp_path):
+    deadline = time.monotonic() + 60
+    with suppress(httpx.HTTPError):
+        while httpx.get(address.partition("#")[0]):
+            assert time.monotonic() < deadline, "it still answers"
     monkeypatch.setattr(link, "find_spec", lambda name: None)
     with pytest.raises(CourseError, match=r"start\.py add audience"):
         link.start_room(tmp_path)

@@ -176,7 +176,7 @@ def test_without_jupyterlab_the_way_to_get_it_is_said(checkout: Checkout) -> Non
 @pytest.mark.skipif(os.name != "posix", reason="elsewhere JupyterLab is a process of its own")
 def test_reveal_asks_for_no_lock_in_a_lecture(tmp_path):
     """The room has voted by hand, and nobody has locked an answer on the screen."""
-    for presented, value in (("", "unset"), ("lessons/a.ipynb", "1")):
+    for presented, value in (("", "unset"), ("lessons/a.ipynb", "lecture")):
         command = [sys.executable, "-c", REPORTS, str(tmp_path), presented]
         environment = os.environ | {"PYTHONPATH": str(ROOT)}
         said = subprocess.run(command, env=environment, capture_output=True, text=True, check=False, timeout=60).stderr

@@ -9,7 +9,7 @@ import pytest
 
 import minigrad
 from minigrad.course import Guess, Predict, reveal, reveal_range
-from minigrad.course.prediction import AT_ONCE, HELD, LATE, LOCK_FIRST, LOCK_LATE
+from minigrad.course.prediction import AT_ONCE, HELD, LATE, LECTURE, LOCK_FIRST, LOCK_LATE
 from minigrad.course.progress import FILE, answers
 from minigrad.course.stopwatch import Rounds
 
@@ -84,13 +84,15 @@ def test_the_form_shows_the_result_on_request(kernel):
 @pytest.mark.parametrize("why", ["no form", "a lecture", "the repository"])
 def test_reveal_asks_for_no_lock(kernel, monkeypatch, why):
     if why == "a lecture":
-        monkeypatch.setenv(AT_ONCE, "1")
+        monkeypatch.setenv(AT_ONCE, LECTURE)
     if why == "the repository":
         monkeypatch.chdir(Path(minigrad.__file__).parents[1])
-    if why != "no form":
-        kernel(ASK)
+    asked = None if why == "no form" else kernel(ASK)
 
-    assert repr(kernel("reveal('boxes', 5)")).startswith("boxes: it is 5")
+    said = repr(kernel("reveal('boxes', 5)"))
+    assert said.startswith("boxes: it is 5")
+    if why == "a lecture":  # a room has voted by hand or by phone: that nobody locked would be projected
+        assert (said, asked.say) == ("boxes: it is 5 boxes.", "It is 5 boxes.")
 
 
 def test_what_is_locked_is_compared_with_what_the_learners_code_gives(kernel):

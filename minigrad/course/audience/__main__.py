@@ -29,6 +29,7 @@ from typing import Any
 import segno
 import uvicorn
 from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
@@ -39,9 +40,7 @@ from minigrad.course.widgets.widget import css, javascript
 from minigrad.engine.base.whole_file import replace_file
 from minigrad.files.serving.command import bind
 from minigrad.files.serving.connection import Connection
-from minigrad.files.serving.encodings import parse_table
-from minigrad.files.serving.middleware import AllowedHosts, error_response
-from minigrad.files.serving.model import Refusal
+from minigrad.files.serving.middleware import AllowedHosts
 
 from .room import Room
 
@@ -51,7 +50,7 @@ COOKIE, PHONE = "minigrad_phone", re.compile(r"[\w-]{22}", re.ASCII)
 HOLD, AWAY = 25.0, 60.0  # seconds that a phone's request waits for news; until a silent phone is not counted
 STAGGER = 0.002  # seconds per phone, over which phones get news: else a vote would wait for all of them
 BURST, RATE = 1000.0, 100.0  # requests of an address at once and per second: a campus may have one address for all
-LONGEST = {"phone": 4 << 10, "lecturer": 1 << 20}  # bytes of a body
+LONGEST = 1 << 16  # bytes of a body
 POLICY = "default-src 'none'; connect-src 'self'; img-src 'self'; base-uri 'none'; form-action 'none'"
 POLICY += "; frame-ancestors http://localhost:* http://127.0.0.1:*"  # JupyterLab, which frames the lecturer's page
 CONNECTIONS: Any = partial(Connection, 10.0, 3000)  # seconds for the head of a request; connections at once
@@ -110,28 +109,34 @@ class Audience:
         address, now = ip_address(request.client.host if request.client else ""), monotonic()
         near = address.is_private or address in ip_network(f"{self.host}/16", strict=False)
         if not address.is_loopback and (who == "lecturer" or not near):
-            raise Refusal("this page is for the room" if who == "phone" else "this page is for one machine", 403)
+            raise HTTPException(403, "this page is for the room" if who == "phone" else "this page is for one machine")
         spent, since = self.spent.get(str(address), (0.0, now))
         self.spent[str(address)] = max(0.0, spent - RATE * (now - since)) + 1, now
         if self.spent[str(address)][0] > BURST:
-            raise Refusal("too many requests: wait a moment", 429)
+            raise HTTPException(429, "too many requests: wait a moment")
         return who
 
-    async def said(self, request: Request) -> Record:
+    async def read_message(self, request: Request) -> Record:
         """The body of a request that carries the right code; {} without a body."""
         who, body = self.check(request), b""
         right = self.code if who == "phone" else self.token
         if not compare_digest(request.headers.get("x-room", "").encode(), right.encode()):
-            raise Refusal("this is not the code of the room", 401)
+            raise HTTPException(401, "this is not the code of the room")
         async for piece in request.stream():
             body += piece
-            if len(body) > LONGEST[who]:
-                raise Refusal(f"a message has at most {LONGEST[who]} bytes", 413)
-        return parse_table(body) if body else {}
+            if len(body) > LONGEST:
+                raise HTTPException(413, f"a message has at most {LONGEST} bytes")
+        try:
+            message = json.loads(body or "{}")
+        except (ValueError, RecursionError):
+            message = None
+        if not isinstance(message, dict):
+            raise HTTPException(400, "a message is a JSON object")
+        return message
 
     async def state(self, request: Request) -> Response:
         """The question, at once or when it changes. The first answer has a cookie, by which a phone votes once."""
-        await self.said(request)
+        await self.read_message(request)
         known = request.cookies.get(COOKIE, "")
         phone = known if PHONE.fullmatch(known) else token_urlsafe(16)
         self.seen[phone] = monotonic()
@@ -145,37 +150,33 @@ class Audience:
         return response
 
     async def vote(self, request: Request) -> Response:
-        given, phone = await self.said(request), request.cookies.get(COOKIE, "")
+        given, phone = await self.read_message(request), request.cookies.get(COOKIE, "")
         if not PHONE.fullmatch(phone):
-            raise Refusal("this browser keeps no cookies, so its vote cannot be counted once", 403)
+            raise HTTPException(403, "this browser keeps no cookies, so its vote cannot be counted once")
         try:
             event = self.room.vote(phone, given)
         except INVALID as error:
-            raise Refusal(str(error)) from None
+            raise HTTPException(400, str(error)) from None
         await self.store(event)
         return JSONResponse(self.room.for_phone(phone))
 
     async def lecturer(self, request: Request) -> Response:
         """What the lecturer's page shows, after its deed if it has one."""
-        if deed := await self.said(request):
+        if deed := await self.read_message(request):
             await self.store(deed)
         self.seen = {phone: when for phone, when in self.seen.items() if monotonic() - when < AWAY}
         about = {"url": self.url, "code": self.code, "phones": len(self.seen)} | self.room.for_phone("")
         return JSONResponse(about | (self.room.for_lecturer() if self.room.polls else {}))
 
-    def files(self) -> dict[str, tuple[str, str]]:
-        """Path -> content and type."""
-        phone, lecturer = (Path(__file__).with_name(f"{who}.html").read_text("utf-8") for who in LONGEST)
+    def configuration(self) -> uvicorn.Config:
+        phone, lecturer = (Path(__file__).with_name(f"{who}.html").read_text("utf-8") for who in ("phone", "lecturer"))
         code = segno.make(f"{self.url}/#{self.code}", micro=False).svg_inline(light="white", scale=8)
-        return {
+        files = {
             "/": (phone, "text/html"), "/lecturer": (lecturer, "text/html"),
             "/question.js": (javascript("question"), "text/javascript"),
             "/question.css": (css("stepper", "question"), "text/css"),
             "/lecturer/code.svg": (code.replace("<svg", '<svg xmlns="http://www.w3.org/2000/svg"'), "image/svg+xml"),
         }  # fmt: skip
-
-    def configuration(self) -> uvicorn.Config:
-        files = self.files()
 
         async def file(request: Request) -> Response:
             self.check(request)
@@ -187,7 +188,7 @@ class Audience:
             Route("/vote", self.vote, methods=["POST"]), Route("/lecturer/do", self.lecturer, methods=["POST"]),
         ]  # fmt: skip
         hosts = Middleware(AllowedHosts, frozenset(["0.0.0.0", "localhost"]))  # any address, but no name that rebinds
-        app = Starlette(routes=routes, middleware=[hosts], exception_handlers={Refusal: explain})
+        app = Starlette(routes=routes, middleware=[hosts])
         options: Any = {"ws": "none", "log_level": "warning", "access_log": False, "server_header": False}
         return uvicorn.Config(app, http=CONNECTIONS, timeout_graceful_shutdown=1, **options)
 
@@ -197,10 +198,6 @@ def policy(content: str) -> str:
     inside = {tag: content.partition(f"<{tag}>")[2].partition(f"</{tag}>")[0].encode() for tag in ("script", "style")}
     hashes = {tag: b64encode(sha256(text).digest()).decode() for tag, text in inside.items()}
     return "; ".join([POLICY, *(f"{tag}-src 'self' 'sha256-{digest}'" for tag, digest in hashes.items())])
-
-
-async def explain(_: Request, error: Any) -> Response:
-    return error_response(error)
 
 
 def main(folder: Path) -> None:
@@ -217,6 +214,7 @@ def main(folder: Path) -> None:
     audience = Audience(folder, host, at.getsockname()[1])
     Thread(target=uvicorn.Server(audience.configuration()).run, args=([at],), daemon=True).start()
     gc.freeze()  # else a collection visits all that was imported: half a second in which nobody is answered
+    gc.set_threshold(50_000)
     print(json.dumps({key: getattr(audience, key) for key in ("code", "token", "url")}), flush=True)
     sys.stdin.read()
 

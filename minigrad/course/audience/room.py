@@ -1,8 +1,8 @@
 """What a room was asked and has answered: a state made of events, each stored as a line of JSON before it counts.
 
 An event does something. `ask` shows questions on the phones, `go` another of them; those of a quiz have `right` and
-`shows`. `open` lets the room vote, or vote again, until `close`, `show` (the answers) or `reveal` (what is right).
-`vote` is of one phone, whose hash differs for each vote: the file does not tell which votes are of the same phone.
+`shows`. `open` lets the room vote, or vote again, until `close`, `show` (the answers) or `reveal` (what is right). A
+`vote` has a hash of the phone that differs for each vote: the file does not tell which votes are of the same phone.
 """
 
 from __future__ import annotations
@@ -65,11 +65,7 @@ class Room:
             return
         self.version += 1
         if deed == "ask":
-            known = [each.question for each in self.polls]
-            asked = [Poll(question(each), event["confidences"], each.get("right"), each.get("shows", ()))
-                     for each in event["questions"]]  # fmt: skip
-            self.polls += [each for each in asked if each.question not in known]
-            self.at = [each.question for each in self.polls].index(asked[0].question)
+            self.add(event)
         elif deed == "go":
             self.at = min(max(event["poll"], 0), len(self.polls) - 1)
         elif deed == "reveal":
@@ -78,6 +74,14 @@ class Room:
         elif poll is not None:
             poll.rounds += [{}] if deed == "open" and poll.rounds[-1] else []
             poll.is_open, poll.is_shown = deed == "open", deed == "show" or (deed == "close" and poll.is_shown)
+
+    def add(self, event: Record) -> None:
+        """Add the questions of an `ask` that are new, and show the first of all."""
+        known = [poll.question for poll in self.polls]
+        asked = [Poll(question(each), event["confidences"], each.get("right"), each.get("shows", ()))
+                 for each in event["questions"]]  # fmt: skip
+        self.polls += [poll for poll in asked if poll.question not in known]
+        self.at = [poll.question for poll in self.polls].index(asked[0].question)
 
     def vote(self, phone: str, given: Record) -> Record:
         """The event of a phone's vote. Raises as `apply` does if it is not valid, or the vote is closed."""
@@ -89,16 +93,16 @@ class Room:
         if given["confidence"] not in poll.confidences:
             raise ValueError(f"say how sure you are: {', '.join(poll.confidences)}")
         event = {key: given[key] for key in ("poll", "round", "confidence")}
-        return event | {"do": "vote", "phone": self.hashed(phone), "answer": poll.question.read(given["answer"])}
+        return event | {"do": "vote", "phone": self.phone_hash(phone), "answer": poll.question.read(given["answer"])}
 
-    def hashed(self, phone: str) -> str:
+    def phone_hash(self, phone: str) -> str:
         return sha256(f"{phone} {self.at} {len(self.polls[self.at].rounds)}".encode()).hexdigest()[:20]
 
     def for_phone(self, phone: str) -> Record:
         """What a phone gets: the question and its own answer, and nothing about the result."""
         if not self.polls:
             return {"version": self.version}
-        poll, mine = self.polls[self.at], self.polls[self.at].rounds[-1].get(self.hashed(phone))
+        poll, mine = self.polls[self.at], self.polls[self.at].rounds[-1].get(self.phone_hash(phone))
         asked = {key: getattr(poll.question, key) for key in ("name", "text", "kind", "options", "unit")}
         facts = {"poll": self.at, "round": len(poll.rounds), "open": poll.is_open, "confidences": poll.confidences}
         locked = {"answer": mine[0], "confidence": mine[1]} if mine else {}

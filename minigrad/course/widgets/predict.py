@@ -13,7 +13,7 @@ from typing import Any
 import traitlets
 
 from ..audience.link import tell_room
-from ..prediction import HELD, LOCK_LATE, PredictionNote, prediction, reveal_answer
+from ..prediction import HELD, LOCK_LATE, PredictionNote, not_locked, prediction, reveal_answer
 from ..question import Question
 from .form import Form
 from .widget import Plain, javascript
@@ -91,7 +91,7 @@ class Predict(Form):
         self.outcome = outcome
         self.held = self.prediction.is_held
         if outcome:
-            late = LOCK_LATE if not kept else ""
+            late = LOCK_LATE if not kept and not_locked() else ""
             gap = f"{outcome['gap'][0].upper()}{outcome['gap'][1:]}"
             self.say = " ".join(filter(None, [gap, outcome["note"], late, more]))
         elif self.prediction.other:

@@ -79,7 +79,7 @@ export class Show {
     const { notebook, panel } = this;
     this.pages = this.paged();
     if (!this.pages.length) return false;
-    this.before = { config: notebook.notebookConfig, cell: notebook.activeCellIndex, scroll: notebook.outerNode?.scrollTop, theme: this.themes?.theme };
+    this.before = { config: notebook.notebookConfig, theme: this.themes?.theme };
     if (LEAVES_OUT.has(notebook.notebookConfig.windowingMode)) {
       notebook.notebookConfig = { ...notebook.notebookConfig, windowingMode: "none" };
     }
@@ -87,7 +87,8 @@ export class Show {
     this.around.forEach((node) => node.classList.add("mg-around"));
     panel.node.classList.add("mg-shown");
     this.bar = this.madeBar();
-    panel.node.append(this.bar);
+    this.heading = Object.assign(document.createElement("p"), { className: "mg-heading", hidden: true });
+    panel.node.append(this.bar, this.heading);
     this.speaker = new Speaker({ began: Date.now(), minutes: panel.model?.getMetadata("minigrad")?.minutes, press: this.pressed, render: (text) => rendered(notebook.rendermime, text) });
     document.addEventListener("keydown", this.pressed, true);
     addEventListener("message", this.told);
@@ -117,12 +118,13 @@ export class Show {
     this.votes?.remove();
     this.seen.disconnect();
     this.bar.remove();
+    this.heading.remove();
     this.bar = null;
     this.keys?.remove();
     this.speaker.close();
     document.body.classList.remove("mg-black");
     this.around.forEach((node) => node.classList.remove("mg-around"));
-    panel.node.classList.remove("mg-shown", "mg-without-code");
+    panel.node.classList.remove("mg-shown", "mg-without-code", "mg-continued");
     panel.node.style.removeProperty("--mg-zoom");
     if (document.fullscreenElement) document.exitFullscreen();
     this.left();
@@ -132,9 +134,9 @@ export class Show {
     notebook.widgets.forEach((cell) => cell.node.classList.remove("mg-off", "mg-asks"));
     if (notebook.notebookConfig !== before.config) notebook.notebookConfig = before.config;
     if (this.themes && this.themes.theme !== before.theme) this.themes.setTheme(before.theme);
-    notebook.activeCellIndex = before.cell;
-    if (notebook.outerNode) notebook.outerNode.scrollTop = before.scroll;
+    notebook.activeCellIndex = this.page?.steps[this.step][0] ?? notebook.activeCellIndex; // one goes on where the page was
     panel.update();
+    notebook.activeCell?.node.scrollIntoView({ block: "start" });
     notebook.node.focus();
   }
 
@@ -180,6 +182,9 @@ export class Show {
     this.from = from;
     const shown = new Set(this.onScreen);
     this.notebook.widgets.forEach((cell) => cell.node.classList.toggle("mg-off", !shown.has(cell)));
+    this.heading.textContent = from ? this.page.title : ""; // it stays when its cell has left
+    this.heading.hidden = !this.heading.textContent;
+    this.panel.node.classList.toggle("mg-continued", !this.heading.hidden);
   }
 
   show() {
@@ -193,7 +198,8 @@ export class Show {
     bar.querySelector("progress").value = (at + 1) / pages.length;
     bar.querySelector("[data-place]").textContent = `${at + 1} of ${pages.length}${parts}`;
     bar.querySelector("[role=status]").textContent = `Page ${at + 1} of ${pages.length}${parts}: ${page.title}`;
-    this.speaker.tell({ place: `${at + 1} of ${pages.length}${parts}`, page, next: pages[at + 1] });
+    const next = pages[at + 1]?.steps.flat().map((index) => notebook.widgets[index].model) ?? [];
+    this.speaker.tell({ place: `${at + 1} of ${pages.length}${parts}`, page, next: pages[at + 1], preview: next.map(source).join("\n\n") });
     this.fit();
     this.scroller.scrollTop = 0;
     if (this.live) this.running(this.unrun);
@@ -205,19 +211,19 @@ export class Show {
     for (const { node } of this.cells) {
       for (const answer of node.querySelectorAll(ANSWERS)) this.opened.add(Object.assign(answer, { open: true }));
     }
-    const { clientHeight, clientWidth } = this.notebook.node;
+    const { clientWidth } = this.notebook.node, room = () => this.notebook.node.clientHeight;
     const scale = (zoom) => this.panel.node.style.setProperty("--mg-zoom", zoom);
     const height = () => this.onScreen.at(-1).node.getBoundingClientRect().bottom - this.onScreen[0].node.getBoundingClientRect().top + MARGIN;
     const runsOver = () => this.onScreen.some(({ node }) => [...node.querySelectorAll(RUNS_OVER)].some((part) => part.scrollWidth > part.clientWidth + 1));
     const fits = (zoom) => {
       scale(zoom);
-      return height() <= clientHeight && !runsOver();
+      return height() <= room() && !runsOver();
     };
     let low = LEAST_CODE / parseFloat(getComputedStyle(this.panel.node).getPropertyValue("--jp-code-font-size"));
     const seen = this.cells.length - this.page.steps[this.step].length;
     scale(low * Math.max(1, this.zoom));
     this.hideFrom(this.turned);
-    while (this.from < seen && height() > clientHeight) this.hideFrom(this.from + 1);
+    while (this.from < seen && height() > room()) this.hideFrom(this.from + 1);
     let high = Math.max(low, clientWidth / NARROWEST);
     if (fits(high)) low = high;
     for (let i = 0; i < HALVINGS && low < high; i += 1) {
@@ -372,6 +378,12 @@ export class Show {
     bar.addEventListener("click", ({ target }) => this[target.closest("[data-do]")?.dataset.do]?.());
     return bar;
   }
+}
+
+// A cell as Markdown, for the speaker's picture of the next page.
+function source({ type, sharedModel }) {
+  const text = sharedModel.getSource();
+  return type === "code" && !ASKS.test(text) ? `\`\`\`\`python\n${text}\n\`\`\`\`` : text;
 }
 
 // Markdown as JupyterLab shows it, with nothing in it that would run.

@@ -3,9 +3,12 @@
 
 const SECOND = 1000;
 const PAGE = `
-  <p><b data-time></b> <span data-place></span></p><h1 data-title></h1><div data-notes></div><p>Next: <span data-next></span></p>`;
+  <p><b data-time></b> <span data-place></span></p><h1 data-title></h1><div data-notes></div><p>Next: <span data-next></span></p><div data-preview></div>`;
 const CSS = `:root { color-scheme: light dark } body { font: 1.3rem/1.5 sans-serif; margin: 1.5rem; max-width: 40rem }
-  h1 { font-size: 1.4rem } b { font-variant-numeric: tabular-nums } .jp-InternalAnchorLink { display: none }`;
+  h1 { font-size: 1.4rem } b { font-variant-numeric: tabular-nums } .jp-InternalAnchorLink { display: none }
+  p:has([data-time]) { position: sticky; top: 0; margin: 0; background: Canvas }
+  [data-preview] { zoom: .6; max-height: 34rem; overflow: hidden; border: 2px solid GrayText; padding: 0 1rem } [data-preview]:empty { display: none }
+  [data-preview] pre { white-space: pre-wrap }`;
 
 export class Speaker {
   // began in milliseconds since 1970; minutes that the lesson is planned for, or undefined; press(event) hears keys;
@@ -32,15 +35,17 @@ export class Speaker {
     return true;
   }
 
-  tell({ place, page, next }) {
+  tell({ place, page, next, preview }) {
     if (!this.window || this.window.closed) return;
     const put = (name, text) => { this.window.document.querySelector(`[data-${name}]`).textContent = text; };
     put("place", place);
     put("title", page.title);
     this.page = page;
-    this.render(page.notes.join("\n\n") || "No notes for this page.").then((html) => {
-      if (this.page === page && !this.window.closed) this.window.document.querySelector("[data-notes]").innerHTML = html;
+    const fill = (name, text) => this.render(text).then((html) => {
+      if (this.page === page && !this.window.closed) this.window.document.querySelector(`[data-${name}]`).innerHTML = html;
     });
+    fill("notes", page.notes.join("\n\n") || "No notes for this page.");
+    fill("preview", preview);
     put("next", next ? next.title || "(no heading)" : "the end");
     this.tick();
   }
