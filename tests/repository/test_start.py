@@ -111,7 +111,7 @@ def test_the_site_installs_what_it_is_made_with(fresh: Fresh) -> None:
 def test_an_unknown_extra_is_refused_with_the_choice(fresh: Fresh) -> None:
     process = fresh.start("add", "gpu")
 
-    known = "cluster, gpu-cu12, gpu-cu13, instructor, kernels, lite, mpi, native, onnx, publish, serve, test"
+    known = "audience, cluster, gpu-cu12, gpu-cu13, instructor, kernels, lite, mpi, native, onnx, publish, serve, test"
     assert process.stderr == f"Name what to add, out of {known}; this was gpu.\n"
     assert process.returncode == 1
 
