@@ -9,7 +9,7 @@
     python3 start.py doctor            say what this machine has and lacks for the course
     python3 start.py copy              bring the lessons up to date without opening them; your edits stay
     python3 start.py lab --present 05  show a lesson as slides; other options go to JupyterLab, such as --no-browser
-                                       (with --audience, after start.py add audience: the room answers by phone)
+                                       --audience: the room answers by phone (after python3 start.py add audience)
     python3 start.py run FILE          run a program on several processes that use mg.distributed
     python3 start.py serve MODEL       serve a saved model over HTTP
 

@@ -85,7 +85,7 @@ def test_the_lecturer_shows_two_votes_side_by_side(hall, pages, scheme):
 
 def test_the_code_of_the_room_is_typed_where_none_was_scanned(hall, pages):
     page = pages.visit(hall.url, alone=True).page
-    expect(page.locator("#say")).to_have_text("this is not the code of the room")
+    expect(page.locator("#say")).to_have_text("The code is on the screen, below the address.")
     page.get_by_label("Code of the room").fill(hall.audience.code.lower())
     page.keyboard.press("Enter")
     expect(page.locator("#say")).to_have_text("Wait for the first question.")

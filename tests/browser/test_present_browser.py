@@ -281,12 +281,14 @@ def test_what_has_no_room_is_turned_over_to_cell_by_cell_and_nothing_scrolls(lab
     opened = lab.open(path.name, viewport={"width": 1280, "height": 720})
     present(opened)
 
-    turned = [seen(opened)]
+    turned, headings = [seen(opened)], []
     for _ in range(4):
         press(opened.page, "PageDown")
         turned.append(seen(opened))
+        headings.append(opened.page.locator(".mg-heading").text_content())
         assert opened.page.evaluate(SCROLLED) == 0
     assert turned == [[0, 1, 2, 3], [3], [4, 5], [6], [6]]
+    assert headings == ["One", "", "Two", "Two"]  # it stays when its cell has made room
 
     press(opened.page, "PageUp", "PageUp")
     assert seen(opened) == [0, 1, 2, 3]
