@@ -11,7 +11,7 @@ anything but a module) are compared by contents: see contents.py.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from itertools import chain, repeat
+from itertools import chain, repeat, starmap
 from operator import attrgetter, call
 from types import MemberDescriptorType
 from typing import Any
@@ -50,6 +50,8 @@ class Guards:
         self.pulled = pulled
         self.counted: list[tuple[Any, str, Any]] = []
         self.watched: list[tuple[Any, str, Any]] = []
+        read_of_classes = [(x, name, MISSING) for (_, name), (x, _) in noted.items() if isinstance(x, type)]
+        self.patched = [each for each in read_of_classes if getattr(*each) is getattr(*each)]
         read: dict[int, tuple[Any, list[str]]] = {}
         for (_, attribute), (what, value) in noted.items():
             place = self.counted if is_counted(what, attribute, value) else self.watched
@@ -104,7 +106,7 @@ class Guards:
             self.objects, self.attributes = [of for of, _ in alive], [names for _, names in alive]
             return self.values()
         read = chain.from_iterable(map(map, map(GET, spaces), self.attributes, repeat(repeat(MISSING))))
-        return [*read, *map(type, objects), *map(bool, map(dict.get, spaces, repeat("_hooks")))]
+        return [*read, *starmap(getattr, self.patched), *map(type, objects), *map(bool, map(dict.get, spaces, repeat("_hooks")))]
 
     def describe_changes(self) -> Iterator[str]:
         """Describe each change, in words."""
@@ -154,6 +156,8 @@ def observe(what: Any, attribute: str) -> Any:
         return what()
     if attribute in ("value", "contents"):
         return contents(what.numpy() if attribute == "value" else what)
+    if attribute == "memory":  # of a tensor: x.data = y replaces it
+        return IdentityRef(what.value)
     found = getattr(what, attribute, None)
     return found is not None if attribute == "grad" else found
 
@@ -166,7 +170,8 @@ def is_slot(what: Any, attribute: str) -> bool:
 def is_counted(what: Any, attribute: str, value: Any) -> bool:
     """Whether a noted value changes only by assignment to an attribute, never in place."""
     if isinstance(what, type):
-        return what.__module__.startswith("minigrad.")
+        same = getattr(what, attribute, MISSING) is getattr(what, attribute, MISSING)  # a class method is made anew
+        return same and what.__module__.startswith("minigrad.")
     if isinstance(what, ModuleLike) and (attribute in WALKS or (attribute == "_hooks" and not what._hooks)):
         return True
     if not isinstance(what, Stateful) or attribute == "groups()" or not is_settled(value):
@@ -187,6 +192,10 @@ def change(what: Any, attribute: str, before: Any, now: Any) -> str:
             return f"the hooks of {what.spec} have changed"
         case "contents":
             return f"a {type(what).__name__} among the arguments has changed"
+        case "memory":
+            return f"{what.spec}, whose memory Python read, has other memory"
+        case "retains_grad" | "is_leaf":
+            return f"{attribute} of a tensor was {before} and is {now}"
         case "requires_grad":
             return f"a tensor {'no longer requires a gradient' if before else 'now requires a gradient'}"
         case "together":

@@ -26,6 +26,7 @@ from ..engine.core.node import Node
 from ..engine.core.op import Op
 from ..engine.core.stateful import MISSING, noticing_reads
 from ..engine.ops import StopGradient, TupleGet
+from ..engine.random import Generator
 from ..engine.tensor.inplace import renew, settle, write
 from ..engine.tensor.tensor import Tensor, wrap_array
 from ..tracing.builder import Capture, GraphBuilder, Tracer
@@ -35,6 +36,13 @@ from .guards import Guards, observe
 from .module_state import ModuleAttribute, assign, assigned_values
 from .signature import leak_message
 
+REFUSED = {  # attributes whose value in one run tells nothing of the next
+    "_version": "reads _version of a tensor: Python counts edits while it traces, and no run repeats that",
+    "sequence": (
+        "makes, seeds or reads the state of a random generator. Python does that once, while it traces, and no run "
+        "repeats it: do it outside the function, or draw by a key, as in mg.random.normal(key, (3,))"
+    ),
+}
 OUTSIDE = modes.Mode()  # without the builder: what a trace depends on is read in this mode
 VALUE, NODE, TRACKED = map(attrgetter, ("value", "node", "tracked"))
 
@@ -123,6 +131,8 @@ class TraceBuilder(GraphBuilder):
 
     def note_read(self, what: Any, attribute: str) -> None:
         key = id(what), attribute
+        if attribute in REFUSED and isinstance(what, Tensor | Generator):
+            raise GraphError(f"a traced function {REFUSED[attribute]}")
         if key not in self.noted and key not in self.assigned and id(what) not in self.born:
             mode, modes.current.mode = modes.current.mode, OUTSIDE
             try:
