@@ -220,7 +220,8 @@ class TracedFunction:
         )  # fmt: skip
         made.arguments = arguments
         made.guards.watched += before
-        made.guards.reached = NameSnapshot(self.python_function, [*made.guards.classes, *objects])
+        made.guards.reached = reached = NameSnapshot(self.python_function, [*made.guards.classes, *objects])
+        made.guards.watch_unnoted_reads(reached.read, reached.modules)
         return made
 
     def call_converted(self, args: tuple[Any, ...], options: dict[str, Any]) -> Any:

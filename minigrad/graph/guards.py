@@ -19,7 +19,7 @@ from weakref import ref
 
 from ..engine.core.stateful import MISSING, ModuleLike, Stateful
 from ..engine.tensor.tensor import Tensor
-from .contents import contents, is_settled
+from .contents import CONTAINERS, contents, is_settled
 from .names import NameSnapshot
 from .signature import IMMUTABLE, IdentityRef, objects_in
 
@@ -60,6 +60,8 @@ class Guards:
                 names = read.setdefault(id(what), (what, ["_changes", "training"]))[1]
                 names += [attribute] if attribute in vars(what) or not isinstance(what, ModuleLike) else []
         classes = {type(what) for what, _ in read.values()}
+        self.counted += [(ref(kind), "__call__", observe(kind, "__call__")) for kind in classes]
+        self.patched += [(kind, "__call__", MISSING) for kind in classes]
         self.classes = {kind for kind in classes if not kind.__module__.startswith("minigrad.")}
         self.objects = [ref(what) for what, _ in read.values()]
         self.attributes = [names for _, names in read.values()]
@@ -67,6 +69,12 @@ class Guards:
         tensors = {x for x in objects_in(tuple(noted.values())) if isinstance(x(), Tensor)}
         self.others = [*tensors - {IdentityRef(x) for x in self.captured if isinstance(x, Tensor)}]
         self.specs, self.learned = self.specs_now(), self.learned_now()
+
+    def watch_unnoted_reads(self, read: frozenset[str], modules: Sequence[ModuleLike]) -> None:
+        """Watch what code may have read unnoticed: `p is q` of lists, and object.__getattribute__(module, name)."""
+        noted = [(of, f"is {name}", of()) for of, name, _ in self.watched] if "is" in read else []
+        noted += [(ref(x), "__dict__", x) for x in modules] if "__getattribute__" in read else []
+        self.watched += [(of, name, observe(x, name)) for of, name, x in noted if isinstance(x, Stateful)]
 
     def holds(self) -> bool:
         """Whether everything that the trace depends on is unchanged."""
@@ -146,6 +154,12 @@ def observe(what: Any, attribute: str) -> Any:
         return type, type(what)
     if attribute == "__dict__":  # while tracing, it contains the converted `forward`
         return contents({name: x for name, x in vars(what).items() if name not in ("forward", "_changes")})
+    if attribute[:3] == "is ":
+        parts = [vars(what).get(attribute[3:])]
+        for part in parts:  # grows
+            inner = part.values() if isinstance(part, dict) else part if type(part) in CONTAINERS else ()
+            parts += [x for x in inner if type(x) in CONTAINERS]
+        return [*map(id, parts)], parts
     if isinstance(what, Stateful):
         value = object.__getattribute__(what, "__dict__").get(attribute, MISSING)
         value = getattr(what, attribute, MISSING) if value is MISSING and is_slot(what, attribute) else value
@@ -181,6 +195,8 @@ def is_counted(what: Any, attribute: str, value: Any) -> bool:
 
 def change(what: Any, attribute: str, before: Any, now: Any) -> str:
     """Describe how an attribute of `what` has changed since the trace."""
+    if attribute[:3] == "is ":
+        return f"{attribute[3:]} of a {type(what).__name__}, whose identity may matter, is another object"
     if isinstance(what, Stateful | type) and attribute != "groups()":
         return change_of_module(what, attribute, before, now)
     match attribute:

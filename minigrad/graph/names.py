@@ -23,7 +23,7 @@ from types import CodeType, FunctionType, MemberDescriptorType, MethodType, Modu
 from typing import Any
 from weakref import ref
 
-from ..engine.core.stateful import Stateful
+from ..engine.core.stateful import ModuleLike, Stateful
 from ..engine.tensor.tensor import Tensor
 from .autograph.scopes import from_library, is_foreign
 from .signature import IMMUTABLE, IdentityRef, unwrap
@@ -36,7 +36,7 @@ PARTS |= dict.fromkeys((staticmethod, classmethod), ("__func__",))
 OF_FUNCTIONS = "__code__", "__defaults__", "__kwdefaults__"
 CALLED_BY_LAYERS = frozenset({"forward"})  # the name that Module.__call__ reads, which is a library's code
 UNCALLED = {"__init__", "__new__", "__post_init__", "__repr__", "__str__"}
-OF_ALL_FUNCTIONS = frozenset({"__name__", "__qualname__", "__doc__", "__module__"})
+NAMES_OF_CODE = frozenset({"__name__", "__qualname__", "__doc__", "__module__"})  # of functions and classes
 # what reads attributes that the code does not name; what compares or prints the fields of a record
 REFLECTION = {"vars", "dir", "__dict__", "__getattribute__", "__getstate__", "__reduce__", "__reduce_ex__", "getmembers"}
 REFLECTION |= {"attrgetter", "methodcaller", "asdict", "astuple", "replace", "copy", "deepcopy", "dumps", "MATCH_CLASS"}
@@ -62,8 +62,8 @@ def names_in(code: CodeType) -> tuple[frozenset[str], frozenset[str], frozenset[
     texts = {x for const in code.co_consts for x in (const if isinstance(const, tuple) else (const,))}
     if not used.isdisjoint(REFLECTION | {"getattr", "hasattr", "globals"}):
         found[0 if "globals" in used else 1] |= {x for x in texts if isinstance(x, str) and x.isidentifier()}
-    computed = any(n in ("getattr", "hasattr") and not names_constant(steps[i:]) for i, (_, n) in enumerate(steps))
-    found[1] |= {"__dict__"} if computed or not used.isdisjoint(REFLECTION) else set()
+    calls = [steps[i:] for i, (_, n) in enumerate(steps) if n in ("getattr", "hasattr")]
+    found[1] |= {"__dict__"} if not all(map(names_constant, calls)) or not used.isdisjoint(REFLECTION) else set()
     found[1] |= {"__repr__"} if "COMPARE_OP" in then or not used.isdisjoint(TEXT) else set()
     found[1] |= {"is"} if "IS_OP" in then or "id" in found[0] else set()
     inner = [names_in(x) for x in code.co_consts if isinstance(x, CodeType)]
@@ -96,6 +96,7 @@ class NameSnapshot:
             known = self.read, self.assigned
             self.found: list[tuple[str, Any]] = []
             self.looks: list[Look] = []
+            self.modules: list[ModuleLike] = []
             self.moving: list[object] = []
             self.leads: dict[int, bool] = {}
             for x in (unwrap(f), *classes):
@@ -130,6 +131,7 @@ class NameSnapshot:
 
     def open(self, name: str, x: Any, depth: int) -> bool:
         """Search x for relevant values. Returns whether x is a relevant value, or leads to one."""
+        self.modules += [x] if isinstance(x, ModuleLike) else []
         if type(x) in IMMUTABLE - {type} or isinstance(x, Tensor | Stateful | CodeType) or depth == DEPTH:
             return isinstance(x, Tensor | Stateful)
         if isinstance(x, Iterator) and not isinstance(x, IOBase) and is_library(type(x)):
@@ -158,6 +160,10 @@ class NameSnapshot:
             if len(x) <= MOST_PARTS or any(isinstance(part, WATCHED) for part in look()):
                 keys: Iterable[Any] = x if isinstance(x, dict) else range(len(x))
                 yield from self.look_at([f"{name}[{key!r}]" for key in keys] or [name], look)
+        if names := sorted(self.read & NAMES_OF_CODE):
+            yield from self.look_at(names, partial(map, getattr, repeat(x), names, repeat(None)), True)
+        if "writeable" in self.read and hasattr(getattr(x, "flags", None), "writeable"):
+            yield from self.look_at([f"writeable of {name}"], partial(map, attrgetter("flags.writeable"), [x]), True)
         if type(x) in PARTS:
             yield from (("self" if part == "__self__" else name, getattr(x, part), False) for part in PARTS[type(x)])
         elif isinstance(x, FunctionType):
@@ -174,17 +180,17 @@ class NameSnapshot:
         if not is_foreign(f):
             read, attributes, assigned = names_in(f.__code__)
             self.read, self.assigned = self.read | attributes, self.assigned | assigned
-            kinds = {n: type(f.__globals__.get(n)) for n in map(variable, read)}
-            kinds |= {n: type(getattr(cell, "cell_contents", None)) for n, cell in cells.items()}
-            read = {variable(n) for n in read if variable(n) == n or kinds[variable(n)] not in (list, deque)}
+            held = {n: getattr(cell, "cell_contents", None) for n, cell in cells.items()}
+            for n in [n[:-7] for n in read if n.endswith(".append")]:
+                read |= set() if type(held.get(n, f.__globals__.get(n))) in (list, deque) else {n}
             cells = {name: cell for name, cell in cells.items() if name in read}
             names = sorted(read & f.__globals__.keys() - cells.keys())
             yield from self.look_at(names, partial(map, f.__globals__.get, names))
             names = [f"{part} of {f.__name__}()" for part in OF_FUNCTIONS]
             yield from self.look_at(names, partial(attrgetter(*OF_FUNCTIONS), f), True)
             self.looks.append(vars(f).values)
-            names = sorted(self.read & (OF_ALL_FUNCTIONS | vars(f).keys()))
-            yield from self.look_at(names, partial(map, getattr, repeat(f), names), True)
+            names = sorted(vars(f).keys() & (self.read | (vars(f).keys() if "__dict__" in self.read else set())))
+            yield from self.look_at(names, partial(map, f.__dict__.get, names), True)
         look = partial(map, getattr, cells.values(), repeat("cell_contents"), repeat(None))
         yield from self.look_at([*cells], look)
 
@@ -209,11 +215,6 @@ class NameSnapshot:
                     get = partial(getattr, x) if attributes is slots else space.get
                     look = partial(map, get, attributes := sorted(attributes), repeat(None))
                     yield from self.look_at([f"{name}.{n}" for n in attributes], look, counts)
-
-
-def variable(name: str) -> str:
-    """The variable of "x.append", or of a name."""
-    return name.removesuffix(".append")
 
 
 def is_record(kind: type) -> bool:

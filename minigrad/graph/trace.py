@@ -245,6 +245,11 @@ class Results:
         memory = id(leaf.memory)
         if leaf.look is not None and (memory in self.own or memory in self.shared):
             (x, op, recording), _ = leaf.look, self.builder.current(leaf)
+            if isinstance(op, StopGradient) and self.builder.needs_grad(leaf):
+                raise EditedError(
+                    f"the function returns {leaf}, or a view of it: detach() made it share memory with a tensor from "
+                    "outside, and an edit gave it a gradient of its own. A run cannot return both: return y.clone()"
+                )
             if not isinstance(op, Custom | TupleGet):
                 return self.views.setdefault(id(leaf), ("view", (self.place(x), op, recording)))
         return self.own.get(id(leaf)) or ("result", self.number(leaf))

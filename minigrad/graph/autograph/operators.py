@@ -50,7 +50,7 @@ def isinstance_(x: Any, kinds: Any) -> bool:
 
 def hasattr_(x: Any, name: str) -> bool:
     """hasattr(x, name)"""
-    return hasattr(type_of(x), name) if isinstance(x, Number) else hasattr(x, name)
+    return hasattr(type_of(x) if isinstance(x, Tracer) else x, name)
 
 
 def class_of(x: Any) -> Any:
@@ -62,8 +62,13 @@ def getattr_(x: Any, name: str, *default: Any) -> Any:
     """getattr(x, name, default)"""
     if name == "__class__":
         return class_of(x)
-    is_none_of_a_number = isinstance(x, Number) and not hasattr_(x, name)
-    return getattr(x.kind() if is_none_of_a_number else x, name, *default)
+    return getattr(type_of(x) if isinstance(x, Tracer) and not hasattr_(x, name) else x, name, *default)
+
+
+def attrgetter_(*paths: str) -> Callable[[Any], Any]:
+    """operator.attrgetter(path, …)"""
+    read = [lambda x, names=path.split("."): reduce(getattr_, names, x) for path in paths]
+    return lambda x: read[0](x) if len(read) == 1 else tuple([get(x) for get in read])
 
 
 class Suppress(contextlib.suppress):
@@ -125,4 +130,5 @@ REPLACED: dict[Any, Callable[..., Any]] = {
     range: range_, enumerate: enumerate_, zip: zip_, reversed: reversed_, len: len_, int: int_, float: float_,
     bool: bool_, min: min_, max: max_, any: any_, all: all_, arange: arange_,
     type: type_, isinstance: isinstance_, hasattr: hasattr_, getattr: getattr_, contextlib.suppress: Suppress,
+    operator.attrgetter: attrgetter_, object.__getattribute__: getattr_,
 }  # fmt: skip

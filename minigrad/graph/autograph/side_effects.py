@@ -194,7 +194,7 @@ class Before:
         """Raises Retrace if a changed list or dictionary can become part of the state, else ConversionError."""
         for its, now, before in self.containers:
             if not (followed and now in followed) and is_changed(now, before):
-                is_local = isinstance(its.holder, CellType) and id(its.holder) not in opened.outer
+                is_local = isinstance(its.holder, CellType) and id(its.holder) not in opened.outer()
                 if followed is not None and is_local and not isinstance(now, set):
                     raise ContainerChange(its.path, now)
                 raise ConversionError(
@@ -300,11 +300,16 @@ class Leftover(NamedTuple):
 class Assignments(threading.local):
     """The assignments in the outermost converted function that runs in this thread; None while none runs.
 
-    outer    ids of the cells of outer variables: lists in them outlive the trace
+    function    the Python function that is traced
     """
 
     found: list[Leftover] | None = None
-    outer: frozenset[int] = frozenset()
+    function: Any = None
+
+    def outer(self) -> frozenset[int]:
+        """Ids of the cells of outer variables: lists in them outlive the trace."""
+        found = reachable_locations(self.function) if isinstance(self.function, FunctionType) else ()
+        return frozenset(map(id, map(attrgetter("holder"), found)))
 
 
 opened = Assignments()
@@ -316,14 +321,12 @@ def warn_of_leaks(function: Any) -> Iterator[None]:
     if opened.found is not None:
         yield
         return
-    function, opened.found = getattr(function, "__func__", function), []
-    outer = reachable_locations(function) if isinstance(function, FunctionType) else ()
-    opened.outer = frozenset(map(id, map(attrgetter("holder"), outer)))
+    opened.function, opened.found = getattr(function, "__func__", function), []
     try:
         yield
         found = {(id(its.of()), its.path): its for its in opened.found}
     finally:
-        opened.found = None
+        opened.found = opened.function = None
     if current.mode.builder is None or not current.mode.builder.chained:
         return  # the graph of a session is still there, and its symbols may be used
     for its in found.values():
