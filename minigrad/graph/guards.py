@@ -50,8 +50,6 @@ class Guards:
         self.pulled = pulled
         self.counted: list[tuple[Any, str, Any]] = []
         self.watched: list[tuple[Any, str, Any]] = []
-        read_of_classes = [(x, name, MISSING) for (_, name), (x, _) in noted.items() if isinstance(x, type)]
-        self.patched = [each for each in read_of_classes if getattr(*each) is getattr(*each)]
         read: dict[int, tuple[Any, list[str]]] = {}
         for (_, attribute), (what, value) in noted.items():
             place = self.counted if is_counted(what, attribute, value) else self.watched
@@ -60,8 +58,9 @@ class Guards:
                 names = read.setdefault(id(what), (what, ["_changes", "training"]))[1]
                 names += [attribute] if attribute in vars(what) or not isinstance(what, ModuleLike) else []
         classes = {type(what) for what, _ in read.values()}
-        self.counted += [(ref(kind), "__call__", observe(kind, "__call__")) for kind in classes]
-        self.patched += [(kind, "__call__", MISSING) for kind in classes]
+        called = [kind for kind in classes if issubclass(kind, ModuleLike)]
+        self.counted += [(ref(kind), "__call__", observe(kind, "__call__")) for kind in called]
+        self.patched = [(x(), name, MISSING) for x, name, _ in self.counted if isinstance(x(), type)]
         self.classes = {kind for kind in classes if not kind.__module__.startswith("minigrad.")}
         self.objects = [ref(what) for what, _ in read.values()]
         self.attributes = [names for _, names in read.values()]
@@ -114,7 +113,8 @@ class Guards:
             self.objects, self.attributes = [of for of, _ in alive], [names for _, names in alive]
             return self.values()
         read = chain.from_iterable(map(map, map(GET, spaces), self.attributes, repeat(repeat(MISSING))))
-        return [*read, *starmap(getattr, self.patched), *map(type, objects), *map(bool, map(dict.get, spaces, repeat("_hooks")))]
+        hooked = map(bool, map(dict.get, spaces, repeat("_hooks")))
+        return [*read, *starmap(getattr, self.patched), *map(type, objects), *hooked]
 
     def describe_changes(self) -> Iterator[str]:
         """Describe each change, in words."""
@@ -184,8 +184,8 @@ def is_slot(what: Any, attribute: str) -> bool:
 def is_counted(what: Any, attribute: str, value: Any) -> bool:
     """Whether a noted value changes only by assignment to an attribute, never in place."""
     if isinstance(what, type):
-        same = getattr(what, attribute, MISSING) is getattr(what, attribute, MISSING)  # a class method is made anew
-        return same and what.__module__.startswith("minigrad.")
+        is_kept = getattr(what, attribute, MISSING) is getattr(what, attribute, MISSING)  # unlike a class method
+        return is_kept and what.__module__.startswith("minigrad.")
     if isinstance(what, ModuleLike) and (attribute in WALKS or (attribute == "_hooks" and not what._hooks)):
         return True
     if not isinstance(what, Stateful) or attribute == "groups()" or not is_settled(value):

@@ -37,10 +37,11 @@ OF_FUNCTIONS = "__code__", "__defaults__", "__kwdefaults__"
 CALLED_BY_LAYERS = frozenset({"forward"})  # the name that Module.__call__ reads, which is a library's code
 UNCALLED = {"__init__", "__new__", "__post_init__", "__repr__", "__str__"}
 NAMES_OF_CODE = frozenset({"__name__", "__qualname__", "__doc__", "__module__"})  # of functions and classes
-# what reads attributes that the code does not name; what compares or prints the fields of a record
-REFLECTION = {"vars", "dir", "__dict__", "__getattribute__", "__getstate__", "__reduce__", "__reduce_ex__", "getmembers"}
-REFLECTION |= {"attrgetter", "methodcaller", "asdict", "astuple", "replace", "copy", "deepcopy", "dumps", "MATCH_CLASS"}
-TEXT = {"repr", "str", "format", "print", "hash", "CONTAINS_OP", "FORMAT_VALUE", "FORMAT_SIMPLE", "FORMAT_WITH_SPEC"}
+# what reads attributes that the code does not name; then, what compares or prints the fields of a record
+REFLECTION = set("vars dir __dict__ __getattribute__ __getstate__ __reduce__ __reduce_ex__ dumps".split())  # noqa: SIM905
+REFLECTION |= set("copy deepcopy dataclasses replace asdict astuple getmembers attrgetter methodcaller".split())  # noqa: SIM905
+REFLECTION |= {"MATCH_CLASS"}
+TEXT = set("repr str format print hash CONTAINS_OP FORMAT_VALUE FORMAT_SIMPLE FORMAT_WITH_SPEC".split())  # noqa: SIM905
 VARIABLES = {"LOAD_GLOBAL", "LOAD_NAME", "LOAD_DEREF", "LOAD_CLASSDEREF", "LOAD_FROM_DICT_OR_DEREF"}
 ATTRIBUTES = {"LOAD_ATTR", "LOAD_METHOD", "LOAD_SUPER_ATTR"}
 Look = Callable[[], Iterable[Any]]
@@ -57,11 +58,12 @@ def names_in(code: CodeType) -> tuple[frozenset[str], frozenset[str], frozenset[
     pairs = [*pairwise(steps)]
     found = [{n if then != "append" else f"{n}.append" for (op, n), (_, then) in pairs if op in VARIABLES}]
     found += [{n for op, n in steps if op in ops} for ops in (ATTRIBUTES, {"STORE_ATTR", "DELETE_ATTR"})]
-    used = {op for op, _ in steps} | found[0] | found[1]
+    used = {op for op, _ in steps} | found[0] | found[1] - {"copy", "replace"}  # methods of dictionaries and texts
     then = {op for (before, x), (op, _) in pairs if before != "LOAD_CONST" or x not in (None, True, False)}
-    texts = {x for const in code.co_consts for x in (const if isinstance(const, tuple) else (const,))}
     if not used.isdisjoint(REFLECTION | {"getattr", "hasattr", "globals"}):
-        found[0 if "globals" in used else 1] |= {x for x in texts if isinstance(x, str) and x.isidentifier()}
+        texts = chain(*(const if isinstance(const, tuple) else [const] for const in code.co_consts))
+        found[1] |= {x for x in texts if isinstance(x, str) and x.isidentifier()}
+        found[0] |= found[1] if "globals" in used else set()
     calls = [steps[i:] for i, (_, n) in enumerate(steps) if n in ("getattr", "hasattr")]
     found[1] |= {"__dict__"} if not all(map(names_constant, calls)) or not used.isdisjoint(REFLECTION) else set()
     found[1] |= {"__repr__"} if "COMPARE_OP" in then or not used.isdisjoint(TEXT) else set()
@@ -189,7 +191,7 @@ class NameSnapshot:
             names = [f"{part} of {f.__name__}()" for part in OF_FUNCTIONS]
             yield from self.look_at(names, partial(attrgetter(*OF_FUNCTIONS), f), True)
             self.looks.append(vars(f).values)
-            names = sorted(vars(f).keys() & (self.read | (vars(f).keys() if "__dict__" in self.read else set())))
+            names = sorted(vars(f) if "__dict__" in self.read else vars(f).keys() & self.read)
             yield from self.look_at(names, partial(map, f.__dict__.get, names), True)
         look = partial(map, getattr, cells.values(), repeat("cell_contents"), repeat(None))
         yield from self.look_at([*cells], look)
@@ -200,7 +202,8 @@ class NameSnapshot:
         classes: tuple[Any, ...] = (*bases, *type.mro(type(x)))
         if type(x).__weakrefoffset__ and not isinstance(x, type | ModuleType):
             here = ref(x)
-            yield from self.look_at([f"the class of {name}", f"the bases of {name}"], lambda: (type(here()), type(here()).__mro__), True)
+            classes_now = lambda: (type(here()), type(here()).__mro__)  # noqa: E731
+            yield from self.look_at([f"the class of {name}", f"the bases of {name}"], classes_now, True)
         whole = "__dict__" in self.read or ("__repr__" in self.read and is_record(type(x)))
         for holder in [x] if isinstance(x, ModuleType) else classes:
             is_object = not isinstance(holder, type | ModuleType)

@@ -77,7 +77,7 @@ class Subgraph(Waits):
                 raise
             for op in filter(gives_nothing, leaves(result)):  # ops of the outer graph run whichever branch is taken
                 self.lift(op)
-            self.result = normal(without_ops(result))
+            self.result = normal(unflatten_like(result, (None if gives_nothing(x) else x for x in leaves(result))))
         return self
 
     def __str__(self) -> str:
@@ -368,11 +368,6 @@ def outside_of(*parts: Subgraph, but: Sequence[Any] = ()) -> list[Any]:
 def is_value(leaf: Any) -> bool:
     """Whether a leaf can be a value in a graph: a tensor, an array, a number."""
     return isinstance(leaf, Operand | np.ndarray | np.generic | int | float)
-
-
-def without_ops(tree: Any) -> Any:
-    """The tree with None in place of ops without a value: a print, a group."""
-    return unflatten_like(tree, (None if gives_nothing(leaf) else leaf for leaf in leaves(tree)))
 
 
 def fill_tree(tree: Any, ys: Iterable[Any]) -> Any:

@@ -61,12 +61,8 @@ def pull(between: Collection[Node], reading: Recomputation, node: Node, gy: Any)
     with on_worker(node.worker):
         y, *xs = reading.operands(node, arrived)
         gxs = node.op.gradients(gy, y, *xs)
-    return tuple([gx if x in between and can_carry(x) else None for x, gx in zip(node.inputs, gxs, strict=True)])
-
-
-def can_carry(x: Node) -> bool:
-    """Whether a gradient can arrive at x: it has a floating result, or several results."""
-    return isinstance(x.spec, Specs) or x.spec.is_float
+    can_carry = [x in between and (isinstance(x.spec, Specs) or x.spec.is_float) for x in node.inputs]
+    return tuple([gx if can else None for can, gx in zip(can_carry, gxs, strict=True)])
 
 
 class PullbackBuilder:
@@ -130,14 +126,14 @@ class PullbackBuilder:
             found.setdefault(node, any(wanted))
         return found[x.node] and (x.node in self.wishes or isinstance(x.node.op, Input) or self.is_grad_enabled())
 
-    def is_leaf(self, x: Tracer) -> bool:
-        """Whether x is no result of a recorded op when the function runs as plain Python."""
+    def is_recorded(self, x: Tracer) -> bool:
+        """Whether x is the result of a recorded op when the function runs as plain Python. In a session, nothing is."""
         (node,) = self.reads(x)
-        if not self.once or not self.needs_grad(x):
-            return self.once
-        if isinstance(node.op, Input) and node not in self.wishes:
-            return x._nowhere("is_leaf") if node in self.inputs else self.origins()[node].is_leaf
-        return node in self.wishes
+        if not self.once or node in self.wishes or not self.needs_grad(x):
+            return False
+        if node in self.inputs:
+            x._nowhere("is_leaf")
+        return not isinstance(node.op, Input) or not self.origins()[node].is_leaf
 
     def seeds(self, ys: Sequence[Any], grad_ys: Sequence[Any] | None) -> dict[Node, Any]:
         """Node of each y → the gradient that arrives there; the sum, if a y occurs twice."""

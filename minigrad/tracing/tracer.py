@@ -140,14 +140,10 @@ class Tracer(InPlace, Symbol):
 
     tracked = property(lambda self: self.spec.is_float, doc="Whether gradients can be taken of it.")
     requires_grad = property(lambda self: self.builder.needs_grad(self), doc="Whether plain Python would record it.")
-    is_leaf = property(lambda self: self.builder.is_leaf(self), doc="Whether plain Python would have a leaf here.")
+    is_leaf = property(lambda self: self.builder.once and not self.builder.is_recorded(self), doc="See requires_grad.")
     _version = property(lambda self: self._nowhere("_version"), doc="Refused: only memory counts its edits.")
     data = property(lambda self: self.detach(), refuse_data, doc="The same value, through which no gradient passes.")
-
-    @property
-    def grad_fn(self) -> None:
-        """Its recorded derivative: None if there is none. Raises GraphError otherwise, as a graph has it in no run."""
-        return None if self.is_leaf else self._nowhere("grad_fn")
+    grad_fn = property(lambda self: self._nowhere("grad_fn") if self.builder.is_recorded(self) else None)
 
     with_node = Tensor.with_node
 

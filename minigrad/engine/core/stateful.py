@@ -16,7 +16,7 @@ from .modes import current
 class Stateful:
     """A minigrad object whose attributes a traced function may read; the trace records these reads."""
 
-    unnoted: ClassVar[frozenset[str]] = frozenset()  # attributes that a graph reads at each run: recorded only for users
+    unnoted: ClassVar[frozenset[str]] = frozenset()  # a graph reads these attributes at each run
 
 
 class ModuleLike(Stateful):

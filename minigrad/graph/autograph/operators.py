@@ -67,8 +67,12 @@ def getattr_(x: Any, name: str, *default: Any) -> Any:
 
 def attrgetter_(*paths: str) -> Callable[[Any], Any]:
     """operator.attrgetter(path, …)"""
-    read = [lambda x, names=path.split("."): reduce(getattr_, names, x) for path in paths]
-    return lambda x: read[0](x) if len(read) == 1 else tuple([get(x) for get in read])
+
+    def get(x: Any) -> Any:
+        found = tuple([reduce(getattr_, path.split("."), x) for path in paths])
+        return found if len(paths) > 1 else found[0]
+
+    return get
 
 
 class Suppress(contextlib.suppress):
