@@ -215,18 +215,13 @@ class TracedFunction:
 
     def call_converted(self, args: tuple[Any, ...], options: dict[str, Any]) -> Any:
         """Call the converted Python function. To detect endless recursion, note the kind of call until it returns."""
-        self.open.calls = [*getattr(self.open, "calls", ()), kind_of_call(args, options)]
-        try:
-            return self.converted_function(*args, **options)
-        finally:
-            self.open.calls.pop()
-
-    @property
-    def converted_function(self) -> Callable[..., Any]:
-        """The Python function, converted by AutoGraph if that is on."""
         f = self.python_function
         f = f.bound_method() if isinstance(f, signature.WeakMethod) else f
-        return convert(f) if self.autograph else f
+        self.open.calls = [*getattr(self.open, "calls", ()), kind_of_call(args, options)]
+        try:
+            return (convert(f) if self.autograph else f)(*args, **options)
+        finally:
+            self.open.calls.pop()
 
     def inline_call(self, args: tuple[Any, ...], options: dict[str, Any]) -> Any:
         """Call the function inside another trace, as part of it. Raises GraphError for endless recursion."""

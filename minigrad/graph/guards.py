@@ -36,6 +36,7 @@ class Guards:
     noted       (id, attribute) → (the object, the value that Python read)
     pulled      whether backward() was called, so that it matters which tensors require a gradient
     counted     the part of `noted` that changes only if an attribute of a minigrad object is set
+    patched     (class, attribute, default) of minigrad's classes in it
     objects     weak references to the minigrad objects that were read
     attributes  for each object, the names of the attributes that Python read; of a module, its count of changes too
     ids         ids of those values at the last comparison. A deleted value is appended, as its id may be reused
@@ -58,8 +59,7 @@ class Guards:
                 names = read.setdefault(id(what), (what, ["_changes", "training"]))[1]
                 names += [attribute] if attribute in vars(what) or not isinstance(what, ModuleLike) else []
         classes = {type(what) for what, _ in read.values()}
-        called = [kind for kind in classes if issubclass(kind, ModuleLike)]
-        self.counted += [(ref(kind), "__call__", observe(kind, "__call__")) for kind in called]
+        self.counted += [(ref(c), "__call__", observe(c, "__call__")) for c in classes if issubclass(c, ModuleLike)]
         self.patched = [(x(), name, MISSING) for x, name, _ in self.counted if isinstance(x(), type)]
         self.classes = {kind for kind in classes if not kind.__module__.startswith("minigrad.")}
         self.objects = [ref(what) for what, _ in read.values()]
@@ -208,10 +208,8 @@ def change(what: Any, attribute: str, before: Any, now: Any) -> str:
             return f"the hooks of {what.spec} have changed"
         case "contents":
             return f"a {type(what).__name__} among the arguments has changed"
-        case "memory":
-            return f"{what.spec}, whose memory Python read, has other memory"
-        case "retains_grad" | "is_leaf":
-            return f"{attribute} of a tensor was {before} and is {now}"
+        case "memory" | "retains_grad" | "is_leaf":
+            return f"{attribute} of {what.spec} has changed"
         case "requires_grad":
             return f"a tensor {'no longer requires a gradient' if before else 'now requires a gradient'}"
         case "together":

@@ -204,7 +204,8 @@ class NameSnapshot:
             here = ref(x)
             classes_now = lambda: (type(here()), type(here()).__mro__)  # noqa: E731
             yield from self.look_at([f"the class of {name}", f"the bases of {name}"], classes_now, True)
-        whole = "__dict__" in self.read or ("__repr__" in self.read and is_record(type(x)))
+        is_record = hasattr(x, "__dataclass_fields__") or type(x) is SimpleNamespace
+        whole = "__dict__" in self.read or ("__repr__" in self.read and is_record)
         for holder in [x] if isinstance(x, ModuleType) else classes:
             is_object = not isinstance(holder, type | ModuleType)
             if hasattr(holder, "__dict__") and (is_object or not is_library(holder)):
@@ -218,11 +219,6 @@ class NameSnapshot:
                     get = partial(getattr, x) if attributes is slots else space.get
                     look = partial(map, get, attributes := sorted(attributes), repeat(None))
                     yield from self.look_at([f"{name}.{n}" for n in attributes], look, counts)
-
-
-def is_record(kind: type) -> bool:
-    """Whether methods that Python generates compare and print all attributes of such an object."""
-    return hasattr(kind, "__dataclass_fields__") or kind is SimpleNamespace
 
 
 def is_implicit(space: Mapping[str, Any], name: str) -> bool:

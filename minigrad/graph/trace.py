@@ -36,13 +36,7 @@ from .guards import Guards, observe
 from .module_state import ModuleAttribute, assign, assigned_values
 from .signature import leak_message
 
-REFUSED = {  # attributes whose value in one run tells nothing of the next
-    "_version": "reads _version of a tensor: Python counts edits while it traces, and no run repeats that",
-    "sequence": (
-        "makes, seeds or reads the state of a random generator. Python does that once, while it traces, and no run "
-        "repeats it: do it outside the function, or draw by a key, as in mg.random.normal(key, (3,))"
-    ),
-}
+REFUSED = {"_version": "the count of edits", "sequence": "the state or the seed of a random generator"}
 OUTSIDE = modes.Mode()  # without the builder: what a trace depends on is read in this mode
 VALUE, NODE, TRACKED = map(attrgetter, ("value", "node", "tracked"))
 
@@ -132,7 +126,10 @@ class TraceBuilder(GraphBuilder):
     def note_read(self, what: Any, attribute: str) -> None:
         key = id(what), attribute
         if attribute in REFUSED and isinstance(what, Tensor | Generator):
-            raise GraphError(f"a traced function {REFUSED[attribute]}")
+            raise GraphError(
+                f"a traced function uses {REFUSED[attribute]}. Python does that once, while it traces, and no run "
+                "repeats it: do it outside the function. To draw numbers, take a key: mg.random.normal(key, (3,))"
+            )
         if key not in self.noted and key not in self.assigned and id(what) not in self.born:
             mode, modes.current.mode = modes.current.mode, OUTSIDE
             try:

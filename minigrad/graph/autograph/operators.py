@@ -10,7 +10,7 @@ import builtins
 import contextlib
 import operator
 from collections.abc import Callable
-from functools import reduce
+from functools import partial, reduce
 from typing import Any
 
 import numpy as np
@@ -84,17 +84,7 @@ class Suppress(contextlib.suppress):
         return caught
 
 
-def min_(*xs: Any, **options: Any) -> Any:
-    """min(x, y, …) or min(xs)"""
-    return extreme(builtins.min, operator.lt, xs, **options)
-
-
-def max_(*xs: Any, **options: Any) -> Any:
-    """max(x, y, …) or max(xs)"""
-    return extreme(builtins.max, operator.gt, xs, **options)
-
-
-def extreme(python: Any, beats: Callable[[Any, Any], Any], xs: Any, key: Any = None, **default: Any) -> Any:
+def extreme(python: Any, beats: Callable[[Any, Any], Any], *xs: Any, key: Any = None, **default: Any) -> Any:
     """The smallest or largest of xs, chosen as in Python: keep the best so far, unless the next element beats it."""
     among = list(xs[0]) if len(xs) == 1 else xs
     if not among or (key is None and not any(map(symbolic, among))):
@@ -132,7 +122,8 @@ def all_(xs: Any) -> Any:
 
 REPLACED: dict[Any, Callable[..., Any]] = {
     range: range_, enumerate: enumerate_, zip: zip_, reversed: reversed_, len: len_, int: int_, float: float_,
-    bool: bool_, min: min_, max: max_, any: any_, all: all_, arange: arange_,
+    bool: bool_, any: any_, all: all_, arange: arange_,
     type: type_, isinstance: isinstance_, hasattr: hasattr_, getattr: getattr_, contextlib.suppress: Suppress,
+    min: partial(extreme, builtins.min, operator.lt), max: partial(extreme, builtins.max, operator.gt),
     operator.attrgetter: attrgetter_, object.__getattribute__: getattr_,
 }  # fmt: skip

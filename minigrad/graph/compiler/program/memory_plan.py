@@ -37,10 +37,6 @@ class Allocation:
     offset: int | None = None
     argument: Buffer | None = None
 
-    def is_uniform(self, value: Buffer) -> bool:
-        """Whether all results in the allocation have the same layout and dtype as `value`."""
-        return all(alike(root, value) for root in self.roots)
-
 
 def alike(x: Buffer, y: Buffer) -> bool:
     """Whether both buffers have the same layout and dtype, in roots of the same size."""
@@ -230,7 +226,7 @@ def inherit_allocation(
         allocation = allocations.get(x.root)
         if allocation is None or allocation.last != k or last[x.root] != k or not alike(x, out) or out.root is x.root:
             continue
-        if end is None and not allocation.is_uniform(out.root):
+        if end is None and not all(alike(root, out.root) for root in allocation.roots):
             continue
         if argument is not None and allocation.first <= last.get(argument, -1):
             continue
