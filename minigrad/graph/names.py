@@ -38,9 +38,8 @@ CALLED_BY_LAYERS = frozenset({"forward"})  # the name that Module.__call__ reads
 UNCALLED = {"__init__", "__new__", "__post_init__", "__repr__", "__str__"}
 NAMES_OF_CODE = frozenset({"__name__", "__qualname__", "__doc__", "__module__"})  # of functions and classes
 # what reads attributes that the code does not name; then, what compares or prints the fields of a record
-REFLECTION = set("vars dir __dict__ __getattribute__ __getstate__ __reduce__ __reduce_ex__ dumps".split())  # noqa: SIM905
+REFLECTION = set("vars dir __dict__ __getattribute__ __getstate__ __reduce__ __reduce_ex__ dumps MATCH_CLASS".split())  # noqa: SIM905
 REFLECTION |= set("copy deepcopy dataclasses replace asdict astuple getmembers attrgetter methodcaller".split())  # noqa: SIM905
-REFLECTION |= {"MATCH_CLASS"}
 TEXT = set("repr str format print hash CONTAINS_OP FORMAT_VALUE FORMAT_SIMPLE FORMAT_WITH_SPEC".split())  # noqa: SIM905
 VARIABLES = {"LOAD_GLOBAL", "LOAD_NAME", "LOAD_DEREF", "LOAD_CLASSDEREF", "LOAD_FROM_DICT_OR_DEREF"}
 ATTRIBUTES = {"LOAD_ATTR", "LOAD_METHOD", "LOAD_SUPER_ATTR"}

@@ -71,6 +71,7 @@ class GraphBuilder(PullbackBuilder):
     part        the checkpoint whose function is being called
     laid        ids of tensors that the graph assumes to be contiguous
     wishes      node → what requires_grad_() said of it
+    recorded_in_parts  ids of what branches and loops edited while gradients were recorded
     passed      results of branches and loops that may share memory with an earlier tensor
     """
 
@@ -93,6 +94,7 @@ class GraphBuilder(PullbackBuilder):
         self.part: CheckpointCall | None = None
         self.laid: set[int] = set()
         self.wishes: dict[Node, bool] = {}
+        self.recorded_in_parts: set[int] = set()
         self.passed: list[Tracer] = []
 
     @contextmanager

@@ -141,7 +141,7 @@ class Tracer(InPlace, Symbol):
     tracked = property(lambda self: self.spec.is_float, doc="Whether gradients can be taken of it.")
     requires_grad = property(lambda self: self.builder.needs_grad(self), doc="Whether plain Python would record it.")
     is_leaf = property(lambda self: self.builder.once and not self.builder.is_recorded(self), doc="See requires_grad.")
-    _version = property(lambda self: self._nowhere("_version"), doc="Refused: only memory counts its edits.")
+    _version = property(lambda self: self._nowhere("_version"), doc="Refused.")
     data = property(lambda self: self.detach(), refuse_data, doc="The same value, through which no gradient passes.")
     grad_fn = property(lambda self: self._nowhere("grad_fn") if self.builder.is_recorded(self) else None)
 

@@ -14,7 +14,6 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache, partial, reduce
 from io import IOBase
-from operator import attrgetter
 from types import CellType, CodeType, FunctionType, MethodType, ModuleType
 from typing import Any, NamedTuple
 from weakref import ref
@@ -194,7 +193,8 @@ class Before:
         """Raises Retrace if a changed list or dictionary can become part of the state, else ConversionError."""
         for its, now, before in self.containers:
             if not (followed and now in followed) and is_changed(now, before):
-                is_local = isinstance(its.holder, CellType) and id(its.holder) not in opened.outer()
+                outer = {id(place.holder) for place in reachable_locations(opened.function)}  # these outlive the trace
+                is_local = isinstance(its.holder, CellType) and id(its.holder) not in outer
                 if followed is not None and is_local and not isinstance(now, set):
                     raise ContainerChange(its.path, now)
                 raise ConversionError(
@@ -305,11 +305,6 @@ class Assignments(threading.local):
 
     found: dict[tuple[int, str], Leftover] | None = None
     function: Any = None
-
-    def outer(self) -> frozenset[int]:
-        """Ids of the cells of outer variables: lists in them outlive the trace."""
-        found = reachable_locations(self.function) if isinstance(self.function, FunctionType) else ()
-        return frozenset(map(id, map(attrgetter("holder"), found)))
 
 
 opened = Assignments()
