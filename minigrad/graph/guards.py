@@ -69,10 +69,10 @@ class Guards:
         self.others = [*tensors - {IdentityRef(x) for x in self.captured if isinstance(x, Tensor)}]
         self.specs, self.learned = self.specs_now(), self.learned_now()
 
-    def watch_unnoted_reads(self, read: frozenset[str], modules: Sequence[ModuleLike]) -> None:
+    def watch_unnoted_reads(self, read: frozenset[str], modules: Sequence[ref[ModuleLike]]) -> None:
         """Watch what code may have read unnoticed: `p is q` of lists, and object.__getattribute__(module, name)."""
         noted = [(of, f"is {name}", of()) for of, name, _ in self.watched] if "is" in read else []
-        noted += [(ref(x), "__dict__", x) for x in modules] if "__getattribute__" in read else []
+        noted += [(x, "__dict__", x()) for x in modules] if "__getattribute__" in read else []
         self.watched += [(of, name, observe(x, name)) for of, name, x in noted if isinstance(x, Stateful)]
 
     def holds(self) -> bool:

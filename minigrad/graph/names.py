@@ -97,7 +97,7 @@ class NameSnapshot:
             known = self.read, self.assigned
             self.found: list[tuple[str, Any]] = []
             self.looks: list[Look] = []
-            self.modules: list[ModuleLike] = []
+            self.modules: list[ref[ModuleLike]] = []
             self.moving: list[object] = []
             self.leads: dict[int, bool] = {}
             for x in (unwrap(f), *classes):
@@ -132,7 +132,7 @@ class NameSnapshot:
 
     def open(self, name: str, x: Any, depth: int) -> bool:
         """Search x for relevant values. Returns whether x is a relevant value, or leads to one."""
-        self.modules += [x] if isinstance(x, ModuleLike) else []
+        self.modules += [ref(x)] if isinstance(x, ModuleLike) else []
         if type(x) in IMMUTABLE - {type} or isinstance(x, Tensor | Stateful | CodeType) or depth == DEPTH:
             return isinstance(x, Tensor | Stateful)
         if isinstance(x, Iterator) and not isinstance(x, IOBase) and is_library(type(x)):
@@ -161,7 +161,7 @@ class NameSnapshot:
             if len(x) <= MOST_PARTS or any(isinstance(part, WATCHED) for part in look()):
                 keys: Iterable[Any] = x if isinstance(x, dict) else range(len(x))
                 yield from self.look_at([f"{name}[{key!r}]" for key in keys] or [name], look)
-        if names := sorted(self.read & NAMES_OF_CODE):
+        if isinstance(x, FunctionType | type) and (names := sorted(self.read & NAMES_OF_CODE)):
             yield from self.look_at(names, partial(map, getattr, repeat(x), names, repeat(None)), True)
         if "writeable" in self.read and hasattr(getattr(x, "flags", None), "writeable"):
             yield from self.look_at([f"writeable of {name}"], partial(map, attrgetter("flags.writeable"), [x]), True)
@@ -209,7 +209,7 @@ class NameSnapshot:
             is_object = not isinstance(holder, type | ModuleType)
             if hasattr(holder, "__dict__") and (is_object or not is_library(holder)):
                 space = vars(holder)
-                names = self.read | {n for n in space if whole and n[:2] != "__"}
+                names = {*self.read} | {n for n in space if whole and n[:2] != "__"}
                 names = names if is_object else {n for n in space if n in names or is_implicit(space, n)}
                 self.looks += [space.values] if whole or isinstance(holder, type) else []
                 slots = [n for n in names if type(space.get(n)) is MemberDescriptorType]

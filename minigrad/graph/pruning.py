@@ -139,7 +139,7 @@ def prune_graph(graph: StaticGraph, fetches: Sequence[Node], fed: Sequence[Node]
     walk = Pruning(graph, chosen)
     for node in order:
         walk.step(node)
-    results = [None if node.spec == Specs() else walk.new[node] for node in fetches]  # None for an op without a result
+    results = [None if isinstance(x.spec, Specs) and not x.spec else walk.new[x] for x in fetches]
     effects = [] if walk.last is None else [Node(ops.ControlDep(), (DONE, walk.last))]
     outputs = [*results, *(walk.holds[name] for name in walk.written), *effects]
     pruned = Graph(tuple(walk.inputs.values()), tuple(outputs))

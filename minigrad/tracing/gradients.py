@@ -108,7 +108,7 @@ class PullbackBuilder:
             node = node.inputs[1]
         return [node]
 
-    def needs_grad(self, x: Tracer) -> bool:
+    def needs_grad(self: Any, x: Tracer) -> bool:
         """Whether x requires a gradient when the function runs as plain Python. In a session, every float does."""
         if not self.once:
             return bool(x.spec.is_float)
@@ -126,7 +126,7 @@ class PullbackBuilder:
             found.setdefault(node, any(wanted))
         return found[x.node] and (x.node in self.wishes or isinstance(x.node.op, Input) or self.is_grad_enabled())
 
-    def is_recorded(self, x: Tracer) -> bool:
+    def is_recorded(self: Any, x: Tracer) -> bool:
         """Whether x is the result of a recorded op when the function runs as plain Python. In a session, nothing is."""
         (node,) = self.reads(x)
         if not self.once or node in self.wishes or not self.needs_grad(x):
