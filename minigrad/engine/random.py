@@ -109,10 +109,11 @@ class Generator(Stateful):
     """A sequence of keys that starts at a seed, or a wrapper of an existing Sequence: engine/core/random_bits.py."""
 
     BATCH = Sequence.BATCH
-    unnoted = frozenset({"sequence"})
+    unnoted = frozenset({"keys"})
 
     def __init__(self, seed: int = 0, sequence: Sequence | None = None):
-        self.sequence = Sequence(seed) if sequence is None else sequence
+        self.sequence = self.keys = Sequence(seed) if sequence is None else sequence
+        self.initial_seed()  # reads the sequence, which a trace refuses, as its runs would not make the generator again
 
     def manual_seed(self, seed: int) -> Generator:
         """Restart the sequence at this seed."""
@@ -134,9 +135,9 @@ class Generator(Stateful):
     def next_key(self, device: Device | str | None = None) -> Tensor:
         """The next key of the sequence. In a graph, each run takes the next key."""
         if (builder := current.mode.builder) is not None:
-            key = builder.apply(ops.NextKey(self.sequence), (0,))
+            key = builder.apply(ops.NextKey(self.keys), (0,))
             return key if device is None else key.apply(ops.Move(device_called(device)))  # type: ignore[no-any-return]
-        return Tensor(self.sequence.next_words(), device=device)
+        return Tensor(self.keys.next_words(), device=device)
 
 
 # The default sequence, behind mg.rand, mg.randn, … and dropout. Its methods are also functions of `mg`.

@@ -63,7 +63,7 @@ def contents(x: Any, seen: dict[int, tuple[int, Any]] | None = None) -> Any:
     if kind.__module__.startswith("minigrad.") and not is_container:
         return itself
     if (kind is np.ndarray or isinstance(x, np.generic)) and not x.dtype.hasobject:
-        return kind, x.dtype.str, x.dtype.names, x.shape, x.tobytes()
+        return kind, x.dtype.str, x.dtype.names, x.shape, x.flags.writeable, x.tobytes()
     if isinstance(x, Iterator):  # reading its next value consumes it, so an iterator never compares equal
         return object()
     seen = {} if seen is None else seen
@@ -107,13 +107,14 @@ def state_of(x: Any) -> list[Any]:
         case FunctionType():
             cells = [getattr(cell, "cell_contents", None) for cell in x.__closure__ or ()]
             options = [*(x.__defaults__ or ()), *(x.__kwdefaults__ or {}).items(), *vars(x).items()]
+            options += [x.__name__, x.__qualname__, x.__module__, x.__doc__]
             return cells if is_foreign(x) else [x.__code__, *cells, *options]
         case type() if is_library(x) or "_make" in vars(x):  # a namedtuple has no state
             return []
         case type():
             special = {n: v.__code__ for n, v in vars(x).items() if n[:2] == "__" and isinstance(v, FunctionType)}
             own = {n: v for n, v in vars(x).items() if n[:2] != "__"} | special
-            return [[*own], *own.values(), *x.__bases__, kind]
+            return [[*own], *own.values(), *x.__bases__, x.__name__, x.__doc__, kind]
         case ModuleType():
             return [] if is_library(x) else [v for n, v in vars(x).items() if n[:2] != "__"]
         case MethodType():

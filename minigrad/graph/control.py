@@ -23,23 +23,11 @@ from ..engine.methods import Operand
 from ..engine.tensor.lift import operand
 from ..tracing.builder import GraphBuilder, Tracer
 from ..tracing.vmap import Slices
+from . import subgraph
 from .compiler.control import Cond, Scan, While
 from .graph import builder_of
 from .sharing import pass_on, refuse_lost_edits, share, sources_outside
-from .subgraph import (
-    Side,
-    Subgraph,
-    Variables,
-    apply_control,
-    as_loop_vars,
-    fill_tree,
-    format_leaf,
-    is_value,
-    match_sides,
-    names_of_variables,
-    outside_of,
-    wrapping,
-)
+from .subgraph import Side, Subgraph, Variables, apply_control, as_loop_vars, fill_tree, is_value, outside_of, wrapping
 
 Function = Callable[..., Any]
 
@@ -59,7 +47,8 @@ def cond(
     true = Subgraph(builder, "the true branch").write(true_fn, lambda part: operands)
     false = Subgraph(builder, "the false branch").write(false_fn, lambda part: operands)
     one, other = (Side(part, part.result, f"in {part}") for part in (true, false))
-    true.outputs, false.outputs = match_sides(one, other, "both branches of cond() give the same structure and specs")
+    law = "both branches of cond() give the same structure and specs"
+    true.outputs, false.outputs = subgraph.match_sides(one, other, law)
     edited = list({id(what): what for part in (true, false) for what in part.edited_outside()}.values())
     for part in (true, false):
         part.outputs += map(part.lift, edited)
@@ -87,7 +76,7 @@ def refuse_uncallable(**ways: Any) -> None:
     for name, way in ways.items():
         if not callable(way):
             raise GraphError(
-                f"cond() needs a function for each branch, lambda: y, not y; {name} is {format_leaf(way)[:80]}"
+                f"cond() needs a function for each branch, lambda: y, not y; {name} is {subgraph.format_leaf(way)[:80]}"
             )
 
 
@@ -105,7 +94,7 @@ def while_loop(
     """
     if not isinstance(loop_vars, tuple | list):
         raise GraphError(
-            f"while_loop() takes its variables in a tuple, (x,) for one; it got {format_leaf(loop_vars)[:80]}"
+            f"while_loop() takes its variables in a tuple, (x,) for one; it got {subgraph.format_leaf(loop_vars)[:80]}"
         )
     if maximum_iterations is not None:
         return bounded_loop(cond, body, loop_vars, shape_invariants, maximum_iterations, name)
@@ -121,7 +110,7 @@ def traced_loop(
     builder: GraphBuilder, cond: Function, body: Function, loop_vars: Any, shape_invariants: Any, name: str | None
 ) -> Any:
     """A while loop as one op. Its test graph and its body graph have the variables and the edited tensors as inputs."""
-    variables = Variables(builder, loop_vars, shape_invariants, names=names_of_variables(body, loop_vars))
+    variables = Variables(builder, loop_vars, shape_invariants, names=subgraph.names_of_variables(body, loop_vars))
     test = Subgraph(builder, "the test").write(cond, variables.arguments)
     step = Subgraph(builder, "the body").write(
         body, variables.arguments, lambda result: as_loop_vars(loop_vars, result)

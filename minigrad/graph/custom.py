@@ -98,7 +98,8 @@ class custom_vjp:
                 )
             told = iter(said)
             whole = [None if i in self.apart else next(told) for i in range(len(args))]
-            found = [g for x, g in zip(args, whole) for g in of_argument(x, g)]
+            each = [[None] * len(leaves(x)) if g is None else leaves_beside(x, g) for x, g in zip(args, whole)]
+            found = [g for gs in each for g in gs]
             gxs = [(x, g) for x, g in zip(leaves(args), found) if is_tensor(x)]
             for x, g in gxs:
                 if g is not None and np.shape(g) != np.shape(x):
@@ -109,11 +110,6 @@ class custom_vjp:
             return [g for _, g in gxs]
 
         return tuple(leaves(y)), pull
-
-
-def of_argument(x: Any, g: Any) -> list[Any]:
-    """The gradients of the leaves of an argument; all None if g is None."""
-    return [None] * len(leaves(x)) if g is None else leaves_beside(x, g)
 
 
 class custom_jvp:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Iterator, Sequence
+from itertools import chain
 from textwrap import wrap
 from typing import TYPE_CHECKING, Any
 
@@ -100,7 +101,7 @@ def about(trace: Trace, number: int) -> str:
     """The report on one trace."""
     given, captured = trace.names[: trace.given], trace.names[trace.given :]
     inside = [f"{node.op} at line {line(node)}" for node in trace.graph.nodes if graphs_of(node.op)]
-    effects = [f"{node.op.kind} at line {line(node)}" for node in every(trace.graph) if is_effect(node)]
+    effects = [f"{node.op.kind} at line {line(node)}" for node in every(trace.graph) if node.op.effect]
     parts = {
         "arguments": format_specs(given, trace.graph.inputs),
         "captured": format_specs(captured, trace.graph.inputs[trace.given :]),
@@ -121,16 +122,10 @@ def format_specs(names: Sequence[str], nodes: Any) -> list[str]:
 
 
 def every(graph: Graph) -> Iterator[Node]:
-    """The nodes of a graph, including those of its branches and loops."""
+    """The nodes of a graph; for a branch or a loop, the nodes in it."""
     for node in graph.nodes:
-        yield node
-        for part in graphs_of(node.op).values():
-            yield from every(part)
-
-
-def is_effect(node: Node) -> bool:
-    """Whether a node is an op with a side effect, not a branch or a loop that contains one."""
-    return node.op.effect and not graphs_of(node.op)
+        parts = graphs_of(node.op).values()
+        yield from chain(*map(every, parts)) if parts else (node,)
 
 
 def line(node: Node) -> str:

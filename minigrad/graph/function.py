@@ -36,24 +36,13 @@ from ..engine.core.modes import current
 from ..engine.core.stateful import ModuleLike
 from ..engine.methods import Operand
 from ..engine.tensor.tensor import Tensor
+from . import signature
 from .autograph.convert import convert
 from .compiled_graph import CompileOptions
 from .explain import describe_argument, explain_traces, names_of, why
 from .guards import observe
 from .names import NameSnapshot, is_library
 from .placeholder import TensorSpec, specs_only
-from .signature import (
-    IMMUTABLE,
-    Forgetting,
-    Instances,
-    Parameters,
-    TracedMethod,
-    WeakMethod,
-    drop_lengths,
-    key_of,
-    objects_in,
-    relax_specs,
-)
 from .trace import Trace, build_trace, trace_fits
 
 
@@ -103,7 +92,7 @@ class TracedFunction:
     def __init__(
         self, f: Callable[..., Any], input_signature: Sequence[Any] | None = None,
         autograph: bool = True, reduce_retracing: bool = False,
-        compile_options: CompileOptions | None = None, parameters: Parameters | None = None,
+        compile_options: CompileOptions | None = None, parameters: signature.Parameters | None = None,
     ):  # fmt: skip
         if not callable(f):
             raise TypeError(f"mg.function needs something that can be called, and got {f!r}")
@@ -120,14 +109,14 @@ class TracedFunction:
         self.autograph, self.reduce_retracing = autograph, reduce_retracing
         self.compile_options = CompileOptions() if compile_options is None else compile_options
         called = f.forward if isinstance(f, ModuleLike) else f
-        self.parameters = Parameters(called) if parameters is None else parameters
+        self.parameters = signature.Parameters(called) if parameters is None else parameters
         self.traces: dict[Any, list[Trace]] = {}
         self.similar: dict[Any, list[Spec]] = {}  # signature without lengths → the specs of its latest trace
         self.history: list[Trace] = []
         self.trace_count = self.in_a_row = 0
         self.lock = threading.RLock()
         self.open = threading.local()
-        self.instances = Instances()
+        self.instances = signature.Instances()
 
     def __call__(self, *args: Any, **options: Any) -> Any:
         if eagerly.on:
@@ -154,17 +143,17 @@ class TracedFunction:
         for each in self.traces.get(key, ()):
             if each.guards.holds():
                 return each, args, options
-        for each in self.traces.get(drop_lengths(key), ()) if self.reduce_retracing else ():
+        for each in self.traces.get(signature.drop_lengths(key), ()) if self.reduce_retracing else ():
             if each.guards.holds() and trace_fits(each, tensors):
                 return each, args, options
         return None, args, options
 
     def key(self, args: tuple[Any, ...], options: dict[str, Any], tensors: list[Tensor]) -> Any:
         """The key of a call: calls with equal keys share a trace. Appends the argument tensors to `tensors`."""
-        key = [*map(key_of, args, repeat(tensors))]
+        key = [*map(signature.key_of, args, repeat(tensors))]
         cast = () if current.mode.autocast is None else (current.mode.autocast.key,)
         if options:
-            key += [(name, key_of(x, tensors)) for name, x in options.items()]
+            key += [(name, signature.key_of(x, tensors)) for name, x in options.items()]
         return (*cast, *([x.tracked for x in tensors] if self.input_signature is not None else key))
 
     def match_signature(self, args: tuple[Any, ...], options: dict[str, Any]) -> tuple[Any, ...]:
@@ -193,13 +182,13 @@ class TracedFunction:
             made = None
             if self.input_signature is not None:
                 specs = [s.spec() for s in leaves(self.input_signature)]
-            elif self.reduce_retracing and drop_lengths(key) in self.similar:
-                open_specs = relax_specs(self.similar[drop_lengths(key)], specs)
+            elif self.reduce_retracing and signature.drop_lengths(key) in self.similar:
+                open_specs = signature.relax_specs(self.similar[signature.drop_lengths(key)], specs)
                 with suppress(MinigradError):  # some functions do not work for all lengths
                     general = self.trace_with_specs(args, options, tensors, open_specs)
                     if trace_fits(general, tensors):
-                        made, key, specs = general, drop_lengths(key), open_specs
-            self.similar[drop_lengths(key)] = specs
+                        made, key, specs = general, signature.drop_lengths(key), open_specs
+            self.similar[signature.drop_lengths(key)] = specs
             made = self.trace_with_specs(args, options, tensors, specs) if made is None else made
             self.remember(key, made)
         return made
@@ -211,7 +200,7 @@ class TracedFunction:
         named = self.parameters.leaves(args, options)
         arguments = [(name, describe_argument(x)) for name, x in named]
         names = [name for name, x in named if is_tensor(x)]
-        objects = [*objects_in(self.key(args, options, []))]
+        objects = [*signature.objects_in(self.key(args, options, []))]
         before = [(x, "contents", observe(x(), "contents")) for x in objects if is_library(type(x()))]
         made = build_trace(
             lambda symbols: self.call_converted(*replace_leaves((args, options), is_tensor, symbols)),
@@ -220,23 +209,19 @@ class TracedFunction:
         )  # fmt: skip
         made.arguments = arguments
         made.guards.watched += before
-        made.guards.reached = NameSnapshot(self.python_function, [*made.guards.classes, *objects])
+        made.guards.reached = reached = NameSnapshot(self.python_function, [*made.guards.classes, *objects])
+        made.guards.watch_unnoted_reads(reached.read, reached.modules)
         return made
 
     def call_converted(self, args: tuple[Any, ...], options: dict[str, Any]) -> Any:
         """Call the converted Python function. To detect endless recursion, note the kind of call until it returns."""
+        f = self.python_function
+        f = f.bound_method() if isinstance(f, signature.WeakMethod) else f
         self.open.calls = [*getattr(self.open, "calls", ()), kind_of_call(args, options)]
         try:
-            return self.converted_function(*args, **options)
+            return (convert(f) if self.autograph else f)(*args, **options)
         finally:
             self.open.calls.pop()
-
-    @property
-    def converted_function(self) -> Callable[..., Any]:
-        """The Python function, converted by AutoGraph if that is on."""
-        f = self.python_function
-        f = f.bound_method() if isinstance(f, WeakMethod) else f
-        return convert(f) if self.autograph else f
 
     def inline_call(self, args: tuple[Any, ...], options: dict[str, Any]) -> Any:
         """Call the function inside another trace, as part of it. Raises GraphError for endless recursion."""
@@ -251,7 +236,7 @@ class TracedFunction:
         """Store a trace. Drops the oldest if there are too many, and any trace when an object in its key dies."""
         while len(self.traces) >= MOST_TRACES:
             del self.traces[next(iter(self.traces))]
-        made.watched = [ref(same(), Forgetting(self, key)) for same in objects_in(key)]
+        made.watched = [ref(same(), signature.Forgetting(self, key)) for same in signature.objects_in(key)]
         self.traces[key] = [made, *self.traces.get(key, ())][:MOST_TRACES]
         self.history = [*self.history, made][-MOST_TRACES:]
         self.trace_count += 1
@@ -267,15 +252,16 @@ class TracedFunction:
     # -- as a method, and for inspection ---------------------------------------------------------------
 
     def __get__(self, instance: Any, owner: Any = None) -> Any:
-        return self if instance is None else TracedMethod(self.for_instance(instance), instance)
+        return self if instance is None else signature.TracedMethod(self.for_instance(instance), instance)
 
     def for_instance(self, instance: Any) -> TracedFunction:
         """The traced method of one instance. It has its own traces, which are freed with the instance."""
         known: TracedFunction | None = self.instances.get(instance)
         if known is None:
-            parameters = Parameters(MethodType(self.python_function, instance))
+            parameters = signature.Parameters(MethodType(self.python_function, instance))
             options = (self.input_signature, self.autograph, self.reduce_retracing, self.compile_options, parameters)
-            known = self.instances[instance] = TracedFunction(WeakMethod(self.python_function, instance), *options)
+            method = signature.WeakMethod(self.python_function, instance)
+            known = self.instances[instance] = TracedFunction(method, *options)
         return known
 
     def trace_for(self, *args: Any, **options: Any) -> Trace:
@@ -321,7 +307,8 @@ def is_tensor(x: Any) -> bool:
 
 def kind_of_call(args: tuple[Any, ...], options: dict[str, Any]) -> list[Any]:
     """A key by which inline_call() compares calls; the arguments may be symbols."""
-    return [x.spec if isinstance(x, Operand) else x if type(x) in IMMUTABLE else id(x) for x in leaves((args, options))]
+    parts = leaves((args, options))
+    return [x.spec if isinstance(x, Operand) else x if type(x) in signature.IMMUTABLE else id(x) for x in parts]
 
 
 def function(

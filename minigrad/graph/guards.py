@@ -11,7 +11,7 @@ anything but a module) are compared by contents: see contents.py.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from itertools import chain, repeat
+from itertools import chain, repeat, starmap
 from operator import attrgetter, call
 from types import MemberDescriptorType
 from typing import Any
@@ -19,7 +19,7 @@ from weakref import ref
 
 from ..engine.core.stateful import MISSING, ModuleLike, Stateful
 from ..engine.tensor.tensor import Tensor
-from .contents import contents, is_settled
+from .contents import CONTAINERS, contents, is_settled
 from .names import NameSnapshot
 from .signature import IMMUTABLE, IdentityRef, objects_in
 
@@ -36,6 +36,7 @@ class Guards:
     noted       (id, attribute) → (the object, the value that Python read)
     pulled      whether backward() was called, so that it matters which tensors require a gradient
     counted     the part of `noted` that changes only if an attribute of a minigrad object is set
+    patched     (class, attribute, default) of minigrad's classes in it
     objects     weak references to the minigrad objects that were read
     attributes  for each object, the names of the attributes that Python read; of a module, its count of changes too
     ids         ids of those values at the last comparison. A deleted value is appended, as its id may be reused
@@ -58,6 +59,8 @@ class Guards:
                 names = read.setdefault(id(what), (what, ["_changes", "training"]))[1]
                 names += [attribute] if attribute in vars(what) or not isinstance(what, ModuleLike) else []
         classes = {type(what) for what, _ in read.values()}
+        self.counted += [(ref(c), "__call__", observe(c, "__call__")) for c in classes if issubclass(c, ModuleLike)]
+        self.patched = [(x(), name, MISSING) for x, name, _ in self.counted if isinstance(x(), type)]
         self.classes = {kind for kind in classes if not kind.__module__.startswith("minigrad.")}
         self.objects = [ref(what) for what, _ in read.values()]
         self.attributes = [names for _, names in read.values()]
@@ -65,6 +68,12 @@ class Guards:
         tensors = {x for x in objects_in(tuple(noted.values())) if isinstance(x(), Tensor)}
         self.others = [*tensors - {IdentityRef(x) for x in self.captured if isinstance(x, Tensor)}]
         self.specs, self.learned = self.specs_now(), self.learned_now()
+
+    def watch_unnoted_reads(self, read: frozenset[str], modules: Sequence[ref[ModuleLike]]) -> None:
+        """Watch what code may have read unnoticed: `p is q` of lists, and object.__getattribute__(module, name)."""
+        noted = [(of, f"is {name}", of()) for of, name, _ in self.watched] if "is" in read else []
+        noted += [(x, "__dict__", x()) for x in modules] if "__getattribute__" in read else []
+        self.watched += [(of, name, observe(x, name)) for of, name, x in noted if isinstance(x, Stateful)]
 
     def holds(self) -> bool:
         """Whether everything that the trace depends on is unchanged."""
@@ -104,7 +113,8 @@ class Guards:
             self.objects, self.attributes = [of for of, _ in alive], [names for _, names in alive]
             return self.values()
         read = chain.from_iterable(map(map, map(GET, spaces), self.attributes, repeat(repeat(MISSING))))
-        return [*read, *map(type, objects), *map(bool, map(dict.get, spaces, repeat("_hooks")))]
+        hooked = map(bool, map(dict.get, spaces, repeat("_hooks")))
+        return [*read, *starmap(getattr, self.patched), *map(type, objects), *hooked]
 
     def describe_changes(self) -> Iterator[str]:
         """Describe each change, in words."""
@@ -144,6 +154,12 @@ def observe(what: Any, attribute: str) -> Any:
         return type, type(what)
     if attribute == "__dict__":  # while tracing, it contains the converted `forward`
         return contents({name: x for name, x in vars(what).items() if name not in ("forward", "_changes")})
+    if attribute[:3] == "is ":
+        parts = [vars(what).get(attribute[3:])]
+        for part in parts:  # grows
+            inner = part.values() if isinstance(part, dict) else part if type(part) in CONTAINERS else ()
+            parts += [x for x in inner if type(x) in CONTAINERS]
+        return [*map(id, parts)], parts
     if isinstance(what, Stateful):
         value = object.__getattribute__(what, "__dict__").get(attribute, MISSING)
         value = getattr(what, attribute, MISSING) if value is MISSING and is_slot(what, attribute) else value
@@ -154,6 +170,8 @@ def observe(what: Any, attribute: str) -> Any:
         return what()
     if attribute in ("value", "contents"):
         return contents(what.numpy() if attribute == "value" else what)
+    if attribute == "memory":  # of a tensor: x.data = y replaces it
+        return IdentityRef(what.value)
     found = getattr(what, attribute, None)
     return found is not None if attribute == "grad" else found
 
@@ -166,7 +184,8 @@ def is_slot(what: Any, attribute: str) -> bool:
 def is_counted(what: Any, attribute: str, value: Any) -> bool:
     """Whether a noted value changes only by assignment to an attribute, never in place."""
     if isinstance(what, type):
-        return what.__module__.startswith("minigrad.")
+        is_kept = getattr(what, attribute, MISSING) is getattr(what, attribute, MISSING)  # unlike a class method
+        return is_kept and what.__module__.startswith("minigrad.")
     if isinstance(what, ModuleLike) and (attribute in WALKS or (attribute == "_hooks" and not what._hooks)):
         return True
     if not isinstance(what, Stateful) or attribute == "groups()" or not is_settled(value):
@@ -176,6 +195,8 @@ def is_counted(what: Any, attribute: str, value: Any) -> bool:
 
 def change(what: Any, attribute: str, before: Any, now: Any) -> str:
     """Describe how an attribute of `what` has changed since the trace."""
+    if attribute[:3] == "is ":
+        return f"{attribute[3:]} of a {type(what).__name__}, whose identity may matter, is another object"
     if isinstance(what, Stateful | type) and attribute != "groups()":
         return change_of_module(what, attribute, before, now)
     match attribute:
@@ -187,6 +208,8 @@ def change(what: Any, attribute: str, before: Any, now: Any) -> str:
             return f"the hooks of {what.spec} have changed"
         case "contents":
             return f"a {type(what).__name__} among the arguments has changed"
+        case "memory" | "retains_grad" | "is_leaf":
+            return f"{attribute} of {what.spec} has changed"
         case "requires_grad":
             return f"a tensor {'no longer requires a gradient' if before else 'now requires a gradient'}"
         case "together":

@@ -57,17 +57,13 @@ def read_slots(builder: TraceBuilder) -> None:
         elsewhere = {id(x) for x in tensors if id(x) in builder.known and name not in module._buffers}
         for other, (_, value) in builder.noted.items():
             elsewhere |= {id(x()) for x in leaves(value) if type(x) is IdentityRef and other != (key, name)}
-        ids = {id(x) for x in tensors if is_unedited(builder, x)} - elsewhere
+        outside = [x for x in tensors if isinstance(x, Tensor) and not builder.is_own(x)]
+        ids = {id(x) for x in outside if builder.capture(x).node is builder.captured[id(x)].input} - elsewhere
         if (key, name) in builder.noted and tensors and len(ids) == len(tensors):
             del builder.noted[key, name]
             for i, x in enumerate(tensors):
                 slot = ModuleAttribute(module, name, before, i)
                 builder.captured[id(x)] = builder.captured[id(x)]._replace(what=slot)
-
-
-def is_unedited(builder: TraceBuilder, x: Any) -> bool:
-    """Whether x is a tensor from outside that the trace has not edited."""
-    return isinstance(x, Tensor) and not builder.is_own(x) and builder.capture(x).node is builder.captured[id(x)].input
 
 
 def refuse_edited_containers(builder: TraceBuilder) -> None:

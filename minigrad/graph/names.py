@@ -15,14 +15,15 @@ import sys
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache, partial
+from io import IOBase
 from itertools import chain, pairwise, repeat
 from numbers import Number
-from operator import attrgetter, call
-from types import CodeType, FunctionType, MemberDescriptorType, MethodType, ModuleType
+from operator import attrgetter, call, methodcaller
+from types import CodeType, FunctionType, MemberDescriptorType, MethodType, ModuleType, SimpleNamespace
 from typing import Any
 from weakref import ref
 
-from ..engine.core.stateful import Stateful
+from ..engine.core.stateful import ModuleLike, Stateful
 from ..engine.tensor.tensor import Tensor
 from .autograph.scopes import from_library, is_foreign
 from .signature import IMMUTABLE, IdentityRef, unwrap
@@ -35,6 +36,11 @@ PARTS |= dict.fromkeys((staticmethod, classmethod), ("__func__",))
 OF_FUNCTIONS = "__code__", "__defaults__", "__kwdefaults__"
 CALLED_BY_LAYERS = frozenset({"forward"})  # the name that Module.__call__ reads, which is a library's code
 UNCALLED = {"__init__", "__new__", "__post_init__", "__repr__", "__str__"}
+NAMES_OF_CODE = frozenset({"__name__", "__qualname__", "__doc__", "__module__"})  # of functions and classes
+# what reads attributes that the code does not name; then, what compares or prints the fields of a record
+REFLECTION = set("vars dir __dict__ __getattribute__ __getstate__ __reduce__ __reduce_ex__ dumps MATCH_CLASS".split())  # noqa: SIM905
+REFLECTION |= set("copy deepcopy dataclasses replace asdict astuple getmembers attrgetter methodcaller".split())  # noqa: SIM905
+TEXT = set("repr str format print hash CONTAINS_OP FORMAT_VALUE FORMAT_SIMPLE FORMAT_WITH_SPEC".split())  # noqa: SIM905
 VARIABLES = {"LOAD_GLOBAL", "LOAD_NAME", "LOAD_DEREF", "LOAD_CLASSDEREF", "LOAD_FROM_DICT_OR_DEREF"}
 ATTRIBUTES = {"LOAD_ATTR", "LOAD_METHOD", "LOAD_SUPER_ATTR"}
 Look = Callable[[], Iterable[Any]]
@@ -44,14 +50,31 @@ Look = Callable[[], Iterable[Any]]
 def names_in(code: CodeType) -> tuple[frozenset[str], frozenset[str], frozenset[str]]:
     """The variables, the attributes read and the attributes assigned in a function and its inner functions.
 
-    A variable used only in `x.append(…)` does not count as read.
+    A variable x that is used only in `x.append(…)` is listed as "x.append". Among the attributes, "__dict__" stands for
+    all attributes of every object, "__repr__" for all fields of a record, "is" for the identity of containers.
     """
-    steps = [(step.opname, step.argval) for step in dis.get_instructions(code)]
-    found = [{n for (op, n), (_, then) in pairwise(steps) if op in VARIABLES and then != "append"}]
+    steps = [(step.opname, step.argval) for step in dis.get_instructions(code) if step.opname != "PRECALL"]
+    pairs = [*pairwise(steps)]
+    found = [{n if then != "append" else f"{n}.append" for (op, n), (_, then) in pairs if op in VARIABLES}]
     found += [{n for op, n in steps if op in ops} for ops in (ATTRIBUTES, {"STORE_ATTR", "DELETE_ATTR"})]
-    found[1] |= {x for x in code.co_consts if isinstance(x, str) and x.isidentifier() and "getattr" in found[0]}
+    used = {op for op, _ in steps} | found[0] | found[1] - {"copy", "replace"}  # methods of dictionaries and texts
+    then = {op for (before, x), (op, _) in pairs if before != "LOAD_CONST" or x not in (None, True, False)}
+    if not used.isdisjoint(REFLECTION | {"getattr", "hasattr", "globals"}):
+        texts = chain(*(const if isinstance(const, tuple) else [const] for const in code.co_consts))
+        found[1] |= {x for x in texts if isinstance(x, str) and x.isidentifier()}
+        found[0] |= found[1] if "globals" in used else set()
+    calls = [steps[i:] for i, (_, n) in enumerate(steps) if n in ("getattr", "hasattr")]
+    found[1] |= {"__dict__"} if not all(map(names_constant, calls)) or not used.isdisjoint(REFLECTION) else set()
+    found[1] |= {"__repr__"} if "COMPARE_OP" in then or not used.isdisjoint(TEXT) else set()
+    found[1] |= {"is"} if "IS_OP" in then or "id" in found[0] else set()
     inner = [names_in(x) for x in code.co_consts if isinstance(x, CodeType)]
     return tuple(frozenset(own.union(*others)) for own, *others in zip(found, *inner))  # type: ignore[return-value]
+
+
+def names_constant(steps: Sequence[tuple[str, Any]]) -> bool:
+    """Whether the code from getattr on calls it with a constant name."""
+    end = next((i for i, (op, _) in enumerate(steps) if op.startswith("CALL")), 0)
+    return any(op == "LOAD_CONST" and isinstance(x, str) for op, x in steps[max(0, end - 2) : end])
 
 
 class NameSnapshot:
@@ -74,13 +97,15 @@ class NameSnapshot:
             known = self.read, self.assigned
             self.found: list[tuple[str, Any]] = []
             self.looks: list[Look] = []
+            self.modules: list[ref[ModuleLike]] = []
+            self.moving: list[object] = []
             self.leads: dict[int, bool] = {}
             for x in (unwrap(f), *classes):
                 self.open("", x() if type(x) is IdentityRef else x, 0)
         self.ids: list[Any] = []
         values = [*self.values()]
         self.kept = [ref(x, self.ids.append) if type(x).__weakrefoffset__ else x for x in values]
-        self.ids += map(id, values)
+        self.ids += [*map(id, values), *self.moving]
 
     def values(self) -> Iterator[Any]:
         """All watched values, as they are now."""
@@ -107,8 +132,14 @@ class NameSnapshot:
 
     def open(self, name: str, x: Any, depth: int) -> bool:
         """Search x for relevant values. Returns whether x is a relevant value, or leads to one."""
+        self.modules += [ref(x)] if isinstance(x, ModuleLike) else []
         if type(x) in IMMUTABLE - {type} or isinstance(x, Tensor | Stateful | CodeType) or depth == DEPTH:
             return isinstance(x, Tensor | Stateful)
+        if isinstance(x, Iterator) and not isinstance(x, IOBase) and is_library(type(x)):
+            self.moving.append(object())  # its next value is another one
+            self.found.append((name, self.moving[-1]))
+        if isinstance(x, attrgetter | methodcaller):
+            self.read |= {part for n in x.__reduce__()[1] if isinstance(n, str) for part in n.split(".")}
         if id(x) not in self.leads:
             self.leads[id(x)] = isinstance(x, FunctionType)
             for part, value, counts in self.parts(name, x):
@@ -130,6 +161,10 @@ class NameSnapshot:
             if len(x) <= MOST_PARTS or any(isinstance(part, WATCHED) for part in look()):
                 keys: Iterable[Any] = x if isinstance(x, dict) else range(len(x))
                 yield from self.look_at([f"{name}[{key!r}]" for key in keys] or [name], look)
+        if isinstance(x, FunctionType | type) and (names := sorted(self.read & NAMES_OF_CODE)):
+            yield from self.look_at(names, partial(map, getattr, repeat(x), names, repeat(None)), True)
+        if "writeable" in self.read and hasattr(getattr(x, "flags", None), "writeable"):
+            yield from self.look_at([f"writeable of {name}"], partial(map, attrgetter("flags.writeable"), [x]), True)
         if type(x) in PARTS:
             yield from (("self" if part == "__self__" else name, getattr(x, part), False) for part in PARTS[type(x)])
         elif isinstance(x, FunctionType):
@@ -146,11 +181,17 @@ class NameSnapshot:
         if not is_foreign(f):
             read, attributes, assigned = names_in(f.__code__)
             self.read, self.assigned = self.read | attributes, self.assigned | assigned
+            held = {n: getattr(cell, "cell_contents", None) for n, cell in cells.items()}
+            for n in [n[:-7] for n in read if n.endswith(".append")]:
+                read |= set() if type(held.get(n, f.__globals__.get(n))) in (list, deque) else {n}
             cells = {name: cell for name, cell in cells.items() if name in read}
             names = sorted(read & f.__globals__.keys() - cells.keys())
             yield from self.look_at(names, partial(map, f.__globals__.get, names))
             names = [f"{part} of {f.__name__}()" for part in OF_FUNCTIONS]
             yield from self.look_at(names, partial(attrgetter(*OF_FUNCTIONS), f), True)
+            self.looks.append(vars(f).values)
+            names = sorted(vars(f) if "__dict__" in self.read else vars(f).keys() & self.read)
+            yield from self.look_at(names, partial(map, f.__dict__.get, names), True)
         look = partial(map, getattr, cells.values(), repeat("cell_contents"), repeat(None))
         yield from self.look_at([*cells], look)
 
@@ -160,12 +201,17 @@ class NameSnapshot:
         classes: tuple[Any, ...] = (*bases, *type.mro(type(x)))
         if type(x).__weakrefoffset__ and not isinstance(x, type | ModuleType):
             here = ref(x)
-            yield from self.look_at([f"the class of {name}"], lambda: (type(here()),), True)
+            classes_now = lambda: (type(here()), type(here()).__mro__)  # noqa: E731
+            yield from self.look_at([f"the class of {name}", f"the bases of {name}"], classes_now, True)
+        is_record = hasattr(x, "__dataclass_fields__") or type(x) is SimpleNamespace
+        whole = "__dict__" in self.read or ("__repr__" in self.read and is_record)
         for holder in [x] if isinstance(x, ModuleType) else classes:
             is_object = not isinstance(holder, type | ModuleType)
             if hasattr(holder, "__dict__") and (is_object or not is_library(holder)):
                 space = vars(holder)
-                names = self.read if is_object else {n for n in space if n in self.read or is_implicit(space, n)}
+                names = {*self.read} | {n for n in space if whole and n[:2] != "__"}
+                names = names if is_object else {n for n in space if n in names or is_implicit(space, n)}
+                self.looks += [space.values] if whole or isinstance(holder, type) else []
                 slots = [n for n in names if type(space.get(n)) is MemberDescriptorType]
                 assigned = names & self.assigned
                 for attributes, counts in ((names - assigned, True), (assigned, False), (slots, True)):

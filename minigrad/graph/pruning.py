@@ -139,14 +139,9 @@ def prune_graph(graph: StaticGraph, fetches: Sequence[Node], fed: Sequence[Node]
     walk = Pruning(graph, chosen)
     for node in order:
         walk.step(node)
-    results = [None if is_nothing(node) else walk.new[node] for node in fetches]
+    results = [None if isinstance(x.spec, Specs) and not x.spec else walk.new[x] for x in fetches]
     effects = [] if walk.last is None else [Node(ops.ControlDep(), (DONE, walk.last))]
     outputs = [*results, *(walk.holds[name] for name in walk.written), *effects]
     pruned = Graph(tuple(walk.inputs.values()), tuple(outputs))
     names = tuple(name_of(node) for node in order if node not in chosen)
     return PrunedGraph(pruned, tuple(walk.inputs), tuple(walk.written), names)
-
-
-def is_nothing(node: Node) -> bool:
-    """Whether a node is an op without a result."""
-    return isinstance(node.spec, Specs) and not node.spec

@@ -77,7 +77,7 @@ class Subgraph(Waits):
                 raise
             for op in filter(gives_nothing, leaves(result)):  # ops of the outer graph run whichever branch is taken
                 self.lift(op)
-            self.result = normal(without_ops(result))
+            self.result = normal(unflatten_like(result, (None if gives_nothing(x) else x for x in leaves(result))))
         return self
 
     def __str__(self) -> str:
@@ -91,6 +91,8 @@ class Subgraph(Waits):
         is_block = isinstance(y.node.op, TupleGet)  # a branch or a loop edited x, and may read aliases afterwards
         moment = y.node.inputs[0].born - 1 if is_block else y.node.born
         self.written.setdefault(id(self.lift(x).memory), moment)
+        if current.mode.recording and (whole := self.whole(self.lift(x))) is not None:
+            self.outer.recorded_in_parts.add(id(self.stands.get(id(whole), whole)))
         super().take(x, y)
 
     def edits(self, x: Any, source: Tracer) -> None:
@@ -302,7 +304,8 @@ class Variables:
         sources = sources_outside(part, self.start, may_skip)
         for i, (symbol, x) in enumerate(zip(self.symbols, self.start)):
             if symbol.node is not part.inputs[i] and part.outputs[i] is symbol:
-                part.outer.take(x, ys[i])
+                with in_mode(recording=current.mode.recording and id(x) in part.outer.recorded_in_parts):
+                    part.outer.take(x, ys[i])
                 ys[i] = x
             elif id(symbol) in part.written:  # a later turn may edit what earlier variables passed on to this one
                 for memory in {m for what in (x, *sources[i]) for m in symbols_of(part.outer, what)}:
@@ -353,8 +356,7 @@ def after_assigning(
         if isinstance(builder, StaticGraph):
             builder.become(what, value)
         else:
-            is_leaf = isinstance(what, Tensor) and what.tracked and what.is_leaf  # no gradient passes a leaf
-            with in_mode(recording=current.mode.recording and not is_leaf):
+            with in_mode(recording=current.mode.recording and id(what) in builder.recorded_in_parts):
                 builder.take(what, value)
     return builder.after_updates(ys, before)
 
@@ -368,11 +370,6 @@ def outside_of(*parts: Subgraph, but: Sequence[Any] = ()) -> list[Any]:
 def is_value(leaf: Any) -> bool:
     """Whether a leaf can be a value in a graph: a tensor, an array, a number."""
     return isinstance(leaf, Operand | np.ndarray | np.generic | int | float)
-
-
-def without_ops(tree: Any) -> Any:
-    """The tree with None in place of ops without a value: a print, a group."""
-    return unflatten_like(tree, (None if gives_nothing(leaf) else leaf for leaf in leaves(tree)))
 
 
 def fill_tree(tree: Any, ys: Iterable[Any]) -> Any:

@@ -26,6 +26,7 @@ from ..engine.core.node import Node
 from ..engine.core.op import Op
 from ..engine.core.stateful import MISSING, noticing_reads
 from ..engine.ops import StopGradient, TupleGet
+from ..engine.random import Generator
 from ..engine.tensor.inplace import renew, settle, write
 from ..engine.tensor.tensor import Tensor, wrap_array
 from ..tracing.builder import Capture, GraphBuilder, Tracer
@@ -35,6 +36,7 @@ from .guards import Guards, observe
 from .module_state import ModuleAttribute, assign, assigned_values
 from .signature import leak_message
 
+REFUSED = {"_version": "the count of edits", "sequence": "the state or the seed of a random generator"}
 OUTSIDE = modes.Mode()  # without the builder: what a trace depends on is read in this mode
 VALUE, NODE, TRACKED = map(attrgetter, ("value", "node", "tracked"))
 
@@ -123,6 +125,11 @@ class TraceBuilder(GraphBuilder):
 
     def note_read(self, what: Any, attribute: str) -> None:
         key = id(what), attribute
+        if attribute in REFUSED and isinstance(what, Tensor | Generator):
+            raise GraphError(
+                f"a traced function uses {REFUSED[attribute]}. Python does that once, while it traces, and no run "
+                "repeats it: do it outside the function. To draw numbers, take a key: mg.random.normal(key, (3,))"
+            )
         if key not in self.noted and key not in self.assigned and id(what) not in self.born:
             mode, modes.current.mode = modes.current.mode, OUTSIDE
             try:
@@ -235,6 +242,11 @@ class Results:
         memory = id(leaf.memory)
         if leaf.look is not None and (memory in self.own or memory in self.shared):
             (x, op, recording), _ = leaf.look, self.builder.current(leaf)
+            if isinstance(op, StopGradient) and self.builder.needs_grad(leaf):
+                raise EditedError(
+                    f"the function returns {leaf}, or a view of it: detach() made it share memory with a tensor from "
+                    "outside, and an edit gave it a gradient of its own. A run cannot return both: return y.clone()"
+                )
             if not isinstance(op, Custom | TupleGet):
                 return self.views.setdefault(id(leaf), ("view", (self.place(x), op, recording)))
         return self.own.get(id(leaf)) or ("result", self.number(leaf))

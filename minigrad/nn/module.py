@@ -207,7 +207,7 @@ class Module(Tree):
 
     def state_dict(self, *, prefix: str = "") -> dict[str, Tensor]:
         """Dotted name → copy of the value, for each parameter and each persistent buffer."""
-        return {prefix + name: Tensor(x.value.copy()) for name, x in self._named_state()}
+        return {prefix + name: Tensor(x._read().copy()) for name, x in self._named_state()}
 
     @refuse_by_name
     def load_state_dict(

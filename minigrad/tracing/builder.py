@@ -70,6 +70,8 @@ class GraphBuilder(PullbackBuilder):
     last        the latest effect, which the next effect waits for
     part        the checkpoint whose function is being called
     laid        ids of tensors that the graph assumes to be contiguous
+    wishes      node → what requires_grad_() said of it
+    recorded_in_parts  ids of what branches and loops edited while gradients were recorded
     passed      results of branches and loops that may share memory with an earlier tensor
     """
 
@@ -91,6 +93,8 @@ class GraphBuilder(PullbackBuilder):
         self.last: Node | None = None
         self.part: CheckpointCall | None = None
         self.laid: set[int] = set()
+        self.wishes: dict[Node, bool] = {}
+        self.recorded_in_parts: set[int] = set()
         self.passed: list[Tracer] = []
 
     @contextmanager

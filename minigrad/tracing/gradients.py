@@ -12,8 +12,9 @@ from ..engine.base.spec import Specs
 from ..engine.core.backward import pullback
 from ..engine.core.modes import current, in_mode
 from ..engine.core.node import NamedNode, Node, depending_on, toposort
-from ..engine.ops import Cotangents, StopGradient
+from ..engine.ops import TABLE, ControlDep, Cotangents, Input, StopGradient
 from ..engine.tensor.grad import origin
+from ..engine.tensor.rules import plan
 from ..engine.tensor.symbol import Symbol
 from ..engine.tensor.tensor import Tensor
 from .recompute import Recomputation
@@ -60,12 +61,8 @@ def pull(between: Collection[Node], reading: Recomputation, node: Node, gy: Any)
     with on_worker(node.worker):
         y, *xs = reading.operands(node, arrived)
         gxs = node.op.gradients(gy, y, *xs)
-    return tuple([gx if x in between and can_carry(x) else None for x, gx in zip(node.inputs, gxs, strict=True)])
-
-
-def can_carry(x: Node) -> bool:
-    """Whether a gradient can arrive at x: it has a floating result, or several results."""
-    return isinstance(x.spec, Specs) or x.spec.is_float
+    can_carry = [x in between and (isinstance(x.spec, Specs) or x.spec.is_float) for x in node.inputs]
+    return tuple([gx if can else None for can, gx in zip(can_carry, gxs, strict=True)])
 
 
 class PullbackBuilder:
@@ -110,6 +107,33 @@ class PullbackBuilder:
         while isinstance(node.op, StopGradient) and len(node.inputs) > 1:
             node = node.inputs[1]
         return [node]
+
+    def needs_grad(self: Any, x: Tracer) -> bool:
+        """Whether x requires a gradient when the function runs as plain Python. In a session, every float does."""
+        if not self.once:
+            return bool(x.spec.is_float)
+        found, origins = dict(self.wishes), self.origins()
+        for node in toposort(self.lift(x).node):
+            if node not in found and isinstance(node.op, Input):
+                found[node] = (origins[node] if node in origins else x._nowhere("requires_grad")).requires_grad
+            wanted = tuple(map(found.get, node.inputs))
+            if isinstance(node.op, StopGradient | ControlDep):
+                wanted = wanted[isinstance(node.op, StopGradient) :][:1]
+            elif any(wanted) and type(node.op) not in TABLE:  # a branch, a loop, a rule of the user's
+                x._nowhere("requires_grad")
+            elif True in wanted and all(each.spec.is_known for each in node.inputs):
+                wanted = (plan(node.op, tuple(each.spec for each in node.inputs)).rule(wanted) is not None,)
+            found.setdefault(node, any(wanted))
+        return found[x.node] and (x.node in self.wishes or isinstance(x.node.op, Input) or self.is_grad_enabled())
+
+    def is_recorded(self: Any, x: Tracer) -> bool:
+        """Whether x is the result of a recorded op when the function runs as plain Python. In a session, nothing is."""
+        (node,) = self.reads(x)
+        if not self.once or node in self.wishes or not self.needs_grad(x):
+            return False
+        if node in self.inputs:
+            x._nowhere("is_leaf")
+        return not isinstance(node.op, Input) or not self.origins()[node].is_leaf
 
     def seeds(self, ys: Sequence[Any], grad_ys: Sequence[Any] | None) -> dict[Node, Any]:
         """Node of each y → the gradient that arrives there; the sum, if a y occurs twice."""

@@ -138,10 +138,12 @@ class Tracer(InPlace, Symbol):
 
     # -- more of Tensor's interface -----------------------------------------------------------------
 
-    requires_grad = tracked = property(lambda self: self.spec.is_float, doc="Whether gradients can be taken of it.")
-    is_leaf = property(lambda self: False, doc="Whether it is a leaf: never, in a graph.")
+    tracked = property(lambda self: self.spec.is_float, doc="Whether gradients can be taken of it.")
+    requires_grad = property(lambda self: self.builder.needs_grad(self), doc="Whether plain Python would record it.")
+    is_leaf = property(lambda self: self.builder.once and not self.builder.is_recorded(self), doc="See requires_grad.")
+    _version = property(lambda self: self._nowhere("_version"), doc="Refused.")
     data = property(lambda self: self.detach(), refuse_data, doc="The same value, through which no gradient passes.")
-    grad_fn = property(lambda self: None, doc="Its recorded derivative: always None in a graph.")
+    grad_fn = property(lambda self: self._nowhere("grad_fn") if self.builder.is_recorded(self) else None)
 
     with_node = Tensor.with_node
 
@@ -171,6 +173,7 @@ class Tracer(InPlace, Symbol):
 
     def requires_grad_(self, requires_grad: bool = True) -> Self:
         """Returns self: in a graph every floating value can have a gradient, and no other value can."""
+        self.builder.wishes[self.node] = requires_grad
         return self if self.spec.is_float or not requires_grad else self._nowhere("requires_grad_()")
 
     def _nowhere(self, asked: str) -> NoReturn:

@@ -78,8 +78,7 @@ def write_through(builder: GraphBuilder, x: Tracer, y: Tracer) -> None:
         over.base = x.memory.node
     else:
         builder.take(builder.owner(over), part)
-    if current.mode.recording:
-        x.node, x.base = y.node, x.memory.node
+    refresh(builder, x)
 
 
 def refuse_copy(x: Tracer) -> None:

@@ -16,7 +16,7 @@ from .modes import current
 class Stateful:
     """A minigrad object whose attributes a traced function may read; the trace records these reads."""
 
-    unnoted: ClassVar[frozenset[str]] = frozenset()  # attributes that a graph reads at each run: not recorded
+    unnoted: ClassVar[frozenset[str]] = frozenset()  # a graph reads these attributes at each run
 
 
 class ModuleLike(Stateful):
@@ -53,8 +53,8 @@ def note_change(module: Any, name: str, before: Any) -> None:
 def read_attribute(module: Any, name: str) -> Any:
     """Return the attribute, and notify the builder: this is Stateful.__getattribute__ during a trace."""
     builder = current.mode.builder
-    skipped = name in PYTHON or name in BOOKS or name in type(module).unnoted
-    if name == "__dict__":  # the engine itself reads it often
+    skipped = name in PYTHON or name in BOOKS
+    if name == "__dict__" or name in type(module).unnoted:  # minigrad itself reads it often
         skipped = sys._getframe(1).f_globals.get("__name__", "").startswith("minigrad.")
     if not (builder is None or skipped or id(module) in builder.born):
         builder.note_read(module, name)

@@ -164,7 +164,7 @@ class InPlace:
     @property
     def _version(self: Any) -> int:
         """How often this tensor's memory was edited in place."""
-        return versions.edits_of(self.value)
+        return versions.edits_of(self._noted("_version").value)
 
     def copy_(self: Any, other: Any) -> Any:
         """Copy the other tensor's values."""
@@ -232,7 +232,7 @@ class InPlace:
 
     def _draw(self: Any, op: Op, generator: Any) -> Any:
         """The result of a random op with the next key of the sequence."""
-        sequence = default_sequence if generator is None else generator.sequence
+        sequence = default_sequence if generator is None else generator.keys
         if (builder := current.mode.builder) is not None:
             return builder.apply(ops.NextKey(sequence), (0,)).apply(op)
         return self.lift(sequence.next_words()).apply(op)

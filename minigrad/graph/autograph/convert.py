@@ -20,8 +20,10 @@ import warnings
 from collections.abc import Sequence
 from functools import lru_cache, partial, update_wrapper, wraps
 from itertools import chain, zip_longest
+from operator import attrgetter
 from pickle import dumps, loads
 from types import BuiltinFunctionType, CellType, CodeType, FunctionType, MethodType, SimpleNamespace
+from types import WrapperDescriptorType as SlotType  # of object.__getattribute__
 from typing import Any, NamedTuple
 
 from ...engine.base.errors import ConversionError
@@ -29,7 +31,7 @@ from ...engine.core.modes import current, in_mode
 from ...engine.core.stateful import ModuleLike
 from . import branches, loops, operators, state
 from .jumps import Unconvertible
-from .operators import REPLACED
+from .operators import REPLACED, attrgetter_
 from .scopes import Function, arguments, is_engine, is_foreign, mark_comprehensions
 from .side_effects import warn_of_leaks
 from .state import type_of
@@ -97,7 +99,9 @@ def call(function: Any) -> Any:
         case MethodType():
             inner = convert_callee(function.__func__)
             return function if inner is function.__func__ else MethodType(inner, function.__self__)
-        case BuiltinFunctionType() | type():
+        case attrgetter():
+            return attrgetter_(*function.__reduce__()[1])
+        case BuiltinFunctionType() | type() | SlotType():
             return REPLACED.get(function, function)
         case partial():
             return partial(call(function.func), *function.args, **function.keywords)

@@ -10,7 +10,7 @@ import builtins
 import contextlib
 import operator
 from collections.abc import Callable
-from functools import reduce
+from functools import partial, reduce
 from typing import Any
 
 import numpy as np
@@ -50,7 +50,7 @@ def isinstance_(x: Any, kinds: Any) -> bool:
 
 def hasattr_(x: Any, name: str) -> bool:
     """hasattr(x, name)"""
-    return hasattr(type_of(x), name) if isinstance(x, Number) else hasattr(x, name)
+    return hasattr(type_of(x) if isinstance(x, Tracer) else x, name)
 
 
 def class_of(x: Any) -> Any:
@@ -62,8 +62,17 @@ def getattr_(x: Any, name: str, *default: Any) -> Any:
     """getattr(x, name, default)"""
     if name == "__class__":
         return class_of(x)
-    is_none_of_a_number = isinstance(x, Number) and not hasattr_(x, name)
-    return getattr(x.kind() if is_none_of_a_number else x, name, *default)
+    return getattr(type_of(x) if isinstance(x, Tracer) and not hasattr_(x, name) else x, name, *default)
+
+
+def attrgetter_(*paths: str) -> Callable[[Any], Any]:
+    """operator.attrgetter(path, …)"""
+
+    def get(x: Any) -> Any:
+        found = tuple([reduce(getattr_, path.split("."), x) for path in paths])
+        return found if len(paths) > 1 else found[0]
+
+    return get
 
 
 class Suppress(contextlib.suppress):
@@ -75,17 +84,7 @@ class Suppress(contextlib.suppress):
         return caught
 
 
-def min_(*xs: Any, **options: Any) -> Any:
-    """min(x, y, …) or min(xs)"""
-    return extreme(builtins.min, operator.lt, xs, **options)
-
-
-def max_(*xs: Any, **options: Any) -> Any:
-    """max(x, y, …) or max(xs)"""
-    return extreme(builtins.max, operator.gt, xs, **options)
-
-
-def extreme(python: Any, beats: Callable[[Any, Any], Any], xs: Any, key: Any = None, **default: Any) -> Any:
+def extreme(python: Any, beats: Callable[[Any, Any], Any], *xs: Any, key: Any = None, **default: Any) -> Any:
     """The smallest or largest of xs, chosen as in Python: keep the best so far, unless the next element beats it."""
     among = list(xs[0]) if len(xs) == 1 else xs
     if not among or (key is None and not any(map(symbolic, among))):
@@ -123,6 +122,8 @@ def all_(xs: Any) -> Any:
 
 REPLACED: dict[Any, Callable[..., Any]] = {
     range: range_, enumerate: enumerate_, zip: zip_, reversed: reversed_, len: len_, int: int_, float: float_,
-    bool: bool_, min: min_, max: max_, any: any_, all: all_, arange: arange_,
+    bool: bool_, any: any_, all: all_, arange: arange_,
     type: type_, isinstance: isinstance_, hasattr: hasattr_, getattr: getattr_, contextlib.suppress: Suppress,
+    min: partial(extreme, builtins.min, operator.lt), max: partial(extreme, builtins.max, operator.gt),
+    operator.attrgetter: attrgetter_, object.__getattribute__: getattr_,
 }  # fmt: skip

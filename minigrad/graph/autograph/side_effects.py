@@ -12,9 +12,8 @@ import threading
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from functools import cache, partial
+from functools import cache, partial, reduce
 from io import IOBase
-from operator import attrgetter
 from types import CellType, CodeType, FunctionType, MethodType, ModuleType
 from typing import Any, NamedTuple
 from weakref import ref
@@ -194,7 +193,8 @@ class Before:
         """Raises Retrace if a changed list or dictionary can become part of the state, else ConversionError."""
         for its, now, before in self.containers:
             if not (followed and now in followed) and is_changed(now, before):
-                is_local = isinstance(its.holder, CellType) and id(its.holder) not in opened.outer
+                outer = {id(place.holder) for place in reachable_locations(opened.function)}  # these outlive the trace
+                is_local = isinstance(its.holder, CellType) and id(its.holder) not in outer
                 if followed is not None and is_local and not isinstance(now, set):
                     raise ContainerChange(its.path, now)
                 raise ConversionError(
@@ -300,11 +300,11 @@ class Leftover(NamedTuple):
 class Assignments(threading.local):
     """The assignments in the outermost converted function that runs in this thread; None while none runs.
 
-    outer    ids of the cells of outer variables: lists in them outlive the trace
+    function    the Python function that is traced
     """
 
-    found: list[Leftover] | None = None
-    outer: frozenset[int] = frozenset()
+    found: dict[tuple[int, str], Leftover] | None = None
+    function: Any = None
 
 
 opened = Assignments()
@@ -316,17 +316,15 @@ def warn_of_leaks(function: Any) -> Iterator[None]:
     if opened.found is not None:
         yield
         return
-    function, opened.found = getattr(function, "__func__", function), []
-    outer = reachable_locations(function) if isinstance(function, FunctionType) else ()
-    opened.outer = frozenset(map(id, map(attrgetter("holder"), outer)))
+    opened.function, opened.found = getattr(function, "__func__", function), {}
     try:
         yield
-        found = {(id(its.of()), its.path): its for its in opened.found}
+        found = [*opened.found.values()]
     finally:
-        opened.found = None
+        opened.found = opened.function = None
     if current.mode.builder is None or not current.mode.builder.chained:
         return  # the graph of a session is still there, and its symbols may be used
-    for its in found.values():
+    for its in found:
         is_state = isinstance(its.of(), ModuleLike)  # each run assigns the attribute
         symbols = [x for x in leaves(its.value()) if isinstance(x, Tracer) and not is_state]
         if symbols and its.at is not None:
@@ -342,20 +340,11 @@ def note_assignments(names: Sequence[str], set_: Any, kind: str, at: Any = None)
     """Note the attributes and globals that a branch or a loop has assigned."""
     if opened.found is None:
         return
-    code, around = set_.__code__, set_.__globals__
-    cells = dict(zip(code.co_freevars, set_.__closure__ or ()))
+    cells = dict(zip(set_.__code__.co_freevars, set_.__closure__ or ()))
     for path in names:
-        root, *way = path.split(".")
-        if way:
-            owner: Any = cells[root].cell_contents if root in cells else around.get(root)
-            for name in way[:-1]:
-                owner = getattr(owner, name, None)
-        elif root in cells or root not in code.co_names:
-            continue
-        else:
-            owner = around
-        try:
-            of: Callable[[], Any] = ref(owner)
-        except TypeError:  # a dictionary of globals, an object with slots
-            of = partial(lambda its: its, owner)
-        opened.found.append(Leftover(of, path, kind, at or place()))
+        root, *way, _ = (*path.split("."), "")
+        owner: Any = cells[root].cell_contents if root in cells else set_.__globals__.get(root)
+        owner = reduce(lambda x, name: getattr(x, name, None), way[:-1], owner) if way else set_.__globals__
+        if way or (root not in cells and root in set_.__code__.co_names):
+            of = ref(owner) if type(owner).__weakrefoffset__ else partial(lambda its: its, owner)
+            opened.found[id(owner), path] = Leftover(of, path, kind, at or place())

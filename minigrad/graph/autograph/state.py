@@ -86,11 +86,6 @@ def type_of(x: Any) -> Any:
     return x.kind
 
 
-def may_vary(x: Tracer) -> bool:
-    """Whether x may be a different tensor in another run of the graph, or in another turn of a loop."""
-    return bool(x.passed) or id(x) in current.mode.builder.stands
-
-
 def identical(x: Any, y: Any) -> Any:
     """x is y. Raises ConversionError if the answer is known only when the graph runs."""
     if x is y or not any(map(symbolic, (x, y))):
@@ -102,7 +97,8 @@ def identical(x: Any, y: Any) -> Any:
             return x == y
         raise ConversionError(f"{user_line()}: `is` on two equal numbers depends on Python's memory: write == or !=")
     tensors = [z for z in (x, y) if isinstance(z, Tracer | Tensor) and not is_number(z)]
-    if len(tensors) == 2 and any(isinstance(z, Tracer) and may_vary(z) for z in tensors):
+    stands = current.mode.builder.stands
+    if len(tensors) == 2 and any(isinstance(z, Tracer) and (z.passed or id(z) in stands) for z in tensors):
         raise ConversionError(
             f"{user_line()}: `is` on two tensors, one of them chosen by a branch or a loop over tensors, is known only "
             "when the graph runs: keep a bool that says which tensor was chosen"

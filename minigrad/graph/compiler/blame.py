@@ -43,7 +43,7 @@ def walking(walk: Walk | None) -> Iterator[None]:
 
 def trap_nan() -> Any:
     """Within the block, every graph runs op by op, and an error names the first op that makes a NaN or an infinity."""
-    return walking(walk_trapping_nan)
+    return walking(lambda executable, arrays: walk_graph(executable.graph, arrays, check_finite_result))
 
 
 def find_failing_op(executable: Executable, arrays: Sequence[Any]) -> tuple[str, Exception] | None:
@@ -79,11 +79,6 @@ def interrupts(error: BaseException) -> bool:
 def walk_again(executable: Executable, arrays: Sequence[Any]) -> Arrays:
     """The outputs, computed again op by op without printing."""
     return walk_graph(executable.graph, arrays, recompute_node)
-
-
-def walk_trapping_nan(executable: Executable, arrays: Sequence[Any]) -> Arrays:
-    """The outputs, computed op by op. Raises AnomalyError at the first NaN or infinity made from finite numbers."""
-    return walk_graph(executable.graph, arrays, check_finite_result)
 
 
 def recompute_node(node: Node, xs: Sequence[Any]) -> Any:

@@ -477,22 +477,6 @@ def test_a_global_tensor_that_the_forward_of_an_inner_layer_reads_is_replaced(mo
     assert f(X).tolist() == [5.0, 10.0]
 
 
-def test_an_object_gets_another_class():
-    class Twice:
-        def factor(self):
-            return 2.0
-
-    class Thrice(Twice):
-        def factor(self):
-            return 3.0
-
-    held = Twice()
-    f = mg.function(lambda x: x * held.factor())
-    assert f(X).tolist() == [2.0, 4.0]
-    held.__class__ = Thrice
-    assert f(X).tolist() == [3.0, 6.0]
-
-
 def test_a_function_asks_whether_gradients_are_recorded():
     f = mg.function(lambda x: x * 2 if mg.is_grad_enabled() else x * 3)
     inside = mg.function(lambda x: mg.cond(x.sum() > 0, lambda: x * 2 if mg.is_grad_enabled() else x * 3, lambda: x))

@@ -72,7 +72,8 @@ class InGroups(InBlocks):
         shape = in_long_rows(flat) if any(map(is_full_reduction, outputs)) else flat
         xs = [recorder.abstract(x).reshape(shape).buffer if x.shell.shape == flat != shape else x for x in xs]
         order = laid_out(shape, [x for x in xs if x.shell.shape == shape])
-        partial = (shape[0], *[1] * (len(shape) - 1)) if are_long_rows(shape) else ()
+        is_by_rows = len(shape) > 1 and shape[0] > 1 and prod(shape) > BLOCK >= prod(shape[1:])  # can join other steps
+        partial = (shape[0], *[1] * (len(shape) - 1)) if is_by_rows else ()
         ys = [
             recorder.new(partial, y.spec.dtype) if is_full_reduction(y) else recorder.new(shape, y.spec.dtype, order)
             for y in outputs
@@ -158,11 +159,6 @@ def in_long_rows(shape: tuple[int, ...]) -> tuple[int, ...]:
     n = prod(shape)
     heights = range(-(-n // BLOCK), n // PIECE + 1) if len(shape) == 1 and n > BLOCK else ()
     return next(((rows, n // rows) for rows in heights if n % (rows * LANES) == 0), shape)
-
-
-def are_long_rows(shape: tuple[int, ...]) -> bool:
-    """Whether a loop over that shape should be a step over rows, which can join other steps."""
-    return len(shape) > 1 and shape[0] > 1 and prod(shape) > BLOCK >= prod(shape[1:])
 
 
 class NativeRowRun(RowRun):

@@ -138,7 +138,8 @@ def group_axes(first: Shape, rest: Shape, operands: Sequence[Buffer], numbers: C
     rest = rest or max((v.shell.shape[len(first) :] for v in spans), key=len)
     ndim = len(first) + len(rest)
     outer = axes_of(first, [leading_slice(v, ndim) for v in spans])
-    inner = axes_of(rest, [trailing_slice(v, ndim) for v in spans] if first else spans)
+    rows = [Buffer(v.shell[0], "argument") if first and v.shell.ndim == ndim else v for v in spans]
+    inner = axes_of(rest, rows)
     return [[(n, spread(steps, whole)) for n, steps in axes] for axes in (outer, inner)]
 
 
@@ -146,11 +147,6 @@ def leading_slice(v: Buffer, ndim: int) -> Buffer:
     """An operand along the first of `ndim` axes: a vector, or a number if it broadcasts."""
     along: tuple[Any, ...] = (slice(None), *[0] * (ndim - 1))
     return Buffer(v.shell[along] if v.shell.ndim == ndim else np.empty((), v.shell.dtype), "argument")
-
-
-def trailing_slice(v: Buffer, ndim: int) -> Buffer:
-    """An operand along the axes after the first."""
-    return Buffer(v.shell[0], "argument") if v.shell.ndim == ndim else v
 
 
 def spread(steps: Sequence[int], whole: Sequence[int]) -> list[int]:

@@ -65,15 +65,11 @@ def product_turned(node: Node) -> Node | None:
     """(x y)ᵀ  →  yᵀ xᵀ; only in fast math, since it may round differently"""
     match node:
         case Node(Transpose(axes), (Node(MatMul(), (x, y)),)) if x.spec.ndim == y.spec.ndim == len(axes):
-            if axes == swap_last_axes(len(axes)):
+            n = len(axes)
+            if axes == (*range(n - 2), n - 1, n - 2):
                 turn = Transpose(axes)
                 return Node(MatMul(), (Node(turn, (y,)), Node(turn, (x,))))
     return None
-
-
-def swap_last_axes(ndim: int) -> tuple[int, ...]:
-    """The axes of a transpose that swaps the last two."""
-    return (*range(ndim - 2), ndim - 1, ndim - 2)
 
 
 TRANSPOSES: tuple[Rewrite, ...] = (absorb_transpose, hoist_transpose, lengthless, merge_moves)

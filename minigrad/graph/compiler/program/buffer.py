@@ -198,7 +198,8 @@ def laid_out(shape: Shape, like: Sequence[Buffer]) -> tuple[int, ...]:
     n = len(shape)
     if all(map(attrgetter("shell.flags.c_contiguous"), like)):
         return tuple(range(n))
-    strides = [aligned_strides(x.shell, n) for x in like]
+    shells = [x.shell for x in like]  # their strides are aligned at the right, and 0 where one broadcasts
+    strides = [[0] * (n - x.ndim) + [s if m != 1 else 0 for s, m in zip(x.strides, x.shape)] for x in shells]
     order = [n - 1] * (n > 0)  # innermost first
     for a in reversed(range(n - 1)):
         place = len(order)
@@ -210,11 +211,6 @@ def laid_out(shape: Shape, like: Sequence[Buffer]) -> tuple[int, ...]:
                 place = i
         order.insert(place, a)
     return tuple(reversed(order))
-
-
-def aligned_strides(x: np.ndarray, n: int) -> list[int]:
-    """The strides of x along n axes, aligned at the right; 0 where x broadcasts."""
-    return [0] * (n - x.ndim) + [stride if length != 1 else 0 for stride, length in zip(x.strides, x.shape)]
 
 
 def copied_order(x: np.ndarray) -> tuple[int, ...]:

@@ -235,18 +235,15 @@ class LoopBody(Lines):
         return f"{number}[:len({out})]"  # the last block is shorter
 
     def workspace(self, value: Buffer, allocation: Allocation) -> str:
+        x = value.shell
         for other, name in self.scratch.items():
+            y = other.shell
             home = self.plan.allocations[other.root].offset or 0
             mine = (allocation.offset or 0) + value.offset
-            if home + other.offset == mine and other.shell.dtype == value.shell.dtype and same_steps(other, value):
+            if home + other.offset == mine and (x.dtype, x.shape, x.strides) == (y.dtype, y.shape, y.strides):
                 return name
         self.scratch[value] = f"w{len(self.scratch)}"
         return self.scratch[value]
-
-
-def same_steps(x: Buffer, y: Buffer) -> bool:
-    """Whether both buffers have the same shape and strides."""
-    return (x.shell.shape, x.shell.strides) == (y.shell.shape, y.shell.strides)
 
 
 def loop_functions(lines: Lines, loop: TiledLoop) -> str:

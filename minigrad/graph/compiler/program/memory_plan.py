@@ -37,10 +37,6 @@ class Allocation:
     offset: int | None = None
     argument: Buffer | None = None
 
-    def is_uniform(self, value: Buffer) -> bool:
-        """Whether all results in the allocation have the same layout and dtype as `value`."""
-        return all(alike(root, value) for root in self.roots)
-
 
 def alike(x: Buffer, y: Buffer) -> bool:
     """Whether both buffers have the same layout and dtype, in roots of the same size."""
@@ -89,10 +85,10 @@ def plan(section: Section, into: Mapping[int, int]) -> MemoryPlan:
     into    index of an output → index of the argument whose array it overwrites
     """
     steps, outputs, wanted = resolve_outputs(section, into)
-    wanted = {root: x for root, x in wanted.items() if adoptable(root, x)}
+    wanted = {r: x for r, x in wanted.items() if (r.shell.shape, r.shell.dtype) == (x.shell.shape, x.shell.dtype)}
     final = {i: section.arguments[a] for i, a in into.items() if outputs[i] is not section.arguments[a]}
     steps = delay_parameter_writes(steps, wanted)
-    last, first = last_uses(steps), first_writes(steps)
+    first, last = first_writes(steps), {r: k for k, s in enumerate(steps) for r in s.memory_roots}
     leaving = {r for i, y in enumerate(outputs) if y is not None and i not in into for r in y.roots}
     wanted = {r: x for r, x in wanted.items() if r not in leaving and may_adopt(steps, r, x, first, last)}
     for i, x in final.items():
@@ -142,11 +138,6 @@ def copying(x: Buffer, out: Buffer) -> ProgramStep:
     return ProgramStep("copyto({1}, {0})", (x, out), (1,), scope={"copyto": np.copyto}, does=np.copyto)
 
 
-def adoptable(root: Buffer, x: Buffer) -> bool:
-    """Whether the argument x has the same shape and dtype as the result `root`."""
-    return root.shell.shape == x.shell.shape and root.shell.dtype == x.shell.dtype
-
-
 def delay_parameter_writes(steps: list[ProgramStep], wanted: Mapping[Buffer, Buffer]) -> list[ProgramStep]:
     """Move each step that writes a parameter's next value behind the last read of its old value, if possible."""
     place: dict[ProgramStep, tuple[int, ...]] = {step: (k,) for k, step in enumerate(steps)}
@@ -172,11 +163,6 @@ def users(steps: Iterable[ProgramStep], how: str) -> dict[Buffer, list[ProgramSt
 
 
 # -- lifetimes --------------------------------------------------------------------------------------------
-
-
-def last_uses(steps: Iterable[ProgramStep]) -> dict[Buffer, int]:
-    """Root → the last step that reads or writes it."""
-    return {r: k for k, s in enumerate(steps) for r in s.memory_roots}
 
 
 def first_writes(steps: Iterable[ProgramStep]) -> dict[Buffer, int]:
@@ -240,7 +226,7 @@ def inherit_allocation(
         allocation = allocations.get(x.root)
         if allocation is None or allocation.last != k or last[x.root] != k or not alike(x, out) or out.root is x.root:
             continue
-        if end is None and not allocation.is_uniform(out.root):
+        if end is None and not all(alike(root, out.root) for root in allocation.roots):
             continue
         if argument is not None and allocation.first <= last.get(argument, -1):
             continue

@@ -20,21 +20,9 @@ from typing import Any
 import numpy as np
 
 from ....engine.base.dtypes import result_type
+from . import buffer
 from .abstract_array import AbstractArray, Unrecordable, as_shape, filling
-from .buffer import (
-    Buffer,
-    EinsumStep,
-    ProgramStep,
-    ReduceStep,
-    Shape,
-    address,
-    contiguous,
-    copied_order,
-    einsum_view,
-    laid_out,
-    reduced_order,
-    shell,
-)
+from .buffer import Buffer, EinsumStep, ProgramStep, ReduceStep, Shape, contiguous, laid_out, reduced_order
 
 
 class Recorder:
@@ -61,7 +49,7 @@ class Recorder:
         if isinstance(x, AbstractArray | Buffer):
             return x if isinstance(x, Buffer) else x.buffer
         array = np.asarray(x, dtype)
-        return Buffer(shell(array.shape, array.dtype, array.strides), "constant", array=array)
+        return Buffer(buffer.shell(array.shape, array.dtype, array.strides), "constant", array=array)
 
     def new(self, shape: Shape, dtype: Any, order: tuple[int, ...] | None = None) -> Buffer:
         """A new planned buffer.
@@ -69,7 +57,7 @@ class Recorder:
         order    the order of the axes in memory, if it is not C order
         """
         dtype = np.dtype(dtype)
-        return Buffer(shell(shape, dtype, contiguous(shape, dtype.itemsize, order)), "planned")
+        return Buffer(buffer.shell(shape, dtype, contiguous(shape, dtype.itemsize, order)), "planned")
 
     def step(self, text: str, *operands: Buffer, writes: tuple[int, ...] = (), **more: Any) -> ProgramStep:
         if changed := np.geterr().items() - self.ambient:
@@ -89,7 +77,7 @@ class Recorder:
         """Record a view of x. Raises Unrecordable if the result is a scalar, because NumPy copies it."""
         if not isinstance(seen, np.ndarray):
             raise Unrecordable(text)
-        value = Buffer(seen, "view", x.roots, x.offset + address(seen) - address(x.shell))
+        value = Buffer(seen, "view", x.roots, x.offset + buffer.address(seen) - buffer.address(x.shell))
         if x.kind == "constant":
             return self.abstract(Buffer(seen, "constant", array=eval(text.format("x"), dict(scope), {"x": x.array})))
         self.step(text, x, result=value, scope=scope)
@@ -180,7 +168,7 @@ class Recorder:
         if not arrow or (len(xs) == 1 and len(right) == len(left)):
             raise Unrecordable(text)  # one operand with all its axes is a view
         shape = tuple(lengths[c] for c in right)
-        along = [einsum_view(v.shell, letters, right) for v, letters in zip(values, left.split(","))]
+        along = [buffer.einsum_view(v.shell, letters, right) for v, letters in zip(values, left.split(","))]
         dtype = result_type(*(v.shell for v in values))
         made = self.operand(out) if out is not None else self.new(shape, dtype, laid_out(shape, along))
         names = ", ".join(f"{{{i}}}" for i in range(len(values)))
@@ -208,13 +196,13 @@ class Recorder:
         if filled is not None and self.steps[-1].operands == (x.buffer,):  # x is one number: make a constant
             self.steps.pop()
             array = f(np.full(x.shape, filled, x.dtype), offset)
-            return self.abstract(Buffer(shell(array.shape, array.dtype), "constant", array=array))
+            return self.abstract(Buffer(buffer.shell(array.shape, array.dtype), "constant", array=array))
         kept = f(np.ones(x.shape[-2:], bool), offset)
         return self.where(kept, x, np.zeros((), x.dtype))
 
     def arange(self, *args: Any) -> AbstractArray:
         array = np.arange(*args)
-        return self.abstract(Buffer(shell(array.shape, array.dtype), "constant", array=array))
+        return self.abstract(Buffer(buffer.shell(array.shape, array.dtype), "constant", array=array))
 
     def zeros(self, shape: Any, dtype: Any = float) -> AbstractArray:
         return self.full(shape, 0, dtype)
@@ -226,7 +214,7 @@ class Recorder:
         if not isinstance(x, AbstractArray):
             return np.array(x, dtype)
         value = x.buffer
-        axes = copied_order(value.shell) if order == "K" else None
+        axes = buffer.copied_order(value.shell) if order == "K" else None
         out = self.new(value.shell.shape, dtype or value.shell.dtype, axes)
         return self.copy(value, out)
 
