@@ -52,7 +52,8 @@ class Context:
     """
 
     def __init__(self, args: tuple[Any, ...]):
-        self.needs_input_grad = tuple(isinstance(x, Operand) and getattr(x, "requires_grad", False) for x in args)
+        asked = ["requires_grad" if isinstance(x, Tensor) else "tracked" for x in args]  # of a symbol: whether it may
+        self.needs_input_grad = tuple(isinstance(x, Operand) and getattr(x, n, False) for x, n in zip(args, asked))
         self.saved_tensors: tuple[Tensor | None, ...] = ()
         self.materialize = True
         self._saved: tuple[Tensor | None, ...] = ()

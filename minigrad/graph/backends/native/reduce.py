@@ -138,8 +138,7 @@ def group_axes(first: Shape, rest: Shape, operands: Sequence[Buffer], numbers: C
     rest = rest or max((v.shell.shape[len(first) :] for v in spans), key=len)
     ndim = len(first) + len(rest)
     outer = axes_of(first, [leading_slice(v, ndim) for v in spans])
-    rows = [Buffer(v.shell[0], "argument") if first and v.shell.ndim == ndim else v for v in spans]
-    inner = axes_of(rest, rows)
+    inner = axes_of(rest, [Buffer(v.shell[0], "argument") if first and v.shell.ndim == ndim else v for v in spans])
     return [[(n, spread(steps, whole)) for n, steps in axes] for axes in (outer, inner)]
 
 
