@@ -2,12 +2,19 @@
 
 import numpy as np
 import pytest
-from test_memory_timeline import last_words
 
 from minigrad.course.widgets import AllReduce, Pipeline
 from minigrad.course.widgets.all_reduce import WORKERS
 from minigrad.distributed.algorithms import ALL_REDUCE, messages, traffic
 from minigrad.distributed.schedules import Step, Task, schedule
+
+
+def last_words(film, n=-1):
+    """Id → words, after step n."""
+    words = {}
+    for step in film["steps"][: n + 1 or None]:
+        words |= step.get("text", {})
+    return words
 
 
 def played(n, algorithm):
