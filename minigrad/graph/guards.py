@@ -17,7 +17,9 @@ from types import MemberDescriptorType
 from typing import Any
 from weakref import ref
 
+from ..engine.base.errors import GraphError
 from ..engine.core.stateful import MISSING, ModuleLike, Stateful
+from ..engine.random import Generator
 from ..engine.tensor.tensor import Tensor
 from .contents import CONTAINERS, contents, is_settled
 from .names import NameSnapshot
@@ -26,6 +28,7 @@ from .signature import IMMUTABLE, IdentityRef, objects_in
 GET, NODE, SPEC, TRACKED = map(attrgetter, ("get", "node", "spec", "tracked"))
 Noted = Mapping[tuple[int, str], tuple[Any, Any]]
 # methods that walk through a module: a trace notes what they return
+REFUSED = {"_version": "the count of edits", "sequence": "the state or the seed of a random generator"}
 WALKS = "_modules", "_own_parameters", "_own_buffers", "_named_parts"
 
 
@@ -160,6 +163,11 @@ def observe(what: Any, attribute: str) -> Any:
             inner = part.values() if isinstance(part, dict) else part if type(part) in CONTAINERS else ()
             parts += [x for x in inner if type(x) in CONTAINERS]
         return [*map(id, parts)], parts
+    if attribute in REFUSED and isinstance(what, Tensor | Generator):
+        raise GraphError(
+            f"a traced function uses {REFUSED[attribute]}. Python does that once, while it traces, and no run "
+            "repeats it: do it outside the function. To draw numbers, take a key: mg.random.normal(key, (3,))"
+        )
     if isinstance(what, Stateful):
         value = object.__getattribute__(what, "__dict__").get(attribute, MISSING)
         value = getattr(what, attribute, MISSING) if value is MISSING and is_slot(what, attribute) else value

@@ -36,7 +36,7 @@ PARTS |= dict.fromkeys((staticmethod, classmethod), ("__func__",))
 OF_FUNCTIONS = "__code__", "__defaults__", "__kwdefaults__"
 CALLED_BY_LAYERS = frozenset({"forward"})  # the name that Module.__call__ reads, which is a library's code
 UNCALLED = {"__init__", "__new__", "__post_init__", "__repr__", "__str__"}
-NAMES_OF_CODE = frozenset({"__name__", "__qualname__", "__doc__", "__module__"})  # of functions and classes
+NAMES_OF_CODE = frozenset({"__name__", "__qualname__", "__doc__", "__module__", "writeable"})
 # what reads attributes that the code does not name; then, what compares or prints the fields of a record
 REFLECTION = set("vars dir __dict__ __getattribute__ __getstate__ __reduce__ __reduce_ex__ dumps MATCH_CLASS".split())  # noqa: SIM905
 REFLECTION |= set("copy deepcopy dataclasses replace asdict astuple getmembers attrgetter methodcaller".split())  # noqa: SIM905
@@ -57,18 +57,26 @@ def names_in(code: CodeType) -> tuple[frozenset[str], frozenset[str], frozenset[
     pairs = [*pairwise(steps)]
     found = [{n if then != "append" else f"{n}.append" for (op, n), (_, then) in pairs if op in VARIABLES}]
     found += [{n for op, n in steps if op in ops} for ops in (ATTRIBUTES, {"STORE_ATTR", "DELETE_ATTR"})]
-    used = {op for op, _ in steps} | found[0] | found[1] - {"copy", "replace"}  # methods of dictionaries and texts
-    then = {op for (before, x), (op, _) in pairs if before != "LOAD_CONST" or x not in (None, True, False)}
-    if not used.isdisjoint(REFLECTION | {"getattr", "hasattr", "globals"}):
-        texts = chain(*(const if isinstance(const, tuple) else [const] for const in code.co_consts))
-        found[1] |= {x for x in texts if isinstance(x, str) and x.isidentifier()}
-        found[0] |= found[1] if "globals" in used else set()
-    calls = [steps[i:] for i, (_, n) in enumerate(steps) if n in ("getattr", "hasattr")]
-    found[1] |= {"__dict__"} if not all(map(names_constant, calls)) or not used.isdisjoint(REFLECTION) else set()
-    found[1] |= {"__repr__"} if "COMPARE_OP" in then or not used.isdisjoint(TEXT) else set()
-    found[1] |= {"is"} if "IS_OP" in then or "id" in found[0] else set()
+    found[1] |= unnamed_reads(code, steps, *found[:2])
+    found[0] |= found[1] if "globals" in found[0] else set()
     inner = [names_in(x) for x in code.co_consts if isinstance(x, CodeType)]
     return tuple(frozenset(own.union(*others)) for own, *others in zip(found, *inner))  # type: ignore[return-value]
+
+
+def unnamed_reads(
+    code: CodeType, steps: Sequence[tuple[str, Any]], variables: set[str], attributes: set[str]
+) -> set[str]:
+    """The attributes that code reads without naming them, and what stands for them in names_in()."""
+    used = {op for op, _ in steps} | variables | attributes - {"copy", "replace"}  # methods of dictionaries and texts
+    after = {op for (before, x), (op, _) in pairwise(steps) if before != "LOAD_CONST" or x not in (None, True, False)}
+    calls = [steps[i:] for i, (_, n) in enumerate(steps) if n in ("getattr", "hasattr")]
+    found = {"__dict__"} if not all(map(names_constant, calls)) or used & REFLECTION else set()
+    found |= {"__repr__"} if "COMPARE_OP" in after or used & TEXT else set()
+    found |= {"is"} if "IS_OP" in after or "id" in variables else set()
+    if not used & (REFLECTION | {"getattr", "hasattr", "globals"}):
+        return found
+    texts = chain(*(const if isinstance(const, tuple) else [const] for const in code.co_consts))
+    return found | {x for x in texts if isinstance(x, str) and x.isidentifier()}
 
 
 def names_constant(steps: Sequence[tuple[str, Any]]) -> bool:
@@ -161,10 +169,6 @@ class NameSnapshot:
             if len(x) <= MOST_PARTS or any(isinstance(part, WATCHED) for part in look()):
                 keys: Iterable[Any] = x if isinstance(x, dict) else range(len(x))
                 yield from self.look_at([f"{name}[{key!r}]" for key in keys] or [name], look)
-        if isinstance(x, FunctionType | type) and (names := sorted(self.read & NAMES_OF_CODE)):
-            yield from self.look_at(names, partial(map, getattr, repeat(x), names, repeat(None)), True)
-        if "writeable" in self.read and hasattr(getattr(x, "flags", None), "writeable"):
-            yield from self.look_at([f"writeable of {name}"], partial(map, attrgetter("flags.writeable"), [x]), True)
         if type(x) in PARTS:
             yield from (("self" if part == "__self__" else name, getattr(x, part), False) for part in PARTS[type(x)])
         elif isinstance(x, FunctionType):
@@ -174,9 +178,27 @@ class NameSnapshot:
         elif not type(x).__module__.startswith("minigrad."):
             yield from self.parts_of_object(name, x)
 
+    def reads_all_of(self, x: Any) -> bool:
+        """Whether code reads attributes that it does not name, or compares or prints x, a record."""
+        is_record = hasattr(x, "__dataclass_fields__") or type(x) is SimpleNamespace
+        return "__dict__" in self.read or ("__repr__" in self.read and is_record)
+
+    def names_to_watch(self, space: Mapping[str, Any], is_object: bool, whole: bool) -> set[str]:
+        """The attributes of an object or a class that code may read; of a class, special methods too."""
+        names = {*self.read} | {n for n in space if whole and n[:2] != "__"}
+        return names if is_object else {n for n in space if n in names or is_implicit(space, n)}
+
+    def built_in_parts(self, x: Any) -> Iterator[tuple[str, Any, bool]]:
+        """The name, the module and the docstring of a function or a class; whether an array is writeable."""
+        names = sorted(self.read & NAMES_OF_CODE - {"writeable"}) if isinstance(x, FunctionType | type) else []
+        names += ["flags.writeable"] if hasattr(getattr(x, "flags", None), "writeable") else []
+        for name in names:
+            yield from self.look_at([name], partial(map, attrgetter(name), [x]), True)
+
     def parts_of_function(self, f: FunctionType) -> Iterator[tuple[str, Any, bool]]:
         """The contents of a function's cells; for a user's function also its defaults and the globals it reads."""
         cells = dict(zip(f.__code__.co_freevars, f.__closure__ or ()))
+        yield from self.built_in_parts(f)
         yield f.__name__, getattr(f, "__wrapped__", None), False
         if not is_foreign(f):
             read, attributes, assigned = names_in(f.__code__)
@@ -203,14 +225,13 @@ class NameSnapshot:
             here = ref(x)
             classes_now = lambda: (type(here()), type(here()).__mro__)  # noqa: E731
             yield from self.look_at([f"the class of {name}", f"the bases of {name}"], classes_now, True)
-        is_record = hasattr(x, "__dataclass_fields__") or type(x) is SimpleNamespace
-        whole = "__dict__" in self.read or ("__repr__" in self.read and is_record)
+        whole = self.reads_all_of(x)
+        yield from self.built_in_parts(x)
         for holder in [x] if isinstance(x, ModuleType) else classes:
             is_object = not isinstance(holder, type | ModuleType)
             if hasattr(holder, "__dict__") and (is_object or not is_library(holder)):
                 space = vars(holder)
-                names = {*self.read} | {n for n in space if whole and n[:2] != "__"}
-                names = names if is_object else {n for n in space if n in names or is_implicit(space, n)}
+                names = self.names_to_watch(space, is_object, whole)
                 self.looks += [space.values] if whole or isinstance(holder, type) else []
                 slots = [n for n in names if type(space.get(n)) is MemberDescriptorType]
                 assigned = names & self.assigned

@@ -26,17 +26,16 @@ from ..engine.core.node import Node
 from ..engine.core.op import Op
 from ..engine.core.stateful import MISSING, noticing_reads
 from ..engine.ops import StopGradient, TupleGet
-from ..engine.random import Generator
 from ..engine.tensor.inplace import renew, settle, write
 from ..engine.tensor.tensor import Tensor, wrap_array
 from ..tracing.builder import Capture, GraphBuilder, Tracer
+from ..tracing.views import current_result
 from .compiled_graph import CompiledGraph, CompileOptions
 from .compiler.passes.specialise import fields_at, lengths_in, specialise_graph
-from .guards import Guards, observe
+from .guards import REFUSED, Guards, observe
 from .module_state import ModuleAttribute, assign, assigned_values
 from .signature import leak_message
 
-REFUSED = {"_version": "the count of edits", "sequence": "the state or the seed of a random generator"}
 OUTSIDE = modes.Mode()  # without the builder: what a trace depends on is read in this mode
 VALUE, NODE, TRACKED = map(attrgetter, ("value", "node", "tracked"))
 
@@ -125,12 +124,7 @@ class TraceBuilder(GraphBuilder):
 
     def note_read(self, what: Any, attribute: str) -> None:
         key = id(what), attribute
-        if attribute in REFUSED and isinstance(what, Tensor | Generator):
-            raise GraphError(
-                f"a traced function uses {REFUSED[attribute]}. Python does that once, while it traces, and no run "
-                "repeats it: do it outside the function. To draw numbers, take a key: mg.random.normal(key, (3,))"
-            )
-        if key not in self.noted and key not in self.assigned and id(what) not in self.born:
+        if key not in self.noted and key not in self.assigned and (id(what) not in self.born or attribute in REFUSED):
             mode, modes.current.mode = modes.current.mode, OUTSIDE
             try:
                 self.noted[key] = what, observe(what, attribute)
@@ -241,12 +235,7 @@ class Results:
             return self.own.get(id(leaf), ("constant", leaf))
         memory = id(leaf.memory)
         if leaf.look is not None and (memory in self.own or memory in self.shared):
-            (x, op, recording), _ = leaf.look, self.builder.current(leaf)
-            if isinstance(op, StopGradient) and self.builder.needs_grad(leaf):
-                raise EditedError(
-                    f"the function returns {leaf}, or a view of it: detach() made it share memory with a tensor from "
-                    "outside, and an edit gave it a gradient of its own. A run cannot return both: return y.clone()"
-                )
+            (x, op, recording), _ = leaf.look, current_result(self.builder, leaf)
             if not isinstance(op, Custom | TupleGet):
                 return self.views.setdefault(id(leaf), ("view", (self.place(x), op, recording)))
         return self.own.get(id(leaf)) or ("result", self.number(leaf))

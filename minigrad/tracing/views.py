@@ -94,6 +94,16 @@ def refuse_copy(x: Tracer) -> None:
         )
 
 
+def current_result(builder: GraphBuilder, x: Tracer) -> Tracer:
+    """x, a result, taken again if needed. Raises EditedError if detach() made it, and an edit gave it a gradient."""
+    if x.look and isinstance(x.look[1], ops.StopGradient) and builder.needs_grad(x):
+        raise EditedError(
+            f"the function returns {x}, or a view of it: detach() made it share memory with a tensor from outside, "
+            "and an edit gave it a gradient of its own. A run cannot return both: return y.clone()"
+        )
+    return builder.current(x)
+
+
 def is_sure_view(x: Tracer) -> bool:
     """Whether x is a view of its root in every run."""
     links = [view for view in views_to(x) if view.look and not view.is_sure_view]

@@ -184,4 +184,4 @@ class Operand(Pointwise, Movement, Indexing, Reductions, Algebra):
 
     def _read(self) -> np.ndarray:
         """The operand's array. Raises NoValueError for a symbol, which has no array."""
-        return self._noted("value").value if hasattr(self, "value") else self.numpy()
+        return self._note_read("value").value if hasattr(self, "value") else self.numpy()

@@ -164,7 +164,7 @@ class InPlace:
     @property
     def _version(self: Any) -> int:
         """How often this tensor's memory was edited in place."""
-        return versions.edits_of(self._noted("_version").value)
+        return versions.edits_of(self._note_read("_version").value)
 
     def copy_(self: Any, other: Any) -> Any:
         """Copy the other tensor's values."""

@@ -122,9 +122,9 @@ class Tensor(InPlace, Operand):
 
     def numpy(self) -> np.ndarray:
         """The value as a NumPy array: on the CPU the same memory, not a copy."""
-        return CPU.array(self._noted("value").value)  # type: ignore[no-any-return]
+        return CPU.array(self._note_read("value").value)  # type: ignore[no-any-return]
 
-    def _noted(self, attribute: str) -> Self:
+    def _note_read(self, attribute: str) -> Self:
         """Self, after notifying the builder, if a graph is being built, that Python reads this attribute."""
         if current.mode.builder is not None:
             current.mode.builder.note_read(self, attribute)
@@ -191,7 +191,7 @@ class Tensor(InPlace, Operand):
     def __repr__(self) -> str:
         kind = "" if self.spec.dtype in (np.float64, np.int64, np.bool_) else f", dtype={self.spec.dtype}"
         origin = f", grad_fn={self.grad_fn}" if self.grad_fn else ", requires_grad=True" if self.requires_grad else ""
-        return f"tensor({text(self._noted('value').value, 'tensor(')}{kind}{origin})"
+        return f"tensor({text(self._note_read('value').value, 'tensor(')}{kind}{origin})"
 
     def __format__(self, form: str) -> str:
         """Format one number as Python does: f"{loss:.4f}"."""
@@ -205,19 +205,19 @@ class Tensor(InPlace, Operand):
 
     def stride(self, dim: int | None = None) -> Any:
         """The distance in elements between neighbours along each axis, or along `dim` only."""
-        steps = tuple(step // self.spec.dtype.itemsize for step in self._noted("memory").value.strides)
+        steps = tuple(step // self.spec.dtype.itemsize for step in self._note_read("memory").value.strides)
         return steps if dim is None else steps[axis_of(self.spec, dim)]
 
     def is_contiguous(self) -> bool:
         """Whether the elements are adjacent in memory, in the order of the axes."""
-        return bool(self._noted("memory").value.flags.c_contiguous)
+        return bool(self._note_read("memory").value.flags.c_contiguous)
 
     # -- its gradient --------------------------------------------------------------------
 
     @property
     def requires_grad(self) -> bool:
         """Whether backward will pass through here."""
-        return bool(self._noted("requires_grad").tracked)
+        return bool(self._note_read("requires_grad").tracked)
 
     @requires_grad.setter
     def requires_grad(self, wanted: bool) -> None:
@@ -248,7 +248,7 @@ class Tensor(InPlace, Operand):
     @property
     def is_leaf(self) -> bool:
         """Whether this tensor is not the result of a recorded op."""
-        return self._noted("is_leaf").node is None or not self.node.inputs
+        return self._note_read("is_leaf").node is None or not self.node.inputs
 
     @property
     def grad_fn(self) -> Any:
@@ -298,7 +298,7 @@ class Tensor(InPlace, Operand):
     @property
     def retains_grad(self) -> bool:
         """Whether retain_grad() was called on this result."""
-        return not self._noted("retains_grad").is_leaf and getattr(self.node.hooks, "retain", None) is not None
+        return not self._note_read("retains_grad").is_leaf and getattr(self.node.hooks, "retain", None) is not None
 
     def register_hook(self, hook: Hook) -> Handle:
         """Call `hook` with the gradient that arrives here. If it returns a gradient, that is used instead.
@@ -321,7 +321,7 @@ class Tensor(InPlace, Operand):
 
     def detach(self) -> Tensor:
         """The same value, in the same memory, with no origin."""
-        return wrap_array(self._noted("memory").value, self.spec)
+        return wrap_array(self._note_read("memory").value, self.spec)
 
     def detach_(self) -> Self:
         """Forget this tensor's origin: the tensor becomes a leaf."""
@@ -354,7 +354,7 @@ class Tensor(InPlace, Operand):
     def _parts(self, wanted: str) -> tuple[type, Any, bool]:
         if not self.is_leaf:
             raise NoGradientError(f"only a leaf can be {wanted}, and this is a result of an op: use x.detach()")
-        return type(self), self._noted("value").value, self.requires_grad
+        return type(self), self._note_read("value").value, self.requires_grad
 
     def new_full(
         self, size: Any, fill_value: Any,
