@@ -126,7 +126,7 @@ class Scene:
         for node, box in self.place.items():
             self.html = self.html.replace(f'data-id="{box}"', f'data-id="{box}" data-key="{escape(self.key[node])}"')
         self.ops = {self.key[node]: node for node in self.place if node.inputs and whole(node) is node}
-        self.lines = list(commented(Program(step.graph)))
+        self.lines = list(lines_of_code(Program(step.graph)))
 
     ops_in_words = property(lambda self: pluralize(self.step.nodes, "op", "ops"))
 
@@ -151,7 +151,7 @@ class Scene:
         return join_names([self.picture.symbol(self.picture.box[self.place[self.ops[key]]]) for key in keys])
 
 
-def commented(program: Program) -> Iterator[str]:
+def lines_of_code(program: Program) -> Iterator[str]:
     """The lines of a program, each with the line of the user's function that it comes from: layer:2."""
     for n, line in enumerate(program.source.splitlines(), 1):
         node = program.text.nodes.get(n)
