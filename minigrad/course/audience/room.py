@@ -92,7 +92,7 @@ class Room:
             raise ValueError(f"the answer must be a text, for {poll.question.expected_form}")  # of limited length
         if given["confidence"] not in poll.confidences:
             raise ValueError(f"say how sure you are: {', '.join(poll.confidences)}")
-        event = {key: given[key] for key in ("poll", "round", "confidence")}
+        event = {"poll": self.at, "round": len(poll.rounds), "confidence": given["confidence"]}
         return event | {"do": "vote", "phone": self.phone_hash(phone), "answer": poll.question.read(given["answer"])}
 
     def phone_hash(self, phone: str) -> str:
