@@ -14,6 +14,7 @@ import signal
 import socket
 import sys
 from base64 import b64encode
+from collections import Counter
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from functools import partial
@@ -24,7 +25,7 @@ from random import uniform
 from secrets import compare_digest, token_hex, token_urlsafe
 from threading import Thread
 from time import monotonic
-from typing import Any
+from typing import Any, ClassVar
 
 import segno
 import uvicorn
@@ -62,10 +63,18 @@ INVALID = (IndexError, KeyError, TypeError, ValueError)
 class SharedConnection(Connection):
     """A connection. An address has at most SHARE of them, so that one phone cannot keep the others out."""
 
+    open: ClassVar[Counter[str]] = Counter()  # address -> its connections
+    client: Any
+
     def connection_made(self, transport: Any) -> None:
         super().connection_made(transport)
-        if sum(each.client[0] == self.client[0] for each in self.connections) > SHARE:
+        self.open[self.client[0]] += 1
+        if self.open[self.client[0]] > SHARE:
             self.transport.abort()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self.open[self.client[0]] -= 1
+        super().connection_lost(exc)
 
 
 class Audience:
