@@ -9,6 +9,7 @@ import time
 
 import httpx
 import pytest
+from starlette.testclient import TestClient
 
 from tests.course.test_audience import BOXES, SURE, opened, server
 
@@ -116,6 +117,28 @@ def test_a_vote_counts_however_its_numbers_are_written(hall):
         assert hall.vote(hall.phone(), "4", poll=poll, round=n).json()["locked"]["answer"] == 4
 
     assert hall.do()["answered"] == [3]
+
+
+def test_the_votes_of_a_phone_in_two_rooms_do_not_tell_that_they_are_its(hall):
+    """The hash was of the phone and the number of the question, so it was the same in the next lecture."""
+    for question in (BOXES, {**BOXES, "name": "wires", "text": "How many wires?"}):
+        hall.audience.room = server.Room()
+        hall.ask(question)
+        hall.clients = hall.clients or [hall.phone()]
+        hall.vote(hall.clients[0], "4")
+    events = [json.loads(line) for line in (hall.folder / server.VOTES).read_text("utf-8").splitlines()]
+
+    assert len({event["phone"] for event in events if event["do"] == "vote"}) == 2
+
+
+def test_a_phone_cannot_say_that_it_is_the_lecturers_machine(hall, monkeypatch):
+    """uvicorn believed X-Forwarded-For of anybody where FORWARDED_ALLOW_IPS is set, as in many container images."""
+    monkeypatch.setenv("FORWARDED_ALLOW_IPS", "*")
+    configuration = hall.audience.configuration()
+    configuration.load()
+    phone = TestClient(configuration.loaded_app, "http://127.0.0.1", client=("192.168.7.9", 1))
+
+    assert phone.get("/lecturer", headers={"X-Forwarded-For": "127.0.0.1"}).status_code == 403
 
 
 def test_the_address_on_the_screen_follows_the_network(hall, monkeypatch):

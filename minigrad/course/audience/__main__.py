@@ -215,6 +215,7 @@ class Audience:
         hosts = Middleware(AllowedHosts, frozenset(["0.0.0.0", "localhost"]))  # any address, but no name that rebinds
         app = Starlette(routes=routes, middleware=[hosts, Middleware(UnreadBodies)])
         options: Any = {"ws": "none", "log_level": "error", "access_log": False, "server_header": False}
+        options["forwarded_allow_ips"] = "127.0.0.1"  # whatever the environment says
         connections: Any = partial(SharedConnection, SLOW, MOST)
         return uvicorn.Config(app, http=connections, timeout_graceful_shutdown=1, **options)
 

@@ -96,7 +96,8 @@ class Room:
         return event | {"do": "vote", "phone": self.phone_hash(phone), "answer": poll.question.read(given["answer"])}
 
     def phone_hash(self, phone: str) -> str:
-        return sha256(f"{phone} {self.at} {len(self.polls[self.at].rounds)}".encode()).hexdigest()[:20]
+        poll = self.polls[self.at]
+        return sha256(f"{phone} {len(poll.rounds)} {poll.question}".encode()).hexdigest()[:20]
 
     def for_phone(self, phone: str) -> Record:
         """What a phone gets: the question and its own answer, and nothing about the result."""
