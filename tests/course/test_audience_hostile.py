@@ -39,13 +39,9 @@ def test_requests_that_were_refused_do_not_count(hall, monkeypatch):
 def test_invented_phones_do_not_delay_the_news(hall, monkeypatch):
     """News came up to two milliseconds later for each phone; a request without a cookie is a phone."""
     hall.ask()
-    phone = hall.phone()
     hall.audience.seen |= {str(n): time.monotonic() for n in range(100_000)}
     longest = []
     monkeypatch.setattr(server, "uniform", lambda least, most: longest.append(most) or 0.0)
-    monkeypatch.setattr(server, "HOLD", 0.2)
-    phone.get("/state", params={"after": hall.audience.room.version})
-    monkeypatch.setattr(server, "HOLD", 20)
     waiting = connect(hall)
     head = f"GET /state?after={hall.audience.room.version} HTTP/1.1\r\nHost: localhost\r\nX-Room: {hall.audience.code}"
     waiting.sendall(f"{head}\r\nConnection: close\r\n\r\n".encode())
@@ -57,6 +53,7 @@ def test_invented_phones_do_not_delay_the_news(hall, monkeypatch):
     assert max(longest) <= 2
 
 
+@pytest.mark.skipif(sys.platform == "darwin", reason="it has one loopback address")
 def test_one_address_cannot_take_all_connections(hall, monkeypatch):
     monkeypatch.setattr(server, "SHARE", 20)
     taken = [connect(hall, "127.9.0.1") for _ in range(40)]
