@@ -14,6 +14,7 @@ import signal
 import socket
 import sys
 from base64 import b64encode
+from collections import Counter
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from functools import partial
@@ -24,14 +25,14 @@ from random import uniform
 from secrets import compare_digest, token_hex, token_urlsafe
 from threading import Thread
 from time import monotonic
-from typing import Any
+from typing import Any, ClassVar
 
 import segno
 import uvicorn
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
@@ -40,7 +41,7 @@ from minigrad.course.widgets.widget import css, javascript
 from minigrad.engine.base.whole_file import replace_file
 from minigrad.files.serving.command import bind
 from minigrad.files.serving.connection import Connection
-from minigrad.files.serving.middleware import AllowedHosts
+from minigrad.files.serving.middleware import AllowedHosts, UnreadBodies
 
 from .room import Room
 
@@ -48,21 +49,39 @@ VOTES, TABLE = ".minigrad-audience.jsonl", "audience.csv"  # in the lecturer's f
 PORT = 8600  # or another, if it is taken
 COOKIE, PHONE = "minigrad_phone", re.compile(r"[\w-]{22}", re.ASCII)
 HOLD, AWAY = 25.0, 60.0  # seconds that a phone's request waits for news; until a silent phone is not counted
-STAGGER = 0.002  # seconds per phone, over which phones get news: else a vote would wait for all of them
+STAGGER, LATEST = 0.002, 2.0  # seconds per phone, and at most, over which phones get news: else votes would wait
 BURST, RATE = 1000.0, 100.0  # requests of an address at once and per second: a campus may have one address for all
 LONGEST = 1 << 16  # bytes of a body
 POLICY = "default-src 'none'; connect-src 'self'; img-src 'self'; base-uri 'none'; form-action 'none'"
 POLICY += "; frame-ancestors http://localhost:* http://127.0.0.1:*"  # JupyterLab, which frames the lecturer's page
-CONNECTIONS: Any = partial(Connection, 10.0, 3000)  # seconds for the head of a request; connections at once
+SLOW, MOST, SHARE = 10.0, 3000, 1500  # seconds for a head or a body; connections at once, and those of an address
+PROBES = "10.255.255.255", "10.42.0.2", "192.168.137.2", "192.168.2.2"  # the last three: in a laptop's own hotspot
 AGAIN = timedelta(minutes=10)  # a server that starts this soon after the last event goes on with its room
 INVALID = (IndexError, KeyError, TypeError, ValueError)
+
+
+class SharedConnection(Connection):
+    """A connection. An address has at most SHARE of them, so that one phone cannot keep the others out."""
+
+    open: ClassVar[Counter[str]] = Counter()  # address -> its connections
+    client: Any
+
+    def connection_made(self, transport: Any) -> None:
+        super().connection_made(transport)
+        self.open[self.client[0]] += 1
+        if self.open[self.client[0]] > SHARE:
+            self.transport.abort()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self.open[self.client[0]] -= 1
+        super().connection_lost(exc)
 
 
 class Audience:
     """The state of the server, and its answers."""
 
     def __init__(self, folder: Path, host: str, port: int):
-        self.folder, self.host, self.url, self.room = folder, host, f"http://{host}:{port}", Room()
+        self.folder, self.host, self.port, self.room = folder, host, port, Room()
         self.code, self.token = token_hex(3).upper(), token_urlsafe(16)
         self.seen: dict[str, float] = {}  # phone -> when it last asked
         self.spent: dict[str, tuple[float, float]] = {}  # address -> requests above RATE, and when they were counted
@@ -75,6 +94,10 @@ class Audience:
         for event in [event for event in kept if event["room"] == self.code]:
             with suppress(*INVALID):
                 self.room.apply(event)
+
+    @property
+    def url(self) -> str:
+        return f"http://{self.host}:{self.port}"
 
     async def store(self, event: Record) -> None:
         """Store an event in the file, then apply it."""
@@ -97,8 +120,7 @@ class Audience:
             if self.room.version != version:
                 self.changed.set()
                 self.changed = asyncio.Event()
-                with suppress(OSError):  # a spreadsheet may have it open
-                    await asyncio.to_thread(replace_file, self.folder / TABLE, [self.room.table().encode()])
+                await asyncio.to_thread(self.write_table)
             for _, done in batch:
                 if not done.cancelled():
                     done.set_result(None)
@@ -111,8 +133,9 @@ class Audience:
         if not address.is_loopback and (who == "lecturer" or not near):
             raise HTTPException(403, "this page is for the room" if who == "phone" else "this page is for one machine")
         spent, since = self.spent.get(str(address), (0.0, now))
-        self.spent[str(address)] = max(0.0, spent - RATE * (now - since)) + 1, now
-        if self.spent[str(address)][0] > BURST:
+        spent = max(0.0, spent - RATE * (now - since)) + 1
+        self.spent[str(address)] = min(spent, BURST), now  # a refused request does not count
+        if spent > BURST:
             raise HTTPException(429, "too many requests: wait a moment")
         return who
 
@@ -122,12 +145,15 @@ class Audience:
         right = self.code if who == "phone" else self.token
         if not compare_digest(request.headers.get("x-room", "").encode(), right.encode()):
             raise HTTPException(401, "this is not the code of the room")
-        async for piece in request.stream():
-            body += piece
-            if len(body) > LONGEST:
-                raise HTTPException(413, f"a message has at most {LONGEST} bytes")
         try:
+            async with asyncio.timeout(SLOW):
+                async for piece in request.stream():
+                    body += piece
+                    if len(body) > LONGEST:
+                        raise HTTPException(413, f"a message has at most {LONGEST} bytes")
             message = json.loads(body or "{}")
+        except (TimeoutError, ClientDisconnect):
+            raise HTTPException(408, f"a message must arrive within {SLOW:g} s") from None
         except (ValueError, RecursionError):
             message = None
         if not isinstance(message, dict):
@@ -143,7 +169,7 @@ class Audience:
         if request.query_params.get("after") == str(self.room.version):
             with suppress(TimeoutError):
                 await asyncio.wait_for(self.changed.wait(), HOLD)
-                await asyncio.sleep(uniform(0, STAGGER * len(self.seen)))
+                await asyncio.sleep(uniform(0, min(STAGGER * len(self.seen), LATEST)))
         response = JSONResponse(self.room.for_phone(phone))
         if phone != known:
             response.set_cookie(COOKIE, phone, max_age=86400, httponly=True, samesite="strict")
@@ -164,33 +190,44 @@ class Audience:
         """What the lecturer's page shows, after its deed if it has one."""
         if deed := await self.read_message(request):
             await self.store(deed)
+        self.host = own_address()  # a laptop may change its network
         self.seen = {phone: when for phone, when in self.seen.items() if monotonic() - when < AWAY}
         about = {"url": self.url, "code": self.code, "phones": len(self.seen)} | self.room.for_phone("")
         return JSONResponse(about | (self.room.for_lecturer() if self.room.polls else {}))
 
     def configuration(self) -> uvicorn.Config:
         phone, lecturer = (Path(__file__).with_name(f"{who}.html").read_text("utf-8") for who in ("phone", "lecturer"))
-        code = segno.make(f"{self.url}/#{self.code}", micro=False).svg_inline(light="white", scale=8)
         files = {
             "/": (phone, "text/html"), "/lecturer": (lecturer, "text/html"),
             "/question.js": (javascript("question"), "text/javascript"),
             "/question.css": (css("stepper", "question"), "text/css"),
-            "/lecturer/code.svg": (code.replace("<svg", '<svg xmlns="http://www.w3.org/2000/svg"'), "image/svg+xml"),
         }  # fmt: skip
 
         async def file(request: Request) -> Response:
             self.check(request)
-            content, kind = files[request.url.path]
+            content, kind = files.get(request.url.path) or (self.qr_code(), "image/svg+xml")
             return Response(content, media_type=kind, headers={"Content-Security-Policy": policy(content)})
 
         routes = [
-            *(Route(path, file) for path in files), Route("/state", self.state),
+            *(Route(path, file) for path in (*files, "/lecturer/code.svg")), Route("/state", self.state),
             Route("/vote", self.vote, methods=["POST"]), Route("/lecturer/do", self.lecturer, methods=["POST"]),
         ]  # fmt: skip
         hosts = Middleware(AllowedHosts, frozenset(["0.0.0.0", "localhost"]))  # any address, but no name that rebinds
-        app = Starlette(routes=routes, middleware=[hosts])
-        options: Any = {"ws": "none", "log_level": "warning", "access_log": False, "server_header": False}
-        return uvicorn.Config(app, http=CONNECTIONS, timeout_graceful_shutdown=1, **options)
+        app = Starlette(routes=routes, middleware=[hosts, Middleware(UnreadBodies)])
+        options: Any = {"ws": "none", "log_level": "error", "access_log": False, "server_header": False}
+        options["forwarded_allow_ips"] = "127.0.0.1"  # whatever the environment says
+        connections: Any = partial(SharedConnection, SLOW, MOST)
+        return uvicorn.Config(app, http=connections, timeout_graceful_shutdown=1, **options)
+
+    def qr_code(self) -> str:
+        """The room's address as a picture."""
+        code = segno.make(f"{self.url}/#{self.code}", micro=False).svg_inline(light="white", scale=8)
+        return str(code).replace("<svg", '<svg xmlns="http://www.w3.org/2000/svg"')
+
+    def write_table(self) -> None:
+        if self.room.polls:
+            with suppress(OSError):  # a spreadsheet may have it open
+                replace_file(self.folder / TABLE, [self.room.table().encode()])
 
 
 def policy(content: str) -> str:
@@ -200,23 +237,41 @@ def policy(content: str) -> str:
     return "; ".join([POLICY, *(f"{tag}-src 'self' 'sha256-{digest}'" for tag, digest in hashes.items())])
 
 
+def own_address() -> str:
+    """The address of this machine in its network. Sends nothing."""
+    for there in PROBES:
+        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe, suppress(OSError):  # without a way there
+            probe.connect((there, 1))
+            return str(probe.getsockname()[0])
+    return "127.0.0.1"
+
+
+def allow_open_files() -> None:
+    """Allow this process a file for each connection. macOS allows 256 by default."""
+    if sys.platform != "win32":
+        import resource
+
+        now, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+        wanted = 2 * MOST if most == resource.RLIM_INFINITY else min(2 * MOST, most)
+        with suppress(OSError, ValueError):
+            resource.setrlimit(resource.RLIMIT_NOFILE, (max(now, wanted), most))
+
+
 def main(folder: Path) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for JupyterLab, which asks for confirmation
-    host = "127.0.0.1"
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe, suppress(OSError):  # without a network
-        probe.connect(("10.255.255.255", 1))  # sends nothing, and chooses this machine's address
-        host = probe.getsockname()[0]
+    allow_open_files()
     try:
         at = bind("0.0.0.0", PORT)
     except OSError:
         at = bind("0.0.0.0", 0)
     at.listen(2048)
-    audience = Audience(folder, host, at.getsockname()[1])
+    audience = Audience(folder, own_address(), at.getsockname()[1])
     Thread(target=uvicorn.Server(audience.configuration()).run, args=([at],), daemon=True).start()
     gc.freeze()  # else a collection visits all that was imported: half a second in which nobody is answered
     gc.set_threshold(50_000)
     print(json.dumps({key: getattr(audience, key) for key in ("code", "token", "url")}), flush=True)
     sys.stdin.read()
+    audience.write_table()  # with the votes since the last event
 
 
 if __name__ == "__main__":

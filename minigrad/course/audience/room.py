@@ -92,11 +92,12 @@ class Room:
             raise ValueError(f"the answer must be a text, for {poll.question.expected_form}")  # of limited length
         if given["confidence"] not in poll.confidences:
             raise ValueError(f"say how sure you are: {', '.join(poll.confidences)}")
-        event = {key: given[key] for key in ("poll", "round", "confidence")}
+        event = {"poll": self.at, "round": len(poll.rounds), "confidence": given["confidence"]}
         return event | {"do": "vote", "phone": self.phone_hash(phone), "answer": poll.question.read(given["answer"])}
 
     def phone_hash(self, phone: str) -> str:
-        return sha256(f"{phone} {self.at} {len(self.polls[self.at].rounds)}".encode()).hexdigest()[:20]
+        poll = self.polls[self.at]
+        return sha256(f"{phone} {len(poll.rounds)} {poll.question}".encode()).hexdigest()[:20]
 
     def for_phone(self, phone: str) -> Record:
         """What a phone gets: the question and its own answer, and nothing about the result."""
