@@ -35,50 +35,6 @@ def test_a_parameter_that_is_frozen_after_the_first_step_stays_where_it_is():
     assert step.trace_count == 2
 
 
-def test_a_module_that_was_given_another_parameter_is_traced_anew():
-    layer = mg.nn.Linear(2, 1, bias=False)
-    f = mg.function(layer)
-    x = mg.ones(1, 2, dtype=mg.float32)
-    f(x)
-    layer.weight = mg.nn.Parameter(mg.zeros(1, 2, dtype=mg.float32))
-
-    assert f(x).item() == 0
-    assert "weight of a Linear was a Parameter and is another" in f.explain()
-
-
-def test_a_module_that_was_given_another_module_is_traced_anew():
-    class Net(mg.nn.Module):
-        def __init__(self):
-            self.part = mg.nn.Linear(1, 1, bias=False)
-
-        def forward(self, x):
-            return self.part(x).tanh()
-
-    net = Net()
-
-    @mg.function
-    def f(x):
-        return net(x)
-
-    x = mg.ones(1, 1, dtype=mg.float32)
-    f(x)
-    net.part = mg.nn.Linear(1, 1, bias=False)
-
-    assert f(x).item() == net(x).item()
-    assert f.trace_count == 2
-
-
-def test_what_another_module_is_given_is_of_no_concern():
-    layer, other = mg.nn.Linear(1, 1), mg.nn.Linear(1, 1)
-    f = mg.function(layer)
-    x = mg.ones(1, 1, dtype=mg.float32)
-    f(x)
-    other.weight = mg.nn.Parameter(mg.zeros(1, 1, dtype=mg.float32))
-    f(x)
-
-    assert f.trace_count == 1
-
-
 def test_gradients_applied_in_a_trace_leave_the_parameter_a_leaf():
     (w,) = learning([1.0, 1.0])
     optimizer = mg.optim.SGD([w], lr=0.1)

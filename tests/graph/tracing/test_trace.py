@@ -362,15 +362,6 @@ def test_it_explains_why_it_traced_what_it_captured_and_what_became_of_the_graph
     assert "def " in step.source
 
 
-def test_a_change_of_training_is_a_reason():
-    net = mg.nn.Dropout(0.5)
-    f = mg.function(net)
-    f(X)
-    net.eval()
-    f(X)
-    assert "retraced because training of a Dropout was True and is False" in f.explain()
-
-
 def test_the_reason_is_what_differs_from_the_nearest_trace_and_not_from_the_latest():
     f = mg.function(lambda x, scale: x * scale)
     for x, scale in [(X, 1.0), (X[:1], 2.0), (X, 3.0)]:
