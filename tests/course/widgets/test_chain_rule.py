@@ -215,31 +215,10 @@ def test_one_leaf_alone_is_a_run_too():
     assert ChainRule(x).steps[-1]["say"].startswith("Done: x.grad = 1.")
 
 
-def test_its_repr_and_its_text_are_the_same_on_every_run():
-    def made() -> ChainRule:
-        x, w = Value(2.0), Value(-0.5)
-        return ChainRule((x * w).tanh(), names={"x": x, "w": w})
-
-    assert repr(made()) == repr(made())
-    assert set(re.findall(r"\w\.grad = \S+?(?=[,)])", repr(made()))) == {"x.grad = −0.21", "w.grad = 0.8399"}
-    data, _ = made()._repr_mimebundle_()
-    assert data["text/plain"] == f"{made()!r}\n{made().text}"
-    assert data["image/svg+xml"] == made().svg
-    assert made().pictures == made().pictures
-
-
-def test_a_page_holds_everything_and_closes_no_tag_early(tmp_path):
+def test_a_page_closes_no_tag_early():
     x = Value(2.0)
-    rule = ChainRule(x * x, names={"</script><b>": x})
 
-    rule.save(tmp_path / "rule.html")
-
-    page = (tmp_path / "rule.html").read_text(encoding="utf-8")
-    assert page == rule.page()
-    assert page.count("</script>") == 2
-    assert "https:" not in page
-    with pytest.raises(ValueError, match=r"\.html page"):
-        rule.save(tmp_path / "rule.png")
+    assert ChainRule(x * x, names={"</script><b>": x}).page().count("</script>") == 2
 
 
 # -- questions --------------------------------------------------------------------------------------
