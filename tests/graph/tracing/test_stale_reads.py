@@ -359,15 +359,6 @@ def test_arguments_that_are_equal_and_not_the_same_have_a_trace_each(a, b):
     assert f.trace_count == 2
 
 
-def test_an_object_that_is_an_argument_is_not_kept_alive():
-    held = Gain(2.0)
-    f, gone = mg.function(lambda a, x: x * a.a), weakref.ref(held)
-    f(held, X)
-    del held
-    assert gone() is None
-    assert not f.traces
-
-
 # -- modules themselves, their classes and their hooks --------------------------------------------------
 
 
