@@ -275,6 +275,9 @@ def test_a_variable_that_is_in_no_tuple_is_refused_with_the_way_to_write_it(in_a
 
     with pytest.raises(GraphError, match=r"takes its variables in a tuple, \(x,\) for one; it got .*f64\[3\]"):
         Written(f, X) if in_a_graph else f(mg.tensor(X))
+    for other in (None, {"x": 1.0}, "x"):
+        with pytest.raises(GraphError, match="takes its variables in a tuple"):
+            mg.while_loop(lambda x: x < 3, lambda x: x + 1, other, maximum_iterations=most)
 
 
 def test_of_one_variable_a_body_may_return_that_one():
@@ -470,12 +473,6 @@ REFUSED = {
 def test_a_clear_sentence_answers(f, error, sentence):
     with pytest.raises(error, match=sentence):
         Written(f, X)
-
-
-@pytest.mark.parametrize("loop_vars", [None, {"x": 1.0}, "x"], ids=str)
-def test_variables_of_a_while_loop_that_are_no_tuple_are_refused(loop_vars):
-    with pytest.raises(GraphError, match="takes its variables in a tuple"):
-        mg.while_loop(lambda x: x < 3, lambda x: x + 1, loop_vars)
 
 
 # -- what is left behind -------------------------------------------------------------------------------------

@@ -336,21 +336,6 @@ def test_heat_maps_hold_the_engines_numbers_and_mark_what_is_none():
     assert heat_of(np.zeros(3)).cells == (("0", "", 0.0),) * 3
 
 
-def test_the_heat_maps_of_the_end_are_the_gradients_of_a_real_backward():
-    rng = np.random.default_rng(0)
-    x, w = mg.tensor(rng.normal(size=(4, 3))), mg.tensor(rng.normal(size=(3, 2)), requires_grad=True)
-    h = (x @ w).tanh()
-    loss = (h * h).sum()
-    rule = ChainRule(loss)
-    screen = {id: heat for step in rule.steps for id, heat in step.get("grad_heats", {}).items()}
-    (box,) = [box.id for box in rule.replay.picture.boxes if box.display_name == "w"]
-
-    loss.backward()
-
-    assert [text for text, _, _ in screen[box]["cells"]] == [number(g) for g in w.grad.numpy().ravel()]
-    assert heat_of(w.grad.numpy()).text in rule.text
-
-
 def test_matrices_that_add_are_shown_to_add_on_one_scale():
     x = mg.tensor([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]], requires_grad=True)
     rule = ChainRule((x * x * 3).sum())
@@ -390,12 +375,13 @@ def labels(svg: str) -> set[str]:
     return {" ".join(re.sub("<.*?>", "", label).split()) for label in found}
 
 
-def test_the_bytes_kept_for_backward_are_those_the_engine_keeps_and_end_at_none():
+def test_heat_maps_and_bytes_kept_for_backward_are_those_of_a_real_backward():
     rng = np.random.default_rng(0)
     x, w = mg.tensor(rng.normal(size=(4, 3))), mg.tensor(rng.normal(size=(3, 2)), requires_grad=True)
     h = (x @ w).tanh()
     loss = (h * h).sum()
-    steps = ChainRule(loss).steps
+    rule = ChainRule(loss)
+    steps = rule.steps
     forward = [step for step in steps if step["phase"] == "forward"]
     arrays = {id(a): a.nbytes for node in toposort(loss.node) if node.inputs for a in node.saved or ()}
 
@@ -403,6 +389,12 @@ def test_the_bytes_kept_for_backward_are_those_the_engine_keeps_and_end_at_none(
     assert steps[-1]["held"] == "saved for backward: 0 bytes"
     assert "Nobody needs h for backward any more: freed, 64 bytes." in " ".join(step["say"] for step in steps)
     assert "96 bytes fewer are saved for backward, though x itself stays" in " ".join(step["say"] for step in steps)
+
+    screen = {id: heat for step in steps for id, heat in step.get("grad_heats", {}).items()}
+    (box,) = [box.id for box in rule.replay.picture.boxes if box.display_name == "w"]
+    loss.backward()
+    assert [text for text, _, _ in screen[box]["cells"]] == [number(g) for g in w.grad.numpy().ravel()]
+    assert heat_of(w.grad.numpy()).text in rule.text
 
 
 def test_of_several_leaves_all_stay():
