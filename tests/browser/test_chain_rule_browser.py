@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 
 import numpy as np
 import pytest
@@ -111,18 +110,6 @@ def test_a_reader_who_wants_no_motion_gets_none(show):
     page.emulate_media(reduced_motion="no-preference")
     assert dash.evaluate(moving) == ["mg-travel", "0.2s, 0.2s"]
     assert band.evaluate("band => getComputedStyle(band).strokeWidth") == still == "5.5px"  # the still says the same
-
-
-def test_a_saved_page_steps_without_kernel_and_network(show, tmp_path):
-    page = show(example()).page
-    rule = widget(page)
-    rule.focus()
-    press(page, "End")
-
-    assert grads(rule) == {"x": "3", "y": "2", "w": "1"}
-    for grad in ("x.grad = 3", "y.grad = 2", "w.grad = 1"):
-        expect(rule.locator(".mg-say")).to_contain_text(grad)
-    assert set(re.findall(r'(?:src|href)="?([^"\s>]+)', (tmp_path / "widget.html").read_text("utf-8"))) == set()
 
 
 def example(**options) -> ChainRule:

@@ -504,15 +504,6 @@ def test_a_variable_that_is_set_to_another_module_is_seen():
     assert "net has another value" in f.explain()
 
 
-def test_elements_that_python_reads_of_a_tensor_are_seen():
-    module = nn.Identity()
-    module.limit = mg.tensor(2.0)
-    f = mg.function(lambda x: x * module.limit.item() + float(module.limit.numpy()))
-    for _ in range(2):
-        close(f(mg.tensor(X)), mg.tensor(X) * module.limit.item() + module.limit.item())
-        module.limit.add_(1)
-
-
 def test_a_function_with_state_is_not_saved_and_one_that_only_assigns_is(tmp_path):
     with_state, without = mg.function(holder(recurrent)()), mg.function(holder(noted)())
     for f in (with_state, without):

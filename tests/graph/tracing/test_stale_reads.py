@@ -435,6 +435,9 @@ MODULES = {
     "whether a tensor learns":
         (lambda: with_attributes(module(lambda m: 1.0 if m.b.requires_grad else 5.0)(), b=mg.ones(1)),
          lambda m: m.b.requires_grad_()),
+    "the element of a tensor":
+        (lambda: with_attributes(module(lambda m: m.b.item() + float(m.b.numpy()))(), b=mg.tensor(1.0)),
+         lambda m: m.b.add_(4)),
     "the dtype of a weight": (layer(lambda m: m.layer.weight.dtype.itemsize), lambda m: m.half()),
 }  # fmt: skip
 
