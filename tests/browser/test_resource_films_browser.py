@@ -231,28 +231,6 @@ def test_the_slider_of_precision_moves_the_heap_and_the_words(opened, films):
     expect(slider).to_have_value(str(widget.films[0]["best"]))
 
 
-@pytest.mark.daily
-@pytest.mark.parametrize("name", FILMS)
-def test_the_slider_the_buttons_and_play_drive_it(name, opened, films):
-    page = opened(name, reduced_motion="reduce").page
-    last = len(films[name].steps) - 1
-    count = page.locator(".mg-count")
-    page.get_by_role("button", name="Last step").click()
-    expect(count).to_have_text(f"step {last} of {last}")
-    page.get_by_role("button", name="Step back").click()
-    expect(count).to_have_text(f"step {last - 1} of {last}")
-    page.get_by_role("button", name="First step").click()
-    page.get_by_role("slider", name="Step").fill("3")
-    expect(count).to_have_text(f"step 3 of {last}")
-    page.get_by_label("Speed").select_option("4")
-    page.get_by_role("button", name="Play").click()
-    expect(count).not_to_have_text(f"step 3 of {last}")
-    page.get_by_role("button", name="Pause").click()
-    page.locator(".mg-widget").focus()
-    page.keyboard.press("Home")
-    expect(count).to_have_text(f"step 0 of {last}")
-
-
 @pytest.mark.parametrize("name", FILMS)
 def test_a_phone_shows_the_whole_chart_with_a_name_in_type_that_can_be_read(name, opened):
     page = opened(name, viewport={"width": 420, "height": 800}).page

@@ -48,8 +48,13 @@ def page_of_nothing(tmp_path):
     return path
 
 
+stepped = pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=pytest.mark.share(TURNS.get(name, 3))) for name in STEPPED]
+)
+
+
 @pytest.mark.daily
-@pytest.mark.parametrize("name", [pytest.param(name, marks=pytest.mark.share(TURNS.get(name, 3))) for name in STEPPED])
+@stepped
 def test_keys_go_to_the_end_and_the_same_way_back(visit, saved, name):
     widget, path = saved(name)
     page = visit(path).page
@@ -64,6 +69,42 @@ def test_keys_go_to_the_end_and_the_same_way_back(visit, saved, name):
     back = [told("End"), *(told("ArrowLeft") for _ in widget.steps[1:])]
     assert [(step, words) for step, words, _ in there] == [(str(i), step["say"]) for i, step in enumerate(widget.steps)]
     assert back == there[::-1]
+
+
+@pytest.mark.daily
+@stepped
+def test_every_control_does_what_its_name_says(visit, saved, name):
+    widget, path = saved(name)
+    page, last = visit(path).page, len(widget.steps) - 1
+    if last < 3:
+        pytest.skip("too few steps to stop between them")
+    root, say, speed = page.locator(".mg-widget"), page.locator(".mg-say"), page.get_by_label("Speed")
+    slider = page.get_by_role("slider", name="Step", exact=True)
+    for button, step in (("First step", 0), ("Step", 1), ("Step", 2), ("Step back", 1), ("Last step", last)):
+        page.get_by_role("button", name=button, exact=True).click()
+        expect(root).to_have_attribute("data-step", str(step))
+        expect(page.locator(".mg-count")).to_have_text(f"step {step} of {last}")
+
+    slider.fill("1")
+    expect(root).to_have_attribute("data-step", "1")
+    phase = widget.steps[1].get("phase") and root.get_attribute("data-phase")
+    expect(slider).to_have_attribute("aria-valuetext", f"step 1 of {last}" + f", {phase}" * bool(phase))
+    speed.select_option("2")
+    page.get_by_role("button", name="Play", exact=True).click()
+    expect(say).to_have_attribute("aria-live", "off")
+    page.wait_for_function("() => document.querySelector('.mg-widget').dataset.step >= 2")
+    page.get_by_role("button", name="Pause", exact=True).click()
+    at_rest = root.get_attribute("data-step")
+    page.wait_for_timeout(1200)
+    assert root.get_attribute("data-step") == at_rest
+    expect(say).to_have_attribute("aria-live", "polite")
+
+    slider.fill(str(last - 1))
+    speed.select_option("4")
+    root.focus()
+    press(page, " ")
+    expect(root).to_have_attribute("data-step", str(last))
+    expect(page.get_by_role("button", name="Play", exact=True)).to_be_visible()
 
 
 @pytest.mark.daily

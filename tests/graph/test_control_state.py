@@ -86,7 +86,35 @@ def gradient_in_a_branch(w, o, x):
     return g * 1
 
 
+def held_and_edited(w, o, x):
+    o.zero_grad()
+    loss_of(w, 1.0).backward()
+    held = w.grad
+    for _ in range((x > 0.5).astype(int) * 2):
+        w.grad.mul_(0.5)
+    return held * 1
+
+
+def edited_between(w, o, x):
+    o.zero_grad()
+    y = (w * x).sum()
+    if x > 0.5:
+        with mg.no_grad():
+            w.mul_(0.5)
+    y.backward()
+    return y
+
+
+def leaf_by_another_name(w, o, x):
+    p = w
+    for _ in range((x > 0.5).astype(int) * 2):
+        with mg.no_grad():
+            p *= 0.5
+    return w * 1
+
+
 BRANCHES = [step_in_a_branch, clip_in_a_branch, scale_in_place_in_a_branch, cond_that_steps, gradient_in_a_branch]
+BRANCHES += [held_and_edited, edited_between, leaf_by_another_name]
 
 
 def told(f, kind, way, inputs):
@@ -229,46 +257,6 @@ LOOPS = [
 @pytest.mark.parametrize("f", LOOPS, ids=lambda f: f.__name__)
 def test_a_loop_does_to_gradients_what_it_does_eagerly(f, kind, way):
     by_way(f, kind, way, [mg.tensor(n) for n in (3, 1, 3, 0, 3)])
-
-
-# -- what is there before the call, and what is held --------------------------------------------------
-
-
-def held_and_edited(w, o, x):
-    o.zero_grad()
-    loss_of(w, 1.0).backward()
-    held = w.grad
-    for _ in range((x > 0.5).astype(int) * 2):
-        w.grad.mul_(0.5)
-    return held * 1
-
-
-def edited_between(w, o, x):
-    o.zero_grad()
-    y = (w * x).sum()
-    if x > 0.5:
-        with mg.no_grad():
-            w.mul_(0.5)
-    y.backward()
-    return y
-
-
-def leaf_by_another_name(w, o, x):
-    p = w
-    for _ in range((x > 0.5).astype(int) * 2):
-        with mg.no_grad():
-            p *= 0.5
-    return w * 1
-
-
-MORE = [held_and_edited, edited_between, leaf_by_another_name]
-
-
-@pytest.mark.parametrize("way", WAYS)
-@pytest.mark.parametrize("kind", OPTIMISERS)
-@pytest.mark.parametrize("f", MORE, ids=lambda f: f.__name__)
-def test_state_around_branches_and_loops_is_what_it_is_eagerly(f, kind, way):
-    by_way(f, kind, way, [mg.tensor(q) for q in (0.1, 1.0, 1.0, 0.1)])
 
 
 @pytest.mark.parametrize("way", WAYS)

@@ -325,11 +325,14 @@ def test_an_optimiser_refuses_the_state_of_every_other_kind(kind):
             with pytest.raises(ValueError):
                 optimizer.load_state_dict(take_steps(other)[1])
             assert repr(optimizer.state_dict()) == repr(own)
+        else:
+            kind([leaf([[1.0, 2.0], [3.0, 4.0]])]).load_state_dict(take_steps(other)[1])
 
 
 SPOILT_OPTIONS = {
     "a negative rate": ({"lr": -5}, "lr.*-5"), "a rate in letters": ({"lr": "0.1"}, "lr.*'0.1'"),
-    "no rate": ({"lr": float("nan")}, "lr.*nan"), "betas": ({"betas": (0.9, 1.0)}, "betas"),
+    "no rate": ({"lr": float("nan")}, "lr.*nan"), "None for a rate": ({"lr": None}, "lr.*None"),
+    "betas": ({"betas": (0.9, 1.0)}, "betas"),
     "a flag in letters": ({"maximize": "no"}, "maximize.*True or False"),
     "an unknown option": ({"learning_rate": 1}, "another kind.*learning_rate"),
     "a flag without its array": ({"amsgrad": True}, "keeps.*max_exp_avg_sq"),

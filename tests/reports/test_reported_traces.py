@@ -1,7 +1,6 @@
 """Reports of wrong traces, compiled code and batches of slices: aliases, edits, control flow, modules that change."""
 
 import numpy as np
-import pytest
 
 import minigrad as mg
 from tests.reports.report import COMPILED, MODES, report
@@ -192,74 +191,3 @@ test_a_window_that_would_start_behind_the_image = report(
 def test_the_largest_in_volumes_with_padding(x):
     """ONNX Runtime adds a window that starts in the padding, so a file must not leave it the choice."""
     return F.max_pool3d(x, 3, None, 1, ceil_mode=True)
-
-
-class Gate(nn.Module):
-    """Adds its other layer unless it is disabled."""
-
-    def __init__(self):
-        super().__init__()
-        self.disabled, self.other = False, None
-
-    def forward(self, x):
-        y = x * x if self.disabled else x * x + 1
-        return y if self.other is None else y + self.other(x)
-
-
-class Scale(nn.Module):
-    def __init__(self, factor):
-        super().__init__()
-        self.factor = factor
-
-    def forward(self, x):
-        return x * self.factor
-
-
-def disable(gate):
-    gate.disabled = True
-
-
-def add_layer(gate):
-    gate.other = Scale(3.0)
-
-
-def shadow_layer(gate):
-    gate.other = Scale(3.0)
-    object.__setattr__(gate, "other", Scale(5.0))
-
-
-CHANGES = {
-    "pytorch/pytorch#98928": disable, "pytorch/pytorch#124717": disable, "pytorch/pytorch#120958": add_layer,
-    "pytorch/pytorch#197859": shadow_layer,
-}  # fmt: skip
-
-
-@pytest.mark.parametrize("mode", COMPILED)
-@pytest.mark.parametrize("source", CHANGES)
-def test_a_module_that_changes_after_its_trace(source, mode):
-    """The trace went on as it was."""
-    gate, x = Gate(), mg.tensor([1.0, 2.0])
-    traced = mg.function(gate, **COMPILED[mode])
-    np.testing.assert_array_equal(traced(x), gate(x))
-    CHANGES[source](gate)
-    np.testing.assert_array_equal(traced(x), gate(x))
-
-
-def test_a_row_of_a_buffer_that_is_chosen_by_each_call():
-    """pytorch/pytorch#111785: the trace wrote into the row that it saw first."""
-
-    class Rows(nn.Module):
-        def __init__(self):
-            super().__init__()
-            self.register_buffer("rows", mg.zeros(3, 2))
-
-        def forward(self, x, row):
-            self.rows[row] = x
-            return self.rows * 1
-
-    eager, module = Rows(), Rows()
-    traced = mg.function(module)
-    for row in range(3):
-        x = mg.full((2,), row + 1.0)
-        np.testing.assert_array_equal(traced(x, row), eager(x, row))
-    np.testing.assert_array_equal(module.rows, [[1, 1], [2, 2], [3, 3]])

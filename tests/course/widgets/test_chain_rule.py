@@ -215,31 +215,10 @@ def test_one_leaf_alone_is_a_run_too():
     assert ChainRule(x).steps[-1]["say"].startswith("Done: x.grad = 1.")
 
 
-def test_its_repr_and_its_text_are_the_same_on_every_run():
-    def made() -> ChainRule:
-        x, w = Value(2.0), Value(-0.5)
-        return ChainRule((x * w).tanh(), names={"x": x, "w": w})
-
-    assert repr(made()) == repr(made())
-    assert set(re.findall(r"\w\.grad = \S+?(?=[,)])", repr(made()))) == {"x.grad = −0.21", "w.grad = 0.8399"}
-    data, _ = made()._repr_mimebundle_()
-    assert data["text/plain"] == f"{made()!r}\n{made().text}"
-    assert data["image/svg+xml"] == made().svg
-    assert made().pictures == made().pictures
-
-
-def test_a_page_holds_everything_and_closes_no_tag_early(tmp_path):
+def test_a_page_closes_no_tag_early():
     x = Value(2.0)
-    rule = ChainRule(x * x, names={"</script><b>": x})
 
-    rule.save(tmp_path / "rule.html")
-
-    page = (tmp_path / "rule.html").read_text(encoding="utf-8")
-    assert page == rule.page()
-    assert page.count("</script>") == 2
-    assert "https:" not in page
-    with pytest.raises(ValueError, match=r"\.html page"):
-        rule.save(tmp_path / "rule.png")
+    assert ChainRule(x * x, names={"</script><b>": x}).page().count("</script>") == 2
 
 
 # -- questions --------------------------------------------------------------------------------------
@@ -357,21 +336,6 @@ def test_heat_maps_hold_the_engines_numbers_and_mark_what_is_none():
     assert heat_of(np.zeros(3)).cells == (("0", "", 0.0),) * 3
 
 
-def test_the_heat_maps_of_the_end_are_the_gradients_of_a_real_backward():
-    rng = np.random.default_rng(0)
-    x, w = mg.tensor(rng.normal(size=(4, 3))), mg.tensor(rng.normal(size=(3, 2)), requires_grad=True)
-    h = (x @ w).tanh()
-    loss = (h * h).sum()
-    rule = ChainRule(loss)
-    screen = {id: heat for step in rule.steps for id, heat in step.get("grad_heats", {}).items()}
-    (box,) = [box.id for box in rule.replay.picture.boxes if box.display_name == "w"]
-
-    loss.backward()
-
-    assert [text for text, _, _ in screen[box]["cells"]] == [number(g) for g in w.grad.numpy().ravel()]
-    assert heat_of(w.grad.numpy()).text in rule.text
-
-
 def test_matrices_that_add_are_shown_to_add_on_one_scale():
     x = mg.tensor([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]], requires_grad=True)
     rule = ChainRule((x * x * 3).sum())
@@ -411,12 +375,13 @@ def labels(svg: str) -> set[str]:
     return {" ".join(re.sub("<.*?>", "", label).split()) for label in found}
 
 
-def test_the_bytes_kept_for_backward_are_those_the_engine_keeps_and_end_at_none():
+def test_heat_maps_and_bytes_kept_for_backward_are_those_of_a_real_backward():
     rng = np.random.default_rng(0)
     x, w = mg.tensor(rng.normal(size=(4, 3))), mg.tensor(rng.normal(size=(3, 2)), requires_grad=True)
     h = (x @ w).tanh()
     loss = (h * h).sum()
-    steps = ChainRule(loss).steps
+    rule = ChainRule(loss)
+    steps = rule.steps
     forward = [step for step in steps if step["phase"] == "forward"]
     arrays = {id(a): a.nbytes for node in toposort(loss.node) if node.inputs for a in node.saved or ()}
 
@@ -424,6 +389,12 @@ def test_the_bytes_kept_for_backward_are_those_the_engine_keeps_and_end_at_none(
     assert steps[-1]["held"] == "saved for backward: 0 bytes"
     assert "Nobody needs h for backward any more: freed, 64 bytes." in " ".join(step["say"] for step in steps)
     assert "96 bytes fewer are saved for backward, though x itself stays" in " ".join(step["say"] for step in steps)
+
+    screen = {id: heat for step in steps for id, heat in step.get("grad_heats", {}).items()}
+    (box,) = [box.id for box in rule.replay.picture.boxes if box.display_name == "w"]
+    loss.backward()
+    assert [text for text, _, _ in screen[box]["cells"]] == [number(g) for g in w.grad.numpy().ravel()]
+    assert heat_of(w.grad.numpy()).text in rule.text
 
 
 def test_of_several_leaves_all_stay():

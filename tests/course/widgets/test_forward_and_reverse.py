@@ -13,6 +13,7 @@ from minigrad.course.widgets import ForwardAndReverse
 from minigrad.course.widgets.both_modes import BothModes
 from minigrad.draw.words import number
 from tests.support.endless_functions import endless, stubborn
+from tests.support.films import last_words
 from tests.support.table import table
 
 
@@ -35,13 +36,6 @@ CASES = [
     (two_of_three, (2.0, 0.5, -1.0)), (loss, (mg.tensor([1.0, 2.0, -1.0]), mg.tensor([0.3, 0.5, 0.1]))),
     (polar, (0.3,)), (lambda x: x * x, (mg.tensor([1.0, 2.0, 3.0]),)),
 ]  # fmt: skip
-
-
-def screen(film: ForwardAndReverse, upto: int = -1) -> dict[str, str]:
-    words: dict[str, str] = {}
-    for step in film.steps[: upto + 1 or None]:
-        words |= step.get("text", {})
-    return words
 
 
 def differences(f, inputs, h=1e-6) -> np.ndarray:
@@ -71,7 +65,7 @@ def test_both_jacobians_are_the_slopes_of_the_function(f, inputs):
 def test_there_is_a_pass_for_each_column_and_for_each_row_and_the_tables_fill_up(f, inputs):
     both, film = BothModes(f, inputs), ForwardAndReverse(f, *inputs)
     m, n = both.forward.shape
-    words = screen(film)
+    words = last_words(film.steps)
 
     assert words["fcount"] == f"{n} forward pass{'es' * (n > 1)}"
     assert words["rcount"] == f"against {m} reverse pass{'es' * (m > 1)}"
@@ -155,7 +149,7 @@ def test_what_is_no_number_is_shown_as_what_it_is():
     with np.errstate(all="ignore"):
         film = ForwardAndReverse(lambda x: (x - x).log() * x, 1.0)
 
-    assert "nan" in screen(film)["fJ0,0"]
+    assert "nan" in last_words(film.steps)["fJ0,0"]
     assert film.steps[-1]["say"].startswith("Both tables are the same.")
 
 

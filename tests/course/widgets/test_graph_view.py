@@ -427,13 +427,6 @@ def test_it_is_saved_as_a_page_or_a_picture(tmp_path):
         view.save(tmp_path / "x.pdf")
 
 
-def test_two_runs_of_one_cell_say_the_same():
-    net = tower()
-
-    assert repr(GraphView(net, X)) == repr(GraphView(net, X))
-    assert GraphView(net, X).text == GraphView(net, X).text
-
-
 @table("x, args, error, match", [
     (3, (), TypeError, "3 of type int has no graph"), (nn.Linear(2, 2), (), TypeError, r"GraphView\(linear, x\)"),
     (mg.ones(2), (1,), TypeError, "example arguments are for"), (mg.Graph(), (), TypeError, "it is still empty"),

@@ -130,14 +130,6 @@ def test_what_has_no_gradients_is_refused_in_words(args, error, match):
         Precision(*args)
 
 
-def test_where_nothing_can_be_stepped_there_is_a_picture_and_every_sentence():
-    widget = Precision(spread())
-    data, _ = widget._repr_mimebundle_()
-
-    assert data["image/svg+xml"].startswith("<svg")
-    assert all(step["say"] in data["text/plain"] for step in widget.steps)
-
-
 def test_the_picture_shows_the_gradients_as_they_are_and_with_the_best_scale():
     widget = Precision(spread())
     found = re.findall(r">gradients of the loss(.*?), in float16</text>", widget.svg)

@@ -12,6 +12,7 @@ import minigrad as mg
 from minigrad.course.widgets import StaticVsDynamic
 from minigrad.course.widgets.recording import TooLong, time_limit
 from tests.support.endless_functions import endless
+from tests.support.films import last_words
 
 ONE, TWO = mg.tensor(1.0), mg.tensor(2.0)
 
@@ -45,12 +46,11 @@ def says(widget):
 
 def screen(film, n):
     """Id → words, and the hidden parts, after step n: what film.js makes of the steps."""
-    words, hidden = {}, set()
+    hidden = set()
     for step in film["steps"][: n + 1]:
-        words |= step.get("text", {})
         hidden |= {*step.get("on", {}).get("hidden", ())}
         hidden -= {*step.get("off", {}).get("hidden", ())}
-    return words, hidden
+    return last_words(film["steps"], n), hidden
 
 
 def across(film, panel):

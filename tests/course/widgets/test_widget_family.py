@@ -17,6 +17,8 @@ JAVASCRIPT = {
     "TrainingView": 35_000,
 }  # fmt: skip
 
+SHORTER = {"PassViewer", "Roofline", "TrainingView", "Guess", "Predict", "Quiz"}  # do not print all that they say
+
 
 @pytest.fixture(params=WIDGETS)
 def widget(request):
@@ -35,7 +37,9 @@ def test_its_name_in_a_notebook_is_the_same_in_every_run(widget):
 
 
 def test_what_a_notebook_keeps_of_it_is_the_same_in_every_run(widget):
-    assert WIDGETS[type(widget).__name__]().fallback == widget.fallback
+    again = WIDGETS[type(widget).__name__]()
+    assert again.fallback == widget.fallback
+    assert getattr(again, "pictures", None) == getattr(widget, "pictures", None)
 
 
 def test_where_there_are_no_widgets_there_is_a_picture_and_the_text(widget):
@@ -48,6 +52,12 @@ def test_where_there_are_no_widgets_there_is_a_picture_and_the_text(widget):
         ElementTree.fromstring(bundle["image/svg+xml"])  # a browser shows no part of an image that is not XML
         assert len(re.findall(r"<(path|rect|line|circle|polygon|text)\b", bundle["image/svg+xml"])) > 3
         assert not re.search(r"""(href|src)=["']?http|<script""", bundle["image/svg+xml"])
+        assert bundle["image/svg+xml"] == widget.svg
+        assert widget.svg.startswith("<svg")
+        assert "<style>" in widget.svg
+    if type(widget).__name__ not in SHORTER:
+        assert bundle["text/plain"] == f"{widget!r}\n{widget.text}"
+        assert all(step["say"] in widget.text for step in getattr(widget, "steps", []))
 
 
 def test_its_page_needs_nothing_from_elsewhere(widget):

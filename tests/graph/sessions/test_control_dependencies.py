@@ -32,6 +32,7 @@ def turns(body, v):
 PLACES = {
     "a branch": branch, "the false branch": lambda body, v: mg.cond(number(False), lambda: v * 0, body),
     "a switch": lambda body, v: G.switch_case(number(1), [lambda: v * 0, body]), "a branch in a branch": nested,
+    "lax.cond": lambda body, v: mg.lax.cond(number(True), body, lambda: v * 0),
     "a branch in a loop": lambda body, v: turns(lambda: branch(body, v), v), "while_loop": turns,
     "fori_loop": lambda body, v: fori_loop(0, 3, lambda i, a: a * 0 + body(), number(0.0)),
     "fori_loop to a symbol": lambda body, v: fori_loop(0, number(3), lambda i, a: a * 0 + body(), number(0.0)),

@@ -251,11 +251,6 @@ def test_a_branch_inside_a_loop_says_the_same(graph):
         mg.while_loop(lambda x: x < 3, lambda x: (x + 1 if x > 0 else x,), (mg.placeholder("f8", ()),))
 
 
-def test_a_symbol_of_a_trace_says_that_the_function_returns_it():
-    with pytest.raises(NoValueError, match="Return it from the function"):
-        mg.function(lambda x: x.numpy())(mg.ones(2))
-
-
 def test_backward_in_a_graph_without_leaves_names_gradients(graph):
     with graph.as_default():
         x, w = mg.placeholder("float64", name="x"), mg.Variable(0.0, name="w")

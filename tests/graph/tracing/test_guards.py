@@ -35,17 +35,6 @@ def test_a_parameter_that_is_frozen_after_the_first_step_stays_where_it_is():
     assert step.trace_count == 2
 
 
-def test_a_module_that_was_given_another_parameter_is_traced_anew():
-    layer = mg.nn.Linear(2, 1, bias=False)
-    f = mg.function(layer)
-    x = mg.ones(1, 2, dtype=mg.float32)
-    f(x)
-    layer.weight = mg.nn.Parameter(mg.zeros(1, 2, dtype=mg.float32))
-
-    assert f(x).item() == 0
-    assert "weight of a Linear was a Parameter and is another" in f.explain()
-
-
 def test_gradients_applied_in_a_trace_leave_the_parameter_a_leaf():
     (w,) = learning([1.0, 1.0])
     optimizer = mg.optim.SGD([w], lr=0.1)
@@ -208,20 +197,3 @@ def test_a_list_to_which_a_function_only_appends_is_no_reason_to_trace_again():
     for net in nets * 3:
         f(net, mg.ones(1, 2))
     assert f.trace_count == 2
-
-
-def test_a_long_list_of_numbers_in_a_module_gets_another_kind_of_part():
-    """Comparing the numbers with the parts raised AttributeError."""
-
-    class Scale(mg.nn.Module):
-        def __init__(self):
-            self.factors = [1.0] * 64
-
-        def forward(self, x):
-            first = self.factors[0]
-            return x * (first.factor if isinstance(first, SimpleNamespace) else first)
-
-    f, x = mg.function(scale := Scale()), mg.ones(2)
-    assert f(x).tolist() == f(x).tolist() == [1, 1]
-    scale.factors[0] = SimpleNamespace(factor=5.0)
-    assert f(x).tolist() == f(x).tolist() == [5, 5]

@@ -1,8 +1,6 @@
 """What a traced function changes: captured tensors, arguments, what is printed and drawn, as op by op."""
 
-import gc
 import random
-import weakref
 from typing import NamedTuple
 
 import numpy as np
@@ -158,17 +156,6 @@ def test_random_numbers_are_fresh_at_every_run_and_those_of_the_seed():
 
     assert draw() == expected
     assert len({tuple(y) for y in expected}) == 3
-
-
-def test_a_trace_keeps_no_argument_alive():
-    f = mg.function(lambda x: x.exp())
-    x = mg.tensor(X)
-    f(x)
-    gone = weakref.ref(x)
-    del x
-    gc.collect()
-
-    assert gone() is None
 
 
 # -- edits between reads, in programs with loops over blocks ----------------------------------------------------
