@@ -10,14 +10,6 @@ from minigrad.distributed.schedules import Step, Task, schedule
 from tests.support.films import last_words
 
 
-def last_words(film, n=-1):
-    """Id → words, after step n."""
-    words = {}
-    for step in film["steps"][: n + 1 or None]:
-        words |= step.get("text", {})
-    return words
-
-
 def played(n, algorithm):
     """The film of n workers."""
     return AllReduce().films[WORKERS.index(n) * len(ALL_REDUCE) + [*ALL_REDUCE].index(algorithm)]
