@@ -36,7 +36,8 @@ from .guards import Guards, observe
 from .module_state import ModuleAttribute, assign, assigned_values
 from .signature import leak_message
 
-REFUSED = {"_version": "the count of edits", "sequence": "the state or the seed of a random generator"}
+REFUSED = dict.fromkeys(("sequence", "__dict__"), "the state or the seed of a random generator")
+REFUSED["_version"] = "the count of edits"
 OUTSIDE = modes.Mode()  # without the builder: what a trace depends on is read in this mode
 VALUE, NODE, TRACKED = map(attrgetter, ("value", "node", "tracked"))
 
