@@ -28,7 +28,8 @@ from .signature import IMMUTABLE, IdentityRef, objects_in
 GET, NODE, SPEC, TRACKED = map(attrgetter, ("get", "node", "spec", "tracked"))
 Noted = Mapping[tuple[int, str], tuple[Any, Any]]
 # methods that walk through a module: a trace notes what they return
-REFUSED = {"_version": "the count of edits", "sequence": "the state or the seed of a random generator"}
+REFUSED = dict.fromkeys(("sequence", "__dict__"), "the state or the seed of a random generator")
+REFUSED["_version"] = "the count of edits"
 WALKS = "_modules", "_own_parameters", "_own_buffers", "_named_parts"
 
 

@@ -11,6 +11,7 @@ if an id differs is a second snapshot taken and compared.
 from __future__ import annotations
 
 import dis
+import re
 import sys
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -40,9 +41,11 @@ NAMES_OF_CODE = frozenset({"__name__", "__qualname__", "__doc__", "__module__", 
 # what reads attributes that the code does not name; then, what compares or prints the fields of a record
 REFLECTION = set("vars dir __dict__ __getattribute__ __getstate__ __reduce__ __reduce_ex__ dumps MATCH_CLASS".split())  # noqa: SIM905
 REFLECTION |= set("copy deepcopy dataclasses replace asdict astuple getmembers attrgetter methodcaller".split())  # noqa: SIM905
-TEXT = set("repr str format print hash CONTAINS_OP FORMAT_VALUE FORMAT_SIMPLE FORMAT_WITH_SPEC".split())  # noqa: SIM905
+TEXT = set("repr str format print hash FORMAT_VALUE FORMAT_SIMPLE FORMAT_WITH_SPEC".split())  # noqa: SIM905
 VARIABLES = {"LOAD_GLOBAL", "LOAD_NAME", "LOAD_DEREF", "LOAD_CLASSDEREF", "LOAD_FROM_DICT_OR_DEREF"}
 ATTRIBUTES = {"LOAD_ATTR", "LOAD_METHOD", "LOAD_SUPER_ATTR"}
+PLACE = r"LOAD_(?:FAST|FAST_BORROW|GLOBAL|DEREF|NAME) (?:LOAD_ATTR |(?:LOAD_FAST|LOAD_CONST) BINARY_SUBSCR )*"
+CONSTANT_NAME = re.compile(rf"{PLACE}LOAD_CONST (?P<default>(?:LOAD_CONST |{PLACE})?)")
 Look = Callable[[], Iterable[Any]]
 
 
@@ -68,10 +71,10 @@ def unnamed_reads(
 ) -> set[str]:
     """The attributes that code reads without naming them, and what stands for them in names_in()."""
     used = {op for op, _ in steps} | variables | attributes - {"copy", "replace"}  # methods of dictionaries and texts
-    after = {op for (before, x), (op, _) in pairwise(steps) if before != "LOAD_CONST" or x not in (None, True, False)}
+    after = {op for (before, _), (op, _) in pairwise(steps) if before not in ("LOAD_CONST", "LOAD_SMALL_INT")}
     calls = [steps[i:] for i, (_, n) in enumerate(steps) if n in ("getattr", "hasattr")]
     found = {"__dict__"} if not all(map(names_constant, calls)) or used & REFLECTION else set()
-    found |= {"__repr__"} if "COMPARE_OP" in after or used & TEXT else set()
+    found |= {"__repr__"} if after & {"COMPARE_OP", "CONTAINS_OP"} or used & TEXT else set()
     found |= {"is"} if "IS_OP" in after or "id" in variables else set()
     if not used & (REFLECTION | {"getattr", "hasattr", "globals"}):
         return found
@@ -80,9 +83,11 @@ def unnamed_reads(
 
 
 def names_constant(steps: Sequence[tuple[str, Any]]) -> bool:
-    """Whether the code from getattr on calls it with a constant name."""
+    """Whether the code from getattr on is getattr(x.y[z], "name") or getattr(x.y[z], "name", default)."""
+    steps = [(op, x) for op, x in steps[1:] if op != "PUSH_NULL"]
     end = next((i for i, (op, _) in enumerate(steps) if op.startswith("CALL")), 0)
-    return any(op == "LOAD_CONST" and isinstance(x, str) for op, x in steps[max(0, end - 2) : end])
+    found = CONSTANT_NAME.fullmatch("".join(f"{op} " for op, _ in steps[:end]))
+    return found is not None and steps[end][1] == 2 + bool(found["default"])
 
 
 class NameSnapshot:
@@ -160,14 +165,14 @@ class NameSnapshot:
         """Let each run compare these values. Returns (name, value, counts) for each; if counts, it is relevant."""
         if names:
             self.looks.append(look)
-        return zip(names, look(), repeat(counts))
+        return zip(names, [*look()], repeat(counts))
 
     def parts(self, name: str, x: Any) -> Iterator[tuple[str, Any, bool]]:
         """Register each part of a value, so that each run compares it. Yields the same triples as look_at()."""
         if isinstance(x, list | tuple | set | frozenset | deque | dict):
             look: Look = x.values if isinstance(x, dict) else x.__iter__
             if len(x) <= MOST_PARTS or any(isinstance(part, WATCHED) for part in look()):
-                keys: Iterable[Any] = x if isinstance(x, dict) else range(len(x))
+                keys: Iterable[Any] = [*x] if isinstance(x, dict) else range(len(x))
                 yield from self.look_at([f"{name}[{key!r}]" for key in keys] or [name], look)
         if type(x) in PARTS:
             yield from (("self" if part == "__self__" else name, getattr(x, part), False) for part in PARTS[type(x)])
@@ -185,8 +190,8 @@ class NameSnapshot:
 
     def names_to_watch(self, space: Mapping[str, Any], is_object: bool, whole: bool) -> set[str]:
         """The attributes of an object or a class that code may read; of a class, special methods too."""
-        names = {*self.read} | {n for n in space if whole and n[:2] != "__"}
-        return names if is_object else {n for n in space if n in names or is_implicit(space, n)}
+        names = {*self.read} | {n for n in [*space] if whole and n[:2] != "__"}  # another thread may add a name
+        return names if is_object else {n for n in [*space] if n in names or is_implicit(space, n)}
 
     def built_in_parts(self, x: Any) -> Iterator[tuple[str, Any, bool]]:
         """The name, the module and the docstring of a function or a class; whether an array is writeable."""
@@ -243,8 +248,9 @@ class NameSnapshot:
 
 def is_implicit(space: Mapping[str, Any], name: str) -> bool:
     """Whether a method is a user's special method, such as __call__ or __len__, which code calls without naming it."""
-    is_special = name[:2] == "__" and name not in UNCALLED and isinstance(space[name], FunctionType)
-    return is_special and space[name].__code__.co_filename != "<string>"  # not one generated by a dataclass
+    if name[:2] != "__" or name in UNCALLED or not isinstance(found := space.get(name), FunctionType):
+        return False
+    return found.__code__.co_filename != "<string>"  # not one generated by a dataclass
 
 
 def key_of(x: Any) -> Any:

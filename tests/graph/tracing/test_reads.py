@@ -12,6 +12,8 @@ import operator
 import os
 import pickle
 import random
+import sys
+import threading
 import types
 from types import SimpleNamespace as Held
 
@@ -178,6 +180,7 @@ ROWS = {
     "seed of a generator": (lambda: mg.Generator(3), lambda s: s.initial_seed(), lambda s: s.manual_seed(5)),
     "the state of all": (lambda: mg.manual_seed(3), lambda s: mg.get_rng_state()[1], lambda s: mg.rand(1)),
     "manual_seed": (Held, lambda s: mg.manual_seed(3) and mg.rand(1), lambda s: s),
+    "a copy of a generator": (lambda: Held(g=mg.Generator()), lambda s: mg.rand(1, generator=copy.deepcopy(s.g)), five),
     "a generator of the function": (Held, lambda s: mg.rand(1, generator=mg.Generator(3)), lambda s: s),
     # functions and classes
     "__name__": (function, lambda s: len(s.f.__name__), lambda s: give("__name__", "abc")(s.f)),
@@ -205,6 +208,10 @@ ROWS = {
     "__reduce_ex__": (ob, lambda s: s.__reduce_ex__(2)[2]["a"], five), "an attrgetter of a variable": (ob, GET, five),
     "copy of an object": (ob, lambda s: copy.copy(s).__dict__["a"], five),
     "a computed name": (ob, lambda s: getattr(s, "".join(["a"])), five),
+    "a name in a text": (lambda: Object(a_w=2.0), lambda s: next(getattr(s, f"{n}_w") for n in "a"), give("a_w", 5.0)),
+    "a name that is replaced": (ob, lambda s: next(getattr(s, n.replace("b", "a")) for n in "b"), five),
+    "a path of names": (ob, lambda s: functools.reduce(getattr, str.split("a.real", "."), s), five),
+    "a computed name and a text as default": (ob, lambda s: next(getattr(s, n, "") for n in ["".join("a")]), five),
     "names of a tuple": (ob, lambda s: sum(getattr(s, n) for n in ("a", "k")), five),
     "getattr, and it comes later": (ob, lambda s: getattr(s, "b", 2.0), give("b", 3.0)),
     "getattr, and its class gets it": (new_object, lambda s: getattr(s, "b", 2.0), give_class("b", 3.0)),
@@ -269,6 +276,7 @@ def test_what_a_trace_read_changes(name, way):
 
 SEEDS = "uses the state or the seed of a random generator"
 REFUSED = dict.fromkeys(["state of a generator", "seed of a generator", "the state of all", "manual_seed"], SEEDS)
+REFUSED |= {"a copy of a generator": SEEDS}
 REFUSED |= {"a generator of the function": SEEDS, "_version": "the count of edits", "grad_fn of a result": "grad_fn of"}
 FROZEN = {
     "a number of a list": (lambda: Held(a=[2.0]), lambda s: s.a[0], lambda s: put(s.a, 0, 3.0)),
@@ -352,6 +360,56 @@ def test_a_branch_or_a_loop_edits_a_view(way, edit):
 
     eager, traced = (run(f)(mg.tensor([[1.0, 2.0]], requires_grad=True)) for run in (lambda f: f, mg.function))
     assert traced.tolist() == eager.tolist()
+
+
+def counted(read, make):
+    """How often a function is traced whose record gets another step between calls; its code does not read the step."""
+    held = make()
+    held.step = 0
+    f = mg.function(lambda x: x * read(held, x))
+    for held.step in range(4):
+        f(X)
+    return f.trace_count
+
+
+COMPARED = {
+    "a number": lambda r, x: r.a if x.shape[0] == 2 else 0.0,
+    "a larger number": lambda r, x: r.a if r.a < 300 else 0.0,
+    "numbers": lambda r, x: r.a if r.a in (2.0, 3.0) else 0.0,
+    "a text": lambda r, x: r.a if r.__class__.__name__ != "None" else 0.0,
+    "getattr with a default": lambda r, x: getattr(r, "a", r.a) * getattr(x.shape[0], "real", 1.0),
+}
+
+
+@table("name", COMPARED)
+@pytest.mark.parametrize("make", [Record, lambda: Held(a=2.0)])
+def test_a_comparison_with_a_constant_reads_no_fields_of_records(name, make):
+    assert counted(COMPARED[name], make) == 1
+
+
+def test_another_thread_may_add_attributes_while_a_trace_is_compared():
+    """A set was made of the names in a dictionary that grew meanwhile."""
+    held, done = Object(**{f"c{n}": 1.0 for n in range(200)}), threading.Event()
+    f = mg.function(lambda x: x * vars(held)["c1"])
+    f(X)
+
+    def edit():
+        while not done.is_set():
+            for n in range(50):
+                setattr(held, f"b{n}", 1.0)
+            for n in range(50):
+                delattr(held, f"b{n}")
+
+    editor, interval = threading.Thread(target=edit), sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    editor.start()
+    try:
+        for _ in range(300):
+            f.latest.guards.reached.again()
+    finally:
+        sys.setswitchinterval(interval)
+        done.set()
+        editor.join()
 
 
 def test_a_view_of_detach_that_an_edit_gave_a_gradient_is_refused():
