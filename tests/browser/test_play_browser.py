@@ -221,7 +221,7 @@ def test_axe_finds_nothing_and_a_phone_is_wide_enough(play, program):
 
 
 def test_the_module_is_small_and_reaches_for_nothing():
-    sources = {path.name: path.read_text("utf-8") for path in PLAY["PARTS"][1:]}
+    sources = {path.name: path.read_text("utf-8") for path in PLAY["PARTS"]}
     assert sum(text.count("\n") for text in sources.values()) <= 600
     functions = [one for text in sources.values() for one in javascript_functions(text)]
     assert [one for one in functions if one[1] > LINES or one[2] > BRANCHES] == []
