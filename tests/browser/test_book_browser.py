@@ -272,6 +272,7 @@ def test_a_lesson_loads_its_playground_when_it_is_opened(lesson):
 
     page.evaluate("location.hash = 'play=x*x'")
     expect(page.locator(".play-op .play-head")).to_have_text(["x × x"])
+    expect(page.locator("details.play")).to_be_in_viewport(ratio=0.5)
     page.reload()
     expect(page.locator(".play-op .play-head")).to_have_text(["x × x"])
 

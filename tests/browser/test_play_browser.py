@@ -27,6 +27,12 @@ RUN = """([text, given]) => [false, true].map((isStatic) => {
   return [result.value, Object.fromEntries(leaves)];
 })"""
 FAIL = """(text) => { try { recorded(text); } catch ({ at, until, message }) { return [at, until, message]; } }"""
+# The labels that are not on their own arrows
+LOST = """() => [...document.querySelectorAll(".play-chip")].filter((chip) => {
+  const { x, y, width, height } = chip.querySelector("rect").getBoundingClientRect();
+  const there = [[x + 1, y + height / 2], [x + width / 2, y + 1]].flatMap((point) => document.elementsFromPoint(...point));
+  return !there.includes(chip.closest("svg").querySelectorAll(".play-line")[chip.dataset.slot.split(" ")[1]]);
+}).length"""
 
 
 @pytest.fixture
@@ -103,6 +109,10 @@ def test_a_mistake_is_named_at_its_place(play, text, at, until, message):
 
 def test_a_text_and_a_graph_have_a_limit(play):
     page = play()
+    page.get_by_role("textbox").select_text()
+    page.keyboard.insert_text("\n" * 401)  # as a paste: it is not cut in silence
+    expect(page.get_by_role("alert")).to_contain_text("This is longer than 400 characters.")
+    assert page.get_by_role("textbox").bounding_box()["height"] < 400
     assert page.evaluate(FAIL, "x" * 401)[2] == "This is longer than 400 characters."
     assert page.evaluate(FAIL, " + ".join("x" * 60))[2] == "This graph has more than 40 boxes."
     assert page.evaluate(FAIL, "(" * 399)[2].startswith("A number, a name or a bracket is missing before the end")
@@ -113,6 +123,25 @@ def test_each_lesson_has_an_expression_that_runs(play):
     given = {"x": 2, "y": -3, "w": 4}
     programs = [[text.replace("; ", "\n"), given if text == PLAY["FIRST"] else {}] for text in PLAY["LESSONS"].values()]
     assert differences(play(), programs) == []
+
+
+def test_a_paste_from_a_page_is_read(play):
+    """It brings spaces that do not break and spaces without width."""
+    page = play("x\xa0*\u200b y")
+    expect(page.get_by_role("status")).to_contain_text("The result = −6.")
+
+
+def test_pi_and_e_start_at_their_values(play):
+    expect(play("pi * e").get_by_role("status")).to_contain_text("The result = 8.54.")
+
+
+def test_a_mistake_in_a_long_line_is_shown_in_one_row_of_a_phone(play):
+    page = play("1", viewport={"width": 420, "height": 800})
+    page.get_by_role("textbox").fill("z = (first * second + third) * fourth $ fifth + sixth")
+    expect(page.get_by_role("alert")).to_have_text(
+        "…third) * fourth $ fifth +\n                 ^\n$ has no meaning here."
+    )
+    assert page.get_by_role("alert").bounding_box()["height"] < 100  # three rows
 
 
 def test_the_graph_stays_while_the_text_has_a_mistake(play):
@@ -175,6 +204,25 @@ def test_an_arrow_is_as_wide_as_its_gradient_and_says_the_product(play):
     expect(page.locator("figure[data-view=eager] .play-odd")).to_have_count(0)
 
 
+@pytest.mark.parametrize("program", [PLAY["FIRST"], *PLAY["LESSONS"].values()])
+def test_a_label_is_on_its_arrow(play, program):
+    assert play(program, viewport={"width": 1366, "height": 1500}).evaluate(LOST) == 0
+
+
+def test_arrows_of_the_first_graph_do_not_cross(play):
+    page = play()
+    tops = [page.get_by_role("slider", name=name).bounding_box()["y"] for name in "wyx"]
+    assert tops == sorted(tops)
+
+
+@pytest.mark.parametrize("x", ["1e308", "-1.7e308", "1e-320"])
+def test_the_largest_and_the_smallest_numbers_can_be_dragged(play, x):
+    page = play(f"x = {x}; z = x")
+    page.get_by_role("slider", name="x").focus()
+    page.keyboard.press("ArrowLeft")
+    assert re.fullmatch(r"x = -?[\d.]+(e[-+]\d+)?\nz = x", page.get_by_role("textbox").input_value())
+
+
 def test_a_link_holds_the_state(play):
     page = play()
     page.get_by_role("slider", name="y").focus()
@@ -221,7 +269,7 @@ def test_axe_finds_nothing_and_a_phone_is_wide_enough(play, program):
 
 
 def test_the_module_is_small_and_reaches_for_nothing():
-    sources = {path.name: path.read_text("utf-8") for path in PLAY["PARTS"][1:]}
+    sources = {path.name: path.read_text("utf-8") for path in PLAY["PARTS"]}
     assert sum(text.count("\n") for text in sources.values()) <= 600
     functions = [one for text in sources.values() for one in javascript_functions(text)]
     assert [one for one in functions if one[1] > LINES or one[2] > BRANCHES] == []

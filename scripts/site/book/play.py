@@ -10,8 +10,9 @@ from html import escape
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
-LAYOUT = HERE.parents[2] / "minigrad" / "course" / "widgets" / "graph_layout.js"
-PARTS = [LAYOUT, *(HERE / "play" / f"{name}.js" for name in ("language", "engine", "drawing", "words", "play"))]
+WIDGETS = HERE.parents[2] / "minigrad" / "course" / "widgets"
+LAYOUT = [WIDGETS / f"graph_{name}.js" for name in ("rows", "layout")]
+PARTS = [HERE / "play" / f"{name}.js" for name in ("language", "engine", "drawing", "words", "play")]
 FIRST = "z = (x * y + w) * x"
 LESSONS = {  # none answers a question of its lesson; one with an `if` opens with both graphs beside each other
     "00": "x = 1.5; y = -2; w = 4; z = x * y + w",
@@ -46,8 +47,9 @@ LESSONS = {  # none answers a question of its lesson; one with an `if` opens wit
 
 def script() -> str:
     """All of the JavaScript. It defines playground(element), which starts the element's playground."""
-    modules = "\n".join(path.read_text("utf-8") for path in PARTS)
-    return f"const playground = (() => {{\n{modules}\nreturn (place) => new Playground(place);\n}})();\n"
+    layout, modules = ("\n".join(path.read_text("utf-8") for path in paths) for paths in (LAYOUT, PARTS))
+    layout = f"const {{ arranged, curve }} = (() => {{\n{layout}\nreturn {{ arranged, curve }};\n}})();"  # its names stay inside
+    return f"const playground = (() => {{\n{layout}\n{modules}\nreturn (place) => new Playground(place);\n}})();\n"
 
 
 def sheet() -> str:

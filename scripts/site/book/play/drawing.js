@@ -1,14 +1,13 @@
 // Draws a recorded graph: boxes, an arrow for each operand, and on the arrow "incoming × local slope = outgoing".
 // Places come from arranged(), GraphView's layout; from top to bottom, if the graph is too wide from left to right.
 // drawn(record, width) → { figure, refresh(record, reach) }: refresh writes the numbers of a record of the same shape.
-
 const LINE = 17, HEADER = 24, TRACK = 12, CHARACTER = 7, KNOB = 22; // pixels
 const DECADES = 3; // an arrow grows with its gradient from 10 ** -DECADES to 10 ** DECADES
 
 function short(x) { // a number in three digits
   if (typeof x === "boolean" || Number.isNaN(x)) return String(x);
   if (!Number.isFinite(x)) return x > 0 ? "∞" : "−∞";
-  const size = Math.abs(x), isFar = size && (size < 0.001 || size >= 99999.5);
+  const size = Math.abs(x), isFar = size && (size < 0.001 || size >= 999999.5);
   const text = isFar ? x.toExponential(1).replace("e+", "e") : String(size >= 100 ? Math.round(x) : Number(x.toPrecision(3)));
   return text === "-0" ? "0" : text.replaceAll("-", "−");
 }
@@ -46,16 +45,19 @@ function placed({ nodes, edges }, width) {
   const chip = (i) => (edges[i].rows.length ? [nodes.length + i] : []);
   edges.forEach((edge, i) => chip(i).forEach((id) => sizes.set(id, chipSize(edge))));
   const links = edges.flatMap(({ tail, head }, i) => [tail.id, ...chip(i), head.id].flatMap((id, n, way) => (n ? [[way[n - 1], id]] : [])));
-  const children = (group) => (group < 0 ? [...sizes.keys()] : null), parent = () => -1, heading = () => 0;
-  const arrange = (flip) => arranged({ children, parent, size: (id) => flip(sizes.get(id)), heading, links });
+  const children = (group) => (group < 0 ? [...sizes.keys()].reverse() : null), parent = () => -1, heading = () => 0;
+  const arrange = (flip) => arranged({ children, parent, size: (id) => flip(sizes.get(id)), heading, links, room: Infinity });
   const flat = arrange((size) => size), deep = flat.width > width && transposed(arrange(([w, h]) => [h, w]));
   const plan = deep && deep.width < flat.width ? deep : { ...flat, path: curve }, routes = [...plan.routes];
-  const route = (_, i) => straight([...routes.shift(), ...chip(i).flatMap(() => routes.shift())], plan.isDeep ? 0 : 1);
+  const whole = (way, more, axis) => straight([...way, ...more], axis, more.length ? way.length - 1 : 0);
+  const route = (_, i) => whole(routes.shift(), chip(i).flatMap(() => routes.shift()), plan.isDeep ? 0 : 1);
   return { ...plan, boxes, routes: edges.map(route) };
 }
-function straight(points, axis) { // without steps of a few pixels, and with room for the tip of the arrow
-  const near = (i) => i < points.length - 1 && Math.abs(points[i][axis] - points[i - 1][axis]) < 12;
-  for (let i = 1; i < points.length; i++) if (near(i)) points[i][axis] = points[i - 1][axis];
+// Without steps of a few pixels away from point `fixed`, where the label is, and with room for the tip of the arrow.
+function straight(points, axis, fixed) {
+  const align = (i, to) => { if (Math.abs(points[i][axis] - points[to][axis]) < 12) points[i][axis] = points[to][axis]; };
+  for (let i = fixed - 1; i >= 0; i--) align(i, i + 1);
+  for (let i = fixed + 1; i < points.length - 1; i++) align(i, i - 1);
   const start = points[0].map((x, n) => (n === axis ? x : x + 10)), end = points.at(-1), main = 1 - axis;
   return [points[0], start, ...points.filter((point) => point[main] > start[main] && point[main] < end[main]), end];
 }

@@ -7,7 +7,7 @@
 //
 // A value is a number, an array of numbers, or a boolean. Eagerly, an if is asked in Python, and only its branch is recorded.
 
-const MOST_BOXES = 40, START = { x: 2, y: -3, w: 4 }; // other leaves start at 1
+const MOST_BOXES = 40, START = { x: 2, y: -3, w: 4, pi: Math.PI, e: Math.E }; // other leaves start at 1
 // NumPy's power: JavaScript's 1 ** NaN and (-1) ** Infinity are NaN.
 const power = (a, b) => (a === 1 || (a === -1 && Math.abs(b) === Infinity) ? 1 : a ** b);
 // [sign, value, slope for each operand]; a slope that is true or false passes or stops a gradient, infinite ones too

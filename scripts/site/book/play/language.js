@@ -8,9 +8,9 @@ const LONGEST = 400, MOST_NUMBERS = 6; // characters of a text, numbers of an ar
 const FUNCTIONS = { sin: 1, cos: 1, tanh: 1, exp: 1, log: 1, relu: 1, sqrt: 1, sum: 1, mean: 1, dot: 2 }; // arguments
 const STRENGTH = { "+": 1, "-": 1, "*": 2, "/": 2, "**": 4 }, SIGN = 3; // SIGN is that of −x: −x ** 2 is −(x ** 2)
 const COMPARISONS = ["<", ">", "<=", ">=", "==", "!="];
-const TOKEN = /([ \t\r]+|#[^\n]*)|(\n|;)|((?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)|([A-Za-z_]\w*)|(\*\*|[<>=!]=|[-+*/()[\],<>=])/y;
+const TOKEN = /((?:[^\S\n]|\u200b)+|#[^\n]*)|(\n|;)|((?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)|([\p{L}_][\p{L}\p{Nd}_]*)|(\*\*|[<>=!]=|[-+*/()[\],<>=])/yu;
 const KINDS = ["blank", "line", "number", "name", "sign"]; // of the groups of TOKEN
-const INSTEAD = { "^": "**", "×": "*", "·": "*", "÷": "/", "−": "-", "≤": "<=", "≥": ">=", "≠": "!=" };
+const INSTEAD = { "^": "**", "×": "*", "·": "*", "÷": "/", "−": "-", "≤": "<=", "≥": ">=", "≠": "!=", "–": "-", "²": "** 2", "³": "** 3", "√": "sqrt(…)" };
 
 const mistake = (message, { at, until = at + 1 }) => Object.assign(new Error(message), { at, until });
 
@@ -23,14 +23,12 @@ function tokensOf(text) {
     if (!match) throw strange(String.fromCodePoint(text.codePointAt(at)), at);
     const kind = KINDS[match.slice(1).findIndex((part) => part !== undefined)];
     depth = Math.max(0, depth + "([".includes(match[0]) - ")]".includes(match[0]));
-    if (kind !== "blank" && !(match[0] === "\n" && depth)) tokens.push({ kind, text: match[0], at, until: TOKEN.lastIndex });
+    if (kind !== "blank" && !(match[0] === "\n" && depth)) tokens.push({ kind, text: match[0].normalize("NFKC"), at, until: TOKEN.lastIndex });
   }
   return [...tokens, { kind: "end", text: "the end", at: text.length, until: text.length + 1 }];
 }
-function strange(sign, at) {
-  const what = INSTEAD[sign] ? `Write ${INSTEAD[sign]} instead of ${sign}.` : `${sign} has no meaning here.`;
-  return mistake(what, { at, until: at + sign.length });
-}
+const strange = (sign, at) => mistake(INSTEAD[sign] ? `Write ${INSTEAD[sign]} instead of ${sign}.` : `${sign} has no meaning here.`,
+  { at, until: at + sign.length });
 
 class Parser {
   n = 0;

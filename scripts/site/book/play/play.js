@@ -2,7 +2,8 @@
 
 const PAUSE = 350, FLOW = 1000, TRAVEL = 110; // ms until a text counts as written; ms of the motion; pixels from 0 to the reach
 const STEPS = { ArrowRight: 1, ArrowUp: 1, ArrowLeft: -1, ArrowDown: -1, PageUp: 10, PageDown: -10, End: Infinity, Home: -Infinity };
-const reachOf = (x) => (x && Number.isFinite(x) ? 10 ** Math.ceil(Math.log10(1.5 * Math.abs(x))) : 10); // how far it can be dragged
+// How far it can be dragged; a hundredth of that is a number too.
+const reachOf = (x) => (x && Number.isFinite(x) ? 10 ** Math.min(308, Math.max(-300, Math.ceil(Math.log10(1.5 * Math.abs(x))))) : 10);
 
 class Playground {
   constructor(place) {
@@ -56,7 +57,7 @@ class Playground {
     if (!state.has("play")) return false;
     const values = (state.get("at") ?? "").split(",").map((pair) => [pair.split(":")[0], Number.parseFloat(pair.split(":")[1])]);
     const given = new Map(values.filter(([, x]) => Number.isFinite(x)));
-    this.set(state.get("play").slice(0, LONGEST), ["static", "both"].includes(view) ? view : "eager", given);
+    this.set(state.get("play").slice(0, 2 * LONGEST), ["static", "both"].includes(view) ? view : "eager", given);
     return true;
   }
 
@@ -64,7 +65,7 @@ class Playground {
   read() {
     const text = this.field.value, error = this.find(".play-error"), views = this.view === "both" ? ["eager", "static"] : [this.view];
     let wrong = null;
-    this.field.rows = text.split("\n").length;
+    this.field.rows = Math.min(12, text.split("\n").length);
     try {
       this.records = views.map((view) => ({ view, ...recorded(text, this.given, view === "static") }));
       this.text = text;

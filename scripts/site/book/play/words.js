@@ -1,9 +1,8 @@
-// What the playground says: of a mistake, above a graph, and below it.
-// The line with the mistake, carets below it, and what is wrong.
+// What the playground says. Of a mistake: the line around it, short enough for a phone, carets below it, and what is wrong.
 function pointed(text, { at: from, until, message }) {
-  const start = text.lastIndexOf("\n", from - 1) + 1, line = text.slice(start).split("\n")[0];
-  const carets = Math.max(1, Math.min(until, start + line.length) - from);
-  return `${line}\n${" ".repeat(from - start)}${"^".repeat(carets)}\n${message}`;
+  const first = text.lastIndexOf("\n", from - 1) + 1, start = Math.max(first, from - 16), line = text.slice(start, start + 26).split("\n")[0];
+  const carets = Math.max(1, Math.min(until, start + line.length) - from), more = start > first ? "…" : "";
+  return `${more}${line}\n${" ".repeat(more.length + from - start)}${"^".repeat(carets)}\n${message}`;
 }
 
 function caption(view, { nodes, notes }) {

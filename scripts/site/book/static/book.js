@@ -53,7 +53,11 @@ async function play() {
 }
 if (ground?.matches("details")) {
   ground.addEventListener("toggle", play, { once: true });
-  const follow = () => { ground.open ||= location.hash.startsWith("#play="); };
+  const follow = () => {
+    if (!location.hash.startsWith("#play=")) return;
+    ground.open = true;
+    ground.scrollIntoView();
+  };
   addEventListener("hashchange", follow);
   follow();
 } else if (ground) play();
