@@ -152,6 +152,11 @@ def observe(what: Any, attribute: str) -> Any:
     if issubclass(type(what), type):
         spaces = [space for space in map(vars, what.__mro__) if attribute in space]
         return contents(spaces[0][attribute] if spaces else MISSING)
+    if attribute in REFUSED and isinstance(what, Tensor | Generator):
+        raise GraphError(
+            f"a traced function uses {REFUSED[attribute]}. Python does that once, while it traces, and no run "
+            "repeats it: do it outside the function. To draw numbers, take a key: mg.random.normal(key, (3,))"
+        )
     if attribute == "groups()":
         return what.groups()
     if attribute == "__class__":
@@ -164,11 +169,6 @@ def observe(what: Any, attribute: str) -> Any:
             inner = part.values() if isinstance(part, dict) else part if type(part) in CONTAINERS else ()
             parts += [x for x in inner if type(x) in CONTAINERS]
         return [*map(id, parts)], parts
-    if attribute in REFUSED and isinstance(what, Tensor | Generator):
-        raise GraphError(
-            f"a traced function uses {REFUSED[attribute]}. Python does that once, while it traces, and no run "
-            "repeats it: do it outside the function. To draw numbers, take a key: mg.random.normal(key, (3,))"
-        )
     if isinstance(what, Stateful):
         value = object.__getattribute__(what, "__dict__").get(attribute, MISSING)
         value = getattr(what, attribute, MISSING) if value is MISSING and is_slot(what, attribute) else value

@@ -30,7 +30,8 @@ FAIL = """(text) => { try { recorded(text); } catch ({ at, until, message }) { r
 # The labels that are not on their own arrows
 LOST = """() => [...document.querySelectorAll(".play-chip")].filter((chip) => {
   const { x, y, width, height } = chip.querySelector("rect").getBoundingClientRect();
-  const there = [[x + 1, y + height / 2], [x + width / 2, y + 1]].flatMap((point) => document.elementsFromPoint(...point));
+  const points = [[x + 1, y + height / 2], [x + width / 2, y + 1]];
+  const there = points.flatMap((point) => document.elementsFromPoint(...point));
   return !there.includes(chip.closest("svg").querySelectorAll(".play-line")[chip.dataset.slot.split(" ")[1]]);
 }).length"""
 

@@ -48,7 +48,8 @@ LESSONS = {  # none answers a question of its lesson; one with an `if` opens wit
 def script() -> str:
     """All of the JavaScript. It defines playground(element), which starts the element's playground."""
     layout, modules = ("\n".join(path.read_text("utf-8") for path in paths) for paths in (LAYOUT, PARTS))
-    layout = f"const {{ arranged, curve }} = (() => {{\n{layout}\nreturn {{ arranged, curve }};\n}})();"  # its names stay inside
+    # the layout's names stay inside
+    layout = f"const {{ arranged, curve }} = (() => {{\n{layout}\nreturn {{ arranged, curve }};\n}})();"
     return f"const playground = (() => {{\n{layout}\n{modules}\nreturn (place) => new Playground(place);\n}})();\n"
 
 

@@ -6,7 +6,8 @@ import sys
 
 import numpy as np
 import pytest
-from test_stale_traces import Holder, X, learn
+from test_stale_reads import Holder
+from test_stale_traces import X, learn
 
 import minigrad as mg
 from tests.support.python_calls import count_calls
