@@ -73,7 +73,8 @@ WIDGETS = {
     "Pipeline": widgets.Pipeline, "AllReduce": widgets.AllReduce, "TrainingView": untrained,
     "GradientDescent": OTHERS["GradientDescent"], "TrainingView, trained": OTHERS["TrainingView"],
 }  # fmt: skip
-GRAPHS = sorted(WIDGETS.keys() - {"Pipeline", "TrainingView", "TrainingView, trained", "GradientDescent"})  # not a timetable, and not a curve
+CHARTS = {"Pipeline", "TrainingView", "TrainingView, trained", "GradientDescent"}
+GRAPHS = sorted(WIDGETS.keys() - CHARTS)
 
 
 @pytest.fixture(scope="module")

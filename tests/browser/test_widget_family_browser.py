@@ -207,7 +207,8 @@ def test_paper_keeps_the_names_and_numbers_and_the_questions_are_numbered(visit,
         return page
 
     memory = printed("MemoryTimeline").locator(".mg-table button")
-    assert memory.count() > 6 and all(each.is_visible() for each in memory.all())
+    assert memory.count() > 6
+    assert all(each.is_visible() for each in memory.all())
     descent = printed("GradientDescent").locator(".mg-steps")
     assert descent.evaluate("box => box.scrollWidth <= box.clientWidth")
     assert descent.locator("tbody tr:visible").count() <= 10 < descent.locator("tbody tr").count()
