@@ -449,7 +449,7 @@ in_the_plane = ((path - path[-1]) @ np.stack([along, across]).T).round(3)
 GradientDescent(height, path=in_the_plane[::10], low=(-14, -8), high=(10, 8))
 
 # %% [markdown] slideshow={"slide_type": "fragment"}
-# There is a point for every ten steps of training, and darker is higher. In some twenty steps the ball comes down a
+# There is a point for every ten steps of training, and bluer is higher. In some twenty steps the ball comes down a
 # slope to the end of a valley. There it turns, and goes so slowly that its points touch: this is where the loss rests
 # and the border is straight. Then it follows the floor of the valley, which was still falling where we stopped. We see
 # nothing of the other 31 directions, but the path hardly uses them.

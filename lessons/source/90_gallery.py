@@ -78,7 +78,7 @@ widgets.ChainRule(loss)
 # %% [markdown]
 # ## Downhill
 #
-# A ball rolls on a curve of yours, or on a surface seen from above, where darker is higher. Drag the learning rate, the
+# A ball rolls on a curve of yours, or on a surface seen from above, where bluer is higher. Drag the learning rate, the
 # momentum or the start, or click on the picture. The page computes the steps itself, from the graph that minigrad
 # traced.
 

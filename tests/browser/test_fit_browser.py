@@ -11,9 +11,13 @@ from minigrad import nn
 from minigrad.course import widgets
 from tests.browser.conftest import press
 from tests.browser.fitting import SCROLLED, cut, scrolled
+from tests.examples.widgets import WIDGETS as OTHERS
 
 SIDEWAYS = """() => [...document.querySelectorAll(".mg-view, .mg-code")]
   .map((view) => view.scrollWidth - view.clientWidth).filter((over) => over > 1)"""
+WIDE = """() => [...document.querySelectorAll(".mg-widget *:not(svg *, .mg-say)")]
+  .filter((part) => part.clientWidth > 1 && part.scrollWidth > part.clientWidth + 1)
+  .map((part) => `${part.tagName} ${part.className}: ${part.scrollWidth} in ${part.clientWidth}`)"""
 RUN_INTO = """() => [...document.querySelectorAll(".mg-box .mg-number")].flatMap((number) => {
   const { x, width } = number.getBBox(), word = number.previousElementSibling.getBBox();
   return width && x < word.x + word.width + 2 ? [`${number.textContent}: ${x - word.x - word.width}`] : [];
@@ -67,8 +71,10 @@ WIDGETS = {
     "StaticVsDynamic": lambda: widgets.StaticVsDynamic(f, mg.tensor(1.0)),
     "PassViewer": lambda: widgets.PassViewer(mg.function(layer), mg.ones(32, 64), mg.ones(64, 16), mg.ones(16)),
     "Pipeline": widgets.Pipeline, "AllReduce": widgets.AllReduce, "TrainingView": untrained,
+    "GradientDescent": OTHERS["GradientDescent"], "TrainingView, trained": OTHERS["TrainingView"],
 }  # fmt: skip
-GRAPHS = sorted(WIDGETS.keys() - {"Pipeline", "TrainingView"})  # not a timetable, and not a curve
+CHARTS = {"Pipeline", "TrainingView", "TrainingView, trained", "GradientDescent"}
+GRAPHS = sorted(WIDGETS.keys() - CHARTS)
 
 
 @pytest.fixture(scope="module")
@@ -77,6 +83,18 @@ def saved(tmp_path_factory):
     for name, make in WIDGETS.items():
         make().save(folder / f"{name}.html")
     return folder
+
+
+@pytest.mark.parametrize("name", sorted(WIDGETS.keys() - {"GraphView"}))
+def test_nothing_is_cut_where_a_projector_enlarges_the_page(name, saved, visit):
+    """Buttons ran into each other, columns of tables were cut, and a hint told to scroll for an empty margin."""
+    page = visit(saved / f"{name}.html", viewport={"width": 1074, "height": 720}).page
+    page.locator(".mg-widget").focus()
+    page.keyboard.press("End")
+    for width in (740, 820, 844, 904, 985, 1074):
+        page.set_viewport_size({"width": width, "height": 720})
+        page.wait_for_timeout(60)  # resize observers
+        assert page.evaluate(WIDE) == [], width
 
 
 @pytest.mark.daily

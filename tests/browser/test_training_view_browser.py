@@ -135,11 +135,13 @@ def test_a_saved_page_replays_the_frames(show):
     view = trained(200)
     page = show(view, reduced_motion="reduce").page
     widget = page.locator(".mg-widget")
+    expect(widget.locator(".mg-say")).to_have_text("Before the first step.")
     widget.focus()
 
     for key in ("Home", "ArrowRight", "End", "ArrowLeft"):
         page.keyboard.press(key)
         frame = view.steps[int(widget.get_attribute("data-step"))]
+        expect(widget.locator(".mg-count")).to_have_text(f"step {frame['step']} of 200")
         expect(widget.locator(".mg-say")).to_have_text(frame["say"])
         assert_painted(widget, frame["heat"])
         rows = widget.locator(".mg-layers tbody tr")

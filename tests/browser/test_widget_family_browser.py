@@ -238,11 +238,32 @@ def test_buttons_sentence_and_picture_are_seen_together_and_no_step_moves_them(v
         assert page.evaluate(PLACES)[2][0] == pytest.approx(picture, abs=1)
 
 
+def test_paper_keeps_the_names_and_numbers_and_the_questions_are_numbered(visit, saved):
+    """Names and numbers that were buttons were lost, a column was cut, and a quiz ended in "open open open open"."""
+
+    def printed(name):
+        page = visit(saved(name)[1], viewport={"width": 794, "height": 1123}, reduced_motion="reduce").page
+        page.locator(".mg-widget").wait_for()
+        page.emulate_media(media="print")
+        return page
+
+    memory = printed("MemoryTimeline").locator(".mg-table button")
+    assert memory.count() > 6
+    assert all(each.is_visible() for each in memory.all())
+    descent = printed("GradientDescent").locator(".mg-steps")
+    assert descent.evaluate("box => box.scrollWidth <= box.clientWidth")
+    assert descent.locator("tbody tr:visible").count() <= 10 < descent.locator("tbody tr").count()
+    quiz = printed("Quiz")
+    assert "open" not in quiz.locator(".mg-widget").inner_text().split()
+    number = "each => getComputedStyle(each, '::before').content"
+    assert quiz.locator(".mg-fields > legend").first.evaluate(number).startswith("counter")
+
+
 def test_paper_has_no_buttons_and_nothing_that_scrolls(visit, saved):
     page = visit(saved("MemoryTimeline")[1], viewport={"width": 720, "height": 1000}).page
     page.emulate_media(media="print")
     try:
-        assert page.locator(":is(.mg-widget button, input[type=range]):visible").count() == 0
+        assert page.locator(":is(.mg-widget button:not(.mg-table *), input[type=range]):visible").count() == 0
         scrolling = (
             "parts => parts.filter((part) => ['auto', 'scroll'].includes(getComputedStyle(part).overflowX)).length"
         )

@@ -44,7 +44,7 @@ def test_an_unanswered_prediction_says_so_the_same_way_every_time(kernel):
     asked = kernel(ASK)
 
     assert repr(asked) == "Predict('boxes': open)"
-    text = "boxes: How many boxes?\nNot predicted yet. The answer is a number, such as 12 or 0.25, in boxes."
+    text = "How many boxes?\nNot predicted yet. The answer is a number, such as 12 or 0.25, in boxes."
     assert asked._repr_mimebundle_()[0]["text/plain"] == text
 
 
@@ -126,7 +126,7 @@ def test_a_name_that_a_locked_question_has_is_not_given_to_another(kernel):
     for found in (other, Kernel()("Predict('boxes', 'Which is larger?', options=['a', 'b'])")):
         assert (found.question["text"], found.locked["answer"]) == ("How many boxes?", 4)
         assert found.text == (
-            "boxes: How many boxes?\nYou predict 4 boxes (guess). Locked, for this question. Another has its name: "
+            "How many boxes?\nYou predict 4 boxes (guess). Locked, for this question. Another has its name: "
             "Which is larger? Give that one a name of its own."
         )
     told = repr(kernel("reveal('boxes', 'a')"))
@@ -138,7 +138,7 @@ def test_a_name_that_a_locked_question_has_is_not_given_to_another(kernel):
 def test_a_question_in_other_words_is_the_same(kernel):
     kernel(ASK).lock(4, "guess")
     again = kernel(ASK.replace("How many", "Of how many"))
-    assert again.text == "boxes: Of how many boxes?\nYou predict 4 boxes (guess)."
+    assert again.text == "Of how many boxes?\nYou predict 4 boxes (guess)."
     assert again.say == "Locked. Now run on. It was asked in other words: How many boxes?"
 
 
@@ -336,7 +336,7 @@ def test_running_the_cell_again_leaves_one_widget(kernel):
 def test_names_and_questions_are_safe_to_show(kernel):
     shown = kernel("Predict('<b>', 'Is <i>x</i> it?', 'truth')")._repr_mimebundle_()[0]["text/html"]
 
-    assert "&lt;b&gt;: Is &lt;i&gt;x&lt;/i&gt; it?" in shown
+    assert "Is &lt;i&gt;x&lt;/i&gt; it?" in shown
     assert "&lt;b&gt;" in Kernel()("reveal('<b>', True)")._repr_mimebundle_()["text/html"]
 
 

@@ -91,7 +91,7 @@ class GradientDescent(SteppedWidget):
         self.f, self._step, self._end = f, stepping(f, n), "end"
         self._path = None if path is None else np.reshape(np.asarray(path, float), (-1, n)).tolist()
         start, low, high = (np.broadcast_to(np.asarray(x, float), n).tolist() for x in (start, low, high))
-        legend = "" if n == 1 else text("mg-number mg-dim", RIGHT, 20, "darker is higher")
+        legend = "" if n == 1 else text("mg-number mg-dim", RIGHT, 20, "bluer is higher")
         x, y, below, mark = curve(f, names, value, low, high) if n == 1 else surface(f, names, low, high)
         super().__init__(
             label=f"Gradient descent on {value}",
@@ -242,7 +242,7 @@ def lowest(f: Callable[..., Any], at: list[float], axes: Sequence[Axis]) -> str:
 
 
 def surface(f: Callable[..., Any], names: Any, low: Any, high: Any) -> tuple[Axis, Axis, str, str]:
-    """Both axes, f as filled contours, where darker is higher, and the mark of its minimum."""
+    """Both axes, f as filled contours, where bluer is higher, and the mark of its minimum."""
     x, y = across(low[0], high[0], names[0], words=compact), upwards(low[1], high[1], names[1], words=compact)
     grid = [np.linspace(axis.low, axis.high, SIDE).tolist() for axis in (x, y)]
     heights = np.ma.masked_invalid([[value_at(f, [a, b]) for a in grid[0]] for b in grid[1]])

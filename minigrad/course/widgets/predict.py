@@ -115,7 +115,7 @@ class Predict(Form):
             state = (
                 f"{self.unanswered} The answer is {asked.expected_form}{f', in {asked.unit}' if asked.unit else ''}."
             )
-        return f"{self.label}: {asked.text}\n{state}"
+        return f"{asked.text}\n{state}"
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.label!r}: {'locked' if self.locked else 'open'})"

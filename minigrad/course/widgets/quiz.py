@@ -95,7 +95,7 @@ class Quiz(Form):
     @property
     def text(self) -> str:
         """The questions in words, with the locked answers and, once all are locked, the results."""
-        lines = [f"Quiz {self.label}. {self.score}"]
+        lines = [f"Quiz: {self.score}"]
         for n, item in enumerate(self._items, 1):
             asked, kept = item.question, self._predictions[item.question.name].locked_record
             state = f"{asked.expected_form}."

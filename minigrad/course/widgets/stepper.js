@@ -4,7 +4,7 @@
 //     phases    the names at the top, of which the current one is marked; may be empty
 //     last      the number of the last step
 //     body      HTML below the sentence
-//     show      (n, root) → { phase, say, spot }: draws step n; spot is the part to scroll into view
+//     show      (n, root) → { phase, say, spot, count }: draws step n; spot is the part to scroll into view, count "n of last"
 //     says      () → all sentences that are known in advance: the longest reserves its lines, so that no step moves the body
 //     limit     () → the last step that may be shown for now
 //     stopped   () → called when the reader tries to go beyond the limit
@@ -92,13 +92,13 @@ function moveTo(s, n) {
   range.value = target;
   if (target === s.now) return;
   s.now = target;
-  const { phase, say, spot } = s.show(target, root);
+  const { phase, say, spot, count: told = `${target} of ${last}` } = s.show(target, root);
   root.dataset.step = target;
   root.dataset.phase = phase;
   for (const item of root.querySelectorAll(".mg-phases [data-phase]")) item.ariaCurrent = item.dataset.phase === phase ? "step" : null;
   s.say.textContent = say;
   reserve(s, say);
-  count.lastChild.textContent = `${target} of ${last}`;
+  count.lastChild.textContent = told;
   range.ariaValueText = count.textContent + (phases.length ? `, ${phase}` : "");
   markScrolling(s);
   if (spot) follow(spot.closest(".mg-view"), spot);

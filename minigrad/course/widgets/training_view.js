@@ -124,11 +124,12 @@ function histogram(spread) {
   const bars = [...spread.bars].map((bar, i) => draw("rect", { x: 5 * i, y: 27 - 3 * bar, width: 4, height: 3 * bar }));
   const [low, high] = [spread.low, spread.high].map(short);
   const svg = draw("svg", { viewBox: `0 0 ${5 * bars.length} 28`, width: 75, height: 28, role: "img", "aria-label": `from ${low} to ${high}`, class: "mg-bars" }, ...bars);
-  return [svg, made("div", { textContent: `${low} … ${high}` })];
+  return [svg, made("div", { textContent: low === high ? low : `${low} … ${high}` })];
 }
 function layerRow({ name, weights, gradients }) {
-  const row = made("tr");
-  row.append(made("th", { scope: "row", textContent: name }));
+  const row = made("tr"), head = made("th", { scope: "row" });
+  head.append(...name.split(/(?<=\.)/).flatMap((part) => [part, made("wbr")])); // a long name breaks after a dot
+  row.append(head);
   for (const spread of [weights, gradients]) row.insertCell().append(...histogram(spread));
   return row;
 }
@@ -139,9 +140,10 @@ function render({ model, el }) {
   const show = (n, root) => {
     v.charts ??= chartsOf(v, root);
     for (const chart of v.charts) chart(v.frames, n);
-    return { phase: "", say: v.frames[n].say };
+    return { phase: "", say: v.frames[n].say, count: `${v.frames[n].step} of ${v.frames.at(-1).step}` };
   };
-  const { root, grow, destroy } = stepper({ model, el, phases: [], last: v.frames.length - 1, body: BODY, show });
+  if (!model.send) model.set("index", 0); // a saved page: its reader plays the training
+  const { root, grow, destroy } = stepper({ model, el, phases: [], last: v.frames.length - 1, body: BODY, show, says: () => [v.frames.at(-1).say] });
   const take = (all) => { v.frames = all; grow(all.length - 1); };
   const news = (state) => { v.state = state; take(v.frames); showState(v); };
   v.root = root;
@@ -174,14 +176,14 @@ function chartsOf(v, root) { // each draws (frames, n)
     if (model.get("program").layers) {
       svg.tabIndex = 0;
       boundary.dataset.drags = "";
-      boundary.querySelector("figcaption").append(made("b", { textContent: "Drag a point!" }));
+      boundary.querySelector("figcaption").append(made("b", { className: "mg-more", textContent: "Drag a point!" }));
       dragPoints(svg, corners, model.get("points"), (points) => movePoints(v, points));
     }
   }
   charts.push((all, n) => {
-    const rows = all[n].layers.map(layerRow), more = rows.length > 5 ? `: ${rows.length}, scroll for the rest` : "";
+    const rows = all[n].layers.map(layerRow), more = rows.length > 5 ? `<span class="mg-more">: ${rows.length}, scroll for the rest</span>` : "";
     layers.replaceChildren(...rows);
-    root.querySelector(".mg-layers figcaption").textContent = `How the numbers of each layer are spread${more}`;
+    root.querySelector(".mg-layers figcaption").innerHTML = `How the numbers of each layer are spread${more}`;
   });
   return charts;
 }

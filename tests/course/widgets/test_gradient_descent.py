@@ -113,6 +113,6 @@ def test_the_minimum_is_marked_where_it_is_in_the_picture():
     widget = GradientDescent(valley, low=(-2, -1), high=(2, 3))
     x, y = (Axis(*axis, "") for axis in widget.axes)
     assert mark(widget) == pytest.approx((x.at(1), y.at(1)), abs=0.5)
-    assert all(f">{words}<" in widget.svg for words in ("darker is higher", "start", "lowest"))
+    assert all(f">{words}<" in widget.svg for words in ("bluer is higher", "start", "lowest"))
     assert mark(GradientDescent(bowl)) == pytest.approx((374.4, BOTTOM), abs=1)
     assert mark(GradientDescent(lambda w: w + 0, low=-1, high=1)) is None
