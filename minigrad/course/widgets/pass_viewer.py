@@ -1,8 +1,8 @@
 """A compiler's passes, one after another: the graph before and after each, what it costs, and its code.
 
-On the left, the boxes that the pass removes have a cross; those that live on in a fused op have a thick frame, as have
-on the right the boxes that the pass adds or changes. The table has the number of ops, the bytes moved, the peak of live bytes and the time of a run. The
-last step compares the graph as it was written with the one that runs.
+On the left, the boxes that the pass removes have a cross, and those that it joins into one op have a thick frame; on
+the right, the boxes that it adds or changes are framed. The table has the number of ops, the bytes moved, the peak of
+live bytes and the time of a run. The last step compares the graph as it was written with the one that runs.
 """
 
 from __future__ import annotations
