@@ -232,8 +232,8 @@ def verdict(format: Format, counts: Mapping[tuple[str, int], tuple[int, ...]], c
     if chosen == 0:
         return f"{format.name} needs no scale here: as it is, {percent(normal, whole)} are normal, and none overflows."
     return (
-        f"The best of these scales is {power(chosen)}: none overflows, and {kept}. Without a scale {lost[0]:,} become 0 "
-        f"and {lost[1]:,} lose bits. The optimiser divides by {2**chosen:,} again, in float32."
+        f"The best of these scales is {power(chosen)}: none overflows, and {kept}. Without a scale {lost[0]:,} become "
+        f"0 and {lost[1]:,} lose bits. The optimiser divides by {2**chosen:,} again, in float32."
     )
 
 
