@@ -33,7 +33,7 @@ class AsGraph:
 
     is_new    whether this call traced the function; a later call of the same kind reuses the graph
     place     node → its box
-    taken     `if` → the id of the branch that ran, "rb5 true" or "rb5 false"
+    taken     `if` → the id of the branch that ran, "true of rb5" or "false of rb5"
     unused    ids of the boxes for ops of `left` that are not in the graph, for nothing uses them
     result    the outputs as text
     Raises TraceError if tracing fails, ValueError for a graph of more than 60 boxes.
@@ -90,7 +90,7 @@ class AsGraph:
         for node, branch in self.taken.items():
             box = self.place[node]
             for words in escape(said[box]).split(" | "):
-                id = f"r{box} {words.partition(':')[0]}"
+                id = f"{words.partition(':')[0]} of r{box}"
                 part = f'<tspan class="{"mg-taken" * (id == branch)}" data-id="{id}">{words}</tspan>'
                 at = drawn.index(words, drawn.index(f'data-id="r{box}"'))
                 drawn = drawn[:at] + part + drawn[at + len(words) :]
@@ -102,7 +102,7 @@ class AsGraph:
         with redirect_stdout(PrintRecorder(events)):
             y = value(node, *xs)
         if isinstance(node.op, Cond):
-            self.taken[node] = f"r{self.place[node]} {'true' if xs[0] else 'false'}"
+            self.taken[node] = f"{'true' if xs[0] else 'false'} of r{self.place[node]}"
         self.said[node] = truncate_text("".join(event.text for event in events))
         if not isinstance(y, tuple):
             self.values[node] = format_array(y)

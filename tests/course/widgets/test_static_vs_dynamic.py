@@ -152,7 +152,7 @@ def test_each_box_names_its_line_and_the_still_shows_both_graphs_and_the_code():
         "f64[], line 8",
     ]
     # Both branches are in one op, of the line of their `if`; the one that ran is lit.
-    spans = re.findall(r'<tspan class="(mg-taken|)" data-id="rb\d \w+">(.*?)</tspan>', right)
+    spans = re.findall(r'<tspan class="(mg-taken|)" data-id="\w+ of rb\d">(.*?)</tspan>', right)
     assert spans == [("", "true: + 1"), ("mg-taken", "false: exp, ×")]
     assert re.search(r"</tspan>, line 4<", right)
     titles = re.findall(r'class="mg-name" x="\S+" y="16.00">(.*?)<', widget.svg)
