@@ -324,18 +324,18 @@ def draw_arrow(arrow: Arrow, group: ElementTree.Element) -> str:
     assert tip is not None
     label = group.find("svg:text", NAMESPACE)
     words = "" if label is None else label_lines(float(label.attrib["x"]), float(label.attrib["y"]), arrow.label)
-    has_flow, along, tip = arrow.flow is not None, path.attrib["d"], tip.attrib["points"]
+    has_flow, along, points = arrow.flow is not None, path.attrib["d"], tip.attrib["points"]
     flows = ""
     if arrow.flow is not None and arrow.label:
         flows = f'{" mg-none" * (not arrow.flow)} mg-flows" style="--mg-carries: {arrow.flow:g}'
     tail = "px ".join(along[1 : along.index("C")].split(","))
     origin = f' style="transform-origin: {tail}px"' * has_flow
-    whole = f"{along}L{tip.split()[1]}"  # a gradient begins at the box, at the point of the tip
+    whole = f"{along}L{points.split()[1]}"  # a gradient begins at the box, at the point of the tip
     bands = f'<path class="mg-flow" d="{whole}"/><path class="mg-pulse" pathLength="100" d="{along}"/>' * has_flow
     return (
         f'<g class="mg-arrow{flows}" data-id="{arrow.id}">{bands}'
         f"<path d={quoteattr(along)}/>"
-        f'<polygon class="mg-tip" points={quoteattr(tip)}/>'
+        f'<polygon class="mg-tip" points={quoteattr(points)}/>'
         f'<polygon class="mg-tip-back" points="{tip_back(along, 5 if has_flow else 3)}"{origin}/>{words}</g>'
     )
 
