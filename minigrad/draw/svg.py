@@ -62,7 +62,7 @@ body[data-jp-theme-light="false"] {light} {{ {by_night} }}"""
 # `:root` matches only in an SVG that is a file or an image: inside a page, the style must not affect the page.
 PLACES = (".mg-picture", "svg.mg-picture:root, .mg-widget .mg-picture")
 SHEETS = {name: Path(__file__).with_name(f"{name}.css").read_text("utf-8") for name in ("picture", "heat", "flow")}
-LEGEND = Path(__file__).with_name("flow_legend.svg").read_text("utf-8")
+LEGEND = Path(__file__).with_name("flow_legend.svg").read_text("utf-8").split("\n\n")  # the last two are of heat maps
 STYLE = f"{colours(*PLACES)}\n{SHEETS['picture']}"
 HEAT_STYLE = f"{colours(*PLACES, heat.LIGHT, heat.DARK)}\n{SHEETS['heat']}"
 
@@ -121,8 +121,14 @@ def svg(
         places = {group.attrib["id"]: group for group in graph.findall("svg:g", NAMESPACE)}
         sizes = even_widths(sizes, places, picture, direction == "TB") if has_flow else sizes
     left, top, width, height = (float(number) for number in drawn.attrib["viewBox"].split())
-    legend = f'<g class="mg-legend" transform="translate({left + 10:g} {top + height + 8:g})">{LEGEND}</g>' * has_flow
-    width, height = max(width, 324 * has_flow), height + 18 * has_flow
+    has_heat, width = any(map(heats, picture.boxes)), max(width, 330 * has_flow)
+    keys, columns = LEGEND[: has_flow * (4 if has_heat else 2)], 1 + (width > 700)
+    legend = "".join(
+        f'<g class="mg-legend" transform="translate({left + 10 + 350 * x:g} {top + height + 8 + 20 * y:g})">{key}</g>'
+        for i, key in enumerate(keys)
+        for y, x in [divmod(i, columns)]
+    )
+    height += 20 * -(-len(keys) // columns)
     boxes = [draw_box(box, *corner(places[box.id]), *sizes[box.id], box in picture.outputs) for box in picture.boxes]
     arrows = [draw_arrow(arrow, places[arrow.id]) for arrow in picture.arrows]
     move = re.search(r"translate\(.*?\)", graph.attrib["transform"])
@@ -132,7 +138,7 @@ def svg(
     classes = "mg-picture" + " mg-down" * (direction == "TB")
     start = f'<svg xmlns="http://www.w3.org/2000/svg" class="{classes}" role="img" {frame}>'
     words = f"<title>{escape(title)}</title>\n<desc>{escape(description)}</desc>"
-    style = f"<style>{STYLE}{HEAT_STYLE if any(map(heats, picture.boxes)) else ''}{SHEETS['flow'] * has_flow}</style>"
+    style = f"<style>{STYLE}{HEAT_STYLE if has_heat else ''}{SHEETS['flow'] * has_flow}</style>"
     body = [f'<g transform="{move[0]}">', *arrows, *boxes, "</g>" + legend]
     return "\n".join([start, words, style, *body, "</svg>", ""])
 
@@ -160,7 +166,8 @@ def dot(picture: Picture, sizes: Sizes, room: dict[str, str], direction: str = "
     for arrow in picture.arrows:
         # Engines agree only on the width of ASCII and warn about other text, so zeros stand for the label.
         words, least = room.get(arrow.id, ""), 0 if arrow.flow is None else 8  # a short arrow shows no flow
-        zeros = ["0" * max(round(text_width(line, 12) / ZERO[direction]), least) for line in words.splitlines()]
+        beside = 3 * (least > 0 and direction == "TB")  # a wide band must not touch its label
+        zeros = ["0" * max(round(text_width(x, 12) / ZERO[direction]) + beside, least) for x in words.splitlines()]
         graph.edge(arrow.tail, arrow.head, id=arrow.id, label="\\n".join(zeros))
     return graph.source
 
@@ -317,17 +324,18 @@ def draw_arrow(arrow: Arrow, group: ElementTree.Element) -> str:
     assert tip is not None
     label = group.find("svg:text", NAMESPACE)
     words = "" if label is None else label_lines(float(label.attrib["x"]), float(label.attrib["y"]), arrow.label)
-    has_flow, along = arrow.flow is not None, path.attrib["d"]
+    has_flow, along, points = arrow.flow is not None, path.attrib["d"], tip.attrib["points"]
     flows = ""
     if arrow.flow is not None and arrow.label:
         flows = f'{" mg-none" * (not arrow.flow)} mg-flows" style="--mg-carries: {arrow.flow:g}'
     tail = "px ".join(along[1 : along.index("C")].split(","))
     origin = f' style="transform-origin: {tail}px"' * has_flow
-    bands = f'<path class="mg-flow" d="{along}"/><path class="mg-pulse" pathLength="100" d="{along}"/>' * has_flow
+    whole = f"{along}L{points.split()[1]}"  # a gradient begins at the box, at the point of the tip
+    bands = f'<path class="mg-flow" d="{whole}"/><path class="mg-pulse" pathLength="100" d="{along}"/>' * has_flow
     return (
         f'<g class="mg-arrow{flows}" data-id="{arrow.id}">{bands}'
         f"<path d={quoteattr(along)}/>"
-        f'<polygon class="mg-tip" points={quoteattr(tip.attrib["points"])}/>'
+        f'<polygon class="mg-tip" points={quoteattr(points)}/>'
         f'<polygon class="mg-tip-back" points="{tip_back(along, 5 if has_flow else 3)}"{origin}/>{words}</g>'
     )
 

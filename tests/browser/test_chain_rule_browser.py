@@ -364,6 +364,13 @@ def tanh() -> ChainRule:
 
 
 BANDS = """bands => bands.map((band) => parseFloat(getComputedStyle(band).strokeWidth))"""
+FILLS = """tips => tips.map((tip) => getComputedStyle(tip).fill)"""
+ON_ARROWS = """labels => labels.filter((label) => {
+  const { x, y, width, height } = label.getBBox(), path = label.parentNode.querySelector(".mg-flow");
+  const half = parseFloat(getComputedStyle(path).strokeWidth) / 2, length = path.getTotalLength();
+  return Array.from({ length: 100 }, (_, i) => path.getPointAtLength((length * i) / 100)).some((p) =>
+    p.x + half > x && p.x - half < x + width && p.y + half > y && p.y - half < y + height);
+}).map((label) => label.textContent)"""
 SIZES = """texts => texts.filter((text) => text.textContent)
   .map((text) => parseFloat(getComputedStyle(text).fontSize) * text.getScreenCTM().a)"""
 
@@ -401,7 +408,9 @@ def test_at_the_end_each_arrow_says_what_it_carried_and_is_as_wide(show):
     assert len(said) == arrows.count() == 7
     assert said[-1] == (5.5, "1 × 2 = 2")
     assert (1.7, "2 × 0.07065 = 0.1413") in said
-    assert rule.locator(".mg-legend text").all_text_contents() == ["← gradient", "0", "≤ ⅛", "1", "≥ 16"]
+    keys = rule.locator(".mg-legend text").all_text_contents()
+    assert keys[1:] == ["0", "≤ ⅛", "1", "≥ 16", "arriving gradient g, × slope, = passed on"]
+    assert {*arrows.locator(".mg-tip").evaluate_all(FILLS)} == {"none"}, "a head at each end reads as both ways"
 
     press(page, "Home")
     assert rule.locator(".mg-flows:not(.mg-legend *)").count() == 0
@@ -409,6 +418,20 @@ def test_at_the_end_each_arrow_says_what_it_carried_and_is_as_wide(show):
     slider.fill("0")
     assert rule.locator(".mg-part").all_text_contents()[0] == number(np.tanh(4))
     assert rule.locator(".mg-arrow.mg-none").count() == 6  # 0 × tanh: nothing else gets a gradient
+
+
+@pytest.mark.parametrize("of", [tanh, matrices])
+def test_on_a_phone_no_label_lies_on_its_arrow_and_the_key_is_whole(show, of):
+    page = show(of(), reduced_motion="reduce", viewport={"width": 420, "height": 800}).page
+    rule = widget(page)
+    rule.focus()
+    press(page, "End")
+    assert rule.locator("svg.mg-down .mg-arrow.mg-flows .mg-label").evaluate_all(ON_ARROWS) == []
+    view = rule.locator("svg.mg-down").bounding_box()
+    ends = [box["x"] + box["width"] for box in (each.bounding_box() for each in rule.locator(".mg-legend text").all())]
+    assert max(ends) <= view["x"] + view["width"]
+    cells = rule.locator(".mg-legend .mg-cell").count()
+    assert cells == (2 if rule.locator(".mg-heat").count() else 0), "what the colours of a heat map mean"
 
 
 def test_a_dash_travels_forward_and_back_within_a_second_and_the_next_step_ends_it(show):

@@ -5,18 +5,20 @@ from __future__ import annotations
 from collections.abc import Sequence
 from contextlib import redirect_stdout
 from dataclasses import replace
+from html import escape
 from typing import Any
 
 from ...draw.graphs import place_boxes, whole
-from ...draw.picture import Picture
+from ...draw.picture import Box, Picture
 from ...draw.tensors import format_array
 from ...draw.words import join_names
+from ...engine.core.graph import Graph
 from ...engine.core.interpret import value, walk_graph
 from ...engine.core.node import NamedNode, Node
-from ...graph.compiler.control import Control
+from ...graph.compiler.control import Cond, Control
 from ...graph.function import TracedFunction
 from ...profiler.roofline import arrays_of
-from .eager_run import LARGEST, draw_half, format_value, truncate_text
+from .eager_run import LARGEST, EagerRun, draw_half, format_value, truncate_text
 from .film import refuse_large
 from .recording import PrintEvent, PrintRecorder
 from .widget_trace import trace_of
@@ -31,11 +33,13 @@ class AsGraph:
 
     is_new    whether this call traced the function; a later call of the same kind reuses the graph
     place     node → its box
+    taken     `if` → the id of the branch that ran, "true of rb5" or "false of rb5"
+    unused    ids of the boxes for ops of `left` that are not in the graph, for nothing uses them
     result    the outputs as text
     Raises TraceError if tracing fails, ValueError for a graph of more than 60 boxes.
     """
 
-    def __init__(self, traced: TracedFunction, args: Sequence[Any]):
+    def __init__(self, traced: TracedFunction, args: Sequence[Any], left: EagerRun):
         events: list[Any] = []
         before = traced.trace_count
         try:
@@ -52,6 +56,7 @@ class AsGraph:
         arrays = arrays_of(traced, args, self.trace)
         self.values = {x: format_array(array) for x, array in zip(self.graph.inputs, arrays)}
         self.said: dict[Node, str] = {}
+        self.taken: dict[Node, str] = {}
         found = {"argument": arrays, "result": walk_graph(self.graph, arrays, self.evaluate_node)}
         results = [format_array(found[kind][x]) if kind in found else format_value(x) for kind, x in self.trace.places]
         self.result = join_names(results)
@@ -60,14 +65,44 @@ class AsGraph:
         self.picture = Picture(boxes, picture.arrows)
         first = traced.python_function.__code__.co_firstlineno
         lines = {box: line_of(node) - first + 1 for node, box in self.place.items() if line_of(node)}
-        self.svg = draw_half(self.picture, "r", lines) if boxes else ""
+        ghosts = self.ghosts(left)
+        self.unused = [f"r{box.id}" for box in ghosts]
+        said = {self.place[node]: branches(node.op) for node in self.place if isinstance(node.op, Cond)}
+        said |= {box.id: "not built: unused" for box in ghosts}
+        drawn = draw_half(Picture((*ghosts, *boxes), picture.arrows), "r", lines, said) if boxes else ""
+        self.svg = self.lit(drawn, said)
         self.shown: set[Node] = set()
+
+    def ghosts(self, left: EagerRun) -> list[Box]:
+        """Boxes for ops of the eager run that the graph has not, though it has no branches or loops to hold them."""
+        if not self.is_new or any(isinstance(node.op, Control) for node in self.place):
+            return []
+        built = {line_of(node) for node in self.place}
+        ops = [box for box in left.boxes if box.kind == "op"]
+        gone = [box for box in ops if left.line[f"l{box.id}"] not in built]
+        is_all = len(ops) - len(gone) == sum(box.kind == "op" for box in self.picture.boxes)  # else lines differ
+        return [replace(box, id=f"not {box.id}", name="", value="") for box in gone if is_all]
+
+    def lit(self, drawn: str, said: dict[str, str]) -> str:
+        """The picture with each branch as a part of its own, of which the one that ran is lit, and with ghosts."""
+        for box in self.unused:
+            drawn = drawn.replace(f'" data-id="{box}"', f' mg-unused" data-id="{box}"')
+        for node, branch in self.taken.items():
+            box = self.place[node]
+            for words in escape(said[box]).split(" | "):
+                id = f"{words.partition(':')[0]} of r{box}"
+                part = f'<tspan class="{"mg-taken" * (id == branch)}" data-id="{id}">{words}</tspan>'
+                at = drawn.index(words, drawn.index(f'data-id="r{box}"'))
+                drawn = drawn[:at] + part + drawn[at + len(words) :]
+        return drawn
 
     def evaluate_node(self, node: Node, xs: Sequence[Any]) -> Any:
         """Compute a node; record its value and what it prints."""
         events: list[Any] = []
         with redirect_stdout(PrintRecorder(events)):
             y = value(node, *xs)
+        if isinstance(node.op, Cond):
+            self.taken[node] = f"{'true' if xs[0] else 'false'} of r{self.place[node]}"
         self.said[node] = truncate_text("".join(event.text for event in events))
         if not isinstance(y, tuple):
             self.values[node] = format_array(y)
@@ -109,3 +144,15 @@ def line_of(node: Node) -> int:
     """The source line that built a node; 0 for a node without operands."""
     at = node.place if isinstance(node, NamedNode) and node.inputs else None
     return at.line if at else 0
+
+
+def branches(op: Cond) -> str:
+    """What both branches do: true: + 1 | false: as it is."""
+    return f"true: {ops_of(op.true)} | false: {ops_of(op.false)}"
+
+
+def ops_of(graph: Graph) -> str:
+    """The symbols of the ops of a graph, the first three."""
+    picture, _ = place_boxes([y for y in graph.outputs if y is not None], {})
+    signs = [picture.symbol(box) for box in picture.boxes if box.kind == "op"]
+    return ", ".join(signs[:3]) + "…" * (len(signs) > 3) or "as it is"

@@ -130,14 +130,16 @@ def truncate_text(text: str) -> str:
     return text if more <= 0 else f"{text[:MOST_PRINTED]}… {more:,} more character{'s' * (more > 1)}"
 
 
-def draw_half(picture: Picture, prefix: str, lines: Mapping[str, int]) -> str:
+def draw_half(picture: Picture, prefix: str, lines: Mapping[str, int], said: Mapping[str, str] | None = None) -> str:
     """The picture from top to bottom, with short boxes that name their line of code.
 
     prefix    for its half of the screen, before every id
     lines     box → its line; the line where the function begins is 1
+    said      box → more words, which come in place of its type
     """
-    places = {box: f"line {line}" for box, line in lines.items()}
-    specs = {box.id: ", ".join(filter(None, [box.spec, places.get(box.id)])) for box in picture.boxes}
+    said = said or {}
+    places = said | {box: ", ".join([*filter(None, [said.get(box)]), f"line {line}"]) for box, line in lines.items()}
+    specs = {x.id: ", ".join(filter(None, ["" if x.id in said else x.spec, places.get(x.id)])) for x in picture.boxes}
     drawn = draw_down(picture, 2, specs)
     if float(re.findall(r'height="([\d.]+)"', drawn)[0]) > TALL:
         drawn = draw_down(picture, 1, places)

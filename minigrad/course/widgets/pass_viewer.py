@@ -1,8 +1,8 @@
 """A compiler's passes, one after another: the graph before and after each, what it costs, and its code.
 
-On the left, the boxes that the pass removes are crossed out; on the right, the boxes that it adds or changes have a
-thick blue frame. The table has the number of ops, the bytes moved, the peak of live bytes and the time of a run. The
-last step compares the graph as it was written with the one that runs.
+On the left, the boxes that the pass removes have a cross, and those that it joins into one op have a thick frame; on
+the right, the boxes that it adds or changes are framed. The table has the number of ops, the bytes moved, the peak of
+live bytes and the time of a run. The last step compares the graph as it was written with the one that runs.
 """
 
 from __future__ import annotations
@@ -31,10 +31,13 @@ from .film import Cut, Film, Panel, Reel, refuse_large, row, table
 from .widget_trace import trace_of
 
 LARGEST = 60  # the most boxes
+SMALL = 2**20  # bytes: a graph that moves fewer stays in the cache
 ENDS = "As written", "After all passes"
 COMMENT = re.compile(r"(?<=\S) {2,}# ")  # comments in the source are aligned too far right for a narrow screen
 BOX = re.compile(r'(<rect class="mg-frame" x="(\S+)" y="(\S+)" width="(\S+)" height="(\S+)".*?)</g>')
-CROSS = r'\1<path class="mg-strike" d="M\2,\3l\4,\5m-\4,0l\4,-\5"/></g>'
+CROSS = (
+    r'\1<path class="mg-strike" d="M\2,\3m\4,0m-7,-5l12,12m-12,0l12,-12"/></g>'  # at a corner: the words stay readable
+)
 Part = tuple[str, str]  # title and HTML
 BUFFER = re.compile(r"\b[a-z]\d+\b")
 
@@ -64,7 +67,7 @@ class PassViewer(Film):
         scenes = [Scene(step) for step in way if step.changed]
         self.counted = "\n".join(f"{i:2} {cut.say}" for i, cut in enumerate(cuts(scenes, way.idle, accounts)))
         super().__init__(f"The passes over {f.__name__}", (), [reel(scenes, way.idle)])
-        self.ends = halves(scenes[0], scenes[-1], *ENDS)
+        self.ends = halves(scenes[0], scenes[-1], *ENDS, fused_in(scenes))
 
     @property
     def svg(self) -> str:
@@ -77,13 +80,13 @@ class PassViewer(Film):
 
 def reel(scenes: Sequence[Scene], idle: Sequence[str]) -> Reel:
     """The film: each pass that changes the graph, and all of them together."""
-    first, last = scenes[0], scenes[-1]
+    first, last, fused = scenes[0], scenes[-1], fused_in(scenes)
     hint = f"<p>The first pass that changes something is {escape(scenes[1].step.name)}.</p>" if len(scenes) > 1 else ""
     screens = [[(f"As written: {first.ops_in_words}", first.html), ("After the next pass", hint), first.code(first)]]
     for before, after in pairwise(scenes):
         name = escape(after.step.name)
-        screens.append([*halves(before, after, f"Before {name}", f"After {name}"), after.code(before)])
-    screens.append([*halves(first, last, *ENDS), last.code(first)])
+        screens.append([*halves(before, after, f"Before {name}", f"After {name}", fused), after.code(before)])
+    screens.append([*halves(first, last, *ENDS, fused), last.code(first)])
     left, right, codes = ("".join(map(scene, range(len(screens)), parts)) for parts in zip(*screens))
     costs = figures([each.step for each in scenes])
     return Reel([Panel("", left), Panel("", right), Panel("", costs + codes)], list(cuts(scenes, idle, worth)))
@@ -95,12 +98,14 @@ def scene(n: int, part: Part) -> str:
     return f'<div data-scene="scene {n}"{" hidden" if n else ""}><p class="mg-title">{title}</p>{html}</div>'
 
 
-def halves(before: Scene, after: Scene, first: str, second: str) -> tuple[Part, Part]:
-    """Both graphs, with their differences marked."""
-    removed, added, changed = compare(before, after)
-    legends = " (✕ removed)" * bool(removed), " (framed: new)" * bool(added or changed)
-    left = f"{first}: {before.ops_in_words}{legends[0]}", before.mark("removed", removed)
-    return left, (f"{second}: {after.ops_in_words}{legends[1]}", after.mark("added", added + changed))
+def halves(before: Scene, after: Scene, first: str, second: str, fused: set[str]) -> tuple[Part, Part]:
+    """Both graphs, with their differences marked. `fused` are the ops that live on in fused ops."""
+    out, added, changed = compare(before, after)
+    removed, joined = [key for key in out if key not in fused], [key for key in out if key in fused]
+    marks = ", ".join(["✕ gone"] * bool(removed) + ["▢ fused"] * bool(joined))
+    legends = f" ({marks})" * bool(marks), " (▢ new)" * bool(added or changed)
+    left = f"{first}: {before.ops_in_words}{legends[0]}", before.mark({"removed": removed, "fused": joined})
+    return left, (f"{second}: {after.ops_in_words}{legends[1]}", after.mark({"added": added + changed}))
 
 
 class Scene:
@@ -138,10 +143,10 @@ class Scene:
         once = f"<details><summary>memory and constants</summary>{code(self.lines[:start], 1, lit)}</details>"
         return "The code", once + code(self.lines[start:], start + 1, lit)
 
-    def mark(self, look: str, keys: Sequence[str]) -> str:
-        """The picture with the class `look` on some ops."""
+    def mark(self, looks: dict[str, list[str]]) -> str:
+        """The picture with classes on some ops: class → keys."""
         html = self.html
-        for key in keys:
+        for look, key in ((look, key) for look, keys in looks.items() for key in keys):
             box = f'" data-id="{self.place[self.ops[key]]}"'
             html = html.replace(box, f" mg-{look}{box}")
         return html
@@ -175,6 +180,17 @@ def compare(before: Scene, after: Scene) -> tuple[list[str], list[str], list[str
     return removed, [key for key in new if key not in old or key in fused], [key for key in changed if key not in fused]
 
 
+def fuses(after: Scene, added: Sequence[str]) -> bool:
+    """Whether a pass that added these ops has fused others."""
+    return any(" " in sign_of(after.ops[key].op) for key in added)
+
+
+def fused_in(scenes: Sequence[Scene]) -> set[str]:
+    """The keys of the ops that a pass puts into a fused op."""
+    each = ((compare(before, after), after) for before, after in pairwise(scenes))
+    return {key for (removed, added, _), after in each if fuses(after, added) for key in removed}
+
+
 def cuts(scenes: Sequence[Scene], idle: Sequence[str], worth: Callable[[PassResult], str]) -> Iterator[Cut]:
     """A cut for the graph as written, one for each pass, and one that compares the first graph with the last."""
     first, last = scenes[0], scenes[-1]
@@ -184,10 +200,14 @@ def cuts(scenes: Sequence[Scene], idle: Sequence[str], worth: Callable[[PassResu
         out = f"removes {before.signs(removed)}" if removed else ""
         put = f"adds {after.signs(added)}" if added else ""
         turn = f"turns {before.signs(changed)} into {after.signs(changed)}" if changed else ""
+        if removed and fuses(after, added):
+            out, put = f"joins {before.signs(removed)} into {after.signs(added)}", ""
         does = " and ".join(filter(None, [out, put, turn])) or "puts the ops into another order"
         say = f"{after.step.name} {does}. Now: {worth(after.step)}."
         yield Cut("", say, scene=f"scene {n}", hot={"hot": [f"row {n}"]})
-    rest = f" Nothing to change for {join_names(list(idle))}." if idle else ""
+    rest = f" {pluralize(len(idle), 'pass', 'passes')} more found nothing to change." if idle else ""
+    if first.step.bytes_moved < SMALL:
+        rest = f" Arrays this small stay in the cache, so fewer bytes save hardly any time.{rest}"
     say = f"All passes together: {first.ops_in_words} as written, {last.step.nodes} when it runs.{rest}"
     yield Cut("", say, scene=f"scene {len(scenes)}", hot={"hot": ["row 0", f"row {len(scenes) - 1}"]})
 
@@ -211,4 +231,4 @@ def figures(shown: Sequence[PassResult]) -> str:
         time = number(1e6 * step.seconds, 3) if step.seconds is not None else ""
         cells = step.nodes, f"{step.bytes_moved:,}", f"{step.peak_bytes:,}", time
         rows.append(row(escape(step.name), cells, f"row {n}"))
-    return table(["after", "ops", "bytes moved", "at peak", "µs"], rows)
+    return table(["after", "ops", "bytes moved", "at peak", "µs a run"], rows)

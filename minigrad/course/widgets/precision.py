@@ -1,6 +1,6 @@
 """Gradients in half precision: which vanish, which overflow, and how a loss scale helps.
 
-Gradients are small, and float16 rounds to 0 below 2⁻²⁴. The loss times 2ᵏ has gradients 2ᵏ times as large, in the
+Gradients are small, and float16 rounds to 0 below 2⁻²⁵. The loss times 2ᵏ has gradients 2ᵏ times as large, in the
 middle of float16's range; the optimiser divides by 2ᵏ again. Each step of the widget is a scale; each gradient is cast
 to see whether it survives.
 
@@ -32,7 +32,7 @@ from .widget import javascript
 EXPONENTS = (0, 4, 8, 12, 16, 20, 24)  # of the loss scales, which are powers of 2
 FATES = ("zero", "subnormal", "normal", "infinite")
 SERIES = (3, 4, 0, 6)  # the chart series of each fate
-ZONES = ("become 0",), ("sub-", "normal"), ("normal", "all bits"), ("overflow", "to ∞")  # each fate, in the picture
+ZONES = ("→ 0",), ("fewer", "bits"), ("normal", "all bits"), ("→ ∞",)  # each fate, in the picture
 LEAST = -64  # the smallest exponent on the axis: smaller ones are counted as this one
 Cast = Callable[[Any], Any]
 
@@ -225,14 +225,15 @@ def verdict(format: Format, counts: Mapping[tuple[str, int], tuple[int, ...]], c
     zero, sub, normal, infinite = counts[format.name, chosen]
     whole = zero + sub + normal + infinite
     lost = counts[format.name, 0]
+    some = f"{percent(normal, whole)} are normal, {zero:,} become 0 and {sub:,} lose bits"
+    kept = f"all {whole:,} are normal" if normal == whole else some
     if infinite:
         return f"Each of these scales has gradients that overflow in {format.name}: {power(chosen)} has the fewest."
     if chosen == 0:
         return f"{format.name} needs no scale here: as it is, {percent(normal, whole)} are normal, and none overflows."
     return (
-        f"The best of these scales is {power(chosen)}: none overflows, {percent(normal, whole)} are normal, {zero:,} "
-        f"become 0 and {sub:,} are subnormal; without a scale {lost[0]:,} and {lost[1]:,}. The optimiser divides by "
-        f"{2**chosen:,} again, in float32."
+        f"The best of these scales is {power(chosen)}: none overflows, and {kept}. Without a scale {lost[0]:,} become "
+        f"0 and {lost[1]:,} lose bits. The optimiser divides by {2**chosen:,} again, in float32."
     )
 
 
@@ -251,7 +252,8 @@ def exponents(gradients: np.ndarray) -> np.ndarray:
 def draw_histogram(format: Format, gradients: np.ndarray, sizes: np.ndarray, k: int, x: Axis, y: Axis) -> str:
     """A step for each power of 2, in the colours of its fates, over the zones of the format and their counts."""
     fate, found = fates(format, gradients, k), counts(format, gradients, k)
-    ends = [min(max(end, x.low), x.high) for end in (x.low, format.smallest, format.normal, format.end, x.high)]
+    # From half of the smallest number, a gradient rounds up to it.
+    ends = [min(max(end, x.low), x.high) for end in (x.low, format.smallest - 1, format.normal, format.end, x.high)]
     parts = [
         draw_zone(series, x.at(start), x.at(end), [*words, compact(n) if n > 99_999 else f"{n:,}"])
         for series, start, end, words, n in zip(SERIES, ends, ends[1:], ZONES, found)
@@ -262,7 +264,7 @@ def draw_histogram(format: Format, gradients: np.ndarray, sizes: np.ndarray, k: 
     edges = [x.at(low + k + i) for i in range(n + 1)]
     heap = [area(series, edges, [y.at(top) for top in each]) for series, each in zip(SERIES, tops)]
     of = f"gradients of the loss{f' times {power(k)}' * (k > 0)}, in {format.name}"
-    return chart(of, x, replace(y, label=of), *parts, '<g data-key="heap">', *reversed(heap), "</g>")
+    return chart(of, x, replace(y, label=f"how many {of}"), *parts, '<g data-key="heap">', *reversed(heap), "</g>")
 
 
 def draw_zone(series: int, left: float, right: float, lines: Sequence[str]) -> str:

@@ -28,7 +28,7 @@ from .film import Choice, Cut, Film, Panel, Reel, output_area
 from .recording import TooLong
 
 MOST_MOMENTS = 100  # the most lines to show of an eager run that could not be traced
-PHASES = ("eager | built", "done | run")
+PHASES = ("Python runs", "the graph runs")
 BEGINNING = re.compile("^(?=.)", re.MULTILINE)  # of a line
 EAGER, STATIC = "Eager: computed at once", "Static graph: built first, run later"
 
@@ -77,7 +77,7 @@ def reel(f: Callable[..., Any], traced: TracedFunction, args: Sequence[Any]) -> 
         panels.append(Panel(STATIC, "<p>There is none: the function does not reach its end.</p>"))
         return Reel(panels, list(eager_alone(source, left, f"Here it ends: {what}. So it is not traced.")))
     try:
-        right = AsGraph(traced, args)
+        right = AsGraph(traced, args, left)
     except TraceError as why:
         panels.append(Panel(STATIC, f"<p>There is none: {escape(f.__name__)} cannot be traced.</p>"))
         end = f"Run eagerly its result is {left.result}. It cannot be traced: {why}"
@@ -121,7 +121,9 @@ def call_cuts(f: Callable[..., Any], left: EagerRun, right: AsGraph) -> Iterator
     start = "eagerly its arguments have values, and in the static graph they are places without one"
     again = "eagerly it runs again; the static graph is there already, since a call of the same kind built it"
     say = f"{f.__name__} is called: {start if right.is_new else again}."
-    yield Cut(PHASES[0], say, text=unknown, on={"hidden": hidden, "outlined": outlined})
+    taken = [*right.taken.values()]
+    on = {"hidden": [*hidden, *right.unused], "outlined": outlined}
+    yield Cut(PHASES[0], say, text=unknown, on=on, off={"taken": taken})
 
 
 def build_cuts(source: dict[int, str], left: EagerRun, right: AsGraph) -> Generator[Cut, None, str]:
@@ -145,7 +147,8 @@ def built_cut(left: EagerRun, right: AsGraph) -> Cut:
     boxes = pluralize(sum(box.kind == "op" for box in left.boxes), "op", "ops")
     nodes = pluralize(sum(box.kind == "op" for box in right.picture.boxes), "op is", "ops are")
     say = f"The eager run is done: {boxes} ran. The static graph is built: {nodes} in it, and nothing is computed yet."
-    return Cut(PHASES[1], say, off={"hidden": to_be_built(right)})
+    say += " What nothing uses is not built." * bool(right.unused)
+    return Cut(PHASES[1], say, off={"hidden": [*to_be_built(right), *right.unused]})
 
 
 def run_cuts(right: AsGraph, printed: str) -> Iterator[Cut]:
@@ -162,7 +165,8 @@ def run_cuts(right: AsGraph, printed: str) -> Iterator[Cut]:
             tells = f" It prints: {text.strip()}" if text else ""
             say = f"{sign_of(node.op)} gives {right.values[node]}.{tells}"
             texts = {box: right.values[node], "right says": truncate_text(printed)}
-            yield Cut(PHASES[1], say, text=texts, off={"outlined": [box]}, hot={"hot": right.parts([node])})
+            on = {"taken": [right.taken[node]]} if node in right.taken else {}
+            yield Cut(PHASES[1], say, text=texts, on=on, off={"outlined": [box]}, hot={"hot": right.parts([node])})
 
 
 def eager_alone(source: dict[int, str], left: EagerRun, end: str) -> Iterator[Cut]:
@@ -171,7 +175,7 @@ def eager_alone(source: dict[int, str], left: EagerRun, end: str) -> Iterator[Cu
     for moment in left.moments[:MOST_MOMENTS]:
         say, texts, line = source.get(moment.line, "").strip(), {"left says": moment.printed}, f"line {moment.line}"
         yield Cut(PHASES[0], say, text=texts, off={"hidden": moment.parts}, hot={"hot": [line, *moment.parts]})
-    yield Cut(PHASES[1], end)
+    yield Cut(PHASES[0], end)
 
 
 def to_come(left: EagerRun) -> list[str]:

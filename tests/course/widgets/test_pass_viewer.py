@@ -39,10 +39,11 @@ def test_what_is_removed_is_crossed_out_before_and_what_is_new_is_framed_after()
     step = next(step for step in widget.steps if step["say"].startswith("fuse "))
     before, after = (scene(widget, panel, step["scene"]) for panel in (0, 1))
 
-    assert step["say"].startswith("fuse removes +, tanh, +, − and × and adds")
+    assert step["say"].startswith("fuse joins +, tanh, +, − and × into ")
     assert "+ tanh" in step["say"]
-    assert (before.count("mg-removed"), before.count("mg-added")) == (5, 0)
-    assert (after.count("mg-removed"), after.count("mg-added")) == (0, 2)  # (affine, +, tanh), (affine, +, −, ×)
+    assert before.count(" mg-fused") == 5
+    assert not before.count(" mg-removed"), "what lives on in a fused op is not removed"
+    assert (after.count(" mg-removed"), after.count(" mg-added")) == (0, 2)  # (affine, +, tanh), (affine, +, −, ×)
     assert before.count("mg-strike") == before.count("mg-frame")
 
 
@@ -51,7 +52,7 @@ def test_the_still_compares_the_graph_as_written_with_the_one_that_runs():
     titles = re.findall(r'class="mg-name" x="\S+" y="16.00">(.*?)<', widget.svg)
 
     assert [title.split(":")[0] for title in titles] == ["As written", "After all passes"]
-    assert widget.svg.count(" mg-removed") == scene(widget, 0, widget.steps[-1]["scene"]).count(" mg-removed") > 0
+    assert widget.svg.count(" mg-fused") == scene(widget, 0, widget.steps[-1]["scene"]).count(" mg-fused") > 0
     assert ".mg-removed .mg-strike" in widget.svg  # the still has the rules that show its marks
 
 

@@ -132,8 +132,29 @@ def test_what_has_no_gradients_is_refused_in_words(args, error, match):
 
 def test_the_picture_shows_the_gradients_as_they_are_and_with_the_best_scale():
     widget = Precision(spread())
-    found = re.findall(r">gradients of the loss(.*?), in float16</text>", widget.svg)
+    found = re.findall(r">how many gradients of the loss(.*?), in float16</text>", widget.svg)
 
     assert found == ["", f" times {power(widget.best['float16'])}"]
     for k in (0, widget.best["float16"]):
         assert all(f">{count:,}</text>" in widget.svg for count in widget.counts["float16", k])
+
+
+def test_no_bar_stands_in_a_zone_of_another_fate():
+    """From 2⁻²⁵ on, float16 rounds up to 2⁻²⁴: the bar of these stood left of a border at 2⁻²⁴."""
+    drawn = Precision(2.0 ** np.arange(-34, 20, dtype=np.float32) * 1.5).svg.split("</svg>")[0]
+    zones = re.findall(r'mg-zone mg-s(\d)" d="M([\d.]+),\d+H([\d.]+)', drawn)
+    bars = {}  # the middle of a bar → the series in front of it
+    for series, start, steps in re.findall(r'data-series="(\d)" d="M([\d.]+),254((?:V[\d.]+H[\d.]+)*)', drawn):
+        left = float(start)
+        for top, right in re.findall(r"V([\d.]+)H([\d.]+)", steps):
+            if float(top) < 254:
+                bars |= {round(x): series for x in np.arange(left + 3, float(right) - 2)}
+            left = float(right)
+    assert len({*bars.values()}) == len(zones) == 4
+    for series, left, right in zones:
+        assert {its for x, its in bars.items() if float(left) + 4 < x < float(right) - 4} == {series}
+
+
+def test_the_verdict_needs_no_counting_of_zeros():
+    said = Precision(2.0 ** np.arange(-26, -4, dtype=np.float32)).steps[-1]["say"]
+    assert "none overflows, and all 22 are normal. Without a scale 2 become 0 and 10 lose bits." in said

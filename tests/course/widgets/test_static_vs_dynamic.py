@@ -135,7 +135,7 @@ def test_an_unrolled_loop_comes_turn_by_turn_and_a_loop_of_the_graph_at_once():
 
 def test_the_values_on_the_right_come_when_the_graph_runs():
     film = StaticVsDynamic(unrolled, TWO).films[0]
-    built = next(i for i, step in enumerate(film["steps"]) if step["phase"] == "done | run")
+    built = next(i for i, step in enumerate(film["steps"]) if step["phase"] == "the graph runs")
 
     assert {words for part, words in screen(film, built)[0].items() if part.startswith("rb")} == {"·"}
     assert "·" not in {words for part, words in screen(film, 99)[0].items() if part.startswith("rb")}
@@ -151,11 +151,27 @@ def test_each_box_names_its_line_and_the_still_shows_both_graphs_and_the_code():
         *["f64[], line 7"] * 2,
         "f64[], line 8",
     ]
-    assert "f64[], line 4" in right  # the branch is one op, of the line of its `if`
+    # Both branches are in one op, of the line of their `if`; the one that ran is lit.
+    spans = re.findall(r'<tspan class="(mg-taken|)" data-id="\w+ of rb\d">(.*?)</tspan>', right)
+    assert spans == [("", "true: + 1"), ("mg-taken", "false: exp, ×")]
+    assert re.search(r"</tspan>, line 4<", right)
     titles = re.findall(r'class="mg-name" x="\S+" y="16.00">(.*?)<', widget.svg)
     assert titles == ["Eager: computed at once", "def branching", "Static graph: built first, run later"]
     numbered = '<tspan class="mg-dim"> 4 </tspan>     <tspan class="mg-keyword">if</tspan> y &gt; '
     assert f'{numbered}<tspan class="mg-figure">3</tspan>:' in widget.svg
+
+
+def test_what_nothing_uses_is_seen_as_never_built():
+    def wasteful(x):
+        z = x.exp()  # noqa: F841
+        return x * 2
+
+    film = StaticVsDynamic(wasteful, TWO).films[0]
+    (ghost,) = re.findall(r'mg-unused" data-id="(.*?)"', across(film, 2))
+    assert across(film, 2).count(">not built: unused<") == 1
+    assert ghost in screen(film, 0)[1]
+    assert ghost not in screen(film, 99)[1]
+    assert all("mg-unused" not in across(StaticVsDynamic(f, TWO).films[0], 2) for f in (branching, unrolled, looping))
 
 
 def test_a_line_is_linked_to_its_boxes_in_both():
@@ -187,7 +203,7 @@ def test_what_is_printed_by_a_graph_is_printed_when_it_runs():
         return x * 2
 
     film = StaticVsDynamic(f, TWO).films[0]
-    built = next(i for i, step in enumerate(film["steps"]) if step["phase"] == "done | run")
+    built = next(i for i, step in enumerate(film["steps"]) if step["phase"] == "the graph runs")
 
     assert screen(film, built)[0]["right says"] == ""
     assert screen(film, 99)[0]["left says"] == "x is 2.0\n"
