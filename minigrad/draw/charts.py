@@ -1,7 +1,7 @@
 """Charts as SVG: axes with ticks, stacked areas, lanes and points, in the style of svg.py.
 
-A chart is 430 pixels wide and so fits on a phone, unless its x axis is longer. Series differ in a name or a letter as well as in colour. Areas are
-plain: stripes shimmer. No element has an id: so two charts may share a page.
+A chart is 430 pixels wide and so fits on a phone, unless its x axis is longer. Series differ in a name or a letter as
+well as in colour. Areas are plain: stripes shimmer. No element has an id: so two charts may share a page.
 """
 
 from __future__ import annotations
@@ -97,7 +97,7 @@ def compact(x: float) -> str:
 
 
 def chart(title: str, x: Axis, y: Axis, *parts: str, height: int = HEIGHT, below: int = 0) -> str:
-    """A chart of axes and SVG parts, with `below` pixels of space for a legend under it. It is as wide as its x axis."""
+    """A chart of axes and SVG parts, with `below` pixels of space for a legend under it, as wide as its x axis."""
     right, wide = x.end, x.end + WIDTH - RIGHT
     lines = [f'<path class="mg-faint" d="M{LEFT},{y.at(tick):.1f}H{right}"/>' for tick in y.ticks]
     words = [text("mg-number mg-dim", LEFT - 6, y.at(tick) + 4, y.words(tick)) for tick in y.ticks]

@@ -23,7 +23,7 @@ def draw_in_rows(picture: Picture, title: str, description: str) -> str:
     if natural_width(drawn) <= WIDE + 2 * GAP:
         return drawn
     rows = [svg(with_tags(picture, ids), "", "") for ids in split(drawn)]
-    parts, top, wide = list[str](), SIDE, 0.0
+    parts, top, wide = list[str](), float(SIDE), 0.0
     for row in rows:
         frame = FRAME.search(row)
         assert frame is not None

@@ -195,7 +195,13 @@ def lanes(plan: Planned, slots: Sequence[ScheduledNode], path: set[Node], width:
                     tip += name_handover(*ends[1], towards, right)
                 parts.append(f'<g class="{look}" data-id="d{place[x]}.{i}"><path d="M{tail}L{head}"/>{tip}</g>')
     parts += [block(i, slot, at, middle[slot.node] - HIGH / 2, slot.node in path) for i, slot in enumerate(slots)]
-    shared = plan.alone / plan.workers
+    parts += draw_times(plan, at, right, bottom)
+    return picture(f"{plan.workers} workers: who runs what, and when", width, bottom + 56, parts)
+
+
+def draw_times(plan: Planned, at: Callable[[float], float], right: float, bottom: float) -> list[str]:
+    """The axis of time, the end of the plan, and the bound that no plan can beat."""
+    shared, parts = plan.alone / plan.workers, list[str]()
     bound = max(shared, plan.path)
     why = "critical path (bold)" if plan.path >= shared else f"all work / {plan.workers}"
     parts.append(f'<path class="mg-roof mg-second" d="M{at(bound):.1f},20V{bottom + 10}"/>')
@@ -211,7 +217,7 @@ def lanes(plan: Planned, slots: Sequence[ScheduledNode], path: set[Node], width:
         f"done at {took(plan.seconds)}: {speedup(plan, plan.seconds)} times as fast as one worker ({took(plan.alone)})"
     )
     parts.append(text("mg-number", right, bottom + 48, end))
-    return picture(f"{plan.workers} workers: who runs what, and when", width, bottom + 56, parts)
+    return parts
 
 
 def name_handover(x: float, y: float, towards: int, right: float) -> str:
