@@ -22,7 +22,7 @@ def draw_in_rows(picture: Picture, title: str, description: str) -> str:
     drawn = svg(picture, title, description)
     if natural_width(drawn) <= WIDE + 2 * GAP:
         return drawn
-    rows = [svg(with_tags(picture, ids), "", "") for ids in split(drawn)]
+    rows = [svg(with_tags(picture, ids), "", "") for ids in split(picture, drawn)]
     parts, top, wide = list[str](), float(SIDE), 0.0
     for row in rows:
         frame = FRAME.search(row)
@@ -37,8 +37,8 @@ def draw_in_rows(picture: Picture, title: str, description: str) -> str:
     return "\n".join([head, *parts, "</svg>", ""])
 
 
-def split(drawn: str) -> list[list[str]]:
-    """The ids of the boxes in each row: as many columns of the drawn picture as a row is wide."""
+def split(picture: Picture, drawn: str) -> list[list[str]]:
+    """The ids of the boxes in each row: as many columns of the drawn picture as a row is wide. Leaves join a user."""
     boxes = [(float(x) + float(width) / 2, float(width), id) for id, x, width in BOX.findall(drawn)]
     rows, room = list[list[str]](), 0.0
     for _, column in groupby(sorted(boxes), lambda box: round(box[0])):
@@ -49,7 +49,11 @@ def split(drawn: str) -> list[list[str]]:
             rows.append([])
         rows[-1] += [id for *_, id in each]
         room -= wide
-    return rows
+    row = {id: n for n, ids in enumerate(rows) for id in ids}
+    for arrow in reversed(picture.arrows):
+        if not picture.arrows_into[arrow.tail]:
+            row[arrow.tail] = row[arrow.head]
+    return [ids for n in range(len(rows)) if (ids := [id for id in row if row[id] == n])]
 
 
 def with_tags(picture: Picture, ids: Sequence[str]) -> Picture:

@@ -253,7 +253,7 @@ def draw_roofline(found: Sequence[Point], machine: Machine, x: Axis, y: Axis, me
         parts.append(f'<path class="mg-zone mg-s{series}" d="M{start:.1f},{TOP}H{end:.1f}V{BOTTOM}H{start:.1f}z"/>')
     notes = [("mg-halo", x.start + 4, TOP + 13.0 + 14 * i, words) for i, words in enumerate(WAITS)]
     notes += [("mg-number mg-halo", x.end - 4, BOTTOM - 20.0 + 14 * i, words) for i, words in enumerate(COMPUTES)]
-    middle, named = (low + high) / 2, BETWEEN * (high - low > 70)
+    middle, named = (low + high) / 2, BETWEEN * (high - low > 20)
     notes += [("mg-sign mg-halo", middle, BOTTOM - 54.0 + 14 * i, words) for i, words in enumerate(named)]
     notes.append(("mg-number mg-halo", x.end, y.at(machine.peak) - 6, peak))
     taken = [(end - LETTER * len(words), end + LETTER * len(words), at) for _, end, at, words in notes]
