@@ -21,7 +21,7 @@ MOVED = """async (token) => {
 }"""
 CUT = """text => {
   const { right } = text.getBoundingClientRect();
-  return text.textContent && right > text.closest("svg").getBoundingClientRect().right;
+  return text.textContent && right > document.querySelector("svg").getBoundingClientRect().right;
 }"""
 LEVELS = "parts => parts.map(part => part.getBoundingClientRect().height)"
 
