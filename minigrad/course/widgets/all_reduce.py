@@ -225,9 +225,7 @@ def wire(rounds: Rounds, sizes: Sequence[int], top: float) -> list[str]:
     sent = [[sum(sum(sizes[m.part]) for m in each if m.source == i) for each in rounds] for i in range(n)]
     scale = BAR / max(*naive, *map(sum, sent))
     total = f'<tspan class="mg-name" data-id="total">0 of {sum(map(sum, sent)):,} bytes sent</tspan>'
-    drawn = [
-        f'<text x="4" y="{top - 8}">{total}<tspan class="mg-dim"> (dashed: all collected at worker 0)</tspan></text>'
-    ]
+    drawn = [f'<text x="4" y="{top - 8}">{total}<tspan class="mg-dim"> (dashed: all by worker 0)</tspan></text>']
     for i, row in enumerate(sent):
         y, x = top + i * THIN, float(LABEL)
         drawn.append(text("mg-number", LABEL - 8, y + 13, f"worker {i}"))
