@@ -1,7 +1,7 @@
 """Charts as SVG: axes with ticks, stacked areas, lanes and points, in the style of svg.py.
 
-A chart is 430 pixels wide and so fits on a phone. Series differ in a name or a letter as well as in colour. Areas are
-plain: stripes shimmer. No element has an id: so two charts may share a page.
+A chart is 430 pixels wide and so fits on a phone, unless its x axis is longer. Series differ in a name or a letter as
+well as in colour. Areas are plain: stripes shimmer. No element has an id: so two charts may share a page.
 """
 
 from __future__ import annotations
@@ -97,16 +97,17 @@ def compact(x: float) -> str:
 
 
 def chart(title: str, x: Axis, y: Axis, *parts: str, height: int = HEIGHT, below: int = 0) -> str:
-    """A chart of axes and SVG parts, with `below` pixels of space for a legend under it."""
-    lines = [f'<path class="mg-faint" d="M{LEFT},{y.at(tick):.1f}H{RIGHT}"/>' for tick in y.ticks]
+    """A chart of axes and SVG parts, with `below` pixels of space for a legend under it, as wide as its x axis."""
+    right, wide = x.end, x.end + WIDTH - RIGHT
+    lines = [f'<path class="mg-faint" d="M{LEFT},{y.at(tick):.1f}H{right}"/>' for tick in y.ticks]
     words = [text("mg-number mg-dim", LEFT - 6, y.at(tick) + 4, y.words(tick)) for tick in y.ticks]
     for tick in x.ticks:  # the label of the last tick must not cross the edge
         said = x.words(tick)
-        words.append(text("mg-sign mg-dim", min(x.at(tick), WIDTH - 3.5 * len(said)), BOTTOM + 18, said))
+        words.append(text("mg-sign mg-dim", min(x.at(tick), wide - 3.5 * len(said)), BOTTOM + 18, said))
     lines += [f'<path class="mg-rule" d="M{x.at(tick):.1f},{BOTTOM}v4"/>' for tick in x.ticks]
-    names = [text("mg-dim", 4, 14, y.label), text("mg-number mg-dim", RIGHT, height - 8, x.label)]
-    rule = f'<path class="mg-rule" d="M{LEFT},{TOP}V{BOTTOM}H{RIGHT}"/>'
-    return picture(title, WIDTH, height + below, [*lines, *words, *names, *parts, rule])
+    names = [text("mg-dim", 4, 14, y.label), text("mg-number mg-dim", right, height - 8, x.label)]
+    rule = f'<path class="mg-rule" d="M{LEFT},{TOP}V{BOTTOM}H{right}"/>'
+    return picture(title, wide, height + below, [*lines, *words, *names, *parts, rule])
 
 
 def picture(title: str, width: float, height: float, parts: Iterable[str]) -> str:

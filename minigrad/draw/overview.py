@@ -71,7 +71,8 @@ class Overview:
             name = child.of if child.kind == "repeat" else child.label
             return Box(id, "op", name or "blocks", sign, self.size(child), "", "")
         entry = self.listing.entries[child]
-        return Box(id, entry.kind, entry.name, entry.sign, entry.spec, entry.value, "", entry.kept)
+        value = "" if entry.value == UNKNOWN else entry.value
+        return Box(id, entry.kind, entry.name, entry.sign, entry.spec, value, "", entry.kept)
 
     def inside(self, child: int | NodeGroup) -> list[int]:
         """The numbers of all entries in a node or group."""

@@ -86,7 +86,7 @@ class Picture:
 
     @cached_property
     def outputs(self) -> list[Box]:
-        return [self.box[id] for id in self.ends] or [self.boxes[-1]]
+        return [self.box[id] for id in self.ends if id in self.box] if self.ends else [self.boxes[-1]]
 
     @cached_property
     def box(self) -> dict[str, Box]:

@@ -1,93 +1,82 @@
-"""A picture that is too wide for a page, in rows: lines that leave a row at its right go on at the left of the next."""
+"""A picture that is too wide for a page, in rows: where an arrow would cross rows, each of its ends has a tag."""
 
 from __future__ import annotations
 
 import re
-from bisect import bisect_left
-from itertools import pairwise
-from typing import Any
+from collections.abc import Sequence
+from itertools import groupby
+
+from .picture import Arrow, Box, Picture
+from .svg import natural_width, svg
+from .words import shorten
 
 WIDE = 980  # pixels: what a code host shows, and paper
-LANE = 6  # pixels between the lines that lead to the next row
-SIDE = 12  # pixels between a box and a lane
-BOX = re.compile(r'class="mg-box.*?x="(\S+)" y="(\S+)" width="(\S+)" height="(\S+?)"')
-PATH = re.compile(r'class="mg-arrow".*? d="(.*?)"')
-Points = list[tuple[float, float]]  # of a line: the end of a curve, two control points, the next end, …
-Arrows = list[tuple[Points, str]]  # with their markup
+GAP, SIDE, TAG = 34, 12, 140  # pixels between columns; around a row; for tags at an end of a row
+MOST = 3  # names in a tag of an arrow's tail; each of its heads has a tag, too
+BOX = re.compile(r'class="mg-box[^>]*data-id="(.*?)">.*?<rect class="mg-frame" x="(\S+)" y="\S+" width="(\S+)"')
+FRAME = re.compile(r'width="\S+" height="\S+" viewBox="(\S+ \S+ (\S+) (\S+))"')
 
 
-def wrap(drawn: str) -> str:
-    """A picture that svg() drew, cut between its boxes into rows; as it is if it is narrow enough."""
-    lines = drawn.splitlines()
-    boxes = [([*map(float, match.groups())], line) for line in lines if (match := BOX.search(line))]
-    arrows = [(points(match[1]), line) for line in lines if (match := PATH.search(line))]
-    edges = cut(sorted((x, x + width) for (x, _, width, _), _ in boxes))
-    if len(edges) == 2:
+def draw_in_rows(picture: Picture, title: str, description: str) -> str:
+    """The picture as SVG, from left to right, and in rows if it is wide."""
+    drawn = svg(picture, title, description)
+    if natural_width(drawn) <= WIDE + 2 * GAP:
         return drawn
-    over = [sorted((height(path, x) for path, _ in crossing(arrows, x, x)), reverse=True) for x in edges]
-    left = SIDE + LANE * max(map(len, over))
-    right = left + max(b - a for a, b in pairwise(edges))
-    parts, top, starts = list[str](), float(SIDE), list[tuple[float, float]]()
-    for a, b, entering, leaving in zip(edges, edges[1:], over, over[1:]):
-        markup, low, tall = row(boxes, arrows, (a, b), [*entering, *leaving])
-        gap = top - SIDE - LANE * len(starts)
-        for n, (start, y) in enumerate(zip(starts, entering)):
-            lane = right + LANE * (n + 1), gap + LANE * (n + 1), left - LANE * (len(starts) - n)
-            parts.append(turn(start, lane, (left, top - low + y)))
-        shape = f'{b - a:.2f}" height="{tall:.2f}" viewBox="{a:.2f} {low:.2f} {b - a:.2f} {tall:.2f}'
-        parts += [f'<svg x="{left}" y="{top:.2f}" width="{shape}">', *markup, "</svg>"]
-        starts = [(left + b - a, top - low + y) for y in leaving]
-        top += tall + SIDE + LANE * len(starts)
-    size = f'width="{right + left:.0f}" height="{top:.0f}" viewBox="0 0 {right + left:.0f} {top:.0f}"'
-    head = re.sub(r'width="\S+" height="\S+" viewBox=".*?"', size, drawn[: drawn.index("<g transform")], count=1)
+    rows = [svg(with_tags(picture, ids), "", "") for ids in split(picture, drawn)]
+    parts, top, wide = list[str](), float(SIDE), 0.0
+    for row in rows:
+        frame = FRAME.search(row)
+        assert frame is not None
+        view, width, height = frame[1], float(frame[2]), float(frame[3])
+        shape = f'x="{SIDE}" y="{top:.2f}" width="{width:g}" height="{height:g}" viewBox="{view}"'
+        parts.append(f"<svg {shape}>{row[row.rindex('</style>') + 8 :].strip()}")
+        top, wide = top + height + SIDE, max(wide, width)
+    wide += 2 * SIDE
+    size = f'width="{wide:.0f}" height="{top:.0f}" viewBox="0 0 {wide:.0f} {top:.0f}"'
+    head = FRAME.sub(size, drawn[: drawn.index("<g transform")], count=1)
     return "\n".join([head, *parts, "</svg>", ""])
 
 
-def row(boxes: Any, arrows: Arrows, ends: tuple[float, float], ys: list[float]) -> tuple[list[str], float, float]:
-    """What is drawn between two ends, its top and its height; lines cross the ends at these heights."""
-    inside, here = [box for box in boxes if ends[0] < box[0][0] < ends[1]], crossing(arrows, *ends)
-    ys = [*ys, *(y for path, _ in here for x, y in path if ends[0] < x < ends[1])]
-    low = min([*ys, *(y for (_, y, _, _), _ in inside)]) - SIDE
-    foot = max([*ys, *(y + tall for (_, y, _, tall), _ in inside)]) + LANE
-    return [line for _, line in (*here, *inside)], low, foot - low
+def split(picture: Picture, drawn: str) -> list[list[str]]:
+    """The ids of the boxes in each row: as many columns of the drawn picture as a row is wide. Leaves join a user."""
+    boxes = [(float(x) + float(width) / 2, float(width), id) for id, x, width in BOX.findall(drawn)]
+    rows, room = list[list[str]](), 0.0
+    for _, column in groupby(sorted(boxes), lambda box: round(box[0])):
+        each = [*column]
+        wide = max(width for _, width, _ in each) + GAP
+        if room < wide:
+            room = WIDE - 2 * TAG
+            rows.append([])
+        rows[-1] += [id for *_, id in each]
+        room -= wide
+    row = {id: n for n, ids in enumerate(rows) for id in ids}
+    for arrow in reversed(picture.arrows):
+        if not picture.arrows_into[arrow.tail]:
+            row[arrow.tail] = row[arrow.head]
+    return [ids for n in range(len(rows)) if (ids := [id for id in row if row[id] == n])]
 
 
-def points(path: str) -> Points:
-    numbers = [float(number) for number in re.findall(r"-?[\d.]+", path)]
-    return list(zip(numbers[::2], numbers[1::2], strict=True))
+def with_tags(picture: Picture, ids: Sequence[str]) -> Picture:
+    """A row of the picture, and a tag for the arrows that enter a box from another row, or leave it for one."""
+    inside, tags, arrows = {*ids}, list[Box](), [a for a in picture.arrows if {a.tail, a.head} <= {*ids}]
+    for id in ids:
+        tails = [picture.box[a.tail] for a in picture.arrows if a.head == id and a.tail not in inside]
+        heads = [picture.box[a.head] for a in picture.arrows if a.tail == id and a.head not in inside]
+        if tails:
+            tags.append(tag(f"{named(tails)} →", f"from{id}"))
+            arrows.append(Arrow(f"af{id}", tags[-1].id, id))
+        if heads:
+            more = f" + {len(heads) - MOST}" * (len(heads) > MOST)
+            tags.append(tag(f"→ {named(heads[:MOST])}{more}", f"to{id}"))
+            arrows.append(Arrow(f"at{id}", id, tags[-1].id))
+    boxes = (*(box for box in picture.boxes if box.id in inside), *tags)
+    return Picture(boxes, tuple(arrows), tuple(box.id for box in picture.outputs if box.id in inside) or ("",))
 
 
-def crossing(arrows: Arrows, a: float, b: float) -> Arrows:
-    """The arrows that begin before b and end after a."""
-    return [(path, line) for path, line in arrows if path[0][0] < b and path[-1][0] > a]
+def tag(words: str, id: str) -> Box:
+    return Box(id, "constant", "", "", "", words, "")
 
 
-def cut(spans: list[tuple[float, float]]) -> list[float]:
-    """Where rows begin and end: between boxes, as far to the right as a row is wide."""
-    edges, last, end = [spans[0][0] - SIDE], 0.0, spans[0][1]
-    for start, stop in spans[1:]:
-        if start > end:
-            last = (start + end) / 2
-        if stop - edges[-1] > WIDE and last > edges[-1]:
-            edges.append(last)
-        end = max(end, stop)
-    return [*edges, end + SIDE]
-
-
-def height(path: Points, x: float) -> float:
-    """The y of a line at x."""
-    n = next(n for n in range(0, len(path) - 1, 3) if path[n + 3][0] >= x)
-
-    def at(t: float) -> list[float]:
-        weights = (1 - t) ** 3, 3 * (1 - t) ** 2 * t, 3 * (1 - t) * t * t, t**3
-        return [sum(w * each for w, each in zip(weights, axis)) for axis in zip(*path[n : n + 4])]
-
-    return at(bisect_left(range(1000), x, key=lambda t: at(t / 1000)[0]) / 1000)[1]
-
-
-def turn(start: tuple[float, float], lane: tuple[float, float, float], end: tuple[float, float]) -> str:
-    """The line from the end of a row to the beginning of the next; an arrow tip shows that it goes to the left."""
-    (x, y), (out, across, back), tip = start, lane, lane[0] - 30
-    path = f"M{x:.2f},{y:.2f}H{out:.2f}V{across:.2f}H{back:.2f}V{end[1]:.2f}H{end[0]:.2f}"
-    corners = f"{tip:.2f},{across:.2f} {tip + 8:.2f},{across - 3.5:.2f} {tip + 8:.2f},{across + 3.5:.2f}"
-    return f'<g class="mg-arrow"><path d="{path}"/><polygon class="mg-tip" points="{corners}"/></g>'
+def named(boxes: Sequence[Box]) -> str:
+    repeats = [f"{box.op} " * (box.name != "" and box.op.startswith("×")) for box in boxes]  # ×6 of a repetition
+    return " · ".join(shorten(times + box.display_name, 16) for times, box in zip(repeats, boxes))

@@ -10,7 +10,7 @@ Williams, Waterman & Patterson 2009, “Roofline: an insightful visual performan
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import redirect_stdout
 from dataclasses import dataclass
 from io import StringIO
@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 from tqdm.auto import tqdm
 
-from ..draw.charts import BOTTOM, LEFT, RIGHT, TOP, Axis, Report, across, chart, compact, decades, upwards
+from ..draw.charts import BOTTOM, LEFT, TOP, Axis, Report, across, chart, compact, decades, upwards
 from ..draw.rules import sign_of
 from ..draw.svg import text
 from ..draw.words import number, shorten, took
@@ -50,6 +50,7 @@ HEAD = {"op": "", "FLOPs": ",", "bytes": ",", **dict.fromkeys(FIGURES, "")}
 
 WAITS = "waits for memory:", "fuse it, move fewer bytes"
 COMPUTES = "computes:", "do less arithmetic"
+BETWEEN = "depends: are the", "arrays in cache?"
 
 Place = tuple[float, float, float]  # left end, right end and baseline of a text
 Mark = tuple[str, int, float, float]  # name and index of an op, and the place of its dot
@@ -241,21 +242,28 @@ def axes(found: Sequence[Point], machine: Machine) -> tuple[Axis, Axis]:
     return x, decades(speeds, upwards, "FLOPs a second", compact)
 
 
-def draw_roofline(found: Sequence[Point], machine: Machine, x: Axis, y: Axis) -> str:
-    """Draw the roofs with their names, the zones left and right of the ridges, and a dot for each op that computes."""
+def draw_roofline(found: Sequence[Point], machine: Machine, x: Axis, y: Axis, measured: bool = True) -> str:
+    """Draw the roofs with their names, the zones left and right of the ridges, and a dot for each op that computes.
+
+    A roof that bounds no op is faint. Without measured times, a line from below to its bound stands for each op.
+    """
     parts, peak = list[str](), f"peak {rate(machine.peak)}"
     low, high = (x.at(min(max(machine.peak / speed, x.low), x.high)) for speed in (machine.cache, machine.memory))
     for start, end, series in ((x.start, low, 4), (high, x.end, 0)):
         parts.append(f'<path class="mg-zone mg-s{series}" d="M{start:.1f},{TOP}H{end:.1f}V{BOTTOM}H{start:.1f}z"/>')
     notes = [("mg-halo", x.start + 4, TOP + 13.0 + 14 * i, words) for i, words in enumerate(WAITS)]
     notes += [("mg-number mg-halo", x.end - 4, BOTTOM - 20.0 + 14 * i, words) for i, words in enumerate(COMPUTES)]
+    middle, named = (low + high) / 2, BETWEEN * (high - low > 20)
+    notes += [("mg-sign mg-halo", middle, BOTTOM - 54.0 + 14 * i, words) for i, words in enumerate(named)]
     notes.append(("mg-number mg-halo", x.end, y.at(machine.peak) - 6, peak))
     taken = [(end - LETTER * len(words), end + LETTER * len(words), at) for _, end, at, words in notes]
+    binding = {in_cache(p, machine) or machine.cache <= machine.memory for p in found if p.flops}
     roofs = [(machine.cache, " mg-second", low, "in cache", -6)] * (machine.cache > machine.memory)
-    for speed, look, ridge, name, shift in [*roofs, (machine.memory, "", high, "main memory", 15)]:
+    for speed, look, ridge, name, shift in [(machine.memory, "", high, "main memory", 15), *roofs]:
         wide, tall = ridge - x.start, y.at(min(speed * x.low, machine.peak)) - y.at(machine.peak)
         path = f"M{x.end},{y.at(machine.peak):.1f}H{ridge:.1f}l{-wide:.1f},{tall:.1f}"
-        parts.append(f'<path class="mg-roof{look}" d="{path}"/>')
+        weak = " mg-weak" * (len(roofs) > 0 and binding == {not look})
+        parts.append(f'<path class="mg-roof{look}{weak}" data-id="{name}" d="{path}"/>')
         words, length = f"{name} {bandwidth(speed)}", hypot(wide, tall) or 1.0
         turn = f"translate({ridge:.1f} {y.at(machine.peak):.1f}) rotate({-degrees(atan2(tall, wide)):.1f})"
         parts.append(f'<g transform="{turn}">{text("mg-number mg-halo", -8, shift, words)}</g>')
@@ -264,11 +272,13 @@ def draw_roofline(found: Sequence[Point], machine: Machine, x: Axis, y: Axis) ->
             taken.append((along - 10, along + 10, y.at(machine.peak) + k * tall / length + shift))
     marks = [(f"{i}. {shorten(p.name, 16)}", i, x.at(p.intensity), y.at(p.speed)) for i, p in slowest(found) if p.flops]
     tops = {i: y.at(machine.roof(p.intensity, in_cache(p, machine))) for i, p in enumerate(found) if p.flops}
-    parts += [*(text(*note) for note in notes), *dots(marks, tops, taken)]
+    parts += [*dots(marks, tops, taken, x.end, measured), *(text(*note) for note in notes)]
     return chart("Each op under the roofs of this machine", x, y, *parts)
 
 
-def dots(marks: Sequence[Mark], tops: Mapping[int, float], taken: list[Place]) -> Iterator[str]:
+def dots(
+    marks: Sequence[Mark], tops: Mapping[int, float], taken: list[Place], right: float, measured: bool
+) -> list[str]:
     """Draw dots with names, and a line from each up to its roof at `tops`. Dots that overlap share one label.
 
     Names are placed in order, beside other dots and names and the places `taken`, with a line to a dot that is not
@@ -281,26 +291,34 @@ def dots(marks: Sequence[Mark], tops: Mapping[int, float], taken: list[Place]) -
             heaps.append(heap := [])
         heap.append(mark)
     taken = [*taken, *((x - 6, x + 6, y + 4) for *_, x, y in marks)]
-    yield from [place_label(heap, taken) for heap in heaps]
+    names, drawn = [place_label(heap, taken, right) for heap in heaps], list[str]()
     for _, i, x, y in sorted(marks, key=itemgetter(1)):
         circle = f'<circle class="mg-point" cx="{x:.1f}" cy="{y:.1f}" r="5"/>'
+        if not measured:
+            circle = f'<path class="mg-line mg-bound" d="M{x:.1f},{BOTTOM}V{y:.1f}m-7,0h14"/>'
         gap = f'<path class="mg-gap" d="M{x:.1f},{y:.1f}V{tops[i]:.1f}"/>'
-        yield f'<g class="mg-dot" data-id="p{i}">{circle}{gap}</g>'
+        drawn.append(f'<g class="mg-dot" data-id="p{i}">{circle}{gap}</g>')
+    return names + drawn if measured else drawn + names
 
 
-def place_label(heap: Sequence[Mark], taken: list[Place]) -> str:
+def place_label(heap: Sequence[Mark], taken: list[Place], end: float) -> str:
     """The label of dots: their names, or the count of many; "" if no room is left. Adds its place to `taken`."""
     words = ", ".join(name for name, *_ in sorted(heap, key=itemgetter(1)))
     words = words if len(words) <= 30 else f"{len(heap)} ops"
     width, (_, _, x, y) = LETTER * len(words), heap[0]
     right = max(mark[2] for mark in heap) + 10
+
+    def is_free(left: float, at: float, width: float = 1.0) -> bool:
+        return not any(start < left + width and left < end and abs(at - o) < 12 for start, end, o in taken)
+
     sides = right, x - 10 - width, right + 35, x - 45 - width, right + 70, x - 80 - width
     spots = [(side, y + 4 + 13 * n) for n in range(-8, 9) for side in sides]
     for left, at in sorted(spots, key=lambda spot: abs(spot[1] - y) + max(spot[0] - x, x - spot[0] - width)):
-        is_inside = left > LEFT and left + width < RIGHT and TOP + 8 < at < BOTTOM - 2
-        if is_inside and not any(left < end and start < left + width and abs(at - o) < 12 for start, end, o in taken):
+        is_inside = left > LEFT and left + width < end and TOP + 8 < at < BOTTOM - 2
+        is_beside, to = at == y + 4 and left in sides[:2], left - 2 if left > x else left + width + 2
+        line = [(x + k / 8 * (to - x), y + k / 8 * (at - 4 - y) + 4) for k in range(2, 8) if not is_beside]
+        if is_inside and is_free(left, at, width) and all(is_free(*spot) for spot in line):
             taken.append((left, left + width, at))
-            lead = f"M{x:.1f},{y:.1f}L{left - 2 if left > x else left + width + 2:.1f},{at - 4:.1f}"
-            is_beside = at == y + 4 and left in sides[:2]
+            lead = f"M{x:.1f},{y:.1f}L{to:.1f},{at - 4:.1f}"
             return f'<path class="mg-rule" d="{lead}"/>' * (not is_beside) + text("mg-halo", left, at, words)
     return ""

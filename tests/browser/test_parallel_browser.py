@@ -1,5 +1,6 @@
 """AllReduce and Pipeline on the screen: messages that travel, a bubble that is counted, and no sideways scroll."""
 
+import numpy as np
 import pytest
 
 from minigrad.course.widgets import AllReduce, Pipeline
@@ -17,6 +18,10 @@ MOVED = """async (token) => {
     places.push(token.getBoundingClientRect().x);
   }
   return new Set(places).size;
+}"""
+CUT = """text => {
+  const { right } = text.getBoundingClientRect();
+  return text.textContent && right > document.querySelector("svg").getBoundingClientRect().right;
 }"""
 LEVELS = "parts => parts.map(part => part.getBoundingClientRect().height)"
 
@@ -40,12 +45,25 @@ def test_messages_travel_and_chunks_fill_with_what_they_carry(show, motion):
     assert page.locator("[data-id=total]").text_content() == "32 of 192 bytes sent"
     assert page.locator(".mg-sent").evaluate_all(SHOWN) == ["s1"] * 4
     assert page.locator(".mg-widget").bounding_box()["height"] <= 560
+    page.keyboard.press("End")
+    assert page.locator(".mg-round").evaluate_all(SHOWN) == [f"r{r}" for r in range(1, 7)]
+    assert not page.locator(".mg-cargo:visible, .mg-round text:visible").count()
+
+
+@pytest.mark.parametrize("length", [65, 500_000])
+def test_no_text_of_a_still_is_cut(length, visit, tmp_path):
+    still = tmp_path / "still.html"
+    still.write_text(AllReduce(np.ones((4, length))).svg, encoding="utf-8")
+    texts = visit(still, viewport=NOTEBOOK).page.locator("text")
+
+    assert [text.text_content() for text in texts.all() if text.evaluate(CUT)] == []
 
 
 def test_the_bubble_is_hatched_and_counted_and_all_of_it_is_seen_on_a_phone(show):
     page = show(Pipeline(), viewport=PHONE).page
     page.locator(".mg-widget").focus()
     counts = page.locator('[data-id^="idle"]')
+    assert page.locator(".mg-outlined").count() == 32  # the plan
     assert page.locator(".mg-idle").evaluate_all(SHOWN) == [""]  # the legend's
     press(page, "ArrowRight", times=4)
     assert counts.all_text_contents() == ["", "1 idle", "2 idle", "3 idle"]

@@ -105,8 +105,9 @@ def cuts(held: np.ndarray, sizes: list[int], algorithm: str, rounds: Rounds) -> 
         yield round_cut(r, say, texts, sent, held, counts)
     assert (counts == n).all()
     done = {"round": f"after {len(rounds)} rounds", "does": "each has the sum"}
+    past = {"past": [f"r{r}" for r in range(1, len(rounds) + 1)]}
     say = summed_up(sum(map(len, rounds)), len(rounds), max(gone), sum(sizes), n)
-    yield Cut(PHASES[3], say, text=done)
+    yield Cut(PHASES[3], say, text=done, hot=past)
 
 
 def round_cut(
@@ -207,10 +208,10 @@ def holdings(rounds: Rounds, held: Sequence[Sequence[str]], sizes: Sequence[int]
             drawn.append(glass(part(i, c), (LABEL + c * wide + 2, y, wide - 4, ROW - 4), label))
     y = 32 + n * ROW
     for k, (look, words) in enumerate(LEGEND.items()):
-        x = (4, 128, 200, 296)[k]
+        x = (4, 140, 216, 318)[k]
         drawn.append(glass("legend", (x, y, 16, 16), text("mg-dim", x + 21, y + 12, words), look))
     drawn += wire(rounds, sizes, y + 42)
-    return finish("What each worker holds, and has sent", LABEL + BAR + 114, y + 64 + n * THIN, drawn, n)
+    return finish("What each worker holds, and has sent", LABEL + BAR + 164, y + 64 + n * THIN, drawn, n)
 
 
 def finish(title: str, wide: float, high: float, drawn: Sequence[str], n: int) -> str:
@@ -223,7 +224,8 @@ def wire(rounds: Rounds, sizes: Sequence[int], top: float) -> list[str]:
     naive = [whole * (n - 1 if i == 0 else 1) for i in range(n)]
     sent = [[sum(sum(sizes[m.part]) for m in each if m.source == i) for each in rounds] for i in range(n)]
     scale = BAR / max(*naive, *map(sum, sent))
-    drawn = [text("mg-dim", 4, top - 8, "bytes sent (dashed: if worker 0 collected all, and sent the sum back)")]
+    total = f'<tspan class="mg-name" data-id="total">0 of {sum(map(sum, sent)):,} bytes sent</tspan>'
+    drawn = [f'<text x="4" y="{top - 8}">{total}<tspan class="mg-dim"> (dashed: all by worker 0)</tspan></text>']
     for i, row in enumerate(sent):
         y, x = top + i * THIN, float(LABEL)
         drawn.append(text("mg-number", LABEL - 8, y + 13, f"worker {i}"))
@@ -234,6 +236,5 @@ def wire(rounds: Rounds, sizes: Sequence[int], top: float) -> list[str]:
                 drawn.append(f'<path class="mg-sent" data-id="s{r}" d="{path}"/>')
             x += size * scale
         drawn.append(f'<text data-id="b{i}" x="{LABEL + BAR + 8}" y="{y + 13}">0</text>')
-    y = top + n * THIN + 16
-    drawn.append(f'<text class="mg-name" data-id="total" x="4" y="{y}">0 of {sum(map(sum, sent)):,} bytes sent</text>')
-    return [*drawn, text("mg-dim", 198, y, f"dashed: {sum(naive):,}, all by way of worker 0")]
+    most = f"busiest worker {max(map(sum, sent)):,} bytes, collected at one worker {max(naive):,}"
+    return [*drawn, text("mg-value", 4, top + n * THIN + 16, most)]

@@ -137,7 +137,7 @@ def draw_half(picture: Picture, prefix: str, lines: Mapping[str, int], said: Map
     lines     box → its line; the line where the function begins is 1
     said      box → more words, which come in place of its type
     """
-    said = said or {}
+    said = dict(said or {})
     places = said | {box: ", ".join([*filter(None, [said.get(box)]), f"line {line}"]) for box, line in lines.items()}
     specs = {x.id: ", ".join(filter(None, ["" if x.id in said else x.spec, places.get(x.id)])) for x in picture.boxes}
     drawn = draw_down(picture, 2, specs)

@@ -27,7 +27,7 @@ const FRAME = `
   </div>
   <div class="mg-stage"><svg class="mg-picture mg-canvas" role="application" tabindex="0" ${QUIET}>
     <g class="mg-world"><g class="mg-frames"></g><g class="mg-arrow"><path/><path class="mg-tip"/></g><g class="mg-arrow mg-near"><path/><path/></g><g class="mg-boxes"></g></g>
-  </svg><svg class="mg-map" aria-hidden="true"><path/><rect/></svg><p class="mg-hint" aria-hidden="true">Point at a box to read what it is. Drag to move. Ctrl and wheel zoom.</p></div>
+  </svg><svg class="mg-map" aria-hidden="true"><path/><rect/></svg><p class="mg-hint" aria-hidden="true">Point at a box, or tap it, to read what it is. Drag to move. Ctrl and wheel zoom.</p></div>
   <ul class="mg-details"></ul>`;
 
 function stateOf(model, el) {

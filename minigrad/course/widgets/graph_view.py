@@ -23,8 +23,8 @@ from ...draw.listing_of import listing_of
 from ...draw.names import variables
 from ...draw.overview import Overview
 from ...draw.picture import Picture
-from ...draw.rows import wrap
-from ...draw.svg import STYLE, svg
+from ...draw.rows import draw_in_rows
+from ...draw.svg import STYLE
 from ...draw.words import pluralize, shorten
 from ...engine.base.whole_file import replace_file
 from ...engine.tensor.symbol import Symbol
@@ -128,7 +128,7 @@ class GraphView(Widget):
     @property
     def svg(self) -> str:
         """The static picture, `still`, as SVG, in rows if it is wide."""
-        return wrap(svg(self.still, title=self.label, description=self.text))
+        return draw_in_rows(self.still, title=self.label, description=self.text)
 
     @property
     def still(self) -> Picture:

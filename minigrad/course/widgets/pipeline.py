@@ -19,9 +19,9 @@ from .stills import compact
 from .widget import HERE
 
 STAGES, MICRO, SCHEDULES = (2, 3, 4), (1, 2, 4, 8), ("GPipe", "1F1B")
-WIDE, LETTERS = 700, 17  # pixels: the width of a run, which grows until a typical task has room for its label
+WIDE, LETTERS = 640, 17  # pixels: the width of a run, which grows until a typical task has room for its label
 MEANINGS = {"forward": "forward", "backward": "backward", "idle": "idle: the bubble"}
-LABEL, TOP, ROW, RIGHT = 96, 30, 38, 150  # pixels: the names of the rows, those of times, a row, what is idle in it
+LABEL, TOP, ROW, RIGHT = 124, 30, 38, 190  # pixels: the names of the rows, those of times, a row, what is idle in it
 
 
 class Pipeline(Film):
@@ -99,8 +99,9 @@ def timeline(name: str, tasks: list[Task], waits: list[Task], unit: str) -> str:
     one, below = wide / length, TOP + len(rows) * ROW
     ticks = [(LABEL + n * tick * one, n * tick) for n in range(int(length / tick) + (length % tick > 0))]
     lines = "".join(f"M{x:.0f},{TOP - 4}V{below - 4}" for x, _ in ticks)
-    parts = [f'<path class="mg-lines" d="{lines}"/>', text("mg-number mg-dim", LABEL - 8, 18, "time")]
-    parts += [text("mg-sign mg-dim", x + (0 if unit else one / 2), 18, f"{time:g}") for x, time in ticks]
+    parts = [f'<path class="mg-lines" d="{lines}"/>', text("mg-number mg-dim", LABEL - 8, 20, "time")]
+    times = [text("mg-sign mg-dim", x + (0 if unit else one / 2), 20, f"{time:g}") for x, time in ticks]
+    parts.append(f'<g class="mg-times">{"".join(times)}</g>')
     for i, row in enumerate(rows):
         y, end = TOP + i * ROW + 20, count(waits, i, length, unit)
         parts.append(text("mg-number", LABEL - 8, y, row))
@@ -109,11 +110,13 @@ def timeline(name: str, tasks: list[Task], waits: list[Task], unit: str) -> str:
         x, y = LABEL + t.start * one, TOP + t.worker * ROW
         parts.append(draw_bar(name_of(t), t.step.kind, x, y, (t.end - t.start) * one, label(t, rows)))
     for k, (look, meaning) in enumerate(MEANINGS.items()):
-        parts.append(draw_bar("", look, LABEL + 150 * k, below + 8, 36, "0"))
-        parts.append(text("mg-dim", LABEL + 150 * k + 44, below + 28, meaning))
+        parts.append(draw_bar("", look, LABEL + 190 * k, below + 8, 36, "0"))
+        parts.append(text("mg-dim", LABEL + 190 * k + 44, below + 28, meaning))
+    parts.append(text("mg-name", 4, below + 28, name))
+    parts.append(text("mg-dim", LABEL, below + 60, "number = micro-batch"))
     total = f"{time_in(waits)} of {number(len(rows) * length, 3)}{unit} idle: {number(100 * bubble(tasks), 3)} %"
-    parts.append(f'<text class="mg-name" data-id="all" x="{LABEL + 540}" y="{below + 28}">{total}</text>')
-    drawn = picture(f"{name}: who does what, and when", LABEL + wide + RIGHT, below + ROW + 6, parts)
+    parts.append(f'<text class="mg-name" data-id="all" x="{LABEL + 380}" y="{below + 60}">{total}</text>')
+    drawn = picture(f"{name}: who does what, and when", LABEL + wide + RIGHT, below + ROW + 34, parts)
     return compact(drawn.replace("mg-chart", "mg-pipe" if unit else "mg-pipe mg-plan", 1))
 
 
@@ -133,15 +136,15 @@ def cuts(name: str, tasks: list[Task], waits: list[Task], unit: str) -> Iterator
     m, v = 1 + max(task.step.microbatch for task in tasks), 1 + max(task.step.chunk for task in tasks)
     letters = " and a letter the chunk" if v > 1 else ""
     say = f"{p} {who}s, {m} micro-batches, {name}. Blue is forward, dashed is backward, and the number is the"
-    hidden = {"hidden": ["all", *map(name_of, [*tasks, *waits])]}
-    yield Cut("", f"{say} micro-batch{letters}.", text={f"idle {i}": "" for i in range(p)}, on=hidden)
+    looks = {"outlined": [*map(name_of, tasks)], "hidden": ["all", *map(name_of, waits)]}
+    yield Cut("", f"{say} micro-batch{letters}.", text={f"idle {i}": "" for i in range(p)}, on=looks)
     for start in sorted({task.start for task in tasks}):
         yield cut_at(start, tasks, waits, rows, unit)
     took = f"{number(length, 4)}{unit or ' units of time'}"
     share = f"{took}, of which a {who} waits for {number(100 * bubble(tasks), 3)} percent, the bubble"
     ideal = f"(p − 1) / ({'v ' * (v > 1)}m + p − 1) is {number(100 * bubble_fraction(p, m, v), 3)} percent"
     counts = {f"idle {i}": count(waits, i, length, unit) for i in range(p)}
-    yield Cut("", f"{share}; {ideal}.{describe_kept(tasks, rows, v > 1)}", text=counts, off=hidden)
+    yield Cut("", f"{share}; {ideal}.{describe_kept(tasks, rows, v > 1)}", text=counts, off={"hidden": looks["hidden"]})
 
 
 def cut_at(start: float, tasks: list[Task], waits: list[Task], rows: Sequence[str], unit: str) -> Cut:
@@ -153,7 +156,7 @@ def cut_at(start: float, tasks: list[Task], waits: list[Task], rows: Sequence[st
     texts = {f"idle {wait.worker}": f"{time_in(past, wait.worker)} idle" for wait in over}
     ids, gone = [*map(name_of, now)], [*map(name_of, over)]
     say = f"Time {number(start, 4)}{unit}: {does}."
-    return Cut("", say, text=texts, off={"hidden": [*ids, *gone]}, hot={"hot": ids})
+    return Cut("", say, text=texts, off={"outlined": ids, "hidden": gone}, hot={"hot": ids})
 
 
 def describe_kept(tasks: list[Task], rows: Sequence[str], interleaved: bool) -> str:

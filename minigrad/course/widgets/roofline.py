@@ -17,6 +17,7 @@ from .film import ChartFilm, Choice, Cut, Panel, Reel, row, standalone_svg, tabl
 from .widget_trace import trace_for_widget
 
 LARGEST = 60  # ops
+WIDE = 600  # pixels: the right end of the axis, but on a phone
 STATED = Machine(FLOPS, BANDWIDTH, BANDWIDTH, call=0)  # the compiler's estimate: for the static picture
 
 
@@ -30,6 +31,8 @@ class Roofline(ChartFilm):
     `text` and the screen include measured times; `repr` and the stored notebook output have only exact counts.
     Raises TypeError if f is not callable, ValueError for a graph of no op or of more than 60.
     """
+
+    sheets = (*ChartFilm.sheets, "schedule")
 
     def __init__(self, f: Callable[..., Any] | Found, *args: Any, machine: Machine | None = None):
         if isinstance(f, Found):
@@ -55,8 +58,9 @@ class Roofline(ChartFilm):
         """Each op as fast as a stated machine allows: the same picture in every run and on every machine."""
         found = [replace(p, seconds=p.flops / STATED.roof(p.intensity)) for p in self.points[WRITTEN] if p.flops]
         x, y = axes(found, STATED)
-        assumed = f"FLOPs a second at best, if a machine has {rate(STATED.peak)} and {bandwidth(STATED.memory)}"
-        return standalone_svg(draw_roofline(found, STATED, x, replace(y, label=assumed)), self.looks)
+        of = f"{rate(STATED.peak)} and {bandwidth(STATED.memory)}"
+        y = replace(y, label=f"bounds, not measured: FLOPs a second at best, if a machine has {of}")
+        return standalone_svg(draw_roofline(found, STATED, replace(x, end=WIDE), y, measured=False), self.looks)
 
     @property
     def fallback(self) -> dict[str, str]:
@@ -68,13 +72,17 @@ class Roofline(ChartFilm):
 
 def reel(found: Sequence[Point], machine: Machine, xy: tuple[Axis, Axis]) -> Reel:
     """The film of one graph."""
-    drawn, s = draw_roofline(found, machine, *xy), "s" * (len(found) == 1)
+    x, y = xy
+    wide, narrow = (draw_roofline(found, machine, axis, y) for axis in (replace(x, end=WIDE), x))
+    drawn, s = wide + narrow.replace("mg-picture", "mg-picture mg-down", 1), "s" * (len(found) == 1)
     total, whole = sum(point.seconds for point in found), sum(point.nbytes for point in found)
     ops = f"{pluralize(len(found), 'op', 'ops')} move{s} {whole:,} bytes and together take{s} {took(total)}."
     cuts = [Cut("", f"{machine.summary} {ops}")]
     for i, point in enumerate(found):
         say = f"{accounts(point)}. {verdict(point, machine)}"
-        cuts.append(Cut("", say, on={"ran": [f"p{i}"]}, hot={"here": [f"p{i}", f"row {i}"]}))
+        other = "main memory" if in_cache(point, machine) else "in cache"
+        hot = {"here": [f"p{i}", f"row {i}"], "weak": [other]}
+        cuts.append(Cut("", say, on={"ran": [f"p{i}"]}, hot=hot))
     return Reel([Panel("Measured, under the roofs", drawn), Panel("The same in numbers", listing(found))], cuts)
 
 
@@ -84,7 +92,7 @@ def listing(found: Sequence[Point]) -> str:
     for i, p in enumerate(found):
         cells = compact(p.flops), compact(p.nbytes), number(p.intensity, 3), number(p.speed / 1e9, 3)
         rows.append(row(f"{i}. {escape(p.name)}", cells, f"row {i}"))
-    return table(["op", "FLOPs", "bytes", "a byte", "GFLOP/s"], rows)
+    return table(["op", "FLOPs", "bytes", "FLOPs a byte", "GFLOP/s"], rows)
 
 
 # -- in words -------------------------------------------------------------------------------------------------

@@ -13,7 +13,7 @@ from html import escape
 from io import StringIO
 from typing import Any
 
-from ...draw.charts import WIDTH, picture
+from ...draw.charts import WIDTH, picture, round_step
 from ...draw.rules import sign_of
 from ...draw.svg import text, text_width, tip_back
 from ...draw.words import join_names, number, pluralize, shorten, took
@@ -191,28 +191,47 @@ def lanes(plan: Planned, slots: Sequence[ScheduledNode], path: set[Node], width:
                 tail, head = (f"{across:.1f},{down:.1f}" for across, down in ends)
                 tip = f'<polygon class="mg-tip" points="{tip_back(f"{head} {tail}", 3)}"/>' if towards else ""
                 look = "mg-arrow mg-handover" if towards else "mg-arrow"
+                if towards and "hand-over" not in "".join(parts):
+                    tip += name_handover(*ends[1], towards, right)
                 parts.append(f'<g class="{look}" data-id="d{place[x]}.{i}"><path d="M{tail}L{head}"/>{tip}</g>')
     parts += [block(i, slot, at, middle[slot.node] - HIGH / 2, slot.node in path) for i, slot in enumerate(slots)]
-    shared = plan.alone / plan.workers
+    parts += draw_times(plan, at, right, bottom)
+    return picture(f"{plan.workers} workers: who runs what, and when", width, bottom + 56, parts)
+
+
+def draw_times(plan: Planned, at: Callable[[float], float], right: float, bottom: float) -> list[str]:
+    """The axis of time, the end of the plan, and the bound that no plan can beat."""
+    shared, parts = plan.alone / plan.workers, list[str]()
     bound = max(shared, plan.path)
     why = "critical path (bold)" if plan.path >= shared else f"all work / {plan.workers}"
-    parts.append(f'<path class="mg-roof mg-second" d="M{at(bound):.1f},20V{bottom + 16}"/>')
+    parts.append(f'<path class="mg-roof mg-second" d="M{at(bound):.1f},20V{bottom + 10}"/>')
     why += f", {took(bound)}: no plan ends before this line"
     parts.append(text("mg-number", max(at(bound) + 4, min(LEFT + text_width(why, 12), right)), 14, why))
     parts.append(f'<path class="mg-rule" d="M{LEFT},{bottom + 10}H{right}"/>')
-    parts.append(text("mg-dim", LEFT, bottom + 28, "0"))
+    step = round_step((plan.seconds or 1.0) / 5)
+    for n in range(int(plan.seconds / step) + 1):
+        words = took(n * step) if n else "0"
+        parts.append(f'<path class="mg-rule" d="M{at(n * step):.1f},{bottom + 10}v4"/>')
+        parts.append(text("mg-sign mg-dim", min(at(n * step), right - text_width(words, 12) / 2), bottom + 28, words))
     end = (
         f"done at {took(plan.seconds)}: {speedup(plan, plan.seconds)} times as fast as one worker ({took(plan.alone)})"
     )
-    parts.append(text("mg-number", right, bottom + 28, end))
-    return picture(f"{plan.workers} workers: who runs what, and when", width, bottom + 36, parts)
+    parts.append(text("mg-number", right, bottom + 48, end))
+    return parts
+
+
+def name_handover(x: float, y: float, towards: int, right: float) -> str:
+    """The name of an arrow to another worker, between the lanes, beside the arrow's head."""
+    words = f"hand-over {took(HANDOVER)}"
+    return text("mg-halo", min(x + 6, right - text_width(words, 12)), y - 9 if towards > 0 else y + 16, words)
 
 
 def block(i: int, slot: ScheduledNode, at: Callable[[float], float], y: float, critical: bool) -> str:
     """One op as a block, with its symbol, upright in a narrow block; outlined if it is on the critical path."""
     left, right = at(slot.start), at(slot.end)
     sign, look = sign_of(slot.node.op), " mg-output" if critical else ""
-    words = text("mg-sign", (left + right) / 2, y + HIGH / 2 + 4, sign)
+    full = f"{i}. {sign}" if text_width(f"{i}. {sign}", 12) <= right - left - 6 else sign
+    words = text("mg-sign", (left + right) / 2, y + HIGH / 2 + 4, full)
     if text_width(sign, 12) > right - left - 6:
         turn = f"translate({(left + right) / 2 + 4:.1f} {y + HIGH / 2}) rotate(-90)"
         words = f'<g transform="{turn}">{text("mg-sign", 0, 0, shorten(sign, 5))}</g>' if right - left > 12 else ""

@@ -398,14 +398,22 @@ def test_a_long_graph_is_a_picture_in_rows():
     svg = view.svg
     width, height = map(float, re.search(r'viewBox="0 0 (\S+) (\S+)"', svg).groups())
     rows = re.findall(r'<svg x="(\S+)" y="(\S+)" width="(\S+)" height="(\S+)" viewBox="(\S+) (\S+) ', svg)
+    across = {arrow.tail + " " + arrow.head for arrow in view.still.arrows} - {
+        f"{tail} {head}"
+        for part in svg.split("<svg x=")
+        for tail in re.findall(r'class="mg-box[^>]*data-id="(b\d+)"', part)
+        for head in re.findall(r'class="mg-box[^>]*data-id="(b\d+)"', part)
+    }
 
     assert width < 1100
     assert len(rows) >= 3
-    assert svg.count('class="mg-box') == len(view.still.boxes)
+    assert len(re.findall(r'class="mg-box[^>]*data-id="b', svg)) == len(view.still.boxes)
+    assert svg.count('data-id="from') == len({each.split()[1] for each in across}) > 0
+    assert svg.count('data-id="to') == len({each.split()[0] for each in across})
+    assert svg.count(" mg-output") == 1
     ends = [(float(y), float(y) + float(tall)) for _, y, _, tall, _, _ in rows]
     assert all(below[0] >= above[1] for above, below in pairwise(ends))
     assert ends[-1][1] <= height
-    assert svg.count("mg-arrow") - len(view.still.arrows) >= len(rows) - 1
     for part, (_, _, wide, _, left, _) in zip(svg.split("<svg x=")[1:], rows):
         for x, box in re.findall(r'class="mg-box.*?x="(\S+)" y="\S+" width="(\S+)"', part):
             assert float(left) <= float(x)
