@@ -63,11 +63,11 @@ def with_tags(picture: Picture, ids: Sequence[str]) -> Picture:
         tails = [picture.box[a.tail] for a in picture.arrows if a.head == id and a.tail not in inside]
         heads = [picture.box[a.head] for a in picture.arrows if a.tail == id and a.head not in inside]
         if tails:
-            tags.append(tag(f"{named(tails)} →", f"from{id}"))
+            tags.append(tag(f"{names_of(tails)} →", f"from{id}"))
             arrows.append(Arrow(f"af{id}", tags[-1].id, id))
         if heads:
             more = f" + {len(heads) - MOST}" * (len(heads) > MOST)
-            tags.append(tag(f"→ {named(heads[:MOST])}{more}", f"to{id}"))
+            tags.append(tag(f"→ {names_of(heads[:MOST])}{more}", f"to{id}"))
             arrows.append(Arrow(f"at{id}", id, tags[-1].id))
     boxes = (*(box for box in picture.boxes if box.id in inside), *tags)
     return Picture(boxes, tuple(arrows), tuple(box.id for box in picture.outputs if box.id in inside) or ("",))
@@ -77,6 +77,6 @@ def tag(words: str, id: str) -> Box:
     return Box(id, "constant", "", "", "", words, "")
 
 
-def named(boxes: Sequence[Box]) -> str:
+def names_of(boxes: Sequence[Box]) -> str:
     repeats = [f"{box.op} " * (box.name != "" and box.op.startswith("×")) for box in boxes]  # ×6 of a repetition
     return " · ".join(shorten(times + box.display_name, 16) for times, box in zip(repeats, boxes))

@@ -8,7 +8,7 @@ pictures may share a page. Boxes and arrows have a `data-id` for animations.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from math import isfinite, log2
 from pathlib import Path
@@ -122,12 +122,8 @@ def svg(
         sizes = even_widths(sizes, places, picture, direction == "TB") if has_flow else sizes
     left, top, width, height = (float(number) for number in drawn.attrib["viewBox"].split())
     has_heat, width = any(map(heats, picture.boxes)), max(width, 330 * has_flow)
-    keys, columns = LEGEND[: has_flow * (4 if has_heat else 2)], 1 + (width > 700)
-    legend = "".join(
-        f'<g class="mg-legend" transform="translate({left + 10 + 350 * x:g} {top + height + 8 + 20 * y:g})">{key}</g>'
-        for i, key in enumerate(keys)
-        for y, x in [divmod(i, columns)]
-    )
+    keys, columns = LEGEND[: has_flow * (2 + 2 * has_heat)], 1 + (width > 700)
+    legend = draw_legend(keys, columns, left + 10, top + height + 8)
     height += 20 * -(-len(keys) // columns)
     boxes = [draw_box(box, *corner(places[box.id]), *sizes[box.id], box in picture.outputs) for box in picture.boxes]
     arrows = [draw_arrow(arrow, places[arrow.id]) for arrow in picture.arrows]
@@ -138,9 +134,18 @@ def svg(
     classes = "mg-picture" + " mg-down" * (direction == "TB")
     start = f'<svg xmlns="http://www.w3.org/2000/svg" class="{classes}" role="img" {frame}>'
     words = f"<title>{escape(title)}</title>\n<desc>{escape(description)}</desc>"
-    style = f"<style>{STYLE}{HEAT_STYLE if has_heat else ''}{SHEETS['flow'] * has_flow}</style>"
+    style = f"<style>{STYLE}{HEAT_STYLE * has_heat}{SHEETS['flow'] * has_flow}</style>"
     body = [f'<g transform="{move[0]}">', *arrows, *boxes, "</g>" + legend]
     return "\n".join([start, words, style, *body, "</svg>", ""])
+
+
+def draw_legend(keys: Sequence[str], columns: int, left: float, top: float) -> str:
+    """Place the keys in rows of so many columns."""
+    return "".join(
+        f'<g class="mg-legend" transform="translate({left + 350 * x:g} {top + 20 * y:g})">{key}</g>'
+        for i, key in enumerate(keys)
+        for y, x in [divmod(i, columns)]
+    )
 
 
 def even_widths(sizes: Sizes, places: dict[str, ElementTree.Element], picture: Picture, axis: int) -> Sizes:

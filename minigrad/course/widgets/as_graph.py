@@ -63,15 +63,18 @@ class AsGraph:
         texts = {self.place[node]: text for node, text in self.values.items() if node in self.place}
         boxes = tuple(replace(box, value=texts.get(box.id, box.value)) for box in picture.boxes)
         self.picture = Picture(boxes, picture.arrows)
-        first = traced.python_function.__code__.co_firstlineno
+        self.svg = self.draw(left, traced.python_function.__code__.co_firstlineno)
+        self.shown: set[Node] = set()
+
+    def draw(self, left: EagerRun, first: int) -> str:
+        """The graph, with ghosts of what nothing uses. The line where the function begins is `first`."""
         lines = {box: line_of(node) - first + 1 for node, box in self.place.items() if line_of(node)}
         ghosts = self.ghosts(left)
         self.unused = [f"r{box.id}" for box in ghosts]
         said = {self.place[node]: branches(node.op) for node in self.place if isinstance(node.op, Cond)}
         said |= {box.id: "not built: unused" for box in ghosts}
-        drawn = draw_half(Picture((*ghosts, *boxes), picture.arrows), "r", lines, said) if boxes else ""
-        self.svg = self.lit(drawn, said)
-        self.shown: set[Node] = set()
+        picture = Picture((*ghosts, *self.picture.boxes), self.picture.arrows)
+        return self.lit(draw_half(picture, "r", lines, said) if self.picture.boxes else "", said)
 
     def ghosts(self, left: EagerRun) -> list[Box]:
         """Boxes for ops of the eager run that the graph has not, though it has no branches or loops to hold them."""
