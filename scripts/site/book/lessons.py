@@ -138,7 +138,7 @@ def show(cell: NotebookNode, widgets: list[Asked], printed: str, files: Path, le
         data = output.get("data", {})
         html = drawn(data, files) if "image/svg+xml" in data else data.get("text/html", "").replace(NOT_LOCKED, "")
         for one, asked in widgets[:1]:
-            if data.get("text/plain", "").startswith(re.split("[(:]", one.fallback["text/plain"])[0]):
+            if data.get("text/plain", "").startswith(re.split("[(:\n]", one.fallback["text/plain"])[0]):
                 del widgets[0]
                 html = placed(one, asked or held(one), f"{lesson[:2]}-{cell.id}", html, files)
         output.update({"data": {"text/html": html}} if html else {})
@@ -161,7 +161,7 @@ def drawn(data: dict[str, str], files: Path) -> str:
 
 def placed(one: Any, state: str, name: str, picture: str, files: Path) -> str:
     """Write a widget's files; returns its placeholder in the page as HTML, with its picture until it is loaded."""
-    module = one._esm.replace("export default", "return", 1)
+    module = one._esm.replace("export default", "const widget =", 1) + "\nreturn widget;"
     parts = {
         "widget": written(files, name, "js", f'shelf["{name}"] = {state};'),
         "module": written(files, digest(module), "js", f'shelf["{digest(module)}"] = (() => {{\n{module}\n}})();'),
