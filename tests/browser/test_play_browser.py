@@ -164,8 +164,9 @@ def test_the_graph_stays_while_the_text_has_a_mistake(play):
 def test_numbers_follow_a_leaf_that_is_dragged_or_changed_by_keys(play):
     page = play()
     x = page.get_by_role("slider", name="x")
-    drag(x, 22)
-    expect(x).to_have_attribute("aria-valuetext", "4; z is −32")  # 22 of 110 pixels to 10
+    x.focus()
+    page.keyboard.press("PageUp")
+    expect(x).to_have_attribute("aria-valuetext", "4; z is −32")
     expect(page.get_by_role("status")).to_have_text("z = −32. Its gradients are x: −12 + −8 = −20; y: 16; w: 4.")
 
     x.focus()
@@ -173,6 +174,41 @@ def test_numbers_follow_a_leaf_that_is_dragged_or_changed_by_keys(play):
     expect(x).to_have_attribute("aria-valuenow", "3.8")
     page.keyboard.press("Home")
     expect(x).to_have_attribute("aria-valuenow", "-10")
+
+
+@pytest.mark.parametrize("program", ["x", "x = [5, -5]\nsum(x)"])
+def test_the_knob_follows_the_pointer(play, program):
+    """It moved by a fifth, and a press on the track did nothing."""
+    page = play(program)
+    slider, mouse = page.get_by_role("slider").first, page.mouse
+    knob, track = (slider.locator(f".play-{part}") for part in ("knob", "track"))
+    middle = "one => { const { x, y, width, height } = one.getBoundingClientRect(); return [x + width / 2, y + height / 2]; }"
+    start, y = knob.evaluate(middle)
+    mouse.move(start, y)
+    mouse.down()
+    mouse.move(start - 23, y, steps=5)
+    mouse.up()
+    assert knob.evaluate(middle)[0] == pytest.approx(start - 23, abs=1)
+
+    wide = track.bounding_box()
+    mouse.click(wide["x"] + 0.9 * wide["width"], y)
+    assert knob.evaluate(middle)[0] == pytest.approx(wide["x"] + 0.9 * wide["width"], abs=1)
+    value = slider.get_attribute("aria-valuenow")
+    slider.locator(".play-number").click()  # only moves the focus
+    assert slider.get_attribute("aria-valuenow") == value
+
+
+def test_long_numbers_of_an_array_stay_in_their_columns(play):
+    page = play("x = [-123456, -1e-300]\nz = sum(x * [-2.5e10, -1.5e-300])")
+    for box in page.locator(".play-box").filter(has=page.get_by_text("value", exact=True)).all():
+        frame = box.locator(":scope > rect").bounding_box()
+        texts = [text.bounding_box() for text in box.locator(".play-number, text.play-grad").all()]
+        lines = {round(text["y"]) for text in texts}
+        for line in lines:
+            number, gradient = [text for text in texts if round(text["y"]) == line]
+            assert frame["x"] < number["x"] and number["x"] + number["width"] + 4 < gradient["x"]
+            assert gradient["x"] + gradient["width"] < frame["x"] + frame["width"]
+        assert len(lines) == 2
 
 
 def test_a_number_of_the_text_is_rewritten_where_it_stands(play):
@@ -237,6 +273,46 @@ def test_a_link_holds_the_state(play):
     expect(page.get_by_role("textbox")).to_have_value("z = (x * y + w) * x")
     expect(page.get_by_role("radio", name="static graph")).to_be_checked()
     expect(page.get_by_role("slider", name="y")).to_have_attribute("aria-valuenow", "-1")
+
+
+def test_undo_takes_back_a_drag_and_the_typing_before_it(play):
+    """The browser's undo put the old text into the new one."""
+    page = play()
+    field, x = page.get_by_role("textbox"), page.get_by_role("slider", name="x")
+    field.select_text()
+    page.keyboard.type("x=2\nz=x*3")
+    expect(x).to_have_attribute("aria-valuetext", "2; z is 6")
+    x.focus()
+    page.keyboard.press("PageUp")
+    expect(field).to_have_value("x=4\nz=x*3")
+    field.focus()
+    for keys, text in [
+        ("Control+z", "x=2\nz=x*3"),
+        ("Control+z", PLAY["FIRST"]),
+        ("Control+z", PLAY["FIRST"]),
+        ("Control+Shift+z", "x=2\nz=x*3"),
+        ("Control+y", "x=4\nz=x*3"),
+    ]:
+        page.keyboard.press(keys)
+        expect(field).to_have_value(text)
+    expect(x).to_have_attribute("aria-valuetext", "4; z is 12")
+
+
+def test_a_dragged_value_ends_with_its_text(play):
+    """It stayed for every later text, and in the link even where the text assigned the name."""
+    page = play("x * y")
+    page.get_by_role("slider", name="x").focus()
+    page.keyboard.press("End")
+    page.get_by_role("textbox").press("End")
+    page.keyboard.type(" + w")
+    expect(page.get_by_role("status")).to_contain_text("The result = −26.")  # an edit keeps x = 10
+    page.get_by_role("textbox").press("ControlOrMeta+Home")
+    page.keyboard.type("x = 3\n")
+    page.wait_for_function("() => location.hash.endsWith('at=')")
+    page.get_by_role("textbox").press("ControlOrMeta+z")
+    expect(page.get_by_role("status")).to_contain_text("The result = −26.")
+    page.get_by_role("textbox").fill("z = 5 * x")
+    expect(page.get_by_role("status")).to_contain_text("z = 10.")  # a new text begins at x = 2
 
 
 @pytest.mark.parametrize("state", ["play=<img src=x onerror=alert(1)>", "play=x&view=__proto__&at=x:1e999,:,__proto__"])

@@ -1,7 +1,7 @@
 // Draws a recorded graph: boxes, an arrow for each operand, and on the arrow "incoming × local slope = outgoing".
 // Places come from arranged(), GraphView's layout; from top to bottom, if the graph is too wide from left to right.
 // drawn(record, width) → { figure, refresh(record, reach) }: refresh writes the numbers of a record of the same shape.
-const LINE = 17, HEADER = 24, TRACK = 12, CHARACTER = 7, KNOB = 22; // pixels
+const LINE = 17, HEADER = 24, TRACK = 12, CHARACTER = 7; // pixels
 const DECADES = 3; // an arrow grows with its gradient from 10 ** -DECADES to 10 ** DECADES
 
 function short(x) { // a number in three digits
@@ -35,7 +35,7 @@ const chipSize = (edge) => [Math.max(widest(rowsOf(edge)), 66) + 10, rowsOf(edge
 function boxSize(node, nodes) {
   const { kind, value, needs, grad } = node, count = numbers(value).length, isArray = lengthOf(value) > 0;
   if (kind === "constant") return [widest(numbers(value).map(short)) + 14, count * LINE + 6];
-  const body = isArray ? 2 * widest(["−0.000 "]) : Math.max(widest([short(value), `grad ${shown(grad ?? 0)}`]), needs ? 74 : 46);
+  const body = isArray ? 2 * widest(["−0.000e−000"]) : Math.max(widest([short(value), `grad ${shown(grad ?? 0)}`]), kind === "leaf" ? 104 : needs ? 74 : 46);
   const height = HEADER + count * (kind === "leaf" ? LINE + TRACK : LINE) + (isArray ? LINE - 4 : needs ? LINE : 0) + 8;
   return [Math.max(1.05 * widest([heading(node, nodes)]), body) + 16, height];
 }
@@ -108,7 +108,7 @@ function boxOf(node, { x, y, w, h }, time) {
   if (isTable) top += LINE - 4;
   numbers(value).forEach((_, n) => {
     const number = textAt(`value ${id} ${n}`, left, top + 13, "number", time.value(node));
-    inside += kind === "leaf" ? sliderAt(number, left, top, `${leaf}:${n}`) : number;
+    inside += kind === "leaf" ? sliderAt(number, [left, top, left - x - 8], `${leaf}:${n}`) : number;
     if (needs && isTable) inside += textAt(`grad ${id} ${n}`, right, top + 13, "grad", time.grad(node));
     top += step;
   });
@@ -116,10 +116,10 @@ function boxOf(node, { x, y, w, h }, time) {
   const rect = `<rect x="${x}" y="${y}" width="${w}" height="${h}" rx="${kind === "op" ? 10 : 3}"/>`;
   return `<g class="play-box play-${kind}${used ? "" : " play-ghost"}">${rect}${inside}</g>`;
 }
-function sliderAt(number, middle, top, key) {
+function sliderAt(number, [middle, top, half], key) {
+  const rect = `<rect class="play-grip" x="${middle - half - 4}" y="${top - 1}" width="${2 * half + 8}" height="${LINE + TRACK}" rx="4"/>`;
   return `<g class="play-slider" data-slot="${key}" data-key="${key}" role="slider" tabindex="0" aria-orientation="horizontal">
-    <rect class="play-grip" x="${middle - KNOB - 4}" y="${top - 1}" width="${2 * KNOB + 8}" height="${LINE + TRACK}" rx="4"/>${number}
-    <path class="play-track" d="M${middle - KNOB},${top + 22}h${2 * KNOB}"/><circle class="play-knob" cx="${middle}" cy="${top + 22}" r="4.5"/></g>`;
+    ${rect}${number}<path class="play-track" d="M${middle - half},${top + 22}h${2 * half}"/><circle class="play-knob" cx="${middle}" cy="${top + 22}" r="4.5"/></g>`;
 }
 
 function refresh({ nodes, edges, result }, slots, reach) {
@@ -150,8 +150,8 @@ function weigh(part, gradient) {
   part.querySelector(".play-tip")?.setAttribute("d", `M0,0L${1.5 * half},${-half}V${half}Z`);
 }
 function slide(slider, x, reach, name, result) {
-  const track = slider.querySelector(".play-grip"), middle = Number(track.getAttribute("x")) + KNOB + 4;
-  slider.querySelector(".play-knob").setAttribute("cx", middle + KNOB * Math.min(1, Math.max(-1, x / reach)));
+  const [left, width] = ["x", "width"].map((name) => Number(slider.querySelector(".play-grip").getAttribute(name)));
+  slider.querySelector(".play-knob").setAttribute("cx", left + width / 2 + (width / 2 - 4) * Math.min(1, Math.max(-1, x / reach)));
   const valuetext = `${short(x)}; ${result.name ?? "the result"} is ${shown(result.value)}`;
   const says = { label: name, valuemin: -reach, valuemax: reach, valuenow: x, valuetext };
   for (const [key, text] of Object.entries(says)) slider.setAttribute(`aria-${key}`, text);
