@@ -167,7 +167,7 @@ def test_numbers_follow_a_leaf_that_is_dragged_or_changed_by_keys(play):
     x.focus()
     page.keyboard.press("PageUp")
     expect(x).to_have_attribute("aria-valuetext", "4; z is −32")
-    expect(page.get_by_role("status")).to_have_text("z = −32. Its gradients are x: −12 + −8 = −20; y: 16; w: 4.")
+    expect(page.get_by_role("status")).to_have_text("z = −32. Its gradients are x: −12 + (−8) = −20; y: 16; w: 4.")
 
     x.focus()
     page.keyboard.press("ArrowLeft")
@@ -200,13 +200,13 @@ def test_the_knob_follows_the_pointer(play, program):
 
 def test_long_numbers_of_an_array_stay_in_their_columns(play):
     page = play("x = [-123456, -1e-300]\nz = sum(x * [-2.5e10, -1.5e-300])")
-    for box in page.locator(".play-box").filter(has=page.get_by_text("value", exact=True)).all():
+    for box in page.locator(".play-box").filter(has_text="value").all():
         frame = box.locator(":scope > rect").bounding_box()
         texts = [text.bounding_box() for text in box.locator(".play-number, text.play-grad").all()]
         lines = {round(text["y"]) for text in texts}
         for line in lines:
             number, gradient = [text for text in texts if round(text["y"]) == line]
-            assert frame["x"] < number["x"] and number["x"] + number["width"] + 4 < gradient["x"]
+            assert frame["x"] < number["x"] and number["x"] + number["width"] + 2 < gradient["x"]
             assert gradient["x"] + gradient["width"] < frame["x"] + frame["width"]
         assert len(lines) == 2
 
@@ -234,7 +234,7 @@ def test_an_arrow_is_as_wide_as_its_gradient_and_says_the_product(play):
     page = play("x = 2; z = 1000 * x + 0.001 * x + 0 * x")
     width = "bands => bands.map(band => band.style.getPropertyValue('--width'))"
     assert page.locator(".play-graphs .play-band").evaluate_all(width) == ["10", "2", "6", "6", "1.5", "6", "6"]
-    expect(page.locator(".play-chip").first).to_have_text("1 × 1000 = 1000")
+    expect(page.locator(".play-chip").last).to_have_text("1 × 1000 = 1000")
     expect(page.locator(".play-none")).to_have_count(2)  # the arrow and its label
     page = play("x = 0; z = sqrt(x) if x > 0 else 0 * x")
     expect(page.locator("figure[data-view=static] .play-chip.play-odd")).to_have_text("0 × ∞ = NaN")

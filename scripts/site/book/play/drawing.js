@@ -40,21 +40,24 @@ function boxSize(node, nodes) {
   return [Math.max(1.05 * widest([heading(node, nodes)]), body) + 16, height];
 }
 function placed({ nodes, edges }, width) {
-  const boxes = nodes.filter((node) => node.used || node.kind === "leaf");
+  const boxes = nodes.filter((node) => node.used || node.kind === "leaf"), isLeaf = ({ kind }) => kind === "leaf";
   const sizes = new Map(boxes.map((node) => [node.id, boxSize(node, nodes)]));
   const chip = (i) => (edges[i].rows.length ? [nodes.length + i] : []);
   edges.forEach((edge, i) => chip(i).forEach((id) => sizes.set(id, chipSize(edge))));
   const links = edges.flatMap(({ tail, head }, i) => [tail.id, ...chip(i), head.id].flatMap((id, n, way) => (n ? [[way[n - 1], id]] : [])));
   const children = (group) => (group < 0 ? [...sizes.keys()].reverse() : null), parent = () => -1, heading = () => 0;
-  const arrange = (flip) => arranged({ children, parent, size: (id) => flip(sizes.get(id)), heading, links, room: Infinity });
-  const flat = arrange((size) => size), deep = flat.width > width && transposed(arrange(([w, h]) => [h, w]));
-  const plan = deep && deep.width < flat.width ? deep : { ...flat, path: curve }, routes = [...plan.routes];
+  const arrange = (room, flip = (size) => size) => arranged({ children, parent, size: (id) => flip(sizes.get(id)), heading, links, room });
+  const plans = [transposed(arrange(Infinity, ([w, h]) => [h, w])), { ...arrange(width), path: curve }];
+  const cost = (plan) => plan.height + 10 * Math.max(0, plan.width - width), [deep, flat] = plans;
+  const plan = arrange(Infinity).width > width && cost(deep) < cost(flat) ? deep : flat, routes = [...plan.routes];
   const whole = (way, more, axis) => straight([...way, ...more], axis, more.length ? way.length - 1 : 0);
   const route = (_, i) => whole(routes.shift(), chip(i).flatMap(() => routes.shift()), plan.isDeep ? 0 : 1);
-  return { ...plan, boxes, routes: edges.map(route) };
+  const order = (a, b) => isLeaf(b) - isLeaf(a) || isLeaf(a) * (plan.place.get(a.id).y - plan.place.get(b.id).y || plan.place.get(a.id).x - plan.place.get(b.id).x);
+  return { ...plan, boxes: boxes.sort(order), routes: edges.map(route) };
 }
 // Without steps of a few pixels away from point `fixed`, where the label is, and with room for the tip of the arrow.
 function straight(points, axis, fixed) {
+  if (points.some(([, , isCorner]) => isCorner)) return points; // it goes to another row
   const align = (i, to) => { if (Math.abs(points[i][axis] - points[to][axis]) < 12) points[i][axis] = points[to][axis]; };
   for (let i = fixed - 1; i >= 0; i--) align(i, i + 1);
   for (let i = fixed + 1; i < points.length - 1; i++) align(i, i - 1);
@@ -76,16 +79,16 @@ function drawn(record, width) {
   const { nodes, edges } = record, plan = placed(record, width), time = timed(record.result), slots = {};
   const path = (i, look, more) => `<path class="play-${look}" d="${plan.path(plan.routes[i])}" ${more}/>`;
   const tip = ([x, y]) => `<path class="play-tip" transform="translate(${x},${y}) rotate(${plan.isDeep ? 90 : 0})"/>`;
-  const figure = document.createElement("figure"), size = [plan.width + 8, plan.height + 8], layers = [[], [], []];
+  const figure = document.createElement("figure"), size = [plan.width + 8, plan.height + 8], layers = [[], [], []]; // labels: from the result back
   edges.forEach((edge, i) => { // bands below, pulses above them, labels on top
     const start = time.grad(edge.head);
     layers[1].push(path(i, "line", ""), path(i, "pulse", `pathLength="1" ${time.value(edge.tail)}`));
     if (!edge.rows.length) return;
     layers[0].push(`<g class="play-band" data-slot="band ${i}" ${start}>${path(i, "way", "")}${tip(plan.routes[i][0])}</g>`);
     layers[1].push(path(i, "pulse play-back", `pathLength="1" ${start}`));
-    layers[2].push(chipOf(edge, i, plan.place.get(nodes.length + i), start));
+    layers[2].unshift(chipOf(edge, i, plan.place.get(nodes.length + i), start));
   });
-  const parts = [...layers.flat(), ...plan.boxes.map((node) => boxOf(node, plan.place.get(node.id), time))].join("");
+  const boxes = plan.boxes.map((node) => boxOf(node, plan.place.get(node.id), time)), parts = [layers[0], layers[1], boxes, layers[2]].flat().join("");
   figure.innerHTML = `<figcaption></figcaption>
     <div><svg class="play-svg" role="group" viewBox="-4 -4 ${size.join(" ")}" style="--natural: ${size[0]}px">${parts}</svg></div>`;
   for (const slot of figure.querySelectorAll("[data-slot]")) slots[slot.dataset.slot] = slot;
@@ -93,7 +96,7 @@ function drawn(record, width) {
 }
 
 // What a visitor has typed is in no template: refresh() writes it, as text.
-const textAt = (slot, x, y, look, style = "", text = "") => `<text data-slot="${slot}" x="${x}" y="${y}" class="play-${look}" ${style}>${text}</text>`;
+const textAt = (slot, x, y, look, style = "", text = "") => `<text data-slot="${slot}" x="${x}" y="${y}" class="play-${look}" aria-hidden="true" ${style}>${text}</text>`;
 
 function chipOf(edge, i, { x, y, w, h }, style) {
   const rows = rowsOf(edge).map((_, n) => textAt(`row ${i} ${n}`, x + w / 2, y + 2 + (n + 0.76) * LINE, "grad"));
@@ -114,7 +117,8 @@ function boxOf(node, { x, y, w, h }, time) {
   });
   if (needs && !isTable) inside += textAt(`grad ${id} 0`, middle, top + 13, "grad", time.grad(node));
   const rect = `<rect x="${x}" y="${y}" width="${w}" height="${h}" rx="${kind === "op" ? 10 : 3}"/>`;
-  return `<g class="play-box play-${kind}${used ? "" : " play-ghost"}">${rect}${inside}</g>`;
+  const role = kind === "leaf" ? "group" : "img"; // a leaf has sliders
+  return `<g class="play-box play-${kind}${used ? "" : " play-ghost"}" data-slot="box ${id}" role="${role}">${rect}${inside}</g>`;
 }
 function sliderAt(number, [middle, top, half], key) {
   const rect = `<rect class="play-grip" x="${middle - half - 4}" y="${top - 1}" width="${2 * half + 8}" height="${LINE + TRACK}" rx="4"/>`;
@@ -127,6 +131,7 @@ function refresh({ nodes, edges, result }, slots, reach) {
   for (const node of nodes) {
     const { id, leaf, name, value, grad } = node, isArray = lengthOf(value) > 0;
     write(`head ${id}`, heading(node, nodes));
+    slots[`box ${id}`]?.setAttribute("aria-label", [heading(node, nodes), shown(value), ...(grad === null ? [] : [`gradient ${shown(grad)}`])].join("; "));
     numbers(value).forEach((x, n) => {
       const slider = slots[`${leaf}:${n}`], gradient = grad === null ? "·" : short(at(grad, n));
       write(`value ${id} ${n}`, short(x));

@@ -33,9 +33,11 @@ class Playground {
     clearTimeout(this.timers[name]);
     this.timers[name] = setTimeout(f, pause);
   }
-  press(button) { // an example, or "Play again"
-    if (button?.state) { this.open(button.state); this.keep(); }
-    else if (button) this.flow();
+  press(button) { // an example, "Copy link" or "Play again"
+    if (button?.state) this.open(button.state);
+    if (button?.state || button?.copy) this.keep();
+    if (button?.copy) this.copy();
+    else if (button && !button.state) this.flow();
   }
 
   // The state: the text, the view, and the values of leaves that the text does not assign.
@@ -52,6 +54,11 @@ class Playground {
   keep() {
     history.replaceState(null, "", this.state);
     if (this.state !== this.states[this.now]) this.states.splice(++this.now, Infinity, this.state);
+  }
+  async copy() {
+    const isCopied = await navigator.clipboard?.writeText(location.href).then(() => true, () => false), say = (text) => { this.find(".play-copied").textContent = text; };
+    say(isCopied ? "Copied." : "Your browser refuses: copy the address of this page.");
+    this.later("copied", () => say(""), 5000);
   }
   undo(by) { // the browser's own undo knows nothing of drags, and would corrupt the text
     this.keep();
@@ -76,7 +83,7 @@ class Playground {
 
   // Reads the text, and returns whether it is right. With a mistake in it, the last good graph stays.
   read() {
-    const text = this.field.value, error = this.find(".play-error"), views = this.view === "both" ? ["eager", "static"] : [this.view];
+    const text = this.field.value, error = this.find(".play-error"), summary = this.find("summary code"), views = this.view === "both" ? ["eager", "static"] : [this.view];
     let wrong = null;
     this.field.rows = Math.min(12, text.split("\n").length);
     try {
@@ -89,7 +96,8 @@ class Playground {
       wrong = raised;
     }
     error.hidden = !wrong;
-    error.textContent = wrong ? pointed(text, wrong) : "";
+    (wrong ? pointed(text, wrong) : ["", "", ""]).forEach((part, i) => { error.children[i].textContent = part; });
+    if (summary && !wrong) summary.textContent = text.trim().split(/[\n;]/).at(-1).trim();
     this.field.setAttribute("aria-invalid", Boolean(wrong));
     this.place.classList.toggle("play-stale", Boolean(wrong));
     if (!wrong) this.draw();
@@ -116,6 +124,7 @@ class Playground {
     const figures = records.map((record) => pictures[record.view].figure);
     if (figures.length !== graphs.children.length || figures.some((one, i) => one !== graphs.children[i])) graphs.replaceChildren(...figures);
     if (key) this.find(focused)?.focus();
+    this.find(".play-say").ariaLive = key ? "off" : "polite"; // a slider says its own value
     this.find(".play-say").textContent = [...new Set(records.map(sentence))].join(" In the static graph: ");
   }
   flow() {

@@ -1,8 +1,8 @@
-// What the playground says. Of a mistake: the line around it, short enough for a phone, carets below it, and what is wrong.
+// What the playground says. Of a mistake: [the line around it, short enough for a phone, carets below it, what is wrong].
 function pointed(text, { at: from, until, message }) {
   const first = text.lastIndexOf("\n", from - 1) + 1, start = Math.max(first, from - 16), line = text.slice(start, start + 26).split("\n")[0];
   const carets = Math.max(1, Math.min(until, start + line.length) - from), more = start > first ? "…" : "";
-  return `${more}${line}\n${" ".repeat(more.length + from - start)}${"^".repeat(carets)}\n${message}`;
+  return [`${more}${line}\n`, `${" ".repeat(more.length + from - start)}${"^".repeat(carets)}\n`, message];
 }
 
 function caption(view, { nodes, notes }) {
@@ -17,7 +17,7 @@ function sentence({ nodes, result, edges }) {
   if (!result.needs) return `${start} It depends on no leaf, so there is no gradient.`;
   if (lengthOf(result.value)) return `${start} A gradient starts from one number: add a line such as sum(${result.name ?? "…"}).`;
   const gradients = nodes.filter(({ kind, grad }) => kind === "leaf" && grad !== null).map((leaf) => {
-    const parts = edges.filter(({ tail, rows }) => tail === leaf && rows.length).map((edge) => edge.total).filter(sizeOf).map(shown);
+    const parts = edges.filter(({ tail, rows }) => tail === leaf && rows.length).map((edge) => edge.total).filter(sizeOf).map(shown).map((text, i) => (i && text.startsWith("−") ? `(${text})` : text));
     return `${leaf.name}: ${parts.length > 1 ? `${parts.join(" + ")} = ` : ""}${shown(leaf.grad)}`;
   });
   return `${start} Its gradients are ${gradients.join("; ")}.`;

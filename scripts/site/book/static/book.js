@@ -52,7 +52,11 @@ async function play() {
   playground(ground);
 }
 if (ground?.matches("details")) {
-  ground.addEventListener("toggle", play, { once: true });
+  let playing;
+  ground.addEventListener("toggle", async () => {
+    await (playing ??= play());
+    if (ground.open) ground.scrollIntoView({ block: "nearest" });
+  });
   const follow = () => {
     if (!location.hash.startsWith("#play=")) return;
     ground.open = true;
