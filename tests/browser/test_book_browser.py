@@ -261,6 +261,12 @@ def test_the_first_screen_plays(reader):
     box = said.bounding_box()
     assert box["y"] + box["height"] < 768
 
+    page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    page.get_by_role("button", name="arrays").click()
+    page.get_by_role("button", name="Copy link").click()
+    expect(page.locator(".play-copied")).to_have_text("Copied.")
+    assert "#play=x+%3D+%5B1" in page.evaluate("navigator.clipboard.readText()")
+
 
 def test_a_lesson_loads_its_playground_when_it_is_opened(lesson):
     page = lesson

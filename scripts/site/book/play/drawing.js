@@ -47,9 +47,8 @@ function placed({ nodes, edges }, width) {
   const links = edges.flatMap(({ tail, head }, i) => [tail.id, ...chip(i), head.id].flatMap((id, n, way) => (n ? [[way[n - 1], id]] : [])));
   const children = (group) => (group < 0 ? [...sizes.keys()].reverse() : null), parent = () => -1, heading = () => 0;
   const arrange = (room, flip = (size) => size) => arranged({ children, parent, size: (id) => flip(sizes.get(id)), heading, links, room });
-  const plans = [transposed(arrange(Infinity, ([w, h]) => [h, w])), { ...arrange(width), path: curve }];
-  const cost = (plan) => plan.height + 10 * Math.max(0, plan.width - width), [deep, flat] = plans;
-  const plan = arrange(Infinity).width > width && cost(deep) < cost(flat) ? deep : flat, routes = [...plan.routes];
+  const flat = arrange(Infinity), deep = transposed(arrange(Infinity, ([w, h]) => [h, w])), isDeep = deep.width < 1.1 * width && (width < 640 || deep.height < 520);
+  const plan = isDeep && flat.width > width ? deep : { ...arrange(width), path: curve }, routes = [...plan.routes]; // deep, or in rows
   const whole = (way, more, axis) => straight([...way, ...more], axis, more.length ? way.length - 1 : 0);
   const route = (_, i) => whole(routes.shift(), chip(i).flatMap(() => routes.shift()), plan.isDeep ? 0 : 1);
   const order = (a, b) => isLeaf(b) - isLeaf(a) || isLeaf(a) * (plan.place.get(a.id).y - plan.place.get(b.id).y || plan.place.get(a.id).x - plan.place.get(b.id).x);
@@ -69,28 +68,21 @@ function transposed({ place, routes, width, height }) {
   const path = (points) => curve(turn(points)).replace(/([-\d.]+),([-\d.]+)/g, "$2,$1");
   return { place: new Map(boxes), routes: routes.map(turn), width: height, height: width, path, isDeep: true };
 }
-// When things move, in seconds: values until 0.42, gradients from 0.44 to 0.86, and 0.12 until they are seen.
-function timed({ depth: last }) {
-  const part = 0.42 / Math.max(1, last), style = (from) => `style="--at: ${from}s; --for: ${part}s"`;
-  return { value: ({ depth }) => style(part * Math.min(depth, last)), grad: ({ depth }) => style(0.44 + part * Math.max(0, last - depth)) };
-}
-
 function drawn(record, width) {
-  const { nodes, edges } = record, plan = placed(record, width), time = timed(record.result), slots = {};
+  const { nodes, edges } = record, plan = placed(record, width), slots = {}, time = ({ depth }) => `style="--depth: ${depth}"`; // when it moves
   const path = (i, look, more) => `<path class="play-${look}" d="${plan.path(plan.routes[i])}" ${more}/>`;
   const tip = ([x, y]) => `<path class="play-tip" transform="translate(${x},${y}) rotate(${plan.isDeep ? 90 : 0})"/>`;
   const figure = document.createElement("figure"), size = [plan.width + 8, plan.height + 8], layers = [[], [], []]; // labels: from the result back
   edges.forEach((edge, i) => { // bands below, pulses above them, labels on top
-    const start = time.grad(edge.head);
-    layers[1].push(path(i, "line", ""), path(i, "pulse", `pathLength="1" ${time.value(edge.tail)}`));
+    layers[1].push(path(i, "line", ""), path(i, "pulse", `pathLength="1" ${time(edge.tail)}`));
     if (!edge.rows.length) return;
-    layers[0].push(`<g class="play-band" data-slot="band ${i}" ${start}>${path(i, "way", "")}${tip(plan.routes[i][0])}</g>`);
-    layers[1].push(path(i, "pulse play-back", `pathLength="1" ${start}`));
-    layers[2].unshift(chipOf(edge, i, plan.place.get(nodes.length + i), start));
+    layers[0].push(`<g class="play-band" data-slot="band ${i}" ${time(edge.head)}>${path(i, "way", "")}${tip(plan.routes[i][0])}</g>`);
+    layers[1].push(path(i, "pulse play-back", `pathLength="1" ${time(edge.head)}`));
+    layers[2].unshift(chipOf(edge, i, plan.place.get(nodes.length + i), time(edge.head)));
   });
   const boxes = plan.boxes.map((node) => boxOf(node, plan.place.get(node.id), time)), parts = [layers[0], layers[1], boxes, layers[2]].flat().join("");
   figure.innerHTML = `<figcaption></figcaption>
-    <div><svg class="play-svg" role="group" viewBox="-4 -4 ${size.join(" ")}" style="--natural: ${size[0]}px">${parts}</svg></div>`;
+    <div><svg class="play-svg" viewBox="-4 -4 ${size.join(" ")}" style="--natural: ${size[0]}px; --last: ${record.result.depth}">${parts}</svg></div>`;
   for (const slot of figure.querySelectorAll("[data-slot]")) slots[slot.dataset.slot] = slot;
   return { figure, refresh: (next, reach) => refresh(next, slots, reach) };
 }
@@ -110,12 +102,12 @@ function boxOf(node, { x, y, w, h }, time) {
   if (isTable) inside += textAt("", left, top + 9, "small", "", "value") + textAt("", right, top + 9, "small", "", "grad");
   if (isTable) top += LINE - 4;
   numbers(value).forEach((_, n) => {
-    const number = textAt(`value ${id} ${n}`, left, top + 13, "number", time.value(node));
+    const number = textAt(`value ${id} ${n}`, left, top + 13, "number", time(node));
     inside += kind === "leaf" ? sliderAt(number, [left, top, left - x - 8], `${leaf}:${n}`) : number;
-    if (needs && isTable) inside += textAt(`grad ${id} ${n}`, right, top + 13, "grad", time.grad(node));
+    if (needs && isTable) inside += textAt(`grad ${id} ${n}`, right, top + 13, "grad", time(node));
     top += step;
   });
-  if (needs && !isTable) inside += textAt(`grad ${id} 0`, middle, top + 13, "grad", time.grad(node));
+  if (needs && !isTable) inside += textAt(`grad ${id} 0`, middle, top + 13, "grad", time(node));
   const rect = `<rect x="${x}" y="${y}" width="${w}" height="${h}" rx="${kind === "op" ? 10 : 3}"/>`;
   const role = kind === "leaf" ? "group" : "img"; // a leaf has sliders
   return `<g class="play-box play-${kind}${used ? "" : " play-ghost"}" data-slot="box ${id}" role="${role}">${rect}${inside}</g>`;

@@ -18,8 +18,7 @@ class Playground {
   listen() {
     const on = (event, f, target = this.place) => target.addEventListener(event, f);
     on("beforeinput", (event) => this.edit(event), this.field);
-    on("input", () => { this.still(); this.later("read", () => this.typed()); }, this.field);
-    on("change", ({ target }) => { if (target.type === "radio") this.typed(); });
+    on("input", ({ target }) => { this.still(); this.later("read", () => this.typed(), target === this.field ? PAUSE : 0); });
     on("click", ({ target }) => this.press(target.closest("button")?.dataset));
     on("pointerdown", (event) => this.grab(event));
     on("pointermove", ({ clientX }) => this.drag?.(clientX));
@@ -35,9 +34,8 @@ class Playground {
   }
   press(button) { // an example, "Copy link" or "Play again"
     if (button?.state) this.open(button.state);
-    if (button?.state || button?.copy) this.keep();
-    if (button?.copy) this.copy();
-    else if (button && !button.state) this.flow();
+    if (button?.play) this.flow();
+    if (button) this.keep();
   }
 
   // The state: the text, the view, and the values of leaves that the text does not assign.
@@ -54,11 +52,6 @@ class Playground {
   keep() {
     history.replaceState(null, "", this.state);
     if (this.state !== this.states[this.now]) this.states.splice(++this.now, Infinity, this.state);
-  }
-  async copy() {
-    const isCopied = await navigator.clipboard?.writeText(location.href).then(() => true, () => false), say = (text) => { this.find(".play-copied").textContent = text; };
-    say(isCopied ? "Copied." : "Your browser refuses: copy the address of this page.");
-    this.later("copied", () => say(""), 5000);
   }
   undo(by) { // the browser's own undo knows nothing of drags, and would corrupt the text
     this.keep();
@@ -115,11 +108,10 @@ class Playground {
       const boxes = record.nodes.map(({ op, of, used, value, name, kind }) => [op, of, used, lengthOf(value), name, kind]);
       const shape = JSON.stringify([width, boxes, record.edges.map(({ rows }) => rows.length)]);
       if (pictures[record.view]?.shape !== shape) pictures[record.view] = { ...drawn(record, width - 12), shape };
-      const { figure, refresh: write } = pictures[record.view], line = figure.firstElementChild;
+      const { figure, refresh: write } = pictures[record.view];
       write(record, (leaf, x) => this.reaches.get(leaf) ?? this.reaches.set(leaf, reachOf(x)).get(leaf));
       figure.dataset.view = record.view;
-      line.textContent = caption(record.view, record);
-      figure.querySelector("svg").setAttribute("aria-label", line.textContent);
+      figure.firstElementChild.textContent = caption(record.view, record);
     }
     const figures = records.map((record) => pictures[record.view].figure);
     if (figures.length !== graphs.children.length || figures.some((one, i) => one !== graphs.children[i])) graphs.replaceChildren(...figures);
