@@ -315,6 +315,50 @@ def test_a_dragged_value_ends_with_its_text(play):
     expect(page.get_by_role("status")).to_contain_text("z = 10.")  # a new text begins at x = 2
 
 
+DEEP = """y = tanh(sin(exp(x) * 2 + w) * x - cos(w * x) / (1 + exp(w)))
+z = (y * x + relu(y - w)) ** 2 * tanh(x * w) + y"""
+
+
+def test_a_deep_graph_runs_in_rows(play):
+    """It was 1,600 pixels wide and 1,800 tall."""
+    page = play(DEEP, viewport={"width": 1366, "height": 768})
+    box = page.locator("figure > div")
+    assert box.evaluate("box => box.scrollWidth - box.clientWidth") == 0
+    assert box.bounding_box()["height"] < 1200
+
+
+def test_a_mistake_moves_nothing(play):
+    for width in (1366, 420):
+        page = play("z = x * y + w", viewport={"width": width, "height": 768})
+        before = page.locator(".play-graphs").bounding_box()["y"]
+        page.get_by_role("textbox").fill("z = x * y + (w")
+        expect(page.get_by_role("alert")).to_be_visible()
+        assert page.locator(".play-graphs").bounding_box()["y"] == before
+
+
+def test_a_screen_reader_hears_boxes_first_and_each_number_once(play):
+    """Labels of arrows came first, a key was announced twice, and the carets were read aloud."""
+    page = play()
+    expect(page.locator("figure")).to_match_aria_snapshot("""
+      - figure:
+        - group "w; 4; gradient 2":
+          - slider "w"
+        - group "y; −3; gradient 4":
+          - slider "y"
+        - group "x; 2; gradient −8":
+          - slider "x"
+        - img "x × y; −6; gradient 2"
+        - img "… + w; −2; gradient 2"
+        - img "z = … × x; −4; gradient 1"
+        - img "z = … × x, to x: 1 × −2 = −2"
+    """)
+    expect(page.get_by_role("status")).to_have_attribute("aria-live", "polite")
+    page.get_by_role("slider", name="x").press("ArrowUp")
+    expect(page.get_by_role("status")).to_have_attribute("aria-live", "off")
+    page.get_by_role("textbox").fill("x $")
+    expect(page.get_by_role("alert").locator("[aria-hidden]")).to_have_text("^")
+
+
 @pytest.mark.parametrize("state", ["play=<img src=x onerror=alert(1)>", "play=x&view=__proto__&at=x:1e999,:,__proto__"])
 def test_a_hostile_link_is_text(play, state):
     page = play("x", state)

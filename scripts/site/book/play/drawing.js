@@ -1,8 +1,7 @@
 // Draws a recorded graph: boxes, an arrow for each operand, and on the arrow "incoming × local slope = outgoing".
 // Places come from arranged(), GraphView's layout; from top to bottom, if the graph is too wide from left to right.
 // drawn(record, width) → { figure, refresh(record, reach) }: refresh writes the numbers of a record of the same shape.
-const LINE = 17, HEADER = 24, TRACK = 12, CHARACTER = 7; // pixels
-const DECADES = 3; // an arrow grows with its gradient from 10 ** -DECADES to 10 ** DECADES
+const LINE = 17, HEADER = 24, TRACK = 12, CHARACTER = 7, DECADES = 3; // pixels; an arrow grows from 10 ** -DECADES to 10 ** DECADES
 
 function short(x) { // a number in three digits
   if (typeof x === "boolean" || Number.isNaN(x)) return String(x);
@@ -54,8 +53,7 @@ function placed({ nodes, edges }, width) {
   const order = (a, b) => isLeaf(b) - isLeaf(a) || isLeaf(a) * (plan.place.get(a.id).y - plan.place.get(b.id).y || plan.place.get(a.id).x - plan.place.get(b.id).x);
   return { ...plan, boxes: boxes.sort(order), routes: edges.map(route) };
 }
-// Without steps of a few pixels away from point `fixed`, where the label is, and with room for the tip of the arrow.
-function straight(points, axis, fixed) {
+function straight(points, axis, fixed) { // without steps of a few pixels away from the label at `fixed`, and with room for the tip
   if (points.some(([, , isCorner]) => isCorner)) return points; // it goes to another row
   const align = (i, to) => { if (Math.abs(points[i][axis] - points[to][axis]) < 12) points[i][axis] = points[to][axis]; };
   for (let i = fixed - 1; i >= 0; i--) align(i, i + 1);
@@ -99,8 +97,7 @@ function boxOf(node, { x, y, w, h }, time) {
   const { kind, id, leaf, used, value, needs } = node, isTable = lengthOf(value) > 0 && kind !== "constant", middle = x + w / 2;
   const [left, right] = isTable ? [x + w * 0.27, x + w * 0.73] : [middle, middle], step = kind === "leaf" ? LINE + TRACK : LINE;
   let top = y + (kind === "constant" ? 3 : HEADER), inside = kind === "constant" ? "" : textAt(`head ${id}`, middle, y + 17, "head");
-  if (isTable) inside += textAt("", left, top + 9, "small", "", "value") + textAt("", right, top + 9, "small", "", "grad");
-  if (isTable) top += LINE - 4;
+  if (isTable) { inside += textAt("", left, top + 9, "small", "", "value") + textAt("", right, top + 9, "small", "", "grad"); top += LINE - 4; }
   numbers(value).forEach((_, n) => {
     const number = textAt(`value ${id} ${n}`, left, top + 13, "number", time(node));
     inside += kind === "leaf" ? sliderAt(number, [left, top, left - x - 8], `${leaf}:${n}`) : number;
@@ -133,8 +130,7 @@ function refresh({ nodes, edges, result }, slots, reach) {
   }
   edges.forEach((edge, i) => {
     rowsOf(edge).forEach((text, n) => write(`row ${i} ${n}`, text));
-    const way = `${heading(edge.head, nodes)}, to ${heading(edge.tail, nodes)}: ${rowsOf(edge).join(", ")}`;
-    slots[`chip ${i}`]?.setAttribute("aria-label", way);
+    slots[`chip ${i}`]?.setAttribute("aria-label", `${heading(edge.head, nodes)}, to ${heading(edge.tail, nodes)}: ${rowsOf(edge).join(", ")}`);
     for (const part of [slots[`band ${i}`], slots[`chip ${i}`]]) if (part) weigh(part, edge.total);
   });
 }
@@ -149,7 +145,6 @@ function weigh(part, gradient) {
 function slide(slider, x, reach, name, result) {
   const [left, width] = ["x", "width"].map((name) => Number(slider.querySelector(".play-grip").getAttribute(name)));
   slider.querySelector(".play-knob").setAttribute("cx", left + width / 2 + (width / 2 - 4) * Math.min(1, Math.max(-1, x / reach)));
-  const valuetext = `${short(x)}; ${result.name ?? "the result"} is ${shown(result.value)}`;
-  const says = { label: name, valuemin: -reach, valuemax: reach, valuenow: x, valuetext };
+  const valuetext = `${short(x)}; ${result.name ?? "the result"} is ${shown(result.value)}`, says = { label: name, valuemin: -reach, valuemax: reach, valuenow: x, valuetext };
   for (const [key, text] of Object.entries(says)) slider.setAttribute(`aria-${key}`, text);
 }

@@ -34,7 +34,7 @@ class Playground {
   }
   press(button) { // an example, "Copy link" or "Play again"
     if (button?.state) this.open(button.state);
-    if (button?.play) this.flow();
+    else if (button?.play) this.flow();
     if (button) this.keep();
   }
 
@@ -82,8 +82,8 @@ class Playground {
     try {
       this.records = views.map((view) => ({ view, ...recorded(text, this.given, view === "static") }));
       this.text = text;
-      const free = this.records[0].nodes.filter(({ kind, places }) => kind === "leaf" && !places).map(({ name }) => name);
-      this.given = new Map([...this.given].filter(([name]) => free.includes(name)));
+      const isFree = ([name]) => this.records[0].nodes.some((leaf) => leaf.name === name && leaf.kind === "leaf" && !leaf.places);
+      this.given = new Map([...this.given].filter(isFree));
     } catch (raised) {
       if (raised.at === undefined) throw raised; // no mistake of the visitor's
       wrong = raised;
@@ -92,7 +92,6 @@ class Playground {
     (wrong ? pointed(text, wrong) : ["", "", ""]).forEach((part, i) => { error.children[i].textContent = part; });
     if (summary && !wrong) summary.textContent = text.trim().split(/[\n;]/).at(-1).trim();
     this.field.setAttribute("aria-invalid", Boolean(wrong));
-    this.place.classList.toggle("play-stale", Boolean(wrong));
     if (!wrong) this.draw();
     return !wrong;
   }

@@ -1,3 +1,4 @@
+const BOTH = " Both branches are in it; select passes the gradient to one, and 0 to the other.";
 // What the playground says. Of a mistake: [the line around it, short enough for a phone, carets below it, what is wrong].
 function pointed(text, { at: from, until, message }) {
   const first = text.lastIndexOf("\n", from - 1) + 1, start = Math.max(first, from - 16), line = text.slice(start, start + 26).split("\n")[0];
@@ -9,8 +10,7 @@ function caption(view, { nodes, notes }) {
   const count = nodes.filter(({ kind, used }) => kind === "op" && used).length, operations = `${count} operation${count === 1 ? "" : "s"}`;
   const asked = notes.map(({ test, answer, taken }) => ` ${test} is ${answer}, so only ${taken} was run; the if left no trace.`);
   if (view === "eager") return `Eager: ${operations}, recorded as they ran.${asked.join("")}`;
-  const both = " Both branches are in it; select passes the gradient to one, and 0 to the other.";
-  return `Static graph: ${operations}, written down before any of them ran.${nodes.some(({ op }) => op === "select") ? both : ""}`;
+  return `Static graph: ${operations}, written down before any of them ran.${nodes.some(({ op }) => op === "select") ? BOTH : ""}`;
 }
 function sentence({ nodes, result, edges }) {
   const start = `${result.name ?? "The result"} = ${shown(result.value)}.`;
