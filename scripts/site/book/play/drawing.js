@@ -46,7 +46,7 @@ function placed({ nodes, edges }, width) {
   const links = edges.flatMap(({ tail, head }, i) => [tail.id, ...chip(i), head.id].flatMap((id, n, way) => (n ? [[way[n - 1], id]] : [])));
   const children = (group) => (group < 0 ? [...sizes.keys()].reverse() : null), parent = () => -1, heading = () => 0;
   const arrange = (room, flip = (size) => size) => arranged({ children, parent, size: (id) => flip(sizes.get(id)), heading, links, room });
-  const flat = arrange(Infinity), deep = transposed(arrange(Infinity, ([w, h]) => [h, w])), isDeep = deep.width < 1.1 * width && (width < 640 || deep.height < 520);
+  const flat = arrange(Infinity), deep = transposed(arrange(Infinity, ([w, h]) => [h, w])), isDeep = deep.width < 1.14 * width && (width < 640 || deep.height < 520);
   const plan = isDeep && flat.width > width ? deep : { ...arrange(width), path: curve }, routes = [...plan.routes]; // deep, or in rows
   const whole = (way, more, axis) => straight([...way, ...more], axis, more.length ? way.length - 1 : 0);
   const route = (_, i) => whole(routes.shift(), chip(i).flatMap(() => routes.shift()), plan.isDeep ? 0 : 1);
