@@ -342,16 +342,17 @@ def test_a_screen_reader_hears_boxes_first_and_each_number_once(play):
     page = play()
     expect(page.locator("figure")).to_match_aria_snapshot("""
       - figure:
-        - group "w; 4; gradient 2":
-          - slider "w"
-        - group "y; −3; gradient 4":
-          - slider "y"
-        - group "x; 2; gradient −8":
-          - slider "x"
-        - img "x × y; −6; gradient 2"
-        - img "… + w; −2; gradient 2"
-        - img "z = … × x; −4; gradient 1"
-        - 'img "z = … × x, to x: 1 × −2 = −2"'
+        - group:
+          - group "w; 4; gradient 2":
+            - slider "w"
+          - group "y; −3; gradient 4":
+            - slider "y"
+          - group "x; 2; gradient −8":
+            - slider "x"
+          - img "x × y; −6; gradient 2"
+          - img "… + w; −2; gradient 2"
+          - img "z = … × x; −4; gradient 1"
+          - 'img "z = … × x, to x: 1 × −2 = −2"'
     """)
     expect(page.get_by_role("status")).to_have_attribute("aria-live", "polite")
     page.get_by_role("slider", name="x").press("ArrowUp")

@@ -80,7 +80,7 @@ function drawn(record, width) {
   });
   const boxes = plan.boxes.map((node) => boxOf(node, plan.place.get(node.id), time)), parts = [layers[0], layers[1], boxes, layers[2]].flat().join("");
   figure.innerHTML = `<figcaption></figcaption>
-    <div><svg class="play-svg" viewBox="-4 -4 ${size.join(" ")}" style="--natural: ${size[0]}px; --last: ${record.result.depth}">${parts}</svg></div>`;
+    <div><svg class="play-svg" role="group" viewBox="-4 -4 ${size.join(" ")}" style="--natural: ${size[0]}px; --last: ${record.result.depth}">${parts}</svg></div>`;
   for (const slot of figure.querySelectorAll("[data-slot]")) slots[slot.dataset.slot] = slot;
   return { figure, refresh: (next, reach) => refresh(next, slots, reach) };
 }
