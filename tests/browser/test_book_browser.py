@@ -257,9 +257,15 @@ def test_the_first_screen_plays(reader):
     page = reader("index.html", viewport={"width": 1366, "height": 768})
     expect(page.locator(".play").get_by_role("slider", name="x")).to_be_visible()
     said = page.locator(".play-say")
-    expect(said).to_have_text("z = −4. Its gradients are x: −6 + −2 = −8; y: 4; w: 2.")
+    expect(said).to_have_text("z = −4. Its gradients are x: −6 + (−2) = −8; y: 4; w: 2.")
     box = said.bounding_box()
     assert box["y"] + box["height"] < 768
+
+    page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    page.get_by_role("button", name="arrays").click()
+    page.get_by_role("button", name="Copy link").click()
+    expect(page.locator(".play-copied")).to_have_text("Copied.")
+    assert "#play=x+%3D+%5B1" in page.evaluate("navigator.clipboard.readText()")
 
 
 def test_a_lesson_loads_its_playground_when_it_is_opened(lesson):
@@ -269,9 +275,12 @@ def test_a_lesson_loads_its_playground_when_it_is_opened(lesson):
     page.locator("details.play > summary").click()
     expect(page.locator(".play-op .play-head")).to_have_text(["temp = x × y", "s = temp + w", "loss = s ^ 2"])
     assert page.evaluate(scripts) == 1
+    expect(page.locator("details.play svg").first).to_be_in_viewport(ratio=0.5)
+    expect(page.locator("details.play > summary code")).to_have_text("loss = s ** 2")
 
     page.evaluate("location.hash = 'play=x*x'")
     expect(page.locator(".play-op .play-head")).to_have_text(["x × x"])
+    expect(page.locator("details.play > summary code")).to_have_text("x*x")
     expect(page.locator("details.play")).to_be_in_viewport(ratio=0.5)
     page.reload()
     expect(page.locator(".play-op .play-head")).to_have_text(["x × x"])

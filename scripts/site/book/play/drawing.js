@@ -1,8 +1,7 @@
 // Draws a recorded graph: boxes, an arrow for each operand, and on the arrow "incoming × local slope = outgoing".
 // Places come from arranged(), GraphView's layout; from top to bottom, if the graph is too wide from left to right.
 // drawn(record, width) → { figure, refresh(record, reach) }: refresh writes the numbers of a record of the same shape.
-const LINE = 17, HEADER = 24, TRACK = 12, CHARACTER = 7, KNOB = 22; // pixels
-const DECADES = 3; // an arrow grows with its gradient from 10 ** -DECADES to 10 ** DECADES
+const LINE = 17, HEADER = 24, TRACK = 12, CHARACTER = 7, DECADES = 3; // pixels; an arrow grows from 10 ** -DECADES to 10 ** DECADES
 
 function short(x) { // a number in three digits
   if (typeof x === "boolean" || Number.isNaN(x)) return String(x);
@@ -35,26 +34,27 @@ const chipSize = (edge) => [Math.max(widest(rowsOf(edge)), 66) + 10, rowsOf(edge
 function boxSize(node, nodes) {
   const { kind, value, needs, grad } = node, count = numbers(value).length, isArray = lengthOf(value) > 0;
   if (kind === "constant") return [widest(numbers(value).map(short)) + 14, count * LINE + 6];
-  const body = isArray ? 2 * widest(["−0.000 "]) : Math.max(widest([short(value), `grad ${shown(grad ?? 0)}`]), needs ? 74 : 46);
+  const body = isArray ? 2 * widest(["−0.000e−000"]) : Math.max(widest([short(value), `grad ${shown(grad ?? 0)}`]), kind === "leaf" ? 104 : needs ? 74 : 46);
   const height = HEADER + count * (kind === "leaf" ? LINE + TRACK : LINE) + (isArray ? LINE - 4 : needs ? LINE : 0) + 8;
   return [Math.max(1.05 * widest([heading(node, nodes)]), body) + 16, height];
 }
 function placed({ nodes, edges }, width) {
-  const boxes = nodes.filter((node) => node.used || node.kind === "leaf");
+  const boxes = nodes.filter((node) => node.used || node.kind === "leaf"), isLeaf = ({ kind }) => kind === "leaf";
   const sizes = new Map(boxes.map((node) => [node.id, boxSize(node, nodes)]));
   const chip = (i) => (edges[i].rows.length ? [nodes.length + i] : []);
   edges.forEach((edge, i) => chip(i).forEach((id) => sizes.set(id, chipSize(edge))));
   const links = edges.flatMap(({ tail, head }, i) => [tail.id, ...chip(i), head.id].flatMap((id, n, way) => (n ? [[way[n - 1], id]] : [])));
   const children = (group) => (group < 0 ? [...sizes.keys()].reverse() : null), parent = () => -1, heading = () => 0;
-  const arrange = (flip) => arranged({ children, parent, size: (id) => flip(sizes.get(id)), heading, links, room: Infinity });
-  const flat = arrange((size) => size), deep = flat.width > width && transposed(arrange(([w, h]) => [h, w]));
-  const plan = deep && deep.width < flat.width ? deep : { ...flat, path: curve }, routes = [...plan.routes];
+  const arrange = (room, flip = (size) => size) => arranged({ children, parent, size: (id) => flip(sizes.get(id)), heading, links, room });
+  const flat = arrange(Infinity), deep = transposed(arrange(Infinity, ([w, h]) => [h, w])), isDeep = deep.width < 1.14 * width && (width < 640 || deep.height < 520);
+  const plan = isDeep && flat.width > width ? deep : { ...arrange(width), path: curve }, routes = [...plan.routes]; // deep, or in rows
   const whole = (way, more, axis) => straight([...way, ...more], axis, more.length ? way.length - 1 : 0);
   const route = (_, i) => whole(routes.shift(), chip(i).flatMap(() => routes.shift()), plan.isDeep ? 0 : 1);
-  return { ...plan, boxes, routes: edges.map(route) };
+  const order = (a, b) => isLeaf(b) - isLeaf(a) || isLeaf(a) * (plan.place.get(a.id).y - plan.place.get(b.id).y || plan.place.get(a.id).x - plan.place.get(b.id).x);
+  return { ...plan, boxes: boxes.sort(order), routes: edges.map(route) };
 }
-// Without steps of a few pixels away from point `fixed`, where the label is, and with room for the tip of the arrow.
-function straight(points, axis, fixed) {
+function straight(points, axis, fixed) { // without steps of a few pixels away from the label at `fixed`, and with room for the tip
+  if (points.some(([, , isCorner]) => isCorner)) return points; // it goes to another row
   const align = (i, to) => { if (Math.abs(points[i][axis] - points[to][axis]) < 12) points[i][axis] = points[to][axis]; };
   for (let i = fixed - 1; i >= 0; i--) align(i, i + 1);
   for (let i = fixed + 1; i < points.length - 1; i++) align(i, i - 1);
@@ -66,34 +66,27 @@ function transposed({ place, routes, width, height }) {
   const path = (points) => curve(turn(points)).replace(/([-\d.]+),([-\d.]+)/g, "$2,$1");
   return { place: new Map(boxes), routes: routes.map(turn), width: height, height: width, path, isDeep: true };
 }
-// When things move, in seconds: values until 0.42, gradients from 0.44 to 0.86, and 0.12 until they are seen.
-function timed({ depth: last }) {
-  const part = 0.42 / Math.max(1, last), style = (from) => `style="--at: ${from}s; --for: ${part}s"`;
-  return { value: ({ depth }) => style(part * Math.min(depth, last)), grad: ({ depth }) => style(0.44 + part * Math.max(0, last - depth)) };
-}
-
 function drawn(record, width) {
-  const { nodes, edges } = record, plan = placed(record, width), time = timed(record.result), slots = {};
+  const { nodes, edges } = record, plan = placed(record, width), slots = {}, time = ({ depth }) => `style="--depth: ${depth}"`; // when it moves
   const path = (i, look, more) => `<path class="play-${look}" d="${plan.path(plan.routes[i])}" ${more}/>`;
   const tip = ([x, y]) => `<path class="play-tip" transform="translate(${x},${y}) rotate(${plan.isDeep ? 90 : 0})"/>`;
-  const figure = document.createElement("figure"), size = [plan.width + 8, plan.height + 8], layers = [[], [], []];
+  const figure = document.createElement("figure"), size = [plan.width + 8, plan.height + 8], layers = [[], [], []]; // labels: from the result back
   edges.forEach((edge, i) => { // bands below, pulses above them, labels on top
-    const start = time.grad(edge.head);
-    layers[1].push(path(i, "line", ""), path(i, "pulse", `pathLength="1" ${time.value(edge.tail)}`));
+    layers[1].push(path(i, "line", ""), path(i, "pulse", `pathLength="1" ${time(edge.tail)}`));
     if (!edge.rows.length) return;
-    layers[0].push(`<g class="play-band" data-slot="band ${i}" ${start}>${path(i, "way", "")}${tip(plan.routes[i][0])}</g>`);
-    layers[1].push(path(i, "pulse play-back", `pathLength="1" ${start}`));
-    layers[2].push(chipOf(edge, i, plan.place.get(nodes.length + i), start));
+    layers[0].push(`<g class="play-band" data-slot="band ${i}" ${time(edge.head)}>${path(i, "way", "")}${tip(plan.routes[i][0])}</g>`);
+    layers[1].push(path(i, "pulse play-back", `pathLength="1" ${time(edge.head)}`));
+    layers[2].unshift(chipOf(edge, i, plan.place.get(nodes.length + i), time(edge.head)));
   });
-  const parts = [...layers.flat(), ...plan.boxes.map((node) => boxOf(node, plan.place.get(node.id), time))].join("");
+  const boxes = plan.boxes.map((node) => boxOf(node, plan.place.get(node.id), time)), parts = [layers[0], layers[1], boxes, layers[2]].flat().join("");
   figure.innerHTML = `<figcaption></figcaption>
-    <div><svg class="play-svg" role="group" viewBox="-4 -4 ${size.join(" ")}" style="--natural: ${size[0]}px">${parts}</svg></div>`;
+    <div><svg class="play-svg" role="group" viewBox="-4 -4 ${size.join(" ")}" style="--natural: ${size[0]}px; --last: ${record.result.depth}">${parts}</svg></div>`;
   for (const slot of figure.querySelectorAll("[data-slot]")) slots[slot.dataset.slot] = slot;
   return { figure, refresh: (next, reach) => refresh(next, slots, reach) };
 }
 
 // What a visitor has typed is in no template: refresh() writes it, as text.
-const textAt = (slot, x, y, look, style = "", text = "") => `<text data-slot="${slot}" x="${x}" y="${y}" class="play-${look}" ${style}>${text}</text>`;
+const textAt = (slot, x, y, look, style = "", text = "") => `<text data-slot="${slot}" x="${x}" y="${y}" class="play-${look}" aria-hidden="true" ${style}>${text}</text>`;
 
 function chipOf(edge, i, { x, y, w, h }, style) {
   const rows = rowsOf(edge).map((_, n) => textAt(`row ${i} ${n}`, x + w / 2, y + 2 + (n + 0.76) * LINE, "grad"));
@@ -104,22 +97,22 @@ function boxOf(node, { x, y, w, h }, time) {
   const { kind, id, leaf, used, value, needs } = node, isTable = lengthOf(value) > 0 && kind !== "constant", middle = x + w / 2;
   const [left, right] = isTable ? [x + w * 0.27, x + w * 0.73] : [middle, middle], step = kind === "leaf" ? LINE + TRACK : LINE;
   let top = y + (kind === "constant" ? 3 : HEADER), inside = kind === "constant" ? "" : textAt(`head ${id}`, middle, y + 17, "head");
-  if (isTable) inside += textAt("", left, top + 9, "small", "", "value") + textAt("", right, top + 9, "small", "", "grad");
-  if (isTable) top += LINE - 4;
+  if (isTable) { inside += textAt("", left, top + 9, "small", "", "value") + textAt("", right, top + 9, "small", "", "grad"); top += LINE - 4; }
   numbers(value).forEach((_, n) => {
-    const number = textAt(`value ${id} ${n}`, left, top + 13, "number", time.value(node));
-    inside += kind === "leaf" ? sliderAt(number, left, top, `${leaf}:${n}`) : number;
-    if (needs && isTable) inside += textAt(`grad ${id} ${n}`, right, top + 13, "grad", time.grad(node));
+    const number = textAt(`value ${id} ${n}`, left, top + 13, "number", time(node));
+    inside += kind === "leaf" ? sliderAt(number, [left, top, left - x - 8], `${leaf}:${n}`) : number;
+    if (needs && isTable) inside += textAt(`grad ${id} ${n}`, right, top + 13, "grad", time(node));
     top += step;
   });
-  if (needs && !isTable) inside += textAt(`grad ${id} 0`, middle, top + 13, "grad", time.grad(node));
+  if (needs && !isTable) inside += textAt(`grad ${id} 0`, middle, top + 13, "grad", time(node));
   const rect = `<rect x="${x}" y="${y}" width="${w}" height="${h}" rx="${kind === "op" ? 10 : 3}"/>`;
-  return `<g class="play-box play-${kind}${used ? "" : " play-ghost"}">${rect}${inside}</g>`;
+  const role = kind === "leaf" ? "group" : "img"; // a leaf has sliders
+  return `<g class="play-box play-${kind}${used ? "" : " play-ghost"}" data-slot="box ${id}" role="${role}">${rect}${inside}</g>`;
 }
-function sliderAt(number, middle, top, key) {
+function sliderAt(number, [middle, top, half], key) {
+  const rect = `<rect class="play-grip" x="${middle - half - 4}" y="${top - 1}" width="${2 * half + 8}" height="${LINE + TRACK}" rx="4"/>`;
   return `<g class="play-slider" data-slot="${key}" data-key="${key}" role="slider" tabindex="0" aria-orientation="horizontal">
-    <rect class="play-grip" x="${middle - KNOB - 4}" y="${top - 1}" width="${2 * KNOB + 8}" height="${LINE + TRACK}" rx="4"/>${number}
-    <path class="play-track" d="M${middle - KNOB},${top + 22}h${2 * KNOB}"/><circle class="play-knob" cx="${middle}" cy="${top + 22}" r="4.5"/></g>`;
+    ${rect}${number}<path class="play-track" d="M${middle - half},${top + 22}h${2 * half}"/><circle class="play-knob" cx="${middle}" cy="${top + 22}" r="4.5"/></g>`;
 }
 
 function refresh({ nodes, edges, result }, slots, reach) {
@@ -127,6 +120,7 @@ function refresh({ nodes, edges, result }, slots, reach) {
   for (const node of nodes) {
     const { id, leaf, name, value, grad } = node, isArray = lengthOf(value) > 0;
     write(`head ${id}`, heading(node, nodes));
+    slots[`box ${id}`]?.setAttribute("aria-label", [heading(node, nodes), shown(value), ...(grad === null ? [] : [`gradient ${shown(grad)}`])].join("; "));
     numbers(value).forEach((x, n) => {
       const slider = slots[`${leaf}:${n}`], gradient = grad === null ? "·" : short(at(grad, n));
       write(`value ${id} ${n}`, short(x));
@@ -136,8 +130,7 @@ function refresh({ nodes, edges, result }, slots, reach) {
   }
   edges.forEach((edge, i) => {
     rowsOf(edge).forEach((text, n) => write(`row ${i} ${n}`, text));
-    const way = `${heading(edge.head, nodes)}, to ${heading(edge.tail, nodes)}: ${rowsOf(edge).join(", ")}`;
-    slots[`chip ${i}`]?.setAttribute("aria-label", way);
+    slots[`chip ${i}`]?.setAttribute("aria-label", `${heading(edge.head, nodes)}, to ${heading(edge.tail, nodes)}: ${rowsOf(edge).join(", ")}`);
     for (const part of [slots[`band ${i}`], slots[`chip ${i}`]]) if (part) weigh(part, edge.total);
   });
 }
@@ -150,9 +143,8 @@ function weigh(part, gradient) {
   part.querySelector(".play-tip")?.setAttribute("d", `M0,0L${1.5 * half},${-half}V${half}Z`);
 }
 function slide(slider, x, reach, name, result) {
-  const track = slider.querySelector(".play-grip"), middle = Number(track.getAttribute("x")) + KNOB + 4;
-  slider.querySelector(".play-knob").setAttribute("cx", middle + KNOB * Math.min(1, Math.max(-1, x / reach)));
-  const valuetext = `${short(x)}; ${result.name ?? "the result"} is ${shown(result.value)}`;
-  const says = { label: name, valuemin: -reach, valuemax: reach, valuenow: x, valuetext };
+  const [left, width] = ["x", "width"].map((name) => Number(slider.querySelector(".play-grip").getAttribute(name)));
+  slider.querySelector(".play-knob").setAttribute("cx", left + width / 2 + (width / 2 - 4) * Math.min(1, Math.max(-1, x / reach)));
+  const valuetext = `${short(x)}; ${result.name ?? "the result"} is ${shown(result.value)}`, says = { label: name, valuemin: -reach, valuemax: reach, valuenow: x, valuetext };
   for (const [key, text] of Object.entries(says)) slider.setAttribute(`aria-${key}`, text);
 }

@@ -1,5 +1,4 @@
 // Runs the statements and differentiates the last one, by the rules of minigrad/engine/ops.
-//
 //   recorded(text, given, isStatic) → { nodes, result, edges, notes }
 //     given    name → value of a leaf that the text does not assign
 //     nodes    { kind: leaf, constant or op; sign, name, of: indices, value, needs: whether it gets a gradient, grad }
@@ -74,10 +73,7 @@ class Recorder {
       }
       for (const part of tree.of ?? (tree.kind === "if" ? [tree.yes, tree.test, tree.no] : [])) visit(part);
     };
-    for (const { name, tree } of statements) {
-      visit(tree);
-      if (name !== null) assigned.add(name);
-    }
+    for (const { name, tree } of statements) { visit(tree); assigned.add(name); }
   }
   value(tree) {
     if (isLiteral(tree)) return this.add({ kind: "constant", value: literal(tree), needs: false }, tree);
@@ -106,8 +102,7 @@ class Recorder {
   }
 }
 function recorded(text, given = new Map(), isStatic = false) {
-  const recorder = new Recorder(text, given, isStatic);
-  const statements = new Parser(text).program(), { nodes, notes } = recorder;
+  const recorder = new Recorder(text, given, isStatic), statements = new Parser(text).program(), { nodes, notes } = recorder;
   recorder.freeLeaves(statements);
   const result = statements.map((statement) => recorder.statement(statement)).at(-1);
   nodes[result].used = true;

@@ -1,5 +1,4 @@
 // The language of the playground: a few lines of Python, as { name, tree } for each statement. Mistakes say where they are.
-//
 //   statement   [NAME =] value          value   sum [if sum < sum else value]
 //   sum, product, power                 with + - * / **, as in Python
 //   atom        NUMBER  NAME  (value)  [NUMBER, …]  function(value, …)
@@ -8,8 +7,7 @@ const LONGEST = 400, MOST_NUMBERS = 6; // characters of a text, numbers of an ar
 const FUNCTIONS = { sin: 1, cos: 1, tanh: 1, exp: 1, log: 1, relu: 1, sqrt: 1, sum: 1, mean: 1, dot: 2 }; // arguments
 const STRENGTH = { "+": 1, "-": 1, "*": 2, "/": 2, "**": 4 }, SIGN = 3; // SIGN is that of −x: −x ** 2 is −(x ** 2)
 const COMPARISONS = ["<", ">", "<=", ">=", "==", "!="];
-const TOKEN = /((?:[^\S\n]|\u200b)+|#[^\n]*)|(\n|;)|((?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)|([\p{L}_][\p{L}\p{Nd}_]*)|(\*\*|[<>=!]=|[-+*/()[\],<>=])/yu;
-const KINDS = ["blank", "line", "number", "name", "sign"]; // of the groups of TOKEN
+const TOKEN = /(?<blank>(?:[^\S\n]|\u200b)+|#[^\n]*)|(?<line>\n|;)|(?<number>(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)|(?<name>[\p{L}_][\p{L}\p{Nd}_]*)|(?<sign>\*\*|[<>=!]=|[-+*/()[\],<>=])/yu;
 const INSTEAD = { "^": "**", "×": "*", "·": "*", "÷": "/", "−": "-", "≤": "<=", "≥": ">=", "≠": "!=", "–": "-", "²": "** 2", "³": "** 3", "√": "sqrt(…)" };
 
 const mistake = (message, { at, until = at + 1 }) => Object.assign(new Error(message), { at, until });
@@ -21,7 +19,7 @@ function tokensOf(text) {
   for (TOKEN.lastIndex = 0; TOKEN.lastIndex < text.length;) {
     const at = TOKEN.lastIndex, match = TOKEN.exec(text);
     if (!match) throw strange(String.fromCodePoint(text.codePointAt(at)), at);
-    const kind = KINDS[match.slice(1).findIndex((part) => part !== undefined)];
+    const kind = Object.keys(match.groups).find((name) => match.groups[name] !== undefined);
     depth = Math.max(0, depth + "([".includes(match[0]) - ")]".includes(match[0]));
     if (kind !== "blank" && !(match[0] === "\n" && depth)) tokens.push({ kind, text: match[0].normalize("NFKC"), at, until: TOKEN.lastIndex });
   }
@@ -44,10 +42,7 @@ class Parser {
 
   program() {
     const statements = [];
-    while (this.next.kind !== "end") {
-      if (this.next.kind === "line") this.n++;
-      else statements.push(this.statement());
-    }
+    while (this.next.kind !== "end") if (!this.take("\n", ";")) statements.push(this.statement());
     if (!statements.length) this.fail("Type an expression, such as z = (x * y + w) * x.");
     return statements;
   }

@@ -1,82 +1,97 @@
 // The playground: a field for a text, its graphs, and the address that holds the state. Its HTML is ground.html.
 
-const PAUSE = 350, FLOW = 1000, TRAVEL = 110; // ms until a text counts as written; ms of the motion; pixels from 0 to the reach
+const PAUSE = 350, FLOW = 1000; // ms until a text counts as written; ms of the motion
 const STEPS = { ArrowRight: 1, ArrowUp: 1, ArrowLeft: -1, ArrowDown: -1, PageUp: 10, PageDown: -10, End: Infinity, Home: -Infinity };
 // How far it can be dragged; a hundredth of that is a number too.
 const reachOf = (x) => (x && Number.isFinite(x) ? 10 ** Math.min(308, Math.max(-300, Math.ceil(Math.log10(1.5 * Math.abs(x))))) : 10);
 
 class Playground {
   constructor(place) {
-    Object.assign(this, { place, given: new Map(), reaches: new Map(), pictures: {}, timers: {}, drag: null });
+    Object.assign(this, { place, given: new Map(), reaches: new Map(), pictures: {}, timers: {}, drag: null, now: 0 });
     this.find = (selector) => place.querySelector(selector);
     this.field = this.find("textarea");
     this.graphs = this.find(".play-graphs");
-    if (!this.open()) this.typed(false);
+    if (!this.open(location.hash)) this.typed(false);
+    this.states = [this.state];
     this.listen();
   }
   listen() {
     const on = (event, f, target = this.place) => target.addEventListener(event, f);
-    on("input", () => { this.still(); this.later("read", () => this.typed()); }, this.field);
-    on("change", ({ target }) => { if (target.type === "radio") this.typed(); });
+    on("beforeinput", (event) => this.edit(event), this.field);
+    on("input", ({ target }) => { this.still(); this.later("read", () => this.typed(), target === this.field ? PAUSE : 0); });
     on("click", ({ target }) => this.press(target.closest("button")?.dataset));
     on("pointerdown", (event) => this.grab(event));
     on("pointermove", ({ clientX }) => this.drag?.(clientX));
-    for (const end of ["pointerup", "pointercancel"]) on(end, () => { this.drag = null; });
+    on("pointerup", ({ clientX }) => { this.drag?.(clientX); this.drag = null; });
+    on("pointercancel", () => { this.drag = null; }); // a finger that scrolls
     on("keydown", (event) => this.key(event));
-    on("hashchange", () => this.open(), window);
+    on("hashchange", () => this.open(location.hash) && this.keep(), window);
     new ResizeObserver(() => { if (this.width !== this.graphs.clientWidth) this.draw(); }).observe(this.graphs);
   }
   later(name, f, pause = PAUSE) {
     clearTimeout(this.timers[name]);
     this.timers[name] = setTimeout(f, pause);
   }
-  press(button) { // an example, or "Play again"
-    if (button?.text) { this.set(button.text, button.view); this.keep(); }
-    else if (button) this.flow();
+  press(button) { // an example, "Copy link" or "Play again"
+    if (button?.state) this.open(button.state);
+    else if (button?.play) this.flow();
+    if (button) this.keep();
   }
 
   // The state: the text, the view, and the values of leaves that the text does not assign.
   get view() { return this.find("input:checked").value; }
-  set(text, view, given = new Map()) {
-    this.field.value = text;
-    this.find(`input[value=${view}]`).checked = true;
-    this.given = given;
-    this.typed(false);
-  }
   typed(isChange = true) {
     this.reaches.clear();
     if (this.read()) this.flow();
     if (isChange) this.keep();
   }
-  keep() {
+  get state() {
     const values = [...this.given].map((pair) => pair.join(":")).join(",");
-    history.replaceState(null, "", `#${new URLSearchParams({ play: this.field.value, view: this.view, at: values })}`);
+    return `#${new URLSearchParams({ play: this.field.value, view: this.view, at: values })}`;
   }
-  open() {
-    const state = new URLSearchParams(location.hash.slice(1)), view = state.get("view");
+  keep() {
+    history.replaceState(null, "", this.state);
+    if (this.state !== this.states[this.now]) this.states.splice(++this.now, Infinity, this.state);
+  }
+  undo(by) { // the browser's own undo knows nothing of drags, and would corrupt the text
+    this.keep();
+    this.now = Math.min(this.states.length - 1, Math.max(0, this.now + by));
+    this.open(this.states[this.now]);
+    this.keep();
+  }
+  edit(event) { // before the text changes
+    if (event.inputType.startsWith("history")) event.preventDefault();
+    else if (this.field.selectionEnd - this.field.selectionStart === this.field.value.length) this.given.clear(); // a new text
+  }
+  open(hash) {
+    const state = new URLSearchParams(hash.slice(1)), view = state.get("view");
     if (!state.has("play")) return false;
     const values = (state.get("at") ?? "").split(",").map((pair) => [pair.split(":")[0], Number.parseFloat(pair.split(":")[1])]);
-    const given = new Map(values.filter(([, x]) => Number.isFinite(x)));
-    this.set(state.get("play").slice(0, 2 * LONGEST), ["static", "both"].includes(view) ? view : "eager", given);
+    this.given = new Map(values.filter(([, x]) => Number.isFinite(x)));
+    this.field.value = state.get("play").slice(0, 2 * LONGEST);
+    this.find(`input[value=${["static", "both"].includes(view) ? view : "eager"}]`).checked = true;
+    this.typed(false);
     return true;
   }
 
   // Reads the text, and returns whether it is right. With a mistake in it, the last good graph stays.
   read() {
-    const text = this.field.value, error = this.find(".play-error"), views = this.view === "both" ? ["eager", "static"] : [this.view];
+    const text = this.field.value, error = this.find(".play-error"), summary = this.find("summary code"), views = this.view === "both" ? ["eager", "static"] : [this.view];
     let wrong = null;
     this.field.rows = Math.min(12, text.split("\n").length);
     try {
       this.records = views.map((view) => ({ view, ...recorded(text, this.given, view === "static") }));
       this.text = text;
+      const isFree = ([name]) => this.records[0].nodes.some((leaf) => leaf.name === name && leaf.kind === "leaf" && !leaf.places);
+      this.given = new Map([...this.given].filter(isFree));
     } catch (raised) {
       if (raised.at === undefined) throw raised; // no mistake of the visitor's
       wrong = raised;
     }
     error.hidden = !wrong;
-    error.textContent = wrong ? pointed(text, wrong) : "";
+    (wrong ? pointed(text, wrong) : ["", "", ""]).forEach((part, i) => { error.children[i].textContent = part; });
+    if (summary && !wrong) summary.textContent = text.trim().split(/[\n;]/).at(-1).trim();
     this.field.setAttribute("aria-invalid", Boolean(wrong));
-    this.place.classList.toggle("play-stale", Boolean(wrong));
     if (!wrong) this.draw();
     return !wrong;
   }
@@ -92,15 +107,15 @@ class Playground {
       const boxes = record.nodes.map(({ op, of, used, value, name, kind }) => [op, of, used, lengthOf(value), name, kind]);
       const shape = JSON.stringify([width, boxes, record.edges.map(({ rows }) => rows.length)]);
       if (pictures[record.view]?.shape !== shape) pictures[record.view] = { ...drawn(record, width - 12), shape };
-      const { figure, refresh: write } = pictures[record.view], line = figure.firstElementChild;
+      const { figure, refresh: write } = pictures[record.view];
       write(record, (leaf, x) => this.reaches.get(leaf) ?? this.reaches.set(leaf, reachOf(x)).get(leaf));
       figure.dataset.view = record.view;
-      line.textContent = caption(record.view, record);
-      figure.querySelector("svg").setAttribute("aria-label", line.textContent);
+      figure.firstElementChild.textContent = caption(record.view, record);
     }
     const figures = records.map((record) => pictures[record.view].figure);
     if (figures.length !== graphs.children.length || figures.some((one, i) => one !== graphs.children[i])) graphs.replaceChildren(...figures);
     if (key) this.find(focused)?.focus();
+    this.find(".play-say").ariaLive = key ? "off" : "polite"; // a slider says its own value
     this.find(".play-say").textContent = [...new Set(records.map(sentence))].join(" In the static graph: ");
   }
   flow() {
@@ -122,12 +137,16 @@ class Playground {
     event.preventDefault();
     slider.focus();
     this.place.setPointerCapture(event.pointerId);
-    const { key } = slider.dataset, { x, reach } = this.number(key);
-    this.drag = (to) => this.move(x + ((to - event.clientX) / TRAVEL) * reach, key);
+    const { key } = slider.dataset, { x, reach } = this.number(key), { left, width } = slider.querySelector(".play-track").getBoundingClientRect();
+    const there = (pixel) => ((2 * (pixel - left)) / width - 1) * reach;
+    const off = event.target.matches(".play-grip") ? 0 : x - there(event.clientX); // on the track, the knob comes
+    this.drag = (pixel) => { if (!off || pixel !== event.clientX) this.move(there(pixel) + off, key); };
+    if (event.pointerType === "mouse") this.drag(event.clientX);
   }
   key(event) {
-    const { key } = event.target.dataset;
+    const { key } = event.target.dataset, undo = (event.ctrlKey || event.metaKey) && { z: event.shiftKey ? 1 : -1, y: 1 }[event.key.toLowerCase()];
     if (event.key === "Escape") this.still();
+    if (undo) { event.preventDefault(); this.undo(undo); }
     if (!key || !(event.key in STEPS)) return;
     event.preventDefault();
     const { x, reach } = this.number(key);

@@ -52,7 +52,11 @@ async function play() {
   playground(ground);
 }
 if (ground?.matches("details")) {
-  ground.addEventListener("toggle", play, { once: true });
+  let playing;
+  ground.addEventListener("toggle", async () => {
+    await (playing ??= play());
+    if (ground.open) ground.scrollIntoView({ block: "nearest" });
+  });
   const follow = () => {
     if (!location.hash.startsWith("#play=")) return;
     ground.open = true;
@@ -95,3 +99,11 @@ new MutationObserver(theme).observe(document.body, { attributeFilter: ["data-the
 for (const place of document.querySelectorAll(".widget")) near.observe(place);
 reachable();
 addEventListener("resize", reachable);
+
+// A link to what the playground shows is the page's address.
+addEventListener("click", async ({ target }) => {
+  if (!target.matches?.("[data-copy]")) return;
+  const isCopied = await navigator.clipboard?.writeText(location.href).then(() => true, () => false), say = target.nextElementSibling;
+  say.textContent = isCopied ? "Copied." : "Your browser refuses: copy the address of this page.";
+  setTimeout(() => { say.textContent = ""; }, 5000);
+});
