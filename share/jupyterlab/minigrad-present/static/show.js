@@ -14,10 +14,13 @@ const MARGIN = 48; // pixels above and below a page, together
 const SCREEN = 0.8; // of its height is scrolled at a press, so that a few lines stay
 const ZOOM = { least: 0.5, most: 2.5, step: 0.1 };
 const AGAIN = { most: 50, milliseconds: 100 };
-const LEAST_CODE = 16; // pixels; smaller than this nobody reads it from the last row: the page scrolls instead
-const NARROWEST = 720; // pixels of a page before it is enlarged: a page of one heading grows no further
-const HALVINGS = 6; // of the interval in which the largest size that fits is looked for
-const RUNS_OVER = ".cm-scroller, .jp-OutputArea-output";
+const LEAST_CODE = 16; // pixels; smaller than this nobody reads it from the last row
+const LINES = 50; // of code, one above the other, would fill the screen: the type has this size on every page
+const NARROWEST = 720; // pixels of a page before it is enlarged: on a screen that is higher than wide, type is smaller
+const NUMBER = 12; // pixels of a number in a picture that is not enlarged
+const NUMBERS = { wanted: 0.035, most: 0.05 }; // of the screen's height
+const HALVINGS = 7; // of the interval in which the largest picture that fits is looked for
+const PICTURES = ".mg-view svg, .mg-canvas, svg.mg-picture, :is(.jp-RenderedSVG, .jp-RenderedImage) > *"; // as in show.css
 const ASKS = /^(Predict|Guess)\(/; // a cell that is a question and nothing else: its form says all that its code does
 const ANSWERS = "details.mg-answer:not([open])"; // closed below a question, and open in a lecture, which turns pages instead
 const BAR = `
@@ -60,14 +63,16 @@ export class Show {
   // room     the lecturer's page of an audience, if there is one
   // live     each cell runs when it is first shown, so that no answer is there before its question
   constructor({ panel, ran, run, themes, room, left }) {
-    Object.assign(this, { panel, notebook: panel.content, ran, runCells: run, themes, room, left });
+    Object.assign(this, { panel, notebook: panel.content, ran, runCells: run, themes, votesAt: room, left });
     this.at = this.step = 0;
     this.opened = new Set();
     this.turned = this.from = 0; // cells of the page that a press has turned over; and that are not on the screen
     this.zoom = 1;
+    this.drawn = new Map(); // cell → how far its pictures are enlarged on this page
     this.live = false;
     this.pressed = this.pressed.bind(this);
     this.fit = this.fit.bind(this);
+    this.refit = this.refit.bind(this);
     this.changed = this.changed.bind(this);
     this.told = this.told.bind(this);
   }
@@ -92,7 +97,7 @@ export class Show {
     this.speaker = new Speaker({ began: Date.now(), minutes: panel.model?.getMetadata("minigrad")?.minutes, press: this.pressed, render: (text) => rendered(notebook.rendermime, text) });
     document.addEventListener("keydown", this.pressed, true);
     addEventListener("message", this.told);
-    addEventListener("resize", this.fit);
+    addEventListener("resize", this.refit);
     this.seen = new ResizeObserver(this.fit);
     notebook.widgets.forEach((cell) => this.seen.observe(cell.node));
     notebook.model.cells.changed.connect(this.changed);
@@ -114,7 +119,7 @@ export class Show {
     const { notebook, panel, before } = this;
     document.removeEventListener("keydown", this.pressed, true);
     removeEventListener("message", this.told);
-    removeEventListener("resize", this.fit);
+    removeEventListener("resize", this.refit);
     this.votes?.remove();
     this.seen.disconnect();
     this.bar.remove();
@@ -131,7 +136,7 @@ export class Show {
     this.opened.forEach((answer) => { answer.open = false; });
     if (panel.isDisposed) return;
     notebook.model.cells.changed.disconnect(this.changed);
-    notebook.widgets.forEach((cell) => cell.node.classList.remove("mg-off", "mg-asks"));
+    notebook.widgets.forEach(({ node }) => { node.classList.remove("mg-off", "mg-asks"); node.style.removeProperty("--mg-picture"); });
     if (notebook.notebookConfig !== before.config) notebook.notebookConfig = before.config;
     if (this.themes && this.themes.theme !== before.theme) this.themes.setTheme(before.theme);
     notebook.activeCellIndex = this.page?.steps[this.step][0] ?? notebook.activeCellIndex; // one goes on where the page was
@@ -200,38 +205,75 @@ export class Show {
     bar.querySelector("[role=status]").textContent = `Page ${at + 1} of ${pages.length}${parts}: ${page.title}`;
     const next = pages[at + 1]?.steps.flat().map((index) => notebook.widgets[index].model) ?? [];
     this.speaker.tell({ place: `${at + 1} of ${pages.length}${parts}`, page, next: pages[at + 1], preview: next.map(source).join("\n\n") });
-    this.fit();
+    this.refit();
     this.scroller.scrollTop = 0;
     if (this.live) this.running(this.unrun);
   }
 
-  // A page is as large as the screen has room for, and its code no smaller than can be read.
+  // Type has one size on all pages, and pictures take the room that is left. Cells of earlier steps leave if a new picture
+  // needs their room. On a page that does not fit, each picture is drawn for a screen of its own: a press turns to it.
   fit() {
     if (!this.bar) return;
     for (const { node } of this.cells) {
       for (const answer of node.querySelectorAll(ANSWERS)) this.opened.add(Object.assign(answer, { open: true }));
     }
-    const { clientWidth } = this.notebook.node, room = () => this.notebook.node.clientHeight;
-    const scale = (zoom) => this.panel.node.style.setProperty("--mg-zoom", zoom);
-    const height = () => this.onScreen.at(-1).node.getBoundingClientRect().bottom - this.onScreen[0].node.getBoundingClientRect().top + MARGIN;
-    const runsOver = () => this.onScreen.some(({ node }) => [...node.querySelectorAll(RUNS_OVER)].some((part) => part.scrollWidth > part.clientWidth + 1));
-    const fits = (zoom) => {
-      scale(zoom);
-      return height() <= room() && !runsOver();
-    };
-    let low = LEAST_CODE / parseFloat(getComputedStyle(this.panel.node).getPropertyValue("--jp-code-font-size"));
-    const seen = this.cells.length - this.page.steps[this.step].length;
-    scale(low * Math.max(1, this.zoom));
+    const type = this.type(), number = (share) => (share * innerHeight) / NUMBER / type;
+    const newest = this.page.steps[this.step], seen = this.cells.length - newest.length;
+    const isPicture = ({ node }) => node.querySelector(PICTURES) !== null;
+    const isShown = newest.some((index) => isPicture(this.notebook.widgets[index]));
+    const least = Math.min(1, LEAST_CODE / NUMBER / type), most = Math.max(least, number(NUMBERS.most));
+    const fits = () => this.height(this.onScreen) <= this.room;
+
+    this.panel.node.style.setProperty("--mg-zoom", type);
+    this.draw(this.cells, isShown ? number(NUMBERS.wanted) : least);
     this.hideFrom(this.turned);
-    while (this.from < seen && height() > room()) this.hideFrom(this.from + 1);
-    let high = Math.max(low, clientWidth / NARROWEST);
-    if (fits(high)) low = high;
-    for (let i = 0; i < HALVINGS && low < high; i += 1) {
+    while (this.from < seen && !fits()) this.hideFrom(this.from + 1);
+    this.enlarge(this.onScreen, least, most);
+    if (!fits()) this.onScreen.filter(isPicture).forEach((cell) => this.enlarge([cell], least, most));
+    this.onScreen.forEach((cell) => this.drawn.set(cell, parseFloat(cell.node.style.getPropertyValue("--mg-picture"))));
+  }
+
+  // How much type is enlarged.
+  type() {
+    const code = parseFloat(getComputedStyle(this.panel.node).getPropertyValue("--jp-code-font-size"));
+    const size = Math.min(innerHeight / LINES / code, this.notebook.node.clientWidth / NARROWEST);
+    return Math.max(LEAST_CODE / code, size) * this.zoom;
+  }
+
+  draw(cells, scale) {
+    for (const { node } of cells) node.style.setProperty("--mg-picture", scale);
+  }
+
+  // Draw the pictures of these cells as large as fits on the screen, but no larger than a moment ago: a graph that lays
+  // itself out again would swing, and a stepped widget would jump.
+  enlarge(cells, low, most) {
+    let high = Math.max(low, Math.min(most, ...cells.map((cell) => this.drawn.get(cell) ?? most)));
+    const fits = (scale) => {
+      this.draw(cells, scale);
+      return this.height(cells) <= this.room;
+    };
+    if (fits(high)) return;
+    for (let i = 0; i < HALVINGS; i += 1) {
       const middle = (low + high) / 2;
       if (fits(middle)) low = middle;
       else high = middle;
     }
-    scale(low * this.zoom);
+    this.draw(cells, low);
+  }
+
+  // Fit anew, to another part, another screen or other outputs.
+  refit() {
+    this.drawn.clear();
+    this.fit();
+  }
+
+  // Of cells one below the other, with the margins of a page.
+  height(cells) {
+    return cells.at(-1).node.getBoundingClientRect().bottom - cells[0].node.getBoundingClientRect().top + MARGIN;
+  }
+
+  get room() {
+    return this.notebook.node.clientHeight;
   }
 
   // -- what keys and buttons do -----------------------------------------------------------------
@@ -249,7 +291,7 @@ export class Show {
     const first = this.onScreen.findIndex(({ node }) => Math.floor(node.getBoundingClientRect().bottom - bottom) > 0);
     if (!first) return this.scroller.scrollBy({ top: Math.min(this.below, SCREEN * this.notebook.node.clientHeight) });
     this.turned = this.from + first;
-    this.fit();
+    this.refit();
     this.scroller.scrollTop = 0;
   }
 
@@ -283,7 +325,7 @@ export class Show {
 
   runAll() { return this.running(this.notebook.widgets); }
   black() { document.body.classList.toggle("mg-black"); }
-  code() { this.panel.node.classList.toggle("mg-without-code"); this.fit(); }
+  code() { this.panel.node.classList.toggle("mg-without-code"); this.refit(); }
   dark() { this.themes?.setTheme(this.themes.isLight(this.themes.theme) ? "JupyterLab Dark" : "JupyterLab Light"); }
   larger() { this.zoomed(this.zoom + ZOOM.step); }
   smaller() { this.zoomed(this.zoom - ZOOM.step); }
@@ -296,11 +338,11 @@ export class Show {
 
   // The lecturer's page of an audience, over the slides.
   vote() {
-    if (!this.room) return this.say("Start with --audience, and the room answers by phone.");
+    if (!this.votesAt) return this.say("Start with --audience, and the room answers by phone.");
     const shown = !this.votes?.isConnected;
     this.bar.querySelector("[data-do=vote]").setAttribute("aria-pressed", String(shown));
     if (!shown) { this.votes.remove(); return this.notebook.node.focus({ preventScroll: true }); }
-    this.votes = Object.assign(document.createElement("iframe"), { className: "mg-votes", title: "The room's answers", src: this.room });
+    this.votes = Object.assign(document.createElement("iframe"), { className: "mg-votes", title: "The room's answers", src: this.votesAt });
     this.panel.node.append(this.votes);
   }
 
@@ -328,7 +370,7 @@ export class Show {
 
   zoomed(zoom) {
     this.zoom = Math.min(ZOOM.most, Math.max(ZOOM.least, zoom));
-    this.fit();
+    this.refit();
   }
 
   async running(cells) {
@@ -338,7 +380,9 @@ export class Show {
     this.say("Running …");
     await this.kernel;
     const well = await this.answered(code);
-    if (this.bar) this.say(well ? "" : "A cell has raised an error.");
+    if (!this.bar) return;
+    this.say(well ? "" : "A cell has raised an error.");
+    this.refit();
   }
 
   // A kernel passes over what has arrived when a cell fails: what it passes over gets no number, and is asked again.
@@ -374,7 +418,7 @@ export class Show {
     bar.setAttribute("role", "toolbar");
     bar.setAttribute("aria-label", "Presentation");
     bar.innerHTML = BAR;
-    bar.querySelector("[data-do=vote]").hidden = !this.room;
+    bar.querySelector("[data-do=vote]").hidden = !this.votesAt;
     bar.addEventListener("click", ({ target }) => this[target.closest("[data-do]")?.dataset.do]?.());
     return bar;
   }
