@@ -1,9 +1,9 @@
 """Write the course as one static folder, for any web server or a zip: the book, and in run/ the course in a browser.
 
-    python scripts/site [--numpy] [--pyodide FILE_OR_FOLDER] [--repository OWNER/NAME] OUT
+    python scripts/site [--numpy | --pyodide FILE_OR_FOLDER] [--repository OWNER/NAME] OUT
 
     OUT           a new folder, or one written by this script before; it is replaced as a whole, or left unchanged
-    --numpy       fetch NumPy for the browser from where Pyodide publishes it, or from another address: --numpy=URL/
+    --numpy       fetch NumPy for the browser from where Pyodide publishes it
     --pyodide     FOLDER: a Pyodide distribution with NumPy, instead of --numpy; without either, the browser edition
                   runs scalar code alone, and says so in the list of files, in each notebook and in each cell.
                   FILE: Pyodide's npm package, if npm cannot fetch it; a FOLDER may contain it too
@@ -30,8 +30,9 @@ MARK = ".minigrad-site"  # in each folder written by this script
 def main() -> int:
     parser = argparse.ArgumentParser("site", description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("out", type=Path, metavar="OUT")
-    parser.add_argument("--pyodide", type=Path, metavar="FILE_OR_FOLDER")
-    parser.add_argument("--numpy", nargs="?", const="", metavar="URL")
+    packages = parser.add_mutually_exclusive_group()
+    packages.add_argument("--pyodide", type=Path, metavar="FILE_OR_FOLDER")
+    packages.add_argument("--numpy", action="store_true")
     parser.add_argument("--repository", type=owner_and_name, metavar="OWNER/NAME")
     options = parser.parse_args()
     out = options.out.resolve()
@@ -41,8 +42,8 @@ def main() -> int:
     import book
     import browser_edition
 
-    if options.numpy is not None:
-        options.pyodide = browser_edition.packages.fetch_compiled(options.numpy)
+    if options.numpy:
+        options.pyodide = browser_edition.packages.fetch_compiled(browser_edition.packages.published())
     out.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix=f".{out.name}.", dir=out.parent, ignore_cleanup_errors=True) as folder:
         new, old = Path(folder) / "new", Path(folder) / "old"

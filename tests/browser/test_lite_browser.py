@@ -328,6 +328,19 @@ def test_numpy_is_fetched_and_what_has_other_bytes_is_refused(tmp_path):
     assert [*tmp_path.glob("*/*/numpy.whl")] == [next((tmp_path / "right").glob("*/numpy.whl"))]
 
 
+COMMAND = """import runpy, sys
+from browser_edition import packages
+def fetch(address): sys.exit(f"from {address}")
+packages.fetch_compiled = fetch
+sys.argv[1:] = ["--numpy", sys.argv[1]]
+runpy.run_path("scripts/site/__main__.py")["main"]()"""
+
+
+def test_the_command_of_the_workflow_fetches_from_where_pyodide_publishes(tmp_path):
+    """`--numpy OUT` took OUT for an address."""
+    assert re.fullmatch(r"from https://\S+/pyodide/v[\d.]+/full/\n", run_with_site(COMMAND, tmp_path / "out").stderr)
+
+
 def test_no_file_of_the_site_shows_a_solution_but_the_wheel_that_checks(seat):
     solutions = [part.solution for part in PARTS]
     texts = [path for path in seat.folder.rglob("*") if path.suffix in (".ipynb", ".json", ".js", ".py", ".html")]

@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any
 
 import nbformat
+from browser_edition.without_numpy import waits
 from ipykernel.compiler import XCachingCompiler
 from IPython.core.interactiveshell import InteractiveShell
 from IPython.utils.capture import capture_output
@@ -37,7 +38,6 @@ from minigrad.course.widgets.training_view import TrainingView
 from minigrad.course.widgets.widget import Widget, scope
 
 RUN = "run/lab/index.html?path="
-SCALAR = ("00", "01", "02")  # the lessons that the browser edition runs without NumPy
 READING = "This page is for reading: nothing runs here, and what you lock is compared only where the lesson runs"
 IN_THE_BROWSER = (
     ". <b>Run this lesson</b> opens it in your browser in some 20 seconds; what you write stays in that browser."
@@ -84,7 +84,7 @@ def page(path: Path, files: Path, site: Site, is_run: bool) -> str:
 
 def ways(lesson: str, site: Site) -> str:
     """Links to places where a lesson runs. Copies for Colab, which install minigrad, are on the branch `hosted`."""
-    runs, links = site.has_numpy or lesson[:2] in SCALAR, []
+    runs, links = site.has_numpy or not waits(f"lessons/{lesson}"), []
     if runs:
         links += [f'<a class="button" target="run" href="../{RUN}lessons/{lesson}.ipynb">Run this lesson</a>']
     if site.repository:

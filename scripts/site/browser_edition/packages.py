@@ -139,13 +139,10 @@ def is_locked(data: bytes, entry: dict[str, Any]) -> bool:
 def fetch_compiled(address: str) -> Path:
     """Fetch NumPy and its dependencies, as --pyodide wants them, each checked by its sha256 in Pyodide's lock.
 
-    address    the folder of the wheels; "" is where Pyodide publishes them
-
     Raises RuntimeError, with nothing written, if a file cannot be fetched or has other bytes.
     """
     folder = CACHE / f"pyodide-{VERSION}"
     folder.mkdir(parents=True, exist_ok=True)
-    address = address or published()
     for entry in with_dependencies(json.loads(read("pyodide-lock.json"))).values():
         path, url = folder / entry["file_name"], address + entry["file_name"]
         if not path.is_file() or not is_locked(path.read_bytes(), entry):

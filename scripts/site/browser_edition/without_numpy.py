@@ -32,19 +32,24 @@ RECORDINGS = "recorded_cells.json"  # beside it: source of a cell → {outputs, 
 REVEALS = ("reveal", "reveal_range")
 
 
-def waits(path: Path) -> bool:
-    """Whether a notebook needs NumPy from its first cells on."""
-    return not f"{path.parent.name}/{path.name}".startswith(SCALAR)
+def waits(name: str) -> bool:
+    """Whether a notebook needs NumPy from its first cells on; `lessons/00_start_here` does not."""
+    return not name.startswith(SCALAR)
+
+
+def waiting(files: Path) -> list[Path]:
+    """The notebooks in a folder that need NumPy."""
+    paths = sorted([*files.glob("lessons/*.ipynb"), *files.glob("exercises/*.ipynb")])
+    return [path for path in paths if waits(f"{path.parent.name}/{path.stem}")]
 
 
 def mark(files: Path, stand_ins: dict[str, bytes]) -> dict[str, bytes]:
     """Mark the notebooks in a folder; returns the modules that play the recordings, by file name."""
-    paths = sorted([*files.glob("lessons/*.ipynb"), *files.glob("exercises/*.ipynb")])
-    runs = [path for path in paths if path.parent.name == "lessons" and not waits(path)]
+    runs = [path for path in sorted(files.glob("lessons/*.ipynb")) if not waits(f"lessons/{path.stem}")]
     with ThreadPoolExecutor() as pool:
         given = pool.map(lambda path: with_and_without(path, files, stand_ins), runs)
     recorded = [recording for path, cells in zip(runs, given) for recording in record(path, cells)]
-    for path in filter(waits, paths):
+    for path in waiting(files):
         note(path)
     return {MAGICS: (HERE / MAGICS).read_bytes(), RECORDINGS: json.dumps(dict(recorded)).encode()}
 
