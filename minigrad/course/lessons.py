@@ -204,11 +204,14 @@ def back_up(folder: Path, name: str) -> Iterator[Path]:
 
 
 def notebook(folder: Path, wanted: str) -> str:
-    """The path of a notebook relative to the folder. `wanted` is any path to it, or the start of a shipped name."""
+    """The path of a notebook relative to the folder. `wanted` is any path to it, or the start of a shipped name: 05 is
+    lesson 05, though there is an exercise 05 too.
+    """
     path = Path(wanted).absolute() if Path(wanted).exists() else folder.absolute() / wanted
     if path.suffix == ".ipynb" and path.is_file() and path.is_relative_to(folder.absolute()):
         return path.relative_to(folder.absolute()).as_posix()
-    name = resolve_name(wanted, folder)
+    is_lesson = any(name.startswith(f"lessons/{wanted}") for name in shipped_names())
+    name = resolve_name(f"lessons/{wanted}" if is_lesson else wanted, folder)
     if not name.endswith(".ipynb"):
         raise CourseError(f"{name} is not a notebook, and has no slides: choose one such as {FIRST}")
     return name
