@@ -450,18 +450,28 @@ def test_a_dash_travels_forward_and_back_within_a_second_and_the_next_step_ends_
     assert (before, page.evaluate(running)) == (1, [])
 
 
-def test_a_widget_is_seen_whole_once_its_cell_is_run(lab):
-    """Its lower half was below the window, and the buttons with it."""
-    filler = "print('a line\\n' * 14)"
-    notebook = lab.open_cells(filler, GRAPH, WIDGET, filler, viewport={"width": 1366, "height": 768})
+WHOLE = """() => {
+  const [box, view] = [".mg-widget", ".jp-WindowedPanel-outer"]
+    .map((part) => document.querySelector(part).getBoundingClientRect());
+  return box.top >= view.top - 1 && box.bottom <= view.bottom + 1;
+}"""
+ABOVE = """() => {
+  const cell = document.querySelectorAll(".jp-Notebook .jp-Cell")[2];
+  const view = document.querySelector(".jp-WindowedPanel-outer");
+  view.scrollTop += cell.getBoundingClientRect().bottom - view.getBoundingClientRect().top - 30;
+}"""
+
+
+@pytest.mark.parametrize("is_above", [False, True])
+def test_a_widget_is_seen_whole_once_its_cell_is_run(lab, is_above):
+    """Its lower half was below the window, or its buttons above, where the reader had scrolled on."""
+    filler, longer = "print('a line\\n' * 14)", "# long" + "\n#" * 30
+    notebook = lab.open_cells(filler, GRAPH, WIDGET, longer, longer, viewport={"width": 1366, "height": 768})
     page = notebook.page
     page.locator(".jp-Notebook .jp-Cell").first.click()
-    press(page, "Shift+Enter", times=3)
+    press(page, "Shift+Enter", times=2)
+    if is_above:
+        page.evaluate(ABOVE)
+    press(page, "Shift+Enter")
     widget(page).wait_for()
-    page.wait_for_function(
-        """() => {
-          const [box, view] = [".mg-widget", ".jp-WindowedPanel-outer"]
-            .map((part) => document.querySelector(part).getBoundingClientRect());
-          return box.top >= view.top && box.bottom <= view.bottom + 1;
-        }"""
-    )
+    page.wait_for_function(WHOLE, timeout=15_000)

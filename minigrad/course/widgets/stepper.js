@@ -109,7 +109,8 @@ function showWhole(root) {
   const cell = root.closest(".jp-Cell"), view = root.closest(".jp-WindowedPanel-outer");
   const isRunByHand = cell && [cell, cell.nextElementSibling].some((each) => each?.matches(".jp-mod-active"));
   if (!isRunByHand || !view || document.querySelector(".mg-bar")) return;
-  if (root.getBoundingClientRect().bottom > view.getBoundingClientRect().bottom) root.scrollIntoView({ block: "nearest" });
+  const place = root.getBoundingClientRect(), frame = view.getBoundingClientRect();
+  if (place.top < frame.top || place.bottom > frame.bottom) root.scrollIntoView({ block: "nearest" });
 }
 
 // Keep as many lines below the buttons as the longest of these sentences takes, whatever the width: an invisible copy of it
