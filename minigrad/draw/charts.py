@@ -110,10 +110,10 @@ def chart(title: str, x: Axis, y: Axis, *parts: str, height: int = HEIGHT, below
     return picture(title, wide, height + below, [*lines, *words, *names, *parts, rule])
 
 
-def picture(title: str, width: float, height: float, parts: Iterable[str]) -> str:
-    """Combine parts into one SVG."""
+def picture(title: str, width: float, height: float, parts: Iterable[str], look: str = "mg-chart") -> str:
+    """Combine parts into one SVG, of the class `look`."""
     frame = f'width="{width:g}" height="{height:g}" viewBox="0 0 {width:g} {height:g}"'
-    head = f'<svg xmlns="http://www.w3.org/2000/svg" class="mg-picture mg-chart" role="img" {frame}>'
+    head = f'<svg xmlns="http://www.w3.org/2000/svg" class="mg-picture {look}" role="img" {frame}>'
     return "\n".join([head, f"<title>{escape(title)}</title>", *parts, "</svg>"])
 
 

@@ -22,7 +22,7 @@ function ran(program, leaves) {
 }
 
 // The width of the band of a gradient on its arrow, as in draw/svg.py.
-const band = (size) => (size ? Math.min(Math.max(4.5 + Math.log2(size), 1.5), 8.5) : 0);
+const band = (size) => (size === 0 ? 0 : Math.min(Math.max(4.5 + Math.log2(Number.isNaN(size) ? Infinity : size), 1.5), 8.5));
 
 // A slider for a leaf, in a range around its value.
 function sliderOf({ id, value }, name) {

@@ -116,8 +116,8 @@ def timeline(name: str, tasks: list[Task], waits: list[Task], unit: str) -> str:
     parts.append(text("mg-dim", LABEL, below + 60, "number = micro-batch"))
     total = f"{time_in(waits)} of {number(len(rows) * length, 3)}{unit} idle: {number(100 * bubble(tasks), 3)} %"
     parts.append(f'<text class="mg-name" data-id="all" x="{LABEL + 380}" y="{below + 60}">{total}</text>')
-    drawn = picture(f"{name}: who does what, and when", LABEL + wide + RIGHT, below + ROW + 34, parts)
-    return compact(drawn.replace("mg-chart", "mg-pipe" if unit else "mg-pipe mg-plan", 1))
+    title, look = f"{name}: who does what, and when", "mg-pipe" if unit else "mg-pipe mg-plan"
+    return compact(picture(title, LABEL + wide + RIGHT, below + ROW + 34, parts, look))
 
 
 def draw_bar(id: str, look: str, x: float, y: float, wide: float, words: str) -> str:

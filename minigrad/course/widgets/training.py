@@ -221,17 +221,13 @@ def boundary_of(model: Any, x: Any, y: Any, threshold: float) -> Boundary | None
 def small_network(model: Any, loss_fn: Any, optimizer: Any) -> Plain:
     """A small network with its loss and optimizer as plain data; {} if training_here.js cannot train it."""
     layers = [*model] if type(model).__name__ == "Sequential" else []
-    loss, kind, kinds = (
-        getattr(loss_fn, "__name__", ""),
-        type(optimizer).__name__,
-        [type(each).__name__ for each in layers],
-    )
-    if not layers or not {*kinds, loss, kind} <= TRAINED_HERE:
+    used = [loss_fn, *map(type, [optimizer, *layers])]
+    loss, kind, *kinds = [getattr(each, "__name__", "") for each in used]
+    are_ours = all(str(getattr(each, "__module__", "")).startswith("minigrad.") for each in used)
+    if not (layers and are_ours and {loss, kind, *kinds} <= TRAINED_HERE):
         return {}
-    found, (group, *more) = (
-        [[name, array(p).ravel().tolist()] for name, p in model.named_parameters()],
-        optimizer.param_groups,
-    )
+    found = [[name, array(p).ravel().tolist()] for name, p in model.named_parameters()]
+    group, *more = optimizer.param_groups
     options = {name: group[name] for name in ("momentum", "betas", "eps") if name in group}
     others = any(value for name, value in group.items() if name not in ("params", "lr", *options))
     if more or others or len(found) != 2 * kinds.count("Linear") or sum(len(p) for _, p in found) > MOST_VALUES:

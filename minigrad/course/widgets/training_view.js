@@ -98,10 +98,11 @@ function dragPoints(svg, corners, points, moved) {
   svg.addEventListener("pointerup", () => { if (d.held) moved(d.points); d.held = false; });
   svg.addEventListener("keydown", (event) => {
     const by = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, 1], ArrowDown: [0, -1] }[event.key], turn = { n: 1, p: -1 }[event.key.toLowerCase()];
-    if (!turn && !(by && d.chosen >= 0)) return;
+    if (event.ctrlKey || event.metaKey || event.altKey || (!turn && !(by && d.chosen >= 0))) return;
     event.preventDefault();
     event.stopPropagation();
-    if (turn) d.chosen = (d.chosen + turn + d.points.length) % d.points.length;
+    if (turn) d.chosen = (d.chosen < 0 && turn < 0 ? d.points.length : d.chosen + d.points.length) + turn;
+    d.chosen %= d.points.length;
     const [x, y] = d.points[d.chosen];
     put(x + (by ?? [0, 0])[0] * (x1 - x0) / 40, y + (by ?? [0, 0])[1] * (y1 - y0) / 40);
     if (by) moved(d.points);

@@ -81,10 +81,8 @@ def record(path: Path, cells: list[dict[str, Any]]) -> Iterator[tuple[str, dict[
     """Mark cells in a notebook; yields the source of each and what to show for it."""
     notebook = json.loads(path.read_text("utf-8"))
     shipped = json.loads((lessons.course() / "lessons" / path.name).read_text("utf-8"))["cells"]
-    outputs, numbers = (
-        {cell["id"]: cell.get("outputs") for cell in shipped},
-        {cell["id"]: cell["numbers"] for cell in cells},
-    )
+    outputs = {cell["id"]: cell.get("outputs") for cell in shipped}
+    numbers = {cell["id"]: cell["numbers"] for cell in cells}
     for cell in notebook["cells"]:
         if (known := numbers.get(cell["id"])) is not None:
             source = "".join(cell["source"])

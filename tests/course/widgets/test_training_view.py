@@ -476,3 +476,11 @@ def test_a_frame_has_weights_and_gradients_of_each_layer(view):
         assert layer["weights"]["low"] == p.numpy().min()
         assert layer["gradients"]["high"] == p.grad.numpy().max()
     assert frame["say"].startswith("After 1 step: loss ")
+
+
+def test_a_page_trains_with_minigrads_own_loss_but_not_with_another_of_that_name(view):
+    def cross_entropy(output: Any, y: Any) -> Any:
+        return mg.cross_entropy(2 * output, y)
+
+    assert view().program["loss"] == "cross_entropy"
+    assert view(cross_entropy).program == {}
