@@ -27,13 +27,13 @@ WAITS = (
     "> **This notebook needs NumPy, which this site does not have.** Its cells end in an error here. Read it, and run "
     "it on your own machine: the first page of the book says how. Lessons 00 to 02 and exercise 01 run here."
 )
-MAGICS = "recorded_cells.py"  # a module of the site's Python
-RECORDINGS = "recorded_cells.json"  # beside it: source of a cell → {outputs, reveals, numbers}
+MAGICS = "recorded_cells.py"  # module that the site's Python imports
+RECORDINGS = "recorded_cells.json"  # in the same folder: source of a cell → {outputs, reveals, numbers}
 REVEALS = ("reveal", "reveal_range")
 
 
 def waits(path: Path) -> bool:
-    """Whether a notebook needs NumPy from its first cells on."""
+    """Whether a notebook cannot run without NumPy."""
     return not f"{path.parent.name}/{path.name}".startswith(SCALAR)
 
 
@@ -50,14 +50,14 @@ def mark(files: Path, stand_ins: dict[str, bytes]) -> dict[str, bytes]:
 
 
 def with_and_without(path: Path, files: Path, stand_ins: dict[str, bytes]) -> list[dict[str, Any]]:
-    """The cells of a lesson that fail only without NumPy, with the numbers that have a name after each."""
+    """The cells of a lesson that fail only without NumPy, each with the number variables after it."""
     stubs = files.parent / "without_numpy"
     stubs.mkdir(exist_ok=True)
     for name, text in stand_ins.items():
         (stubs / name).write_bytes(text)
     root, here = str(HERE.parents[2]), files.parent / f"{path.stem}_run"
     here.mkdir()
-    (here / lessons.STATE).touch()  # what is locked and tried goes here
+    (here / lessons.STATE).touch()  # the folder for locked answers and attempts
     runs = []
     for first in ([root], [str(stubs), root]):
         place = {"PYTHONPATH": os.pathsep.join(first), AT_ONCE: "1"}
@@ -105,7 +105,7 @@ def reveals(source: str, numbers: dict[str, Any]) -> Iterator[dict[str, Any]]:
 
 
 def note(path: Path) -> None:
-    """Say at the top of a notebook that it waits for NumPy."""
+    """Add a note at the top of a notebook: it needs NumPy."""
     notebook = json.loads(path.read_text("utf-8"))
     notebook["cells"].insert(0, {"cell_type": "markdown", "id": "needs-numpy", "metadata": {}, "source": WAITS})
     path.write_text(json.dumps(notebook, indent=1), "utf-8")
