@@ -20,7 +20,7 @@ from dataclasses import dataclass, field
 from threading import RLock
 from typing import TYPE_CHECKING, Any
 
-from minigrad.course.audience.link import tell_room
+from minigrad.course.audience.link import send_event
 from minigrad.course.journal import Record
 from minigrad.course.notebook_state import state_of
 from minigrad.course.progress import AnswerJournal, is_counted
@@ -120,7 +120,7 @@ class Prediction:
         with self.guard:
             self.came = self.question.came(actual)
             self.store_verdict()
-        tell_room(do="reveal", name=self.question.name, right=self.came)
+        send_event(do="reveal", name=self.question.name, right=self.came)
         self.refresh()
         self.release_output()
 

@@ -131,7 +131,8 @@ class Audience:
         address, now = ip_address(request.client.host if request.client else ""), monotonic()
         near = address.is_private or address in ip_network(f"{self.host}/16", strict=False)
         if not address.is_loopback and (who == "lecturer" or not near):
-            raise HTTPException(403, "this page is for the room" if who == "phone" else "this page is for one machine")
+            where = "on the lecturer's machine" if who == "lecturer" else "in the network of the room"
+            raise HTTPException(403, f"open this page {where}")
         spent, since = self.spent.get(str(address), (0.0, now))
         spent = max(0.0, spent - RATE * (now - since)) + 1
         self.spent[str(address)] = min(spent, BURST), now  # a refused request does not count
@@ -144,7 +145,7 @@ class Audience:
         who, body = self.check(request), b""
         right = self.code if who == "phone" else self.token
         if not compare_digest(request.headers.get("x-room", "").encode(), right.encode()):
-            raise HTTPException(401, "this is not the code of the room")
+            raise HTTPException(401, "wrong room code or token")
         try:
             async with asyncio.timeout(SLOW):
                 async for piece in request.stream():
@@ -157,7 +158,7 @@ class Audience:
         except (ValueError, RecursionError):
             message = None
         if not isinstance(message, dict):
-            raise HTTPException(400, "a message is a JSON object")
+            raise HTTPException(400, "a message must be a JSON object")
         return message
 
     async def state(self, request: Request) -> Response:
@@ -178,7 +179,7 @@ class Audience:
     async def vote(self, request: Request) -> Response:
         given, phone = await self.read_message(request), request.cookies.get(COOKIE, "")
         if not PHONE.fullmatch(phone):
-            raise HTTPException(403, "this browser keeps no cookies, so its vote cannot be counted once")
+            raise HTTPException(403, "allow cookies to vote: without them a vote could count twice")
         try:
             event = self.room.vote(phone, given)
         except INVALID as error:

@@ -44,7 +44,7 @@ def start_room(folder: Path) -> dict[str, str]:
     return {SERVER: server, TOKEN: room["token"], "JUPYTER_CONFIG_PATH": places}
 
 
-def tell_room(**event: Any) -> None:
+def send_event(**event: Any) -> None:
     """Send an event of room.py to the server, if there is an audience. Prints a warning if that fails."""
     if SERVER not in os.environ:
         return
@@ -57,4 +57,4 @@ def tell_room(**event: Any) -> None:
     except (OSError, HTTPException, ValueError) as error:
         why = str(error)
     if why:
-        print(f"The audience was not told: {why}", file=sys.stderr)
+        print(f"The audience server missed an event: {why}", file=sys.stderr)
