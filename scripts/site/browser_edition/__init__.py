@@ -41,7 +41,7 @@ def build(out: Path, pyodide: Path | None = None) -> None:
         if distribution is None:
             beside = packages.stand_ins()
             beside |= without_numpy.mark(work / "files", beside)
-            waiting = sorted(path.name for path in (work / "files").glob("*/*.ipynb") if without_numpy.waits(path))
+            waiting = sorted(p.name for p in (work / "files").glob("*/*.ipynb") if without_numpy.needs_numpy(p))
             go_on(work / "files" / "lessons")
         configure(work, packages.collect(core, lock, distribution, beside), waiting)
         made = work / "made"

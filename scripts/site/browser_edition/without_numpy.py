@@ -32,7 +32,7 @@ RECORDINGS = "recorded_cells.json"  # in the same folder: source of a cell → {
 REVEALS = ("reveal", "reveal_range")
 
 
-def waits(path: Path) -> bool:
+def needs_numpy(path: Path) -> bool:
     """Whether a notebook cannot run without NumPy."""
     return not f"{path.parent.name}/{path.name}".startswith(SCALAR)
 
@@ -40,11 +40,11 @@ def waits(path: Path) -> bool:
 def mark(files: Path, stand_ins: dict[str, bytes]) -> dict[str, bytes]:
     """Mark the notebooks in a folder; returns the modules that play the recordings, by file name."""
     paths = sorted([*files.glob("lessons/*.ipynb"), *files.glob("exercises/*.ipynb")])
-    runs = [path for path in paths if path.parent.name == "lessons" and not waits(path)]
+    runs = [path for path in paths if path.parent.name == "lessons" and not needs_numpy(path)]
     with ThreadPoolExecutor() as pool:
         given = pool.map(lambda path: with_and_without(path, files, stand_ins), runs)
     recorded = [recording for path, cells in zip(runs, given) for recording in record(path, cells)]
-    for path in filter(waits, paths):
+    for path in filter(needs_numpy, paths):
         note(path)
     return {MAGICS: (HERE / MAGICS).read_bytes(), RECORDINGS: json.dumps(dict(recorded)).encode()}
 
