@@ -38,7 +38,7 @@ def draw_in_rows(picture: Picture, title: str, description: str) -> str:
 
 
 def split(picture: Picture, drawn: str) -> list[list[str]]:
-    """The ids of the boxes in each row. A row takes columns of the drawn picture until it is full. Leaves join users."""
+    """The ids of the boxes in each row: columns of the drawn picture until the row is full. Leaves join a user."""
     boxes = [(float(x) + float(width) / 2, float(width), id) for id, x, width in BOX.findall(drawn)]
     rows, room = list[list[str]](), 0.0
     for _, column in groupby(sorted(boxes), lambda box: round(box[0])):
