@@ -20,7 +20,7 @@ from dataclasses import dataclass, field
 from threading import RLock
 from typing import TYPE_CHECKING, Any
 
-from minigrad.course.audience.link import tell_room
+from minigrad.course.audience.link import send_event
 from minigrad.course.journal import Record
 from minigrad.course.notebook_state import state_of
 from minigrad.course.progress import AnswerJournal, is_counted
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from minigrad.course.held_output import HeldOutput
 
 AT_ONCE = "MINIGRAD_REVEAL_AT_ONCE"  # if set in the environment, reveal asks nobody
-LECTURE = "lecture"  # its value where the room has voted: nobody is told that no prediction was locked
+LECTURE = "lecture"  # value of AT_ONCE in a lecture: the room has voted, so omit the note NOT_LOCKED
 LOCK_FIRST = "Lock your answer first, and its form will show the result. Or run this cell again to see it."
 HELD = "The result is ready: lock your answer and compare, or show the result without one."
 LATE = "You locked it late, after the answer was shown, so it is not counted."
@@ -120,7 +120,7 @@ class Prediction:
         with self.guard:
             self.came = self.question.came(actual)
             self.store_verdict()
-        tell_room(do="reveal", name=self.question.name, right=self.came)
+        send_event(do="reveal", name=self.question.name, right=self.came)
         self.refresh()
         self.release_output()
 
@@ -215,7 +215,7 @@ class Prediction:
 
 
 def not_locked() -> str:
-    """The sentence that no prediction was locked; "" in a lecture, where the room has voted."""
+    """The note "No prediction was locked"; "" in a lecture, where the room has voted instead."""
     return "" if os.environ.get(AT_ONCE) == LECTURE else NOT_LOCKED
 
 

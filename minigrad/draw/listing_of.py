@@ -82,7 +82,7 @@ def tensors_in(x: object) -> list[Tensor]:
 
 
 def leaves_except(ys: Sequence[Tensor], own: Iterable[Tensor]) -> list[Node]:
-    """The leaves of a graph that belong to no module: what a function was given, or made itself."""
+    """The leaves of a graph outside all modules: arguments of a function, and tensors that it made."""
     inside = {x.node for x in own}
     nodes = toposort(*map(origin, ys))
     return [node for node in nodes if not (node.inputs or node in inside or is_constant(node))]
@@ -108,7 +108,7 @@ def listing_of_traced(f: TracedFunction, args: Sequence[Any], namespace: Mapping
 
 
 def modules_of(f: Callable[..., Any]) -> dict[str, Module]:
-    """The modules that a function uses: its globals, the variables of its closure, its self and what that has."""
+    """The modules in a function's globals, in its closure, in its self and in the attributes of self."""
     if isinstance(f, Module):
         return {"": f}
     inner, owner = getattr(f, "__func__", f), getattr(f, "__self__", None)

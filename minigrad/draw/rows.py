@@ -38,7 +38,7 @@ def draw_in_rows(picture: Picture, title: str, description: str) -> str:
 
 
 def split(picture: Picture, drawn: str) -> list[list[str]]:
-    """The ids of the boxes in each row: as many columns of the drawn picture as a row is wide. Leaves join a user."""
+    """The ids of the boxes in each row: columns of the drawn picture until the row is full. Leaves join a user."""
     boxes = [(float(x) + float(width) / 2, float(width), id) for id, x, width in BOX.findall(drawn)]
     rows, room = list[list[str]](), 0.0
     for _, column in groupby(sorted(boxes), lambda box: round(box[0])):
@@ -57,7 +57,7 @@ def split(picture: Picture, drawn: str) -> list[list[str]]:
 
 
 def with_tags(picture: Picture, ids: Sequence[str]) -> Picture:
-    """A row of the picture, and a tag for the arrows that enter a box from another row, or leave it for one."""
+    """One row of the picture. A tag replaces each arrow that comes from another row or goes to one."""
     inside, tags, arrows = {*ids}, list[Box](), [a for a in picture.arrows if {a.tail, a.head} <= {*ids}]
     for id in ids:
         tails = [picture.box[a.tail] for a in picture.arrows if a.head == id and a.tail not in inside]

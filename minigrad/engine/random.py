@@ -113,7 +113,7 @@ class Generator(Stateful):
 
     def __init__(self, seed: int = 0, sequence: Sequence | None = None):
         self.sequence = self.keys = Sequence(seed) if sequence is None else sequence
-        self.initial_seed()  # reads the sequence, which a trace refuses, as its runs would not make the generator again
+        self.initial_seed()  # raises in a trace: a run of the graph would not make a new generator
 
     def manual_seed(self, seed: int) -> Generator:
         """Restart the sequence at this seed."""

@@ -74,7 +74,7 @@ class Guards:
         self.specs, self.learned = self.specs_now(), self.learned_now()
 
     def watch_unnoted_reads(self, read: frozenset[str], modules: Sequence[ref[ModuleLike]]) -> None:
-        """Watch what code may have read unnoticed: `p is q` of lists, and object.__getattribute__(module, name)."""
+        """Watch what code may read without a notification: `p is q` of lists, object.__getattribute__(module, name)."""
         noted = [(of, f"is {name}", of()) for of, name, _ in self.watched] if "is" in read else []
         noted += [(x, "__dict__", x()) for x in modules] if "__getattribute__" in read else []
         self.watched += [(of, name, observe(x, name)) for of, name, x in noted if isinstance(x, Stateful)]

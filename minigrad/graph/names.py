@@ -38,7 +38,7 @@ OF_FUNCTIONS = "__code__", "__defaults__", "__kwdefaults__"
 CALLED_BY_LAYERS = frozenset({"forward"})  # the name that Module.__call__ reads, which is a library's code
 UNCALLED = {"__init__", "__new__", "__post_init__", "__repr__", "__str__"}
 NAMES_OF_CODE = frozenset({"__name__", "__qualname__", "__doc__", "__module__", "writeable"})
-# what reads attributes that the code does not name; then, what compares or prints the fields of a record
+# names that read attributes the code does not spell out; then, names that compare or print all fields of a record
 REFLECTION = set("vars dir __dict__ __getattribute__ __getstate__ __reduce__ __reduce_ex__ dumps MATCH_CLASS".split())  # noqa: SIM905
 REFLECTION |= set("copy deepcopy dataclasses replace asdict astuple getmembers attrgetter methodcaller".split())  # noqa: SIM905
 TEXT = set("repr str format print hash FORMAT_VALUE FORMAT_SIMPLE FORMAT_WITH_SPEC".split())  # noqa: SIM905
@@ -69,8 +69,8 @@ def names_in(code: CodeType) -> tuple[frozenset[str], frozenset[str], frozenset[
 def unnamed_reads(
     code: CodeType, steps: Sequence[tuple[str, Any]], variables: set[str], attributes: set[str]
 ) -> set[str]:
-    """The attributes that code reads without naming them, and what stands for them in names_in()."""
-    used = {op for op, _ in steps} | variables | attributes - {"copy", "replace"}  # methods of dictionaries and texts
+    """The attributes that code reads without spelling out their names, as names_in() lists them."""
+    used = {op for op, _ in steps} | variables | attributes - {"copy", "replace"}  # also methods of dict and str
     after = {op for (before, _), (op, _) in pairwise(steps) if before not in ("LOAD_CONST", "LOAD_SMALL_INT")}
     calls = [steps[i:] for i, (_, n) in enumerate(steps) if n in ("getattr", "hasattr")]
     found = {"__dict__"} if not all(map(names_constant, calls)) or used & REFLECTION else set()

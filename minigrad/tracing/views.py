@@ -95,7 +95,7 @@ def refuse_copy(x: Tracer) -> None:
 
 
 def current_result(builder: GraphBuilder, x: Tracer) -> Tracer:
-    """x, a result, taken again if needed. Raises EditedError if detach() made it, and an edit gave it a gradient."""
+    """The current version of x, a result. Raises EditedError if detach() made x and an edit gave it a gradient."""
     if x.look and isinstance(x.look[1], ops.StopGradient) and builder.needs_grad(x):
         raise EditedError(
             f"the function returns {x}, or a view of it: detach() made it share memory with a tensor from outside, "

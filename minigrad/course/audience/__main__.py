@@ -45,25 +45,25 @@ from minigrad.files.serving.middleware import AllowedHosts, UnreadBodies
 
 from .room import Room
 
-VOTES, TABLE = ".minigrad-audience.jsonl", "audience.csv"  # in the lecturer's folder
-PORT = 8600  # or another, if it is taken
+VOTES, TABLE = ".minigrad-audience.jsonl", "audience.csv"  # files in the lecturer's folder
+PORT = 8600  # or any free port if this one is taken
 COOKIE, PHONE = "minigrad_phone", re.compile(r"[\w-]{22}", re.ASCII)
-HOLD, AWAY = 25.0, 60.0  # seconds that a phone's request waits for news; until a silent phone is not counted
-STAGGER, LATEST = 0.002, 2.0  # seconds per phone, and at most, over which phones get news: else votes would wait
-BURST, RATE = 1000.0, 100.0  # requests of an address at once and per second: a campus may have one address for all
+HOLD, AWAY = 25.0, 60.0  # in seconds: how long a request waits for news; how soon a silent phone is gone
+STAGGER, LATEST = 0.002, 2.0  # seconds per phone, and at most, that replies are spread over: votes get through
+BURST, RATE = 1000.0, 100.0  # requests per address, at once and per second: a campus may share one address
 LONGEST = 1 << 16  # bytes of a body
 POLICY = "default-src 'none'; connect-src 'self'; img-src 'self'; base-uri 'none'; form-action 'none'"
 POLICY += "; frame-ancestors http://localhost:* http://127.0.0.1:*"  # JupyterLab, which frames the lecturer's page
-SLOW, MOST, SHARE = 10.0, 3000, 1500  # seconds for a head or a body; connections at once, and those of an address
-PROBES = "10.255.255.255", "10.42.0.2", "192.168.137.2", "192.168.2.2"  # the last three: in a laptop's own hotspot
-AGAIN = timedelta(minutes=10)  # a server that starts this soon after the last event goes on with its room
+SLOW, MOST, SHARE = 10.0, 3000, 1500  # seconds to send headers or a body; connections, in all and per address
+PROBES = "10.255.255.255", "10.42.0.2", "192.168.137.2", "192.168.2.2"  # the last three are for a laptop's own hotspot
+AGAIN = timedelta(minutes=10)  # a server restarted within this time of the last event reopens its room
 INVALID = (IndexError, KeyError, TypeError, ValueError)
 
 
 class SharedConnection(Connection):
-    """A connection. An address has at most SHARE of them, so that one phone cannot keep the others out."""
+    """A connection. Each address may open at most SHARE, so that one phone cannot keep the others out."""
 
-    open: ClassVar[Counter[str]] = Counter()  # address -> its connections
+    open: ClassVar[Counter[str]] = Counter()  # address -> number of open connections
     client: Any
 
     def connection_made(self, transport: Any) -> None:
@@ -78,13 +78,13 @@ class SharedConnection(Connection):
 
 
 class Audience:
-    """The state of the server, and its answers."""
+    """The state of the server, and the handlers of its requests."""
 
     def __init__(self, folder: Path, host: str, port: int):
         self.folder, self.host, self.port, self.room = folder, host, port, Room()
         self.code, self.token = token_hex(3).upper(), token_urlsafe(16)
-        self.seen: dict[str, float] = {}  # phone -> when it last asked
-        self.spent: dict[str, tuple[float, float]] = {}  # address -> requests above RATE, and when they were counted
+        self.seen: dict[str, float] = {}  # phone -> time of its last request
+        self.spent: dict[str, tuple[float, float]] = {}  # address -> (requests above RATE, time of that count)
         self.queue: asyncio.Queue[tuple[Record, asyncio.Future[None]]] = asyncio.Queue()
         self.writer: asyncio.Task[None] | None = None
         self.changed, self.votes = asyncio.Event(), Journal(folder / VOTES)
@@ -107,7 +107,7 @@ class Audience:
         await done
 
     async def write(self) -> None:
-        """Store events for ever. Those that come while the disk works are stored together."""
+        """Write queued events to the file, endlessly. Events that arrive during a write are written together."""
         while True:
             batch = [await self.queue.get()]
             batch += [self.queue.get_nowait() for _ in range(self.queue.qsize())]
@@ -126,12 +126,13 @@ class Audience:
                     done.set_result(None)
 
     def check(self, request: Request) -> str:
-        """Who asks, "phone" or "lecturer". Refuses other networks and too many requests."""
+        """Return who sent the request, "phone" or "lecturer". Refuses other networks and too many requests."""
         who = "lecturer" if request.url.path.startswith("/lecturer") else "phone"
         address, now = ip_address(request.client.host if request.client else ""), monotonic()
         near = address.is_private or address in ip_network(f"{self.host}/16", strict=False)
         if not address.is_loopback and (who == "lecturer" or not near):
-            raise HTTPException(403, "this page is for the room" if who == "phone" else "this page is for one machine")
+            where = "on the lecturer's machine" if who == "lecturer" else "in the network of the room"
+            raise HTTPException(403, f"open this page {where}")
         spent, since = self.spent.get(str(address), (0.0, now))
         spent = max(0.0, spent - RATE * (now - since)) + 1
         self.spent[str(address)] = min(spent, BURST), now  # a refused request does not count
@@ -140,11 +141,11 @@ class Audience:
         return who
 
     async def read_message(self, request: Request) -> Record:
-        """The body of a request that carries the right code; {} without a body."""
+        """Return the JSON body of a request, {} if it is empty. Refuses a request without the right code or token."""
         who, body = self.check(request), b""
         right = self.code if who == "phone" else self.token
         if not compare_digest(request.headers.get("x-room", "").encode(), right.encode()):
-            raise HTTPException(401, "this is not the code of the room")
+            raise HTTPException(401, "wrong room code or token")
         try:
             async with asyncio.timeout(SLOW):
                 async for piece in request.stream():
@@ -157,11 +158,11 @@ class Audience:
         except (ValueError, RecursionError):
             message = None
         if not isinstance(message, dict):
-            raise HTTPException(400, "a message is a JSON object")
+            raise HTTPException(400, "a message must be a JSON object")
         return message
 
     async def state(self, request: Request) -> Response:
-        """The question, at once or when it changes. The first answer has a cookie, by which a phone votes once."""
+        """Reply with the question, at once or when it changes. The first reply sets the cookie of the phone."""
         await self.read_message(request)
         known = request.cookies.get(COOKIE, "")
         phone = known if PHONE.fullmatch(known) else token_urlsafe(16)
@@ -178,7 +179,7 @@ class Audience:
     async def vote(self, request: Request) -> Response:
         given, phone = await self.read_message(request), request.cookies.get(COOKIE, "")
         if not PHONE.fullmatch(phone):
-            raise HTTPException(403, "this browser keeps no cookies, so its vote cannot be counted once")
+            raise HTTPException(403, "allow cookies to vote: without them a vote could count twice")
         try:
             event = self.room.vote(phone, given)
         except INVALID as error:
@@ -187,9 +188,9 @@ class Audience:
         return JSONResponse(self.room.for_phone(phone))
 
     async def lecturer(self, request: Request) -> Response:
-        """What the lecturer's page shows, after its deed if it has one."""
-        if deed := await self.read_message(request):
-            await self.store(deed)
+        """Apply the event in the request, if any, and reply with what the lecturer's page shows."""
+        if event := await self.read_message(request):
+            await self.store(event)
         self.host = own_address()  # a laptop may change its network
         self.seen = {phone: when for phone, when in self.seen.items() if monotonic() - when < AWAY}
         about = {"url": self.url, "code": self.code, "phones": len(self.seen)} | self.room.for_phone("")
@@ -212,42 +213,42 @@ class Audience:
             *(Route(path, file) for path in (*files, "/lecturer/code.svg")), Route("/state", self.state),
             Route("/vote", self.vote, methods=["POST"]), Route("/lecturer/do", self.lecturer, methods=["POST"]),
         ]  # fmt: skip
-        hosts = Middleware(AllowedHosts, frozenset(["0.0.0.0", "localhost"]))  # any address, but no name that rebinds
+        hosts = Middleware(AllowedHosts, frozenset(["0.0.0.0", "localhost"]))  # any IP address, no DNS rebinding
         app = Starlette(routes=routes, middleware=[hosts, Middleware(UnreadBodies)])
         options: Any = {"ws": "none", "log_level": "error", "access_log": False, "server_header": False}
-        options["forwarded_allow_ips"] = "127.0.0.1"  # whatever the environment says
+        options["forwarded_allow_ips"] = "127.0.0.1"  # overrides FORWARDED_ALLOW_IPS
         connections: Any = partial(SharedConnection, SLOW, MOST)
         return uvicorn.Config(app, http=connections, timeout_graceful_shutdown=1, **options)
 
     def qr_code(self) -> str:
-        """The room's address as a picture."""
+        """The room's address as a QR code, in SVG."""
         code = segno.make(f"{self.url}/#{self.code}", micro=False).svg_inline(light="white", scale=8)
         return str(code).replace("<svg", '<svg xmlns="http://www.w3.org/2000/svg"')
 
     def write_table(self) -> None:
         if self.room.polls:
-            with suppress(OSError):  # a spreadsheet may have it open
+            with suppress(OSError):  # a spreadsheet program may lock the file
                 replace_file(self.folder / TABLE, [self.room.table().encode()])
 
 
 def policy(content: str) -> str:
-    """The policy of a page, which allows its own script and style by their hashes."""
+    """The Content-Security-Policy of a page: it allows only the page's own script and style, by their hashes."""
     inside = {tag: content.partition(f"<{tag}>")[2].partition(f"</{tag}>")[0].encode() for tag in ("script", "style")}
     hashes = {tag: b64encode(sha256(text).digest()).decode() for tag, text in inside.items()}
     return "; ".join([POLICY, *(f"{tag}-src 'self' 'sha256-{digest}'" for tag, digest in hashes.items())])
 
 
 def own_address() -> str:
-    """The address of this machine in its network. Sends nothing."""
+    """The address of this machine in its network. Sends no packet."""
     for there in PROBES:
-        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe, suppress(OSError):  # without a way there
+        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe, suppress(OSError):  # no route to this address
             probe.connect((there, 1))
             return str(probe.getsockname()[0])
     return "127.0.0.1"
 
 
 def allow_open_files() -> None:
-    """Allow this process a file for each connection. macOS allows 256 by default."""
+    """Raise the limit on open files, one for each connection. The default of macOS is 256."""
     if sys.platform != "win32":
         import resource
 
@@ -267,11 +268,11 @@ def main(folder: Path) -> None:
     at.listen(2048)
     audience = Audience(folder, own_address(), at.getsockname()[1])
     Thread(target=uvicorn.Server(audience.configuration()).run, args=([at],), daemon=True).start()
-    gc.freeze()  # else a collection visits all that was imported: half a second in which nobody is answered
+    gc.freeze()  # else each collection scans all imported modules and blocks replies for half a second
     gc.set_threshold(50_000)
     print(json.dumps({key: getattr(audience, key) for key in ("code", "token", "url")}), flush=True)
     sys.stdin.read()
-    audience.write_table()  # with the votes since the last event
+    audience.write_table()  # includes the votes since the last event
 
 
 if __name__ == "__main__":

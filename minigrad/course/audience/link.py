@@ -15,7 +15,7 @@ from minigrad.course.errors import CourseError
 
 SERVER, TOKEN = "MINIGRAD_AUDIENCE", "MINIGRAD_AUDIENCE_TOKEN"  # environment variables of the kernels
 NEEDS = "segno", "starlette", "uvicorn", "httptools"
-SECONDS = 2.0  # for an answer of the server, which is on this machine
+SECONDS = 2.0  # timeout of a request to the server, which runs on this machine
 
 
 def start_room(folder: Path) -> dict[str, str]:
@@ -28,9 +28,9 @@ def start_room(folder: Path) -> dict[str, str]:
         raise CourseError(f"--audience needs {missing[0]}: {advice}")
     command = [sys.executable, "-P", "-m", "minigrad.course.audience", str(folder.absolute())]
     process: Any = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-    os.set_inheritable(process.stdin.fileno(), True)  # this process becomes JupyterLab
+    os.set_inheritable(process.stdin.fileno(), True)  # JupyterLab replaces this process and inherits the pipe
     if not (line := process.stdout.readline()):
-        raise CourseError("the server of the audience did not start: its messages are above")
+        raise CourseError("the audience server did not start: see its messages above")
     room = json.loads(line)
     server = f"127.0.0.1:{room['url'].rpartition(':')[2]}"
     lecturer = f"http://{server}/lecturer#{room['token']}"
@@ -38,18 +38,18 @@ def start_room(folder: Path) -> dict[str, str]:
     settings = folder.absolute() / ".jupyter" / "audience"
     page_config = settings / "labconfig" / "page_config.json"
     page_config.parent.mkdir(parents=True, exist_ok=True)
-    page_config.touch(mode=0o600)  # not on JupyterLab's command line, which every user of this machine can read
+    page_config.touch(mode=0o600)  # a private file: every user of this machine can read a command line
     page_config.write_text(json.dumps({"minigradAudience": lecturer}), "utf-8")
     places = os.pathsep.join([str(settings), *filter(None, [os.environ.get("JUPYTER_CONFIG_PATH")])])
     return {SERVER: server, TOKEN: room["token"], "JUPYTER_CONFIG_PATH": places}
 
 
-def tell_room(**event: Any) -> None:
-    """Send an event of room.py to the server, if there is an audience. Without an answer the lecture goes on."""
+def send_event(**event: Any) -> None:
+    """Send an event of room.py to the server, if there is an audience. Prints a warning if that fails."""
     if SERVER not in os.environ:
         return
     try:
-        server = HTTPConnection(os.environ[SERVER], timeout=SECONDS)  # unlike urllib, it asks no proxy
+        server = HTTPConnection(os.environ[SERVER], timeout=SECONDS)  # unlike urllib, http.client ignores proxies
         server.request("POST", "/lecturer/do", json.dumps(event, default=repr), {"X-Room": os.environ[TOKEN]})
         reply = server.getresponse()
         why = "" if reply.status == 200 else reply.read().decode()
@@ -57,4 +57,4 @@ def tell_room(**event: Any) -> None:
     except (OSError, HTTPException, ValueError) as error:
         why = str(error)
     if why:
-        print(f"The audience was not told: {why}", file=sys.stderr)
+        print(f"The audience server missed an event: {why}", file=sys.stderr)

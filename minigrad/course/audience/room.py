@@ -1,8 +1,8 @@
 """What a room was asked and has answered: a state made of events, each stored as a line of JSON before it counts.
 
-An event does something. `ask` shows questions on the phones, `go` another of them; those of a quiz have `right` and
-`shows`. `open` lets the room vote, or vote again, until `close`, `show` (the answers) or `reveal` (what is right). A
-`vote` has a hash of the phone that differs for each vote: the file does not tell which votes are of the same phone.
+The key `do` of an event says what it does. `ask` adds questions and puts one on the phones; `go` switches to another.
+`open` starts a vote, or the next round of it. `close` ends the vote; so do `show` (the answers) and `reveal` (the right
+answer). A `vote` holds a hash of phone, round and question, so the file cannot link two votes of one phone.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from minigrad.course.grading.tables import table
 from minigrad.course.journal import Record
 from minigrad.course.question import Question, question
 
-FEWEST = 4  # votes of a round before its answers are shown: fewer would tell who gave them
+FEWEST = 4  # votes in a round before its answers are shown: fewer could give away who voted how
 HEAD = ("question", "text", "round", "answer", "confidence", "votes", "right", "shows")
 
 
@@ -28,14 +28,14 @@ class Poll:
     question: Question
     confidences: Sequence[str]
     right: Any = None
-    shows: Sequence[tuple[Any, str]] = ()  # wrong answers, and the misconception that each shows
+    shows: Sequence[tuple[Any, str]] = ()  # (wrong answer, the misconception behind it)
     rounds: list[dict[str, tuple[Any, str]]] = field(default_factory=lambda: [{}])
     is_open: bool = True
     is_shown: bool = False
     is_revealed: bool = False
 
     def rows(self) -> list[Record]:
-        """The rows of the table: equal votes of a round, counted."""
+        """The rows of the table: for each round, how often each answer was given at each confidence."""
         rows: list[Record] = []
         for n, votes in enumerate(self.rounds, 1):
             counted = Counter((self.question.format_answer(answer), sure) for answer, sure in votes.values())
@@ -58,25 +58,25 @@ class Room:
 
     def apply(self, event: Record) -> None:
         """Change the state by an event. Raises IndexError, KeyError, TypeError or ValueError if it is not valid."""
-        deed, poll = event["do"], self.polls[self.at] if self.polls else None
-        if deed == "vote":
+        action, poll = event["do"], self.polls[self.at] if self.polls else None
+        if action == "vote":
             votes = self.polls[event["poll"]].rounds[event["round"] - 1]
             votes.setdefault(event["phone"], (event["answer"], event["confidence"]))
             return
         self.version += 1
-        if deed == "ask":
+        if action == "ask":
             self.add(event)
-        elif deed == "go":
+        elif action == "go":
             self.at = min(max(event["poll"], 0), len(self.polls) - 1)
-        elif deed == "reveal":
+        elif action == "reveal":
             for each in [each for each in self.polls if each.question.name == event["name"]][-1:]:
                 each.is_open, each.is_revealed, each.right = False, True, event.get("right", each.right)
         elif poll is not None:
-            poll.rounds += [{}] if deed == "open" and poll.rounds[-1] else []
-            poll.is_open, poll.is_shown = deed == "open", deed == "show" or (deed == "close" and poll.is_shown)
+            poll.rounds += [{}] if action == "open" and poll.rounds[-1] else []
+            poll.is_open, poll.is_shown = action == "open", action == "show" or (action == "close" and poll.is_shown)
 
     def add(self, event: Record) -> None:
-        """Add the questions of an `ask` that are new, and show the first of all."""
+        """Add the new questions of an `ask` event, and show its first question."""
         known = [poll.question for poll in self.polls]
         asked = [Poll(question(each), event["confidences"], each.get("right"), each.get("shows", ()))
                  for each in event["questions"]]  # fmt: skip
@@ -84,7 +84,7 @@ class Room:
         self.at = [poll.question for poll in self.polls].index(asked[0].question)
 
     def vote(self, phone: str, given: Record) -> Record:
-        """The event of a phone's vote. Raises as `apply` does if it is not valid, or the vote is closed."""
+        """Make the event of a phone's vote. Raises like `apply` if the vote is invalid or closed."""
         poll = self.polls[self.at] if self.polls else None
         if poll is None or (given["poll"], given["round"]) != (self.at, len(poll.rounds)) or not poll.is_open:
             raise ValueError("this vote is closed")
@@ -100,7 +100,7 @@ class Room:
         return sha256(f"{phone} {len(poll.rounds)} {poll.question}".encode()).hexdigest()[:20]
 
     def for_phone(self, phone: str) -> Record:
-        """What a phone gets: the question and its own answer, and nothing about the result."""
+        """The data sent to a phone: the question and the phone's own answer, but no result."""
         if not self.polls:
             return {"version": self.version}
         poll, mine = self.polls[self.at], self.polls[self.at].rounds[-1].get(self.phone_hash(phone))
@@ -110,7 +110,7 @@ class Room:
         return {"version": self.version, "question": asked, "locked": locked, **facts}
 
     def for_lecturer(self) -> Record:
-        """What the lecturer's page gets besides: counts, and the answers once they are shown."""
+        """Further data for the lecturer's page: counts, and the answers once they are shown."""
         poll = self.polls[self.at]
         right = poll.question.format_answer(poll.right) if poll.is_revealed else ""
         counts = {"polls": len(self.polls), "answered": [len(votes) for votes in poll.rounds], "few": FEWEST}

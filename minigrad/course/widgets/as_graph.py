@@ -67,7 +67,7 @@ class AsGraph:
         self.shown: set[Node] = set()
 
     def draw(self, left: EagerRun, first: int) -> str:
-        """The graph, with ghosts of what nothing uses. The line where the function begins is `first`."""
+        """The graph, with ghosts for unused ops. The function begins at line `first`."""
         lines = {box: line_of(node) - first + 1 for node, box in self.place.items() if line_of(node)}
         ghosts = self.ghosts(left)
         self.unused = [f"r{box.id}" for box in ghosts]
@@ -77,7 +77,7 @@ class AsGraph:
         return self.lit(draw_half(picture, "r", lines, said) if self.picture.boxes else "", said)
 
     def ghosts(self, left: EagerRun) -> list[Box]:
-        """Boxes for ops of the eager run that the graph has not, though it has no branches or loops to hold them."""
+        """Boxes for ops of the eager run that the graph dropped; none if the graph has branches or loops."""
         if not self.is_new or any(isinstance(node.op, Control) for node in self.place):
             return []
         built = {line_of(node) for node in self.place}
@@ -87,7 +87,7 @@ class AsGraph:
         return [replace(box, id=f"not {box.id}", name="", value="") for box in gone if is_all]
 
     def lit(self, drawn: str, said: dict[str, str]) -> str:
-        """The picture with each branch as a part of its own, of which the one that ran is lit, and with ghosts."""
+        """The picture with ghosts, and with each branch as a part; the branch that ran is highlighted."""
         for box in self.unused:
             drawn = drawn.replace(f'" data-id="{box}"', f' mg-unused" data-id="{box}"')
         for node, branch in self.taken.items():

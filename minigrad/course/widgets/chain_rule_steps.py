@@ -104,7 +104,7 @@ def leaf_steps(picture: Picture) -> list[ChainStep]:
 
 
 def beside(text: str, heat: Heat | None) -> str:
-    """The text if it fits below the heat map that shows the same, else nothing."""
+    """The text if there is no heat map, or if it is short enough to stand below the heat map; else ""."""
     return text if heat is None or (len(text) <= LONGEST_BESIDE and "norm" not in text) else ""
 
 

@@ -47,8 +47,8 @@ MICRO = (1, 2, 4)
 PHASES = ("start", "forward", "backward", "update")
 MOST = 400  # the most moments of a run
 SECONDS = 60.0  # time limit of a run
-SPACE = 1.05  # the end of the axis, in largest peaks
-MARKS = "POIGSAWD*"  # of the consumers, where there is no room for a name
+SPACE = 1.05  # the end of the axis, as a multiple of the largest peak
+MARKS = "POIGSAWD*"  # one letter per consumer, where its name has no room
 POINT = "Live bytes: point at a colour to see whose they are"
 PLANNED = (
     "nothing has run yet. Each program will keep its workspace from its first call on, and what forward saved until "

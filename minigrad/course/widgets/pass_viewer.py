@@ -93,13 +93,13 @@ def reel(scenes: Sequence[Scene], idle: Sequence[str]) -> Reel:
 
 
 def scene(n: int, part: Part) -> str:
-    """One of the parts of a panel of which a step shows one."""
+    """One part of a panel. Each step shows one part."""
     title, html = part
     return f'<div data-scene="scene {n}"{" hidden" if n else ""}><p class="mg-title">{title}</p>{html}</div>'
 
 
 def halves(before: Scene, after: Scene, first: str, second: str, fused: set[str]) -> tuple[Part, Part]:
-    """Both graphs, with their differences marked. `fused` are the ops that live on in fused ops."""
+    """Both graphs, with their differences marked. `fused` are the ops that became part of fused ops."""
     out, added, changed = compare(before, after)
     removed, joined = [key for key in out if key not in fused], [key for key in out if key in fused]
     marks = ", ".join(["✕ gone"] * bool(removed) + ["▢ fused"] * bool(joined))
@@ -136,7 +136,7 @@ class Scene:
     ops_in_words = property(lambda self: pluralize(self.step.nodes, "op", "ops"))
 
     def code(self, before: Scene) -> Part:
-        """The code, with the lines highlighted that another graph's has not, whatever the names of their buffers."""
+        """The code. Lines that the other graph lacks are highlighted; names of buffers do not count."""
         known = {BUFFER.sub("", line) for line in before.lines}
         lit = [line for line in self.lines if BUFFER.sub("", line) not in known]
         start = next(i for i, line in enumerate(self.lines) if line.startswith("def "))
@@ -144,7 +144,7 @@ class Scene:
         return "The code", once + code(self.lines[start:], start + 1, lit)
 
     def mark(self, looks: dict[str, list[str]]) -> str:
-        """The picture with classes on some ops: class → keys."""
+        """The picture with CSS classes on some ops: `looks` maps a class to keys."""
         html = self.html
         for look, key in ((look, key) for look, keys in looks.items() for key in keys):
             box = f'" data-id="{self.place[self.ops[key]]}"'
@@ -152,12 +152,12 @@ class Scene:
         return html
 
     def signs(self, keys: Sequence[str]) -> str:
-        """The symbols of some ops, each with an operand that is a constant: × 1."""
+        """The symbols of some ops, each with its constant operand, such as × 1."""
         return join_names([self.picture.symbol(self.picture.box[self.place[self.ops[key]]]) for key in keys])
 
 
 def lines_of_code(program: Program) -> Iterator[str]:
-    """The lines of a program, each with the line of the user's function that it comes from: layer:2."""
+    """The lines of a program, each with its place in the user's function, such as layer:2."""
     for n, line in enumerate(program.source.splitlines(), 1):
         node = program.text.nodes.get(n)
         code, mark, comment = COMMENT.sub("  # ", line).partition("  # ")
@@ -172,7 +172,7 @@ def key_of(node: Node, operands: Sequence[str]) -> str:
 
 
 def compare(before: Scene, after: Scene) -> tuple[list[str], list[str], list[str]]:
-    """The keys of the ops that a pass removed, added and changed. A fused group is new, with an old key."""
+    """The keys of the ops that a pass removed, added and changed. A fused op counts as added, though its key is old."""
     old, new = before.ops, after.ops
     changed = [key for key in new if key in old and new[key].op != old[key].op]
     fused = [key for key in changed if " " in sign_of(new[key].op)]

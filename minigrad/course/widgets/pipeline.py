@@ -21,7 +21,7 @@ from .widget import HERE
 STAGES, MICRO, SCHEDULES = (2, 3, 4), (1, 2, 4, 8), ("GPipe", "1F1B")
 WIDE, LETTERS = 640, 17  # pixels: the width of a run, which grows until a typical task has room for its label
 MEANINGS = {"forward": "forward", "backward": "backward", "idle": "idle: the bubble"}
-LABEL, TOP, ROW, RIGHT = 124, 30, 38, 190  # pixels: the names of the rows, those of times, a row, what is idle in it
+LABEL, TOP, ROW, RIGHT = 124, 30, 38, 190  # pixels: row names, time labels, row height, idle counts
 
 
 class Pipeline(Film):
@@ -82,7 +82,7 @@ def label(task: Task, rows: Sequence[str]) -> str:
 
 
 def time_in(waits: Sequence[Task], worker: int | None = None) -> str:
-    """The time that a worker, or all of them, wait."""
+    """How long one worker waits, or all of them in sum."""
     return number(sum(wait.end - wait.start for wait in waits if worker in (None, wait.worker)), 3)
 
 
@@ -148,7 +148,7 @@ def cuts(name: str, tasks: list[Task], waits: list[Task], unit: str) -> Iterator
 
 
 def cut_at(start: float, tasks: list[Task], waits: list[Task], rows: Sequence[str], unit: str) -> Cut:
-    """The cut of the tasks that begin now; each ends a wait of its worker, or follows its last task at once."""
+    """The cut at `start`: the tasks that begin then, and the waits that end."""
     now = [task for task in tasks if task.start == start]
     over = [wait for wait in waits if (wait.worker, wait.end) in {(task.worker, start) for task in now}]
     does = "; ".join(f"{rows[t.worker]} takes micro-batch {label(t, rows)} {t.step.kind}" for t in now)

@@ -12,7 +12,7 @@ from typing import Any
 
 import traitlets
 
-from ..audience.link import tell_room
+from ..audience.link import send_event
 from ..prediction import HELD, LOCK_LATE, PredictionNote, not_locked, prediction, reveal_answer
 from ..question import Question
 from .form import Form
@@ -63,7 +63,7 @@ class Predict(Form):
             self.prediction.face.close()
         self.prediction.face = self
         self.refresh()
-        tell_room(do="ask", questions=[asked.plain()], confidences=self.confidences)
+        send_event(do="ask", questions=[asked.plain()], confidences=self.confidences)
 
     def lock(self, answer: Any, confidence: str) -> Predict:
         """Lock an answer, as the button does. Raises ValueError with the reason if that fails."""

@@ -91,7 +91,7 @@ function refresh(q) {
   if (isDone && wasOpen) open(q, all);
 }
 
-// The number of a question, and a sign of what became of it.
+// A question's number and state: right, wrong, locked or open.
 function label(button, n, all, locked, result) {
   const [sign, words] = result ? (result.right ? ["✓", "right"] : ["✗", "wrong"]) : locked ? ["■", "locked"] : ["", "open"];
   button.replaceChildren(`${n}${sign && ` ${sign}`}`);

@@ -13,7 +13,7 @@ from typing import Any
 
 import traitlets
 
-from ..audience.link import tell_room
+from ..audience.link import send_event
 from ..prediction import prediction
 from ..quiz import quiz
 from .form import Form
@@ -48,7 +48,7 @@ class Quiz(Form):
         self.refresh()
         keys = [{"right": item.right, "shows": [(m.answer, m.shows) for m in item.wrong]} for item in self._items]
         asked = [{**question, **key} for question, key in zip(self.questions, keys)]
-        tell_room(do="ask", questions=asked, confidences=self.confidences)
+        send_event(do="ask", questions=asked, confidences=self.confidences)
 
     def lock(self, name: str, answer: Any, confidence: str) -> Quiz:
         """Lock the answer to one question, as its button does. Raises ValueError with the reason if that fails."""

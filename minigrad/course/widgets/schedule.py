@@ -152,7 +152,7 @@ def basis(times: str) -> str:
 
 
 def speedup(plan: Planned, seconds: float) -> str:
-    """How many times as fast as one worker a run of this many seconds is."""
+    """The speedup of a run of this many seconds over one worker."""
     return number(plan.alone / seconds, 3) if seconds else "1"
 
 

@@ -12,7 +12,7 @@ ElementTree.register_namespace("", SVG)
 
 
 def compact(svg: str) -> str:
-    """The SVG without what JSON escapes, double quotes and newlines: a page is a tenth smaller."""
+    """The SVG without double quotes and newlines, which JSON escapes: pages become a tenth smaller."""
     return svg.replace("\n", "").replace('"', "'").replace(".00'", "'").replace(".0'", "'")
 
 

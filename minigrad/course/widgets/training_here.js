@@ -3,7 +3,7 @@
 //   program   { layers: [[inputs, outputs] or "Tanh", …], parameters: [[name, numbers], …], loss, optimizer }
 //   points    [[x, y, class 0 or 1], …]
 
-const BENDS = { // the function, and its slope from its result
+const BENDS = { // [activation, its derivative as a function of its result]
   Tanh: [Math.tanh, (y) => 1 - y * y], ReLU: [(x) => Math.max(x, 0), (y) => Number(y > 0)], Sigmoid: [(x) => 1 / (1 + Math.exp(-x)), (y) => y * (1 - y)],
 };
 const LOSSES = { // (scores, class) → the loss, and its gradient
@@ -21,7 +21,7 @@ function networkOf({ layers, parameters, ...rest }, points) {
 }
 const surenessOf = (scores) => (scores.length === 1 ? scores[0] : scores[1] - scores[0]);
 
-// The result of each layer, of which the first is the input.
+// The input, then the output of each layer.
 function activations({ layers, parameters }, input) {
   const results = [input];
   let next = 0;
@@ -33,7 +33,7 @@ function activations({ layers, parameters }, input) {
   }
   return results;
 }
-// Adds the gradients of a point's loss, whose gradient in the scores is g.
+// Adds a point's gradients; g is the gradient of its loss by the scores.
 function pullBack({ layers, parameters }, results, g) {
   let next = parameters.length;
   for (let k = layers.length - 1; k >= 0; k--) {
@@ -87,7 +87,7 @@ function frameOf(net, corners, curve) {
   const layers = net.parameters.map(({ name, numbers, grad }) => ({ name, weights: spreadOf(numbers), gradients: spreadOf(grad) }));
   return { step, phase: "", say, loss, right, curve, layers, heat: heatOf(net, corners) };
 }
-// Every second frame, when there are too many; each has the losses of the two.
+// Every second frame, if there are too many. Each keeps the losses of both.
 function thinned([first, ...rest]) {
   if (rest.length < MOST_FRAMES) return [first, ...rest];
   return [first, ...rest.flatMap((frame, i) => (i % 2 ? [{ ...frame, curve: [...rest[i - 1].curve, ...frame.curve].filter((_, k) => k % 2) }] : []))];
@@ -123,7 +123,7 @@ function takeFrame(t, state) {
   t.losses = [];
   t.tell(t.frames, state);
 }
-// Some steps: those of 12 ms, or one where there is a pace.
+// Trains for 12 ms, or for one step if a speed is set.
 function trainAWhile(t) {
   const speed = t.model.get("speed"), end = performance.now() + 12;
   do trainOnce(t); while (!speed && t.left > 0 && performance.now() < end);

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any
 
 import nbformat
-from browser_edition.without_numpy import waits
+from browser_edition.without_numpy import needs_numpy
 from ipykernel.compiler import XCachingCompiler
 from IPython.core.interactiveshell import InteractiveShell
 from IPython.utils.capture import capture_output
@@ -84,7 +84,7 @@ def page(path: Path, files: Path, site: Site, is_run: bool) -> str:
 
 def ways(lesson: str, site: Site) -> str:
     """Links to places where a lesson runs. Copies for Colab, which install minigrad, are on the branch `hosted`."""
-    runs, links = site.has_numpy or not waits(f"lessons/{lesson}"), []
+    runs, links = site.has_numpy or not needs_numpy(f"lessons/{lesson}"), []
     if runs:
         links += [f'<a class="button" target="run" href="../{RUN}lessons/{lesson}.ipynb">Run this lesson</a>']
     if site.repository:

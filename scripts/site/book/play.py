@@ -1,7 +1,7 @@
 """The playground: a field that draws the graph of what the visitor types, on the first page and on each lesson's page.
 
-Its JavaScript runs what minigrad would run (play/language.js, play/engine.js); tests/browser/test_play_browser.py holds
-it to minigrad. A lesson's page loads it when the reader opens it.
+Its JavaScript runs what minigrad would run (play/language.js, play/engine.js); tests/browser/test_play_browser.py
+compares the two. A lesson's page loads it when the reader opens it.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ WIDGETS = HERE.parents[2] / "minigrad" / "course" / "widgets"
 LAYOUT = [WIDGETS / f"graph_{name}.js" for name in ("rows", "layout")]
 PARTS = [HERE / "play" / f"{name}.js" for name in ("language", "engine", "drawing", "words", "play")]
 FIRST = "z = (x * y + w) * x"
-LESSONS = {  # none answers a question of its lesson; one with an `if` opens with both graphs beside each other
+LESSONS = {  # no program answers a question of its lesson; a program with an `if` opens with both graphs
     "00": "x = 1.5; y = -2; w = 4; z = x * y + w",
     "01": "x = 2; y = sin(x) if x > 1 else x ** 2 + x; z = y + 1",
     "02": "x = 1.5; y = 2; w = -1; temp = x * y; s = temp + w; loss = s ** 2",
@@ -63,21 +63,21 @@ def write(static: Path) -> None:
     (static / "play.css").write_text(sheet(), "utf-8")
 
 
-def ground(program: str) -> str:
+def html_of(program: str) -> str:
     """The HTML of a playground, with its first text. It has no blank line, which would end HTML in Markdown."""
     text, view = program.replace("; ", "\n"), "both" if " if " in program else "eager"
-    html = (HERE / "play" / "ground.html").read_text("utf-8").strip()
+    html = (HERE / "play" / "playground.html").read_text("utf-8").strip()
     html = html.replace(f'value="{view}"', f'value="{view}" checked').replace("LINES", str(text.count("\n") + 1))
     return html.replace("TEXT", escape(text))
 
 
 def of_first_page() -> str:
     link = '<link rel="stylesheet" href="_static/play.css">'
-    return f'{link}\n<div class="play play-ground">\n{ground(FIRST)}\n</div>\n'
+    return f'{link}\n<div class="play play-ground">\n{html_of(FIRST)}\n</div>\n'
 
 
 def of_lesson(lesson: str) -> str:
     """A closed playground with the lesson's own expression; nothing of it is loaded until it is opened."""
     program = LESSONS[lesson[:2]]
     summary = f"<summary>Change it: <code>{escape(program.split('; ')[-1])}</code></summary>"
-    return f'<details class="play">\n{summary}\n<div class="play-ground">\n{ground(program)}\n</div>\n</details>\n'
+    return f'<details class="play">\n{summary}\n<div class="play-ground">\n{html_of(program)}\n</div>\n</details>\n'

@@ -41,7 +41,7 @@ def build(out: Path, pyodide: Path | None = None) -> None:
         if distribution is None:
             beside = packages.stand_ins()
             beside |= without_numpy.mark(work / "files", beside)
-            waiting = [path.name for path in without_numpy.waiting(work / "files")]
+            waiting = [path.name for path in without_numpy.notebooks_with_numpy(work / "files")]
             go_on(work / "files" / "lessons")
         configure(work, packages.collect(core, lock, distribution, beside), waiting)
         made = work / "made"

@@ -27,42 +27,42 @@ WAITS = (
     "> **This notebook needs NumPy, which this site does not have.** Its cells end in an error here. Read it, and run "
     "it on your own machine: the first page of the book says how. Lessons 00 to 02 and exercise 01 run here."
 )
-MAGICS = "recorded_cells.py"  # a module of the site's Python
-RECORDINGS = "recorded_cells.json"  # beside it: source of a cell → {outputs, reveals, numbers}
+MAGICS = "recorded_cells.py"  # module that the site's Python imports
+RECORDINGS = "recorded_cells.json"  # in the same folder: source of a cell → {outputs, reveals, numbers}
 REVEALS = ("reveal", "reveal_range")
 
 
-def waits(name: str) -> bool:
-    """Whether a notebook needs NumPy from its first cells on; `lessons/00_start_here` does not."""
+def needs_numpy(name: str) -> bool:
+    """Whether a notebook cannot run without NumPy. `lessons/00_start_here` can."""
     return not name.startswith(SCALAR)
 
 
-def waiting(files: Path) -> list[Path]:
+def notebooks_with_numpy(files: Path) -> list[Path]:
     """The notebooks in a folder that need NumPy."""
     paths = sorted([*files.glob("lessons/*.ipynb"), *files.glob("exercises/*.ipynb")])
-    return [path for path in paths if waits(f"{path.parent.name}/{path.stem}")]
+    return [path for path in paths if needs_numpy(f"{path.parent.name}/{path.stem}")]
 
 
 def mark(files: Path, stand_ins: dict[str, bytes]) -> dict[str, bytes]:
     """Mark the notebooks in a folder; returns the modules that play the recordings, by file name."""
-    runs = [path for path in sorted(files.glob("lessons/*.ipynb")) if not waits(f"lessons/{path.stem}")]
+    runs = [path for path in sorted(files.glob("lessons/*.ipynb")) if not needs_numpy(f"lessons/{path.stem}")]
     with ThreadPoolExecutor() as pool:
         given = pool.map(lambda path: with_and_without(path, files, stand_ins), runs)
     recorded = [recording for path, cells in zip(runs, given) for recording in record(path, cells)]
-    for path in waiting(files):
+    for path in notebooks_with_numpy(files):
         note(path)
     return {MAGICS: (HERE / MAGICS).read_bytes(), RECORDINGS: json.dumps(dict(recorded)).encode()}
 
 
 def with_and_without(path: Path, files: Path, stand_ins: dict[str, bytes]) -> list[dict[str, Any]]:
-    """The cells of a lesson that fail only without NumPy, with the numbers that have a name after each."""
+    """The cells of a lesson that fail only without NumPy, each with the number variables after it."""
     stubs = files.parent / "without_numpy"
     stubs.mkdir(exist_ok=True)
     for name, text in stand_ins.items():
         (stubs / name).write_bytes(text)
     root, here = str(HERE.parents[2]), files.parent / f"{path.stem}_run"
     here.mkdir()
-    (here / lessons.STATE).touch()  # what is locked and tried goes here
+    (here / lessons.STATE).touch()  # the folder for locked answers and attempts
     runs = []
     for first in ([root], [str(stubs), root]):
         place = {"PYTHONPATH": os.pathsep.join(first), AT_ONCE: "1"}
@@ -108,7 +108,7 @@ def reveals(source: str, numbers: dict[str, Any]) -> Iterator[dict[str, Any]]:
 
 
 def note(path: Path) -> None:
-    """Say at the top of a notebook that it waits for NumPy."""
+    """Add a note at the top of a notebook: it needs NumPy."""
     notebook = json.loads(path.read_text("utf-8"))
     notebook["cells"].insert(0, {"cell_type": "markdown", "id": "needs-numpy", "metadata": {}, "source": WAITS})
     path.write_text(json.dumps(notebook, indent=1), "utf-8")

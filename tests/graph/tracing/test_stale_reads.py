@@ -96,7 +96,7 @@ def inner(top):
 
 
 class Gain:
-    """Its copies are as it was at first."""
+    """A copy has a = 1.0, whatever a is now."""
 
     def __init__(self, a):
         self.a = a

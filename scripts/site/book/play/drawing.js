@@ -47,14 +47,14 @@ function placed({ nodes, edges }, width) {
   const children = (group) => (group < 0 ? [...sizes.keys()].reverse() : null), parent = () => -1, heading = () => 0;
   const arrange = (room, flip = (size) => size) => arranged({ children, parent, size: (id) => flip(sizes.get(id)), heading, links, room });
   const flat = arrange(Infinity), deep = transposed(arrange(Infinity, ([w, h]) => [h, w])), isDeep = deep.width < 1.14 * width && (width < 640 || deep.height < 520);
-  const plan = isDeep && flat.width > width ? deep : { ...arrange(width), path: curve }, routes = [...plan.routes]; // deep, or in rows
+  const plan = isDeep && flat.width > width ? deep : { ...arrange(width), path: curve }, routes = [...plan.routes]; // from top to bottom, or in rows
   const whole = (way, more, axis) => straight([...way, ...more], axis, more.length ? way.length - 1 : 0);
   const route = (_, i) => whole(routes.shift(), chip(i).flatMap(() => routes.shift()), plan.isDeep ? 0 : 1);
   const order = (a, b) => isLeaf(b) - isLeaf(a) || isLeaf(a) * (plan.place.get(a.id).y - plan.place.get(b.id).y || plan.place.get(a.id).x - plan.place.get(b.id).x);
   return { ...plan, boxes: boxes.sort(order), routes: edges.map(route) };
 }
-function straight(points, axis, fixed) { // without steps of a few pixels away from the label at `fixed`, and with room for the tip
-  if (points.some(([, , isCorner]) => isCorner)) return points; // it goes to another row
+function straight(points, axis, fixed) { // removes kinks of a few pixels, outward from the label at `fixed`; leaves room for the arrow's tip
+  if (points.some(([, , isCorner]) => isCorner)) return points; // this arrow goes to another row
   const align = (i, to) => { if (Math.abs(points[i][axis] - points[to][axis]) < 12) points[i][axis] = points[to][axis]; };
   for (let i = fixed - 1; i >= 0; i--) align(i, i + 1);
   for (let i = fixed + 1; i < points.length - 1; i++) align(i, i - 1);

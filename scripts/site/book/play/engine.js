@@ -4,7 +4,7 @@
 //     nodes    { kind: leaf, constant or op; sign, name, of: indices, value, needs: whether it gets a gradient, grad }
 //     edges    [{ tail, head, port, rows: [incoming, slope, outgoing] for each number, total }]
 //
-// A value is a number, an array of numbers, or a boolean. Eagerly, an if is asked in Python, and only its branch is recorded.
+// A value is a number, an array of numbers, or a boolean. Eagerly, a condition is evaluated at once, and only the chosen branch is recorded.
 
 const MOST_BOXES = 40, START = { x: 2, y: -3, w: 4, pi: Math.PI, e: Math.E }; // other leaves start at 1
 // NumPy's power: JavaScript's 1 ** NaN and (-1) ** Infinity are NaN.
@@ -110,7 +110,7 @@ function recorded(text, given = new Map(), isStatic = false) {
   return { nodes, notes, result: nodes[result], edges: backward(nodes, nodes[result]) };
 }
 
-// Sends the gradient of the result to all that it depends on. Returns what went along each edge.
+// Backpropagates from the result. Returns the gradients that travelled along each edge.
 function backward(nodes, result) {
   const edgesOf = (head) => head.of.map((tail, port) => ({ tail: nodes[tail], head, port, rows: [], total: null }));
   const edges = nodes.filter(({ used }) => used).flatMap(edgesOf);

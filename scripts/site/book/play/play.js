@@ -1,8 +1,8 @@
-// The playground: a field for a text, its graphs, and the address that holds the state. Its HTML is ground.html.
+// The playground: a field for a text, its graphs, and the address that holds the state. Its HTML is playground.html.
 
-const PAUSE = 350, FLOW = 1000; // ms until a text counts as written; ms of the motion
+const PAUSE = 350, FLOW = 1000; // ms without a key press until the text is read; ms of the motion
 const STEPS = { ArrowRight: 1, ArrowUp: 1, ArrowLeft: -1, ArrowDown: -1, PageUp: 10, PageDown: -10, End: Infinity, Home: -Infinity };
-// How far it can be dragged; a hundredth of that is a number too.
+// The range of a slider: the power of 10 above 1.5 times its value, or 10 for 0.
 const reachOf = (x) => (x && Number.isFinite(x) ? 10 ** Math.min(308, Math.max(-300, Math.ceil(Math.log10(1.5 * Math.abs(x))))) : 10);
 
 class Playground {
@@ -23,7 +23,7 @@ class Playground {
     on("pointerdown", (event) => this.grab(event));
     on("pointermove", ({ clientX }) => this.drag?.(clientX));
     on("pointerup", ({ clientX }) => { this.drag?.(clientX); this.drag = null; });
-    on("pointercancel", () => { this.drag = null; }); // a finger that scrolls
+    on("pointercancel", () => { this.drag = null; }); // the finger scrolls the page instead
     on("keydown", (event) => this.key(event));
     on("hashchange", () => this.open(location.hash) && this.keep(), window);
     new ResizeObserver(() => { if (this.width !== this.graphs.clientWidth) this.draw(); }).observe(this.graphs);
@@ -85,7 +85,7 @@ class Playground {
       const isFree = ([name]) => this.records[0].nodes.some((leaf) => leaf.name === name && leaf.kind === "leaf" && !leaf.places);
       this.given = new Map([...this.given].filter(isFree));
     } catch (raised) {
-      if (raised.at === undefined) throw raised; // no mistake of the visitor's
+      if (raised.at === undefined) throw raised; // a bug of ours, not a mistake of the visitor's
       wrong = raised;
     }
     error.hidden = !wrong;
@@ -115,12 +115,12 @@ class Playground {
     const figures = records.map((record) => pictures[record.view].figure);
     if (figures.length !== graphs.children.length || figures.some((one, i) => one !== graphs.children[i])) graphs.replaceChildren(...figures);
     if (key) this.find(focused)?.focus();
-    this.find(".play-say").ariaLive = key ? "off" : "polite"; // a slider says its own value
+    this.find(".play-say").ariaLive = key ? "off" : "polite"; // a screen reader already reads the slider's value
     this.find(".play-say").textContent = [...new Set(records.map(sentence))].join(" In the static graph: ");
   }
   flow() {
     this.still();
-    void this.place.offsetWidth; // so that the motion begins again
+    void this.place.offsetWidth; // forces a reflow, which restarts the animation
     this.place.classList.add("play-flowing");
     this.later("flow", () => this.still(), FLOW);
   }

@@ -233,7 +233,7 @@ export class Show {
     this.onScreen.forEach((cell) => this.drawn.set(cell, parseFloat(cell.node.style.getPropertyValue("--mg-picture"))));
   }
 
-  // How much type is enlarged.
+  // The factor by which type is enlarged.
   type() {
     const code = parseFloat(getComputedStyle(this.panel.node).getPropertyValue("--jp-code-font-size"));
     const size = Math.min(innerHeight / LINES / code, this.notebook.node.clientWidth / NARROWEST);
