@@ -57,4 +57,4 @@ def send_event(**event: Any) -> None:
     except (OSError, HTTPException, ValueError) as error:
         why = str(error)
     if why:
-        print(f"The audience server missed an event: {why}", file=sys.stderr)
+        print(f"The audience server may have missed an event: {why}", file=sys.stderr)
