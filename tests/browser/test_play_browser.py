@@ -42,7 +42,7 @@ def play(visit: Callable[..., Visit], tmp_path) -> Callable[..., Page]:
 
     def open_page(program: str = PLAY["FIRST"], state: str = "", **context: Any) -> Page:
         script = PLAY["script"]().replace("return (place)", "globalThis.recorded = recorded;\nreturn (place)")
-        ground = f'<main class="play play-ground"><h1>Play</h1>{PLAY["ground"](program)}</main>'
+        ground = f'<main class="play play-ground"><h1>Play</h1>{PLAY["html_of"](program)}</main>'
         start = "playground(document.querySelector('.play'))"
         path = tmp_path / "play.html"
         path.write_text(f"{HEAD}{PLAY['sheet']()}</style>{ground}<script>{script}{start}</script>", "utf-8")
