@@ -121,7 +121,7 @@ def svg(
         places = {group.attrib["id"]: group for group in graph.findall("svg:g", NAMESPACE)}
         sizes = even_widths(sizes, places, picture, direction == "TB") if has_flow else sizes
     left, top, width, height = (float(number) for number in drawn.attrib["viewBox"].split())
-    has_heat, width = any(map(heats, picture.boxes)), max(width, 330 * has_flow)
+    has_heat, width = any(map(heats, picture.boxes)), max(width, 350 * has_flow)
     keys, columns = LEGEND[: has_flow * (2 + 2 * has_heat)], 1 + (width > 700)
     legend = draw_legend(keys, columns, left + 10, top + height + 8)
     height += 20 * -(-len(keys) // columns)

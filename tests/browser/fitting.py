@@ -15,7 +15,8 @@ CUT = """smallest => [...document.querySelectorAll("svg.mg-picture")].flatMap((s
     return seen && (left < frame.left - 1 || right > frame.right + 1);
   }).length;
   const sizes = [...svg.querySelectorAll("text:not(.mg-cell text)")].filter((text) => text.textContent)
-    .map((text) => parseFloat(getComputedStyle(text).fontSize) * text.getScreenCTM().a);
+    .map((text) => [parseFloat(getComputedStyle(text).fontSize), text.getScreenCTM()])
+    .map(([size, { a, b }]) => size * Math.hypot(a, b));
   const says = getComputedStyle(view, "::before").content + widget.querySelector(".mg-say").textContent;
   const found = [];
   if (outside && !/scroll sideways|Drag/.test(says)) found.push(`${outside} parts are cut off, and nothing says so`);
@@ -31,6 +32,19 @@ SCROLLED = """() => [...document.querySelectorAll(".mg-widget")].filter((widget)
 def cut(page: Page) -> list[str]:
     """What is cut off without a word, or too small to be read."""
     return page.evaluate(CUT, SMALLEST)
+
+
+def settle(page: Page) -> None:
+    """Wait until nothing was cut off for 30 frames in a row, at most 600 frames: a picture is hidden while it is redrawn."""
+    page.evaluate(
+        f"""async (smallest) => {{
+      for (let frame = 0, whole = 0; frame < 600 && whole < 30; frame++) {{
+        await new Promise(requestAnimationFrame);
+        whole = ({CUT})(smallest).length ? 0 : whole + 1;
+      }}
+    }}""",
+        SMALLEST,
+    )
 
 
 def scrolled(page: Page) -> list[str]:

@@ -9,7 +9,7 @@ from playwright.sync_api import expect
 
 from minigrad import widgets
 from tests.browser.conftest import ROOT, press
-from tests.browser.fitting import CUT, SMALLEST, cut, scrolled
+from tests.browser.fitting import cut, scrolled, settle
 from tests.examples.widgets import WIDGETS
 
 GALLERY = ROOT / "lessons" / "90_gallery.ipynb"
@@ -33,7 +33,8 @@ def test_the_gallery_shows_every_widget(lab):
         assert each.bounding_box()["height"] > 100
     assert gallery.page.locator(".jp-RenderedText[data-mime-type='application/vnd.jupyter.stderr']").count() == 0
     gallery.page.set_viewport_size({"width": 420, "height": 30_000})
-    gallery.page.wait_for_function(f"() => ({CUT})({SMALLEST}).length === 0")
+    settle(gallery.page)
+    assert cut(gallery.page) == []
 
 
 def test_every_widget_steps_by_key_and_its_kernel_follows(lab):
