@@ -171,19 +171,19 @@ class Silu(Elementwise):
 
 
 class Mish(Elementwise):
-    """y = x tanh(ln(1 + eˣ)) = x n / (n + 2), where n = eˣ (eˣ + 2). Misra 2019, eq. 1. https://arxiv.org/abs/1908.08681"""
+    """y = x tanh(ln(1 + eˣ)) = x / (h + ¼ / h), where h = e⁻ˣ + ½. Misra 2019, eq. 1. https://arxiv.org/abs/1908.08681"""
 
     inline = False
 
+    @np.errstate(over="ignore")
     @blockwise
     def forward(self, xp, x):
-        e = xp.exp(xp.minimum(x, 20))  # for x ≥ 20 the quotient is 1
-        n = e * (e + 2)
-        return x * (n / (n + 2))
+        h = xp.exp(-x) + 0.5
+        return x / (h + 0.25 / h)
 
     def partials(self, y, x):
-        t = x.softplus().tanh()
-        return t + x * x.sigmoid() * (1 - t * t),
+        q = (-x).sigmoid()  # 1 − tanh² would lose digits where tanh is nearly 1
+        return x.softplus().tanh() + x * x.sigmoid() * (2 * q / (1 + q * q)).square(),
 
     def flops(self, y, x): return 4 * y.size
 
@@ -264,26 +264,25 @@ class GeluTanhDifferential(Differential):
     def forward(self, xp, t, x):
         # Compute in place: every additional array would occupy cache.
         v = x * x
-        p = v * (-2 * CUBE)
-        p -= 2 * LINE
-        p *= x
-        p = xp.exp(p)
-        p += 1
-        p = 1 / p
+        e = v * (-2 * CUBE)
+        e -= 2 * LINE
+        e *= xp.abs(x)
+        e = xp.exp(e)
+        r = 1 / (e + 1)
         v *= 6 * CUBE
         v += 2 * LINE
         v *= x
-        v *= 1 - p
-        v += 1
-        v *= p
+        v *= e * r  # with r below, p (1 − p), whose digits 1 − p loses where p is nearly 1
+        v += xp.where(x < 0, e, 1)
+        v *= r
         v *= t
         return v
 
     def curvature(self, x):
         square = x * x
-        p = (x * (square * (2 * CUBE) + 2 * LINE)).sigmoid()
+        p, q = (u := x * (square * (2 * CUBE) + 2 * LINE)).sigmoid(), (-u).sigmoid()
         v = square * (6 * CUBE) + 2 * LINE
-        return p * (1 - p) * (2 * v + x * (1 - 2 * p) * v * v + square * (12 * CUBE))
+        return p * q * (2 * v + x * (q - p) * v * v + square * (12 * CUBE))
 
     def flops(self, z, t, x): return 16 * z.size
 
