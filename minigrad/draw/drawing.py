@@ -16,6 +16,7 @@ from ..scalar.value import Value
 from .layout import LayoutError, png
 from .names import variables
 from .picture import Box, GraphRun, Picture
+from .readers import reader_of
 from .scalars import picture_of_values, replay_of_value
 from .svg import svg, text_width
 from .words import join_names, pluralize, shorten
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 
 
 LARGEST = 200  # boxes; a larger picture is unreadable, and its layout takes seconds
+STILL = 60  # boxes at which groups of a graph of another framework stay closed
 LONGEST = 120  # characters for the names of the outputs
 
 
@@ -38,7 +40,8 @@ def draw(*xs: Any, names: Mapping[str, object] | None = None, ops: str = "nodes"
              dictionary that is the last of several arguments is used as names, too
     ops      "nodes": draw an operation in the box of its result; "edges": write it on the arrows
 
-    More than 200 Values are drawn in groups. Raises TypeError for a value without a graph.
+    Graphs of other frameworks are drawn as well (readers/): draw(loss) of PyTorch, draw(f, x), draw(model, x). More
+    than 200 Values are drawn in groups. Raises TypeError for a value without a graph.
     """
     if ops not in ("nodes", "edges"):
         raise ValueError(f'ops, where to draw operations, must be "nodes" or "edges", got {ops!r}')
@@ -46,6 +49,12 @@ def draw(*xs: Any, names: Mapping[str, object] | None = None, ops: str = "nodes"
         *xs, names = xs  # type: ignore[assignment]
     labels = {str(key): y for x in xs if isinstance(x, dict) for key, y in x.items()}
     namespace = variables(sys._getframe(1)) if names is None else names
+    if xs and (reader := reader_of(xs[0], xs[1:])) is not None:
+        from .hierarchy import CROWD, hierarchy
+        from .overview import Overview
+
+        listing = reader.listing_of(xs[0], xs[1:], {**namespace, **labels})
+        return Drawing(Overview(listing, hierarchy(listing, CROWD)).picture(STILL), ops)
     return Drawing(picture_of(leaves(xs), {**labels, **namespace, **labels}), ops)
 
 

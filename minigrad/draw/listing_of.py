@@ -20,10 +20,14 @@ from .drawing import is_session_graph, is_traced, only_trace
 from .graphs import is_constant
 from .listing import Listing
 from .listing_readers import listing_of_nodes, listing_of_session_graph, listing_of_tensors, listing_of_value
+from .readers import reader_of
 
 
 def listing_of(x: object, args: Sequence[Any], namespace: Mapping[str, object]) -> Listing:
     """The listing of anything that has a graph."""
+    if (reader := reader_of(x, args)) is not None:
+        found: Listing = reader.listing_of(x, args, namespace)
+        return found
     if isinstance(x, Module) or isfunction(x) or ismethod(x):
         return listing_of_call(x, args, namespace)
     if is_traced(x):

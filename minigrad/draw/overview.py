@@ -127,5 +127,5 @@ def words(entry: Entry) -> str:
     if entry.value and entry.value not in said and entry.value != UNKNOWN:
         said += f" = {entry.value}"
     said += f" ({entry.trouble})" if entry.trouble else ""
-    said += ", a leaf" if entry.kind == "leaf" else ""
-    return said + (", saved for backward" if entry.kept else "")
+    leaf, kept = ["a leaf"] * (entry.kind == "leaf"), ["saved for backward"] * entry.kept
+    return ", ".join([said, *leaf, *entry.facts, *kept])

@@ -37,6 +37,7 @@ function ofNode(item) {
     ["look out", item.trouble],
     ["for backward", item.kept && "saved"],
     ["from", item.line],
+    ...(item.facts ?? []).map((fact) => ["also", fact]),
   ];
 }
 
