@@ -45,32 +45,33 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from minigrad.course.errors import CourseError as CourseError
-from minigrad.course.feedback import check as check
-from minigrad.course.feedback import solution as solution
-from minigrad.course.prediction import reveal as reveal
-from minigrad.course.prediction import reveal_range as reveal_range
-from minigrad.course.pytorch import in_pytorch as in_pytorch
-from minigrad.course.scoring import score as score
-from minigrad.course.standing import dashboard as dashboard
-from minigrad.course.stopwatch import Rounds as Rounds
-from minigrad.course.stopwatch import in_turns as in_turns
-
 if TYPE_CHECKING:
+    from minigrad.course.errors import CourseError as CourseError
+    from minigrad.course.feedback import check as check
+    from minigrad.course.feedback import solution as solution
     from minigrad.course.gates import Gates as Gates
     from minigrad.course.plots import follow_theme as follow_theme
+    from minigrad.course.prediction import reveal as reveal
+    from minigrad.course.prediction import reveal_range as reveal_range
+    from minigrad.course.pytorch import in_pytorch as in_pytorch
+    from minigrad.course.scoring import score as score
+    from minigrad.course.standing import dashboard as dashboard
+    from minigrad.course.stopwatch import Rounds as Rounds
+    from minigrad.course.stopwatch import in_turns as in_turns
     from minigrad.course.widgets import Guess as Guess
     from minigrad.course.widgets import Predict as Predict
     from minigrad.course.widgets import Quiz as Quiz
 
 
 HOMES = {
-    "Guess": "minigrad.course.widgets", "Predict": "minigrad.course.widgets", "Quiz": "minigrad.course.widgets",
-    "Gates": "minigrad.course.gates", "follow_theme": "minigrad.course.plots",
+    "CourseError": "errors", "Gates": "gates", "Guess": "widgets", "Predict": "widgets", "Quiz": "widgets",
+    "Rounds": "stopwatch", "check": "feedback", "dashboard": "standing", "follow_theme": "plots",
+    "in_pytorch": "pytorch", "in_turns": "stopwatch", "reveal": "prediction", "reveal_range": "prediction",
+    "score": "scoring", "solution": "feedback",
 }  # fmt: skip
 
 
 def __getattr__(name: str) -> object:
-    if name in HOMES:  # imported on first use: anywidget and Matplotlib are slow to import
-        return getattr(import_module(HOMES[name]), name)
+    if name in HOMES:  # imported on first use: widgets need none of them, and some are slow to import
+        return getattr(import_module(f".{HOMES[name]}", __name__), name)
     raise AttributeError(f"minigrad.course has no {name!r}")

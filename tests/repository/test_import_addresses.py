@@ -75,3 +75,18 @@ def test_what_was_pickled_by_an_address_of_before_is_read():
 
 def test_an_address_costs_numpy_nothing():
     assert run("import minigrad.course, sys; print('numpy' in sys.modules)") == "False\n"
+
+
+def test_a_widget_imports_neither_jupyterlab_nor_the_course_nor_another_framework():
+    got = run("import sys\nfrom minigrad.widgets import GraphView\nprint(*sys.modules)").split()
+
+    assert {name.partition(".")[0] for name in got} & {
+        "jupyterlab",
+        "jupyter_server",
+        "matplotlib",
+        "torch",
+        "jax",
+    } == set()
+    assert [
+        name for name in got if name.startswith("minigrad.course.") and not name.startswith("minigrad.course.widgets")
+    ] == []

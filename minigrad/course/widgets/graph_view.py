@@ -36,14 +36,24 @@ LARGEST = 50_000  # nodes; a page with this number has 5 MB
 BOXES = 60  # boxes shown at first; more do not fit a screen at a readable size
 STILL = 60  # boxes of the static picture
 PARTS = "rows", "layout", "box", "save", "draw", "map", "zoom", "walk", "view"  # of its JavaScript
-FIELDS = "kind", "sign", "name", "spec", "kept", "value", "trouble", "line"  # of an entry, as the browser gets them
+FIELDS = (
+    "kind",
+    "sign",
+    "name",
+    "spec",
+    "kept",
+    "value",
+    "trouble",
+    "line",
+    "facts",
+)  # of an entry, as the browser gets them
 
 
 class GraphView(Widget):
     """A graph to explore: drag, zoom, search, open and close groups, select a node.
 
-    x        a Tensor, a Value, a Graph, symbols of a Graph, a function, or a Module; or one of another framework: PyTorch,
-             JAX, TensorFlow, ONNX (draw/readers/)
+    x        a Tensor, a Value, a Graph, symbols of a Graph, a function, or a Module; or one of PyTorch, JAX,
+             TensorFlow or ONNX (draw/readers/)
     args     example arguments of a function or a Module, which is called with them once
     names    names of values, as {"x": x}; by default, the variable names of the calling code
     boxes    how many boxes may be open at first
@@ -185,10 +195,7 @@ def rows(overview: Overview, number: Mapping[NodeGroup, int]) -> list[Plain]:
     around = {child: number.get(group, -1) for group in [overview.root, *number] for child in group.children}
     fields = attrgetter(*FIELDS)
     nodes = (
-        {
-            **{"in": around[i], "facts": [*entry.facts], "bytes": -1 if entry.nbytes is None else entry.nbytes},
-            **dict(zip(FIELDS, fields(entry))),
-        }
+        {"in": around[i], **dict(zip(FIELDS, fields(entry))), "bytes": -1 if entry.nbytes is None else entry.nbytes}
         for i, entry in enumerate(entries)
     )
     groups = []
@@ -196,7 +203,7 @@ def rows(overview: Overview, number: Mapping[NodeGroup, int]) -> list[Plain]:
         sign, name = (group.label, group.of) if group.kind == "repeat" else ("", group.label)
         about = {"in": around[group], "kind": group.kind, "sign": sign, "name": name}
         groups.append({**about, "spec": overview.size(group), "ops": len(group.ops(entries))})
-    return [{key: value for key, value in row.items() if value not in ("", False, [])} for row in (*nodes, *groups)]
+    return [{key: value for key, value in row.items() if value not in ("", False, ())} for row in (*nodes, *groups)]
 
 
 def thing_of(group: NodeGroup, entries: Sequence[Any]) -> Any:
