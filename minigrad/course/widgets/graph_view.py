@@ -36,17 +36,7 @@ LARGEST = 50_000  # nodes; a page with this number has 5 MB
 BOXES = 60  # boxes shown at first; more do not fit a screen at a readable size
 STILL = 60  # boxes of the static picture
 PARTS = "rows", "layout", "box", "save", "draw", "map", "zoom", "walk", "view"  # of its JavaScript
-FIELDS = (
-    "kind",
-    "sign",
-    "name",
-    "spec",
-    "kept",
-    "value",
-    "trouble",
-    "line",
-    "facts",
-)  # of an entry, as the browser gets them
+FIELDS = ("kind", "sign", "name", "spec", "kept", "value", "trouble", "line", "facts")  # of an entry
 
 
 class GraphView(Widget):
