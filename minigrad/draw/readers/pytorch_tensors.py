@@ -1,0 +1,108 @@
+"""Tensors of PyTorch in words: names, specs, values, and what autograd saved of them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from functools import cache
+from math import prod
+from typing import Any
+
+from torch import Tensor
+
+from ..listing import Entry
+from ..listing_readers import MOST_NUMBERS, trouble
+from ..names import names_in
+from ..tensors import format_array
+
+SIGNS = {"add": "+", "sub": "−", "mul": "×", "div": "÷", "truediv": "÷", "matmul": "@", "getitem": "[ ]", "eq": "=",
+         "iadd": "+=", "isub": "−=", "imul": "×=", "setitem": "[ ] =", "lt": "<", "gt": ">"}  # fmt: skip
+
+
+def tensors_in(x: Any) -> Iterator[Any]:
+    """The tensors in nested lists, tuples and dictionaries."""
+    if isinstance(x, Tensor):
+        yield x
+    elif isinstance(x, list | tuple | dict):
+        for each in x.values() if isinstance(x, dict) else x:
+            yield from tensors_in(each)
+
+
+def ids_of(namespace: Mapping[str, object]) -> dict[int, str]:
+    """id of a tensor → its name. A parameter of a module is named model.0.weight."""
+    return names_in(namespace, lambda x: id(x) if isinstance(x, Tensor) else None)
+
+
+def spec_of(x: Any) -> str:
+    """Dtype and shape of a tensor, or of anything that has both: f32[3, 4]."""
+    dtype = re.sub(r"^(bf|[fuic])[a-z]*(?=\d)", r"\1", str(x.dtype).removeprefix("torch."))
+    return f"{dtype}[{', '.join(map(str, x.shape))}]"
+
+
+def entry_of(results: Sequence[Any], op: str = "", **rest: Any) -> Entry:
+    """The entry of an operation that has these results; without an operation, of a leaf."""
+    sizes = [prod(x.shape) * x.dtype.itemsize for x in results]
+    nbytes = sum(sizes) if all(isinstance(size, int) for size in sizes) else None  # else symbols, as s77
+    sign = SIGNS.get(op.strip("_"), op.strip("_") if op.startswith("__") else op)
+    return Entry("op" if op else "leaf", sign, spec=" ".join(map(spec_of, results)), nbytes=nbytes, **rest)
+
+
+def version_of(x: Tensor) -> int:
+    """How often the memory of a tensor was changed in place; 0 for inference tensors, which do not count it."""
+    return 0 if x.is_inference() else x._version
+
+
+def memory_of(x: Tensor) -> int:
+    """A key of the memory of a tensor, which its views share."""
+    try:
+        return x.untyped_storage()._cdata
+    except (NotImplementedError, RuntimeError):  # a sparse tensor, or one inside vmap
+        return id(x)
+
+
+def facts_of(x: Tensor) -> list[str]:
+    """Where a tensor is, and how its memory is used."""
+    changed = [f"changed in place, version {version_of(x)}"] * (version_of(x) > 0)
+    return [f"on {x.device}"] * (x.device.type != "cpu") + ["a view"] * x._is_view() + changed
+
+
+def fill_values(entries: Sequence[Entry], tensors: Mapping[int, Tensor]) -> list[str]:
+    """Write the values of tensors into the entries with these numbers. For too many values, return a note."""
+    if sum(x.numel() for x in tensors.values()) > MOST_NUMBERS:
+        return [f"Its values are more than {MOST_NUMBERS:,} numbers: they are not shown."]
+    for i, x in tensors.items():
+        try:
+            array = (x.double() if x.is_floating_point() else x).detach().cpu().numpy()
+            entries[i].value, entries[i].trouble = format_array(array), trouble(array)
+        except (NotImplementedError, RuntimeError, TypeError, ValueError):
+            pass  # on the meta device, sparse, inside vmap, complex or empty: no numbers to show
+    return []
+
+
+@cache
+def slots_of(cls: Hashable) -> list[str]:
+    """The names under which the Nodes of this type save tensors."""
+    return [name.removeprefix("_raw_saved_") for name in dir(cls) if name.startswith("_raw_saved_")]
+
+
+def saved_by(node: Any) -> Iterator[tuple[str, Any]]:
+    """What a Node of autograd saved: in words, and the tensor if there is one.
+
+    A tensor that a hook packed is not unpacked, because that could run a checkpoint again.
+    """
+    for slot in slots_of(type(node)):
+        try:
+            raws = getattr(node, f"_raw_saved_{slot}")
+            hooks = [raw.unpack_hook for raw in (raws if isinstance(raws, tuple) else [raws])]
+            if makers := [hook.__qualname__.partition(".")[0] for hook in hooks if hook is not None]:
+                yield (
+                    f"computes {slot} again" if "checkpoint" in makers[0] else f"{slot} is packed by {makers[0]}",
+                    None,
+                )
+                continue
+            for x in tensors_in(getattr(node, "saved_tensors" if slot == "tensors" else f"_saved_{slot}")):
+                yield f"saves {slot} {spec_of(x)}, {x.nbytes:,} bytes", x
+        except RuntimeError as error:
+            versions = re.findall(r"version (\d+)", str(error))
+            changed = f"saved {slot} at version {versions[-1]}; it was changed in place since" if versions else ""
+            yield changed or f"has freed {slot}", None
