@@ -1,4 +1,4 @@
-"""Graphs of PyTorch: behind tensors (pytorch_autograd.py), of calls (pytorch_calls.py), built in advance (pytorch_export.py)."""
+"""Graphs of PyTorch: of autograd (pytorch_autograd), of a call (pytorch_calls), and built in advance (pytorch_export)."""
 
 from __future__ import annotations
 

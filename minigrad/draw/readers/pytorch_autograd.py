@@ -16,16 +16,11 @@ from ..listing import Entry, Listing
 from ..listing_readers import output_title
 from .pytorch_tensors import entry_of, facts_of, fill_values, ids_of, saved_by, spec_of, tensors_in
 
-FREED = (
-    "A backward() has been through this graph and has freed what it had saved. For another one, run the forward pass "
-    "again, or call backward(retain_graph=True)."
-)
-INFERENCE = "it was made under torch.inference_mode()"
+FREED = "A backward() has freed what this graph had saved; backward(retain_graph=True) keeps it, or run forward again."
 NO_GRAPH = (
-    "requires_grad is False. It was given, or computed from tensors that require no gradient or under torch.no_grad(), "
-    "or cut off by detach()"
+    "it was given, or computed from tensors that require no gradient, or under torch.no_grad() or inference_mode(), or "
+    "cut off by detach(). Draw what was called instead, draw(f, x), or compute it from a tensor with requires_grad=True"
 )
-WAYS = "Draw the function or module and its arguments, draw(f, x), or compute it from a tensor that requires a gradient"
 
 
 def listing_of_tensors(ys: Sequence[Tensor], namespace: Mapping[str, object]) -> Listing:
@@ -33,33 +28,28 @@ def listing_of_tensors(ys: Sequence[Tensor], namespace: Mapping[str, object]) ->
     names = ids_of(namespace)
     for y in ys:
         if not y.requires_grad:
-            why = INFERENCE if y.is_inference() else NO_GRAPH
-            raise TypeError(f"{names.get(id(y), 'a tensor')}, {spec_of(y)}, has no graph: {why}. {WAYS}")
+            raise TypeError(f"{names.get(id(y), 'a tensor')}, {spec_of(y)}, has no graph: {NO_GRAPH}")
     inputs = nodes_before([node_of(y) for y in ys])
-    tensors: dict[Any, Tensor] = {}  # of Nodes, as far as we can reach them
-    for x in [*ys, *tensors_in([*namespace.values()]), *(node.variable for node in inputs if is_leaf(node))]:
-        if x.requires_grad and x.output_nr == 0:
-            tensors.setdefault(node_of(x), x)
     place = {node: i for i, node in enumerate(inputs)}
+    variables = {node: node.variable for node in inputs if hasattr(node, "variable")}
+    tensors: dict[Any, Tensor] = {}  # of Nodes, as far as we can reach them
+    for x in [*ys, *tensors_in([*namespace.values()]), *variables.values()]:
+        if x.requires_grad and x.output_nr == 0 and (node := node_of(x)) in inputs:
+            tensors.setdefault(node, x)
     entries, kept = list[Entry](), set[Any]()
     for node, before in inputs.items():
         saved, x = [*saved_by(node)], tensors.get(node)
-        kept |= {node_of(t) for _, t in saved if t is not None and t.requires_grad}
-        facts = (*(facts_of(x) + hooks_of(x) if x is not None else ()), *(words for words, _ in saved))
-        op, path, results = ("", None, [x]) if is_leaf(node) else (node.name(), (), node._input_metadata)
-        name, reads = names.get(id(x), ""), tuple(place[each] for each in before)
-        thing = node if x is None else x
+        kept |= {node_of(each) for _, each in saved if each is not None and each.requires_grad}
+        op, path, results = ("", None, [x]) if node in variables else (node.name(), (), node._input_metadata)
+        facts = (*(() if x is None else facts_of(x)), *(words for words, _ in saved))
+        name, thing, reads = names.get(id(x), ""), node if x is None else x, tuple(map(place.__getitem__, before))
         entries.append(entry_of(results, op, name=name, thing=thing, facts=facts, path=path, inputs=reads))
     for node in kept & inputs.keys():
         entries[place[node]].kept = True
+    fill_values(entries, {place[node]: x for node, x in tensors.items()})
     notes = [FREED] * any("has freed" in fact for entry in entries for fact in entry.facts)
     notes += [f"backward() will fail: {e.sign} {fact}." for e in entries for fact in e.facts if "since" in fact][:3]
-    notes += fill_values(entries, {place[node]: x for node, x in tensors.items() if node in place})
     return Listing(output_title(entries, [tensors.get(node_of(y)) for y in ys]), entries, notes)
-
-
-def is_leaf(node: Any) -> bool:
-    return hasattr(node, "variable")
 
 
 def node_of(x: Tensor) -> Any:
@@ -80,10 +70,3 @@ def nodes_before(ends: Sequence[Any]) -> dict[Any, list[Any]]:
         elif stack.pop() not in order:
             order[node] = read[node]
     return order
-
-
-def hooks_of(x: Tensor) -> list[str]:
-    """The hooks on the gradient of a tensor."""
-    hooks = [*(x._backward_hooks or {}).values(), *(getattr(x, "_post_accumulate_grad_hooks", None) or {}).values()]
-    kept = ["keeps its gradient: retain_grad()"] * (not x.is_leaf and x.retains_grad)
-    return kept + [f"has a hook: {getattr(hook, '__name__', type(hook).__name__)}" for hook in hooks]

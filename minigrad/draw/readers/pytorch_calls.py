@@ -10,6 +10,7 @@ import random
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
+from functools import cache
 from pathlib import PurePath
 from typing import Any
 
@@ -27,6 +28,7 @@ from ..words import shorten
 from .pytorch_tensors import entry_of, facts_of, fill_values, ids_of, memory_of, saved_by, tensors_in, version_of
 
 MINE = str(PurePath(torch.__file__).parent), str(PurePath(__file__).parents[2])  # folders of files not the user's
+line_at = cache(line_of)
 HIDDEN = (
     "A result was made by what PyTorch does not announce, such as NumPy, vmap or compiled code: no arrow leads to it."
 )
@@ -38,7 +40,8 @@ def listing_of_call(f: Any, args: Sequence[Any], namespace: Mapping[str, object]
     if len(modules) == 1:  # its submodules are the outermost groups: blocks.0, not net.blocks.0
         modules = {"": next(iter(modules.values()))}
     with untouched(modules, grads=not isinstance(f, Module)), ExitStack() as hooks:
-        call = Call(modules)
+        own, names = names_of(modules, args, namespace)
+        call = Call(modules, own)
         hooks.callback(register_module_forward_pre_hook(call.enter_module).remove)
         hooks.callback(register_module_forward_hook(call.leave_module, always_call=True).remove)
         with call:
@@ -46,18 +49,20 @@ def listing_of_call(f: Any, args: Sequence[Any], namespace: Mapping[str, object]
         ys = [*tensors_in(y)]
         if not ys:
             raise TypeError(f"{name} returned {shorten(repr(y), 80)}, which contains no tensor")
-        return Listing(f"a call of {name}", *call.finish(ys, {**ids_of(namespace), **call.own, **names_of(args)}))
+        return Listing(f"a call of {name}", *call.finish(ys, names))
 
 
-def names_of(args: Sequence[Any]) -> dict[int, str]:
-    given = [*tensors_in([*args])]
-    return {id(x): "input" if len(given) == 1 else f"input {n}" for n, x in enumerate(given, 1)}
+Names = Mapping[int, str]
 
 
-def parameters_of(modules: Mapping[str, Module]) -> dict[int, str]:
-    """id of a parameter or a buffer → its name."""
+def names_of(
+    modules: Mapping[str, Module], args: Sequence[Any], namespace: Mapping[str, object]
+) -> tuple[Names, Names]:
+    """Names of tensors by id: of parameters and buffers; of these, of arguments, and of the caller's variables."""
     parts = [each for at, part in modules.items() for each in (part.named_parameters(at), part.named_buffers(at))]
-    return {id(x): name for pairs in parts for name, x in pairs}
+    own, given = {id(x): name for pairs in parts for name, x in pairs}, [*tensors_in([*args])]
+    inputs = {id(x): "input" if len(given) == 1 else f"input {n}" for n, x in enumerate(given, 1)}
+    return own, {**ids_of(namespace), **own, **inputs}
 
 
 @contextmanager
@@ -97,10 +102,10 @@ class Call(TorchFunctionMode):
     changes    memory → the number of the last entry that changed it in place
     """
 
-    def __init__(self, modules: Mapping[str, Module]):
+    def __init__(self, modules: Mapping[str, Module], own: Names):
         super().__init__()
         self.labels = {id(x): name for at, part in modules.items() for name, x in part.named_modules(prefix=at)}
-        self.own, self.asked = parameters_of(modules), user_place()
+        self.own, self.asked = own, user_place()
         self.entries: list[Entry] = []
         self.results: list[tuple[list[Tensor], list[int], list[Any]]] = []
         self.places: dict[int, int] = {}
@@ -126,7 +131,7 @@ class Call(TorchFunctionMode):
             options = [str(x) for x in [*args, *(kwargs or {}).values()] if isinstance(x, int | float | str | tuple)]
             facts = (*[f"with {shorten(', '.join(options), 60)}"] * bool(options), *facts_of(results[0]))
             inputs, place = tuple(map(self.number, given)), user_place()
-            line = "" if place == self.asked else line_of(place)
+            line = "" if place == self.asked else line_at(place)
             self.add(results, op, path=self.paths[-1], inputs=inputs, line=line, facts=facts)
             self.changes |= {memory_of(x): len(self.entries) - 1 for x in changed}
         return y
@@ -145,7 +150,7 @@ class Call(TorchFunctionMode):
         made = self.places.get(id(x), -1)
         return self.add([x], path=None if id(x) in self.own else ()) if made == changed == -1 else max(made, changed)
 
-    def finish(self, ys: Sequence[Tensor], names: Mapping[int, str]) -> tuple[list[Entry], list[str]]:
+    def finish(self, ys: Sequence[Tensor], names: Names) -> tuple[list[Entry], list[str]]:
         """The entries that the results need, with names, values and what backward keeps; and notes."""
         is_hidden = any(id(y) not in self.places and id(y) not in names for y in ys)
         stack = [self.number(y) for y in ys]
@@ -174,7 +179,8 @@ class Call(TorchFunctionMode):
         entries = [self.entries[n] for n in place]
         for i, x in current.items():
             entries[i].kept = memory_of(x) in kept
-        return entries, [HIDDEN] * is_hidden + fill_values(entries, current)
+        fill_values(entries, current)
+        return entries, [HIDDEN] * is_hidden
 
 
 def user_place() -> Place | None:

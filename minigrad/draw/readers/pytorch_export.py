@@ -22,8 +22,8 @@ from ..listing import Entry, Listing, Path, Scope
 from ..listing_of import modules_of
 from ..listing_readers import line_of
 from ..words import pluralize
-from .pytorch_calls import MINE, names_of, parameters_of, untouched
-from .pytorch_tensors import entry_of, ids_of, tensors_in
+from .pytorch_calls import MINE, Names, names_of, untouched
+from .pytorch_tensors import entry_of, tensors_in
 
 GIVEN = "placeholder", "get_attr"
 OUTSIDE = "A result was computed after these graphs, by Python, as if torch.compile were not there."
@@ -49,7 +49,7 @@ def listing_of_compiled(f: Any, args: Sequence[Any], namespace: Mapping[str, obj
     with untouched(modules, grads=not isinstance(f, Module)):
         if isinstance(f, Module):
             f._compiled_call_impl = None
-        runs = Runs({**ids_of(namespace), **names_of(args)}, parameters_of(modules))
+        runs = Runs(*names_of(modules, args, namespace))
         ys = [*tensors_in(torch.compile(f, backend=runs.backend, **apart)(*args))]  # type: ignore[no-untyped-call]
     reasons: dict[str, Any] = {str(each.user_stack[-1]): each for each in reversed(graph_break_reasons[earlier:])}
     del graph_break_reasons[earlier:]
@@ -133,9 +133,9 @@ class Runs(Program):
     places    id of a tensor → the number of its entry. `tensors` keeps them alive
     """
 
-    def __init__(self, names: Mapping[int, str], own: Mapping[int, str]):
+    def __init__(self, own: Names, labels: Names):
         super().__init__({})
-        self.labels, self.own, self.count = {**names, **own}, own, 0
+        self.own, self.labels, self.count = own, labels, 0
         self.places: dict[int, int | None] = {}
         self.tensors: list[Tensor] = []
 

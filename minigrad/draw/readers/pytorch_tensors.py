@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
-from math import prod
+from math import inf, prod
 from typing import Any
 
 from torch import Tensor
 
 from ..listing import Entry
-from ..listing_readers import MOST_NUMBERS, trouble
+from ..listing_readers import trouble
 from ..names import names_in
 from ..tensors import format_array
 
+LARGE = 1_000  # numbers; the value of a larger tensor is not shown
 SIGNS = {"add": "+", "sub": "−", "mul": "×", "div": "÷", "truediv": "÷", "matmul": "@", "getitem": "[ ]", "eq": "=",
          "iadd": "+=", "isub": "−=", "imul": "×=", "setitem": "[ ] =", "lt": "<", "gt": ">"}  # fmt: skip
 
@@ -35,8 +36,7 @@ def ids_of(namespace: Mapping[str, object]) -> dict[int, str]:
 
 def spec_of(x: Any) -> str:
     """Dtype and shape of a tensor, or of anything that has both: f32[3, 4]."""
-    dtype = re.sub(r"^(bf|[fuic])[a-z]*(?=\d)", r"\1", str(x.dtype).removeprefix("torch."))
-    return f"{dtype}[{', '.join(map(str, x.shape))}]"
+    return f"{short(x.dtype)}[{', '.join(map(str, x.shape))}]"
 
 
 def entry_of(results: Sequence[Any], op: str = "", **rest: Any) -> Entry:
@@ -45,6 +45,12 @@ def entry_of(results: Sequence[Any], op: str = "", **rest: Any) -> Entry:
     nbytes = sum(sizes) if all(isinstance(size, int) for size in sizes) else None  # else symbols, as s77
     sign = SIGNS.get(op.strip("_"), op.strip("_") if op.startswith("__") else op)
     return Entry("op" if op else "leaf", sign, spec=" ".join(map(spec_of, results)), nbytes=nbytes, **rest)
+
+
+@cache
+def short(dtype: Any) -> str:
+    """f32 for torch.float32."""
+    return re.sub(r"^(bf|[fuic])[a-z]*(?=\d)", r"\1", str(dtype).removeprefix("torch."))
 
 
 def version_of(x: Tensor) -> int:
@@ -61,26 +67,31 @@ def memory_of(x: Tensor) -> int:
 
 
 def facts_of(x: Tensor) -> list[str]:
-    """Where a tensor is, and how its memory is used."""
-    changed = [f"changed in place, version {version_of(x)}"] * (version_of(x) > 0)
-    return [f"on {x.device}"] * (x.device.type != "cpu") + ["a view"] * x._is_view() + changed
+    """Where a tensor is, how its memory is used, and what happens to its gradient."""
+    hooks = [*(x._backward_hooks or {}).values(), *(getattr(x, "_post_accumulate_grad_hooks", None) or {}).values()]
+    return [
+        *[f"on {x.device}"] * (x.device.type != "cpu"),
+        *["a view"] * x._is_view(),
+        *[f"changed in place, version {version_of(x)}"] * (version_of(x) > 0),
+        *["retain_grad() keeps its gradient"] * x.retains_grad,
+        *[f"has a hook: {getattr(hook, '__name__', type(hook).__name__)}" for hook in hooks],
+    ]
 
 
-def fill_values(entries: Sequence[Entry], tensors: Mapping[int, Tensor]) -> list[str]:
-    """Write the values of tensors into the entries with these numbers. For too many values, return a note."""
-    if sum(x.numel() for x in tensors.values()) > MOST_NUMBERS:
-        return [f"Its values are more than {MOST_NUMBERS:,} numbers: they are not shown."]
+def fill_values(entries: Sequence[Entry], tensors: Mapping[int, Tensor]) -> None:
+    """Write the values of tensors into the entries with these numbers; of large ones, only if there is NaN or inf."""
     for i, x in tensors.items():
         try:
-            array = (x.double() if x.is_floating_point() else x).detach().cpu().numpy()
-            entries[i].value, entries[i].trouble = format_array(array), trouble(array)
+            if x.numel() <= LARGE or not x.detach().sum().isfinite():
+                array = (x.double() if x.is_floating_point() else x).detach().cpu().numpy()
+                entries[i].value = format_array(array)
+                entries[i].trouble = trouble(array[array != -inf])  # masks are filled with it
         except (NotImplementedError, RuntimeError, TypeError, ValueError):
             pass  # on the meta device, sparse, inside vmap, complex or empty: no numbers to show
-    return []
 
 
 @cache
-def slots_of(cls: Hashable) -> list[str]:
+def slots_of(cls: Any) -> list[str]:
     """The names under which the Nodes of this type save tensors."""
     return [name.removeprefix("_raw_saved_") for name in dir(cls) if name.startswith("_raw_saved_")]
 
@@ -90,7 +101,7 @@ def saved_by(node: Any) -> Iterator[tuple[str, Any]]:
 
     A tensor that a hook packed is not unpacked, because that could run a checkpoint again.
     """
-    for slot in slots_of(type(node)):
+    for slot in slots_of(node.__class__):
         try:
             raws = getattr(node, f"_raw_saved_{slot}")
             hooks = [raw.unpack_hook for raw in (raws if isinstance(raws, tuple) else [raws])]
