@@ -111,12 +111,12 @@ def listing_of_traced(f: TracedFunction, args: Sequence[Any], namespace: Mapping
     return listing
 
 
-def modules_of(f: Callable[..., Any]) -> dict[str, Module]:
-    """The modules in a function's globals, in its closure, in its self and in the attributes of self."""
-    if isinstance(f, Module):
+def modules_of(f: Callable[..., Any], kind: type = Module) -> dict[str, Any]:
+    """The modules of a kind in a function's globals, in its closure, in its self and in the attributes of self."""
+    if isinstance(f, kind):
         return {"": f}
     inner, owner = getattr(f, "__func__", f), getattr(f, "__self__", None)
     found = getclosurevars(inner) if hasattr(inner, "__code__") else None
     reached = {} if found is None else {**found.globals, **found.nonlocals}
-    held = {} if isinstance(owner, Module) else getattr(owner, "__dict__", {})
-    return {name: x for name, x in {**reached, **held, "self": owner}.items() if isinstance(x, Module)}
+    held = {} if isinstance(owner, kind) else getattr(owner, "__dict__", {})
+    return {name: x for name, x in {**reached, **held, "self": owner}.items() if isinstance(x, kind)}

@@ -61,8 +61,10 @@ class Overview:
             shown |= dict.fromkeys(self.inside(child), id)
         entries = self.listing.entries
         uses = ((shown[x], shown[i]) for i, entry in enumerate(entries) for x in entry.inputs)
-        between = dict.fromkeys((tail, head) for tail, head in uses if tail != head)
-        return Picture(tuple(drawn), tuple(Arrow(f"a{i}", *ends) for i, ends in enumerate(between, 1)))
+        pairs = dict.fromkeys((tail, head) for tail, head in uses if tail != head)
+        arrows = tuple(Arrow(f"a{i}", *between) for i, between in enumerate(pairs, 1))
+        read = {tail for tail, _ in pairs}
+        return Picture(tuple(drawn), arrows, tuple(box.id for box in drawn if box.id not in read))
 
     def box_of(self, child: int | NodeGroup, id: str) -> Box:
         """A node, or a closed group, as a box."""

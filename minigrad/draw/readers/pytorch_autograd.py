@@ -1,0 +1,72 @@
+"""The graph that PyTorch's autograd recorded behind some tensors, exactly as it is: an entry for each Node.
+
+Autograd keeps no forward graph, only what backward will do. So an operation has the name of its backward, such as
+MulBackward0, and a tensor that requires no gradient is missing, unless a Node saved it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from torch import Tensor
+from torch.autograd.graph import get_gradient_edge
+
+from ..listing import Entry, Listing
+from ..listing_readers import output_title
+from .pytorch_tensors import entry_of, facts_of, fill_values, ids_of, saved_by, spec_of, tensors_in
+
+FREED = "A backward() has freed what this graph had saved; backward(retain_graph=True) keeps it, or run forward again."
+NO_GRAPH = (
+    "it was given, or computed from tensors that require no gradient, or under torch.no_grad() or inference_mode(), or "
+    "cut off by detach(). Draw what was called instead, draw(f, x), or compute it from a tensor with requires_grad=True"
+)
+
+
+def listing_of_tensors(ys: Sequence[Tensor], namespace: Mapping[str, object]) -> Listing:
+    """The graph behind some tensors. Raises TypeError for a tensor that has none."""
+    names = ids_of(namespace)
+    for y in ys:
+        if not y.requires_grad:
+            raise TypeError(f"{names.get(id(y), 'a tensor')}, {spec_of(y)}, has no graph: {NO_GRAPH}")
+    inputs = nodes_before([node_of(y) for y in ys])
+    place = {node: i for i, node in enumerate(inputs)}
+    variables = {node: node.variable for node in inputs if hasattr(node, "variable")}
+    tensors: dict[Any, Tensor] = {}  # of Nodes, as far as we can reach them
+    for x in [*ys, *tensors_in([*namespace.values()]), *variables.values()]:
+        if x.requires_grad and x.output_nr == 0 and (node := node_of(x)) in inputs:
+            tensors.setdefault(node, x)
+    entries, kept = list[Entry](), set[Any]()
+    for node, before in inputs.items():
+        saved, x = [*saved_by(node)], tensors.get(node)
+        kept |= {node_of(each) for _, each in saved if each is not None and each.requires_grad}
+        op, path, results = ("", None, [x]) if node in variables else (node.name(), (), node._input_metadata)
+        facts = (*(() if x is None else facts_of(x)), *(words for words, _ in saved))
+        name, thing, reads = names.get(id(x), ""), node if x is None else x, tuple(map(place.__getitem__, before))
+        entries.append(entry_of(results, op, name=name, thing=thing, facts=facts, path=path, inputs=reads))
+    for node in kept & inputs.keys():
+        entries[place[node]].kept = True
+    fill_values(entries, {place[node]: x for node, x in tensors.items()})
+    notes = [FREED] * any("has freed" in fact for entry in entries for fact in entry.facts)
+    notes += [f"backward() will fail: {e.sign} {fact}." for e in entries for fact in e.facts if "since" in fact][:3]
+    return Listing(output_title(entries, [tensors.get(node_of(y)) for y in ys]), entries, notes)
+
+
+def node_of(x: Tensor) -> Any:
+    """The Node that makes the gradient of a tensor; for a leaf, the Node that adds it to .grad."""
+    return x.grad_fn or get_gradient_edge(x).node
+
+
+def nodes_before(ends: Sequence[Any]) -> dict[Any, list[Any]]:
+    """Every Node of a graph → the Nodes of what it was computed from; inputs before users."""
+    order: dict[Any, list[Any]] = {}
+    read: dict[Any, list[Any]] = {}
+    stack = [*reversed(ends)]
+    while stack:
+        node = stack[-1]
+        if node not in read:
+            read[node] = [x for x, _ in node.next_functions if x is not None]
+            stack += [x for x in reversed(read[node]) if x not in read]
+        elif stack.pop() not in order:
+            order[node] = read[node]
+    return order

@@ -1,0 +1,191 @@
+"""What a call of a PyTorch module or function does, operation by operation, as the user wrote it.
+
+PyTorch announces every call of its functions to a `TorchFunctionMode`. So the call runs as always, once, with these
+arguments: Python decides where it branches. It needs no gradient.
+"""
+
+from __future__ import annotations
+
+import random
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from functools import cache
+from pathlib import PurePath
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.nn import Module
+from torch.nn.modules.module import register_module_forward_hook, register_module_forward_pre_hook
+from torch.overrides import TorchFunctionMode
+
+from ...engine.core.node import Place
+from ..listing import Entry, Listing, Path, Scope
+from ..listing_of import modules_of
+from ..listing_readers import line_of
+from ..words import shorten
+from .pytorch_tensors import entry_of, facts_of, fill_values, ids_of, memory_of, saved_by, tensors_in, version_of
+
+MINE = str(PurePath(torch.__file__).parent), str(PurePath(__file__).parents[2])  # folders of files not the user's
+line_at = cache(line_of)
+HIDDEN = (
+    "A result was made by what PyTorch does not announce, such as NumPy, vmap or compiled code: no arrow leads to it."
+)
+
+
+def listing_of_call(f: Any, args: Sequence[Any], namespace: Mapping[str, object]) -> Listing:
+    """The operations that a call runs, up to its results. Raises TypeError if it returns no tensor."""
+    name, modules = getattr(f, "__name__", type(f).__name__), modules_of(f, Module)
+    if len(modules) == 1:  # its submodules are the outermost groups: blocks.0, not net.blocks.0
+        modules = {"": next(iter(modules.values()))}
+    with untouched(modules, grads=not isinstance(f, Module)), ExitStack() as hooks:
+        own, names = names_of(modules, args, namespace)
+        call = Call(modules, own)
+        hooks.callback(register_module_forward_pre_hook(call.enter_module).remove)
+        hooks.callback(register_module_forward_hook(call.leave_module, always_call=True).remove)
+        with call:
+            y = f(*args)
+        ys = [*tensors_in(y)]
+        if not ys:
+            raise TypeError(f"{name} returned {shorten(repr(y), 80)}, which contains no tensor")
+        return Listing(f"a call of {name}", *call.finish(ys, names))
+
+
+Names = Mapping[int, str]
+
+
+def names_of(
+    modules: Mapping[str, Module], args: Sequence[Any], namespace: Mapping[str, object]
+) -> tuple[Names, Names]:
+    """Names of tensors by id: of parameters and buffers; of these, of arguments, and of the caller's variables."""
+    parts = [each for at, part in modules.items() for each in (part.named_parameters(at), part.named_buffers(at))]
+    own, given = {id(x): name for pairs in parts for name, x in pairs}, [*tensors_in([*args])]
+    inputs = {id(x): "input" if len(given) == 1 else f"input {n}" for n, x in enumerate(given, 1)}
+    return own, {**ids_of(namespace), **own, **inputs}
+
+
+@contextmanager
+def untouched(modules: Mapping[str, Module], grads: bool) -> Iterator[None]:
+    """Restore afterwards what a call changes: buffers and attributes of modules, gradients, and random numbers.
+
+    grads    whether the call may run backward: then parameters have copies of their gradients
+    """
+    parts = [*dict.fromkeys(part for module in modules.values() for part in module.modules())]
+    parameters = [x for part in parts for x in part.parameters(recurse=False)]
+    if any(map(torch.nn.parameter.is_lazy, parameters)):
+        raise ValueError("a lazy module gets its parameters at its first call: call it once, then draw it")
+    attributes, numbers = [dict(vars(part)) for part in parts], random.getstate()
+    given = [(x, x.grad) for x in parameters if grads and x.grad is not None]
+    copies: dict[Any, Tensor] = {x: x.detach().clone() for part in parts for x in part.buffers(recurse=False)}
+    for part in parts:
+        vars(part)["_buffers"] = {name: copies.get(x) for name, x in part._buffers.items()}
+    for x, grad in given:
+        x.grad = grad.clone()
+    try:
+        with torch.random.fork_rng(range(torch.cuda.device_count())):
+            yield
+    finally:
+        random.setstate(numbers)
+        for part, before in zip(parts, attributes):
+            vars(part).clear()
+            vars(part).update(before)
+        for x, grad in given:
+            x.grad = grad
+
+
+class Call(TorchFunctionMode):
+    """Records operations while they run.
+
+    results    of each entry: its tensors, their versions, and their Nodes of autograd. They stay alive: ids name them
+    places     id of a tensor → the number of its entry
+    changes    memory → the number of the last entry that changed it in place
+    """
+
+    def __init__(self, modules: Mapping[str, Module], own: Names):
+        super().__init__()
+        self.labels = {id(x): name for at, part in modules.items() for name, x in part.named_modules(prefix=at)}
+        self.own, self.asked = own, user_place()
+        self.entries: list[Entry] = []
+        self.results: list[tuple[list[Tensor], list[int], list[Any]]] = []
+        self.places: dict[int, int] = {}
+        self.changes: dict[int, int] = {}
+        self.paths: list[Path] = [()]  # of the open calls of modules
+
+    def enter_module(self, module: Module, xs: Any) -> None:
+        kind = type(module).__name__
+        label = self.labels.get(id(module), kind)  # "" for the module that is drawn
+        self.paths.append((*self.paths[-1], *[Scope("module", label, kind, module)] * bool(label)))
+
+    def leave_module(self, module: Module, xs: Any, y: Any) -> None:
+        self.paths.pop()
+
+    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        given = [*tensors_in([args, kwargs])]
+        before = [version_of(x) for x in given]
+        y = func(*args, **(kwargs or {}))
+        changed = [x for x, version in zip(given, before) if version_of(x) != version]
+        if results := [*tensors_in(y)] or changed:
+            name = getattr(func, "__name__", type(func).__name__)
+            op = func.__self__.__name__ if name == "__get__" else name  # of an attribute, such as x.T
+            options = [str(x) for x in [*args, *(kwargs or {}).values()] if isinstance(x, int | float | str | tuple)]
+            facts = (*[f"with {shorten(', '.join(options), 60)}"] * bool(options), *facts_of(results[0]))
+            inputs, place = tuple(map(self.number, given)), user_place()
+            line = "" if place == self.asked else line_at(place)
+            self.add(results, op, path=self.paths[-1], inputs=inputs, line=line, facts=facts)
+            self.changes |= {memory_of(x): len(self.entries) - 1 for x in changed}
+        return y
+
+    def add(self, results: list[Tensor], op: str = "", **rest: Any) -> int:
+        """Add an entry; its number."""
+        self.places |= {id(x): len(self.entries) for x in results}
+        self.results.append((results, [*map(version_of, results)], [x.grad_fn for x in results]))
+        thing = results[0] if len(results) == 1 else tuple(results)
+        self.entries.append(entry_of(results, op, name="", thing=thing, **rest))
+        return len(self.entries) - 1
+
+    def number(self, x: Tensor) -> int:
+        """The number of the entry that a tensor has its value from. If there is none, it is a leaf."""
+        changed = self.changes.get(memory_of(x), -1) if self.changes else -1
+        made = self.places.get(id(x), -1)
+        return self.add([x], path=None if id(x) in self.own else ()) if made == changed == -1 else max(made, changed)
+
+    def finish(self, ys: Sequence[Tensor], names: Names) -> tuple[list[Entry], list[str]]:
+        """The entries that the results need, with names, values and what backward keeps; and notes."""
+        is_hidden = any(id(y) not in self.places and id(y) not in names for y in ys)
+        stack = [self.number(y) for y in ys]
+        needed = {*range(len(self.entries))} if is_hidden else set[int]()
+        while stack:
+            if (n := stack.pop()) not in needed:
+                needed.add(n)
+                stack += self.entries[n].inputs
+        place = {n: i for i, n in enumerate(sorted(needed))}
+        seen = {None, *(each for n in place if not self.entries[n].sign for each in self.results[n][2])}
+        kept, current = set[int](), dict[int, Tensor]()
+        for n, i in place.items():
+            entry, (results, versions, nodes) = self.entries[n], self.results[n]
+            is_current = versions == [*map(version_of, results)]
+            saved = [] if is_current else ["changed in place afterwards"]
+            while nodes:  # of this operation: F.cross_entropy has two
+                if (node := nodes.pop()) not in seen:
+                    seen.add(node)
+                    nodes += [each for each, _ in node.next_functions]
+                    found = [*saved_by(node)]
+                    saved += [f"{node.name()} {words}" for words, _ in found]
+                    kept |= {memory_of(x) for _, x in found if x is not None}
+            entry.name = ", ".join(dict.fromkeys(names[id(x)] for x in results if id(x) in names))
+            entry.facts, entry.inputs = (*entry.facts, *saved), tuple(place[x] for x in entry.inputs)
+            current |= {i: results[0]} if is_current and len(results) == 1 else {}
+        entries = [self.entries[n] for n in place]
+        for i, x in current.items():
+            entries[i].kept = memory_of(x) in kept
+        fill_values(entries, current)
+        return entries, [HIDDEN] * is_hidden
+
+
+def user_place() -> Place | None:
+    """The line of the user's code that is running."""
+    frame: Any = sys._getframe(1)
+    while frame is not None and frame.f_code.co_filename.startswith(MINE):
+        frame = frame.f_back
+    return None if frame is None else Place(frame.f_code.co_filename, frame.f_lineno, frame.f_code.co_name)

@@ -1,0 +1,162 @@
+"""Graphs that PyTorch builds before they run: an exported program, a graph of torch.fx, and those of torch.compile.
+
+torch.compile hands each graph to a backend. Ours records the graph and runs it as it is. Where a graph breaks, Python
+goes on, and the next graph starts with the tensors that Python hands it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from inspect import signature
+from operator import attrgetter
+from typing import Any
+
+import torch
+from torch import Tensor, fx
+from torch.nn import Module
+from torch.utils._pytree import tree_leaves
+
+from ...engine.core.node import Place
+from ..listing import Entry, Listing, Path, Scope
+from ..listing_of import modules_of
+from ..listing_readers import line_of
+from ..words import pluralize
+from .pytorch_calls import MINE, Names, names_of, untouched
+from .pytorch_tensors import entry_of, tensors_in
+
+GIVEN = "placeholder", "get_attr"
+OUTSIDE = "A result was computed after these graphs, by Python, as if torch.compile were not there."
+
+
+def listing_of_program(x: Any) -> Listing:
+    """The nodes of an exported program, or of a GraphModule of torch.fx."""
+    is_module, given = isinstance(x, fx.GraphModule), getattr(x, "graph_signature", x)
+    program = Program({} if is_module else {**given.inputs_to_parameters, **given.inputs_to_buffers})
+    program.read(x if is_module else x.graph_module)
+    return Listing("a graph of torch.fx" if is_module else "an exported program", program.entries)
+
+
+def listing_of_compiled(f: Any, args: Sequence[Any], namespace: Mapping[str, object]) -> Listing:
+    """The graphs that torch.compile makes of f for these arguments, in the order in which they run, and its breaks.
+
+    It compiles again, apart from what the user compiled.
+    """
+    from torch._dynamo.utils import graph_break_reasons
+
+    name, modules, earlier = getattr(f, "__name__", type(f).__name__), modules_of(f, Module), len(graph_break_reasons)
+    apart: Any = {"isolate_recompiles": True} if "isolate_recompiles" in signature(torch.compile).parameters else {}
+    with untouched(modules, grads=not isinstance(f, Module)):
+        if isinstance(f, Module):
+            f._compiled_call_impl = None
+        runs = Runs(*names_of(modules, args, namespace))
+        ys = [*tensors_in(torch.compile(f, backend=runs.backend, **apart)(*args))]  # type: ignore[no-untyped-call]
+    reasons: dict[str, Any] = {str(each.user_stack[-1]): each for each in reversed(graph_break_reasons[earlier:])}
+    del graph_break_reasons[earlier:]
+    found = pluralize(runs.count, "graph", "graphs"), pluralize(len(reasons), "graph break", "graph breaks")
+    notes = [f"torch.compile made {found[0]} of {name}, with {found[1]}."]
+    for reason in reversed(reasons.values()):
+        at, why = reason.user_stack[-1], reason.reason.partition("\n")[0]
+        why = why.replace("generic_jump TensorVariable()", "Python branches on a tensor")
+        notes.append(f"Graph break at {line_of(Place(at.filename, at.lineno, at.name))}. {why}.")
+    notes += [OUTSIDE] * any(id(y) not in runs.places for y in ys)
+    return Listing(f"what torch.compile made of {name}", runs.entries, notes)
+
+
+class Program:
+    """Collects the entries of graphs of torch.fx.
+
+    names    name of an input → the name of the parameter or buffer that it stands for
+    """
+
+    def __init__(self, names: Mapping[str, str]):
+        self.names, self.entries, self.scopes = names, list[Entry](), dict[Any, Scope]()
+
+    def read(self, owner: Any, path: Path = (), given: Sequence[int | None] = ()) -> list[int | None]:
+        """Add the entries of a GraphModule, a leaf before its first user; the numbers of its results.
+
+        given    the numbers of its inputs, as far as they are known
+        """
+        nodes = owner.graph.nodes
+        users = [node for node in nodes if node.op not in (*GIVEN, "output")]
+        inputs = [node for node in nodes if node.op == "placeholder"]
+        place: dict[Any, int | None] = {node: n for node, n in zip(inputs, given) if n is not None}
+        inner: dict[Any, fx.GraphModule] = {}  # branches, and bodies of loops
+        for node in dict.fromkeys([each for user in users for each in (*user.all_input_nodes, user)] + [*nodes]):
+            value = attrgetter(node.target)(owner) if node.op in ("get_attr", "call_module") else None
+            if node.op == "output":
+                return [place.get(x) for x in tree_leaves(node.args)]
+            if node.op == "get_attr" and isinstance(value, fx.GraphModule):
+                inner[node] = value
+            elif node not in place:
+                here = path + self.scopes_of(node, path)
+                reads = [place.get(x) for x in node.all_input_nodes]
+                for branch in [x for x in node.all_input_nodes if x in inner]:
+                    operands = tree_leaves(node.args[node.args.index(branch) + 1 :])
+                    scope = Scope("scope", branch.target, "a graph inside", inner[branch])
+                    reads += self.read(inner[branch], (*here, scope), [place[x] for x in operands if x not in inner])
+                place[node] = len(self.entries)
+                self.entries.append(self.entry(node, value, here, tuple(n for n in reads if n is not None)))
+        return []
+
+    def scopes_of(self, node: fx.Node, path: Path) -> Path:
+        """The calls of modules that a node belongs to. PyTorch gives each call of a module a key of its own."""
+        found: list[Scope] = []
+        for key, (at, kind) in (node.meta.get("nn_module_stack") or {}).items():
+            label = re.sub(r"^(L\['(self|fn)'\]\.?|G\['(?=\w+'\]))|'\]", "", at)
+            of = (kind if isinstance(kind, str) else kind.__name__).rpartition(".")[2]
+            if label and not (node.op == "call_module" and label == node.target):
+                where = (*map(id, (*path, *found)), key)
+                found.append(self.scopes.setdefault(where, Scope("module", label, of, None)))
+        return tuple(found)
+
+    def entry(self, node: fx.Node, value: Any, path: Path, inputs: tuple[int, ...]) -> Entry:
+        target: Any = node.target
+        meta = node.meta.get("tensor_meta")  # of ShapeProp
+        results = [*tensors_in(node.meta.get("val", node.meta.get("example_value", value)))]
+        results = results or [meta] * hasattr(meta, "dtype")
+        if node.op in GIVEN:
+            own = target if node.op == "get_attr" else self.names.get(node.name, "")
+            return entry_of(results, name=own or node.name, thing=node, path=None if own else path)
+        kind = type(value).__name__ if node.op == "call_module" else getattr(target, "overloadpacket", target)
+        op = kind if isinstance(kind, str) else kind.__name__
+        name = target if node.op == "call_module" else "" if node.name.startswith(op.strip("_")) else node.name
+        at = re.findall(r'File "(.+)", line (\d+), in (.+)', node.stack_trace or "")
+        places = [Place(file, int(n), where) for file, n, where in at if not file.startswith((*MINE, "<eval"))]
+        line = line_of(places[-1] if places else None)
+        return entry_of(results, op, name=name, thing=node, line=line, path=path, inputs=inputs)
+
+
+class Runs(Program):
+    """A backend of torch.compile that records each graph when it runs.
+
+    places    id of a tensor → the number of its entry. `tensors` keeps them alive
+    """
+
+    def __init__(self, own: Names, labels: Names):
+        super().__init__({})
+        self.own, self.labels, self.count = own, labels, 0
+        self.places: dict[int, int | None] = {}
+        self.tensors: list[Tensor] = []
+
+    def backend(self, module: fx.GraphModule, examples: Any) -> Callable[..., Any]:
+        def run(*given: Any) -> Any:
+            results = module.forward(*given)
+            self.count += 1
+            inputs = [self.number(x) if isinstance(x, Tensor) else None for x in given]
+            scope = Scope("scope", f"graph {self.count}", "torch.compile", module)
+            numbers = self.read(module, (scope,), inputs)
+            self.places |= {id(x): n for x, n in zip(results, numbers) if n is not None}
+            self.tensors += tensors_in(results)
+            return results
+
+        return run
+
+    def number(self, x: Tensor) -> int | None:
+        """The number of the entry of a tensor. If no graph made it, it is a leaf."""
+        if id(x) not in self.places:
+            self.places[id(x)] = len(self.entries)
+            self.tensors.append(x)
+            path, name = None if id(x) in self.own else (), self.labels.get(id(x), "")
+            self.entries.append(entry_of([x], name=name, thing=x, path=path))
+        return self.places[id(x)]

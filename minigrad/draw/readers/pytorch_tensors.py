@@ -1,0 +1,119 @@
+"""Tensors of PyTorch in words: names, specs, values, and what autograd saved of them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
+from math import inf, prod
+from typing import Any
+
+from torch import Tensor
+
+from ..listing import Entry
+from ..listing_readers import trouble
+from ..names import names_in
+from ..tensors import format_array
+
+LARGE = 1_000  # numbers; the value of a larger tensor is not shown
+SIGNS = {"add": "+", "sub": "−", "mul": "×", "div": "÷", "truediv": "÷", "matmul": "@", "getitem": "[ ]", "eq": "=",
+         "iadd": "+=", "isub": "−=", "imul": "×=", "setitem": "[ ] =", "lt": "<", "gt": ">"}  # fmt: skip
+
+
+def tensors_in(x: Any) -> Iterator[Any]:
+    """The tensors in nested lists, tuples and dictionaries."""
+    if isinstance(x, Tensor):
+        yield x
+    elif isinstance(x, list | tuple | dict):
+        for each in x.values() if isinstance(x, dict) else x:
+            yield from tensors_in(each)
+
+
+def ids_of(namespace: Mapping[str, object]) -> dict[int, str]:
+    """id of a tensor → its name. A parameter of a module is named model.0.weight."""
+    return names_in(namespace, lambda x: id(x) if isinstance(x, Tensor) else None)
+
+
+def spec_of(x: Any) -> str:
+    """Dtype and shape of a tensor, or of anything that has both: f32[3, 4]."""
+    return f"{short(x.dtype)}[{', '.join(map(str, x.shape))}]"
+
+
+def entry_of(results: Sequence[Any], op: str = "", **rest: Any) -> Entry:
+    """The entry of an operation that has these results; without an operation, of a leaf."""
+    sizes = [prod(x.shape) * x.dtype.itemsize for x in results]
+    nbytes = sum(sizes) if all(isinstance(size, int) for size in sizes) else None  # else symbols, as s77
+    sign = SIGNS.get(op.strip("_"), op.strip("_") if op.startswith("__") else op)
+    return Entry("op" if op else "leaf", sign, spec=" ".join(map(spec_of, results)), nbytes=nbytes, **rest)
+
+
+@cache
+def short(dtype: Any) -> str:
+    """f32 for torch.float32."""
+    return re.sub(r"^(bf|[fuic])[a-z]*(?=\d)", r"\1", str(dtype).removeprefix("torch."))
+
+
+def version_of(x: Tensor) -> int:
+    """How often the memory of a tensor was changed in place; 0 for inference tensors, which do not count it."""
+    return 0 if x.is_inference() else x._version
+
+
+def memory_of(x: Tensor) -> int:
+    """A key of the memory of a tensor, which its views share."""
+    try:
+        return x.untyped_storage()._cdata
+    except (NotImplementedError, RuntimeError):  # a sparse tensor, or one inside vmap
+        return id(x)
+
+
+def facts_of(x: Tensor) -> list[str]:
+    """Where a tensor is, how its memory is used, and what happens to its gradient."""
+    hooks = [*(x._backward_hooks or {}).values(), *(getattr(x, "_post_accumulate_grad_hooks", None) or {}).values()]
+    return [
+        *[f"on {x.device}"] * (x.device.type != "cpu"),
+        *["a view"] * x._is_view(),
+        *[f"changed in place, version {version_of(x)}"] * (version_of(x) > 0),
+        *["retain_grad() keeps its gradient"] * x.retains_grad,
+        *[f"has a hook: {getattr(hook, '__name__', type(hook).__name__)}" for hook in hooks],
+    ]
+
+
+def fill_values(entries: Sequence[Entry], tensors: Mapping[int, Tensor]) -> None:
+    """Write the values of tensors into the entries with these numbers; of large ones, only if there is NaN or inf."""
+    for i, x in tensors.items():
+        try:
+            if x.numel() <= LARGE or not x.detach().sum().isfinite():
+                array = (x.double() if x.is_floating_point() else x).detach().cpu().numpy()
+                entries[i].value = format_array(array)
+                entries[i].trouble = trouble(array[array != -inf])  # masks are filled with it
+        except (NotImplementedError, RuntimeError, TypeError, ValueError):
+            pass  # on the meta device, sparse, inside vmap, complex or empty: no numbers to show
+
+
+@cache
+def slots_of(cls: Any) -> list[str]:
+    """The names under which the Nodes of this type save tensors."""
+    return [name.removeprefix("_raw_saved_") for name in dir(cls) if name.startswith("_raw_saved_")]
+
+
+def saved_by(node: Any) -> Iterator[tuple[str, Any]]:
+    """What a Node of autograd saved: in words, and the tensor if there is one.
+
+    A tensor that a hook packed is not unpacked, because that could run a checkpoint again.
+    """
+    for slot in slots_of(node.__class__):
+        try:
+            raws = getattr(node, f"_raw_saved_{slot}")
+            hooks = [raw.unpack_hook for raw in (raws if isinstance(raws, tuple) else [raws])]
+            if makers := [hook.__qualname__.partition(".")[0] for hook in hooks if hook is not None]:
+                yield (
+                    f"computes {slot} again" if "checkpoint" in makers[0] else f"{slot} is packed by {makers[0]}",
+                    None,
+                )
+                continue
+            for x in tensors_in(getattr(node, "saved_tensors" if slot == "tensors" else f"_saved_{slot}")):
+                yield f"saves {slot} {spec_of(x)}, {x.nbytes:,} bytes", x
+        except RuntimeError as error:
+            versions = re.findall(r"version (\d+)", str(error))
+            changed = f"saved {slot} at version {versions[-1]}; it was changed in place since" if versions else ""
+            yield changed or f"has freed {slot}", None
