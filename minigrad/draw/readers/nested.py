@@ -100,7 +100,7 @@ class Numbering:
         return [self.find(name, values, "an output") for name in part.outputs]
 
     def add_op(self, op: Op, values: ChainMap[str, Entry], path: Path) -> None:
-        user = f"{op.entry.sign} {op.entry.name}".strip()
+        user = " → ".join(filter(None, (op.entry.sign, op.entry.name)))
         operands = [self.find(name, values, user) if name else None for name in op.inputs]
         op.entry.path = path = self.path(op, path)
         own = len(operands)
@@ -126,10 +126,25 @@ class Numbering:
 
 
 def op_entry(sign: str, results: Sequence[str], specs: Sequence[str], thing: Any, facts: Sequence[str]) -> Entry:
-    """The entry of an op. Names of results that only repeat its sign, and numbers, are left out."""
+    """The entry of an op. If its type is known, names of results that only repeat its sign, or count, are left out."""
     names = [name.rpartition("/")[2] for name in results]
     new = [name for name in names if not sign.lower().startswith(re.sub(r"(_output)?_?\d+$", "", name).lower())]
-    return Entry("op", sign, join_names(new), " ".join(specs), thing, bytes_of(specs), facts=tuple(facts))
+    return Entry(
+        "op",
+        sign,
+        join_names(new if any(specs) else names),
+        " ".join(specs),
+        thing,
+        bytes_of(specs),
+        facts=tuple(facts),
+    )
+
+
+def make_constant(entry: Entry, value: str) -> None:
+    """Make an op's entry that of a constant; if its few values are known, they stand for its name and its spec."""
+    entry.kind, entry.sign, entry.value, entry.path = "constant", "", value, None
+    if value:
+        entry.name, entry.spec, entry.facts = "", "", (entry.spec, *entry.facts)
 
 
 def spec_text(dtype: str, lengths: Sequence[object] | None) -> str:

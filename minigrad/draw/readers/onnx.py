@@ -30,7 +30,7 @@ from onnx import (
 from ..listing import Entry, Listing, Scope
 from ..tensors import format_array
 from ..words import join_names, number, shorten
-from .nested import Op, Part, bytes_of, entries_of, op_entry, spec_text
+from .nested import Op, Part, bytes_of, entries_of, make_constant, op_entry, spec_text
 
 PURPOSES = {"then_branch": "if it holds", "else_branch": "if not", "body": "at each turn"}
 KINDS = {"If": "branch", "Loop": "loop", "Scan": "loop"}
@@ -148,7 +148,7 @@ class ModelReader:
         entry.line = line_of(node)
         if node.op_type == "Constant" and len(attributes) == 1:
             text = shown[0].partition(" = ")[2]
-            entry.kind, entry.sign, entry.value, entry.path = "constant", "", text if text != entry.spec else "", None
+            make_constant(entry, text if text != entry.spec else "")
         scopes = modules_of(node)
         if parts:
             of = KINDS.get(node.op_type, "control flow") if function is None else "function"

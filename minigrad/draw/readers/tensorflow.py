@@ -20,7 +20,7 @@ from ..listing import Entry, Listing, Scope
 from ..listing_readers import line_of
 from ..tensors import format_array
 from ..words import join_names, pluralize, shorten
-from .nested import Op, Part, bytes_of, entries_of, op_entry, spec_text
+from .nested import Op, Part, bytes_of, entries_of, make_constant, op_entry, spec_text
 
 KINDS = {"If": "branch", "Case": "branch", "While": "loop", "PartitionedCall": "call"}  # ops that call functions
 PURPOSES = {"then_branch": "if it holds", "else_branch": "if not", "cond": "before each turn", "body": "at each turn"}
@@ -68,7 +68,8 @@ def graph_of(x: Any, args: Sequence[Any], layers: Sequence[Any]) -> Any:
     if layers and not x.built:
         raise TypeError(f"the model {x.name} has no weights yet: call it once, or call its build(shape)")
     if not args and getattr(x, "inputs", None):
-        args = [tf.nest.map_structure(lambda y: tf.TensorSpec(y.shape, y.dtype), x.input)]
+        inputs = x.inputs[0] if len(x.inputs) == 1 else x._inputs_struct
+        args = [tf.nest.map_structure(lambda y: tf.TensorSpec(y.shape, y.dtype), inputs)]
     function = x if isinstance(x, tf.types.experimental.PolymorphicFunction) else tf.function(x)
     try:
         return function.get_concrete_function(*args).graph
@@ -92,6 +93,7 @@ class GraphReader:
         self.variables = {id(variable.handle): variable for variable in getattr(graph, "variables", ())}
         self.functions: dict[str, Any] = {}
         self.calls: list[str] = []  # the functions around the ops that are being read
+        self.lines: dict[Place, str] = {}
         self.asked = place()
 
     def part(self, graph: Any, label: str = "", sign: str = "") -> Part:
@@ -153,20 +155,25 @@ class GraphReader:
 
     def entry(self, op: Any) -> Entry:
         """The entry of an op, without its scopes and inputs."""
-        specs = [spec_text(y.dtype.name, None if y.shape.rank is None else y.shape.as_list()) for y in op.outputs]
+        specs = [
+            spec_text(y.dtype.base_dtype.name, None if y.shape.rank is None else y.shape.as_list()) for y in op.outputs
+        ]
         after = [f"runs after {shorten(join_names([x.name for x in op.control_inputs]), LONGEST)}"] * bool(
             op.control_inputs
         )
         late = [f"at the next turn: {x.op.name}" for x in op.inputs if x.op.type == "NextIteration"]
         entry = op_entry(op.type, [op.name], specs, op, [f"op {op.name}", *attributes(op), *after, *late])
-        frames = [frame for frame in op.traceback or () if not any(part in frame.filename for part in LIBRARIES)]
+        frames = [
+            frame for frame in op.traceback.get_user_frames() if not any(part in frame.filename for part in LIBRARIES)
+        ]
         for at in [Place(frame.filename, frame.lineno, frame.name) for frame in frames[-1:]]:
-            entry.line = line_of(at) if at[:2] != (self.asked or ())[:2] else ""
-        if op.type in ("Const", "Placeholder", "VarHandleOp", "VariableV2"):
-            entry.kind, entry.sign = "constant" if op.type == "Const" else "leaf", ""
-            entry.path = () if op.type == "Placeholder" else None
-        if op.type == "Const" and op.outputs[0].dtype != tf.string and op.outputs[0].shape.num_elements() <= FEW:
-            entry.value = format_array(tf.get_static_value(op.outputs[0]))
+            if at[:2] != (self.asked or ())[:2]:
+                entry.line = self.lines[at] = self.lines.get(at) or line_of(at)
+        if op.type == "Const":
+            few = op.outputs[0].dtype != tf.string and op.outputs[0].shape.num_elements() <= FEW
+            make_constant(entry, format_array(tf.get_static_value(op.outputs[0])) if few else "")
+        elif op.type in ("Placeholder", "VarHandleOp", "VariableV2"):
+            entry.kind, entry.sign, entry.path = "leaf", "", () if op.type == "Placeholder" else None
         return entry
 
 
