@@ -17,6 +17,12 @@ from typing import Any
 from ..listing import Entry, Path, Scope
 from ..words import join_names
 
+KINDS = {
+    "If": "branch", "Case": "branch", "While": "loop", "Loop": "loop", "Scan": "loop", "PartitionedCall": "call",
+}  # fmt: skip
+PURPOSES = {"then_branch": "if it holds", "else_branch": "if not", "cond": "before each turn", "body": "at each turn"}
+FEW = 6  # numbers of a constant that are shown
+LONGEST = 60  # characters
 SHORT = {"double": "f64", "float": "f32", "string": "str"}
 LETTERS = {"bfloat": "bf", "float": "f", "uint": "u", "int": "i", "complex": "c"}
 SPEC = re.compile(r"(?:bool|[a-z]+(\d+)\w*)\[([\d, ]*)\]")
@@ -46,14 +52,12 @@ class Part:
 
     inputs     name of each input → the sign that shows it: carry, row, input
     label      of its scope: then_branch; "" if its ops are directly in the scope of the op around it
-    purpose    what it is for: if it holds
     """
 
     inputs: Mapping[str, str]
     ops: Sequence[Op]
     outputs: Sequence[str]
     label: str = ""
-    purpose: str = ""
 
 
 def entries_of(graph: Part) -> list[Entry]:
@@ -108,7 +112,7 @@ class Numbering:
         for part in op.parts:
             own = max(0, len(operands) - len(part.inputs))
             given = {name: x for name, x in zip(part.inputs, operands[own:]) if x is not None}
-            scope = (Scope("scope", part.label, part.purpose, part),) if part.label else ()
+            scope = (Scope("scope", part.label, PURPOSES.get(part.label, ""), part),) if part.label else ()
             results += self.add_part(part, values.new_child(), path + scope, given)
         op.entry.inputs = (*(x for x in operands[:own] if x is not None), *results)
         self.number(op.entry)
@@ -129,15 +133,8 @@ def op_entry(sign: str, results: Sequence[str], specs: Sequence[str], thing: Any
     """The entry of an op. If its type is known, names of results that only repeat its sign, or count, are left out."""
     names = [name.rpartition("/")[2] for name in results]
     new = [name for name in names if not sign.lower().startswith(re.sub(r"(_output)?_?\d+$", "", name).lower())]
-    return Entry(
-        "op",
-        sign,
-        join_names(new if any(specs) else names),
-        " ".join(specs),
-        thing,
-        bytes_of(specs),
-        facts=tuple(facts),
-    )
+    name = join_names(new if any(specs) else names)
+    return Entry("op", sign, name, " ".join(specs), thing, bytes_of(specs), facts=tuple(facts))
 
 
 def make_constant(entry: Entry, value: str) -> None:

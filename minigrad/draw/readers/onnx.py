@@ -15,29 +15,14 @@ from typing import Any
 
 import onnx
 from google.protobuf.message import DecodeError
-from onnx import (
-    AttributeProto,
-    FunctionProto,
-    GraphProto,
-    ModelProto,
-    NodeProto,
-    TensorProto,
-    TypeProto,
-    helper,
-    numpy_helper,
-)
+from onnx import FunctionProto, GraphProto, ModelProto, NodeProto, TensorProto, TypeProto, helper, numpy_helper
 
 from ..listing import Entry, Listing, Scope
 from ..tensors import format_array
 from ..words import join_names, number, shorten
-from .nested import Op, Part, bytes_of, entries_of, make_constant, op_entry, spec_text
+from .nested import FEW, KINDS, LONGEST, Op, Part, bytes_of, entries_of, make_constant, op_entry, spec_text
 
-PURPOSES = {"then_branch": "if it holds", "else_branch": "if not", "body": "at each turn"}
-KINDS = {"If": "branch", "Loop": "loop", "Scan": "loop"}
 FRAME = re.compile(r'File "(.+)", line (\d+), in (.+)(?:\n +(?!File)(.+))?')  # of a stack trace
-FEW = 6  # numbers of a constant that are shown
-LARGE = 1024  # bytes; shape inference needs the values of small initialisers only
-LONGEST = 60  # characters
 Types = ChainMap[str, TypeProto]
 
 
@@ -62,63 +47,49 @@ def model_of(x: Any) -> ModelProto:
         path = os.fspath(x)
         try:
             x = onnx.load(path, load_external_data=False)
-        except DecodeError as error:
-            raise ValueError(f"{path} is no ONNX file, or a part of it is missing: {error}") from None
+        except DecodeError:
+            x = ModelProto()
         if not x.graph.ByteSize():
-            raise ValueError(f"{path} contains no graph: it is no ONNX file, or a part of it is missing")
+            raise ValueError(f"{path} is no ONNX file, or a part of it is missing: no graph can be read from it")
     if isinstance(x, GraphProto):
         x = ModelProto(graph=x)
     if not isinstance(x, ModelProto):
-        raise TypeError(
-            f"expected an ONNX ModelProto or GraphProto, or the path of a .onnx file; got {type(x).__name__}"
-        )
+        came = type(x).__name__
+        raise TypeError(f"expected an ONNX ModelProto or GraphProto, or the path of a .onnx file; got {came}")
     return x
 
 
 def with_shapes(model: ModelProto) -> tuple[ModelProto, list[str]]:
     """The model; if types are missing, a copy with inferred types, or a note that says why there is none."""
-    graph = model.graph
-    known = {value.name for value in (*graph.value_info, *graph.output) if value.type.ByteSize()}
-    if all(name in known for node in graph.node for name in node.output if name):
+    known = {value.name for value in (*model.graph.value_info, *model.graph.output) if value.type.ByteSize()}
+    if all(name in known for node in model.graph.node for name in node.output if name):
         return model, []
-    copy = ModelProto()
-    copy.CopyFrom(model)
-    for tensor in copy.graph.initializer:
-        if len(tensor.raw_data) > LARGE:
-            tensor.ClearField("raw_data")
     try:
-        return onnx.shape_inference.infer_shapes(copy, data_prop=True), []
+        return onnx.shape_inference.infer_shapes(model, data_prop=True), []
     except Exception as error:  # a model with a mistake is drawn without shapes: the user may want to find the mistake
         return model, [f"Shapes could not be inferred: {shorten(' '.join(str(error).split()), 4 * LONGEST)}"]
 
 
 class ModelReader:
-    """Describes the nodes of a model, of its subgraphs and of its functions.
-
-    given    the attributes of the function call that is being read
-    calls    the functions around the nodes that are being read
-    """
+    """Describes the nodes of a model, of its subgraphs and of its functions."""
 
     def __init__(self, model: ModelProto) -> None:
         self.functions = {(f.domain, f.name, f.overload): f for f in model.functions}
-        self.tensors = {tensor.name: tensor for tensor in model.graph.initializer}  # with the data that a copy lacks
-        self.given: dict[str, AttributeProto] = {}
-        self.calls: list[str] = []
+        self.calls: list[str] = []  # the functions around the nodes that are being read
 
     def graph(self, graph: GraphProto, types: Types, node: NodeProto | None = None, label: str = "") -> Part:
         """A graph, or the subgraph of a node."""
         types.update((value.name, value.type) for value in (*graph.input, *graph.value_info, *graph.output))
-        leaves = [leaf_of(self.tensors.get(tensor.name, tensor)) for tensor in graph.initializer]
+        leaves = [leaf_of(tensor, tensor.dims) for tensor in graph.initializer]
         leaves += [leaf_of(tensor.values, tensor.dims) for tensor in graph.sparse_initializer]
         named = {leaf.outputs[0] for leaf in leaves}
         inputs = [value.name for value in graph.input if value.name not in named]
+        rows = sum(a.i for a in node.attribute if a.name == "num_scan_inputs") if node else 0
+        signs = ["carry"] * (len(inputs) - rows) + ["row"] * rows
         ops = [*leaves, *(input_of(name, types) for name in inputs), *(self.op(each, types) for each in graph.node)]
-        signs = signs_of(node, len(inputs)) if node else [""] * len(inputs)
-        return Part(dict(zip(inputs, signs)), ops, [y.name for y in graph.output], label, PURPOSES.get(label, ""))
+        return Part(dict(zip(inputs, signs)), ops, [y.name for y in graph.output], label)
 
-    def function(
-        self, function: FunctionProto, node: NodeProto, attributes: Sequence[AttributeProto], types: Types
-    ) -> Part:
+    def function(self, function: FunctionProto, node: NodeProto, types: Types) -> Part:
         """The body of the function that a node calls. Raises ValueError if it calls itself."""
         name = f"{function.domain}.{function.name}"
         if name in self.calls:
@@ -126,54 +97,42 @@ class ModelReader:
         inner = ChainMap({value.name: value.type for value in function.value_info})
         both = [*zip(function.input, node.input), *zip(function.output, node.output)]
         inner.update((formal, types[name]) for formal, name in both if name in types)
-        around, self.given = self.given, {a.name: a for a in (*function.attribute_proto, *attributes)}
         self.calls.append(name)
         ops = [*(input_of(name, inner) for name in function.input), *(self.op(each, inner) for each in function.node)]
         self.calls.pop()
-        self.given = around
         return Part(dict.fromkeys(function.input, "input"), ops, function.output)
 
     def op(self, node: NodeProto, types: Types) -> Op:
         """A node; with its subgraphs, or with the function that it calls."""
-        attributes = [self.resolve(attribute) for attribute in node.attribute]
-        parts = [self.graph(g, types.new_child(), node, a.name) for a in attributes for g in subgraphs(a)]
+        parts = [self.graph(g, types.new_child(), node, a.name) for a in node.attribute for g in subgraphs(a)]
         function = self.functions.get((node.domain, node.op_type, node.overload))
         if function is not None:
-            parts = [self.function(function, node, attributes, types)]
+            parts = [self.function(function, node, types)]
         results = [name for name in node.output if name]
         specs = [type_text(types[name]) for name in results if name in types]
         facts = [f"{what} {name}" for what, name in (("domain", node.domain), ("node", node.name)) if name]
-        shown = [printed(attribute) for attribute in attributes if not subgraphs(attribute)]
-        entry = op_entry(node.op_type, results, specs, node, facts + shown)
+        attributes = [attribute_text(attribute) for attribute in node.attribute if not subgraphs(attribute)]
+        entry = op_entry(node.op_type, results, specs, node, facts + attributes)
         entry.line = line_of(node)
-        if node.op_type == "Constant" and len(attributes) == 1:
-            text = shown[0].partition(" = ")[2]
+        if node.op_type == "Constant":
+            text = attributes[0].partition(" = ")[2]
             make_constant(entry, text if text != entry.spec else "")
         scopes = modules_of(node)
         if parts:
-            of = KINDS.get(node.op_type, "control flow") if function is None else "function"
-            scopes.append(Scope("scope", node.name or node.op_type, of, (*results, node.name)))
+            kind = "function" if function else KINDS.get(node.op_type, "control flow")
+            scopes.append(Scope("scope", node.name or node.op_type, kind, (*results, node.name)))
         return Op(entry, node.input, results, scopes, parts)
-
-    def resolve(self, attribute: AttributeProto) -> AttributeProto:
-        """The attribute; in a function, the attribute of the call that it refers to."""
-        if attribute.ref_attr_name not in self.given:
-            return attribute
-        found = AttributeProto()
-        found.CopyFrom(self.given[attribute.ref_attr_name])
-        found.name = attribute.name
-        return found
 
 
 # -- parts of a node --------------------------------------------------------------------------------------------------
 
 
-def leaf_of(tensor: TensorProto, lengths: Sequence[int] | None = None) -> Op:
-    """An initialiser. Values are read only if they are few; `lengths` are of a sparse one."""
-    spec = spec_text(TensorProto.DataType.Name(tensor.data_type), tensor.dims if lengths is None else lengths)
+def leaf_of(tensor: TensorProto, lengths: Sequence[int]) -> Op:
+    """An initialiser of this shape, of which a sparse one stores fewer values. Few values are read."""
+    spec = spec_text(TensorProto.DataType.Name(tensor.data_type), lengths)
     stored = [f"stored in {pair.value}, not loaded" for pair in tensor.external_data if pair.key == "location"]
     entry = Entry("leaf", "", tensor.name, spec, tensor, bytes_of([spec]), path=None, facts=("initialiser", *stored))
-    if not stored and lengths is None and prod(tensor.dims) <= FEW and tensor.data_type != TensorProto.STRING:
+    if not stored and prod(lengths) <= FEW and tensor.data_type != TensorProto.STRING and tensor.dims == lengths:
         entry.value = format_array(numpy_helper.to_array(tensor))
     return Op(entry, outputs=[tensor.name])
 
@@ -183,16 +142,8 @@ def input_of(name: str, types: Types) -> Op:
     return Op(Entry("leaf", "", name, spec, types.get(name), bytes_of([spec])), outputs=[name])
 
 
-def subgraphs(attribute: AttributeProto) -> list[GraphProto]:
+def subgraphs(attribute: onnx.AttributeProto) -> list[GraphProto]:
     return [attribute.g] if attribute.HasField("g") else list(attribute.graphs)
-
-
-def signs_of(node: NodeProto, count: int) -> list[str]:
-    """What the inputs of a node's subgraph are."""
-    rows = next((a.i for a in node.attribute if a.name == "num_scan_inputs"), count)
-    return (
-        ["turn", *["carry"] * count][:count] if node.op_type == "Loop" else ["carry"] * (count - rows) + ["row"] * rows
-    )
 
 
 def modules_of(node: NodeProto) -> list[Scope]:
@@ -204,17 +155,15 @@ def modules_of(node: NodeProto) -> list[Scope]:
     return [Scope("scope", part, "name scope", part) for part in node.name.strip("/").split("/")[:-1]]
 
 
-def printed(attribute: AttributeProto) -> str:
-    """An attribute: alpha = 0.3."""
+def attribute_text(attribute: onnx.AttributeProto) -> str:
+    """An attribute: alpha = 0.3; in a function, alpha = @slope for an attribute of its call."""
+    text = str(helper.printable_attribute(attribute)).partition(" = ")[2]
     if attribute.HasField("t"):
-        entry = leaf_of(attribute.t).entry
-        return f"{attribute.name} = {entry.value or entry.spec}"
-    text = (
-        f"{attribute.name} = {number(attribute.f)}"
-        if attribute.HasField("f")
-        else helper.printable_attribute(attribute)
-    )
-    return shorten(str(text), LONGEST)
+        entry = leaf_of(attribute.t, attribute.t.dims).entry
+        text = entry.value or entry.spec
+    elif attribute.HasField("f"):
+        text = number(attribute.f)
+    return shorten(f"{attribute.name} = {f'@{attribute.ref_attr_name}' if attribute.ref_attr_name else text}", LONGEST)
 
 
 def type_text(kind: TypeProto) -> str:

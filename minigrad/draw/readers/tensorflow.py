@@ -20,13 +20,9 @@ from ..listing import Entry, Listing, Scope
 from ..listing_readers import line_of
 from ..tensors import format_array
 from ..words import join_names, pluralize, shorten
-from .nested import Op, Part, bytes_of, entries_of, make_constant, op_entry, spec_text
+from .nested import FEW, KINDS, LONGEST, Op, Part, bytes_of, entries_of, make_constant, op_entry, spec_text
 
-KINDS = {"If": "branch", "Case": "branch", "While": "loop", "PartitionedCall": "call"}  # ops that call functions
-PURPOSES = {"then_branch": "if it holds", "else_branch": "if not", "cond": "before each turn", "body": "at each turn"}
-FEW = 6  # numbers of a constant that are shown
 LIBRARIES = ("site-packages", str(Path(__file__).parents[2]))  # their lines are not the user's
-LONGEST = 60  # characters
 
 
 def listing_of(x: Any, args: Sequence[Any], names: Mapping[str, object]) -> Listing:
@@ -44,12 +40,10 @@ def listing_of(x: Any, args: Sequence[Any], names: Mapping[str, object]) -> List
     count = len(graph.get_operations())
     entries = entries_of(GraphReader(graph, layers).part(graph))
     inner = len(entries) - count
-    note = (
-        f"TensorFlow: {pluralize(count, 'op', 'ops')}"
-        + f", and {inner} in the functions that they call" * bool(inner)
-        + "."
+    note = f"TensorFlow: {pluralize(count, 'op', 'ops')}" + f", and {inner} in the functions that they call" * bool(
+        inner
     )
-    return Listing(f"a call of {x.name}" if layers else getattr(graph, "name", "a graph"), entries, [note])
+    return Listing(f"a call of {x.name}" if layers else getattr(graph, "name", "a graph"), entries, [f"{note}."])
 
 
 def graph_of(x: Any, args: Sequence[Any], layers: Sequence[Any]) -> Any:
@@ -80,45 +74,33 @@ def graph_of(x: Any, args: Sequence[Any], layers: Sequence[Any]) -> Any:
 
 
 class GraphReader:
-    """Describes the ops of a graph and of the functions that they call.
-
-    layers    of a Keras model, which is the first
-    """
+    """Describes the ops of a graph and of the functions that they call."""
 
     def __init__(self, graph: Any, layers: Sequence[Any]) -> None:
         self.graph = graph
         self.model = layers[0].name if layers else ""
         self.layers = {layer.name: type(layer).__name__ for layer in layers}
         self.labels = {part for op in graph.get_operations() for part in op.name.split("/")[:-1]}
-        self.variables = {id(variable.handle): variable for variable in getattr(graph, "variables", ())}
-        self.functions: dict[str, Any] = {}
+        variables = {id(variable.handle): variable for variable in getattr(graph, "variables", ())}
+        self.captured = {inner.op.name: variables.get(id(outer)) for outer, inner in getattr(graph, "captures", ())}
         self.calls: list[str] = []  # the functions around the ops that are being read
-        self.lines: dict[Place, str] = {}
         self.asked = place()
 
     def part(self, graph: Any, label: str = "", sign: str = "") -> Part:
-        """A graph, or a function that an op calls. `sign` shows its inputs."""
+        """A graph, or a function that an op calls. `sign` is of its inputs."""
         ops = graph.get_operations()
-        outside = graph.captures if graph is self.graph and hasattr(graph, "captures") else ()
-        captured = {inner.op.name: self.variables.get(id(outer)) for outer, inner in outside}
         parts = {op.name: self.parts(op) for op in ops}
-        kinds = {op.name: KINDS[base_type(op)] for op in ops if parts[op.name]}
         counts = Counter(prefix for op in ops if op.inputs for prefix in prefixes(op)[:-1])
-        kinds |= {prefix: "name scope" for prefix, count in counts.items() if count > 1 and prefix not in kinds}
+        kinds = {prefix: "name scope" for prefix, count in counts.items() if count > 1}
+        kinds |= {op.name: KINDS[base_type(op)] for op in ops if parts[op.name]}
         found = []
         for op in ops:
-            entry = self.entry(op)
-            if op.name in captured:
-                entry.path = None
-                describe_variable(entry, captured[op.name])
-            scopes = [
-                self.scope(prefix, kinds.get(prefix, "")) for prefix in prefixes(op)[: None if parts[op.name] else -1]
-            ]
+            names = prefixes(op)[: None if parts[op.name] else -1]
+            scopes = [scope for name in names if (scope := self.scope(name, kinds.get(name, ""))).of]
             inputs = [x.op.name for x in op.inputs if x.op.type != "NextIteration"]
-            found.append(Op(entry, inputs, [op.name], [each for each in scopes if each.of], parts[op.name]))
+            found.append(Op(self.entry(op), inputs, [op.name], scopes, parts[op.name]))
         signs = {x.op.name: sign for x in getattr(graph, "inputs", ())}
-        results = [y.op.name for y in getattr(graph, "outputs", ())]
-        return Part(signs, found, results, label, PURPOSES.get(label, ""))
+        return Part(signs, found, [y.op.name for y in getattr(graph, "outputs", ())], label)
 
     def parts(self, op: Any) -> list[Part]:
         """The functions that an op calls, except those around it."""
@@ -131,18 +113,13 @@ class GraphReader:
         for key, name in called.items():
             if name not in self.calls:
                 self.calls.append(name)
+                function = op.graph._get_function(name) or self.graph._get_function(name)
+                with self.graph.as_default():  # a graph that was imported has definitions only
+                    graph = getattr(function, "graph", None) or function_def_to_graph(function.definition)
                 sign = "carry" if base_type(op) == "While" else "input"
-                found.append(self.part(self.function(name, op.graph), "" if key == "f" else key, sign))
+                found.append(self.part(graph, "" if key == "f" else key, sign))
                 self.calls.pop()
         return found
-
-    def function(self, name: str, graph: Any) -> Any:
-        """The graph of a function. A graph that was imported has definitions only, from which it is built."""
-        if name not in self.functions:
-            found = graph._get_function(name) or self.graph._get_function(name)
-            with self.graph.as_default():
-                self.functions[name] = getattr(found, "graph", None) or function_def_to_graph(found.definition)
-        return self.functions[name]
 
     def scope(self, prefix: str, kind: str) -> Scope:
         """The scope of all names with this prefix: a Keras layer, or of the given kind. One without a type is none."""
@@ -155,26 +132,30 @@ class GraphReader:
 
     def entry(self, op: Any) -> Entry:
         """The entry of an op, without its scopes and inputs."""
-        specs = [
-            spec_text(y.dtype.base_dtype.name, None if y.shape.rank is None else y.shape.as_list()) for y in op.outputs
-        ]
-        after = [f"runs after {shorten(join_names([x.name for x in op.control_inputs]), LONGEST)}"] * bool(
-            op.control_inputs
-        )
+        shapes = [None if y.shape.rank is None else y.shape.as_list() for y in op.outputs]
+        specs = [spec_text(y.dtype.base_dtype.name, shape) for y, shape in zip(op.outputs, shapes)]
         late = [f"at the next turn: {x.op.name}" for x in op.inputs if x.op.type == "NextIteration"]
-        entry = op_entry(op.type, [op.name], specs, op, [f"op {op.name}", *attributes(op), *after, *late])
-        frames = [
-            frame for frame in op.traceback.get_user_frames() if not any(part in frame.filename for part in LIBRARIES)
-        ]
-        for at in [Place(frame.filename, frame.lineno, frame.name) for frame in frames[-1:]]:
-            if at[:2] != (self.asked or ())[:2]:
-                entry.line = self.lines[at] = self.lines.get(at) or line_of(at)
+        if op.control_inputs:
+            late.append(f"runs after {shorten(join_names([x.name for x in op.control_inputs]), LONGEST)}")
+        entry = op_entry(op.type, [op.name], specs, op, [f"op {op.name}", *attributes(op), *late])
+        entry.line = self.line(op)
         if op.type == "Const":
             few = op.outputs[0].dtype != tf.string and op.outputs[0].shape.num_elements() <= FEW
             make_constant(entry, format_array(tf.get_static_value(op.outputs[0])) if few else "")
         elif op.type in ("Placeholder", "VarHandleOp", "VariableV2"):
             entry.kind, entry.sign, entry.path = "leaf", "", () if op.type == "Placeholder" else None
+        if op.graph is self.graph and op.name in self.captured:
+            entry.path = None
+            describe_variable(entry, self.captured[op.name])
         return entry
+
+    def line(self, op: Any) -> str:
+        """The line of user code that made an op; "" if that line asks for the graph."""
+        frames = op.traceback.get_user_frames() if op.traceback else ()
+        frames = [frame for frame in frames if not any(part in frame.filename for part in LIBRARIES)]
+        for at in [Place(frame.filename, frame.lineno, frame.name) for frame in frames[-1:]]:
+            return line_of(at) if at[:2] != (self.asked or ())[:2] else ""
+        return ""
 
 
 def base_type(op: Any) -> str:
@@ -199,10 +180,8 @@ def attributes(op: Any) -> list[str]:
 
 
 def describe_variable(entry: Entry, variable: Any) -> None:
-    """Make the entry of a captured value that of a variable, if it is one."""
-    if variable is None:
-        entry.facts += ("captured",)
-        return
-    entry.name, entry.spec = variable.name.partition(":")[0], spec_text(variable.dtype.name, variable.shape)
-    entry.nbytes, entry.thing = bytes_of([entry.spec]), variable
-    entry.facts += ("variable" if variable.trainable else "variable, not trainable",)
+    """Make the entry of a captured value that of a variable; None is another value, such as a constant tensor."""
+    if variable is not None:
+        entry.name, entry.spec = variable.name.partition(":")[0], spec_text(variable.dtype.name, variable.shape)
+        entry.nbytes, entry.thing = bytes_of([entry.spec]), variable
+        entry.facts += ("variable" if variable.trainable else "variable, not trainable",)
