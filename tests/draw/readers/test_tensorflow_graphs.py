@@ -56,9 +56,10 @@ def scopes(listing, sign):
 
 def test_every_op_is_shown_once_for_each_call():
     listing = listing_of(TRACE, (), {})
+    outer, total = len(TRACE.graph.get_operations()), len([*ops_in(TRACE.graph)])
 
-    assert len(listing.entries) == len([*ops_in(TRACE.graph)])
-    assert listing.notes[0].startswith(f"TensorFlow: {len(TRACE.graph.get_operations())} ops, and ")
+    assert len(listing.entries) == total
+    assert listing.notes == [f"TensorFlow: {outer} ops, and {total - outer} in the functions that they call."]
     assert all(x < i for i, entry in enumerate(listing.entries) for x in entry.inputs)
 
 
@@ -82,7 +83,10 @@ def test_loops_branches_calls_and_name_scopes_are_groups():
     assert scopes(listing, "Less") == [[*loop, ("cond", "before each turn")]]
     assert scopes(listing, "Mul") == [[*loop, ("body", "at each turn")]]
     assert scopes(listing, "Relu") == [[*branch, ("PartitionedCall", "call")]]
-    assert scopes(listing, "MatMul") == [[("head", "name scope")]]
+    assert scopes(listing, "MatMul") == scopes(listing, "ReadVariableOp") == [[("head", "name scope")]]
+    assert {scope[0] for scope in scopes(listing, "carry")} == {loop[0]}
+    labels = [scope.label for entry in listing.entries for scope in entry.path or ()]
+    assert labels.index("then_branch") < labels.index("else_branch"), "as they are in the code"
     assert "input → x" in GraphView(TRACE).text
 
 
