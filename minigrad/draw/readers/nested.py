@@ -1,0 +1,159 @@
+"""Graphs of other frameworks in which ops contain graphs: branches, loops, functions that are called.
+
+    operands → inputs of the inner graph → its ops → the op     as minigrad's own loops: ../subgraphs.py
+
+A reader describes every op by an `Op`; `entries_of` numbers them and puts them into scopes.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import ChainMap
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from math import prod
+from typing import Any
+
+from ..listing import Entry, Path, Scope
+from ..words import join_names
+
+KINDS = {
+    "If": "branch", "Case": "branch", "While": "loop", "Loop": "loop", "Scan": "loop", "PartitionedCall": "call",
+}  # fmt: skip
+PURPOSES = {"then_branch": "if it holds", "else_branch": "if not", "cond": "before each turn", "body": "at each turn"}
+FEW = 6  # numbers of a constant that are shown
+LONGEST = 60  # characters
+SHORT = {"double": "f64", "float": "f32", "string": "str"}
+LETTERS = {"bfloat": "bf", "float": "f", "uint": "u", "int": "i", "complex": "c"}
+SPEC = re.compile(r"(?:bool|[a-z]+(\d+)\w*)\[([\d, ]*)\]")
+
+
+@dataclass
+class Op:
+    """An op or a leaf.
+
+    entry      its entry, without inputs and scopes; a leaf whose path is None belongs where its users are
+    inputs     names of the values that it reads; "" for an operand that is left out
+    outputs    names of the values that it makes
+    scopes     around it; scopes of equal things are one scope. If it has parts, the last scope is its own
+    parts      the graphs in it
+    """
+
+    entry: Entry
+    inputs: Sequence[str] = ()
+    outputs: Sequence[str] = ()
+    scopes: Sequence[Scope] = ()
+    parts: Sequence[Part] = ()
+
+
+@dataclass
+class Part:
+    """A graph.
+
+    inputs     name of each input → the sign that shows it: carry, row, input
+    label      of its scope: then_branch; "" if its ops are directly in the scope of the op around it
+    """
+
+    inputs: Mapping[str, str]
+    ops: Sequence[Op]
+    outputs: Sequence[str]
+    label: str = ""
+
+
+def entries_of(graph: Part) -> list[Entry]:
+    """The entries of a graph and of all graphs in it. Raises ValueError if an op reads a value that nothing makes."""
+    numbering = Numbering()
+    for number in numbering.add_part(graph, ChainMap(), (), {}):
+        numbering.entries[number].facts += ("an output",)
+    return numbering.entries
+
+
+class Numbering:
+    """Numbers entries: ops in their order, and a leaf when it is first read."""
+
+    def __init__(self) -> None:
+        self.entries: list[Entry] = []
+        self.place: dict[int, int] = {}  # id of an entry → its number
+        self.scopes: dict[tuple[Path, Any], Scope] = {}
+
+    def number(self, entry: Entry) -> int:
+        if id(entry) not in self.place:
+            self.place[id(entry)] = len(self.entries)
+            self.entries.append(entry)
+        return self.place[id(entry)]
+
+    def find(self, name: str, values: Mapping[str, Entry], reader: str) -> int:
+        if name not in values:
+            raise ValueError(f"{reader} reads {name!r}, but no input, constant or earlier op has this name")
+        return self.number(values[name])
+
+    def add_part(self, part: Part, values: ChainMap[str, Entry], path: Path, operands: Mapping[str, int]) -> list[int]:
+        """Add all ops of a graph; return the numbers of its results. `operands` are those that its inputs stand for."""
+        for op in part.ops:
+            operand = operands.get(op.outputs[0]) if op.outputs else None
+            if operand is not None:
+                op.entry.kind, op.entry.sign, op.entry.inputs = "op", part.inputs[op.outputs[0]], (operand,)
+            if op.entry.kind == "op" and operand is None:
+                self.add_op(op, values, path)
+            elif op.entry.path is not None or operand is not None:
+                op.entry.path = path
+                self.number(op.entry)
+            values.update(dict.fromkeys(op.outputs, op.entry))
+        for entry in values.maps[0].values():
+            self.number(entry)
+        return [self.find(name, values, "an output") for name in part.outputs]
+
+    def add_op(self, op: Op, values: ChainMap[str, Entry], path: Path) -> None:
+        user = " → ".join(filter(None, (op.entry.sign, op.entry.name)))
+        operands = [self.find(name, values, user) if name else None for name in op.inputs]
+        op.entry.path = path = self.path(op, path)
+        own = len(operands)
+        results: list[int] = []
+        for part in op.parts:
+            own = max(0, len(operands) - len(part.inputs))
+            given = {name: x for name, x in zip(part.inputs, operands[own:]) if x is not None}
+            scope = (Scope("scope", part.label, PURPOSES.get(part.label, ""), part),) if part.label else ()
+            results += self.add_part(part, values.new_child(), path + scope, given)
+        op.entry.inputs = (*(x for x in operands[:own] if x is not None), *results)
+        self.number(op.entry)
+
+    def path(self, op: Op, path: Path) -> Path:
+        """The scopes of an op, without those that its graph is in already."""
+        outer = {scope.label for scope in path}
+        for scope in op.scopes:
+            if scope.label not in outer or (op.parts and scope is op.scopes[-1]):
+                path += (self.scopes.setdefault((path, scope.thing), scope),)
+        return path
+
+
+# -- descriptions -----------------------------------------------------------------------------------------------------
+
+
+def op_entry(sign: str, results: Sequence[str], specs: Sequence[str], thing: Any, facts: Sequence[str]) -> Entry:
+    """The entry of an op. If its type is known, names of results that only repeat its sign, or count, are left out."""
+    names = [name.rpartition("/")[2] for name in results]
+    new = [name for name in names if not sign.lower().startswith(re.sub(r"(_output)?_?\d+$", "", name).lower())]
+    name = join_names(new if any(specs) else names)
+    return Entry("op", sign, name, " ".join(specs), thing, bytes_of(specs), facts=tuple(facts))
+
+
+def make_constant(entry: Entry, value: str) -> None:
+    """Make an op's entry that of a constant; if its few values are known, they stand for its name and its spec."""
+    entry.kind, entry.sign, entry.value, entry.path = "constant", "", value, None
+    if value:
+        entry.name, entry.spec, entry.facts = "", "", (entry.spec, *entry.facts)
+
+
+def spec_text(dtype: str, lengths: Sequence[object] | None) -> str:
+    """A type as minigrad writes it: f32[3, ?]; f32[…] if even the rank is unknown."""
+    name = dtype.lower()
+    short = re.sub(r"^(bfloat|float|uint|int|complex)(?=\d)", lambda found: LETTERS[found[0]], SHORT.get(name, name))
+    inner = "…" if lengths is None else ", ".join("?" if n in (None, "") else str(n) for n in lengths)
+    return f"{short}[{inner}]"
+
+
+def bytes_of(specs: Sequence[str]) -> int | None:
+    """The bytes of values of these specs; None if a length is unknown, or the size of an element."""
+    found = [each for spec in specs if (each := SPEC.fullmatch(spec))]
+    sizes = [(prod(map(int, filter(None, each[2].split(", ")))) * int(each[1] or 8) + 7) // 8 for each in found]
+    return sum(sizes) if len(sizes) == len(specs) > 0 else None

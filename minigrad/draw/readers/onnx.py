@@ -1,0 +1,188 @@
+"""ONNX models: nodes with their attributes, initialisers by name, subgraphs and functions as groups.
+
+A model is only read: nothing runs, and external data is not loaded, since its shapes are in the model itself.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections import ChainMap
+from collections.abc import Mapping, Sequence
+from math import prod
+from pathlib import PurePath
+from typing import Any
+
+import onnx
+from google.protobuf.message import DecodeError
+from onnx import FunctionProto, GraphProto, ModelProto, NodeProto, TensorProto, TypeProto, helper, numpy_helper
+
+from ..listing import Entry, Listing, Scope
+from ..tensors import format_array
+from ..words import join_names, number, shorten
+from .nested import FEW, KINDS, LONGEST, Op, Part, bytes_of, entries_of, make_constant, op_entry, spec_text
+
+FRAME = re.compile(r'File "(.+)", line (\d+), in (.+)(?:\n +(?!File)(.+))?')  # of a stack trace
+Types = ChainMap[str, TypeProto]
+
+
+def listing_of(x: Any, args: Sequence[Any], names: Mapping[str, object]) -> Listing:
+    """The listing of a ModelProto, a GraphProto, or the path of a .onnx file.
+
+    Raises TypeError for another object or for arguments; ValueError for a damaged file.
+    """
+    if args:
+        raise TypeError("an ONNX model takes no example arguments: it has one graph for all arguments")
+    model = model_of(x)
+    typed, notes = with_shapes(model)
+    entries = entries_of(ModelReader(model).graph(typed.graph, ChainMap()))
+    opsets = join_names([f"{opset.version} of {opset.domain or 'ai.onnx'}" for opset in model.opset_import])
+    maker = f", made by {model.producer_name} {model.producer_version}".rstrip() * bool(model.producer_name)
+    notes.insert(0, f"ONNX, IR version {model.ir_version}, opset {opsets or 'unknown'}{maker}.")
+    return Listing(shorten(join_names([y.name for y in model.graph.output]), LONGEST) or "a graph", entries, notes)
+
+
+def model_of(x: Any) -> ModelProto:
+    if isinstance(x, str | os.PathLike):
+        path = os.fspath(x)
+        try:
+            x = onnx.load(path, load_external_data=False)
+        except DecodeError:
+            x = ModelProto()
+        if not x.graph.ByteSize():
+            raise ValueError(f"{path} is no ONNX file, or a part of it is missing: no graph can be read from it")
+    if isinstance(x, GraphProto):
+        x = ModelProto(graph=x)
+    if not isinstance(x, ModelProto):
+        came = type(x).__name__
+        raise TypeError(f"expected an ONNX ModelProto or GraphProto, or the path of a .onnx file; got {came}")
+    return x
+
+
+def with_shapes(model: ModelProto) -> tuple[ModelProto, list[str]]:
+    """The model; if types are missing, a copy with inferred types, or a note that says why there is none."""
+    known = {value.name for value in (*model.graph.value_info, *model.graph.output) if value.type.ByteSize()}
+    if all(name in known for node in model.graph.node for name in node.output if name):
+        return model, []
+    try:
+        return onnx.shape_inference.infer_shapes(model, data_prop=True), []
+    except Exception as error:  # a model with a mistake is drawn without shapes: the user may want to find the mistake
+        return model, [f"Shapes could not be inferred: {shorten(' '.join(str(error).split()), 4 * LONGEST)}"]
+
+
+class ModelReader:
+    """Describes the nodes of a model, of its subgraphs and of its functions."""
+
+    def __init__(self, model: ModelProto) -> None:
+        self.functions = {(f.domain, f.name, f.overload): f for f in model.functions}
+        self.calls: list[str] = []  # the functions around the nodes that are being read
+
+    def graph(self, graph: GraphProto, types: Types, node: NodeProto | None = None, label: str = "") -> Part:
+        """A graph, or the subgraph of a node."""
+        types.update((value.name, value.type) for value in (*graph.input, *graph.value_info, *graph.output))
+        leaves = [leaf_of(tensor, tensor.dims) for tensor in graph.initializer]
+        leaves += [leaf_of(tensor.values, tensor.dims) for tensor in graph.sparse_initializer]
+        named = {leaf.outputs[0] for leaf in leaves}
+        inputs = [value.name for value in graph.input if value.name not in named]
+        rows = sum(a.i for a in node.attribute if a.name == "num_scan_inputs") if node else 0
+        signs = ["carry"] * (len(inputs) - rows) + ["row"] * rows
+        ops = [*leaves, *(input_of(name, types) for name in inputs), *(self.op(each, types) for each in graph.node)]
+        return Part(dict(zip(inputs, signs)), ops, [y.name for y in graph.output], label)
+
+    def function(self, function: FunctionProto, node: NodeProto, types: Types) -> Part:
+        """The body of the function that a node calls. Raises ValueError if it calls itself."""
+        name = f"{function.domain}.{function.name}"
+        if name in self.calls:
+            raise ValueError(f"the function {name} calls itself, which ONNX does not allow")
+        inner = ChainMap({value.name: value.type for value in function.value_info})
+        both = [*zip(function.input, node.input), *zip(function.output, node.output)]
+        inner.update((formal, types[name]) for formal, name in both if name in types)
+        self.calls.append(name)
+        ops = [*(input_of(name, inner) for name in function.input), *(self.op(each, inner) for each in function.node)]
+        self.calls.pop()
+        return Part(dict.fromkeys(function.input, "input"), ops, function.output)
+
+    def op(self, node: NodeProto, types: Types) -> Op:
+        """A node; with its subgraphs, or with the function that it calls."""
+        parts = [self.graph(g, types.new_child(), node, a.name) for a in node.attribute for g in subgraphs(a)]
+        function = self.functions.get((node.domain, node.op_type, node.overload))
+        if function is not None:
+            parts = [self.function(function, node, types)]
+        results = [name for name in node.output if name]
+        specs = [type_text(types[name]) for name in results if name in types]
+        facts = [f"{what} {name}" for what, name in (("domain", node.domain), ("node", node.name)) if name]
+        attributes = [attribute_text(attribute) for attribute in node.attribute if not subgraphs(attribute)]
+        entry = op_entry(node.op_type, results, specs, node, facts + attributes)
+        entry.line = line_of(node)
+        if node.op_type == "Constant":
+            text = attributes[0].partition(" = ")[2]
+            make_constant(entry, text if text != entry.spec else "")
+        scopes = modules_of(node)
+        if parts:
+            kind = "function" if function else KINDS.get(node.op_type, "control flow")
+            scopes.append(Scope("scope", node.name or node.op_type, kind, (*results, node.name)))
+        return Op(entry, node.input, results, scopes, parts)
+
+
+# -- parts of a node --------------------------------------------------------------------------------------------------
+
+
+def leaf_of(tensor: TensorProto, lengths: Sequence[int]) -> Op:
+    """An initialiser of this shape, of which a sparse one stores fewer values. Few values are read."""
+    spec = spec_text(TensorProto.DataType.Name(tensor.data_type), lengths)
+    stored = [f"stored in {pair.value}, not loaded" for pair in tensor.external_data if pair.key == "location"]
+    entry = Entry("leaf", "", tensor.name, spec, tensor, bytes_of([spec]), path=None, facts=("initialiser", *stored))
+    if not stored and prod(lengths) <= FEW and tensor.data_type != TensorProto.STRING and tensor.dims == lengths:
+        entry.value = format_array(numpy_helper.to_array(tensor))
+    return Op(entry, outputs=[tensor.name])
+
+
+def input_of(name: str, types: Types) -> Op:
+    spec = type_text(types[name]) if name in types else ""
+    return Op(Entry("leaf", "", name, spec, types.get(name), bytes_of([spec])), outputs=[name])
+
+
+def subgraphs(attribute: onnx.AttributeProto) -> list[GraphProto]:
+    return [attribute.g] if attribute.HasField("g") else list(attribute.graphs)
+
+
+def modules_of(node: NodeProto) -> list[Scope]:
+    """The modules around a node: torch.onnx writes them beside it with their types, or into its name with slashes."""
+    hint = next((pair.value for pair in node.metadata_props if pair.key == "namespace"), "")
+    if hint:
+        pairs = [part.partition(": ") for part in hint.split("/")[1:-1]]
+        return [Scope("module", label, of.rpartition(".")[2], label) for label, _, of in pairs]
+    return [Scope("scope", part, "name scope", part) for part in node.name.strip("/").split("/")[:-1]]
+
+
+def attribute_text(attribute: onnx.AttributeProto) -> str:
+    """An attribute: alpha = 0.3; in a function, alpha = @slope for an attribute of its call."""
+    text = str(helper.printable_attribute(attribute)).partition(" = ")[2]
+    if attribute.HasField("t"):
+        entry = leaf_of(attribute.t, attribute.t.dims).entry
+        text = entry.value or entry.spec
+    elif attribute.HasField("f"):
+        text = number(attribute.f)
+    return shorten(f"{attribute.name} = {f'@{attribute.ref_attr_name}' if attribute.ref_attr_name else text}", LONGEST)
+
+
+def type_text(kind: TypeProto) -> str:
+    """A type: f32[batch, 3], sequence of f32[?]; "" if it is unknown."""
+    name = kind.WhichOneof("value")
+    if name is None:
+        return ""
+    held = getattr(kind, name)
+    if name.endswith("tensor_type"):
+        known = [n.dim_value if n.HasField("dim_value") else n.dim_param for n in held.shape.dim]
+        lengths = [None if str(n).startswith("unk__") else n for n in known]  # the names that shape inference makes up
+        return spec_text(TensorProto.DataType.Name(held.elem_type), lengths if held.HasField("shape") else None)
+    return f"{name.removesuffix('_type')} of {type_text(held.value_type if name == 'map_type' else held.elem_type)}"
+
+
+def line_of(node: NodeProto) -> str:
+    """The innermost line of user code in the stack trace that torch.onnx leaves with a node."""
+    traces = [pair.value for pair in node.metadata_props if pair.key.endswith("stack_trace")] or [node.doc_string]
+    frames = [frame for frame in FRAME.findall(traces[0]) if "site-packages" not in frame[0]]
+    for file, line, function, source in frames[-1:]:
+        return f"line {line} of {PurePath(file).name}, in {function}" + f": {shorten(source, LONGEST)}" * bool(source)
+    return ""

@@ -1,0 +1,187 @@
+"""TensorFlow's graphs and Keras models: every op, with the functions that ops call, layers and name scopes as groups.
+
+A function that has no trace for its arguments is traced, and a model is called symbolically: no op runs.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from itertools import accumulate
+from pathlib import Path
+from typing import Any
+
+import tensorflow as tf
+from tensorflow.python.framework.function_def_to_graph import function_def_to_graph
+
+from ...engine.core.node import Place, place
+from ..listing import Entry, Listing, Scope
+from ..listing_readers import line_of
+from ..tensors import format_array
+from ..words import join_names, pluralize, shorten
+from .nested import FEW, KINDS, LONGEST, Op, Part, bytes_of, entries_of, make_constant, op_entry, spec_text
+
+LIBRARIES = ("site-packages", str(Path(__file__).parents[2]))  # their lines are not the user's
+
+
+def listing_of(x: Any, args: Sequence[Any], names: Mapping[str, object]) -> Listing:
+    """The listing of a tf.function, a Keras model, a ConcreteFunction, a tf.Graph or a GraphDef.
+
+    Raises TypeError for a value without a graph, and for a function whose graph depends on arguments that are missing.
+    """
+    layers = [*x._flatten_layers()] if hasattr(x, "_flatten_layers") else []
+    losses = [[*layer._losses] for layer in layers]
+    try:
+        graph = graph_of(x, args, layers)
+    finally:
+        for layer, before in zip(layers, losses):
+            layer._losses[:] = before
+    count = len(graph.get_operations())
+    entries = entries_of(GraphReader(graph, layers).part(graph))
+    inner = len(entries) - count
+    note = f"TensorFlow: {pluralize(count, 'op', 'ops')}" + f", and {inner} in the functions that they call" * bool(
+        inner
+    )
+    return Listing(f"a call of {x.name}" if layers else getattr(graph, "name", "a graph"), entries, [f"{note}."])
+
+
+def graph_of(x: Any, args: Sequence[Any], layers: Sequence[Any]) -> Any:
+    """The tf.Graph of what a user gave; for a function, the graph of its trace for these arguments."""
+    if isinstance(x, tf.compat.v1.GraphDef):
+        with tf.Graph().as_default() as graph:
+            tf.graph_util.import_graph_def(x, name="")
+        return graph
+    if isinstance(x, tf.Graph | tf.types.experimental.ConcreteFunction):
+        return getattr(x, "graph", x)
+    if isinstance(x, tf.Tensor | tf.Variable) or not callable(x):
+        raise TypeError(
+            f"{type(x).__name__} has no graph: TensorFlow records none when it runs eagerly. Give a function with its "
+            "arguments, GraphView(f, x), or a Keras model, a ConcreteFunction, a tf.Graph or a GraphDef"
+        )
+    if layers and not x.built:
+        raise TypeError(f"the model {x.name} has no weights yet: call it once, or call its build(shape)")
+    if not args and getattr(x, "inputs", None):
+        inputs = x.inputs[0] if len(x.inputs) == 1 else x._inputs_struct
+        args = [tf.nest.map_structure(lambda y: tf.TensorSpec(y.shape, y.dtype), inputs)]
+    function = x if isinstance(x, tf.types.experimental.PolymorphicFunction) else tf.function(x)
+    try:
+        return function.get_concrete_function(*args).graph
+    except TypeError as error:
+        if args:
+            raise
+        raise TypeError(f"a function has a graph for each type of arguments: GraphView(f, x). {error}") from None
+
+
+class GraphReader:
+    """Describes the ops of a graph and of the functions that they call."""
+
+    def __init__(self, graph: Any, layers: Sequence[Any]) -> None:
+        self.graph = graph
+        self.model = layers[0].name if layers else ""
+        self.layers = {layer.name: type(layer).__name__ for layer in layers}
+        self.labels = {part for op in graph.get_operations() for part in op.name.split("/")[:-1]}
+        variables = {id(variable.handle): variable for variable in getattr(graph, "variables", ())}
+        self.captured = {inner.op.name: variables.get(id(outer)) for outer, inner in getattr(graph, "captures", ())}
+        self.calls: list[str] = []  # the functions around the ops that are being read
+        self.asked = place()
+
+    def part(self, graph: Any, label: str = "", sign: str = "") -> Part:
+        """A graph, or a function that an op calls. `sign` is of its inputs."""
+        ops = graph.get_operations()
+        parts = {op.name: self.parts(op) for op in ops}
+        counts = Counter(prefix for op in ops if op.inputs for prefix in prefixes(op)[:-1])
+        kinds = {prefix: "name scope" for prefix, count in counts.items() if count > 1}
+        kinds |= {op.name: KINDS[base_type(op)] for op in ops if parts[op.name]}
+        found = []
+        for op in ops:
+            names = prefixes(op)[: None if parts[op.name] else -1]
+            scopes = [scope for name in names if (scope := self.scope(name, kinds.get(name, ""))).of]
+            inputs = [x.op.name for x in op.inputs if x.op.type != "NextIteration"]
+            found.append(Op(self.entry(op), inputs, [op.name], scopes, parts[op.name]))
+        signs = {x.op.name: sign for x in getattr(graph, "inputs", ())}
+        return Part(signs, found, [y.op.name for y in getattr(graph, "outputs", ())], label)
+
+    def parts(self, op: Any) -> list[Part]:
+        """The functions that an op calls, except those around it."""
+        if base_type(op) not in KINDS:
+            return []
+        attributes = sorted(op.node_def.attr.items(), reverse=True)  # then before else, cond before body
+        called = {key: attr.func.name for key, attr in attributes if attr.func.name}
+        called |= {f"branch {i}": f.name for _, attr in attributes for i, f in enumerate(attr.list.func)}
+        found = []
+        for key, name in called.items():
+            if name not in self.calls:
+                self.calls.append(name)
+                function = op.graph._get_function(name) or self.graph._get_function(name)
+                with self.graph.as_default():  # a graph that was imported has definitions only
+                    graph = getattr(function, "graph", None) or function_def_to_graph(function.definition)
+                sign = "carry" if base_type(op) == "While" else "input"
+                found.append(self.part(graph, "" if key == "f" else key, sign))
+                self.calls.pop()
+        return found
+
+    def scope(self, prefix: str, kind: str) -> Scope:
+        """The scope of all names with this prefix: a Keras layer, or of the given kind. One without a type is none."""
+        label = prefix.rpartition("/")[2]
+        base = re.sub(r"_\d+$", "", label)  # a layer called dense has the scope dense, or dense_1 if there is no dense
+        if base in self.layers and (label not in self.layers or base not in self.labels):
+            label = base
+        of = "" if label == self.model else self.layers.get(label, kind)
+        return Scope("module" if label in self.layers else "scope", label, of, prefix)
+
+    def entry(self, op: Any) -> Entry:
+        """The entry of an op, without its scopes and inputs."""
+        shapes = [None if y.shape.rank is None else y.shape.as_list() for y in op.outputs]
+        specs = [spec_text(y.dtype.base_dtype.name, shape) for y, shape in zip(op.outputs, shapes)]
+        late = [f"at the next turn: {x.op.name}" for x in op.inputs if x.op.type == "NextIteration"]
+        if op.control_inputs:
+            late.append(f"runs after {shorten(join_names([x.name for x in op.control_inputs]), LONGEST)}")
+        entry = op_entry(op.type, [op.name], specs, op, [f"op {op.name}", *attributes(op), *late])
+        entry.line = self.line(op)
+        if op.type == "Const":
+            few = op.outputs[0].dtype != tf.string and op.outputs[0].shape.num_elements() <= FEW
+            make_constant(entry, format_array(tf.get_static_value(op.outputs[0])) if few else "")
+        elif op.type in ("Placeholder", "VarHandleOp", "VariableV2"):
+            entry.kind, entry.sign, entry.path = "leaf", "", () if op.type == "Placeholder" else None
+        if op.graph is self.graph and op.name in self.captured:
+            entry.path = None
+            describe_variable(entry, self.captured[op.name])
+        return entry
+
+    def line(self, op: Any) -> str:
+        """The line of user code that made an op; "" if that line asks for the graph."""
+        frames = op.traceback.get_user_frames() if op.traceback else ()
+        frames = [frame for frame in frames if not any(part in frame.filename for part in LIBRARIES)]
+        for at in [Place(frame.filename, frame.lineno, frame.name) for frame in frames[-1:]]:
+            return line_of(at) if at[:2] != (self.asked or ())[:2] else ""
+        return ""
+
+
+def base_type(op: Any) -> str:
+    return re.sub("^Stateless|^Stateful", "", op.type)
+
+
+def prefixes(op: Any) -> list[str]:
+    """a, a/b and a/b/c for the name a/b/c."""
+    return [*accumulate(op.name.split("/"), "{}/{}".format)]
+
+
+def attributes(op: Any) -> list[str]:
+    """The attributes of an op that are numbers, flags or words."""
+    found = []
+    for key, attr in sorted(op.node_def.attr.items()):
+        held = attr.list if attr.HasField("list") else attr
+        if key[0] != "_" and any((held.i, held.f, held.b, held.s)):
+            value = op.get_attr(key)
+            text = f"{key} = {value.decode(errors='replace') if isinstance(value, bytes) else value}"
+            found += [text] * (text.isprintable() and len(text) <= LONGEST)
+    return found
+
+
+def describe_variable(entry: Entry, variable: Any) -> None:
+    """Make the entry of a captured value that of a variable; None is another value, such as a constant tensor."""
+    if variable is not None:
+        entry.name, entry.spec = variable.name.partition(":")[0], spec_text(variable.dtype.name, variable.shape)
+        entry.nbytes, entry.thing = bytes_of([entry.spec]), variable
+        entry.facts += ("variable" if variable.trainable else "variable, not trainable",)
