@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from math import prod
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from ...engine.core.node import Place
 from ..listing import Entry, Listing, Path, Scope
@@ -22,16 +22,14 @@ LONGEST = 60  # characters of a fact
 HEAD = re.compile(r"(ENTRY )?%?(\S+) (?:\(.*\) -> .*)?\{$")  # of a computation
 INSTRUCTION = re.compile(r"\s+(?:ROOT )?%?(\S+) = (.+?) ([a-z][\w\-]*)\((.*?)\)((?:, [\w\-]+=.*)?)$")
 ROW = re.compile(r"(\d+) (.+)$")  # of a table: FileNames, FunctionNames, FileLocations, StackFrames
+NAME = re.compile(r"[\w.\-]+")
 ATTRIBUTE = re.compile(r", ([\w\-]+)=(\{[^{}]*\}|[^,{]+)")
+ARRAY = re.compile(r"\b([a-z]+)(\d*)\w*\[([\d, ]*)\]")
 ITEM = re.compile(r"\[\W*(\w+)\W*?\]")  # of a dictionary or a list: ['w'], in compiled text [\'w\']
-ARRAY = re.compile(r"\b([a-z]+)(\d*)\w*\[([\d,]*)\]")
 PARTS = {  # attributes that name computations → the label of the computation; "" for its own name
-    "condition": "test",
-    "body": "body",
-    "true_computation": "true",
-    "false_computation": "false",
+    "condition": "test", "body": "body", "true_computation": "true", "false_computation": "false",
     **dict.fromkeys(("calls", "to_apply", "branch_computations", "called_computations", "select", "scatter"), ""),
-}
+}  # fmt: skip
 
 
 class EntryList:
@@ -52,6 +50,13 @@ class EntryList:
         return self.numbers[id(entry)]
 
 
+def give_name(entry: Entry, name: str) -> Entry:
+    """Name an argument. params['w'] becomes params.w, and goes where it is read: it is a parameter of a model."""
+    entry.name = ITEM.sub(r".\1", name)
+    entry.path = entry.path if entry.name == name else None
+    return entry
+
+
 class Instruction(NamedTuple):
     """A line of a computation: name = type op(operands), rest."""
 
@@ -61,11 +66,34 @@ class Instruction(NamedTuple):
     operands: str
     rest: str
 
+    def entry(self, path: Path) -> Entry:
+        """Its entry. The spec is the type without the layouts of arrays; long attributes and metadata are no facts."""
+        spec = re.sub(r" ?(\{[^}]*\}|/\*.*?\*/)", "", self.type).replace(",", ", ")
+        arrays = ARRAY.findall(spec)
+        nbytes = sum(prod(map(int, NAME.findall(lengths))) * int(bits or 8) // 8 for _, bits, lengths in arrays)
+        said = [(key, value) for key, value in ATTRIBUTE.findall(self.rest) if key not in (*PARTS, "metadata")]
+        facts = tuple(f"{key} {value}" for key, value in said if value != "{}" and len(value) <= LONGEST)
+        if self.op == "constant":
+            value = shorten(self.operands, 12)
+            return Entry("constant", "", "", spec * ("[]" not in spec), self, nbytes, value=value, path=None)
+        if self.op == "parameter":
+            known = re.search(r'op_name="(.*?)"', self.rest)
+            name = known[1] if known and not path else self.name
+            return give_name(Entry("leaf", "", "", spec, self, nbytes, path=path), name)
+        return Entry("op", self.op, self.name, spec, self, nbytes, facts=facts, path=path)
+
+    @property
+    def parts(self) -> list[tuple[str, str]]:
+        """(label, name) of each computation that it calls."""
+        found = [(PARTS[key], NAME.findall(names)) for key, names in ATTRIBUTE.findall(self.rest) if key in PARTS]
+        return [(label or name, name) for label, names in found for name in names]
+
 
 class HloReader(EntryList):
     """The entries of a module.
 
     computations    name → its instructions
+    roots           name → the instruction that it returns
     tables          the tables at the head of a compiled module, which know the user's lines
     """
 
@@ -78,7 +106,7 @@ class HloReader(EntryList):
         for line in text.splitlines():
             if found := INSTRUCTION.match(line):
                 self.computations[name].append(Instruction(*found.groups()))
-                if "ROOT " in line[: found.start(1)]:
+                if line.lstrip().startswith("ROOT "):
                     self.roots[name] = found[1]
             elif head := HEAD.match(line):
                 name = "ENTRY" if head[1] else head[2]
@@ -95,43 +123,43 @@ class HloReader(EntryList):
         for each in self.computations[name]:
             if each.op == "parameter" and given is not None:
                 env[each.name] = given[int(each.operands)]
+            elif each.op in ("parameter", "constant"):
+                env[each.name] = each.entry(path)
             else:
-                env[each.name] = self.instruction(each, [env[x] for x in names_in(each.operands) if x in env], path)
+                env[each.name] = self.instruction(each, [env[x] for x in NAME.findall(each.operands) if x in env], path)
         for entry in env.values():
             self.add(entry)
         return env[self.roots[name]]
 
     def instruction(self, each: Instruction, xs: Sequence[Entry], path: Path) -> Entry:
-        """The entry of an instruction, after those of all that it calls. For a fusion, the entry of its result."""
-        if each.op in ("parameter", "constant"):
-            return given_entry(each, path)
-        called = parts_of(each)
-        if each.op in ("fusion", "call") and called:
-            return self.read(called[0][1], xs, (*path, Scope("module", each.name, each.op, each)))
-        given: Sequence[Sequence[Entry] | None] = [None] * len(called)  # two numbers, of a reduction
+        """Add an instruction, after all that it calls. Returns its entry, or that of a fusion's result."""
+        if each.op in ("fusion", "call"):
+            return self.read(each.parts[0][1], xs, (*path, Scope("module", each.name, each.op, each)))
+        given: Sequence[Sequence[Entry] | None] = [None] * len(each.parts)  # a reduction is not given its two numbers
         if each.op in ("while", "conditional"):
             path = (*path, Scope("scope", each.name, "loop" if each.op == "while" else "branch", each))
             given, xs = [[x] for x in xs[1:]], xs[:1]
-        found = Entry("op", each.op, each.name, spec_of(each), each, bytes_of(each), path=path, line=self.line(each))
-        found.facts = facts_of(each)
+        found = each.entry(path)
         if each.op == "while":
             carry = Entry("op", "carry", "", found.spec, each, found.nbytes, path=path)
             self.add(carry, xs)
             given, xs = [[carry], [carry]], []
-        for (label, name), its in zip(called, given, strict=True):
+        for (label, name), its in zip(each.parts, given, strict=True):
             scope = Scope("module" if its is None else "scope", label, WORDS.get(label, "computation"), each)
             xs = [*xs, self.read(name, its, (*path, scope))]
+        found.line = self.line(each)
         self.add(found, xs)
         return found
 
     def line(self, each: Instruction) -> str:
         """The user's line that an instruction comes from; "" if the text does not say it."""
-        if not (frame := re.search(r"stack_frame_id=(\d+)", each.rest)) or "StackFrames" not in self.tables:
+        frame = re.search(r"stack_frame_id=(\d+)", each.rest)
+        if frame is None or len(self.tables) != 4:
             return ""
-        about = dict(re.findall(r"(\w+)=(\d+)", self.tables["StackFrames"][frame[1]]))
-        about = dict(re.findall(r"(\w+)=(\d+)", self.tables["FileLocations"][about["file_location_id"]]))
-        file = self.tables["FileNames"][about["file_name_id"]]
-        return line_of(Place(file, int(about["line"]), self.tables["FunctionNames"][about["function_name_id"]]))
+        files, functions, places, frames = self.tables.values()
+        at = dict(re.findall(r"(\w+)=(\d+)", frames[frame[1]]))
+        at = dict(re.findall(r"(\w+)=(\d+)", places[at["file_location_id"]]))
+        return line_of(Place(files[at["file_name_id"]], int(at["line"]), functions[at["function_name_id"]]))
 
 
 def listing_of_text(text: str) -> Listing:
@@ -141,44 +169,3 @@ def listing_of_text(text: str) -> Listing:
         raise ValueError('no ENTRY computation in the text: expected what jax.jit(f).lower(x).as_text("hlo") returns')
     reader.read("ENTRY", None, ())
     return Listing(text.split(None, 2)[1].rstrip(","), reader.entries)
-
-
-def names_in(text: str) -> list[str]:
-    return re.findall(r"[\w.\-]+", text)
-
-
-def parts_of(each: Instruction) -> list[tuple[str, str]]:
-    """(label, name) of each computation that an instruction calls."""
-    found = [(PARTS[key], names_in(names)) for key, names in ATTRIBUTE.findall(each.rest) if key in PARTS]
-    return [(label or name, name) for label, names in found for name in names]
-
-
-def leaf(name: str, spec: str, thing: Any, nbytes: int, path: Path | None) -> Entry:
-    """An argument. params['w'] is named params.w, and goes where it is read: it is a parameter of a model."""
-    dotted = ITEM.sub(r".\1", name)
-    return Entry("leaf", "", dotted, spec, thing, nbytes, path=path if dotted == name else None)
-
-
-def given_entry(each: Instruction, path: Path) -> Entry:
-    """A constant, or a parameter by the name that JAX has for it."""
-    spec = spec_of(each)
-    if each.op == "constant":
-        return Entry("constant", "", "", spec * ("[]" not in spec), each, value=shorten(each.operands, 12), path=None)
-    given = re.search(r'op_name="(.*?)"', each.rest)
-    return leaf(given[1] if given and not path else each.name, spec, each, bytes_of(each), path)
-
-
-def facts_of(each: Instruction) -> tuple[str, ...]:
-    """The attributes of an instruction, without long ones, computations and metadata."""
-    found = [(key, value) for key, value in ATTRIBUTE.findall(each.rest) if key not in (*PARTS, "metadata")]
-    return tuple(f"{key} {value}" for key, value in found if value != "{}" and len(value) <= LONGEST)
-
-
-def spec_of(each: Instruction) -> str:
-    """The type of an instruction without the layouts of its arrays, as in f32[3, 4]."""
-    return re.sub(r"\{[^}]*\}|/\*.*?\*/", "", each.type).replace(",", ", ").replace(",  ", ", ")
-
-
-def bytes_of(each: Instruction) -> int:
-    arrays = ARRAY.findall(each.type)
-    return sum(prod(map(int, filter(None, dims.split(",")))) * int(bits or 8) // 8 for _, bits, dims in arrays)

@@ -8,7 +8,7 @@ the forward pass of a gradient, transpose(jvp) its backward pass.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from inspect import getclosurevars, isfunction, unwrap
 from itertools import groupby
 from typing import Any
@@ -26,12 +26,11 @@ from ..listing_readers import line_of
 from ..names import names_in
 from ..subgraphs import WORDS
 from ..tensors import format_array
-from .hlo import ITEM, LONGEST, EntryList, leaf, listing_of_text
+from .hlo import ITEM, LONGEST, EntryList, give_name, listing_of_text
 
 PLACE = re.compile(r"(.+?):(\d+).* \((.*)\)$")
 UNSAID = "None", "False", "()"  # values of parameters that say nothing
 IN_SPEC = "shape", "new_sizes", "new_dtype", "preferred_element_type"  # parameters that a spec shows
-Env = dict[Any, Entry]  # a variable of a jaxpr → the entry of its value
 
 
 def listing_of(x: Any, args: Sequence[Any], names: Mapping[str, object]) -> Listing:
@@ -41,7 +40,7 @@ def listing_of(x: Any, args: Sequence[Any], names: Mapping[str, object]) -> List
     title = "a jaxpr"
     if isinstance(x, Traced):
         x = x.jaxpr
-    elif not isinstance(x, Jaxpr | ClosedJaxpr):
+    elif not is_jaxpr(x):
         title, names, x = f"a call of {name_of(x)}", {**names, **captured(x)}, jaxpr_of(x, args)
     reader = JaxprReader(names_in(names, lambda held: id(held) if hasattr(held, "dtype") else None))
     reader.read_all(x)
@@ -86,70 +85,82 @@ class JaxprReader(EntryList):
     def read_all(self, jaxpr: Any) -> None:
         """Add the equations, with names for arguments and results. An argument that is not read goes last."""
         variables = opened(jaxpr).invars
-        args = [argument(*pair) for pair in zip(variables, names_of(jaxpr, "arg_names", "input", variables))]
+        args = [
+            give_name(node("leaf", "", [var], var), name) for var, name in zip(variables, names_of(jaxpr, variables))
+        ]
         results = self.read(jaxpr, args, ())
         for x in (*args, *results):
             self.add(x)
-        for y, name in zip(results, names_of(jaxpr, "result_paths", "result", results)):
-            y.name = ", ".join(filter(None, (y.name, ITEM.sub(r".\1", name)))) if y.kind != "constant" else ""
+        for y, name in zip(results, names_of(jaxpr, results, "result_paths", "result")):
+            if y.kind != "constant":
+                y.name = ", ".join(filter(None, (y.name, ITEM.sub(r".\1", name))))
 
     def read(self, jaxpr: Any, xs: Sequence[Entry], path: Path) -> list[Entry]:
         """Add the equations of a jaxpr that is called with xs. Returns the entries of its results."""
         inner = opened(jaxpr)
-        env = Env(zip(inner.invars, xs, strict=True))
+        env: dict[Any, Entry] = dict(zip(inner.invars, xs, strict=True))
         consts = jaxpr.consts if isinstance(jaxpr, ClosedJaxpr) else [None] * len(inner.constvars)
         for var, const in zip(inner.constvars, consts):
-            name = self.names.get(id(getattr(const, "val", const)), "constant")
-            env[var] = argument(var, name, None)
-            env[var].facts = ("captured: a constant of the graph",)
-        for eqn, at in scoped(inner.eqns, path):
-            results = self.equation(eqn, [operand(x, env) for x in eqn.invars], at)
+            env[var] = give_name(node("leaf", "", [var], var), self.names.get(id(const), "constant"))
+            env[var].path, env[var].facts = None, ("captured: a constant of the graph",)
+        scopes: list[Scope] = []
+        for eqn in inner.eqns:
+            scopes = scopes_of(eqn, scopes)
+            results = self.equation(eqn, [operand(x, env) for x in eqn.invars], (*path, *scopes))
             env.update(zip(eqn.outvars, results, strict=True))
         return [operand(y, env) for y in inner.outvars]
 
     def equation(self, eqn: Any, xs: list[Entry], path: Path) -> list[Entry]:
-        """Add an equation, with all that it calls. Returns the entries of its results."""
-        name = eqn.primitive.name
-        parts = parts_of(eqn)
+        """Add an equation, after all that it calls. Returns the entries of its results."""
+        name, about = eqn.primitive.name, eqn.params
+        parts = [x for held in about.values() for x in (held if isinstance(held, tuple) else (held,)) if is_jaxpr(x)]
         if is_call(eqn, parts):
-            label = eqn.params.get("name") or function_of(parts[0]) or name
+            label = about.get("name") or function_of(parts[0]) or name
             return self.read(parts[0], xs, (*path, Scope("module", label, name, eqn)))
         if name in ("cond", "scan", "while"):
-            kind = {"cond": "branch", "scan": f"loop, {eqn.params.get('length')} steps"}.get(name, "loop")
+            kind = "branch" if name == "cond" else f"loop, {about['length']} steps" if name == "scan" else "loop"
             path = (*path, Scope("scope", name, kind, eqn))
-            xs = self.control(eqn, xs, path)
+            xs = {"cond": self.branches, "scan": self.scan, "while": self.loop}[name](eqn, xs, path)
         else:
             for part in parts:  # how a reduction or a scatter combines two numbers
                 region = (*path, Scope("module", function_of(part) or "region", "combines numbers", part))
-                xs += self.read(part, [argument(var, "number", region) for var in opened(part).invars], region)
-        found = node(name, eqn.outvars, eqn, path)
-        found.facts, found.line = facts_of(eqn), place_of(eqn)
+                numbers = [node("leaf", "", [var], var, region) for var in opened(part).invars]
+                xs += self.read(part, numbers, region)
+        found = node("op", name, eqn.outvars, eqn, path)
+        said = ((key, str(x)) for key, x in about.items() if key not in IN_SPEC and not callable(x))
+        found.facts = tuple(f"{key} {text}" for key, text in said if text not in UNSAID and len(text) <= LONGEST)
+        found.line = line_at(eqn)
         self.add(found, xs)
         return [found] * len(eqn.outvars)
 
-    def control(self, eqn: Any, xs: list[Entry], path: Path) -> list[Entry]:
-        """Add the branches or the body of a cond, a scan or a while. Returns the entries that its node reads."""
-        about, ys = eqn.params, []
-        if "branches" in about:
-            several = len(about["branches"]) != 2
-            for i, branch in enumerate(about["branches"]):
-                label = f"branch {i}" if several else ("false", "true")[i]
-                ys += self.read(branch, xs[1:], (*path, Scope("scope", label, WORDS.get(label, ""), branch)))
-            return [xs[0], *ys]
-        if "length" in about:
-            fixed, carried = about["num_consts"], about["num_carry"]
-            return self.read(about["jaxpr"], self.turning(about["jaxpr"], xs, fixed, carried, path), path)
-        first = about["cond_nconsts"]
+    def branches(self, eqn: Any, xs: list[Entry], path: Path) -> list[Entry]:
+        """Add the branches of a cond. Returns what its node reads: the index, and the results of the branches."""
+        found, branches = xs[:1], eqn.params["branches"]
+        for i, branch in enumerate(branches):
+            label = ("false", "true")[i] if len(branches) == 2 else f"branch {i}"
+            found += self.read(branch, xs[1:], (*path, Scope("scope", label, WORDS.get(label, ""), branch)))
+        return found
+
+    def scan(self, eqn: Any, xs: list[Entry], path: Path) -> list[Entry]:
+        about = eqn.params
+        return self.read(
+            about["jaxpr"], self.turning(about["jaxpr"], xs, about["num_consts"], about["num_carry"], path), path
+        )
+
+    def loop(self, eqn: Any, xs: list[Entry], path: Path) -> list[Entry]:
+        """Add the test and the body of a while. Returns their results."""
+        about = eqn.params
+        first, fixed = about["cond_nconsts"], about["body_nconsts"]
         test, body = ((*path, Scope("scope", name, WORDS[name], eqn)) for name in ("test", "body"))
-        inner = self.turning(about["body_jaxpr"], xs[first:], about["body_nconsts"], len(xs), body)
-        ys = self.read(about["cond_jaxpr"], [*xs[:first], *inner[about["body_nconsts"] :]], test)
-        return [*ys, *self.read(about["body_jaxpr"], inner, body)]
+        inner = self.turning(about["body_jaxpr"], xs[first:], fixed, len(xs), body)
+        holds = self.read(about["cond_jaxpr"], [*xs[:first], *inner[fixed:]], test)
+        return [*holds, *self.read(about["body_jaxpr"], inner, body)]
 
     def turning(self, body: Any, xs: list[Entry], fixed: int, carried: int, path: Path) -> list[Entry]:
         """Add the carries and rows of a loop. Returns what its body is called with: constants, carries and rows."""
         found = xs[:fixed]
         for i, (var, x) in enumerate(zip(opened(body).invars[fixed:], xs[fixed:], strict=True)):
-            found.append(node("carry" if i < carried else "row", [var], var, path))
+            found.append(node("op", "carry" if i < carried else "row", [var], var, path))
             self.add(found[-1], [x])
         return found
 
@@ -157,14 +168,12 @@ class JaxprReader(EntryList):
 # -- parts of a jaxpr -------------------------------------------------------------------------------------------------
 
 
+def is_jaxpr(x: Any) -> bool:
+    return isinstance(x, Jaxpr | ClosedJaxpr)
+
+
 def opened(jaxpr: Any) -> Jaxpr:
     return jaxpr.jaxpr if isinstance(jaxpr, ClosedJaxpr) else jaxpr
-
-
-def parts_of(eqn: Any) -> list[Any]:
-    """The jaxprs among the parameters of an equation."""
-    held = [x for value in eqn.params.values() for x in (value if isinstance(value, tuple) else (value,))]
-    return [x for x in held if isinstance(x, Jaxpr | ClosedJaxpr)]
 
 
 def is_call(eqn: Any, parts: Sequence[Any]) -> bool:
@@ -181,69 +190,50 @@ def function_of(jaxpr: Any) -> str:
     return name if name not in ("None", "<unknown>") else ""
 
 
-def names_of(jaxpr: Any, which: str, otherwise: str, things: Sequence[Any]) -> list[str]:
+def names_of(jaxpr: Any, things: Sequence[Any], which: str = "arg_names", otherwise: str = "input") -> list[str]:
     """The names that JAX has for arguments or results, else input 1, input 2, …."""
     known = getattr(opened(jaxpr).debug_info, which, None) or ()
     return [*known] if len(known) == len(things) else [f"{otherwise} {i}" for i in range(1, len(things) + 1)]
 
 
-def scoped(eqns: Sequence[Any], path: Path) -> Iterator[tuple[Any, Path]]:
-    """Each equation with its scopes. Equations that follow each other share them."""
-    scopes: list[Scope] = []
-    for eqn in eqns:
-        found = scopes_of(eqn.source_info.name_stack.stack, eqn)
-        same = [a.label == b.label for a, b in zip(scopes, found)]
-        shared = same.index(False) if False in same else len(same)
-        scopes = scopes[:shared] + found[shared:]
-        yield eqn, (*path, *scopes)
+def scopes_of(eqn: Any, before: Sequence[Scope]) -> list[Scope]:
+    """Name scopes, and transformations, as one scope if they follow each other: transpose(jvp).
 
-
-def scopes_of(stack: Sequence[Any], eqn: Any) -> list[Scope]:
-    """Name scopes, and transformations, as one scope if they follow each other: transpose(jvp)."""
+    before    the scopes of the previous equation, which are used again if they have the same labels
+    """
     found = []
-    for is_transform, items in groupby(stack, lambda item: type(item).__name__ == "Transform"):
-        names = [item.name for item in items]
+    for is_transform, items in groupby(
+        eqn.source_info.name_stack.stack, lambda item: type(item).__name__ == "Transform"
+    ):
+        names, of = [item.name for item in items], "name scope"
         if is_transform:
             of = "backward" if "transpose" in names else "forward" if "jvp" in names else "transformed"
             names = ["(".join(names) + ")" * (len(names) - 1)]
-        found += [Scope("scope", name, of if is_transform else "name scope", eqn) for name in names]
-    return found
+        found += [Scope("scope", name, of, eqn) for name in names]
+    same = [a.label == b.label for a, b in zip(before, found)]
+    shared = same.index(False) if False in same else len(same)
+    return [*before[:shared], *found[shared:]]
 
 
 # -- entries ----------------------------------------------------------------------------------------------------------
 
 
-def node(sign: str, variables: Sequence[Any], thing: Any, path: Path) -> Entry:
-    return Entry("op", sign, "", " ".join(map(spec_of, variables)), thing, sum(map(bytes_of, variables)), path=path)
+def node(kind: str, sign: str, variables: Sequence[Any], thing: Any, path: Path | None = ()) -> Entry:
+    """The entry of something with these variables. A token, which only orders effects, has no bytes."""
+    avals = [var.aval for var in variables]
+    spec = " ".join(aval.str_short(short_dtypes=True).replace(",", ", ") for aval in avals)
+    nbytes = sum(int(aval.size) * aval.dtype.itemsize for aval in avals if hasattr(aval, "dtype"))
+    return Entry(kind, sign, "", spec, thing, nbytes, path=path)
 
 
-def argument(var: Any, name: str, path: Path | None = ()) -> Entry:
-    return leaf(name, spec_of(var), var, bytes_of(var), path)
-
-
-def spec_of(var: Any) -> str:
-    return str(var.aval.str_short(short_dtypes=True)).replace(",", ", ")
-
-
-def bytes_of(var: Any) -> int:
-    """The bytes of a value; 0 for a token, which only orders effects."""
-    return int(var.aval.size) * int(var.aval.dtype.itemsize) if hasattr(var.aval, "dtype") else 0
-
-
-def operand(x: Any, env: Env) -> Entry:
+def operand(x: Any, env: Mapping[Any, Entry]) -> Entry:
     """The entry of a variable, or of a number written in the jaxpr."""
     if isinstance(x, Literal):
         return Entry("constant", "", "", "", x, value=format_array(np.asarray(x.val)), path=None)
     return env[x]
 
 
-def facts_of(eqn: Any) -> tuple[str, ...]:
-    """The parameters of an equation, without long ones, functions and jaxprs."""
-    found = ((key, str(x)) for key, x in eqn.params.items() if key not in IN_SPEC and not callable(x))
-    return tuple(f"{key} {text}" for key, text in found if text not in UNSAID and len(text) <= LONGEST)
-
-
-def place_of(eqn: Any) -> str:
+def line_at(eqn: Any) -> str:
     """The user's line that an equation comes from."""
     found = PLACE.match(summarize(eqn.source_info))
     return "" if found is None or found[1] == __file__ else line_of(Place(found[1], int(found[2]), found[3]))
