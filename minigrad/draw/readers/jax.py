@@ -24,6 +24,7 @@ from ...engine.core.node import Place
 from ..listing import Entry, Listing, Path, Scope
 from ..listing_readers import line_of
 from ..names import names_in
+from ..picture import GraphRun
 from ..subgraphs import WORDS
 from ..tensors import format_array
 from .hlo import ITEM, LONGEST, EntryList, give_name, listing_of_text
@@ -37,14 +38,19 @@ def listing_of(x: Any, args: Sequence[Any], names: Mapping[str, object]) -> List
     """The listing of a function called with args, of a jaxpr, of a stage of jit, or of the text of an HLO module."""
     if isinstance(x, str | Lowered | Compiled):
         return listing_of_text(x if isinstance(x, str) else x.as_text(*["hlo"] * isinstance(x, Lowered)))
-    title = "a jaxpr"
     if isinstance(x, Traced):
         x = x.jaxpr
-    elif not is_jaxpr(x):
-        title, names, x = f"a call of {name_of(x)}", {**names, **captured(x)}, jaxpr_of(x, args)
-    reader = JaxprReader(names_in(names, lambda held: id(held) if hasattr(held, "dtype") else None))
-    reader.read_all(x)
-    return Listing(title, reader.entries)
+    is_given = is_jaxpr(x)
+    reader = JaxprReader(array_names(x, names))
+    reader.read_all(x if is_given else jaxpr_of(x, args))
+    return Listing("a jaxpr" if is_given else f"a call of {name_of(x)}", reader.entries)
+
+
+def replay_of(f: Any, args: Sequence[Any], names: Mapping[str, object]) -> GraphRun:
+    """The forward and backward pass of f(*args)."""
+    from .jax_run import run_of
+
+    return run_of(f, args, names).replay()
 
 
 def jaxpr_of(f: Any, args: Sequence[Any]) -> ClosedJaxpr:
@@ -55,8 +61,11 @@ def jaxpr_of(f: Any, args: Sequence[Any]) -> ClosedJaxpr:
         raise TypeError(f"expected a function of JAX and its arguments, as in mg.draw(f, x), or a jaxpr; got {f!r}")
     if hasattr(f, "trace"):  # a jit, which knows its static arguments
         return f.trace(*args).jaxpr
-    static = [i for i, x in enumerate(args) if isinstance(x, bool | int | str) or callable(x)]
-    return jax.make_jaxpr(f, static_argnums=static)(*args)
+    return jax.make_jaxpr(f, static_argnums=static_arguments(args))(*args)
+
+
+def static_arguments(args: Sequence[Any]) -> list[int]:
+    return [i for i, x in enumerate(args) if isinstance(x, bool | int | str) or callable(x)]
 
 
 def name_of(f: Any) -> str:
@@ -64,12 +73,13 @@ def name_of(f: Any) -> str:
     return getattr(f, "__name__", type(f).__name__)
 
 
-def captured(f: Any) -> dict[str, object]:
-    """What a function reads from its closure and its module, by name: W, params['w']."""
+def array_names(f: Any, names: Mapping[str, object]) -> dict[int, str]:
+    """id of an array → its name among `names`, in the closure or in the module of f: W, params['w']."""
     f = unwrap(getattr(f, "func", f))
     found = getclosurevars(f) if isfunction(f) else None
-    held = {**found.globals, **found.nonlocals} if found else {}
-    return {path: x for name, tree in held.items() for path, x in zip(paths(tree, name), leaves(tree))}
+    trees = {**found.globals, **found.nonlocals} if found else {}
+    held = {path: x for name, tree in trees.items() for path, x in zip(paths(tree, name), leaves(tree))}
+    return names_in({**names, **held}, lambda x: id(x) if hasattr(x, "dtype") else None)
 
 
 class JaxprReader(EntryList):
