@@ -54,7 +54,7 @@ def replay_of(f: Any, args: Sequence[Any], names: Mapping[str, object]) -> Graph
 
 
 def jaxpr_of(f: Any, args: Sequence[Any]) -> ClosedJaxpr:
-    """The jaxpr of a call. Arguments such as train=True or a number of steps are static. TypeError if there is none."""
+    """The jaxpr of a call. Raises TypeError for what cannot be called."""
     if isinstance(f, jax.Array):
         raise TypeError("a JAX array has no graph: draw the function that computes it, as in mg.draw(f, x)")
     if not callable(f) or not args:
@@ -65,7 +65,13 @@ def jaxpr_of(f: Any, args: Sequence[Any]) -> ClosedJaxpr:
 
 
 def static_arguments(args: Sequence[Any]) -> list[int]:
-    return [i for i, x in enumerate(args) if isinstance(x, bool | int | str) or callable(x)]
+    """Which arguments stay as they are: those without arrays and floats, such as train=True or a number of steps."""
+    dynamic = [isinstance(x, float | dict | list | tuple) or any(map(is_array, jax.tree.leaves(x))) for x in args]
+    return [i for i, is_dynamic in enumerate(dynamic) if not is_dynamic]
+
+
+def is_array(x: Any) -> bool:
+    return hasattr(x, "dtype")
 
 
 def name_of(f: Any) -> str:
@@ -79,7 +85,7 @@ def array_names(f: Any, names: Mapping[str, object]) -> dict[int, str]:
     found = getclosurevars(f) if isfunction(f) else None
     trees = {**found.globals, **found.nonlocals} if found else {}
     held = {path: x for name, tree in trees.items() for path, x in zip(paths(tree, name), leaves(tree))}
-    return names_in({**names, **held}, lambda x: id(x) if hasattr(x, "dtype") else None)
+    return names_in({**names, **held}, lambda x: id(x) if is_array(x) else None)
 
 
 class JaxprReader(EntryList):
@@ -94,10 +100,7 @@ class JaxprReader(EntryList):
 
     def read_all(self, jaxpr: Any) -> None:
         """Add the equations, with names for arguments and results. An argument that is not read goes last."""
-        variables = opened(jaxpr).invars
-        args = [
-            give_name(node("leaf", "", [var], var), name) for var, name in zip(variables, names_of(jaxpr, variables))
-        ]
+        args = arguments(jaxpr, ())
         results = self.read(jaxpr, args, ())
         for x in (*args, *results):
             self.add(x)
@@ -123,19 +126,17 @@ class JaxprReader(EntryList):
     def equation(self, eqn: Any, xs: list[Entry], path: Path) -> list[Entry]:
         """Add an equation, after all that it calls. Returns the entries of its results."""
         name, about = eqn.primitive.name, eqn.params
-        parts = [x for held in about.values() for x in (held if isinstance(held, tuple) else (held,)) if is_jaxpr(x)]
-        if is_call(eqn, parts):
-            label = about.get("name") or function_of(parts[0]) or name
-            return self.read(parts[0], xs, (*path, Scope("module", label, name, eqn)))
+        parts = parts_of(eqn)
+        if function := callee(eqn):
+            return self.read(parts[0], xs, (*path, Scope("module", function, name, eqn)))
         if name in ("cond", "scan", "while"):
             kind = "branch" if name == "cond" else f"loop, {about['length']} steps" if name == "scan" else "loop"
             path = (*path, Scope("scope", name, kind, eqn))
             xs = {"cond": self.branches, "scan": self.scan, "while": self.loop}[name](eqn, xs, path)
         else:
-            for part in parts:  # how a reduction or a scatter combines two numbers
-                region = (*path, Scope("module", function_of(part) or "region", "combines numbers", part))
-                numbers = [node("leaf", "", [var], var, region) for var in opened(part).invars]
-                xs += self.read(part, numbers, region)
+            for part in parts:  # as the sum of two numbers, for a scatter-add
+                region = (*path, Scope("module", function_of(part) or "region", "computation", part))
+                xs += self.read(part, arguments(part, region), region)
         found = node("op", name, eqn.outvars, eqn, path)
         said = ((key, str(x)) for key, x in about.items() if key not in IN_SPEC and not callable(x))
         found.facts = tuple(f"{key} {text}" for key, text in said if text not in UNSAID and len(text) <= LONGEST)
@@ -186,12 +187,19 @@ def opened(jaxpr: Any) -> Jaxpr:
     return jaxpr.jaxpr if isinstance(jaxpr, ClosedJaxpr) else jaxpr
 
 
-def is_call(eqn: Any, parts: Sequence[Any]) -> bool:
-    """Whether an equation only calls its one jaxpr, with all operands and for all results."""
+def parts_of(eqn: Any) -> list[Any]:
+    """The jaxprs among the parameters of an equation."""
+    return [x for held in eqn.params.values() for x in (held if isinstance(held, tuple) else (held,)) if is_jaxpr(x)]
+
+
+def callee(eqn: Any) -> str:
+    """The name of the function that an equation calls with all operands, for all results; "" if it does not."""
+    parts = parts_of(eqn)
     if len(parts) != 1 or eqn.primitive.name in ("scan", "reduce", "reduce_window"):
-        return False
+        return ""
     part = opened(parts[0])
-    return (len(part.invars), len(part.outvars)) == (len(eqn.invars), len(eqn.outvars))
+    is_call = (len(part.invars), len(part.outvars)) == (len(eqn.invars), len(eqn.outvars))
+    return is_call * str(eqn.params.get("name") or function_of(part) or eqn.primitive.name)
 
 
 def function_of(jaxpr: Any) -> str:
@@ -212,9 +220,8 @@ def scopes_of(eqn: Any, before: Sequence[Scope]) -> list[Scope]:
     before    the scopes of the previous equation, which are used again if they have the same labels
     """
     found = []
-    for is_transform, items in groupby(
-        eqn.source_info.name_stack.stack, lambda item: type(item).__name__ == "Transform"
-    ):
+    stack = eqn.source_info.name_stack.stack
+    for is_transform, items in groupby(stack, lambda item: type(item).__name__ == "Transform"):
         names, of = [item.name for item in items], "name scope"
         if is_transform:
             of = "backward" if "transpose" in names else "forward" if "jvp" in names else "transformed"
@@ -232,8 +239,14 @@ def node(kind: str, sign: str, variables: Sequence[Any], thing: Any, path: Path 
     """The entry of something with these variables. A token, which only orders effects, has no bytes."""
     avals = [var.aval for var in variables]
     spec = " ".join(aval.str_short(short_dtypes=True).replace(",", ", ") for aval in avals)
-    nbytes = sum(int(aval.size) * aval.dtype.itemsize for aval in avals if hasattr(aval, "dtype"))
+    nbytes = sum(int(aval.size) * aval.dtype.itemsize for aval in avals if is_array(aval))
     return Entry(kind, sign, "", spec, thing, nbytes, path=path)
+
+
+def arguments(jaxpr: Any, path: Path) -> list[Entry]:
+    variables = opened(jaxpr).invars
+    named = zip(variables, names_of(jaxpr, variables), strict=True)
+    return [give_name(node("leaf", "", [var], var, path), name) for var, name in named]
 
 
 def operand(x: Any, env: Mapping[Any, Entry]) -> Entry:

@@ -25,13 +25,15 @@ from ..rules import Rule, rules_of, sign_of
 from ..tensors import format_array, share_of
 from ..words import join_names
 from .hlo import ITEM
-from .jax import array_names, jaxpr_of, names_of, static_arguments
+from .jax import array_names, callee, jaxpr_of, names_of, static_arguments
 
-METHODS: dict[str, Callable[..., Any]] = {  # a primitive that minigrad calls otherwise → its parameters and operands
+METHODS: dict[str, Callable[..., Any]] = {  # primitives whose name or parameters minigrad's method does not share
     "add": lambda p, x, y: x + y, "sub": lambda p, x, y: x - y, "mul": lambda p, x, y: x * y, "neg": lambda p, x: -x,
     "div": lambda p, x, y: x / y, "pow": lambda p, x, y: x**y, "integer_pow": lambda p, x: x ** p["y"],
-    "square": lambda p, x: x**2, "logistic": lambda p, x: x.sigmoid(), "max": lambda p, x, y: x.maximum(y),
-    "min": lambda p, x, y: x.minimum(y), "reduce_sum": lambda p, x: x.sum(p["axes"]), "transpose": lambda p, x: x.T,
+    "square": lambda p, x: x**2, "logistic": lambda p, x: x.sigmoid(), "reduce_sum": lambda p, x: x.sum(p["axes"]),
+    "max": lambda p, x, y: x.maximum(y), "min": lambda p, x, y: x.minimum(y),
+    "reshape": lambda p, x: x.reshape(p["new_sizes"]), "broadcast_in_dim": lambda p, x: x.reshape(p["shape"]),
+    "transpose": lambda p, x: x.T if x.ndim == 2 else None,
     "dot_general": lambda p, x, y: x @ y if p["dimension_numbers"] == (((x.ndim - 1,), (0,)), ((), ())) else None,
 }  # fmt: skip
 
@@ -55,7 +57,7 @@ class Step(NamedTuple):
 
 
 def run_of(f: Any, args: Sequence[Any], names: Mapping[str, object]) -> JaxRun:
-    """The run of f(*args), in which every argument of floats has a gradient. Raises NoGradientError if jax.grad does."""
+    """The run of f(*args). Every argument of floats has a gradient. Raises NoGradientError if jax.grad would fail."""
     f = f.__wrapped__ if hasattr(f, "trace") else f  # a jit runs op by op, as without it
     closed, static = jaxpr_of(f, args), static_arguments(args)
     values = jax.tree.leaves([x for i, x in enumerate(args) if i not in static])
@@ -153,14 +155,10 @@ class JaxRun:
         return found
 
     def reads(self) -> dict[str, tuple[str, ...]]:
-        """Box of an equation → the boxes of the values that its derivative keeps, if it keeps nothing else."""
-        found = {}
+        """Box of an equation → the boxes of the values that its pull keeps, among what else it keeps."""
         owner = {id(value): self.places[var] for var, value in self.values.items()}
-        for step in self.steps:
-            kept = [owner.get(id(x)) for x in jax.tree.leaves(step.pull) if getattr(x, "ndim", 0)]
-            if None not in kept:
-                found[step.box] = tuple(dict.fromkeys(kept))
-        return found
+        kept = {step.box: [owner.get(id(x), "") for x in jax.tree.leaves(step.pull)] for step in self.steps}
+        return {box: tuple(dict.fromkeys(filter(None, found))) for box, found in kept.items()}
 
 
 def bind(eqn: Any, xs: Sequence[Any], places: Sequence[int], active: Sequence[Any]) -> list[Any]:
@@ -180,7 +178,8 @@ def derivatives(eqn: Any, xs: Sequence[Any], names: list[str]) -> tuple[str, lis
     inputs = zip(eqn.invars, xs, strict=True)
     operands = [float(x) if isinstance(var, Literal) else placeholder("", spec_of(x)) for var, x in inputs]
     try:
-        method = METHODS.get(name) or (lambda p, x, *ys: getattr(x, name)(*ys))
+        assert name in METHODS or not any(eqn.params.values()), "a method of this name may have other parameters"
+        method: Callable[..., Any] = METHODS.get(name, lambda p, x, *ys: getattr(x, name)(*ys))
         y = method(eqn.params, *operands).node
         nodes = [getattr(x, "node", None) for x in operands]
         order = [nodes.index(x if x in nodes else None) for x in y.inputs]
@@ -189,7 +188,7 @@ def derivatives(eqn: Any, xs: Sequence[Any], names: list[str]) -> tuple[str, lis
         alike = all(x.spec.shape == y.spec.shape for x in y.inputs)
         return sign_of(y.op), [rules[order.index(i)] for i in range(len(xs))], isinstance(y.op, Elementwise) and alike
     except Exception:  # minigrad has no such op, one with other arguments, or one without a derivative
-        return name, [Rule("", False)] * len(xs), False
+        return callee(eqn) or name, [Rule("vjp(g)", True)] * len(xs), False
 
 
 def array_of(x: Any) -> Any:

@@ -7,9 +7,9 @@ from collections import Counter
 from functools import partial
 
 import pytest
+from minigrad.widgets import GraphView
 
 import minigrad as mg
-from minigrad.widgets import GraphView
 
 jax = pytest.importorskip("jax", reason="JAX is not installed: python -m pip install jax==0.10.2 adds these tests")
 jnp, lax = jax.numpy, jax.lax
@@ -86,9 +86,8 @@ FUNCTIONS = {
 
 
 def equations(jaxpr):
-    return [
-        e for eqn in jaxpr.eqns for e in (eqn, *(e for sub in jaxprs_in_params(eqn.params) for e in equations(sub)))
-    ]
+    inner = [eqn for outer in jaxpr.eqns for part in jaxprs_in_params(outer.params) for eqn in equations(part)]
+    return [*jaxpr.eqns, *inner]
 
 
 def entries(view):
@@ -158,9 +157,8 @@ def test_the_forward_and_the_backward_pass_of_a_gradient_are_groups():
     named = jax.named_scope("Dense")(lambda x: jnp.tanh(x @ W))
     view = GraphView(jax.vmap(jax.grad(lambda x: named(x).sum())), X)
 
-    assert labels(view) == [
-        ("vmap(jvp)", "forward"), ("vmap(transpose(jvp))", "backward"), ("Dense", "name scope"), ("Dense", "name scope"),
-    ]  # fmt: skip
+    assert labels(view)[:2] == [("vmap(jvp)", "forward"), ("vmap(transpose(jvp))", "backward")]
+    assert labels(view)[2:] == [("Dense", "name scope")] * 2
 
 
 def test_a_scan_of_100_steps_is_one_group():
@@ -185,7 +183,7 @@ def test_calls_are_groups_by_the_names_of_their_functions():
     assert labels(GraphView(outer, X)) == [("inner", "jit"), ("inner", "jit")]
     assert labels(GraphView(sine, x)) == [("sine", "custom_vjp_call")]
     assert labels(GraphView(jax.nn.relu, x)) == [("relu", "custom_jvp_call"), ("relu", "jit")]
-    assert ("add", "combines numbers") in labels(GraphView(*FUNCTIONS["scatter"]))
+    assert ("add", "computation") in labels(GraphView(*FUNCTIONS["scatter"]))
 
 
 def test_arguments_that_are_no_arrays_stay_what_they_are():
@@ -209,13 +207,8 @@ def test_results_that_are_arguments_or_numbers_and_arguments_that_are_not_read_a
     found = entries(GraphView(lambda a, b, c: (a, 1.0, b * 2), x, x, x))
 
     assert [entry.headline for entry in found] == [
-        "b, f32[3]",
-        "2",
-        "mul → result.2, f32[3]",
-        "a, result.0, f32[3]",
-        "c, f32[3]",
-        "1",
-    ]
+        "b, f32[3]", "2", "mul → result.2, f32[3]", "a, result.0, f32[3]", "c, f32[3]", "1",
+    ]  # fmt: skip
 
 
 def test_what_has_no_graph_is_refused_with_advice():
@@ -235,7 +228,7 @@ def test_what_has_no_graph_is_refused_with_advice():
 def test_looking_compiles_nothing_and_minigrad_alone_imports_no_jax():
     f = jax.jit(lambda x: x * 2)
     GraphView(f, x)
-    code = "import sys, minigrad as mg; from minigrad.widgets import GraphView; mg.draw(mg.tensor(1.0)); print('jax' in sys.modules)"
+    code = "import sys, minigrad as mg, minigrad.widgets; mg.draw(mg.tensor(1.0)); print('jax' in sys.modules)"
 
     assert f._cache_size() == 0
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "False\n"
@@ -285,6 +278,6 @@ def test_a_compiled_function_shows_what_was_fused_from_which_line():
 def test_a_loop_and_a_branch_of_hlo_open_to_their_parts():
     turns, choice = (GraphView(jax.jit(f).lower(x)) for f in (loop, branch))
 
-    assert ["loop", "before each turn", "at each turn"] == [of for _, of in labels(turns) if of != "computation"]
+    assert [of for _, of in labels(turns) if of != "computation"] == ["loop", "before each turn", "at each turn"]
     (node,) = [entry for entry in entries(choice) if entry.sign == "conditional"]
     assert [entries(choice)[i].sign for i in node.inputs] == ["convert", "subtract", "dot"]
