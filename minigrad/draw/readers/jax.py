@@ -110,7 +110,7 @@ class JaxprReader(EntryList):
 
     def read(self, jaxpr: Any, xs: Sequence[Entry], path: Path) -> list[Entry]:
         """Add the equations of a jaxpr that is called with xs. Returns the entries of its results."""
-        inner = opened(jaxpr)
+        inner = open_jaxpr(jaxpr)
         env: dict[Any, Entry] = dict(zip(inner.invars, xs, strict=True))
         consts = jaxpr.consts if isinstance(jaxpr, ClosedJaxpr) else [None] * len(inner.constvars)
         for var, const in zip(inner.constvars, consts):
@@ -153,9 +153,9 @@ class JaxprReader(EntryList):
         return found
 
     def scan(self, eqn: Any, xs: list[Entry], path: Path) -> list[Entry]:
-        about = eqn.params
+        body = eqn.params["jaxpr"]
         return self.read(
-            about["jaxpr"], self.turning(about["jaxpr"], xs, about["num_consts"], about["num_carry"], path), path
+            body, self.loop_operands(body, xs, eqn.params["num_consts"], eqn.params["num_carry"], path), path
         )
 
     def loop(self, eqn: Any, xs: list[Entry], path: Path) -> list[Entry]:
@@ -163,14 +163,14 @@ class JaxprReader(EntryList):
         about = eqn.params
         first, fixed = about["cond_nconsts"], about["body_nconsts"]
         test, body = ((*path, Scope("scope", name, WORDS[name], eqn)) for name in ("test", "body"))
-        inner = self.turning(about["body_jaxpr"], xs[first:], fixed, len(xs), body)
+        inner = self.loop_operands(about["body_jaxpr"], xs[first:], fixed, len(xs), body)
         holds = self.read(about["cond_jaxpr"], [*xs[:first], *inner[fixed:]], test)
         return [*holds, *self.read(about["body_jaxpr"], inner, body)]
 
-    def turning(self, body: Any, xs: list[Entry], fixed: int, carried: int, path: Path) -> list[Entry]:
+    def loop_operands(self, body: Any, xs: list[Entry], fixed: int, carried: int, path: Path) -> list[Entry]:
         """Add the carries and rows of a loop. Returns what its body is called with: constants, carries and rows."""
         found = xs[:fixed]
-        for i, (var, x) in enumerate(zip(opened(body).invars[fixed:], xs[fixed:], strict=True)):
+        for i, (var, x) in enumerate(zip(open_jaxpr(body).invars[fixed:], xs[fixed:], strict=True)):
             found.append(node("op", "carry" if i < carried else "row", [var], var, path))
             self.add(found[-1], [x])
         return found
@@ -183,7 +183,7 @@ def is_jaxpr(x: Any) -> bool:
     return isinstance(x, Jaxpr | ClosedJaxpr)
 
 
-def opened(jaxpr: Any) -> Jaxpr:
+def open_jaxpr(jaxpr: Any) -> Jaxpr:
     return jaxpr.jaxpr if isinstance(jaxpr, ClosedJaxpr) else jaxpr
 
 
@@ -197,20 +197,20 @@ def callee(eqn: Any) -> str:
     parts = parts_of(eqn)
     if len(parts) != 1 or eqn.primitive.name in ("scan", "reduce", "reduce_window"):
         return ""
-    part = opened(parts[0])
+    part = open_jaxpr(parts[0])
     is_call = (len(part.invars), len(part.outvars)) == (len(eqn.invars), len(eqn.outvars))
     return is_call * str(eqn.params.get("name") or function_of(part) or eqn.primitive.name)
 
 
 def function_of(jaxpr: Any) -> str:
     """The name of the Python function that a jaxpr was traced from; "" if it is unknown."""
-    name = str(getattr(opened(jaxpr).debug_info, "func_src_info", None)).partition(" at ")[0]
+    name = str(getattr(open_jaxpr(jaxpr).debug_info, "func_src_info", None)).partition(" at ")[0]
     return name if name not in ("None", "<unknown>") else ""
 
 
 def names_of(jaxpr: Any, things: Sequence[Any], which: str = "arg_names", otherwise: str = "input") -> list[str]:
     """The names that JAX has for arguments or results, else input 1, input 2, …."""
-    known = getattr(opened(jaxpr).debug_info, which, None) or ()
+    known = getattr(open_jaxpr(jaxpr).debug_info, which, None) or ()
     return [*known] if len(known) == len(things) else [f"{otherwise} {i}" for i in range(1, len(things) + 1)]
 
 
@@ -238,13 +238,17 @@ def scopes_of(eqn: Any, before: Sequence[Scope]) -> list[Scope]:
 def node(kind: str, sign: str, variables: Sequence[Any], thing: Any, path: Path | None = ()) -> Entry:
     """The entry of something with these variables. A token, which only orders effects, has no bytes."""
     avals = [var.aval for var in variables]
-    spec = " ".join(aval.str_short(short_dtypes=True).replace(",", ", ") for aval in avals)
     nbytes = sum(int(aval.size) * aval.dtype.itemsize for aval in avals if is_array(aval))
-    return Entry(kind, sign, "", spec, thing, nbytes, path=path)
+    return Entry(kind, sign, "", " ".join(map(spec_of, avals)), thing, nbytes, path=path)
+
+
+def spec_of(aval: Any) -> str:
+    """The dtype and the shape of an abstract value, as in f32[3, 4]."""
+    return str(aval.str_short(short_dtypes=True)).replace(",", ", ")
 
 
 def arguments(jaxpr: Any, path: Path) -> list[Entry]:
-    variables = opened(jaxpr).invars
+    variables = open_jaxpr(jaxpr).invars
     named = zip(variables, names_of(jaxpr, variables), strict=True)
     return [give_name(node("leaf", "", [var], var, path), name) for var, name in named]
 

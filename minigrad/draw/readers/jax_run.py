@@ -25,7 +25,7 @@ from ..rules import Rule, rules_of, sign_of
 from ..tensors import format_array, share_of
 from ..words import join_names
 from .hlo import ITEM
-from .jax import array_names, callee, jaxpr_of, names_of, static_arguments
+from .jax import array_names, callee, jaxpr_of, names_of, spec_of, static_arguments
 
 METHODS: dict[str, Callable[..., Any]] = {  # primitives whose name or parameters minigrad's method does not share
     "add": lambda p, x, y: x + y, "sub": lambda p, x, y: x - y, "mul": lambda p, x, y: x * y, "neg": lambda p, x: -x,
@@ -63,8 +63,8 @@ def run_of(f: Any, args: Sequence[Any], names: Mapping[str, object]) -> JaxRun:
     values = jax.tree.leaves([x for i, x in enumerate(args) if i not in static])
     (y, *others) = closed.jaxpr.outvars
     run = JaxRun(closed, [jnp.asarray(x) for x in values], array_names(f, names))
-    if others or y.aval.shape or y not in run.active:
-        specs = join_names([str(y.aval.str_short(short_dtypes=True)) for y in closed.jaxpr.outvars])
+    if others or y.aval.shape or isinstance(y, Literal) or y not in run.active:
+        specs = join_names([spec_of(y.aval) for y in closed.jaxpr.outvars])
         raise NoGradientError(f"backward starts at one float that depends on an argument, but f returns {specs}")
     return run
 
@@ -74,6 +74,7 @@ class JaxRun:
 
     values, places    a variable → its value, and the id of its box
     active            variables that have a gradient
+    grads             a variable → its gradient, as far as the backward pass has come
     """
 
     def __init__(self, closed: ClosedJaxpr, args: Sequence[Any], names: Mapping[int, str]):
@@ -85,6 +86,7 @@ class JaxRun:
         self.boxes: dict[str, Box] = {}
         self.arrows: list[Arrow] = []
         self.steps: list[Step] = []
+        self.grads: dict[Any, Any] = {}
         known = [*(names.get(id(x), "constant") for x in closed.consts), *names_of(jaxpr, jaxpr.invars)]
         for var, value, name in zip((*jaxpr.constvars, *jaxpr.invars), (*closed.consts, *args), known, strict=True):
             if var in jaxpr.invars and jnp.issubdtype(value.dtype, jnp.inexact):
@@ -100,7 +102,7 @@ class JaxRun:
         self.places.update(dict.fromkeys(variables, id))
         arrays = [array_of(x) for x in values]
         heat = heat_of(arrays[0]) if len(arrays) == 1 else None
-        spec, text = " ".join(str(spec_of(x)) for x in values), join_names([format_array(x) for x in arrays])
+        spec, text = " ".join(spec_of(jax.typeof(x)) for x in values), join_names([format_array(x) for x in arrays])
         grad = "·" if self.active.intersection(variables) else ""
         self.boxes[id] = Box(id, kind, name, sign, spec * (kind != "constant"), text, grad, value_heat=heat)
         return id
@@ -117,17 +119,16 @@ class JaxRun:
         self.active.update(y for y in eqn.outvars if places and jnp.issubdtype(y.aval.dtype, jnp.inexact))
         tails = [self.operand(x) for x in eqn.invars]
         shown = [f"#{len(self.boxes) + 1}", *(self.boxes[tail].display_name for tail in tails)]
-        sign, rules, slopes = derivatives(eqn, xs, shown)
+        sign, rules, slopes = derivatives(eqn, shown)
         head = self.add_box("op", sign, eqn.outvars, ys)
         arrows = [Arrow(f"a{len(self.arrows) + i}", tail, head) for i, tail in enumerate(tails, 1)]
         self.arrows += arrows
-        self.steps.append(
-            Step(eqn, head, places, [arrows[i] for i in places], pull, [rules[i] for i in places], slopes)
-        )
+        passed = [arrows[i] for i in places], pull, [rules[i] for i in places], slopes
+        self.steps.append(Step(eqn, head, places, *passed))
 
     def replay(self) -> GraphRun:
         """Run backpropagation and record each share of it."""
-        self.grads = {self.end: jnp.ones_like(self.values[self.end])}
+        self.grads[self.end] = jnp.ones_like(self.values[self.end])
         shares = [share for step in reversed(self.steps) for share in self.pull(step)]
         for var, grad in self.grads.items():
             box, array = self.boxes[self.places[var]], array_of(grad)
@@ -143,7 +144,7 @@ class JaxRun:
         gys = [self.grads.get(y) for y in step.eqn.outvars]
         if all(gy is None for gy in gys) or not step.places:
             return []
-        gys = [jnp.zeros_like(self.values[y]) if gy is None else gy for y, gy in zip(step.eqn.outvars, gys)]
+        gys = [zeros(self.values[y]) if gy is None else gy for y, gy in zip(step.eqn.outvars, gys)]
         gxs, found = step.pull(gys), []
         slopes = step.pull([jnp.ones_like(gys[0])]) if step.slopes else [None] * len(gxs)
         for place, arrow, gx, rule, slope in reversed([*zip(step.places, step.arrows, gxs, step.rules, slopes)]):
@@ -169,15 +170,17 @@ def bind(eqn: Any, xs: Sequence[Any], places: Sequence[int], active: Sequence[An
     return ys if eqn.primitive.multiple_results else [ys]
 
 
-def derivatives(eqn: Any, xs: Sequence[Any], names: list[str]) -> tuple[str, list[Rule], bool]:
+def derivatives(eqn: Any, names: list[str]) -> tuple[str, list[Rule], bool]:
     """The symbol of an equation, its derivatives, and whether it works element by element: as minigrad's op has them.
 
     names    of the result and of each operand
     """
     name = eqn.primitive.name
-    inputs = zip(eqn.invars, xs, strict=True)
-    operands = [float(x) if isinstance(var, Literal) else placeholder("", spec_of(x)) for var, x in inputs]
     try:
+        operands = [
+            float(x.val) if isinstance(x, Literal) else placeholder("", Spec(x.aval.shape, str(x.aval.dtype)))
+            for x in eqn.invars
+        ]
         assert name in METHODS or not any(eqn.params.values()), "a method of this name may have other parameters"
         method: Callable[..., Any] = METHODS.get(name, lambda p, x, *ys: getattr(x, name)(*ys))
         y = method(eqn.params, *operands).node
@@ -185,10 +188,15 @@ def derivatives(eqn: Any, xs: Sequence[Any], names: list[str]) -> tuple[str, lis
         order = [nodes.index(x if x in nodes else None) for x in y.inputs]
         rules = rules_of(y, [names[0], *(names[1 + i] for i in order)])
         assert (y.spec.shape, order) == (eqn.outvars[0].aval.shape, sorted(order))
-        alike = all(x.spec.shape == y.spec.shape for x in y.inputs)
-        return sign_of(y.op), [rules[order.index(i)] for i in range(len(xs))], isinstance(y.op, Elementwise) and alike
+        is_pointwise = isinstance(y.op, Elementwise) and all(x.spec.shape == y.spec.shape for x in y.inputs)
+        return sign_of(y.op), [rules[order.index(i)] for i in range(len(operands))], is_pointwise
     except Exception:  # minigrad has no such op, one with other arguments, or one without a derivative
-        return callee(eqn) or name, [Rule("vjp(g)", True)] * len(xs), False
+        return callee(eqn) or name, [Rule("vjp(g)", True)] * len(eqn.invars), False
+
+
+def zeros(y: Any) -> Any:
+    """The gradient of a result that is not read. An integer's has JAX's dtype float0."""
+    return jnp.zeros_like(y) if jnp.issubdtype(y.dtype, jnp.inexact) else np.zeros(y.shape, jax.dtypes.float0)
 
 
 def array_of(x: Any) -> Any:
@@ -196,7 +204,3 @@ def array_of(x: Any) -> Any:
     if jax.dtypes.issubdtype(x.dtype, jax.dtypes.prng_key):
         x = jax.random.key_data(x)
     return np.asarray(x.astype(jnp.float32) if x.dtype == jnp.bfloat16 else x)
-
-
-def spec_of(x: Any) -> Any:
-    return Spec(tuple(x.shape), str(x.dtype))

@@ -39,12 +39,16 @@ FUNCTIONS = {
     "several results": (lambda x: sum(part.sum() ** 2 for part in jnp.split(X * x, 3, axis=1)), x),
     "gelu": (lambda x: (jax.nn.gelu(x @ W) @ x.T).max(), X),
     "numbers": (lambda a, b: (a * b + a) * jax.nn.sigmoid(b), 2.0, jnp.float32(3)),
+    "an integer result": (lambda x: lax.top_k(x, 2)[0].sum() + jnp.abs(x * jnp.arange(3.0)).max(), x),
+    "a random key": (lambda x, key: (jax.random.normal(key, (3,)) * x).sum(), x, jax.random.key(2)),
     "bfloat16": (lambda x: (x * x + x).sum(), x.astype(jnp.bfloat16)),
 }
 
 
 def floats(args):
-    return [i for i, x in enumerate(args) if not isinstance(x, int)]
+    return [
+        i for i, x in enumerate(args) if isinstance(x, float | dict) or jnp.issubdtype(jnp.result_type(x), jnp.floating)
+    ]
 
 
 @pytest.mark.parametrize("name", FUNCTIONS)
@@ -88,7 +92,12 @@ def test_a_function_that_is_called_is_one_box_by_its_name():
 
 
 def test_no_backward_without_one_float_that_depends_on_an_argument():
-    for f, args in ((jnp.sin, [x]), (lambda x: (x.sum(), x.sum()), [x]), (lambda x: x * 2, [jnp.array(3)])):
+    for f, args in (
+        (jnp.sin, [x]),
+        (lambda x: (x.sum(), x.sum()), [x]),
+        (lambda x: x * 2, [jnp.array(3)]),
+        (lambda x: 1.0, [x]),
+    ):
         with pytest.raises(
             NoGradientError, match="backward starts at one float that depends on an argument, but f returns"
         ):
