@@ -1,0 +1,171 @@
+"""HLO, the language of XLA, read from text: that of jax.jit(f).lower(x).compile().as_text(), or a file dumped by XLA.
+
+An instruction is a node, and a computation that it calls is a group. A fusion is only a group, into which its operands
+go. A loop, a branch or a reduction is a node as well, which reads what its computations return.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from math import prod
+from typing import NamedTuple
+
+from ...engine.core.node import Place
+from ..listing import Entry, Listing, Path, Scope
+from ..listing_readers import line_of
+from ..subgraphs import WORDS
+from ..words import shorten
+
+MOST = 50_000  # nodes; what is called twice counts twice
+LONGEST = 60  # characters of a fact
+HEAD = re.compile(r"(ENTRY )?%?(\S+) (?:\(.*\) -> .*)?\{$")  # of a computation
+INSTRUCTION = re.compile(r"\s+(?:ROOT )?%?(\S+) = (.+?) ([a-z][\w\-]*)\((.*?)\)((?:, [\w\-]+=.*)?)$")
+ROW = re.compile(r"(\d+) (.+)$")  # of a table: FileNames, FunctionNames, FileLocations, StackFrames
+NAME = re.compile(r"[\w.\-]+")
+ATTRIBUTE = re.compile(r", ([\w\-]+)=(\{[^{}]*\}|[^,{]+)")
+ARRAY = re.compile(r"\b([a-z]+)(\d*)\w*\[([\d, ]*)\]")
+ITEM = re.compile(r"\[\W*(\w+)\W*?\]")  # of a dictionary or a list: ['w'], in compiled text [\'w\']
+PARTS = {  # attributes that name computations → the label of the computation; "" for its own name
+    "condition": "test", "body": "body", "true_computation": "true", "false_computation": "false",
+    **dict.fromkeys(("calls", "to_apply", "branch_computations", "called_computations", "select", "scatter"), ""),
+}  # fmt: skip
+
+
+class EntryList:
+    """Entries in the order in which they are read: a leaf goes before its first user."""
+
+    def __init__(self) -> None:
+        self.entries: list[Entry] = []
+        self.numbers: dict[int, int] = {}
+
+    def add(self, entry: Entry, operands: Iterable[Entry] = ()) -> int:
+        """Add an entry, if it is new, after its operands. Returns its number. ValueError if there are too many."""
+        if id(entry) not in self.numbers:
+            entry.inputs = tuple([self.add(x) for x in operands])
+            if len(self.entries) == MOST:
+                raise ValueError(f"the graph has more than {MOST:,} nodes: view a function that it calls")
+            self.numbers[id(entry)] = len(self.entries)
+            self.entries.append(entry)
+        return self.numbers[id(entry)]
+
+
+def give_name(entry: Entry, name: str) -> Entry:
+    """Name an argument. params['w'] becomes params.w, and goes where it is read: it is a parameter of a model."""
+    entry.name = ITEM.sub(r".\1", name)
+    entry.path = entry.path if entry.name == name else None
+    return entry
+
+
+class Instruction(NamedTuple):
+    """A line of a computation: name = type op(operands), rest."""
+
+    name: str
+    type: str
+    op: str
+    operands: str
+    rest: str
+
+    def entry(self, path: Path) -> Entry:
+        """Its entry. The spec is the type without the layouts of arrays; long attributes and metadata are no facts."""
+        spec = re.sub(r" ?(\{[^}]*\}|/\*.*?\*/)", "", self.type).replace(",", ", ")
+        arrays = ARRAY.findall(spec)
+        nbytes = sum(prod(map(int, NAME.findall(lengths))) * int(bits or 8) // 8 for _, bits, lengths in arrays)
+        said = [(key, value) for key, value in ATTRIBUTE.findall(self.rest) if key not in (*PARTS, "metadata")]
+        facts = tuple(f"{key} {value}" for key, value in said if value != "{}" and len(value) <= LONGEST)
+        if self.op == "constant":
+            value = shorten(self.operands, 12)
+            return Entry("constant", "", "", spec * ("[]" not in spec), self, nbytes, value=value, path=None)
+        if self.op == "parameter":
+            known = re.search(r'op_name="(.*?)"', self.rest)
+            name = known[1] if known and not path else self.name
+            return give_name(Entry("leaf", "", "", spec, self, nbytes, path=path), name)
+        return Entry("op", self.op, self.name, spec, self, nbytes, facts=facts, path=path)
+
+    @property
+    def parts(self) -> list[tuple[str, str]]:
+        """(label, name) of each computation that it calls."""
+        found = [(PARTS[key], NAME.findall(names)) for key, names in ATTRIBUTE.findall(self.rest) if key in PARTS]
+        return [(label or name, name) for label, names in found for name in names]
+
+
+class HloReader(EntryList):
+    """The entries of a module.
+
+    computations    name → its instructions
+    roots           name → the instruction that it returns
+    tables          the tables at the head of a compiled module, which know the user's lines
+    """
+
+    def __init__(self, text: str):
+        super().__init__()
+        self.computations: dict[str, list[Instruction]] = {}
+        self.roots: dict[str, str] = {}
+        self.tables: dict[str, dict[str, str]] = {}
+        name = ""
+        for line in text.splitlines():
+            if found := INSTRUCTION.match(line):
+                self.computations[name].append(Instruction(*found.groups()))
+                if line.lstrip().startswith("ROOT "):
+                    self.roots[name] = found[1]
+            elif head := HEAD.match(line):
+                name = "ENTRY" if head[1] else head[2]
+                self.computations[name] = []
+            elif row := ROW.match(line):
+                self.tables[name][row[1]] = row[2].strip('"')
+            elif line.isidentifier():
+                name = line
+                self.tables[name] = {}
+
+    def read(self, name: str, given: Sequence[Entry] | None, path: Path) -> Entry:
+        """Add the instructions of a computation. Returns the entry of its result. `given`: its parameters, if known."""
+        env: dict[str, Entry] = {}
+        for each in self.computations[name]:
+            if each.op == "parameter" and given is not None:
+                env[each.name] = given[int(each.operands)]
+            elif each.op in ("parameter", "constant"):
+                env[each.name] = each.entry(path)
+            else:
+                env[each.name] = self.instruction(each, [env[x] for x in NAME.findall(each.operands) if x in env], path)
+        for entry in env.values():
+            self.add(entry)
+        return env[self.roots[name]]
+
+    def instruction(self, each: Instruction, xs: Sequence[Entry], path: Path) -> Entry:
+        """Add an instruction, after all that it calls. Returns its entry, or that of a fusion's result."""
+        if each.op in ("fusion", "call"):
+            return self.read(each.parts[0][1], xs, (*path, Scope("module", each.name, each.op, each)))
+        given: Sequence[Sequence[Entry] | None] = [None] * len(each.parts)  # a reduction is not given its two numbers
+        if each.op in ("while", "conditional"):
+            path = (*path, Scope("scope", each.name, "loop" if each.op == "while" else "branch", each))
+            given, xs = [[x] for x in xs[1:]], xs[:1]
+        found = each.entry(path)
+        if each.op == "while":
+            carry = Entry("op", "carry", "", found.spec, each, found.nbytes, path=path)
+            self.add(carry, xs)
+            given, xs = [[carry], [carry]], []
+        for (label, name), its in zip(each.parts, given, strict=True):
+            scope = Scope("module" if its is None else "scope", label, WORDS.get(label, "computation"), each)
+            xs = [*xs, self.read(name, its, (*path, scope))]
+        found.line = self.line(each)
+        self.add(found, xs)
+        return found
+
+    def line(self, each: Instruction) -> str:
+        """The user's line that an instruction comes from; "" if the text does not say it."""
+        frame = re.search(r"stack_frame_id=(\d+)", each.rest)
+        if frame is None or len(self.tables) != 4:
+            return ""
+        files, functions, places, frames = self.tables.values()
+        at = dict(re.findall(r"(\w+)=(\d+)", frames[frame[1]]))
+        at = dict(re.findall(r"(\w+)=(\d+)", places[at["file_location_id"]]))
+        return line_of(Place(files[at["file_name_id"]], int(at["line"]), functions[at["function_name_id"]]))
+
+
+def listing_of_text(text: str) -> Listing:
+    """The listing of an HLO module. Raises ValueError for a text without an ENTRY computation."""
+    reader = HloReader(text)
+    if "ENTRY" not in reader.computations:
+        raise ValueError('no ENTRY computation in the text: expected what jax.jit(f).lower(x).as_text("hlo") returns')
+    reader.read("ENTRY", None, ())
+    return Listing(text.split(None, 2)[1].rstrip(","), reader.entries)

@@ -1,0 +1,206 @@
+"""The forward and backward pass of a function of JAX, equation by equation: jax.vjp runs each one and pulls it back.
+
+Shares are added in the order in which JAX adds them: from the last equation to the first, and from the last operand to
+the first. A jit inside the function is one equation, which JAX compiles as a whole.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax.extend.core import ClosedJaxpr, Literal
+
+from ...engine.base.errors import NoGradientError
+from ...engine.base.spec import Spec
+from ...engine.core.op import Elementwise
+from ...engine.tensor.symbol import placeholder
+from ..heat import heat_of
+from ..picture import Arrow, Box, GraphRun, Picture, Share
+from ..rules import Rule, rules_of, sign_of
+from ..tensors import format_array, share_of
+from ..words import join_names
+from .hlo import ITEM
+from .jax import array_names, callee, jaxpr_of, names_of, spec_of, static_arguments
+
+METHODS: dict[str, Callable[..., Any]] = {  # primitives whose name or parameters minigrad's method does not share
+    "add": lambda p, x, y: x + y, "sub": lambda p, x, y: x - y, "mul": lambda p, x, y: x * y, "neg": lambda p, x: -x,
+    "div": lambda p, x, y: x / y, "pow": lambda p, x, y: x**y, "integer_pow": lambda p, x: x ** p["y"],
+    "square": lambda p, x: x**2, "logistic": lambda p, x: x.sigmoid(), "reduce_sum": lambda p, x: x.sum(p["axes"]),
+    "max": lambda p, x, y: x.maximum(y), "min": lambda p, x, y: x.minimum(y),
+    "reshape": lambda p, x: x.reshape(p["new_sizes"]), "broadcast_in_dim": lambda p, x: x.reshape(p["shape"]),
+    "transpose": lambda p, x: x.T if x.ndim == 2 else None,
+    "dot_general": lambda p, x, y: x @ y if p["dimension_numbers"] == (((x.ndim - 1,), (0,)), ((), ())) else None,
+}  # fmt: skip
+
+
+class Step(NamedTuple):
+    """An equation that ran.
+
+    places     which operands have gradients
+    arrows     of these operands
+    pull       maps the gradients of the results to those of these operands
+    slopes     whether it works element by element, so that its derivative is an array
+    """
+
+    eqn: Any
+    box: str
+    places: list[int]
+    arrows: list[Arrow]
+    pull: Callable[..., Any]
+    rules: list[Rule]
+    slopes: bool
+
+
+def run_of(f: Any, args: Sequence[Any], names: Mapping[str, object]) -> JaxRun:
+    """The run of f(*args). Every argument of floats has a gradient. Raises NoGradientError if jax.grad would fail."""
+    f = f.__wrapped__ if hasattr(f, "trace") else f  # a jit runs op by op, as without it
+    closed, static = jaxpr_of(f, args), static_arguments(args)
+    values = jax.tree.leaves([x for i, x in enumerate(args) if i not in static])
+    (y, *others) = closed.jaxpr.outvars
+    run = JaxRun(closed, [jnp.asarray(x) for x in values], array_names(f, names))
+    if others or y.aval.shape or isinstance(y, Literal) or y not in run.active:
+        specs = join_names([spec_of(y.aval) for y in closed.jaxpr.outvars])
+        raise NoGradientError(f"backward starts at one float that depends on an argument, but f returns {specs}")
+    return run
+
+
+class JaxRun:
+    """The values of a jaxpr, and its picture without gradients.
+
+    values, places    a variable → its value, and the id of its box
+    active            variables that have a gradient
+    grads             a variable → its gradient, as far as the backward pass has come
+    """
+
+    def __init__(self, closed: ClosedJaxpr, args: Sequence[Any], names: Mapping[int, str]):
+        jaxpr = closed.jaxpr
+        self.end = jaxpr.outvars[0]
+        self.values: dict[Any, Any] = {}
+        self.places: dict[Any, str] = {}
+        self.active: set[Any] = set()
+        self.boxes: dict[str, Box] = {}
+        self.arrows: list[Arrow] = []
+        self.steps: list[Step] = []
+        self.grads: dict[Any, Any] = {}
+        known = [*(names.get(id(x), "constant") for x in closed.consts), *names_of(jaxpr, jaxpr.invars)]
+        for var, value, name in zip((*jaxpr.constvars, *jaxpr.invars), (*closed.consts, *args), known, strict=True):
+            if var in jaxpr.invars and jnp.issubdtype(value.dtype, jnp.inexact):
+                self.active.add(var)
+            self.add_box("leaf", "", [var], [value], ITEM.sub(r".\1", name))
+        for eqn in jaxpr.eqns:
+            if eqn.outvars:
+                self.run(eqn)
+
+    def add_box(self, kind: str, sign: str, variables: Sequence[Any], values: Sequence[Any], name: str = "") -> str:
+        id = f"b{len(self.boxes) + 1}"
+        self.values.update(zip(variables, values))
+        self.places.update(dict.fromkeys(variables, id))
+        arrays = [array_of(x) for x in values]
+        heat = heat_of(arrays[0]) if len(arrays) == 1 else None
+        spec, text = " ".join(spec_of(jax.typeof(x)) for x in values), join_names([format_array(x) for x in arrays])
+        grad = "·" if self.active.intersection(variables) else ""
+        self.boxes[id] = Box(id, kind, name, sign, spec * (kind != "constant"), text, grad, value_heat=heat)
+        return id
+
+    def operand(self, x: Any) -> str:
+        """The id of an operand's box: a new one for a number written in the jaxpr."""
+        return self.add_box("constant", "", [], [jnp.asarray(x.val)]) if isinstance(x, Literal) else self.places[x]
+
+    def run(self, eqn: Any) -> None:
+        """Run an equation, and add its box and its arrows."""
+        xs = [x.val if isinstance(x, Literal) else self.values[x] for x in eqn.invars]
+        places = [i for i, x in enumerate(eqn.invars) if not isinstance(x, Literal) and x in self.active]
+        ys, pull = jax.vjp(lambda *active: bind(eqn, xs, places, active), *(xs[i] for i in places))
+        self.active.update(y for y in eqn.outvars if places and jnp.issubdtype(y.aval.dtype, jnp.inexact))
+        tails = [self.operand(x) for x in eqn.invars]
+        shown = [f"#{len(self.boxes) + 1}", *(self.boxes[tail].display_name for tail in tails)]
+        sign, rules, slopes = derivatives(eqn, shown)
+        head = self.add_box("op", sign, eqn.outvars, ys)
+        arrows = [Arrow(f"a{len(self.arrows) + i}", tail, head) for i, tail in enumerate(tails, 1)]
+        self.arrows += arrows
+        passed = [arrows[i] for i in places], pull, [rules[i] for i in places], slopes
+        self.steps.append(Step(eqn, head, places, *passed))
+
+    def replay(self) -> GraphRun:
+        """Run backpropagation and record each share of it."""
+        self.grads[self.end] = jnp.ones_like(self.values[self.end])
+        shares = [share for step in reversed(self.steps) for share in self.pull(step)]
+        for var, grad in self.grads.items():
+            box, array = self.boxes[self.places[var]], array_of(grad)
+            self.boxes[box.id] = replace(box, grad=format_array(array), grad_heat=heat_of(array))
+        end = self.places[self.end]
+        self.boxes[end] = replace(self.boxes[end], name=self.boxes[end].name or "result")
+        picture = Picture(tuple(self.boxes.values()), tuple(self.arrows), (end,))
+        sizes = {self.places[var]: value.nbytes for var, value in self.values.items()}
+        return GraphRun(picture, "1", tuple(shares), self.reads(), frees=True, sizes=sizes)
+
+    def pull(self, step: Step) -> list[Share]:
+        """What an equation passes back to its operands; adds it to their gradients."""
+        gys = [self.grads.get(y) for y in step.eqn.outvars]
+        if all(gy is None for gy in gys) or not step.places:
+            return []
+        gys = [zeros(self.values[y]) if gy is None else gy for y, gy in zip(step.eqn.outvars, gys)]
+        gxs, found = step.pull(gys), []
+        slopes = step.pull([jnp.ones_like(gys[0])]) if step.slopes else [None] * len(gxs)
+        for place, arrow, gx, rule, slope in reversed([*zip(step.places, step.arrows, gxs, step.rules, slopes)]):
+            x = step.eqn.invars[place]
+            before = self.grads.get(x)
+            self.grads[x] = gx if before is None else jax.lax.add(before, gx)
+            arrays = [y if y is None else array_of(y) for y in (slope, gys[0], gx, self.grads[x], before)]
+            found.append(share_of(arrow.id, rule, *arrays))
+        return found
+
+    def reads(self) -> dict[str, tuple[str, ...]]:
+        """Box of an equation → the boxes of the values that its pull keeps, among what else it keeps."""
+        owner = {id(value): self.places[var] for var, value in self.values.items()}
+        kept = {step.box: [owner.get(id(x), "") for x in jax.tree.leaves(step.pull)] for step in self.steps}
+        return {box: tuple(dict.fromkeys(filter(None, found))) for box, found in kept.items()}
+
+
+def bind(eqn: Any, xs: Sequence[Any], places: Sequence[int], active: Sequence[Any]) -> list[Any]:
+    """The results of an equation for the operands xs, of which those at `places` are replaced."""
+    operands = [active[places.index(i)] if i in places else x for i, x in enumerate(xs)]
+    with eqn.ctx.manager:
+        ys = eqn.primitive.bind(*operands, **eqn.primitive.get_bind_params(eqn.params))
+    return ys if eqn.primitive.multiple_results else [ys]
+
+
+def derivatives(eqn: Any, names: list[str]) -> tuple[str, list[Rule], bool]:
+    """The symbol of an equation, its derivatives, and whether it works element by element: as minigrad's op has them.
+
+    names    of the result and of each operand
+    """
+    name = eqn.primitive.name
+    try:
+        operands = [
+            float(x.val) if isinstance(x, Literal) else placeholder("", Spec(x.aval.shape, str(x.aval.dtype)))
+            for x in eqn.invars
+        ]
+        assert name in METHODS or not any(eqn.params.values()), "a method of this name may have other parameters"
+        method: Callable[..., Any] = METHODS.get(name, lambda p, x, *ys: getattr(x, name)(*ys))
+        y = method(eqn.params, *operands).node
+        nodes = [getattr(x, "node", None) for x in operands]
+        order = [nodes.index(x if x in nodes else None) for x in y.inputs]
+        rules = rules_of(y, [names[0], *(names[1 + i] for i in order)])
+        assert (y.spec.shape, order) == (eqn.outvars[0].aval.shape, sorted(order))
+        is_pointwise = isinstance(y.op, Elementwise) and all(x.spec.shape == y.spec.shape for x in y.inputs)
+        return sign_of(y.op), [rules[order.index(i)] for i in range(len(operands))], is_pointwise
+    except Exception:  # minigrad has no such op, one with other arguments, or one without a derivative
+        return callee(eqn) or name, [Rule("vjp(g)", True)] * len(eqn.invars), False
+
+
+def zeros(y: Any) -> Any:
+    """The gradient of a result that is not read. An integer's has JAX's dtype float0."""
+    return jnp.zeros_like(y) if jnp.issubdtype(y.dtype, jnp.inexact) else np.zeros(y.shape, jax.dtypes.float0)
+
+
+def array_of(x: Any) -> Any:
+    """The numbers of an array."""
+    if jax.dtypes.issubdtype(x.dtype, jax.dtypes.prng_key):
+        x = jax.random.key_data(x)
+    return np.asarray(x.astype(jnp.float32) if x.dtype == jnp.bfloat16 else x)
