@@ -26,7 +26,7 @@ from .graphs import arrange, is_constant, kind_of, own_name
 from .heat import Heat, heat_of
 from .names import names_in
 from .picture import UNKNOWN, Box, GradientEntry, GraphRun, Picture, Share
-from .rules import rules_of, sign_of
+from .rules import Rule, rules_of, sign_of
 from .words import number
 
 FEW = 4  # elements; arrays of up to this size are shown in full
@@ -110,17 +110,7 @@ class TensorGraph:
                 continue
             before = collected.get(x)
             collected[x] = gx if before is None else before + gx
-            local = f"× {rule.text if partial is None else brief(partial, spread(partial, 2))}"
-            share = Share(
-                arrow=arrow.id, incoming=format_array(gy), rule=rule.text, is_whole=rule.is_whole,
-                slope="" if partial is None or partial.size > FEW else format_array(partial),
-                outgoing=format_array(gx), before="" if before is None else format_array(before),
-                after=format_array(collected[x]), entry=entry_of(before, gx, collected[x]),
-                spread="" if partial is None or partial.size <= FEW else spread(partial),
-                heat=heat_of(collected[x]), terms=terms_of(before, gx, collected[x]), size=norm(gx),
-                lines=("g: " * rule.is_whole + brief(gy), rule.text if rule.is_whole else local, f"= {brief(gx)}"),
-            )  # fmt: skip
-            shares.append(share)
+            shares.append(share_of(arrow.id, rule, partial, gy, gx, collected[x], before))
         return gxs, shares
 
     def partials(self, node: Node, gy: Any, kept: tuple[Any, ...]) -> list[Any]:
@@ -134,6 +124,25 @@ class TensorGraph:
 
     def operand_name(self, x: Node) -> str:
         return format_array(self.values[x]) if isinstance(x.op, Const) else self.box_of[x].display_name
+
+
+def share_of(arrow: str, rule: Rule, partial: Any, gy: Any, gx: Any, after: Any, before: Any) -> Share:
+    """The share of an arrow.
+
+    partial          the local derivative as an array; None if there is none
+    gy, gx           the gradient that arrives, and what the arrow adds to its tail's
+    after, before    the tail's gradient; before is None for the first share
+    """
+    local = f"× {rule.text if partial is None else brief(partial, spread(partial, 2))}"
+    return Share(
+        arrow=arrow, incoming=format_array(gy), rule=rule.text, is_whole=rule.is_whole,
+        slope="" if partial is None or partial.size > FEW else format_array(partial),
+        outgoing=format_array(gx), before="" if before is None else format_array(before),
+        after=format_array(after), entry=entry_of(before, gx, after),
+        spread="" if partial is None or partial.size <= FEW else spread(partial),
+        heat=heat_of(after), terms=terms_of(before, gx, after), size=norm(gx),
+        lines=("g: " * rule.is_whole + brief(gy), rule.text if rule.is_whole else local, f"= {brief(gx)}"),
+    )  # fmt: skip
 
 
 def entry_of(before: Any, gx: Any, after: Any) -> GradientEntry | None:

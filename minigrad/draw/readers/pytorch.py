@@ -1,0 +1,3 @@
+"""Graphs of PyTorch."""
+
+from .pytorch_run import replay_of as replay_of

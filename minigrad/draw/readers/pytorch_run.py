@@ -1,0 +1,438 @@
+"""The forward and backward pass over a graph that PyTorch recorded.
+
+Of the values, autograd keeps only those that backward reads. PyTorch's own ops compute the others again. A function is
+recorded while it runs, so all its values are known. Gradients come from the recorded nodes, called one by one in the
+order of autograd's engine: no hook runs, no .grad changes, and backward() can still be called.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import cache
+from heapq import heappop, heappush
+from itertools import zip_longest
+from typing import Any, NamedTuple, TypeGuard
+
+import numpy as np
+import torch
+from torch.autograd.function import BackwardCFunction
+from torch.autograd.graph import get_gradient_edge
+from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils._pytree import tree_leaves, tree_map_only
+
+from ...engine.base.dtypes import bfloat16
+from ...engine.base.errors import NoGradientError
+from ...engine.base.spec import Spec
+from ...engine.tensor.symbol import placeholder
+from ..heat import Heat, heat_of
+from ..names import names_in
+from ..picture import Arrow, Box, GraphRun, Picture, Share
+from ..rules import Rule, rules_of, sign_of
+from ..tensors import format_array, share_of
+from ..words import join_names
+
+ALIKE = {"mm": "matmul", "mv": "matmul", "bmm": "matmul", "dot": "matmul", "unsafe_view": "view"}
+MINOR = "dtype", "half_to_float", "implicit"  # arguments that are no part of a formula
+TENSOR = "Tensor", "Optional[Tensor]"  # types of arguments in PyTorch's schemas
+
+
+class Edge(NamedTuple):
+    """A value with a gradient: output nr of a node of autograd. Without a node, autograd did not keep the value."""
+
+    node: Any
+    nr: int
+
+
+class Call(NamedTuple):
+    """What a node computed: an aten op, None if unknown, and its arguments; tensors with gradients are edges."""
+
+    name: str
+    op: Any
+    args: dict[str, Any]
+
+    @property
+    def operands(self) -> list[Any]:
+        found = [x for arg in self.args.values() for x in operands_in(arg)]
+        return found[::-1] if self.name == "rsub" else found  # rsub(x, 1) is 1 − x
+
+
+class Recording(TorchDispatchMode):
+    """Records a run: node → its op and the arguments; and the values that ops read."""
+
+    def __init__(self) -> None:
+        super().__init__()  # type: ignore[no-untyped-call]
+        self.ran: list[tuple[Any, dict[str, Any], Any]] = []
+        self.values: dict[Edge, torch.Tensor] = {}
+
+    def __torch_dispatch__(self, op: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        for x in tensors_in(args):
+            if x.grad_fn is not None and edge_of(x) not in self.values:
+                self.values[edge_of(x)] = x.detach().clone()  # an op may change x in place later
+        y = op(*args, **(kwargs or {}))
+        self.ran.append((op, {**dict(zip((x.name for x in op._schema.arguments), args)), **(kwargs or {})}, y))
+        return y
+
+
+def replay_of(y: Any, args: Sequence[Any], namespace: Mapping[str, object]) -> GraphRun:
+    """The forward and backward pass over y's graph; if y is a function or a module, over the graph of y(*args).
+
+    Raises NoGradientError if backward() would fail, ValueError if a value cannot be computed again.
+    """
+    return run_of(y, args, namespace).replay()
+
+
+def run_of(y: Any, args: Sequence[Any], namespace: Mapping[str, object]) -> TorchRun:
+    """The graph of y or of y(*args), with all its values. A module runs on copies of its buffers."""
+    recording, f = Recording(), y
+    if not is_tensor(y):
+        with torch.random.fork_rng([*range(torch.cuda.device_count())]), recording:
+            if isinstance(f, torch.nn.Module):
+                namespace = {**namespace, **dict(f.named_parameters())}
+                y = torch.func.functional_call(f, {k: x.clone() for k, x in f.named_buffers()}, tuple(args))
+            else:
+                y = f(*args)
+        if not is_tensor(y):
+            raise TypeError(f"expected a function that returns one tensor; it returned a {type(y).__name__}: {y!r}")
+        recording.values |= {edge_of(y): y.detach()} if y.requires_grad else {}
+    if not y.requires_grad:
+        why = "it was detached, made under torch.no_grad(), or no operand has requires_grad=True"
+        raise NoGradientError(f"no backward to step through: {spec_of(y)} has no grad_fn, since {why}")
+    return TorchRun(y, recording, namespace)
+
+
+class TorchRun:
+    """A recorded graph, the values of its nodes, and its picture without gradients.
+
+    order     the nodes, inputs before users
+    calls     node → its call; leaves have none
+    values    edge → its value
+    rules     node → its derivatives with respect to each operand
+    box_of    node, or id of a tensor without a gradient → the id of its box
+    """
+
+    def __init__(self, y: torch.Tensor, recording: Recording, namespace: Mapping[str, object]):
+        self.y, self.end = y.detach(), edge_of(y)
+        self.order = backward_order(self.end.node)[::-1]
+        self.saved = {node: saved_by(node) for node in self.order}
+        ran = {y.grad_fn: (op, args) for op, args, ys in recording.ran for y in tensors_in(ys) if y.grad_fn is not None}
+        self.calls = {x: call_of(x, self.saved[x], *ran.get(x, (None, {}))) for x in self.order if x.next_functions}
+        self.names = names_in(namespace, key_of)
+        held = [*tensors_in([*self.saved.values()]), *(x for x in namespace.values() if is_tensor(x))]
+        self.values = {Edge(x, 0): x.variable.detach() for x in self.order if hasattr(x, "variable")} | recording.values
+        self.compute_values({edge_of(x): x.detach() for x in reversed(held) if x.grad_fn is not None})
+        self.boxes: dict[str, Box] = {}
+        self.arrows: list[Arrow] = []
+        self.box_of: dict[Any, str] = {}
+        self.sizes: dict[str, int] = {}
+        self.rules: dict[Any, list[Rule]] = {}
+        for node in self.order:
+            self.add_node(node)
+
+    # -- values -----------------------------------------------------------------------------------
+
+    @torch.no_grad()
+    def compute_values(self, held: Mapping[Edge, torch.Tensor]) -> None:
+        """Compute the values of all nodes again, or take those that autograd saved or a variable holds.
+
+        Raises ValueError if neither is possible, or if a tensor of the graph has changed since y was computed.
+        """
+        needed = {self.end, *(edge for node in self.order for edge in edges_of(node) if edge.node)}
+        for node, call in self.calls.items():
+            missing = {edge for edge in needed if edge.node is node} - self.values.keys()
+            if missing:
+                again = {Edge(node, nr): value for nr, value in enumerate(self.compute(call))}
+                self.values |= {self.end: self.y, **again} if node is self.end.node else {**again, **held}
+            if missing - self.values.keys():
+                raise ValueError(
+                    f"{node.name()} cannot be computed again: PyTorch did not keep all that it read, or it is random. "
+                    "Step through a function, which is recorded while it runs: ChainRule(f, x, …)"
+                )
+        again = self.values[self.end]
+        if not torch.allclose(again, self.y, rtol=0, atol=0, equal_nan=True):
+            texts = [content([x])[0] for x in (again, self.y)]
+            why = "a tensor of its graph was changed in place. Run the forward pass again"
+            raise ValueError(f"the graph now computes {texts[0]}, but its tensor has the value {texts[1]}: {why}")
+
+    def compute(self, call: Call) -> Sequence[torch.Tensor]:
+        """The results of an op, run again; () if an operand is missing, or if the op draws random numbers."""
+        is_random = call.op is None or torch.Tag.nondeterministic_seeded in call.op.tags
+        if is_random or any(self.value(x) is None for x in call.operands):
+            return ()
+        args, arguments = tree_map_only(Edge, self.value, call.args, is_leaf=is_edge), call.op._schema.arguments
+        args |= {x.name: args[x.name].item() for x in arguments if str(x.type) == "number" and is_tensor(args[x.name])}
+        named = {x.name: args.pop(x.name) for x in arguments if x.kwarg_only}
+        y = call.op(*args.values(), **named)
+        return [y] if is_tensor(y) else y
+
+    def value(self, x: Any) -> Any:
+        return self.values.get(x) if is_edge(x) else x
+
+    # -- the picture ------------------------------------------------------------------------------
+
+    def add_node(self, node: Any) -> None:
+        """Add the box of a node, boxes for its operands that have no gradient, and its arrows."""
+        values = [self.values[node, nr] for nr in range(len(node._input_metadata)) if (node, nr) in self.values]
+        call = self.calls.get(node)
+        if call is None:
+            self.add_box(node, "leaf", self.names.get(id(node.variable), ""), "", values)
+            return
+        name, tails = self.names.get((node, 0), ""), [self.tail(x) for x in call.operands]
+        shown = [name or f"#{len(self.boxes) + 1}", *(self.boxes[id].display_name for id in tails)]
+        sign, self.rules[node] = self.sign_and_rules(node, call, shown)
+        head = self.add_box(node, "op", name, sign, values)
+        self.arrows += [Arrow(f"a{len(self.arrows) + i}", tail, head) for i, tail in enumerate(tails, 1)]
+
+    def tail(self, x: Any) -> str:
+        """The id of an operand's box; a new one for a constant, and for a value that was not kept."""
+        key = x.node if is_edge(x) else id(x)
+        if key in self.box_of:
+            return self.box_of[key]
+        if is_edge(x):
+            return self.add_box(object(), "constant", "", "", [])
+        is_constant = x.numel() == 1 and key not in self.names
+        return self.add_box(key, "constant" if is_constant else "leaf", self.names.get(key, ""), "", [x])
+
+    def add_box(self, key: Any, kind: str, name: str, sign: str, values: Sequence[torch.Tensor]) -> str:
+        id, (text, heat) = f"b{len(self.boxes) + 1}", content(values)
+        spec = "" if kind == "constant" else join_names([str(spec_of(x)) for x in values])
+        self.boxes[id] = Box(id, kind, name, sign, spec, text or "?", "", value_heat=heat)
+        self.box_of[key], self.sizes[id] = id, sum(x.nbytes for x in values)
+        return id
+
+    def sign_and_rules(self, node: Any, call: Call, names: list[str]) -> tuple[str, list[Rule]]:
+        """The symbol of an op and its derivatives: those of minigrad's op, if it has the same.
+
+        names    of the result and of each operand
+        """
+        sign, out = call.name.removesuffix("_forward"), node._input_metadata[0]
+        xs: list[Any] = []
+        for x in call.operands:
+            value = out if self.value(x) is None else self.value(x)  # of a lost value we only know the result's shape
+            is_number = is_tensor(x) and x.numel() == 1
+            xs.append(float(x) if is_number else placeholder("", spec_of(value)))
+        try:
+            y = method_like(call)(*xs).node
+            nodes = [getattr(x, "node", None) for x in xs]
+            order = [nodes.index(x if x in nodes else None) for x in y.inputs]
+            rules = rules_of(y, [names[0], *(names[1 + i] for i in order)])
+            assert y.spec.shape == tuple(out.shape)
+            own = sign_of(y.op) if order == sorted(order) else sign
+            return own, [rules[order.index(i)] for i in range(len(xs))]
+        except Exception:  # minigrad has no such method, one with other arguments, or one without a derivative
+            return sign, [Rule("", False)] * len(xs)
+
+    # -- the backward pass ------------------------------------------------------------------------
+
+    @torch.no_grad()
+    @np.errstate(all="ignore")
+    def replay(self) -> GraphRun:
+        """Run backpropagation and record each share of it. Raises NoGradientError if y is not a single number."""
+        if self.y.numel() != 1:
+            raise NoGradientError(f"backward starts at a single number, not at {spec_of(self.y)}: take y.sum()")
+        self.gradients = {self.end: torch.ones_like(self.y)}
+        picture, boxes = Picture(tuple(self.boxes.values()), tuple(self.arrows)), dict(self.boxes)
+        shares = tuple(share for node in reversed(self.order) for share in self.shares_of(node, picture))
+        for node in self.order:
+            slots = [self.gradients.get(Edge(node, nr)) for nr in range(len(node._input_metadata))]
+            text, heat = content([x for x in slots if x is not None])
+            boxes[self.box_of[node]] = replace(boxes[self.box_of[node]], grad=text, grad_heat=heat)
+        reads = {self.box_of[node]: self.read_by(node) for node in self.calls}
+        return GraphRun(replace(picture, boxes=tuple(boxes.values())), "1", shares, reads, frees=True, sizes=self.sizes)
+
+    def read_by(self, node: Any) -> tuple[str, ...]:
+        """The ids of the boxes whose values a node saved, without constants."""
+        keys = [edge_of(x).node if x.requires_grad else id(x) for x in tensors_in(self.saved[node])]
+        ids = dict.fromkeys(self.box_of[key] for key in keys if key in self.box_of)
+        return tuple(id for id in ids if self.boxes[id].kind != "constant")
+
+    def shares_of(self, node: Any, picture: Picture) -> Iterator[Share]:
+        """What a node passes back to its operands; adds it to `gradients`."""
+        gys = [self.gradients.get(Edge(node, nr)) for nr in range(len(node._input_metadata))]
+        gy = next((gy for gy in gys if gy is not None), None)
+        if gy is None or node not in self.calls:
+            return
+        call, arrows = self.calls[node], picture.arrows_into[self.box_of[node]]
+        is_pointwise = call.op is not None and torch.Tag.pointwise in call.op.tags
+        slopes = pull(node, [torch.ones_like(gy)]) if is_pointwise else []
+        uses = [
+            use for use in zip(call.operands, arrows, self.rules[node], strict=True) if getattr(use[0], "node", None)
+        ]
+        for (x, arrow, rule), gx, slope in zip_longest(uses, pull(node, gys), slopes):
+            if gx is not None:
+                before = self.gradients.get(x)
+                self.gradients[x] = after = gx if before is None else before + gx
+                partial = slope if slope is not None and slope.shape == gy.shape else None
+                arrays = [None if x is None else array_of(x) for x in (partial, gy, gx, after, before)]
+                yield share_of(arrow.id, rule, *arrays)
+
+
+# -- autograd's graph ------------------------------------------------------------------------------------------
+
+
+def pull(node: Any, gys: Sequence[torch.Tensor | None]) -> list[torch.Tensor | None]:
+    """What a node passes along each of its edges, in the operand's shape and dtype, as autograd's engine does it."""
+    edges = edges_of(node)
+    if is_custom(node):
+        slots = zip(gys, node._input_metadata, strict=True)
+        gys = [torch.zeros(x.shape, dtype=x.dtype, device=x.device) if gy is None else gy for gy, x in slots]
+    result = node.apply(*gys) if is_custom(node) else node(*gys)
+    needs = getattr(node, "needs_input_grad", [edge.node for edge in edges])
+    gxs = [gx for gx, need in zip(result if isinstance(result, tuple) else [result], needs, strict=False) if need]
+    places = [edge.node._input_metadata[edge.nr] for edge in edges if edge.node]
+    return [None if gx is None else gx.sum_to_size(x.shape).to(x.dtype) for gx, x in zip(gxs, places, strict=True)]
+
+
+def backward_order(end: Any) -> list[Any]:
+    """The nodes behind `end` in the order of autograd's engine: of those that are ready, the one made last."""
+    waiting, order = Counter([end]), [end]
+    for node in order:  # which grows
+        behind = [edge.node for edge in edges_of(node) if edge.node]
+        order += [x for x in dict.fromkeys(behind) if x not in waiting]
+        waiting.update(behind)
+    order, ready = [], [(0, 0, end)]
+    while ready:
+        order.append(heappop(ready)[-1])
+        for x in (edge.node for edge in edges_of(order[-1]) if edge.node):
+            waiting[x] -= 1
+            if waiting[x] == 0:
+                heappush(ready, (-x._sequence_nr(), id(x), x))
+    return order
+
+
+def saved_by(node: Any) -> dict[str, Any]:
+    """What a node saved, by name. Raises NoGradientError if that is gone, or was changed in place."""
+    try:
+        if is_custom(node):
+            return {str(i): x for i, x in enumerate(node.saved_tensors)}
+        return {name.removeprefix("_saved_"): getattr(node, name) for name in dir(node) if name.startswith("_saved_")}
+    except RuntimeError as error:
+        raise NoGradientError(f"what {node.name()} saved is gone, so run the forward pass again. {error}") from None
+
+
+# -- ops -------------------------------------------------------------------------------------------------------
+
+
+@cache
+def ops_by_node() -> dict[str, list[Any]]:
+    """The name of a node in lower case, without Backward → the aten ops that may have made it."""
+    found: dict[str, list[Any]] = {}
+    for full in sorted(torch._C._dispatch_get_all_op_names()):
+        name, _, overload = full.removeprefix("aten::").partition(".")
+        if ":" not in name and not name.endswith("_") and not re.search("imname|names|out$", overload):
+            op = getattr(getattr(torch.ops.aten, name), overload or "default")
+            found.setdefault(re.sub("_|forward$", "", name), []).append(op)
+    return found
+
+
+def call_of(node: Any, saved: Mapping[str, Any], op: Any, recorded: Mapping[str, Any]) -> Call:
+    """The call that made a node: the recorded op, or the first that has a place for each edge and saved value."""
+    stem = re.sub(r"Backward\d*$", "", node.name().rpartition("::")[2])
+    known = [] if is_custom(node) else ops_by_node().get(stem.lower(), [])
+    for each, given in [(op, {**saved, **recorded})] if op in known else [(op, saved) for op in known]:
+        args = bind(each, node, given)
+        if args is not None:
+            return Call(each._schema.name.partition("::")[2].strip("_"), each, args)
+    return Call(stem, None, {"edges": [edge for edge in edges_of(node) if edge.node]})
+
+
+def bind(op: Any, node: Any, known: Mapping[str, Any]) -> dict[str, Any] | None:
+    """The arguments of an op from a node's edges and from known values; None if they do not fit."""
+    args: dict[str, Any] = {}
+    schema, edges, out = op._schema, edges_of(node), node._input_metadata[0]
+    own = (*(x.name for x in schema.arguments), *(x.name for x in schema.returns if x.name), "result")
+    if schema.is_mutable or not all(name.startswith(own) for name in known):
+        return None
+    known = {"size": out.shape, "dtype": out.dtype, **known}
+    more = sum(str(x.type) in TENSOR for x in schema.arguments) - len(edges)  # tensors that have no edge, as indices
+    for x in schema.arguments:
+        kind, value = str(x.type), known.get(x.name)
+        if kind == "List[Tensor]":
+            pairs = zip_longest(edges, value or ())
+            args[x.name], edges = [edge if edge.node or t is None else t for edge, t in pairs], []
+        elif kind in TENSOR and not (more > 0 and (not edges or (is_tensor(value) and not value.is_floating_point()))):
+            edge = edges.pop(0) if edges else Edge(None, 0)
+            lost = edge if kind == "Tensor" else None
+            args[x.name] = edge if edge.node else lost if value is None else torch.as_tensor(value)
+        elif not (x.name in known or x.has_default_value()) or is_tensor(value) is not (
+            kind in TENSOR and value is not None
+        ):
+            return None
+        else:
+            more -= kind in TENSOR
+            args[x.name] = without_wrap(value) if x.name in known else x.default_value
+    args |= {k: torch.tensor(x) for k, x in args.items() if k in ("self", "other") and type(x) in (int, float)}
+    return None if edges else args
+
+
+def without_wrap(value: Any) -> Any:
+    """A saved argument: autograd shows negative integers as unsigned ones."""
+    if isinstance(value, tuple):
+        return [without_wrap(x) for x in value]
+    return value - (1 << 64) if type(value) is int and value >= 1 << 63 else value
+
+
+def method_like(call: Call) -> Any:
+    """minigrad's method for the same op, as a function of the operands."""
+    if call.name == "rsub":
+        return lambda x, y: x - y
+    defaults = {x.name: x.default_value for x in call.op._schema.arguments if x.has_default_value()}
+    others = {k: x for k, x in call.args.items() if k not in MINOR and not operands_in(x)}
+    options = {k: x for k in defaults if k in others and (x := others.pop(k)) != defaults[k]}
+    return lambda x, *xs: getattr(x, ALIKE.get(call.name, call.name))(*xs, *others.values(), **options)
+
+
+# -- tensors ---------------------------------------------------------------------------------------------------
+
+
+def is_tensor(x: object) -> TypeGuard[torch.Tensor]:
+    return isinstance(x, torch.Tensor)
+
+
+def is_edge(x: object) -> bool:
+    return isinstance(x, Edge)
+
+
+def is_custom(node: object) -> bool:
+    """Whether a node is of a torch.autograd.Function."""
+    return isinstance(node, BackwardCFunction)
+
+
+def edge_of(x: torch.Tensor) -> Edge:
+    return Edge(x.grad_fn, x.output_nr) if x.grad_fn is not None else Edge(get_gradient_edge(x).node, 0)
+
+
+def edges_of(node: Any) -> list[Edge]:
+    return [Edge(*pair) for pair in node.next_functions]
+
+
+def key_of(x: object) -> Any:
+    """What a variable names: a value of the graph; for a tensor that was not computed, its id."""
+    return None if not is_tensor(x) else id(x) if x.grad_fn is None else edge_of(x)
+
+
+def operands_in(arg: Any) -> list[Any]:
+    return [x for x in (arg if type(arg) is list else [arg]) if isinstance(x, Edge | torch.Tensor)]
+
+
+def tensors_in(tree: Any) -> list[torch.Tensor]:
+    return [x for x in tree_leaves(tree) if is_tensor(x)]
+
+
+def array_of(x: torch.Tensor) -> Any:
+    """The numbers of a tensor. Raises TypeError for a tensor that has none, or complex ones."""
+    if x.is_meta or x.is_complex() or x.layout is not torch.strided:
+        raise TypeError(f"only dense tensors of real numbers can be stepped through, not {x.dtype} of {tuple(x.shape)}")
+    return (x.float() if x.dtype is torch.bfloat16 else x).detach().cpu().numpy()
+
+
+def spec_of(x: Any) -> Spec:
+    return Spec(tuple(x.shape), bfloat16 if x.dtype is torch.bfloat16 else str(x.dtype).removeprefix("torch."))
+
+
+def content(values: Sequence[torch.Tensor]) -> tuple[str, Heat | None]:
+    """The values as text; a single one also as a heat map."""
+    arrays = [array_of(x) for x in values]
+    return join_names([format_array(x) for x in arrays]), heat_of(arrays[0]) if len(arrays) == 1 else None
