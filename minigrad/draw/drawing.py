@@ -105,7 +105,7 @@ def only_trace(f: TracedFunction) -> Trace:
 def replay_of(y: object, namespace: Mapping[str, object], args: Sequence[Any] = ()) -> GraphRun:
     """The forward and backward pass over the graph of y, or of y(*args) for another framework (readers/)."""
     if hasattr(reader := reader_of(y, args), "replay_of"):
-        return reader.replay_of(y, args, namespace)  # type: ignore[union-attr,no-any-return]
+        return reader.replay_of(y, args, namespace)  # type: ignore[union-attr]
     if isinstance(y, Value):
         return replay_of_value(y, namespace)
     if is_tensor(y):

@@ -76,16 +76,14 @@ class Recording(TorchDispatchMode):
         return y
 
 
-def replay_of(y: Any, args: Sequence[Any], namespace: Mapping[str, object]) -> GraphRun:
+def replay_of(y: Any, args: Sequence[Any], namespace: Mapping[str, object], is_sum: bool = False) -> GraphRun:
     """The forward and backward pass over y's graph; if y is a function or a module, over the graph of y(*args).
 
+    is_sum    backward starts at the sum of a result that is not a single number
+
+    A module runs on copies of its buffers.
     Raises NoGradientError if backward() would fail, ValueError if a value cannot be computed again.
     """
-    return run_of(y, args, namespace).replay()
-
-
-def run_of(y: Any, args: Sequence[Any], namespace: Mapping[str, object]) -> TorchRun:
-    """The graph of y or of y(*args), with all its values. A module runs on copies of its buffers."""
     recording, f = Recording(), y
     if not is_tensor(y):
         with torch.random.fork_rng([*range(torch.cuda.device_count())]), recording:
@@ -100,7 +98,9 @@ def run_of(y: Any, args: Sequence[Any], namespace: Mapping[str, object]) -> Torc
     if not y.requires_grad:
         why = "it was detached, made under torch.no_grad(), or no operand has requires_grad=True"
         raise NoGradientError(f"no backward to step through: {spec_of(y)} has no grad_fn, since {why}")
-    return TorchRun(y, recording, namespace)
+    if y.numel() != 1 and not is_sum:
+        raise NoGradientError(f"backward starts at a single number, not at {spec_of(y)}: take y.sum()")
+    return TorchRun(y, recording, namespace).replay()
 
 
 class TorchRun:
@@ -229,9 +229,7 @@ class TorchRun:
     @torch.no_grad()
     @np.errstate(all="ignore")
     def replay(self) -> GraphRun:
-        """Run backpropagation and record each share of it. Raises NoGradientError if y is not a single number."""
-        if self.y.numel() != 1:
-            raise NoGradientError(f"backward starts at a single number, not at {spec_of(self.y)}: take y.sum()")
+        """Run backpropagation and record each share of it."""
         self.gradients = {self.end: torch.ones_like(self.y)}
         picture, boxes = Picture(tuple(self.boxes.values()), tuple(self.arrows)), dict(self.boxes)
         shares = tuple(share for node in reversed(self.order) for share in self.shares_of(node, picture))
@@ -240,7 +238,9 @@ class TorchRun:
             text, heat = content([x for x in slots if x is not None])
             boxes[self.box_of[node]] = replace(boxes[self.box_of[node]], grad=text, grad_heat=heat)
         reads = {self.box_of[node]: self.read_by(node) for node in self.calls}
-        return GraphRun(replace(picture, boxes=tuple(boxes.values())), "1", shares, reads, frees=True, sizes=self.sizes)
+        arrays = {self.box_of[x.node]: (array_of(self.values[x]), array_of(g)) for x, g in self.gradients.items()}
+        picture, seed = replace(picture, boxes=tuple(boxes.values())), content([torch.ones_like(self.y)])[0]
+        return GraphRun(picture, seed, shares, reads, frees=True, sizes=self.sizes, arrays=arrays)
 
     def read_by(self, node: Any) -> tuple[str, ...]:
         """The ids of the boxes whose values a node saved, without constants."""
