@@ -153,10 +153,10 @@ def align(left: list[Step], right: list[Step]) -> tuple[Pair, ...]:
 
 def steps(run: GraphRun) -> list[Step]:
     """The steps of a run that have a gradient."""
-    return [
-        Step(box.kind == "leaf", SAME.get(box.op, box.op) or box.name or box.spec, run.picture.formula(box), *run.arrays[box.id])
-        for box in run.picture.boxes if box.grad and box.id in run.arrays
-    ]  # fmt: skip
+    boxes = [box for box in run.picture.boxes if box.id in run.arrays]
+    keys = [SAME.get(box.op, box.op) or box.name or box.spec for box in boxes]
+    facts = [(key, run.picture.formula(box), *run.arrays[box.id]) for key, box in zip(keys, boxes, strict=True)]
+    return [Step(box.kind == "leaf", *fact) for box, fact in zip(boxes, facts, strict=True)]
 
 
 def gap(a: Any, b: Any) -> float:

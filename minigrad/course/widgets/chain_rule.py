@@ -70,7 +70,7 @@ class ChainRule(SteppedWidget):
         if names is None and args and isinstance(args[-1], dict):
             *args, names = args  # type: ignore[assignment]
         namespace = variables(sys._getframe(1)) if names is None else names
-        run = replay_of(y, namespace, args) if reader_of(y, args) else None
+        run = replay_of(y, namespace, args, most=LARGEST) if reader_of(y, args) else None
         graph = run.picture if run else picture_of([y], namespace)
         boxes = len(history(y)) if isinstance(y, Value) else len(graph.boxes)  # many Values are drawn in groups
         if boxes > LARGEST:

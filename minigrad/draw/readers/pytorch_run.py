@@ -76,13 +76,16 @@ class Recording(TorchDispatchMode):
         return y
 
 
-def replay_of(y: Any, args: Sequence[Any], namespace: Mapping[str, object], is_sum: bool = False) -> GraphRun:
+def replay_of(
+    y: Any, args: Sequence[Any], namespace: Mapping[str, object], most: int = 10_000, is_sum: bool = False
+) -> GraphRun:
     """The forward and backward pass over y's graph; if y is a function or a module, over the graph of y(*args).
 
+    most      the most nodes that the graph may have
     is_sum    backward starts at the sum of a result that is not a single number
 
-    A module runs on copies of its buffers.
-    Raises NoGradientError if backward() would fail, ValueError if a value cannot be computed again.
+    A module runs on copies of its buffers. Raises NoGradientError if backward() would fail, ValueError for a graph that
+    is too large, and if a value cannot be computed again.
     """
     recording, f = Recording(), y
     if not is_tensor(y):
@@ -100,7 +103,12 @@ def replay_of(y: Any, args: Sequence[Any], namespace: Mapping[str, object], is_s
         raise NoGradientError(f"no backward to step through: {spec_of(y)} has no grad_fn, since {why}")
     if y.numel() != 1 and not is_sum:
         raise NoGradientError(f"backward starts at a single number, not at {spec_of(y)}: take y.sum()")
-    return TorchRun(y, recording, namespace).replay()
+    order = backward_order(edge_of(y).node)[::-1]
+    if len(order) > most:
+        raise ValueError(
+            f"a graph of {len(order):,} nodes is too large to step through: take a part, of up to {most:,}"
+        )
+    return TorchRun(y, order, recording, namespace).replay()
 
 
 class TorchRun:
@@ -113,9 +121,8 @@ class TorchRun:
     box_of    node, or id of a tensor without a gradient → the id of its box
     """
 
-    def __init__(self, y: torch.Tensor, recording: Recording, namespace: Mapping[str, object]):
-        self.y, self.end = y.detach(), edge_of(y)
-        self.order = backward_order(self.end.node)[::-1]
+    def __init__(self, y: torch.Tensor, order: list[Any], recording: Recording, namespace: Mapping[str, object]):
+        self.y, self.end, self.order = y.detach(), edge_of(y), order
         self.saved = {node: saved_by(node) for node in self.order}
         ran = {y.grad_fn: (op, args) for op, args, ys in recording.ran for y in tensors_in(ys) if y.grad_fn is not None}
         self.calls = {x: call_of(x, self.saved[x], *ran.get(x, (None, {}))) for x in self.order if x.next_functions}
@@ -245,8 +252,8 @@ class TorchRun:
     def read_by(self, node: Any) -> tuple[str, ...]:
         """The ids of the boxes whose values a node saved, without constants."""
         keys = [edge_of(x).node if x.requires_grad else id(x) for x in tensors_in(self.saved[node])]
-        ids = dict.fromkeys(self.box_of[key] for key in keys if key in self.box_of)
-        return tuple(id for id in ids if self.boxes[id].kind != "constant")
+        ids = {self.box_of[key] for key in keys if key in self.box_of}
+        return tuple(id for id, box in self.boxes.items() if id in ids and box.kind != "constant")
 
     def shares_of(self, node: Any, picture: Picture) -> Iterator[Share]:
         """What a node passes back to its operands; adds it to `gradients`."""
@@ -316,21 +323,20 @@ def saved_by(node: Any) -> dict[str, Any]:
 
 
 @cache
-def ops_by_node() -> dict[str, list[Any]]:
-    """The name of a node in lower case, without Backward → the aten ops that may have made it."""
-    found: dict[str, list[Any]] = {}
-    for full in sorted(torch._C._dispatch_get_all_op_names()):
-        name, _, overload = full.removeprefix("aten::").partition(".")
-        if ":" not in name and not name.endswith("_") and not re.search("imname|names|out$", overload):
-            op = getattr(getattr(torch.ops.aten, name), overload or "default")
-            found.setdefault(re.sub("_|forward$", "", name), []).append(op)
-    return found
+def ops_for(stem: str) -> list[Any]:
+    """The aten ops that may have made a node, by its name without Backward: native_layer_norm for nativelayernorm."""
+    names = (full.removeprefix("aten::").partition(".") for full in sorted(torch._C._dispatch_get_all_op_names()))
+    return [
+        getattr(getattr(torch.ops.aten, name), overload or "default")
+        for name, _, overload in names
+        if re.sub("_forward$|_(?!$)", "", name) == stem and not re.search("imname|names|out$", overload)
+    ]
 
 
 def call_of(node: Any, saved: Mapping[str, Any], op: Any, recorded: Mapping[str, Any]) -> Call:
     """The call that made a node: the recorded op, or the first that has a place for each edge and saved value."""
     stem = re.sub(r"Backward\d*$", "", node.name().rpartition("::")[2])
-    known = [] if is_custom(node) else ops_by_node().get(stem.lower(), [])
+    known = [] if is_custom(node) else ops_for(stem.lower())
     for each, given in [(op, {**saved, **recorded})] if op in known else [(op, saved) for op in known]:
         args = bind(each, node, given)
         if args is not None:
