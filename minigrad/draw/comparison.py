@@ -11,121 +11,122 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..api.func import functional_call
 from ..engine.random import fork_rng
 from ..engine.tensor.tensor import Tensor, tensor
-from .names import HasParameters
+from ..nn import Module
 from .picture import GraphRun
 from .readers import load_reader
 from .tensors import TensorGraph, format_array
 from .words import number, pluralize
 
-ROOM = 100  # numbers are the same if they differ by up to so many rounding errors
-SAME = {"addmm": "affine"}  # symbols of the same op
-HEAD = ("", "minigrad", "PyTorch", "values differ by", "gradients by")
+ROOM = 100  # numbers that differ by up to so many rounding errors are the same
+SAME = {"addmm": "affine"}  # an op of PyTorch → minigrad's name for it
+HEAD = ["", "minigrad", "PyTorch", "values differ by", "gradients by"]
+MARK = "background: #fbe3d2; color: #111"
 
 
 class Step(NamedTuple):
-    """A leaf or an op of a graph. Its key is the name of the leaf, or the symbol of the op."""
+    """A leaf or an op of a graph.
 
-    is_leaf: bool
+    key      the name of the leaf, or the symbol of the op
+    scale    the largest gradient of the graph
+    """
+
     key: str
     formula: str
     value: Any
     gradient: Any
+    scale: float
 
 
 class Pair(NamedTuple):
-    """A step of both graphs; None for a graph that has no such step."""
+    """A step of both graphs; None for a graph that does not have it."""
 
     left: Step | None
     right: Step | None
 
     @property
     def gaps(self) -> list[float]:
-        """The largest difference of the values, and of the gradients, relative to the largest number."""
-        if self.left is None or self.right is None:
+        """The largest difference of the values relative to the largest, and that of the gradients to the graph's."""
+        if not (self.left and self.right):
             return []
-        return [gap(self.left.value, self.right.value), gap(self.left.gradient, self.right.gradient)]
+        return [gap(self.left.value, self.right.value), gap(self.left.gradient, self.right.gradient, self.left.scale)]
 
     @property
     def is_same(self) -> bool:
-        errors = [np.finfo(x.value.dtype).eps for x in self if x is not None]
+        errors = [np.finfo(x.value.dtype).eps for x in self if x]
         return bool(self.gaps) and max(self.gaps) <= ROOM * max(errors)
 
     @property
     def cells(self) -> list[str]:
-        texts = ["—" if x is None else f"{x.formula} = {format_array(x.value)}" for x in self]
+        texts = [f"{x.formula} = {format_array(x.value)}" if x else "—" for x in self]
         return ["" if self.is_same else "≠", *texts, *([number(x, 2) for x in self.gaps] or ["", ""])]
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """Two graphs, step by step.
+    """Two graphs, step by step: leaves by name, then ops in order.
 
-    leaves, ops    leaves by name, ops in order
-    ok             whether the results, and the gradients of all leaves, are the same up to rounding
-    same_graph     whether both graphs have the same leaves, and the same ops in the same order
+    ok    whether the results, and the gradients of all leaves, are the same up to rounding
     """
 
-    leaves: tuple[Pair, ...]
-    ops: tuple[Pair, ...]
-    results: Pair
-
-    @property
-    def ok(self) -> bool:
-        return all(pair.is_same for pair in (*self.leaves, self.results))
+    pairs: tuple[Pair, ...]
+    ok: bool
 
     @property
     def same_graph(self) -> bool:
-        return all(pair.gaps for pair in (*self.leaves, *self.ops))
-
-    @property
-    def rows(self) -> list[list[str]]:
-        return [pair.cells for pair in (*self.leaves, *self.ops)]
+        """Whether both graphs have the same leaves, and the same ops in the same order."""
+        return all(pair.gaps for pair in self.pairs)
 
     @property
     def digest(self) -> str:
         """The comparison in one sentence."""
-        alone = sum(not pair.gaps for pair in (*self.leaves, *self.ops))
+        alone = sum(not pair.gaps for pair in self.pairs)
         graphs = f"{pluralize(alone, 'step is', 'steps are')} in only one graph" if alone else "the graphs are the same"
         return f"Results and gradients {'are the same up to rounding' if self.ok else 'differ'}; {graphs}."
 
     @property
     def text(self) -> str:
-        rows = [[*HEAD], *self.rows]
-        widths = [max(len(cell) for cell in column) for column in zip(*rows, strict=True)]
-        lines = ["  ".join(cell.ljust(n) for cell, n in zip(row, widths, strict=True)).rstrip() for row in rows]
+        rows = [HEAD, *(pair.cells for pair in self.pairs)]
+        widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+        lines = ["  ".join(map(str.ljust, row, widths)).rstrip() for row in rows]
         return "\n".join([self.digest, *lines])
 
-    __repr__ = text.fget  # type: ignore[attr-defined]
+    def __repr__(self) -> str:
+        return self.text
 
     def _repr_html_(self) -> str:
-        head, *rows = ("".join(f"<td>{escape(cell)}</td>" for cell in row) for row in [HEAD, *self.rows])
-        marks = ["<tr style='background: #fbe3d2; color: #111'>" if row[0] else "<tr>" for row in self.rows]
-        body = "".join(mark + row for mark, row in zip(marks, rows, strict=True))
-        return f"<p>{escape(self.digest)}</p><table><thead><tr>{head}</thead>{body}</table>"
+        rows = ["".join(f"<td>{escape(cell)}" for cell in row) for row in [HEAD, *(pair.cells for pair in self.pairs)]]
+        marks = ["", *("" if pair.is_same else f' style="{MARK}"' for pair in self.pairs)]
+        body = "".join(f"<tr{mark}>{row}" for mark, row in zip(marks, rows, strict=True))
+        return f"<p>{escape(self.digest)}</p><table>{body}</table>"
 
 
 def compare(f_minigrad: Callable[..., Any], f_torch: Callable[..., Any], *xs: Any) -> Comparison:
-    """Run the same function or module of both frameworks on the same numbers, and align their graphs.
+    """Run the same function or module of both frameworks on copies of the same arguments, and align their graphs.
 
-    xs    the arguments: numbers, arrays, tensors of either framework; both functions get copies
+    xs    numbers, arrays, or tensors of either framework
 
     Backward starts at the sum of the result. Parameters of two modules are paired by name.
     """
-    reader = load_reader("pytorch")
     arrays = [plain(x) for x in xs]
     names = ["x"] if len(xs) == 1 else [f"x{i}" for i in range(1, len(xs) + 1)]
     ours = [tensor(x, requires_grad=x.dtype.kind == "f") for x in arrays]
     theirs = [import_module("torch").tensor(x, requires_grad=x.dtype.kind == "f") for x in arrays]
+    namespace = dict(zip(names, ours, strict=True))
     with fork_rng():
-        y = f_minigrad(*ours)
-    graph = TensorGraph([y], {**dict(zip(names, ours, strict=True)), **parameters(f_minigrad)})
-    left = steps(graph.replay(np.ones_like(y.numpy())))
-    right = steps(reader.replay_of(f_torch, theirs, dict(zip(names, theirs, strict=True)), is_sum=True))
-    leaves = [sorted((x for x in side if x.is_leaf), key=lambda x: x.key) for side in (left, right)]
-    ops = [[x for x in side if not x.is_leaf] for side in (left, right)]
-    return Comparison(align(*leaves), align(*ops), Pair(left[-1], right[-1]))
+        if isinstance(f_minigrad, Module):
+            namespace |= dict(f_minigrad.named_parameters())
+            y = functional_call(f_minigrad, {k: x.clone() for k, x in f_minigrad.named_buffers()}, tuple(ours))
+        else:
+            y = f_minigrad(*ours)
+    left = TensorGraph([y], namespace).replay(np.ones_like(y.numpy()))
+    named = dict(zip(names, theirs, strict=True))
+    sides = [steps(run) for run in (left, load_reader("pytorch").replay_of(f_torch, theirs, named, is_sum=True))]
+    leaves, ops = align(*(side[0] for side in sides)), align(*(side[1] for side in sides))
+    results = Pair(*(side[1][-1] for side in sides))
+    return Comparison((*leaves, *ops), all(pair.is_same for pair in (*leaves, results)))
 
 
 def plain(x: Any) -> Any:
@@ -135,11 +136,18 @@ def plain(x: Any) -> Any:
     return np.array(x if isinstance(x, np.ndarray) else (x if isinstance(x, Tensor) else tensor(x)).numpy())
 
 
-def parameters(f: object) -> dict[str, object]:
-    return dict(f.named_parameters()) if isinstance(f, HasParameters) else {}
+def steps(run: GraphRun) -> tuple[list[Step], list[Step]]:
+    """The leaves of a run by name, and its ops in order, as far as they have a gradient."""
+    found: dict[str, list[Step]] = {"leaf": [], "op": []}
+    scale = max((float(np.max(np.abs(gradient), initial=0.0)) for _, gradient in run.arrays.values()), default=0.0)
+    for box in run.picture.boxes:
+        if box.id in run.arrays:
+            key = SAME.get(box.op, box.op) or box.name or box.spec
+            found[box.kind].append(Step(key, run.picture.formula(box), *run.arrays[box.id], scale))
+    return sorted(found["leaf"], key=lambda step: step.key), found["op"]
 
 
-def align(left: list[Step], right: list[Step]) -> tuple[Pair, ...]:
+def align(left: list[Step], right: list[Step]) -> list[Pair]:
     """Pairs of the steps with the same key, in order; the others alone."""
     pairs: list[Pair] = []
     match = SequenceMatcher(None, [x.key for x in left], [x.key for x in right], autojunk=False)
@@ -147,22 +155,14 @@ def align(left: list[Step], right: list[Step]) -> tuple[Pair, ...]:
         if kind == "equal":
             pairs += map(Pair, left[a:b], right[c:d])
         else:
-            pairs += [*(Pair(step, None) for step in left[a:b]), *(Pair(None, step) for step in right[c:d])]
-    return tuple(pairs)
+            pairs += [*(Pair(x, None) for x in left[a:b]), *(Pair(None, x) for x in right[c:d])]
+    return pairs
 
 
-def steps(run: GraphRun) -> list[Step]:
-    """The steps of a run that have a gradient."""
-    boxes = [box for box in run.picture.boxes if box.id in run.arrays]
-    keys = [SAME.get(box.op, box.op) or box.name or box.spec for box in boxes]
-    facts = [(key, run.picture.formula(box), *run.arrays[box.id]) for key, box in zip(keys, boxes, strict=True)]
-    return [Step(box.kind == "leaf", *fact) for box, fact in zip(boxes, facts, strict=True)]
-
-
-def gap(a: Any, b: Any) -> float:
-    """The largest difference relative to the largest number; infinity if the shapes differ, or only one has NaN."""
+def gap(a: Any, b: Any, least: float = 0.0) -> float:
+    """The largest difference relative to the largest number, or to `least`; infinity for other shapes, or if one has NaN."""
     if a.shape != b.shape or not np.array_equal(np.isfinite(a), np.isfinite(b)):
         return float("inf")
     a, b = (np.nan_to_num(x.astype(float)) for x in (a, b))
-    largest = max(np.max(np.abs(x), initial=0.0) for x in (a, b))
+    largest = max(np.max(np.abs(x), initial=least) for x in (a, b))
     return float(np.max(np.abs(a - b), initial=0.0) / (largest or 1.0))

@@ -18,10 +18,9 @@ from typing import Any, NamedTuple, TypeGuard
 
 import numpy as np
 import torch
-from torch.autograd.function import BackwardCFunction
 from torch.autograd.graph import get_gradient_edge
 from torch.utils._python_dispatch import TorchDispatchMode
-from torch.utils._pytree import tree_leaves, tree_map_only
+from torch.utils._pytree import tree_leaves
 
 from ...engine.base.dtypes import bfloat16
 from ...engine.base.errors import NoGradientError
@@ -138,15 +137,13 @@ class TorchRun:
         for node in self.order:
             self.add_node(node)
 
-    # -- values -----------------------------------------------------------------------------------
-
     @torch.no_grad()
     def compute_values(self, held: Mapping[Edge, torch.Tensor]) -> None:
         """Compute the values of all nodes again, or take those that autograd saved or a variable holds.
 
         Raises ValueError if neither is possible, or if a tensor of the graph has changed since y was computed.
         """
-        needed = {self.end, *(edge for node in self.order for edge in edges_of(node) if edge.node)}
+        needed = {self.end, *(edge for node in self.order for edge in edges_of(node))}
         for node, call in self.calls.items():
             missing = {edge for edge in needed if edge.node is node} - self.values.keys()
             if missing:
@@ -166,18 +163,17 @@ class TorchRun:
     def compute(self, call: Call) -> Sequence[torch.Tensor]:
         """The results of an op, run again; () if an operand is missing, or if the op draws random numbers."""
         is_random = call.op is None or torch.Tag.nondeterministic_seeded in call.op.tags
-        if is_random or any(self.value(x) is None for x in call.operands):
+        if is_random or any(isinstance(x, Edge) and x not in self.values for x in call.operands):
             return ()
-        args, arguments = tree_map_only(Edge, self.value, call.args, is_leaf=is_edge), call.op._schema.arguments
-        args |= {x.name: args[x.name].item() for x in arguments if str(x.type) == "number" and is_tensor(args[x.name])}
-        named = {x.name: args.pop(x.name) for x in arguments if x.kwarg_only}
-        y = call.op(*args.values(), **named)
+        args = {k: [*map(self.value, x)] if type(x) is list else self.value(x) for k, x in call.args.items()}
+        kinds = {x.name: str(x.type) for x in call.op._schema.arguments}
+        args = {k: x.item() if kinds[k] == "number" and is_tensor(x) else x for k, x in args.items()}
+        y = call.op(**args) if "self" not in args else call.op(args.pop("self"), **args)
         return [y] if is_tensor(y) else y
 
     def value(self, x: Any) -> Any:
-        return self.values.get(x) if is_edge(x) else x
-
-    # -- the picture ------------------------------------------------------------------------------
+        """The value of an operand; any other argument as it is."""
+        return self.values[x] if isinstance(x, Edge) else x
 
     def add_node(self, node: Any) -> None:
         """Add the box of a node, boxes for its operands that have no gradient, and its arrows."""
@@ -194,10 +190,10 @@ class TorchRun:
 
     def tail(self, x: Any) -> str:
         """The id of an operand's box; a new one for a constant, and for a value that was not kept."""
-        key = x.node if is_edge(x) else id(x)
+        key = x.node if isinstance(x, Edge) else id(x)
         if key in self.box_of:
             return self.box_of[key]
-        if is_edge(x):
+        if isinstance(x, Edge):
             return self.add_box(object(), "constant", "", "", [])
         is_constant = x.numel() == 1 and key not in self.names
         return self.add_box(key, "constant" if is_constant else "leaf", self.names.get(key, ""), "", [x])
@@ -210,28 +206,25 @@ class TorchRun:
         return id
 
     def sign_and_rules(self, node: Any, call: Call, names: list[str]) -> tuple[str, list[Rule]]:
-        """The symbol of an op and its derivatives: those of minigrad's op, if it has the same.
+        """The symbol of an op and its derivatives: those of minigrad's op, if there is the same.
 
         names    of the result and of each operand
         """
-        sign, out = call.name.removesuffix("_forward"), node._input_metadata[0]
-        xs: list[Any] = []
-        for x in call.operands:
-            value = out if self.value(x) is None else self.value(x)  # of a lost value we only know the result's shape
+        sign, out, xs = call.name.removesuffix("_forward"), node._input_metadata[0], list[Any]()
+        for x in call.operands:  # of an operand that was not kept, we take the shape of the result
             is_number = is_tensor(x) and x.numel() == 1
-            xs.append(float(x) if is_number else placeholder("", spec_of(value)))
+            xs.append(
+                float(x) if is_number else placeholder("", spec_of(x if is_tensor(x) else self.values.get(x, out)))
+            )
         try:
             y = method_like(call)(*xs).node
             nodes = [getattr(x, "node", None) for x in xs]
             order = [nodes.index(x if x in nodes else None) for x in y.inputs]
             rules = rules_of(y, [names[0], *(names[1 + i] for i in order)])
             assert y.spec.shape == tuple(out.shape)
-            own = sign_of(y.op) if order == sorted(order) else sign
-            return own, [rules[order.index(i)] for i in range(len(xs))]
+            return sign_of(y.op) if order == sorted(order) else sign, [rules[order.index(i)] for i in range(len(xs))]
         except Exception:  # minigrad has no such method, one with other arguments, or one without a derivative
             return sign, [Rule("", False)] * len(xs)
-
-    # -- the backward pass ------------------------------------------------------------------------
 
     @torch.no_grad()
     @np.errstate(all="ignore")
@@ -264,10 +257,9 @@ class TorchRun:
         call, arrows = self.calls[node], picture.arrows_into[self.box_of[node]]
         is_pointwise = call.op is not None and torch.Tag.pointwise in call.op.tags
         slopes = pull(node, [torch.ones_like(gy)]) if is_pointwise else []
-        uses = [
-            use for use in zip(call.operands, arrows, self.rules[node], strict=True) if getattr(use[0], "node", None)
-        ]
-        for (x, arrow, rule), gx, slope in zip_longest(uses, pull(node, gys), slopes):
+        uses = zip(call.operands, arrows, self.rules[node], strict=True)
+        edges = [use for use in uses if isinstance(use[0], Edge) and use[0].node]
+        for (x, arrow, rule), gx, slope in zip_longest(edges, pull(node, gys), slopes):
             if gx is not None:
                 before = self.gradients.get(x)
                 self.gradients[x] = after = gx if before is None else before + gx
@@ -276,19 +268,16 @@ class TorchRun:
                 yield share_of(arrow.id, rule, *arrays)
 
 
-# -- autograd's graph ------------------------------------------------------------------------------------------
-
-
 def pull(node: Any, gys: Sequence[torch.Tensor | None]) -> list[torch.Tensor | None]:
     """What a node passes along each of its edges, in the operand's shape and dtype, as autograd's engine does it."""
-    edges = edges_of(node)
-    if is_custom(node):
+    if hasattr(node, "apply"):  # of a torch.autograd.Function
         slots = zip(gys, node._input_metadata, strict=True)
-        gys = [torch.zeros(x.shape, dtype=x.dtype, device=x.device) if gy is None else gy for gy, x in slots]
-    result = node.apply(*gys) if is_custom(node) else node(*gys)
-    needs = getattr(node, "needs_input_grad", [edge.node for edge in edges])
+        result = node.apply(*(x if x is not None else torch.zeros(m.shape, dtype=m.dtype) for x, m in slots))
+    else:
+        result = node(*gys)
+    needs = getattr(node, "needs_input_grad", [x for x, _ in node.next_functions])
     gxs = [gx for gx, need in zip(result if isinstance(result, tuple) else [result], needs, strict=False) if need]
-    places = [edge.node._input_metadata[edge.nr] for edge in edges if edge.node]
+    places = [x._input_metadata[nr] for x, nr in edges_of(node)]
     return [None if gx is None else gx.sum_to_size(x.shape).to(x.dtype) for gx, x in zip(gxs, places, strict=True)]
 
 
@@ -296,13 +285,13 @@ def backward_order(end: Any) -> list[Any]:
     """The nodes behind `end` in the order of autograd's engine: of those that are ready, the one made last."""
     waiting, order = Counter([end]), [end]
     for node in order:  # which grows
-        behind = [edge.node for edge in edges_of(node) if edge.node]
+        behind = [x for x, _ in edges_of(node)]
         order += [x for x in dict.fromkeys(behind) if x not in waiting]
         waiting.update(behind)
     order, ready = [], [(0, 0, end)]
     while ready:
         order.append(heappop(ready)[-1])
-        for x in (edge.node for edge in edges_of(order[-1]) if edge.node):
+        for x, _ in edges_of(order[-1]):
             waiting[x] -= 1
             if waiting[x] == 0:
                 heappush(ready, (-x._sequence_nr(), id(x), x))
@@ -312,14 +301,11 @@ def backward_order(end: Any) -> list[Any]:
 def saved_by(node: Any) -> dict[str, Any]:
     """What a node saved, by name. Raises NoGradientError if that is gone, or was changed in place."""
     try:
-        if is_custom(node):
+        if hasattr(node, "saved_tensors"):  # of a torch.autograd.Function
             return {str(i): x for i, x in enumerate(node.saved_tensors)}
         return {name.removeprefix("_saved_"): getattr(node, name) for name in dir(node) if name.startswith("_saved_")}
     except RuntimeError as error:
         raise NoGradientError(f"what {node.name()} saved is gone, so run the forward pass again. {error}") from None
-
-
-# -- ops -------------------------------------------------------------------------------------------------------
 
 
 @cache
@@ -336,18 +322,18 @@ def ops_for(stem: str) -> list[Any]:
 def call_of(node: Any, saved: Mapping[str, Any], op: Any, recorded: Mapping[str, Any]) -> Call:
     """The call that made a node: the recorded op, or the first that has a place for each edge and saved value."""
     stem = re.sub(r"Backward\d*$", "", node.name().rpartition("::")[2])
-    known = [] if is_custom(node) else ops_for(stem.lower())
+    known = [] if hasattr(node, "apply") else ops_for(stem.lower())
     for each, given in [(op, {**saved, **recorded})] if op in known else [(op, saved) for op in known]:
         args = bind(each, node, given)
         if args is not None:
             return Call(each._schema.name.partition("::")[2].strip("_"), each, args)
-    return Call(stem, None, {"edges": [edge for edge in edges_of(node) if edge.node]})
+    return Call(stem, None, {"edges": edges_of(node)})
 
 
 def bind(op: Any, node: Any, known: Mapping[str, Any]) -> dict[str, Any] | None:
     """The arguments of an op from a node's edges and from known values; None if they do not fit."""
     args: dict[str, Any] = {}
-    schema, edges, out = op._schema, edges_of(node), node._input_metadata[0]
+    schema, edges, out = op._schema, [Edge(*x) for x in node.next_functions], node._input_metadata[0]
     own = (*(x.name for x in schema.arguments), *(x.name for x in schema.returns if x.name), "result")
     if schema.is_mutable or not all(name.startswith(own) for name in known):
         return None
@@ -390,20 +376,8 @@ def method_like(call: Call) -> Any:
     return lambda x, *xs: getattr(x, ALIKE.get(call.name, call.name))(*xs, *others.values(), **options)
 
 
-# -- tensors ---------------------------------------------------------------------------------------------------
-
-
 def is_tensor(x: object) -> TypeGuard[torch.Tensor]:
     return isinstance(x, torch.Tensor)
-
-
-def is_edge(x: object) -> bool:
-    return isinstance(x, Edge)
-
-
-def is_custom(node: object) -> bool:
-    """Whether a node is of a torch.autograd.Function."""
-    return isinstance(node, BackwardCFunction)
 
 
 def edge_of(x: torch.Tensor) -> Edge:
@@ -411,7 +385,7 @@ def edge_of(x: torch.Tensor) -> Edge:
 
 
 def edges_of(node: Any) -> list[Edge]:
-    return [Edge(*pair) for pair in node.next_functions]
+    return [Edge(x, nr) for x, nr in node.next_functions if x is not None]
 
 
 def key_of(x: object) -> Any:
