@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
 from heapq import heappop, heappush
-from itertools import zip_longest
+from itertools import count, zip_longest
 from typing import Any, NamedTuple, TypeGuard
 
 import numpy as np
@@ -35,7 +35,7 @@ from ..words import join_names
 
 ALIKE = {"mm": "matmul", "mv": "matmul", "bmm": "matmul", "dot": "matmul", "unsafe_view": "view"}
 MINOR = "dtype", "half_to_float", "implicit"  # arguments that are no part of a formula
-TENSOR = "Tensor", "Optional[Tensor]"  # types of arguments in PyTorch's schemas
+MISSING = object()
 
 
 class Edge(NamedTuple):
@@ -45,7 +45,11 @@ class Edge(NamedTuple):
     nr: int
 
 
-class Call(NamedTuple):
+# Types of arguments in PyTorch's schemas → what stands for a tensor that was not kept.
+TENSOR = {"Tensor": Edge(None, 0), "Optional[Tensor]": None}
+
+
+class AtenCall(NamedTuple):
     """What a node computed: an aten op, None if unknown, and its arguments; tensors with gradients are edges."""
 
     name: str
@@ -58,7 +62,7 @@ class Call(NamedTuple):
         return found[::-1] if self.name == "rsub" else found  # rsub(x, 1) is 1 − x
 
 
-class Recording(TorchDispatchMode):
+class OpRecorder(TorchDispatchMode):
     """Records a run: node → its op and the arguments; and the values that ops read."""
 
     def __init__(self) -> None:
@@ -86,7 +90,7 @@ def replay_of(
     A module runs on copies of its buffers. Raises NoGradientError if backward() would fail, ValueError for a graph that
     is too large, and if a value cannot be computed again.
     """
-    recording, f = Recording(), y
+    recording, f = OpRecorder(), y
     if not is_tensor(y):
         with torch.random.fork_rng([*range(torch.cuda.device_count())]), recording:
             if isinstance(f, torch.nn.Module):
@@ -120,7 +124,7 @@ class TorchRun:
     box_of    node, or id of a tensor without a gradient → the id of its box
     """
 
-    def __init__(self, y: torch.Tensor, order: list[Any], recording: Recording, namespace: Mapping[str, object]):
+    def __init__(self, y: torch.Tensor, order: list[Any], recording: OpRecorder, namespace: Mapping[str, object]):
         self.y, self.end, self.order = y.detach(), edge_of(y), order
         self.saved = {node: saved_by(node) for node in self.order}
         ran = {y.grad_fn: (op, args) for op, args, ys in recording.ran for y in tensors_in(ys) if y.grad_fn is not None}
@@ -160,7 +164,7 @@ class TorchRun:
             why = "a tensor of its graph was changed in place. Run the forward pass again"
             raise ValueError(f"the graph now computes {texts[0]}, but its tensor has the value {texts[1]}: {why}")
 
-    def compute(self, call: Call) -> Sequence[torch.Tensor]:
+    def compute(self, call: AtenCall) -> Sequence[torch.Tensor]:
         """The results of an op, run again; () if an operand is missing, or if the op draws random numbers."""
         is_random = call.op is None or torch.Tag.nondeterministic_seeded in call.op.tags
         if is_random or any(isinstance(x, Edge) and x not in self.values for x in call.operands):
@@ -205,7 +209,7 @@ class TorchRun:
         self.box_of[key], self.sizes[id] = id, sum(x.nbytes for x in values)
         return id
 
-    def sign_and_rules(self, node: Any, call: Call, names: list[str]) -> tuple[str, list[Rule]]:
+    def sign_and_rules(self, node: Any, call: AtenCall, names: list[str]) -> tuple[str, list[Rule]]:
         """The symbol of an op and its derivatives: those of minigrad's op, if there is the same.
 
         names    of the result and of each operand
@@ -288,13 +292,13 @@ def backward_order(end: Any) -> list[Any]:
         behind = [x for x, _ in edges_of(node)]
         order += [x for x in dict.fromkeys(behind) if x not in waiting]
         waiting.update(behind)
-    order, ready = [], [(0, 0, end)]
+    order, ready, made = [], [(0, 0, end)], count(1)
     while ready:
         order.append(heappop(ready)[-1])
         for x, _ in edges_of(order[-1]):
             waiting[x] -= 1
             if waiting[x] == 0:
-                heappush(ready, (-x._sequence_nr(), id(x), x))
+                heappush(ready, (-x._sequence_nr(), -next(made), x))
     return order
 
 
@@ -319,44 +323,51 @@ def ops_for(stem: str) -> list[Any]:
     ]
 
 
-def call_of(node: Any, saved: Mapping[str, Any], op: Any, recorded: Mapping[str, Any]) -> Call:
+def call_of(node: Any, saved: Mapping[str, Any], op: Any, recorded: Mapping[str, Any]) -> AtenCall:
     """The call that made a node: the recorded op, or the first that has a place for each edge and saved value."""
     stem = re.sub(r"Backward\d*$", "", node.name().rpartition("::")[2])
     known = [] if hasattr(node, "apply") else ops_for(stem.lower())
     for each, given in [(op, {**saved, **recorded})] if op in known else [(op, saved) for op in known]:
         args = bind(each, node, given)
         if args is not None:
-            return Call(each._schema.name.partition("::")[2].strip("_"), each, args)
-    return Call(stem, None, {"edges": edges_of(node)})
+            return AtenCall(each._schema.name.partition("::")[2].strip("_"), each, args)
+    return AtenCall(stem, None, {"edges": edges_of(node)})
 
 
 def bind(op: Any, node: Any, known: Mapping[str, Any]) -> dict[str, Any] | None:
     """The arguments of an op from a node's edges and from known values; None if they do not fit."""
-    args: dict[str, Any] = {}
-    schema, edges, out = op._schema, [Edge(*x) for x in node.next_functions], node._input_metadata[0]
+    schema, out = op._schema, node._input_metadata[0]
     own = (*(x.name for x in schema.arguments), *(x.name for x in schema.returns if x.name), "result")
-    if schema.is_mutable or not all(name.startswith(own) for name in known):
+    tensors = bind_tensors(schema.arguments, [Edge(*x) for x in node.next_functions], known)
+    if tensors is None or schema.is_mutable or not all(name.startswith(own) for name in known):
         return None
-    known = {"size": out.shape, "dtype": out.dtype, **known}
-    more = sum(str(x.type) in TENSOR for x in schema.arguments) - len(edges)  # tensors that have no edge, as indices
-    for x in schema.arguments:
-        kind, value = str(x.type), known.get(x.name)
-        if kind == "List[Tensor]":
+    defaults = {x.name: x.default_value for x in schema.arguments if x.has_default_value()}
+    others = {**defaults, "size": out.shape, "dtype": out.dtype, **known}
+    others = {x.name: without_wrap(others.get(x.name, MISSING)) for x in schema.arguments if x.name not in tensors}
+    if any(x is MISSING or is_tensor(x) for x in others.values()):
+        return None
+    args = {x.name: {**tensors, **others}[x.name] for x in schema.arguments}
+    return args | {k: torch.tensor(args[k]) for k in ("self", "other") if type(args.get(k)) in (int, float)}
+
+
+def bind_tensors(arguments: Sequence[Any], edges: list[Edge], known: Mapping[str, Any]) -> dict[str, Any] | None:
+    """The tensors among the arguments, in order: edges; known values where there are no gradients."""
+    args: dict[str, Any] = {}
+    more = sum(str(x.type) in TENSOR for x in arguments) - len(edges)  # tensors that never have an edge, as indices
+    for x in (x for x in arguments if str(x.type) in (*TENSOR, "List[Tensor]")):
+        value = known.get(x.name)
+        if str(x.type) == "List[Tensor]":
             pairs = zip_longest(edges, value or ())
             args[x.name], edges = [edge if edge.node or t is None else t for edge, t in pairs], []
-        elif kind in TENSOR and not (more > 0 and (not edges or (is_tensor(value) and not value.is_floating_point()))):
-            edge = edges.pop(0) if edges else Edge(None, 0)
-            lost = edge if kind == "Tensor" else None
-            args[x.name] = edge if edge.node else lost if value is None else torch.as_tensor(value)
-        elif not (x.name in known or x.has_default_value()) or is_tensor(value) is not (
-            kind in TENSOR and value is not None
-        ):
-            return None
+        elif more > 0 and (not edges or is_index(value)):
+            more -= 1
+            args[x.name] = value
         else:
-            more -= kind in TENSOR
-            args[x.name] = without_wrap(value) if x.name in known else x.default_value
-    args |= {k: torch.tensor(x) for k, x in args.items() if k in ("self", "other") and type(x) in (int, float)}
-    return None if edges else args
+            edge = edges.pop(0) if edges else Edge(None, 0)
+            lost = TENSOR[str(x.type)]
+            args[x.name] = edge if edge.node else lost if value is None else torch.as_tensor(value)
+    required = [args[x.name] for x in arguments if str(x.type) == "Tensor"]
+    return None if edges or not all(map(operands_in, required)) else args
 
 
 def without_wrap(value: Any) -> Any:
@@ -366,7 +377,7 @@ def without_wrap(value: Any) -> Any:
     return value - (1 << 64) if type(value) is int and value >= 1 << 63 else value
 
 
-def method_like(call: Call) -> Any:
+def method_like(call: AtenCall) -> Any:
     """minigrad's method for the same op, as a function of the operands."""
     if call.name == "rsub":
         return lambda x, y: x - y
@@ -374,6 +385,10 @@ def method_like(call: Call) -> Any:
     others = {k: x for k, x in call.args.items() if k not in MINOR and not operands_in(x)}
     options = {k: x for k in defaults if k in others and (x := others.pop(k)) != defaults[k]}
     return lambda x, *xs: getattr(x, ALIKE.get(call.name, call.name))(*xs, *others.values(), **options)
+
+
+def is_index(x: object) -> bool:
+    return is_tensor(x) and not (x.is_floating_point() or x.is_complex())
 
 
 def is_tensor(x: object) -> TypeGuard[torch.Tensor]:

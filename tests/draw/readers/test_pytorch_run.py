@@ -104,7 +104,7 @@ def test_the_picture_has_the_nodes_of_autograd_and_what_it_saved():
     op = {box.op: box.id for box in run.picture.boxes}
     name = {box.id: box.name or box.op for box in run.picture.boxes}
 
-    assert [box.name or box.op for box in run.picture.boxes] == ["w", "x", "@", "tanh", "sum"]
+    assert [box.name or box.op for box in run.picture.boxes] == ["x", "w", "@", "tanh", "sum"]
     assert {key: {name[id] for id in run.reads[op[key]]} for key in ("@", "tanh", "sum")} == {
         "@": {"x", "w"}, "tanh": {"tanh"}, "sum": set(),
     }  # fmt: skip

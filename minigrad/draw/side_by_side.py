@@ -26,7 +26,7 @@ HEAD = ["", "minigrad", "PyTorch", "values differ by", "gradients by"]
 MARK = "background: #fbe3d2; color: #111"
 
 
-class Step(NamedTuple):
+class RunStep(NamedTuple):
     """A leaf or an op of a graph.
 
     key      the name of the leaf, or the symbol of the op
@@ -43,8 +43,8 @@ class Step(NamedTuple):
 class Pair(NamedTuple):
     """A step of both graphs; None for a graph that does not have it."""
 
-    left: Step | None
-    right: Step | None
+    left: RunStep | None
+    right: RunStep | None
 
     @property
     def gaps(self) -> list[float]:
@@ -65,7 +65,7 @@ class Pair(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Comparison:
+class SideBySide:
     """Two graphs, step by step: leaves by name, then ops in order.
 
     ok    whether the results, and the gradients of all leaves, are the same up to rounding
@@ -103,7 +103,7 @@ class Comparison:
         return f"<p>{escape(self.digest)}</p><table>{body}</table>"
 
 
-def compare(f_minigrad: Callable[..., Any], f_torch: Callable[..., Any], *xs: Any) -> Comparison:
+def compare(f_minigrad: Callable[..., Any], f_torch: Callable[..., Any], *xs: Any) -> SideBySide:
     """Run the same function or module of both frameworks on copies of the same arguments, and align their graphs.
 
     xs    numbers, arrays, or tensors of either framework
@@ -126,7 +126,7 @@ def compare(f_minigrad: Callable[..., Any], f_torch: Callable[..., Any], *xs: An
     sides = [steps(run) for run in (left, load_reader("pytorch").replay_of(f_torch, theirs, named, is_sum=True))]
     leaves, ops = align(*(side[0] for side in sides)), align(*(side[1] for side in sides))
     results = Pair(*(side[1][-1] for side in sides))
-    return Comparison((*leaves, *ops), all(pair.is_same for pair in (*leaves, results)))
+    return SideBySide((*leaves, *ops), all(pair.is_same for pair in (*leaves, results)))
 
 
 def plain(x: Any) -> Any:
@@ -136,18 +136,18 @@ def plain(x: Any) -> Any:
     return np.array(x if isinstance(x, np.ndarray) else (x if isinstance(x, Tensor) else tensor(x)).numpy())
 
 
-def steps(run: GraphRun) -> tuple[list[Step], list[Step]]:
+def steps(run: GraphRun) -> tuple[list[RunStep], list[RunStep]]:
     """The leaves of a run by name, and its ops in order, as far as they have a gradient."""
-    found: dict[str, list[Step]] = {"leaf": [], "op": []}
+    found: dict[str, list[RunStep]] = {"leaf": [], "op": []}
     scale = max((float(np.max(np.abs(gradient), initial=0.0)) for _, gradient in run.arrays.values()), default=0.0)
     for box in run.picture.boxes:
         if box.id in run.arrays:
             key = SAME.get(box.op, box.op) or box.name or box.spec
-            found[box.kind].append(Step(key, run.picture.formula(box), *run.arrays[box.id], scale))
+            found[box.kind].append(RunStep(key, run.picture.formula(box), *run.arrays[box.id], scale))
     return sorted(found["leaf"], key=lambda step: step.key), found["op"]
 
 
-def align(left: list[Step], right: list[Step]) -> list[Pair]:
+def align(left: list[RunStep], right: list[RunStep]) -> list[Pair]:
     """Pairs of the steps with the same key, in order; the others alone."""
     pairs: list[Pair] = []
     match = SequenceMatcher(None, [x.key for x in left], [x.key for x in right], autojunk=False)
@@ -160,7 +160,7 @@ def align(left: list[Step], right: list[Step]) -> list[Pair]:
 
 
 def gap(a: Any, b: Any, least: float = 0.0) -> float:
-    """The largest difference relative to the largest number, or to `least`; infinity for other shapes, or if one has NaN."""
+    """The largest difference relative to the largest number, or to `least`; infinity if shapes or NaN differ."""
     if a.shape != b.shape or not np.array_equal(np.isfinite(a), np.isfinite(b)):
         return float("inf")
     a, b = (np.nan_to_num(x.astype(float)) for x in (a, b))
