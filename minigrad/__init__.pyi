@@ -93,6 +93,7 @@ from .autograd import (
 )
 from .course import widgets as widgets
 from .draw import draw as draw
+from .draw.side_by_side import compare as compare
 from .engine import ops as ops, random as random
 from .engine.base import errors as errors
 from .engine.base.device import device as device

@@ -102,8 +102,10 @@ def only_trace(f: TracedFunction) -> Trace:
     return f.history[0]
 
 
-def replay_of(y: object, namespace: Mapping[str, object]) -> GraphRun:
-    """The forward and backward pass over the graph of y."""
+def replay_of(y: object, namespace: Mapping[str, object], args: Sequence[Any] = (), **limits: Any) -> GraphRun:
+    """The forward and backward pass over the graph of y, or of y(*args) for another framework (readers/)."""
+    if hasattr(reader := reader_of(y, args), "replay_of"):
+        return reader.replay_of(y, args, namespace, **limits)  # type: ignore[union-attr]
     if isinstance(y, Value):
         return replay_of_value(y, namespace)
     if is_tensor(y):

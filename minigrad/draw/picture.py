@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import Any
 
 from .heat import Heat
 from .words import format_op
@@ -193,6 +194,7 @@ class GraphRun:
     reads     operation → the boxes whose values its derivative reads; unknown operations are missing
     frees     whether this engine frees saved values once backward has read them
     sizes     box → the bytes of its value
+    arrays    box → its value and its gradient as arrays, if it has both
     """
 
     picture: Picture
@@ -201,3 +203,4 @@ class GraphRun:
     reads: dict[str, tuple[str, ...]]
     frees: bool
     sizes: dict[str, int] = field(default_factory=dict)
+    arrays: dict[str, tuple[Any, Any]] = field(default_factory=dict)

@@ -94,7 +94,8 @@ class TensorGraph:
         }
         picture = Picture(tuple(boxes.values()), self.picture.arrows)
         sizes = {box.id: self.values[node].nbytes for node, box in self.box_of.items()}
-        return GraphRun(picture, format_array(seed), tuple(shares), reads, frees=True, sizes=sizes)
+        arrays = {self.box_of[node].id: (self.values[node], gx) for node, gx in collected.items()}
+        return GraphRun(picture, format_array(seed), tuple(shares), reads, frees=True, sizes=sizes, arrays=arrays)
 
     def pull_shares(self, node: Node, gy: Any, collected: dict[Node, Any]) -> tuple[tuple[Any, ...], list[Share]]:
         """The gradients of a node's operands by its compiled rule, and their shares; adds them to `collected`."""

@@ -19,6 +19,7 @@ from ...draw import heat
 from ...draw.drawing import picture_of, replay_of
 from ...draw.names import variables
 from ...draw.picture import UNKNOWN, Box, Picture
+from ...draw.readers import reader_of
 from ...draw.svg import across_and_down, colours, heats, svg
 from ...scalar.value import Value, history
 from .chain_rule_steps import ChainStep, steps_of
@@ -59,17 +60,25 @@ class ChainRule(SteppedWidget):
     near = traitlets.Float(NEAR).tag(sync=True)
     answers: traitlets.Dict[Any, Any] = traitlets.Dict().tag(sync=True)
 
-    def __init__(self, y: object, names: Mapping[str, object] | None = None, asks: bool = False, view: str = VIEWS[0]):
-        """names    names of values, as {"x": x, "loss": loss}; by default, the variable names of the calling code"""
+    def __init__(
+        self, y: object, *args: Any, names: Mapping[str, object] | None = None, asks: bool = False, view: str = VIEWS[0]
+    ):
+        """y        a Value, a Tensor, a tensor of PyTorch; or a function or a module of PyTorch
+        args     the arguments of a function, which is called with them once
+        names    names of values, as {"x": x, "loss": loss}; by default, the variable names of the calling code
+        """
+        if names is None and args and isinstance(args[-1], dict):
+            *args, names = args  # type: ignore[assignment]
         namespace = variables(sys._getframe(1)) if names is None else names
-        graph = picture_of([y], namespace)
+        run = replay_of(y, namespace, args, most=LARGEST) if reader_of(y, args) else None
+        graph = run.picture if run else picture_of([y], namespace)
         boxes = len(history(y)) if isinstance(y, Value) else len(graph.boxes)  # many Values are drawn in groups
         if boxes > LARGEST:
             raise ValueError(
                 f"ChainRule shows a graph of up to {LARGEST} boxes, and {graph.output.display_name} has {boxes}. "
                 "Step through a part: any value on the way there has a smaller graph of its own"
             )
-        self.replay = replay_of(y, namespace)
+        self.replay = run or replay_of(y, namespace)
         final = self.replay.picture
         steps = steps_of(self.replay)
         drags = scalar_program(y, final)

@@ -13,6 +13,7 @@ from ..words import shorten
 from .pytorch_autograd import listing_of_tensors
 from .pytorch_calls import listing_of_call
 from .pytorch_export import listing_of_compiled, listing_of_program
+from .pytorch_run import replay_of as replay_of
 
 
 def listing_of(x: Any, args: Sequence[Any], names: Mapping[str, object]) -> Listing:

@@ -1,0 +1,433 @@
+"""The forward and backward pass over a graph that PyTorch recorded.
+
+Of the values, autograd keeps only those that backward reads. PyTorch's own ops compute the others again. A function is
+recorded while it runs, so all its values are known. Gradients come from the recorded nodes, called one by one in the
+order of autograd's engine: no hook runs, no .grad changes, and backward() can still be called.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import cache
+from heapq import heappop, heappush
+from itertools import count, zip_longest
+from typing import Any, NamedTuple, TypeGuard
+
+import numpy as np
+import torch
+from torch.autograd.graph import get_gradient_edge
+from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils._pytree import tree_leaves
+
+from ...engine.base.dtypes import bfloat16
+from ...engine.base.errors import NoGradientError
+from ...engine.base.spec import Spec
+from ...engine.tensor.symbol import placeholder
+from ..heat import Heat, heat_of
+from ..names import names_in
+from ..picture import Arrow, Box, GraphRun, Picture, Share
+from ..rules import Rule, rules_of, sign_of
+from ..tensors import format_array, share_of
+from ..words import join_names
+
+ALIKE = {"mm": "matmul", "mv": "matmul", "bmm": "matmul", "dot": "matmul", "unsafe_view": "view"}
+MINOR = "dtype", "half_to_float", "implicit"  # arguments that are no part of a formula
+MISSING = object()
+
+
+class Edge(NamedTuple):
+    """A value with a gradient: output nr of a node of autograd. Without a node, autograd did not keep the value."""
+
+    node: Any
+    nr: int
+
+
+# Types of arguments in PyTorch's schemas → what stands for a tensor that was not kept.
+TENSOR = {"Tensor": Edge(None, 0), "Optional[Tensor]": None}
+
+
+class AtenCall(NamedTuple):
+    """What a node computed: an aten op, None if unknown, and its arguments; tensors with gradients are edges."""
+
+    name: str
+    op: Any
+    args: dict[str, Any]
+
+    @property
+    def operands(self) -> list[Any]:
+        found = [x for arg in self.args.values() for x in operands_in(arg)]
+        return found[::-1] if self.name == "rsub" else found  # rsub(x, 1) is 1 − x
+
+
+class OpRecorder(TorchDispatchMode):
+    """Records a run: node → its op and the arguments; and the values that ops read."""
+
+    def __init__(self) -> None:
+        super().__init__()  # type: ignore[no-untyped-call]
+        self.ran: list[tuple[Any, dict[str, Any], Any]] = []
+        self.values: dict[Edge, torch.Tensor] = {}
+
+    def __torch_dispatch__(self, op: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        for x in tensors_in(args):
+            if x.grad_fn is not None and edge_of(x) not in self.values:
+                self.values[edge_of(x)] = x.detach().clone()  # an op may change x in place later
+        y = op(*args, **(kwargs or {}))
+        self.ran.append((op, {**dict(zip((x.name for x in op._schema.arguments), args)), **(kwargs or {})}, y))
+        return y
+
+
+def replay_of(
+    y: Any, args: Sequence[Any], namespace: Mapping[str, object], most: int = 10_000, is_sum: bool = False
+) -> GraphRun:
+    """The forward and backward pass over y's graph; if y is a function or a module, over the graph of y(*args).
+
+    most      the most nodes that the graph may have
+    is_sum    backward starts at the sum of a result that is not a single number
+
+    A module runs on copies of its buffers. Raises NoGradientError if backward() would fail, ValueError for a graph that
+    is too large, and if a value cannot be computed again.
+    """
+    recording, f = OpRecorder(), y
+    if not is_tensor(y):
+        with torch.random.fork_rng([*range(torch.cuda.device_count())]), recording:
+            if isinstance(f, torch.nn.Module):
+                namespace = {**namespace, **dict(f.named_parameters())}
+                y = torch.func.functional_call(f, {k: x.clone() for k, x in f.named_buffers()}, tuple(args))
+            else:
+                y = f(*args)
+        if not is_tensor(y):
+            raise TypeError(f"expected a function that returns one tensor; it returned a {type(y).__name__}: {y!r}")
+        recording.values |= {edge_of(y): y.detach()} if y.requires_grad else {}
+    if not y.requires_grad:
+        why = "it was detached, made under torch.no_grad(), or no operand has requires_grad=True"
+        raise NoGradientError(f"no backward to step through: {spec_of(y)} has no grad_fn, since {why}")
+    if y.numel() != 1 and not is_sum:
+        raise NoGradientError(f"backward starts at a single number, not at {spec_of(y)}: take y.sum()")
+    order = backward_order(edge_of(y).node)[::-1]
+    if len(order) > most:
+        raise ValueError(
+            f"a graph of {len(order):,} nodes is too large to step through: take a part, of up to {most:,}"
+        )
+    return TorchRun(y, order, recording, namespace).replay()
+
+
+class TorchRun:
+    """A recorded graph, the values of its nodes, and its picture without gradients.
+
+    order     the nodes, inputs before users
+    calls     node → its call; leaves have none
+    values    edge → its value
+    rules     node → its derivatives with respect to each operand
+    box_of    node, or id of a tensor without a gradient → the id of its box
+    """
+
+    def __init__(self, y: torch.Tensor, order: list[Any], recording: OpRecorder, namespace: Mapping[str, object]):
+        self.y, self.end, self.order = y.detach(), edge_of(y), order
+        self.saved = {node: saved_by(node) for node in self.order}
+        ran = {y.grad_fn: (op, args) for op, args, ys in recording.ran for y in tensors_in(ys) if y.grad_fn is not None}
+        self.calls = {x: call_of(x, self.saved[x], *ran.get(x, (None, {}))) for x in self.order if x.next_functions}
+        self.names = names_in(namespace, key_of)
+        held = [*tensors_in([*self.saved.values()]), *(x for x in namespace.values() if is_tensor(x))]
+        self.values = {Edge(x, 0): x.variable.detach() for x in self.order if hasattr(x, "variable")} | recording.values
+        self.compute_values({edge_of(x): x.detach() for x in reversed(held) if x.grad_fn is not None})
+        self.boxes: dict[str, Box] = {}
+        self.arrows: list[Arrow] = []
+        self.box_of: dict[Any, str] = {}
+        self.sizes: dict[str, int] = {}
+        self.rules: dict[Any, list[Rule]] = {}
+        for node in self.order:
+            self.add_node(node)
+
+    @torch.no_grad()
+    def compute_values(self, held: Mapping[Edge, torch.Tensor]) -> None:
+        """Compute the values of all nodes again, or take those that autograd saved or a variable holds.
+
+        Raises ValueError if neither is possible, or if a tensor of the graph has changed since y was computed.
+        """
+        needed = {self.end, *(edge for node in self.order for edge in edges_of(node))}
+        for node, call in self.calls.items():
+            missing = {edge for edge in needed if edge.node is node} - self.values.keys()
+            if missing:
+                again = {Edge(node, nr): value for nr, value in enumerate(self.compute(call))}
+                self.values |= {self.end: self.y, **again} if node is self.end.node else {**again, **held}
+            if missing - self.values.keys():
+                raise ValueError(
+                    f"{node.name()} cannot be computed again: PyTorch did not keep all that it read, or it is random. "
+                    "Step through a function, which is recorded while it runs: ChainRule(f, x, …)"
+                )
+        again = self.values[self.end]
+        if not torch.allclose(again, self.y, rtol=0, atol=0, equal_nan=True):
+            texts = [content([x])[0] for x in (again, self.y)]
+            why = "a tensor of its graph was changed in place. Run the forward pass again"
+            raise ValueError(f"the graph now computes {texts[0]}, but its tensor has the value {texts[1]}: {why}")
+
+    def compute(self, call: AtenCall) -> Sequence[torch.Tensor]:
+        """The results of an op, run again; () if an operand is missing, or if the op draws random numbers."""
+        is_random = call.op is None or torch.Tag.nondeterministic_seeded in call.op.tags
+        if is_random or any(isinstance(x, Edge) and x not in self.values for x in call.operands):
+            return ()
+        args = {k: [*map(self.value, x)] if type(x) is list else self.value(x) for k, x in call.args.items()}
+        kinds = {x.name: str(x.type) for x in call.op._schema.arguments}
+        args = {k: x.item() if kinds[k] == "number" and is_tensor(x) else x for k, x in args.items()}
+        y = call.op(**args) if "self" not in args else call.op(args.pop("self"), **args)
+        return [y] if is_tensor(y) else y
+
+    def value(self, x: Any) -> Any:
+        """The value of an operand; any other argument as it is."""
+        return self.values[x] if isinstance(x, Edge) else x
+
+    def add_node(self, node: Any) -> None:
+        """Add the box of a node, boxes for its operands that have no gradient, and its arrows."""
+        values = [self.values[node, nr] for nr in range(len(node._input_metadata)) if (node, nr) in self.values]
+        call = self.calls.get(node)
+        if call is None:
+            self.add_box(node, "leaf", self.names.get(id(node.variable), ""), "", values)
+            return
+        name, tails = self.names.get((node, 0), ""), [self.tail(x) for x in call.operands]
+        shown = [name or f"#{len(self.boxes) + 1}", *(self.boxes[id].display_name for id in tails)]
+        sign, self.rules[node] = self.sign_and_rules(node, call, shown)
+        head = self.add_box(node, "op", name, sign, values)
+        self.arrows += [Arrow(f"a{len(self.arrows) + i}", tail, head) for i, tail in enumerate(tails, 1)]
+
+    def tail(self, x: Any) -> str:
+        """The id of an operand's box; a new one for a constant, and for a value that was not kept."""
+        key = x.node if isinstance(x, Edge) else id(x)
+        if key in self.box_of:
+            return self.box_of[key]
+        if isinstance(x, Edge):
+            return self.add_box(object(), "constant", "", "", [])
+        is_constant = x.numel() == 1 and key not in self.names
+        return self.add_box(key, "constant" if is_constant else "leaf", self.names.get(key, ""), "", [x])
+
+    def add_box(self, key: Any, kind: str, name: str, sign: str, values: Sequence[torch.Tensor]) -> str:
+        id, (text, heat) = f"b{len(self.boxes) + 1}", content(values)
+        spec = "" if kind == "constant" else join_names([str(spec_of(x)) for x in values])
+        self.boxes[id] = Box(id, kind, name, sign, spec, text or "?", "", value_heat=heat)
+        self.box_of[key], self.sizes[id] = id, sum(x.nbytes for x in values)
+        return id
+
+    def sign_and_rules(self, node: Any, call: AtenCall, names: list[str]) -> tuple[str, list[Rule]]:
+        """The symbol of an op and its derivatives: those of minigrad's op, if there is the same.
+
+        names    of the result and of each operand
+        """
+        sign, out, xs = call.name.removesuffix("_forward"), node._input_metadata[0], list[Any]()
+        for x in call.operands:  # of an operand that was not kept, we take the shape of the result
+            is_number = is_tensor(x) and x.numel() == 1
+            xs.append(
+                float(x) if is_number else placeholder("", spec_of(x if is_tensor(x) else self.values.get(x, out)))
+            )
+        try:
+            y = method_like(call)(*xs).node
+            nodes = [getattr(x, "node", None) for x in xs]
+            order = [nodes.index(x if x in nodes else None) for x in y.inputs]
+            rules = rules_of(y, [names[0], *(names[1 + i] for i in order)])
+            assert y.spec.shape == tuple(out.shape)
+            return sign_of(y.op) if order == sorted(order) else sign, [rules[order.index(i)] for i in range(len(xs))]
+        except Exception:  # minigrad has no such method, one with other arguments, or one without a derivative
+            return sign, [Rule("", False)] * len(xs)
+
+    @torch.no_grad()
+    @np.errstate(all="ignore")
+    def replay(self) -> GraphRun:
+        """Run backpropagation and record each share of it."""
+        self.gradients = {self.end: torch.ones_like(self.y)}
+        picture, boxes = Picture(tuple(self.boxes.values()), tuple(self.arrows)), dict(self.boxes)
+        shares = tuple(share for node in reversed(self.order) for share in self.shares_of(node, picture))
+        for node in self.order:
+            slots = [self.gradients.get(Edge(node, nr)) for nr in range(len(node._input_metadata))]
+            text, heat = content([x for x in slots if x is not None])
+            boxes[self.box_of[node]] = replace(boxes[self.box_of[node]], grad=text, grad_heat=heat)
+        reads = {self.box_of[node]: self.read_by(node) for node in self.calls}
+        arrays = {self.box_of[x.node]: (array_of(self.values[x]), array_of(g)) for x, g in self.gradients.items()}
+        picture, seed = replace(picture, boxes=tuple(boxes.values())), content([torch.ones_like(self.y)])[0]
+        return GraphRun(picture, seed, shares, reads, frees=True, sizes=self.sizes, arrays=arrays)
+
+    def read_by(self, node: Any) -> tuple[str, ...]:
+        """The ids of the boxes whose values a node saved, without constants."""
+        keys = [edge_of(x).node if x.requires_grad else id(x) for x in tensors_in(self.saved[node])]
+        ids = {self.box_of[key] for key in keys if key in self.box_of}
+        return tuple(id for id, box in self.boxes.items() if id in ids and box.kind != "constant")
+
+    def shares_of(self, node: Any, picture: Picture) -> Iterator[Share]:
+        """What a node passes back to its operands; adds it to `gradients`."""
+        gys = [self.gradients.get(Edge(node, nr)) for nr in range(len(node._input_metadata))]
+        gy = next((gy for gy in gys if gy is not None), None)
+        if gy is None or node not in self.calls:
+            return
+        call, arrows = self.calls[node], picture.arrows_into[self.box_of[node]]
+        is_pointwise = call.op is not None and torch.Tag.pointwise in call.op.tags
+        slopes = pull(node, [torch.ones_like(gy)]) if is_pointwise else []
+        uses = zip(call.operands, arrows, self.rules[node], strict=True)
+        edges = [use for use in uses if isinstance(use[0], Edge) and use[0].node]
+        for (x, arrow, rule), gx, slope in zip_longest(edges, pull(node, gys), slopes):
+            if gx is not None:
+                before = self.gradients.get(x)
+                self.gradients[x] = after = gx if before is None else before + gx
+                partial = slope if slope is not None and slope.shape == gy.shape else None
+                arrays = [None if x is None else array_of(x) for x in (partial, gy, gx, after, before)]
+                yield share_of(arrow.id, rule, *arrays)
+
+
+def pull(node: Any, gys: Sequence[torch.Tensor | None]) -> list[torch.Tensor | None]:
+    """What a node passes along each of its edges, in the operand's shape and dtype, as autograd's engine does it."""
+    if hasattr(node, "apply"):  # of a torch.autograd.Function
+        slots = zip(gys, node._input_metadata, strict=True)
+        result = node.apply(*(x if x is not None else torch.zeros(m.shape, dtype=m.dtype) for x, m in slots))
+    else:
+        result = node(*gys)
+    needs = getattr(node, "needs_input_grad", [x for x, _ in node.next_functions])
+    gxs = [gx for gx, need in zip(result if isinstance(result, tuple) else [result], needs, strict=False) if need]
+    places = [x._input_metadata[nr] for x, nr in edges_of(node)]
+    return [None if gx is None else gx.sum_to_size(x.shape).to(x.dtype) for gx, x in zip(gxs, places, strict=True)]
+
+
+def backward_order(end: Any) -> list[Any]:
+    """The nodes behind `end` in the order of autograd's engine: of those that are ready, the one made last."""
+    waiting, order = Counter([end]), [end]
+    for node in order:  # which grows
+        behind = [x for x, _ in edges_of(node)]
+        order += [x for x in dict.fromkeys(behind) if x not in waiting]
+        waiting.update(behind)
+    order, ready, made = [], [(0, 0, end)], count(1)
+    while ready:
+        order.append(heappop(ready)[-1])
+        for x, _ in edges_of(order[-1]):
+            waiting[x] -= 1
+            if waiting[x] == 0:
+                heappush(ready, (-x._sequence_nr(), -next(made), x))
+    return order
+
+
+def saved_by(node: Any) -> dict[str, Any]:
+    """What a node saved, by name. Raises NoGradientError if that is gone, or was changed in place."""
+    try:
+        if hasattr(node, "saved_tensors"):  # of a torch.autograd.Function
+            return {str(i): x for i, x in enumerate(node.saved_tensors)}
+        return {name.removeprefix("_saved_"): getattr(node, name) for name in dir(node) if name.startswith("_saved_")}
+    except RuntimeError as error:
+        raise NoGradientError(f"what {node.name()} saved is gone, so run the forward pass again. {error}") from None
+
+
+@cache
+def ops_for(stem: str) -> list[Any]:
+    """The aten ops that may have made a node, by its name without Backward: native_layer_norm for nativelayernorm."""
+    names = (full.removeprefix("aten::").partition(".") for full in sorted(torch._C._dispatch_get_all_op_names()))
+    return [
+        getattr(getattr(torch.ops.aten, name), overload or "default")
+        for name, _, overload in names
+        if re.sub("_forward$|_(?!$)", "", name) == stem and not re.search("imname|names|out$", overload)
+    ]
+
+
+def call_of(node: Any, saved: Mapping[str, Any], op: Any, recorded: Mapping[str, Any]) -> AtenCall:
+    """The call that made a node: the recorded op, or the first that has a place for each edge and saved value."""
+    stem = re.sub(r"Backward\d*$", "", node.name().rpartition("::")[2])
+    known = [] if hasattr(node, "apply") else ops_for(stem.lower())
+    for each, given in [(op, {**saved, **recorded})] if op in known else [(op, saved) for op in known]:
+        args = bind(each, node, given)
+        if args is not None:
+            return AtenCall(each._schema.name.partition("::")[2].strip("_"), each, args)
+    return AtenCall(stem, None, {"edges": edges_of(node)})
+
+
+def bind(op: Any, node: Any, known: Mapping[str, Any]) -> dict[str, Any] | None:
+    """The arguments of an op from a node's edges and from known values; None if they do not fit."""
+    schema, out = op._schema, node._input_metadata[0]
+    own = (*(x.name for x in schema.arguments), *(x.name for x in schema.returns if x.name), "result")
+    tensors = bind_tensors(schema.arguments, [Edge(*x) for x in node.next_functions], known)
+    if tensors is None or schema.is_mutable or not all(name.startswith(own) for name in known):
+        return None
+    defaults = {x.name: x.default_value for x in schema.arguments if x.has_default_value()}
+    others = {**defaults, "size": out.shape, "dtype": out.dtype, **known}
+    others = {x.name: without_wrap(others.get(x.name, MISSING)) for x in schema.arguments if x.name not in tensors}
+    if any(x is MISSING or is_tensor(x) for x in others.values()):
+        return None
+    args = {x.name: {**tensors, **others}[x.name] for x in schema.arguments}
+    return args | {k: torch.tensor(args[k]) for k in ("self", "other") if type(args.get(k)) in (int, float)}
+
+
+def bind_tensors(arguments: Sequence[Any], edges: list[Edge], known: Mapping[str, Any]) -> dict[str, Any] | None:
+    """The tensors among the arguments, in order: edges; known values where there are no gradients."""
+    args: dict[str, Any] = {}
+    more = sum(str(x.type) in TENSOR for x in arguments) - len(edges)  # tensors that never have an edge, as indices
+    for x in (x for x in arguments if str(x.type) in (*TENSOR, "List[Tensor]")):
+        value = known.get(x.name)
+        if str(x.type) == "List[Tensor]":
+            pairs = zip_longest(edges, value or ())
+            args[x.name], edges = [edge if edge.node or t is None else t for edge, t in pairs], []
+        elif more > 0 and (not edges or is_index(value)):
+            more -= 1
+            args[x.name] = value
+        else:
+            edge = edges.pop(0) if edges else Edge(None, 0)
+            lost = TENSOR[str(x.type)]
+            args[x.name] = edge if edge.node else lost if value is None else torch.as_tensor(value)
+    required = [args[x.name] for x in arguments if str(x.type) == "Tensor"]
+    return None if edges or not all(map(operands_in, required)) else args
+
+
+def without_wrap(value: Any) -> Any:
+    """A saved argument: autograd shows negative integers as unsigned ones."""
+    if isinstance(value, tuple):
+        return [without_wrap(x) for x in value]
+    return value - (1 << 64) if type(value) is int and value >= 1 << 63 else value
+
+
+def method_like(call: AtenCall) -> Any:
+    """minigrad's method for the same op, as a function of the operands."""
+    if call.name == "rsub":
+        return lambda x, y: x - y
+    defaults = {x.name: x.default_value for x in call.op._schema.arguments if x.has_default_value()}
+    others = {k: x for k, x in call.args.items() if k not in MINOR and not operands_in(x)}
+    options = {k: x for k in defaults if k in others and (x := others.pop(k)) != defaults[k]}
+    return lambda x, *xs: getattr(x, ALIKE.get(call.name, call.name))(*xs, *others.values(), **options)
+
+
+def is_index(x: object) -> bool:
+    return is_tensor(x) and not (x.is_floating_point() or x.is_complex())
+
+
+def is_tensor(x: object) -> TypeGuard[torch.Tensor]:
+    return isinstance(x, torch.Tensor)
+
+
+def edge_of(x: torch.Tensor) -> Edge:
+    return Edge(x.grad_fn, x.output_nr) if x.grad_fn is not None else Edge(get_gradient_edge(x).node, 0)
+
+
+def edges_of(node: Any) -> list[Edge]:
+    return [Edge(x, nr) for x, nr in node.next_functions if x is not None]
+
+
+def key_of(x: object) -> Any:
+    """What a variable names: a value of the graph; for a tensor that was not computed, its id."""
+    return None if not is_tensor(x) else id(x) if x.grad_fn is None else edge_of(x)
+
+
+def operands_in(arg: Any) -> list[Any]:
+    return [x for x in (arg if type(arg) is list else [arg]) if isinstance(x, Edge | torch.Tensor)]
+
+
+def tensors_in(tree: Any) -> list[torch.Tensor]:
+    return [x for x in tree_leaves(tree) if is_tensor(x)]
+
+
+def array_of(x: torch.Tensor) -> Any:
+    """The numbers of a tensor. Raises TypeError for a tensor that has none, or complex ones."""
+    if x.is_meta or x.is_complex() or x.layout is not torch.strided:
+        raise TypeError(f"only dense tensors of real numbers can be stepped through, not {x.dtype} of {tuple(x.shape)}")
+    return (x.float() if x.dtype is torch.bfloat16 else x).detach().cpu().numpy()
+
+
+def spec_of(x: Any) -> Spec:
+    return Spec(tuple(x.shape), bfloat16 if x.dtype is torch.bfloat16 else str(x.dtype).removeprefix("torch."))
+
+
+def content(values: Sequence[torch.Tensor]) -> tuple[str, Heat | None]:
+    """The values as text; a single one also as a heat map."""
+    arrays = [array_of(x) for x in values]
+    return join_names([format_array(x) for x in arrays]), heat_of(arrays[0]) if len(arrays) == 1 else None

@@ -1,0 +1,168 @@
+"""`compare`: the same function in minigrad and in PyTorch, side by side, with the differences marked."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from difflib import SequenceMatcher
+from html import escape
+from importlib import import_module
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..api.func import functional_call
+from ..engine.random import fork_rng
+from ..engine.tensor.tensor import Tensor, tensor
+from ..nn import Module
+from .picture import GraphRun
+from .readers import load_reader
+from .tensors import TensorGraph, format_array
+from .words import number, pluralize
+
+ROOM = 100  # numbers that differ by up to so many rounding errors are the same
+SAME = {"addmm": "affine"}  # an op of PyTorch → minigrad's name for it
+HEAD = ["", "minigrad", "PyTorch", "values differ by", "gradients by"]
+MARK = "background: #fbe3d2; color: #111"
+
+
+class RunStep(NamedTuple):
+    """A leaf or an op of a graph.
+
+    key      the name of the leaf, or the symbol of the op
+    scale    the largest gradient of the graph
+    """
+
+    key: str
+    formula: str
+    value: Any
+    gradient: Any
+    scale: float
+
+
+class Pair(NamedTuple):
+    """A step of both graphs; None for a graph that does not have it."""
+
+    left: RunStep | None
+    right: RunStep | None
+
+    @property
+    def gaps(self) -> list[float]:
+        """The largest difference of the values relative to the largest, and that of the gradients to the graph's."""
+        if not (self.left and self.right):
+            return []
+        return [gap(self.left.value, self.right.value), gap(self.left.gradient, self.right.gradient, self.left.scale)]
+
+    @property
+    def is_same(self) -> bool:
+        errors = [np.finfo(x.value.dtype).eps for x in self if x]
+        return bool(self.gaps) and max(self.gaps) <= ROOM * max(errors)
+
+    @property
+    def cells(self) -> list[str]:
+        texts = [f"{x.formula} = {format_array(x.value)}" if x else "—" for x in self]
+        return ["" if self.is_same else "≠", *texts, *([number(x, 2) for x in self.gaps] or ["", ""])]
+
+
+@dataclass(frozen=True)
+class SideBySide:
+    """Two graphs, step by step: leaves by name, then ops in order.
+
+    ok    whether the results, and the gradients of all leaves, are the same up to rounding
+    """
+
+    pairs: tuple[Pair, ...]
+    ok: bool
+
+    @property
+    def same_graph(self) -> bool:
+        """Whether both graphs have the same leaves, and the same ops in the same order."""
+        return all(pair.gaps for pair in self.pairs)
+
+    @property
+    def digest(self) -> str:
+        """The comparison in one sentence."""
+        alone = sum(not pair.gaps for pair in self.pairs)
+        graphs = f"{pluralize(alone, 'step is', 'steps are')} in only one graph" if alone else "the graphs are the same"
+        return f"Results and gradients {'are the same up to rounding' if self.ok else 'differ'}; {graphs}."
+
+    @property
+    def text(self) -> str:
+        rows = [HEAD, *(pair.cells for pair in self.pairs)]
+        widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+        lines = ["  ".join(map(str.ljust, row, widths)).rstrip() for row in rows]
+        return "\n".join([self.digest, *lines])
+
+    def __repr__(self) -> str:
+        return self.text
+
+    def _repr_html_(self) -> str:
+        rows = ["".join(f"<td>{escape(cell)}" for cell in row) for row in [HEAD, *(pair.cells for pair in self.pairs)]]
+        marks = ["", *("" if pair.is_same else f' style="{MARK}"' for pair in self.pairs)]
+        body = "".join(f"<tr{mark}>{row}" for mark, row in zip(marks, rows, strict=True))
+        return f"<p>{escape(self.digest)}</p><table>{body}</table>"
+
+
+def compare(f_minigrad: Callable[..., Any], f_torch: Callable[..., Any], *xs: Any) -> SideBySide:
+    """Run the same function or module of both frameworks on copies of the same arguments, and align their graphs.
+
+    xs    numbers, arrays, or tensors of either framework
+
+    Backward starts at the sum of the result. Parameters of two modules are paired by name.
+    """
+    arrays = [plain(x) for x in xs]
+    names = ["x"] if len(xs) == 1 else [f"x{i}" for i in range(1, len(xs) + 1)]
+    ours = [tensor(x, requires_grad=x.dtype.kind == "f") for x in arrays]
+    theirs = [import_module("torch").tensor(x, requires_grad=x.dtype.kind == "f") for x in arrays]
+    namespace = dict(zip(names, ours, strict=True))
+    with fork_rng():
+        if isinstance(f_minigrad, Module):
+            namespace |= dict(f_minigrad.named_parameters())
+            y = functional_call(f_minigrad, {k: x.clone() for k, x in f_minigrad.named_buffers()}, tuple(ours))
+        else:
+            y = f_minigrad(*ours)
+    left = TensorGraph([y], namespace).replay(np.ones_like(y.numpy()))
+    named = dict(zip(names, theirs, strict=True))
+    sides = [steps(run) for run in (left, load_reader("pytorch").replay_of(f_torch, theirs, named, is_sum=True))]
+    leaves, ops = align(*(side[0] for side in sides)), align(*(side[1] for side in sides))
+    results = Pair(*(side[1][-1] for side in sides))
+    return SideBySide((*leaves, *ops), all(pair.is_same for pair in (*leaves, results)))
+
+
+def plain(x: Any) -> Any:
+    """A copy of an argument as an array."""
+    if hasattr(x, "detach") and not isinstance(x, Tensor):  # of PyTorch
+        return x.detach().cpu().numpy().copy()
+    return np.array(x if isinstance(x, np.ndarray) else (x if isinstance(x, Tensor) else tensor(x)).numpy())
+
+
+def steps(run: GraphRun) -> tuple[list[RunStep], list[RunStep]]:
+    """The leaves of a run by name, and its ops in order, as far as they have a gradient."""
+    found: dict[str, list[RunStep]] = {"leaf": [], "op": []}
+    scale = max((float(np.max(np.abs(gradient), initial=0.0)) for _, gradient in run.arrays.values()), default=0.0)
+    for box in run.picture.boxes:
+        if box.id in run.arrays:
+            key = SAME.get(box.op, box.op) or box.name or box.spec
+            found[box.kind].append(RunStep(key, run.picture.formula(box), *run.arrays[box.id], scale))
+    return sorted(found["leaf"], key=lambda step: step.key), found["op"]
+
+
+def align(left: list[RunStep], right: list[RunStep]) -> list[Pair]:
+    """Pairs of the steps with the same key, in order; the others alone."""
+    pairs: list[Pair] = []
+    match = SequenceMatcher(None, [x.key for x in left], [x.key for x in right], autojunk=False)
+    for kind, a, b, c, d in match.get_opcodes():
+        if kind == "equal":
+            pairs += map(Pair, left[a:b], right[c:d])
+        else:
+            pairs += [*(Pair(x, None) for x in left[a:b]), *(Pair(None, x) for x in right[c:d])]
+    return pairs
+
+
+def gap(a: Any, b: Any, least: float = 0.0) -> float:
+    """The largest difference relative to the largest number, or to `least`; infinity if shapes or NaN differ."""
+    if a.shape != b.shape or not np.array_equal(np.isfinite(a), np.isfinite(b)):
+        return float("inf")
+    a, b = (np.nan_to_num(x.astype(float)) for x in (a, b))
+    largest = max(np.max(np.abs(x), initial=least) for x in (a, b))
+    return float(np.max(np.abs(a - b), initial=0.0) / (largest or 1.0))
