@@ -5,9 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-import numpy as np
-
-from ..engine.base.spec import Spec
 from ..engine.base.table import Table
 from .books import CONSUMERS, UNKNOWN, About, Consumer, Holding, Live
 
@@ -69,8 +66,7 @@ class Saving:
 
     about: About
     slot: int | None
-    dtype: np.dtype
-    shape: tuple[int, ...]
+    spec: Any
     holding: Holding
     first: int
     last: int | None = None
@@ -80,7 +76,7 @@ class Saving:
         part = "" if self.slot is None else f"operand {self.slot - 1}" if self.slot else "its result"
         consumer = self.holding.consumer(k)
         belongs = f", of the {CONSUMERS[consumer]}" * (consumer <= Consumer.INPUTS)
-        return part, f"{Spec(self.shape, self.dtype)}{belongs}"
+        return part, f"{self.spec}{belongs}"
 
 
 def by_consumer(ledger: Ledger) -> Table:
