@@ -19,13 +19,12 @@ from __future__ import annotations
 import sys
 import tracemalloc
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager
 from functools import partial
 from importlib import import_module
 from itertools import groupby
 from operator import add
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, Self
 from weakref import WeakValueDictionary, ref
 
 import numpy as np
@@ -64,6 +63,9 @@ def memory(model: Any = None, optimizer: Any = None, inputs: Any = (), exact: bo
     inputs       tensors to count from the start; other leaves count as inputs from their first use
     exact        also measure, by tracemalloc, temporaries inside ops and memory that is in no book. This takes about
                  0.15 ms for each op; the books alone take 0.03
+
+    If one of the three is PyTorch's, a PyTorch step is counted, on any device (pytorch_memory.py), and `exact` has no
+    effect.
 
     It counts NumPy's memory in this thread: of eager ops, compiled functions and session runs. The records of the graph
     are Python objects, about 2 kilobytes for each op, and so is compiled code in a first step. Where arrays are much
@@ -247,7 +249,7 @@ class Ledger:
 
     # -- the block --------------------------------------------------------------------------------------
 
-    def __enter__(self) -> Ledger:
+    def __enter__(self) -> Self:
         if self.moments:
             raise RuntimeError("a ledger records one block, and this one is already used: make another")
         if any(isinstance(watcher, Ledger) for watcher in self.watchers()):
@@ -260,10 +262,10 @@ class Ledger:
         return self
 
     def watchers(self) -> Iterable[Any]:
-        """Everything that watches the ops of this thread."""
+        """What watches the ops of this thread."""
         return current.mode.watchers
 
-    def watch(self) -> AbstractContextManager[None]:
+    def watch(self) -> Any:
         """A block whose ops are reported to this ledger."""
         return in_mode(watchers=(*current.mode.watchers, self), calls=current.mode.calls or ())
 
@@ -289,7 +291,7 @@ class Ledger:
         return [*self.moments]
 
     def table(self, by: str = "consumer") -> Table:
-        """Live bytes by "consumer", now and at the peak; by "module", at the peak; or bytes that each "op" saves."""
+        """Live bytes by "consumer", now and at the peak; by "module", at the peak; or bytes saved by "op" or "line"."""
         return table(self, by)
 
     def __repr__(self) -> str:
