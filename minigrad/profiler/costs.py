@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from importlib import import_module
 from itertools import accumulate
 from typing import Any, NamedTuple
 
@@ -33,6 +34,7 @@ from ..nn.tree import Parameter
 from ..tracing.recompute import Recomputation
 from .costs_table import html, module_of, text
 from .forward_pass import ForwardPass, abstract_arguments, trace_forward, watch_forward
+from .ledger import of_pytorch
 
 
 class Cost(NamedTuple):
@@ -222,9 +224,15 @@ def estimate(
 
     The model is counted in its present state: training or evaluation, frozen or not, under no_grad() or not. An error
     of the model on unfit inputs names the module it came from. Raises NoValueError if the model reads a value.
+    A PyTorch module, or a function of PyTorch tensors, is counted by PyTorch's own ops (pytorch_costs.py).
     """
     if not callable(model):
         raise TypeError(f"estimate counts a Module, or a function of tensors, and got {model!r}")
+    if of_pytorch(model, inputs, options):
+        counted: Estimate = import_module(".pytorch_costs", __package__).estimate_pytorch(
+            model, inputs, options, run, depth
+        )
+        return counted
     called = getattr(model, "python_function", model)  # the model inside mg.function(model)
     module = called if isinstance(called, Module) else None
     if run:

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-import numpy as np
-
-from ..engine.base.spec import Spec
 from ..engine.base.table import Table
 from .books import CONSUMERS, UNKNOWN, About, Consumer, Holding, Live
 
@@ -69,8 +67,7 @@ class Saving:
 
     about: About
     slot: int | None
-    dtype: np.dtype
-    shape: tuple[int, ...]
+    spec: Any
     holding: Holding
     first: int
     last: int | None = None
@@ -80,7 +77,7 @@ class Saving:
         part = "" if self.slot is None else f"operand {self.slot - 1}" if self.slot else "its result"
         consumer = self.holding.consumer(k)
         belongs = f", of the {CONSUMERS[consumer]}" * (consumer <= Consumer.INPUTS)
-        return part, f"{Spec(self.shape, self.dtype)}{belongs}"
+        return part, f"{self.spec}{belongs}"
 
 
 def by_consumer(ledger: Ledger) -> Table:
@@ -113,25 +110,38 @@ def by_module(ledger: Ledger) -> Table:
     return Table(head, [(module, *[row[i] for i in used], sum(row)) for module, row in rows], f"At {peak}")
 
 
-def by_op(ledger: Ledger) -> Table:
-    """The arrays that each op saves for backward, at the moment when most bytes are saved."""
+def savings(ledger: Ledger, head: dict[str, str], names: Callable[[Saving, int], tuple[str, ...]]) -> Table:
+    """The arrays saved for backward at the moment when most bytes are saved, counted by these names."""
     moments = ledger.timeline()
     k = max(range(len(moments)), key=lambda i: moments[i].live[Consumer.SAVED])
     rows: dict[tuple[str, ...], list[int]] = {}
     seen = set()
     for saving in ledger.savings:
         if saving.first <= k and (saving.last is None or k < saving.last):
-            row = rows.setdefault((saving.about.op, saving.about.module, *saving.words(k)), [0, 0])
+            row = rows.setdefault(names(saving, k), [0, 0])
             row[0] += 1
             if saving.holding.consumer(k) == Consumer.SAVED and saving.holding not in seen:
                 row[1] += saving.holding.nbytes
                 seen.add(saving.holding)
-    head = {"op": "", "in": "<", "keeps": "<", "which is": "<", "times": ",", "bytes": ","}
     note = "Bytes are at the first op that keeps an array; none are of what is there anyway."
-    return Table(head, [(*names, *counts) for names, counts in rows.items()], note)
+    return Table(head | {"times": ",", "bytes": ","}, [(*each, *counts) for each, counts in rows.items()], note)
 
 
-TABLES = {"consumer": by_consumer, "module": by_module, "op": by_op}
+def by_op(ledger: Ledger) -> Table:
+    """The arrays that each op saves for backward."""
+    head = {"op": "", "in": "<", "keeps": "<", "which is": "<"}
+    return savings(ledger, head, lambda saving, k: (saving.about.op, saving.about.module, *saving.words(k)))
+
+
+def by_line(ledger: Ledger) -> Table:
+    """The bytes that the ops of each line of code save for backward, most first."""
+    head = {"line": "", "in": "<", "op": "<"}
+    found = savings(ledger, head, lambda saving, _: tuple(map(str, reversed(saving.about))))
+    found.rows.sort(key=lambda row: -row[-1])
+    return found
+
+
+TABLES = {"consumer": by_consumer, "module": by_module, "op": by_op, "line": by_line}
 
 
 def table(ledger: Ledger, by: str) -> Table:

@@ -16,6 +16,7 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from copy import deepcopy
 from dataclasses import replace
+from importlib import import_module
 from itertools import accumulate, chain, groupby, pairwise
 from math import ceil, sqrt
 from operator import sub
@@ -36,7 +37,7 @@ from ...nn.module import Module
 from ...optim import Adam
 from ...optim.optimizer import Optimizer
 from ...profiler.books import CONSUMERS, Books, Holding
-from ...profiler.ledger import Ledger
+from ...profiler.ledger import Ledger, of_pytorch
 from ...profiler.memory_table import BEYOND, Moment
 from ...utils.checkpoint import checkpoint
 from .film import ChartFilm, Choice, Cut, Panel, Reel, standalone_svg
@@ -78,7 +79,7 @@ class MemoryTimeline(ChartFilm):
     steps        number of training steps; from the second on, the optimiser's state takes memory from the start
 
     Or MemoryTimeline(ledger), or MemoryTimeline(ledger.timeline()), for a block of `profiler.memory`. If there are more
-    than 400 moments, only the highest of every few is shown.
+    than 400 moments, only the highest of every few is shown. A PyTorch model is trained without switches.
 
     runs         the moments of each combination of the switches
     The model and the optimiser are copied and not changed. Raises TypeError for arguments of other types, ValueError
@@ -94,6 +95,10 @@ class MemoryTimeline(ChartFilm):
         steps: int = 2,
     ):  # fmt: skip
         self.runs: dict[Any, Sequence[Moment]]
+        if of_pytorch(model):
+            model = import_module("minigrad.profiler.pytorch_memory").watch_steps(
+                model, loss_fn, x, y, optimizer, steps
+            )
         moments: Any = model.timeline() if isinstance(model, Ledger) else model
         if isinstance(moments, list) and moments and isinstance(moments[0], Moment):
             self.show_run(moments, model.books if isinstance(model, Ledger) else Books())

@@ -1,0 +1,150 @@
+"""The cost of a PyTorch model, as costs.py counts it: forward and backward run on a copy without elements.
+
+Products of matrices, convolutions and attention cost what PyTorch's own formulas say: the FLOPs that
+torch.utils.flop_counter counts, two for each MAC. Any other op that computes costs one FLOP for each element of its
+largest operand or result. What is saved for backward is what autograd saves (pytorch_memory.py); an LSTM on the CPU
+saves a workspace whose size only run=True knows.
+"""
+
+from __future__ import annotations
+
+import re
+from contextlib import nullcontext
+from copy import deepcopy
+from types import SimpleNamespace
+from typing import Any, cast
+
+import torch
+from torch._subclasses.fake_tensor import (
+    DataDependentOutputException,
+    DynamicOutputShapeException,
+    FakeCopyMode,
+    FakeTensorMode,
+)  # fmt: skip
+from torch.utils._pytree import tree_leaves, tree_map
+from torch.utils.flop_counter import flop_registry, sdpa_backward_flop, sdpa_flop
+
+from ..engine.base.errors import NoValueError
+from ..engine.core.node import NamedNode, Place
+from .books import About, Consumer
+from .costs import Cost, Estimate, OwnParameters, parts_of, total
+from .forward_pass import WAY_OUT
+from .pytorch_memory import TorchLedger, spec, tensors_in
+
+
+def lstm_flop(x: Any, w_input: Any, w_hidden: Any, *_: Any, **options: Any) -> int:
+    """FLOPs of one layer in one direction."""
+    return int(2 * x.numel() // x.shape[-1] * (w_input.numel() + w_hidden.numel()))
+
+
+aten = torch.ops.aten
+FORMULAS = flop_registry | {  # PyTorch's table lacks attention and LSTMs on the CPU
+    aten._scaled_dot_product_flash_attention_for_cpu: sdpa_flop,
+    aten._scaled_dot_product_flash_attention_for_cpu_backward: sdpa_backward_flop,
+    aten.mkldnn_rnn_layer: lstm_flop,
+    aten.mkldnn_rnn_layer_backward: lambda *given, **options: 2 * lstm_flop(*given, **options),
+}
+MOVES = re.compile("copy|clone|empty|zero|ones|full|fill|cat|stack|index|embedding|pad|select|slice|rand|arange|lift")
+
+
+class CostLedger(TorchLedger):
+    """A ledger that also counts the cost of each op.
+
+    costs    where an op ran in forward → the costs of its calls and of their derivatives
+    specs    where an op ran in forward → the spec of its last result
+    """
+
+    def __init__(self, model: Any, inputs: list[Any]) -> None:
+        super().__init__(model, None, inputs)
+        self.costs: dict[About, list[Cost]] = {}
+        self.specs: dict[About, str] = {}
+
+    def ran(self, func: Any, given: Any, result: Any) -> tuple[About, bool]:
+        about, is_backward = super().ran(func, given, result)
+        results, formula = tensors_in(result), FORMULAS.get(func.overloadpacket)
+        every = [] if func.is_view else [*tensors_in(given), *results]
+        if formula is not None:
+            flops = formula(*given[0], **given[1] or {}, out_val=result)
+        else:
+            flops = 0 if MOVES.search(func._schema.name) else max([x.numel() for x in every], default=0)
+        macs = 0 if formula is None else flops // 2
+        moved = sum(x.numel() * x.element_size() for x in every)
+        cost = Cost(0, 0, flops, macs) if is_backward else Cost(flops, macs, bytes_moved=moved)
+        if about.op or flops:
+            self.costs.setdefault(about, []).append(cost)
+        if results and not is_backward:
+            self.specs[about] = spec(results[0])
+        return about, is_backward
+
+    def enter_savings(self) -> None:
+        """Count the bytes saved for backward, each tensor at the first op that saves it."""
+        own = [] if self.model is None else [*self.model.parameters(), *self.model.buffers()]
+        seen = {self.books.find_holding(x) for x in own}
+        for saving in self.savings:
+            holding = saving.holding
+            if saving.last is None and holding not in seen and holding.story[-1][1] != Consumer.PARAMETERS:
+                self.costs.setdefault(saving.about, []).append(Cost(saved_bytes=holding.nbytes))
+            seen.add(holding)
+
+
+def estimate_pytorch(model: Any, inputs: Any, options: Any, run: bool, depth: int | None) -> Estimate:
+    """The estimate of a PyTorch module, or of a function of PyTorch tensors: see estimate()."""
+    is_module, fake = isinstance(model, torch.nn.Module), FakeTensorMode(allow_non_fake_inputs=True)
+    parts, buffers = (parts_of(model), [*model.buffers()]) if is_module else ({}, [])
+    nbytes = sum(x.nbytes for x in tensors_in(dict(model.state_dict()))) if is_module else 0
+    with torch.random.fork_rng(), nullcontext() if run else fake:
+        with nullcontext() if run else FakeCopyMode(fake):
+            model, inputs, options = deepcopy((model, inputs, options))
+        state = [*model.parameters(), *model.buffers()] if is_module else []
+        like = next((x for x in (*state, *tensors_in([inputs, options])) if x.is_floating_point()), torch.empty(0))
+        inputs, options = tree_map(lambda x: argument(x, like), (inputs, options), is_leaf=is_shape)
+        try:
+            ledger, peak = count(model, inputs, options)
+            with torch.no_grad():
+                _, inference_peak = count(model, inputs, options)
+        except (DataDependentOutputException, DynamicOutputShapeException) as error:
+            raise NoValueError(f"the model reads a value, by {error}, and its tensors have none: {WAY_OUT}") from error
+    parts = parts or {"": OwnParameters("", [*ledger.leaves.values()])}
+    parts = {path: OwnParameters(kind, [numbers(p) for p in own]) for path, (kind, own) in parts.items()}
+    found = Estimate(cast(Any, None), parts, [numbers(x) for x in buffers], nbytes, depth)
+    costs = {node_of(about, ledger.specs.get(about)): total(each) for about, each in ledger.costs.items()}
+    vars(found).update(costs=costs, peak_bytes=peak, inference_peak_bytes=inference_peak)  # its cached properties
+    return found
+
+
+def count(model: Any, inputs: Any, options: Any) -> tuple[CostLedger, int]:
+    """Run forward and backward. Returns the ledger, and the most bytes of results alive at once in forward."""
+    given, is_module = tensors_in([inputs, options]), isinstance(model, torch.nn.Module)
+    with CostLedger(model if is_module else None, given) as ledger:
+        results = [y for y in tensors_in(tree_leaves(model(*inputs, **options))) if y.requires_grad]
+        ledger.enter_savings()
+        peak = max(moment.live[Consumer.SAVED] + moment.live[Consumer.OTHER] for moment in ledger.timeline())
+        gradients = [y.detach() for y in results]  # any values do: they do not change the costs
+        if results and is_module:
+            torch.autograd.backward(results, gradients)
+        elif results:  # the parameters are the user's own, so their .grad must not change
+            wanted = [x for x in (*ledger.leaves.values(), *given) if x.requires_grad]
+            torch.autograd.grad(results, wanted, gradients, allow_unused=True)
+    return ledger, peak
+
+
+def is_shape(x: Any) -> bool:
+    return isinstance(x, tuple) and len(x) > 0 and all(type(n) is int for n in x)
+
+
+def argument(x: Any, like: Any) -> Any:
+    """An argument on the model's device; for a shape a tensor, with the dtype of the model's parameters."""
+    if is_shape(x):
+        return like.new_zeros(x)
+    return x.to(like.device) if isinstance(x, torch.Tensor) else x
+
+
+def numbers(x: Any) -> Any:
+    """A parameter or a buffer as an Estimate reads it."""
+    return SimpleNamespace(size=x.numel(), tracked=x.requires_grad, dtype=str(x.dtype)[6:], spec=x)
+
+
+def node_of(about: About, result: str | None) -> NamedNode:
+    """An op as an Estimate reads it."""
+    op: Any = SimpleNamespace(kind=about.op)
+    return NamedNode(op, (), result or "", "", Place("", 0, "", about.module))

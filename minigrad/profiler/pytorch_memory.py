@@ -1,0 +1,297 @@
+"""The ledger of a PyTorch run: the moments, consumers and tables that minigrad's own ops have (ledger.py).
+
+PyTorch itself reports what happens. A TorchDispatchMode sees each op, also in derivatives and in optimizers;
+saved_tensors_hooks see each tensor that autograd saves, and when autograd frees it; global hooks see the calls of
+modules and the steps of optimizers. Memory is counted by storage, so views and tied weights count once. It is counted
+on every device, also on `meta`, where tensors have no elements.
+
+Autograd numbers its nodes: it takes the next number just before an op runs. This number tells which op saves a tensor,
+and later which op a derivative belongs to.
+
+All that a derivative makes counts as gradients, all that an optimizer makes as its state, and all that a checkpoint
+computes again as saved for backward. Temporaries inside a kernel and an allocator's reserve are in no book.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from copy import deepcopy
+from pathlib import Path
+from types import FrameType
+from typing import Any
+from weakref import WeakKeyDictionary
+
+import torch
+from torch.autograd.function import Function
+from torch.autograd.graph import saved_tensors_hooks
+from torch.nn.modules.module import register_module_forward_hook, register_module_forward_pre_hook
+from torch.optim.optimizer import register_optimizer_step_post_hook, register_optimizer_step_pre_hook
+from torch.utils import checkpoint
+from torch.utils._python_dispatch import TorchDispatchMode, _get_current_dispatch_mode_stack
+
+from ..engine.base.pytree import leaves
+from ..engine.core.calls import path_of
+from ..engine.core.node import ENGINE, Place
+from .books import UNKNOWN, About, Books, Consumer, Holding
+from .ledger import AGAIN, GIVES, Ledger
+from .memory_table import Saving
+
+LIBRARY = *ENGINE, str(Path(torch.__file__).parent)
+IN_DERIVATIVE = "in the derivative of {3}, {0} gives {1}, {2:,} bytes"
+CHANGED = (
+    "one of the variables needed for gradient computation has been modified by an inplace operation: {} saved a {}, "
+    "which has been changed since. Make the change out of place, as in x = x + 1"
+)
+SHORT = {"float": "f", "bfloat": "bf", "int": "i", "uint": "u", "complex": "c"}
+next_number = torch._C._autograd._get_sequence_nr
+
+
+class TorchLedger(Ledger):
+    """The live memory of a PyTorch run, moment by moment.
+
+    calls       the modules being called, each with its path
+    abouts      autograd's number of an op → where it ran
+    operands    savings of operands of the op that is about to run
+    last        autograd's number at the last op; None if that op left no moment
+    stepping    whether an optimizer's step is running
+    """
+
+    def __init__(self, model: Any, optimizer: Any, inputs: list[Any]):
+        kinds = {torch.nn.Module: [model], torch.optim.Optimizer: [optimizer], torch.Tensor: inputs}
+        for x, kind in [(x, kind) for kind, given in kinds.items() for x in given]:
+            if not isinstance(x, kind | None):
+                raise TypeError(f"expected PyTorch's {kind.__name__}, as other arguments are PyTorch's; got {x!r}")
+        super().__init__()
+        self.books: StorageBooks = StorageBooks()
+        self.calls: list[tuple[Any, str]] = []
+        self.paths: WeakKeyDictionary[Any, str] = WeakKeyDictionary()
+        self.abouts: dict[int, About] = {}
+        self.operands: list[Saving] = []
+        self.last: int | None = None
+        self.stepping = False
+        self.model, self.optimizers = model, {id(each): each for each in [optimizer] if each is not None}
+        for x in inputs:
+            self.books.hold(x, Consumer.INPUTS)
+        self.sync()
+
+    def watchers(self) -> list[Any]:
+        return [mode.ledger for mode in _get_current_dispatch_mode_stack() if isinstance(mode, Dispatch)]
+
+    @contextmanager
+    def watch(self) -> Iterator[None]:
+        hooks = [
+            register_module_forward_pre_hook(lambda module, _: self.calls.append((module, self.path(module)))),
+            register_module_forward_hook(lambda *_: self.calls.pop() and None, always_call=True),
+            register_optimizer_step_pre_hook(lambda *_: self.sync(stepping=True)),
+            register_optimizer_step_post_hook(lambda optimizer, *_: self.on_step(optimizer)),
+        ]
+        try:
+            with saved_tensors_hooks(self.pack, Packed.unpack), Dispatch(self):
+                yield
+        finally:
+            for hook in hooks:
+                hook.remove()
+
+    # -- what PyTorch reports ----------------------------------------------------------------------------
+
+    def ran(self, func: Any, given: Any, result: Any) -> tuple[About, bool]:
+        """Record an op: it makes a moment if it took new memory.
+
+        Returns where the op ran, or the op whose derivative it is part of; and whether this is backward.
+        """
+        books, number, node = self.books, next_number(), torch._C._current_autograd_node()
+        name, operands = func._schema.name.rpartition("::")[2], tensors_in(given)
+        is_backward, is_again = node is not None and not self.stepping, in_checkpoint()
+        phase = "backward" if is_backward else "update" if self.stepping else "forward"
+        if self.phase == "backward" != phase:
+            self.sync()
+        self.phase = phase
+        if is_backward and not is_again:
+            about = self.abouts.get(node._sequence_nr() + 1, UNKNOWN)
+        else:
+            about = self.about_now(name)
+            self.abouts.setdefault(number, about)
+            for saving in self.operands:
+                holdings = [None, *map(books.find_holding, operands)]
+                saving.about, saving.slot = about, holdings.index(saving.holding)
+            self.operands.clear()
+        self.enter_operands(operands, about)
+        fresh = [y for y in tensors_in(result) if books.find_holding(y) is None]
+        made = {books.find_or_add(y, about) for y in fresh}
+        if phase != "forward":
+            for holding in made:
+                consumer = Consumer.SAVED if is_again else Consumer.GRADIENTS if is_backward else Consumer.STATE
+                books.change_holders(holding, consumer, 1)
+        if fresh:
+            said = AGAIN if is_again else IN_DERIVATIVE if is_backward and about.op else GIVES
+            self.write((said, name, spec(fresh[0]), sum(each.nbytes for each in made), about.op), about)
+        self.last = number if fresh else None
+        return about, is_backward
+
+    def enter_operands(self, operands: list[Any], about: About) -> None:
+        """Enter new operands: a leaf that requires a gradient is a parameter, any other tensor an input."""
+        for x in operands:
+            if self.books.find_holding(x) is None:
+                is_parameter = x.requires_grad and x.is_leaf
+                self.books.hold(x, Consumer.PARAMETERS if is_parameter else Consumer.INPUTS, about._replace(op=""))
+                if is_parameter:
+                    self.leaves[id(x)] = x
+
+    def pack(self, x: Any) -> Packed:
+        """Record a tensor that autograd saves: an operand before its op runs, a result after it."""
+        books, number, caller = self.books, next_number(), sys._getframe(1)
+        is_function = caller.f_code is Function.apply.__func__.__code__  # type: ignore[attr-defined]
+        if is_function:
+            self.abouts[number] = self.about_now(caller.f_locals["cls"].__name__)
+        about = self.abouts.get(number, UNKNOWN)
+        holding, before = books.find_or_add(x, about), [*books.counted]
+        is_result = number == self.last and holding.born < books.number
+        books.number -= is_result  # so that it belongs to the moment of its op
+        books.change_holders(holding, Consumer.SAVED, 1)
+        saving = Saving(about, None if is_function else 0, spec(x), holding, books.number)
+        books.number += is_result
+        if is_result:
+            live = [n + now - was for n, now, was in zip(self.moments[-1].live, books.counted, before)]
+            self.moments[-1] = self.moments[-1]._replace(live=tuple(live))
+        if number not in self.abouts:
+            self.operands.append(saving)
+        self.savings.append(saving)
+        return Packed(self, saving, x)
+
+    def on_step(self, optimizer: Any) -> None:
+        self.optimizers[id(optimizer)], name = optimizer, type(optimizer).__name__
+        self.phase = "update"
+        self.note(f"{name} has moved the parameters", About(name, "", place()))
+
+    # -- modules and their tensors ----------------------------------------------------------------------
+
+    def about_now(self, op: str) -> About:
+        return About(op, self.calls[-1][1] if self.calls else "", place())
+
+    def path(self, module: Any) -> str:
+        """The module's path, as `GPT.blocks.0.mlp`."""
+        if module not in self.paths:
+            start = path_of(module, tuple(self.calls))
+            for name, each in module.named_modules():
+                self.paths.setdefault(each, f"{start}.{name}" if name else start)
+        return self.paths[module]
+
+    def sync(self, stepping: bool = False) -> None:
+        """Read what no op reports: parameters, buffers, gradients, optimizer state."""
+        self.stepping = stepping
+        hold, parameters = self.books.hold, [(p, UNKNOWN) for p in self.leaves.values()]
+        for module in [] if self.model is None else self.model.modules():
+            about = About(module=self.path(module))
+            parameters += [(p, about) for p in module.parameters(recurse=False)]
+            for x in module.buffers(recurse=False):
+                hold(x, Consumer.INPUTS, about)
+        for p, about in parameters:
+            hold(p, Consumer.PARAMETERS, about)
+            if p.grad is not None:
+                hold(p.grad, Consumer.GRADIENTS, about)
+        for optimizer in self.optimizers.values():
+            for p, state in optimizer.state.items():
+                for x in tensors_in(state):
+                    hold(x, Consumer.STATE)
+                    self.books.find_or_add(x).about = About(module=self.books.find_or_add(p).about.module)
+
+
+class Dispatch(TorchDispatchMode):
+    """Reports each op to a ledger."""
+
+    def __init__(self, ledger: TorchLedger) -> None:
+        super().__init__()  # type: ignore[no-untyped-call]
+        self.ledger = ledger
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        if torch.is_inference_mode_enabled():  # where ops arrive that are made of others
+            with self:
+                result = func.decompose(*args, **(kwargs or {}))
+            if result is not NotImplemented:
+                return result
+        result = func(*args, **(kwargs or {}))
+        if func.namespace != "prim":  # such as the device of a tensor without elements
+            self.ledger.ran(func, [args, kwargs], result)
+        return result
+
+
+class StorageBooks(Books):
+    """Books of PyTorch's storages."""
+
+    def find_or_add(self, x: Any, about: About = UNKNOWN, is_new: bool = True) -> Holding:
+        """The entry of the tensor's storage, added if it is missing, and corrected if the storage was resized."""
+        storage, holding = x.untyped_storage(), self.find_holding(x)
+        if holding is None:
+            return self.add_holding(storage, storage.nbytes(), about, is_new)
+        self.counted[holding.story[-1][1]] += storage.nbytes() - holding.nbytes
+        holding.nbytes = storage.nbytes()
+        return holding
+
+    def find_holding(self, x: Any) -> Holding | None:
+        return self.holdings.get(id(x.untyped_storage()))
+
+
+class Packed:
+    """What autograd keeps in place of a saved tensor. The saving ends when autograd drops it."""
+
+    __slots__ = ("ledger", "saving", "value", "version")
+
+    def __init__(self, ledger: TorchLedger, saving: Saving, value: Any) -> None:
+        self.ledger, self.saving, self.value, self.version = ledger, saving, value, value._version
+
+    def unpack(self) -> Any:
+        """The tensor. Raises RuntimeError if it was changed in place, as PyTorch does if there are no hooks."""
+        if self.value._version != self.version:
+            raise RuntimeError(CHANGED.format(self.saving.about.op, self.saving.spec))
+        return self.value
+
+    def __del__(self) -> None:
+        self.saving.last = self.ledger.books.number
+        self.ledger.books.change_holders(self.saving.holding, Consumer.SAVED, -1)
+
+
+def watch_steps(model: Any, loss_fn: Any, x: Any, y: Any, optimizer: Any, steps: int) -> TorchLedger:
+    """Train a copy of the model for some steps, and return the ledger."""
+    model, optimizer = deepcopy((model, optimizer or torch.optim.Adam(model.parameters())))
+    with torch.random.fork_rng(), TorchLedger(model, optimizer, [x, y]) as ledger:
+        for _ in range(steps):
+            loss_fn(model(x), y).backward()
+            ledger.note("backward is done; the gradients are in .grad")
+            optimizer.step()
+            optimizer.zero_grad()
+            ledger.note("the gradients are let go by zero_grad()")
+    return ledger
+
+
+def tensors_in(tree: Any) -> list[Any]:
+    """The tensors in nested lists, tuples and dictionaries; for a sparse tensor, its indices and values."""
+    found = [x for x in leaves(tree) if isinstance(x, torch.Tensor)]
+    parts = [[x._indices(), x._values()] if x.layout is torch.sparse_coo else [x] for x in found]
+    return [x for part in parts for x in part if x.layout is torch.strided]
+
+
+def in_checkpoint() -> bool:
+    """Whether a checkpoint is running its part again, in backward."""
+    frame: FrameType | None = sys._getframe(1)
+    if torch._C._current_graph_task_id() == -1 or not torch.is_grad_enabled():
+        return False
+    while frame is not None and frame.f_code.co_filename != checkpoint.__file__:
+        frame = frame.f_back
+    return frame is not None
+
+
+def place() -> Place | None:
+    """The line of the user's code that is running: the innermost frame outside PyTorch and minigrad."""
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None and frame.f_code.co_filename.startswith(LIBRARY):
+        frame = frame.f_back
+    return None if frame is None else Place(frame.f_code.co_filename, frame.f_lineno, frame.f_code.co_name)
+
+
+def spec(x: Any) -> str:
+    """A tensor's dtype and shape as minigrad writes them: f32[64, 10]."""
+    dtype = re.sub(r"[a-z]+(?=\d)", lambda letters: SHORT.get(letters[0], letters[0]), str(x.dtype)[6:])
+    return f"{dtype}[{', '.join(map(str, x.shape))}]"
