@@ -31,6 +31,9 @@ REPORT = ["--durations=10", "--durations-min=1"]
 
 def main(arguments: list[str]) -> int:
     match arguments:
+        case ["-h" | "--help", *_]:
+            print(f"{__doc__}\nThe options of pytest: python -m pytest --help")
+            return 0
         case ["--default" | "--browser" | "--all" as option, *options]:
             return run_tier(option.strip("-"), TIERS[option.strip("-")], options)
         case ["--changed", reference, *options] if not reference.startswith("-"):

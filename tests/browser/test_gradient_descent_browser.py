@@ -56,7 +56,9 @@ def test_keys_begin_elsewhere_and_a_ball_that_runs_away_is_a_sentence(show):
     page, outcome = visited.page, visited.page.locator(".mg-outcome")
     page.get_by_role("slider", name="start w").focus()
     page.keyboard.press("ArrowRight")
-    expect(page.locator(".mg-say")).to_have_text("Step 0: w = 0.05; slope −5.9, bowl 8.703. It moves by 1.18.")
+    expect(page.locator(".mg-say")).to_have_text(
+        "Step 0: w = 0.05; slope −5.9, bowl 8.703. It moves by −rate × slope: −0.2 × −5.9 = 1.18."
+    )
     page.get_by_role("slider", name="learning rate").focus()
     page.keyboard.press("End")
     expect(outcome).to_contain_text("It runs away: after 2 steps the next one is ten pictures off.")
@@ -72,7 +74,7 @@ def test_keys_begin_elsewhere_and_a_ball_that_runs_away_is_a_sentence(show):
 @pytest.mark.daily
 def test_a_press_on_the_picture_begins_there(show):
     page = show(GradientDescent(FUNCTIONS["of two"]), viewport={"width": 1074, "height": 768}).page
-    hint = page.get_by_text("click: it starts there")
+    hint = page.get_by_text("click to start elsewhere")
     expect(hint).to_be_visible()
     assert page.locator(".mg-widget").bounding_box()["height"] <= 520
     page.mouse.move(*place(page, 0.25, 0.25))

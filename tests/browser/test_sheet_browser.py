@@ -31,3 +31,14 @@ def test_the_sheet_shows_a_widget_in_seven_ways_and_measures_it(browser, tmp_pat
     assert widths["opens"] == widths["dark"] == 1050
     assert widths["420_px"] < 420 < widths["print"] < widths["projector"]
     assert 9 <= float(text.removesuffix(" px")) <= 16
+
+
+@pytest.mark.tool
+@pytest.mark.parametrize("script", ["check", "house", "phrasebook", "pictures", "sheet"])
+def test_help_is_printed_and_nothing_is_made(script, tmp_path):
+    """`sheet --help` made a folder of that name, `phrasebook --help` wrote its files."""
+    command = [sys.executable, str(ROOT / "scripts" / script), "--help"]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "PYTHONUTF8": "1"}
+    done = subprocess.run(command, cwd=tmp_path, env=environment, check=True, capture_output=True, encoding="utf-8")
+    assert f"python scripts/{script}" in done.stdout
+    assert not any(tmp_path.iterdir())

@@ -41,13 +41,13 @@ def test_a_learner_steps_a_function_both_ways_in_jupyterlab(lab):
     film.focus()
 
     assert values(film, "l") == ["1"]
-    assert values(film, "r") == ["·"]
+    assert values(film, "r") == ["?"]
     press(page, "ArrowRight", times=2)
     expect(film.locator(".mg-say")).to_contain_text("Run eagerly, this line computes 2; traced, it adds 1 box.")
     expect(film.locator('[data-id="left says"]')).to_have_text("called\n")
     expect(film.locator(".mg-code .mg-hot")).to_have_text("    y = x * 2")
     assert values(film, "l") == ["1", "2"]
-    assert values(film, "r") == ["·", "·"]
+    assert values(film, "r") == ["?", "?"]
     expect(film.locator('[data-id="right says"]')).to_have_text("while tracing: called\n")
     assert film.locator(".mg-hot.mg-box").count() == 2  # the line's box in both graphs
 
@@ -56,7 +56,7 @@ def test_a_learner_steps_a_function_both_ways_in_jupyterlab(lab):
     told = notebook.kernel("print(f'{f(mg.tensor(1.0)).item():.4g}')").splitlines()[-1]
     assert values(film, "l")[-1] == values(film, "r")[-1] == told
     press(page, "ArrowLeft", times=2)
-    assert values(film, "r")[-1] == "·"
+    assert values(film, "r")[-1] == "?"
 
     # The other input: the same graph, and on the left another one. The other view and the kernel follow.
     film.get_by_label("input").select_option("2")

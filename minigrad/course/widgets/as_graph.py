@@ -10,6 +10,7 @@ from typing import Any
 
 from ...draw.graphs import place_boxes, whole
 from ...draw.picture import Box, Picture
+from ...draw.rules import sign_of
 from ...draw.tensors import format_array
 from ...draw.words import join_names
 from ...engine.core.graph import Graph
@@ -61,8 +62,9 @@ class AsGraph:
         results = [format_array(found[kind][x]) if kind in found else format_value(x) for kind, x in self.trace.places]
         self.result = join_names(results)
         texts = {self.place[node]: text for node, text in self.values.items() if node in self.place}
-        boxes = tuple(replace(box, value=texts.get(box.id, box.value)) for box in picture.boxes)
-        self.picture = Picture(boxes, picture.arrows)
+        names = {self.place[node]: left.name(line_of(node), sign_of(node.op)) for node in self.place}
+        boxes = (replace(x, value=texts.get(x.id, x.value), name=names.get(x.id) or x.name) for x in picture.boxes)
+        self.picture = Picture(tuple(boxes), picture.arrows)
         self.svg = self.draw(left, traced.python_function.__code__.co_firstlineno)
         self.shown: set[Node] = set()
 
@@ -118,6 +120,13 @@ class AsGraph:
     def boxes_of_line(self, line: int) -> list[str]:
         return [f"r{box}" for node, box in self.place.items() if line_of(node) == line]
 
+    def already(self, line: int) -> str:
+        """What holds of a line that adds no box: the graph may have it already."""
+        holders = (sign_of(x.op) for x in self.place if isinstance(x.op, Control) and line in lines_in(x.op))
+        holder = next(holders, "")
+        has_boxes = "has its boxes already" if self.boxes_of_line(line) else "adds nothing"
+        return f"is in the {holder} already" if holder else has_boxes
+
     def build_line(self, line: int, computed: int) -> tuple[list[str], str]:
         """The boxes and arrows to show when this line runs, and the line's output in the trace; empty if not `is_new`.
 
@@ -147,6 +156,12 @@ def line_of(node: Node) -> int:
     """The source line that built a node; 0 for a node without operands."""
     at = node.place if isinstance(node, NamedNode) and node.inputs else None
     return at.line if at else 0
+
+
+def lines_in(op: Control) -> set[int]:
+    """The source lines of the ops in a branch or a loop."""
+    nodes = [node for graph in op.graphs for node in graph.nodes]
+    return {*map(line_of, nodes)}.union(*(lines_in(x.op) for x in nodes if isinstance(x.op, Control)))
 
 
 def branches(op: Cond) -> str:

@@ -115,6 +115,11 @@ class EagerRun:
         """All boxes and arrows."""
         return [f"l{box.id}" for box in self.boxes] + [f"l{arrow.id}" for arrow in self.arrows]
 
+    def name(self, line: int, op: str) -> str:
+        """The variable that holds the result of this op of a line; "" if the line has several such ops."""
+        names = {x.name for x in self.boxes if (self.line.get(f"l{x.id}"), x.op) == (line, op)}
+        return names.pop() if len(names) == 1 else ""
+
     def boxes_of_line(self, line: int) -> list[str]:
         return [box for box, its in self.line.items() if its == line]
 

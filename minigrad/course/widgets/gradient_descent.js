@@ -10,7 +10,7 @@ const FIELD = `
       <div class="mg-steps" role="region" aria-label="The numbers of each step" tabindex="0"><table class="mg-table"></table></div>
     </div>
   </div>`;
-const HINT = '<g class="mg-hint"><text class="mg-number" x="412" y="48">click: it starts there</text></g>';
+const HINT = '<g class="mg-hint"><text class="mg-number" x="412" y="48">click to start elsewhere</text></g>';
 const FAR = 10; // as in Python
 const told = (xs) => (xs.length === 1 ? number(xs[0]) : `(${xs.map((x) => number(x)).join(", ")})`);
 const row = (tag, cells) => `<tr>${cells.map((cell) => `<${tag}>${cell}</${tag}>`).join("")}</tr>`;
@@ -50,9 +50,10 @@ function walked(d, [rate, momentum, ...start]) {
   return { points, end: "end" };
 }
 function said(d, n, key) {
-  const { at, value, slopes = [], move = [] } = d.way.points[n];
+  const { at, value, slopes = [], move = [] } = d.way.points[n], [rate, momentum] = given(d);
   const gaps = { n, at: told(at), value: number(value), slopes: told(slopes), move: told(move), where: distance(d, at) > 0.5 ? d.words.outside : "" };
-  return d.words[key].replaceAll(/\{(\w+)\}/g, (_, gap) => gaps[gap]);
+  Object.assign(gaps, { rate: number(rate), momentum: number(momentum) });
+  return d.words[key === "step" && n && momentum ? "pushed" : key].replaceAll(/\{(\w+)\}/g, (_, gap) => gaps[gap]);
 }
 function show(d, n, root) {
   const { axes, svg, way: { points } } = d, places = points.map(({ at, value }) => pixels(d, [...at, value].slice(0, 2)));

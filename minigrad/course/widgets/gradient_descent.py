@@ -140,9 +140,11 @@ class GradientDescent(SteppedWidget):
         return max(abs(x - (low + high) / 2) / (high - low) for x, (low, high, *_) in zip(at, self.axes))
 
     def _format_step(self, n: int, point: Plain, key: str) -> str:
+        key = "pushed" if key == "step" and n and self.momentum else key
         where = self.words["outside"] if self._distance(point["at"]) > 0.5 else ""
         numbers = {name: format_numbers(xs) for name, xs in point.items() if isinstance(xs, list)}
-        return self.words[key].format(n=n, value=number(point["value"]), where=where, **numbers)
+        settings = {"rate": number(self.rate), "momentum": number(self.momentum)}
+        return self.words[key].format(n=n, value=number(point["value"]), where=where, **settings, **numbers)
 
     @property
     def text(self) -> str:
@@ -191,11 +193,12 @@ def graph_of(step: Any, n: int) -> Any:
 def words(names: Sequence[str], value: str, is_walked: bool) -> dict[str, str]:
     """Format strings: the sentence about a step, and a sentence for each way in which the descent can end."""
     where, height = f"{format_tuple(names)} = {{at}}{{where}}", f"{value} {{value}}."
-    slopes = "slope {slopes}" if len(names) == 1 else "gradient {slopes}"
-    step = f"Step {{n}}: {where}; {slopes}, {height} It moves by {{move}}."
+    slope = "slope" if len(names) == 1 else "gradient"
+    point, step = f"Point {{n}}: {where}; {height}", f"Step {{n}}: {where}; {slope} {{slopes}}, {height} It moves by"
     return {
         "value": value,
-        "step": step if is_walked else f"Point {{n}}: {where}; {height}",
+        "step": f"{step} −rate × {slope}: −{{rate}} × {{slopes}} = {{move}}." if is_walked else point,
+        "pushed": f"{step} {{momentum}} × last move − {{rate}} × {slope} = {{move}}." if is_walked else point,
         "outside": ", outside the picture",
         "end": f"{'After {n} steps' if is_walked else 'The path ends'}: {where}; {height}",
         "away": "It runs away: after {n} steps the next one is ten pictures off. Take a smaller learning rate.",

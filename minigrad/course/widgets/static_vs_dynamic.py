@@ -16,7 +16,6 @@ from textwrap import dedent
 from typing import Any
 
 from ...draw.graphs import whole
-from ...draw.picture import UNKNOWN
 from ...draw.rules import sign_of
 from ...draw.svg import STYLE
 from ...draw.words import join_names, pluralize
@@ -114,11 +113,11 @@ def cuts(f: Callable[..., Any], source: dict[int, str], left: EagerRun, right: A
 
 def call_cuts(f: Callable[..., Any], left: EagerRun, right: AsGraph) -> Iterator[Cut]:
     """The opening cut: nothing has run, and there is a graph only if an earlier call traced it."""
-    unknown = {f"r{box.id}": UNKNOWN for box in right.picture.boxes if box.kind != "constant"}
+    unknown = {f"r{box.id}": "?" for box in right.picture.boxes if box.kind != "constant"}
     outlined = [f"r{box.id}" for box in right.picture.boxes if box.kind == "op"]
     names = right.parts(right.source_nodes())
     hidden = [*to_come(left), *(part for part in to_be_built(right) if part not in names)]
-    start = "eagerly its arguments have values, and in the static graph they are places without one"
+    start = "eagerly its arguments have values, and in the static graph they are places without one, each a ?"
     again = "eagerly it runs again; the static graph is there already, since a call of the same kind built it"
     say = f"{f.__name__} is called: {start if right.is_new else again}."
     taken = [*right.taken.values()]
@@ -134,7 +133,7 @@ def build_cuts(source: dict[int, str], left: EagerRun, right: AsGraph) -> Genera
         printed += BEGINNING.sub("while tracing: ", text)
         yield Cut(
             PHASES[0],
-            sentence(source.get(moment.line, ""), moment, parts, text),
+            sentence(source.get(moment.line, ""), moment, parts, text, right.already(moment.line)),
             text={"left says": moment.printed, "right says": truncate_text(printed)},
             off={"hidden": [*moment.parts, *parts]},
             hot={"hot": [f"line {moment.line}", *moment.parts, *parts]},
@@ -191,13 +190,13 @@ def to_be_built(right: AsGraph) -> list[str]:
     return [f"r{box.id}" for box in right.picture.boxes] + [f"r{arrow.id}" for arrow in right.picture.arrows]
 
 
-def sentence(source: str, moment: LineRun, parts: Sequence[str], text: str) -> str:
-    """A sentence about a line's effects on both sides."""
+def sentence(source: str, moment: LineRun, parts: Sequence[str], text: str, already: str) -> str:
+    """A sentence about a line's effects on both sides; `already` is said of a line that adds no box."""
     boxes = [part for part in parts if part.startswith("rb")]
     values = join_names(list(moment.values.values()))
     left = f"computes {values}" if values else "computes nothing"
     left += " and prints" if moment.says else ""
-    right = f"adds {pluralize(len(boxes), 'box', 'boxes')}" if boxes else "adds nothing"
+    right = f"adds {pluralize(len(boxes), 'box', 'boxes')}" if boxes else already
     right += " and prints, for it is Python that runs while tracing" if text else ""
     return f"{source.strip()}    Run eagerly, this line {left}; traced, it {right}."
 

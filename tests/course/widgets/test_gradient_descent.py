@@ -44,8 +44,10 @@ def test_what_it_depends_on_can_be_set_and_the_words_follow():
     assert widget.text.splitlines()[-1] == "After 20 steps: w = 2.965; bowl 0.001196."
     widget.rate = 1.0
     assert [step["at"][0] for step in widget.steps] == [0.0, 6.0] * 10 + [0.0]
-    assert "Step 1: w = 6, outside the picture; slope 6, bowl 9. It moves by −6." in widget.text
-    widget.rate, widget.start = 0.5, [1.0]
+    assert "Step 1: w = 6, outside the picture; slope 6, bowl 9. It moves by −rate × slope: −1 × 6 = −6." in widget.text
+    widget.rate, widget.momentum = 0.1, 0.5
+    assert "It moves by 0.5 × last move − 0.1 × slope = 0.78." in widget.text.splitlines()[1]
+    widget.rate, widget.momentum, widget.start = 0.5, 0.0, [1.0]
     assert repr(widget) == "GradientDescent(20 steps; w = 3)"
     with pytest.raises(TraitError, match="momentum"):
         widget.momentum = 1.0

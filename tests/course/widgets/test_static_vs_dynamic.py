@@ -129,16 +129,25 @@ def test_an_unrolled_loop_comes_turn_by_turn_and_a_loop_of_the_graph_at_once():
 
     whole = StaticVsDynamic(looping, TWO)
     assert across(whole.films[0], 2).count(">while<") == 1
-    assert sum(say.startswith("while x < 100") and "adds nothing" not in say for say in says(whole)) == 1
+    assert sum(say.startswith("while x < 100") and "traced, it adds" in say for say in says(whole)) == 1
     assert across(whole.films[0], 1).count(">×<") == 3
+    assert [say.split("traced, ")[1] for say in says(whole) if "x = x * x" in say] == [
+        "it is in the while already."
+    ] * 3
+
+
+def test_a_line_of_a_branch_is_in_the_if_already_and_boxes_keep_their_names():
+    widget = StaticVsDynamic(branching, ONE)
+    assert next(say for say in says(widget) if "z = y.exp()" in say).endswith("traced, it is in the if already.")
+    assert [across(widget.films[0], panel).count(">y = <") for panel in (1, 2)] == [1, 1]
 
 
 def test_the_values_on_the_right_come_when_the_graph_runs():
     film = StaticVsDynamic(unrolled, TWO).films[0]
     built = next(i for i, step in enumerate(film["steps"]) if step["phase"] == "the graph runs")
 
-    assert {words for part, words in screen(film, built)[0].items() if part.startswith("rb")} == {"·"}
-    assert "·" not in {words for part, words in screen(film, 99)[0].items() if part.startswith("rb")}
+    assert {words for part, words in screen(film, built)[0].items() if part.startswith("rb")} == {"?"}
+    assert "?" not in {words for part, words in screen(film, 99)[0].items() if part.startswith("rb")}
 
 
 def test_each_box_names_its_line_and_the_still_shows_both_graphs_and_the_code():
