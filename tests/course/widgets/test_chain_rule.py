@@ -169,7 +169,9 @@ def test_a_matrix_product_tells_its_rule():
 
     say = told(ChainRule(loss))
 
-    assert "From c back to a: g ([[1, 1], [1, 1]]) arrives at c, and the rule g @ bᵀ makes norm 4.899." in say
+    assert "From c back to a: g ([[1, 1], [1, 1]]) arrives at c, and the rule “g @ bᵀ” makes norm 4.899." in say
+    assert "which are given: a and b." in say  # the heat maps show their numbers
+    assert "a.grad has norm 4.899" in say
 
 
 def test_a_graph_of_more_than_sixty_boxes_is_refused_with_the_way_out():
