@@ -30,7 +30,7 @@ class Box:
     kept    whether backward will read this value again
 
     value_heat, grad_heat    value and gradient as heat maps; None for a number or a large array
-    parts                    (arrow, text) of each number that adds up to the gradient, if the picture shows them
+    parts                    (arrow, text, name of its head) of each number that adds up to the gradient, if shown
     short                    1 or 2: it is drawn small, in that many rows, its value beside its name; 0: in full
     """
 
@@ -44,7 +44,7 @@ class Box:
     kept: bool = False
     value_heat: Heat | None = None
     grad_heat: Heat | None = None
-    parts: tuple[tuple[str, str], ...] = ()
+    parts: tuple[tuple[str, str, str], ...] = ()
     short: int = 0
 
     @property

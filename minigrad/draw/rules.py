@@ -12,12 +12,13 @@ from typing import Any
 from ..engine.core.graph import Graph
 from ..engine.core.node import Node
 from ..engine.core.op import Elementwise, Op
-from ..engine.ops import Const, Input
+from ..engine.ops import BroadcastTo, Const, Input, Reshape, Sum
 from ..engine.tensor.rewrite import optimise
 from ..engine.tensor.symbol import Symbol, placeholder
-from .words import format_op, number
+from .words import format_op, join_names, number
 
 ARRIVING = "g"  # the gradient that arrives at the result
+LINES = "row", "column"  # along axis 0 of a matrix, along axis 1
 TIGHTNESS = {  # precedence of operators, as in school; any other op is a function
     "=": 0, "≠": 0, ">": 0, "≥": 0, "<": 0, "≤": 0, "+": 1, "−": 1, "×": 2, "÷": 2, "@": 2, "neg": 3,
 }  # fmt: skip
@@ -62,7 +63,21 @@ def text_of(rule: Any) -> str:
 def _(rule: Symbol) -> str:
     (simplest,) = optimise(Graph((), (rule.node,))).outputs
     assert simplest is not None
-    return formula(simplest)
+    return in_words(simplest)
+
+
+def in_words(node: Node) -> str:
+    """A rule as a formula. Copies and sums at its end are in words: g ÷ 6 to each of 6, sum of g over rows."""
+    last = node.inputs[0] if isinstance(node.op, Reshape) else node
+    if not isinstance(last.op, BroadcastTo | Sum):
+        return formula(node)
+    x, whole = last.inputs[0].spec, last.spec
+    words = formula(last.inputs[0]).replace(f"reshape({ARRIVING})", ARRIVING)
+    if isinstance(last.op, Sum):
+        along = [f"axis {a}" for a in last.op.axes] if x.ndim > 2 else [LINES[a] + "s" for a in last.op.axes]
+        return f"sum of {words}" + f" over {join_names(along)}" * (len(along) < x.ndim)
+    axes = [a for a, n in enumerate(whole.shape) if x.shape[a : a + 1] != (n,)] if x.ndim == whole.ndim == 2 else []
+    return f"{words} to each {LINES[axes[0]] if len(axes) == 1 else f'of {whole.size // max(x.size, 1)}'}"
 
 
 def formula(node: Node) -> str:

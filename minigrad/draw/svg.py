@@ -37,6 +37,7 @@ EMS = {
     **dict.fromkeys("#−+×=<>→", 0.84), **dict.fromkeys("mwMW@%…", 1.0),
 }  # fmt: skip
 LONGEST_NAME = 24  # characters; longer names end in an ellipsis, but are complete in Drawing.text
+LONGEST_SOURCE = 8  # characters of a name beside a part of a gradient
 Sizes = dict[str, tuple[float, float]]  # box → width, height
 NAMESPACE = {"svg": "http://www.w3.org/2000/svg"}
 
@@ -192,8 +193,9 @@ def size(box: Box) -> tuple[float, float]:
         rows += 1 + any(text not in ("", UNKNOWN) for text in (box.value, box.grad))
         tallest = max(each.height for each in heats(box))
         return chip_width(box) + max(width, *texts) + 2 * PAD, rows * ROW + PAD + GAP + tallest
-    numbers = [box.value, *(part for _, part in box.parts), box.grad]
-    texts += [LABEL + BOLD * text_width(row, 12) for row in numbers if row]
+    numbers = [box.value, *(part for _, part, _ in box.parts), box.grad]
+    label = max([LABEL, *(text_width(words, 12) + GAP for words, _, _ in summands(box))])
+    texts += [label + BOLD * text_width(row, 12) for row in numbers if row]
     return chip_width(box) + max(texts) + 2 * PAD, (rows + sum(map(bool, numbers))) * ROW + PAD
 
 
@@ -280,15 +282,20 @@ def rows(box: Box, left: float, right: float, top: float) -> list[str]:
         lines.append(text("mg-dim", left, baseline, box.spec))
     if heats(box):
         return lines + columns_of_maps(box, left, baseline + ROW)
-    summands = [("+" * (i > 0), f'mg-part" data-part="{arrow}', part) for i, (arrow, part) in enumerate(box.parts)]
-    for label, css, number in (("value", "mg-value", box.value), *summands, ("grad", "mg-grad", box.grad)):
+    for label, css, number in (("value", "mg-value", box.value), *summands(box), ("grad", "mg-grad", box.grad)):
         if number:
             baseline += ROW
             lines.append(text("mg-dim", left, baseline, label))
             lines.append(text(f"mg-number {css}", right, baseline, number))
     if box.parts:
-        lines.append(f'<path class="mg-total" d="M{left + LABEL:.2f},{baseline - 12.5:.2f}H{right:.2f}"/>')
+        lines.append(f'<path class="mg-total" d="M{left:.2f},{baseline - 12.5:.2f}H{right:.2f}"/>')
     return lines
+
+
+def summands(box: Box) -> list[tuple[str, str, str]]:
+    """A row for each part of a box's gradient: its words, its class, its number."""
+    words = ["+ " * (i > 0) + f"from {shorten(name, LONGEST_SOURCE)}" for i, (*_, name) in enumerate(box.parts)]
+    return [(each, f'mg-part" data-part="{arrow}', part) for each, (arrow, part, _) in zip(words, box.parts)]
 
 
 def columns_of_maps(box: Box, left: float, baseline: float) -> list[str]:

@@ -44,7 +44,7 @@ def test_the_tables_fill_up_pass_by_pass_with_the_engines_numbers(show):
     assert cells(widget, "r") == ["·"] * 6
     press(page, "End")
     assert cells(widget, "r") == wanted
-    expect(widget.locator('[data-id="rcount"]')).to_have_text("against 2 reverse passes")
+    expect(widget.locator('[data-id="rcount"]')).to_have_text("2 reverse passes")
     press(page, "Home")
     assert cells(widget, "f") == cells(widget, "r") == ["·"] * 6
 
@@ -85,9 +85,11 @@ def test_a_still_shows_which_way_a_pass_went_and_which_line_it_fills(show):
     press(page, "ArrowRight", times=2)
     turned = widget.locator(".mg-arrow.mg-turned .mg-tip").first
     assert turned.evaluate("tip => getComputedStyle(tip).fill") == "none"
+    line, tip = (widget.locator(".mg-turned " + part).first for part in ("path", ".mg-tip"))
+    assert line.get_attribute("d").endswith(tip.get_attribute("points").split()[1])  # it begins at its box
     assert 0 < widget.locator(".mg-arrow.mg-pulled").count() < widget.locator(".mg-arrow.mg-turned").count()
     press(page, "End")
     filling = widget.locator("td.mg-filling").evaluate_all("cells => cells.map((cell) => cell.dataset.id)")
     assert filling == ["fJ0,2", "fJ1,2", "rJ1,0", "rJ1,1", "rJ1,2"]
     counts = [widget.locator(f'[data-id="{side}count"]').text_content() for side in "fr"]
-    assert counts == ["3 forward passes", "against 2 reverse passes"]
+    assert counts == ["3 forward passes", "2 reverse passes"]

@@ -184,13 +184,14 @@ def test_roofline_walks_through_the_points_of_both_graphs(opened, films):
         choose(page, n)
         page.locator(".mg-widget").focus()
         page.keyboard.press("Home")
+        page.keyboard.press("ArrowRight")  # the speeds of the machine
         for i, point in enumerate(found):
             page.keyboard.press("ArrowRight")
             expect(page.locator(".mg-say")).to_contain_text(f"{point.flops:,} FLOPs and {point.nbytes:,} bytes")
             expect(page.locator(".mg-dot.mg-here")).to_have_attribute("data-id", f"p{i}")
             expect(page.locator("tr.mg-here th")).to_have_text(f"{i}. {point.name}")
-            gaps = page.locator(".mg-gap").evaluate_all("all => all.map(gap => +getComputedStyle(gap).opacity)")
-            assert gaps == [float(j == i) for j in range(len(found))]  # a line from this op to its roof
+            gaps = page.locator(".mg-gap").evaluate_all("all => all.map(gap => getComputedStyle(gap).strokeWidth)")
+            assert gaps == ["3px" if j == i else "1.2px" for j in range(len(found))]  # from each op to its roof
 
 
 @pytest.mark.daily

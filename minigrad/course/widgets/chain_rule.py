@@ -140,7 +140,11 @@ def annotate(final: Picture, steps: list[ChainStep], view: str, least: str | Non
     flows = {id: width for step in steps for id, width in step.flows.items()}
     boxes = []
     for box in final.boxes:
-        summands = tuple(part for part in parts.items() if final.arrow[part[0]].tail == box.id)
+        summands = tuple(
+            (id, part, final.box[final.arrow[id].head].display_name)
+            for id, part in parts.items()
+            if final.arrow[id].tail == box.id
+        )
         written = {"value": values.get(box.id, box.value), "grad": grads.get(box.id, box.grad), "parts": summands}
         boxes.append(replace(box, **written))
     arrows = (replace(arrow, label=labels.get(arrow.id, ""), flow=flows.get(arrow.id)) for arrow in final.arrows)

@@ -98,7 +98,8 @@ def opening_step(picture: Picture) -> ChainStep:
 
 def leaf_steps(picture: Picture) -> list[ChainStep]:
     leaves = [box for box in picture.boxes if box.kind == "leaf"]
-    say = f"Forward starts at the leaves, which are given: {join_names([box.name_and_value for box in leaves])}."
+    names = [box.display_name if box.value.startswith("norm") else box.name_and_value for box in leaves]
+    say = f"Forward starts at the leaves, which are given: {join_names(names)}."
     values = {box.id: beside(box.value, box.value_heat) for box in leaves}
     return [ChainStep("forward", say, values=values, value_heats=heats(leaves))] if leaves else []
 
@@ -120,7 +121,8 @@ def forward(replay: GraphRun, box: Box) -> ChainStep:
         numbers = format_op(box.op, [x.value for x in operands])
         say = f"{box.display_name} = {picture.formula(box)} = {numbers} = {box.value}."
     else:
-        say = f"{box.display_name} = {picture.formula(box)}, which is {box.value}."
+        found = f", which is {box.value}" * (not box.value.startswith("norm"))
+        say = f"{box.display_name} = {picture.formula(box)}{found}."
     read = replay.reads.get(box.id, ())
     if read:
         names = join_names([picture.box[x].display_name for x in read])
@@ -170,7 +172,7 @@ def share_step(replay: GraphRun, share: Share, more_to_come: bool, freed: list[s
     way = f"From {head} back to {tail}"
     derivative = f"∂{head}/∂{tail}"
     if share.is_whole:
-        say = f"{way}: g ({share.incoming}) arrives at {head}, and the rule {share.rule} makes {share.outgoing}."
+        say = f"{way}: g ({share.incoming}) arrives at {head}, and the rule “{share.rule}” makes {share.outgoing}."
         formula = f"g ↦ {share.rule}"
     else:
         local = derivative if share.rule in ("", share.slope) else f"{derivative} = {share.rule}"
@@ -229,7 +231,7 @@ def describe_freed(replay: GraphRun, freed: list[str]) -> str:
 def final_step(replay: GraphRun) -> ChainStep:
     picture = replay.picture
     leaves = [box for box in picture.boxes if box.kind == "leaf" and box.grad]
-    grads = join_names([f"{box.display_name}.grad = {box.grad}" for box in leaves])
+    grads = join_names([f"{box.display_name}.grad = {box.grad}".replace("= norm", "has norm") for box in leaves])
     say = f"Done: {grads}."
     if leaves and is_number(leaves[0].grad):
         first = leaves[0]

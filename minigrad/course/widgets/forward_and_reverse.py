@@ -24,13 +24,13 @@ from .widget import HERE
 
 PHASES = ("given", "forward mode", "reverse mode", "done")
 MODES = {"f": ("tangent", "↓"), "r": ("cotangent", "↑")}  # what a row of a box shows: in words, and on a phone
-TITLES = {
-    "f": "Forward mode: tangents go along the arrows, and a pass fills a column",
-    "r": "Reverse mode: cotangents go against the arrows, and a pass fills a row",
-}
+TITLES = {"f": "Forward mode: each pass fills a column", "r": "Reverse mode: each pass fills a row"}
+CORNER = "∂ row / ∂ column"  # of a Jacobian
 ROOM = "0000"  # extra room: "cotangent" is longer than the "grad" that it replaces
 SHORT = 8  # characters of a value that is written beside its name
+PARTS = slice(1), slice(1, None)  # of a row: its name, its cells
 CELL = 27  # height of a row of the Jacobian in the static picture
+REVERSED = re.compile(r'd="([^"]*)"/>(<polygon class="mg-tip" points="\S+ (\S+))')  # an arrow's line and tip
 SLOT = re.compile(r'data-id="(\w+ moved)"([^>]*)>[^<]*')
 
 
@@ -104,7 +104,7 @@ def graph_of(both: BothModes, side: str, drawn: str, word: str) -> str:
         slot = rf'(data-id="{side}{box.id}"(?:(?!data-id=).)*?)class="mg-number mg-grad"([^>]*)>[^<]*<'
         new = rf'\1class="mg-number mg-grad" data-id="{side}{box.id} moved"\2>{UNKNOWN}<'
         drawn = re.sub(slot, new, drawn, flags=re.DOTALL)
-    return drawn
+    return REVERSED.sub(r'd="\1L\3"/>\2', drawn) if side == "r" else drawn
 
 
 def tally(both: BothModes, side: str) -> str:
@@ -114,7 +114,7 @@ def tally(both: BothModes, side: str) -> str:
     for j, name in enumerate(both.rows):
         cells = "".join(f'<td data-id="{side}J{j},{i}">{UNKNOWN}</td>' for i in range(len(both.columns)))
         body += f'<tr><th scope="row">∂ {escape(name)}</th>{cells}</tr>'
-    table = f'<table class="mg-table"><thead><tr><td></td>{head}</tr></thead><tbody>{body}</tbody></table>'
+    table = f'<table class="mg-table"><thead><tr><td>{CORNER}</td>{head}</tr></thead><tbody>{body}</tbody></table>'
     title = f'<p class="mg-title" aria-hidden="true">{TITLES[side]}</p>'
     return f'<div class="mg-tally">{title}<p class="mg-passes" data-id="{side}count"></p>{table}</div>'
 
@@ -123,19 +123,20 @@ def static_table(
     both: BothModes, side: str, words: Mapping[str, str], looks: Mapping[str, str], x: float, y: float
 ) -> tuple[list[str], float, float]:
     """The counter and the Jacobian as SVG; their width, and where they end."""
-    names = [[""] + [f"∂ {name}" for name in both.columns]]
+    names = [[CORNER] + [f"∂ {name}" for name in both.columns]]
     ids = [[f"{side}J{j},{i}" for i in range(len(both.columns))] for j in range(len(both.rows))]
     rows = names + [[f"∂ {name}", *(words[id] for id in line)] for name, line in zip(both.rows, ids)]
-    wide = max(text_width(cell, 13) for row in rows for cell in row) + 16
+    first, wide = (max(text_width(cell, 13) for row in rows for cell in row[part]) + 16 for part in PARTS)
     parts = [text("mg-passes", x, y + 14, words[f"{side}count"])]
     for j, row in enumerate(rows):
         for i, cell in enumerate(row):
-            left, top = x + i * wide, y + 24 + j * CELL
+            right, top = x + first + i * wide, y + 24 + j * CELL
             if i and j and ids[j - 1][i - 1] in looks:
                 size = f'width="{wide:g}" height="{CELL}"'
-                parts.append(f'<rect class="mg-filling mg-of-{side}" x="{left:g}" y="{top:g}" {size}/>')
-            parts.append(text("mg-number", left + wide - 8, top + 18, cell))
-    return parts, max(wide * len(rows[0]), text_width(words[f"{side}count"], 24)), y + 34 + CELL * len(rows)
+                parts.append(f'<rect class="mg-filling mg-of-{side}" x="{right - wide:g}" y="{top:g}" {size}/>')
+            parts.append(text("mg-number", right - 8, top + 18, cell))
+    widest = max(first + wide * len(both.columns), text_width(words[f"{side}count"], 24))
+    return parts, widest, y + 34 + CELL * len(rows)
 
 
 # -- the cuts -------------------------------------------------------------------------------------------------
@@ -152,7 +153,7 @@ def cuts(both: BothModes) -> Iterator[Cut]:
         yield from forward_pass_cuts(both, i, each)
     for j, each in enumerate(both.pulled):
         yield from reverse_pass_cuts(both, j, each)
-    counts = {"fcount": passes(n, "forward"), "rcount": f"against {passes(m, 'reverse')}"}
+    counts = {"fcount": passes(n, "forward"), "rcount": passes(m, "reverse")}
     yield Cut(PHASES[3], f"{compare_jacobians(both)} {cheaper(n, m)}", text=counts)
 
 
@@ -184,7 +185,7 @@ def forward_pass_cuts(both: BothModes, i: int, each: Pass) -> Iterator[Cut]:
     given = [box for box in picture.boxes if box.kind == "leaf" and box.id in each.moved]
     texts = {f"f{box.id} moved": each.moved[box.id] if box in given else UNKNOWN for box in moving(picture, each)}
     others = " All others stand still: 0." if len(both.columns) > 1 else ""
-    texts["fcount"] = f"{i + 1} of {passes(len(both.pushed), 'forward')}"
+    texts["fcount"] = f"forward pass {i + 1} of {len(both.pushed)}"
     say = f"Pass {i + 1} of {len(both.pushed)}: nudge {each.of}. Its tangent is 1.{others}"
     yield Cut(PHASES[1], say, text=texts, hot={"hot": [f"f{box.id}" for box in given]})
     for box in picture.boxes:
@@ -206,7 +207,8 @@ def reverse_pass_cuts(both: BothModes, j: int, each: Pass) -> Iterator[Cut]:
     ends = [both.place[node] for node in both.ends]
     others = " The cotangents of all other outputs are 0." if len(both.rows) > 1 else ""
     texts |= {f"r{end} moved": each.moved[end] for end in ends if not picture.uses[end]}
-    texts["rcount"] = f"{j + 1} of {passes(len(both.pulled), 'reverse')}"
+    texts["fcount"] = passes(len(both.pushed), "forward")
+    texts["rcount"] = f"reverse pass {j + 1} of {len(both.pulled)}"
     asks = f"Pass {j + 1} of {len(both.pulled)}: ask what {each.of} owes to everything."
     say = f"{asks} Its own cotangent is 1.{others}"
     yield Cut(PHASES[2], say, text=texts, hot={"back": [f"r{end}" for end in ends]})

@@ -18,6 +18,10 @@ from .widget_trace import trace_for_widget
 
 LARGEST = 60  # ops
 WIDE = 600  # pixels: the right end of the axis, but on a phone
+HOW = (
+    "A dot's height is its speed; the roof above it is the most that this machine allows. Where the roof rises, memory "
+    "is the limit; where it is flat, arithmetic."
+)
 STATED = Machine(FLOPS, BANDWIDTH, BANDWIDTH, call=0)  # the compiler's estimate: for the static picture
 
 
@@ -77,22 +81,24 @@ def reel(found: Sequence[Point], machine: Machine, xy: tuple[Axis, Axis]) -> Ree
     drawn, s = wide + narrow.replace("mg-picture", "mg-picture mg-down", 1), "s" * (len(found) == 1)
     total, whole = sum(point.seconds for point in found), sum(point.nbytes for point in found)
     ops = f"{pluralize(len(found), 'op', 'ops')} move{s} {whole:,} bytes and together take{s} {took(total)}."
-    cuts = [Cut("", f"{machine.summary} {ops}")]
+    cuts = [Cut("", f"{HOW} {ops}"), Cut("", machine.summary)]
     for i, point in enumerate(found):
         say = f"{accounts(point)}. {verdict(point, machine)}"
         other = "main memory" if in_cache(point, machine) else "in cache"
         hot = {"here": [f"p{i}", f"row {i}"], "weak": [other]}
         cuts.append(Cut("", say, on={"ran": [f"p{i}"]}, hot=hot))
-    return Reel([Panel("Measured, under the roofs", drawn), Panel("The same in numbers", listing(found))], cuts)
+    numbers = Panel("The same in numbers", listing(found, machine))
+    return Reel([Panel("Measured, under the roofs", drawn), numbers], cuts)
 
 
-def listing(found: Sequence[Point]) -> str:
+def listing(found: Sequence[Point], machine: Machine) -> str:
     """A table with a row for each op."""
     rows = []
     for i, p in enumerate(found):
-        cells = compact(p.flops), compact(p.nbytes), number(p.intensity, 3), number(p.speed / 1e9, 3)
+        of_roof = f"{100 * share(p, machine):.0f}" if p.flops else ""
+        cells = compact(p.flops), number(p.intensity, 3), number(p.speed / 1e9, 3), of_roof
         rows.append(row(f"{i}. {escape(p.name)}", cells, f"row {i}"))
-    return table(["op", "FLOPs", "bytes", "FLOPs a byte", "GFLOP/s"], rows)
+    return table(["op", "FLOPs", "FLOPs a byte", "GFLOP/s", "% of roof"], rows)
 
 
 # -- in words -------------------------------------------------------------------------------------------------

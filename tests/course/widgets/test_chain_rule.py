@@ -169,7 +169,9 @@ def test_a_matrix_product_tells_its_rule():
 
     say = told(ChainRule(loss))
 
-    assert "From c back to a: g ([[1, 1], [1, 1]]) arrives at c, and the rule g @ bᵀ makes norm 4.899." in say
+    assert "From c back to a: g ([[1, 1], [1, 1]]) arrives at c, and the rule “g @ bᵀ” makes norm 4.899." in say
+    assert "which are given: a and b." in say  # the heat maps show their numbers
+    assert "a.grad has norm 4.899" in say
 
 
 def test_a_graph_of_more_than_sixty_boxes_is_refused_with_the_way_out():
@@ -355,7 +357,8 @@ def test_the_summands_of_a_gradient_stand_in_its_box_and_stay():
 
     assert [rule.steps[n]["grads"][box] for n in at] == ["2 + …", "4 + …", "7"]
     assert [number for n in at for number in rule.steps[n]["parts"].values()] == ["2", "2", "3"]
-    assert re.findall(r'class="mg-number mg-part"[^>]*>([^<]+)', rule.svg) == ["2", "2", "3"]
+    rows = re.findall(r'>([^<]+)</text><text class="mg-number mg-part"[^>]*>([^<]+)', rule.svg)
+    assert rows == [("from #4", "2"), ("+ from #4", "2"), ("+ from #3", "3")]  # each with where it comes from
 
 
 def test_the_width_of_an_arrow_is_the_size_of_the_gradient_that_it_carried():

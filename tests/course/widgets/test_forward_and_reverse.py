@@ -68,7 +68,7 @@ def test_there_is_a_pass_for_each_column_and_for_each_row_and_the_tables_fill_up
     words = last_words(film.steps)
 
     assert words["fcount"] == f"{n} forward pass{'es' * (n > 1)}"
-    assert words["rcount"] == f"against {m} reverse pass{'es' * (m > 1)}"
+    assert words["rcount"] == f"{m} reverse pass{'es' * (m > 1)}"
     assert (len(both.pushed), len(both.pulled)) == (n, m)
     for side, jacobian in (("f", both.forward), ("r", both.reverse)):
         assert {k: v for k, v in words.items() if "J" in k and k[0] == side} == {
@@ -158,7 +158,7 @@ def test_the_static_picture_has_both_halves_with_their_tables():
     svg = ElementTree.fromstring(film.svg)
     words = [text.text for text in svg.iter("{http://www.w3.org/2000/svg}text")]
 
-    assert {"3 forward passes", "against 2 reverse passes"} <= {*words}
+    assert {"3 forward passes", "2 reverse passes"} <= {*words}
     for mode in (both.forward, both.reverse):
         assert {number(float(x)) for x in mode.ravel()} <= {*words}
     assert film.svg.count("mg-arrow mg-pushed") == len(both.picture.arrows)

@@ -152,11 +152,14 @@ def test_of_many_ops_those_that_take_longest_are_shown():
 
 def test_the_screen_says_what_was_counted_and_measured(widget):
     for film, found in zip(widget.films, widget.points.values()):
-        first, *rest = film["steps"]
-        assert "100 GFLOP/s" in first["say"]
+        first, second, *rest = film["steps"]
+        assert first["say"].startswith("A dot's height is its speed; the roof above it is the most that this machine")
+        assert second["say"] == MACHINE.summary
         assert f"{sum(p.nbytes for p in found):,} bytes" in first["say"]
         for point, step in zip(found, rest, strict=True):
             assert step["say"].startswith(f"{point.name}: {point.flops:,} FLOPs and {point.nbytes:,} bytes")
+        of_roof = re.findall(r"<td>(\d*)</td></tr>", film["panels"][1]["html"])
+        assert of_roof == [f"{100 * share(point, MACHINE):.0f}" if point.flops else "" for point in found]
 
 
 def test_what_a_notebook_keeps_was_not_measured(widget):

@@ -1,7 +1,7 @@
 // Draws a recorded graph: boxes, an arrow for each operand, and on the arrow "incoming × local slope = outgoing".
 // Places come from arranged(), GraphView's layout; from top to bottom, if the graph is too wide from left to right.
 // drawn(record, width) → { figure, refresh(record, reach) }: refresh writes the numbers of a record of the same shape.
-const LINE = 17, HEADER = 24, TRACK = 12, CHARACTER = 7, DECADES = 3; // pixels; an arrow grows from 10 ** -DECADES to 10 ** DECADES
+const LINE = 17, HEADER = 24, TRACK = 12, CHARACTER = 7, DECADES = Math.log10(16); // pixels; an arrow grows from 1/16 to 16
 
 function short(x) { // a number in three digits
   if (typeof x === "boolean" || Number.isNaN(x)) return String(x);
@@ -69,10 +69,10 @@ function transposed({ place, routes, width, height }) {
 function drawn(record, width) {
   const { nodes, edges } = record, plan = placed(record, width), slots = {}, time = ({ depth }) => `style="--depth: ${depth}"`; // when it moves
   const path = (i, look, more) => `<path class="play-${look}" d="${plan.path(plan.routes[i])}" ${more}/>`;
-  const tip = ([x, y]) => `<path class="play-tip" transform="translate(${x},${y}) rotate(${plan.isDeep ? 90 : 0})"/>`;
+  const tip = ([x, y]) => `<path class="play-tip" d="M0,0L16,-10V10Z" transform="translate(${x},${y}) rotate(${plan.isDeep ? 90 : 0})"/>`;
   const figure = document.createElement("figure"), size = [plan.width + 8, plan.height + 8], layers = [[], [], []]; // labels: from the result back
   edges.forEach((edge, i) => { // bands below, pulses above them, labels on top
-    layers[1].push(path(i, "line", ""), path(i, "pulse", `pathLength="1" ${time(edge.tail)}`));
+    layers[1].push(path(i, edge.rows.length ? "line play-under" : "line", ""), path(i, "pulse", `pathLength="1" ${time(edge.tail)}`));
     if (!edge.rows.length) return;
     layers[0].push(`<g class="play-band" data-slot="band ${i}" ${time(edge.head)}>${path(i, "way", "")}${tip(plan.routes[i][0])}</g>`);
     layers[1].push(path(i, "pulse play-back", `pathLength="1" ${time(edge.head)}`));
@@ -135,12 +135,11 @@ function refresh({ nodes, edges, result }, slots, reach) {
   });
 }
 function weigh(part, gradient) {
-  const width = thickness(gradient), half = width / 2 + 4;
+  const width = thickness(gradient);
   part.style.setProperty("--width", width);
   part.style.setProperty("--share", `${Math.round(100 * share(gradient))}%`);
   part.classList.toggle("play-none", sizeOf(gradient) === 0);
   part.classList.toggle("play-odd", numbers(gradient).some((x) => !Number.isFinite(x)));
-  part.querySelector(".play-tip")?.setAttribute("d", `M0,0L${1.5 * half},${-half}V${half}Z`);
 }
 function slide(slider, x, reach, name, result) {
   const [left, width] = ["x", "width"].map((name) => Number(slider.querySelector(".play-grip").getAttribute(name)));
