@@ -374,7 +374,7 @@ def check(made, counts=None, ways=WAYS):
         for new in [n] if unknown is None else [0, 1, n + 2]:
             lengths = None if unknown is None else (n, new)
             asked = live(made)  # a session computes what is fetched, and nothing else is an error
-            wanted = eager if lengths is None or new == n else attempt(lambda k=lengths, p=asked: run(p, mg, lengths=k))
+            wanted = eager if lengths is None or new == n else run_what_is_read(asked, lengths)
             found = attempt(lambda k=lengths, u=unknown: session(made, k, u))
             who = "session" if unknown is None else f"session of unknown lengths, {n} → {new}"
             count = "session" if unknown is None else "lengths"
@@ -415,14 +415,28 @@ def is_alone(made, name):
     return not any(k != name and np.may_share_memory(x, tensors[name]) for k, x in tensors.items())
 
 
+def run_what_is_read(made, lengths):
+    """The values by run, without lines that raise an error and that no result reads; or the first of these errors."""
+    found = first = attempt(lambda: run(made, mg, lengths=lengths))
+    while isinstance(found, Exception) and (line := line_of(made, found)) in made.lines:
+        made = replace(made, lines=tuple(text for text in made.lines if text != line))
+        found = attempt(lambda p=made: run(p, mg, lengths=lengths))
+    return first if isinstance(found, Exception) else found
+
+
+def line_of(made, error):
+    """The line of the program that raised the error."""
+    places = [at for at in traceback.extract_tb(error.__traceback__) if at.filename.startswith("<program")]
+    return made.source.splitlines()[places[-1].lineno - 1].strip() if places else ""
+
+
 def is_read_for_shape(made, error):
     """Whether it came of a line whose value nobody reads: its shape, which a graph knows, is enough."""
-    places = [at for at in traceback.extract_tb(error.__traceback__) if at.filename.startswith("<program")]
-    line = made.source.splitlines()[places[-1].lineno - 1].strip()
+    line = line_of(made, error)
     name = line.split(" = ")[0]
     text = "\n".join([*made.lines, *made.results]).replace(line, "")
     for_shape = (
-        rf"_like\({name}\)|\b{name}\.new_|, \[{name}\]"  # the last: a gradient towards what the loss does not read
+        rf"_(like|as)\({name}\)|\b{name}\.new_|, \[{name}\]"  # the last: a gradient towards what the loss does not read
     )
     return name.isalnum() and name not in re.findall(r"\w+", re.sub(for_shape, "", text))
 
