@@ -41,6 +41,9 @@ ONCE = {  # what programs such as these found, or should have: each gave a wrong
     "a session raises no error of a line that nothing reads": [
         of([((2, 3), False)], "v0 = x0.amax(0)*2", "v1 = v0.detach()", "v1.add_(1)", "v2 = x0*3", results=("v2",))
     ],
+    "a later run of a trace began with the edit of an earlier one": [
+        of([((2,), True)], "v0 = x0.new_zeros(2)", "v0[0].add_(1)", results=("v0",))
+    ],
     "a branch's result had memory of its own": [
         of([((3,), True)], "v0 = x0*1", "v1 = v0 if x0.sum() > -9 else v0*2", "v0 += 10", results=("v1",))
     ],
