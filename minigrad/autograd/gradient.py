@@ -69,7 +69,9 @@ def grad(
     if unused and not (allow_unused or materialize_grads):
         advice = "allow_unused=True gives None"
         raise NoGradientError(f"the output does not depend on inputs {unused}, so it has no gradient there: {advice}")
-    return tuple(zeros_like(x) if gx is None and materialize_grads else gx for x, gx in zip(xs, gxs))
+    if materialize_grads:  # zeros that require a gradient can be differentiated again, as the others can
+        gxs = [zeros_like(x).requires_grad_(create_graph) if gx is None else gx for x, gx in zip(xs, gxs)]
+    return tuple(gxs)
 
 
 def gradients(

@@ -19,6 +19,7 @@ from ..api.functions.movement import stack
 from ..engine.base.dimension import is_unknown, unwrap_dimension
 from ..engine.base.errors import GraphError, ShapeError
 from ..engine.base.pytree import leaves, leaves_beside
+from ..engine.core.modes import in_mode
 from ..engine.methods import Operand
 from ..engine.tensor.lift import operand
 from ..tracing.builder import GraphBuilder, Tracer
@@ -133,7 +134,8 @@ def traced_loop(
 def refuse_no_truth(test: Subgraph) -> None:
     """Raises GraphError if the test of a loop edits a tensor, or does not return a truth value."""
     variables = [node.name for symbol, node in zip(test.symbols, test.inputs) if id(symbol) in test.written]
-    edited = ", ".join([*variables, *map(str, test.edited_outside())])
+    with in_mode(builder=None):  # a text reads the elements, which a builder refuses after an edit
+        edited = ", ".join([*variables, *map(str, test.edited_outside())])
     if edited or not isinstance(test.result, Operand | bool | np.bool_):
         raise GraphError(
             f"the test of while_loop(), {test.place}, must return one truth value and edit nothing; it returned "

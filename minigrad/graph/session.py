@@ -19,7 +19,7 @@ from typing import Any, Self
 import numpy as np
 
 from ..engine.base.device import device_of
-from ..engine.base.dimension import fits
+from ..engine.base.dimension import fits, is_unknown
 from ..engine.base.errors import GraphError, ShapeError
 from ..engine.base.pytree import leaves, unflatten_like
 from ..engine.base.spec import Spec
@@ -152,13 +152,12 @@ class Session:
         """Read the inputs, compute, write the variables, and return the fetches."""
         given = self.feed(plan, arrays)
         ys = plan.run.run_trapping_nan(*given) if self.trap_nan else plan.run(*given)
-        n = plan.fetched
-        for name, value in zip(plan.pruned.writes, ys[n:]):
+        for name, value in zip(plan.pruned.writes, ys[plan.fetched :]):
             self.write(name, value)
         for watcher in current.mode.watchers:
             if hasattr(watcher, "session_ran"):
                 watcher.session_ran(self, plan, given, ys)
-        return [None if y is None else handed_out(y) for y in ys[:n]]
+        return [None if y is None else handed_out(y) for y in ys[: plan.fetched]]
 
     def feed(self, plan: RunPlan, arrays: Sequence[Any]) -> list[Any]:
         """An array for each input."""
@@ -242,9 +241,10 @@ def build_plan(
     """Make the plan of a run: prune the graph, fill in the lengths, compile."""
     whole = prune_graph(graph, nodes, fed)
     place = {node: i for i, node in enumerate(fed)}
-    pairs = zip(whole.graph.inputs, whole.reads)
-    specs = [x.spec.with_shape(arrays[place[y]].shape) if isinstance(y, Node) else x.spec for x, y in pairs]
-    part = part_of(replace(whole, graph=specialise_graph(whole.graph, specs)), len(nodes))
+    shapes: dict[Any, Any] = {node: a.shape for node, a in zip(fed, arrays)}
+    specs = [x.spec.with_shape(shapes.get(y, x.spec.shape)) for x, y in zip(whole.graph.inputs, whole.reads)]
+    told = {str(n): real for node in fed for n, real in zip(node.spec.shape, shapes[node]) if is_unknown(n)}
+    part = part_of(replace(whole, graph=specialise_graph(whole.graph, specs, told)), len(nodes))
     sources = tuple(place[what] if isinstance(what, Node) else what for what in part.reads)
     return RunPlan(part, compile_graph(part.graph, *compile_options, finish=unalias_outputs), sources, len(nodes))
 

@@ -29,7 +29,7 @@ from ..engine.ops import StopGradient, TupleGet
 from ..engine.tensor.inplace import renew, settle, write
 from ..engine.tensor.tensor import Tensor, wrap_array
 from ..tracing.builder import Capture, GraphBuilder, Tracer
-from ..tracing.views import current_result
+from ..tracing.views import is_plain_detach
 from .compiled_graph import CompiledGraph, CompileOptions
 from .compiler.passes.specialise import fields_at, lengths_in, specialise_graph
 from .guards import REFUSED, Guards, observe
@@ -123,6 +123,8 @@ class TraceBuilder(GraphBuilder):
         return self.known.get(id(x), name)
 
     def note_read(self, what: Any, attribute: str) -> None:
+        if attribute == "value":  # what detach() returned may be deleted before the next call: watch the tensor itself
+            super().note_read(what := self.detached.get(id(what), (what,))[-1], attribute)
         key = id(what), attribute
         if key not in self.noted and key not in self.assigned and (id(what) not in self.born or attribute in REFUSED):
             mode, modes.current.mode = modes.current.mode, OUTSIDE
@@ -230,14 +232,17 @@ class Results:
         """Where a leaf of the Python function's result comes from: an output, an argument, a constant, or a view of one
         of these. Each run takes the view again, so that it shares memory and history with its base.
         """
+        leaf = self.builder.looks.get(id(leaf), leaf)
         leaf = self.builder.lift(leaf).clone() if isinstance(leaf, Tensor) and self.builder.is_own(leaf) else leaf
         if not isinstance(leaf, Tracer):
             return self.own.get(id(leaf), ("constant", leaf))
         memory = id(leaf.memory)
         if leaf.look is not None and (memory in self.own or memory in self.shared):
-            (x, op, recording), _ = leaf.look, current_result(self.builder, leaf)
+            (x, op, recording), now = leaf.look, self.builder.current(leaf)
             if not isinstance(op, Custom | TupleGet):
-                return self.views.setdefault(id(leaf), ("view", (self.place(x), op, recording)))
+                edited = isinstance(op, StopGradient) and not is_plain_detach(now.node)
+                history = self.number(leaf) if edited else None
+                return self.views.setdefault(id(leaf), ("view", (self.place(x), op, recording, history)))
         return self.own.get(id(leaf)) or ("result", self.number(leaf))
 
     def place_of_part(self, leaf: Any) -> tuple[str, Any]:
@@ -293,7 +298,7 @@ class Trace:
     graph       inputs: the argument tensors, then the captured tensors; outputs: the computed results, the new values
                 of edited tensors, the new gradients
     captured    the tensors that the inputs after the arguments read
-    edits       the tensors that a run edits; `recorded` and `written` hold their indices, for speed
+    edits       the tensors that a run edits; `recorded` holds the indices of those whose edit is recorded
     reason      why it was traced, in a sentence
     """
 
@@ -329,7 +334,6 @@ class Trace:
         self.guards = Guards(dict(zip(self.names[given:], self.captured)), builder.noted, builder.pulled)
         self.laid = [i for i, x in enumerate(tensors) if id(x) in builder.laid]
         self.recorded = [edit.input for edit in self.edits if edit.recorded]
-        self.written = [(edit.input, edit.result) for edit in self.edits]
         self.nodes = [x.node for x in self.captured]
         self.edits_leaves = not any(i < given or has_history(self.captured[i - given]) for i, *_ in self.edits)
         self.slots = [given + i for i, x in enumerate(self.captured) if isinstance(x, ModuleAttribute)]
@@ -368,8 +372,10 @@ class Trace:
             if kind == "argument":
                 return xs[there]
             if kind == "view" and id(place) not in views:  # a view that is returned twice is taken once
-                x, op, recording = there
-                views[id(place)] = retake_view(value_at(x), op, recording, lengths)
+                x, op, recording, edited = there
+                views[id(place)] = y = retake_view(value_at(x), op, recording, lengths)
+                if edited is not None and not is_plain:  # detach() made y, and an edit gave it a history of its own
+                    settle(y, ys[edited])
             return views[id(place)] if kind == "view" else there
 
         for of, name, template, places in self.assigned:
@@ -390,9 +396,8 @@ class Trace:
         """Run on arrays, write the edits and gradients back, and wrap as tensors the outputs that the caller gets."""
         variant = self.run.variant((), xs)
         ys = list(variant.run(*arrays))
-        edited = []
-        for i, y in self.written:
-            edited.append(arrays[i])
+        edited = [arrays[i] for i, *_ in self.edits]
+        for i, y, _ in self.edits:
             if ys[y] is not arrays[i]:  # the program has not written the new value into the array itself
                 arrays[i][...] = ys[y]
         if edited:

@@ -65,6 +65,9 @@ class GraphBuilder(PullbackBuilder):
     captured    id → the captured tensor with that id
     edited      id → a captured tensor that a run edits
     born        id → a tensor or module created while building
+    detached    id of what detach() returned for a tensor with a value → (it, the builder of that time, that tensor)
+    looks       id of what detach() returned → its symbol in this graph, a view of that tensor
+    renewed     id → a tensor with a value that was edited. `detached` and `renewed` are those of all nested builders
     stands      id of an argument → the outside tensor that it starts as
     grads       id of a leaf → (the leaf, its .grad at this point)
     last        the latest effect, which the next effect waits for
@@ -87,6 +90,9 @@ class GraphBuilder(PullbackBuilder):
         self.captured: dict[int, Capture] = {}
         self.edited: dict[int, Capture] = {}
         self.born: dict[int, Any] = {}
+        self.detached: dict[int, tuple[Tensor, GraphBuilder, Tensor]] = {} if outer is None else outer.detached
+        self.renewed: dict[int, Tensor] = {} if outer is None else outer.renewed
+        self.looks: dict[int, Tracer] = {}
         self.stands: dict[int, Any] = {}
         self.grads: dict[int, tuple[Any, Any]] = {}
         self.names: Counter[str] = Counter()
@@ -186,6 +192,8 @@ class GraphBuilder(PullbackBuilder):
 
     def lift(self, o: Any, beside: Spec | None = None) -> Tracer:
         """o as an operand of this graph: a symbol, a captured tensor, or a constant."""
+        if id(o) in self.detached:
+            o = self.look(o)
         if isinstance(o, Tracer):
             x = self.current(o) if o.builder is self else self.from_outside(o)
             dtype = None if beside is None else o.dtype_beside(beside)
@@ -212,6 +220,14 @@ class GraphBuilder(PullbackBuilder):
         if x.root is not None:
             refresh(self, x)
         return x
+
+    def look(self, x: Any) -> Any:
+        """The symbol for x, which detach() returned for a tensor with a value; or x itself, if it is a leaf by now."""
+        if id(x) not in self.looks and not x.tracked:
+            _, maker, source = self.detached[id(x)]
+            with in_mode(builder=self):
+                self.looks[id(x)] = self.lift(source).detach() if maker is self else self.from_outside(maker.look(x))
+        return x if x.tracked else self.looks[id(x)]
 
     def from_outside(self, x: Tracer) -> Tracer:
         """Capture a symbol of an outer builder. Raises GraphError if it belongs to any other graph."""
@@ -257,6 +273,10 @@ class GraphBuilder(PullbackBuilder):
 
     def become(self, x: Any, y: Tracer) -> None:
         """Give x the value of y from here on. Raises EditedError if x is a recorded leaf, or a view of one."""
+        if isinstance(x, Tensor):
+            self.renewed[id(x)] = x
+        if id(x) in self.detached:
+            x = self.look(x)
         self.editing(x)
         self.take(x, y)
 
@@ -294,6 +314,8 @@ class GraphBuilder(PullbackBuilder):
         if not current.mode.recording and target.spec.is_float:  # x gets a new value and keeps its history
             target.node = self.node(ops.StopGradient(), (target.node, before))
         what = self.owner(x) if isinstance(x, Tracer) and x.builder is self and x.is_given else x
+        if isinstance(what, Tensor):
+            self.renewed[id(what)] = what
         if id(what) in self.captured and not self.is_own(what):
             self.edited[id(what)] = self.captured[id(what)]
         if target.place is not None:
@@ -333,7 +355,12 @@ class GraphBuilder(PullbackBuilder):
         return self.outer is None or self.outer.is_grad_enabled()
 
     def note_read(self, what: Any, attribute: str) -> None:
-        """Called when Python reads something that the graph then depends on; subclasses that keep the graph note it."""
+        """Called when Python reads something that the graph then depends on; subclasses that keep the graph note it.
+
+        Raises NoValueError if Python reads the elements of a tensor that a run will have edited by then.
+        """
+        if attribute == "value" and id(what) in self.renewed:
+            self.lift(what).numpy()
         if self.outer is not None:
             self.outer.note_read(what, attribute)
 

@@ -115,7 +115,7 @@ class PullbackBuilder:
         found, origins = dict(self.wishes), self.origins()
         for node in toposort(self.lift(x).node):
             if node not in found and isinstance(node.op, Input):
-                found[node] = (origins[node] if node in origins else x._nowhere("requires_grad")).requires_grad
+                found[node] = self.starts_with_grad(origins[node] if node in origins else x._nowhere("requires_grad"))
             wanted = tuple(map(found.get, node.inputs))
             if isinstance(node.op, StopGradient | ControlDep):
                 wanted = wanted[isinstance(node.op, StopGradient) :][:1]
@@ -125,6 +125,14 @@ class PullbackBuilder:
                 wanted = (plan(node.op, tuple(each.spec for each in node.inputs)).rule(wanted) is not None,)
             found.setdefault(node, any(wanted))
         return found[x.node] and (x.node in self.wishes or isinstance(x.node.op, Input) or self.is_grad_enabled())
+
+    def starts_with_grad(self: Any, what: Any) -> bool:
+        """Whether `what`, which an input reads, requires a gradient before the first op of this graph."""
+        if not isinstance(what, Tensor):
+            return bool(what.requires_grad)
+        if self.outer is not None and id(what) in self.renewed:
+            return bool(self.outer.needs_grad(self.outer.lift(what)))
+        return bool(what._note_read("requires_grad").tracked)
 
     def is_recorded(self: Any, x: Tracer) -> bool:
         """Whether x is the result of a recorded op when the function runs as plain Python. In a session, nothing is."""

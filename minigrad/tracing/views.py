@@ -42,6 +42,16 @@ def is_detached(x: Tracer) -> bool:
     return any(view.look and isinstance(view.look[1], ops.StopGradient) for view in views_to(x))
 
 
+def is_plain_detach(node: Node) -> bool:
+    """Whether the node has no history: it is the result of detach(), or of an edit of one under no_grad()."""
+    return isinstance(node.op, ops.StopGradient) and len(node.inputs) < 2
+
+
+def keep_history(builder: GraphBuilder, node: Node, before: Node) -> Node:
+    """A node with the value of `node`, through which gradients pass as through `before`."""
+    return builder.node(ops.StopGradient(), (node,) if is_plain_detach(before) else (node, before))
+
+
 def refresh(builder: GraphBuilder, x: Tracer) -> None:
     """Take the view x again if its root was edited after it was taken."""
     if x.root is None or x.base is x.root.node:
@@ -51,11 +61,9 @@ def refresh(builder: GraphBuilder, x: Tracer) -> None:
         assert y.look is not None  # a view
         _, op, is_recorded = y.look
         if y.base is not x.root.node:
-            is_plain = isinstance(y.node.op, ops.StopGradient) and len(y.node.inputs) < 2
-            keeps_history = isinstance(op, ops.StopGradient) and not is_plain  # the history of its edits
-            before = (y.node,) if keeps_history else ()
-            y.node, y.base = builder.node(op, (above.node, *before)), x.root.node
-            if not is_recorded and y.spec.is_float:
+            is_detach, y.base = isinstance(op, ops.StopGradient), x.root.node
+            y.node = keep_history(builder, above.node, y.node) if is_detach else builder.node(op, (above.node,))
+            if not is_recorded and y.spec.is_float and not is_detach:
                 y.node = builder.node(ops.StopGradient(), (y.node,))
         above = y
 
@@ -72,7 +80,7 @@ def write_through(builder: GraphBuilder, x: Tracer, y: Tracer) -> None:
     if start < len(steps):
         part = over.apply(ops.ViewScatter(tuple(view.look[1] for view in steps[start:] if view.look)), y)
     if apart:
-        over.node = part.node
+        over.node = part.node if current.mode.recording else keep_history(builder, part.node, over.node)
         with in_mode(recording=False):
             builder.take(builder.owner(over.look[0]), part)  # type: ignore[index]
         over.base = x.memory.node
@@ -92,16 +100,6 @@ def refuse_copy(x: Tracer) -> None:
             "device, which are unknown while a graph is built. Edit the tensor itself, by x[…] = value; or x.view(…), "
             "which is never a copy; or x.clone()"
         )
-
-
-def current_result(builder: GraphBuilder, x: Tracer) -> Tracer:
-    """The current version of x, a result. Raises EditedError if detach() made x and an edit gave it a gradient."""
-    if x.look and isinstance(x.look[1], ops.StopGradient) and builder.needs_grad(x):
-        raise EditedError(
-            f"the function returns {x}, or a view of it: detach() made it share memory with a tensor from outside, "
-            "and an edit gave it a gradient of its own. A run cannot return both: return y.clone()"
-        )
-    return builder.current(x)
 
 
 def is_sure_view(x: Tracer) -> bool:

@@ -21,6 +21,7 @@ def of(shapes, *lines, results):
     return Program(tuple((shape, "f8", gradient) for shape, gradient in shapes), lines, results)
 
 
+ZEROS = "v0, = L.autograd.grad(x2.tanh().sum(), [x0], create_graph=True, materialize_grads=True)"
 ONCE = {  # what programs such as these found, or should have: each gave a wrong number
     "a loop wrote over a row that its next block read again": [
         of([((300, 300), False), ((300,), False)], "v0 = x1.exp()*x0", "v1 = (x1+1).cumsum(0)", results=("v0", "v1")),
@@ -34,6 +35,15 @@ ONCE = {  # what programs such as these found, or should have: each gave a wrong
         of([((2, 2), True)], "v0 = x0*2", "with L.no_grad():\n        v0.mul_(0.5)", "v1 = v0*x0", results=("v1",)),
     ],
     "a session took the edit of a placeholder for what is fed": [of([((3,), False)], "x0.add_(1)", results=("x0",))],
+    "zeros for an input that is not used did not require a gradient": [
+        of([((2,), True), ((2,), False), ((2,), True)], ZEROS, "x1.sub_(v0)", results=("x1",))
+    ],
+    "a session raises no error of a line that nothing reads": [
+        of([((2, 3), False)], "v0 = x0.amax(0)*2", "v1 = v0.detach()", "v1.add_(1)", "v2 = x0*3", results=("v2",))
+    ],
+    "a later run of a trace began with the edit of an earlier one": [
+        of([((2,), True)], "v0 = x0.new_zeros(2)", "v0[0].add_(1)", results=("v0",))
+    ],
     "a branch's result had memory of its own": [
         of([((3,), True)], "v0 = x0*1", "v1 = v0 if x0.sum() > -9 else v0*2", "v0 += 10", results=("v1",))
     ],

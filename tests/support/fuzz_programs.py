@@ -50,7 +50,7 @@ L.nn.functional.layer_norm({a},{a}.shape[-1:]) L.nn.functional.normalize({a},dim
 """
 ONE = """
 {a}.max(0).values {a}.sort(0).values {a}.argmax(0) {a}.topk(1)[0] {a}.median() {a}.roll(1,0) {a}.tril() {a}.flip(0)
-{a}.clone() {a}.detach() {a}.unsqueeze(0).contiguous() {a}.float() {a}.double() {a}.long() {a}.bool() {a}>0.1
+{a}.clone() {a}.detach() {a}.data {a}.unsqueeze(0).contiguous() {a}.float() {a}.double() {a}.long() {a}.bool() {a}>0.1
 {a}.repeat(2,1) L.cat([{a},{a}]) L.stack([{a},{a}],-1) L.ones_like({a}) L.zeros_like({a}) {a}.new_zeros(3)
 {a}.round() {a}.trace() L.nn.functional.pad({a},(1,0)) {a}.index_select(0,L.tensor([0])) {a}[[0,0]] {a}[{a}>0]
 {a}.diff(dim=0) {a}.repeat_interleave(2,0) {a}.gather(0,L.zeros_like({a}).long()) {a}.to(L.float32)
@@ -79,7 +79,7 @@ EDITS = """
 {a}[::2]={b} {a}+={b} {a}*=2 {a}[:1]-={b} {a}[1:].mul_(3) {a}[0].sin_() {a}.masked_fill_({a}>0.3,0.1) {a}[{a}>0]=0.2
 {a}.T.add_(1) {a}.reshape(-1)[:1].mul_(2) {a}.add_({b},alpha=0.5) {a}.div_(2) {a}.neg_() {a}.exp2_() {a}.abs_()
 {a}.index_add_(0,L.tensor([0]),{b}[:1]) {a}.sigmoid_() {a}.lerp_({b},0.2) {a}.addcmul_({b},{b})
-{a}.unsqueeze(0).mul_(2) {a}.detach().mul_(0.5)
+{a}.unsqueeze(0).mul_(2) {a}.detach().mul_(0.5) {a}.data.mul_({b}) {a}.detach()[0].add_(1)
 """
 BLOCKS = (
     "with L.no_grad():\n        {edit}", "with L.no_grad():\n        {v} = {a} * 2",
@@ -339,7 +339,22 @@ def attempt(run):
         raise
 
 
-WAYS = ("function", "compiled", "session", "lengths")
+def outside(f):
+    """f, which reads its arguments from outside of a trace: the second run of it, from the values of the first."""
+
+    def call(*xs):
+        traced, starts = mg.function(lambda: f(*xs)), [x.detach().clone() for x in xs]
+        traced()
+        for x, start in zip(xs, starts):
+            x.detach().copy_(start)
+            if not x.is_leaf:
+                x.detach_()
+        return traced()
+
+    return call
+
+
+WAYS = ("function", "compiled", "outside", "session", "lengths")
 
 
 def check(made, counts=None, ways=WAYS):
@@ -364,7 +379,7 @@ def check(made, counts=None, ways=WAYS):
         return
     if made.tail == "backward":
         return  # .grad is filled by a run alone
-    wraps = {"function": mg.function, "compiled": lambda f: mg.function(f, jit_compile=True)}
+    wraps = {"function": mg.function, "compiled": lambda f: mg.function(f, jit_compile=True), "outside": outside}
     for who in wraps.keys() & set(ways):
         judged(counts, who, eager[: len(eager) - eager.edited], lambda w=wraps[who]: run(made, mg, w), loose)
     if "session" not in ways:
@@ -374,7 +389,7 @@ def check(made, counts=None, ways=WAYS):
         for new in [n] if unknown is None else [0, 1, n + 2]:
             lengths = None if unknown is None else (n, new)
             asked = live(made)  # a session computes what is fetched, and nothing else is an error
-            wanted = eager if lengths is None or new == n else attempt(lambda k=lengths, p=asked: run(p, mg, lengths=k))
+            wanted = eager if lengths is None or new == n else run_what_is_read(asked, lengths)
             found = attempt(lambda k=lengths, u=unknown: session(made, k, u))
             who = "session" if unknown is None else f"session of unknown lengths, {n} → {new}"
             count = "session" if unknown is None else "lengths"
@@ -415,14 +430,28 @@ def is_alone(made, name):
     return not any(k != name and np.may_share_memory(x, tensors[name]) for k, x in tensors.items())
 
 
+def run_what_is_read(made, lengths):
+    """The values by run, without lines that raise an error and that no result reads; or the first of these errors."""
+    found = first = attempt(lambda: run(made, mg, lengths=lengths))
+    while isinstance(found, Exception) and (line := line_of(made, found)) in made.lines:
+        made = replace(made, lines=tuple(text for text in made.lines if text != line))
+        found = attempt(lambda p=made: run(p, mg, lengths=lengths))
+    return first if isinstance(found, Exception) else found
+
+
+def line_of(made, error):
+    """The line of the program that raised the error."""
+    places = [at for at in traceback.extract_tb(error.__traceback__) if at.filename.startswith("<program")]
+    return made.source.splitlines()[places[-1].lineno - 1].strip() if places else ""
+
+
 def is_read_for_shape(made, error):
     """Whether it came of a line whose value nobody reads: its shape, which a graph knows, is enough."""
-    places = [at for at in traceback.extract_tb(error.__traceback__) if at.filename.startswith("<program")]
-    line = made.source.splitlines()[places[-1].lineno - 1].strip()
+    line = line_of(made, error)
     name = line.split(" = ")[0]
     text = "\n".join([*made.lines, *made.results]).replace(line, "")
     for_shape = (
-        rf"_like\({name}\)|\b{name}\.new_|, \[{name}\]"  # the last: a gradient towards what the loss does not read
+        rf"_(like|as)\({name}\)|\b{name}\.new_|, \[{name}\]"  # the last: a gradient towards what the loss does not read
     )
     return name.isalnum() and name not in re.findall(r"\w+", re.sub(for_shape, "", text))
 

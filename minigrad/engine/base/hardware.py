@@ -35,8 +35,7 @@ def gpu_status() -> tuple[bool, str]:
         float(cupy.ones(1).sum())  # only running a kernel shows whether the compiler and its headers work
     except Exception as reason:
         return False, f"there is a GPU, but its kernels do not compile: {reason}"
-    properties = cupy.cuda.runtime.getDeviceProperties(0)
-    return True, properties["name"].decode()
+    return True, cupy.cuda.runtime.getDeviceProperties(0)["name"].decode()
 
 
 def require_gpu() -> None:

@@ -311,8 +311,7 @@ class Convolution(Trilinear):
 
     def infer(self, x, w, *b):
         self.check(x, w, *b)
-        places = self.window.places(self, x.shape[2:])
-        return self.spec((x.shape[0], w.shape[0], *places), x, w, *b)
+        return self.spec((x.shape[0], w.shape[0], *self.window.places(self, x.shape[2:])), x, w, *b)
 
     def check(self, x, w, *b):
         """Raises ShapeError if channels, filters or bias do not fit."""

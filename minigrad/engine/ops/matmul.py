@@ -132,8 +132,7 @@ class Contract(Op):
         sizes = dict(zip(self.left, x.shape)) | dict(zip(self.right, y.shape))
         if (x.ndim, y.ndim) != (len(self.left), len(self.right)) or x.shape != tuple(sizes[i] for i in self.left):
             raise ShapeError(f"{self.symbol} needs one length for each letter, and got {x} and {y}")
-        shape = tuple(sizes[i] for i in self.out)
-        return Spec(shape, result_type(x.dtype, y.dtype), common_device(self, x, y))
+        return Spec(tuple(sizes[i] for i in self.out), result_type(x.dtype, y.dtype), common_device(self, x, y))
 
     @cached_property
     def order(self):

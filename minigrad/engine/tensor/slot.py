@@ -49,10 +49,10 @@ class FrozenArray:
 class SlotBuilder:
     """Takes the place of a graph's builder, for an op whose first operand is an array of the rule."""
 
-    once, outer = True, None
+    once, outer, renewed = True, None, ()
 
     def __init__(self, slot: Slot):
-        self.slot, self.born = slot, dict[int, Any]()
+        self.slot, self.born, self.detached = slot, dict[int, Any](), dict[int, Any]()
 
     def apply(self, op: Op, operands: tuple[Any, ...]) -> Slot:
         first, *others = map(self.slot.lift, operands)

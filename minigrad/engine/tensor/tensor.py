@@ -217,6 +217,8 @@ class Tensor(InPlace, Operand):
     @property
     def requires_grad(self) -> bool:
         """Whether backward will pass through here."""
+        if (builder := current.mode.builder) is not None and id(self) in builder.renewed:
+            return bool(builder.needs_grad(builder.lift(self)))
         return bool(self._note_read("requires_grad").tracked)
 
     @requires_grad.setter
@@ -321,7 +323,10 @@ class Tensor(InPlace, Operand):
 
     def detach(self) -> Tensor:
         """The same value, in the same memory, with no origin."""
-        return wrap_array(self._note_read("memory").value, self.spec)
+        y = wrap_array(self._note_read("memory").value, self.spec)
+        if (builder := current.mode.builder) is not None:
+            builder.detached[id(y)] = y, builder, self
+        return y
 
     def detach_(self) -> Self:
         """Forget this tensor's origin: the tensor becomes a leaf."""
@@ -364,7 +369,7 @@ class Tensor(InPlace, Operand):
         shape = lengths((size,))
         where = self.spec.device if device is None else device_called(device)
         spec = Spec(shape, self.spec.dtype if dtype is None else dtype, where)
-        return self.wrap_array(where.xp.full(shape, fill_value, spec.dtype), spec).requires_grad_(requires_grad)
+        return Tensor(where.xp.full(shape, fill_value, spec.dtype), None, requires_grad, where)
 
     def new_tensor(self, data: Any, **options: Any) -> Any:
         """A copy of the data; dtype and device are self's unless given in the options."""

@@ -206,7 +206,7 @@ def resolve_output(g: Exporting, place: tuple[str, Any], results: Sequence[Any],
     if kind == "argument":
         return given[there]
     if kind == "view":
-        x, op, _ = there
+        x, op, *_ = there
         return g.emit_op(op, None, [resolve_output(g, x, results, given)])
     if not isinstance(there, Tensor):
         raise GraphError(f"an ONNX graph can only return tensors, but the function returns {there!r}: leave it out")

@@ -221,6 +221,8 @@ def part_of(trace: Trace, name: str) -> SavedGraph:
     def place(at: tuple[str, Any]) -> Any:
         kind, what = at
         if kind == "view":
+            if what[3] is not None:
+                raise StateError(f"{name} edits y = x.detach() and returns it, so it cannot be saved: return y.clone()")
             return ResultPart("view", 0, place(what[0]), what[1])
         if kind == "constant":
             return ResultPart("input", captured[id(what)]) if id(what) in captured else what

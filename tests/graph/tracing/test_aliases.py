@@ -1,12 +1,14 @@
 """Tensors that share memory in eager mode share it in a graph, with edits and gradients; or the edit is refused."""
 
+import gc
 from collections import Counter
 
 import numpy as np
 import pytest
 
 import minigrad as mg
-from minigrad.engine.base.errors import EditedError
+from minigrad.engine.base.errors import EditedError, NoValueError
+from minigrad.engine.base.pytree import leaves
 from tests.support.all_close import assert_all_close, assert_all_equal
 from tests.support.fuzz_programs import Program, report, trouble
 from tests.support.leaves import leaf
@@ -697,3 +699,123 @@ def test_views_are_edited_in_branches_and_loops(way):
         y = g(x, w)
         found.append([y.detach(), *mg.autograd.grad((y * y).sum(), [x, w])])
     assert_all_close(*found, rtol=1e-14)
+
+
+# -- detach() and data of tensors from outside ------------------------------------------------------------
+
+
+def follow(net, target, x):
+    for p, t in zip(net.parameters(), target.parameters()):
+        t.mul_(0.99).add_(p.detach(), alpha=0.01)
+
+
+def follow_under_no_grad(net, target, x):
+    with mg.no_grad():
+        for p, t in zip(net.parameters(), target.parameters()):
+            t.copy_(0.99 * t + 0.01 * p.data)
+
+
+def halve_data(net, target, x):
+    net.weight.data.mul_(0.5)
+
+
+def edit_both_ways(net, target, x):
+    a, b = net.weight.detach(), net.weight.data
+    a.mul_(0.5)
+    b[0].add_(x[0])
+    return a, b.sum(), net.weight
+
+
+def read_the_old_value(net, target, x):
+    old = net.weight.detach()
+    copy = old.clone()
+    with mg.no_grad():
+        net.weight.add_(1)
+    return old - copy, old.requires_grad
+
+
+def edit_in_a_branch_and_a_loop(net, target, x):
+    old = target.weight.detach()
+    if x.sum() > 8:
+        target.weight.data.mul_(0.5)
+    for v in x:
+        target.bias.detach().add_(v[:2])
+    return old * 1, target.bias
+
+
+@way
+@pytest.mark.parametrize("edit", [
+    follow, follow_under_no_grad, halve_data, edit_both_ways, read_the_old_value, edit_in_a_branch_and_a_loop,
+])  # fmt: skip
+def test_detach_of_a_parameter_shares_its_memory_while_tracing(edit, way):
+    """A moving average of parameters, traced with their training step: the second call was an EditedError."""
+    found = []
+    for wrap in (lambda f: f, way):
+        mg.manual_seed(0)
+        net, target = mg.nn.Linear(3, 2), mg.nn.Linear(3, 2).requires_grad_(False)
+        optimizer = mg.optim.SGD(net.parameters(), lr=0.1)
+
+        def step(x, net=net, target=target, optimizer=optimizer):
+            optimizer.zero_grad()
+            (net(x) - target(x)).square().mean().backward()
+            optimizer.step()
+            return edit(net, target, x)
+
+        run = wrap(step)
+        for k in range(3):
+            found.append([*leaves(run(mg.ones(4, 3) * k)), *(p.detach().clone() for p in net.parameters())])
+            found[-1] += [t.clone() for t in target.parameters()]
+    for eager, traced in zip(found[:3], found[3:], strict=True):
+        assert_all_close([y for y in traced if y is not None], [y for y in eager if y is not None])
+
+
+@pytest.mark.parametrize("lines", [
+    ("v = x0.detach()", "v.mul_(x1)", "u = v[:1]"),
+    ("v = x0.data", "v.mul_(x1)", "for row in x1*1:\n        v.mul_(row)", "u = v*x0"),
+    ("v = x0.detach()", "u = v.data", "v.data.copy_(x1)", "u.mul_(x1)"),
+    ("with L.no_grad():\n        v = x0.detach()", "v.mul_(x1)", "with L.no_grad():\n        x0.add_(1)", "u = v*1"),
+])  # fmt: skip
+def test_detach_is_edited_with_a_gradient_and_returned(lines):
+    """The run refused to return it; in a branch it had no gradient of an edit before."""
+    made, counts = Program((((3, 3), "f8", True), ((3, 3), "f8", True)), lines, ("v", "u")), Counter()
+    assert trouble(made, counts, ("function", "compiled", "outside")) is None, report(made)
+    assert counts["function"] == counts["outside"] == 1, counts
+
+
+@table("read", [lambda w: w.numpy()[0], lambda w: w.detach().numpy()[0], lambda w: w.tolist()[0]])
+def test_elements_that_a_run_has_edited_are_not_read_while_tracing(read):
+    """Python read the value from before the edit, and the graph kept it: 1 where eager mode reads 0.5."""
+    w = mg.ones(2)
+    for make in (lambda: w, lambda: mg.ones(2)):
+        with pytest.raises(NoValueError):
+            mg.function(lambda: float(read(make().mul_(0.5))))()  # noqa: B023
+
+
+def test_elements_of_detach_that_python_reads_are_watched():
+    """The result of detach() was watched, and was deleted before the next call."""
+    w = mg.ones(2)
+    f = mg.function(lambda x: x * float(w.detach().numpy()[0]))
+    assert f(mg.ones(1)).item() == 1
+    gc.collect()
+    w.mul_(3)
+    assert f(mg.ones(1)).item() == 3
+
+
+def test_requires_grad_of_an_edited_tensor():
+    """A tensor that the trace made said False after `y.add_(x)`, of an x that requires a gradient."""
+    w = mg.nn.Parameter(mg.ones(2))
+
+    def f(x):
+        y, z, quiet = mg.zeros(2), mg.zeros(2), mg.zeros(2)
+        found = [y.requires_grad, y.add_(x) is y, y.requires_grad]
+        z[:1].mul_(w[:1])
+        apart = quiet.detach()
+        apart.mul_(w)
+        with mg.no_grad():
+            w.mul_(1)
+            quiet.add_(x)
+        return [*found, z.requires_grad, w.requires_grad, quiet.requires_grad, apart.requires_grad]
+
+    for wanted in (False, True):
+        x = mg.ones(2, requires_grad=wanted)
+        assert mg.function(f)(x) == f(x)

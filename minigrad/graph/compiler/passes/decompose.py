@@ -49,7 +49,7 @@ def weights(node: Node) -> Node | None:
     match node:
         case Node(Exp(), (Node(Sub(), (x, total)),)):
             y = total.inputs[0] if isinstance(total.op, Reshape) else total
-            if isinstance(y.op, LogSumExp) and y.inputs == (x,) and len(y.op.axes) == 1:
+            if x.spec.size and isinstance(y.op, LogSumExp) and y.inputs == (x,) and len(y.op.axes) == 1:
                 rows = LogSumExp(y.op.axes, keepdims=True).reduced_shape(x.spec.shape)
                 same: Symbol = softmax(Symbol(x), y.op.axes)  # type: ignore[no-untyped-call]
                 return same.node if total.spec.shape == rows else None

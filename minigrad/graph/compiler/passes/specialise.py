@@ -20,12 +20,12 @@ from ....engine.ops import Const, Input, const
 Lengths = Mapping[str, int]
 
 
-def specialise_graph(graph: Graph, specs: Sequence[Spec]) -> Graph:
-    """The graph for inputs of these specs.
+def specialise_graph(graph: Graph, specs: Sequence[Spec], told: Lengths | None = None) -> Graph:
+    """The graph for inputs of these specs. Lengths that no input has are those in `told`.
 
     Raises ShapeError if a spec does not fit, GraphError if an op needs a length that only a loop determines.
     """
-    lengths = lengths_in(graph.inputs, specs)
+    lengths = {**(told or {}), **lengths_in(graph.inputs, specs)}
     return require_known_lengths(with_lengths(graph, lengths, specs) if lengths else graph)
 
 
