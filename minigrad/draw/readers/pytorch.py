@@ -1,4 +1,4 @@
-"""Graphs of PyTorch: of autograd (pytorch_autograd), of a call (pytorch_calls), and built in advance (pytorch_export)."""
+"""Graphs of PyTorch: of autograd (pytorch_autograd), of calls (pytorch_calls), built in advance (pytorch_export)."""
 
 from __future__ import annotations
 

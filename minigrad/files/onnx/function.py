@@ -26,7 +26,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import onnx
-from google.protobuf.message import DecodeError  # type: ignore[import-untyped]
+from google.protobuf.message import DecodeError
 from onnx import defs, helper, numpy_helper
 
 from ...engine.base.errors import DTypeError, GraphError, SavedFileError, ShapeError
