@@ -35,7 +35,7 @@ def cut(page: Page) -> list[str]:
 
 
 def settle(page: Page) -> None:
-    """Wait until nothing was cut off for 30 frames in a row, at most 600 frames: a picture is hidden while it is redrawn."""
+    """Wait until nothing is cut off for 30 frames in a row, but at most 600: a picture is hidden while redrawn."""
     page.evaluate(
         f"""async (smallest) => {{
       for (let frame = 0, whole = 0; frame < 600 && whole < 30; frame++) {{

@@ -104,7 +104,7 @@ function moveTo(s, n) {
   if (spot) follow(spot.closest(".mg-view"), spot);
 }
 
-// Where a reader has just run the cell in JupyterLab, scroll until the whole widget is seen. Slides scroll by themselves.
+// In a JupyterLab cell just run, scroll until the widget is seen whole. Slides scroll by themselves.
 function showWhole(root) {
   const cell = root.closest(".jp-Cell"), view = root.closest(".jp-WindowedPanel-outer");
   const isRunByHand = cell && [cell, cell.nextElementSibling].some((each) => each?.matches(".jp-mod-active"));
