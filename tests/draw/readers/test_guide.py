@@ -1,0 +1,29 @@
+"""Each line of code in the first table of docs/your_own_graphs.md runs, and draws something."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+torch = pytest.importorskip("torch", reason="PyTorch is not installed")
+GUIDE = (Path(__file__).parents[3] / "docs" / "your_own_graphs.md").read_text("utf-8")
+LINES = re.findall(r"^\| [^|]+ \| `([^`]+)` \|", GUIDE.partition("## I have ported")[0], re.MULTILINE)
+
+
+@pytest.fixture(scope="module")
+def names():
+    found = {}
+    exec(re.search(r"```python\n(.*?)```", GUIDE, re.DOTALL)[1], found)
+    return found
+
+
+def test_ten_questions_have_a_line_each():
+    assert len(LINES) == 10
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")  # torch.compile's own
+@pytest.mark.parametrize("line", LINES)
+def test_a_line_of_the_guide_shows_what_it_says(line, names):
+    shown = eval(line, names)
+
+    assert len(str(getattr(shown, "text", shown))) > 40
