@@ -1,4 +1,8 @@
-"""Graphs of PyTorch: of autograd (pytorch_autograd), of a call (pytorch_calls), and built in advance (pytorch_export)."""
+"""Graphs of PyTorch: those that autograd recorded. Others are in pytorch_calls.py and pytorch_export.py.
+
+Autograd keeps no forward graph, only what backward will do. So an operation has the name of its backward, such as
+MulBackward0, and a tensor that requires no gradient is missing, unless a Node of autograd saved it.
+"""
 
 from __future__ import annotations
 
@@ -6,13 +10,22 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import torch
+from torch import Tensor
+from torch.autograd.graph import get_gradient_edge
 
 from ...engine.base.pytree import leaves
-from ..listing import Listing
+from ..listing import Entry, Listing
+from ..listing_readers import output_title
 from ..words import shorten
-from .pytorch_autograd import listing_of_tensors
 from .pytorch_calls import listing_of_call
 from .pytorch_export import listing_of_compiled, listing_of_program
+from .pytorch_tensors import entry_of, facts_of, fill_values, names_of, saved_by, spec_of
+
+FREED = "A backward() has freed what this graph had saved; backward(retain_graph=True) keeps it, or run forward again."
+NO_GRAPH = (
+    "it was given, or computed from tensors that require no gradient, or under torch.no_grad() or inference_mode(), or "
+    "cut off by detach(). Draw what was called instead, draw(f, x), or compute it from a tensor with requires_grad=True"
+)
 
 
 def listing_of(x: Any, args: Sequence[Any], names: Mapping[str, object]) -> Listing:
@@ -22,7 +35,7 @@ def listing_of(x: Any, args: Sequence[Any], names: Mapping[str, object]) -> List
         return listing_of_program(x)
     if isinstance(x, torch.jit.ScriptModule | torch.jit.ScriptFunction):
         raise TypeError(f"a {kind} hides its operations: draw the module or the function that it was made of")
-    if callable(x) and not isinstance(x, torch.Tensor):
+    if callable(x) and not isinstance(x, Tensor):
         if not args:
             raise TypeError(f"a {kind} has a graph when it is called: draw(f, x), where x is an example input")
         original = getattr(x, "_orig_mod", getattr(x, "_torchdynamo_orig_callable", None))
@@ -32,7 +45,57 @@ def listing_of(x: Any, args: Sequence[Any], names: Mapping[str, object]) -> List
         return listing_of_call(x, args, names)
     tensors = leaves([x, *args])
     for y in tensors:
-        if not isinstance(y, torch.Tensor):
+        if not isinstance(y, Tensor):
             got = f"{shorten(repr(y), 80)} of type {type(y).__name__}"
             raise TypeError(f"expected tensors of PyTorch, or a module or a function with its arguments; got {got}")
     return listing_of_tensors(tensors, names)
+
+
+def listing_of_tensors(ys: Sequence[Tensor], namespace: Mapping[str, object]) -> Listing:
+    """The graph behind some tensors. Raises TypeError for a tensor that has none."""
+    names = names_of(namespace)
+    for y in ys:
+        if not y.requires_grad:
+            raise TypeError(f"{names.get(y, 'a tensor')}, {spec_of(y)}, has no graph: {NO_GRAPH}")
+    inputs = nodes_before([node_of(y) for y in ys])
+    place = {node: i for i, node in enumerate(inputs)}
+    variables = {node: node.variable for node in inputs if hasattr(node, "variable")}
+    tensors: dict[Any, Tensor] = {}  # of Nodes, as far as we can reach them
+    for x in [*ys, *names, *variables.values()]:
+        if x.requires_grad and x.output_nr == 0 and (node := node_of(x)) in inputs:
+            tensors.setdefault(node, x)
+    entries, kept = list[Entry](), set[Any]()
+    for node, before in inputs.items():
+        saved, x = [*saved_by(node)], tensors.get(node)
+        kept |= {node_of(each) for _, each in saved if each is not None and each.requires_grad}
+        op, path, results = ("", None, [x]) if node in variables else (node.name(), (), node._input_metadata)
+        facts = (*(() if x is None else facts_of(x)), *(words for words, _ in saved))
+        name, thing = ("", node) if x is None else (names.get(x, ""), x)
+        reads = tuple(place[each] for each in before)
+        entries.append(entry_of(results, op, name=name, thing=thing, facts=facts, path=path, inputs=reads))
+    for node in kept & inputs.keys():
+        entries[place[node]].kept = True
+    fill_values(entries, {place[node]: x for node, x in tensors.items()})
+    notes = [FREED] * any("has freed" in fact for entry in entries for fact in entry.facts)
+    notes += [f"backward() will fail: {e.sign} {fact}." for e in entries for fact in e.facts if "since" in fact][:3]
+    return Listing(output_title(entries, [tensors.get(node_of(y)) for y in ys]), entries, notes)
+
+
+def node_of(x: Tensor) -> Any:
+    """The Node that makes the gradient of a tensor; for a leaf, the Node that adds it to .grad."""
+    return x.grad_fn or get_gradient_edge(x).node
+
+
+def nodes_before(ends: Sequence[Any]) -> dict[Any, list[Any]]:
+    """Every Node of a graph → the Nodes of what it was computed from; inputs before users."""
+    order: dict[Any, list[Any]] = {}
+    read: dict[Any, list[Any]] = {}
+    stack = [*reversed(ends)]
+    while stack:
+        node = stack[-1]
+        if node not in read:
+            read[node] = [x for x, _ in node.next_functions if x is not None]
+            stack += [x for x in reversed(read[node]) if x not in read]
+        elif stack.pop() not in order:
+            order[node] = read[node]
+    return order

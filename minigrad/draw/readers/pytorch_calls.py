@@ -25,12 +25,12 @@ from ..listing import Entry, Listing, Path, Scope
 from ..listing_of import modules_of
 from ..listing_readers import line_of
 from ..words import shorten
-from .pytorch_tensors import entry_of, facts_of, fill_values, ids_of, memory_of, saved_by, tensors_in, version_of
+from .pytorch_tensors import entry_of, facts_of, fill_values, memory_of, names_of, saved_by, tensors_in, version_of
 
 MINE = str(PurePath(torch.__file__).parent), str(PurePath(__file__).parents[2])  # folders of files not the user's
 line_at = cache(line_of)
 HIDDEN = (
-    "A result was made by what PyTorch does not announce, such as NumPy, vmap or compiled code: no arrow leads to it."
+    "A result comes from what PyTorch does not announce, such as NumPy, vmap or compiled code: no arrow leads to it."
 )
 
 
@@ -40,8 +40,7 @@ def listing_of_call(f: Any, args: Sequence[Any], namespace: Mapping[str, object]
     if len(modules) == 1:  # its submodules are the outermost groups: blocks.0, not net.blocks.0
         modules = {"": next(iter(modules.values()))}
     with untouched(modules, grads=not isinstance(f, Module)), ExitStack() as hooks:
-        own, names = names_of(modules, args, namespace)
-        call = Call(modules, own)
+        call = Call(modules, args, namespace)
         hooks.callback(register_module_forward_pre_hook(call.enter_module).remove)
         hooks.callback(register_module_forward_hook(call.leave_module, always_call=True).remove)
         with call:
@@ -49,20 +48,7 @@ def listing_of_call(f: Any, args: Sequence[Any], namespace: Mapping[str, object]
         ys = [*tensors_in(y)]
         if not ys:
             raise TypeError(f"{name} returned {shorten(repr(y), 80)}, which contains no tensor")
-        return Listing(f"a call of {name}", *call.finish(ys, names))
-
-
-Names = Mapping[int, str]
-
-
-def names_of(
-    modules: Mapping[str, Module], args: Sequence[Any], namespace: Mapping[str, object]
-) -> tuple[Names, Names]:
-    """Names of tensors by id: of parameters and buffers; of these, of arguments, and of the caller's variables."""
-    parts = [each for at, part in modules.items() for each in (part.named_parameters(at), part.named_buffers(at))]
-    own, given = {id(x): name for pairs in parts for name, x in pairs}, [*tensors_in([*args])]
-    inputs = {id(x): "input" if len(given) == 1 else f"input {n}" for n, x in enumerate(given, 1)}
-    return own, {**ids_of(namespace), **own, **inputs}
+        return Listing(f"a call of {name}", *call.finish(ys))
 
 
 @contextmanager
@@ -97,15 +83,20 @@ def untouched(modules: Mapping[str, Module], grads: bool) -> Iterator[None]:
 class Call(TorchFunctionMode):
     """Records operations while they run.
 
+    own        id of a parameter or a buffer → its name; `names` has those of arguments and the caller's variables, too
     results    of each entry: its tensors, their versions, and their Nodes of autograd. They stay alive: ids name them
     places     id of a tensor → the number of its entry
     changes    memory → the number of the last entry that changed it in place
     """
 
-    def __init__(self, modules: Mapping[str, Module], own: Names):
+    def __init__(self, modules: Mapping[str, Module], args: Sequence[Any], namespace: Mapping[str, object]):
         super().__init__()
+        parts = [each for at, part in modules.items() for each in (part.named_parameters(at), part.named_buffers(at))]
+        self.own, given = {id(x): name for pairs in parts for name, x in pairs}, [*tensors_in([*args])]
+        inputs = {id(x): "input" if len(given) == 1 else f"input {n}" for n, x in enumerate(given, 1)}
+        self.names = {**{id(x): name for x, name in names_of(namespace).items()}, **self.own, **inputs}
         self.labels = {id(x): name for at, part in modules.items() for name, x in part.named_modules(prefix=at)}
-        self.own, self.asked = own, user_place()
+        self.asked = user_place()
         self.entries: list[Entry] = []
         self.results: list[tuple[list[Tensor], list[int], list[Any]]] = []
         self.places: dict[int, int] = {}
@@ -150,9 +141,9 @@ class Call(TorchFunctionMode):
         made = self.places.get(id(x), -1)
         return self.add([x], path=None if id(x) in self.own else ()) if made == changed == -1 else max(made, changed)
 
-    def finish(self, ys: Sequence[Tensor], names: Names) -> tuple[list[Entry], list[str]]:
+    def finish(self, ys: Sequence[Tensor]) -> tuple[list[Entry], list[str]]:
         """The entries that the results need, with names, values and what backward keeps; and notes."""
-        is_hidden = any(id(y) not in self.places and id(y) not in names for y in ys)
+        is_hidden = any(id(y) not in self.places and id(y) not in self.names for y in ys)
         stack = [self.number(y) for y in ys]
         needed = {*range(len(self.entries))} if is_hidden else set[int]()
         while stack:
@@ -173,7 +164,7 @@ class Call(TorchFunctionMode):
                     found = [*saved_by(node)]
                     saved += [f"{node.name()} {words}" for words, _ in found]
                     kept |= {memory_of(x) for _, x in found if x is not None}
-            entry.name = ", ".join(dict.fromkeys(names[id(x)] for x in results if id(x) in names))
+            entry.name = ", ".join(dict.fromkeys(self.names[id(x)] for x in results if id(x) in self.names))
             entry.facts, entry.inputs = (*entry.facts, *saved), tuple(place[x] for x in entry.inputs)
             current |= {i: results[0]} if is_current and len(results) == 1 else {}
         entries = [self.entries[n] for n in place]

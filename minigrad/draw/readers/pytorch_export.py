@@ -22,7 +22,7 @@ from ..listing import Entry, Listing, Path, Scope
 from ..listing_of import modules_of
 from ..listing_readers import line_of
 from ..words import pluralize
-from .pytorch_calls import MINE, Names, names_of, untouched
+from .pytorch_calls import MINE, Call, untouched
 from .pytorch_tensors import entry_of, tensors_in
 
 GIVEN = "placeholder", "get_attr"
@@ -49,7 +49,7 @@ def listing_of_compiled(f: Any, args: Sequence[Any], namespace: Mapping[str, obj
     with untouched(modules, grads=not isinstance(f, Module)):
         if isinstance(f, Module):
             f._compiled_call_impl = None
-        runs = Runs(*names_of(modules, args, namespace))
+        runs = Runs(Call(modules, args, namespace))
         ys = [*tensors_in(torch.compile(f, backend=runs.backend, **apart)(*args))]  # type: ignore[no-untyped-call]
     reasons: dict[str, Any] = {str(each.user_stack[-1]): each for each in reversed(graph_break_reasons[earlier:])}
     del graph_break_reasons[earlier:]
@@ -133,9 +133,9 @@ class Runs(Program):
     places    id of a tensor → the number of its entry. `tensors` keeps them alive
     """
 
-    def __init__(self, own: Names, labels: Names):
+    def __init__(self, call: Call):
         super().__init__({})
-        self.own, self.labels, self.count = own, labels, 0
+        self.call, self.count = call, 0
         self.places: dict[int, int | None] = {}
         self.tensors: list[Tensor] = []
 
@@ -157,6 +157,6 @@ class Runs(Program):
         if id(x) not in self.places:
             self.places[id(x)] = len(self.entries)
             self.tensors.append(x)
-            path, name = None if id(x) in self.own else (), self.labels.get(id(x), "")
+            path, name = None if id(x) in self.call.own else (), self.call.names.get(id(x), "")
             self.entries.append(entry_of([x], name=name, thing=x, path=path))
         return self.places[id(x)]
