@@ -29,9 +29,7 @@ from .pytorch_tensors import entry_of, facts_of, fill_values, memory_of, names_o
 
 MINE = str(PurePath(torch.__file__).parent), str(PurePath(__file__).parents[2])  # folders of files not the user's
 line_at = cache(line_of)
-HIDDEN = (
-    "A result comes from what PyTorch does not announce, such as NumPy, vmap or compiled code: no arrow leads to it."
-)
+HIDDEN = "A result comes from what PyTorch does not announce, such as NumPy or vmap: no arrow leads to it."
 
 
 def listing_of_call(f: Any, args: Sequence[Any], namespace: Mapping[str, object]) -> Listing:
@@ -39,7 +37,7 @@ def listing_of_call(f: Any, args: Sequence[Any], namespace: Mapping[str, object]
     name, modules = getattr(f, "__name__", type(f).__name__), modules_of(f, Module)
     if len(modules) == 1:  # its submodules are the outermost groups: blocks.0, not net.blocks.0
         modules = {"": next(iter(modules.values()))}
-    with untouched(modules, grads=not isinstance(f, Module)), ExitStack() as hooks:
+    with untouched(modules, trains=not isinstance(f, Module)), ExitStack() as hooks:
         call = Call(modules, args, namespace)
         hooks.callback(register_module_forward_pre_hook(call.enter_module).remove)
         hooks.callback(register_module_forward_hook(call.leave_module, always_call=True).remove)
@@ -52,22 +50,23 @@ def listing_of_call(f: Any, args: Sequence[Any], namespace: Mapping[str, object]
 
 
 @contextmanager
-def untouched(modules: Mapping[str, Module], grads: bool) -> Iterator[None]:
-    """Restore afterwards what a call changes: buffers and attributes of modules, gradients, and random numbers.
+def untouched(modules: Mapping[str, Module], trains: bool) -> Iterator[None]:
+    """Restore afterwards what a call changes: buffers and attributes of modules, and random numbers.
 
-    grads    whether the call may run backward: then parameters have copies of their gradients
+    trains    whether the call may train: then restore parameters and their gradients, too, but no state of an optimiser
     """
     parts = [*dict.fromkeys(part for module in modules.values() for part in module.modules())]
     parameters = [x for part in parts for x in part.parameters(recurse=False)]
     if any(map(torch.nn.parameter.is_lazy, parameters)):
         raise ValueError("a lazy module gets its parameters at its first call: call it once, then draw it")
     attributes, numbers = [dict(vars(part)) for part in parts], random.getstate()
-    given = [(x, x.grad) for x in parameters if grads and x.grad is not None]
+    given = [(x, x.data, x.grad) for x in parameters if trains]
     copies: dict[Any, Tensor] = {x: x.detach().clone() for part in parts for x in part.buffers(recurse=False)}
     for part in parts:
         vars(part)["_buffers"] = {name: copies.get(x) for name, x in part._buffers.items()}
-    for x, grad in given:
-        x.grad = grad.clone()
+        vars(part).pop("_compiled_call_impl", None)  # of part.compile()
+    for x, data, grad in given:
+        x.data, x.grad = data.clone(), None if grad is None else grad.clone()
     try:
         with torch.random.fork_rng(range(torch.cuda.device_count())):
             yield
@@ -76,8 +75,8 @@ def untouched(modules: Mapping[str, Module], grads: bool) -> Iterator[None]:
         for part, before in zip(parts, attributes):
             vars(part).clear()
             vars(part).update(before)
-        for x, grad in given:
-            x.grad = grad
+        for x, data, grad in given:
+            x.data, x.grad = data, grad
 
 
 class Call(TorchFunctionMode):
@@ -93,7 +92,7 @@ class Call(TorchFunctionMode):
         super().__init__()
         parts = [each for at, part in modules.items() for each in (part.named_parameters(at), part.named_buffers(at))]
         self.own, given = {id(x): name for pairs in parts for name, x in pairs}, [*tensors_in([*args])]
-        inputs = {id(x): "input" if len(given) == 1 else f"input {n}" for n, x in enumerate(given, 1)}
+        inputs = {id(x): "input" if len(given) == 1 else f"input {n}" for n, x in [*enumerate(given, 1)][::-1]}
         self.names = {**{id(x): name for x, name in names_of(namespace).items()}, **self.own, **inputs}
         self.labels = {id(x): name for at, part in modules.items() for name, x in part.named_modules(prefix=at)}
         self.asked = user_place()
@@ -119,7 +118,8 @@ class Call(TorchFunctionMode):
         if results := [*tensors_in(y)] or changed:
             name = getattr(func, "__name__", type(func).__name__)
             op = func.__self__.__name__ if name == "__get__" else name  # of an attribute, such as x.T
-            options = [str(x) for x in [*args, *(kwargs or {}).values()] if isinstance(x, int | float | str | tuple)]
+            others = [x for x in [*args, *(kwargs or {}).values()] if isinstance(x, int | float | str | tuple)]
+            options = [str(x) for x in others if not [*tensors_in(x)]]
             facts = (*[f"with {shorten(', '.join(options), 60)}"] * bool(options), *facts_of(results[0]))
             inputs, place = tuple(map(self.number, given)), user_place()
             line = "" if place == self.asked else line_at(place)

@@ -46,9 +46,7 @@ def listing_of_compiled(f: Any, args: Sequence[Any], namespace: Mapping[str, obj
 
     name, modules, earlier = getattr(f, "__name__", type(f).__name__), modules_of(f, Module), len(graph_break_reasons)
     apart: Any = {"isolate_recompiles": True} if "isolate_recompiles" in signature(torch.compile).parameters else {}
-    with untouched(modules, grads=not isinstance(f, Module)):
-        if isinstance(f, Module):
-            f._compiled_call_impl = None
+    with untouched(modules, trains=not isinstance(f, Module)):
         runs = Runs(Call(modules, args, namespace))
         ys = [*tensors_in(torch.compile(f, backend=runs.backend, **apart)(*args))]  # type: ignore[no-untyped-call]
     reasons: dict[str, Any] = {str(each.user_stack[-1]): each for each in reversed(graph_break_reasons[earlier:])}
