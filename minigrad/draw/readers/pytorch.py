@@ -59,26 +59,35 @@ def listing_of_tensors(ys: Sequence[Tensor], namespace: Mapping[str, object]) ->
             raise TypeError(f"{names.get(y, 'a tensor')}, {spec_of(y)}, has no graph: {NO_GRAPH}")
     inputs = nodes_before([node_of(y) for y in ys])
     place = {node: i for i, node in enumerate(inputs)}
-    variables = {node: node.variable for node in inputs if hasattr(node, "variable")}
-    tensors: dict[Any, Tensor] = {}  # of Nodes, as far as we can reach them
-    for x in [*ys, *names, *variables.values()]:
-        if x.requires_grad and x.output_nr == 0 and (node := node_of(x)) in inputs:
-            tensors.setdefault(node, x)
+    tensors = {node: node.variable for node in inputs if hasattr(node, "variable")}  # of Nodes; so far, of leaves
     entries, kept = list[Entry](), set[Any]()
+    for x in [*names, *ys]:
+        tensors |= {node_of(x): x} if x.requires_grad and x.output_nr == 0 else {}
     for node, before in inputs.items():
-        saved, x = [*saved_by(node)], tensors.get(node)
-        kept |= {node_of(each) for _, each in saved if each is not None and each.requires_grad}
-        op, path, results = ("", None, [x]) if node in variables else (node.name(), (), node._input_metadata)
-        facts = (*(() if x is None else facts_of(x)), *(words for words, _ in saved))
-        name, thing = ("", node) if x is None else (names.get(x, ""), x)
-        reads = tuple(place[each] for each in before)
-        entries.append(entry_of(results, op, name=name, thing=thing, facts=facts, path=path, inputs=reads))
+        found, saved = entry_of_node(node, tensors.get(node))
+        found.name, found.inputs = names.get(found.thing, ""), tuple(place[each] for each in before)
+        kept |= {node_of(each) for each in saved if each.requires_grad}
+        entries.append(found)
     for node in kept & inputs.keys():
         entries[place[node]].kept = True
-    fill_values(entries, {place[node]: x for node, x in tensors.items()})
-    notes = [FREED] * any("has freed" in fact for entry in entries for fact in entry.facts)
-    notes += [f"backward() will fail: {e.sign} {fact}." for e in entries for fact in e.facts if "since" in fact][:3]
-    return Listing(output_title(entries, [tensors.get(node_of(y)) for y in ys]), entries, notes)
+    fill_values(entries, {place[node]: x for node, x in tensors.items() if node in place})
+    return Listing(output_title(entries, [tensors.get(node_of(y)) for y in ys]), entries, notes_on(entries))
+
+
+def entry_of_node(node: Any, x: Tensor | None) -> tuple[Entry, list[Tensor]]:
+    """The entry of a Node, whose tensor is x if that is known; and the tensors that the Node saved."""
+    saved = [*saved_by(node)]
+    facts = (*(() if x is None else facts_of(x)), *(words for words, _ in saved))
+    is_leaf = hasattr(node, "variable")
+    op, path, results = ("", None, [x]) if is_leaf else (node.name(), (), node._input_metadata)
+    entry = entry_of(results, op, name="", thing=node if x is None else x, facts=facts, path=path)
+    return entry, [each for _, each in saved if each is not None]
+
+
+def notes_on(entries: Sequence[Entry]) -> list[str]:
+    facts = [(entry.sign, fact) for entry in entries for fact in entry.facts]
+    wrong = [f"backward() will fail: {sign} {fact}." for sign, fact in facts if "changed in place since" in fact]
+    return [FREED] * any("has freed" in fact for _, fact in facts) + wrong[:3]
 
 
 def node_of(x: Tensor) -> Any:

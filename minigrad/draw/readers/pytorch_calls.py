@@ -37,8 +37,8 @@ def listing_of_call(f: Any, args: Sequence[Any], namespace: Mapping[str, object]
     name, modules = getattr(f, "__name__", type(f).__name__), modules_of(f, Module)
     if len(modules) == 1:  # its submodules are the outermost groups: blocks.0, not net.blocks.0
         modules = {"": next(iter(modules.values()))}
-    with untouched(modules, trains=not isinstance(f, Module)), ExitStack() as hooks:
-        call = Call(modules, args, namespace)
+    with preserve(modules, trains=not isinstance(f, Module)), ExitStack() as hooks:
+        call = CallRecorder(modules, args, namespace)
         hooks.callback(register_module_forward_pre_hook(call.enter_module).remove)
         hooks.callback(register_module_forward_hook(call.leave_module, always_call=True).remove)
         with call:
@@ -50,7 +50,7 @@ def listing_of_call(f: Any, args: Sequence[Any], namespace: Mapping[str, object]
 
 
 @contextmanager
-def untouched(modules: Mapping[str, Module], trains: bool) -> Iterator[None]:
+def preserve(modules: Mapping[str, Module], trains: bool) -> Iterator[None]:
     """Restore afterwards what a call changes: buffers and attributes of modules, and random numbers.
 
     trains    whether the call may train: then restore parameters and their gradients, too, but no state of an optimiser
@@ -59,27 +59,31 @@ def untouched(modules: Mapping[str, Module], trains: bool) -> Iterator[None]:
     parameters = [x for part in parts for x in part.parameters(recurse=False)]
     if any(map(torch.nn.parameter.is_lazy, parameters)):
         raise ValueError("a lazy module gets its parameters at its first call: call it once, then draw it")
-    attributes, numbers = [dict(vars(part)) for part in parts], random.getstate()
-    given = [(x, x.data, x.grad) for x in parameters if trains]
+    numbers = random.getstate()
+    with torch.random.fork_rng(range(torch.cuda.device_count())), ExitStack() as restore:
+        restore.callback(random.setstate, numbers)
+        give_copies(parts, restore)
+        for x in parameters if trains else ():
+            restore.callback(set_data, x, x.data, x.grad)
+            set_data(x, x.data.clone(), None if x.grad is None else x.grad.clone())
+        yield
+
+
+def give_copies(parts: Sequence[Module], restore: ExitStack) -> None:
+    """Give modules copies of their buffers, without what compile() made of them, until `restore` is closed."""
     copies: dict[Any, Tensor] = {x: x.detach().clone() for part in parts for x in part.buffers(recurse=False)}
     for part in parts:
+        restore.callback(vars(part).update, dict(vars(part)))
+        restore.callback(vars(part).clear)  # runs first
         vars(part)["_buffers"] = {name: copies.get(x) for name, x in part._buffers.items()}
-        vars(part).pop("_compiled_call_impl", None)  # of part.compile()
-    for x, data, grad in given:
-        x.data, x.grad = data.clone(), None if grad is None else grad.clone()
-    try:
-        with torch.random.fork_rng(range(torch.cuda.device_count())):
-            yield
-    finally:
-        random.setstate(numbers)
-        for part, before in zip(parts, attributes):
-            vars(part).clear()
-            vars(part).update(before)
-        for x, data, grad in given:
-            x.data, x.grad = data, grad
+        vars(part).pop("_compiled_call_impl", None)
 
 
-class Call(TorchFunctionMode):
+def set_data(x: Tensor, data: Tensor, grad: Tensor | None) -> None:
+    x.data, x.grad = data, grad
+
+
+class CallRecorder(TorchFunctionMode):
     """Records operations while they run.
 
     own        id of a parameter or a buffer → its name; `names` has those of arguments and the caller's variables, too
@@ -144,34 +148,45 @@ class Call(TorchFunctionMode):
     def finish(self, ys: Sequence[Tensor]) -> tuple[list[Entry], list[str]]:
         """The entries that the results need, with names, values and what backward keeps; and notes."""
         is_hidden = any(id(y) not in self.places and id(y) not in self.names for y in ys)
-        stack = [self.number(y) for y in ys]
-        needed = {*range(len(self.entries))} if is_hidden else set[int]()
-        while stack:
-            if (n := stack.pop()) not in needed:
-                needed.add(n)
-                stack += self.entries[n].inputs
-        place = {n: i for i, n in enumerate(sorted(needed))}
+        ends = [self.number(y) for y in ys]
+        place = {n: i for i, n in enumerate(range(len(self.entries)) if is_hidden else self.needed_by(ends))}
         seen = {None, *(each for n in place if not self.entries[n].sign for each in self.results[n][2])}
         kept, current = set[int](), dict[int, Tensor]()
         for n, i in place.items():
             entry, (results, versions, nodes) = self.entries[n], self.results[n]
-            is_current = versions == [*map(version_of, results)]
-            saved = [] if is_current else ["changed in place afterwards"]
-            while nodes:  # of this operation: F.cross_entropy has two
-                if (node := nodes.pop()) not in seen:
-                    seen.add(node)
-                    nodes += [each for each, _ in node.next_functions]
-                    found = [*saved_by(node)]
-                    saved += [f"{node.name()} {words}" for words, _ in found]
-                    kept |= {memory_of(x) for _, x in found if x is not None}
             entry.name = ", ".join(dict.fromkeys(self.names[id(x)] for x in results if id(x) in self.names))
-            entry.facts, entry.inputs = (*entry.facts, *saved), tuple(place[x] for x in entry.inputs)
-            current |= {i: results[0]} if is_current and len(results) == 1 else {}
+            entry.inputs = tuple(place[x] for x in entry.inputs)
+            if versions != [*map(version_of, results)]:
+                entry.facts += ("changed in place afterwards",)
+            elif len(results) == 1:
+                current[i] = results[0]
+            entry.facts += tuple(saved_before(nodes, seen, kept))
         entries = [self.entries[n] for n in place]
         for i, x in current.items():
             entries[i].kept = memory_of(x) in kept
         fill_values(entries, current)
         return entries, [HIDDEN] * is_hidden
+
+    def needed_by(self, ends: Sequence[int]) -> list[int]:
+        """The numbers of the entries that some entries were computed from, and of these."""
+        needed, stack = set[int](), [*ends]
+        while stack:
+            if (n := stack.pop()) not in needed:
+                needed.add(n)
+                stack += self.entries[n].inputs
+        return sorted(needed)
+
+
+def saved_before(nodes: Sequence[Any], seen: set[Any], kept: set[int]) -> Iterator[str]:
+    """What an operation saved. It may have several Nodes, as F.cross_entropy. Adds to `seen`, and memory to `kept`."""
+    stack = [*nodes]
+    while stack:
+        if (node := stack.pop()) not in seen:
+            seen.add(node)
+            stack += [each for each, _ in node.next_functions]
+            for words, x in saved_by(node):
+                kept |= set() if x is None else {memory_of(x)}
+                yield f"{node.name()} {words}"
 
 
 def user_place() -> Place | None:
