@@ -675,6 +675,21 @@ def what_pytorch_refuses(torch):
     go_back("x.sin(), edited", x.sin().add_(1))
 
 
+# %% [markdown] slideshow={"slide_type": "skip"}
+# The pictures of this course read PyTorch's graph too. How many numbers does it save for $e^{x·x}$?
+
+
+# %% slideshow={"slide_type": "skip"}
+@in_pytorch
+def what_pytorch_saves(torch):
+    """
+    RECORD
+    """
+    x = torch.tensor(2.0, requires_grad=True)
+    y = (x * x).exp()
+    print(mg.widgets.GraphView(y, names={"x": x, "y": y}).text)
+
+
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## What we saw
 #

@@ -552,6 +552,23 @@ def saved_in_pytorch(torch):
     print("inside no_grad:", len(saved), "  the result has a past:", y.grad_fn is not None)
 
 
+# %% [markdown] slideshow={"slide_type": "skip"}
+# `mg.profiler.memory` keeps a ledger of PyTorch's arrays too, and `MemoryTimeline` draws it. Which line saves more?
+
+
+# %% slideshow={"slide_type": "skip"}
+@in_pytorch
+def ledger_of_pytorch(torch):
+    """
+    RECORD
+    """
+    layer, x = torch.nn.Linear(100, 100), torch.ones(50, 100)
+    with mg.profiler.memory(layer, None, x) as ledger:
+        h = layer(x)
+        y = (h.exp() * h).sum()
+    print(ledger.table("consumer"))
+
+
 # %% [markdown] slideshow={"slide_type": "slide"}
 # ## What we saw
 #

@@ -1,4 +1,8 @@
-"""Graphs of PyTorch: of autograd (pytorch_autograd), of calls (pytorch_calls), built in advance (pytorch_export)."""
+"""Graphs of PyTorch: those that autograd recorded. Others are in pytorch_calls.py and pytorch_export.py.
+
+Autograd keeps no forward graph, only what backward will do. So an operation has the name of its backward, such as
+MulBackward0, and a tensor that requires no gradient is missing, unless a Node of autograd saved it.
+"""
 
 from __future__ import annotations
 
@@ -6,14 +10,23 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import torch
+from torch import Tensor
+from torch.autograd.graph import get_gradient_edge
 
 from ...engine.base.pytree import leaves
-from ..listing import Listing
+from ..listing import Entry, Listing
+from ..listing_readers import output_title
 from ..words import shorten
-from .pytorch_autograd import listing_of_tensors
 from .pytorch_calls import listing_of_call
 from .pytorch_export import listing_of_compiled, listing_of_program
 from .pytorch_run import replay_of as replay_of
+from .pytorch_tensors import entry_of, facts_of, fill_values, names_of, saved_by, spec_of
+
+FREED = "A backward() has freed what this graph had saved; backward(retain_graph=True) keeps it, or run forward again."
+NO_GRAPH = (
+    "it was given, or computed from tensors that require no gradient, or under torch.no_grad() or inference_mode(), or "
+    "cut off by detach(). Draw what was called instead, draw(f, x), or compute it from a tensor with requires_grad=True"
+)
 
 
 def listing_of(x: Any, args: Sequence[Any], names: Mapping[str, object]) -> Listing:
@@ -23,7 +36,7 @@ def listing_of(x: Any, args: Sequence[Any], names: Mapping[str, object]) -> List
         return listing_of_program(x)
     if isinstance(x, torch.jit.ScriptModule | torch.jit.ScriptFunction):
         raise TypeError(f"a {kind} hides its operations: draw the module or the function that it was made of")
-    if callable(x) and not isinstance(x, torch.Tensor):
+    if callable(x) and not isinstance(x, Tensor):
         if not args:
             raise TypeError(f"a {kind} has a graph when it is called: draw(f, x), where x is an example input")
         original = getattr(x, "_orig_mod", getattr(x, "_torchdynamo_orig_callable", None))
@@ -33,7 +46,66 @@ def listing_of(x: Any, args: Sequence[Any], names: Mapping[str, object]) -> List
         return listing_of_call(x, args, names)
     tensors = leaves([x, *args])
     for y in tensors:
-        if not isinstance(y, torch.Tensor):
+        if not isinstance(y, Tensor):
             got = f"{shorten(repr(y), 80)} of type {type(y).__name__}"
             raise TypeError(f"expected tensors of PyTorch, or a module or a function with its arguments; got {got}")
     return listing_of_tensors(tensors, names)
+
+
+def listing_of_tensors(ys: Sequence[Tensor], namespace: Mapping[str, object]) -> Listing:
+    """The graph behind some tensors. Raises TypeError for a tensor that has none."""
+    names = names_of(namespace)
+    for y in ys:
+        if not y.requires_grad:
+            raise TypeError(f"{names.get(y, 'a tensor')}, {spec_of(y)}, has no graph: {NO_GRAPH}")
+    inputs = nodes_before([node_of(y) for y in ys])
+    place = {node: i for i, node in enumerate(inputs)}
+    tensors = {node: node.variable for node in inputs if hasattr(node, "variable")}  # of Nodes; so far, of leaves
+    entries, kept = list[Entry](), set[Any]()
+    for x in [*names, *ys]:
+        tensors |= {node_of(x): x} if x.requires_grad and x.output_nr == 0 else {}
+    for node, before in inputs.items():
+        found, saved = entry_of_node(node, tensors.get(node))
+        found.name, found.inputs = names.get(found.thing, ""), tuple(place[each] for each in before)
+        kept |= {node_of(each) for each in saved if each.requires_grad}
+        entries.append(found)
+    for node in kept & inputs.keys():
+        entries[place[node]].kept = True
+    fill_values(entries, {place[node]: x for node, x in tensors.items() if node in place})
+    return Listing(output_title(entries, [tensors.get(node_of(y)) for y in ys]), entries, notes_on(entries))
+
+
+def entry_of_node(node: Any, x: Tensor | None) -> tuple[Entry, list[Tensor]]:
+    """The entry of a Node, whose tensor is x if that is known; and the tensors that the Node saved."""
+    saved = [*saved_by(node)]
+    facts = (*(() if x is None else facts_of(x)), *(words for words, _ in saved))
+    is_leaf = hasattr(node, "variable")
+    op, path, results = ("", None, [x]) if is_leaf else (node.name(), (), node._input_metadata)
+    entry = entry_of(results, op, name="", thing=node if x is None else x, facts=facts, path=path)
+    return entry, [each for _, each in saved if each is not None]
+
+
+def notes_on(entries: Sequence[Entry]) -> list[str]:
+    facts = [(entry.sign, fact) for entry in entries for fact in entry.facts]
+    wrong = [f"backward() will fail: {sign} {fact}." for sign, fact in facts if "changed in place since" in fact]
+    return [FREED] * any("has freed" in fact for _, fact in facts) + wrong[:3]
+
+
+def node_of(x: Tensor) -> Any:
+    """The Node that makes the gradient of a tensor; for a leaf, the Node that adds it to .grad."""
+    return x.grad_fn or get_gradient_edge(x).node
+
+
+def nodes_before(ends: Sequence[Any]) -> dict[Any, list[Any]]:
+    """Every Node of a graph → the Nodes of what it was computed from; inputs before users."""
+    order: dict[Any, list[Any]] = {}
+    read: dict[Any, list[Any]] = {}
+    stack = [*reversed(ends)]
+    while stack:
+        node = stack[-1]
+        if node not in read:
+            read[node] = [x for x, _ in node.next_functions if x is not None]
+            stack += [x for x in reversed(read[node]) if x not in read]
+        elif stack.pop() not in order:
+            order[node] = read[node]
+    return order

@@ -25,13 +25,11 @@ from ..listing import Entry, Listing, Path, Scope
 from ..listing_of import modules_of
 from ..listing_readers import line_of
 from ..words import shorten
-from .pytorch_tensors import entry_of, facts_of, fill_values, ids_of, memory_of, saved_by, tensors_in, version_of
+from .pytorch_tensors import entry_of, facts_of, fill_values, memory_of, names_of, saved_by, tensors_in, version_of
 
 MINE = str(PurePath(torch.__file__).parent), str(PurePath(__file__).parents[2])  # folders of files not the user's
 line_at = cache(line_of)
-HIDDEN = (
-    "A result was made by what PyTorch does not announce, such as NumPy, vmap or compiled code: no arrow leads to it."
-)
+HIDDEN = "A result comes from what PyTorch does not announce, such as NumPy or vmap: no arrow leads to it."
 
 
 def listing_of_call(f: Any, args: Sequence[Any], namespace: Mapping[str, object]) -> Listing:
@@ -39,9 +37,8 @@ def listing_of_call(f: Any, args: Sequence[Any], namespace: Mapping[str, object]
     name, modules = getattr(f, "__name__", type(f).__name__), modules_of(f, Module)
     if len(modules) == 1:  # its submodules are the outermost groups: blocks.0, not net.blocks.0
         modules = {"": next(iter(modules.values()))}
-    with untouched(modules, grads=not isinstance(f, Module)), ExitStack() as hooks:
-        own, names = names_of(modules, args, namespace)
-        call = Call(modules, own)
+    with preserve(modules, trains=not isinstance(f, Module)), ExitStack() as hooks:
+        call = CallRecorder(modules, args, namespace)
         hooks.callback(register_module_forward_pre_hook(call.enter_module).remove)
         hooks.callback(register_module_forward_hook(call.leave_module, always_call=True).remove)
         with call:
@@ -49,63 +46,60 @@ def listing_of_call(f: Any, args: Sequence[Any], namespace: Mapping[str, object]
         ys = [*tensors_in(y)]
         if not ys:
             raise TypeError(f"{name} returned {shorten(repr(y), 80)}, which contains no tensor")
-        return Listing(f"a call of {name}", *call.finish(ys, names))
-
-
-Names = Mapping[int, str]
-
-
-def names_of(
-    modules: Mapping[str, Module], args: Sequence[Any], namespace: Mapping[str, object]
-) -> tuple[Names, Names]:
-    """Names of tensors by id: of parameters and buffers; of these, of arguments, and of the caller's variables."""
-    parts = [each for at, part in modules.items() for each in (part.named_parameters(at), part.named_buffers(at))]
-    own, given = {id(x): name for pairs in parts for name, x in pairs}, [*tensors_in([*args])]
-    inputs = {id(x): "input" if len(given) == 1 else f"input {n}" for n, x in enumerate(given, 1)}
-    return own, {**ids_of(namespace), **own, **inputs}
+        return Listing(f"a call of {name}", *call.finish(ys))
 
 
 @contextmanager
-def untouched(modules: Mapping[str, Module], grads: bool) -> Iterator[None]:
-    """Restore afterwards what a call changes: buffers and attributes of modules, gradients, and random numbers.
+def preserve(modules: Mapping[str, Module], trains: bool) -> Iterator[None]:
+    """Restore afterwards what a call changes: buffers and attributes of modules, and random numbers.
 
-    grads    whether the call may run backward: then parameters have copies of their gradients
+    trains    whether the call may train: then restore parameters and their gradients, too, but no state of an optimiser
     """
     parts = [*dict.fromkeys(part for module in modules.values() for part in module.modules())]
     parameters = [x for part in parts for x in part.parameters(recurse=False)]
     if any(map(torch.nn.parameter.is_lazy, parameters)):
         raise ValueError("a lazy module gets its parameters at its first call: call it once, then draw it")
-    attributes, numbers = [dict(vars(part)) for part in parts], random.getstate()
-    given = [(x, x.grad) for x in parameters if grads and x.grad is not None]
+    numbers = random.getstate()
+    with torch.random.fork_rng(range(torch.cuda.device_count())), ExitStack() as restore:
+        restore.callback(random.setstate, numbers)
+        give_copies(parts, restore)
+        for x in parameters if trains else ():
+            restore.callback(set_data, x, x.data, x.grad)
+            set_data(x, x.data.clone(), None if x.grad is None else x.grad.clone())
+        yield
+
+
+def give_copies(parts: Sequence[Module], restore: ExitStack) -> None:
+    """Give modules copies of their buffers, without what compile() made of them, until `restore` is closed."""
     copies: dict[Any, Tensor] = {x: x.detach().clone() for part in parts for x in part.buffers(recurse=False)}
     for part in parts:
+        restore.callback(vars(part).update, dict(vars(part)))
+        restore.callback(vars(part).clear)  # runs first
         vars(part)["_buffers"] = {name: copies.get(x) for name, x in part._buffers.items()}
-    for x, grad in given:
-        x.grad = grad.clone()
-    try:
-        with torch.random.fork_rng(range(torch.cuda.device_count())):
-            yield
-    finally:
-        random.setstate(numbers)
-        for part, before in zip(parts, attributes):
-            vars(part).clear()
-            vars(part).update(before)
-        for x, grad in given:
-            x.grad = grad
+        vars(part).pop("_compiled_call_impl", None)
 
 
-class Call(TorchFunctionMode):
+def set_data(x: Tensor, data: Tensor, grad: Tensor | None) -> None:
+    x.data, x.grad = data, grad
+
+
+class CallRecorder(TorchFunctionMode):
     """Records operations while they run.
 
+    own        id of a parameter or a buffer → its name; `names` has those of arguments and the caller's variables, too
     results    of each entry: its tensors, their versions, and their Nodes of autograd. They stay alive: ids name them
     places     id of a tensor → the number of its entry
     changes    memory → the number of the last entry that changed it in place
     """
 
-    def __init__(self, modules: Mapping[str, Module], own: Names):
+    def __init__(self, modules: Mapping[str, Module], args: Sequence[Any], namespace: Mapping[str, object]):
         super().__init__()
+        parts = [each for at, part in modules.items() for each in (part.named_parameters(at), part.named_buffers(at))]
+        self.own, given = {id(x): name for pairs in parts for name, x in pairs}, [*tensors_in([*args])]
+        inputs = {id(x): "input" if len(given) == 1 else f"input {n}" for n, x in [*enumerate(given, 1)][::-1]}
+        self.names = {**{id(x): name for x, name in names_of(namespace).items()}, **self.own, **inputs}
         self.labels = {id(x): name for at, part in modules.items() for name, x in part.named_modules(prefix=at)}
-        self.own, self.asked = own, user_place()
+        self.asked = user_place()
         self.entries: list[Entry] = []
         self.results: list[tuple[list[Tensor], list[int], list[Any]]] = []
         self.places: dict[int, int] = {}
@@ -128,7 +122,8 @@ class Call(TorchFunctionMode):
         if results := [*tensors_in(y)] or changed:
             name = getattr(func, "__name__", type(func).__name__)
             op = func.__self__.__name__ if name == "__get__" else name  # of an attribute, such as x.T
-            options = [str(x) for x in [*args, *(kwargs or {}).values()] if isinstance(x, int | float | str | tuple)]
+            others = [x for x in [*args, *(kwargs or {}).values()] if isinstance(x, int | float | str | tuple)]
+            options = [str(x) for x in others if not [*tensors_in(x)]]
             facts = (*[f"with {shorten(', '.join(options), 60)}"] * bool(options), *facts_of(results[0]))
             inputs, place = tuple(map(self.number, given)), user_place()
             line = "" if place == self.asked else line_at(place)
@@ -150,37 +145,48 @@ class Call(TorchFunctionMode):
         made = self.places.get(id(x), -1)
         return self.add([x], path=None if id(x) in self.own else ()) if made == changed == -1 else max(made, changed)
 
-    def finish(self, ys: Sequence[Tensor], names: Names) -> tuple[list[Entry], list[str]]:
+    def finish(self, ys: Sequence[Tensor]) -> tuple[list[Entry], list[str]]:
         """The entries that the results need, with names, values and what backward keeps; and notes."""
-        is_hidden = any(id(y) not in self.places and id(y) not in names for y in ys)
-        stack = [self.number(y) for y in ys]
-        needed = {*range(len(self.entries))} if is_hidden else set[int]()
-        while stack:
-            if (n := stack.pop()) not in needed:
-                needed.add(n)
-                stack += self.entries[n].inputs
-        place = {n: i for i, n in enumerate(sorted(needed))}
+        is_hidden = any(id(y) not in self.places and id(y) not in self.names for y in ys)
+        ends = [self.number(y) for y in ys]
+        place = {n: i for i, n in enumerate(range(len(self.entries)) if is_hidden else self.needed_by(ends))}
         seen = {None, *(each for n in place if not self.entries[n].sign for each in self.results[n][2])}
         kept, current = set[int](), dict[int, Tensor]()
         for n, i in place.items():
             entry, (results, versions, nodes) = self.entries[n], self.results[n]
-            is_current = versions == [*map(version_of, results)]
-            saved = [] if is_current else ["changed in place afterwards"]
-            while nodes:  # of this operation: F.cross_entropy has two
-                if (node := nodes.pop()) not in seen:
-                    seen.add(node)
-                    nodes += [each for each, _ in node.next_functions]
-                    found = [*saved_by(node)]
-                    saved += [f"{node.name()} {words}" for words, _ in found]
-                    kept |= {memory_of(x) for _, x in found if x is not None}
-            entry.name = ", ".join(dict.fromkeys(names[id(x)] for x in results if id(x) in names))
-            entry.facts, entry.inputs = (*entry.facts, *saved), tuple(place[x] for x in entry.inputs)
-            current |= {i: results[0]} if is_current and len(results) == 1 else {}
+            entry.name = ", ".join(dict.fromkeys(self.names[id(x)] for x in results if id(x) in self.names))
+            entry.inputs = tuple(place[x] for x in entry.inputs)
+            if versions != [*map(version_of, results)]:
+                entry.facts += ("changed in place afterwards",)
+            elif len(results) == 1:
+                current[i] = results[0]
+            entry.facts += tuple(saved_before(nodes, seen, kept))
         entries = [self.entries[n] for n in place]
         for i, x in current.items():
             entries[i].kept = memory_of(x) in kept
         fill_values(entries, current)
         return entries, [HIDDEN] * is_hidden
+
+    def needed_by(self, ends: Sequence[int]) -> list[int]:
+        """The numbers of the entries that some entries were computed from, and of these."""
+        needed, stack = set[int](), [*ends]
+        while stack:
+            if (n := stack.pop()) not in needed:
+                needed.add(n)
+                stack += self.entries[n].inputs
+        return sorted(needed)
+
+
+def saved_before(nodes: Sequence[Any], seen: set[Any], kept: set[int]) -> Iterator[str]:
+    """What an operation saved. It may have several Nodes, as F.cross_entropy. Adds to `seen`, and memory to `kept`."""
+    stack = [*nodes]
+    while stack:
+        if (node := stack.pop()) not in seen:
+            seen.add(node)
+            stack += [each for each, _ in node.next_functions]
+            for words, x in saved_by(node):
+                kept |= set() if x is None else {memory_of(x)}
+                yield f"{node.name()} {words}"
 
 
 def user_place() -> Place | None:

@@ -22,7 +22,7 @@ from ..listing import Entry, Listing, Path, Scope
 from ..listing_of import modules_of
 from ..listing_readers import line_of
 from ..words import pluralize
-from .pytorch_calls import MINE, Names, names_of, untouched
+from .pytorch_calls import MINE, CallRecorder, preserve
 from .pytorch_tensors import entry_of, tensors_in
 
 GIVEN = "placeholder", "get_attr"
@@ -32,9 +32,9 @@ OUTSIDE = "A result was computed after these graphs, by Python, as if torch.comp
 def listing_of_program(x: Any) -> Listing:
     """The nodes of an exported program, or of a GraphModule of torch.fx."""
     is_module, given = isinstance(x, fx.GraphModule), getattr(x, "graph_signature", x)
-    program = Program({} if is_module else {**given.inputs_to_parameters, **given.inputs_to_buffers})
-    program.read(x if is_module else x.graph_module)
-    return Listing("a graph of torch.fx" if is_module else "an exported program", program.entries)
+    reader = FxReader({} if is_module else {**given.inputs_to_parameters, **given.inputs_to_buffers})
+    reader.read(x if is_module else x.graph_module)
+    return Listing("a graph of torch.fx" if is_module else "an exported program", reader.entries)
 
 
 def listing_of_compiled(f: Any, args: Sequence[Any], namespace: Mapping[str, object]) -> Listing:
@@ -46,10 +46,8 @@ def listing_of_compiled(f: Any, args: Sequence[Any], namespace: Mapping[str, obj
 
     name, modules, earlier = getattr(f, "__name__", type(f).__name__), modules_of(f, Module), len(graph_break_reasons)
     apart: Any = {"isolate_recompiles": True} if "isolate_recompiles" in signature(torch.compile).parameters else {}
-    with untouched(modules, grads=not isinstance(f, Module)):
-        if isinstance(f, Module):
-            f._compiled_call_impl = None
-        runs = Runs(*names_of(modules, args, namespace))
+    with preserve(modules, trains=not isinstance(f, Module)):
+        runs = CompiledRuns(CallRecorder(modules, args, namespace))
         ys = [*tensors_in(torch.compile(f, backend=runs.backend, **apart)(*args))]  # type: ignore[no-untyped-call]
     reasons: dict[str, Any] = {str(each.user_stack[-1]): each for each in reversed(graph_break_reasons[earlier:])}
     del graph_break_reasons[earlier:]
@@ -63,7 +61,7 @@ def listing_of_compiled(f: Any, args: Sequence[Any], namespace: Mapping[str, obj
     return Listing(f"what torch.compile made of {name}", runs.entries, notes)
 
 
-class Program:
+class FxReader:
     """Collects the entries of graphs of torch.fx.
 
     names    name of an input → the name of the parameter or buffer that it stands for
@@ -77,27 +75,31 @@ class Program:
 
         given    the numbers of its inputs, as far as they are known
         """
-        nodes = owner.graph.nodes
-        users = [node for node in nodes if node.op not in (*GIVEN, "output")]
-        inputs = [node for node in nodes if node.op == "placeholder"]
-        place: dict[Any, int | None] = {node: n for node, n in zip(inputs, given) if n is not None}
-        inner: dict[Any, fx.GraphModule] = {}  # branches, and bodies of loops
-        for node in dict.fromkeys([each for user in users for each in (*user.all_input_nodes, user)] + [*nodes]):
+        inputs = [node for node in owner.graph.nodes if node.op == "placeholder"]
+        place: dict[Any, int] = {node: n for node, n in zip(inputs, given) if n is not None}
+        users = [node for node in owner.graph.nodes if node.op not in (*GIVEN, "output")]
+        order = [each for user in users for each in (*user.all_input_nodes, user)]
+        for node in dict.fromkeys([*order, *owner.graph.nodes]):
             value = attrgetter(node.target)(owner) if node.op in ("get_attr", "call_module") else None
-            if node.op == "output":
-                return [place.get(x) for x in tree_leaves(node.args)]
-            if node.op == "get_attr" and isinstance(value, fx.GraphModule):
-                inner[node] = value
-            elif node not in place:
+            is_inner = node.op == "get_attr" and isinstance(value, fx.GraphModule)  # a branch, or the body of a loop
+            if node not in place and not is_inner and node.op != "output":
                 here = path + self.scopes_of(node, path)
-                reads = [place.get(x) for x in node.all_input_nodes]
-                for branch in [x for x in node.all_input_nodes if x in inner]:
-                    operands = tree_leaves(node.args[node.args.index(branch) + 1 :])
-                    scope = Scope("scope", branch.target, "a graph inside", inner[branch])
-                    reads += self.read(inner[branch], (*here, scope), [place[x] for x in operands if x not in inner])
+                reads = [place[x] for x in node.all_input_nodes if x in place]
+                reads += self.read_inner(node, owner, here, place)
                 place[node] = len(self.entries)
-                self.entries.append(self.entry(node, value, here, tuple(n for n in reads if n is not None)))
-        return []
+                self.entries.append(self.entry(node, value, here, tuple(reads)))
+        return [place.get(x) for x in tree_leaves(owner.graph.output_node().args)]
+
+    def read_inner(self, node: fx.Node, owner: Any, path: Path, place: Mapping[Any, int]) -> list[int]:
+        """Add the entries of the graphs that a node calls with its last operands; the numbers of their results."""
+        found: list[int | None] = []
+        for at, branch in enumerate(node.args):
+            if isinstance(branch, fx.Node) and branch not in place:
+                inner = attrgetter(str(branch.target))(owner)
+                scope = Scope("scope", str(branch.target), "a graph inside", inner)
+                operands = [place[x] for x in tree_leaves(node.args[at + 1 :]) if x in place]
+                found += self.read(inner, (*path, scope), operands)
+        return [n for n in found if n is not None]
 
     def scopes_of(self, node: fx.Node, path: Path) -> Path:
         """The calls of modules that a node belongs to. PyTorch gives each call of a module a key of its own."""
@@ -127,15 +129,15 @@ class Program:
         return entry_of(results, op, name=name, thing=node, line=line, path=path, inputs=inputs)
 
 
-class Runs(Program):
+class CompiledRuns(FxReader):
     """A backend of torch.compile that records each graph when it runs.
 
     places    id of a tensor → the number of its entry. `tensors` keeps them alive
     """
 
-    def __init__(self, own: Names, labels: Names):
+    def __init__(self, call: CallRecorder):
         super().__init__({})
-        self.own, self.labels, self.count = own, labels, 0
+        self.call, self.count = call, 0
         self.places: dict[int, int | None] = {}
         self.tensors: list[Tensor] = []
 
@@ -157,6 +159,6 @@ class Runs(Program):
         if id(x) not in self.places:
             self.places[id(x)] = len(self.entries)
             self.tensors.append(x)
-            path, name = None if id(x) in self.own else (), self.labels.get(id(x), "")
+            path, name = None if id(x) in self.call.own else (), self.call.names.get(id(x), "")
             self.entries.append(entry_of([x], name=name, thing=x, path=path))
         return self.places[id(x)]

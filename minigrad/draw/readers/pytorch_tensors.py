@@ -29,14 +29,15 @@ def tensors_in(x: Any) -> Iterator[Any]:
             yield from tensors_in(each)
 
 
-def ids_of(namespace: Mapping[str, object]) -> dict[int, str]:
-    """id of a tensor → its name. A parameter of a module is named model.0.weight."""
-    return names_in(namespace, lambda x: id(x) if isinstance(x, Tensor) else None)
+def names_of(namespace: Mapping[str, object]) -> dict[Tensor, str]:
+    """The names of tensors in the calling code. A parameter of a module is named model.0.weight."""
+    return names_in(namespace, lambda x: x if isinstance(x, Tensor) else None)
 
 
 def spec_of(x: Any) -> str:
     """Dtype and shape of a tensor, or of anything that has both: f32[3, 4]."""
-    return f"{short(x.dtype)}[{', '.join(map(str, x.shape))}]"
+    dtype = re.sub(r"^torch\.((bf|[fuic])[a-z]*(?=\d))?", r"\2", str(x.dtype))
+    return f"{dtype}[{', '.join(map(str, x.shape))}]"
 
 
 def entry_of(results: Sequence[Any], op: str = "", **rest: Any) -> Entry:
@@ -45,12 +46,6 @@ def entry_of(results: Sequence[Any], op: str = "", **rest: Any) -> Entry:
     nbytes = sum(sizes) if all(isinstance(size, int) for size in sizes) else None  # else symbols, as s77
     sign = SIGNS.get(op.strip("_"), op.strip("_") if op.startswith("__") else op)
     return Entry("op" if op else "leaf", sign, spec=" ".join(map(spec_of, results)), nbytes=nbytes, **rest)
-
-
-@cache
-def short(dtype: Any) -> str:
-    """f32 for torch.float32."""
-    return re.sub(r"^(bf|[fuic])[a-z]*(?=\d)", r"\1", str(dtype).removeprefix("torch."))
 
 
 def version_of(x: Tensor) -> int:
@@ -106,10 +101,8 @@ def saved_by(node: Any) -> Iterator[tuple[str, Any]]:
             raws = getattr(node, f"_raw_saved_{slot}")
             hooks = [raw.unpack_hook for raw in (raws if isinstance(raws, tuple) else [raws])]
             if makers := [hook.__qualname__.partition(".")[0] for hook in hooks if hook is not None]:
-                yield (
-                    f"computes {slot} again" if "checkpoint" in makers[0] else f"{slot} is packed by {makers[0]}",
-                    None,
-                )
+                what = f"computes {slot} again" if "checkpoint" in makers[0] else f"{slot} is packed by {makers[0]}"
+                yield what, None
                 continue
             for x in tensors_in(getattr(node, "saved_tensors" if slot == "tensors" else f"_saved_{slot}")):
                 yield f"saves {slot} {spec_of(x)}, {x.nbytes:,} bytes", x

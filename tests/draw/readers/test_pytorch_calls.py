@@ -5,7 +5,6 @@ import random
 
 import pytest
 
-import minigrad as mg
 from minigrad.course.widgets import GraphView
 from tests.support.table import table
 
@@ -96,10 +95,14 @@ class Careless(Residual):
 def test_looking_changes_nothing(kind, compiled):
     model, x = Careless(), torch.randn(2, 3, 4, 4)
     model(x).backward()
+    model.conv2.weight.grad = None
 
     def step(x):
         loss = model(x) + torch.rand(())
         loss.backward()
+        with torch.no_grad():
+            model.conv1.weight.data -= 1
+        model.conv2.bias.grad = None
         return loss
 
     f = model if kind == "module" else step
@@ -189,7 +192,6 @@ def test_nan_is_found_and_the_filling_of_masks_is_not():
 def test_no_gradient_is_needed():
     with torch.no_grad():
         assert signs(nn.Linear(2, 2), torch.ones(1, 2)) == ["linear"]
-    assert mg.draw(nn.Linear(2, 2), torch.ones(1, 2, device="meta").cpu if False else torch.ones(1, 2)).picture.boxes
 
 
 def test_a_result_that_pytorch_does_not_announce_is_marked():
