@@ -8,12 +8,14 @@ order of autograd's engine: no hook runs, no .grad changes, and backward() can s
 from __future__ import annotations
 
 import re
+import sys
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
 from heapq import heappop, heappush
 from itertools import count, zip_longest
+from types import FrameType
 from typing import Any, NamedTuple, TypeGuard
 
 import numpy as np
@@ -87,17 +89,16 @@ def replay_of(
     most      the most nodes that the graph may have
     is_sum    backward starts at the sum of a result that is not a single number
 
-    A module runs on copies of its buffers. Raises NoGradientError if backward() would fail, ValueError for a graph that
+    Raises NoGradientError if backward() would fail, ValueError for a graph that
     is too large, and if a value cannot be computed again.
     """
-    recording, f = OpRecorder(), y
+    recording = OpRecorder()
     if not is_tensor(y):
+        if not callable(y):
+            raise TypeError(f"expected a tensor, or a function and its arguments; got {y!r}")
         with torch.random.fork_rng([*range(torch.cuda.device_count())]), recording:
-            if isinstance(f, torch.nn.Module):
-                namespace = {**namespace, **dict(f.named_parameters())}
-                y = torch.func.functional_call(f, {k: x.clone() for k, x in f.named_buffers()}, tuple(args))
-            else:
-                y = f(*args)
+            y, variables = call(y, args)
+        namespace = {**namespace, **variables}
         if not is_tensor(y):
             raise TypeError(f"expected a function that returns one tensor; it returned a {type(y).__name__}: {y!r}")
         recording.values |= {edge_of(y): y.detach()} if y.requires_grad else {}
@@ -112,6 +113,25 @@ def replay_of(
             f"a graph of {len(order):,} nodes is too large to step through: take a part, of up to {most:,}"
         )
     return TorchRun(y, order, recording, namespace).replay()
+
+
+def call(f: Any, args: Sequence[Any]) -> tuple[Any, dict[str, object]]:
+    """The result of f(*args), and f's variables; of a module, its parameters. It runs on copies of its buffers."""
+    if isinstance(f, torch.nn.Module):
+        buffers = {k: x.clone() for k, x in f.named_buffers()}
+        return torch.func.functional_call(f, buffers, tuple(args)), dict(f.named_parameters())
+    found: dict[str, object] = {}
+
+    def watch(frame: FrameType, event: str, _: object) -> None:
+        if event == "return" and frame.f_code is getattr(f, "__code__", None):
+            found.update(frame.f_locals)
+
+    before = sys.getprofile()
+    sys.setprofile(watch)
+    try:
+        return f(*args), found
+    finally:
+        sys.setprofile(before)
 
 
 class TorchRun:
@@ -216,7 +236,7 @@ class TorchRun:
         """
         sign, out, xs = call.name.removesuffix("_forward"), node._input_metadata[0], list[Any]()
         for x in call.operands:  # of an operand that was not kept, we take the shape of the result
-            is_number = is_tensor(x) and x.numel() == 1
+            is_number = xs and is_tensor(x) and x.numel() == 1
             xs.append(
                 float(x) if is_number else placeholder("", spec_of(x if is_tensor(x) else self.values.get(x, out)))
             )
