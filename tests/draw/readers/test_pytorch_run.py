@@ -138,7 +138,7 @@ def test_a_function_is_told_in_the_names_of_its_variables():
     text = ChainRule(f, torch.tensor(2.0, requires_grad=True), names={}).text
 
     assert "double = x × 2 = 2 × 2 = 4." in text
-    assert "#5 = 1 − double = 1 − 4 = −3." in text
+    assert "result = 1 − double = 1 − 4 = −3." in text
 
 
 def test_an_operand_that_was_not_kept_is_a_question_mark():
