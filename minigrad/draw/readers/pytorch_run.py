@@ -343,8 +343,9 @@ def call_of(node: Any, saved: Mapping[str, Any], op: Any, recorded: Mapping[str,
     """The call that made a node: the recorded op, or the first that has a place for each edge and saved value."""
     stem = re.sub(r"Backward\d*$", "", node.name().rpartition("::")[2])
     known = [] if hasattr(node, "apply") else ops_for(stem.lower())
-    for each, given in [(op, {**saved, **recorded})] if op in known else [(op, saved) for op in known]:
-        args = bind(each, node, given)
+    is_same = any(op and op._schema.name.rstrip("_") == each._schema.name for each in known)  # mul_ of mul, too
+    for each in [op] if op in known else known:
+        args = bind(each, node, {**saved, **recorded} if is_same else saved)
         if args is not None:
             return AtenCall(each._schema.name.partition("::")[2].strip("_"), each, args)
     return AtenCall(stem, None, {"edges": edges_of(node)})

@@ -133,12 +133,16 @@ def test_the_widget_tells_the_run_in_the_names_of_the_code():
 def test_a_function_is_told_in_the_names_of_its_variables():
     def f(x):
         double = 2 * x
-        return 1 - double
+        y = double.clone()
+        y += 3  # in place
+        return 1 - y
 
     text = ChainRule(f, torch.tensor(2.0, requires_grad=True), names={}).text
 
     assert "double = x × 2 = 2 × 2 = 4." in text
-    assert "result = 1 − double = 1 − 4 = −3." in text
+    assert "#4 = clone(double) = clone(4) = 4." in text
+    assert "y = #4 + 3 = 4 + 3 = 7." in text
+    assert "result = 1 − y = 1 − 7 = −6." in text
 
 
 def test_an_operand_that_was_not_kept_is_a_question_mark():
