@@ -78,7 +78,7 @@ class ChainRule(SteppedWidget):
                 f"ChainRule shows a graph of up to {LARGEST} boxes, and {graph.output.display_name} has {boxes}. "
                 "Step through a part: any value on the way there has a smaller graph of its own"
             )
-        self.replay = run or replay_of(y, namespace)
+        self.replay = replace(run or replay_of(y, namespace), arrays={})  # the widget keeps no array alive
         final = self.replay.picture
         steps = steps_of(self.replay)
         drags = scalar_program(y, final)

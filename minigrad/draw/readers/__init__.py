@@ -4,6 +4,7 @@ A framework is never imported here: a reader is loaded when it is given an objec
 framework is there already. A reader has
 
     listing_of(x, args, names)    the listing of x, a function or a module called with args, if args are given
+    replay_of(y, args, names)     forward and backward over that graph, for `ChainRule`, if the reader has it
 """
 
 from __future__ import annotations

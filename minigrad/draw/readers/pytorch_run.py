@@ -8,12 +8,14 @@ order of autograd's engine: no hook runs, no .grad changes, and backward() can s
 from __future__ import annotations
 
 import re
+import sys
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
 from heapq import heappop, heappush
 from itertools import count, zip_longest
+from types import FrameType
 from typing import Any, NamedTuple, TypeGuard
 
 import numpy as np
@@ -87,17 +89,16 @@ def replay_of(
     most      the most nodes that the graph may have
     is_sum    backward starts at the sum of a result that is not a single number
 
-    A module runs on copies of its buffers. Raises NoGradientError if backward() would fail, ValueError for a graph that
-    is too large, and if a value cannot be computed again.
+    Raises NoGradientError if backward() would fail, ValueError for a graph that is too large, and if a value cannot be
+    computed again.
     """
-    recording, f = OpRecorder(), y
+    recording = OpRecorder()
     if not is_tensor(y):
+        if not callable(y):
+            raise TypeError(f"expected a tensor, or a function and its arguments; got {y!r}")
         with torch.random.fork_rng([*range(torch.cuda.device_count())]), recording:
-            if isinstance(f, torch.nn.Module):
-                namespace = {**namespace, **dict(f.named_parameters())}
-                y = torch.func.functional_call(f, {k: x.clone() for k, x in f.named_buffers()}, tuple(args))
-            else:
-                y = f(*args)
+            y, variables = call(y, args)
+        namespace = {**namespace, **variables, "result": y}
         if not is_tensor(y):
             raise TypeError(f"expected a function that returns one tensor; it returned a {type(y).__name__}: {y!r}")
         recording.values |= {edge_of(y): y.detach()} if y.requires_grad else {}
@@ -108,10 +109,27 @@ def replay_of(
         raise NoGradientError(f"backward starts at a single number, not at {spec_of(y)}: take y.sum()")
     order = backward_order(edge_of(y).node)[::-1]
     if len(order) > most:
-        raise ValueError(
-            f"a graph of {len(order):,} nodes is too large to step through: take a part, of up to {most:,}"
-        )
+        raise ValueError(f"a graph of {len(order):,} nodes is too large to step through: take a part of up to {most:,}")
     return TorchRun(y, order, recording, namespace).replay()
+
+
+def call(f: Any, args: Sequence[Any]) -> tuple[Any, dict[str, object]]:
+    """The result of f(*args), and f's variables; of a module, its parameters. It runs on copies of its buffers."""
+    if isinstance(f, torch.nn.Module):
+        buffers = {k: x.clone() for k, x in f.named_buffers()}
+        return torch.func.functional_call(f, buffers, tuple(args)), dict(f.named_parameters())
+    found: dict[str, object] = {}
+
+    def watch(frame: FrameType, event: str, _: object) -> None:
+        if event == "return" and frame.f_code is getattr(f, "__code__", None):
+            found.update(frame.f_locals)
+
+    before = sys.getprofile()
+    sys.setprofile(watch)
+    try:
+        return f(*args), found
+    finally:
+        sys.setprofile(before)
 
 
 class TorchRun:
@@ -149,7 +167,7 @@ class TorchRun:
         """
         needed = {self.end, *(edge for node in self.order for edge in edges_of(node))}
         for node, call in self.calls.items():
-            missing = {edge for edge in needed if edge.node is node} - self.values.keys()
+            missing = ({Edge(node, nr) for nr in range(len(node._input_metadata))} & needed) - self.values.keys()
             if missing:
                 again = {Edge(node, nr): value for nr, value in enumerate(self.compute(call))}
                 self.values |= {self.end: self.y, **again} if node is self.end.node else {**again, **held}
@@ -216,10 +234,9 @@ class TorchRun:
         """
         sign, out, xs = call.name.removesuffix("_forward"), node._input_metadata[0], list[Any]()
         for x in call.operands:  # of an operand that was not kept, we take the shape of the result
-            is_number = is_tensor(x) and x.numel() == 1
-            xs.append(
-                float(x) if is_number else placeholder("", spec_of(x if is_tensor(x) else self.values.get(x, out)))
-            )
+            value = self.values.get(x, out) if isinstance(x, Edge) else x
+            is_number = xs and value is x and x.numel() == 1
+            xs.append(float(x) if is_number else placeholder("", spec_of(value)))
         try:
             y = method_like(call)(*xs).node
             nodes = [getattr(x, "node", None) for x in xs]
@@ -276,9 +293,8 @@ def pull(node: Any, gys: Sequence[torch.Tensor | None]) -> list[torch.Tensor | N
     """What a node passes along each of its edges, in the operand's shape and dtype, as autograd's engine does it."""
     if hasattr(node, "apply"):  # of a torch.autograd.Function
         slots = zip(gys, node._input_metadata, strict=True)
-        result = node.apply(*(x if x is not None else torch.zeros(m.shape, dtype=m.dtype) for x, m in slots))
-    else:
-        result = node(*gys)
+        gys = [torch.zeros(x.shape, dtype=x.dtype, device=x.device) if gy is None else gy for gy, x in slots]
+    result = (node.apply if hasattr(node, "apply") else node)(*gys)
     needs = getattr(node, "needs_input_grad", [x for x, _ in node.next_functions])
     gxs = [gx for gx, need in zip(result if isinstance(result, tuple) else [result], needs, strict=False) if need]
     places = [x._input_metadata[nr] for x, nr in edges_of(node)]
@@ -327,8 +343,9 @@ def call_of(node: Any, saved: Mapping[str, Any], op: Any, recorded: Mapping[str,
     """The call that made a node: the recorded op, or the first that has a place for each edge and saved value."""
     stem = re.sub(r"Backward\d*$", "", node.name().rpartition("::")[2])
     known = [] if hasattr(node, "apply") else ops_for(stem.lower())
-    for each, given in [(op, {**saved, **recorded})] if op in known else [(op, saved) for op in known]:
-        args = bind(each, node, given)
+    is_same = any(op and op._schema.name.rstrip("_") == each._schema.name for each in known)  # mul_ of mul, too
+    for each in [op] if op in known else known:
+        args = bind(each, node, {**saved, **recorded} if is_same else saved)
         if args is not None:
             return AtenCall(each._schema.name.partition("::")[2].strip("_"), each, args)
     return AtenCall(stem, None, {"edges": edges_of(node)})
@@ -363,8 +380,7 @@ def bind_tensors(arguments: Sequence[Any], edges: list[Edge], known: Mapping[str
             more -= 1
             args[x.name] = value
         else:
-            edge = edges.pop(0) if edges else Edge(None, 0)
-            lost = TENSOR[str(x.type)]
+            edge, lost = edges.pop(0) if edges else Edge(None, 0), TENSOR[str(x.type)]
             args[x.name] = edge if edge.node else lost if value is None else torch.as_tensor(value)
     required = [args[x.name] for x in arguments if str(x.type) == "Tensor"]
     return None if edges or not all(map(operands_in, required)) else args

@@ -128,7 +128,21 @@ def test_the_widget_tells_the_run_in_the_names_of_the_code():
 
     assert "h = x × w = 2 × (−3) = −6. Backward will need x and w here, so they are saved." in text
     assert "Done: x.grad = 36 and w.grad = −24." in text
-    assert "#5 = 1 − #3" in ChainRule(lambda x: 1 - x * 2, x, names={}).text
+
+
+def test_a_function_is_told_in_the_names_of_its_variables():
+    def f(x):
+        double = 2 * x
+        y = double.clone()
+        y += 3  # in place
+        return 1 - y
+
+    text = ChainRule(f, torch.tensor(2.0, requires_grad=True), names={}).text
+
+    assert "double = x × 2 = 2 × 2 = 4." in text
+    assert "#4 = clone(double) = clone(4) = 4." in text
+    assert "y = #4 + 3 = 4 + 3 = 7." in text
+    assert "result = 1 − y = 1 − 7 = −6." in text
 
 
 def test_an_operand_that_was_not_kept_is_a_question_mark():
@@ -201,6 +215,8 @@ def test_what_cannot_be_stepped_says_why(make, error, message):
     assert re.search(message, str(raised.value))
 
 
-def test_a_function_of_several_results_is_refused():
+def test_what_is_no_function_of_one_result_is_refused():
+    with pytest.raises(TypeError, match="expected a tensor, or a function and its arguments; got 3"):
+        ChainRule(3, torch.ones(2, requires_grad=True))
     with pytest.raises(TypeError, match="a function that returns one tensor; it returned a tuple"):
         ChainRule(lambda x: (x, x), torch.ones(2, requires_grad=True))
