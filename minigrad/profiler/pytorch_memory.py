@@ -1,9 +1,8 @@
 """The ledger of a PyTorch run: the moments, consumers and tables that minigrad's own ops have (ledger.py).
 
-PyTorch itself reports what happens. A TorchDispatchMode sees each op, also in derivatives and in optimizers;
-saved_tensors_hooks see each tensor that autograd saves, and when autograd frees it; global hooks see the calls of
-modules and the steps of optimizers. Memory is counted by storage, so views and tied weights count once. It is counted
-on every device, also on `meta`, where tensors have no elements.
+PyTorch itself reports each op, also in derivatives and optimizers (a TorchDispatchMode), each tensor that autograd
+saves and frees (saved_tensors_hooks), the calls of modules and the steps of optimizers (global hooks). Memory is
+counted by storage, so views and tied weights count once; on any device, also on `meta`, whose tensors have no elements.
 
 Autograd numbers its nodes: it takes the next number just before an op runs. This number tells which op saves a tensor,
 and later which op a derivative belongs to.
@@ -14,7 +13,6 @@ computes again as saved for backward. Temporaries inside a kernel and an allocat
 
 from __future__ import annotations
 
-import re
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -30,6 +28,7 @@ from torch.autograd.graph import saved_tensors_hooks
 from torch.nn.modules.module import register_module_forward_hook, register_module_forward_pre_hook
 from torch.optim.optimizer import register_optimizer_step_post_hook, register_optimizer_step_pre_hook
 from torch.utils import checkpoint
+from torch.utils._dtype_abbrs import dtype_abbrs
 from torch.utils._python_dispatch import TorchDispatchMode, _get_current_dispatch_mode_stack
 
 from ..engine.base.pytree import leaves
@@ -45,7 +44,6 @@ CHANGED = (
     "one of the variables needed for gradient computation has been modified by an inplace operation: {} saved a {}, "
     "which has been changed since. Make the change out of place, as in x = x + 1"
 )
-SHORT = {"float": "f", "bfloat": "bf", "int": "i", "uint": "u", "complex": "c"}
 next_number = torch._C._autograd._get_sequence_nr
 
 
@@ -85,7 +83,7 @@ class TorchLedger(Ledger):
         hooks = [
             register_module_forward_pre_hook(lambda module, _: self.calls.append((module, self.path(module)))),
             register_module_forward_hook(lambda *_: self.calls.pop() and None, always_call=True),
-            register_optimizer_step_pre_hook(lambda *_: self.sync(stepping=True)),
+            register_optimizer_step_pre_hook(lambda *_: setattr(self, "stepping", True)),
             register_optimizer_step_post_hook(lambda optimizer, *_: self.on_step(optimizer)),
         ]
         try:
@@ -113,11 +111,7 @@ class TorchLedger(Ledger):
             about = self.abouts.get(node._sequence_nr() + 1, UNKNOWN)
         else:
             about = self.about_now(name)
-            self.abouts.setdefault(number, about)
-            for saving in self.operands:
-                holdings = [None, *map(books.find_holding, operands)]
-                saving.about, saving.slot = about, holdings.index(saving.holding)
-            self.operands.clear()
+        self.abouts.setdefault(number, about)
         self.enter_operands(operands, about)
         fresh = [y for y in tensors_in(result) if books.find_holding(y) is None]
         made = {books.find_or_add(y, about) for y in fresh}
@@ -132,13 +126,17 @@ class TorchLedger(Ledger):
         return about, is_backward
 
     def enter_operands(self, operands: list[Any], about: About) -> None:
-        """Enter new operands: a leaf that requires a gradient is a parameter, any other tensor an input."""
-        for x in operands:
-            if self.books.find_holding(x) is None:
+        """Enter operands that no op has made: a leaf that requires a gradient is a parameter, any other an input."""
+        for slot, x in enumerate(operands, 1):
+            holding = self.books.find_or_add(x, about._replace(op=""))
+            if not holding.about.op and holding.held.keys() <= {Consumer.SAVED}:
                 is_parameter = x.requires_grad and x.is_leaf
-                self.books.hold(x, Consumer.PARAMETERS if is_parameter else Consumer.INPUTS, about._replace(op=""))
+                self.books.hold(x, Consumer.PARAMETERS if is_parameter else Consumer.INPUTS)
                 if is_parameter:
                     self.leaves[id(x)] = x
+            for saving in self.operands:
+                saving.about, saving.slot = about, slot if saving.holding is holding else saving.slot
+        self.operands.clear()
 
     def pack(self, x: Any) -> Packed:
         """Record a tensor that autograd saves: an operand before its op runs, a result after it."""
@@ -163,7 +161,7 @@ class TorchLedger(Ledger):
 
     def on_step(self, optimizer: Any) -> None:
         self.optimizers[id(optimizer)], name = optimizer, type(optimizer).__name__
-        self.phase = "update"
+        self.phase, self.stepping = "update", False
         self.note(f"{name} has moved the parameters", About(name, "", place()))
 
     # -- modules and their tensors ----------------------------------------------------------------------
@@ -179,9 +177,8 @@ class TorchLedger(Ledger):
                 self.paths.setdefault(each, f"{start}.{name}" if name else start)
         return self.paths[module]
 
-    def sync(self, stepping: bool = False) -> None:
+    def sync(self) -> None:
         """Read what no op reports: parameters, buffers, gradients, optimizer state."""
-        self.stepping = stepping
         hold, parameters = self.books.hold, [(p, UNKNOWN) for p in self.leaves.values()]
         for module in [] if self.model is None else self.model.modules():
             about = About(module=self.path(module))
@@ -190,8 +187,8 @@ class TorchLedger(Ledger):
                 hold(x, Consumer.INPUTS, about)
         for p, about in parameters:
             hold(p, Consumer.PARAMETERS, about)
-            if p.grad is not None:
-                hold(p.grad, Consumer.GRADIENTS, about)
+            for grad in tensors_in([p.grad]):
+                hold(grad, Consumer.GRADIENTS, about)
         for optimizer in self.optimizers.values():
             for p, state in optimizer.state.items():
                 for x in tensors_in(state):
@@ -223,7 +220,7 @@ class StorageBooks(Books):
 
     def find_or_add(self, x: Any, about: About = UNKNOWN, is_new: bool = True) -> Holding:
         """The entry of the tensor's storage, added if it is missing, and corrected if the storage was resized."""
-        storage, holding = x.untyped_storage(), self.find_holding(x)
+        storage, holding = storage_of(x), self.find_holding(x)
         if holding is None:
             return self.add_holding(storage, storage.nbytes(), about, is_new)
         self.counted[holding.story[-1][1]] += storage.nbytes() - holding.nbytes
@@ -231,7 +228,7 @@ class StorageBooks(Books):
         return holding
 
     def find_holding(self, x: Any) -> Holding | None:
-        return self.holdings.get(id(x.untyped_storage()))
+        return self.holdings.get(id(storage_of(x)))
 
 
 class Packed:
@@ -266,6 +263,13 @@ def watch_steps(model: Any, loss_fn: Any, x: Any, y: Any, optimizer: Any, steps:
     return ledger
 
 
+def storage_of(x: Any) -> Any:
+    """The memory of a tensor; of a sparse tensor, that of its values."""
+    if x.layout is not torch.strided:
+        x = x._values() if x.layout is torch.sparse_coo else x.values()
+    return x.untyped_storage()
+
+
 def tensors_in(tree: Any) -> list[Any]:
     """The tensors in nested lists, tuples and dictionaries; for a sparse tensor, its indices and values."""
     found = [x for x in leaves(tree) if isinstance(x, torch.Tensor)]
@@ -275,23 +279,24 @@ def tensors_in(tree: Any) -> list[Any]:
 
 def in_checkpoint() -> bool:
     """Whether a checkpoint is running its part again, in backward."""
-    frame: FrameType | None = sys._getframe(1)
-    if torch._C._current_graph_task_id() == -1 or not torch.is_grad_enabled():
-        return False
-    while frame is not None and frame.f_code.co_filename != checkpoint.__file__:
-        frame = frame.f_back
-    return frame is not None
+    is_forward = torch._C._current_graph_task_id() == -1 or not torch.is_grad_enabled()
+    return not is_forward and any(frame.f_code.co_filename == checkpoint.__file__ for frame in frames())
 
 
 def place() -> Place | None:
     """The line of the user's code that is running: the innermost frame outside PyTorch and minigrad."""
+    found = next((frame for frame in frames() if not frame.f_code.co_filename.startswith(LIBRARY)), None)
+    return found and Place(found.f_code.co_filename, found.f_lineno, found.f_code.co_name)
+
+
+def frames() -> Iterator[FrameType]:
+    """The frames of this thread, from the innermost."""
     frame: FrameType | None = sys._getframe(1)
-    while frame is not None and frame.f_code.co_filename.startswith(LIBRARY):
+    while frame is not None:
+        yield frame
         frame = frame.f_back
-    return None if frame is None else Place(frame.f_code.co_filename, frame.f_lineno, frame.f_code.co_name)
 
 
 def spec(x: Any) -> str:
     """A tensor's dtype and shape as minigrad writes them: f32[64, 10]."""
-    dtype = re.sub(r"[a-z]+(?=\d)", lambda letters: SHORT.get(letters[0], letters[0]), str(x.dtype)[6:])
-    return f"{dtype}[{', '.join(map(str, x.shape))}]"
+    return f"{dtype_abbrs.get(x.dtype, x.dtype)}[{', '.join(map(str, x.shape))}]"
