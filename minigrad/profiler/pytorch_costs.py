@@ -59,8 +59,8 @@ class CostLedger(TorchLedger):
         self.costs: dict[About, list[Cost]] = {}
         self.specs: dict[About, str] = {}
 
-    def ran(self, func: Any, given: Any, result: Any) -> tuple[About, bool]:
-        about, is_backward = super().ran(func, given, result)
+    def ran(self, func: Any, given: Any, result: Any) -> About:
+        about, is_backward = super().ran(func, given, result), self.phase == "backward"
         results, formula = tensors_in(result), FORMULAS.get(func.overloadpacket)
         every = [] if func.is_view else [*tensors_in(given), *results]
         if formula is not None:
@@ -74,7 +74,7 @@ class CostLedger(TorchLedger):
             self.costs.setdefault(about, []).append(cost)
         if results and not is_backward:
             self.specs[about] = spec(results[0])
-        return about, is_backward
+        return about
 
     def enter_savings(self) -> None:
         """Count the bytes saved for backward, each tensor at the first op that saves it."""

@@ -39,6 +39,7 @@ from .ledger import AGAIN, GIVES, Ledger
 from .memory_table import Saving
 
 LIBRARY = *ENGINE, str(Path(torch.__file__).parent)
+MADE_IN = {"backward": Consumer.GRADIENTS, "update": Consumer.STATE}  # phase → the consumer of what ops make
 IN_DERIVATIVE = "in the derivative of {3}, {0} gives {1}, {2:,} bytes"
 CHANGED = (
     "one of the variables needed for gradient computation has been modified by an inplace operation: {} saved a {}, "
@@ -58,9 +59,10 @@ class TorchLedger(Ledger):
     """
 
     def __init__(self, model: Any, optimizer: Any, inputs: list[Any]):
-        kinds = {torch.nn.Module: [model], torch.optim.Optimizer: [optimizer], torch.Tensor: inputs}
+        models, optimizers = ([] if x is None else [x] for x in (model, optimizer))
+        kinds = {torch.nn.Module: models, torch.optim.Optimizer: optimizers, torch.Tensor: inputs}
         for x, kind in [(x, kind) for kind, given in kinds.items() for x in given]:
-            if not isinstance(x, kind | None):
+            if not isinstance(x, kind):
                 raise TypeError(f"expected PyTorch's {kind.__name__}, as other arguments are PyTorch's; got {x!r}")
         super().__init__()
         self.books: StorageBooks = StorageBooks()
@@ -70,7 +72,7 @@ class TorchLedger(Ledger):
         self.operands: list[Saving] = []
         self.last: int | None = None
         self.stepping = False
-        self.model, self.optimizers = model, {id(each): each for each in [optimizer] if each is not None}
+        self.model, self.optimizers = model, {id(each): each for each in optimizers}
         for x in inputs:
             self.books.hold(x, Consumer.INPUTS)
         self.sync()
@@ -87,7 +89,7 @@ class TorchLedger(Ledger):
             register_optimizer_step_post_hook(lambda optimizer, *_: self.on_step(optimizer)),
         ]
         try:
-            with saved_tensors_hooks(self.pack, Packed.unpack), Dispatch(self):
+            with saved_tensors_hooks(self.pack, SavedTensor.unpack), Dispatch(self):
                 yield
         finally:
             for hook in hooks:
@@ -95,35 +97,39 @@ class TorchLedger(Ledger):
 
     # -- what PyTorch reports ----------------------------------------------------------------------------
 
-    def ran(self, func: Any, given: Any, result: Any) -> tuple[About, bool]:
+    def ran(self, func: Any, given: Any, result: Any) -> About:
         """Record an op: it makes a moment if it took new memory.
 
-        Returns where the op ran, or the op whose derivative it is part of; and whether this is backward.
+        Returns where the op ran, or the op whose derivative it is part of.
         """
-        books, number, node = self.books, next_number(), torch._C._current_autograd_node()
-        name, operands = func._schema.name.rpartition("::")[2], tensors_in(given)
-        is_backward, is_again = node is not None and not self.stepping, in_checkpoint()
-        phase = "backward" if is_backward else "update" if self.stepping else "forward"
+        books, number, is_again, name = (
+            self.books,
+            next_number(),
+            in_checkpoint(),
+            func._schema.name.rpartition("::")[2],
+        )
+        self.enter_phase()
+        is_derivative = self.phase == "backward" and not is_again
+        about = self.about_of_derivative() if is_derivative else self.about_now(name)
+        self.abouts.setdefault(number, about)
+        self.enter_operands(tensors_in(given), about)
+        fresh = [y for y in tensors_in(result) if books.find_holding(y) is None]
+        made = {books.find_or_add(y, about) for y in fresh}
+        consumer = Consumer.SAVED if is_again else MADE_IN.get(self.phase, Consumer.OTHER)
+        for holding in made if consumer != Consumer.OTHER else ():
+            books.change_holders(holding, consumer, 1)
+        if fresh:
+            said = AGAIN if is_again else IN_DERIVATIVE if is_derivative and about.op else GIVES
+            self.write((said, name, spec(fresh[0]), sum(each.nbytes for each in made), about.op), about)
+        self.last = number if fresh else None
+        return about
+
+    def enter_phase(self) -> None:
+        node = torch._C._current_autograd_node()
+        phase = "update" if self.stepping else "forward" if node is None else "backward"
         if self.phase == "backward" != phase:
             self.sync()
         self.phase = phase
-        if is_backward and not is_again:
-            about = self.abouts.get(node._sequence_nr() + 1, UNKNOWN)
-        else:
-            about = self.about_now(name)
-        self.abouts.setdefault(number, about)
-        self.enter_operands(operands, about)
-        fresh = [y for y in tensors_in(result) if books.find_holding(y) is None]
-        made = {books.find_or_add(y, about) for y in fresh}
-        if phase != "forward":
-            for holding in made:
-                consumer = Consumer.SAVED if is_again else Consumer.GRADIENTS if is_backward else Consumer.STATE
-                books.change_holders(holding, consumer, 1)
-        if fresh:
-            said = AGAIN if is_again else IN_DERIVATIVE if is_backward and about.op else GIVES
-            self.write((said, name, spec(fresh[0]), sum(each.nbytes for each in made), about.op), about)
-        self.last = number if fresh else None
-        return about, is_backward
 
     def enter_operands(self, operands: list[Any], about: About) -> None:
         """Enter operands that no op has made: a leaf that requires a gradient is a parameter, any other an input."""
@@ -138,7 +144,7 @@ class TorchLedger(Ledger):
                 saving.about, saving.slot = about, slot if saving.holding is holding else saving.slot
         self.operands.clear()
 
-    def pack(self, x: Any) -> Packed:
+    def pack(self, x: Any) -> SavedTensor:
         """Record a tensor that autograd saves: an operand before its op runs, a result after it."""
         books, number, caller = self.books, next_number(), sys._getframe(1)
         is_function = caller.f_code is Function.apply.__func__.__code__  # type: ignore[attr-defined]
@@ -157,7 +163,7 @@ class TorchLedger(Ledger):
         if number not in self.abouts:
             self.operands.append(saving)
         self.savings.append(saving)
-        return Packed(self, saving, x)
+        return SavedTensor(self, saving, x)
 
     def on_step(self, optimizer: Any) -> None:
         self.optimizers[id(optimizer)], name = optimizer, type(optimizer).__name__
@@ -165,6 +171,10 @@ class TorchLedger(Ledger):
         self.note(f"{name} has moved the parameters", About(name, "", place()))
 
     # -- modules and their tensors ----------------------------------------------------------------------
+
+    def about_of_derivative(self) -> About:
+        """Where the op ran in forward whose derivative runs now."""
+        return self.abouts.get(torch._C._current_autograd_node()._sequence_nr() + 1, UNKNOWN)
 
     def about_now(self, op: str) -> About:
         return About(op, self.calls[-1][1] if self.calls else "", place())
@@ -231,7 +241,7 @@ class StorageBooks(Books):
         return self.holdings.get(id(storage_of(x)))
 
 
-class Packed:
+class SavedTensor:
     """What autograd keeps in place of a saved tensor. The saving ends when autograd drops it."""
 
     __slots__ = ("ledger", "saving", "value", "version")
@@ -252,6 +262,8 @@ class Packed:
 
 def watch_steps(model: Any, loss_fn: Any, x: Any, y: Any, optimizer: Any, steps: int) -> TorchLedger:
     """Train a copy of the model for some steps, and return the ledger."""
+    if not isinstance(model, torch.nn.Module) or not callable(loss_fn):
+        raise TypeError(f"expected MemoryTimeline(module, loss_fn, x, y) of PyTorch; got {model!r} and {loss_fn!r}")
     model, optimizer = deepcopy((model, optimizer or torch.optim.Adam(model.parameters())))
     with torch.random.fork_rng(), TorchLedger(model, optimizer, [x, y]) as ledger:
         for _ in range(steps):

@@ -292,6 +292,8 @@ def test_the_widget_trains_a_copy_of_a_pytorch_model():
     before = deepcopy(model.state_dict())
     film = MemoryTimeline(model, F.cross_entropy, x, torch.randint(10, (4,)))
 
+    with pytest.raises(TypeError, match="expected MemoryTimeline"):
+        MemoryTimeline(model)
     assert {moment.phase for moment in film.runs["this run"]} == {"start", "forward", "backward", "update"}
     assert f"peak {max(film.peaks.values()):,} bytes" in film.svg
     assert all(torch.equal(a, b) for a, b in zip(before.values(), model.state_dict().values(), strict=True))
