@@ -224,7 +224,7 @@ def estimate(
 
     The model is counted in its present state: training or evaluation, frozen or not, under no_grad() or not. An error
     of the model on unfit inputs names the module it came from. Raises NoValueError if the model reads a value.
-    A PyTorch module, or a function of PyTorch tensors, is counted by PyTorch's own ops (pytorch_costs.py).
+    A PyTorch module is counted by PyTorch's own ops (pytorch_costs.py).
     """
     if not callable(model):
         raise TypeError(f"estimate counts a Module, or a function of tensors, and got {model!r}")
@@ -249,7 +249,7 @@ def estimate(
     return Estimate(ran, parts_of(module), buffers, sum(x.spec.nbytes for _, x in module._named_state()), depth)
 
 
-def parts_of(model: Module) -> dict[str, OwnParameters]:
+def parts_of(model: Any) -> dict[str, OwnParameters]:
     """Path → the class and own parameters of that module; a shared parameter belongs to the first module."""
     seen: set[int] = set()
     parts = {}

@@ -54,13 +54,13 @@ class CostLedger(TorchLedger):
     specs    where an op ran in forward → the spec of its last result
     """
 
-    def __init__(self, model: Any, inputs: list[Any]) -> None:
-        super().__init__(model, None, inputs)
+    def __init__(self, *given: Any) -> None:
+        super().__init__(*given)
         self.costs: dict[About, list[Cost]] = {}
         self.specs: dict[About, str] = {}
 
-    def ran(self, func: Any, given: Any, result: Any) -> tuple[About, bool]:
-        about, is_backward = super().ran(func, given, result)
+    def ran(self, func: Any, given: Any, result: Any) -> About:
+        about, is_backward = super().ran(func, given, result), self.phase == "backward"
         results, formula = tensors_in(result), FORMULAS.get(func.overloadpacket)
         every = [] if func.is_view else [*tensors_in(given), *results]
         if formula is not None:
@@ -70,33 +70,34 @@ class CostLedger(TorchLedger):
         macs = 0 if formula is None else flops // 2
         moved = sum(x.numel() * x.element_size() for x in every)
         cost = Cost(0, 0, flops, macs) if is_backward else Cost(flops, macs, bytes_moved=moved)
-        if about.op or flops:
+        if about.module or flops:
             self.costs.setdefault(about, []).append(cost)
         if results and not is_backward:
             self.specs[about] = spec(results[0])
-        return about, is_backward
+        return about
 
     def enter_savings(self) -> None:
         """Count the bytes saved for backward, each tensor at the first op that saves it."""
-        own = [] if self.model is None else [*self.model.parameters(), *self.model.buffers()]
-        seen = {self.books.find_holding(x) for x in own}
+        seen = {self.books.find_holding(x) for x in (*self.model.parameters(), *self.model.buffers())}
         for saving in self.savings:
-            holding = saving.holding
-            if saving.last is None and holding not in seen and holding.story[-1][1] != Consumer.PARAMETERS:
-                self.costs.setdefault(saving.about, []).append(Cost(saved_bytes=holding.nbytes))
-            seen.add(holding)
+            if saving.last is None and saving.holding not in seen:
+                self.costs.setdefault(saving.about, []).append(Cost(saved_bytes=saving.holding.nbytes))
+            seen.add(saving.holding)
 
 
 def estimate_pytorch(model: Any, inputs: Any, options: Any, run: bool, depth: int | None) -> Estimate:
-    """The estimate of a PyTorch module, or of a function of PyTorch tensors: see estimate()."""
-    is_module, fake = isinstance(model, torch.nn.Module), FakeTensorMode(allow_non_fake_inputs=True)
-    parts, buffers = (parts_of(model), [*model.buffers()]) if is_module else ({}, [])
-    nbytes = sum(x.nbytes for x in tensors_in(dict(model.state_dict()))) if is_module else 0
+    """The estimate of a PyTorch module: see estimate()."""
+    if not isinstance(model, torch.nn.Module):
+        raise TypeError(f"estimate counts a copy of a PyTorch Module, so put this into a Module's forward: {model!r}")
+    parts = {path: OwnParameters(kind, [*map(numbers, own)]) for path, (kind, own) in parts_of(model).items()}
+    nbytes = sum(x.nbytes for x in tensors_in(dict(model.state_dict())))
+    found = Estimate(cast(Any, None), parts, [*map(numbers, model.buffers())], nbytes, depth)
+    fake = FakeTensorMode(allow_non_fake_inputs=True)
     with torch.random.fork_rng(), nullcontext() if run else fake:
         with nullcontext() if run else FakeCopyMode(fake):
             model, inputs, options = deepcopy((model, inputs, options))
-        state = [*model.parameters(), *model.buffers()] if is_module else []
-        like = next((x for x in (*state, *tensors_in([inputs, options])) if x.is_floating_point()), torch.empty(0))
+        tensors = *model.parameters(), *model.buffers(), *tensors_in([inputs, options])
+        like = next((x for x in tensors if x.is_floating_point()), torch.empty(0))
         inputs, options = tree_map(lambda x: argument(x, like), (inputs, options), is_leaf=is_shape)
         try:
             ledger, peak = count(model, inputs, options)
@@ -104,9 +105,6 @@ def estimate_pytorch(model: Any, inputs: Any, options: Any, run: bool, depth: in
                 _, inference_peak = count(model, inputs, options)
         except (DataDependentOutputException, DynamicOutputShapeException) as error:
             raise NoValueError(f"the model reads a value, by {error}, and its tensors have none: {WAY_OUT}") from error
-    parts = parts or {"": OwnParameters("", [*ledger.leaves.values()])}
-    parts = {path: OwnParameters(kind, [numbers(p) for p in own]) for path, (kind, own) in parts.items()}
-    found = Estimate(cast(Any, None), parts, [numbers(x) for x in buffers], nbytes, depth)
     costs = {node_of(about, ledger.specs.get(about)): total(each) for about, each in ledger.costs.items()}
     vars(found).update(costs=costs, peak_bytes=peak, inference_peak_bytes=inference_peak)  # its cached properties
     return found
@@ -114,17 +112,12 @@ def estimate_pytorch(model: Any, inputs: Any, options: Any, run: bool, depth: in
 
 def count(model: Any, inputs: Any, options: Any) -> tuple[CostLedger, int]:
     """Run forward and backward. Returns the ledger, and the most bytes of results alive at once in forward."""
-    given, is_module = tensors_in([inputs, options]), isinstance(model, torch.nn.Module)
-    with CostLedger(model if is_module else None, given) as ledger:
+    with CostLedger(model, None, tensors_in([inputs, options])) as ledger:
         results = [y for y in tensors_in(tree_leaves(model(*inputs, **options))) if y.requires_grad]
         ledger.enter_savings()
         peak = max(moment.live[Consumer.SAVED] + moment.live[Consumer.OTHER] for moment in ledger.timeline())
-        gradients = [y.detach() for y in results]  # any values do: they do not change the costs
-        if results and is_module:
-            torch.autograd.backward(results, gradients)
-        elif results:  # the parameters are the user's own, so their .grad must not change
-            wanted = [x for x in (*ledger.leaves.values(), *given) if x.requires_grad]
-            torch.autograd.grad(results, wanted, gradients, allow_unused=True)
+        if results:  # any values do as gradients: they do not change the costs
+            torch.autograd.backward(results, [y.detach() for y in results])
     return ledger, peak
 
 

@@ -1,9 +1,8 @@
 """The ledger of a PyTorch run: the moments, consumers and tables that minigrad's own ops have (ledger.py).
 
-PyTorch itself reports what happens. A TorchDispatchMode sees each op, also in derivatives and in optimizers;
-saved_tensors_hooks see each tensor that autograd saves, and when autograd frees it; global hooks see the calls of
-modules and the steps of optimizers. Memory is counted by storage, so views and tied weights count once. It is counted
-on every device, also on `meta`, where tensors have no elements.
+PyTorch itself reports each op, also in derivatives and optimizers (a TorchDispatchMode), each tensor that autograd
+saves and frees (saved_tensors_hooks), the calls of modules and the steps of optimizers (global hooks). Memory is
+counted by storage, so views and tied weights count once; on any device, also on `meta`, whose tensors have no elements.
 
 Autograd numbers its nodes: it takes the next number just before an op runs. This number tells which op saves a tensor,
 and later which op a derivative belongs to.
@@ -14,7 +13,6 @@ computes again as saved for backward. Temporaries inside a kernel and an allocat
 
 from __future__ import annotations
 
-import re
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -30,6 +28,7 @@ from torch.autograd.graph import saved_tensors_hooks
 from torch.nn.modules.module import register_module_forward_hook, register_module_forward_pre_hook
 from torch.optim.optimizer import register_optimizer_step_post_hook, register_optimizer_step_pre_hook
 from torch.utils import checkpoint
+from torch.utils._dtype_abbrs import dtype_abbrs
 from torch.utils._python_dispatch import TorchDispatchMode, _get_current_dispatch_mode_stack
 
 from ..engine.base.pytree import leaves
@@ -40,12 +39,12 @@ from .ledger import AGAIN, GIVES, Ledger
 from .memory_table import Saving
 
 LIBRARY = *ENGINE, str(Path(torch.__file__).parent)
+MADE_IN = {"backward": Consumer.GRADIENTS, "update": Consumer.STATE}  # phase → the consumer of what ops make
 IN_DERIVATIVE = "in the derivative of {3}, {0} gives {1}, {2:,} bytes"
 CHANGED = (
     "one of the variables needed for gradient computation has been modified by an inplace operation: {} saved a {}, "
     "which has been changed since. Make the change out of place, as in x = x + 1"
 )
-SHORT = {"float": "f", "bfloat": "bf", "int": "i", "uint": "u", "complex": "c"}
 next_number = torch._C._autograd._get_sequence_nr
 
 
@@ -60,9 +59,10 @@ class TorchLedger(Ledger):
     """
 
     def __init__(self, model: Any, optimizer: Any, inputs: list[Any]):
-        kinds = {torch.nn.Module: [model], torch.optim.Optimizer: [optimizer], torch.Tensor: inputs}
+        models, optimizers = ([] if x is None else [x] for x in (model, optimizer))
+        kinds = {torch.nn.Module: models, torch.optim.Optimizer: optimizers, torch.Tensor: inputs}
         for x, kind in [(x, kind) for kind, given in kinds.items() for x in given]:
-            if not isinstance(x, kind | None):
+            if not isinstance(x, kind):
                 raise TypeError(f"expected PyTorch's {kind.__name__}, as other arguments are PyTorch's; got {x!r}")
         super().__init__()
         self.books: StorageBooks = StorageBooks()
@@ -72,7 +72,7 @@ class TorchLedger(Ledger):
         self.operands: list[Saving] = []
         self.last: int | None = None
         self.stepping = False
-        self.model, self.optimizers = model, {id(each): each for each in [optimizer] if each is not None}
+        self.model, self.optimizers = model, {id(each): each for each in optimizers}
         for x in inputs:
             self.books.hold(x, Consumer.INPUTS)
         self.sync()
@@ -85,11 +85,11 @@ class TorchLedger(Ledger):
         hooks = [
             register_module_forward_pre_hook(lambda module, _: self.calls.append((module, self.path(module)))),
             register_module_forward_hook(lambda *_: self.calls.pop() and None, always_call=True),
-            register_optimizer_step_pre_hook(lambda *_: self.sync(stepping=True)),
+            register_optimizer_step_pre_hook(lambda *_: setattr(self, "stepping", True)),
             register_optimizer_step_post_hook(lambda optimizer, *_: self.on_step(optimizer)),
         ]
         try:
-            with saved_tensors_hooks(self.pack, Packed.unpack), Dispatch(self):
+            with saved_tensors_hooks(self.pack, SavedTensor.unpack), Dispatch(self):
                 yield
         finally:
             for hook in hooks:
@@ -97,50 +97,54 @@ class TorchLedger(Ledger):
 
     # -- what PyTorch reports ----------------------------------------------------------------------------
 
-    def ran(self, func: Any, given: Any, result: Any) -> tuple[About, bool]:
+    def ran(self, func: Any, given: Any, result: Any) -> About:
         """Record an op: it makes a moment if it took new memory.
 
-        Returns where the op ran, or the op whose derivative it is part of; and whether this is backward.
+        Returns where the op ran, or the op whose derivative it is part of.
         """
-        books, number, node = self.books, next_number(), torch._C._current_autograd_node()
-        name, operands = func._schema.name.rpartition("::")[2], tensors_in(given)
-        is_backward, is_again = node is not None and not self.stepping, in_checkpoint()
-        phase = "backward" if is_backward else "update" if self.stepping else "forward"
+        books, number, is_again, name = (
+            self.books,
+            next_number(),
+            in_checkpoint(),
+            func._schema.name.rpartition("::")[2],
+        )
+        self.enter_phase()
+        is_derivative = self.phase == "backward" and not is_again
+        about = self.about_of_derivative() if is_derivative else self.about_now(name)
+        self.abouts.setdefault(number, about)
+        self.enter_operands(tensors_in(given), about)
+        fresh = [y for y in tensors_in(result) if books.find_holding(y) is None]
+        made = {books.find_or_add(y, about) for y in fresh}
+        consumer = Consumer.SAVED if is_again else MADE_IN.get(self.phase, Consumer.OTHER)
+        for holding in made if consumer != Consumer.OTHER else ():
+            books.change_holders(holding, consumer, 1)
+        if fresh:
+            said = AGAIN if is_again else IN_DERIVATIVE if is_derivative and about.op else GIVES
+            self.write((said, name, spec(fresh[0]), sum(each.nbytes for each in made), about.op), about)
+        self.last = number if fresh else None
+        return about
+
+    def enter_phase(self) -> None:
+        node = torch._C._current_autograd_node()
+        phase = "update" if self.stepping else "forward" if node is None else "backward"
         if self.phase == "backward" != phase:
             self.sync()
         self.phase = phase
-        if is_backward and not is_again:
-            about = self.abouts.get(node._sequence_nr() + 1, UNKNOWN)
-        else:
-            about = self.about_now(name)
-            self.abouts.setdefault(number, about)
-            for saving in self.operands:
-                holdings = [None, *map(books.find_holding, operands)]
-                saving.about, saving.slot = about, holdings.index(saving.holding)
-            self.operands.clear()
-        self.enter_operands(operands, about)
-        fresh = [y for y in tensors_in(result) if books.find_holding(y) is None]
-        made = {books.find_or_add(y, about) for y in fresh}
-        if phase != "forward":
-            for holding in made:
-                consumer = Consumer.SAVED if is_again else Consumer.GRADIENTS if is_backward else Consumer.STATE
-                books.change_holders(holding, consumer, 1)
-        if fresh:
-            said = AGAIN if is_again else IN_DERIVATIVE if is_backward and about.op else GIVES
-            self.write((said, name, spec(fresh[0]), sum(each.nbytes for each in made), about.op), about)
-        self.last = number if fresh else None
-        return about, is_backward
 
     def enter_operands(self, operands: list[Any], about: About) -> None:
-        """Enter new operands: a leaf that requires a gradient is a parameter, any other tensor an input."""
-        for x in operands:
-            if self.books.find_holding(x) is None:
+        """Enter operands that no op has made: a leaf that requires a gradient is a parameter, any other an input."""
+        for slot, x in enumerate(operands, 1):
+            holding = self.books.find_or_add(x, about._replace(op=""))
+            if not holding.about.op and holding.held.keys() <= {Consumer.SAVED}:
                 is_parameter = x.requires_grad and x.is_leaf
-                self.books.hold(x, Consumer.PARAMETERS if is_parameter else Consumer.INPUTS, about._replace(op=""))
+                self.books.hold(x, Consumer.PARAMETERS if is_parameter else Consumer.INPUTS)
                 if is_parameter:
                     self.leaves[id(x)] = x
+            for saving in self.operands:
+                saving.about, saving.slot = about, slot if saving.holding is holding else saving.slot
+        self.operands.clear()
 
-    def pack(self, x: Any) -> Packed:
+    def pack(self, x: Any) -> SavedTensor:
         """Record a tensor that autograd saves: an operand before its op runs, a result after it."""
         books, number, caller = self.books, next_number(), sys._getframe(1)
         is_function = caller.f_code is Function.apply.__func__.__code__  # type: ignore[attr-defined]
@@ -159,14 +163,18 @@ class TorchLedger(Ledger):
         if number not in self.abouts:
             self.operands.append(saving)
         self.savings.append(saving)
-        return Packed(self, saving, x)
+        return SavedTensor(self, saving, x)
 
     def on_step(self, optimizer: Any) -> None:
         self.optimizers[id(optimizer)], name = optimizer, type(optimizer).__name__
-        self.phase = "update"
+        self.phase, self.stepping = "update", False
         self.note(f"{name} has moved the parameters", About(name, "", place()))
 
     # -- modules and their tensors ----------------------------------------------------------------------
+
+    def about_of_derivative(self) -> About:
+        """Where the op ran in forward whose derivative runs now."""
+        return self.abouts.get(torch._C._current_autograd_node()._sequence_nr() + 1, UNKNOWN)
 
     def about_now(self, op: str) -> About:
         return About(op, self.calls[-1][1] if self.calls else "", place())
@@ -179,9 +187,8 @@ class TorchLedger(Ledger):
                 self.paths.setdefault(each, f"{start}.{name}" if name else start)
         return self.paths[module]
 
-    def sync(self, stepping: bool = False) -> None:
+    def sync(self) -> None:
         """Read what no op reports: parameters, buffers, gradients, optimizer state."""
-        self.stepping = stepping
         hold, parameters = self.books.hold, [(p, UNKNOWN) for p in self.leaves.values()]
         for module in [] if self.model is None else self.model.modules():
             about = About(module=self.path(module))
@@ -190,8 +197,8 @@ class TorchLedger(Ledger):
                 hold(x, Consumer.INPUTS, about)
         for p, about in parameters:
             hold(p, Consumer.PARAMETERS, about)
-            if p.grad is not None:
-                hold(p.grad, Consumer.GRADIENTS, about)
+            for grad in tensors_in([p.grad]):
+                hold(grad, Consumer.GRADIENTS, about)
         for optimizer in self.optimizers.values():
             for p, state in optimizer.state.items():
                 for x in tensors_in(state):
@@ -223,7 +230,7 @@ class StorageBooks(Books):
 
     def find_or_add(self, x: Any, about: About = UNKNOWN, is_new: bool = True) -> Holding:
         """The entry of the tensor's storage, added if it is missing, and corrected if the storage was resized."""
-        storage, holding = x.untyped_storage(), self.find_holding(x)
+        storage, holding = storage_of(x), self.find_holding(x)
         if holding is None:
             return self.add_holding(storage, storage.nbytes(), about, is_new)
         self.counted[holding.story[-1][1]] += storage.nbytes() - holding.nbytes
@@ -231,10 +238,10 @@ class StorageBooks(Books):
         return holding
 
     def find_holding(self, x: Any) -> Holding | None:
-        return self.holdings.get(id(x.untyped_storage()))
+        return self.holdings.get(id(storage_of(x)))
 
 
-class Packed:
+class SavedTensor:
     """What autograd keeps in place of a saved tensor. The saving ends when autograd drops it."""
 
     __slots__ = ("ledger", "saving", "value", "version")
@@ -255,6 +262,8 @@ class Packed:
 
 def watch_steps(model: Any, loss_fn: Any, x: Any, y: Any, optimizer: Any, steps: int) -> TorchLedger:
     """Train a copy of the model for some steps, and return the ledger."""
+    if not isinstance(model, torch.nn.Module) or not callable(loss_fn):
+        raise TypeError(f"expected MemoryTimeline(module, loss_fn, x, y) of PyTorch; got {model!r} and {loss_fn!r}")
     model, optimizer = deepcopy((model, optimizer or torch.optim.Adam(model.parameters())))
     with torch.random.fork_rng(), TorchLedger(model, optimizer, [x, y]) as ledger:
         for _ in range(steps):
@@ -266,6 +275,13 @@ def watch_steps(model: Any, loss_fn: Any, x: Any, y: Any, optimizer: Any, steps:
     return ledger
 
 
+def storage_of(x: Any) -> Any:
+    """The memory of a tensor; of a sparse tensor, that of its values."""
+    if x.layout is not torch.strided:
+        x = x._values() if x.layout is torch.sparse_coo else x.values()
+    return x.untyped_storage()
+
+
 def tensors_in(tree: Any) -> list[Any]:
     """The tensors in nested lists, tuples and dictionaries; for a sparse tensor, its indices and values."""
     found = [x for x in leaves(tree) if isinstance(x, torch.Tensor)]
@@ -275,23 +291,24 @@ def tensors_in(tree: Any) -> list[Any]:
 
 def in_checkpoint() -> bool:
     """Whether a checkpoint is running its part again, in backward."""
-    frame: FrameType | None = sys._getframe(1)
-    if torch._C._current_graph_task_id() == -1 or not torch.is_grad_enabled():
-        return False
-    while frame is not None and frame.f_code.co_filename != checkpoint.__file__:
-        frame = frame.f_back
-    return frame is not None
+    is_forward = torch._C._current_graph_task_id() == -1 or not torch.is_grad_enabled()
+    return not is_forward and any(frame.f_code.co_filename == checkpoint.__file__ for frame in frames())
 
 
 def place() -> Place | None:
     """The line of the user's code that is running: the innermost frame outside PyTorch and minigrad."""
+    found = next((frame for frame in frames() if not frame.f_code.co_filename.startswith(LIBRARY)), None)
+    return found and Place(found.f_code.co_filename, found.f_lineno, found.f_code.co_name)
+
+
+def frames() -> Iterator[FrameType]:
+    """The frames of this thread, from the innermost."""
     frame: FrameType | None = sys._getframe(1)
-    while frame is not None and frame.f_code.co_filename.startswith(LIBRARY):
+    while frame is not None:
+        yield frame
         frame = frame.f_back
-    return None if frame is None else Place(frame.f_code.co_filename, frame.f_lineno, frame.f_code.co_name)
 
 
 def spec(x: Any) -> str:
     """A tensor's dtype and shape as minigrad writes them: f32[64, 10]."""
-    dtype = re.sub(r"[a-z]+(?=\d)", lambda letters: SHORT.get(letters[0], letters[0]), str(x.dtype)[6:])
-    return f"{dtype}[{', '.join(map(str, x.shape))}]"
+    return f"{dtype_abbrs.get(x.dtype, x.dtype)}[{', '.join(map(str, x.shape))}]"

@@ -96,12 +96,10 @@ class MemoryTimeline(ChartFilm):
     ):  # fmt: skip
         self.runs: dict[Any, Sequence[Moment]]
         if of_pytorch(model):
-            model = import_module("minigrad.profiler.pytorch_memory").watch_steps(
-                model, loss_fn, x, y, optimizer, steps
-            )
-        moments: Any = model.timeline() if isinstance(model, Ledger) else model
-        if isinstance(moments, list) and moments and isinstance(moments[0], Moment):
-            self.show_run(moments, model.books if isinstance(model, Ledger) else Books())
+            torch_ledger = import_module("minigrad.profiler.pytorch_memory")
+            model = torch_ledger.watch_steps(model, loss_fn, x, y, optimizer, steps)
+        if isinstance(model, Ledger) or is_timeline(model):
+            self.show_run(model)
             return
         refuse(model, x, y, optimizer, steps)
         optimizer = Adam(model.parameters()) if optimizer is None else optimizer
@@ -118,8 +116,9 @@ class MemoryTimeline(ChartFilm):
         label = f"Memory of {steps} training step{'s' * (steps > 1)}"
         super().__init__(label, PHASES, [self.reel(way, ledgers[way].books) for way in ways], choices)
 
-    def show_run(self, moments: Sequence[Moment], books: Books) -> None:
+    def show_run(self, run: Ledger | Sequence[Moment]) -> None:
         """Make the film of a block of `profiler.memory`."""
+        moments, books = (run.timeline(), run.books) if isinstance(run, Ledger) else (run, Books())
         numbers = downsample(moments)
         self.runs = {"this run": [bar(moments[k]) for k in numbers]}
         super().__init__("Memory of a run", PHASES, [self.reel("this run", books, numbers)])
@@ -152,6 +151,10 @@ class MemoryTimeline(ChartFilm):
         entries = [*self.runs.values()][self.number]
         drawn = draw_timeline(names_of(entries), entries, self.peaks.values(), has_legend=True)
         return standalone_svg(drawn, self.looks)
+
+
+def is_timeline(x: Any) -> bool:
+    return isinstance(x, list) and bool(x) and isinstance(x[0], Moment)
 
 
 def refuse(model: Any, x: Any, y: Any, optimizer: Any, steps: int) -> None:
