@@ -83,6 +83,7 @@ class JaxprReader(EntryList):
     def __init__(self, names: Mapping[int, str]):
         super().__init__()
         self.names = names
+        self.constants: dict[int, Entry] = {}  # id of an array → its entry
 
     def read(self, jaxpr: Any, xs: Sequence[Entry], path: Path) -> list[Entry]:
         """Add the equations of a jaxpr that is called with xs. Returns the entries of its results."""
@@ -90,8 +91,9 @@ class JaxprReader(EntryList):
         env: dict[Any, Entry] = dict(zip(inner.invars, xs, strict=True))
         consts = jaxpr.consts if isinstance(jaxpr, ClosedJaxpr) else [None] * len(inner.constvars)
         for var, const in zip(inner.constvars, consts):
-            env[var] = give_name(node("leaf", "", [var], var), self.names.get(id(const), "constant"))
-            env[var].path, env[var].facts = None, ("captured: a constant of the graph",)
+            leaf = give_name(node("leaf", "", [var], var), self.names.get(id(const), "constant"))
+            leaf.path, leaf.facts = None, ("captured: a constant of the graph",)
+            env[var] = leaf if const is None else self.constants.setdefault(id(const), leaf)
         scopes: list[Scope] = []
         for eqn in inner.eqns:
             scopes = scopes_of(eqn, scopes)
