@@ -1,266 +1,34 @@
-"""Graphs of JAX: the jaxpr of a function that is called with arguments, a jaxpr, an HLO module.
-
-An equation is a node. A jit, a custom_vjp or a checkpoint is only a group, into which its operands go. A scan, a while
-or a cond is a node as well, which reads the results of its body or branches. Transformations are groups, too: jvp is
-the forward pass of a gradient, transpose(jvp) its backward pass.
-"""
+"""Graphs of JAX: a function that is called with arguments, a jaxpr, a stage of jit, the text of an HLO module."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
-from inspect import getclosurevars, isfunction, unwrap
-from itertools import groupby
 from typing import Any
 
-import jax
-import numpy as np
-from jax.extend.core import ClosedJaxpr, Jaxpr, Literal
-from jax.extend.source_info_util import summarize
 from jax.stages import Compiled, Lowered, Traced
 
-from ...engine.base.pytree import leaves, paths
-from ...engine.core.node import Place
-from ..listing import Entry, Listing, Path, Scope
-from ..listing_readers import line_of
-from ..names import names_in
+from ..listing import Listing
 from ..picture import GraphRun
-from ..subgraphs import WORDS
-from ..tensors import format_array
-from .hlo import ITEM, LONGEST, EntryList, give_name, listing_of_text
-
-PLACE = re.compile(r"(.+?):(\d+).* \((.*)\)$")
-UNSAID = "None", "False", "()"  # values of parameters that say nothing
-IN_SPEC = "shape", "new_sizes", "new_dtype", "preferred_element_type"  # parameters that a spec shows
+from .hlo import listing_of_text
+from .jax_run import run_of
+from .jaxpr import array_names, is_jaxpr, jaxpr_of, listing_of_jaxpr
 
 
 def listing_of(x: Any, args: Sequence[Any], names: Mapping[str, object]) -> Listing:
-    """The listing of a function called with args, of a jaxpr, of a stage of jit, or of the text of an HLO module."""
-    if isinstance(x, str | Lowered | Compiled):
-        return listing_of_text(x if isinstance(x, str) else x.as_text(*["hlo"] * isinstance(x, Lowered)))
+    """The listing of a function called with args, or of what has a graph without arguments."""
+    if isinstance(x, Lowered | Compiled):
+        x = x.as_text(dialect="hlo") if isinstance(x, Lowered) else x.as_text()
+    if isinstance(x, str):
+        return listing_of_text(x)
     if isinstance(x, Traced):
         x = x.jaxpr
-    is_given = is_jaxpr(x)
-    reader = JaxprReader(array_names(x, names))
-    reader.read_all(x if is_given else jaxpr_of(x, args))
-    return Listing("a jaxpr" if is_given else f"a call of {name_of(x)}", reader.entries)
+    if is_jaxpr(x):
+        return listing_of_jaxpr(x, array_names(None, names), "a jaxpr")
+    f = getattr(x, "func", x)  # of a partial
+    output = f"a call of {getattr(f, '__name__', type(f).__name__)}"
+    return listing_of_jaxpr(jaxpr_of(x, args), array_names(x, names), output)
 
 
 def replay_of(f: Any, args: Sequence[Any], names: Mapping[str, object]) -> GraphRun:
-    """The forward and backward pass of f(*args)."""
-    from .jax_run import run_of
-
+    """The forward and backward pass of f(*args). Raises NoGradientError if jax.grad would fail."""
     return run_of(f, args, names).replay()
-
-
-def jaxpr_of(f: Any, args: Sequence[Any]) -> ClosedJaxpr:
-    """The jaxpr of a call. Raises TypeError for what cannot be called."""
-    if isinstance(f, jax.Array):
-        raise TypeError("a JAX array has no graph: draw the function that computes it, as in mg.draw(f, x)")
-    if not callable(f) or not args:
-        raise TypeError(f"expected a function of JAX and its arguments, as in mg.draw(f, x), or a jaxpr; got {f!r}")
-    if hasattr(f, "trace"):  # a jit, which knows its static arguments
-        return f.trace(*args).jaxpr
-    return jax.make_jaxpr(f, static_argnums=static_arguments(args))(*args)
-
-
-def static_arguments(args: Sequence[Any]) -> list[int]:
-    """Which arguments stay as they are: those without arrays and floats, such as train=True or a number of steps."""
-    dynamic = [isinstance(x, float | dict | list | tuple) or any(map(is_array, jax.tree.leaves(x))) for x in args]
-    return [i for i, is_dynamic in enumerate(dynamic) if not is_dynamic]
-
-
-def is_array(x: Any) -> bool:
-    return hasattr(x, "dtype")
-
-
-def name_of(f: Any) -> str:
-    f = getattr(f, "func", f)  # of a partial
-    return getattr(f, "__name__", type(f).__name__)
-
-
-def array_names(f: Any, names: Mapping[str, object]) -> dict[int, str]:
-    """id of an array → its name among `names`, in the closure or in the module of f: W, params['w']."""
-    f = unwrap(getattr(f, "func", f))
-    found = getclosurevars(f) if isfunction(f) else None
-    trees = {**found.globals, **found.nonlocals} if found else {}
-    held = {path: x for name, tree in trees.items() for path, x in zip(paths(tree, name), leaves(tree))}
-    return names_in({**names, **held}, lambda x: id(x) if is_array(x) else None)
-
-
-class JaxprReader(EntryList):
-    """The entries of a jaxpr and of all that it calls.
-
-    names    id of an array → its name
-    """
-
-    def __init__(self, names: Mapping[int, str]):
-        super().__init__()
-        self.names = names
-
-    def read_all(self, jaxpr: Any) -> None:
-        """Add the equations, with names for arguments and results. An argument that is not read goes last."""
-        args = arguments(jaxpr, ())
-        results = self.read(jaxpr, args, ())
-        for x in (*args, *results):
-            self.add(x)
-        for y, name in zip(results, names_of(jaxpr, results, "result_paths", "result")):
-            if y.kind != "constant":
-                y.name = ", ".join(filter(None, (y.name, ITEM.sub(r".\1", name))))
-
-    def read(self, jaxpr: Any, xs: Sequence[Entry], path: Path) -> list[Entry]:
-        """Add the equations of a jaxpr that is called with xs. Returns the entries of its results."""
-        inner = open_jaxpr(jaxpr)
-        env: dict[Any, Entry] = dict(zip(inner.invars, xs, strict=True))
-        consts = jaxpr.consts if isinstance(jaxpr, ClosedJaxpr) else [None] * len(inner.constvars)
-        for var, const in zip(inner.constvars, consts):
-            env[var] = give_name(node("leaf", "", [var], var), self.names.get(id(const), "constant"))
-            env[var].path, env[var].facts = None, ("captured: a constant of the graph",)
-        scopes: list[Scope] = []
-        for eqn in inner.eqns:
-            scopes = scopes_of(eqn, scopes)
-            results = self.equation(eqn, [operand(x, env) for x in eqn.invars], (*path, *scopes))
-            env.update(zip(eqn.outvars, results, strict=True))
-        return [operand(y, env) for y in inner.outvars]
-
-    def equation(self, eqn: Any, xs: list[Entry], path: Path) -> list[Entry]:
-        """Add an equation, after all that it calls. Returns the entries of its results."""
-        name, about = eqn.primitive.name, eqn.params
-        parts = parts_of(eqn)
-        if function := callee(eqn):
-            return self.read(parts[0], xs, (*path, Scope("module", function, name, eqn)))
-        if name in ("cond", "scan", "while"):
-            kind = "branch" if name == "cond" else f"loop, {about['length']} steps" if name == "scan" else "loop"
-            path = (*path, Scope("scope", name, kind, eqn))
-            xs = {"cond": self.branches, "scan": self.scan, "while": self.loop}[name](eqn, xs, path)
-        else:
-            for part in parts:  # as the sum of two numbers, for a scatter-add
-                region = (*path, Scope("module", function_of(part) or "region", "computation", part))
-                xs += self.read(part, arguments(part, region), region)
-        found = node("op", name, eqn.outvars, eqn, path)
-        said = ((key, str(x)) for key, x in about.items() if key not in IN_SPEC and not callable(x))
-        found.facts = tuple(f"{key} {text}" for key, text in said if text not in UNSAID and len(text) <= LONGEST)
-        found.line = line_at(eqn)
-        self.add(found, xs)
-        return [found] * len(eqn.outvars)
-
-    def branches(self, eqn: Any, xs: list[Entry], path: Path) -> list[Entry]:
-        """Add the branches of a cond. Returns what its node reads: the index, and the results of the branches."""
-        found, branches = xs[:1], eqn.params["branches"]
-        for i, branch in enumerate(branches):
-            label = ("false", "true")[i] if len(branches) == 2 else f"branch {i}"
-            found += self.read(branch, xs[1:], (*path, Scope("scope", label, WORDS.get(label, ""), branch)))
-        return found
-
-    def scan(self, eqn: Any, xs: list[Entry], path: Path) -> list[Entry]:
-        body = eqn.params["jaxpr"]
-        return self.read(
-            body, self.loop_operands(body, xs, eqn.params["num_consts"], eqn.params["num_carry"], path), path
-        )
-
-    def loop(self, eqn: Any, xs: list[Entry], path: Path) -> list[Entry]:
-        """Add the test and the body of a while. Returns their results."""
-        about = eqn.params
-        first, fixed = about["cond_nconsts"], about["body_nconsts"]
-        test, body = ((*path, Scope("scope", name, WORDS[name], eqn)) for name in ("test", "body"))
-        inner = self.loop_operands(about["body_jaxpr"], xs[first:], fixed, len(xs), body)
-        holds = self.read(about["cond_jaxpr"], [*xs[:first], *inner[fixed:]], test)
-        return [*holds, *self.read(about["body_jaxpr"], inner, body)]
-
-    def loop_operands(self, body: Any, xs: list[Entry], fixed: int, carried: int, path: Path) -> list[Entry]:
-        """Add the carries and rows of a loop. Returns what its body is called with: constants, carries and rows."""
-        found = xs[:fixed]
-        for i, (var, x) in enumerate(zip(open_jaxpr(body).invars[fixed:], xs[fixed:], strict=True)):
-            found.append(node("op", "carry" if i < carried else "row", [var], var, path))
-            self.add(found[-1], [x])
-        return found
-
-
-# -- parts of a jaxpr -------------------------------------------------------------------------------------------------
-
-
-def is_jaxpr(x: Any) -> bool:
-    return isinstance(x, Jaxpr | ClosedJaxpr)
-
-
-def open_jaxpr(jaxpr: Any) -> Jaxpr:
-    return jaxpr.jaxpr if isinstance(jaxpr, ClosedJaxpr) else jaxpr
-
-
-def parts_of(eqn: Any) -> list[Any]:
-    """The jaxprs among the parameters of an equation."""
-    return [x for held in eqn.params.values() for x in (held if isinstance(held, tuple) else (held,)) if is_jaxpr(x)]
-
-
-def callee(eqn: Any) -> str:
-    """The name of the function that an equation calls with all operands, for all results; "" if it does not."""
-    parts = parts_of(eqn)
-    if len(parts) != 1 or eqn.primitive.name in ("scan", "reduce", "reduce_window"):
-        return ""
-    part = open_jaxpr(parts[0])
-    is_call = (len(part.invars), len(part.outvars)) == (len(eqn.invars), len(eqn.outvars))
-    return is_call * str(eqn.params.get("name") or function_of(part) or eqn.primitive.name)
-
-
-def function_of(jaxpr: Any) -> str:
-    """The name of the Python function that a jaxpr was traced from; "" if it is unknown."""
-    name = str(getattr(open_jaxpr(jaxpr).debug_info, "func_src_info", None)).partition(" at ")[0]
-    return name if name not in ("None", "<unknown>") else ""
-
-
-def names_of(jaxpr: Any, things: Sequence[Any], which: str = "arg_names", otherwise: str = "input") -> list[str]:
-    """The names that JAX has for arguments or results, else input 1, input 2, …."""
-    known = getattr(open_jaxpr(jaxpr).debug_info, which, None) or ()
-    return [*known] if len(known) == len(things) else [f"{otherwise} {i}" for i in range(1, len(things) + 1)]
-
-
-def scopes_of(eqn: Any, before: Sequence[Scope]) -> list[Scope]:
-    """Name scopes, and transformations, as one scope if they follow each other: transpose(jvp).
-
-    before    the scopes of the previous equation, which are used again if they have the same labels
-    """
-    found = []
-    stack = eqn.source_info.name_stack.stack
-    for is_transform, items in groupby(stack, lambda item: type(item).__name__ == "Transform"):
-        names, of = [item.name for item in items], "name scope"
-        if is_transform:
-            of = "backward" if "transpose" in names else "forward" if "jvp" in names else "transformed"
-            names = ["(".join(names) + ")" * (len(names) - 1)]
-        found += [Scope("scope", name, of, eqn) for name in names]
-    same = [a.label == b.label for a, b in zip(before, found)]
-    shared = same.index(False) if False in same else len(same)
-    return [*before[:shared], *found[shared:]]
-
-
-# -- entries ----------------------------------------------------------------------------------------------------------
-
-
-def node(kind: str, sign: str, variables: Sequence[Any], thing: Any, path: Path | None = ()) -> Entry:
-    """The entry of something with these variables. A token, which only orders effects, has no bytes."""
-    avals = [var.aval for var in variables]
-    nbytes = sum(int(aval.size) * aval.dtype.itemsize for aval in avals if is_array(aval))
-    return Entry(kind, sign, "", " ".join(map(spec_of, avals)), thing, nbytes, path=path)
-
-
-def spec_of(aval: Any) -> str:
-    """The dtype and the shape of an abstract value, as in f32[3, 4]."""
-    return str(aval.str_short(short_dtypes=True)).replace(",", ", ")
-
-
-def arguments(jaxpr: Any, path: Path) -> list[Entry]:
-    variables = open_jaxpr(jaxpr).invars
-    named = zip(variables, names_of(jaxpr, variables), strict=True)
-    return [give_name(node("leaf", "", [var], var, path), name) for var, name in named]
-
-
-def operand(x: Any, env: Mapping[Any, Entry]) -> Entry:
-    """The entry of a variable, or of a number written in the jaxpr."""
-    if isinstance(x, Literal):
-        return Entry("constant", "", "", "", x, value=format_array(np.asarray(x.val)), path=None)
-    return env[x]
-
-
-def line_at(eqn: Any) -> str:
-    """The user's line that an equation comes from."""
-    found = PLACE.match(summarize(eqn.source_info))
-    return "" if found is None or found[1] == __file__ else line_of(Place(found[1], int(found[2]), found[3]))

@@ -25,7 +25,7 @@ from ..rules import Rule, rules_of, sign_of
 from ..tensors import format_array, share_of
 from ..words import join_names
 from .hlo import ITEM
-from .jax import array_names, callee, jaxpr_of, names_of, spec_of, static_arguments
+from .jaxpr import array_names, callee, jaxpr_of, names_of, spec_of, static_arguments
 
 METHODS: dict[str, Callable[..., Any]] = {  # primitives whose name or parameters minigrad's method does not share
     "add": lambda p, x, y: x + y, "sub": lambda p, x, y: x - y, "mul": lambda p, x, y: x * y, "neg": lambda p, x: -x,
@@ -38,7 +38,7 @@ METHODS: dict[str, Callable[..., Any]] = {  # primitives whose name or parameter
 }  # fmt: skip
 
 
-class Step(NamedTuple):
+class EquationRun(NamedTuple):
     """An equation that ran.
 
     places     which operands have gradients
@@ -85,7 +85,7 @@ class JaxRun:
         self.active: set[Any] = set()
         self.boxes: dict[str, Box] = {}
         self.arrows: list[Arrow] = []
-        self.steps: list[Step] = []
+        self.steps: list[EquationRun] = []
         self.grads: dict[Any, Any] = {}
         known = [*(names.get(id(x), "constant") for x in closed.consts), *names_of(jaxpr, jaxpr.invars)]
         for var, value, name in zip((*jaxpr.constvars, *jaxpr.invars), (*closed.consts, *args), known, strict=True):
@@ -124,7 +124,7 @@ class JaxRun:
         arrows = [Arrow(f"a{len(self.arrows) + i}", tail, head) for i, tail in enumerate(tails, 1)]
         self.arrows += arrows
         passed = [arrows[i] for i in places], pull, [rules[i] for i in places], slopes
-        self.steps.append(Step(eqn, head, places, *passed))
+        self.steps.append(EquationRun(eqn, head, places, *passed))
 
     def replay(self) -> GraphRun:
         """Run backpropagation and record each share of it."""
@@ -139,7 +139,7 @@ class JaxRun:
         sizes = {self.places[var]: value.nbytes for var, value in self.values.items()}
         return GraphRun(picture, "1", tuple(shares), self.reads(), frees=True, sizes=sizes)
 
-    def pull(self, step: Step) -> list[Share]:
+    def pull(self, step: EquationRun) -> list[Share]:
         """What an equation passes back to its operands; adds it to their gradients."""
         gys = [self.grads.get(y) for y in step.eqn.outvars]
         if all(gy is None for gy in gys) or not step.places:

@@ -183,6 +183,7 @@ def test_branches_and_loops_open_to_their_parts():
 
 def test_calls_are_groups_by_the_names_of_their_functions():
     assert labels(GraphView(outer, X)) == [("inner", "jit"), ("inner", "jit")]
+    assert [entry.name for entry in entries(GraphView(outer, X)) if entry.kind == "leaf"] == ["x", "W"]
     assert labels(GraphView(sine, x)) == [("sine", "custom_vjp_call")]
     assert labels(GraphView(jax.nn.relu, x)) == [("relu", "custom_jvp_call"), ("relu", "jit")]
     assert ("add", "computation") in labels(GraphView(*FUNCTIONS["scatter"]))
