@@ -43,11 +43,11 @@ class NamedOp:
     inputs: Sequence[str] = ()
     outputs: Sequence[str] = ()
     scopes: Sequence[Scope] = ()
-    parts: Sequence[Subgraph] = ()
+    parts: Sequence[NamedGraph] = ()
 
 
 @dataclass
-class Subgraph:
+class NamedGraph:
     """A graph.
 
     inputs     name of each input → the sign that shows it: carry, row, input
@@ -60,7 +60,7 @@ class Subgraph:
     label: str = ""
 
 
-def entries_of(graph: Subgraph) -> list[Entry]:
+def entries_of(graph: NamedGraph) -> list[Entry]:
     """The entries of a graph and of all graphs in it. Raises ValueError if an op reads a value that nothing makes."""
     numbering = Numbering()
     for number in numbering.add_part(graph, ChainMap(), (), {}):
@@ -87,7 +87,7 @@ class Numbering:
             raise ValueError(f"{reader} reads {name!r}, but no input, constant or earlier op has this name")
         return self.number(values[name])
 
-    def add_part(self, part: Subgraph, values: Values, path: Path, operands: Mapping[str, int]) -> list[int]:
+    def add_part(self, part: NamedGraph, values: Values, path: Path, operands: Mapping[str, int]) -> list[int]:
         """Add all ops of a graph; return the numbers of its results. `operands` are those that its inputs stand for."""
         for op in part.ops:
             entry, name = op.entry, "".join(op.outputs[:1])

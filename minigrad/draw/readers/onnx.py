@@ -20,7 +20,7 @@ from onnx import FunctionProto, GraphProto, ModelProto, NodeProto, TensorProto, 
 from ..listing import Entry, Listing, Scope
 from ..tensors import format_array
 from ..words import join_names, number, shorten
-from .nested import FEW, KINDS, LONGEST, NamedOp, Subgraph, bytes_of, entries_of, make_constant, op_entry, spec_text
+from .nested import FEW, KINDS, LONGEST, NamedGraph, NamedOp, bytes_of, entries_of, make_constant, op_entry, spec_text
 
 FRAME = re.compile(r'File "(.+)", line (\d+), in (.+)(?:\n +(?!File)(.+))?')  # of a stack trace
 Types = ChainMap[str, TypeProto]
@@ -77,7 +77,7 @@ class ModelReader:
         self.functions = {(f.domain, f.name, f.overload): f for f in model.functions}
         self.calls: list[str] = []  # the functions around the nodes that are being read
 
-    def graph(self, graph: GraphProto, types: Types, node: NodeProto | None = None, label: str = "") -> Subgraph:
+    def graph(self, graph: GraphProto, types: Types, node: NodeProto | None = None, label: str = "") -> NamedGraph:
         """A graph, or the subgraph of a node."""
         types.update((value.name, value.type) for value in (*graph.input, *graph.value_info, *graph.output))
         leaves = [leaf_of(tensor, tensor.dims) for tensor in graph.initializer]
@@ -87,9 +87,9 @@ class ModelReader:
         rows = sum(a.i for a in node.attribute if a.name == "num_scan_inputs") if node else 0
         signs = ["carry"] * (len(inputs) - rows) + ["row"] * rows
         ops = [*leaves, *(input_of(name, types) for name in inputs), *(self.op(each, types) for each in graph.node)]
-        return Subgraph(dict(zip(inputs, signs)), ops, [y.name for y in graph.output], label)
+        return NamedGraph(dict(zip(inputs, signs)), ops, [y.name for y in graph.output], label)
 
-    def function(self, function: FunctionProto, node: NodeProto, types: Types) -> Subgraph:
+    def function(self, function: FunctionProto, node: NodeProto, types: Types) -> NamedGraph:
         """The body of the function that a node calls. Raises ValueError if it calls itself."""
         name = f"{function.domain}.{function.name}"
         if name in self.calls:
@@ -100,7 +100,7 @@ class ModelReader:
         self.calls.append(name)
         ops = [*(input_of(name, inner) for name in function.input), *(self.op(each, inner) for each in function.node)]
         self.calls.pop()
-        return Subgraph(dict.fromkeys(function.input, "input"), ops, function.output)
+        return NamedGraph(dict.fromkeys(function.input, "input"), ops, function.output)
 
     def op(self, node: NodeProto, types: Types) -> NamedOp:
         """A node; with its subgraphs, or with the function that it calls."""

@@ -20,7 +20,7 @@ from ..listing import Entry, Listing, Scope
 from ..listing_readers import line_of
 from ..tensors import format_array
 from ..words import join_names, pluralize, shorten
-from .nested import FEW, KINDS, LONGEST, NamedOp, Subgraph, bytes_of, entries_of, make_constant, op_entry, spec_text
+from .nested import FEW, KINDS, LONGEST, NamedGraph, NamedOp, bytes_of, entries_of, make_constant, op_entry, spec_text
 
 LIBRARIES = ("site-packages", str(Path(__file__).parents[2]))  # their lines are not the user's
 
@@ -86,7 +86,7 @@ class GraphReader:
         self.calls: list[str] = []  # the functions around the ops that are being read
         self.asked = place()
 
-    def part(self, graph: Any, label: str = "", sign: str = "") -> Subgraph:
+    def part(self, graph: Any, label: str = "", sign: str = "") -> NamedGraph:
         """A graph, or a function that an op calls. `sign` is of its inputs, "" if they are no operands of the op."""
         ops = graph.get_operations()
         parts = {op.name: self.parts(op) for op in ops}
@@ -100,9 +100,9 @@ class GraphReader:
             inputs = [x.op.name for x in op.inputs if x.op.type != "NextIteration"]
             found.append(NamedOp(self.entry(op), inputs, [op.name], scopes, parts[op.name]))
         signs = {x.op.name: sign for x in getattr(graph, "inputs", ()) if sign}
-        return Subgraph(signs, found, [y.op.name for y in getattr(graph, "outputs", ())], label)
+        return NamedGraph(signs, found, [y.op.name for y in getattr(graph, "outputs", ())], label)
 
-    def parts(self, op: Any) -> list[Subgraph]:
+    def parts(self, op: Any) -> list[NamedGraph]:
         """The functions that an op calls, except those around it."""
         attributes = sorted(op.node_def.attr.items(), reverse=True)  # then before else, cond before body
         called = {key: attr.func.name for key, attr in attributes if attr.func.name}
