@@ -2,7 +2,7 @@
 
     operands → inputs of the inner graph → its ops → the op     as minigrad's own loops: ../subgraphs.py
 
-A reader describes every op by an `Op`; `entries_of` numbers them and puts them into scopes.
+A reader describes every op by an `NamedOp`; `entries_of` numbers them and puts them into scopes.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ PURPOSES = {"then_branch": "if it holds", "else_branch": "if not", "cond": "befo
 FEW = 6  # numbers of a constant that are shown
 LONGEST = 60  # characters
 SHORT = {"double": "f64", "float": "f32", "string": "str"}
-LETTERS = {"bfloat": "bf", "float": "f", "uint": "u", "int": "i", "complex": "c"}
 SPEC = re.compile(r"(?:bool|[a-z]+(\d+)\w*)\[([\d, ]*)\]")
+Values = ChainMap[str, Entry]
 
 
 @dataclass
-class Op:
+class NamedOp:
     """An op or a leaf.
 
     entry      its entry, without inputs and scopes; a leaf whose path is None belongs where its users are
@@ -43,11 +43,11 @@ class Op:
     inputs: Sequence[str] = ()
     outputs: Sequence[str] = ()
     scopes: Sequence[Scope] = ()
-    parts: Sequence[Part] = ()
+    parts: Sequence[NamedGraph] = ()
 
 
 @dataclass
-class Part:
+class NamedGraph:
     """A graph.
 
     inputs     name of each input → the sign that shows it: carry, row, input
@@ -55,12 +55,12 @@ class Part:
     """
 
     inputs: Mapping[str, str]
-    ops: Sequence[Op]
+    ops: Sequence[NamedOp]
     outputs: Sequence[str]
     label: str = ""
 
 
-def entries_of(graph: Part) -> list[Entry]:
+def entries_of(graph: NamedGraph) -> list[Entry]:
     """The entries of a graph and of all graphs in it. Raises ValueError if an op reads a value that nothing makes."""
     numbering = Numbering()
     for number in numbering.add_part(graph, ChainMap(), (), {}):
@@ -82,28 +82,29 @@ class Numbering:
             self.entries.append(entry)
         return self.place[id(entry)]
 
-    def find(self, name: str, values: Mapping[str, Entry], reader: str) -> int:
+    def find(self, name: str, values: Values, reader: str) -> int:
         if name not in values:
             raise ValueError(f"{reader} reads {name!r}, but no input, constant or earlier op has this name")
         return self.number(values[name])
 
-    def add_part(self, part: Part, values: ChainMap[str, Entry], path: Path, operands: Mapping[str, int]) -> list[int]:
+    def add_part(self, part: NamedGraph, values: Values, path: Path, operands: Mapping[str, int]) -> list[int]:
         """Add all ops of a graph; return the numbers of its results. `operands` are those that its inputs stand for."""
         for op in part.ops:
-            operand = operands.get(op.outputs[0]) if op.outputs else None
-            if operand is not None:
-                op.entry.kind, op.entry.sign, op.entry.inputs = "op", part.inputs[op.outputs[0]], (operand,)
-            if op.entry.kind == "op" and operand is None:
+            entry, name = op.entry, "".join(op.outputs[:1])
+            if name in operands:
+                entry.kind, entry.sign, entry.path, entry.inputs = "op", part.inputs[name], path, (operands[name],)
+            elif entry.kind == "op":
                 self.add_op(op, values, path)
-            elif op.entry.path is not None or operand is not None:
-                op.entry.path = path
-                self.number(op.entry)
-            values.update(dict.fromkeys(op.outputs, op.entry))
+            elif entry.path is not None:
+                entry.path = path
+            if entry.path is not None:
+                self.number(entry)
+            values.update(dict.fromkeys(op.outputs, entry))
         for entry in values.maps[0].values():
             self.number(entry)
         return [self.find(name, values, "an output") for name in part.outputs]
 
-    def add_op(self, op: Op, values: ChainMap[str, Entry], path: Path) -> None:
+    def add_op(self, op: NamedOp, values: Values, path: Path) -> None:
         user = " → ".join(filter(None, (op.entry.sign, op.entry.name)))
         operands = [self.find(name, values, user) if name else None for name in op.inputs]
         op.entry.path = path = self.path(op, path)
@@ -115,18 +116,14 @@ class Numbering:
             scope = (Scope("scope", part.label, PURPOSES.get(part.label, ""), part),) if part.label else ()
             results += self.add_part(part, values.new_child(), path + scope, given)
         op.entry.inputs = (*(x for x in operands[:own] if x is not None), *results)
-        self.number(op.entry)
 
-    def path(self, op: Op, path: Path) -> Path:
+    def path(self, op: NamedOp, path: Path) -> Path:
         """The scopes of an op, without those that its graph is in already."""
         outer = {scope.label for scope in path}
         for scope in op.scopes:
             if scope.label not in outer or (op.parts and scope is op.scopes[-1]):
                 path += (self.scopes.setdefault((path, scope.thing), scope),)
         return path
-
-
-# -- descriptions -----------------------------------------------------------------------------------------------------
 
 
 def op_entry(sign: str, results: Sequence[str], specs: Sequence[str], thing: Any, facts: Sequence[str]) -> Entry:
@@ -146,10 +143,8 @@ def make_constant(entry: Entry, value: str) -> None:
 
 def spec_text(dtype: str, lengths: Sequence[object] | None) -> str:
     """A type as minigrad writes it: f32[3, ?]; f32[…] if even the rank is unknown."""
-    name = dtype.lower()
-    short = re.sub(r"^(bfloat|float|uint|int|complex)(?=\d)", lambda found: LETTERS[found[0]], SHORT.get(name, name))
-    inner = "…" if lengths is None else ", ".join("?" if n in (None, "") else str(n) for n in lengths)
-    return f"{short}[{inner}]"
+    short = re.sub(r"^(bf|[fuic])[a-z]+(?=\d)", r"\1", SHORT.get(dtype.lower(), dtype.lower()))
+    return f"{short}[{'…' if lengths is None else ', '.join('?' if n in (None, '') else str(n) for n in lengths)}]"
 
 
 def bytes_of(specs: Sequence[str]) -> int | None:

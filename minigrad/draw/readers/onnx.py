@@ -20,7 +20,7 @@ from onnx import FunctionProto, GraphProto, ModelProto, NodeProto, TensorProto, 
 from ..listing import Entry, Listing, Scope
 from ..tensors import format_array
 from ..words import join_names, number, shorten
-from .nested import FEW, KINDS, LONGEST, Op, Part, bytes_of, entries_of, make_constant, op_entry, spec_text
+from .nested import FEW, KINDS, LONGEST, NamedGraph, NamedOp, bytes_of, entries_of, make_constant, op_entry, spec_text
 
 FRAME = re.compile(r'File "(.+)", line (\d+), in (.+)(?:\n +(?!File)(.+))?')  # of a stack trace
 Types = ChainMap[str, TypeProto]
@@ -38,8 +38,8 @@ def listing_of(x: Any, args: Sequence[Any], names: Mapping[str, object]) -> List
     entries = entries_of(ModelReader(model).graph(typed.graph, ChainMap()))
     opsets = join_names([f"{opset.version} of {opset.domain or 'ai.onnx'}" for opset in model.opset_import])
     maker = f", made by {model.producer_name} {model.producer_version}".rstrip() * bool(model.producer_name)
-    notes.insert(0, f"ONNX, IR version {model.ir_version}, opset {opsets or 'unknown'}{maker}.")
-    return Listing(shorten(join_names([y.name for y in model.graph.output]), LONGEST) or "a graph", entries, notes)
+    about = f"ONNX, IR version {model.ir_version}, opset {opsets or 'unknown'}{maker}."
+    return Listing(shorten(join_names([y.name for y in model.graph.output]), LONGEST), entries, [about, *notes])
 
 
 def model_of(x: Any) -> ModelProto:
@@ -77,7 +77,7 @@ class ModelReader:
         self.functions = {(f.domain, f.name, f.overload): f for f in model.functions}
         self.calls: list[str] = []  # the functions around the nodes that are being read
 
-    def graph(self, graph: GraphProto, types: Types, node: NodeProto | None = None, label: str = "") -> Part:
+    def graph(self, graph: GraphProto, types: Types, node: NodeProto | None = None, label: str = "") -> NamedGraph:
         """A graph, or the subgraph of a node."""
         types.update((value.name, value.type) for value in (*graph.input, *graph.value_info, *graph.output))
         leaves = [leaf_of(tensor, tensor.dims) for tensor in graph.initializer]
@@ -87,9 +87,9 @@ class ModelReader:
         rows = sum(a.i for a in node.attribute if a.name == "num_scan_inputs") if node else 0
         signs = ["carry"] * (len(inputs) - rows) + ["row"] * rows
         ops = [*leaves, *(input_of(name, types) for name in inputs), *(self.op(each, types) for each in graph.node)]
-        return Part(dict(zip(inputs, signs)), ops, [y.name for y in graph.output], label)
+        return NamedGraph(dict(zip(inputs, signs)), ops, [y.name for y in graph.output], label)
 
-    def function(self, function: FunctionProto, node: NodeProto, types: Types) -> Part:
+    def function(self, function: FunctionProto, node: NodeProto, types: Types) -> NamedGraph:
         """The body of the function that a node calls. Raises ValueError if it calls itself."""
         name = f"{function.domain}.{function.name}"
         if name in self.calls:
@@ -100,9 +100,9 @@ class ModelReader:
         self.calls.append(name)
         ops = [*(input_of(name, inner) for name in function.input), *(self.op(each, inner) for each in function.node)]
         self.calls.pop()
-        return Part(dict.fromkeys(function.input, "input"), ops, function.output)
+        return NamedGraph(dict.fromkeys(function.input, "input"), ops, function.output)
 
-    def op(self, node: NodeProto, types: Types) -> Op:
+    def op(self, node: NodeProto, types: Types) -> NamedOp:
         """A node; with its subgraphs, or with the function that it calls."""
         parts = [self.graph(g, types.new_child(), node, a.name) for a in node.attribute for g in subgraphs(a)]
         function = self.functions.get((node.domain, node.op_type, node.overload))
@@ -121,25 +121,25 @@ class ModelReader:
         if parts:
             kind = "function" if function else KINDS.get(node.op_type, "control flow")
             scopes.append(Scope("scope", node.name or node.op_type, kind, (*results, node.name)))
-        return Op(entry, node.input, results, scopes, parts)
+        return NamedOp(entry, node.input, results, scopes, parts)
 
 
 # -- parts of a node --------------------------------------------------------------------------------------------------
 
 
-def leaf_of(tensor: TensorProto, lengths: Sequence[int]) -> Op:
+def leaf_of(tensor: TensorProto, lengths: Sequence[int]) -> NamedOp:
     """An initialiser of this shape, of which a sparse one stores fewer values. Few values are read."""
     spec = spec_text(TensorProto.DataType.Name(tensor.data_type), lengths)
     stored = [f"stored in {pair.value}, not loaded" for pair in tensor.external_data if pair.key == "location"]
     entry = Entry("leaf", "", tensor.name, spec, tensor, bytes_of([spec]), path=None, facts=("initialiser", *stored))
     if not stored and prod(lengths) <= FEW and tensor.data_type != TensorProto.STRING and tensor.dims == lengths:
         entry.value = format_array(numpy_helper.to_array(tensor))
-    return Op(entry, outputs=[tensor.name])
+    return NamedOp(entry, outputs=[tensor.name])
 
 
-def input_of(name: str, types: Types) -> Op:
+def input_of(name: str, types: Types) -> NamedOp:
     spec = type_text(types[name]) if name in types else ""
-    return Op(Entry("leaf", "", name, spec, types.get(name), bytes_of([spec])), outputs=[name])
+    return NamedOp(Entry("leaf", "", name, spec, types.get(name), bytes_of([spec])), outputs=[name])
 
 
 def subgraphs(attribute: onnx.AttributeProto) -> list[GraphProto]:

@@ -20,7 +20,7 @@ from ..listing import Entry, Listing, Scope
 from ..listing_readers import line_of
 from ..tensors import format_array
 from ..words import join_names, pluralize, shorten
-from .nested import FEW, KINDS, LONGEST, Op, Part, bytes_of, entries_of, make_constant, op_entry, spec_text
+from .nested import FEW, KINDS, LONGEST, NamedGraph, NamedOp, bytes_of, entries_of, make_constant, op_entry, spec_text
 
 LIBRARIES = ("site-packages", str(Path(__file__).parents[2]))  # their lines are not the user's
 
@@ -31,14 +31,14 @@ def listing_of(x: Any, args: Sequence[Any], names: Mapping[str, object]) -> List
     Raises TypeError for a value without a graph, and for a function whose graph depends on arguments that are missing.
     """
     layers = [*x._flatten_layers()] if hasattr(x, "_flatten_layers") else []
-    losses = [[*layer._losses] for layer in layers]
+    losses = [(layer, [*layer._losses]) for layer in layers]
     try:
         graph = graph_of(x, args, layers)
     finally:
-        for layer, before in zip(layers, losses):
+        for layer, before in losses:
             layer._losses[:] = before
-    count = len(graph.get_operations())
     entries = entries_of(GraphReader(graph, layers).part(graph))
+    count = len(graph.get_operations())
     inner = len(entries) - count
     note = f"TensorFlow: {pluralize(count, 'op', 'ops')}" + f", and {inner} in the functions that they call" * bool(
         inner
@@ -86,26 +86,24 @@ class GraphReader:
         self.calls: list[str] = []  # the functions around the ops that are being read
         self.asked = place()
 
-    def part(self, graph: Any, label: str = "", sign: str = "") -> Part:
-        """A graph, or a function that an op calls. `sign` is of its inputs."""
+    def part(self, graph: Any, label: str = "", sign: str = "") -> NamedGraph:
+        """A graph, or a function that an op calls. `sign` is of its inputs, "" if they are no operands of the op."""
         ops = graph.get_operations()
         parts = {op.name: self.parts(op) for op in ops}
         counts = Counter(prefix for op in ops if op.inputs for prefix in prefixes(op)[:-1])
         kinds = {prefix: "name scope" for prefix, count in counts.items() if count > 1}
-        kinds |= {op.name: KINDS[base_type(op)] for op in ops if parts[op.name]}
+        kinds |= {op.name: KINDS.get(base_type(op), "function") for op in ops if parts[op.name]}
         found = []
         for op in ops:
             names = prefixes(op)[: None if parts[op.name] else -1]
             scopes = [scope for name in names if (scope := self.scope(name, kinds.get(name, ""))).of]
             inputs = [x.op.name for x in op.inputs if x.op.type != "NextIteration"]
-            found.append(Op(self.entry(op), inputs, [op.name], scopes, parts[op.name]))
-        signs = {x.op.name: sign for x in getattr(graph, "inputs", ())}
-        return Part(signs, found, [y.op.name for y in getattr(graph, "outputs", ())], label)
+            found.append(NamedOp(self.entry(op), inputs, [op.name], scopes, parts[op.name]))
+        signs = {x.op.name: sign for x in getattr(graph, "inputs", ()) if sign}
+        return NamedGraph(signs, found, [y.op.name for y in getattr(graph, "outputs", ())], label)
 
-    def parts(self, op: Any) -> list[Part]:
+    def parts(self, op: Any) -> list[NamedGraph]:
         """The functions that an op calls, except those around it."""
-        if base_type(op) not in KINDS:
-            return []
         attributes = sorted(op.node_def.attr.items(), reverse=True)  # then before else, cond before body
         called = {key: attr.func.name for key, attr in attributes if attr.func.name}
         called |= {f"branch {i}": f.name for _, attr in attributes for i, f in enumerate(attr.list.func)}
@@ -116,7 +114,7 @@ class GraphReader:
                 function = op.graph._get_function(name) or self.graph._get_function(name)
                 with self.graph.as_default():  # a graph that was imported has definitions only
                     graph = getattr(function, "graph", None) or function_def_to_graph(function.definition)
-                sign = "carry" if base_type(op) == "While" else "input"
+                sign = "carry" if base_type(op) == "While" else "input" if base_type(op) in KINDS else ""
                 found.append(self.part(graph, "" if key == "f" else key, sign))
                 self.calls.pop()
         return found
@@ -145,8 +143,11 @@ class GraphReader:
         elif op.type in ("Placeholder", "VarHandleOp", "VariableV2"):
             entry.kind, entry.sign, entry.path = "leaf", "", () if op.type == "Placeholder" else None
         if op.graph is self.graph and op.name in self.captured:
-            entry.path = None
-            describe_variable(entry, self.captured[op.name])
+            entry.path, variable = None, self.captured[op.name]
+            if variable is not None:
+                entry.name, entry.spec = variable.name.partition(":")[0], spec_text(variable.dtype.name, variable.shape)
+                entry.thing, entry.nbytes = variable, bytes_of([entry.spec])
+                entry.facts += ("variable" + ", not trainable" * (not variable.trainable),)
         return entry
 
     def line(self, op: Any) -> str:
@@ -177,11 +178,3 @@ def attributes(op: Any) -> list[str]:
             text = f"{key} = {value.decode(errors='replace') if isinstance(value, bytes) else value}"
             found += [text] * (text.isprintable() and len(text) <= LONGEST)
     return found
-
-
-def describe_variable(entry: Entry, variable: Any) -> None:
-    """Make the entry of a captured value that of a variable; None is another value, such as a constant tensor."""
-    if variable is not None:
-        entry.name, entry.spec = variable.name.partition(":")[0], spec_text(variable.dtype.name, variable.shape)
-        entry.nbytes, entry.thing = bytes_of([entry.spec]), variable
-        entry.facts += ("variable" if variable.trainable else "variable, not trainable",)

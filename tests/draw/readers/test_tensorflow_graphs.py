@@ -119,6 +119,21 @@ def test_a_loop_of_tensorflow_1_says_what_its_next_turn_reads():
     assert entry.facts[-1] == "at the next turn: NextIteration"
 
 
+def test_the_body_of_a_loop_over_a_dataset_is_shown():
+    @tf.function
+    def total(n):
+        s = tf.constant(0, tf.int64)
+        for i in tf.data.Dataset.range(n):
+            s = s + i * i
+        return s
+
+    listing = listing_of(total, (tf.constant(3, tf.int64),), {})
+    (scan,) = entries_with(listing, "ScanDataset")
+
+    assert [path[:1] for path in scopes(listing, "Mul")] == [[("ScanDataset", "function")]]
+    assert {"RangeDataset", "Identity"} <= {listing.entries[x].sign for x in scan.inputs}
+
+
 def test_keras_layers_are_groups_by_their_own_names():
     x, once, twice = keras.Input((4,)), keras.layers.Dense(4, name="once"), keras.layers.Dense(4, name="twice")
     model = keras.Model(x, twice(twice(once(x))), name="three")
@@ -135,10 +150,10 @@ def test_a_keras_model_is_not_changed_by_being_looked_at():
         [keras.Input((3,)), keras.layers.Dense(4, activity_regularizer="l2"), keras.layers.Dropout(0.5)]
     )
     model(tf.ones((2, 3)))
-    before, losses = [w.numpy() for w in model.weights], [float(loss) for loss in model.losses]
+    before, losses = [v.numpy() for v in model.variables], [float(loss) for loss in model.losses]
     listing_of(model, (tf.ones((2, 3)),), {})
 
-    assert all((a == b.numpy()).all() for a, b in zip(before, model.weights))
+    assert all((a == b.numpy()).all() for a, b in zip(before, model.variables))
     assert [float(loss) for loss in model.losses] == losses
 
 
