@@ -74,3 +74,5 @@ def test_the_bubble_is_hatched_and_counted_and_all_of_it_is_seen_on_a_phone(show
     assert page.locator("[data-scrolls]").count() == 0
     page.set_viewport_size(NOTEBOOK)
     assert page.locator(".mg-widget").bounding_box()["height"] <= 520
+    assert page.locator(".mg-keeps:visible").all_text_contents() == ["keeps ≤ 4"] * 4
+    assert page.locator(".mg-sizes").text_content() == "p = 4 stages, m = 4 micro-batches; backward takes 2"

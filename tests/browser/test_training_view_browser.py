@@ -91,7 +91,7 @@ def test_a_learner_watches_pauses_steps_and_resumes_while_the_kernel_trains(lab)
     assert_painted(widget, notebook.kernel("print(view._boundary.levels())"))
 
     # By keyboard: one step, then on.
-    widget.get_by_role("button", name="One step").focus()
+    widget.get_by_role("button", name="Train 1 step").focus()
     page.keyboard.press("Enter")
     expect(widget.locator(".mg-news")).to_have_text(f"Paused after step {n + 1}.")
     assert steps_said(widget) == n + 1
@@ -171,7 +171,7 @@ def test_a_saved_page_trains_as_python_does_and_starts_over(show):
         ]
         said = widget.locator(".mg-layers tbody tr").first.locator("td div").all_text_contents()
         assert said == [f"{number(low, 3)} … {number(high, 3)}" for low, high in spreads]
-    page.get_by_role("button", name="One step").click()
+    page.get_by_role("button", name="Train 1 step").click()
     expect(widget.locator(".mg-say")).to_contain_text("After 41 steps")
     page.get_by_role("button", name="Reset").click()
     expect(widget.locator(".mg-say")).to_have_text("Before the first step.")
@@ -201,4 +201,5 @@ def test_what_no_page_can_train_says_what_is_needed(show):
     page = show(view).page
 
     expect(page.get_by_role("toolbar", name="Training")).to_be_hidden()
-    expect(page.locator(".mg-news")).to_contain_text("No kernel runs: to train, run the notebook's cells")
+    news = "A run of 5 steps is recorded: Play shows it. No kernel runs: to train, run the notebook's cells"
+    expect(page.locator(".mg-news")).to_contain_text(news)

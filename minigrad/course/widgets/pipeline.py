@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from ...distributed.schedules import Schedule, Step, Task, bubble, bubble_fraction, makespan, most_kept, schedule
 from ...draw.charts import picture, round_step
 from ...draw.svg import STYLE, text
-from ...draw.words import number
+from ...draw.words import number, pluralize
 from .film import Choice, Cut, Film, Panel, Reel, combinations
 from .stills import compact
 from .widget import HERE
@@ -21,7 +21,7 @@ from .widget import HERE
 STAGES, MICRO, SCHEDULES = (2, 3, 4), (1, 2, 4, 8), ("GPipe", "1F1B")
 WIDE, LETTERS = 640, 17  # pixels: the width of a run, which grows until a typical task has room for its label
 MEANINGS = {"forward": "forward", "backward": "backward", "idle": "idle: the bubble"}
-LABEL, TOP, ROW, RIGHT = 124, 30, 38, 190  # pixels: row names, time labels, row height, idle counts
+LABEL, TOP, ROW, RIGHT = 124, 30, 38, 200  # pixels: row names, time labels, row height, counts
 
 
 class Pipeline(Film):
@@ -81,6 +81,24 @@ def label(task: Task, rows: Sequence[str]) -> str:
     return f"{task.step.microbatch}{letter}"
 
 
+def sizes_of(tasks: Sequence[Task]) -> tuple[int, int]:
+    """The number of micro-batches, and of chunks per worker."""
+    return 1 + max(task.step.microbatch for task in tasks), 1 + max(task.step.chunk for task in tasks)
+
+
+def describe_sizes(tasks: Sequence[Task], rows: Sequence[str]) -> str:
+    """The letters of the formula, and what they stand for."""
+    m, v = sizes_of(tasks)
+    words = f"p = {len(rows)} {rows[0].split()[0]}s, m = {pluralize(m, 'micro-batch', 'micro-batches')}"
+    return f"{words}, v = {v} chunks" if v > 1 else words
+
+
+def kept(tasks: Sequence[Task]) -> list[int]:
+    """The most activations that each worker keeps; empty if no backward pass needs any."""
+    steps = ([t.step for t in tasks if t.worker == i] for i in range(1 + max(task.worker for task in tasks)))
+    return [*map(most_kept, steps)] if any(task.step.kind == "backward" for task in tasks) else []
+
+
 def time_in(waits: Sequence[Task], worker: int | None = None) -> str:
     """How long one worker waits, or all of them in sum."""
     return number(sum(wait.end - wait.start for wait in waits if worker in (None, wait.worker)), 3)
@@ -91,7 +109,7 @@ def count(waits: Sequence[Task], worker: int, length: float, unit: str) -> str:
 
 
 def timeline(name: str, tasks: list[Task], waits: list[Task], unit: str) -> str:
-    """A row for each worker, in which its waits are hatched, and counted at its end; and a legend."""
+    """A row for each worker, in which its waits are hatched, with counts at its end; and a legend."""
     rows, length = rows_of(tasks), makespan(tasks)
     typical = sorted(task.end - task.start for task in tasks)[len(tasks) // 4]
     wide = min(max(WIDE, LETTERS * length / (typical or 1)), 3 * WIDE) if unit else WIDE
@@ -99,13 +117,16 @@ def timeline(name: str, tasks: list[Task], waits: list[Task], unit: str) -> str:
     one, below = wide / length, TOP + len(rows) * ROW
     ticks = [(LABEL + n * tick * one, n * tick) for n in range(int(length / tick) + (length % tick > 0))]
     lines = "".join(f"M{x:.0f},{TOP - 4}V{below - 4}" for x, _ in ticks)
-    parts = [f'<path class="mg-lines" d="{lines}"/>', text("mg-number mg-dim", LABEL - 8, 20, "time")]
-    times = [text("mg-sign mg-dim", x + (0 if unit else one / 2), 20, f"{time:g}") for x, time in ticks]
+    parts = [f'<path class="mg-lines" d="{lines}"/>', text("mg-number mg-dim", LABEL - 8, 23, "time")]
+    times = [text("mg-sign mg-dim", x + (0 if unit else one / 2), 23, f"{time:g}") for x, time in ticks]
     parts.append(f'<g class="mg-times">{"".join(times)}</g>')
     for i, row in enumerate(rows):
         y, end = TOP + i * ROW + 20, count(waits, i, length, unit)
         parts.append(text("mg-number", LABEL - 8, y, row))
         parts.append(f'<text data-id="idle {i}" x="{LABEL + wide + 8:.0f}" y="{y}">{end}</text>')
+    for i, most in enumerate(kept(tasks)):
+        x, y = LABEL + wide + (RIGHT if unit else 155), TOP + i * ROW + 20
+        parts.append(f'<text class="mg-number mg-keeps" data-id="keeps {i}" x="{x:.0f}" y="{y}">keeps ≤ {most}</text>')
     for t in [*tasks, *waits]:
         x, y = LABEL + t.start * one, TOP + t.worker * ROW
         parts.append(draw_bar(name_of(t), t.step.kind, x, y, (t.end - t.start) * one, label(t, rows)))
@@ -116,8 +137,10 @@ def timeline(name: str, tasks: list[Task], waits: list[Task], unit: str) -> str:
     parts.append(text("mg-dim", LABEL, below + 60, "number = micro-batch"))
     total = f"{time_in(waits)} of {number(len(rows) * length, 3)}{unit} idle: {number(100 * bubble(tasks), 3)} %"
     parts.append(f'<text class="mg-name" data-id="all" x="{LABEL + 380}" y="{below + 60}">{total}</text>')
+    words = describe_sizes(tasks, rows) + "; backward takes 2" * bool(kept(tasks) and not unit)
+    parts.append(text("mg-dim mg-sizes", LABEL, below + 90, words))
     title, look = f"{name}: who does what, and when", "mg-pipe" if unit else "mg-pipe mg-plan"
-    return compact(picture(title, LABEL + wide + RIGHT, below + ROW + 34, parts, look))
+    return compact(picture(title, LABEL + wide + RIGHT, below + ROW + 62, parts, look))
 
 
 def draw_bar(id: str, look: str, x: float, y: float, wide: float, words: str) -> str:
@@ -133,10 +156,12 @@ def cuts(name: str, tasks: list[Task], waits: list[Task], unit: str) -> Iterator
     """A cut for each moment at which a task begins, then a summary."""
     rows, length = rows_of(tasks), makespan(tasks)
     who, p = rows[0].split()[0], len(rows)
-    m, v = 1 + max(task.step.microbatch for task in tasks), 1 + max(task.step.chunk for task in tasks)
+    m, v = sizes_of(tasks)
     letters = " and a letter the chunk" if v > 1 else ""
-    say = f"{p} {who}s, {m} micro-batches, {name}. Blue is forward, dashed is backward, and the number is the"
+    twice = ", which takes twice as long" * bool(kept(tasks) and not unit)
+    say = f"{describe_sizes(tasks, rows)}, {name}. Blue is forward, dashed is backward{twice}; the number is the"
     looks = {"outlined": [*map(name_of, tasks)], "hidden": ["all", *map(name_of, waits)]}
+    looks["hidden"] += [f"keeps {i}" for i in range(p)]
     yield Cut("", f"{say} micro-batch{letters}.", text={f"idle {i}": "" for i in range(p)}, on=looks)
     for start in sorted({task.start for task in tasks}):
         yield cut_at(start, tasks, waits, rows, unit)
@@ -161,9 +186,6 @@ def cut_at(start: float, tasks: list[Task], waits: list[Task], rows: Sequence[st
 
 def describe_kept(tasks: list[Task], rows: Sequence[str], interleaved: bool) -> str:
     """A sentence on the most activations that each worker keeps; "" if no backward pass needs any."""
-    if not any(task.step.kind == "backward" for task in tasks):
-        return ""
-    steps = [[task.step for task in tasks if task.worker == worker] for worker in range(len(rows))]
-    kept = ", ".join(f"{row}: {most_kept(each)}" for row, each in zip(rows, steps))
+    each = ", ".join(f"{row}: {most}" for row, most in zip(rows, kept(tasks)))
     of = "micro-batches in a chunk" if interleaved else "micro-batches"
-    return f" The most {of} whose activations are kept: {kept}."
+    return f" The most {of} whose activations are kept: {each}." if each else ""

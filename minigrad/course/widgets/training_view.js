@@ -7,13 +7,13 @@ const ONE = [58, 147, 210], OTHER = [222, 120, 24]; // class colours, for light 
 const SPEEDS = [["0", "full speed"], ["50", "50 steps/s"], ["20", "20 steps/s"], ["5", "5 steps/s"]];
 const SILENCE = 3000; // ms until a kernel that does not answer counts as gone
 const BODY = `
+  <p class="mg-news" role="status"></p>
   <div class="mg-training mg-drags" role="toolbar" aria-label="Training">
     <button type="button" data-do="toggle"></button>
-    <button type="button" data-do="step">One step</button>
+    <button type="button" data-do="step">Train 1 step</button>
     <button type="button" data-do="reset" title="Back to the first weights, to train in this page">Reset</button>
     <label>pace <select aria-label="Pace">${SPEEDS.map(([value, words]) => `<option value="${value}">${words}</option>`).join("")}</select></label>
   </div>
-  <p class="mg-news" role="status"></p>
   <div class="mg-charts">
     <figure class="mg-boundary"><figcaption>What it says where: <b>○</b> and blue one class, <b>+</b> and orange the other; stronger is surer. </figcaption><canvas width="${SIDE * SHARP}" height="${SIDE * SHARP}" aria-hidden="true"></canvas></figure>
     <figure class="mg-loss"><figcaption>Loss</figcaption></figure>
@@ -235,8 +235,9 @@ function controlsOf(v, root) { // returns the slider of the learning rate
 }
 function newsOf({ model, isHere, here, state, frames }) {
   if (state === "running") return "Training. Pause it to look back.";
-  if (!isHere) return model.send ? model.get("news") : `${model.get("news")} ${here ? "The buttons train it again, in this page." : NO_KERNEL}`;
   const { step, loss } = frames.at(-1);
+  const known = state === "finished" && !model.send ? `A run of ${step} steps is recorded: Play shows it.` : model.get("news");
+  if (!isHere) return model.send ? known : `${known} ${here ? "These buttons train again, in this page:" : NO_KERNEL}`;
   if (loss !== null && !Number.isFinite(loss)) return "The loss is no longer a number. A smaller learning rate may help.";
   return { ready: `In this page, from the first weights.${model.send ? " In the kernel, nothing changes." : ""}`, paused: `Paused after step ${step}.` }[state] ?? `${step} steps are done, in this page.`;
 }
