@@ -238,5 +238,5 @@ def wire(rounds: Rounds, sizes: Sequence[int], top: float) -> list[str]:
                 drawn.append(f'<path class="mg-sent" data-id="s{r}" d="{path}"/>')
             x += size * scale
         drawn.append(f'<text data-id="b{i}" x="{LABEL + BAR + 8}" y="{y + 13}">0</text>')
-    note = '<tspan class="mg-dim"> (dashed: of worker 0, if all sent to it)</tspan>'
+    note = '<tspan class="mg-dim"> (dashed: all by worker 0)</tspan>'
     return [*drawn, outline, f'<text x="4" y="{top + n * THIN + 16}">{total}{note}</text>']
