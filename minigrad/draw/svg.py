@@ -193,10 +193,10 @@ def size(box: Box) -> tuple[float, float]:
         rows += 1 + any(text not in ("", UNKNOWN) for text in (box.value, box.grad))
         tallest = max(each.height for each in heats(box))
         return chip_width(box) + max(width, *texts) + 2 * PAD, rows * ROW + PAD + GAP + tallest
-    numbers = [box.value, *(part for _, part, _ in box.parts), box.grad]
-    label = max([LABEL, *(text_width(words, 12) + GAP for words, _, _ in summands(box))])
-    texts += [label + BOLD * text_width(row, 12) for row in numbers if row]
-    return chip_width(box) + max(texts) + 2 * PAD, (rows + sum(map(bool, numbers))) * ROW + PAD
+    texts += [LABEL + BOLD * text_width(row, 12) for row in (box.value, box.grad) if row]
+    texts += [max(LABEL, text_width(words, 12) + 2) + text_width(part, 12) for words, _, part in summands(box)]
+    rows += bool(box.value) + len(box.parts) + bool(box.grad)
+    return chip_width(box) + max(texts) + 2 * PAD, rows * ROW + PAD
 
 
 def widths_of_maps(box: Box) -> dict[str, float]:
@@ -294,8 +294,7 @@ def rows(box: Box, left: float, right: float, top: float) -> list[str]:
 
 def summands(box: Box) -> list[tuple[str, str, str]]:
     """A row for each part of a box's gradient: its words, its class, its number."""
-    words = ["+ " * (i > 0) + f"from {shorten(name, LONGEST_SOURCE)}" for i, (*_, name) in enumerate(box.parts)]
-    return [(each, f'mg-part" data-part="{arrow}', part) for each, (arrow, part, _) in zip(words, box.parts)]
+    return [(f"via {shorten(x, LONGEST_SOURCE)}", f'mg-part" data-part="{id}', part) for id, part, x in box.parts]
 
 
 def columns_of_maps(box: Box, left: float, baseline: float) -> list[str]:

@@ -210,8 +210,8 @@ def holdings(rounds: Rounds, held: Sequence[Sequence[str]], sizes: Sequence[int]
     for k, (look, words) in enumerate(LEGEND.items()):
         x = (4, 140, 216, 318)[k]
         drawn.append(glass("legend", (x, y, 16, 16), text("mg-dim", x + 21, y + 12, words), look))
-    drawn += wire(rounds, sizes, y + 42)
-    return finish("What each worker holds, and has sent", LABEL + BAR + 164, y + 64 + n * THIN, drawn, n)
+    drawn += wire(rounds, sizes, y + 46)
+    return finish("What each worker holds, and has sent", LABEL + BAR + 164, y + 68 + n * THIN, drawn, n)
 
 
 def finish(title: str, wide: float, high: float, drawn: Sequence[str], n: int) -> str:
@@ -219,22 +219,24 @@ def finish(title: str, wide: float, high: float, drawn: Sequence[str], n: int) -
 
 
 def wire(rounds: Rounds, sizes: Sequence[int], top: float) -> list[str]:
-    """A bar for each worker, of what it sends in each round; and in outline, what it would send the naive way."""
-    n, whole = len(sizes), sum(sizes)
-    naive = [whole * (n - 1 if i == 0 else 1) for i in range(n)]
+    """A bar for each worker, of what it sends in each round; in outline, what worker 0 would send if all sent to it."""
+    n = len(sizes)
+    naive = sum(sizes) * (n - 1)
     sent = [[sum(sum(sizes[m.part]) for m in each if m.source == i) for each in rounds] for i in range(n)]
-    scale = BAR / max(*naive, *map(sum, sent))
+    most = max(map(sum, sent))
+    scale = BAR / max(naive, most)
     total = f'<tspan class="mg-name" data-id="total">0 of {sum(map(sum, sent)):,} bytes sent</tspan>'
-    drawn = [f'<text x="4" y="{top - 8}">{total}<tspan class="mg-dim"> (dashed: all by worker 0)</tspan></text>']
+    message = f"The busiest sends {most:,} bytes" + f", not {naive:,}" * (most < naive)
+    drawn = [text("mg-message", 4, top - 8, message)]
+    outline = f'<rect class="mg-naive" x="{LABEL}" y="{top}" width="{naive * scale:.1f}" height="16"/>'
     for i, row in enumerate(sent):
         y, x = top + i * THIN, float(LABEL)
         drawn.append(text("mg-number", LABEL - 8, y + 13, f"worker {i}"))
-        drawn.append(f'<rect class="mg-naive" x="{x:g}" y="{y}" width="{naive[i] * scale:.1f}" height="16"/>')
         for r, size in enumerate(row, 1):
             if size:
                 path = f"M{x:.0f},{y + 8}h{size * scale - 1:.1f}"
                 drawn.append(f'<path class="mg-sent" data-id="s{r}" d="{path}"/>')
             x += size * scale
         drawn.append(f'<text data-id="b{i}" x="{LABEL + BAR + 8}" y="{y + 13}">0</text>')
-    most = f"busiest worker {max(map(sum, sent)):,} bytes, collected at one worker {max(naive):,}"
-    return [*drawn, text("mg-value", 4, top + n * THIN + 16, most)]
+    note = '<tspan class="mg-dim"> (dashed: all by worker 0)</tspan>'
+    return [*drawn, outline, f'<text x="4" y="{top + n * THIN + 16}">{total}{note}</text>']

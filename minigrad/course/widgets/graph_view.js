@@ -24,6 +24,7 @@ const FRAME = `
   <div class="mg-controls" role="toolbar" aria-label="View">
     <input type="search" ${QUIET} aria-label="Search the graph" placeholder="search">
     ${BUTTONS.map(([action, label, face]) => `<button type="button" ${QUIET} data-action="${action}" aria-label="${label}" title="${label}">${face}</button>`).join("")}
+    <span class="mg-key" aria-hidden="true"><i></i>leaf<i></i>op<i>+</i>group<i>saved</i>for backward</span>
   </div>
   <div class="mg-stage"><svg class="mg-picture mg-canvas" role="application" tabindex="0" ${QUIET}>
     <g class="mg-world"><g class="mg-frames"></g><g class="mg-arrow"><path/><path class="mg-tip"/></g><g class="mg-arrow mg-near"><path/><path/></g><g class="mg-boxes"></g></g>

@@ -6,7 +6,7 @@ to the end. The time of an op is either estimated there, from its FLOPs and byte
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import redirect_stdout
 from functools import partial
 from html import escape
@@ -41,6 +41,7 @@ LARGEST = 60  # ops
 WIDE, LEFT, TOP = 620, 12, 28
 LANE, HIGH = 60, 34  # the heights of a lane and of a block, in pixels
 TIMES = ("estimated", "measured")
+LEGEND = {" mg-critical mg-output": "on the critical path", "": "other op", " mg-outlined": "not begun", "idle": "idle"}
 
 
 class Schedule(ChartFilm):
@@ -97,7 +98,7 @@ def reel(plan: Planned, path: Sequence[Node], times: str) -> Reel:
     wide, narrow = (lanes(plan, slots, set(path), width) for width in (WIDE, WIDTH))
     pictures = wide + narrow.replace("mg-picture", "mg-picture mg-down", 1)
     drawn = Panel(f"Who runs what, and when, by {times} times", pictures)
-    numbers = Panel("The same in numbers", listing(slots, set(path)))
+    numbers = Panel("The same in numbers", listing(slots, set(path), needs(plan)))
     return Reel([drawn, numbers], cuts(plan, slots, path, times))
 
 
@@ -160,7 +161,8 @@ def waiting(slot: ScheduledNode, operands: Sequence[Node], of: dict[Node, Schedu
     """A sentence about the last operand that the op waited for."""
     needed = [of[x] for x in operands if x in of]
     if not needed:
-        return "It needs no other's result."
+        late = f" Telling worker {slot.worker} to start takes {took(HANDOVER)}." * (slot.start == HANDOVER)
+        return f"It needs no other's result.{late}"
     last = max(needed, key=lambda each: each.end)
     which = f"{sign_of(last.node.op)}, done at {took(last.end)} by worker {last.worker}"
     return f"The last that it needed is {which}."
@@ -181,7 +183,7 @@ def lanes(plan: Planned, slots: Sequence[ScheduledNode], path: set[Node], width:
     for worker in range(plan.workers):
         y = TOP + 18 + worker * LANE
         parts.append(text("mg-dim", LEFT, y - 5, f"worker {worker}"))
-        parts += [draw_idle(at(start), at(end), y) for start, end in gaps(plan, worker)]
+        parts += [f'<g data-id="idle">{draw_idle(at(start), at(end), y)}</g>' for start, end in gaps(plan, worker)]
     for i, slot in enumerate(slots):
         for x in before[slot.node]:
             if x in place:
@@ -196,14 +198,15 @@ def lanes(plan: Planned, slots: Sequence[ScheduledNode], path: set[Node], width:
                 parts.append(f'<g class="{look}" data-id="d{place[x]}.{i}"><path d="M{tail}L{head}"/>{tip}</g>')
     parts += [block(i, slot, at, middle[slot.node] - HIGH / 2, slot.node in path) for i, slot in enumerate(slots)]
     parts += draw_times(plan, at, right, bottom)
-    return picture(f"{plan.workers} workers: who runs what, and when", width, bottom + 56, parts)
+    parts += draw_legend(bottom + 60)
+    return picture(f"{plan.workers} workers: who runs what, and when", width, bottom + 80, parts)
 
 
 def draw_times(plan: Planned, at: Callable[[float], float], right: float, bottom: float) -> list[str]:
     """The axis of time, the end of the plan, and the bound that no plan can beat."""
     shared, parts = plan.alone / plan.workers, list[str]()
     bound = max(shared, plan.path)
-    why = "critical path (bold)" if plan.path >= shared else f"all work / {plan.workers}"
+    why = "critical path (blue)" if plan.path >= shared else f"all work / {plan.workers}"
     parts.append(f'<path class="mg-roof mg-second" d="M{at(bound):.1f},20V{bottom + 10}"/>')
     why += f", {took(bound)}: no plan ends before this line"
     parts.append(text("mg-number", max(at(bound) + 4, min(LEFT + text_width(why, 12), right)), 14, why))
@@ -220,6 +223,14 @@ def draw_times(plan: Planned, at: Callable[[float], float], right: float, bottom
     return parts
 
 
+def draw_legend(y: float) -> Iterator[str]:
+    """What the blocks of the picture mean, below it."""
+    for x, (look, words) in zip((LEFT, 164, 252, 350), LEGEND.items()):
+        frame = f'<rect class="mg-frame" x="{x}" y="{y}" width="18" height="13" rx="3"/>'
+        yield draw_idle(x, x + 18, y, 13) if look == "idle" else f'<g class="mg-box{look}">{frame}</g>'
+        yield text("mg-dim", x + 24, y + 11, words)
+
+
 def name_handover(x: float, y: float, towards: int, right: float) -> str:
     """The name of an arrow to another worker, between the lanes, beside the arrow's head."""
     words = f"hand-over {took(HANDOVER)}"
@@ -229,7 +240,7 @@ def name_handover(x: float, y: float, towards: int, right: float) -> str:
 def block(i: int, slot: ScheduledNode, at: Callable[[float], float], y: float, critical: bool) -> str:
     """One op as a block, with its symbol, upright in a narrow block; outlined if it is on the critical path."""
     left, right = at(slot.start), at(slot.end)
-    sign, look = sign_of(slot.node.op), " mg-output" if critical else ""
+    sign, look = sign_of(slot.node.op), " mg-critical mg-output" if critical else ""
     full = f"{i}. {sign}" if text_width(f"{i}. {sign}", 12) <= right - left - 6 else sign
     words = text("mg-sign", (left + right) / 2, y + HIGH / 2 + 4, full)
     if text_width(sign, 12) > right - left - 6:
@@ -248,17 +259,18 @@ def gaps(plan: Planned, worker: int) -> list[tuple[float, float]]:
     return [(end, start) for end, start in zip(ends, starts) if start - end > 1e-12]
 
 
-def draw_idle(left: float, right: float, top: float) -> str:
-    """An idle interval of a worker, with the word where there is room."""
-    frame = f'<path class="mg-idle" d="M{left:.1f},{top}H{right:.1f}v{HIGH}H{left:.1f}z"/>'
-    word = text("mg-sign mg-dim", (left + right) / 2, top + HIGH / 2 + 4, "idle") if right - left > 28 else ""
-    return f'<g data-id="idle">{frame}{word}</g>'
+def draw_idle(left: float, right: float, top: float, high: float = HIGH) -> str:
+    """An idle interval of a worker, hatched, with the word where there is room."""
+    hatch = f'<path class="mg-idle" d="M{left + 2:.1f},{top + high / 2}H{right - 1:.1f}" stroke-width="{high}"/>'
+    word = text("mg-sign mg-halo", (left + right) / 2, top + HIGH / 2 + 4, "idle") if right - left > 28 else ""
+    return hatch + word
 
 
-def listing(slots: Sequence[ScheduledNode], path: set[Node]) -> str:
+def listing(slots: Sequence[ScheduledNode], path: set[Node], before: dict[Node, list[Node]]) -> str:
     """A table with a row for each op, in the order in which they start."""
-    rows = []
+    rows, place = [], {slot.node: i for i, slot in enumerate(slots)}
     for i, slot in enumerate(slots):
         head = f"{i}. {escape(sign_of(slot.node.op))}{' (critical)' * (slot.node in path)}"
-        rows.append(row(head, [slot.worker, took(slot.start), took(slot.end - slot.start)], f"row {i}"))
-    return table(["op", "worker", "starts at", "takes"], rows)
+        waits = ", ".join(str(place[x]) for x in before[slot.node] if x in place)
+        rows.append(row(head, [waits, slot.worker, took(slot.start), took(slot.end - slot.start)], f"row {i}"))
+    return table(["op", "needs", "worker", "starts", "takes"], rows)

@@ -358,7 +358,7 @@ def test_the_summands_of_a_gradient_stand_in_its_box_and_stay():
     assert [rule.steps[n]["grads"][box] for n in at] == ["2 + …", "4 + …", "7"]
     assert [number for n in at for number in rule.steps[n]["parts"].values()] == ["2", "2", "3"]
     rows = re.findall(r'>([^<]+)</text><text class="mg-number mg-part"[^>]*>([^<]+)', rule.svg)
-    assert rows == [("from #4", "2"), ("+ from #4", "2"), ("+ from #3", "3")]  # each with where it comes from
+    assert rows == [("via #4", "2"), ("via #4", "2"), ("via #3", "3")]  # each with where it comes from
 
 
 def test_the_width_of_an_arrow_is_the_size_of_the_gradient_that_it_carried():

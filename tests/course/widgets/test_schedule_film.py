@@ -85,13 +85,21 @@ def test_there_is_an_arrow_where_one_worker_waits_for_another(widget):
         assert found == needed
 
 
+def test_the_table_has_what_an_op_waits_for_and_the_legend_what_a_block_means(widget):
+    drawing, numbers = (panel["html"] for panel in widget.films[2]["panels"])
+    needs = re.findall(r'row">(\d+)\. \S+(?: .critical.)?</th><td>([\d, ]*)</td>', numbers)
+    arrows = re.findall(r'data-id="d(\d+)\.(\d+)"', drawing.split("mg-down")[0])
+    assert {(x, i) for i, each in needs for x in each.split(", ") if x} == {*arrows}
+    assert all(f">{words}</text>" in drawing for words in ("on the critical path", "other op", "not begun", "idle"))
+
+
 def test_the_bound_is_a_line_in_the_picture(widget):
     for (n, _), (plan, film) in zip(widget.schedules, zip(widget.schedules.values(), widget.films)):
         html = film["panels"][0]["html"]
         at = float(re.search(r'class="mg-roof mg-second" d="M([\d.]+),', html)[1])
         bound = max(plan.path, plan.alone / n)
         assert at == pytest.approx(LEFT + bound / plan.seconds * (WIDE - 2 * LEFT), abs=0.1)
-        why = "critical path (bold)" if bound == plan.path else f"all work / {n}"
+        why = "critical path (blue)" if bound == plan.path else f"all work / {n}"
         assert f">{why}, {took(bound)}: no plan ends before this line<" in html
 
 
