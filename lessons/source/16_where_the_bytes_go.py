@@ -553,20 +553,27 @@ def saved_in_pytorch(torch):
 
 
 # %% [markdown] slideshow={"slide_type": "skip"}
-# `mg.profiler.memory` keeps a ledger of PyTorch's arrays too, and `MemoryTimeline` draws it. Which line saves more?
+# `mg.profiler.memory` keeps the ledger of a PyTorch run too, and `MemoryTimeline` draws it. Which operations of the last
+# line keep an array that was not kept before?
 
 
 # %% slideshow={"slide_type": "skip"}
 @in_pytorch
 def ledger_of_pytorch(torch):
     """
-    RECORD
+    op     in      keeps       which is                     times   bytes
+    -----  ------  ----------  ---------------------------  -----  ------
+    addmm  Linear  operand 1   f32[50, 100], of the inputs      1       0
+    exp            its result  f32[50, 100]                     1  20,000
+    mul            operand 1   f32[50, 100]                     1  20,000
+    mul            operand 0   f32[50, 100]                     1       0
+    Bytes are at the first op that keeps an array; none are of what is there anyway.
     """
     layer, x = torch.nn.Linear(100, 100), torch.ones(50, 100)
     with mg.profiler.memory(layer, None, x) as ledger:
         h = layer(x)
         y = (h.exp() * h).sum()
-    print(ledger.table("consumer"))
+    print(ledger.table("op"))
 
 
 # %% [markdown] slideshow={"slide_type": "slide"}
