@@ -16,7 +16,7 @@ from ..engine.random import fork_rng
 from ..engine.tensor.tensor import Tensor, tensor
 from ..nn import Module
 from .picture import GraphRun
-from .readers import load_reader
+from .readers import load_reader, reader_of
 from .tensors import TensorGraph, format_array
 from .words import number, pluralize
 
@@ -110,6 +110,8 @@ def compare(f_minigrad: Callable[..., Any], f_torch: Callable[..., Any], *xs: An
 
     Backward starts at the sum of the result. Parameters of two modules are paired by name.
     """
+    if reader_of(f_minigrad) is not None or isinstance(f_torch, Module):
+        raise TypeError("expected minigrad's function or module first, and PyTorch's second")
     arrays = [plain(x) for x in xs]
     names = ["x"] if len(xs) == 1 else [f"x{i}" for i in range(1, len(xs) + 1)]
     ours = [tensor(x, requires_grad=x.dtype.kind == "f") for x in arrays]
@@ -121,6 +123,8 @@ def compare(f_minigrad: Callable[..., Any], f_torch: Callable[..., Any], *xs: An
             y = functional_call(f_minigrad, {k: x.clone() for k, x in f_minigrad.named_buffers()}, tuple(ours))
         else:
             y = f_minigrad(*ours)
+    if not isinstance(y, Tensor) or not y.requires_grad:
+        raise TypeError(f"expected functions that return one tensor with a gradient; minigrad's returned {y!r}")
     left = TensorGraph([y], namespace).replay(np.ones_like(y.numpy()))
     named = dict(zip(names, theirs, strict=True))
     sides = [steps(run) for run in (left, load_reader("pytorch").replay_of(f_torch, theirs, named, is_sum=True))]

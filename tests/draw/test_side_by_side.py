@@ -82,3 +82,10 @@ def test_neither_model_is_changed():
     for f, state in zip((ours, theirs), before, strict=True):
         assert all(np.array_equal(x.numpy(), state[name]) for name, x in f.state_dict().items())
         assert all(x.grad is None for x in f.parameters())
+
+
+def test_functions_in_the_wrong_order_or_without_a_gradient_are_refused():
+    with pytest.raises(TypeError, match="minigrad's function or module first"):
+        mg.compare(*reversed(ported()), X)
+    with pytest.raises(TypeError, match="one tensor with a gradient; minigrad's returned 3"):
+        mg.compare(lambda x: 3, lambda x: x, X)

@@ -41,7 +41,7 @@ MISSING = object()
 
 
 class Edge(NamedTuple):
-    """A value with a gradient: output nr of a node of autograd. Without a node, autograd did not keep the value."""
+    """A value with a gradient: output nr of a node of autograd. Without a node it is a value that was not kept."""
 
     node: Any
     nr: int
@@ -173,7 +173,7 @@ class TorchRun:
                 self.values |= {self.end: self.y, **again} if node is self.end.node else {**again, **held}
             if missing - self.values.keys():
                 raise ValueError(
-                    f"{node.name()} cannot be computed again: PyTorch did not keep all that it read, or it is random. "
+                    f"{node.name()} cannot run again: PyTorch did not keep all of its operands, or it is random. "
                     "Step through a function, which is recorded while it runs: ChainRule(f, x, …)"
                 )
         again = self.values[self.end]

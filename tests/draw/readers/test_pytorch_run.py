@@ -64,8 +64,7 @@ LOST = {  # recorded while they run
 
 
 def leaves():
-    x = torch.randn(3, 4, requires_grad=True)
-    return x, torch.randn(4, 5, requires_grad=True) if x is not None else None
+    return torch.randn(3, 4, requires_grad=True), torch.randn(4, 5, requires_grad=True)
 
 
 def check(run, y, x, w):
@@ -120,8 +119,7 @@ def test_a_local_slope_is_the_derivative_at_each_element():
 
 
 def test_the_widget_tells_the_run_in_the_names_of_the_code():
-    x = torch.tensor(2.0, requires_grad=True)
-    w = torch.tensor(-3.0, requires_grad=True)
+    x, w = torch.tensor(2.0, requires_grad=True), torch.tensor(-3.0, requires_grad=True)
     h = x * w
     loss = h * h
     text = ChainRule(loss).text
@@ -199,7 +197,7 @@ REFUSED = [
         ValueError,
         "now computes 5, but its tensor has the value 3: a tensor .* was changed in place",
     ),
-    ("not kept", lambda x: (x + 1).sum(), ValueError, r"AddBackward0 cannot be computed again.*ChainRule\(f, x"),
+    ("not kept", lambda x: (x + 1).sum(), ValueError, r"AddBackward0 cannot run again.*ChainRule\(f, x"),
     ("no number", lambda x: x * 2, NoGradientError, r"at a single number, not at f32\[2\]: take y.sum\(\)"),
     ("too large", lambda x: sum([x] * 70).sum(), ValueError, "a graph of 72 nodes is too large .* of up to 60"),
     ("complex", lambda x: (x * 1j).abs().sum(), TypeError, "dense tensors of real numbers"),
