@@ -55,15 +55,13 @@ def listing_of(x: Any, args: Sequence[Any], names: Mapping[str, object]) -> List
 def listing_of_tensors(ys: Sequence[Tensor], namespace: Mapping[str, object]) -> Listing:
     """The graph behind some tensors. Raises TypeError for a tensor that has none."""
     names = names_of(namespace)
-    for y in ys:
-        if not y.requires_grad:
-            raise TypeError(f"{names.get(y, 'a tensor')}, {spec_of(y)}, has no graph: {NO_GRAPH}")
+    if alone := [y for y in ys if not y.requires_grad]:
+        raise TypeError(f"{names.get(alone[0], 'a tensor')}, {spec_of(alone[0])}, has no graph: {NO_GRAPH}")
     inputs = nodes_before([node_of(y) for y in ys])
     place = {node: i for i, node in enumerate(inputs)}
     tensors = {node: node.variable for node in inputs if hasattr(node, "variable")}  # of Nodes; so far, of leaves
     entries, kept = list[Entry](), set[Any]()
-    for x in [*names, *ys]:
-        tensors |= {node_of(x): x} if x.requires_grad and x.output_nr == 0 else {}
+    tensors |= {node_of(x): x for x in [*names, *ys] if x.requires_grad and x.output_nr == 0}
     for node, before in inputs.items():
         found, saved = entry_of_node(node, tensors.get(node))
         found.name, found.inputs = names.get(found.thing, ""), tuple(place[each] for each in before)

@@ -104,6 +104,7 @@ class CallRecorder(TorchFunctionMode):
         self.results: list[tuple[list[Tensor], list[int], list[Any]]] = []
         self.places: dict[int, int] = {}
         self.changes: dict[int, int] = {}
+        self.seen: set[Any] = {None}  # Nodes of autograd that no operation here made
         self.paths: list[Path] = [()]  # of the open calls of modules
 
     def enter_module(self, module: Module, xs: Any) -> None:
@@ -143,14 +144,16 @@ class CallRecorder(TorchFunctionMode):
         """The number of the entry that a tensor has its value from. If there is none, it is a leaf."""
         changed = self.changes.get(memory_of(x), -1) if self.changes else -1
         made = self.places.get(id(x), -1)
-        return self.add([x], path=None if id(x) in self.own else ()) if made == changed == -1 else max(made, changed)
+        if made == changed == -1:
+            self.seen.add(x.grad_fn)
+            return self.add([x], path=None if id(x) in self.own else ())
+        return max(made, changed)
 
     def finish(self, ys: Sequence[Tensor]) -> tuple[list[Entry], list[str]]:
         """The entries that the results need, with names, values and what backward keeps; and notes."""
         is_hidden = any(id(y) not in self.places and id(y) not in self.names for y in ys)
         ends = [self.number(y) for y in ys]
         place = {n: i for i, n in enumerate(range(len(self.entries)) if is_hidden else self.needed_by(ends))}
-        seen = {None, *(each for n in place if not self.entries[n].sign for each in self.results[n][2])}
         kept, current = set[int](), dict[int, Tensor]()
         for n, i in place.items():
             entry, (results, versions, nodes) = self.entries[n], self.results[n]
@@ -160,7 +163,7 @@ class CallRecorder(TorchFunctionMode):
                 entry.facts += ("changed in place afterwards",)
             elif len(results) == 1:
                 current[i] = results[0]
-            entry.facts += tuple(saved_before(nodes, seen, kept))
+            entry.facts += tuple(saved_before(nodes, self.seen, kept))
         entries = [self.entries[n] for n in place]
         for i, x in current.items():
             entries[i].kept = memory_of(x) in kept
