@@ -177,7 +177,7 @@ def callee(eqn: Any) -> str:
         return ""
     part = open_jaxpr(parts[0])
     is_call = (len(part.invars), len(part.outvars)) == (len(eqn.invars), len(eqn.outvars))
-    return is_call * str(eqn.params.get("name") or function_of(part) or eqn.primitive.name)
+    return is_call * (function_of(part) or str(eqn.primitive.name))
 
 
 def function_of(jaxpr: Any) -> str:

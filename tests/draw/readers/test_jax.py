@@ -284,5 +284,6 @@ def test_a_loop_and_a_branch_of_hlo_open_to_their_parts():
     turns, choice = (GraphView(jax.jit(f).lower(x)) for f in (loop, branch))
 
     assert [of for _, of in labels(turns) if of != "computation"] == ["loop", "before each turn", "at each turn"]
-    (node,) = [entry for entry in entries(choice) if entry.sign == "conditional"]
-    assert [entries(choice)[i].sign for i in node.inputs] == ["convert", "subtract", "dot"]
+    read = {entry.sign: [entries(y)[i].sign for i in entry.inputs] for y in (turns, choice) for entry in entries(y)}
+    assert read["while"] == ["compare", "tuple"]
+    assert read["conditional"] == ["convert", "subtract", "dot"]
