@@ -54,12 +54,8 @@ def test_boxes_move_to_their_new_places_unless_no_motion_is_wanted(show):
 @pytest.mark.daily
 def test_before_after_and_the_code_stand_side_by_side_and_are_seen_at_once(show):
     """The widget was 761 and 894 pixels high: a JupyterLab of 1366 x 768 shows 600."""
-
-    def f(x, W, b):  # of lesson 13, whose third column was cut by 7 pixels
-        scores = ((x @ W + b) / 4).T.T
-        return (scores.tanh() * 1 + scores.tanh() * (mg.constant(6.0) / 3)).sum()
-
-    wide = PassViewer(mg.function(f), mg.ones(32, 64), mg.ones(64, 16), mg.ones(16))
+    f = mg.function(lambda x, W, b: ((y := ((x @ W + b) / 4).T.T).tanh() * 1 + y.tanh() * (mg.constant(6.0) / 3)).sum())
+    wide = PassViewer(f, mg.ones(32, 64), mg.ones(64, 16), mg.ones(16))  # its third column was cut by 7 pixels
     page = show(wide, viewport={"width": 1074, "height": 768}).page
     assert page.locator("[data-scrolls]").count() == 0
     page.locator(".mg-widget").focus()

@@ -343,7 +343,7 @@ def test_a_saved_page_locks_and_compares_nothing(show, tmp_path, monkeypatch):
     part.get_by_role("button", name="Lock").click()
 
     alone = "Locked in this page, and compared only where the notebook runs."
-    expect(part.locator(".mg-say")).to_have_text(alone)
+    expect(part.locator(".mg-say")).to_have_text("It can no longer be changed.")
     expect(part.get_by_role("button", name="Locked")).to_be_disabled()
     expect(page.locator(".mg-score")).to_have_text(f"1 of 4 locked. {alone}")
     assert "warning" not in page.content()  # what the wrong answer shows

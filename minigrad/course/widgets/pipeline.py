@@ -81,14 +81,9 @@ def label(task: Task, rows: Sequence[str]) -> str:
     return f"{task.step.microbatch}{letter}"
 
 
-def sizes_of(tasks: Sequence[Task]) -> tuple[int, int]:
-    """The number of micro-batches, and of chunks per worker."""
-    return 1 + max(task.step.microbatch for task in tasks), 1 + max(task.step.chunk for task in tasks)
-
-
 def describe_sizes(tasks: Sequence[Task], rows: Sequence[str]) -> str:
     """The letters of the formula, and what they stand for."""
-    m, v = sizes_of(tasks)
+    m, v = 1 + max(task.step.microbatch for task in tasks), 1 + max(task.step.chunk for task in tasks)
     words = f"p = {len(rows)} {rows[0].split()[0]}s, m = {pluralize(m, 'micro-batch', 'micro-batches')}"
     return f"{words}, v = {v} chunks" if v > 1 else words
 
@@ -137,7 +132,7 @@ def timeline(name: str, tasks: list[Task], waits: list[Task], unit: str) -> str:
     parts.append(text("mg-dim", LABEL, below + 60, "number = micro-batch"))
     total = f"{time_in(waits)} of {number(len(rows) * length, 3)}{unit} idle: {number(100 * bubble(tasks), 3)} %"
     parts.append(f'<text class="mg-name" data-id="all" x="{LABEL + 380}" y="{below + 60}">{total}</text>')
-    words = describe_sizes(tasks, rows) + "; backward takes 2" * bool(kept(tasks) and not unit)
+    words = describe_sizes(tasks, rows) + "; backward takes 2" * bool(kept(tasks) and not unit and rows[0] == "stage 0")
     parts.append(text("mg-dim mg-sizes", LABEL, below + 90, words))
     title, look = f"{name}: who does what, and when", "mg-pipe" if unit else "mg-pipe mg-plan"
     return compact(picture(title, LABEL + wide + RIGHT, below + ROW + 62, parts, look))
@@ -156,7 +151,7 @@ def cuts(name: str, tasks: list[Task], waits: list[Task], unit: str) -> Iterator
     """A cut for each moment at which a task begins, then a summary."""
     rows, length = rows_of(tasks), makespan(tasks)
     who, p = rows[0].split()[0], len(rows)
-    m, v = sizes_of(tasks)
+    m, v = 1 + max(task.step.microbatch for task in tasks), 1 + max(task.step.chunk for task in tasks)
     letters = " and a letter the chunk" if v > 1 else ""
     twice = ", which takes twice as long" * bool(kept(tasks) and not unit)
     say = f"{describe_sizes(tasks, rows)}, {name}. Blue is forward, dashed is backward{twice}; the number is the"

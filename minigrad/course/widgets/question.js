@@ -12,7 +12,7 @@
 // and keeps an answer. The form has the kernel's rules for numbers and shapes (course/question.py), to name a slip early.
 
 const PATIENCE = 5000; // ms without a reply until the kernel counts as gone
-const HOW = { number: "a number; a decimal fraction has a point", shape: "a shape, such as (2, 3)" };
+const HOW = { number: "a number, such as 3 or 0.5", shape: "a shape, such as (2, 3)" };
 const FORMS = { // whole answers; what may still become one while it is typed; the same in words
   number: [/^[+-]?(\d[\d_]*\.?[\d_]*|\.\d[\d_]*)(e[+-]?\d[\d_]*)?$/i, /^[+-]?[\d_]*\.?[\d_]*(e[+-]?[\d_]*)?$/i, "a number, such as 12 or 0.25"],
   shape: [/^[(\[]?[\d\s,x×]*[)\]]?$/, /^$/, "a shape, such as (2, 3), (4,) or ()"],

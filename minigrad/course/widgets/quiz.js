@@ -80,7 +80,7 @@ function refresh(q) {
   q.score.textContent = lone ? `${lone + Object.keys(locked).length} of ${all} locked. ${ALONE}` : model.get("score");
   for (const { name, show, feedback, section } of asked) {
     const result = results[name], alone = q.alone[name];
-    show(alone ? { locked: alone, say: ALONE } : { locked: locked[name] ?? {}, say: says[name] ?? "", result });
+    show(alone ? { locked: alone, say: "It can no longer be changed." } : { locked: locked[name] ?? {}, say: says[name] ?? "", result });
     if (result) section.dataset.right = result.right;
     feedback.replaceChildren(...(result?.says ?? []).map((words) => make("p", {}, ...marked(words))));
   }
@@ -93,7 +93,7 @@ function refresh(q) {
 
 // A question's number and state: right, wrong, locked or open.
 function label(button, n, all, locked, result) {
-  const [sign, words] = result ? (result.right ? ["✓", "right"] : ["✗", "wrong"]) : locked ? ["■", "locked"] : ["", "open"];
+  const [sign, words] = result ? (result.right ? ["✓", "right"] : ["✗", "wrong"]) : locked ? ["locked", "locked"] : ["", "open"];
   button.replaceChildren(`${n}${sign && ` ${sign}`}`);
   button.ariaLabel = `Question ${n} of ${all}, ${words}`;
   button.title = button.ariaLabel;
@@ -105,7 +105,7 @@ function verdicts(q, results) {
     const result = results[name];
     const link = make("button", { type: "button", className: "mg-again" }, `${n + 1}. `, ...marked(text));
     link.addEventListener("click", () => { open(q, n); q.tabs[n].focus(); });
-    const state = result ? (result.right ? "✓ right" : "✗ wrong") : isLocked(q, name) ? "■ locked" : "open";
+    const state = result ? (result.right ? "✓ right" : "✗ wrong") : isLocked(q, name) ? "locked" : "open";
     return make("li", {}, make("span", { className: "mg-verdict" }, state), link);
   });
   return [make("ol", { className: "mg-verdicts" }, ...rows)];
