@@ -221,7 +221,7 @@ def depends(x: Any, watched: set[Any], automatic: bool) -> bool:
 
     For a symbol captured from an outer graph, the outer graph is searched. The variables of a loop count as watched.
     """
-    outside = x.builder.origins()
+    outside = x.builder.origins
     seen: set[Any] = set()
     stack = [x.node]
     while stack:

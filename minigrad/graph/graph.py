@@ -164,7 +164,7 @@ class StaticGraph(GraphBuilder):
         """Add an array to the graph under a name."""
         x = Tensor(array)
         node = self.input(name, x.spec)
-        self.captured[id(x)] = Capture(x, node, Tracer(node, self))
+        self.origins[node], self.captured[id(x)] = x, Capture(x, node, Tracer(node, self))
         self.states[node.name] = x
         return self.captured[id(x)].symbol
 

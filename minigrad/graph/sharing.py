@@ -36,7 +36,7 @@ def memories(x: Any) -> set[int]:
 
 def pairs_of(part: Subgraph) -> Pairs:
     """Pairs of inputs of the part that may share memory, before the first turn or after any."""
-    begun = [(node, x, memories(x)) for node, x in {**part.starts, **part.origins()}.items()]
+    begun = [(node, x, memories(x)) for node, x in {**part.starts, **part.origins}.items()]
     found = {
         frozenset((n, m))
         for (n, x, xs), (m, y, ys) in combinations(begun, 2)
@@ -94,7 +94,7 @@ def refuse_lost_edits(part: Subgraph, ys: Sequence[Tracer] = (), test: Subgraph 
     pairs = pairs_of(part) if edits or len(part.outputs) > 1 else set()
     results = [*part.outputs, *ys, *(c.symbol for c in part.edited.values())]
     for node, moment in edits.items():
-        for other, what in {**part.starts, **part.origins()}.items():
+        for other, what in {**part.starts, **part.origins}.items():
             if frozenset((node, other)) not in pairs:
                 continue
             is_same_each_turn = bool(part.starts) and other not in part.inputs
@@ -141,7 +141,7 @@ def sources_outside(part: Subgraph, start: Sequence[Tracer] = (), may_skip: bool
     start       the variables of a loop before the first turn
     may_skip    whether the loop may run zero turns
     """
-    begun: dict[Any, Any] = part.origins() | dict(zip(part.inputs, start))
+    begun: dict[Any, Any] = part.origins | dict(zip(part.inputs, start))
     found = [{node: begun[node] for node in its.nodes if node in begun} for its in sources_of(part)]
     turns = dict(zip(part.inputs[: len(start)], found))
     for node, its in turns.items() if may_skip else ():

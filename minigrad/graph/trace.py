@@ -22,14 +22,12 @@ from ..engine.base.pytree import leaves, unflatten_like
 from ..engine.base.spec import Spec, spec_of
 from ..engine.core import modes, versions
 from ..engine.core.graph import Graph
-from ..engine.core.node import Node
 from ..engine.core.op import Op
 from ..engine.core.stateful import MISSING, noticing_reads
 from ..engine.ops import StopGradient, TupleGet
 from ..engine.tensor.inplace import renew, settle, write
 from ..engine.tensor.tensor import Tensor, wrap_array
 from ..tracing.builder import Capture, GraphBuilder, Tracer
-from ..tracing.views import is_plain_detach
 from .compiled_graph import CompiledGraph, CompileOptions
 from .compiler.passes.specialise import fields_at, lengths_in, specialise_graph
 from .guards import REFUSED, Guards, observe
@@ -98,20 +96,17 @@ class TraceBuilder(GraphBuilder):
         symbol = self.argument(identifier(name), spec)
         self.paths[symbol.name] = name
         self.arguments.append((x, symbol))
+        self.origins[symbol.node] = x
         return symbol
 
     def capture(self, x: Any) -> Tracer:
         return self.reading(x, self.path(x)) if id(x) not in self.captured else self.captured[id(x)].symbol
 
-    def origins(self) -> dict[Node, Any]:
-        given = {node: x for node, (x, _) in zip(self.inputs, self.arguments)}
-        return super().origins() | given
-
     def reading(self, x: Any, path: str) -> Tracer:
         """Capture x, a tensor from outside, and return its symbol."""
         node = self.input(identifier(path), x.spec)
         self.paths.setdefault(node.name, path if identifier(path) == node.name else node.name)
-        self.captured[id(x)] = Capture(x, node, Tracer(node, self))
+        self.origins[node], self.captured[id(x)] = x, Capture(x, node, Tracer(node, self))
         return self.captured[id(x)].symbol
 
     def path(self, x: Any) -> str:
@@ -232,7 +227,7 @@ class Results:
         """Where a leaf of the Python function's result comes from: an output, an argument, a constant, or a view of one
         of these. Each run takes the view again, so that it shares memory and history with its base.
         """
-        leaf = self.builder.looks.get(id(leaf), leaf)
+        leaf = self.builder.look(leaf) if id(leaf) in self.builder.detached else leaf
         leaf = self.builder.lift(leaf).clone() if isinstance(leaf, Tensor) and self.builder.is_own(leaf) else leaf
         if not isinstance(leaf, Tracer):
             return self.own.get(id(leaf), ("constant", leaf))
@@ -240,7 +235,7 @@ class Results:
         if leaf.look is not None and (memory in self.own or memory in self.shared):
             (x, op, recording), now = leaf.look, self.builder.current(leaf)
             if not isinstance(op, Custom | TupleGet):
-                edited = isinstance(op, StopGradient) and not is_plain_detach(now.node)
+                edited = isinstance(op, StopGradient) and self.builder.may_need_grad(now) is not False
                 history = self.number(leaf) if edited else None
                 return self.views.setdefault(id(leaf), ("view", (self.place(x), op, recording, history)))
         return self.own.get(id(leaf)) or ("result", self.number(leaf))

@@ -115,7 +115,7 @@ def start_trace(tree: Any) -> tuple[TraceBuilder, list[Any]]:
 def finish_trace(builder: TraceBuilder, outputs: list[Node]) -> ForwardPass:
     """The forward pass that the outputs depend on."""
     nodes = in_order(outputs)
-    tensors = {node: x for node, x in builder.origins().items() if isinstance(x, Tensor)}
+    tensors = {node: x for node, x in builder.origins.items() if isinstance(x, Tensor)}
     return ForwardPass(nodes, outputs, homes(nodes, tensors), tensors, frozenset(builder.inputs))
 
 

@@ -63,6 +63,7 @@ class GraphBuilder(PullbackBuilder):
 
     inputs      the nodes of the arguments, in order
     captured    id → the captured tensor with that id
+    origins     input node → the tensor, or the symbol of the outer builder, that it reads
     edited      id → a captured tensor that a run edits
     born        id → a tensor or module created while building
     detached    id of what detach() returned for a tensor with a value → (it, the builder of that time, that tensor)
@@ -74,6 +75,7 @@ class GraphBuilder(PullbackBuilder):
     part        the checkpoint whose function is being called
     laid        ids of tensors that the graph assumes to be contiguous
     wishes      node → what requires_grad_() said of it
+    needs       node → whether it requires a gradient if it is recorded; None if only a run knows
     recorded_in_parts  ids of what branches and loops edited while gradients were recorded
     passed      results of branches and loops that may share memory with an earlier tensor
     """
@@ -88,6 +90,7 @@ class GraphBuilder(PullbackBuilder):
         self.outer = outer
         self.inputs: list[NamedNode] = []
         self.captured: dict[int, Capture] = {}
+        self.origins: dict[Node, Any] = {}
         self.edited: dict[int, Capture] = {}
         self.born: dict[int, Any] = {}
         self.detached: dict[int, tuple[Tensor, GraphBuilder, Tensor]] = {} if outer is None else outer.detached
@@ -100,6 +103,7 @@ class GraphBuilder(PullbackBuilder):
         self.part: CheckpointCall | None = None
         self.laid: set[int] = set()
         self.wishes: dict[Node, bool] = {}
+        self.needs: dict[Node, bool | None] = {}
         self.recorded_in_parts: set[int] = set()
         self.passed: list[Tracer] = []
 
@@ -192,8 +196,7 @@ class GraphBuilder(PullbackBuilder):
 
     def lift(self, o: Any, beside: Spec | None = None) -> Tracer:
         """o as an operand of this graph: a symbol, a captured tensor, or a constant."""
-        if id(o) in self.detached:
-            o = self.look(o)
+        o = self.look(o) if id(o) in self.detached else o
         if isinstance(o, Tracer):
             x = self.current(o) if o.builder is self else self.from_outside(o)
             dtype = None if beside is None else o.dtype_beside(beside)
@@ -244,12 +247,8 @@ class GraphBuilder(PullbackBuilder):
         """The symbol in this graph for a tensor with a value, or for a symbol of the outer builder."""
         if id(x) not in self.captured:
             node = self.input(getattr(x, "name", None) or "captured", x.spec)
-            self.captured[id(x)] = Capture(x, node, Tracer(node, self))
+            self.origins[node], self.captured[id(x)] = x, Capture(x, node, Tracer(node, self))
         return self.captured[id(x)].symbol
-
-    def origins(self) -> dict[Node, Any]:
-        """Input node → the tensor, or the symbol of the outer builder, that it reads."""
-        return {c.input: c.what for c in self.captured.values()}
 
     def input(self, name: str, spec: Spec) -> NamedNode:
         """A new input node."""
@@ -273,10 +272,8 @@ class GraphBuilder(PullbackBuilder):
 
     def become(self, x: Any, y: Tracer) -> None:
         """Give x the value of y from here on. Raises EditedError if x is a recorded leaf, or a view of one."""
-        if isinstance(x, Tensor):
-            self.renewed[id(x)] = x
         if id(x) in self.detached:
-            x = self.look(x)
+            self.renewed[id(x)], x = x, self.look(x)
         self.editing(x)
         self.take(x, y)
 
@@ -355,12 +352,9 @@ class GraphBuilder(PullbackBuilder):
         return self.outer is None or self.outer.is_grad_enabled()
 
     def note_read(self, what: Any, attribute: str) -> None:
-        """Called when Python reads something that the graph then depends on; subclasses that keep the graph note it.
-
-        Raises NoValueError if Python reads the elements of a tensor that a run will have edited by then.
-        """
+        """Called when Python reads something that the graph then depends on; subclasses that keep the graph note it."""
         if attribute == "value" and id(what) in self.renewed:
-            self.lift(what).numpy()
+            self.lift(what).numpy()  # raises NoValueError
         if self.outer is not None:
             self.outer.note_read(what, attribute)
 

@@ -66,10 +66,7 @@ def pull(between: Collection[Node], reading: Recomputation, node: Node, gy: Any)
 
 
 class PullbackBuilder:
-    """The gradient methods of GraphBuilder.
-
-    grads       id of a leaf → (the leaf, its .grad at this point)
-    """
+    """The gradient methods of GraphBuilder."""
 
     outer: Any
     captured: dict[int, Any]
@@ -110,29 +107,41 @@ class PullbackBuilder:
 
     def needs_grad(self: Any, x: Tracer) -> bool:
         """Whether x requires a gradient when the function runs as plain Python. In a session, every float does."""
-        if not self.once:
-            return bool(x.spec.is_float)
-        found, origins = dict(self.wishes), self.origins()
-        for node in toposort(self.lift(x).node):
-            if node not in found and isinstance(node.op, Input):
-                found[node] = self.starts_with_grad(origins[node] if node in origins else x._nowhere("requires_grad"))
-            wanted = tuple(map(found.get, node.inputs))
-            if isinstance(node.op, StopGradient | ControlDep):
-                wanted = wanted[isinstance(node.op, StopGradient) :][:1]
-            elif any(wanted) and type(node.op) not in TABLE:  # a branch, a loop, a rule of the user's
-                x._nowhere("requires_grad")
-            elif True in wanted and all(each.spec.is_known for each in node.inputs):
-                wanted = (plan(node.op, tuple(each.spec for each in node.inputs)).rule(wanted) is not None,)
-            found.setdefault(node, any(wanted))
-        return found[x.node] and (x.node in self.wishes or isinstance(x.node.op, Input) or self.is_grad_enabled())
+        needed = self.may_need_grad(x)
+        return bool(x._nowhere("requires_grad") if needed is None else needed)
 
-    def starts_with_grad(self: Any, what: Any) -> bool:
+    def may_need_grad(self: Any, x: Tracer) -> bool | None:
+        """needs_grad(), but None if only a run knows, as after a branch. Each node is looked at once."""
+        if not self.once:
+            return x.spec.is_float
+        todo = [self.lift(x).node]
+        while todo:
+            if missing := [y for y in todo[-1].inputs if y not in self.needs]:
+                todo += missing
+            elif (node := todo.pop()) not in self.needs:
+                self.needs[node] = self.need_of(node, [self.needs[y] for y in node.inputs])
+        is_leaf, needed = x.node in self.wishes or isinstance(x.node.op, Input), self.needs[x.node]
+        return needed if needed is False or is_leaf or self.is_grad_enabled() else False  # type: ignore[no-any-return]
+
+    def need_of(self: Any, node: Node, needs: Sequence[bool | None]) -> bool | None:
+        """Whether a node requires a gradient, given the needs of its inputs."""
+        if isinstance(node.op, Input):
+            return self.starts_with_grad(self.origins[node]) if node in self.origins else None
+        if isinstance(node.op, StopGradient | ControlDep):
+            return [*needs[isinstance(node.op, StopGradient) :], False][0]
+        if None in needs or (True in needs and type(node.op) not in TABLE):  # a branch, a loop, a rule of the user's
+            return None
+        if True in needs and all(y.spec.is_known for y in node.inputs):
+            return plan(node.op, tuple(y.spec for y in node.inputs)).rule(tuple(needs)) is not None
+        return True in needs
+
+    def starts_with_grad(self: Any, what: Any) -> bool | None:
         """Whether `what`, which an input reads, requires a gradient before the first op of this graph."""
-        if not isinstance(what, Tensor):
-            return bool(what.requires_grad)
         if self.outer is not None and id(what) in self.renewed:
-            return bool(self.outer.needs_grad(self.outer.lift(what)))
-        return bool(what._note_read("requires_grad").tracked)
+            what = self.outer.lift(what)
+        if isinstance(what, Tracer):
+            return what.builder.may_need_grad(what)
+        return bool((what._note_read("requires_grad") if isinstance(what, Tensor) else what).tracked)
 
     def is_recorded(self: Any, x: Tracer) -> bool:
         """Whether x is the result of a recorded op when the function runs as plain Python. In a session, nothing is."""
@@ -141,7 +150,7 @@ class PullbackBuilder:
             return False
         if node in self.inputs:
             x._nowhere("is_leaf")
-        return not isinstance(node.op, Input) or not self.origins()[node].is_leaf
+        return not isinstance(node.op, Input) or not self.origins[node].is_leaf
 
     def seeds(self, ys: Sequence[Any], grad_ys: Sequence[Any] | None) -> dict[Node, Any]:
         """Node of each y → the gradient that arrives there; the sum, if a y occurs twice."""

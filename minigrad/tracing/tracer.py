@@ -173,7 +173,7 @@ class Tracer(InPlace, Symbol):
 
     def requires_grad_(self, requires_grad: bool = True) -> Self:
         """Returns self: in a graph every floating value can have a gradient, and no other value can."""
-        self.builder.wishes[self.node] = requires_grad
+        self.builder.wishes[self.node] = self.builder.needs[self.node] = requires_grad
         return self if self.spec.is_float or not requires_grad else self._nowhere("requires_grad_()")
 
     def _nowhere(self, asked: str) -> NoReturn:

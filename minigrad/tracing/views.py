@@ -42,14 +42,10 @@ def is_detached(x: Tracer) -> bool:
     return any(view.look and isinstance(view.look[1], ops.StopGradient) for view in views_to(x))
 
 
-def is_plain_detach(node: Node) -> bool:
-    """Whether the node has no history: it is the result of detach(), or of an edit of one under no_grad()."""
-    return isinstance(node.op, ops.StopGradient) and len(node.inputs) < 2
-
-
 def keep_history(builder: GraphBuilder, node: Node, before: Node) -> Node:
-    """A node with the value of `node`, through which gradients pass as through `before`."""
-    return builder.node(ops.StopGradient(), (node,) if is_plain_detach(before) else (node, before))
+    """A node with the value of `node` and the history of `before`, which has none if it is a detach()."""
+    is_detach = isinstance(before.op, ops.StopGradient) and len(before.inputs) < 2
+    return builder.node(ops.StopGradient(), (node,) if is_detach else (node, before))
 
 
 def refresh(builder: GraphBuilder, x: Tracer) -> None:
@@ -139,7 +135,7 @@ def stays_view(x: Tracer) -> bool:
 def is_contiguous(builder: GraphBuilder, node: Node) -> bool:
     """Whether the array of the node is contiguous in every run."""
     laid: dict[Node, bool] = {}
-    given = builder.origins()
+    given = builder.origins
     for x in toposort(node):
         if isinstance(x.op, ops.Input):
             laid[x] = reads_contiguous(builder, given.get(x))
