@@ -553,8 +553,8 @@ def saved_in_pytorch(torch):
 
 
 # %% [markdown] slideshow={"slide_type": "skip"}
-# `mg.profiler.memory` keeps the ledger of a PyTorch run too, and `MemoryTimeline` draws it. Which operations of the last
-# line keep an array that was not kept before?
+# `mg.profiler.memory` keeps the ledger of a PyTorch run too, and `MemoryTimeline` draws it. Which operations below keep
+# an array that was not kept before?
 
 
 # %% slideshow={"slide_type": "skip"}
@@ -574,6 +574,7 @@ def ledger_of_pytorch(torch):
         h = layer(x)
         y = (h.exp() * h).sum()
     print(ledger.table("op"))
+    del y  # until here its graph was alive
 
 
 # %% [markdown] slideshow={"slide_type": "slide"}

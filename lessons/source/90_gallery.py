@@ -203,9 +203,9 @@ widgets.AllReduce()
 # %% [markdown]
 # ## Training, live
 #
-# It trains while you read on. **Pause**, **Train 1 step** and **Resume** do what they say. You can also change the pace,
-# and the learning rate, which takes effect at once. Drag a point: the page then trains from the first weights, on what
-# you moved.
+# It trains while you read on. **Pause**, **Train 1 step** and **Resume** do what they say. You can also change the
+# pace, and the learning rate, which takes effect at once. Drag a point: the page then trains from the first weights, on
+# what you moved.
 
 # %%
 rng = np.random.default_rng(0)

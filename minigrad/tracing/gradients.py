@@ -121,7 +121,7 @@ class PullbackBuilder:
             elif (node := todo.pop()) not in self.needs:
                 self.needs[node] = self.need_of(node, [self.needs[y] for y in node.inputs])
         is_leaf, needed = x.node in self.wishes or isinstance(x.node.op, Input), self.needs[x.node]
-        return needed if needed is False or is_leaf or self.is_grad_enabled() else False  # type: ignore[no-any-return]
+        return needed if needed is False or is_leaf or self.is_grad_enabled() else False
 
     def need_of(self: Any, node: Node, needs: Sequence[bool | None]) -> bool | None:
         """Whether a node requires a gradient, given the needs of its inputs."""
