@@ -194,7 +194,7 @@ def size(box: Box) -> tuple[float, float]:
         tallest = max(each.height for each in heats(box))
         return chip_width(box) + max(width, *texts) + 2 * PAD, rows * ROW + PAD + GAP + tallest
     texts += [LABEL + BOLD * text_width(row, 12) for row in (box.value, box.grad) if row]
-    texts += [max(LABEL, text_width(words, 12) + 2) + text_width(part, 12) for words, _, part in summands(box)]
+    texts += [max(LABEL, text_width(words, 12) + 4) + text_width(part, 12) for words, _, part in summands(box)]
     rows += bool(box.value) + len(box.parts) + bool(box.grad)
     return chip_width(box) + max(texts) + 2 * PAD, rows * ROW + PAD
 

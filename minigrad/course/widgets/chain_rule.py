@@ -138,13 +138,10 @@ def annotate(final: Picture, steps: list[ChainStep], view: str, least: str | Non
 
     values, grads, parts, labels = map(texts, ("values", "grads", "parts", view))
     flows = {id: width for step in steps for id, width in step.flows.items()}
+    heads = {arrow.id: final.box[arrow.head].display_name for arrow in final.arrows}
     boxes = []
     for box in final.boxes:
-        summands = tuple(
-            (id, part, final.box[final.arrow[id].head].display_name)
-            for id, part in parts.items()
-            if final.arrow[id].tail == box.id
-        )
+        summands = tuple((id, part, heads[id]) for id, part in parts.items() if final.arrow[id].tail == box.id)
         written = {"value": values.get(box.id, box.value), "grad": grads.get(box.id, box.grad), "parts": summands}
         boxes.append(replace(box, **written))
     arrows = (replace(arrow, label=labels.get(arrow.id, ""), flow=flows.get(arrow.id)) for arrow in final.arrows)

@@ -226,7 +226,8 @@ def draw_times(plan: Planned, at: Callable[[float], float], right: float, bottom
 def draw_legend(y: float) -> Iterator[str]:
     """What the blocks of the picture mean, below it."""
     for x, (look, words) in zip((LEFT, 164, 252, 350), LEGEND.items()):
-        frame = f'<rect class="mg-frame" x="{x}" y="{y}" width="18" height="13" rx="3"/>'
+        dash = 3 * ("outlined" in look)
+        frame = f'<rect class="mg-frame" x="{x}" y="{y}" width="18" height="13" rx="3" stroke-dasharray="{dash}"/>'
         yield draw_idle(x, x + 18, y, 13) if look == "idle" else f'<g class="mg-box{look}">{frame}</g>'
         yield text("mg-dim", x + 24, y + 11, words)
 
