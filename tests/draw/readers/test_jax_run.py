@@ -33,6 +33,7 @@ FUNCTIONS = {
     "softmax": (lambda x: jax.nn.log_softmax(x @ W)[0, 1], X),
     "pointwise": (lambda x, w: jnp.tanh(jnp.exp(-x) @ w / (1 + x**2) + jnp.sqrt(x * x)).sum(), X, W),
     "jit": (jax.jit(lambda x: jnp.sqrt(x * x + 1).prod()), x),
+    "jit of a number": (jax.jit(lambda x, n: (x * n).sum()), x, 3),
     "scan": (lambda x: lax.scan(lambda c, row: (c * jnp.sin(row), c.sum()), x, X)[0].sum(), x),
     "cond": (lambda x: lax.cond(x.sum() > 0, lambda x: x * 2, jnp.sin, x).sum(), x),
     "an exponent that is static": (lambda x, n: (x**n).sum(), x, 3),
