@@ -56,10 +56,12 @@ class EquationRun(NamedTuple):
     slopes: bool
 
 
-def run_of(f: Any, args: Sequence[Any], names: Mapping[str, object]) -> JaxRun:
+def run_of(f: Any, args: Sequence[Any], names: Mapping[str, object], most: int = 10_000) -> JaxRun:
     """The run of f(*args). Every argument of floats has a gradient. Raises NoGradientError if jax.grad would fail."""
     f = f.__wrapped__ if hasattr(f, "trace") else f  # a jit runs op by op, as without it
     closed, static = jaxpr_of(f, args), static_arguments(args)
+    if (count := len(closed.jaxpr.eqns)) > most:
+        raise ValueError(f"{count:,} equations are too many to step through: take a part of up to {most:,}")
     values = jax.tree.leaves([x for i, x in enumerate(args) if i not in static])
     (y, *others) = closed.jaxpr.outvars
     run = JaxRun(closed, [jnp.asarray(x) for x in values], array_names(f, names))
