@@ -67,7 +67,7 @@ class ChainRule(SteppedWidget):
         args     the arguments of a function, which is called with them once
         names    names of values, as {"x": x, "loss": loss}; by default, the variable names of the calling code
         """
-        if names is None and args and isinstance(args[-1], dict):
+        if names is None and args and isinstance(args[-1], dict) and not callable(y):
             *args, names = args  # type: ignore[assignment]
         namespace = variables(sys._getframe(1)) if names is None else names
         run = replay_of(y, namespace, args, most=LARGEST) if reader_of(y, args) else None

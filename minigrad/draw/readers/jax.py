@@ -29,6 +29,9 @@ def listing_of(x: Any, args: Sequence[Any], names: Mapping[str, object]) -> List
     return listing_of_jaxpr(jaxpr_of(x, args), array_names(x, names), output)
 
 
-def replay_of(f: Any, args: Sequence[Any], names: Mapping[str, object], **limits: Any) -> GraphRun:
-    """The forward and backward pass of f(*args). Raises NoGradientError if jax.grad would fail."""
-    return run_of(f, args, names).replay()
+def replay_of(f: Any, args: Sequence[Any], names: Mapping[str, object], most: int = 10_000) -> GraphRun:
+    """The forward and backward pass of f(*args).
+
+    Raises NoGradientError if jax.grad would fail, ValueError for more than `most` equations.
+    """
+    return run_of(f, args, names, most).replay()

@@ -56,10 +56,12 @@ class EquationRun(NamedTuple):
     slopes: bool
 
 
-def run_of(f: Any, args: Sequence[Any], names: Mapping[str, object]) -> JaxRun:
+def run_of(f: Any, args: Sequence[Any], names: Mapping[str, object], most: int = 10_000) -> JaxRun:
     """The run of f(*args). Every argument of floats has a gradient. Raises NoGradientError if jax.grad would fail."""
     f = f.__wrapped__ if hasattr(f, "trace") else f  # a jit runs op by op, as without it
     closed, static = jaxpr_of(f, args), static_arguments(args)
+    if (count := len(closed.jaxpr.eqns)) > most:
+        raise ValueError(f"{count:,} equations are too many to step through: take a part of up to {most:,}")
     values = jax.tree.leaves([x for i, x in enumerate(args) if i not in static])
     (y, *others) = closed.jaxpr.outvars
     run = JaxRun(closed, [jnp.asarray(x) for x in values], array_names(f, names))
@@ -144,7 +146,7 @@ class JaxRun:
         gys = [self.grads.get(y) for y in step.eqn.outvars]
         if all(gy is None for gy in gys) or not step.places:
             return []
-        gys = [zeros(self.values[y]) if gy is None else gy for y, gy in zip(step.eqn.outvars, gys)]
+        gys = [jnp.zeros_like(self.values[y]) if gy is None else gy for y, gy in zip(step.eqn.outvars, gys)]
         gxs, found = step.pull(gys), []
         slopes = step.pull([jnp.ones_like(gys[0])]) if step.slopes else [None] * len(gxs)
         for place, arrow, gx, rule, slope in reversed([*zip(step.places, step.arrows, gxs, step.rules, slopes)]):
@@ -194,13 +196,7 @@ def derivatives(eqn: Any, names: list[str]) -> tuple[str, list[Rule], bool]:
         return callee(eqn) or name, [Rule("vjp(g)", True)] * len(eqn.invars), False
 
 
-def zeros(y: Any) -> Any:
-    """The gradient of a result that is not read. An integer's has JAX's dtype float0."""
-    return jnp.zeros_like(y) if jnp.issubdtype(y.dtype, jnp.inexact) else np.zeros(y.shape, jax.dtypes.float0)
-
-
 def array_of(x: Any) -> Any:
-    """The numbers of an array."""
-    if jax.dtypes.issubdtype(x.dtype, jax.dtypes.prng_key):
-        x = jax.random.key_data(x)
-    return np.asarray(x.astype(jnp.float32) if x.dtype == jnp.bfloat16 else x)
+    """The numbers of an array; of a random key, the integers that it is made of."""
+    is_key = jax.dtypes.issubdtype(x.dtype, jax.dtypes.prng_key)
+    return np.asarray(jax.random.key_data(x) if is_key else x)

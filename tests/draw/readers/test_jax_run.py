@@ -103,3 +103,8 @@ def test_no_backward_without_one_float_that_depends_on_an_argument():
             NoGradientError, match="backward starts at one float that depends on an argument, but f returns"
         ):
             reader.replay_of(f, args, {})
+
+
+def test_more_equations_than_can_be_stepped_through_are_refused():
+    with pytest.raises(ValueError, match="3 equations are too many to step through: take a part of up to 2"):
+        reader.replay_of(lambda x: (x * x + 1).sum(), [x], {}, most=2)
