@@ -37,7 +37,7 @@ def draw(*xs: Any, names: Mapping[str, object] | None = None, ops: str = "nodes"
     """Draw the graph behind one or more values: draw(x), draw(x, y), draw([x, y]), draw({"loss": x}).
 
     names    names of values, as {"x": x, "loss": loss}; by default, their variable names in the calling code. A
-             dictionary that is the last of several values is used as names, too; after a function, it is an argument
+             dictionary that is the last of several values is used as names, too, except after a function that it is an argument of
     ops      "nodes": draw an operation in the box of its result; "edges": write it on the arrows
 
     Graphs of other frameworks are drawn as well (readers/): draw(loss) of PyTorch, draw(f, x), draw(model, x). More
@@ -45,11 +45,12 @@ def draw(*xs: Any, names: Mapping[str, object] | None = None, ops: str = "nodes"
     """
     if ops not in ("nodes", "edges"):
         raise ValueError(f'ops, where to draw operations, must be "nodes" or "edges", got {ops!r}')
-    if names is None and len(xs) > 1 and isinstance(xs[-1], dict) and not callable(xs[0]):
+    reader = reader_of(xs[0], xs[1:]) if xs else None
+    if names is None and len(xs) > 1 and isinstance(xs[-1], dict) and not (reader and callable(xs[0])):
         *xs, names = xs  # type: ignore[assignment]
     labels = {str(key): y for x in xs if isinstance(x, dict) for key, y in x.items()}
     namespace = variables(sys._getframe(1)) if names is None else names
-    if xs and (reader := reader_of(xs[0], xs[1:])) is not None:
+    if reader is not None:
         from .hierarchy import CROWD, hierarchy
         from .overview import Overview
 
