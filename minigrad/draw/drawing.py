@@ -37,7 +37,7 @@ def draw(*xs: Any, names: Mapping[str, object] | None = None, ops: str = "nodes"
     """Draw the graph behind one or more values: draw(x), draw(x, y), draw([x, y]), draw({"loss": x}).
 
     names    names of values, as {"x": x, "loss": loss}; by default, their variable names in the calling code. A
-             dictionary that is the last of several values is used as names, too, except after a function that it is an argument of
+             dictionary that is the last of several values is used as names, too, but not where it is an argument
     ops      "nodes": draw an operation in the box of its result; "edges": write it on the arrows
 
     Graphs of other frameworks are drawn as well (readers/): draw(loss) of PyTorch, draw(f, x), draw(model, x). More
