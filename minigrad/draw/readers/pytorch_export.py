@@ -56,7 +56,7 @@ def listing_of_compiled(f: Any, args: Sequence[Any], namespace: Mapping[str, obj
     for reason in reversed(reasons.values()):
         at, why = reason.user_stack[-1], reason.reason.partition("\n")[0]
         why = why.replace("generic_jump TensorVariable()", "Python branches on a tensor")
-        notes.append(f"Graph break at {line_of(Place(at.filename, at.lineno, at.name))}. {why}.")
+        notes.append(f"Graph break at {line_of(Place(at.filename, at.lineno, at.name))} – {why}.")
     notes += [OUTSIDE] * any(id(y) not in runs.places for y in ys)
     return Listing(f"what torch.compile made of {name}", runs.entries, notes)
 

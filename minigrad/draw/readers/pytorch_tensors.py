@@ -9,6 +9,7 @@ from math import inf, prod
 from typing import Any
 
 from torch import Tensor
+from torch.nn import Parameter
 
 from ..listing import Entry
 from ..listing_readers import trouble
@@ -74,10 +75,10 @@ def facts_of(x: Tensor) -> list[str]:
 
 
 def fill_values(entries: Sequence[Entry], tensors: Mapping[int, Tensor]) -> None:
-    """Write the values of tensors into the entries with these numbers; of large ones, only if there is NaN or inf."""
+    """Write values of tensors into the entries with these numbers; of large results, only if there is NaN or inf."""
     for i, x in tensors.items():
         try:
-            if x.numel() <= LARGE or not x.detach().sum().isfinite():
+            if x.numel() <= LARGE or not (isinstance(x, Parameter) or x.detach().sum().isfinite()):
                 array = (x.double() if x.is_floating_point() else x).detach().cpu().numpy()
                 entries[i].value = format_array(array)
                 entries[i].trouble = trouble(array[array != -inf])  # masks are filled with it

@@ -84,8 +84,8 @@ def test_graph_breaks_of_torch_compile_are_named_with_their_lines(capsys):
     assert scopes == [f"graph {i + 1}" for i in range(explained.graph_count)]
     assert [e.sign for e in view.overview.listing.entries] == ["", "sin", "sum", ">", "+", "×", "cos"]
     assert view.notes[0] == "torch.compile made 3 graphs of broken, with 2 graph breaks."
-    assert "in broken: if h.sum() > 0:. Python branches on a tensor." in view.notes[1]
-    assert 'in broken: print("now"). Failed to trace builtin operator.' in view.notes[2]
+    assert "in broken: if h.sum() > 0: – Python branches on a tensor." in view.notes[1]
+    assert 'in broken: print("now") – Failed to trace builtin operator.' in view.notes[2]
     assert view.overview.listing.entries[4].inputs == (1,), "graphs pass tensors on"
 
 
