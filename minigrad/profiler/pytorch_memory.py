@@ -214,13 +214,14 @@ class Dispatch(TorchDispatchMode):
         self.ledger = ledger
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        if torch.is_inference_mode_enabled():  # where ops arrive that are made of others
+        is_op = func.namespace != "prim"  # but for instance the device of a tensor without elements
+        if is_op and torch.is_inference_mode_enabled():  # where ops arrive that are made of others
             with self:
                 result = func.decompose(*args, **(kwargs or {}))
             if result is not NotImplemented:
                 return result
         result = func(*args, **(kwargs or {}))
-        if func.namespace != "prim":  # such as the device of a tensor without elements
+        if is_op:
             self.ledger.ran(func, [args, kwargs], result)
         return result
 

@@ -183,7 +183,9 @@ def test_tied_weights_count_once_and_adam_holds_two_copies_of_them():
     optimizer, n = torch.optim.Adam(model.parameters()), sum(p.nbytes for p in model.parameters())
     with mg.profiler.memory(model, optimizer, x) as ledger:
         step(model, optimizer, x)
+        model(x)
 
+    assert ledger.moments[-2].phase == "forward"
     assert ledger.moments[0].by_consumer["parameters"] == n
     steps = 4 * len([*model.parameters()])  # Adam counts the steps of each
     assert ledger.moments[-1].by_consumer["optimizer state"] == 2 * n + steps
@@ -197,7 +199,11 @@ def test_a_checkpoint_saves_less_and_runs_its_part_again(kind):
             model(x).sum().backward()
         most.append(max(m.live[Consumer.SAVED] for m in ledger.moments))
     again = {m.about.module.split(".")[2] for m in ledger.moments if m.what.startswith("once more")}
+    forward, backward = (
+        max(m.live[Consumer.SAVED] for m in ledger.moments if m.phase == phase) for phase in ("forward", "backward")
+    )
 
+    assert forward < backward / 2  # backward has the arrays of a block that ran again
     assert most[1] < 0.7 * most[0]
     assert again == {"0", "1"}
 
@@ -320,7 +326,10 @@ def flops_by_pytorch(run):
 def test_an_estimate_is_what_pytorch_counts_and_saves(make):
     model, x = make(), batch(make)
     e, forward = mg.profiler.estimate(model, x), flops_by_pytorch(lambda: model(x))
+    with torch.inference_mode():
+        inferred = mg.profiler.estimate(model, x)
 
+    assert (inferred.macs, inferred.backward_macs, inferred.saved_bytes) == (e.macs, 0, 0)
     assert 2 * e.macs == forward
     assert 2 * e.backward_macs == flops_by_pytorch(lambda: model(x).sum().backward()) - forward
     assert e.saved_bytes == saved_by_hooks(model, x)
