@@ -235,8 +235,8 @@ class Results:
         if leaf.look is not None and (memory in self.own or memory in self.shared):
             (x, op, recording), now = leaf.look, self.builder.current(leaf)
             if not isinstance(op, Custom | TupleGet):
-                edited = isinstance(op, StopGradient) and self.builder.may_need_grad(now) is not False
-                history = self.number(leaf) if edited else None
+                own = isinstance(op, StopGradient) and self.builder.may_need_grad(now) is not False
+                history = self.number(leaf) if own else None
                 return self.views.setdefault(id(leaf), ("view", (self.place(x), op, recording, history)))
         return self.own.get(id(leaf)) or ("result", self.number(leaf))
 

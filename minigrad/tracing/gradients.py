@@ -126,7 +126,13 @@ class PullbackBuilder:
     def need_of(self: Any, node: Node, needs: Sequence[bool | None]) -> bool | None:
         """Whether a node requires a gradient, given the needs of its inputs."""
         if isinstance(node.op, Input):
-            return self.starts_with_grad(self.origins[node]) if node in self.origins else None
+            what = self.origins.get(node)
+            if self.outer is not None and id(what) in self.renewed:
+                what = self.outer.lift(what)
+            if isinstance(what, Tracer):
+                return what.builder.may_need_grad(what)
+            read = what._note_read("requires_grad") if isinstance(what, Tensor) else what
+            return None if read is None else bool(read.tracked)
         if isinstance(node.op, StopGradient | ControlDep):
             return [*needs[isinstance(node.op, StopGradient) :], False][0]
         if None in needs or (True in needs and type(node.op) not in TABLE):  # a branch, a loop, a rule of the user's
@@ -134,14 +140,6 @@ class PullbackBuilder:
         if True in needs and all(y.spec.is_known for y in node.inputs):
             return plan(node.op, tuple(y.spec for y in node.inputs)).rule(tuple(needs)) is not None
         return True in needs
-
-    def starts_with_grad(self: Any, what: Any) -> bool | None:
-        """Whether `what`, which an input reads, requires a gradient before the first op of this graph."""
-        if self.outer is not None and id(what) in self.renewed:
-            what = self.outer.lift(what)
-        if isinstance(what, Tracer):
-            return what.builder.may_need_grad(what)
-        return bool((what._note_read("requires_grad") if isinstance(what, Tensor) else what).tracked)
 
     def is_recorded(self: Any, x: Tracer) -> bool:
         """Whether x is the result of a recorded op when the function runs as plain Python. In a session, nothing is."""

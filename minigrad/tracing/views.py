@@ -72,9 +72,8 @@ def write_through(builder: GraphBuilder, x: Tracer, y: Tracer) -> None:
     start = apart[-1] + 1 if apart else 0  # from there on, each view shares the history of its operand
     over = steps[start - 1] if apart else x.root
     assert over is not None  # the owner, or the last detached view
-    part = y
-    if start < len(steps):
-        part = over.apply(ops.ViewScatter(tuple(view.look[1] for view in steps[start:] if view.look)), y)
+    links = tuple(view.look[1] for view in steps[start:] if view.look)
+    part = over.apply(ops.ViewScatter(links), y) if links else y
     if apart:
         over.node = part.node if current.mode.recording else keep_history(builder, part.node, over.node)
         with in_mode(recording=False):

@@ -487,6 +487,8 @@ def test_what_a_graph_alone_does_not_do_again_is_refused(tmp_path):
             mg.save(tmp_path / "f", f, mg.ones(3))
     with pytest.raises(StateError, match="edits its argument x"):
         mg.save(tmp_path / "f", mg.function(lambda x: x.add_(1)), mg.ones(3))
+    with pytest.raises(StateError, match=r"edits y = x.detach\(\)"):
+        mg.save(tmp_path / "f", mg.function(lambda x: there.data.mul_(w * x.sum())), mg.ones(3))
     with pytest.raises(StateError, match="was not traced yet"):
         mg.save(tmp_path / "f", mg.function(lambda x: x))
     with pytest.raises(StateError, match=r"mg.save\(path, model, inputs\)"):

@@ -8,6 +8,7 @@ every turn.
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 import numpy as np
@@ -17,7 +18,7 @@ from ...engine.base.errors import ConversionError
 from ...engine.base.pytree import leaves, tree_map
 from ...engine.base.spec import Spec
 from ...engine.core.modes import current
-from ...engine.core.node import place, spot
+from ...engine.core.node import ENGINE, place, spot
 from ...engine.core.op import Op
 from ...engine.tensor.symbol import Symbol
 from ...engine.tensor.tensor import Tensor
@@ -25,6 +26,7 @@ from ...tracing.builder import Retrace as Retrace
 from ...tracing.builder import Tracer
 
 NUMBERS = (bool, int, float)
+INSIDE = *ENGINE, str(sys.modules["_weakrefset"].__file__)  # files that may hash a symbol, by its identity
 
 
 class Number(Tracer):
@@ -48,6 +50,11 @@ class Number(Tracer):
     def lift(self, o: Any) -> Any:
         y = super().lift(o)
         return as_number(y) if is_number(o) else y
+
+    def __hash__(self) -> int:
+        if sys._getframe(1).f_code.co_filename.startswith(INSIDE):
+            return object.__hash__(self)
+        raise ConversionError(f"{user_line()}: only a run knows this number, so it is no key: compare it, as in k == 1")
 
     def where(self, condition: Any, other: Any) -> Any:
         return super().where(condition, other) if is_number(other) else self.beside(other).where(condition, other)
@@ -148,10 +155,8 @@ def user_line() -> str:
 
 def lift_value(x: Any, spec: Spec | None = None) -> Any:
     """x as an operand of the graph being built. A number takes its dtype from an operand of this spec."""
-    builder = current.mode.builder
-    if isinstance(x, NUMBERS):
-        return builder.lift(x, Spec((), type(x)) if spec is None else spec)
-    return builder.lift(x)
+    lift = current.mode.builder.lift
+    return lift(x, spec or Spec((), type(x))) if isinstance(x, NUMBERS) else lift(x)
 
 
 def is_part(x: Any) -> bool:
@@ -167,10 +172,8 @@ def dtype_of(x: Any) -> np.dtype[Any]:
 def filling(x: Any) -> Any:
     """A dummy value with the structure, shapes and dtypes of x, which is never read."""
 
-    def like(leaf: Any) -> Any:
-        return (
-            lift_value(False).astype(leaf.dtype).broadcast_to(tuple(leaf.shape)) if isinstance(leaf, ARRAYS) else leaf
-        )
+    def like(y: Any) -> Any:
+        return lift_value(False).astype(y.dtype).broadcast_to(tuple(y.shape)) if isinstance(y, ARRAYS) else y
 
     return tree_map(like, x)
 

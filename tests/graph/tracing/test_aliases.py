@@ -709,12 +709,6 @@ def follow(net, target, x):
         t.mul_(0.99).add_(p.detach(), alpha=0.01)
 
 
-def follow_under_no_grad(net, target, x):
-    with mg.no_grad():
-        for p, t in zip(net.parameters(), target.parameters()):
-            t.copy_(0.99 * t + 0.01 * p.data)
-
-
 def edit_both_ways(net, target, x):
     a, b = net.weight.detach(), net.weight.data
     a.mul_(0.5)
@@ -741,7 +735,7 @@ def edit_in_a_branch_and_a_loop(net, target, x):
 
 @way
 @pytest.mark.parametrize("edit", [
-    follow, follow_under_no_grad, edit_both_ways, read_the_old_value, edit_in_a_branch_and_a_loop,
+    follow, edit_both_ways, read_the_old_value, edit_in_a_branch_and_a_loop,
 ])  # fmt: skip
 def test_detach_of_a_parameter_shares_its_memory_while_tracing(edit, way):
     """A moving average of parameters, traced with their training step: the second call was an EditedError."""

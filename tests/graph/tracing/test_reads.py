@@ -21,7 +21,7 @@ import numpy as np
 import pytest
 
 import minigrad as mg
-from minigrad.engine.base.errors import GraphError, MinigradError
+from minigrad.engine.base.errors import ConversionError, GraphError, MinigradError
 from minigrad.engine.base.pytree import leaves
 from tests.examples import CASES, title
 from tests.support.python_calls import count_calls
@@ -322,14 +322,18 @@ def test_requires_grad_of_arguments_and_of_what_was_made_to_require_it():
 
 
 def test_the_class_of_a_number_that_a_loop_carries():
-    def f(x):
+    def f(x, look=id):
         k = 0
         for _ in x:
             k = k + 1
+        look(k)
         same = [operator.attrgetter("__class__")(k), object.__getattribute__(k, "__class__"), GET_CLASS(k)]
         return x * choose(same == [int] * 3 and not hasattr(x, "name"))
 
     assert mg.function(f)(mg.tensor([1.0, 2.0])).tolist() == [2.0, 4.0]
+    for look in ({2: 3.0}.get, {2, 3}.__contains__, lambda k: {k, 1}):  # equal numbers are one key
+        with pytest.raises(ConversionError, match="only a run knows this number"):
+            mg.function(f)(X, look)
 
 
 GET_CLASS = operator.attrgetter("__class__")
