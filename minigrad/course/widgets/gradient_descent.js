@@ -11,14 +11,14 @@ const FIELD = `
     </div>
   </div>`;
 const HINT = '<g class="mg-hint"><text class="mg-number" x="412" y="48">click to start elsewhere</text></g>';
-const FAR = 10; // as in Python
+const FAR = 10;
 const told = (xs) => (xs.length === 1 ? number(xs[0]) : `(${xs.map((x) => number(x)).join(", ")})`);
 const row = (tag, cells) => `<tr>${cells.map((cell) => `<${tag}>${cell}</${tag}>`).join("")}</tr>`;
 
 function render({ model, el }) {
   const [names, words, axes, program] = ["names", "words", "axes", "program"].map((key) => model.get(key));
   const leaves = ["rate", "momentum", ...names.map((_, i) => `at${i}`)];
-  // The state: way is the path on the screen, svg the picture once it is drawn.
+  // way: the path on the screen; svg: the picture once it is drawn
   const d = { model, names, words, axes, program, leaves, way: null, svg: null };
   d.way = walked(d, given(d));
   const showFirst = (n, root) => { if (!d.svg) { begin(d, root); list(d, root); } return show(d, n, root); };
@@ -50,10 +50,9 @@ function walked(d, [rate, momentum, ...start]) {
   return { points, end: "end" };
 }
 function said(d, n, key) {
-  const { at, value, slopes = [], move = [] } = d.way.points[n], [rate, momentum] = given(d);
-  const gaps = { n, at: told(at), value: number(value), slopes: told(slopes), move: told(move), where: distance(d, at) > 0.5 ? d.words.outside : "" };
-  Object.assign(gaps, { rate: number(rate), momentum: number(momentum) });
-  return d.words[key === "step" && n && momentum ? "pushed" : key].replaceAll(/\{(\w+)\}/g, (_, gap) => gaps[gap]);
+  const { at, value, slopes = [], move = [] } = d.way.points[n], [rate, momentum] = given(d).map((x) => number(x));
+  const gaps = { n, rate, momentum, at: told(at), value: number(value), slopes: told(slopes), move: told(move), where: distance(d, at) > 0.5 ? d.words.outside : "" };
+  return d.words[n && +momentum && key === "step" ? "pushed" : key].replaceAll(/\{(\w+)\}/g, (_, gap) => gaps[gap]);
 }
 function show(d, n, root) {
   const { axes, svg, way: { points } } = d, places = points.map(({ at, value }) => pixels(d, [...at, value].slice(0, 2)));
@@ -74,12 +73,11 @@ const startMark = ([x, y]) => `<circle class="mg-start" cx="${x}" cy="${y}" r="7
 function reveal(box, row) {
   if (row.offsetTop < box.scrollTop + row.offsetHeight || row.offsetTop + row.offsetHeight > box.scrollTop + box.clientHeight) box.scrollTop = row.offsetTop - box.clientHeight / 2;
 }
-// The tangent of the curve at this point.
 function tangent(d, { at, value, slopes }) {
   const half = (d.axes[0][1] - d.axes[0][0]) / 8;
   return d.names.length > 1 || !slopes ? [] : [-half, half].map((dx) => pixels(d, [at[0] + dx, value + slopes[0] * dx]));
 }
-// Fill the parts of the screen that are the same at every step.
+// What is the same at every step.
 function list(d, root) {
   const { names } = d, { points, end } = d.way = walked(d, given(d));
   const slopes = points[0].slopes ? names.map((name) => (names.length > 1 ? `slope in ${name}` : "slope")) : [];

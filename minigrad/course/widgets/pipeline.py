@@ -88,7 +88,7 @@ def describe_sizes(tasks: Sequence[Task], rows: Sequence[str]) -> str:
     return f"{words}, v = {v} chunks" if v > 1 else words
 
 
-def kept(tasks: Sequence[Task]) -> list[int]:
+def most_by_worker(tasks: Sequence[Task]) -> list[int]:
     """The most activations that each worker keeps; empty if no backward pass needs any."""
     steps = ([t.step for t in tasks if t.worker == i] for i in range(1 + max(task.worker for task in tasks)))
     return [*map(most_kept, steps)] if any(task.step.kind == "backward" for task in tasks) else []
@@ -119,8 +119,8 @@ def timeline(name: str, tasks: list[Task], waits: list[Task], unit: str) -> str:
         y, end = TOP + i * ROW + 20, count(waits, i, length, unit)
         parts.append(text("mg-number", LABEL - 8, y, row))
         parts.append(f'<text data-id="idle {i}" x="{LABEL + wide + 8:.0f}" y="{y}">{end}</text>')
-    for i, most in enumerate(kept(tasks)):
-        x, y = LABEL + wide + (RIGHT if unit else 155), TOP + i * ROW + 20
+    for i, most in enumerate(most_by_worker(tasks)):
+        x, y = LABEL + wide + 186, TOP + i * ROW + 20
         parts.append(f'<text class="mg-number mg-keeps" data-id="keeps {i}" x="{x:.0f}" y="{y}">keeps ≤ {most}</text>')
     for t in [*tasks, *waits]:
         x, y = LABEL + t.start * one, TOP + t.worker * ROW
@@ -132,7 +132,9 @@ def timeline(name: str, tasks: list[Task], waits: list[Task], unit: str) -> str:
     parts.append(text("mg-dim", LABEL, below + 60, "number = micro-batch"))
     total = f"{time_in(waits)} of {number(len(rows) * length, 3)}{unit} idle: {number(100 * bubble(tasks), 3)} %"
     parts.append(f'<text class="mg-name" data-id="all" x="{LABEL + 380}" y="{below + 60}">{total}</text>')
-    words = describe_sizes(tasks, rows) + "; backward takes 2" * bool(kept(tasks) and not unit and rows[0] == "stage 0")
+    words = describe_sizes(tasks, rows) + "; backward takes 2" * bool(
+        most_by_worker(tasks) and not unit and rows[0] == "stage 0"
+    )
     parts.append(text("mg-dim mg-sizes", LABEL, below + 90, words))
     title, look = f"{name}: who does what, and when", "mg-pipe" if unit else "mg-pipe mg-plan"
     return compact(picture(title, LABEL + wide + RIGHT, below + ROW + 62, parts, look))
@@ -153,7 +155,7 @@ def cuts(name: str, tasks: list[Task], waits: list[Task], unit: str) -> Iterator
     who, p = rows[0].split()[0], len(rows)
     m, v = 1 + max(task.step.microbatch for task in tasks), 1 + max(task.step.chunk for task in tasks)
     letters = " and a letter the chunk" if v > 1 else ""
-    twice = ", which takes twice as long" * bool(kept(tasks) and not unit)
+    twice = ", which takes twice as long" * bool(most_by_worker(tasks) and not unit)
     say = f"{describe_sizes(tasks, rows)}, {name}. Blue is forward, dashed is backward{twice}; the number is the"
     looks = {"outlined": [*map(name_of, tasks)], "hidden": ["all", *map(name_of, waits)]}
     looks["hidden"] += [f"keeps {i}" for i in range(p)]
@@ -181,6 +183,6 @@ def cut_at(start: float, tasks: list[Task], waits: list[Task], rows: Sequence[st
 
 def describe_kept(tasks: list[Task], rows: Sequence[str], interleaved: bool) -> str:
     """A sentence on the most activations that each worker keeps; "" if no backward pass needs any."""
-    each = ", ".join(f"{row}: {most}" for row, most in zip(rows, kept(tasks)))
+    each = ", ".join(f"{row}: {most}" for row, most in zip(rows, most_by_worker(tasks)))
     of = "micro-batches in a chunk" if interleaved else "micro-batches"
     return f" The most {of} whose activations are kept: {each}." if each else ""

@@ -27,9 +27,8 @@ function draw(tag, attributes, ...children) {
   node.append(...children);
   return node;
 }
-const short = (x) => (x === undefined ? "·" : number(x, 3)); // before the first step there is no loss
+const short = (x) => (x === undefined ? "·" : number(x, 3));
 
-// The loss, bold up to the shown frame.
 function lossChart(figure, label, width) {
   const height = 236, left = 52, right = 10, top = 14, bottom = 26;
   const text = (x, y, anchor) => draw("text", { x, y, "text-anchor": anchor, class: "mg-dim" });
@@ -57,7 +56,7 @@ function lossChart(figure, label, width) {
   };
 }
 
-// The network's confidence over the plane, interpolated between the grid points, and a sample of the data.
+// The network's confidence over the plane, and a sample of the data.
 function boundaryChart(figure, corners) {
   const svg = draw("svg", { viewBox: `0 0 ${SIDE} ${SIDE}`, role: "group", class: "mg-picture" });
   const pen = figure.querySelector("canvas").getContext("2d");
@@ -199,7 +198,7 @@ function startHere(v) {
   v.here.start();
 }
 
-// What a button does: in the kernel, if it answers; else in the page.
+// In the kernel, if it answers; else in the page.
 function press(v, deed) {
   const { model } = v;
   if (deed === "reset") return startHere(v);
@@ -236,8 +235,8 @@ function controlsOf(v, root) { // returns the slider of the learning rate
 function newsOf({ model, isHere, here, state, frames }) {
   if (state === "running") return "Training. Pause it to look back.";
   const { step, loss } = frames.at(-1);
-  const known = state === "finished" && !model.send ? `A run of ${step} steps is recorded: Play shows it.` : model.get("news");
-  if (!isHere) return model.send ? known : `${known} ${here ? "These buttons train again, in this page:" : NO_KERNEL}`;
+  const known = state !== "finished" || model.send ? model.get("news") : `A run of ${step} steps is recorded: Play shows it.`;
+  if (!isHere) return model.send ? known : `${known} ${here ? "These buttons train again:" : NO_KERNEL}`;
   if (loss !== null && !Number.isFinite(loss)) return "The loss is no longer a number. A smaller learning rate may help.";
   return { ready: `In this page, from the first weights.${model.send ? " In the kernel, nothing changes." : ""}`, paused: `Paused after step ${step}.` }[state] ?? `${step} steps are done, in this page.`;
 }
