@@ -107,7 +107,7 @@ def test_the_picture_has_the_nodes_of_autograd_and_what_it_saved():
     assert {key: {name[id] for id in run.reads[op[key]]} for key in ("@", "tanh", "sum")} == {
         "@": {"x", "w"}, "tanh": {"tanh"}, "sum": set(),
     }  # fmt: skip
-    assert [share.rule for share in run.shares] == ["broadcast(reshape(g))", "1 − #4 × #4", "g @ wᵀ", "xᵀ @ g"]
+    assert [share.rule for share in run.shares] == ["g to each of 15", "1 − #4 × #4", "g @ wᵀ", "xᵀ @ g"]
 
 
 def test_a_local_slope_is_the_derivative_at_each_element():
