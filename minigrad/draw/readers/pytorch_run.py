@@ -36,7 +36,7 @@ from ..words import join_names
 from .pytorch_calls import preserve
 from .pytorch_tensors import hook_names, node_hook_names, nodes_before, spec_of, tensors_in
 
-ALIKE = {"mm": "matmul", "mv": "matmul", "bmm": "matmul", "dot": "matmul", "unsafe_view": "view"}
+ALIKE = {"rsub": "sub", "mm": "matmul", "mv": "matmul", "bmm": "matmul", "dot": "matmul", "unsafe_view": "view"}
 MINOR = "dtype", "half_to_float", "implicit"  # arguments that are no part of a formula
 
 
@@ -142,7 +142,7 @@ class TorchRun:
     order     the nodes, inputs before users
     calls     node → its call; leaves have none
     values    edge → its value
-    rules     node → its derivatives with respect to each operand
+    uses      node → its operands that have a gradient, each with its arrow and its derivative
     box_of    node, or id of a tensor without a gradient → the id of its box
     """
 
@@ -155,7 +155,8 @@ class TorchRun:
         self.names = names_in(namespace, key_of)
         leaves = {Edge(x, 0): x.variable for x in order if hasattr(x, "variable")}
         held = [*tensors_in([*self.saved.values()]), *(x for x in namespace.values() if isinstance(x, Tensor))]
-        self.note = note_on([*leaves.values(), *held, *made], self.calls)
+        inside = [x for x in (*held, *made) if x.grad_fn in self.saved]
+        self.note = note_on([*leaves.values(), *inside], self.calls)
         known = {edge_of(x): x.detach() for x in reversed(held) if x.grad_fn is not None}
         known[self.end] = self.y
         self.values = known | {edge: x.detach() for edge, x in leaves.items()} | recording.values
@@ -166,7 +167,7 @@ class TorchRun:
         self.arrows: list[Arrow] = []
         self.box_of: dict[Any, str] = {}
         self.sizes: dict[str, int] = {}
-        self.rules: dict[Any, list[Rule]] = {}
+        self.uses: dict[Any, list[tuple[Edge, str, Rule]]] = {}
         for node in order:
             self.add_node(node)
 
@@ -216,9 +217,12 @@ class TorchRun:
             return
         name, tails = self.names.get((node, 0), ""), [self.tail(x) for x in call.operands]
         shown = [name or f"#{len(self.boxes) + 1}", *(self.boxes[id].display_name for id in tails)]
-        sign, self.rules[node] = self.sign_and_rules(node, call, shown)
+        sign, rules = self.sign_and_rules(node, call, shown)
         head = self.add_box(node, "op", name, sign, values)
-        self.arrows += [Arrow(f"a{len(self.arrows) + i}", tail, head) for i, tail in enumerate(tails, 1)]
+        arrows = [Arrow(f"a{len(self.arrows) + i}", tail, head) for i, tail in enumerate(tails, 1)]
+        uses = zip(call.operands, arrows, rules, strict=True)
+        self.uses[node] = [(x, arrow.id, rule) for x, arrow, rule in uses if isinstance(x, Edge) and x.node]
+        self.arrows += arrows
 
     def tail(self, x: Any) -> str:
         """The id of an operand's box; a new one for a constant, and for a value that was not kept."""
@@ -263,14 +267,15 @@ class TorchRun:
     def replay(self) -> GraphRun:
         """Run backpropagation and record each share of it."""
         self.gradients = {self.end: torch.ones_like(self.y)}
-        picture, boxes = Picture(tuple(self.boxes.values()), tuple(self.arrows)), dict(self.boxes)
-        shares = tuple(share for node in reversed(self.order) for share in self.shares_of(node, picture))
+        seed = content([*self.gradients.values()])[0]
+        shares = tuple(share for node in reversed(self.calls) for share in self.shares_of(node))
         for node in self.order:
             text, heat = content([self.gradients[edge] for edge in results_of(node) if edge in self.gradients])
-            boxes[self.box_of[node]] = replace(boxes[self.box_of[node]], grad=text, grad_heat=heat)
+            id = self.box_of[node]
+            self.boxes[id] = replace(self.boxes[id], grad=text, grad_heat=heat)
+        picture = Picture(tuple(self.boxes.values()), tuple(self.arrows))
         reads = {self.box_of[node]: self.read_by(node) for node in self.calls}
         arrays = {self.box_of[x.node]: (array_of(self.values[x]), array_of(g)) for x, g in self.gradients.items()}
-        picture, seed = replace(picture, boxes=tuple(boxes.values())), content([torch.ones_like(self.y)])[0]
         return GraphRun(picture, seed, shares, reads, frees=True, sizes=self.sizes, arrays=arrays, note=self.note)
 
     def read_by(self, node: Any) -> tuple[str, ...]:
@@ -279,24 +284,22 @@ class TorchRun:
         ids = {self.box_of[key] for key in keys if key in self.box_of}
         return tuple(id for id, box in self.boxes.items() if id in ids and box.kind != "constant")
 
-    def shares_of(self, node: Any, picture: Picture) -> Iterator[Share]:
+    def shares_of(self, node: Any) -> Iterator[Share]:
         """What a node passes back to its operands; adds it to `gradients`."""
         gys = [*map(self.gradients.get, results_of(node))]
         gy = next((gy for gy in gys if gy is not None), None)
-        if gy is None or node not in self.calls:
+        if gy is None:
             return
-        call, arrows = self.calls[node], picture.arrows_into[self.box_of[node]]
-        is_pointwise = call.op is not None and torch.Tag.pointwise in call.op.tags
+        op = self.calls[node].op
+        is_pointwise = op is not None and torch.Tag.pointwise in op.tags
         slopes = pull(node, [torch.ones_like(gy)]) if is_pointwise else []
-        uses = zip(call.operands, arrows, self.rules[node], strict=True)
-        edges = [use for use in uses if isinstance(use[0], Edge) and use[0].node]
-        for (x, arrow, rule), gx, slope in zip_longest(edges, pull(node, gys), slopes):
+        for (x, arrow, rule), gx, slope in zip_longest(self.uses[node], pull(node, gys), slopes):
             if gx is not None:
                 before = self.gradients.get(x)
                 self.gradients[x] = after = gx if before is None else before + gx
                 partial = slope if slope is not None and slope.shape == gy.shape else None
                 arrays = [None if x is None else array_of(x) for x in (partial, gy, gx, after, before)]
-                yield share_of(arrow.id, rule, *arrays)
+                yield share_of(arrow, rule, *arrays)
 
 
 def pull(node: Any, gys: Sequence[Tensor | None]) -> list[Tensor | None]:
@@ -396,8 +399,6 @@ def without_wrap(value: Any) -> Any:
 
 def method_like(call: AtenCall) -> Any:
     """minigrad's method for the same op, as a function of the operands."""
-    if call.name == "rsub":
-        return lambda x, y: x - y
     defaults = {x.name: x.default_value for x in call.op._schema.arguments if x.has_default_value()}
     others = {k: x for k, x in call.args.items() if k not in MINOR and not operands_in(x)}
     options = {k: x for k in defaults if k in others and (x := others.pop(k)) != defaults[k]}
