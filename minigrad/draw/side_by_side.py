@@ -65,38 +65,21 @@ class Pair(NamedTuple):
 
 
 @dataclass(frozen=True, repr=False)
-class SideBySide:
-    """Two graphs, step by step: leaves by name, then ops in order.
+class SideBySide(Table):
+    """Two graphs, step by step: leaves by name, then ops in order. The note says in one sentence how they compare.
 
     ok    whether the results, and the gradients of all leaves, are the same up to rounding
     """
 
-    pairs: tuple[Pair, ...]
-    ok: bool
+    pairs: tuple[Pair, ...] = ()
+    ok: bool = False
+
+    text = property(Table.__str__)
 
     @property
     def same_graph(self) -> bool:
         """Whether both graphs have the same leaves, and the same ops in the same order."""
         return all(pair.gaps for pair in self.pairs)
-
-    @property
-    def digest(self) -> str:
-        """The comparison in one sentence."""
-        alone = sum(not pair.gaps for pair in self.pairs)
-        graphs = f"{pluralize(alone, 'step is', 'steps are')} in only one graph" if alone else "the graphs are the same"
-        return f"Results and gradients {'are the same up to rounding' if self.ok else 'differ'}; {graphs}."
-
-    @property
-    def table(self) -> Table:
-        return Table(HEAD, [pair.cells for pair in self.pairs], self.digest)
-
-    def __repr__(self) -> str:
-        return str(self.table)
-
-    text = property(__repr__)
-
-    def _repr_html_(self) -> str:
-        return self.table._repr_html_()
 
 
 def compare(f_minigrad: Callable[..., Any], f_torch: Callable[..., Any], *xs: Any) -> SideBySide:
@@ -124,7 +107,10 @@ def compare(f_minigrad: Callable[..., Any], f_torch: Callable[..., Any], *xs: An
     right = steps(load_reader("pytorch").replay_of(f_torch, [*theirs.values()], theirs, is_sum=True))
     pairs, results = align(left, right), Pair(left[-1], right[-1])
     leaves = [pair for pair in pairs if any(x and x.kind == "leaf" for x in pair)]
-    return SideBySide(tuple(pairs), all(pair.is_same for pair in (*leaves, results)))
+    ok, alone = all(pair.is_same for pair in (*leaves, results)), sum(not pair.gaps for pair in pairs)
+    graphs = f"{pluralize(alone, 'step is', 'steps are')} in only one graph" if alone else "the graphs are the same"
+    note = f"Results and gradients {'are the same up to rounding' if ok else 'differ'}; {graphs}."
+    return SideBySide(HEAD, [pair.cells for pair in pairs], note, tuple(pairs), ok)
 
 
 def steps(run: GraphRun) -> list[RunStep]:

@@ -46,7 +46,7 @@ def test_another_order_of_operations_is_another_graph_with_the_same_numbers():
 
     assert comparison.ok
     assert not comparison.same_graph
-    assert "2 steps are in only one graph" in comparison.digest
+    assert "2 steps are in only one graph" in comparison.note
 
 
 def ported():
