@@ -165,6 +165,7 @@ def test_looking_changes_nothing():
     state, mode = torch.get_rng_state(), model.training
     replay_of(loss, (), {})
     replay_of(model, (x,), {}, is_sum=True)
+    replay_of(lambda x: model(x) * 2, (x,), {}, is_sum=True)
 
     assert all(
         (t._version, t.grad) == (v, g) and torch.equal(t, old) for t, (v, g, old) in zip(tensors, before, strict=True)
