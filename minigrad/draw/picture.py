@@ -195,6 +195,7 @@ class GraphRun:
     frees     whether this engine frees saved values once backward has read them
     sizes     box → the bytes of its value
     arrays    box → its value and its gradient as arrays, if it has both
+    note      a sentence on how backward() may differ; "" if it does not
     """
 
     picture: Picture
@@ -204,3 +205,4 @@ class GraphRun:
     frees: bool
     sizes: dict[str, int] = field(default_factory=dict)
     arrays: dict[str, tuple[Any, Any]] = field(default_factory=dict)
+    note: str = ""

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from copy import deepcopy
 from dataclasses import dataclass
 from difflib import SequenceMatcher
-from html import escape
 from importlib import import_module
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..api.func import functional_call
+from ..engine.base.table import Table
 from ..engine.random import fork_rng
 from ..engine.tensor.tensor import Tensor, tensor
 from ..nn import Module
@@ -22,8 +22,7 @@ from .words import number, pluralize
 
 ROOM = 100  # numbers that differ by up to so many rounding errors are the same
 SAME = {"addmm": "affine"}  # an op of PyTorch → minigrad's name for it
-HEAD = ["", "minigrad", "PyTorch", "values differ by", "gradients by"]
-MARK = "background: #fbe3d2; color: #111"
+HEAD = {"": "", "minigrad": "<", "PyTorch": "<", "values differ by": "", "gradients by": ""}
 
 
 class RunStep(NamedTuple):
@@ -33,6 +32,7 @@ class RunStep(NamedTuple):
     scale    the largest gradient of the graph
     """
 
+    kind: str
     key: str
     formula: str
     value: Any
@@ -59,48 +59,27 @@ class Pair(NamedTuple):
         return bool(self.gaps) and max(self.gaps) <= ROOM * max(errors)
 
     @property
-    def cells(self) -> list[str]:
+    def cells(self) -> tuple[str, ...]:
         texts = [f"{x.formula} = {format_array(x.value)}" if x else "—" for x in self]
-        return ["" if self.is_same else "≠", *texts, *([number(x, 2) for x in self.gaps] or ["", ""])]
+        return ("" if self.is_same else "≠", *texts, *([number(x, 2) for x in self.gaps] or ["", ""]))
 
 
-@dataclass(frozen=True)
-class SideBySide:
-    """Two graphs, step by step: leaves by name, then ops in order.
+@dataclass(frozen=True, repr=False)
+class SideBySide(Table):
+    """Two graphs, step by step: leaves by name, then ops in order. The note says in one sentence how they compare.
 
     ok    whether the results, and the gradients of all leaves, are the same up to rounding
     """
 
-    pairs: tuple[Pair, ...]
-    ok: bool
+    pairs: tuple[Pair, ...] = ()
+    ok: bool = False
+
+    text = property(Table.__str__)
 
     @property
     def same_graph(self) -> bool:
         """Whether both graphs have the same leaves, and the same ops in the same order."""
         return all(pair.gaps for pair in self.pairs)
-
-    @property
-    def digest(self) -> str:
-        """The comparison in one sentence."""
-        alone = sum(not pair.gaps for pair in self.pairs)
-        graphs = f"{pluralize(alone, 'step is', 'steps are')} in only one graph" if alone else "the graphs are the same"
-        return f"Results and gradients {'are the same up to rounding' if self.ok else 'differ'}; {graphs}."
-
-    @property
-    def text(self) -> str:
-        rows = [HEAD, *(pair.cells for pair in self.pairs)]
-        widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-        lines = ["  ".join(map(str.ljust, row, widths)).rstrip() for row in rows]
-        return "\n".join([self.digest, *lines])
-
-    def __repr__(self) -> str:
-        return self.text
-
-    def _repr_html_(self) -> str:
-        rows = ["".join(f"<td>{escape(cell)}" for cell in row) for row in [HEAD, *(pair.cells for pair in self.pairs)]]
-        marks = ["", *("" if pair.is_same else f' style="{MARK}"' for pair in self.pairs)]
-        body = "".join(f"<tr{mark}>{row}" for mark, row in zip(marks, rows, strict=True))
-        return f"<p>{escape(self.digest)}</p><table>{body}</table>"
 
 
 def compare(f_minigrad: Callable[..., Any], f_torch: Callable[..., Any], *xs: Any) -> SideBySide:
@@ -112,49 +91,42 @@ def compare(f_minigrad: Callable[..., Any], f_torch: Callable[..., Any], *xs: An
     """
     if reader_of(f_minigrad) is not None or isinstance(f_torch, Module):
         raise TypeError("expected minigrad's function or module first, and PyTorch's second")
-    arrays = [plain(x) for x in xs]
+    arrays = [np.array(x.detach().cpu() if hasattr(x, "detach") else x) for x in xs]
     names = ["x"] if len(xs) == 1 else [f"x{i}" for i in range(1, len(xs) + 1)]
-    ours = [tensor(x, requires_grad=x.dtype.kind == "f") for x in arrays]
-    theirs = [import_module("torch").tensor(x, requires_grad=x.dtype.kind == "f") for x in arrays]
-    namespace = dict(zip(names, ours, strict=True))
+    ours, theirs = (
+        {name: make(x, requires_grad=x.dtype.kind == "f") for name, x in zip(names, arrays, strict=True)}
+        for make in (tensor, import_module("torch").tensor)
+    )
+    f = deepcopy(f_minigrad)  # because a call may change the buffers of a module
     with fork_rng():
-        if isinstance(f_minigrad, Module):
-            namespace |= dict(f_minigrad.named_parameters())
-            y = functional_call(f_minigrad, {k: x.clone() for k, x in f_minigrad.named_buffers()}, tuple(ours))
-        else:
-            y = f_minigrad(*ours)
+        y = f(*ours.values())
     if not isinstance(y, Tensor) or not y.requires_grad:
         raise TypeError(f"expected functions that return one tensor with a gradient; minigrad's returned {y!r}")
-    left = TensorGraph([y], namespace).replay(np.ones_like(y.numpy()))
-    named = dict(zip(names, theirs, strict=True))
-    sides = [steps(run) for run in (left, load_reader("pytorch").replay_of(f_torch, theirs, named, is_sum=True))]
-    leaves, ops = align(*(side[0] for side in sides)), align(*(side[1] for side in sides))
-    results = Pair(*(side[1][-1] for side in sides))
-    return SideBySide((*leaves, *ops), all(pair.is_same for pair in (*leaves, results)))
+    parameters = dict(f.named_parameters()) if isinstance(f, Module) else {}
+    left = steps(TensorGraph([y], {**ours, **parameters}).replay(np.ones_like(y.numpy())))
+    right = steps(load_reader("pytorch").replay_of(f_torch, [*theirs.values()], theirs, is_sum=True))
+    pairs, results = align(left, right), Pair(left[-1], right[-1])
+    leaves = [pair for pair in pairs if any(x and x.kind == "leaf" for x in pair)]
+    ok, alone = all(pair.is_same for pair in (*leaves, results)), sum(not pair.gaps for pair in pairs)
+    graphs = f"{pluralize(alone, 'step is', 'steps are')} in only one graph" if alone else "the graphs are the same"
+    note = f"Results and gradients {'are the same up to rounding' if ok else 'differ'}; {graphs}."
+    return SideBySide(HEAD, [pair.cells for pair in pairs], note, tuple(pairs), ok)
 
 
-def plain(x: Any) -> Any:
-    """A copy of an argument as an array."""
-    if hasattr(x, "detach") and not isinstance(x, Tensor):  # of PyTorch
-        return x.detach().cpu().numpy().copy()
-    return np.array(x if isinstance(x, np.ndarray) else (x if isinstance(x, Tensor) else tensor(x)).numpy())
-
-
-def steps(run: GraphRun) -> tuple[list[RunStep], list[RunStep]]:
-    """The leaves of a run by name, and its ops in order, as far as they have a gradient."""
-    found: dict[str, list[RunStep]] = {"leaf": [], "op": []}
-    scale = max((float(np.max(np.abs(gradient), initial=0.0)) for _, gradient in run.arrays.values()), default=0.0)
-    for box in run.picture.boxes:
-        if box.id in run.arrays:
-            key = SAME.get(box.op, box.op) or box.name or box.spec
-            found[box.kind].append(RunStep(key, run.picture.formula(box), *run.arrays[box.id], scale))
-    return sorted(found["leaf"], key=lambda step: step.key), found["op"]
+def steps(run: GraphRun) -> list[RunStep]:
+    """The leaves of a run by name, then its ops in order, as far as they have a gradient."""
+    scale = max(float(np.max(np.abs(gradient), initial=0.0)) for _, gradient in run.arrays.values())
+    boxes = [box for box in run.picture.boxes if box.id in run.arrays]
+    boxes.sort(key=lambda box: (box.kind == "op", "" if box.kind == "op" else box.name))
+    keys = [SAME.get(box.op, box.op) or box.name or box.spec for box in boxes]
+    formula, arrays = run.picture.formula, run.arrays
+    return [RunStep(box.kind, key, formula(box), *arrays[box.id], scale) for box, key in zip(boxes, keys, strict=True)]
 
 
 def align(left: list[RunStep], right: list[RunStep]) -> list[Pair]:
     """Pairs of the steps with the same key, in order; the others alone."""
     pairs: list[Pair] = []
-    match = SequenceMatcher(None, [x.key for x in left], [x.key for x in right], autojunk=False)
+    match = SequenceMatcher(None, [x[:2] for x in left], [x[:2] for x in right], autojunk=False)
     for kind, a, b, c, d in match.get_opcodes():
         if kind == "equal":
             pairs += map(Pair, left[a:b], right[c:d])

@@ -38,7 +38,7 @@ def test_a_difference_is_marked_where_it_begins():
     assert not comparison.same_graph
     assert [left.partition(" = ")[0] for left, _ in marks(comparison)] == ["x", "x × x", "tanh(#2)", "—", "sum(#3)"]
     assert comparison.pairs[1].gaps[0] == 0  # the value of x × x is the same, its gradient is not
-    assert comparison._repr_html_().count("background") == 5
+    assert comparison._repr_html_().count("≠") == 5
 
 
 def test_another_order_of_operations_is_another_graph_with_the_same_numbers():
@@ -46,7 +46,7 @@ def test_another_order_of_operations_is_another_graph_with_the_same_numbers():
 
     assert comparison.ok
     assert not comparison.same_graph
-    assert "2 steps are in only one graph" in comparison.digest
+    assert "2 steps are in only one graph" in comparison.note
 
 
 def ported():

@@ -141,6 +141,7 @@ def backward(replay: GraphRun) -> list[ChainStep]:
     picture, output = replay.picture, replay.picture.output
     y = output.display_name
     say = f"Backward starts at {y}, with ∂{y}/∂{y} = {replay.seed}: {y} moves exactly as much as {y}."
+    say += f" {replay.note}" * bool(replay.note)
     ask = seed_question(y, replay.seed)
     steps = [ChainStep("backward", say, output.id, grads={output.id: replay.seed}, question=ask)]
     to_come = Counter(picture.arrow[share.arrow].tail for share in replay.shares)

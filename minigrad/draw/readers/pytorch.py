@@ -11,7 +11,6 @@ from typing import Any
 
 import torch
 from torch import Tensor
-from torch.autograd.graph import get_gradient_edge
 
 from ...engine.base.pytree import leaves
 from ..listing import Entry, Listing
@@ -20,7 +19,7 @@ from ..words import shorten
 from .pytorch_calls import listing_of_call
 from .pytorch_export import listing_of_compiled, listing_of_program
 from .pytorch_run import replay_of as replay_of
-from .pytorch_tensors import entry_of, facts_of, fill_values, names_of, saved_by, spec_of
+from .pytorch_tensors import entry_of, facts_of, fill_values, names_of, node_of, nodes_before, saved_by, spec_of
 
 FREED = "A backward() has freed what this graph had saved; backward(retain_graph=True) keeps it, or run forward again."
 NO_GRAPH = (
@@ -87,23 +86,3 @@ def notes_on(entries: Sequence[Entry]) -> list[str]:
     facts = [(entry.sign, fact) for entry in entries for fact in entry.facts]
     wrong = [f"backward() will fail: {sign} {fact}." for sign, fact in facts if "changed in place since" in fact]
     return [FREED] * any("has freed" in fact for _, fact in facts) + wrong[:3]
-
-
-def node_of(x: Tensor) -> Any:
-    """The Node that makes the gradient of a tensor; for a leaf, the Node that adds it to .grad."""
-    return x.grad_fn or get_gradient_edge(x).node
-
-
-def nodes_before(ends: Sequence[Any]) -> dict[Any, list[Any]]:
-    """Every Node of a graph → the Nodes of what it was computed from; inputs before users."""
-    order: dict[Any, list[Any]] = {}
-    read: dict[Any, list[Any]] = {}
-    stack = [*reversed(ends)]
-    while stack:
-        node = stack[-1]
-        if node not in read:
-            read[node] = [x for x, _ in node.next_functions if x is not None]
-            stack += [x for x in reversed(read[node]) if x not in read]
-        elif stack.pop() not in order:
-            order[node] = read[node]
-    return order

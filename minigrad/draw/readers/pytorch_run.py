@@ -7,70 +7,45 @@ order of autograd's engine: no hook runs, no .grad changes, and backward() can s
 
 from __future__ import annotations
 
-import re
 import sys
-from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import cache
-from heapq import heappop, heappush
-from itertools import count, zip_longest
+from itertools import zip_longest
 from types import FrameType
-from typing import Any, NamedTuple, TypeGuard
+from typing import Any
 
 import numpy as np
 import torch
-from torch.autograd.graph import get_gradient_edge
+from torch import Tensor
+from torch.nn import Module
 from torch.utils._python_dispatch import TorchDispatchMode
-from torch.utils._pytree import tree_leaves
 
-from ...engine.base.dtypes import bfloat16
 from ...engine.base.errors import NoGradientError
 from ...engine.base.spec import Spec
 from ...engine.tensor.symbol import placeholder
 from ..heat import Heat, heat_of
+from ..listing_of import modules_of
 from ..names import names_in
 from ..picture import Arrow, Box, GraphRun, Picture, Share
 from ..rules import Rule, rules_of, sign_of
 from ..tensors import format_array, share_of
 from ..words import join_names
-
-ALIKE = {"mm": "matmul", "mv": "matmul", "bmm": "matmul", "dot": "matmul", "unsafe_view": "view"}
-MINOR = "dtype", "half_to_float", "implicit"  # arguments that are no part of a formula
-MISSING = object()
-
-
-class Edge(NamedTuple):
-    """A value with a gradient: output nr of a node of autograd. Without a node it is a value that was not kept."""
-
-    node: Any
-    nr: int
-
-
-# Types of arguments in PyTorch's schemas → what stands for a tensor that was not kept.
-TENSOR = {"Tensor": Edge(None, 0), "Optional[Tensor]": None}
-
-
-class AtenCall(NamedTuple):
-    """What a node computed: an aten op, None if unknown, and its arguments; tensors with gradients are edges."""
-
-    name: str
-    op: Any
-    args: dict[str, Any]
-
-    @property
-    def operands(self) -> list[Any]:
-        found = [x for arg in self.args.values() for x in operands_in(arg)]
-        return found[::-1] if self.name == "rsub" else found  # rsub(x, 1) is 1 − x
+from .pytorch_aten import AtenCall, Edge, call_of, edge_of, edges_of, method_like, results_of, saved_by
+from .pytorch_calls import preserve
+from .pytorch_tensors import hook_names, node_hook_names, nodes_before, spec_of, tensors_in
 
 
 class OpRecorder(TorchDispatchMode):
-    """Records a run: node → its op and the arguments; and the values that ops read."""
+    """Records a run.
+
+    ran       each op, its arguments by name, and its result
+    values    edge → the value that an op read
+    """
 
     def __init__(self) -> None:
         super().__init__()  # type: ignore[no-untyped-call]
         self.ran: list[tuple[Any, dict[str, Any], Any]] = []
-        self.values: dict[Edge, torch.Tensor] = {}
+        self.values: dict[Edge, Tensor] = {}
 
     def __torch_dispatch__(self, op: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         for x in tensors_in(args):
@@ -93,32 +68,32 @@ def replay_of(
     computed again.
     """
     recording = OpRecorder()
-    if not is_tensor(y):
+    if not isinstance(y, Tensor):
         if not callable(y):
             raise TypeError(f"expected a tensor, or a function and its arguments; got {y!r}")
-        with torch.random.fork_rng([*range(torch.cuda.device_count())]), recording:
+        with preserve(modules_of(y, Module), trains=not isinstance(y, Module)), recording:
             y, variables = call(y, args)
         namespace = {**namespace, **variables, "result": y}
-        if not is_tensor(y):
+        if not isinstance(y, Tensor):
             raise TypeError(f"expected a function that returns one tensor; it returned a {type(y).__name__}: {y!r}")
-        recording.values |= {edge_of(y): y.detach()} if y.requires_grad else {}
     if not y.requires_grad:
         why = "it was detached, made under torch.no_grad(), or no operand has requires_grad=True"
         raise NoGradientError(f"no backward to step through: {spec_of(y)} has no grad_fn, since {why}")
     if y.numel() != 1 and not is_sum:
         raise NoGradientError(f"backward starts at a single number, not at {spec_of(y)}: take y.sum()")
-    order = backward_order(edge_of(y).node)[::-1]
-    if len(order) > most:
-        raise ValueError(f"a graph of {len(order):,} nodes is too large to step through: take a part of up to {most:,}")
+    before = nodes_before([edge_of(y).node])
+    if len(before) > most:
+        raise ValueError(
+            f"a graph of {len(before):,} nodes is too large to step through: take a part of up to {most:,}"
+        )
+    made = sorted(before, key=lambda node: node._sequence_nr())  # autograd's engine runs the ops from last to first
+    order = [*dict.fromkeys(x for node in made for x in (*before[node], node))]  # leaves before their first user
     return TorchRun(y, order, recording, namespace).replay()
 
 
 def call(f: Any, args: Sequence[Any]) -> tuple[Any, dict[str, object]]:
-    """The result of f(*args), and f's variables; of a module, its parameters. It runs on copies of its buffers."""
-    if isinstance(f, torch.nn.Module):
-        buffers = {k: x.clone() for k, x in f.named_buffers()}
-        return torch.func.functional_call(f, buffers, tuple(args)), dict(f.named_parameters())
-    found: dict[str, object] = {}
+    """The result of f(*args), and f's variables; of a module, its parameters."""
+    found: dict[str, object] = dict(f.named_parameters()) if isinstance(f, Module) else {}
 
     def watch(frame: FrameType, event: str, _: object) -> None:
         if event == "return" and frame.f_code is getattr(f, "__code__", None):
@@ -138,60 +113,67 @@ class TorchRun:
     order     the nodes, inputs before users
     calls     node → its call; leaves have none
     values    edge → its value
-    rules     node → its derivatives with respect to each operand
+    uses      node → its operands that have a gradient, each with its arrow and its derivative
     box_of    node, or id of a tensor without a gradient → the id of its box
     """
 
-    def __init__(self, y: torch.Tensor, order: list[Any], recording: OpRecorder, namespace: Mapping[str, object]):
+    def __init__(self, y: Tensor, order: list[Any], recording: OpRecorder, namespace: Mapping[str, object]):
         self.y, self.end, self.order = y.detach(), edge_of(y), order
-        self.saved = {node: saved_by(node) for node in self.order}
-        ran = {y.grad_fn: (op, args) for op, args, ys in recording.ran for y in tensors_in(ys) if y.grad_fn is not None}
-        self.calls = {x: call_of(x, self.saved[x], *ran.get(x, (None, {}))) for x in self.order if x.next_functions}
+        self.saved = {node: saved_by(node) for node in order}
+        made = {y: (op, args) for op, args, ys in recording.ran for y in tensors_in(ys)}
+        ran = {y.grad_fn: call for y, call in made.items() if y.grad_fn is not None}
+        self.calls = {x: call_of(x, self.saved[x], *ran.get(x, (None, {}))) for x in order if x.next_functions}
         self.names = names_in(namespace, key_of)
-        held = [*tensors_in([*self.saved.values()]), *(x for x in namespace.values() if is_tensor(x))]
-        self.values = {Edge(x, 0): x.variable.detach() for x in self.order if hasattr(x, "variable")} | recording.values
-        self.compute_values({edge_of(x): x.detach() for x in reversed(held) if x.grad_fn is not None})
+        leaves = {Edge(x, 0): x.variable for x in order if hasattr(x, "variable")}
+        held = [*tensors_in([*self.saved.values()]), *(x for x in namespace.values() if isinstance(x, Tensor))]
+        inside = [x for x in (*held, *made) if x.grad_fn in self.saved]
+        self.note = note_on([*leaves.values(), *inside], self.calls)
+        known = {edge_of(x): x.detach() for x in reversed(held) if x.grad_fn is not None}
+        known[self.end] = self.y
+        self.values = known | {edge: x.detach() for edge, x in leaves.items()} | recording.values
+        self.compute_values()
+        if not made:
+            self.check_result()
         self.boxes: dict[str, Box] = {}
         self.arrows: list[Arrow] = []
         self.box_of: dict[Any, str] = {}
         self.sizes: dict[str, int] = {}
-        self.rules: dict[Any, list[Rule]] = {}
-        for node in self.order:
+        self.uses: dict[Any, list[tuple[Edge, str, Rule]]] = {}
+        for node in order:
             self.add_node(node)
 
-    @torch.no_grad()
-    def compute_values(self, held: Mapping[Edge, torch.Tensor]) -> None:
-        """Compute the values of all nodes again, or take those that autograd saved or a variable holds.
-
-        Raises ValueError if neither is possible, or if a tensor of the graph has changed since y was computed.
-        """
-        needed = {self.end, *(edge for node in self.order for edge in edges_of(node))}
+    def compute_values(self) -> None:
+        """Compute again the values that ops read and nothing holds. Raises ValueError if that is not possible."""
+        read = {edge for node in self.order for edge in edges_of(node)}
         for node, call in self.calls.items():
-            missing = ({Edge(node, nr) for nr in range(len(node._input_metadata))} & needed) - self.values.keys()
+            missing = read.intersection(results_of(node)) - self.values.keys()
             if missing:
-                again = {Edge(node, nr): value for nr, value in enumerate(self.compute(call))}
-                self.values |= {self.end: self.y, **again} if node is self.end.node else {**again, **held}
+                self.values |= zip(results_of(node), self.compute(call))
             if missing - self.values.keys():
                 raise ValueError(
                     f"{node.name()} cannot run again: PyTorch did not keep all of its operands, or it is random. "
                     "Step through a function, which is recorded while it runs: ChainRule(f, x, …)"
                 )
-        again = self.values[self.end]
+
+    def check_result(self) -> None:
+        """Raise ValueError if the last op now computes another value, so that a tensor of the graph has changed."""
+        results = self.compute(self.calls[self.end.node]) if self.end.node in self.calls else ()
+        again = dict(zip(results_of(self.end.node), results)).get(self.end, self.y)
         if not torch.allclose(again, self.y, rtol=0, atol=0, equal_nan=True):
             texts = [content([x])[0] for x in (again, self.y)]
             why = "a tensor of its graph was changed in place. Run the forward pass again"
             raise ValueError(f"the graph now computes {texts[0]}, but its tensor has the value {texts[1]}: {why}")
 
-    def compute(self, call: AtenCall) -> Sequence[torch.Tensor]:
+    @torch.no_grad()
+    def compute(self, call: AtenCall) -> Sequence[Tensor]:
         """The results of an op, run again; () if an operand is missing, or if the op draws random numbers."""
         is_random = call.op is None or torch.Tag.nondeterministic_seeded in call.op.tags
         if is_random or any(isinstance(x, Edge) and x not in self.values for x in call.operands):
             return ()
         args = {k: [*map(self.value, x)] if type(x) is list else self.value(x) for k, x in call.args.items()}
         kinds = {x.name: str(x.type) for x in call.op._schema.arguments}
-        args = {k: x.item() if kinds[k] == "number" and is_tensor(x) else x for k, x in args.items()}
-        y = call.op(**args) if "self" not in args else call.op(args.pop("self"), **args)
-        return [y] if is_tensor(y) else y
+        y = call.op(**{k: x.item() if kinds[k] == "number" and isinstance(x, Tensor) else x for k, x in args.items()})
+        return [y] if isinstance(y, Tensor) else y
 
     def value(self, x: Any) -> Any:
         """The value of an operand; any other argument as it is."""
@@ -199,16 +181,19 @@ class TorchRun:
 
     def add_node(self, node: Any) -> None:
         """Add the box of a node, boxes for its operands that have no gradient, and its arrows."""
-        values = [self.values[node, nr] for nr in range(len(node._input_metadata)) if (node, nr) in self.values]
+        values = [self.values[edge] for edge in results_of(node) if edge in self.values]
         call = self.calls.get(node)
         if call is None:
             self.add_box(node, "leaf", self.names.get(id(node.variable), ""), "", values)
             return
         name, tails = self.names.get((node, 0), ""), [self.tail(x) for x in call.operands]
         shown = [name or f"#{len(self.boxes) + 1}", *(self.boxes[id].display_name for id in tails)]
-        sign, self.rules[node] = self.sign_and_rules(node, call, shown)
+        sign, rules = self.sign_and_rules(node, call, shown)
         head = self.add_box(node, "op", name, sign, values)
-        self.arrows += [Arrow(f"a{len(self.arrows) + i}", tail, head) for i, tail in enumerate(tails, 1)]
+        arrows = [Arrow(f"a{len(self.arrows) + i}", tail, head) for i, tail in enumerate(tails, 1)]
+        uses = zip(call.operands, arrows, rules, strict=True)
+        self.uses[node] = [(x, arrow.id, rule) for x, arrow, rule in uses if isinstance(x, Edge) and x.node]
+        self.arrows += arrows
 
     def tail(self, x: Any) -> str:
         """The id of an operand's box; a new one for a constant, and for a value that was not kept."""
@@ -220,9 +205,9 @@ class TorchRun:
         is_constant = x.numel() == 1 and key not in self.names
         return self.add_box(key, "constant" if is_constant else "leaf", self.names.get(key, ""), "", [x])
 
-    def add_box(self, key: Any, kind: str, name: str, sign: str, values: Sequence[torch.Tensor]) -> str:
+    def add_box(self, key: Any, kind: str, name: str, sign: str, values: Sequence[Tensor]) -> str:
         id, (text, heat) = f"b{len(self.boxes) + 1}", content(values)
-        spec = "" if kind == "constant" else join_names([str(spec_of(x)) for x in values])
+        spec = "" if kind == "constant" else join_names([*map(spec_of, values)])
         self.boxes[id] = Box(id, kind, name, sign, spec, text or "?", "", value_heat=heat)
         self.box_of[key], self.sizes[id] = id, sum(x.nbytes for x in values)
         return id
@@ -236,7 +221,8 @@ class TorchRun:
         for x in call.operands:  # of an operand that was not kept, we take the shape of the result
             value = self.values.get(x, out) if isinstance(x, Edge) else x
             is_number = xs and value is x and x.numel() == 1
-            xs.append(float(x) if is_number else placeholder("", spec_of(value)))
+            dtype = str(value.dtype).removeprefix("torch.").replace("bfloat16", "float32")  # as NumPy has no bfloat16
+            xs.append(float(x) if is_number else placeholder("", Spec(tuple(value.shape), dtype)))
         try:
             y = method_like(call)(*xs).node
             nodes = [getattr(x, "node", None) for x in xs]
@@ -252,16 +238,16 @@ class TorchRun:
     def replay(self) -> GraphRun:
         """Run backpropagation and record each share of it."""
         self.gradients = {self.end: torch.ones_like(self.y)}
-        picture, boxes = Picture(tuple(self.boxes.values()), tuple(self.arrows)), dict(self.boxes)
-        shares = tuple(share for node in reversed(self.order) for share in self.shares_of(node, picture))
+        seed = content([*self.gradients.values()])[0]
+        shares = tuple(share for node in reversed(self.calls) for share in self.shares_of(node))
         for node in self.order:
-            slots = [self.gradients.get(Edge(node, nr)) for nr in range(len(node._input_metadata))]
-            text, heat = content([x for x in slots if x is not None])
-            boxes[self.box_of[node]] = replace(boxes[self.box_of[node]], grad=text, grad_heat=heat)
+            text, heat = content([self.gradients[edge] for edge in results_of(node) if edge in self.gradients])
+            id = self.box_of[node]
+            self.boxes[id] = replace(self.boxes[id], grad=text, grad_heat=heat)
+        picture = Picture(tuple(self.boxes.values()), tuple(self.arrows))
         reads = {self.box_of[node]: self.read_by(node) for node in self.calls}
         arrays = {self.box_of[x.node]: (array_of(self.values[x]), array_of(g)) for x, g in self.gradients.items()}
-        picture, seed = replace(picture, boxes=tuple(boxes.values())), content([torch.ones_like(self.y)])[0]
-        return GraphRun(picture, seed, shares, reads, frees=True, sizes=self.sizes, arrays=arrays)
+        return GraphRun(picture, seed, shares, reads, frees=True, sizes=self.sizes, arrays=arrays, note=self.note)
 
     def read_by(self, node: Any) -> tuple[str, ...]:
         """The ids of the boxes whose values a node saved, without constants."""
@@ -269,27 +255,25 @@ class TorchRun:
         ids = {self.box_of[key] for key in keys if key in self.box_of}
         return tuple(id for id, box in self.boxes.items() if id in ids and box.kind != "constant")
 
-    def shares_of(self, node: Any, picture: Picture) -> Iterator[Share]:
+    def shares_of(self, node: Any) -> Iterator[Share]:
         """What a node passes back to its operands; adds it to `gradients`."""
-        gys = [self.gradients.get(Edge(node, nr)) for nr in range(len(node._input_metadata))]
+        gys = [*map(self.gradients.get, results_of(node))]
         gy = next((gy for gy in gys if gy is not None), None)
-        if gy is None or node not in self.calls:
+        if gy is None:
             return
-        call, arrows = self.calls[node], picture.arrows_into[self.box_of[node]]
-        is_pointwise = call.op is not None and torch.Tag.pointwise in call.op.tags
+        op = self.calls[node].op
+        is_pointwise = op is not None and torch.Tag.pointwise in op.tags
         slopes = pull(node, [torch.ones_like(gy)]) if is_pointwise else []
-        uses = zip(call.operands, arrows, self.rules[node], strict=True)
-        edges = [use for use in uses if isinstance(use[0], Edge) and use[0].node]
-        for (x, arrow, rule), gx, slope in zip_longest(edges, pull(node, gys), slopes):
+        for (x, arrow, rule), gx, slope in zip_longest(self.uses[node], pull(node, gys), slopes):
             if gx is not None:
                 before = self.gradients.get(x)
                 self.gradients[x] = after = gx if before is None else before + gx
                 partial = slope if slope is not None and slope.shape == gy.shape else None
                 arrays = [None if x is None else array_of(x) for x in (partial, gy, gx, after, before)]
-                yield share_of(arrow.id, rule, *arrays)
+                yield share_of(arrow, rule, *arrays)
 
 
-def pull(node: Any, gys: Sequence[torch.Tensor | None]) -> list[torch.Tensor | None]:
+def pull(node: Any, gys: Sequence[Tensor | None]) -> list[Tensor | None]:
     """What a node passes along each of its edges, in the operand's shape and dtype, as autograd's engine does it."""
     if hasattr(node, "apply"):  # of a torch.autograd.Function
         slots = zip(gys, node._input_metadata, strict=True)
@@ -301,149 +285,26 @@ def pull(node: Any, gys: Sequence[torch.Tensor | None]) -> list[torch.Tensor | N
     return [None if gx is None else gx.sum_to_size(x.shape).to(x.dtype) for gx, x in zip(gxs, places, strict=True)]
 
 
-def backward_order(end: Any) -> list[Any]:
-    """The nodes behind `end` in the order of autograd's engine: of those that are ready, the one made last."""
-    waiting, order = Counter([end]), [end]
-    for node in order:  # which grows
-        behind = [x for x, _ in edges_of(node)]
-        order += [x for x in dict.fromkeys(behind) if x not in waiting]
-        waiting.update(behind)
-    order, ready, made = [], [(0, 0, end)], count(1)
-    while ready:
-        order.append(heappop(ready)[-1])
-        for x, _ in edges_of(order[-1]):
-            waiting[x] -= 1
-            if waiting[x] == 0:
-                heappush(ready, (-x._sequence_nr(), -next(made), x))
-    return order
-
-
-def saved_by(node: Any) -> dict[str, Any]:
-    """What a node saved, by name. Raises NoGradientError if that is gone, or was changed in place."""
-    try:
-        if hasattr(node, "saved_tensors"):  # of a torch.autograd.Function
-            return {str(i): x for i, x in enumerate(node.saved_tensors)}
-        return {name.removeprefix("_saved_"): getattr(node, name) for name in dir(node) if name.startswith("_saved_")}
-    except RuntimeError as error:
-        raise NoGradientError(f"what {node.name()} saved is gone, so run the forward pass again. {error}") from None
-
-
-@cache
-def ops_for(stem: str) -> list[Any]:
-    """The aten ops that may have made a node, by its name without Backward: native_layer_norm for nativelayernorm."""
-    names = (full.removeprefix("aten::").partition(".") for full in sorted(torch._C._dispatch_get_all_op_names()))
-    return [
-        getattr(getattr(torch.ops.aten, name), overload or "default")
-        for name, _, overload in names
-        if re.sub("_forward$|_(?!$)", "", name) == stem and not re.search("imname|names|out$", overload)
-    ]
-
-
-def call_of(node: Any, saved: Mapping[str, Any], op: Any, recorded: Mapping[str, Any]) -> AtenCall:
-    """The call that made a node: the recorded op, or the first that has a place for each edge and saved value."""
-    stem = re.sub(r"Backward\d*$", "", node.name().rpartition("::")[2])
-    known = [] if hasattr(node, "apply") else ops_for(stem.lower())
-    is_same = any(op and op._schema.name.rstrip("_") == each._schema.name for each in known)  # mul_ of mul, too
-    for each in [op] if op in known else known:
-        args = bind(each, node, {**saved, **recorded} if is_same else saved)
-        if args is not None:
-            return AtenCall(each._schema.name.partition("::")[2].strip("_"), each, args)
-    return AtenCall(stem, None, {"edges": edges_of(node)})
-
-
-def bind(op: Any, node: Any, known: Mapping[str, Any]) -> dict[str, Any] | None:
-    """The arguments of an op from a node's edges and from known values; None if they do not fit."""
-    schema, out = op._schema, node._input_metadata[0]
-    own = (*(x.name for x in schema.arguments), *(x.name for x in schema.returns if x.name), "result")
-    tensors = bind_tensors(schema.arguments, [Edge(*x) for x in node.next_functions], known)
-    if tensors is None or schema.is_mutable or not all(name.startswith(own) for name in known):
-        return None
-    defaults = {x.name: x.default_value for x in schema.arguments if x.has_default_value()}
-    others = {**defaults, "size": out.shape, "dtype": out.dtype, **known}
-    others = {x.name: without_wrap(others.get(x.name, MISSING)) for x in schema.arguments if x.name not in tensors}
-    if any(x is MISSING or is_tensor(x) for x in others.values()):
-        return None
-    args = {x.name: {**tensors, **others}[x.name] for x in schema.arguments}
-    return args | {k: torch.tensor(args[k]) for k in ("self", "other") if type(args.get(k)) in (int, float)}
-
-
-def bind_tensors(arguments: Sequence[Any], edges: list[Edge], known: Mapping[str, Any]) -> dict[str, Any] | None:
-    """The tensors among the arguments, in order: edges; known values where there are no gradients."""
-    args: dict[str, Any] = {}
-    more = sum(str(x.type) in TENSOR for x in arguments) - len(edges)  # tensors that never have an edge, as indices
-    for x in (x for x in arguments if str(x.type) in (*TENSOR, "List[Tensor]")):
-        value = known.get(x.name)
-        if str(x.type) == "List[Tensor]":
-            pairs = zip_longest(edges, value or ())
-            args[x.name], edges = [edge if edge.node or t is None else t for edge, t in pairs], []
-        elif more > 0 and (not edges or is_index(value)):
-            more -= 1
-            args[x.name] = value
-        else:
-            edge, lost = edges.pop(0) if edges else Edge(None, 0), TENSOR[str(x.type)]
-            args[x.name] = edge if edge.node else lost if value is None else torch.as_tensor(value)
-    required = [args[x.name] for x in arguments if str(x.type) == "Tensor"]
-    return None if edges or not all(map(operands_in, required)) else args
-
-
-def without_wrap(value: Any) -> Any:
-    """A saved argument: autograd shows negative integers as unsigned ones."""
-    if isinstance(value, tuple):
-        return [without_wrap(x) for x in value]
-    return value - (1 << 64) if type(value) is int and value >= 1 << 63 else value
-
-
-def method_like(call: AtenCall) -> Any:
-    """minigrad's method for the same op, as a function of the operands."""
-    if call.name == "rsub":
-        return lambda x, y: x - y
-    defaults = {x.name: x.default_value for x in call.op._schema.arguments if x.has_default_value()}
-    others = {k: x for k, x in call.args.items() if k not in MINOR and not operands_in(x)}
-    options = {k: x for k in defaults if k in others and (x := others.pop(k)) != defaults[k]}
-    return lambda x, *xs: getattr(x, ALIKE.get(call.name, call.name))(*xs, *others.values(), **options)
-
-
-def is_index(x: object) -> bool:
-    return is_tensor(x) and not (x.is_floating_point() or x.is_complex())
-
-
-def is_tensor(x: object) -> TypeGuard[torch.Tensor]:
-    return isinstance(x, torch.Tensor)
-
-
-def edge_of(x: torch.Tensor) -> Edge:
-    return Edge(x.grad_fn, x.output_nr) if x.grad_fn is not None else Edge(get_gradient_edge(x).node, 0)
-
-
-def edges_of(node: Any) -> list[Edge]:
-    return [Edge(x, nr) for x, nr in node.next_functions if x is not None]
+def note_on(tensors: Sequence[Tensor], nodes: Iterable[Any]) -> str:
+    """A sentence on the hooks of some tensors and nodes; "" if there are none."""
+    names = [name for x in tensors for name in hook_names(x)] + [name for x in nodes for name in node_hook_names(x)]
+    found = join_names([*dict.fromkeys(names)])
+    return f"Hooks do not run here ({found}): if they change a gradient, backward() has other numbers." if names else ""
 
 
 def key_of(x: object) -> Any:
     """What a variable names: a value of the graph; for a tensor that was not computed, its id."""
-    return None if not is_tensor(x) else id(x) if x.grad_fn is None else edge_of(x)
+    return None if not isinstance(x, Tensor) else edge_of(x) if x.grad_fn is not None else id(x)
 
 
-def operands_in(arg: Any) -> list[Any]:
-    return [x for x in (arg if type(arg) is list else [arg]) if isinstance(x, Edge | torch.Tensor)]
-
-
-def tensors_in(tree: Any) -> list[torch.Tensor]:
-    return [x for x in tree_leaves(tree) if is_tensor(x)]
-
-
-def array_of(x: torch.Tensor) -> Any:
+def array_of(x: Tensor) -> Any:
     """The numbers of a tensor. Raises TypeError for a tensor that has none, or complex ones."""
     if x.is_meta or x.is_complex() or x.layout is not torch.strided:
         raise TypeError(f"only dense tensors of real numbers can be stepped through, not {x.dtype} of {tuple(x.shape)}")
     return (x.float() if x.dtype is torch.bfloat16 else x).detach().cpu().numpy()
 
 
-def spec_of(x: Any) -> Spec:
-    return Spec(tuple(x.shape), bfloat16 if x.dtype is torch.bfloat16 else str(x.dtype).removeprefix("torch."))
-
-
-def content(values: Sequence[torch.Tensor]) -> tuple[str, Heat | None]:
+def content(values: Sequence[Tensor]) -> tuple[str, Heat | None]:
     """The values as text; a single one also as a heat map."""
     arrays = [array_of(x) for x in values]
     return join_names([format_array(x) for x in arrays]), heat_of(arrays[0]) if len(arrays) == 1 else None

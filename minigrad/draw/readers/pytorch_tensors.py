@@ -1,4 +1,4 @@
-"""Tensors of PyTorch in words: names, specs, values, and what autograd saved of them."""
+"""Tensors of PyTorch in words: names, specs, values, and what autograd saved of them; and the Nodes behind them."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from math import inf, prod
 from typing import Any
 
 from torch import Tensor
+from torch.autograd.graph import get_gradient_edge
 from torch.nn import Parameter
 
 from ..listing import Entry
@@ -64,14 +65,32 @@ def memory_of(x: Tensor) -> int:
 
 def facts_of(x: Tensor) -> list[str]:
     """Where a tensor is, how its memory is used, and what happens to its gradient."""
-    hooks = [*(x._backward_hooks or {}).values(), *(getattr(x, "_post_accumulate_grad_hooks", None) or {}).values()]
     return [
         *[f"on {x.device}"] * (x.device.type != "cpu"),
         *["a view"] * x._is_view(),
         *[f"changed in place, version {version_of(x)}"] * (version_of(x) > 0),
         *["retain_grad() keeps its gradient"] * x.retains_grad,
-        *[f"has a hook: {getattr(hook, '__name__', type(hook).__name__)}" for hook in hooks],
+        *[f"has a hook: {name}" for name in hook_names(x)],
     ]
+
+
+def hook_names(x: Tensor) -> list[str]:
+    """The names of the hooks that backward() runs when it has the gradient of a tensor."""
+    kinds = x._backward_hooks, getattr(x, "_post_accumulate_grad_hooks", None)
+    return [name_of(hook) for hooks in kinds for hook in (hooks or {}).values()]
+
+
+def node_hook_names(node: Any) -> list[str]:
+    """The names of the hooks of a Node. PyTorch shows them only when another one is registered."""
+    handles = node.register_hook(print), node.register_prehook(print)
+    hooks = [hook for handle in handles for hook in handle.hooks_dict_ref().values() if hook is not print]
+    for handle in handles:
+        handle.remove()
+    return [*map(name_of, hooks)]
+
+
+def name_of(hook: Any) -> str:
+    return getattr(hook, "__name__", type(hook).__name__)
 
 
 def fill_values(entries: Sequence[Entry], tensors: Mapping[int, Tensor]) -> None:
@@ -111,3 +130,23 @@ def saved_by(node: Any) -> Iterator[tuple[str, Any]]:
             versions = re.findall(r"version (\d+)", str(error))
             changed = f"saved {slot} at version {versions[-1]}; it was changed in place since" if versions else ""
             yield changed or f"has freed {slot}", None
+
+
+def node_of(x: Tensor) -> Any:
+    """The Node that makes the gradient of a tensor; for a leaf, the Node that adds it to .grad."""
+    return x.grad_fn or get_gradient_edge(x).node
+
+
+def nodes_before(ends: Sequence[Any]) -> dict[Any, list[Any]]:
+    """Every Node of a graph → the Nodes of what it was computed from; inputs before users."""
+    order: dict[Any, list[Any]] = {}
+    read: dict[Any, list[Any]] = {}
+    stack = [*reversed(ends)]
+    while stack:
+        node = stack[-1]
+        if node not in read:
+            read[node] = [x for x, _ in node.next_functions if x is not None]
+            stack += [x for x in reversed(read[node]) if x not in read]
+        elif stack.pop() not in order:
+            order[node] = read[node]
+    return order

@@ -165,6 +165,7 @@ def test_looking_changes_nothing():
     state, mode = torch.get_rng_state(), model.training
     replay_of(loss, (), {})
     replay_of(model, (x,), {}, is_sum=True)
+    replay_of(lambda x: model(x) * 2, (x,), {}, is_sum=True)
 
     assert all(
         (t._version, t.grad) == (v, g) and torch.equal(t, old) for t, (v, g, old) in zip(tensors, before, strict=True)
@@ -173,6 +174,49 @@ def test_looking_changes_nothing():
     assert (fired, model.training) == ([], mode)
     loss.backward()
     assert torch.allclose(h.grad, 1 - h.detach().tanh() ** 2)
+
+
+def clip(gradient):
+    return gradient.clamp(max=1)
+
+
+def log(*gradients):
+    pass
+
+
+def hooked(x):
+    h = x * 2
+    h.register_hook(clip)
+    return h
+
+
+class Hooked(torch.nn.Linear):
+    def __init__(self):
+        super().__init__(1, 1)
+        self.register_full_backward_hook(log)
+
+
+def node_with_hook(x):
+    y = (x * 3).sum()
+    y.grad_fn.register_hook(log)
+    return y
+
+
+HOOKS = {  # what ChainRule is called with → the hook that it names
+    "on a result in a function": (lambda x: (hooked, x), "clip"),
+    "on a tensor that an op saved": (lambda x: (hooked(x).square().sum(),), "clip"),
+    "on a module": (lambda x: (Hooked(), x), "hook"),
+    "on a node": (lambda x: (node_with_hook(x),), "log"),
+}
+
+
+@pytest.mark.parametrize(("call", "name"), HOOKS.values(), ids=HOOKS)
+def test_hooks_that_could_change_gradients_are_named(call, name):
+    x = torch.ones(1, requires_grad=True)
+    other = hooked(x)
+
+    assert f"Hooks do not run here ({name}): if they change a gradient" in ChainRule(*call(x)).text
+    assert "Hooks" not in ChainRule((x * 2).sum(), names={"x": x, "other": other}).text
 
 
 def freed(x):

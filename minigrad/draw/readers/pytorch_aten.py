@@ -1,0 +1,146 @@
+"""The nodes that autograd recorded: the values between them, and the call of an aten op that made each.
+
+A node knows the name of its op, its edges and what it saved, but not the call. We take the first op of that name that
+has a place for all of them.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from functools import cache
+from itertools import zip_longest
+from typing import Any, NamedTuple
+
+import torch
+from torch import Tensor
+from torch.autograd.graph import get_gradient_edge
+
+from ...engine.base.errors import NoGradientError
+
+ALIKE = {"rsub": "sub", "mm": "matmul", "mv": "matmul", "bmm": "matmul", "dot": "matmul", "unsafe_view": "view"}
+MINOR = "dtype", "half_to_float", "implicit"  # arguments that are no part of a formula
+
+
+class Edge(NamedTuple):
+    """A value with a gradient: output nr of a node of autograd. Without a node it is a value that was not kept."""
+
+    node: Any
+    nr: int
+
+
+# Types of arguments in PyTorch's schemas → what stands for a tensor that was not kept.
+TENSOR = {"Tensor": Edge(None, 0), "Optional[Tensor]": None}
+
+
+class AtenCall(NamedTuple):
+    """What a node computed: an aten op, None if unknown, and its arguments; tensors with gradients are edges."""
+
+    name: str
+    op: Any
+    args: dict[str, Any]
+
+    @property
+    def operands(self) -> list[Any]:
+        found = [x for arg in self.args.values() for x in operands_in(arg)]
+        return found[::-1] if self.name == "rsub" else found  # rsub(x, 1) is 1 − x
+
+
+def call_of(node: Any, saved: Mapping[str, Any], op: Any, recorded: Mapping[str, Any]) -> AtenCall:
+    """The call that made a node: the recorded op, or the first that has a place for each edge and saved value."""
+    stem = re.sub(r"Backward\d*$", "", node.name().rpartition("::")[2])
+    known = [] if hasattr(node, "apply") else ops_for(stem.lower())
+    is_same = any(op and op._schema.name.rstrip("_") == each._schema.name for each in known)  # mul_ of mul, too
+    for each in [op] if op in known else known:
+        args = bind(each, node, {**saved, **recorded} if is_same else saved)
+        if args is not None:
+            return AtenCall(each._schema.name.partition("::")[2].strip("_"), each, args)
+    return AtenCall(stem, None, {"edges": edges_of(node)})
+
+
+@cache
+def ops_for(stem: str) -> list[Any]:
+    """The aten ops that may have made a node, by its name without Backward: native_layer_norm for nativelayernorm."""
+    names = (full.removeprefix("aten::").partition(".") for full in sorted(torch._C._dispatch_get_all_op_names()))
+    return [
+        getattr(getattr(torch.ops.aten, name), overload or "default")
+        for name, _, overload in names
+        if re.sub("_forward$|_(?!$)", "", name) == stem and not re.search("imname|names|out$", overload)
+    ]
+
+
+def bind(op: Any, node: Any, known: Mapping[str, Any]) -> dict[str, Any] | None:
+    """The arguments of an op from a node's edges and from known values; None if they do not fit."""
+    schema, out = op._schema, node._input_metadata[0]
+    names = [x.name for x in schema.arguments]
+    own = (*names, *(x.name for x in schema.returns if x.name), "result")
+    tensors = bind_tensors(schema.arguments, [Edge(*x) for x in node.next_functions], known)
+    if tensors is None or not all(name.startswith(own) for name in known):
+        return None
+    defaults = {x.name: x.default_value for x in schema.arguments if x.has_default_value()}
+    found = {**defaults, "size": out.shape, "dtype": out.dtype, **known, **tensors}
+    if any(x not in found or (isinstance(found[x], Tensor) and x not in tensors) for x in names):
+        return None
+    args = {x: found[x] for x in names}
+    return args | {x: torch.tensor(args[x]) for x in ("self", "other") if type(args.get(x)) in (int, float)}
+
+
+def bind_tensors(arguments: Sequence[Any], edges: list[Edge], known: Mapping[str, Any]) -> dict[str, Any] | None:
+    """The tensors among the arguments, in order: edges; known values where there are no gradients."""
+    args: dict[str, Any] = {}
+    more = sum(str(x.type) in TENSOR for x in arguments) - len(edges)  # tensors that never have an edge, as indices
+    for x in (x for x in arguments if str(x.type) in (*TENSOR, "List[Tensor]")):
+        value = known.get(x.name)
+        if str(x.type) == "List[Tensor]":
+            pairs = zip_longest(edges, value or ())
+            args[x.name], edges = [edge if edge.node or t is None else t for edge, t in pairs], []
+        elif more > 0 and (not edges or (isinstance(value, Tensor) and not value.is_floating_point())):
+            more -= 1
+            args[x.name] = value
+        else:
+            edge, lost = edges.pop(0) if edges else Edge(None, 0), TENSOR[str(x.type)]
+            args[x.name] = edge if edge.node else lost if value is None else torch.as_tensor(value)
+    required = [args[x.name] for x in arguments if str(x.type) == "Tensor"]
+    return None if edges or not all(map(operands_in, required)) else args
+
+
+def saved_by(node: Any) -> dict[str, Any]:
+    """What a node saved, by name. Raises NoGradientError if that is gone, or was changed in place."""
+    try:
+        if hasattr(node, "saved_tensors"):  # of a torch.autograd.Function
+            return {str(i): x for i, x in enumerate(node.saved_tensors)}
+        names = [name.removeprefix("_saved_") for name in dir(node) if name.startswith("_saved_")]
+        return {name: without_wrap(getattr(node, f"_saved_{name}")) for name in names}
+    except RuntimeError as error:
+        raise NoGradientError(f"what {node.name()} saved is gone, so run the forward pass again. {error}") from None
+
+
+def without_wrap(value: Any) -> Any:
+    """A saved argument: autograd shows negative integers as unsigned ones."""
+    if isinstance(value, tuple):
+        return [without_wrap(x) for x in value]
+    return value - (1 << 64) if type(value) is int and value >= 1 << 63 else value
+
+
+def method_like(call: AtenCall) -> Any:
+    """minigrad's method for the same op, as a function of the operands."""
+    defaults = {x.name: x.default_value for x in call.op._schema.arguments if x.has_default_value()}
+    others = {k: x for k, x in call.args.items() if k not in MINOR and not operands_in(x)}
+    options = {k: x for k in defaults if k in others and (x := others.pop(k)) != defaults[k]}
+    return lambda x, *xs: getattr(x, ALIKE.get(call.name, call.name))(*xs, *others.values(), **options)
+
+
+def edge_of(x: Tensor) -> Edge:
+    return Edge(*get_gradient_edge(x)[:2])
+
+
+def results_of(node: Any) -> list[Edge]:
+    return [Edge(node, nr) for nr in range(len(node._input_metadata))]
+
+
+def edges_of(node: Any) -> list[Edge]:
+    return [Edge(x, nr) for x, nr in node.next_functions if x is not None]
+
+
+def operands_in(arg: Any) -> list[Any]:
+    return [x for x in (arg if type(arg) is list else [arg]) if isinstance(x, Edge | Tensor)]
