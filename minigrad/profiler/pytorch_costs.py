@@ -88,7 +88,7 @@ class CostLedger(TorchLedger):
 def estimate_pytorch(model: Any, inputs: Any, options: Any, run: bool, depth: int | None) -> Estimate:
     """The estimate of a PyTorch module: see estimate()."""
     if not isinstance(model, torch.nn.Module):
-        raise TypeError(f"estimate counts a copy of a PyTorch Module, so put this into a Module's forward: {model!r}")
+        raise TypeError(f"estimate needs a PyTorch Module, which it copies: call this in a Module's forward: {model!r}")
     parts = {path: OwnParameters(kind, [*map(numbers, own)]) for path, (kind, own) in parts_of(model).items()}
     nbytes = sum(x.nbytes for x in tensors_in(dict(model.state_dict())))
     found = Estimate(cast(Any, None), parts, [*map(numbers, model.buffers())], nbytes, depth)

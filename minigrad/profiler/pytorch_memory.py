@@ -153,7 +153,7 @@ class TorchLedger(Ledger):
         about = self.abouts.get(number, UNKNOWN)
         holding, before = books.find_or_add(x, about), [*books.counted]
         is_result = number == self.last and holding.born < books.number
-        books.number -= is_result  # so that it belongs to the moment of its op
+        books.number -= is_result  # so that the saving belongs to the moment of its op
         books.change_holders(holding, Consumer.SAVED, 1)
         saving = Saving(about, None if is_function else 0, spec(x), holding, books.number)
         books.number += is_result

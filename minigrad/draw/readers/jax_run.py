@@ -165,7 +165,7 @@ class JaxRun:
 
 
 def bind(eqn: Any, xs: Sequence[Any], places: Sequence[int], active: Sequence[Any]) -> list[Any]:
-    """The results of an equation for the operands xs, of which those at `places` are replaced."""
+    """The results of an equation for the operands xs, where `active` replaces the operands at `places`."""
     operands = [active[places.index(i)] if i in places else x for i, x in enumerate(xs)]
     with eqn.ctx.manager:
         ys = eqn.primitive.bind(*operands, **eqn.primitive.get_bind_params(eqn.params))
