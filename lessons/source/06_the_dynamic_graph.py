@@ -676,7 +676,7 @@ def what_pytorch_refuses(torch):
 
 
 # %% [markdown] slideshow={"slide_type": "skip"}
-# The pictures of this course read PyTorch's graph too. How many numbers does it save for $e^{x·x}$?
+# `GraphView` draws PyTorch's graph too. How many numbers does PyTorch save for $e^{x·x}$?
 
 
 # %% slideshow={"slide_type": "skip"}

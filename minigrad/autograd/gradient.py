@@ -69,7 +69,7 @@ def grad(
     if unused and not (allow_unused or materialize_grads):
         advice = "allow_unused=True gives None"
         raise NoGradientError(f"the output does not depend on inputs {unused}, so it has no gradient there: {advice}")
-    if materialize_grads:  # zeros that require a gradient can be differentiated again, as the others can
+    if materialize_grads:  # so that these zeros can be differentiated again, like other gradients
         gxs = [zeros_like(x).requires_grad_(create_graph) if gx is None else gx for x, gx in zip(xs, gxs)]
     return tuple(gxs)
 

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 LARGEST = 200  # boxes; a larger picture is unreadable, and its layout takes seconds
-STILL = 60  # boxes at which groups of a graph of another framework stay closed
+STILL = 60  # boxes; in a graph of another framework, a group that would add more stays closed
 LONGEST = 120  # characters for the names of the outputs
 
 
@@ -37,11 +37,11 @@ def draw(*xs: Any, names: Mapping[str, object] | None = None, ops: str = "nodes"
     """Draw the graph behind one or more values: draw(x), draw(x, y), draw([x, y]), draw({"loss": x}).
 
     names    names of values, as {"x": x, "loss": loss}; by default, their variable names in the calling code. A
-             dictionary that is the last of several values is used as names, too, but not where it is an argument
+             dictionary after other values is used as names, too, unless the first is another framework's function
     ops      "nodes": draw an operation in the box of its result; "edges": write it on the arrows
 
-    Graphs of other frameworks are drawn as well (readers/): draw(loss) of PyTorch, draw(f, x), draw(model, x). More
-    than 200 Values are drawn in groups. Raises TypeError for a value without a graph.
+    Draws graphs of other frameworks as well (readers/): draw(loss) for a PyTorch tensor, draw(f, x), draw(model, x).
+    More than 200 Values are drawn in groups. Raises TypeError for a value without a graph.
     """
     if ops not in ("nodes", "edges"):
         raise ValueError(f'ops, where to draw operations, must be "nodes" or "edges", got {ops!r}')
@@ -104,7 +104,7 @@ def only_trace(f: TracedFunction) -> Trace:
 
 
 def replay_of(y: object, namespace: Mapping[str, object], args: Sequence[Any] = (), **limits: Any) -> GraphRun:
-    """The forward and backward pass over the graph of y, or of y(*args) for another framework (readers/)."""
+    """The forward and backward pass over the graph of y; for another framework's function y, of y(*args) (readers/)."""
     if hasattr(reader := reader_of(y, args), "replay_of"):
         return reader.replay_of(y, args, namespace, **limits)  # type: ignore[union-attr]
     if isinstance(y, Value):

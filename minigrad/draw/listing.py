@@ -42,7 +42,7 @@ class Entry:
     kept       whether backward will read its value again
     trouble    what is wrong with its value, as in 2 NaN; "" if nothing
     line       the line of user code that made it; "" if unknown
-    facts      what else is known of it, a phrase each: saves self f32[3, 4], 48 bytes
+    facts      what else is known about it, in phrases such as: saves self f32[3, 4], 48 bytes
     path       the scopes it was made in, outermost first; None if it belongs where its users are
     inputs     numbers of the entries it reads
     """

@@ -112,7 +112,7 @@ def listing_of_traced(f: TracedFunction, args: Sequence[Any], namespace: Mapping
 
 
 def modules_of(f: Callable[..., Any], kind: type = Module) -> dict[str, Any]:
-    """The modules of a kind in a function's globals, in its closure, in its self and in the attributes of self."""
+    """Name → module of this class, among a function's globals, closure, `self` and the attributes of `self`."""
     if isinstance(f, kind):
         return {"": f}
     inner, owner = getattr(f, "__func__", f), getattr(f, "__self__", None)

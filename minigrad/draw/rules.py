@@ -18,7 +18,7 @@ from ..engine.tensor.symbol import Symbol, placeholder
 from .words import format_op, join_names, number
 
 ARRIVING = "g"  # the gradient that arrives at the result
-LINES = "row", "column"  # along axis 0 of a matrix, along axis 1
+LINES = "row", "column"  # what an index along axis 0 and along axis 1 of a matrix names
 TIGHTNESS = {  # precedence of operators, as in school; any other op is a function
     "=": 0, "≠": 0, ">": 0, "≥": 0, "<": 0, "≤": 0, "+": 1, "−": 1, "×": 2, "÷": 2, "@": 2, "neg": 3,
 }  # fmt: skip
@@ -67,7 +67,7 @@ def _(rule: Symbol) -> str:
 
 
 def in_words(node: Node) -> str:
-    """A rule as a formula. Copies and sums at its end are in words: g ÷ 6 to each of 6, sum of g over rows."""
+    """A rule as a formula; a copy or a sum at its end is put into words: g ÷ 6 to each of 6, sum of g over rows."""
     last = node.inputs[0] if isinstance(node.op, Reshape) else node
     if not isinstance(last.op, BroadcastTo | Sum):
         return formula(node)

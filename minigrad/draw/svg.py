@@ -293,7 +293,7 @@ def rows(box: Box, left: float, right: float, top: float) -> list[str]:
 
 
 def summands(box: Box) -> list[tuple[str, str, str]]:
-    """A row for each part of a box's gradient: its words, its class, its number."""
+    """A row for each part of a box's gradient: its label, its CSS class, its number."""
     return [(f"via {shorten(x, LONGEST_SOURCE)}", f'mg-part" data-part="{id}', part) for id, part, x in box.parts]
 
 

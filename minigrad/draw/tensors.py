@@ -131,8 +131,8 @@ def share_of(arrow: str, rule: Rule, partial: Any, gy: Any, gx: Any, after: Any,
     """The share of an arrow.
 
     partial          the local derivative as an array; None if there is none
-    gy, gx           the gradient that arrives, and what the arrow adds to its tail's
-    after, before    the tail's gradient; before is None for the first share
+    gy, gx           the gradient that arrives, and what the arrow adds to the gradient of its tail
+    after, before    the tail's gradient after this share and before it; before is None for the first share
     """
     local = f"× {rule.text if partial is None else brief(partial, spread(partial, 2))}"
     return Share(

@@ -134,7 +134,7 @@ def traced_loop(
 def refuse_no_truth(test: Subgraph) -> None:
     """Raises GraphError if the test of a loop edits a tensor, or does not return a truth value."""
     variables = [node.name for symbol, node in zip(test.symbols, test.inputs) if id(symbol) in test.written]
-    with in_mode(builder=None):  # a text reads the elements, which a builder refuses after an edit
+    with in_mode(builder=None):  # str() reads the elements, which a builder refuses after an edit
         edited = ", ".join([*variables, *map(str, test.edited_outside())])
     if edited or not isinstance(test.result, Operand | bool | np.bool_):
         raise GraphError(

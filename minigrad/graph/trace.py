@@ -293,7 +293,7 @@ class Trace:
     graph       inputs: the argument tensors, then the captured tensors; outputs: the computed results, the new values
                 of edited tensors, the new gradients
     captured    the tensors that the inputs after the arguments read
-    edits       the tensors that a run edits; `recorded` holds the indices of those whose edit is recorded
+    edits       the tensors that a run edits; `recorded` has the input numbers of the edits that backward goes through
     reason      why it was traced, in a sentence
     """
 

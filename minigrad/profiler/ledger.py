@@ -64,8 +64,8 @@ def memory(model: Any = None, optimizer: Any = None, inputs: Any = (), exact: bo
     exact        also measure, by tracemalloc, temporaries inside ops and memory that is in no book. This takes about
                  0.15 ms for each op; the books alone take 0.03
 
-    If one of the three is PyTorch's, a PyTorch step is counted, on any device (pytorch_memory.py), and `exact` has no
-    effect.
+    If the model, the optimizer or an input is PyTorch's, a PyTorch step is counted, on any device (pytorch_memory.py);
+    `exact` then has no effect.
 
     It counts NumPy's memory in this thread: of eager ops, compiled functions and session runs. The records of the graph
     are Python objects, about 2 kilobytes for each op, and so is compiled code in a first step. Where arrays are much
@@ -78,7 +78,7 @@ def memory(model: Any = None, optimizer: Any = None, inputs: Any = (), exact: bo
 
 
 def of_pytorch(*given: Any) -> bool:
-    """Whether PyTorch's modules, tensors or optimizers are among these. PyTorch is not imported to find out."""
+    """Whether any of these is a PyTorch module, tensor or optimizer. Does not import PyTorch to find out."""
     torch = sys.modules.get("torch")
     kinds = () if torch is None else (torch.nn.Module, torch.Tensor, torch.optim.Optimizer)
     return any(isinstance(x, kinds) for x in leaves(given))
@@ -262,7 +262,7 @@ class Ledger:
         return self
 
     def watchers(self) -> Iterable[Any]:
-        """What watches the ops of this thread."""
+        """The watchers of this thread's ops."""
         return current.mode.watchers
 
     def watch(self) -> Any:

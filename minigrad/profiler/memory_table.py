@@ -111,7 +111,7 @@ def by_module(ledger: Ledger) -> Table:
 
 
 def savings(ledger: Ledger, head: dict[str, str], names: Callable[[Saving, int], tuple[str, ...]]) -> Table:
-    """The arrays saved for backward at the moment when most bytes are saved, counted by these names."""
+    """The arrays saved for backward at the moment when most bytes are saved, grouped by `names`."""
     moments = ledger.timeline()
     k = max(range(len(moments)), key=lambda i: moments[i].live[Consumer.SAVED])
     rows: dict[tuple[str, ...], list[int]] = {}

@@ -2,8 +2,8 @@
 
 Products of matrices, convolutions and attention cost what PyTorch's own formulas say: the FLOPs that
 torch.utils.flop_counter counts, two for each MAC. Any other op that computes costs one FLOP for each element of its
-largest operand or result. What is saved for backward is what autograd saves (pytorch_memory.py); an LSTM on the CPU
-saves a workspace whose size only run=True knows.
+largest operand or result. Bytes saved for backward are those that autograd saves (pytorch_memory.py). An LSTM on the
+CPU also saves a workspace, whose size is known only with run=True.
 """
 
 from __future__ import annotations
@@ -88,7 +88,7 @@ class CostLedger(TorchLedger):
 def estimate_pytorch(model: Any, inputs: Any, options: Any, run: bool, depth: int | None) -> Estimate:
     """The estimate of a PyTorch module: see estimate()."""
     if not isinstance(model, torch.nn.Module):
-        raise TypeError(f"estimate counts a copy of a PyTorch Module, so put this into a Module's forward: {model!r}")
+        raise TypeError(f"estimate needs a PyTorch Module, which it copies: call this in a Module's forward: {model!r}")
     parts = {path: OwnParameters(kind, [*map(numbers, own)]) for path, (kind, own) in parts_of(model).items()}
     nbytes = sum(x.nbytes for x in tensors_in(dict(model.state_dict())))
     found = Estimate(cast(Any, None), parts, [*map(numbers, model.buffers())], nbytes, depth)
@@ -126,7 +126,7 @@ def is_shape(x: Any) -> bool:
 
 
 def argument(x: Any, like: Any) -> Any:
-    """An argument on the model's device; for a shape a tensor, with the dtype of the model's parameters."""
+    """An argument, moved to the model's device. A shape becomes a tensor with the dtype of the model's parameters."""
     if is_shape(x):
         return like.new_zeros(x)
     return x.to(like.device) if isinstance(x, torch.Tensor) else x

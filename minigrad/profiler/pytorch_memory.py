@@ -7,8 +7,8 @@ counted by storage, so views and tied weights count once; on any device, also on
 Autograd numbers its nodes: it takes the next number just before an op runs. This number tells which op saves a tensor,
 and later which op a derivative belongs to.
 
-All that a derivative makes counts as gradients, all that an optimizer makes as its state, and all that a checkpoint
-computes again as saved for backward. Temporaries inside a kernel and an allocator's reserve are in no book.
+What a derivative makes counts as gradients, what an optimizer makes counts as its state, and what a checkpoint computes
+again counts as saved for backward. Temporaries inside a kernel and an allocator's reserve are not counted.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ class TorchLedger(Ledger):
     calls       the modules being called, each with its path
     abouts      autograd's number of an op → where it ran
     operands    savings of operands of the op that is about to run
-    last        autograd's number at the last op; None if that op left no moment
+    last        autograd's number at the last op; None if that op made no moment
     stepping    whether an optimizer's step is running
     """
 
@@ -153,7 +153,7 @@ class TorchLedger(Ledger):
         about = self.abouts.get(number, UNKNOWN)
         holding, before = books.find_or_add(x, about), [*books.counted]
         is_result = number == self.last and holding.born < books.number
-        books.number -= is_result  # so that it belongs to the moment of its op
+        books.number -= is_result  # so that the saving belongs to the moment of its op
         books.change_holders(holding, Consumer.SAVED, 1)
         saving = Saving(about, None if is_function else 0, spec(x), holding, books.number)
         books.number += is_result
@@ -173,7 +173,7 @@ class TorchLedger(Ledger):
     # -- modules and their tensors ----------------------------------------------------------------------
 
     def about_of_derivative(self) -> About:
-        """Where the op ran in forward whose derivative runs now."""
+        """The op whose derivative is running, and where it ran in forward."""
         return self.abouts.get(torch._C._current_autograd_node()._sequence_nr() + 1, UNKNOWN)
 
     def about_now(self, op: str) -> About:
@@ -214,8 +214,8 @@ class Dispatch(TorchDispatchMode):
         self.ledger = ledger
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        is_op = func.namespace != "prim"  # but for instance the device of a tensor without elements
-        if is_op and torch.is_inference_mode_enabled():  # where ops arrive that are made of others
+        is_op = func.namespace != "prim"  # prim: a query, such as for the device of a tensor without elements
+        if is_op and torch.is_inference_mode_enabled():  # here composite ops arrive: record the ops inside
             with self:
                 result = func.decompose(*args, **(kwargs or {}))
             if result is not NotImplemented:
@@ -272,7 +272,7 @@ def watch_steps(model: Any, loss_fn: Any, x: Any, y: Any, optimizer: Any, steps:
             ledger.note("backward is done; the gradients are in .grad")
             optimizer.step()
             optimizer.zero_grad()
-            ledger.note("the gradients are let go by zero_grad()")
+            ledger.note("zero_grad() frees the gradients")
     return ledger
 
 

@@ -66,9 +66,9 @@ class GraphBuilder(PullbackBuilder):
     origins     input node → the tensor, or the symbol of the outer builder, that it reads
     edited      id → a captured tensor that a run edits
     born        id → a tensor or module created while building
-    detached    id of what detach() returned for a tensor with a value → (it, the builder of that time, that tensor)
-    looks       id of what detach() returned → its symbol in this graph, a view of that tensor
-    renewed     id → a tensor with a value that was edited. `detached` and `renewed` are those of all nested builders
+    detached    id of y = x.detach() of a tensor x with a value → (y, the builder that was active, x)
+    looks       id of such a y → its symbol in this graph, a view of x
+    renewed     id → a tensor with a value that was edited. All nested builders share `detached` and `renewed`
     stands      id of an argument → the outside tensor that it starts as
     grads       id of a leaf → (the leaf, its .grad at this point)
     last        the latest effect, which the next effect waits for
@@ -225,7 +225,7 @@ class GraphBuilder(PullbackBuilder):
         return x
 
     def look(self, x: Any) -> Any:
-        """The symbol for x, which detach() returned for a tensor with a value; or x itself, if it is a leaf by now."""
+        """The symbol for x, a result of detach() on a tensor with a value; or x itself if it has become a leaf."""
         if id(x) not in self.looks and not x.tracked:
             _, maker, source = self.detached[id(x)]
             with in_mode(builder=self):

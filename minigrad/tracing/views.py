@@ -43,7 +43,7 @@ def is_detached(x: Tracer) -> bool:
 
 
 def keep_history(builder: GraphBuilder, node: Node, before: Node) -> Node:
-    """A node with the value of `node` and the history of `before`, which has none if it is a detach()."""
+    """A node with the value of `node` and the history of `before`; a detach() has no history."""
     is_detach = isinstance(before.op, ops.StopGradient) and len(before.inputs) < 2
     return builder.node(ops.StopGradient(), (node,) if is_detach else (node, before))
 

@@ -219,7 +219,7 @@ def finish(title: str, wide: float, high: float, drawn: Sequence[str], n: int) -
 
 
 def wire(rounds: Rounds, sizes: Sequence[int], top: float) -> list[str]:
-    """A bar for each worker, of what it sends in each round; in outline, what worker 0 would send if all sent to it."""
+    """A bar for each worker: the bytes of each round. In outline: worker 0's if it sent the sum to all others."""
     n = len(sizes)
     naive = sum(sizes) * (n - 1)
     sent = [[sum(sum(sizes[m.part]) for m in each if m.source == i) for each in rounds] for i in range(n)]

@@ -121,7 +121,7 @@ class AsGraph:
         return [f"r{box}" for node, box in self.place.items() if line_of(node) == line]
 
     def already(self, line: int) -> str:
-        """What holds of a line that adds no box: the graph may have it already."""
+        """What to say about a line that adds no box: the graph may have its boxes already."""
         holders = (sign_of(x.op) for x in self.place if isinstance(x.op, Control) and line in lines_in(x.op))
         holder = next(holders, "")
         has_boxes = "has its boxes already" if self.boxes_of_line(line) else "adds nothing"

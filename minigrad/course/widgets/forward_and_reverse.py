@@ -25,10 +25,10 @@ from .widget import HERE
 PHASES = ("given", "forward mode", "reverse mode", "done")
 MODES = {"f": ("tangent", "↓"), "r": ("cotangent", "↑")}  # what a row of a box shows: in words, and on a phone
 TITLES = {"f": "Forward mode: each pass fills a column", "r": "Reverse mode: each pass fills a row"}
-CORNER = "∂ row / ∂ column"  # of a Jacobian
+CORNER = "∂ row / ∂ column"  # the corner of the table that shows a Jacobian
 ROOM = "0000"  # extra room: "cotangent" is longer than the "grad" that it replaces
 SHORT = 8  # characters of a value that is written beside its name
-PARTS = slice(1), slice(1, None)  # of a row: its name, its cells
+PARTS = slice(1), slice(1, None)  # a table row's name, and its cells
 CELL = 27  # height of a row of the Jacobian in the static picture
 REVERSED = re.compile(r'd="([^"]*)"/>(<polygon class="mg-tip" points="\S+ (\S+))')  # an arrow's line and tip
 SLOT = re.compile(r'data-id="(\w+ moved)"([^>]*)>[^<]*')

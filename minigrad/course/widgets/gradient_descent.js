@@ -77,7 +77,7 @@ function tangent(d, { at, value, slopes }) {
   const half = (d.axes[0][1] - d.axes[0][0]) / 8;
   return d.names.length > 1 || !slopes ? [] : [-half, half].map((dx) => pixels(d, [at[0] + dx, value + slopes[0] * dx]));
 }
-// What is the same at every step.
+// Fill in what is the same at every step.
 function list(d, root) {
   const { names } = d, { points, end } = d.way = walked(d, given(d));
   const slopes = points[0].slopes ? names.map((name) => (names.length > 1 ? `slope in ${name}` : "slope")) : [];

@@ -36,14 +36,14 @@ LARGEST = 50_000  # nodes; a page with this number has 5 MB
 BOXES = 60  # boxes shown at first; more do not fit a screen at a readable size
 STILL = 60  # boxes of the static picture
 PARTS = "rows", "layout", "box", "save", "draw", "map", "zoom", "walk", "view"  # of its JavaScript
-FIELDS = ("kind", "sign", "name", "spec", "kept", "value", "trouble", "line", "facts")  # of an entry
+FIELDS = ("kind", "sign", "name", "spec", "kept", "value", "trouble", "line", "facts")  # of an Entry
 
 
 class GraphView(Widget):
     """A graph to explore: drag, zoom, search, open and close groups, select a node.
 
-    x        a Tensor, a Value, a Graph, symbols of a Graph, a function, or a Module; or one of PyTorch, JAX,
-             TensorFlow or ONNX (draw/readers/)
+    x        a Tensor, a Value, a Graph, symbols of a Graph, a function, or a Module; or an object of PyTorch,
+             JAX, TensorFlow or ONNX that has a graph (draw/readers/)
     args     example arguments of a function or a Module, which is called with them once
     names    names of values, as {"x": x}; by default, the variable names of the calling code
     boxes    how many boxes may be open at first

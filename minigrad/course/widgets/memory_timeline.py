@@ -79,7 +79,7 @@ class MemoryTimeline(ChartFilm):
     steps        number of training steps; from the second on, the optimiser's state takes memory from the start
 
     Or MemoryTimeline(ledger), or MemoryTimeline(ledger.timeline()), for a block of `profiler.memory`. If there are more
-    than 400 moments, only the highest of every few is shown. A PyTorch model is trained without switches.
+    than 400 moments, only the highest of every few is shown. A PyTorch model gets no switches.
 
     runs         the moments of each combination of the switches
     The model and the optimiser are copied and not changed. Raises TypeError for arguments of other types, ValueError
@@ -197,7 +197,7 @@ def run(
                 ledger.note("backward is done; the gradients are in .grad")
             optimizer.step()
             optimizer.zero_grad()
-            ledger.note("the gradients are let go by zero_grad()")
+            ledger.note("zero_grad() frees the gradients")
     return ledger
 
 

@@ -224,7 +224,7 @@ def draw_times(plan: Planned, at: Callable[[float], float], right: float, bottom
 
 
 def draw_legend(y: float) -> Iterator[str]:
-    """What the blocks of the picture mean, below it."""
+    """The legend below the picture: what its blocks mean."""
     for x, (look, words) in zip((LEFT, 164, 252, 350), LEGEND.items()):
         dash = 3 * ("outlined" in look)
         frame = f'<rect class="mg-frame" x="{x}" y="{y}" width="18" height="13" rx="3" stroke-dasharray="{dash}"/>'

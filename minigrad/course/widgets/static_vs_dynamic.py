@@ -117,7 +117,7 @@ def call_cuts(f: Callable[..., Any], left: EagerRun, right: AsGraph) -> Iterator
     outlined = [f"r{box.id}" for box in right.picture.boxes if box.kind == "op"]
     names = right.parts(right.source_nodes())
     hidden = [*to_come(left), *(part for part in to_be_built(right) if part not in names)]
-    start = "eagerly its arguments have values, and in the static graph they are places without one, each a ?"
+    start = "eagerly its arguments have values; in the static graph they are inputs without a value, shown as ?"
     again = "eagerly it runs again; the static graph is there already, since a call of the same kind built it"
     say = f"{f.__name__} is called: {start if right.is_new else again}."
     taken = [*right.taken.values()]
@@ -191,7 +191,7 @@ def to_be_built(right: AsGraph) -> list[str]:
 
 
 def sentence(source: str, moment: LineRun, parts: Sequence[str], text: str, already: str) -> str:
-    """A sentence about a line's effects on both sides; `already` is said of a line that adds no box."""
+    """A sentence about a line's effects on both sides; `already` describes a line that adds no box."""
     boxes = [part for part in parts if part.startswith("rb")]
     values = join_names(list(moment.values.values()))
     left = f"computes {values}" if values else "computes nothing"

@@ -104,7 +104,7 @@ function moveTo(s, n) {
   if (spot) follow(spot.closest(".mg-view"), spot);
 }
 
-// In a JupyterLab cell just run, scroll until the widget is seen whole. Slides scroll by themselves.
+// After a cell has run in JupyterLab, scroll until the whole widget is visible. Slides scroll by themselves.
 function showWhole(root) {
   const cell = root.closest(".jp-Cell"), view = root.closest(".jp-WindowedPanel-outer");
   const isRunByHand = cell && [cell, cell.nextElementSibling].some((each) => each?.matches(".jp-mod-active"));

@@ -198,7 +198,7 @@ function startHere(v) {
   v.here.start();
 }
 
-// In the kernel, if it answers; else in the page.
+// Do it in the kernel if that answers, otherwise in the page.
 function press(v, deed) {
   const { model } = v;
   if (deed === "reset") return startHere(v);

@@ -1,10 +1,10 @@
 """Graphs of other frameworks. Each reader turns one framework's objects into a `Listing`, which every view can show.
 
-A framework is never imported here: a reader is loaded when it is given an object of its framework, so that the
-framework is there already. A reader has
+minigrad never imports a framework by itself: a reader is loaded for the first object of its framework, which is then
+imported already. A reader has
 
-    listing_of(x, args, names)    the listing of x, a function or a module called with args, if args are given
-    replay_of(y, args, names)     forward and backward over that graph, for `ChainRule`, if the reader has it
+    listing_of(x, args, names)    the listing of x; if args are given, of the function or module x called with them
+    replay_of(y, args, names)     optional, for `ChainRule`: forward and backward over that graph
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import Any
 
 from ...engine.base.pytree import leaves
 
-READERS = {  # where a class is defined → who reads its objects
+READERS = {  # the package that defines a class → the reader for its objects
     "torch": "pytorch",
     "jax": "jax",
     "jaxlib": "jax",

@@ -1,7 +1,7 @@
-"""HLO, the language of XLA, read from text: that of jax.jit(f).lower(x).compile().as_text(), or a file dumped by XLA.
+"""HLO, the language of XLA, read from text: from jax.jit(f).lower(x).compile().as_text(), or from a file dumped by XLA.
 
-An instruction is a node, and a computation that it calls is a group. A fusion is only a group, into which its operands
-go. A loop, a branch or a reduction is a node as well, which reads what its computations return.
+An instruction is a node, and a computation that it calls is a group. A fusion is only a group: its operands go to the
+nodes in it. A loop, a branch or a reduction is also a node, and reads what its computations return.
 """
 
 from __future__ import annotations
@@ -17,30 +17,30 @@ from ..listing_readers import line_of
 from ..subgraphs import WORDS
 from ..words import shorten
 
-MOST = 50_000  # nodes; what is called twice counts twice
+MOST = 50_000  # nodes; those of a computation that is called twice count twice
 LONGEST = 60  # characters of a fact
-HEAD = re.compile(r"(ENTRY )?%?(\S+) (?:\(.*\) -> .*)?\{$")  # of a computation
+HEAD = re.compile(r"(ENTRY )?%?(\S+) (?:\(.*\) -> .*)?\{$")  # the first line of a computation
 INSTRUCTION = re.compile(r"\s+(?:ROOT )?%?(\S+) = (.+?) ([a-z][\w\-]*)\((.*?)\)((?:, [\w\-]+=.*)?)$")
-ROW = re.compile(r"(\d+) (.+)$")  # of a table: FileNames, FunctionNames, FileLocations, StackFrames
+ROW = re.compile(r"(\d+) (.+)$")  # a line of a table: FileNames, FunctionNames, FileLocations, StackFrames
 NAME = re.compile(r"[\w.\-]+")
 ATTRIBUTE = re.compile(r", ([\w\-]+)=(\{[^{}]*\}|[^,{]+)")
 ARRAY = re.compile(r"\b([a-z]+)(\d*)\w*\[([\d, ]*)\]")
-ITEM = re.compile(r"\[\W*(\w+)\W*?\]")  # of a dictionary or a list: ['w'], in compiled text [\'w\']
-PARTS = {  # attributes that name computations → the label of the computation; "" for its own name
+ITEM = re.compile(r"\[\W*(\w+)\W*?\]")  # an index of a dictionary or a list: ['w'], in compiled text [\'w\']
+PARTS = {  # attributes that name a computation → its label; "" if its own name is the label
     "condition": "test", "body": "body", "true_computation": "true", "false_computation": "false",
     **dict.fromkeys(("calls", "to_apply", "branch_computations", "called_computations", "select", "scatter"), ""),
 }  # fmt: skip
 
 
 class EntryList:
-    """Entries in the order in which they are read: a leaf goes before its first user."""
+    """Entries in the order in which they are read: a leaf stands before its first user."""
 
     def __init__(self) -> None:
         self.entries: list[Entry] = []
         self.numbers: dict[int, int] = {}
 
     def add(self, entry: Entry, operands: Iterable[Entry] = ()) -> int:
-        """Add an entry, if it is new, after its operands. Returns its number. ValueError if there are too many."""
+        """Add an entry, if it is new, after its operands. Returns its number. Raises ValueError for too many."""
         if id(entry) not in self.numbers:
             entry.inputs = tuple([self.add(x) for x in operands])
             if len(self.entries) == MOST:
@@ -51,7 +51,7 @@ class EntryList:
 
 
 def give_name(entry: Entry, name: str) -> Entry:
-    """Name an argument. params['w'] becomes params.w, and goes where it is read: it is a parameter of a model."""
+    """Name an argument. params['w'] becomes params.w; as a parameter of a model, it is drawn where it is read."""
     entry.name = ITEM.sub(r".\1", name)
     entry.path = entry.path if entry.name == name else None
     return entry
@@ -67,7 +67,7 @@ class Instruction(NamedTuple):
     rest: str
 
     def entry(self, path: Path) -> Entry:
-        """Its entry. The spec is the type without the layouts of arrays; long attributes and metadata are no facts."""
+        """Its entry. The spec leaves out the layouts of the type; facts leave out long attributes and metadata."""
         spec = re.sub(r" ?(\{[^}]*\}|/\*.*?\*/)", "", self.type).replace(",", ", ")
         arrays = ARRAY.findall(spec)
         nbytes = sum(prod(map(int, NAME.findall(lengths))) * int(bits or 8) // 8 for _, bits, lengths in arrays)
@@ -94,7 +94,7 @@ class HloReader(EntryList):
 
     computations    name → its instructions
     roots           name → the instruction that it returns
-    tables          the tables at the head of a compiled module, which know the user's lines
+    tables          the tables at the head of a compiled module, from which the user's lines are read
     """
 
     def __init__(self, text: str):
@@ -135,7 +135,7 @@ class HloReader(EntryList):
         """Add an instruction, after all that it calls. Returns its entry, or that of a fusion's result."""
         if each.op in ("fusion", "call"):
             return self.read(each.parts[0][1], xs, (*path, Scope("module", each.name, each.op, each)))
-        given: Sequence[Sequence[Entry] | None] = [None] * len(each.parts)  # a reduction is not given its two numbers
+        given: Sequence[Sequence[Entry] | None] = [None] * len(each.parts)  # None for a reduction's parameters
         if each.op in ("while", "conditional"):
             path = (*path, Scope("scope", each.name, "loop" if each.op == "while" else "branch", each))
             given, xs = [[x] for x in xs[1:]], xs[:1]

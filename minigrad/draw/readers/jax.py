@@ -15,7 +15,7 @@ from .jaxpr import array_names, is_jaxpr, jaxpr_of, listing_of_jaxpr
 
 
 def listing_of(x: Any, args: Sequence[Any], names: Mapping[str, object]) -> Listing:
-    """The listing of a function called with args, or of what has a graph without arguments."""
+    """The listing of a function called with args, or of an object that has a graph without arguments."""
     if isinstance(x, Lowered | Compiled):
         x = x.as_text(dialect="hlo") if isinstance(x, Lowered) else x.as_text()
     if isinstance(x, str):

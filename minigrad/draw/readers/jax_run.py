@@ -1,4 +1,4 @@
-"""The forward and backward pass of a function of JAX, equation by equation: jax.vjp runs each one and pulls it back.
+"""The forward and backward pass of a function of JAX: jax.vjp runs each equation, and returns its backward function.
 
 Shares are added in the order in which JAX adds them: from the last equation to the first, and from the last operand to
 the first. A jit inside the function is one equation, which JAX compiles as a whole.
@@ -27,7 +27,7 @@ from ..words import join_names
 from .hlo import ITEM
 from .jaxpr import array_names, callee, jaxpr_of, names_of, spec_of, static_arguments
 
-METHODS: dict[str, Callable[..., Any]] = {  # primitives whose name or parameters minigrad's method does not share
+METHODS: dict[str, Callable[..., Any]] = {  # primitives that minigrad's method of this name does not match
     "add": lambda p, x, y: x + y, "sub": lambda p, x, y: x - y, "mul": lambda p, x, y: x * y, "neg": lambda p, x: -x,
     "div": lambda p, x, y: x / y, "pow": lambda p, x, y: x**y, "integer_pow": lambda p, x: x ** p["y"],
     "square": lambda p, x: x**2, "logistic": lambda p, x: x.sigmoid(), "reduce_sum": lambda p, x: x.sum(p["axes"]),
@@ -42,8 +42,8 @@ class EquationRun(NamedTuple):
     """An equation that ran.
 
     places     which operands have gradients
-    arrows     of these operands
-    pull       maps the gradients of the results to those of these operands
+    arrows     the arrows from these operands
+    pull       maps the gradients of the results to the gradients of these operands
     slopes     whether it works element by element, so that its derivative is an array
     """
 
@@ -57,8 +57,8 @@ class EquationRun(NamedTuple):
 
 
 def run_of(f: Any, args: Sequence[Any], names: Mapping[str, object], most: int = 10_000) -> JaxRun:
-    """The run of f(*args). Every argument of floats has a gradient. Raises NoGradientError if jax.grad would fail."""
-    f = f.__wrapped__ if hasattr(f, "trace") else f  # a jit runs op by op, as without it
+    """The run of f(*args). Every float argument has a gradient. Raises NoGradientError if jax.grad would fail."""
+    f = f.__wrapped__ if hasattr(f, "trace") else f  # run what jit wraps, op by op
     closed, static = jaxpr_of(f, args), static_arguments(args)
     if (count := len(closed.jaxpr.eqns)) > most:
         raise ValueError(f"{count:,} equations are too many to step through: take a part of up to {most:,}")
@@ -110,7 +110,7 @@ class JaxRun:
         return id
 
     def operand(self, x: Any) -> str:
-        """The id of an operand's box: a new one for a number written in the jaxpr."""
+        """The id of an operand's box. A number written in the jaxpr gets a new box."""
         return self.add_box("constant", "", [], [jnp.asarray(x.val)]) if isinstance(x, Literal) else self.places[x]
 
     def run(self, eqn: Any) -> None:
@@ -142,7 +142,7 @@ class JaxRun:
         return GraphRun(picture, "1", tuple(shares), self.reads(), frees=True, sizes=sizes)
 
     def pull(self, step: EquationRun) -> list[Share]:
-        """What an equation passes back to its operands; adds it to their gradients."""
+        """The shares that an equation passes back to its operands. Also adds them to the operands' gradients."""
         gys = [self.grads.get(y) for y in step.eqn.outvars]
         if all(gy is None for gy in gys) or not step.places:
             return []
@@ -158,14 +158,14 @@ class JaxRun:
         return found
 
     def reads(self) -> dict[str, tuple[str, ...]]:
-        """Box of an equation → the boxes of the values that its pull keeps, among what else it keeps."""
+        """Box of an equation → the boxes of those values that its pull keeps alive."""
         owner = {id(value): self.places[var] for var, value in self.values.items()}
         kept = {step.box: [owner.get(id(x), "") for x in jax.tree.leaves(step.pull)] for step in self.steps}
         return {box: tuple(dict.fromkeys(filter(None, found))) for box, found in kept.items()}
 
 
 def bind(eqn: Any, xs: Sequence[Any], places: Sequence[int], active: Sequence[Any]) -> list[Any]:
-    """The results of an equation for the operands xs, of which those at `places` are replaced."""
+    """The results of an equation for the operands xs, where `active` replaces the operands at `places`."""
     operands = [active[places.index(i)] if i in places else x for i, x in enumerate(xs)]
     with eqn.ctx.manager:
         ys = eqn.primitive.bind(*operands, **eqn.primitive.get_bind_params(eqn.params))
@@ -173,7 +173,7 @@ def bind(eqn: Any, xs: Sequence[Any], places: Sequence[int], active: Sequence[An
 
 
 def derivatives(eqn: Any, names: list[str]) -> tuple[str, list[Rule], bool]:
-    """The symbol of an equation, its derivatives, and whether it works element by element: as minigrad's op has them.
+    """The symbol of an equation, its derivatives, and whether it works element by element, taken from minigrad's op.
 
     names    of the result and of each operand
     """
@@ -192,7 +192,7 @@ def derivatives(eqn: Any, names: list[str]) -> tuple[str, list[Rule], bool]:
         assert (y.spec.shape, order) == (eqn.outvars[0].aval.shape, sorted(order))
         is_pointwise = isinstance(y.op, Elementwise) and all(x.spec.shape == y.spec.shape for x in y.inputs)
         return sign_of(y.op), [rules[order.index(i)] for i in range(len(operands))], is_pointwise
-    except Exception:  # minigrad has no such op, one with other arguments, or one without a derivative
+    except Exception:  # minigrad has no such op, or its op takes other arguments or has no derivative
         return callee(eqn) or name, [Rule("vjp(g)", True)] * len(eqn.invars), False
 
 

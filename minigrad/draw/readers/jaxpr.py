@@ -1,8 +1,8 @@
 """Jaxprs, JAX's graphs of functions.
 
-An equation is a node. A jit, a custom_vjp or a checkpoint is only a group, into which its operands go. A scan, a while
-or a cond is a node as well, which reads the results of its body or branches. Transformations are groups, too: jvp is
-the forward pass of a gradient, transpose(jvp) its backward pass.
+An equation is a node. A jit, a custom_vjp or a checkpoint is only a group: its operands go to the nodes in it. A scan,
+a while or a cond is also a node, and reads the results of its body or branches. Transformations are groups, too: jvp
+is the forward pass of a gradient, transpose(jvp) its backward pass.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ from ..tensors import format_array
 from .hlo import ITEM, LONGEST, EntryList, give_name
 
 PLACE = re.compile(r"(.+?):(\d+).* \((.*)\)$")
-UNSAID = "None", "False", "()"  # values of parameters that say nothing
+UNSAID = "None", "False", "()"  # values of parameters that are not shown
 IN_SPEC = "shape", "new_sizes", "new_dtype", "preferred_element_type"  # parameters that a spec shows
 
 
 def listing_of_jaxpr(jaxpr: Any, names: Mapping[int, str], output: str) -> Listing:
-    """The listing of a jaxpr, with names for its arguments and results. An argument that is not read goes last.
+    """The listing of a jaxpr, with names for its arguments and results. Arguments that no equation reads come last.
 
     names    id of an array → its name
     """
@@ -59,7 +59,7 @@ def jaxpr_of(f: Any, args: Sequence[Any]) -> ClosedJaxpr:
 
 
 def static_arguments(args: Sequence[Any]) -> list[int]:
-    """Which arguments stay as they are: those without arrays and floats, such as train=True or a number of steps."""
+    """The places of static arguments: those without arrays and floats, such as train=True or a number of steps."""
     dynamic = [isinstance(x, float | dict | list | tuple) or any(map(is_array, jax.tree.leaves(x))) for x in args]
     return [i for i, is_dynamic in enumerate(dynamic) if not is_dynamic]
 
@@ -112,7 +112,7 @@ class JaxprReader(EntryList):
             path = (*path, Scope("scope", name, kind, eqn))
             xs = {"cond": self.branches, "scan": self.scan, "while": self.loop}[name](eqn, xs, path)
         else:
-            for part in parts:  # as the sum of two numbers, for a scatter-add
+            for part in parts:  # such as the sum of two numbers in a scatter-add
                 region = (*path, Scope("module", function_of(part) or "region", "computation", part))
                 xs += self.read(part, arguments(part, region), region)
         found = node("op", name, eqn.outvars, eqn, path)
@@ -146,7 +146,7 @@ class JaxprReader(EntryList):
         return [*holds, *self.read(about["body_jaxpr"], inner, body)]
 
     def loop_operands(self, body: Any, xs: list[Entry], fixed: int, carried: int, path: Path) -> list[Entry]:
-        """Add the carries and rows of a loop. Returns what its body is called with: constants, carries and rows."""
+        """Add the carries and rows of a loop. Returns the operands of its body: constants, carries and rows."""
         found = xs[:fixed]
         for i, (var, x) in enumerate(zip(open_jaxpr(body).invars[fixed:], xs[fixed:], strict=True)):
             found.append(node("op", "carry" if i < carried else "row", [var], var, path))
@@ -193,7 +193,7 @@ def names_of(jaxpr: Any, things: Sequence[Any], which: str = "arg_names", otherw
 
 
 def scopes_of(eqn: Any, before: Sequence[Scope]) -> list[Scope]:
-    """Name scopes, and transformations, as one scope if they follow each other: transpose(jvp).
+    """The name scopes of an equation. Transformations that follow each other are one scope: transpose(jvp).
 
     before    the scopes of the previous equation, which are used again if they have the same labels
     """
@@ -214,7 +214,7 @@ def scopes_of(eqn: Any, before: Sequence[Scope]) -> list[Scope]:
 
 
 def node(kind: str, sign: str, variables: Sequence[Any], thing: Any, path: Path | None = ()) -> Entry:
-    """The entry of something with these variables. A token, which only orders effects, has no bytes."""
+    """An entry with these variables. A token, which only orders effects, has no bytes."""
     avals = [var.aval for var in variables]
     nbytes = sum(int(aval.size) * aval.dtype.itemsize for aval in avals if is_array(aval))
     return Entry(kind, sign, "", " ".join(map(spec_of, avals)), thing, nbytes, path=path)

@@ -1,7 +1,7 @@
-"""Graphs of PyTorch: those that autograd recorded. Others are in pytorch_calls.py and pytorch_export.py.
+"""Graphs that PyTorch's autograd recorded. Other graphs of PyTorch are read in pytorch_calls.py and pytorch_export.py.
 
 Autograd keeps no forward graph, only what backward will do. So an operation has the name of its backward, such as
-MulBackward0, and a tensor that requires no gradient is missing, unless a Node of autograd saved it.
+MulBackward0, and a tensor that requires no gradient is missing unless a Node of autograd saved it.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ from .pytorch_export import listing_of_compiled, listing_of_program
 from .pytorch_run import replay_of as replay_of
 from .pytorch_tensors import entry_of, facts_of, fill_values, names_of, node_of, nodes_before, saved_by, spec_of
 
-FREED = "A backward() has freed what this graph had saved; backward(retain_graph=True) keeps it, or run forward again."
+FREED = "backward() has freed the saved tensors: run forward again, or use backward(retain_graph=True) to keep them."
 NO_GRAPH = (
-    "it was given, or computed from tensors that require no gradient, or under torch.no_grad() or inference_mode(), or "
-    "cut off by detach(). Draw what was called instead, draw(f, x), or compute it from a tensor with requires_grad=True"
+    "it is an input, or detach() cut it off, or it was computed from tensors that require no gradient, under no_grad() "
+    "or inference_mode(). Draw the function instead, draw(f, x), or compute it from a tensor with requires_grad=True"
 )
 
 
@@ -34,10 +34,10 @@ def listing_of(x: Any, args: Sequence[Any], names: Mapping[str, object]) -> List
     if kind == "ExportedProgram" or (isinstance(x, torch.fx.GraphModule) and not args):
         return listing_of_program(x)
     if isinstance(x, torch.jit.ScriptModule | torch.jit.ScriptFunction):
-        raise TypeError(f"a {kind} hides its operations: draw the module or the function that it was made of")
+        raise TypeError(f"a {kind} hides its operations: draw the module or the function that it was made from")
     if callable(x) and not isinstance(x, Tensor):
         if not args:
-            raise TypeError(f"a {kind} has a graph when it is called: draw(f, x), where x is an example input")
+            raise TypeError(f"a {kind} has no graph until it is called: draw(f, x), where x is an example input")
         original = getattr(x, "_orig_mod", getattr(x, "_torchdynamo_orig_callable", None))
         is_compiled = getattr(x, "_compiled_call_impl", None) is not None  # by model.compile()
         if original is not None or is_compiled:
@@ -58,7 +58,7 @@ def listing_of_tensors(ys: Sequence[Tensor], namespace: Mapping[str, object]) ->
         raise TypeError(f"{names.get(alone[0], 'a tensor')}, {spec_of(alone[0])}, has no graph: {NO_GRAPH}")
     inputs = nodes_before([node_of(y) for y in ys])
     place = {node: i for i, node in enumerate(inputs)}
-    tensors = {node: node.variable for node in inputs if hasattr(node, "variable")}  # of Nodes; so far, of leaves
+    tensors = {node: node.variable for node in inputs if hasattr(node, "variable")}  # a Node → its tensor
     entries, kept = list[Entry](), set[Any]()
     tensors |= {node_of(x): x for x in [*names, *ys] if x.requires_grad and x.output_nr == 0}
     for node, before in inputs.items():
@@ -73,7 +73,7 @@ def listing_of_tensors(ys: Sequence[Tensor], namespace: Mapping[str, object]) ->
 
 
 def entry_of_node(node: Any, x: Tensor | None) -> tuple[Entry, list[Tensor]]:
-    """The entry of a Node, whose tensor is x if that is known; and the tensors that the Node saved."""
+    """The entry of a Node, and the tensors that the Node saved. x: the Node's tensor, if it is known."""
     saved = [*saved_by(node)]
     facts = (*(() if x is None else facts_of(x)), *(words for words, _ in saved))
     is_leaf = hasattr(node, "variable")

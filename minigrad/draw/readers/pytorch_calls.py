@@ -1,7 +1,7 @@
 """What a call of a PyTorch module or function does, operation by operation, as the user wrote it.
 
-PyTorch announces every call of its functions to a `TorchFunctionMode`. So the call runs as always, once, with these
-arguments: Python decides where it branches. It needs no gradient.
+PyTorch reports every call of its functions to a `TorchFunctionMode`. So the function runs as usual, once, with these
+arguments, and takes its usual branches. No gradient is needed.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ from ..listing_readers import line_of
 from ..words import shorten
 from .pytorch_tensors import entry_of, facts_of, fill_values, memory_of, names_of, saved_by, tensors_in, version_of
 
-MINE = str(PurePath(torch.__file__).parent), str(PurePath(__file__).parents[2])  # folders of files not the user's
+MINE = str(PurePath(torch.__file__).parent), str(PurePath(__file__).parents[2])  # folders without the user's code
 line_at = cache(line_of)
-HIDDEN = "A result comes from what PyTorch does not announce, such as NumPy or vmap: no arrow leads to it."
+HIDDEN = "A result comes from code that PyTorch does not report, such as NumPy or vmap, so no arrow leads to it."
 
 
 def listing_of_call(f: Any, args: Sequence[Any], namespace: Mapping[str, object]) -> Listing:
@@ -51,9 +51,9 @@ def listing_of_call(f: Any, args: Sequence[Any], namespace: Mapping[str, object]
 
 @contextmanager
 def preserve(modules: Mapping[str, Module], trains: bool) -> Iterator[None]:
-    """Restore afterwards what a call changes: buffers and attributes of modules, and random numbers.
+    """Restore afterwards what a call changes: buffers and attributes of modules, and the state of random generators.
 
-    trains    whether the call may train: then restore parameters and their gradients, too, but no state of an optimiser
+    trains    whether the call may train; if so, parameters and gradients are restored too, but no optimiser's state
     """
     parts = [*dict.fromkeys(part for module in modules.values() for part in module.modules())]
     parameters = [x for part in parts for x in part.parameters(recurse=False)]
@@ -70,7 +70,7 @@ def preserve(modules: Mapping[str, Module], trains: bool) -> Iterator[None]:
 
 
 def give_copies(parts: Sequence[Module], restore: ExitStack) -> None:
-    """Give modules copies of their buffers, without what compile() made of them, until `restore` is closed."""
+    """Until `restore` is closed, give modules copies of their buffers, and hide what compile() made of the modules."""
     copies: dict[Any, Tensor] = {x: x.detach().clone() for part in parts for x in part.buffers(recurse=False)}
     for part in parts:
         restore.callback(vars(part).update, dict(vars(part)))
@@ -86,8 +86,8 @@ def set_data(x: Tensor, data: Tensor, grad: Tensor | None) -> None:
 class CallRecorder(TorchFunctionMode):
     """Records operations while they run.
 
-    own        id of a parameter or a buffer → its name; `names` has those of arguments and the caller's variables, too
-    results    of each entry: its tensors, their versions, and their Nodes of autograd. They stay alive: ids name them
+    own        id of a parameter or a buffer → its name; `names` also names arguments and the caller's variables
+    results    for each entry: its tensors, their versions and their Nodes. They are kept alive, so ids stay unique
     places     id of a tensor → the number of its entry
     changes    memory → the number of the last entry that changed it in place
     """
@@ -122,7 +122,7 @@ class CallRecorder(TorchFunctionMode):
         changed = [x for x, version in zip(given, before) if version_of(x) != version]
         if results := [*tensors_in(y)] or changed:
             name = getattr(func, "__name__", type(func).__name__)
-            op = func.__self__.__name__ if name == "__get__" else name  # of an attribute, such as x.T
+            op = func.__self__.__name__ if name == "__get__" else name  # the name of an attribute, such as T
             others = [x for x in [*args, *(kwargs or {}).values()] if isinstance(x, int | float | str | tuple)]
             options = [str(x) for x in others if not [*tensors_in(x)]]
             facts = (*[f"with {shorten(', '.join(options), 60)}"] * bool(options), *facts_of(results[0]))
@@ -133,7 +133,7 @@ class CallRecorder(TorchFunctionMode):
         return y
 
     def add(self, results: list[Tensor], op: str = "", **rest: Any) -> int:
-        """Add an entry; its number."""
+        """Add an entry. Returns its number."""
         self.places |= {id(x): len(self.entries) for x in results}
         self.results.append((results, [*map(version_of, results)], [x.grad_fn for x in results]))
         thing = results[0] if len(results) == 1 else tuple(results)
@@ -141,7 +141,7 @@ class CallRecorder(TorchFunctionMode):
         return len(self.entries) - 1
 
     def number(self, x: Tensor) -> int:
-        """The number of the entry that a tensor has its value from. If there is none, it is a leaf."""
+        """The number of the entry that wrote a tensor's value. If there is none, adds a leaf."""
         changed = self.changes.get(memory_of(x), -1) if self.changes else -1
         made = self.places.get(id(x), -1)
         if made == changed == -1:
@@ -150,7 +150,7 @@ class CallRecorder(TorchFunctionMode):
         return max(made, changed)
 
     def finish(self, ys: Sequence[Tensor]) -> tuple[list[Entry], list[str]]:
-        """The entries that the results need, with names, values and what backward keeps; and notes."""
+        """The entries that the results depend on, with names, values and what backward keeps; and notes."""
         is_hidden = any(id(y) not in self.places and id(y) not in self.names for y in ys)
         ends = [self.number(y) for y in ys]
         place = {n: i for i, n in enumerate(range(len(self.entries)) if is_hidden else self.needed_by(ends))}
@@ -171,7 +171,7 @@ class CallRecorder(TorchFunctionMode):
         return entries, [HIDDEN] * is_hidden
 
     def needed_by(self, ends: Sequence[int]) -> list[int]:
-        """The numbers of the entries that some entries were computed from, and of these."""
+        """The numbers of some entries, and of all entries that they were computed from."""
         needed, stack = set[int](), [*ends]
         while stack:
             if (n := stack.pop()) not in needed:
@@ -181,7 +181,7 @@ class CallRecorder(TorchFunctionMode):
 
 
 def saved_before(nodes: Sequence[Any], seen: set[Any], kept: set[int]) -> Iterator[str]:
-    """What an operation saved. It may have several Nodes, as F.cross_entropy. Adds to `seen`, and memory to `kept`."""
+    """What an operation saved, also if it has several Nodes. Adds the Nodes to `seen`, and saved memory to `kept`."""
     stack = [*nodes]
     while stack:
         if (node := stack.pop()) not in seen:

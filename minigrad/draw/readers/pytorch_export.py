@@ -1,7 +1,7 @@
 """Graphs that PyTorch builds before they run: an exported program, a graph of torch.fx, and those of torch.compile.
 
-torch.compile hands each graph to a backend. Ours records the graph and runs it as it is. Where a graph breaks, Python
-goes on, and the next graph starts with the tensors that Python hands it.
+torch.compile hands each graph to a backend. Ours records the graph and runs it as it is. At a graph break, ordinary
+Python runs until the next graph starts, with the tensors that Python passes to it.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from .pytorch_calls import MINE, CallRecorder, preserve
 from .pytorch_tensors import entry_of, tensors_in
 
 GIVEN = "placeholder", "get_attr"
-OUTSIDE = "A result was computed after these graphs, by Python, as if torch.compile were not there."
+OUTSIDE = "A result was computed after these graphs, in ordinary Python that torch.compile left out."
 
 
 def listing_of_program(x: Any) -> Listing:
@@ -40,7 +40,7 @@ def listing_of_program(x: Any) -> Listing:
 def listing_of_compiled(f: Any, args: Sequence[Any], namespace: Mapping[str, object]) -> Listing:
     """The graphs that torch.compile makes of f for these arguments, in the order in which they run, and its breaks.
 
-    It compiles again, apart from what the user compiled.
+    It compiles f again, and leaves the user's compiled code as it is.
     """
     from torch._dynamo.utils import graph_break_reasons
 
@@ -71,7 +71,7 @@ class FxReader:
         self.names, self.entries, self.scopes = names, list[Entry](), dict[Any, Scope]()
 
     def read(self, owner: Any, path: Path = (), given: Sequence[int | None] = ()) -> list[int | None]:
-        """Add the entries of a GraphModule, a leaf before its first user; the numbers of its results.
+        """Add the entries of a GraphModule, a leaf before its first user. Returns the numbers of its results.
 
         given    the numbers of its inputs, as far as they are known
         """
@@ -91,7 +91,7 @@ class FxReader:
         return [place.get(x) for x in tree_leaves(owner.graph.output_node().args)]
 
     def read_inner(self, node: fx.Node, owner: Any, path: Path, place: Mapping[Any, int]) -> list[int]:
-        """Add the entries of the graphs that a node calls with its last operands; the numbers of their results."""
+        """Add the graphs that a node calls with its last operands. Returns the numbers of their results."""
         found: list[int | None] = []
         for at, branch in enumerate(node.args):
             if isinstance(branch, fx.Node) and branch not in place:
@@ -102,7 +102,7 @@ class FxReader:
         return [n for n in found if n is not None]
 
     def scopes_of(self, node: fx.Node, path: Path) -> Path:
-        """The calls of modules that a node belongs to. PyTorch gives each call of a module a key of its own."""
+        """The module calls that a node belongs to. PyTorch gives each call of a module its own key."""
         found: list[Scope] = []
         for key, (at, kind) in (node.meta.get("nn_module_stack") or {}).items():
             label = re.sub(r"^(L\['(self|fn)'\]\.?|G\['(?=\w+'\]))|'\]", "", at)
@@ -132,7 +132,7 @@ class FxReader:
 class CompiledRuns(FxReader):
     """A backend of torch.compile that records each graph when it runs.
 
-    places    id of a tensor → the number of its entry. `tensors` keeps them alive
+    places    id of a tensor → the number of its entry. `tensors` keeps these tensors alive
     """
 
     def __init__(self, call: CallRecorder):
@@ -155,7 +155,7 @@ class CompiledRuns(FxReader):
         return run
 
     def number(self, x: Tensor) -> int | None:
-        """The number of the entry of a tensor. If no graph made it, it is a leaf."""
+        """The number of a tensor's entry. If no graph made the tensor, adds a leaf."""
         if id(x) not in self.places:
             self.places[id(x)] = len(self.entries)
             self.tensors.append(x)

@@ -43,9 +43,9 @@ def spec_of(x: Any) -> str:
 
 
 def entry_of(results: Sequence[Any], op: str = "", **rest: Any) -> Entry:
-    """The entry of an operation that has these results; without an operation, of a leaf."""
+    """The entry of an operation with these results; if `op` is "", of a leaf."""
     sizes = [prod(x.shape) * x.dtype.itemsize for x in results]
-    nbytes = sum(sizes) if all(isinstance(size, int) for size in sizes) else None  # else symbols, as s77
+    nbytes = sum(sizes) if all(isinstance(size, int) for size in sizes) else None  # not symbols, such as s77
     sign = SIGNS.get(op.strip("_"), op.strip("_") if op.startswith("__") else op)
     return Entry("op" if op else "leaf", sign, spec=" ".join(map(spec_of, results)), nbytes=nbytes, **rest)
 
@@ -94,7 +94,7 @@ def name_of(hook: Any) -> str:
 
 
 def fill_values(entries: Sequence[Entry], tensors: Mapping[int, Tensor]) -> None:
-    """Write values of tensors into the entries with these numbers; of large results, only if there is NaN or inf."""
+    """Write the tensors' values into the entries with these numbers; a large result's only if it has NaN or inf."""
     for i, x in tensors.items():
         try:
             if x.numel() <= LARGE or not (isinstance(x, Parameter) or x.detach().sum().isfinite()):
@@ -107,12 +107,12 @@ def fill_values(entries: Sequence[Entry], tensors: Mapping[int, Tensor]) -> None
 
 @cache
 def slots_of(cls: Any) -> list[str]:
-    """The names under which the Nodes of this type save tensors."""
+    """The names under which Nodes of this type save tensors."""
     return [name.removeprefix("_raw_saved_") for name in dir(cls) if name.startswith("_raw_saved_")]
 
 
 def saved_by(node: Any) -> Iterator[tuple[str, Any]]:
-    """What a Node of autograd saved: in words, and the tensor if there is one.
+    """What a Node of autograd saved: a description, and the tensor if it can be read.
 
     A tensor that a hook packed is not unpacked, because that could run a checkpoint again.
     """

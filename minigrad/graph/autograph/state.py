@@ -54,7 +54,7 @@ class Number(Tracer):
     def __hash__(self) -> int:
         if sys._getframe(1).f_code.co_filename.startswith(INSIDE):
             return object.__hash__(self)
-        raise ConversionError(f"{user_line()}: only a run knows this number, so it is no key: compare it, as in k == 1")
+        raise ConversionError(f"{user_line()}: only a run knows this number, so it cannot be a key: compare it, k == 1")
 
     def where(self, condition: Any, other: Any) -> Any:
         return super().where(condition, other) if is_number(other) else self.beside(other).where(condition, other)

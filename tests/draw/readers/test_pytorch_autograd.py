@@ -151,7 +151,7 @@ def inference():
 def test_a_tensor_without_a_graph_says_so_and_how_to_get_one(make):
     y = make()
 
-    with pytest.raises(TypeError, match=r"y, f32\[2\], has no graph: it was given, .*cut off by detach.*draw\(f, x\)"):
+    with pytest.raises(TypeError, match=r"y, f32\[2\], has no graph: it is an input, .*detach\(\) cut.*draw\(f, x\)"):
         mg.draw(y)
 
 

@@ -197,13 +197,13 @@ def test_no_gradient_is_needed():
 def test_a_result_that_pytorch_does_not_announce_is_marked():
     view = GraphView(torch.vmap(torch.sin), torch.ones(3), names={})
 
-    assert "does not announce" in view.notes[0]
+    assert "does not report" in view.notes[0]
 
 
 @table(
     "f, error",
     [
-        (lambda: (nn.Linear(2, 2),), "has a graph when it is called"),
+        (lambda: (nn.Linear(2, 2),), "has no graph until it is called"),
         (lambda: (nn.LazyLinear(2), torch.ones(1, 2)), "a lazy module gets its parameters"),
         (lambda: (lambda x: 3, torch.ones(1)), "<lambda> returned 3, which contains no tensor"),
         (lambda: (torch.jit.script(nn.ReLU()), torch.ones(1)), "hides its operations"),
