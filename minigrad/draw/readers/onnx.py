@@ -20,7 +20,7 @@ from onnx import FunctionProto, GraphProto, ModelProto, NodeProto, TensorProto, 
 from ..listing import Entry, Listing, Scope
 from ..tensors import format_array
 from ..words import join_names, number, shorten
-from .nested import FEW, KINDS, LONGEST, NamedGraph, NamedOp, bytes_of, entries_of, make_constant, op_entry, spec_text
+from .nested import FEW, KINDS, LONGEST, NamedGraph, NamedOp, OpEntries, bytes_of, make_constant, op_entry, spec_text
 
 FRAME = re.compile(r'File "(.+)", line (\d+), in (.+)(?:\n +(?!File)(.+))?')  # of a stack trace
 Types = ChainMap[str, TypeProto]
@@ -35,7 +35,7 @@ def listing_of(x: Any, args: Sequence[Any], names: Mapping[str, object]) -> List
         raise TypeError("an ONNX model takes no example arguments: it has one graph for all arguments")
     model = model_of(x)
     typed, notes = with_shapes(model)
-    entries = entries_of(ModelReader(model).graph(typed.graph, ChainMap()))
+    entries = OpEntries(ModelReader(model).graph(typed.graph, ChainMap())).entries
     opsets = join_names([f"{opset.version} of {opset.domain or 'ai.onnx'}" for opset in model.opset_import])
     maker = f", made by {model.producer_name} {model.producer_version}".rstrip() * bool(model.producer_name)
     about = f"ONNX, IR version {model.ir_version}, opset {opsets or 'unknown'}{maker}."
