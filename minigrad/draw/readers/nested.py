@@ -73,6 +73,7 @@ class OpEntries(EntryList):
 
     def read(self, graph: NamedGraph, values: Values, path: Path, operands: Mapping[str, Entry]) -> list[Entry]:
         """Add the ops of a graph; return the entries of its results. `operands` are those that its inputs stand for."""
+        own = values.maps[0]
         for op in graph.ops:
             entry, name = op.entry, "".join(op.outputs[:1])
             if name in operands:
@@ -83,8 +84,8 @@ class OpEntries(EntryList):
             elif entry.path is not None:
                 entry.path = path
                 self.add(entry)
-            values.update(dict.fromkeys(op.outputs, entry))
-        for entry in values.maps[0].values():
+            own.update(dict.fromkeys(op.outputs, entry))
+        for entry in own.values():
             self.add(entry)
         return [find(name, values, "an output") for name in graph.outputs]
 
@@ -112,9 +113,11 @@ class OpEntries(EntryList):
 
 def find(name: str, values: Values, user: str) -> Entry:
     """The entry of a value. Raises ValueError if there is none."""
-    if name not in values:
-        raise ValueError(f"{user} reads {name!r}, but no input, constant or earlier op has this name")
-    return values[name]
+    try:
+        return values[name]
+    except KeyError:
+        message = f"{user} reads {name!r}, but no input, constant or earlier op has this name"
+        raise ValueError(message) from None
 
 
 def op_entry(sign: str, results: Sequence[str], specs: Sequence[str], thing: Any, facts: Sequence[str]) -> Entry:
