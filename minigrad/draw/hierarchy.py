@@ -173,8 +173,8 @@ def runs(keys: Sequence[int], ops: Sequence[Sequence[int]], entries: Sequence[En
         best = (0, 1, 1)
         for length in range(1, min(LONGEST_BLOCK, (len(keys) - at) // 2) + 1):
             times = repeats(keys, ops, entries, at, length, best[0]) if keys[at] == keys[at + length] else 1
-            spared = (times - 1) * sum(map(len, ops[at : at + length]))
-            if spared >= WORTH and times * length > best[0]:
+            is_wider = times > 1 and times * length > best[0]
+            if is_wider and (times - 1) * sum(map(len, ops[at : at + length])) >= WORTH:
                 best = (times * length, length, times)
         width, length, times = best
         if width:

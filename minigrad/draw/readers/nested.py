@@ -2,7 +2,7 @@
 
     operands → inputs of the inner graph → its ops → the op     as minigrad's own loops: ../subgraphs.py
 
-A reader describes every op by an `NamedOp`; `entries_of` numbers them and puts them into scopes.
+A reader describes every op by a `NamedOp`; `OpEntries` puts them into their order and into scopes.
 """
 
 from __future__ import annotations
@@ -11,11 +11,13 @@ import re
 from collections import ChainMap
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from math import prod
 from typing import Any
 
 from ..listing import Entry, Path, Scope
 from ..words import join_names
+from .hlo import EntryList
 
 KINDS = {
     "If": "branch", "Case": "branch", "While": "loop", "Loop": "loop", "Scan": "loop", "PartitionedCall": "call",
@@ -60,62 +62,45 @@ class NamedGraph:
     label: str = ""
 
 
-def entries_of(graph: NamedGraph) -> list[Entry]:
-    """The entries of a graph and of all graphs in it. Raises ValueError if an op reads a value that nothing makes."""
-    numbering = Numbering()
-    for number in numbering.add_part(graph, ChainMap(), (), {}):
-        numbering.entries[number].facts += ("an output",)
-    return numbering.entries
+class OpEntries(EntryList):
+    """The entries of a graph and of all graphs in it."""
 
-
-class Numbering:
-    """Numbers entries: ops in their order, and a leaf when it is first read."""
-
-    def __init__(self) -> None:
-        self.entries: list[Entry] = []
-        self.place: dict[int, int] = {}  # id of an entry → its number
+    def __init__(self, graph: NamedGraph) -> None:
+        super().__init__()
         self.scopes: dict[tuple[Path, Any], Scope] = {}
+        for number in {self.add(entry) for entry in self.read(graph, ChainMap(), (), {})}:
+            self.entries[number].facts += ("an output",)
 
-    def number(self, entry: Entry) -> int:
-        if id(entry) not in self.place:
-            self.place[id(entry)] = len(self.entries)
-            self.entries.append(entry)
-        return self.place[id(entry)]
-
-    def find(self, name: str, values: Values, reader: str) -> int:
-        if name not in values:
-            raise ValueError(f"{reader} reads {name!r}, but no input, constant or earlier op has this name")
-        return self.number(values[name])
-
-    def add_part(self, part: NamedGraph, values: Values, path: Path, operands: Mapping[str, int]) -> list[int]:
-        """Add all ops of a graph; return the numbers of its results. `operands` are those that its inputs stand for."""
-        for op in part.ops:
+    def read(self, graph: NamedGraph, values: Values, path: Path, operands: Mapping[str, Entry]) -> list[Entry]:
+        """Add the ops of a graph; return the entries of its results. `operands` are those that its inputs stand for."""
+        own = values.maps[0]
+        for op in graph.ops:
             entry, name = op.entry, "".join(op.outputs[:1])
             if name in operands:
-                entry.kind, entry.sign, entry.path, entry.inputs = "op", part.inputs[name], path, (operands[name],)
+                entry.kind, entry.sign, entry.path = "op", graph.inputs[name], path
+                self.add(entry, [operands[name]])
             elif entry.kind == "op":
                 self.add_op(op, values, path)
             elif entry.path is not None:
                 entry.path = path
-            if entry.path is not None:
-                self.number(entry)
-            values.update(dict.fromkeys(op.outputs, entry))
-        for entry in values.maps[0].values():
-            self.number(entry)
-        return [self.find(name, values, "an output") for name in part.outputs]
+                self.add(entry)
+            own.update(dict.fromkeys(op.outputs, entry))
+        for entry in own.values():
+            self.add(entry)
+        return [find(name, values, "an output") for name in graph.outputs]
 
     def add_op(self, op: NamedOp, values: Values, path: Path) -> None:
-        user = " → ".join(filter(None, (op.entry.sign, op.entry.name)))
-        operands = [self.find(name, values, user) if name else None for name in op.inputs]
+        """Add an op, after the graphs in it. They are given its last operands, and it reads their results instead."""
+        user = f"{op.entry.sign} → {op.entry.name}"
+        operands = [find(name, values, user) if name else None for name in op.inputs]
         op.entry.path = path = self.path(op, path)
-        own = len(operands)
-        results: list[int] = []
+        own, results = len(operands), list[Entry]()
         for part in op.parts:
             own = max(0, len(operands) - len(part.inputs))
             given = {name: x for name, x in zip(part.inputs, operands[own:]) if x is not None}
             scope = (Scope("scope", part.label, PURPOSES.get(part.label, ""), part),) if part.label else ()
-            results += self.add_part(part, values.new_child(), path + scope, given)
-        op.entry.inputs = (*(x for x in operands[:own] if x is not None), *results)
+            results += self.read(part, values.new_child(), path + scope, given)
+        self.add(op.entry, [*filter(None, operands[:own]), *results])
 
     def path(self, op: NamedOp, path: Path) -> Path:
         """The scopes of an op, without those that its graph is in already."""
@@ -124,6 +109,15 @@ class Numbering:
             if scope.label not in outer or (op.parts and scope is op.scopes[-1]):
                 path += (self.scopes.setdefault((path, scope.thing), scope),)
         return path
+
+
+def find(name: str, values: Values, user: str) -> Entry:
+    """The entry of a value. Raises ValueError if there is none."""
+    try:
+        return values[name]
+    except KeyError:
+        message = f"{user} reads {name!r}, but no input, constant or earlier op has this name"
+        raise ValueError(message) from None
 
 
 def op_entry(sign: str, results: Sequence[str], specs: Sequence[str], thing: Any, facts: Sequence[str]) -> Entry:
@@ -141,10 +135,16 @@ def make_constant(entry: Entry, value: str) -> None:
         entry.name, entry.spec, entry.facts = "", "", (entry.spec, *entry.facts)
 
 
+@cache
+def short_name(dtype: str) -> str:
+    """A dtype as minigrad writes it: f32, bf16, u8, bool."""
+    return re.sub(r"^(bf|[fuic])[a-z]+(?=\d)", r"\1", SHORT.get(dtype, dtype))
+
+
 def spec_text(dtype: str, lengths: Sequence[object] | None) -> str:
     """A type as minigrad writes it: f32[3, ?]; f32[…] if even the rank is unknown."""
-    short = re.sub(r"^(bf|[fuic])[a-z]+(?=\d)", r"\1", SHORT.get(dtype.lower(), dtype.lower()))
-    return f"{short}[{'…' if lengths is None else ', '.join('?' if n in (None, '') else str(n) for n in lengths)}]"
+    shape = "…" if lengths is None else ", ".join("?" if n in (None, "") else str(n) for n in lengths)
+    return f"{short_name(dtype.lower())}[{shape}]"
 
 
 def bytes_of(specs: Sequence[str]) -> int | None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import re
 from collections import ChainMap
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from math import prod
 from pathlib import PurePath
 from typing import Any
@@ -20,10 +20,10 @@ from onnx import FunctionProto, GraphProto, ModelProto, NodeProto, TensorProto, 
 from ..listing import Entry, Listing, Scope
 from ..tensors import format_array
 from ..words import join_names, number, shorten
-from .nested import FEW, KINDS, LONGEST, NamedGraph, NamedOp, bytes_of, entries_of, make_constant, op_entry, spec_text
+from .nested import FEW, KINDS, LONGEST, NamedGraph, NamedOp, OpEntries, bytes_of, make_constant, op_entry, spec_text
 
 FRAME = re.compile(r'File "(.+)", line (\d+), in (.+)(?:\n +(?!File)(.+))?')  # of a stack trace
-Types = ChainMap[str, TypeProto]
+Specs = ChainMap[str, str]  # name of a value → its spec; "" if it is unknown
 
 
 def listing_of(x: Any, args: Sequence[Any], names: Mapping[str, object]) -> Listing:
@@ -35,7 +35,7 @@ def listing_of(x: Any, args: Sequence[Any], names: Mapping[str, object]) -> List
         raise TypeError("an ONNX model takes no example arguments: it has one graph for all arguments")
     model = model_of(x)
     typed, notes = with_shapes(model)
-    entries = entries_of(ModelReader(model).graph(typed.graph, ChainMap()))
+    entries = OpEntries(ModelReader(model).graph(typed.graph, ChainMap())).entries
     opsets = join_names([f"{opset.version} of {opset.domain or 'ai.onnx'}" for opset in model.opset_import])
     maker = f", made by {model.producer_name} {model.producer_version}".rstrip() * bool(model.producer_name)
     about = f"ONNX, IR version {model.ir_version}, opset {opsets or 'unknown'}{maker}."
@@ -77,42 +77,42 @@ class ModelReader:
         self.functions = {(f.domain, f.name, f.overload): f for f in model.functions}
         self.calls: list[str] = []  # the functions around the nodes that are being read
 
-    def graph(self, graph: GraphProto, types: Types, node: NodeProto | None = None, label: str = "") -> NamedGraph:
-        """A graph, or the subgraph of a node."""
-        types.update((value.name, value.type) for value in (*graph.input, *graph.value_info, *graph.output))
-        leaves = [leaf_of(tensor, tensor.dims) for tensor in graph.initializer]
-        leaves += [leaf_of(tensor.values, tensor.dims) for tensor in graph.sparse_initializer]
-        named = {leaf.outputs[0] for leaf in leaves}
-        inputs = [value.name for value in graph.input if value.name not in named]
-        rows = sum(a.i for a in node.attribute if a.name == "num_scan_inputs") if node else 0
-        signs = ["carry"] * (len(inputs) - rows) + ["row"] * rows
-        ops = [*leaves, *(input_of(name, types) for name in inputs), *(self.op(each, types) for each in graph.node)]
-        return NamedGraph(dict(zip(inputs, signs)), ops, [y.name for y in graph.output], label)
+    def graph(self, graph: GraphProto | FunctionProto, specs: Specs, label: str = "", rows: int = 0) -> NamedGraph:
+        """A graph, whose last inputs may be rows; or a function, which has only names of its inputs and outputs."""
+        typed = [x for x in (*graph.input, *graph.value_info, *graph.output) if not isinstance(x, str)]
+        specs.update((value.name, type_text(value.type)) for value in typed)
+        leaves = [leaf_of(tensor, tensor.dims) for tensor in getattr(graph, "initializer", ())]
+        leaves += [leaf_of(tensor.values, tensor.dims) for tensor in getattr(graph, "sparse_initializer", ())]
+        named = {leaf.entry.name for leaf in leaves}
+        inputs = [name for name in names_of(graph.input) if name not in named]
+        sign = "carry" if isinstance(graph, GraphProto) else "input"
+        signs = [sign] * (len(inputs) - rows) + ["row"] * rows
+        ops = [*leaves, *(input_of(name, specs) for name in inputs), *(self.op(each, specs) for each in graph.node)]
+        return NamedGraph(dict(zip(inputs, signs)), ops, names_of(graph.output), label)
 
-    def function(self, function: FunctionProto, node: NodeProto, types: Types) -> NamedGraph:
+    def function(self, function: FunctionProto, node: NodeProto, specs: Specs) -> NamedGraph:
         """The body of the function that a node calls. Raises ValueError if it calls itself."""
         name = f"{function.domain}.{function.name}"
         if name in self.calls:
             raise ValueError(f"the function {name} calls itself, which ONNX does not allow")
-        inner = ChainMap({value.name: value.type for value in function.value_info})
         both = [*zip(function.input, node.input), *zip(function.output, node.output)]
-        inner.update((formal, types[name]) for formal, name in both if name in types)
         self.calls.append(name)
-        ops = [*(input_of(name, inner) for name in function.input), *(self.op(each, inner) for each in function.node)]
+        body = self.graph(function, ChainMap({formal: specs[name] for formal, name in both if name in specs}))
         self.calls.pop()
-        return NamedGraph(dict.fromkeys(function.input, "input"), ops, function.output)
+        return body
 
-    def op(self, node: NodeProto, types: Types) -> NamedOp:
+    def op(self, node: NodeProto, specs: Specs) -> NamedOp:
         """A node; with its subgraphs, or with the function that it calls."""
-        parts = [self.graph(g, types.new_child(), node, a.name) for a in node.attribute for g in subgraphs(a)]
+        rows = sum(a.i for a in node.attribute if a.name == "num_scan_inputs")
+        parts = [self.graph(g, specs.new_child(), a.name, rows) for a in node.attribute for g in subgraphs(a)]
         function = self.functions.get((node.domain, node.op_type, node.overload))
         if function is not None:
-            parts = [self.function(function, node, types)]
+            parts = [self.function(function, node, specs)]
         results = [name for name in node.output if name]
-        specs = [type_text(types[name]) for name in results if name in types]
+        known = [spec for name in results if (spec := specs.get(name))]
         facts = [f"{what} {name}" for what, name in (("domain", node.domain), ("node", node.name)) if name]
         attributes = [attribute_text(attribute) for attribute in node.attribute if not subgraphs(attribute)]
-        entry = op_entry(node.op_type, results, specs, node, facts + attributes)
+        entry = op_entry(node.op_type, results, known, node, facts + attributes)
         entry.line = line_of(node)
         if node.op_type == "Constant":
             text = attributes[0].partition(" = ")[2]
@@ -124,7 +124,7 @@ class ModelReader:
         return NamedOp(entry, node.input, results, scopes, parts)
 
 
-# -- parts of a node --------------------------------------------------------------------------------------------------
+# -- parts of a graph -------------------------------------------------------------------------------------------------
 
 
 def leaf_of(tensor: TensorProto, lengths: Sequence[int]) -> NamedOp:
@@ -137,9 +137,14 @@ def leaf_of(tensor: TensorProto, lengths: Sequence[int]) -> NamedOp:
     return NamedOp(entry, outputs=[tensor.name])
 
 
-def input_of(name: str, types: Types) -> NamedOp:
-    spec = type_text(types[name]) if name in types else ""
-    return NamedOp(Entry("leaf", "", name, spec, types.get(name), bytes_of([spec])), outputs=[name])
+def input_of(name: str, specs: Specs) -> NamedOp:
+    spec = specs.get(name, "")
+    return NamedOp(Entry("leaf", "", name, spec, None, bytes_of([spec])), outputs=[name])
+
+
+def names_of(values: Iterable[Any]) -> list[str]:
+    """The names of inputs or outputs. In a function, these are nothing but names."""
+    return [getattr(value, "name", value) for value in values]
 
 
 def subgraphs(attribute: onnx.AttributeProto) -> list[GraphProto]:

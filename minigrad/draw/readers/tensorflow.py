@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import accumulate
 from pathlib import Path
 from typing import Any
@@ -20,7 +20,7 @@ from ..listing import Entry, Listing, Scope
 from ..listing_readers import line_of
 from ..tensors import format_array
 from ..words import join_names, pluralize, shorten
-from .nested import FEW, KINDS, LONGEST, NamedGraph, NamedOp, bytes_of, entries_of, make_constant, op_entry, spec_text
+from .nested import FEW, KINDS, LONGEST, NamedGraph, NamedOp, OpEntries, bytes_of, make_constant, op_entry, spec_text
 
 LIBRARIES = ("site-packages", str(Path(__file__).parents[2]))  # their lines are not the user's
 
@@ -37,13 +37,11 @@ def listing_of(x: Any, args: Sequence[Any], names: Mapping[str, object]) -> List
     finally:
         for layer, before in losses:
             layer._losses[:] = before
-    entries = entries_of(GraphReader(graph, layers).part(graph))
+    entries = OpEntries(GraphReader(graph, layers).part(graph)).entries
     count = len(graph.get_operations())
-    inner = len(entries) - count
-    note = f"TensorFlow: {pluralize(count, 'op', 'ops')}" + f", and {inner} in the functions that they call" * bool(
-        inner
-    )
-    return Listing(f"a call of {x.name}" if layers else getattr(graph, "name", "a graph"), entries, [f"{note}."])
+    inner = f", and {len(entries) - count} in the functions that they call" * (len(entries) > count)
+    note = f"TensorFlow: {pluralize(count, 'op', 'ops')}{inner}."
+    return Listing(f"a call of {x.name}" if layers else getattr(graph, "name", "a graph"), entries, [note])
 
 
 def graph_of(x: Any, args: Sequence[Any], layers: Sequence[Any]) -> Any:
@@ -83,40 +81,36 @@ class GraphReader:
         self.labels = {part for op in graph.get_operations() for part in op.name.split("/")[:-1]}
         variables = {id(variable.handle): variable for variable in getattr(graph, "variables", ())}
         self.captured = {inner.op.name: variables.get(id(outer)) for outer, inner in getattr(graph, "captures", ())}
-        self.calls: list[str] = []  # the functions around the ops that are being read
         self.asked = place()
 
     def part(self, graph: Any, label: str = "", sign: str = "") -> NamedGraph:
         """A graph, or a function that an op calls. `sign` is of its inputs, "" if they are no operands of the op."""
-        ops = graph.get_operations()
-        parts = {op.name: self.parts(op) for op in ops}
+        ops = inputs_first(graph.get_operations())
         counts = Counter(prefix for op in ops if op.inputs for prefix in prefixes(op)[:-1])
         kinds = {prefix: "name scope" for prefix, count in counts.items() if count > 1}
+        parts = {op.name: self.parts(op) for op in ops}
         kinds |= {op.name: KINDS.get(base_type(op), "function") for op in ops if parts[op.name]}
         found = []
         for op in ops:
-            names = prefixes(op)[: None if parts[op.name] else -1]
-            scopes = [scope for name in names if (scope := self.scope(name, kinds.get(name, ""))).of]
-            inputs = [x.op.name for x in op.inputs if x.op.type != "NextIteration"]
-            found.append(NamedOp(self.entry(op), inputs, [op.name], scopes, parts[op.name]))
+            scopes = [self.scope(name, kinds.get(name, "")) for name in prefixes(op)[: None if parts[op.name] else -1]]
+            inputs = [x.name for x in operands(op)]
+            named = [scope for scope in scopes if scope.of]
+            found.append(NamedOp(self.entry(op), inputs, [op.name], named, parts[op.name]))
         signs = {x.op.name: sign for x in getattr(graph, "inputs", ()) if sign}
         return NamedGraph(signs, found, [y.op.name for y in getattr(graph, "outputs", ())], label)
 
     def parts(self, op: Any) -> list[NamedGraph]:
-        """The functions that an op calls, except those around it."""
+        """The functions that an op calls."""
         attributes = sorted(op.node_def.attr.items(), reverse=True)  # then before else, cond before body
         called = {key: attr.func.name for key, attr in attributes if attr.func.name}
         called |= {f"branch {i}": f.name for _, attr in attributes for i, f in enumerate(attr.list.func)}
+        sign = "carry" if base_type(op) == "While" else "input" if base_type(op) in KINDS else ""
         found = []
         for key, name in called.items():
-            if name not in self.calls:
-                self.calls.append(name)
-                function = op.graph._get_function(name) or self.graph._get_function(name)
-                with self.graph.as_default():  # a graph that was imported has definitions only
-                    graph = getattr(function, "graph", None) or function_def_to_graph(function.definition)
-                sign = "carry" if base_type(op) == "While" else "input" if base_type(op) in KINDS else ""
-                found.append(self.part(graph, "" if key == "f" else key, sign))
-                self.calls.pop()
+            function = op.graph._get_function(name) or self.graph._get_function(name)
+            with self.graph.as_default():  # a graph that was imported has definitions only
+                graph = getattr(function, "graph", None) or function_def_to_graph(function.definition)
+            found.append(self.part(graph, "" if key == "f" else key, sign))
         return found
 
     def scope(self, prefix: str, kind: str) -> Scope:
@@ -157,6 +151,23 @@ class GraphReader:
         for at in [Place(frame.filename, frame.lineno, frame.name) for frame in frames[-1:]]:
             return line_of(at) if at[:2] != (self.asked or ())[:2] else ""
         return ""
+
+
+def operands(op: Any) -> list[Any]:
+    """The ops that an op reads, except those that a loop of TensorFlow 1 reads at its next turn."""
+    return [x.op for x in op.inputs if x.op.type != "NextIteration"]
+
+
+def inputs_first(ops: Iterable[Any]) -> list[Any]:
+    """The ops in their order, but each after its operands: a gradient adds operands to loops that were made before."""
+    found: dict[Any, None] = {}
+    stack = [*ops][::-1]
+    while stack:
+        late = [x for x in operands(stack[-1]) if x not in found]
+        stack += late
+        if not late:
+            found[stack.pop()] = None
+    return [*found]
 
 
 def base_type(op: Any) -> str:

@@ -121,6 +121,15 @@ def test_external_data_is_never_read(model, tmp_path):
     assert found.facts == ("initialiser", "stored in weights, not loaded")
 
 
+def test_a_node_of_two_outputs_is_an_output_once():
+    model = onnx.parser.parse_graph(
+        "agraph (float[4] x) => (float[2] a, float[2] b) { a, b = Split <num_outputs = 2> (x) }"
+    )
+    (_, split) = listing_of(model, (), {}).entries
+
+    assert split.facts.count("an output") == 1
+
+
 def test_torchs_modules_and_lines_are_read_from_what_it_leaves_with_a_node(model):
     node = model.graph.node[0]
     node.metadata_props.add(key="namespace", value=": my.Net/blocks.0: my.Block/add: aten.add")
@@ -147,6 +156,7 @@ def test_damaged_files_and_wrong_objects_are_refused_by_name(model, tmp_path):
     model.graph.node[0].input[0] = "nowhere"
     with pytest.raises(ValueError, match="gate → h reads 'nowhere'"):
         listing_of(model, (), {})
+    model.graph.node[0].input[0] = "x"
     model.functions[0].node[0].op_type, model.functions[0].node[0].domain = "gate", "local"
     with pytest.raises(ValueError, match=r"local\.gate calls itself"):
         listing_of(model, (), {})

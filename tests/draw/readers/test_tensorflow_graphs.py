@@ -134,6 +134,15 @@ def test_the_body_of_a_loop_over_a_dataset_is_shown():
     assert {"RangeDataset", "Identity"} <= {listing.entries[x].sign for x in scan.inputs}
 
 
+def test_a_gradient_of_a_loop_is_shown_though_it_adds_operands_to_the_loop_afterwards():
+    gradient = tf.function(lambda x: tf.gradients(tf.reduce_sum(f(x, tf.constant(3))), x))
+    graph = gradient.get_concrete_function(tf.ones((2, 3))).graph
+    listing = listing_of(graph, (), {})
+
+    assert len(listing.entries) == len([*ops_in(graph)])
+    assert all(x < i for i, entry in enumerate(listing.entries) for x in entry.inputs)
+
+
 def test_keras_layers_are_groups_by_their_own_names():
     x, once, twice = keras.Input((4,)), keras.layers.Dense(4, name="once"), keras.layers.Dense(4, name="twice")
     model = keras.Model(x, twice(twice(once(x))), name="three")
