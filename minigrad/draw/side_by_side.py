@@ -97,17 +97,26 @@ def compare(f_minigrad: Callable[..., Any], f_torch: Callable[..., Any], *xs: An
         {name: make(x, requires_grad=x.dtype.kind == "f") for name, x in zip(names, arrays, strict=True)}
         for make in (tensor, import_module("torch").tensor)
     )
-    f = deepcopy(f_minigrad)  # because a call may change the buffers of a module
-    with fork_rng():
-        y = f(*ours.values())
-    if not isinstance(y, Tensor) or not y.requires_grad:
-        raise TypeError(f"expected functions that return one tensor with a gradient; minigrad's returned {y!r}")
-    parameters = dict(f.named_parameters()) if isinstance(f, Module) else {}
-    left = steps(TensorGraph([y], {**ours, **parameters}).replay(np.ones_like(y.numpy())))
+    left = steps(run_of(f_minigrad, ours))
     right = steps(load_reader("pytorch").replay_of(f_torch, [*theirs.values()], theirs, is_sum=True))
     pairs, results = align(left, right), Pair(left[-1], right[-1])
     leaves = [pair for pair in pairs if any(x and x.kind == "leaf" for x in pair)]
-    ok, alone = all(pair.is_same for pair in (*leaves, results)), sum(not pair.gaps for pair in pairs)
+    return table_of(pairs, ok=all(pair.is_same for pair in (*leaves, results)))
+
+
+def run_of(f: Callable[..., Any], xs: dict[str, Tensor]) -> GraphRun:
+    """minigrad's run, forward and backward from the sum of the result."""
+    f = deepcopy(f)  # because a call may change the buffers of a module
+    with fork_rng():
+        y = f(*xs.values())
+    if not isinstance(y, Tensor) or not y.requires_grad:
+        raise TypeError(f"expected functions that return one tensor with a gradient; minigrad's returned {y!r}")
+    parameters = dict(f.named_parameters()) if isinstance(f, Module) else {}
+    return TensorGraph([y], {**xs, **parameters}).replay(np.ones_like(y.numpy()))
+
+
+def table_of(pairs: list[Pair], ok: bool) -> SideBySide:
+    alone = sum(not pair.gaps for pair in pairs)
     graphs = f"{pluralize(alone, 'step is', 'steps are')} in only one graph" if alone else "the graphs are the same"
     note = f"Results and gradients {'are the same up to rounding' if ok else 'differ'}; {graphs}."
     return SideBySide(HEAD, [pair.cells for pair in pairs], note, tuple(pairs), ok)
