@@ -87,7 +87,7 @@ def draw_with_torchview(f: Any, x: Any, y: Any) -> Drawing:
 
 
 def draw_with_torchvista(f: Any, x: Any, y: Any) -> Drawing:
-    options = {"show_module_attr_names": True, "show_compressed_view": True, "forced_module_tracing_depth": 9}
+    options = {"show_module_attr_names": True, "show_compressed_view": True}
     with redirect_stdout(StringIO()):
         trace_model(f, (x,), export_path=str(PAGE), **options)
     text = "\n".join(re.findall(r"^\s*(?:const|let|var) \w+ = \{.+", PAGE.read_text(encoding="utf-8"), re.M))
