@@ -76,7 +76,7 @@ class JaxRun:
 
     values, places    a variable → its value, and the id of its box
     active            variables that have a gradient
-    grads             a variable → its gradient, as far as the backward pass has come
+    grads             a variable → its gradient so far, during the backward pass
     """
 
     def __init__(self, closed: ClosedJaxpr, args: Sequence[Any], names: Mapping[int, str]):

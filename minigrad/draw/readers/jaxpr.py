@@ -29,7 +29,7 @@ from .hlo import ITEM, LONGEST, EntryList, give_name
 
 PLACE = re.compile(r"(.+?):(\d+).* \((.*)\)$")
 UNSAID = "None", "False", "()"  # values of parameters that are not shown
-IN_SPEC = "shape", "new_sizes", "new_dtype", "preferred_element_type"  # parameters that a spec shows
+IN_SPEC = "shape", "new_sizes", "new_dtype", "preferred_element_type"  # no facts: the spec shows them
 
 
 def listing_of_jaxpr(jaxpr: Any, names: Mapping[int, str], output: str) -> Listing:
