@@ -68,7 +68,7 @@ def facts_of(x: Tensor) -> list[str]:
     return [
         *[f"on {x.device}"] * (x.device.type != "cpu"),
         *["a view"] * x._is_view(),
-        *[f"changed in place, version {version_of(x)}"] * (version_of(x) > 0),
+        *[f"changed in place, version {version_of(x)}"] * (version_of(x) > 0 and not isinstance(x, Parameter)),
         *["retain_grad() keeps its gradient"] * x.retains_grad,
         *[f"has a hook: {name}" for name in hook_names(x)],
     ]
