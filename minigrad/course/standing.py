@@ -231,7 +231,8 @@ def last_notebook(tried: list[Record], answers: list[Record]) -> str:
     known |= {name: f"lessons/{name}.ipynb" for name in TITLES}
     dated = [(record["when"], known.get(record["notebook"])) for record in answers]
     dated += [(record.get("when", ""), files.get(record["part"])) for record in tried]
-    return max(((str(when), file) for when, file in dated if file), key=lambda each: each[0], default=("", ""))[1]
+    latest_first = sorted(reversed(dated), key=lambda each: str(each[0]), reverse=True)  # the last of one second first
+    return next((file for _, file in latest_first if file), "")
 
 
 def quiz_of(record: Record, quizzes: dict[str, int]) -> str | None:

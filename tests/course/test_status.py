@@ -33,9 +33,9 @@ def home(tmp_path, monkeypatch):
     tries.record("a part that the course had once", "passed")
     asked = {"kind": "number", "answer": 4, "confidence": "certain"}
     for notebook, name, right in (
+        ("00_start_here", "00_start_here/dot", True), ("00_start_here", "00_start_here/walk", False),
         ("01_what_a_graph_is", "boxes", None), ("01_what_a_graph_is", "boxes", True),
-        ("01_what_a_graph_is", "arrows", False), ("00_start_here", "00_start_here/dot", True),
-        ("00_start_here", "00_start_here/walk", False), ("", "<b>/free", None),
+        ("01_what_a_graph_is", "arrows", False), ("", "<b>/free", None),
     ):  # fmt: skip
         AnswerJournal(tmp_path / ANSWERS, notebook=notebook).add({**asked, "name": name, "right": right})
     monkeypatch.chdir(tmp_path)
@@ -123,6 +123,8 @@ def test_you_left_off_where_the_latest_record_is():
     assert last_notebook([], answers) == "lessons/02_chain_rule_backwards.ipynb"
     tried = [{"when": "2026-11-29T11:00:00+00:00", "part": "product"}, {"when": "2026-11-30", "part": "no part"}]
     assert last_notebook(tried, answers) == "exercises/01_scalar_engine.ipynb"
+    again = [*answers, {**answers[0], "notebook": "00_start_here"}]  # within one second
+    assert last_notebook([], again) == "lessons/00_start_here.ipynb"
 
 
 def test_a_box_says_how_a_lesson_stands(home):

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+import minigrad
 from minigrad.course.pytorch import recording, run_in_pytorch
 
 pytest.importorskip("torch", reason="PyTorch is not installed: python -m pip install torch adds this oracle")
@@ -38,7 +39,7 @@ def test_what_a_lesson_has_recorded_of_pytorch_is_what_it_prints(lesson):
         pytest.skip("it needs no cell for PyTorch")
     assert recorded, "each lesson shows one of its claims in PyTorch"
     for cell in recorded:
-        names = {"in_pytorch": lambda f: f}
+        names = {"mg": minigrad, "in_pytorch": lambda f: f}
         exec(cell.replace("from minigrad.course import in_pytorch\n", ""), names)
         f = names.popitem()[1]
         assert run_in_pytorch(f) == recording(f)

@@ -17,7 +17,7 @@ from tests.support.cupy_names import listing
 
 ROOT = Path(minigrad.__file__).parent
 SOURCES = [f for f in sorted(ROOT.rglob("*.py")) if "devices" not in f.parts]
-MODULES = {"linalg", "lib", "lib.stride_tricks"}
+MODULES = {"cuda", "linalg", "lib", "lib.stride_tricks"}
 
 
 def dotted(node):
