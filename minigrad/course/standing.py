@@ -231,8 +231,7 @@ def last_notebook(tried: list[Record], answers: list[Record]) -> str:
     known |= {name: f"lessons/{name}.ipynb" for name in TITLES}
     dated = [(record["when"], known.get(record["notebook"])) for record in answers]
     dated += [(record.get("when", ""), files.get(record["part"])) for record in tried]
-    latest_first = sorted(reversed(dated), key=lambda each: str(each[0]), reverse=True)  # the last of one second first
-    return next((file for _, file in latest_first if file), "")
+    return max(((str(when), i, file) for i, (when, file) in enumerate(dated) if file), default=("", 0, ""))[2]
 
 
 def quiz_of(record: Record, quizzes: dict[str, int]) -> str | None:
