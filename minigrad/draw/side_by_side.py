@@ -20,7 +20,7 @@ from .readers import load_reader, reader_of
 from .tensors import TensorGraph, format_array
 from .words import number, pluralize
 
-ROOM = 100  # numbers that differ by up to so many rounding errors are the same
+ROOM = 100  # rounding errors by which two numbers may differ and still count as the same
 SAME = {"addmm": "affine"}  # an op of PyTorch → minigrad's name for it
 HEAD = {"": "", "minigrad": "<", "PyTorch": "<", "values differ by": "", "gradients by": ""}
 
@@ -48,7 +48,7 @@ class Pair(NamedTuple):
 
     @property
     def gaps(self) -> list[float]:
-        """The largest difference of the values relative to the largest, and that of the gradients to the graph's."""
+        """The largest differences: of values, relative to the largest value; of gradients, to the graph's largest."""
         if not (self.left and self.right):
             return []
         return [gap(self.left.value, self.right.value), gap(self.left.gradient, self.right.gradient, self.left.scale)]
@@ -123,7 +123,7 @@ def table_of(pairs: list[Pair], ok: bool) -> SideBySide:
 
 
 def steps(run: GraphRun) -> list[RunStep]:
-    """The leaves of a run by name, then its ops in order, as far as they have a gradient."""
+    """The leaves of a run by name, then its ops in order; only those that have a gradient."""
     scale = max(float(np.max(np.abs(gradient), initial=0.0)) for _, gradient in run.arrays.values())
     boxes = [box for box in run.picture.boxes if box.id in run.arrays]
     boxes.sort(key=lambda box: (box.kind == "op", "" if box.kind == "op" else box.name))
@@ -133,7 +133,7 @@ def steps(run: GraphRun) -> list[RunStep]:
 
 
 def align(left: list[RunStep], right: list[RunStep]) -> list[Pair]:
-    """Pairs of the steps with the same key, in order; the others alone."""
+    """Pairs of steps with the same key, in order. A step without a partner is alone in its pair."""
     pairs: list[Pair] = []
     match = SequenceMatcher(None, [x[:2] for x in left], [x[:2] for x in right], autojunk=False)
     for kind, a, b, c, d in match.get_opcodes():

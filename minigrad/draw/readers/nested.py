@@ -37,7 +37,7 @@ class NamedOp:
     entry      its entry, without inputs and scopes; a leaf whose path is None belongs where its users are
     inputs     names of the values that it reads; "" for an operand that is left out
     outputs    names of the values that it makes
-    scopes     around it; scopes of equal things are one scope. If it has parts, the last scope is its own
+    scopes     the scopes around it; scopes of equal things are one scope. If it has parts, the last scope is its own
     parts      the graphs in it
     """
 
@@ -72,7 +72,7 @@ class OpEntries(EntryList):
             self.entries[number].facts += ("an output",)
 
     def read(self, graph: NamedGraph, values: Values, path: Path, operands: Mapping[str, Entry]) -> list[Entry]:
-        """Add the ops of a graph; return the entries of its results. `operands` are those that its inputs stand for."""
+        """Add the ops of a graph; return the entries of its results. `operands`: what its inputs stand for."""
         own = values.maps[0]
         for op in graph.ops:
             entry, name = op.entry, "".join(op.outputs[:1])
@@ -90,7 +90,7 @@ class OpEntries(EntryList):
         return [find(name, values, "an output") for name in graph.outputs]
 
     def add_op(self, op: NamedOp, values: Values, path: Path) -> None:
-        """Add an op, after the graphs in it. They are given its last operands, and it reads their results instead."""
+        """Add an op, after the graphs in it. These read its last operands, and the op reads their results instead."""
         user = f"{op.entry.sign} → {op.entry.name}"
         operands = [find(name, values, user) if name else None for name in op.inputs]
         op.entry.path = path = self.path(op, path)
@@ -121,7 +121,7 @@ def find(name: str, values: Values, user: str) -> Entry:
 
 
 def op_entry(sign: str, results: Sequence[str], specs: Sequence[str], thing: Any, facts: Sequence[str]) -> Entry:
-    """The entry of an op. If its type is known, names of results that only repeat its sign, or count, are left out."""
+    """The entry of an op. If its type is known, results named after its sign, such as Relu_1, lose their names."""
     names = [name.rpartition("/")[2] for name in results]
     new = [name for name in names if not sign.lower().startswith(re.sub(r"(_output)?_?\d+$", "", name).lower())]
     name = join_names(new if any(specs) else names)
@@ -129,7 +129,7 @@ def op_entry(sign: str, results: Sequence[str], specs: Sequence[str], thing: Any
 
 
 def make_constant(entry: Entry, value: str) -> None:
-    """Make an op's entry that of a constant; if its few values are known, they stand for its name and its spec."""
+    """Make an op's entry a constant's. If its few values are known, they are shown in place of its name and spec."""
     entry.kind, entry.sign, entry.value, entry.path = "constant", "", value, None
     if value:
         entry.name, entry.spec, entry.facts = "", "", (entry.spec, *entry.facts)

@@ -22,7 +22,7 @@ from ..tensors import format_array
 from ..words import join_names, number, shorten
 from .nested import FEW, KINDS, LONGEST, NamedGraph, NamedOp, OpEntries, bytes_of, make_constant, op_entry, spec_text
 
-FRAME = re.compile(r'File "(.+)", line (\d+), in (.+)(?:\n +(?!File)(.+))?')  # of a stack trace
+FRAME = re.compile(r'File "(.+)", line (\d+), in (.+)(?:\n +(?!File)(.+))?')  # a frame of a stack trace
 Specs = ChainMap[str, str]  # name of a value → its spec; "" if it is unknown
 
 
@@ -60,7 +60,7 @@ def model_of(x: Any) -> ModelProto:
 
 
 def with_shapes(model: ModelProto) -> tuple[ModelProto, list[str]]:
-    """The model; if types are missing, a copy with inferred types, or a note that says why there is none."""
+    """The model, or a copy with inferred types if some are missing; and a note if inference failed."""
     known = {value.name for value in (*model.graph.value_info, *model.graph.output) if value.type.ByteSize()}
     if all(name in known for node in model.graph.node for name in node.output if name):
         return model, []
@@ -78,7 +78,7 @@ class ModelReader:
         self.calls: list[str] = []  # the functions around the nodes that are being read
 
     def graph(self, graph: GraphProto | FunctionProto, specs: Specs, label: str = "", rows: int = 0) -> NamedGraph:
-        """A graph, whose last inputs may be rows; or a function, which has only names of its inputs and outputs."""
+        """A graph, whose last inputs may be rows; or a function, whose inputs and outputs have no types."""
         typed = [x for x in (*graph.input, *graph.value_info, *graph.output) if not isinstance(x, str)]
         specs.update((value.name, type_text(value.type)) for value in typed)
         leaves = [leaf_of(tensor, tensor.dims) for tensor in getattr(graph, "initializer", ())]
@@ -128,7 +128,7 @@ class ModelReader:
 
 
 def leaf_of(tensor: TensorProto, lengths: Sequence[int]) -> NamedOp:
-    """An initialiser of this shape, of which a sparse one stores fewer values. Few values are read."""
+    """An initialiser of this shape; a sparse one stores fewer values. Values are read only if they are few."""
     spec = spec_text(TensorProto.DataType.Name(tensor.data_type), lengths)
     stored = [f"stored in {pair.value}, not loaded" for pair in tensor.external_data if pair.key == "location"]
     entry = Entry("leaf", "", tensor.name, spec, tensor, bytes_of([spec]), path=None, facts=("initialiser", *stored))
@@ -143,7 +143,7 @@ def input_of(name: str, specs: Specs) -> NamedOp:
 
 
 def names_of(values: Iterable[Any]) -> list[str]:
-    """The names of inputs or outputs. In a function, these are nothing but names."""
+    """The names of inputs or outputs. A function's inputs and outputs are names already."""
     return [getattr(value, "name", value) for value in values]
 
 
@@ -152,7 +152,7 @@ def subgraphs(attribute: onnx.AttributeProto) -> list[GraphProto]:
 
 
 def modules_of(node: NodeProto) -> list[Scope]:
-    """The modules around a node: torch.onnx writes them beside it with their types, or into its name with slashes."""
+    """The modules around a node: torch.onnx writes them into its metadata with types, or into its name."""
     hint = next((pair.value for pair in node.metadata_props if pair.key == "namespace"), "")
     if hint:
         pairs = [part.partition(": ") for part in hint.split("/")[1:-1]]

@@ -1,7 +1,7 @@
 """The nodes that autograd recorded: the values between them, and the call of an aten op that made each.
 
-A node knows the name of its op, its edges and what it saved, but not the call. We take the first op of that name that
-has a place for all of them.
+A node knows the name of its op, its edges and what it saved, but not the call. We take the first op of that name whose
+arguments have a place for every edge and every saved value.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from torch.autograd.graph import get_gradient_edge
 from ...engine.base.errors import NoGradientError
 
 ALIKE = {"rsub": "sub", "mm": "matmul", "mv": "matmul", "bmm": "matmul", "dot": "matmul", "unsafe_view": "view"}
-MINOR = "dtype", "half_to_float", "implicit"  # arguments that are no part of a formula
+MINOR = "dtype", "half_to_float", "implicit"  # arguments that a formula leaves out
 
 
 class Edge(NamedTuple):
-    """A value with a gradient: output nr of a node of autograd. Without a node it is a value that was not kept."""
+    """A value with a gradient: output nr of a node of autograd. If node is None, the value was not kept."""
 
     node: Any
     nr: int
@@ -50,7 +50,7 @@ def call_of(node: Any, saved: Mapping[str, Any], op: Any, recorded: Mapping[str,
     """The call that made a node: the recorded op, or the first that has a place for each edge and saved value."""
     stem = re.sub(r"Backward\d*$", "", node.name().rpartition("::")[2])
     known = [] if hasattr(node, "apply") else ops_for(stem.lower())
-    is_same = any(op and op._schema.name.rstrip("_") == each._schema.name for each in known)  # mul_ of mul, too
+    is_same = any(op and op._schema.name.rstrip("_") == each._schema.name for each in known)  # also mul_ for mul
     for each in [op] if op in known else known:
         args = bind(each, node, {**saved, **recorded} if is_same else saved)
         if args is not None:
@@ -86,7 +86,7 @@ def bind(op: Any, node: Any, known: Mapping[str, Any]) -> dict[str, Any] | None:
 
 
 def bind_tensors(arguments: Sequence[Any], edges: list[Edge], known: Mapping[str, Any]) -> dict[str, Any] | None:
-    """The tensors among the arguments, in order: edges; known values where there are no gradients."""
+    """The tensors among the arguments, in order: edges where there are gradients, and known values elsewhere."""
     args: dict[str, Any] = {}
     more = sum(str(x.type) in TENSOR for x in arguments) - len(edges)  # tensors that never have an edge, as indices
     for x in (x for x in arguments if str(x.type) in (*TENSOR, "List[Tensor]")):
@@ -105,7 +105,7 @@ def bind_tensors(arguments: Sequence[Any], edges: list[Edge], known: Mapping[str
 
 
 def saved_by(node: Any) -> dict[str, Any]:
-    """What a node saved, by name. Raises NoGradientError if that is gone, or was changed in place."""
+    """What a node saved, by name. Raises NoGradientError if it was freed, or changed in place."""
     try:
         if hasattr(node, "saved_tensors"):  # of a torch.autograd.Function
             return {str(i): x for i, x in enumerate(node.saved_tensors)}

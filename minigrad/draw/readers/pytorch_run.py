@@ -1,8 +1,8 @@
 """The forward and backward pass over a graph that PyTorch recorded.
 
-Of the values, autograd keeps only those that backward reads. PyTorch's own ops compute the others again. A function is
-recorded while it runs, so all its values are known. Gradients come from the recorded nodes, called one by one in the
-order of autograd's engine: no hook runs, no .grad changes, and backward() can still be called.
+Autograd keeps only the values that backward reads; PyTorch's own ops compute the others again. A function is recorded
+while it runs, so all its values are known. Gradients come from the recorded nodes, called one by one in the order of
+autograd's engine: no hook runs, no .grad changes, and backward() can still be called.
 """
 
 from __future__ import annotations
@@ -92,7 +92,7 @@ def replay_of(
 
 
 def call(f: Any, args: Sequence[Any]) -> tuple[Any, dict[str, object]]:
-    """The result of f(*args), and f's variables; of a module, its parameters."""
+    """The result of f(*args), and the variables of f; for a module, its parameters."""
     found: dict[str, object] = dict(f.named_parameters()) if isinstance(f, Module) else {}
 
     def watch(frame: FrameType, event: str, _: object) -> None:
@@ -213,7 +213,7 @@ class TorchRun:
         return id
 
     def sign_and_rules(self, node: Any, call: AtenCall, names: list[str]) -> tuple[str, list[Rule]]:
-        """The symbol of an op and its derivatives: those of minigrad's op, if there is the same.
+        """The symbol of an op and its derivatives: those of minigrad's op, if minigrad has the same op.
 
         names    of the result and of each operand
         """
@@ -230,7 +230,7 @@ class TorchRun:
             rules = rules_of(y, [names[0], *(names[1 + i] for i in order)])
             assert y.spec.shape == tuple(out.shape)
             return sign_of(y.op) if order == sorted(order) else sign, [rules[order.index(i)] for i in range(len(xs))]
-        except Exception:  # minigrad has no such method, one with other arguments, or one without a derivative
+        except Exception:  # minigrad has no such method, or it takes other arguments or has no derivative
             return sign, [Rule("", False)] * len(xs)
 
     @torch.no_grad()
@@ -256,7 +256,7 @@ class TorchRun:
         return tuple(id for id, box in self.boxes.items() if id in ids and box.kind != "constant")
 
     def shares_of(self, node: Any) -> Iterator[Share]:
-        """What a node passes back to its operands; adds it to `gradients`."""
+        """The shares that a node passes back to its operands. Also adds them to `gradients`."""
         gys = [*map(self.gradients.get, results_of(node))]
         gy = next((gy for gy in gys if gy is not None), None)
         if gy is None:

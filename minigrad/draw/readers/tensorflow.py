@@ -84,7 +84,7 @@ class GraphReader:
         self.asked = place()
 
     def part(self, graph: Any, label: str = "", sign: str = "") -> NamedGraph:
-        """A graph, or a function that an op calls. `sign` is of its inputs, "" if they are no operands of the op."""
+        """A graph, or a function that an op calls. `sign`: of its inputs; "" if they are not the op's operands."""
         ops = inputs_first(graph.get_operations())
         counts = Counter(prefix for op in ops if op.inputs for prefix in prefixes(op)[:-1])
         kinds = {prefix: "name scope" for prefix, count in counts.items() if count > 1}
@@ -108,13 +108,13 @@ class GraphReader:
         found = []
         for key, name in called.items():
             function = op.graph._get_function(name) or self.graph._get_function(name)
-            with self.graph.as_default():  # a graph that was imported has definitions only
+            with self.graph.as_default():  # an imported graph has only definitions
                 graph = getattr(function, "graph", None) or function_def_to_graph(function.definition)
             found.append(self.part(graph, "" if key == "f" else key, sign))
         return found
 
     def scope(self, prefix: str, kind: str) -> Scope:
-        """The scope of all names with this prefix: a Keras layer, or of the given kind. One without a type is none."""
+        """The scope of all names with this prefix: a Keras layer, or of the given kind; not shown if `of` is ""."""
         label = prefix.rpartition("/")[2]
         base = re.sub(r"_\d+$", "", label)  # a layer called dense has the scope dense, or dense_1 if there is no dense
         if base in self.layers and (label not in self.layers or base not in self.labels):
