@@ -25,7 +25,7 @@ from ...draw.tensors import format_array
 from ...draw.words import number
 from ...engine.base.dtypes import kind
 from ...engine.base.pytree import leaves
-from ...engine.base.spec import Specs
+from ...engine.base.spec import Spec
 from ...engine.core.node import Node, Source, toposort
 from ...engine.ops import Const
 from ...engine.tensor.grad import origin
@@ -110,14 +110,12 @@ class BothModes:
         """Arrow → the local slope of its op, of ops on single numbers."""
         slopes: dict[str, str] = {}
         for node, id in self.place.items():
-            arrows, specs = self.picture.arrows_into[id], [node.spec, *(x.spec for x in node.inputs)]
-            if len(arrows) == len(node.inputs) and all(
-                not isinstance(s, Specs) and s.is_float and not s.shape for s in specs
-            ):
+            arrows, specs = self.picture.arrows_into[id], [x.spec for x in (node, *node.inputs)]
+            if all(isinstance(s, Spec) and s.is_float and not s.shape for s in specs):
                 xs = [floating(x.op.value if isinstance(x.op, Const) else values[x]) for x in node.inputs]
                 if xs and (y := xs[0].apply(node.op, *xs[1:])).requires_grad:
                     found = grad(y, xs, materialize_grads=True)
-                    slopes |= {arrow.id: number(g.item()) for arrow, g in zip(arrows, found)}
+                    slopes |= {arrow.id: number(g.item()) for arrow, g in zip(arrows, found, strict=True)}
         return slopes
 
     def replay_ops(self, *xs: Tensor) -> tuple[Tensor, ...]:

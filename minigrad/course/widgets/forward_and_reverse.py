@@ -230,7 +230,7 @@ def reverse_pass_cuts(both: BothModes, j: int, each: Pass) -> Iterator[Cut]:
 
 def total(both: BothModes, shares: Sequence[tuple[str, str]], moved: str, own: Sequence[str] = ()) -> str:
     """A tangent or cotangent with its sum, "2 × 1 + 3 × 0 = 2"; without it, if a local slope has many numbers."""
-    if not all(arrow in both.slopes for arrow, _ in shares):
+    if not shares or not all(arrow in both.slopes for arrow, _ in shares):
         return moved
     terms = [*own, *(f"{both.slopes[arrow]} × {change}" for arrow, change in shares)]
     return f"{' + '.join(terms)} = {moved}".replace("+ −", "− ")

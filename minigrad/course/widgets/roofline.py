@@ -22,10 +22,7 @@ HOW = (
     "A dot's height is its speed; the roof above it is the most that this machine allows. Where the roof rises, memory "
     "is the limit; where it is flat, arithmetic."
 )
-BOUNDS = {
-    **dict.fromkeys(("memory", "cache"), "memory"), "arithmetic": "arithmetic", "call": "the calls themselves",
-    **dict.fromkeys(("functions", "neither"), "functions that take many FLOPs"),
-}  # fmt: skip
+CAUSES = {"cache": "the cache", "call": "the calls themselves", "neither": "functions that take many FLOPs"}
 STATED = Machine(FLOPS, BANDWIDTH, BANDWIDTH, call=0)  # the compiler's estimate: for the static picture
 
 
@@ -124,21 +121,20 @@ def faster_peer(point: Point, every: Sequence[Point]) -> Point | None:
 
 
 def bound_of(point: Point, machine: Machine, every: Sequence[Point]) -> str:
-    """What bounds an op; "functions" if memory seems to, and an op of as many bytes is much faster."""
+    """bottleneck(), but "neither" if another op moves as many bytes much faster."""
     what = bottleneck(point, machine)
-    return "functions" if what in ("memory", "cache") and point.flops and faster_peer(point, every) else what
+    return "neither" if what in ("memory", "cache") and point.flops and faster_peer(point, every) else what
 
 
 def overall(found: Sequence[Point], machine: Machine, every: Sequence[Point]) -> str:
     """The share of the time for each bound, the largest first."""
-    total, bounds = sum(p.seconds for p in found), dict[str, list[Point]]()
+    bounds, parts = dict[str, list[Point]](), list[str]()
     for point in found:
-        bounds.setdefault(BOUNDS[bound_of(point, machine, every)], []).append(point)
-    spent = {what: sum(p.seconds for p in ops) for what, ops in bounds.items()}
-    parts = [
-        f"{100 * spent[what] / total:.0f} percent by {what} ({join_names(list(dict.fromkeys(p.name for p in ops)))})"
-        for what, ops in sorted(bounds.items(), key=lambda item: -spent[item[0]])
-    ]
+        bounds.setdefault(bound_of(point, machine, every), []).append(point)
+    for what, ops in sorted(bounds.items(), key=lambda item: -sum(p.seconds for p in item[1])):
+        part = sum(p.seconds for p in ops) / sum(p.seconds for p in found)
+        names = join_names(list(dict.fromkeys(p.name for p in ops)))
+        parts.append(f"{100 * part:.0f} percent by {CAUSES.get(what, what)} ({names})")
     return f"What bounds the time of all ops: {'; '.join(parts)}."
 
 
@@ -153,11 +149,10 @@ def verdict(point: Point, machine: Machine, every: Sequence[Point] = ()) -> str:
         return f"It moves {bandwidth(point.nbytes / point.seconds)}: {memory} bounds it."
     part = number(100 * share(point, machine), 3)
     speed = f"It runs at {rate(point.speed)}, {part} percent of what {memory} and peak allow"
-    if what == "functions" and peer:
-        times = f"{peer.name} moves as many bytes {number(point.seconds / peer.seconds, 2)} times as fast"
-        return f"{speed}, but {times}. A function such as exp counts as one FLOP, and takes many."
     if what == "neither":
-        return f"{speed}: neither roof is near. A function such as exp counts as one FLOP, and takes many."
+        times = f"{number(point.seconds / peer.seconds, 2)} times as fast" if peer else ""
+        why = f", but {peer.name} moves as many bytes {times}" if peer else ": neither roof is near"
+        return f"{speed}{why}. A function such as exp counts as one FLOP, and takes many."
     if what == "arithmetic":
         return f"{speed}. Arithmetic bounds it: right of the ridge."
     return f"{speed}. {memory.capitalize()} bounds it: left of the ridge."
