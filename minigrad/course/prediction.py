@@ -47,7 +47,7 @@ NOTES = {
     (True, "fairly sure"): "",
     (True, "certain"): "",
     (False, "guess"): "A guess that is off costs nothing: find the step that you had no rule for.",
-    (False, "fairly sure"): "Find the step at which you and the code part.",
+    (False, "fairly sure"): "Which step does the code do differently?",
     (False, "certain"): "You were certain, so one of your rules is wrong, not your arithmetic: find that rule.",
 }
 
@@ -173,7 +173,7 @@ class Prediction:
 
     @property
     def outcome(self) -> dict[str, str]:
-        """The prediction, the result, the gap and a note, as text; {} until the result is known."""
+        """The prediction, the result, the gap, a note and if it was right, as text; {} until the result is known."""
         kept = self.locked_record
         if self.came is ...:
             return {}
@@ -187,7 +187,8 @@ class Prediction:
         gap = self.question.gap(kept["answer"], self.came)
         if right and not gap.startswith("and so"):
             gap = f"it is {came}: near enough."
-        return {"predicted": self.question.format_answer(kept["answer"]), "came": came, "gap": gap, "note": note}
+        predicted = self.question.format_answer(kept["answer"])
+        return {"predicted": predicted, "came": came, "gap": gap, "note": note, "right": str(right).lower()}
 
     @property
     def verdict(self) -> PredictionNote:

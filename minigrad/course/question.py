@@ -215,15 +215,15 @@ def are_numbers(*values: Any) -> bool:
 
 
 def distance(guess: float, came: float) -> str:
-    """The difference of two numbers, and their ratio if both have the same sign."""
+    """The difference of two numbers; if they are not both whole and have the same sign, also their ratio."""
     away = guess - came
     whole = isinstance(guess, int) and float(came).is_integer()
     side = ("too many" if away > 0 else "too few") if whole else ("too much" if away > 0 else "too little")
     words = [f"{brief(abs(away))} {side}"]
     if guess * came < 0:
         words.append("and of the other sign")
-    elif guess * came > 0:
-        words.append(f"a factor of {brief(max(guess / came, came / guess))}")
+    elif guess * came > 0 and not whole:
+        words.append(f"a factor of {max(guess / came, came / guess):.3g}")
     return ", ".join(words)
 
 

@@ -72,8 +72,8 @@ def test_a_prediction_is_locked_by_keyboard_revealed_and_locked_still_after_a_re
     # The kernel reveals what its own code has found: in the widget, and under the cell.
     assert "you predicted 4 boxes" in notebook.kernel(f"from minigrad.course import reveal; print({REVEAL})")
     expect(widget).to_have_attribute("data-phase", "revealed")
-    expect(widget.locator(".mg-say")).to_contain_text("It is 5 boxes: 1 too few, a factor of 1.25. You were certain")
-    expect(widget.locator(".mg-result")).to_have_text("predicted4 boxesresult5 boxes")
+    expect(widget.locator(".mg-say")).to_contain_text("It is 5 boxes: 1 too few. You were certain")
+    expect(widget.locator(".mg-result")).to_have_text("predicted4 boxes ✗ (wrong)result5 boxes")
     assert [record["right"] for record in kept(lab, "boxes")] == [None, False]
 
     # A new kernel knows what was locked, and no longer what came.

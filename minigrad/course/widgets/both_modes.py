@@ -22,8 +22,10 @@ from ...draw.graphs import place_boxes
 from ...draw.heat import heat_of
 from ...draw.picture import Picture
 from ...draw.tensors import format_array
+from ...draw.words import number
 from ...engine.base.dtypes import kind
 from ...engine.base.pytree import leaves
+from ...engine.base.spec import Spec
 from ...engine.core.node import Node, Source, toposort
 from ...engine.ops import Const
 from ...engine.tensor.grad import origin
@@ -54,6 +56,7 @@ class BothModes:
     picture             the graph, with its values
     columns, rows       the names of the input elements, and of the output elements
     pushed, pulled      the passes of forward mode, one for each column, and of reverse mode, one for each row
+    slopes              arrow → the local slope of its op, where all numbers are single
     forward, reverse    the Jacobian as each mode computes it, of shape (rows, columns)
     """
 
@@ -99,7 +102,21 @@ class BothModes:
         boxes = {box.id: replace(box, name=called.get(box.id, box.name)) for box in picture.boxes}
         for node, id in self.place.items():
             boxes[id] = replace(boxes[id], value=format_array(values[node].value))
-        self.picture = Picture(tuple(boxes.values()), picture.arrows)
+        ends = tuple(dict.fromkeys(self.place[y] for y in self.ends))
+        self.picture = Picture(tuple(boxes.values()), picture.arrows, ends)
+        self.slopes = self.local_slopes(values)
+
+    def local_slopes(self, values: dict[Node, Tensor]) -> dict[str, str]:
+        """Arrow → the local slope of its op, of ops on single numbers."""
+        slopes: dict[str, str] = {}
+        for node, id in self.place.items():
+            arrows, specs = self.picture.arrows_into[id], [x.spec for x in (node, *node.inputs)]
+            if all(isinstance(s, Spec) and s.is_float and not s.shape for s in specs):
+                xs = [floating(x.op.value if isinstance(x.op, Const) else values[x]) for x in node.inputs]
+                if xs and (y := xs[0].apply(node.op, *xs[1:])).requires_grad:
+                    found = grad(y, xs, materialize_grads=True)
+                    slopes |= {arrow.id: number(g.item()) for arrow, g in zip(arrows, found, strict=True)}
+        return slopes
 
     def replay_ops(self, *xs: Tensor) -> tuple[Tensor, ...]:
         """Run the recorded ops on other inputs. Returns every intermediate value, in the order of `place`."""

@@ -20,7 +20,7 @@ from ...draw.drawing import picture_of, replay_of
 from ...draw.names import variables
 from ...draw.picture import UNKNOWN, Box, Picture
 from ...draw.readers import reader_of
-from ...draw.svg import across_and_down, colours, heats, svg
+from ...draw.svg import LEGEND, across_and_down, colours, heats, svg
 from ...scalar.value import Value, history
 from .chain_rule_steps import ChainStep, steps_of
 from .dragging import scalar_program
@@ -156,6 +156,10 @@ def roomy(final: Picture, steps: list[ChainStep], view: str, least: str) -> str:
     boxes = tuple(replace(box, kept=box.id in kept) for box in picture.boxes)
     empty = Picture(boxes, tuple(replace(arrow, label="") for arrow in picture.arrows))
     drawn = across_and_down(empty, title="", description="", room=room)
+    if view == VIEWS[1]:
+        more = ", or g ↦ what is passed on" * any("↦" in arrow.label for arrow in picture.arrows)
+        words = f'<tspan class="mg-dim">slope</tspan> <tspan class="mg-passed">= formula{more}</tspan>'
+        drawn = drawn.replace(LEGEND[1], f'<text y="4">{words}</text>')
     return pressable(CELLS.sub(r"\1</g>", drawn), boxes)
 
 

@@ -8,7 +8,7 @@ passes is cheaper: forward for few inputs, reverse for few outputs.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from html import escape
 from typing import Any
@@ -191,7 +191,8 @@ def forward_pass_cuts(both: BothModes, i: int, each: Pass) -> Iterator[Cut]:
     for box in picture.boxes:
         if box.kind == "op":
             arrows, moved = picture.arrows_into[box.id], each.moved[box.id]
-            tangent = f"The tangent of {box.display_name} = {picture.formula(box)} is {moved}"
+            shares = [(arrow.id, each.moved[arrow.tail]) for arrow in arrows if arrow.tail in each.moved]
+            tangent = f"The tangent of {box.display_name} = {picture.formula(box)} is {total(both, shares, moved)}"
             say, texts = f"{tangent}, for each 1 that {each.of} moves.", {f"f{box.id} moved": moved}
             hot = [f"f{box.id}", *(f"f{arrow.id}" for arrow in arrows)]
             yield Cut(PHASES[1], say, text=texts, hot={"hot": hot})
@@ -215,14 +216,24 @@ def reverse_pass_cuts(both: BothModes, j: int, each: Pass) -> Iterator[Cut]:
     for box in reversed(moving(picture, each)):
         users = [arrow for arrow in picture.arrows if arrow.tail == box.id]
         if users:
-            added = f" Its {len(users)} shares were added." if len(users) > 1 else ""
             name, moved = box.display_name, each.moved[box.id]
-            say = f"The cotangent of {name} is {moved}: what {each.of} moves for each 1 that {name} moves.{added}"
+            shares = [(arrow.id, each.moved[arrow.head]) for arrow in users if arrow.head in each.moved]
+            own = ["1"] * (box.id in picture.ends and name == each.of)
+            cotangent = f"The cotangent of {name} is {total(both, shares, moved, own)}"
+            say = f"{cotangent}: what {each.of} moves for each 1 that {name} moves."
             back = [f"r{box.id}", *(f"r{arrow.id}" for arrow in users)]
             yield Cut(PHASES[2], say, text={f"r{box.id} moved": moved}, hot={"back": back})
     row = {f"rJ{j},{i}": number(float(x)) for i, x in enumerate(both.reverse[j])}
     entries = join_names([f"∂{each.of}/∂{x} = {g}" for x, g in zip(both.columns, row.values())])
     yield Cut(PHASES[2], f"A row of the Jacobian: {entries}.", text=row, hot={"back": [*row]})
+
+
+def total(both: BothModes, shares: Sequence[tuple[str, str]], moved: str, own: Sequence[str] = ()) -> str:
+    """A tangent or cotangent with its sum, "2 × 1 + 3 × 0 = 2"; without it, if a local slope has many numbers."""
+    if not shares or not all(arrow in both.slopes for arrow, _ in shares):
+        return moved
+    terms = [*own, *(f"{both.slopes[arrow]} × {change}" for arrow, change in shares)]
+    return f"{' + '.join(terms)} = {moved}".replace("+ −", "− ")
 
 
 def moving(picture: Picture, each: Pass) -> list[Box]:

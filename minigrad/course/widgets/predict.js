@@ -18,6 +18,10 @@ function render({ model, el }) {
     skip.hidden = !model.get("held");
     const rows = known && outcome.predicted ? [["predicted", outcome.predicted], ["result", outcome.came]] : [];
     result.replaceChildren(...rows.map(([term, words]) => make("div", {}, make("dt", {}, term), make("dd", {}, ...marked(words)))));
+    if (rows.length) {
+      result.dataset.right = outcome.right;
+      result.querySelector("dd").append(mark(outcome.right === "true"));
+    }
     root.dataset.phase = known ? "revealed" : "answer" in locked ? "locked" : "open";
     if (alone || (known && !late)) unfold();
   }

@@ -8,7 +8,7 @@ from html import escape
 from typing import Any
 
 from ...draw.charts import Axis, compact
-from ...draw.words import number, pluralize, took
+from ...draw.words import join_names, number, pluralize, took
 from ...graph.compiler.schedule import BANDWIDTH, FLOPS
 from ...profiler.machine import Machine, bandwidth, rate
 from ...profiler.roofline import WRITTEN, Point, axes, bottleneck, draw_roofline, in_cache, share, under_roofs
@@ -22,6 +22,7 @@ HOW = (
     "A dot's height is its speed; the roof above it is the most that this machine allows. Where the roof rises, memory "
     "is the limit; where it is flat, arithmetic."
 )
+CAUSES = {"cache": "the cache", "call": "the calls themselves", "neither": "functions that take many FLOPs"}
 STATED = Machine(FLOPS, BANDWIDTH, BANDWIDTH, call=0)  # the compiler's estimate: for the static picture
 
 
@@ -49,7 +50,7 @@ class Roofline(ChartFilm):
             raise ValueError(f"Roofline shows 1 to {LARGEST} ops, and this graph has {most}: trace another part")
         self.points, self.machine = found.points, found.machine
         every = [point for each in self.points.values() for point in each]
-        reels = [reel(found, self.machine, axes(every, self.machine)) for found in self.points.values()]
+        reels = [reel(each, self.machine, axes(every, self.machine), every) for each in self.points.values()]
         super().__init__(found.title, (), reels, [Choice("ops", [*self.points])])
 
     @property
@@ -74,8 +75,8 @@ class Roofline(ChartFilm):
 # -- the film -----------------------------------------------------------------------------------------------
 
 
-def reel(found: Sequence[Point], machine: Machine, xy: tuple[Axis, Axis]) -> Reel:
-    """The film of one graph."""
+def reel(found: Sequence[Point], machine: Machine, xy: tuple[Axis, Axis], every: Sequence[Point]) -> Reel:
+    """The film of one graph. `every` has the points of both graphs."""
     x, y = xy
     wide, narrow = (draw_roofline(found, machine, axis, y) for axis in (replace(x, end=WIDE), x))
     drawn, s = wide + narrow.replace("mg-picture", "mg-picture mg-down", 1), "s" * (len(found) == 1)
@@ -83,10 +84,11 @@ def reel(found: Sequence[Point], machine: Machine, xy: tuple[Axis, Axis]) -> Ree
     ops = f"{pluralize(len(found), 'op', 'ops')} move{s} {whole:,} bytes and together take{s} {took(total)}."
     cuts = [Cut("", f"{HOW} {ops}"), Cut("", machine.summary)]
     for i, point in enumerate(found):
-        say = f"{accounts(point)}. {verdict(point, machine)}"
+        say = f"{accounts(point)}. {verdict(point, machine, every)}"
         other = "main memory" if in_cache(point, machine) else "in cache"
         hot = {"here": [f"p{i}", f"row {i}"], "weak": [other]}
         cuts.append(Cut("", say, on={"ran": [f"p{i}"]}, hot=hot))
+    cuts.append(Cut("", overall(found, machine, every)))
     numbers = Panel("The same in numbers", listing(found, machine))
     return Reel([Panel("Measured, under the roofs", drawn), numbers], cuts)
 
@@ -112,9 +114,33 @@ def accounts(point: Point) -> str:
     return f"{point.name}: {flops} and {point.nbytes:,} bytes, {each} FLOPs a byte"
 
 
-def verdict(point: Point, machine: Machine) -> str:
-    """The speed of an op, and what bounds it, in words."""
+def faster_peer(point: Point, every: Sequence[Point]) -> Point | None:
+    """The fastest op that moves as many bytes in less than half the time: with it, memory cannot bound the point."""
+    peers = [p for p in every if abs(p.nbytes / point.nbytes - 1) < 0.01 and p.seconds < point.seconds / 2]
+    return min(peers, key=lambda p: p.seconds, default=None)
+
+
+def bound_of(point: Point, machine: Machine, every: Sequence[Point]) -> str:
+    """bottleneck(), but "neither" if another op moves as many bytes much faster."""
     what = bottleneck(point, machine)
+    return "neither" if what in ("memory", "cache") and point.flops and faster_peer(point, every) else what
+
+
+def overall(found: Sequence[Point], machine: Machine, every: Sequence[Point]) -> str:
+    """The share of the time for each bound, the largest first."""
+    bounds, parts = dict[str, list[Point]](), list[str]()
+    for point in found:
+        bounds.setdefault(bound_of(point, machine, every), []).append(point)
+    for what, ops in sorted(bounds.items(), key=lambda item: -sum(p.seconds for p in item[1])):
+        part = sum(p.seconds for p in ops) / sum(p.seconds for p in found)
+        names = join_names(list(dict.fromkeys(p.name for p in ops)))
+        parts.append(f"{100 * part:.0f} percent by {CAUSES.get(what, what)} ({names})")
+    return f"What bounds the time of all ops: {'; '.join(parts)}."
+
+
+def verdict(point: Point, machine: Machine, every: Sequence[Point] = ()) -> str:
+    """The speed of an op, and what bounds it, in words."""
+    what, peer = bound_of(point, machine, every), faster_peer(point, every)
     if what == "call":
         speed = f"It takes {took(point.seconds)}, and a call that adds two numbers {took(machine.call)}"
         return f"{speed}: the call itself is the bound, and larger arrays would be nearer to the roof."
@@ -124,7 +150,9 @@ def verdict(point: Point, machine: Machine) -> str:
     part = number(100 * share(point, machine), 3)
     speed = f"It runs at {rate(point.speed)}, {part} percent of what {memory} and peak allow"
     if what == "neither":
-        return f"{speed}: neither roof is near. A function such as exp counts as one FLOP, and takes many."
+        times = f"{number(point.seconds / peer.seconds, 2)} times as fast" if peer else ""
+        why = f", but {peer.name} moves as many bytes {times}" if peer else ": neither roof is near"
+        return f"{speed}{why}. A function such as exp counts as one FLOP, and takes many."
     if what == "arithmetic":
         return f"{speed}. Arithmetic bounds it: right of the ridge."
     return f"{speed}. {memory.capitalize()} bounds it: left of the ridge."

@@ -117,8 +117,8 @@ def cuts(plan: Planned, slots: Sequence[ScheduledNode], path: Sequence[Node], ti
         f"{took(plan.alone)}. The critical path, {join_names([sign_of(node.op) for node in path])}, takes "
         f"{took(plan.path)}, so no number of workers is more than {bound} times as fast. {basis(times)}"
     )
-    hidden, later = [line for each in lines.values() for line in each], [f"o{i}" for i in place.values()]
-    found = [Cut("", say, on={"hidden": hidden, "outlined": later})]
+    pale, later = [line for each in lines.values() for line in each], [f"o{i}" for i in place.values()]
+    found = [Cut("", say, on={"weak": pale, "outlined": later})]
     for i, slot in enumerate(slots):
         on_path = ", and is on the critical path" if slot.node in path else ""
         say = (
@@ -126,7 +126,7 @@ def cuts(plan: Planned, slots: Sequence[ScheduledNode], path: Sequence[Node], ti
             f"takes {took(slot.end - slot.start)}{on_path}. {waiting(slot, before[slot.node], of)}"
         )
         hot = [f"o{i}", f"row {i}", *lines[i]]
-        found.append(Cut("", say, off={"hidden": lines[i], "outlined": [f"o{i}"]}, hot={"hot": hot}))
+        found.append(Cut("", say, off={"weak": lines[i], "outlined": [f"o{i}"]}, hot={"hot": hot}))
     idle = plan.workers * plan.seconds - plan.alone
     share = number(100 * idle / (plan.workers * plan.seconds), 3) if plan.seconds else "0"
     end = (

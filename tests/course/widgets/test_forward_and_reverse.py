@@ -171,3 +171,10 @@ def test_names_of_the_learner_are_escaped():
     film = ForwardAndReverse(lambda x: x * 2, 1.0)
 
     assert "<lambda>" not in film.page().split("<noscript>")[0].replace("&lt;lambda&gt;", "")
+
+
+def test_a_step_on_numbers_says_its_sum():
+    said = [step["say"] for step in ForwardAndReverse(lambda a, b: a * b - a, 0.5, 2.0).steps]
+
+    assert "The tangent of y = #3 − a is 1 × 2 − 1 × 1 = 1, for each 1 that a moves." in said
+    assert "The cotangent of a is 2 × 1 − 1 × 1 = 1: what y moves for each 1 that a moves." in said

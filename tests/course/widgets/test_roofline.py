@@ -94,6 +94,13 @@ def test_what_bounds_an_op_is_said(point, says):
     assert says in verdict(point, MACHINE)
 
 
+def test_memory_does_not_bound_a_function_if_another_op_moves_as_many_bytes_faster():
+    tanh, times = Point("tanh", 10**6, 10**7, 0.00125), Point("×", 10**6, 10**7 + 8, 0.000125)
+
+    assert "but × moves as many bytes 10 times as fast. A function" in verdict(tanh, MACHINE, [times])
+    assert "Main memory bounds it" in verdict(tanh, MACHINE, [tanh])
+
+
 @pytest.mark.parametrize("gigabytes_a_second", [5, 20, 90])
 def test_a_share_is_of_the_roof_of_the_memory_that_the_arrays_are_in(gigabytes_a_second):
     """What lay in the cache had up to 2,831 % of main memory's roof, and 50 % of it where it was slow."""
@@ -152,12 +159,13 @@ def test_of_many_ops_those_that_take_longest_are_shown():
 
 def test_the_screen_says_what_was_counted_and_measured(widget):
     for film, found in zip(widget.films, widget.points.values()):
-        first, second, *rest = film["steps"]
+        first, second, *rest, last = film["steps"]
         assert first["say"].startswith("A dot's height is its speed; the roof above it is the most that this machine")
         assert second["say"] == MACHINE.summary
         assert f"{sum(p.nbytes for p in found):,} bytes" in first["say"]
         for point, step in zip(found, rest, strict=True):
             assert step["say"].startswith(f"{point.name}: {point.flops:,} FLOPs and {point.nbytes:,} bytes")
+        assert last["say"].startswith("What bounds the time of all ops: ")
         of_roof = [f"{100 * share(point, MACHINE):.0f}" for point in found]  # each computes
         assert re.findall(r"<td>(\d*)</td></tr>", film["panels"][1]["html"]) == of_roof
 

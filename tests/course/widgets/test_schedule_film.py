@@ -63,10 +63,10 @@ def test_the_bound_is_all_work_over_the_critical_path(widget):
     assert f"{plan.alone / plan.seconds:.3g} times as fast as one worker alone" in widget.steps[-1]["say"]
 
 
-def test_every_block_is_planned_at_first_and_filled_in_once_and_every_line_comes_in_once(widget):
+def test_every_block_is_planned_at_first_and_filled_in_once_and_every_line_darkens_once(widget):
     for film in widget.films:
         html = film["panels"][0]["html"]
-        for letter, look in (("o", "outlined"), ("d", "hidden")):
+        for letter, look in (("o", "outlined"), ("d", "weak")):
             parts = set(re.findall(rf'data-id="({letter}[\d.]+)"', html))
             shown = [part for step in film["steps"] for part in step.get("off", {}).get(look, ())]
             assert sorted(shown) == sorted(set(shown)) == sorted(parts)

@@ -1,6 +1,6 @@
 // Draws a recorded graph: boxes, an arrow for each operand, and on the arrow "incoming × local slope = outgoing".
-// Places come from arranged(), GraphView's layout; from top to bottom, if the graph is too wide from left to right.
-// drawn(record, width) → { figure, refresh(record, reach) }: refresh writes the numbers of a record of the same shape.
+// Places come from arranged(), GraphView's layout; from top to bottom, if one of `records` is too wide from left to right.
+// drawn(record, width, records) → { figure, refresh(record, reach) }: refresh writes the numbers of a record of the same shape.
 const LINE = 17, HEADER = 24, TRACK = 12, CHARACTER = 7, DECADES = Math.log10(16); // pixels; an arrow grows from 1/16 to 16
 
 function short(x) { // a number in three digits
@@ -38,7 +38,7 @@ function boxSize(node, nodes) {
   const height = HEADER + count * (kind === "leaf" ? LINE + TRACK : LINE) + (isArray ? LINE - 4 : needs ? LINE : 0) + 8;
   return [Math.max(1.05 * widest([heading(node, nodes)]), body) + 16, height];
 }
-function placed({ nodes, edges }, width) {
+function placed({ nodes, edges }, width, isTurned) {
   const boxes = nodes.filter((node) => node.used || node.kind === "leaf"), isLeaf = ({ kind }) => kind === "leaf";
   const sizes = new Map(boxes.map((node) => [node.id, boxSize(node, nodes)]));
   const chip = (i) => (edges[i].rows.length ? [nodes.length + i] : []);
@@ -46,12 +46,12 @@ function placed({ nodes, edges }, width) {
   const links = edges.flatMap(({ tail, head }, i) => [tail.id, ...chip(i), head.id].flatMap((id, n, way) => (n ? [[way[n - 1], id]] : [])));
   const children = (group) => (group < 0 ? [...sizes.keys()].reverse() : null), parent = () => -1, heading = () => 0;
   const arrange = (room, flip = (size) => size) => arranged({ children, parent, size: (id) => flip(sizes.get(id)), heading, links, room });
-  const flat = arrange(Infinity), deep = transposed(arrange(Infinity, ([w, h]) => [h, w])), isDeep = deep.width < 1.14 * width && (width < 640 || deep.height < 520);
-  const plan = isDeep && flat.width > width ? deep : { ...arrange(width), path: curve }, routes = [...plan.routes]; // from top to bottom, or in rows
+  const flat = arrange(Infinity), deep = transposed(arrange(Infinity, ([w, h]) => [h, w])), fits = deep.width < 1.14 * width && (width < 640 || deep.height < 520), isWide = flat.width > width;
+  const plan = isTurned ? deep : { ...arrange(width), path: curve }, routes = [...plan.routes]; // from top to bottom, or in rows
   const whole = (way, more, axis) => straight([...way, ...more], axis, more.length ? way.length - 1 : 0);
   const route = (_, i) => whole(routes.shift(), chip(i).flatMap(() => routes.shift()), plan.isDeep ? 0 : 1);
   const order = (a, b) => isLeaf(b) - isLeaf(a) || isLeaf(a) * (plan.place.get(a.id).y - plan.place.get(b.id).y || plan.place.get(a.id).x - plan.place.get(b.id).x);
-  return { ...plan, boxes: boxes.sort(order), routes: edges.map(route) };
+  return { ...plan, fits, isWide, boxes: boxes.sort(order), routes: edges.map(route) };
 }
 function straight(points, axis, fixed) { // removes kinks of a few pixels, outward from the label at `fixed`; leaves room for the arrow's tip
   if (points.some(([, , isCorner]) => isCorner)) return points; // this arrow goes to another row
@@ -66,8 +66,9 @@ function transposed({ place, routes, width, height }) {
   const path = (points) => curve(turn(points)).replace(/([-\d.]+),([-\d.]+)/g, "$2,$1");
   return { place: new Map(boxes), routes: routes.map(turn), width: height, height: width, path, isDeep: true };
 }
-function drawn(record, width) {
-  const { nodes, edges } = record, plan = placed(record, width), slots = {}, time = ({ depth }) => `style="--depth: ${depth}"`; // when it moves
+function drawn(record, width, records) {
+  const plans = records.map((each) => placed(each, width)), isTurned = plans.every(({ fits }) => fits) && plans.some(({ isWide }) => isWide);
+  const { nodes, edges } = record, plan = placed(record, width, isTurned), slots = {}, time = ({ depth }) => `style="--depth: ${depth}"`; // when it moves
   const path = (i, look, more) => `<path class="play-${look}" d="${plan.path(plan.routes[i])}" ${more}/>`;
   const tip = ([x, y]) => `<path class="play-tip" d="M0,0L16,-10V10Z" transform="translate(${x},${y}) rotate(${plan.isDeep ? 90 : 0})"/>`;
   const figure = document.createElement("figure"), size = [plan.width + 8, plan.height + 8], layers = [[], [], []]; // labels: from the result back

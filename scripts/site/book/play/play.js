@@ -96,17 +96,17 @@ class Playground {
     return !wrong;
   }
 
-  // Draws the graphs that have another shape, and writes all numbers.
+  // Draws the graphs, in one direction, if one has another shape, and writes all numbers.
   draw() {
     if (!this.records) return;
-    const { records, pictures, graphs } = this, focus = document.activeElement, { key } = focus.dataset;
+    const { records, pictures, graphs, shape: before } = this, focus = document.activeElement, { key } = focus.dataset;
     const focused = key && `[data-view="${focus.closest("figure")?.dataset.view}"] [data-key="${key}"]`;
-    this.width = graphs.clientWidth;
-    const width = records.length > 1 && this.width >= 640 ? (this.width - 16) / 2 : this.width;
+    const { clientWidth: room } = graphs, width = records.length > 1 && room >= 640 ? (room - 16) / 2 : room;
+    const boxesOf = ({ nodes }) => nodes.map(({ op, of, used, value, name, kind }) => [op, of, used, lengthOf(value), name, kind]);
+    const shape = JSON.stringify([width, records.map((record) => [record.view, boxesOf(record), record.edges.map(({ rows }) => rows.length)])]);
+    Object.assign(this, { shape, width: room });
     for (const record of records) {
-      const boxes = record.nodes.map(({ op, of, used, value, name, kind }) => [op, of, used, lengthOf(value), name, kind]);
-      const shape = JSON.stringify([width, boxes, record.edges.map(({ rows }) => rows.length)]);
-      if (pictures[record.view]?.shape !== shape) pictures[record.view] = { ...drawn(record, width - 12), shape };
+      if (shape !== before) pictures[record.view] = drawn(record, width - 12, records);
       const { figure, refresh: write } = pictures[record.view];
       write(record, (leaf, x) => this.reaches.get(leaf) ?? this.reaches.set(leaf, reachOf(x)).get(leaf));
       figure.dataset.view = record.view;
