@@ -130,6 +130,7 @@ class MemoryTimeline(ChartFilm):
         drawn = draw_timeline(names, entries, peaks.values()) + '<p class="mg-who" aria-live="polite"></p>'
         panels = [Panel(POINT, drawn), Panel("The same in numbers", '<div class="mg-numbers"></div>')]
         panels += [Panel("The peak of each run, in bytes", '<div class="mg-runs"></div>')] * (len(peaks) > 1)
+        end = verdict(entries, {str(each): peak for each, peak in peaks.items() if each != way})
         large = [each for each in books.log if each.nbytes >= peaks[way] / 1000]
         data = {
             "names": names,
@@ -138,11 +139,11 @@ class MemoryTimeline(ChartFilm):
             "held": [[makers.setdefault(whose(h), len(makers)), h.nbytes, h.died, *chain(*h.story)] for h in large],
             "since": {k: entry.since for k, entry in enumerate(entries) if entry.since is not None},
             "numbers": numbers,
-            "verdict": verdict(entries, {str(each): peak for each, peak in peaks.items() if each != way}),
+            "verdict": end,
             "plot": [LEFT, RIGHT, TOP, BOTTOM, SPACE * max(peaks.values())],
             "runs": [[str(each), *each, peak] for each, peak in peaks.items()] if len(peaks) > 1 else [],
         }
-        return Reel(panels, cuts(entries, data["verdict"]), data=data | {"phrases": [*phrases], "makers": [*makers]})
+        return Reel(panels, cuts(entries, end), data=data | {"phrases": [*phrases], "makers": [*makers]})
 
     peaks = property(lambda self: {way: max(m.total for m in run) for way, run in self.runs.items()}, doc="In bytes.")
 

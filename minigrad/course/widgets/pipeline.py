@@ -124,15 +124,11 @@ def timeline(name: str, tasks: list[Task], waits: list[Task], lasting: list[Task
     times = [text("mg-sign mg-dim", x + (0 if unit else one / 2), 23, f"{time:g}") for x, time in ticks]
     parts.append(f'<g class="mg-times">{"".join(times)}</g>')
     parts.append(text("mg-dim", LABEL + wide + 8, 23, "idle"))
-    if most_by_worker(tasks):
-        parts.append(text("mg-number mg-dim mg-keeps", LABEL + wide + 150, 23, "keeps"))
     for i, row in enumerate(rows):
         y, end = TOP + i * ROW + 20, count(waits, i, length, unit)
         parts.append(text("mg-number", LABEL - 8, y, row))
         parts.append(f'<text data-id="idle {i}" x="{LABEL + wide + 8:.0f}" y="{y}">{end}</text>')
-    for i, most in enumerate(most_by_worker(tasks)):
-        x, y = LABEL + wide + 150, TOP + i * ROW + 20
-        parts.append(f'<text class="mg-number mg-keeps" data-id="keeps {i}" x="{x:.0f}" y="{y}">≤ {most}</text>')
+    parts += column_of_kept(most_by_worker(tasks), LABEL + wide + 150)
     for t in [*tasks, *waits, *lasting]:
         x, y = LABEL + t.start * one, TOP + t.worker * ROW
         look = t.step.kind + " mg-hidden" * (t in lasting)
@@ -150,6 +146,15 @@ def timeline(name: str, tasks: list[Task], waits: list[Task], lasting: list[Task
     parts.append(text("mg-dim mg-sizes", LABEL, below + 90, words))
     title, look = f"{name}: who does what, and when", "mg-pipe" if unit else "mg-pipe mg-plan"
     return compact(picture(title, LABEL + wide + RIGHT, below + ROW + 62, parts, look))
+
+
+def column_of_kept(kept: Sequence[int], x: float) -> list[str]:
+    """The most activations that each worker keeps, below a heading."""
+    head = [text("mg-number mg-dim mg-keeps", x, 23, "keeps")] if kept else []
+    look = f'class="mg-number mg-keeps" x="{x:.0f}"'
+    return head + [
+        f'<text {look} data-id="keeps {i}" y="{TOP + i * ROW + 20}">≤ {most}</text>' for i, most in enumerate(kept)
+    ]
 
 
 def draw_bar(id: str, look: str, x: float, y: float, wide: float, words: str) -> str:
