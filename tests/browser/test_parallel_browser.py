@@ -66,13 +66,13 @@ def test_the_bubble_is_hatched_and_counted_and_all_of_it_is_seen_on_a_phone(show
     assert page.locator(".mg-outlined").count() == 32  # the plan
     assert page.locator(".mg-idle").evaluate_all(SHOWN) == [""]  # the legend's
     press(page, "ArrowRight", times=4)
-    assert counts.all_text_contents() == ["", "1 idle", "2 idle", "3 idle"]
+    assert counts.all_text_contents() == ["", "1", "2", "3"]
     page.keyboard.press("End")
 
-    assert counts.all_text_contents() == ["9 of 21 idle"] * 4
+    assert counts.all_text_contents() == ["9 of 21"] * 4
     assert page.locator("[data-id=all]").text_content() == "36 of 84 idle: 42.9 %"
     assert page.locator("[data-scrolls]").count() == 0
     page.set_viewport_size(NOTEBOOK)
     assert page.locator(".mg-widget").bounding_box()["height"] <= 520
-    assert page.locator(".mg-keeps:visible").all_text_contents() == ["keeps ≤ 4"] * 4
+    assert page.locator(".mg-keeps:visible").all_text_contents() == ["keeps", *["≤ 4"] * 4]
     assert page.locator(".mg-sizes").text_content() == "p = 4 stages, m = 4 micro-batches; backward takes 2"

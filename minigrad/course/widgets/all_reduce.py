@@ -226,8 +226,8 @@ def wire(rounds: Rounds, sizes: Sequence[int], top: float) -> list[str]:
     most = max(map(sum, sent))
     scale = BAR / max(naive, most)
     total = f'<tspan class="mg-name" data-id="total">0 of {sum(map(sum, sent)):,} bytes sent</tspan>'
-    message = f"The busiest sends {most:,} bytes" + f", not {naive:,}" * (most < naive)
-    drawn = [text("mg-message", 4, top - 8, message)]
+    alone = f'<tspan class="mg-dim">; all by worker 0: {naive:,}</tspan>' * (most < naive)
+    drawn = [f'<text class="mg-message" x="4" y="{top - 8}">Each sends ≤ {most:,} bytes{alone}</text>']
     outline = f'<rect class="mg-naive" x="{LABEL}" y="{top}" width="{naive * scale:.1f}" height="16"/>'
     for i, row in enumerate(sent):
         y, x = top + i * THIN, float(LABEL)

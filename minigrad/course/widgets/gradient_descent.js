@@ -22,7 +22,7 @@ function render({ model, el }) {
   const d = { model, names, words, axes, program, leaves, way: null, svg: null };
   d.way = walked(d, given(d));
   const showFirst = (n, root) => { if (!d.svg) { begin(d, root); list(d, root); } return show(d, n, root); };
-  const says = () => d.way.points.map((_, n) => said(d, n, "step"));
+  const says = () => d.way.points.map((_, n) => said(d, n));
   const { root, restart, destroy } = stepper({ model, el, phases: [], last: d.way.points.length - 1, body: FIELD, show: showFirst, says });
   const follow = () => { list(d, root); restart(d.way.points.length - 1); };
   const followed = ["rate", "momentum", "start", "longest", ...(program.lines ? [] : ["steps"])].map((key) => `change:${key}`);
@@ -31,8 +31,9 @@ function render({ model, el }) {
 }
 
 const given = ({ model }) => [model.get("rate"), model.get("momentum"), ...model.get("start")];
-const distance = ({ axes }, at) => Math.max(...at.map((x, i) => Math.abs(x - (axes[i][0] + axes[i][1]) / 2) / (axes[i][1] - axes[i][0])));
-const pixels = ({ axes }, at) => at.map((x, i) => axes[i][2] + (x - axes[i][0]) / (axes[i][1] - axes[i][0]) * (axes[i][3] - axes[i][2]));
+const shares = ({ axes }, at) => at.map((x, i) => (x - axes[i][0]) / (axes[i][1] - axes[i][0]));
+const distance = (d, at) => Math.max(...shares(d, at).map((share) => Math.abs(share - 0.5)));
+const pixels = (d, at) => shares(d, at).map((share, i) => d.axes[i][2] + share * (d.axes[i][3] - d.axes[i][2]));
 
 // As in Python: the points, and the key in `words` of how they end.
 function walked(d, [rate, momentum, ...start]) {
@@ -49,30 +50,29 @@ function walked(d, [rate, momentum, ...start]) {
   }
   return { points, end: "end" };
 }
-function said(d, n, key) {
+function said(d, n, key = "step") {
   const { at, value, slopes = [], move = [] } = d.way.points[n], [rate, momentum] = given(d).map((x) => number(x));
   const gaps = { n, rate, momentum, at: told(at), value: number(value), slopes: told(slopes), move: told(move), where: distance(d, at) > 0.5 ? d.words.outside : "" };
   return d.words[n && +momentum && key === "step" ? "pushed" : key].replaceAll(/\{(\w+)\}/g, (_, gap) => gaps[gap]);
 }
 function show(d, n, root) {
   const { axes, svg, way: { points } } = d, places = points.map(({ at, value }) => pixels(d, [...at, value].slice(0, 2)));
-  const inside = (x, i) => Math.min(Math.max(x, Math.min(axes[i][2], axes[i][3])), Math.max(axes[i][2], axes[i][3]));
+  const inside = (x, i) => Math.max(axes[i][2 + i], Math.min(axes[i][3 - i], x));
   const dots = places.slice(0, n + 1).filter((place) => place.every((x, i) => x === inside(x, i)));
   const line = (look, some) => `<polyline class="mg-${look}" points="${some.join(" ")}"/>`;
   svg.querySelector("[data-trail]").innerHTML = line("ahead", places.slice(n)) + line("trail", places.slice(0, n + 1)) + line("slope", tangent(d, points[n]))
     + dots.map(([x, y]) => `<circle class="mg-trail-dot" cx="${x}" cy="${y}" r="3"/>`).join("") + startMark(places[0]);
-  const [x, y] = places[n].map(inside), say = said(d, n, "step");
+  // Outside, the ball is where its line crosses the frame.
+  const from = places[n - 1] ?? places[n], back = Math.min(1, Math.max(...places[n].map((x, i) => (x - inside(x, i)) / (x - from[i]) || 0)));
+  const [x, y] = places[n].map((x, i) => inside(x + back * (from[i] - x), i)), say = said(d, n);
   svg.querySelector(".mg-ball").style.transform = `translate(${x}px, ${y}px)`;
   svg.setAttribute("aria-label", say);
   for (const row of root.querySelectorAll("tbody tr")) row.ariaCurrent = row.dataset.from <= n && n <= row.dataset.to ? "step" : null;
-  reveal(root.querySelector(".mg-steps"), root.querySelector("tbody [aria-current]"));
+  const box = root.querySelector(".mg-steps"); // the table is scrolled, not the page
+  box.scrollTop = root.querySelector("tbody [aria-current]").offsetTop - box.clientHeight / 2;
   return { phase: "", say };
 }
 const startMark = ([x, y]) => `<circle class="mg-start" cx="${x}" cy="${y}" r="7"/><text class="mg-halo" x="${x + (x > 330 ? -38 : 11)}" y="${y < 50 ? y + 18 : y - 6}">start</text>`;
-// Scroll the table, not the page, until the row is in view.
-function reveal(box, row) {
-  if (row.offsetTop < box.scrollTop + row.offsetHeight || row.offsetTop + row.offsetHeight > box.scrollTop + box.clientHeight) box.scrollTop = row.offsetTop - box.clientHeight / 2;
-}
 function tangent(d, { at, value, slopes }) {
   const half = (d.axes[0][1] - d.axes[0][0]) / 8;
   return d.names.length > 1 || !slopes ? [] : [-half, half].map((dx) => pixels(d, [at[0] + dx, value + slopes[0] * dx]));
@@ -93,8 +93,8 @@ function list(d, root) {
   for (const input of root.querySelectorAll(".mg-drags input")) tell(input, given(d)[d.leaves.indexOf(input.dataset.leaf)]);
 }
 function begin(d, root) {
-  const { names, axes, leaves } = d, most = 12 * d.model.get("rate"), [low, high] = [0, 1].map((end) => axes.map((axis) => axis[end]));
-  const ranges = [[0, most, most / 120, "learning rate"], [0, 0.98, 0.02, "momentum"], ...names.map((name, i) => [low[i], high[i], (high[i] - low[i]) / 160, `start ${name}`])];
+  const { names, axes, leaves } = d, most = 12 * d.model.get("rate");
+  const ranges = [[0, most, most / 120, "learning rate"], [0, 0.98, 0.02, "momentum"], ...names.map((name, i) => [...axes[i].slice(0, 2), (axes[i][1] - axes[i][0]) / 160, `start ${name}`])];
   const drags = root.querySelector(".mg-drags"), field = root.querySelector(".mg-field");
   field.innerHTML = d.model.get("picture");
   const [svg] = settled(field, root);
@@ -108,10 +108,11 @@ function begin(d, root) {
   svg.insertAdjacentHTML("beforeend", HINT);
   for (const event of ["pointerdown", "pointermove"]) field.addEventListener(event, ({ buttons, clientX, clientY }) => {
     const { x, y } = new DOMPoint(clientX, clientY).matrixTransform(svg.getScreenCTM().inverse());
-    if (buttons & 1) svg.querySelector(".mg-hint").classList.add("mg-used");
-    if (buttons & 1) drag(d, 2, ...names.map((_, i) => {
-      const share = ([x, y][i] - axes[i][2]) / (axes[i][3] - axes[i][2]);
-      return low[i] + (high[i] - low[i]) * Math.round(160 * Math.min(Math.max(share, 0), 1)) / 160;
+    if (!(buttons & 1)) return;
+    svg.querySelector(".mg-hint").classList.add("mg-used");
+    drag(d, 2, ...names.map((_, i) => {
+      const [low, high, start, end] = axes[i], share = ([x, y][i] - start) / (end - start);
+      return low + (high - low) * Math.round(160 * Math.min(Math.max(share, 0), 1)) / 160;
     }));
   });
 }

@@ -7,6 +7,7 @@
 //   makers   the ops and lines that made arrays, by number
 //   since    moment → an earlier moment: what was saved for backward until then was alive until this moment's end
 //   numbers  the moments shown, if they are not all
+//   verdict  the sentences about the whole run, said at its end
 //   runs     [words, checkpointing, micro-batches, planned, peak] of each combination of the switches
 //   plot     left, right, top and bottom of the plot, and the bytes at its top
 
@@ -24,9 +25,9 @@ function unpack(film) {
     [film.makers[maker], size, died, story.flatMap((moment, i) => (i % 2 ? [] : [[moment, story[i + 1]]]))]);
   const steps = film.steps.map(([phase, phrase], n) => {
     const total = sum(live[n]), what = film.phrases[phrase];
-    const soFar = total > peak && peak > 0 ? "the peak so far" : `peak so far ${bytes(Math.max(peak, total))}`;
+    const soFar = total > peak && peak > 0 ? ", the peak so far." : `, peak so far ${bytes(Math.max(peak, total))}.`;
     peak = Math.max(peak, total);
-    const say = `${what[0].toUpperCase()}${what.slice(1)}. Alive: ${bytes(total)} bytes, ${soFar}.`;
+    const say = `${what[0].toUpperCase()}${what.slice(1)}. Alive: ${bytes(total)} bytes${n < live.length - 1 ? soFar : `. ${film.verdict}`}`;
     return { phase: PHASES[phase], say };
   });
   return { ...film, live, held, steps };
@@ -121,16 +122,14 @@ function placeOf({ live, plot: [left, right, top, bottom, most] }, svg, clientX,
   return consumer < 0 ? null : [consumer, moment];
 }
 
-// Mark a consumer and say who holds its bytes; without a consumer, that of the most bytes.
+// Mark a consumer and say who holds its bytes; without a consumer, say nothing.
 function point(f, consumer, moment) {
   const { film, root } = f, live = film.live[moment];
   f.consumer = consumer;
   if (!live) return; // the panels of a longer run are just taken away
   for (const part of root.querySelectorAll(".mg-pointed")) part.classList.remove("mg-pointed");
-  if (consumer === undefined) consumer = live.indexOf(Math.max(...live));
-  else for (const part of root.querySelectorAll(`[data-series="${consumer}"], tr:has([data-who="${consumer}"])`)) part.classList.add("mg-pointed");
-  const say = who(film, consumer, moment), line = root.querySelector(".mg-who");
-  line.ariaLive = f.consumer === undefined ? "off" : "polite"; // else every step would be announced twice
+  for (const part of root.querySelectorAll(`[data-series="${consumer}"], tr:has([data-who="${consumer}"])`)) part.classList.add("mg-pointed");
+  const say = consumer === undefined ? "" : who(film, consumer, moment), line = root.querySelector(".mg-who");
   if (line.textContent !== say) line.textContent = say;
 }
 

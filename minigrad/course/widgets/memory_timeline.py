@@ -130,6 +130,7 @@ class MemoryTimeline(ChartFilm):
         drawn = draw_timeline(names, entries, peaks.values()) + '<p class="mg-who" aria-live="polite"></p>'
         panels = [Panel(POINT, drawn), Panel("The same in numbers", '<div class="mg-numbers"></div>')]
         panels += [Panel("The peak of each run, in bytes", '<div class="mg-runs"></div>')] * (len(peaks) > 1)
+        end = verdict(entries, {str(each): peak for each, peak in peaks.items() if each != way})
         large = [each for each in books.log if each.nbytes >= peaks[way] / 1000]
         data = {
             "names": names,
@@ -138,10 +139,11 @@ class MemoryTimeline(ChartFilm):
             "held": [[makers.setdefault(whose(h), len(makers)), h.nbytes, h.died, *chain(*h.story)] for h in large],
             "since": {k: entry.since for k, entry in enumerate(entries) if entry.since is not None},
             "numbers": numbers,
+            "verdict": end,
             "plot": [LEFT, RIGHT, TOP, BOTTOM, SPACE * max(peaks.values())],
             "runs": [[str(each), *each, peak] for each, peak in peaks.items()] if len(peaks) > 1 else [],
         }
-        return Reel(panels, cuts(entries), data=data | {"phrases": [*phrases], "makers": [*makers]})
+        return Reel(panels, cuts(entries, end), data=data | {"phrases": [*phrases], "makers": [*makers]})
 
     peaks = property(lambda self: {way: max(m.total for m in run) for way, run in self.runs.items()}, doc="In bytes.")
 
@@ -288,13 +290,24 @@ def whose(array: Holding) -> str:
     return made if line is None else f"{made} at {Path(spot(line.file, line.line)).name}"
 
 
-def cuts(entries: Sequence[Moment]) -> list[Cut]:
-    """A cut for each moment of the run."""
+def verdict(entries: Sequence[Moment], others: dict[str, int]) -> str:
+    """The peak of a run, when it was and whose it was most; and the peaks of the `others`."""
+    peak = max(entries, key=lambda entry: entry.total)
+    most, when = max(peak.live), "at the start" if peak.phase == "start" else f"in {peak.phase}"
+    name = (*CONSUMERS, *BEYOND)[peak.live.index(most)]
+    says = f"Peak: {peak.total:,} bytes, {when}; the largest part is {name}, {most:,}."
+    least, *_ = [*sorted(others, key=lambda each: others[each]), ""]
+    return says + f" Other runs peak at {others[least]:,} ({least}) to {max(others.values()):,}." if others else says
+
+
+def cuts(entries: Sequence[Moment], end: str) -> list[Cut]:
+    """A cut for each moment of the run; `end` is said with the last one."""
     found, peak = [], 0
     for entry in entries:
-        so_far = "the peak so far" if entry.total > peak > 0 else f"peak so far {max(peak, entry.total):,}"
+        so_far = ", the peak so far." if entry.total > peak > 0 else f", peak so far {max(peak, entry.total):,}."
         peak = max(peak, entry.total)
-        say = f"{entry.what[0].upper()}{entry.what[1:]}. Alive: {entry.total:,} bytes, {so_far}."
+        ends = so_far if entry is not entries[-1] else f". {end}"
+        say = f"{entry.what[0].upper()}{entry.what[1:]}. Alive: {entry.total:,} bytes{ends}"
         found.append(Cut(entry.phase, say))
     return found
 
@@ -353,6 +366,6 @@ def strip(entries: Sequence[Moment], at: Callable[[float], float]) -> list[str]:
         n = len(list(group))
         left, right = at(k), at(k + n)
         k += n
-        word = phase * (right - left > 7 * len(phase))
-        parts.append(sample({"forward": 0, "backward": 3}.get(phase, 2), left, BOTTOM + 24, word, right - left))
+        word = next((each for each in (phase, phase[0]) if right - left > 7 * len(each)), "")
+        parts.append(sample({"forward": 8, "backward": 6}.get(phase, 2), left, BOTTOM + 24, word, right - left))
     return parts

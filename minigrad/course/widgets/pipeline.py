@@ -54,8 +54,9 @@ def reel(name: str, tasks: list[Task], scale: float = 1, unit: str = "") -> Reel
     zero = min(task.start for task in tasks)
     tasks = [t._replace(start=(t.start - zero) * scale, end=(t.end - zero) * scale) for t in tasks]
     waits = [wait for worker in range(1 + max(task.worker for task in tasks)) for wait in gaps(worker, tasks)]
-    drawn = timeline(name, tasks, waits, unit)
-    return Reel([Panel("", drawn, wide=True)], list(cuts(name, tasks, waits, unit)))
+    lasting = list(so_far(waits, tasks))
+    drawn = timeline(name, tasks, waits, lasting, unit)
+    return Reel([Panel("", drawn, wide=True)], list(cuts(name, tasks, waits, lasting, unit)))
 
 
 def gaps(worker: int, tasks: Sequence[Task]) -> Iterator[Task]:
@@ -64,6 +65,13 @@ def gaps(worker: int, tasks: Sequence[Task]) -> Iterator[Task]:
     for k, ((_, start), (end, _)) in enumerate(zip([(0.0, 0.0), *busy], [*busy, (makespan(tasks), 0.0)])):
         if end - start > 1e-9:
             yield Task(worker, Step("idle", k), start, end)
+
+
+def so_far(waits: Sequence[Task], tasks: Sequence[Task]) -> Iterator[Task]:
+    """Each wait up to each moment within it at which a task begins."""
+    for wait in waits:
+        for n, now in enumerate(sorted({task.start for task in tasks if wait.start < task.start < wait.end}), 1):
+            yield wait._replace(step=Step("idle", wait.step.microbatch, n), end=now)
 
 
 def rows_of(tasks: Sequence[Task]) -> list[str]:
@@ -100,10 +108,10 @@ def time_in(waits: Sequence[Task], worker: int | None = None) -> str:
 
 
 def count(waits: Sequence[Task], worker: int, length: float, unit: str) -> str:
-    return f"{time_in(waits, worker)} of {number(length, 3)}{unit} idle"
+    return f"{time_in(waits, worker)} of {number(length, 3)}{unit}"
 
 
-def timeline(name: str, tasks: list[Task], waits: list[Task], unit: str) -> str:
+def timeline(name: str, tasks: list[Task], waits: list[Task], lasting: list[Task], unit: str) -> str:
     """A row for each worker, in which its waits are hatched, with counts at its end; and a legend."""
     rows, length = rows_of(tasks), makespan(tasks)
     typical = sorted(task.end - task.start for task in tasks)[len(tasks) // 4]
@@ -115,16 +123,16 @@ def timeline(name: str, tasks: list[Task], waits: list[Task], unit: str) -> str:
     parts = [f'<path class="mg-lines" d="{lines}"/>', text("mg-number mg-dim", LABEL - 8, 23, "time")]
     times = [text("mg-sign mg-dim", x + (0 if unit else one / 2), 23, f"{time:g}") for x, time in ticks]
     parts.append(f'<g class="mg-times">{"".join(times)}</g>')
+    parts.append(text("mg-dim", LABEL + wide + 8, 23, "idle"))
     for i, row in enumerate(rows):
         y, end = TOP + i * ROW + 20, count(waits, i, length, unit)
         parts.append(text("mg-number", LABEL - 8, y, row))
         parts.append(f'<text data-id="idle {i}" x="{LABEL + wide + 8:.0f}" y="{y}">{end}</text>')
-    for i, most in enumerate(most_by_worker(tasks)):
-        x, y = LABEL + wide + 186, TOP + i * ROW + 20
-        parts.append(f'<text class="mg-number mg-keeps" data-id="keeps {i}" x="{x:.0f}" y="{y}">keeps ≤ {most}</text>')
-    for t in [*tasks, *waits]:
+    parts += column_of_kept(most_by_worker(tasks), LABEL + wide + 150)
+    for t in [*tasks, *waits, *lasting]:
         x, y = LABEL + t.start * one, TOP + t.worker * ROW
-        parts.append(draw_bar(name_of(t), t.step.kind, x, y, (t.end - t.start) * one, label(t, rows)))
+        look = t.step.kind + " mg-hidden" * (t in lasting)
+        parts.append(draw_bar(name_of(t), look, x, y, (t.end - t.start) * one, label(t, rows)))
     for k, (look, meaning) in enumerate(MEANINGS.items()):
         parts.append(draw_bar("", look, LABEL + 190 * k, below + 8, 36, "0"))
         parts.append(text("mg-dim", LABEL + 190 * k + 44, below + 28, meaning))
@@ -140,16 +148,25 @@ def timeline(name: str, tasks: list[Task], waits: list[Task], unit: str) -> str:
     return compact(picture(title, LABEL + wide + RIGHT, below + ROW + 62, parts, look))
 
 
+def column_of_kept(kept: Sequence[int], x: float) -> list[str]:
+    """The most activations that each worker keeps, below a heading."""
+    head = [text("mg-number mg-dim mg-keeps", x, 23, "keeps")] if kept else []
+    look = f'class="mg-number mg-keeps" x="{x:.0f}"'
+    return head + [
+        f'<text {look} data-id="keeps {i}" y="{TOP + i * ROW + 20}">≤ {most}</text>' for i, most in enumerate(kept)
+    ]
+
+
 def draw_bar(id: str, look: str, x: float, y: float, wide: float, words: str) -> str:
     """A task with its label, or a wait with its hatch."""
     inside = text("mg-sign mg-value", x + wide / 2, y + 20, words)
-    if look == "idle":
+    if look.startswith("idle"):
         inside = f'<path transform="skewX(-25)" d="M{x + 0.466 * y + 15:.0f},{y + 16}h{max(wide - 17, 0):.0f}"/>'
     frame = f'<rect class="mg-frame" x="{x + 1:.1f}" y="{y + 1}" width="{max(wide - 2, 0.5):.1f}" height="30" rx="4"/>'
     return f'<g class="mg-box mg-{look}" data-id="{id}">{frame}{inside}</g>'
 
 
-def cuts(name: str, tasks: list[Task], waits: list[Task], unit: str) -> Iterator[Cut]:
+def cuts(name: str, tasks: list[Task], waits: list[Task], lasting: list[Task], unit: str) -> Iterator[Cut]:
     """A cut for each moment at which a task begins, then a summary."""
     rows, length = rows_of(tasks), makespan(tasks)
     who, p = rows[0].split()[0], len(rows)
@@ -161,24 +178,26 @@ def cuts(name: str, tasks: list[Task], waits: list[Task], unit: str) -> Iterator
     looks["hidden"] += [f"keeps {i}" for i in range(p)]
     yield Cut("", f"{say} micro-batch{letters}.", text={f"idle {i}": "" for i in range(p)}, on=looks)
     for start in sorted({task.start for task in tasks}):
-        yield cut_at(start, tasks, waits, rows, unit)
+        yield cut_at(start, tasks, waits, lasting, unit)
     took = f"{number(length, 4)}{unit or ' units of time'}"
     share = f"{took}, of which a {who} waits for {number(100 * bubble(tasks), 3)} percent, the bubble"
     ideal = f"(p − 1) / ({'v ' * (v > 1)}m + p − 1) is {number(100 * bubble_fraction(p, m, v), 3)} percent"
     counts = {f"idle {i}": count(waits, i, length, unit) for i in range(p)}
-    yield Cut("", f"{share}; {ideal}.{describe_kept(tasks, rows, v > 1)}", text=counts, off={"hidden": looks["hidden"]})
+    say, on = f"{share}; {ideal}.{describe_kept(tasks, rows, v > 1)}", {"hidden": [*map(name_of, lasting)]}
+    yield Cut("", say, text=counts, on=on, off={"hidden": looks["hidden"]})
 
 
-def cut_at(start: float, tasks: list[Task], waits: list[Task], rows: Sequence[str], unit: str) -> Cut:
-    """The cut at `start`: the tasks that begin then, and the waits that end."""
-    now = [task for task in tasks if task.start == start]
-    over = [wait for wait in waits if (wait.worker, wait.end) in {(task.worker, start) for task in now}]
+def cut_at(start: float, tasks: list[Task], waits: list[Task], lasting: list[Task], unit: str) -> Cut:
+    """The cut at `start`: the tasks that begin then, and the waits until then."""
+    rows, now = rows_of(tasks), [task for task in tasks if task.start == start]
+    past = [wait for wait in waits if wait.end <= start] + [wait for wait in lasting if wait.end == start]
+    over = [wait for wait in past if wait.end == start]
     does = "; ".join(f"{rows[t.worker]} takes micro-batch {label(t, rows)} {t.step.kind}" for t in now)
-    past = [wait for wait in waits if wait.end <= start]
-    texts = {f"idle {wait.worker}": f"{time_in(past, wait.worker)} idle" for wait in over}
-    ids, gone = [*map(name_of, now)], [*map(name_of, over)]
+    texts = {f"idle {wait.worker}": time_in(past, wait.worker) for wait in over}
+    ids, gone = [*map(name_of, now)], [name_of(wait) for wait in lasting if wait.end < start]
+    off = {"outlined": ids, "hidden": [*map(name_of, over)]}
     say = f"Time {number(start, 4)}{unit}: {does}."
-    return Cut("", say, text=texts, off={"outlined": ids, "hidden": gone}, hot={"hot": ids})
+    return Cut("", say, text=texts, on={"hidden": gone}, off=off, hot={"hot": ids})
 
 
 def describe_kept(tasks: list[Task], rows: Sequence[str], interleaved: bool) -> str:

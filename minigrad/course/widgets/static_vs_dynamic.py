@@ -19,6 +19,7 @@ from ...draw.graphs import whole
 from ...draw.rules import sign_of
 from ...draw.svg import STYLE
 from ...draw.words import join_names, pluralize
+from ...graph.compiler.control import Cond
 from ...graph.function import TracedFunction, function
 from .as_graph import AsGraph, TraceError
 from .code import LOOKS, code, side_by_side
@@ -108,7 +109,7 @@ def cuts(f: Callable[..., Any], source: dict[int, str], left: EagerRun, right: A
     printed = yield from build_cuts(source, left, right)
     yield built_cut(left, right)
     yield from run_cuts(right, printed)
-    yield Cut(PHASES[1], compare_results(left.result, right.result))
+    yield Cut(PHASES[1], compare_results(left.result, right.result) + describe_difference(left, right))
 
 
 def call_cuts(f: Callable[..., Any], left: EagerRun, right: AsGraph) -> Iterator[Cut]:
@@ -204,8 +205,17 @@ def sentence(source: str, moment: LineRun, parts: Sequence[str], text: str, alre
 def compare_results(left: str, right: str) -> str:
     """A sentence that compares both results."""
     if left == right:
-        return f"Both have the same result: {left}."
+        return f"Both have the same result: {left}. "
     return (
         f"The results differ, {left} eagerly and {right} from the graph: Python that is no op ran when the function "
-        "was traced, and not when the graph ran."
+        "was traced, and not when the graph ran. "
     )
+
+
+def describe_difference(left: EagerRun, right: AsGraph) -> str:
+    """What Python did in each run: the lines that it ran, the output and the branches."""
+    facts = ["it printed nothing"] * (any(each.says for each in left.moments) and not any(right.said.values()))
+    facts += ["each if in it has both branches"] * any(isinstance(node.op, Cond) for node in right.place)
+    end = f": {' and '.join(facts)}" if facts else ""
+    lines = pluralize(len(left.moments), "line", "lines")
+    return f"Eagerly, Python ran {lines}. The graph ran without Python{end}."

@@ -235,10 +235,10 @@ function controlsOf(v, root) { // returns the slider of the learning rate
 function newsOf({ model, isHere, here, state, frames }) {
   if (state === "running") return "Training. Pause it to look back.";
   const { step, loss } = frames.at(-1);
-  const known = state !== "finished" || model.send ? model.get("news") : `A run of ${step} steps is recorded: Play shows it.`;
+  const known = state !== "finished" || model.send ? model.get("news") : `A run to step ${step} is recorded: Play shows it.`;
   if (!isHere) return model.send ? known : `${known} ${here ? "These buttons train again:" : NO_KERNEL}`;
   if (loss !== null && !Number.isFinite(loss)) return "The loss is no longer a number. A smaller learning rate may help.";
-  return { ready: `In this page, from the first weights.${model.send ? " In the kernel, nothing changes." : ""}`, paused: `Paused after step ${step}.` }[state] ?? `${step} steps are done, in this page.`;
+  return { ready: `In this page, from the first weights.${model.send ? " In the kernel, nothing changes." : ""}`, paused: `Paused after step ${step}.` }[state] ?? `${step === 1 ? "1 step is" : `${step} steps are`} done, in this page.`;
 }
 function showState(v) {
   const { model, root, isHere, state } = v, isDead = !isHere && !model.send;

@@ -237,7 +237,7 @@ class TrainingView(SteppedWidget):
 
     def _train(self, steps: int) -> Generator[Wait, None, None]:
         first, every = len(self.losses), max(1, steps // ROWS)
-        ended = "finished", f"{first + steps} steps are done."
+        ended = "finished", f"{pluralize(first + steps, 'step is', 'steps are')} done."
         try:
             for n in range(1, steps + 1):
                 if not (yield from self._may_go_on()):

@@ -154,6 +154,7 @@ def test_the_screen_says_what_was_counted(widget):
         for step, entry in zip(steps, entries, strict=True):
             assert f"Alive: {entry.total:,} bytes" in step["say"]
             assert min(entry.live) >= 0
+        assert f"Peak: {max(entry.total for entry in entries):,} bytes, in " in steps[-1]["say"]
 
 
 def test_whose_the_bytes_are_adds_up_to_what_is_alive(widget):
