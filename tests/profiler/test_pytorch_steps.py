@@ -379,5 +379,5 @@ def test_what_cannot_be_counted_says_how_it_can():
     with pytest.raises(NoValueError, match=r"by aten._local_scalar_dense.default, .*: estimate\(\.\.\., run=True\)"):
         mg.profiler.estimate(ReadsValue(), x)
     assert mg.profiler.estimate(ReadsValue(), x, run=True).by_op["mul"].flops == 3
-    with pytest.raises(TypeError, match="put this into a Module's forward"):
+    with pytest.raises(TypeError, match="call this in a Module's forward"):
         mg.profiler.estimate(torch.tanh, x)
