@@ -71,6 +71,7 @@ def test_what_is_graded_is_not_graded_again_unless_it_changes(tmp_path):
     handed = hand_in(tmp_path / "in", ada=RIGHT, bob=RIGHT + b" ")
     first = Told(NOTHING)
     before = batch(tmp_path, first).run(handed)
+    assert [(result["status"], result["notes"], result["stopped"]) for result in before] == [("graded", [], [])] * 2
     second = Told(NOTHING)
     assert batch(tmp_path, second).run(handed) == before
     assert (len(first.jobs), len(second.jobs)) == (2, 0)
