@@ -18,6 +18,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from threading import Lock
 from typing import Any
 
 from minigrad.course.exercise import Exercise, Part, load_exercise, verdict
@@ -37,6 +38,7 @@ ERROR = re.compile(r"(?P<kind>\w{1,40})(?:: .*?)?(?:, in line (?P<line>\d{1,6}))
 BUILTIN = {name for name, kind in vars(builtins).items() if isinstance(kind, type) and issubclass(kind, BaseException)}
 EDITED = "Cell {!r} belongs to the exercise but was changed: the changed cell ran first, and then the original."
 Result = dict[str, Any]
+PARSING = Lock()  # in Python 3.11, threads that use `ast` at once raise SystemError (CPython issue 106905)
 ENDED = {
     "died": "Checking it ended the process: is there an exit(), or an infinite structure?",
     "memory": "Its processes together exceeded the memory limit, and the largest of them was killed.",
@@ -62,7 +64,8 @@ def task(name: str, exercises: Path, answers: Path | None = None) -> GradingTask
 
     answers    a folder of the grader's own answers: the same exercises with secret probes
     """
-    return GradingTask(load_exercise(name, answers), load_release(exercises / f"{name}.ipynb"), answers is not None)
+    with PARSING:
+        return GradingTask(load_exercise(name, answers), load_release(exercises / f"{name}.ipynb"), answers is not None)
 
 
 def grade(data: bytes, task: GradingTask, sandbox: Sandbox) -> Result:
@@ -79,11 +82,14 @@ def grade(data: bytes, task: GradingTask, sandbox: Sandbox) -> Result:
     result["notes"] += [EDITED.format(name) for name in changed]
     cells = to_run(submission, task.released)
     asked = [part for part in task.exercise.parts if not part.manual]
-    parts = [[part.name, list(part.defines), inner_probes(part.probes)] for part in asked]
+    with PARSING:
+        parts = [[part.name, list(part.defines), inner_probes(part.probes)] for part in asked]
     result["parts"] |= {part.name: to_be_read(part, submission, task) for part in task.exercise.parts if part.manual}
     missing = len(task.released.given.keys() - {cell.name for cell in submission.cells})
     job = {"cells": [[cell.name, cell.source] for cell in cells], "missing": missing, "parts": parts}
-    return grade_reply(result, task, sandbox.run(job), sandbox, cells)
+    reply = sandbox.run(job)
+    with PARSING:
+        return grade_reply(result, task, reply, sandbox, cells)
 
 
 def unseen(task: GradingTask) -> Result:

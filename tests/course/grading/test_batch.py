@@ -1,6 +1,7 @@
 """A batch: resumed, never stopped by one, and told in tables and pages that harm nobody."""
 
 import csv
+import gc
 import io
 import json
 import re
@@ -10,7 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from minigrad.course import exercise
+from minigrad.course import exercise, referee
 from minigrad.course.attempts import FILE, Attempts
 from minigrad.course.cli import main
 from minigrad.course.exercise import ANSWERS
@@ -81,6 +82,34 @@ def test_what_is_graded_is_not_graded_again_unless_it_changes(tmp_path):
     batch(tmp_path, third).run(handed)
     assert len(third.jobs) == 1
     assert len(list((tmp_path / "out" / "results").iterdir())) == 2
+
+
+class Cycle:
+    """Garbage whose collection runs Python code, so that another thread goes on in the middle of a parse."""
+
+    def __init__(self):
+        self.me = self
+
+    def __del__(self):
+        sum(range(500))
+
+
+def test_threads_that_parse_at_once_do_not_grade_twice(tmp_path, monkeypatch):
+    """A SystemError of Python 3.11 made a submission be graded again, alone."""
+    monkeypatch.setattr(referee, "split", referee.split.__wrapped__)
+    handed = hand_in(tmp_path / "in", **{f"s{i}": RIGHT + b" " * i for i in range(12)})
+    threshold, interval = gc.get_threshold(), sys.getswitchinterval()
+    gc.set_threshold(50)
+    sys.setswitchinterval(1e-6)
+    try:
+        sandbox = Told(NOTHING)
+        monkeypatch.setattr(sandbox, "run", lambda job: ([Cycle() for _ in range(40)], Told.run(sandbox, job))[1])
+        results = Batch(Course(ROOT / "exercises"), sandbox, tmp_path / "out", 4).run(handed)
+    finally:
+        gc.set_threshold(*threshold)
+        sys.setswitchinterval(interval)
+    assert [result["notes"] for result in results] == [[]] * 12
+    assert len(sandbox.jobs) == 12
 
 
 def test_of_two_notebooks_for_one_exercise_one_is_graded_and_the_other_is_named(tmp_path):
