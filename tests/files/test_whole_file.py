@@ -73,7 +73,8 @@ def test_what_killed_saves_left_is_removed_by_the_next_one_under_any_name(tmp_pa
     others = [".s.draft.tmp", ".other.0123abcd.tmp", "s.tmp", ".s.0123abcd.minigrad.tmp.keep"]
     for name in others:
         (tmp_path / name).write_bytes(b"somebody else's")
-    process = subprocess.Popen([sys.executable, "-c", STUCK, str(tmp_path / "killed")], env=SEES_US, stdout=PIPE)
+    command = [sys.executable, "-c", STUCK, str(tmp_path / "killed")]
+    process = subprocess.Popen(command, env=SEES_US, stdin=PIPE, stdout=PIPE)
     process.stdout.readline()
     process.kill()
     process.communicate()
