@@ -567,7 +567,7 @@ def ledger_of_pytorch(torch):
     exp            its result  f32[50, 100]                     1  20,000
     mul            operand 1   f32[50, 100]                     1  20,000
     mul            operand 0   f32[50, 100]                     1       0
-    Bytes are at the first op that keeps an array; none are of what is there anyway.
+    An array counts once, at the first op that keeps it, and as 0 bytes if it is alive anyway.
     """
     layer, x = torch.nn.Linear(100, 100), torch.ones(50, 100)
     with mg.profiler.memory(layer, None, x) as ledger:

@@ -36,8 +36,8 @@ LONGEST = 120  # characters for the names of the outputs
 def draw(*xs: Any, names: Mapping[str, object] | None = None, ops: str = "nodes") -> Drawing:
     """Draw the graph behind one or more values: draw(x), draw(x, y), draw([x, y]), draw({"loss": x}).
 
-    names    names of values, as {"x": x, "loss": loss}; by default, their variable names in the calling code. A
-             dictionary after other values is used as names, too, unless the first is another framework's function
+    names    names of values, such as {"x": x, "loss": loss}; by default, the variable names in the calling code.
+             A dictionary at the end of xs has the same effect, unless xs[0] is a function of another framework
     ops      "nodes": draw an operation in the box of its result; "edges": write it on the arrows
 
     Draws graphs of other frameworks as well (readers/): draw(loss) for a PyTorch tensor, draw(f, x), draw(model, x).

@@ -30,8 +30,8 @@ class Box:
     kept    whether backward will read this value again
 
     value_heat, grad_heat    value and gradient as heat maps; None for a number or a large array
-    parts                    (arrow, text, name of its head) of each number that adds up to the gradient, if shown
-    short                    1 or 2: it is drawn small, in that many rows, its value beside its name; 0: in full
+    parts                    the terms of the gradient, if shown: (arrow, number as text, name of the arrow's head)
+    short                    rows of text of a small box, 1 or 2, with the value beside the name; 0 for a full box
     """
 
     id: str

@@ -18,7 +18,7 @@ from ..engine.tensor.symbol import Symbol, placeholder
 from .words import format_op, join_names, number
 
 ARRIVING = "g"  # the gradient that arrives at the result
-LINES = "row", "column"  # what an index along axis 0 and along axis 1 of a matrix names
+LINES = "row", "column"  # what one index along axis 0 or axis 1 of a matrix selects
 TIGHTNESS = {  # precedence of operators, as in school; any other op is a function
     "=": 0, "≠": 0, ">": 0, "≥": 0, "<": 0, "≤": 0, "+": 1, "−": 1, "×": 2, "÷": 2, "@": 2, "neg": 3,
 }  # fmt: skip

@@ -111,7 +111,7 @@ class TensorGraph:
                 continue
             before = collected.get(x)
             collected[x] = gx if before is None else before + gx
-            shares.append(share_of(arrow.id, rule, partial, gy, gx, collected[x], before))
+            shares.append(make_share(arrow.id, rule, partial, gy, gx, collected[x], before))
         return gxs, shares
 
     def partials(self, node: Node, gy: Any, kept: tuple[Any, ...]) -> list[Any]:
@@ -127,8 +127,8 @@ class TensorGraph:
         return format_array(self.values[x]) if isinstance(x.op, Const) else self.box_of[x].display_name
 
 
-def share_of(arrow: str, rule: Rule, partial: Any, gy: Any, gx: Any, after: Any, before: Any) -> Share:
-    """The share of an arrow.
+def make_share(arrow: str, rule: Rule, partial: Any, gy: Any, gx: Any, after: Any, before: Any) -> Share:
+    """The share of a gradient that an arrow passes back.
 
     partial          the local derivative as an array; None if there is none
     gy, gx           the gradient that arrives, and what the arrow adds to the gradient of its tail

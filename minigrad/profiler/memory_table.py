@@ -123,7 +123,7 @@ def savings(ledger: Ledger, head: dict[str, str], names: Callable[[Saving, int],
             if saving.holding.consumer(k) == Consumer.SAVED and saving.holding not in seen:
                 row[1] += saving.holding.nbytes
                 seen.add(saving.holding)
-    note = "Bytes are at the first op that keeps an array; none are of what is there anyway."
+    note = "An array counts once, at the first op that keeps it, and as 0 bytes if it is alive anyway."
     return Table(head | {"times": ",", "bytes": ","}, [(*each, *counts) for each, counts in rows.items()], note)
 
 

@@ -111,12 +111,12 @@ def estimate_pytorch(model: Any, inputs: Any, options: Any, run: bool, depth: in
 
 
 def count(model: Any, inputs: Any, options: Any) -> tuple[CostLedger, int]:
-    """Run forward and backward. Returns the ledger, and the most bytes of results alive at once in forward."""
+    """Run forward and backward. Returns the ledger, and the peak of the bytes of results during forward."""
     with CostLedger(model, None, tensors_in([inputs, options])) as ledger:
         results = [y for y in tensors_in(tree_leaves(model(*inputs, **options))) if y.requires_grad]
         ledger.enter_savings()
         peak = max(moment.live[Consumer.SAVED] + moment.live[Consumer.OTHER] for moment in ledger.timeline())
-        if results:  # any values do as gradients: they do not change the costs
+        if results:  # the values of the gradients do not change the costs
             torch.autograd.backward(results, [y.detach() for y in results])
     return ledger, peak
 
@@ -133,11 +133,11 @@ def argument(x: Any, like: Any) -> Any:
 
 
 def numbers(x: Any) -> Any:
-    """A parameter or a buffer as an Estimate reads it."""
+    """A parameter or a buffer in the form that an Estimate reads."""
     return SimpleNamespace(size=x.numel(), tracked=x.requires_grad, dtype=str(x.dtype)[6:], spec=x)
 
 
 def node_of(about: About, result: str | None) -> NamedNode:
-    """An op as an Estimate reads it."""
+    """An op in the form that an Estimate reads."""
     op: Any = SimpleNamespace(kind=about.op)
     return NamedNode(op, (), result or "", "", Place("", 0, "", about.module))

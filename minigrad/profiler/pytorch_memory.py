@@ -53,7 +53,7 @@ class TorchLedger(Ledger):
 
     calls       the modules being called, each with its path
     abouts      autograd's number of an op → where it ran
-    operands    savings of operands of the op that is about to run
+    operands    records of the operands that autograd saves for the next op
     last        autograd's number at the last op; None if that op made no moment
     stepping    whether an optimizer's step is running
     """
@@ -65,7 +65,7 @@ class TorchLedger(Ledger):
             if not isinstance(x, kind):
                 raise TypeError(f"expected PyTorch's {kind.__name__}, as other arguments are PyTorch's; got {x!r}")
         super().__init__()
-        self.books: StorageBooks = StorageBooks()
+        self.books: StorageTracker = StorageTracker()
         self.calls: list[tuple[Any, str]] = []
         self.paths: WeakKeyDictionary[Any, str] = WeakKeyDictionary()
         self.abouts: dict[int, About] = {}
@@ -110,7 +110,7 @@ class TorchLedger(Ledger):
         )
         self.enter_phase()
         is_derivative = self.phase == "backward" and not is_again
-        about = self.about_of_derivative() if is_derivative else self.about_now(name)
+        about = self.find_forward_op() if is_derivative else self.about_now(name)
         self.abouts.setdefault(number, about)
         self.enter_operands(tensors_in(given), about)
         fresh = [y for y in tensors_in(result) if books.find_holding(y) is None]
@@ -172,7 +172,7 @@ class TorchLedger(Ledger):
 
     # -- modules and their tensors ----------------------------------------------------------------------
 
-    def about_of_derivative(self) -> About:
+    def find_forward_op(self) -> About:
         """The op whose derivative is running, and where it ran in forward."""
         return self.abouts.get(torch._C._current_autograd_node()._sequence_nr() + 1, UNKNOWN)
 
@@ -226,8 +226,8 @@ class Dispatch(TorchDispatchMode):
         return result
 
 
-class StorageBooks(Books):
-    """Books of PyTorch's storages."""
+class StorageTracker(Books):
+    """Books that count memory by PyTorch's storages, which views share."""
 
     def find_or_add(self, x: Any, about: About = UNKNOWN, is_new: bool = True) -> Holding:
         """The entry of the tensor's storage, added if it is missing, and corrected if the storage was resized."""
@@ -243,7 +243,7 @@ class StorageBooks(Books):
 
 
 class SavedTensor:
-    """What autograd keeps in place of a saved tensor. The saving ends when autograd drops it."""
+    """Takes the place of a tensor that autograd saves. Reports to the ledger when autograd frees it."""
 
     __slots__ = ("ledger", "saving", "value", "version")
 
@@ -251,7 +251,7 @@ class SavedTensor:
         self.ledger, self.saving, self.value, self.version = ledger, saving, value, value._version
 
     def unpack(self) -> Any:
-        """The tensor. Raises RuntimeError if it was changed in place, as PyTorch does if there are no hooks."""
+        """The tensor. Raises RuntimeError if it was changed in place, as PyTorch does without hooks."""
         if self.value._version != self.version:
             raise RuntimeError(CHANGED.format(self.saving.about.op, self.saving.spec))
         return self.value
@@ -291,7 +291,7 @@ def tensors_in(tree: Any) -> list[Any]:
 
 
 def in_checkpoint() -> bool:
-    """Whether a checkpoint is running its part again, in backward."""
+    """Whether a checkpoint is recomputing its part during backward."""
     is_forward = torch._C._current_graph_task_id() == -1 or not torch.is_grad_enabled()
     return not is_forward and any(frame.f_code.co_filename == checkpoint.__file__ for frame in frames())
 

@@ -67,14 +67,14 @@ class GraphBuilder(PullbackBuilder):
     edited      id → a captured tensor that a run edits
     born        id → a tensor or module created while building
     detached    id of y = x.detach() of a tensor x with a value → (y, the builder that was active, x)
-    looks       id of such a y → its symbol in this graph, a view of x
+    looks       id of a y in `detached` → its symbol in this graph, a view of x
     renewed     id → a tensor with a value that was edited. All nested builders share `detached` and `renewed`
     stands      id of an argument → the outside tensor that it starts as
     grads       id of a leaf → (the leaf, its .grad at this point)
     last        the latest effect, which the next effect waits for
     part        the checkpoint whose function is being called
     laid        ids of tensors that the graph assumes to be contiguous
-    wishes      node → what requires_grad_() said of it
+    wishes      node → the argument of requires_grad_() that was called on it
     needs       node → whether it requires a gradient if it is recorded; None if only a run knows
     recorded_in_parts  ids of what branches and loops edited while gradients were recorded
     passed      results of branches and loops that may share memory with an earlier tensor

@@ -219,14 +219,14 @@ def finish(title: str, wide: float, high: float, drawn: Sequence[str], n: int) -
 
 
 def wire(rounds: Rounds, sizes: Sequence[int], top: float) -> list[str]:
-    """A bar for each worker: the bytes of each round. In outline: worker 0's if it sent the sum to all others."""
+    """A bar for each worker: the bytes of each round. The outline: worker 0's bytes if it sent the sum to all."""
     n = len(sizes)
     naive = sum(sizes) * (n - 1)
     sent = [[sum(sum(sizes[m.part]) for m in each if m.source == i) for each in rounds] for i in range(n)]
     most = max(map(sum, sent))
     scale = BAR / max(naive, most)
     total = f'<tspan class="mg-name" data-id="total">0 of {sum(map(sum, sent)):,} bytes sent</tspan>'
-    alone = f'<tspan class="mg-dim">; all by worker 0: {naive:,}</tspan>' * (most < naive)
+    alone = f'<tspan class="mg-dim">; if worker 0 sent all: {naive:,}</tspan>' * (most < naive)
     drawn = [f'<text class="mg-message" x="4" y="{top - 8}">Each sends ≤ {most:,} bytes{alone}</text>']
     outline = f'<rect class="mg-naive" x="{LABEL}" y="{top}" width="{naive * scale:.1f}" height="16"/>'
     for i, row in enumerate(sent):
@@ -238,5 +238,5 @@ def wire(rounds: Rounds, sizes: Sequence[int], top: float) -> list[str]:
                 drawn.append(f'<path class="mg-sent" data-id="s{r}" d="{path}"/>')
             x += size * scale
         drawn.append(f'<text data-id="b{i}" x="{LABEL + BAR + 8}" y="{y + 13}">0</text>')
-    note = '<tspan class="mg-dim"> (dashed: all by worker 0)</tspan>'
+    note = '<tspan class="mg-dim"> (dashed: if worker 0 sent all)</tspan>'
     return [*drawn, outline, f'<text x="4" y="{top + n * THIN + 16}">{total}{note}</text>']

@@ -120,8 +120,8 @@ class AsGraph:
     def boxes_of_line(self, line: int) -> list[str]:
         return [f"r{box}" for node, box in self.place.items() if line_of(node) == line]
 
-    def already(self, line: int) -> str:
-        """What to say about a line that adds no box: the graph may have its boxes already."""
+    def explain_no_box(self, line: int) -> str:
+        """Why a line adds no box, in words: the graph may have its boxes already."""
         holders = (sign_of(x.op) for x in self.place if isinstance(x.op, Control) and line in lines_in(x.op))
         holder = next(holders, "")
         has_boxes = "has its boxes already" if self.boxes_of_line(line) else "adds nothing"

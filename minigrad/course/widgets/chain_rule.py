@@ -63,9 +63,9 @@ class ChainRule(SteppedWidget):
     def __init__(
         self, y: object, *args: Any, names: Mapping[str, object] | None = None, asks: bool = False, view: str = VIEWS[0]
     ):
-        """y        a Value, a Tensor, a tensor of PyTorch; or a function or a module of PyTorch
-        args     the arguments of a function, which is called with them once
-        names    names of values, as {"x": x, "loss": loss}; by default, the variable names of the calling code
+        """y        a Value, a Tensor or a PyTorch tensor; or a PyTorch function or module, or a JAX function
+        args     the arguments of y if y is a function or a module, which is called once
+        names    names of values, such as {"x": x, "loss": loss}; by default, the variable names of the calling code
         """
         if names is None and args and isinstance(args[-1], dict) and not callable(y):
             *args, names = args  # type: ignore[assignment]

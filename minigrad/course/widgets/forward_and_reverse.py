@@ -26,7 +26,7 @@ PHASES = ("given", "forward mode", "reverse mode", "done")
 MODES = {"f": ("tangent", "↓"), "r": ("cotangent", "↑")}  # what a row of a box shows: in words, and on a phone
 TITLES = {"f": "Forward mode: each pass fills a column", "r": "Reverse mode: each pass fills a row"}
 CORNER = "∂ row / ∂ column"  # the corner of the table that shows a Jacobian
-ROOM = "0000"  # extra room: "cotangent" is longer than the "grad" that it replaces
+ROOM = "0000"  # extra width: "cotangent" replaces "grad", which is shorter
 SHORT = 8  # characters of a value that is written beside its name
 PARTS = slice(1), slice(1, None)  # a table row's name, and its cells
 CELL = 27  # height of a row of the Jacobian in the static picture
@@ -229,7 +229,7 @@ def reverse_pass_cuts(both: BothModes, j: int, each: Pass) -> Iterator[Cut]:
 
 
 def total(both: BothModes, shares: Sequence[tuple[str, str]], moved: str, own: Sequence[str] = ()) -> str:
-    """A tangent or cotangent with its sum, "2 × 1 + 3 × 0 = 2"; without it, if a local slope has many numbers."""
+    """The sum that gives a (co)tangent, "2 × 1 + 3 × 0 = 2"; if a local slope is an array, the result alone."""
     if not shares or not all(arrow in both.slopes for arrow, _ in shares):
         return moved
     terms = [*own, *(f"{both.slopes[arrow]} × {change}" for arrow, change in shares)]

@@ -44,8 +44,8 @@ class GraphView(Widget):
 
     x        a Tensor, a Value, a Graph, symbols of a Graph, a function, or a Module; or an object of PyTorch,
              JAX, TensorFlow or ONNX that has a graph (draw/readers/)
-    args     example arguments of a function or a Module, which is called with them once
-    names    names of values, as {"x": x}; by default, the variable names of the calling code
+    args     example arguments of x if x is a function or a Module, which is called once
+    names    names of values, such as {"x": x}; by default, the variable names of the calling code
     boxes    how many boxes may be open at first
 
     A module call, a name scope and a run of equal blocks are groups. The view keeps the graph alive until view.close().

@@ -5,7 +5,7 @@
 //   steps    [phase, phrase] of each moment: a number in PHASES, and what ran as a number in `phrases`
 //   held     [maker, bytes, the moment at which it was freed, moment, consumer, moment, consumer, …] of each array
 //   makers   the ops and lines that made arrays, by number
-//   since    moment → an earlier moment: what was saved for backward until then was alive until this moment's end
+//   since    moment → an earlier moment: arrays saved for backward until the earlier one live to the end of this one
 //   numbers  the moments shown, if they are not all
 //   verdict  the sentences about the whole run, said at its end
 //   runs     [words, checkpointing, micro-batches, planned, peak] of each combination of the switches

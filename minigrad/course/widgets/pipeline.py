@@ -54,7 +54,7 @@ def reel(name: str, tasks: list[Task], scale: float = 1, unit: str = "") -> Reel
     zero = min(task.start for task in tasks)
     tasks = [t._replace(start=(t.start - zero) * scale, end=(t.end - zero) * scale) for t in tasks]
     waits = [wait for worker in range(1 + max(task.worker for task in tasks)) for wait in gaps(worker, tasks)]
-    lasting = list(so_far(waits, tasks))
+    lasting = list(partial_waits(waits, tasks))
     drawn = timeline(name, tasks, waits, lasting, unit)
     return Reel([Panel("", drawn, wide=True)], list(cuts(name, tasks, waits, lasting, unit)))
 
@@ -67,8 +67,8 @@ def gaps(worker: int, tasks: Sequence[Task]) -> Iterator[Task]:
             yield Task(worker, Step("idle", k), start, end)
 
 
-def so_far(waits: Sequence[Task], tasks: Sequence[Task]) -> Iterator[Task]:
-    """Each wait up to each moment within it at which a task begins."""
+def partial_waits(waits: Sequence[Task], tasks: Sequence[Task]) -> Iterator[Task]:
+    """Parts of each wait: from its start to each moment at which some task begins during the wait."""
     for wait in waits:
         for n, now in enumerate(sorted({task.start for task in tasks if wait.start < task.start < wait.end}), 1):
             yield wait._replace(step=Step("idle", wait.step.microbatch, n), end=now)
@@ -90,7 +90,7 @@ def label(task: Task, rows: Sequence[str]) -> str:
 
 
 def describe_sizes(tasks: Sequence[Task], rows: Sequence[str]) -> str:
-    """The letters of the formula, and what they stand for."""
+    """The values of the letters in the formula: p = 4 stages, m = 8 micro-batches."""
     m, v = 1 + max(task.step.microbatch for task in tasks), 1 + max(task.step.chunk for task in tasks)
     words = f"p = {len(rows)} {rows[0].split()[0]}s, m = {pluralize(m, 'micro-batch', 'micro-batches')}"
     return f"{words}, v = {v} chunks" if v > 1 else words
@@ -103,7 +103,7 @@ def most_by_worker(tasks: Sequence[Task]) -> list[int]:
 
 
 def time_in(waits: Sequence[Task], worker: int | None = None) -> str:
-    """How long one worker waits, or all of them in sum."""
+    """The waiting time of one worker, or of all workers together."""
     return number(sum(wait.end - wait.start for wait in waits if worker in (None, wait.worker)), 3)
 
 
@@ -128,7 +128,7 @@ def timeline(name: str, tasks: list[Task], waits: list[Task], lasting: list[Task
         y, end = TOP + i * ROW + 20, count(waits, i, length, unit)
         parts.append(text("mg-number", LABEL - 8, y, row))
         parts.append(f'<text data-id="idle {i}" x="{LABEL + wide + 8:.0f}" y="{y}">{end}</text>')
-    parts += column_of_kept(most_by_worker(tasks), LABEL + wide + 150)
+    parts += draw_kept_activations(most_by_worker(tasks), LABEL + wide + 150)
     for t in [*tasks, *waits, *lasting]:
         x, y = LABEL + t.start * one, TOP + t.worker * ROW
         look = t.step.kind + " mg-hidden" * (t in lasting)
@@ -148,8 +148,8 @@ def timeline(name: str, tasks: list[Task], waits: list[Task], lasting: list[Task
     return compact(picture(title, LABEL + wide + RIGHT, below + ROW + 62, parts, look))
 
 
-def column_of_kept(kept: Sequence[int], x: float) -> list[str]:
-    """The most activations that each worker keeps, below a heading."""
+def draw_kept_activations(kept: Sequence[int], x: float) -> list[str]:
+    """Draw the column with the most activations that each worker keeps, below its heading."""
     head = [text("mg-number mg-dim mg-keeps", x, 23, "keeps")] if kept else []
     look = f'class="mg-number mg-keeps" x="{x:.0f}"'
     return head + [

@@ -88,7 +88,7 @@ def reel(found: Sequence[Point], machine: Machine, xy: tuple[Axis, Axis], every:
         other = "main memory" if in_cache(point, machine) else "in cache"
         hot = {"here": [f"p{i}", f"row {i}"], "weak": [other]}
         cuts.append(Cut("", say, on={"ran": [f"p{i}"]}, hot=hot))
-    cuts.append(Cut("", overall(found, machine, every)))
+    cuts.append(Cut("", describe_bounds(found, machine, every)))
     numbers = Panel("The same in numbers", listing(found, machine))
     return Reel([Panel("Measured, under the roofs", drawn), numbers], cuts)
 
@@ -121,13 +121,13 @@ def faster_peer(point: Point, every: Sequence[Point]) -> Point | None:
 
 
 def bound_of(point: Point, machine: Machine, every: Sequence[Point]) -> str:
-    """bottleneck(), but "neither" if another op moves as many bytes much faster."""
+    """As bottleneck(), but "neither" if another op moves as many bytes much faster."""
     what = bottleneck(point, machine)
     return "neither" if what in ("memory", "cache") and point.flops and faster_peer(point, every) else what
 
 
-def overall(found: Sequence[Point], machine: Machine, every: Sequence[Point]) -> str:
-    """The share of the time for each bound, the largest first."""
+def describe_bounds(found: Sequence[Point], machine: Machine, every: Sequence[Point]) -> str:
+    """The bottlenecks of all ops in a sentence, each with its share of the time, the largest first."""
     bounds, parts = dict[str, list[Point]](), list[str]()
     for point in found:
         bounds.setdefault(bound_of(point, machine, every), []).append(point)

@@ -134,7 +134,7 @@ def build_cuts(source: dict[int, str], left: EagerRun, right: AsGraph) -> Genera
         printed += BEGINNING.sub("while tracing: ", text)
         yield Cut(
             PHASES[0],
-            sentence(source.get(moment.line, ""), moment, parts, text, right.already(moment.line)),
+            sentence(source.get(moment.line, ""), moment, parts, text, right.explain_no_box(moment.line)),
             text={"left says": moment.printed, "right says": truncate_text(printed)},
             off={"hidden": [*moment.parts, *parts]},
             hot={"hot": [f"line {moment.line}", *moment.parts, *parts]},

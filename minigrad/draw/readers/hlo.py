@@ -17,7 +17,7 @@ from ..listing_readers import line_of
 from ..subgraphs import WORDS
 from ..words import shorten
 
-MOST = 50_000  # nodes; those of a computation that is called twice count twice
+MOST = 50_000  # nodes; a computation that is called twice counts twice
 LONGEST = 60  # characters of a fact
 HEAD = re.compile(r"(ENTRY )?%?(\S+) (?:\(.*\) -> .*)?\{$")  # the first line of a computation
 INSTRUCTION = re.compile(r"\s+(?:ROOT )?%?(\S+) = (.+?) ([a-z][\w\-]*)\((.*?)\)((?:, [\w\-]+=.*)?)$")
@@ -26,7 +26,7 @@ NAME = re.compile(r"[\w.\-]+")
 ATTRIBUTE = re.compile(r", ([\w\-]+)=(\{[^{}]*\}|[^,{]+)")
 ARRAY = re.compile(r"\b([a-z]+)(\d*)\w*\[([\d, ]*)\]")
 ITEM = re.compile(r"\[\W*(\w+)\W*?\]")  # an index of a dictionary or a list: ['w'], in compiled text [\'w\']
-PARTS = {  # attributes that name a computation → its label; "" if its own name is the label
+PARTS = {  # attribute that names a computation → label of the computation; "": its name
     "condition": "test", "body": "body", "true_computation": "true", "false_computation": "false",
     **dict.fromkeys(("calls", "to_apply", "branch_computations", "called_computations", "select", "scatter"), ""),
 }  # fmt: skip
@@ -51,7 +51,7 @@ class EntryList:
 
 
 def give_name(entry: Entry, name: str) -> Entry:
-    """Name an argument. params['w'] becomes params.w; as a parameter of a model, it is drawn where it is read."""
+    """Name an argument. params['w'] becomes params.w; a model's parameter is drawn where it is read."""
     entry.name = ITEM.sub(r".\1", name)
     entry.path = entry.path if entry.name == name else None
     return entry
@@ -67,7 +67,7 @@ class Instruction(NamedTuple):
     rest: str
 
     def entry(self, path: Path) -> Entry:
-        """Its entry. The spec leaves out the layouts of the type; facts leave out long attributes and metadata."""
+        """The instruction's entry. The spec has no layouts; the facts have no metadata and no long attributes."""
         spec = re.sub(r" ?(\{[^}]*\}|/\*.*?\*/)", "", self.type).replace(",", ", ")
         arrays = ARRAY.findall(spec)
         nbytes = sum(prod(map(int, NAME.findall(lengths))) * int(bits or 8) // 8 for _, bits, lengths in arrays)
@@ -84,16 +84,16 @@ class Instruction(NamedTuple):
 
     @property
     def parts(self) -> list[tuple[str, str]]:
-        """(label, name) of each computation that it calls."""
+        """The label and the name of each computation that this instruction calls."""
         found = [(PARTS[key], NAME.findall(names)) for key, names in ATTRIBUTE.findall(self.rest) if key in PARTS]
         return [(label or name, name) for label, names in found for name in names]
 
 
 class HloReader(EntryList):
-    """The entries of a module.
+    """Collects the entries of an HLO module.
 
-    computations    name → its instructions
-    roots           name → the instruction that it returns
+    computations    name of a computation → its instructions
+    roots           name of a computation → name of the instruction whose result it returns
     tables          the tables at the head of a compiled module, from which the user's lines are read
     """
 
@@ -118,7 +118,7 @@ class HloReader(EntryList):
                 self.tables[name] = {}
 
     def read(self, name: str, given: Sequence[Entry] | None, path: Path) -> Entry:
-        """Add the instructions of a computation. Returns the entry of its result. `given`: its parameters, if known."""
+        """Add a computation's instructions, and return its result's entry. `given`: its parameters, if known."""
         env: dict[str, Entry] = {}
         for each in self.computations[name]:
             if each.op == "parameter" and given is not None:
@@ -132,7 +132,7 @@ class HloReader(EntryList):
         return env[self.roots[name]]
 
     def instruction(self, each: Instruction, xs: Sequence[Entry], path: Path) -> Entry:
-        """Add an instruction, after all that it calls. Returns its entry, or that of a fusion's result."""
+        """Add the computations that an instruction calls, then the instruction. Returns the entry of its result."""
         if each.op in ("fusion", "call"):
             return self.read(each.parts[0][1], xs, (*path, Scope("module", each.name, each.op, each)))
         given: Sequence[Sequence[Entry] | None] = [None] * len(each.parts)  # None for a reduction's parameters
@@ -152,7 +152,7 @@ class HloReader(EntryList):
         return found
 
     def line(self, each: Instruction) -> str:
-        """The user's line that an instruction comes from; "" if the text does not say it."""
+        """The line of user code that an instruction comes from; "" if unknown."""
         frame = re.search(r"stack_frame_id=(\d+)", each.rest)
         if frame is None or len(self.tables) != 4:
             return ""

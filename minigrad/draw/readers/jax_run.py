@@ -22,12 +22,12 @@ from ...engine.tensor.symbol import placeholder
 from ..heat import heat_of
 from ..picture import Arrow, Box, GraphRun, Picture, Share
 from ..rules import Rule, rules_of, sign_of
-from ..tensors import format_array, share_of
+from ..tensors import format_array, make_share
 from ..words import join_names
 from .hlo import ITEM
 from .jaxpr import array_names, callee, jaxpr_of, names_of, spec_of, static_arguments
 
-METHODS: dict[str, Callable[..., Any]] = {  # primitives that minigrad's method of this name does not match
+METHODS: dict[str, Callable[..., Any]] = {  # primitives that differ from minigrad's method of the same name
     "add": lambda p, x, y: x + y, "sub": lambda p, x, y: x - y, "mul": lambda p, x, y: x * y, "neg": lambda p, x: -x,
     "div": lambda p, x, y: x / y, "pow": lambda p, x, y: x**y, "integer_pow": lambda p, x: x ** p["y"],
     "square": lambda p, x: x**2, "logistic": lambda p, x: x.sigmoid(), "reduce_sum": lambda p, x: x.sum(p["axes"]),
@@ -41,10 +41,10 @@ METHODS: dict[str, Callable[..., Any]] = {  # primitives that minigrad's method 
 class EquationRun(NamedTuple):
     """An equation that ran.
 
-    places     which operands have gradients
+    places     the positions of the operands that have gradients
     arrows     the arrows from these operands
     pull       maps the gradients of the results to the gradients of these operands
-    slopes     whether it works element by element, so that its derivative is an array
+    slopes     whether the equation works element by element, so that its derivative is an array
     """
 
     eqn: Any
@@ -154,11 +154,11 @@ class JaxRun:
             before = self.grads.get(x)
             self.grads[x] = gx if before is None else jax.lax.add(before, gx)
             arrays = [y if y is None else array_of(y) for y in (slope, gys[0], gx, self.grads[x], before)]
-            found.append(share_of(arrow.id, rule, *arrays))
+            found.append(make_share(arrow.id, rule, *arrays))
         return found
 
     def reads(self) -> dict[str, tuple[str, ...]]:
-        """Box of an equation → the boxes of those values that its pull keeps alive."""
+        """Box of an equation → boxes of the values that the equation's backward function keeps alive."""
         owner = {id(value): self.places[var] for var, value in self.values.items()}
         kept = {step.box: [owner.get(id(x), "") for x in jax.tree.leaves(step.pull)] for step in self.steps}
         return {box: tuple(dict.fromkeys(filter(None, found))) for box, found in kept.items()}
@@ -175,7 +175,7 @@ def bind(eqn: Any, xs: Sequence[Any], places: Sequence[int], active: Sequence[An
 def derivatives(eqn: Any, names: list[str]) -> tuple[str, list[Rule], bool]:
     """The symbol of an equation, its derivatives, and whether it works element by element, taken from minigrad's op.
 
-    names    of the result and of each operand
+    names    the names of the result and of each operand
     """
     name = eqn.primitive.name
     try:
@@ -197,6 +197,6 @@ def derivatives(eqn: Any, names: list[str]) -> tuple[str, list[Rule], bool]:
 
 
 def array_of(x: Any) -> Any:
-    """The numbers of an array; of a random key, the integers that it is made of."""
+    """A JAX array as a NumPy array; for a random key, the integers that it consists of."""
     is_key = jax.dtypes.issubdtype(x.dtype, jax.dtypes.prng_key)
     return np.asarray(jax.random.key_data(x) if is_key else x)

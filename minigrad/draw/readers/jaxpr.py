@@ -28,8 +28,8 @@ from ..tensors import format_array
 from .hlo import ITEM, LONGEST, EntryList, give_name
 
 PLACE = re.compile(r"(.+?):(\d+).* \((.*)\)$")
-UNSAID = "None", "False", "()"  # values of parameters that are not shown
-IN_SPEC = "shape", "new_sizes", "new_dtype", "preferred_element_type"  # no facts: the spec shows them
+UNSAID = "None", "False", "()"  # parameters with these values are not shown
+IN_SPEC = "shape", "new_sizes", "new_dtype", "preferred_element_type"  # parameters that the spec shows already
 
 
 def listing_of_jaxpr(jaxpr: Any, names: Mapping[int, str], output: str) -> Listing:
@@ -48,7 +48,7 @@ def listing_of_jaxpr(jaxpr: Any, names: Mapping[int, str], output: str) -> Listi
 
 
 def jaxpr_of(f: Any, args: Sequence[Any]) -> ClosedJaxpr:
-    """The jaxpr of a call. Raises TypeError for what cannot be called."""
+    """The jaxpr of f(*args). Raises TypeError if f cannot be called or args is empty."""
     if isinstance(f, jax.Array):
         raise TypeError("a JAX array has no graph: draw the function that computes it, as in mg.draw(f, x)")
     if not callable(f) or not args:
@@ -59,7 +59,7 @@ def jaxpr_of(f: Any, args: Sequence[Any]) -> ClosedJaxpr:
 
 
 def static_arguments(args: Sequence[Any]) -> list[int]:
-    """The places of static arguments: those without arrays and floats, such as train=True or a number of steps."""
+    """The positions of static arguments, which have no arrays or floats, such as train=True or a number of steps."""
     dynamic = [isinstance(x, float | dict | list | tuple) or any(map(is_array, jax.tree.leaves(x))) for x in args]
     return [i for i, is_dynamic in enumerate(dynamic) if not is_dynamic]
 
@@ -69,7 +69,7 @@ def is_array(x: Any) -> bool:
 
 
 def array_names(f: Any, names: Mapping[str, object]) -> dict[int, str]:
-    """id of an array → its name among `names`, in the closure or in the module of f: W, params['w']."""
+    """id of an array → its name in `names`, in f's closure or in f's module, such as W or params['w']."""
     f = unwrap(getattr(f, "func", f))
     found = getclosurevars(f) if isfunction(f) else None
     trees = {**found.globals, **found.nonlocals} if found else {}
@@ -78,7 +78,7 @@ def array_names(f: Any, names: Mapping[str, object]) -> dict[int, str]:
 
 
 class JaxprReader(EntryList):
-    """The entries of a jaxpr and of all that it calls."""
+    """Collects the entries of a jaxpr and of the jaxprs that it calls."""
 
     def __init__(self, names: Mapping[int, str]):
         super().__init__()
@@ -102,7 +102,7 @@ class JaxprReader(EntryList):
         return [operand(y, env) for y in inner.outvars]
 
     def equation(self, eqn: Any, xs: list[Entry], path: Path) -> list[Entry]:
-        """Add an equation, after all that it calls. Returns the entries of its results."""
+        """Add the jaxprs that an equation calls, then the equation. Returns the entries of its results."""
         name, about = eqn.primitive.name, eqn.params
         parts = parts_of(eqn)
         if function := callee(eqn):
@@ -171,7 +171,7 @@ def parts_of(eqn: Any) -> list[Any]:
 
 
 def callee(eqn: Any) -> str:
-    """The name of the function that an equation calls with all operands, for all results; "" if it does not."""
+    """The name of the function that an equation calls, if it does nothing else; otherwise ""."""
     parts = parts_of(eqn)
     if len(parts) != 1 or eqn.primitive.name in ("scan", "reduce", "reduce_window"):
         return ""
@@ -187,7 +187,7 @@ def function_of(jaxpr: Any) -> str:
 
 
 def names_of(jaxpr: Any, things: Sequence[Any], which: str = "arg_names", otherwise: str = "input") -> list[str]:
-    """The names that JAX has for arguments or results, else input 1, input 2, …."""
+    """JAX's names for arguments or results; if JAX has none, input 1, input 2, …."""
     known = getattr(open_jaxpr(jaxpr).debug_info, which, None) or ()
     return [*known] if len(known) == len(things) else [f"{otherwise} {i}" for i in range(1, len(things) + 1)]
 

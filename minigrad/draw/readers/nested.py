@@ -1,8 +1,8 @@
-"""Graphs of other frameworks in which ops contain graphs: branches, loops, functions that are called.
+"""Graphs of other frameworks whose ops contain graphs: branches, loops and called functions.
 
-    operands → inputs of the inner graph → its ops → the op     as minigrad's own loops: ../subgraphs.py
+    operands → inputs of the inner graph → its ops → the op     like minigrad's own loops: ../subgraphs.py
 
-A reader describes every op by a `NamedOp`; `OpEntries` puts them into their order and into scopes.
+A reader describes every op by a `NamedOp`; `OpEntries` sorts the ops and puts them into scopes.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ KINDS = {
     "If": "branch", "Case": "branch", "While": "loop", "Loop": "loop", "Scan": "loop", "PartitionedCall": "call",
 }  # fmt: skip
 PURPOSES = {"then_branch": "if it holds", "else_branch": "if not", "cond": "before each turn", "body": "at each turn"}
-FEW = 6  # numbers of a constant that are shown
+FEW = 6  # a constant with more numbers shows none of them
 LONGEST = 60  # characters
 SHORT = {"double": "f64", "float": "f32", "string": "str"}
 SPEC = re.compile(r"(?:bool|[a-z]+(\d+)\w*)\[([\d, ]*)\]")
@@ -34,11 +34,11 @@ Values = ChainMap[str, Entry]
 class NamedOp:
     """An op or a leaf.
 
-    entry      its entry, without inputs and scopes; a leaf whose path is None belongs where its users are
-    inputs     names of the values that it reads; "" for an operand that is left out
-    outputs    names of the values that it makes
-    scopes     the scopes around it; scopes of equal things are one scope. If it has parts, the last scope is its own
-    parts      the graphs in it
+    entry      the op's entry, without inputs and scopes; a leaf whose path is None is drawn where its users are
+    inputs     names of the values that the op reads; "" for an operand that is left out
+    outputs    names of the values that the op makes
+    scopes     the scopes around the op; scopes with equal `thing` are one. With parts, the last scope is the op's own
+    parts      the graphs in the op, such as branches
     """
 
     entry: Entry
@@ -52,8 +52,8 @@ class NamedOp:
 class NamedGraph:
     """A graph.
 
-    inputs     name of each input → the sign that shows it: carry, row, input
-    label      of its scope: then_branch; "" if its ops are directly in the scope of the op around it
+    inputs     name of an input → the symbol it is shown with: carry, row, input
+    label      of the graph's scope, such as then_branch; "" if its ops are in the scope of the op around the graph
     """
 
     inputs: Mapping[str, str]
@@ -72,7 +72,7 @@ class OpEntries(EntryList):
             self.entries[number].facts += ("an output",)
 
     def read(self, graph: NamedGraph, values: Values, path: Path, operands: Mapping[str, Entry]) -> list[Entry]:
-        """Add the ops of a graph; return the entries of its results. `operands`: what its inputs stand for."""
+        """Add a graph's ops, and return its results' entries. `operands`: name of an input → the operand's entry."""
         own = values.maps[0]
         for op in graph.ops:
             entry, name = op.entry, "".join(op.outputs[:1])
@@ -90,7 +90,7 @@ class OpEntries(EntryList):
         return [find(name, values, "an output") for name in graph.outputs]
 
     def add_op(self, op: NamedOp, values: Values, path: Path) -> None:
-        """Add an op, after the graphs in it. These read its last operands, and the op reads their results instead."""
+        """Add the graphs in an op, then the op. They read its last operands; the op reads their results instead."""
         user = f"{op.entry.sign} → {op.entry.name}"
         operands = [find(name, values, user) if name else None for name in op.inputs]
         op.entry.path = path = self.path(op, path)
@@ -103,7 +103,7 @@ class OpEntries(EntryList):
         self.add(op.entry, [*filter(None, operands[:own]), *results])
 
     def path(self, op: NamedOp, path: Path) -> Path:
-        """The scopes of an op, without those that its graph is in already."""
+        """The path of an op: its graph's path, then the op's scopes that are not in that path."""
         outer = {scope.label for scope in path}
         for scope in op.scopes:
             if scope.label not in outer or (op.parts and scope is op.scopes[-1]):
@@ -112,7 +112,7 @@ class OpEntries(EntryList):
 
 
 def find(name: str, values: Values, user: str) -> Entry:
-    """The entry of a value. Raises ValueError if there is none."""
+    """The entry of the value with this name. Raises ValueError if there is none."""
     try:
         return values[name]
     except KeyError:
@@ -121,7 +121,7 @@ def find(name: str, values: Values, user: str) -> Entry:
 
 
 def op_entry(sign: str, results: Sequence[str], specs: Sequence[str], thing: Any, facts: Sequence[str]) -> Entry:
-    """The entry of an op. If its type is known, results named after its sign, such as Relu_1, lose their names."""
+    """The entry of an op. If a spec is known, result names made from `sign`, such as Relu_1, are left out."""
     names = [name.rpartition("/")[2] for name in results]
     new = [name for name in names if not sign.lower().startswith(re.sub(r"(_output)?_?\d+$", "", name).lower())]
     name = join_names(new if any(specs) else names)
@@ -129,7 +129,7 @@ def op_entry(sign: str, results: Sequence[str], specs: Sequence[str], thing: Any
 
 
 def make_constant(entry: Entry, value: str) -> None:
-    """Make an op's entry a constant's. If its few values are known, they are shown in place of its name and spec."""
+    """Turn an op's entry into a constant's. A `value` that is not "" is shown in place of name and spec."""
     entry.kind, entry.sign, entry.value, entry.path = "constant", "", value, None
     if value:
         entry.name, entry.spec, entry.facts = "", "", (entry.spec, *entry.facts)

@@ -75,10 +75,10 @@ class ModelReader:
 
     def __init__(self, model: ModelProto) -> None:
         self.functions = {(f.domain, f.name, f.overload): f for f in model.functions}
-        self.calls: list[str] = []  # the functions around the nodes that are being read
+        self.calls: list[str] = []  # the functions that are being read, outermost first
 
     def graph(self, graph: GraphProto | FunctionProto, specs: Specs, label: str = "", rows: int = 0) -> NamedGraph:
-        """A graph, whose last inputs may be rows; or a function, whose inputs and outputs have no types."""
+        """Describe a graph or a function. `rows`: how many of the last inputs are rows of a scan."""
         typed = [x for x in (*graph.input, *graph.value_info, *graph.output) if not isinstance(x, str)]
         specs.update((value.name, type_text(value.type)) for value in typed)
         leaves = [leaf_of(tensor, tensor.dims) for tensor in getattr(graph, "initializer", ())]
@@ -91,7 +91,7 @@ class ModelReader:
         return NamedGraph(dict(zip(inputs, signs)), ops, names_of(graph.output), label)
 
     def function(self, function: FunctionProto, node: NodeProto, specs: Specs) -> NamedGraph:
-        """The body of the function that a node calls. Raises ValueError if it calls itself."""
+        """The body of the function that a node calls. Raises ValueError if the function calls itself."""
         name = f"{function.domain}.{function.name}"
         if name in self.calls:
             raise ValueError(f"the function {name} calls itself, which ONNX does not allow")
@@ -102,7 +102,7 @@ class ModelReader:
         return body
 
     def op(self, node: NodeProto, specs: Specs) -> NamedOp:
-        """A node; with its subgraphs, or with the function that it calls."""
+        """Describe a node and its subgraphs, or the function that it calls."""
         rows = sum(a.i for a in node.attribute if a.name == "num_scan_inputs")
         parts = [self.graph(g, specs.new_child(), a.name, rows) for a in node.attribute for g in subgraphs(a)]
         function = self.functions.get((node.domain, node.op_type, node.overload))
@@ -152,7 +152,7 @@ def subgraphs(attribute: onnx.AttributeProto) -> list[GraphProto]:
 
 
 def modules_of(node: NodeProto) -> list[Scope]:
-    """The modules around a node: torch.onnx writes them into its metadata with types, or into its name."""
+    """The modules around a node. torch.onnx writes them, with types, into its metadata, or else into its name."""
     hint = next((pair.value for pair in node.metadata_props if pair.key == "namespace"), "")
     if hint:
         pairs = [part.partition(": ") for part in hint.split("/")[1:-1]]
@@ -161,7 +161,7 @@ def modules_of(node: NodeProto) -> list[Scope]:
 
 
 def attribute_text(attribute: onnx.AttributeProto) -> str:
-    """An attribute: alpha = 0.3; in a function, alpha = @slope for an attribute of its call."""
+    """An attribute, such as alpha = 0.3. In a function, alpha = @slope means the attribute slope of the call."""
     text = str(helper.printable_attribute(attribute)).partition(" = ")[2]
     if attribute.HasField("t"):
         entry = leaf_of(attribute.t, attribute.t.dims).entry

@@ -1,7 +1,7 @@
 """The nodes that autograd recorded: the values between them, and the call of an aten op that made each.
 
-A node knows the name of its op, its edges and what it saved, but not the call. We take the first op of that name whose
-arguments have a place for every edge and every saved value.
+A node knows the name of its op, its edges and what it saved, but not the call. Of the aten ops with the node's
+name, we take the first whose arguments have room for all its edges and saved values.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from torch.autograd.graph import get_gradient_edge
 from ...engine.base.errors import NoGradientError
 
 ALIKE = {"rsub": "sub", "mm": "matmul", "mv": "matmul", "bmm": "matmul", "dot": "matmul", "unsafe_view": "view"}
-MINOR = "dtype", "half_to_float", "implicit"  # arguments that a formula leaves out
+MINOR = "dtype", "half_to_float", "implicit"  # arguments that are left out of formulas
 
 
 class Edge(NamedTuple):
@@ -29,12 +29,12 @@ class Edge(NamedTuple):
     nr: int
 
 
-# Types of arguments in PyTorch's schemas → what stands for a tensor that was not kept.
+# type of an argument in PyTorch's schemas → placeholder for a tensor that was not kept
 TENSOR = {"Tensor": Edge(None, 0), "Optional[Tensor]": None}
 
 
 class AtenCall(NamedTuple):
-    """What a node computed: an aten op, None if unknown, and its arguments; tensors with gradients are edges."""
+    """What a node computed: an aten op (None if unknown) and its arguments. A tensor with a gradient is an Edge."""
 
     name: str
     op: Any
@@ -47,7 +47,7 @@ class AtenCall(NamedTuple):
 
 
 def call_of(node: Any, saved: Mapping[str, Any], op: Any, recorded: Mapping[str, Any]) -> AtenCall:
-    """The call that made a node: the recorded op, or the first that has a place for each edge and saved value."""
+    """The call that made a node: of the recorded op, or of the first op that fits its edges and saved values."""
     stem = re.sub(r"Backward\d*$", "", node.name().rpartition("::")[2])
     known = [] if hasattr(node, "apply") else ops_for(stem.lower())
     is_same = any(op and op._schema.name.rstrip("_") == each._schema.name for each in known)  # also mul_ for mul
@@ -60,7 +60,7 @@ def call_of(node: Any, saved: Mapping[str, Any], op: Any, recorded: Mapping[str,
 
 @cache
 def ops_for(stem: str) -> list[Any]:
-    """The aten ops that may have made a node, by its name without Backward: native_layer_norm for nativelayernorm."""
+    """The aten ops that may have made a node, from its name without Backward, such as nativelayernorm."""
     names = (full.removeprefix("aten::").partition(".") for full in sorted(torch._C._dispatch_get_all_op_names()))
     return [
         getattr(getattr(torch.ops.aten, name), overload or "default")
@@ -105,20 +105,20 @@ def bind_tensors(arguments: Sequence[Any], edges: list[Edge], known: Mapping[str
 
 
 def saved_by(node: Any) -> dict[str, Any]:
-    """What a node saved, by name. Raises NoGradientError if it was freed, or changed in place."""
+    """The values that a node saved, by name. Raises NoGradientError if one was freed or changed in place."""
     try:
-        if hasattr(node, "saved_tensors"):  # of a torch.autograd.Function
+        if hasattr(node, "saved_tensors"):  # the node of a torch.autograd.Function
             return {str(i): x for i, x in enumerate(node.saved_tensors)}
         names = [name.removeprefix("_saved_") for name in dir(node) if name.startswith("_saved_")]
-        return {name: without_wrap(getattr(node, f"_saved_{name}")) for name in names}
+        return {name: to_signed(getattr(node, f"_saved_{name}")) for name in names}
     except RuntimeError as error:
         raise NoGradientError(f"what {node.name()} saved is gone, so run the forward pass again. {error}") from None
 
 
-def without_wrap(value: Any) -> Any:
-    """A saved argument: autograd shows negative integers as unsigned ones."""
+def to_signed(value: Any) -> Any:
+    """Undo the wrap-around of a saved negative integer, which autograd returns as an unsigned one."""
     if isinstance(value, tuple):
-        return [without_wrap(x) for x in value]
+        return [to_signed(x) for x in value]
     return value - (1 << 64) if type(value) is int and value >= 1 << 63 else value
 
 

@@ -86,8 +86,8 @@ def set_data(x: Tensor, data: Tensor, grad: Tensor | None) -> None:
 class CallRecorder(TorchFunctionMode):
     """Records operations while they run.
 
-    own        id of a parameter or a buffer → its name; `names` also names arguments and the caller's variables
-    results    for each entry: its tensors, their versions and their Nodes. They are kept alive, so ids stay unique
+    names      id of a tensor → its name; `own` has those of parameters and buffers only
+    results    (tensors, their versions, their Nodes) of each entry, kept alive so that ids stay unique
     places     id of a tensor → the number of its entry
     changes    memory → the number of the last entry that changed it in place
     """
@@ -99,12 +99,12 @@ class CallRecorder(TorchFunctionMode):
         inputs = {id(x): "input" if len(given) == 1 else f"input {n}" for n, x in [*enumerate(given, 1)][::-1]}
         self.names = {**{id(x): name for x, name in names_of(namespace).items()}, **self.own, **inputs}
         self.labels = {id(x): name for at, part in modules.items() for name, x in part.named_modules(prefix=at)}
-        self.asked = user_place()
+        self.asked = find_user_line()
         self.entries: list[Entry] = []
         self.results: list[tuple[list[Tensor], list[int], list[Any]]] = []
         self.places: dict[int, int] = {}
         self.changes: dict[int, int] = {}
-        self.seen: set[Any] = {None}  # Nodes of autograd that no operation here made
+        self.seen: set[Any] = {None}  # autograd Nodes to skip: made before this call, or listed already
         self.paths: list[Path] = [()]  # of the open calls of modules
 
     def enter_module(self, module: Module, xs: Any) -> None:
@@ -126,7 +126,7 @@ class CallRecorder(TorchFunctionMode):
             others = [x for x in [*args, *(kwargs or {}).values()] if isinstance(x, int | float | str | tuple)]
             options = [str(x) for x in others if not [*tensors_in(x)]]
             facts = (*[f"with {shorten(', '.join(options), 60)}"] * bool(options), *facts_of(results[0]))
-            inputs, place = tuple(map(self.number, given)), user_place()
+            inputs, place = tuple(map(self.number, given)), find_user_line()
             line = "" if place == self.asked else line_at(place)
             self.add(results, op, path=self.paths[-1], inputs=inputs, line=line, facts=facts)
             self.changes |= {memory_of(x): len(self.entries) - 1 for x in changed}
@@ -141,7 +141,7 @@ class CallRecorder(TorchFunctionMode):
         return len(self.entries) - 1
 
     def number(self, x: Tensor) -> int:
-        """The number of the entry that wrote a tensor's value. If there is none, adds a leaf."""
+        """The number of the entry that last wrote a tensor. If no entry did, adds a leaf."""
         changed = self.changes.get(memory_of(x), -1) if self.changes else -1
         made = self.places.get(id(x), -1)
         if made == changed == -1:
@@ -171,7 +171,7 @@ class CallRecorder(TorchFunctionMode):
         return entries, [HIDDEN] * is_hidden
 
     def needed_by(self, ends: Sequence[int]) -> list[int]:
-        """The numbers of some entries, and of all entries that they were computed from."""
+        """The numbers `ends`, and those of all entries that these entries were computed from."""
         needed, stack = set[int](), [*ends]
         while stack:
             if (n := stack.pop()) not in needed:
@@ -192,7 +192,7 @@ def saved_before(nodes: Sequence[Any], seen: set[Any], kept: set[int]) -> Iterat
                 yield f"{node.name()} {words}"
 
 
-def user_place() -> Place | None:
+def find_user_line() -> Place | None:
     """The line of the user's code that is running."""
     frame: Any = sys._getframe(1)
     while frame is not None and frame.f_code.co_filename.startswith(MINE):

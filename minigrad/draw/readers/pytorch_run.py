@@ -28,7 +28,7 @@ from ..listing_of import modules_of
 from ..names import names_in
 from ..picture import Arrow, Box, GraphRun, Picture, Share
 from ..rules import Rule, rules_of, sign_of
-from ..tensors import format_array, share_of
+from ..tensors import format_array, make_share
 from ..words import join_names
 from .pytorch_aten import AtenCall, Edge, call_of, edge_of, edges_of, method_like, results_of, saved_by
 from .pytorch_calls import preserve
@@ -143,7 +143,7 @@ class TorchRun:
             self.add_node(node)
 
     def compute_values(self) -> None:
-        """Compute again the values that ops read and nothing holds. Raises ValueError if that is not possible."""
+        """Recompute values that ops read but autograd did not keep. Raises ValueError if that is not possible."""
         read = {edge for node in self.order for edge in edges_of(node)}
         for node, call in self.calls.items():
             missing = read.intersection(results_of(node)) - self.values.keys()
@@ -156,7 +156,7 @@ class TorchRun:
                 )
 
     def check_result(self) -> None:
-        """Raise ValueError if the last op now computes another value, so that a tensor of the graph has changed."""
+        """Raise ValueError if the last op now computes another value, because a tensor has changed."""
         results = self.compute(self.calls[self.end.node]) if self.end.node in self.calls else ()
         again = dict(zip(results_of(self.end.node), results)).get(self.end, self.y)
         if not torch.allclose(again, self.y, rtol=0, atol=0, equal_nan=True):
@@ -188,7 +188,7 @@ class TorchRun:
             return
         name, tails = self.names.get((node, 0), ""), [self.tail(x) for x in call.operands]
         shown = [name or f"#{len(self.boxes) + 1}", *(self.boxes[id].display_name for id in tails)]
-        sign, rules = self.sign_and_rules(node, call, shown)
+        sign, rules = self.symbol_and_rules(node, call, shown)
         head = self.add_box(node, "op", name, sign, values)
         arrows = [Arrow(f"a{len(self.arrows) + i}", tail, head) for i, tail in enumerate(tails, 1)]
         uses = zip(call.operands, arrows, rules, strict=True)
@@ -212,16 +212,16 @@ class TorchRun:
         self.box_of[key], self.sizes[id] = id, sum(x.nbytes for x in values)
         return id
 
-    def sign_and_rules(self, node: Any, call: AtenCall, names: list[str]) -> tuple[str, list[Rule]]:
+    def symbol_and_rules(self, node: Any, call: AtenCall, names: list[str]) -> tuple[str, list[Rule]]:
         """The symbol of an op and its derivatives: those of minigrad's op, if minigrad has the same op.
 
-        names    of the result and of each operand
+        names    the names of the result and of each operand
         """
         sign, out, xs = call.name.removesuffix("_forward"), node._input_metadata[0], list[Any]()
-        for x in call.operands:  # of an operand that was not kept, we take the shape of the result
+        for x in call.operands:  # an operand that was not kept gets the shape of the result
             value = self.values.get(x, out) if isinstance(x, Edge) else x
             is_number = xs and value is x and x.numel() == 1
-            dtype = str(value.dtype).removeprefix("torch.").replace("bfloat16", "float32")  # as NumPy has no bfloat16
+            dtype = str(value.dtype).removeprefix("torch.").replace("bfloat16", "float32")  # NumPy has no bfloat16
             xs.append(float(x) if is_number else placeholder("", Spec(tuple(value.shape), dtype)))
         try:
             y = method_like(call)(*xs).node
@@ -270,12 +270,12 @@ class TorchRun:
                 self.gradients[x] = after = gx if before is None else before + gx
                 partial = slope if slope is not None and slope.shape == gy.shape else None
                 arrays = [None if x is None else array_of(x) for x in (partial, gy, gx, after, before)]
-                yield share_of(arrow, rule, *arrays)
+                yield make_share(arrow, rule, *arrays)
 
 
 def pull(node: Any, gys: Sequence[Tensor | None]) -> list[Tensor | None]:
-    """What a node passes along each of its edges, in the operand's shape and dtype, as autograd's engine does it."""
-    if hasattr(node, "apply"):  # of a torch.autograd.Function
+    """The gradient that a node passes along each edge, in the operand's shape and dtype, as in autograd's engine."""
+    if hasattr(node, "apply"):  # the node of a torch.autograd.Function
         slots = zip(gys, node._input_metadata, strict=True)
         gys = [torch.zeros(x.shape, dtype=x.dtype, device=x.device) if gy is None else gy for gy, x in slots]
     result = (node.apply if hasattr(node, "apply") else node)(*gys)
@@ -289,22 +289,22 @@ def note_on(tensors: Sequence[Tensor], nodes: Iterable[Any]) -> str:
     """A sentence on the hooks of some tensors and nodes; "" if there are none."""
     names = [name for x in tensors for name in hook_names(x)] + [name for x in nodes for name in node_hook_names(x)]
     found = join_names([*dict.fromkeys(names)])
-    return f"Hooks do not run here ({found}): if they change a gradient, backward() has other numbers." if names else ""
+    return f"Hooks do not run here ({found}): if they change a gradient, backward() differs." if names else ""
 
 
 def key_of(x: object) -> Any:
-    """What a variable names: a value of the graph; for a tensor that was not computed, its id."""
+    """The key of a tensor in the graph: its edge if it was computed, otherwise its id. None for other objects."""
     return None if not isinstance(x, Tensor) else edge_of(x) if x.grad_fn is not None else id(x)
 
 
 def array_of(x: Tensor) -> Any:
-    """The numbers of a tensor. Raises TypeError for a tensor that has none, or complex ones."""
+    """A tensor as a NumPy array. Raises TypeError if it is complex, not dense, or on the meta device."""
     if x.is_meta or x.is_complex() or x.layout is not torch.strided:
         raise TypeError(f"only dense tensors of real numbers can be stepped through, not {x.dtype} of {tuple(x.shape)}")
     return (x.float() if x.dtype is torch.bfloat16 else x).detach().cpu().numpy()
 
 
 def content(values: Sequence[Tensor]) -> tuple[str, Heat | None]:
-    """The values as text; a single one also as a heat map."""
+    """The values as text; a single value also as a heat map."""
     arrays = [array_of(x) for x in values]
     return join_names([format_array(x) for x in arrays]), heat_of(arrays[0]) if len(arrays) == 1 else None

@@ -56,7 +56,7 @@ def version_of(x: Tensor) -> int:
 
 
 def memory_of(x: Tensor) -> int:
-    """A key of the memory of a tensor, which its views share."""
+    """A key of a tensor's memory; its views have the same key."""
     try:
         return x.untyped_storage()._cdata
     except (NotImplementedError, RuntimeError):  # a sparse tensor, or one inside vmap
@@ -81,7 +81,7 @@ def hook_names(x: Tensor) -> list[str]:
 
 
 def node_hook_names(node: Any) -> list[str]:
-    """The names of the hooks of a Node. PyTorch shows them only when another one is registered."""
+    """The names of the hooks of a Node. PyTorch shows them only when another hook is registered."""
     handles = node.register_hook(print), node.register_prehook(print)
     hooks = [hook for handle in handles for hook in handle.hooks_dict_ref().values() if hook is not print]
     for handle in handles:
@@ -94,13 +94,13 @@ def name_of(hook: Any) -> str:
 
 
 def fill_values(entries: Sequence[Entry], tensors: Mapping[int, Tensor]) -> None:
-    """Write the tensors' values into the entries with these numbers; a large result's only if it has NaN or inf."""
+    """Write each tensor's values into the entry with its number; a large result's only if it has NaN or inf."""
     for i, x in tensors.items():
         try:
             if x.numel() <= LARGE or not (isinstance(x, Parameter) or x.detach().sum().isfinite()):
                 array = (x.double() if x.is_floating_point() else x).detach().cpu().numpy()
                 entries[i].value = format_array(array)
-                entries[i].trouble = trouble(array[array != -inf])  # masks are filled with it
+                entries[i].trouble = trouble(array[array != -inf])  # masks are filled with −inf
         except (NotImplementedError, RuntimeError, TypeError, ValueError):
             pass  # on the meta device, sparse, inside vmap, complex or empty: no numbers to show
 
@@ -138,7 +138,7 @@ def node_of(x: Tensor) -> Any:
 
 
 def nodes_before(ends: Sequence[Any]) -> dict[Any, list[Any]]:
-    """Every Node of a graph → the Nodes of what it was computed from; inputs before users."""
+    """Every Node of a graph → the Nodes that made its operands. Operands come before their users."""
     order: dict[Any, list[Any]] = {}
     read: dict[Any, list[Any]] = {}
     stack = [*reversed(ends)]

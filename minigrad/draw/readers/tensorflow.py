@@ -22,7 +22,7 @@ from ..tensors import format_array
 from ..words import join_names, pluralize, shorten
 from .nested import FEW, KINDS, LONGEST, NamedGraph, NamedOp, OpEntries, bytes_of, make_constant, op_entry, spec_text
 
-LIBRARIES = ("site-packages", str(Path(__file__).parents[2]))  # their lines are not the user's
+LIBRARIES = ("site-packages", str(Path(__file__).parents[2]))  # folders without user code
 
 
 def listing_of(x: Any, args: Sequence[Any], names: Mapping[str, object]) -> Listing:
@@ -45,7 +45,7 @@ def listing_of(x: Any, args: Sequence[Any], names: Mapping[str, object]) -> List
 
 
 def graph_of(x: Any, args: Sequence[Any], layers: Sequence[Any]) -> Any:
-    """The tf.Graph of what a user gave; for a function, the graph of its trace for these arguments."""
+    """The tf.Graph of x; for a function, the graph of its trace for these arguments."""
     if isinstance(x, tf.compat.v1.GraphDef):
         with tf.Graph().as_default() as graph:
             tf.graph_util.import_graph_def(x, name="")
@@ -84,7 +84,7 @@ class GraphReader:
         self.asked = place()
 
     def part(self, graph: Any, label: str = "", sign: str = "") -> NamedGraph:
-        """A graph, or a function that an op calls. `sign`: of its inputs; "" if they are not the op's operands."""
+        """Describe a graph. `sign`: the symbol of its inputs if an op calls it with its operands, otherwise ""."""
         ops = inputs_first(graph.get_operations())
         counts = Counter(prefix for op in ops if op.inputs for prefix in prefixes(op)[:-1])
         kinds = {prefix: "name scope" for prefix, count in counts.items() if count > 1}
@@ -114,7 +114,7 @@ class GraphReader:
         return found
 
     def scope(self, prefix: str, kind: str) -> Scope:
-        """The scope of all names with this prefix: a Keras layer, or of the given kind; not shown if `of` is ""."""
+        """The scope of all names with this prefix: a Keras layer, or a scope of this kind; hidden if `of` is ""."""
         label = prefix.rpartition("/")[2]
         base = re.sub(r"_\d+$", "", label)  # a layer called dense has the scope dense, or dense_1 if there is no dense
         if base in self.layers and (label not in self.layers or base not in self.labels):
@@ -145,7 +145,7 @@ class GraphReader:
         return entry
 
     def line(self, op: Any) -> str:
-        """The line of user code that made an op; "" if that line asks for the graph."""
+        """The line of user code that made an op; "" if that line calls minigrad."""
         frames = op.traceback.get_user_frames() if op.traceback else ()
         frames = [frame for frame in frames if not any(part in frame.filename for part in LIBRARIES)]
         for at in [Place(frame.filename, frame.lineno, frame.name) for frame in frames[-1:]]:
@@ -159,7 +159,7 @@ def operands(op: Any) -> list[Any]:
 
 
 def inputs_first(ops: Iterable[Any]) -> list[Any]:
-    """The ops in their order, but each after its operands: a gradient adds operands to loops that were made before."""
+    """Sort the ops so that each follows its operands: a gradient adds operands to loops that were made before."""
     found: dict[Any, None] = {}
     stack = [*ops][::-1]
     while stack:

@@ -1,5 +1,5 @@
 // Draws a recorded graph: boxes, an arrow for each operand, and on the arrow "incoming × local slope = outgoing".
-// Places come from arranged(), GraphView's layout; from top to bottom, if one of `records` is too wide from left to right.
+// arranged(), GraphView's layout, places the boxes from left to right, or from top to bottom if a record would be too wide.
 // drawn(record, width, records) → { figure, refresh(record, reach) }: refresh writes the numbers of a record of the same shape.
 const LINE = 17, HEADER = 24, TRACK = 12, CHARACTER = 7, DECADES = Math.log10(16); // pixels; an arrow grows from 1/16 to 16
 

@@ -1,5 +1,5 @@
 const BOTH = " Both branches are in it; select passes the gradient to one, and 0 to the other.";
-// What the playground says. Of a mistake: [the line around it, short enough for a phone, carets below it, what is wrong].
+// The texts of the playground. For a mistake: [its line, cut to fit a phone; carets below the mistake; the message].
 function pointed(text, { at: from, until, message }) {
   const first = text.lastIndexOf("\n", from - 1) + 1, start = Math.max(first, from - 16), line = text.slice(start, start + 26).split("\n")[0];
   const carets = Math.max(1, Math.min(until, start + line.length) - from), more = start > first ? "…" : "";

@@ -100,10 +100,10 @@ for (const place of document.querySelectorAll(".widget")) near.observe(place);
 reachable();
 addEventListener("resize", reachable);
 
-// A link to what the playground shows is the page's address.
+// The page's address is a link to what the playground shows.
 addEventListener("click", async ({ target }) => {
   if (!target.matches?.("[data-copy]")) return;
   const isCopied = await navigator.clipboard?.writeText(location.href).then(() => true, () => false), say = target.nextElementSibling;
-  say.textContent = isCopied ? "Copied." : "Your browser refuses: copy the address of this page.";
+  say.textContent = isCopied ? "Copied." : "The browser blocked copying: copy the address of this page.";
   setTimeout(() => { say.textContent = ""; }, 5000);
 });
