@@ -19,6 +19,7 @@ from ...draw.graphs import whole
 from ...draw.rules import sign_of
 from ...draw.svg import STYLE
 from ...draw.words import join_names, pluralize
+from ...engine.random import fork_rng
 from ...graph.compiler.control import Cond
 from ...graph.function import TracedFunction, function
 from .as_graph import AsGraph, TraceError
@@ -67,7 +68,8 @@ class StaticVsDynamic(Film):
 def reel(f: Callable[..., Any], traced: TracedFunction, args: Sequence[Any]) -> Reel:
     """The film of one call."""
     source = lines_of(f)
-    left = EagerRun(f, args)
+    with fork_rng():  # the graph draws the same numbers
+        left = EagerRun(f, args)
     written = Panel(f"def {f.__name__}", code(list(source.values()), min(source)))
     printed = output_area("left says") if left.moments and left.moments[-1].printed else ""
     panels = [written, Panel(EAGER, left.svg + printed)]

@@ -259,6 +259,11 @@ def test_arrays_and_lists_of_tensors_are_arguments_too(f, arg, result):
     assert says(StaticVsDynamic(f, arg))[-1] == f"Both have the same result: {result}. {end}"
 
 
+def test_both_runs_draw_the_same_random_numbers():
+    """The results differed, and were said to differ because of Python that is no op."""
+    assert says(StaticVsDynamic(lambda x: x * mg.rand(2), ONE))[-1].startswith("Both have the same result: [")
+
+
 def test_what_other_threads_print_is_not_of_the_function(capsys):
     def printing(x):
         other = Thread(target=print, args=("of another thread",))
