@@ -208,10 +208,8 @@ def compare_results(left: str, right: str) -> str:
     """A sentence that compares both results."""
     if left == right:
         return f"Both have the same result: {left}. "
-    return (
-        f"The results differ, {left} eagerly and {right} from the graph: Python that is no op ran when the function "
-        "was traced, and not when the graph ran. "
-    )
+    why = "Python that is no op ran when the function was traced, and not when the graph ran"
+    return f"The results differ, {left} eagerly and {right} from the graph: {why}. "
 
 
 def describe_difference(name: str, left: EagerRun, right: AsGraph) -> str:

@@ -77,11 +77,8 @@ def test_there_is_an_arrow_where_one_worker_waits_for_another(widget):
     for plan, film in zip(widget.schedules.values(), widget.films):
         found = set(re.findall(r'class="mg-arrow mg-handover" data-id="d(\d+)\.(\d+)"', film["panels"][0]["html"]))
         slots = sorted((s for s in plan.slots if not s.node.op.is_view), key=lambda slot: (slot.start, slot.worker))
-        needed = {
-            (str(i), str(j))
-            for (i, x), (j, y) in product(enumerate(slots), enumerate(slots))
-            if x.node in y.node.inputs and x.worker != y.worker
-        }
+        pairs = product(enumerate(slots), repeat=2)
+        needed = {(str(i), str(j)) for (i, x), (j, y) in pairs if x.node in y.node.inputs and x.worker != y.worker}
         assert found == needed
 
 
