@@ -74,7 +74,7 @@ class BothModes:
         names = dict(zip(self.xs, parameters(f, len(self.xs))))
         self.columns = [entry for x in self.xs for entry in entries(names[x], x)]
         outputs = [recording.names.get(id(y), "") for y in self.ys]
-        letter = next((each for each in "yzuvw" if each not in recording.names.values()), "out")
+        letter = min({"y", "z"} - {*recording.names.values()}, default="out")
         outputs = [name or letter + str(i) * (len(outputs) > 1) for i, name in enumerate(outputs, 1)]
         self.rows = [entry for name, y in zip(outputs, self.ys) for entry in entries(name, y)]
         self.refuse_too_many(f)
