@@ -223,7 +223,7 @@ def distance(guess: float, came: float) -> str:
     if guess * came < 0:
         words.append("and of the other sign")
     elif guess * came > 0 and not whole:
-        words.append(f"a factor of {max(guess / came, came / guess):.3g}")
+        words.append(f"a factor of {brief(float(f'{max(guess / came, came / guess):.3g}'))}")
     return ", ".join(words)
 
 

@@ -272,7 +272,7 @@ def watch_steps(model: Any, loss_fn: Any, x: Any, y: Any, optimizer: Any, steps:
             ledger.note("backward is done; the gradients are in .grad")
             optimizer.step()
             optimizer.zero_grad()
-            ledger.note("zero_grad() frees the gradients")
+            ledger.note("the gradients are freed by zero_grad()")
     return ledger
 
 

@@ -21,13 +21,8 @@ from tests.support.table import table
 server = pytest.importorskip("minigrad.course.audience.__main__", reason="needs segno", exc_type=ImportError)
 
 SURE = ["guess", "fairly sure", "certain"]
-BOXES = {
-    "name": "boxes",
-    "text": "How many <b>boxes</b>?",
-    "kind": "number",
-    "right": 4,
-    "shows": [[5, "One too many"]],
-}
+BOXES = {"name": "boxes", "text": "How many <b>boxes</b>?", "kind": "number"}
+BOXES |= {"right": 4, "shows": [[5, "One too many"]]}
 WAY = {"name": "way", "text": "Which way?", "kind": "option", "options": ["up", "down"]}
 
 

@@ -153,17 +153,8 @@ def test_the_address_on_the_screen_follows_the_network(hall, monkeypatch):
 @pytest.mark.skipif(sys.platform == "win32", reason="it has no such limit")
 def test_a_room_fits_where_a_process_may_open_few_files_and_the_last_votes_are_in_the_table(tmp_path):
     """macOS allows 256 open files: the 250th phone was kept waiting."""
-    command = [
-        "sh",
-        "-c",
-        'ulimit -S -n 64; exec "$@"',
-        "sh",
-        sys.executable,
-        "-P",
-        "-m",
-        "minigrad.course.audience",
-        tmp_path,
-    ]
+    command = ["sh", "-c", 'ulimit -S -n 64; exec "$@"', "sh"]
+    command += [sys.executable, "-P", "-m", "minigrad.course.audience", tmp_path]
     program = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
     room = json.loads(program.stdout.readline())
     port = int(room["url"].rpartition(":")[2])

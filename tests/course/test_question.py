@@ -99,8 +99,8 @@ def test_what_is_no_answer_is_refused_with_what_is_wanted(kind, given, words):
     (6, 6.0, "and so it is."), (0.3, 0.1 + 0.2, "and so it is."), (4, 2, "it is 2: 2 too many."),
     (1, 3, "it is 3: 2 too few."), (0.5, 2.0, "it is 2: 1.5 too little, a factor of 4."),
     (-2, 2, "it is 2: 4 too few, and of the other sign."), (0, 5, "it is 5: 5 too few."),
-    (3, mg.tensor(1.0), "it is 1: 2 too many."),
-    (3, mg.Value(1.0), "it is 1: 2 too many."),
+    (3, mg.tensor(1.0), "it is 1: 2 too many."), (3, mg.Value(1.0), "it is 1: 2 too many."),
+    (1, 2345.5, "it is 2345.5: 2344.5 too little, a factor of 2350."),
     (3, np.float64(1.5), "it is 1.5: 1.5 too much, a factor of 2."), (3, float("nan"), "it is nan."),
     (3, float("inf"), "it is inf."), (3, [1, 2], "it is [1, 2]."), (3, None, "it is None."),
 ])  # fmt: skip

@@ -70,15 +70,8 @@ def class_report(
     exercises = [report(name, [r for r in results if r["exercise"] == name], sources) for name in names]
     students = [row(r) for r in sorted(results, key=lambda r: (r["student"], r["exercise"], r["file"]))]
     count = Counter(r["status"] for r in results)
-    found = {
-        "count": count,
-        "look": look,
-        "students": students,
-        "missing": missing,
-        "exercises": exercises,
-        "room": room,
-    }
-    return template("class.html").render(found, title="The class")
+    found = {"count": count, "look": look, "students": students, "missing": missing, "exercises": exercises}
+    return template("class.html").render(found, room=room, title="The class")
 
 
 def row(result: Result) -> tuple[Any, ...]:

@@ -19,7 +19,7 @@ from ...engine.core.node import NamedNode, Node
 from ...graph.compiler.control import Cond, Control
 from ...graph.function import TracedFunction
 from ...profiler.roofline import arrays_of
-from .eager_run import LARGEST, EagerRun, draw_half, format_value, truncate_text
+from .eager_run import LARGEST, EagerRun, LineRun, draw_half, format_value, truncate_text
 from .film import refuse_large
 from .recording import PrintEvent, PrintRecorder
 from .widget_trace import trace_of
@@ -34,6 +34,7 @@ class AsGraph:
 
     is_new    whether this call traced the function; a later call of the same kind reuses the graph
     place     node → its box
+    line      node → the function's line that built it, itself or in another function that it calls; 0 for an input
     taken     `if` → the id of the branch that ran, "true of rb5" or "false of rb5"
     unused    ids of the boxes for ops of `left` that are not in the graph, for nothing uses them
     result    the outputs as text
@@ -54,6 +55,7 @@ class AsGraph:
         outputs = [y for y in self.graph.outputs if y is not None]
         picture, self.place = place_boxes(outputs, {}) if outputs else (Picture((), ()), {})
         refuse_large("StaticVsDynamic", picture, LARGEST)
+        self.line = self.lines_of(left.moments)
         arrays = arrays_of(traced, args, self.trace)
         self.values = {x: format_array(array) for x, array in zip(self.graph.inputs, arrays)}
         self.said: dict[Node, str] = {}
@@ -62,7 +64,7 @@ class AsGraph:
         results = [format_array(found[kind][x]) if kind in found else format_value(x) for kind, x in self.trace.places]
         self.result = join_names(results)
         texts = {self.place[node]: text for node, text in self.values.items() if node in self.place}
-        names = {self.place[node]: left.name(line_of(node), sign_of(node.op)) for node in self.place}
+        names = {self.place[node]: left.name(self.line[node], sign_of(node.op)) for node in self.place}
         boxes = (replace(x, value=texts.get(x.id, x.value), name=names.get(x.id) or x.name) for x in picture.boxes)
         self.picture = Picture(tuple(boxes), picture.arrows)
         self.svg = self.draw(left, traced.python_function.__code__.co_firstlineno)
@@ -70,7 +72,7 @@ class AsGraph:
 
     def draw(self, left: EagerRun, first: int) -> str:
         """The graph, with ghosts for unused ops. The function begins at line `first`."""
-        lines = {box: line_of(node) - first + 1 for node, box in self.place.items() if line_of(node)}
+        lines = {box: self.line[node] - first + 1 for node, box in self.place.items() if self.line[node]}
         ghosts = self.ghosts(left)
         self.unused = [f"r{box.id}" for box in ghosts]
         said = {self.place[node]: branches(node.op) for node in self.place if isinstance(node.op, Cond)}
@@ -82,7 +84,7 @@ class AsGraph:
         """Boxes for ops of the eager run that the graph dropped; none if the graph has branches or loops."""
         if not self.is_new or any(isinstance(node.op, Control) for node in self.place):
             return []
-        built = {line_of(node) for node in self.place}
+        built = {*self.line.values()}
         ops = [box for box in left.boxes if box.kind == "op"]
         gone = [box for box in ops if left.line[f"l{box.id}"] not in built]
         is_all = len(ops) - len(gone) == sum(box.kind == "op" for box in self.picture.boxes)  # else lines differ
@@ -117,29 +119,34 @@ class AsGraph:
             self.values[node] = join_names(list(map(format_array, y)))
         return y
 
-    def boxes_of_line(self, line: int) -> list[str]:
-        return [f"r{box}" for node, box in self.place.items() if line_of(node) == line]
+    def lines_of(self, moments: Sequence[LineRun]) -> dict[Node, int]:
+        found: dict[Node, int] = {}
+        for moment in moments:
+            made = [x for x in self.place if x.inputs and x not in found and line_of(x) in moment.made_at]
+            found |= dict.fromkeys(made[: len(moment.values)], moment.line)
+        return {x: found.get(x, line_of(x)) for x in self.place}
 
-    def explain_no_box(self, line: int) -> str:
+    def explain_no_box(self, moment: LineRun) -> str:
         """Why a line adds no box, in words: the graph may have its boxes already."""
-        holders = (sign_of(x.op) for x in self.place if isinstance(x.op, Control) and line in lines_in(x.op))
-        holder = next(holders, "")
-        has_boxes = "has its boxes already" if self.boxes_of_line(line) else "adds nothing"
-        return f"is in the {holder} already" if holder else has_boxes
+        for x in self.place:
+            if isinstance(x.op, Control) and moment.made_at & lines_in(x.op):
+                return f"is in the {sign_of(x.op)} already"
+        built = self.shown if self.is_new else self.place
+        return "has its boxes already" if any(self.line[x] == moment.line for x in built) else "adds nothing"
 
-    def build_line(self, line: int, computed: int) -> tuple[list[str], str]:
+    def build_line(self, moment: LineRun) -> tuple[list[str], str]:
         """The boxes and arrows to show when this line runs, and the line's output in the trace; empty if not `is_new`.
 
-        computed    how many ops the line ran eagerly. In an unrolled loop, each turn shows that many nodes; a loop that
-                    is a node of the graph is traced once, so its first turn shows all nodes
+        In an unrolled loop, each turn shows as many nodes as the line ran ops eagerly; a loop that is a node of the
+        graph is traced once, so its first turn shows all nodes.
         """
-        new = [node for node in self.place if self.is_new and line_of(node) == line and node not in self.shown]
+        new = [x for x in self.place if self.is_new and self.line[x] == moment.line and x not in self.shown]
         if not any(isinstance(node.op, Control) for node in self.place):
-            pure = [node for node in new if not node.op.effect and whole(node) is node][:computed]
+            pure = [node for node in new if not node.op.effect and whole(node) is node][: len(moment.values)]
             new = pure + [node for node in new if node.op.effect][:1]
         self.shown |= {*new}
-        text = "".join(event.text for event in self.printed if event.line == line)
-        self.printed = [event for event in self.printed if event.line != line]
+        text = "".join(event.text for event in self.printed if event.line in moment.made_at)
+        self.printed = [event for event in self.printed if event.line not in moment.made_at]
         return self.parts(new), text
 
     def parts(self, nodes: Sequence[Node]) -> list[str]:

@@ -74,7 +74,8 @@ class BothModes:
         names = dict(zip(self.xs, parameters(f, len(self.xs))))
         self.columns = [entry for x in self.xs for entry in entries(names[x], x)]
         outputs = [recording.names.get(id(y), "") for y in self.ys]
-        outputs = [name or f"y{i}" * bool(len(outputs) > 1) or "y" for i, name in enumerate(outputs, 1)]
+        letter = min({"y", "z"} - {*recording.names.values()}, default="out")
+        outputs = [name or letter + str(i) * (len(outputs) > 1) for i, name in enumerate(outputs, 1)]
         self.rows = [entry for name, y in zip(outputs, self.ys) for entry in entries(name, y)]
         self.refuse_too_many(f)
         kept = {e.y: recording.names.get(id(e.y), "") for e in recording.events if isinstance(e, OpEvent)}

@@ -26,10 +26,8 @@ def code(lines: Sequence[str], first: int, lit: Collection[str] = ()) -> str:
     """Lines of code as HTML; line n has the id "line n". `lit` are lines to highlight at every step."""
     coloured = TOKEN.sub(colour, escape("\n".join(lines), quote=False)).split("\n")
     looks = [' class="mg-hot"' if line in lit else "" for line in lines]
-    spans = [
-        f'<span data-id="line {n}"{look}>{line or " "}</span>'
-        for n, (line, look) in enumerate(zip(coloured, looks), first)
-    ]
+    pairs = enumerate(zip(coloured, looks), first)
+    spans = [f'<span data-id="line {n}"{look}>{line or " "}</span>' for n, (line, look) in pairs]
     return f'<pre class="mg-code">{"".join(spans)}</pre>'
 
 

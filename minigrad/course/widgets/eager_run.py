@@ -31,6 +31,7 @@ class LineRun:
     values     box → its value, for each op
     says       whether the line printed
     printed    the whole output so far, truncated
+    made_at    the lines that made its ops and its output: its own, and those of functions that it calls
     """
 
     line: int
@@ -38,6 +39,7 @@ class LineRun:
     values: dict[str, str]
     says: bool
     printed: str
+    made_at: set[int]
 
 
 class EagerRun:
@@ -62,7 +64,7 @@ class EagerRun:
 
     def collect_moments(self, names: dict[int, str]) -> Iterator[LineRun]:
         """A moment for each line that ran, in order."""
-        line, printed = 0, ""
+        line, printed, made_at = 0, "", set[int]()
         start = (len(self.boxes), 0, 0)
 
         def moment() -> LineRun:
@@ -70,18 +72,19 @@ class EagerRun:
             new = self.boxes[boxes:]
             parts = (*(f"l{box.id}" for box in new), *(f"l{arrow.id}" for arrow in self.arrows[arrows:]))
             values = {f"l{box.id}": box.value for box in new if box.kind == "op"}
-            return LineRun(line, parts, values, len(printed) > says, truncate_text(printed))
+            return LineRun(line, parts, values, len(printed) > says, truncate_text(printed), made_at)
 
         for event in self.recording.events:
             if isinstance(event, LineEvent):
                 if line:
                     yield moment()
-                line, start = event.line, (len(self.boxes), len(self.arrows), len(printed))
+                line, start, made_at = event.line, (len(self.boxes), len(self.arrows), len(printed)), set()
             elif isinstance(event, PrintEvent):
                 printed += event.text
             else:
                 self.add_op(event, names)
                 self.line[f"l{self.boxes[-1].id}"] = line
+            made_at.add(event.line)
         if line:
             yield moment()
 
@@ -119,9 +122,6 @@ class EagerRun:
         """The variable that holds the result of this op of a line; "" if the line has several such ops."""
         names = {x.name for x in self.boxes if (self.line.get(f"l{x.id}"), x.op) == (line, op)}
         return names.pop() if len(names) == 1 else ""
-
-    def boxes_of_line(self, line: int) -> list[str]:
-        return [box for box, its in self.line.items() if its == line]
 
 
 def format_value(x: Any) -> str:

@@ -199,7 +199,7 @@ def run(
                 ledger.note("backward is done; the gradients are in .grad")
             optimizer.step()
             optimizer.zero_grad()
-            ledger.note("zero_grad() frees the gradients")
+            ledger.note("the gradients are freed by zero_grad()")
     return ledger
 
 
@@ -296,7 +296,9 @@ def verdict(entries: Sequence[Moment], others: dict[str, int]) -> str:
     most, when = max(peak.live), "at the start" if peak.phase == "start" else f"in {peak.phase}"
     name = (*CONSUMERS, *BEYOND)[peak.live.index(most)]
     says = f"Peak: {peak.total:,} bytes, {when}; the largest part is {name}, {most:,}."
-    least, *_ = [*sorted(others, key=lambda each: others[each]), ""]
+    least = min(others, key=lambda each: others[each], default="")
+    if len(others) == 1:
+        return f"{says} The other run peaks at {others[least]:,} ({least})."
     return says + f" Other runs peak at {others[least]:,} ({least}) to {max(others.values()):,}." if others else says
 
 

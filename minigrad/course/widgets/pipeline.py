@@ -92,7 +92,8 @@ def label(task: Task, rows: Sequence[str]) -> str:
 def describe_sizes(tasks: Sequence[Task], rows: Sequence[str]) -> str:
     """The values of the letters in the formula: p = 4 stages, m = 8 micro-batches."""
     m, v = 1 + max(task.step.microbatch for task in tasks), 1 + max(task.step.chunk for task in tasks)
-    words = f"p = {len(rows)} {rows[0].split()[0]}s, m = {pluralize(m, 'micro-batch', 'micro-batches')}"
+    who = rows[0].split()[0]
+    words = f"p = {pluralize(len(rows), who, f'{who}s')}, m = {pluralize(m, 'micro-batch', 'micro-batches')}"
     return f"{words}, v = {v} chunks" if v > 1 else words
 
 
@@ -140,10 +141,8 @@ def timeline(name: str, tasks: list[Task], waits: list[Task], lasting: list[Task
     parts.append(text("mg-dim", LABEL, below + 60, "number = micro-batch"))
     total = f"{time_in(waits)} of {number(len(rows) * length, 3)}{unit} idle: {number(100 * bubble(tasks), 3)} %"
     parts.append(f'<text class="mg-name" data-id="all" x="{LABEL + 380}" y="{below + 60}">{total}</text>')
-    words = describe_sizes(tasks, rows) + "; backward takes 2" * bool(
-        most_by_worker(tasks) and not unit and rows[0] == "stage 0"
-    )
-    parts.append(text("mg-dim mg-sizes", LABEL, below + 90, words))
+    twice = "; backward takes 2" * (not unit and rows[0] == "stage 0" and most_by_worker(tasks) != [])
+    parts.append(text("mg-dim mg-sizes", LABEL, below + 90, describe_sizes(tasks, rows) + twice))
     title, look = f"{name}: who does what, and when", "mg-pipe" if unit else "mg-pipe mg-plan"
     return compact(picture(title, LABEL + wide + RIGHT, below + ROW + 62, parts, look))
 
@@ -177,8 +176,9 @@ def cuts(name: str, tasks: list[Task], waits: list[Task], lasting: list[Task], u
     looks = {"outlined": [*map(name_of, tasks)], "hidden": ["all", *map(name_of, waits)]}
     looks["hidden"] += [f"keeps {i}" for i in range(p)]
     yield Cut("", f"{say} micro-batch{letters}.", text={f"idle {i}": "" for i in range(p)}, on=looks)
-    for start in sorted({task.start for task in tasks}):
-        yield cut_at(start, tasks, waits, lasting, unit)
+    starts = sorted({task.start for task in tasks})
+    for before, start in zip([0.0, *starts], starts):
+        yield cut_at(start, before, tasks, waits, lasting, unit)
     took = f"{number(length, 4)}{unit or ' units of time'}"
     share = f"{took}, of which a {who} waits for {number(100 * bubble(tasks), 3)} percent, the bubble"
     ideal = f"(p − 1) / ({'v ' * (v > 1)}m + p − 1) is {number(100 * bubble_fraction(p, m, v), 3)} percent"
@@ -187,14 +187,14 @@ def cuts(name: str, tasks: list[Task], waits: list[Task], lasting: list[Task], u
     yield Cut("", say, text=counts, on=on, off={"hidden": looks["hidden"]})
 
 
-def cut_at(start: float, tasks: list[Task], waits: list[Task], lasting: list[Task], unit: str) -> Cut:
-    """The cut at `start`: the tasks that begin then, and the waits until then."""
+def cut_at(start: float, before: float, tasks: list[Task], waits: list[Task], lasting: list[Task], unit: str) -> Cut:
+    """The cut at `start`: the tasks that begin then, and the waits until then. The cut at `before` precedes it."""
     rows, now = rows_of(tasks), [task for task in tasks if task.start == start]
     past = [wait for wait in waits if wait.end <= start] + [wait for wait in lasting if wait.end == start]
     over = [wait for wait in past if wait.end == start]
     does = "; ".join(f"{rows[t.worker]} takes micro-batch {label(t, rows)} {t.step.kind}" for t in now)
     texts = {f"idle {wait.worker}": time_in(past, wait.worker) for wait in over}
-    ids, gone = [*map(name_of, now)], [name_of(wait) for wait in lasting if wait.end < start]
+    ids, gone = [*map(name_of, now)], [name_of(wait) for wait in lasting if wait.end == before]
     off = {"outlined": ids, "hidden": [*map(name_of, over)]}
     say = f"Time {number(start, 4)}{unit}: {does}."
     return Cut("", say, text=texts, on={"hidden": gone}, off=off, hot={"hot": ids})

@@ -129,10 +129,8 @@ def cuts(plan: Planned, slots: Sequence[ScheduledNode], path: Sequence[Node], ti
         found.append(Cut("", say, off={"weak": lines[i], "outlined": [f"o{i}"]}, hot={"hot": hot}))
     idle = plan.workers * plan.seconds - plan.alone
     share = number(100 * idle / (plan.workers * plan.seconds), 3) if plan.seconds else "0"
-    end = (
-        f"All is done after {took(plan.seconds)}: {speedup(plan, plan.seconds)} times as fast as one worker alone; the "
-        f"bound is {bound}. {share} percent of the workers' time is idle."
-    )
+    fast = f"{speedup(plan, plan.seconds)} times as fast as one worker alone; the bound is {bound}"
+    end = f"All is done after {took(plan.seconds)}: {fast}. {share} percent of the workers' time is idle."
     return [*found, Cut("", end)]
 
 
@@ -161,7 +159,8 @@ def waiting(slot: ScheduledNode, operands: Sequence[Node], of: dict[Node, Schedu
     """A sentence about the last operand that the op waited for."""
     needed = [of[x] for x in operands if x in of]
     if not needed:
-        late = f" Telling worker {slot.worker} to start takes {took(HANDOVER)}." * (slot.start == HANDOVER)
+        is_told = slot.worker > 0 and slot.start == HANDOVER
+        late = f" Telling worker {slot.worker} to start takes {took(HANDOVER)}." * is_told
         return f"It needs no other's result.{late}"
     last = max(needed, key=lambda each: each.end)
     which = f"{sign_of(last.node.op)}, done at {took(last.end)} by worker {last.worker}"

@@ -19,6 +19,7 @@ from ...draw.graphs import whole
 from ...draw.rules import sign_of
 from ...draw.svg import STYLE
 from ...draw.words import join_names, pluralize
+from ...engine.random import fork_rng
 from ...graph.compiler.control import Cond
 from ...graph.function import TracedFunction, function
 from .as_graph import AsGraph, TraceError
@@ -67,7 +68,8 @@ class StaticVsDynamic(Film):
 def reel(f: Callable[..., Any], traced: TracedFunction, args: Sequence[Any]) -> Reel:
     """The film of one call."""
     source = lines_of(f)
-    left = EagerRun(f, args)
+    with fork_rng():  # the graph draws the same numbers
+        left = EagerRun(f, args)
     written = Panel(f"def {f.__name__}", code(list(source.values()), min(source)))
     printed = output_area("left says") if left.moments and left.moments[-1].printed else ""
     panels = [written, Panel(EAGER, left.svg + printed)]
@@ -83,9 +85,9 @@ def reel(f: Callable[..., Any], traced: TracedFunction, args: Sequence[Any]) -> 
         end = f"Run eagerly its result is {left.result}. It cannot be traced: {why}"
         return Reel(panels, list(eager_alone(source, left, end)))
     links: dict[str, list[str]] = {}
+    lines = {**left.line, **{f"r{right.place[x]}": n for x, n in right.line.items()}}
     for n in source:
-        boxes = [*left.boxes_of_line(n), *right.boxes_of_line(n)]
-        if boxes:
+        if boxes := [box for box, line in lines.items() if line == n]:
             links |= {f"line {n}": boxes} | {box: [f"line {n}"] for box in boxes}
     panels.append(Panel(STATIC, right.svg + (output_area("right says") if printed else "")))
     return Reel(panels, list(cuts(f, source, left, right)), links)
@@ -109,7 +111,7 @@ def cuts(f: Callable[..., Any], source: dict[int, str], left: EagerRun, right: A
     printed = yield from build_cuts(source, left, right)
     yield built_cut(left, right)
     yield from run_cuts(right, printed)
-    yield Cut(PHASES[1], compare_results(left.result, right.result) + describe_difference(left, right))
+    yield Cut(PHASES[1], compare_results(left.result, right.result) + describe_difference(f.__name__, left, right))
 
 
 def call_cuts(f: Callable[..., Any], left: EagerRun, right: AsGraph) -> Iterator[Cut]:
@@ -130,11 +132,11 @@ def build_cuts(source: dict[int, str], left: EagerRun, right: AsGraph) -> Genera
     """A cut for each line that runs, with its effects on both sides. Returns all output of the trace."""
     printed = ""
     for moment in left.moments:
-        parts, text = right.build_line(moment.line, len(moment.values))
+        parts, text = right.build_line(moment)
         printed += BEGINNING.sub("while tracing: ", text)
         yield Cut(
             PHASES[0],
-            sentence(source.get(moment.line, ""), moment, parts, text, right.explain_no_box(moment.line)),
+            sentence(source.get(moment.line, ""), moment, parts, text, right.explain_no_box(moment)),
             text={"left says": moment.printed, "right says": truncate_text(printed)},
             off={"hidden": [*moment.parts, *parts]},
             hot={"hot": [f"line {moment.line}", *moment.parts, *parts]},
@@ -206,16 +208,14 @@ def compare_results(left: str, right: str) -> str:
     """A sentence that compares both results."""
     if left == right:
         return f"Both have the same result: {left}. "
-    return (
-        f"The results differ, {left} eagerly and {right} from the graph: Python that is no op ran when the function "
-        "was traced, and not when the graph ran. "
-    )
+    why = "Python that is no op ran when the function was traced, and not when the graph ran"
+    return f"The results differ, {left} eagerly and {right} from the graph: {why}. "
 
 
-def describe_difference(left: EagerRun, right: AsGraph) -> str:
-    """What Python did in each run: the lines that it ran, the output and the branches."""
+def describe_difference(name: str, left: EagerRun, right: AsGraph) -> str:
+    """What Python did in each run: the function's lines that it ran, the output and the branches."""
     facts = ["it printed nothing"] * (any(each.says for each in left.moments) and not any(right.said.values()))
     facts += ["each if in it has both branches"] * any(isinstance(node.op, Cond) for node in right.place)
     end = f": {' and '.join(facts)}" if facts else ""
     lines = pluralize(len(left.moments), "line", "lines")
-    return f"Eagerly, Python ran {lines}. The graph ran without Python{end}."
+    return f"Eagerly, Python ran {lines} of {name}. The graph ran without Python{end}."

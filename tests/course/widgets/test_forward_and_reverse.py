@@ -178,3 +178,7 @@ def test_a_step_on_numbers_says_its_sum():
 
     assert "The tangent of y = #3 − a is 1 × 2 − 1 × 1 = 1, for each 1 that a moves." in said
     assert "The cotangent of a is 2 × 1 − 1 × 1 = 1: what y moves for each 1 that a moves." in said
+
+
+def test_an_output_without_a_name_gets_none_of_the_inputs():
+    assert "∂z/∂x = 3 and ∂z/∂y = 2." in ForwardAndReverse(lambda x, y: x * y, 2.0, 3.0).text

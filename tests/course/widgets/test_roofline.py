@@ -98,7 +98,7 @@ def test_memory_does_not_bound_a_function_if_another_op_moves_as_many_bytes_fast
     tanh, times = Point("tanh", 10**6, 10**7, 0.00125), Point("×", 10**6, 10**7 + 8, 0.000125)
 
     assert "but × moves as many bytes 10 times as fast. A function" in verdict(tanh, MACHINE, [times])
-    assert "Main memory bounds it" in verdict(tanh, MACHINE, [tanh])
+    assert "Main memory bounds it" in verdict(tanh, MACHINE, [tanh, replace(tanh, seconds=0.0001)])  # measured twice
 
 
 @pytest.mark.parametrize("gigabytes_a_second", [5, 20, 90])

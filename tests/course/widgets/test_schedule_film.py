@@ -10,7 +10,7 @@ from minigrad.course.widgets import Schedule
 from minigrad.course.widgets.recording import TooLong
 from minigrad.course.widgets.schedule import LEFT, WIDE
 from minigrad.draw.words import took
-from minigrad.graph.compiler.schedule import HANDOVER, critical_path, estimate, schedule
+from minigrad.graph.compiler.schedule import BANDWIDTH, HANDOVER, OVERHEAD, critical_path, estimate, schedule
 from tests.support.endless_functions import endless, stubborn
 from tests.support.table import table
 
@@ -77,11 +77,8 @@ def test_there_is_an_arrow_where_one_worker_waits_for_another(widget):
     for plan, film in zip(widget.schedules.values(), widget.films):
         found = set(re.findall(r'class="mg-arrow mg-handover" data-id="d(\d+)\.(\d+)"', film["panels"][0]["html"]))
         slots = sorted((s for s in plan.slots if not s.node.op.is_view), key=lambda slot: (slot.start, slot.worker))
-        needed = {
-            (str(i), str(j))
-            for (i, x), (j, y) in product(enumerate(slots), enumerate(slots))
-            if x.node in y.node.inputs and x.worker != y.worker
-        }
+        pairs = product(enumerate(slots), repeat=2)
+        needed = {(str(i), str(j)) for (i, x), (j, y) in pairs if x.node in y.node.inputs and x.worker != y.worker}
         assert found == needed
 
 
@@ -124,6 +121,8 @@ def test_one_worker_is_never_idle_and_four_are(widget):
     assert 'data-id="idle"' not in film_of[1, "estimated"]["panels"][0]["html"]
     assert ">idle</text>" in film_of[4, "estimated"]["panels"][0]["html"]
     assert "0 percent of the workers' time is idle" in film_of[1, "estimated"]["steps"][-1]["say"]
+    x = mg.ones(round((HANDOVER - OVERHEAD) * BANDWIDTH / 16))  # exp takes as long as a hand-over
+    assert "Telling" not in Schedule(lambda a, b: (a.exp(), b.exp()), x, x, workers=1).text
 
 
 def test_the_first_sentence_is_short(widget):

@@ -73,7 +73,7 @@ def test_three_inputs_are_three_runs_and_one_graph():
     widget.choice = [1]
     assert "the static graph is there already" in says(widget)[0]
     end = "The graph ran without Python: it printed nothing and each if in it has both branches."
-    assert says(widget)[-1] == f"Both have the same result: 25. Eagerly, Python ran 5 lines. {end}"
+    assert says(widget)[-1] == f"Both have the same result: 25. Eagerly, Python ran 5 lines of branching. {end}"
 
 
 def test_results_that_differ_are_not_called_the_same():
@@ -132,9 +132,29 @@ def test_an_unrolled_loop_comes_turn_by_turn_and_a_loop_of_the_graph_at_once():
     assert across(whole.films[0], 2).count(">while<") == 1
     assert sum(say.startswith("while x < 100") and "traced, it adds" in say for say in says(whole)) == 1
     assert across(whole.films[0], 1).count(">×<") == 3
-    assert [say.split("traced, ")[1] for say in says(whole) if "x = x * x" in say] == [
-        "it is in the while already."
-    ] * 3
+    turns = [say.split("traced, ")[1] for say in says(whole) if "x = x * x" in say]
+    assert turns == ["it is in the while already."] * 3
+
+
+def doubled(x):
+    print("doubling")
+    return x * 2
+
+
+def calling(x):
+    later = lambda y: y + 1  # noqa: E731
+    x = doubled(doubled(x))
+    return later(x)
+
+
+def test_what_another_function_builds_is_of_the_line_that_calls_it():
+    """The graph named lines before the function's first, and the line that calls was said to add nothing."""
+    widget = StaticVsDynamic(calling, ONE)
+
+    assert [say.split("traced, it ")[1].partition(",")[0] for say in says(widget)[1:4]] == [
+        "adds nothing.", "adds 2 boxes and prints", "adds 1 box.",
+    ]  # fmt: skip
+    assert re.findall(r"line (.)", across(widget.films[0], 2)) == ["3", "3", "4"]
 
 
 def test_the_values_on_the_right_come_when_the_graph_runs():
@@ -149,12 +169,8 @@ def test_each_box_names_its_line_and_the_still_shows_both_graphs_and_the_code():
     widget = StaticVsDynamic(branching, ONE)
     left, right = (across(widget.films[0], panel) for panel in (1, 2))
 
-    assert re.findall(r"\w+\[\], line \d", left) == [
-        "f64[], line 3",
-        "bool[], line 4",
-        *["f64[], line 7"] * 2,
-        "f64[], line 8",
-    ]
+    lines = ["f64[], line 3", "bool[], line 4", *["f64[], line 7"] * 2, "f64[], line 8"]
+    assert re.findall(r"\w+\[\], line \d", left) == lines
     assert [left.count(">y = <"), right.count(">y = <")] == [1, 1]
     assert any("z = y.exp()" in say and say.endswith("; traced, it is in the if already.") for say in says(widget))
     # Both branches are in one op, of the line of their `if`; the one that ran is lit.
@@ -242,9 +258,8 @@ def greeting(x):
 def test_a_function_that_computes_nothing_has_a_film_too(f, result):
     widget = StaticVsDynamic(f, TWO)
 
-    assert says(widget)[-1].startswith(
-        f"Both have the same result: {result}. Eagerly, Python ran 1 line. The graph ran"
-    )
+    ran = f"Eagerly, Python ran 1 line of {f.__name__}. The graph ran"
+    assert says(widget)[-1].startswith(f"Both have the same result: {result}. {ran}")
     assert says(widget)[-1].endswith("without Python: it printed nothing." if f is greeting else "ran without Python.")
     assert any("0 ops ran. The static graph is built: 0 ops are in it" in say for say in says(widget))
     assert widget.svg.startswith("<svg")
@@ -255,8 +270,13 @@ def test_a_function_that_computes_nothing_has_a_film_too(f, result):
     [(lambda xs: xs[0] * xs[1], [TWO, TWO], "4"), (lambda xs: xs[0] * xs[1], [TWO, np.ones(2)], "[2, 2]")],
 )
 def test_arrays_and_lists_of_tensors_are_arguments_too(f, arg, result):
-    end = "Eagerly, Python ran 1 line. The graph ran without Python."
+    end = "Eagerly, Python ran 1 line of <lambda>. The graph ran without Python."
     assert says(StaticVsDynamic(f, arg))[-1] == f"Both have the same result: {result}. {end}"
+
+
+def test_both_runs_draw_the_same_random_numbers():
+    """The results differed, and were said to differ because of Python that is no op."""
+    assert says(StaticVsDynamic(lambda x: x * mg.rand(2), ONE))[-1].startswith("Both have the same result: [")
 
 
 def test_what_other_threads_print_is_not_of_the_function(capsys):

@@ -58,12 +58,8 @@ def test_branches_are_groups_and_calls_of_a_module_are_apart():
 def test_modules_that_torch_fx_does_not_open_are_nodes():
     traced = torch.fx.symbolic_trace(nn.Sequential(nn.Linear(2, 2), nn.Sequential(nn.ReLU())))
 
-    assert GraphView(traced).text.splitlines() == [
-        "input_1, a leaf",
-        "Linear → 0",
-        "1: Sequential · ReLU",
-        "  ReLU → 1.0",
-    ]
+    lines = ["input_1, a leaf", "Linear → 0", "1: Sequential · ReLU", "  ReLU → 1.0"]
+    assert GraphView(traced).text.splitlines() == lines
     assert GraphView(traced, torch.ones(1, 2)).text.splitlines()[-1].strip().startswith("relu, f32[1, 2]")
 
 
