@@ -117,7 +117,7 @@ class CallRecorder(TorchFunctionMode):
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         given = [*tensors_in([args, kwargs])]
-        before = [version_of(x) for x in given]
+        inputs, before = tuple(map(self.number, given)), [version_of(x) for x in given]
         y = func(*args, **(kwargs or {}))
         changed = [x for x, version in zip(given, before) if version_of(x) != version]
         if results := [*tensors_in(y)] or changed:
@@ -126,7 +126,7 @@ class CallRecorder(TorchFunctionMode):
             others = [x for x in [*args, *(kwargs or {}).values()] if isinstance(x, int | float | str | tuple)]
             options = [str(x) for x in others if not [*tensors_in(x)]]
             facts = (*[f"with {shorten(', '.join(options), 60)}"] * bool(options), *facts_of(results[0]))
-            inputs, place = tuple(map(self.number, given)), user_place()
+            place = user_place()
             line = "" if place == self.asked else line_at(place)
             self.add(results, op, path=self.paths[-1], inputs=inputs, line=line, facts=facts)
             self.changes |= {memory_of(x): len(self.entries) - 1 for x in changed}

@@ -168,6 +168,14 @@ def test_a_write_into_a_view_is_read_by_all_who_share_the_memory():
     assert entries[5].value == "16"
 
 
+def test_an_input_that_an_op_changes_in_place_has_no_longer_the_value_it_came_with():
+    x = torch.ones(2, requires_grad=True)
+    given, result = listing(lambda h: h.pow_(2), x * 3).entries
+
+    assert (given.value, given.facts) == ("", ("changed in place afterwards",))
+    assert (result.value, "PowBackward0 saves self f32[2], 8 bytes" in result.facts) == ("[9, 9]", True)
+
+
 def test_only_experts_that_python_chose_are_in_the_graph():
     model = Experts()
     nn.init.zeros_(model.gate.weight)
