@@ -34,7 +34,7 @@ HIDDEN = "A result comes from code that PyTorch does not report, such as NumPy o
 
 def listing_of_call(f: Any, args: Sequence[Any], namespace: Mapping[str, object]) -> Listing:
     """The operations that a call runs, up to its results. Raises TypeError if the call returns no tensor."""
-    name, modules = getattr(f, "__name__", type(f).__name__), modules_of(f, Module)
+    name, modules = getattr(f, "__name__", type(f).__name__), modules_of(f, Module, args)
     if len(modules) == 1:  # its submodules are the outermost groups: blocks.0, not net.blocks.0
         modules = {"": next(iter(modules.values()))}
     with preserve(modules, trains=not isinstance(f, Module)), ExitStack() as hooks:

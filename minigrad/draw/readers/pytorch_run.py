@@ -71,7 +71,7 @@ def replay_of(
     if not isinstance(y, Tensor):
         if not callable(y):
             raise TypeError(f"expected a tensor, or a function and its arguments; got {y!r}")
-        with preserve(modules_of(y, Module), trains=not isinstance(y, Module)), recording:
+        with preserve(modules_of(y, Module, args), trains=not isinstance(y, Module)), recording:
             y, variables = call(y, args)
         namespace = {**namespace, **variables, "result": y}
         if not isinstance(y, Tensor):

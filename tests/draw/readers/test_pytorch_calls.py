@@ -2,6 +2,8 @@
 
 import copy
 import random
+from functools import partial
+from types import SimpleNamespace
 
 import pytest
 
@@ -111,6 +113,21 @@ def test_looking_changes_nothing(kind, compiled):
     GraphView(f, x)
 
     assert state([model]) == before
+
+
+def test_a_module_is_found_however_the_function_reaches_it():
+    net, x = nn.Sequential(nn.BatchNorm1d(2)), torch.randn(4, 2)
+    agent = SimpleNamespace(nets=[net])
+
+    def helper(x):
+        return net(x)
+
+    before = state([net])
+    calls = partial(net), lambda x: agent.nets[0](x) * 2, lambda x, k=net: k(x), lambda x: helper(x) * 2
+    found = [*(listing(f, x) for f in calls), listing(lambda x, k: k(x), x, net)]
+
+    assert state([net]) == before
+    assert [each.entries[1].name for each in found] == ["0.running_mean"] * 5
 
 
 def test_a_call_runs_once():
