@@ -54,7 +54,7 @@ def draw(*xs: Any, names: Mapping[str, object] | None = None, ops: str = "nodes"
         from .hierarchy import CROWD, hierarchy
         from .overview import Overview
 
-        listing = reader.listing_of(xs[0], xs[1:], {**namespace, **labels})
+        listing = reader.listing_of(xs[0], xs[1:], {**labels, **namespace, **labels})
         return Drawing(Overview(listing, hierarchy(listing, CROWD)).picture(STILL), ops)
     return Drawing(picture_of(leaves(xs), {**labels, **namespace, **labels}), ops)
 

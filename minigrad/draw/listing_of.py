@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from inspect import getclosurevars, isfunction, ismethod
+from types import ModuleType
 from typing import Any
 
 from ..engine.base.pytree import leaves
@@ -20,7 +22,10 @@ from .drawing import is_session_graph, is_traced, only_trace
 from .graphs import is_constant
 from .listing import Listing
 from .listing_readers import listing_of_nodes, listing_of_session_graph, listing_of_tensors, listing_of_value
+from .names import LONGEST_LIST
 from .readers import reader_of
+
+DEEPEST = 3  # steps from a function to a module
 
 
 def listing_of(x: object, args: Sequence[Any], namespace: Mapping[str, object]) -> Listing:
@@ -64,7 +69,7 @@ def listing_of_call(f: Any, args: Sequence[Any], namespace: Mapping[str, object]
     name = type(f).__name__ if is_module else f.__name__
     if is_module and not args:
         raise TypeError(f"a module has a graph when it is called: GraphView({name.lower()}, x)")
-    modules = modules_of(f)
+    modules = modules_of(f, Module, args)
     if len(modules) == 1:  # its submodules are the outermost groups: blocks.0, not net.blocks.0
         modules = {"": next(iter(modules.values()))}
     calls = Calls(modules)
@@ -111,12 +116,33 @@ def listing_of_traced(f: TracedFunction, args: Sequence[Any], namespace: Mapping
     return listing
 
 
-def modules_of(f: Callable[..., Any], kind: type = Module) -> dict[str, Any]:
-    """Name → module of this class, among a function's globals, closure, `self` and the attributes of `self`."""
+def modules_of(f: Callable[..., Any], kind: type = Module, args: Sequence[Any] = ()) -> dict[str, Any]:
+    """Name → module of this class that a call f(*args) can reach: through globals, closures, attributes, containers."""
     if isinstance(f, kind):
         return {"": f}
-    inner, owner = getattr(f, "__func__", f), getattr(f, "__self__", None)
-    found = getclosurevars(inner) if hasattr(inner, "__code__") else None
-    reached = {} if found is None else {**found.globals, **found.nonlocals}
-    held = {} if isinstance(owner, kind) else getattr(owner, "__dict__", {})
-    return {name: x for name, x in {**reached, **held, "self": owner}.items() if isinstance(x, kind)}
+    found, seen, layer = dict[str, Any](), set[int](), [("", f), ("args", args)]
+    for _ in range(1 + DEEPEST):
+        inside = list[tuple[Any, Any]]()
+        for name, x in layer:
+            if id(x) not in seen and isinstance(x, kind):
+                found[f"{name} {len(found)}" if name in found else str(name)] = x
+            elif id(x) not in seen:
+                inside += [(f"{name}.{key}".removeprefix(".").removeprefix("self."), y) for key, y in held_by(x)]
+            seen.add(id(x))
+        layer = inside
+    return found
+
+
+def held_by(x: Any) -> list[tuple[Any, Any]]:
+    """(name, object) of what a function, a method, a container or any other object holds; of a long list, nothing."""
+    if isinstance(x, dict | list | tuple):
+        return [*(x.items() if isinstance(x, dict) else enumerate(x))] if len(x) <= LONGEST_LIST else []
+    if isinstance(x, partial):
+        return [("func", x.func), *enumerate(x.args), *x.keywords.items()]
+    if ismethod(x):
+        return [*held_by(x.__func__), ("self", x.__self__)]
+    if isfunction(x):
+        used, defaults = getclosurevars(x), x.__defaults__ or ()
+        names = x.__code__.co_varnames[x.__code__.co_argcount - len(defaults) :]
+        return [*used.globals.items(), *used.nonlocals.items(), *zip(names, defaults)]
+    return [*vars(x).items()] if hasattr(x, "__dict__") and not isinstance(x, type | ModuleType) else []

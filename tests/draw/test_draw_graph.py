@@ -154,3 +154,9 @@ def test_of_a_branch_and_a_loop_is_drawn_what_was_asked_for_under_the_learners_n
         assert "chosen = if(#3, x) = · f64[]" in mg.draw(chosen).text
         assert "count, power = while(0, 1, x) = · i64[], f64[]" in mg.draw([count, power]).text
         assert "if → chosen, f64[]" in GraphView(chosen).text
+
+
+def test_the_text_of_hlo_needs_no_jax():
+    text = "HloModule f\nENTRY main {\n  x = f32[3]{0} parameter(0)\n  ROOT y = f32[3]{0} sine(x)\n}\n"
+
+    assert mg.draw(text).text.splitlines()[1:] == ["x f32[3], a leaf", "y = sine(x) f32[3]"]

@@ -33,7 +33,7 @@ def reader_of(x: object, args: Sequence[Any] = ()) -> ModuleType | None:
     A path that ends in .onnx and the text of an HLO module are read, too.
     """
     if isinstance(x, str) and x.lstrip().startswith("HloModule"):
-        return load_reader("jax")
+        return load_reader("hlo")
     if isinstance(x, str | os.PathLike) and os.fspath(x).endswith(".onnx"):
         return load_reader("onnx")
     for each in leaves([x, *args]):

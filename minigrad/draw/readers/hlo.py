@@ -7,9 +7,9 @@ nodes in it. A loop, a branch or a reduction is also a node, and reads what its 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from math import prod
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from ...engine.core.node import Place
 from ..listing import Entry, Listing, Path, Scope
@@ -162,8 +162,8 @@ class HloReader(EntryList):
         return line_of(Place(files[at["file_name_id"]], int(at["line"]), functions[at["function_name_id"]]))
 
 
-def listing_of_text(text: str) -> Listing:
-    """The listing of an HLO module. Raises ValueError for a text without an ENTRY computation."""
+def listing_of(text: str, args: Sequence[Any], names: Mapping[str, object]) -> Listing:
+    """The listing of the text of an HLO module. Raises ValueError for a text without an ENTRY computation."""
     reader = HloReader(text)
     if "ENTRY" not in reader.computations:
         raise ValueError('no ENTRY computation in the text: expected what jax.jit(f).lower(x).as_text("hlo") returns')

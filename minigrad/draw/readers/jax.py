@@ -1,4 +1,4 @@
-"""Graphs of JAX: a function that is called with arguments, a jaxpr, a stage of jit, the text of an HLO module."""
+"""Graphs of JAX: a function that is called with arguments, a jaxpr, a stage of jit. The text of HLO: hlo.py."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from jax.stages import Compiled, Lowered, Traced
 
 from ..listing import Listing
 from ..picture import GraphRun
-from .hlo import listing_of_text
+from . import hlo
 from .jax_run import run_of
 from .jaxpr import array_names, is_jaxpr, jaxpr_of, listing_of_jaxpr
 
@@ -17,9 +17,8 @@ from .jaxpr import array_names, is_jaxpr, jaxpr_of, listing_of_jaxpr
 def listing_of(x: Any, args: Sequence[Any], names: Mapping[str, object]) -> Listing:
     """The listing of a function called with args, or of an object that has a graph without arguments."""
     if isinstance(x, Lowered | Compiled):
-        x = x.as_text(dialect="hlo") if isinstance(x, Lowered) else x.as_text()
-    if isinstance(x, str):
-        return listing_of_text(x)
+        text = x.as_text(dialect="hlo") if isinstance(x, Lowered) else x.as_text()
+        return hlo.listing_of(text, args, names)
     if isinstance(x, Traced):
         x = x.jaxpr
     if is_jaxpr(x):

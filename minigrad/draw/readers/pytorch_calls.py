@@ -34,7 +34,7 @@ HIDDEN = "A result comes from code that PyTorch does not report, such as NumPy o
 
 def listing_of_call(f: Any, args: Sequence[Any], namespace: Mapping[str, object]) -> Listing:
     """The operations that a call runs, up to its results. Raises TypeError if the call returns no tensor."""
-    name, modules = getattr(f, "__name__", type(f).__name__), modules_of(f, Module)
+    name, modules = getattr(f, "__name__", type(f).__name__), modules_of(f, Module, args)
     if len(modules) == 1:  # its submodules are the outermost groups: blocks.0, not net.blocks.0
         modules = {"": next(iter(modules.values()))}
     with preserve(modules, trains=not isinstance(f, Module)), ExitStack() as hooks:
@@ -117,7 +117,7 @@ class CallRecorder(TorchFunctionMode):
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         given = [*tensors_in([args, kwargs])]
-        before = [version_of(x) for x in given]
+        inputs, before = tuple(map(self.number, given)), [version_of(x) for x in given]
         y = func(*args, **(kwargs or {}))
         changed = [x for x, version in zip(given, before) if version_of(x) != version]
         if results := [*tensors_in(y)] or changed:
@@ -126,7 +126,7 @@ class CallRecorder(TorchFunctionMode):
             others = [x for x in [*args, *(kwargs or {}).values()] if isinstance(x, int | float | str | tuple)]
             options = [str(x) for x in others if not [*tensors_in(x)]]
             facts = (*[f"with {shorten(', '.join(options), 60)}"] * bool(options), *facts_of(results[0]))
-            inputs, place = tuple(map(self.number, given)), find_user_line()
+            place = find_user_line()
             line = "" if place == self.asked else line_at(place)
             self.add(results, op, path=self.paths[-1], inputs=inputs, line=line, facts=facts)
             self.changes |= {memory_of(x): len(self.entries) - 1 for x in changed}

@@ -44,7 +44,8 @@ def listing_of_compiled(f: Any, args: Sequence[Any], namespace: Mapping[str, obj
     """
     from torch._dynamo.utils import graph_break_reasons
 
-    name, modules, earlier = getattr(f, "__name__", type(f).__name__), modules_of(f, Module), len(graph_break_reasons)
+    name, earlier = getattr(f, "__name__", type(f).__name__), len(graph_break_reasons)
+    modules = modules_of(f, Module, args)
     apart: Any = {"isolate_recompiles": True} if "isolate_recompiles" in signature(torch.compile).parameters else {}
     with preserve(modules, trains=not isinstance(f, Module)):
         runs = CompiledRuns(CallRecorder(modules, args, namespace))

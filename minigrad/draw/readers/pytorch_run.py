@@ -71,7 +71,7 @@ def replay_of(
     if not isinstance(y, Tensor):
         if not callable(y):
             raise TypeError(f"expected a tensor, or a function and its arguments; got {y!r}")
-        with preserve(modules_of(y, Module), trains=not isinstance(y, Module)), recording:
+        with preserve(modules_of(y, Module, args), trains=not isinstance(y, Module)), recording:
             y, variables = call(y, args)
         namespace = {**namespace, **variables, "result": y}
         if not isinstance(y, Tensor):
@@ -81,6 +81,7 @@ def replay_of(
         raise NoGradientError(f"no backward to step through: {spec_of(y)} has no grad_fn, since {why}")
     if y.numel() != 1 and not is_sum:
         raise NoGradientError(f"backward starts at a single number, not at {spec_of(y)}: take y.sum()")
+    array_of(y)  # raises TypeError for a tensor without numbers
     before = nodes_before([edge_of(y).node])
     if len(before) > most:
         raise ValueError(
@@ -300,7 +301,8 @@ def key_of(x: object) -> Any:
 def array_of(x: Tensor) -> Any:
     """A tensor as a NumPy array. Raises TypeError if it is complex, not dense, or on the meta device."""
     if x.is_meta or x.is_complex() or x.layout is not torch.strided:
-        raise TypeError(f"only dense tensors of real numbers can be stepped through, not {x.dtype} of {tuple(x.shape)}")
+        what = f"{spec_of(x)} on {x.device}, which is {x.layout}"
+        raise TypeError(f"only dense tensors of real numbers can be stepped through, not {what}")
     return (x.float() if x.dtype is torch.bfloat16 else x).detach().cpu().numpy()
 
 

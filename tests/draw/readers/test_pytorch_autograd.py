@@ -137,6 +137,12 @@ def test_several_tensors_have_one_graph(shape):
     ]  # fmt: skip
 
 
+def test_a_name_in_a_dictionary_comes_before_that_of_a_variable():
+    loss = torch.ones(2, requires_grad=True).sum()
+
+    assert mg.draw({"L": loss}).picture.output.name == "L"
+
+
 def no_grad():
     with torch.no_grad():
         return torch.ones(2, requires_grad=True) * 2

@@ -2,6 +2,8 @@
 
 import copy
 import random
+from functools import partial
+from types import SimpleNamespace
 
 import pytest
 
@@ -113,6 +115,21 @@ def test_looking_changes_nothing(kind, compiled):
     assert state([model]) == before
 
 
+def test_a_module_is_found_however_the_function_reaches_it():
+    net, x = nn.Sequential(nn.BatchNorm1d(2)), torch.randn(4, 2)
+    agent = SimpleNamespace(nets=[net])
+
+    def helper(x):
+        return net(x)
+
+    before = state([net])
+    calls = partial(net), lambda x: agent.nets[0](x) * 2, lambda x, k=net: k(x), lambda x: helper(x) * 2
+    found = [*(listing(f, x) for f in calls), listing(lambda x, k: k(x), x, net)]
+
+    assert state([net]) == before
+    assert [each.entries[1].name for each in found] == ["0.running_mean"] * 5
+
+
 def test_a_call_runs_once():
     calls = []
     model = nn.Sequential(nn.Linear(2, 2), nn.ReLU())
@@ -161,6 +178,14 @@ def test_a_write_into_a_view_is_read_by_all_who_share_the_memory():
     assert [(e.sign, e.inputs) for e in entries][1:] == [(sign, (i,)) for i, sign in chain]
     assert entries[1].facts == ("with 2", "changed in place afterwards")
     assert entries[5].value == "16"
+
+
+def test_an_input_that_an_op_changes_in_place_has_no_longer_the_value_it_came_with():
+    x = torch.ones(2, requires_grad=True)
+    given, result = listing(lambda h: h.pow_(2), x * 3).entries
+
+    assert (given.value, given.facts) == ("", ("changed in place afterwards",))
+    assert (result.value, "PowBackward0 saves self f32[2], 8 bytes" in result.facts) == ("[9, 9]", True)
 
 
 def test_only_experts_that_python_chose_are_in_the_graph():

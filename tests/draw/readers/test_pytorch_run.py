@@ -245,6 +245,7 @@ REFUSED = [
     ("no number", lambda x: x * 2, NoGradientError, r"at a single number, not at f32\[2\]: take y.sum\(\)"),
     ("too large", lambda x: sum([x] * 70).sum(), ValueError, "a graph of 72 nodes is too large .* of up to 60"),
     ("complex", lambda x: (x * 1j).abs().sum(), TypeError, "dense tensors of real numbers"),
+    ("meta", lambda x: x.to("meta").sum(), TypeError, r"not f32\[\] on meta"),
 ]
 
 
