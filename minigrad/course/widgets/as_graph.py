@@ -16,6 +16,7 @@ from ...draw.words import join_names
 from ...engine.core.graph import Graph
 from ...engine.core.interpret import value, walk_graph
 from ...engine.core.node import NamedNode, Node
+from ...engine.tensor.tensor import Tensor
 from ...graph.compiler.control import Cond, Control
 from ...graph.function import TracedFunction
 from ...profiler.roofline import arrays_of
@@ -61,8 +62,7 @@ class AsGraph:
         self.said: dict[Node, str] = {}
         self.taken: dict[Node, str] = {}
         found = {"argument": arrays, "result": walk_graph(self.graph, arrays, self.evaluate_node)}
-        results = [format_array(found[kind][x]) if kind in found else format_value(x) for kind, x in self.trace.places]
-        self.result = join_names(results)
+        self.result = join_names([format_value(result_at(place, found)) for place in self.trace.places])
         texts = {self.place[node]: text for node, text in self.values.items() if node in self.place}
         names = {self.place[node]: left.name(self.line[node], sign_of(node.op)) for node in self.place}
         boxes = (replace(x, value=texts.get(x.id, x.value), name=names.get(x.id) or x.name) for x in picture.boxes)
@@ -157,6 +157,15 @@ class AsGraph:
     def source_nodes(self) -> list[Node]:
         """The shown nodes without operands."""
         return [node for node in self.place if not node.inputs]
+
+
+def result_at(place: tuple[str, Any], found: dict[str, Any]) -> Any:
+    """A result of a run: an argument, an output, a constant, or a view of one of these."""
+    kind, there = place
+    if kind == "view":
+        of, op, *_ = there
+        return result_at(of, found).apply(op)
+    return Tensor(found[kind][there]) if kind in found else there
 
 
 def line_of(node: Node) -> int:

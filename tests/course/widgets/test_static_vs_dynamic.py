@@ -254,7 +254,7 @@ def greeting(x):
     print("hello")
 
 
-@pytest.mark.parametrize(("f", "result"), [(greeting, "None"), (lambda x: 3.0, "3.0"), (lambda x: x, "2")])
+@pytest.mark.parametrize(("f", "result"), [(greeting, "None"), (lambda x: 3.0, "3.0"), (lambda x: x.T[...], "2")])
 def test_a_function_that_computes_nothing_has_a_film_too(f, result):
     widget = StaticVsDynamic(f, TWO)
 
