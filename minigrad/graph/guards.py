@@ -11,7 +11,7 @@ anything but a module) are compared by contents: see contents.py.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from itertools import chain, repeat, starmap
+from itertools import chain, repeat
 from operator import attrgetter, call
 from types import MemberDescriptorType
 from typing import Any
@@ -40,7 +40,7 @@ class Guards:
     noted       (id, attribute) → (the object, the value that Python read)
     pulled      whether backward() was called, so that it matters which tensors require a gradient
     counted     the part of `noted` that changes only if an attribute of a minigrad object is set
-    patched     (class, attribute, default) of minigrad's classes in it
+    methods     for each of minigrad's classes of these objects, a C function that returns its methods
     objects     weak references to the minigrad objects that were read
     attributes  for each object, the names of the attributes that Python read; of a module, its count of changes too
     ids         ids of those values at the last comparison. A deleted value is appended, as its id may be reused
@@ -62,14 +62,17 @@ class Guards:
             if isinstance(what, Stateful):
                 names = read.setdefault(id(what), (what, ["_changes", "training"]))[1]
                 names += [attribute] if attribute in vars(what) or not isinstance(what, ModuleLike) else []
-        classes = {type(what) for what, _ in read.values()}
-        self.counted += [(ref(c), "__call__", observe(c, "__call__")) for c in classes if issubclass(c, ModuleLike)]
-        self.patched = [(x(), name, MISSING) for x, name, _ in self.counted if isinstance(x(), type)]
-        self.classes = {kind for kind in classes if not kind.__module__.startswith("minigrad.")}
+        held = objects_in(tuple(noted.values()))
+        classes = {type(what) for what, _ in read.values()} | {type(x()) for x in held if isinstance(x(), Stateful)}
+        classes |= {x() for x, *_ in self.counted if isinstance(x(), type)}
+        ours = {base for kind in classes for base in kind.__mro__ if base.__module__.startswith("minigrad.")}
+        self.counted += [(ref(kind), "methods", observe(kind, "methods")) for kind in ours]
+        self.methods = [vars(kind).values for kind in ours]
+        self.classes = classes - ours
         self.objects = [ref(what) for what, _ in read.values()]
         self.attributes = [names for _, names in read.values()]
         self.ids: list[Any] = []
-        tensors = {x for x in objects_in(tuple(noted.values())) if isinstance(x(), Tensor)}
+        tensors = {x for x in held if isinstance(x(), Tensor)}
         self.others = [*tensors - {IdentityRef(x) for x in self.captured if isinstance(x, Tensor)}]
         self.specs, self.learned = self.specs_now(), self.learned_now()
 
@@ -118,7 +121,7 @@ class Guards:
             return self.values()
         read = chain.from_iterable(map(map, map(GET, spaces), self.attributes, repeat(repeat(MISSING))))
         hooked = map(bool, map(dict.get, spaces, repeat("_hooks")))
-        return [*read, *starmap(getattr, self.patched), *map(type, objects), *hooked]
+        return [*read, *chain.from_iterable(map(call, self.methods)), *map(type, objects), *hooked]
 
     def describe_changes(self) -> Iterator[str]:
         """Describe each change, in words."""
@@ -149,6 +152,8 @@ def observe(what: Any, attribute: str) -> Any:
     """The value that Python would read from this attribute now; for .grad, whether it is set."""
     if isinstance(what, ModuleLike) and attribute in WALKS:
         return contents(tuple(getattr(what, attribute)()))
+    if attribute == "methods":  # special methods too, which code calls without naming them
+        return [*map(id, vars(what).values())], [*vars(what).values()]
     if issubclass(type(what), type):
         spaces = [space for space in map(vars, what.__mro__) if attribute in space]
         return contents(spaces[0][attribute] if spaces else MISSING)

@@ -95,6 +95,7 @@ class NameSnapshot:
 
     read, assigned    the attributes that the code of all functions reads, and those that it assigns
     found             (name, key) of each relevant value: snapshots are compared by this
+    constants         texts on the numbers in variables and containers, which no run compares, for explain()
     leads             id of a container or an object → whether it leads to a relevant value
     looks             C functions that together return all watched values
     ids               the ids of all values. A deleted object is appended, as a new object may get the same id
@@ -110,6 +111,7 @@ class NameSnapshot:
             known = self.read, self.assigned
             self.found: list[tuple[str, Any]] = []
             self.looks: list[Look] = []
+            self.constants: dict[str, None] = {}
             self.modules: list[ref[ModuleLike]] = []
             self.moving: list[object] = []
             self.leads: dict[int, bool] = {}
@@ -214,6 +216,8 @@ class NameSnapshot:
             cells = {name: cell for name, cell in cells.items() if name in read}
             names = sorted(read & f.__globals__.keys() - cells.keys())
             yield from self.look_at(names, partial(map, f.__globals__.get, names))
+            texts = [constant(n, held.get(n, f.__globals__.get(n))) for n in (*names, *cells)]
+            self.constants |= dict.fromkeys(filter(None, texts))
             names = [f"{part} of {f.__name__}()" for part in OF_FUNCTIONS]
             yield from self.look_at(names, partial(attrgetter(*OF_FUNCTIONS), f), True)
             self.looks.append(vars(f).values)
@@ -230,11 +234,12 @@ class NameSnapshot:
             here = ref(x)
             classes_now = lambda: (type(here()), type(here()).__mro__)  # noqa: E731
             yield from self.look_at([f"the class of {name}", f"the bases of {name}"], classes_now, True)
-        whole = self.reads_all_of(x)
         yield from self.built_in_parts(x)
+        is_ours = isinstance(x, ModuleType) and x.__name__.partition(".")[0] == "minigrad"
+        whole = not is_ours and self.reads_all_of(x)
         for holder in [x] if isinstance(x, ModuleType) else classes:
             is_object = not isinstance(holder, type | ModuleType)
-            if hasattr(holder, "__dict__") and (is_object or not is_library(holder)):
+            if hasattr(holder, "__dict__") and (is_object or is_ours or not is_library(holder)):
                 space = vars(holder)
                 names = self.names_to_watch(space, is_object, whole)
                 self.looks += [space.values] if whole or isinstance(holder, type) else []
@@ -244,6 +249,13 @@ class NameSnapshot:
                     get = partial(getattr, x) if attributes is slots else space.get
                     look = partial(map, get, attributes := sorted(attributes), repeat(None))
                     yield from self.look_at([f"{name}.{n}" for n in attributes], look, counts)
+
+
+def constant(name: str, x: Any) -> str:
+    """A text on a variable that holds a number, a string or a container of some; otherwise an empty text."""
+    parts = x.values() if isinstance(x, dict) else x if isinstance(x, list | tuple | set) else (x,)
+    is_constant = any(isinstance(part, Number | str) for part in parts)
+    return "" if not is_constant else f"{name} = {x!r:.60}" if isinstance(x, Number | str) else f"what is in {name}"
 
 
 def is_implicit(space: Mapping[str, Any], name: str) -> bool:

@@ -30,10 +30,11 @@ TABLE = [op(*o) for op in ops.TABLE if issubclass(op, Elementwise) and op not in
          for o in OPTIONS.get(op, [()])]  # fmt: skip
 # More ulp, and why: erfc, which the C library has to 5 ulp; sums of terms that cancel.
 LIMITS = {ops.Erfc: 6, ops.Gelu: 7, ops.GeluDifferential: 8, ops.GeluTanhDifferential: 8}
-WORST = {  # operands at which native code was off by 38 ulp in float32 and float64, and by 7
-    ops.GeluTanhDifferential: [(0.9961121082305908, 3.9660797119140625), (0.9920489057819725, 3.963468783198283)],
+WORST = {  # operands at which native code was off by 38 ulp in float32 and float64, by 21 in float64, and by 7
+    ops.GeluTanhDifferential: [(0.9961121082305908, 3.9660797119140625), (0.9920489057819725, 3.963468783198283),
+                               (-21.187046889912992, -21.187041132654922)],
     ops.Mish: [(-2.030538558959961,), (-2.0762356725049487,)],
-}
+}  # fmt: skip
 
 
 def points(dtype, count):
@@ -105,19 +106,27 @@ def supported(op, xs):
         return None
 
 
+@np.errstate(all="ignore")
+def run_all(cases, mode):
+    """The results of all cases, from one function."""
+
+    def everything(*args):
+        rest = iter(args)
+        return [next(rest).apply(op, *(next(rest) for _ in xs[1:])) for op, xs, _ in cases]
+
+    return mg.function(everything, autograph=False, **MODES[mode])(*(x for _, xs, _ in cases for x in xs))
+
+
 @pytest.mark.share(4)
+@pytest.mark.timeout(300 if COUNT < 10_000 else 0)
 @pytest.mark.parametrize("dtype", DIGITS)
 @pytest.mark.parametrize("mode", MODES)
 def test_every_op_gives_what_eager_mode_gives_within_4_ulp(mode, dtype):
     """Without jit_compile the bits are the same. Native GELU by tanh was -6e-4 at -1e4; sigmoid was 0 at -20."""
     cases = [(op, xs, y) for op in TABLE if (y := supported(op, xs := operands(op, dtype, COUNT))) is not None]
 
-    def everything(*args):
-        rest = iter(args)
-        return [next(rest).apply(op, *(next(rest) for _ in xs[1:])) for op, xs, _ in cases]
-
+    found = run_all(cases, mode)
     with np.errstate(all="ignore"):
-        found = mg.function(everything, autograph=False, **MODES[mode])(*(x for _, xs, _ in cases for x in xs))
         wrong = {}
         for (op, xs, expected), y in zip(cases, found, strict=True):
             off = off_by(op, y, expected, xs)
@@ -152,12 +161,7 @@ def test_every_op_of_integers_gives_or_refuses_what_eager_mode_does(dtype, mode)
         else:
             cases += [] if expected.spec.is_float else [(op, xs, expected)]
 
-    def everything(*args):
-        rest = iter(args)
-        return [next(rest).apply(op, *(next(rest) for _ in xs[1:])) for op, xs, _ in cases]
-
-    with np.errstate(all="ignore"):
-        found = mg.function(everything, autograph=False, **MODES[mode])(*(x for _, xs, _ in cases for x in xs))
+    found = run_all(cases, mode)
     for (op, _, expected), y in zip(cases, found, strict=True):
         np.testing.assert_array_equal(y.numpy(), expected.numpy(), err_msg=str(op))
     assert len(refused) == dtype.startswith("int")

@@ -2,8 +2,6 @@
 
 import re
 import traceback
-import warnings
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -12,6 +10,7 @@ import torch
 
 import minigrad as mg
 from minigrad.engine.base.errors import MinigradError
+from tests.support.fuzz_programs import silence
 
 from .convert import Apart, array, flat
 
@@ -44,13 +43,6 @@ class Entry:
 
 class Wrong(Exception):
     """A number that is not PyTorch's."""
-
-
-@contextmanager
-def silence():
-    with warnings.catch_warnings(), np.errstate(all="ignore"):
-        warnings.simplefilter("ignore")
-        yield
 
 
 def judged(comparison):

@@ -202,13 +202,11 @@ def program(r):
             lines.append(line)
             continue
         if is_tame(tried.get(drawn["v"])):
+            # PyTorch's squeeze of nothing is a new tensor, with gradients of its own; here it is the tensor
+            known += [] if kind != "block" and any(tried[v] is names[k] for k in known) else [v]
             names = tried
             lines.append(line)
-            known.append(drawn["v"])
     results = [k for k in known if names[k].dtype.kind == "f"][-r.randint(1, 3) :]
-    # PyTorch's squeeze of nothing is a new tensor, with a .grad of its own; here it is the tensor
-    itself = {k for i, k in enumerate(known) if any(names[k] is names[j] for j in known[:i])}
-    results = [k for k in results if k not in itself] or ["x0"]
     tail = r.choice(["", "", "grad", "backward"]) if any(gradient for *_, gradient in inputs) else ""
     return replace(made, lines=tuple(lines), results=tuple(results), tail=tail)
 

@@ -93,3 +93,37 @@ def test_a_boolean_or_zero_is_an_integer():
     z = mg.tensor(2.5, requires_grad=True)
     z.where(mg.tensor(c), 0).sum().backward()
     assert z.grad.item() == 1
+
+
+WAYS = [lambda f: f, mg.function, mg.jit]
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_a_view_made_under_no_grad_has_no_history_where_pytorchs_has_none(way):
+    """squeeze, reshape and expand that changed nothing gave y itself, so its gradient was twice as large."""
+
+    def gradients(library, x):
+        y = x * 1
+        with library.no_grad():
+            views = [y.squeeze(), y.reshape(3), y.expand(3), y.view(3), y.flatten(), y[:], library.atleast_1d(y)]
+            views += library.broadcast_tensors(y, y)
+        return [library.autograd.grad((y * v).sum(), [x], retain_graph=True)[0] for v in views]
+
+    theirs = gradients(torch, torch.tensor([1.0, 2.0, 3.0], requires_grad=True))
+    ours = way(lambda x: gradients(mg, x))(mg.tensor([1.0, 2.0, 3.0], requires_grad=True))
+    assert [g.tolist() for g in ours] == [g.tolist() for g in theirs]
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_an_edit_in_place_reads_all_operands_before_it_writes(way):
+    """PyTorch may read what it has already written: a row of docs/differences.md."""
+
+    def edit(x):
+        x[2::2].addcmul_(x[:6:2], x[:6:2])
+        x[2::2] -= x[:6:2]
+        return x[1::2].copy_(x[:7:2])
+
+    a = np.arange(8.0)
+    a[2::2] += a[:6:2] ** 2
+    a[2::2] -= a[:6:2].copy()
+    assert way(lambda x: edit(x * 1))(mg.arange(8.0)).tolist() == a[::2].tolist()

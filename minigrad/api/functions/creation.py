@@ -198,7 +198,7 @@ def as_tensor(data: Any, dtype: Any = None, device: Place = None) -> Tensor:
     """`data` as a tensor, without a copy if possible. A tensor with this dtype and device is returned as it is."""
     if isinstance(data, Dimension):
         return tensor(data, dtype)
-    if isinstance(data, Tensor):
+    if isinstance(data, Tensor | Symbol):
         there = data if device is None else data.to(device)
         return there if dtype is None else there.astype(dtype)
     return Tensor(data, dtype, False, device_of(data) if device is None else device)

@@ -51,7 +51,8 @@ def stack(tensors: Any, axis: int = 0) -> Any:
 def atleast(x: Any, n: int) -> Any:
     """x with at least n axes. A vector becomes a row, and for n = 3 a matrix (a, b) becomes (a, b, 1)."""
     shape = {0: (1,) * n, 1: (1, *x.shape) if n > 1 else x.shape}.get(x.ndim, x.shape)
-    return x.reshape(shape if n < 3 or len(shape) > 2 else (*shape, 1))
+    shape = shape if n < 3 or len(shape) > 2 else (*shape, 1)
+    return x if len(shape) == x.ndim else x.reshape(shape)
 
 
 def each_atleast(n: int, tensors: tuple[Any, ...]) -> Any:
@@ -130,7 +131,7 @@ def broadcast_tensors(*tensors: Any) -> list[Any]:
     if shape is None:
         came = ", ".join(str(x.spec) for x in xs)
         raise ShapeError(f"broadcast_tensors needs shapes that broadcast, and got {came}")
-    return [x.broadcast_to(shape) for x in xs]
+    return [x if x.spec.shape == shape else x.broadcast_to(shape) for x in xs]
 
 
 def meshgrid(*tensors: Any, indexing: str = "ij") -> list[Any]:

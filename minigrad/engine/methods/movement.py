@@ -18,6 +18,7 @@ import numpy as np
 from .. import ops
 from ..base.dimension import is_unknown, require_known, wrap_dimension
 from ..base.errors import AxisError, ShapeError
+from ..core.modes import current
 from .arguments import accept_dim, integers, whole
 
 
@@ -31,7 +32,8 @@ class Movement:
     def reshape(self, *lengths: Any, shape: Any = None) -> Self:
         """The same elements in another shape; one length may be −1, and is inferred."""
         shape = self._resolve_shape(integers(lengths if shape is None else (shape,)))
-        return self if shape == self.spec.shape else self.apply(ops.Reshape(shape))
+        itself = shape == self.spec.shape and (current.mode.recording or not self.tracked)  # no_grad drops history
+        return self if itself else self.apply(ops.Reshape(shape))
 
     def view(self, *shape: Any) -> Self:
         """The same memory in another shape; a new view even if the shape stays. In a graph, a reshape."""
@@ -56,7 +58,8 @@ class Movement:
         start, end = self.axis(start_axis), self.axis(end_axis)
         if start > end:
             raise ShapeError(f"flatten of {self.spec} goes from an axis to a later one, not from {start} to {end}")
-        return self.reshape(*self.shape[:start], prod(self.shape[start : end + 1]), *self.shape[end + 1 :])
+        merged = (*self.shape[:start], prod(self.shape[start : end + 1]), *self.shape[end + 1 :])
+        return self if start == end else self.reshape(merged)
 
     def ravel(self) -> Self: return self.reshape(self.size)
 
@@ -166,21 +169,15 @@ class Movement:
         a, b = (self.axis(n) for n in integers((axes,)))
         if a == b:
             raise ShapeError(f"rot90 needs two different axes, and got {axes}")
-        match k % 4:
-            case 1:
-                return self.flip(b).swapaxes(a, b)
-            case 2:
-                return self.flip(a, b)
-            case 3:
-                return self.flip(a).swapaxes(a, b)
-        return self.clone()
+        flipped = self.flip(((), b, (a, b), a)[k % 4]) if k % 4 else self.clone()
+        return flipped.swapaxes(a, b) if k % 2 else flipped
 
     # -- copies -------------------------------------------------------------------------------
 
     def broadcast_to(self, *shape: Any) -> Self:
         """Repeat axes of length 1 to fill the shape."""
         shape = integers(shape)
-        return self if shape == self.spec.shape else self.apply(ops.BroadcastTo(shape))
+        return self.reshape(shape) if shape == self.spec.shape else self.apply(ops.BroadcastTo(shape))
 
     def expand(self, *sizes: Any) -> Self:
         """As broadcast_to; −1 keeps the length of an axis."""

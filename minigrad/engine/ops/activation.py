@@ -263,20 +263,21 @@ class GeluTanhDifferential(Differential):
     @blockwise
     def forward(self, xp, t, x):
         # Compute in place: every additional array would occupy cache.
-        v = x * x
-        e = v * (-2 * CUBE)
-        e -= 2 * LINE
-        e *= xp.abs(x)
-        e = xp.exp(e)
-        r = 1 / (e + 1)
-        v *= 6 * CUBE
-        v += 2 * LINE
-        v *= x
-        v *= e * r  # with r below, p (1 − p), whose digits 1 − p loses where p is nearly 1
-        v += xp.where(x < 0, e, 1)
+        w = xp.abs(x)
+        v = w * w
+        h = v * -CUBE
+        h -= LINE
+        h *= w
+        h = xp.exp(h)  # e^−|u|; its square may be subnormal where z is not
+        r = 1 / (h * h + 1)
+        v *= -6 * CUBE
+        v -= 2 * LINE
+        v *= w
         v *= r
-        v *= t
-        return v
+        v += 1
+        v *= r
+        v *= h  # h v is the slope at −|x|, and 1 − h v, which is at least ½, the slope at |x|
+        return xp.where(x < 0, t * h * v, t * (1 - h * v))
 
     def curvature(self, x):
         square = x * x

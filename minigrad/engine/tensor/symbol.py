@@ -20,6 +20,7 @@ class Symbol(Operand):
 
     __slots__ = ("__weakref__", "node")
 
+    tracked = False  # the history of a symbol is its node
     way_out = "Return it from the function and run the graph to see a value"
 
     def __init__(self, node: Node):

@@ -27,7 +27,7 @@ from tests.examples import CASES, title
 from tests.support.python_calls import count_calls
 from tests.support.table import table
 
-nn, put, RELU = mg.nn, operator.setitem, mg.nn.ReLU.forward
+nn, put = mg.nn, operator.setitem
 X = mg.tensor([1.0, 2.0])
 WAYS = {"function": mg.function, "as written": functools.partial(mg.function, autograph=False), "jit": mg.jit}
 # ruff: noqa: PLW0108, E731  (`lambda: f()` looks f up at each call; a table reads better with small functions)
@@ -106,15 +106,23 @@ def adam():
     return Held(o=mg.optim.Adam([w]))
 
 
-def replace_method(name, value):
-    """The method of a class of minigrad is replaced; restore() restores it."""
-    return lambda: Held(m=nn.ReLU()), lambda s: s.m(X), lambda s: setattr(nn.ReLU, name, value)
+REPLACED = []
+
+
+def replace(of, name, value, read=lambda s: s.m(X)):
+    """Something of minigrad is replaced; restore() restores it."""
+
+    def change(s):
+        REPLACED.append((of, name, vars(of).get(name)))
+        setattr(of, name, value)
+
+    return lambda: Held(m=nn.Sequential(nn.ReLU())), read, change
 
 
 def restore():
-    nn.ReLU.forward = RELU
-    if "__call__" in vars(nn.ReLU):
-        del nn.ReLU.__call__
+    while REPLACED:
+        of, name, before = REPLACED.pop()
+        setattr(of, name, before) if before else delattr(of, name)
 
 
 def python_module():
@@ -159,6 +167,7 @@ ROWS = {
     # tensors
     "data": (weight, lambda s: s.w.data, replace_data), "tensor(w)": (weight, lambda s: mg.tensor(s.w), replace_data),
     "tensor(w), edited": (weight, lambda s: mg.tensor(s.w), lambda s: s.w.add_(1)),
+    "as_tensor(w * 1)": (weight, lambda s: mg.as_tensor(s.w * 1), replace_data),
     "Parameter(w)": (weight, lambda s: nn.Parameter(s.w), replace_data),
     "deepcopy(w)": (weight, lambda s: copy.deepcopy(s.w), lambda s: s.w.add_(1)),
     "pickle of w": (weight, lambda s: pickle.loads(pickle.dumps(s.w)), lambda s: s.w.add_(1)),
@@ -195,8 +204,12 @@ ROWS = {
     "__name__ of a class": (new_class, lambda s: len(s.__name__), give("__name__", "abc")),
     "the dictionary of a class": (lambda: new_class(a=2.0), lambda s: vars(s)["a"], five),
     "the bases of a class": (new_lower, lambda s: s.gain(), give_class("__bases__", (Other,))),
-    "a method of minigrad is replaced": replace_method("forward", lambda self, x: x * 7),
-    "__call__ of minigrad is replaced": replace_method("__call__", lambda self, x: x * 7),
+    "a method of minigrad is replaced": replace(nn.ReLU, "forward", lambda self, x: x * 7),
+    "__call__ of minigrad is replaced": replace(nn.ReLU, "__call__", lambda self, x: x * 7),
+    "__len__ of minigrad is replaced": replace(nn.Sequential, "__len__", lambda self: 7, lambda s: len(s.m)),
+    "__getitem__ of minigrad": replace(nn.Sequential, "__getitem__", lambda *_: mg.tanh, lambda s: s.m[0](X)),
+    "__bool__ of minigrad comes later": replace(nn.Sequential, "__bool__", lambda _: False, lambda s: choose(s.m)),
+    "a function of minigrad is replaced": replace(nn.functional, "relu", mg.tanh, lambda s: nn.functional.relu(X)),
     # attributes that the code does not name
     "vars(o)": (ob, lambda s: vars(s)["a"], five), "getmembers": (ob, lambda s: dict(inspect.getmembers(s))["a"], five),
     "vars(o) of what is held": (lambda: Held(o=ob()), lambda s: vars(s.o)["a"], lambda s: five(s.o)),
@@ -285,6 +298,7 @@ FROZEN = {
     "Python's random": (lambda: random.seed(1), lambda s: random.random(), lambda s: s),
     "NumPy's random": (lambda: np.random.seed(1), lambda s: np.random.rand(), lambda s: s),  # noqa: NPY002
     "os.environ": (lambda: put(os.environ, *"A2"), lambda s: float(os.environ["A"]), lambda s: put(os.environ, *"A3")),
+    "a method of Tensor": replace(mg.Tensor, "relu", mg.tanh, lambda s: X.relu()),
     "the text of x": (Held, lambda s: len(str(X * 1)), lambda s: s),
 }  # fmt: skip
 

@@ -380,15 +380,16 @@ def test_the_reason_is_what_differs_from_the_nearest_trace_and_not_from_the_late
 
 
 def test_tensors_in_a_list_are_called_by_the_list_and_their_place_in_it():
-    weights = [mg.ones(2), mg.ones(3)]
+    weights, rate, rates = [mg.ones(2), mg.ones(3)], 0.5, {"b": 3}
 
     @mg.function
     def f(x):
-        return x + weights[0].sum() + weights[1].sum()
+        return x * rate + weights[0].sum() + weights[1].sum() * rates["b"]
 
     f(mg.tensor(1.0))
 
     assert "captured    weights[0] f64[2], weights[1] f64[3]" in f.explain()
+    assert "constants   rate = 0.5, what is in rates\n" in f.explain()
 
 
 def test_a_step_is_explained_by_the_names_that_python_has_for_its_state():
