@@ -116,9 +116,7 @@ class AsGraph:
         self.said[node] = truncate_text("".join(event.text for event in events))
         if not isinstance(y, tuple):
             self.values[node] = format_array(y)
-        elif isinstance(
-            node.op, Control
-        ):  # of several results, some are only for backward, and the last orders effects
+        elif isinstance(node.op, Control):  # some results are only for backward, and the last one orders effects
             read = {x.op.i for x in self.graph.nodes if isinstance(x.op, TupleGet) and x.inputs[0] is node}
             self.values[node] = join_names([format_array(y[i]) for i in range(max(len(y) - 1, 1)) if i in read])
         else:
