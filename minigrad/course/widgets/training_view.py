@@ -339,5 +339,5 @@ class TrainingView(SteppedWidget):
         return side_by_side([curve(self.losses), *map(plane, filter(None, [self._boundary]))], [], STYLE + LOOKS)
 
     def __repr__(self) -> str:
-        steps = "running" if self.state == "running" else f"{len(self.losses)} steps, {self.state}"
-        return f"TrainingView({steps})"
+        steps = f"{pluralize(len(self.losses), 'step', 'steps')}, " * (self.state != "running")
+        return f"TrainingView({steps}{self.state})"

@@ -413,3 +413,11 @@ def test_marks_stand_out_from_the_darkest_cell(colours: str):
     ink = re.search(r"--mg-ink: (#\w+)", svg.LIGHT if colours == heat.LIGHT else svg.DARK)[1]
 
     assert all(contrast(ink, cell) >= 4.5 for cell in re.findall(r"#\w+", colours))
+
+
+def test_a_graph_of_no_elements_is_stepped_through_too():
+    """The range of no numbers was asked for."""
+    x = mg.zeros(0, 2, requires_grad=True)
+    widget = ChainRule((x * 2).sum(), names={"x": x})
+
+    assert widget.steps[-1]["say"] == "Done: x.grad = []."
