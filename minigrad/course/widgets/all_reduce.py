@@ -16,8 +16,9 @@ from ...distributed.algorithms import ALL_REDUCE, Message, messages, parts, step
 from ...draw.charts import picture
 from ...draw.svg import STYLE, text
 from ...draw.words import join_names, number, pluralize
+from .code import side_by_side
 from .film import Choice, Cut, Film, Panel, Reel, combinations
-from .stills import compact, side_by_side
+from .stills import compact, state_after, still
 from .widget import HERE
 
 WORKERS = (2, 3, 4, 5, 6)
@@ -49,8 +50,8 @@ class AllReduce(Film):
     @property
     def svg(self) -> str:
         """Both pictures after the last round in which chunks are added up."""
-        added = [step for step in self.steps if step["phase"] in PHASES[:2]]
-        return side_by_side([panel["html"] for panel in self.film["panels"]], added, self.looks)
+        state = state_after([step for step in self.steps if step["phase"] in PHASES[:2]])
+        return side_by_side([("", still(panel["html"], *state)) for panel in self.film["panels"]], self.looks)
 
 
 def cut_up(gradients: Sequence[Sequence[float]]) -> tuple[np.ndarray, list[int], bool]:

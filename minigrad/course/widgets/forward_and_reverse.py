@@ -20,6 +20,7 @@ from ...draw.svg import STYLE, svg, text, text_width
 from ...draw.words import join_names, number, pluralize
 from .both_modes import BothModes, Pass
 from .film import Cut, Film, Ids, Panel, Reel
+from .stills import state_after, still
 from .widget import HERE
 
 PHASES = ("given", "forward mode", "reverse mode", "done")
@@ -31,7 +32,6 @@ SHORT = 8  # characters of a value that is written beside its name
 PARTS = slice(1), slice(1, None)  # a table row's name, and its cells
 CELL = 27  # height of a row of the Jacobian in the static picture
 REVERSED = re.compile(r'd="([^"]*)"/>(<polygon class="mg-tip" points="\S+ (\S+))')  # an arrow's line and tip
-SLOT = re.compile(r'data-id="(\w+ moved)"([^>]*)>[^<]*')
 
 
 class ForwardAndReverse(Film):
@@ -63,20 +63,15 @@ class ForwardAndReverse(Film):
     @property
     def svg(self) -> str:
         """Both halves as they are at the end, each with its table."""
-        words, looks, right, y, parts = dict[str, str](), dict[str, str](), 0.0, 0.0, list[str]()
-        for step in self.steps:
-            words |= step.get("text", {})
-            looks = {id: look for id, look in looks.items() if id not in step.get("off", {}).get(look, ())}
-            looks |= {id: look for look, ids in step.get("on", {}).items() for id in ids if look != "turned"}
+        words, looks = state_after(self.steps)
+        right, y, parts = 0.0, 0.0, list[str]()
         for side, panel in zip(MODES, self.films[0]["panels"]):
-            drawn = panel["html"].split("</svg>")[0]
+            drawn = still(panel["html"].split("</svg>")[0] + "</svg>", words, looks)
             _, _, width, tall = map(float, re.findall(r'viewBox="(.*?)"', drawn)[0].split())
-            drawn = re.sub(r'" data-id="(\w+)"', lambda m: f' mg-{looks.get(m[1], "")}" data-id="{m[1]}"', drawn)
-            drawn = SLOT.sub(lambda m: f'data-id="{m[1]}"{m[2]}>{words.get(m[1], "")}', drawn)
             place = f'y="{y + 26:g}" width="{width:g}" height="{tall:g}" viewBox'
             drawn = re.sub(r'width="\S+ \S+ viewBox', place, drawn, count=1)
             table, wide, low = static_table(self.both, side, words, looks, width + 24, y + 36)
-            parts += [text("mg-title", 8, y + 20, TITLES[side]), drawn, "</svg>", *table]
+            parts += [text("mg-title", 8, y + 20, TITLES[side]), drawn, *table]
             y, right = max(y + 30 + tall, low), max(right, width + 40 + wide, text_width(TITLES[side], 15))
         frame = f'role="img" width="{right:g}" height="{y:g}" viewBox="0 0 {right:g} {y:g}"'
         head = f'<svg xmlns="http://www.w3.org/2000/svg" class="mg-picture" {frame}><title>{escape(self.label)}</title>'
@@ -120,7 +115,7 @@ def tally(both: BothModes, side: str) -> str:
 
 
 def static_table(
-    both: BothModes, side: str, words: Mapping[str, str], looks: Mapping[str, str], x: float, y: float
+    both: BothModes, side: str, words: Mapping[str, str], looks: Mapping[str, Ids], x: float, y: float
 ) -> tuple[list[str], float, float]:
     """The counter and the Jacobian as SVG; their width, and where they end."""
     names = [[CORNER] + [f"∂ {name}" for name in both.columns]]
@@ -131,7 +126,7 @@ def static_table(
     for j, row in enumerate(rows):
         for i, cell in enumerate(row):
             right, top = x + first + i * wide, y + 24 + j * CELL
-            if i and j and ids[j - 1][i - 1] in looks:
+            if i and j and looks.get(ids[j - 1][i - 1]):
                 size = f'width="{wide:g}" height="{CELL}"'
                 parts.append(f'<rect class="mg-filling mg-of-{side}" x="{right - wide:g}" y="{top:g}" {size}/>')
             parts.append(text("mg-number", right - 8, top + 18, cell))

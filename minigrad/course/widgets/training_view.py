@@ -25,7 +25,7 @@ from ...draw.words import number, pluralize
 from ...engine.base.threads import can_start
 from ...engine.tensor.tensor import Tensor
 from ..probe import halt
-from .stills import side_by_side
+from .code import side_by_side
 from .training import (
     HALTED,
     MOST_FRAMES,
@@ -336,7 +336,8 @@ class TrainingView(SteppedWidget):
     @property
     def svg(self) -> str:
         """The loss over the steps; with the boundary, if there is one."""
-        return side_by_side([curve(self.losses), *map(plane, filter(None, [self._boundary]))], [], STYLE + LOOKS)
+        drawn = [curve(self.losses), *map(plane, filter(None, [self._boundary]))]
+        return side_by_side([("", each) for each in drawn], STYLE + LOOKS)
 
     def __repr__(self) -> str:
         steps = f"{pluralize(len(self.losses), 'step', 'steps')}, " * (self.state != "running")
