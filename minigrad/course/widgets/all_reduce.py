@@ -51,7 +51,7 @@ class AllReduce(Film):
     def svg(self) -> str:
         """Both pictures after the last round in which chunks are added up."""
         state = state_after([step for step in self.steps if step["phase"] in PHASES[:2]])
-        return side_by_side([("", still(panel["html"], *state)) for panel in self.film["panels"]], self.looks)
+        return side_by_side(self.looks, [("", still(panel["html"], *state)) for panel in self.film["panels"]])
 
 
 def cut_up(gradients: Sequence[Sequence[float]]) -> tuple[np.ndarray, list[int], bool]:

@@ -15,10 +15,12 @@ from typing import Any
 
 import numpy as np
 
+from ...draw.charts import picture
 from ...draw.picture import UNKNOWN, Box, Picture
 from ...draw.svg import STYLE, svg, text, text_width
 from ...draw.words import join_names, number, pluralize
 from .both_modes import BothModes, Pass
+from .code import side_by_side
 from .film import Cut, Film, Ids, Panel, Reel
 from .stills import state_after, still
 from .widget import HERE
@@ -64,18 +66,12 @@ class ForwardAndReverse(Film):
     def svg(self) -> str:
         """Both halves as they are at the end, each with its table."""
         words, looks = state_after(self.steps)
-        right, y, parts = 0.0, 0.0, list[str]()
+        rows = []
         for side, panel in zip(MODES, self.films[0]["panels"]):
-            drawn = still(panel["html"].split("</svg>")[0] + "</svg>", words, looks)
-            _, _, width, tall = map(float, re.findall(r'viewBox="(.*?)"', drawn)[0].split())
-            place = f'y="{y + 26:g}" width="{width:g}" height="{tall:g}" viewBox'
-            drawn = re.sub(r'width="\S+ \S+ viewBox', place, drawn, count=1)
-            table, wide, low = static_table(self.both, side, words, looks, width + 24, y + 36)
-            parts += [text("mg-title", 8, y + 20, TITLES[side]), drawn, *table]
-            y, right = max(y + 30 + tall, low), max(right, width + 40 + wide, text_width(TITLES[side], 15))
-        frame = f'role="img" width="{right:g}" height="{y:g}" viewBox="0 0 {right:g} {y:g}"'
-        head = f'<svg xmlns="http://www.w3.org/2000/svg" class="mg-picture" {frame}><title>{escape(self.label)}</title>'
-        return "\n".join([head, f"<style>{self.looks}</style>", *parts, "</svg>"])
+            graph, _, _ = panel["html"].partition("</svg>")
+            table = static_table(self.both, side, words, looks)
+            rows.append([(TITLES[side], still(f"{graph}</svg>", words, looks)), (words[f"{side}count"], table)])
+        return side_by_side(self.looks, *rows)
 
 
 # -- the panels -----------------------------------------------------------------------------------------------
@@ -114,24 +110,21 @@ def tally(both: BothModes, side: str) -> str:
     return f'<div class="mg-tally">{title}<p class="mg-passes" data-id="{side}count"></p>{table}</div>'
 
 
-def static_table(
-    both: BothModes, side: str, words: Mapping[str, str], looks: Mapping[str, Ids], x: float, y: float
-) -> tuple[list[str], float, float]:
-    """The counter and the Jacobian as SVG; their width, and where they end."""
+def static_table(both: BothModes, side: str, words: Mapping[str, str], looks: Mapping[str, Ids]) -> str:
+    """The Jacobian as SVG."""
     names = [[CORNER] + [f"∂ {name}" for name in both.columns]]
     ids = [[f"{side}J{j},{i}" for i in range(len(both.columns))] for j in range(len(both.rows))]
     rows = names + [[f"∂ {name}", *(words[id] for id in line)] for name, line in zip(both.rows, ids)]
     first, wide = (max(text_width(cell, 13) for row in rows for cell in row[part]) + 16 for part in PARTS)
-    parts = [text("mg-passes", x, y + 14, words[f"{side}count"])]
+    parts = list[str]()
     for j, row in enumerate(rows):
         for i, cell in enumerate(row):
-            right, top = x + first + i * wide, y + 24 + j * CELL
+            right, top = first + i * wide, j * CELL
             if i and j and looks.get(ids[j - 1][i - 1]):
                 size = f'width="{wide:g}" height="{CELL}"'
                 parts.append(f'<rect class="mg-filling mg-of-{side}" x="{right - wide:g}" y="{top:g}" {size}/>')
             parts.append(text("mg-number", right - 8, top + 18, cell))
-    widest = max(first + wide * len(both.columns), text_width(words[f"{side}count"], 24))
-    return parts, widest, y + 34 + CELL * len(rows)
+    return picture(CORNER, first + wide * len(both.columns) + 2, CELL * len(rows) + 2, parts)
 
 
 # -- the cuts -------------------------------------------------------------------------------------------------

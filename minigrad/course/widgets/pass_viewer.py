@@ -74,7 +74,7 @@ class PassViewer(Film):
 
     @property
     def svg(self) -> str:
-        return side_by_side(self.ends, self.looks)
+        return side_by_side(self.looks, self.ends)
 
     @property
     def fallback(self) -> dict[str, str]:

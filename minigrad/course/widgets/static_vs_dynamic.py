@@ -62,7 +62,7 @@ class StaticVsDynamic(Film):
     @property
     def svg(self) -> str:
         written, left, right = ((panel["title"], panel["html"]) for panel in self.film["panels"])
-        return side_by_side([left, written, right], self.looks)
+        return side_by_side(self.looks, [left, written, right])
 
 
 def reel(f: Callable[..., Any], traced: TracedFunction, args: Sequence[Any]) -> Reel:

@@ -337,7 +337,7 @@ class TrainingView(SteppedWidget):
     def svg(self) -> str:
         """The loss over the steps; with the boundary, if there is one."""
         drawn = [curve(self.losses), *map(plane, filter(None, [self._boundary]))]
-        return side_by_side([("", each) for each in drawn], STYLE + LOOKS)
+        return side_by_side(STYLE + LOOKS, [("", each) for each in drawn])
 
     def __repr__(self) -> str:
         steps = f"{pluralize(len(self.losses), 'step', 'steps')}, " * (self.state != "running")
