@@ -168,6 +168,8 @@ def terms_of(before: Any, gx: Any, after: Any) -> tuple[Heat, ...]:
 
 def spread(array: Any, digits: int = 4) -> str:
     """The range of an array: its minimum … its maximum; only one of them, with four digits, if they look the same."""
+    if not array.size:
+        return "[]"
     low, high = float(array.min()), float(array.max())
     ends = number(low, digits), number(high, digits)
     return number(low) if ends[0] == ends[1] else " … ".join(ends)

@@ -271,6 +271,7 @@ class Ledger:
 
     def __exit__(self, *raised: object) -> None:
         self.block.__exit__(*raised)
+        self.phase = "end"
         try:
             self.note("the block ends")
         finally:

@@ -108,6 +108,7 @@ def fastest_of_many(run: Callable[[], Any]) -> float:
     return fastest(run, min(1000, max(5, int(PATIENCE / max(fastest(run, 2), 1e-7)))))
 
 
+@np.errstate(all="ignore")  # a program that divides by 0 would warn at each run
 def fastest(run: Callable[[], Any], runs: int = RUNS) -> float:
     """Seconds of the fastest of `runs` runs. Stops early if runs are slow, such as a matrix product in a browser."""
     took = [clock.seconds(run)]

@@ -41,6 +41,10 @@ class Moment(NamedTuple):
         return self.said if isinstance(self.said, str) else str.format(*self.said)
 
     @property
+    def when(self) -> str:
+        return f"{'at the' if self.phase in ('start', 'end') else 'in'} {self.phase}"
+
+    @property
     def total(self) -> int:
         return sum(self.live) + self.inside + self.untold
 
@@ -52,7 +56,7 @@ class Moment(NamedTuple):
     def __str__(self) -> str:
         there = [f"in {self.about.module}"] * bool(self.about.module)
         there += [f"at {self.about.place}"] * (self.about.place is not None)
-        return ", ".join([f"{self.total:,} bytes in {self.phase}: {self.what}", *there])
+        return ", ".join([f"{self.total:,} bytes {self.when}: {self.what}", *there])
 
     def __repr__(self) -> str:
         return str(self)

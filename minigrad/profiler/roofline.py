@@ -107,8 +107,13 @@ def in_cache(point: Point, machine: Machine) -> bool:
 
 
 def share(point: Point, machine: Machine) -> float:
-    """A point's speed as a share of the roof; its arrays are in the cache or in main memory, which decides the roof."""
-    return float(point.speed / machine.roof(point.intensity, in_cache(point, machine)))
+    """A point's speed as a share of the roof; of the bandwidth, if it has no FLOPs. The roof is that of the memory that
+    its arrays are in, the cache or main memory.
+    """
+    cached = in_cache(point, machine)
+    if not point.flops:
+        return point.nbytes / point.seconds / (machine.cache if cached else machine.memory)
+    return float(point.speed / machine.roof(point.intensity, cached))
 
 
 def bottleneck(point: Point, machine: Machine) -> str:
@@ -116,7 +121,7 @@ def bottleneck(point: Point, machine: Machine) -> str:
     cached = in_cache(point, machine)
     if machine.call > point.seconds / 2:
         return "call"
-    if point.flops and share(point, machine) < NEAR:
+    if share(point, machine) < NEAR:
         return "neither"
     if machine.roof(point.intensity, cached) < machine.peak:
         return "cache" if cached else "memory"

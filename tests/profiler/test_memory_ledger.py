@@ -430,6 +430,19 @@ def test_the_widget_draws_a_ledger_however_long_it_is():
     assert f"{ledger.peak.total:,} bytes" in film.svg
 
 
+def test_the_end_of_the_block_is_of_no_pass_and_every_moment_has_the_bytes_that_were_measured():
+    """The film called the end "forward", and left out what is alive in the books alone."""
+    with mg.profiler.memory() as ledger:
+        mg.ones(1000) * 2
+    ledger.moments[1] = ledger.moments[1]._replace(untold=-100)  # what an older array that is freed may leave
+    film = MemoryTimeline(ledger)
+
+    assert [step["phase"] for step in film.steps] == film.phases == ["start", "forward", "end"]
+    assert np.array(film.films[0]["live"]).cumsum(0).sum(1).tolist() == [m.total for m in ledger.timeline()]
+    assert f"Alive: {ledger.timeline()[1].total:,} bytes." in film.steps[1]["say"]
+    assert str(ledger.timeline()[-1]).endswith("bytes at the end: the block ends")
+
+
 def test_the_widget_and_the_table_have_one_peak():
     """Its bars left out what Python has, and called what an op had dropped an activation."""
     ledger = ledger_of(CNN, "eager")
@@ -440,7 +453,7 @@ def test_the_widget_and_the_table_have_one_peak():
     assert f"peak {whole:,} bytes" in film.svg
     live = np.array(film.films[0]["live"]).cumsum(0)
     assert live[live.sum(1).argmax(), 7] == ledger.peak.inside
-    assert repr(ledger.timeline()[0]).endswith("bytes in start: nothing has run yet")
+    assert repr(ledger.timeline()[0]).endswith("bytes at the start: nothing has run yet")
 
 
 # -- what it costs, and what it refuses --------------------------------------------------------------------

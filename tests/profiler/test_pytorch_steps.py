@@ -127,7 +127,7 @@ def test_the_peak_is_that_of_pytorchs_own_profiler_and_on_meta_all_moments_are_t
 
     assert max(sum(live) for _, live in ledgers[0]) == alive + peak
     assert ledgers[0] == ledgers[1]
-    assert [*dict.fromkeys(phase for phase, _ in ledgers[0])] == ["start", "forward", "backward", "update"]
+    assert [*dict.fromkeys(phase for phase, _ in ledgers[0])] == ["start", "forward", "backward", "update", "end"]
 
 
 def test_the_moments_of_a_small_step_are_those_counted_by_hand():
@@ -300,7 +300,7 @@ def test_the_widget_trains_a_copy_of_a_pytorch_model():
 
     with pytest.raises(TypeError, match="expected MemoryTimeline"):
         MemoryTimeline(model)
-    assert {moment.phase for moment in film.runs["this run"]} == {"start", "forward", "backward", "update"}
+    assert {moment.phase for moment in film.runs["this run"]} == {"start", "forward", "backward", "update", "end"}
     assert f"peak {max(film.peaks.values()):,} bytes" in film.svg
     assert all(torch.equal(a, b) for a, b in zip(before.values(), model.state_dict().values(), strict=True))
 

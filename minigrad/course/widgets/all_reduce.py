@@ -16,8 +16,9 @@ from ...distributed.algorithms import ALL_REDUCE, Message, messages, parts, step
 from ...draw.charts import picture
 from ...draw.svg import STYLE, text
 from ...draw.words import join_names, number, pluralize
+from .code import side_by_side
 from .film import Choice, Cut, Film, Panel, Reel, combinations
-from .stills import compact, side_by_side
+from .stills import compact, state_after, still
 from .widget import HERE
 
 WORKERS = (2, 3, 4, 5, 6)
@@ -40,7 +41,7 @@ class AllReduce(Film):
     def __init__(self, gradients: Sequence[Sequence[float]] | None = None):
         chosen = [[[(c + 1.0) * 10**i for c in range(n)] for i in range(n)] for n in WORKERS]
         runs = [cut_up(vectors) for vectors in (chosen if gradients is None else [gradients])]
-        choices = [Choice("workers", [str(len(sizes)) for _, sizes in runs]), Choice("algorithm", [*ALL_REDUCE])]
+        choices = [Choice("workers", [str(len(sizes)) for _, sizes, _ in runs]), Choice("algorithm", [*ALL_REDUCE])]
         reels = [reel(*runs[w], [*ALL_REDUCE][a]) for w, a in combinations(choices)]
         super().__init__("All-reduce by messages", PHASES, reels, choices if gradients is None else choices[1:])
         if gradients is None:
@@ -49,12 +50,12 @@ class AllReduce(Film):
     @property
     def svg(self) -> str:
         """Both pictures after the last round in which chunks are added up."""
-        added = [step for step in self.steps if step["phase"] in PHASES[:2]]
-        return side_by_side([panel["html"] for panel in self.film["panels"]], added, self.looks)
+        state = state_after([step for step in self.steps if step["phase"] in PHASES[:2]])
+        return side_by_side(self.looks, [("", still(panel["html"], *state)) for panel in self.film["panels"]])
 
 
-def cut_up(gradients: Sequence[Sequence[float]]) -> tuple[np.ndarray, list[int]]:
-    """The sum of each chunk of each vector, and the bytes of each chunk.
+def cut_up(gradients: Sequence[Sequence[float]]) -> tuple[np.ndarray, list[int], bool]:
+    """The sum of each chunk of each vector, the bytes of each chunk, and whether a chunk has several elements.
 
     Raises ValueError for vectors that cannot be cut into chunks."""
     n = len(gradients)
@@ -66,17 +67,17 @@ def cut_up(gradients: Sequence[Sequence[float]]) -> tuple[np.ndarray, list[int]]
         raise ValueError(f"each vector is cut into {n} chunks, one per worker, but has only {length} elements")
     vectors, chunks = [*map(np.asarray, gradients)], [parts(length, n, c) for c in range(n)]
     sums = [[float(vector[chunk].sum()) for chunk in chunks] for vector in vectors]
-    return np.array(sums), [vectors[0][chunk].nbytes for chunk in chunks]
+    return np.array(sums), [vectors[0][chunk].nbytes for chunk in chunks], length > n
 
 
 @np.errstate(all="ignore")  # the widget shows NaN and infinity
-def reel(held: np.ndarray, sizes: list[int], algorithm: str) -> Reel:
+def reel(held: np.ndarray, sizes: list[int], is_summed: bool, algorithm: str) -> Reel:
     """The film of one run."""
     n = len(held)
     order = [i for i in (4, 0, 2, 3, 1, 5) if i < n] if algorithm == "halving" else range(n)  # partners are neighbours
     rounds, words = [*messages(ALL_REDUCE[algorithm], n, n)], [[*map(short, row)] for row in held]
     panels = Panel("", network(rounds, order, words)), Panel("", holdings(rounds, words, sizes))
-    return Reel(panels, list(cuts(held.copy(), sizes, algorithm, rounds)))
+    return Reel(panels, list(cuts(held.copy(), sizes, algorithm, rounds, is_summed)))
 
 
 def short(x: float) -> str:
@@ -89,11 +90,12 @@ def part(worker: int, chunk: int) -> str:
     return f"w{worker}c{chunk}"
 
 
-def cuts(held: np.ndarray, sizes: list[int], algorithm: str, rounds: Rounds) -> Iterator[Cut]:
-    """A cut for each round, then a summary."""
+def cuts(held: np.ndarray, sizes: list[int], algorithm: str, rounds: Rounds, is_summed: bool) -> Iterator[Cut]:
+    """A cut for each round, then a summary. `is_summed`: chunks have several elements, and are shown as their sums."""
     n, counts, gone = len(held), np.ones(held.shape, int), [0] * len(held)  # gone: the bytes that each has sent
     total = sum(sum(sizes[m.part]) for sent in rounds for m in sent)
-    yield Cut(PHASES[0], f"{n} workers, each with a gradient of its own, cut into {n} chunks. Each wants the sum.")
+    say = f"{n} workers, each with a gradient of its own, cut into {n} chunks. Each wants the sum."
+    yield Cut(PHASES[0], say + " The number of a chunk is the sum of its elements." * is_summed)
     runs = stepped(ALL_REDUCE[algorithm], [*held]), stepped(ALL_REDUCE[algorithm], [*counts])
     for r, (sent, _) in enumerate(zip(*runs), 1):
         for m in sent:

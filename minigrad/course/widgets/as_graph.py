@@ -16,6 +16,7 @@ from ...draw.words import join_names
 from ...engine.core.graph import Graph
 from ...engine.core.interpret import value, walk_graph
 from ...engine.core.node import NamedNode, Node
+from ...engine.ops import TupleGet
 from ...engine.tensor.tensor import Tensor
 from ...graph.compiler.control import Cond, Control
 from ...graph.function import TracedFunction
@@ -37,7 +38,7 @@ class AsGraph:
     place     node → its box
     line      node → the function's line that built it, itself or in another function that it calls; 0 for an input
     taken     `if` → the id of the branch that ran, "true of rb5" or "false of rb5"
-    unused    ids of the boxes for ops of `left` that are not in the graph, for nothing uses them
+    unbuilt   ids of the boxes for ops of `left` that are not in the graph → why: "unused", or "a view" as a result
     result    the outputs as text
     Raises TraceError if tracing fails, ValueError for a graph of more than 60 boxes.
     """
@@ -61,7 +62,9 @@ class AsGraph:
         self.values = {x: format_array(array) for x, array in zip(self.graph.inputs, arrays)}
         self.said: dict[Node, str] = {}
         self.taken: dict[Node, str] = {}
-        found = {"argument": arrays, "result": walk_graph(self.graph, arrays, self.evaluate_node)}
+        results = walk_graph(self.graph, arrays, self.evaluate_node)
+        edited = {edit.input: results[edit.result] for edit in self.trace.edits}
+        found = {"argument": [edited.get(i, x) for i, x in enumerate(arrays)], "result": results}
         self.result = join_names([format_value(result_at(place, found)) for place in self.trace.places])
         texts = {self.place[node]: text for node, text in self.values.items() if node in self.place}
         names = {self.place[node]: left.name(self.line[node], sign_of(node.op)) for node in self.place}
@@ -74,9 +77,9 @@ class AsGraph:
         """The graph, with ghosts for unused ops. The function begins at line `first`."""
         lines = {box: self.line[node] - first + 1 for node, box in self.place.items() if self.line[node]}
         ghosts = self.ghosts(left)
-        self.unused = [f"r{box.id}" for box in ghosts]
+        self.unbuilt = {f"r{x.id}": "a view" if x.id.split()[1] in left.used else "unused" for x in ghosts}
         said = {self.place[node]: branches(node.op) for node in self.place if isinstance(node.op, Cond)}
-        said |= {box.id: "not built: unused" for box in ghosts}
+        said |= {id[1:]: f"not built: {why}" for id, why in self.unbuilt.items()}
         picture = Picture((*ghosts, *self.picture.boxes), self.picture.arrows)
         return self.lit(draw_half(picture, "r", lines, said) if self.picture.boxes else "", said)
 
@@ -92,7 +95,7 @@ class AsGraph:
 
     def lit(self, drawn: str, said: dict[str, str]) -> str:
         """The picture with ghosts, and with each branch as a part; the branch that ran is highlighted."""
-        for box in self.unused:
+        for box in self.unbuilt:
             drawn = drawn.replace(f'" data-id="{box}"', f' mg-unused" data-id="{box}"')
         for node, branch in self.taken.items():
             box = self.place[node]
@@ -113,8 +116,9 @@ class AsGraph:
         self.said[node] = truncate_text("".join(event.text for event in events))
         if not isinstance(y, tuple):
             self.values[node] = format_array(y)
-        elif isinstance(node.op, Control):  # of several results, the last is not shown: it only orders effects
-            self.values[node] = join_names([format_array(each) for each in y[: max(len(y) - 1, 1)]])
+        elif isinstance(node.op, Control):  # some results are only for backward, and the last one orders effects
+            read = {x.op.i for x in self.graph.nodes if isinstance(x.op, TupleGet) and x.inputs[0] is node}
+            self.values[node] = join_names([format_array(y[i]) for i in range(max(len(y) - 1, 1)) if i in read])
         else:
             self.values[node] = join_names(list(map(format_array, y)))
         return y

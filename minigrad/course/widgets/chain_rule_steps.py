@@ -183,7 +183,8 @@ def share_step(replay: GraphRun, share: Share, more_to_come: bool, freed: list[s
     if share.before:
         say += describe_sum(tail, picture.uses[arrow.tail], share)
     if freed:
-        say += describe_freed(replay, freed)
+        names, size = join_names([picture.box[x].display_name for x in freed]), sum(replay.sizes[x] for x in freed)
+        say += f" Backward is done with {names}: what is saved shrinks by {pluralize(size, 'byte', 'bytes')}."
     is_part = 1 < picture.uses[arrow.tail] <= MOST_PARTS and (share.heat is not None or is_number(share.after))
     return ChainStep(
         "backward", say, arrow.tail, (arrow.id,), (arrow.head,),
@@ -215,18 +216,6 @@ def equation_of(called: str, share: Share) -> Equation:
         return ()
     before, now, after = share.terms
     return ((before, "so far"), ("+", ""), (now, "now"), ("=", ""), (after, f"gradient of {called}"))
-
-
-def describe_freed(replay: GraphRun, freed: list[str]) -> str:
-    """The sentence about values that backward will not read again. Leaves belong to the learner and are not freed."""
-    boxes = [replay.picture.box[x] for x in freed]
-    say = f" Nobody needs {join_names([box.display_name for box in boxes])} for backward any more: freed"
-    leaves = [box.display_name for box in boxes if box.kind == "leaf"]
-    freed_bytes = pluralize(sum(replay.sizes[x] for x in freed), "byte", "bytes")
-    if not leaves:
-        return f"{say}, {freed_bytes}."
-    stays = "itself stays: a leaf is yours" if len(leaves) == 1 else "themselves stay: leaves are yours"
-    return f"{say}. {freed_bytes} fewer are saved for backward, though {join_names(leaves)} {stays}."
 
 
 def final_step(replay: GraphRun) -> ChainStep:

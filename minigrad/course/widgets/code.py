@@ -36,22 +36,25 @@ def colour(token: re.Match[str]) -> str:
     return "\n".join(f'<i class="mg-{token.lastgroup}">{line}</i>' for line in token[0].split("\n"))
 
 
-def side_by_side(panels: Sequence[tuple[str, str]], looks: str) -> str:
-    """Panels, each a title and HTML, as one SVG."""
-    x, tall, shown = 0.0, 0.0, []
-    for title, html in panels:
-        drawn, width, height = still(html)
-        shown += [text("mg-name", x, 16, title), f'<g transform="translate({x:g} {HEAD})">{drawn}</g>']
-        x, tall = x + max(width, BOLD * text_width(title, 13)) + BETWEEN, max(tall, height + HEAD)
-    size = f'width="{x - BETWEEN:g}" height="{tall:g}" viewBox="0 0 {x - BETWEEN:g} {tall:g}"'
+def side_by_side(looks: str, *rows: Sequence[tuple[str, str]]) -> str:
+    """Rows of panels, each a title and HTML, as one SVG."""
+    shown, wide, y = list[str](), 0.0, 0.0
+    for panels in rows:
+        x, top = 0.0, y + HEAD * any(title for title, _ in panels)
+        for title, html in panels:
+            drawn, width, height = drawing(html)
+            shown += [text("mg-name", x, top - 12, title), f'<g transform="translate({x:g} {top:g})">{drawn}</g>']
+            x, y = x + max(width, BOLD * text_width(title, 13)) + BETWEEN, max(y, top + height)
+        wide = max(wide, x - BETWEEN)
+    size = f'width="{wide:g}" height="{y:g}" viewBox="0 0 {wide:g} {y:g}"'
     head = f'<svg xmlns="http://www.w3.org/2000/svg" class="mg-picture" role="img" {size}><style>{looks}</style>'
     return f"{head}{''.join(shown)}</svg>"
 
 
-def still(html: str) -> tuple[str, float, float]:
+def drawing(html: str) -> tuple[str, float, float]:
     """The picture in a panel, or its lines of code or of text as SVG; and its width and height."""
     if picture := re.search(r"<svg.*?</svg>", html, re.DOTALL):
-        drawn = STYLES.sub("", re.sub(r' class="mg-picture[^"]*"', "", picture[0], count=1))
+        drawn = STYLES.sub("", picture[0].replace('class="mg-picture', 'class="', 1))
         width, height = re.findall(r'(?:width|height)="([\d.]+)"', drawn)[:2]
         return drawn, float(width), float(height)
     found = re.findall(r"<span[^>]*>(.*?)</span>|<p[^>]*>(.*?)</p>", html)

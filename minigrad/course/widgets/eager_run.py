@@ -14,6 +14,7 @@ from ...draw.tensors import format_array
 from ...draw.words import join_names, number
 from ...engine.base.pytree import leaves
 from ...engine.ops import Const
+from ...engine.ops.leaf import Alias
 from ...engine.tensor.tensor import Tensor
 from ...graph.explain import names_of
 from .recording import LineEvent, OpEvent, PrintEvent, TooLong, record_run
@@ -46,19 +47,31 @@ class EagerRun:
     """The run of a function as a graph, with a box for each tensor that was created.
 
     result    the outputs as text
+    used      the boxes that the outputs depend on
     """
 
     def __init__(self, f: Callable[..., Any], args: Sequence[Any]):
+        given = [(x, format_array(x.value)) for x in args if isinstance(x, Tensor)]
         self.recording = record_run(f, args)
         names = names_of(f, []) | self.recording.names
+        edits = [e for e in self.recording.events if isinstance(e, OpEvent) and isinstance(e.op, Alias)]
+        names |= {id(e.xs[0]): names.get(id(e.y), "") for e in edits}
         self.boxes: list[Box] = []
         self.arrows: list[Arrow] = []
         self.line: dict[str, int] = {}
         self.box: dict[int, str] = {}
         self.held: list[Tensor] = []  # keeps tensors alive, so that ids stay unique
-        self.given = [self.leaf(x, names) for x in args if isinstance(x, Tensor)]
+        self.given = [self.leaf(x, names, value) for x, value in given]
         self.moments = list(self.collect_moments(names))
-        self.result = join_names([format_value(leaf) for leaf in leaves(self.recording.result)])
+        results = leaves(self.recording.result)
+        self.result = join_names([format_value(leaf) for leaf in results])
+        self.used = {self.box[id(x)] for x in results if id(x) in self.box}
+        for arrow in reversed(self.arrows):
+            if arrow.head in self.used:
+                self.used.add(arrow.tail)
+        for array, before in self.recording.read.values():
+            if array.flags.writeable:
+                array[...] = before  # what f edits in place is edited again when it is traced and run
         lines = {box[1:]: line - f.__code__.co_firstlineno + 1 for box, line in self.line.items()}
         self.svg = draw_half(Picture(tuple(self.boxes), tuple(self.arrows)), "l", lines) if self.boxes else ""
 
@@ -89,13 +102,18 @@ class EagerRun:
             yield moment()
 
     def add_op(self, event: OpEvent, names: dict[int, str]) -> None:
-        tails = [self.box.get(id(x)) or self.leaf(x, names) for x in event.xs]
-        box = self.add_box(event.y, Box("", "op", names.get(id(event.y), ""), sign_of(event.op), "", "", ""))
+        value, *values = event.values
+        tails = [self.box.get(id(x)) or self.leaf(x, names, was) for x, was in zip(event.xs, values)]
+        if isinstance(event.op, Alias):  # an edit in place: y now has the result of the op before
+            self.box[id(event.y)] = tails[0]
+            return
+        box = self.add_box(event.y, Box("", "op", names.get(id(event.y), ""), sign_of(event.op), "", value, ""))
         self.arrows += [Arrow(f"a{len(self.arrows) + i}", tail, box) for i, tail in enumerate(tails, 1)]
 
-    def leaf(self, x: Tensor, names: dict[int, str]) -> str:
+    def leaf(self, x: Tensor, names: dict[int, str], value: str) -> str:
         is_constant = x.node is not None and isinstance(x.node.op, Const)
-        box = self.add_box(x, Box("", "constant" if is_constant else "leaf", names.get(id(x), ""), "", "", "", ""))
+        kind, value = ("constant", number(float(x.value))) if is_constant else ("leaf", value)
+        box = self.add_box(x, Box("", kind, names.get(id(x), ""), "", "", value, ""))
         if is_constant:
             self.box.pop(id(x))  # each op that reads a constant gets its own box for it
         return box
@@ -108,8 +126,7 @@ class EagerRun:
                 f"{stopped or 'take a part of the function'}"
             )
         spec = "" if box.kind == "constant" else str(x.spec)
-        shown = number(float(x.value)) if box.kind == "constant" else format_array(x.value)
-        self.boxes.append(replace(box, id=f"b{len(self.boxes) + 1}", spec=spec, value=shown))
+        self.boxes.append(replace(box, id=f"b{len(self.boxes) + 1}", spec=spec))
         self.box[id(x)] = self.boxes[-1].id
         self.held.append(x)
         return self.boxes[-1].id

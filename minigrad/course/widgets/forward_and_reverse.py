@@ -15,11 +15,14 @@ from typing import Any
 
 import numpy as np
 
+from ...draw.charts import picture
 from ...draw.picture import UNKNOWN, Box, Picture
 from ...draw.svg import STYLE, svg, text, text_width
 from ...draw.words import join_names, number, pluralize
 from .both_modes import BothModes, Pass
+from .code import side_by_side
 from .film import Cut, Film, Ids, Panel, Reel
+from .stills import state_after, still
 from .widget import HERE
 
 PHASES = ("given", "forward mode", "reverse mode", "done")
@@ -31,7 +34,6 @@ SHORT = 8  # characters of a value that is written beside its name
 PARTS = slice(1), slice(1, None)  # a table row's name, and its cells
 CELL = 27  # height of a row of the Jacobian in the static picture
 REVERSED = re.compile(r'd="([^"]*)"/>(<polygon class="mg-tip" points="\S+ (\S+))')  # an arrow's line and tip
-SLOT = re.compile(r'data-id="(\w+ moved)"([^>]*)>[^<]*')
 
 
 class ForwardAndReverse(Film):
@@ -63,24 +65,13 @@ class ForwardAndReverse(Film):
     @property
     def svg(self) -> str:
         """Both halves as they are at the end, each with its table."""
-        words, looks, right, y, parts = dict[str, str](), dict[str, str](), 0.0, 0.0, list[str]()
-        for step in self.steps:
-            words |= step.get("text", {})
-            looks = {id: look for id, look in looks.items() if id not in step.get("off", {}).get(look, ())}
-            looks |= {id: look for look, ids in step.get("on", {}).items() for id in ids if look != "turned"}
+        words, looks = state_after(self.steps)
+        rows = []
         for side, panel in zip(MODES, self.films[0]["panels"]):
-            drawn = panel["html"].split("</svg>")[0]
-            _, _, width, tall = map(float, re.findall(r'viewBox="(.*?)"', drawn)[0].split())
-            drawn = re.sub(r'" data-id="(\w+)"', lambda m: f' mg-{looks.get(m[1], "")}" data-id="{m[1]}"', drawn)
-            drawn = SLOT.sub(lambda m: f'data-id="{m[1]}"{m[2]}>{words.get(m[1], "")}', drawn)
-            place = f'y="{y + 26:g}" width="{width:g}" height="{tall:g}" viewBox'
-            drawn = re.sub(r'width="\S+ \S+ viewBox', place, drawn, count=1)
-            table, wide, low = static_table(self.both, side, words, looks, width + 24, y + 36)
-            parts += [text("mg-title", 8, y + 20, TITLES[side]), drawn, "</svg>", *table]
-            y, right = max(y + 30 + tall, low), max(right, width + 40 + wide, text_width(TITLES[side], 15))
-        frame = f'role="img" width="{right:g}" height="{y:g}" viewBox="0 0 {right:g} {y:g}"'
-        head = f'<svg xmlns="http://www.w3.org/2000/svg" class="mg-picture" {frame}><title>{escape(self.label)}</title>'
-        return "\n".join([head, f"<style>{self.looks}</style>", *parts, "</svg>"])
+            graph, _, _ = panel["html"].partition("</svg>")
+            table = static_table(self.both, side, words, looks)
+            rows.append([(TITLES[side], still(f"{graph}</svg>", words, looks)), (words[f"{side}count"], table)])
+        return side_by_side(self.looks, *rows)
 
 
 # -- the panels -----------------------------------------------------------------------------------------------
@@ -119,24 +110,21 @@ def tally(both: BothModes, side: str) -> str:
     return f'<div class="mg-tally">{title}<p class="mg-passes" data-id="{side}count"></p>{table}</div>'
 
 
-def static_table(
-    both: BothModes, side: str, words: Mapping[str, str], looks: Mapping[str, str], x: float, y: float
-) -> tuple[list[str], float, float]:
-    """The counter and the Jacobian as SVG; their width, and where they end."""
+def static_table(both: BothModes, side: str, words: Mapping[str, str], looks: Mapping[str, Ids]) -> str:
+    """The Jacobian as SVG."""
     names = [[CORNER] + [f"∂ {name}" for name in both.columns]]
     ids = [[f"{side}J{j},{i}" for i in range(len(both.columns))] for j in range(len(both.rows))]
     rows = names + [[f"∂ {name}", *(words[id] for id in line)] for name, line in zip(both.rows, ids)]
     first, wide = (max(text_width(cell, 13) for row in rows for cell in row[part]) + 16 for part in PARTS)
-    parts = [text("mg-passes", x, y + 14, words[f"{side}count"])]
+    parts = list[str]()
     for j, row in enumerate(rows):
         for i, cell in enumerate(row):
-            right, top = x + first + i * wide, y + 24 + j * CELL
-            if i and j and ids[j - 1][i - 1] in looks:
+            right, top = first + i * wide, j * CELL
+            if i and j and looks.get(ids[j - 1][i - 1]):
                 size = f'width="{wide:g}" height="{CELL}"'
                 parts.append(f'<rect class="mg-filling mg-of-{side}" x="{right - wide:g}" y="{top:g}" {size}/>')
             parts.append(text("mg-number", right - 8, top + 18, cell))
-    widest = max(first + wide * len(both.columns), text_width(words[f"{side}count"], 24))
-    return parts, widest, y + 34 + CELL * len(rows)
+    return picture(CORNER, first + wide * len(both.columns) + 2, CELL * len(rows) + 2, parts)
 
 
 # -- the cuts -------------------------------------------------------------------------------------------------

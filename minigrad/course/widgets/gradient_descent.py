@@ -20,7 +20,7 @@ from contourpy import contour_generator
 from ...api.func import value_and_grad
 from ...draw.charts import BOTTOM, LEFT, LOOKS, RIGHT, TOP, Axis, across, chart, compact, line, upwards
 from ...draw.svg import STYLE, text
-from ...draw.words import number
+from ...draw.words import number, pluralize
 from ...engine.core.modes import no_grad
 from ...engine.tensor.rewrite import optimise
 from ...engine.tensor.tensor import Tensor
@@ -166,7 +166,7 @@ class GradientDescent(SteppedWidget):
 
     def __repr__(self) -> str:
         end = f"{format_tuple(self.names)} = {format_numbers(self.steps[-1]['at'])}"
-        return f"GradientDescent({len(self.steps) - 1} steps; {end})"
+        return f"GradientDescent({pluralize(len(self.steps) - 1, 'step', 'steps')}; {end})"
 
 
 def stepping(f: Callable[..., Any], n: int) -> Any:
@@ -200,9 +200,9 @@ def words(names: Sequence[str], value: str, is_walked: bool) -> dict[str, str]:
         "step": f"{step} −rate × {slope}: −{{rate}} × {{slopes}} = {{move}}." if is_walked else point,
         "pushed": f"{step} {{momentum}} × last move − {{rate}} × {slope} = {{move}}." if is_walked else point,
         "outside": ", outside the picture",
-        "end": f"{'After {n} steps' if is_walked else 'The path ends'}: {where}; {height}",
-        "away": "It runs away: after {n} steps the next one is ten pictures off. Take a smaller learning rate.",
-        "nowhere": f"It stops after {{n}} steps: the next one leads to where {value} or its slope is no number.",
+        "end": f"{'After step {n}' if is_walked else 'The path ends'}: {where}; {height}",
+        "away": "It runs away: the move of step {n} leads ten pictures off. Take a smaller learning rate.",
+        "nowhere": f"It stops: the move of step {{n}} leads to where {value} or its slope is not finite.",
     }
 
 

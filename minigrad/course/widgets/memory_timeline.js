@@ -11,7 +11,7 @@
 //   runs     [words, checkpointing, micro-batches, planned, peak] of each combination of the switches
 //   plot     left, right, top and bottom of the plot, and the bytes at its top
 
-const PHASES = ["start", "forward", "backward", "update"];
+const PHASES = ["start", "forward", "backward", "update", "end"];
 const MARKS = "POIGSAWD*"; // of the consumers, as in the chart
 const FEW = 2; // makers of arrays that are named
 const sum = (numbers) => numbers.reduce((all, each) => all + each, 0);
@@ -19,16 +19,13 @@ const bytes = (n) => n.toLocaleString("en-US");
 
 // The film with whole sentences, bytes and stories.
 function unpack(film) {
-  let now = film.live[0].map(() => 0), peak = 0;
+  let now = film.live[0].map(() => 0);
   const live = film.live.map((change) => (now = now.map((each, i) => each + change[i])));
   const held = film.held.map(([maker, size, died, ...story]) =>
     [film.makers[maker], size, died, story.flatMap((moment, i) => (i % 2 ? [] : [[moment, story[i + 1]]]))]);
   const steps = film.steps.map(([phase, phrase], n) => {
-    const total = sum(live[n]), what = film.phrases[phrase];
-    const soFar = total > peak && peak > 0 ? ", the peak so far." : `, peak so far ${bytes(Math.max(peak, total))}.`;
-    peak = Math.max(peak, total);
-    const say = `${what[0].toUpperCase()}${what.slice(1)}. Alive: ${bytes(total)} bytes${n < live.length - 1 ? soFar : `. ${film.verdict}`}`;
-    return { phase: PHASES[phase], say };
+    const what = film.phrases[phrase], end = n < live.length - 1 ? "" : ` ${film.verdict}`;
+    return { phase: PHASES[phase], say: `${what[0].toUpperCase()}${what.slice(1)}. Alive: ${bytes(sum(live[n]))} bytes.${end}` };
   });
   return { ...film, live, held, steps };
 }

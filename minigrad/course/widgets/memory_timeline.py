@@ -12,6 +12,7 @@ step, and says which arrays make up an area that the reader points at.
 from __future__ import annotations
 
 import gc
+from collections import defaultdict
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from copy import deepcopy
@@ -45,11 +46,12 @@ from .recording import time_limit
 from .widget import javascript
 
 MICRO = (1, 2, 4)
-PHASES = ("start", "forward", "backward", "update")
+PHASES = ("start", "forward", "backward", "update", "end")
 MOST = 400  # the most moments of a run
 SECONDS = 60.0  # time limit of a run
 SPACE = 1.05  # the end of the axis, as a multiple of the largest peak
 MARKS = "POIGSAWD*"  # one letter per consumer, where its name has no room
+FEW = 2  # makers of arrays that are named
 POINT = "Live bytes: point at a colour to see whose they are"
 PLANNED = (
     "nothing has run yet. Each program will keep its workspace from its first call on, and what forward saved until "
@@ -95,6 +97,7 @@ class MemoryTimeline(ChartFilm):
         steps: int = 2,
     ):  # fmt: skip
         self.runs: dict[Any, Sequence[Moment]]
+        self.owners: list[list[str]] = []
         if of_pytorch(model):
             torch_ledger = import_module("minigrad.profiler.pytorch_memory")
             model = torch_ledger.watch_steps(model, loss_fn, x, y, optimizer, steps)
@@ -106,7 +109,8 @@ class MemoryTimeline(ChartFilm):
         checkpointing = [False, True] if isinstance(model, Sequential) and len(model) > 2 else [False]
         micro = [n for n in MICRO if n == 1 or (len(x) % n == 0 and len(x) > n)]
         ways = [Switches(c, n, p) for c in checkpointing for n in micro for p in (False, True)]
-        ledgers = {way: run(model, loss_fn, x, y, optimizer, steps, way) for way in ways}
+        batch = x.detach(), y.detach()
+        ledgers = {way: run(model, loss_fn, *deepcopy(batch), optimizer, steps, way) for way in ways}
         self.runs = {way: ledger.moments for way, ledger in ledgers.items()}
         choices = [
             Choice("checkpointing", ["off", "on"][: len(checkpointing)]),
@@ -114,14 +118,15 @@ class MemoryTimeline(ChartFilm):
             Choice("memory", ["an array for each result", "planned buffers"]),
         ]
         label = f"Memory of {steps} training step{'s' * (steps > 1)}"
-        super().__init__(label, PHASES, [self.reel(way, ledgers[way].books) for way in ways], choices)
+        super().__init__(label, PHASES[:-1], [self.reel(way, ledgers[way].books) for way in ways], choices)
 
     def show_run(self, run: Ledger | Sequence[Moment]) -> None:
         """Make the film of a block of `profiler.memory`."""
         moments, books = (run.timeline(), run.books) if isinstance(run, Ledger) else (run, Books())
         numbers = downsample(moments)
         self.runs = {"this run": [bar(moments[k]) for k in numbers]}
-        super().__init__("Memory of a run", PHASES, [self.reel("this run", books, numbers)])
+        phases = [phase for phase in PHASES if any(phase == moment.phase for moment in moments)]
+        super().__init__("Memory of a run", phases, [self.reel("this run", books, numbers)])
 
     def reel(self, way: Any, books: Books, numbers: Sequence[int] = ()) -> Reel:
         """The film of one run. If not every moment is shown, `numbers` has the indices of those that are."""
@@ -132,6 +137,7 @@ class MemoryTimeline(ChartFilm):
         panels += [Panel("The peak of each run, in bytes", '<div class="mg-runs"></div>')] * (len(peaks) > 1)
         end = verdict(entries, {str(each): peak for each, peak in peaks.items() if each != way})
         large = [each for each in books.log if each.nbytes >= peaks[way] / 1000]
+        self.owners.append(list(owners(entries, large, numbers)))
         data = {
             "names": names,
             "live": [[*map(sub, b, a)] for a, b in pairwise([(0,) * 9, *(entry.live for entry in entries)])],
@@ -146,6 +152,11 @@ class MemoryTimeline(ChartFilm):
         return Reel(panels, cuts(entries, end), data=data | {"phrases": [*phrases], "makers": [*makers]})
 
     peaks = property(lambda self: {way: max(m.total for m in run) for way, run in self.runs.items()}, doc="In bytes.")
+
+    @property
+    def text(self) -> str:
+        """All steps in words; then whose the bytes at the peak are."""
+        return "\n".join([super().text, *self.owners[self.number]])
 
     @property
     def svg(self) -> str:
@@ -185,7 +196,6 @@ def run(
 ) -> Ledger:  # fmt: skip
     """Train a copy of the model for some steps and return the ledger."""
     model, optimizer = deepcopy((model, optimizer))
-    x, y = x.detach(), y.detach()
     ledger = ShortLedger(model, optimizer, [x, y])
     loss_of = loss_function(model, loss_fn, way)
     ledger.note(PLANNED if way.planned else "nothing has run yet")
@@ -273,8 +283,7 @@ def downsample(moments: Sequence[Moment]) -> list[int]:
 
 def bar(moment: Moment) -> Moment:
     """The moment, with the op's temporaries and the unaccounted bytes as two more consumers."""
-    live = *moment.live, moment.inside, max(moment.untold, 0)
-    return moment._replace(live=live, inside=0, untold=min(moment.untold, 0))
+    return moment._replace(live=(*moment.live, moment.inside, moment.untold), inside=0, untold=0)
 
 
 def names_of(entries: Sequence[Moment]) -> dict[int, str]:
@@ -284,18 +293,33 @@ def names_of(entries: Sequence[Moment]) -> dict[int, str]:
 
 
 def whose(array: Holding) -> str:
-    """The op that made an array, or the module that it belongs to, and the user's line."""
+    """The op that made an array, or else the module or the line of the user that it was first used in."""
     op, module, line = array.about
-    made = op or (f"module {module}" if module else "what was there before")
+    made = op or (f"module {module}" if module else "data" + " from before" * (line is None))
     return made if line is None else f"{made} at {Path(spot(line.file, line.line)).name}"
+
+
+def owners(entries: Sequence[Moment], large: Sequence[Holding], numbers: Sequence[int]) -> Iterator[str]:
+    """For each consumer, whose its bytes at the peak are. memory_timeline.js says the same of any moment."""
+    k = max(range(len(entries)), key=lambda k: entries[k].total)
+    found = defaultdict[int | None, defaultdict[str, list[int]]](lambda: defaultdict(list))
+    for each in large:
+        found[each.live_consumer(numbers[k] if numbers else k, entries[k].since)][whose(each)].append(each.nbytes)
+    for i, name in names_of([entries[k]]).items():
+        total = entries[k].live[i]
+        most = sorted(found[i].items(), key=lambda item: -sum(item[1]))[:FEW]
+        parts = [f"{sum(n):,} of {maker}{f' ({len(n)} arrays)' * (len(n) > 1)}" for maker, n in most]
+        rest = total - sum(sum(n) for _, n in most)
+        parts += [f"{rest:,} of others"] * (rest > 0 < len(parts))
+        yield f"Moment {k}, {name}: {total:,} bytes{' = ' * bool(parts)}{' + '.join(parts)}."
 
 
 def verdict(entries: Sequence[Moment], others: dict[str, int]) -> str:
     """The peak of a run, when it was and whose it was most; and the peaks of the `others`."""
     peak = max(entries, key=lambda entry: entry.total)
-    most, when = max(peak.live), "at the start" if peak.phase == "start" else f"in {peak.phase}"
+    most = max(peak.live)
     name = (*CONSUMERS, *BEYOND)[peak.live.index(most)]
-    says = f"Peak: {peak.total:,} bytes, {when}; the largest part is {name}, {most:,}."
+    says = f"Peak: {peak.total:,} bytes, {peak.when}; the largest part is {name}, {most:,}."
     least = min(others, key=lambda each: others[each], default="")
     if len(others) == 1:
         return f"{says} The other run peaks at {others[least]:,} ({least})."
@@ -304,14 +328,9 @@ def verdict(entries: Sequence[Moment], others: dict[str, int]) -> str:
 
 def cuts(entries: Sequence[Moment], end: str) -> list[Cut]:
     """A cut for each moment of the run; `end` is said with the last one."""
-    found, peak = [], 0
-    for entry in entries:
-        so_far = ", the peak so far." if entry.total > peak > 0 else f", peak so far {max(peak, entry.total):,}."
-        peak = max(peak, entry.total)
-        ends = so_far if entry is not entries[-1] else f". {end}"
-        say = f"{entry.what[0].upper()}{entry.what[1:]}. Alive: {entry.total:,} bytes{ends}"
-        found.append(Cut(entry.phase, say))
-    return found
+    says = [f"{entry.what[0].upper()}{entry.what[1:]}. Alive: {entry.total:,} bytes." for entry in entries]
+    says[-1] += f" {end}"
+    return [Cut(entry.phase, say) for entry, say in zip(entries, says)]
 
 
 def draw_timeline(

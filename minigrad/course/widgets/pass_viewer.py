@@ -9,9 +9,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import redirect_stdout
 from dataclasses import replace
 from functools import partial
 from html import escape
+from io import StringIO
 from itertools import pairwise
 from typing import Any
 from zlib import crc32
@@ -63,7 +65,8 @@ class PassViewer(Film):
         if not any(node.inputs for node in trace.graph.nodes):
             raise ValueError(f"PassViewer shows a graph of at least 1 op, but {f.__name__} computes nothing")
         arrays = [array.copy() for array in arrays_of(f, args, trace)]  # a run may write into its inputs
-        way = steps(trace.graph, FAST if fast else STANDARD, lambda graph: fastest(partial(Program(graph), *arrays)))
+        with redirect_stdout(StringIO()):  # drops what each run prints
+            way = steps(trace.graph, FAST if fast else STANDARD, lambda x: fastest(partial(Program(x), *arrays)))
         scenes = [Scene(step) for step in way if step.changed]
         self.counted = "\n".join(f"{i:2} {cut.say}" for i, cut in enumerate(cuts(scenes, way.idle, accounts)))
         super().__init__(f"The passes over {f.__name__}", (), [reel(scenes, way.idle)])
@@ -71,7 +74,7 @@ class PassViewer(Film):
 
     @property
     def svg(self) -> str:
-        return side_by_side(self.ends, self.looks)
+        return side_by_side(self.looks, self.ends)
 
     @property
     def fallback(self) -> dict[str, str]:
@@ -130,7 +133,7 @@ class Scene:
         self.html = BOX.sub(CROSS, draw_down(replace(self.picture, boxes=tuple(boxes)), 1, specs))
         for node, box in self.place.items():
             self.html = self.html.replace(f'data-id="{box}"', f'data-id="{box}" data-key="{escape(self.key[node])}"')
-        self.ops = {self.key[node]: node for node in self.place if node.inputs and whole(node) is node}
+        self.ops = {key: x for x, key in self.key.items() if x.inputs and x in self.place and whole(x) is x}
         self.lines = list(lines_of_code(Program(step.graph)))
 
     ops_in_words = property(lambda self: pluralize(self.step.nodes, "op", "ops"))
@@ -202,7 +205,9 @@ def cuts(scenes: Sequence[Scene], idle: Sequence[str], worth: Callable[[PassResu
         turn = f"turns {before.signs(changed)} into {after.signs(changed)}" if changed else ""
         if removed and fuses(after, added):
             out, put = f"joins {before.signs(removed)} into {after.signs(added)}", ""
-        does = " and ".join(filter(None, [out, put, turn])) or "puts the ops into another order"
+        is_moved = [*before.ops] != [*after.ops]
+        other = "puts the ops into another order" if is_moved else "changes no op, only constants"
+        does = " and ".join(filter(None, [out, put, turn])) or other
         say = f"{after.step.name} {does}. Now: {worth(after.step)}."
         yield Cut("", say, scene=f"scene {n}", hot={"hot": [f"row {n}"]})
     rest = f" {pluralize(len(idle), 'pass', 'passes')} more found nothing to change." if idle else ""

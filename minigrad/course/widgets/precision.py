@@ -20,7 +20,7 @@ import numpy as np
 
 from ...draw.charts import BOTTOM, TOP, Axis, across, area, chart, compact, stack_charts, upwards
 from ...draw.svg import text
-from ...draw.words import number, pluralize
+from ...draw.words import join_names, number, pluralize
 from ...engine.base.dtypes import bfloat16, finfo, float16, kind
 from ...engine.core.modes import in_mode
 from ...engine.random import fork_rng
@@ -201,7 +201,7 @@ def power(k: float) -> str:
 
 def opening(format: Format, left_out: int) -> str:
     """The sentences about the format, for the first step."""
-    zeros = f" {left_out:,} more are exactly 0, or no finite number, at any scale." if left_out else ""
+    zeros = f" Left out: {left_out:,} exactly 0 or not finite, at any scale." if left_out else ""
     return (
         f" {format.name} has {format.bits} bits for a number from {power(format.normal)} to below "
         f"{power(format.end)}, fewer down to {power(format.smallest)}, and nothing beyond.{zeros}"
@@ -210,31 +210,21 @@ def opening(format: Format, left_out: int) -> str:
 
 def describe_fates(format: Format, k: int, found: Sequence[int]) -> str:
     """The fates of the gradients under one scale, in words."""
-    zero, sub, normal, infinite = found
-    whole = sum(found)
     scale = f"The loss times {power(k)}, {2**k:,}" if k else "The loss as it is"
-    return (
-        f"{scale}: of {whole:,} gradient{'s' * (whole > 1)} {zero:,} become{'s' * (zero == 1)} 0 "
-        f"({percent(zero, whole)}), {sub:,} {'is' if sub == 1 else 'are'} subnormal and lose{'s' * (sub == 1)} bits, "
-        f"{normal:,} {'is' if normal == 1 else 'are'} normal, {infinite:,} overflow{'s' * (infinite == 1)} to infinity."
-    )
+    return f"{scale}: of {pluralize(sum(found), 'gradient', 'gradients')}, {tally(found)}."
+
+
+def tally(found: Sequence[int]) -> str:
+    names = f"rounded to 0 ({percent(found[0], sum(found))})", "subnormal with fewer bits", "normal", "infinite"
+    return join_names([f"{n:,} {name}" for n, name in zip(found, names) if n])
 
 
 def verdict(format: Format, counts: Mapping[tuple[str, int], tuple[int, ...]], chosen: int) -> str:
-    """Which scale is best, and why."""
-    zero, sub, normal, infinite = counts[format.name, chosen]
-    whole = zero + sub + normal + infinite
-    lost = counts[format.name, 0]
-    some = f"{percent(normal, whole)} are normal, {zero:,} become 0 and {sub:,} lose bits"
-    kept = f"all {whole:,} are normal" if normal == whole else some
-    if infinite:
-        return f"Each of these scales has gradients that overflow in {format.name}: {power(chosen)} has the fewest."
-    if chosen == 0:
-        return f"{format.name} needs no scale here: as it is, {percent(normal, whole)} are normal, and none overflows."
-    return (
-        f"The best of these scales is {power(chosen)}: none overflows, and {kept}. Without a scale {lost[0]:,} become "
-        f"0 and {lost[1]:,} lose bits. The optimiser divides by {2**chosen:,} again, in float32."
-    )
+    """Which scale is best, and what it saves."""
+    best = f"Of these scales, {power(chosen)} is best for" if chosen else "None of these scales does better than 1 for"
+    divides = f"The optimiser divides by {2**chosen:,} again, in float32."
+    more = f" Without a scale: {tally(counts[format.name, 0])}. {divides}" * (chosen > 0)
+    return f"{best} {format.name}: {tally(counts[format.name, chosen])}.{more}"
 
 
 def percent(part: int, whole: int) -> str:

@@ -15,6 +15,7 @@ from time import sleep
 from types import FrameType
 from typing import Any
 
+from ...draw.tensors import format_array
 from ...engine.core.modes import watching
 from ...engine.core.node import place
 from ...engine.core.op import Op
@@ -43,12 +44,13 @@ class LineEvent:
 
 @dataclass(frozen=True)
 class OpEvent:
-    """An op has computed y from xs."""
+    """An op has computed y from xs; `values` are those of y and xs at that time, as text."""
 
     line: int
     op: Op
     y: Tensor
     xs: tuple[Tensor, ...]
+    values: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -67,12 +69,14 @@ class RunRecording:
     """What happened while a function ran.
 
     names     id of a tensor → the function's last variable name for it
+    read      id of an array that an op read → the array, and a copy of what it was at first
     result    its return value; None if it raised
     error     the exception that it raised, if any
     """
 
     events: list[Event] = field(default_factory=list)
     names: dict[int, str] = field(default_factory=dict)
+    read: dict[int, tuple[Any, Any]] = field(default_factory=dict)
     result: Any = None
     error: Exception | None = None
 
@@ -94,13 +98,18 @@ class PrintRecorder(StringIO):
 
 @dataclass
 class OpWatcher:
-    """The engine watcher that records each op."""
+    """The engine watcher that records each op, and a copy of each array that an op reads."""
+
+    holds = False  # an op that edits x in place reads x itself, not a copy
 
     events: list[Event]
+    read: dict[int, tuple[Any, Any]]
 
     def saw(self, op: Op, y: Tensor, xs: tuple[Tensor, ...]) -> None:
         at = place()
-        self.events.append(OpEvent(at.line if at else 0, op, y, xs))
+        self.events.append(OpEvent(at.line if at else 0, op, y, xs, tuple(format_array(x.value) for x in (y, *xs))))
+        for x in xs:
+            self.read.setdefault(id(x.value), (x.value, x.value.copy()))
 
     def pulled(self, node: Any, gy: Any, gxs: tuple[Any, ...]) -> None:
         pass
@@ -120,7 +129,7 @@ def record_run(f: Callable[..., Any], args: Sequence[Any]) -> RunRecording:
     try:
         with (
             redirect_stdout(PrintRecorder(events)),
-            watching(OpWatcher(events)),
+            watching(OpWatcher(events, recording.read)),
             limit_execution(f.__name__, heard=on_trace_event),
         ):
             recording.result = f(*args)

@@ -22,7 +22,8 @@ HOW = (
     "A dot's height is its speed; the roof above it is the most that this machine allows. Where the roof rises, memory "
     "is the limit; where it is flat, arithmetic."
 )
-CAUSES = {"cache": "the cache", "call": "the calls themselves", "neither": "functions that take many FLOPs"}
+CAUSES = {"cache": "the cache", "call": "the calls themselves", "neither": "work that FLOPs do not count"}
+UNCOUNTED = "FLOPs do not count all work: exp is one and takes many; random bits, loops and casts are none."
 STATED = Machine(FLOPS, BANDWIDTH, BANDWIDTH, call=0)  # the compiler's estimate: for the static picture
 
 
@@ -81,7 +82,7 @@ def reel(found: Sequence[Point], machine: Machine, xy: tuple[Axis, Axis], every:
     wide, narrow = (draw_roofline(found, machine, axis, y) for axis in (replace(x, end=WIDE), x))
     drawn, s = wide + narrow.replace("mg-picture", "mg-picture mg-down", 1), "s" * (len(found) == 1)
     total, whole = sum(point.seconds for point in found), sum(point.nbytes for point in found)
-    ops = f"{pluralize(len(found), 'op', 'ops')} move{s} {whole:,} bytes and together take{s} {took(total)}."
+    ops = f"{pluralize(len(found), 'op', 'ops')} move{s} {whole:,} bytes in {took(total)}."
     cuts = [Cut("", f"{HOW} {ops}"), Cut("", machine.summary)]
     for i, point in enumerate(found):
         say = f"{accounts(point)}. {verdict(point, machine, every)}"
@@ -109,7 +110,7 @@ def listing(found: Sequence[Point], machine: Machine) -> str:
 def accounts(point: Point) -> str:
     """The counted costs of an op in words."""
     if not point.flops:
-        return f"{point.name}: {point.nbytes:,} bytes moved, and nothing computed"
+        return f"{point.name}: {point.nbytes:,} bytes moved, and no FLOPs"
     flops, each = f"{point.flops:,} FLOP{'s' * (point.flops > 1)}", number(point.intensity, 3)
     return f"{point.name}: {flops} and {point.nbytes:,} bytes, {each} FLOPs a byte"
 
@@ -123,7 +124,7 @@ def faster_peer(point: Point, every: Sequence[Point]) -> Point | None:
 def bound_of(point: Point, machine: Machine, every: Sequence[Point]) -> str:
     """As bottleneck(), but "neither" if another op moves as many bytes much faster."""
     what = bottleneck(point, machine)
-    return "neither" if what in ("memory", "cache") and point.flops and faster_peer(point, every) else what
+    return "neither" if what in ("memory", "cache") and faster_peer(point, every) else what
 
 
 def describe_bounds(found: Sequence[Point], machine: Machine, every: Sequence[Point]) -> str:
@@ -145,14 +146,14 @@ def verdict(point: Point, machine: Machine, every: Sequence[Point] = ()) -> str:
         speed = f"It takes {took(point.seconds)}, and a call that adds two numbers {took(machine.call)}"
         return f"{speed}: the call itself is the bound, and larger arrays would be nearer to the roof."
     memory = "the cache" if in_cache(point, machine) else "main memory"
-    if not point.flops:
-        return f"It moves {bandwidth(point.nbytes / point.seconds)}: {memory} bounds it."
-    part = number(100 * share(point, machine), 3)
-    speed = f"It runs at {rate(point.speed)}, {part} percent of what {memory} and peak allow"
+    part = f"{number(100 * share(point, machine), 3)} percent of what {memory}"
+    speed = f"It moves {bandwidth(point.nbytes / point.seconds)}, {part} allows"
+    if point.flops:
+        speed = f"It runs at {rate(point.speed)}, {part} and peak allow"
     if what == "neither":
         times = f"{number(point.seconds / peer.seconds, 2)} times as fast" if peer else ""
         why = f", but {peer.name} moves as many bytes {times}" if peer else ": neither roof is near"
-        return f"{speed}{why}. A function such as exp counts as one FLOP, and takes many."
+        return f"{speed}{why}. {UNCOUNTED}"
     if what == "arithmetic":
         return f"{speed}. Arithmetic bounds it: right of the ridge."
-    return f"{speed}. {memory.capitalize()} bounds it: left of the ridge."
+    return f"{speed}. {memory.capitalize()} bounds it{': left of the ridge' * (point.flops > 0)}."

@@ -198,7 +198,7 @@ def lanes(plan: Planned, slots: Sequence[ScheduledNode], path: set[Node], width:
     parts += [block(i, slot, at, middle[slot.node] - HIGH / 2, slot.node in path) for i, slot in enumerate(slots)]
     parts += draw_times(plan, at, right, bottom)
     parts += draw_legend(bottom + 60)
-    return picture(f"{plan.workers} workers: who runs what, and when", width, bottom + 80, parts)
+    return picture(f"{pluralize(plan.workers, 'worker', 'workers')}, by time", width, bottom + 80, parts)
 
 
 def draw_times(plan: Planned, at: Callable[[float], float], right: float, bottom: float) -> list[str]:

@@ -62,7 +62,7 @@ class StaticVsDynamic(Film):
     @property
     def svg(self) -> str:
         written, left, right = ((panel["title"], panel["html"]) for panel in self.film["panels"])
-        return side_by_side([left, written, right], self.looks)
+        return side_by_side(self.looks, [left, written, right])
 
 
 def reel(f: Callable[..., Any], traced: TracedFunction, args: Sequence[Any]) -> Reel:
@@ -124,7 +124,7 @@ def call_cuts(f: Callable[..., Any], left: EagerRun, right: AsGraph) -> Iterator
     again = "eagerly it runs again; the static graph is there already, since a call of the same kind built it"
     say = f"{f.__name__} is called: {start if right.is_new else again}."
     taken = [*right.taken.values()]
-    on = {"hidden": [*hidden, *right.unused], "outlined": outlined}
+    on = {"hidden": [*hidden, *right.unbuilt], "outlined": outlined}
     yield Cut(PHASES[0], say, text=unknown, on=on, off={"taken": taken})
 
 
@@ -149,8 +149,9 @@ def built_cut(left: EagerRun, right: AsGraph) -> Cut:
     boxes = pluralize(sum(box.kind == "op" for box in left.boxes), "op", "ops")
     nodes = pluralize(sum(box.kind == "op" for box in right.picture.boxes), "op is", "ops are")
     say = f"The eager run is done: {boxes} ran. The static graph is built: {nodes} in it, and nothing is computed yet."
-    say += " What nothing uses is not built." * bool(right.unused)
-    return Cut(PHASES[1], say, off={"hidden": [*to_be_built(right), *right.unused]})
+    say += " What nothing uses is not built." * ("unused" in right.unbuilt.values())
+    say += " A view as a result is not built: each call takes it after the run." * ("a view" in right.unbuilt.values())
+    return Cut(PHASES[1], say, off={"hidden": [*to_be_built(right), *right.unbuilt]})
 
 
 def run_cuts(right: AsGraph, printed: str) -> Iterator[Cut]:

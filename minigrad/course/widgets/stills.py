@@ -1,14 +1,13 @@
-"""A film's screen at one step as a still picture, for where nothing can be stepped."""
+"""A film's picture at one step as a still, for where nothing can be stepped."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from xml.etree import ElementTree
 
 from .widget import Plain
 
-SVG = "http://www.w3.org/2000/svg"
-ElementTree.register_namespace("", SVG)
+ElementTree.register_namespace("", "http://www.w3.org/2000/svg")
 
 
 def compact(svg: str) -> str:
@@ -16,27 +15,26 @@ def compact(svg: str) -> str:
     return svg.replace("\n", "").replace('"', "'").replace(".00'", "'").replace(".0'", "'")
 
 
-def still(svg: str, steps: Sequence[Plain]) -> ElementTree.Element:
-    """The picture after these steps of a film, as film.js shows it. Classes that a step takes off are not read."""
-    drawn, last = ElementTree.fromstring(svg), steps[-1:]
-    added = [(f" mg-{look}", ids) for step in steps for look, ids in step.get("on", {}).items()]
-    added += [(f" mg-{look}", ids) for step in last for look, ids in step.get("hot", {}).items()]
-    texts = {id: words for step in steps for id, words in step.get("text", {}).items()}
+def state_after(steps: Sequence[Plain]) -> tuple[dict[str, str], dict[str, list[str]]]:
+    """What film.js has made of these steps: id → its text, id → its CSS classes."""
+    texts, looks = dict[str, str](), dict[str, list[str]]()
+    for step in steps:
+        texts |= step.get("text", {})
+        marks = [step.get("on", {}), step.get("hot", {}) if step is steps[-1] else {}]
+        for look, ids in ((look, ids) for each in marks for look, ids in each.items()):
+            for id in ids:
+                looks.setdefault(id, []).append(look)
+        for look, ids in step.get("off", {}).items():
+            looks |= {id: [each for each in looks.get(id, []) if each != look] for id in ids}
+    return texts, looks
+
+
+def still(svg: str, texts: Mapping[str, str], looks: Mapping[str, Sequence[str]]) -> str:
+    """The picture with these texts and CSS classes of its parts."""
+    drawn = ElementTree.fromstring(svg)
     for part in drawn.iterfind(".//*[@data-id]"):
         id = part.attrib["data-id"]
-        part.set("class", part.get("class", "") + "".join(look for look, ids in added if id in ids))
+        part.set("class", " ".join([part.get("class", ""), *(f"mg-{look}" for look in looks.get(id, []))]))
         place = next((each for each in part if "mg-value" in each.get("class", "")), part)
         place.text = texts.get(id, place.text)
-    return drawn
-
-
-def side_by_side(svgs: Sequence[str], steps: Sequence[Plain], looks: str) -> str:
-    """The pictures after these steps, next to each other in one SVG with its CSS."""
-    stills = [still(svg, steps) for svg in svgs]
-    wide, high = [float(each.attrib["width"]) for each in stills], max(float(each.attrib["height"]) for each in stills)
-    for n, each in enumerate(stills):
-        each.set("x", f"{sum(wide[:n]) + 16 * n:g}")
-    size = f"{sum(wide) + 16 * (len(wide) - 1):g}", f"{high:g}"
-    frame = f'width="{size[0]}" height="{size[1]}" viewBox="0 0 {size[0]} {size[1]}"'
-    inner = "".join(ElementTree.tostring(each, "unicode") for each in stills)
-    return f'<svg xmlns="{SVG}" class="mg-picture" role="img" {frame}><style>{looks}</style>{inner}</svg>'
+    return ElementTree.tostring(drawn, "unicode")

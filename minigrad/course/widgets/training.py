@@ -95,7 +95,8 @@ def number_of(loss: Any, n: int) -> float:
         raise TypeError(f"loss_fn must return a tensor of one element, got {loss!r}")
     value = float(loss.item())
     if not math.isfinite(value):
-        raise Divergence(f"Step {n + 1}: the loss is {value}. {HALTED.format(n)} A smaller learning rate may help.")
+        advice = " A smaller learning rate may help." * (n > 0)
+        raise Divergence(f"Step {n + 1}: the loss is {value}. {HALTED.format(n)}{advice}")
     return value
 
 
@@ -132,11 +133,13 @@ def spread(x: Any) -> Plain | None:
     values = array(x).ravel()
     values = values[:: max(1, values.size // MOST_VALUES)].astype(float)
     with np.errstate(all="ignore"):
-        if not values.size or not np.isfinite(values.max() - values.min()):
+        if not values.size or not np.isfinite(span := values.max() - (low := values.min())):
             return None
-    bars, _ = np.histogram(values, BINS)
+    # np.histogram raises if the range has fewer numbers than there are bars.
+    place = np.minimum((values - low) / span * BINS, BINS - 1) if span else np.full(values.size, BINS // 2)
+    bars = np.bincount(place.astype(int), minlength=BINS)
     heights = "".join(str(math.ceil(9 * n / bars.max())) for n in bars.tolist())
-    return {"bars": heights, "low": float(values.min()), "high": float(values.max())}
+    return {"bars": heights, "low": float(low), "high": float(values.max())}
 
 
 def batch_accuracy(output: Any, y: Any, threshold: float) -> float | None:

@@ -25,7 +25,7 @@ from ...draw.words import number, pluralize
 from ...engine.base.threads import can_start
 from ...engine.tensor.tensor import Tensor
 from ..probe import halt
-from .stills import side_by_side
+from .code import side_by_side
 from .training import (
     HALTED,
     MOST_FRAMES,
@@ -336,8 +336,9 @@ class TrainingView(SteppedWidget):
     @property
     def svg(self) -> str:
         """The loss over the steps; with the boundary, if there is one."""
-        return side_by_side([curve(self.losses), *map(plane, filter(None, [self._boundary]))], [], STYLE + LOOKS)
+        drawn = [curve(self.losses), *map(plane, filter(None, [self._boundary]))]
+        return side_by_side(STYLE + LOOKS, [("", each) for each in drawn])
 
     def __repr__(self) -> str:
-        steps = "running" if self.state == "running" else f"{len(self.losses)} steps, {self.state}"
-        return f"TrainingView({steps})"
+        steps = f"{pluralize(len(self.losses), 'step', 'steps')}, " * (self.state != "running")
+        return f"TrainingView({steps}{self.state})"

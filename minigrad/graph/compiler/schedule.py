@@ -20,7 +20,7 @@ from ...engine.base.threads import can_start, pool
 from ...engine.core.graph import Graph
 from ...engine.core.interpret import interpret, value
 from ...engine.core.node import Node
-from .passes.liveness import users_of
+from .passes.liveness import known_bytes, users_of
 from .passes.remat import cost
 
 FLOPS = 4e10  # floating-point operations per second, of one core in a matrix product
@@ -35,7 +35,7 @@ def estimate(node: Node) -> float:
     """Estimated seconds of a node: a fixed overhead, plus arithmetic or memory traffic, whichever takes longer."""
     if not node.inputs or node.op.is_view:
         return 0.0
-    moved = node.spec.nbytes + sum(x.spec.nbytes for x in node.inputs)
+    moved = sum(known_bytes(x.spec) for x in (node, *node.inputs))
     return OVERHEAD + max(cost(node) / FLOPS, moved / BANDWIDTH)
 
 

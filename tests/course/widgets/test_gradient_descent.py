@@ -41,7 +41,7 @@ def test_its_steps_are_those_of_the_optimiser(f, momentum):
 def test_what_it_depends_on_can_be_set_and_the_words_follow():
     widget = GradientDescent(bowl, longest=20)
     widget.index = 20
-    assert widget.text.splitlines()[-1] == "After 20 steps: w = 2.965; bowl 0.001196."
+    assert widget.text.splitlines()[-1] == "After step 20: w = 2.965; bowl 0.001196."
     widget.rate = 1.0
     assert [step["at"][0] for step in widget.steps] == [0.0, 6.0] * 10 + [0.0]
     assert "Step 1: w = 6, outside the picture; slope 6, bowl 9. It moves by −rate × slope: −1 × 6 = −6." in widget.text
@@ -54,9 +54,9 @@ def test_what_it_depends_on_can_be_set_and_the_words_follow():
 
 
 @pytest.mark.parametrize(("f", "start", "rate", "words"), [
-    (bowl, 0.0, 1.1, r"It runs away: after 18 steps the next one is ten pictures off\. Take a smaller learning rate\."),
-    (lambda x: (x**2).exp(), 3.0, 1.0, r"It runs away: after 0 steps"),
-    (lambda x: x.log(), 1.0, 0.9, r"It stops after \d+ steps: the next one leads to where value .* is no number\."),
+    (bowl, 0.0, 1.1, r"It runs away: the move of step 18 leads ten pictures off\. Take a smaller learning rate\."),
+    (lambda x: (x**2).exp(), 3.0, 1.0, r"It runs away: the move of step 0 leads"),
+    (lambda x: x.log(), 1.0, 0.9, r"It stops: the move of step \d+ leads to where value .* is not finite\."),
 ])  # fmt: skip
 def test_an_end_before_the_last_step_is_a_sentence_and_no_number(f, start, rate, words):
     widget = GradientDescent(f, start, rate, low=-2.0, high=6.0)

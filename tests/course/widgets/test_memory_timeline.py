@@ -154,7 +154,7 @@ def test_the_screen_says_what_was_counted(widget):
         assert [film["phrases"][phrase] for _, phrase in film["steps"]] == [entry.what for entry in entries]
         assert [PHASES[phase] for phase, _ in film["steps"]] == [entry.phase for entry in entries]
         for step, entry in zip(steps, entries, strict=True):
-            assert f"Alive: {entry.total:,} bytes" in step["say"]
+            assert f"Alive: {entry.total:,} bytes." in step["say"]
             assert min(entry.live) >= 0
         assert f"Peak: {max(entry.total for entry in entries):,} bytes, in " in steps[-1]["say"]
 
@@ -170,6 +170,35 @@ def test_whose_the_bytes_are_adds_up_to_what_is_alive(widget):
                     alive[before[-1]] += size
             if not way.planned:
                 assert all(0 <= live - held <= 0.02 * entry.total for live, held in zip(entry.live, alive)), (way, k)
+
+
+def test_the_text_says_whose_the_bytes_at_the_peak_are(widget):
+    """Only the picture said it, to whoever pointed at a colour."""
+    entries = widget.runs[WAYS[0]]
+    k = max(range(len(entries)), key=lambda k: entries[k].total)
+    lines = [line for line in widget.text.splitlines() if line.startswith(f"Moment {k}, ")]
+    numbers = [[int(n.replace(",", "")) for n in re.findall(r"([\d,]+) (?:bytes|of)", line)] for line in lines]
+
+    assert [whole for whole, *_ in numbers] == [n for n in entries[k].live if n]
+    assert all(whole == sum(parts) for whole, *parts in numbers if parts)
+    assert sum(len(parts) > 0 for _, *parts in numbers) >= 5
+    assert re.search(r"saved for backward: .* of tanh at test_memory_timeline\.py:\d+ \(\d arrays\)", widget.text)
+    assert re.search(r"inputs: [\d,]+ bytes = [\d,]+ of data from before \(2 arrays\)\.", widget.text)
+    widget.choice = [1, 0, 1]
+    assert f"Moment {k}, " not in widget.text
+    widget.choice = [0, 0, 0]
+
+
+def test_a_model_that_edits_its_batch_edits_a_copy():
+    class Shifting(nn.Linear):
+        def forward(self, x):
+            x += 1
+            return super().forward(x)
+
+    x = mg.ones(4, 2)
+    MemoryTimeline(Shifting(2, 1), MSE, x, mg.zeros(4, 1), steps=1)
+
+    assert (x == 1).all()
 
 
 def test_an_array_has_the_op_and_the_line_that_made_it(widget):

@@ -60,8 +60,11 @@ def test_what_is_no_number_is_passed_on_as_what_it_is():
 
 
 def test_gradients_of_ones_own_are_cut_into_chunks():
-    words = chunks(AllReduce([[1, 2, 3, 4, 5], [10, 20, 30, 40, 50]]).films[0])
+    widget = AllReduce([[1, 2, 3, 4, 5], [10, 20, 30, 40, 50]])
+    words = chunks(widget.films[0])
 
+    assert widget.steps[0]["say"].endswith("The number of a chunk is the sum of its elements.")
+    assert "sum of its elements" not in AllReduce([[1, 2], [3, 4]]).text
     assert words["w0c0"] == words["w1c0"] == "33"  # 1 + 2 + 10 + 20, as the algorithm cuts
     assert words["w0c1"] == words["w1c1"] == "132"
 

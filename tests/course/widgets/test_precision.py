@@ -79,9 +79,9 @@ def test_the_screen_says_the_counts():
     for film, format in zip(widget.films, FORMATS):
         for k, step in zip(EXPONENTS, film["steps"]):
             zero, sub, normal, over = widget.counts[format.name, k]
-            assert f"{zero:,} become 0" in step["say"]
-            if 1 not in (sub, normal, over):
-                assert f"{sub:,} are subnormal and lose bits, {normal:,} are normal, {over:,} overflow" in step["say"]
+            assert (f"{zero:,} rounded to 0" in step["say"]) == (zero > 0)
+            for n, what in ((sub, "subnormal with fewer bits"), (normal, "normal"), (over, "infinite")):
+                assert (f" {n:,} {what}" in step["say"]) == (n > 0)
             assert step["scene"] == f"scale {k}"
             row = film["panels"][1]["html"].split(f'data-id="scale {k}"')[1].split("</tr>")[0]
             assert all(f"<td>{n:,}</td>" in row for n in (zero, sub, normal, over))
@@ -104,18 +104,23 @@ def test_what_is_zero_or_no_number_is_left_out_and_told():
     widget = Precision([np.array([0.0, 1.0, np.nan, np.inf]), np.array([2.0])])
 
     assert sum(widget.counts["float16", 0]) == 2
-    assert "3 more are exactly 0, or no finite number" in widget.steps[0]["say"]
+    assert "Left out: 3 exactly 0 or not finite, at any scale." in widget.steps[0]["say"]
 
 
-def test_where_every_scale_overflows_it_says_so():
-    widget = Precision(np.array([1e30, 1e-30]))
+@pytest.mark.parametrize(("gradients", "says"), [
+    ([1e30, 1e-30], "1 rounded to 0 (50 percent) and 1 infinite."),
+    ([1e-300], "1 rounded to 0 (100 percent)."),
+    ([1e-5, 3e4], "1 subnormal with fewer bits and 1 normal."),
+])  # fmt: skip
+def test_where_no_scale_helps_it_says_what_becomes_of_the_gradients(gradients, says):
+    """float16 was said to need no scale, "0 percent are normal"."""
+    widget = Precision(np.array(gradients))
 
-    assert widget.steps[-1]["say"].startswith("Each of these scales has gradients that overflow in float16")
+    assert widget.steps[-1]["say"] == f"None of these scales does better than 1 for float16: {says}"
 
 
 def test_of_one_gradient_its_words_are_in_the_singular():
-    assert "of 1 gradient 0 become 0 (" in Precision(np.ones(1)).text
-    assert "0 are subnormal and lose bits, 1 is normal, 0 overflow to infinity" in Precision(np.ones(1)).text
+    assert "The loss as it is: of 1 gradient, 1 normal." in Precision(np.ones(1)).text
 
 
 @table("args, error, match", [
@@ -157,4 +162,4 @@ def test_no_bar_stands_in_a_zone_of_another_fate():
 
 def test_the_verdict_needs_no_counting_of_zeros():
     said = Precision(2.0 ** np.arange(-26, -4, dtype=np.float32)).steps[-1]["say"]
-    assert "none overflows, and all 22 are normal. Without a scale 2 become 0 and 10 lose bits." in said
+    assert "for float16: 22 normal. Without a scale: 2 rounded to 0 (9.09 percent), 10 subnormal" in said

@@ -86,9 +86,10 @@ def test_points_lie_where_they_were_measured(widget):
     (Point("+", 10**6, 10**7, 0.00125), "80 percent of what main memory and peak allow. Main memory bounds it"),
     (Point("+", 10**6, 10**7, 0.000125), "80 percent of what the cache and peak allow. The cache bounds it: left"),
     (Point("@", 2 * 10**6, 2 * 10**5, 4e-5), "50 percent of what the cache and peak allow. Arithmetic bounds it"),
-    (Point("exp", 10**6, 10**7, 0.01), "10 percent of what main memory and peak allow: neither roof is near"),
+    (Point("exp", 10**6, 10**7, 0.01), "10 percent of what main memory and peak allow: neither roof is near. FLOPs"),
     (Point("+", 10, 160, 1.5e-6), "the call itself is the bound"),
-    (Point("gather", 0, 10**7, 0.001), "It moves 10 GB/s: main memory bounds it."),
+    (Point("gather", 0, 10**7, 0.001), "10 GB/s, 100 percent of what main memory allows. Main memory bounds it."),
+    (Point("randomuniform", 0, 40, 5e-5), "percent of what the cache allows: neither roof is near. FLOPs do not"),
 ])  # fmt: skip
 def test_what_bounds_an_op_is_said(point, says):
     assert says in verdict(point, MACHINE)
@@ -97,7 +98,7 @@ def test_what_bounds_an_op_is_said(point, says):
 def test_memory_does_not_bound_a_function_if_another_op_moves_as_many_bytes_faster():
     tanh, times = Point("tanh", 10**6, 10**7, 0.00125), Point("×", 10**6, 10**7 + 8, 0.000125)
 
-    assert "but × moves as many bytes 10 times as fast. A function" in verdict(tanh, MACHINE, [times])
+    assert "but × moves as many bytes 10 times as fast. FLOPs do not" in verdict(tanh, MACHINE, [times])
     assert "Main memory bounds it" in verdict(tanh, MACHINE, [tanh, replace(tanh, seconds=0.0001)])  # measured twice
 
 

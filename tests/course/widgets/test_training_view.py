@@ -425,6 +425,25 @@ def test_the_share_of_right_ones():
     assert batch_accuracy(np.ones((2, 3, 4)), np.array([1, 1]), 0) is None
 
 
+def test_weights_that_differ_in_the_last_digit_have_a_histogram_and_end_no_training(view):
+    """np.histogram raised on the training thread: the view said "running" for ever."""
+    model = mg.nn.Linear(1, 1)
+    model.weight.value[...], model.bias.value[...] = 1.0, 1.0 + 2e-16
+    net = mg.nn.Sequential(model)
+    each = spread(np.array([1.0, 1.0 + 2e-16]))
+    running = view(lambda y, _: (y * 0).sum(), (mg.ones(2, 1), mg.ones(2)), model=net).run(2).wait()
+
+    assert (each["bars"], each["low"]) == ("9" + "0" * 13 + "9", 1.0)
+    assert running.state == "finished"
+
+
+def test_a_first_loss_that_is_no_number_is_not_the_learning_rates_fault(view):
+    empty = view(lambda y, _: y.mean(), (mg.zeros(0, 2), mg.zeros(0))).run(1).wait()
+
+    assert empty.news.endswith("the weights are those after step 0.")
+    assert repr(empty) == "TrainingView(0 steps, failed)"
+
+
 def test_a_spread_is_numpys_histogram():
     values = np.random.default_rng(0).normal(size=1000)
     bars, _ = np.histogram(values, 15)
