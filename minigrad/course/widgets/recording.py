@@ -1,6 +1,6 @@
 """Records a run of a learner's function: the lines that ran, the ops' results and the output, in order.
 
-The function itself is not changed. Lines come from Python's sys.settrace, ops from a watcher of the engine.
+The function itself is not changed. Lines come from Python's sys.settrace, ops from the function's framework.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ from time import sleep
 from types import FrameType
 from typing import Any
 
-from ...engine.core.modes import watching
+from ...draw.picture import Box
+from ...draw.static_run import Framework
+from ...draw.words import join_names
 from ...engine.core.node import place
-from ...engine.core.op import Op
-from ...engine.tensor.tensor import Tensor
 from ...graph.autograph.scopes import from_library
 from ..probe import GRACE, Stop, ignore_late_stops, stop
 
@@ -43,12 +43,12 @@ class LineEvent:
 
 @dataclass(frozen=True)
 class OpEvent:
-    """An op has computed y from xs."""
+    """An op has computed ys from xs. Its box has their values at that moment."""
 
     line: int
-    op: Op
-    y: Tensor
-    xs: tuple[Tensor, ...]
+    box: Box
+    ys: Sequence[Any]
+    xs: Sequence[Any]
 
 
 @dataclass(frozen=True)
@@ -66,12 +66,14 @@ Event = LineEvent | OpEvent | PrintEvent
 class RunRecording:
     """What happened while a function ran.
 
+    given     its arguments that are tensors, each with a box that has its value before the run
     names     id of a tensor → the function's last variable name for it
     result    its return value; None if it raised
     error     the exception that it raised, if any
     """
 
     events: list[Event] = field(default_factory=list)
+    given: list[tuple[Any, Box]] = field(default_factory=list)
     names: dict[int, str] = field(default_factory=dict)
     result: Any = None
     error: Exception | None = None
@@ -92,37 +94,29 @@ class PrintRecorder(StringIO):
         return len(text)
 
 
-@dataclass
-class OpWatcher:
-    """The engine watcher that records each op."""
-
-    events: list[Event]
-
-    def saw(self, op: Op, y: Tensor, xs: tuple[Tensor, ...]) -> None:
-        at = place()
-        self.events.append(OpEvent(at.line if at else 0, op, y, xs))
-
-    def pulled(self, node: Any, gy: Any, gxs: tuple[Any, ...]) -> None:
-        pass
-
-
-def record_run(f: Callable[..., Any], args: Sequence[Any]) -> RunRecording:
+def record_run(f: Callable[..., Any], args: Sequence[Any], framework: Framework) -> RunRecording:
     """Run f(*args) and record it. An exception, or TooLong at a limit, becomes the recording's `error`."""
     recording = RunRecording()
     events, names = recording.events, recording.names
 
     def on_trace_event(frame: FrameType, event: str) -> None:
         if frame.f_code is f.__code__:
-            names.update((id(x), name) for name, x in frame.f_locals.items() if isinstance(x, Tensor))
+            names.update((id(x), name) for name, x in frame.f_locals.items() if framework.is_tensor(x))
             if event == "line":
                 events.append(LineEvent(frame.f_lineno))
 
+    def saw(sign: str, ys: Sequence[Any], xs: Sequence[Any], line: int = 0) -> None:
+        parts = [framework.describe(y) for y in ys]
+        spec, value = " ".join(part.spec for part in parts), join_names([part.value for part in parts])
+        events.append(OpEvent(line, Box("", "op", "", sign, spec, value, ""), ys, xs))
+
     try:
         with (
+            framework.record(f, args, saw) as args,
             redirect_stdout(PrintRecorder(events)),
-            watching(OpWatcher(events)),
             limit_execution(f.__name__, heard=on_trace_event),
         ):
+            recording.given = [(x, framework.describe(x)) for x in args if framework.is_tensor(x)]
             recording.result = f(*args)
     except Exception as error:
         recording.error = error
@@ -142,7 +136,8 @@ def limit_execution(
 
     def tracing(frame: FrameType, event: str, _: Any) -> Any:
         nonlocal ran
-        if from_library(frame.f_code.co_filename):
+        file = frame.f_code.co_filename
+        if file == "<string>" or from_library(file):  # <string>: the methods of a dataclass
             return None
         ran += event == "line"
         if ran > MOST_LINES:

@@ -15,13 +15,12 @@ from html import escape
 from textwrap import dedent
 from typing import Any
 
-from ...draw.graphs import whole
-from ...draw.rules import sign_of
+from ...draw.static_run import Framework, Traces
 from ...draw.svg import STYLE
 from ...draw.words import join_names, pluralize
 from ...engine.random import fork_rng
-from ...graph.compiler.control import Cond
-from ...graph.function import TracedFunction, function
+from ...graph.function import TracedFunction
+from . import own_runs
 from .as_graph import AsGraph, TraceError
 from .code import LOOKS, code, side_by_side
 from .eager_run import EagerRun, LineRun, format_value, truncate_text
@@ -31,7 +30,7 @@ from .recording import TooLong
 MOST_MOMENTS = 100  # the most lines to show of an eager run that could not be traced
 PHASES = ("Python runs", "the graph runs")
 BEGINNING = re.compile("^(?=.)", re.MULTILINE)  # of a line
-EAGER, STATIC = "Eager: computed at once", "Static graph: built first, run later"
+EAGER = "Eager: computed at once"
 
 
 class StaticVsDynamic(Film):
@@ -53,9 +52,10 @@ class StaticVsDynamic(Film):
         cases = [args] if cases is None else list(cases)
         if not cases or not all(isinstance(case, tuple | list) for case in cases):
             raise TypeError(f"cases must be tuples of arguments, one or more, such as [(x,), (y,)]; got {cases!r}")
-        traced = function(f)
-        reels = [reel(f, traced, case) for case in cases]
-        inputs = Choice("input", [join_names([format_value(x) for x in case]) for case in cases])
+        framework = own_runs
+        traces = framework.trace(f)
+        reels = [reel(f, framework, traces, case) for case in cases]
+        inputs = Choice("input", [join_names([format_value(x, framework) for x in case]) for case in cases])
         choices = [inputs] if len(cases) > 1 else []
         super().__init__(f"{f.__name__}, eager and as a static graph", PHASES, reels, choices)
 
@@ -65,31 +65,31 @@ class StaticVsDynamic(Film):
         return side_by_side([left, written, right], self.looks)
 
 
-def reel(f: Callable[..., Any], traced: TracedFunction, args: Sequence[Any]) -> Reel:
+def reel(f: Callable[..., Any], framework: Framework, traces: Traces, args: Sequence[Any]) -> Reel:
     """The film of one call."""
     source = lines_of(f)
     with fork_rng():  # the graph draws the same numbers
-        left = EagerRun(f, args)
+        left = EagerRun(f, args, framework)
     written = Panel(f"def {f.__name__}", code(list(source.values()), min(source)))
     printed = output_area("left says") if left.moments and left.moments[-1].printed else ""
     panels = [written, Panel(EAGER, left.svg + printed)]
     error = left.recording.error
     if error is not None:
         what = str(error) if isinstance(error, TooLong) else f"it raised {type(error).__name__}: {error}"
-        panels.append(Panel(STATIC, "<p>There is none: the function does not reach its end.</p>"))
+        panels.append(Panel(framework.title, "<p>There is none: the function does not reach its end.</p>"))
         return Reel(panels, list(eager_alone(source, left, f"Here it ends: {what}. So it is not traced.")))
     try:
-        right = AsGraph(traced, args, left)
+        right = AsGraph(traces, args, left, min(source))
     except TraceError as why:
-        panels.append(Panel(STATIC, f"<p>There is none: {escape(f.__name__)} cannot be traced.</p>"))
+        panels.append(Panel(framework.title, f"<p>There is none: {escape(f.__name__)} cannot be traced.</p>"))
         end = f"Run eagerly its result is {left.result}. It cannot be traced: {why}"
         return Reel(panels, list(eager_alone(source, left, end)))
     links: dict[str, list[str]] = {}
-    lines = {**left.line, **{f"r{right.place[x]}": n for x, n in right.line.items()}}
+    lines = {**left.line, **{f"r{x}": n for x, n in right.line.items()}}
     for n in source:
         if boxes := [box for box, line in lines.items() if line == n]:
             links |= {f"line {n}": boxes} | {box: [f"line {n}"] for box in boxes}
-    panels.append(Panel(STATIC, right.svg + (output_area("right says") if printed else "")))
+    panels.append(Panel(framework.title, right.svg + (output_area("right says") if printed else "")))
     return Reel(panels, list(cuts(f, source, left, right)), links)
 
 
@@ -118,7 +118,7 @@ def call_cuts(f: Callable[..., Any], left: EagerRun, right: AsGraph) -> Iterator
     """The opening cut: nothing has run, and there is a graph only if an earlier call traced it."""
     unknown = {f"r{box.id}": "?" for box in right.picture.boxes if box.kind != "constant"}
     outlined = [f"r{box.id}" for box in right.picture.boxes if box.kind == "op"]
-    names = right.parts(right.source_nodes())
+    names = right.parts(right.inputs())
     hidden = [*to_come(left), *(part for part in to_be_built(right) if part not in names)]
     start = "eagerly its arguments have values; in the static graph they are inputs without a value, shown as ?"
     again = "eagerly it runs again; the static graph is there already, since a call of the same kind built it"
@@ -158,17 +158,17 @@ def run_cuts(right: AsGraph, printed: str) -> Iterator[Cut]:
 
     printed    the output of the trace
     """
-    known = {f"r{right.place[x]}": right.values[x] for x in right.source_nodes() if x in right.values}
+    box, printed_by = right.picture.box, right.run.prints
+    known = {f"r{x}": box[x].value for x in right.inputs()}
     yield Cut(PHASES[1], "The graph runs: its inputs are given.", text=known, hot={"hot": [*known]})
-    for node in right.graph.nodes:
-        if node.inputs and node in right.place and whole(node) is node:
-            box, text = f"r{right.place[node]}", right.said.get(node, "")
-            printed += BEGINNING.sub("while running: ", text)
-            tells = f" It prints: {text.strip()}" if text else ""
-            say = f"{sign_of(node.op)} gives {right.values[node]}.{tells}"
-            texts = {box: right.values[node], "right says": truncate_text(printed)}
-            on = {"taken": [right.taken[node]]} if node in right.taken else {}
-            yield Cut(PHASES[1], say, text=texts, on=on, off={"outlined": [box]}, hot={"hot": right.parts([node])})
+    for x in right.run.order:
+        text = truncate_text(printed_by.get(x, ""))
+        printed += BEGINNING.sub("while running: ", text)
+        tells = f" It prints: {text.strip()}" if text else ""
+        say = f"{box[x].op} gives {box[x].value}.{tells}"
+        texts = {f"r{x}": box[x].value, "right says": truncate_text(printed)}
+        on = {"taken": [right.taken[x]]} if x in right.taken else {}
+        yield Cut(PHASES[1], say, text=texts, on=on, off={"outlined": [f"r{x}"]}, hot={"hot": right.parts([x])})
 
 
 def eager_alone(source: dict[int, str], left: EagerRun, end: str) -> Iterator[Cut]:
@@ -214,8 +214,8 @@ def compare_results(left: str, right: str) -> str:
 
 def describe_difference(name: str, left: EagerRun, right: AsGraph) -> str:
     """What Python did in each run: the function's lines that it ran, the output and the branches."""
-    facts = ["it printed nothing"] * (any(each.says for each in left.moments) and not any(right.said.values()))
-    facts += ["each if in it has both branches"] * any(isinstance(node.op, Cond) for node in right.place)
+    facts = ["it printed nothing"] * (any(each.says for each in left.moments) and not any(right.run.prints.values()))
+    facts += ["each if in it has both branches"] * bool(right.run.branches)
     end = f": {' and '.join(facts)}" if facts else ""
     lines = pluralize(len(left.moments), "line", "lines")
     return f"Eagerly, Python ran {lines} of {name}. The graph ran without Python{end}."
