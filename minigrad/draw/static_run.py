@@ -12,6 +12,7 @@ from types import CodeType
 from typing import Any, Protocol
 
 from .picture import Arrow, Box, Picture
+from .words import join_names
 
 Saw = Callable[..., None]  # called with an op's symbol, its results, its operands and, if known, the line that ran it
 
@@ -75,8 +76,11 @@ class Framework(Protocol):
     def names(self, f: Callable[..., Any]) -> dict[int, str]:
         """id of each tensor that f can reach → its name."""
 
-    def record(self, f: Any, args: Sequence[Any], saw: Saw) -> AbstractContextManager[Sequence[Any]]:
-        """A block in which f may run. It reports each op, and returns the arguments to use."""
+    def prepare(self, f: Any, args: Sequence[Any]) -> AbstractContextManager[Sequence[Any]]:
+        """A block in which f may run without changing the user's objects. It returns the arguments to use."""
+
+    def watch(self, saw: Saw) -> AbstractContextManager[Any]:
+        """A block that reports each op."""
 
     def trace(self, f: Any) -> Traces: ...
 
@@ -87,8 +91,10 @@ class RunBuilder:
     def __init__(self) -> None:
         self.boxes: list[Box] = []
         self.arrows: list[Arrow] = []
-        self.run = StaticRun(Picture((), ()), {}, [], [])
         self.lines: dict[str, int] = {}
+        self.branches: dict[str, str] = {}
+        self.taken: dict[str, str] = {}
+        self.prints: dict[str, str] = {}
 
     def add(self, box: Box, operands: Iterable[str | Box] = (), line: int = 0) -> str:
         """Add a box, and boxes for those operands that have none yet. Returns its id."""
@@ -99,13 +105,31 @@ class RunBuilder:
         self.lines |= {id: line} if line else {}
         return id
 
+    def add_branches(self, box: str, taken: str, words: Mapping[str, Sequence[str]]) -> None:
+        """Describe the branches of an if, by the symbols of their ops."""
+        self.branches[box], self.taken[box] = words_for(words), taken
+
     def finish(self, results: Sequence[Any]) -> StaticRun:
         """The run, without inputs that nothing reads."""
         read = {arrow.tail for arrow in self.arrows}
         boxes = tuple(box for box in self.boxes if box.kind == "op" or box.id in read)
         order = [box.id for box in boxes if box.kind == "op"]
         picture = Picture(boxes, tuple(self.arrows))
-        return replace(self.run, picture=picture, lines=self.lines, results=results, order=order)
+        return StaticRun(
+            picture, self.lines, results, order, branches=self.branches, taken=self.taken, prints=self.prints
+        )
+
+
+def op_box(sign: str, results: Sequence[Box]) -> Box:
+    """The box of an op with these results."""
+    spec, value = " ".join(y.spec for y in results), join_names([y.value for y in results])
+    return Box("", "op", "", sign, spec, value, "")
+
+
+def words_for(branches: Mapping[str, Sequence[str]]) -> str:
+    """What branches do, by the symbols of their ops: true: + 1 | false: as it is."""
+    few = {name: ", ".join(signs[:3]) + "…" * (len(signs) > 3) for name, signs in branches.items()}
+    return " | ".join(f"{name}: {words or 'as it is'}" for name, words in few.items())
 
 
 def own_line(frames: Iterable[tuple[str, int]], code: CodeType) -> int:

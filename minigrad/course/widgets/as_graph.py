@@ -2,22 +2,44 @@
 
 from __future__ import annotations
 
+import re
+from collections import Counter
 from collections.abc import Sequence
 from contextlib import redirect_stdout
 from dataclasses import replace
 from html import escape
+from traceback import extract_tb
+from types import CodeType
 from typing import Any
 
 from ...draw.picture import Box, Picture
-from ...draw.static_run import Traces
+from ...draw.readers import READERS
+from ...draw.static_run import Traces, own_line
 from ...draw.words import join_names
 from .eager_run import LARGEST, EagerRun, LineRun, draw_half, format_value
 from .film import refuse_large
-from .recording import PrintEvent, PrintRecorder, limit_execution
+from .recording import PrintEvent, PrintRecorder
+
+# errors of PyTorch and JAX
+NEEDS_VALUE = "GuardOnDataDependentSymNode", "TracerBoolConversionError"
 
 
 class TraceError(Exception):
-    """The function runs eagerly but cannot be traced. The message is that of the original exception."""
+    """The function runs eagerly but cannot be traced. The message says why.
+
+    line    the line that cannot be traced; 0 if it is unknown
+    """
+
+    def __init__(self, error: Exception, code: CodeType):
+        name, message = type(error).__name__, str(error)
+        is_own = type(error).__module__.partition(".")[0] not in READERS
+        frames = [(frame.filename, frame.lineno or 0) for frame in extract_tb(error.__traceback__)]
+        self.line = 0 if is_own else own_line(frames, code)
+        at = f"line {self.line - code.co_firstlineno + 1} needs a value, and there is none while tracing. "
+        first = re.split(r" \(|\.\s|\n", message)[0]
+        super().__init__(
+            message or name if is_own else at * (self.line > 0 and name in NEEDS_VALUE) + f"{name}: {first}"
+        )
 
 
 class AsGraph:
@@ -32,15 +54,14 @@ class AsGraph:
     Raises TraceError if tracing fails, ValueError for a graph of more than 60 boxes.
     """
 
-    def __init__(self, traces: Traces, args: Sequence[Any], left: EagerRun, first: int):
-        """first: the line where the function begins"""
+    def __init__(self, traces: Traces, args: Sequence[Any], left: EagerRun, code: CodeType):
         events: list[Any] = []
         before = traces.trace_count
         try:
-            with redirect_stdout(PrintRecorder(events)), limit_execution(left.name_of_function, " while it was traced"):
+            with redirect_stdout(PrintRecorder(events)):
                 traces.trace_for(*args)
         except Exception as error:  # raised by the learner's code or by the framework: the widget shows it
-            raise TraceError(str(error) or type(error).__name__) from error
+            raise TraceError(error, code) from error
         self.count = traces.trace_count
         self.is_new = self.count > before
         self.printed = [event for event in events if isinstance(event, PrintEvent)] if self.is_new else []
@@ -52,8 +73,12 @@ class AsGraph:
         names = {box.id: left.name(self.line[box.id], box.op) for box in self.run.picture.boxes}
         boxes = (replace(x, name=names[x.id] or x.name) for x in self.run.picture.boxes)
         self.picture = Picture(tuple(boxes), self.run.picture.arrows)
-        self.svg = self.draw(left, first)
+        self.svg = self.draw(left, code.co_firstlineno)
         self.shown: set[str] = set()
+        self.turns = Counter(moment.line for moment in left.moments if moment.values)
+        ops = Counter(moment.line for moment in left.moments for _ in moment.values)
+        built = Counter(self.line[x] for x in self.run.order if x not in self.run.effects)
+        self.alike = {line for line in built if built[line] == ops[line]}
 
     def draw(self, left: EagerRun, first: int) -> str:
         """The graph, with ghosts for unused ops."""
@@ -104,13 +129,16 @@ class AsGraph:
     def build_line(self, moment: LineRun) -> tuple[list[str], str]:
         """The boxes and arrows to show when this line runs, and the line's output in the trace; empty if not `is_new`.
 
-        In an unrolled loop, each turn shows as many boxes as the line ran ops eagerly; a loop that is an op of the
-        graph is traced once, so its first turn shows all boxes.
+        In an unrolled loop, each turn shows as many boxes as the line ran ops eagerly; if the graph has more or fewer
+        ops, its share of them. A loop that is an op of the graph is traced once, so its first turn shows all boxes.
         """
         new = [x for x in self.run.order if self.is_new and self.line[x] == moment.line and x not in self.shown]
         if not self.run.inner:
-            pure = [box for box in new if box not in self.run.effects][: len(moment.values)]
-            new = pure + [box for box in new if box in self.run.effects][:1]
+            pure = [box for box in new if box not in self.run.effects]
+            share = -(-len(pure) // max(1, self.turns[moment.line]))
+            self.turns[moment.line] -= bool(moment.values)
+            count = len(moment.values) if moment.line in self.alike else share
+            new = pure[:count] + [box for box in new if box in self.run.effects][:1]
         self.shown |= {*new}
         text = "".join(event.text for event in self.printed if event.line in moment.made_at)
         self.printed = [event for event in self.printed if event.line not in moment.made_at]

@@ -45,7 +45,7 @@ class EagerRun:
     """
 
     def __init__(self, f: Callable[..., Any], args: Sequence[Any], framework: Framework):
-        self.framework, self.name_of_function = framework, f.__name__
+        self.framework = framework
         self.recording = record_run(f, args, framework)
         names = framework.names(f) | self.recording.names
         self.boxes: list[Box] = []

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, redirect_stdout
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext, redirect_stdout
 from dataclasses import replace
 from typing import Any
 
 from ...draw.graphs import place_boxes, whole
 from ...draw.picture import Box, Picture
 from ...draw.rules import sign_of
-from ...draw.static_run import Saw, StaticRun
+from ...draw.static_run import Saw, StaticRun, words_for
 from ...draw.tensors import format_array
 from ...draw.words import join_names, number
 from ...engine.core.graph import Graph
@@ -22,8 +22,10 @@ from ...engine.tensor.tensor import Tensor
 from ...graph.compiler.control import Cond, Control
 from ...graph.explain import names_of
 from ...graph.function import TracedFunction, function
+from ...graph.trace import Trace
 from ...profiler.roofline import arrays_of
 from .recording import PrintRecorder
+from .widget_trace import trace_of
 
 title = "Static graph: built first, run later"
 
@@ -56,10 +58,12 @@ class OpWatcher:
         pass
 
 
-@contextmanager
-def record(f: Any, args: Sequence[Any], saw: Saw) -> Iterator[Sequence[Any]]:
-    with watching(OpWatcher(saw)):
-        yield args
+def prepare(f: Any, args: Sequence[Any]) -> AbstractContextManager[Sequence[Any]]:
+    return nullcontext(args)
+
+
+def watch(saw: Saw) -> AbstractContextManager[Any]:
+    return watching(OpWatcher(saw))
 
 
 class OwnTraces:
@@ -70,8 +74,8 @@ class OwnTraces:
     def __init__(self, traced: TracedFunction):
         self.traced = traced
 
-    def trace_for(self, *args: Any) -> Any:
-        return self.traced.trace_for(*args)
+    def trace_for(self, *args: Any) -> Trace:
+        return trace_of(self.traced, args)
 
     def run(self, *args: Any) -> StaticRun:
         trace = self.traced.trace_for(*args)
@@ -82,7 +86,7 @@ class OwnTraces:
         lines = {box_of[node]: line for node in boxed if (line := line_of(node))}
         order = [box_of[node] for node in boxed if node.inputs]
         effects = {box_of[node] for node in boxed if node.op.effect}
-        branches = {box_of[node]: words_for(node.op) for node in box_of if isinstance(node.op, Cond)}
+        branches = {box_of[node]: words_of(node.op) for node in box_of if isinstance(node.op, Cond)}
         inner = {box_of[node]: lines_in(node.op) for node in box_of if isinstance(node.op, Control)}
         run = StaticRun(picture, lines, [], order, effects, branches, inner=inner, drops=True)
         arrays = arrays_of(self.traced, args, trace)
@@ -105,7 +109,7 @@ class OwnTraces:
 
 
 def trace(f: Callable[..., Any]) -> OwnTraces:
-    return OwnTraces(function(f))
+    return OwnTraces(function(getattr(f, "python_function", f)))
 
 
 def format_results(node: Node, y: Any) -> str:
@@ -136,13 +140,12 @@ def lines_in(op: Control) -> set[int]:
     return {*map(line_of, nodes)}.union(*(lines_in(x.op) for x in nodes if isinstance(x.op, Control)))
 
 
-def words_for(op: Cond) -> str:
+def words_of(op: Cond) -> str:
     """What both branches do: true: + 1 | false: as it is."""
-    return f"true: {ops_of(op.true)} | false: {ops_of(op.false)}"
+    return words_for({"true": signs_of(op.true), "false": signs_of(op.false)})
 
 
-def ops_of(graph: Graph) -> str:
-    """The symbols of the ops of a graph, the first three."""
+def signs_of(graph: Graph) -> list[str]:
+    """The symbols of the ops of a graph."""
     picture, _ = place_boxes([y for y in graph.outputs if y is not None], {})
-    signs = [picture.symbol(box) for box in picture.boxes if box.kind == "op"]
-    return ", ".join(signs[:3]) + "…" * (len(signs) > 3) or "as it is"
+    return [picture.symbol(box) for box in picture.boxes if box.kind == "op"]

@@ -16,8 +16,7 @@ from types import FrameType
 from typing import Any
 
 from ...draw.picture import Box
-from ...draw.static_run import Framework
-from ...draw.words import join_names
+from ...draw.static_run import Framework, op_box
 from ...engine.core.node import place
 from ...graph.autograph.scopes import from_library
 from ..probe import GRACE, Stop, ignore_late_stops, stop
@@ -106,18 +105,17 @@ def record_run(f: Callable[..., Any], args: Sequence[Any], framework: Framework)
                 events.append(LineEvent(frame.f_lineno))
 
     def saw(sign: str, ys: Sequence[Any], xs: Sequence[Any], line: int = 0) -> None:
-        parts = [framework.describe(y) for y in ys]
-        spec, value = " ".join(part.spec for part in parts), join_names([part.value for part in parts])
-        events.append(OpEvent(line, Box("", "op", "", sign, spec, value, ""), ys, xs))
+        events.append(OpEvent(line, op_box(sign, [framework.describe(y) for y in ys]), ys, xs))
 
     try:
-        with (
-            framework.record(f, args, saw) as args,
-            redirect_stdout(PrintRecorder(events)),
-            limit_execution(f.__name__, heard=on_trace_event),
-        ):
+        with framework.prepare(f, args) as args:
             recording.given = [(x, framework.describe(x)) for x in args if framework.is_tensor(x)]
-            recording.result = f(*args)
+            with (
+                framework.watch(saw),
+                redirect_stdout(PrintRecorder(events)),
+                limit_execution(f.__name__, heard=on_trace_event),
+            ):
+                recording.result = f(*args)
     except Exception as error:
         recording.error = error
     return recording

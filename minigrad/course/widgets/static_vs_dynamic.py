@@ -13,13 +13,14 @@ import re
 from collections.abc import Callable, Generator, Iterator, Sequence
 from html import escape
 from textwrap import dedent
-from typing import Any
+from typing import Any, cast
 
+from ...draw.readers import load_reader, reader_of
 from ...draw.static_run import Framework, Traces
 from ...draw.svg import STYLE
 from ...draw.words import join_names, pluralize
 from ...engine.random import fork_rng
-from ...graph.function import TracedFunction
+from ...graph.autograph.scopes import from_library
 from . import own_runs
 from .as_graph import AsGraph, TraceError
 from .code import LOOKS, code, side_by_side
@@ -29,7 +30,13 @@ from .recording import TooLong
 
 MOST_MOMENTS = 100  # the most lines to show of an eager run that could not be traced
 PHASES = ("Python runs", "the graph runs")
+NOT_IN_GRAPH = {  # what becomes of a statement that adds nothing to the graph
+    "for": "The loop is unrolled: each turn of it adds boxes of its own",
+    "if": "Only the branch that Python takes now will be in the graph",
+}
+NOT_IN_GRAPH |= {"while": NOT_IN_GRAPH["for"], "elif": NOT_IN_GRAPH["if"]}
 BEGINNING = re.compile("^(?=.)", re.MULTILINE)  # of a line
+FRAMEWORKS = {"torch": "pytorch", "jax": "jax", "tf": "tensorflow"}  # name → its reader
 EAGER = "Eager: computed at once"
 
 
@@ -39,6 +46,10 @@ class StaticVsDynamic(Film):
     f       a Python function of tensors
     args    its arguments
     cases   instead of args, several tuples of arguments, for the reader to choose from
+    framework    "torch", "jax" or "tf", if f is a function of that framework and neither f nor an argument tells
+
+    A PyTorch function or module is traced by torch.export, a JAX function by jax.jit, a TensorFlow function by
+    tf.function.
 
     The film shows what f prints and raises, and why it cannot be traced. After 2000 lines, f is stopped.
     Raises ValueError for a graph of more than 60 boxes, and for a function whose source cannot be read.
@@ -47,15 +58,17 @@ class StaticVsDynamic(Film):
     sheets = (*Film.sheets, "static_vs_dynamic")
     looks = STYLE + LOOKS
 
-    def __init__(self, f: Callable[..., Any], *args: Any, cases: Sequence[tuple[Any, ...]] | None = None):
-        f = f.python_function if isinstance(f, TracedFunction) else f
+    def __init__(
+        self, f: Callable[..., Any], *args: Any, cases: Sequence[tuple[Any, ...]] | None = None, framework: str = ""
+    ):
         cases = [args] if cases is None else list(cases)
         if not cases or not all(isinstance(case, tuple | list) for case in cases):
             raise TypeError(f"cases must be tuples of arguments, one or more, such as [(x,), (y,)]; got {cases!r}")
-        framework = own_runs
-        traces = framework.trace(f)
-        reels = [reel(f, framework, traces, case) for case in cases]
-        inputs = Choice("input", [join_names([format_value(x, framework) for x in case]) for case in cases])
+        runs, given = framework_of(f, cases, framework), f
+        f = python_function(f)
+        traces = runs.trace(given)
+        reels = [reel(f, runs, traces, case) for case in cases]
+        inputs = Choice("input", [join_names([format_value(x, runs) for x in case]) for case in cases])
         choices = [inputs] if len(cases) > 1 else []
         super().__init__(f"{f.__name__}, eager and as a static graph", PHASES, reels, choices)
 
@@ -63,6 +76,28 @@ class StaticVsDynamic(Film):
     def svg(self) -> str:
         written, left, right = ((panel["title"], panel["html"]) for panel in self.film["panels"])
         return side_by_side([left, written, right], self.looks)
+
+
+def framework_of(f: Callable[..., Any], cases: Sequence[Sequence[Any]], name: str) -> Framework:
+    """The framework of this name; if "", that of f or of its arguments, else minigrad."""
+    if name and name not in FRAMEWORKS:
+        raise ValueError(f"framework must be one of {', '.join(map(repr, FRAMEWORKS))}, got {name!r}")
+    reader = reader_of(f, [*cases])
+    found = FRAMEWORKS.get(name) or (reader.__name__.rpartition(".")[2] if reader else "")
+    if found and found not in FRAMEWORKS.values():
+        raise TypeError(f"StaticVsDynamic takes functions of PyTorch, JAX and TensorFlow, not of {found}")
+    return cast(Framework, load_reader(f"{found}_runs") if found else own_runs)
+
+
+def python_function(f: Any) -> Callable[..., Any]:
+    """The function whose lines are shown: that inside a traced function, or the forward of a module."""
+    for name in ("python_function", "forward", "__wrapped__"):
+        f = f if inspect.isroutine(f) else getattr(f, name, f)
+    if not hasattr(f, "__code__"):
+        raise TypeError(f"StaticVsDynamic takes a Python function, got {f!r}")
+    if from_library(f.__code__.co_filename):
+        raise ValueError(f"{f.__qualname__} is code of a library: take a function of your own that calls it")
+    return f
 
 
 def reel(f: Callable[..., Any], framework: Framework, traces: Traces, args: Sequence[Any]) -> Reel:
@@ -79,11 +114,11 @@ def reel(f: Callable[..., Any], framework: Framework, traces: Traces, args: Sequ
         panels.append(Panel(framework.title, "<p>There is none: the function does not reach its end.</p>"))
         return Reel(panels, list(eager_alone(source, left, f"Here it ends: {what}. So it is not traced.")))
     try:
-        right = AsGraph(traces, args, left, min(source))
+        right = AsGraph(traces, args, left, f.__code__)
     except TraceError as why:
         panels.append(Panel(framework.title, f"<p>There is none: {escape(f.__name__)} cannot be traced.</p>"))
         end = f"Run eagerly its result is {left.result}. It cannot be traced: {why}"
-        return Reel(panels, list(eager_alone(source, left, end)))
+        return Reel(panels, list(eager_alone(source, left, end, why.line)))
     links: dict[str, list[str]] = {}
     lines = {**left.line, **{f"r{x}": n for x, n in right.line.items()}}
     for n in source:
@@ -121,6 +156,7 @@ def call_cuts(f: Callable[..., Any], left: EagerRun, right: AsGraph) -> Iterator
     names = right.parts(right.inputs())
     hidden = [*to_come(left), *(part for part in to_be_built(right) if part not in names)]
     start = "eagerly its arguments have values; in the static graph they are inputs without a value, shown as ?"
+    start += f". This is trace {right.count}: no earlier graph is for such arguments" * (right.count > 1)
     again = "eagerly it runs again; the static graph is there already, since a call of the same kind built it"
     say = f"{f.__name__} is called: {start if right.is_new else again}."
     taken = [*right.taken.values()]
@@ -171,13 +207,13 @@ def run_cuts(right: AsGraph, printed: str) -> Iterator[Cut]:
         yield Cut(PHASES[1], say, text=texts, on=on, off={"outlined": [f"r{x}"]}, hot={"hot": right.parts([x])})
 
 
-def eager_alone(source: dict[int, str], left: EagerRun, end: str) -> Iterator[Cut]:
-    """The film of a run without a graph; `end` says why there is none."""
+def eager_alone(source: dict[int, str], left: EagerRun, end: str, culprit: int = 0) -> Iterator[Cut]:
+    """The film of a run without a graph; `end` says why there is none, and `culprit` is the line that prevents it."""
     yield Cut(PHASES[0], "It runs.", on={"hidden": to_come(left)})
     for moment in left.moments[:MOST_MOMENTS]:
         say, texts, line = source.get(moment.line, "").strip(), {"left says": moment.printed}, f"line {moment.line}"
         yield Cut(PHASES[0], say, text=texts, off={"hidden": moment.parts}, hot={"hot": [line, *moment.parts]})
-    yield Cut(PHASES[0], end)
+    yield Cut(PHASES[0], end, hot={"hot": [f"line {culprit}"] * (culprit > 0)})
 
 
 def to_come(left: EagerRun) -> list[str]:
@@ -201,6 +237,8 @@ def sentence(source: str, moment: LineRun, parts: Sequence[str], text: str, alre
     left += " and prints" if moment.says else ""
     right = f"adds {pluralize(len(boxes), 'box', 'boxes')}" if boxes else already
     right += " and prints, for it is Python that runs while tracing" if text else ""
+    word = re.match(r"\s*(if|elif|for|while)\b", source)
+    right += f". {NOT_IN_GRAPH[word[1]]}" if word and right == "adds nothing" else ""
     return f"{source.strip()}    Run eagerly, this line {left}; traced, it {right}."
 
 
